@@ -1,0 +1,87 @@
+/* The exact sum: a long fixed-point number (Kulisch's long accumulator, in the redundant form of
+ * R. Neal, "Fast exact summation using small and large superaccumulators", 2015, section 3).
+ *
+ * Signed 64-bit digits spaced 32 bits apart: value = sum of digit[i] * 2^(32*i + low_exponent).  A digit
+ * takes 2^30 additions of pieces below 2^32 before carries must move on, and adding two of these numbers
+ * is integer addition, digit by digit, on any device. */
+#ifndef WF_CORE_EXACT_H
+#define WF_CORE_EXACT_H
+
+#include <string.h>
+#include "core/number.h"
+
+/* f64 products: from 2^-2148 to 2^2048, 2^63 of them, a sign. */
+#define WF_EXACT_DIGITS_MAX 136
+
+struct wf_exact {
+    int32_t low_exponent;
+    int32_t digit_count;
+    int64_t room; /* additions left until the digits must be normalised */
+    int64_t digit[WF_EXACT_DIGITS_MAX];
+};
+
+/* Zero, with room for 2^63 multiples of 2^low_exponent of at most 2^high_exponent in magnitude. */
+void wf_exact_clear(struct wf_exact *x, int low_exponent, int high_exponent);
+
+/* Moves carries up: digits 0 <= d < 2^32, but for the last, which has the sign.  Equal values have equal
+ * digits then. */
+void wf_exact_normalise(struct wf_exact *x);
+
+/* into += from, of the same exponents. */
+void wf_exact_add(struct wf_exact *into, const struct wf_exact *from);
+
+struct wf_number wf_exact_to_number(const struct wf_exact *x);
+
+/* x += value * 2^exponent, where low_exponent <= exponent and the digits reach 96 bits above it. */
+static inline void wf_exact_add_i64(struct wf_exact *x, int64_t value, int exponent) {
+    unsigned position = (unsigned)(exponent - x->low_exponent);
+    wf_i128 shifted = (wf_i128)((wf_u128)(wf_i128)value << (position % 32));
+    int64_t *digit = x->digit + position / 32;
+    digit[0] += (uint32_t)shifted;
+    digit[1] += (uint32_t)(shifted >> 32);
+    digit[2] += (int64_t)(shifted >> 64);
+    if (--x->room == 0) wf_exact_normalise(x);
+}
+
+static inline void wf_exact_add_i128(struct wf_exact *x, wf_i128 value, int exponent) {
+    wf_exact_add_i64(x, (uint32_t)value, exponent);
+    wf_exact_add_i64(x, (uint32_t)(value >> 32), exponent + 32);
+    wf_exact_add_i64(x, (int64_t)(value >> 64), exponent + 64);
+}
+
+/* The significand of a finite f64, with its sign, and the exponent of its unit. */
+static inline int64_t wf_f64_significand(double value, int *exponent) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    int field = (int)(bits >> 52) & 0x7ff;
+    int64_t fraction = (int64_t)(bits & ((UINT64_C(1) << 52) - 1));
+    int64_t magnitude = fraction | (int64_t)(field != 0) << 52;
+    *exponent = (field ? field : 1) - 1075;
+    return bits >> 63 ? -magnitude : magnitude;
+}
+
+/* x += value, finite and a multiple of 2^low_exponent. */
+static inline void wf_exact_add_f64(struct wf_exact *x, double value) {
+    int exponent;
+    int64_t significand = wf_f64_significand(value, &exponent);
+    /* A narrower type's value has zeros down there: its unit, as an f64, may lie below low_exponent. */
+    if (exponent < x->low_exponent) {
+        significand >>= x->low_exponent - exponent < 63 ? x->low_exponent - exponent : 63;
+        exponent = x->low_exponent;
+    }
+    wf_exact_add_i64(x, significand, exponent);
+}
+
+/* x += a * b, both finite. */
+static inline void wf_exact_add_product(struct wf_exact *x, double a, double b) {
+    int exponent_a, exponent_b;
+    wf_i128 product = (wf_i128)wf_f64_significand(a, &exponent_a) * wf_f64_significand(b, &exponent_b);
+    int exponent = exponent_a + exponent_b;
+    if (exponent < x->low_exponent) {
+        product >>= x->low_exponent - exponent < 127 ? x->low_exponent - exponent : 127;
+        exponent = x->low_exponent;
+    }
+    wf_exact_add_i128(x, product, exponent);
+}
+
+#endif

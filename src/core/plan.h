@@ -1,0 +1,17 @@
+/* The plan: how a reduction is cut up.  A pure function of what is reduced and of the machine. */
+#ifndef WF_CORE_PLAN_H
+#define WF_CORE_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct wf_plan {
+    int threads;
+    int64_t chunk; /* elements that a thread takes at a time */
+};
+
+/* count elements of nbytes each, for at most `threads` threads; in_order: every thread must get one range
+ * of neighbours (prod). */
+struct wf_plan wf_plan_make(int64_t count, int64_t nbytes, bool in_order, int threads);
+
+#endif
