@@ -1,0 +1,36 @@
+#include "cpu/tier.h"
+
+#include <string.h>
+
+#if defined(WARPFOLD_X86)
+static bool has_avx2(void) {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+}
+
+static bool has_avx512(void) {
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+static bool always(void) {
+    return true;
+}
+
+/* The fastest first. */
+static const struct {
+    const struct wf_tier *tier;
+    bool (*is_supported)(void);
+} tiers[] = {
+#if defined(WARPFOLD_X86)
+    {&wf_tier_avx512, has_avx512},
+    {&wf_tier_avx2, has_avx2},
+#endif
+    {&wf_tier_scalar, always},
+};
+
+const struct wf_tier *wf_tier_choose(const char *name) {
+    for (size_t i = 0; i < sizeof tiers / sizeof tiers[0]; i++)
+        if ((!name || !strcmp(name, tiers[i].tier->name)) && tiers[i].is_supported()) return tiers[i].tier;
+    return NULL;
+}

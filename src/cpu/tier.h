@@ -1,0 +1,46 @@
+/* A tier: the loops compiled for one instruction set.  A tier is one file that defines the vector width and a
+ * fused multiply-add, and includes kernels.inc; its compiler flags are in CMakeLists.txt. */
+#ifndef WF_CPU_TIER_H
+#define WF_CPU_TIER_H
+
+#include "core/accumulator.h"
+#include "cpu/bins.h"
+
+/* The unit of work: a block of contiguous elements that stays in the first-level cache while each part takes
+ * its pass over it. */
+#define WF_BLOCK_NBYTES 32768
+
+/* What a thread works with. */
+struct wf_scratch {
+    /* Blocks that had to be gathered, or freed of infinities and NaNs, of each operand. */
+    _Alignas(64) unsigned char block[2][WF_BLOCK_NBYTES];
+    /* NULL where so little is summed that zeroing bins would cost more than they save. */
+    struct wf_bins *bins; /* [WF_BINS_SETS] */
+};
+
+enum { WF_BINS_OF_SUM, WF_BINS_OF_ABS, WF_BINS_OF_PRODUCTS, WF_BINS_SETS };
+
+/* Adds the parts of count elements of x (paired with y, or NULL), contiguous at any alignment and at most a
+ * block, the first of index `index`.  The environment is as wf_environment_enter sets it. */
+typedef void wf_block_function(struct wf_accumulator *into, struct wf_scratch *scratch, const void *x,
+                               const void *y, size_t count, int64_t index);
+
+struct wf_tier {
+    const char *name;
+    wf_block_function *add_block[WF_TYPE_COUNT];
+};
+
+extern const struct wf_tier wf_tier_scalar;
+#if defined(WARPFOLD_X86)
+extern const struct wf_tier wf_tier_avx2;
+extern const struct wf_tier wf_tier_avx512;
+#endif
+
+/* The fastest tier that this processor has, or the one that WARPFOLD_TIER names; NULL where it names one
+ * that is not to be had here. */
+const struct wf_tier *wf_tier_choose(const char *name);
+
+/* The tiers' names, for messages. */
+#define WF_TIER_NAMES "scalar, avx2, avx512"
+
+#endif
