@@ -1,0 +1,280 @@
+#include "io/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ELEMENT_NBYTES_MAX = 8 };
+
+/* ---- messages ------------------------------------------------------------------------------------ */
+
+struct wf_quoted wf_quote(const void *bytes, size_t length) {
+    enum { SHOWN_MAX = 40 };
+    struct wf_quoted quoted;
+    const unsigned char *from = bytes;
+    char *to = quoted.text;
+    *to++ = '\'';
+    for (size_t i = 0; i < length && i < SHOWN_MAX; i++)
+        *to++ = from[i] >= ' ' && from[i] <= '~' ? (char)from[i] : '?';
+    strcpy(to, length > SHOWN_MAX ? "...'" : "'");
+    return quoted;
+}
+
+/* ---- opening the files --------------------------------------------------------------------------- */
+
+static bool ends_with(const char *text, const char *ending) {
+    size_t length = strlen(text), ending_length = strlen(ending);
+    return length >= ending_length && !strcmp(text + length - ending_length, ending);
+}
+
+/* No control characters but those that are white space. */
+static bool is_text(const unsigned char *bytes, size_t nbytes) {
+    for (size_t i = 0; i < nbytes; i++)
+        if ((bytes[i] < ' ' && (bytes[i] < '\t' || bytes[i] > '\r')) || bytes[i] == 0x7f) return false;
+    return true;
+}
+
+static wf_error detect_format(wf_handle *handle, wf_reader *reader, const struct wf_reader_format **format) {
+    static const struct wf_reader_format *const chosen[] = {[WF_FORMAT_NPY] = &wf_reader_npy,
+                                                            [WF_FORMAT_RAW] = &wf_reader_raw,
+                                                            [WF_FORMAT_TEXT] = &wf_reader_text};
+    struct wf_source *source = &reader->source;
+    *format = chosen[reader->options.format];
+    if (!*format && ends_with(reader->paths[reader->path_index], ".npy")) *format = &wf_reader_npy;
+    if (*format) return WF_OK;
+
+    wf_error error = wf_source_fill(handle, source, WF_SOURCE_NBYTES);
+    if (error) return error;
+    const unsigned char *bytes = wf_source_window(source);
+    size_t nbytes = wf_source_available(source);
+    if (nbytes >= 6 && !memcmp(bytes, "\x93NUMPY", 6))
+        *format = &wf_reader_npy;
+    else if (is_text(bytes, nbytes))
+        *format = &wf_reader_text;
+    else if (reader->options.type)
+        *format = &wf_reader_raw;
+    else
+        return wf_fail(handle, WF_ERROR_FORMAT,
+                       "%s: neither .npy nor text; if it is raw data, give their type", source->name);
+    return WF_OK;
+}
+
+static wf_error check_type(wf_handle *handle, const wf_reader *reader, wf_type type) {
+    const char *name = reader->source.name, *type_name = wf_type_name(type);
+    wf_type asked = reader->options.type;
+    if (asked && type != asked)
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "%s: its elements are %s, not %s as asked for", name,
+                       type_name, wf_type_name(asked));
+    if (reader->type && type != reader->type)
+        return wf_fail(handle, WF_ERROR_ARGUMENT,
+                       "%s: its elements are %s, but those of the first file are %s: one array has one type",
+                       name, type_name, wf_type_name(reader->type));
+    return WF_OK;
+}
+
+/* Opens the file at path_index; format stays NULL where that fails. */
+static wf_error open_file(wf_handle *handle, wf_reader *reader) {
+    const struct wf_reader_format *format;
+    wf_type type;
+    wf_error error = wf_source_open(handle, &reader->source, reader->paths[reader->path_index]);
+    if (!error) error = detect_format(handle, reader, &format);
+    if (!error) error = format->open(handle, reader, &type);
+    if (!error) error = check_type(handle, reader, type);
+    if (error) return error;
+    reader->type = type;
+    reader->format = format;
+    return WF_OK;
+}
+
+static void close_file(wf_reader *reader) {
+    reader->nbytes_done += reader->source.nbytes_read;
+    wf_source_close(&reader->source);
+    reader->format = NULL;
+    reader->path_index++;
+}
+
+/* ---- the reader ---------------------------------------------------------------------------------- */
+
+static wf_error check_options(wf_handle *handle, const wf_reader_options *options) {
+    if ((unsigned)options->format > WF_FORMAT_TEXT)
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "no file format has the number %d", (int)options->format);
+    if (options->type && !wf_type_is_valid(options->type))
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "no type has the number %d", (int)options->type);
+    if (options->column < 0)
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "column %lld: columns count from 1",
+                       (long long)options->column);
+    if (options->column && options->column_name)
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "a column is chosen by number or by name, not by both");
+    if (options->skip_lines < 0)
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "%lld lines cannot be skipped",
+                       (long long)options->skip_lines);
+    if (options->delimiter && strchr("\n\r\"", options->delimiter))
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "a line break or a double quote cannot be the delimiter");
+    return WF_OK;
+}
+
+static wf_error fail_memory(wf_handle *handle) {
+    return wf_fail(handle, WF_ERROR_MEMORY, "no memory for a reader");
+}
+
+static wf_error copy_arguments(wf_handle *handle, wf_reader *reader, const char *const *paths,
+                               size_t path_count, const wf_reader_options *options) {
+    reader->options = *options;
+    reader->options.column_name = NULL;
+    if (options->column_name && !(reader->options.column_name = strdup(options->column_name)))
+        return fail_memory(handle);
+    reader->paths = calloc(path_count, sizeof *reader->paths);
+    if (!reader->paths) return fail_memory(handle);
+    for (; reader->path_count < path_count; reader->path_count++) {
+        const char *path = paths[reader->path_count];
+        if (!path) return wf_fail(handle, WF_ERROR_ARGUMENT, "path %zu is NULL", reader->path_count);
+        if (!(reader->paths[reader->path_count] = strdup(path))) return fail_memory(handle);
+        int64_t nbytes = wf_source_measure(path);
+        reader->nbytes_total = nbytes < 0 || reader->nbytes_total < 0 ? -1 : reader->nbytes_total + nbytes;
+    }
+    return WF_OK;
+}
+
+wf_error wf_reader_open(wf_handle *handle, const char *const *paths, size_t path_count,
+                        const wf_reader_options *options, wf_reader **reader) {
+    static const wf_reader_options defaults;
+    if (!handle || !paths || path_count == 0 || !reader)
+        return wf_fail(handle, WF_ERROR_ARGUMENT,
+                       "wf_reader_open needs a handle, a path and a place for the reader");
+    if (!options) options = &defaults;
+    wf_error error = check_options(handle, options);
+    if (error) return error;
+    wf_reader *opened = calloc(1, sizeof *opened);
+    if (!opened) return fail_memory(handle);
+    error = wf_source_create(handle, &opened->source);
+    if (!error && !(opened->elements = malloc(WF_READER_TEXT_COUNT * ELEMENT_NBYTES_MAX)))
+        error = fail_memory(handle);
+    if (!error) error = copy_arguments(handle, opened, paths, path_count, options);
+    if (!error) error = open_file(handle, opened);
+    if (error)
+        wf_reader_close(opened);
+    else
+        *reader = opened;
+    return error;
+}
+
+void wf_reader_close(wf_reader *reader) {
+    if (!reader) return;
+    for (size_t i = 0; i < reader->path_count; i++) free(reader->paths[i]);
+    free(reader->paths);
+    free((char *)reader->options.column_name);
+    free(reader->elements);
+    wf_source_destroy(&reader->source);
+    free(reader);
+}
+
+wf_type wf_reader_type(const wf_reader *reader) {
+    return reader ? reader->type : WF_TYPE_DEFAULT;
+}
+
+wf_error wf_reader_next(wf_handle *handle, wf_reader *reader, int64_t limit, wf_array *block) {
+    if (!handle || !reader || !block || limit < 1)
+        return wf_fail(
+            handle, WF_ERROR_ARGUMENT,
+            "wf_reader_next needs a handle, a reader, a place for the block and a limit of 1 or more");
+    if (reader->error)
+        return wf_fail(handle, reader->error, "%s: an error has ended the reading", reader->source.name);
+    while (!reader->error && reader->path_index < reader->path_count) {
+        if (!reader->format) reader->error = open_file(handle, reader);
+        if (!reader->error) reader->error = reader->format->next(handle, reader, limit, block);
+        if (reader->error || block->shape[0] > 0) return reader->error;
+        close_file(reader);
+    }
+    *block = wf_array_vector(NULL, reader->type, 0);
+    return WF_OK;
+}
+
+/* ---- accumulators from readers ------------------------------------------------------------------- */
+
+static wf_error check_accumulator(wf_handle *handle, const wf_accumulator *accumulator,
+                                  const wf_reader *reader) {
+    wf_type type = wf_accumulator_type(accumulator);
+    if (type == reader->type) return WF_OK;
+    return wf_fail(handle, WF_ERROR_ARGUMENT, "%s: its elements are %s, but the accumulator's are %s",
+                   wf_source_name(reader->paths[0]), wf_type_name(reader->type), wf_type_name(type));
+}
+
+static void report_progress(const wf_reader *reader, const wf_reader *partner) {
+    if (!reader->options.progress) return;
+    int64_t done = reader->nbytes_done, total = reader->nbytes_total;
+    if (reader->format) done += reader->source.nbytes_read;
+    if (partner) {
+        done += partner->nbytes_done + (partner->format ? partner->source.nbytes_read : 0);
+        total = total < 0 || partner->nbytes_total < 0 ? -1 : total + partner->nbytes_total;
+    }
+    reader->options.progress(reader->options.progress_user, done, total);
+}
+
+wf_error wf_accumulator_add_reader(wf_handle *handle, wf_accumulator *accumulator, wf_reader *reader,
+                                   int32_t threads) {
+    if (!handle || !accumulator || !reader)
+        return wf_fail(handle, WF_ERROR_ARGUMENT,
+                       "wf_accumulator_add_reader needs a handle, an accumulator and a reader");
+    wf_error error = check_accumulator(handle, accumulator, reader);
+    while (!error) {
+        wf_array block;
+        error = wf_reader_next(handle, reader, INT64_MAX, &block);
+        if (error || block.shape[0] == 0) break;
+        error = wf_accumulator_add(handle, accumulator, &block, threads);
+        report_progress(reader, NULL);
+    }
+    return error;
+}
+
+/* One side of the pairs: a block, of which the elements from position on are still to be added. */
+struct side {
+    wf_reader *reader;
+    wf_array block;
+    int64_t position;
+};
+
+static wf_error refill(wf_handle *handle, struct side *side) {
+    if (side->position < side->block.shape[0]) return WF_OK;
+    side->position = 0;
+    return wf_reader_next(handle, side->reader, INT64_MAX, &side->block);
+}
+
+static wf_array take_side(struct side *side, int64_t count) {
+    const unsigned char *data = side->block.data;
+    size_t offset = (size_t)side->position * wf_type_nbytes(side->block.type);
+    side->position += count;
+    return wf_array_vector(data + offset, side->block.type, count);
+}
+
+static wf_error add_pairs(wf_handle *handle, wf_accumulator *accumulator, struct side *a, struct side *b,
+                          int32_t threads) {
+    for (int64_t done = 0;;) {
+        wf_error error = refill(handle, a);
+        if (!error) error = refill(handle, b);
+        if (error) return error;
+        int64_t a_left = a->block.shape[0] - a->position, b_left = b->block.shape[0] - b->position;
+        int64_t count = a_left < b_left ? a_left : b_left;
+        if (a_left != b_left && count == 0)
+            return wf_fail(
+                handle, WF_ERROR_ARGUMENT,
+                "%s and %s: the %s ends after %lld elements, the other has more: pairs need as many of each",
+                wf_source_name(a->reader->paths[0]), wf_source_name(b->reader->paths[0]),
+                a_left ? "second" : "first", (long long)done);
+        if (count == 0) return WF_OK;
+        wf_array a_part = take_side(a, count), b_part = take_side(b, count);
+        error = wf_accumulator_add_pair(handle, accumulator, &a_part, &b_part, threads);
+        if (error) return error;
+        done += count;
+        report_progress(a->reader, b->reader);
+    }
+}
+
+wf_error wf_accumulator_add_reader_pair(wf_handle *handle, wf_accumulator *accumulator, wf_reader *a,
+                                        wf_reader *b, int32_t threads) {
+    if (!handle || !accumulator || !a || !b || a == b)
+        return wf_fail(handle, WF_ERROR_ARGUMENT,
+                       "wf_accumulator_add_reader_pair needs a handle, an accumulator and two readers");
+    wf_error error = check_accumulator(handle, accumulator, a);
+    if (!error) error = check_accumulator(handle, accumulator, b);
+    struct side side_a = {.reader = a}, side_b = {.reader = b};
+    return error ? error : add_pairs(handle, accumulator, &side_a, &side_b, threads);
+}

@@ -1,0 +1,108 @@
+#include "io/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NAME_NBYTES_MAX = 512, BUFFER_ALIGNMENT = 4096 };
+
+wf_error wf_source_create(wf_handle *handle, struct wf_source *source) {
+    *source = (struct wf_source){.descriptor = -1};
+    source->buffer = aligned_alloc(BUFFER_ALIGNMENT, WF_SOURCE_NBYTES);
+    if (!source->buffer)
+        return wf_fail(handle, WF_ERROR_MEMORY, "no memory for a read buffer of %zu bytes", WF_SOURCE_NBYTES);
+    return WF_OK;
+}
+
+void wf_source_destroy(struct wf_source *source) {
+    wf_source_close(source);
+    free(source->buffer);
+}
+
+static wf_error fail_with(wf_handle *handle, const struct wf_source *source, const char *action, int code) {
+    char reason[128];
+    if (strerror_r(code, reason, sizeof reason)) reason[0] = 0;
+    return wf_fail(handle, WF_ERROR_IO, "%s: cannot be %s: %s", source->name, action, reason);
+}
+
+static ssize_t read_descriptor(struct wf_source *source, void *bytes, size_t nbytes) {
+    for (;;) {
+        ssize_t count = read(source->descriptor, bytes, nbytes);
+        if (count >= 0 || (errno != EINTR && errno != EAGAIN)) return count;
+        if (errno == EAGAIN) poll(&(struct pollfd){.fd = source->descriptor, .events = POLLIN}, 1, -1);
+    }
+}
+
+const char *wf_source_name(const char *path) {
+    size_t length = strlen(path);
+    if (!strcmp(path, "-")) return "standard input";
+    return path + (length > NAME_NBYTES_MAX ? length - NAME_NBYTES_MAX : 0);
+}
+
+/* Opening a FIFO waits for a writer, and a signal may come first. */
+static int open_descriptor(const char *path) {
+    for (;;) {
+        int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        if (descriptor >= 0 || errno != EINTR) return descriptor;
+    }
+}
+
+/* Files of no size, such as those in /proc, may hold something all the same. */
+static int64_t nbytes_left(int descriptor, const struct stat *status) {
+    if (!S_ISREG(status->st_mode) || status->st_size == 0) return -1;
+    off_t position = lseek(descriptor, 0, SEEK_CUR);
+    return position < 0 || position > status->st_size ? -1 : status->st_size - position;
+}
+
+int64_t wf_source_measure(const char *path) {
+    struct stat status;
+    if (!strcmp(path, "-")) return fstat(STDIN_FILENO, &status) ? -1 : nbytes_left(STDIN_FILENO, &status);
+    if (stat(path, &status) || !S_ISREG(status.st_mode) || status.st_size == 0) return -1;
+    return status.st_size;
+}
+
+wf_error wf_source_open(wf_handle *handle, struct wf_source *source, const char *path) {
+    bool is_standard_input = !strcmp(path, "-");
+    source->name = wf_source_name(path);
+    source->read = read_descriptor;
+    source->begin = source->end = 0;
+    source->nbytes_read = 0;
+    source->is_at_end = false;
+    source->owns_descriptor = !is_standard_input;
+    source->descriptor = is_standard_input ? STDIN_FILENO : open_descriptor(path);
+
+    struct stat status;
+    int code = source->descriptor < 0 || fstat(source->descriptor, &status) ? errno : 0;
+    if (!code && S_ISDIR(status.st_mode)) code = EISDIR;
+    if (code) {
+        wf_source_close(source);
+        return fail_with(handle, source, is_standard_input ? "read" : "opened", code);
+    }
+    source->nbytes_total = nbytes_left(source->descriptor, &status);
+    posix_fadvise(source->descriptor, 0, 0, POSIX_FADV_SEQUENTIAL);
+    return WF_OK;
+}
+
+void wf_source_close(struct wf_source *source) {
+    if (source->owns_descriptor && source->descriptor >= 0) close(source->descriptor);
+    source->descriptor = -1;
+}
+
+wf_error wf_source_fill(wf_handle *handle, struct wf_source *source, size_t nbytes) {
+    if (source->is_at_end || wf_source_available(source) >= nbytes) return WF_OK;
+    memmove(source->buffer, wf_source_window(source), wf_source_available(source));
+    source->end -= source->begin;
+    source->begin = 0;
+    while (source->end < nbytes && !source->is_at_end) {
+        ssize_t count = source->read(source, source->buffer + source->end, WF_SOURCE_NBYTES - source->end);
+        if (count < 0) return fail_with(handle, source, "read", errno);
+        source->end += (size_t)count;
+        source->nbytes_read += count;
+        source->is_at_end = count == 0;
+    }
+    return WF_OK;
+}
