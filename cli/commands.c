@@ -1,0 +1,143 @@
+#include "commands.h"
+
+#include <inttypes.h>
+
+#include "output.h"
+#include "progress.h"
+#include "saved.h"
+
+static int open_device(const struct settings *settings, wf_handle **handle) {
+    const char *device = settings->device ? settings->device : "auto";
+    wf_error error = wf_handle_create(device, handle);
+    if (error == WF_ERROR_MEMORY) return fail("%s", wf_error_text(error));
+    if (error)
+        return fail_usage("--device %s: %s; 'warpfold devices' lists what there is", device,
+                          wf_error_text(error));
+    if (settings->verbose && settings->threads)
+        say("device %s; threads: at most %" PRId64, wf_handle_device(*handle), settings->threads);
+    else if (settings->verbose)
+        say("device %s; threads: one for each processor", wf_handle_device(*handle));
+    return STATUS_OK;
+}
+
+/* What every reduction ends with: the accumulator is kept, even if it has no value to print. */
+static int conclude(wf_handle *handle, const wf_accumulator *accumulator, const struct settings *settings) {
+    if (settings->save) {
+        int status = saved_write(handle, accumulator, settings->save);
+        if (status) return status;
+    }
+    wf_op op = wf_accumulator_op(accumulator);
+    if (op == WF_STATS) {
+        wf_stats stats;
+        wf_error error = wf_accumulator_stats(handle, accumulator, &stats);
+        return error ? fail_library(handle, error) : print_stats(accumulator, &stats, settings);
+    }
+    wf_value result;
+    wf_error error = wf_accumulator_result(handle, accumulator, op, &result);
+    return error ? fail_library(handle, error) : print_result(accumulator, &result, settings);
+}
+
+int command_reduce(const struct request *request) {
+    const struct settings *settings = request->settings;
+    const wf_options options = settings_options(settings);
+    wf_reader_options reader_options = settings_reader_options(settings);
+    wf_handle *handle = NULL;
+    wf_reader *reader = NULL;
+    wf_accumulator *accumulator = NULL;
+    int status = open_device(settings, &handle);
+    if (status) return status;
+
+    struct progress progress;
+    progress_start(&progress, settings->quiet);
+    progress_watch(&progress, &reader_options);
+    wf_error error =
+        wf_reader_open(handle, request->operands, request->operand_count, &reader_options, &reader);
+    if (!error)
+        error = wf_accumulator_create(handle, request->op, wf_reader_type(reader), &options, &accumulator);
+    if (!error) error = wf_accumulator_add_reader(handle, accumulator, reader, options.threads);
+    progress_end(&progress);
+    status = error ? fail_library(handle, error) : conclude(handle, accumulator, settings);
+
+    wf_accumulator_destroy(accumulator);
+    wf_reader_close(reader);
+    wf_handle_destroy(handle);
+    return status;
+}
+
+/* Adds the pairs of both readers' numbers, which must match in type and count. */
+static int add_pairs(wf_handle *handle, const struct request *request, wf_reader *const readers[2],
+                     struct progress *progress, wf_accumulator **accumulator) {
+    const wf_options options = settings_options(request->settings);
+    wf_type types[2] = {wf_reader_type(readers[0]), wf_reader_type(readers[1])};
+    if (types[0] != types[1])
+        return fail("%s has %s and %s has %s: both must have the same type", file_name(request->operands[0]),
+                    wf_type_name(types[0]), file_name(request->operands[1]), wf_type_name(types[1]));
+    wf_error error = wf_accumulator_create(handle, request->op, types[0], &options, accumulator);
+    if (error) return fail_library(handle, error);
+    error = wf_accumulator_add_reader_pair(handle, *accumulator, readers[0], readers[1], options.threads);
+    progress_end(progress);
+    return error ? fail_library(handle, error) : STATUS_OK;
+}
+
+int command_reduce_pair(const struct request *request) {
+    const struct settings *settings = request->settings;
+    wf_reader_options reader_options = settings_reader_options(settings);
+    wf_handle *handle = NULL;
+    wf_reader *readers[2] = {NULL, NULL};
+    wf_accumulator *accumulator = NULL;
+    int status = open_device(settings, &handle);
+    if (status) return status;
+
+    struct progress progress;
+    progress_start(&progress, settings->quiet);
+    progress_watch(&progress, &reader_options); /* the first reader reports what both have done */
+    for (int i = 0; i < 2 && !status; i++) {
+        wf_error error = wf_reader_open(handle, &request->operands[i], 1, &reader_options, &readers[i]);
+        if (error) status = fail_library(handle, error);
+    }
+    if (!status) status = add_pairs(handle, request, readers, &progress, &accumulator);
+    if (!status) status = conclude(handle, accumulator, settings);
+
+    wf_accumulator_destroy(accumulator);
+    wf_reader_close(readers[0]);
+    wf_reader_close(readers[1]);
+    wf_handle_destroy(handle);
+    return status;
+}
+
+static int merge_file(wf_handle *handle, const char *path, wf_accumulator *into) {
+    wf_accumulator *from = NULL;
+    int status = saved_read(handle, path, &from);
+    if (!status && wf_accumulator_merge(handle, into, from))
+        status = fail("%s: %s", file_name(path), wf_handle_message(handle));
+    wf_accumulator_destroy(from);
+    return status;
+}
+
+int command_merge(const struct request *request) {
+    wf_handle *handle = NULL;
+    wf_accumulator *accumulator = NULL;
+    int status = open_device(request->settings, &handle);
+    if (status) return status;
+
+    status = saved_read(handle, request->operands[0], &accumulator);
+    for (size_t i = 1; i < request->operand_count && !status; i++)
+        status = merge_file(handle, request->operands[i], accumulator);
+    if (!status) status = conclude(handle, accumulator, request->settings);
+
+    wf_accumulator_destroy(accumulator);
+    wf_handle_destroy(handle);
+    return status;
+}
+
+int command_devices(const struct request *request) {
+    (void)request;
+    wf_handle *handle = NULL;
+    wf_error error = wf_handle_create("cpu", &handle);
+    if (error) return fail("cpu: %s", wf_error_text(error));
+    struct page page;
+    page_open(&page);
+    if (page.stream) fprintf(page.stream, "%s\n", wf_handle_device(handle));
+    wf_handle_destroy(handle);
+    return page_print(&page);
+}

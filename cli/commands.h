@@ -1,0 +1,20 @@
+/* What each command does.  They print, or say what is wrong, and return an exit status. */
+#ifndef CLI_COMMANDS_H
+#define CLI_COMMANDS_H
+
+#include "options.h"
+#include "warpfold.h"
+
+struct request {
+    const struct settings *settings;
+    const char *const *operands; /* those after the command */
+    size_t operand_count;
+    wf_op op; /* of reduce and reduce_pair */
+};
+
+int command_reduce(const struct request *request);
+int command_reduce_pair(const struct request *request);
+int command_merge(const struct request *request);
+int command_devices(const struct request *request);
+
+#endif

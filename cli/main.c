@@ -1,0 +1,94 @@
+/* warpfold on the command line: reads it, finds the command, runs it. */
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "options.h"
+#include "output.h"
+
+struct command {
+    const char *name; /* NULL: the name of an op */
+    enum command_kind kind;
+    size_t operand_min, operand_max;
+    const char *operands; /* those that it takes, in words */
+    int (*run)(const struct request *request);
+};
+
+static const struct command reduce = {NULL, COMMAND_DATA, 0, SIZE_MAX, "files", command_reduce};
+static const struct command reduce_pair = {NULL, COMMAND_DATA, 2, 2, "two files", command_reduce_pair};
+static const struct command merge = {"merge", COMMAND_MERGE, 1, SIZE_MAX, "accumulators", command_merge};
+static const struct command devices = {"devices", COMMAND_DEVICES, 0, 0, "no operands", command_devices};
+
+static const struct command *find_command(const char *name, wf_op *op) {
+    *op = wf_op_parse(name);
+    if (*op == WF_DOT) return &reduce_pair;
+    if (*op != WF_OP_NONE) return &reduce;
+    if (!strcmp(name, merge.name)) return &merge;
+    if (!strcmp(name, devices.name)) return &devices;
+    return NULL;
+}
+
+static size_t count_standard_inputs(const struct request *request) {
+    size_t count = 0;
+    for (size_t i = 0; i < request->operand_count; i++) count += !strcmp(request->operands[i], "-");
+    return count;
+}
+
+static int run_command(const struct settings *settings) {
+    static const char *const standard_input[] = {"-"};
+    const char *name = settings->operands[0];
+    struct request request = {settings, settings->operands + 1, settings->operand_count - 1, WF_OP_NONE};
+    const struct command *command = find_command(name, &request.op);
+    if (!command) return fail_usage("there is no op or command '%s'", name);
+    const char *misplaced = settings_misplaced_option(settings, command->kind);
+    if (misplaced) return fail_usage("%s does not take --%s", name, misplaced);
+    if (request.operand_count < command->operand_min || request.operand_count > command->operand_max)
+        return fail_usage("%s takes %s", name, command->operands);
+    if (count_standard_inputs(&request) > 1) return fail_usage("standard input ('-') can be read only once");
+    if (settings->format == WF_FORMAT_RAW && !settings->type)
+        return fail_usage("--format raw needs --type: the bytes do not tell it");
+    if (command == &reduce && request.operand_count == 0) {
+        request.operands = standard_input;
+        request.operand_count = 1;
+    }
+    return command->run(&request);
+}
+
+static int print_text(void (*put)(FILE *stream)) {
+    struct page page;
+    page_open(&page);
+    if (page.stream) put(page.stream);
+    return page_print(&page);
+}
+
+static void put_version(FILE *stream) {
+    fprintf(stream, "warpfold %s\n", wf_version());
+}
+
+static int run(const struct settings *settings) {
+    if (settings->help) return print_text(put_help);
+    if (settings->version) return print_text(put_version);
+    if (settings->operand_count == 0) {
+        put_usage(stderr);
+        return STATUS_USAGE;
+    }
+    return run_command(settings);
+}
+
+/* A standard stream that was closed stays unusable, rather than becoming the first file to be opened. */
+static void occupy_standard_streams(void) {
+    for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++)
+        if (fcntl(file, F_GETFD) < 0 && open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+            return;
+}
+
+int main(int argc, char **argv) {
+    struct settings settings;
+    occupy_standard_streams();
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of writing, with a message */
+    int status = settings_parse(&settings, argc, argv) ? run(&settings) : STATUS_USAGE;
+    settings_clear(&settings);
+    return status;
+}

@@ -1,0 +1,302 @@
+#include "options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output.h"
+
+/* ---- one option ---------------------------------------------------------------------------------- */
+
+struct rule {
+    const char *name;
+    const char *argument; /* in the help; NULL for a flag.  Words between bars are all that is allowed */
+    unsigned commands;    /* enum command_kind */
+    bool (*parse)(const struct rule *rule, const char *text, struct settings *settings);
+    size_t offset; /* of the field of struct settings */
+    int64_t low, high;
+    const char *help;
+};
+
+static void *field_of(const struct rule *rule, struct settings *settings) {
+    return (char *)settings + rule->offset;
+}
+
+static bool parse_flag(const struct rule *rule, const char *text, struct settings *settings) {
+    (void)text;
+    *(bool *)field_of(rule, settings) = true;
+    return true;
+}
+
+static bool parse_text(const struct rule *rule, const char *text, struct settings *settings) {
+    *(const char **)field_of(rule, settings) = text;
+    return true;
+}
+
+static bool parse_count(const struct rule *rule, const char *text, struct settings *settings) {
+    char *end = NULL;
+    errno = 0;
+    long long number = isdigit((unsigned char)text[0]) ? strtoll(text, &end, 10) : 0;
+    if (!end || *end || errno || number < rule->low || number > rule->high) {
+        fail_usage("--%s takes a whole number from %lld to %lld, not '%s'", rule->name, (long long)rule->low,
+                   (long long)rule->high, text);
+        return false;
+    }
+    *(int64_t *)field_of(rule, settings) = number;
+    return true;
+}
+
+static bool parse_word(const struct rule *rule, const char *text, struct settings *settings) {
+    size_t length = strlen(text);
+    const char *word = rule->argument;
+    for (int64_t i = 0; *word; i++) {
+        size_t word_length = strcspn(word, "|");
+        if (word_length == length && !memcmp(word, text, length)) {
+            *(int64_t *)field_of(rule, settings) = i;
+            return true;
+        }
+        word += word_length + (word[word_length] == '|');
+    }
+    fail_usage("--%s takes %s, not '%s'", rule->name, rule->argument, text);
+    return false;
+}
+
+static bool parse_type(const struct rule *rule, const char *text, struct settings *settings) {
+    wf_type type = wf_type_parse(text);
+    if (type == WF_TYPE_DEFAULT) {
+        fail_usage("--%s: there is no type '%s'", rule->name, text);
+        return false;
+    }
+    *(wf_type *)field_of(rule, settings) = type;
+    return true;
+}
+
+static bool parse_delimiter(const struct rule *rule, const char *text, struct settings *settings) {
+    bool is_tab = !strcmp(text, "tab") || !strcmp(text, "\\t");
+    if (!is_tab && (strlen(text) != 1 || strchr("\"\r\n", text[0]))) {
+        fail_usage("--%s takes tab or one character, no quote and no line break, not '%s'", rule->name, text);
+        return false;
+    }
+    *(char *)field_of(rule, settings) = is_tab ? '\t' : text[0];
+    return true;
+}
+
+static bool parse_column(const struct rule *rule, const char *text, struct settings *settings) {
+    settings->column = 0;
+    settings->column_name = NULL;
+    if (text[0] && text[strspn(text, "0123456789")] == '\0') return parse_count(rule, text, settings);
+    settings->column_name = text;
+    return true;
+}
+
+static bool parse_file(const struct rule *rule, const char *text, struct settings *settings) {
+    if (!strcmp(text, "-")) {
+        fail_usage("--%s takes the name of a file: standard output is for the result", rule->name);
+        return false;
+    }
+    return parse_text(rule, text, settings);
+}
+
+/* ---- the table ----------------------------------------------------------------------------------- */
+
+#define FIELD(name) offsetof(struct settings, name)
+
+enum { COMMAND_READS = COMMAND_DATA | COMMAND_MERGE, COMMAND_ANY = COMMAND_READS | COMMAND_DEVICES };
+
+static const struct rule rules[] = {
+    {"type", "T", COMMAND_DATA, parse_type, FIELD(type), 0, 0,
+     "type of the numbers in raw and text files (text: f64 if not given; a .npy file must agree)"},
+    {"format", "auto|npy|raw|text", COMMAND_DATA, parse_word, FIELD(format), 0, 0,
+     "what the files are (auto: by name and first bytes)"},
+    {"delimiter", "C", COMMAND_DATA, parse_delimiter, FIELD(delimiter), 0, 0,
+     "what separates the fields of a text table; tab or '\\t' for a tab character (default: white space or a "
+     "comma)"},
+    {"column", "N|NAME", COMMAND_DATA, parse_column, FIELD(column), 1, INT64_MAX,
+     "read only this column of a text table, by its number from 1 or by its name in the header line"},
+    {"header", NULL, COMMAND_DATA, parse_flag, FIELD(has_header), 0, 0,
+     "the first line of a text table holds names, not numbers"},
+    {"skip", "LINES", COMMAND_DATA, parse_count, FIELD(skip_lines), 0, INT64_MAX,
+     "leave out so many lines at the top of each text file"},
+    {"nan", "propagate|omit|error", COMMAND_DATA, parse_word, FIELD(nan), 0, 0,
+     "a NaN makes the result NaN (default), is left out, or is an error that names its index"},
+    {"ddof", "N", COMMAND_DATA, parse_count, FIELD(ddof), 0, INT64_MAX,
+     "var and std divide by the count less N (default 0)"},
+    {"result-type", "T", COMMAND_DATA, parse_type, FIELD(result_type), 0, 0,
+     "type of the result (default: that of the numbers for floats, or else i64, u64 or f64, as the op "
+     "needs)"},
+    {"first-index", "N", COMMAND_DATA, parse_count, FIELD(first_index), 0, INT64_MAX,
+     "index of the first number, for argmin, argmax and prod (default 0)"},
+    {"save", "ACC", COMMAND_READS, parse_file, FIELD(save), 0, 0,
+     "also keep the accumulator in the file ACC, for merge"},
+    {"hex", NULL, COMMAND_READS, parse_flag, FIELD(hex), 0, 0, "print values in hexadecimal"},
+    {"json", NULL, COMMAND_READS, parse_flag, FIELD(json), 0, 0, "print a JSON object, on one line"},
+    {"device", "auto|cpu", COMMAND_READS, parse_text, FIELD(device), 0, 0, "where the work runs"},
+    {"threads", "N", COMMAND_DATA, parse_count, FIELD(threads), 0, INT32_MAX,
+     "use at most N threads (default 0: one for each processor)"},
+    {"verbose", NULL, COMMAND_READS, parse_flag, FIELD(verbose), 0, 0,
+     "name the device and the threads on standard error"},
+    {"quiet", NULL, COMMAND_READS, parse_flag, FIELD(quiet), 0, 0,
+     "show no progress on a terminal when the work takes long"},
+    {"help", NULL, COMMAND_ANY, parse_flag, FIELD(help), 0, 0, "print this text (also -h)"},
+    {"version", NULL, COMMAND_ANY, parse_flag, FIELD(version), 0, 0, "print the version"},
+};
+
+enum { RULE_COUNT = sizeof rules / sizeof rules[0] };
+
+/* ---- reading the command line -------------------------------------------------------------------- */
+
+enum { GETOPT_OPERAND = 1, GETOPT_FIRST_RULE = 256 };
+
+static int rule_of(int code) {
+    if (code >= GETOPT_FIRST_RULE) return code - GETOPT_FIRST_RULE;
+    int rule = 0;
+    while (strcmp(rules[rule].name, "help")) rule++;
+    return rule; /* -h */
+}
+
+bool settings_parse(struct settings *settings, int argc, char **argv) {
+    struct option long_options[RULE_COUNT + 1] = {0};
+    for (int i = 0; i < RULE_COUNT; i++)
+        long_options[i] = (struct option){rules[i].name, rules[i].argument ? required_argument : no_argument,
+                                          NULL, GETOPT_FIRST_RULE + i};
+    *settings = (struct settings){.operands = calloc((size_t)argc, sizeof(const char *))};
+    if (!settings->operands) {
+        say("%s", wf_error_text(WF_ERROR_MEMORY));
+        return false;
+    }
+    static char name[] = "warpfold";
+    argv[0] = name; /* getopt's messages begin with it */
+    int code;
+    /* "-": operands come in their order among the options, even under POSIXLY_CORRECT. */
+    while ((code = getopt_long(argc, argv, "-h", long_options, NULL)) != -1) {
+        if (code == '?') {
+            say("try 'warpfold --help'");
+            return false;
+        }
+        if (code == GETOPT_OPERAND) {
+            settings->operands[settings->operand_count++] = optarg;
+            continue;
+        }
+        int rule = rule_of(code);
+        settings->given |= UINT64_C(1) << rule;
+        if (!rules[rule].parse(&rules[rule], optarg, settings)) return false;
+    }
+    while (optind < argc) settings->operands[settings->operand_count++] = argv[optind++];
+    return true;
+}
+
+void settings_clear(struct settings *settings) {
+    free(settings->operands);
+    settings->operands = NULL;
+    settings->operand_count = 0;
+}
+
+const char *settings_misplaced_option(const struct settings *settings, enum command_kind kind) {
+    for (int i = 0; i < RULE_COUNT; i++)
+        if (settings->given >> i & 1 && !(rules[i].commands & kind)) return rules[i].name;
+    return NULL;
+}
+
+wf_options settings_options(const struct settings *settings) {
+    return (wf_options){.nan = (wf_nan)settings->nan,
+                        .result_type = settings->result_type,
+                        .ddof = settings->ddof,
+                        .first_index = settings->first_index,
+                        .threads = (int32_t)settings->threads};
+}
+
+wf_reader_options settings_reader_options(const struct settings *settings) {
+    return (wf_reader_options){.format = (wf_format)settings->format,
+                               .type = settings->type,
+                               .column_name = settings->column_name,
+                               .column = settings->column,
+                               .skip_lines = settings->skip_lines,
+                               .has_header = settings->has_header,
+                               .delimiter = settings->delimiter};
+}
+
+/* ---- help ---------------------------------------------------------------------------------------- */
+
+enum { HELP_WIDTH = 80, HELP_NAMES_INDENT = 10, HELP_OPTION_INDENT = 22 };
+
+void put_usage(FILE *stream) {
+    fputs("usage: warpfold OP [options] [FILE...]     reduce all numbers of the files\n"
+          "       warpfold stats [options] [FILE...]  count, sum, mean, var ... in one pass\n"
+          "       warpfold dot [options] A B          sum the products of paired numbers\n"
+          "       warpfold merge [options] ACC...     join saved accumulators\n"
+          "       warpfold devices                    list the devices of this machine\n"
+          "       warpfold --version | --help\n",
+          stream);
+}
+
+/* One more word of a text that wraps at the right margin and goes on below its first word. */
+static void put_word(FILE *stream, int *column, int indent, const char *word, int length) {
+    if (*column + 1 + length > HELP_WIDTH) *column = fprintf(stream, "\n%*s", indent, "") - 1;
+    *column += fprintf(stream, "%s%.*s", *column > indent ? " " : "", length, word);
+}
+
+static void put_names(FILE *stream, const char *title, const char *(*name)(int)) {
+    int column = fprintf(stream, "%-*s", HELP_NAMES_INDENT, title);
+    for (int i = 1; name(i); i++) put_word(stream, &column, HELP_NAMES_INDENT, name(i), (int)strlen(name(i)));
+    fputc('\n', stream);
+}
+
+static const char *name_of_op(int op) {
+    return wf_op_name((wf_op)op);
+}
+
+static const char *name_of_type(int type) {
+    return wf_type_name((wf_type)type);
+}
+
+static void put_option(FILE *stream, const struct rule *rule) {
+    int column = fprintf(stream, "  --%s", rule->name);
+    if (rule->argument) column += fprintf(stream, " %s", rule->argument);
+    if (column + 2 > HELP_OPTION_INDENT) {
+        fputc('\n', stream);
+        column = 0;
+    }
+    column += fprintf(stream, "%*s", HELP_OPTION_INDENT - column, "");
+    const char *word = rule->help;
+    while (*word) {
+        size_t length = strcspn(word, " ");
+        put_word(stream, &column, HELP_OPTION_INDENT, word, (int)length);
+        word += length + (word[length] == ' ');
+    }
+    fputc('\n', stream);
+}
+
+void put_help(FILE *stream) {
+    fputs("warpfold reduces arrays of numbers to one.  Sums, means, variances and norms are\n"
+          "the exact result, rounded once: the same bits for any number of threads.\n"
+          "\n",
+          stream);
+    put_usage(stream);
+    fputc('\n', stream);
+    put_names(stream, "OP is:", name_of_op);
+    put_names(stream, "types:", name_of_type);
+    fputs("\n"
+          "FILE is a .npy file, raw elements (give their --type), or text: numbers between\n"
+          "white space or commas.  Several files are one array, in order.  Without FILE, or\n"
+          "for -, standard input is read.\n"
+          "\n"
+          "options, before or after the operands:\n",
+          stream);
+    for (int i = 0; i < RULE_COUNT; i++) put_option(stream, &rules[i]);
+    fputs("\n"
+          "examples:\n"
+          "  warpfold sum x.npy\n"
+          "  seq 10 | warpfold mean\n"
+          "  warpfold stats --column price --delimiter , table.csv\n"
+          "  warpfold norm2 --type f32 --json part1.raw part2.raw\n"
+          "  warpfold sum --save a.acc a.npy\n"
+          "  warpfold sum --save b.acc b.npy\n"
+          "  warpfold merge a.acc b.acc\n"
+          "\n"
+          "A decimal result is the shortest that reads back to the same bits.  Exit status:\n"
+          "0, or 1 if something is wrong with the data or the machine, or 2 if the command\n"
+          "line is wrong.\n",
+          stream);
+}

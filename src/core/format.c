@@ -1,0 +1,163 @@
+/* Values as text.  Integers only: neither the locale nor the floating-point environment has a say. */
+#include "core/big.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FIXED_EXPONENT_MIN = -5, FIXED_EXPONENT_MAX = 16 };
+
+static uint64_t bits_of(const wf_value *value) {
+    uint32_t f32;
+    uint64_t f64;
+    switch (value->type) {
+    case WF_F16:
+    case WF_BF16: return value->as.f16;
+    case WF_F32: memcpy(&f32, &value->as.f32, sizeof f32); return f32;
+    case WF_F64: memcpy(&f64, &value->as.f64, sizeof f64); return f64;
+    default: return value->as.u;
+    }
+}
+
+double wf_value_to_double(const wf_value *value) {
+    wf_value rounded;
+    struct wf_number number = wf_number_nan();
+    if (value && wf_type_is_valid(value->type)) number = wf_number_of_bits(value->type, bits_of(value));
+    wf_number_round(&number, WF_F64, &rounded);
+    return rounded.as.f64;
+}
+
+/* ---- the shortest decimal ----------------------------------------------------------------------- */
+
+/* digits * 10^exponent, where digits does not end in 0. */
+struct decimal {
+    uint64_t digits;
+    int exponent;
+};
+
+static struct wf_big big_of_u64(uint64_t value) {
+    struct wf_big big = {.count = 1, .limb = {1}};
+    wf_big_multiply_u64(&big, value);
+    return big;
+}
+
+static void scale(struct wf_big *big, int power_of_2, int power_of_10) {
+    for (; power_of_2 >= 32; power_of_2 -= 32) wf_big_multiply_u64(big, UINT64_C(1) << 32);
+    for (; power_of_2 > 0; power_of_2--) wf_big_multiply_u64(big, 2);
+    for (; power_of_10 > 0; power_of_10--) wf_big_multiply_u64(big, 10);
+}
+
+/* The largest integer at most log10(2^exponent), for exponents within 1500 of 0. */
+static int log10_of_power_of_2(int exponent) {
+    return (exponent * 1262611) >> 22;
+}
+
+/* After each digit, the number lies between the digits so far and the same plus one in the last place: the
+ * nearest decimals of that length.  The first length at which one of them lies within half a gap of the
+ * number, and so reads back as it, is the shortest; of two, the nearer is taken, or else the even one. */
+static struct decimal shortest_decimal(const struct wf_number *number, wf_type type) {
+    int top = number->exponent + 127;
+    int unit = top - wf_type_table[type].precision + 1;
+    if (unit < wf_type_low_exponent(type)) unit = wf_type_low_exponent(type);
+    uint64_t mantissa = (uint64_t)(number->mantissa >> (unit - number->exponent));
+    bool even = mantissa % 2 == 0;
+    bool is_lowest_of_binade = number->mantissa << 1 == 0 && unit > wf_type_low_exponent(type);
+
+    /* number = rest / one, and half the gaps beside it likewise, all times 4 to be integers, and divided by
+     * the power of ten that leaves one digit before the point. */
+    int exponent = log10_of_power_of_2(top);
+    struct wf_big one = big_of_u64(4), rest = big_of_u64(4 * mantissa);
+    struct wf_big half_above = big_of_u64(2), half_below = big_of_u64(is_lowest_of_binade ? 1 : 2);
+    scale(&one, -unit, exponent);
+    scale(&rest, unit, -exponent);
+    scale(&half_above, unit, -exponent);
+    scale(&half_below, unit, -exponent);
+    struct wf_big ten = one;
+    scale(&ten, 0, 1);
+    if (wf_big_compare(&rest, &ten) >= 0) {
+        one = ten;
+        exponent++;
+    }
+
+    struct decimal decimal = {0, exponent};
+    for (;; decimal.exponent--) {
+        decimal.digits *= 10;
+        for (; wf_big_compare(&rest, &one) >= 0; decimal.digits++) wf_big_subtract(&rest, &one);
+        struct wf_big rest_above = one;
+        wf_big_subtract(&rest_above, &rest);
+        bool below = wf_big_compare(&rest, &half_below) < even;
+        bool above = wf_big_compare(&rest_above, &half_above) < even;
+        int nearer = wf_big_compare(&rest, &rest_above);
+        if (above && (!below || nearer > 0 || (nearer == 0 && decimal.digits % 2))) decimal.digits++;
+        if (below || above) break;
+        scale(&rest, 0, 1);
+        scale(&half_above, 0, 1);
+        scale(&half_below, 0, 1);
+    }
+    for (; decimal.digits % 10 == 0; decimal.exponent++) decimal.digits /= 10;
+    return decimal;
+}
+
+static int format_decimal(const struct decimal *decimal, const char *sign, char *text, size_t capacity) {
+    static const char zeros[] = "0000000000000000";
+    char digits[24];
+    int count = snprintf(digits, sizeof digits, "%" PRIu64, decimal->digits);
+    int exponent = decimal->exponent + count - 1;
+    if (exponent < FIXED_EXPONENT_MIN || exponent > FIXED_EXPONENT_MAX)
+        return snprintf(text, capacity, "%s%c%s%se%+03d", sign, digits[0], count > 1 ? "." : "", digits + 1,
+                        exponent);
+    if (exponent < 0) return snprintf(text, capacity, "%s0.%.*s%s", sign, -exponent - 1, zeros, digits);
+    if (exponent < count - 1)
+        return snprintf(text, capacity, "%s%.*s.%s", sign, exponent + 1, digits, digits + exponent + 1);
+    return snprintf(text, capacity, "%s%s%.*s", sign, digits, decimal->exponent, zeros);
+}
+
+/* ---- every kind of text ------------------------------------------------------------------------- */
+
+/* As printf's %a writes the value as a double. */
+static int format_hexadecimal(const struct wf_number *number, const char *sign, char *text, size_t capacity) {
+    enum { EXPONENT_MIN = -1022, FRACTION_BITS = 52 };
+    int exponent = number->exponent + 127;
+    wf_u128 mantissa = number->mantissa;
+    if (exponent < EXPONENT_MIN) {
+        mantissa >>= EXPONENT_MIN - exponent;
+        exponent = EXPONENT_MIN;
+    }
+    int leading = (int)(mantissa >> 127);
+    uint64_t fraction = (uint64_t)(mantissa >> (127 - FRACTION_BITS)) & ((UINT64_C(1) << FRACTION_BITS) - 1);
+    int count = FRACTION_BITS / 4;
+    for (; count > 0 && fraction % 16 == 0; count--) fraction /= 16;
+    if (count == 0) return snprintf(text, capacity, "%s0x%dp%+d", sign, leading, exponent);
+    return snprintf(text, capacity, "%s0x%d.%0*" PRIx64 "p%+d", sign, leading, count, fraction, exponent);
+}
+
+static int format_integer(const wf_value *value, int hex, char *text, size_t capacity) {
+    bool negative = wf_type_table[value->type].kind == WF_KIND_SIGNED && value->as.i < 0;
+    uint64_t magnitude = negative ? -value->as.u : value->as.u;
+    return snprintf(text, capacity, hex ? "%s0x%" PRIx64 : "%s%" PRIu64, negative ? "-" : "", magnitude);
+}
+
+static int format_float(const wf_value *value, int hex, char *text, size_t capacity) {
+    struct wf_number number = wf_number_of_bits(value->type, bits_of(value));
+    const char *sign = number.negative ? "-" : "";
+    switch (number.class) {
+    case WF_NUMBER_NAN: return snprintf(text, capacity, "nan");
+    case WF_NUMBER_INFINITE: return snprintf(text, capacity, "%sinf", sign);
+    case WF_NUMBER_ZERO: return snprintf(text, capacity, hex ? "%s0x0p+0" : "%s0", sign);
+    case WF_NUMBER_FINITE: break;
+    }
+    if (hex) return format_hexadecimal(&number, sign, text, capacity);
+    struct decimal decimal = shortest_decimal(&number, value->type);
+    return format_decimal(&decimal, sign, text, capacity);
+}
+
+size_t wf_value_format(const wf_value *value, int hex, char *text, size_t capacity) {
+    int length;
+    if (!value || !wf_type_is_valid(value->type))
+        length = snprintf(text, capacity, "%s", "");
+    else if (wf_type_is_float(value->type))
+        length = format_float(value, hex, text, capacity);
+    else
+        length = format_integer(value, hex, text, capacity);
+    return (size_t)length;
+}
