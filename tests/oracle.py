@@ -1,0 +1,534 @@
+"""What every reduction must give, to the last bit, from Python's integers alone.
+
+Shares nothing with the engine.  A float is an integer times a power of two, a sum is an integer
+over a fixed denominator, and a result is rounded once, by integer arithmetic, from the exact rational or the
+square root of one.  Only prod of floats uses doubles, since its definition does.
+
+A result is (type name, bits): the bits of a float, the value of an integer, 0 or 1 of a bool.  Where the
+engine must refuse, the result is the name of the error.
+"""
+
+import math
+from array import array
+from collections import defaultdict
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+
+class Float(NamedTuple):
+    """An IEEE format.  precision counts the leading bit; the least subnormal is 2**lowest."""
+
+    width: int
+    precision: int
+    lowest: int
+
+    @property
+    def infinity(self):
+        return (1 << (self.width - 1)) - (1 << (self.precision - 1))
+
+    @property
+    def nan(self):
+        return self.infinity | 1 << (self.precision - 2)
+
+    @property
+    def sign(self):
+        return 1 << (self.width - 1)
+
+
+FLOATS = {
+    "f16": Float(16, 11, -24),
+    "bf16": Float(16, 8, -133),
+    "f32": Float(32, 24, -149),
+    "f64": Float(64, 53, -1074),
+}
+INTEGERS = {
+    "bool": (0, 1),
+    **{f"i{w}": (-(1 << w - 1), (1 << w - 1) - 1) for w in (8, 16, 32, 64)},
+    **{f"u{w}": (0, (1 << w) - 1) for w in (8, 16, 32, 64)},
+}
+TYPES = (*INTEGERS, *FLOATS)
+TYPECODES = {  # of the array module
+    "bool": "B",
+    "i8": "b",
+    "i16": "h",
+    "i32": "i",
+    "i64": "q",
+    "u8": "B",
+    "u16": "H",
+    "u32": "I",
+    "u64": "Q",
+    "f16": "H",
+    "bf16": "H",
+    "f32": "I",
+    "f64": "Q",
+}
+
+BITWISE = ("and", "or", "xor")
+STATS = "sum mean var std min max argmin argmax nonzero norm1 norm2 norminf".split()
+STATS_OF_RESULT_TYPE = "sum mean var std min max norm1 norm2 norminf".split()
+OPS = [*STATS, "prod", "any", "all", *BITWISE]
+
+
+def ops_of(type_name):
+    """The ops of one array that exist for the type."""
+    return [op for op in OPS if type_name in INTEGERS or op not in BITWISE]
+
+
+def default_type(op, type_name):
+    if op in ("any", "all"):
+        return "bool"
+    if op in ("argmin", "argmax", "nonzero"):
+        return "u64"
+    if op in ("min", "max", *BITWISE) or type_name in FLOATS:
+        return type_name
+    if op in ("norm1", "norminf"):
+        return "u64"
+    if op in ("mean", "var", "std", "norm2"):
+        return "f64"
+    return "i64" if type_name in ("i8", "i16", "i32", "i64") else "u64"
+
+
+# ---- values, before they are rounded -----------------------------------------------------------------
+
+
+class Real(NamedTuple):
+    """numerator/denominator, or its square root, with a sign that zero has too."""
+
+    negative: bool
+    numerator: int
+    denominator: int = 1
+    root: bool = False
+
+
+class Infinity(NamedTuple):
+    negative: bool
+
+
+class NaN(NamedTuple):
+    pass
+
+
+class Refused(Exception):
+    """The reduction has no value; the argument is the name of the error."""
+
+
+def integer(value):
+    return Real(value < 0, abs(value))
+
+
+def convert(value, type_name):
+    """The value in the type: (type name, bits)."""
+    if type_name in FLOATS:
+        return type_name, to_float(value, FLOATS[type_name])
+    return type_name, to_integer(value, *INTEGERS[type_name])
+
+
+def to_float(value, form):
+    if isinstance(value, NaN):
+        return form.nan
+    sign = form.sign if value.negative else 0
+    if isinstance(value, Infinity):
+        return sign | form.infinity
+    return sign | round_to_float(*truncate(value, form.precision + 2), form)
+
+
+def to_integer(value, least, most):
+    if not isinstance(value, Real):
+        raise Refused("WF_ERROR_RANGE")
+    magnitude = round_half_even(*truncate(value, None))
+    result = -magnitude if value.negative else magnitude
+    if not least <= result <= most:
+        raise Refused("WF_ERROR_RANGE")
+    return result
+
+
+def truncate(value, precision):
+    """(m, e): m * 2**e lies on the same side of every float of fewer bits, and of every midpoint between two,
+    as the value does.  The last bit of m tells that something was cut off.  precision None: for an integer.
+    """
+    n, d, root = value.numerator, value.denominator, value.root
+    if n == 0:
+        return 0, 0
+    scale = 2
+    if precision:
+        log2 = n.bit_length() - d.bit_length()
+        scale = precision + 2 - (log2 // 2 if root else log2)
+    shift = 2 * scale if root else scale
+    if shift >= 0:
+        n <<= shift
+    else:
+        d <<= -shift
+    m, rest = divmod(n, d)
+    if root:
+        square, m = m, math.isqrt(m)
+        rest |= square - m * m
+    return 2 * m | (rest != 0), -scale - 1
+
+
+def round_half_even(m, e):
+    if e >= 0:
+        return m << e
+    quotient, rest = m >> -e, m & ((1 << -e) - 1)
+    half = 1 << (-e - 1)
+    return quotient + (rest > half or (rest == half and quotient & 1))
+
+
+def round_to_float(m, e, form):
+    """The bits of the float nearest to m * 2**e."""
+    if m == 0:
+        return 0
+    lowest = max(m.bit_length() + e - form.precision, form.lowest)
+    rounded = round_half_even(m, e - lowest)
+    # The exponent's field counts from the subnormals; the leading bit of a normal number adds to it by
+    # itself, and so does the carry of one that was rounded up to the next power of two.
+    bits = rounded + ((lowest - form.lowest) << (form.precision - 1))
+    return min(bits, form.infinity)
+
+
+def parts(bits, form):
+    """(negative, m, e) of the bits of a finite float, m * 2**e its magnitude."""
+    magnitude = bits & ~form.sign
+    field = magnitude >> (form.precision - 1)
+    m = magnitude & ((1 << (form.precision - 1)) - 1)
+    if field:
+        m |= 1 << (form.precision - 1)
+    return bits >= form.sign, m, max(field, 1) - 1 + form.lowest
+
+
+def fraction(bits, form):
+    negative, m, e = parts(bits, form)
+    return (-m if negative else m) * Fraction(2) ** e
+
+
+# ---- prod of floats ----------------------------------------------------------------------------------
+
+
+class Node(NamedTuple):
+    """(hi + lo) * 2**exponent, hi in [1, 2)."""
+
+    hi: float
+    lo: float
+    exponent: int
+
+
+def leaf(m, e):
+    """The node of m * 2**e, m > 0."""
+    exponent = m.bit_length() - 1
+    scale = 1 << exponent
+    hi = m / scale  # the quotient of integers is correctly rounded
+    lo = float(Fraction(m, scale) - Fraction(hi))
+    if hi == 2.0:
+        return Node(1.0, lo / 2, exponent + e + 1)
+    return Node(hi, lo, exponent + e)
+
+
+def multiply(a, b):
+    p = a.hi * b.hi
+    # The error of p, exactly: all three are multiples of 2**-104.
+    e = (int(a.hi * 2.0**52) * int(b.hi * 2.0**52) - (int(p * 2.0**52) << 52)) * 2.0**-104
+    t = a.hi * b.lo + a.lo * b.hi
+    e += t
+    hi = p + e
+    lo = e - (hi - p)
+    exponent = a.exponent + b.exponent
+    if hi >= 2.0:
+        return Node(hi * 0.5, lo * 0.5, exponent + 1)
+    if hi < 1.0:
+        return Node(hi * 2.0, lo * 2.0, exponent - 1)
+    return Node(hi, lo, exponent)
+
+
+def tree(leaves):
+    """The product of (index, node) in order of index, in the tree of aligned blocks."""
+    while len(leaves) > 1:
+        above = []
+        for index, node in leaves:
+            if above and above[-1][0] == index >> 1:
+                above[-1] = index >> 1, multiply(above[-1][1], node)
+            else:
+                above.append((index >> 1, node))
+        leaves = above
+    return leaves[0][1] if leaves else Node(1.0, 0.0, 0)
+
+
+def node_value(negative, node):
+    significand = Fraction(node.hi) + Fraction(node.lo)
+    # Beyond these exponents every type has its infinity or zero, so that the power need not be written out.
+    value = significand * Fraction(2) ** max(-5000, min(5000, node.exponent))
+    return Real(negative, value.numerator, value.denominator)
+
+
+# ---- one array ---------------------------------------------------------------------------------------
+
+
+def unpack(type_name, data):
+    """The elements: floats as bits, bools as 0 and 1."""
+    elements = array(TYPECODES[type_name])
+    elements.frombytes(data)
+    return [int(x != 0) for x in elements] if type_name == "bool" else elements.tolist()
+
+
+class Total:
+    """An exact sum of m * 2**e, kept by exponent."""
+
+    def __init__(self, lowest):
+        self.by_exponent = defaultdict(int)
+        self.lowest = lowest
+
+    def over_power(self):
+        """The sum as a multiple of 2**lowest."""
+        return sum(m << (e - self.lowest) for e, m in self.by_exponent.items())
+
+
+class Oracle:
+    """All reductions of one array, or of so many times its elements (not for prod and arg ops)."""
+
+    def __init__(self, type_name, data, first_index=0, times=1):
+        self.type = type_name
+        self.form = FLOATS.get(type_name)
+        self.elements = unpack(type_name, data)
+        self.first_index = first_index
+        self.times = times
+        self.nans, self.present = [], list(enumerate(self.elements, first_index))
+        if self.form:
+            limit, mask = self.form.infinity, self.form.sign - 1
+            self.nans = [index for index, bits in self.present if bits & mask > limit]
+            if self.nans:
+                self.present = [(index, bits) for index, bits in self.present if bits & mask <= limit]
+
+    # Sums over what is no NaN and no infinity, as integers over a denominator.
+
+    @cached_property
+    def lowest(self):
+        return self.form.lowest if self.form else 0
+
+    @cached_property
+    def denominator(self):
+        return 1 << -self.lowest
+
+    @cached_property
+    def finite(self):
+        """(negative, m, e) of every finite element."""
+        if not self.form:
+            return [(x < 0, abs(x), 0) for _, x in self.present]
+        limit, mask = self.form.infinity, self.form.sign - 1
+        return [parts(bits, self.form) for _, bits in self.present if bits & mask != limit]
+
+    @cached_property
+    def infinities(self):
+        """The signs that infinities have."""
+        if not self.form:
+            return set()
+        limit, sign = self.form.infinity, self.form.sign
+        return {
+            negative
+            for _, bits in self.present
+            for negative in (False, True)
+            if bits == limit + sign * negative
+        }
+
+    @cached_property
+    def sums(self):
+        """S1, S2 and the sum of magnitudes."""
+        first, second, magnitudes = (Total(k * self.lowest) for k in (1, 2, 1))
+        for negative, m, e in self.finite:
+            first.by_exponent[e] += -m if negative else m
+            second.by_exponent[2 * e] += m * m
+            magnitudes.by_exponent[e] += m
+        return [total.over_power() * self.times for total in (first, second, magnitudes)]
+
+    # What the policy makes of it.
+
+    def reduce(self, op, nan="propagate", result_type=None, ddof=0):
+        try:
+            return convert(self.value(op, nan, result_type, ddof), result_type or default_type(op, self.type))
+        except Refused as refused:
+            return refused.args[0]
+
+    def stats(self, nan="propagate", result_type=None, ddof=0):
+        """Every field of wf_stats, or the name of an error."""
+        whole = {"count": self.count(nan), "nans": len(self.nans) * self.times}
+        for op in STATS:
+            whole[op] = self.reduce(op, nan, result_type if op in STATS_OF_RESULT_TYPE else None, ddof)
+            if whole[op] == "WF_ERROR_EMPTY":
+                whole[op] = None, None
+            elif isinstance(whole[op], str):
+                return whole[op]
+        return whole
+
+    def count(self, nan):
+        return (len(self.present) if nan == "omit" else len(self.elements)) * self.times
+
+    def value(self, op, nan, result_type, ddof):
+        """The exact value, before rounding."""
+        if self.form and op in BITWISE:
+            raise Refused("WF_ERROR_UNSUPPORTED")
+        if nan == "error" and self.nans:
+            raise Refused("WF_ERROR_NAN")
+        poisoned = bool(self.nans) and nan == "propagate"
+        count = self.count(nan)
+        if op in ("any", "all", "nonzero"):
+            return integer(self.counted(op, poisoned))
+        if op in BITWISE:
+            return integer(self.bitwise(op))
+        if op in ("var", "std"):
+            if count <= ddof:
+                raise Refused("WF_ERROR_EMPTY")
+        elif op in ("mean", "min", "max", "argmin", "argmax") and count == 0:
+            raise Refused("WF_ERROR_EMPTY")
+        if op in ("argmin", "argmax"):
+            return integer(self.nans[0] if poisoned else self.extremes[op[3:]][0])
+        if poisoned:
+            return NaN()
+        if op in ("min", "max"):
+            return self.element(self.extremes[op][1])
+        if op == "prod":
+            return self.product(result_type or default_type(op, self.type))
+        if op in ("sum", "mean"):
+            return self.sum_or_mean(count if op == "mean" else 1)
+        if op in ("var", "std"):
+            return self.variance(count, ddof, op == "std")
+        return self.norm(op)
+
+    def counted(self, op, poisoned):
+        nonzeros = len(self.present) - self.zeros + (len(self.nans) if poisoned else 0)
+        return {"any": int(nonzeros > 0), "all": int(self.zeros == 0), "nonzero": nonzeros * self.times}[op]
+
+    @cached_property
+    def zeros(self):
+        return sum(m == 0 for _, m, _ in self.finite)
+
+    def bitwise(self, op):
+        least, most = INTEGERS[self.type]
+        result = (-1 if least else most) if op == "and" else 0
+        for x in self.elements:
+            result = {"and": result & x, "or": result | x, "xor": result ^ x}[op]
+        return 0 if op == "xor" and self.times % 2 == 0 else result
+
+    def element(self, x):
+        if not self.form:
+            return integer(x)
+        if x & (self.form.sign - 1) == self.form.infinity:
+            return Infinity(x >= self.form.sign)
+        negative, m, e = parts(x, self.form)
+        return Real(negative, m << (e - self.lowest), self.denominator)
+
+    @cached_property
+    def extremes(self):
+        """(index, element) of the first least and of the first greatest; -0 is less than +0."""
+        sign = self.form.sign if self.form else None
+
+        def order(pair):
+            x = pair[1]
+            return x if sign is None or x < sign else sign - 1 - x
+
+        return {"min": min(self.present, key=order), "max": max(self.present, key=order)}
+
+    def sum_or_mean(self, divisor):
+        if self.infinities:
+            return NaN() if len(self.infinities) == 2 else Infinity(self.infinities == {True})
+        total = self.sums[0]
+        return Real(total < 0 or self.only_minus_zeros, abs(total), self.denominator * divisor)
+
+    @cached_property
+    def only_minus_zeros(self):
+        return (
+            bool(self.form) and bool(self.present) and all(bits == self.form.sign for _, bits in self.present)
+        )
+
+    def variance(self, count, ddof, root):
+        if self.infinities:
+            return NaN()
+        first, second, _ = self.sums
+        return Real(False, count * second - first**2, count * (count - ddof) * self.denominator**2, root)
+
+    def norm(self, op):
+        if self.infinities:
+            return Infinity(False)
+        if op == "norm1":
+            return Real(False, self.sums[2], self.denominator)
+        if op == "norm2":
+            return Real(False, self.sums[1], self.denominator**2, True)
+        return Real(
+            False, max((m << (e - self.lowest) for _, m, e in self.finite), default=0), self.denominator
+        )
+
+    def product(self, result_type):
+        zero = self.zeros > 0
+        if not self.form and result_type in INTEGERS:
+            return integer(0 if zero else self.integer_product())
+        negative = sum(x < 0 if self.form is None else x >= self.form.sign for _, x in self.present) % 2 == 1
+        if self.infinities:
+            return NaN() if zero else Infinity(negative)
+        if zero:  # an integer's has no sign
+            return Real(negative and self.form is not None, 0)
+        return node_value(negative, self.root)
+
+    @cached_property
+    def root(self):
+        """The root of the tree, where all is finite and nonzero."""
+        return tree([(index, leaf(m, e)) for (index, _), (_, m, e) in zip(self.present, self.finite)])
+
+    def integer_product(self):
+        result = 1
+        for x in self.elements:
+            result *= x
+            if abs(result) > 2**64:  # and there is no zero: it fits no type any more
+                break
+        return result
+
+
+# ---- two arrays --------------------------------------------------------------------------------------
+
+
+class PairOracle:
+    """dot of two arrays of one type."""
+
+    def __init__(self, type_name, a, b, first_index=0, times=1):
+        self.type = type_name
+        self.form = FLOATS.get(type_name)
+        self.pairs = list(zip(unpack(type_name, a), unpack(type_name, b)))
+        self.first_index, self.times = first_index, times
+        mask = self.form.sign - 1 if self.form else 0
+        self.nans = [
+            index
+            for index, pair in enumerate(self.pairs, first_index)
+            if self.form and any(x & mask > self.form.infinity for x in pair)
+        ]
+
+    def reduce(self, op="dot", nan="propagate", result_type=None, ddof=0):
+        try:
+            return convert(self.value(nan), result_type or default_type("dot", self.type))
+        except Refused as refused:
+            return refused.args[0]
+
+    def value(self, nan):
+        if self.nans and nan == "error":
+            raise Refused("WF_ERROR_NAN")
+        if self.nans and nan == "propagate":
+            return NaN()
+        if not self.form:
+            return integer(sum(x * y for x, y in self.pairs) * self.times)
+        left_out = set(self.nans)
+        present = [pair for index, pair in enumerate(self.pairs, self.first_index) if index not in left_out]
+        return self.float_dot(present)
+
+    def float_dot(self, present):
+        form, infinity = self.form, self.form.infinity
+        total, infinities, only_minus_zeros = Total(2 * form.lowest), set(), bool(present)
+        for x, y in present:
+            negative = (x ^ y) >= form.sign
+            x, y = x & (form.sign - 1), y & (form.sign - 1)
+            if x == infinity or y == infinity:
+                if x == 0 or y == 0:
+                    return NaN()
+                infinities.add(negative)
+                continue
+            (_, m, e), (_, k, f) = parts(x, form), parts(y, form)
+            only_minus_zeros &= negative and m * k == 0
+            total.by_exponent[e + f] += -m * k if negative else m * k
+        if infinities:
+            return NaN() if len(infinities) == 2 else Infinity(infinities == {True})
+        exact = total.over_power() * self.times
+        return Real(exact < 0 or only_minus_zeros, abs(exact), 1 << (-2 * form.lowest))

@@ -1,0 +1,136 @@
+"""Arrays for the tests, as packed bytes; and the comparison of the engine with the oracle."""
+
+import os
+import random
+import struct
+import subprocess
+from fractions import Fraction
+
+from oracle import FLOATS, INTEGERS, TYPECODES, Real, to_float
+from warpfold_ctypes import WarpfoldError
+
+NAN_POLICIES = ("propagate", "omit", "error")
+
+
+def nbytes_of(type_name):
+    return struct.calcsize(TYPECODES[type_name])
+
+
+def pack(type_name, elements):
+    """Bits of floats, values of integers."""
+    return struct.pack(f"={len(elements)}{TYPECODES[type_name]}", *elements)
+
+
+def split(type_name, data):
+    """The bytes of each element."""
+    nbytes = nbytes_of(type_name)
+    return [data[i : i + nbytes] for i in range(0, len(data), nbytes)]
+
+
+def nearest(type_name, value):
+    """The bits of the float nearest to a rational number."""
+    value = Fraction(value)
+    return to_float(Real(value < 0, abs(value.numerator), value.denominator), FLOATS[type_name])
+
+
+def pack_values(type_name, values):
+    if type_name in INTEGERS:
+        return pack(type_name, values)
+    return pack(type_name, [nearest(type_name, value) for value in values])
+
+
+def specials(type_name):
+    """+0, -0, both infinities; NaNs of both signs, quiet and signalling, with payloads."""
+    form = FLOATS[type_name]
+    nans = [form.nan, form.nan | form.sign, form.infinity | 1, form.infinity | form.sign | 1, form.sign - 1]
+    return [0, form.sign, form.infinity, form.infinity | form.sign] + nans
+
+
+def run_compiler(*arguments):
+    """cc, without a sanitizer that may be preloaded for the library under test."""
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    subprocess.run(["cc", *arguments], check=True, env=environment)
+
+
+# ---- flavours: what a random array is made of --------------------------------------------------------
+
+
+def plain(draw, type_name):
+    """Numbers near 1; small integers."""
+    if type_name == "bool":
+        return draw.choice((0, 1, 1, 2, 255))
+    if type_name in INTEGERS:
+        return draw.randint(max(INTEGERS[type_name][0], -9), 9)
+    return nearest(type_name, draw.gauss(0, 1))
+
+
+def wild(draw, type_name):
+    """Any bits that are a finite number."""
+    if type_name == "bool":
+        return draw.getrandbits(8)
+    if type_name in INTEGERS:
+        return draw.randint(*INTEGERS[type_name])
+    form = FLOATS[type_name]
+    return draw.randrange(form.infinity) | draw.choice((0, form.sign))
+
+
+def coarse(draw, type_name):
+    """Few distinct values, so that there are ties, of extremes and of rounding."""
+    if type_name == "bool":
+        return draw.getrandbits(1)
+    if type_name in INTEGERS:
+        return draw.choice((*INTEGERS[type_name], 0, 1))
+    return nearest(type_name, Fraction(draw.randint(-16, 16), 16)) or draw.choice((0, FLOATS[type_name].sign))
+
+
+def unit(draw, type_name):
+    """Products of many of them do not leave the range, at least not for long."""
+    if type_name in INTEGERS:
+        least, most = INTEGERS[type_name]
+        return draw.choice([1] * 60 + [-1 if least else 1, min(most, 2)])
+    return nearest(type_name, draw.choice((-1, 1)) * 2 ** draw.uniform(-2, 2))
+
+
+def special(draw, type_name):
+    """Wild, with zeros, infinities and NaNs in between."""
+    if type_name in FLOATS and draw.random() < 0.03:
+        return draw.choice(specials(type_name))
+    return wild(draw, type_name)
+
+
+FLAVOURS = {flavour.__name__: flavour for flavour in (plain, wild, coarse, unit, special)}
+
+
+def sample(type_name, count, flavour, seed=0):
+    draw = random.Random(f"{type_name} {count} {flavour} {seed}")
+    make = FLAVOURS[flavour]
+    return pack(type_name, [make(draw, type_name) for _ in range(count)])
+
+
+# ---- comparison --------------------------------------------------------------------------------------
+
+
+def outcome(call, *arguments, **named):
+    """What a call gives: its result, or the name of its error, which must come with a message."""
+    try:
+        return call(*arguments, **named)
+    except WarpfoldError as error:
+        assert error.message, f"{error.code} without a message"
+        return error.code
+
+
+def show(result):
+    """Bits in hexadecimal, for messages."""
+    if isinstance(result, tuple) and result[0] in FLOATS:
+        return f"{result[0]} {result[1]:#x}"
+    return str(result)
+
+
+def agree(expected, got, *context):
+    """context says which case this is."""
+    if expected != got:
+        if isinstance(expected, dict) and isinstance(got, dict):
+            names = [name for name in expected if expected[name] != got[name]]
+            expected, got = ({name: show(side[name]) for name in names} for side in (expected, got))
+        where = " ".join(map(str, context))
+        raise AssertionError(f"{where}: expected {show(expected)}, got {show(got)}")

@@ -1,0 +1,575 @@
+"""Data chosen to break a reduction that is almost right."""
+
+import itertools
+import random
+from fractions import Fraction
+
+import pytest
+
+import warpfold_ctypes as wf
+from oracle import FLOATS, Oracle, PairOracle, fraction
+from samples import agree, nbytes_of, nearest, outcome, pack, pack_values
+
+FLOAT_OPS = "sum mean var std norm1 norm2 norminf prod min max argmin argmax".split()
+
+
+@pytest.fixture(scope="module")
+def handle():
+    return wf.Handle()
+
+
+def check(handle, type_name, data, *context, ops=FLOAT_OPS, result_types=(None,), threads=(1,)):
+    whole, view = Oracle(type_name, data), wf.vector(data, type_name)
+    for op, result_type, count in itertools.product(ops, result_types, threads):
+        agree(
+            whole.reduce(op, result_type=result_type),
+            outcome(handle.reduce, op, view, result_type=result_type, threads=count),
+            op,
+            type_name,
+            result_type,
+            f"threads {count}",
+            *context,
+        )
+
+
+def check_dot(handle, type_name, a, b, *context, result_types=(None,)):
+    views = [wf.vector(data, type_name) for data in (a, b)]
+    for result_type in result_types:
+        agree(
+            PairOracle(type_name, a, b).reduce(result_type=result_type),
+            outcome(handle.reduce_pair, "dot", *views, result_type=result_type),
+            "dot",
+            type_name,
+            result_type,
+            *context,
+        )
+
+
+def check_float(handle, type_name, bits, *context, **chosen):
+    check(handle, type_name, pack(type_name, bits), *context, **chosen)
+
+
+def magnitude_bits(type_name, exponent):
+    """The bits of 2**exponent."""
+    return nearest(type_name, Fraction(2) ** exponent)
+
+
+# ---- exponents ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_every_exponent_once(handle, type_name):
+    form, draw = FLOATS[type_name], random.Random(type_name)
+    lead = 1 << (form.precision - 1)
+    powers = [field * lead for field in range(1, form.infinity // lead)] + [
+        1 << k for k in range(form.precision - 1)
+    ]
+    anything = [bits | draw.randrange(lead) for bits in powers[: form.infinity // lead - 1]] + powers[-9:]
+    for bits in (powers, anything):
+        signed = [b | draw.choice((0, form.sign)) for b in bits]
+        for elements in (bits, bits[::-1], signed, [b ^ form.sign for b in bits]):
+            check_float(handle, type_name, elements, result_types=tuple(FLOATS))
+        draw.shuffle(signed)
+        check_float(handle, type_name, signed, result_types=tuple(FLOATS))
+        a = pack(type_name, bits)
+        for partner in (bits, bits[::-1], signed):
+            check_dot(handle, type_name, a, pack(type_name, partner), result_types=tuple(FLOATS))
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_subnormals_only(handle, type_name):
+    form, draw = FLOATS[type_name], random.Random(type_name)
+    lead = 1 << (form.precision - 1)
+    for count in (1, 2, 3, 100, 5000):
+        for most in (2, lead):
+            bits = [draw.randrange(most) | draw.choice((0, form.sign)) for _ in range(count)]
+            check_float(handle, type_name, bits, count, most, result_types=tuple(FLOATS))
+            data = pack(type_name, bits)
+            check_dot(
+                handle, type_name, data, pack(type_name, bits[::-1]), count, most, result_types=tuple(FLOATS)
+            )
+
+
+SPREADS = {"f16": (0, 5, 14), "bf16": (0, 20, 126), "f32": (0, 20, 100), "f64": (0, 20, 100, 500, 1022)}
+
+
+@pytest.mark.parametrize(
+    "type_name, spread", [(name, spread) for name in SPREADS for spread in SPREADS[name]]
+)
+def test_data_spread_over_exponents(handle, type_name, spread):
+    """Uniform in the exponent, alternating between the ends, and rising block by block."""
+    draw = random.Random(spread)
+    least, most = max(-spread, FLOATS[type_name].lowest), spread
+
+    def element(exponent):
+        return nearest(
+            type_name, Fraction(draw.uniform(1, 2) * draw.choice((-1, 1))) * Fraction(2) ** exponent
+        )
+
+    count = 40000 // nbytes_of(type_name)
+    uniform = [element(draw.randint(least, most)) for _ in range(count)]
+    ends = [element((least, most)[i & 1]) for i in range(count)]
+    rising = [element(least + (most - least) * i // count) for i in range(count)]
+    for name, bits in (("uniform", uniform), ("ends", ends), ("rising", rising), ("falling", rising[::-1])):
+        check_float(handle, type_name, bits, name, spread, threads=(1, 3))
+        check_dot(handle, type_name, pack(type_name, bits), pack(type_name, uniform), name, spread)
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_full_significands_a_gap_apart(handle, type_name):
+    """All significands are full and all signs the same: what partial sums of few bits hold least well."""
+    form = FLOATS[type_name]
+    lead = 1 << (form.precision - 1)
+    fields = form.infinity // lead
+    for gap in sorted(
+        {gap for gap in (0, 1, 10, 11, 24, 25, 48, 51, 52, 53, 70, 99, 150, 210, 253) if gap < fields - 1}
+    ):
+        for count, top in (
+            (23, fields - 1),
+            (24, fields // 2 + gap // 2),
+            (40000 // nbytes_of(type_name), gap + 1),
+        ):
+            high, low = top * lead + lead - 1, (top - gap) * lead + lead - 1
+            bits = [high, *([low] * (count // 2)), *([high] * (count // 2))]
+            check_float(handle, type_name, bits, gap, count, ops=("sum", "norm1", "norm2", "var"))
+            mixed = [x ^ (form.sign if i % 3 else 0) for i, x in enumerate(bits)]
+            check_float(handle, type_name, mixed, gap, count, "mixed", ops=("sum", "norm1"))
+            check_dot(handle, type_name, pack(type_name, bits), pack(type_name, bits[::-1]), gap, count)
+
+
+# ---- ties --------------------------------------------------------------------------------------------
+
+
+def exact_parts(type_name, value):
+    """Elements of the type whose exact sum is the value; None where there are none."""
+    form, parts = FLOATS[type_name], []
+    while value:
+        bits = nearest(type_name, value)
+        if bits & ~form.sign >= form.infinity:
+            bits = (form.infinity - 1) | (bits & form.sign)
+        if not bits & ~form.sign or len(parts) > 60:
+            return None
+        parts.append(bits)
+        value -= fraction(bits, form)
+    return parts
+
+
+def midpoints(result_type, draw, count=12):
+    """(bits of low, midpoint, half the gap) of neighbours of the type: random ones, subnormals, powers of
+    two, and the last before infinity."""
+    form = FLOATS[result_type]
+    lead = 1 << (form.precision - 1)
+    chosen = [0, 1, 2, lead - 1, lead, lead + 1, form.infinity - 1, form.infinity - 2]
+    chosen += [lead * draw.randrange(2, form.infinity // lead) - draw.choice((0, 1)) for _ in range(4)]
+    chosen += [draw.randrange(form.infinity - 1) for _ in range(count)]
+    # In the range of every type:
+    chosen += [nearest(result_type, Fraction(2 ** draw.uniform(-4, 8))) for _ in range(count)]
+    for bits in chosen:
+        low = fraction(bits, form)
+        below = bits if bits + 1 < form.infinity else bits - 1
+        half_gap = (fraction(below + 1, form) - fraction(below, form)) / 2
+        yield bits, low + half_gap, half_gap
+
+
+@pytest.mark.parametrize("result_type", FLOATS)
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_sums_at_and_beside_every_kind_of_midpoint(handle, type_name, result_type):
+    """Exactly on the midpoint between two results (to even), and off it by the least that can be told."""
+    form, draw = FLOATS[type_name], random.Random(f"{type_name} {result_type}")
+    target = FLOATS[result_type]
+    tried = 0
+    for low, midpoint, half_gap in midpoints(result_type, draw):
+        parts = exact_parts(type_name, midpoint)
+        if parts is None:
+            continue
+        offsets = [
+            k
+            for k in {form.lowest, -8, -30, -60, -100, -200, -500, -1000}
+            if form.lowest <= k and Fraction(2) ** k < half_gap
+        ]
+        for sign, offset in [(0, None), *itertools.product((-1, 1), offsets)]:
+            bits = parts + ([nearest(type_name, sign * Fraction(2) ** offset)] if sign else [])
+            expected = low + 1 if sign > 0 or (sign == 0 and low & 1) else low
+            for flip in (0, form.sign):
+                order = [x ^ flip for x in bits]
+                draw.shuffle(order)
+                data = pack(type_name, order)
+                agree(
+                    (result_type, expected | (target.sign if flip else 0)),
+                    handle.reduce("sum", wf.vector(data, type_name), result_type=result_type),
+                    type_name,
+                    result_type,
+                    hex(low),
+                    sign,
+                    offset,
+                )
+                check(
+                    handle,
+                    type_name,
+                    data,
+                    hex(low),
+                    sign,
+                    offset,
+                    ops=("sum", "mean", "norm1", "norm2", "std"),
+                    result_types=(result_type,),
+                )
+                # The same exact value, far below the noise of a large sum.
+                noise = [form.infinity - 1, (form.infinity - 1) | form.sign] * 50
+                data = pack(type_name, noise[: draw.randrange(50) * 2] + order + noise)
+                check(handle, type_name, data, hex(low), "noise", ops=("sum",), result_types=(result_type,))
+            tried += 1
+    assert tried or (type_name, result_type) == ("f16", "f64")  # no sum of few f16 has 54 bits
+
+
+@pytest.mark.parametrize("result_type", ("f16", "bf16", "f32"))
+def test_every_op_of_one_number_at_a_midpoint(handle, result_type):
+    """An f64 that lies on or beside the midpoint of two results, through every op."""
+    draw = random.Random(result_type)
+    for low, midpoint, _ in midpoints(result_type, draw, 20):
+        bits = nearest("f64", midpoint)
+        if fraction(bits, FLOATS["f64"]) != midpoint:
+            continue
+        for beside in (bits - 1, bits, bits + 1):
+            expected = low + (beside > bits or (beside == bits and low & 1))
+            one = pack("f64", [beside])
+            for op in ("sum", "mean", "norm1", "norm2", "norminf", "min", "max", "prod"):
+                agree(
+                    (result_type, expected),
+                    handle.reduce(op, wf.vector(one, "f64"), result_type=result_type),
+                    op,
+                    result_type,
+                    hex(beside),
+                )
+            pair = pack("f64", [beside, beside | FLOATS["f64"].sign])
+            agree(
+                (result_type, expected),
+                handle.reduce("std", wf.vector(pair, "f64"), result_type=result_type),
+                "std",
+                result_type,
+                hex(beside),
+            )
+
+
+def test_square_roots_at_the_midpoint_of_two_doubles(handle):
+    """norm2 of (2k, 2k, k) is 3k exactly; with 54 bits that is a tie."""
+    draw = random.Random(5)
+    for _ in range(300):
+        k = draw.randrange(2**53 // 3 + 1, 2**54 // 3) | 1
+        assert (3 * k).bit_length() == 54
+        values = [2 * k, 2 * k, k]
+        low = (3 * k) // 2
+        expected = nearest("f64", Fraction(2 * (low + (low & 1))))
+        assert handle.reduce("norm2", wf.vector(pack_values("f64", values), "f64")) == ("f64", expected)
+        for tiny in (Fraction(1, 2**400), Fraction(1, 2**1074)):
+            data = pack_values("f64", values + [tiny])
+            assert handle.reduce("norm2", wf.vector(data, "f64")) == (
+                "f64",
+                nearest("f64", Fraction(2 * (low + 1))),
+            )
+        # std: the mean is 0 and n is 6, the variance 3k*k of (3k/2)-like ties for ddof 0 and 1.
+        check(handle, "f64", pack_values("f64", values + [-x for x in values]), k, ops=("std", "var", "mean"))
+
+
+def test_variances_and_means_of_small_integers(handle):
+    """Exact ties of the quotients and roots are common here."""
+    draw = random.Random(6)
+    for type_name in ("f16", "bf16", "f32", "i8", "u16"):
+        for count in (2, 3, 4, 8, 16, 64):
+            for _ in range(25):
+                low = 0 if type_name == "u16" else -100
+                data = pack_values(type_name, [draw.randint(low, 100) for _ in range(count)])
+                check(
+                    handle,
+                    type_name,
+                    data,
+                    count,
+                    ops=("mean", "var", "std", "norm2"),
+                    result_types=("f16", "bf16", "f32", "f64", "i64", "u8"),
+                )
+
+
+def test_halves_round_to_even_integers(handle):
+    for numerator in range(-9, 10):
+        value = Fraction(numerator, 2)
+        even = round(value)
+        for type_name in FLOATS:
+            view = wf.vector(pack_values(type_name, [value]), type_name)
+            for op in ("sum", "mean", "min", "prod"):
+                assert handle.reduce(op, view, result_type="i8") == ("i8", even)
+        view = wf.vector(pack_values("i16", [numerator, 0]), "i16")
+        assert handle.reduce("mean", view, result_type="i32") == ("i32", even)
+
+
+# ---- cancellation ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_cancellation_to_the_last_bit(handle, type_name):
+    form, draw = FLOATS[type_name], random.Random(type_name)
+    least, one = 1, magnitude_bits(type_name, 0)
+    for count in (10, 1000, 12000):
+        half = [draw.randrange(form.infinity) | draw.choice((0, form.sign)) for _ in range(count)]
+        for rest in ([], [least], [least | form.sign], [one, least], [form.sign]):
+            bits = half + [x ^ form.sign for x in half] + rest
+            draw.shuffle(bits)
+            check_float(
+                handle,
+                type_name,
+                bits,
+                count,
+                rest,
+                ops=("sum", "mean"),
+                result_types=tuple(FLOATS),
+                threads=(1, 2),
+            )
+        partner = [draw.randrange(form.infinity) for _ in range(count)]
+        a = pack(type_name, half + half + [least])
+        b = pack(type_name, partner + [x ^ form.sign for x in partner] + [least | form.sign])
+        check_dot(handle, type_name, a, b, count, result_types=tuple(FLOATS))
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_variance_of_nearly_equal_numbers(handle, type_name):
+    form, draw = FLOATS[type_name], random.Random(type_name)
+    for centre in (magnitude_bits(type_name, 0), magnitude_bits(type_name, 10) + 1, form.infinity - 9, 9):
+        for count in (2, 3, 1000):
+            bits = [centre + draw.randrange(-1, 2) for _ in range(count)]
+            check_float(
+                handle, type_name, bits, centre, count, ops=("var", "std", "mean"), result_types=tuple(FLOATS)
+            )
+        check_float(handle, type_name, [centre] * 1001, centre, ops=("var", "std", "mean"))
+
+
+# ---- overflow ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_overflow_on_the_way_to_a_finite_result(handle, type_name):
+    form = FLOATS[type_name]
+    most, minus_most = form.infinity - 1, (form.infinity - 1) | form.sign
+    for count in (1, 2, 40, 2500):
+        for rest in ([], [1], [most], [minus_most, 1]):
+            bits = [most] * count + [minus_most] * count + rest
+            check_float(handle, type_name, bits, count, rest, result_types=tuple(FLOATS))
+        check_float(handle, type_name, [most] * count, count, result_types=tuple(FLOATS))
+        data = pack(type_name, [most] * 2 * count + [1])
+        partner = pack(type_name, [most] * count + [minus_most] * count + [magnitude_bits(type_name, 0)])
+        check_dot(handle, type_name, data, partner, count, result_types=tuple(FLOATS))
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_at_the_edge_of_overflow(handle, type_name):
+    """The greatest float plus half its ulp is infinity; anything less is the greatest float."""
+    form = FLOATS[type_name]
+    top = form.infinity - 1
+    half_ulp = nearest(type_name, (fraction(top, form) - fraction(top - 1, form)) / 2)
+    for flip in (0, form.sign):
+        for rest, expected in (
+            ([], top),
+            ([half_ulp], form.infinity),
+            ([half_ulp, 1], form.infinity),
+            ([half_ulp, 1 | form.sign], top),
+            ([half_ulp - 1], top),
+            ([half_ulp, half_ulp | form.sign], top),
+            ([half_ulp, 1, 1 | form.sign], form.infinity),
+        ):
+            bits = [x ^ flip for x in [top, *rest]]
+            for order in itertools.permutations(bits):
+                agree(
+                    (type_name, expected | flip),
+                    handle.reduce("sum", wf.vector(pack(type_name, order), type_name)),
+                    type_name,
+                    rest,
+                )
+            check_float(handle, type_name, bits, rest, result_types=tuple(FLOATS))
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_at_the_edge_of_underflow(handle, type_name):
+    """Half the least subnormal is 0, with its sign; anything more is the least subnormal."""
+    form = FLOATS[type_name]
+    for flip in (0, form.sign):
+        for elements, expected in (
+            ([1, 0], 0),
+            ([1, 1, 0], 1),
+            ([1, 0, 0], 0),
+            ([3, 0], 2),
+            ([5, 0], 2),
+            ([1, 1, 1, 0, 0], 1),
+            ([1, 0] * 1000, 0),
+            ([1, 0] * 1000 + [1], 1),
+        ):
+            bits = [x ^ flip for x in elements]
+            agree(
+                (type_name, expected | flip),
+                handle.reduce("mean", wf.vector(pack(type_name, bits), type_name)),
+                elements[:5],
+                len(elements),
+            )
+            check_float(handle, type_name, bits, len(elements), result_types=tuple(FLOATS))
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_products_that_underflow_and_overflow(handle, type_name):
+    """Squares and dots far below the least subnormal and far beyond the greatest float."""
+    form, draw = FLOATS[type_name], random.Random(type_name)
+    top, one = form.infinity - 1, magnitude_bits(type_name, 0)
+    lead = 1 << (form.precision - 1)
+    tiny = [draw.randrange(1, 3 * lead) | draw.choice((0, form.sign)) for _ in range(500)]
+    huge = [top - draw.randrange(3 * lead) | draw.choice((0, form.sign)) for _ in range(500)]
+    for elements in ([1], [1, 1], [1] * 1000, tiny, huge, tiny + huge, [1, form.sign | 1], [top, 1]):
+        check_float(handle, type_name, elements, len(elements), result_types=tuple(FLOATS))
+    for a, b in (
+        ([1], [1]),
+        ([1], [form.sign | 1]),
+        (tiny, tiny[::-1]),
+        (huge, huge[::-1]),
+        (tiny, huge),
+        (tiny + tiny, huge + [x ^ form.sign for x in huge]),
+        ([top, top, 1], [top, top | form.sign, 1]),
+        ([top, top, one], [top, top | form.sign, 1]),
+        ([top, 1, top], [top, 1, top | form.sign]),
+        ([0, form.sign], [form.sign, top]),
+        ([form.sign], [one]),
+        ([1, 1], [1, form.sign | 1]),
+        ([form.sign] * 9, [top] * 9),
+        ([0] * 9, [form.sign | one] * 8 + [one]),
+    ):
+        check_dot(
+            handle, type_name, pack(type_name, a), pack(type_name, b), len(a), result_types=tuple(FLOATS)
+        )
+
+
+# ---- prod --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_products_that_leave_the_range_and_return(handle, type_name):
+    form, draw = FLOATS[type_name], random.Random(type_name)
+    lead = 1 << (form.precision - 1)
+    for count in (3, 64, 3000):
+        up = [draw.randrange(form.infinity - 6 * lead, form.infinity) for _ in range(count)]
+        down = [draw.randrange(1, 6 * lead) for _ in range(count)]
+        near_one = [magnitude_bits(type_name, 0) + draw.randrange(-9, 9) for _ in range(count)]
+        for bits in (up, down, near_one, near_one + [form.sign | 1], up + down):
+            check_float(handle, type_name, bits, count, ops=("prod",), result_types=tuple(FLOATS))
+        # Each number beside one whose exponent is the opposite: finite at the end, and at no time far from 1.
+        balanced = [nearest(type_name, Fraction(2) ** draw.choice((-9, 9))) for _ in range(count)]
+        balanced += [nearest(type_name, 1 / fraction(x, form)) for x in balanced]
+        draw.shuffle(balanced)
+        check_float(
+            handle, type_name, balanced + near_one[:20], count, ops=("prod",), result_types=tuple(FLOATS)
+        )
+
+
+def test_products_of_integers_as_floats(handle):
+    """Leaves of more than 53 bits, and those that round up to a power of two."""
+    draw = random.Random(7)
+    for type_name, values in (
+        ("u64", [2**64 - 1, 2**53 + 1, 2**54 - 1, 2**63 - 512, 2**63 - 511, 2**63 + 1025, 3]),
+        ("i64", [-(2**63), 2**63 - 1, -(2**53) - 1, 2**54 - 1, 2**62 + 1, -3, 1]),
+        ("i8", [-128, 127, 3, -1]),
+        ("u32", [2**32 - 1, 3, 7]),
+    ):
+        for count in (1, 2, 3, 50, 700):
+            data = pack(type_name, [draw.choice(values) for _ in range(count)])
+            check(handle, type_name, data, count, ops=("prod",), result_types=(None, *FLOATS, "i64", "u8"))
+        for value in values:
+            check(
+                handle, type_name, pack(type_name, [value]), value, ops=("prod",), result_types=tuple(FLOATS)
+            )
+            check(
+                handle,
+                type_name,
+                pack(type_name, [value, 0]),
+                value,
+                ops=("prod",),
+                result_types=(None, *FLOATS),
+            )
+
+
+def test_the_tree_follows_the_index_of_the_first_element(handle):
+    draw = random.Random(8)
+    data = pack_values("f64", [draw.uniform(0.9, 1.1) for _ in range(1000)])
+    view = wf.vector(data, "f64")
+    for first_index in (0, 1, 2, 3, 7, 511, 512, 1000, 2**40 - 500, 2**62 - 500, 2**63 - 1001):
+        expected = Oracle("f64", data, first_index).reduce("prod")
+        agree(expected, handle.reduce("prod", view, first_index=first_index), first_index)
+
+
+# ---- large arrays with something rare in them --------------------------------------------------------
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_specials_in_the_interior_of_blocks(handle, type_name):
+    form, draw = FLOATS[type_name], random.Random(type_name)
+    nbytes = nbytes_of(type_name)
+    block = 32768 // nbytes
+    count = block + block // 2
+    ground = [
+        magnitude_bits(type_name, draw.randint(-3, 3)) | draw.choice((0, form.sign)) for _ in range(count)
+    ]
+    for value in (form.nan, form.infinity, form.infinity | form.sign, form.sign, form.infinity - 1, 1):
+        for place in (block // 2 + 3, block, count - 1):
+            bits = list(ground)
+            bits[place] = value
+            ops = ("sum", "norm2", "min", "argmax", "prod") if place == block else ("sum", "argmin")
+            check_float(handle, type_name, bits, place, hex(value), ops=ops, threads=(1, 3))
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_one_outlier_after_many_blocks_alike(handle, type_name):
+    """What held for block after block of the data ends to hold: far larger, far smaller, no number."""
+    form, draw = FLOATS[type_name], random.Random(type_name)
+    block = 32768 // nbytes_of(type_name)
+    one = magnitude_bits(type_name, 0)
+    blocks_alike = [one + draw.randrange(9) | draw.choice((0, form.sign)) for _ in range(4 * block)]
+    rest = [one + draw.randrange(9) for _ in range(block // 3)]
+    for value in (form.infinity - 1, 1, form.infinity, form.nan):
+        bits = blocks_alike[draw.randrange(block) :] + [value] + rest
+        check_float(handle, type_name, bits, hex(value), ops=("sum", "norm1", "norm2", "var"), threads=(1, 2))
+        data = pack(type_name, bits)
+        check_dot(handle, type_name, data, data, hex(value))
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_only_minus_zeros_but_one(handle, type_name):
+    form = FLOATS[type_name]
+    for count in (1, 5, 8, 1000, 40000):
+        for place, value in (
+            (0, form.sign),
+            (count - 1, 0),
+            (count // 2, 0),
+            (count // 2, 1 | form.sign),
+            (0, form.nan),
+        ):
+            bits = [form.sign] * count
+            bits[place] = value
+            check_float(
+                handle, type_name, bits, count, place, hex(value), ops=("sum", "mean", "min", "max", "argmax")
+            )
+            data, zeros = pack(type_name, bits), pack(type_name, [0] * count)
+            for op in ("sum", "mean"):
+                agree(
+                    Oracle(type_name, data).reduce(op, "omit"),
+                    outcome(handle.reduce, op, wf.vector(data, type_name), nan="omit"),
+                    *(op, count, place, "omit"),
+                )
+            agree(
+                PairOracle(type_name, data, zeros).reduce("dot", "omit"),
+                handle.reduce_pair("dot", *(wf.vector(x, type_name) for x in (data, zeros)), nan="omit"),
+                *("dot", count, place, "omit"),
+            )
+
+
+@pytest.mark.parametrize("type_name", ("f32", "f64", "f16"))
+def test_small_counts_exhaustively(handle, type_name):
+    """Every array of up to three of the most awkward numbers."""
+    form = FLOATS[type_name]
+    lead = 1 << (form.precision - 1)
+    one = magnitude_bits(type_name, 0)
+    awkward = [0, 1, lead - 1, lead, one, one + 1, form.infinity - 1, form.infinity, form.nan]
+    awkward += [x | form.sign for x in awkward[:-1]]
+    for count in (1, 2, 3):
+        for bits in itertools.product(awkward, repeat=count):
+            check_float(handle, type_name, bits, [hex(x) for x in bits])

@@ -1,0 +1,182 @@
+"""The floating-point environment is the caller's: it changes no result, and comes back as it was."""
+
+import ctypes
+import itertools
+import subprocess
+import sys
+from ctypes import POINTER, byref, c_int, c_void_p
+from pathlib import Path
+
+import pytest
+
+import warpfold_ctypes as wf
+from oracle import FLOATS, Oracle, PairOracle, ops_of
+from samples import agree, nbytes_of, outcome, run_compiler, sample
+from warpfold_ctypes import library
+
+SHIM = r"""
+#define _GNU_SOURCE
+#include <fenv.h>
+#include "warpfold.h"
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
+static const int roundings[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+
+struct environment {
+    int rounding, flags, traps;
+    unsigned control;
+};
+
+static struct environment look(void) {
+    struct environment now = {fegetround(), fetestexcept(FE_ALL_EXCEPT), fegetexcept(), 0};
+#ifdef __SSE2__
+    now.control = _mm_getcsr();
+#endif
+    return now;
+}
+
+static void enter(int rounding, int flush, int flags, int traps) {
+    feclearexcept(FE_ALL_EXCEPT);
+    if (flags) feraiseexcept(FE_ALL_EXCEPT);
+    fesetround(roundings[rounding]);
+#ifdef __SSE2__
+    if (flush) _mm_setcsr(_mm_getcsr() | 0x8040); /* FTZ and DAZ */
+#endif
+    if (traps) feenableexcept(FE_ALL_EXCEPT);
+}
+
+typedef wf_error reduce_function(wf_handle *, wf_op, const wf_array *, const wf_options *, wf_value *);
+typedef wf_error pair_function(wf_handle *, wf_op, const wf_array *, const wf_array *, const wf_options *,
+                               wf_value *);
+
+/* wf_reduce, or wf_reduce_pair where there is a b, under the environment described; *changed tells whether
+ * that was another afterwards. */
+wf_error reduce_under(int rounding, int flush, int flags, int traps, wf_handle *handle, wf_op op,
+                      const wf_array *a, const wf_array *b, const wf_options *options, wf_value *value,
+                      int *changed, reduce_function *reduce, pair_function *reduce_pair) {
+    fenv_t callers;
+    fegetenv(&callers);
+    enter(rounding, flush, flags, traps);
+    struct environment before = look();
+    wf_error error = b ? reduce_pair(handle, op, a, b, options, value)
+                       : reduce(handle, op, a, options, value);
+    struct environment after = look();
+    fesetenv(&callers);
+    *changed = before.rounding != after.rounding || before.flags != after.flags ||
+               before.traps != after.traps || before.control != after.control;
+    return error;
+}
+"""
+
+
+def load_shim(directory):
+    source, path = Path(directory) / "shim.c", Path(directory) / "shim.so"
+    if not path.exists():
+        source.write_text(SHIM)
+        run_compiler(
+            "-shared", "-fPIC", "-O1", "-frounding-math", "-I", wf.ROOT / "include", source, "-o", path, "-lm"
+        )
+    shim = ctypes.CDLL(str(path))
+    pointer = POINTER(wf.wf_array)
+    shim.reduce_under.argtypes = [
+        c_int,
+        c_int,
+        c_int,
+        c_int,
+        c_void_p,
+        c_int,
+        pointer,
+        pointer,
+        POINTER(wf.wf_options),
+        POINTER(wf.wf_value),
+        POINTER(c_int),
+        c_void_p,
+        c_void_p,
+    ]
+    return shim
+
+
+@pytest.fixture(scope="module")
+def shim(tmp_path_factory):
+    return load_shim(tmp_path_factory.mktemp("shim"))
+
+
+def reduce_under(shim, environment, handle, op, a, b=None, **chosen):
+    value, changed = wf.wf_value(), c_int()
+    code = shim.reduce_under(
+        *environment,
+        handle.pointer,
+        wf.OP_BY_NAME[op],
+        byref(a),
+        byref(b) if b else None,
+        byref(wf.options(**chosen)),
+        byref(value),
+        byref(changed),
+        ctypes.cast(library.wf_reduce, c_void_p),
+        ctypes.cast(library.wf_reduce_pair, c_void_p),
+    )
+    assert not changed.value, f"{op}: the caller's environment is another afterwards"
+    handle.check(code)
+    return wf.value_bits(value)
+
+
+def check_under(shim, environments, handle, type_name, count, flavour):
+    a, b = (sample(type_name, count, flavour, seed) for seed in (20, 21))
+    views = [wf.vector(data, type_name) for data in (a, b)]
+    whole = Oracle(type_name, a)
+    for environment in environments:
+        for op, threads in itertools.product(ops_of(type_name), (1, 3) if count > 1000 else (1,)):
+            agree(
+                whole.reduce(op),
+                outcome(reduce_under, shim, environment, handle, op, views[0], threads=threads),
+                op,
+                type_name,
+                count,
+                flavour,
+                environment,
+                f"threads {threads}",
+            )
+        agree(
+            PairOracle(type_name, a, b).reduce(),
+            outcome(reduce_under, shim, environment, handle, "dot", *views),
+            "dot",
+            type_name,
+            count,
+            environment,
+        )
+
+
+@pytest.mark.parametrize("type_name", (*FLOATS, "i32", "u64"))
+def test_rounding_flushing_and_flags(shim, type_name):
+    handle = wf.Handle()
+    environments = [(*way, 0) for way in itertools.product(range(4), (0, 1), (0, 1))]
+    for count, flavour in itertools.product((3, 300), ("plain", "wild", "special", "unit")):
+        check_under(shim, environments, handle, type_name, count, flavour)
+    check_under(shim, environments[::5], handle, type_name, 200_000 // nbytes_of(type_name), "wild")
+
+
+@pytest.mark.parametrize("type_name", ("f32", "f64"))
+def test_subnormals_are_kept(shim, type_name):
+    """With FTZ and DAZ set by the caller, subnormals still count."""
+    handle = wf.Handle()
+    elements = (ctypes.c_double if type_name == "f64" else ctypes.c_float) * 5000
+    data = bytes(elements(*[5e-324 if type_name == "f64" else 1e-45] * 5000))
+    view = wf.vector(data, type_name)
+    whole = Oracle(type_name, data)
+    for op, threads in itertools.product(ops_of(type_name), (1, 2)):
+        got = outcome(reduce_under, shim, (1, 1, 0, 0), handle, op, view, threads=threads)
+        agree(whole.reduce(op), got, op, type_name)
+
+
+def reduce_with_traps(directory):
+    """What test_traps runs in a process of its own, since a trap would end it."""
+    shim, handle = load_shim(directory), wf.Handle()
+    for type_name, flavour in itertools.product(FLOATS, ("wild", "special", "unit")):
+        check_under(shim, [(0, 0, 0, 1), (2, 1, 0, 1)], handle, type_name, 3000, flavour)
+
+
+def test_traps(shim, tmp_path):
+    script = f"import test_environment; test_environment.reduce_with_traps({str(tmp_path)!r})"
+    subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parent, check=True)
