@@ -51,7 +51,7 @@ static int64_t count_elements(const wf_array *array) {
         int64_t shape = array->shape[d], stride = array->stride_bytes[d], reach;
         if (shape < 0) return -1;
         if (shape == 0) empty = true;
-        if (empty) continue;
+        if (empty || shape == 1) continue;
         overflow |= __builtin_mul_overflow(count, shape, &count);
         overflow |= stride == INT64_MIN || __builtin_mul_overflow(shape - 1, stride < 0 ? -stride : stride, &reach) ||
                     __builtin_add_overflow(extent, reach, &extent);
@@ -177,7 +177,7 @@ static wf_error nan_met(wf_handle *handle, const struct wf_accumulator *acc) {
 static wf_error add(wf_handle *handle, struct wf_accumulator *acc, const wf_array *a, const wf_array *b,
                     int64_t count, int32_t threads) {
     wf_error error = check_room(handle, acc, count);
-    if (!error) error = handle->device->add(handle, acc, a, b, threads);
+    if (!error && count) error = handle->device->add(handle, acc, a, b, threads);
     if (error) return error;
     acc->count += count;
     acc->end_index += count;

@@ -49,6 +49,13 @@ void wf_big_multiply_u64(struct wf_big *big, uint64_t factor) {
     trim(big);
 }
 
+int wf_big_compare(const struct wf_big *a, const struct wf_big *b) {
+    if (a->count != b->count) return a->count < b->count ? -1 : 1;
+    for (int i = a->count - 1; i >= 0; i--)
+        if (a->limb[i] != b->limb[i]) return a->limb[i] < b->limb[i] ? -1 : 1;
+    return 0;
+}
+
 void wf_big_subtract(struct wf_big *a, const struct wf_big *b) {
     int64_t borrow = 0;
     for (int i = 0; i < a->count; i++) {

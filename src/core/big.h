@@ -1,5 +1,5 @@
 /* Natural numbers long enough for the variance of f64 data, and the two operations that end in a rounding:
- * a quotient and the square root of one.  Only what finishing an exact result needs. */
+ * a quotient and the square root of one.  Only what exact results and their texts need. */
 #ifndef WF_CORE_BIG_H
 #define WF_CORE_BIG_H
 
@@ -17,6 +17,9 @@ bool wf_big_of_exact(struct wf_big *big, const struct wf_exact *x);
 
 void wf_big_multiply(struct wf_big *product, const struct wf_big *a, const struct wf_big *b);
 void wf_big_multiply_u64(struct wf_big *big, uint64_t factor);
+
+/* Below, at or above 0 as a is below, at or above b. */
+int wf_big_compare(const struct wf_big *a, const struct wf_big *b);
 
 /* a -= b, where b <= a. */
 void wf_big_subtract(struct wf_big *a, const struct wf_big *b);

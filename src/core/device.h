@@ -12,8 +12,8 @@ struct wf_device {
     void (*close)(wf_handle *handle);
 
     /* Adds the parts of every element of a (paired with b, which is NULL for the ops that take no pairs) to
-     * into, whose end_index is the index of the first.  The arrays are valid and of into's type; the caller
-     * moves end_index and count on. */
+     * into, whose end_index is the index of the first.  The arrays are valid, of into's type, and have
+     * elements; the caller moves end_index and count on. */
     wf_error (*add)(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b,
                     int32_t threads);
 };

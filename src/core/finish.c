@@ -194,7 +194,7 @@ static wf_error finish_prod(struct gathered g, struct wf_number *number) {
     if (product->has_zero && product->has_infinity)
         *number = wf_number_nan();
     else if (product->has_zero)
-        *number = wf_number_zero(product->negative);
+        *number = wf_number_zero(product->negative && wf_type_is_float(g.acc->type));
     else if (product->has_infinity || (product->overflow && !g.acc->uses_tree))
         *number = wf_number_infinite(product->negative);
     else if (g.acc->uses_tree)

@@ -56,6 +56,7 @@ void wf_cpu_add_small(struct wf_accumulator *into, const struct wf_tier *tier, c
                       int64_t count) {
     struct wf_scratch scratch;
     scratch.bins = NULL;
+    scratch.guess.known = 0;
     size_t nbytes = wf_type_nbytes(into->type);
     size_t block = WF_BLOCK_NBYTES / nbytes;
     for (int64_t i = 0; i < count; i += (int64_t)block) {
@@ -103,6 +104,7 @@ static struct worker *worker_create(void) {
     if (posix_memalign((void **)&worker, 64, sizeof *worker)) return NULL;
     for (int i = 0; i < WF_BINS_SETS; i++) worker->bins[i].used = false;
     worker->scratch.bins = worker->bins;
+    worker->scratch.guess = (struct wf_guess){0};
     return worker;
 }
 
@@ -132,7 +134,6 @@ static wf_error cpu_add(wf_handle *handle, struct wf_accumulator *into, const wf
     struct cpu *cpu = handle->device_state;
     struct wf_view view;
     wf_view_make(&view, a, b, wf_accumulator_is_indexed(into));
-    if (view.count == 0) return WF_OK;
     bool in_order = into->parts & WF_PART_PRODUCT && into->uses_tree;
     int64_t nbytes = (int64_t)view.nbytes * view.operands;
     struct wf_plan plan = wf_plan_make(view.count, nbytes, in_order, threads ? threads : cpu->processors);

@@ -10,12 +10,20 @@
  * its pass over it. */
 #define WF_BLOCK_NBYTES 32768
 
+/* The ranges of the last two blocks, of each operand: all elements below 2^top and multiples of 2^low. */
+struct wf_guess {
+    int known; /* how many are known */
+    int next;
+    int top[2][2], low[2][2]; /* [block][operand] */
+};
+
 /* What a thread works with. */
 struct wf_scratch {
     /* Blocks that had to be gathered, or freed of infinities and NaNs, of each operand. */
     _Alignas(64) unsigned char block[2][WF_BLOCK_NBYTES];
     /* NULL where so little is summed that zeroing bins would cost more than they save. */
     struct wf_bins *bins; /* [WF_BINS_SETS] */
+    struct wf_guess guess;
 };
 
 enum { WF_BINS_OF_SUM, WF_BINS_OF_ABS, WF_BINS_OF_PRODUCTS, WF_BINS_SETS };

@@ -76,7 +76,6 @@ void wf_view_make(struct wf_view *view, const wf_array *a, const wf_array *b, bo
         view->stride_bytes[0][d] = a->stride_bytes[d];
         if (b) view->stride_bytes[1][d] = b->stride_bytes[d];
     }
-    if (view->count == 0) return;
     drop_single(view);
     if (!keep_order) {
         turn_round(view);

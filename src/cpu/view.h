@@ -15,7 +15,7 @@ struct wf_view {
     int64_t stride_bytes[2][WF_NDIM_MAX];
 };
 
-/* a, and b if it is not NULL, of the same shape and type.  Unless keep_order, elements may come in another
+/* a, and b if it is not NULL, of the same shape and type, with one element at least.  Unless keep_order, elements may come in another
  * order, the one that memory has them in. */
 void wf_view_make(struct wf_view *view, const wf_array *a, const wf_array *b, bool keep_order);
 
