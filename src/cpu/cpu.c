@@ -56,7 +56,7 @@ void wf_cpu_add_small(struct wf_accumulator *into, const struct wf_tier *tier, c
                       int64_t count) {
     struct wf_scratch scratch;
     scratch.bins = NULL;
-    scratch.guess.known = 0;
+    scratch.guess = (struct wf_guess){0};
     size_t nbytes = wf_type_nbytes(into->type);
     size_t block = WF_BLOCK_NBYTES / nbytes;
     for (int64_t i = 0; i < count; i += (int64_t)block) {
