@@ -3,6 +3,7 @@
 #define TIER avx2
 #define VECTOR_NBYTES 32
 #define FUSED(a, b, c) ((vf64)_mm256_fmadd_pd((__m256d)(a), (__m256d)(b), (__m256d)(c)))
+#define FUSED_IS_FAST
 #define WIDEN_F16(x) ((vf64)_mm256_cvtps_pd(_mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)(x)))))
 #define WIDEN_BF16(x)                                                                                          \
     ((vf64)_mm256_cvtps_pd(                                                                                    \

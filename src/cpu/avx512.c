@@ -3,6 +3,7 @@
 #define TIER avx512
 #define VECTOR_NBYTES 64
 #define FUSED(a, b, c) ((vf64)_mm512_fmadd_pd((__m512d)(a), (__m512d)(b), (__m512d)(c)))
+#define FUSED_IS_FAST
 #define WIDEN_F16(x) ((vf64)_mm512_cvtps_pd(_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(x)))))
 #define WIDEN_BF16(x)                                                                                          \
     ((vf64)_mm512_cvtps_pd(_mm256_castsi256_ps(                                                                \

@@ -25,6 +25,8 @@ static const struct {
 #if defined(WARPFOLD_X86)
     {&wf_tier_avx512, has_avx512},
     {&wf_tier_avx2, has_avx2},
+#elif defined(__aarch64__)
+    {&wf_tier_neon, always},
 #endif
     {&wf_tier_scalar, always},
 };

@@ -24,6 +24,7 @@ struct wf_scratch {
     /* NULL where so little is summed that zeroing bins would cost more than they save. */
     struct wf_bins *bins; /* [WF_BINS_SETS] */
     struct wf_guess guess;
+    int passes, pass; /* that the block at work takes in all, and has taken */
 };
 
 enum { WF_BINS_OF_SUM, WF_BINS_OF_ABS, WF_BINS_OF_PRODUCTS, WF_BINS_SETS };
@@ -42,6 +43,8 @@ extern const struct wf_tier wf_tier_scalar;
 #if defined(WARPFOLD_X86)
 extern const struct wf_tier wf_tier_avx2;
 extern const struct wf_tier wf_tier_avx512;
+#elif defined(__aarch64__)
+extern const struct wf_tier wf_tier_neon;
 #endif
 
 /* The fastest tier that this processor has, or the one that WARPFOLD_TIER names; NULL where it names one
@@ -49,6 +52,6 @@ extern const struct wf_tier wf_tier_avx512;
 const struct wf_tier *wf_tier_choose(const char *name);
 
 /* The tiers' names, for messages. */
-#define WF_TIER_NAMES "scalar, avx2, avx512"
+#define WF_TIER_NAMES "scalar, avx2, avx512, neon"
 
 #endif
