@@ -209,7 +209,7 @@ static wf_error add_pair(wf_handle *handle, struct wf_accumulator *acc, const wf
     return add(handle, acc, a, b, count, threads);
 }
 
-/* The environment for what computes in f64 on the way: the nodes of a product, and texts in messages. */
+/* In the environment that the nodes of a product need. */
 static wf_error finish(wf_handle *handle, const struct wf_accumulator *acc, wf_op op, wf_value *result) {
     wf_environment callers = wf_environment_enter();
     wf_error error = wf_accumulator_finish(handle, acc, op, result);
@@ -406,7 +406,9 @@ wf_error wf_accumulator_save(wf_handle *handle, const wf_accumulator *accumulato
         return wf_fail(handle, WF_ERROR_ARGUMENT, "the buffer or its length is NULL");
     uint8_t bytes[WF_SAVED_NBYTES_MAX];
     struct wf_accumulator copy = *accumulator;
+    wf_environment callers = wf_environment_enter();
     *nbytes = wf_saved_write(&copy, bytes);
+    wf_environment_leave(callers);
     if (*nbytes > capacity)
         return wf_fail(handle, WF_ERROR_ARGUMENT, "the saved form has %zu bytes, the buffer %zu", *nbytes, capacity);
     memcpy(buffer, bytes, *nbytes);
@@ -419,7 +421,9 @@ wf_error wf_accumulator_load(wf_handle *handle, const void *buffer, size_t nbyte
     *accumulator = NULL;
     struct wf_accumulator *made = calloc(1, sizeof *made);
     if (!made) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for an accumulator");
+    wf_environment callers = wf_environment_enter();
     wf_error error = wf_saved_read(handle, made, buffer, nbytes);
+    wf_environment_leave(callers);
     if (error) {
         free(made);
         return error;

@@ -16,7 +16,7 @@ from oracle import FLOATS, INTEGERS, OPS, STATS, TYPES, Oracle, PairOracle, ops_
 from samples import FLAVOURS, NAN_POLICIES, agree, nbytes_of, outcome, pack, pack_values, sample
 from warpfold_ctypes import library
 
-TIERS = ("scalar", "avx2", "avx512")
+TIERS = ("scalar", "avx2", "avx512", "neon")
 INDEX_MAX = 2**63 - 1
 
 

@@ -1,9 +1,15 @@
 #include "cpu/bins.h"
 
-static void flush_bin(uint64_t sum, int field, bool negative, struct wf_exact *into) {
-    int exponent = (field ? field : 1) - 1075;
+void wf_bins_use(struct wf_bins *bins, wf_type type, struct wf_exact *into) {
+    if (bins->type == type) return;
+    wf_bins_flush(bins, into);
+    memset(bins->bin, 0, sizeof bins->bin);
+    bins->type = type;
+}
+
+static void flush_bin(uint64_t sum, int exponent, bool negative, struct wf_exact *into) {
     if (exponent < into->low_exponent) {
-        /* Values of a narrower type: the bits below its lowest are zeros. */
+        /* f64 terms made of a narrower type: the bits below its lowest are zeros. */
         sum >>= into->low_exponent - exponent;
         exponent = into->low_exponent;
     }
@@ -13,8 +19,12 @@ static void flush_bin(uint64_t sum, int field, bool negative, struct wf_exact *i
 }
 
 void wf_bins_flush(struct wf_bins *bins, struct wf_exact *into) {
-    if (!bins->used) return;
-    for (int i = 0; i < WF_BINS_COUNT; i++)
-        if (bins->bin[i]) flush_bin(bins->bin[i], i & 2047, i >= 2048, into);
-    bins->used = false;
+    if (bins->type == WF_TYPE_DEFAULT) return;
+    int fields = 1 << wf_type_table[bins->type].exponent_bits;
+    for (int i = 0; i < WF_BINS_COUNT; i++) {
+        int field = i & (fields - 1);
+        int exponent = (field ? field : 1) - 1 + wf_type_low_exponent(bins->type);
+        if (bins->bin[i]) flush_bin(bins->bin[i], exponent, i & fields, into);
+    }
+    bins->type = WF_TYPE_DEFAULT;
 }

@@ -1,22 +1,27 @@
-/* Exponent bins: what takes f64 values whose exponents no window covers (the large superaccumulator of
- * R. Neal, "Fast exact summation using small and large superaccumulators", 2015, section 4).
+/* Exponent bins: what takes values whose exponents no window covers (the large superaccumulator of R. Neal, "Fast
+ * exact summation using small and large superaccumulators", 2015, section 4).
  *
- * One 64-bit bin for each sign and exponent field, to which significands are added as integers.  A bin holds
- * less than 2^63 when a round of WF_BINS_ROUND additions begins, so that it cannot overflow within. */
+ * One 64-bit bin for each sign and exponent field of a float type, to which significands are added as integers.
+ * Types with few exponents have several sets of bins, so that neighbours do not wait for each other's. */
 #ifndef WF_CPU_BINS_H
 #define WF_CPU_BINS_H
 
 #include "core/exact.h"
 
 #define WF_BINS_COUNT 4096
+
+/* So many f64 can be added to bins below 2^63 without one overflowing. */
 #define WF_BINS_ROUND 1024
 
 struct wf_bins {
-    bool used; /* otherwise bin is not initialised */
+    wf_type type; /* of what is in the bins; WF_TYPE_DEFAULT: nothing is, and they are not initialised */
     uint64_t bin[WF_BINS_COUNT];
 };
 
-/* Moves all bins into the exact sum and leaves them unused. */
+/* Makes bins ready for values of a type, flushing what is there of another. */
+void wf_bins_use(struct wf_bins *bins, wf_type type, struct wf_exact *into);
+
+/* Moves all bins into the exact sum and leaves them empty. */
 void wf_bins_flush(struct wf_bins *bins, struct wf_exact *into);
 
 #endif

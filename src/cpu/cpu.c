@@ -102,7 +102,7 @@ static void gather_partial(void *context, int i) {
 static struct worker *worker_create(void) {
     struct worker *worker = NULL;
     if (posix_memalign((void **)&worker, 64, sizeof *worker)) return NULL;
-    for (int i = 0; i < WF_BINS_SETS; i++) worker->bins[i].used = false;
+    for (int i = 0; i < WF_BINS_SETS; i++) worker->bins[i].type = WF_TYPE_DEFAULT;
     worker->scratch.bins = worker->bins;
     worker->scratch.guess = (struct wf_guess){0};
     return worker;
