@@ -2,12 +2,17 @@
 #   make          build/warpfold, build/libwarpfold.so, build/libwarpfold.a
 #   make run      build, then a demonstration on real data
 #   make test     build, then every test
+#   make install  build, then install below PREFIX (in the directory DESTDIR, for packages); make uninstall
+#   make bench    build, then measure: prints tables, writes build/bench.json (a few minutes); README=1 also renews the
+#                 tables in README.md and docs/
 #   make clean    remove the build directory
 # run and test install what is missing where they may, and otherwise print the one command to type.
 # CMAKE_FLAGS passes options on: make CMAKE_FLAGS=-DWARPFOLD_WERROR=ON
 
 BUILD ?= build
 CMAKE_FLAGS ?=
+PREFIX ?= /usr/local
+DESTDIR ?=
 
 all:
 	@scripts/build $(BUILD) $(CMAKE_FLAGS)
@@ -22,7 +27,17 @@ test:
 	@scripts/build $(BUILD) $(CMAKE_FLAGS)
 	@scripts/test $(BUILD)
 
+install uninstall:
+	@scripts/need build
+	@scripts/build $(BUILD) $(CMAKE_FLAGS)
+	@DESTDIR="$(DESTDIR)" scripts/$@ $(BUILD) "$(PREFIX)"
+
+bench:
+	@scripts/need build bench
+	@scripts/build $(BUILD) $(CMAKE_FLAGS)
+	@python3 bench/run.py $(BUILD) $(if $(README),--readme)
+
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all run test clean
+.PHONY: all run test install uninstall bench clean

@@ -1,0 +1,328 @@
+"""What `make install` gives: programs outside the tree build on it, the man page and the completions say what the
+program says, and uninstalling leaves nothing.
+
+Everything is tried in a directory that the installation was moved to after: it must not know where it was made.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from oracle import OPS, TYPES
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = Path(os.environ.get("WARPFOLD_BUILD", ROOT / "build")).absolute()
+CACHE = (BUILD / "CMakeCache.txt").read_text() if (BUILD / "CMakeCache.txt").exists() else ""
+ALL_OPS = {*OPS, "dot", "stats"}
+
+if re.search(r"^WARPFOLD_SANITIZE:\w+=.", CACHE, re.MULTILINE):
+    pytest.skip("a build with sanitizers is not installed", allow_module_level=True)
+
+PROGRAM = r"""
+#include <stdio.h>
+#include <warpfold.h>
+
+int main(void) {
+    const double data[] = {1e100, 1.0, -1e100, 0.5};
+    printf("%s %g\n", wf_version(), wf_sum_f64(data, 4));
+    return 0;
+}
+"""
+
+
+def run(*command, **options):
+    """Runs the command to a good end and returns what it printed, errors before the rest."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300, **options)
+    assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stderr + done.stdout
+
+
+def need(tool):
+    if not shutil.which(tool):
+        pytest.skip(f"no {tool}")
+    return tool
+
+
+def files_below(directory):
+    return {path.relative_to(directory).as_posix() for path in directory.rglob("*") if not path.is_dir()}
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("install")
+    environment = {name: value for name, value in os.environ.items() if name != "DESTDIR"}
+    run("cmake", "--install", BUILD, "--prefix", directory / "made", env=environment)
+    return (directory / "made").rename(directory / "moved")
+
+
+@pytest.fixture(scope="module")
+def library(prefix):
+    return next(prefix.rglob("libwarpfold.a")).parent
+
+
+@pytest.fixture
+def environment(library):
+    return {**os.environ, "PKG_CONFIG_PATH": str(library / "pkgconfig"), "LD_LIBRARY_PATH": str(library)}
+
+
+@pytest.fixture(scope="module")
+def version():
+    header = (ROOT / "include" / "warpfold.h").read_text()
+    return ".".join(re.findall(r"#define WF_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header))
+
+
+@pytest.fixture(scope="module")
+def help_options(prefix):
+    """{option: argument}, as the installed program's help has them."""
+    text = run(prefix / "bin" / "warpfold", "--help")
+    return dict(re.findall(r"^  (--[a-z-]+)(?: (\S+))?", text, re.MULTILINE))
+
+
+@pytest.fixture(scope="module")
+def operations(prefix):
+    """Ops, and the commands of the help's usage."""
+    usage = re.findall(r"^[ a-z:]{6} warpfold ([a-z]+)", run(prefix / "bin" / "warpfold", "--help"), re.MULTILINE)
+    assert {"merge", "devices"} <= set(usage)
+    return ALL_OPS | set(usage)
+
+
+# ---- the files
+
+
+def test_files(prefix, library, version):
+    lib = library.relative_to(prefix).as_posix()
+    expected = {
+        "bin/warpfold", "include/warpfold.h", "share/doc/warpfold/LICENSE", "share/man/man1/warpfold.1",
+        "share/bash-completion/completions/warpfold", "share/zsh/site-functions/_warpfold",
+        f"{lib}/libwarpfold.a", f"{lib}/libwarpfold.so", f"{lib}/libwarpfold.so.{version[0]}",
+        f"{lib}/libwarpfold.so.{version}", f"{lib}/pkgconfig/warpfold.pc",
+        *(f"{lib}/cmake/warpfold/warpfold-{part}.cmake" for part in ("config", "config-version", "targets")),
+    }
+    found = {name for name in files_below(prefix) if not re.search(r"warpfold-targets-\w+\.cmake$", name)}
+    assert found == expected
+
+
+def test_no_file_knows_where_it_was_built(prefix):
+    for name in files_below(prefix):
+        if name.startswith("bin/") or "/libwarpfold" in name:
+            continue
+        text = (prefix / name).read_text()
+        assert str(ROOT) not in text and str(BUILD) not in text and str(prefix.parent) not in text, name
+
+
+def test_soname(library, version):
+    soname = re.search(r"SONAME\s+(\S+)", run("objdump", "-p", library / "libwarpfold.so")).group(1)
+    assert soname == f"libwarpfold.so.{version.split('.')[0]}"
+    assert os.readlink(library / "libwarpfold.so") == soname
+    assert os.readlink(library / soname) == f"libwarpfold.so.{version}"
+
+
+def test_exports(library):
+    lines = run("nm", "-D", "--defined-only", library / "libwarpfold.so").splitlines()
+    names = {line.split()[-1] for line in lines}
+    assert "wf_sum_f64" in names
+    assert {name for name in names if not name.startswith("wf_")} == set()
+
+
+def test_program(prefix, version):
+    assert run(prefix / "bin" / "warpfold", "--version") == f"warpfold {version}\n"
+
+
+# ---- a program outside the tree
+
+
+@pytest.mark.parametrize("compiler", ["cc", "clang"])
+def test_pkg_config(compiler, environment, tmp_path, version):
+    need("pkg-config")
+    (tmp_path / "program.c").write_text(PROGRAM)
+    line = f"{need(compiler)} program.c $(pkg-config --cflags --libs warpfold)"
+    run("sh", "-c", line, cwd=tmp_path, env=environment)
+    assert run(tmp_path / "a.out", env=environment) == f"{version} 1.5\n"
+    assert "libwarpfold.so." in run("objdump", "-p", tmp_path / "a.out")
+    assert run("pkg-config", "--modversion", "warpfold", env=environment) == f"{version}\n"
+
+
+@pytest.mark.parametrize("static", ["-static", "-l:libwarpfold.a"])
+def test_pkg_config_static(static, environment, tmp_path, version):
+    """Without any shared library, or without that of warpfold alone."""
+    need("pkg-config")
+    (tmp_path / "program.c").write_text(PROGRAM)
+    flags = run("pkg-config", "--static", "--cflags", "--libs", "warpfold", env=environment).split()
+    if static != "-static":
+        flags[flags.index("-lwarpfold")] = static
+    run("cc", "program.c", *flags, static, cwd=tmp_path)
+    assert run(tmp_path / "a.out", env={}) == f"{version} 1.5\n"
+    assert "libwarpfold" not in run("objdump", "-p", tmp_path / "a.out")
+
+
+@pytest.mark.parametrize("target", ["warpfold::warpfold", "warpfold::static"])
+def test_cmake_package(target, prefix, tmp_path, version):
+    (tmp_path / "program.c").write_text(PROGRAM)
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.20)\n"
+        "project(program LANGUAGES C)\n"
+        f"find_package(warpfold {version} REQUIRED)\n"
+        "add_executable(program program.c)\n"
+        f"target_link_libraries(program PRIVATE {target})\n")
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", tmp_path / "build")
+    assert run(tmp_path / "build" / "program") == f"{version} 1.5\n"
+    is_shared = "libwarpfold.so" in run("objdump", "-p", tmp_path / "build" / "program")
+    assert is_shared == (target == "warpfold::warpfold")
+
+
+def test_cmake_package_refuses_another_major_version(prefix, tmp_path, version):
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.20)\n"
+        "project(program LANGUAGES C)\n"
+        f"find_package(warpfold {int(version.split('.')[0]) + 1}.0 QUIET)\n"
+        "if(warpfold_FOUND)\n"
+        "    message(FATAL_ERROR found)\n"
+        "endif()\n")
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+
+
+# ---- the man page
+
+
+def man_page(prefix):
+    return prefix / "share" / "man" / "man1" / "warpfold.1"
+
+
+def test_man_page_renders_without_a_warning(prefix):
+    assert run(need("groff"), "-man", "-Tutf8", "-ww", "-z", man_page(prefix)) == ""
+
+
+def test_man_page_is_found(prefix):
+    environment = {**os.environ, "LC_ALL": "C"}
+    shown = run(need("man"), "-M", prefix / "share" / "man", "--warnings", "warpfold", env=environment)
+    assert re.match(r"WARPFOLD\(1\) ", shown)
+
+
+def test_man_page_holds_what_the_help_holds(prefix, help_options):
+    # As lines of letters: without hyphenation, justification and fonts.
+    lines = man_page(prefix).read_text().replace(r"\-", "-").splitlines()
+    tags = {re.sub(r"\\f[BIR]|^\.B ", "", line) for line in lines}
+    assert ALL_OPS | set(TYPES) <= tags
+    for option, argument in help_options.items():
+        assert f"{option} {argument}".strip() in tags
+    help_words = re.sub(r"\s+", " ", run(prefix / "bin" / "warpfold", "--help"))
+    for meaning in (lines[i + 1] for i, line in enumerate(lines) if line.startswith(r"\fB--")):
+        assert meaning.rstrip(".").replace(r"\(aq", "'").replace(r"\e", "\\") in help_words
+
+
+def test_man_page_says_what_each_op_gives(prefix):
+    text = man_page(prefix).read_text()
+    assert ".B argmin\nu64: the smallest index that holds the minimum.\n" in text
+    assert ".B and\n.TQ\n.B or\n.TQ\n.B xor\n" in text
+
+
+# ---- completion in bash
+
+DRIVE_BASH = """
+source "$1" || exit
+complete -p warpfold >/dev/null || exit
+shift
+COMP_WORDS=("$@")
+COMP_CWORD=$(($# - 1))
+_warpfold warpfold "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+@pytest.fixture
+def complete(prefix, tmp_path):
+    """Gives the completions of the last word, in a directory with some files."""
+    script = prefix / "share" / "bash-completion" / "completions" / "warpfold"
+    for name in ("data one.npy", "data two.raw", "sum"):
+        (tmp_path / name).touch()
+
+    def completions(*words):
+        printed = run(need("bash"), "--norc", "-uc", DRIVE_BASH, "bash", script, "warpfold", *words, cwd=tmp_path)
+        return set(printed.splitlines()) - {""}
+
+    return completions
+
+
+FILES = {"data one.npy", "data two.raw", "sum"}
+
+
+def test_bash_completes_ops_and_commands(complete, operations):
+    assert complete("") == operations
+    assert complete("arg") == {"argmin", "argmax"}
+    assert complete("me") == {"mean", "merge"}
+    assert complete("--json", "me") == {"mean", "merge"}
+    assert complete("--nan", "omit", "st") == {"std", "stats"}
+    assert complete("--nan", "=", "omit", "st") == {"std", "stats"}
+    assert complete("zz") == set()
+
+
+def test_bash_completes_options(complete, help_options):
+    assert complete("-") == complete("sum", "--") == set(help_options)
+    assert complete("sum", "data.npy", "--re") == {"--result-type"}
+
+
+def test_bash_completes_what_options_take(complete, help_options):
+    assert complete("sum", "--type", "") == set(TYPES)
+    assert complete("sum", "--type", "f") == {"f16", "f32", "f64"}
+    assert complete("sum", "--result-type", "=", "bf") == {"bf16"}
+    assert complete("sum", "--nan", "=") == {"propagate", "omit", "error"}
+    for option, words in help_options.items():
+        if re.fullmatch(r"[a-z]+(\|[a-z]+)+", words):
+            assert complete("sum", option, "") == set(words.split("|"))
+    assert complete("sum", "--threads", "") == set()
+    assert complete("sum", "--save", "data") == {"data one.npy", "data two.raw"}
+
+
+def test_bash_completes_files(complete):
+    assert complete("sum", "") == FILES
+    assert complete("sum", "data o") == {"data one.npy"}
+    assert complete("sum", "--type", "f32", "x.raw", "data") == {"data one.npy", "data two.raw"}
+    assert complete("--threads", "2", "sum", "") == FILES
+    assert complete("merge", "-", "s") == {"sum"}
+
+
+# ---- completion in zsh
+
+
+def test_zsh_completion_parses(prefix):
+    run(need("zsh"), "-n", prefix / "share" / "zsh" / "site-functions" / "_warpfold")
+
+
+def test_zsh_completion_offers_what_the_help_lists(prefix, help_options, operations):
+    script = prefix / "share" / "zsh" / "site-functions" / "_warpfold"
+    printed = run(need("zsh"), "-fc", '_arguments() { print -rl -- "$@" }; source "$1"', "zsh", script)
+    specifications = printed.splitlines()
+    options = {re.split(r"=?\[", line)[0]: line for line in specifications if line.startswith("--")}
+    assert set(options) == set(help_options)
+    for option, argument in help_options.items():
+        assert (option + "=[" in options[option]) == bool(argument)
+    assert options["--type"].endswith(":T:(" + " ".join(TYPES) + ")")
+    assert options["--nan"].endswith(":(propagate omit error)")
+    assert options["--save"].endswith(":_files")
+    first_operand = next(line for line in specifications if line.startswith("1:"))
+    assert set(re.search(r"\((.*)\)", first_operand).group(1).split()) == operations
+
+
+# ---- uninstalling
+
+
+@pytest.mark.parametrize("destination", ["", "stage"])
+def test_uninstall_leaves_nothing_of_ours(destination, tmp_path):
+    """By the scripts that `make install` and `make uninstall` call, with and without DESTDIR."""
+    prefix = tmp_path / "a prefix"
+    stage = tmp_path / destination if destination else ""
+    root = Path(str(stage) + str(prefix))
+    (root / "lib" / "cmake").mkdir(parents=True)
+    (root / "lib" / "libother.so").write_text("of others\n")
+    environment = {**os.environ, "DESTDIR": str(stage)}
+    run(ROOT / "scripts" / "install", BUILD, prefix, env=environment)
+    assert (root / "bin" / "warpfold").exists()
+    run(ROOT / "scripts" / "uninstall", BUILD, prefix, env=environment)
+    assert files_below(root) == {"lib/libother.so"}
+    assert list(root.rglob("*warpfold*")) == []
+    assert (root / "lib" / "cmake").is_dir()
