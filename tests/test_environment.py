@@ -1,7 +1,9 @@
 """The floating-point environment is the caller's: it changes no result, and comes back as it was."""
 
 import ctypes
+import ctypes.util
 import itertools
+import os
 import subprocess
 import sys
 from ctypes import POINTER, byref, c_int, c_void_p
@@ -180,3 +182,23 @@ def reduce_with_traps(directory):
 def test_traps(shim, tmp_path):
     script = f"import test_environment; test_environment.reduce_with_traps({str(tmp_path)!r})"
     subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parent, check=True)
+
+
+@pytest.mark.parametrize("op", ("prod", "sum", "var"))
+def test_saving_and_loading_ignore_the_rounding_mode(op):
+    """The rounding modes by the C library; python itself computes nothing in between."""
+    libm = ctypes.CDLL(ctypes.util.find_library("m"))
+    handle = wf.Handle()
+    accumulator = handle.accumulator(op, "f64")
+    accumulator.add(wf.vector(sample("f64", 1001, "unit"), "f64"))
+    expected, saved = accumulator.result(op), accumulator.save()
+    callers = libm.fegetround()
+    seen = []
+    for rounding in (0x000, 0x400, 0x800, 0xC00) if os.uname().machine == "x86_64" else (callers,):
+        assert libm.fesetround(rounding) == 0
+        try:
+            again = accumulator.save()
+            seen.append((again, handle.load(again).result(op)))
+        finally:
+            libm.fesetround(callers)
+    assert seen == [(saved, expected)] * len(seen)
