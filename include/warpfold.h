@@ -351,10 +351,12 @@ WF_API wf_type wf_reader_type(const wf_reader *reader);
  * has none.  The block's data is the reader's and is valid until its next call. */
 WF_API wf_error wf_reader_next(wf_handle *handle, wf_reader *reader, int64_t limit, wf_array *block);
 
-/* Adds all that the reader has left. */
+/* Adds all that the reader has left, on up to threads threads.  On an error the accumulator is as it was, except
+ * after WF_ERROR_NAN, which stays with it, and the reader is at its end. */
 WF_API wf_error wf_accumulator_add_reader(wf_handle *handle, wf_accumulator *accumulator, wf_reader *reader,
                                           int32_t threads);
-/* Pairs of two readers of one type; a different length is WF_ERROR_ARGUMENT. */
+/* Pairs of two readers of one type; a different length is WF_ERROR_ARGUMENT.  Progress is told to a's callback,
+ * for both.  On an error, the pairs before it have been added. */
 WF_API wf_error wf_accumulator_add_reader_pair(wf_handle *handle, wf_accumulator *accumulator,
                                                wf_reader *a, wf_reader *b, int32_t threads);
 

@@ -200,6 +200,8 @@ def test_man_page_renders_without_a_warning(prefix):
 def test_man_page_is_found(prefix):
     environment = {**os.environ, "LC_ALL": "C"}
     shown = run(need("man"), "-M", prefix / "share" / "man", "--warnings", "warpfold", env=environment)
+    if "minimized" in shown:
+        pytest.skip("skipped: this system's man shows no pages")
     assert re.match(r"WARPFOLD\(1\) ", shown)
 
 

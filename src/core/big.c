@@ -1,26 +1,37 @@
 #include "core/big.h"
 
-#include <stddef.h>
-
 static void trim(struct wf_big *big) {
     while (big->count && !big->limb[big->count - 1]) big->count--;
 }
 
-bool wf_big_of_exact(struct wf_big *big, const struct wf_exact *x) {
-    struct wf_exact copy;
-    memcpy(&copy, x, offsetof(struct wf_exact, digit) + (size_t)x->digit_count * sizeof x->digit[0]);
-    wf_exact_normalise(&copy);
-    int64_t *top = &copy.digit[copy.digit_count - 1];
-    bool negative = *top < 0;
-    if (negative) {
-        for (int i = 0; i < copy.digit_count; i++) copy.digit[i] = -copy.digit[i];
-        wf_exact_normalise(&copy);
+/* -big, of a number of limbs in two's complement; those below first are 0. */
+static void negate(struct wf_big *big, int first) {
+    uint64_t carry = 1;
+    for (int i = first; i < big->count; i++) {
+        carry += (uint32_t)~big->limb[i];
+        big->limb[i] = (uint32_t)carry;
+        carry >>= 32;
     }
-    for (int i = 0; i < copy.digit_count; i++) big->limb[i] = (uint32_t)copy.digit[i];
-    big->limb[copy.digit_count] = (uint32_t)(*top >> 32);
-    big->count = copy.digit_count + 1;
+}
+
+/* Mostly few of the digits are in use, and only these are looked at twice. */
+bool wf_big_of_exact(struct wf_big *big, const struct wf_exact *x) {
+    int first = 0, last = x->digit_count - 1;
+    while (last >= 0 && !x->digit[last]) last--;
+    while (first < last && !x->digit[first]) first++;
+    int64_t carry = 0;
+    memset(big->limb, 0, (size_t)first * sizeof big->limb[0]);
+    for (int i = first; i <= last; i++) {
+        carry += x->digit[i];
+        big->limb[i] = (uint32_t)carry;
+        carry >>= 32;
+    }
+    big->limb[last + 1] = (uint32_t)carry;
+    big->limb[last + 2] = (uint32_t)(carry >> 32);
+    big->count = last + 3;
+    if (carry < 0) negate(big, first);
     trim(big);
-    return negative;
+    return carry < 0;
 }
 
 void wf_big_multiply(struct wf_big *product, const struct wf_big *a, const struct wf_big *b) {

@@ -283,35 +283,32 @@ static wf_error npy_open(wf_handle *handle, wf_reader *reader, wf_type *type) {
     return WF_OK;
 }
 
-static void swap_bytes(unsigned char *elements, size_t nbytes, int64_t count) {
-    for (unsigned char *element = elements, *end = elements + (size_t)count * nbytes; element < end;
-         element += nbytes)
-        for (size_t low = 0, high = nbytes - 1; low < high; low++, high--) {
-            unsigned char byte = element[low];
-            element[low] = element[high];
-            element[high] = byte;
-        }
+/* There must be nothing after the array. */
+static wf_error npy_end(wf_handle *handle, struct wf_source *source, struct wf_piece *piece) {
+    piece->is_end = true;
+    piece->is_claimed = false;
+    piece->count = 0;
+    wf_error error = wf_source_fill(handle, source, 1);
+    if (error || wf_source_available(source) == 0) return error;
+    return fail_length(handle, source, wf_source_offset(source), source->nbytes_read);
 }
 
-static wf_error npy_next(wf_handle *handle, wf_reader *reader, int64_t limit, wf_array *block) {
+static wf_error npy_take(wf_handle *handle, wf_reader *reader, struct wf_piece *piece) {
     struct wf_source *source = &reader->source;
-    size_t nbytes = wf_type_nbytes(reader->type);
-    if (limit > reader->count_left) limit = reader->count_left;
-    wf_error error = limit ? wf_reader_take(handle, reader, limit, block) : wf_source_fill(handle, source, 1);
-    if (error) return error;
-    if (limit == 0) {
-        *block = wf_array_vector(NULL, reader->type, 0);
-        int64_t expected = wf_source_offset(source);
-        return wf_source_available(source) ? fail_length(handle, source, expected, source->nbytes_read)
-                                           : WF_OK;
-    }
-    int64_t count = block->shape[0];
-    if (count == 0)
-        return fail_length(handle, source, wf_source_offset(source) + reader->count_left * (int64_t)nbytes,
-                           source->nbytes_read);
-    if (reader->is_swapped) swap_bytes(wf_source_window(source) - (size_t)count * nbytes, nbytes, count);
-    reader->count_left -= count;
-    return WF_OK;
+    if (reader->count_left == 0) return npy_end(handle, source, piece);
+    int64_t nbytes = (int64_t)wf_type_nbytes(reader->type);
+    int64_t expected = wf_source_offset(source) + reader->count_left * nbytes;
+    piece->is_end = false;
+    wf_error error = wf_elements_take(handle, reader, reader->count_left, piece);
+    reader->count_left -= piece->count;
+    bool is_whole = piece->count > 0 && piece->nbytes % (size_t)nbytes == 0;
+    return error || is_whole ? error : fail_length(handle, source, expected, source->nbytes_read);
 }
 
-const struct wf_reader_format wf_reader_npy = {npy_open, npy_next};
+const struct wf_reader_format wf_reader_npy = {
+    .open = npy_open,
+    .take = npy_take,
+    .finish = wf_elements_finish,
+    .counts_on_taking = true,
+    .thread_nbytes = WF_ELEMENTS_THREAD_NBYTES,
+};

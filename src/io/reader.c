@@ -28,9 +28,10 @@ static bool ends_with(const char *text, const char *ending) {
 
 /* No control characters but those that are white space. */
 static bool is_text(const unsigned char *bytes, size_t nbytes) {
+    unsigned control = 0;
     for (size_t i = 0; i < nbytes; i++)
-        if ((bytes[i] < ' ' && (bytes[i] < '\t' || bytes[i] > '\r')) || bytes[i] == 0x7f) return false;
-    return true;
+        control |= (bytes[i] < ' ' && (bytes[i] < '\t' || bytes[i] > '\r')) || bytes[i] == 0x7f;
+    return !control;
 }
 
 static wf_error detect_format(wf_handle *handle, wf_reader *reader, const struct wf_reader_format **format) {
@@ -71,7 +72,7 @@ static wf_error check_type(wf_handle *handle, const wf_reader *reader, wf_type t
     return WF_OK;
 }
 
-/* Opens the file at path_index; format stays NULL where that fails. */
+/* Opens the file at path_index. */
 static wf_error open_file(wf_handle *handle, wf_reader *reader) {
     const struct wf_reader_format *format;
     wf_type type;
@@ -85,11 +86,34 @@ static wf_error open_file(wf_handle *handle, wf_reader *reader) {
     return WF_OK;
 }
 
-static void close_file(wf_reader *reader) {
+wf_error wf_reader_need_file(wf_handle *handle, wf_reader *reader) {
+    if (reader->error)
+        return wf_fail(handle, reader->error, "%s: an error has ended the reading", reader->source.name);
+    if (!reader->format && reader->path_index < reader->path_count) reader->error = open_file(handle, reader);
+    return reader->error;
+}
+
+void wf_reader_close_file(wf_reader *reader) {
     reader->nbytes_done += reader->source.nbytes_read;
     wf_source_close(&reader->source);
     reader->format = NULL;
     reader->path_index++;
+    reader->position = reader->piece.count = 0;
+}
+
+/* ---- pieces -------------------------------------------------------------------------------------- */
+
+wf_error wf_piece_create(wf_handle *handle, struct wf_piece *piece) {
+    enum { PAGE_NBYTES = 4096, ELEMENTS_NBYTES = WF_PIECE_TEXT_COUNT * ELEMENT_NBYTES_MAX };
+    enum { NBYTES = (WF_PIECE_NBYTES + ELEMENTS_NBYTES + PAGE_NBYTES - 1) / PAGE_NBYTES * PAGE_NBYTES };
+    *piece = (struct wf_piece){.bytes = aligned_alloc(PAGE_NBYTES, NBYTES)};
+    if (!piece->bytes) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for %d bytes of a file", NBYTES);
+    piece->elements = piece->bytes + WF_PIECE_NBYTES;
+    return WF_OK;
+}
+
+void wf_piece_destroy(struct wf_piece *piece) {
+    free(piece->bytes);
 }
 
 /* ---- the reader ---------------------------------------------------------------------------------- */
@@ -146,8 +170,7 @@ wf_error wf_reader_open(wf_handle *handle, const char *const *paths, size_t path
     wf_reader *opened = calloc(1, sizeof *opened);
     if (!opened) return fail_memory(handle);
     error = wf_source_create(handle, &opened->source);
-    if (!error && !(opened->elements = malloc(WF_READER_TEXT_COUNT * ELEMENT_NBYTES_MAX)))
-        error = fail_memory(handle);
+    if (!error) error = wf_piece_create(handle, &opened->piece);
     if (!error) error = copy_arguments(handle, opened, paths, path_count, options);
     if (!error) error = open_file(handle, opened);
     if (error)
@@ -162,7 +185,7 @@ void wf_reader_close(wf_reader *reader) {
     for (size_t i = 0; i < reader->path_count; i++) free(reader->paths[i]);
     free(reader->paths);
     free((char *)reader->options.column_name);
-    free(reader->elements);
+    wf_piece_destroy(&reader->piece);
     wf_source_destroy(&reader->source);
     free(reader);
 }
@@ -171,110 +194,39 @@ wf_type wf_reader_type(const wf_reader *reader) {
     return reader ? reader->type : WF_TYPE_DEFAULT;
 }
 
+wf_array wf_reader_take_block(wf_reader *reader, int64_t limit) {
+    int64_t available = wf_reader_available(reader), count = available < limit ? available : limit;
+    size_t offset = (size_t)reader->position * wf_type_nbytes(reader->type);
+    reader->position += count;
+    const void *data = count ? (const char *)reader->piece.data + offset : NULL;
+    return wf_array_vector(data, reader->type, count);
+}
+
+static wf_error next_piece(wf_handle *handle, wf_reader *reader) {
+    wf_error error = reader->format->take(handle, reader, &reader->piece);
+    if (!error) error = reader->format->finish(handle, reader, &reader->piece);
+    if (error) reader->piece.count = 0;
+    return error;
+}
+
+wf_error wf_reader_need_elements(wf_handle *handle, wf_reader *reader) {
+    while (wf_reader_available(reader) == 0) {
+        wf_error error = wf_reader_need_file(handle, reader);
+        if (error || !reader->format) return error;
+        reader->position = 0;
+        reader->error = next_piece(handle, reader);
+        if (reader->error) return reader->error;
+        if (reader->piece.is_end) wf_reader_close_file(reader);
+    }
+    return WF_OK;
+}
+
 wf_error wf_reader_next(wf_handle *handle, wf_reader *reader, int64_t limit, wf_array *block) {
     if (!handle || !reader || !block || limit < 1)
         return wf_fail(
             handle, WF_ERROR_ARGUMENT,
             "wf_reader_next needs a handle, a reader, a place for the block and a limit of 1 or more");
-    if (reader->error)
-        return wf_fail(handle, reader->error, "%s: an error has ended the reading", reader->source.name);
-    while (!reader->error && reader->path_index < reader->path_count) {
-        if (!reader->format) reader->error = open_file(handle, reader);
-        if (!reader->error) reader->error = reader->format->next(handle, reader, limit, block);
-        if (reader->error || block->shape[0] > 0) return reader->error;
-        close_file(reader);
-    }
-    *block = wf_array_vector(NULL, reader->type, 0);
-    return WF_OK;
-}
-
-/* ---- accumulators from readers ------------------------------------------------------------------- */
-
-static wf_error check_accumulator(wf_handle *handle, const wf_accumulator *accumulator,
-                                  const wf_reader *reader) {
-    wf_type type = wf_accumulator_type(accumulator);
-    if (type == reader->type) return WF_OK;
-    return wf_fail(handle, WF_ERROR_ARGUMENT, "%s: its elements are %s, but the accumulator's are %s",
-                   wf_source_name(reader->paths[0]), wf_type_name(reader->type), wf_type_name(type));
-}
-
-static void report_progress(const wf_reader *reader, const wf_reader *partner) {
-    if (!reader->options.progress) return;
-    int64_t done = reader->nbytes_done, total = reader->nbytes_total;
-    if (reader->format) done += reader->source.nbytes_read;
-    if (partner) {
-        done += partner->nbytes_done + (partner->format ? partner->source.nbytes_read : 0);
-        total = total < 0 || partner->nbytes_total < 0 ? -1 : total + partner->nbytes_total;
-    }
-    reader->options.progress(reader->options.progress_user, done, total);
-}
-
-wf_error wf_accumulator_add_reader(wf_handle *handle, wf_accumulator *accumulator, wf_reader *reader,
-                                   int32_t threads) {
-    if (!handle || !accumulator || !reader)
-        return wf_fail(handle, WF_ERROR_ARGUMENT,
-                       "wf_accumulator_add_reader needs a handle, an accumulator and a reader");
-    wf_error error = check_accumulator(handle, accumulator, reader);
-    while (!error) {
-        wf_array block;
-        error = wf_reader_next(handle, reader, INT64_MAX, &block);
-        if (error || block.shape[0] == 0) break;
-        error = wf_accumulator_add(handle, accumulator, &block, threads);
-        report_progress(reader, NULL);
-    }
+    wf_error error = wf_reader_need_elements(handle, reader);
+    if (!error) *block = wf_reader_take_block(reader, limit);
     return error;
-}
-
-/* One side of the pairs: a block, of which the elements from position on are still to be added. */
-struct side {
-    wf_reader *reader;
-    wf_array block;
-    int64_t position;
-};
-
-static wf_error refill(wf_handle *handle, struct side *side) {
-    if (side->position < side->block.shape[0]) return WF_OK;
-    side->position = 0;
-    return wf_reader_next(handle, side->reader, INT64_MAX, &side->block);
-}
-
-static wf_array take_side(struct side *side, int64_t count) {
-    const unsigned char *data = side->block.data;
-    size_t offset = (size_t)side->position * wf_type_nbytes(side->block.type);
-    side->position += count;
-    return wf_array_vector(data + offset, side->block.type, count);
-}
-
-static wf_error add_pairs(wf_handle *handle, wf_accumulator *accumulator, struct side *a, struct side *b,
-                          int32_t threads) {
-    for (int64_t done = 0;;) {
-        wf_error error = refill(handle, a);
-        if (!error) error = refill(handle, b);
-        if (error) return error;
-        int64_t a_left = a->block.shape[0] - a->position, b_left = b->block.shape[0] - b->position;
-        int64_t count = a_left < b_left ? a_left : b_left;
-        if (a_left != b_left && count == 0)
-            return wf_fail(
-                handle, WF_ERROR_ARGUMENT,
-                "%s and %s: the %s ends after %lld elements, the other has more: pairs need as many of each",
-                wf_source_name(a->reader->paths[0]), wf_source_name(b->reader->paths[0]),
-                a_left ? "second" : "first", (long long)done);
-        if (count == 0) return WF_OK;
-        wf_array a_part = take_side(a, count), b_part = take_side(b, count);
-        error = wf_accumulator_add_pair(handle, accumulator, &a_part, &b_part, threads);
-        if (error) return error;
-        done += count;
-        report_progress(a->reader, b->reader);
-    }
-}
-
-wf_error wf_accumulator_add_reader_pair(wf_handle *handle, wf_accumulator *accumulator, wf_reader *a,
-                                        wf_reader *b, int32_t threads) {
-    if (!handle || !accumulator || !a || !b || a == b)
-        return wf_fail(handle, WF_ERROR_ARGUMENT,
-                       "wf_accumulator_add_reader_pair needs a handle, an accumulator and two readers");
-    wf_error error = check_accumulator(handle, accumulator, a);
-    if (!error) error = check_accumulator(handle, accumulator, b);
-    struct side side_a = {.reader = a}, side_b = {.reader = b};
-    return error ? error : add_pairs(handle, accumulator, &side_a, &side_b, threads);
 }

@@ -30,6 +30,9 @@ static wf_error fail_with(wf_handle *handle, const struct wf_source *source, con
 }
 
 static ssize_t read_descriptor(struct wf_source *source, void *bytes, size_t nbytes) {
+    if (source->is_behind && lseek(source->descriptor, source->origin + source->nbytes_read, SEEK_SET) < 0)
+        return -1;
+    source->is_behind = false;
     for (;;) {
         ssize_t count = read(source->descriptor, bytes, nbytes);
         if (count >= 0 || (errno != EINTR && errno != EAGAIN)) return count;
@@ -52,15 +55,17 @@ static int open_descriptor(const char *path) {
 }
 
 /* Files of no size, such as those in /proc, may hold something all the same. */
-static int64_t nbytes_left(int descriptor, const struct stat *status) {
+static int64_t nbytes_left(int descriptor, const struct stat *status, int64_t *origin) {
     if (!S_ISREG(status->st_mode) || status->st_size == 0) return -1;
-    off_t position = lseek(descriptor, 0, SEEK_CUR);
-    return position < 0 || position > status->st_size ? -1 : status->st_size - position;
+    *origin = lseek(descriptor, 0, SEEK_CUR);
+    return *origin < 0 || *origin > status->st_size ? -1 : status->st_size - *origin;
 }
 
 int64_t wf_source_measure(const char *path) {
     struct stat status;
-    if (!strcmp(path, "-")) return fstat(STDIN_FILENO, &status) ? -1 : nbytes_left(STDIN_FILENO, &status);
+    int64_t origin;
+    if (!strcmp(path, "-"))
+        return fstat(STDIN_FILENO, &status) ? -1 : nbytes_left(STDIN_FILENO, &status, &origin);
     if (stat(path, &status) || !S_ISREG(status.st_mode) || status.st_size == 0) return -1;
     return status.st_size;
 }
@@ -71,7 +76,7 @@ wf_error wf_source_open(wf_handle *handle, struct wf_source *source, const char 
     source->read = read_descriptor;
     source->begin = source->end = 0;
     source->nbytes_read = 0;
-    source->is_at_end = false;
+    source->is_at_end = source->is_behind = false;
     source->owns_descriptor = !is_standard_input;
     source->descriptor = is_standard_input ? STDIN_FILENO : open_descriptor(path);
 
@@ -82,7 +87,8 @@ wf_error wf_source_open(wf_handle *handle, struct wf_source *source, const char 
         wf_source_close(source);
         return fail_with(handle, source, is_standard_input ? "read" : "opened", code);
     }
-    source->nbytes_total = nbytes_left(source->descriptor, &status);
+    source->nbytes_total = nbytes_left(source->descriptor, &status, &source->origin);
+    if (S_ISFIFO(status.st_mode)) wf_pipe_widen(source->descriptor);
     posix_fadvise(source->descriptor, 0, 0, POSIX_FADV_SEQUENTIAL);
     return WF_OK;
 }
@@ -92,17 +98,65 @@ void wf_source_close(struct wf_source *source) {
     source->descriptor = -1;
 }
 
+/* Reads once, into bytes that are the window's or the caller's. */
+static wf_error read_some(wf_handle *handle, struct wf_source *source, void *bytes, size_t nbytes,
+                          size_t *done) {
+    ssize_t count = source->read(source, bytes, nbytes);
+    if (count < 0) return fail_with(handle, source, "read", errno);
+    *done += (size_t)count;
+    source->nbytes_read += count;
+    source->is_at_end = count == 0;
+    return WF_OK;
+}
+
 wf_error wf_source_fill(wf_handle *handle, struct wf_source *source, size_t nbytes) {
     if (source->is_at_end || wf_source_available(source) >= nbytes) return WF_OK;
     memmove(source->buffer, wf_source_window(source), wf_source_available(source));
     source->end -= source->begin;
     source->begin = 0;
     while (source->end < nbytes && !source->is_at_end) {
-        ssize_t count = source->read(source, source->buffer + source->end, WF_SOURCE_NBYTES - source->end);
+        wf_error error = read_some(handle, source, source->buffer + source->end,
+                                   WF_SOURCE_NBYTES - source->end, &source->end);
+        if (error) return error;
+    }
+    return WF_OK;
+}
+
+wf_error wf_source_take(wf_handle *handle, struct wf_source *source, void *bytes, size_t nbytes,
+                        size_t *taken) {
+    size_t available = wf_source_available(source);
+    *taken = available < nbytes ? available : nbytes;
+    memcpy(bytes, wf_source_window(source), *taken);
+    source->begin += *taken;
+    while (*taken < nbytes && !source->is_at_end) {
+        wf_error error = read_some(handle, source, (unsigned char *)bytes + *taken, nbytes - *taken, taken);
+        if (error) return error;
+    }
+    return WF_OK;
+}
+
+int64_t wf_source_claimable(const struct wf_source *source) {
+    int64_t left = source->nbytes_total - wf_source_offset(source);
+    return left > 0 ? left : 0;
+}
+
+int64_t wf_source_claim(struct wf_source *source, size_t nbytes) {
+    int64_t offset = wf_source_offset(source);
+    source->begin = source->end = 0;
+    source->nbytes_read = offset + (int64_t)nbytes;
+    source->is_behind = true;
+    return offset;
+}
+
+wf_error wf_source_read_at(wf_handle *handle, const struct wf_source *source, void *bytes, size_t nbytes,
+                           int64_t offset, size_t *found) {
+    for (*found = 0; *found < nbytes;) {
+        ssize_t count = pread(source->descriptor, (unsigned char *)bytes + *found, nbytes - *found,
+                              source->origin + offset + (int64_t)*found);
+        if (count < 0 && errno == EINTR) continue;
         if (count < 0) return fail_with(handle, source, "read", errno);
-        source->end += (size_t)count;
-        source->nbytes_read += count;
-        source->is_at_end = count == 0;
+        if (count == 0) break;
+        *found += (size_t)count;
     }
     return WF_OK;
 }

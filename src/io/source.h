@@ -6,14 +6,17 @@
 #include <sys/types.h>
 #include "core/error.h"
 
-#define WF_SOURCE_NBYTES ((size_t)1 << 20)
+/* What is read at a time: large beside the cost of a call, and still in the cache when it is used. */
+#define WF_SOURCE_NBYTES ((size_t)1 << 18)
 
 struct wf_source {
     const char *name; /* for messages */
     unsigned char *buffer;
-    size_t begin, end; /* the window: the bytes of buffer that were read and not taken yet */
-    int64_t nbytes_read;
+    size_t begin, end;    /* the window: the bytes of buffer that were read and not taken yet */
+    int64_t nbytes_read;  /* or claimed */
     int64_t nbytes_total; /* what a regular file has from where reading began; -1: not known */
+    int64_t origin;       /* of a regular file: the position where reading began */
+    bool is_behind;       /* the descriptor's position is, after a claim */
     bool is_at_end;       /* nothing follows the window */
     bool owns_descriptor;
     int descriptor;
@@ -37,6 +40,24 @@ void wf_source_close(struct wf_source *source);
 /* Reads until the window has nbytes, at most WF_SOURCE_NBYTES, or the source ends.  The window may move
  * inside the buffer. */
 wf_error wf_source_fill(wf_handle *handle, struct wf_source *source, size_t nbytes);
+
+/* Moves the next nbytes, or what there is before the end, to bytes. */
+wf_error wf_source_take(wf_handle *handle, struct wf_source *source, void *bytes, size_t nbytes,
+                        size_t *taken);
+
+/* What is left of a regular file's nbytes_total; 0 where that is not known. */
+int64_t wf_source_claimable(const struct wf_source *source);
+
+/* Passes over the next nbytes, which must be claimable, and returns their offset for wf_source_read_at. */
+int64_t wf_source_claim(struct wf_source *source, size_t nbytes);
+
+/* Reads what was claimed; *found is less where the file has become shorter.  Several threads may do so at
+ * once, and while others fill, take and claim. */
+wf_error wf_source_read_at(wf_handle *handle, const struct wf_source *source, void *bytes, size_t nbytes,
+                           int64_t offset, size_t *found);
+
+/* Fewer and larger turns for both ends of a pipe; where the system allows no more, it stays as it is. */
+void wf_pipe_widen(int descriptor);
 
 static inline size_t wf_source_available(const struct wf_source *source) {
     return source->end - source->begin;

@@ -1,7 +1,11 @@
 /* Text: lines of fields, each of them a number (or, where one column is read, passed over).
  *
  * The parser stops wherever the window of its source ends, and goes on from there when there is more.  A
- * field that the window cuts is looked at again, whole. */
+ * field that the window cuts is looked at again, whole.  Since only a header and the line's number reach from
+ * one line into the next, whole lines can be parsed by themselves. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* memrchr */
+#endif
 #include "io/reader.h"
 
 #include <stdio.h>
@@ -152,6 +156,14 @@ static wf_error read_name(wf_handle *handle, struct wf_text *text, const struct 
     return WF_OK;
 }
 
+/* The line that is so many lines on, and begins at offset. */
+static void start_line(struct wf_text *text, int64_t line_count, int64_t offset) {
+    text->line += line_count;
+    text->line_offset = offset;
+    text->field_count = 0;
+    text->is_after_field = text->is_after_delimiter = false;
+}
+
 static wf_error end_line(wf_handle *handle, struct wf_text *text, struct wf_source *source) {
     char what[80];
     const void *here = wf_source_window(source);
@@ -166,13 +178,8 @@ static wf_error end_line(wf_handle *handle, struct wf_text *text, struct wf_sour
                  (long long)text->field_count);
         return fail_at(handle, text, source, here, WF_ERROR_FORMAT, "", what);
     }
-    text->field_count = 0;
-    text->is_after_field = text->is_after_delimiter = false;
-    if (wf_source_available(source) > 0) {
-        source->begin++;
-        text->line++;
-        text->line_offset = wf_source_offset(source);
-    }
+    source->begin += wf_source_available(source) > 0;
+    start_line(text, 1, wf_source_offset(source));
     return WF_OK;
 }
 
@@ -182,13 +189,56 @@ static wf_error fill_more(wf_handle *handle, struct wf_source *source) {
     return wf_source_fill(handle, source, nbytes < WF_SOURCE_NBYTES ? nbytes : WF_SOURCE_NBYTES);
 }
 
+/* Passes over what stands before a field, or before something that needs a closer look. */
+static const char *skip_separators(struct wf_text *text, const struct wf_source *source, const char *p,
+                                   const char *end) {
+    for (; p < end; p++) {
+        unsigned class = class_of(text, *p);
+        if (*p == '\n') {
+            start_line(text, 1, wf_source_offset(source) + (p + 1 - (const char *)wf_source_window(source)));
+        } else if (class & CHAR_DELIMITER && text->is_after_field) {
+            text->is_after_field = false;
+            text->is_after_delimiter = true;
+        } else if (!(class & CHAR_BLANK)) {
+            break;
+        }
+    }
+    return p;
+}
+
+/* What find_field and the others do for fields that are plain numbers, as long as they are, where every field
+ * is read and blanks part fields.  Returns how many there were. */
+static int64_t read_plain(struct wf_text *text, struct wf_source *source, int64_t limit,
+                          unsigned char *element) {
+    size_t nbytes = wf_type_nbytes(text->type);
+    const char *p = (const char *)wf_source_window(source), *end = (const char *)source->buffer + source->end;
+    int64_t count = 0;
+    while (count < limit) {
+        p = skip_separators(text, source, p, end);
+        const char *next = wf_text_parse_plain(p, end, text->type, element);
+        if (!next || next == end || !(class_of(text, *next) & CHAR_ENDS_FIELD)) break;
+        p = next;
+        text->is_after_field = true;
+        text->is_after_delimiter = false;
+        text->field_count++;
+        element += nbytes;
+        count++;
+    }
+    source->begin = (size_t)(p - (const char *)source->buffer);
+    return count;
+}
+
 wf_error wf_text_next(wf_handle *handle, struct wf_text *text, struct wf_source *source, int64_t limit,
                       void *elements, int64_t *count) {
-    unsigned char *element = elements;
     size_t nbytes = wf_type_nbytes(text->type);
     struct field field;
     wf_error error = WF_OK;
     for (*count = 0; *count < limit && !error;) {
+        unsigned char *element = (unsigned char *)elements + (size_t)*count * nbytes;
+        bool reads_all = !text->column && !text->is_header && !text->has_delimiter;
+        int64_t plain_count = reads_all ? read_plain(text, source, limit - *count, element) : 0;
+        *count += plain_count;
+        if (plain_count) continue;
         enum find found = find_field(text, source, &field);
         if (found == FIND_END) break;
         if (found == FIND_CUT) {
@@ -203,7 +253,6 @@ wf_error wf_text_next(wf_handle *handle, struct wf_text *text, struct wf_source 
         } else if (!text->column || text->field_count == text->column) {
             error = wf_text_parse_number(field.bytes, field.length, text->type, element);
             if (error) return fail_number(handle, text, source, &field, error);
-            element += nbytes;
             ++*count;
         }
     }
@@ -267,12 +316,82 @@ static wf_error text_open(wf_handle *handle, wf_reader *reader, wf_type *type) {
     return wf_text_open(handle, &reader->text, &reader->source, *type, &reader->options);
 }
 
-static wf_error text_next(wf_handle *handle, wf_reader *reader, int64_t limit, wf_array *block) {
-    int64_t count;
-    if (limit > WF_READER_TEXT_COUNT) limit = WF_READER_TEXT_COUNT;
-    wf_error error = wf_text_next(handle, &reader->text, &reader->source, limit, reader->elements, &count);
-    if (!error) *block = wf_array_vector(reader->elements, reader->type, count);
+/* ---- pieces -------------------------------------------------------------------------------------- */
+
+static int64_t count_newlines(const unsigned char *bytes, size_t nbytes) {
+    int64_t count = 0;
+    while (nbytes > 0) {
+        size_t part = nbytes < 255 ? nbytes : 255; /* what a byte can count, which is fast in vectors */
+        uint8_t part_count = 0;
+        for (size_t i = 0; i < part; i++) part_count += bytes[i] == '\n';
+        count += part_count;
+        bytes += part;
+        nbytes -= part;
+    }
+    return count;
+}
+
+/* How many bytes of the window, nbytes at most, are whole lines. */
+static size_t whole_lines(const struct wf_source *source, size_t nbytes) {
+    if (wf_source_available(source) <= nbytes) {
+        nbytes = wf_source_available(source);
+        if (source->is_at_end) return nbytes;
+    }
+    const unsigned char *window = wf_source_window(source);
+    const unsigned char *newline = memrchr(window, '\n', nbytes);
+    return newline ? (size_t)(newline + 1 - window) : 0;
+}
+
+static void take_lines(struct wf_text *text, struct wf_source *source, size_t nbytes,
+                       struct wf_piece *piece) {
+    piece->parser = *text;
+    piece->offset = wf_source_offset(source);
+    piece->nbytes = nbytes;
+    memcpy(piece->bytes, wf_source_window(source), nbytes);
+    source->begin += nbytes;
+    start_line(text, count_newlines(piece->bytes, nbytes), wf_source_offset(source));
+}
+
+wf_error wf_lines_take(wf_handle *handle, struct wf_text *text, struct wf_source *source, size_t nbytes,
+                       struct wf_piece *piece) {
+    piece->data = piece->elements;
+    piece->count = 0;
+    piece->nbytes = 0;
+    piece->is_end = false;
+    wf_error error = wf_source_fill(handle, source, nbytes);
+    size_t lines_nbytes = text->is_header ? 0 : whole_lines(source, nbytes);
+    if (lines_nbytes > 0) {
+        take_lines(text, source, lines_nbytes, piece); /* an error will come again, after them */
+        return WF_OK;
+    }
+    if (error) return error;
+    int64_t limit = text->is_header ? 1 : WF_PIECE_TEXT_COUNT;
+    error = wf_text_next(handle, text, source, limit, piece->elements, &piece->count);
+    piece->is_end = !error && piece->count == 0;
     return error;
 }
 
-const struct wf_reader_format wf_reader_text = {text_open, text_next};
+wf_error wf_lines_finish(wf_handle *handle, const char *name, struct wf_piece *piece) {
+    if (piece->nbytes == 0) return WF_OK;
+    struct wf_source source = {.name = name,
+                               .buffer = piece->bytes,
+                               .end = piece->nbytes,
+                               .nbytes_read = piece->offset + (int64_t)piece->nbytes,
+                               .is_at_end = true};
+    return wf_text_next(handle, &piece->parser, &source, WF_PIECE_TEXT_COUNT, piece->elements, &piece->count);
+}
+
+static wf_error text_take(wf_handle *handle, wf_reader *reader, struct wf_piece *piece) {
+    return wf_lines_take(handle, &reader->text, &reader->source, WF_PIECE_TEXT_NBYTES, piece);
+}
+
+static wf_error text_finish(wf_handle *handle, const wf_reader *reader, struct wf_piece *piece) {
+    return wf_lines_finish(handle, reader->source.name, piece);
+}
+
+const struct wf_reader_format wf_reader_text = {
+    .open = text_open,
+    .take = text_take,
+    .finish = text_finish,
+    .thread_nbytes = 1 << 18,
+};

@@ -37,4 +37,8 @@ wf_error wf_text_next(wf_handle *handle, struct wf_text *text, struct wf_source 
  * WF_OK only. A pure function: neither the locale nor the floating-point environment has a say. */
 wf_error wf_text_parse_number(const char *token, size_t length, wf_type type, void *element);
 
+/* The same for the number that begins at p, if it is a plain one: decimal, of 19 digits at most, and some
+ * bytes before end.  Returns where it ends; NULL, and maybe something in *element, if it is not. */
+const char *wf_text_parse_plain(const char *p, const char *end, wf_type type, void *element);
+
 #endif

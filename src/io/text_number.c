@@ -329,6 +329,24 @@ static wf_error parse_float(const char *p, const char *end, wf_type type, void *
 
 /* ---- integers ----------------------------------------------------------------------------------- */
 
+static void store_bits(uint64_t bits, wf_type type, void *element) {
+    switch (wf_type_table[type].nbytes) {
+    case 1: *(uint8_t *)element = (uint8_t)bits; break;
+    case 2: memcpy(element, &(uint16_t){(uint16_t)bits}, 2); break;
+    case 4: memcpy(element, &(uint32_t){(uint32_t)bits}, 4); break;
+    default: memcpy(element, &bits, 8);
+    }
+}
+
+static bool store_integer(uint64_t magnitude, bool negative, wf_type type, void *element) {
+    const struct wf_type_traits *traits = &wf_type_table[type];
+    uint64_t largest = UINT64_MAX >> (64 - traits->precision);
+    if (negative) largest = traits->kind == WF_KIND_SIGNED ? largest + 1 : 0;
+    if (magnitude > largest) return false;
+    store_bits(negative ? -magnitude : magnitude, type, element);
+    return true;
+}
+
 static wf_error parse_integer(const char *p, const char *end, wf_type type, void *element) {
     bool negative, fits = true;
     p = skip_sign(p, end, &negative);
@@ -342,23 +360,121 @@ static wf_error parse_integer(const char *p, const char *end, wf_type type, void
         fits &= !__builtin_mul_overflow(magnitude, base, &magnitude);
         fits &= !__builtin_add_overflow(magnitude, digit, &magnitude);
     }
-    const struct wf_type_traits *traits = &wf_type_table[type];
-    uint64_t largest = UINT64_MAX >> (64 - traits->precision);
-    if (negative) largest = traits->kind == WF_KIND_SIGNED ? largest + 1 : 0;
-    if (!fits || magnitude > largest) return WF_ERROR_RANGE;
-
-    uint64_t bits = negative ? -magnitude : magnitude;
-    switch (traits->nbytes) {
-    case 1: *(uint8_t *)element = (uint8_t)bits; break;
-    case 2: memcpy(element, &(uint16_t){(uint16_t)bits}, 2); break;
-    case 4: memcpy(element, &(uint32_t){(uint32_t)bits}, 4); break;
-    default: memcpy(element, &bits, 8);
-    }
-    return WF_OK;
+    return fits && store_integer(magnitude, negative, type, element) ? WF_OK : WF_ERROR_RANGE;
 }
 
 wf_error wf_text_parse_number(const char *token, size_t length, wf_type type, void *element) {
     const char *end = token + length;
     return wf_type_is_float(type) ? parse_float(token, end, type, element)
                                   : parse_integer(token, end, type, element);
+}
+
+/* ---- the common case ---------------------------------------------------------------------------- */
+
+/* Eight bytes with the first one lowest. */
+static uint64_t load_8(const char *p) {
+    uint64_t bytes;
+    memcpy(&bytes, p, sizeof bytes);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    bytes = __builtin_bswap64(bytes);
+#endif
+    return bytes;
+}
+
+/* The value of eight digits, the first one lowest and none as '0' but as 0: pairs, then fours, then all. */
+static uint64_t value_of_8(uint64_t digits) {
+    const uint64_t two_of_four = UINT64_C(0x000000ff000000ff);
+    digits = 10 * digits + (digits >> 8);
+    return ((digits & two_of_four) * (100 + (UINT64_C(1000000) << 32)) +
+            (digits >> 16 & two_of_four) * (1 + (UINT64_C(10000) << 32))) >>
+           32;
+}
+
+/* Appends the digits at p to *digits, eight at a time; returns where they end, or NULL where that is too near
+ * to end. */
+static inline __attribute__((always_inline)) const char *scan_digits(const char *p, const char *end,
+                                                                     uint64_t *digits) {
+    static const uint32_t power_of_10[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    while (end - p >= 8) {
+        uint64_t eight = load_8(p) ^ UINT64_C(0x3030303030303030);
+        /* Adding 0x76 sets the top bit of what is above 9; a carry can only come out of such a byte. */
+        uint64_t others = ((eight + UINT64_C(0x7676767676767676)) | eight) & UINT64_C(0x8080808080808080);
+        int count = others ? __builtin_ctzll(others) / 8 : 8;
+        if (count == 0) return p;
+        *digits = *digits * power_of_10[count] + value_of_8(eight << (64 - 8 * count));
+        p += count;
+        if (count < 8) return p;
+    }
+    return NULL;
+}
+
+/* The exponent after its letter, of few digits. */
+static const char *scan_small_exponent(const char *p, const char *end, int *exponent) {
+    bool negative;
+    p = skip_sign(p, end, &negative);
+    const char *first = p;
+    int magnitude = 0;
+    for (; p < end && p - first < 4 && (unsigned)(*p - '0') <= 9; p++)
+        magnitude = 10 * magnitude + (*p - '0');
+    *exponent += negative ? -magnitude : magnitude;
+    return p > first ? p : NULL;
+}
+
+/* As bound, but with 64 bits only: *top <= digits * 10^exponent < *top + 12 in units of 2^*unit, with the top
+ * bit of *top set. */
+static void bound_closely(uint64_t digits, int exponent, uint64_t *top, int *unit) {
+    int step = (exponent - POWER_STEP * POWER_FIRST) / POWER_STEP;
+    int rest = exponent - POWER_STEP * (step + POWER_FIRST);
+    int rest_shift = 63 - (rest * 152170 >> 16),
+        digits_shift = __builtin_clzll(digits); /* of log2(5) * 2^16 */
+    uint64_t power = (uint64_t)((wf_u128)power_table[step].high * (power_of_5[rest] << rest_shift) >> 64);
+    wf_u128 product = (wf_u128)power * (digits << digits_shift);
+    int product_shift = __builtin_clzll((uint64_t)(product >> 64)); /* at most 2 */
+    *top = (uint64_t)(product << product_shift >> 64);
+    *unit = power_table[step].exponent + exponent + 192 - rest_shift - digits_shift - product_shift;
+}
+
+/* False where the bounds do not round alike, or not to a normal number well inside the type's range. */
+static bool round_closely(uint64_t digits, int exponent, bool negative, wf_type type, void *element) {
+    const struct wf_type_traits *traits = &wf_type_table[type];
+    int fraction_bits = traits->precision - 1, drop = 64 - traits->precision;
+    uint64_t bits = 0;
+    if (digits) {
+        uint64_t top, half = UINT64_C(1) << (drop - 1);
+        int unit;
+        if (exponent < EXPONENT_MIN || exponent > EXPONENT_MAX) return false;
+        bound_closely(digits, exponent, &top, &unit);
+        uint64_t rest = top & (2 * half - 1);
+        int field = unit + 63 + wf_type_bias(type);
+        if (half - rest < 12 || field < 1 || field >= 2 * wf_type_bias(type)) return false;
+        bits = ((uint64_t)(field - 1) << fraction_bits) + (top >> drop) + (rest > half);
+    }
+    store_bits(bits | (uint64_t)negative << (fraction_bits + traits->exponent_bits), type, element);
+    return true;
+}
+
+const char *wf_text_parse_plain(const char *p, const char *end, wf_type type, void *element) {
+    uint64_t digits = 0;
+    int exponent = 0;
+    if (p == end) return NULL;
+    bool negative = *p == '-'; /* without a branch: signs of data are hard to guess */
+    p += negative | (*p == '+');
+    const char *first = p;
+    p = scan_digits(p, end, &digits);
+    if (!p) return NULL;
+    ptrdiff_t digit_count = p - first;
+    if (!wf_type_is_float(type))
+        return digit_count > 0 && digit_count <= U64_DIGITS && store_integer(digits, negative, type, element)
+                   ? p
+                   : NULL;
+    if (*p == '.') {
+        const char *fraction = p + 1;
+        p = scan_digits(fraction, end, &digits);
+        if (!p) return NULL;
+        exponent = (int)(fraction - p);
+        digit_count -= exponent;
+    }
+    if (digit_count == 0 || digit_count > U64_DIGITS) return NULL;
+    if ((*p | 0x20) == 'e' && !(p = scan_small_exponent(p + 1, end, &exponent))) return NULL;
+    return round_closely(digits, exponent, negative, type, element) ? p : NULL;
 }

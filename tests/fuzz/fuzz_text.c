@@ -1,5 +1,5 @@
 /* The text parser: the same elements, or the same error in the same words, however its bytes are cut into
- * reads and its elements into blocks. */
+ * reads, its lines into pieces, and its elements into blocks. */
 #include "core/handle.h"
 #include "io/reader.h"
 
@@ -37,6 +37,13 @@ static ssize_t read_memory(struct wf_source *source, void *bytes, size_t nbytes)
     return (ssize_t)nbytes;
 }
 
+static void keep(struct outcome *outcome, wf_type type, const void *elements, int64_t count) {
+    size_t nbytes = (size_t)count * wf_type_nbytes(type);
+    require(outcome->nbytes + nbytes <= sizeof outcome->elements);
+    memcpy(outcome->elements + outcome->nbytes, elements, nbytes);
+    outcome->nbytes += nbytes;
+}
+
 static void parse(struct memory *memory, wf_type type, const wf_reader_options *options, int64_t limit,
                   struct outcome *outcome) {
     struct wf_handle handle = {0};
@@ -49,12 +56,33 @@ static void parse(struct memory *memory, wf_type type, const wf_reader_options *
         outcome->error = wf_text_next(&handle, &text, &memory->source, limit, block, &count);
         if (outcome->error || count == 0) break;
         require(count <= limit);
-        size_t nbytes = (size_t)count * wf_type_nbytes(type);
-        require(outcome->nbytes + nbytes <= sizeof outcome->elements);
-        memcpy(outcome->elements + outcome->nbytes, block, nbytes);
-        outcome->nbytes += nbytes;
+        keep(outcome, type, block, count);
     }
     memcpy(outcome->message, handle.message, sizeof outcome->message);
+}
+
+/* By pieces of whole lines, as long as lines are not longer than nbytes. */
+static void parse_lines(struct memory *memory, wf_type type, const wf_reader_options *options, size_t nbytes,
+                        struct outcome *outcome) {
+    static unsigned char bytes[WF_PIECE_NBYTES];
+    static uint64_t elements[WF_PIECE_TEXT_COUNT];
+    struct wf_piece piece = {.bytes = bytes, .elements = elements};
+    struct wf_handle handle = {0};
+    struct wf_text text;
+    outcome->nbytes = 0;
+    outcome->error = wf_text_open(&handle, &text, &memory->source, type, options);
+    while (!outcome->error && !piece.is_end) {
+        outcome->error = wf_lines_take(&handle, &text, &memory->source, nbytes, &piece);
+        if (!outcome->error) outcome->error = wf_lines_finish(&handle, "fuzz", &piece);
+        keep(outcome, type, piece.data, piece.count);
+    }
+    memcpy(outcome->message, handle.message, sizeof outcome->message);
+}
+
+static void compare(const struct outcome *a, const struct outcome *b) {
+    require(a->error == b->error && !strcmp(a->message, b->message));
+    require(a->error || a->nbytes == b->nbytes);
+    require(!memcmp(a->elements, b->elements, a->nbytes < b->nbytes ? a->nbytes : b->nbytes));
 }
 
 static void rewind_to(struct memory *memory, unsigned char *buffer, size_t piece_nbytes) {
@@ -81,9 +109,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes) {
     parse(&memory, type, &options, BLOCK_COUNT, &whole);
     rewind_to(&memory, buffer, 1 + bytes[3] % 16);
     parse(&memory, type, &options, 1 + bytes[4] % BLOCK_COUNT, &pieces);
-    require(whole.error == pieces.error && !strcmp(whole.message, pieces.message));
-    size_t common = whole.nbytes < pieces.nbytes ? whole.nbytes : pieces.nbytes;
-    require(whole.error || whole.nbytes == pieces.nbytes);
-    require(!memcmp(whole.elements, pieces.elements, common));
+    compare(&whole, &pieces);
+    rewind_to(&memory, buffer, SIZE_MAX);
+    parse_lines(&memory, type, &options, 1 + bytes[4], &pieces);
+    compare(&whole, &pieces);
     return 0;
 }
