@@ -16,5 +16,6 @@ int command_reduce(const struct request *request);
 int command_reduce_pair(const struct request *request);
 int command_merge(const struct request *request);
 int command_devices(const struct request *request);
+int command_bench(const struct request *request);
 
 #endif

@@ -20,6 +20,7 @@ static const struct command reduce = {NULL, COMMAND_DATA, 0, SIZE_MAX, "files", 
 static const struct command reduce_pair = {NULL, COMMAND_DATA, 2, 2, "two files", command_reduce_pair};
 static const struct command merge = {"merge", COMMAND_MERGE, 1, SIZE_MAX, "accumulators", command_merge};
 static const struct command devices = {"devices", COMMAND_DEVICES, 0, 0, "no operands", command_devices};
+static const struct command bench = {"bench", COMMAND_BENCH, 0, 0, "no operands", command_bench};
 
 static const struct command *find_command(const char *name, wf_op *op) {
     *op = wf_op_parse(name);
@@ -27,6 +28,7 @@ static const struct command *find_command(const char *name, wf_op *op) {
     if (*op != WF_OP_NONE) return &reduce;
     if (!strcmp(name, merge.name)) return &merge;
     if (!strcmp(name, devices.name)) return &devices;
+    if (!strcmp(name, bench.name)) return &bench;
     return NULL;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_data.h"
 #include "output.h"
 
 /* ---- one option ---------------------------------------------------------------------------------- */
@@ -103,10 +104,13 @@ static bool parse_file(const struct rule *rule, const char *text, struct setting
 
 #define FIELD(name) offsetof(struct settings, name)
 
-enum { COMMAND_READS = COMMAND_DATA | COMMAND_MERGE, COMMAND_ANY = COMMAND_READS | COMMAND_DEVICES };
+enum {
+    COMMAND_READS = COMMAND_DATA | COMMAND_MERGE,
+    COMMAND_ANY = COMMAND_READS | COMMAND_DEVICES | COMMAND_BENCH
+};
 
 static const struct rule rules[] = {
-    {"type", "T", COMMAND_DATA, parse_type, FIELD(type), 0, 0,
+    {"type", "T", COMMAND_DATA | COMMAND_BENCH, parse_type, FIELD(type), 0, 0,
      "type of the numbers in raw and text files (text: f64 if not given; a .npy file must agree)"},
     {"format", "auto|npy|raw|text", COMMAND_DATA, parse_word, FIELD(format), 0, 0,
      "what the files are (auto: by name and first bytes)"},
@@ -131,14 +135,22 @@ static const struct rule rules[] = {
     {"save", "ACC", COMMAND_READS, parse_file, FIELD(save), 0, 0,
      "also keep the accumulator in the file ACC, for merge"},
     {"hex", NULL, COMMAND_READS, parse_flag, FIELD(hex), 0, 0, "print values in hexadecimal"},
-    {"json", NULL, COMMAND_READS, parse_flag, FIELD(json), 0, 0, "print a JSON object, on one line"},
+    {"json", NULL, COMMAND_READS | COMMAND_BENCH, parse_flag, FIELD(json), 0, 0, "print a JSON object, on one line"},
     {"device", "auto|cpu", COMMAND_READS, parse_text, FIELD(device), 0, 0, "where the work runs"},
-    {"threads", "N", COMMAND_DATA, parse_count, FIELD(threads), 0, INT32_MAX,
+    {"threads", "N", COMMAND_DATA | COMMAND_BENCH, parse_count, FIELD(threads), 0, INT32_MAX,
      "use at most N threads (default 0: one for each processor)"},
     {"verbose", NULL, COMMAND_READS, parse_flag, FIELD(verbose), 0, 0,
      "name the device and the threads on standard error"},
-    {"quiet", NULL, COMMAND_READS, parse_flag, FIELD(quiet), 0, 0,
+    {"quiet", NULL, COMMAND_READS | COMMAND_BENCH, parse_flag, FIELD(quiet), 0, 0,
      "show no progress on a terminal when the work takes long"},
+    {"op", "OP", COMMAND_BENCH, parse_text, FIELD(op), 0, 0, "bench: only this op"},
+    {"data", "default|" BENCH_DATA_NAMES, COMMAND_BENCH, parse_word, FIELD(data), 0, 0,
+     "bench: only such data: even in (-1, 1), zeros, exponents of +-20, +-100, all"},
+    {"count", "N", COMMAND_BENCH, parse_count, FIELD(count), 1, INT64_C(1) << 40,
+     "bench: arrays of N elements (also -n N)"},
+    {"quick", NULL, COMMAND_BENCH, parse_flag, FIELD(quick), 0, 0, "bench: smaller arrays, fewer rounds"},
+    {"peer", "COMMAND", COMMAND_BENCH, parse_text, FIELD(peer), 0, 0,
+     "bench: also measure this program; bench/peers.py is one"},
     {"help", NULL, COMMAND_ANY, parse_flag, FIELD(help), 0, 0, "print this text (also -h)"},
     {"version", NULL, COMMAND_ANY, parse_flag, FIELD(version), 0, 0, "print the version"},
 };
@@ -152,8 +164,8 @@ enum { GETOPT_OPERAND = 1, GETOPT_FIRST_RULE = 256 };
 static int rule_of(int code) {
     if (code >= GETOPT_FIRST_RULE) return code - GETOPT_FIRST_RULE;
     int rule = 0;
-    while (strcmp(rules[rule].name, "help")) rule++;
-    return rule; /* -h */
+    while (strcmp(rules[rule].name, code == 'n' ? "count" : "help")) rule++;
+    return rule; /* -n N, -h */
 }
 
 bool settings_parse(struct settings *settings, int argc, char **argv) {
@@ -170,7 +182,7 @@ bool settings_parse(struct settings *settings, int argc, char **argv) {
     argv[0] = name; /* getopt's messages begin with it */
     int code;
     /* "-": operands come in their order among the options, even under POSIXLY_CORRECT. */
-    while ((code = getopt_long(argc, argv, "-h", long_options, NULL)) != -1) {
+    while ((code = getopt_long(argc, argv, "-hn:", long_options, NULL)) != -1) {
         if (code == '?') {
             say("try 'warpfold --help'");
             return false;
@@ -227,6 +239,7 @@ void put_usage(FILE *stream) {
           "       warpfold dot [options] A B          sum the products of paired numbers\n"
           "       warpfold merge [options] ACC...     join saved accumulators\n"
           "       warpfold devices                    list the devices of this machine\n"
+          "       warpfold bench [options]            measure how fast all this is here\n"
           "       warpfold --version | --help\n",
           stream);
 }

@@ -10,17 +10,21 @@
 #include "warpfold.h"
 
 /* Kinds of commands, each a bit: an option says which of them take it. */
-enum command_kind { COMMAND_DATA = 1, COMMAND_MERGE = 2, COMMAND_DEVICES = 4 };
+enum command_kind { COMMAND_DATA = 1, COMMAND_MERGE = 2, COMMAND_DEVICES = 4, COMMAND_BENCH = 8 };
 
 struct settings {
     const char *device;
     const char *save; /* the file to keep the accumulator in, or NULL */
     const char *column_name;
+    const char *op;   /* the only one of a benchmark, or NULL */
+    const char *peer; /* a program to be measured too, or NULL */
     int64_t column;
     int64_t skip_lines;
     int64_t threads;
     int64_t ddof;
     int64_t first_index;
+    int64_t count; /* elements of a benchmark's arrays; 0: its own choice */
+    int64_t data;  /* a bench_data, from 1; 0: its own choice */
     int64_t nan;    /* a wf_nan */
     int64_t format; /* a wf_format */
     wf_type type;
@@ -31,6 +35,7 @@ struct settings {
     bool json;
     bool verbose;
     bool quiet;
+    bool quick;
     bool help;
     bool version;
     uint64_t given; /* a bit for each line of the table whose option was met */

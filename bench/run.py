@@ -1,0 +1,71 @@
+"""make bench: measures everything that `warpfold bench` does, NumPy beside it, then files, pipes and text.
+
+    run.py BUILD [--quick] [--readme]
+
+writes BUILD/bench.json and prints its tables; with --readme the tables between the markers in README.md and docs/
+are made anew from it.
+"""
+
+import argparse
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import files
+import table
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def python_with_numpy():
+    """The first python3 that has it, or else any: the peer then says itself that it is absent."""
+    pythons = [path for path in (sys.executable, shutil.which("python3"), "/usr/bin/python3") if path]
+    for python in pythons:
+        if subprocess.run([python, "-c", "import numpy"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+            return python
+    return pythons[0]
+
+
+def measure_arrays(build, quick):
+    peer = shlex.join([python_with_numpy(), str(ROOT / "bench" / "peers.py")])
+    command = [build / "warpfold", "bench", "--json", "--peer", peer]
+    done = subprocess.run([*command, "--quick"] if quick else command, stdout=subprocess.PIPE, check=False)
+    if done.returncode:
+        sys.exit(done.returncode)
+    return json.loads(done.stdout)
+
+
+def measure_files(build, quick, document):
+    found, absent = files.text_peers()
+    for name in found:
+        version = subprocess.run([name, "--version"], capture_output=True, text=True, check=False).stdout
+        document["peers"][name] = (version.splitlines() or ["of unknown version"])[0]
+    document["absent"] |= {name: "not installed" for name in absent}
+    with tempfile.TemporaryDirectory(dir=build) as directory:
+        for row in files.rows(str(build), directory, quick):
+            document["rows"].append(row)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="run.py")
+    parser.add_argument("build", type=lambda text: Path(text).resolve())
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--readme", action="store_true")
+    options = parser.parse_args()
+    document = measure_arrays(options.build, options.quick)
+    measure_files(options.build, options.quick, document)
+    (options.build / "bench.json").write_text(table.text_of(document))
+    print(table.render(document, everything=True))
+    if document["absent"]:
+        print("Debian has the peers as: python3-numpy libopenblas0-pthread datamash", file=sys.stderr)
+    if options.readme:
+        for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+            table.update(path, document)
+
+
+if __name__ == "__main__":
+    main()
