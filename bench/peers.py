@@ -1,4 +1,4 @@
-"""NumPy as a peer of `warpfold bench --peer "python3 bench/peers.py"`: cli/bench_peers.h has the protocol.
+"""NumPy as a peer of `warpfold bench --peer "python3 bench/peers.py"`: bench/bench_peers.h has the protocol.
 
 The arrays arrive by standard input, and each reduction is timed here, between the same rounds as all others.
 """

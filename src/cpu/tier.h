@@ -51,7 +51,4 @@ extern const struct wf_tier wf_tier_neon;
  * that is not to be had here. */
 const struct wf_tier *wf_tier_choose(const char *name);
 
-/* The tiers' names, for messages. */
-#define WF_TIER_NAMES "scalar, avx2, avx512, neon"
-
 #endif

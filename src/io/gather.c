@@ -3,9 +3,7 @@
  * The threads of a crew go round: each takes the next piece of the file, reads or parses it, and adds it to
  * an accumulator of its own; in the end those are merged, which changes no bit.  Pieces are numbered as they
  * are taken and are the same however many threads there are, and so is the first error in their order. */
-#ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_getaffinity */
-#endif
 #include "io/reader.h"
 
 #include <pthread.h>

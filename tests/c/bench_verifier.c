@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../cli/bench_big.c"
-#include "../../cli/bench_exact.c"
-#include "../../cli/bench_pool.c"
+#include "../../bench/bench_big.c"
+#include "../../bench/bench_exact.c"
+#include "../../bench/bench_pool.c"
 
 static int failures;
 
