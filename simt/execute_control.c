@@ -1,0 +1,188 @@
+/* Branches, calls, returns, exits, traps. */
+#include <string.h>
+
+#include "machine.h"
+
+static enum outcome part(struct warp *warp, struct path *path, uint32_t taken, uint32_t target, uint32_t next,
+                         const struct code *code) {
+    simt_path_part(warp, path, taken, target, next, code->reconvergence);
+    return OUTCOME_LEFT;
+}
+
+/* `taken`: the lanes whose guard holds. */
+static enum outcome execute_branch(struct warp *warp, struct path *path, const struct code *code, uint32_t taken) {
+    if (code->has_guard) {
+        simt_event event = simt_event_of(warp, path, taken);
+        SIMT_TELL(warp->block->launch, warp->block, branch, &event, taken);
+    }
+    if (!taken) return OUTCOME_NEXT;
+    if (taken != path->mask) return part(warp, path, taken, code->target, path->pc + 1, code);
+    path->pc = code->target;
+    return OUTCOME_MOVED;
+}
+
+static bool decode_branch(struct decoder *decoder, struct code *code) {
+    const struct instruction *instruction = decoder->instruction;
+    if (instruction->operand_count != 1 || instruction->operands[0].kind != OPERAND_LABEL) return false;
+    code->execute = execute_branch;
+    code->is_branch = true;
+    code->target = instruction->operands[0].index;
+    return true;
+}
+
+/* The lanes of `mask` whose value is that of its lowest lane. */
+static uint32_t lanes_alike(const unsigned char *lanes, enum width width, uint32_t mask, uint64_t *value) {
+    uint32_t alike = 0;
+    *value = lane_get(lanes, width, (uint32_t)__builtin_ctz(mask));
+    SIMT_FOR_EACH_LANE (lane, mask)
+        if (lane_get(lanes, width, lane) == *value) alike |= UINT32_C(1) << lane;
+    return alike;
+}
+
+/* Lanes of one index part from the rest, which execute the branch again. */
+static enum outcome execute_branch_indexed(struct warp *warp, struct path *path, const struct code *code,
+                                           uint32_t mask) {
+    const struct table *table = code->instruction->operands[1].table;
+    uint64_t index;
+    uint32_t alike = lanes_alike(slot_lanes(warp, path, code->operands[0]), code->widths[0], mask, &index);
+    simt_event event = simt_event_of(warp, path, mask);
+    SIMT_TELL(warp->block->launch, warp->block, branch, &event, alike);
+    if (index >= table->count) {
+        simt_find(&event, SIMT_FINDING_BOUNDS, (uint32_t)__builtin_ctz(mask), 0,
+                  "branches to entry %llu of a table of %u", (unsigned long long)index, table->count);
+        simt_stop(&event);
+        return OUTCOME_LEFT;
+    }
+    if (alike != path->mask) return part(warp, path, alike, table->targets[index], path->pc, code);
+    path->pc = table->targets[index];
+    return OUTCOME_MOVED;
+}
+
+static bool decode_branch_indexed(struct decoder *decoder, struct code *code) {
+    const struct instruction *instruction = decoder->instruction;
+    if (instruction->operand_count != 2 || instruction->operands[1].kind != OPERAND_TABLE) return false;
+    code->execute = execute_branch_indexed;
+    code->widths[0] = simt_operand_width(decoder, &instruction->operands[0], WIDTH_32);
+    return simt_operand(decoder, &instruction->operands[0], TYPE_U32, &code->operands[0]);
+}
+
+static enum outcome call(struct warp *warp, struct path *path, const struct code *code, uint32_t mask,
+                         const struct function *function) {
+    if (function->has_body) {
+        simt_path_call(warp, path, code, mask, function);
+        return OUTCOME_LEFT;
+    }
+    builtin_function *builtin = simt_builtin_find(function->name);
+    if (builtin) return builtin(warp, path, code, mask) ? OUTCOME_NEXT : OUTCOME_LEFT;
+    simt_event event = simt_event_of(warp, path, mask);
+    simt_find(&event, SIMT_FINDING_UNSUPPORTED, (uint32_t)__builtin_ctz(mask), 0,
+              "calls %s, which the module only declares", function->name);
+    simt_stop(&event);
+    return OUTCOME_LEFT;
+}
+
+static enum outcome execute_call(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    return call(warp, path, code, mask, code->function);
+}
+
+static enum outcome execute_call_indirect(struct warp *warp, struct path *path, const struct code *code,
+                                          uint32_t mask) {
+    uint64_t address;
+    uint32_t alike = lanes_alike(slot_lanes(warp, path, code->operands[0]), code->widths[0], mask, &address);
+    if (alike != mask) {
+        simt_path_part(warp, path, alike, path->pc, path->pc, path->pc + 1);
+        return OUTCOME_LEFT;
+    }
+    const struct function *function = simt_function_at(warp->block->launch->image, address);
+    if (function) return call(warp, path, code, mask, function);
+    simt_event event = simt_event_of(warp, path, mask);
+    simt_find(&event, SIMT_FINDING_BOUNDS, (uint32_t)__builtin_ctz(mask), address,
+              "calls 0x%llx, where no function is", (unsigned long long)address);
+    simt_stop(&event);
+    return OUTCOME_LEFT;
+}
+
+static bool is_passable(const struct operand *list) {
+    for (uint32_t e = 0; e < list->element_count; e++) {
+        const struct operand *operand = &list->elements[e];
+        bool is_variable = operand->kind == OPERAND_ADDRESS && operand->variable && !operand->has_base_register;
+        if (!is_variable && operand->kind != OPERAND_REGISTER) return false;
+    }
+    return true;
+}
+
+static bool decode_call(struct decoder *decoder, struct code *code) {
+    const struct instruction *instruction = decoder->instruction;
+    for (uint32_t o = 0; o < instruction->operand_count; o++) {
+        const struct operand *operand = &instruction->operands[o];
+        if (operand->kind == OPERAND_VECTOR && !is_passable(operand)) return false;
+        if (operand->kind != OPERAND_FUNCTION && operand->kind != OPERAND_REGISTER) continue;
+        code->immediate = o;
+        code->function = operand->function;
+        code->execute = operand->kind == OPERAND_FUNCTION ? execute_call : execute_call_indirect;
+        code->widths[0] = simt_operand_width(decoder, operand, WIDTH_64);
+        if (operand->kind == OPERAND_FUNCTION) continue;
+        if (!simt_operand(decoder, operand, TYPE_U64, &code->operands[0])) return false;
+    }
+    return code->execute != NULL;
+}
+
+static enum outcome execute_return(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    (void)code;
+    path->pc++; /* of the lanes that stay; those that others waited for may let it merge with them */
+    simt_path_return(warp, path, mask);
+    return OUTCOME_LEFT;
+}
+
+static bool decode_return(struct decoder *decoder, struct code *code) {
+    (void)decoder;
+    code->execute = execute_return;
+    return true;
+}
+
+static enum outcome execute_exit(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    (void)code;
+    path->pc++; /* of the lanes that stay; those that others waited for may let it merge with them */
+    simt_path_exit(warp, path, mask);
+    return OUTCOME_LEFT;
+}
+
+static bool decode_exit(struct decoder *decoder, struct code *code) {
+    (void)decoder;
+    code->execute = execute_exit;
+    return true;
+}
+
+static enum outcome execute_trap(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    simt_event event = simt_event_of(warp, path, mask);
+    simt_find(&event, SIMT_FINDING_TRAP, (uint32_t)__builtin_ctz(mask), 0, "the kernel executes %s",
+              code->instruction->opcode);
+    simt_stop(&event);
+    return OUTCOME_LEFT;
+}
+
+static bool decode_trap(struct decoder *decoder, struct code *code) {
+    (void)decoder;
+    code->execute = execute_trap;
+    return true;
+}
+
+/* What says something to a chip that changes no result. */
+static enum outcome execute_nothing(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    (void)warp, (void)path, (void)code, (void)mask;
+    return OUTCOME_NEXT;
+}
+
+static bool decode_nothing(struct decoder *decoder, struct code *code) {
+    (void)decoder;
+    code->execute = execute_nothing;
+    return true;
+}
+
+const struct instruction_kind simt_control_kinds[] = {
+    {"bra", decode_branch},        {"brx", decode_branch_indexed}, {"call", decode_call},
+    {"ret", decode_return},        {"exit", decode_exit},          {"trap", decode_trap},
+    {"brkpt", decode_trap},        {"nanosleep", decode_nothing},  {"prefetch", decode_nothing},
+    {"prefetchu", decode_nothing}, {"discard", decode_nothing},    {"applypriority", decode_nothing},
+    {"pmevent", decode_nothing},   {"setmaxnreg", decode_nothing}, {"griddepcontrol", decode_nothing},
+    {NULL, NULL}};

@@ -1,0 +1,180 @@
+/* Moves that are more than a copy of lanes: addresses of variables, clocks, packing and unpacking; and generic
+ * addresses. */
+#include <string.h>
+
+#include "machine.h"
+
+/* ---- mov */
+
+static enum outcome execute_clock(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    simt_special_tick(warp);
+    unsigned char *to = slot_lanes(warp, path, code->operands[0]), *from = slot_lanes(warp, path, code->operands[1]);
+    SIMT_FOR_EACH_LANE (lane, mask) lane_set(to, code->widths[0], lane, lane_get(from, code->widths[1], lane));
+    return OUTCOME_NEXT;
+}
+
+static enum outcome execute_address(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    uint64_t addresses[SIMT_LANES];
+    simt_addresses(warp, path, &code->address, mask, addresses);
+    unsigned char *to = slot_lanes(warp, path, code->operands[0]);
+    SIMT_FOR_EACH_LANE (lane, mask) lane_set(to, code->widths[0], lane, addresses[lane] + code->immediate);
+    return OUTCOME_NEXT;
+}
+
+/* operands[0] is the whole, vector[] its parts from the low end. */
+static enum outcome execute_pack(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    unsigned char *whole = slot_lanes(warp, path, code->operands[0]);
+    uint32_t bits = 8u * code->element_nbytes;
+    SIMT_FOR_EACH_LANE (lane, mask) {
+        uint64_t value = 0;
+        for (uint32_t e = 0; e < code->elements; e++) {
+            uint64_t part = lane_get(slot_lanes(warp, path, code->vector[e]), code->vector_widths[e], lane);
+            value |= (part & (UINT64_MAX >> (64 - bits))) << e * bits;
+        }
+        lane_set(whole, code->widths[0], lane, value);
+    }
+    return OUTCOME_NEXT;
+}
+
+static enum outcome execute_unpack(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    unsigned char *whole = slot_lanes(warp, path, code->operands[0]);
+    uint32_t bits = 8u * code->element_nbytes;
+    SIMT_FOR_EACH_LANE (lane, mask) {
+        uint64_t value = lane_get(whole, code->widths[0], lane);
+        for (uint32_t e = 0; e < code->elements; e++)
+            if (!(code->vector_sinks >> e & 1))
+                lane_set(slot_lanes(warp, path, code->vector[e]), code->vector_widths[e], lane,
+                         value >> e * bits & (UINT64_MAX >> (64 - bits)));
+    }
+    return OUTCOME_NEXT;
+}
+
+static bool decode_parts(struct decoder *decoder, struct code *code, const struct operand *whole,
+                         const struct operand *parts) {
+    static const enum type types[] = {[1] = TYPE_B8, [2] = TYPE_B16, [4] = TYPE_B32};
+    uint32_t nbytes = simt_type_nbytes(simt_last_type(decoder->instruction));
+    uint32_t count = parts->element_count;
+    if (count < 2 || count > CODE_VECTOR || nbytes % count || nbytes > 8) return false;
+    code->elements = (uint8_t)count;
+    code->element_nbytes = (uint8_t)(nbytes / count);
+    if (code->element_nbytes == 3 || code->element_nbytes > 4) return false;
+    code->widths[0] = simt_operand_width(decoder, whole, simt_width(simt_last_type(decoder->instruction)));
+    if (!simt_operand(decoder, whole, simt_last_type(decoder->instruction), &code->operands[0])) return false;
+    for (uint32_t e = 0; e < count; e++) {
+        enum type type = types[code->element_nbytes];
+        if (parts->elements[e].kind == OPERAND_SINK) code->vector_sinks |= (uint8_t)(1u << e);
+        code->vector_widths[e] = simt_operand_width(decoder, &parts->elements[e], simt_width(type));
+        if (!simt_operand(decoder, &parts->elements[e], type, &code->vector[e])) return false;
+    }
+    return true;
+}
+
+static bool decode_address_of(struct decoder *decoder, struct code *code, uint64_t window) {
+    const struct operand *operands = decoder->instruction->operands;
+    struct operand bracketed = operands[1];
+    bracketed.is_bracketed = true;
+    code->execute = execute_address;
+    code->immediate = window;
+    code->widths[0] = simt_operand_width(decoder, &operands[0], WIDTH_64);
+    return simt_address(decoder, &bracketed, &code->address) &&
+           simt_operand(decoder, &operands[0], TYPE_B64, &code->operands[0]);
+}
+
+static bool is_clock(const struct operand *operand) {
+    return operand->kind == OPERAND_SPECIAL &&
+           (strncmp(operand->special, "clock", 5) == 0 || strncmp(operand->special, "globaltimer", 11) == 0);
+}
+
+static bool is_in_frame(const struct operand *operand) {
+    return operand->kind == OPERAND_ADDRESS && operand->variable &&
+           (operand->variable->space == SIMT_LOCAL || operand->variable->space == SIMT_PARAMETER);
+}
+
+static bool decode_move(struct decoder *decoder, struct code *code) {
+    const struct operand *operands = decoder->instruction->operands;
+    if (decoder->instruction->operand_count != 2) return false;
+    if (operands[0].kind == OPERAND_VECTOR) {
+        code->execute = execute_unpack;
+        return decode_parts(decoder, code, &operands[1], &operands[0]);
+    }
+    if (operands[1].kind == OPERAND_VECTOR) {
+        code->execute = execute_pack;
+        return decode_parts(decoder, code, &operands[0], &operands[1]);
+    }
+    if (is_in_frame(&operands[1])) return decode_address_of(decoder, code, 0);
+    if (!is_clock(&operands[1])) return simt_decode_lanes(decoder, code);
+    size_t offset;
+    code->execute = execute_clock;
+    code->widths[0] = simt_operand_width(decoder, &operands[0], WIDTH_64);
+    if (!simt_special_find(operands[1].special, &code->widths[1], &offset)) return false;
+    code->operands[1] = slot_make(IN_WARP, offset);
+    return simt_operand(decoder, &operands[0], TYPE_B64, &code->operands[0]);
+}
+
+/* ---- generic addresses */
+
+static bool window_of(const struct instruction *instruction, uint64_t *window) {
+    *window = 0;
+    for (uint32_t m = 0; m < instruction->modifier_count; m++) {
+        const char *modifier = instruction->modifiers[m];
+        if (strncmp(modifier, "shared", 6) == 0) *window = SIMT_SHARED_WINDOW;
+        else if (strcmp(modifier, "local") == 0) *window = SIMT_LOCAL_WINDOW;
+        else if (strncmp(modifier, "param", 5) == 0) *window = SIMT_PARAMETER_WINDOW;
+        else if (strcmp(modifier, "global") && strcmp(modifier, "const") && strcmp(modifier, "to") &&
+                 strcmp(modifier, "u64"))
+            return false;
+    }
+    return true;
+}
+
+static enum outcome execute_to_generic(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    uint64_t *to = (uint64_t *)(void *)slot_lanes(warp, path, code->operands[0]);
+    const uint64_t *from = (const uint64_t *)(const void *)slot_lanes(warp, path, code->operands[1]);
+    SIMT_FOR_EACH_LANE (lane, mask) to[lane] = from[lane] + code->immediate;
+    return OUTCOME_NEXT;
+}
+
+static bool decode_to_generic(struct decoder *decoder, struct code *code) {
+    const struct operand *operands = decoder->instruction->operands;
+    uint64_t window;
+    if (decoder->instruction->operand_count != 2 || !window_of(decoder->instruction, &window)) return false;
+    if (is_in_frame(&operands[1])) return decode_address_of(decoder, code, window);
+    code->execute = execute_to_generic;
+    code->immediate = simt_has(decoder->instruction, "to") ? -window : window;
+    return simt_operand_width(decoder, &operands[0], WIDTH_64) == WIDTH_64 &&
+           simt_operand_width(decoder, &operands[1], WIDTH_64) == WIDTH_64 &&
+           simt_operand(decoder, &operands[0], TYPE_U64, &code->operands[0]) &&
+           simt_operand(decoder, &operands[1], TYPE_U64, &code->operands[1]);
+}
+
+static bool is_window(uint64_t address) {
+    return address >> 32 == SIMT_SHARED_WINDOW >> 32 || address >> 32 == SIMT_LOCAL_WINDOW >> 32 ||
+           address >> 32 == SIMT_PARAMETER_WINDOW >> 32;
+}
+
+static enum outcome execute_is_space(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    unsigned char *to = slot_lanes(warp, path, code->operands[0]), *from = slot_lanes(warp, path, code->operands[1]);
+    const struct memory *memory = &warp->block->launch->machine->memory;
+    SIMT_FOR_EACH_LANE (lane, mask) {
+        uint64_t address = lane_get(from, code->widths[1], lane);
+        const struct allocation *allocation = is_window(address) ? NULL : simt_memory_find(memory, address);
+        bool is_constant = allocation && allocation->is_constant;
+        bool is_it = code->immediate ? address >> 32 == code->immediate >> 32
+                                     : !is_window(address) && is_constant == (code->space == SIMT_CONSTANT);
+        lane_set(to, WIDTH_PREDICATE, lane, is_it);
+    }
+    return OUTCOME_NEXT;
+}
+
+static bool decode_is_space(struct decoder *decoder, struct code *code) {
+    const struct operand *operands = decoder->instruction->operands;
+    if (decoder->instruction->operand_count != 2 || !window_of(decoder->instruction, &code->immediate)) return false;
+    code->execute = execute_is_space;
+    code->space = simt_has(decoder->instruction, "const") ? SIMT_CONSTANT : SIMT_GLOBAL;
+    code->widths[1] = simt_operand_width(decoder, &operands[1], WIDTH_64);
+    return simt_operand(decoder, &operands[0], TYPE_PRED, &code->operands[0]) &&
+           simt_operand(decoder, &operands[1], TYPE_U64, &code->operands[1]);
+}
+
+const struct instruction_kind simt_move_kinds[] = {
+    {"mov", decode_move}, {"cvta", decode_to_generic}, {"isspacep", decode_is_space}, {NULL, NULL}};

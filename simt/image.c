@@ -1,0 +1,234 @@
+/* A module made ready for a machine: variables laid out in memory, instructions decoded. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine.h"
+
+/* Functions' addresses: not memory, but to be told apart from it. */
+#define FUNCTION_BASE UINT64_C(0x600000000000)
+
+static uint64_t align(uint64_t offset, uint64_t alignment) {
+    return alignment > 1 ? (offset + alignment - 1) / alignment * alignment : offset;
+}
+
+/* ---- variables */
+
+static struct placed *place_of(const struct image *image, const struct variable *variable) {
+    size_t mask = image->placed_capacity - 1;
+    size_t i = (size_t)(((uintptr_t)variable >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20) & mask;
+    while (image->placed[i].variable && image->placed[i].variable != variable) i = (i + 1) & mask;
+    return &image->placed[i];
+}
+
+uint64_t simt_variable_address(const struct image *image, const struct variable *variable) {
+    return place_of(image, variable)->address;
+}
+
+static void place(struct image *image, const struct variable *variable, uint64_t address) {
+    *place_of(image, variable) = (struct placed){variable, address};
+}
+
+static bool placed_create(struct image *image) {
+    size_t count = image->module->variable_count;
+    for (uint32_t f = 0; f < image->module->function_count; f++) {
+        const struct function *function = image->module->functions[f];
+        count += function->variable_count + function->parameter_count + function->result_count;
+    }
+    image->placed_capacity = 16;
+    while (image->placed_capacity < 2 * count) image->placed_capacity *= 2;
+    image->placed = calloc(image->placed_capacity, sizeof *image->placed);
+    return image->placed != NULL;
+}
+
+static bool is_dynamic(const struct variable *variable) {
+    return variable->space == SIMT_SHARED && variable->nbytes == 0;
+}
+
+static void place_next(struct image *image, const struct variable *variable, uint64_t *end) {
+    uint64_t address = align(*end, variable->alignment);
+    place(image, variable, address);
+    *end = address + variable->nbytes;
+}
+
+static void place_shared_of(struct image *image, const struct function *function, uint64_t *end) {
+    for (uint32_t v = 0; v < function->variable_count; v++)
+        if (function->variables[v]->space == SIMT_SHARED && !is_dynamic(function->variables[v]))
+            place_next(image, function->variables[v], end);
+}
+
+/* Static shared variables of the module, of functions that kernels call, of the kernel itself; all dynamic ones
+ * begin behind them. */
+static void place_shared(struct image *image) {
+    const struct simt_module *module = image->module;
+    uint64_t end = 0, alignment = 16;
+    for (uint32_t v = 0; v < module->variable_count; v++)
+        if (module->variables[v]->space == SIMT_SHARED && !is_dynamic(module->variables[v]))
+            place_next(image, module->variables[v], &end);
+    for (uint32_t f = 0; f < module->function_count; f++)
+        if (!module->functions[f]->is_kernel) place_shared_of(image, module->functions[f], &end);
+    place_shared_of(image, image->kernel, &end);
+    image->shared_nbytes = end;
+    for (uint32_t v = 0; v < module->variable_count; v++)
+        if (is_dynamic(module->variables[v]) && module->variables[v]->alignment > alignment)
+            alignment = module->variables[v]->alignment;
+    image->dynamic_offset = align(end, alignment);
+    for (uint32_t v = 0; v < module->variable_count; v++)
+        if (is_dynamic(module->variables[v])) place(image, module->variables[v], image->dynamic_offset);
+}
+
+/* A module's global variables are one for all its kernels. */
+static bool place_global(struct image *image, const struct image *sibling, struct memory *memory,
+                         const struct variable *variable) {
+    if (sibling) {
+        place(image, variable, simt_variable_address(sibling, variable));
+        return true;
+    }
+    struct allocation *allocation =
+        simt_memory_allocate(memory, variable->nbytes, variable->space == SIMT_CONSTANT);
+    if (!allocation) return false;
+    if (variable->bytes) memcpy(allocation->bytes, variable->bytes, variable->nbytes);
+    free(allocation->written); /* no value given means zeros */
+    allocation->written = NULL;
+    place(image, variable, allocation->address);
+    return true;
+}
+
+/* Addresses in initial values, once every variable has its own. */
+static void relocate(struct image *image, struct memory *memory, const struct variable *variable) {
+    struct allocation *allocation = simt_memory_find(memory, simt_variable_address(image, variable));
+    for (uint32_t r = 0; r < variable->relocation_count; r++) {
+        const struct relocation *relocation = &variable->relocations[r];
+        uint64_t address = (uint64_t)relocation->addend;
+        if (relocation->variable) {
+            address += simt_variable_address(image, relocation->variable);
+            if (relocation->is_generic && relocation->variable->space == SIMT_SHARED)
+                address += SIMT_SHARED_WINDOW;
+        } else if (relocation->function) {
+            address += FUNCTION_BASE;
+            for (uint32_t f = 0; f < image->module->function_count; f++)
+                if (image->module->functions[f] == relocation->function) address += f;
+        }
+        if (relocation->nbytes <= 8 && relocation->offset + relocation->nbytes <= allocation->nbytes)
+            memcpy(allocation->bytes + relocation->offset, &address, relocation->nbytes);
+    }
+}
+
+static bool is_global(const struct variable *variable) {
+    return variable->space == SIMT_GLOBAL || variable->space == SIMT_CONSTANT;
+}
+
+/* Variables of one space of a function: parameters and locals, each from an offset. */
+static void place_in_frame(struct image *image, const struct function *function, struct layout *layout) {
+    uint64_t inputs = align(function->parameter_nbytes, 16), end = inputs + align(function->result_nbytes, 16);
+    for (uint32_t p = 0; p < function->parameter_count; p++)
+        place(image, function->parameters[p], function->parameters[p]->offset);
+    for (uint32_t r = 0; r < function->result_count; r++)
+        place(image, function->results[r], inputs + function->results[r]->offset);
+    uint64_t locals = 0;
+    for (uint32_t v = 0; v < function->variable_count; v++) {
+        if (function->variables[v]->space == SIMT_PARAMETER) place_next(image, function->variables[v], &end);
+        if (function->variables[v]->space == SIMT_LOCAL) place_next(image, function->variables[v], &locals);
+    }
+    layout->parameters_nbytes = align(end, 16);
+    layout->locals_nbytes = align(locals, 16);
+}
+
+static bool place_all(struct image *image, const struct image *sibling, struct memory *memory) {
+    const struct simt_module *module = image->module;
+    place_shared(image);
+    for (uint32_t v = 0; v < module->variable_count; v++)
+        if (is_global(module->variables[v]) && !place_global(image, sibling, memory, module->variables[v]))
+            return false;
+    for (uint32_t f = 0; f < module->function_count; f++) {
+        const struct function *function = module->functions[f];
+        for (uint32_t v = 0; v < function->variable_count; v++)
+            if (is_global(function->variables[v]) &&
+                !place_global(image, sibling, memory, function->variables[v]))
+                return false;
+        place_in_frame(image, function, &image->layouts[f]);
+    }
+    for (uint32_t v = 0; v < module->variable_count && !sibling; v++)
+        if (is_global(module->variables[v])) relocate(image, memory, module->variables[v]);
+    return true;
+}
+
+/* ---- functions */
+
+const struct layout *simt_layout(const struct image *image, const struct function *function) {
+    for (uint32_t f = 0; f < image->module->function_count; f++)
+        if (image->module->functions[f] == function) return &image->layouts[f];
+    return NULL;
+}
+
+const struct function *simt_function_at(const struct image *image, uint64_t address) {
+    uint64_t index = address - FUNCTION_BASE;
+    return index < image->module->function_count ? image->module->functions[index] : NULL;
+}
+
+uint64_t simt_function_address(const struct image *image, const struct function *function) {
+    return FUNCTION_BASE + (uint64_t)(simt_layout(image, function) - image->layouts);
+}
+
+static bool lay_out_registers(const struct function *function, struct layout *layout) {
+    layout->registers = calloc(function->register_count ? function->register_count : 1, sizeof *layout->registers);
+    if (!layout->registers) return false;
+    size_t end = 0;
+    for (uint32_t r = 0; r < function->register_count; r++) {
+        layout->registers[r] = (uint32_t)end;
+        end += simt_width_nbytes(simt_width(function->registers[r].type));
+        end = align(end, 64); /* lanes that vector instructions load in one piece */
+        if (end >> (SLOT_OFFSET_BITS - 1)) return false;
+    }
+    layout->carry = (uint32_t)end;
+    layout->sink = (uint32_t)end + 64;
+    layout->registers_nbytes = end + 64 + simt_width_nbytes(WIDTH_64);
+    return true;
+}
+
+void simt_image_destroy(struct image *image) {
+    if (!image) return;
+    if (image->layouts)
+        for (uint32_t f = 0; f < image->module->function_count; f++) free(image->layouts[f].registers);
+    free(image->layouts);
+    free(image->placed);
+    free(image->constants);
+    free(image->codes);
+    free(image);
+}
+
+static bool image_fill(struct image *image, const struct image *sibling, struct memory *memory) {
+    const struct simt_module *module = image->module;
+    image->codes = calloc(module->instruction_count ? module->instruction_count : 1, sizeof *image->codes);
+    image->layouts = calloc(module->function_count ? module->function_count : 1, sizeof *image->layouts);
+    if (!image->codes || !image->layouts || !placed_create(image)) return false;
+    for (uint32_t f = 0; f < module->function_count; f++)
+        if (!lay_out_registers(module->functions[f], &image->layouts[f])) return false;
+    if (!place_all(image, sibling, memory)) return false;
+    for (uint32_t f = 0; f < module->function_count; f++)
+        if (module->functions[f]->has_body && !simt_decode(image, module->functions[f])) return false;
+    return true;
+}
+
+simt_error simt_image_create(struct simt_machine *machine, const struct simt_module *module,
+                             const struct function *kernel, struct image **result, simt_message *message) {
+    const struct image *sibling = NULL;
+    for (struct image *image = machine->images; image; image = image->next) {
+        if (image->module != module) continue;
+        sibling = image;
+        if (image->kernel != kernel) continue;
+        *result = image;
+        return SIMT_OK;
+    }
+    struct image *image = calloc(1, sizeof *image);
+    if (image) *image = (struct image){.module = module, .kernel = kernel};
+    if (!image || !image_fill(image, sibling, &machine->memory)) {
+        simt_image_destroy(image);
+        snprintf(message->text, sizeof message->text, "%s: no memory for its code and variables", module->name);
+        return SIMT_ERROR_MEMORY;
+    }
+    image->next = machine->images;
+    machine->images = image;
+    *result = image;
+    return SIMT_OK;
+}
