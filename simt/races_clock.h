@@ -1,0 +1,38 @@
+/* Vector clocks: for the entries that the threads of a grid have, the ticks up to which they are known.
+ *
+ * A clock is a tree over the entries in which one leaf stands for all beneath it that share a tick, such as
+ * those of a block after a barrier.  Trees share what they have in common and are copied where they part, so
+ * that a clock of a whole grid is handed on by copying one pointer. */
+#ifndef SIMT_RACES_CLOCK_H
+#define SIMT_RACES_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct clock_node;
+
+/* Zeroed: nothing is known. */
+struct clock {
+    struct clock_node *node; /* NULL: a leaf */
+    uint32_t tick;           /* of a leaf */
+};
+
+enum { CLOCK_LEVEL_BITS = 3 }; /* a tree of n levels is over 8^n entries */
+
+static inline bool simt_clock_is_empty(struct clock clock) {
+    return !clock.node && !clock.tick;
+}
+
+struct clock simt_clock_hold(struct clock clock); /* another owner's */
+void simt_clock_drop(struct clock *clock);        /* leaves it empty */
+
+uint32_t simt_clock_at(struct clock clock, uint32_t levels, uint64_t entry);
+
+/* Raises the ticks of entries first .. last to at least `tick`.  false: no memory; the clock is then valid,
+ * but knows too little. */
+bool simt_clock_raise(struct clock *clock, uint32_t levels, uint64_t first, uint64_t last, uint32_t tick);
+
+/* Adds what `other` knows.  false: as above. */
+bool simt_clock_join(struct clock *clock, struct clock other);
+
+#endif

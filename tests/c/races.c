@@ -1,0 +1,337 @@
+/* races: what the race observer says of one block, and the observers of uninitialised reads and of shuffles.
+ */
+#include "races_machine.h"
+
+extern const struct simt_observer simt_observe_uninitialised, simt_observe_shuffle;
+
+/* ---- patterns */
+
+static void tree_with(bool has_barriers) {
+    everyone(0, SHARED(STORE, 0, 4));
+    barrier(0);
+    for (int64_t stride = THREADS / 2; stride > 0; stride /= 2) {
+        for (uint32_t warp = 0; warp < (stride + 31) / 32; warp++) {
+            int lanes = stride < 32 ? (int)((1u << stride) - 1) : FULL;
+            access_by(0, warp, lanes, SHARED(LOAD, stride * 4, 4));
+            access_by(0, warp, lanes, SHARED(LOAD, 0, 4));
+            access_by(0, warp, lanes, SHARED(STORE, 0, 4));
+        }
+        if (has_barriers) barrier(0);
+    }
+}
+
+static void tree(void) {
+    tree_with(true);
+}
+static void tree_without_barrier(void) {
+    tree_with(false);
+}
+
+enum last_warp { BARE, ONE_BARRIER, TWO_BARRIERS };
+
+/* All lanes of the last warp at every step, as it is written. */
+static void last_warp_with(enum last_warp barriers, enum simt_order order) {
+    for (uint32_t warp = 0; warp < 2; warp++) access_by(0, warp, FULL, SHARED(STORE, 0, 4));
+    barrier(0);
+    for (int64_t stride = 32; stride > 0; stride /= 2) {
+        /* Lane by lane a whole line is executed by one lane before the next. */
+        for (uint32_t lane = 0; lane < (is_split && barriers != TWO_BARRIERS ? 32 : 1); lane++) {
+            int lanes = is_split && barriers != TWO_BARRIERS ? (int)(1u << lane) : FULL;
+            access_by(0, 0, lanes, SHARED(LOAD, stride * 4, 4, .order = order));
+            access_by(0, 0, lanes, SHARED(LOAD, 0, 4, .order = order));
+            if (barriers == TWO_BARRIERS) warp_barrier(0, 0, FULL);
+            access_by(0, 0, lanes, SHARED(STORE, 0, 4, .order = order));
+        }
+        if (barriers != BARE) warp_barrier(0, 0, FULL);
+    }
+}
+
+static void last_warp_bare(void) {
+    last_warp_with(BARE, SIMT_WEAK);
+}
+static void last_warp_volatile(void) {
+    last_warp_with(BARE, SIMT_VOLATILE);
+}
+static void last_warp_one_barrier(void) {
+    last_warp_with(ONE_BARRIER, SIMT_WEAK);
+}
+static void last_warp(void) {
+    last_warp_with(TWO_BARRIERS, SIMT_WEAK);
+}
+
+static void half_warp_barriers(void) {
+    access_by(0, 0, FULL, SHARED(STORE, 0, 4));
+    warp_barrier(0, 0, 0xffff);
+    warp_barrier(0, 0, (int)0xffff0000u);
+    access_by(0, 0, 0xff, SHARED(LOAD, 32, 4));
+    access_by(0, 0, 0xff0000, SHARED(LOAD, 32, 4));
+}
+
+static void half_warp_barriers_too_narrow(void) {
+    access_by(0, 0, FULL, SHARED(STORE, 0, 4));
+    warp_barrier(0, 0, 0xffff);
+    warp_barrier(0, 0, (int)0xffff0000u);
+    access_by(0, 0, 0xffff, SHARED(LOAD, 64, 4));
+}
+
+static void warp_barriers_in_a_row(void) {
+    access_by(0, 0, 1, SHARED(STORE, 0, 4));
+    warp_barrier(0, 0, 0x3);
+    warp_barrier(0, 0, 0x6);
+    access_by(0, 0, 0x4, SHARED(STORE, 0, 0));
+}
+
+static void broadcast_then_store(void) {
+    access_by(0, 0, 1, SHARED(STORE, 0, 4));
+    barrier(0);
+    everyone(0, SHARED(LOAD, 0, 0));
+    warp_barrier(0, 0, FULL);
+    access_by(0, 0, 1, SHARED(STORE, 0, 4));
+}
+
+static void broadcast_barrier_store(void) {
+    access_by(0, 0, 1, SHARED(STORE, 0, 4));
+    barrier(0);
+    everyone(0, SHARED(LOAD, 0, 0));
+    barrier(0);
+    access_by(0, 0, 1, SHARED(STORE, 0, 4));
+}
+
+static void same_value(void) {
+    everyone(0, SHARED(STORE, 0, 0, .same = 1));
+    everyone(0, SHARED(STORE, 0, 0, .same = 1));
+}
+
+static void same_value_read(void) {
+    access_by(0, 0, 1, SHARED(STORE, 0, 0, .same = 1));
+    access_by(0, 1, 1, SHARED(LOAD, 0, 0));
+}
+
+static void other_value(void) {
+    access_by(0, 0, 1, SHARED(STORE, 0, 0, .same = 1));
+    access_by(0, 1, 1, SHARED(STORE, 0, 0, .same = 2));
+}
+
+static void lanes_of_one_store(void) {
+    access_by(0, 2, 0x30, SHARED(STORE, 0, 0));
+}
+
+static void two_values_then_the_last(void) {
+    access_by(0, 0, 1, SHARED(STORE, 0, 0, .same = 1));
+    access_by(0, 0, 1, SHARED(STORE, 0, 0, .same = 2));
+    access_by(0, 1, 1, SHARED(STORE, 0, 0, .same = 2));
+}
+
+/* Lane 1 stores what lane 0 will, then both store at once, and lane 1 something else. */
+static void one_of_two_lanes_again(void) {
+    struct what what = SHARED(STORE, 0, 0), before = what;
+    before.same = value_of(&what, 0, 0);
+    access_by(0, 0, 2, before);
+    access_by(0, 0, 3, what);
+}
+
+static void value_of_an_earlier_step(void) {
+    access_by(0, 0, 1, SHARED(STORE, 0, 0, .same = 1));
+    barrier(0);
+    everyone(0, SHARED(STORE, 0, 0, .same = 2));
+}
+
+static void bytes_side_by_side(void) {
+    everyone(0, SHARED(STORE, 0, 1, .nbytes = 1));
+    everyone(0, GLOBAL(STORE, 512, 2, .nbytes = 2));
+    barrier(0);
+    everyone(0, SHARED(LOAD, 0, 1, .nbytes = 1));
+    access_by(0, 0, FULL, SHARED(LOAD, 0, 4));
+}
+
+static void byte_in_a_word(void) {
+    access_by(0, 0, 1, SHARED(STORE, 16, 0));
+    access_by(0, 1, 1, SHARED(LOAD, 18, 0, .nbytes = 1));
+}
+
+static void word_over_a_byte(void) {
+    access_by(0, 0, 1, SHARED(STORE, 18, 0, .nbytes = 1));
+    access_by(0, 1, 1, SHARED(LOAD, 16, 0));
+}
+
+static void same_bytes_of_other_words(void) {
+    access_by(0, 0, 1, SHARED(STORE, 16, 0, .same = 0x11223344));
+    access_by(0, 1, 1, SHARED(STORE, 18, 0, .nbytes = 2, .same = 0x1122));
+}
+
+static void upper_half_of_a_double(void) {
+    access_by(0, 0, 1, SHARED(STORE, 8, 0, .nbytes = 8, .same = 1));
+    access_by(0, 1, 1, SHARED(STORE, 8, 0, .nbytes = 8, .same = 1 | UINT64_C(1) << 32));
+}
+
+static void atomics(void) {
+    everyone(0, SHARED(ATOMIC, 0, 0));
+    everyone(1, GLOBAL(ATOMIC, 0, 0));
+    everyone(2, GLOBAL(ATOMIC, 0, 0));
+    access_by(3, 0, 1, GLOBAL(LOAD, 0, 0, VOLATILE));
+    access_by(4, 0, 1, GLOBAL(STORE, 0, 0, VOLATILE));
+    barrier(0);
+    access_by(0, 0, 1, SHARED(LOAD, 0, 0));
+}
+
+static void atomics_on_what_one_thread_set(void) {
+    access_by(0, 0, 1, SHARED(STORE, 0, 0, .same = 9));
+    access_by(0, 0, 1, SHARED(ATOMIC, 0, 0)); /* its own atomic must not hide its store */
+    access_by(0, 1, 1, SHARED(ATOMIC, 0, 0));
+}
+
+static void atomics_then_read(void) {
+    everyone(0, SHARED(ATOMIC, 0, 0));
+    access_by(0, 3, (int)(1u << 31), SHARED(LOAD, 0, 0)); /* by the last that changed it */
+}
+
+static void histogram(void) {
+    everyone(0, SHARED(STORE, 0, 4));
+    barrier(0);
+    everyone(0, SHARED(ATOMIC, 0, 8));
+    everyone(0, SHARED(ATOMIC, 0, 0));
+    barrier(0);
+    everyone(0, SHARED(LOAD, 508, -4));
+    everyone(0, GLOBAL(ATOMIC, 0, 4));
+    everyone(1, GLOBAL(ATOMIC, 0, 4));
+}
+
+static void volatile_shared(void) {
+    access_by(0, 0, 1, SHARED(STORE, 0, 0, VOLATILE));
+    access_by(0, 1, 1, SHARED(LOAD, 0, 0, VOLATILE));
+}
+
+static void named_barrier(void) {
+    static const uint32_t half[WARPS] = {UINT32_MAX, UINT32_MAX, 0, 0};
+    access_by(0, 0, FULL, SHARED(STORE, 0, 4));
+    barrier_of(0, 1, half);
+    access_by(0, 1, FULL, SHARED(LOAD, -128, 4));
+}
+
+static void named_barrier_of_others(void) {
+    static const uint32_t half[WARPS] = {UINT32_MAX, UINT32_MAX, 0, 0};
+    access_by(0, 0, FULL, SHARED(STORE, 0, 4));
+    barrier_of(0, 1, half);
+    access_by(0, 2, FULL, SHARED(LOAD, -256, 4));
+}
+
+static void barrier_after_some_left(void) {
+    static const uint32_t left[WARPS] = {UINT32_MAX, 0, 0, 0};
+    everyone(0, SHARED(STORE, 0, 4));
+    barrier_of(0, 0, left);
+    access_by(0, 0, FULL, SHARED(LOAD, 128, 4));
+}
+
+static const struct pattern patterns[] = {
+    PATTERN(tree, false),
+    PATTERN(tree_without_barrier, true),
+    PATTERN(last_warp_bare, true),
+    PATTERN(last_warp_volatile, true),
+    PATTERN(last_warp_one_barrier, true),
+    PATTERN(last_warp, false),
+    PATTERN(half_warp_barriers, false),
+    PATTERN(half_warp_barriers_too_narrow, true),
+    PATTERN(warp_barriers_in_a_row, false),
+    PATTERN(broadcast_then_store, true),
+    PATTERN(broadcast_barrier_store, false),
+    PATTERN(same_value, false),
+    PATTERN(same_value_read, true),
+    PATTERN(other_value, true),
+    PATTERN(lanes_of_one_store, true),
+    PATTERN(two_values_then_the_last, true),
+    PATTERN(one_of_two_lanes_again, true),
+    PATTERN(value_of_an_earlier_step, false),
+    PATTERN(bytes_side_by_side, false),
+    PATTERN(byte_in_a_word, true),
+    PATTERN(word_over_a_byte, true),
+    PATTERN(same_bytes_of_other_words, false),
+    PATTERN(upper_half_of_a_double, true),
+    PATTERN(atomics, false),
+    PATTERN(atomics_on_what_one_thread_set, true),
+    PATTERN(atomics_then_read, true),
+    PATTERN(histogram, false),
+    PATTERN(volatile_shared, true),
+    PATTERN(named_barrier, false),
+    PATTERN(named_barrier_of_others, true),
+    PATTERN(barrier_after_some_left, false),
+};
+
+enum { PATTERN_COUNT = sizeof patterns / sizeof *patterns };
+
+/* ---- what is said */
+
+static int check_message(void) {
+    struct what at_line_17 = SHARED(STORE, 64, 0);
+    at_line_17.pc = 17;
+    begin(&simt_observe_races);
+    access_by(3, 1, 0x20, at_line_17);
+    access_by(3, 0, 0x80, SHARED(LOAD, 64, 0));
+    end();
+    int failures =
+        expect(seen.kind == SIMT_FINDING_RACE && seen.lane == 7 && seen.address == 64, "the finding");
+    return failures +
+           expect(strstr(seen.message,
+                         "shared memory at byte 64 races with the store by thread (37,0,0) of block "
+                         "(3,0,0) at kernel.cu:17: ") != NULL,
+                  "the message") +
+           expect(seen.races == 1 && seen.racing_accesses == 1, "the counts");
+}
+
+/* ---- uninitialised reads and shuffles */
+
+static int check_uninitialised(void) {
+    uint64_t addresses[SIMT_LANES], initialised[SIMT_LANES];
+    for (uint32_t lane = 0; lane < SIMT_LANES; lane++) {
+        addresses[lane] = 256 + 8 * lane;
+        initialised[lane] = 0xff;
+    }
+    simt_access access = {.space = SIMT_SHARED,
+                          .kind = SIMT_LOAD,
+                          .lanes = 0xff,
+                          .element_nbytes = 4,
+                          .elements = 2,
+                          .addresses = addresses,
+                          .initialised = initialised};
+    simt_event event = {&blocks[0].view, 0, 7, 0xff, 0xff};
+    int failures = 0;
+    begin(&simt_observe_uninitialised);
+    initialised[9] = 0;    /* takes no part */
+    initialised[2] = 0x11; /* bytes of a struct with padding */
+    observer->access(blocks[0].state, &event, &access);
+    failures += expect(!seen.findings && !seen.stops, "all initialised");
+    access.kind = SIMT_STORE;
+    initialised[5] = 0;
+    observer->access(blocks[0].state, &event, &access);
+    failures += expect(!seen.findings && !seen.stops, "a store");
+    access.kind = SIMT_LOAD;
+    initialised[3] = 0x0f;
+    observer->access(blocks[0].state, &event, &access);
+    failures += expect(seen.findings == 1 && seen.stops == 1 && seen.kind == SIMT_FINDING_UNINITIALISED &&
+                           seen.lane == 3 && seen.address == 256 + 3 * 8 + 4,
+                       "an element");
+    end();
+    return failures + expect(seen.uninitialised_reads == 3, "the count");
+}
+
+static int check_shuffle(void) {
+    uint8_t sources[SIMT_LANES];
+    for (uint8_t lane = 0; lane < SIMT_LANES; lane++) sources[lane] = lane < 24 ? lane + 8 : lane;
+    simt_event event = {&blocks[0].view, 0, 7, UINT32_MAX, UINT32_MAX};
+    begin(&simt_observe_shuffle);
+    observer->shuffle(blocks[0].state, &event, sources);
+    int failures = expect(!seen.findings, "a whole warp");
+    event.mask = 0xffff;
+    observer->shuffle(blocks[0].state, &event, sources);
+    failures +=
+        expect(seen.findings == 1 && !seen.stops && seen.kind == SIMT_FINDING_SHUFFLE && seen.lane == 8,
+               "half a warp");
+    end();
+    return failures + expect(seen.undefined_shuffles == 8, "the count");
+}
+
+int main(void) {
+    int failures = check_message() + check_uninitialised() + check_shuffle();
+    failures += check_patterns(patterns, PATTERN_COUNT);
+    printf("%d patterns in lockstep and lane by lane: %d failures\n", PATTERN_COUNT, failures);
+    return failures > 0;
+}
