@@ -1,0 +1,43 @@
+// One atomic for each block
+//
+// A grid of blocks, each with a segment of the array and a tree of its own; the blocks' results meet in one
+// word by one atomic operation each.  Atomics are back, n / 2B of them instead of the n of rung 00.
+//
+// Cures of 08:  the second pass over the partial results, on the host or in another launch.  (The tree is
+//               that of rung 07: one ill at a time.)
+// Still costs:  a block lives for two elements of each thread, and most of its life is the tree, with ever
+//               fewer threads at work; floats arrive in any order, so their sum may differ from run to run.
+// From:         the chapter on reduction, 10.7, "hierarchical reduction for arbitrary input length".
+//
+// Tile: 2
+// Shared: 1
+// Finish: atomic
+// Ops: sum prod min max argmax
+
+#include "rung.cuh"
+
+extern "C" __global__ void reduce(element *input, const long long *indices, unsigned long long n,
+                                  unsigned long long portion, element *partials, long long *partial_indices,
+                                  element *result, long long *result_index, unsigned int *ticket)
+{
+    items shared = shared_items(blockDim.x);
+    unsigned int tid = threadIdx.x;
+    unsigned long long begin = portion_begin(n, portion), end = portion_end(n, portion);
+    item total = identity();
+
+    for (unsigned long long tile = begin; tile < end; tile += 2 * blockDim.x) {
+        store(shared, tid, combine(load_padded(input, indices, tile + tid, end),
+                                   load_padded(input, indices, tile + blockDim.x + tid, end)));
+        __syncthreads();
+
+        for (unsigned int s = blockDim.x / 2; s > 0; s /= 2) { // tree
+            if (tid < s)
+                store(shared, tid, combine(load(shared, tid), load(shared, tid + s))); // combine
+            __syncthreads();
+        } // tree ends
+
+        if (tid == 0)
+            total = combine(total, load(shared, 0));
+    }
+    finish(total, partials, partial_indices, result, result_index, ticket);
+}

@@ -1,0 +1,106 @@
+// The last block finishes
+//
+// Each block writes its partial result, then draws a ticket by an atomic counter.  Whoever draws the last
+// one knows that all the others have written, and reduces the partial results by the same tree.  A fence on
+// both sides of the ticket makes the knowledge good: nothing else orders what one block writes before what
+// another reads.
+//
+// Cures of 13:  the second launch; and unlike in rung 09 the order of the additions is always the same.
+// Still costs:  in the tree five shuffles and five additions for each warp.
+// From:         beyond the tutorials.
+//
+// Tile: 4
+// Shared: warp
+// Finish: last-block
+// Warp: 32
+// Ops: sum prod min max argmax
+
+#include "rung.cuh"
+
+#define WIDTH (16 / sizeof(element)) // elements in a vector
+#define IN_FLIGHT 4                  // vectors that are asked for before the first is used
+
+typedef struct __align__(16) {
+    element values[WIDTH];
+} vector;
+
+static __device__ item combine_vector(item mine, vector loaded, const long long *indices,
+                                      unsigned long long i)
+{
+#pragma unroll
+    for (unsigned int j = 0; j < WIDTH; j++)
+        mine = combine(mine, make_item(loaded.values[j], index_of(indices, i + j)));
+    return mine;
+}
+
+// What the thread takes of the array, by grid stride: vectors, and of the few elements before the first and
+// behind the last of them at most one each.
+static __device__ item gather(const element *input, const long long *indices, unsigned long long n)
+{
+    unsigned long long threads = (unsigned long long)gridDim.x * blockDim.x;
+    unsigned long long first = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned long long head = min(n, (16 - (unsigned long long)input % 16) % 16 / sizeof(element));
+    unsigned long long count = (n - head) / WIDTH, tail = head + count * WIDTH;
+    const vector *vectors = (const vector *)(input + head);
+    item mine = identity();
+    unsigned long long i = first;
+
+    if (first < head)
+        mine = load_input(input, indices, first);
+    for (; i + (IN_FLIGHT - 1) * threads < count; i += IN_FLIGHT * threads) {
+        vector loaded[IN_FLIGHT];
+#pragma unroll
+        for (unsigned int k = 0; k < IN_FLIGHT; k++)
+            loaded[k] = vectors[i + k * threads];
+#pragma unroll
+        for (unsigned int k = 0; k < IN_FLIGHT; k++)
+            mine = combine_vector(mine, loaded[k], indices, head + (i + k * threads) * WIDTH);
+    }
+#pragma unroll 1
+    for (; i < count; i += threads)
+        mine = combine_vector(mine, vectors[i], indices, head + i * WIDTH);
+    if (tail + first < n)
+        mine = combine(mine, load_input(input, indices, tail + first));
+    return mine;
+}
+
+extern "C" __global__ void reduce(element *input, const long long *indices, unsigned long long n,
+                                  unsigned long long portion, element *partials, long long *partial_indices,
+                                  element *result, long long *result_index, unsigned int *ticket)
+{
+    unsigned int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    items shared = shared_items(warps), all = {partials, partial_indices};
+    item mine = gather(input, indices, n);
+    bool is_final = !IN_LAST_BLOCK || gridDim.x == 1; // nobody to wait for
+
+    for (;;) {
+        for (unsigned int delta = 16; delta > 0; delta /= 2) { // tree
+            item above = shuffle_down(mine, delta);
+            mine = combine(mine, above); // combine
+        }
+        if (lane == 0)
+            store(shared, warp, mine);
+        __syncthreads();
+        if (warp == 0) {
+            mine = lane < warps ? load(shared, lane) : identity();
+            for (unsigned int delta = warps / 2; delta > 0; delta /= 2) {
+                item above = shuffle_down(mine, delta);
+                mine = combine(mine, above); // combine
+            }
+        } // tree ends
+        if (is_final)
+            break;
+
+        if (!is_last_block(mine, all, ticket))
+            return;
+        mine = identity();
+        for (unsigned int i = threadIdx.x; i < gridDim.x; i += blockDim.x)
+            mine = combine(mine, load(all, i));
+        is_final = true;
+    }
+
+    if (IN_LAST_BLOCK)
+        finish_whole(mine, result, result_index);
+    else
+        finish(mine, partials, partial_indices, result, result_index, ticket);
+}

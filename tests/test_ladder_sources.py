@@ -1,0 +1,223 @@
+"""The ladder's sources: each rung says of itself what the host must know, compiles for everything that it
+claims, and the PTX that is committed is made from what is there; each wrong kernel gets the report that it
+announces."""
+
+import importlib.machinery
+import importlib.util
+import json
+import re
+import struct
+import subprocess
+import sys
+
+import pytest
+
+from cli_helpers import ROOT, run
+
+LADDER = ROOT / "ladder"
+SCRIPT = ROOT / "scripts" / "ladder-ptx"
+RUNGS = sorted(path.stem for path in LADDER.glob("[0-9]*.cu"))
+WRONG = sorted(path.stem for path in (LADDER / "wrong").glob("*.cu"))
+TYPES = ["i32", "i64", "u32", "u64", "f32", "f64"]
+FINISHES = ["store", "atomic", "last_block"]
+
+
+def load_script():
+    loader = importlib.machinery.SourceFileLoader("ladder_ptx", str(SCRIPT))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("ladder_ptx", loader))
+    sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
+    loader.exec_module(module)
+    sys.dont_write_bytecode = before
+    return module
+
+
+ladder_ptx = load_script()
+
+
+@pytest.fixture(scope="module")
+def nvrtc():
+    try:
+        return ladder_ptx.Nvrtc()
+    except OSError:
+        pytest.skip("no NVRTC")
+
+
+def source(rung):
+    return (LADDER / f"{rung}.cu").read_text()
+
+
+# ---- what a rung says of itself
+
+
+def test_rungs_are_numbered_without_gaps():
+    assert [int(rung[:2]) for rung in RUNGS] == list(range(16))
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_facts(rung):
+    facts = ladder_ptx.facts(source(rung))
+    assert re.fullmatch(r"[1-9]\d*", facts["Tile"])
+    assert facts["Shared"] in ["0", "1", "2", "warp"]
+    assert facts["Finish"] in ["host", "relaunch", "atomic", "last-block"]
+    assert facts.get("Warp") in [None, "32"]
+    assert facts.get("Target") in [None, "sm_80"]
+    assert facts["Ops"].split() == ["sum", "prod", "min", "max"] + ["argmax"] * (int(rung[:2]) >= 3)
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_comment_tells_the_idea_the_cure_and_the_cost(rung):
+    comment = re.match(r"(?://.*\n)*", source(rung)).group()
+    assert re.match(r"// \S.*[^.]\n//\n// ", comment)
+    for part in ["Cures", "Still costs:", "From:"]:
+        assert re.search(rf"^// {part}", comment, re.MULTILINE), part
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_tree_is_marked_once(rung):
+    lines = source(rung).splitlines()
+    [begin] = [at for at, line in enumerate(lines) if line.endswith("// tree")]
+    [end] = [at for at, line in enumerate(lines) if line.endswith("// tree ends")]
+    combines = [at for at, line in enumerate(lines) if line.endswith("// combine")]
+    assert combines and all(begin <= at <= end for at in combines)
+
+
+# ---- what it compiles to
+
+
+def compiled(nvrtc, rung, op, type_name, finish, *options):
+    text = source(rung)
+    options = [*ladder_ptx.options_of(ladder_ptx.facts(text), op, type_name, finish), *options]
+    return nvrtc.compile(f"ladder/{rung}.cu", text, {"rung.cuh": (LADDER / "rung.cuh").read_text()}, options)
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_every_combination_compiles(rung, nvrtc):
+    for op in ladder_ptx.facts(source(rung))["Ops"].split():
+        for type_name in TYPES:
+            for finish in FINISHES:
+                if op == "argmax" and finish == "atomic" and type_name.endswith("64"):
+                    with pytest.raises(ladder_ptx.CompileError, match="elements of 32 bits only"):
+                        compiled(nvrtc, rung, op, type_name, finish)
+                else:
+                    assert ".entry reduce(" in compiled(nvrtc, rung, op, type_name, finish)
+
+
+def test_coarsening_is_a_factor_of_the_compiler(nvrtc):
+    loads = [compiled(nvrtc, "10_coarsened", "sum", "f32", "store", f"-DCOARSEN={factor}").count("ld.global")
+             for factor in [1, 2, 8]]
+    assert loads == [2, 4, 16]
+
+
+def test_vector_loads_take_16_bytes_at_a_time(nvrtc):
+    for type_name, load in [("f32", "ld.global.v4"), ("i32", "ld.global.v4"), ("f64", "ld.global.v2"),
+                            ("u64", "ld.global.v2")]:
+        assert compiled(nvrtc, "13_vector_load", "sum", type_name, "store").count(load) >= 5
+
+
+def test_redux_is_one_instruction(nvrtc):
+    ptx = compiled(nvrtc, "15_redux", "max", "i32", "store")
+    assert ptx.count("redux.sync.max.s32") == 2 and "shfl" not in ptx
+
+
+# ---- the PTX that is committed
+
+
+def test_committed_ptx_is_current():
+    done = subprocess.run([sys.executable, SCRIPT, "--check"], capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_sum_max_and_argmax_of_every_rung_are_committed():
+    committed = {path.name for path in (LADDER / "ptx").glob("*.ptx")}
+    for rung in RUNGS:
+        for op in ["sum", "max"] + ["argmax"] * (int(rung[:2]) >= 3):
+            assert {f"{rung}.{op}.i32.ptx", f"{rung}.{op}.f32.ptx"} <= committed
+
+
+@pytest.mark.parametrize("change", ["source", "header", "options", "compiler", "ptx"])
+def test_a_hash_covers_whatever_the_ptx_depends_on(change):
+    kernel = next(ladder_ptx.kernels())
+    text = kernel.path.read_text()
+    assert ladder_ptx.is_current(kernel, text)
+    if change == "source":
+        kernel.source += " "
+    elif change == "header":
+        kernel.headers["rung.cuh"] += " "
+    elif change == "options":
+        kernel.options = [*kernel.options, "-G"]
+    elif change == "compiler":
+        text = text.replace("// Compiler: Cuda", "// Compiler: Other")
+    else:
+        text = text.replace("ret;", "ret; ")
+    assert not ladder_ptx.is_current(kernel, text)
+
+
+def test_ptx_names_files_of_the_repository_only():
+    for path in (LADDER / "ptx").rglob("*.ptx"):
+        names = re.findall(r'^\s*\.file\s+\d+\s+"([^"]*)"', path.read_text(), re.MULTILINE)
+        assert names and all((ROOT / name).is_file() and name.startswith("ladder/") for name in names), path
+
+
+# ---- wrong kernels
+
+
+def announced(name):
+    """What a wrong kernel's comment says that the machine reports, where, and for which arguments."""
+    text = (LADDER / "wrong" / f"{name}.cu").read_text()
+    facts = dict(re.findall(r"^// (Report|Inspect|Result): (.+)$", text, re.MULTILINE))
+    lines = {number for number, line in enumerate(text.splitlines(), 1) if line.endswith("// here")}
+    return facts, lines
+
+
+def first_of(path):
+    """The only element of an array of i32 or f32 in a .npy file."""
+    content = path.read_bytes()
+    return struct.unpack("<f" if b"<f4" in content else "<i", content[-4:])[0]
+
+
+def inspect(path, facts, *options, folder):
+    """The report, and the file with the result."""
+    after = folder / "after.npy"
+    arguments = facts["Inspect"].split()
+    done = run("inspect", path, *arguments, "--json", "--out", f"1={after}", *options)
+    assert done.returncode == (0 if facts["Report"] == "none" else 3), done
+    return json.loads(done.stdout), after
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_kernel_gets_its_report(name, tmp_path):
+    facts, lines = announced(name)
+    report, after = inspect(LADDER / "ptx" / "wrong" / f"{name}.ptx", facts, folder=tmp_path)
+    kinds = {finding["kind"] for finding in report["findings"]}
+    assert kinds == ({facts["Report"]} - {"none"})
+    assert {finding["line"] for finding in report["findings"]} == lines
+    assert all(finding["file"].endswith(f"ladder/wrong/{name}.cu") for finding in report["findings"])
+    if "Result" in facts:
+        assert first_of(after) == float(facts["Result"])
+
+
+@pytest.mark.parametrize("schedule", ["split", "random:1", "random:2", "random:3"])
+@pytest.mark.parametrize("name", WRONG)
+def test_verdict_is_the_same_under_every_schedule(name, schedule, tmp_path):
+    facts, lines = announced(name)
+    path = LADDER / "ptx" / "wrong" / f"{name}.ptx"
+    report, after = inspect(path, facts, "--schedule", schedule, folder=tmp_path)
+    assert {finding["kind"] for finding in report["findings"]} == {facts["Report"]} - {"none"}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_source_gets_the_same_report(name, nvrtc, tmp_path):
+    facts, lines = announced(name)
+    report, after = inspect(LADDER / "wrong" / f"{name}.cu", facts, folder=tmp_path)
+    assert {finding["kind"] for finding in report["findings"]} == {facts["Report"]} - {"none"}
+
+
+@pytest.mark.parametrize("name", [name for name in WRONG if announced(name)[0]["Report"] == "race"])
+def test_race_gives_a_wrong_answer_under_some_schedule(name, tmp_path):
+    facts, lines = announced(name)
+    count = int(re.search(r"\[(\d+)\]=iota", facts["Inspect"]).group(1))
+    answers = []
+    for schedule in ["lockstep", "split"] + [f"random:{seed}" for seed in range(1, 9)]:
+        inspect(LADDER / "ptx" / "wrong" / f"{name}.ptx", facts, "--schedule", schedule, folder=tmp_path)
+        answers.append(first_of(tmp_path / "after.npy"))
+    assert set(answers) - {count * (count - 1) // 2}, answers
