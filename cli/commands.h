@@ -17,5 +17,8 @@ int command_reduce_pair(const struct request *request);
 int command_merge(const struct request *request);
 int command_devices(const struct request *request);
 int command_bench(const struct request *request);
+int command_ladder(const struct request *request);
+int command_explain(const struct request *request);
+int command_inspect(const struct request *request);
 
 #endif

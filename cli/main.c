@@ -18,17 +18,24 @@ struct command {
 
 static const struct command reduce = {NULL, COMMAND_DATA, 0, SIZE_MAX, "files", command_reduce};
 static const struct command reduce_pair = {NULL, COMMAND_DATA, 2, 2, "two files", command_reduce_pair};
-static const struct command merge = {"merge", COMMAND_MERGE, 1, SIZE_MAX, "accumulators", command_merge};
-static const struct command devices = {"devices", COMMAND_DEVICES, 0, 0, "no operands", command_devices};
-static const struct command bench = {"bench", COMMAND_BENCH, 0, 0, "no operands", command_bench};
+
+static const struct command commands[] = {
+    {"merge", COMMAND_MERGE, 1, SIZE_MAX, "accumulators", command_merge},
+    {"devices", COMMAND_DEVICES, 0, 0, "no operands", command_devices},
+    {"bench", COMMAND_BENCH, 0, 0, "no operands", command_bench},
+    {"ladder", COMMAND_LADDER, 0, 0, "no operands", command_ladder},
+    {"explain", COMMAND_EXPLAIN, 1, 1, "one rung", command_explain},
+    {"inspect", COMMAND_INSPECT, 1, 1, "one kernel", command_inspect},
+};
+
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 static const struct command *find_command(const char *name, wf_op *op) {
     *op = wf_op_parse(name);
     if (*op == WF_DOT) return &reduce_pair;
     if (*op != WF_OP_NONE) return &reduce;
-    if (!strcmp(name, merge.name)) return &merge;
-    if (!strcmp(name, devices.name)) return &devices;
-    if (!strcmp(name, bench.name)) return &bench;
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        if (!strcmp(name, commands[i].name)) return &commands[i];
     return NULL;
 }
 

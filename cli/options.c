@@ -49,6 +49,14 @@ static bool parse_count(const struct rule *rule, const char *text, struct settin
     return true;
 }
 
+static bool parse_power_of_two(const struct rule *rule, const char *text, struct settings *settings) {
+    if (!parse_count(rule, text, settings)) return false;
+    int64_t number = *(int64_t *)field_of(rule, settings);
+    if ((number & (number - 1)) == 0) return true;
+    fail_usage("--%s takes a power of two up to %lld, not '%s'", rule->name, (long long)rule->high, text);
+    return false;
+}
+
 static bool parse_word(const struct rule *rule, const char *text, struct settings *settings) {
     size_t length = strlen(text);
     const char *word = rule->argument;
@@ -100,18 +108,33 @@ static bool parse_file(const struct rule *rule, const char *text, struct setting
     return parse_text(rule, text, settings);
 }
 
+static bool parse_argument(const struct rule *rule, const char *text, struct settings *settings) {
+    (void)rule;
+    settings->arguments[settings->argument_count++] = text;
+    return true;
+}
+
+static bool parse_output(const struct rule *rule, const char *text, struct settings *settings) {
+    (void)rule;
+    settings->outputs[settings->output_count++] = text;
+    return true;
+}
+
 /* ---- the table ----------------------------------------------------------------------------------- */
 
 #define FIELD(name) offsetof(struct settings, name)
 
 enum {
     COMMAND_READS = COMMAND_DATA | COMMAND_MERGE,
-    COMMAND_ANY = COMMAND_READS | COMMAND_DEVICES | COMMAND_BENCH
+    COMMAND_STEPS = COMMAND_LADDER | COMMAND_EXPLAIN,
+    COMMAND_SIMULATES = COMMAND_STEPS | COMMAND_INSPECT,
+    COMMAND_ANY = COMMAND_READS | COMMAND_DEVICES | COMMAND_BENCH | COMMAND_SIMULATES
 };
 
 static const struct rule rules[] = {
-    {"type", "T", COMMAND_DATA | COMMAND_BENCH, parse_type, FIELD(type), 0, 0,
-     "type of the numbers in raw and text files (text: f64 if not given; a .npy file must agree)"},
+    {"type", "T", COMMAND_DATA | COMMAND_BENCH | COMMAND_STEPS, parse_type, FIELD(type), 0, 0,
+     "type of the numbers in raw and text files (text: f64 if not given; a .npy file must agree), or of the "
+     "elements that a rung takes"},
     {"format", "auto|npy|raw|text", COMMAND_DATA, parse_word, FIELD(format), 0, 0,
      "what the files are (auto: by name and first bytes)"},
     {"delimiter", "C", COMMAND_DATA, parse_delimiter, FIELD(delimiter), 0, 0,
@@ -135,27 +158,63 @@ static const struct rule rules[] = {
     {"save", "ACC", COMMAND_READS, parse_file, FIELD(save), 0, 0,
      "also keep the accumulator in the file ACC, for merge"},
     {"hex", NULL, COMMAND_READS, parse_flag, FIELD(hex), 0, 0, "print values in hexadecimal"},
-    {"json", NULL, COMMAND_READS | COMMAND_BENCH, parse_flag, FIELD(json), 0, 0, "print a JSON object, on one line"},
-    {"device", "auto|cpu", COMMAND_READS, parse_text, FIELD(device), 0, 0, "where the work runs"},
-    {"threads", "N", COMMAND_DATA | COMMAND_BENCH, parse_count, FIELD(threads), 0, INT32_MAX,
-     "use at most N threads (default 0: one for each processor)"},
+    {"json", NULL, COMMAND_READS | COMMAND_BENCH | COMMAND_SIMULATES, parse_flag, FIELD(json), 0, 0,
+     "print a JSON object, on one line"},
+    {"device", "auto|cpu|simt", COMMAND_READS | COMMAND_LADDER, parse_text, FIELD(device), 0, 0,
+     "where the work runs (simt: the ladder's, the machine that needs no GPU)"},
+    {"threads", "N", COMMAND_DATA | COMMAND_BENCH | COMMAND_INSPECT, parse_count, FIELD(threads), 0,
+     INT32_MAX, "use at most N threads (default 0: one for each processor)"},
     {"verbose", NULL, COMMAND_READS, parse_flag, FIELD(verbose), 0, 0,
      "name the device and the threads on standard error"},
     {"quiet", NULL, COMMAND_READS | COMMAND_BENCH, parse_flag, FIELD(quiet), 0, 0,
      "show no progress on a terminal when the work takes long"},
-    {"op", "OP", COMMAND_BENCH, parse_text, FIELD(op), 0, 0, "bench: only this op"},
+    {"op", "OP", COMMAND_BENCH | COMMAND_STEPS, parse_text, FIELD(op), 0, 0,
+     "bench: only this op; ladder, explain: sum (default), prod, min, max or argmax"},
     {"data", "default|" BENCH_DATA_NAMES, COMMAND_BENCH, parse_word, FIELD(data), 0, 0,
      "bench: only such data: even in (-1, 1), zeros, exponents of +-20, +-100, all"},
-    {"count", "N", COMMAND_BENCH, parse_count, FIELD(count), 1, INT64_C(1) << 40,
-     "bench: arrays of N elements (also -n N)"},
+    {"count", "N", COMMAND_BENCH | COMMAND_STEPS, parse_count, FIELD(count), 1, INT64_C(1) << 40,
+     "bench, ladder, explain: arrays of N elements (also -n N)"},
     {"quick", NULL, COMMAND_BENCH, parse_flag, FIELD(quick), 0, 0, "bench: smaller arrays, fewer rounds"},
     {"peer", "COMMAND", COMMAND_BENCH, parse_text, FIELD(peer), 0, 0,
      "bench: also measure this program; bench/peers.py is one"},
+    {"rung", "NN", COMMAND_LADDER, parse_text, FIELD(rung), 0, 0,
+     "ladder: only this rung, by number or name"},
+    {"block", "X[,Y[,Z]]", COMMAND_SIMULATES, parse_text, FIELD(block), 0, 0,
+     "threads of a block (inspect: default 32)"},
+    {"grid", "X[,Y[,Z]]", COMMAND_LADDER | COMMAND_INSPECT, parse_text, FIELD(grid), 0, 0,
+     "blocks of the grid (inspect: default 1)"},
+    {"finish", "host|relaunch|atomic|last-block", COMMAND_LADDER, parse_text, FIELD(finish), 0, 0,
+     "ladder: how the blocks' partial results become one (default: the rung's own way)"},
+    {"coarsen", "C", COMMAND_LADDER, parse_count, FIELD(coarsen), 1, INT32_MAX,
+     "ladder: pairs of elements for each thread before the tree, from rung 10 on"},
+    {"partials", NULL, COMMAND_LADDER, parse_flag, FIELD(partials), 0, 0,
+     "ladder: print the blocks' partial results of one rung"},
+    {"schedule", "S", COMMAND_SIMULATES, parse_text, FIELD(schedule), 0, 0,
+     "lockstep (default): the lanes of a warp stay together; split: they run apart, in order; random:SEED: "
+     "they part at random"},
+    {"warp", "W", COMMAND_EXPLAIN | COMMAND_INSPECT, parse_power_of_two, FIELD(warp), 1, 32,
+     "explain, inspect: lanes of a warp, a power of two (default 32)"},
+    {"banks", "K", COMMAND_EXPLAIN | COMMAND_INSPECT, parse_power_of_two, FIELD(banks), 1, 32,
+     "explain, inspect: banks of shared memory, a power of two (default 32)"},
+    {"values", "A,B,...", COMMAND_EXPLAIN, parse_text, FIELD(values), 0, 0,
+     "explain: the elements themselves"},
+    {"kernel", "NAME", COMMAND_INSPECT, parse_text, FIELD(kernel), 0, 0,
+     "inspect: the kernel, where the file has several or it is a template: 'reduce<int,512>'"},
+    {"arg", "ARG", COMMAND_INSPECT, parse_argument, 0, 0, 0,
+     "inspect: the kernel's next argument, a scalar (i32:5, f32:1.5) or a buffer of so many elements "
+     "(f32[1024]=zeros, ones, iota, random:SEED, none for unwritten memory, or a .npy file)"},
+    {"out", "K=FILE", COMMAND_INSPECT, parse_output, 0, 0, 0,
+     "inspect: write argument K, counted from 0, to a .npy file after the run"},
+    {"shared", "BYTES", COMMAND_INSPECT, parse_count, FIELD(shared), 0, INT32_MAX,
+     "inspect: dynamic shared memory of each block (default 0)"},
+    {"limit", "N", COMMAND_INSPECT, parse_count, FIELD(limit), 1, INT64_MAX,
+     "inspect: warp instructions that a block may execute before it is stopped (default 4294967296)"},
     {"help", NULL, COMMAND_ANY, parse_flag, FIELD(help), 0, 0, "print this text (also -h)"},
     {"version", NULL, COMMAND_ANY, parse_flag, FIELD(version), 0, 0, "print the version"},
 };
 
 enum { RULE_COUNT = sizeof rules / sizeof rules[0] };
+_Static_assert(RULE_COUNT <= 64, "settings.given has a bit for each");
 
 /* ---- reading the command line -------------------------------------------------------------------- */
 
@@ -173,8 +232,10 @@ bool settings_parse(struct settings *settings, int argc, char **argv) {
     for (int i = 0; i < RULE_COUNT; i++)
         long_options[i] = (struct option){rules[i].name, rules[i].argument ? required_argument : no_argument,
                                           NULL, GETOPT_FIRST_RULE + i};
-    *settings = (struct settings){.operands = calloc((size_t)argc, sizeof(const char *))};
-    if (!settings->operands) {
+    *settings = (struct settings){.operands = calloc((size_t)argc, sizeof(const char *)),
+                                  .arguments = calloc((size_t)argc, sizeof(const char *)),
+                                  .outputs = calloc((size_t)argc, sizeof(const char *))};
+    if (!settings->operands || !settings->arguments || !settings->outputs) {
         say("%s", wf_error_text(WF_ERROR_MEMORY));
         return false;
     }
@@ -201,8 +262,9 @@ bool settings_parse(struct settings *settings, int argc, char **argv) {
 
 void settings_clear(struct settings *settings) {
     free(settings->operands);
-    settings->operands = NULL;
-    settings->operand_count = 0;
+    free(settings->arguments);
+    free(settings->outputs);
+    *settings = (struct settings){0};
 }
 
 const char *settings_misplaced_option(const struct settings *settings, enum command_kind kind) {
@@ -240,6 +302,9 @@ void put_usage(FILE *stream) {
           "       warpfold merge [options] ACC...     join saved accumulators\n"
           "       warpfold devices                    list the devices of this machine\n"
           "       warpfold bench [options]            measure how fast all this is here\n"
+          "       warpfold ladder [options]           run every rung, verified and counted\n"
+          "       warpfold explain [options] RUNG     one block of a rung, step by step\n"
+          "       warpfold inspect [options] KERNEL   watch a kernel of one's own; no GPU\n"
           "       warpfold --version | --help\n",
           stream);
 }
@@ -295,6 +360,9 @@ void put_help(FILE *stream) {
           "white space or commas.  Several files are one array, in order.  Without FILE, or\n"
           "for -, standard input is read.\n"
           "\n"
+          "RUNG is a kernel of the ladder, by number or name.  KERNEL is a .cu file, which\n"
+          "needs NVRTC or nvcc, or a .ptx file, which needs neither.\n"
+          "\n"
           "options, before or after the operands:\n",
           stream);
     for (int i = 0; i < RULE_COUNT; i++) put_option(stream, &rules[i]);
@@ -307,9 +375,13 @@ void put_help(FILE *stream) {
           "  warpfold sum --save a.acc a.npy\n"
           "  warpfold sum --save b.acc b.npy\n"
           "  warpfold merge a.acc b.acc\n"
+          "  warpfold ladder --op max --type i32\n"
+          "  warpfold explain 05 -n 16 --warp 8\n"
+          "  warpfold inspect add.cu --block 256 --grid 4 --arg f32[1024]=iota \\\n"
+          "      --arg f32[1024]=ones --arg i32:1024 --out 0=sums.npy\n"
           "\n"
           "A decimal result is the shortest that reads back to the same bits.  Exit status:\n"
           "0, or 1 if something is wrong with the data or the machine, or 2 if the command\n"
-          "line is wrong.\n",
+          "line is wrong, or 3 if inspect has findings.\n",
           stream);
 }

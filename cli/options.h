@@ -10,23 +10,43 @@
 #include "warpfold.h"
 
 /* Kinds of commands, each a bit: an option says which of them take it. */
-enum command_kind { COMMAND_DATA = 1, COMMAND_MERGE = 2, COMMAND_DEVICES = 4, COMMAND_BENCH = 8 };
+enum command_kind {
+    COMMAND_DATA = 1,
+    COMMAND_MERGE = 2,
+    COMMAND_DEVICES = 4,
+    COMMAND_BENCH = 8,
+    COMMAND_LADDER = 16,
+    COMMAND_EXPLAIN = 32,
+    COMMAND_INSPECT = 64
+};
 
 struct settings {
     const char *device;
     const char *save; /* the file to keep the accumulator in, or NULL */
     const char *column_name;
-    const char *op;   /* the only one of a benchmark, or NULL */
-    const char *peer; /* a program to be measured too, or NULL */
+    const char *op;       /* of a benchmark, the ladder or a rung; NULL: the command's own choice */
+    const char *peer;     /* a program to be measured too, or NULL */
+    const char *rung;     /* the only one of the ladder, or NULL */
+    const char *block;    /* "X[,Y[,Z]]" threads, or NULL */
+    const char *grid;     /* "X[,Y[,Z]]" blocks, or NULL */
+    const char *finish;   /* how a rung's partials are combined, or NULL: the rung's own way */
+    const char *schedule; /* "lockstep", "split", "random:SEED", or NULL */
+    const char *values;   /* "3,1,7": the elements to be explained, or NULL */
+    const char *kernel;   /* a kernel's name, or NULL where there is only one */
     int64_t column;
     int64_t skip_lines;
     int64_t threads;
     int64_t ddof;
     int64_t first_index;
-    int64_t count; /* elements of a benchmark's arrays; 0: its own choice */
-    int64_t data;  /* a bench_data, from 1; 0: its own choice */
-    int64_t nan;    /* a wf_nan */
-    int64_t format; /* a wf_format */
+    int64_t count;   /* elements of the arrays of bench, ladder and explain; 0: its own choice */
+    int64_t data;    /* a bench_data, from 1; 0: its own choice */
+    int64_t nan;     /* a wf_nan */
+    int64_t format;  /* a wf_format */
+    int64_t shared;  /* bytes of dynamic shared memory in each block */
+    int64_t coarsen; /* 0: the rung's own choice */
+    int64_t warp;    /* lanes, a power of two; 0: 32 */
+    int64_t banks;   /* a power of two; 0: 32 */
+    int64_t limit;   /* warp instructions that a block may execute; 0: the machine's own choice */
     wf_type type;
     wf_type result_type;
     char delimiter;
@@ -36,12 +56,18 @@ struct settings {
     bool verbose;
     bool quiet;
     bool quick;
+    bool partials;
     bool help;
     bool version;
     uint64_t given; /* a bit for each line of the table whose option was met */
 
-    const char **operands; /* the command and what follows it; settings_clear frees it */
+    /* In the order given; settings_clear frees these three. */
+    const char **operands; /* the command and what follows it */
     size_t operand_count;
+    const char **arguments; /* --arg: a kernel's */
+    size_t argument_count;
+    const char **outputs; /* --out: which of them are written to files */
+    size_t output_count;
 };
 
 /* Reads the whole command line.  false: the user has been told what is wrong. */

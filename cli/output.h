@@ -8,7 +8,7 @@
 #include "options.h"
 #include "warpfold.h"
 
-enum status { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
+enum status { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_FINDINGS = 3 };
 
 /* One line on standard error, after "warpfold: ". */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));

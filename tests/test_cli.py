@@ -360,7 +360,7 @@ def test_large_files_take_little_memory(tmp_path):
 
 
 @pytest.mark.parametrize("said, arguments", [
-    ("ladder", ["ladder"]),
+    ("fold", ["fold"]),
     ("bogus", ["bogus", "x.npy"]),
     ("SUM", ["SUM"]),
     ("", [""]),

@@ -1,0 +1,16 @@
+/* Files that the command writes: whole, or as they were. */
+#ifndef CLI_FILE_H
+#define CLI_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct file_piece {
+    const void *data;
+    size_t nbytes;
+};
+
+/* Writes the pieces, one after another.  false, with errno set: what the path held is still there. */
+bool file_write(const char *path, const struct file_piece *pieces, size_t count);
+
+#endif

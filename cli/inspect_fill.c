@@ -1,0 +1,173 @@
+#include "inspect_fill.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inspect_npy.h"
+#include "output.h"
+
+/* ---- numbers as bits ----------------------------------------------------------------------------- */
+
+static bool is_float(wf_type type) {
+    return type >= WF_F16;
+}
+
+static bool is_signed(wf_type type) {
+    return type >= WF_I8 && type <= WF_I64;
+}
+
+/* Bits of the significand, the leading one among them. */
+static int precision_of(wf_type type) {
+    return type == WF_F16 ? 11 : type == WF_BF16 ? 8 : type == WF_F32 ? 24 : 53;
+}
+
+/* f16 or bf16: rounded to nearest, ties to even.  A subnormal that rounds up to the smallest normal number,
+ * and a number that rounds up to infinity, come out right because the exponent stands above the significand.
+ */
+static uint64_t short_float_bits(double value, wf_type type) {
+    const int precision = precision_of(type), width = 16;
+    const int exponent_max = (1 << (width - 1 - precision)) - 1;
+    const int lowest = 2 - exponent_max - precision; /* the exponent of the last place of subnormals */
+    const uint64_t infinity = (uint64_t)(2 * exponent_max + 1) << (precision - 1);
+    const uint64_t sign = signbit(value) ? UINT64_C(1) << (width - 1) : 0;
+    int exponent;
+    if (isnan(value)) return sign | infinity | UINT64_C(1) << (precision - 2);
+    if (isinf(value)) return sign | infinity;
+    double fraction = frexp(fabs(value), &exponent);
+    if (fraction == 0) return sign;
+    int last_place = exponent - precision > lowest ? exponent - precision : lowest;
+    if (last_place > exponent_max) return sign | infinity;
+    uint64_t significand = (uint64_t)nearbyint(ldexp(fraction, exponent - last_place));
+    uint64_t bits = ((uint64_t)(last_place - lowest) << (precision - 1)) + significand;
+    return sign | (bits < infinity ? bits : infinity);
+}
+
+static uint64_t single_bits(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static uint64_t double_bits(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* Of a value that is in the type's range. */
+static uint64_t float_bits(double value, wf_type type) {
+    if (type == WF_F64) return double_bits(value);
+    return type == WF_F32 ? single_bits((float)value) : short_float_bits(value, type);
+}
+
+static bool parse_float(const char *text, wf_type type, uint64_t *bits) {
+    char *end;
+    if (!*text || isspace((unsigned char)*text)) return false;
+    if (type == WF_F32)
+        *bits = single_bits(strtof(text, &end)); /* by way of double it would be rounded twice */
+    else
+        *bits = float_bits(strtod(text, &end), type);
+    return !*end;
+}
+
+/* Decimal or hexadecimal. */
+static bool parse_integer(const char *text, wf_type type, uint64_t *bits) {
+    const int width = type == WF_BOOL ? 1 : 8 * (int)wf_type_nbytes(type);
+    const bool is_negative = text[0] == '-';
+    const char *digits = text + is_negative;
+    char *end;
+    if (!isdigit((unsigned char)*digits)) return false;
+    errno = 0;
+    unsigned long long magnitude = strtoull(digits, &end, digits[1] == 'x' || digits[1] == 'X' ? 16 : 10);
+    const unsigned long long half = UINT64_C(1) << (width - 1);
+    unsigned long long largest = is_signed(type) ? half - !is_negative : is_negative ? 0 : half - 1 + half;
+    if (*end || errno || magnitude > largest) return false;
+    *bits = is_negative ? 0 - magnitude : magnitude;
+    return true;
+}
+
+bool parse_bits(const char *text, wf_type type, uint64_t *bits) {
+    *bits = 0;
+    return is_float(type) ? parse_float(text, type, bits) : parse_integer(text, type, bits);
+}
+
+/* ---- elements that are computed ------------------------------------------------------------------ */
+
+static const char random_prefix[] = "random:";
+
+/* SplitMix64: number `index` of the sequence that begins with the seed. */
+static uint64_t random_bits(uint64_t seed, uint64_t index) {
+    uint64_t bits = seed + (index + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    bits = (bits ^ bits >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    bits = (bits ^ bits >> 27) * UINT64_C(0x94d049bb133111eb);
+    return bits ^ bits >> 31;
+}
+
+static uint64_t zeros(wf_type type, uint64_t seed, uint64_t index) {
+    (void)type, (void)seed, (void)index;
+    return 0;
+}
+
+static uint64_t ones(wf_type type, uint64_t seed, uint64_t index) {
+    (void)seed, (void)index;
+    return is_float(type) ? float_bits(1, type) : 1;
+}
+
+static uint64_t iota(wf_type type, uint64_t seed, uint64_t index) {
+    (void)seed;
+    if (type == WF_BOOL) return index & 1;
+    return is_float(type) ? float_bits((double)index, type) : index;
+}
+
+static uint64_t random_element(wf_type type, uint64_t seed, uint64_t index) {
+    uint64_t bits = random_bits(seed, index);
+    if (type == WF_BOOL) return bits & 1;
+    if (!is_float(type)) return bits;
+    int precision = precision_of(type);
+    return float_bits(ldexp((double)(bits >> (64 - precision)), -precision), type);
+}
+
+typedef uint64_t element_function(wf_type type, uint64_t seed, uint64_t index);
+
+/* NULL where the text is none of them; false where it is one but wrong. */
+static bool find_function(const char *text, element_function **function, uint64_t *seed) {
+    *function = NULL;
+    *seed = 0;
+    if (!strcmp(text, "zeros")) *function = zeros;
+    if (!strcmp(text, "ones")) *function = ones;
+    if (!strcmp(text, "iota")) *function = iota;
+    if (strncmp(text, random_prefix, strlen(random_prefix))) return true;
+    *function = random_element;
+    return parse_integer(text + strlen(random_prefix), WF_U64, seed);
+}
+
+bool fill_check(const char *text) {
+    element_function *function;
+    uint64_t seed;
+    if (!find_function(text, &function, &seed)) return false;
+    return function || !strcmp(text, "none") || is_npy_name(text);
+}
+
+int fill_buffer(const struct fill *fill, simt_machine *machine, uint64_t address) {
+    enum { CHUNK = 4096 };
+    unsigned char chunk[CHUNK * 8];
+    element_function *function;
+    uint64_t seed;
+    const size_t nbytes = wf_type_nbytes(fill->type);
+    find_function(fill->text, &function, &seed);
+    if (!strcmp(fill->text, "none")) return STATUS_OK;
+    if (!function) return npy_read(fill->text, fill->type, fill->count, machine, address);
+    for (uint64_t begin = 0; begin < fill->count; begin += CHUNK) {
+        size_t count = fill->count - begin < CHUNK ? (size_t)(fill->count - begin) : CHUNK;
+        for (size_t i = 0; i < count; i++) {
+            uint64_t bits = function(fill->type, seed, begin + i);
+            memcpy(chunk + i * nbytes, &bits, nbytes); /* little-endian: the low bytes */
+        }
+        if (simt_machine_write(machine, address + begin * nbytes, chunk, count * nbytes))
+            return fail("%s", wf_error_text(WF_ERROR_MEMORY));
+    }
+    return STATUS_OK;
+}

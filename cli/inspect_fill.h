@@ -1,0 +1,33 @@
+/* What a buffer holds before the launch. */
+#ifndef CLI_INSPECT_FILL_H
+#define CLI_INSPECT_FILL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "simt.h"
+#include "warpfold.h"
+
+/* zeros
+ * ones
+ * iota         element i is i: modulo 2^w of integers, modulo 2 of bool, rounded of floats
+ * random:SEED  the same everywhere for one seed and type: all values of an integer type alike, floats even in
+ *              [0, 1) at the steps of the type's precision
+ * none         not written: reading it is a finding
+ * FILE         a .npy file of the same type and count, in the order of storage */
+struct fill {
+    const char *text;
+    wf_type type;
+    uint64_t count;
+};
+
+/* false: "random:" without a seed, or a file's name that does not end in ".npy". */
+bool fill_check(const char *text);
+
+/* Says what is wrong and returns a status. */
+int fill_buffer(const struct fill *fill, simt_machine *machine, uint64_t address);
+
+/* A number as the type holds it, in the low bytes; false if the text is no such number or it does not fit. */
+bool parse_bits(const char *text, wf_type type, uint64_t *bits);
+
+#endif

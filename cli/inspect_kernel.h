@@ -1,0 +1,22 @@
+/* From a file and a name to a kernel. */
+#ifndef CLI_INSPECT_KERNEL_H
+#define CLI_INSPECT_KERNEL_H
+
+#include <stddef.h>
+
+#include "simt.h"
+
+enum { KERNEL_NAME_CAPACITY = 512 };
+
+struct kernel {
+    simt_module *module;
+    size_t index;
+    char name[KERNEL_NAME_CAPACITY]; /* as it was asked for, else as its author has it */
+};
+
+/* Compiles or reads the file.  `wanted`: NULL where it has one kernel only.  Says what is wrong and returns a
+ * status; kernel_clear in any case. */
+int kernel_load(struct kernel *kernel, const char *path, const char *wanted);
+void kernel_clear(struct kernel *kernel);
+
+#endif

@@ -1,0 +1,507 @@
+"""warpfold inspect: arguments in and out, what is said of a wrong one, the report for people and for programs.
+
+What the machine counts and finds in many kernels is tested with the kernels; here, that it reaches the user.
+"""
+
+import math
+import os
+import pty
+import re
+import stat
+import struct
+import subprocess
+import threading
+
+import pytest
+
+from cli_helpers import CLI, TIMEOUT_SECONDS, npy, pack, refused, run
+from inspect_helpers import HEAD, inspected, kernel, parameters, read_npy
+
+# ---- kernels ---------------------------------------------------------------------------------------------
+
+ADD = HEAD + kernel("add", parameters("add", "u64", "u64", "u64", "u32"), """
+ld.param.u64 %rd1, [add_param_0];
+ld.param.u64 %rd2, [add_param_1];
+ld.param.u64 %rd3, [add_param_2];
+ld.param.u32 %r1, [add_param_3];
+mov.u32 %r2, %ctaid.x;
+mov.u32 %r3, %ntid.x;
+mov.u32 %r4, %tid.x;
+mad.lo.s32 %r5, %r2, %r3, %r4;
+setp.ge.u32 %p1, %r5, %r1;
+@%p1 bra DONE;
+mul.wide.u32 %rd4, %r5, 4;
+add.s64 %rd5, %rd1, %rd4;
+add.s64 %rd6, %rd2, %rd4;
+add.s64 %rd7, %rd3, %rd4;
+ld.global.f32 %f1, [%rd5];
+ld.global.f32 %f2, [%rd6];
+add.f32 %f3, %f1, %f2;
+st.global.f32 [%rd7], %f3;
+DONE:
+ret;""")
+
+NOTHING = kernel("nothing", [], "ret;")
+
+FIELDS = ["kernel", "instructions", "divergent_branches", "utilization", "global_sectors", "global_requests",
+          "coalescing", "shared_wavefronts", "bank_degree", "barriers", "atomics", "findings"]
+
+
+@pytest.fixture
+def write(tmp_path):
+    """write(name, content) -> the path of a new file."""
+
+    def write_file(name, content):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write_file
+
+
+@pytest.fixture
+def add(write):
+    return write("add.ptx", ADD)
+
+
+@pytest.fixture
+def nothing(write):
+    return write("nothing.ptx", HEAD + NOTHING)
+
+
+def filled(write, tmp_path, text):
+    """The bytes of a buffer, which a kernel of one parameter leaves as it is, and the file's description."""
+    path = write("one.ptx", HEAD + kernel("one", parameters("one", "u64"), "ret;"))
+    out = tmp_path / "out.npy"
+    inspected(path, "--arg", text, "--out", f"0={out}")
+    description, count, content = read_npy(out)
+    assert str(count) == re.search(r"\[(\d+)\]", text)[1]
+    return description, content
+
+
+# ---- a whole run ---------------------------------------------------------------------------------------
+
+
+def test_add(add, write, tmp_path):
+    n = 1000
+    a, b = [i * 0.5 for i in range(n)], [1.0] * n
+    out = tmp_path / "sums.npy"
+    report = inspected(add, "--grid", 4, "--block", 256, "--arg", f"f32[{n}]={write('a.npy', npy('f32', a))}",
+                       "--arg", f"f32[{n}]=ones", "--arg", f"f32[{n}]=none", "--arg", f"i32:{n}", "--out", f"2={out}")
+    assert read_npy(out) == ("<f4", n, pack("f32", [x + y for x, y in zip(a, b)]))
+    assert list(report)[:len(FIELDS)] == FIELDS
+    assert report["kernel"] == "add"
+    assert report["findings"] == [] and report["stopped"] is False and report["printed"] == ""
+    assert (report["grid"], report["block"]) == ([4, 1, 1], [256, 1, 1])
+    # 31 warps are full, one has 8 lanes with work; 4000 bytes are 32 lines or 125 sectors.
+    assert report["divergent_branches"] == 1
+    assert report["global_requests"] == 3 * 32
+    assert report["global_sectors"] == 3 * 125
+    assert report["coalescing"] == 1
+    assert (report["barriers"], report["atomics"], report["shared_wavefronts"], report["bank_degree"]) == (0, 0, 0, 1)
+    # Ten instructions up to the branch and the last one by all 32 warps, eight between by all.
+    assert report["instructions"] == 32 * (10 + 8 + 1)
+    for field in FIELDS[1:-1]:
+        assert report["counts"][field] == report[field]
+
+
+def test_text(add):
+    done = run("inspect", add, "--block", "64", "--arg", "f32[64]=iota", "--arg", "f32[64]=ones", "--arg",
+               "f32[64]=zeros", "--arg", "u32:64")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"add  {add}"
+    assert lines[1] == "  grid 1,1,1  block 64,1,1  schedule lockstep"
+    counts = dict(line.split() for line in lines[2:12])
+    assert set(counts) == set(FIELDS[1:-1])
+    assert (counts["instructions"], counts["global_requests"], counts["utilization"]) == ("38", "6", "1")
+    assert lines[-1] == "no findings"
+    assert "\033" not in done.stdout
+
+
+def test_defaults_are_one_block_of_a_warp(nothing):
+    report = inspected(nothing)
+    assert (report["grid"], report["block"], report["instructions"]) == ([1, 1, 1], [32, 1, 1], 1)
+
+
+def test_extents(nothing):
+    report = inspected(nothing, "--grid", "2,3,4", "--block", "8,4,2", "--shared", "1024", "--threads", "2")
+    assert (report["grid"], report["block"]) == ([2, 3, 4], [8, 4, 2])
+    assert report["instructions"] == 24 * 2
+
+
+@pytest.mark.parametrize("schedule", ["lockstep", "split", "random:7", "random:18446744073709551615"])
+def test_schedules_agree(add, schedule, tmp_path):
+    out = tmp_path / "out.npy"
+    inspected(add, "--block", "50", "--arg", "f32[50]=iota", "--arg", "f32[50]=iota", "--arg", "f32[50]=none", "--arg",
+              "u32:50", "--schedule", schedule, "--out", f"2={out}")
+    assert read_npy(out)[2] == pack("f32", [2 * i for i in range(50)])
+
+
+def test_warp_and_banks(nothing):
+    assert inspected(nothing, "--block", "32", "--warp", "8", "--banks", "2")["instructions"] == 4
+
+
+# ---- findings ------------------------------------------------------------------------------------------
+
+
+def test_a_finding_that_stops(add, tmp_path):
+    out = tmp_path / "out.npy"
+    arguments = [add, "--block", "64", "--arg", "f32[64]=ones", "--arg", "f32[64]=ones", "--arg", "f32[60]=none",
+                 "--arg", "u32:64", "--out", f"2={out}"]
+    report = inspected(*arguments, status=3)
+    finding, = report["findings"]
+    line = 1 + ADD.splitlines().index("st.global.f32 [%rd7], %f3;")
+    assert {"kind", "file", "line", "block", "thread", "address", "message"} <= set(finding)
+    assert (finding["kind"], finding["file"], finding["line"]) == ("bounds", str(add), line)
+    assert (finding["block"], finding["thread"]) == ([0, 0, 0], [60, 0, 0])
+    assert isinstance(finding["address"], int) and finding["address"] > 0 and finding["message"]
+    assert report["stopped"] is True
+    assert not out.exists()
+    done = run("inspect", *arguments)
+    assert (done.returncode, done.stderr) == (3, "")
+    assert f"bounds at {add}:{line}, block (0,0,0), thread (60,0,0), address 0x" in done.stdout
+    assert f"{line:8} | st.global.f32 [%rd7], %f3;\n" in done.stdout
+    assert "\n1 finding\n" in done.stdout and "stopped" in done.stdout.splitlines()[-1]
+
+
+RACE = HEAD + kernel("race", parameters("race", "u64"), """
+ld.param.u64 %rd1, [race_param_0];
+mov.u32 %r1, %tid.x;
+st.global.u32 [%rd1], %r1;
+ret;""")
+
+
+def test_a_finding_that_does_not_stop(write, tmp_path):
+    path, out = write("race.ptx", RACE), tmp_path / "out.npy"
+    report = inspected(path, "--block", "64", "--arg", "u32[1]=zeros", "--out", f"0={out}", status=3)
+    assert [finding["kind"] for finding in report["findings"]] == ["race"]
+    assert report["stopped"] is False
+    assert read_npy(out)[:2] == ("<u4", 1)
+
+
+def test_unwritten_memory(add):
+    report = inspected(add, "--arg", "f32[32]=none", "--arg", "f32[32]=ones", "--arg", "f32[32]=none", "--arg",
+                       "u32:32", status=3)
+    assert report["findings"][0]["kind"] == "uninitialised"
+
+
+ENDLESS = HEAD + kernel("endless", [], "AGAIN:\nbra AGAIN;")
+
+
+def test_limit(write):
+    report = inspected(write("endless.ptx", ENDLESS), "--limit", "1000", status=3)
+    assert [finding["kind"] for finding in report["findings"]] == ["runaway"]
+
+
+def on_terminal(environment, *arguments):
+    """What a run prints on a terminal."""
+    master, terminal = pty.openpty()
+    with subprocess.Popen([CLI, *map(str, arguments)], stdout=terminal, env=environment) as process:
+        os.close(terminal)
+        shown = b""
+        try:
+            while part := os.read(master, 4096):
+                shown += part
+        except OSError:  # the other end is closed
+            pass
+        process.wait(TIMEOUT_SECONDS)
+    os.close(master)
+    return shown.decode()
+
+
+def test_colour_on_a_terminal_only(nothing):
+    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    assert "\033[" in on_terminal(environment, "inspect", nothing)
+    assert "\033[" not in on_terminal({**environment, "NO_COLOR": "1"}, "inspect", nothing)
+
+
+# ---- buffers -------------------------------------------------------------------------------------------
+
+DESCRIPTIONS = {"bool": "|b1", "i8": "|i1", "u8": "|u1", "i16": "<i2", "u16": "<u2", "i32": "<i4", "u32": "<u4",
+                "i64": "<i8", "u64": "<u8", "f16": "<f2", "bf16": "<u2", "f32": "<f4", "f64": "<f8"}
+
+
+@pytest.mark.parametrize("type_name", DESCRIPTIONS)
+def test_fills(write, tmp_path, type_name):
+    n = 300
+    for fill, value in (("zeros", lambda i: 0), ("ones", lambda i: 1), ("iota", lambda i: i)):
+        values = [value(i) for i in range(n)]
+        if type_name == "bool":
+            values = [value % 2 for value in values]
+        if type_name in ("i8", "u8"):
+            values = [(value + 128) % 256 - 128 if type_name == "i8" else value % 256 for value in values]
+        assert filled(write, tmp_path, f"{type_name}[{n}]={fill}") == \
+            (DESCRIPTIONS[type_name], pack(type_name, values, "<")), fill
+
+
+def test_random_is_the_same_for_a_seed(write, tmp_path):
+    def draw(text):
+        return filled(write, tmp_path, text)[1]
+
+    assert draw("f64[100]=random:1") == draw("f64[100]=random:1") != draw("f64[100]=random:2")
+    assert draw("u8[100]=random:1") == draw("u8[200]=random:1")[:100]
+
+
+@pytest.mark.parametrize("type_name, code, digits", [("f16", "e", 11), ("f32", "f", 24), ("f64", "d", 53)])
+def test_random_floats(write, tmp_path, type_name, code, digits):
+    n = 2000
+    values = struct.unpack(f"<{n}{code}", filled(write, tmp_path, f"{type_name}[{n}]=random:3")[1])
+    assert all(0 <= value < 1 and (value * 2**digits).is_integer() for value in values)
+    assert abs(math.fsum(values) / n - 0.5) < 0.03
+
+
+def test_random_integers_take_the_whole_range(write, tmp_path):
+    content = filled(write, tmp_path, "i8[20000]=random:3")[1]
+    assert set(struct.unpack("20000b", content)) == set(range(-128, 128))
+    assert set(filled(write, tmp_path, "bool[100]=random:3")[1]) == {0, 1}
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_npy_files(write, tmp_path, order):
+    values = list(range(-5, 95))
+    path = write("x.npy", npy("i16", values, shape=[10, 10], order=order))
+    assert filled(write, tmp_path, f"i16[100]={path}") == ("<i2", pack("i16", values, "<"))
+    path = write("x.npy", npy("f64", values, order=order))
+    assert filled(write, tmp_path, f"f64[100]={path}") == ("<f8", pack("f64", values, "<"))
+
+
+def test_a_large_npy_file(write, tmp_path):
+    values = list(range(200_000))
+    path = write("x.npy", npy("u32", values))
+    assert filled(write, tmp_path, f"u32[200000]={path}")[1] == pack("u32", values, "<")
+
+
+def test_files_that_do_not_fit(write, tmp_path):
+    one = write("one.ptx", HEAD + kernel("one", parameters("one", "u64"), "ret;"))
+    path = write("x.npy", npy("f32", [1, 2, 3]))
+    for count in (0, 2):
+        refused(1, [str(path), "more", str(count)], "inspect", one, "--arg", f"f32[{count}]={path}")
+    refused(1, [str(path), "3 elements", "4"], "inspect", one, "--arg", f"f32[4]={path}")
+    refused(1, [str(path), "f32", "i32"], "inspect", one, "--arg", f"i32[3]={path}")
+    refused(1, ["none.npy", "No such file"], "inspect", one, "--arg", f"i32[3]={tmp_path / 'none.npy'}")
+    refused(1, [str(path)], "inspect", one, "--arg", f"i32[3]={write('x.npy', 'no such format')}")
+
+
+def test_outputs_are_replaced_whole(write, tmp_path):
+    one = write("one.ptx", HEAD + kernel("one", parameters("one", "u64"), "ret;"))
+    out = write("out.npy", "before")
+    mask = os.umask(0o027)
+    try:
+        inspected(one, "--arg", "i32[3]=iota", "--out", f"0={out}", "--out", f"0={tmp_path / 'other.npy'}")
+    finally:
+        os.umask(mask)
+    assert read_npy(out) == read_npy(tmp_path / "other.npy") == ("<i4", 3, pack("i32", [0, 1, 2], "<"))
+    assert stat.S_IMODE(out.stat().st_mode) == 0o640
+    assert {path.name for path in tmp_path.iterdir()} == {"one.ptx", "out.npy", "other.npy"}
+    missing = tmp_path / "none" / "out.npy"
+    refused(1, [str(missing), "No such file"], "inspect", one, "--arg", "i32[3]=iota", "--out", f"0={missing}")
+
+
+def test_links_and_devices_stay(write, tmp_path):
+    one = write("one.ptx", HEAD + kernel("one", parameters("one", "u64"), "ret;"))
+    target, link, fifo = write("target.npy", ""), tmp_path / "link.npy", tmp_path / "fifo"
+    link.symlink_to(target)
+    os.mkfifo(fifo)
+    content = []
+    reader = threading.Thread(target=lambda: content.append(fifo.read_bytes()), daemon=True)
+    reader.start()
+    inspected(one, "--arg", "i32[3]=iota", "--out", f"0={link}", "--out", f"0={fifo}")
+    reader.join(TIMEOUT_SECONDS)
+    assert link.is_symlink() and stat.S_ISFIFO(fifo.stat().st_mode)
+    assert read_npy(target) == ("<i4", 3, pack("i32", [0, 1, 2], "<"))
+    assert content == [target.read_bytes()]
+
+
+def test_an_empty_buffer(write, tmp_path):
+    assert filled(write, tmp_path, "f32[0]=zeros") == ("<f4", b"")
+
+
+# ---- scalars -------------------------------------------------------------------------------------------
+
+STORE = {1: ("b8", "%h1", "u8"), 2: ("b16", "%h1", "u16"), 4: ("b32", "%r1", "u32"), 8: ("b64", "%rd1", "u64")}
+
+
+@pytest.mark.parametrize("text, content", [
+    ("i8:-128", b"\x80"), ("u8:255", b"\xff"), ("bool:1", b"\1"), ("b8:0xa5", b"\xa5"),
+    ("i16:-2", b"\xfe\xff"), ("u16:0xffff", b"\xff\xff"), ("b16:0x1234", b"\x34\x12"),
+    ("i32:-2147483648", b"\0\0\0\x80"), ("u32:4294967295", b"\xff" * 4), ("b32:0xdeadbeef", b"\xef\xbe\xad\xde"),
+    ("i64:-9223372036854775808", b"\0" * 7 + b"\x80"), ("u64:18446744073709551615", b"\xff" * 8),
+    ("f32:1.5", struct.pack("<f", 1.5)), ("f32:-0", struct.pack("<f", -0.0)), ("f32:inf", struct.pack("<f", math.inf)),
+    ("f32:0x1.8p-3", struct.pack("<f", 0.1875)), ("f32:1e-45", b"\1\0\0\0"), ("f64:0.1", struct.pack("<d", 0.1)),
+    ("f16:1", struct.pack("<e", 1)), ("f16:65504", b"\xff\x7b"), ("f16:65519.9", b"\xff\x7b"),
+    ("f16:65520", b"\x00\x7c"), ("f16:-1e9", b"\x00\xfc"), ("f16:5.9604644775390625e-8", b"\1\0"),
+    ("f16:2.98e-8", b"\0\0"), ("f16:6.1e-5", struct.pack("<e", 6.1e-5)), ("f16:0.1", struct.pack("<e", 0.1)),
+    ("f16:2049", struct.pack("<e", 2048)), ("f16:2051", struct.pack("<e", 2052)),
+    ("bf16:1", b"\x80\x3f"), ("bf16:-3.140625", b"\x49\xc0"), ("bf16:1.00390625", b"\x80\x3f"),
+    ("bf16:1e39", b"\x80\x7f"), ("bytes:0011fF7a", b"\x00\x11\xff\x7a"),
+])
+def test_scalars(write, tmp_path, text, content):
+    kind, register, element = STORE[len(content)]
+    path = write("scalar.ptx", HEAD + kernel("scalar", parameters("scalar", "u64", kind), f"""
+ld.param.u64 %rd2, [scalar_param_0];
+ld.param.{kind} {register}, [scalar_param_1];
+st.global.{kind} [%rd2], {register};
+ret;"""))
+    out = tmp_path / "out.npy"
+    inspected(path, "--block", "1", "--arg", f"{element}[1]=none", "--arg", text, "--out", f"0={out}")
+    assert read_npy(out)[2] == content
+
+
+def test_not_a_number(write, tmp_path):
+    path = write("scalar.ptx", HEAD + kernel("scalar", parameters("scalar", "u64", "b16"), """
+ld.param.u64 %rd2, [scalar_param_0];
+ld.param.b16 %h1, [scalar_param_1];
+st.global.b16 [%rd2], %h1;
+ret;"""))
+    for type_name in ("f16", "bf16"):
+        out = tmp_path / "out.npy"
+        inspected(path, "--block", "1", "--arg", "u16[1]=none", "--arg", f"{type_name}:nan", "--out", f"0={out}")
+        bits, = struct.unpack("<H", read_npy(out)[2])
+        infinity = 0x7c00 if type_name == "f16" else 0x7f80
+        assert bits & 0x7fff > infinity
+
+
+def test_a_struct(write, tmp_path):
+    path = write("pair.ptx", HEAD + kernel("pair", [".param .u64 pair_param_0", ".param .align 4 .b8 pair_param_1[12]"],
+                                           """
+ld.param.u64 %rd2, [pair_param_0];
+ld.param.u32 %r1, [pair_param_1+8];
+st.global.u32 [%rd2], %r1;
+ret;"""))
+    out = tmp_path / "out.npy"
+    inspected(path, "--block", "1", "--arg", "u32[1]=none", "--arg", "bytes:000000000000000078563412", "--out",
+              f"0={out}")
+    assert read_npy(out)[2] == struct.pack("<I", 0x12345678)
+
+
+# ---- refusals ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("said, arguments", [
+    ("--grid", ["--grid", "0"]),
+    ("--grid", ["--grid", "1,2,3,4"]),
+    ("--grid", ["--grid", "1,"]),
+    ("--block", ["--block", "x"]),
+    ("--block", ["--block", "-1"]),
+    ("--block", ["--block", ""]),
+    ("--block", ["--block", "4294967296"]),
+    ("--schedule", ["--schedule", "fast"]),
+    ("--schedule", ["--schedule", "random"]),
+    ("--schedule", ["--schedule", "random:"]),
+    ("--schedule", ["--schedule", "random:x"]),
+    ("--schedule", ["--schedule", "random:18446744073709551616"]),
+    ("--warp", ["--warp", "33"]),
+    ("--warp", ["--warp", "3"]),
+    ("--banks", ["--banks", "12"]),
+    ("--shared", ["--shared", "-1"]),
+    ("--limit", ["--limit", "0"]),
+    ("--nan", ["--nan", "omit"]),
+    ("i31", ["--arg", "i31:5"]),
+    ("'5'", ["--arg", "5"]),
+    ("'i32'", ["--arg", "i32"]),
+    ("''", ["--arg", "i32:"]),
+    ("'1.5'", ["--arg", "i32:1.5"]),
+    ("'128'", ["--arg", "i8:128"]),
+    ("'-129'", ["--arg", "i8:-129"]),
+    ("'-1'", ["--arg", "u8:-1"]),
+    ("'256'", ["--arg", "u8:256"]),
+    ("'2'", ["--arg", "bool:2"]),
+    ("'one'", ["--arg", "f32:one"]),
+    ("' 1'", ["--arg", "f32: 1"]),
+    ("i32[]", ["--arg", "i32[]=zeros"]),
+    ("i32[4", ["--arg", "i32[4=zeros"]),
+    ("i32[4]", ["--arg", "i32[4]"]),
+    ("i32[4]=", ["--arg", "i32[4]="]),
+    ("i32[-4]", ["--arg", "i32[-4]=zeros"]),
+    ("twos", ["--arg", "i32[4]=twos"]),
+    ("random:", ["--arg", "i32[4]=random:"]),
+    ("random:x", ["--arg", "i32[4]=random:x"]),
+    ("memory", ["--arg", "i32[9223372036854775807]=zeros"]),
+    ("18446744073709551616", ["--arg", "i8[18446744073709551616]=zeros"]),
+    ("bytes:0", ["--arg", "bytes:0"]),
+    ("bytes:0g", ["--arg", "bytes:0g"]),
+    ("bytes:", ["--arg", "bytes:"]),
+    ("--out", ["--out", "x.npy"]),
+    ("--out", ["--out", "0="]),
+    ("argument 0", ["--out", "0=x.npy"]),
+    ("argument 1", ["--arg", "i32[1]=zeros", "--out", "1=x.npy"]),
+    ("i32:1", ["--arg", "i32:1", "--out", "0=x.npy"]),
+])
+def test_usage(nothing, said, arguments):
+    refused(2, said, "inspect", nothing, *arguments)
+
+
+def test_operands(nothing, add, tmp_path):
+    refused(2, "kernel", "inspect")
+    refused(2, "kernel", "inspect", nothing, add)
+    refused(2, "x.c", "inspect", "x.c")
+    refused(1, ["none.ptx", "No such file"], "inspect", tmp_path / "none.ptx")
+    refused(1, ["none.cu", "No such file"], "inspect", tmp_path / "none.cu")
+    folder = tmp_path / "folder.ptx"
+    folder.mkdir()
+    refused(1, ["folder.ptx", "directory"], "inspect", folder)
+
+
+def test_arguments_that_do_not_fit_the_kernel(add, nothing):
+    three = ["--arg", "f32[1]=zeros"] * 3
+    refused(2, ["add takes 4 arguments of 8, 8, 8 and 4 bytes", "not 3"], "inspect", add, *three)
+    refused(2, ["add takes 4 arguments of 8, 8, 8 and 4 bytes", "not 5"], "inspect", add, *three, *three[:4])
+    refused(2, ["add takes 4 bytes as argument 3", "'i64:1' has 8"], "inspect", add, *three, "--arg", "i64:1")
+    refused(2, ["nothing takes 0 arguments", "not 1"], "inspect", nothing, "--arg", "i32:1")
+
+
+def test_launches_that_cannot_be(nothing):
+    for option, text, said in (("--block", "1025", "1024 threads"), ("--block", "32,32,2", "1024 threads"),
+                               ("--grid", "2147483647,3", "blocks"), ("--shared", "2000000", "shared memory")):
+        refused(2, said, "inspect", nothing, option, text)
+
+
+# ---- kernels by name -----------------------------------------------------------------------------------
+
+NAMES = ["plain", "_ZN2ns6reduceIiLi64EEEvPT_S2_", "_ZN2ns6reduceIfLi64EEEvPT_S2_", "_ZN2ns4scanEv",
+         "_Z2ttIPKPKiEvT_", "_Z2enIL4Kind1EL2E21EEvv", "_ZN36_GLOBAL__N__2b7f7038_8_names_cu_main4anonEPi",
+         "_ZN1a1b1rI3MaxIiES2_IS3_ELb0ELi5EEEvPT_", "_ZN1a1b4packIJiPKf6__halfEEEvDpT_", "_Z3oddTT", "_Z999x", "_Z"]
+READABLE = ["plain", "ns::reduce<int, 64>", "ns::reduce<float, 64>", "ns::scan", "tt<int const* const*>",
+            "en<(Kind)1, (E2)1>", "(anonymous namespace)::anon", "a::b::r<Max<int>, Max<Max<int>>, false, 5>",
+            "a::b::pack<int, float const*, __half>", "odd", "_Z999x", "_Z"]
+
+
+@pytest.fixture
+def several(write):
+    return write("several.ptx", HEAD + "".join(kernel(name, [], "ret;") for name in NAMES))
+
+
+def test_several_kernels_are_listed(several):
+    done = run("inspect", several)
+    assert (done.returncode, done.stdout) == (1, "")
+    first, second = done.stderr.splitlines()
+    assert "--kernel" in first
+    assert second == f"warpfold: {several} has {', '.join(READABLE)}"
+    done = run("inspect", several, "--kernel", "nope")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "'nope' names no kernel" in done.stderr and ", ".join(READABLE) in done.stderr
+    assert "several" in refused(1, "'reduce'", "inspect", several, "--kernel", "reduce")
+
+
+def test_no_kernel(write):
+    refused(1, "empty.ptx", "inspect", write("empty.ptx", HEAD))
+    refused(1, "none.ptx", "inspect", write("none.ptx", ""))
+
+
+@pytest.mark.parametrize("mangled, readable", zip(NAMES, READABLE))
+def test_names(several, mangled, readable):
+    for name in (mangled, readable, readable.replace(" ", "")):
+        if name != "(anonymousnamespace)::anon":
+            assert inspected(several, "--kernel", name)["kernel"] == name
+
+
+def test_names_without_their_namespace(several):
+    for name in ("scan", "tt", "en", "anon", "pack"):
+        assert inspected(several, "--kernel", name)["kernel"] == name
+
+
+def test_a_syntax_error_in_ptx(write):
+    path = write("bad.ptx", ADD.replace("add.f32 %f3, %f1, %f2;", "add.f32 %f3, %f1 %f2;"))
+    line = 1 + ADD.splitlines().index("add.f32 %f3, %f1, %f2;")
+    refused(1, f"{path}:{line}:", "inspect", path)
