@@ -145,7 +145,12 @@ static enum outcome execute_load_parameter(struct warp *warp, struct path *path,
     value = element_load(launch->parameters + offset, nbytes);
     if (code->is_signed) value = extend(value, nbytes);
     unsigned char *to = slot_lanes(warp, path, code->vector[0]);
-    SIMT_FOR_EACH_LANE (lane, mask) lane_set(to, code->vector_widths[0], lane, value);
+    enum width width = code->vector_widths[0];
+    if (mask == UINT32_MAX && width == WIDTH_32)
+        for (uint32_t lane = 0; lane < SIMT_LANES; lane++) lane_set(to, WIDTH_32, lane, value);
+    else if (mask == UINT32_MAX && width == WIDTH_64)
+        for (uint32_t lane = 0; lane < SIMT_LANES; lane++) lane_set(to, WIDTH_64, lane, value);
+    else SIMT_FOR_EACH_LANE (lane, mask) lane_set(to, width, lane, value);
     return OUTCOME_NEXT;
 }
 

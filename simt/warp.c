@@ -56,9 +56,13 @@ static bool schedule(struct warp *warp, struct path *path, simt_schedule order) 
 }
 
 static inline void run_lanes(unsigned char *const bases[SLOT_BASES], const struct code *code, uint32_t mask) {
-    void *operands[CODE_OPERANDS];
-    for (uint32_t o = 0; o < 4; o++) operands[o] = slot_at(bases, code->operands[o]); /* a loop of known length */
-    for (uint32_t o = 4; o < code->operand_count; o++) operands[o] = slot_at(bases, code->operands[o]);
+    void *operands[CODE_OPERANDS]; /* nearly all have four at most; the slots of those that are not there are 0 */
+    operands[0] = slot_at(bases, code->operands[0]);
+    operands[1] = slot_at(bases, code->operands[1]);
+    operands[2] = slot_at(bases, code->operands[2]);
+    operands[3] = slot_at(bases, code->operands[3]);
+    if (__builtin_expect(code->operand_count > 4, 0))
+        for (uint32_t o = 4; o < code->operand_count; o++) operands[o] = slot_at(bases, code->operands[o]);
     code->lanes(operands, mask);
 }
 
@@ -68,6 +72,7 @@ static void run_path(struct warp *warp, struct path *path, uint64_t budget, simt
     struct launch *launch = block->launch;
     const struct code *const codes = launch->image->codes;
     const uint32_t function_end = path->frame->function->end;
+    const struct hook *const first = launch->instruction.hooks, *const last = first + launch->instruction.count;
     const uint64_t end = block->instructions + budget;
     unsigned char *const bases[SLOT_BASES] = {
         [IN_FRAME] = path->frame->registers, [IN_CONSTANTS] = warp->constants, [IN_WARP] = warp->special};
@@ -91,7 +96,8 @@ static void run_path(struct warp *warp, struct path *path, uint64_t budget, simt
         }
         event.mask = mask;
         block->instructions++;
-        SIMT_TELL(launch, block, instruction, &event);
+        for (const struct hook *hook = first; hook < last; hook++)
+            hook->observer->instruction(block->states + hook->state, &event);
         if (code->lanes) {
             if (mask) run_lanes(bases, code, mask);
             path->pc = pc + 1;

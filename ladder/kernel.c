@@ -1,0 +1,225 @@
+/* A rung's kernel: from the PTX that is built in, or compiled from the source that is. */
+#include "ladder.h"
+#include "ladder_parts.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+simt_error ladder_fail(simt_message *message, simt_error error, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    if (message) vsnprintf(message->text, sizeof message->text, format, arguments);
+    va_end(arguments);
+    return error;
+}
+
+/* ---- variants ------------------------------------------------------------------------------------ */
+
+uint32_t ladder_variant_coarsen(const struct ladder_variant *variant) {
+    if (variant->coarsen) return variant->coarsen;
+    return variant->rung->coarsen ? variant->rung->coarsen : 1;
+}
+
+enum ladder_finish ladder_variant_finish(const struct ladder_variant *variant) {
+    return variant->finish ? variant->finish : variant->rung->finish;
+}
+
+/* What the kernel itself does with its block's result, as the sources spell it. */
+static const char *kernel_finish(enum ladder_finish finish) {
+    if (finish == LADDER_FINISH_ATOMIC) return "atomic";
+    return finish == LADDER_FINISH_LAST_BLOCK ? "last_block" : "store";
+}
+
+static void list_ops(const struct ladder_rung *rung, char *list, size_t capacity) {
+    size_t length = 0;
+    list[0] = '\0';
+    for (int op = WF_SUM; op <= WF_STATS && length < capacity; op++)
+        if (rung->ops >> op & 1)
+            length += (size_t)snprintf(list + length, capacity - length, " %s", wf_op_name((wf_op)op));
+}
+
+simt_error ladder_variant_check(const struct ladder_variant *variant, simt_message *message) {
+    const struct ladder_rung *rung = variant->rung;
+    char ops[64];
+    list_ops(rung, ops, sizeof ops);
+    if (!(rung->ops >> variant->op & 1))
+        return ladder_fail(message, SIMT_ERROR_ARGUMENT, "%s has no %s; its ops are%s", rung->id,
+                           wf_op_name(variant->op) ? wf_op_name(variant->op) : "such op", ops);
+    if (!ladder_type_check(variant->type))
+        return ladder_fail(message, SIMT_ERROR_ARGUMENT,
+                           "the ladder has no %s; its types are i32 u32 i64 u64 f32 f64",
+                           wf_type_name(variant->type) ? wf_type_name(variant->type) : "such type");
+    if (variant->op == WF_ARGMAX && ladder_variant_finish(variant) == LADDER_FINISH_ATOMIC &&
+        wf_type_nbytes(variant->type) != 4)
+        return ladder_fail(message, SIMT_ERROR_ARGUMENT,
+                           "argmax of %s has no finish atomic: value and index do not fit in one word",
+                           wf_type_name(variant->type));
+    if (variant->coarsen && !rung->coarsen)
+        return ladder_fail(message, SIMT_ERROR_ARGUMENT, "%s has nothing to coarsen", rung->id);
+    return SIMT_OK;
+}
+
+/* ---- built in ------------------------------------------------------------------------------------ */
+
+/* A grid that strides is coarsened by the host alone. */
+static bool is_default(const struct ladder_variant *variant) {
+    const struct ladder_rung *rung = variant->rung;
+    bool same_finish = !strcmp(kernel_finish(ladder_variant_finish(variant)), kernel_finish(rung->finish));
+    return same_finish && (rung->strides || !variant->coarsen || variant->coarsen == rung->coarsen);
+}
+
+static const struct ladder_file *find_ptx(const struct ladder_variant *variant) {
+    char path[96];
+    if (!is_default(variant)) return NULL;
+    snprintf(path, sizeof path, "ptx/%s.%s.%s.ptx", variant->rung->id, wf_op_name(variant->op),
+             wf_type_name(variant->type));
+    for (size_t i = 0; i < ladder_file_count; i++)
+        if (!strcmp(ladder_files[i].path, path)) return &ladder_files[i];
+    return NULL;
+}
+
+/* " sum.i32 sum.f32": what is built in of the rung. */
+static void list_ptx(const struct ladder_rung *rung, char *list, size_t capacity) {
+    char prefix[64];
+    size_t length = 0, skip = (size_t)snprintf(prefix, sizeof prefix, "ptx/%s.", rung->id);
+    snprintf(list, capacity, " nothing");
+    for (size_t i = 0; i < ladder_file_count && length < capacity; i++) {
+        const char *path = ladder_files[i].path;
+        if (strncmp(path, prefix, skip)) continue;
+        int rest = (int)(strlen(path + skip) - strlen(".ptx"));
+        length += (size_t)snprintf(list + length, capacity - length, " %.*s", rest, path + skip);
+    }
+}
+
+/* ---- compiled ------------------------------------------------------------------------------------ */
+
+/* A private directory with the source and what it includes, as the compiler wants to find them. */
+struct workshop {
+    char root[256];   /* with a slash at the end */
+    char folder[272]; /* root/ladder, which is what places in the code will be named by */
+    char source[352], header[304];
+};
+
+static bool write_file(const char *path, const struct ladder_file *file) {
+    FILE *stream = fopen(path, "w");
+    if (!stream) return false;
+    bool is_whole = fwrite(file->text, 1, file->nbytes, stream) == file->nbytes;
+    return !fclose(stream) && is_whole;
+}
+
+static void close_workshop(const struct workshop *workshop) {
+    unlink(workshop->source);
+    unlink(workshop->header);
+    rmdir(workshop->folder);
+    rmdir(workshop->root);
+}
+
+static bool fill_workshop(struct workshop *workshop, const struct ladder_file *source) {
+    static const char header[] = "rung.cuh";
+    const struct ladder_file *included = ladder_file_find(header);
+    strcat(workshop->root, "/");
+    snprintf(workshop->folder, sizeof workshop->folder, "%sladder", workshop->root);
+    snprintf(workshop->source, sizeof workshop->source, "%s/%s", workshop->folder, source->path);
+    snprintf(workshop->header, sizeof workshop->header, "%s/%s", workshop->folder, header);
+    return !mkdir(workshop->folder, 0700) && included && write_file(workshop->source, source) &&
+           write_file(workshop->header, included);
+}
+
+static simt_error open_workshop(struct workshop *workshop, const struct ladder_file *source,
+                                simt_message *message) {
+    const char *parent = getenv("TMPDIR");
+    int length = snprintf(workshop->root, sizeof workshop->root - 1, "%s/warpfold-XXXXXX",
+                          parent && parent[0] ? parent : "/tmp");
+    if (length >= (int)sizeof workshop->root - 1 || !mkdtemp(workshop->root))
+        return ladder_fail(message, SIMT_ERROR_COMPILE, "no private directory '%s': %s", workshop->root,
+                           strerror(errno));
+    if (fill_workshop(workshop, source)) return SIMT_OK;
+    ladder_fail(message, SIMT_ERROR_COMPILE, "%s: %s", workshop->source, strerror(errno));
+    close_workshop(workshop);
+    return SIMT_ERROR_COMPILE;
+}
+
+/* Takes every occurrence of a word out of the text. */
+static void erase(char *text, const char *word) {
+    size_t length = strlen(word);
+    char *to = text;
+    for (const char *from = text; *from;) {
+        if (!strncmp(from, word, length))
+            from += length;
+        else
+            *to++ = *from++;
+    }
+    *to = '\0';
+}
+
+struct options {
+    char texts[5][40];
+    const char *list[6]; /* NULL-terminated */
+};
+
+static void set_options(struct options *options, const struct ladder_variant *variant) {
+    size_t width = sizeof options->texts[0];
+    snprintf(options->texts[0], width, "-arch=%s", variant->rung->target);
+    snprintf(options->texts[1], width, "-DTYPE_%s", wf_type_name(variant->type));
+    snprintf(options->texts[2], width, "-DOP_%s", wf_op_name(variant->op));
+    snprintf(options->texts[3], width, "-DFINISH_%s", kernel_finish(ladder_variant_finish(variant)));
+    snprintf(options->texts[4], width, "-DCOARSEN=%u", (unsigned)ladder_variant_coarsen(variant));
+    for (size_t i = 0; i < 5; i++) options->list[i] = options->texts[i];
+    options->list[variant->rung->coarsen ? 5 : 4] = NULL;
+}
+
+static simt_error compile(const struct ladder_variant *variant, char **ptx, simt_message *message) {
+    struct workshop workshop;
+    struct options options;
+    char *mangled = NULL;
+    simt_error error = open_workshop(&workshop, variant->rung->file, message);
+    if (error) return error;
+    set_options(&options, variant);
+    error = simt_compile(workshop.source, options.list, NULL, ptx, &mangled, message);
+    close_workshop(&workshop);
+    free(mangled);
+    if (error)
+        erase(message->text, workshop.root);
+    else
+        erase(*ptx, workshop.root);
+    return error;
+}
+
+static simt_error compile_module(const struct ladder_variant *variant, simt_module **module,
+                                 simt_message *message) {
+    const struct ladder_rung *rung = variant->rung;
+    simt_message reason = {""};
+    char *ptx = NULL, list[512];
+    simt_error error = compile(variant, &ptx, &reason);
+    if (error) {
+        list_ptx(rung, list, sizeof list);
+        return ladder_fail(
+            message, error,
+            "%s: built in are, with finish %s,%s; %s of %s with finish %s has to be compiled: %.3000s",
+            rung->id, ladder_finish_name(rung->finish), list, wf_op_name(variant->op),
+            wf_type_name(variant->type), ladder_finish_name(ladder_variant_finish(variant)), reason.text);
+    }
+    error = simt_module_parse(ptx, strlen(ptx), rung->file->path, module, message);
+    free(ptx);
+    return error;
+}
+
+simt_error ladder_module(const struct ladder_variant *variant, simt_module **module, simt_message *message) {
+    *module = NULL;
+    simt_error error = ladder_variant_check(variant, message);
+    if (error) return error;
+    const struct ladder_file *file = find_ptx(variant);
+    if (!file) return compile_module(variant, module, message);
+    return simt_module_parse(file->text, file->nbytes, file->path, module, message);
+}
+
+size_t ladder_kernel(const simt_module *module) {
+    for (size_t i = 0; i < simt_module_kernel_count(module); i++)
+        if (!strcmp(simt_module_kernel_name(module, i), "reduce")) return i;
+    return SIZE_MAX;
+}

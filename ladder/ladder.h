@@ -1,0 +1,178 @@
+/*
+ * ladder.h -- the ladder of reduction kernels: its rungs, their kernels, how each is launched, and a run of
+ * one on the SIMT machine.
+ *
+ * The rungs' sources are part of the program (files.h); a rung's number and name come from its file's name,
+ * and what the host must know of it stands in its first comment.  Types and ops are warpfold.h's: i32 u32 i64
+ * u64 f32 f64, and sum prod min max argmax.
+ *
+ * Nothing here prints or keeps state.  Errors and messages are those of simt.h.
+ */
+#ifndef LADDER_H
+#define LADDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "files.h"
+#include "simt.h"
+#include "warpfold.h"
+
+/* ---- rungs */
+
+enum ladder_finish {
+    LADDER_FINISH_DEFAULT,   /* the rung's own */
+    LADDER_FINISH_HOST,      /* the host combines the partials, in order */
+    LADDER_FINISH_RELAUNCH,  /* the kernel runs on its own partials until one is left */
+    LADDER_FINISH_ATOMIC,    /* each block combines its partial into the result atomically */
+    LADDER_FINISH_LAST_BLOCK /* the last block to end combines the partials */
+};
+
+struct ladder_rung {
+    const struct ladder_file *file;
+    char id[48];     /* "05_interleaved_strided" */
+    char title[160]; /* the first line of its comment */
+    int number;
+    uint32_t tile; /* elements that a thread takes at a time */
+    bool strides;  /* over the whole array, by the grid; otherwise each block has a portion of its own */
+    uint32_t coarsen; /* pairs in a tile, or strides, before the tree by default; 0: not its technique */
+    uint32_t shared_per_thread, shared_per_warp; /* values of shared memory */
+    enum ladder_finish finish; /* by default */
+    uint32_t warp_size;        /* the only one that it works with; 0: any */
+    char target[16];           /* "sm_75" */
+    uint32_t ops;              /* bit op of wf_op */
+};
+
+/* Rungs by number from 0 to ladder_rung_count() - 1. */
+size_t ladder_rung_count(void);
+bool ladder_rung_get(size_t index, struct ladder_rung *rung);
+
+/* By number ("05", "5"), name ("interleaved_strided") or id.  false: there is none. */
+bool ladder_rung_find(const char *name, struct ladder_rung *rung);
+
+/* Where a rung's tree is in its source, by the marks at the lines' ends. */
+enum ladder_mark { LADDER_TREE = 1, LADDER_COMBINE = 2 };
+
+/* Bits of ladder_mark for each line, marks[line], counted from 1, up to *line_count; the caller's, to be
+ * freed.  NULL: no memory. */
+unsigned char *ladder_marks(const struct ladder_file *file, uint32_t *line_count);
+
+/* The embedded file that a place in compiled code names, such as "ladder/rung.cuh"; NULL if it is none. */
+const struct ladder_file *ladder_file_find(const char *path);
+
+/* "host", "relaunch", "atomic", "last-block"; NULL for the default. */
+const char *ladder_finish_name(enum ladder_finish finish);
+bool ladder_finish_parse(const char *name, enum ladder_finish *finish); /* NULL: the default */
+
+/* ---- kernels */
+
+/* What a rung is compiled for. */
+struct ladder_variant {
+    const struct ladder_rung *rung;
+    wf_op op;
+    wf_type type;
+    enum ladder_finish finish;
+    uint32_t coarsen; /* 0: the rung's own choice */
+};
+
+/* Is there such a kernel?  If not, the message says what there is. */
+simt_error ladder_variant_check(const struct ladder_variant *variant, simt_message *message);
+
+/* The kernel's module, from the PTX that is built in, or compiled by NVRTC.  Its kernel is
+ * ladder_kernel(module).  Source lines are named by the file "ladder/NN_name.cu". */
+simt_error ladder_module(const struct ladder_variant *variant, simt_module **module, simt_message *message);
+
+/* The index of its kernel `reduce`; SIZE_MAX if it has none. */
+size_t ladder_kernel(const simt_module *module);
+
+/* ---- the plan */
+
+enum { LADDER_BLOCK_MIN = 32, LADDER_BLOCK_MAX = 1024, LADDER_BLOCK_DEFAULT = 256 };
+
+struct ladder_plan {
+    uint32_t block, grid;
+    uint64_t portion; /* elements of each block; the last may have fewer.  0: blocks stride over the array */
+    size_t shared_nbytes;
+};
+
+/* How n elements are launched in blocks of `block` threads; grid 0: as many as the rung wants. */
+struct ladder_plan ladder_plan(const struct ladder_variant *variant, uint64_t n, uint32_t block,
+                               uint32_t grid);
+
+/* ---- values */
+
+/* Arrays of elements and what they reduce to, by a plain sequential loop: integers modulo 2^w, floats rounded
+ * after every operation. */
+struct ladder_result {
+    wf_value value;
+    int64_t index; /* of argmax: the smallest that holds the value; else LADDER_NO_INDEX */
+};
+
+enum { LADDER_NO_INDEX = -1 };
+
+enum ladder_data {
+    LADDER_DATA_EXACT, /* every partial result of floats is exact, whatever the order */
+    LADDER_DATA_RANDOM /* floats that make rounding errors: uniform in [0, 1), for prod near 1 */
+};
+
+bool ladder_type_check(wf_type type);
+void ladder_fill(void *values, wf_type type, wf_op op, uint64_t n, enum ladder_data data, uint64_t seed);
+
+/* n > 0, or the op's identity. `indices`: those of the elements, or NULL where element i has index i. */
+struct ladder_result ladder_reduce(const void *values, const int64_t *indices, wf_type type, wf_op op,
+                                   uint64_t n);
+
+/* Are they the same, bit by bit? */
+bool ladder_result_equal(const struct ladder_result *a, const struct ladder_result *b, wf_op op);
+
+/* How many floats of the type lie from the value to the correctly rounded result; NaN where there is no such
+ * measure: for integers and argmax, or without memory. */
+double ladder_error_ulp(const struct ladder_result *result, const void *values, wf_op op, uint64_t n);
+
+wf_value ladder_value(const void *element, wf_type type);
+
+/* ---- running on the SIMT machine */
+
+enum { LADDER_LAUNCHES_MAX = 16 };
+
+struct ladder_task {
+    struct ladder_variant variant;
+    const simt_module *module; /* of the variant */
+    const void *values;        /* n elements, which stay as they are */
+    uint64_t n;
+    uint32_t block; /* 0: LADDER_BLOCK_DEFAULT */
+    uint32_t grid;  /* 0: as many as the rung wants */
+    simt_settings settings;
+    simt_schedule schedule;
+    uint64_t seed;
+    uint32_t threads; /* of the host; 0: one for each processor */
+    const struct simt_observer *const *observers; /* NULL: none */
+};
+
+struct ladder_outcome {
+    struct ladder_plan plan; /* of the first launch */
+    struct ladder_result result;
+    uint64_t partial_count;   /* 0 where the finish leaves none */
+    void *partials;           /* elements, one for each block of the first launch */
+    int64_t *partial_indices; /* of argmax, else NULL */
+    size_t launch_count;
+    simt_report *reports[LADDER_LAUNCHES_MAX];
+};
+
+/* Runs the kernel as the finish wants.  After SIMT_ERROR_STOPPED the outcome has the reports, but no result.
+ * ladder_outcome_clear in any case. */
+simt_error ladder_run(const struct ladder_task *task, struct ladder_outcome *outcome, simt_message *message);
+void ladder_outcome_clear(struct ladder_outcome *outcome);
+
+/* A count, summed over the launches; shares such as utilization are those of the sums, and what belongs to
+ * one launch (occupancy) is the first one's.  `otherwise` where nothing counted it. */
+double ladder_outcome_count(const struct ladder_outcome *outcome, const char *name, double otherwise);
+size_t ladder_outcome_finding_count(const struct ladder_outcome *outcome);
+/* Of all launches together, as they came. */
+const simt_finding *ladder_outcome_finding(const struct ladder_outcome *outcome, size_t index);
+
+/* Counts "steps": the most halvings of the tree that a warp goes through one after the other. */
+extern const struct simt_observer ladder_observe_steps;
+
+#endif

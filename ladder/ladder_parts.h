@@ -1,0 +1,19 @@
+/* What the ladder's own files share. */
+#ifndef LADDER_PARTS_H
+#define LADDER_PARTS_H
+
+#include "ladder.h"
+
+/* As ladder_rung.coarsen, but 1 where there is none. */
+uint32_t ladder_variant_coarsen(const struct ladder_variant *variant);
+
+void ladder_put_identity(void *element, wf_type type, wf_op op);
+
+/* How its partials are finished. */
+enum ladder_finish ladder_variant_finish(const struct ladder_variant *variant);
+
+/* Writes a message and returns the error. */
+simt_error ladder_fail(simt_message *message, simt_error error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

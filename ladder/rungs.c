@@ -1,0 +1,220 @@
+/* The rungs, as their files' names and first comments tell of them. */
+#include "ladder.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a text, line by line ------------------------------------------------------------------------ */
+
+struct line {
+    const char *text;
+    size_t length; /* without white space at the end */
+};
+
+/* false at the end of the text. */
+static bool next_line(const char **rest, struct line *line) {
+    if (!**rest) return false;
+    line->text = *rest;
+    line->length = strcspn(*rest, "\n");
+    *rest += line->length + ((*rest)[line->length] == '\n');
+    while (line->length && isspace((unsigned char)line->text[line->length - 1])) line->length--;
+    return true;
+}
+
+/* What follows the prefix and white space, as a text of its own; false if the line has no such prefix. */
+static bool text_after(const struct line *line, const char *prefix, char *text, size_t capacity) {
+    size_t skip = strlen(prefix);
+    if (line->length < skip || memcmp(line->text, prefix, skip)) return false;
+    while (skip < line->length && isspace((unsigned char)line->text[skip])) skip++;
+    snprintf(text, capacity, "%.*s", (int)(line->length - skip), line->text + skip);
+    return true;
+}
+
+static bool ends_in(const struct line *line, const char *suffix) {
+    size_t length = strlen(suffix);
+    return line->length >= length && !memcmp(line->text + line->length - length, suffix, length);
+}
+
+/* ---- the facts ----------------------------------------------------------------------------------- */
+
+static uint32_t parse_small(const char *text) {
+    return (uint32_t)strtoul(text, NULL, 10);
+}
+
+static void read_tile(struct ladder_rung *rung, const char *text) {
+    rung->tile = parse_small(text);
+}
+
+static void read_shared(struct ladder_rung *rung, const char *text) {
+    bool per_warp = !strncmp(text, "warp", 4);
+    rung->shared_per_warp = per_warp;
+    rung->shared_per_thread = per_warp ? 0 : parse_small(text);
+}
+
+static void read_finish(struct ladder_rung *rung, const char *text) {
+    ladder_finish_parse(text, &rung->finish);
+}
+
+static void read_warp(struct ladder_rung *rung, const char *text) {
+    rung->warp_size = parse_small(text);
+}
+
+static void read_target(struct ladder_rung *rung, const char *text) {
+    snprintf(rung->target, sizeof rung->target, "%s", text);
+}
+
+static void read_coarsen(struct ladder_rung *rung, const char *text) {
+    rung->coarsen = parse_small(text);
+}
+
+static void read_ops(struct ladder_rung *rung, const char *text) {
+    char name[16];
+    int length;
+    rung->ops = 0;
+    for (; sscanf(text, " %15s%n", name, &length) == 1; text += length)
+        rung->ops |= UINT32_C(1) << wf_op_parse(name);
+}
+
+static const struct fact {
+    const char *prefix;
+    void (*read)(struct ladder_rung *rung, const char *text);
+} facts[] = {
+    {"// Tile:", read_tile},       {"// Shared:", read_shared}, {"// Finish:", read_finish},
+    {"// Warp:", read_warp},       {"// Target:", read_target}, {"// Ops:", read_ops},
+    {"// Coarsen:", read_coarsen},
+};
+
+static void read_fact(struct ladder_rung *rung, const struct line *line) {
+    char text[128];
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
+        if (text_after(line, facts[i].prefix, text, sizeof text)) facts[i].read(rung, text);
+}
+
+static void read_text(struct ladder_rung *rung) {
+    const char *rest = rung->file->text;
+    struct line line;
+    if (next_line(&rest, &line)) text_after(&line, "//", rung->title, sizeof rung->title);
+    while (next_line(&rest, &line)) read_fact(rung, &line);
+}
+
+/* ---- files --------------------------------------------------------------------------------------- */
+
+/* Of a grid that strides, so that its threads have something to add up by themselves. */
+enum { STRIDES = 8 };
+
+static const char source_ending[] = ".cu";
+
+/* "NN_name.cu": NN; -1 for every other path. */
+static int rung_number(const char *path) {
+    if (!isdigit((unsigned char)path[0]) || !isdigit((unsigned char)path[1]) || path[2] != '_') return -1;
+    return (path[0] - '0') * 10 + path[1] - '0';
+}
+
+static bool is_source(const char *path) {
+    size_t length = strlen(path), ending = strlen(source_ending);
+    return length > ending && !strcmp(path + length - ending, source_ending);
+}
+
+static bool is_rung(const struct ladder_file *file) {
+    return is_source(file->path) && rung_number(file->path) >= 0;
+}
+
+static void read_rung(const struct ladder_file *file, struct ladder_rung *rung) {
+    *rung =
+        (struct ladder_rung){.file = file, .number = rung_number(file->path), .tile = 1, .target = "sm_75"};
+    snprintf(rung->id, sizeof rung->id, "%.*s", (int)(strlen(file->path) - strlen(source_ending)),
+             file->path);
+    rung->finish = LADDER_FINISH_RELAUNCH;
+    read_ops(rung, "sum prod min max argmax");
+    read_text(rung);
+    rung->strides = !strstr(file->text, "portion_begin(");
+    if (rung->strides && !rung->coarsen && rung->finish != LADDER_FINISH_ATOMIC) rung->coarsen = STRIDES;
+}
+
+size_t ladder_rung_count(void) {
+    size_t count = 0;
+    for (size_t i = 0; i < ladder_file_count; i++) count += is_rung(&ladder_files[i]);
+    return count;
+}
+
+bool ladder_rung_get(size_t index, struct ladder_rung *rung) {
+    for (size_t i = 0; i < ladder_file_count; i++) {
+        if (!is_rung(&ladder_files[i]) || index--) continue;
+        read_rung(&ladder_files[i], rung);
+        return true;
+    }
+    return false;
+}
+
+static bool is_number_of(const char *text, int number) {
+    char *end;
+    return isdigit((unsigned char)text[0]) && strtol(text, &end, 10) == number && !*end;
+}
+
+static bool is_named(const struct ladder_rung *rung, const char *name) {
+    return !strcmp(rung->id, name) || !strcmp(rung->id + 3, name) || is_number_of(name, rung->number);
+}
+
+bool ladder_rung_find(const char *name, struct ladder_rung *rung) {
+    for (size_t i = 0; i < ladder_file_count; i++) {
+        if (!is_rung(&ladder_files[i])) continue;
+        read_rung(&ladder_files[i], rung);
+        if (is_named(rung, name)) return true;
+    }
+    return false;
+}
+
+const struct ladder_file *ladder_file_find(const char *path) {
+    size_t length = strlen(path);
+    for (size_t i = 0; i < ladder_file_count; i++) {
+        size_t ending = strlen(ladder_files[i].path);
+        if (length < ending || strcmp(path + length - ending, ladder_files[i].path)) continue;
+        if (length == ending || path[length - ending - 1] == '/') return &ladder_files[i];
+    }
+    return NULL;
+}
+
+/* ---- the tree in the source ---------------------------------------------------------------------- */
+
+unsigned char *ladder_marks(const struct ladder_file *file, uint32_t *line_count) {
+    uint32_t lines = 1;
+    for (const char *at = file->text; *at; at++) lines += *at == '\n';
+    unsigned char *marks = calloc(lines + 1, 1);
+    if (!marks) return NULL;
+    *line_count = lines;
+    const char *rest = file->text;
+    struct line line;
+    bool in_tree = false;
+    for (uint32_t number = 1; next_line(&rest, &line); number++) {
+        bool ends = ends_in(&line, "// tree ends");
+        in_tree = in_tree || ends_in(&line, "// tree");
+        marks[number] = (unsigned char)((in_tree ? LADDER_TREE : 0) |
+                                        (ends_in(&line, "// combine") ? LADDER_COMBINE : 0));
+        if (ends) in_tree = false;
+    }
+    return marks;
+}
+
+/* ---- finishes ------------------------------------------------------------------------------------ */
+
+static const char *const finish_names[] = {
+    [LADDER_FINISH_DEFAULT] = NULL,
+    [LADDER_FINISH_HOST] = "host",
+    [LADDER_FINISH_RELAUNCH] = "relaunch",
+    [LADDER_FINISH_ATOMIC] = "atomic",
+    [LADDER_FINISH_LAST_BLOCK] = "last-block",
+};
+
+const char *ladder_finish_name(enum ladder_finish finish) {
+    return finish_names[finish];
+}
+
+bool ladder_finish_parse(const char *name, enum ladder_finish *finish) {
+    *finish = LADDER_FINISH_DEFAULT;
+    if (!name) return true;
+    for (size_t i = LADDER_FINISH_HOST; i <= LADDER_FINISH_LAST_BLOCK; i++)
+        if (!strcmp(name, finish_names[i])) *finish = (enum ladder_finish)i;
+    return *finish != LADDER_FINISH_DEFAULT;
+}
