@@ -239,6 +239,7 @@ static void tell(struct warp *warp, struct path *path, const struct request *req
                                 .lanes = request->lanes,
                                 .element_nbytes = request->code->element_nbytes,
                                 .elements = request->code->elements,
+                                .is_consecutive = request->is_consecutive,
                                 .addresses = request->addresses,
                                 .values = request->values,
                                 .initialised = wants ? initialised : NULL};

@@ -1,4 +1,4 @@
-/* Functions that the device's runtime brings: vprintf and __assertfail. */
+/* Functions that the device's runtime brings: vprintf, __assertfail, malloc, free. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +23,14 @@ static uint64_t argument(const struct warp *warp, const struct path *path, const
 }
 
 static void set_result(const struct warp *warp, const struct path *path, const struct code *code, uint32_t lane,
-                       uint32_t value) {
+                       uint64_t value) {
     if (code->immediate == 0) return;
     const struct operand *list = &code->instruction->operands[0];
     if (list->element_count < 1 || list->elements[0].kind != OPERAND_ADDRESS) return;
-    if (list->elements[0].variable->nbytes < sizeof value) return;
+    uint64_t nbytes = list->elements[0].variable->nbytes;
     uint64_t address = simt_variable_address(warp->block->launch->image, list->elements[0].variable);
-    memcpy(path->frame->parameters + lane * path->frame->layout->parameters_nbytes + address, &value, sizeof value);
+    memcpy(path->frame->parameters + lane * path->frame->layout->parameters_nbytes + address, &value,
+           nbytes < sizeof value ? nbytes : sizeof value);
 }
 
 /* A string of the lane's memory, cut at TEXT_MAX or where its memory ends.  false: it is not there at all. */
@@ -168,8 +169,51 @@ static bool builtin_assert(struct warp *warp, struct path *path, const struct co
     return false;
 }
 
+/* ---- malloc and free: launches of modules that declare them run on one host thread */
+
+enum { HEAP_PIECE_MAX = 1 << 26 };
+
+static bool builtin_allocate(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    struct memory *memory = &warp->block->launch->machine->memory;
+    SIMT_FOR_EACH_LANE (lane, mask) {
+        uint64_t nbytes = argument(warp, path, code, 0, lane);
+        struct allocation *allocation = nbytes > HEAP_PIECE_MAX ? NULL : simt_memory_allocate(memory, nbytes, false);
+        if (allocation) allocation->is_heap = true;
+        set_result(warp, path, code, lane, allocation ? allocation->address : 0);
+    }
+    return true;
+}
+
+static bool builtin_free(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    struct memory *memory = &warp->block->launch->machine->memory;
+    SIMT_FOR_EACH_LANE (lane, mask) {
+        uint64_t address = argument(warp, path, code, 0, lane);
+        struct allocation *allocation = simt_memory_find(memory, address);
+        if (!address) continue;
+        if (allocation && allocation->address == address && allocation->is_heap) {
+            simt_memory_free(memory, allocation);
+            continue;
+        }
+        simt_event event = simt_event_of(warp, path, mask);
+        simt_find(&event, SIMT_FINDING_BOUNDS, lane, address, "frees 0x%llx, which malloc did not return",
+                  (unsigned long long)address);
+        simt_stop(&event);
+        return false;
+    }
+    return true;
+}
+
+bool simt_builtin_allocates(const struct simt_module *module) {
+    for (uint32_t f = 0; f < module->function_count; f++)
+        if (!module->functions[f]->has_body && simt_builtin_find(module->functions[f]->name) == builtin_allocate)
+            return true;
+    return false;
+}
+
 builtin_function *simt_builtin_find(const char *name) {
     if (strcmp(name, "vprintf") == 0) return builtin_print;
     if (strcmp(name, "__assertfail") == 0) return builtin_assert;
+    if (strcmp(name, "malloc") == 0) return builtin_allocate;
+    if (strcmp(name, "free") == 0) return builtin_free;
     return NULL;
 }

@@ -117,6 +117,7 @@ static simt_error prepare_view(struct launch *launch, simt_message *message) {
                                                  : launch->image->shared_nbytes;
     view->places = request->module->places;
     view->place_count = request->module->instruction_count;
+    view->context = request->context;
     launch->block_count = (uint64_t)view->grid[0] * view->grid[1] * view->grid[2];
     return SIMT_OK;
 }
@@ -247,9 +248,10 @@ static void *work(void *context) {
     return NULL;
 }
 
-/* Schedules that are to be repeatable run on one thread. */
+/* Schedules that are to be repeatable run on one thread, and kernels that allocate: nobody must look for an
+ * allocation while another is made. */
 static uint32_t thread_count(const struct launch *launch) {
-    if (launch->request->schedule != SIMT_LOCKSTEP) return 1;
+    if (launch->request->schedule != SIMT_LOCKSTEP || simt_builtin_allocates(launch->request->module)) return 1;
     long count = launch->request->threads ? (long)launch->request->threads : sysconf(_SC_NPROCESSORS_ONLN);
     if (count < 1) count = 1;
     if (count > THREADS_MAX) count = THREADS_MAX;

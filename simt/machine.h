@@ -332,6 +332,7 @@ void simt_addresses(const struct warp *warp, const struct path *path, const stru
 /* builtin.c: functions that the device runtime brings: vprintf, __assertfail, malloc, free */
 typedef bool builtin_function(struct warp *warp, struct path *path, const struct code *code, uint32_t mask);
 builtin_function *simt_builtin_find(const char *name);
+bool simt_builtin_allocates(const struct simt_module *module);
 
 /* Bytes of lane's memory at a generic address, if all `nbytes` of it are there; else NULL. */
 unsigned char *simt_generic_bytes(const struct warp *warp, uint32_t lane, uint64_t address, size_t nbytes);

@@ -12,6 +12,7 @@ struct allocation {
     uint64_t nbytes;
     uint64_t address;
     bool is_constant;
+    bool is_heap; /* a kernel's malloc made it, and only such ones are freed by kernels */
 };
 
 struct memory {

@@ -34,6 +34,7 @@ typedef struct simt_launch_view {
     size_t shared_nbytes;       /* of each block, static and dynamic */
     const simt_place *places;   /* of every instruction of the module, by its pc */
     uint32_t place_count;
+    void *context;              /* simt_launch.context */
 } simt_launch_view;
 
 typedef struct simt_block_view {
@@ -62,9 +63,11 @@ typedef struct simt_access {
     enum simt_space space;
     enum simt_access_kind kind;
     enum simt_order order;
-    uint32_t lanes;         /* the lanes that take part */
+    uint32_t lanes;         /* the lanes that take part: one at least */
     uint32_t element_nbytes; /* 1, 2, 4, 8 or 16 */
     uint32_t elements;      /* 1, 2, 4 or 8: a vector */
+    bool is_consecutive;    /* all 32 lanes take part, and each one's bytes follow those of the lane before: a hint,
+                               which may be false where it is so */
     const uint64_t *addresses; /* one for each lane: global addresses, or offsets into the space */
     /* What is stored (kind SIMT_STORE): lane l's element e is values[e * SIMT_LANES + l].  Else NULL. */
     const uint64_t *values;

@@ -155,6 +155,7 @@ typedef struct simt_launch {
     uint32_t threads;              /* host threads that execute blocks; 0: one for each processor */
     /* Observers, NULL-terminated; NULL: none.  simt_observers lists all that come with the machine. */
     const struct simt_observer *const *observers;
+    void *context; /* for observers of the caller's own: simt_launch_view.context */
     /* Takes what the kernel prints (text, not NUL-terminated), one call at a time.  NULL: it is dropped. */
     void (*print)(void *context, const char *text, size_t nbytes);
     void *print_context;

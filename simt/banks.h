@@ -1,0 +1,13 @@
+/* How often the banks of shared memory are gone through for an access of a warp. */
+#ifndef SIMT_BANKS_H
+#define SIMT_BANKS_H
+
+#include "observer.h"
+
+/* The access's wavefronts.  Banks are 4 bytes wide; in one wavefront each bank gives one word, to every lane
+ * that wants it.  Lanes that want 8 bytes each are served by half warps and 16 by quarters, where the whole
+ * warp's words are more than the banks.  *least: what the same lanes would need if the words they touch were
+ * consecutive.  warp_size and banks are powers of two, at most 32. */
+uint32_t simt_wavefronts(const simt_access *access, uint32_t warp_size, uint32_t banks, uint32_t *least);
+
+#endif

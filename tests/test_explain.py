@@ -1,0 +1,415 @@
+"""warpfold explain: one block of a rung, step by step, counted and predicted, in words and as JSON."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+
+import pytest
+
+from cli_helpers import CLI, TIMEOUT_SECONDS, printed, refused, run
+
+SHARED = ["03", "04", "05", "06", "07", "09", "10", "11"]  # whose tree is in shared memory, for any warp
+WARPS_OF_32 = ["08", "12", "13", "14", "15"]
+TREES = ["01", "02"] + SHARED + WARPS_OF_32
+ONE_ELEMENT = {"04", "05", "06", "11"}  # for each thread of a full block
+TALLY = ["active_lanes", "warps", "divergent_warps", "global_requests", "shared_wavefronts", "bank_degree"]
+PICTURE = "3,1,7,0,4,1,6,3"
+
+
+def explain(*arguments):
+    return json.loads(printed("explain", *arguments, "--json"))
+
+
+def column(told, name, of="steps"):
+    return [step[name] for step in told[of]]
+
+
+def powers(rung):
+    """Every power of two that one block holds, from 2."""
+    greatest = {"10": 13, "13": 12, "14": 12, "15": 12}.get(rung, 10 if rung in ONE_ELEMENT or rung == "12" else 11)
+    return [2**k for k in range(1, greatest + 1)]
+
+
+def check_prediction(told):
+    """All that is predicted is what was counted."""
+    predicted = dict(told["predicted"])
+    outside = predicted.pop("outside", {})
+    steps = predicted.pop("steps", None)
+    assert {name: told["total"][name] for name in predicted} == predicted
+    assert {name: told["outside"][name] for name in outside} == outside
+    if steps is not None:
+        assert len(told["steps"]) == len(steps)
+        for counted, closed in zip(told["steps"], steps):
+            assert {name: counted[name] for name in closed} == closed
+
+
+def elements(symbol):
+    return sorted(int(number) for number in re.findall(r"a(\d+)", symbol))
+
+
+def replay(told):
+    """The cells after each step, from those at the start and the combines; for trees that stay in one place."""
+    cells = list(zip(told["start"]["values"], told["start"]["symbols"]))
+    after = []
+    for step in told["steps"]:
+        for combine in step["combines"]:
+            cells[combine["target"]] = (combine["value"], combine["symbol"])
+        after.append(list(cells))
+    return after
+
+
+# ---- what the design counts --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rung, count, requests", [("01", 256, 141), ("02", 256, 36), ("01", 2048, 1149),
+                                                   ("02", 2048, 204)])
+def test_global_requests_in_place(rung, count, requests):
+    told = explain(rung, "-n", count)
+    assert told["total"]["global_requests"] == requests
+    assert told["outside"]["global_requests"] == 2  # *out = in[0]
+    assert told["block"] == count // 2
+
+
+def test_global_requests_of_adding_on_load():
+    told = explain("07", "-n", 256)
+    assert told["total"]["global_requests"] == 0
+    assert told["outside"]["global_requests"] == 8 + 1
+
+
+@pytest.mark.parametrize("rung, diverging", [("01", [0, 16, 16, 16, 16, 16, 8, 4, 2, 1]),
+                                             ("02", [0, 0, 0, 0, 0, 1, 1, 1, 1, 1])])
+def test_divergent_warps(rung, diverging):
+    assert column(explain(rung, "-n", 1024), "divergent_warps") == diverging
+
+
+@pytest.mark.parametrize("rung, degrees", [("05", [2, 4, 8, 16, 32, 16, 8, 4, 2, 1]), ("04", [1] * 10),
+                                           ("06", [1] * 10)])
+def test_bank_degrees(rung, degrees):
+    assert column(explain(rung, "-n", 1024), "bank_degree") == degrees
+
+
+@pytest.mark.parametrize("rung, lane_steps", [("01", 864), ("02", 384)])
+def test_utilization(rung, lane_steps):
+    total = explain(rung, "-n", 256)["total"]
+    assert (total["active_lanes"], total["lane_steps"]) == (255, lane_steps)
+    assert total["utilization"] == 255 / lane_steps
+
+
+@pytest.mark.parametrize("rung, wavefronts", [("04", [24, 24, 24, 24, 24, 12, 6, 3]),
+                                              ("05", [24, 24, 24, 24, 24, 12, 6, 3]),
+                                              ("06", [12, 6, 3, 3, 3, 3, 3, 3])])
+def test_shared_wavefronts(rung, wavefronts):
+    assert column(explain(rung, "-n", 256), "shared_wavefronts") == wavefronts
+
+
+def test_average_parallelism():
+    told = explain("02", "-n", 1024)
+    assert told["total"]["step_count"] == 10
+    assert told["total"]["average_parallelism"] == 1023 / 10
+
+
+def test_coarsening_takes_fewer_steps():
+    page = printed("explain", "10", "-n", 64)
+    assert "A thread adds 8 elements in 7 steps before the tree: 7 + 3 = 10 steps; 4 blocks of" in page
+    assert "rung 09 one after the other take 4 x (1 + 3) = 16." in page
+
+
+def test_conflicting_threads():
+    told = explain("05", "-n", 1024)
+    assert column(told, "conflict")[:3] == [[0, 16], [0, 8, 16, 24], list(range(0, 32, 4))]
+    assert column(told, "conflict")[4] == list(range(32))
+    assert column(told, "conflict")[-1] == []
+
+
+def test_atomics():
+    assert explain("00", "-n", 100)["total"]["atomics"] == 100
+    assert explain("09", "-n", 100)["total"]["atomics"] == 1
+    assert explain("06", "-n", 100)["total"]["atomics"] == 0
+
+
+def test_adding_on_load_leaves_room_for_more_blocks():
+    baseline, on_load = explain("06", "-n", 512)["total"], explain("07", "-n", 512)["total"]
+    assert on_load["shared_nbytes"] == baseline["shared_nbytes"] / 2 == 1024
+    assert (baseline["resident_blocks"], on_load["resident_blocks"]) == (4, 8)
+
+
+# ---- the closed forms --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rung", TREES)
+def test_closed_forms_at_every_power_of_two(rung):
+    for count in powers(rung):
+        told = explain(rung, "-n", count)
+        check_prediction(told)
+        assert {"steps", "lane_steps", "barriers", "atomics", "races", "occupancy"} <= set(told["predicted"])
+        assert told["total"]["races"] == 0
+
+
+@pytest.mark.parametrize("rung", ["01", "02"] + SHARED)
+@pytest.mark.parametrize("warp, banks", [(2, 2), (2, 8), (8, 32), (32, 2), (1, 1), (16, 4)])
+def test_closed_forms_at_other_machines(rung, warp, banks):
+    for count in (8, 64, 512):
+        told = explain(rung, "-n", count, "--warp", warp, "--banks", banks)
+        assert (told["warp"], told["banks"]) == (warp, banks)
+        check_prediction(told)
+
+
+@pytest.mark.parametrize("rung", SHARED + WARPS_OF_32)
+def test_closed_forms_of_argmax(rung):
+    for count in (64, 1024):
+        told = explain(rung, "-n", count, "--op", "argmax", "--type", "f32")
+        check_prediction(told)
+        assert told["result"] == 7 and told["index"] == 2
+
+
+@pytest.mark.parametrize("rung", ["04", "05", "06", "11"])
+def test_closed_forms_with_padding(rung):
+    told = explain(rung, "-n", 100)
+    assert told["block"] == 128
+    assert "steps" in told["predicted"] and "outside" not in told["predicted"]
+    check_prediction(told)
+
+
+def test_no_closed_form_in_place_of_a_part_of_a_tile():
+    told = explain("01", "-n", 100)
+    assert "active_lanes" not in told["predicted"]
+    assert told["total"]["active_lanes"] == 99
+    assert "The closed forms are of a full tile: here 128 elements." in printed("explain", "01", "-n", 100)
+
+
+def test_lanes_apart_differ_from_the_closed_forms_and_say_so():
+    told = explain("06", "-n", 64, "--schedule", "split")
+    assert told["total"]["shared_wavefronts"] > told["predicted"]["shared_wavefronts"]
+    assert told["result"] == explain("06", "-n", 64)["result"]
+    page = printed("explain", "06", "-n", 64, "--schedule", "split")
+    assert "under this schedule they ran apart" in page
+
+
+# ---- what it tells -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rung", ["00"] + TREES)
+def test_total_is_the_sum_of_the_steps(rung):
+    told = explain(rung, "-n", 64)
+    for name in TALLY[:-1]:
+        assert told["total"][name] == sum(column(told, name)), name
+    assert told["total"]["bank_degree"] == max(column(told, "bank_degree"))
+    assert told["total"]["lane_steps"] == 32 * told["total"]["warps"]
+    assert set(TALLY) <= set(told["outside"])
+    for step in told["steps"]:
+        assert sum(bin(lanes).count("1") for lanes in step["active"]) == step["active_lanes"]
+
+
+@pytest.mark.parametrize("rung", ["00"] + TREES)
+@pytest.mark.parametrize("count", [1, 2, 5, 33, 64, 100])
+def test_every_element_is_in_the_result_once(rung, count):
+    values = [(7 * i + 3) % 23 - 11 for i in range(count)]
+    text = ",".join(map(str, values))
+    total = explain(rung, "--values", text)
+    assert (total["n"], total["result"]) == (count, sum(values))
+    assert elements(total["symbol"]) == list(range(count))
+    greatest = explain(rung, "--values", text, "--op", "max")
+    assert greatest["result"] == max(values)
+    assert elements(greatest["symbol"]) == list(range(count))
+
+
+@pytest.mark.parametrize("rung", ["01", "02"] + SHARED + WARPS_OF_32)
+def test_values_add_up_as_the_symbols_say(rung):
+    values = [int(value) for value in PICTURE.split(",")] * 4
+    told = explain(rung, "--values", ",".join(map(str, values)))
+    for step in told["steps"]:
+        for combine in step["combines"]:
+            assert combine["symbol"] or step["store"] == "registers"  # what nobody uses
+            if combine["symbol"]:
+                assert combine["value"] == sum(values[i] for i in elements(combine["symbol"]))
+    last = [combine for combine in told["steps"][-1]["combines"] if combine["thread"] == 0]
+    assert (last[0]["value"], last[0]["symbol"]) == (told["result"], told["symbol"])
+
+
+@pytest.mark.parametrize("type_name, values, result", [("f32", "0.5,0.25,1e3", 1000.75), ("i32", "-3,2", -1),
+                                                       ("f32", "inf,-inf", "nan"), ("i32", " 1 , 2 ", 3)])
+def test_values(type_name, values, result):
+    assert explain("06", "--type", type_name, "--values", values)["result"] == result
+
+
+def test_pictures_of_the_programming_note():
+    """Eight threads, warps of two lanes."""
+    baseline = replay(explain("04", "--values", PICTURE, "--warp", 2, "--banks", 8))
+    assert [symbol for _, symbol in baseline[0]] == ["a0+a1", "a1", "a2+a3", "a3", "a4+a5", "a5", "a6+a7", "a7"]
+    assert [symbol for _, symbol in baseline[1]] == [
+        "a0+a1+a2+a3", "a1", "a2+a3", "a3", "a4+a5+a6+a7", "a5", "a6+a7", "a7"]
+    assert [value for value, _ in baseline[2]] == [25, 1, 7, 0, 14, 1, 9, 3]
+    sequential = replay(explain("06", "--values", PICTURE, "--warp", 2, "--banks", 2))
+    assert [symbol for _, symbol in sequential[0]] == ["a0+a4", "a1+a5", "a2+a6", "a3+a7", "a4", "a5", "a6", "a7"]
+    assert [symbol for _, symbol in sequential[2]][0] == "a0+a4+a2+a6+a1+a5+a3+a7"
+    on_load = explain("07", "--values", PICTURE, "--warp", 2)
+    assert on_load["start"]["symbols"] == ["a0+a4", "a1+a5", "a2+a6", "a3+a7"]
+
+
+def test_picture_of_two_way_conflicts():
+    """Parallel patterns, step 2: eight threads of one warp and eight banks, 16 elements."""
+    told = explain("05", "-n", 16, "--block", 16, "--warp", 8, "--banks", 8)
+    first = told["steps"][0]
+    assert [(combine["thread"], combine["target"], combine["sources"]) for combine in first["combines"]] == [
+        (t, 2 * t, [2 * t + 1]) for t in range(8)]
+    assert first["bank_degree"] == 2 and first["conflict"] == [0, 4]
+    assert [combine["sources"] for combine in explain("06", "-n", 16)["steps"][0]["combines"]] == [
+        [t + 8] for t in range(8)]
+
+
+def test_shuffles_and_reductions_of_warps():
+    shuffled = explain("12", "-n", 64)
+    assert column(shuffled, "active_lanes") == [64] * 5 + [32]
+    assert [combine["sources"] for combine in shuffled["steps"][0]["combines"]][:2] == [[16], [17]]
+    reduced = explain("15", "-n", 128)
+    assert reduced["steps"][0]["combines"][0]["sources"] == list(range(1, 32))
+
+
+# ---- the page ----------------------------------------------------------------------------------------
+
+
+def test_page():
+    page = printed("explain", "05", "--values", PICTURE, "--warp", 8, "--banks", 4)
+    for line in (
+            "sum of 8 i32 in a block of 8 threads, warps of 8 lanes, 4 banks",
+            "step 1 of 3",
+            "  if (index < blockDim.x)",
+            "    yes: threads 0-3",
+            "    no:  threads 4-7",
+            "  Thread 0: shared[0] += shared[1]  banks 0, 1 -> 4",
+            "  Thread 3: shared[6] += shared[7]  banks 2, 3 -> 9",
+            "  warp 0    ####....  4 of 8",
+            "  4 lanes active of 8, 1 warp diverges, 6 shared wavefronts, bank degree 2",
+            "  bank conflict: threads 0, 2 want different words of one bank (predicted: 2, each 2 further on)",
+            "  shared    [4, 1, 7, 0, 5, 1, 9, 3]",
+            "  symbols   [a0+a1, a1, a2+a3, a3, a4+a5, a5, a6+a7, a7]",
+            "step 2      +<------+       +<------+",
+            "result 25 = a0+a1+a2+a3+a4+a5+a6+a7",
+            "  lanes used                           7/24 = 29.2 % (7/24 = 29.2 %)",
+            "  races                                0 (0)",
+    ):
+        assert line in page.splitlines(), line
+    assert "As printed it sums 128 ones to 30." in page
+    assert "\033" not in page
+
+
+def test_tree_is_drawn():
+    page = printed("explain", "06", "--values", PICTURE)
+    assert page.split("\nthe tree\n")[1].startswith(
+        "            3   1   7   0   4   1   6   3\n"
+        "step 1      +<--------------+   |   |   |\n"
+        "            |   +<--------------+   |   |\n"
+        "            |   |   +<--------------+   |\n"
+        "            |   |   |   +<--------------+\n"
+        "            7   2  13   3\n"
+        "step 2      +<------+   |\n"
+        "            |   +<------+\n"
+        "           20   5\n"
+        "step 3      +<--+\n"
+        "           25\n")
+
+
+@pytest.mark.parametrize("rung, line", [
+    ("01", "  Thread 0: input[0] += input[1]  lines 0, 0 -> 4"),
+    ("12", "  Thread 0: value += thread 16's -> 6"),
+    ("15", "  Thread 0: value += thread 1's ... thread 31's -> 100"),
+    ("00", "  Thread 2: result += its value -> 11"),
+])
+def test_page_names_the_places(rung, line):
+    assert line in printed("explain", rung, "-n", 32).splitlines()
+
+
+def test_page_of_other_ops():
+    assert "  Thread 0: shared[0] = max(shared[0], shared[4])  banks 0, 4 -> 4" in printed(
+        "explain", "06", "--values", PICTURE, "--op", "max").splitlines()
+    page = printed("explain", "06", "--values", PICTURE, "--op", "argmax")
+    assert "result 7 at index 2 = argmax(a0, a4, a2, a6, a1, a5, a3, a7)" in page
+
+
+def test_types_and_ops_that_are_not_built_in():
+    """They need a compiler."""
+    if run("explain", "06", "--op", "prod").returncode == 1:
+        pytest.skip("no NVRTC")
+    told = explain("09", "--values", "2,3,4,5", "--op", "prod", "--type", "f64")
+    assert (told["result"], told["symbol"]) == (120, "a0*a2*a1*a3")
+    check_prediction(told)
+    page = printed("explain", "06", "--values", PICTURE, "--op", "prod")
+    assert "  Thread 0: shared[0] *= shared[4]  banks 0, 4 -> 12" in page.splitlines()
+    for type_name in ("i64", "f64"):  # half a warp at a time
+        for rung in ("03", "05", "06"):
+            check_prediction(explain(rung, "-n", 512, "--type", type_name))
+
+
+def test_long_blocks_are_abbreviated_and_say_so():
+    page = printed("explain", "06", "-n", 1024)
+    assert "  ... and 496 threads more" in page
+    assert "... 992 more]" in page
+    assert "  ... 24 warps more, 8 of them with active lanes" in page
+    assert "a smaller -n draws it" in page
+    assert len(page.splitlines()) < 400
+
+
+@pytest.mark.parametrize("rung, words", [("01", "255/864"), ("02", "256 ones to 128"), ("05", "N+32 should be N+24"),
+                                         ("08", "automatically synchronised"), ("07", "overlaps its segments"),
+                                         ("11", "above 256 blocks")])
+def test_printed_errors(rung, words):
+    assert words in " ".join(printed("explain", rung).split())
+    assert any(words in error for error in explain(rung)["printed_errors"])
+
+
+def test_colour_on_a_terminal_only():
+
+    def on_terminal(**environment):
+        master, slave = pty.openpty()
+        try:
+            subprocess.run([CLI, "explain", "05"], stdout=slave, check=True, timeout=TIMEOUT_SECONDS,
+                           env={**{name: value for name, value in os.environ.items() if name != "NO_COLOR"},
+                                **environment})
+            os.set_blocking(master, False)
+            return os.read(master, 1 << 20)
+        finally:
+            os.close(master)
+            os.close(slave)
+
+    assert b"\033[" in on_terminal()
+    assert b"\033[" not in on_terminal(NO_COLOR="1")
+
+
+def test_names_of_rungs():
+    for name in ("5", "05", "interleaved_strided", "05_interleaved_strided"):
+        assert explain(name)["rung"] == "05_interleaved_strided"
+
+
+# ---- what is refused ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("said, arguments", [
+    ("there is no rung '99'", ["99"]),
+    ("there is no rung 'wrong/missing_loop_barrier'", ["wrong/missing_loop_barrier"]),
+    ("takes at most 1024 elements, not 1025", ["06", "-n", 1025]),
+    ("takes at most 2048 elements, not 4096", ["01", "-n", 4096]),
+    ("of that size takes at most 64 elements, not 65", ["07", "-n", 65, "--block", 32]),
+    ("too many for one block", ["06", "-n", 10**12]),
+    ("--warp", ["06", "--warp", 3]),
+    ("--banks", ["06", "--banks", 64]),
+    ("12_warp_shuffle needs warps of 32 lanes", ["12", "--warp", 8]),
+    ("--block 48", ["06", "--block", 48]),
+    ("--block 8,8", ["06", "--block", "8,8"]),
+    ("--block 16: a block of this rung has 32 to 1024 threads", ["12", "--block", 16]),
+    ("--values: 'x' is no i32", ["06", "--values", "1,x"]),
+    ("--values: '' is no i32", ["06", "--values", "1,,2"]),
+    ("--values: '3000000000' is no i32", ["06", "--values", "3000000000"]),
+    ("--values has 2 elements and -n says 3", ["06", "--values", "1,2", "-n", 3]),
+    ("01_in_place_strided has no argmax", ["01", "--op", "argmax"]),
+    ("no such op", ["06", "--op", "nonsense"]),
+    ("--schedule sideways", ["06", "--schedule", "sideways"]),
+])
+def test_refused(said, arguments):
+    refused(2, said, "explain", *arguments)
+
+
+def test_one_rung_is_needed():
+    refused(2, "one rung", "explain")
+    refused(2, "one rung", "explain", "01", "02")
