@@ -82,12 +82,13 @@ static bool warps_begin(struct block *block) {
 bool simt_block_begin(struct block *block, uint64_t index) {
     const struct launch *launch = block->launch;
     const uint32_t *grid = launch->view.grid;
-    block->view = (simt_block_view){.launch = &launch->view, .index = index, .machine = block->launch};
+    block->view = (simt_block_view){
+        .launch = &launch->view, .index = index, .tally = &block->tally, .machine = block->launch};
     block->view.block[0] = (uint32_t)(index % grid[0]);
     block->view.block[1] = (uint32_t)(index / grid[0] % grid[1]);
     block->view.block[2] = (uint32_t)(index / grid[0] / grid[1]);
     block->live_threads = launch->view.threads_per_block;
-    block->instructions = 0;
+    block->tally = (simt_tally){0};
     block->random = launch->request->seed ^ index * UINT64_C(0xd1342543de82ef95);
     memset(block->barrier_lanes, 0, BARRIERS * block->warp_count * sizeof *block->barrier_lanes);
     for (uint32_t b = 0; b < BARRIERS; b++)
@@ -146,7 +147,7 @@ static bool let_return(struct block *block) {
 
 static bool runs_away(struct block *block) {
     uint64_t limit = block->launch->request->instruction_limit;
-    if (block->instructions < (limit ? limit : UINT64_C(1) << 28)) return false;
+    if (block->tally.instructions < (limit ? limit : UINT64_C(1) << 28)) return false;
     for (uint32_t w = 0; w < block->warp_count; w++) {
         struct warp *warp = &block->warps[w];
         struct path *path = warp->leaves;
@@ -155,7 +156,7 @@ static bool runs_away(struct block *block) {
         simt_event event = simt_event_of(warp, path, path->mask);
         simt_find(&event, SIMT_FINDING_RUNAWAY, (uint32_t)__builtin_ctz(path->mask), 0,
                   "the block has executed %llu warp instructions and has not ended",
-                  (unsigned long long)block->instructions);
+                  (unsigned long long)block->tally.instructions);
         break;
     }
     simt_launch_stop(block->launch);
@@ -170,7 +171,7 @@ static uint64_t turn_length(const struct block *block, uint64_t budget, uint64_t
 
 /* Runs the warps in turns for about `budget` instructions each.  true: the block has ended, or was stopped. */
 bool simt_block_run(struct block *block, uint64_t budget) {
-    const uint64_t begin = block->instructions;
+    const uint64_t begin = block->tally.instructions;
     uint64_t random = block->random;
     do {
         bool goes_on = false;
@@ -188,6 +189,6 @@ bool simt_block_run(struct block *block, uint64_t budget) {
             return true;
         }
         if (runs_away(block)) return true;
-    } while (block->instructions - begin < budget);
+    } while (block->tally.instructions - begin < budget);
     return false;
 }

@@ -218,6 +218,7 @@ bool simt_decode(struct image *image, const struct function *function) {
             *code = (struct code){.execute = execute_unsupported};
         code->instruction = instruction;
         code->reconvergence = instruction->reconvergence;
+        code->is_approximate = image->module->places[pc].approximate;
         if (instruction->guard >= 0) {
             code->has_guard = true;
             code->guard_is_negated = instruction->guard_is_negated;

@@ -4,7 +4,8 @@
 #include "lanes_row.h"
 
 static const struct lane_table *const tables[] = {
-    simt_integer_tables, simt_bits_tables, simt_select_tables, simt_float_tables, simt_half_tables, simt_compare_tables, simt_convert_tables,
+    simt_integer_tables, simt_bits_tables,    simt_select_tables,  simt_float_tables,
+    simt_half_tables,    simt_compare_tables, simt_convert_tables,
 };
 
 enum width simt_width(enum type type) {
@@ -62,7 +63,8 @@ static bool read_modifiers(const struct instruction *instruction, struct lane_ke
             if (type_count == ROW_TYPES_MAX) return false;
             key->types[type_count++] = (uint8_t)type;
         } else {
-            if (!find_modifier(instruction->modifiers[m], &modifier) || key->modifiers & modifier) return false;
+            if (!find_modifier(instruction->modifiers[m], &modifier) || key->modifiers & modifier)
+                return false;
             key->modifiers |= modifier;
         }
     }
@@ -104,7 +106,8 @@ static void fill(struct lane_operation *operation, const struct lane_row *row) {
     for (uint32_t o = 0; o < row->count; o++) operation->types[o] = (enum type)row->operands[o];
 }
 
-static bool find_row(const struct lane_table *table, const struct lane_key *key, struct lane_operation *operation) {
+static bool find_row(const struct lane_table *table, const struct lane_key *key,
+                     struct lane_operation *operation) {
     for (size_t r = 0; r < table->count; r++)
         if (is_row(&table->rows[r], key)) {
             fill(operation, &table->rows[r]);

@@ -138,7 +138,8 @@ static inline uint64_t extract_signed(int64_t value, uint32_t position, uint32_t
     return extend_sign((uint64_t)shift_right_signed(value, position & 0xff, width), length & 0xff);
 }
 
-static inline uint64_t insert(uint64_t field, uint64_t value, uint32_t position, uint32_t length, uint32_t width) {
+static inline uint64_t insert(uint64_t field, uint64_t value, uint32_t position, uint32_t length,
+                              uint32_t width) {
     uint64_t mask = shift_left(low_bits(length & 0xff), position & 0xff, width);
     return (value & ~mask) | (shift_left(field, position & 0xff, width) & mask);
 }
@@ -186,21 +187,22 @@ TERNARY(prmt_b4e, 32, 32, 32, 32, gather(join(a, b), c & 3, (c & 3) - 1, (c & 3)
 TERNARY(prmt_rc8, 32, 32, 32, 32, gather(join(a, b), c & 3, c & 3, c & 3, c & 3))
 TERNARY(prmt_ecl, 32, 32, 32, 32, gather(join(a, b), c & 3, at_least(c & 3, 1), at_least(c & 3, 2), 3))
 TERNARY(prmt_ecr, 32, 32, 32, 32, gather(join(a, b), 0, at_most(c & 3, 1), at_most(c & 3, 2), c & 3))
-TERNARY(prmt_rc16, 32, 32, 32, 32, gather(join(a, b), (c & 1) * 2, (c & 1) * 2 + 1, (c & 1) * 2, (c & 1) * 2 + 1))
+TERNARY(prmt_rc16, 32, 32, 32, 32,
+        gather(join(a, b), (c & 1) * 2, (c & 1) * 2 + 1, (c & 1) * 2, (c & 1) * 2 + 1))
 
 /* ---- predicates: a bit for each lane */
 
-#define PREDICATES(name, value)                                                                                    \
-    static void lanes_##name(void *const *operands, uint32_t mask) {                                               \
-        uint32_t *result = operands[0];                                                                            \
-        uint32_t a = *(const uint32_t *)operands[1], b = *(const uint32_t *)operands[2];                           \
-        *result = (*result & ~mask) | ((value) & mask);                                                            \
+#define PREDICATES(name, value)                                                                              \
+    static void lanes_##name(void *const *operands, uint32_t mask) {                                         \
+        uint32_t *result = operands[0];                                                                      \
+        uint32_t a = *(const uint32_t *)operands[1], b = *(const uint32_t *)operands[2];                     \
+        *result = (*result & ~mask) | ((value) & mask);                                                      \
     }
-#define PREDICATE(name, value)                                                                                     \
-    static void lanes_##name(void *const *operands, uint32_t mask) {                                               \
-        uint32_t *result = operands[0];                                                                            \
-        uint32_t a = *(const uint32_t *)operands[1];                                                               \
-        *result = (*result & ~mask) | ((value) & mask);                                                            \
+#define PREDICATE(name, value)                                                                               \
+    static void lanes_##name(void *const *operands, uint32_t mask) {                                         \
+        uint32_t *result = operands[0];                                                                      \
+        uint32_t a = *(const uint32_t *)operands[1];                                                         \
+        *result = (*result & ~mask) | ((value) & mask);                                                      \
     }
 PREDICATES(and_predicate, a & b)
 PREDICATES(or_predicate, a | b)
@@ -208,11 +210,11 @@ PREDICATES(xor_predicate, a ^ b)
 PREDICATE(not_predicate, ~a)
 PREDICATE(mov_predicate, a)
 
-#define LOGIC_ROWS(name)                                                                                           \
-    ROW(#name, 0, (B16), name##_16, B16, B16, B16), ROW(#name, 0, (B32), name##_32, B32, B32, B32),                \
+#define LOGIC_ROWS(name)                                                                                     \
+    ROW(#name, 0, (B16), name##_16, B16, B16, B16), ROW(#name, 0, (B32), name##_32, B32, B32, B32),          \
         ROW(#name, 0, (B64), name##_64, B64, B64, B64)
-#define NOT_ROWS(name)                                                                                             \
-    ROW(#name, 0, (B16), name##_16, B16, B16), ROW(#name, 0, (B32), name##_32, B32, B32),                          \
+#define NOT_ROWS(name)                                                                                       \
+    ROW(#name, 0, (B16), name##_16, B16, B16), ROW(#name, 0, (B32), name##_32, B32, B32),                    \
         ROW(#name, 0, (B64), name##_64, B64, B64)
 
 static const struct lane_row rows[] = {

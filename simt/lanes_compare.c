@@ -1,35 +1,35 @@
-/* Comparisons: setp and set.  Comparing is a function that gives a bit for each lane; what becomes of the bits is a
- * combination: joined with a third operand or not, they go into a predicate, into one and its opposite into
- * another, or into the lanes of a register. */
+/* Comparisons: setp and set.  Comparing is a function that gives a bit for each lane; what becomes of the
+ * bits is a combination: joined with a third operand or not, they go into a predicate, into one and its
+ * opposite into another, or into the lanes of a register. */
 #include <string.h>
 
 #include "lanes_ieee.h"
 #include "lanes_loops.h"
 
 /* name, value: a and b ordered as floats are, where not all are equal, less or greater */
-#define INTEGER_COMPARISONS(X)                                                                                     \
-    X(EQ, a == b)                                                                                                  \
-    X(NE, a != b)                                                                                                  \
-    X(LT, a < b)                                                                                                   \
-    X(LE, a <= b)                                                                                                  \
-    X(GT, a > b)                                                                                                   \
+#define INTEGER_COMPARISONS(X)                                                                               \
+    X(EQ, a == b)                                                                                            \
+    X(NE, a != b)                                                                                            \
+    X(LT, a < b)                                                                                             \
+    X(LE, a <= b)                                                                                            \
+    X(GT, a > b)                                                                                             \
     X(GE, a >= b)
 
-#define FLOAT_COMPARISONS(X)                                                                                       \
-    X(EQ, a == b)                                                                                                  \
-    X(NE, a < b || a > b)                                                                                          \
-    X(LT, a < b)                                                                                                   \
-    X(LE, a <= b)                                                                                                  \
-    X(GT, a > b)                                                                                                   \
-    X(GE, a >= b)                                                                                                  \
-    X(EQU, !(a < b || a > b))                                                                                      \
-    X(NEU, a != b)                                                                                                 \
-    X(LTU, !(a >= b))                                                                                              \
-    X(LEU, !(a > b))                                                                                               \
-    X(GTU, !(a <= b))                                                                                              \
-    X(GEU, !(a < b))                                                                                               \
-    X(NUM, a == a && b == b)                                                                                       \
-    X(NAN, a != a || b != b)
+#define FLOAT_COMPARISONS(X)                                                                                 \
+    X(EQ, a == b)                                                                                            \
+    X(NE, a < b || a > b)                                                                                    \
+    X(LT, a < b)                                                                                             \
+    X(LE, a <= b)                                                                                            \
+    X(GT, a > b)                                                                                             \
+    X(GE, a >= b)                                                                                            \
+    X(EQU, !(a < b || a > b))                                                                                \
+    X(NEU, a != b)                                                                                           \
+    X(LTU, !(a >= b))                                                                                        \
+    X(LEU, !(a > b))                                                                                         \
+    X(GTU, !(a <= b))                                                                                        \
+    X(GEU, !(a < b))                                                                                         \
+    X(IS_NUM, a == a && b == b)                                                                              \
+    X(IS_NAN, a != a || b != b)
 
 enum comparison {
 #define X(name, value) COMPARISON_##name,
@@ -40,8 +40,17 @@ enum comparison {
 
 enum boolean { BOOLEAN_NONE, BOOLEAN_AND, BOOLEAN_OR, BOOLEAN_XOR, BOOLEAN_COUNT };
 
-/* setp p; setp p|q; set of an integer type, of f32, and of f16 or bf16, which only comparisons of the same type have */
-enum target { TARGET_PREDICATE, TARGET_PAIR, TARGET_ONES, TARGET_F32, TARGET_F16, TARGET_BF16 = TARGET_F16, TARGET_COUNT };
+/* setp p; setp p|q; set of an integer type, of f32, and of f16 or bf16, which only comparisons of the same
+ * type have */
+enum target {
+    TARGET_PREDICATE,
+    TARGET_PAIR,
+    TARGET_ONES,
+    TARGET_F32,
+    TARGET_F16,
+    TARGET_BF16 = TARGET_F16,
+    TARGET_COUNT
+};
 
 typedef uint32_t compare_function(const void *a, const void *b);
 
@@ -65,7 +74,8 @@ static inline void combine_PREDICATE(void *const *operands, uint32_t mask, compa
     write_predicate(operands[0], mask, join(boolean, holds, operands + 3));
 }
 
-static void combine_PAIR(void *const *operands, uint32_t mask, compare_function *compare, enum boolean boolean) {
+static void combine_PAIR(void *const *operands, uint32_t mask, compare_function *compare,
+                         enum boolean boolean) {
     uint32_t holds = compare(operands[2], operands[3]);
     uint32_t first = join(boolean, holds, operands + 4), second = join(boolean, ~holds, operands + 4);
     write_predicate(operands[0], mask, first);
@@ -79,12 +89,14 @@ static void set_lanes(uint32_t *result, uint32_t mask, uint32_t holds, uint32_t 
     }
 }
 
-static void combine_ONES(void *const *operands, uint32_t mask, compare_function *compare, enum boolean boolean) {
+static void combine_ONES(void *const *operands, uint32_t mask, compare_function *compare,
+                         enum boolean boolean) {
     uint32_t holds = join(boolean, compare(operands[1], operands[2]), operands + 3);
     set_lanes(operands[0], mask, holds, UINT32_MAX);
 }
 
-static void combine_F32(void *const *operands, uint32_t mask, compare_function *compare, enum boolean boolean) {
+static void combine_F32(void *const *operands, uint32_t mask, compare_function *compare,
+                        enum boolean boolean) {
     uint32_t holds = join(boolean, compare(operands[1], operands[2]), operands + 3);
     set_lanes(operands[0], mask, holds, 0x3f800000);
 }
@@ -99,28 +111,31 @@ static void set_narrow(void *const *operands, uint32_t mask, compare_function *c
     }
 }
 
-static void combine_F16(void *const *operands, uint32_t mask, compare_function *compare, enum boolean boolean) {
+static void combine_F16(void *const *operands, uint32_t mask, compare_function *compare,
+                        enum boolean boolean) {
     set_narrow(operands, mask, compare, boolean, 0x3c00);
 }
 
-static void combine_BF16(void *const *operands, uint32_t mask, compare_function *compare, enum boolean boolean) {
+static void combine_BF16(void *const *operands, uint32_t mask, compare_function *compare,
+                         enum boolean boolean) {
     set_narrow(operands, mask, compare, boolean, 0x3f80);
 }
 
 /* Every combination of a comparison. */
-#define BOOLEANS(X, comparison, target)                                                                            \
-    X(comparison, target, NONE) X(comparison, target, AND) X(comparison, target, OR) X(comparison, target, XOR)
-#define ALL_COMBINATIONS(X, comparison)                                                                                \
-    BOOLEANS(X, comparison, PREDICATE)                                                                             \
+#define BOOLEANS(X, comparison, target)                                                                      \
+    X(comparison, target, NONE) X(comparison, target, AND)                                                   \
+    X(comparison, target, OR) X(comparison, target, XOR)
+#define ALL_COMBINATIONS(X, comparison)                                                                      \
+    BOOLEANS(X, comparison, PREDICATE)                                                                       \
     BOOLEANS(X, comparison, PAIR) BOOLEANS(X, comparison, ONES) BOOLEANS(X, comparison, F32)
 #define F16_COMBINATIONS(X, comparison) ALL_COMBINATIONS(X, comparison) BOOLEANS(X, comparison, F16)
 #define BF16_COMBINATIONS(X, comparison) ALL_COMBINATIONS(X, comparison) BOOLEANS(X, comparison, BF16)
 
-#define COMBINATION(comparison, target, boolean)                                                                   \
-    static void NAME(comparison##_##target##_##boolean)(void *const *operands, uint32_t mask) {                    \
-        combine_##target(operands, mask, NAME(compare_##comparison), BOOLEAN_##boolean);                           \
+#define COMBINATION(comparison, target, boolean)                                                             \
+    static void NAME(comparison##_##target##_##boolean)(void *const *operands, uint32_t mask) {              \
+        combine_##target(operands, mask, NAME(compare_##comparison), BOOLEAN_##boolean);                     \
     }
-#define COMBINATION_ENTRY(comparison, target, boolean)                                                             \
+#define COMBINATION_ENTRY(comparison, target, boolean)                                                       \
     [TARGET_##target][BOOLEAN_##boolean] = NAME(comparison##_##target##_##boolean),
 
 #define NAME(name) name##_u16
@@ -209,8 +224,8 @@ static void combine_BF16(void *const *operands, uint32_t mask, compare_function 
 
 /* ---- pairs of 16-bit numbers: setp gives a predicate for each, set half a register */
 
-static void combine_halves(void *const *operands, uint32_t mask, compare_function *low, compare_function *high,
-                           enum boolean boolean) {
+static void combine_halves(void *const *operands, uint32_t mask, compare_function *low,
+                           compare_function *high, enum boolean boolean) {
     uint32_t low_holds = join(boolean, low(operands[2], operands[3]), operands + 4);
     uint32_t high_holds = join(boolean, high(operands[2], operands[3]), operands + 4);
     write_predicate(operands[0], mask, low_holds);
@@ -296,12 +311,12 @@ struct halves {
 /* ---- testp */
 
 /* name, modifier, value for a magnitude's bits, and the bits of infinity and of the least normal number */
-#define TESTS(X)                                                                                                   \
-    X(finite, FINITE, magnitude < infinity)                                                                        \
-    X(infinite, INFINITE, magnitude == infinity)                                                                   \
-    X(number, NUMBER, magnitude <= infinity)                                                                       \
-    X(notanumber, NOTANUMBER, magnitude > infinity)                                                                \
-    X(normal, NORMAL, magnitude == 0 || (magnitude >= normal && magnitude < infinity))                             \
+#define TESTS(X)                                                                                             \
+    X(finite, FINITE, magnitude < infinity)                                                                  \
+    X(infinite, INFINITE, magnitude == infinity)                                                             \
+    X(number, NUMBER, magnitude <= infinity)                                                                 \
+    X(notanumber, NOTANUMBER, magnitude > infinity)                                                          \
+    X(normal, NORMAL, magnitude == 0 || (magnitude >= normal && magnitude < infinity))                       \
     X(subnormal, SUBNORMAL, magnitude > 0 && magnitude < normal)
 
 typedef bool test_function(uint64_t magnitude, uint64_t infinity, uint64_t normal);
@@ -318,27 +333,28 @@ static void test_f64(void *const *operands, uint32_t mask, test_function *test) 
     const uint64_t *a = operands[1];
     uint32_t holds = 0;
     for (uint32_t lane = 0; lane < SIMT_LANES; lane++)
-        if (test(a[lane] & 0x7fffffffffffffff, 0x7ff0000000000000, 0x0010000000000000)) holds |= lane_bits[lane];
+        if (test(a[lane] & 0x7fffffffffffffff, 0x7ff0000000000000, 0x0010000000000000))
+            holds |= lane_bits[lane];
     write_predicate(operands[0], mask, holds);
 }
 
-#define X(name, modifier, value)                                                                                   \
-    static bool is_##name(uint64_t magnitude, uint64_t infinity, uint64_t normal) {                                \
-        (void)infinity, (void)normal;                                                                              \
-        return value;                                                                                              \
-    }                                                                                                              \
-    static void lanes_##name##_f32(void *const *operands, uint32_t mask) {                                         \
-        test_f32(operands, mask, is_##name);                                                                       \
-    }                                                                                                              \
-    static void lanes_##name##_f64(void *const *operands, uint32_t mask) {                                         \
-        test_f64(operands, mask, is_##name);                                                                       \
+#define X(name, modifier, value)                                                                             \
+    static bool is_##name(uint64_t magnitude, uint64_t infinity, uint64_t normal) {                          \
+        (void)infinity, (void)normal;                                                                        \
+        return value;                                                                                        \
+    }                                                                                                        \
+    static void lanes_##name##_f32(void *const *operands, uint32_t mask) {                                   \
+        test_f32(operands, mask, is_##name);                                                                 \
+    }                                                                                                        \
+    static void lanes_##name##_f64(void *const *operands, uint32_t mask) {                                   \
+        test_f64(operands, mask, is_##name);                                                                 \
     }
 TESTS(X)
 #undef X
 
 static const struct lane_row test_rows[] = {
-#define X(name, modifier, value)                                                                                   \
-    ROW("testp", WITH(modifier), (F32), name##_f32, PRED, F32),                                                    \
+#define X(name, modifier, value)                                                                             \
+    ROW("testp", WITH(modifier), (F32), name##_f32, PRED, F32),                                              \
     ROW("testp", WITH(modifier), (F64), name##_f64, PRED, F64),
     TESTS(X)
 #undef X
@@ -408,12 +424,13 @@ static bool is_unsigned(uint8_t type) {
 }
 
 /* A predicate for each half, or a register: joined with a third operand only in setp. */
-static lane_function *find_halves(const struct lane_key *key, enum comparison comparison, enum boolean boolean,
-                                  bool is_set) {
+static lane_function *find_halves(const struct lane_key *key, enum comparison comparison,
+                                  enum boolean boolean, bool is_set) {
     for (size_t i = 0; i < sizeof compared_halves / sizeof *compared_halves; i++) {
         const struct halves *halves = &compared_halves[i].halves[comparison];
         uint8_t type = compared_halves[i].type;
-        if (type != key->types[is_set] || compared_halves[i].is_flushed != !!(key->modifiers & WITH(FTZ))) continue;
+        if (type != key->types[is_set] || compared_halves[i].is_flushed != !!(key->modifiers & WITH(FTZ)))
+            continue;
         if (!is_set) return halves->setp[boolean];
         if (boolean != BOOLEAN_NONE) return NULL;
         return key->types[0] == type ? halves->numbers : key->types[0] == U32 ? halves->ones : NULL;
@@ -454,7 +471,8 @@ bool simt_compare_find(const struct lane_key *key, struct lane_operation *operat
     lane_function *function = has_halves ? find_halves(key, name->comparison, boolean, is_set)
                                          : find_single(key, name, boolean, is_set, destinations == 2);
     if (!function) return false;
-    *operation = (struct lane_operation){.function = function, .count = key->count, .destinations = destinations};
+    *operation =
+        (struct lane_operation){.function = function, .count = key->count, .destinations = destinations};
     for (uint32_t i = 0; i < key->count; i++) operation->types[i] = TYPE_PRED;
     if (is_set) operation->types[0] = (enum type)key->types[0];
     operation->types[destinations] = operation->types[destinations + 1] = (enum type)type;

@@ -1,6 +1,6 @@
-/* Conversions: cvt.  The common ones are rows; the others are put together here from what they read, how they round, and
- * what they write.  Registers may be wider than a conversion's integer types: the upper bits of a source do not
- * count, a result is extended into them. */
+/* Conversions: cvt.  The common ones are rows; the others are put together here from what they read, how they
+ * round, and what they write.  Registers may be wider than a conversion's integer types: the upper bits of a
+ * source do not count, a result is extended into them. */
 #include <string.h>
 
 #include "lanes_ieee.h"
@@ -11,7 +11,8 @@
 
 /* From and to f64, a NaN keeps its sign and payload, made quiet. */
 static inline uint64_t widen_f32(uint32_t bits) {
-    uint64_t nan = (uint64_t)(bits & 0x80000000) << 32 | 0x7ff8000000000000 | (uint64_t)(bits & 0x7fffff) << 29;
+    uint64_t nan =
+        (uint64_t)(bits & 0x80000000) << 32 | 0x7ff8000000000000 | (uint64_t)(bits & 0x7fffff) << 29;
     return is_nan_f32(bits) ? nan : bits_of_f64(f32_of(bits));
 }
 
@@ -55,6 +56,8 @@ UNARY(s32_from_f32, 32, 32, truncate_s32(f32_of(a)))
 UNARY(u32_from_f32, 32, 32, truncate_u32(f32_of(a)))
 UNARY(f64_from_f32, 64, 32, widen_f32(a))
 UNARY(f32_from_f64, 32, 64, narrow_f64_to_f32(a))
+UNARY(f16_from_f32, 16, 32, f16_from(f32_of(a)))
+UNARY(bf16_from_f32, 16, 32, bf16_from(f32_of(a)))
 UNARY(f32_from_f16, 32, 16, widen_f16(a))
 UNARY(f32_from_bf16, 32, 16, (uint32_t)a << 16)
 UNARY(same_f16, 16, 16, a)
@@ -89,6 +92,8 @@ static const struct lane_row rows[] = {
     ROW("cvt", WITH(RZI), (U32, F32), u32_from_f32, U32, F32),
     ROW("cvt", 0, (F64, F32), f64_from_f32, F64, F32),
     ROW("cvt", WITH(RN), (F32, F64), f32_from_f64, F32, F64),
+    ROW("cvt", WITH(RN), (F16, F32), f16_from_f32, F16, F32),
+    ROW("cvt", WITH(RN), (BF16, F32), bf16_from_f32, BF16, F32),
     ROW("cvt", 0, (F32, F16), f32_from_f16, F32, F16),
     ROW("cvt", 0, (F32, BF16), f32_from_bf16, F32, BF16),
     ROW("cvt", 0, (F16, F16), same_f16, F16, F16),
@@ -184,32 +189,37 @@ static uint64_t clamp_to_integer(struct number number, enum type source, enum ty
     return simt_number_to_integer(number, minimum, maximum, nan);
 }
 
-static void convert_lanes(void *const *operands, uint32_t mask, uint32_t source, uint32_t destination, unsigned mode) {
+static void convert_lanes(void *const *operands, uint32_t mask, uint32_t source, uint32_t destination,
+                          unsigned mode) {
     unsigned finish = mode >> MODE_FINISH_SHIFT;
     enum rounding rounding = (enum rounding)(mode & MODE_ROUNDING);
     enum type type = endpoint_type(destination);
     const struct format *format = format_of(type);
     bool keeps_payload = type == TYPE_F64 || endpoint_type(source) == TYPE_F64;
-    unsigned flush = finish & FINISH_FLUSH, others = (finish & ~flush) | (keeps_payload ? FINISH_PAYLOAD : 0u);
+    unsigned flush = finish & FINISH_FLUSH,
+             others = (finish & ~flush) | (keeps_payload ? FINISH_PAYLOAD : 0u);
     for (; mask; mask &= mask - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(mask);
         struct number number = load_number(operands[1], lane, source, finish);
         if (mode & MODE_INTEGRAL) number = simt_number_round(number, rounding);
         uint64_t bits = format ? simt_number_pack(number, format, rounding, others)
                                : extend(clamp_to_integer(number, endpoint_type(source), type), type);
-        if (flush && type == TYPE_F32) bits = flush_f32((uint32_t)bits); /* once it is rounded, unlike arithmetic */
+        if (flush && type == TYPE_F32)
+            bits = flush_f32((uint32_t)bits); /* once it is rounded, unlike arithmetic */
         store(operands[0], lane, destination, bits);
     }
 }
 
 /* Every pair has a function of its own.  Lists within lists need other names: so each has a second. */
-#define INTEGERS(X)                                                                                                \
-    X(U8, 16) X(U8, 32) X(U8, 64) X(S8, 16) X(S8, 32) X(S8, 64) X(U16, 16) X(U16, 32) X(U16, 64)                   \
+#define INTEGERS(X)                                                                                          \
+    X(U8, 16) X(U8, 32) X(U8, 64) X(S8, 16) X(S8, 32) X(S8, 64) X(U16, 16) X(U16, 32) X(U16, 64)             \
     X(S16, 16) X(S16, 32) X(S16, 64) X(U32, 32) X(U32, 64) X(S32, 32) X(S32, 64) X(U64, 64) X(S64, 64)
-#define TO_INTEGERS(X, s, sb)                                                                                      \
-    X(s, sb, U8, 16) X(s, sb, U8, 32) X(s, sb, U8, 64) X(s, sb, S8, 16) X(s, sb, S8, 32) X(s, sb, S8, 64)          \
-    X(s, sb, U16, 16) X(s, sb, U16, 32) X(s, sb, U16, 64) X(s, sb, S16, 16) X(s, sb, S16, 32) X(s, sb, S16, 64)    \
-    X(s, sb, U32, 32) X(s, sb, U32, 64) X(s, sb, S32, 32) X(s, sb, S32, 64) X(s, sb, U64, 64) X(s, sb, S64, 64)
+#define TO_INTEGERS(X, s, sb)                                                                                \
+    X(s, sb, U8, 16) X(s, sb, U8, 32) X(s, sb, U8, 64) X(s, sb, S8, 16) X(s, sb, S8, 32) X(s, sb, S8, 64)    \
+    X(s, sb, U16, 16) X(s, sb, U16, 32) X(s, sb, U16, 64)                                                    \
+    X(s, sb, S16, 16) X(s, sb, S16, 32) X(s, sb, S16, 64)                                                    \
+    X(s, sb, U32, 32) X(s, sb, U32, 64) X(s, sb, S32, 32) X(s, sb, S32, 64)                                  \
+    X(s, sb, U64, 64) X(s, sb, S64, 64)
 #define FLOATS(X) X(F16, 16) X(BF16, 16) X(F32, 32) X(F64, 64)
 #define TO_FLOATS(X, s, sb) X(s, sb, F16, 16) X(s, sb, BF16, 16) X(s, sb, F32, 32) X(s, sb, F64, 64)
 
@@ -221,21 +231,22 @@ static const uint64_t rounding_modifiers[] = {WITH(RN),  WITH(RZ),  WITH(RM),  W
 #define FINISHES_FLUSH(X, ...) X(0, __VA_ARGS__) X(8, __VA_ARGS__)
 #define FINISHES_SAT(X, ...) X(0, __VA_ARGS__) X(1, __VA_ARGS__)
 #define FINISHES_FLUSH_SAT(X, ...) X(0, __VA_ARGS__) X(1, __VA_ARGS__) X(8, __VA_ARGS__) X(9, __VA_ARGS__)
-#define FINISHES(X, ...)                                                                                           \
-    X(0, __VA_ARGS__) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(4, __VA_ARGS__) X(6, __VA_ARGS__)                      \
+#define FINISHES(X, ...)                                                                                     \
+    X(0, __VA_ARGS__) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(4, __VA_ARGS__) X(6, __VA_ARGS__)                \
     X(8, __VA_ARGS__) X(9, __VA_ARGS__) X(10, __VA_ARGS__) X(12, __VA_ARGS__) X(14, __VA_ARGS__)
 enum { FINISH_COUNT = 16, MODE_COUNT = 8 };
 
 /* A function's name, and how it and its entry in a table are written. */
 #define NAME(finish, mode, s, sb, d, db) s##_##sb##_to_##d##_##db##_##mode##_##finish
-#define CONVERSION(finish, mode, s, sb, d, db)                                                                     \
-    static void NAME(finish, mode, s, sb, d, db)(void *const *operands, uint32_t mask) {                           \
-        convert_lanes(operands, mask, ENDPOINT(s, sb), ENDPOINT(d, db), mode | finish << MODE_FINISH_SHIFT);       \
+#define CONVERSION(finish, mode, s, sb, d, db)                                                               \
+    static void NAME(finish, mode, s, sb, d, db)(void *const *operands, uint32_t mask) {                     \
+        convert_lanes(operands, mask, ENDPOINT(s, sb), ENDPOINT(d, db), mode | finish << MODE_FINISH_SHIFT); \
     }
-#define ENTRY(finish, mode, s, sb, d, db) [AT_##s##_##sb][AT_##d##_##db][mode][finish] = NAME(finish, mode, s, sb, d, db),
-#define TRUNCATION(s, sb, d, db)                                                                                   \
-    static void s##_##sb##_to_##d##_##db(void *const *operands, uint32_t mask) {                                   \
-        truncate_lanes(operands, mask, ENDPOINT(s, sb), ENDPOINT(d, db));                                          \
+#define ENTRY(finish, mode, s, sb, d, db)                                                                    \
+    [AT_##s##_##sb][AT_##d##_##db][mode][finish] = NAME(finish, mode, s, sb, d, db),
+#define TRUNCATION(s, sb, d, db)                                                                             \
+    static void s##_##sb##_to_##d##_##db(void *const *operands, uint32_t mask) {                             \
+        truncate_lanes(operands, mask, ENDPOINT(s, sb), ENDPOINT(d, db));                                    \
     }
 #define TRUNCATION_ENTRY(s, sb, d, db) [AT_##s##_##sb][AT_##d##_##db] = s##_##sb##_to_##d##_##db,
 #define SATURATION_ENTRY(s, sb, d, db) [AT_##s##_##sb][AT_##d##_##db] = NAME(1, 0, s, sb, d, db),
@@ -306,7 +317,8 @@ static lane_function *const from_integers[INTEGER_COUNT][FLOAT_COUNT][MODE_COUNT
 #define FLOAT_MODES(...) MODES_ROUNDING(ROUNDED, __VA_ARGS__) MODES_INTEGRAL(INTEGRAL, __VA_ARGS__)
 #define ROUNDED_ENTRY(mode, ...) FINISHES(ENTRY, mode, __VA_ARGS__)
 #define INTEGRAL_ENTRY(mode, ...) FINISHES_FLUSH_SAT(ENTRY, mode, __VA_ARGS__)
-#define FLOAT_ENTRIES(...) MODES_ROUNDING(ROUNDED_ENTRY, __VA_ARGS__) MODES_INTEGRAL(INTEGRAL_ENTRY, __VA_ARGS__)
+#define FLOAT_ENTRIES(...)                                                                                   \
+    MODES_ROUNDING(ROUNDED_ENTRY, __VA_ARGS__) MODES_INTEGRAL(INTEGRAL_ENTRY, __VA_ARGS__)
 #define X(s, sb) TO_FLOATS(FLOAT_MODES, s, sb)
 FLOATS(X)
 #undef X
@@ -343,7 +355,8 @@ static int find_endpoint(const struct lane_key *key, uint32_t operand, const uin
 
 static unsigned finish_of(uint64_t modifiers) {
     return (modifiers & WITH(SAT) ? FINISH_SAT : 0u) | (modifiers & WITH(RELU) ? FINISH_RELU : 0u) |
-           (modifiers & WITH(SATFINITE) ? FINISH_SATFINITE : 0u) | (modifiers & WITH(FTZ) ? FINISH_FLUSH : 0u);
+           (modifiers & WITH(SATFINITE) ? FINISH_SATFINITE : 0u) |
+           (modifiers & WITH(FTZ) ? FINISH_FLUSH : 0u);
 }
 
 /* -1: none; -2: what is no rounding. */
@@ -361,7 +374,8 @@ static bool is_narrowing(enum type to, enum type from) {
 }
 
 /* A rounding is there exactly where one is needed. */
-static lane_function *find_float(enum type to, enum type from, int to_index, int from_index, int mode, unsigned finish) {
+static lane_function *find_float(enum type to, enum type from, int to_index, int from_index, int mode,
+                                 unsigned finish) {
     if (finish & FINISH_FLUSH && to != TYPE_F32 && from != TYPE_F32) return NULL;
     if (mode > MODE_ROUNDING && to != from) return NULL;
     if (mode >= 0 && mode <= MODE_ROUNDING && !is_narrowing(to, from)) return NULL;
@@ -387,7 +401,8 @@ static lane_function *find_function(const struct lane_key *key) {
         if (finish & FINISH_FLUSH && from != TYPE_F32) return NULL;
         return to_integers[from_float][to_integer][mode][finish];
     }
-    if (to_float >= 0 && from_integer >= 0 && mode >= 0) return from_integers[from_integer][to_float][mode][finish];
+    if (to_float >= 0 && from_integer >= 0 && mode >= 0)
+        return from_integers[from_integer][to_float][mode][finish];
     if (to_float >= 0 && from_float >= 0) return find_float(to, from, to_float, from_float, mode, finish);
     return NULL;
 }

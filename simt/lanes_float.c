@@ -1,5 +1,5 @@
-/* Arithmetic of f32 and f64.  Where PTX leaves it open which NaN a result is, it is what GPUs give: of f32 always the
- * same one; of f64 that of an operand, made quiet. */
+/* Arithmetic of f32 and f64.  Where PTX leaves it open which NaN a result is, it is what GPUs give: of f32
+ * always the same one; of f64 that of an operand, made quiet. */
 #include <math.h>
 
 #include "lanes_ieee.h"
@@ -13,7 +13,8 @@ static inline uint32_t finish_f32(float value, unsigned finish) {
     return value != value ? 0x7fffffff : bits_of_f32(value);
 }
 
-/* From f64, which is exact enough to tell that a result is subnormal before it is rounded: then it is flushed. */
+/* From f64, which is exact enough to tell that a result is subnormal before it is rounded: then it is
+ * flushed. */
 static inline uint32_t narrow_f32(double value, unsigned finish) {
     double flushed = finish & FINISH_FLUSH && fabs(value) < 0x1p-126 ? copysign(0, value) : value;
     return finish_f32((float)flushed, finish);
@@ -35,172 +36,185 @@ static struct number unpack_f32(uint32_t bits, unsigned finish) {
     return simt_number_unpack(source_f32(bits, finish), &simt_f32);
 }
 
-enum soft_operation { SOFT_ADD, SOFT_SUBTRACT, SOFT_MULTIPLY, SOFT_DIVIDE, SOFT_SQUARE_ROOT, SOFT_MULTIPLY_ADD };
+enum arithmetic {
+    ADD,
+    SUBTRACT,
+    MULTIPLY,
+    DIVIDE,
+    SQUARE_ROOT,
+    MULTIPLY_ADD
+};
 
-static struct number compute(enum soft_operation operation, struct number a, struct number b, struct number c,
+static struct number compute(enum arithmetic operation, struct number a, struct number b, struct number c,
                              enum rounding rounding) {
     switch (operation) {
-    case SOFT_ADD: return simt_number_add(a, b, rounding);
-    case SOFT_SUBTRACT: return simt_number_add(a, simt_number_negate(b), rounding);
-    case SOFT_MULTIPLY: return simt_number_multiply(a, b);
-    case SOFT_DIVIDE: return simt_number_divide(a, b);
-    case SOFT_SQUARE_ROOT: return simt_number_square_root(a);
-    case SOFT_MULTIPLY_ADD: return simt_number_add(simt_number_multiply(a, b), c, rounding);
+    case ADD: return simt_number_add(a, b, rounding);
+    case SUBTRACT: return simt_number_add(a, simt_number_negate(b), rounding);
+    case MULTIPLY: return simt_number_multiply(a, b);
+    case DIVIDE: return simt_number_divide(a, b);
+    case SQUARE_ROOT: return simt_number_square_root(a);
+    case MULTIPLY_ADD: return simt_number_add(simt_number_multiply(a, b), c, rounding);
     }
     return a;
 }
 
-static uint32_t soft_f32(enum soft_operation operation, uint32_t a, uint32_t b, uint32_t c, enum rounding rounding,
-                         unsigned finish) {
-    struct number result = compute(operation, unpack_f32(a, finish), unpack_f32(b, finish), unpack_f32(c, finish),
-                                   rounding);
+static uint32_t soft_f32(enum arithmetic operation, uint32_t a, uint32_t b, uint32_t c,
+                         enum rounding rounding, unsigned finish) {
+    struct number result =
+        compute(operation, unpack_f32(a, finish), unpack_f32(b, finish), unpack_f32(c, finish), rounding);
     return (uint32_t)simt_number_pack(result, &simt_f32, rounding, finish);
 }
 
-static double soft_f64(enum soft_operation operation, uint64_t a, uint64_t b, uint64_t c, enum rounding rounding) {
-    struct number result = compute(operation, simt_number_unpack(a, &simt_f64), simt_number_unpack(b, &simt_f64),
-                                   simt_number_unpack(c, &simt_f64), rounding);
+static double soft_f64(enum arithmetic operation, uint64_t a, uint64_t b, uint64_t c,
+                       enum rounding rounding) {
+    struct number result =
+        compute(operation, simt_number_unpack(a, &simt_f64), simt_number_unpack(b, &simt_f64),
+                simt_number_unpack(c, &simt_f64), rounding);
     return f64_of(simt_number_pack(result, &simt_f64, rounding, FINISH_NONE));
 }
 
-/* To nearest, which the host can.  Multiplying and adding in one is worth a way of its own, as it is for a host
- * without the instruction. */
-static inline uint32_t nearest_f32(enum soft_operation operation, uint32_t a, uint32_t b, uint32_t c,
+/* To nearest, which the host can.  Multiplying and adding in one is worth a way of its own, as it is for a
+ * host without the instruction. */
+static inline uint32_t nearest_f32(enum arithmetic operation, uint32_t a, uint32_t b, uint32_t c,
                                    unsigned finish) {
-    float x = f32_of(source_f32(a, finish)), y = f32_of(source_f32(b, finish)), z = f32_of(source_f32(c, finish));
+    float x = f32_of(source_f32(a, finish)), y = f32_of(source_f32(b, finish)),
+          z = f32_of(source_f32(c, finish));
     switch (operation) {
-    case SOFT_ADD: return source_f32(finish_f32(x + y, finish), finish);
-    case SOFT_SUBTRACT: return source_f32(finish_f32(x - y, finish), finish);
-    case SOFT_MULTIPLY: return finish & FINISH_FLUSH ? narrow_f32((double)x * y, finish) : finish_f32(x * y, finish);
-    case SOFT_DIVIDE: return finish & FINISH_FLUSH ? narrow_f32((double)x / y, finish) : finish_f32(x / y, finish);
-    case SOFT_SQUARE_ROOT: return finish_f32(sqrtf(x), finish);
-    case SOFT_MULTIPLY_ADD: return narrow_f32(multiply_add_to_odd(x, y, z), finish);
+    case ADD: return source_f32(finish_f32(x + y, finish), finish);
+    case SUBTRACT: return source_f32(finish_f32(x - y, finish), finish);
+    case MULTIPLY:
+        return finish & FINISH_FLUSH ? narrow_f32((double)x * y, finish) : finish_f32(x * y, finish);
+    case DIVIDE:
+        return finish & FINISH_FLUSH ? narrow_f32((double)x / y, finish) : finish_f32(x / y, finish);
+    case SQUARE_ROOT: return finish_f32(sqrtf(x), finish);
+    case MULTIPLY_ADD: return narrow_f32(multiply_add_to_odd(x, y, z), finish);
     }
     return 0;
 }
 
-static inline double nearest_f64(enum soft_operation operation, double a, double b, double c) {
+static inline double nearest_f64(enum arithmetic operation, double a, double b, double c) {
     switch (operation) {
-    case SOFT_ADD: return a + b;
-    case SOFT_SUBTRACT: return a - b;
-    case SOFT_MULTIPLY: return a * b;
-    case SOFT_DIVIDE: return a / b;
-    case SOFT_SQUARE_ROOT: return sqrt(a);
-    case SOFT_MULTIPLY_ADD: return fma(a, b, c);
+    case ADD: return a + b;
+    case SUBTRACT: return a - b;
+    case MULTIPLY: return a * b;
+    case DIVIDE: return a / b;
+    case SQUARE_ROOT: return sqrt(a);
+    case MULTIPLY_ADD: return fma(a, b, c);
     }
     return 0;
 }
 
-static inline uint32_t arithmetic_f32(enum soft_operation operation, uint32_t a, uint32_t b, uint32_t c,
+static inline uint32_t arithmetic_f32(enum arithmetic operation, uint32_t a, uint32_t b, uint32_t c,
                                       enum rounding rounding, unsigned finish) {
     return rounding == ROUND_NEAREST ? nearest_f32(operation, a, b, c, finish)
                                      : soft_f32(operation, a, b, c, rounding, finish);
 }
 
-static inline uint64_t arithmetic_f64(enum soft_operation operation, uint64_t a, uint64_t b, uint64_t c,
+static inline uint64_t arithmetic_f64(enum arithmetic operation, uint64_t a, uint64_t b, uint64_t c,
                                       enum rounding rounding) {
     double x = f64_of(a), y = f64_of(b), z = f64_of(c);
-    double result = rounding == ROUND_NEAREST ? nearest_f64(operation, x, y, z) : soft_f64(operation, a, b, c, rounding);
-    return operation == SOFT_DIVIDE ? finish_f64(result, x, y, z) : finish_f64(result, y, z, x);
+    double result =
+        rounding == ROUND_NEAREST ? nearest_f64(operation, x, y, z) : soft_f64(operation, a, b, c, rounding);
+    return operation == DIVIDE ? finish_f64(result, x, y, z) : finish_f64(result, y, z, x);
 }
 
 /* ---- every rounding: suffix, modifiers, rounding, finish */
 
-#define ROUNDINGS(X)                                                                                               \
-    X(rn, WITH(RN), ROUND_NEAREST, FINISH_NONE)                                                                    \
-    X(rz, WITH(RZ), ROUND_ZERO, FINISH_NONE)                                                                       \
-    X(rm, WITH(RM), ROUND_DOWN, FINISH_NONE)                                                                       \
+#define ROUNDINGS(X)                                                                                         \
+    X(rn, WITH(RN), ROUND_NEAREST, FINISH_NONE)                                                              \
+    X(rz, WITH(RZ), ROUND_ZERO, FINISH_NONE)                                                                 \
+    X(rm, WITH(RM), ROUND_DOWN, FINISH_NONE)                                                                 \
     X(rp, WITH(RP), ROUND_UP, FINISH_NONE)
 
-#define FLUSHED_ROUNDINGS(X)                                                                                       \
-    X(rn_ftz, WITH(RN) | WITH(FTZ), ROUND_NEAREST, FINISH_FLUSH)                                                   \
-    X(rz_ftz, WITH(RZ) | WITH(FTZ), ROUND_ZERO, FINISH_FLUSH)                                                      \
-    X(rm_ftz, WITH(RM) | WITH(FTZ), ROUND_DOWN, FINISH_FLUSH)                                                      \
+#define FLUSHED_ROUNDINGS(X)                                                                                 \
+    X(rn_ftz, WITH(RN) | WITH(FTZ), ROUND_NEAREST, FINISH_FLUSH)                                             \
+    X(rz_ftz, WITH(RZ) | WITH(FTZ), ROUND_ZERO, FINISH_FLUSH)                                                \
+    X(rm_ftz, WITH(RM) | WITH(FTZ), ROUND_DOWN, FINISH_FLUSH)                                                \
     X(rp_ftz, WITH(RP) | WITH(FTZ), ROUND_UP, FINISH_FLUSH)
 
-#define SATURATED_ROUNDINGS(X)                                                                                     \
-    X(rn_sat, WITH(RN) | WITH(SAT), ROUND_NEAREST, FINISH_SAT)                                                     \
-    X(rz_sat, WITH(RZ) | WITH(SAT), ROUND_ZERO, FINISH_SAT)                                                        \
-    X(rm_sat, WITH(RM) | WITH(SAT), ROUND_DOWN, FINISH_SAT)                                                        \
-    X(rp_sat, WITH(RP) | WITH(SAT), ROUND_UP, FINISH_SAT)                                                          \
-    X(rn_ftz_sat, WITH(RN) | WITH(FTZ) | WITH(SAT), ROUND_NEAREST, FINISH_FLUSH | FINISH_SAT)                      \
-    X(rz_ftz_sat, WITH(RZ) | WITH(FTZ) | WITH(SAT), ROUND_ZERO, FINISH_FLUSH | FINISH_SAT)                         \
-    X(rm_ftz_sat, WITH(RM) | WITH(FTZ) | WITH(SAT), ROUND_DOWN, FINISH_FLUSH | FINISH_SAT)                         \
+#define SATURATED_ROUNDINGS(X)                                                                               \
+    X(rn_sat, WITH(RN) | WITH(SAT), ROUND_NEAREST, FINISH_SAT)                                               \
+    X(rz_sat, WITH(RZ) | WITH(SAT), ROUND_ZERO, FINISH_SAT)                                                  \
+    X(rm_sat, WITH(RM) | WITH(SAT), ROUND_DOWN, FINISH_SAT)                                                  \
+    X(rp_sat, WITH(RP) | WITH(SAT), ROUND_UP, FINISH_SAT)                                                    \
+    X(rn_ftz_sat, WITH(RN) | WITH(FTZ) | WITH(SAT), ROUND_NEAREST, FINISH_FLUSH | FINISH_SAT)                \
+    X(rz_ftz_sat, WITH(RZ) | WITH(FTZ) | WITH(SAT), ROUND_ZERO, FINISH_FLUSH | FINISH_SAT)                   \
+    X(rm_ftz_sat, WITH(RM) | WITH(FTZ) | WITH(SAT), ROUND_DOWN, FINISH_FLUSH | FINISH_SAT)                   \
     X(rp_ftz_sat, WITH(RP) | WITH(FTZ) | WITH(SAT), ROUND_UP, FINISH_FLUSH | FINISH_SAT)
 
 /* Without a rounding add, sub and mul round to nearest: suffix, modifiers */
 #define ROUNDING_DEFAULT(X) X(rn, 0)
-#define ROUNDING_DEFAULTS(X)                                                                                       \
-    X(rn, 0)                                                                                                       \
-    X(rn_ftz, WITH(FTZ))                                                                                           \
-    X(rn_sat, WITH(SAT))                                                                                           \
+#define ROUNDING_DEFAULTS(X)                                                                                 \
+    X(rn, 0)                                                                                                 \
+    X(rn_ftz, WITH(FTZ))                                                                                     \
+    X(rn_sat, WITH(SAT))                                                                                     \
     X(rn_ftz_sat, WITH(FTZ) | WITH(SAT))
 
-#define X(suffix, modifiers, rounding, finish)                                                                     \
-    BINARY(add_f32_##suffix, 32, 32, 32, arithmetic_f32(SOFT_ADD, a, b, 0, rounding, finish))                      \
-    BINARY(sub_f32_##suffix, 32, 32, 32, arithmetic_f32(SOFT_SUBTRACT, a, b, 0, rounding, finish))                 \
-    BINARY(mul_f32_##suffix, 32, 32, 32, arithmetic_f32(SOFT_MULTIPLY, a, b, 0, rounding, finish))                 \
-    TERNARY(fma_f32_##suffix, 32, 32, 32, 32, arithmetic_f32(SOFT_MULTIPLY_ADD, a, b, c, rounding, finish))
+#define X(suffix, modifiers, rounding, finish)                                                               \
+    BINARY(add_f32_##suffix, 32, 32, 32, arithmetic_f32(ADD, a, b, 0, rounding, finish))                     \
+    BINARY(sub_f32_##suffix, 32, 32, 32, arithmetic_f32(SUBTRACT, a, b, 0, rounding, finish))                \
+    BINARY(mul_f32_##suffix, 32, 32, 32, arithmetic_f32(MULTIPLY, a, b, 0, rounding, finish))                \
+    TERNARY(fma_f32_##suffix, 32, 32, 32, 32, arithmetic_f32(MULTIPLY_ADD, a, b, c, rounding, finish))
 ROUNDINGS(X)
 FLUSHED_ROUNDINGS(X)
 SATURATED_ROUNDINGS(X)
 #undef X
 
-#define X(suffix, modifiers, rounding, finish)                                                                     \
-    BINARY(div_f32_##suffix, 32, 32, 32, arithmetic_f32(SOFT_DIVIDE, a, b, 0, rounding, finish))                   \
-    UNARY(rcp_f32_##suffix, 32, 32, arithmetic_f32(SOFT_DIVIDE, 0x3f800000, a, 0, rounding, finish))               \
-    UNARY(sqrt_f32_##suffix, 32, 32, arithmetic_f32(SOFT_SQUARE_ROOT, a, 0, 0, rounding, finish))
+#define X(suffix, modifiers, rounding, finish)                                                               \
+    BINARY(div_f32_##suffix, 32, 32, 32, arithmetic_f32(DIVIDE, a, b, 0, rounding, finish))                  \
+    UNARY(rcp_f32_##suffix, 32, 32, arithmetic_f32(DIVIDE, 0x3f800000, a, 0, rounding, finish))              \
+    UNARY(sqrt_f32_##suffix, 32, 32, arithmetic_f32(SQUARE_ROOT, a, 0, 0, rounding, finish))
 ROUNDINGS(X)
 FLUSHED_ROUNDINGS(X)
 #undef X
 
-#define X(suffix, modifiers, rounding, finish)                                                                     \
-    BINARY(add_f64_##suffix, 64, 64, 64, arithmetic_f64(SOFT_ADD, a, b, 0, rounding))                              \
-    BINARY(sub_f64_##suffix, 64, 64, 64, arithmetic_f64(SOFT_SUBTRACT, a, b, 0, rounding))                         \
-    BINARY(mul_f64_##suffix, 64, 64, 64, arithmetic_f64(SOFT_MULTIPLY, a, b, 0, rounding))                         \
-    TERNARY(fma_f64_##suffix, 64, 64, 64, 64, arithmetic_f64(SOFT_MULTIPLY_ADD, a, b, c, rounding))                \
-    BINARY(div_f64_##suffix, 64, 64, 64, arithmetic_f64(SOFT_DIVIDE, a, b, 0, rounding))                           \
-    UNARY(rcp_f64_##suffix, 64, 64, arithmetic_f64(SOFT_DIVIDE, 0x3ff0000000000000, a, 0, rounding))               \
-    UNARY(sqrt_f64_##suffix, 64, 64, arithmetic_f64(SOFT_SQUARE_ROOT, a, 0, 0, rounding))
+#define X(suffix, modifiers, rounding, finish)                                                               \
+    BINARY(add_f64_##suffix, 64, 64, 64, arithmetic_f64(ADD, a, b, 0, rounding))                             \
+    BINARY(sub_f64_##suffix, 64, 64, 64, arithmetic_f64(SUBTRACT, a, b, 0, rounding))                        \
+    BINARY(mul_f64_##suffix, 64, 64, 64, arithmetic_f64(MULTIPLY, a, b, 0, rounding))                        \
+    TERNARY(fma_f64_##suffix, 64, 64, 64, 64, arithmetic_f64(MULTIPLY_ADD, a, b, c, rounding))               \
+    BINARY(div_f64_##suffix, 64, 64, 64, arithmetic_f64(DIVIDE, a, b, 0, rounding))                          \
+    UNARY(rcp_f64_##suffix, 64, 64, arithmetic_f64(DIVIDE, 0x3ff0000000000000, a, 0, rounding))              \
+    UNARY(sqrt_f64_##suffix, 64, 64, arithmetic_f64(SQUARE_ROOT, a, 0, 0, rounding))
 ROUNDINGS(X)
 #undef X
 
 static const struct lane_row exact_rows[] = {
-#define X(suffix, modifiers, ...)                                                                                  \
-    ROW("add", modifiers, (F32), add_f32_##suffix, F32, F32, F32),                                                 \
-    ROW("sub", modifiers, (F32), sub_f32_##suffix, F32, F32, F32),                                                 \
+#define X(suffix, modifiers, ...)                                                                            \
+    ROW("add", modifiers, (F32), add_f32_##suffix, F32, F32, F32),                                           \
+    ROW("sub", modifiers, (F32), sub_f32_##suffix, F32, F32, F32),                                           \
     ROW("mul", modifiers, (F32), mul_f32_##suffix, F32, F32, F32),
     ROUNDING_DEFAULTS(X)
     ROUNDINGS(X)
     FLUSHED_ROUNDINGS(X)
     SATURATED_ROUNDINGS(X)
 #undef X
-#define X(suffix, modifiers, ...)                                                                                  \
-    ROW("fma", modifiers, (F32), fma_f32_##suffix, F32, F32, F32, F32),                                            \
+#define X(suffix, modifiers, ...)                                                                            \
+    ROW("fma", modifiers, (F32), fma_f32_##suffix, F32, F32, F32, F32),                                      \
     ROW("mad", modifiers, (F32), fma_f32_##suffix, F32, F32, F32, F32),
     ROUNDINGS(X)
     FLUSHED_ROUNDINGS(X)
     SATURATED_ROUNDINGS(X)
 #undef X
-#define X(suffix, modifiers, ...)                                                                                  \
-    ROW("div", modifiers, (F32), div_f32_##suffix, F32, F32, F32),                                                 \
-    ROW("rcp", modifiers, (F32), rcp_f32_##suffix, F32, F32),                                                      \
+#define X(suffix, modifiers, ...)                                                                            \
+    ROW("div", modifiers, (F32), div_f32_##suffix, F32, F32, F32),                                           \
+    ROW("rcp", modifiers, (F32), rcp_f32_##suffix, F32, F32),                                                \
     ROW("sqrt", modifiers, (F32), sqrt_f32_##suffix, F32, F32),
     ROUNDINGS(X)
     FLUSHED_ROUNDINGS(X)
 #undef X
-#define X(suffix, modifiers, ...)                                                                                  \
-    ROW("add", modifiers, (F64), add_f64_##suffix, F64, F64, F64),                                                 \
-    ROW("sub", modifiers, (F64), sub_f64_##suffix, F64, F64, F64),                                                 \
+#define X(suffix, modifiers, ...)                                                                            \
+    ROW("add", modifiers, (F64), add_f64_##suffix, F64, F64, F64),                                           \
+    ROW("sub", modifiers, (F64), sub_f64_##suffix, F64, F64, F64),                                           \
     ROW("mul", modifiers, (F64), mul_f64_##suffix, F64, F64, F64),
     ROUNDING_DEFAULT(X)
     ROUNDINGS(X)
 #undef X
-#define X(suffix, modifiers, ...)                                                                                  \
-    ROW("fma", modifiers, (F64), fma_f64_##suffix, F64, F64, F64, F64),                                            \
-    ROW("mad", modifiers, (F64), fma_f64_##suffix, F64, F64, F64, F64),                                            \
-    ROW("div", modifiers, (F64), div_f64_##suffix, F64, F64, F64),                                                 \
-    ROW("rcp", modifiers, (F64), rcp_f64_##suffix, F64, F64),                                                      \
+#define X(suffix, modifiers, ...)                                                                            \
+    ROW("fma", modifiers, (F64), fma_f64_##suffix, F64, F64, F64, F64),                                      \
+    ROW("mad", modifiers, (F64), fma_f64_##suffix, F64, F64, F64, F64),                                      \
+    ROW("div", modifiers, (F64), div_f64_##suffix, F64, F64, F64),                                           \
+    ROW("rcp", modifiers, (F64), rcp_f64_##suffix, F64, F64),                                                \
     ROW("sqrt", modifiers, (F64), sqrt_f64_##suffix, F64, F64),
     ROUNDINGS(X)
 #undef X
@@ -257,37 +271,38 @@ static inline uint32_t with_xor_sign(uint32_t a, uint32_t b, uint32_t magnitude)
     return is_nan_f32(magnitude) ? magnitude : magnitude | ((a ^ b) & 0x80000000);
 }
 
-#define X(name)                                                                                                    \
-    BINARY(name##_f32, 32, 32, 32, name##_f32_of(a, b))                                                            \
-    BINARY(name##_f32_nan, 32, 32, 32, or_nan(a, b, name##_f32_of(a, b)))                                          \
-    BINARY(name##_f32_xor, 32, 32, 32, with_xor_sign(a, b, name##_f32_of(a & 0x7fffffff, b & 0x7fffffff)))         \
-    BINARY(name##_f32_nan_xor, 32, 32, 32, or_nan(a, b, name##_f32_xor(a, b)))                                     \
-    BINARY(name##_f32_ftz, 32, 32, 32, name##_f32(flush_f32(a), flush_f32(b)))                                     \
-    BINARY(name##_f32_ftz_nan, 32, 32, 32, name##_f32_nan(flush_f32(a), flush_f32(b)))                             \
-    BINARY(name##_f32_ftz_xor, 32, 32, 32, name##_f32_xor(flush_f32(a), flush_f32(b)))                             \
-    BINARY(name##_f32_ftz_nan_xor, 32, 32, 32, name##_f32_nan_xor(flush_f32(a), flush_f32(b)))                     \
-    TERNARY(name##3_f32, 32, 32, 32, 32, name##_f32(name##_f32(a, b), c))                                          \
-    TERNARY(name##3_f32_nan, 32, 32, 32, 32, name##_f32_nan(name##_f32_nan(a, b), c))                              \
-    TERNARY(name##3_f32_ftz, 32, 32, 32, 32, name##_f32_ftz(name##_f32_ftz(a, b), c))                              \
-    TERNARY(name##3_f32_ftz_nan, 32, 32, 32, 32, name##_f32_ftz_nan(name##_f32_ftz_nan(a, b), c))                  \
+#define X(name)                                                                                              \
+    BINARY(name##_f32, 32, 32, 32, name##_f32_of(a, b))                                                      \
+    BINARY(name##_f32_nan, 32, 32, 32, or_nan(a, b, name##_f32_of(a, b)))                                    \
+    BINARY(name##_f32_xor, 32, 32, 32, with_xor_sign(a, b, name##_f32_of(a & 0x7fffffff, b & 0x7fffffff)))   \
+    BINARY(name##_f32_nan_xor, 32, 32, 32, or_nan(a, b, name##_f32_xor(a, b)))                               \
+    BINARY(name##_f32_ftz, 32, 32, 32, name##_f32(flush_f32(a), flush_f32(b)))                               \
+    BINARY(name##_f32_ftz_nan, 32, 32, 32, name##_f32_nan(flush_f32(a), flush_f32(b)))                       \
+    BINARY(name##_f32_ftz_xor, 32, 32, 32, name##_f32_xor(flush_f32(a), flush_f32(b)))                       \
+    BINARY(name##_f32_ftz_nan_xor, 32, 32, 32, name##_f32_nan_xor(flush_f32(a), flush_f32(b)))               \
+    TERNARY(name##3_f32, 32, 32, 32, 32, name##_f32(name##_f32(a, b), c))                                    \
+    TERNARY(name##3_f32_nan, 32, 32, 32, 32, name##_f32_nan(name##_f32_nan(a, b), c))                        \
+    TERNARY(name##3_f32_ftz, 32, 32, 32, 32, name##_f32_ftz(name##_f32_ftz(a, b), c))                        \
+    TERNARY(name##3_f32_ftz_nan, 32, 32, 32, 32, name##_f32_ftz_nan(name##_f32_ftz_nan(a, b), c))            \
     BINARY(name##_f64, 64, 64, 64, name##_f64_of(a, b))
 X(min)
 X(max)
 #undef X
 
-#define EXTREME_ROWS(name)                                                                                         \
-    ROW(#name, 0, (F32), name##_f32, F32, F32, F32),                                                               \
-    ROW(#name, WITH(NAN_WINS), (F32), name##_f32_nan, F32, F32, F32),                                              \
-    ROW(#name, WITH(XORSIGN) | WITH(ABS), (F32), name##_f32_xor, F32, F32, F32),                                   \
-    ROW(#name, WITH(NAN_WINS) | WITH(XORSIGN) | WITH(ABS), (F32), name##_f32_nan_xor, F32, F32, F32),              \
-    ROW(#name, WITH(FTZ), (F32), name##_f32_ftz, F32, F32, F32),                                                   \
-    ROW(#name, WITH(FTZ) | WITH(NAN_WINS), (F32), name##_f32_ftz_nan, F32, F32, F32),                              \
-    ROW(#name, WITH(FTZ) | WITH(XORSIGN) | WITH(ABS), (F32), name##_f32_ftz_xor, F32, F32, F32),                   \
-    ROW(#name, WITH(FTZ) | WITH(NAN_WINS) | WITH(XORSIGN) | WITH(ABS), (F32), name##_f32_ftz_nan_xor, F32, F32, F32), \
-    ROW(#name, 0, (F32), name##3_f32, F32, F32, F32, F32),                                                         \
-    ROW(#name, WITH(NAN_WINS), (F32), name##3_f32_nan, F32, F32, F32, F32),                                        \
-    ROW(#name, WITH(FTZ), (F32), name##3_f32_ftz, F32, F32, F32, F32),                                             \
-    ROW(#name, WITH(FTZ) | WITH(NAN_WINS), (F32), name##3_f32_ftz_nan, F32, F32, F32, F32),                        \
+#define EXTREME_ROWS(name)                                                                                   \
+    ROW(#name, 0, (F32), name##_f32, F32, F32, F32),                                                         \
+    ROW(#name, WITH(NAN_WINS), (F32), name##_f32_nan, F32, F32, F32),                                        \
+    ROW(#name, WITH(XORSIGN) | WITH(ABS), (F32), name##_f32_xor, F32, F32, F32),                             \
+    ROW(#name, WITH(NAN_WINS) | WITH(XORSIGN) | WITH(ABS), (F32), name##_f32_nan_xor, F32, F32, F32),        \
+    ROW(#name, WITH(FTZ), (F32), name##_f32_ftz, F32, F32, F32),                                             \
+    ROW(#name, WITH(FTZ) | WITH(NAN_WINS), (F32), name##_f32_ftz_nan, F32, F32, F32),                        \
+    ROW(#name, WITH(FTZ) | WITH(XORSIGN) | WITH(ABS), (F32), name##_f32_ftz_xor, F32, F32, F32),             \
+    ROW(#name, WITH(FTZ) | WITH(NAN_WINS) | WITH(XORSIGN) | WITH(ABS), (F32), name##_f32_ftz_nan_xor, F32,   \
+        F32, F32),                                                                                           \
+    ROW(#name, 0, (F32), name##3_f32, F32, F32, F32, F32),                                                   \
+    ROW(#name, WITH(NAN_WINS), (F32), name##3_f32_nan, F32, F32, F32, F32),                                  \
+    ROW(#name, WITH(FTZ), (F32), name##3_f32_ftz, F32, F32, F32, F32),                                       \
+    ROW(#name, WITH(FTZ) | WITH(NAN_WINS), (F32), name##3_f32_ftz_nan, F32, F32, F32, F32),                  \
     ROW(#name, 0, (F64), name##_f64, F64, F64, F64)
 
 static const struct lane_row sign_rows[] = {
@@ -323,21 +338,21 @@ static inline double flushed_f64(uint64_t bits) {
 }
 
 /* name, its value for a double x */
-#define APPROXIMATE(X)                                                                                             \
-    X(rcp, 1 / x)                                                                                                  \
-    X(sqrt, sqrt(x))                                                                                               \
-    X(rsqrt, 1 / sqrt(x))                                                                                          \
-    X(sin, sin(x))                                                                                                 \
-    X(cos, cos(x))                                                                                                 \
-    X(lg2, log2(x))                                                                                                \
-    X(ex2, exp2(x))                                                                                                \
+#define APPROXIMATE(X)                                                                                       \
+    X(rcp, 1 / x)                                                                                            \
+    X(sqrt, sqrt(x))                                                                                         \
+    X(rsqrt, 1 / sqrt(x))                                                                                    \
+    X(sin, sin(x))                                                                                           \
+    X(cos, cos(x))                                                                                           \
+    X(lg2, log2(x))                                                                                          \
+    X(ex2, exp2(x))                                                                                          \
     X(tanh, tanh(x))
 
-#define X(name, value)                                                                                             \
-    static inline double name##_approximate(double x) {                                                            \
-        return value;                                                                                              \
-    }                                                                                                              \
-    UNARY(name##_approx, 32, 32, narrow_f32(name##_approximate(f32_of(a)), FINISH_NONE))                           \
+#define X(name, value)                                                                                       \
+    static inline double name##_approximate(double x) {                                                      \
+        return value;                                                                                        \
+    }                                                                                                        \
+    UNARY(name##_approx, 32, 32, narrow_f32(name##_approximate(f32_of(a)), FINISH_NONE))                     \
     UNARY(name##_approx_ftz, 32, 32, narrow_f32(name##_approximate(f32_of(flush_f32(a))), FINISH_FLUSH))
 APPROXIMATE(X)
 #undef X
@@ -349,13 +364,13 @@ UNARY(rsqrt_approx_f64, 64, 64, finish_f64(1 / sqrt(f64_of(a)), f64_of(a), 0, 0)
 UNARY(rcp_approx_f64, 64, 64, coarse_f64(1 / flushed_f64(a)))
 UNARY(rsqrt_approx_ftz_f64, 64, 64, coarse_f64(1 / sqrt(flushed_f64(a))))
 
-#define APPROXIMATE_ROW(text, set, type, name, ...)                                                                \
-    {.base = text, .modifiers = set, TYPES(type), .flags = ROW_APPROXIMATE, .destinations = 1,                     \
+#define APPROXIMATE_ROW(text, set, type, name, ...)                                                          \
+    {.base = text, .modifiers = set, TYPES(type), .flags = ROW_APPROXIMATE, .destinations = 1,               \
      OPERANDS(__VA_ARGS__), .function = lanes_##name}
 
 static const struct lane_row approximate_rows[] = {
-#define X(name, value)                                                                                             \
-    APPROXIMATE_ROW(#name, WITH(APPROX), F32, name##_approx, F32, F32),                                            \
+#define X(name, value)                                                                                       \
+    APPROXIMATE_ROW(#name, WITH(APPROX), F32, name##_approx, F32, F32),                                      \
     APPROXIMATE_ROW(#name, WITH(APPROX) | WITH(FTZ), F32, name##_approx_ftz, F32, F32),
     APPROXIMATE(X)
 #undef X

@@ -75,21 +75,24 @@ static inline uint16_t flush_f16(uint16_t bits) {
     return bits & 0x7c00 ? bits : bits & 0x8000;
 }
 
-/* a * b + c in twice the precision, rounded to odd: rounding that once more, to a precision of two bits less or
- * fewer, gives the exact value rounded once.  The product of two f32 (or narrower) is exact. */
+/* a * b + c in twice the precision, rounded to odd: rounding that once more, to a precision of two bits less
+ * or fewer, gives the exact value rounded once.  The product of two f32 (or narrower) is exact. */
 static inline double multiply_add_to_odd(double a, double b, double c) {
     double product = a * b, sum = product + c;
     double part = sum - product; /* of c */
     double error = (product - (sum - part)) + (c - part);
     uint64_t bits = bits_of_f64(sum);
-    /* To the neighbour on the exact value's side, whose last bit is odd; infinities and NaN have an error of NaN. */
-    uint64_t is_inexact = bits_of_f64(error < 0 ? 1.0 : error > 0 ? 1.0 : 0.0) >> 52; /* in the lowest bit; so it is vectorised */
+    /* To the neighbour on the exact value's side, whose last bit is odd; infinities and NaN have an error of
+     * NaN. */
+    uint64_t is_inexact =
+        bits_of_f64(__builtin_fabs(error) > 0 ? 1.0 : 0.0) >> 52; /* compilers vectorise this */
     uint64_t is_moved = is_inexact & ~bits & 1;
     uint64_t is_towards_zero = (bits ^ bits_of_f64(error)) >> 63;
     return f64_of(bits + is_moved - 2 * (is_moved & is_towards_zero));
 }
 
-/* A double rounded to nearest in a 16-bit format of so many bits of precision and greatest exponent; NaN is 0x7fff. */
+/* A double rounded to nearest in a 16-bit format of so many bits of precision and greatest exponent; NaN is
+ * 0x7fff. */
 static inline uint16_t narrow_f64(double value, int precision, int exponent_max) {
     uint64_t bits = bits_of_f64(value);
     uint32_t sign = (uint32_t)(bits >> 48) & 0x8000;
@@ -113,9 +116,10 @@ static inline uint16_t bf16_from(double value) {
     return narrow_f64(value, 8, 127);
 }
 
-/* The less or the greater of two numbers of a 16-bit format, which its infinity tells; -0 is less than +0.  A NaN gives
- * way to a number, or wins. */
-static inline uint16_t extreme_half(uint16_t a, uint16_t b, uint16_t infinity, bool nan_wins, bool is_greater) {
+/* The less or the greater of two numbers of a 16-bit format, which its infinity tells; -0 is less than +0.  A
+ * NaN gives way to a number, or wins. */
+static inline uint16_t extreme_half(uint16_t a, uint16_t b, uint16_t infinity, bool nan_wins,
+                                    bool is_greater) {
     bool a_is_nan = (a & 0x7fff) > infinity, b_is_nan = (b & 0x7fff) > infinity;
     if ((a_is_nan && b_is_nan) || (nan_wins && (a_is_nan || b_is_nan))) return 0x7fff;
     if (a_is_nan) return b;

@@ -2,17 +2,17 @@
 #include "lanes_loops.h"
 
 /* name, base, modifiers, shape: of every integer type */
-#define INTEGER_OPERATIONS(X)                                                                                      \
-    X(add, "add", 0, BINARY)                                                                                       \
-    X(subtract, "sub", 0, BINARY)                                                                                  \
-    X(multiply_low, "mul", WITH(LO), BINARY)                                                                       \
-    X(multiply_high, "mul", WITH(HI), BINARY)                                                                      \
-    X(mad_low, "mad", WITH(LO), TERNARY)                                                                           \
-    X(mad_high, "mad", WITH(HI), TERNARY)                                                                          \
-    X(sad, "sad", 0, TERNARY)                                                                                      \
-    X(divide, "div", 0, BINARY)                                                                                    \
-    X(remainder, "rem", 0, BINARY)                                                                                 \
-    X(minimum, "min", 0, BINARY)                                                                                   \
+#define INTEGER_OPERATIONS(X)                                                                                \
+    X(add, "add", 0, BINARY)                                                                                 \
+    X(subtract, "sub", 0, BINARY)                                                                            \
+    X(multiply_low, "mul", WITH(LO), BINARY)                                                                 \
+    X(multiply_high, "mul", WITH(HI), BINARY)                                                                \
+    X(mad_low, "mad", WITH(LO), TERNARY)                                                                     \
+    X(mad_high, "mad", WITH(HI), TERNARY)                                                                    \
+    X(sad, "sad", 0, TERNARY)                                                                                \
+    X(divide, "div", 0, BINARY)                                                                              \
+    X(remainder, "rem", 0, BINARY)                                                                           \
+    X(minimum, "min", 0, BINARY)                                                                             \
     X(maximum, "max", 0, BINARY)
 
 #define NAME(name) name##_u16
@@ -214,10 +214,10 @@ TERNARY(dp2a_high_s32_u32, 32, 32, 32, 32, c + dot_halves(a, true, b, 2, false))
 TERNARY(dp2a_high_s32_s32, 32, 32, 32, 32, c + dot_halves(a, true, b, 2, true))
 
 /* Of a dp4a or dp2a, for the types of its a and b. */
-#define DOT_ROWS(text, set, name)                                                                                  \
-    ROW(text, set, (U32, U32), name##_u32_u32, U32, U32, U32, U32),                                                \
-    ROW(text, set, (U32, S32), name##_u32_s32, S32, U32, S32, S32),                                                \
-    ROW(text, set, (S32, U32), name##_s32_u32, S32, S32, U32, S32),                                                \
+#define DOT_ROWS(text, set, name)                                                                            \
+    ROW(text, set, (U32, U32), name##_u32_u32, U32, U32, U32, U32),                                          \
+    ROW(text, set, (U32, S32), name##_u32_s32, S32, U32, S32, S32),                                          \
+    ROW(text, set, (S32, U32), name##_s32_u32, S32, S32, U32, S32),                                          \
     ROW(text, set, (S32, S32), name##_s32_s32, S32, S32, S32, S32)
 
 static const struct lane_row dot_rows[] = {
@@ -226,20 +226,21 @@ static const struct lane_row dot_rows[] = {
     DOT_ROWS("dp2a", WITH(HI), dp2a_high),
 };
 
-/* ---- with the carry flag: name, function, sources, the flag where it is not read, base, modifiers, what becomes of it */
+/* ---- with the carry flag: name, function, sources, the flag where it is not read, base, modifiers, what
+ * becomes of it */
 
-#define CARRY_OPERATIONS(X)                                                                                        \
-    X(add_cc, sum, 2, 0, "add", WITH(CC), ROW_WRITES_CARRY)                                                           \
-    X(addc, sum, 2, 0, "addc", 0, ROW_READS_CARRY)                                                                    \
-    X(addc_cc, sum, 2, 0, "addc", WITH(CC), ROW_READS_CARRY | ROW_WRITES_CARRY)                                       \
-    X(sub_cc, difference, 2, UINT32_MAX, "sub", WITH(CC), ROW_WRITES_CARRY)                                                    \
-    X(subc, difference, 2, UINT32_MAX, "subc", 0, ROW_READS_CARRY)                                                             \
-    X(subc_cc, difference, 2, UINT32_MAX, "subc", WITH(CC), ROW_READS_CARRY | ROW_WRITES_CARRY)                                \
-    X(mad_low_cc, sum_with_low, 3, 0, "mad", WITH(LO) | WITH(CC), ROW_WRITES_CARRY)                                   \
-    X(madc_low, sum_with_low, 3, 0, "madc", WITH(LO), ROW_READS_CARRY)                                                \
-    X(madc_low_cc, sum_with_low, 3, 0, "madc", WITH(LO) | WITH(CC), ROW_READS_CARRY | ROW_WRITES_CARRY)               \
-    X(mad_high_cc, sum_with_high, 3, 0, "mad", WITH(HI) | WITH(CC), ROW_WRITES_CARRY)                                 \
-    X(madc_high, sum_with_high, 3, 0, "madc", WITH(HI), ROW_READS_CARRY)                                              \
+#define CARRY_OPERATIONS(X)                                                                                  \
+    X(add_cc, sum, 2, 0, "add", WITH(CC), ROW_WRITES_CARRY)                                                  \
+    X(addc, sum, 2, 0, "addc", 0, ROW_READS_CARRY)                                                           \
+    X(addc_cc, sum, 2, 0, "addc", WITH(CC), ROW_READS_CARRY | ROW_WRITES_CARRY)                              \
+    X(sub_cc, difference, 2, UINT32_MAX, "sub", WITH(CC), ROW_WRITES_CARRY)                                  \
+    X(subc, difference, 2, UINT32_MAX, "subc", 0, ROW_READS_CARRY)                                           \
+    X(subc_cc, difference, 2, UINT32_MAX, "subc", WITH(CC), ROW_READS_CARRY | ROW_WRITES_CARRY)              \
+    X(mad_low_cc, sum_with_low, 3, 0, "mad", WITH(LO) | WITH(CC), ROW_WRITES_CARRY)                          \
+    X(madc_low, sum_with_low, 3, 0, "madc", WITH(LO), ROW_READS_CARRY)                                       \
+    X(madc_low_cc, sum_with_low, 3, 0, "madc", WITH(LO) | WITH(CC), ROW_READS_CARRY | ROW_WRITES_CARRY)      \
+    X(mad_high_cc, sum_with_high, 3, 0, "mad", WITH(HI) | WITH(CC), ROW_WRITES_CARRY)                        \
+    X(madc_high, sum_with_high, 3, 0, "madc", WITH(HI), ROW_READS_CARRY)                                     \
     X(madc_high_cc, sum_with_high, 3, 0, "madc", WITH(HI) | WITH(CC), ROW_READS_CARRY | ROW_WRITES_CARRY)
 
 #define NAME(name) name##_u32

@@ -16,7 +16,8 @@
 #define PASTE8_(a, b, c, d, e, f, g, h) a##b##c##d##e##f##g##h
 #define PASTE8(a, b, c, d, e, f, g, h) PASTE8_(a, b, c, d, e, f, g, h)
 
-/* The shapes of instructions whose operands are all of one type T, of BITS bits: their operands, and their loop. */
+/* The shapes of instructions whose operands are all of one type T, of BITS bits: their operands, and their
+ * loop. */
 #define SHAPE_UNARY OPERANDS(T, T)
 #define SHAPE_BINARY OPERANDS(T, T, T)
 #define SHAPE_TERNARY OPERANDS(T, T, T, T)
@@ -233,33 +234,33 @@ static const uint32_t lane_bits[SIMT_LANES] = {
 #include "lanes_loop.inc"
 
 /* An operation: its name, the bits of its result and its sources a, b, c, d, and its value. */
-#define UNARY(name, R, A, value)                                                                                   \
-    static inline uint##R##_t name(uint##A##_t a) {                                                                \
-        return (uint##R##_t)(value);                                                                               \
-    }                                                                                                              \
-    static void lanes_##name(void *const *operands, uint32_t mask) {                                               \
-        loop_##R##_##A(operands, mask, name);                                                                      \
+#define UNARY(name, R, A, value)                                                                             \
+    static inline uint##R##_t name(uint##A##_t a) {                                                          \
+        return (uint##R##_t)(value);                                                                         \
+    }                                                                                                        \
+    static void lanes_##name(void *const *operands, uint32_t mask) {                                         \
+        loop_##R##_##A(operands, mask, name);                                                                \
     }
-#define BINARY(name, R, A, B, value)                                                                               \
-    static inline uint##R##_t name(uint##A##_t a, uint##B##_t b) {                                                 \
-        return (uint##R##_t)(value);                                                                               \
-    }                                                                                                              \
-    static void lanes_##name(void *const *operands, uint32_t mask) {                                               \
-        loop_##R##_##A##_##B(operands, mask, name);                                                                \
+#define BINARY(name, R, A, B, value)                                                                         \
+    static inline uint##R##_t name(uint##A##_t a, uint##B##_t b) {                                           \
+        return (uint##R##_t)(value);                                                                         \
+    }                                                                                                        \
+    static void lanes_##name(void *const *operands, uint32_t mask) {                                         \
+        loop_##R##_##A##_##B(operands, mask, name);                                                          \
     }
-#define TERNARY(name, R, A, B, C, value)                                                                           \
-    static inline uint##R##_t name(uint##A##_t a, uint##B##_t b, uint##C##_t c) {                                  \
-        return (uint##R##_t)(value);                                                                               \
-    }                                                                                                              \
-    static void lanes_##name(void *const *operands, uint32_t mask) {                                               \
-        loop_##R##_##A##_##B##_##C(operands, mask, name);                                                          \
+#define TERNARY(name, R, A, B, C, value)                                                                     \
+    static inline uint##R##_t name(uint##A##_t a, uint##B##_t b, uint##C##_t c) {                            \
+        return (uint##R##_t)(value);                                                                         \
+    }                                                                                                        \
+    static void lanes_##name(void *const *operands, uint32_t mask) {                                         \
+        loop_##R##_##A##_##B##_##C(operands, mask, name);                                                    \
     }
-#define QUATERNARY(name, R, A, B, C, D, value)                                                                     \
-    static inline uint##R##_t name(uint##A##_t a, uint##B##_t b, uint##C##_t c, uint##D##_t d) {                   \
-        return (uint##R##_t)(value);                                                                               \
-    }                                                                                                              \
-    static void lanes_##name(void *const *operands, uint32_t mask) {                                               \
-        loop_##R##_##A##_##B##_##C##_##D(operands, mask, name);                                                    \
+#define QUATERNARY(name, R, A, B, C, D, value)                                                               \
+    static inline uint##R##_t name(uint##A##_t a, uint##B##_t b, uint##C##_t c, uint##D##_t d) {             \
+        return (uint##R##_t)(value);                                                                         \
+    }                                                                                                        \
+    static void lanes_##name(void *const *operands, uint32_t mask) {                                         \
+        loop_##R##_##A##_##B##_##C##_##D(operands, mask, name);                                              \
     }
 
 #endif

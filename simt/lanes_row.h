@@ -1,23 +1,24 @@
-/* The tables of lane operations: a row says which instruction it is, what its operands are, and what executes it.
- * A file of operations has one array of tables; lanes.c knows the arrays. */
+/* The tables of lane operations: a row says which instruction it is, what its operands are, and what executes
+ * it. A file of operations has one array of tables; lanes.c knows the arrays. */
 #ifndef SIMT_LANES_ROW_H
 #define SIMT_LANES_ROW_H
 
 #include "lanes.h"
 
-/* Every modifier that tells one lane operation from another, types aside; as the text of an opcode has it.  u16x2 and
- * s16x2 are here because no register is of these types. */
-#define SIMT_MODIFIERS(X)                                                                                          \
-    X(RN, "rn") X(RZ, "rz") X(RM, "rm") X(RP, "rp") X(RNI, "rni") X(RZI, "rzi") X(RMI, "rmi") X(RPI, "rpi")        \
-    X(FTZ, "ftz") X(SAT, "sat") X(RELU, "relu") X(SATFINITE, "satfinite") X(NAN_WINS, "NaN") X(XORSIGN, "xorsign") \
-    X(ABS, "abs") X(APPROX, "approx") X(FULL, "full") X(WIDE, "wide") X(CC, "cc") X(SHIFTAMT, "shiftamt")          \
-    X(WRAP, "wrap") X(CLAMP, "clamp") X(LEFT, "l") X(RIGHT, "r") X(PACK, "pack")                                   \
-    X(EQ, "eq") X(NE, "ne") X(LT, "lt") X(LE, "le") X(GT, "gt") X(GE, "ge") X(LO, "lo") X(LS, "ls") X(HI, "hi")    \
-    X(HS, "hs") X(EQU, "equ") X(NEU, "neu") X(LTU, "ltu") X(LEU, "leu") X(GTU, "gtu") X(GEU, "geu")                \
-    X(NUM, "num") X(NAN, "nan") X(AND, "and") X(OR, "or") X(XOR, "xor")                                            \
-    X(FINITE, "finite") X(INFINITE, "infinite") X(NUMBER, "number") X(NOTANUMBER, "notanumber")                    \
-    X(NORMAL, "normal") X(SUBNORMAL, "subnormal")                                                                  \
-    X(F4E, "f4e") X(B4E, "b4e") X(RC8, "rc8") X(ECL, "ecl") X(ECR, "ecr") X(RC16, "rc16")                          \
+/* Every modifier that tells one lane operation from another, types aside; as the text of an opcode has it.
+ * u16x2 and s16x2 are here because no register is of these types. */
+#define SIMT_MODIFIERS(X)                                                                                    \
+    X(RN, "rn") X(RZ, "rz") X(RM, "rm") X(RP, "rp") X(RNI, "rni") X(RZI, "rzi") X(RMI, "rmi") X(RPI, "rpi")  \
+    X(FTZ, "ftz") X(SAT, "sat") X(RELU, "relu") X(SATFINITE, "satfinite") X(NAN_WINS, "NaN")                 \
+    X(XORSIGN, "xorsign") X(ABS, "abs") X(APPROX, "approx") X(FULL, "full") X(WIDE, "wide") X(CC, "cc")      \
+    X(SHIFTAMT, "shiftamt") X(WRAP, "wrap") X(CLAMP, "clamp") X(LEFT, "l") X(RIGHT, "r") X(PACK, "pack")     \
+    X(EQ, "eq") X(NE, "ne") X(LT, "lt") X(LE, "le") X(GT, "gt") X(GE, "ge")                                  \
+    X(LO, "lo") X(LS, "ls") X(HI, "hi") X(HS, "hs")                                                          \
+    X(EQU, "equ") X(NEU, "neu") X(LTU, "ltu") X(LEU, "leu") X(GTU, "gtu") X(GEU, "geu")                      \
+    X(IS_NUM, "num") X(IS_NAN, "nan") X(AND, "and") X(OR, "or") X(XOR, "xor")                                \
+    X(FINITE, "finite") X(INFINITE, "infinite") X(NUMBER, "number") X(NOTANUMBER, "notanumber")              \
+    X(NORMAL, "normal") X(SUBNORMAL, "subnormal")                                                            \
+    X(F4E, "f4e") X(B4E, "b4e") X(RC8, "rc8") X(ECL, "ecl") X(ECR, "ecr") X(RC16, "rc16")                    \
     X(U16X2, "u16x2") X(S16X2, "s16x2")
 
 enum modifier_index {
@@ -61,15 +62,15 @@ struct lane_table {
 };
 
 /* base, modifiers, (types), function, operands' types: one destination, nothing special */
-#define ROW(text, set, in_opcode, name, ...)                                                                       \
-    {.base = text, .modifiers = set, TYPES in_opcode, .destinations = 1, OPERANDS(__VA_ARGS__),                    \
+#define ROW(text, set, in_opcode, name, ...)                                                                 \
+    {.base = text, .modifiers = set, TYPES in_opcode, .destinations = 1, OPERANDS(__VA_ARGS__),              \
      .function = lanes_##name}
 
 #define TABLE(rows) {rows, sizeof rows / sizeof *rows}
 
 /* NULL-terminated arrays of tables. */
-extern const struct lane_table simt_integer_tables[], simt_bits_tables[], simt_select_tables[], simt_float_tables[],
-    simt_half_tables[], simt_compare_tables[], simt_convert_tables[];
+extern const struct lane_table simt_integer_tables[], simt_bits_tables[], simt_select_tables[],
+    simt_float_tables[], simt_half_tables[], simt_compare_tables[], simt_convert_tables[];
 
 /* What an instruction is looked up by. */
 struct lane_key {

@@ -5,12 +5,12 @@ UNARY(mov_16, 16, 16, a)
 UNARY(mov_32, 32, 32, a)
 UNARY(mov_64, 64, 64, a)
 
-#define SELECT(bits)                                                                                               \
-    static inline uint##bits##_t select_##bits(uint##bits##_t a, uint##bits##_t b, bool is_first) {                \
-        return is_first ? a : b;                                                                                   \
-    }                                                                                                              \
-    static void lanes_selp_##bits(void *const *operands, uint32_t mask) {                                          \
-        loop_##bits##_select(operands, mask, select_##bits);                                                       \
+#define SELECT(bits)                                                                                         \
+    static inline uint##bits##_t select_##bits(uint##bits##_t a, uint##bits##_t b, bool is_first) {          \
+        return is_first ? a : b;                                                                             \
+    }                                                                                                        \
+    static void lanes_selp_##bits(void *const *operands, uint32_t mask) {                                    \
+        loop_##bits##_select(operands, mask, select_##bits);                                                 \
     }
 SELECT(16)
 SELECT(32)
@@ -36,11 +36,11 @@ TERNARY(slct_flushed_16, 16, 16, 16, 32, is_nonnegative_flushed(c) ? a : b)
 TERNARY(slct_flushed_32, 32, 32, 32, 32, is_nonnegative_flushed(c) ? a : b)
 TERNARY(slct_flushed_64, 64, 64, 64, 32, is_nonnegative_flushed(c) ? a : b)
 
-#define TYPE_ROWS(type, bits)                                                                                      \
-    ROW("mov", 0, (type), mov_##bits, type, type),                                                                 \
-    ROW("selp", 0, (type), selp_##bits, type, type, type, PRED),                                                   \
-    ROW("slct", 0, (type, S32), slct_integer_##bits, type, type, type, S32),                                       \
-    ROW("slct", 0, (type, F32), slct_float_##bits, type, type, type, F32),                                         \
+#define TYPE_ROWS(type, bits)                                                                                \
+    ROW("mov", 0, (type), mov_##bits, type, type),                                                           \
+    ROW("selp", 0, (type), selp_##bits, type, type, type, PRED),                                             \
+    ROW("slct", 0, (type, S32), slct_integer_##bits, type, type, type, S32),                                 \
+    ROW("slct", 0, (type, F32), slct_float_##bits, type, type, type, F32),                                   \
     ROW("slct", WITH(FTZ), (type, F32), slct_flushed_##bits, type, type, type, F32)
 
 static const struct lane_row rows[] = {

@@ -144,9 +144,11 @@ static struct number add_finite(struct number a, struct number b, enum rounding 
     }
     /* One bit of room for the carry. */
     simt_u128 larger = shift_jam(a.significand, 1);
-    simt_u128 smaller = shift_jam(b.significand, a.exponent - b.exponent < 128 ? a.exponent - b.exponent + 1 : 129);
+    simt_u128 smaller =
+        shift_jam(b.significand, a.exponent - b.exponent < 128 ? a.exponent - b.exponent + 1 : 129);
     if (a.is_negative == b.is_negative) return normalise(a.is_negative, a.exponent + 1, larger + smaller);
-    if (larger == smaller) return (struct number){.class = NUMBER_ZERO, .is_negative = rounding == ROUND_DOWN};
+    if (larger == smaller)
+        return (struct number){.class = NUMBER_ZERO, .is_negative = rounding == ROUND_DOWN};
     if (larger > smaller) return normalise(a.is_negative, a.exponent + 1, larger - smaller);
     return normalise(b.is_negative, a.exponent + 1, smaller - larger);
 }

@@ -34,9 +34,9 @@ extern const struct format simt_f16, simt_bf16, simt_f32, simt_f64;
 
 enum number_class { NUMBER_ZERO, NUMBER_FINITE, NUMBER_INFINITE, NUMBER_NAN };
 
-/* (-1)^is_negative * significand * 2^(exponent - 127), the significand's highest bit set.  Its lowest bit stands for
- * all that lies below it too ("jammed"), which no rounding to 64 bits or fewer can tell from the exact number.  Of a
- * NaN, the significand is the fraction from its highest bit down. */
+/* (-1)^is_negative * significand * 2^(exponent - 127), the significand's highest bit set.  Its lowest bit
+ * stands for all that lies below it too ("jammed"), which no rounding to 64 bits or fewer can tell from the
+ * exact number.  Of a NaN, the significand is the fraction from its highest bit down. */
 struct number {
     enum number_class class;
     bool is_negative;
@@ -51,8 +51,8 @@ struct number simt_number_from_integer(uint64_t magnitude, bool is_negative);
 uint64_t simt_number_pack(struct number number, const struct format *format, enum rounding rounding,
                           unsigned finish);
 
-/* The number rounded to an integer, as a number; and an integral one within [minimum, maximum], clamped to that.
- * NaN gives `nan`. */
+/* The number rounded to an integer, as a number; and an integral one within [minimum, maximum], clamped to
+ * that. NaN gives `nan`. */
 struct number simt_number_round(struct number number, enum rounding rounding);
 uint64_t simt_number_to_integer(struct number number, int64_t minimum, uint64_t maximum, uint64_t nan);
 

@@ -83,6 +83,7 @@ struct code {
     const struct function *function;
     bool beyond_block; /* fence */
     bool is_branch;        /* executed for no lane, too */
+    bool is_approximate;
     bool is_synchronising; /* lanes that a schedule has parted meet here */
 };
 
@@ -179,7 +180,7 @@ struct block {
     struct warp *warps;
     uint32_t warp_count;
     uint32_t live_threads;
-    uint64_t instructions;
+    simt_tally tally;
     unsigned char *shared;
     unsigned char *shared_written; /* a byte for each: 0xff once written; NULL where nobody asks */
     unsigned char *states;         /* of the observers */

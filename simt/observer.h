@@ -37,10 +37,19 @@ typedef struct simt_launch_view {
     void *context;              /* simt_launch.context */
 } simt_launch_view;
 
+/* What the machine itself counts while a block runs: a hook for every instruction would cost more than it. */
+typedef struct simt_tally {
+    uint64_t instructions;        /* of warps */
+    uint64_t active_lanes;        /* that came to them */
+    uint64_t thread_instructions; /* lanes whose guard let them execute */
+    uint64_t approximate;         /* instructions that PTX promises no exact bits for */
+} simt_tally;
+
 typedef struct simt_block_view {
     const simt_launch_view *launch;
     uint32_t block[3];
     uint64_t index;    /* x + grid.x * (y + grid.y * z) */
+    const simt_tally *tally;
     void *machine;     /* for simt_find */
 } simt_block_view;
 

@@ -115,7 +115,7 @@ void simt_special_fill_block(struct warp *warp) {
 /* The machine has no clock: its clocks count the block's instructions. */
 void simt_special_tick(struct warp *warp) {
     struct specials *specials_of_warp = (struct specials *)(void *)warp->special;
-    uint64_t now = warp->block->instructions;
+    uint64_t now = warp->block->tally.instructions;
     for (uint32_t lane = 0; lane < SIMT_LANES; lane++) {
         specials_of_warp->clock64[lane] = specials_of_warp->globaltimer[lane] = now;
         specials_of_warp->clock[lane] = specials_of_warp->timer_low[lane] = (uint32_t)now;

@@ -55,6 +55,10 @@ static bool schedule(struct warp *warp, struct path *path, simt_schedule order) 
     return true;
 }
 
+static inline uint32_t lanes_count(uint32_t lanes) {
+    return lanes == UINT32_MAX ? SIMT_LANES : (uint32_t)__builtin_popcount(lanes); /* most warps are full */
+}
+
 static inline void run_lanes(unsigned char *const bases[SLOT_BASES], const struct code *code, uint32_t mask) {
     void *operands[CODE_OPERANDS]; /* nearly all have four at most; the slots of those that are not there are 0 */
     operands[0] = slot_at(bases, code->operands[0]);
@@ -73,7 +77,7 @@ static void run_path(struct warp *warp, struct path *path, uint64_t budget, simt
     const struct code *const codes = launch->image->codes;
     const uint32_t function_end = path->frame->function->end;
     const struct hook *const first = launch->instruction.hooks, *const last = first + launch->instruction.count;
-    const uint64_t end = block->instructions + budget;
+    const uint64_t end = block->tally.instructions + budget;
     unsigned char *const bases[SLOT_BASES] = {
         [IN_FRAME] = path->frame->registers, [IN_CONSTANTS] = warp->constants, [IN_WARP] = warp->special};
     simt_event event = {.block = &block->view, .warp = warp->index};
@@ -95,7 +99,10 @@ static void run_path(struct warp *warp, struct path *path, uint64_t budget, simt
             mask &= code->guard_is_negated ? ~guard : guard;
         }
         event.mask = mask;
-        block->instructions++;
+        block->tally.instructions++;
+        block->tally.active_lanes += lanes_count(event.active);
+        block->tally.thread_instructions += lanes_count(mask);
+        block->tally.approximate += code->is_approximate;
         for (const struct hook *hook = first; hook < last; hook++)
             hook->observer->instruction(block->states + hook->state, &event);
         if (code->lanes) {
@@ -106,22 +113,22 @@ static void run_path(struct warp *warp, struct path *path, uint64_t budget, simt
             if (outcome == OUTCOME_LEFT) return;
             if (outcome == OUTCOME_NEXT) path->pc = pc + 1;
         } else path->pc = pc + 1;
-    } while (block->instructions < end);
+    } while (block->tally.instructions < end);
 }
 
 /* Runs the warp until all that is left of it waits, or about `budget` instructions are over. */
 enum progress simt_warp_run(struct warp *warp, uint64_t budget) {
     struct block *block = warp->block;
-    const uint64_t begin = block->instructions;
+    const uint64_t begin = block->tally.instructions;
     const simt_schedule order = block->launch->request->schedule;
-    while (block->instructions - begin < budget) {
+    while (block->tally.instructions - begin < budget) {
         struct path *path = first_ready(warp);
         if (!path || simt_is_stopped(block->launch)) break;
         uint64_t turn = budget < PATH_BUDGET ? budget : PATH_BUDGET;
-        uint64_t before = block->instructions;
+        uint64_t before = block->tally.instructions;
         run_path(warp, path, turn, order);
-        warp->spinning += block->instructions - before;
-        if (block->instructions - before >= turn) {
+        warp->spinning += block->tally.instructions - before;
+        if (block->tally.instructions - before >= turn) {
             path = first_ready(warp);
             if (path && others_are_ready(warp, path)) simt_path_rotate(warp, path);
         }
@@ -133,5 +140,5 @@ enum progress simt_warp_run(struct warp *warp, uint64_t budget) {
         }
     }
     if (!warp->live) return PROGRESS_DONE;
-    return block->instructions != begin ? PROGRESS_YES : PROGRESS_WAITING;
+    return block->tally.instructions != begin ? PROGRESS_YES : PROGRESS_WAITING;
 }

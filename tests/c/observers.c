@@ -232,7 +232,8 @@ static simt_report *observe(const simt_observer *observer, body *tell) {
     void *launch = make_state(observer->launch_nbytes);
     if (observer->launch_begin && !observer->launch_begin(launch, &view)) exit(1);
     for (uint32_t index = 0; index < 2; index++) {
-        simt_block_view block = {.launch = &view, .block = {index, 0, 0}, .index = index};
+        simt_tally tally = {0};
+        simt_block_view block = {.launch = &view, .block = {index, 0, 0}, .index = index, .tally = &tally};
         void *state = make_state(observer->block_nbytes);
         if (observer->block_begin && !observer->block_begin(launch, state, &block)) exit(1);
         tell(observer, state, &block);
@@ -272,9 +273,8 @@ static void tell_nothing(const simt_observer *observer, void *state, const simt_
 }
 
 static void tell_instructions(const simt_observer *observer, void *state, const simt_block_view *block) {
-    observer->instruction(state, &(simt_event){block, 0, 0, FULL, FULL});
-    observer->instruction(state, &(simt_event){block, 1, 0, 0xff, 0xf});
-    observer->instruction(state, &(simt_event){block, 1, 1, 0xff, 0});
+    (void)observer, (void)state;
+    *(simt_tally *)(uintptr_t)block->tally = (simt_tally){3, 48, 36, 1}; /* what the machine does as it runs */
 }
 
 static void tell_branches(const simt_observer *observer, void *state, const simt_block_view *block) {

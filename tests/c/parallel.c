@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ladder.h"
+#include "observer.h"
 
 enum { ELEMENTS = 5000, BLOCK = 64 };
 
@@ -28,11 +29,66 @@ static void compare_reports(const struct ladder_rung *rung, const simt_report *o
     if (simt_report_finding_count(one) || simt_report_finding_count(many)) fail(rung, "a finding");
 }
 
+/* ---- the machine's tally, counted again by a hook for every instruction */
+
+struct recount {
+    double instructions, active_lanes, thread_instructions;
+};
+
+static void recount_instruction(void *block, const simt_event *event) {
+    struct recount *recount = block;
+    recount->instructions++;
+    recount->active_lanes += __builtin_popcount(event->active);
+    recount->thread_instructions += __builtin_popcount(event->mask);
+}
+
+static void recount_end_block(void *launch, void *block) {
+    struct recount *total = launch, *recount = block;
+    total->instructions += recount->instructions;
+    total->active_lanes += recount->active_lanes;
+    total->thread_instructions += recount->thread_instructions;
+}
+
+static void recount_end_launch(void *launch, simt_report *report) {
+    const struct recount *total = launch;
+    simt_report_add(report, "recounted instructions", total->instructions);
+    simt_report_add(report, "recounted active_lanes", total->active_lanes);
+    simt_report_add(report, "recounted thread_instructions", total->thread_instructions);
+}
+
+static const simt_observer recount_observer = {
+    .name = "recount",
+    .launch_nbytes = sizeof(struct recount),
+    .block_nbytes = sizeof(struct recount),
+    .instruction = recount_instruction,
+    .block_end = recount_end_block,
+    .launch_end = recount_end_launch,
+};
+
+static void compare_tally(const struct ladder_rung *rung, const simt_report *report) {
+    static const char *const names[] = {"instructions", "active_lanes", "thread_instructions"};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        char recounted[64];
+        snprintf(recounted, sizeof recounted, "recounted %s", names[n]);
+        if (simt_report_count_value(report, names[n], -1) != simt_report_count_value(report, recounted, -2))
+            fail(rung, names[n]);
+    }
+}
+
+/* All observers of the machine, and the one above. */
+static const struct simt_observer *const *observers_and_recount(void) {
+    static const struct simt_observer *observers[32];
+    size_t count = 0;
+    for (; simt_observers[count] && count < 30; count++) observers[count] = simt_observers[count];
+    observers[count] = &recount_observer;
+    return observers;
+}
+
 static void check_rung(const struct ladder_rung *rung, const int32_t *values) {
     simt_message message;
     simt_module *module = NULL;
     struct ladder_task task = {.variant = {.rung = rung, .op = WF_SUM, .type = WF_I32},
-                               .values = values, .n = ELEMENTS, .block = BLOCK, .observers = simt_observers};
+                               .values = values, .n = ELEMENTS, .block = BLOCK, .observers = observers_and_recount()};
     struct ladder_outcome one, many;
     if (ladder_module(&task.variant, &module, &message)) {
         fail(rung, message.text);
@@ -46,8 +102,10 @@ static void check_rung(const struct ladder_rung *rung, const int32_t *values) {
     if (error_of_one || error_of_many) fail(rung, "it was stopped");
     else if (!ladder_result_equal(&one.result, &many.result, WF_SUM)) fail(rung, "the results differ");
     if (one.launch_count == 0 || one.launch_count != many.launch_count) fail(rung, "the numbers of launches differ");
-    for (size_t l = 0; l < one.launch_count && l < many.launch_count; l++)
+    for (size_t l = 0; l < one.launch_count && l < many.launch_count; l++) {
         compare_reports(rung, one.reports[l], many.reports[l]);
+        compare_tally(rung, one.reports[l]);
+    }
     ladder_outcome_clear(&one);
     ladder_outcome_clear(&many);
     simt_module_destroy(module);
