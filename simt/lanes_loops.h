@@ -41,6 +41,12 @@ static const uint32_t lane_bits[SIMT_LANES] = {
     0x1000000,  0x2000000,  0x4000000,  0x8000000,  0x10000000, 0x20000000, 0x40000000, 0x80000000,
 };
 
+static inline bool is_one_value(const uint32_t *values) {
+    uint32_t strays = 0;
+    for (uint32_t lane = 1; lane < SIMT_LANES; lane++) strays |= values[lane] ^ values[0];
+    return strays == 0;
+}
+
 #define LOOP loop_16_16
 #define RESULT uint16_t
 #define A uint16_t
@@ -113,18 +119,6 @@ static const uint32_t lane_bits[SIMT_LANES] = {
 #define LOOP loop_64_32_32
 #define RESULT uint64_t
 #define A uint32_t
-#define B uint32_t
-#include "lanes_loop.inc"
-
-#define LOOP loop_16_16_32
-#define RESULT uint16_t
-#define A uint16_t
-#define B uint32_t
-#include "lanes_loop.inc"
-
-#define LOOP loop_64_64_32
-#define RESULT uint64_t
-#define A uint64_t
 #define B uint32_t
 #include "lanes_loop.inc"
 
@@ -233,6 +227,27 @@ static const uint32_t lane_bits[SIMT_LANES] = {
 #define SELECTS
 #include "lanes_loop.inc"
 
+#define LOOP loop_shift_16
+#define RESULT uint16_t
+#define A uint16_t
+#define B uint32_t
+#define ONE_B
+#include "lanes_loop.inc"
+
+#define LOOP loop_shift_32
+#define RESULT uint32_t
+#define A uint32_t
+#define B uint32_t
+#define ONE_B
+#include "lanes_loop.inc"
+
+#define LOOP loop_shift_64
+#define RESULT uint64_t
+#define A uint64_t
+#define B uint32_t
+#define ONE_B
+#include "lanes_loop.inc"
+
 /* An operation: its name, the bits of its result and its sources a, b, c, d, and its value. */
 #define UNARY(name, R, A, value)                                                                             \
     static inline uint##R##_t name(uint##A##_t a) {                                                          \
@@ -247,6 +262,14 @@ static const uint32_t lane_bits[SIMT_LANES] = {
     }                                                                                                        \
     static void lanes_##name(void *const *operands, uint32_t mask) {                                         \
         loop_##R##_##A##_##B(operands, mask, name);                                                          \
+    }
+/* As BINARY, by an amount: vectors of many machines shift all lanes by one amount only. */
+#define SHIFT(name, R, value)                                                                                \
+    static inline uint##R##_t name(uint##R##_t a, uint32_t b) {                                              \
+        return (uint##R##_t)(value);                                                                         \
+    }                                                                                                        \
+    static void lanes_##name(void *const *operands, uint32_t mask) {                                         \
+        loop_shift_##R(operands, mask, name);                                                                \
     }
 #define TERNARY(name, R, A, B, C, value)                                                                     \
     static inline uint##R##_t name(uint##A##_t a, uint##B##_t b, uint##C##_t c) {                            \
