@@ -1,4 +1,5 @@
-"""make bench: measures everything that `warpfold bench` does, NumPy beside it, then files, pipes and text.
+"""make bench: measures everything that `warpfold bench` does, NumPy beside it, then files, pipes and text, then the
+SIMT machine.
 
     run.py BUILD [--quick] [--readme]
 
@@ -50,6 +51,15 @@ def measure_files(build, quick, document):
             document["rows"].append(row)
 
 
+def measure_machine(build, quick, document):
+    """How fast the SIMT machine executes kernels: a table, ready made."""
+    command = [build / "bench" / "machine" / "bench_machine", "1" if quick else "7"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        sys.exit(done.returncode)
+    document["kernels"] = done.stdout
+
+
 def main():
     parser = argparse.ArgumentParser(prog="run.py")
     parser.add_argument("build", type=lambda text: Path(text).resolve())
@@ -58,8 +68,10 @@ def main():
     options = parser.parse_args()
     document = measure_arrays(options.build, options.quick)
     measure_files(options.build, options.quick, document)
+    measure_machine(options.build, options.quick, document)
     (options.build / "bench.json").write_text(table.text_of(document))
     print(table.render(document, everything=True))
+    print(document["kernels"])
     if document["absent"]:
         print("Debian has the peers as: python3-numpy libopenblas0-pthread datamash", file=sys.stderr)
     if options.readme:

@@ -3,7 +3,8 @@
     table.py BENCH_JSON            prints every row, in markdown
     table.py BENCH_JSON FILE...    puts the tables between the markers in the files:
                                    <!-- bench:begin --> ... <!-- bench:end -->, or every row
-                                   after <!-- bench:begin all -->
+                                   after <!-- bench:begin all -->; the SIMT machine's between
+                                   <!-- machine:begin --> ... <!-- machine:end -->
 """
 
 import json
@@ -17,6 +18,7 @@ SHORT_FLOATS = ("max", "argmax", "sum", "mean", "dot", "norm2", "var", "stats")
 SHORT_INTEGERS = ("max", "sum")
 PEERS = ("plain loop", "OpenBLAS", "NumPy")
 BLOCK = re.compile(r"(<!-- bench:begin( all)? -->\n).*?(<!-- bench:end -->)", re.DOTALL)
+MACHINE_BLOCK = re.compile(r"(<!-- machine:begin -->\n).*?(<!-- machine:end -->)", re.DOTALL)
 
 
 def text_of(document):
@@ -197,6 +199,8 @@ def update(path, document):
     path = Path(path)
     text = path.read_text()
     new = BLOCK.sub(lambda match: match[1] + render(document, bool(match[2])) + match[3], text)
+    if document.get("kernels"):
+        new = MACHINE_BLOCK.sub(lambda match: match[1] + document["kernels"] + match[2], new)
     if new != text:
         path.write_text(new)
 

@@ -157,8 +157,10 @@ static const char *lex_number(struct lexer *lexer, struct token *token) {
 
 static const char *lex_word(struct lexer *lexer, struct token *token) {
     token->kind = TOKEN_WORD;
+    bool is_directive = ahead(lexer, 0) == '.'; /* ".reg.b32" is two of them */
+    if (is_directive) lexer->at++;
     while (true) {
-        while (is_word(ahead(lexer, 0))) lexer->at++;
+        while (is_word(ahead(lexer, 0)) && !(is_directive && ahead(lexer, 0) == '.')) lexer->at++;
         if (ahead(lexer, 0) != ':' || ahead(lexer, 1) != ':') return NULL;
         lexer->at += 2; /* "shared::cta" */
     }

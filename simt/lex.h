@@ -6,7 +6,7 @@
 
 enum token_kind {
     TOKEN_END,
-    TOKEN_WORD,    /* a name, an opcode or a directive, with all its dots: "setp.lt.s32", ".reg", "%tid.x" */
+    TOKEN_WORD,    /* a name, an opcode or a directive: "setp.lt.s32", ".reg", "%tid.x" */
     TOKEN_NUMBER,  /* `number` */
     TOKEN_STRING,  /* text without the quotes */
     TOKEN_OPERATOR /* anything else: one character, or two such as "<<" */

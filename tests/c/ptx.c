@@ -137,7 +137,7 @@ static void check_operands(void) {
                      "  mov.f32 v.x, 0f3F800000; mov.f64 %r1, -1.5;\n"          /* 4, 5 */
                      "  mov.u32 %r1, %tid.x; mov.u64 %r1, word+4;\n"            /* 6, 7 */
                      "  tex.2d.v2.f32.f32 v, [%r1, {%r2, 1}];\n"                /* 8 */
-                     "  { .reg .b32 %r<9>; mov.b32 %r8, %r111; bra In; In: }\n" /* 9, 10 */
+                     "  { .reg.b32 %r<9>; mov.b32 %r8, %r111; bra In; In: }\n" /* 9, 10 */
                      "  ld.global.b32 %r1, [word-8]; ld.u8 %r1, [(1+2)*4];\n"   /* 11, 12 */
                      "  ex2.approx.ftz.f32 %r1, %r1;\n"                         /* 13 */
                      "  vadd.s32.s32.s32 %r1, %r2.b0, 017;\n"                   /* 14 */
