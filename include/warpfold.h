@@ -26,8 +26,10 @@
 #ifndef WARPFOLD_H
 #define WARPFOLD_H
 
+#ifndef __CUDACC_RTC__ /* which has no such headers: there the types come first */
 #include <stddef.h>
 #include <stdint.h>
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -197,7 +199,9 @@ typedef struct wf_options {
 /* A device, its threads and scratch memory, and the message of the last error. */
 typedef struct wf_handle wf_handle;
 
-/* device: "cpu", or NULL or "auto" for the best there is.  Starts no thread. */
+/* device: "cpu"; "cuda" (the first GPU) or "cuda:N"; or NULL or "auto", which reduces what lies in a GPU's memory
+ * on that GPU, and what lies in the host's memory on the CPU, where one pass over it is fastest.  Starts no
+ * thread, and auto opens no GPU before it is needed.  WF_ERROR_DEVICE: wf_device_describe says why. */
 WF_API wf_error wf_handle_create(const char *device, wf_handle **handle);
 WF_API void wf_handle_destroy(wf_handle *handle);
 
@@ -207,6 +211,43 @@ WF_API const char *wf_handle_message(const wf_handle *handle);
 
 /* The handle's device in words, such as "cpu: tier avx2, 8 processors".  Valid as long as the handle. */
 WF_API const char *wf_handle_device(const wf_handle *handle);
+
+/* ---- GPUs --------------------------------------------------------------------------------------- */
+
+/* NVIDIA GPUs of compute capability 7.5 and later, through the driver and NVRTC, both opened at run time.
+ *
+ * Arrays may lie in device memory: array.data is then a device pointer (the handle must be of that GPU, or auto).
+ * Host arrays are copied to a GPU that was asked for by name.  Kernels are compiled on their first use, which
+ * takes about a second, and kept in a cache ($XDG_CACHE_HOME/warpfold).  The handle uses the GPU's primary context, as
+ * the CUDA runtime, torch and cupy do, and leaves the thread's current context as it was. */
+
+/* In words what "cpu", "cuda:N" or "auto" is, or why it cannot be used here (then WF_ERROR_DEVICE) and what to do.
+ * Writes at most capacity bytes with the closing 0. */
+WF_API wf_error wf_device_describe(const char *device, char *text, size_t capacity);
+
+/* The number of GPUs that the driver shows; 0 without a driver. */
+WF_API int32_t wf_device_count(void);
+
+/* All later work of the handle on its GPU is done in this CUstream (cudaStream_t) in order; NULL: the legacy
+ * default stream, as at first.  The stream must outlive the handle or its next stream. */
+WF_API wf_error wf_handle_set_stream(wf_handle *handle, void *stream);
+
+/* A result in device memory.  Where status is not WF_OK the value is NaN (floats) or 0. */
+typedef struct wf_device_value {
+    wf_value value;
+    int32_t status; /* wf_error */
+    int32_t reserved;
+} wf_device_value;
+
+/* As wf_reduce and wf_reduce_pair, of arrays in device memory, but the result is left in device memory, in
+ * the order of the stream, without waiting for it: d_result, aligned to 8 bytes.  Only errors that show
+ * before the launch are returned.  From the second call with the same op, type and options on nothing is
+ * allocated, so that the call can be captured in a CUDA graph (contiguous arrays; a handle's graph and its
+ * other work must not run at the same time). */
+WF_API wf_error wf_reduce_on_device(wf_handle *handle, wf_op op, const wf_array *array, const wf_options *options,
+                                    wf_device_value *d_result);
+WF_API wf_error wf_reduce_pair_on_device(wf_handle *handle, wf_op op, const wf_array *a, const wf_array *b,
+                                         const wf_options *options, wf_device_value *d_result);
 
 /* ---- reductions in one call -------------------------------------------------------------------- */
 

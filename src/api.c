@@ -121,44 +121,6 @@ static wf_error check_op(wf_handle *handle, wf_op op, wf_type type) {
     return WF_OK;
 }
 
-/* ---- handles ---- */
-
-static const struct wf_device *find_device(const char *name) {
-    if (!name || !strcmp(name, "auto") || !strcmp(name, wf_device_cpu.name)) return &wf_device_cpu;
-    return NULL;
-}
-
-wf_error wf_handle_create(const char *device, wf_handle **handle) {
-    if (!handle) return WF_ERROR_ARGUMENT;
-    *handle = NULL;
-    const struct wf_device *found = find_device(device);
-    if (!found) return WF_ERROR_DEVICE;
-    wf_handle *made = calloc(1, sizeof *made);
-    if (!made) return WF_ERROR_MEMORY;
-    made->device = found;
-    wf_error error = found->open(made);
-    if (error) {
-        free(made);
-        return error;
-    }
-    *handle = made;
-    return WF_OK;
-}
-
-void wf_handle_destroy(wf_handle *handle) {
-    if (!handle) return;
-    handle->device->close(handle);
-    free(handle);
-}
-
-const char *wf_handle_message(const wf_handle *handle) {
-    return handle ? handle->message : "";
-}
-
-const char *wf_handle_device(const wf_handle *handle) {
-    return handle ? handle->device_text : "";
-}
-
 /* ---- the reduction itself ---- */
 
 static wf_error check_room(wf_handle *handle, const struct wf_accumulator *acc, int64_t count) {
@@ -173,9 +135,8 @@ static wf_error nan_met(wf_handle *handle, const struct wf_accumulator *acc) {
     return wf_fail(handle, WF_ERROR_NAN, "NaN at index %lld", (long long)acc->first_nan);
 }
 
-/* Adds checked arrays. */
-static wf_error add(wf_handle *handle, struct wf_accumulator *acc, const wf_array *a, const wf_array *b,
-                    int64_t count, int32_t threads) {
+static wf_error add_checked(wf_handle *handle, struct wf_accumulator *acc, const wf_array *a, const wf_array *b,
+                            int64_t count, int32_t threads) {
     wf_error error = check_room(handle, acc, count);
     if (!error && count) error = handle->device->add(handle, acc, a, b, threads);
     if (error) return error;
@@ -184,29 +145,25 @@ static wf_error add(wf_handle *handle, struct wf_accumulator *acc, const wf_arra
     return nan_met(handle, acc);
 }
 
-static wf_error add_array(wf_handle *handle, struct wf_accumulator *acc, const wf_array *array, int32_t threads) {
-    int64_t count;
-    wf_error error = check_array(handle, array, &count);
+/* Whether acc takes the arrays; b is NULL for one alone. */
+static wf_error check_operands(wf_handle *handle, const struct wf_accumulator *acc, const wf_array *a,
+                               const wf_array *b, int64_t *count) {
+    wf_error error = b ? check_pair(handle, a, b, count) : check_array(handle, a, count);
     if (error) return error;
-    if (wf_op_takes_pairs(acc->op))
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "%s takes two arrays", wf_op_name(acc->op));
-    if (array->type != acc->type)
+    if (wf_op_takes_pairs(acc->op) != (b != NULL))
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "%s takes %s", wf_op_name(acc->op),
+                       b ? "one array" : "two arrays");
+    if (a->type != acc->type)
         return wf_fail(handle, WF_ERROR_ARGUMENT, "an array of %s cannot be added to an accumulator of %s",
-                       wf_type_name(array->type), wf_type_name(acc->type));
-    return add(handle, acc, array, NULL, count, threads);
+                       wf_type_name(a->type), wf_type_name(acc->type));
+    return WF_OK;
 }
 
-static wf_error add_pair(wf_handle *handle, struct wf_accumulator *acc, const wf_array *a, const wf_array *b,
-                         int32_t threads) {
+static wf_error add(wf_handle *handle, struct wf_accumulator *acc, const wf_array *a, const wf_array *b,
+                    int32_t threads) {
     int64_t count;
-    wf_error error = check_pair(handle, a, b, &count);
-    if (error) return error;
-    if (!wf_op_takes_pairs(acc->op))
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "%s takes one array", wf_op_name(acc->op));
-    if (a->type != acc->type)
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "arrays of %s cannot be added to an accumulator of %s",
-                       wf_type_name(a->type), wf_type_name(acc->type));
-    return add(handle, acc, a, b, count, threads);
+    wf_error error = check_operands(handle, acc, a, b, &count);
+    return error ? error : add_checked(handle, acc, a, b, count, threads);
 }
 
 /* In the environment that the nodes of a product need. */
@@ -265,7 +222,7 @@ static wf_error reduce(wf_handle *handle, struct wf_accumulator *acc, wf_op op, 
     if (!a) return wf_fail(handle, WF_ERROR_ARGUMENT, "the array is NULL");
     wf_error error = begin(handle, acc, op, a->type, options);
     if (error) return error;
-    return b ? add_pair(handle, acc, a, b, threads) : add_array(handle, acc, a, threads);
+    return add(handle, acc, a, b, threads);
 }
 
 wf_error wf_reduce(wf_handle *handle, wf_op op, const wf_array *array, const wf_options *options,
@@ -290,6 +247,42 @@ wf_error wf_reduce_stats(wf_handle *handle, const wf_array *array, const wf_opti
     if (!stats) return wf_fail(handle, WF_ERROR_ARGUMENT, "stats is NULL");
     wf_error error = reduce(handle, &acc, WF_STATS, array, NULL, options);
     return error ? error : finish_stats(handle, &acc, stats);
+}
+
+/* ---- results that stay on the device ---- */
+
+static wf_error check_device_result(wf_handle *handle, const wf_device_value *d_result) {
+    if (!handle->device->reduce_on_device)
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "%s has no device memory: the handle must be a GPU's, or auto",
+                       handle->device_name);
+    if (!d_result || (uintptr_t)d_result % 8)
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "the result must lie in device memory, aligned to 8 bytes");
+    return WF_OK;
+}
+
+static wf_error reduce_on_device(wf_handle *handle, wf_op op, const wf_array *a, const wf_array *b,
+                                 const wf_options *options, wf_device_value *d_result) {
+    struct wf_accumulator empty;
+    int64_t count;
+    if (!handle) return WF_ERROR_ARGUMENT;
+    if (!a) return wf_fail(handle, WF_ERROR_ARGUMENT, "the array is NULL");
+    if (op == WF_STATS) return wf_fail(handle, WF_ERROR_ARGUMENT, "stats has no single value");
+    wf_error error = check_device_result(handle, d_result);
+    if (!error) error = begin(handle, &empty, op, a->type, options);
+    if (!error) error = check_operands(handle, &empty, a, b, &count);
+    if (!error) error = check_room(handle, &empty, count);
+    return error ? error : handle->device->reduce_on_device(handle, &empty, a, b, d_result);
+}
+
+wf_error wf_reduce_on_device(wf_handle *handle, wf_op op, const wf_array *array, const wf_options *options,
+                             wf_device_value *d_result) {
+    return reduce_on_device(handle, op, array, NULL, options, d_result);
+}
+
+wf_error wf_reduce_pair_on_device(wf_handle *handle, wf_op op, const wf_array *a, const wf_array *b,
+                                  const wf_options *options, wf_device_value *d_result) {
+    if (!b) return wf_fail(handle, WF_ERROR_ARGUMENT, "an array is NULL");
+    return reduce_on_device(handle, op, a, b, options, d_result);
 }
 
 /* ---- accumulators ---- */
@@ -323,14 +316,15 @@ wf_error wf_accumulator_add(wf_handle *handle, wf_accumulator *accumulator, cons
                             int32_t threads) {
     wf_error error = check_accumulator(handle, accumulator);
     if (!error) error = check_threads(handle, threads);
-    return error ? error : add_array(handle, accumulator, array, threads);
+    return error ? error : add(handle, accumulator, array, NULL, threads);
 }
 
 wf_error wf_accumulator_add_pair(wf_handle *handle, wf_accumulator *accumulator, const wf_array *a,
                                  const wf_array *b, int32_t threads) {
     wf_error error = check_accumulator(handle, accumulator);
     if (!error) error = check_threads(handle, threads);
-    return error ? error : add_pair(handle, accumulator, a, b, threads);
+    if (!error && !b) error = wf_fail(handle, WF_ERROR_ARGUMENT, "the array is NULL");
+    return error ? error : add(handle, accumulator, a, b, threads);
 }
 
 static wf_error check_alike(wf_handle *handle, const wf_accumulator *a, const wf_accumulator *b) {

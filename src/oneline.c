@@ -10,7 +10,7 @@
 
 static bool reduce_large(wf_op op, const wf_array *a, const wf_array *b, wf_value *result) {
     wf_handle *handle;
-    if (wf_handle_create(NULL, &handle)) return false;
+    if (wf_handle_create("cpu", &handle)) return false;
     wf_error error = b ? wf_reduce_pair(handle, op, a, b, NULL, result) : wf_reduce(handle, op, a, NULL, result);
     wf_handle_destroy(handle);
     return !error;

@@ -211,6 +211,28 @@ def test_dot(handle, type_name):
                 )
 
 
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_dot_of_an_array_with_itself(handle, type_name):
+    """The same memory twice: an infinity times itself is positive."""
+    for count, special in itertools.product((3, 300, 5003), (None, "-inf", "nan")):
+        data = bytearray(sample(type_name, count, "plain", seed=9))
+        if special:
+            form = FLOATS[type_name]
+            bits = form.nan if special == "nan" else form.infinity | form.sign
+            data[: nbytes_of(type_name)] = pack(type_name, [bits])
+        view = wf.vector(data, type_name)
+        for nan in NAN_POLICIES:
+            agree(
+                PairOracle(type_name, bytes(data), bytes(data)).reduce("dot", nan),
+                outcome(handle.reduce_pair, "dot", view, view, nan=nan),
+                "dot",
+                type_name,
+                nan,
+                count,
+                special,
+            )
+
+
 @pytest.mark.parametrize("type_name", INTEGERS)
 def test_integers_at_the_ends_of_their_range(handle, type_name):
     """Every array of up to four of the extreme values: exact, or refused."""

@@ -64,6 +64,10 @@ class wf_array(Structure):
     ]
 
 
+class wf_device_value(Structure):
+    _fields_ = [("value", wf_value), ("status", c_int32), ("reserved", c_int32)]
+
+
 class wf_options(Structure):
     _fields_ = [
         ("nan", c_int),
@@ -102,7 +106,7 @@ class wf_reader_options(Structure):
     ]
 
 
-STRUCTURES = (wf_value, wf_array, wf_options, wf_stats, wf_reader_options)
+STRUCTURES = (wf_value, wf_array, wf_options, wf_device_value, wf_stats, wf_reader_options)
 
 # ---- functions -------------------------------------------------------------------------------------
 
@@ -128,6 +132,12 @@ FUNCTIONS = {
     "wf_handle_destroy": (None, [_handle]),
     "wf_handle_message": (c_char_p, [_handle]),
     "wf_handle_device": (c_char_p, [_handle]),
+    "wf_device_describe": (c_int, [c_char_p, c_char_p, c_size_t]),
+    "wf_device_count": (c_int32, []),
+    "wf_handle_set_stream": (c_int, [_handle, c_void_p]),
+    # The result lies in device memory.
+    "wf_reduce_on_device": (c_int, [_handle, c_int, _array, _options, c_void_p]),
+    "wf_reduce_pair_on_device": (c_int, [_handle, c_int, _array, _array, _options, c_void_p]),
     "wf_reduce": (c_int, [_handle, c_int, _array, _options, _value]),
     "wf_reduce_pair": (c_int, [_handle, c_int, _array, _array, _options, _value]),
     "wf_reduce_stats": (c_int, [_handle, _array, _options, POINTER(wf_stats)]),
@@ -278,6 +288,14 @@ class Handle:
     @property
     def device(self):
         return library.wf_handle_device(self.pointer).decode()
+
+    def set_stream(self, stream):
+        self.check(library.wf_handle_set_stream(self.pointer, stream))
+
+    def reduce_on_device(self, op, d_result, *arrays, **chosen):
+        """Leaves a wf_device_value in device memory; of dot, two arrays."""
+        reduce = library.wf_reduce_on_device if len(arrays) == 1 else library.wf_reduce_pair_on_device
+        self.check(reduce(self.pointer, OP_BY_NAME[op], *map(byref, arrays), byref(options(**chosen)), d_result))
 
     def reduce(self, op, array, **chosen):
         value = wf_value()

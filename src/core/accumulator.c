@@ -65,23 +65,3 @@ bool wf_accumulator_join(struct wf_accumulator *into, const struct wf_accumulato
     if (from->first_nan < into->first_nan) into->first_nan = from->first_nan;
     return true;
 }
-
-static int64_t sign_extend(uint64_t bits, int width) {
-    return (int64_t)(bits << (64 - width)) >> (64 - width);
-}
-
-uint64_t wf_key_to_bits(wf_type type, int64_t key) {
-    int width = 8 * wf_type_table[type].nbytes;
-    uint64_t mask = UINT64_MAX >> (64 - width);
-    if (wf_type_is_float(type) && key < 0) return ((uint64_t)key ^ mask >> 1) & mask;
-    if (type == WF_U64) return (uint64_t)key ^ UINT64_C(1) << 63;
-    return (uint64_t)key & mask;
-}
-
-int64_t wf_bits_to_key(wf_type type, uint64_t bits) {
-    int width = 8 * wf_type_table[type].nbytes;
-    if (type == WF_U64) return (int64_t)(bits ^ UINT64_C(1) << 63);
-    if (wf_type_table[type].kind == WF_KIND_UNSIGNED) return (int64_t)bits;
-    int64_t value = sign_extend(bits, width);
-    return wf_type_is_float(type) && value < 0 ? value ^ (int64_t)(UINT64_MAX >> (65 - width)) : value;
-}

@@ -3,23 +3,8 @@
 #define WF_CORE_ACCUMULATOR_H
 
 #include "core/error.h"
-#include "core/exact.h"
-#include "core/ops.h"
+#include "core/finish.h"
 #include "core/product.h"
-
-/* What the sums cannot hold as digits, of x or, in dot, of x*y. */
-enum wf_saw {
-    WF_SAW_POSITIVE_INFINITY = 1,
-    WF_SAW_NEGATIVE_INFINITY = 2,
-    WF_SAW_INVALID = 4,          /* infinity times 0 */
-    WF_SAW_BEYOND_MINUS_ZERO = 8 /* anything but -0 and NaN */
-};
-
-/* Keys order the values of a type, -0 below +0: see wf_key_to_bits.  The identity has index INT64_MAX. */
-struct wf_extreme {
-    int64_t key;
-    int64_t index;
-};
 
 struct wf_accumulator {
     /* What is reduced, and how. */
@@ -66,11 +51,6 @@ static inline void wf_extreme_min(struct wf_extreme *into, struct wf_extreme x) 
 static inline void wf_extreme_max(struct wf_extreme *into, struct wf_extreme x) {
     if (x.key > into->key || (x.key == into->key && x.index < into->index)) *into = x;
 }
-
-/* A key is a signed integer that orders as the values do: of signed integers the value; of u64 the value with
- * its top bit flipped; of floats the bits, those below the sign flipped where negative, sign-extended. */
-uint64_t wf_key_to_bits(wf_type type, int64_t key);
-int64_t wf_bits_to_key(wf_type type, uint64_t bits);
 
 /* The value of op for what acc holds, or why it has none. */
 wf_error wf_accumulator_finish(wf_handle *handle, const struct wf_accumulator *acc, wf_op op, wf_value *result);

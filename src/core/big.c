@@ -4,10 +4,10 @@ static void trim(struct wf_big *big) {
     while (big->count && !big->limb[big->count - 1]) big->count--;
 }
 
-/* -big, of a number of limbs in two's complement; those below first are 0. */
-static void negate(struct wf_big *big, int first) {
+/* -big, of a number of limbs in two's complement. */
+static void negate(struct wf_big *big) {
     uint64_t carry = 1;
-    for (int i = first; i < big->count; i++) {
+    for (int i = big->lowest; i < big->count; i++) {
         carry += (uint32_t)~big->limb[i];
         big->limb[i] = (uint32_t)carry;
         carry >>= 32;
@@ -15,7 +15,8 @@ static void negate(struct wf_big *big, int first) {
 }
 
 /* Mostly few of the digits are in use, and only these are looked at twice. */
-bool wf_big_of_exact(struct wf_big *big, const struct wf_exact *x) {
+void wf_total_of_exact(struct wf_total *total, const struct wf_exact *x) {
+    struct wf_big *big = &total->magnitude;
     int first = 0, last = x->digit_count - 1;
     while (last >= 0 && !x->digit[last]) last--;
     while (first < last && !x->digit[first]) first++;
@@ -29,17 +30,20 @@ bool wf_big_of_exact(struct wf_big *big, const struct wf_exact *x) {
     big->limb[last + 1] = (uint32_t)carry;
     big->limb[last + 2] = (uint32_t)(carry >> 32);
     big->count = last + 3;
-    if (carry < 0) negate(big, first);
+    big->lowest = first;
+    if (carry < 0) negate(big);
     trim(big);
-    return carry < 0;
+    total->negative = carry < 0;
+    total->exponent = x->low_exponent;
 }
 
 void wf_big_multiply(struct wf_big *product, const struct wf_big *a, const struct wf_big *b) {
     product->count = a->count + b->count;
+    product->lowest = a->lowest + b->lowest;
     memset(product->limb, 0, (size_t)product->count * sizeof product->limb[0]);
-    for (int i = 0; i < a->count; i++) {
+    for (int i = a->lowest; i < a->count; i++) {
         uint64_t carry = 0;
-        for (int j = 0; j < b->count; j++) {
+        for (int j = b->lowest; j < b->count; j++) {
             carry += (uint64_t)a->limb[i] * b->limb[j] + product->limb[i + j];
             product->limb[i + j] = (uint32_t)carry;
             carry >>= 32;
@@ -51,7 +55,7 @@ void wf_big_multiply(struct wf_big *product, const struct wf_big *a, const struc
 
 void wf_big_multiply_u64(struct wf_big *big, uint64_t factor) {
     wf_u128 carry = 0;
-    for (int i = 0; i < big->count; i++) {
+    for (int i = big->lowest; i < big->count; i++) {
         carry += (wf_u128)big->limb[i] * factor;
         big->limb[i] = (uint32_t)carry;
         carry >>= 32;
@@ -69,7 +73,8 @@ int wf_big_compare(const struct wf_big *a, const struct wf_big *b) {
 
 void wf_big_subtract(struct wf_big *a, const struct wf_big *b) {
     int64_t borrow = 0;
-    for (int i = 0; i < a->count; i++) {
+    if (a->lowest > b->lowest) a->lowest = b->lowest;
+    for (int i = b->lowest; i < a->count; i++) {
         borrow += (int64_t)a->limb[i] - (i < b->count ? b->limb[i] : 0);
         a->limb[i] = (uint32_t)borrow;
         borrow >>= 32;
@@ -77,16 +82,19 @@ void wf_big_subtract(struct wf_big *a, const struct wf_big *b) {
     trim(a);
 }
 
-/* 32 bits of big from bit position up; zeros beyond either end. */
-static uint32_t bits_at(const struct wf_big *big, int position) {
-    int limb = position >> 5, shift = position & 31;
-    uint64_t low = limb >= 0 && limb < big->count ? big->limb[limb] : 0;
-    uint64_t high = limb >= -1 && limb + 1 < big->count ? big->limb[limb + 1] : 0;
-    return (uint32_t)((high << 32 | low) >> shift);
+static uint32_t limb_at(const struct wf_big *big, int i) {
+    return i >= 0 ? big->limb[i] : 0;
+}
+
+/* The bits of big from limb `top` down, but for the first `shift` of them; zeros beyond the end. */
+static wf_u128 bits_from(const struct wf_big *big, int top, int shift) {
+    wf_u128 bits = 0;
+    for (int i = 0; i < 4; i++) bits = bits << 32 | limb_at(big, top - i);
+    return bits << shift | limb_at(big, top - 4) >> 1 >> (31 - shift);
 }
 
 static bool any_below(const struct wf_big *big, int position) {
-    for (int i = 0; 32 * i < position; i++) {
+    for (int i = big->lowest; 32 * i < position; i++) {
         uint32_t bits = big->limb[i];
         if (position - 32 * i < 32) bits &= (UINT32_C(1) << (position - 32 * i)) - 1;
         if (bits) return true;
@@ -94,19 +102,18 @@ static bool any_below(const struct wf_big *big, int position) {
     return false;
 }
 
-static wf_u128 window(const struct wf_big *big, int position) {
-    wf_u128 bits = 0;
-    for (int i = 3; i >= 0; i--) bits = bits << 32 | bits_at(big, position + 32 * i);
-    return bits;
+/* Zeros above the highest bit that is set, of big other than 0. */
+static int leading_zeros(const struct wf_big *big) {
+    return wf_leading_zeros_u64(big->limb[big->count - 1]) - 32;
 }
 
-static int bit_length(const struct wf_big *big) {
-    return big->count ? 32 * big->count - __builtin_clz(big->limb[big->count - 1]) : 0;
-}
-
-struct wf_number wf_big_to_number(const struct wf_big *big, int32_t exponent, bool negative) {
-    int position = bit_length(big) - 128;
-    return wf_number_make(negative, window(big, position), exponent + position, any_below(big, position));
+struct wf_number wf_total_to_number(const struct wf_total *total) {
+    const struct wf_big *big = &total->magnitude;
+    if (!big->count) return wf_number_zero(total->negative);
+    int shift = leading_zeros(big), position = 32 * big->count - shift - 128;
+    struct wf_number number = {WF_NUMBER_FINITE, total->negative, any_below(big, position),
+                               total->exponent + position, bits_from(big, big->count - 1, shift)};
+    return number;
 }
 
 /* (high * 2^128 + low + f) * 2^exponent, with f as in wf_number. */
@@ -116,31 +123,59 @@ struct quotient {
     bool inexact;
 };
 
+/* The quotient's next 64 bits; rest < divisor < 2^64. */
+static uint64_t divide_word(uint64_t *rest, uint64_t next, uint64_t divisor) {
+    wf_u128 dividend = (wf_u128)*rest << 64 | next;
+    wf_u128 quotient = dividend / divisor;
+    *rest = (uint64_t)(dividend - quotient * divisor);
+    return (uint64_t)quotient;
+}
+
+static void divide_by_u64(struct quotient *q, uint64_t divisor) {
+    uint64_t rest = 0;
+    uint64_t high = divide_word(&rest, (uint64_t)(q->high >> 64), divisor);
+    q->high = (wf_u128)high << 64 | divide_word(&rest, (uint64_t)q->high, divisor);
+    uint64_t low = divide_word(&rest, (uint64_t)(q->low >> 64), divisor);
+    q->low = (wf_u128)low << 64 | divide_word(&rest, (uint64_t)q->low, divisor);
+    q->inexact |= rest != 0;
+}
+
+/* Bit by bit below the first quotient. */
+static void divide_by_u128(struct quotient *q, wf_u128 divisor) {
+    wf_u128 high = q->high / divisor, rest = q->high - high * divisor, low = 0;
+    for (int i = 127; i >= 0; i--) {
+        rest = rest << 1 | (q->low >> i & 1);
+        bool bit = rest >= divisor;
+        if (bit) rest -= divisor;
+        low = low << 1 | bit;
+    }
+    q->high = high;
+    q->low = low;
+    q->inexact |= rest != 0;
+}
+
 /* The highest 256 bits of the dividend are enough: floor((h + f) / d) = floor(h / d) for integers h and d and
  * 0 <= f < 1, and the quotient has 129 bits or more. */
 static struct quotient divide(const struct wf_big *big, int32_t exponent, wf_u128 divisor) {
-    int position = bit_length(big) - 256;
-    wf_u128 high = window(big, position + 128), low = window(big, position);
-    struct quotient q = {high / divisor, low, exponent + position, any_below(big, position)};
-    if (divisor == 1) return q;
-    wf_u128 rest = high % divisor;
-    for (int i = 127; i >= 0; i--) {
-        rest = rest << 1 | (low >> i & 1);
-        bool bit = rest >= divisor;
-        if (bit) rest -= divisor;
-        q.low = q.low << 1 | bit;
-    }
-    q.inexact |= rest != 0;
+    int top = big->count - 1, shift = leading_zeros(big), position = 32 * big->count - shift - 256;
+    struct quotient q = {bits_from(big, top, shift), bits_from(big, top - 4, shift), exponent + position,
+                         any_below(big, position)};
+    bool is_power_of_2 = !(divisor & (divisor - 1));
+    if (is_power_of_2)
+        q.exponent -= 127 - wf_leading_zeros_u128(divisor);
+    else if (divisor >> 64)
+        divide_by_u128(&q, divisor);
+    else
+        divide_by_u64(&q, (uint64_t)divisor);
     return q;
 }
 
-/* Shifts the highest set bit to the top of high, or one below it where that makes the exponent even. */
+/* Shifts the highest set bit, which is in high, to its top, or one below it where that makes the exponent even. */
 static void normalise(struct quotient *q, bool even_exponent) {
-    int shift = 0;
-    while (!(q->high >> 127)) {
-        q->high = q->high << 1 | q->low >> 127;
-        q->low <<= 1;
-        shift++;
+    int shift = wf_leading_zeros_u128(q->high);
+    if (shift) {
+        q->high = q->high << shift | q->low >> (128 - shift);
+        q->low <<= shift;
     }
     q->exponent -= shift;
     if (even_exponent && q->exponent & 1) {

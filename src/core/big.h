@@ -8,12 +8,21 @@
 #define WF_BIG_LIMBS (2 * WF_EXACT_DIGITS_MAX + 4)
 
 struct wf_big {
-    int count;                    /* limbs in use; the last one is not 0 */
-    uint32_t limb[WF_BIG_LIMBS];  /* the least significant first */
+    int count;                   /* limbs in use; the last one is not 0 */
+    int lowest;                  /* those below it are 0 */
+    uint32_t limb[WF_BIG_LIMBS]; /* the least significant first */
 };
 
-/* |x|; returns whether x is negative. */
-bool wf_big_of_exact(struct wf_big *big, const struct wf_exact *x);
+/* An exact sum as it is finished: the magnitude times 2^exponent, and the sign. */
+struct wf_total {
+    bool negative;
+    int32_t exponent;
+    struct wf_big magnitude;
+};
+
+void wf_total_of_exact(struct wf_total *total, const struct wf_exact *x);
+
+struct wf_number wf_total_to_number(const struct wf_total *total);
 
 void wf_big_multiply(struct wf_big *product, const struct wf_big *a, const struct wf_big *b);
 void wf_big_multiply_u64(struct wf_big *big, uint64_t factor);
@@ -23,8 +32,6 @@ int wf_big_compare(const struct wf_big *a, const struct wf_big *b);
 
 /* a -= b, where b <= a. */
 void wf_big_subtract(struct wf_big *a, const struct wf_big *b);
-
-struct wf_number wf_big_to_number(const struct wf_big *big, int32_t exponent, bool negative);
 
 /* big * 2^exponent / divisor, where 0 < divisor < 2^127. */
 struct wf_number wf_big_quotient(const struct wf_big *big, int32_t exponent, bool negative, wf_u128 divisor);

@@ -5,7 +5,7 @@
 #include "core/accumulator.h"
 
 struct wf_device {
-    const char *name;
+    const char *name; /* that of a handle is more exact: "cuda:1" */
 
     /* Makes the state that handle->device_state keeps, and writes handle->device_text. */
     wf_error (*open)(wf_handle *handle);
@@ -16,8 +16,16 @@ struct wf_device {
      * elements; the caller moves end_index and count on. */
     wf_error (*add)(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b,
                     int32_t threads);
+
+    /* Of GPUs; NULL elsewhere.  Leaves the result of the elements, of which there may be none, in device memory,
+     * in the order of the stream; empty: the reduction, with nothing added. */
+    wf_error (*reduce_on_device)(wf_handle *handle, const struct wf_accumulator *empty, const wf_array *a,
+                                 const wf_array *b, wf_device_value *d_result);
+    wf_error (*set_stream)(wf_handle *handle, void *stream);
 };
 
 extern const struct wf_device wf_device_cpu;
+extern const struct wf_device wf_device_cuda;
+extern const struct wf_device wf_device_auto; /* one of the others, by where the data lies */
 
 #endif

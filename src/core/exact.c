@@ -1,12 +1,10 @@
 #include "core/exact.h"
-#include "core/big.h"
 
 #define ROOM (INT64_C(1) << 30)
 
 void wf_exact_clear(struct wf_exact *x, int low_exponent, int high_exponent) {
-    /* 63 bits for the count, one for the sign, two digits so that an addition at the top has its three. */
     x->low_exponent = low_exponent;
-    x->digit_count = (high_exponent - low_exponent + 64 + 31) / 32 + 2;
+    x->digit_count = wf_exact_digit_count(low_exponent, high_exponent);
     x->room = ROOM;
     memset(x->digit, 0, (size_t)x->digit_count * sizeof x->digit[0]);
 }
@@ -25,13 +23,7 @@ void wf_exact_normalise(struct wf_exact *x) {
 
 void wf_exact_add(struct wf_exact *into, const struct wf_exact *from) {
     wf_exact_normalise(into);
-    for (int i = 0; i < into->digit_count; i++) 
+    for (int i = 0; i < into->digit_count; i++)
         into->digit[i] = (int64_t)((uint64_t)into->digit[i] + (uint64_t)from->digit[i]);
     wf_exact_normalise(into);
-}
-
-struct wf_number wf_exact_to_number(const struct wf_exact *x) {
-    struct wf_big magnitude;
-    bool negative = wf_big_of_exact(&magnitude, x);
-    return wf_big_to_number(&magnitude, x->low_exponent, negative);
 }

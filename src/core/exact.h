@@ -7,7 +7,6 @@
 #ifndef WF_CORE_EXACT_H
 #define WF_CORE_EXACT_H
 
-#include <string.h>
 #include "core/number.h"
 
 /* f64 products: from 2^-2148 to 2^2048, 2^63 of them, a sign. */
@@ -20,7 +19,13 @@ struct wf_exact {
     int64_t digit[WF_EXACT_DIGITS_MAX];
 };
 
-/* Zero, with room for 2^63 multiples of 2^low_exponent of at most 2^high_exponent in magnitude. */
+/* Digits for 2^63 multiples of 2^low_exponent of at most 2^high_exponent in magnitude: 63 bits for the count, one
+ * for the sign, two digits so that an addition at the top has its three. */
+static inline int wf_exact_digit_count(int low_exponent, int high_exponent) {
+    return (high_exponent - low_exponent + 64 + 31) / 32 + 2;
+}
+
+/* Zero, with that many digits. */
 void wf_exact_clear(struct wf_exact *x, int low_exponent, int high_exponent);
 
 /* Moves carries up: digits 0 <= d < 2^32, but for the last, which has the sign.  Equal values have equal
@@ -29,8 +34,6 @@ void wf_exact_normalise(struct wf_exact *x);
 
 /* into += from, of the same exponents. */
 void wf_exact_add(struct wf_exact *into, const struct wf_exact *from);
-
-struct wf_number wf_exact_to_number(const struct wf_exact *x);
 
 /* x += value * 2^exponent, where low_exponent <= exponent and the digits reach 96 bits above it. */
 static inline void wf_exact_add_i64(struct wf_exact *x, int64_t value, int exponent) {

@@ -140,7 +140,7 @@ static int format_integer(const wf_value *value, int hex, char *text, size_t cap
 static int format_float(const wf_value *value, int hex, char *text, size_t capacity) {
     struct wf_number number = wf_number_of_bits(value->type, bits_of(value));
     const char *sign = number.negative ? "-" : "";
-    switch (number.class) {
+    switch (number.kind) {
     case WF_NUMBER_NAN: return snprintf(text, capacity, "nan");
     case WF_NUMBER_INFINITE: return snprintf(text, capacity, "%sinf", sign);
     case WF_NUMBER_ZERO: return snprintf(text, capacity, hex ? "%s0x0p+0" : "%s0", sign);

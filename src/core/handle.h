@@ -9,8 +9,13 @@
 struct wf_handle {
     const struct wf_device *device;
     void *device_state; /* the device's own: threads, scratch */
-    char device_text[160];
+    char device_name[16];
+    char device_text[256];
     char message[WF_MESSAGE_NBYTES];
 };
+
+/* Makes a handle of the device of that name (NULL: "auto") in memory of the caller's, who closes the device.
+ * After an error it has a message and needs no closing. */
+wf_error wf_handle_open(wf_handle *handle, const char *device);
 
 #endif

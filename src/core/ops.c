@@ -1,27 +1,16 @@
 #include "core/ops.h"
 #include "core/types.h"
 
-#include <string.h>
-
+/* In the order of wf_op, as WF_OPS is. */
 static const struct {
-    const char *name;
     unsigned parts;
     enum wf_result result;
 } op_table[WF_OP_COUNT] = {
-#define X(NAME, name, parts, result, finish) [WF_##NAME] = {#name, parts, WF_RESULT_##result},
+    {0, WF_RESULT_NONE},
+#define X(NAME, name, parts, result, finish) {parts, WF_RESULT_##result},
     WF_OPS(X)
 #undef X
 };
-
-const char *wf_op_name(wf_op op) {
-    return (unsigned)op < WF_OP_COUNT ? op_table[op].name : NULL;
-}
-
-wf_op wf_op_parse(const char *name) {
-    for (int op = 1; name && op < WF_OP_COUNT; op++)
-        if (!strcmp(name, op_table[op].name)) return (wf_op)op;
-    return WF_OP_NONE;
-}
 
 unsigned wf_op_parts(wf_op op) {
     return (unsigned)op < WF_OP_COUNT ? op_table[op].parts : 0;
@@ -29,6 +18,10 @@ unsigned wf_op_parts(wf_op op) {
 
 enum wf_result wf_op_result(wf_op op) {
     return (unsigned)op < WF_OP_COUNT ? op_table[op].result : WF_RESULT_NONE;
+}
+
+bool wf_op_gives_value(wf_op op) {
+    return wf_op_result(op) != WF_RESULT_INDEX && wf_op_result(op) != WF_RESULT_TRUTH;
 }
 
 bool wf_op_takes_pairs(wf_op op) {

@@ -3,7 +3,7 @@
 #ifndef WF_CORE_OPS_H
 #define WF_CORE_OPS_H
 
-#include <stdbool.h>
+#include "core/portable.h"
 #include "warpfold.h"
 
 /* What an accumulator can gather: each a monoid of its own. */
@@ -33,7 +33,7 @@ enum wf_result {
     WF_RESULT_TRUTH      /* bool */
 };
 
-/* X(NAME, name, parts, result, finish) */
+/* X(NAME, name, parts, result, finish), in the order of wf_op. */
 #define WF_OPS(X)                                                                                              \
     X(SUM, sum, WF_PART_SUM, WIDE, finish_sum)                                                                 \
     X(PROD, prod, WF_PART_PRODUCT, WIDE, finish_prod)                                                          \
@@ -62,6 +62,9 @@ enum wf_result {
 unsigned wf_op_parts(wf_op op);
 
 enum wf_result wf_op_result(wf_op op);
+
+/* Whether op gives a value, as against an index, a count or a truth: one that is NaN where a NaN propagates. */
+bool wf_op_gives_value(wf_op op);
 
 /* Whether op takes pairs of two arrays. */
 bool wf_op_takes_pairs(wf_op op);

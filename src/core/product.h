@@ -8,9 +8,11 @@
 #ifndef WF_CORE_PRODUCT_H
 #define WF_CORE_PRODUCT_H
 
-#include <math.h>
-#include <string.h>
 #include "core/number.h"
+
+#ifndef __CUDACC_RTC__
+#include <math.h>
+#endif
 
 /* (hi + lo) * 2^exponent, with 1 <= hi < 2 and hi = hi + lo rounded to nearest.  {1, 0, 0} is the identity:
  * multiplying by it changes nothing, so elements that are left out, and indices outside of the range, count
@@ -30,7 +32,8 @@ static inline struct wf_factor wf_factor_multiply(struct wf_factor a, struct wf_
     double lo = error - (hi - p);
     int shift = (hi >= 2) - (hi < 1);
     double scale = shift > 0 ? 0.5 : shift < 0 ? 2 : 1;
-    return (struct wf_factor){hi * scale, lo * scale, a.exponent + b.exponent + shift};
+    struct wf_factor product = {hi * scale, lo * scale, a.exponent + b.exponent + shift};
+    return product;
 }
 
 /* The factor that stands for an integer other than 0. */
@@ -43,7 +46,8 @@ static inline struct wf_factor wf_factor_of_u64(uint64_t magnitude) {
     uint64_t scale_bits = (uint64_t)(1023 - exponent) << 52;
     double scale;
     memcpy(&scale, &scale_bits, sizeof scale);
-    return (struct wf_factor){hi * scale, lo * scale, exponent};
+    struct wf_factor factor = {hi * scale, lo * scale, exponent};
+    return factor;
 }
 
 /* A range of indices has at most 63 aligned blocks of rising size and 63 of falling size. */

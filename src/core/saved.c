@@ -108,7 +108,7 @@ static void transfer_extreme(struct archive *archive, const struct wf_accumulato
     uint64_t bits = wf_key_to_bits(acc->type, extreme->key);
     require(archive, wf_bits_to_key(acc->type, bits) == extreme->key);
     require(archive, acc->type != WF_BOOL || bits <= 1);
-    require(archive, wf_number_of_bits(acc->type, bits).class != WF_NUMBER_NAN);
+    require(archive, wf_number_of_bits(acc->type, bits).kind != WF_NUMBER_NAN);
     if (indexed)
         require(archive, acc->first_index <= extreme->index && extreme->index < acc->end_index);
     else

@@ -2,12 +2,12 @@
 #ifndef WF_CORE_TYPES_H
 #define WF_CORE_TYPES_H
 
-#include <stdbool.h>
+#include "core/portable.h"
 #include "warpfold.h"
 
 enum wf_kind { WF_KIND_NONE, WF_KIND_UNSIGNED, WF_KIND_SIGNED, WF_KIND_FLOAT };
 
-/* X(NAME, name, storage type, kind, precision, exponent bits)
+/* X(NAME, name, storage type, kind, precision, exponent bits), in the order of wf_type.
  * precision: significant bits, the implicit one included; of an integer, the bits of its magnitude. */
 #define WF_TYPES(X)                                                                                           \
     X(BOOL, bool, uint8_t, UNSIGNED, 1, 0)                                                                     \
@@ -27,7 +27,6 @@ enum wf_kind { WF_KIND_NONE, WF_KIND_UNSIGNED, WF_KIND_SIGNED, WF_KIND_FLOAT };
 #define WF_TYPE_COUNT (WF_F64 + 1)
 
 struct wf_type_traits {
-    const char *name;
     uint8_t nbytes;
     uint8_t kind; /* enum wf_kind */
     uint8_t precision;

@@ -237,7 +237,7 @@ static void scale(struct wf_big *big, int64_t power_of_2, int64_t powers_of_5) {
 static void big_of_decimal(const struct decimal *decimal, struct wf_big *big, int64_t *exponent) {
     int kept = 0;
     bool has_rest = false;
-    big->count = 0;
+    big->count = big->lowest = 0;
     *exponent = decimal->last_exponent;
     for (const char *p = decimal->first; p < decimal->end; p++) {
         if (*p == '.') continue;
@@ -287,7 +287,7 @@ static struct wf_number resolve(const struct decimal *decimal, const struct wf_n
 
 static bool is_infinite(const wf_value *value, const struct wf_number *number) {
     wf_value infinity;
-    if (number->class != WF_NUMBER_FINITE || number->exponent + 128 < wf_type_bias(value->type)) return false;
+    if (number->kind != WF_NUMBER_FINITE || number->exponent + 128 < wf_type_bias(value->type)) return false;
     struct wf_number infinite = wf_number_infinite(number->negative);
     wf_number_round(&infinite, value->type, &infinity);
     return !memcmp(&infinity.as, &value->as, wf_type_table[value->type].nbytes);

@@ -1,0 +1,51 @@
+/* What lets a source of the core be compiled by NVRTC too, as it stands: for finishing a reduction where it ran.
+ *
+ * Such a source is C17 and CUDA C++ in one: no compound literal, no array designator, nothing of the C library but
+ * memcpy and memset, no __builtin_.  NVRTC's -default-device makes its functions and tables the GPU's. */
+#ifndef WF_CORE_PORTABLE_H
+#define WF_CORE_PORTABLE_H
+
+#ifdef __CUDACC_RTC__
+
+/* NVRTC has no system headers; this one comes before warpfold.h. */
+typedef signed char int8_t;
+typedef short int16_t;
+typedef int int32_t;
+typedef long long int64_t;
+typedef unsigned char uint8_t;
+typedef unsigned short uint16_t;
+typedef unsigned int uint32_t;
+typedef unsigned long long uint64_t;
+
+#define INT64_C(x) x##ll
+#define UINT32_C(x) x##u
+#define UINT64_C(x) x##ull
+#define INT64_MAX 0x7fffffffffffffffll
+#define UINT64_MAX 0xffffffffffffffffull
+#define NULL 0
+#define WF_API
+
+/* Large locals of the one thread that finishes: memory of its own would be set aside for every thread that the
+ * chip can hold. */
+#define WF_SCRATCH __shared__
+
+static inline int wf_leading_zeros_u64(uint64_t x) {
+    return __clzll((long long)x);
+}
+
+#else
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define WF_SCRATCH
+
+/* Of x other than 0. */
+static inline int wf_leading_zeros_u64(uint64_t x) {
+    return __builtin_clzll(x);
+}
+
+#endif
+
+#endif

@@ -1,0 +1,178 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* mkostemp */
+#endif
+#include "cuda/cache.h"
+#include "core/number.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- hashes and keys ----------------------------------------------------------------------------- */
+
+/* FNV-1a of 128 bits: against accidents; nobody else can write to the folder. */
+static void hash_add(uint64_t hash[2], const char *bytes, size_t nbytes) {
+    const wf_u128 prime = ((wf_u128)1 << 88) + 0x13b;
+    wf_u128 state = (wf_u128)hash[1] << 64 | hash[0];
+    for (size_t i = 0; i < nbytes; i++) state = (state ^ (unsigned char)bytes[i]) * prime;
+    hash[0] = (uint64_t)state;
+    hash[1] = (uint64_t)(state >> 64);
+}
+
+static void hash_begin(uint64_t hash[2]) {
+    hash[1] = UINT64_C(0x6c62272e07bb0142);
+    hash[0] = UINT64_C(0x62b821756295c58d);
+}
+
+void wf_cache_key_begin(struct wf_cache_key *key, const char *name) {
+    const char *slash = strrchr(name, '/');
+    snprintf(key->name, sizeof key->name, "%s", slash ? slash + 1 : name);
+    for (char *at = key->name; *at; at++)
+        if (!isalnum((unsigned char)*at) && *at != '_') *at = '_';
+    hash_begin(key->hash);
+}
+
+void wf_cache_key_add(struct wf_cache_key *key, const char *text) {
+    hash_add(key->hash, text, strlen(text) + 1); /* with its end: where one text stops and the next begins counts */
+}
+
+/* ---- the folder ---------------------------------------------------------------------------------- */
+
+static bool folder_name(char path[PATH_MAX]) {
+    const char *switched = getenv("WARPFOLD_CACHE"), *root = getenv("XDG_CACHE_HOME"), *below = "/warpfold";
+    if (switched && !strcmp(switched, "off")) return false;
+    if (!root || root[0] != '/') { /* relative ones do not count: XDG Base Directory Specification */
+        root = getenv("HOME");
+        below = "/.cache/warpfold";
+    }
+    if (!root || root[0] != '/') return false;
+    return snprintf(path, PATH_MAX, "%s%s", root, below) < PATH_MAX;
+}
+
+/* Others must not be able to put kernels there. */
+static bool is_private(const char *path) {
+    struct stat status;
+    return !stat(path, &status) && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+           !(status.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static void make_folder(char path[PATH_MAX]) {
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(path, S_IRWXU);
+        *slash = '/';
+    }
+    mkdir(path, S_IRWXU);
+}
+
+/* ---- entries ------------------------------------------------------------------------------------- */
+
+enum { ENTRY_NBYTES_MAX = 1 << 28, NAME_NBYTES = 128 };
+
+struct entry {
+    char magic[16];
+    uint64_t key[2];
+    uint64_t nbytes;
+    uint64_t hash[2]; /* of the bytes that follow */
+};
+
+static const char magic[16] = "warpfold cache 1";
+
+static struct entry describe(const struct wf_cache_key *key, const struct wf_cuda_image *image) {
+    struct entry entry = {.key = {key->hash[0], key->hash[1]}, .nbytes = image->nbytes};
+    memcpy(entry.magic, magic, sizeof magic);
+    hash_begin(entry.hash);
+    hash_add(entry.hash, image->bytes, image->nbytes);
+    return entry;
+}
+
+/* "reduce_cu-0123...-nvrtc13.0", or what such names begin with. */
+static void name_entry(char name[NAME_NBYTES], const struct wf_cache_key *key, int compiler_version) {
+    int length = snprintf(name, NAME_NBYTES, "%s-%016llx%016llx-nvrtc", key->name, (unsigned long long)key->hash[1],
+                          (unsigned long long)key->hash[0]);
+    if (compiler_version)
+        snprintf(name + length, (size_t)(NAME_NBYTES - length), "%d.%d", compiler_version / 100,
+                 compiler_version % 100);
+}
+
+/* The bytes of an entry that says that there are so many. */
+static bool read_image(FILE *stream, const struct wf_cache_key *key, struct wf_cuda_image *image) {
+    struct entry found;
+    if (fread(&found, sizeof found, 1, stream) != 1 || found.nbytes > ENTRY_NBYTES_MAX) return false;
+    *image = (struct wf_cuda_image){calloc(1, found.nbytes + 1), found.nbytes};
+    if (!image->bytes) return false;
+    bool is_whole = fread(image->bytes, 1, image->nbytes, stream) == image->nbytes && fgetc(stream) == EOF;
+    struct entry right = describe(key, image);
+    if (is_whole && !memcmp(&found, &right, sizeof right)) return true;
+    free(image->bytes);
+    return false;
+}
+
+static bool read_file(const char *folder, const char *name, const struct wf_cache_key *key,
+                      struct wf_cuda_image *image) {
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path) return false;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file < 0) return false;
+    FILE *stream = fdopen(file, "rb");
+    if (!stream) {
+        close(file);
+        return false;
+    }
+    bool is_read = read_image(stream, key, image);
+    fclose(stream);
+    return is_read;
+}
+
+/* The first whole entry whose name begins so. */
+static bool read_any(const char *folder, const char *beginning, const struct wf_cache_key *key,
+                     struct wf_cuda_image *image) {
+    DIR *directory = opendir(folder);
+    bool is_read = false;
+    const struct dirent *file;
+    while (directory && !is_read && (file = readdir(directory)))
+        if (!strncmp(file->d_name, beginning, strlen(beginning)))
+            is_read = read_file(folder, file->d_name, key, image);
+    if (directory) closedir(directory);
+    return is_read;
+}
+
+bool wf_cache_read(const struct wf_cache_key *key, int compiler_version, struct wf_cuda_image *image) {
+    char folder[PATH_MAX], name[NAME_NBYTES];
+    if (!folder_name(folder) || !is_private(folder)) return false;
+    name_entry(name, key, compiler_version);
+    return compiler_version ? read_file(folder, name, key, image) : read_any(folder, name, key, image);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------- */
+
+static bool write_image(int file, const struct wf_cache_key *key, const struct wf_cuda_image *image) {
+    FILE *stream = fdopen(file, "wb");
+    if (!stream) {
+        close(file);
+        return false;
+    }
+    struct entry entry = describe(key, image);
+    bool is_written = fwrite(&entry, sizeof entry, 1, stream) == 1 &&
+                      fwrite(image->bytes, 1, image->nbytes, stream) == image->nbytes;
+    return !fclose(stream) && is_written;
+}
+
+void wf_cache_write(const struct wf_cache_key *key, int compiler_version, const struct wf_cuda_image *image) {
+    char folder[PATH_MAX], name[NAME_NBYTES], path[PATH_MAX], unfinished[PATH_MAX];
+    if (!folder_name(folder)) return;
+    make_folder(folder);
+    name_entry(name, key, compiler_version);
+    if (!is_private(folder) || snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path ||
+        snprintf(unfinished, sizeof unfinished, "%s/.new-XXXXXX", folder) >= (int)sizeof unfinished)
+        return;
+    int file = mkostemp(unfinished, O_CLOEXEC);
+    if (file < 0) return;
+    if (!write_image(file, key, image) || rename(unfinished, path)) unlink(unfinished);
+}

@@ -1,0 +1,25 @@
+/* Compiled kernels, kept from one process to the next in $XDG_CACHE_HOME/warpfold or ~/.cache/warpfold.
+ *
+ * An entry is a file, named after its kernel, key and compiler.  It is written under another name and then
+ * renamed, and says how long it is and what its bytes hash to, so that one that is damaged counts as none.  Where
+ * there is no such folder, or it is not private, or WARPFOLD_CACHE is "off", all works without. */
+#ifndef WF_CUDA_CACHE_H
+#define WF_CUDA_CACHE_H
+
+#include "cuda/compile.h"
+
+struct wf_cache_key {
+    char name[48];    /* of the kernel, for those who look into the folder */
+    uint64_t hash[2]; /* of all that was added */
+};
+
+void wf_cache_key_begin(struct wf_cache_key *key, const char *name);
+void wf_cache_key_add(struct wf_cache_key *key, const char *text);
+
+/* Whether there is a whole entry, which is then the caller's to free.  compiler_version 0: by any compiler. */
+bool wf_cache_read(const struct wf_cache_key *key, int compiler_version, struct wf_cuda_image *image);
+
+/* Does what it can. */
+void wf_cache_write(const struct wf_cache_key *key, int compiler_version, const struct wf_cuda_image *image);
+
+#endif

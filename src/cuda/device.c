@@ -1,0 +1,372 @@
+/* An NVIDIA GPU as a device: arrays in its memory are reduced where they lie, others are brought there in pieces. */
+#include "core/environment.h"
+#include "cuda/cuda.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Blocks of the largest grid. */
+static int64_t blocks_max(const struct wf_gpu *gpu) {
+    return (int64_t)gpu->multiprocessors * 32;
+}
+
+/* ---- a launch ------------------------------------------------------------------------------------ */
+
+static bool is_indexed(const struct wf_accumulator *acc) {
+    return acc->parts & (WF_PART_MIN | WF_PART_MAX) && wf_accumulator_is_indexed(acc);
+}
+
+/* The largest power of two, up to a vector's, that divides all addresses, and by which both arrays lie alike. */
+static int find_granule(const struct wf_cuda_range *range, size_t nbytes) {
+    uint64_t apart = range->y ? range->x ^ range->y : 0;
+    bool aligned = range->x % nbytes == 0 && (apart & 15) == 0;
+    if (aligned) return 16;
+    uint64_t bits = range->x | range->y | 8;
+    int granule = (int)(bits & -bits);
+    return granule < (int)nbytes ? granule : (int)nbytes;
+}
+
+/* Cuts the range into whole vectors, what lies before the first and what behind the last. */
+static void cut(struct wf_reduction *reduction, const struct wf_cuda_range *range, size_t nbytes, int granule) {
+    uint64_t per_vector = 16 / nbytes, misplaced = granule == 16 ? range->x % 16 : 0;
+    uint64_t count = (uint64_t)range->count, head = misplaced ? (16 - misplaced) / nbytes : 0;
+    if (head > count) head = count;
+    reduction->x = range->x + head * nbytes;
+    reduction->y = range->y ? range->y + head * nbytes : 0;
+    reduction->vectors = (count - head) / per_vector;
+    reduction->head = (unsigned)head;
+    reduction->tail = (unsigned)((count - head) % per_vector);
+    reduction->index = range->index + (int64_t)head;
+}
+
+static struct wf_kernel_key make_key(const struct wf_accumulator *acc, const struct wf_cuda_plan *plan, int granule,
+                                     bool finishes) {
+    struct wf_kernel_key key;
+    memset(&key, 0, sizeof key);
+    key.type = acc->type;
+    key.parts = acc->parts;
+    key.is_indexed = is_indexed(acc);
+    key.granule = granule;
+    key.block = plan->block;
+    key.vectors = plan->vectors;
+    key.stages = plan->stages;
+    key.resident = plan->resident;
+    key.sums_nbytes = plan->sums_nbytes;
+    if (finishes) {
+        key.finish_op = acc->op;
+        key.finish_type = acc->result_type ? acc->result_type : wf_op_result_type(acc->op, acc->type);
+    }
+    return key;
+}
+
+wf_error wf_cuda_launch(wf_handle *handle, const struct wf_accumulator *acc, const struct wf_cuda_range *range,
+                        const struct wf_cuda_target *target) {
+    struct wf_cuda *cuda = handle->device_state;
+    size_t nbytes = wf_type_nbytes(acc->type);
+    int granule = find_granule(range, nbytes);
+    struct wf_cuda_task task = {acc->type, acc->parts, is_indexed(acc), granule, range->count * (int64_t)nbytes};
+    struct wf_cuda_plan plan = wf_cuda_plan_make(&task, &cuda->gpu);
+    struct wf_kernel_key key = make_key(acc, &plan, granule, target->value != 0);
+    struct wf_reduction reduction = {
+        .partials = cuda->partials,
+        .working = cuda->working,
+        .ticket = cuda->ticket,
+        .gathered = target->gathered,
+        .value = target->value,
+        .count = target->count,
+        .first_index = target->first_index,
+        .end_index = target->end_index,
+        .ddof = acc->ddof,
+        .nan = (int)acc->nan,
+        .result_type = (int)acc->result_type,
+    };
+    void *arguments[] = {&reduction};
+    wf_cuda_function function;
+    cut(&reduction, range, nbytes, granule);
+    wf_error error = wf_kernels_reduce(handle, &cuda->gpu, &cuda->kernels, &key, plan.shared_nbytes, &function);
+    if (error) return error;
+    return WF_DRIVER_CALL(handle, LaunchKernel,
+                          (function, (unsigned)plan.grid, 1, 1, (unsigned)plan.block, 1, 1,
+                           (unsigned)plan.shared_nbytes, cuda->stream, arguments, NULL),
+                          "the %s of %lld %s", wf_op_name(acc->op), (long long)range->count, wf_type_name(acc->type));
+}
+
+static wf_cuda_pointer slot_gathered(const struct wf_cuda *cuda, int slot) {
+    return cuda->gathered + (uint64_t)slot * sizeof(struct wf_gathered);
+}
+
+wf_error wf_cuda_collect(wf_handle *handle, int slot, struct wf_accumulator *into) {
+    struct wf_cuda *cuda = handle->device_state;
+    wf_error error = WF_DRIVER_CALL(handle, EventSynchronize, (cuda->slot[slot].done), "cuda:%d", cuda->gpu.ordinal);
+    cuda->slot[slot].busy = false;
+    if (!error) wf_gathered_join(into, &cuda->outcome[slot]);
+    return error;
+}
+
+/* ---- arrays in device memory --------------------------------------------------------------------- */
+
+wf_error wf_cuda_is_host(wf_handle *handle, const void *pointer, bool *is_host) {
+    enum { INVALID_VALUE = 1 }; /* memory that the driver knows nothing of */
+    struct wf_cuda *cuda = handle->device_state;
+    unsigned type = WF_CUDA_MEMORY_HOST;
+    int ordinal = cuda->gpu.ordinal;
+    wf_cuda_pointer address = (uintptr_t)pointer;
+    const struct wf_driver *driver = wf_driver_open(NULL, 0);
+    wf_cuda_result result = driver->PointerGetAttribute(&type, WF_CUDA_POINTER_MEMORY_TYPE, address);
+    if (!result && type == WF_CUDA_MEMORY_DEVICE)
+        result = driver->PointerGetAttribute(&ordinal, WF_CUDA_POINTER_ORDINAL, address);
+    *is_host = result == INVALID_VALUE || type == WF_CUDA_MEMORY_HOST;
+    if (result && result != INVALID_VALUE)
+        return wf_driver_check(handle, result, "cuPointerGetAttribute", "%p", pointer);
+    if (ordinal == cuda->gpu.ordinal) return WF_OK;
+    return wf_fail(handle, WF_ERROR_ARGUMENT, "the array lies in the memory of cuda:%d, not of cuda:%d: use a handle "
+                   "of its own GPU, or auto", ordinal, cuda->gpu.ordinal);
+}
+
+static wf_error find_memory(wf_handle *handle, const wf_array *a, const wf_array *b, bool *is_host) {
+    bool b_is_host;
+    wf_error error = wf_cuda_is_host(handle, a->data, is_host);
+    if (error || !b) return error;
+    error = wf_cuda_is_host(handle, b->data, &b_is_host);
+    if (!error && b_is_host != *is_host)
+        error = wf_fail(handle, WF_ERROR_ARGUMENT, "one array lies in host memory, the other on the GPU: both must "
+                        "lie in one place");
+    return error;
+}
+
+static bool is_contiguous(const struct wf_view *view) {
+    for (int o = 0; o < view->operands; o++)
+        if (view->ndim != 1 || view->stride_bytes[o][0] != (int64_t)view->nbytes) return false;
+    return true;
+}
+
+static struct wf_cuda_range range_of(const struct wf_view *view, int64_t index) {
+    return (struct wf_cuda_range){(uintptr_t)view->data[0], view->operands == 2 ? (uintptr_t)view->data[1] : 0,
+                                  view->count, index};
+}
+
+static wf_error bring_outcome(wf_handle *handle, int slot) {
+    struct wf_cuda *cuda = handle->device_state;
+    wf_error error = WF_DRIVER_CALL(
+        handle, MemcpyDtoHAsync,
+        (&cuda->outcome[slot], slot_gathered(cuda, slot), sizeof(struct wf_gathered), cuda->stream),
+        "what was gathered");
+    if (!error) error = WF_DRIVER_CALL(handle, EventRecord, (cuda->slot[slot].done, cuda->stream), "the stream");
+    cuda->slot[slot].busy = !error;
+    return error;
+}
+
+wf_error wf_cuda_start(wf_handle *handle, const struct wf_accumulator *acc, const struct wf_cuda_range *range,
+                       int slot) {
+    struct wf_cuda *cuda = handle->device_state;
+    struct wf_cuda_target target = {.gathered = slot_gathered(cuda, slot)};
+    wf_error error = wf_cuda_launch(handle, acc, range, &target);
+    return error ? error : bring_outcome(handle, slot);
+}
+
+static bool is_tree(const struct wf_accumulator *acc) {
+    return acc->parts & WF_PART_PRODUCT && acc->uses_tree;
+}
+
+static wf_error add_view(wf_handle *handle, struct wf_accumulator *into, const struct wf_view *view, bool is_host) {
+    struct wf_cuda_range range = range_of(view, into->end_index);
+    if (is_host || !is_contiguous(view)) return wf_cuda_add_pieces(handle, into, view, is_host);
+    if (is_tree(into)) return wf_cuda_add_product(handle, into, &range);
+    wf_error error = wf_cuda_start(handle, into, &range, 0);
+    return error ? error : wf_cuda_collect(handle, 0, into);
+}
+
+/* A tree of products is too much arithmetic, for too few bytes, to be worth a copy. */
+static wf_error add_array(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b,
+                          int32_t threads) {
+    struct wf_cuda *cuda = handle->device_state;
+    struct wf_view view;
+    bool is_host;
+    wf_error error = find_memory(handle, a, b, &is_host);
+    if (error) return error;
+    if (is_host && is_tree(into)) return cuda->cpu.device->add(&cuda->cpu, into, a, b, threads);
+    wf_view_make(&view, a, b, wf_accumulator_is_indexed(into));
+    return add_view(handle, into, &view, is_host);
+}
+
+/* On an error the accumulator is as it was. */
+static wf_error cuda_add(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b,
+                         int32_t threads) {
+    struct wf_cuda *cuda = handle->device_state;
+    struct wf_accumulator *partial = malloc(sizeof *partial);
+    if (!partial) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for an accumulator");
+    wf_accumulator_init_like(partial, into, into->end_index);
+    wf_error error = wf_gpu_enter(handle, &cuda->gpu);
+    if (!error) {
+        error = add_array(handle, partial, a, b, threads);
+        wf_gpu_leave(&cuda->gpu);
+    }
+    if (!error) {
+        wf_environment callers = wf_environment_enter();
+        wf_accumulator_join(into, partial);
+        wf_environment_leave(callers);
+    }
+    free(partial);
+    return error;
+}
+
+/* ---- results that stay there --------------------------------------------------------------------- */
+
+static wf_error check_on_device(wf_handle *handle, const struct wf_accumulator *empty, const wf_array *a,
+                                const wf_array *b) {
+    bool is_host = false;
+    if (is_tree(empty))
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "the product of floats is brought to the host: use wf_reduce");
+    wf_error error = find_memory(handle, a, b, &is_host);
+    if (!error && is_host)
+        error = wf_fail(handle, WF_ERROR_ARGUMENT, "the array must lie in device memory for its result to stay there");
+    return error;
+}
+
+static int64_t count_of(const wf_array *array) {
+    int64_t count = 1;
+    for (int d = 0; d < array->ndim; d++) count *= array->shape[d];
+    return count;
+}
+
+static wf_error reduce_there(wf_handle *handle, const struct wf_accumulator *empty, const wf_array *a,
+                             const wf_array *b, wf_device_value *d_result) {
+    struct wf_cuda_range range = {.index = empty->first_index};
+    int64_t count = count_of(a);
+    if (count) {
+        struct wf_view view;
+        wf_error error = check_on_device(handle, empty, a, b);
+        if (error) return error;
+        wf_view_make(&view, a, b, wf_accumulator_is_indexed(empty));
+        if (!is_contiguous(&view))
+            return wf_fail(handle, WF_ERROR_UNSUPPORTED, "the result of a strided array cannot stay on the GPU: use "
+                           "wf_reduce, or a contiguous copy");
+        range = range_of(&view, empty->first_index);
+    }
+    struct wf_cuda_target target = {.value = (uintptr_t)d_result,
+                                    .count = count,
+                                    .first_index = empty->first_index,
+                                    .end_index = empty->first_index + count};
+    return wf_cuda_launch(handle, empty, &range, &target);
+}
+
+static wf_error cuda_reduce_on_device(wf_handle *handle, const struct wf_accumulator *empty, const wf_array *a,
+                                      const wf_array *b, wf_device_value *d_result) {
+    struct wf_cuda *cuda = handle->device_state;
+    bool is_host;
+    wf_error error = wf_gpu_enter(handle, &cuda->gpu);
+    if (error) return error;
+    error = wf_cuda_is_host(handle, d_result, &is_host);
+    if (!error && is_host) error = wf_fail(handle, WF_ERROR_ARGUMENT, "the result must lie in device memory");
+    if (!error) error = reduce_there(handle, empty, a, b, d_result);
+    wf_gpu_leave(&cuda->gpu);
+    return error;
+}
+
+/* What was launched in the old stream uses the same scratch memory: the new one waits for it. */
+static wf_error cuda_set_stream(wf_handle *handle, void *stream) {
+    struct wf_cuda *cuda = handle->device_state;
+    wf_error error = wf_gpu_enter(handle, &cuda->gpu);
+    if (error) return error;
+    wf_cuda_event done = cuda->slot[0].done;
+    error = WF_DRIVER_CALL(handle, EventRecord, (done, cuda->stream), "the stream that was");
+    if (!error) error = WF_DRIVER_CALL(handle, StreamWaitEvent, (stream, done, 0), "the new stream");
+    if (!error) cuda->stream = stream;
+    wf_gpu_leave(&cuda->gpu);
+    return error;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------- */
+
+static void free_slot(const struct wf_driver *driver, struct wf_cuda_slot *slot) {
+    for (int o = 0; o < 2; o++) {
+        if (slot->host[o]) driver->MemFreeHost(slot->host[o]);
+        if (slot->device[o]) driver->MemFree(slot->device[o]);
+    }
+    if (slot->done) driver->EventDestroy(slot->done);
+}
+
+static void release(struct wf_cuda *cuda) {
+    const struct wf_driver *driver = wf_driver_open(NULL, 0);
+    wf_kernels_destroy(cuda->kernels);
+    for (int i = 0; i < WF_CUDA_SLOTS; i++) free_slot(driver, &cuda->slot[i]);
+    if (cuda->working) driver->MemFree(cuda->working);
+    if (cuda->outcome) driver->MemFreeHost(cuda->outcome);
+}
+
+static void cuda_close(wf_handle *handle) {
+    struct wf_cuda *cuda = handle->device_state;
+    if (!cuda) return;
+    if (cuda->cpu.device) cuda->cpu.device->close(&cuda->cpu);
+    bool is_entered = !wf_gpu_enter(NULL, &cuda->gpu);
+    if (is_entered) wf_driver_open(NULL, 0)->StreamSynchronize(cuda->stream);
+    release(cuda);
+    if (is_entered) wf_gpu_leave(&cuda->gpu);
+    wf_gpu_close(&cuda->gpu);
+    free(cuda);
+    handle->device_state = NULL;
+}
+
+/* Nothing gathered yet, no ticket drawn. */
+static wf_error clear_scratch(wf_handle *handle, struct wf_cuda *cuda) {
+    struct {
+        struct wf_gathered gathered;
+        uint64_t ticket;
+    } scratch = {.ticket = 0};
+    wf_gathered_clear(&scratch.gathered);
+    memcpy(cuda->outcome, &scratch, sizeof scratch); /* pinned */
+    wf_error error = WF_DRIVER_CALL(handle, MemcpyHtoDAsync,
+                                    (cuda->working, cuda->outcome, sizeof scratch, cuda->stream), "scratch memory");
+    if (error) return error;
+    return WF_DRIVER_CALL(handle, StreamSynchronize, (cuda->stream), "cuda:%d", cuda->gpu.ordinal);
+}
+
+static wf_error make_scratch(wf_handle *handle, struct wf_cuda *cuda) {
+    const size_t gathered = sizeof(struct wf_gathered);
+    size_t partials = (size_t)blocks_max(&cuda->gpu) * sizeof(struct wf_partial);
+    size_t nbytes = (1 + WF_CUDA_SLOTS) * gathered + 64 + partials;
+    wf_error error = WF_DRIVER_CALL(handle, MemAlloc, (&cuda->working, nbytes), "%zu bytes", nbytes);
+    if (error) return error;
+    cuda->ticket = cuda->working + gathered;
+    cuda->gathered = cuda->ticket + 64;
+    cuda->partials = cuda->gathered + WF_CUDA_SLOTS * gathered;
+    error = WF_DRIVER_CALL(handle, MemHostAlloc,
+                           ((void **)&cuda->outcome, WF_CUDA_SLOTS * gathered, WF_CUDA_HOST_PORTABLE),
+                           "%zu bytes", WF_CUDA_SLOTS * gathered);
+    for (int i = 0; i < WF_CUDA_SLOTS && !error; i++)
+        error = WF_DRIVER_CALL(handle, EventCreate, (&cuda->slot[i].done, WF_CUDA_EVENT_NO_TIMING), "cuda:%d",
+                               cuda->gpu.ordinal);
+    return error ? error : clear_scratch(handle, cuda);
+}
+
+static wf_error open_parts(wf_handle *handle, struct wf_cuda *cuda) {
+    wf_error error = wf_handle_open(&cuda->cpu, "cpu");
+    if (error) return wf_fail(handle, error, "%s", cuda->cpu.message);
+    error = wf_gpu_enter(handle, &cuda->gpu);
+    if (error) return error;
+    error = make_scratch(handle, cuda);
+    wf_gpu_leave(&cuda->gpu);
+    return error;
+}
+
+static wf_error cuda_open(wf_handle *handle) {
+    struct wf_cuda *cuda = calloc(1, sizeof *cuda);
+    if (!cuda) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for a handle");
+    wf_error error = wf_gpu_open(handle, handle->device_name, &cuda->gpu);
+    if (error) {
+        free(cuda);
+        return error;
+    }
+    handle->device_state = cuda;
+    wf_gpu_describe(&cuda->gpu, handle->device_text, sizeof handle->device_text);
+    error = open_parts(handle, cuda);
+    if (error) cuda_close(handle);
+    return error;
+}
+
+const struct wf_device wf_device_cuda = {.name = "cuda",
+                                         .open = cuda_open,
+                                         .close = cuda_close,
+                                         .add = cuda_add,
+                                         .reduce_on_device = cuda_reduce_on_device,
+                                         .set_stream = cuda_set_stream};

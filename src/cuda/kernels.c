@@ -1,0 +1,154 @@
+#include "cuda/kernels.h"
+#include "cuda/files.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the embedded sources ------------------------------------------------------------------------ */
+
+static const char *find_text(const char *path) {
+    for (size_t i = 0; i < wf_cuda_file_count; i++)
+        if (!strcmp(wf_cuda_files[i].path, path)) return wf_cuda_files[i].text;
+    return NULL;
+}
+
+/* Pairs of a name and a text of every file, NULL behind the last. */
+static const char **list_headers(void) {
+    const char **headers = calloc(2 * wf_cuda_file_count + 1, sizeof *headers);
+    for (size_t i = 0; headers && i < wf_cuda_file_count; i++) {
+        headers[2 * i] = wf_cuda_files[i].path;
+        headers[2 * i + 1] = wf_cuda_files[i].text;
+    }
+    return headers;
+}
+
+/* ---- options ------------------------------------------------------------------------------------- */
+
+enum { OPTIONS_MAX = 32, OPTION_NBYTES = 48 };
+
+struct options {
+    char text[OPTIONS_MAX][OPTION_NBYTES];
+    const char *list[OPTIONS_MAX + 1];
+    int count;
+};
+
+static void add_number(struct options *options, const char *name, int value) {
+    char *text = options->text[options->count];
+    snprintf(text, OPTION_NBYTES, "-D%s=%d", name, value);
+    options->list[options->count++] = text;
+}
+
+static void add_name(struct options *options, const char *prefix, const char *name) {
+    char *text = options->text[options->count];
+    snprintf(text, OPTION_NBYTES, "-D%s%s", prefix, name);
+    options->list[options->count++] = text;
+}
+
+static void add_parts(struct options *options, unsigned parts) {
+    static const struct {
+        unsigned part;
+        const char *name;
+    } names[] = {
+        {WF_PART_SUM, "SUM"}, {WF_PART_ABS, "ABS"}, {WF_PART_SQUARES, "SQUARES"}, {WF_PART_DOT, "DOT"},
+        {WF_PART_MIN, "MIN"}, {WF_PART_MAX, "MAX"}, {WF_PART_NONZERO, "NONZERO"}, {WF_PART_BITS, "BITS"},
+        {WF_PART_PRODUCT, "PRODUCT"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (parts & names[i].part) add_name(options, "PART_", names[i].name);
+}
+
+static void list_options(const struct wf_kernel_key *key, struct options *options) {
+    memset(options, 0, sizeof *options);
+    add_name(options, "TYPE_", wf_type_name(key->type));
+    add_parts(options, key->parts);
+    add_number(options, "IS_INDEXED", key->is_indexed);
+    add_number(options, "GRANULE", key->granule);
+    add_number(options, "BLOCK", key->block);
+    add_number(options, "VECTORS", key->vectors);
+    add_number(options, "STAGES", key->stages);
+    add_number(options, "RESIDENT", key->resident);
+    add_number(options, "SUMS_NBYTES", key->sums_nbytes);
+    if (!key->finish_op) return;
+    add_number(options, "FINISH_OP", (int)key->finish_op);
+    add_number(options, "FINISH_TYPE", (int)key->type);
+    add_number(options, "FINISH_RESULT_TYPE", (int)key->finish_type);
+}
+
+/* ---- loading ------------------------------------------------------------------------------------- */
+
+static const struct wf_kernel *find_kernel(const struct wf_kernel *list, const struct wf_kernel_key *key) {
+    while (list && memcmp(&list->key, key, sizeof *key)) list = list->next;
+    return list;
+}
+
+static wf_error load(wf_handle *handle, const struct wf_gpu *gpu, const char *path, const char *const *options,
+                     struct wf_kernel *kernel) {
+    char name[64], entry[32];
+    const char *file = strrchr(path, '/') + 1;
+    const char **headers = list_headers();
+    if (!headers) return wf_fail(handle, WF_ERROR_MEMORY, "no memory to load a kernel");
+    snprintf(entry, sizeof entry, "%.*s", (int)strcspn(file, "."), file);
+    snprintf(name, sizeof name, "%s.%s", entry, wf_type_name(kernel->key.type));
+    wf_error error = wf_gpu_load(handle, gpu, name, find_text(path), headers, options, entry, &kernel->module,
+                                 &kernel->function);
+    free(headers);
+    return error;
+}
+
+static wf_error need(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list,
+                     const struct wf_kernel_key *key, const char *path, const char *const *options,
+                     int shared_nbytes, wf_cuda_function *function) {
+    struct wf_kernel *kernel = calloc(1, sizeof *kernel);
+    if (!kernel) return wf_fail(handle, WF_ERROR_MEMORY, "no memory to load a kernel");
+    kernel->key = *key;
+    wf_error error = load(handle, gpu, path, options, kernel);
+    if (error) {
+        free(kernel);
+        return error;
+    }
+    kernel->next = *list;
+    *list = kernel;
+    *function = kernel->function;
+    if (!shared_nbytes) return WF_OK;
+    return WF_DRIVER_CALL(handle, FuncSetAttribute,
+                          (kernel->function, WF_CUDA_FUNCTION_MAX_DYNAMIC_SHARED, shared_nbytes),
+                          "%d bytes of shared memory", shared_nbytes);
+}
+
+wf_error wf_kernels_reduce(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list,
+                           const struct wf_kernel_key *key, int shared_nbytes, wf_cuda_function *function) {
+    const struct wf_kernel *kernel = find_kernel(*list, key);
+    struct options options;
+    if (kernel) {
+        *function = kernel->function;
+        return WF_OK;
+    }
+    list_options(key, &options);
+    return need(handle, gpu, list, key, "kernels/reduce.cu", options.list, shared_nbytes, function);
+}
+
+wf_error wf_kernels_named(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list, const char *path,
+                          wf_type type, unsigned which, wf_cuda_function *function) {
+    struct wf_kernel_key key;
+    struct options options = {.count = 0};
+    memset(&key, 0, sizeof key);
+    key.type = type;
+    key.parts = which;
+    const struct wf_kernel *kernel = find_kernel(*list, &key);
+    if (kernel) {
+        *function = kernel->function;
+        return WF_OK;
+    }
+    add_name(&options, "TYPE_", wf_type_name(type));
+    return need(handle, gpu, list, &key, path, options.list, 0, function);
+}
+
+void wf_kernels_destroy(struct wf_kernel *list) {
+    while (list) {
+        struct wf_kernel *next = list->next;
+        wf_driver_open(NULL, 0)->ModuleUnload(list->module);
+        free(list);
+        list = next;
+    }
+}

@@ -1,0 +1,40 @@
+/* The kernels that a handle has loaded on its GPU, each specialised for one kind of reduction. */
+#ifndef WF_CUDA_KERNELS_H
+#define WF_CUDA_KERNELS_H
+
+#include "cuda/plan.h"
+
+/* What a reduction kernel is compiled for.  Zero all of it first: keys are compared as bytes. */
+struct wf_kernel_key {
+    wf_type type;
+    unsigned parts;
+    int is_indexed;
+    int granule;
+    int block, vectors, stages, resident, sums_nbytes;
+    wf_op finish_op;      /* WF_OP_NONE: the result is not finished there */
+    wf_type finish_type;  /* of the result */
+};
+
+struct wf_kernel {
+    struct wf_kernel_key key;
+    wf_cuda_module module;
+    wf_cuda_function function;
+    struct wf_kernel *next;
+};
+
+/* The reduction kernel of the key, loaded at its first use, from a list that wf_kernels_destroy frees.  The GPU's
+ * context must be entered, here and below. */
+wf_error wf_kernels_reduce(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list,
+                           const struct wf_kernel_key *key, int shared_nbytes, wf_cuda_function *function);
+
+/* In place of parts, to tell these apart from reductions. */
+enum { WF_KERNEL_GATHER = 1 << 16, WF_KERNEL_PRODUCT = 1 << 17 };
+
+/* Another kernel of src/cuda/kernels, by its file's name ("gather.cu"), which needs nothing but the type; the key is
+ * told apart by `which`. */
+wf_error wf_kernels_named(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list, const char *path,
+                          wf_type type, unsigned which, wf_cuda_function *function);
+
+void wf_kernels_destroy(struct wf_kernel *list);
+
+#endif

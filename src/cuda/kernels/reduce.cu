@@ -1,0 +1,229 @@
+// The reduction of an array, whole: -DTYPE_<name>, -DPART_<NAME> for each part, -DIS_INDEXED=0|1 whether an extreme's
+// index is needed, -DBLOCK, -DVECTORS, -DSTAGES, -DGRANULE (stream.cuh), -DRESIDENT blocks
+// on a multiprocessor, -DSUMS_NBYTES of shared memory for each warp's sums, and -DFINISH_OP=, -DFINISH_TYPE=,
+// -DFINISH_RESULT_TYPE= where the result is finished here, too.
+//
+// Each warp takes chunks by the grid's stride, a segment at a time (segment.cuh); what is no whole chunk, and what
+// a segment could not hold, is taken carefully (careful.cuh).  Lanes merge into their block's parts, blocks into
+// the grid's, and the last block hands those over (merge.cuh).  Everything merges by integer operations that
+// commute, so the bits depend on nothing but the elements.
+
+#ifdef FINISH_OP
+#include "kernels/finish.cuh"
+#endif
+#include "core/portable.h"
+#include "core/finish.h"
+#include "gathered.h"
+#include "kernels/element.cuh"
+#include "kernels/parts.cuh"
+#include "kernels/warp.cuh"
+#include "reduction.h"
+
+// The block's parts.
+static __shared__ struct wf_gathered block_gathered;
+
+#include "kernels/digits.cuh"
+#include "kernels/extremes.cuh"
+#include "kernels/stream.cuh"
+#if IS_FLOAT
+#include "kernels/bins.cuh"
+#include "kernels/levels.cuh"
+#include "kernels/wide.cuh"
+#include "kernels/window.cuh"
+#else
+#include "kernels/integers.cuh"
+#endif
+#include "kernels/segment.cuh"
+#include "kernels/careful.cuh"
+#include "kernels/merge.cuh"
+
+#if USES_BINS
+#define SUMS_NBYTES_NEEDED LARGER(BINS_NBYTES, WIDE_NBYTES)
+#elif IS_FLOAT && HAS_SUMS
+#define SUMS_NBYTES_NEEDED LARGER(WIDE_NBYTES, USES_WINDOW ? WINDOW_ROWS * 512 : 0)
+#else
+#define SUMS_NBYTES_NEEDED 0
+#endif
+static_assert(SUMS_NBYTES == SUMS_NBYTES_NEEDED, "the plan (cuda/plan.c) and the kernel must agree");
+
+#if USES_WINDOW
+
+// f64 values alone: to a window, or, where that does not hold them, to wide bins for a while.
+#define WIDE_WHILE 31 // segments
+
+static __device__ __forceinline__ double value_at(const vector *v, int i)
+{
+    double value = __longlong_as_double((i64)long_at(v, i));
+#ifdef PART_ABS
+    value = fabs(value);
+#endif
+    return value;
+}
+
+// Whether all that went there was finite: infinities and NaNs have the largest field.
+static __device__ __forceinline__ bool take_window(stream *s, window_state *window, segment_state *segment, void *bins,
+                                                   u32 count)
+{
+    window_begin(window, bins);
+    for (u32 k = 0; k < count; k++) {
+        vector x[VECTORS], y[VECTORS];
+        stream_take(s, x, y);
+        if (k == 0) window_place(window, largest_field(x));
+#pragma unroll
+        for (int j = 0; j < VECTORS; j++) {
+#pragma unroll
+            for (int i = 0; i < 2; i++) window_add(window, (u64)__double_as_longlong(value_at(&x[j], i)));
+            segment->beyond = segment->beyond || is_beyond(&x[j], &y[j]);
+            eat(segment, 0, &x[j], &y[j]);
+        }
+    }
+    return __all_sync(ALL_LANES, window->outside == 0);
+}
+
+static __device__ __forceinline__ bool take_wide(stream *s, segment_state *segment, void *bins, u32 count)
+{
+    wide_bin *mine = (wide_bin *)bins + lane_number();
+    u32 largest = 0;
+    wide_clear((wide_bin *)bins, VALUE_WIDE_ROWS);
+    for (u32 k = 0; k < count; k++) {
+        vector x[VECTORS], y[VECTORS];
+        stream_take(s, x, y);
+#pragma unroll
+        for (int j = 0; j < VECTORS; j++) {
+#pragma unroll
+            for (int i = 0; i < 2; i++) {
+                wide_add(mine, value_at(&x[j], i), 0);
+                largest = max(largest, x[j].word[2 * i + 1] & 0x7fffffff);
+            }
+            segment->beyond = segment->beyond || is_beyond(&x[j], &y[j]);
+            eat(segment, 0, &x[j], &y[j]);
+        }
+    }
+    return __all_sync(ALL_LANES, largest < 0x7ff00000);
+}
+
+static __device__ __forceinline__ bool take_fast(stream *s, lane_state *lane, void *bins, u32 count)
+{
+    segment_state segment;
+    window_state window;
+    u64 *digits = block_gathered.PART_DIGITS;
+    bool wide = lane->wide_segments > 0, holds;
+    segment_begin(&segment);
+    if (wide)
+        holds = take_wide(s, &segment, bins, count);
+    else
+        holds = take_window(s, &window, &segment, bins, count);
+    lane->wide_segments = wide ? lane->wide_segments - 1 : holds ? 0 : WIDE_WHILE;
+    if (!segment_holds(lane, &segment, 0) || !holds) return false;
+    if (wide)
+        wide_flush((wide_bin *)bins, VALUE_WIDE_ROWS, 0, LOW_EXPONENT, digits);
+    else
+        window_flush(&window, digits);
+    segment_keep(lane, &segment, 0, &block_gathered);
+    return true;
+}
+
+#else
+
+static __device__ __forceinline__ bool take_fast(stream *s, lane_state *lane, void *bins, u32 count)
+{
+    segment_state segment;
+    bins_state state;
+    segment_begin(&segment);
+#if USES_BINS
+    bins_begin(&state, (bin *)bins);
+#endif
+    for (u32 k = 0; k < count; k++) {
+        vector x[VECTORS], y[VECTORS];
+        stream_take(s, x, y);
+#if USES_LEVELS
+        if (k == 0) place_sums(lane, &segment, x, y);
+#endif
+#pragma unroll
+        for (int j = 0; j < VECTORS; j++) eat(&segment, &state, &x[j], OPERANDS == 2 ? &y[j] : &x[j]);
+        if (IS_INDEXED && HAS_EXTREMES) note_extremes(&segment, s->taken - 1);
+    }
+    if (!segment_holds(lane, &segment, &state)) return false;
+    segment_keep(lane, &segment, &state, &block_gathered);
+    return true;
+}
+
+#endif
+
+// All whole chunks of a warp.
+static __device__ __forceinline__ void take_chunks(const struct wf_reduction *r, stream *s, lane_state *lane, void *bins)
+{
+    while (s->next < s->chunks) {
+        careful_range range = {(i64)(s->next * CHUNK + lane_number()), s->step * CHUNK, 0, VECTORS};
+        u64 left = (s->chunks - s->next + s->step - 1) / s->step;
+        range.chunks = left < SEGMENT_CHUNKS ? (u32)left : SEGMENT_CHUNKS;
+        if (!take_fast(s, lane, bins, range.chunks)) take_carefully(r, lane, bins, range);
+    }
+}
+
+// What is no whole chunk: vectors behind the last one, and what lies before and behind all vectors.
+static __device__ __forceinline__ void take_rest(const struct wf_reduction *r, const stream *s, lane_state *lane, void *bins)
+{
+    u64 begin = s->chunks * CHUNK, count = r->vectors - begin + 2;
+    for (u64 i = s->first * 32; i < count; i += s->step * 32) {
+        u64 mine = i + lane_number();
+        careful_range range = {NO_VECTOR, 0, 1, 1};
+        if (mine < count) range.first = mine == 0 ? -1 : (i64)(begin + mine - 1);
+        take_carefully(r, lane, bins, range);
+    }
+}
+
+static __device__ __forceinline__ void merge_block(const struct wf_reduction *r, const stream *s, lane_state *lane, void *bins)
+{
+    if (HAS_EXTREMES && IS_INDEXED) find_indices(r, lane, s->first, s->step);
+    if (r->head || r->tail || r->vectors % CHUNK) take_rest(r, s, lane, bins);
+    merge_warps(lane);
+}
+
+static __device__ __forceinline__ void hand_over(const struct wf_reduction *r)
+{
+    const u64 *from = (const u64 *)&block_gathered;
+    if (r->gathered) {
+        u64 *to = (u64 *)r->gathered;
+        for (u32 i = threadIdx.x; i < sizeof block_gathered / 8; i += BLOCK) to[i] = from[i];
+    }
+#ifdef FINISH_OP
+    if (warp_number() == 0) {
+        struct finish_settings settings = {r->count, r->first_index, r->end_index, r->ddof, FINISH_OP, FINISH_TYPE,
+                                           FINISH_RESULT_TYPE, r->nan};
+        finish(&block_gathered, settings, (wf_device_value *)r->value);
+    }
+#endif
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) reduce(const struct wf_reduction reduction)
+{
+    extern __shared__ __align__(128) char shared[];
+    const struct wf_reduction *r = &reduction;
+    char *bins = shared + (BLOCK / 32) * RING_NBYTES + warp_number() * SUMS_NBYTES;
+    stream s;
+    lane_state lane;
+    s.x = r->x;
+    s.y = r->y;
+    s.chunks = r->vectors / CHUNK;
+    s.first = s.next = (u64)blockIdx.x * (BLOCK / 32) + warp_number();
+    s.step = (u64)gridDim.x * (BLOCK / 32);
+    s.taken = 0;
+    s.ring = shared + warp_number() * RING_NBYTES;
+    stream_begin(&s);
+    clear_gathered(&block_gathered);
+    lane_clear(&lane);
+    __syncthreads();
+    take_chunks(r, &s, &lane, bins);
+    merge_block(r, &s, &lane, bins);
+    if (gridDim.x > 1) {
+        hand_in(r);
+        if (!is_last_block(r)) return;
+#if HAS_EXTREMES
+        compare_partials(r, &lane);
+#endif
+        fetch(r);
+        __syncthreads();
+    }
+    hand_over(r);
+}

@@ -1,0 +1,470 @@
+// A segment: as many of a warp's chunks as its sums can take before they must be emptied.
+//
+// Within a segment every lane works for itself.  At its end the warp adds its sums to the block's digits, unless
+// something was met that they do not hold (an infinity, a NaN, an exponent too far away): then nothing of the
+// segment counts, and careful.cuh takes it once more.
+
+#ifndef SEGMENT_CUH
+#define SEGMENT_CUH
+
+#define LANE_ELEMENTS (VECTORS * PER_VECTOR) // of a chunk
+
+#if !IS_FLOAT
+#define SEGMENT_ADDITIONS (INTEGER_ADDITIONS / (4 * VECTORS))
+#elif USES_LEVELS
+#define SEGMENT_ADDITIONS (2 * LEVEL_ADDITIONS / LANE_ELEMENTS)
+#elif USES_WINDOW
+#define SEGMENT_ADDITIONS (WIDE_ADDITIONS / LANE_ELEMENTS)
+#elif USES_BINS
+#define SEGMENT_ADDITIONS (BIN_ADDITIONS / LANE_ELEMENTS)
+#else
+#define SEGMENT_ADDITIONS 256
+#endif
+#define SEGMENT_CHUNKS LARGER(SEGMENT_ADDITIONS, 1)
+
+#define NOWHERE 0xffffffffu
+#define NO_INDEX ((u64)0x7fffffffffffffff)
+
+// What a lane has gathered of the segments that are done, and what it keeps from one to the next.
+typedef struct {
+    u64 min_key, max_key; // as in struct wf_gathered
+    u64 min_index, max_index;
+    u32 min_chunk, max_chunk; // which of the warp's chunks has the key, as long as the index is not known
+    u64 nonzero;
+    packed bits_and, bits_or, bits_xor; // of whole words
+    u64 product;
+    u32 product_flags;
+    u64 nan_count, first_nan;
+    u32 saw;
+    u32 wide_segments;           // so many more are to go to wide bins, and not to a window
+    int value_top, products_top; // of the levels
+} lane_state;
+
+static __device__ __forceinline__ void lane_clear(lane_state *lane)
+{
+    lane->min_key = ~(u64)0;
+    lane->min_index = lane->max_index = lane->first_nan = NO_INDEX;
+    lane->max_key = 0;
+    lane->min_chunk = lane->max_chunk = NOWHERE;
+    lane->nonzero = lane->nan_count = 0;
+    lane->bits_and = ~(packed)0;
+    lane->bits_or = lane->bits_xor = 0;
+    lane->product = 1;
+    lane->product_flags = 0;
+    lane->saw = 0;
+    lane->wide_segments = 0;
+    lane->value_top = lane->products_top = -2000;
+}
+
+// What a lane gathers of one segment: apart from the above, so that it stays in registers.
+typedef struct {
+    extreme min, max;
+    packed magnitude; // the largest magnitude, where NaNs are looked for
+    u32 least;        // of f64 factors: the high word of the smallest that is not 0, less one
+    u32 nonzero;
+    bool beyond; // a term that is not -0 was seen
+    u64 min_key, max_key; // of the chunks that are done, where an index is needed
+    u32 min_chunk, max_chunk;
+    packed bits_and, bits_or, bits_xor;
+    u64 product;
+    u32 product_flags;
+#if USES_VALUE_LEVELS
+    levels_state sum, abs;
+#endif
+#if USES_PRODUCT_LEVELS
+    levels_state products;
+#endif
+#if USES_ERROR_LEVELS
+    levels_state errors; // of the products
+#endif
+#if !IS_FLOAT
+    integer_sum sum, abs, products;
+#endif
+} segment_state;
+
+#define FLIP ((packed)~(packed)0)
+
+// ---- counts
+
+static __device__ __forceinline__ u32 count_nonzero(const vector *v)
+{
+    u32 count = 0;
+#if WIDTH == 64
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+        count += ((IS_FLOAT ? v->word[2 * i + 1] & 0x7fffffff : v->word[2 * i + 1]) | v->word[2 * i]) != 0;
+#elif WIDTH == 32
+#pragma unroll
+    for (int i = 0; i < 4; i++) count += (IS_FLOAT ? v->word[i] & 0x7fffffff : v->word[i]) != 0;
+#else
+    const u32 top = WIDTH == 16 ? 0x80008000 : 0x80808080; // each element's highest bit
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        u32 word = v->word[i], below = (word & ~top) + ~top;
+        count += (u32)__popc((IS_FLOAT ? below : below | word) & top);
+    }
+#endif
+    return count;
+}
+
+static __device__ __forceinline__ void eat_bits(segment_state *segment, const vector *v)
+{
+#pragma unroll
+    for (int i = 0; i < (int)(16 / sizeof(packed)); i++) {
+        packed bits = WIDTH == 64 ? (packed)long_at(v, i % 2) : v->word[i];
+        segment->bits_and &= bits;
+        segment->bits_or |= bits;
+        segment->bits_xor ^= bits;
+    }
+}
+
+static __device__ __forceinline__ void multiply_product(u64 *product, u32 *flags, unit bits)
+{
+    u64 magnitude = IS_SIGNED && bits & SIGN_BIT ? (u64)(unit)(0 - bits) : (u64)bits;
+    if (is_negative(bits)) *flags ^= WF_GATHERED_NEGATIVE;
+    if (magnitude == 0) {
+        *flags |= WF_GATHERED_ZERO;
+        return;
+    }
+    if (__umul64hi(*product, magnitude)) *flags |= WF_GATHERED_OVERFLOW;
+    *product *= magnitude;
+}
+
+#if LOOKS_FOR_NAN
+static __device__ __forceinline__ void note_magnitude(segment_state *segment, const vector *v)
+{
+#if WIDTH == 64
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        u64 magnitude = long_at(v, i) & MAGNITUDE;
+        segment->magnitude = magnitude > segment->magnitude ? magnitude : segment->magnitude;
+    }
+#elif WIDTH == 32
+#pragma unroll
+    for (int i = 0; i < 4; i++) segment->magnitude = max(segment->magnitude, v->word[i] & 0x7fffffff);
+#else
+#pragma unroll
+    for (int i = 0; i < 4; i++) segment->magnitude = __vmaxu2(segment->magnitude, v->word[i] & 0x7fff7fff);
+#endif
+}
+
+static __device__ __forceinline__ bool saw_nan(const segment_state *segment)
+{
+#if WIDTH == 16
+    return (segment->magnitude & 0xffff) > INFINITY_BITS || segment->magnitude >> 16 > INFINITY_BITS;
+#else
+    return segment->magnitude > INFINITY_BITS;
+#endif
+}
+#endif
+
+// ---- sums of floats
+
+#if IS_FLOAT
+
+// Enough evidence that a sum is beyond -0: the first term of a vector is not -0.
+static __device__ __forceinline__ bool is_beyond(const vector *x, const vector *y)
+{
+    unit a = element_at(x, 0);
+#ifdef PART_DOT
+    unit b = element_at(y, 0);
+    return (is_nonzero(a) && is_nonzero(b)) || is_negative(a) == is_negative(b);
+#else
+    return a != SIGN_BIT;
+#endif
+}
+
+// The exponent field, as of an f64 or f32, of the largest magnitude.
+static __device__ __forceinline__ u32 largest_field(const vector v[VECTORS])
+{
+    u32 largest = 0;
+#pragma unroll
+    for (int j = 0; j < VECTORS; j++) {
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            if (WIDTH == 64 && i % 2 == 0) continue;
+            largest = max(largest, v[j].word[i] & 0x7fffffff);
+            if (WIDTH == 16) largest = max(largest, v[j].word[i] << 16 & 0x7fffffff);
+        }
+    }
+    return warp_max(largest) >> (WIDTH == 64 ? 20 : 31 - EXPONENT_BITS);
+}
+
+#if USES_LEVELS
+// Chooses the first level by the segment's first chunk, with room for terms four times as large, or by what a
+// segment before had.
+static __device__ __forceinline__ void place_levels(levels_state *levels, int top, int before)
+{
+    levels->top = min(max(top + 2, before - 8), LEVEL_TOP_MAX);
+    levels_begin(levels);
+}
+
+static __device__ __forceinline__ void place_sums(const lane_state *lane, segment_state *segment,
+                                                  const vector x[VECTORS], const vector y[VECTORS])
+{
+#ifdef TYPE_f16
+    segment->products.top = 2 * HIGH_EXPONENT;
+    levels_begin(&segment->products);
+#else
+    int top = (int)largest_field(x) - BIAS + 1;
+#if USES_VALUE_LEVELS
+    place_levels(&segment->sum, top, lane->value_top);
+    place_levels(&segment->abs, top, lane->value_top);
+#endif
+#if USES_PRODUCT_LEVELS
+    int other = OPERANDS == 2 ? (int)largest_field(y) - BIAS + 1 : top;
+    place_levels(&segment->products, top + other, lane->products_top);
+#if USES_ERROR_LEVELS
+    segment->errors.top = segment->products.top - 53; // half a unit of the product
+    levels_begin(&segment->errors);
+#endif
+#endif
+#endif
+}
+#endif
+
+#if USES_PRODUCT_LEVELS
+// Of f64 the product has a second term, its rounding error.
+static __device__ __forceinline__ void eat_product(segment_state *segment, unit x, unit y, int set)
+{
+    double a = widen(x), b = widen(y), product = __dmul_rn(a, b);
+    levels_note(&segment->products, product);
+    levels_add(&segment->products, product, set);
+#if WIDTH == 64
+    levels_add(&segment->errors, __fma_rn(a, b, -product), set);
+    u32 least = ((u32)(x >> 32) & 0x7fffffff) | min((u32)x, 1u);
+    segment->least = min(segment->least, least - 1);
+#ifdef PART_DOT
+    least = ((u32)(y >> 32) & 0x7fffffff) | min((u32)y, 1u);
+    segment->least = min(segment->least, least - 1);
+#endif
+#endif
+}
+
+// Whether the errors of the products are f64: no bit of a product lies below 2^-1074.
+static __device__ __forceinline__ bool errors_fit(const segment_state *segment)
+{
+#if WIDTH == 64
+    const u32 field = 538; // twice its unit's exponent is -1074
+    return segment->least == ~0u || (segment->least + 1) >> 20 >= field;
+#else
+    return true;
+#endif
+}
+#endif
+
+static __device__ __forceinline__ void eat_sums(segment_state *segment, bins_state *bins, const vector *x,
+                                                const vector *y)
+{
+#if USES_BINS
+    bins_eat(bins, x);
+#endif
+#if USES_VALUE_LEVELS
+#pragma unroll
+    for (int e = 0; e < PER_VECTOR; e++) {
+        double value = widen(element_at(x, e));
+#ifdef PART_SUM
+        levels_note(&segment->sum, value);
+        levels_add(&segment->sum, value, e % 2);
+#endif
+#ifdef PART_ABS
+        levels_note(&segment->abs, value);
+        levels_add(&segment->abs, fabs(value), e % 2);
+#endif
+    }
+#endif
+#if USES_PRODUCT_LEVELS
+#pragma unroll
+    for (int e = 0; e < PER_VECTOR; e++)
+        eat_product(segment, element_at(x, e), element_at(y, e), e % 2);
+#endif
+#if HAS_SUMS
+    segment->beyond = segment->beyond || is_beyond(x, y);
+#endif
+}
+
+#endif
+
+// ---- a segment
+
+static __device__ __forceinline__ void segment_begin(segment_state *segment)
+{
+    extreme_clear(&segment->min);
+    extreme_clear(&segment->max);
+    segment->magnitude = 0;
+    segment->least = ~0u;
+    segment->nonzero = 0;
+    segment->beyond = false;
+    segment->min_key = segment->max_key = 0;
+    segment->min_chunk = segment->max_chunk = IS_INDEXED ? NOWHERE : 0;
+    segment->bits_and = ~(packed)0;
+    segment->bits_or = segment->bits_xor = 0;
+    segment->product = 1;
+    segment->product_flags = 0;
+#if !IS_FLOAT
+    integer_clear(&segment->sum);
+    integer_clear(&segment->abs);
+    integer_clear(&segment->products);
+#endif
+}
+
+static __device__ __forceinline__ void eat(segment_state *segment, bins_state *bins, const vector *x,
+                                           const vector *y)
+{
+#ifdef PART_MIN
+    extreme_eat(&segment->min, x, FLIP);
+#endif
+#ifdef PART_MAX
+    extreme_eat(&segment->max, x, 0);
+#endif
+#if LOOKS_FOR_NAN
+    note_magnitude(segment, x);
+#endif
+#ifdef PART_NONZERO
+    segment->nonzero += count_nonzero(x);
+#endif
+#ifdef PART_BITS
+    eat_bits(segment, x);
+#endif
+#ifdef PART_PRODUCT
+#pragma unroll
+    for (int e = 0; e < PER_VECTOR; e++) multiply_product(&segment->product, &segment->product_flags, element_at(x, e));
+#endif
+#if !IS_FLOAT
+#ifdef PART_SUM
+    integer_eat(&segment->sum, x, false);
+#endif
+#ifdef PART_ABS
+    integer_eat(&segment->abs, x, true);
+#endif
+#if HAS_PRODUCTS
+    integer_eat_products(&segment->products, x, y);
+#endif
+#elif HAS_SUMS && !USES_WINDOW
+    eat_sums(segment, bins, x, y);
+#endif
+}
+
+// The extremes of the chunk that ends, with its number; of equal ones the first stays.
+static __device__ __forceinline__ void note_extremes(segment_state *segment, u32 chunk)
+{
+#ifdef PART_MIN
+    u64 least = extreme_key(&segment->min, FLIP);
+    if (least < segment->min_key || segment->min_chunk == NOWHERE) {
+        segment->min_key = least;
+        segment->min_chunk = chunk;
+    }
+    extreme_clear(&segment->min);
+#endif
+#ifdef PART_MAX
+    u64 largest = extreme_key(&segment->max, 0);
+    if (largest > segment->max_key || segment->max_chunk == NOWHERE) {
+        segment->max_key = largest;
+        segment->max_chunk = chunk;
+    }
+    extreme_clear(&segment->max);
+#endif
+}
+
+static __device__ __forceinline__ void keep_extremes(lane_state *lane, const segment_state *segment)
+{
+#ifdef PART_MIN
+    u64 least = IS_INDEXED ? segment->min_key : extreme_key(&segment->min, FLIP);
+    if (least < lane->min_key || (lane->min_index == NO_INDEX && lane->min_chunk == NOWHERE)) {
+        lane->min_key = least;
+        lane->min_chunk = segment->min_chunk;
+    }
+#endif
+#ifdef PART_MAX
+    u64 largest = IS_INDEXED ? segment->max_key : extreme_key(&segment->max, 0);
+    if (largest > lane->max_key || (lane->max_index == NO_INDEX && lane->max_chunk == NOWHERE)) {
+        lane->max_key = largest;
+        lane->max_chunk = segment->max_chunk;
+    }
+#endif
+}
+
+// Whether the fast way holds all of the segment.
+static __device__ __forceinline__ bool segment_holds(lane_state *lane, segment_state *segment,
+                                                     const bins_state *bins)
+{
+    bool holds = true;
+#if LOOKS_FOR_NAN
+    holds = holds && !saw_nan(segment);
+#endif
+#if USES_BINS
+    holds = holds && bins_hold(bins);
+#endif
+#if USES_PRODUCT_LEVELS
+    holds = holds && errors_fit(segment);
+#endif
+    holds = __all_sync(ALL_LANES, holds);
+#if IS_FLOAT && (defined PART_SUM || defined PART_DOT)
+    holds = __any_sync(ALL_LANES, segment->beyond || lane->saw & WF_SAW_BEYOND_MINUS_ZERO) && holds;
+#endif
+#if USES_PRODUCT_LEVELS
+    holds = levels_hold(&segment->products) && holds;
+    lane->products_top = segment->products.top;
+#if USES_ERROR_LEVELS
+    holds = levels_hold(&segment->errors) && holds;
+#endif
+#endif
+#if USES_VALUE_LEVELS && defined PART_SUM
+    holds = levels_hold(&segment->sum) && holds;
+    lane->value_top = segment->sum.top;
+#endif
+#if USES_VALUE_LEVELS && defined PART_ABS
+    holds = levels_hold(&segment->abs) && holds;
+    lane->value_top = segment->abs.top;
+#endif
+    return holds;
+}
+
+static __device__ __forceinline__ void keep_product(lane_state *lane, const segment_state *segment)
+{
+    u32 flags = segment->product_flags;
+    if (__umul64hi(lane->product, segment->product)) flags |= WF_GATHERED_OVERFLOW;
+    lane->product *= segment->product;
+    lane->product_flags |= flags & ~(u32)WF_GATHERED_NEGATIVE;
+    lane->product_flags ^= flags & WF_GATHERED_NEGATIVE;
+}
+
+static __device__ __forceinline__ void segment_keep(lane_state *lane, segment_state *segment, bins_state *bins,
+                                                    struct wf_gathered *block)
+{
+    keep_extremes(lane, segment);
+    keep_product(lane, segment);
+    lane->nonzero += segment->nonzero;
+    lane->bits_and &= segment->bits_and;
+    lane->bits_or |= segment->bits_or;
+    lane->bits_xor ^= segment->bits_xor;
+#if IS_FLOAT && (defined PART_SUM || defined PART_DOT)
+    if (segment->beyond) lane->saw |= WF_SAW_BEYOND_MINUS_ZERO;
+#endif
+#if USES_BINS
+    bins_flush(bins, block->sum, block->abs);
+#endif
+#if USES_PRODUCT_LEVELS
+    levels_flush(&segment->products, 2 * LOW_EXPONENT, block->products);
+#if USES_ERROR_LEVELS
+    levels_flush(&segment->errors, 2 * LOW_EXPONENT, block->products);
+#endif
+#endif
+#if USES_VALUE_LEVELS && defined PART_SUM
+    levels_flush(&segment->sum, LOW_EXPONENT, block->sum);
+#endif
+#if USES_VALUE_LEVELS && defined PART_ABS
+    levels_flush(&segment->abs, LOW_EXPONENT, block->abs);
+#endif
+#if !IS_FLOAT && defined PART_SUM
+    integer_end(&segment->sum, block->sum, IS_SIGNED, false);
+#endif
+#if !IS_FLOAT && defined PART_ABS
+    integer_end(&segment->abs, block->abs, false, false);
+#endif
+#if !IS_FLOAT && HAS_PRODUCTS
+    integer_end(&segment->products, block->products, IS_SIGNED, true);
+#endif
+}
+
+#endif

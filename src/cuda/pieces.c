@@ -1,0 +1,123 @@
+/* Arrays that do not lie contiguous in the GPU's memory: brought there, or gathered there, piece by piece, one
+ * being prepared while the kernel reads the other. */
+#include "cuda/cuda.h"
+
+#include <string.h>
+
+wf_error wf_cuda_need_slot(wf_handle *handle, int slot, int operands, bool on_host) {
+    struct wf_cuda *cuda = handle->device_state;
+    struct wf_cuda_slot *memory = &cuda->slot[slot];
+    wf_error error = WF_OK;
+    for (int o = 0; o < operands && !error; o++) {
+        if (!memory->device[o])
+            error = WF_DRIVER_CALL(handle, MemAlloc, (&memory->device[o], (size_t)WF_CUDA_PIECE_NBYTES),
+                                   "%lld bytes", (long long)WF_CUDA_PIECE_NBYTES);
+        if (!error && on_host && !memory->host[o])
+            error = WF_DRIVER_CALL(handle, MemHostAlloc,
+                                   ((void **)&memory->host[o], (size_t)WF_CUDA_PIECE_NBYTES, WF_CUDA_HOST_PORTABLE),
+                                   "%lld bytes", (long long)WF_CUDA_PIECE_NBYTES);
+    }
+    return error;
+}
+
+/* ---- from the host ------------------------------------------------------------------------------- */
+
+/* Puts elements from `first` on, at most limit, into the slot; *count: how many. */
+static wf_error bring(wf_handle *handle, const struct wf_view *view, int64_t first, size_t limit, int slot,
+                      size_t *count) {
+    struct wf_cuda *cuda = handle->device_state;
+    struct wf_cuda_slot *memory = &cuda->slot[slot];
+    const unsigned char *data[2] = {NULL, NULL};
+    wf_error error = wf_cuda_need_slot(handle, slot, view->operands, true);
+    if (error) return error;
+    *count = wf_view_block(view, first, limit, memory->host, data);
+    for (int o = 0; o < view->operands && !error; o++) {
+        size_t nbytes = *count * view->nbytes;
+        if (data[o] != memory->host[o]) memcpy(memory->host[o], data[o], nbytes);
+        error = WF_DRIVER_CALL(handle, MemcpyHtoDAsync,
+                               (memory->device[o], memory->host[o], nbytes, cuda->stream), "%zu bytes", nbytes);
+    }
+    return error;
+}
+
+/* ---- strided, on the GPU ------------------------------------------------------------------------- */
+
+/* As kernels/gather.cu has it. */
+struct gather {
+    uint64_t from, to;
+    int64_t first, count;
+    int32_t ndim, unused;
+    int64_t shape[WF_NDIM_MAX], stride_bytes[WF_NDIM_MAX];
+};
+
+static wf_error gather(wf_handle *handle, const struct wf_view *view, int64_t first, size_t limit, int slot,
+                       size_t *count) {
+    enum { BLOCK = 256 };
+    struct wf_cuda *cuda = handle->device_state;
+    struct wf_cuda_slot *memory = &cuda->slot[slot];
+    wf_cuda_function function;
+    wf_type type = view->nbytes == 1 ? WF_U8 : view->nbytes == 2 ? WF_U16 : view->nbytes == 4 ? WF_U32 : WF_U64;
+    wf_error error = wf_cuda_need_slot(handle, slot, view->operands, false);
+    if (!error)
+        error = wf_kernels_named(handle, &cuda->gpu, &cuda->kernels, "kernels/gather.cu", type, WF_KERNEL_GATHER,
+                                 &function);
+    if (error) return error;
+    *count = limit;
+    for (int o = 0; o < view->operands && !error; o++) {
+        struct gather task = {(uintptr_t)view->data[o], memory->device[o], first, (int64_t)limit, view->ndim, 0,
+                              {0}, {0}};
+        memcpy(task.shape, view->shape, sizeof task.shape);
+        memcpy(task.stride_bytes, view->stride_bytes[o], sizeof task.stride_bytes);
+        void *arguments[] = {&task};
+        unsigned grid = (unsigned)((limit + BLOCK - 1) / BLOCK);
+        error = WF_DRIVER_CALL(handle, LaunchKernel,
+                               (function, grid, 1, 1, BLOCK, 1, 1, 0, cuda->stream, arguments, NULL),
+                               "%zu strided elements", limit);
+    }
+    return error;
+}
+
+/* ---- both ---------------------------------------------------------------------------------------- */
+
+static wf_error add_piece(wf_handle *handle, struct wf_accumulator *into, const struct wf_view *view, int64_t first,
+                          size_t count, int slot) {
+    struct wf_cuda *cuda = handle->device_state;
+    struct wf_cuda_slot *memory = &cuda->slot[slot];
+    struct wf_cuda_range range = {memory->device[0], view->operands == 2 ? memory->device[1] : 0, (int64_t)count,
+                                  into->end_index + first};
+    if (into->parts & WF_PART_PRODUCT && into->uses_tree) return wf_cuda_add_product(handle, into, &range);
+    return wf_cuda_start(handle, into, &range, slot);
+}
+
+/* What is still under way after an error is waited for: it reads the slots. */
+static void abandon(wf_handle *handle) {
+    struct wf_cuda *cuda = handle->device_state;
+    wf_driver_open(NULL, 0)->StreamSynchronize(cuda->stream);
+    for (int i = 0; i < WF_CUDA_SLOTS; i++) cuda->slot[i].busy = false;
+}
+
+static wf_error add_all(wf_handle *handle, struct wf_accumulator *into, const struct wf_view *view, bool is_host) {
+    struct wf_cuda *cuda = handle->device_state;
+    size_t limit = (size_t)WF_CUDA_PIECE_NBYTES / view->nbytes, count = 0;
+    int slot = 0;
+    for (int64_t first = 0; first < view->count; first += (int64_t)count, slot = (slot + 1) % WF_CUDA_SLOTS) {
+        int64_t left = view->count - first;
+        size_t room = left < (int64_t)limit ? (size_t)left : limit;
+        wf_error error = cuda->slot[slot].busy ? wf_cuda_collect(handle, slot, into) : WF_OK;
+        if (!error) error = (is_host ? bring : gather)(handle, view, first, room, slot, &count);
+        if (!error) error = add_piece(handle, into, view, first, count, slot);
+        if (error) return error;
+    }
+    for (int i = 0; i < WF_CUDA_SLOTS; i++) {
+        wf_error error = cuda->slot[i].busy ? wf_cuda_collect(handle, i, into) : WF_OK;
+        if (error) return error;
+    }
+    return WF_OK;
+}
+
+wf_error wf_cuda_add_pieces(wf_handle *handle, struct wf_accumulator *into, const struct wf_view *view,
+                            bool is_host) {
+    wf_error error = add_all(handle, into, view, is_host);
+    if (error) abandon(handle);
+    return error;
+}

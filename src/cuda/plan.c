@@ -1,0 +1,133 @@
+#include "cuda/plan.h"
+
+#include <stdio.h>
+
+enum {
+    WARP = 32,
+    VECTOR_NBYTES = 16,
+    STATIC_NBYTES = 8192, /* shared memory that the kernel has beside its sums and its ring, and the driver's */
+    COPY_ENGINE_MAJOR = 9 /* the capability from which on chunks can be copied in bulk */
+};
+
+/* Arrays up to this are one block's work: a second block costs more, for the two to meet, than it saves. */
+#define SINGLE_BLOCK_NBYTES (INT64_C(1) << 16)
+
+/* Up to this for each multiprocessor, an array is spread thin: one vector for a thread. */
+#define THIN_NBYTES (INT64_C(1) << 13)
+
+static bool is_float(const struct wf_cuda_task *task) {
+    return wf_type_is_float(task->type);
+}
+
+static bool has_values(const struct wf_cuda_task *task) {
+    return task->parts & (WF_PART_SUM | WF_PART_ABS);
+}
+
+static bool has_products(const struct wf_cuda_task *task) {
+    return task->parts & (WF_PART_SQUARES | WF_PART_DOT);
+}
+
+/* Sums of different kinds at once need more registers than threads. */
+static int ring_block(const struct wf_cuda_task *task, const struct wf_cuda_plan *plan) {
+    if (plan->sums_nbytes > 8192) return 256;
+    if (!has_values(task) || !has_products(task)) return 512;
+    return task->parts & WF_PART_ABS ? 256 : 384;
+}
+
+static int operands(const struct wf_cuda_task *task) {
+    return task->parts & WF_PART_DOT ? 2 : 1;
+}
+
+/* ---- shared memory for the sums of floats: see kernels/bins.cuh, wide.cuh and window.cuh ---------- */
+
+/* Rows of 32 lanes of 16 bytes: one for 64 binades. */
+static int wide_nbytes(const struct wf_cuda_task *task) {
+    int scale = has_products(task) ? 2 : 1;
+    int low = scale * wf_type_low_exponent(task->type), high = scale * wf_type_high_exponent(task->type);
+    int base = low > -1074 ? low + 1074 : 0;
+    return 512 * (((high > 1024 ? 1024 : high) + 1021 - base) / 64 + 1);
+}
+
+static int bins_nbytes(const struct wf_cuda_task *task) {
+    int signs = (task->parts & WF_PART_SUM) && (task->parts & WF_PART_ABS) ? 2 : 1;
+    if (!has_values(task)) return 0;
+    if (task->type == WF_BF16) return signs * 64 * WARP * (int)sizeof(float);
+    if (task->type == WF_F32) return signs * 16 * WARP * (int)sizeof(double);
+    return 0;
+}
+
+static int sums_nbytes(const struct wf_cuda_task *task) {
+    if (!is_float(task) || !(has_values(task) || has_products(task))) return 0;
+    int wide = wide_nbytes(task), bins = bins_nbytes(task);
+    return wide > bins ? wide : bins;
+}
+
+/* ---- the plan ------------------------------------------------------------------------------------ */
+
+static int largest_block(const struct wf_cuda_plan *plan, const struct wf_gpu *gpu, int wanted) {
+    int room = gpu->shared_per_block - STATIC_NBYTES;
+    while (wanted > WARP && wanted / WARP * plan->sums_nbytes > room) wanted -= WARP;
+    return wanted;
+}
+
+static int stage_nbytes(const struct wf_cuda_plan *plan, const struct wf_cuda_task *task) {
+    return plan->block * plan->vectors * VECTOR_NBYTES * operands(task);
+}
+
+/* One large block on each multiprocessor: what is on its way from memory is the copy engine's to bring, so that
+ * shared memory is left for the sums. */
+static void plan_ring(struct wf_cuda_plan *plan, const struct wf_cuda_task *task, const struct wf_gpu *gpu) {
+    enum { STAGES_MAX = 4 };
+    int block = ring_block(task, plan);
+    plan->vectors = (block == 256 ? 8 : 4) / operands(task);
+    plan->block = largest_block(plan, gpu, block);
+    plan->resident = 1;
+    int room = gpu->shared_per_block - STATIC_NBYTES - plan->block / WARP * plan->sums_nbytes;
+    plan->stages = room / stage_nbytes(plan, task);
+    if (plan->stages > STAGES_MAX * operands(task)) plan->stages = STAGES_MAX * operands(task);
+}
+
+/* Threads that load for themselves: as many as fit. */
+static void plan_threads(struct wf_cuda_plan *plan, const struct wf_cuda_task *task, const struct wf_gpu *gpu) {
+    enum { THREADS_MAX = 1536 }; /* more leave each too few registers */
+    plan->vectors = 4 / operands(task);
+    plan->block = largest_block(plan, gpu, 256);
+    plan->resident = (gpu->threads_per_multiprocessor < THREADS_MAX ? gpu->threads_per_multiprocessor : THREADS_MAX) /
+                     plan->block;
+    int nbytes = plan->block / WARP * plan->sums_nbytes + STATIC_NBYTES;
+    int by_memory = gpu->shared_per_multiprocessor / nbytes;
+    if (by_memory < plan->resident) plan->resident = by_memory < 1 ? 1 : by_memory;
+}
+
+static int count_blocks(const struct wf_cuda_plan *plan, const struct wf_cuda_task *task, const struct wf_gpu *gpu) {
+    int64_t nbytes = (int64_t)plan->block * plan->vectors * VECTOR_NBYTES;
+    int64_t wanted = (task->nbytes + nbytes - 1) / nbytes, room = (int64_t)gpu->multiprocessors * plan->resident;
+    if (task->nbytes <= SINGLE_BLOCK_NBYTES || wanted < 1) return 1;
+    return (int)(wanted < room ? wanted : room);
+}
+
+/* A small array: one vector for a thread, so that many multiprocessors take part. */
+static void plan_thin(struct wf_cuda_plan *plan, const struct wf_gpu *gpu) {
+    plan->vectors = 1;
+    plan->block = largest_block(plan, gpu, 512);
+    plan->resident = 1;
+}
+
+struct wf_cuda_plan wf_cuda_plan_make(const struct wf_cuda_task *task, const struct wf_gpu *gpu) {
+    struct wf_cuda_plan plan = {.sums_nbytes = sums_nbytes(task)};
+    if (task->nbytes <= THIN_NBYTES * gpu->multiprocessors)
+        plan_thin(&plan, gpu);
+    else if (gpu->major >= COPY_ENGINE_MAJOR && task->granule == VECTOR_NBYTES)
+        plan_ring(&plan, task, gpu);
+    else
+        plan_threads(&plan, task, gpu);
+    plan.grid = count_blocks(&plan, task, gpu);
+    plan.shared_nbytes = plan.block / WARP * plan.sums_nbytes + plan.stages * stage_nbytes(&plan, task);
+    return plan;
+}
+
+void wf_cuda_plan_describe(const struct wf_cuda_plan *plan, char *text, size_t capacity) {
+    snprintf(text, capacity, "%d block%s of %d threads, %d vector%s of 16 bytes each at a time, %s", plan->grid,
+             plan->grid == 1 ? "" : "s", plan->block, plan->vectors, plan->vectors == 1 ? "" : "s",
+             plan->stages ? "brought ahead by the copy engine" : "loaded by the threads");
+}

@@ -1,0 +1,370 @@
+/* finish: a reduction finished by the GPU's kernels (kernels/finish.cuh, on the SIMT machine) against the
+ * CPU, bit for bit: every op, type and result type, on data and digits of every kind.  On the way, results
+ * that are brought to the host (wf_gathered_join) against what was gathered there. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/accumulator.h"
+#include "core/handle.h"
+#include "cuda/compile.h"
+#include "cuda/files.h"
+#include "cuda/gathered.h"
+#include "simt.h"
+
+enum { CASES = 48, ELEMENTS_MAX = 40, CAPABILITY = 75 };
+
+/* As kernels/finish.cuh has it. */
+struct finish_settings {
+    long long count, first_index, end_index, ddof;
+    int op, type, result_type, nan;
+};
+
+struct batch {
+    wf_type type;
+    wf_op op;
+    struct wf_accumulator accumulators[CASES];
+    struct wf_gathered gathered[CASES];
+    struct finish_settings settings[CASES];
+    wf_device_value results[CASES];
+};
+
+static int failures, comparisons;
+
+static int stop(const char *what, const char *why) {
+    fprintf(stderr, "finish: %s: %s\n", what, why);
+    exit(1);
+}
+
+static void fail(const struct batch *batch, int i, const char *what) {
+    const struct finish_settings *settings = &batch->settings[i];
+    if (++failures > 20) return;
+    const char *result = settings->result_type ? wf_type_name((wf_type)settings->result_type) : "default";
+    fprintf(stderr, "finish: %s of %s as %s, case %d (count %lld, nan %d, ddof %lld): %s\n",
+            wf_op_name(batch->op), wf_type_name(batch->type), result, i, settings->count, settings->nan,
+            settings->ddof, what);
+}
+
+/* ---- randomness */
+
+static uint64_t random_state = 7;
+
+static uint64_t random_u64(void) {
+    uint64_t z = random_state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+static int random_below(int limit) {
+    return (int)(random_u64() % (uint64_t)limit);
+}
+
+static bool one_in(int chances) {
+    return random_below(chances) == 0;
+}
+
+/* ---- data */
+
+/* What the elements of a case are like. */
+struct style {
+    int center, width; /* of the exponent field */
+    int specials;      /* one in so many is 0, subnormal, infinite or NaN; 0: none */
+    bool is_rough;     /* all fraction bits; otherwise few, so that ties and cancelling are common */
+};
+
+static struct style random_style(const struct wf_type_traits *traits) {
+    int fields = 1 << traits->exponent_bits;
+    int widths[] = {1, 4, fields / 4 + 1, fields};
+    return (struct style){.center = one_in(2) ? fields / 2 : random_below(fields),
+                          .width = widths[random_below(4)],
+                          .specials = one_in(2) ? 3 + random_below(20) : 0,
+                          .is_rough = one_in(2)};
+}
+
+static uint64_t random_float(const struct wf_type_traits *traits, const struct style *style) {
+    int fraction_bits = traits->precision - 1, fields = (1 << traits->exponent_bits) - 1;
+    uint64_t one = UINT64_C(1) << fraction_bits;
+    uint64_t fraction = style->is_rough ? random_u64() % one : one >> 1 >> random_below(3) & (one - 1);
+    int field = style->center + random_below(style->width) - style->width / 2;
+    field = field < 0 ? 0 : field < fields ? field : fields - 1;
+    if (style->specials && one_in(style->specials)) {
+        field = one_in(2) ? 0 : fields;
+        if (one_in(2)) fraction = 0;
+    }
+    uint64_t sign = random_u64() & 1;
+    return sign << (fraction_bits + traits->exponent_bits) | (uint64_t)field << fraction_bits | fraction;
+}
+
+static uint64_t random_element(wf_type type, const struct style *style) {
+    const struct wf_type_traits *traits = &wf_type_table[type];
+    if (type == WF_BOOL) return (uint64_t)!one_in(4);
+    if (traits->kind == WF_KIND_FLOAT) return random_float(traits, style);
+    if (one_in(3)) return (uint64_t)random_below(4) - (traits->kind == WF_KIND_SIGNED);
+    return random_u64() >> random_below(8 * traits->nbytes);
+}
+
+static void fill(wf_type type, const struct style *style, int count, uint8_t *bytes) {
+    size_t nbytes = wf_type_nbytes(type);
+    for (int i = 0; i < count; i++) {
+        uint64_t bits = random_element(type, style);
+        memcpy(bytes + (size_t)i * nbytes, &bits, nbytes);
+    }
+}
+
+/* ---- cases */
+
+/* A number of the same value, but with digits as a kernel leaves them. */
+static void denormalise(const struct wf_exact *x, unsigned long long *digits) {
+    for (int i = 0; i < x->digit_count; i++) digits[i] = (uint64_t)x->digit[i];
+    int chances = 1 + random_below(4);
+    for (int i = 0; i < x->digit_count - 2; i++) {
+        int64_t moved = one_in(chances) ? (int32_t)random_u64() >> (2 + random_below(30)) : 0;
+        digits[i] += (uint64_t)moved << 32;
+        digits[i + 1] -= (uint64_t)moved;
+    }
+}
+
+/* Digits as no few elements make them: long runs of zeros and ones, with carries through all of them. */
+static void scramble(struct wf_exact *x, bool is_signed) {
+    int used = x->digit_count - 2, low = random_below(used), high = low + random_below(used - low) + 1;
+    uint64_t runs[] = {0, UINT32_MAX, 1, UINT32_C(1) << 31};
+    for (int i = 0; i < x->digit_count; i++) x->digit[i] = 0;
+    for (int i = low; i < high; i++)
+        x->digit[i] = (int64_t)(one_in(3) ? (uint32_t)random_u64() : runs[random_below(4)]);
+    x->digit[used - 1] >>= 2;
+    if (is_signed && one_in(2))
+        for (int i = 0; i < x->digit_count; i++) x->digit[i] = -x->digit[i];
+    wf_exact_normalise(x);
+}
+
+static void gather(const struct wf_accumulator *acc, struct wf_gathered *gathered) {
+    const uint64_t top = UINT64_C(1) << 63;
+    wf_gathered_clear(gathered);
+    if (acc->parts & WF_PART_SUM) denormalise(&acc->sum, gathered->sum);
+    if (acc->parts & WF_PART_ABS) denormalise(&acc->abs, gathered->abs);
+    if (acc->parts & (WF_PART_SQUARES | WF_PART_DOT)) denormalise(&acc->products, gathered->products);
+    gathered->min_key = (uint64_t)acc->min.key ^ top;
+    gathered->max_key = (uint64_t)acc->max.key ^ top;
+    gathered->min_index = (uint64_t)acc->min.index;
+    gathered->max_index = (uint64_t)acc->max.index;
+    gathered->nonzero = (uint64_t)acc->nonzero;
+    gathered->bits_and = acc->bits_and;
+    gathered->bits_or = acc->bits_or;
+    gathered->bits_xor = acc->bits_xor;
+    gathered->nan_count = (uint64_t)acc->nan_count;
+    gathered->first_nan = (uint64_t)acc->first_nan;
+    gathered->saw = acc->saw;
+    if (!(acc->parts & WF_PART_PRODUCT)) return;
+    gathered->product_magnitude = acc->product.magnitude;
+    gathered->product_flags = (acc->product.negative ? WF_GATHERED_NEGATIVE : 0u) |
+                              (acc->product.has_zero ? WF_GATHERED_ZERO : 0u) |
+                              (acc->product.overflow ? WF_GATHERED_OVERFLOW : 0u);
+}
+
+static wf_options random_options(int count) {
+    return (wf_options){.nan = (wf_nan)random_below(3),
+                        .result_type = one_in(3) ? WF_TYPE_DEFAULT : (wf_type)random_below(WF_TYPE_COUNT),
+                        .ddof = one_in(4) ? count - 1 + random_below(3) : random_below(3),
+                        .first_index = one_in(2) ? 0 : (int64_t)(random_u64() >> 2)};
+}
+
+static void make_case(wf_handle *handle, struct batch *batch, int i) {
+    uint64_t a[ELEMENTS_MAX], b[ELEMENTS_MAX];
+    const struct style style = random_style(&wf_type_table[batch->type]);
+    const int count = one_in(12) ? 0 : 1 + random_below(one_in(2) ? 3 : ELEMENTS_MAX);
+    wf_options options = random_options(count);
+    if (options.ddof < 0) options.ddof = 0;
+    fill(batch->type, &style, count, (uint8_t *)a);
+    fill(batch->type, &style, count, (uint8_t *)b);
+    wf_array left = wf_array_vector(a, batch->type, count), right = wf_array_vector(b, batch->type, count);
+    struct wf_accumulator *acc = &batch->accumulators[i];
+    wf_accumulator_init(acc, batch->op, batch->type, &options);
+    wf_error error = wf_op_takes_pairs(batch->op) ? wf_accumulator_add_pair(handle, acc, &left, &right, 1)
+                                                  : wf_accumulator_add(handle, acc, &left, 1);
+    if (error && error != WF_ERROR_NAN) stop(wf_op_name(batch->op), wf_handle_message(handle));
+    bool has_one_sum = batch->op != WF_VAR && batch->op != WF_STD && batch->op != WF_STATS;
+    if (has_one_sum && count && one_in(2)) {
+        if (acc->parts & WF_PART_SUM) scramble(&acc->sum, true);
+        if (acc->parts & WF_PART_ABS) scramble(&acc->abs, false);
+        if (acc->parts & (WF_PART_SQUARES | WF_PART_DOT)) scramble(&acc->products, acc->parts & WF_PART_DOT);
+    }
+    gather(acc, &batch->gathered[i]);
+    batch->settings[i] = (struct finish_settings){.count = acc->count,
+                                                  .first_index = acc->first_index,
+                                                  .end_index = acc->end_index,
+                                                  .ddof = options.ddof,
+                                                  .result_type = (int)options.result_type,
+                                                  .nan = (int)options.nan};
+}
+
+/* ---- what the CPU says */
+
+static uint64_t failed_bits(wf_type type) {
+    switch (type) {
+    case WF_F16: return 0x7e00;
+    case WF_BF16: return 0x7fc0;
+    case WF_F32: return 0x7fc00000;
+    case WF_F64: return UINT64_C(0x7ff8000000000000);
+    default: return 0;
+    }
+}
+
+static bool is_on_gpu(const struct wf_accumulator *acc) {
+    return acc->op != WF_PROD || !acc->uses_tree;
+}
+
+static wf_device_value expect(const struct wf_accumulator *acc) {
+    wf_device_value expected = {.status = WF_ERROR_UNSUPPORTED};
+    if (is_on_gpu(acc)) expected.status = (int32_t)wf_accumulator_finish(NULL, acc, acc->op, &expected.value);
+    if (!expected.status) return expected;
+    wf_type type = acc->result_type ? acc->result_type : wf_op_result_type(acc->op, acc->type);
+    expected.value.type = type;
+    expected.value.as.u = failed_bits(type);
+    return expected;
+}
+
+static bool same(const wf_device_value *a, const wf_device_value *b) {
+    return a->status == b->status && a->value.type == b->value.type && a->value.as.u == b->value.as.u;
+}
+
+static void compare(const struct batch *batch, int i) {
+    wf_device_value expected = expect(&batch->accumulators[i]);
+    const wf_device_value *got = &batch->results[i];
+    char text[160];
+    snprintf(text, sizeof text, "status %d type %d bits %llx, not %d, %d, %llx", got->status,
+             (int)got->value.type, (unsigned long long)got->value.as.u, expected.status,
+             (int)expected.value.type, (unsigned long long)expected.value.as.u);
+    if (!same(got, &expected)) fail(batch, i, text);
+    comparisons++;
+}
+
+/* Brought to the host in two pieces, the first of which holds nothing. */
+static void compare_joined(const struct batch *batch, int i) {
+    const struct wf_accumulator *acc = &batch->accumulators[i];
+    if (!is_on_gpu(acc)) return;
+    struct wf_accumulator joined;
+    struct wf_gathered nothing;
+    wf_accumulator_init_like(&joined, acc, acc->first_index);
+    wf_gathered_clear(&nothing);
+    wf_gathered_join(&joined, &nothing);
+    wf_gathered_join(&joined, &batch->gathered[i]);
+    joined.count = acc->count;
+    joined.end_index = acc->end_index;
+    wf_device_value expected = expect(acc), got = expect(&joined);
+    if (!same(&got, &expected)) fail(batch, i, "joined on the host, it finishes as something else");
+}
+
+/* ---- what the GPU's code says */
+
+static const char source_text[] =
+    "#include \"kernels/finish.cuh\"\n"
+    "#define X(NAME, name, parts, result, function) \\\n"
+    "    extern \"C\" __global__ void finish_as_##NAME(const struct wf_gathered *gathered, \\\n"
+    "            const struct finish_settings *settings, wf_device_value *results) { \\\n"
+    "        for (int i = blockIdx.x; i < 2 * gridDim.x; i += gridDim.x) { \\\n"
+    "            struct finish_settings own = settings[i]; \\\n"
+    "            own.op = WF_##NAME; \\\n"
+    "            own.type = TYPE; \\\n"
+    "            finish(gathered + i, own, results + i); \\\n"
+    "        } \\\n"
+    "    }\n"
+    "WF_OPS(X)\n";
+
+static simt_module *compile_kernels(wf_handle *handle, const struct wf_cuda_compiler *compiler,
+                                    wf_type type) {
+    const char **headers = calloc(2 * wf_cuda_file_count + 1, sizeof *headers);
+    if (!headers) stop("headers", "no memory");
+    for (size_t i = 0; i < wf_cuda_file_count; i++) {
+        headers[2 * i] = wf_cuda_files[i].path;
+        headers[2 * i + 1] = wf_cuda_files[i].text;
+    }
+    char define[32];
+    snprintf(define, sizeof define, "-DTYPE=(wf_type)%d", (int)type);
+    const char *const options[] = {"-default-device", define, NULL};
+    struct wf_cuda_source source = {"finish.cu", source_text, headers, options};
+    struct wf_cuda_image image;
+    if (wf_cuda_compile(handle, compiler, &source, CAPABILITY, true, &image))
+        stop(wf_type_name(type), wf_handle_message(handle));
+    simt_module *module;
+    simt_message message;
+    if (simt_module_parse(image.bytes, strlen(image.bytes), "finish.ptx", &module, &message))
+        stop(wf_type_name(type), message.text);
+    free(image.bytes);
+    free(headers);
+    return module;
+}
+
+static uint64_t upload(simt_machine *machine, const void *bytes, size_t nbytes) {
+    uint64_t address;
+    if (simt_machine_allocate(machine, nbytes, &address) ||
+        (bytes && simt_machine_write(machine, address, bytes, nbytes)))
+        stop("memory of the machine", "none");
+    return address;
+}
+
+static size_t find_kernel(const simt_module *module, const char *op) {
+    for (size_t i = 0; i < simt_module_kernel_count(module); i++) {
+        const char *name = simt_module_kernel_name(module, i) + strlen("finish_as_");
+        size_t at = 0;
+        while (op[at] && name[at] == op[at] - 'a' + 'A') at++;
+        while (op[at] && name[at] == op[at]) at++; /* the 1 of norm1 */
+        if (!op[at] && !name[at]) return i;
+    }
+    stop(op, "no kernel");
+    return 0;
+}
+
+static void run(const simt_module *module, struct batch *batch) {
+    simt_machine *machine;
+    if (simt_machine_create(NULL, &machine)) stop("machine", "no memory");
+    uint64_t gathered = upload(machine, batch->gathered, sizeof batch->gathered);
+    uint64_t settings = upload(machine, batch->settings, sizeof batch->settings);
+    uint64_t results = upload(machine, NULL, sizeof batch->results);
+    const void *arguments[] = {&gathered, &settings, &results};
+    simt_launch launch = {.module = module,
+                          .kernel = find_kernel(module, wf_op_name(batch->op)),
+                          .grid = {CASES / 2}, /* two of them by each block */
+                          .block = {32},
+                          .arguments = arguments,
+                          .observers = simt_observers};
+    simt_report *report = NULL;
+    simt_message message;
+    if (simt_machine_launch(machine, &launch, &report, &message)) stop(wf_op_name(batch->op), message.text);
+    for (size_t i = 0; i < simt_report_finding_count(report); i++)
+        fail(batch, 0, simt_report_finding(report, i)->message);
+    if (simt_machine_read(machine, results, batch->results, sizeof batch->results)) stop("results", "unread");
+    simt_report_destroy(report);
+    simt_machine_destroy(machine);
+}
+
+/* ---- all of them */
+
+static void check(wf_handle *handle, const simt_module *module, struct batch *batch) {
+    for (int i = 0; i < CASES; i++) make_case(handle, batch, i);
+    run(module, batch);
+    for (int i = 0; i < CASES; i++) compare(batch, i);
+    for (int i = 0; i < CASES; i++) compare_joined(batch, i);
+}
+
+int main(void) {
+    struct wf_cuda_compiler compiler;
+    wf_cuda_compiler_open(&compiler);
+    if (!compiler.version) {
+        printf("skipped: no NVRTC\n");
+        return 0;
+    }
+    wf_handle *handle;
+    struct batch *batch = calloc(1, sizeof *batch);
+    if (!batch || wf_handle_create("cpu", &handle)) return 1;
+    for (batch->type = WF_BOOL; batch->type <= WF_F64; batch->type++) {
+        simt_module *module = compile_kernels(handle, &compiler, batch->type);
+        for (batch->op = WF_SUM; batch->op < WF_STATS; batch->op++)
+            if (wf_op_result_type(batch->op, batch->type)) check(handle, module, batch);
+        simt_module_destroy(module);
+    }
+    wf_handle_destroy(handle);
+    free(batch);
+    printf("%d results, %d failures\n", comparisons, failures);
+    return failures > 0;
+}

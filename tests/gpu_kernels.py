@@ -1,0 +1,64 @@
+"""Runs every production kernel on the first GPU over small arrays and compares with the CPU: what
+scripts/sanitize-gpu has compute-sanitizer watch.
+
+    gpu_kernels.py [PART PARTS]     one of several parts, so that they can run beside each other; all, if not named
+"""
+
+import sys
+
+import pytest
+
+import gpu_data
+import warpfold_ctypes as wf
+from gpu_memory import Gpu, why_none
+from oracle import FLOATS, TYPES, ops_of
+from samples import agree, nbytes_of, outcome
+from test_gpu import Engines, outcome_on_device, stays_on_device
+
+COUNTS = (1, 33, 1000, 20011)
+
+
+def reductions():
+    return [(op, type_name) for type_name in TYPES for op in [*ops_of(type_name), "dot", "stats"]]
+
+
+def views(engines, type_name, count):
+    """The same elements as they lie best, at an odd address, and with gaps between them."""
+    nbytes = nbytes_of(type_name)
+    data = gpu_data.make(type_name, count, "full" if type_name in FLOATS else "small")
+    memory = engines.gpu.memory(bytes(1) + data)
+    yield wf.vector(data, type_name), engines.gpu_vector(data, type_name)
+    yield wf.vector(data, type_name), memory.vector(type_name, count, 1)
+    half = (count + 1) // 2
+    yield (wf.strided(data, type_name, [half], [2 * nbytes]),
+           memory.strided(type_name, [half], [2 * nbytes], 1))
+
+
+def check(engines, op, type_name):
+    for count in COUNTS:
+        for turn, (on_host, on_device) in enumerate(views(engines, type_name, count)):
+            pair = 2 if op == "dot" else 1
+            engines.check(op, [on_host] * pair, [on_device] * pair, type_name, count, turn)
+            if on_host.stride_bytes[0] != nbytes_of(type_name) or not stays_on_device(op, type_name):
+                continue
+            call = engines.host.reduce_pair if op == "dot" else engines.host.reduce
+            agree(outcome(call, op, *[on_host] * pair), outcome_on_device(engines, op, [on_device] * pair), op,
+                  type_name, count, turn, "on the GPU")
+
+
+def main(part=0, parts=1):
+    reason = why_none()
+    if reason:
+        sys.exit(f"gpu_kernels: skipped: {reason}")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        gpu = Gpu(monkeypatch)
+        engines = Engines(gpu)
+        chosen = reductions()[int(part)::int(parts)]
+        for op, type_name in chosen:
+            check(engines, op, type_name)
+        gpu.close()
+    print(f"{len(chosen)} reductions: the GPU gives the CPU's bits")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,486 @@
+"""The GPU gives the CPU engine's bits: every op, type, policy and result type, wherever elements lie and whatever
+they are.  Where there is no GPU, a small selection runs on the SIMT machine."""
+
+import ctypes
+import itertools
+import math
+import random
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+pytest.importorskip("numpy", reason="no numpy")
+
+import gpu_data  # noqa: E402
+import warpfold_ctypes as wf  # noqa: E402
+from cli_helpers import DESCRIPTIONS, npy_header, npy_text, run  # noqa: E402
+from cuda_helpers import gpu  # noqa: E402, F401: a fixture
+from oracle import FLOATS, TYPES, ops_of  # noqa: E402
+from samples import NAN_POLICIES, agree, nbytes_of  # noqa: E402
+from test_accumulator import cut, merge_in_random_order  # noqa: E402
+from test_engine import random_view  # noqa: E402
+
+# On the SIMT machine: each type, each kind of work.
+SELECTED = {
+    "bool": ("any", "sum"), "i8": ("argmax", "sum"), "i16": ("min",), "i32": ("sum", "norm2"), "i64": ("prod", "dot"),
+    "u8": ("xor",), "u16": ("max",), "u32": ("nonzero",), "u64": ("and",), "f16": ("sum", "min"), "bf16": ("mean",),
+    "f32": ("sum", "var", "stats", "prod", "argmin"), "f64": ("sum", "dot", "max"),
+}
+POWERS = [1 << k for k in range(5, 22)]
+COUNTS = sorted({0, 1, 2, 3, 5, 7, 15, 16, 17, *(power + k for power in POWERS for k in (-1, 0, 1)),
+                 *(3 * power + k for power in POWERS[:-1] for k in (-1, 1)), 1000003})
+FEW_COUNTS = (0, 1, 2, 31, 32, 33, 255, 257, 1023, 1024, 1025, 2500)
+ODD = ("sum", "argmax", "dot", "stats")  # kernels for addresses that are no multiple of the element's size are others
+LIKE_OTHERS = ("mean", "std", "any", "all", "norminf")  # whose kernels are those of other ops
+LONG = 1 << 16  # from here on each array is reduced by a part of the ops only
+
+
+@pytest.fixture(scope="module")
+def engines(gpu):  # noqa: F811
+    made = Engines(gpu)
+    if gpu.is_real:
+        made.compile_all()
+    return made
+
+
+def all_ops_of(type_name):
+    return [*ops_of(type_name), "dot", "stats"]
+
+
+def outcome(handle, op, views, **chosen):
+    """A result; or an error's name, with the message where that says more."""
+    call = {"dot": lambda: handle.reduce_pair(op, *views, **chosen), "stats": lambda: handle.stats(*views, **chosen)}
+    try:
+        return call.get(op, lambda: handle.reduce(op, *views, **chosen))()
+    except wf.WarpfoldError as error:
+        assert error.message
+        said = error.code in ("WF_ERROR_NAN", "WF_ERROR_DEVICE")
+        return f"{error.code}: {error.message}" if said else error.code
+
+
+class Engines:
+    """A handle of the GPU and one of the CPU."""
+
+    def __init__(self, gpu):
+        self.gpu = gpu
+        self.device, self.host = wf.Handle("cuda:0"), wf.Handle("cpu")
+
+    def ops_of(self, type_name):
+        return all_ops_of(type_name) if self.gpu.is_real else SELECTED[type_name]
+
+    def choose(self, many, few):
+        """How much of it."""
+        return many if self.gpu.is_real else few
+
+    def compile_all(self):
+        """Several at a time: that is what takes long."""
+        def reduce(op, type_name, offset):
+            memory = self.gpu.memory(bytes(100 * nbytes_of(type_name)))
+            view = memory.vector(type_name, 90, offset)
+            outcome(wf.Handle("cuda:0"), op, [view] * (2 if op == "dot" else 1))
+
+        kernels = [(op, type_name, offset) for type_name in TYPES for op in all_ops_of(type_name)
+                   for offset in ((0, 1) if op in ODD and nbytes_of(type_name) > 1 else (0,))]
+        kernels.sort(key=lambda kernel: kernel[0] in LIKE_OTHERS)
+        with ThreadPoolExecutor(16) as pool:
+            list(pool.map(self.in_context(reduce), *zip(*kernels)))
+
+    def in_context(self, work):
+        """The same, in a thread of any pool."""
+        entered = threading.local()
+
+        def run_in_context(*arguments):
+            if not hasattr(entered, "is_done"):
+                self.gpu.enter()
+                entered.is_done = True
+            return work(*arguments)
+
+        return run_in_context
+
+    def gpu_vector(self, data, type_name):
+        return self.gpu.memory(data).vector(type_name)
+
+    def check(self, op, on_host, on_device, *context, **chosen):
+        """Views of the same elements, in the host's and in the GPU's memory; of dot, two each."""
+        agree(outcome(self.host, op, on_host, **chosen), outcome(self.device, op, on_device, **chosen), op, *context,
+              chosen)
+
+    def check_array(self, ops, type_name, data, *context, **chosen):
+        """Ops over packed elements; dot takes them once more in the same order."""
+        on_host, on_device = wf.vector(data, type_name), self.gpu_vector(data, type_name)
+        for op in ops:
+            pair = 2 if op == "dot" else 1
+            self.check(op, [on_host] * pair, [on_device] * pair, type_name, *context, **chosen)
+
+
+# ---- every op, type, policy and result type ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+def test_every_op_policy_and_result_type(engines, type_name):
+    ops = engines.ops_of(type_name)
+    kinds = ("many_nans", "wide") if type_name in FLOATS else ("any_bits", "small")
+    for kind, count in itertools.product(engines.choose(kinds, kinds[:1]), engines.choose((1000, 3), (300,))):
+        data = gpu_data.make(type_name, count, kind)
+        for nan, result_type in itertools.product(NAN_POLICIES, engines.choose((None, *TYPES), (None, "f64"))):
+            engines.check_array(ops, type_name, data, kind, count, nan=nan, result_type=result_type)
+        for ddof in (1, count):
+            engines.check_array([op for op in ops if op in ("var", "std", "stats")], type_name, data, kind, ddof=ddof)
+
+
+# ---- sizes and data ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+def test_sizes_around_every_boundary(engines, type_name):
+    kinds = ("normal", "wide", "full", "uniform") if type_name in FLOATS else ("any_bits", "small", "around_zero")
+    for turn, count in enumerate(engines.choose(COUNTS, FEW_COUNTS)):
+        kind = kinds[turn % len(kinds)]
+        ops = engines.ops_of(type_name)
+        data = gpu_data.make(type_name, count, kind)
+        engines.check_array(ops[turn % 3::3] if count >= LONG else ops, type_name, data, kind, count)
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+def test_kinds_of_data(engines, type_name):
+    ops = engines.ops_of(type_name)
+    counts = engines.choose((2, 33, 1000, 70001, 300007), (700,))
+    for turn, (kind, count) in enumerate(itertools.product(gpu_data.kinds_of(type_name), counts)):
+        data = gpu_data.make(type_name, count, kind, "kinds")
+        for nan in NAN_POLICIES if "nan" in kind or kind == "any_bits" else NAN_POLICIES[:1]:
+            engines.check_array(ops[turn % 3::3] if count >= LONG else ops, type_name, data, kind, count, nan=nan)
+
+
+@pytest.mark.parametrize("type_name", ("f32", "f64", "i32", "i8"))
+def test_large_arrays(engines, type_name):
+    """Enough for every block of the GPU to have several tiles."""
+    if not engines.gpu.is_real:
+        pytest.skip("skipped: no GPU")
+    for kind in ("full", "cancelling", "nan_last") if type_name in FLOATS else ("any_bits", "one_stands_out"):
+        data = gpu_data.make(type_name, (1 << 25) + 77, kind)
+        engines.check_array(("sum", "argmax", "stats", "dot"), type_name, data, kind)
+
+
+# ---- where elements lie ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+def test_offsets(engines, type_name):
+    """From aligned to odd addresses; a dot of arrays that are aligned each in its own way."""
+    nbytes = nbytes_of(type_name)
+    for count in engines.choose((1, 5, 33, 1000, 40007), (333,)):
+        data = gpu_data.make(type_name, count, "full" if type_name in FLOATS else "any_bits")
+        for offset in engines.choose((*range(1, 18), 32, 127), (1, nbytes, 17)):
+            moved = b"\xa5" * offset + data + b"\xa5" * 16
+            on_host = [wf.vector(moved, type_name, count, offset), wf.vector(data, type_name, count)]
+            on_device = [engines.gpu.memory(moved).vector(type_name, count, offset),
+                         engines.gpu_vector(data, type_name)]
+            for op in engines.ops_of(type_name):
+                if offset % nbytes and op not in ODD:
+                    continue
+                pair = 2 if op == "dot" else 1
+                engines.check(op, on_host[:pair], on_device[:pair], type_name, count, offset)
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+def test_strides(engines, type_name):
+    nbytes, ops = nbytes_of(type_name), engines.ops_of(type_name)
+    for count in engines.choose((1, 17, 4100, 70001), (200,)):
+        strides = (2 * nbytes, nbytes + 1, 64, 0, -nbytes, -nbytes - 1, -3 * nbytes)
+        for turn, stride in enumerate(engines.choose(strides, strides[:1] + strides[4:5])):
+            buffer = gpu_data.make(type_name, abs(stride) * count // nbytes + 2, "any_bits")
+            start = 0 if stride >= 0 else -stride * (count - 1)
+            on_host = [wf.strided(buffer, type_name, [count], [stride], start)] * 2
+            on_device = [engines.gpu.memory(buffer).strided(type_name, [count], [stride], start)] * 2
+            for op in ops[turn % 3::3] if count >= LONG else ops:
+                pair = 2 if op == "dot" else 1
+                engines.check(op, on_host[:pair], on_device[:pair], type_name, count, stride)
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+def test_views_of_many_dimensions(engines, type_name):
+    draw = random.Random(type_name)
+    buffer = gpu_data.make(type_name, 32768 // nbytes_of(type_name), "any_bits")
+    memory = engines.gpu.memory(buffer)
+    for _ in range(engines.choose(60, 2)):
+        shape = [draw.choice((0, 1, 2, 3, 5, 8, 17)) for _ in range(draw.randint(0, 4))]
+        places = [random_view(draw, type_name, shape, len(buffer)) for _ in range(2)]
+        on_host = [wf.strided(buffer, type_name, shape, *place) for place in places]
+        on_device = [memory.strided(type_name, shape, *place) for place in places]
+        for op in engines.ops_of(type_name):
+            pair = 2 if op == "dot" else 1
+            engines.check(op, on_host[:pair], on_device[:pair], type_name, shape, places, nan="omit")
+
+
+@pytest.mark.parametrize("type_name", ("u8", "f32", "f64"))
+def test_a_transposed_matrix(engines, type_name):
+    nbytes, rows, columns = nbytes_of(type_name), *engines.choose((700, 1300), (17, 23))
+    data = gpu_data.make(type_name, rows * columns, "full" if type_name in FLOATS else "any_bits")
+    memory = engines.gpu.memory(data)
+    for shape, strides, offset in (
+        ([columns, rows], [nbytes, columns * nbytes], 0),
+        ([rows, columns // 2], [columns * nbytes, 2 * nbytes], nbytes),
+        ([rows, columns], [-columns * nbytes, nbytes], (rows - 1) * columns * nbytes),
+    ):
+        for op in engines.ops_of(type_name):
+            pair = 2 if op == "dot" else 1
+            engines.check(op, [wf.strided(data, type_name, shape, strides, offset)] * pair,
+                          [memory.strided(type_name, shape, strides, offset)] * pair, type_name, shape, strides)
+
+
+def test_host_arrays_on_the_gpu(engines):
+    """They are copied there; larger ones in pieces."""
+    for type_name, count in itertools.product(("f32", "i8"), engines.choose((0, 1, 1000, 30_000_001), (0, 1, 1000))):
+        view = wf.vector(gpu_data.make(type_name, count, "any_bits"), type_name)
+        for op in set(engines.ops_of(type_name)) & {"sum", "argmax", "stats"}:
+            engines.check(op, [view], [view], type_name, count, nan="omit")
+
+
+def test_auto_takes_both_memories(engines):
+    data = gpu_data.make("f32", 1000, "full")
+    handle = wf.Handle("auto")
+    expected = engines.host.reduce("sum", wf.vector(data, "f32"))
+    assert handle.reduce("sum", wf.vector(data, "f32")) == expected
+    assert handle.reduce("sum", engines.gpu_vector(data, "f32")) == expected
+    assert handle.reduce("sum", wf.vector(data, "f32")) == expected
+
+
+def test_counts_beyond_32_bits(engines):
+    count = (1 << 32) + 17
+    if not engines.gpu.is_real:
+        pytest.skip("skipped: no GPU")
+    if engines.gpu.free_nbytes() < count + (1 << 30):
+        pytest.skip("skipped: no GPU with 5 GiB of free memory")
+    memory = engines.gpu.empty(count, byte=1)
+    memory.write(b"\x05", count - 1)
+    memory.write(b"\x80", count - 3)
+    view = memory.vector("i8")
+    expected = {"sum": ("i64", count - 2 + 5 - 128), "argmax": ("u64", count - 1), "argmin": ("u64", count - 3),
+                "min": ("i8", -128), "max": ("i8", 5), "nonzero": ("u64", count)}
+    for op, right in expected.items():
+        assert engines.device.reduce(op, view) == right, op
+
+
+# ---- accumulators ------------------------------------------------------------------------------------
+
+
+class Parts:
+    """One or two arrays in both memories, added by ranges of elements."""
+
+    def __init__(self, engines, op, type_name, count, kind):
+        self.type, self.names = type_name, ("a", "b")[:2 if op == "dot" else 1]
+        self.add = "add_pair" if op == "dot" else "add"
+        self.data = [gpu_data.make(type_name, count, kind, name) for name in self.names]
+        self.memories = [engines.gpu.memory(data) for data in self.data]
+
+    def add_to(self, accumulator, start, end, on_device):
+        offset = start * nbytes_of(self.type)
+        if on_device:
+            views = [memory.vector(self.type, end - start, offset) for memory in self.memories]
+        else:
+            views = [wf.vector(data, self.type, end - start, offset) for data in self.data]
+        try:
+            getattr(accumulator, self.add)(*views)
+        except wf.WarpfoldError as error:
+            if error.code != "WF_ERROR_NAN":
+                raise
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+def test_accumulators_save_the_same_bytes(engines, type_name):
+    """Whole on the CPU; in pieces on both, merged in any order."""
+    for op, turn in itertools.product(engines.ops_of(type_name), range(engines.choose(6, 1))):
+        draw = random.Random(f"{op} {type_name} {turn}")
+        count = draw.choice(engines.choose((0, 1, 40, 1000, 5000, 70001), (150, 400)))
+        kind = draw.choice(("full", "normal", "nan_middle", "both_infinities") if type_name in FLOATS else
+                           ("any_bits", "small"))
+        chosen = {"nan": draw.choice(NAN_POLICIES), "result_type": draw.choice((None, None, "f64", "f32")),
+                  "ddof": draw.choice((0, 1))}
+        first = draw.choice((0, 1, draw.getrandbits(20), draw.getrandbits(61)))
+        parts = Parts(engines, op, type_name, count, kind)
+        whole = engines.host.accumulator(op, type_name, first_index=first, **chosen)
+        parts.add_to(whole, 0, count, on_device=False)
+        made = []
+        for start, end in cut(draw, 0, count, 4):
+            on_device = draw.random() < 0.8
+            handle = engines.device if on_device else engines.host
+            part = handle.accumulator(op, type_name, first_index=first + start, **chosen)
+            for low, high in cut(draw, start, end, 2):
+                parts.add_to(part, low, high, on_device)
+            made.append(handle.load(part.save()) if draw.random() < 0.3 else part)
+        joined = merge_in_random_order(draw, op, made)
+        context = op, type_name, turn, count, kind, chosen, first
+        if chosen["nan"] == "error" and kind == "nan_middle":
+            continue  # which elements behind the NaN were added is not told
+        assert joined.save() == whole.save(), context
+
+
+# ---- results that stay on the GPU --------------------------------------------------------------------
+
+
+def read_result(memory):
+    """(value, status) as the GPU left them."""
+    left = wf.wf_device_value.from_buffer_copy(memory.read())
+    return left.value, left.status
+
+
+def outcome_on_device(engines, op, views, **chosen):
+    """As outcome(); what a failure leaves as a value is checked."""
+    memory = engines.gpu.empty(ctypes.sizeof(wf.wf_device_value), byte=0xA5)
+    try:
+        engines.device.reduce_on_device(op, memory.pointer, *views, **chosen)
+    except wf.WarpfoldError as error:
+        return error.code
+    value, status = read_result(memory)
+    if not status:
+        return wf.value_bits(value)
+    assert math.isnan(wf.library.wf_value_to_double(value)) or wf.value_bits(value)[1] == 0, (op, status)
+    return wf.ERRORS[status]
+
+
+def stays_on_device(op, type_name):
+    """The tree of a product of floats ends on the host; stats has no single value."""
+    return op != "stats" and not (op == "prod" and type_name in FLOATS)
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+def test_results_and_errors_left_on_the_gpu(engines, type_name):
+    kinds = ("wide", "nan_last", "largest") if type_name in FLOATS else ("any_bits", "greatest", "small")
+    counts = engines.choose((0, 1, 2, 1000, 70001), (0, 400))
+    policies = engines.choose(NAN_POLICIES, NAN_POLICIES[::2])
+    for kind, count, nan in itertools.product(kinds, counts, policies):
+        data = gpu_data.make(type_name, count, kind)
+        on_host, on_device = wf.vector(data, type_name), engines.gpu_vector(data, type_name)
+        result_types = engines.choose((None, "f32", "i8"), (None,))
+        for op, result_type in itertools.product(engines.ops_of(type_name), result_types):
+            if op == "stats":
+                continue
+            pair = 2 if op == "dot" else 1
+            expected = outcome(engines.host, op, [on_host] * pair, nan=nan, result_type=result_type)
+            if not stays_on_device(op, type_name):
+                expected = "WF_ERROR_UNSUPPORTED"
+            got = outcome_on_device(engines, op, [on_device] * pair, nan=nan, result_type=result_type)
+            agree(expected.split(":")[0] if isinstance(expected, str) else expected, got, op, type_name, kind, count,
+                  nan, result_type)
+
+
+def test_what_cannot_stay_on_the_gpu_is_refused(engines):
+    data = gpu_data.make("f32", 100, "normal")
+    memory = engines.gpu.memory(data)
+    strided = memory.strided("f32", [50], [8])
+    for views, code in (([strided], "WF_ERROR_UNSUPPORTED"), ([wf.vector(data, "f32")], "WF_ERROR_ARGUMENT")):
+        assert outcome_on_device(engines, "sum", views) == code
+    with pytest.raises(wf.WarpfoldError, match="WF_ERROR_UNSUPPORTED|WF_ERROR_ARGUMENT"):
+        engines.host.reduce_on_device("sum", memory.pointer, memory.vector("f32"))
+    assert memory.read() == data
+
+
+GRAPHS = (("sum", "f32"), ("sum", "f64"), ("sum", "i8"), ("max", "i32"), ("argmin", "f64"), ("var", "f32"),
+          ("dot", "f16"), ("mean", "bf16"), ("prod", "i64"))
+
+
+@pytest.mark.parametrize("op, type_name", GRAPHS)
+def test_graphs(engines, op, type_name):
+    """Captured after a first call; replayed over new numbers in the same memory."""
+    if not engines.gpu.is_real:
+        pytest.skip("skipped: no GPU")
+    kind = "full" if type_name in FLOATS else "small"
+    handle, stream = wf.Handle("cuda:0"), engines.gpu.stream()
+    handle.set_stream(stream.pointer)
+    for count in (1000, 70001, (1 << 20) + 3):
+        memories = [engines.gpu.memory(gpu_data.make(type_name, count, kind, turn)) for turn in range(3)]
+        views = [[memory.vector(type_name)] * (2 if op == "dot" else 1) for memory in memories]
+        results = [engines.gpu.empty(ctypes.sizeof(wf.wf_device_value)) for _ in memories]
+
+        def reduce_all():
+            for view, result in zip(views, results):
+                handle.reduce_on_device(op, result.pointer, *view)
+
+        reduce_all()
+        replay = stream.capture(reduce_all)
+        for turn in range(3):
+            data = [gpu_data.make(type_name, count, kind, op, turn, place) for place in range(3)]
+            for memory, numbers in zip(memories, data):
+                memory.write(numbers)
+            replay()
+            stream.wait()
+            for result, numbers in zip(results, data):
+                value, status = read_result(result)
+                expected = outcome(engines.host, op, [wf.vector(numbers, type_name)] * (2 if op == "dot" else 1))
+                agree(expected, wf.ERRORS[status] if status else wf.value_bits(value), op, type_name, count, turn)
+
+
+# ---- threads and streams -----------------------------------------------------------------------------
+
+
+def test_threads_with_a_handle_and_a_stream_each(engines):
+    reductions = [(op, type_name) for type_name in engines.choose(TYPES, ("f32", "i32")) for op in
+                  set(engines.ops_of(type_name)) & {"sum", "argmax", "argmin", "var", "prod", "stats"}]
+    count = engines.choose(50021, 300)
+    data = {type_name: gpu_data.make(type_name, count, "full" if type_name in FLOATS else "small")
+            for type_name in TYPES}
+    memories = {type_name: engines.gpu.memory(data[type_name]) for type_name in {pair[1] for pair in reductions}}
+    expected = {(op, type_name): outcome(engines.host, op, [wf.vector(data[type_name], type_name)])
+                for op, type_name in reductions}
+
+    def work(seed):
+        draw = random.Random(seed)
+        handle, stream = wf.Handle("cuda:0"), engines.gpu.stream()
+        if seed % 2:
+            handle.set_stream(stream.pointer)
+        for op, type_name in draw.sample(reductions, len(reductions)):
+            for _ in range(engines.choose(5, 1)):
+                got = outcome(handle, op, [memories[type_name].vector(type_name)])
+                agree(expected[op, type_name], got, op, type_name, "thread", seed)
+
+    with ThreadPoolExecutor(engines.choose(8, 2)) as pool:
+        list(pool.map(engines.in_context(work), range(engines.choose(16, 2))))
+
+
+# ---- the command line --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def file_of(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("gpu")
+
+    def write(type_name, count, kind, is_npy):
+        data = gpu_data.make(type_name, count, kind)
+        path = folder / f"{type_name}-{count}-{kind}.{'npy' if is_npy else 'raw'}"
+        order = "|" if nbytes_of(type_name) == 1 else "<"
+        path.write_bytes((npy_header(npy_text(order + DESCRIPTIONS[type_name], [count])) if is_npy else b"") + data)
+        return path
+
+    return write
+
+
+def printed_on(device, *arguments):
+    done = run(*arguments, "--device", device)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_files(engines, file_of, tmp_path):
+    """One or several, saved too: the CPU's output."""
+    cases = [("sum", "f32", "full"), ("stats", "f32", "nan_middle"), ("argmax", "i8", "any_bits"),
+             ("dot", "f64", "wide"), ("sum", "i64", "greatest"), ("mean", "f16", "normal"), ("min", "f32", "largest")]
+    for op, type_name, kind in cases:
+        if op not in engines.ops_of(type_name):
+            continue
+        for count, is_npy in itertools.product(engines.choose((0, 1000, 20_000_003), (0, 500)), (True, False)):
+            files = [file_of(type_name, count, kind, is_npy), file_of(type_name, count, kind, is_npy)]
+            words = [op, *files] + ([] if is_npy else ["--format", "raw", "--type", type_name])
+            assert printed_on("cuda", *words) == printed_on("cpu", *words), (op, type_name, count, is_npy)
+    saved = []
+    words = ["sum", "--format", "raw", "--type", "f32", file_of("f32", 1000, "full", False)]
+    for device in ("cuda", "cpu"):
+        saved.append(tmp_path / device)
+        assert printed_on(device, *words, "--save", saved[-1])[0] == 0
+    assert saved[0].read_bytes() == saved[1].read_bytes()
+
+
+def test_auto_keeps_files_on_the_cpu(engines, file_of):
+    words = ["sum", "--verbose", file_of("f32", 1000, "full", True)]
+    status, text, said = printed_on("auto", *words)
+    assert (status, text) == printed_on("cpu", "sum", words[-1])[:2]
+    assert "cpu" in said
