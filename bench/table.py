@@ -16,6 +16,7 @@ from pathlib import Path
 # What the short form shows: of floats, of integers.
 SHORT_FLOATS = ("max", "argmax", "sum", "mean", "dot", "norm2", "var", "stats")
 SHORT_INTEGERS = ("max", "sum")
+FLOATS = ("f16", "bf16", "f32", "f64")
 PEERS = ("plain loop", "OpenBLAS", "NumPy")
 BLOCK = re.compile(r"(<!-- bench:begin( all)? -->\n).*?(<!-- bench:end -->)", re.DOTALL)
 MACHINE_BLOCK = re.compile(r"(<!-- machine:begin -->\n).*?(<!-- machine:end -->)", re.DOTALL)
@@ -43,7 +44,7 @@ def error_text(entry):
     if error == 0:
         return "exact"
     size = f"{error:.2g}" if error < 1000 else re.sub(r"e\+0*", "e", f"{error:.0e}")
-    return size + (" ulp off" if entry["result_type"].startswith("f") else " off")
+    return size + (" ulp off" if entry["result_type"] in FLOATS else " off")
 
 
 def share_text(entry):
@@ -75,7 +76,7 @@ def size_text(nbytes):
 
 
 DATA = {"uniform": "", "zeros": ", of zeros", "wide20": ", over 2^±20", "wide100": ", over 2^±100",
-        "full": ", over all exponents"}
+        "full": ", over all exponents", "normal": ", normal", "wide60": ", over 2^±60"}
 
 
 def case_text(row):
