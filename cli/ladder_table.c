@@ -1,11 +1,10 @@
 #include "ladder_table.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-/* ---- words --------------------------------------------------------------------------------------- */
+/* ---- what is in a table -------------------------------------------------------------------------- */
 
 void ladder_result_format(const struct ladder_result *result, wf_op op, char *text, size_t capacity) {
     if (op != WF_ARGMAX)
@@ -16,25 +15,34 @@ void ladder_result_format(const struct ladder_result *result, wf_op op, char *te
         snprintf(text, capacity, "%" PRId64, result->index);
 }
 
-/* Numbers as they are, all else quoted; null where there is nothing. */
-static void put_json_result(FILE *stream, const struct ladder_result *result, wf_op op) {
-    char text[64];
-    ladder_result_format(result, op, text, sizeof text);
-    bool is_number = isdigit((unsigned char)text[strlen(text) - 1]);
-    if (!strcmp(text, "-"))
-        fputs("null", stream);
-    else
-        fprintf(stream, is_number ? "%s" : "\"%s\"", text);
+const struct ladder_outcome *ladder_row_outcome(const struct ladder_table *table,
+                                                const struct ladder_row *row) {
+    return table->device ? &row->measure.outcome : &row->outcome;
 }
 
-static void put_json_number(FILE *stream, double number) {
-    if (isnan(number))
-        fputs("null", stream);
-    else
-        fprintf(stream, "%.17g", number);
+double ladder_table_gbps(const struct ladder_table *table, double microseconds) {
+    return (double)(table->n * wf_type_nbytes(table->type)) / microseconds / 1e3;
 }
 
-/* ---- the table ----------------------------------------------------------------------------------- */
+double ladder_table_gain(const struct ladder_table *table, size_t row) {
+    const struct ladder_row *rows = table->rows;
+    return row ? rows[row - 1].measure.microseconds / rows[row].measure.microseconds : (double)NAN;
+}
+
+double ladder_table_gain_in_all(const struct ladder_table *table, size_t row) {
+    return table->rows[0].measure.microseconds / table->rows[row].measure.microseconds;
+}
+
+struct ladder_result ladder_partial(const struct ladder_table *table, uint64_t i) {
+    const struct ladder_outcome *outcome = ladder_row_outcome(table, &table->rows[0]);
+    const char *partials = outcome->partials;
+    struct ladder_result partial = {.index = outcome->partial_indices ? outcome->partial_indices[i] : -1};
+    if (partial.index >= (int64_t)table->n) partial.index = LADDER_NO_INDEX; /* a block that had no element */
+    partial.value = ladder_value(partials + i * wf_type_nbytes(table->type), table->type);
+    return partial;
+}
+
+/* ---- columns ------------------------------------------------------------------------------------- */
 
 /* Counts that tell the rungs apart; a share is printed in percent. */
 static const struct column {
@@ -73,139 +81,120 @@ static void put_coloured(FILE *stream, const char *text, int width, const char *
         fprintf(stream, "%*s", width, text);
 }
 
-static void put_headings(FILE *stream, bool colour) {
+static void put_verdict(FILE *stream, const struct ladder_table *table, const struct ladder_row *row,
+                        bool colour) {
+    const char *skipped = table->device ? row->rung.target : "GPU only";
+    if (row->is_skipped)
+        put_coloured(stream, skipped, width_of("verified"), "33", colour);
+    else
+        put_coloured(stream, row->verified ? "yes" : "NO", width_of("verified"), row->verified ? "32" : "31",
+                     colour);
+}
+
+static void put_counts(FILE *stream, const struct ladder_row *row) {
+    for (int i = 0; i < COLUMNS; i++) {
+        double count = row ? ladder_outcome_count(&row->outcome, columns[i].name, NAN) : (double)NAN;
+        put_cell(stream, columns[i].heading, count / columns[i].unit, columns[i].decimals);
+    }
+    bool is_counted = row && row->outcome.launch_count;
+    put_cell(stream, "races", is_counted ? (double)row->races : (double)NAN, 0);
+}
+
+/* ---- what a GPU adds ----------------------------------------------------------------------------- */
+
+static const char *const time_headings[] = {"microseconds", "  GB/s", "ceiling", "  gain", "in all"};
+enum { TIME_COLUMNS = sizeof time_headings / sizeof time_headings[0] };
+
+static void put_times(FILE *stream, const double times[TIME_COLUMNS]) {
+    static const int decimals[TIME_COLUMNS] = {1, 1, 1, 2, 1};
+    for (int i = 0; i < TIME_COLUMNS; i++) {
+        char text[32] = "-";
+        if (!isnan(times[i])) snprintf(text, sizeof text, i == 2 ? "%.*f%%" : "%.*f", decimals[i], times[i]);
+        fprintf(stream, "%*s", width_of(time_headings[i]), text);
+    }
+}
+
+static void put_row_times(FILE *stream, const struct ladder_table *table, size_t row) {
+    double microseconds = table->rows[row].measure.microseconds;
+    const double times[TIME_COLUMNS] = {
+        microseconds,
+        ladder_table_gbps(table, microseconds),
+        100 * table->ceiling_microseconds / microseconds,
+        ladder_table_gain(table, row),
+        ladder_table_gain_in_all(table, row),
+    };
+    put_times(stream, times);
+}
+
+static void put_loop_times(FILE *stream, const struct ladder_table *table) {
+    double microseconds = table->sequential_microseconds;
+    const double times[TIME_COLUMNS] = {microseconds, ladder_table_gbps(table, microseconds), NAN, NAN, NAN};
+    put_times(stream, times);
+}
+
+/* ---- the table ----------------------------------------------------------------------------------- */
+
+static void put_headings(FILE *stream, const struct ladder_table *table, bool colour) {
     fprintf(stream, "%s%-*s%*s", colour ? "\033[1m" : "", NAME_WIDTH, "rung", width_of("verified"),
             "verified");
-    for (int i = 0; i < COLUMNS; i++)
-        fprintf(stream, "%*s", width_of(columns[i].heading), columns[i].heading);
+    for (int i = 0; table->device && i < TIME_COLUMNS; i++) fprintf(stream, "  %s", time_headings[i]);
+    for (int i = 0; i < COLUMNS; i++) fprintf(stream, "  %s", columns[i].heading);
     fprintf(stream, "  races       ulp%s\n", colour ? "\033[0m" : "");
 }
 
-static void put_row(FILE *stream, const struct ladder_row *row, bool colour) {
+static void put_row(FILE *stream, const struct ladder_table *table, size_t index, bool colour) {
+    const struct ladder_row *row = &table->rows[index];
     fprintf(stream, "%-*s", NAME_WIDTH, row->rung.id);
-    put_coloured(stream, row->verified ? "yes" : "NO", width_of("verified"), row->verified ? "32" : "31",
-                 colour);
-    for (int i = 0; i < COLUMNS; i++) {
-        double count = ladder_outcome_count(&row->outcome, columns[i].name, NAN);
-        put_cell(stream, columns[i].heading, count / columns[i].unit, columns[i].decimals);
-    }
-    put_cell(stream, "races", (double)row->races, 0);
+    put_verdict(stream, table, row, colour);
+    if (table->device) put_row_times(stream, table, index);
+    put_counts(stream, row);
     put_cell(stream, "  ulp   ", row->ulp, 0);
     fputc('\n', stream);
 }
 
 static void put_sequential(FILE *stream, const struct ladder_table *table) {
     fprintf(stream, "%-*s%*s", NAME_WIDTH, "sequential loop (CPU)", width_of("verified"), "yes");
-    for (int i = 0; i < COLUMNS; i++) put_cell(stream, columns[i].heading, NAN, 0);
-    put_cell(stream, "races", NAN, 0);
+    if (table->device) put_loop_times(stream, table);
+    put_counts(stream, NULL);
     put_cell(stream, "  ulp   ", table->sequential_ulp, 0);
     fputc('\n', stream);
 }
 
+static void put_where(FILE *stream, const struct ladder_table *table) {
+    if (table->device)
+        fprintf(stream, "%s (%s)", table->device, table->gpu);
+    else
+        fputs("the SIMT machine", stream);
+}
+
 static void put_title(FILE *stream, const struct ladder_table *table) {
-    fprintf(stream, "%s of %" PRIu64 " %s on the SIMT machine, blocks of %" PRIu32 " threads",
-            wf_op_name(table->op), table->n, wf_type_name(table->type), table->block);
+    fprintf(stream, "%s of %" PRIu64 " %s on ", wf_op_name(table->op), table->n, wf_type_name(table->type));
+    put_where(stream, table);
+    fprintf(stream, ", blocks of %" PRIu32 " threads", table->block);
     if (table->grid) fprintf(stream, ", %" PRIu32 " blocks", table->grid);
-    if (table->checked_n < table->n) fprintf(stream, "; races looked for among %" PRIu64, table->checked_n);
+    if (!table->device && table->checked_n < table->n)
+        fprintf(stream, "; races looked for among %" PRIu64, table->checked_n);
     fputs(".\n", stream);
+    if (table->device && !isnan(table->ceiling_microseconds))
+        fprintf(stream, "Read ceiling: %.0f GB/s, a plain read of the array in the same run.\n",
+                ladder_table_gbps(table, table->ceiling_microseconds));
+    if (table->counted_n)
+        fprintf(stream, "From steps to races: the SIMT machine's counts, of %" PRIu64 " elements.\n",
+                table->counted_n);
 }
 
 void put_ladder(FILE *stream, const struct ladder_table *table, bool colour) {
     put_title(stream, table);
-    put_headings(stream, colour);
+    put_headings(stream, table, colour);
     put_sequential(stream, table);
-    for (size_t i = 0; i < table->row_count; i++) put_row(stream, &table->rows[i], colour);
-}
-
-/* ---- JSON ---------------------------------------------------------------------------------------- */
-
-static void put_json_head(FILE *stream, const struct ladder_table *table) {
-    fprintf(stream,
-            "{\"n\":%" PRIu64 ",\"op\":\"%s\",\"type\":\"%s\",\"block\":%" PRIu32 ",\"grid\":", table->n,
-            wf_op_name(table->op), wf_type_name(table->type), table->block);
-    if (table->grid)
-        fprintf(stream, "%" PRIu32, table->grid);
-    else
-        fputs("null", stream);
-    fprintf(stream, ",\"device\":\"simt\",\"checked_n\":%" PRIu64, table->checked_n);
-}
-
-static void put_json_verified(FILE *stream, const struct ladder_row *row, wf_op op) {
-    fprintf(stream, ",\"verified\":%s,\"result\":", row->verified ? "true" : "false");
-    if (row->verified)
-        put_json_result(stream, &row->outcome.result, op);
-    else
-        fputs("null", stream);
-}
-
-static void put_json_counts(FILE *stream, const struct ladder_outcome *outcome) {
-    const simt_report *report = outcome->launch_count ? outcome->reports[0] : NULL;
-    for (size_t i = 0; report && i < simt_report_count_count(report); i++) {
-        const char *name = simt_report_count_name(report, i);
-        fprintf(stream, ",\"%s\":", name);
-        put_json_number(stream, ladder_outcome_count(outcome, name, NAN));
-    }
-}
-
-static void put_json_name(FILE *stream, const struct ladder_rung *rung) {
-    fprintf(stream, "{\"rung\":\"%02d\",\"name\":\"%s\"", rung->number, rung->id + 3);
-}
-
-static void put_json_row(FILE *stream, const struct ladder_row *row, wf_op op) {
-    put_json_name(stream, &row->rung);
-    put_json_verified(stream, row, op);
-    fputs(",\"ulp\":", stream);
-    put_json_number(stream, row->ulp);
-    fprintf(stream, ",\"grid\":%" PRIu32 ",\"portion\":%" PRIu64 ",\"launches\":%zu,\"races\":%" PRIu64,
-            row->outcome.plan.grid, row->outcome.plan.portion, row->outcome.launch_count, row->races);
-    put_json_counts(stream, &row->outcome);
-    fputc('}', stream);
-}
-
-void put_ladder_json(FILE *stream, const struct ladder_table *table) {
-    put_json_head(stream, table);
-    fputs(",\"sequential\":{\"result\":", stream);
-    put_json_result(stream, &table->sequential, table->op);
-    fputs(",\"ulp\":", stream);
-    put_json_number(stream, table->sequential_ulp);
-    fputs("},\"rungs\":[", stream);
-    for (size_t i = 0; i < table->row_count; i++) {
-        if (i) fputc(',', stream);
-        put_json_row(stream, &table->rows[i], table->op);
-    }
-    fputs("]}\n", stream);
-}
-
-/* ---- partials ------------------------------------------------------------------------------------ */
-
-static struct ladder_result partial_at(const struct ladder_table *table, uint64_t i) {
-    const struct ladder_outcome *outcome = &table->rows[0].outcome;
-    const char *partials = outcome->partials;
-    struct ladder_result partial = {.index = outcome->partial_indices ? outcome->partial_indices[i] : -1};
-    if (partial.index >= (int64_t)table->n) partial.index = LADDER_NO_INDEX; /* a block that had no element */
-    partial.value = ladder_value(partials + i * wf_type_nbytes(table->type), table->type);
-    return partial;
+    for (size_t i = 0; i < table->row_count; i++) put_row(stream, table, i, colour);
 }
 
 void put_partials(FILE *stream, const struct ladder_table *table) {
     char text[64];
-    for (uint64_t i = 0; i < table->rows[0].outcome.partial_count; i++) {
-        struct ladder_result partial = partial_at(table, i);
+    for (uint64_t i = 0; i < ladder_row_outcome(table, &table->rows[0])->partial_count; i++) {
+        struct ladder_result partial = ladder_partial(table, i);
         ladder_result_format(&partial, table->op, text, sizeof text);
         fprintf(stream, "%s\n", text);
     }
-}
-
-void put_partials_json(FILE *stream, const struct ladder_table *table) {
-    put_json_head(stream, table);
-    fputs(",\"rungs\":[", stream);
-    put_json_name(stream, &table->rows[0].rung);
-    put_json_verified(stream, &table->rows[0], table->op);
-    fprintf(stream, ",\"portion\":%" PRIu64 ",\"partials\":[", table->rows[0].outcome.plan.portion);
-    for (uint64_t i = 0; i < table->rows[0].outcome.partial_count; i++) {
-        struct ladder_result partial = partial_at(table, i);
-        if (i) fputc(',', stream);
-        put_json_result(stream, &partial, table->op);
-    }
-    fputs("]}]}\n", stream);
 }

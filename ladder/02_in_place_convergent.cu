@@ -14,6 +14,7 @@
 //
 // Tile: 2
 // Shared: 0
+// In place: yes
 // Finish: relaunch
 // Ops: sum prod min max
 

@@ -1,5 +1,5 @@
 /* The ladder's files, embedded: kernels, what they include, the wrong ones, and the committed PTX.  The table is
- * made by embed.cmake. */
+ * made by packaging/embed.cmake. */
 #ifndef LADDER_FILES_H
 #define LADDER_FILES_H
 

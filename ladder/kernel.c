@@ -54,6 +54,9 @@ simt_error ladder_variant_check(const struct ladder_variant *variant, simt_messa
         return ladder_fail(message, SIMT_ERROR_ARGUMENT,
                            "the ladder has no %s; its types are i32 u32 i64 u64 f32 f64",
                            wf_type_name(variant->type) ? wf_type_name(variant->type) : "such type");
+    if (!(rung->types >> variant->type & 1))
+        return ladder_fail(message, SIMT_ERROR_ARGUMENT, "%s has no %s", rung->id,
+                           wf_type_name(variant->type));
     if (variant->op == WF_ARGMAX && ladder_variant_finish(variant) == LADDER_FINISH_ATOMIC &&
         wf_type_nbytes(variant->type) != 4)
         return ladder_fail(message, SIMT_ERROR_ARGUMENT,
@@ -73,7 +76,7 @@ static bool is_default(const struct ladder_variant *variant) {
     return same_finish && (rung->strides || !variant->coarsen || variant->coarsen == rung->coarsen);
 }
 
-static const struct ladder_file *find_ptx(const struct ladder_variant *variant) {
+const struct ladder_file *ladder_ptx_find(const struct ladder_variant *variant) {
     char path[96];
     if (!is_default(variant)) return NULL;
     snprintf(path, sizeof path, "ptx/%s.%s.%s.ptx", variant->rung->id, wf_op_name(variant->op),
@@ -157,30 +160,34 @@ static void erase(char *text, const char *word) {
     *to = '\0';
 }
 
-struct options {
-    char texts[5][40];
-    const char *list[6]; /* NULL-terminated */
-};
-
-static void set_options(struct options *options, const struct ladder_variant *variant) {
+void ladder_options_set(struct ladder_options *options, const struct ladder_variant *variant) {
     size_t width = sizeof options->texts[0];
-    snprintf(options->texts[0], width, "-arch=%s", variant->rung->target);
-    snprintf(options->texts[1], width, "-DTYPE_%s", wf_type_name(variant->type));
-    snprintf(options->texts[2], width, "-DOP_%s", wf_op_name(variant->op));
-    snprintf(options->texts[3], width, "-DFINISH_%s", kernel_finish(ladder_variant_finish(variant)));
-    snprintf(options->texts[4], width, "-DCOARSEN=%u", (unsigned)ladder_variant_coarsen(variant));
-    for (size_t i = 0; i < 5; i++) options->list[i] = options->texts[i];
-    options->list[variant->rung->coarsen ? 5 : 4] = NULL;
+    snprintf(options->texts[0], width, "-DTYPE_%s", wf_type_name(variant->type));
+    snprintf(options->texts[1], width, "-DOP_%s", wf_op_name(variant->op));
+    snprintf(options->texts[2], width, "-DFINISH_%s", kernel_finish(ladder_variant_finish(variant)));
+    snprintf(options->texts[3], width, "-DCOARSEN=%u", (unsigned)ladder_variant_coarsen(variant));
+    for (size_t i = 0; i < 4; i++) options->list[i] = options->texts[i];
+    options->list[variant->rung->coarsen ? 4 : 3] = NULL;
+}
+
+/* The same for a compiler that does not know the GPU. */
+static void set_all_options(char target[32], const char *list[6], const struct ladder_options *options,
+                            const struct ladder_rung *rung) {
+    snprintf(target, 32, "-arch=%s", rung->target);
+    list[0] = target;
+    memcpy(list + 1, options->list, sizeof options->list);
 }
 
 static simt_error compile(const struct ladder_variant *variant, char **ptx, simt_message *message) {
     struct workshop workshop;
-    struct options options;
-    char *mangled = NULL;
+    struct ladder_options options;
+    char target[32], *mangled = NULL;
+    const char *list[6];
     simt_error error = open_workshop(&workshop, variant->rung->file, message);
     if (error) return error;
-    set_options(&options, variant);
-    error = simt_compile(workshop.source, options.list, NULL, ptx, &mangled, message);
+    ladder_options_set(&options, variant);
+    set_all_options(target, list, &options, variant->rung);
+    error = simt_compile(workshop.source, list, NULL, ptx, &mangled, message);
     close_workshop(&workshop);
     free(mangled);
     if (error)
@@ -213,7 +220,9 @@ simt_error ladder_module(const struct ladder_variant *variant, simt_module **mod
     *module = NULL;
     simt_error error = ladder_variant_check(variant, message);
     if (error) return error;
-    const struct ladder_file *file = find_ptx(variant);
+    if (variant->rung->needs_gpu)
+        return ladder_fail(message, SIMT_ERROR_ARGUMENT, "%s runs on a GPU only", variant->rung->id);
+    const struct ladder_file *file = ladder_ptx_find(variant);
     if (!file) return compile_module(variant, module, message);
     return simt_module_parse(file->text, file->nbytes, file->path, module, message);
 }

@@ -34,14 +34,19 @@ struct ladder_rung {
     char id[48];     /* "05_interleaved_strided" */
     char title[160]; /* the first line of its comment */
     int number;
-    uint32_t tile; /* elements that a thread takes at a time */
-    bool strides;  /* over the whole array, by the grid; otherwise each block has a portion of its own */
+    uint32_t tile;    /* elements that a thread takes at a time */
+    bool strides;     /* over the whole array, by the grid; otherwise each block has a portion of its own */
     uint32_t coarsen; /* pairs in a tile, or strides, before the tree by default; 0: not its technique */
     uint32_t shared_per_thread, shared_per_warp; /* values of shared memory */
-    enum ladder_finish finish; /* by default */
-    uint32_t warp_size;        /* the only one that it works with; 0: any */
-    char target[16];           /* "sm_75" */
-    uint32_t ops;              /* bit op of wf_op */
+    uint32_t cluster;                            /* blocks that make one partial result together; else 1 */
+    enum ladder_finish finish;                   /* by default */
+    uint32_t warp_size;                          /* the only one that it works with; 0: any */
+    char target[16];                             /* "sm_75" */
+    uint32_t ops;                                /* bit op of wf_op */
+    uint32_t types;                              /* bit type of wf_type */
+    bool in_place;                               /* overwrites its input */
+    bool needs_gpu;                              /* the SIMT machine cannot run it */
+    bool is_engine;                              /* no kernel of its own: it is the library's reduction */
 };
 
 /* Rungs by number from 0 to ladder_rung_count() - 1. */
@@ -86,12 +91,20 @@ simt_error ladder_module(const struct ladder_variant *variant, simt_module **mod
 /* The index of its kernel `reduce`; SIZE_MAX if it has none. */
 size_t ladder_kernel(const simt_module *module);
 
+/* The source of a variant's kernel and the options that define it, "-DTYPE_f32" and so on, NULL-terminated.
+ */
+struct ladder_options {
+    char texts[4][40];
+    const char *list[5];
+};
+void ladder_options_set(struct ladder_options *options, const struct ladder_variant *variant);
+
 /* ---- the plan */
 
-enum { LADDER_BLOCK_MIN = 32, LADDER_BLOCK_MAX = 1024, LADDER_BLOCK_DEFAULT = 256 };
+enum { LADDER_BLOCK_MIN = 32, LADDER_BLOCK_MAX = 1024, LADDER_BLOCK_DEFAULT = 256, LADDER_LAUNCHES_MAX = 16 };
 
 struct ladder_plan {
-    uint32_t block, grid;
+    uint32_t block, grid; /* grid: blocks, or of a rung with clusters these */
     uint64_t portion; /* elements of each block; the last may have fewer.  0: blocks stride over the array */
     size_t shared_nbytes;
 };
@@ -99,6 +112,26 @@ struct ladder_plan {
 /* How n elements are launched in blocks of `block` threads; grid 0: as many as the rung wants. */
 struct ladder_plan ladder_plan(const struct ladder_variant *variant, uint64_t n, uint32_t block,
                                uint32_t grid);
+
+/* What a launch may take. */
+struct ladder_shape {
+    uint32_t block;    /* threads */
+    uint32_t grid;     /* blocks of the first launch; 0: as many as the rung wants */
+    uint32_t resident; /* blocks that the device holds at a time; 0: not told */
+};
+
+/* The launches that reduce n elements: one, or where the finish is to relaunch all that follow. */
+struct ladder_passes {
+    size_t count;
+    struct ladder_pass {
+        struct ladder_plan plan;
+        uint64_t n; /* elements that it reduces */
+    } list[LADDER_LAUNCHES_MAX];
+};
+
+/* false: they do not come to an end. */
+bool ladder_passes_plan(const struct ladder_variant *variant, uint64_t n, const struct ladder_shape *shape,
+                        struct ladder_passes *passes);
 
 /* ---- values */
 
@@ -134,19 +167,18 @@ wf_value ladder_value(const void *element, wf_type type);
 
 /* ---- running on the SIMT machine */
 
-enum { LADDER_LAUNCHES_MAX = 16 };
-
 struct ladder_task {
     struct ladder_variant variant;
-    const simt_module *module; /* of the variant */
+    const simt_module *module; /* of the variant; NULL on a GPU */
     const void *values;        /* n elements, which stay as they are */
     uint64_t n;
-    uint32_t block; /* 0: LADDER_BLOCK_DEFAULT */
-    uint32_t grid;  /* 0: as many as the rung wants */
+    uint32_t block;    /* 0: LADDER_BLOCK_DEFAULT */
+    uint32_t grid;     /* 0: as many as the rung wants */
+    uint32_t resident; /* blocks that the device holds at a time; 0: not told */
     simt_settings settings;
     simt_schedule schedule;
     uint64_t seed;
-    uint32_t threads; /* of the host; 0: one for each processor */
+    uint32_t threads;                             /* of the host; 0: one for each processor */
     const struct simt_observer *const *observers; /* NULL: none */
 };
 
@@ -157,7 +189,7 @@ struct ladder_outcome {
     void *partials;           /* elements, one for each block of the first launch */
     int64_t *partial_indices; /* of argmax, else NULL */
     size_t launch_count;
-    simt_report *reports[LADDER_LAUNCHES_MAX];
+    simt_report *reports[LADDER_LAUNCHES_MAX]; /* NULL on a GPU */
 };
 
 /* Runs the kernel as the finish wants.  After SIMT_ERROR_STOPPED the outcome has the reports, but no result.

@@ -12,6 +12,9 @@ void ladder_put_identity(void *element, wf_type type, wf_op op);
 /* How its partials are finished. */
 enum ladder_finish ladder_variant_finish(const struct ladder_variant *variant);
 
+/* The PTX of it that is built in; NULL: it has to be compiled. */
+const struct ladder_file *ladder_ptx_find(const struct ladder_variant *variant);
+
 /* Writes a message and returns the error. */
 simt_error ladder_fail(simt_message *message, simt_error error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -11,7 +11,7 @@
  *   input, n          the elements; rungs 01 and 02 overwrite them
  *   indices           argmax: those of the elements; NULL: each has its own position
  *   portion           block b reduces the elements from b * portion on and before (b + 1) * portion; rungs 00
- *                     and 11 to 15 stride over the whole array by the grid instead
+ *                     and 11 to 16 stride over the whole array by the grid instead
  *   partials          FINISH_store, FINISH_last_block: a result for each block
  *   result            FINISH_atomic: the identity before; FINISH_last_block: only written
  *   partial_indices, result_index   argmax: theirs; FINISH_atomic: `pack` says what *result_index is
@@ -280,13 +280,29 @@ static __device__ void atomic_combine(element *target, element value)
 
 #endif
 
+/* ---- the blocks that make one partial result together: one, or in rung 16 those of a cluster */
+
+#ifndef CLUSTER
+#define CLUSTER 1
+#endif
+
+static __device__ unsigned int partial_index(void)
+{
+    return blockIdx.x / CLUSTER;
+}
+
+static __device__ unsigned int partial_count(void)
+{
+    return gridDim.x / CLUSTER;
+}
+
 /* ---- the finish: what becomes of the block's result, `mine` of thread 0 */
 
 static __device__ void finish_store(item mine, element *partials, long long *partial_indices)
 {
     items all = {partials, partial_indices};
     if (threadIdx.x == 0)
-        store(all, blockIdx.x, mine);
+        store(all, partial_index(), mine);
 }
 
 static __device__ void finish_atomic(item mine, element *result, long long *result_index)
@@ -314,9 +330,9 @@ static __device__ bool is_last_block(item mine, items all, unsigned int *ticket)
 {
     __shared__ bool is_last;
     if (threadIdx.x == 0) {
-        store(all, blockIdx.x, mine);
+        store(all, partial_index(), mine);
         __threadfence();
-        is_last = atomicAdd(ticket, 1) == gridDim.x - 1;
+        is_last = atomicAdd(ticket, 1) == partial_count() - 1;
         __threadfence();
     }
     __syncthreads();
@@ -332,15 +348,15 @@ static __device__ void finish_last_block(item mine, element *partials, long long
 
     if (!is_last_block(mine, all, ticket))
         return;
-    if (tid < gridDim.x) {
+    if (tid < partial_count()) {
         mine = load(all, tid);
-        for (unsigned int i = tid + blockDim.x; i < gridDim.x; i += blockDim.x)
+        for (unsigned int i = tid + blockDim.x; i < partial_count(); i += blockDim.x)
             mine = combine(mine, load(all, i));
         store(all, tid, mine);
     }
     for (unsigned int s = blockDim.x / 2; s > 0; s /= 2) {
         __syncthreads();
-        if (tid < s && tid + s < gridDim.x)
+        if (tid < s && tid + s < partial_count())
             store(all, tid, combine(load(all, tid), load(all, tid + s)));
     }
     if (tid == 0)

@@ -69,6 +69,10 @@ static void read_coarsen(struct ladder_rung *rung, const char *text) {
     rung->coarsen = parse_small(text);
 }
 
+static void read_cluster(struct ladder_rung *rung, const char *text) {
+    rung->cluster = parse_small(text);
+}
+
 static void read_ops(struct ladder_rung *rung, const char *text) {
     char name[16];
     int length;
@@ -77,13 +81,32 @@ static void read_ops(struct ladder_rung *rung, const char *text) {
         rung->ops |= UINT32_C(1) << wf_op_parse(name);
 }
 
+static void read_types(struct ladder_rung *rung, const char *text) {
+    char name[16];
+    int length;
+    rung->types = 0;
+    for (; sscanf(text, " %15s%n", name, &length) == 1; text += length)
+        rung->types |= UINT32_C(1) << wf_type_parse(name);
+}
+
+static void read_in_place(struct ladder_rung *rung, const char *text) {
+    rung->in_place = !strcmp(text, "yes");
+}
+
+/* "GPU": the SIMT machine cannot run it.  "engine": nor is it a kernel, but the library's own reduction. */
+static void read_runs(struct ladder_rung *rung, const char *text) {
+    rung->needs_gpu = true;
+    rung->is_engine = !strcmp(text, "engine");
+}
+
 static const struct fact {
     const char *prefix;
     void (*read)(struct ladder_rung *rung, const char *text);
 } facts[] = {
-    {"// Tile:", read_tile},       {"// Shared:", read_shared}, {"// Finish:", read_finish},
-    {"// Warp:", read_warp},       {"// Target:", read_target}, {"// Ops:", read_ops},
-    {"// Coarsen:", read_coarsen},
+    {"// Tile:", read_tile},       {"// Shared:", read_shared},     {"// Finish:", read_finish},
+    {"// Warp:", read_warp},       {"// Target:", read_target},     {"// Ops:", read_ops},
+    {"// Coarsen:", read_coarsen}, {"// In place:", read_in_place}, {"// Types:", read_types},
+    {"// Cluster:", read_cluster}, {"// Runs:", read_runs},
 };
 
 static void read_fact(struct ladder_rung *rung, const struct line *line) {
@@ -122,12 +145,13 @@ static bool is_rung(const struct ladder_file *file) {
 }
 
 static void read_rung(const struct ladder_file *file, struct ladder_rung *rung) {
-    *rung =
-        (struct ladder_rung){.file = file, .number = rung_number(file->path), .tile = 1, .target = "sm_75"};
+    *rung = (struct ladder_rung){
+        .file = file, .number = rung_number(file->path), .tile = 1, .cluster = 1, .target = "sm_75"};
     snprintf(rung->id, sizeof rung->id, "%.*s", (int)(strlen(file->path) - strlen(source_ending)),
              file->path);
     rung->finish = LADDER_FINISH_RELAUNCH;
     read_ops(rung, "sum prod min max argmax");
+    read_types(rung, "i32 u32 i64 u64 f32 f64");
     read_text(rung);
     rung->strides = !strstr(file->text, "portion_begin(");
     if (rung->strides && !rung->coarsen && rung->finish != LADDER_FINISH_ATOMIC) rung->coarsen = STRIDES;

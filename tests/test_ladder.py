@@ -41,8 +41,15 @@ def facts(rung):
     return {name.strip(): value.strip() for name, value in pairs}
 
 
-def takes(rung, op):
-    return op in facts(rung)["Ops"].split()
+def needs_gpu(rung):
+    return "Runs" in facts(rung)
+
+
+def takes(rung, op, type_name="f32"):
+    return op in facts(rung)["Ops"].split() and type_name in facts(rung).get("Types", type_name).split()
+
+
+ON_MACHINE = [rung for rung in RUNGS if not needs_gpu(rung)]
 
 
 def ladder(*options):
@@ -67,11 +74,18 @@ def nvrtc():
         pytest.skip("no NVRTC")
 
 
+def on_machine(table):
+    """The rows of the rungs that the machine can run."""
+    rows = [row for row in table["rungs"] if f"{row['rung']}_{row['name']}" in ON_MACHINE]
+    assert all(row["verified"] is None and row["result"] is None for row in table["rungs"] if row not in rows)
+    return rows
+
+
 def check_verified(op, type_name, *options):
     table = ladder("--op", op, "--type", type_name, *options)
     names = [f"{row['rung']}_{row['name']}" for row in table["rungs"]]
-    assert names == [rung for rung in RUNGS if takes(rung, op)]
-    for row in table["rungs"]:
+    assert names == [rung for rung in RUNGS if takes(rung, op, type_name)]
+    for row in on_machine(table):
         assert row["verified"] is True and row["races"] == 0, row
         assert row["result"] == table["sequential"]["result"], row
 
@@ -124,7 +138,7 @@ def reduce(op, values, width):
 def test_results_are_those_of_the_data(op, type_name):
     values = integers(op, 32, 1000) if type_name == "i32" else floats(op, 1000)
     table = ladder("--op", op, "--type", type_name, "-n", 1000)
-    results = {to_f32(row["result"]) if type_name == "f32" else row["result"] for row in table["rungs"]}
+    results = {to_f32(row["result"]) if type_name == "f32" else row["result"] for row in on_machine(table)}
     assert results == {reduce(op, values, 32)}
 
 
@@ -241,7 +255,7 @@ def test_json():
     assert [table[key] for key in ("n", "op", "type", "block", "grid", "device")] == \
         [4096, "sum", "f32", 128, None, "simt"]
     assert set(table["sequential"]) == {"result", "ulp"}
-    for row in table["rungs"]:
+    for row in on_machine(table):
         assert all(isinstance(row[name], (int, float)) for name in COUNTS), row
         assert 0 < row["utilization"] <= 1 and row["bank_degree"] >= 1
         assert row["ulp"] >= 0 and row["grid"] >= 1 and row["launches"] >= 1
@@ -256,7 +270,7 @@ def test_counts_add_up_over_launches():
 
 
 def test_counts_tell_the_rungs_apart():
-    rows = {row["rung"]: row for row in ladder("-n", 1 << 12)["rungs"]}
+    rows = {row["rung"]: row for row in on_machine(ladder("-n", 1 << 12))}
     assert rows["00"]["atomics"] == 1 << 12 and rows["09"]["atomics"] == rows["09"]["grid"]
     assert rows["06"]["bank_degree"] == 1 < rows["05"]["bank_degree"]
     assert rows["05"]["divergent_branches"] < rows["04"]["divergent_branches"]
@@ -274,7 +288,7 @@ def test_ulp_of_floats():
     table = ladder("-n", 1 << 14)
     rows = {row["rung"]: row["ulp"] for row in table["rungs"]}
     assert table["sequential"]["ulp"] == rows["00"] > rows["06"]
-    assert {row["ulp"] for row in ladder("-n", 5000, "--op", "max")["rungs"]} == {0}
+    assert {row["ulp"] for row in on_machine(ladder("-n", 5000, "--op", "max"))} == {0}
 
 
 def test_the_same_twice():
@@ -286,7 +300,8 @@ def test_table_has_a_line_for_each():
     assert lines[0].startswith("sum of 500 f32 on the SIMT machine, blocks of 256 threads")
     assert lines[1].split()[:2] == ["rung", "verified"]
     assert lines[2].startswith("sequential loop (CPU)")
-    assert [line.split()[:2] for line in lines[3:]] == [[rung, "yes"] for rung in RUNGS]
+    assert [line.split()[:2] for line in lines[3:]] == \
+        [[rung, "GPU" if needs_gpu(rung) else "yes"] for rung in RUNGS]
     assert len({len(line) for line in lines[1:]}) == 1
 
 
@@ -416,10 +431,11 @@ def test_a_kernel_that_races_is_not_verified(tmp_path):
     done = run_program(program)
     lines = done.stdout.splitlines()
     assert done.returncode == 1
-    assert [line.split()[1] for line in lines[3:]] == ["NO" if rung[:2] == "07" else "yes" for rung in RUNGS]
+    assert [line.split()[1] for line in lines[3:]] == \
+        [{"07": "NO"}.get(rung[:2], "GPU" if needs_gpu(rung) else "yes") for rung in RUNGS]
     assert re.search(r"^warpfold: 07_add_on_load: race at ladder/\S+:\d+: ", done.stderr)
     said = done.stderr.splitlines()
-    assert said[-1] == f"warpfold: 1 of {len(RUNGS)} rungs could not be verified"
+    assert said[-1] == f"warpfold: 1 of {len(ON_MACHINE)} rungs could not be verified"
     assert len(set(line.split(": ")[2] for line in said[:-1])) == len(said) - 1
 
 
@@ -444,7 +460,8 @@ def test_a_kernel_that_races_is_not_verified(tmp_path):
     ("00_global_atomic has no argmax; its ops are sum prod min max", ["--rung", "00", "--op", "argmax"]),
     ("has nothing to coarsen", ["--rung", "06", "--coarsen", "4"]),
     ("no finish atomic", ["--rung", "06", "--finish", "atomic", "--op", "argmax", "--type", "f64"]),
-    ("the ladder runs on the SIMT machine", ["--device", "cpu"]),
+    ("the ladder runs on the SIMT machine (--device simt) or on a GPU", ["--device", "cpu"]),
+    ("--sweep takes neither", ["--device", "cuda", "--sweep", "--once"]),
     ("--count", ["-n", "0"]),
     ("takes no operands", ["05"]),
 ])
@@ -452,9 +469,17 @@ def test_usage(said, options):
     refused(2, said, "ladder", *options)
 
 
-@pytest.mark.parametrize("device", ["cuda", "cuda:0"])
-def test_a_gpu_is_not_taken_yet(device):
-    refused(1, ["the ladder runs on the SIMT machine (--device simt)"], "ladder", "--device", device)
+@pytest.mark.parametrize("rung", [rung for rung in RUNGS if needs_gpu(rung)])
+def test_what_needs_a_gpu_says_so(rung):
+    lines = printed("ladder", "--rung", rung, "-n", 100).splitlines()
+    assert lines[-1].startswith(rung) and " GPU only " in lines[-1]
+    refused(2, f"--partials: {rung}", "ladder", "--rung", rung, "--partials")
+    refused(1, f"{rung} runs on a GPU only", "explain", rung)
+
+
+@pytest.mark.parametrize("option", ["--sweep", "--once"])
+def test_a_clock_needs_a_gpu(option):
+    refused(2, f"{option} needs a GPU (--device cuda)", "ladder", option)
 
 
 def test_what_is_not_built_in_says_what_is():
