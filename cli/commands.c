@@ -1,18 +1,31 @@
 #include "commands.h"
 
+#include <ctype.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "output.h"
 #include "progress.h"
 #include "saved.h"
 
+/* Whether there can be such a device, on some machine. */
+static bool is_device_name(const char *name) {
+    if (!strcmp(name, "auto") || !strcmp(name, "cpu") || !strcmp(name, "cuda")) return true;
+    if (strncmp(name, "cuda:", strlen("cuda:"))) return false;
+    name += strlen("cuda:");
+    return isdigit((unsigned char)*name) && !name[strspn(name, "0123456789")];
+}
+
 static int open_device(const struct settings *settings, wf_handle **handle) {
     const char *device = settings->device ? settings->device : "auto";
+    char text[512];
+    if (!is_device_name(device))
+        return fail_usage("--device takes auto, cpu, cuda or cuda:N, not '%s'; 'warpfold devices' lists what "
+                          "there is",
+                          device);
     wf_error error = wf_handle_create(device, handle);
-    if (error == WF_ERROR_MEMORY) return fail("%s", wf_error_text(error));
-    if (error)
-        return fail_usage("--device %s: %s; 'warpfold devices' lists what there is", device,
-                          wf_error_text(error));
+    if (error && wf_device_describe(device, text, sizeof text)) return fail("--device %s: %s", device, text);
+    if (error) return fail("--device %s: %s", device, wf_error_text(error));
     if (settings->verbose && settings->threads)
         say("device %s; threads: at most %" PRId64, wf_handle_device(*handle), settings->threads);
     else if (settings->verbose)
@@ -130,14 +143,23 @@ int command_merge(const struct request *request) {
     return status;
 }
 
+static void put_device(FILE *stream, const char *device) {
+    char text[512];
+    wf_error error = wf_device_describe(device, text, sizeof text);
+    fprintf(stream, "%s%s%s\n", error ? device : "", error ? " cannot be used: " : "", text);
+}
+
 int command_devices(const struct request *request) {
     (void)request;
-    wf_handle *handle = NULL;
-    wf_error error = wf_handle_create("cpu", &handle);
-    if (error) return fail("cpu: %s", wf_error_text(error));
+    int32_t count = wf_device_count();
     struct page page;
     page_open(&page);
-    if (page.stream) fprintf(page.stream, "%s\n", wf_handle_device(handle));
-    wf_handle_destroy(handle);
+    if (page.stream) put_device(page.stream, "cpu");
+    if (page.stream && !count) put_device(page.stream, "cuda"); /* which says why there is none */
+    for (int32_t i = 0; page.stream && i < count; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "cuda:%" PRId32, i);
+        put_device(page.stream, name);
+    }
     return page_print(&page);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "html.h"
 #include "inspect.h"
 #include "output.h"
 
@@ -95,6 +96,9 @@ static int read_block(const struct settings *settings, struct explanation *expla
 static int read_request(const struct request *request, struct explanation *explanation) {
     if (!ladder_rung_find(request->operands[0], &explanation->rung))
         return fail_usage("there is no rung '%s'; 'warpfold ladder' lists them", request->operands[0]);
+    if (explanation->rung.needs_gpu)
+        return fail("%s runs on a GPU only: 'warpfold ladder --device cuda --rung %02d' times it there",
+                    explanation->rung.id, explanation->rung.number);
     int status = read_machine(request->settings, explanation);
     if (!status) status = read_variant(request->settings, explanation);
     if (!status) status = read_values(request->settings, explanation);
@@ -108,14 +112,31 @@ static bool wants_colour(void) {
     return isatty(STDOUT_FILENO) && !(no_colour && no_colour[0]);
 }
 
-static int print_explanation(const struct explanation *explanation, bool is_json) {
+/* The text that --json prints is also what a page is made of. */
+static int write_page(const struct explanation *explanation, const char *path, bool is_printed) {
+    struct page json;
+    simt_message message = {"no memory left"};
+    page_open(&json);
+    bool is_whole = json.stream && !put_json(json.stream, explanation, &message) && !fflush(json.stream);
+    int status = is_whole ? STATUS_OK : fail("%s: %s", explanation->rung.id, message.text);
+    const struct html_page page = {"explain", explanation->rung.id, json.text};
+    if (!status && path) status = html_write(path, &page);
+    if (!status && is_printed) return page_print(&json);
+    if (json.stream) fclose(json.stream);
+    free(json.text);
+    return status;
+}
+
+static int print_explanation(const struct explanation *explanation) {
     struct page page;
     page_open(&page);
-    if (page.stream && is_json)
-        put_json(page.stream, explanation);
-    else if (page.stream)
-        put_page(page.stream, explanation, wants_colour());
+    if (page.stream) put_page(page.stream, explanation, wants_colour());
     return page_print(&page);
+}
+
+static int conclude(const struct explanation *explanation, const struct settings *settings) {
+    if (settings->html || settings->json) return write_page(explanation, settings->html, settings->json);
+    return print_explanation(explanation);
 }
 
 /* What stopped the launch, in the words of its finding. */
@@ -132,7 +153,7 @@ int command_explain(const struct request *request) {
     simt_message message = {{0}};
     int status = read_request(request, &explanation);
     if (!status && explain_run(&explanation, &message)) status = fail_run(&explanation, &message);
-    if (!status) status = print_explanation(&explanation, request->settings->json);
+    if (!status) status = conclude(&explanation, request->settings);
     explain_clear(&explanation);
     return status;
 }

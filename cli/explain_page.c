@@ -256,6 +256,7 @@ static void put_step(const struct paper *paper, size_t index) {
     put_warps(paper, step);
     put_counts(paper, step);
     put_conflict(paper, index);
+    put_banks(paper->stream, paper->explanation, index, paper->bad, paper->plain);
     put_store(paper, step->store, step->after);
 }
 

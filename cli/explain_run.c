@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OBSERVERS_MAX = 32 };
-
 /* An array of items in the machine's memory: elements, and in argmax as many indices. */
 struct items {
     uint64_t values, indices; /* addresses; 0: none */
@@ -48,10 +46,10 @@ static simt_error prepare(struct stage *stage) {
     return error ? error : allocate(stage, &nobody, sizeof nobody, &stage->ticket);
 }
 
-/* All that come with the machine, and the walk. */
-static void list_observers(const simt_observer *walk, const simt_observer *observers[OBSERVERS_MAX]) {
+void explain_list_observers(const simt_observer *walk,
+                            const simt_observer *observers[EXPLAIN_OBSERVERS_MAX]) {
     size_t count = 0;
-    for (; simt_observers[count] && count < OBSERVERS_MAX - 2; count++)
+    for (; simt_observers[count] && count < EXPLAIN_OBSERVERS_MAX - 2; count++)
         observers[count] = simt_observers[count];
     observers[count++] = walk;
     observers[count] = NULL;
@@ -65,8 +63,8 @@ static simt_error launch(struct stage *stage, simt_message *message) {
         &plan->portion,        &stage->partials.values, &stage->partials.indices,
         &stage->result.values, &stage->result.indices,  &stage->ticket,
     };
-    const simt_observer *observers[OBSERVERS_MAX];
-    list_observers(&walk_observer, observers);
+    const simt_observer *observers[EXPLAIN_OBSERVERS_MAX];
+    explain_list_observers(&walk_observer, observers);
     const simt_launch request = {
         .module = explanation->module,
         .kernel = ladder_kernel(explanation->module),

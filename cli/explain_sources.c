@@ -42,6 +42,24 @@ static const struct printed_error {
                                  "of neighbours; and its final pass fails above 256 blocks."},
 };
 
+/* The kernels that were printed wrong, as ladder/wrong/ has them. */
+static const struct {
+    const char *rung, *kernel;
+} printed_kernels[] = {
+    {"in_place_convergent", "convergent_stride"}, {"interleaved_strided", "strided_guard"},
+    {"add_on_load", "overlapping_segments"},      {"unrolled_last_warp", "last_warp_unsynchronised"},
+    {"unrolled_last_warp", "last_warp_of_32"},    {"grid_stride", "final_pass"},
+};
+
+enum { KERNEL_COUNT = sizeof printed_kernels / sizeof printed_kernels[0] };
+
+const char *printed_kernel(const struct ladder_rung *rung, size_t index) {
+    for (size_t i = 0; rung->number >= 0 && i < KERNEL_COUNT; i++)
+        if (!strcmp(strchr(rung->id, '_') + 1, printed_kernels[i].rung) && index-- == 0)
+            return printed_kernels[i].kernel;
+    return NULL;
+}
+
 enum { ERROR_COUNT = sizeof printed_errors / sizeof printed_errors[0] };
 
 static bool touches(const struct printed_error *error, const struct ladder_rung *rung) {

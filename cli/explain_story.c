@@ -15,12 +15,11 @@ struct plot {
     struct story *story;
     const struct walk *walk;
     unsigned char *marks; /* bits of ladder_mark, of each pc */
-    uint32_t *lines;      /* the rung's line of each pc; 0: none */
     uint32_t *segments;   /* of each event */
     uint32_t segment_count;
     uint32_t *steps;   /* of each segment, or NO_STEP */
-    bool *diverged;    /* of each step's warps, and behind them of the outside's */
     uint32_t *outside; /* the lanes of each warp that touch memory outside the tree */
+    uint32_t *passed;  /* the steps that each warp has begun */
 };
 
 /* ---- the tree in the source ---------------------------------------------------------------------- */
@@ -40,8 +39,8 @@ static bool read_marks(struct plot *plot, const struct ladder_file *file) {
         const simt_place *place = &walk->places[pc];
         uint32_t own = line_in(file, place->file, place->line, line_count);
         uint32_t outer = line_in(file, place->outer_file, place->outer_line, line_count);
-        plot->lines[pc] = own && (marks[own] || !outer) ? own : outer;
-        plot->marks[pc] = marks[plot->lines[pc]];
+        plot->story->lines[pc] = own && (marks[own] || !outer) ? own : outer;
+        plot->marks[pc] = marks[plot->story->lines[pc]];
     }
     free(marks);
     return true;
@@ -108,11 +107,23 @@ static uint32_t pass_event(const struct plot *plot, struct cursor *cursors, cons
     return segment;
 }
 
+/* A shuffle is told twice, first as an instruction: that belongs to the step which it begins. */
+static void join_shuffle(struct plot *plot, size_t index) {
+    const struct walk_event *events = plot->walk->events;
+    if (index == 0 || events[index].kind != WALK_SHUFFLE) return;
+    const struct walk_event *before = &events[index - 1];
+    if (before->kind == WALK_INSTRUCTION && before->pc == events[index].pc &&
+        before->warp == events[index].warp)
+        plot->segments[index - 1] = plot->segments[index];
+}
+
 static bool cut_segments(struct plot *plot) {
     struct cursor *cursors = calloc((size_t)plot->story->warp_count + 1, sizeof *cursors);
     if (!cursors) return false;
-    for (size_t i = 0; i < plot->walk->count; i++)
+    for (size_t i = 0; i < plot->walk->count; i++) {
         plot->segments[i] = pass_event(plot, cursors, &plot->walk->events[i]);
+        join_shuffle(plot, i);
+    }
     plot->segment_count = last_segment(cursors, plot->story->warp_count) + 1;
     free(cursors);
     return true;
@@ -153,14 +164,17 @@ static bool find_steps(struct plot *plot) {
 static bool create_steps(struct plot *plot) {
     struct story *story = plot->story;
     story->steps = calloc(story->step_count + 1, sizeof *story->steps);
-    plot->diverged = calloc((story->step_count + 1) * story->warp_count, sizeof *plot->diverged);
+    story->diverged = calloc((story->step_count + 1) * story->warp_count, sizeof *story->diverged);
+    story->phases = calloc(plot->walk->count + 1, sizeof *story->phases);
     plot->outside = calloc(story->warp_count, sizeof *plot->outside);
-    if (!story->steps || !plot->diverged || !plot->outside) return false;
+    plot->passed = calloc(story->warp_count, sizeof *plot->passed);
+    if (!story->steps || !story->diverged || !story->phases || !plot->outside || !plot->passed) return false;
     for (size_t i = 0; i < story->step_count; i++) {
         struct step *step = &story->steps[i];
         step->tally.bank_degree = 1;
         step->worst = SIZE_MAX;
         step->store = STORE_REGISTERS;
+        step->diverged = &story->diverged[i * story->warp_count];
         step->active = calloc(story->warp_count, sizeof *step->active);
         if (!step->active) return false;
     }
@@ -205,7 +219,7 @@ static void count_in_step(struct plot *plot, size_t index, const struct walk_eve
     if (is_memory(event)) note_conflict(plot, index, count_access(plot, event, &step->tally), step);
     if (!is_combine(plot, event)) return;
     step->active[event->warp] |= event->mask;
-    step->line = plot->lines[event->pc];
+    step->line = plot->story->lines[event->pc];
     if (step->store != STORE_RESULT) step->store = store_of(event);
 }
 
@@ -214,8 +228,11 @@ static void count_event(struct plot *plot, size_t index) {
     const struct walk_event *event = &plot->walk->events[index];
     uint32_t found = plot->steps[plot->segments[index]];
     size_t step = is_in_tree(plot, event) && found != NO_STEP ? found : story->step_count;
-    if (event->kind == WALK_BRANCH && event->taken && event->taken != event->active)
-        plot->diverged[step * story->warp_count + event->warp] = true;
+    if (step < story->step_count) plot->passed[event->warp] = (uint32_t)step + 1;
+    story->phases[index] =
+        (struct phase){.is_outside = step == story->step_count,
+                       .step = step < story->step_count ? (uint32_t)step : plot->passed[event->warp]};
+    if (story_parts(event)) story->diverged[step * story->warp_count + event->warp] = true;
     if (step < story->step_count) {
         count_in_step(plot, index, event, &story->steps[step]);
     } else if (is_memory(event)) {
@@ -248,10 +265,11 @@ static void count(struct plot *plot) {
     for (size_t i = 0; i < plot->walk->count; i++) count_event(plot, i);
     for (size_t i = 0; i < story->step_count; i++) {
         struct step *step = &story->steps[i];
-        count_lanes(plot, step->active, &plot->diverged[i * story->warp_count], &step->tally);
+        count_lanes(plot, step->active, step->diverged, &step->tally);
         add_tally(&story->total, &step->tally);
     }
-    count_lanes(plot, plot->outside, &plot->diverged[story->step_count * story->warp_count], &story->outside);
+    count_lanes(plot, plot->outside, &story->diverged[story->step_count * story->warp_count],
+                &story->outside);
     story->lane_steps = story->total.warps * plot->walk->launch.warp_size;
 }
 
@@ -329,8 +347,10 @@ static int compare_combines(const void *left, const void *right) {
  * threads reads better.  Atomic operations stay as they came, one after the other. */
 static void end_step(struct story *story, struct replay *replay, uint32_t index) {
     struct step *step = &story->steps[index];
-    free(step->after);
-    step->after = replay_cells(replay, step->store);
+    if (!step->is_over) {
+        free(step->after);
+        step->after = replay_cells(replay, step->store);
+    }
     step->combine_count = story->combine_count - step->combines;
     if (step->store != STORE_RESULT && step->combine_count)
         qsort(&story->combines[step->combines], step->combine_count, sizeof *story->combines,
@@ -343,6 +363,14 @@ static void begin_story(struct story *story, struct replay *replay) {
     story->start_store = story->step_count ? story->steps[0].store : STORE_INPUT;
     story->start = replay_cells(replay, story->start_store);
     if (!story->start) story->out_of_memory = true;
+}
+
+/* Before the first combine of a step. */
+static void begin_step(struct story *story, struct replay *replay, uint32_t index) {
+    struct step *step = &story->steps[index];
+    if (step->before) return;
+    step->before = replay_cells(replay, step->store);
+    if (!step->before) story->out_of_memory = true;
 }
 
 /* Was a barrier the last that happened? */
@@ -359,7 +387,9 @@ static void retell(struct plot *plot, struct replay *replay, const struct turn *
         if (!story->start && turns[i].role == COMBINES) begin_story(story, replay);
         bool is_closing = turns[i].role == CLOSES; /* after which the block's registers count as forgotten */
         if (now != NO_STEP && (step != now || is_closing)) end_step(story, replay, now);
+        if (now != NO_STEP && is_closing) story->steps[now].is_over = story->steps[now].combine_count > 0;
         now = step;
+        if (step != NO_STEP && turns[i].role == COMBINES) begin_step(story, replay, step);
         replay_event(replay, event, is_in_tree(plot, event));
     }
     if (!story->start) begin_story(story, replay);
@@ -414,8 +444,9 @@ static bool open_story(struct story *story, const struct walk *walk, const struc
         .term_count = (uint32_t)setting->n + 1,
         .term_capacity = setting->n + 1,
         .terms = calloc(setting->n + 1, sizeof(struct term)),
+        .lines = calloc((size_t)launch->place_count + 1, sizeof *story->lines),
     };
-    return story->terms;
+    return story->terms && story->lines;
 }
 
 bool story_tell(struct story *story, const struct walk *walk, const struct story_setting *setting) {
@@ -424,9 +455,8 @@ bool story_tell(struct story *story, const struct walk *walk, const struct story
     struct plot plot = {.story = story,
                         .walk = walk,
                         .marks = calloc(places, sizeof *plot.marks),
-                        .lines = calloc(places, sizeof *plot.lines),
                         .segments = calloc(walk->count + 1, sizeof *plot.segments)};
-    bool has_memory = open_story(story, walk, setting) && plot.marks && plot.lines && plot.segments;
+    bool has_memory = open_story(story, walk, setting) && plot.marks && plot.segments;
     has_memory = has_memory && read_marks(&plot, file) && cut_segments(&plot) && find_steps(&plot) &&
                  create_steps(&plot);
     if (has_memory) {
@@ -434,12 +464,15 @@ bool story_tell(struct story *story, const struct walk *walk, const struct story
         has_memory = find_guards(&plot, file) && follow(&plot, setting);
     }
     free(plot.marks);
-    free(plot.lines);
     free(plot.segments);
     free(plot.steps);
-    free(plot.diverged);
     free(plot.outside);
+    free(plot.passed);
     return has_memory;
+}
+
+bool story_parts(const struct walk_event *event) {
+    return event->kind == WALK_BRANCH && event->taken && event->taken != event->active;
 }
 
 uint32_t story_conflict(const struct story *story, const struct step *step, uint32_t threads[SIMT_LANES]) {
@@ -462,9 +495,13 @@ bool story_uses(const struct story *story, struct cell cell) {
 void story_clear(struct story *story) {
     for (size_t i = 0; story->steps && i < story->step_count; i++) {
         free(story->steps[i].active);
+        free(story->steps[i].before);
         free(story->steps[i].after);
     }
     free(story->steps);
+    free(story->phases);
+    free(story->lines);
+    free(story->diverged);
     free(story->start);
     free(story->combines);
     free(story->sources);

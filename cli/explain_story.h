@@ -47,13 +47,22 @@ struct tally {
 struct step {
     struct tally tally;
     enum store store;
-    uint32_t *active;    /* the lanes of each warp that combine */
-    uint32_t line;       /* of the source, that combines */
-    uint32_t guard_line; /* of the condition for it; 0: there is none */
+    uint32_t *active;     /* the lanes of each warp that combine */
+    const bool *diverged; /* does a branch part the warp's lanes? */
+    uint32_t line;        /* of the source, that combines */
+    uint32_t guard_line;  /* of the condition for it; 0: there is none */
     size_t combines, combine_count;
-    struct cell *after; /* the store's cells once the step is over */
+    struct cell *before; /* the store's cells when the first of its combines begins */
+    struct cell *after;  /* and once the step is over */
+    bool is_over;        /* a barrier has ended it: registers count as forgotten from there on */
     size_t worst; /* the event whose access of elements met the worst bank conflict; SIZE_MAX: none did */
     double worst_degree;
+};
+
+/* When an event was: in a step, or outside the tree after so many steps of its warp. */
+struct phase {
+    bool is_outside;
+    uint32_t step;
 };
 
 struct story {
@@ -66,6 +75,9 @@ struct story {
 
     struct step *steps;
     size_t step_count;
+    struct phase *phases; /* of each event of the walk */
+    uint32_t *lines;      /* of each pc: the line of the rung's source; 0: none */
+    bool *diverged;       /* of each step's warps, and behind them of the outside's */
     enum store start_store;
     struct cell *start;   /* the cells before the first step */
     struct tally total;   /* of the steps */
@@ -102,6 +114,9 @@ void story_clear(struct story *story);
 /* The threads that want words of one bank in the step's worst access, the first active one's; how many: 0
  * where there was no conflict. */
 uint32_t story_conflict(const struct story *story, const struct step *step, uint32_t threads[SIMT_LANES]);
+
+/* Is it a branch that parts its lanes? */
+bool story_parts(const struct walk_event *event);
 
 /* Is the partial result part of the block's? */
 bool story_uses(const struct story *story, struct cell cell);

@@ -1,5 +1,5 @@
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* asprintf */
+#define _GNU_SOURCE /* asprintf, getdelim */
 #endif
 #include "file.h"
 
@@ -12,6 +12,25 @@
 #include <unistd.h>
 
 #include "output.h"
+
+char *file_read(const char *path, size_t *nbytes) {
+    FILE *stream = fopen(path, "re");
+    if (!stream) return NULL;
+    char *text = NULL;
+    size_t capacity = 0;
+    errno = 0;
+    ssize_t length = getdelim(&text, &capacity, '\0', stream);
+    int error = errno;
+    fclose(stream);
+    if (length < 0 && !error && text) text[0] = '\0'; /* an empty file */
+    if (length < 0 && error) {
+        free(text);
+        text = NULL;
+    }
+    errno = error;
+    *nbytes = length > 0 ? (size_t)length : 0;
+    return text;
+}
 
 static mode_t new_file_mode(void) {
     mode_t mask = umask(0);

@@ -1,6 +1,3 @@
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* getdelim */
-#endif
 #include "inspect_kernel.h"
 
 #include <errno.h>
@@ -8,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file.h"
 #include "inspect_name.h"
 #include "output.h"
 
@@ -86,17 +84,11 @@ static int parse(const char *ptx, size_t nbytes, const char *path, struct kernel
 }
 
 static int load_ptx(struct kernel *kernel, const char *path, const char *wanted) {
-    FILE *stream = fopen(path, "re");
-    if (!stream) return fail("%s: %s", path, strerror(errno));
-    char *text = NULL;
-    size_t capacity = 0;
-    errno = 0;
-    ssize_t nbytes = getdelim(&text, &capacity, '\0', stream); /* text has no NUL: all of it */
-    int error = errno;
-    fclose(stream);
-    int status = nbytes < 0 && error ? fail("%s: %s", path, strerror(error))
-                                     : parse(text ? text : "", nbytes < 0 ? 0 : (size_t)nbytes, path, kernel);
-    free(text);
+    size_t nbytes;
+    kernel->ptx = file_read(path, &nbytes);
+    if (!kernel->ptx) return fail("%s: %s", path, strerror(errno));
+    if (strlen(kernel->ptx) < nbytes) return fail("%s: byte %zu is 0: this is no text", path, nbytes - 1);
+    int status = parse(kernel->ptx, nbytes, path, kernel);
     if (status) return status;
     size_t fitting = find_kernel(kernel->module, wanted, &kernel->index);
     return fitting == 1 ? STATUS_OK : fail_choice(kernel->module, path, wanted, fitting);
@@ -107,15 +99,14 @@ static int load_ptx(struct kernel *kernel, const char *path, const char *wanted)
 /* Compiles all that is no template; or a kernel's instance too, and then finds it. */
 static simt_error compile(struct kernel *kernel, const char *path, const char *instance,
                           simt_message *message) {
-    char *ptx = NULL, *mangled = NULL;
+    char *mangled = NULL;
     *kernel = (struct kernel){0};
-    simt_error error = simt_compile(path, NULL, instance, &ptx, &mangled, message);
-    if (!error) error = simt_module_parse(ptx, strlen(ptx), path, &kernel->module, message);
+    simt_error error = simt_compile(path, NULL, instance, &kernel->ptx, &mangled, message);
+    if (!error) error = simt_module_parse(kernel->ptx, strlen(kernel->ptx), path, &kernel->module, message);
     if (!error && instance && find_kernel(kernel->module, mangled, &kernel->index) != 1) {
         snprintf(message->text, sizeof message->text, "%.1000s: '%.1000s' is no kernel", path, instance);
         error = SIMT_ERROR_COMPILE;
     }
-    free(ptx);
     free(mangled);
     return error;
 }
@@ -160,5 +151,6 @@ int kernel_load(struct kernel *kernel, const char *path, const char *wanted) {
 
 void kernel_clear(struct kernel *kernel) {
     simt_module_destroy(kernel->module);
+    free(kernel->ptx);
     *kernel = (struct kernel){0};
 }

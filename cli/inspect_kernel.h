@@ -11,6 +11,7 @@ enum { KERNEL_NAME_CAPACITY = 512 };
 struct kernel {
     simt_module *module;
     size_t index;
+    char *ptx; /* the module's text */
     char name[KERNEL_NAME_CAPACITY]; /* as it was asked for, else as its author has it */
 };
 

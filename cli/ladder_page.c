@@ -1,6 +1,3 @@
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* getdelim */
-#endif
 #include "ladder_page.h"
 
 #include <errno.h>
@@ -9,6 +6,7 @@
 #include <string.h>
 
 #include "explain.h"
+#include "file.h"
 #include "html.h"
 #include "json.h"
 #include "json_check.h"
@@ -121,31 +119,13 @@ int ladder_page_write(const char *path, const char *json) {
 
 /* ---- an earlier run ------------------------------------------------------------------------------ */
 
-/* NULL with errno set.  Text has no NUL: all of it. */
-static char *read_text(const char *path) {
-    FILE *stream = fopen(path, "re");
-    if (!stream) return NULL;
-    char *text = NULL;
-    size_t capacity = 0;
-    errno = 0;
-    ssize_t nbytes = getdelim(&text, &capacity, '\0', stream);
-    int error = errno;
-    fclose(stream);
-    if (nbytes < 0 && text) text[0] = '\0';
-    if (nbytes < 0 && error) {
-        free(text);
-        text = NULL;
-    }
-    errno = error;
-    return text;
-}
-
-static int check_runs(const char *path, const char *text) {
+static int check_runs(const char *path, const char *text, size_t nbytes) {
     const char *wrong = NULL, *at = json_skip_space(text);
     while (at && *at) {
         at = json_value_end(at, &wrong);
         if (at) at = json_skip_space(at);
     }
+    if (!wrong && strlen(text) < nbytes) wrong = text + strlen(text);
     if (wrong) return fail("%s: no JSON from byte %td on", path, wrong - text);
     if (!strstr(text, "\"rungs\""))
         return fail("%s: there is no run of the ladder in it; 'warpfold ladder --json' writes one", path);
@@ -155,9 +135,10 @@ static int check_runs(const char *path, const char *text) {
 int ladder_page_redraw(const struct settings *settings) {
     if (!settings->html)
         return fail_usage("--from %s: a page is drawn of it, by --html FILE", settings->from);
-    char *text = read_text(settings->from);
+    size_t nbytes;
+    char *text = file_read(settings->from, &nbytes);
     if (!text) return fail("%s: %s", settings->from, strerror(errno));
-    int status = check_runs(settings->from, text);
+    int status = check_runs(settings->from, text, nbytes);
     if (!status) status = ladder_page_write(settings->html, text);
     free(text);
     return status;

@@ -23,6 +23,8 @@ enum command_kind {
 struct settings {
     const char *device;
     const char *save; /* the file to keep the accumulator in, or NULL */
+    const char *html; /* the file for a page to be written to, or NULL: print */
+    const char *from; /* the ladder's JSON of an earlier run that the page is to show, or NULL */
     const char *column_name;
     const char *op;       /* of a benchmark, the ladder or a rung; NULL: the command's own choice */
     const char *peer;     /* a program to be measured too, or NULL */
@@ -57,6 +59,9 @@ struct settings {
     bool quiet;
     bool quick;
     bool partials;
+    bool sweep; /* over sizes, the CPU beside the GPU */
+    bool once;  /* launch each rung once, not timed */
+    bool source; /* print a kernel's source with what each line costs */
     bool help;
     bool version;
     uint64_t given; /* a bit for each line of the table whose option was met */

@@ -67,13 +67,18 @@ void page_open(struct page *page) {
     page->stream = open_memstream(&page->text, &page->length);
 }
 
+/* Some file systems say only on closing that they have no room.  A copy is closed: more pages may follow. */
+static bool close_output(void) {
+    int copy = dup(STDOUT_FILENO);
+    return copy >= 0 && close(copy) == 0;
+}
+
 int page_print(struct page *page) {
     int status = STATUS_OK;
     bool is_whole = page->stream && !ferror(page->stream);
     if (page->stream && fclose(page->stream)) is_whole = false;
     if (!is_whole) status = fail("%s", wf_error_text(WF_ERROR_MEMORY));
-    /* Some file systems say only on closing that they have no room. */
-    else if (!write_all(STDOUT_FILENO, page->text, page->length) || close(STDOUT_FILENO))
+    else if (!write_all(STDOUT_FILENO, page->text, page->length) || !close_output())
         status = fail("standard output: %s", strerror(errno));
     free(page->text);
     return status;

@@ -27,9 +27,8 @@ static uint32_t rows(uint64_t words, uint32_t banks) {
     return (uint32_t)((words + banks - 1) >> __builtin_ctz(banks));
 }
 
-/* How many lanes are served together: as many as a row of the banks has words for; of lanes that want a word
- * or less, all. */
-static uint32_t lanes_together(uint32_t nbytes, uint32_t warp_size, uint32_t banks) {
+/* As many as a row of the banks has words for; of lanes that want a word or less, all. */
+uint32_t simt_lanes_together(uint32_t nbytes, uint32_t warp_size, uint32_t banks) {
     uint32_t words = nbytes <= WORD_NBYTES ? 1 : nbytes >> WORD_SHIFT;
     uint32_t groups = rows(words * warp_size, banks);
     if (groups > words) groups = words;
@@ -102,7 +101,7 @@ uint32_t simt_wavefronts(const simt_access *access, uint32_t warp_size, uint32_t
     *least = 0;
     if (!access->lanes) return 0;
     bool consecutive = is_consecutive(access);
-    uint32_t together = lanes_together(lane_nbytes(access), warp_size, banks), needed = 0;
+    uint32_t together = simt_lanes_together(lane_nbytes(access), warp_size, banks), needed = 0;
     uint32_t group = UINT32_MAX >> (SIMT_LANES - together);
     for (uint32_t first = 0; first < warp_size; first += together) {
         uint32_t lanes = access->lanes & group << first;

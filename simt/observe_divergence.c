@@ -1,18 +1,20 @@
-/* Counts conditional branches, and those at which the lanes of a warp parted. */
+/* Reports the machine's own tally of conditional branches, and of those at which the lanes of a warp parted. */
 #include "counts.h"
 
 enum { BRANCHES, DIVERGENT_BRANCHES, COUNTS };
 
 static const char *const names[COUNTS] = {"branches", "divergent_branches"};
 
-static void count_branch(void *block, const simt_event *event, uint32_t taken) {
-    uint64_t *counts = block;
-    counts[BRANCHES]++;
-    counts[DIVERGENT_BRANCHES] += taken != 0 && taken != event->active;
+static bool begin_block(void *launch, void *block, const simt_block_view *view) {
+    (void)launch;
+    *(const simt_block_view **)block = view;
+    return true;
 }
 
 static void end_block(void *launch, void *block) {
-    counts_add(launch, block, COUNTS);
+    const simt_tally *tally = (*(const simt_block_view **)block)->tally;
+    const uint64_t counts[COUNTS] = {tally->branches, tally->divergent_branches};
+    counts_add(launch, counts, COUNTS);
 }
 
 static void end_launch(void *launch, simt_report *report) {
@@ -21,9 +23,9 @@ static void end_launch(void *launch, simt_report *report) {
 
 const struct simt_observer simt_observe_divergence = {
     .name = "divergence",
-    .launch_nbytes = COUNTS * sizeof(uint64_t),
-    .block_nbytes = COUNTS * sizeof(uint64_t),
-    .branch = count_branch,
+    .launch_nbytes = sizeof(uint64_t[COUNTS]),
+    .block_nbytes = sizeof(const simt_block_view *),
+    .block_begin = begin_block,
     .block_end = end_block,
     .launch_end = end_launch,
 };

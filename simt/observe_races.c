@@ -96,13 +96,14 @@ static void find(struct visit *visit, uint32_t lane, uint64_t address, uint64_t 
     char where[32], line[24];
     snprintf(where, sizeof where, is_shared ? "byte %llu" : "0x%llx", (unsigned long long)address);
     snprintf(line, sizeof line, place->file ? ":%u" : "line %u", place->file ? place->line : place->ptx_line);
-    simt_find(visit->event, SIMT_FINDING_RACE, lane, address,
-              "%s of %s memory at %s races with the %s by thread (%u,%u,%u) of block (%u,%u,%u) at %s%s: %s",
-              verb_of(own), is_shared ? "shared" : "global", where, verb_of(place), thread % size[0],
-              thread / size[0] % size[1], thread / size[0] / size[1], (uint32_t)(block % grid[0]),
-              (uint32_t)(block / grid[0] % grid[1]), (uint32_t)(block / grid[0] / grid[1]),
-              place->file ? place->file : "", line,
-              advice(visit->block, block, visit->event->warp, thread / view->warp_size));
+    const simt_party other = {.pc = pc, .thread = thread, .block = block};
+    simt_find_race(visit->event, lane, address, &other,
+                   "%s of %s memory at %s races with the %s by thread (%u,%u,%u) of block (%u,%u,%u) at %s%s: %s",
+                   verb_of(own), is_shared ? "shared" : "global", where, verb_of(place), thread % size[0],
+                   thread / size[0] % size[1], thread / size[0] / size[1], (uint32_t)(block % grid[0]),
+                   (uint32_t)(block / grid[0] % grid[1]), (uint32_t)(block / grid[0] / grid[1]),
+                   place->file ? place->file : "", line,
+                   advice(visit->block, block, visit->event->warp, thread / view->warp_size));
 }
 
 /* ---- cells */

@@ -43,6 +43,8 @@ typedef struct simt_tally {
     uint64_t active_lanes;        /* that came to them */
     uint64_t thread_instructions; /* lanes whose guard let them execute */
     uint64_t approximate;         /* instructions that PTX promises no exact bits for */
+    uint64_t branches;            /* under a condition, */
+    uint64_t divergent_branches;  /* that some of a warp's lanes took and others did not */
 } simt_tally;
 
 typedef struct simt_block_view {
@@ -106,15 +108,41 @@ typedef struct simt_observer {
      * last to arrive. */
     void (*barrier)(void *block, const simt_block_view *view, uint32_t barrier, uint32_t pc, const uint32_t *lanes);
     void (*fence)(void *block, const simt_event *event, bool beyond_block); /* false: scope of a block */
+    /* A finding, the first of its kind at its instruction, has got that index in the report. */
+    void (*finding)(void *block, const simt_event *event, size_t index, const simt_finding *finding);
 } simt_observer;
 
 /* Adds a count to a report: once for each name. */
 void simt_report_add(simt_report *report, const char *name, double value);
 
+/* Adds what an instruction cost, in launch_end, in order of the pc, and to its line.  false: no memory; then the
+ * observer clears what it has added. */
+bool simt_report_add_instruction(simt_report *report, const simt_line *instruction);
+void simt_report_clear_lines(simt_report *report);
+void simt_line_add(simt_line *sum, const simt_line *line); /* the counts */
+
+/* Adds a replay, whose moments (malloc'ed) are the report's from then on, in launch_end.  false: no memory, and
+ * they are still the caller's. */
+bool simt_report_add_replay(simt_report *report, const simt_replay *replay);
+
 /* Notes a finding: at event's instruction, by `lane`, at `address` (0: none).  Findings of one kind at one pc are
  * counted as one.  Any host thread may call it.  Returns whether it was the first of its kind there. */
 bool simt_find(const simt_event *event, enum simt_finding_kind kind, uint32_t lane, uint64_t address,
                const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 5, 6)))
+#endif
+    ;
+
+/* The other access of a race: by the thread of that number in its block. */
+typedef struct simt_party {
+    uint32_t pc, thread;
+    uint64_t block; /* simt_block_view.index */
+} simt_party;
+
+/* The same, of a race with it. */
+bool simt_find_race(const simt_event *event, uint32_t lane, uint64_t address, const simt_party *other,
+                    const char *format, ...)
 #if defined(__GNUC__)
     __attribute__((format(printf, 5, 6)))
 #endif

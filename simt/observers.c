@@ -1,4 +1,4 @@
-/* Every observer that comes with the machine: X is simt_observe_X, in observe_X.c. */
+/* The observers that come with the machine: X is simt_observe_X, in observe_X.c. */
 #include "observer.h"
 
 /* Those that only count, and those that look for faults. */

@@ -117,6 +117,12 @@ typedef struct simt_finding {
     uint64_t address; /* of memory findings, else 0; of shared memory its offset */
     uint64_t count;   /* how often it was met: findings of one kind at one instruction are one */
     char message[512];
+    uint32_t ptx_line;
+    bool has_other; /* a race: the access that it is with */
+    const char *other_file;
+    uint32_t other_line, other_ptx_line;
+    uint32_t other_block[3];
+    uint32_t other_thread[3];
 } simt_finding;
 
 typedef struct simt_report simt_report;
@@ -132,6 +138,73 @@ double simt_report_count_value(const simt_report *report, const char *name, doub
 /* Findings in the order in which they were first met. */
 size_t simt_report_finding_count(const simt_report *report);
 const simt_finding *simt_report_finding(const simt_report *report, size_t index);
+
+/* What is counted of a place.  Summed over the places, each is the count of its name (simt_report_count_value). */
+#define SIMT_LINE_COUNTS(X)                                                                                       \
+    X(instructions)                                                                                                \
+    X(thread_instructions)                                                                                         \
+    X(active_lanes)                                                                                                \
+    X(branches)                                                                                                    \
+    X(divergent_branches)                                                                                          \
+    X(global_accesses)                                                                                             \
+    X(global_requests)                                                                                             \
+    X(global_sectors)                                                                                              \
+    X(global_bytes)                                                                                                \
+    X(shared_accesses)                                                                                             \
+    X(shared_wavefronts)                                                                                           \
+    X(shared_wavefronts_least)                                                                                     \
+    X(atomics)                                                                                                     \
+    X(shuffles)                                                                                                    \
+    X(barriers)
+
+/* What all blocks executed at a place. */
+typedef struct simt_line {
+    const char *file; /* as that of findings */
+    uint32_t line;
+    uint32_t ptx_line;  /* of the first instruction there */
+    const char *opcode; /* of that one, with its modifiers */
+#define SIMT_LINE_FIELD(name) uint64_t name;
+    SIMT_LINE_COUNTS(SIMT_LINE_FIELD)
+#undef SIMT_LINE_FIELD
+    double bank_degree; /* the greatest that an access had; 0: there was none */
+} simt_line;
+
+/* Of each line of the source, by file and line; of each instruction of the PTX, in its order.  Places that were
+ * never reached are left out.  None unless simt_observe_lines, which costs time, was among the observers. */
+size_t simt_report_line_count(const simt_report *report);
+const simt_line *simt_report_line(const simt_report *report, size_t index);
+size_t simt_report_instruction_count(const simt_report *report);
+const simt_line *simt_report_instruction(const simt_report *report, size_t index);
+
+/* One instruction that a warp executed. */
+typedef struct simt_moment {
+    const char *file;
+    uint32_t line, ptx_line;
+    uint64_t time;         /* warp instructions that the block had executed, with this one */
+    uint32_t active, mask; /* the lanes that came here together, and those of them that executed it */
+    uint32_t taken;        /* of a conditional branch: the lanes that jumped */
+    bool is_branch;
+    bool has_addresses;
+    bool is_shared;           /* addresses: offsets in shared memory, else of global memory */
+    uint32_t nbytes;          /* of each lane's access */
+    uint32_t lanes;           /* that took part in it */
+    uint64_t addresses[32];   /* of these */
+} simt_moment;
+
+/* The last instructions of a warp before a finding, the finding's own at the end. */
+typedef struct simt_replay {
+    size_t finding; /* its index */
+    bool is_other;  /* the warp that a race is with, in the same block; its own last access may be long past */
+    uint32_t block[3];
+    uint32_t warp;  /* in its block: its threads begin at warp * warp size, x fastest */
+    size_t moment_count;
+    const simt_moment *moments;
+} simt_replay;
+
+/* Of the first findings, in their order: the warp that was found, then the other.  None unless
+ * simt_observe_replay was among the observers. */
+size_t simt_report_replay_count(const simt_report *report);
+const simt_replay *simt_report_replay(const simt_report *report, size_t index);
 
 /* ---- launching */
 
@@ -167,9 +240,13 @@ typedef struct simt_launch {
 simt_error simt_machine_launch(simt_machine *machine, const simt_launch *launch, simt_report **report,
                                simt_message *message);
 
-/* Every observer that comes with the machine, NULL-terminated, and those that only count. */
+/* Every observer that comes with the machine but two, NULL-terminated, and those that only count. */
 extern const struct simt_observer *const simt_observers[];
 extern const struct simt_observer *const simt_counters[];
+
+/* The two: they cost more than the rest together, and fill simt_report_line and simt_report_replay.  The replay
+ * stands first in a list, before whoever finds. */
+extern const struct simt_observer simt_observe_lines, simt_observe_replay;
 
 #ifdef __cplusplus
 }

@@ -234,6 +234,96 @@ def test_values(type_name, values, result):
     assert explain("06", "--type", type_name, "--values", values)["result"] == result
 
 
+def bits(mask):
+    return [lane for lane in range(32) if mask >> lane & 1]
+
+
+@pytest.mark.parametrize("rung", ["00"] + TREES)
+def test_accesses_add_up_to_the_counts(rung):
+    told = explain(rung, "-n", 64)
+    for part in told["steps"] + [told["outside"]]:
+        for access in part["accesses"]:
+            if access["space"] == "shared":
+                assert sorted({lane for lane, _, _ in access["words"]}) == bits(access["lanes"])
+                assert max(wavefront for _, _, wavefront in access["words"]) + 1 == access["wavefronts"]
+            else:
+                assert len(access["offsets"]) == len(bits(access["lanes"]))
+                touched = {(offset + k) // 128 for offset in access["offsets"] for k in range(access["nbytes"])}
+                assert len(touched) == access["requests"]
+                sectors = {(offset + k) // 32 for offset in access["offsets"] for k in range(access["nbytes"])}
+                assert len(sectors) == access["sectors"]
+        assert sum(access.get("wavefronts", 0) for access in part["accesses"]) == part["shared_wavefronts"]
+        assert sum(access.get("requests", 0) for access in part["accesses"]) == part["global_requests"]
+        degrees = [access["wavefronts"] / access["least"] for access in part["accesses"] if "words" in access]
+        assert max(degrees, default=1) == part["bank_degree"]
+
+
+@pytest.mark.parametrize("type_name, warp, banks", [("f32", 32, 32), ("i32", 8, 4), ("i32", 32, 2)])
+def test_a_bank_gives_one_word_at_a_time(type_name, warp, banks):
+    for step in explain("05", "-n", 128, "--type", type_name, "--warp", warp, "--banks", banks)["steps"]:
+        for access in step["accesses"]:
+            given = {}
+            for _, word, wavefront in access["words"]:
+                assert given.setdefault((word % banks, wavefront), word) == word
+
+
+@pytest.mark.parametrize("rung", ["00"] + TREES)
+def test_lines_add_up_to_the_counts(rung):
+    told = explain(rung, "-n", 128)
+    for part in told["steps"] + [told["outside"]]:
+        assert sum(line["shared_wavefronts"] for line in part["lines"]) == part["shared_wavefronts"]
+        assert sum(line["global_requests"] for line in part["lines"]) == part["global_requests"]
+        for line in part["lines"]:
+            assert 0 <= line["thread_instructions"] <= told["warp"] * line["instructions"]
+    for step in told["steps"]:
+        assert step["line"] in [line["line"] for line in step["lines"]]
+        assert step["divergent_warps"] == len(step["diverged"])
+        parted = sum(line["divergent_branches"] for line in step["lines"])
+        assert parted >= step["divergent_warps"]
+
+
+@pytest.mark.parametrize("rung", TREES)
+def test_changes_and_combines_tell_all_cells(rung):
+    """Whoever applies them in order has the result where the last step made it."""
+    told = explain(rung, "-n", 128)
+    cells, store = dict(enumerate(told["start"]["values"])), told["start"]["store"]
+    for step in told["steps"]:
+        cells = cells if step["store"] == store else {}
+        store = step["store"]
+        cells.update((change["cell"], change["value"]) for change in step["before"])
+        for combine in step["combines"]:
+            taken = [cells[combine["target"]]] + [cells[source] for source in combine["sources"]]
+            assert sum(taken) == combine["value"] or store == "registers"
+        for combine in step["combines"]:
+            cells[combine["target"]] = combine["value"]
+        cells.update((change["cell"], change["value"]) for change in step["after"])
+    assert cells[0] == told["result"]
+
+
+@pytest.mark.parametrize("rung, kernels", [
+    ("02", {"convergent_stride": (128, 256)}),
+    ("05", {"strided_guard": (30, 128)}),
+    ("06", {}),
+    ("08", {"last_warp_unsynchronised": (2940, 32640), "last_warp_of_32": (None, 2016)}),
+    ("11", {"final_pass": (256, 300)}),
+])
+def test_kernels_as_printed_go_wrong(rung, kernels):
+    wrong = {run["kernel"]: run for run in explain(rung)["wrong"]}
+    assert {name: (run["result"], run["right"]) for name, run in wrong.items()} == kernels
+    for run in wrong.values():
+        assert sum(run["input"]) == run["right"] and len(run["input"]) == run["n"]
+        for finding in run["findings"]:
+            assert "// here" in run["source"].splitlines()[finding["line"] - 1]
+
+
+def test_steps_of_a_wrong_guard():
+    wrong, = explain("05")["wrong"]
+    steps = [phase for phase in wrong["phases"] if phase["combines"]]
+    assert [len(step["stores"]) for step in steps] == [64, 16, 4, 1, 1, 1, 1]
+    assert wrong["right_active_lanes"] == [64, 32, 16, 8, 4, 2, 1]
+    assert [step["stores"][0]["value"] for step in steps][-1] == wrong["result"]
+
+
 def test_pictures_of_the_programming_note():
     """Eight threads, warps of two lanes."""
     baseline = replay(explain("04", "--values", PICTURE, "--warp", 2, "--banks", 8))
@@ -283,6 +373,10 @@ def test_page():
             "  warp 0    ####....  4 of 8",
             "  4 lanes active of 8, 1 warp diverges, 6 shared wavefronts, bank degree 2",
             "  bank conflict: threads 0, 2 want different words of one bank (predicted: 2, each 2 further on)",
+            "  lanes of warp 0 at the banks, load of line 36: 2 wavefronts",
+            "  bank          0  1  2  3",
+            "  wavefront 1   .  0  .  1",
+            "  wavefront 2   .  2  .  3",
             "  shared    [4, 1, 7, 0, 5, 1, 9, 3]",
             "  symbols   [a0+a1, a1, a2+a3, a3, a4+a5, a5, a6+a7, a7]",
             "step 2      +<------+       +<------+",
@@ -293,6 +387,23 @@ def test_page():
         assert line in page.splitlines(), line
     assert "As printed it sums 128 ones to 30." in page
     assert "\033" not in page
+
+
+def test_banks_are_drawn():
+    page = printed("explain", "05", "-n", 1024)
+    step = page.split("\nstep 5 of 10\n")[1].split("\nstep 6 of 10\n")[0].splitlines()
+    at = step.index("  lanes of warp 0 at the banks, load of line 36: 32 wavefronts")
+    assert step[at + 1].split() == ["bank"] + [str(bank) for bank in range(32)]
+    for wavefront, row in enumerate(step[at + 2:at + 10], 1):
+        assert row.split()[1:] == [str(wavefront)] + ["."] * 16 + [str(wavefront - 1)] + ["."] * 15
+    assert step[at + 10] == "  ... 24 wavefronts more"
+    assert "at the banks" not in printed("explain", "01")
+
+
+def test_registers_are_shown_until_the_barrier():
+    page = printed("explain", "12", "-n", 64)
+    step = page.split("\nstep 5 of 6\n")[1].split("\nstep 6 of 6\n")[0]
+    assert "registers [100, ., ., " in step
 
 
 def test_tree_is_drawn():
@@ -408,6 +519,12 @@ def test_names_of_rungs():
 ])
 def test_refused(said, arguments):
     refused(2, said, "explain", *arguments)
+
+
+@pytest.mark.parametrize("rung", ["16", "17"])
+def test_rungs_that_need_a_gpu(rung):
+    refused(1, "runs on a GPU only", "explain", rung)
+    refused(1, "runs on a GPU only", "explain", rung, "--json")
 
 
 def test_one_rung_is_needed():

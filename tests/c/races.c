@@ -274,6 +274,7 @@ static int check_message(void) {
                          "shared memory at byte 64 races with the store by thread (37,0,0) of block "
                          "(3,0,0) at kernel.cu:17: ") != NULL,
                   "the message") +
+           expect(seen.other.pc == 17 && seen.other.thread == 37 && seen.other.block == 3, "the other access") +
            expect(seen.races == 1 && seen.racing_accesses == 1, "the counts");
 }
 

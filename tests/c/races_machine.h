@@ -25,26 +25,45 @@ static struct {
     uint32_t lane;
     uint64_t address;
     char message[512];
+    simt_party other;
     double races, racing_accesses, uninitialised_reads, undefined_shuffles;
 } seen;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-bool simt_find(const simt_event *event, enum simt_finding_kind kind, uint32_t lane, uint64_t address,
-               const char *format, ...) {
-    (void)event;
+static bool note(enum simt_finding_kind kind, uint32_t lane, uint64_t address, const simt_party *other,
+                 const char *format, va_list arguments) {
     pthread_mutex_lock(&lock);
-    if (!seen.findings++) {
-        va_list arguments;
-        va_start(arguments, format);
+    bool is_first = !seen.findings++;
+    if (is_first) {
         vsnprintf(seen.message, sizeof seen.message, format, arguments);
-        va_end(arguments);
         seen.kind = kind;
         seen.lane = lane;
         seen.address = address;
+        if (other) seen.other = *other;
     }
     pthread_mutex_unlock(&lock);
-    return seen.findings == 1;
+    return is_first;
+}
+
+bool simt_find(const simt_event *event, enum simt_finding_kind kind, uint32_t lane, uint64_t address,
+               const char *format, ...) {
+    va_list arguments;
+    (void)event;
+    va_start(arguments, format);
+    bool is_first = note(kind, lane, address, NULL, format, arguments);
+    va_end(arguments);
+    return is_first;
+}
+
+bool simt_find_race(const simt_event *event, uint32_t lane, uint64_t address, const simt_party *other,
+                    const char *format, ...) {
+    va_list arguments;
+    (void)event;
+    va_start(arguments, format);
+    bool is_first = note(SIMT_FINDING_RACE, lane, address, other, format, arguments);
+    va_end(arguments);
+    return is_first;
 }
 
 void simt_stop(const simt_event *event) {

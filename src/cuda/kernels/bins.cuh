@@ -88,7 +88,8 @@ static __device__ __forceinline__ i64 bins_total(const bins_state *state, int si
 {
     i64 total = 0;
 #pragma unroll
-    for (int i = 0; i < BIN_COPIES; i++) total += in_units(state->sum[sign][i], LOW_EXPONENT);
+    for (int i = 0; i < BIN_COPIES; i++)
+        total += __double2ll_rn(__dmul_rn(state->sum[sign][i], power_of_two(-LOW_EXPONENT)));
     return warp_sum(total);
 }
 
@@ -148,6 +149,7 @@ static __device__ __forceinline__ void bins_eat(bins_state *state, const vector 
 static __device__ __forceinline__ bool bins_hold(const bins_state *state)
 {
     bool finite = true;
+#pragma unroll 8
     for (int row = 0; row < BIN_ROWS; row++)
         finite = finite && is_finite(*(const bin *)(state->bins + row * 32 * (int)sizeof(bin)));
     return finite;
@@ -162,7 +164,9 @@ static __device__ __forceinline__ void bins_flush(const bins_state *state, u64 *
         int exponent = (row % BIN_MAGNITUDES << BIN_BINADES_LOG2) - BIAS - FRACTION_BITS;
         i64 total = 0;
         if (exponent < LOW_EXPONENT) exponent = LOW_EXPONENT;
-        for (int i = 0; i < 32; i++) total += in_units(bins[32 * row + (row + i) % 32], exponent);
+        double units = power_of_two(-exponent);
+#pragma unroll 8
+        for (int i = 0; i < 32; i++) total += __double2ll_rn(__dmul_rn(bins[32 * row + (row + i) % 32], units));
 #if defined PART_SUM
         deposit(sum, total, exponent - LOW_EXPONENT);
 #endif

@@ -50,6 +50,12 @@ static __device__ __forceinline__ i64 in_units(double value, int exponent)
     return bits < 0 ? -magnitude : magnitude;
 }
 
+// 2^exponent, of a normal f64
+static __device__ __forceinline__ double power_of_two(int exponent)
+{
+    return __hiloint2double((exponent + 1023) << 20, 0);
+}
+
 static __device__ __forceinline__ bool is_finite(double value)
 {
     return (__double2hiint(value) & 0x7ff00000) != 0x7ff00000;

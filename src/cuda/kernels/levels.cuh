@@ -8,11 +8,12 @@
 #define LEVELS_CUH
 
 #define LEVEL_BITS 42
-#define LEVEL_ADDITIONS 256 // to each of the two sets, which take turns
+#define LEVEL_ADDITIONS 256 // to each set
+#define LEVEL_SETS 4        // that take turns, so that an addition need not wait for the one before
 #define LEVEL_TOP_MAX 1013  // so that the highest anchor is finite
 
 typedef struct {
-    double sum[2][LEVELS];
+    double sum[LEVEL_SETS][LEVELS];
     u32 largest; // the high word of the largest |term|
     u32 rest;    // not 0: something was left behind the last level
     int top;
@@ -39,8 +40,11 @@ static __device__ __forceinline__ void levels_begin(levels_state *state)
 {
     state->largest = state->rest = 0;
 #pragma unroll
-    for (int level = 0; level < LEVELS; level++)
-        state->sum[0][level] = state->sum[1][level] = level_anchor(state, level);
+    for (int level = 0; level < LEVELS; level++) {
+        double anchor = level_anchor(state, level);
+#pragma unroll
+        for (int set = 0; set < LEVEL_SETS; set++) state->sum[set][level] = anchor;
+    }
 }
 
 static __device__ __forceinline__ void levels_add(levels_state *state, double term, int set)
@@ -78,8 +82,10 @@ static __device__ __forceinline__ void levels_flush(const levels_state *state, i
     for (int level = 0; level < LEVELS; level++) {
         double anchor = level_anchor(state, level);
         int exponent = max(level_unit(state, level), low);
-        i64 total = in_units(__dsub_rn(state->sum[0][level], anchor), exponent) +
-                    in_units(__dsub_rn(state->sum[1][level], anchor), exponent);
+        i64 total = 0;
+#pragma unroll
+        for (int set = 0; set < LEVEL_SETS; set++)
+            total += in_units(__dsub_rn(state->sum[set][level], anchor), exponent);
         total = warp_sum(total);
         if (lane_number() == 0) deposit(digits, total, exponent - low);
     }

@@ -225,15 +225,20 @@ static __device__ __forceinline__ void merge_product(struct wf_gathered *into, u
 }
 
 
-static __device__ __forceinline__ void clear_gathered(struct wf_gathered *gathered)
+#define GATHERED_WORDS ((u32)(sizeof(struct wf_gathered) / 8))
+#define WORD_OF(field) ((u32)((u64) & ((struct wf_gathered *)0)->field / 8)) // NVRTC has no offsetof
+
+// What a word is when nothing has been gathered.
+static __device__ __forceinline__ u64 identity_of(u32 word)
 {
-    for (u32 i = threadIdx.x; i < sizeof *gathered / 8; i += BLOCK) ((u64 *)gathered)[i] = 0;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        gathered->min_key = gathered->bits_and = ~(u64)0;
-        gathered->min_index = gathered->max_index = gathered->first_nan = NO_INDEX;
-        gathered->product_magnitude = 1;
-    }
+    if (word == WORD_OF(min_key) || word == WORD_OF(bits_and)) return ~(u64)0;
+    if (word == WORD_OF(min_index) || word == WORD_OF(max_index) || word == WORD_OF(first_nan)) return NO_INDEX;
+    return word == WORD_OF(product_magnitude);
+}
+
+static __device__ __forceinline__ void clear_gathered(void)
+{
+    for (u32 i = threadIdx.x; i < GATHERED_WORDS; i += BLOCK) ((u64 *)&block_gathered)[i] = identity_of(i);
 }
 
 static __device__ __forceinline__ void add_digits(u64 *into, const u64 *from, u32 count)
@@ -283,14 +288,15 @@ static __device__ __forceinline__ void hand_in(const struct wf_reduction *r)
 #endif
 }
 
-// Draws a ticket: true in the block that draws the last one, when all others have handed in.
+// Draws a ticket: true in the block that draws the last one, when all others have handed in.  One thread's fences
+// are enough: the barriers before and after order what the others do.
 static __device__ __forceinline__ bool is_last_block(const struct wf_reduction *r)
 {
     __shared__ bool is_last;
-    __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) {
         u32 *ticket = (u32 *)r->ticket;
+        __threadfence();
         is_last = atomicAdd(ticket, 1) == gridDim.x - 1;
         if (is_last) *ticket = 0;
         __threadfence();
@@ -299,49 +305,33 @@ static __device__ __forceinline__ bool is_last_block(const struct wf_reduction *
     return is_last;
 }
 
-static __device__ __forceinline__ u64 take(u64 *word, u64 identity)
+// Whether blocks add to the word, each by itself: all but the extremes, and only of the parts that are gathered.
+static __device__ __forceinline__ bool is_handed_in(u32 word)
 {
-    u64 value = __ldcg(word);
-    *word = identity;
-    return value;
-}
-
-static __device__ __forceinline__ void take_digits(u64 *into, u64 *from, u32 count)
-{
-    for (u32 i = threadIdx.x; i < count; i += BLOCK) into[i] = take(&from[i], 0);
-}
-
-// By the last block: fetches what all have handed in, and leaves nothing there.
-static __device__ __forceinline__ void fetch(const struct wf_reduction *r)
-{
-    struct wf_gathered *working = (struct wf_gathered *)r->working;
+    u32 digit = word - WORD_OF(sum);
 #ifdef PART_SUM
-    take_digits(block_gathered.sum, working->sum, VALUE_DIGITS);
+    if (digit < VALUE_DIGITS) return true;
 #endif
 #ifdef PART_ABS
-    take_digits(block_gathered.abs, working->abs, VALUE_DIGITS);
+    if (word - WORD_OF(abs) < VALUE_DIGITS) return true;
 #endif
 #if HAS_PRODUCTS
-    take_digits(block_gathered.products, working->products, PRODUCT_DIGITS);
+    if (word - WORD_OF(products) < PRODUCT_DIGITS) return true;
 #endif
-    if (threadIdx.x != 0) return;
-#ifdef PART_NONZERO
-    block_gathered.nonzero = take(&working->nonzero, 0);
-#endif
-#if IS_FLOAT
-    block_gathered.nan_count = take(&working->nan_count, 0);
-    block_gathered.first_nan = take(&working->first_nan, NO_INDEX);
-    block_gathered.saw = take(&working->saw, 0);
-#endif
-#ifdef PART_BITS
-    block_gathered.bits_and = take(&working->bits_and, ~(u64)0);
-    block_gathered.bits_or = take(&working->bits_or, 0);
-    block_gathered.bits_xor = take(&working->bits_xor, 0);
-#endif
-#ifdef PART_PRODUCT
-    block_gathered.product_magnitude = take(&working->product_magnitude, 1);
-    block_gathered.product_flags = take(&working->product_flags, 0);
-#endif
+    (void)digit;
+    return word >= WORD_OF(nonzero);
+}
+
+// By the last block: fetches what all have handed in, and leaves nothing there; a thread for each word, since each
+// is far away.
+static __device__ __forceinline__ void fetch(const struct wf_reduction *r)
+{
+    u64 *working = (u64 *)r->working, *block = (u64 *)&block_gathered;
+    for (u32 i = threadIdx.x; i < GATHERED_WORDS; i += BLOCK) {
+        if (!is_handed_in(i)) continue;
+        block[i] = __ldcg(&working[i]);
+        working[i] = identity_of(i);
+    }
 }
 
 #if HAS_EXTREMES

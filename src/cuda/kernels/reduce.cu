@@ -196,7 +196,7 @@ static __device__ __forceinline__ void hand_over(const struct wf_reduction *r)
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) reduce(const struct wf_reduction reduction)
+extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) reduce(const __grid_constant__ struct wf_reduction reduction)
 {
     extern __shared__ __align__(128) char shared[];
     const struct wf_reduction *r = &reduction;
@@ -211,7 +211,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) reduce(const struc
     s.taken = 0;
     s.ring = shared + warp_number() * RING_NBYTES;
     stream_begin(&s);
-    clear_gathered(&block_gathered);
+    clear_gathered();
     lane_clear(&lane);
     __syncthreads();
     take_chunks(r, &s, &lane, bins);

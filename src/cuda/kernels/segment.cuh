@@ -12,7 +12,7 @@
 #if !IS_FLOAT
 #define SEGMENT_ADDITIONS (INTEGER_ADDITIONS / (4 * VECTORS))
 #elif USES_LEVELS
-#define SEGMENT_ADDITIONS (2 * LEVEL_ADDITIONS / LANE_ELEMENTS)
+#define SEGMENT_ADDITIONS (LEVEL_SETS * LEVEL_ADDITIONS / LANE_ELEMENTS)
 #elif USES_WINDOW
 #define SEGMENT_ADDITIONS (WIDE_ADDITIONS / LANE_ELEMENTS)
 #elif USES_BINS
@@ -265,18 +265,18 @@ static __device__ __forceinline__ void eat_sums(segment_state *segment, bins_sta
         double value = widen(element_at(x, e));
 #ifdef PART_SUM
         levels_note(&segment->sum, value);
-        levels_add(&segment->sum, value, e % 2);
+        levels_add(&segment->sum, value, e % LEVEL_SETS);
 #endif
 #ifdef PART_ABS
         levels_note(&segment->abs, value);
-        levels_add(&segment->abs, fabs(value), e % 2);
+        levels_add(&segment->abs, fabs(value), e % LEVEL_SETS);
 #endif
     }
 #endif
 #if USES_PRODUCT_LEVELS
 #pragma unroll
     for (int e = 0; e < PER_VECTOR; e++)
-        eat_product(segment, element_at(x, e), element_at(y, e), e % 2);
+        eat_product(segment, element_at(x, e), element_at(y, e), e % LEVEL_SETS);
 #endif
 #if HAS_SUMS
     segment->beyond = segment->beyond || is_beyond(x, y);

@@ -48,6 +48,7 @@ static __device__ __forceinline__ void wide_flush(const wide_bin *bins, int rows
     int row = (int)lane_number();
     if (row < rows) {
         i64 sum[4] = {0, 0, 0, 0};
+#pragma unroll 8
         for (int i = 0; i < 32; i++) {
             wide_bin part = bins[32 * row + (row + i) % 32];
             sum[0] += (i64)(part.x & 0xffffffff);

@@ -58,6 +58,7 @@ static __device__ __forceinline__ void window_flush(const window_state *state, u
     int exponent = state->base + 32 * row - 1075 + (half ? 0 : 42);
     i64 total = 0;
     __syncwarp();
+#pragma unroll 8
     for (int i = 0; i < 32; i++) total += in_units(bins[2 * (32 * row + (row + i) % 32) + half], exponent);
     deposit(digits, total, exponent - LOW_EXPONENT);
     __syncwarp();

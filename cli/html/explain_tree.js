@@ -1,0 +1,95 @@
+// The whole at a glance: the tree of additions, and which warps work in which step.
+
+const TREE = {top: 24, rowHeight: 40, label: 62, widthMost: 1200, pitchMost: 44, pitchRoomy: 12};
+
+// ---- the tree
+
+// Drawn where all steps' partial results lie in one store, so that a column means the same from top to bottom.
+function drawTree(model) {
+    const {steps, start} = model.data, count = start.values.length;
+    const isElsewhere = steps.some(step => step.store !== start.store);
+    if (!steps.length || start.store === "result" || isElsewhere) return null;
+    const layout = layOutTree(count), width = layout.x(count) + 14, height = layout.y(steps.length + 0.6);
+    const words = `The tree: ${plural(count, "partial result")} become one in ${plural(steps.length, "step")}`;
+    const leaves = start.values.map((_, cell) => treeNode(layout, layout.x(cell), layout.y(0)));
+    return svg("svg", {class: "tree", role: "img", viewBox: `0 0 ${width} ${height}`, "aria-label": words,
+                       style: `min-width:${Math.min(width, 640)}px;max-width:${1.6 * width}px`},
+               svg("g", {class: "row", "data-row": 0}, svgText("start", 2, layout.y(0) + 4, "faint"),
+                   layout.isRoomy ? leaves : null),
+               steps.map((step, i) => drawTreeRow(step, i + 1, layout)));
+}
+
+// rows: where each cell was made last.
+function layOutTree(count) {
+    const pitch = Math.max(2, Math.min(TREE.pitchMost, (TREE.widthMost - TREE.label) / count));
+    return {pitch, isRoomy: pitch >= TREE.pitchRoomy, rows: new Array(count).fill(0),
+            x: cell => TREE.label + (cell + 0.5) * pitch, y: row => TREE.top + row * TREE.rowHeight};
+}
+
+function treeNode(layout, x, y) {
+    return svg("circle", {class: "leaf", cx: x, cy: y, r: Math.min(5, layout.pitch / 4)});
+}
+
+function drawTreeRow(step, row, layout) {
+    const {x, y, rows} = layout, used = step.combines.filter(combine => combine.symbol !== null);
+    const branch = (cell, target) => `M${x(cell)} ${y(rows[cell])}L${x(target)} ${y(row)}`;
+    const branches = used.flatMap(({target, sources}) =>
+        [target, ...sources].map(cell => branch(cell, target)));
+    const sums = used.map(combine => drawSum(layout, combine, x(combine.target), y(row)));
+    used.forEach(combine => { rows[combine.target] = row; });
+    return svg("g", {class: "row", "data-row": row}, svgText(`step ${row}`, 2, y(row) + 4, "faint"),
+               svg("path", {class: "branch", d: branches.join("")}), layout.isRoomy ? sums : null);
+}
+
+function drawSum(layout, combine, x, y) {
+    const text = valueText(combine.value), width = text.length * STAGE.characterWidth;
+    const box = [svgBox("leaf", x - width / 2 - 4, y - 9, width + 8, 18, 5), svgText(text, x, y + 4, "middle")];
+    return svg("g", null, svg("title", null, `${combine.symbol} = ${combine.value}`),
+               width < 3 * layout.pitch ? box : treeNode(layout, x, y));
+}
+
+// ---- warps by steps
+
+// A grid of buttons; go(frame, warp) shows that step and warp.
+function makeWarpGrid(model, go) {
+    const {steps} = model.data, stepCount = steps.length;
+    const warps = Array.from({length: model.warpCount}, (_, warp) => warp);
+    const buttons = warps.flatMap(warp => steps.map((step, i) => warpButton(model, step, i + 1, warp, go)));
+    const titles = ["warp", ...steps.map((_, i) => `step ${i + 1}`)];
+    const heads = titles.map(title => element("th", {scope: "col"}, title));
+    const rows = warps.map(warp => element("tr", null, element("th", {scope: "row"}, warp),
+        buttons.slice(warp * stepCount, (warp + 1) * stepCount).map(button => element("td", null, button))));
+    const node = element("table", {class: "warps", onkeydown: event => moveFocus(event, buttons, stepCount)},
+                         element("caption", {class: "hidden"}, "Active lanes by warp and step"),
+                         element("thead", null, element("tr", null, heads)),
+                         element("tbody", null, rows));
+    return {node, mark: (index, warp) => pressOne(buttons, index < 1 || index > stepCount
+                                                           ? -1 : warp * stepCount + index - 1)};
+}
+
+// The one that is pressed, or the first, is where the tabulator key stops.
+function pressOne(buttons, pressed) {
+    buttons.forEach((button, i) => {
+        button.setAttribute("aria-pressed", String(i === pressed));
+        button.tabIndex = i === Math.max(0, pressed) ? 0 : -1;
+    });
+}
+
+function warpButton(model, step, frame, warp, go) {
+    const lanes = lanesOf(step.active[warp] >>> 0).length, parts = step.diverged.includes(warp);
+    const words = `step ${frame}, warp ${warp}: ${plural(lanes, "active lane")}${parts ? ", diverges" : ""}`;
+    return element("button", {
+        type: "button", class: `share ${parts ? "parts" : lanes ? "works" : "rests"}`, "aria-pressed": "false",
+        style: `--share:${lanes / model.data.warp}`, "aria-label": words, onclick: () => go(frame, warp),
+    }, lanes ? `${lanes}${parts ? " div" : ""}` : "–");
+}
+
+// Up and down go through the warps; left and right are the player's.
+function moveFocus(event, buttons, stepCount) {
+    const by = {ArrowUp: -stepCount, ArrowDown: stepCount}[event.key];
+    const to = buttons[buttons.indexOf(event.target) + by];
+    if (!by || !to) return;
+    event.preventDefault();
+    to.click();
+    to.focus();
+}

@@ -1,0 +1,272 @@
+// What all pages share: making elements, the theme, a player of frames, tables, the source with its counts.
+
+// ---- elements
+
+// element("button", {class: "line", onclick: f}, "text", child ...): a null attribute or child is left out.
+function element(name, attributes, ...children) {
+    return fill(document.createElement(name), attributes, children);
+}
+
+function svg(name, attributes, ...children) {
+    return fill(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+}
+
+function fill(node, attributes, children) {
+    for (const [name, value] of Object.entries(attributes || {})) {
+        if (value === null || value === undefined || value === false) continue;
+        if (typeof value === "function") node.addEventListener(name.slice(2), value);
+        else node.setAttribute(name, value === true ? "" : value);
+    }
+    for (const child of children.flat(Infinity))
+        if (child !== null && child !== undefined) node.append(child);
+    return node;
+}
+
+// A text at (x, y), and a box from there on, in a picture; `name`: their classes.
+function svgText(text, x, y, name) {
+    return svg("text", {class: name, x, y}, text);
+}
+
+function svgBox(name, x, y, width, height, radius) {
+    return svg("rect", {class: name, x, y, width, height, rx: radius});
+}
+
+function panel(title, ...children) {
+    const id = "panel-" + title.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+    return element("section", {class: "panel", "aria-labelledby": id}, element("h2", {id}, title), children);
+}
+
+// A box that scrolls sideways by itself, also with the keyboard.
+function scroller(label, ...children) {
+    return element("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": label}, children);
+}
+
+// ---- numbers and words
+
+function plural(count, noun, nouns) {
+    return `${count} ${count === 1 ? noun : nouns || noun + "s"}`;
+}
+
+// At most six digits that count, as the terminal's tables have them; nothing for what is not known.
+function numeral(value) {
+    if (value === null || value === undefined) return "";
+    return typeof value === "number" ? String(Number(value.toPrecision(6))) : String(value);
+}
+
+// ---- switches
+
+// Buttons of which one is pressed.  choices: [{value, text, title}]; choose(value) is called on a change, and
+// for the first.  The result's select(value) presses one.
+function makeChoice(label, choices, choose) {
+    const buttons = choices.map(choice => element("button", {
+        type: "button", "aria-pressed": "false", title: choice.title || null, "data-value": choice.value,
+        onclick: () => select(choice.value),
+    }, choice.text));
+    function select(value) {
+        buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(choices[i].value === value)));
+        choose(value);
+    }
+    select(choices[0].value);
+    return {node: element("div", {class: "group", role: "group", "aria-label": label}, buttons), select};
+}
+
+function themeChoice() {
+    return makeChoice("Colours", [
+        {value: "auto", text: "Auto", title: "As the system has it"},
+        {value: "light", text: "Light"},
+        {value: "dark", text: "Dark"},
+    ], theme => {
+        if (theme === "auto") delete document.documentElement.dataset.theme;
+        else document.documentElement.dataset.theme = theme;
+    }).node;
+}
+
+// ---- the player
+
+const PLAY_MILLISECONDS = 1600;
+
+// Steps through `labels`, one for each frame: a slider, play, keys (arrows, Home, End, space).  show(index)
+// draws a frame.  One player a page gets the keys: {keys: true}.
+function makePlayer(labels, show, options) {
+    const last = labels.length - 1;
+    let index = 0, timer = null;
+    const slider = element("input", {type: "range", min: 0, max: last, step: 1, value: 0, "aria-label": "Step",
+                                     oninput: () => go(Number(slider.value))});
+    const where = element("output", {class: "where", "aria-live": "polite"});
+    const button = (text, label, act) => element("button", {type: "button", "aria-label": label, title: label,
+                                                             onclick: act}, text);
+    const first = button("|◀", "First step (Home)", () => go(0));
+    const back = button("◀", "Step back (left arrow)", () => go(index - 1));
+    const play = button("▶ Play", "Play (space)", () => timer === null ? start() : pause());
+    const ahead = button("▶", "Step ahead (right arrow)", () => go(index + 1));
+    const end = button("▶|", "Last step (End)", () => go(last));
+
+    function draw() {
+        slider.value = index;
+        slider.setAttribute("aria-valuetext", labels[index]);
+        where.textContent = labels[index];
+        first.disabled = back.disabled = index === 0;
+        ahead.disabled = end.disabled = index === last;
+        show(index);
+    }
+    function go(to) {
+        pause();
+        move(to);
+    }
+    function move(to) {
+        index = Math.max(0, Math.min(last, to));
+        draw();
+    }
+    function tick() {
+        move(index + 1);
+        if (index === last) pause();
+    }
+    function start() {
+        if (index === last) move(0);
+        timer = setInterval(tick, PLAY_MILLISECONDS);
+        play.textContent = "‖ Pause";
+        play.setAttribute("aria-label", "Pause (space)");
+    }
+    function pause() {
+        if (timer !== null) clearInterval(timer);
+        timer = null;
+        play.textContent = "▶ Play";
+        play.setAttribute("aria-label", "Play (space)");
+    }
+    const keys = {ArrowLeft: () => go(index - 1), ArrowRight: () => go(index + 1), Home: () => go(0),
+                  End: () => go(last), " ": () => timer === null ? start() : pause()};
+    function press(event) {
+        const act = keys[event.key];
+        if (!act || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+        if (!slider.isConnected) return; // another player has taken its place
+        if (usesKey(event.target, event.key, slider)) return;
+        event.preventDefault();
+        act();
+    }
+    if (options && options.keys) document.addEventListener("keydown", press);
+    draw();
+    return {
+        node: element("div", {class: "player", role: "group", "aria-label": "Steps"},
+                      first, back, play, ahead, end, slider, where),
+        go, get index() { return index; },
+    };
+}
+
+// Keys that a focused control needs itself are left to it.
+function usesKey(target, key, slider) {
+    if (target === slider) return key !== " ";
+    if (key === " ") return Boolean(target.closest("button, a, select, input, textarea, summary"));
+    return target.matches("select, input, textarea, .scroll");
+}
+
+// ---- tables
+
+// headings and rows: arrays of cells; a cell is text, a number, or {text, class}, whose text may be a node.
+function makeTable(caption, headings, rows) {
+    const cell = (value, name, scope) => {
+        const told = value !== null && typeof value === "object" ? value : {text: value};
+        const text = told.text instanceof Node ? told.text : numeral(told.text);
+        return element(name, {class: told.class || null, scope}, text);
+    };
+    const head = element("tr", null, headings.map(heading => cell(heading, "th", "col")));
+    const body = rows.map(([first, ...rest]) => element("tr", null, cell(first, "th", "row"),
+                                                        rest.map(value => cell(value, "td", null))));
+    return element("table", null, element("caption", null, caption), element("thead", null, head),
+                   element("tbody", null, body));
+}
+
+// ---- the source
+
+// A listing with counts beside the lines.  columns: [{key, title}].  The result's
+//   count(counts) sets them: a Map from line number to {key: count}; the longest bar is the greatest count;
+//   point(lines) marks the lines that execute;
+//   note(line, class, mark, title) marks one for good ("wrong", "noted").
+// choose(line), if given, makes the lines buttons.  first: the listing begins at this line of the text (1).
+function makeSource(text, columns, choose, first = 1) {
+    const rows = text.replace(/\n$/, "").split("\n").slice(first - 1)
+        .map((line, i) => makeSourceRow(line, i + first, columns, choose));
+    const heading = (name, text) => element("th", {class: name, scope: "col"}, text);
+    const head = element("tr", null, heading("number", "line"), element("th", null, ""),
+                         columns.map(column => heading("count", column.title)), heading("text", "source"));
+    const node = element("table", {class: "source"}, element("thead", null, head),
+                         element("tbody", null, rows.map(row => row.node)));
+    function count(counts) {
+        columns.forEach((column, k) => {
+            const most = Math.max(1, ...[...counts.values()].map(line => line[column.key] || 0));
+            rows.forEach((row, i) => {
+                const value = (counts.get(i + first) || {})[column.key] || 0;
+                row.counts[k].textContent = value ? numeral(value) : "";
+                row.counts[k].style.setProperty("--heat", value / most);
+            });
+        });
+    }
+    function point(lines) {
+        rows.forEach((row, i) => {
+            const isNow = lines.includes(i + first);
+            row.node.classList.toggle("now", isNow);
+            if (isNow) row.node.setAttribute("aria-current", "step");
+            else row.node.removeAttribute("aria-current");
+            row.mark.textContent = isNow ? "▶" : row.noted;
+        });
+    }
+    function note(line, name, mark, title) {
+        const row = rows[line - first];
+        row.node.classList.add(name);
+        row.noted = row.mark.textContent = mark;
+        row.node.title = title;
+    }
+    return {node, count, point, note, row: line => rows[line - first].node};
+}
+
+function makeSourceRow(line, number, columns, choose) {
+    const counts = columns.map(() => element("td", {class: "count"}));
+    const mark = element("td", {class: "mark"});
+    const text = choose
+        ? element("button", {type: "button", class: "line", "aria-label": line.trim() ? null : "empty line",
+                            onclick: () => choose(number)}, line || " ") : line;
+    const head = element("th", {class: "number", scope: "row"}, number);
+    const node = element("tr", {"data-line": number}, head, mark, counts, element("td", {class: "text"}, text));
+    return {node, mark, counts, noted: ""};
+}
+
+// ---- lanes
+
+// The three states of a lane, in any picture: it works; it waits while its warp works; its warp rests.
+const LANE_STATES = [
+    {state: "active", text: "active: executes the addition"},
+    {state: "waiting", text: "waiting: masked off while its warp works (divergence)"},
+    {state: "idle", text: "idle: nobody in its warp works"},
+];
+
+// A disc, a hatched square, a dashed ring: a lane of the given state around (x, y).
+function laneShape(state, x, y, radius) {
+    if (state === "waiting")
+        return svg("rect", {class: "lane-waiting", x: x - radius, y: y - radius, width: 2 * radius,
+                            height: 2 * radius, rx: 2});
+    return svg("circle", {class: "lane-" + state, cx: x, cy: y, r: radius});
+}
+
+function laneLegend() {
+    return makeLegend(LANE_STATES.map(({state, text}) => ({picture: laneShape(state, 10, 10, 8), text})));
+}
+
+// entries: {picture, text}; the picture is 20 wide and high.
+function makeLegend(entries) {
+    return element("ul", {class: "legend"}, entries.map(({picture, text}) => element("li", null,
+        svg("svg", {width: 20, height: 20, "aria-hidden": "true"}, picture), text)));
+}
+
+// ---- the page
+
+// Whole numbers beyond 2^53 stay the text that they were, where the browser tells it.
+function keepWide(key, value, context) {
+    const isWide = typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value);
+    return isWide && context && context.source ? context.source : value;
+}
+
+// Each kind of page has showPage(data, main).
+function start() {
+    const data = JSON.parse(document.getElementById("data").textContent, keepWide);
+    document.getElementById("controls").append(themeChoice());
+    showPage(data, document.getElementById("main"));
+}

@@ -1,0 +1,94 @@
+// The ladder's charts: bars in plain SVG, one for each rung.
+
+const BAR = {row: 24, name: 210, width: 560, value: 110};
+
+// The chosen metric large, all of them small.  choose(index) is called for a bar that is clicked.
+function makeChart(run, rungs, metrics, choose) {
+    const box = element("div", {class: "chart"});
+    const find = key => metrics.find(entry => entry.key === key);
+    let metric = find("gbps") || find("instructions") || metrics[0], isLogarithmic = false, marked = -1;
+    const redraw = () => box.replaceChildren(scroller(`Chart of ${metric.text}`,
+        drawChart(run, rungs, metric, isLogarithmic, marked, choose)));
+    const minis = metrics.map(entry => element("button",
+        {type: "button", class: "mini", "aria-pressed": "false", "data-metric": entry.key,
+         onclick: () => chooseMetric(entry)},
+        entry.text, drawMini(rungs, entry)));
+    const scales = [{value: "linear", text: "Linear"}, {value: "logarithmic", text: "Logarithmic"}];
+    const scale = makeChoice("Scale", scales, value => {
+        isLogarithmic = value === "logarithmic";
+        redraw();
+    });
+    function chooseMetric(entry) {
+        metric = entry;
+        minis.forEach((mini, i) => mini.setAttribute("aria-pressed", String(metrics[i] === entry)));
+        redraw();
+    }
+    chooseMetric(metric);
+    return {
+        node: element("div", {class: "columns two"},
+            element("div", null, element("div", {class: "controls"}, scale.node), box,
+                    element("p", {class: "faint"}, "▲ better than the rung before, ▼ worse.")),
+            element("div", {class: "minis", role: "group", "aria-label": "What the chart shows"}, minis)),
+        mark(index) {
+            marked = index;
+            redraw();
+        },
+    };
+}
+
+// From 0 to 1; zero stays zero on a logarithmic scale, whose first decade is that below 1 or the least value.
+function lengthOf(value, most, least, isLogarithmic) {
+    if (!(value > 0) || !(most > 0)) return 0;
+    if (!isLogarithmic) return value / most;
+    const floor = Math.log10(least) - 1;
+    return (Math.log10(value) - floor) / (Math.log10(most) - floor);
+}
+
+function ceilingOf(run, metric) {
+    if (metric.key === "share") return run.rungs.some(row => typeof row.share === "number") ? 100 : undefined;
+    if (metric.key !== "gbps") return undefined;
+    const told = run.ceiling_gbps ?? Math.max(...run.rungs.map(row => row.ceiling_gbps || 0));
+    return told > 0 ? told : undefined;
+}
+
+function drawChart(run, rungs, metric, isLogarithmic, marked, choose) {
+    const values = rungs.map(rung => valueOf(rung.row, metric)), ceiling = ceilingOf(run, metric);
+    const told = values.filter(value => value > 0);
+    const most = Math.max(...told, ceiling || 0, 0), least = Math.min(...told, most || 1);
+    const place = value => BAR.width * lengthOf(value, most, least, isLogarithmic);
+    const height = rungs.length * BAR.row + 26;
+    const width = BAR.name + BAR.width + BAR.value;
+    const picture = svg("svg", {viewBox: `0 0 ${width} ${height}`, role: "img",
+                                "aria-label": `${metric.text} of every rung; the numbers are in the table below`},
+        svg("text", {x: 0, y: 14, class: "faint"}, metric.text));
+    rungs.forEach((rung, i) => {
+        const y = 22 + i * BAR.row, value = values[i], length = place(value);
+        const change = changeOf(i ? values[i - 1] : undefined, value, metric);
+        const classes = ["bar", change, i === marked ? "now" : null].filter(Boolean).join(" ");
+        const sign = {better: " ▲", worse: " ▼"}[change] || "";
+        picture.append(svg("g", {class: "rung", "data-rung": rung.row.rung, onclick: () => choose(i)},
+            svg("rect", {class: "ground", x: 0, y, width, height: BAR.row}),
+            svg("text", {x: 0, y: y + 16}, rung.id),
+            svg("rect", {class: classes, x: BAR.name, y: y + 3, width: length, height: BAR.row - 6}),
+            svg("text", {x: BAR.name + length + 6, y: y + 16},
+                value === undefined ? "–" : numeral(value) + sign)));
+    });
+    if (!ceiling) return picture;
+    const x = BAR.name + place(ceiling);
+    picture.append(svg("line", {class: "ceiling", x1: x, x2: x, y1: 16, y2: height}),
+                   svg("text", {class: "end", x: x - 4, y: 14}, `ceiling ${numeral(ceiling)}`));
+    return picture;
+}
+
+// Columns, without words: the button that it stands on has them.
+function drawMini(rungs, metric) {
+    const values = rungs.map(rung => valueOf(rung.row, metric));
+    const most = Math.max(...values.filter(value => value > 0), 0);
+    const picture = svg("svg", {viewBox: `0 0 ${rungs.length * 8} 40`, preserveAspectRatio: "none",
+                                "aria-hidden": "true"});
+    values.forEach((value, i) => {
+        const height = 38 * lengthOf(value, most, 1, false);
+        picture.append(svg("rect", {class: "bar", x: i * 8 + 1, y: 39 - height, width: 6, height: height + 1}));
+    });
+    return picture;
+}

@@ -1,0 +1,67 @@
+"""Pages in a real browser: Debian's Chromium without a window, driven by Playwright.  Where either is missing, the
+tests that need them are skipped by name."""
+
+import json
+import shutil
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+PHONE, PROJECTOR = (360, 740), (1920, 1080)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="skipped: no Playwright")
+    if not CHROMIUM:
+        pytest.skip("skipped: no Chromium")
+    with playwright.sync_playwright() as running:
+        chromium = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def show(browser):
+    """show(path, size) -> the page, opened.  At the end: it said no error, and asked for nothing but itself."""
+    contexts, said, asked = [], [], []
+
+    def open_page(path, size=(1280, 900), **options):
+        context = browser.new_context(viewport={"width": size[0], "height": size[1]}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(path.as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert said == []
+    assert all(url.startswith(("file:", "data:")) for url in asked)
+
+
+def page_data(page):
+    """The page's own JSON."""
+    return json.loads(page.locator("#data").text_content())
+
+
+def numeral(value):
+    """A number as the page writes it: six digits that count."""
+    text = f"{value:.6g}"
+    if "e" in text:
+        text = f"{float(text):.0f}"
+    return text
+
+
+def is_within_width(page):
+    return page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def unnamed_controls(page):
+    """Whatever can be operated, and has no name that could be read out."""
+    return page.evaluate("""() => [...document.querySelectorAll("button, input, select, a, [tabindex='0'], svg[role=img]")]
+        .filter(node => !(node.getAttribute("aria-label") || node.textContent.trim()))
+        .map(node => node.outerHTML.slice(0, 200))""")

@@ -1,0 +1,230 @@
+"""The page of inspect in a browser: every control, and its numbers beside the JSON."""
+
+import pytest
+
+from cli_helpers import run
+from inspect_helpers import HEAD, kernel
+from page_helpers import PHONE, PROJECTOR, browser, is_within_width, numeral, page_data, show, unnamed_controls
+from test_inspect_lines import LAUNCH, RACE, costs
+
+assert browser and show and costs  # fixtures
+
+HEATS = {
+    "instructions": ["instructions", "thread_instructions", None],
+    "divergence": ["divergent_branches", "branches", None],
+    "requests": ["global_requests", "global_sectors", "global_accesses", None],
+    "conflicts": [None, "shared_wavefronts", "shared_accesses", "bank_degree"],
+    "waits": ["atomics", "shuffles", "barriers"],
+}
+
+
+@pytest.fixture
+def costs_page(costs, tmp_path):
+    page = tmp_path / "costs.html"
+    done = run("inspect", costs, *LAUNCH, "--html", page)
+    assert (done.returncode, done.stderr) == (0, "")
+    return page
+
+
+@pytest.fixture
+def race_page(tmp_path):
+    """A race of two warps."""
+    ptx, page = tmp_path / "race.ptx", tmp_path / "race.html"
+    ptx.write_text(HEAD + kernel("race", [], RACE))
+    assert run("inspect", ptx, "--block", 64, "--html", page).returncode == 3
+    return page
+
+
+def shown_counts(page, line):
+    row = page.locator(f'.listing tr[data-line="{line}"]')
+    return [cell.text_content() for cell in row.locator("td.count").all()]
+
+
+# ---- numbers -------------------------------------------------------------------------------------------
+
+
+def test_summary_has_the_counts(show, costs_page):
+    page = show(costs_page)
+    data = page_data(page)
+    facts = page.locator("#counts > div")
+    assert facts.count() == 10
+    for fact in facts.all():
+        assert fact.locator("dd").text_content() == numeral(data[fact.get_attribute("data-key")])
+    assert page.get_by_text("no findings").is_visible()
+    page.get_by_text("All counts").click()
+    rows = page.locator("details table tbody tr")
+    told = {row.locator("th").text_content(): row.locator("td").text_content() for row in rows.all()}
+    assert told == {name: numeral(value) for name, value in data["counts"].items()}
+
+
+@pytest.mark.parametrize("heat", HEATS)
+def test_every_heat_has_the_lines_counts(show, costs_page, heat):
+    page = show(costs_page)
+    data = page_data(page)
+    page.locator(f'[aria-label="Heat by"] [data-value="{heat}"]').click()
+    for line in data["lines"]:
+        cells = shown_counts(page, line["line"])
+        assert len(cells) == len(HEATS[heat])
+        for cell, name in zip(cells, HEATS[heat]):
+            if name:
+                assert cell == (numeral(line[name]) if line[name] else ""), (line["line"], name)
+    key = HEATS[heat][0] or "excess"
+    hot = {line["line"] for line in data["lines"]
+           if line.get(key, line["shared_wavefronts"] - line["shared_wavefronts_least"])}
+    rows = page.locator(".listing tr.heated").all()
+    assert {int(row.get_attribute("data-line")) for row in rows} == hot
+
+
+def test_ptx_has_the_instructions_counts(show, costs_page):
+    page = show(costs_page)
+    data = page_data(page)
+    page.get_by_role("button", name="PTX", exact=True).click()
+    assert len(page.locator(".listing tbody tr").all()) == data["ptx"].rstrip("\n").count("\n") + 1
+    for place in data["instruction_list"]:
+        assert shown_counts(page, place["ptx_line"])[0] == numeral(place["instructions"])
+
+
+def test_a_chosen_line_tells_all(show, costs_page):
+    page = show(costs_page)
+    line = next(line for line in page_data(page)["lines"] if line["line"] == 5)
+    page.locator('.listing tr[data-line="5"] button').click()
+    facts = {fact.get_attribute("data-key"): fact.locator("dd").text_content()
+             for fact in page.locator("[aria-labelledby=panel-line] .facts > div").all()}
+    for name, value in line.items():
+        if name in facts:
+            assert facts[name] == numeral(value), name
+    assert {"instructions", "shared_wavefronts", "bank_degree"} <= set(facts)
+    instructions = page.locator("[aria-labelledby=panel-line] td.words").all_text_contents()
+    assert [text.split()[0] for text in instructions] == ["shl.b32", "mov.u32", "add.u32", "st.shared.u32"]
+    page.locator('.listing tr[data-line="1"] button').click()
+    assert page.get_by_text("Nothing of this line was executed.").is_visible()
+
+
+# ---- findings and their replay -------------------------------------------------------------------------
+
+
+def test_finding_is_marked_at_its_line(show, race_page):
+    page = show(race_page)
+    finding, = page_data(page)["findings"]
+    button = page.locator("button.finding")
+    button.click()
+    assert button.get_attribute("aria-pressed") == "true"
+    assert finding["message"] in button.text_content()
+    marked = page.locator(".listing tr.wrong")
+    assert marked.get_attribute("data-line") == str(finding["ptx_line"])
+    assert "chosen" in marked.get_attribute("class")
+
+
+def lanes_of(page):
+    return [group.get_attribute("data-state") for group in page.locator("#stage [data-lane]").all()]
+
+
+def check_moment(page, moment, text):
+    for lane, state in enumerate(lanes_of(page)):
+        bit = 1 << lane
+        expected = "active" if moment["mask"] & bit else "waiting" if moment["active"] & bit else "idle"
+        assert state == expected, lane
+    row = page.locator(".tape tr.now td").all_text_contents()
+    assert row[1] == str(moment["time"])
+    assert row[3] == f"{bin(moment['mask']).count('1')}/{bin(moment['active']).count('1')}"
+    assert row[5] == " ".join(text[moment["ptx_line"] - 1].split())
+    pointed = page.locator('.listing tr[aria-current="step"]')
+    assert pointed.get_attribute("data-line") == str(moment["ptx_line"])
+
+
+def test_every_moment_of_the_replay(show, race_page):
+    page = show(race_page)
+    data = page_data(page)
+    text = data["ptx"].split("\n")
+    moments = sorted((moment for replay in data["replays"] for moment in replay["moments"]),
+                     key=lambda moment: moment["time"])
+    page.keyboard.press("Home")
+    for moment in moments:
+        check_moment(page, moment, text)
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("End")
+    check_moment(page, moments[-1], text)
+
+
+def test_jumps_to_the_finding_and_the_other_access(show, race_page):
+    page = show(race_page)
+    finding, = page_data(page)["findings"]
+    pointed = page.locator('.listing tr[aria-current="step"]')
+    page.get_by_role("button", name="The other access").click()
+    assert pointed.get_attribute("data-line") == str(finding["other"]["ptx_line"])
+    page.locator('[data-value="divergence"]').click()
+    assert pointed.get_attribute("data-line") == str(finding["other"]["ptx_line"])
+    page.get_by_role("button", name="✕ The finding").click()
+    assert pointed.get_attribute("data-line") == str(finding["ptx_line"])
+    touched = page.locator(".memory .touched, .memory .shared-by, .memory .conflict")
+    assert touched.count() == 1 and "found" in touched.get_attribute("class")
+
+
+def test_a_second_findings_replay_takes_the_keys(show, tmp_path):
+    ptx, html = tmp_path / "two.ptx", tmp_path / "two.html"
+    ptx.write_text(HEAD + kernel("two", [], RACE.replace("DONE:\n", "DONE:\nld.shared.u32 %r4, [%r2];\n")))
+    assert run("inspect", ptx, "--block", 64, "--html", html).returncode == 3
+    page = show(html)
+    data = page_data(page)
+    assert len(data["findings"]) > 1
+    for index, button in enumerate(page.locator("button.finding").all()):
+        button.click()
+        page.locator("main").focus()
+        moments = sorted((moment for replay in data["replays"] if replay["finding"] == index
+                          for moment in replay["moments"]), key=lambda moment: moment["time"])
+        page.keyboard.press("Home")
+        page.keyboard.press("ArrowRight")
+        assert page.locator(".tape tr.now td").all_text_contents()[1] == str(moments[1]["time"])
+
+
+# ---- at every size -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [PHONE, PROJECTOR])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_control_at_every_size(show, race_page, costs_page, size, scheme):
+    for path in (race_page, costs_page):
+        page = show(path, size, color_scheme=scheme)
+        assert is_within_width(page)
+        assert unnamed_controls(page) == []
+        for button in page.locator("button:visible:enabled").all():
+            if button.is_enabled():
+                button.click()
+        for summary in page.locator("summary:visible").all():
+            summary.click()
+        assert is_within_width(page)
+
+
+def test_keyboard_alone_reaches_the_lines(show, costs_page):
+    page = show(costs_page)
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('.listing button.line')"):
+            break
+    page.keyboard.press("Enter")
+    assert page.locator(".listing tr.chosen").count() == 1
+
+
+def test_page_without_a_source_shows_the_ptx(show, costs, tmp_path):
+    costs.with_suffix(".cu").unlink()
+    html = tmp_path / "costs.html"
+    assert run("inspect", costs, *LAUNCH, "--html", html).returncode == 0
+    page = show(html)
+    shown = page.locator(".listing td.text").all_text_contents()
+    assert "\n".join(shown).split() == page_data(page)["ptx"].split()
+    page.get_by_role("button", name="costs.cu", exact=True).click()
+    assert page.get_by_text("cannot be shown").is_visible()
+
+
+def test_page_opens_at_once_and_is_small(show, race_page):
+    page = show(race_page)
+    assert race_page.stat().st_size < 2_000_000
+    assert page.evaluate("performance.getEntriesByType('navigation')[0].duration") < 5000
+
+
+def test_page_opens_at_the_costliest_line(show, costs_page):
+    page = show(costs_page)
+    lines = page_data(page)["lines"]
+    most = max(line["instructions"] for line in lines)
+    first = next(line["line"] for line in lines if line["instructions"] == most)
+    assert page.locator(".listing tr.chosen").get_attribute("data-line") == str(first)

@@ -1,0 +1,259 @@
+"""The page of the ladder in a browser: every control, its numbers beside the JSON; and runs that were kept."""
+
+import json
+import re
+
+import pytest
+
+from cli_helpers import ROOT, refused, run
+from page_helpers import PHONE, PROJECTOR, browser, is_within_width, numeral, page_data, show, unnamed_controls
+
+assert browser and show  # fixtures
+
+OPTIONS = ["-n", 3000, "--type", "i32", "--block", 64]
+
+# The page's name of a count, how many of its units are one of the JSON's, and its decimals.
+METRICS = {"steps": ("steps", 1, None), "warp instructions": ("instructions", 1, None),
+           "lanes used, %": ("utilization", 100, 1), "divergent branches": ("divergent_branches", 1, None),
+           "global requests": ("global_requests", 1, None), "global sectors": ("global_sectors", 1, None),
+           "shared wavefronts": ("shared_wavefronts", 1, None), "bank conflict degree": ("bank_degree", 1, 2),
+           "block barriers": ("barriers", 1, None), "atomic operations": ("atomics", 1, None),
+           "races": ("races", 1, None), "launches": ("launches", 1, None)}
+
+
+@pytest.fixture(scope="module")
+def ladder(tmp_path_factory):
+    """(page, JSON) of one run."""
+    page = tmp_path_factory.mktemp("ladder") / "ladder.html"
+    done = run("ladder", *OPTIONS, "--html", page, "--json")
+    assert (done.returncode, done.stderr) == (0, ""), done
+    return page, json.loads(done.stdout)
+
+
+def as_on_gpu(report, n, device="cuda:0"):
+    """A run as a GPU's JSON has it, with times that are made up: what is tested is only how they are drawn."""
+    timed = json.loads(json.dumps(report))
+    timed.update(n=n, device=device, gpu="<Imagined> GPU", counted_n=report["n"], ceiling_gbps=1000.0)
+    for place, row in enumerate(timed["rungs"], 1):
+        gbps = 950 * place / len(timed["rungs"])
+        row.update(microseconds=n * 4 / gbps / 1000, gbps=gbps, share=gbps / 1000, gain=1, gain_in_all=place)
+    return timed
+
+
+def metric_of(row, name):
+    key, unit, decimals = METRICS[name]
+    if key not in row:
+        return ""
+    return numeral(row[key] * unit if decimals is None else float(f"{row[key] * unit:.{decimals}f}"))
+
+
+def shown_values(page):
+    """The chart's numbers, rung by rung."""
+    return [row.locator("text").last.text_content().split()[0] for row in page.locator(".chart .rung").all()]
+
+
+def rung_ids(report):
+    return [f"{row['rung']}_{row['name']}" for row in report["rungs"]]
+
+
+def source_of(identity):
+    return (ROOT / "ladder" / f"{identity}.cu").read_text()
+
+
+# ---- numbers -------------------------------------------------------------------------------------------
+
+
+def test_the_page_has_the_run_as_json_prints_it(show, ladder):
+    assert page_data(show(ladder[0]))["runs"] == [ladder[1]]
+
+
+def test_table_has_every_count(show, ladder):
+    page = show(ladder[0])
+    table = page.locator("table.facts-table")
+    headings = table.locator("thead th").all_text_contents()
+    assert set(METRICS) <= set(headings)
+    rows = table.locator("tbody tr").all()
+    assert [row.locator("th").text_content() for row in rows] == [*rung_ids(ladder[1]), "sequential loop (CPU)"]
+    for row, told in zip(rows, ladder[1]["rungs"]):
+        cells = row.locator("th, td").all_text_contents()
+        assert cells[1] == {True: "yes", False: "NO", None: "not run"}[told["verified"]]
+        for name in METRICS:
+            assert cells[headings.index(name)] == metric_of(told, name), (told["name"], name)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_chart_of_every_count(show, ladder, name):
+    page = show(ladder[0])
+    page.locator(f'.mini[data-metric="{METRICS[name][0]}"]').click()
+    rows = page.locator(".chart .rung").all()
+    values = [metric_of(told, name) for told in ladder[1]["rungs"]]
+    widths = []
+    for row, value in zip(rows, values, strict=True):
+        assert row.locator("text").last.text_content().rstrip(" ▲▼") == (value or "–")
+        widths.append(float(row.locator("rect.bar").get_attribute("width")))
+    numbers = [float(value or 0) for value in values]
+    for width, number in zip(widths, numbers):
+        assert width == pytest.approx(560 * number / max(numbers) if max(numbers) else 0)
+    page.get_by_role("button", name="Logarithmic").click()
+    widths = [float(bar.get_attribute("width")) for bar in page.locator(".chart rect.bar").all()]
+    assert sorted(range(len(widths)), key=lambda i: (numbers[i], i)) == sorted(
+        range(len(widths)), key=lambda i: (widths[i], i))
+
+
+# ---- from rung to rung ---------------------------------------------------------------------------------
+
+
+def cure_of(identity):
+    """The sentence of the source's first comment."""
+    comment = source_of(identity).split("\n//\n// Tile:")[0]
+    found = re.search(r"^// Cures(?: of (\d\d))?: +(.*(?:\n//  .*)*)", comment, re.M)
+    return found[1], " ".join(found[2].replace("\n//", " ").replace("`", "").split()).split("  ")[0]
+
+
+def test_every_rung_tells_what_it_cures(show, ladder):
+    page = show(ladder[0])
+    page.keyboard.press("Home")
+    for identity in rung_ids(ladder[1]):
+        of, cure = cure_of(identity)
+        assert page.locator("#rung h3").text_content().startswith(identity + ":")
+        told = " ".join(page.locator("#rung .change").first.text_content().split())
+        assert told.startswith(f"✓ Cures of {of}:" if of else "✓ Cures:")
+        assert cure[:60] in told
+        assert page.locator(f'.card[data-rung="{identity[:2]}"]').get_attribute("aria-pressed") == "true"
+        assert page.locator(".facts-table tr.now th").text_content() == identity
+        page.keyboard.press("ArrowRight")
+
+
+def code_of(identity):
+    lines = source_of(identity).rstrip("\n").split("\n")
+    while lines and (lines[0].startswith("//") or not lines[0].strip()):
+        lines.pop(0)
+    return lines
+
+
+def test_differences_are_those_of_the_sources(show, ladder):
+    page = show(ladder[0])
+    ids = rung_ids(ladder[1])
+    page.keyboard.press("Home")
+    for identity in ids:
+        of = cure_of(identity)[0]
+        before = next((other for other in ids if other[:2] == of), None)
+        cells = page.locator(".diff td").all_text_contents()
+        signs = list(zip(cells[::2], cells[1::2]))
+        assert [text for sign, text in signs if sign != "-"] == code_of(identity)
+        if before and code_of(identity):
+            assert [text for sign, text in signs if sign != "+"] == code_of(before)
+        page.keyboard.press("ArrowRight")
+
+
+def test_trees_are_the_machines(show, ladder):
+    """The additions of rung 05, whose threads are consecutive, and of 06, whose strides halve."""
+    data = page_data(show(ladder[0]))
+    trees = {rung["id"]: rung["tree"] for rung in data["rungs"]}
+    strided = [[(c["thread"], c["target"], c["sources"]) for c in step["combines"]]
+               for step in trees["05_interleaved_strided"]["steps"]]
+    assert strided == [[(t, 2 * s * t, [2 * s * t + s]) for t in range(8 // s)] for s in (1, 2, 4, 8)]
+    halving = [[(c["thread"], c["target"], c["sources"]) for c in step["combines"]]
+               for step in trees["06_sequential"]["steps"]]
+    assert halving == [[(t, t, [t + s]) for t in range(s)] for s in (8, 4, 2, 1)]
+    assert [step["divergent_warps"] for step in trees["04_interleaved_modulo"]["steps"]] == [4, 4, 2, 1]
+
+
+def test_cards_and_bars_choose_the_rung(show, ladder):
+    page = show(ladder[0])
+    page.locator('.card[data-rung="06"]').click()
+    assert page.locator("#rung h3").text_content().startswith("06_sequential:")
+    page.locator('.chart .rung[data-rung="03"]').click()
+    assert page.locator("#rung h3").text_content().startswith("03_shared_pairs:")
+    assert "now" in page.locator('.chart .rung[data-rung="03"] rect.bar').get_attribute("class")
+
+
+# ---- at every size -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [PHONE, PROJECTOR])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_control_at_every_size(show, ladder, size, scheme):
+    page = show(ladder[0], size, color_scheme=scheme)
+    assert is_within_width(page)
+    assert unnamed_controls(page) == []
+    for button in page.locator("button:visible").all():
+        if button.is_enabled():
+            button.click()
+    for summary in page.locator("summary:visible").all():
+        summary.click()
+    assert is_within_width(page)
+
+
+def test_page_is_small(ladder):
+    assert ladder[0].stat().st_size < 2_000_000
+
+
+# ---- runs that were kept -------------------------------------------------------------------------------
+
+
+def test_kept_run_is_drawn_as_the_run_itself(ladder, tmp_path):
+    kept, page = tmp_path / "run.json", tmp_path / "page.html"
+    kept.write_text(json.dumps(ladder[1]))
+    done = run("ladder", "--from", kept, "--html", page)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    data = re.compile(r'id="data">(.*?)</script>', re.S)
+    assert json.loads(data.search(page.read_text())[1]) == json.loads(data.search(ladder[0].read_text())[1])
+
+
+def test_gpu_runs_have_their_ceiling(show, ladder, tmp_path):
+    kept, html = tmp_path / "run.json", tmp_path / "page.html"
+    runs = [as_on_gpu(ladder[1], n) for n in (1 << 22, 1 << 28)]
+    kept.write_text("\n".join(json.dumps(one) for one in runs) + "\n")
+    assert run("ladder", "--from", kept, "--html", html).returncode == 0
+    page = show(html)
+    for told in runs:
+        page.get_by_role("button", name=f"n = {told['n']:,}").click()
+        assert page.get_by_text(f"sum of {told['n']:,} i32 on <Imagined> GPU").is_visible()
+        assert page.get_by_text("ceiling 1000").is_visible()
+        assert shown_values(page) == [numeral(row["gbps"]) for row in told["rungs"]]
+        line = page.locator(".chart .ceiling")
+        assert float(line.get_attribute("x1")) == pytest.approx(210 + 560)
+        page.locator('.mini[data-metric="microseconds"]').click()
+        assert shown_values(page) == [numeral(row["microseconds"]) for row in told["rungs"]]
+
+
+@pytest.mark.parametrize("content, words", [
+    ("", "no run of the ladder"),
+    ("{}", "no run of the ladder"),
+    ("[1, 2", "no JSON from byte 5"),
+    ('{"rungs": [1, 2,]}', "no JSON from byte 16"),
+    ('{"rungs": tru}', "no JSON from byte 10"),
+    ('{"rungs": "\\x"}', "no JSON from byte 12"),
+    ('{"rungs": 01}', "no JSON from byte 11"),
+    ('{"rungs": []} </script>', "no JSON from byte 14"),
+    ('{"rungs": []}\0{"rungs": []}', "no JSON from byte 13"),
+    ("[" * 100 + '"rungs"' + "]" * 100, "no JSON from byte"),
+])
+def test_kept_runs_that_are_none(tmp_path, content, words):
+    kept = tmp_path / "run.json"
+    kept.write_text(content)
+    assert str(kept) in refused(1, words, "ladder", "--from", kept, "--html", tmp_path / "page.html")
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize("content", [
+    '{"rungs": [-0.5e+3, 0, 1E9, "\\u00e9\\n\\"", true, false, null, {}, []]}',
+    ' [{"rungs":[]}]\n\t{"rungs":[]}\r\n',
+])
+def test_any_json_is_taken(tmp_path, content):
+    kept = tmp_path / "run.json"
+    kept.write_text(content)
+    assert run("ladder", "--from", kept, "--html", tmp_path / "page.html").returncode == 0
+
+
+def test_kept_run_that_is_not_there(tmp_path):
+    refused(1, "none.json", "ladder", "--from", tmp_path / "none.json", "--html", tmp_path / "page.html")
+
+
+def test_kept_run_without_a_page(tmp_path):
+    refused(2, "--html", "ladder", "--from", tmp_path / "run.json")
+
+
+def test_partials_are_no_page(tmp_path):
+    refused(2, "--partials", "ladder", "--rung", "06", "--partials", "--html", tmp_path / "page.html")
