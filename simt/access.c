@@ -4,26 +4,18 @@
 
 /* ---- where */
 
-void simt_addresses(const struct warp *warp, const struct path *path, const struct address_code *address,
-                    uint32_t mask, uint64_t addresses[SIMT_LANES]) {
+void simt_addresses(const struct path *path, const struct address_code *address, uint64_t addresses[SIMT_LANES]) {
     uint64_t offset = address->offset;
     if (address->is_local) offset += path->frame->local_base;
-    const unsigned char *base = address->has_base ? slot_lanes(warp, path, address->base) : NULL;
+    const void *base = address->has_base ? slot_lanes(path, address->base) : NULL;
     if (!base)
         for (uint32_t lane = 0; lane < SIMT_LANES; lane++) addresses[lane] = offset;
     else if (address->is_wide)
         for (uint32_t lane = 0; lane < SIMT_LANES; lane++)
-            addresses[lane] = ((const uint64_t *)(const void *)base)[lane] + offset;
+            addresses[lane] = ((const uint64_t *)base)[lane] + offset;
     else
         for (uint32_t lane = 0; lane < SIMT_LANES; lane++)
-            addresses[lane] = ((const uint32_t *)(const void *)base)[lane] + (uint32_t)offset;
-    if (!address->is_wide)
-        for (uint32_t lane = 0; lane < SIMT_LANES; lane++) addresses[lane] = (uint32_t)addresses[lane];
-    if (mask != UINT32_MAX) {
-        uint64_t first = addresses[__builtin_ctz(mask)];
-        for (uint32_t lane = 0; lane < SIMT_LANES; lane++)
-            addresses[lane] = mask >> lane & 1 ? addresses[lane] : first;
-    }
+            addresses[lane] = ((const uint32_t *)base)[lane] + (uint32_t)offset;
 }
 
 enum simt_space simt_space_of(const struct memory *memory, uint64_t *address) {
@@ -80,21 +72,29 @@ static void fault(struct warp *warp, struct path *path, const struct request *re
  * is too high, or below the base, leaves a sign; nothing here but what vectors of any machine do fast. */
 static inline bool all_within(const struct request *request, uint64_t base, uint64_t limit) {
     if (limit < request->nbytes) return false;
-    const uint64_t last = limit - request->nbytes;
+    const uint64_t last = limit - request->nbytes, *addresses = request->addresses;
     uint64_t signs = 0, low_bits = 0;
-    for (uint32_t lane = 0; lane < SIMT_LANES; lane++) {
-        uint64_t offset = request->addresses[lane] - base;
-        signs |= offset | (last - offset);
-        low_bits |= offset;
-    }
+    if (request->lanes == UINT32_MAX)
+        for (uint32_t lane = 0; lane < SIMT_LANES; lane++) {
+            uint64_t offset = addresses[lane] - base;
+            signs |= offset | (last - offset);
+            low_bits |= offset;
+        }
+    else
+        SIMT_FOR_EACH_LANE (lane, request->lanes) {
+            uint64_t offset = addresses[lane] - base;
+            signs |= offset | (last - offset);
+            low_bits |= offset;
+        }
     return !(signs >> 63) && !(low_bits & (request->nbytes - 1));
 }
 
 /* The most frequent case by far, found out once for all that follows. */
 static bool is_consecutive(const struct request *request) {
-    uint64_t strays = request->lanes ^ UINT32_MAX;
-    for (uint32_t lane = 1; lane < SIMT_LANES; lane++)
-        strays |= (request->addresses[lane] - request->addresses[lane - 1]) ^ request->nbytes;
+    const uint64_t *addresses = request->addresses, first = addresses[0], nbytes = request->nbytes;
+    uint64_t strays = 0, span = (SIMT_LANES - 1) * nbytes;
+    if (request->lanes != UINT32_MAX || addresses[SIMT_LANES - 1] - first != span) return false;
+    for (uint64_t lane = 0; lane < SIMT_LANES; lane++) strays |= addresses[lane] ^ (first + lane * nbytes);
     return !strays;
 }
 
@@ -123,14 +123,17 @@ static bool open_flat(struct warp *warp, struct path *path, struct request *requ
         fault(warp, path, request, lane, NULL, limit);
         return false;
     }
-    for (uint32_t lane = 0; lane < SIMT_LANES; lane++)
+    SIMT_FOR_EACH_LANE (lane, request->lanes)
         request->hosts[lane] = base + lane * stride + request->addresses[lane];
     return true;
 }
 
+/* The lanes whose places are written down. */
+static uint32_t placed_lanes(const struct request *request) { return request->is_consecutive ? 1 : request->lanes; }
+
 static void open_marks(struct request *request, unsigned char *written, uint64_t base) {
-    uint32_t count = request->is_consecutive ? 1 : SIMT_LANES;
-    for (uint32_t lane = 0; lane < count; lane++) request->written[lane] = written + (request->addresses[lane] - base);
+    SIMT_FOR_EACH_LANE (lane, placed_lanes(request))
+        request->written[lane] = written + (request->addresses[lane] - base);
 }
 
 static bool open_shared(struct warp *warp, struct path *path, struct request *request) {
@@ -153,8 +156,7 @@ static bool open_allocation(struct request *request, const struct allocation *al
     uint64_t base = allocation->address, limit = allocation->nbytes;
     request->is_consecutive = request->is_consecutive && run_is_within(request, base, limit);
     if (!request->is_consecutive && !all_within(request, base, limit)) return false;
-    uint32_t count = request->is_consecutive ? 1 : SIMT_LANES;
-    for (uint32_t lane = 0; lane < count; lane++)
+    SIMT_FOR_EACH_LANE (lane, placed_lanes(request))
         request->hosts[lane] = allocation->bytes + (request->addresses[lane] - base);
     request->has_written = allocation->written != NULL;
     if (request->has_written) open_marks(request, allocation->written, base);
@@ -209,17 +211,47 @@ static bool open_space(struct warp *warp, struct path *path, struct request *req
     }
 }
 
+/* ---- marks of what was written.  Blocks on other host threads may mark the same bytes. */
+
+/* Of eight at a time, or of each where they are not aligned so; a warp's whole is a multiple of eight. */
+static bool are_marked(const unsigned char *marks, size_t nbytes) {
+    uint64_t all = UINT64_MAX;
+    uint8_t each = UINT8_MAX;
+    if ((uintptr_t)marks % sizeof all == 0)
+        for (size_t b = 0; b < nbytes; b += sizeof all)
+            all &= __atomic_load_n((const uint64_t *)(const void *)(marks + b), __ATOMIC_RELAXED);
+    else
+        for (size_t b = 0; b < nbytes; b++) each &= __atomic_load_n(marks + b, __ATOMIC_RELAXED);
+    return all == UINT64_MAX && each == UINT8_MAX;
+}
+
+static void mark(unsigned char *marks, size_t nbytes) {
+    for (size_t b = 0; b < nbytes; b++)
+        if (!__atomic_load_n(marks + b, __ATOMIC_RELAXED)) __atomic_store_n(marks + b, 0xff, __ATOMIC_RELAXED);
+}
+
+void simt_access_mark(const struct request *request) {
+    if (!request->has_written) return;
+    const size_t whole = (size_t)SIMT_LANES * request->nbytes;
+    if (request->is_consecutive) {
+        if (!are_marked(request->written[0], whole)) mark(request->written[0], whole);
+    } else
+        SIMT_FOR_EACH_LANE (lane, request->lanes)
+            if (request->written[lane]) mark(request->written[lane], request->nbytes);
+}
+
 /* ---- telling */
 
 static const unsigned char *marks_of(const struct request *request, uint32_t lane) {
-    if (!request->has_written) return NULL;
     return request->is_consecutive ? request->written[0] + (size_t)lane * request->nbytes : request->written[lane];
 }
 
 static void fill_initialised(const struct request *request, uint64_t initialised[SIMT_LANES]) {
+    for (uint32_t lane = 0; lane < SIMT_LANES; lane++) initialised[lane] = UINT64_MAX;
+    if (!request->has_written) return;
+    if (request->is_consecutive && are_marked(request->written[0], (size_t)SIMT_LANES * request->nbytes)) return;
     SIMT_FOR_EACH_LANE (lane, request->lanes) {
         const unsigned char *written = marks_of(request, lane);
-        initialised[lane] = UINT64_MAX;
         for (uint32_t b = 0; b < request->nbytes && written; b++)
             if (!__atomic_load_n(written + b, __ATOMIC_RELAXED)) initialised[lane] &= ~(UINT64_C(1) << b);
     }
@@ -250,17 +282,6 @@ bool simt_access_open(struct warp *warp, struct path *path, struct request *requ
     if (!open_space(warp, path, request)) return false;
     tell(warp, path, request);
     return !simt_is_stopped(warp->block->launch);
-}
-
-/* Blocks on other host threads may mark the same bytes. */
-void simt_access_mark(const struct request *request) {
-    if (!request->has_written) return;
-    SIMT_FOR_EACH_LANE (lane, request->lanes) {
-        unsigned char *written = (unsigned char *)(uintptr_t)marks_of(request, lane);
-        for (uint32_t b = 0; b < request->nbytes && written; b++)
-            if (!__atomic_load_n(written + b, __ATOMIC_RELAXED))
-                __atomic_store_n(written + b, 0xff, __ATOMIC_RELAXED);
-    }
 }
 
 unsigned char *simt_generic_bytes(const struct warp *warp, uint32_t lane, uint64_t address, size_t nbytes) {

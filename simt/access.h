@@ -4,14 +4,14 @@
 
 #include "machine.h"
 
-/* What an instruction is about to do; lanes outside `lanes` repeat the address of one inside. */
+/* What an instruction is about to do. */
 struct request {
     const struct code *code;
     enum simt_space space;
     enum simt_access_kind kind;
     uint32_t lanes;
     uint32_t nbytes; /* of each lane */
-    uint64_t addresses[SIMT_LANES];
+    uint64_t addresses[SIMT_LANES]; /* of those outside `lanes`, anything */
     const uint64_t *values; /* as simt_access has them; of stores */
 
     /* By simt_access_open: where each lane's bytes are, and the marks of those written (NULL: all are, or nobody

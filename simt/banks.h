@@ -10,4 +10,7 @@
  * consecutive.  warp_size and banks are powers of two, at most 32. */
 uint32_t simt_wavefronts(const simt_access *access, uint32_t warp_size, uint32_t banks, uint32_t *least);
 
+/* How many lanes are served together, where each wants `nbytes`: all, or a half or quarter of the warp. */
+uint32_t simt_lanes_together(uint32_t nbytes, uint32_t warp_size, uint32_t banks);
+
 #endif

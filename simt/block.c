@@ -8,30 +8,13 @@ static size_t round_up(size_t nbytes) { return (nbytes + 63) / 64 * 64; }
 
 void simt_block_destroy(struct block *block) {
     if (!block) return;
-    for (uint32_t w = 0; block->warps && w < block->warp_count; w++) {
-        simt_paths_free(&block->warps[w]);
-        free(block->warps[w].special);
-    }
+    for (uint32_t w = 0; block->warps && w < block->warp_count; w++) simt_paths_free(&block->warps[w]);
     free(block->warps);
     free(block->shared);
     free(block->shared_written);
     free(block->states);
     free(block->barrier_lanes);
     free(block);
-}
-
-static bool warps_create(struct block *block) {
-    for (uint32_t w = 0; w < block->warp_count; w++) {
-        struct warp *warp = &block->warps[w];
-        warp->block = block;
-        warp->index = w;
-        warp->special = aligned_alloc(64, round_up(simt_special_nbytes()));
-        if (!warp->special) return false;
-        memset(warp->special, 0, round_up(simt_special_nbytes()));
-        warp->constants = block->launch->image->constants;
-        simt_special_fill_warp(warp);
-    }
-    return true;
 }
 
 /* One that can run any number of the launch's blocks, one after another. */
@@ -46,11 +29,16 @@ struct block *simt_block_create(struct launch *launch) {
     block->shared = aligned_alloc(64, round_up(view->shared_nbytes + 1));
     block->states = aligned_alloc(64, round_up(launch->states_nbytes + 1));
     if (launch->needs_initialised) block->shared_written = malloc(view->shared_nbytes + 1);
-    bool is_whole = block->warps && block->barrier_lanes && block->shared && block->states &&
-                    (block->shared_written || !launch->needs_initialised) && warps_create(block);
-    if (is_whole) return block;
-    simt_block_destroy(block);
-    return NULL;
+    if (!block->warps || !block->barrier_lanes || !block->shared || !block->states ||
+        (launch->needs_initialised && !block->shared_written)) {
+        simt_block_destroy(block);
+        return NULL;
+    }
+    for (uint32_t w = 0; w < block->warp_count; w++) {
+        block->warps[w].block = block;
+        block->warps[w].index = w;
+    }
+    return block;
 }
 
 static bool observers_begin(struct block *block) {
@@ -73,7 +61,6 @@ static bool warps_begin(struct block *block) {
         uint32_t count = rest < view->warp_size ? rest : view->warp_size;
         warp->live = UINT32_MAX >> (32 - count);
         warp->spinning = 0;
-        simt_special_fill_block(warp);
         if (!simt_paths_start(warp, warp->live)) return false;
     }
     return true;

@@ -47,14 +47,6 @@ size_t simt_folder_length(const char *path) {
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-void simt_cuda_roots(const char *roots[CUDA_ROOTS_MAX + 1]) {
-    const char *const known[CUDA_ROOTS_MAX] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
-    size_t count = 0;
-    for (int i = 0; i < CUDA_ROOTS_MAX; i++)
-        if (known[i] && known[i][0]) roots[count++] = known[i];
-    roots[count] = NULL;
-}
-
 /* ---- options ------------------------------------------------------------------------------------- */
 
 enum { DEFAULT_OPTIONS_MAX = 4 };

@@ -28,10 +28,6 @@ compiler simt_nvcc;
 /* The whole file, with a NUL behind it; NULL with errno set. */
 char *simt_read_file(const char *path, size_t *nbytes);
 
-/* The folders in which CUDA may have been installed, NULL behind the last. */
-enum { CUDA_ROOTS_MAX = 3 };
-void simt_cuda_roots(const char *roots[CUDA_ROOTS_MAX + 1]);
-
 /* A file's folder and the slash behind it: how many bytes of its path. */
 size_t simt_folder_length(const char *path);
 

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE /* asprintf, environ */
 #endif
 #include "compile.h"
+#include "nvrtc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,8 +41,8 @@ static bool find_nvcc(char path[PATH_MAX]) {
     const char *chosen = getenv("WARPFOLD_NVCC");
     if (chosen) return is_in(path, chosen, PATH_MAX, "");
     if (find_in_search_path(path)) return true;
-    const char *roots[CUDA_ROOTS_MAX + 1];
-    simt_cuda_roots(roots);
+    const char *roots[WF_CUDA_ROOTS_MAX + 1];
+    wf_cuda_roots(roots);
     for (const char **root = roots; *root; root++)
         if (is_in(path, *root, PATH_MAX, "/bin/nvcc")) return true;
     return false;

@@ -1,8 +1,9 @@
-/* NVRTC, the compiler as a library: opened at run time, so that nothing needs it to be there. */
+/* Compiling by NVRTC: where headers are, the options, the PTX. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dladdr, asprintf */
 #endif
 #include "compile.h"
+#include "nvrtc.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -11,69 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- the library --------------------------------------------------------------------------------- */
-
-typedef struct _nvrtcProgram *nvrtc_program;
-
-/* Its functions, as nvrtc.h declares them; they return 0 when all is well. */
-#define NVRTC_FUNCTIONS(X)                                                                                   \
-    X(CreateProgram,                                                                                         \
-      (nvrtc_program *, const char *text, const char *name, int, const char *const *, const char *const *))  \
-    X(AddNameExpression, (nvrtc_program, const char *name))                                                  \
-    X(CompileProgram, (nvrtc_program, int option_count, const char *const *options))                         \
-    X(GetProgramLogSize, (nvrtc_program, size_t *nbytes))                                                    \
-    X(GetProgramLog, (nvrtc_program, char *log))                                                             \
-    X(GetPTXSize, (nvrtc_program, size_t *nbytes))                                                           \
-    X(GetPTX, (nvrtc_program, char *ptx))                                                                    \
-    X(GetLoweredName, (nvrtc_program, const char *name, const char **mangled))                               \
-    X(DestroyProgram, (nvrtc_program *))
-
-struct nvrtc {
-#define NVRTC_MEMBER(name, parameters) int (*name) parameters;
-    NVRTC_FUNCTIONS(NVRTC_MEMBER)
-#undef NVRTC_MEMBER
-};
-
-/* Newest first; a bare name is searched for as the system does. */
-static const char *const library_names[] = {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12",
-                                            "libnvrtc.so.11.2"};
-enum { LIBRARY_NAME_COUNT = sizeof library_names / sizeof library_names[0] };
-
-static void *open_library(const char *folder, const char *subfolder, const char *name) {
-    char path[PATH_MAX];
-    int length = snprintf(path, sizeof path, "%s%s%s", folder, subfolder, name);
-    /* It stays loaded: it is large, and keeps threads and memory of its own. */
-    return length < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) : NULL;
-}
-
-static void *find_library(void) {
-    const char *chosen = getenv("WARPFOLD_NVRTC");
-    if (chosen) return open_library("", "", chosen);
-    void *library = NULL;
-    for (int i = 0; i < LIBRARY_NAME_COUNT && !library; i++) library = open_library("", "", library_names[i]);
-    const char *roots[CUDA_ROOTS_MAX + 1];
-    simt_cuda_roots(roots);
-    for (const char **root = roots; *root && !library; root++)
-        for (int i = 0; i < LIBRARY_NAME_COUNT && !library; i++)
-            library = open_library(*root, "/lib64/", library_names[i]);
-    return library;
-}
-
-static bool nvrtc_open(struct nvrtc *nvrtc) {
-    void *library = find_library();
-    if (!library) return false;
-    bool is_whole = true;
-#define NVRTC_SYMBOL(name, parameters)                                                                       \
-    is_whole &= (*(void **)&nvrtc->name = dlsym(library, "nvrtc" #name)) != NULL;
-    NVRTC_FUNCTIONS(NVRTC_SYMBOL)
-#undef NVRTC_SYMBOL
-    dlclose(library);
-    return is_whole;
-}
-
 /* ---- where headers are --------------------------------------------------------------------------- */
 
-enum { INCLUDES_MAX = 1 + 2 * (2 + CUDA_ROOTS_MAX) };
+enum { INCLUDES_MAX = 1 + 2 * (2 + WF_CUDA_ROOTS_MAX) };
 
 struct includes {
     char *options[INCLUDES_MAX]; /* "-I..." */
@@ -97,7 +38,7 @@ static void add_cuda(struct includes *includes, const char *root) {
     add_include(includes, root, (int)strlen(root), "/include/cccl");
 }
 
-static void find_includes(struct includes *includes, const struct nvrtc *nvrtc, const char *path) {
+static void find_includes(struct includes *includes, const struct wf_nvrtc *nvrtc, const char *path) {
     size_t length = simt_folder_length(path);
     add_include(includes, length ? path : "./", length ? (int)length : 2, "");
     Dl_info about;
@@ -109,8 +50,8 @@ static void find_includes(struct includes *includes, const struct nvrtc *nvrtc, 
             if (snprintf(beside, sizeof beside, "%.*s%s", PATH_MAX - 8, real, above[i]) < (int)sizeof beside)
                 add_cuda(includes, beside);
     }
-    const char *roots[CUDA_ROOTS_MAX + 1];
-    simt_cuda_roots(roots);
+    const char *roots[WF_CUDA_ROOTS_MAX + 1];
+    wf_cuda_roots(roots);
     for (const char **root = roots; *root; root++) add_cuda(includes, *root);
 }
 
@@ -131,16 +72,13 @@ static const char **join_options(const char *const *options, const struct includ
 
 /* ---- compiling ----------------------------------------------------------------------------------- */
 
-static void get_log(const struct nvrtc *nvrtc, nvrtc_program program, simt_message *log) {
-    size_t nbytes = 0;
-    char *text = NULL;
-    if (!nvrtc->GetProgramLogSize(program, &nbytes)) text = calloc(1, nbytes + 1);
-    if (text && !nvrtc->GetProgramLog(program, text)) snprintf(log->text, sizeof log->text, "%s", text);
-    if (!log->text[0]) snprintf(log->text, sizeof log->text, "NVRTC failed without saying why");
-    free(text);
+static void get_log(const struct wf_nvrtc *nvrtc, wf_nvrtc_program program, simt_message *message) {
+    char *log = wf_nvrtc_log(nvrtc, program);
+    snprintf(message->text, sizeof message->text, "%s", log ? log : "NVRTC failed without saying why");
+    free(log);
 }
 
-static enum outcome get_ptx(const struct nvrtc *nvrtc, nvrtc_program program, const char *instance,
+static enum outcome get_ptx(const struct wf_nvrtc *nvrtc, wf_nvrtc_program program, const char *instance,
                             char **ptx, char **mangled, simt_message *log) {
     size_t nbytes = 0;
     const char *name = NULL;
@@ -161,10 +99,10 @@ static enum outcome get_ptx(const struct nvrtc *nvrtc, nvrtc_program program, co
     return OUTCOME_COMPILED;
 }
 
-static enum outcome compile(const struct nvrtc *nvrtc, const struct source *source,
+static enum outcome compile(const struct wf_nvrtc *nvrtc, const struct source *source,
                             const char *const *options, int option_count, const char *instance, char **ptx,
                             char **mangled, simt_message *log) {
-    nvrtc_program program = NULL;
+    wf_nvrtc_program program = NULL;
     if (nvrtc->CreateProgram(&program, source->text, source->path, 0, NULL, NULL)) return OUTCOME_MEMORY;
     enum outcome outcome = OUTCOME_REFUSED;
     if ((instance && nvrtc->AddNameExpression(program, instance)) ||
@@ -178,8 +116,8 @@ static enum outcome compile(const struct nvrtc *nvrtc, const struct source *sour
 
 enum outcome simt_nvrtc(const struct source *source, const char *const *options, const char *instance,
                         char **ptx, char **mangled, simt_message *log) {
-    struct nvrtc nvrtc;
-    if (!nvrtc_open(&nvrtc)) return OUTCOME_ABSENT;
+    struct wf_nvrtc nvrtc;
+    if (!wf_nvrtc_open(&nvrtc)) return OUTCOME_ABSENT;
     struct includes includes = {0};
     find_includes(&includes, &nvrtc, source->path);
     int count = 0;

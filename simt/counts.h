@@ -4,8 +4,13 @@
 
 #include "observer.h"
 
+/* Most warps are full; of others the bits are added up in fields of two, four and eight, as not every processor
+ * that this is compiled for counts them by itself. */
 static inline uint32_t lane_count(uint32_t lanes) {
-    return lanes == UINT32_MAX ? 32 : (uint32_t)__builtin_popcount(lanes); /* most warps are full */
+    if (lanes == UINT32_MAX || !lanes) return lanes & 32;
+    lanes -= lanes >> 1 & 0x55555555;
+    lanes = (lanes & 0x33333333) + (lanes >> 2 & 0x33333333);
+    return ((lanes + (lanes >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
 }
 
 static inline void counts_add(uint64_t *total, const uint64_t *counts, size_t count) {

@@ -19,48 +19,27 @@ enum type simt_last_type(const struct instruction *instruction) {
     return TYPE_NONE;
 }
 
-/* ---- constants */
+/* ---- operands */
 
-static void fill(unsigned char *lanes, enum width width, uint64_t bits) {
-    const uint16_t bits16 = (uint16_t)bits;
-    const uint32_t bits32 = (uint32_t)bits, mask = bits ? UINT32_MAX : 0;
-    for (size_t l = 0; l < SIMT_LANES; l++) switch (width) {
-        case WIDTH_PREDICATE: memcpy(lanes, &mask, sizeof mask); break;
-        case WIDTH_16: memcpy(lanes + l * sizeof bits16, &bits16, sizeof bits16); break;
-        case WIDTH_32: memcpy(lanes + l * sizeof bits32, &bits32, sizeof bits32); break;
-        case WIDTH_64: memcpy(lanes + l * sizeof bits, &bits, sizeof bits); break;
-        }
-}
-
-/* A register's worth of lanes that all hold `bits`; the same constant is kept once. */
-static bool constant(struct decoder *decoder, enum width width, uint64_t bits, slot *result) {
-    enum { STEP = 64 };
-    struct image *image = decoder->image;
-    size_t nbytes = simt_width_nbytes(width);
-    unsigned char lanes[8 * SIMT_LANES];
-    fill(lanes, width, bits);
-    size_t searched = image->constants_nbytes > 4096 ? image->constants_nbytes - 4096 : 0; /* the latest only */
-    for (size_t at = searched / STEP * STEP; at + nbytes <= image->constants_nbytes; at += STEP)
-        if (memcmp(image->constants + at, lanes, nbytes) == 0) {
-            *result = slot_make(IN_CONSTANTS, at);
-            return true;
-        }
-    size_t end = image->constants_nbytes + (nbytes + STEP - 1) / STEP * STEP;
-    if (end > image->constants_capacity) {
-        size_t capacity = 2 * end + 4096;
-        unsigned char *grown = capacity >> SLOT_OFFSET_BITS ? NULL : realloc(image->constants, capacity);
-        if (!grown) return !(decoder->out_of_memory = true);
-        image->constants = grown;
-        image->constants_capacity = capacity;
-    }
-    memset(image->constants + image->constants_nbytes, 0, end - image->constants_nbytes);
-    memcpy(image->constants + image->constants_nbytes, lanes, nbytes);
-    *result = slot_make(IN_CONSTANTS, image->constants_nbytes);
-    image->constants_nbytes = end;
+bool simt_given(struct decoder *decoder, struct given given, slot *result) {
+    const struct given *found = simt_given_find(decoder->layout, &given);
+    if (!found) return !(decoder->out_of_memory = true);
+    *result = found->slot;
     return true;
 }
 
-/* ---- operands */
+static bool constant(struct decoder *decoder, enum width width, uint64_t bits, slot *result) {
+    if (width == WIDTH_PREDICATE) bits = bits != 0;
+    if (width == WIDTH_16) bits = (uint16_t)bits;
+    if (width == WIDTH_32) bits = (uint32_t)bits;
+    return simt_given(decoder, (struct given){.kind = GIVEN_CONSTANT, .width = width, .bits = bits}, result);
+}
+
+static bool special(struct decoder *decoder, const char *name, enum width width, slot *result) {
+    struct given given = {.kind = GIVEN_SPECIAL};
+    return simt_special_find(name, &given.width, &given.bits) && given.width == width &&
+           simt_given(decoder, given, result);
+}
 
 /* A float written in one format where another is read. */
 static uint64_t immediate_bits(const struct operand *operand, enum type type) {
@@ -103,16 +82,10 @@ enum width simt_operand_width(const struct decoder *decoder, const struct operan
 
 bool simt_operand(struct decoder *decoder, const struct operand *operand, enum type type, slot *result) {
     uint64_t bits;
-    enum width width;
-    size_t offset;
     switch (operand->kind) {
-    case OPERAND_REGISTER: *result = slot_make(IN_FRAME, decoder->layout->registers[operand->index]); return true;
-    case OPERAND_SINK: *result = slot_make(IN_FRAME, decoder->layout->sink); return true;
-    case OPERAND_SPECIAL:
-        if (!simt_special_find(operand->special, &width, &offset)) return false;
-        if (width != simt_width(type)) return false;
-        *result = slot_make(IN_WARP, offset);
-        return true;
+    case OPERAND_REGISTER: *result = decoder->layout->registers[operand->index]; return true;
+    case OPERAND_SINK: *result = decoder->layout->sink; return true;
+    case OPERAND_SPECIAL: return special(decoder, operand->special, simt_width(type), result);
     case OPERAND_IMMEDIATE: return constant(decoder, simt_width(type), immediate_bits(operand, type), result);
     default:
         return fixed_address(decoder, operand, &bits) && constant(decoder, simt_width(type), bits, result);
@@ -127,7 +100,7 @@ bool simt_address(struct decoder *decoder, const struct operand *operand, struct
         if (width != WIDTH_32 && width != WIDTH_64) return false;
         address->has_base = true;
         address->is_wide = width == WIDTH_64;
-        address->base = slot_make(IN_FRAME, decoder->layout->registers[operand->index]);
+        address->base = decoder->layout->registers[operand->index];
     } else if (operand->variable) {
         const struct variable *variable = operand->variable;
         address->offset += simt_variable_address(decoder->image, variable);
@@ -154,7 +127,26 @@ static bool flatten(const struct instruction *instruction, const struct operand 
     return true;
 }
 
-/* A source predicate may be negated: !%p.  Only guards are, in what compilers write. */
+/* The opposite of a source predicate: made anew each time, where the sink is. */
+static enum outcome execute_negated(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    const uint32_t *predicate = slot_lanes(path, code->vector[0]);
+    *(uint32_t *)slot_lanes(path, code->vector[1]) = ~*predicate;
+    code->negated((struct lane_operands){path->frame->registers, &code->call}, mask);
+    (void)warp;
+    return OUTCOME_NEXT;
+}
+
+/* !%p, as an operand that is read; one at most. */
+static bool negate(struct decoder *decoder, struct code *code, slot *operand) {
+    if (code->negated) return false;
+    code->negated = code->lanes;
+    code->lanes = NULL;
+    code->execute = execute_negated;
+    code->vector[0] = *operand;
+    code->vector[1] = *operand = decoder->layout->sink;
+    return true;
+}
+
 bool simt_decode_lanes(struct decoder *decoder, struct code *code) {
     const struct operand *operands[LANE_OPERANDS_MAX];
     enum width widths[LANE_OPERANDS_MAX];
@@ -162,18 +154,19 @@ bool simt_decode_lanes(struct decoder *decoder, struct code *code) {
     uint32_t count;
     if (!flatten(decoder->instruction, operands, &count)) return false;
     enum width otherwise = simt_width(simt_last_type(decoder->instruction));
-    for (uint32_t o = 0; o < count; o++) {
-        widths[o] = simt_operand_width(decoder, operands[o], otherwise);
-        if (operands[o]->is_negated) return false;
-    }
+    for (uint32_t o = 0; o < count; o++) widths[o] = simt_operand_width(decoder, operands[o], otherwise);
     if (!simt_lanes_find(decoder->instruction, widths, &operation) || operation.count != count) return false;
     for (uint32_t o = 0; o < count; o++)
-        if (!simt_operand(decoder, operands[o], operation.types[o], &code->operands[o])) return false;
-    const slot carry = slot_make(IN_FRAME, decoder->layout->carry);
-    if (operation.reads_carry) code->operands[count++] = carry;
-    if (operation.writes_carry) code->operands[count++] = carry;
-    code->operand_count = (uint8_t)count;
+        if (!simt_operand(decoder, operands[o], operation.types[o], &code->call.slots[o])) return false;
+    if (operation.reads_carry) code->call.slots[count++] = decoder->layout->carry;
+    if (operation.writes_carry) code->call.slots[count++] = decoder->layout->carry;
+    code->call.context = operation.context;
     code->lanes = operation.function;
+    for (uint32_t o = 0; o < operation.count; o++) {
+        if (!operands[o]->is_negated) continue;
+        if (o < operation.destinations || operation.types[o] != TYPE_PRED) return false;
+        if (!negate(decoder, code, &code->call.slots[o])) return false;
+    }
     return true;
 }
 
@@ -207,8 +200,23 @@ static bool decode_instruction(struct decoder *decoder, struct code *code) {
     return simt_decode_lanes(decoder, code);
 }
 
+/* Branches do not matter here: a path runs on until it stands at its own post-dominator. */
+static void find_straight(struct image *image, const struct function *function) {
+    for (uint32_t pc = function->begin; pc < function->end; pc++) {
+        uint32_t meeting = image->codes[pc].reconvergence;
+        if (meeting >= function->begin && meeting < function->end) image->codes[meeting].is_meeting = true;
+    }
+    for (uint32_t pc = function->end; pc-- > function->begin;) {
+        struct code *code = &image->codes[pc];
+        bool goes_on = pc + 1 < function->end && !code[1].is_meeting && code[1].straight < UINT8_MAX;
+        if (code->lanes && !code->has_guard && !code->is_approximate)
+            code->straight = (uint8_t)(1 + (goes_on ? code[1].straight : 0));
+    }
+}
+
 bool simt_decode(struct image *image, const struct function *function) {
-    struct decoder decoder = {.image = image, .function = function, .layout = simt_layout(image, function)};
+    struct layout *layout = &image->layouts[simt_layout(image, function) - image->layouts];
+    struct decoder decoder = {.image = image, .function = function, .layout = layout};
     for (uint32_t pc = function->begin; pc < function->end; pc++) {
         const struct instruction *instruction = &image->module->instructions[pc];
         struct code *code = &image->codes[pc];
@@ -222,9 +230,10 @@ bool simt_decode(struct image *image, const struct function *function) {
         if (instruction->guard >= 0) {
             code->has_guard = true;
             code->guard_is_negated = instruction->guard_is_negated;
-            code->guard = slot_make(IN_FRAME, decoder.layout->registers[instruction->guard]);
+            code->guard = decoder.layout->registers[instruction->guard];
         }
         if (decoder.out_of_memory) return false;
     }
+    find_straight(image, function);
     return true;
 }

@@ -1,15 +1,16 @@
 /* Barriers of a block: named, counted, reducing. */
 #include <string.h>
 
+#include "counts.h"
 #include "machine.h"
 
-/* code->operands: */
+/* code->call.slots: */
 enum { RESULT, BARRIER, THREADS, VALUE };
 /* code->immediate, bits: */
 enum { ARRIVE = 1, ALIGNED = 2, COUNTED = 4, REDUCES = 8, NEGATED = 16, BY_AND = 32, BY_OR = 64 };
 
-static uint32_t first_lane_value(const struct warp *warp, const struct path *path, slot operand, uint32_t mask) {
-    return ((const uint32_t *)(const void *)slot_lanes(warp, path, operand))[__builtin_ctz(mask)];
+static uint32_t first_lane_value(const struct path *path, slot operand, uint32_t mask) {
+    return ((const uint32_t *)slot_lanes(path, operand))[__builtin_ctz(mask)];
 }
 
 /* Threads that have come.  Counted barriers count whole warps: lanes that are not there have come too. */
@@ -17,7 +18,7 @@ static uint32_t threads_arrived(const struct block *block, const struct barrier 
     uint32_t size = block->launch->view.warp_size, count = 0;
     if (!barrier->expected) return barrier->arrived;
     for (uint32_t w = 0; w < block->warp_count; w++)
-        if (barrier->lanes[w]) count += size - (uint32_t)__builtin_popcount(block->warps[w].live & ~barrier->lanes[w]);
+        if (barrier->lanes[w]) count += size - lane_count(block->warps[w].live & ~barrier->lanes[w]);
     return count;
 }
 
@@ -26,6 +27,7 @@ static void check_aligned(struct block *block, uint32_t id) {
     for (uint32_t w = 0; w < block->warp_count; w++) {
         struct warp *warp = &block->warps[w];
         const struct path *first = NULL;
+        if (!warp->leaves || !warp->leaves->next) continue;
         for (struct path *path = warp->leaves; path; path = path->next) {
             if (path->state != PATH_AT_BARRIER || path->barrier != id) continue;
             if (!(block->launch->image->codes[path->pc].immediate & ALIGNED)) continue;
@@ -47,7 +49,7 @@ static void write_result(struct warp *warp, struct path *path, const struct barr
     uint64_t value = code->immediate & BY_AND  ? barrier->all
                      : code->immediate & BY_OR ? barrier->any
                                                : barrier->count;
-    unsigned char *to = slot_lanes(warp, path, code->operands[RESULT]);
+    unsigned char *to = slot_lanes(path, code->call.slots[RESULT]);
     SIMT_FOR_EACH_LANE (lane, path->waiting_lanes) lane_set(to, code->widths[RESULT], lane, value);
 }
 
@@ -85,19 +87,18 @@ void simt_barriers_check(struct block *block) {
         if (is_complete(block, &block->barriers[id])) complete(block, id, block->barriers[id].pc);
 }
 
-static void accumulate(struct barrier *barrier, const struct warp *warp, const struct path *path,
-                       const struct code *code, uint32_t mask) {
-    uint32_t yes = *(const uint32_t *)(const void *)slot_lanes(warp, path, code->operands[VALUE]);
+static void accumulate(struct barrier *barrier, const struct path *path, const struct code *code, uint32_t mask) {
+    uint32_t yes = *(const uint32_t *)slot_lanes(path, code->call.slots[VALUE]);
     if (code->immediate & NEGATED) yes = ~yes;
     yes &= mask;
     barrier->all = (barrier->is_used ? barrier->all : 1) && yes == mask;
     barrier->any = barrier->any || yes;
-    barrier->count += (uint32_t)__builtin_popcount(yes);
+    barrier->count += lane_count(yes);
 }
 
 static enum outcome execute_barrier(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
     struct block *block = warp->block;
-    uint32_t id = first_lane_value(warp, path, code->operands[BARRIER], mask);
+    uint32_t id = first_lane_value(path, code->call.slots[BARRIER], mask);
     if (id >= BARRIERS) {
         simt_event event = simt_event_of(warp, path, mask);
         simt_find(&event, SIMT_FINDING_BARRIER, (uint32_t)__builtin_ctz(mask), 0, "there is no barrier %u, only 0 to %d",
@@ -106,12 +107,12 @@ static enum outcome execute_barrier(struct warp *warp, struct path *path, const 
         return OUTCOME_LEFT;
     }
     struct barrier *barrier = &block->barriers[id];
-    if (code->immediate & REDUCES) accumulate(barrier, warp, path, code, mask);
+    if (code->immediate & REDUCES) accumulate(barrier, path, code, mask);
     barrier->is_used = true;
     barrier->pc = path->pc;
     barrier->lanes[warp->index] |= mask;
-    barrier->arrived += (uint32_t)__builtin_popcount(mask);
-    if (code->immediate & COUNTED) barrier->expected = first_lane_value(warp, path, code->operands[THREADS], mask);
+    barrier->arrived += lane_count(mask);
+    if (code->immediate & COUNTED) barrier->expected = first_lane_value(path, code->call.slots[THREADS], mask);
     if (code->immediate & ARRIVE) path->pc++;
     else {
         path->state = PATH_AT_BARRIER;
@@ -126,7 +127,7 @@ static bool decode_operand(struct decoder *decoder, struct code *code, uint32_t 
                            enum type type) {
     const struct operand *from = &decoder->instruction->operands[operand];
     code->widths[place] = simt_operand_width(decoder, from, simt_width(type));
-    return simt_operand(decoder, from, type, &code->operands[place]);
+    return simt_operand(decoder, from, type, &code->call.slots[place]);
 }
 
 /* bar.red.OP d, a{, b}, {!}p */

@@ -9,12 +9,23 @@ static enum outcome part(struct warp *warp, struct path *path, uint32_t taken, u
     return OUTCOME_LEFT;
 }
 
+static __attribute__((noinline)) void tell_branch(struct warp *warp, const struct path *path, uint32_t mask,
+                                                  uint32_t taken) {
+    simt_event event = simt_event_of(warp, path, mask);
+    SIMT_TELL(warp->block->launch, warp->block, branch, &event, taken);
+}
+
+/* A branch under a condition: of the lanes `mask` those of `taken` go elsewhere. */
+static inline void count_branch(struct warp *warp, const struct path *path, uint32_t mask, uint32_t taken) {
+    simt_tally *tally = &warp->block->tally;
+    tally->branches++;
+    tally->divergent_branches += taken != 0 && taken != path->mask;
+    if (warp->block->launch->branch.count) tell_branch(warp, path, mask, taken);
+}
+
 /* `taken`: the lanes whose guard holds. */
 static enum outcome execute_branch(struct warp *warp, struct path *path, const struct code *code, uint32_t taken) {
-    if (code->has_guard) {
-        simt_event event = simt_event_of(warp, path, taken);
-        SIMT_TELL(warp->block->launch, warp->block, branch, &event, taken);
-    }
+    if (code->has_guard) count_branch(warp, path, taken, taken);
     if (!taken) return OUTCOME_NEXT;
     if (taken != path->mask) return part(warp, path, taken, code->target, path->pc + 1, code);
     path->pc = code->target;
@@ -44,10 +55,10 @@ static enum outcome execute_branch_indexed(struct warp *warp, struct path *path,
                                            uint32_t mask) {
     const struct table *table = code->instruction->operands[1].table;
     uint64_t index;
-    uint32_t alike = lanes_alike(slot_lanes(warp, path, code->operands[0]), code->widths[0], mask, &index);
-    simt_event event = simt_event_of(warp, path, mask);
-    SIMT_TELL(warp->block->launch, warp->block, branch, &event, alike);
+    uint32_t alike = lanes_alike(slot_lanes(path, code->call.slots[0]), code->widths[0], mask, &index);
+    count_branch(warp, path, mask, alike);
     if (index >= table->count) {
+        simt_event event = simt_event_of(warp, path, mask);
         simt_find(&event, SIMT_FINDING_BOUNDS, (uint32_t)__builtin_ctz(mask), 0,
                   "branches to entry %llu of a table of %u", (unsigned long long)index, table->count);
         simt_stop(&event);
@@ -63,7 +74,7 @@ static bool decode_branch_indexed(struct decoder *decoder, struct code *code) {
     if (instruction->operand_count != 2 || instruction->operands[1].kind != OPERAND_TABLE) return false;
     code->execute = execute_branch_indexed;
     code->widths[0] = simt_operand_width(decoder, &instruction->operands[0], WIDTH_32);
-    return simt_operand(decoder, &instruction->operands[0], TYPE_U32, &code->operands[0]);
+    return simt_operand(decoder, &instruction->operands[0], TYPE_U32, &code->call.slots[0]);
 }
 
 static enum outcome call(struct warp *warp, struct path *path, const struct code *code, uint32_t mask,
@@ -88,7 +99,7 @@ static enum outcome execute_call(struct warp *warp, struct path *path, const str
 static enum outcome execute_call_indirect(struct warp *warp, struct path *path, const struct code *code,
                                           uint32_t mask) {
     uint64_t address;
-    uint32_t alike = lanes_alike(slot_lanes(warp, path, code->operands[0]), code->widths[0], mask, &address);
+    uint32_t alike = lanes_alike(slot_lanes(path, code->call.slots[0]), code->widths[0], mask, &address);
     if (alike != mask) {
         simt_path_part(warp, path, alike, path->pc, path->pc, path->pc + 1);
         return OUTCOME_LEFT;
@@ -122,7 +133,7 @@ static bool decode_call(struct decoder *decoder, struct code *code) {
         code->execute = operand->kind == OPERAND_FUNCTION ? execute_call : execute_call_indirect;
         code->widths[0] = simt_operand_width(decoder, operand, WIDTH_64);
         if (operand->kind == OPERAND_FUNCTION) continue;
-        if (!simt_operand(decoder, operand, TYPE_U64, &code->operands[0])) return false;
+        if (!simt_operand(decoder, operand, TYPE_U64, &code->call.slots[0])) return false;
     }
     return code->execute != NULL;
 }

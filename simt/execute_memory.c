@@ -23,28 +23,47 @@ static inline void element_store(unsigned char *host, uint32_t nbytes, uint64_t 
     }
 }
 
-static uint64_t extend(uint64_t value, uint32_t nbytes) {
-    uint32_t shift = 64 - 8 * nbytes;
-    return (uint64_t)((int64_t)(value << shift) >> shift);
-}
-
 /* ---- loads and stores */
 
 static inline unsigned char *host_of(const struct request *request, uint32_t lane) {
     return request->is_consecutive ? request->hosts[0] + (size_t)lane * request->nbytes : request->hosts[lane];
 }
 
-/* Only a block's own thread touches its shared memory. */
-static bool is_plain_copy(const struct request *request, enum width width) {
-    return request->is_consecutive && request->space == SIMT_SHARED && request->nbytes == 4 && width == WIDTH_32;
+enum { ROW_NBYTES = sizeof(uint32_t) * SIMT_LANES };
+
+/* A full warp's neighbouring words, which go from and to a register as they are. */
+static bool is_row(const struct request *request, enum width width) {
+    return request->is_consecutive && request->nbytes == 4 && width == WIDTH_32 &&
+           (uintptr_t)request->hosts[0] % sizeof(uint64_t) == 0;
 }
 
-static void load_element(struct warp *warp, struct path *path, const struct request *request, uint32_t element) {
+/* Two words at a time; of shared memory, which only the block's own thread touches, any number. */
+static void row_load(const struct request *request, unsigned char *to) {
+    const uint64_t *host = (const uint64_t *)(const void *)request->hosts[0];
+    if (request->space == SIMT_SHARED) memcpy(to, host, ROW_NBYTES);
+    else
+        for (uint32_t pair = 0; pair < SIMT_LANES / 2; pair++) {
+            uint64_t words = __atomic_load_n(&host[pair], __ATOMIC_RELAXED);
+            memcpy(to + pair * sizeof words, &words, sizeof words);
+        }
+}
+
+static void row_store(const struct request *request, const unsigned char *from) {
+    uint64_t *host = (uint64_t *)(void *)request->hosts[0], words;
+    if (request->space == SIMT_SHARED) memcpy(host, from, ROW_NBYTES);
+    else
+        for (uint32_t pair = 0; pair < SIMT_LANES / 2; pair++) {
+            memcpy(&words, from + pair * sizeof words, sizeof words);
+            __atomic_store_n(&host[pair], words, __ATOMIC_RELAXED);
+        }
+}
+
+static void load_element(struct path *path, const struct request *request, uint32_t element) {
     const struct code *code = request->code;
-    unsigned char *to = slot_lanes(warp, path, code->vector[element]);
+    unsigned char *to = slot_lanes(path, code->vector[element]);
     enum width width = code->vector_widths[element];
     uint32_t nbytes = code->element_nbytes, at = element * nbytes;
-    if (is_plain_copy(request, width)) memcpy(to, request->hosts[0], sizeof(uint32_t) * SIMT_LANES);
+    if (is_row(request, width)) row_load(request, to);
     else if (nbytes == 4 && width == WIDTH_32)
         SIMT_FOR_EACH_LANE (lane, request->lanes)
             ((uint32_t *)(void *)to)[lane] =
@@ -52,27 +71,23 @@ static void load_element(struct warp *warp, struct path *path, const struct requ
     else
         SIMT_FOR_EACH_LANE (lane, request->lanes) {
             uint64_t value = element_load(host_of(request, lane) + at, nbytes);
-            lane_set(to, width, lane, code->is_signed ? extend(value, nbytes) : value);
+            lane_set(to, width, lane, code->is_signed ? simt_extend(value, nbytes) : value);
         }
 }
 
-static void store_element(const struct request *request, uint32_t element) {
+static void store_element(const struct path *path, const struct request *request, uint32_t element) {
+    const struct code *code = request->code;
     const uint64_t *values = request->values + element * SIMT_LANES;
-    uint32_t nbytes = request->code->element_nbytes, at = element * nbytes;
-    if (is_plain_copy(request, WIDTH_32))
-        for (uint32_t lane = 0; lane < SIMT_LANES; lane++) {
-            uint32_t value = (uint32_t)values[lane];
-            memcpy(request->hosts[0] + lane * sizeof value, &value, sizeof value);
-        }
+    uint32_t nbytes = code->element_nbytes, at = element * nbytes;
+    if (is_row(request, code->vector_widths[element])) row_store(request, slot_lanes(path, code->vector[element]));
     else SIMT_FOR_EACH_LANE (lane, request->lanes) element_store(host_of(request, lane) + at, nbytes, values[lane]);
 }
 
 /* What is to be stored, cut to its size. */
-static void gather_values(const struct warp *warp, const struct path *path, const struct code *code,
-                          uint64_t *values) {
+static void gather_values(const struct path *path, const struct code *code, uint64_t *values) {
     uint64_t bits = UINT64_MAX >> (64 - 8 * code->element_nbytes);
     for (uint32_t element = 0; element < code->elements; element++) {
-        const unsigned char *lanes = slot_lanes(warp, path, code->vector[element]);
+        const unsigned char *lanes = slot_lanes(path, code->vector[element]);
         enum width width = code->vector_widths[element];
         uint64_t *to = values + element * SIMT_LANES;
         if (width == WIDTH_32)
@@ -83,14 +98,14 @@ static void gather_values(const struct warp *warp, const struct path *path, cons
     }
 }
 
-static void request_perform(struct warp *warp, struct path *path, const struct request *request) {
+static void request_perform(struct path *path, const struct request *request) {
     for (uint32_t element = 0; element < request->code->elements; element++)
-        if (request->kind == SIMT_STORE) store_element(request, element);
-        else if (!(request->code->vector_sinks >> element & 1)) load_element(warp, path, request, element);
+        if (request->kind == SIMT_STORE) store_element(path, request, element);
+        else if (!(request->code->vector_sinks >> element & 1)) load_element(path, request, element);
     if (request->kind == SIMT_STORE) simt_access_mark(request);
 }
 
-typedef void perform_function(struct warp *warp, struct path *path, const struct request *request);
+typedef void perform_function(struct path *path, const struct request *request);
 
 /* An access whose lanes' generic addresses may lie in several spaces: one of them after another. */
 static bool perform_generic(struct warp *warp, struct path *path, struct request *request,
@@ -102,7 +117,6 @@ static bool perform_generic(struct warp *warp, struct path *path, struct request
         uint32_t lanes = 0, first = (uint32_t)__builtin_ctz(rest);
         uint64_t address = addresses[first];
         request->space = simt_space_of(memory, &address);
-        for (uint32_t lane = 0; lane < SIMT_LANES; lane++) request->addresses[lane] = address;
         SIMT_FOR_EACH_LANE (lane, rest) {
             uint64_t other = addresses[lane];
             if (simt_space_of(memory, &other) != request->space) continue;
@@ -111,7 +125,7 @@ static bool perform_generic(struct warp *warp, struct path *path, struct request
         }
         request->lanes = lanes;
         if (!simt_access_open(warp, path, request)) return false;
-        perform(warp, path, request);
+        perform(path, request);
         rest &= ~lanes;
     }
     return true;
@@ -119,12 +133,12 @@ static bool perform_generic(struct warp *warp, struct path *path, struct request
 
 static enum outcome perform(struct warp *warp, struct path *path, struct request *request,
                             perform_function *function) {
-    simt_addresses(warp, path, &request->code->address, request->lanes, request->addresses);
+    simt_addresses(path, &request->code->address, request->addresses);
     if (request->code->is_generic)
         return perform_generic(warp, path, request, function) ? OUTCOME_NEXT : OUTCOME_LEFT;
     request->space = request->code->space;
     if (!simt_access_open(warp, path, request)) return OUTCOME_LEFT;
-    function(warp, path, request);
+    function(path, request);
     return OUTCOME_NEXT;
 }
 
@@ -134,30 +148,10 @@ static enum outcome execute_load(struct warp *warp, struct path *path, const str
     return perform(warp, path, &request, request_perform);
 }
 
-/* A parameter of the kernel, by its name: the same for all lanes. */
-static enum outcome execute_load_parameter(struct warp *warp, struct path *path, const struct code *code,
-                                           uint32_t mask) {
-    const struct launch *launch = warp->block->launch;
-    uint64_t offset = code->address.offset, value;
-    uint32_t nbytes = code->element_nbytes;
-    if (offset % nbytes || launch->parameters_nbytes < nbytes || offset > launch->parameters_nbytes - nbytes)
-        return execute_load(warp, path, code, mask);
-    value = element_load(launch->parameters + offset, nbytes);
-    if (code->is_signed) value = extend(value, nbytes);
-    unsigned char *to = slot_lanes(warp, path, code->vector[0]);
-    enum width width = code->vector_widths[0];
-    if (mask == UINT32_MAX && width == WIDTH_32)
-        for (uint32_t lane = 0; lane < SIMT_LANES; lane++) lane_set(to, WIDTH_32, lane, value);
-    else if (mask == UINT32_MAX && width == WIDTH_64)
-        for (uint32_t lane = 0; lane < SIMT_LANES; lane++) lane_set(to, WIDTH_64, lane, value);
-    else SIMT_FOR_EACH_LANE (lane, mask) lane_set(to, width, lane, value);
-    return OUTCOME_NEXT;
-}
-
 static enum outcome execute_store(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
     uint64_t values[CODE_VECTOR * SIMT_LANES];
     struct request request;
-    gather_values(warp, path, code, values);
+    gather_values(path, code, values);
     simt_request_begin(&request, code, SIMT_STORE, mask);
     request.values = values;
     return perform(warp, path, &request, request_perform);
@@ -191,12 +185,12 @@ static uint64_t update(unsigned char *host, uint32_t nbytes, scalar_function *sc
     }
 }
 
-static void atomic_perform(struct warp *warp, struct path *path, const struct request *request) {
+static void atomic_perform(struct path *path, const struct request *request) {
     const struct code *code = request->code;
     bool has_result = code->operand_count > 0 && code->widths[0] != WIDTH_PREDICATE && !code->vector_sinks;
-    unsigned char *result = has_result ? slot_lanes(warp, path, code->operands[0]) : NULL;
-    const unsigned char *values = slot_lanes(warp, path, code->operands[1]);
-    const unsigned char *compares = code->operand_count > 2 ? slot_lanes(warp, path, code->operands[2]) : NULL;
+    unsigned char *result = has_result ? slot_lanes(path, code->call.slots[0]) : NULL;
+    const unsigned char *values = slot_lanes(path, code->call.slots[1]);
+    const unsigned char *compares = code->operand_count > 2 ? slot_lanes(path, code->call.slots[2]) : NULL;
     uint32_t nbytes = code->element_nbytes;
     SIMT_FOR_EACH_LANE (lane, request->lanes) {
         uint64_t value = lane_get(values, code->widths[1], lane);
@@ -295,12 +289,29 @@ static bool decode_access(struct decoder *decoder, struct code *code, uint32_t v
            simt_address(decoder, &instruction->operands[address], &code->address);
 }
 
+/* A parameter of the kernel, by its name: it stands in the frame, the same for all lanes. */
+static bool is_given(const struct decoder *decoder, const struct code *code) {
+    uint64_t offset = code->address.offset, limit = decoder->function->parameter_nbytes;
+    return code->address.is_kernel_parameter && code->space == SIMT_PARAMETER && !code->is_generic &&
+           code->elements == 1 && !code->vector_sinks && offset % code->element_nbytes == 0 && offset < limit &&
+           limit - offset >= code->element_nbytes;
+}
+
+static bool decode_given(struct decoder *decoder, struct code *code) {
+    static const char *const types[] = {[WIDTH_16] = "b16", [WIDTH_32] = "b32", [WIDTH_64] = "b64"};
+    const struct given given = {.kind = GIVEN_PARAMETER,
+                                .width = code->vector_widths[0],
+                                .bits = code->address.offset,
+                                .nbytes = code->element_nbytes,
+                                .is_signed = code->is_signed};
+    code->lanes = simt_lanes_plain("mov", types[given.width], 2);
+    code->call.slots[0] = code->vector[0];
+    return simt_given(decoder, given, &code->call.slots[1]);
+}
+
 static bool decode_load(struct decoder *decoder, struct code *code) {
-    if (!decode_access(decoder, code, 0, 1)) return false;
-    bool is_parameter = code->address.is_kernel_parameter && code->space == SIMT_PARAMETER && code->elements == 1 &&
-                        !code->vector_sinks;
-    code->execute = is_parameter ? execute_load_parameter : execute_load;
-    return true;
+    code->execute = execute_load;
+    return decode_access(decoder, code, 0, 1) && (!is_given(decoder, code) || decode_given(decoder, code));
 }
 
 static bool decode_store(struct decoder *decoder, struct code *code) {
@@ -342,9 +353,9 @@ static bool decode_update(struct decoder *decoder, struct code *code, uint32_t f
     code->widths[0] = first ? simt_operand_width(decoder, result, simt_width(type)) : WIDTH_PREDICATE;
     code->widths[1] = simt_operand_width(decoder, value, simt_width(type));
     code->widths[2] = simt_operand_width(decoder, compare, simt_width(type));
-    return (first == 0 || simt_operand(decoder, result, type, &code->operands[0])) &&
-           simt_operand(decoder, value, type, &code->operands[1]) &&
-           (!is_cas || simt_operand(decoder, compare, type, &code->operands[2]));
+    return (first == 0 || simt_operand(decoder, result, type, &code->call.slots[0])) &&
+           simt_operand(decoder, value, type, &code->call.slots[1]) &&
+           (!is_cas || simt_operand(decoder, compare, type, &code->call.slots[2]));
 }
 
 static bool decode_atomic(struct decoder *decoder, struct code *code) { return decode_update(decoder, code, 1); }

@@ -6,29 +6,33 @@
 
 /* ---- mov */
 
+/* The machine has no clock: its clocks count the block's instructions. */
 static enum outcome execute_clock(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
-    simt_special_tick(warp);
-    unsigned char *to = slot_lanes(warp, path, code->operands[0]), *from = slot_lanes(warp, path, code->operands[1]);
-    SIMT_FOR_EACH_LANE (lane, mask) lane_set(to, code->widths[0], lane, lane_get(from, code->widths[1], lane));
+    unsigned char *to = slot_lanes(path, code->call.slots[0]);
+    uint64_t now = warp->block->tally.instructions >> code->immediate;
+    if (code->widths[1] == WIDTH_32) now = (uint32_t)now;
+    SIMT_FOR_EACH_LANE (lane, mask) lane_set(to, code->widths[0], lane, now);
     return OUTCOME_NEXT;
 }
 
 static enum outcome execute_address(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
     uint64_t addresses[SIMT_LANES];
-    simt_addresses(warp, path, &code->address, mask, addresses);
-    unsigned char *to = slot_lanes(warp, path, code->operands[0]);
+    (void)warp;
+    simt_addresses(path, &code->address, addresses);
+    unsigned char *to = slot_lanes(path, code->call.slots[0]);
     SIMT_FOR_EACH_LANE (lane, mask) lane_set(to, code->widths[0], lane, addresses[lane] + code->immediate);
     return OUTCOME_NEXT;
 }
 
 /* operands[0] is the whole, vector[] its parts from the low end. */
 static enum outcome execute_pack(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
-    unsigned char *whole = slot_lanes(warp, path, code->operands[0]);
+    (void)warp;
+    unsigned char *whole = slot_lanes(path, code->call.slots[0]);
     uint32_t bits = 8u * code->element_nbytes;
     SIMT_FOR_EACH_LANE (lane, mask) {
         uint64_t value = 0;
         for (uint32_t e = 0; e < code->elements; e++) {
-            uint64_t part = lane_get(slot_lanes(warp, path, code->vector[e]), code->vector_widths[e], lane);
+            uint64_t part = lane_get(slot_lanes(path, code->vector[e]), code->vector_widths[e], lane);
             value |= (part & (UINT64_MAX >> (64 - bits))) << e * bits;
         }
         lane_set(whole, code->widths[0], lane, value);
@@ -37,13 +41,14 @@ static enum outcome execute_pack(struct warp *warp, struct path *path, const str
 }
 
 static enum outcome execute_unpack(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
-    unsigned char *whole = slot_lanes(warp, path, code->operands[0]);
+    (void)warp;
+    unsigned char *whole = slot_lanes(path, code->call.slots[0]);
     uint32_t bits = 8u * code->element_nbytes;
     SIMT_FOR_EACH_LANE (lane, mask) {
         uint64_t value = lane_get(whole, code->widths[0], lane);
         for (uint32_t e = 0; e < code->elements; e++)
             if (!(code->vector_sinks >> e & 1))
-                lane_set(slot_lanes(warp, path, code->vector[e]), code->vector_widths[e], lane,
+                lane_set(slot_lanes(path, code->vector[e]), code->vector_widths[e], lane,
                          value >> e * bits & (UINT64_MAX >> (64 - bits)));
     }
     return OUTCOME_NEXT;
@@ -59,7 +64,7 @@ static bool decode_parts(struct decoder *decoder, struct code *code, const struc
     code->element_nbytes = (uint8_t)(nbytes / count);
     if (code->element_nbytes == 3 || code->element_nbytes > 4) return false;
     code->widths[0] = simt_operand_width(decoder, whole, simt_width(simt_last_type(decoder->instruction)));
-    if (!simt_operand(decoder, whole, simt_last_type(decoder->instruction), &code->operands[0])) return false;
+    if (!simt_operand(decoder, whole, simt_last_type(decoder->instruction), &code->call.slots[0])) return false;
     for (uint32_t e = 0; e < count; e++) {
         enum type type = types[code->element_nbytes];
         if (parts->elements[e].kind == OPERAND_SINK) code->vector_sinks |= (uint8_t)(1u << e);
@@ -77,12 +82,31 @@ static bool decode_address_of(struct decoder *decoder, struct code *code, uint64
     code->immediate = window;
     code->widths[0] = simt_operand_width(decoder, &operands[0], WIDTH_64);
     return simt_address(decoder, &bracketed, &code->address) &&
-           simt_operand(decoder, &operands[0], TYPE_B64, &code->operands[0]);
+           simt_operand(decoder, &operands[0], TYPE_B64, &code->call.slots[0]);
 }
 
-static bool is_clock(const struct operand *operand) {
-    return operand->kind == OPERAND_SPECIAL &&
-           (strncmp(operand->special, "clock", 5) == 0 || strncmp(operand->special, "globaltimer", 11) == 0);
+struct clock {
+    const char *name;
+    enum width width;
+    uint8_t shift;
+};
+
+static const struct clock *find_clock(const struct operand *operand) {
+    static const struct clock clocks[] = {
+        {"clock", WIDTH_32, 0},          {"clock_hi", WIDTH_32, 32},       {"clock64", WIDTH_64, 0},
+        {"globaltimer_lo", WIDTH_32, 0}, {"globaltimer_hi", WIDTH_32, 32}, {"globaltimer", WIDTH_64, 0}};
+    for (size_t c = 0; operand->kind == OPERAND_SPECIAL && c < sizeof clocks / sizeof *clocks; c++)
+        if (strcmp(clocks[c].name, operand->special) == 0) return &clocks[c];
+    return NULL;
+}
+
+static bool decode_clock(struct decoder *decoder, struct code *code, const struct clock *clock) {
+    const struct operand *to = &decoder->instruction->operands[0];
+    code->execute = execute_clock;
+    code->immediate = clock->shift;
+    code->widths[0] = simt_operand_width(decoder, to, WIDTH_64);
+    code->widths[1] = clock->width;
+    return simt_operand(decoder, to, TYPE_B64, &code->call.slots[0]);
 }
 
 static bool is_in_frame(const struct operand *operand) {
@@ -102,13 +126,8 @@ static bool decode_move(struct decoder *decoder, struct code *code) {
         return decode_parts(decoder, code, &operands[0], &operands[1]);
     }
     if (is_in_frame(&operands[1])) return decode_address_of(decoder, code, 0);
-    if (!is_clock(&operands[1])) return simt_decode_lanes(decoder, code);
-    size_t offset;
-    code->execute = execute_clock;
-    code->widths[0] = simt_operand_width(decoder, &operands[0], WIDTH_64);
-    if (!simt_special_find(operands[1].special, &code->widths[1], &offset)) return false;
-    code->operands[1] = slot_make(IN_WARP, offset);
-    return simt_operand(decoder, &operands[0], TYPE_B64, &code->operands[0]);
+    const struct clock *clock = find_clock(&operands[1]);
+    return clock ? decode_clock(decoder, code, clock) : simt_decode_lanes(decoder, code);
 }
 
 /* ---- generic addresses */
@@ -127,24 +146,21 @@ static bool window_of(const struct instruction *instruction, uint64_t *window) {
     return true;
 }
 
-static enum outcome execute_to_generic(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
-    uint64_t *to = (uint64_t *)(void *)slot_lanes(warp, path, code->operands[0]);
-    const uint64_t *from = (const uint64_t *)(const void *)slot_lanes(warp, path, code->operands[1]);
-    SIMT_FOR_EACH_LANE (lane, mask) to[lane] = from[lane] + code->immediate;
-    return OUTCOME_NEXT;
-}
-
+/* An addition of what the window begins at. */
 static bool decode_to_generic(struct decoder *decoder, struct code *code) {
     const struct operand *operands = decoder->instruction->operands;
     uint64_t window;
     if (decoder->instruction->operand_count != 2 || !window_of(decoder->instruction, &window)) return false;
     if (is_in_frame(&operands[1])) return decode_address_of(decoder, code, window);
-    code->execute = execute_to_generic;
-    code->immediate = simt_has(decoder->instruction, "to") ? -window : window;
+    struct given offset = {.kind = GIVEN_CONSTANT,
+                           .width = WIDTH_64,
+                           .bits = simt_has(decoder->instruction, "to") ? -window : window};
+    code->lanes = window ? simt_lanes_plain("add", "u64", 3) : simt_lanes_plain("mov", "u64", 2);
     return simt_operand_width(decoder, &operands[0], WIDTH_64) == WIDTH_64 &&
            simt_operand_width(decoder, &operands[1], WIDTH_64) == WIDTH_64 &&
-           simt_operand(decoder, &operands[0], TYPE_U64, &code->operands[0]) &&
-           simt_operand(decoder, &operands[1], TYPE_U64, &code->operands[1]);
+           simt_operand(decoder, &operands[0], TYPE_U64, &code->call.slots[0]) &&
+           simt_operand(decoder, &operands[1], TYPE_U64, &code->call.slots[1]) &&
+           (!window || simt_given(decoder, offset, &code->call.slots[2]));
 }
 
 static bool is_window(uint64_t address) {
@@ -153,7 +169,7 @@ static bool is_window(uint64_t address) {
 }
 
 static enum outcome execute_is_space(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
-    unsigned char *to = slot_lanes(warp, path, code->operands[0]), *from = slot_lanes(warp, path, code->operands[1]);
+    unsigned char *to = slot_lanes(path, code->call.slots[0]), *from = slot_lanes(path, code->call.slots[1]);
     const struct memory *memory = &warp->block->launch->machine->memory;
     SIMT_FOR_EACH_LANE (lane, mask) {
         uint64_t address = lane_get(from, code->widths[1], lane);
@@ -172,8 +188,8 @@ static bool decode_is_space(struct decoder *decoder, struct code *code) {
     code->execute = execute_is_space;
     code->space = simt_has(decoder->instruction, "const") ? SIMT_CONSTANT : SIMT_GLOBAL;
     code->widths[1] = simt_operand_width(decoder, &operands[1], WIDTH_64);
-    return simt_operand(decoder, &operands[0], TYPE_PRED, &code->operands[0]) &&
-           simt_operand(decoder, &operands[1], TYPE_U64, &code->operands[1]);
+    return simt_operand(decoder, &operands[0], TYPE_PRED, &code->call.slots[0]) &&
+           simt_operand(decoder, &operands[1], TYPE_U64, &code->call.slots[1]);
 }
 
 const struct instruction_kind simt_move_kinds[] = {

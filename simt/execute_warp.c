@@ -10,24 +10,38 @@ struct collective {
     const struct code *code;
     struct path *path; /* one of them */
     uint32_t lanes;
+    uint32_t predicate; /* the second result */
+    bool is_together;   /* all are in that path: path_of is not filled */
     struct path *path_of[SIMT_LANES];
     uint64_t results[SIMT_LANES];
-    uint32_t predicate; /* the second result */
 };
 
-/* code->operands: */
+/* code->call.slots: */
 enum { RESULT, PREDICATE, VALUE, LANE, CLAMP, MEMBERS };
 /* code->vector_sinks, bits: */
 enum { NO_RESULT = 1, NO_PREDICATE = 2, NEGATED = 4 };
 
+static const struct path *path_at(const struct collective *collective, uint32_t lane) {
+    bool is_elsewhere = !collective->is_together && collective->path_of[lane];
+    return is_elsewhere ? collective->path_of[lane] : collective->path;
+}
+
 static uint64_t read_lane(const struct collective *collective, uint32_t operand, uint32_t lane) {
     const struct code *code = collective->code;
-    const struct path *path = collective->path_of[lane] ? collective->path_of[lane] : collective->path;
-    return lane_get(slot_lanes(collective->warp, path, code->operands[operand]), code->widths[operand], lane);
+    return lane_get(slot_lanes(path_at(collective, lane), code->call.slots[operand]), code->widths[operand], lane);
+}
+
+/* The operand's 32-bit lanes: where they are, or gathered into `row`. */
+static const uint32_t *read_row(const struct collective *collective, uint32_t operand, uint32_t row[SIMT_LANES]) {
+    const struct code *code = collective->code;
+    if (collective->is_together && code->widths[operand] == WIDTH_32)
+        return slot_lanes(collective->path, code->call.slots[operand]);
+    for (uint32_t lane = 0; lane < SIMT_LANES; lane++) row[lane] = (uint32_t)read_lane(collective, operand, lane);
+    return row;
 }
 
 static uint32_t members_of(const struct warp *warp, const struct path *path, const struct code *code, uint32_t mask) {
-    const uint32_t *members = (const uint32_t *)(const void *)slot_lanes(warp, path, code->operands[MEMBERS]);
+    const uint32_t *members = (const uint32_t *)slot_lanes(path, code->call.slots[MEMBERS]);
     uint32_t all = 0;
     SIMT_FOR_EACH_LANE (lane, mask) all |= members[lane];
     return all & warp->live;
@@ -35,39 +49,47 @@ static uint32_t members_of(const struct warp *warp, const struct path *path, con
 
 /* ---- what is done */
 
-/* PTX ISA, shfl.sync */
-static uint32_t shuffle_source(const struct collective *collective, uint32_t lane, bool *is_within) {
-    uint32_t b = (uint32_t)read_lane(collective, LANE, lane) & 31, c = (uint32_t)read_lane(collective, CLAMP, lane);
-    uint32_t clamp = c & 31, segment = c >> 8 & 31;
-    uint32_t highest = (lane & segment) | (clamp & ~segment), lowest = lane & segment, source;
+/* PTX ISA, shfl.sync: where lane `lane` gets its value from, or -1: there is no such lane in its segment. */
+static inline int32_t shuffle_source(char mode, int32_t lane, int32_t b, int32_t c, int32_t warp_size) {
+    int32_t clamp = c & 31, segment = c >> 8 & 31, lowest = lane & segment, highest = lowest | (clamp & ~segment);
+    int32_t source = mode == 'u'   ? lane - (b & 31)
+                     : mode == 'd' ? lane + (b & 31)
+                     : mode == 'b' ? lane ^ (b & 31)
+                                   : lowest | (b & 31 & ~segment);
+    bool is_within = mode == 'u' ? source >= highest : source <= highest;
+    return is_within && source < warp_size ? source : -1;
+}
+
+/* A loop for each mode, which the compiler makes vectors of. */
+static inline void shuffle_sources(char mode, const uint32_t *b, const uint32_t *c, int32_t warp_size,
+                                   int32_t sources[SIMT_LANES]) {
+    for (int32_t lane = 0; lane < SIMT_LANES; lane++)
+        sources[lane] = shuffle_source(mode, lane, (int32_t)b[lane], (int32_t)c[lane], warp_size);
+}
+
+static void find_sources(const struct collective *collective, int32_t sources[SIMT_LANES]) {
+    uint32_t lanes[SIMT_LANES], clamps[SIMT_LANES];
+    const uint32_t *b = read_row(collective, LANE, lanes), *c = read_row(collective, CLAMP, clamps);
+    int32_t warp_size = (int32_t)collective->warp->block->launch->view.warp_size;
     switch (collective->code->immediate) {
-    case 'u':
-        source = lane - b;
-        *is_within = (int32_t)source >= (int32_t)highest;
-        break;
-    case 'd':
-        source = lane + b;
-        *is_within = source <= highest;
-        break;
-    case 'b':
-        source = lane ^ b;
-        *is_within = source <= highest;
-        break;
-    default:
-        source = lowest | (b & ~segment);
-        *is_within = source <= highest;
+    case 'u': shuffle_sources('u', b, c, warp_size, sources); break;
+    case 'd': shuffle_sources('d', b, c, warp_size, sources); break;
+    case 'b': shuffle_sources('b', b, c, warp_size, sources); break;
+    default: shuffle_sources('i', b, c, warp_size, sources);
     }
-    *is_within = *is_within && source < collective->warp->block->launch->view.warp_size;
-    return *is_within ? source : lane;
 }
 
 static void shuffle(struct collective *collective) {
+    int32_t found[SIMT_LANES];
+    uint32_t row[SIMT_LANES];
     uint8_t sources[SIMT_LANES] = {0};
+    const uint32_t *values = read_row(collective, VALUE, row);
+    find_sources(collective, found);
     SIMT_FOR_EACH_LANE (lane, collective->lanes) {
-        bool is_within;
-        sources[lane] = (uint8_t)shuffle_source(collective, lane, &is_within);
+        bool is_within = found[lane] >= 0;
+        sources[lane] = (uint8_t)(is_within ? (uint32_t)found[lane] : lane);
         collective->predicate |= (uint32_t)is_within << lane;
-        collective->results[lane] = read_lane(collective, VALUE, sources[lane]);
+        collective->results[lane] = values[sources[lane]];
     }
     simt_event event = simt_event_of(collective->warp, collective->path, collective->lanes);
     SIMT_TELL(collective->warp->block->launch, collective->warp->block, shuffle, &event, sources);
@@ -131,14 +153,25 @@ static void elect(struct collective *collective) {
 static void write_results(const struct collective *collective) {
     const struct code *code = collective->code;
     SIMT_FOR_EACH_LANE (lane, collective->lanes) {
-        const struct path *path = collective->path_of[lane];
+        const struct path *path = path_at(collective, lane);
         if (!(code->vector_sinks & NO_RESULT))
-            lane_set(slot_lanes(collective->warp, path, code->operands[RESULT]), code->widths[RESULT], lane,
+            lane_set(slot_lanes(path, code->call.slots[RESULT]), code->widths[RESULT], lane,
                      collective->results[lane]);
         if (!(code->vector_sinks & NO_PREDICATE))
-            lane_set(slot_lanes(collective->warp, path, code->operands[PREDICATE]), WIDTH_PREDICATE, lane,
+            lane_set(slot_lanes(path, code->call.slots[PREDICATE]), WIDTH_PREDICATE, lane,
                      collective->predicate >> lane & 1);
     }
+}
+
+/* The same for lanes of one path, of results of 32 bits. */
+static void write_row(const struct collective *collective) {
+    const struct code *code = collective->code;
+    uint32_t *to = slot_lanes(collective->path, code->call.slots[RESULT]);
+    uint32_t *predicate = slot_lanes(collective->path, code->call.slots[PREDICATE]), lanes = collective->lanes;
+    if (!(code->vector_sinks & NO_RESULT))
+        SIMT_FOR_EACH_LANE (lane, lanes) to[lane] = (uint32_t)collective->results[lane];
+    if (!(code->vector_sinks & NO_PREDICATE))
+        *predicate = (*predicate & ~lanes) | (collective->predicate & lanes);
 }
 
 static void collective_add(struct collective *collective, struct path *path, uint32_t lanes) {
@@ -170,10 +203,16 @@ static bool collective_try(struct warp *warp, struct path *path) {
 
 static enum outcome execute_collective(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
     if (!(members_of(warp, path, code, mask) & ~mask)) {
-        struct collective collective = {.warp = warp, .code = code, .path = path};
-        collective_add(&collective, path, mask);
+        struct collective collective; /* not cleared whole: that would take longer than the rest */
+        collective.warp = warp;
+        collective.code = code;
+        collective.path = path;
+        collective.lanes = mask;
+        collective.predicate = 0;
+        collective.is_together = true;
         code->collective(&collective);
-        write_results(&collective);
+        if (code->widths[RESULT] == WIDTH_32) write_row(&collective);
+        else write_results(&collective);
         return OUTCOME_NEXT;
     }
     path->state = PATH_AT_COLLECTIVE;
@@ -194,7 +233,7 @@ static uint32_t lanes_at_warp_barriers(const struct warp *warp) {
 /* Tells of every group of lanes that a barrier joins, once. */
 static void warp_barrier_tell(struct warp *warp, const struct path *path, uint32_t mask, uint32_t arrived) {
     const struct code *code = &warp->block->launch->image->codes[path->pc];
-    const uint32_t *members = (const uint32_t *)(const void *)slot_lanes(warp, path, code->operands[MEMBERS]);
+    const uint32_t *members = (const uint32_t *)slot_lanes(path, code->call.slots[MEMBERS]);
     simt_event event = simt_event_of(warp, path, mask);
     for (uint32_t rest = mask; rest;) {
         uint32_t joined = members[__builtin_ctz(rest)] & arrived & warp->live;
@@ -246,7 +285,8 @@ void simt_collectives_check(struct warp *warp) {
 }
 
 static enum outcome execute_active_mask(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
-    unsigned char *to = slot_lanes(warp, path, code->operands[RESULT]);
+    (void)warp;
+    unsigned char *to = slot_lanes(path, code->call.slots[RESULT]);
     SIMT_FOR_EACH_LANE (lane, mask) lane_set(to, code->widths[RESULT], lane, mask);
     return OUTCOME_NEXT;
 }
@@ -256,7 +296,7 @@ static enum outcome execute_active_mask(struct warp *warp, struct path *path, co
 static bool decode_operand(struct decoder *decoder, struct code *code, uint32_t place, const struct operand *operand,
                            enum type type) {
     code->widths[place] = simt_operand_width(decoder, operand, simt_width(type));
-    return simt_operand(decoder, operand, type, &code->operands[place]);
+    return simt_operand(decoder, operand, type, &code->call.slots[place]);
 }
 
 /* d, p|d: the results of the instruction. */

@@ -175,31 +175,35 @@ static bool lay_out_registers(const struct function *function, struct layout *la
     if (!layout->registers) return false;
     size_t end = 0;
     for (uint32_t r = 0; r < function->register_count; r++) {
-        layout->registers[r] = (uint32_t)end;
+        layout->registers[r] = (slot)end;
         end += simt_width_nbytes(simt_width(function->registers[r].type));
-        end = align(end, 64); /* lanes that vector instructions load in one piece */
-        if (end >> (SLOT_OFFSET_BITS - 1)) return false;
+        end = align(end, LANE_ALIGNMENT);
+        if (end >> 28) return false;
     }
-    layout->carry = (uint32_t)end;
-    layout->sink = (uint32_t)end + 64;
-    layout->registers_nbytes = end + 64 + simt_width_nbytes(WIDTH_64);
+    layout->carry = (slot)end;
+    layout->sink = (slot)end + LANE_ALIGNMENT;
+    layout->registers_nbytes = layout->sink + simt_width_nbytes(WIDTH_64);
     return true;
 }
 
 void simt_image_destroy(struct image *image) {
     if (!image) return;
     if (image->layouts)
-        for (uint32_t f = 0; f < image->module->function_count; f++) free(image->layouts[f].registers);
+        for (uint32_t f = 0; f < image->module->function_count; f++) {
+            free(image->layouts[f].registers);
+            free(image->layouts[f].givens);
+        }
     free(image->layouts);
     free(image->placed);
-    free(image->constants);
     free(image->codes);
     free(image);
 }
 
 static bool image_fill(struct image *image, const struct image *sibling, struct memory *memory) {
     const struct simt_module *module = image->module;
-    image->codes = calloc(module->instruction_count ? module->instruction_count : 1, sizeof *image->codes);
+    const size_t nbytes = (module->instruction_count + 1) * sizeof *image->codes;
+    image->codes = aligned_alloc(_Alignof(struct code), nbytes);
+    if (image->codes) memset(image->codes, 0, nbytes);
     image->layouts = calloc(module->function_count ? module->function_count : 1, sizeof *image->layouts);
     if (!image->codes || !image->layouts || !placed_create(image)) return false;
     for (uint32_t f = 0; f < module->function_count; f++)

@@ -116,6 +116,14 @@ static bool find_row(const struct lane_table *table, const struct lane_key *key,
     return false;
 }
 
+lane_function *simt_lanes_plain(const char *base, const char *type, uint32_t operand_count) {
+    struct lane_operation operation;
+    struct instruction instruction = {
+        .base = base, .modifiers = {type}, .modifier_count = 1, .operand_count = operand_count};
+    for (uint32_t o = 0; o < operand_count; o++) instruction.operands[o].kind = OPERAND_IMMEDIATE;
+    return simt_lanes_find(&instruction, NULL, &operation) ? operation.function : NULL;
+}
+
 bool simt_lanes_find(const struct instruction *instruction, const enum width *widths,
                      struct lane_operation *operation) {
     struct lane_key key = {.base = instruction->base, .widths = widths};

@@ -193,15 +193,15 @@ TERNARY(prmt_rc16, 32, 32, 32, 32,
 /* ---- predicates: a bit for each lane */
 
 #define PREDICATES(name, value)                                                                              \
-    static void lanes_##name(void *const *operands, uint32_t mask) {                                         \
-        uint32_t *result = operands[0];                                                                      \
-        uint32_t a = *(const uint32_t *)operands[1], b = *(const uint32_t *)operands[2];                     \
+    static void lanes_##name(struct lane_operands operands, uint32_t mask) {                                 \
+        uint32_t *result = lanes_of(operands, 0);                                                            \
+        uint32_t a = *(const uint32_t *)lanes_of(operands, 1), b = *(const uint32_t *)lanes_of(operands, 2); \
         *result = (*result & ~mask) | ((value) & mask);                                                      \
     }
 #define PREDICATE(name, value)                                                                               \
-    static void lanes_##name(void *const *operands, uint32_t mask) {                                         \
-        uint32_t *result = operands[0];                                                                      \
-        uint32_t a = *(const uint32_t *)operands[1];                                                         \
+    static void lanes_##name(struct lane_operands operands, uint32_t mask) {                                 \
+        uint32_t *result = lanes_of(operands, 0);                                                            \
+        uint32_t a = *(const uint32_t *)lanes_of(operands, 1);                                               \
         *result = (*result & ~mask) | ((value) & mask);                                                      \
     }
 PREDICATES(and_predicate, a & b)
@@ -209,6 +209,31 @@ PREDICATES(or_predicate, a | b)
 PREDICATES(xor_predicate, a ^ b)
 PREDICATE(not_predicate, ~a)
 PREDICATE(mov_predicate, a)
+
+/* lop3 with a predicate: whether any bit is set, joined with another. */
+static inline void lop3_joined(struct lane_operands operands, uint32_t mask, bool is_or) {
+    uint32_t *result = lanes_of(operands, 0), *predicate = lanes_of(operands, 1), any = 0;
+    const uint32_t *a = lanes_of(operands, 2), *b = lanes_of(operands, 3), *c = lanes_of(operands, 4);
+    const uint32_t *table = lanes_of(operands, 5), with = *(const uint32_t *)lanes_of(operands, 6);
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(rest);
+        result[lane] = look_up(a[lane], b[lane], c[lane], table[lane]);
+        any |= result[lane] ? lane_bits[lane] : 0;
+    }
+    *predicate = (*predicate & ~mask) | ((is_or ? any | with : any & with) & mask);
+}
+
+static void lanes_lop3_or(struct lane_operands operands, uint32_t mask) {
+    lop3_joined(operands, mask, true);
+}
+
+static void lanes_lop3_and(struct lane_operands operands, uint32_t mask) {
+    lop3_joined(operands, mask, false);
+}
+
+#define LOP3_ROW(modifier, name)                                                                             \
+    {.base = "lop3", .modifiers = WITH(modifier), TYPES(B32), .destinations = 2,                             \
+     OPERANDS(B32, PRED, B32, B32, B32, U32, PRED), .function = lanes_##name}
 
 #define LOGIC_ROWS(name)                                                                                     \
     ROW(#name, 0, (B16), name##_16, B16, B16, B16), ROW(#name, 0, (B32), name##_32, B32, B32, B32),          \
@@ -245,6 +270,8 @@ static const struct lane_row rows[] = {
     ROW("shf", WITH(RIGHT) | WITH(WRAP), (B32), funnel_right_wrap, B32, B32, B32, U32),
     ROW("shf", WITH(RIGHT) | WITH(CLAMP), (B32), funnel_right_clamp, B32, B32, B32, U32),
     ROW("lop3", 0, (B32), lop3, B32, B32, B32, B32, U32),
+    LOP3_ROW(OR, lop3_or),
+    LOP3_ROW(AND, lop3_and),
     ROW("popc", 0, (B32), popc_32, U32, B32),
     ROW("popc", 0, (B64), popc_64, U32, B64),
     ROW("clz", 0, (B32), clz_32, U32, B32),

@@ -1,5 +1,5 @@
-/* Comparisons: setp and set.  Comparing is a function that gives a bit for each lane; what becomes of the
- * bits is a combination: joined with a third operand or not, they go into a predicate, into one and its
+/* Comparisons: setp and set.  Comparing is a function that gives a bit for each lane, and is the context of
+ * what becomes of the bits: joined with a third operand or not, they go into a predicate, into one and its
  * opposite into another, or into the lanes of a register. */
 #include <string.h>
 
@@ -40,26 +40,39 @@ enum comparison {
 
 enum boolean { BOOLEAN_NONE, BOOLEAN_AND, BOOLEAN_OR, BOOLEAN_XOR, BOOLEAN_COUNT };
 
-/* setp p; setp p|q; set of an integer type, of f32, and of f16 or bf16, which only comparisons of the same
- * type have */
+/* setp p; setp p|q; set of an integer type, of f32, of f16, of bf16; setp of pairs of 16-bit numbers */
 enum target {
-    TARGET_PREDICATE,
-    TARGET_PAIR,
-    TARGET_ONES,
-    TARGET_F32,
-    TARGET_F16,
-    TARGET_BF16 = TARGET_F16,
+    TARGET_predicate,
+    TARGET_pair,
+    TARGET_ones,
+    TARGET_f32,
+    TARGET_f16,
+    TARGET_bf16,
+    TARGET_halves,
     TARGET_COUNT
 };
 
 typedef uint32_t compare_function(const void *a, const void *b);
 
-/* `with`: the third operand, where there is one. */
-static inline uint32_t join(enum boolean boolean, uint32_t holds, void *const *with) {
+/* The context: how two registers compare; `setp` is the commonest of all that becomes of it, in one piece. */
+struct comparing {
+    compare_function *compare;
+    lane_function *setp;
+};
+
+/* The same of pairs of 16-bit numbers; `one`: the number in their format. */
+struct halves {
+    compare_function *low, *high;
+    uint16_t one;
+};
+
+/* `with`: which operand it is joined with, where it is. */
+static inline uint32_t join(enum boolean boolean, uint32_t holds, struct lane_operands operands,
+                            uint32_t with) {
     switch (boolean) {
-    case BOOLEAN_AND: return holds & *(const uint32_t *)*with;
-    case BOOLEAN_OR: return holds | *(const uint32_t *)*with;
-    case BOOLEAN_XOR: return holds ^ *(const uint32_t *)*with;
+    case BOOLEAN_AND: return holds & *(const uint32_t *)lanes_of(operands, with);
+    case BOOLEAN_OR: return holds | *(const uint32_t *)lanes_of(operands, with);
+    case BOOLEAN_XOR: return holds ^ *(const uint32_t *)lanes_of(operands, with);
     default: return holds;
     }
 }
@@ -68,18 +81,9 @@ static inline void write_predicate(uint32_t *result, uint32_t mask, uint32_t hol
     *result = (*result & ~mask) | (holds & mask);
 }
 
-static inline void combine_PREDICATE(void *const *operands, uint32_t mask, compare_function *compare,
-                                     enum boolean boolean) {
-    uint32_t holds = compare(operands[1], operands[2]);
-    write_predicate(operands[0], mask, join(boolean, holds, operands + 3));
-}
-
-static void combine_PAIR(void *const *operands, uint32_t mask, compare_function *compare,
-                         enum boolean boolean) {
-    uint32_t holds = compare(operands[2], operands[3]);
-    uint32_t first = join(boolean, holds, operands + 4), second = join(boolean, ~holds, operands + 4);
-    write_predicate(operands[0], mask, first);
-    write_predicate(operands[1], mask, second);
+static uint32_t compare(struct lane_operands operands, uint32_t first) {
+    const struct comparing *comparing = (const struct comparing *)(uintptr_t)operands.call->context;
+    return comparing->compare(lanes_of(operands, first), lanes_of(operands, first + 1));
 }
 
 static void set_lanes(uint32_t *result, uint32_t mask, uint32_t holds, uint32_t value) {
@@ -89,224 +93,219 @@ static void set_lanes(uint32_t *result, uint32_t mask, uint32_t holds, uint32_t 
     }
 }
 
-static void combine_ONES(void *const *operands, uint32_t mask, compare_function *compare,
-                         enum boolean boolean) {
-    uint32_t holds = join(boolean, compare(operands[1], operands[2]), operands + 3);
-    set_lanes(operands[0], mask, holds, UINT32_MAX);
-}
-
-static void combine_F32(void *const *operands, uint32_t mask, compare_function *compare,
-                        enum boolean boolean) {
-    uint32_t holds = join(boolean, compare(operands[1], operands[2]), operands + 3);
-    set_lanes(operands[0], mask, holds, 0x3f800000);
-}
-
-static void set_narrow(void *const *operands, uint32_t mask, compare_function *compare, enum boolean boolean,
-                       uint16_t one) {
-    uint32_t holds = join(boolean, compare(operands[1], operands[2]), operands + 3);
-    uint16_t *result = operands[0];
+static void set_narrow(uint16_t *result, uint32_t mask, uint32_t holds, uint16_t value) {
     for (; mask; mask &= mask - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(mask);
-        result[lane] = holds >> lane & 1 ? one : 0;
+        result[lane] = holds >> lane & 1 ? value : 0;
     }
 }
 
-static void combine_F16(void *const *operands, uint32_t mask, compare_function *compare,
-                        enum boolean boolean) {
-    set_narrow(operands, mask, compare, boolean, 0x3c00);
+static inline void combine_predicate(struct lane_operands operands, uint32_t mask, enum boolean boolean) {
+    write_predicate(lanes_of(operands, 0), mask, join(boolean, compare(operands, 1), operands, 3));
 }
 
-static void combine_BF16(void *const *operands, uint32_t mask, compare_function *compare,
-                         enum boolean boolean) {
-    set_narrow(operands, mask, compare, boolean, 0x3f80);
+static inline void combine_pair(struct lane_operands operands, uint32_t mask, enum boolean boolean) {
+    uint32_t holds = compare(operands, 2);
+    uint32_t first = join(boolean, holds, operands, 4), second = join(boolean, ~holds, operands, 4);
+    write_predicate(lanes_of(operands, 0), mask, first);
+    write_predicate(lanes_of(operands, 1), mask, second);
 }
 
-/* Every combination of a comparison. */
-#define BOOLEANS(X, comparison, target)                                                                      \
-    X(comparison, target, NONE) X(comparison, target, AND)                                                   \
-    X(comparison, target, OR) X(comparison, target, XOR)
-#define ALL_COMBINATIONS(X, comparison)                                                                      \
-    BOOLEANS(X, comparison, PREDICATE)                                                                       \
-    BOOLEANS(X, comparison, PAIR) BOOLEANS(X, comparison, ONES) BOOLEANS(X, comparison, F32)
-#define F16_COMBINATIONS(X, comparison) ALL_COMBINATIONS(X, comparison) BOOLEANS(X, comparison, F16)
-#define BF16_COMBINATIONS(X, comparison) ALL_COMBINATIONS(X, comparison) BOOLEANS(X, comparison, BF16)
+static inline void combine_ones(struct lane_operands operands, uint32_t mask, enum boolean boolean) {
+    set_lanes(lanes_of(operands, 0), mask, join(boolean, compare(operands, 1), operands, 3), UINT32_MAX);
+}
 
-#define COMBINATION(comparison, target, boolean)                                                             \
-    static void NAME(comparison##_##target##_##boolean)(void *const *operands, uint32_t mask) {              \
-        combine_##target(operands, mask, NAME(compare_##comparison), BOOLEAN_##boolean);                     \
+static inline void combine_f32(struct lane_operands operands, uint32_t mask, enum boolean boolean) {
+    set_lanes(lanes_of(operands, 0), mask, join(boolean, compare(operands, 1), operands, 3), 0x3f800000);
+}
+
+static inline void combine_f16(struct lane_operands operands, uint32_t mask, enum boolean boolean) {
+    set_narrow(lanes_of(operands, 0), mask, join(boolean, compare(operands, 1), operands, 3), 0x3c00);
+}
+
+static inline void combine_bf16(struct lane_operands operands, uint32_t mask, enum boolean boolean) {
+    set_narrow(lanes_of(operands, 0), mask, join(boolean, compare(operands, 1), operands, 3), 0x3f80);
+}
+
+static inline void combine_halves(struct lane_operands operands, uint32_t mask, enum boolean boolean) {
+    const struct halves *halves = (const struct halves *)(uintptr_t)operands.call->context;
+    const void *a = lanes_of(operands, 2), *b = lanes_of(operands, 3);
+    uint32_t low = join(boolean, halves->low(a, b), operands, 4);
+    uint32_t high = join(boolean, halves->high(a, b), operands, 4);
+    write_predicate(lanes_of(operands, 0), mask, low);
+    write_predicate(lanes_of(operands, 1), mask, high);
+}
+
+#define BOOLEANS(X, target) X(target, NONE) X(target, AND) X(target, OR) X(target, XOR)
+#define COMBINATIONS(X)                                                                                      \
+    BOOLEANS(X, predicate) BOOLEANS(X, pair) BOOLEANS(X, ones) BOOLEANS(X, f32) BOOLEANS(X, f16)             \
+    BOOLEANS(X, bf16) BOOLEANS(X, halves)
+
+#define X(target, boolean)                                                                                   \
+    static void target##_##boolean(struct lane_operands operands, uint32_t mask) {                           \
+        combine_##target(operands, mask, BOOLEAN_##boolean);                                                 \
     }
-#define COMBINATION_ENTRY(comparison, target, boolean)                                                       \
-    [TARGET_##target][BOOLEAN_##boolean] = NAME(comparison##_##target##_##boolean),
+COMBINATIONS(X)
+#undef X
+
+static lane_function *const combinations[TARGET_COUNT][BOOLEAN_COUNT] = {
+#define X(target, boolean) [TARGET_##target][BOOLEAN_##boolean] = target##_##boolean,
+    COMBINATIONS(X)
+#undef X
+};
+
+/* set of pairs: a half of the register each. */
+static void set_halves(struct lane_operands operands, uint32_t mask, uint32_t value) {
+    const struct halves *halves = (const struct halves *)(uintptr_t)operands.call->context;
+    const void *a = lanes_of(operands, 1), *b = lanes_of(operands, 2);
+    uint32_t low = halves->low(a, b), high = halves->high(a, b), *result = lanes_of(operands, 0);
+    for (; mask; mask &= mask - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(mask);
+        result[lane] = (low >> lane & 1 ? value : 0) | (high >> lane & 1 ? value << 16 : 0);
+    }
+}
+
+static void set_halves_ones(struct lane_operands operands, uint32_t mask) {
+    set_halves(operands, mask, 0xffff);
+}
+
+static void set_halves_numbers(struct lane_operands operands, uint32_t mask) {
+    set_halves(operands, mask, ((const struct halves *)(uintptr_t)operands.call->context)->one);
+}
+
+/* ---- comparing */
 
 #define NAME(name) name##_u16
 #define ELEMENT uint16_t
 #define VALUE(element) (element)
 #define COMPARISONS INTEGER_COMPARISONS
-#define COMBINATIONS ALL_COMBINATIONS
 #include "lanes_compare.inc"
 
 #define NAME(name) name##_s16
 #define ELEMENT uint16_t
 #define VALUE(element) ((int16_t)(element))
 #define COMPARISONS INTEGER_COMPARISONS
-#define COMBINATIONS ALL_COMBINATIONS
 #include "lanes_compare.inc"
 
 #define NAME(name) name##_u32
 #define ELEMENT uint32_t
 #define VALUE(element) (element)
 #define COMPARISONS INTEGER_COMPARISONS
-#define COMBINATIONS ALL_COMBINATIONS
 #include "lanes_compare.inc"
 
 #define NAME(name) name##_s32
 #define ELEMENT uint32_t
 #define VALUE(element) ((int32_t)(element))
 #define COMPARISONS INTEGER_COMPARISONS
-#define COMBINATIONS ALL_COMBINATIONS
 #include "lanes_compare.inc"
 
 #define NAME(name) name##_u64
 #define ELEMENT uint64_t
 #define VALUE(element) (element)
 #define COMPARISONS INTEGER_COMPARISONS
-#define COMBINATIONS ALL_COMBINATIONS
 #include "lanes_compare.inc"
 
 #define NAME(name) name##_s64
 #define ELEMENT uint64_t
 #define VALUE(element) ((int64_t)(element))
 #define COMPARISONS INTEGER_COMPARISONS
-#define COMBINATIONS ALL_COMBINATIONS
 #include "lanes_compare.inc"
 
 #define NAME(name) name##_f16
 #define ELEMENT uint16_t
 #define VALUE(element) f16_of(element)
 #define COMPARISONS FLOAT_COMPARISONS
-#define COMBINATIONS F16_COMBINATIONS
 #include "lanes_compare.inc"
 
 #define NAME(name) name##_f16_ftz
 #define ELEMENT uint16_t
 #define VALUE(element) f16_of(flush_f16(element))
 #define COMPARISONS FLOAT_COMPARISONS
-#define COMBINATIONS F16_COMBINATIONS
 #include "lanes_compare.inc"
 
 #define NAME(name) name##_bf16
 #define ELEMENT uint16_t
 #define VALUE(element) bf16_of(element)
 #define COMPARISONS FLOAT_COMPARISONS
-#define COMBINATIONS BF16_COMBINATIONS
 #include "lanes_compare.inc"
 
 #define NAME(name) name##_f32
 #define ELEMENT uint32_t
 #define VALUE(element) f32_of(element)
 #define COMPARISONS FLOAT_COMPARISONS
-#define COMBINATIONS ALL_COMBINATIONS
 #include "lanes_compare.inc"
 
 #define NAME(name) name##_f32_ftz
 #define ELEMENT uint32_t
 #define VALUE(element) f32_of(flush_f32(element))
 #define COMPARISONS FLOAT_COMPARISONS
-#define COMBINATIONS ALL_COMBINATIONS
 #include "lanes_compare.inc"
 
 #define NAME(name) name##_f64
 #define ELEMENT uint64_t
 #define VALUE(element) f64_of(element)
 #define COMPARISONS FLOAT_COMPARISONS
-#define COMBINATIONS ALL_COMBINATIONS
 #include "lanes_compare.inc"
-
-/* ---- pairs of 16-bit numbers: setp gives a predicate for each, set half a register */
-
-static void combine_halves(void *const *operands, uint32_t mask, compare_function *low,
-                           compare_function *high, enum boolean boolean) {
-    uint32_t low_holds = join(boolean, low(operands[2], operands[3]), operands + 4);
-    uint32_t high_holds = join(boolean, high(operands[2], operands[3]), operands + 4);
-    write_predicate(operands[0], mask, low_holds);
-    write_predicate(operands[1], mask, high_holds);
-}
-
-static void set_halves(void *const *operands, uint32_t mask, compare_function *low, compare_function *high,
-                       uint32_t value) {
-    uint32_t low_holds = low(operands[1], operands[2]), high_holds = high(operands[1], operands[2]);
-    uint32_t *result = operands[0];
-    for (; mask; mask &= mask - 1) {
-        uint32_t lane = (uint32_t)__builtin_ctz(mask);
-        result[lane] = (low_holds >> lane & 1 ? value : 0) | (high_holds >> lane & 1 ? value << 16 : 0);
-    }
-}
-
-/* Of one comparison. */
-struct halves {
-    lane_function *setp[BOOLEAN_COUNT];
-    lane_function *ones, *numbers; /* set of u32; of the type itself */
-};
 
 #define NAME(name) name##_f16x2_low
 #define ELEMENT uint32_t
 #define VALUE(element) f16_of((uint16_t)((element)))
 #define COMPARISONS FLOAT_COMPARISONS
-#define COMBINATIONS(X, comparison)
-#define HAS_NO_FUNCTIONS
+#define IS_HALF
 #include "lanes_compare.inc"
 
 #define NAME(name) name##_f16x2_high
 #define ELEMENT uint32_t
 #define VALUE(element) f16_of((uint16_t)((element) >> 16))
 #define COMPARISONS FLOAT_COMPARISONS
-#define COMBINATIONS(X, comparison)
-#define HAS_NO_FUNCTIONS
+#define IS_HALF
 #include "lanes_compare.inc"
-
-#define SUFFIX f16x2
-#define ONE 0x3c00
-#include "lanes_compare_halves.inc"
 
 #define NAME(name) name##_f16x2_ftz_low
 #define ELEMENT uint32_t
 #define VALUE(element) f16_of(flush_f16((uint16_t)((element))))
 #define COMPARISONS FLOAT_COMPARISONS
-#define COMBINATIONS(X, comparison)
-#define HAS_NO_FUNCTIONS
+#define IS_HALF
 #include "lanes_compare.inc"
 
 #define NAME(name) name##_f16x2_ftz_high
 #define ELEMENT uint32_t
 #define VALUE(element) f16_of(flush_f16((uint16_t)((element) >> 16)))
 #define COMPARISONS FLOAT_COMPARISONS
-#define COMBINATIONS(X, comparison)
-#define HAS_NO_FUNCTIONS
+#define IS_HALF
 #include "lanes_compare.inc"
-
-#define SUFFIX f16x2_ftz
-#define ONE 0x3c00
-#include "lanes_compare_halves.inc"
 
 #define NAME(name) name##_bf16x2_low
 #define ELEMENT uint32_t
 #define VALUE(element) bf16_of((uint16_t)((element)))
 #define COMPARISONS FLOAT_COMPARISONS
-#define COMBINATIONS(X, comparison)
-#define HAS_NO_FUNCTIONS
+#define IS_HALF
 #include "lanes_compare.inc"
 
 #define NAME(name) name##_bf16x2_high
 #define ELEMENT uint32_t
 #define VALUE(element) bf16_of((uint16_t)((element) >> 16))
 #define COMPARISONS FLOAT_COMPARISONS
-#define COMBINATIONS(X, comparison)
-#define HAS_NO_FUNCTIONS
+#define IS_HALF
 #include "lanes_compare.inc"
 
-#define SUFFIX bf16x2
-#define ONE 0x3f80
-#include "lanes_compare_halves.inc"
+static const struct halves halves_f16x2[COMPARISON_COUNT] = {
+#define X(name, value) {compare_##name##_f16x2_low, compare_##name##_f16x2_high, 0x3c00},
+    FLOAT_COMPARISONS(X)
+#undef X
+};
+
+static const struct halves halves_f16x2_ftz[COMPARISON_COUNT] = {
+#define X(name, value) {compare_##name##_f16x2_ftz_low, compare_##name##_f16x2_ftz_high, 0x3c00},
+    FLOAT_COMPARISONS(X)
+#undef X
+};
+
+static const struct halves halves_bf16x2[COMPARISON_COUNT] = {
+#define X(name, value) {compare_##name##_bf16x2_low, compare_##name##_bf16x2_high, 0x3f80},
+    FLOAT_COMPARISONS(X)
+#undef X
+};
 
 /* ---- testp */
 
@@ -321,21 +320,21 @@ struct halves {
 
 typedef bool test_function(uint64_t magnitude, uint64_t infinity, uint64_t normal);
 
-static void test_f32(void *const *operands, uint32_t mask, test_function *test) {
-    const uint32_t *a = operands[1];
+static void test_f32(struct lane_operands operands, uint32_t mask, test_function *test) {
+    const uint32_t *a = lanes_of(operands, 1);
     uint32_t holds = 0;
     for (uint32_t lane = 0; lane < SIMT_LANES; lane++)
         if (test(a[lane] & 0x7fffffff, 0x7f800000, 0x00800000)) holds |= lane_bits[lane];
-    write_predicate(operands[0], mask, holds);
+    write_predicate(lanes_of(operands, 0), mask, holds);
 }
 
-static void test_f64(void *const *operands, uint32_t mask, test_function *test) {
-    const uint64_t *a = operands[1];
+static void test_f64(struct lane_operands operands, uint32_t mask, test_function *test) {
+    const uint64_t *a = lanes_of(operands, 1);
     uint32_t holds = 0;
     for (uint32_t lane = 0; lane < SIMT_LANES; lane++)
         if (test(a[lane] & 0x7fffffffffffffff, 0x7ff0000000000000, 0x0010000000000000))
             holds |= lane_bits[lane];
-    write_predicate(operands[0], mask, holds);
+    write_predicate(lanes_of(operands, 0), mask, holds);
 }
 
 #define X(name, modifier, value)                                                                             \
@@ -343,10 +342,10 @@ static void test_f64(void *const *operands, uint32_t mask, test_function *test) 
         (void)infinity, (void)normal;                                                                        \
         return value;                                                                                        \
     }                                                                                                        \
-    static void lanes_##name##_f32(void *const *operands, uint32_t mask) {                                   \
+    static void lanes_##name##_f32(struct lane_operands operands, uint32_t mask) {                           \
         test_f32(operands, mask, is_##name);                                                                 \
     }                                                                                                        \
-    static void lanes_##name##_f64(void *const *operands, uint32_t mask) {                                   \
+    static void lanes_##name##_f64(struct lane_operands operands, uint32_t mask) {                           \
         test_f64(operands, mask, is_##name);                                                                 \
     }
 TESTS(X)
@@ -364,20 +363,20 @@ const struct lane_table simt_compare_tables[] = {TABLE(test_rows), {NULL, 0}};
 
 /* ---- finding them */
 
-/* The type, whether .ftz, the functions, those of the comparisons that it has. */
+/* The type, whether .ftz, how it compares, by the comparison. */
 static const struct compared {
     uint8_t type;
     bool is_flushed, has_order; /* of the bits of no type only == and != */
-    lane_function *const (*functions)[TARGET_COUNT][BOOLEAN_COUNT];
+    const struct comparing *comparings;
 } compared[] = {
-    {B16, false, false, functions_u16},        {B32, false, false, functions_u32},
-    {B64, false, false, functions_u64},        {U16, false, true, functions_u16},
-    {U32, false, true, functions_u32},         {U64, false, true, functions_u64},
-    {S16, false, true, functions_s16},         {S32, false, true, functions_s32},
-    {S64, false, true, functions_s64},         {F16, false, true, functions_f16},
-    {F16, true, true, functions_f16_ftz},      {BF16, false, true, functions_bf16},
-    {F32, false, true, functions_f32},         {F32, true, true, functions_f32_ftz},
-    {F64, false, true, functions_f64},
+    {B16, false, false, comparings_u16},            {B32, false, false, comparings_u32},
+    {B64, false, false, comparings_u64},            {U16, false, true, comparings_u16},
+    {U32, false, true, comparings_u32},             {U64, false, true, comparings_u64},
+    {S16, false, true, comparings_s16},             {S32, false, true, comparings_s32},
+    {S64, false, true, comparings_s64},             {F16, false, true, comparings_f16},
+    {F16, true, true, comparings_f16_ftz},          {BF16, false, true, comparings_bf16},
+    {F32, false, true, comparings_f32},             {F32, true, true, comparings_f32_ftz},
+    {F64, false, true, comparings_f64},
 };
 
 static const struct {
@@ -424,33 +423,40 @@ static bool is_unsigned(uint8_t type) {
 }
 
 /* A predicate for each half, or a register: joined with a third operand only in setp. */
-static lane_function *find_halves(const struct lane_key *key, enum comparison comparison,
-                                  enum boolean boolean, bool is_set) {
+static void find_halves(const struct lane_key *key, enum comparison comparison, enum boolean boolean,
+                        bool is_set, struct lane_operation *operation) {
     for (size_t i = 0; i < sizeof compared_halves / sizeof *compared_halves; i++) {
-        const struct halves *halves = &compared_halves[i].halves[comparison];
         uint8_t type = compared_halves[i].type;
         if (type != key->types[is_set] || compared_halves[i].is_flushed != !!(key->modifiers & WITH(FTZ)))
             continue;
-        if (!is_set) return halves->setp[boolean];
-        if (boolean != BOOLEAN_NONE) return NULL;
-        return key->types[0] == type ? halves->numbers : key->types[0] == U32 ? halves->ones : NULL;
+        operation->context = (uintptr_t)&compared_halves[i].halves[comparison];
+        if (!is_set) operation->function = combinations[TARGET_halves][boolean];
+        else if (boolean == BOOLEAN_NONE && key->types[0] == type) operation->function = set_halves_numbers;
+        else if (boolean == BOOLEAN_NONE && key->types[0] == U32) operation->function = set_halves_ones;
     }
-    return NULL;
 }
 
-static lane_function *find_single(const struct lane_key *key, const struct comparison_name *name,
-                                  enum boolean boolean, bool is_set, bool is_pair) {
-    uint8_t type = key->types[is_set];
+/* What set gives: a float of 16 bits only to a comparison of its own type. */
+static enum target find_target(const struct lane_key *key) {
+    uint8_t to = key->types[0], from = key->types[1];
+    if (to == F32) return TARGET_f32;
+    if (to == F16 && from == F16) return TARGET_f16;
+    if (to == BF16 && from == BF16) return TARGET_bf16;
+    return to == U32 || to == S32 ? TARGET_ones : TARGET_COUNT;
+}
+
+static void find_single(const struct lane_key *key, const struct comparison_name *name, enum boolean boolean,
+                        enum target target, struct lane_operation *operation) {
+    uint8_t type = key->types[target != TARGET_predicate && target != TARGET_pair];
     const struct compared *found = find_compared(type, key->modifiers & WITH(FTZ));
-    if (!found || (name->is_unsigned && !is_unsigned(type)) ||
+    if (!found || target == TARGET_COUNT || (name->is_unsigned && !is_unsigned(type)) ||
         (!found->has_order && name->comparison > COMPARISON_NE))
-        return NULL;
-    if (!is_set) return found->functions[name->comparison][is_pair ? TARGET_PAIR : TARGET_PREDICATE][boolean];
-    if (key->types[0] == F32) return found->functions[name->comparison][TARGET_F32][boolean];
-    if (key->types[0] == type && (type == F16 || type == BF16))
-        return found->functions[name->comparison][TARGET_F16][boolean];
-    if (key->types[0] != U32 && key->types[0] != S32) return NULL;
-    return found->functions[name->comparison][TARGET_ONES][boolean];
+        return;
+    const struct comparing *comparing = &found->comparings[name->comparison];
+    if (!comparing->compare) return;
+    operation->context = (uintptr_t)comparing;
+    bool is_plain = target == TARGET_predicate && boolean == BOOLEAN_NONE;
+    operation->function = is_plain ? comparing->setp : combinations[target][boolean];
 }
 
 bool simt_compare_find(const struct lane_key *key, struct lane_operation *operation) {
@@ -468,11 +474,11 @@ bool simt_compare_find(const struct lane_key *key, struct lane_operation *operat
     uint32_t sources = 2 + (boolean != BOOLEAN_NONE), destinations = key->count - sources;
     if (destinations != 1 && (destinations != 2 || is_set)) return false;
     if (has_halves && !is_set && destinations != 2) return false;
-    lane_function *function = has_halves ? find_halves(key, name->comparison, boolean, is_set)
-                                         : find_single(key, name, boolean, is_set, destinations == 2);
-    if (!function) return false;
-    *operation =
-        (struct lane_operation){.function = function, .count = key->count, .destinations = destinations};
+    enum target target = is_set ? find_target(key) : destinations == 2 ? TARGET_pair : TARGET_predicate;
+    *operation = (struct lane_operation){.count = key->count, .destinations = destinations};
+    if (has_halves) find_halves(key, name->comparison, boolean, is_set, operation);
+    else find_single(key, name, boolean, target, operation);
+    if (!operation->function) return false;
     for (uint32_t i = 0; i < key->count; i++) operation->types[i] = TYPE_PRED;
     if (is_set) operation->types[0] = (enum type)key->types[0];
     operation->types[destinations] = operation->types[destinations + 1] = (enum type)type;

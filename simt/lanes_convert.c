@@ -104,9 +104,24 @@ static const struct lane_row rows[] = {
 
 const struct lane_table simt_convert_tables[] = {TABLE(rows), {NULL, 0}};
 
-/* ---- all the others: of a type in a register of so many bits, to another */
+/* ---- all the others: of a type in a register of so many bits, to another
+ *
+ * Either is an endpoint: the type, and below it the bits.  The context of the two functions is the source,
+ * the destination above it, and above that how it is rounded and finished. */
 
-#define ENDPOINT(type, bits) ((uint32_t)TYPE_##type << 8 | (bits))
+enum { ENDPOINT_BITS = 16, MODE_SHIFT = 2 * ENDPOINT_BITS };
+
+static uint32_t endpoint(enum type type, uint32_t bits) {
+    return (uint32_t)type << 8 | bits;
+}
+
+static uint32_t source_of(uint64_t context) {
+    return context & 0xffff;
+}
+
+static uint32_t destination_of(uint64_t context) {
+    return context >> ENDPOINT_BITS & 0xffff;
+}
 
 static enum type endpoint_type(uint32_t endpoint) {
     return (enum type)(endpoint >> 8);
@@ -158,11 +173,12 @@ static uint64_t extend(uint64_t value, enum type type) {
     return is_signed(type) ? (uint64_t)((int64_t)(value << above) >> above) : value << above >> above;
 }
 
-static void truncate_lanes(void *const *operands, uint32_t mask, uint32_t source, uint32_t destination) {
+static void truncate_lanes(struct lane_operands operands, uint32_t mask) {
+    uint32_t source = source_of(operands.call->context), destination = destination_of(operands.call->context);
     for (; mask; mask &= mask - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(mask);
-        uint64_t value = extend(load(operands[1], lane, source), endpoint_type(source));
-        store(operands[0], lane, destination, extend(value, endpoint_type(destination)));
+        uint64_t value = extend(load(lanes_of(operands, 1), lane, source), endpoint_type(source));
+        store(lanes_of(operands, 0), lane, destination, extend(value, endpoint_type(destination)));
     }
 }
 
@@ -189,9 +205,9 @@ static uint64_t clamp_to_integer(struct number number, enum type source, enum ty
     return simt_number_to_integer(number, minimum, maximum, nan);
 }
 
-static void convert_lanes(void *const *operands, uint32_t mask, uint32_t source, uint32_t destination,
-                          unsigned mode) {
-    unsigned finish = mode >> MODE_FINISH_SHIFT;
+static void convert_lanes(struct lane_operands operands, uint32_t mask) {
+    uint32_t source = source_of(operands.call->context), destination = destination_of(operands.call->context);
+    unsigned mode = (unsigned)(operands.call->context >> MODE_SHIFT), finish = mode >> MODE_FINISH_SHIFT;
     enum rounding rounding = (enum rounding)(mode & MODE_ROUNDING);
     enum type type = endpoint_type(destination);
     const struct format *format = format_of(type);
@@ -200,157 +216,35 @@ static void convert_lanes(void *const *operands, uint32_t mask, uint32_t source,
              others = (finish & ~flush) | (keeps_payload ? FINISH_PAYLOAD : 0u);
     for (; mask; mask &= mask - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(mask);
-        struct number number = load_number(operands[1], lane, source, finish);
+        struct number number = load_number(lanes_of(operands, 1), lane, source, finish);
         if (mode & MODE_INTEGRAL) number = simt_number_round(number, rounding);
         uint64_t bits = format ? simt_number_pack(number, format, rounding, others)
                                : extend(clamp_to_integer(number, endpoint_type(source), type), type);
         if (flush && type == TYPE_F32)
             bits = flush_f32((uint32_t)bits); /* once it is rounded, unlike arithmetic */
-        store(operands[0], lane, destination, bits);
+        store(lanes_of(operands, 0), lane, destination, bits);
     }
 }
 
-/* Every pair has a function of its own.  Lists within lists need other names: so each has a second. */
-#define INTEGERS(X)                                                                                          \
-    X(U8, 16) X(U8, 32) X(U8, 64) X(S8, 16) X(S8, 32) X(S8, 64) X(U16, 16) X(U16, 32) X(U16, 64)             \
-    X(S16, 16) X(S16, 32) X(S16, 64) X(U32, 32) X(U32, 64) X(S32, 32) X(S32, 64) X(U64, 64) X(S64, 64)
-#define TO_INTEGERS(X, s, sb)                                                                                \
-    X(s, sb, U8, 16) X(s, sb, U8, 32) X(s, sb, U8, 64) X(s, sb, S8, 16) X(s, sb, S8, 32) X(s, sb, S8, 64)    \
-    X(s, sb, U16, 16) X(s, sb, U16, 32) X(s, sb, U16, 64)                                                    \
-    X(s, sb, S16, 16) X(s, sb, S16, 32) X(s, sb, S16, 64)                                                    \
-    X(s, sb, U32, 32) X(s, sb, U32, 64) X(s, sb, S32, 32) X(s, sb, S32, 64)                                  \
-    X(s, sb, U64, 64) X(s, sb, S64, 64)
-#define FLOATS(X) X(F16, 16) X(BF16, 16) X(F32, 32) X(F64, 64)
-#define TO_FLOATS(X, s, sb) X(s, sb, F16, 16) X(s, sb, BF16, 16) X(s, sb, F32, 32) X(s, sb, F64, 64)
-
-/* The modifiers of modes 0 .. 7, and the finishes that there are, as the sum of their flags. */
-static const uint64_t rounding_modifiers[] = {WITH(RN),  WITH(RZ),  WITH(RM),  WITH(RP),
-                                              WITH(RNI), WITH(RZI), WITH(RMI), WITH(RPI)};
-#define MODES_ROUNDING(X, ...) X(0, __VA_ARGS__) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(3, __VA_ARGS__)
-#define MODES_INTEGRAL(X, ...) X(4, __VA_ARGS__) X(5, __VA_ARGS__) X(6, __VA_ARGS__) X(7, __VA_ARGS__)
-#define FINISHES_FLUSH(X, ...) X(0, __VA_ARGS__) X(8, __VA_ARGS__)
-#define FINISHES_SAT(X, ...) X(0, __VA_ARGS__) X(1, __VA_ARGS__)
-#define FINISHES_FLUSH_SAT(X, ...) X(0, __VA_ARGS__) X(1, __VA_ARGS__) X(8, __VA_ARGS__) X(9, __VA_ARGS__)
-#define FINISHES(X, ...)                                                                                     \
-    X(0, __VA_ARGS__) X(1, __VA_ARGS__) X(2, __VA_ARGS__) X(4, __VA_ARGS__) X(6, __VA_ARGS__)                \
-    X(8, __VA_ARGS__) X(9, __VA_ARGS__) X(10, __VA_ARGS__) X(12, __VA_ARGS__) X(14, __VA_ARGS__)
-enum { FINISH_COUNT = 16, MODE_COUNT = 8 };
-
-/* A function's name, and how it and its entry in a table are written. */
-#define NAME(finish, mode, s, sb, d, db) s##_##sb##_to_##d##_##db##_##mode##_##finish
-#define CONVERSION(finish, mode, s, sb, d, db)                                                               \
-    static void NAME(finish, mode, s, sb, d, db)(void *const *operands, uint32_t mask) {                     \
-        convert_lanes(operands, mask, ENDPOINT(s, sb), ENDPOINT(d, db), mode | finish << MODE_FINISH_SHIFT); \
-    }
-#define ENTRY(finish, mode, s, sb, d, db)                                                                    \
-    [AT_##s##_##sb][AT_##d##_##db][mode][finish] = NAME(finish, mode, s, sb, d, db),
-#define TRUNCATION(s, sb, d, db)                                                                             \
-    static void s##_##sb##_to_##d##_##db(void *const *operands, uint32_t mask) {                             \
-        truncate_lanes(operands, mask, ENDPOINT(s, sb), ENDPOINT(d, db));                                    \
-    }
-#define TRUNCATION_ENTRY(s, sb, d, db) [AT_##s##_##sb][AT_##d##_##db] = s##_##sb##_to_##d##_##db,
-#define SATURATION_ENTRY(s, sb, d, db) [AT_##s##_##sb][AT_##d##_##db] = NAME(1, 0, s, sb, d, db),
-
-enum {
-#define X(type, bits) AT_##type##_##bits,
-    INTEGERS(X) INTEGER_COUNT
-#undef X
-};
-
-enum {
-#define X(type, bits) AT_##type##_##bits,
-    FLOATS(X) FLOAT_COUNT
-#undef X
-};
-
-/* integers to integers */
-#define SATURATION(...) CONVERSION(1, 0, __VA_ARGS__)
-#define X(s, sb) TO_INTEGERS(TRUNCATION, s, sb) TO_INTEGERS(SATURATION, s, sb)
-INTEGERS(X)
-#undef X
-
-static lane_function *const truncations[INTEGER_COUNT][INTEGER_COUNT] = {
-#define X(s, sb) TO_INTEGERS(TRUNCATION_ENTRY, s, sb)
-    INTEGERS(X)
-#undef X
-};
-
-static lane_function *const saturations[INTEGER_COUNT][INTEGER_COUNT] = {
-#define X(s, sb) TO_INTEGERS(SATURATION_ENTRY, s, sb)
-    INTEGERS(X)
-#undef X
-};
-
-/* floats to integers */
-#define TO_INTEGER(mode, ...) FINISHES_FLUSH(CONVERSION, mode, __VA_ARGS__)
-#define TO_INTEGER_MODES(...) MODES_INTEGRAL(TO_INTEGER, __VA_ARGS__)
-#define TO_INTEGER_ENTRY(mode, ...) FINISHES_FLUSH(ENTRY, mode, __VA_ARGS__)
-#define TO_INTEGER_ENTRIES(...) MODES_INTEGRAL(TO_INTEGER_ENTRY, __VA_ARGS__)
-#define X(s, sb) TO_INTEGERS(TO_INTEGER_MODES, s, sb)
-FLOATS(X)
-#undef X
-
-static lane_function *const to_integers[FLOAT_COUNT][INTEGER_COUNT][MODE_COUNT][FINISH_COUNT] = {
-#define X(s, sb) TO_INTEGERS(TO_INTEGER_ENTRIES, s, sb)
-    FLOATS(X)
-#undef X
-};
-
-/* integers to floats */
-#define FROM_INTEGER(mode, ...) FINISHES_SAT(CONVERSION, mode, __VA_ARGS__)
-#define FROM_INTEGER_MODES(...) MODES_ROUNDING(FROM_INTEGER, __VA_ARGS__)
-#define FROM_INTEGER_ENTRY(mode, ...) FINISHES_SAT(ENTRY, mode, __VA_ARGS__)
-#define FROM_INTEGER_ENTRIES(...) MODES_ROUNDING(FROM_INTEGER_ENTRY, __VA_ARGS__)
-#define X(s, sb) TO_FLOATS(FROM_INTEGER_MODES, s, sb)
-INTEGERS(X)
-#undef X
-
-static lane_function *const from_integers[INTEGER_COUNT][FLOAT_COUNT][MODE_COUNT][FINISH_COUNT] = {
-#define X(s, sb) TO_FLOATS(FROM_INTEGER_ENTRIES, s, sb)
-    INTEGERS(X)
-#undef X
-};
-
-/* floats to floats */
-#define ROUNDED(mode, ...) FINISHES(CONVERSION, mode, __VA_ARGS__)
-#define INTEGRAL(mode, ...) FINISHES_FLUSH_SAT(CONVERSION, mode, __VA_ARGS__)
-#define FLOAT_MODES(...) MODES_ROUNDING(ROUNDED, __VA_ARGS__) MODES_INTEGRAL(INTEGRAL, __VA_ARGS__)
-#define ROUNDED_ENTRY(mode, ...) FINISHES(ENTRY, mode, __VA_ARGS__)
-#define INTEGRAL_ENTRY(mode, ...) FINISHES_FLUSH_SAT(ENTRY, mode, __VA_ARGS__)
-#define FLOAT_ENTRIES(...)                                                                                   \
-    MODES_ROUNDING(ROUNDED_ENTRY, __VA_ARGS__) MODES_INTEGRAL(INTEGRAL_ENTRY, __VA_ARGS__)
-#define X(s, sb) TO_FLOATS(FLOAT_MODES, s, sb)
-FLOATS(X)
-#undef X
-
-static lane_function *const floats[FLOAT_COUNT][FLOAT_COUNT][MODE_COUNT][FINISH_COUNT] = {
-#define X(s, sb) TO_FLOATS(FLOAT_ENTRIES, s, sb)
-    FLOATS(X)
-#undef X
-};
-
 /* ---- finding them */
 
-static const uint32_t integer_endpoints[] = {
-#define X(type, bits) ENDPOINT(type, bits),
-    INTEGERS(X)
-#undef X
-};
+/* The modifiers of modes 0 .. 7. */
+static const uint64_t rounding_modifiers[] = {WITH(RN),  WITH(RZ),  WITH(RM),  WITH(RP),
+                                              WITH(RNI), WITH(RZI), WITH(RMI), WITH(RPI)};
+enum { MODE_COUNT = 8 };
 
-static const uint32_t float_endpoints[] = {
-#define X(type, bits) ENDPOINT(type, bits),
-    FLOATS(X)
-#undef X
-};
+static bool is_integer(enum type type) {
+    return (type >= TYPE_U8 && type <= TYPE_U64) || is_signed(type);
+}
 
-/* Where an operand's type and width are in one of the lists; -1: nowhere. */
-static int find_endpoint(const struct lane_key *key, uint32_t operand, const uint32_t *endpoints, int count) {
+/* The operand's type and its register; 0: the one does not fit the other, or is no number.  An integer's
+ * register may be wider. */
+static uint32_t find_endpoint(const struct lane_key *key, uint32_t operand) {
     static const uint32_t bits[] = {[WIDTH_16] = 16, [WIDTH_32] = 32, [WIDTH_64] = 64};
     enum type type = (enum type)key->types[operand];
-    enum width width = key->registers >> operand & 1 ? key->widths[operand] : simt_width(type);
-    for (int i = 0; i < count; i++)
-        if (endpoints[i] == ((uint32_t)type << 8 | bits[width])) return i;
-    return -1;
+    enum width own = simt_width(type), width = key->registers >> operand & 1 ? key->widths[operand] : own;
+    if (width == WIDTH_PREDICATE || (!is_integer(type) && !format_of(type))) return 0;
+    return width == own || (is_integer(type) && width > own) ? endpoint(type, bits[width]) : 0;
 }
 
 static unsigned finish_of(uint64_t modifiers) {
@@ -359,13 +253,14 @@ static unsigned finish_of(uint64_t modifiers) {
            (modifiers & WITH(FTZ) ? FINISH_FLUSH : 0u);
 }
 
-/* -1: none; -2: what is no rounding. */
+enum { NO_MODE = -1, UNKNOWN_MODE = -2 };
+
 static int find_mode(uint64_t modifiers) {
     modifiers &= ~(WITH(SAT) | WITH(RELU) | WITH(SATFINITE) | WITH(FTZ));
-    if (!modifiers) return -1;
+    if (!modifiers) return NO_MODE;
     for (int mode = 0; mode < MODE_COUNT; mode++)
         if (rounding_modifiers[mode] == modifiers) return mode;
-    return -2;
+    return UNKNOWN_MODE;
 }
 
 static bool is_narrowing(enum type to, enum type from) {
@@ -373,47 +268,41 @@ static bool is_narrowing(enum type to, enum type from) {
            format_of(to)->exponent_bits < format_of(from)->exponent_bits;
 }
 
-/* A rounding is there exactly where one is needed. */
-static lane_function *find_float(enum type to, enum type from, int to_index, int from_index, int mode,
-                                 unsigned finish) {
-    if (finish & FINISH_FLUSH && to != TYPE_F32 && from != TYPE_F32) return NULL;
-    if (mode > MODE_ROUNDING && to != from) return NULL;
-    if (mode >= 0 && mode <= MODE_ROUNDING && !is_narrowing(to, from)) return NULL;
-    if (mode < 0 && is_narrowing(to, from)) return NULL;
-    return floats[from_index][to_index][mode < 0 ? 0 : mode][finish];
+/* A rounding is there exactly where one is needed.  Numbers are cut to [0, 1], or to others, not both. */
+static bool is_float_conversion(enum type to, enum type from, int mode, unsigned finish) {
+    bool is_integral = mode >= MODE_INTEGRAL;
+    if (finish & FINISH_FLUSH && to != TYPE_F32 && from != TYPE_F32) return false;
+    if (is_integral) return to == from && !(finish & ~(unsigned)(FINISH_FLUSH | FINISH_SAT));
+    if (finish & FINISH_SAT && finish & (FINISH_RELU | FINISH_SATFINITE)) return false;
+    return is_narrowing(to, from) == (mode != NO_MODE);
 }
 
-static lane_function *find_function(const struct lane_key *key) {
-    enum type to = (enum type)key->types[0], from = (enum type)key->types[1];
-    int to_integer = find_endpoint(key, 0, integer_endpoints, INTEGER_COUNT);
-    int from_integer = find_endpoint(key, 1, integer_endpoints, INTEGER_COUNT);
-    int to_float = find_endpoint(key, 0, float_endpoints, FLOAT_COUNT);
-    int from_float = find_endpoint(key, 1, float_endpoints, FLOAT_COUNT);
-    int mode = find_mode(key->modifiers);
-    unsigned finish = finish_of(key->modifiers);
-    if (mode == -2) return NULL;
-    if (to_integer >= 0 && from_integer >= 0 && mode < 0) {
-        if (finish == FINISH_SAT) return saturations[from_integer][to_integer];
-        return finish == FINISH_NONE ? truncations[from_integer][to_integer] : NULL;
+/* *finish loses what makes no difference. */
+static bool is_conversion(enum type to, enum type from, int mode, unsigned *finish) {
+    if (is_integer(to) && is_integer(from)) return mode == NO_MODE && !(*finish & ~(unsigned)FINISH_SAT);
+    if (is_integer(to)) {
+        *finish &= ~(unsigned)FINISH_SAT; /* it always is */
+        bool is_plain = *finish == FINISH_NONE || (*finish == FINISH_FLUSH && from == TYPE_F32);
+        return mode >= MODE_INTEGRAL && is_plain;
     }
-    if (to_integer >= 0 && from_float >= 0 && mode >= 0) {
-        finish &= ~(unsigned)FINISH_SAT; /* it always is */
-        if (finish & FINISH_FLUSH && from != TYPE_F32) return NULL;
-        return to_integers[from_float][to_integer][mode][finish];
-    }
-    if (to_float >= 0 && from_integer >= 0 && mode >= 0)
-        return from_integers[from_integer][to_float][mode][finish];
-    if (to_float >= 0 && from_float >= 0) return find_float(to, from, to_float, from_float, mode, finish);
-    return NULL;
+    if (is_integer(from)) return mode >= 0 && mode < MODE_INTEGRAL && !(*finish & ~(unsigned)FINISH_SAT);
+    return is_float_conversion(to, from, mode, *finish);
 }
 
 bool simt_convert_find(const struct lane_key *key, struct lane_operation *operation) {
     if (strcmp(key->base, "cvt") != 0 || key->count != 2 || key->types[2] != TYPE_NONE) return false;
-    lane_function *function = find_function(key);
-    if (!function) return false;
-    *operation = (struct lane_operation){.function = function,
+    enum type to = (enum type)key->types[0], from = (enum type)key->types[1];
+    uint32_t destination = find_endpoint(key, 0), source = find_endpoint(key, 1);
+    int mode = find_mode(key->modifiers);
+    unsigned finish = finish_of(key->modifiers);
+    if (!destination || !source || mode == UNKNOWN_MODE) return false;
+    if (!is_conversion(to, from, mode, &finish)) return false;
+    bool is_truncation = is_integer(to) && is_integer(from) && finish == FINISH_NONE;
+    uint64_t how = (unsigned)(mode == NO_MODE ? 0 : mode) | finish << MODE_FINISH_SHIFT;
+    *operation = (struct lane_operation){.function = is_truncation ? truncate_lanes : convert_lanes,
+                                         .context = how << MODE_SHIFT | destination << ENDPOINT_BITS | source,
                                          .count = 2,
                                          .destinations = 1,
-                                         .types = {(enum type)key->types[0], (enum type)key->types[1]}};
+                                         .types = {to, from}};
     return true;
 }

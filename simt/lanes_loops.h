@@ -253,14 +253,14 @@ static inline bool is_one_value(const uint32_t *values) {
     static inline uint##R##_t name(uint##A##_t a) {                                                          \
         return (uint##R##_t)(value);                                                                         \
     }                                                                                                        \
-    static void lanes_##name(void *const *operands, uint32_t mask) {                                         \
+    static void lanes_##name(struct lane_operands operands, uint32_t mask) {                                 \
         loop_##R##_##A(operands, mask, name);                                                                \
     }
 #define BINARY(name, R, A, B, value)                                                                         \
     static inline uint##R##_t name(uint##A##_t a, uint##B##_t b) {                                           \
         return (uint##R##_t)(value);                                                                         \
     }                                                                                                        \
-    static void lanes_##name(void *const *operands, uint32_t mask) {                                         \
+    static void lanes_##name(struct lane_operands operands, uint32_t mask) {                                 \
         loop_##R##_##A##_##B(operands, mask, name);                                                          \
     }
 /* As BINARY, by an amount: vectors of many machines shift all lanes by one amount only. */
@@ -268,21 +268,21 @@ static inline bool is_one_value(const uint32_t *values) {
     static inline uint##R##_t name(uint##R##_t a, uint32_t b) {                                              \
         return (uint##R##_t)(value);                                                                         \
     }                                                                                                        \
-    static void lanes_##name(void *const *operands, uint32_t mask) {                                         \
+    static void lanes_##name(struct lane_operands operands, uint32_t mask) {                                 \
         loop_shift_##R(operands, mask, name);                                                                \
     }
 #define TERNARY(name, R, A, B, C, value)                                                                     \
     static inline uint##R##_t name(uint##A##_t a, uint##B##_t b, uint##C##_t c) {                            \
         return (uint##R##_t)(value);                                                                         \
     }                                                                                                        \
-    static void lanes_##name(void *const *operands, uint32_t mask) {                                         \
+    static void lanes_##name(struct lane_operands operands, uint32_t mask) {                                 \
         loop_##R##_##A##_##B##_##C(operands, mask, name);                                                    \
     }
 #define QUATERNARY(name, R, A, B, C, D, value)                                                               \
     static inline uint##R##_t name(uint##A##_t a, uint##B##_t b, uint##C##_t c, uint##D##_t d) {             \
         return (uint##R##_t)(value);                                                                         \
     }                                                                                                        \
-    static void lanes_##name(void *const *operands, uint32_t mask) {                                         \
+    static void lanes_##name(struct lane_operands operands, uint32_t mask) {                                 \
         loop_##R##_##A##_##B##_##C##_##D(operands, mask, name);                                              \
     }
 

@@ -9,7 +9,7 @@ UNARY(mov_64, 64, 64, a)
     static inline uint##bits##_t select_##bits(uint##bits##_t a, uint##bits##_t b, bool is_first) {          \
         return is_first ? a : b;                                                                             \
     }                                                                                                        \
-    static void lanes_selp_##bits(void *const *operands, uint32_t mask) {                                    \
+    static void lanes_selp_##bits(struct lane_operands operands, uint32_t mask) {                            \
         loop_##bits##_select(operands, mask, select_##bits);                                                 \
     }
 SELECT(16)

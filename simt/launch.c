@@ -142,8 +142,9 @@ static void hook_add(struct hooks *hooks, const struct hook *hook, bool has_it) 
 }
 
 static bool hooks_create(struct launch *launch, size_t count) {
-    struct hooks *const lists[] = {&launch->instruction, &launch->branch,  &launch->access, &launch->shuffle,
-                                   &launch->warp_barrier, &launch->barrier, &launch->fence,  &launch->all};
+    struct hooks *const lists[] = {&launch->instruction, &launch->branch,  &launch->access,
+                                   &launch->shuffle,     &launch->warp_barrier, &launch->barrier,
+                                   &launch->fence,       &launch->finding, &launch->all};
     for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
         lists[l]->hooks = calloc(count + 1, sizeof *lists[l]->hooks);
         if (!lists[l]->hooks) return false;
@@ -152,8 +153,9 @@ static bool hooks_create(struct launch *launch, size_t count) {
 }
 
 static void hooks_destroy(struct launch *launch) {
-    struct hooks *const lists[] = {&launch->instruction, &launch->branch,  &launch->access, &launch->shuffle,
-                                   &launch->warp_barrier, &launch->barrier, &launch->fence,  &launch->all};
+    struct hooks *const lists[] = {&launch->instruction, &launch->branch,  &launch->access,
+                                   &launch->shuffle,     &launch->warp_barrier, &launch->barrier,
+                                   &launch->fence,       &launch->finding, &launch->all};
     for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) free(lists[l]->hooks);
 }
 
@@ -179,6 +181,7 @@ static bool prepare_observers(struct launch *launch) {
         hook_add(&launch->warp_barrier, &hook, observer->warp_barrier);
         hook_add(&launch->barrier, &hook, observer->barrier);
         hook_add(&launch->fence, &hook, observer->fence);
+        hook_add(&launch->finding, &hook, observer->finding);
     }
     return true;
 }

@@ -22,15 +22,6 @@ struct launch;
 
 /* ---- decoded instructions */
 
-/* Where an operand's lanes are: the base in the upper bits, the byte offset from it below. */
-typedef uint32_t slot;
-enum slot_base { IN_FRAME, IN_CONSTANTS, IN_WARP, SLOT_BASES };
-enum { SLOT_OFFSET_BITS = 29 };
-
-static inline slot slot_make(enum slot_base base, size_t offset) {
-    return (slot)base << SLOT_OFFSET_BITS | (slot)offset;
-}
-
 /* What executing an instruction did to its path. */
 enum outcome {
     OUTCOME_NEXT,  /* the path goes on behind it */
@@ -42,7 +33,7 @@ struct collective;
 typedef void collective_function(struct collective *collective); /* execute_warp.c */
 typedef enum outcome execute_function(struct warp *warp, struct path *path, const struct code *code, uint32_t mask);
 
-enum { CODE_OPERANDS = 8, CODE_VECTOR = 8 };
+enum { CODE_OPERANDS = LANE_SLOTS_MAX, CODE_VECTOR = 8 };
 
 /* The address operand of a memory instruction: register or variable, and a constant. */
 struct address_code {
@@ -55,13 +46,20 @@ struct address_code {
     uint64_t offset;
 };
 
+/* What a step needs comes first, in one line of the host's cache. */
 struct code {
-    execute_function *execute; /* NULL: `lanes` does it all */
-    lane_function *lanes;
-    slot operands[CODE_OPERANDS];
-    uint8_t operand_count;
-    bool has_guard, guard_is_negated;
+    _Alignas(64) lane_function *lanes; /* does it all; NULL: `execute` does */
+    execute_function *execute;
+    struct lane_call call; /* its operands */
     slot guard;
+    uint8_t straight; /* so many from here on are nothing but lane operations without a guard, of one path */
+    bool has_guard, guard_is_negated;
+    bool is_approximate;
+
+    bool is_branch;        /* executed for no lane, too */
+    bool is_synchronising; /* lanes that a schedule has parted meet here */
+    bool is_meeting;       /* a post-dominator: paths may end here */
+    uint8_t operand_count;
     enum width widths[CODE_OPERANDS]; /* of the registers of operands, where `execute` needs them */
     uint32_t target;                  /* branch */
     uint32_t reconvergence;
@@ -78,13 +76,11 @@ struct code {
     enum width vector_widths[CODE_VECTOR];
     uint8_t vector_sinks; /* bits: results that are thrown away */
     scalar_function *scalar;
+    lane_function *negated; /* what `execute` does with the opposite of a predicate */
     collective_function *collective;
     uint64_t immediate; /* whatever the one instruction needs */
     const struct function *function;
     bool beyond_block; /* fence */
-    bool is_branch;        /* executed for no lane, too */
-    bool is_approximate;
-    bool is_synchronising; /* lanes that a schedule has parted meet here */
 };
 
 /* Where a variable lies: in global memory, or in the block's shared memory, the thread's locals, the frame's
@@ -100,8 +96,6 @@ struct image {
     const struct simt_module *module;
     const struct function *kernel; /* whose static shared variables these are */
     struct code *codes;
-    unsigned char *constants; /* operands' constants, each filled over the lanes */
-    size_t constants_nbytes, constants_capacity;
     struct layout *layouts; /* of module->functions */
     struct placed *placed;  /* a hash table of variables */
     size_t placed_capacity;
@@ -109,11 +103,25 @@ struct image {
     size_t dynamic_offset;  /* of the dynamic ones behind them */
 };
 
+/* What an instruction reads besides registers stands in the frame like one, from its beginning on. */
+enum given_kind { GIVEN_CONSTANT, GIVEN_SPECIAL, GIVEN_PARAMETER };
+
+struct given {
+    enum given_kind kind;
+    enum width width;
+    uint64_t bits;  /* the constant; the number of the special register; the kernel's parameter's first byte */
+    uint8_t nbytes; /* of a parameter, */
+    bool is_signed; /* which is extended so */
+    slot slot;
+};
+
 /* Where a function's registers and variables lie in its frame. */
 struct layout {
-    uint32_t *registers; /* byte offset of each in the frame */
-    size_t registers_nbytes;
-    uint32_t carry, sink; /* two more: the carry flag, and where results go that nobody wants */
+    slot *registers;
+    slot carry, sink; /* two more: the carry flag, and where results go that nobody wants */
+    struct given *givens;
+    uint32_t given_count, given_capacity;
+    size_t registers_nbytes; /* of all these */
     size_t parameters_nbytes, locals_nbytes;
 };
 
@@ -153,13 +161,11 @@ struct warp {
     uint32_t live; /* lanes that have not exited */
     struct path *leaves;
     struct path *free_paths;
-    unsigned char *special; /* special registers */
     unsigned char *local;   /* lane after lane, local_capacity each */
     size_t local_capacity;
     struct frame *frames;
     size_t frames_nbytes; /* of them, to limit recursion */
     uint64_t spinning;    /* instructions since a path last arrived, waited or left */
-    unsigned char *constants; /* the image's */
 };
 
 enum { BARRIERS = 16 };
@@ -217,7 +223,7 @@ struct launch {
     pthread_mutex_t lock; /* observers' launch states, printing */
     unsigned char **launch_states;
     size_t states_nbytes;
-    struct hooks instruction, branch, access, shuffle, warp_barrier, barrier, fence, all;
+    struct hooks instruction, branch, access, shuffle, warp_barrier, barrier, fence, finding, all;
     bool needs_initialised;
 };
 
@@ -227,14 +233,8 @@ struct simt_machine {
     struct image *images;
 };
 
-static inline unsigned char *slot_at(unsigned char *const bases[SLOT_BASES], slot operand) {
-    return bases[operand >> SLOT_OFFSET_BITS] + (operand & (((slot)1 << SLOT_OFFSET_BITS) - 1));
-}
-
-static inline unsigned char *slot_lanes(const struct warp *warp, const struct path *path, slot operand) {
-    unsigned char *const bases[SLOT_BASES] = {
-        [IN_FRAME] = path->frame->registers, [IN_CONSTANTS] = warp->constants, [IN_WARP] = warp->special};
-    return slot_at(bases, operand);
+static inline void *slot_lanes(const struct path *path, slot operand) {
+    return __builtin_assume_aligned(path->frame->registers + operand, LANE_ALIGNMENT);
 }
 
 static inline uint64_t lane_get(const unsigned char *lanes, enum width width, uint32_t lane) {
@@ -266,19 +266,23 @@ bool simt_decode(struct image *image, const struct function *function); /* false
 uint64_t simt_function_address(const struct image *image, const struct function *function);
 const struct function *simt_function_at(const struct image *image, uint64_t address); /* NULL: none */
 
-/* special.c: special registers as arrays of lanes in the warp */
-size_t simt_special_nbytes(void);
-bool simt_special_find(const char *name, enum width *width, size_t *offset); /* false: there is none such */
-void simt_special_fill_warp(struct warp *warp);
-void simt_special_fill_block(struct warp *warp);
-void simt_special_tick(struct warp *warp); /* the clocks: instructions of the block */
+/* special.c: special registers, by number */
+bool simt_special_find(const char *name, enum width *width, uint64_t *number); /* false: there is none such */
+bool simt_special_is_of_block(uint64_t number); /* the same for all its lanes, another for each block */
+uint64_t simt_special_value(const struct warp *warp, uint64_t number, uint32_t lane);
 
-/* What instructions do.  execute_*.c; each decodes the instructions of its names, too: a line of WHAT is
- * {base, decode}; decode fills `code` and returns false if it does not know the instruction. */
+/* given.c */
+struct given *simt_given_find(struct layout *layout, const struct given *given); /* or adds it; NULL: no memory */
+void simt_givens_begin_frame(const struct warp *warp, const struct frame *frame);
+void simt_givens_begin_block(const struct warp *warp, const struct frame *frame); /* those that blocks differ in */
+uint64_t simt_extend(uint64_t value, uint32_t nbytes); /* the sign, from so many bytes */
+
+/* What instructions do.  execute_*.c; each decodes the instructions of its names, too, by the list at its end:
+ * decode fills `code` and returns false if it does not know the instruction. */
 struct decoder {
     struct image *image;
     const struct function *function;
-    const struct layout *layout;
+    struct layout *layout;
     const struct instruction *instruction;
     uint32_t pc;
     bool out_of_memory;
@@ -297,6 +301,7 @@ enum type simt_last_type(const struct instruction *instruction); /* the last mod
 /* The slot of a register, a special register, an immediate or a fixed address, as `type` reads it.  false: it is
  * none of them. */
 bool simt_operand(struct decoder *decoder, const struct operand *operand, enum type type, slot *result);
+bool simt_given(struct decoder *decoder, struct given given, slot *result);
 /* The width of a register; of anything else `otherwise`. */
 enum width simt_operand_width(const struct decoder *decoder, const struct operand *operand, enum width otherwise);
 bool simt_address(struct decoder *decoder, const struct operand *operand, struct address_code *address);
@@ -326,9 +331,8 @@ bool simt_path_release_waiting(struct warp *warp, bool only_returns);
 void simt_collectives_check(struct warp *warp);
 void simt_barriers_check(struct block *block);
 
-/* execute_memory.c: the addresses that lanes give; those outside the mask repeat that of one inside */
-void simt_addresses(const struct warp *warp, const struct path *path, const struct address_code *address,
-                    uint32_t mask, uint64_t addresses[SIMT_LANES]);
+/* access.c: the addresses that lanes give, of all of which some may not execute */
+void simt_addresses(const struct path *path, const struct address_code *address, uint64_t addresses[SIMT_LANES]);
 
 /* builtin.c: functions that the device runtime brings: vprintf, __assertfail, malloc, free */
 typedef bool builtin_function(struct warp *warp, struct path *path, const struct code *code, uint32_t mask);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "counts.h"
 #include "machine.h"
 
 enum { FRAMES_NBYTES_MAX = 1 << 28, LOCAL_NBYTES_MAX = 1 << 19 };
@@ -193,6 +194,7 @@ static struct frame *frame_create(struct warp *warp, const struct function *func
         return NULL;
     }
     memset(frame->registers, 0, nbytes);
+    simt_givens_begin_frame(warp, frame);
     frame->next = warp->frames;
     warp->frames = frame;
     return frame;
@@ -320,7 +322,7 @@ void simt_path_exit(struct warp *warp, struct path *path, uint32_t lanes) {
         frame_leave(warp, frame, lanes);
     }
     warp->live &= ~lanes;
-    warp->block->live_threads -= (uint32_t)__builtin_popcount(lanes);
+    warp->block->live_threads -= lane_count(lanes);
     if (!path->mask) simt_path_arrive(warp, path);
     simt_collectives_check(warp);
     simt_barriers_check(warp->block);
@@ -331,8 +333,8 @@ void simt_path_exit(struct warp *warp, struct path *path, uint32_t lanes) {
 /* The kernel's own frame serves all blocks that the warp executes one after another. */
 bool simt_paths_start(struct warp *warp, uint32_t lanes) {
     const struct launch *launch = warp->block->launch;
-    if (!warp->frames && (!frame_create(warp, launch->function) ||
-                          !local_reserve(warp, warp->frames->layout->locals_nbytes))) {
+    if (warp->frames) simt_givens_begin_block(warp, warp->frames);
+    else if (!frame_create(warp, launch->function) || !local_reserve(warp, warp->frames->layout->locals_nbytes)) {
         simt_launch_no_memory(warp->block->launch);
         return false;
     }

@@ -1,10 +1,9 @@
-/* Special registers: arrays of lanes that each warp holds, filled when its block begins. */
+/* Special registers: what a lane finds in them.  The clocks are in execute_move.c. */
 #include <string.h>
 
 #include "machine.h"
 
-/* One line each: PTX's name, field, the value in lane `lane` of `warp`; `thread` is the lane's thread in its block.
- * Those of the warp are the same in every block, which saves filling them for each. */
+/* One line each: PTX's name, ours, the value in `lane` of `warp`, which is the block's thread `thread`. */
 #define SPECIALS_OF_WARP(X)                                                                                        \
     X("tid.x", thread_x, thread % view->block[0])                                                                  \
     X("tid.y", thread_y, thread / view->block[0] % view->block[1])                                                 \
@@ -40,14 +39,11 @@
     X("cluster_nctaid.z", cluster_size_z, 1)                                                                       \
     X("cluster_ctarank", cluster_rank, 0)                                                                          \
     X("cluster_nctarank", cluster_ranks, 1)                                                                        \
-    X("clock", clock, 0)                                                                                           \
-    X("clock_hi", clock_high, 0)                                                                                   \
-    X("globaltimer_lo", timer_low, 0)                                                                              \
-    X("globaltimer_hi", timer_high, 0)                                                                             \
     X("WARP_SZ", warp_size, view->warp_size)                                                                       \
     X("envreg0", environment_0, 0)                                                                                 \
     X("envreg1", environment_1, (uint32_t)(warp->block->launch->workspace->address >> 32))                         \
     X("envreg2", environment_2, (uint32_t)warp->block->launch->workspace->address)
+/* The same for all lanes, but not for all blocks that a warp executes. */
 #define SPECIALS_OF_BLOCK(X)                                                                                       \
     X("ctaid.x", index_x, warp->block->view.block[0])                                                              \
     X("ctaid.y", index_y, warp->block->view.block[1])                                                              \
@@ -56,69 +52,47 @@
     X("clusterid.y", cluster_y, warp->block->view.block[1])                                                        \
     X("clusterid.z", cluster_z, warp->block->view.block[2])
 
-struct specials {
-    uint64_t clock64[SIMT_LANES];
-    uint64_t globaltimer[SIMT_LANES];
-    uint64_t gridid[SIMT_LANES];
-#define FIELD(name, field, value) uint32_t field[SIMT_LANES];
-    SPECIALS_OF_WARP(FIELD)
-    SPECIALS_OF_BLOCK(FIELD)
-#undef FIELD
+enum special {
+#define NUMBER(name, number, value) number,
+    SPECIALS_OF_WARP(NUMBER)
+    grid_id,
+    LAST_OF_WARP = grid_id,
+    SPECIALS_OF_BLOCK(NUMBER)
+#undef NUMBER
+    SPECIALS
 };
 
 static const struct {
     const char *name;
     enum width width;
-    size_t offset;
-} specials[] = {
-#define LINE(name, field, value) {name, WIDTH_32, offsetof(struct specials, field)},
+} specials[SPECIALS] = {
+#define LINE(name, number, value) [number] = {name, WIDTH_32},
     SPECIALS_OF_WARP(LINE)
     SPECIALS_OF_BLOCK(LINE)
 #undef LINE
-    {"clock64", WIDTH_64, offsetof(struct specials, clock64)},
-    {"globaltimer", WIDTH_64, offsetof(struct specials, globaltimer)},
-    {"gridid", WIDTH_64, offsetof(struct specials, gridid)},
+    [grid_id] = {"gridid", WIDTH_64},
 };
 
-size_t simt_special_nbytes(void) { return sizeof(struct specials); }
-
-bool simt_special_find(const char *name, enum width *width, size_t *offset) {
-    for (size_t s = 0; s < sizeof specials / sizeof *specials; s++)
+bool simt_special_find(const char *name, enum width *width, uint64_t *number) {
+    for (uint64_t s = 0; s < SPECIALS; s++)
         if (strcmp(specials[s].name, name) == 0) {
             *width = specials[s].width;
-            *offset = specials[s].offset;
+            *number = s;
             return true;
         }
     return false;
 }
 
-#define FILL(name, field, value) specials_of_warp->field[lane] = (value);
+bool simt_special_is_of_block(uint64_t number) { return number > LAST_OF_WARP; }
 
-void simt_special_fill_warp(struct warp *warp) {
+uint64_t simt_special_value(const struct warp *warp, uint64_t number, uint32_t lane) {
     const simt_launch_view *view = &warp->block->launch->view;
-    struct specials *specials_of_warp = (struct specials *)(void *)warp->special;
-    for (uint32_t lane = 0; lane < SIMT_LANES; lane++) {
-        uint32_t thread = warp->index * view->warp_size + lane;
-        SPECIALS_OF_WARP(FILL)
-    }
-}
-
-void simt_special_fill_block(struct warp *warp) {
-    struct specials *specials_of_warp = (struct specials *)(void *)warp->special;
-    for (uint32_t lane = 0; lane < SIMT_LANES; lane++) {
-        SPECIALS_OF_BLOCK(FILL)
-    }
-}
-
-#undef FILL
-
-/* The machine has no clock: its clocks count the block's instructions. */
-void simt_special_tick(struct warp *warp) {
-    struct specials *specials_of_warp = (struct specials *)(void *)warp->special;
-    uint64_t now = warp->block->tally.instructions;
-    for (uint32_t lane = 0; lane < SIMT_LANES; lane++) {
-        specials_of_warp->clock64[lane] = specials_of_warp->globaltimer[lane] = now;
-        specials_of_warp->clock[lane] = specials_of_warp->timer_low[lane] = (uint32_t)now;
-        specials_of_warp->clock_high[lane] = specials_of_warp->timer_high[lane] = (uint32_t)(now >> 32);
+    const uint32_t thread = warp->index * view->warp_size + lane;
+    switch ((enum special)number) {
+#define CASE(name, number, value) case number: return (uint32_t)(value);
+        SPECIALS_OF_WARP(CASE)
+        SPECIALS_OF_BLOCK(CASE)
+#undef CASE
+    default: return 0;
     }
 }

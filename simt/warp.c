@@ -1,4 +1,5 @@
 /* One warp's turn: which path runs, and for how long. */
+#include "counts.h"
 #include "machine.h"
 
 /* Instructions that a path may execute while others of its warp are ready, before they get a turn; and those that
@@ -55,65 +56,63 @@ static bool schedule(struct warp *warp, struct path *path, simt_schedule order) 
     return true;
 }
 
-static inline uint32_t lanes_count(uint32_t lanes) {
-    return lanes == UINT32_MAX ? SIMT_LANES : (uint32_t)__builtin_popcount(lanes); /* most warps are full */
+static inline void count(simt_tally *tally, uint32_t instructions, uint32_t active, uint32_t mask) {
+    uint64_t lanes = lane_count(active);
+    tally->instructions += instructions;
+    tally->active_lanes += instructions * lanes;
+    tally->thread_instructions += instructions * (mask == active ? lanes : lane_count(mask));
 }
 
-static inline void run_lanes(unsigned char *const bases[SLOT_BASES], const struct code *code, uint32_t mask) {
-    void *operands[CODE_OPERANDS]; /* nearly all have four at most; the slots of those that are not there are 0 */
-    operands[0] = slot_at(bases, code->operands[0]);
-    operands[1] = slot_at(bases, code->operands[1]);
-    operands[2] = slot_at(bases, code->operands[2]);
-    operands[3] = slot_at(bases, code->operands[3]);
-    if (__builtin_expect(code->operand_count > 4, 0))
-        for (uint32_t o = 4; o < code->operand_count; o++) operands[o] = slot_at(bases, code->operands[o]);
-    code->lanes(operands, mask);
+static void tell(struct warp *warp, const struct path *path, uint32_t mask) {
+    const simt_event event = simt_event_of(warp, path, mask);
+    SIMT_TELL(warp->block->launch, warp->block, instruction, &event);
+}
+
+/* Executes one instruction.  false: the path has parted, waits, or is gone. */
+static inline bool step(struct warp *warp, struct path *path, const struct code *code, bool is_watched) {
+    uint32_t mask = path->mask;
+    if (code->has_guard) {
+        uint32_t guard = *(const uint32_t *)slot_lanes(path, code->guard);
+        mask &= code->guard_is_negated ? ~guard : guard;
+    }
+    count(&warp->block->tally, 1, path->mask, mask);
+    if (code->is_approximate) warp->block->tally.approximate++;
+    if (is_watched) tell(warp, path, mask);
+    enum outcome outcome = OUTCOME_NEXT;
+    if (code->lanes) {
+        if (mask) code->lanes((struct lane_operands){path->frame->registers, &code->call}, mask);
+    } else if (mask || code->is_branch) outcome = code->execute(warp, path, code, mask);
+    if (outcome == OUTCOME_NEXT) path->pc++;
+    return outcome != OUTCOME_LEFT;
+}
+
+/* Executes what comes before anything but lane operations does. */
+static inline void go_straight(struct warp *warp, struct path *path, const struct code *code) {
+    const struct code *const end = code + code->straight;
+    unsigned char *const registers = path->frame->registers;
+    const uint32_t mask = path->mask;
+    count(&warp->block->tally, code->straight, mask, mask);
+    path->pc += code->straight;
+    for (; code < end; code++) code->lanes((struct lane_operands){registers, &code->call}, mask);
 }
 
 /* Runs the path until it parts, waits, arrives or has left, or its budget is spent. */
 static void run_path(struct warp *warp, struct path *path, uint64_t budget, simt_schedule order) {
-    struct block *block = warp->block;
-    struct launch *launch = block->launch;
+    const struct launch *launch = warp->block->launch;
     const struct code *const codes = launch->image->codes;
     const uint32_t function_end = path->frame->function->end;
-    const struct hook *const first = launch->instruction.hooks, *const last = first + launch->instruction.count;
-    const uint64_t end = block->tally.instructions + budget;
-    unsigned char *const bases[SLOT_BASES] = {
-        [IN_FRAME] = path->frame->registers, [IN_CONSTANTS] = warp->constants, [IN_WARP] = warp->special};
-    simt_event event = {.block = &block->view, .warp = warp->index};
+    const uint64_t end = warp->block->tally.instructions + budget;
+    const bool is_watched = launch->instruction.count > 0, is_stepped = is_watched || order != SIMT_LOCKSTEP;
     do {
-        uint32_t pc = path->pc, mask = path->mask;
-        if (pc == path->reconvergence || pc >= function_end) {
+        if (path->pc == path->reconvergence || path->pc >= function_end) {
             settle(warp, path);
             return;
         }
-        if (order != SIMT_LOCKSTEP) {
-            if (!schedule(warp, path, order)) return;
-            mask = path->mask;
-        }
-        const struct code *code = &codes[pc];
-        event.pc = pc;
-        event.active = mask;
-        if (code->has_guard) {
-            uint32_t guard = *(const uint32_t *)(const void *)slot_at(bases, code->guard);
-            mask &= code->guard_is_negated ? ~guard : guard;
-        }
-        event.mask = mask;
-        block->tally.instructions++;
-        block->tally.active_lanes += lanes_count(event.active);
-        block->tally.thread_instructions += lanes_count(mask);
-        block->tally.approximate += code->is_approximate;
-        for (const struct hook *hook = first; hook < last; hook++)
-            hook->observer->instruction(block->states + hook->state, &event);
-        if (code->lanes) {
-            if (mask) run_lanes(bases, code, mask);
-            path->pc = pc + 1;
-        } else if (mask || code->is_branch) {
-            enum outcome outcome = code->execute(warp, path, code, mask);
-            if (outcome == OUTCOME_LEFT) return;
-            if (outcome == OUTCOME_NEXT) path->pc = pc + 1;
-        } else path->pc = pc + 1;
-    } while (block->tally.instructions < end);
+        if (order != SIMT_LOCKSTEP && !schedule(warp, path, order)) return;
+        const struct code *code = &codes[path->pc];
+        if (code->straight && !is_stepped) go_straight(warp, path, code);
+        else if (!step(warp, path, code, is_watched)) return;
+    } while (warp->block->tally.instructions < end);
 }
 
 /* Runs the warp until all that is left of it waits, or about `budget` instructions are over. */

@@ -130,6 +130,17 @@ def carries():
 
 
 @kernel
+def predicates():
+    a, b = [7, 7, 0, *numbers(79, 61, 0, 15)], [3, 9, 0, *numbers(80, 61, 0, 15)]
+    out = []
+    for x, y in zip(a, b):
+        both = x & y & 0xff
+        out += [int(x != 7 and x >= y), int(x == 7 and x >= y), both + 1000 * (both != 0 or x < y),
+                int(x != y and x >= y)]
+    return Case("language.cu", "predicates", "1", "64", [given("u32", a), given("u32", b), result("u32", out)])
+
+
+@kernel
 def fields():
     data, out, mask = numbers(78, 32, 0, 2**64 - 1), [], 2**17 - 1
     for at, x in enumerate(data):

@@ -74,26 +74,28 @@ static uint64_t get(const void *lanes, enum width width, uint32_t lane) {
     return ((const uint64_t *)lanes)[lane];
 }
 
-enum { VALUES = LANE_OPERANDS_MAX + 2 };
+enum { VALUES = LANE_SLOTS_MAX, REGISTER_NBYTES = LANES * sizeof(uint64_t) };
 
 /* values[o][lane] of the operands, and behind them of the carry flags: those of the destinations are
  * replaced.  `same`: the source whose array is the destination's too; 0: none. */
 static void execute(const struct lane_operation *operation, uint32_t mask, uint64_t values[][LANES],
                     uint32_t same) {
-    _Alignas(64) unsigned char registers[VALUES][LANES * sizeof(uint64_t)] = {{0}};
-    void *operands[VALUES] = {NULL};
+    _Alignas(LANE_ALIGNMENT) unsigned char frame[VALUES * REGISTER_NBYTES] = {0};
+    struct lane_call call = {.context = operation->context};
+    unsigned char *operands[VALUES] = {NULL};
     enum width widths[VALUES] = {WIDTH_PREDICATE};
     uint32_t count = operation->count + operation->reads_carry + operation->writes_carry;
     for (uint32_t o = 0; o < count; o++) {
-        operands[o] = registers[o];
+        call.slots[o] = o * REGISTER_NBYTES;
         widths[o] = o < operation->count ? simt_width(operation->types[o]) : WIDTH_PREDICATE;
     }
-    if (operation->reads_carry && operation->writes_carry) operands[count - 1] = operands[count - 2];
-    if (same) operands[0] = operands[same];
+    if (operation->reads_carry && operation->writes_carry) call.slots[count - 1] = call.slots[count - 2];
+    if (same) call.slots[0] = call.slots[same];
+    for (uint32_t o = 0; o < count; o++) operands[o] = frame + call.slots[o];
     for (uint32_t o = 0; o < count; o++)
         for (uint32_t lane = 0; lane < LANES; lane++)
             if (!same || o) put(operands[o], widths[o], lane, values[o][lane]);
-    operation->function(operands, mask);
+    operation->function((struct lane_operands){frame, &call}, mask);
     for (uint32_t o = 0; o < count; o++)
         for (uint32_t lane = 0; lane < LANES; lane++) values[o][lane] = get(operands[o], widths[o], lane);
 }

@@ -266,14 +266,15 @@ static void check_widths(void) {
                      {"cvt.u64.u16", {WIDTH_64, WIDTH_32}, 0x12345678, 0x5678}};
     for (size_t i = 0; i < sizeof wide_ones / sizeof *wide_ones; i++) {
         struct lane_operation operation;
-        _Alignas(8) unsigned char result[256] = {0}, source[256] = {0};
-        void *operands[2] = {result, source};
+        _Alignas(LANE_ALIGNMENT) unsigned char frame[2 * REGISTER_NBYTES] = {0};
+        unsigned char *const result = frame, *const source = frame + REGISTER_NBYTES;
         if (!find_with(wide_ones[i].opcode, 2, false, wide_ones[i].widths, &operation)) {
             failures++, fprintf(stderr, "lanes: %s is not known\n", wide_ones[i].opcode);
             continue;
         }
         put(source, wide_ones[i].widths[1], 5, wide_ones[i].source);
-        operation.function(operands, 1 << 5);
+        const struct lane_call call = {.slots = {0, REGISTER_NBYTES}, .context = operation.context};
+        operation.function((struct lane_operands){frame, &call}, 1 << 5);
         uint64_t sources[3] = {wide_ones[i].source};
         expect(wide_ones[i].opcode, sources, wide_ones[i].result, get(result, wide_ones[i].widths[0], 5));
         expect(wide_ones[i].opcode, sources, 0, get(result, wide_ones[i].widths[0], 6));

@@ -274,15 +274,13 @@ static void tell_nothing(const simt_observer *observer, void *state, const simt_
 
 static void tell_instructions(const simt_observer *observer, void *state, const simt_block_view *block) {
     (void)observer, (void)state;
-    *(simt_tally *)(uintptr_t)block->tally = (simt_tally){3, 48, 36, 1}; /* what the machine does as it runs */
+    *(simt_tally *)(uintptr_t)block->tally = (simt_tally){ /* what the machine does as it runs */
+        .instructions = 3, .active_lanes = 48, .thread_instructions = 36, .approximate = 1};
 }
 
 static void tell_branches(const simt_observer *observer, void *state, const simt_block_view *block) {
-    simt_event event = {block, 0, 0, 0xffff, 0xffff};
-    observer->branch(state, &event, 0);
-    observer->branch(state, &event, 0xffff);
-    observer->branch(state, &event, 1);
-    observer->branch(state, &event, 0xff00);
+    (void)observer, (void)state;
+    *(simt_tally *)(uintptr_t)block->tally = (simt_tally){.branches = 4, .divergent_branches = 2};
 }
 
 static void tell_global(const simt_observer *observer, void *state, const simt_block_view *block) {

@@ -194,6 +194,26 @@ extern "C" __global__ void carries(const unsigned int *a, const unsigned int *b,
     row[12] = is_not_less;
 }
 
+// The opposites of predicates as operands; a logic operation that gives a predicate, too.
+extern "C" __global__ void predicates(const unsigned int *a, const unsigned int *b, unsigned int *out) {
+    unsigned int x = a[threadIdx.x], y = b[threadIdx.x], *row = out + 4 * threadIdx.x;
+    asm("{ .reg .pred p, q, r;\n\t"
+        "setp.lt.u32 q, %2, %3;\n\t"
+        "setp.ne.and.u32 p|r, %2, 7, !q;\n\t"
+        "selp.u32 %0, 1, 0, p;\n\t"
+        "selp.u32 %1, 1, 0, r; }"
+        : "=r"(row[0]), "=r"(row[1])
+        : "r"(x), "r"(y));
+    asm("{ .reg .pred p, q;\n\t"
+        "setp.lt.u32 q, %2, %3;\n\t"
+        "lop3.or.b32 %0|p, %2, %3, 0xff, 0x80, q;\n\t"
+        "@p add.u32 %0, %0, 1000;\n\t"
+        "lop3.and.b32 _|p, %2, %3, 0, 0x3c, !q;\n\t"
+        "selp.u32 %1, 1, 0, p; }"
+        : "=&r"(row[2]), "=r"(row[3])
+        : "r"(x), "r"(y));
+}
+
 // Moving fields and bytes of words.
 extern "C" __global__ void fields(const unsigned long long *in, unsigned long long *out) {
     unsigned long long x = in[threadIdx.x], *row = out + 6 * threadIdx.x;
