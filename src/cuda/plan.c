@@ -5,7 +5,7 @@
 enum {
     WARP = 32,
     VECTOR_NBYTES = 16,
-    STATIC_NBYTES = 8192, /* shared memory that the kernel has beside its sums and its ring, and the driver's */
+    STATIC_NBYTES = 6144, /* shared memory that the kernel has beside its sums and its ring */
     COPY_ENGINE_MAJOR = 9 /* the capability from which on chunks can be copied in bulk */
 };
 
@@ -29,7 +29,7 @@ static bool has_products(const struct wf_cuda_task *task) {
 
 /* Sums of different kinds at once need more registers than threads. */
 static int ring_block(const struct wf_cuda_task *task, const struct wf_cuda_plan *plan) {
-    if (plan->sums_nbytes > 8192) return 256;
+    if (plan->sums_nbytes > 8192) return has_products(task) ? 256 : 352;
     if (!has_values(task) || !has_products(task)) return 512;
     return task->parts & WF_PART_ABS ? 256 : 384;
 }

@@ -164,9 +164,9 @@ static __device__ __forceinline__ void put_bits(const lane_state *lane)
         any |= any >> width;
         odd ^= odd >> width;
     }
-    block_gathered.bits_and = all;
-    block_gathered.bits_or = any;
-    block_gathered.bits_xor = odd;
+    block_gathered.bits_and = (unit)all;
+    block_gathered.bits_or = (unit)any;
+    block_gathered.bits_xor = (unit)odd;
 }
 
 static __device__ __forceinline__ void put_gathered(const lane_state *lane)
@@ -247,7 +247,7 @@ static __device__ __forceinline__ void add_digits(u64 *into, const u64 *from, u3
         if (from[i]) atomicAdd(&into[i], from[i]);
 }
 
-// All but the extremes, whose key and index have to go together.
+// All but extremes with an index, which have to go together.
 static __device__ __forceinline__ void hand_in(const struct wf_reduction *r)
 {
     struct wf_gathered *working = (struct wf_gathered *)r->working;
@@ -261,12 +261,15 @@ static __device__ __forceinline__ void hand_in(const struct wf_reduction *r)
     add_digits(working->products, block_gathered.products, PRODUCT_DIGITS);
 #endif
     if (threadIdx.x != 0) return;
-#if HAS_EXTREMES
+#if HAS_EXTREMES && IS_INDEXED
     struct wf_partial *partial = (struct wf_partial *)r->partials + blockIdx.x;
     partial->min_key = block_gathered.min_key;
     partial->min_index = block_gathered.min_index;
     partial->max_key = block_gathered.max_key;
     partial->max_index = block_gathered.max_index;
+#elif HAS_EXTREMES
+    atomicMin(&working->min_key, block_gathered.min_key);
+    atomicMax(&working->max_key, block_gathered.max_key);
 #endif
 #ifdef PART_NONZERO
     atomicAdd(&working->nonzero, block_gathered.nonzero);
@@ -305,12 +308,11 @@ static __device__ __forceinline__ bool is_last_block(const struct wf_reduction *
     return is_last;
 }
 
-// Whether blocks add to the word, each by itself: all but the extremes, and only of the parts that are gathered.
+// Whether blocks add to the word, each by itself: all but extremes with an index, and only what is gathered.
 static __device__ __forceinline__ bool is_handed_in(u32 word)
 {
-    u32 digit = word - WORD_OF(sum);
 #ifdef PART_SUM
-    if (digit < VALUE_DIGITS) return true;
+    if (word - WORD_OF(sum) < VALUE_DIGITS) return true;
 #endif
 #ifdef PART_ABS
     if (word - WORD_OF(abs) < VALUE_DIGITS) return true;
@@ -318,7 +320,7 @@ static __device__ __forceinline__ bool is_handed_in(u32 word)
 #if HAS_PRODUCTS
     if (word - WORD_OF(products) < PRODUCT_DIGITS) return true;
 #endif
-    (void)digit;
+    if (word == WORD_OF(min_key) || word == WORD_OF(max_key)) return HAS_EXTREMES && !IS_INDEXED;
     return word >= WORD_OF(nonzero);
 }
 
@@ -334,7 +336,7 @@ static __device__ __forceinline__ void fetch(const struct wf_reduction *r)
     }
 }
 
-#if HAS_EXTREMES
+#if HAS_EXTREMES && IS_INDEXED
 // By the last block: compares the blocks' extremes.
 static __device__ __forceinline__ void compare_partials(const struct wf_reduction *r, lane_state *lane)
 {

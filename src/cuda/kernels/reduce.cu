@@ -60,60 +60,77 @@ static __device__ __forceinline__ double value_at(const vector *v, int i)
     return value;
 }
 
-// Whether all that went there was finite: infinities and NaNs have the largest field.
-static __device__ __forceinline__ bool take_window(stream *s, window_state *window, segment_state *segment, void *bins,
-                                                   u32 count)
+static __device__ __forceinline__ void eat_window(window_state *window, segment_state *segment, const vector x[VECTORS])
 {
-    window_begin(window, bins);
-    for (u32 k = 0; k < count; k++) {
-        vector x[VECTORS], y[VECTORS];
-        stream_take(s, x, y);
-        if (k == 0) window_place(window, largest_field(x));
 #pragma unroll
-        for (int j = 0; j < VECTORS; j++) {
+    for (int j = 0; j < VECTORS; j++) {
 #pragma unroll
-            for (int i = 0; i < 2; i++) window_add(window, (u64)__double_as_longlong(value_at(&x[j], i)));
-            segment->beyond = segment->beyond || is_beyond(&x[j], &y[j]);
-            eat(segment, 0, &x[j], &y[j]);
-        }
+        for (int i = 0; i < 2; i++) window_add(window, (u64)__double_as_longlong(value_at(&x[j], i)));
+        segment->beyond = segment->beyond || is_beyond(&x[j], 0);
     }
-    return __all_sync(ALL_LANES, window->outside == 0);
 }
 
-static __device__ __forceinline__ bool take_wide(stream *s, segment_state *segment, void *bins, u32 count)
+static __device__ __forceinline__ void eat_wide(wide_bin *mine, u32 *largest, segment_state *segment,
+                                                const vector x[VECTORS])
 {
-    wide_bin *mine = (wide_bin *)bins + lane_number();
-    u32 largest = 0;
-    wide_clear((wide_bin *)bins, VALUE_WIDE_ROWS);
-    for (u32 k = 0; k < count; k++) {
-        vector x[VECTORS], y[VECTORS];
-        stream_take(s, x, y);
 #pragma unroll
-        for (int j = 0; j < VECTORS; j++) {
+    for (int j = 0; j < VECTORS; j++) {
 #pragma unroll
-            for (int i = 0; i < 2; i++) {
-                wide_add(mine, value_at(&x[j], i), 0);
-                largest = max(largest, x[j].word[2 * i + 1] & 0x7fffffff);
-            }
-            segment->beyond = segment->beyond || is_beyond(&x[j], &y[j]);
-            eat(segment, 0, &x[j], &y[j]);
+        for (int i = 0; i < 2; i++) {
+            wide_add(mine, value_at(&x[j], i), 0);
+            *largest = max(*largest, x[j].word[2 * i + 1] & 0x7fffffff);
         }
+        segment->beyond = segment->beyond || is_beyond(&x[j], 0);
     }
-    return __all_sync(ALL_LANES, largest < 0x7ff00000);
 }
 
+// Whether the chunk's values, zeros apart, would fit into a window below its margin.
+static __device__ __forceinline__ bool fits_window(const vector x[VECTORS], u32 largest)
+{
+    u32 least = ~0u;
+#pragma unroll
+    for (int j = 0; j < VECTORS; j++) {
+#pragma unroll
+        for (int i = 0; i < 2; i++) least = min(least, (x[j].word[2 * i + 1] & 0x7fffffff) - 1);
+    }
+    least = ~warp_max(~least);
+    return least == ~0u || (int)largest - (int)((least + 1) >> 20) < WINDOW_BINADES - WINDOW_MARGIN;
+}
+
+// The first chunk decides where its segment goes, unless a window has failed not long ago.
 static __device__ __forceinline__ bool take_fast(stream *s, lane_state *lane, void *bins, u32 count)
 {
     segment_state segment;
     window_state window;
+    wide_bin *mine = (wide_bin *)bins + lane_number();
+    vector x[VECTORS], y[VECTORS];
     u64 *digits = block_gathered.PART_DIGITS;
-    bool wide = lane->wide_segments > 0, holds;
+    u32 largest = 0;
+    bool holds;
     segment_begin(&segment);
-    if (wide)
-        holds = take_wide(s, &segment, bins, count);
-    else
-        holds = take_window(s, &window, &segment, bins, count);
-    lane->wide_segments = wide ? lane->wide_segments - 1 : holds ? 0 : WIDE_WHILE;
+    stream_take(s, x, y);
+    u32 field = largest_field(x);
+    bool wide = lane->wide_segments > 0 || !fits_window(x, field);
+    if (wide) {
+        wide_clear((wide_bin *)bins, VALUE_WIDE_ROWS);
+        eat_wide(mine, &largest, &segment, x);
+        for (u32 k = 1; k < count; k++) {
+            stream_take(s, x, y);
+            eat_wide(mine, &largest, &segment, x);
+        }
+        holds = __all_sync(ALL_LANES, largest < 0x7ff00000); // infinities and NaNs have the largest field
+        if (lane->wide_segments) lane->wide_segments--;
+    } else {
+        window_begin(&window, bins);
+        window_place(&window, field);
+        eat_window(&window, &segment, x);
+        for (u32 k = 1; k < count; k++) {
+            stream_take(s, x, y);
+            eat_window(&window, &segment, x);
+        }
+        holds = __all_sync(ALL_LANES, window.outside == 0);
+        if (!holds) lane->wide_segments = WIDE_WHILE;
+    }
     if (!segment_holds(lane, &segment, 0) || !holds) return false;
     if (wide)
         wide_flush((wide_bin *)bins, VALUE_WIDE_ROWS, 0, LOW_EXPONENT, digits);
@@ -219,7 +236,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) reduce(const __gri
     if (gridDim.x > 1) {
         hand_in(r);
         if (!is_last_block(r)) return;
-#if HAS_EXTREMES
+#if HAS_EXTREMES && IS_INDEXED
         compare_partials(r, &lane);
 #endif
         fetch(r);
