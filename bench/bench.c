@@ -339,8 +339,9 @@ static int read_filter(struct bench *bench, const struct settings *settings) {
     struct filter *filter = &bench->filter;
     *filter = (struct filter){.type = settings->type,
                               .data = (int)settings->data - 1,
-                              .count = settings->count,
+                              .count = settings->count > 0 ? settings->count : 0,
                               .threads = (int)settings->threads};
+    if (settings->count == 0) return fail_usage("-n 0: there is nothing to time");
     if (!settings->op) return STATUS_OK;
     filter->op = wf_op_parse(settings->op);
     if (!filter->op) return fail_usage("--op: there is no op '%s'", settings->op);

@@ -54,17 +54,19 @@ static int read_variant(const struct settings *settings, struct explanation *exp
 
 static int read_values(const struct settings *settings, struct explanation *explanation) {
     const struct ladder_variant *variant = &explanation->variant;
-    uint64_t count = settings->count ? (uint64_t)settings->count : COUNT_DEFAULT, given = count;
+    bool has_count = settings->count > 0;
+    uint64_t count = has_count ? (uint64_t)settings->count : COUNT_DEFAULT, given = count;
     uint64_t count_max = (uint64_t)explanation->rung.tile * LADDER_BLOCK_MAX * TILES_MAX;
     int status = STATUS_OK;
-    if (!settings->count && explanation->rung.warp_size) count = given = explanation->rung.warp_size;
+    if (settings->count == 0) return fail_usage("-n 0: of no elements there is no step to explain");
+    if (!has_count && explanation->rung.warp_size) count = given = explanation->rung.warp_size;
     if (count > count_max)
         return fail_usage("%s: %" PRIu64 " elements are too many for one block", explanation->rung.id, count);
     explanation->values = settings->values
                               ? explain_parse_values(settings->values, variant->type, &given, &status)
                               : explain_choose_values(variant->type, variant->op, count, &status);
     if (status) return status;
-    if (settings->count && given != count)
+    if (has_count && given != count)
         return fail_usage("--values has %" PRIu64 " elements and -n says %" PRIu64, given, count);
     explanation->n = given;
     return STATUS_OK;

@@ -24,7 +24,7 @@ static int read_choice(struct errand *errand) {
     const struct settings *settings = errand->settings;
     errand->op = settings->op ? wf_op_parse(settings->op) : WF_SUM;
     errand->type = settings->type ? settings->type : WF_F32;
-    errand->n = settings->count ? (uint64_t)settings->count : 0;
+    errand->n = settings->count;
     if (!is_ladder_op(errand->op))
         return fail_usage("--op %s: the ladder's ops are sum, prod, min, max and argmax", settings->op);
     if (!ladder_type_check(errand->type))

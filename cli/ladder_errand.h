@@ -12,7 +12,7 @@ struct errand {
     wf_op op;
     wf_type type;
     enum ladder_finish finish;
-    uint64_t n; /* 0: the device's own choice */
+    int64_t n; /* -1: the device's own choice */
     uint32_t block, grid;
     simt_schedule schedule;
     uint64_t schedule_seed;

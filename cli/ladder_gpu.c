@@ -55,8 +55,8 @@ static int load_kernels(struct show *show) {
 
 /* What the machine counts stands beside; where it finds a rung wrong, the rung is wrong. */
 static int count_rows(struct show *show) {
-    uint64_t wanted = show->errand->n;
-    uint64_t n = wanted && wanted < N_COUNTED ? wanted : N_COUNTED;
+    int64_t wanted = show->errand->n;
+    uint64_t n = wanted >= 0 && wanted < N_COUNTED ? (uint64_t)wanted : N_COUNTED;
     struct data_set set = {0};
     int status = make_data_set(show->errand, n, &set) ? STATUS_OK : fail("no memory left");
     for (size_t i = 0; i < show->table.row_count && !status; i++)
@@ -210,10 +210,10 @@ static int show_size(struct show *show, uint64_t n) {
 }
 
 static int show_sizes(struct show *show) {
-    uint64_t own = show->errand->n;
+    int64_t own = show->errand->n;
     size_t count = show->errand->settings->partials ? 1 : sizeof default_sizes / sizeof default_sizes[0];
     int status = STATUS_OK;
-    if (own) return show_size(show, own);
+    if (own >= 0) return show_size(show, (uint64_t)own);
     for (size_t i = 0; i < count && !status; i++) status = show_size(show, default_sizes[i]);
     return status;
 }

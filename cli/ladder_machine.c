@@ -114,7 +114,7 @@ int run_on_machine(const struct errand *errand) {
     struct data_set set = {0};
     struct ladder_table table = {0};
     int status = STATUS_OK;
-    uint64_t n = errand->n ? errand->n : N_DEFAULT;
+    uint64_t n = errand->n >= 0 ? (uint64_t)errand->n : N_DEFAULT;
     if (!make_table(errand, &table) || !make_data_set(errand, n, &set)) status = fail("no memory left");
     describe_data(errand, &set, &table);
     if (!status) status = run_rungs(errand, &set, &table);

@@ -252,7 +252,7 @@ static int open_sweep(struct sweep *sweep) {
 }
 
 static int sweep_sizes(struct sweep *sweep) {
-    uint64_t last = sweep->errand->n ? sweep->errand->n : greatest_n;
+    uint64_t last = sweep->errand->n > 0 ? (uint64_t)sweep->errand->n : greatest_n;
     int status = STATUS_OK;
     for (uint64_t n = least_n < last ? least_n : last; n <= last && !status; n *= 2)
         status = sweep_size(sweep, n);

@@ -178,7 +178,7 @@ static const struct rule rules[] = {
      "bench: only this op; ladder, explain: sum (default), prod, min, max or argmax"},
     {"data", "default|" BENCH_DATA_NAMES, COMMAND_BENCH, parse_word, FIELD(data), 0, 0,
      "bench: only such data: even in (-1, 1), zeros, exponents of +-20, +-100, all"},
-    {"count", "N", COMMAND_BENCH | COMMAND_STEPS, parse_count, FIELD(count), 1, INT64_C(1) << 40,
+    {"count", "N", COMMAND_BENCH | COMMAND_STEPS, parse_count, FIELD(count), 0, INT64_C(1) << 40,
      "bench, ladder, explain: arrays of N elements (also -n N)"},
     {"quick", NULL, COMMAND_BENCH, parse_flag, FIELD(quick), 0, 0, "bench: smaller arrays, fewer rounds"},
     {"peer", "COMMAND", COMMAND_BENCH, parse_text, FIELD(peer), 0, 0,
@@ -243,7 +243,8 @@ bool settings_parse(struct settings *settings, int argc, char **argv) {
     for (int i = 0; i < RULE_COUNT; i++)
         long_options[i] = (struct option){rules[i].name, rules[i].argument ? required_argument : no_argument,
                                           NULL, GETOPT_FIRST_RULE + i};
-    *settings = (struct settings){.operands = calloc((size_t)argc, sizeof(const char *)),
+    *settings = (struct settings){.count = -1,
+                                  .operands = calloc((size_t)argc, sizeof(const char *)),
                                   .arguments = calloc((size_t)argc, sizeof(const char *)),
                                   .outputs = calloc((size_t)argc, sizeof(const char *))};
     if (!settings->operands || !settings->arguments || !settings->outputs) {

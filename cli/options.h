@@ -40,7 +40,7 @@ struct settings {
     int64_t threads;
     int64_t ddof;
     int64_t first_index;
-    int64_t count;   /* elements of the arrays of bench, ladder and explain; 0: its own choice */
+    int64_t count;   /* elements of the arrays of bench, ladder and explain; -1: its own choice */
     int64_t data;    /* a bench_data, from 1; 0: its own choice */
     int64_t nan;     /* a wf_nan */
     int64_t format;  /* a wf_format */

@@ -243,7 +243,7 @@ typedef struct wf_device_value {
  * the order of the stream, without waiting for it: d_result, aligned to 8 bytes.  Only errors that show
  * before the launch are returned.  From the second call with the same op, type and options on nothing is
  * allocated, so that the call can be captured in a CUDA graph (contiguous arrays; a handle's graph and its
- * other work must not run at the same time). */
+ * other work must not run at the same time).  WF_ERROR_UNSUPPORTED: strided arrays, and a prod that is a float. */
 WF_API wf_error wf_reduce_on_device(wf_handle *handle, wf_op op, const wf_array *array, const wf_options *options,
                                     wf_device_value *d_result);
 WF_API wf_error wf_reduce_pair_on_device(wf_handle *handle, wf_op op, const wf_array *a, const wf_array *b,

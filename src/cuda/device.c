@@ -212,11 +212,8 @@ static wf_error cuda_add(wf_handle *handle, struct wf_accumulator *into, const w
 
 /* ---- results that stay there --------------------------------------------------------------------- */
 
-static wf_error check_on_device(wf_handle *handle, const struct wf_accumulator *empty, const wf_array *a,
-                                const wf_array *b) {
+static wf_error check_on_device(wf_handle *handle, const wf_array *a, const wf_array *b) {
     bool is_host = false;
-    if (is_tree(empty))
-        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "the product of floats is brought to the host: use wf_reduce");
     wf_error error = find_memory(handle, a, b, &is_host);
     if (!error && is_host)
         error = wf_fail(handle, WF_ERROR_ARGUMENT, "the array must lie in device memory for its result to stay there");
@@ -233,9 +230,11 @@ static wf_error reduce_there(wf_handle *handle, const struct wf_accumulator *emp
                              const wf_array *b, wf_device_value *d_result) {
     struct wf_cuda_range range = {.index = empty->first_index};
     int64_t count = count_of(a);
+    if (is_tree(empty))
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "a product that is a float ends on the host: use wf_reduce");
     if (count) {
         struct wf_view view;
-        wf_error error = check_on_device(handle, empty, a, b);
+        wf_error error = check_on_device(handle, a, b);
         if (error) return error;
         wf_view_make(&view, a, b, wf_accumulator_is_indexed(empty));
         if (!is_contiguous(&view))
