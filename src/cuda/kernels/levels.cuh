@@ -30,10 +30,10 @@ static __device__ __forceinline__ double level_anchor(const levels_state *state,
     return __hiloint2double(((level_unit(state, level) + 52 + 1023) << 20) | 0x80000, 0);
 }
 
-// The smallest top above a term with this high word.
+// The smallest top above a term with this high word; of 0 (and of terms below 2^-1042) none is too low.
 static __device__ __forceinline__ int top_above(u32 high_word)
 {
-    return (int)(high_word >> 20) - 1022;
+    return high_word ? (int)(high_word >> 20) - 1022 : -4000;
 }
 
 static __device__ __forceinline__ void levels_begin(levels_state *state)

@@ -67,6 +67,5 @@
 #define PRODUCT_WIDE_ROWS WIDE_ROWS(2 * VALUE_LOW, 2 * VALUE_HIGH)
 #define WIDE_NBYTES (512 * (HAS_PRODUCTS ? PRODUCT_WIDE_ROWS : VALUE_WIDE_ROWS))
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
-#define SMALLER(a, b) ((a) < (b) ? (a) : (b))
 
 #endif

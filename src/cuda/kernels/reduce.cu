@@ -110,7 +110,7 @@ static __device__ __forceinline__ bool take_fast(stream *s, lane_state *lane, vo
     segment_begin(&segment);
     stream_take(s, x, y);
     u32 field = largest_field(x);
-    bool wide = lane->wide_segments > 0 || !fits_window(x, field);
+    bool wide = lane->wide_segments > 0 || field == 0 || !fits_window(x, field); // zeros say nothing of what comes
     if (wide) {
         wide_clear((wide_bin *)bins, VALUE_WIDE_ROWS);
         eat_wide(mine, &largest, &segment, x);

@@ -1,13 +1,12 @@
 // A window: a lane's own pairs of f64 sums, 16 of them, one for 32 binades each: 512 binades in all.
 //
 // An anchor splits a value, without error, into what lies above and below a bit in its bin's middle: 42 bits
-// each, which leaves room for 1024 additions.  What lies outside of the window shows at the end.  It takes half
-// the instructions and half the memory of the wide bins.
+// each, which leaves room for more additions than the wide bins have.  What lies outside of the window shows at
+// the end.  It takes half the instructions and half the memory of the wide bins.
 
 #ifndef WINDOW_CUH
 #define WINDOW_CUH
 
-#define WINDOW_ADDITIONS 1024
 #define WINDOW_ROWS 16
 #define WINDOW_BINADES 512
 #define WINDOW_MARGIN 8 // binades above the largest value that was looked at
