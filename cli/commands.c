@@ -35,6 +35,8 @@ static int open_device(const struct settings *settings, wf_handle **handle) {
 
 /* What every reduction ends with: the accumulator is kept, even if it has no value to print. */
 static int conclude(wf_handle *handle, const wf_accumulator *accumulator, const struct settings *settings) {
+    const char *plan = wf_handle_plan(handle);
+    if (settings->verbose && plan[0]) say("plan of the last piece: %s", plan);
     if (settings->save) {
         int status = saved_write(handle, accumulator, settings->save);
         if (status) return status;

@@ -228,6 +228,10 @@ WF_API wf_error wf_device_describe(const char *device, char *text, size_t capaci
 /* The number of GPUs that the driver shows; 0 without a driver. */
 WF_API int32_t wf_device_count(void);
 
+/* In words how the handle's last reduction on its GPU was laid out: blocks, threads, loads; "" before any, and for
+ * other devices.  Valid until the next call with the handle. */
+WF_API const char *wf_handle_plan(wf_handle *handle);
+
 /* All later work of the handle on its GPU is done in this CUstream (cudaStream_t) in order; NULL: the legacy
  * default stream, as at first.  The stream must outlive the handle or its next stream. */
 WF_API wf_error wf_handle_set_stream(wf_handle *handle, void *stream);

@@ -51,6 +51,12 @@ const char *wf_handle_device(const wf_handle *handle) {
     return handle ? handle->device_text : "";
 }
 
+const char *wf_handle_plan(wf_handle *handle) {
+    if (!handle || !handle->device->describe_plan) return "";
+    handle->device->describe_plan(handle, handle->plan_text, sizeof handle->plan_text);
+    return handle->plan_text;
+}
+
 wf_error wf_handle_set_stream(wf_handle *handle, void *stream) {
     if (!handle) return WF_ERROR_ARGUMENT;
     if (!handle->device->set_stream)

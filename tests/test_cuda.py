@@ -84,6 +84,15 @@ def test_no_gpu(tmp_path):
     refused(1, "the driver shows no GPU", *SUM, data=NUMBERS, env=environment)
 
 
+def test_verbose_tells_the_plan(tmp_path):
+    need_fake()
+    environment = fake_environment(tmp_path)
+    done = run(*SUM, "--verbose", data=NUMBERS, env=environment)
+    assert (done.returncode, done.stdout) == (0, "47\n")
+    assert "plan of the last piece: 1 block of " in done.stderr
+    assert "plan" not in run("sum", "--verbose", data=NUMBERS, env=environment).stderr  # the CPU's work
+
+
 def test_every_gpu_is_listed(tmp_path):
     need_fake(compiles=False)
     environment = fake_environment(tmp_path, devices=3, capability="9.0", multiprocessors=132, memory=3 << 29,

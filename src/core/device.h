@@ -22,6 +22,9 @@ struct wf_device {
     wf_error (*reduce_on_device)(wf_handle *handle, const struct wf_accumulator *empty, const wf_array *a,
                                  const wf_array *b, wf_device_value *d_result);
     wf_error (*set_stream)(wf_handle *handle, void *stream);
+
+    /* In words how the last launch was laid out; "" before any. */
+    void (*describe_plan)(const wf_handle *handle, char *text, size_t capacity);
 };
 
 extern const struct wf_device wf_device_cpu;

@@ -11,6 +11,7 @@ struct wf_handle {
     void *device_state; /* the device's own: threads, scratch */
     char device_name[16];
     char device_text[256];
+    char plan_text[160];
     char message[WF_MESSAGE_NBYTES];
 };
 

@@ -83,6 +83,7 @@ wf_error wf_cuda_launch(wf_handle *handle, const struct wf_accumulator *acc, con
     void *arguments[] = {&reduction};
     wf_cuda_function function;
     cut(&reduction, range, nbytes, granule);
+    cuda->plan = plan;
     wf_error error = wf_kernels_reduce(handle, &cuda->gpu, &cuda->kernels, &key, plan.shared_nbytes, &function);
     if (error) return error;
     return WF_DRIVER_CALL(handle, LaunchKernel,
@@ -262,6 +263,12 @@ static wf_error cuda_reduce_on_device(wf_handle *handle, const struct wf_accumul
     return error;
 }
 
+static void cuda_describe_plan(const wf_handle *handle, char *text, size_t capacity) {
+    const struct wf_cuda *cuda = handle->device_state;
+    text[0] = '\0';
+    if (cuda->plan.grid) wf_cuda_plan_describe(&cuda->plan, text, capacity);
+}
+
 /* What was launched in the old stream uses the same scratch memory: the new one waits for it. */
 static wf_error cuda_set_stream(wf_handle *handle, void *stream) {
     struct wf_cuda *cuda = handle->device_state;
@@ -368,4 +375,5 @@ const struct wf_device wf_device_cuda = {.name = "cuda",
                                          .close = cuda_close,
                                          .add = cuda_add,
                                          .reduce_on_device = cuda_reduce_on_device,
-                                         .set_stream = cuda_set_stream};
+                                         .set_stream = cuda_set_stream,
+                                         .describe_plan = cuda_describe_plan};

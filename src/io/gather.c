@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include "core/handle.h"
 #include "core/accumulator.h"
 #include "cpu/threads.h"
 
@@ -170,6 +171,7 @@ static void crew_open(struct crew *crew, wf_handle *handle, wf_reader *reader, i
     crew->in_order = into->parts & WF_PART_PRODUCT && into->uses_tree;
     crew->threads = NULL;
     crew->thread_limit = threads ? threads : count_processors();
+    if (handle->device == &wf_device_cuda) crew->thread_limit = 1; /* others would add on the CPU */
     if (crew->thread_limit > THREADS_MAX) crew->thread_limit = THREADS_MAX;
     crew->worker_count = 1;
     crew->worker[0] = &crew->first;
