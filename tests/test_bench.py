@@ -96,7 +96,7 @@ def test_wrong_usage_is_refused():
     refused(2, "there is no such case", "bench", "--op", "prod")
     refused(2, "there is no such case", "bench", "--type", "i8", "--data", "full")
     refused(2, "--data takes", "bench", "--data", "random")
-    refused(2, "--count takes", "bench", "-n", "0")
+    refused(2, "there is nothing to time", "bench", "-n", "0")
     refused(2, "bench takes no operands", "bench", "file.npy")
     refused(2, "does not take --quick", "sum", "--quick")
 

@@ -158,6 +158,15 @@ SHAPES = [
 ]
 
 
+@pytest.mark.parametrize("op, result", [("sum", 0), ("max", "-inf"), ("argmax", None)])
+def test_no_elements(op, result):
+    found = {row["rung"]: row for row in ladder("-n", "0", "--op", op)["rungs"] if row["verified"]}
+    expected = [rung for rung in ON_MACHINE if takes(rung, op)]
+    assert sorted(found) == sorted(rung[:2] for rung in expected)
+    assert {row["result"] for row in found.values()} == {result}
+    assert {row["races"] for row in found.values()} == {0}
+
+
 def shape_options(n, block, grid):
     return ["-n", n, "--block", block, *(["--grid", grid] if grid else [])]
 
@@ -462,7 +471,7 @@ def test_a_kernel_that_races_is_not_verified(tmp_path):
     ("no finish atomic", ["--rung", "06", "--finish", "atomic", "--op", "argmax", "--type", "f64"]),
     ("the ladder runs on the SIMT machine (--device simt) or on a GPU", ["--device", "cpu"]),
     ("--sweep takes neither", ["--device", "cuda", "--sweep", "--once"]),
-    ("--count", ["-n", "0"]),
+    ("--count", ["-n", "-1"]),
     ("takes no operands", ["05"]),
 ])
 def test_usage(said, options):
