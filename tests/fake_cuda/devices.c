@@ -159,8 +159,8 @@ wf_cuda_result cuDeviceGetAttribute(int *value, int attribute, wf_cuda_ordinal d
         {WF_CUDA_THREADS_PER_MULTIPROCESSOR, 1024},
         {WF_CUDA_CAPABILITY_MAJOR, fake.major},
         {WF_CUDA_CAPABILITY_MINOR, fake.minor},
-        {WF_CUDA_SHARED_PER_MULTIPROCESSOR, 64 << 10},
-        {WF_CUDA_SHARED_PER_BLOCK_OPTIN, 64 << 10},
+        {WF_CUDA_SHARED_PER_MULTIPROCESSOR, (fake.major < 9 ? 64 : 228) << 10},
+        {WF_CUDA_SHARED_PER_BLOCK_OPTIN, (fake.major < 9 ? 64 : 227) << 10},
     };
     if (!is_device(device)) return fake_end(CUDA_INVALID_DEVICE);
     for (size_t i = 0; i < sizeof attributes / sizeof attributes[0]; i++) {
