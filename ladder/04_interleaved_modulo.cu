@@ -5,7 +5,9 @@
 //
 // Cures of 03:  half of the shared memory for a block; and a working lane's own element lies where its
 //               number says, so no two lanes of a warp meet in a bank.
-// Still costs:  every warp diverges in every step of the first five, and the modulo is a slow division.
+// Still costs:  every warp diverges in every step of the first five, and the modulo is a slow division; and
+//               with half of the work for each thread the blocks, and so the trees, are twice as many: on an
+//               H200 it is the slowest of all trees.
 // From:         parallel patterns, step 1; the CUDA programming note, "baseline".
 //
 // Tile: 1

@@ -6,7 +6,8 @@
 // Cures of 08:  the second pass over the partial results, on the host or in another launch.  (The tree is
 //               that of rung 07: one ill at a time.)
 // Still costs:  a block lives for two elements of each thread, and most of its life is the tree, with ever
-//               fewer threads at work; floats arrive in any order, so their sum may differ from run to run.
+//               fewer threads at work; all blocks still queue at one word, so that where they are many the
+//               second pass was cheaper; floats arrive in any order, so their sum may differ from run to run.
 // From:         the chapter on reduction, 10.7, "hierarchical reduction for arbitrary input length".
 //
 // Tile: 2

@@ -6,7 +6,8 @@
 //
 // Cures of 10:  the compiled-in factor: any n with any grid, one tree for each block however large n is.
 // Still costs:  the tree still goes through shared memory and barriers where a warp could talk among its
-//               registers.
+//               registers; a second launch; and a thread asks for one element at a time, where rung 10 asks
+//               for eight, which is why rung 10 is faster.
 // From:         the notebook on parallel reduction, parts 3 to 6: "two-pass reduction".  Its last pass takes
 //               no more than 256 partial results.
 //

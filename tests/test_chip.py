@@ -35,6 +35,38 @@ def test_every_difference_has_a_reason():
     assert done.returncode == 0, done.stdout
 
 
+@pytest.fixture(scope="module")
+def differences():
+    """[(run, kernel, counter)] that are not equal."""
+    if not RECORDING.exists():
+        pytest.skip("no run is recorded")
+    return [tuple(line.split(": ")[:3]) for line in chip_docs(ROOT, "--differences").stdout.splitlines()]
+
+
+@pytest.mark.parametrize("counter", ["blocks", "warps", "load requests", "load sectors", "store requests",
+                                     "store sectors", "atomic requests"])
+def test_what_global_memory_is_asked_for_is_equal(differences, counter):
+    assert [difference for difference in differences if difference[2] == counter] == []
+
+
+def test_shared_wavefronts_are_equal_but_for_a_rung_that_is_not_explained(differences):
+    assert {kernel for _, kernel, counter in differences if counter == "shared wavefronts"} == {"15_redux"}
+
+
+def test_barriers_and_shuffles_fit_the_wavefronts_of_the_pipe(differences):
+    """Rung 12 has all of them, and no access whose predicate is off for a warp."""
+    assert not any(kernel == "12_warp_shuffle" for _, kernel, counter in differences if counter == "all wavefronts")
+    assert any(kernel == "06_sequential" for _, kernel, counter in differences if counter == "all wavefronts")
+
+
+def test_every_verdict_that_differs_is_explained():
+    page = (ROOT / "docs" / "machine-vs-chip.md").read_text()
+    told = [line for line in page.splitlines() if line.startswith("| `") and "they differ" in line]
+    assert {line.split("`")[1] for line in told} == \
+        {"last_warp_one_barrier", "overlapping_segments", "uninitialised"}
+    assert all("is right" in line for line in told)
+
+
 # ---- recording, with tools that only play ncu and compute-sanitizer ----------------------------------
 
 FAKE_NCU = """#!{python}
