@@ -132,6 +132,7 @@ FUNCTIONS = {
     "wf_handle_destroy": (None, [_handle]),
     "wf_handle_message": (c_char_p, [_handle]),
     "wf_handle_device": (c_char_p, [_handle]),
+    "wf_handle_plan": (c_char_p, [_handle]),
     "wf_device_describe": (c_int, [c_char_p, c_char_p, c_size_t]),
     "wf_device_count": (c_int32, []),
     "wf_handle_set_stream": (c_int, [_handle, c_void_p]),
