@@ -1,0 +1,18 @@
+"""A process opens one libcuda.  Which one that is here is settled before the first test that could open another."""
+
+import os
+
+import warpfold_ctypes as wf
+from gpu_memory import FAKE, real_driver
+
+
+def pytest_configure():
+    if real_driver() or not FAKE.exists():
+        return
+    chosen = os.environ.get("WARPFOLD_LIBCUDA")
+    os.environ["WARPFOLD_LIBCUDA"] = str(FAKE)
+    wf.library.wf_device_count()  # opens it
+    if chosen is None:
+        del os.environ["WARPFOLD_LIBCUDA"]  # not for the programs that tests run
+    else:
+        os.environ["WARPFOLD_LIBCUDA"] = chosen
