@@ -1,12 +1,15 @@
 """A process opens one libcuda.  Which one that is here is settled before the first test that could open another."""
 
 import os
-
-import warpfold_ctypes as wf
-from gpu_memory import FAKE, real_driver
+import sys
 
 
-def pytest_configure():
+def pytest_collection_finish():
+    wf = sys.modules.get("warpfold_ctypes")  # what runs programs only may be unable to load the library
+    if wf is None:
+        return
+    from gpu_memory import FAKE, real_driver
+
     if real_driver() or not FAKE.exists():
         return
     chosen = os.environ.get("WARPFOLD_LIBCUDA")
