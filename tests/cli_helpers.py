@@ -6,6 +6,7 @@ The program is $WARPFOLD_CLI, or build/warpfold beside the directory of tests.
 import os
 import struct
 import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -48,6 +49,23 @@ def refused(status, said, *arguments, data=b"", **options):
     if status == 2:
         assert lines[-1] == "warpfold: try 'warpfold --help'", done
     return lines[0]
+
+
+MEASURE = """
+import resource, subprocess, sys
+done = subprocess.run(sys.argv[1:])
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(done.returncode)
+"""
+
+
+def printed_and_peak(*arguments):
+    """What a run that succeeds prints, and the most memory that it had, in bytes.  Measured by a small process in
+    between: a program's peak begins with that of the process that starts it, and tests may hold much."""
+    command = [sys.executable, "-c", MEASURE, CLI, *map(str, arguments)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=TIMEOUT_SECONDS)
+    *lines, peak = done.stdout.decode().splitlines(keepends=True)
+    return "".join(lines), int(peak) << 10
 
 
 # ---- numbers as bytes --------------------------------------------------------------------------------

@@ -20,8 +20,8 @@ import time
 import pytest
 
 from cli_helpers import (
-    CLI, DESCRIPTIONS, ROOT, TIMEOUT_SECONDS, expected, npy, npy_header, npy_text, pack, printed, refused, run,
-    text_of,
+    CLI, DESCRIPTIONS, ROOT, TIMEOUT_SECONDS, expected, npy, npy_header, npy_text, pack, printed, printed_and_peak,
+    refused, run, text_of,
 )
 from oracle import INTEGERS, STATS, OPS, TYPES, Oracle, PairOracle, default_type, ops_of
 
@@ -347,13 +347,9 @@ def test_large_files_take_little_memory(tmp_path):
     path = tmp_path / "large.raw"
     with open(path, "wb") as file:
         file.truncate(nbytes)
-    process = subprocess.Popen([CLI, "stats", "--type", "f32", "--format", "raw", path], stdout=subprocess.PIPE)
-    shown = process.stdout.read().decode()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0
+    shown, peak = printed_and_peak("stats", "--type", "f32", "--format", "raw", path)
     assert dict(line.split() for line in shown.splitlines())["count"] == str(nbytes // 4)
-    assert usage.ru_maxrss < 256 * 1024
+    assert peak < 256 * 2**20
 
 
 # ---- refusals: the command line ----------------------------------------------------------------------
