@@ -233,7 +233,8 @@ WF_API int32_t wf_device_count(void);
 WF_API const char *wf_handle_plan(wf_handle *handle);
 
 /* All later work of the handle on its GPU is done in this CUstream (cudaStream_t) in order; NULL: the legacy
- * default stream, as at first.  The stream must outlive the handle or its next stream. */
+ * default stream, as at first.  The stream must live until the handle has another or is not called any more but
+ * to be destroyed. */
 WF_API wf_error wf_handle_set_stream(wf_handle *handle, void *stream);
 
 /* A result in device memory.  Where status is not WF_OK the value is NaN (floats) or 0. */

@@ -447,6 +447,18 @@ def test_threads_with_a_handle_and_a_stream_each(engines):
         list(pool.map(engines.in_context(work), range(engines.choose(16, 2))))
 
 
+def test_a_handle_may_outlive_its_stream(engines):
+    data = gpu_data.make("f32", 1000, "normal")
+    memory, handle, stream = engines.gpu.memory(data), wf.Handle("cuda:0"), engines.gpu.stream()
+    handle.set_stream(stream.pointer)
+    result = engines.gpu.empty(ctypes.sizeof(wf.wf_device_value))
+    handle.reduce_on_device("sum", result.pointer, memory.vector("f32"))
+    del stream
+    del handle
+    value, status = read_result(result)
+    assert (wf.value_bits(value), status) == (outcome(engines.host, "sum", [wf.vector(data, "f32")]), 0)
+
+
 # ---- the command line --------------------------------------------------------------------------------
 
 

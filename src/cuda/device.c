@@ -300,12 +300,13 @@ static void release(struct wf_cuda *cuda) {
     if (cuda->outcome) driver->MemFreeHost(cuda->outcome);
 }
 
+/* The caller's stream may be gone by now, so all of the GPU's work is waited for. */
 static void cuda_close(wf_handle *handle) {
     struct wf_cuda *cuda = handle->device_state;
     if (!cuda) return;
     if (cuda->cpu.device) cuda->cpu.device->close(&cuda->cpu);
     bool is_entered = !wf_gpu_enter(NULL, &cuda->gpu);
-    if (is_entered) wf_driver_open(NULL, 0)->StreamSynchronize(cuda->stream);
+    if (is_entered) wf_driver_open(NULL, 0)->CtxSynchronize();
     release(cuda);
     if (is_entered) wf_gpu_leave(&cuda->gpu);
     wf_gpu_close(&cuda->gpu);

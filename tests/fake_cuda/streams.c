@@ -32,6 +32,13 @@ wf_cuda_result cuStreamDestroy_v2(wf_cuda_stream stream) {
     return fake_end(CUDA_SUCCESS);
 }
 
+wf_cuda_result cuCtxSynchronize(void) {
+    wf_cuda_result result = fake_begin("CtxSynchronize", true);
+    if (result) return result;
+    fake_deliver(NULL);
+    return fake_end(CUDA_SUCCESS);
+}
+
 wf_cuda_result cuStreamSynchronize(wf_cuda_stream stream) {
     wf_cuda_result result = fake_begin("StreamSynchronize", true);
     if (result) return result;
