@@ -39,6 +39,10 @@ static void cut(struct wf_reduction *reduction, const struct wf_cuda_range *rang
     reduction->index = range->index + (int64_t)head;
 }
 
+static int64_t vectors_nbytes(const struct wf_reduction *reduction) {
+    return 16 * (int64_t)(reduction->vectors + (reduction->head != 0) + (reduction->tail != 0));
+}
+
 static struct wf_kernel_key make_key(const struct wf_accumulator *acc, const struct wf_cuda_plan *plan, int granule,
                                      bool finishes) {
     struct wf_kernel_key key;
@@ -46,6 +50,7 @@ static struct wf_kernel_key make_key(const struct wf_accumulator *acc, const str
     key.type = acc->type;
     key.parts = acc->parts;
     key.is_indexed = is_indexed(acc);
+    key.is_small = plan->is_small;
     key.granule = granule;
     key.block = plan->block;
     key.vectors = plan->vectors;
@@ -64,9 +69,6 @@ wf_error wf_cuda_launch(wf_handle *handle, const struct wf_accumulator *acc, con
     struct wf_cuda *cuda = handle->device_state;
     size_t nbytes = wf_type_nbytes(acc->type);
     int granule = find_granule(range, nbytes);
-    struct wf_cuda_task task = {acc->type, acc->parts, is_indexed(acc), granule, range->count * (int64_t)nbytes};
-    struct wf_cuda_plan plan = wf_cuda_plan_make(&task, &cuda->gpu);
-    struct wf_kernel_key key = make_key(acc, &plan, granule, target->value != 0);
     struct wf_reduction reduction = {
         .partials = cuda->partials,
         .working = cuda->working,
@@ -83,7 +85,9 @@ wf_error wf_cuda_launch(wf_handle *handle, const struct wf_accumulator *acc, con
     void *arguments[] = {&reduction};
     wf_cuda_function function;
     cut(&reduction, range, nbytes, granule);
-    cuda->plan = plan;
+    struct wf_cuda_task task = {acc->type, acc->parts, is_indexed(acc), granule, vectors_nbytes(&reduction)};
+    struct wf_cuda_plan plan = cuda->plan = wf_cuda_plan_make(&task, &cuda->gpu);
+    struct wf_kernel_key key = make_key(acc, &plan, granule, target->value != 0);
     wf_error error = wf_kernels_reduce(handle, &cuda->gpu, &cuda->kernels, &key, plan.shared_nbytes, &function);
     if (error) return error;
     return WF_DRIVER_CALL(handle, LaunchKernel,

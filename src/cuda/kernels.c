@@ -63,6 +63,7 @@ static void list_options(const struct wf_kernel_key *key, struct options *option
     add_name(options, "TYPE_", wf_type_name(key->type));
     add_parts(options, key->parts);
     add_number(options, "IS_INDEXED", key->is_indexed);
+    add_number(options, "IS_SMALL", key->is_small);
     add_number(options, "GRANULE", key->granule);
     add_number(options, "BLOCK", key->block);
     add_number(options, "VECTORS", key->vectors);

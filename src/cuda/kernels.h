@@ -8,7 +8,7 @@
 struct wf_kernel_key {
     wf_type type;
     unsigned parts;
-    int is_indexed;
+    int is_indexed, is_small;
     int granule;
     int block, vectors, stages, resident, sums_nbytes;
     wf_op finish_op;      /* WF_OP_NONE: the result is not finished there */

@@ -10,10 +10,7 @@ enum {
 };
 
 /* Arrays up to this are one block's work: a second block costs more, for the two to meet, than it saves. */
-#define SINGLE_BLOCK_NBYTES (INT64_C(1) << 16)
-
-/* Up to this for each multiprocessor, an array is spread thin: one vector for a thread. */
-#define THIN_NBYTES (INT64_C(1) << 13)
+#define SINGLE_BLOCK_NBYTES (INT64_C(1) << 15)
 
 static bool is_float(const struct wf_cuda_task *task) {
     return wf_type_is_float(task->type);
@@ -52,7 +49,7 @@ static int bins_nbytes(const struct wf_cuda_task *task) {
     int signs = (task->parts & WF_PART_SUM) && (task->parts & WF_PART_ABS) ? 2 : 1;
     if (!has_values(task)) return 0;
     if (task->type == WF_BF16) return signs * 64 * WARP * (int)sizeof(float);
-    if (task->type == WF_F32) return signs * 16 * WARP * (int)sizeof(double);
+    if (task->type == WF_F32) return (has_products(task) ? 2 : 1) * signs * 16 * WARP * (int)sizeof(double);
     return 0;
 }
 
@@ -99,27 +96,38 @@ static void plan_threads(struct wf_cuda_plan *plan, const struct wf_cuda_task *t
     if (by_memory < plan->resident) plan->resident = by_memory < 1 ? 1 : by_memory;
 }
 
+/* A small array's blocks are counted in eight bits (kernels/grid.cuh). */
+static int small_blocks(const struct wf_gpu *gpu) {
+    return gpu->multiprocessors < 255 ? gpu->multiprocessors : 255;
+}
+
+/* Of a small array each thread has all its vectors in registers; a block for each 512 vectors, as long as there are
+ * multiprocessors for them.  A sum of squares beside others leaves no registers for that. */
+static bool plan_small(struct wf_cuda_plan *plan, const struct wf_cuda_task *task, const struct wf_gpu *gpu) {
+    enum { BLOCK = 512, VECTORS_MAX = 8 };
+    int64_t row = (int64_t)BLOCK * VECTOR_NBYTES * small_blocks(gpu);
+    if (task->parts == WF_PARTS_STATS || task->nbytes > row * VECTORS_MAX) return false;
+    plan->is_small = true;
+    plan->block = BLOCK;
+    plan->vectors = task->nbytes > row * VECTORS_MAX / 2 ? VECTORS_MAX : VECTORS_MAX / 2;
+    plan->resident = 1;
+    plan->sums_nbytes = 0;
+    return true;
+}
+
 static int count_blocks(const struct wf_cuda_plan *plan, const struct wf_cuda_task *task, const struct wf_gpu *gpu) {
-    int64_t nbytes = (int64_t)plan->block * plan->vectors * VECTOR_NBYTES;
-    int64_t wanted = (task->nbytes + nbytes - 1) / nbytes, room = (int64_t)gpu->multiprocessors * plan->resident;
+    int64_t nbytes = (int64_t)plan->block * (plan->is_small ? 1 : plan->vectors) * VECTOR_NBYTES;
+    int64_t wanted = (task->nbytes + nbytes - 1) / nbytes;
+    int64_t room = plan->is_small ? small_blocks(gpu) : (int64_t)gpu->multiprocessors * plan->resident;
     if (task->nbytes <= SINGLE_BLOCK_NBYTES || wanted < 1) return 1;
     return (int)(wanted < room ? wanted : room);
 }
 
-/* A small array: one vector for a thread, so that many multiprocessors take part. */
-static void plan_thin(struct wf_cuda_plan *plan, const struct wf_gpu *gpu) {
-    plan->vectors = 1;
-    plan->block = largest_block(plan, gpu, 512);
-    plan->resident = 1;
-}
-
 struct wf_cuda_plan wf_cuda_plan_make(const struct wf_cuda_task *task, const struct wf_gpu *gpu) {
     struct wf_cuda_plan plan = {.sums_nbytes = sums_nbytes(task)};
-    if (task->nbytes <= THIN_NBYTES * gpu->multiprocessors)
-        plan_thin(&plan, gpu);
-    else if (gpu->major >= COPY_ENGINE_MAJOR && task->granule == VECTOR_NBYTES)
+    if (!plan_small(&plan, task, gpu) && gpu->major >= COPY_ENGINE_MAJOR && task->granule == VECTOR_NBYTES)
         plan_ring(&plan, task, gpu);
-    else
+    else if (!plan.is_small)
         plan_threads(&plan, task, gpu);
     plan.grid = count_blocks(&plan, task, gpu);
     plan.shared_nbytes = plan.block / WARP * plan.sums_nbytes + plan.stages * stage_nbytes(&plan, task);
@@ -127,7 +135,8 @@ struct wf_cuda_plan wf_cuda_plan_make(const struct wf_cuda_task *task, const str
 }
 
 void wf_cuda_plan_describe(const struct wf_cuda_plan *plan, char *text, size_t capacity) {
-    snprintf(text, capacity, "%d block%s of %d threads, %d vector%s of 16 bytes each at a time, %s", plan->grid,
-             plan->grid == 1 ? "" : "s", plan->block, plan->vectors, plan->vectors == 1 ? "" : "s",
+    snprintf(text, capacity, "%d block%s of %d threads, %s%d vector%s of 16 bytes each at a time, %s", plan->grid,
+             plan->grid == 1 ? "" : "s", plan->block, plan->is_small ? "up to " : "", plan->vectors,
+             plan->vectors == 1 ? "" : "s",
              plan->stages ? "brought ahead by the copy engine" : "loaded by the threads");
 }

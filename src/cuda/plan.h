@@ -11,11 +11,12 @@ struct wf_cuda_task {
     unsigned parts;  /* enum wf_part */
     bool is_indexed; /* an extreme's index is needed */
     int granule;     /* bytes: all addresses are multiples of it; 16, 8, 4, 2 or 1 */
-    int64_t nbytes;  /* of one array */
+    int64_t nbytes;  /* of one array's vectors of 16 bytes, those at its ends that exist in part included */
 };
 
 /* The kernel is compiled for all but the grid. */
 struct wf_cuda_plan {
+    bool is_small; /* every vector is in a register at once */
     int block;     /* threads */
     int vectors;   /* of 16 bytes, that a thread loads at a time from each array */
     int stages;    /* chunks that the copy engine brings ahead; 0: threads load for themselves */

@@ -22,7 +22,7 @@ typedef double bin;
 #define BIN_COPIES 4 // that take turns, so that an addition need not wait for the one before
 #else
 #define BIN_MAGNITUDES (1 << (EXPONENT_BITS - BIN_BINADES_LOG2))
-#define BIN_COPIES 1
+#define BIN_COPIES (HAS_PRODUCTS && WIDTH == 32 ? 2 : 1) // few warps have to wait for less
 #endif
 
 // With both sums, of the values and of their magnitudes, negative values have bins of their own.
@@ -117,32 +117,51 @@ static __device__ __forceinline__ void bins_begin(bins_state *state, bin *bins)
     bins_clear(bins);
 }
 
-// bits: of the value as an f32.
-static __device__ __forceinline__ void bins_add(bins_state *state, u32 bits)
+// The bin of a value, by its bits as an f32.
+static __device__ __forceinline__ bin *bin_of(const bins_state *state, u32 bits, int copy)
 {
-    const int row_nbytes = 32 * (int)sizeof(bin), shift = 23 + BIN_BINADES_LOG2;
-#if !defined PART_SUM
-    bits &= 0x7fffffff;
-#endif
-    bin *mine = (bin *)(state->bins + (bits >> shift & (BIN_ROWS - 1)) * row_nbytes);
+    const int rows = BIN_ROWS / BIN_COPIES, row_nbytes = 32 * (int)sizeof(bin), shift = 23 + BIN_BINADES_LOG2;
+    return (bin *)(state->bins + ((bits >> shift & (rows - 1)) + copy * rows) * row_nbytes);
+}
+
+static __device__ __forceinline__ bin plus(bin sum, u32 bits)
+{
 #if defined TYPE_bf16
-    *mine = __fadd_rn(*mine, __uint_as_float(bits));
+    return __fadd_rn(sum, __uint_as_float(bits));
 #else
-    *mine = __dadd_rn(*mine, (double)__uint_as_float(bits));
+    return __dadd_rn(sum, (double)__uint_as_float(bits));
 #endif
+}
+
+// As many values as there are copies.
+static __device__ __forceinline__ void bins_add(bins_state *state, const u32 *bits)
+{
+    bin *mine[BIN_COPIES], sum[BIN_COPIES];
+#pragma unroll
+    for (int i = 0; i < BIN_COPIES; i++) {
+        mine[i] = bin_of(state, bits[i], i);
+        sum[i] = *mine[i];
+    }
+#pragma unroll
+    for (int i = 0; i < BIN_COPIES; i++) *mine[i] = plus(sum[i], bits[i]);
 }
 
 static __device__ __forceinline__ void bins_eat(bins_state *state, const vector *v)
 {
+    u32 bits[PER_VECTOR];
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < PER_VECTOR; i++) {
 #if defined TYPE_bf16
-        bins_add(state, v->word[i] << 16);
-        bins_add(state, v->word[i] & 0xffff0000);
+        bits[i] = i % 2 ? v->word[i / 2] & 0xffff0000 : v->word[i / 2] << 16;
 #else
-        bins_add(state, v->word[i]);
+        bits[i] = v->word[i];
+#endif
+#if !defined PART_SUM
+        bits[i] &= 0x7fffffff;
 #endif
     }
+#pragma unroll
+    for (int i = 0; i < PER_VECTOR; i += BIN_COPIES) bins_add(state, &bits[i]);
 }
 
 // Whether none of the lane's own bins is infinite or NaN.

@@ -1,6 +1,6 @@
 // The careful way: element by element, for whatever the fast way does not hold, and for the few elements that
 // are no whole chunk.  NaNs and infinities are noted and left out; the sums of floats go to wide bins, which hold
-// any exponent.
+// any exponent, or of a small array straight to the digits.
 
 #ifndef CAREFUL_CUH
 #define CAREFUL_CUH
@@ -11,6 +11,7 @@ typedef struct {
     u64 step;   // from one chunk to the next
     u32 chunks;
     int each; // vectors of a lane in a chunk
+    i64 end;  // from here on there are none
 } careful_range;
 
 #define NO_VECTOR ((i64)1 << 62)
@@ -41,7 +42,8 @@ static __device__ __forceinline__ u32 load_partly(const struct wf_reduction *r, 
 
 static __device__ __forceinline__ i64 careful_place(const careful_range *range, u32 chunk, int j)
 {
-    return range->first == NO_VECTOR ? NO_VECTOR : range->first + (i64)(chunk * range->step) + 32 * j;
+    i64 at = range->first + (i64)(chunk * range->step) + 32 * j;
+    return at < range->end ? at : NO_VECTOR;
 }
 
 // ---- everything but the sums of floats
@@ -179,9 +181,40 @@ static __device__ __noinline__ void deposit_product(u64 *digits, double a, doubl
 }
 #endif
 
-static __device__ __forceinline__ void add_term(wide_bin *mine, unit x, unit y, int which)
+#if IS_SMALL
+
+// 2^low is the digits' first bit, of which the value is a multiple.
+static __device__ __forceinline__ void deposit_value(u64 *digits, double value, int low)
+{
+    i64 bits = __double_as_longlong(value);
+    int field = (int)(bits >> 52) & 0x7ff, position = max(field, 1) - 1075 - low;
+    i64 magnitude = (bits & 0xfffffffffffffll) | (i64)(field != 0) << 52;
+    if (position < 0) magnitude >>= min(-position, 63);
+    deposit(digits, bits < 0 ? -magnitude : magnitude, max(position, 0));
+}
+
+// There is no memory for bins: each term goes to the block's digits.
+static __device__ __forceinline__ void add_term(wide_bin *mine, unit x, unit y, int which, u64 *digits)
+{
+    double a = widen(x), b = widen(y);
+    (void)mine;
+    if (which != CAREFUL_PRODUCTS) {
+        deposit_value(digits, which == CAREFUL_ABS ? fabs(a) : a, LOW_EXPONENT);
+        return;
+    }
+#if WIDTH == 64 && HAS_PRODUCTS
+    deposit_product(digits, a, b);
+#else
+    deposit_value(digits, __dmul_rn(a, b), 2 * LOW_EXPONENT);
+#endif
+}
+
+#else
+
+static __device__ __forceinline__ void add_term(wide_bin *mine, unit x, unit y, int which, u64 *digits)
 {
     double a = widen(x);
+    (void)digits;
     if (which != CAREFUL_PRODUCTS) {
         wide_add(mine, which == CAREFUL_ABS ? fabs(a) : a, WIDE_BASE(LOW_EXPONENT));
         return;
@@ -192,7 +225,7 @@ static __device__ __forceinline__ void add_term(wide_bin *mine, unit x, unit y, 
     int fields = max((int)(x >> 52) & 0x7ff, 1) + max((int)(y >> 52) & 0x7ff, 1);
     if (!is_nonzero(x) || !is_nonzero(y)) return;
     if (fields < 2 * 538 || fields > 2 * 1533) {
-        deposit_product(block_gathered.products, a, b);
+        deposit_product(digits, a, b);
         return;
     }
     wide_add(mine, __fma_rn(a, b, -product), 0);
@@ -200,6 +233,8 @@ static __device__ __forceinline__ void add_term(wide_bin *mine, unit x, unit y, 
     wide_add(mine, product, WIDE_BASE(2 * LOW_EXPONENT));
 #endif
 }
+
+#endif
 
 static __device__ __forceinline__ bool is_left_out(unit a, unit b)
 {
@@ -216,12 +251,12 @@ static __device__ void sum_carefully(const struct wf_reduction *r, wide_bin *bin
     const int low = which == CAREFUL_PRODUCTS ? 2 * LOW_EXPONENT : LOW_EXPONENT;
     const int rows = which == CAREFUL_PRODUCTS ? PRODUCT_WIDE_ROWS : VALUE_WIDE_ROWS;
     int additions = 0;
-    wide_clear(bins, rows);
+    if (!IS_SMALL) wide_clear(bins, rows);
     for (u32 chunk = 0; chunk < range->chunks; chunk++) {
         for (int j = 0; j < range->each; j++) {
             vector x, y;
             u32 present = load_partly(r, careful_place(range, chunk, j), &x, &y);
-            if (additions > WIDE_ADDITIONS - 2 * PER_VECTOR) {
+            if (!IS_SMALL && additions > WIDE_ADDITIONS - 2 * PER_VECTOR) {
                 wide_flush(bins, rows, WIDE_BASE(low), low, digits);
                 wide_clear(bins, rows);
                 additions = 0;
@@ -230,18 +265,17 @@ static __device__ void sum_carefully(const struct wf_reduction *r, wide_bin *bin
 #pragma unroll
             for (int e = 0; e < PER_VECTOR; e++) {
                 unit a = element_at(&x, e), b = OPERANDS == 2 ? element_at(&y, e) : a;
-                if (present >> e & 1 && !is_left_out(a, b)) add_term(bins + lane_number(), a, b, which);
+                if (present >> e & 1 && !is_left_out(a, b)) add_term(bins + lane_number(), a, b, which, digits);
             }
         }
     }
-    wide_flush(bins, rows, WIDE_BASE(low), low, digits);
+    if (!IS_SMALL) wide_flush(bins, rows, WIDE_BASE(low), low, digits);
 }
 
 #endif
 
-// All lanes of a warp call it.
-static __device__ __noinline__ void take_carefully(const struct wf_reduction *r, lane_state *lane, void *bins,
-                                                   careful_range range)
+static __device__ __noinline__ void take_apart(const struct wf_reduction *r, lane_state *lane, void *bins,
+                                               careful_range range)
 {
     note_all(r, lane, &range);
 #if IS_FLOAT && defined PART_SUM
@@ -253,6 +287,15 @@ static __device__ __noinline__ void take_carefully(const struct wf_reduction *r,
 #if IS_FLOAT && HAS_PRODUCTS
     sum_carefully(r, (wide_bin *)bins, &range, CAREFUL_PRODUCTS, block_gathered.products);
 #endif
+}
+
+// All lanes of a warp call it.  Only a copy has an address, so that what the fast way keeps stays in registers.
+static __device__ __forceinline__ void take_carefully(const struct wf_reduction *r, lane_state *lane, void *bins,
+                                                      careful_range range)
+{
+    lane_state copy = *lane;
+    take_apart(r, &copy, bins, range);
+    *lane = copy;
 }
 
 #endif

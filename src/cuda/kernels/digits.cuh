@@ -24,18 +24,32 @@ static __device__ __forceinline__ void deposit(u64 *digits, i64 value, int posit
     add_to_digit(&digits[2], (u64)high);
 }
 
-// The sum over the lanes of high * 2^64 + low, at position 0.
+// By a warp whose lanes agree: digits += values[0] * 2^positions[0] + ..., at most ten, a lane for each digit.
+static __device__ __forceinline__ void deposit_together(u64 *digits, const i64 *values, const int *positions, int count)
+{
+    int which = count == 1 ? 0 : (int)lane_number() / 3, digit = (int)lane_number() - 3 * which;
+    int position = positions[0];
+    i64 value = values[0];
+#pragma unroll
+    for (int i = 1; i < count; i++) {
+        value = which == i ? values[i] : value;
+        position = which == i ? positions[i] : position;
+    }
+    if (lane_number() >= 3 * (u32)count) return;
+    int shift = position & 31;
+    u64 low = (u64)value << shift;
+    u64 part = digit == 0 ? low & 0xffffffff : digit == 1 ? low >> 32 : (u64)(value >> 1 >> (63 - shift));
+    if (part) add_to_digit(digits + (position >> 5) + digit, part);
+}
+
+// The sum over the lanes of high * 2^64 + low, at position 0, in pieces as warp_sum's.
 static __device__ __forceinline__ void deposit_lanes(u64 *digits, u64 low, i64 high)
 {
-    i64 parts[4];
-    parts[0] = warp_sum((i64)(low & 0xffffffff));
-    parts[1] = warp_sum((i64)(low >> 32));
-    parts[2] = warp_sum((i64)((u64)high & 0xffffffff));
-    parts[3] = warp_sum(high >> 32);
-    if (lane_number() == 0) {
-#pragma unroll
-        for (int i = 0; i < 4; i++) deposit(digits, parts[i], 32 * i);
-    }
+    const int positions[6] = {0, 24, 48, 64, 88, 112};
+    const i64 parts[6] = {warp_sum_small((i64)(low & 0xffffff)), warp_sum_small((i64)(low >> 24 & 0xffffff)),
+                          warp_sum_small((i64)(low >> 48)), warp_sum_small(high & 0xffffff),
+                          warp_sum_small(high >> 24 & 0xffffff), warp_sum_small(high >> 48)};
+    deposit_together(digits, parts, positions, 6);
 }
 
 #if IS_FLOAT
@@ -61,5 +75,24 @@ static __device__ __forceinline__ bool is_finite(double value)
     return (__double2hiint(value) & 0x7ff00000) != 0x7ff00000;
 }
 #endif
+
+static __device__ __forceinline__ void clear_digits(u64 *digits, u32 count)
+{
+    for (u32 i = threadIdx.x; i < count; i += BLOCK) digits[i] = 0;
+}
+
+// The block's; all else of block_gathered is put there once.
+static __device__ __forceinline__ void clear_block_digits(void)
+{
+#ifdef PART_SUM
+    clear_digits(block_gathered.sum, VALUE_DIGITS);
+#endif
+#ifdef PART_ABS
+    clear_digits(block_gathered.abs, VALUE_DIGITS);
+#endif
+#if HAS_PRODUCTS
+    clear_digits(block_gathered.products, PRODUCT_DIGITS);
+#endif
+}
 
 #endif

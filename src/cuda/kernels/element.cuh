@@ -154,6 +154,18 @@ static __device__ __forceinline__ i64 key_of(unit bits)
 #endif
 }
 
+// The inverse.
+static __device__ __forceinline__ unit bits_of_key(i64 key)
+{
+#if IS_FLOAT
+    return (unit)(key < 0 ? key ^ (i64)MAGNITUDE : key);
+#elif !IS_SIGNED && WIDTH == 64
+    return (u64)key ^ SIGN_BIT;
+#else
+    return (unit)key;
+#endif
+}
+
 static __device__ __forceinline__ u64 ordered(i64 key)
 {
     return (u64)key ^ (u64)1 << 63;

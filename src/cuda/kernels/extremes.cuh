@@ -1,5 +1,6 @@
 // Extremes: the largest of keys, which order as signed or unsigned integers of the type's width do.  Of narrow
-// types several are compared at a time.  The smallest is found among the complements.
+// types several are compared at a time.  The smallest is found among the complements.  Floats of 16 and 32 bits need no
+// keys: their bits are compared as they are, in three ways, which shows NaNs, too.
 
 #ifndef EXTREMES_CUH
 #define EXTREMES_CUH
@@ -86,5 +87,92 @@ static __device__ __forceinline__ u64 extreme_key(const extreme *largest, packed
     return ordered(KEY_IS_SIGNED ? (i64)((int)both >> (32 - WIDTH)) : (i64)(both >> (32 - WIDTH)));
 #endif
 }
+
+#if USES_RANGE
+
+// Of the bits: the largest as signed integers, the largest and the smallest as unsigned ones.
+typedef struct {
+    packed signed_max, max, min;
+} float_range;
+
+static __device__ __forceinline__ void range_clear(float_range *range)
+{
+    range->signed_max = PACKED_LEAST;
+    range->max = 0;
+    range->min = ~(packed)0;
+}
+
+static __device__ __forceinline__ void range_eat(float_range *range, const vector *v)
+{
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        u32 bits = v->word[i];
+#if WIDTH == 32
+        range->signed_max = (u32)max((int)range->signed_max, (int)bits);
+        range->max = max(range->max, bits);
+        range->min = min(range->min, bits);
+#else
+        range->signed_max = __vmaxs2(range->signed_max, bits);
+        range->max = __vmaxu2(range->max, bits);
+        range->min = __vminu2(range->min, bits);
+#endif
+    }
+}
+
+// The range of the elements at place i of the words.
+typedef struct {
+    unit signed_max, max, min;
+} unit_range;
+
+static __device__ __forceinline__ unit_range range_of_place(const float_range *range, int i)
+{
+    unit_range part = {(unit)(range->signed_max >> i * WIDTH % 32), (unit)(range->max >> i * WIDTH % 32),
+                       (unit)(range->min >> i * WIDTH % 32)};
+    return part;
+}
+
+static __device__ __forceinline__ bool is_nothing(unit_range range)
+{
+    return range.signed_max == SIGN_BIT && range.max == 0;
+}
+
+static __device__ __forceinline__ bool range_has_nan(const float_range *range)
+{
+    bool found = false;
+#pragma unroll
+    for (int i = 0; i < PER_WORD; i++) {
+        unit_range part = range_of_place(range, i);
+        bool is_positive = !(part.signed_max & SIGN_BIT) && part.signed_max > INFINITY_BITS;
+        found = found || is_positive || part.max > (unit)(SIGN_BIT | INFINITY_BITS);
+    }
+    return found;
+}
+
+// As extreme_key.  Of negative numbers the one with the largest bits is the smallest, and the other way round.
+static __device__ __forceinline__ u64 range_min_key(const float_range *range)
+{
+    u64 least = ~(u64)0;
+#pragma unroll
+    for (int i = 0; i < PER_WORD; i++) {
+        unit_range part = range_of_place(range, i);
+        u64 key = ordered(key_of(part.max & SIGN_BIT ? part.max : part.min));
+        if (!is_nothing(part) && key < least) least = key;
+    }
+    return least;
+}
+
+static __device__ __forceinline__ u64 range_max_key(const float_range *range)
+{
+    u64 largest = 0;
+#pragma unroll
+    for (int i = 0; i < PER_WORD; i++) {
+        unit_range part = range_of_place(range, i);
+        u64 key = ordered(key_of(part.signed_max & SIGN_BIT ? part.min : part.signed_max));
+        if (!is_nothing(part) && key > largest) largest = key;
+    }
+    return largest;
+}
+
+#endif
 
 #endif

@@ -137,9 +137,13 @@ static __device__ __forceinline__ void integer_eat_products(integer_sum *sum, co
 // is_signed: whether `small` may be negative.
 static __device__ __forceinline__ void integer_end(integer_sum *sum, u64 *digits, bool is_signed, bool is_product)
 {
-    i64 total = warp_sum(sum->sum + (is_signed ? (i64)(int)sum->small : (i64)sum->small));
-    if (lane_number() == 0) deposit(digits, total, 0);
-    if (WIDTH >= 32) long_deposit(digits, &sum->large, is_product);
+    if (WIDTH == 64 || (WIDTH == 32 && is_product)) {
+        long_deposit(digits, &sum->large, is_product);
+    } else {
+        i64 total = warp_sum(sum->sum + (is_signed ? (i64)(int)sum->small : (i64)sum->small));
+        const int position = 0;
+        deposit_together(digits, &total, &position, 1);
+    }
     integer_clear(sum);
 }
 

@@ -47,23 +47,64 @@ static __device__ __forceinline__ void levels_begin(levels_state *state)
     }
 }
 
-static __device__ __forceinline__ void levels_add(levels_state *state, double term, int set)
+static __device__ __forceinline__ double add_to_level(levels_state *state, double term, int set, int level)
 {
-#pragma unroll
-    for (int level = 0; level < LEVELS; level++) {
-        double sum = __dadd_rn(state->sum[set][level], term);
-        term = __dsub_rn(term, __dsub_rn(sum, state->sum[set][level]));
-        state->sum[set][level] = sum;
-    }
-    state->rest |= (u32)__double2hiint(term) & 0x7fffffff;
+    double sum = __dadd_rn(state->sum[set][level], term);
+    term = __dsub_rn(term, __dsub_rn(sum, state->sum[set][level]));
+    state->sum[set][level] = sum;
+    return term;
+}
+
+// Not 0 unless the term is.
+static __device__ __forceinline__ u32 left_of(double term)
+{
 #if defined TYPE_f64
-    state->rest |= (u32)__double2loint(term);
+    return (u32)__double2hiint(term) << 1 | (u32)__double2loint(term);
+#else
+    return (u32)__double2hiint(term) << 1; // others' are no denormals
 #endif
 }
 
+// A batch is several vectors' terms, so that one addition need not wait for the one before.
+#define BATCH_TERMS 8
+#define BATCH_VECTORS (BATCH_TERMS / PER_VECTOR < VECTORS ? BATCH_TERMS / PER_VECTOR : VECTORS)
+
+// Spends the terms.  The first two levels are enough for most.
+static __device__ __forceinline__ void levels_add(levels_state *state, double *terms, int count)
+{
+    const int always = LEVELS < 2 ? LEVELS : 2;
+    u32 left = 0;
+#pragma unroll
+    for (int e = 0; e < count; e++) {
+#pragma unroll
+        for (int level = 0; level < always; level++) terms[e] = add_to_level(state, terms[e], e % LEVEL_SETS, level);
+        left |= left_of(terms[e]);
+    }
+    if (LEVELS > always && left) {
+        left = 0;
+#pragma unroll
+        for (int e = 0; e < count; e++) {
+#pragma unroll
+            for (int level = always; level < LEVELS; level++)
+                terms[e] = add_to_level(state, terms[e], e % LEVEL_SETS, level);
+            left |= left_of(terms[e]);
+        }
+    }
+    state->rest |= left;
+}
+
+// Of a small array nothing is larger than what the levels were placed for; f16's have one place.
 static __device__ __forceinline__ void levels_note(levels_state *state, double term)
 {
+#if !IS_SMALL || defined TYPE_f16
     state->largest = max(state->largest, (u32)__double2hiint(term) & 0x7fffffff);
+#endif
+}
+
+// Nothing is as large as this.
+static __device__ __forceinline__ void levels_give_up(levels_state *state)
+{
+    state->largest = 0x7ff00000;
 }
 
 // Whether every term was taken whole; if not, top becomes one that is high enough.
@@ -78,17 +119,19 @@ static __device__ __forceinline__ bool levels_hold(levels_state *state)
 // low: the exponent of the digits' first bit.
 static __device__ __forceinline__ void levels_flush(const levels_state *state, int low, u64 *digits)
 {
+    i64 totals[LEVELS];
+    int positions[LEVELS];
 #pragma unroll
     for (int level = 0; level < LEVELS; level++) {
-        double anchor = level_anchor(state, level);
-        int exponent = max(level_unit(state, level), low);
-        i64 total = 0;
+        int unit_exponent = level_unit(state, level), above = max(low - unit_exponent, 0);
+        i64 anchor = __double_as_longlong(level_anchor(state, level)), total = 0;
 #pragma unroll
-        for (int set = 0; set < LEVEL_SETS; set++)
-            total += in_units(__dsub_rn(state->sum[set][level], anchor), exponent);
-        total = warp_sum(total);
-        if (lane_number() == 0) deposit(digits, total, exponent - low);
+        for (int set = 0; set < LEVEL_SETS; set++) // of one binade: bits count units
+            total += __double_as_longlong(state->sum[set][level]) - anchor;
+        totals[level] = warp_sum(total >> min(above, 63));
+        positions[level] = unit_exponent + above - low;
     }
+    deposit_together(digits, totals, positions, LEVELS);
 }
 
 #endif

@@ -1,9 +1,7 @@
-// From lanes to the block, from blocks to the grid.
+// From lanes to the block.
 
 #ifndef MERGE_CUH
 #define MERGE_CUH
-
-// ---- lanes to block: what the sums have not put there yet
 
 // Where in the lane's chunk its extreme is: the chunk is looked at once more.
 static __device__ __forceinline__ u64 index_in_chunk(const struct wf_reduction *r, u64 key, u64 chunk)
@@ -38,7 +36,17 @@ static __device__ __forceinline__ void find_indices(const struct wf_reduction *r
 #endif
 }
 
-// The lanes' extremes in all of them.
+// NaNs and infinities of the lanes in all of them, whether there is something beyond -0.
+static __device__ __forceinline__ void merge_special(lane_state *lane)
+{
+    if (HAS_SUMS) lane->saw = warp_or(lane->saw);
+    if (__any_sync(ALL_LANES, lane->nan_count != 0)) {
+        lane->nan_count = (u64)warp_sum((i64)lane->nan_count);
+        lane->first_nan = warp_least(lane->first_nan);
+    }
+}
+
+// Their extremes.
 static __device__ __forceinline__ void merge_extremes(lane_state *lane)
 {
 #ifdef PART_MIN
@@ -78,19 +86,12 @@ static __device__ __forceinline__ void merge_bits(lane_state *lane)
     }
 }
 
-// All of it.
+// All but that.
 static __device__ __forceinline__ void merge_lanes(lane_state *lane)
 {
     merge_extremes(lane);
 #ifdef PART_NONZERO
     lane->nonzero = (u64)warp_sum((i64)lane->nonzero);
-#endif
-#if IS_FLOAT
-    lane->saw = warp_or(lane->saw);
-    if (__any_sync(ALL_LANES, lane->nan_count != 0)) {
-        lane->nan_count = (u64)warp_sum((i64)lane->nan_count);
-        lane->first_nan = warp_least(lane->first_nan);
-    }
 #endif
 #ifdef PART_BITS
     merge_bits(lane);
@@ -110,16 +111,17 @@ static __shared__ struct {
 
 static __device__ __forceinline__ void put_merged(const lane_state *lane, u32 i)
 {
-#if HAS_EXTREMES
+#ifdef PART_MIN
     merged[i].min_key = lane->min_key;
-    merged[i].min_index = lane->min_index;
-    merged[i].max_key = lane->max_key;
-    merged[i].max_index = lane->max_index;
+    if (IS_INDEXED) merged[i].min_index = lane->min_index;
 #endif
+#ifdef PART_MAX
+    merged[i].max_key = lane->max_key;
+    if (IS_INDEXED) merged[i].max_index = lane->max_index;
+#endif
+#ifdef PART_NONZERO
     merged[i].nonzero = lane->nonzero;
-    merged[i].nan_count = lane->nan_count;
-    merged[i].first_nan = lane->first_nan;
-    merged[i].saw = lane->saw;
+#endif
 #ifdef PART_BITS
     merged[i].bits_and = lane->bits_and;
     merged[i].bits_or = lane->bits_or;
@@ -131,18 +133,33 @@ static __device__ __forceinline__ void put_merged(const lane_state *lane, u32 i)
 #endif
 }
 
-static __device__ __forceinline__ void get_merged(lane_state *lane, u32 i)
+static __device__ __forceinline__ void put_special(const lane_state *lane, u32 i)
 {
-#if HAS_EXTREMES
-    lane->min_key = merged[i].min_key;
-    lane->min_index = merged[i].min_index;
-    lane->max_key = merged[i].max_key;
-    lane->max_index = merged[i].max_index;
-#endif
-    lane->nonzero = merged[i].nonzero;
+    merged[i].nan_count = lane->nan_count;
+    merged[i].first_nan = lane->first_nan;
+    merged[i].saw = lane->saw;
+}
+
+static __device__ __forceinline__ void get_special(lane_state *lane, u32 i)
+{
     lane->nan_count = merged[i].nan_count;
     lane->first_nan = merged[i].first_nan;
     lane->saw = merged[i].saw;
+}
+
+static __device__ __forceinline__ void get_merged(lane_state *lane, u32 i)
+{
+#ifdef PART_MIN
+    lane->min_key = merged[i].min_key;
+    if (IS_INDEXED) lane->min_index = merged[i].min_index;
+#endif
+#ifdef PART_MAX
+    lane->max_key = merged[i].max_key;
+    if (IS_INDEXED) lane->max_index = merged[i].max_index;
+#endif
+#ifdef PART_NONZERO
+    lane->nonzero = merged[i].nonzero;
+#endif
 #ifdef PART_BITS
     lane->bits_and = merged[i].bits_and;
     lane->bits_or = merged[i].bits_or;
@@ -171,16 +188,17 @@ static __device__ __forceinline__ void put_bits(const lane_state *lane)
 
 static __device__ __forceinline__ void put_gathered(const lane_state *lane)
 {
-#if HAS_EXTREMES
+#ifdef PART_MIN
     block_gathered.min_key = lane->min_key;
     block_gathered.min_index = lane->min_index;
+#endif
+#ifdef PART_MAX
     block_gathered.max_key = lane->max_key;
     block_gathered.max_index = lane->max_index;
 #endif
+#ifdef PART_NONZERO
     block_gathered.nonzero = lane->nonzero;
-    block_gathered.nan_count = lane->nan_count;
-    block_gathered.first_nan = lane->first_nan;
-    block_gathered.saw = lane->saw;
+#endif
 #ifdef PART_BITS
     put_bits(lane);
 #endif
@@ -190,172 +208,37 @@ static __device__ __forceinline__ void put_gathered(const lane_state *lane)
 #endif
 }
 
+static __device__ __forceinline__ void put_gathered_special(const lane_state *lane)
+{
+    block_gathered.nan_count = lane->nan_count;
+    block_gathered.first_nan = lane->first_nan;
+    block_gathered.saw = lane->saw;
+}
+
 // All lanes' parts, but for the digits, in block_gathered.
 static __device__ __forceinline__ void merge_warps(lane_state *lane)
 {
     merge_lanes(lane);
-    if (lane_number() == 0) put_merged(lane, warp_number());
+    if (IS_FLOAT) merge_special(lane);
+    if (lane_number() == 0) {
+        put_merged(lane, warp_number());
+        if (IS_FLOAT) put_special(lane, warp_number());
+    }
     __syncthreads();
     if (warp_number() == 0) {
         lane_clear(lane);
-        if (lane_number() < BLOCK / 32) get_merged(lane, lane_number());
+        if (lane_number() < BLOCK / 32) {
+            get_merged(lane, lane_number());
+            if (IS_FLOAT) get_special(lane, lane_number());
+        }
         merge_lanes(lane);
-        if (lane_number() == 0) put_gathered(lane);
-    }
-    __syncthreads();
-}
-
-// ---- block to grid
-
-static __device__ __forceinline__ void multiply_atomically(u64 *product, u64 *flags, u64 factor)
-{
-    u64 seen = 1, expected; // a guess: the first exchange tells what is there
-    do {
-        expected = seen;
-        if (__umul64hi(expected, factor)) atomicOr(flags, (u64)WF_GATHERED_OVERFLOW);
-        seen = atomicCAS(product, expected, expected * factor);
-    } while (seen != expected);
-}
-
-static __device__ __forceinline__ void merge_product(struct wf_gathered *into, u64 magnitude, u64 flags)
-{
-    if (flags & WF_GATHERED_NEGATIVE) atomicXor(&into->product_flags, (u64)WF_GATHERED_NEGATIVE);
-    if (flags & ~(u64)WF_GATHERED_NEGATIVE) atomicOr(&into->product_flags, flags & ~(u64)WF_GATHERED_NEGATIVE);
-    if (magnitude != 1) multiply_atomically(&into->product_magnitude, &into->product_flags, magnitude);
-}
-
-
-#define GATHERED_WORDS ((u32)(sizeof(struct wf_gathered) / 8))
-#define WORD_OF(field) ((u32)((u64) & ((struct wf_gathered *)0)->field / 8)) // NVRTC has no offsetof
-
-// What a word is when nothing has been gathered.
-static __device__ __forceinline__ u64 identity_of(u32 word)
-{
-    if (word == WORD_OF(min_key) || word == WORD_OF(bits_and)) return ~(u64)0;
-    if (word == WORD_OF(min_index) || word == WORD_OF(max_index) || word == WORD_OF(first_nan)) return NO_INDEX;
-    return word == WORD_OF(product_magnitude);
-}
-
-static __device__ __forceinline__ void clear_gathered(void)
-{
-    for (u32 i = threadIdx.x; i < GATHERED_WORDS; i += BLOCK) ((u64 *)&block_gathered)[i] = identity_of(i);
-}
-
-static __device__ __forceinline__ void add_digits(u64 *into, const u64 *from, u32 count)
-{
-    for (u32 i = threadIdx.x; i < count; i += BLOCK)
-        if (from[i]) atomicAdd(&into[i], from[i]);
-}
-
-// All but extremes with an index, which have to go together.
-static __device__ __forceinline__ void hand_in(const struct wf_reduction *r)
-{
-    struct wf_gathered *working = (struct wf_gathered *)r->working;
-#ifdef PART_SUM
-    add_digits(working->sum, block_gathered.sum, VALUE_DIGITS);
-#endif
-#ifdef PART_ABS
-    add_digits(working->abs, block_gathered.abs, VALUE_DIGITS);
-#endif
-#if HAS_PRODUCTS
-    add_digits(working->products, block_gathered.products, PRODUCT_DIGITS);
-#endif
-    if (threadIdx.x != 0) return;
-#if HAS_EXTREMES && IS_INDEXED
-    struct wf_partial *partial = (struct wf_partial *)r->partials + blockIdx.x;
-    partial->min_key = block_gathered.min_key;
-    partial->min_index = block_gathered.min_index;
-    partial->max_key = block_gathered.max_key;
-    partial->max_index = block_gathered.max_index;
-#elif HAS_EXTREMES
-    atomicMin(&working->min_key, block_gathered.min_key);
-    atomicMax(&working->max_key, block_gathered.max_key);
-#endif
-#ifdef PART_NONZERO
-    atomicAdd(&working->nonzero, block_gathered.nonzero);
-#endif
-#if IS_FLOAT
-    if (block_gathered.nan_count) {
-        atomicAdd(&working->nan_count, block_gathered.nan_count);
-        atomicMin(&working->first_nan, block_gathered.first_nan);
-    }
-    if (block_gathered.saw) atomicOr(&working->saw, block_gathered.saw);
-#endif
-#ifdef PART_BITS
-    atomicAnd(&working->bits_and, block_gathered.bits_and);
-    atomicOr(&working->bits_or, block_gathered.bits_or);
-    atomicXor(&working->bits_xor, block_gathered.bits_xor);
-#endif
-#ifdef PART_PRODUCT
-    merge_product(working, block_gathered.product_magnitude, block_gathered.product_flags);
-#endif
-}
-
-// Draws a ticket: true in the block that draws the last one, when all others have handed in.  One thread's fences
-// are enough: the barriers before and after order what the others do.
-static __device__ __forceinline__ bool is_last_block(const struct wf_reduction *r)
-{
-    __shared__ bool is_last;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        u32 *ticket = (u32 *)r->ticket;
-        __threadfence();
-        is_last = atomicAdd(ticket, 1) == gridDim.x - 1;
-        if (is_last) *ticket = 0;
-        __threadfence();
-    }
-    __syncthreads();
-    return is_last;
-}
-
-// Whether blocks add to the word, each by itself: all but extremes with an index, and only what is gathered.
-static __device__ __forceinline__ bool is_handed_in(u32 word)
-{
-#ifdef PART_SUM
-    if (word - WORD_OF(sum) < VALUE_DIGITS) return true;
-#endif
-#ifdef PART_ABS
-    if (word - WORD_OF(abs) < VALUE_DIGITS) return true;
-#endif
-#if HAS_PRODUCTS
-    if (word - WORD_OF(products) < PRODUCT_DIGITS) return true;
-#endif
-    if (word == WORD_OF(min_key) || word == WORD_OF(max_key)) return HAS_EXTREMES && !IS_INDEXED;
-    return word >= WORD_OF(nonzero);
-}
-
-// By the last block: fetches what all have handed in, and leaves nothing there; a thread for each word, since each
-// is far away.
-static __device__ __forceinline__ void fetch(const struct wf_reduction *r)
-{
-    u64 *working = (u64 *)r->working, *block = (u64 *)&block_gathered;
-    for (u32 i = threadIdx.x; i < GATHERED_WORDS; i += BLOCK) {
-        if (!is_handed_in(i)) continue;
-        block[i] = __ldcg(&working[i]);
-        working[i] = identity_of(i);
-    }
-}
-
-#if HAS_EXTREMES && IS_INDEXED
-// By the last block: compares the blocks' extremes.
-static __device__ __forceinline__ void compare_partials(const struct wf_reduction *r, lane_state *lane)
-{
-    const struct wf_partial *partials = (const struct wf_partial *)r->partials;
-    lane_clear(lane);
-    for (u32 i = threadIdx.x; i < gridDim.x; i += BLOCK) {
-        u64 least = __ldcg(&partials[i].min_key), largest = __ldcg(&partials[i].max_key);
-        u64 min_index = __ldcg(&partials[i].min_index), max_index = __ldcg(&partials[i].max_index);
-        if (least < lane->min_key || (least == lane->min_key && min_index < lane->min_index)) {
-            lane->min_key = least;
-            lane->min_index = min_index;
-        }
-        if (largest > lane->max_key || (largest == lane->max_key && max_index < lane->max_index)) {
-            lane->max_key = largest;
-            lane->max_index = max_index;
+        if (IS_FLOAT) merge_special(lane);
+        if (lane_number() == 0) {
+            put_gathered(lane);
+            if (IS_FLOAT) put_gathered_special(lane);
         }
     }
-    merge_warps(lane);
+    __syncthreads();
 }
-#endif
 
 #endif

@@ -24,9 +24,10 @@
 
 #define HAS_SUMS (HAS_VALUES || HAS_PRODUCTS)
 
-// f64 values alone go to a window, or to wide bins; with other sums to levels.  Products go to levels.
-#define USES_BINS (IS_FLOAT && WIDTH < 64 && HAS_VALUES)
-#if IS_FLOAT && WIDTH == 64 && !HAS_PRODUCTS && (defined PART_SUM) + (defined PART_ABS) == 1
+// f64 values alone go to a window, or to wide bins; with other sums to levels.  Products go to levels, and so do all
+// values of a small array.
+#define USES_BINS (IS_FLOAT && WIDTH < 64 && HAS_VALUES && !IS_SMALL)
+#if IS_FLOAT && WIDTH == 64 && !HAS_PRODUCTS && (defined PART_SUM) + (defined PART_ABS) == 1 && !IS_SMALL
 #define USES_WINDOW 1
 #ifdef PART_SUM
 #define PART_DIGITS sum
@@ -36,19 +37,42 @@
 #else
 #define USES_WINDOW 0
 #endif
-#define USES_VALUE_LEVELS (IS_FLOAT && WIDTH == 64 && HAS_VALUES && !USES_WINDOW)
+#define USES_VALUE_LEVELS (IS_FLOAT && HAS_VALUES && !USES_BINS && !USES_WINDOW)
 #define USES_PRODUCT_LEVELS (IS_FLOAT && HAS_PRODUCTS)
 #define USES_ERROR_LEVELS (USES_PRODUCT_LEVELS && WIDTH == 64)
 #define USES_LEVELS (USES_VALUE_LEVELS || USES_PRODUCT_LEVELS)
 
-#ifdef TYPE_f16
-#define LEVELS 2 // 84 bits: all products of f16 have 80
+#if defined TYPE_f16
+#define LEVELS (HAS_PRODUCTS ? 2 : 1) // 84 bits, 42: all products of f16 have 80, all values 40
+#elif IS_SMALL && WIDTH < 64 && !HAS_PRODUCTS
+#define LEVELS 2
 #else
 #define LEVELS 3
 #endif
 
+// What `saw` is where there is nothing special.
+#if IS_FLOAT && (defined PART_SUM || defined PART_DOT)
+#define PLAIN_SAW WF_SAW_BEYOND_MINUS_ZERO
+#else
+#define PLAIN_SAW 0
+#endif
+
+// Of small arrays an atomic operation on one word can do it all: add up sums and count the blocks, or compare keys
+// with their indices.
+#if !IS_FLOAT && WIDTH <= 32 && defined PART_SUM && !defined PART_ABS && !HAS_PRODUCTS && !HAS_EXTREMES
+#define PACKS_SUM IS_SMALL
+#else
+#define PACKS_SUM 0
+#endif
+#define PACKS_INDEX (IS_SMALL && HAS_EXTREMES && IS_INDEXED && WIDTH <= 32)
+
 // NaNs are looked for where no sum shows them.
-#define LOOKS_FOR_NAN (IS_FLOAT && (HAS_EXTREMES || defined PART_NONZERO))
+#if IS_FLOAT && (HAS_EXTREMES || defined PART_NONZERO)
+#define LOOKS_FOR_NAN 1
+#else
+#define LOOKS_FOR_NAN 0
+#endif
+#define USES_RANGE (IS_FLOAT && WIDTH < 64 && HAS_EXTREMES) // for extremes and NaNs
 
 // The digits of each sum: multiples of 2^low, up to 2^high, 2^63 of them: see wf_exact_clear.
 #if IS_FLOAT

@@ -1,11 +1,11 @@
 // The reduction of an array, whole: -DTYPE_<name>, -DPART_<NAME> for each part, -DIS_INDEXED=0|1 whether an extreme's
-// index is needed, -DBLOCK, -DVECTORS, -DSTAGES, -DGRANULE (stream.cuh), -DRESIDENT blocks
+// index is needed, -DIS_SMALL=0|1, -DBLOCK, -DVECTORS, -DSTAGES, -DGRANULE (stream.cuh), -DRESIDENT blocks
 // on a multiprocessor, -DSUMS_NBYTES of shared memory for each warp's sums, and -DFINISH_OP=, -DFINISH_TYPE=,
 // -DFINISH_RESULT_TYPE= where the result is finished here, too.
 //
-// Each warp takes chunks by the grid's stride, a segment at a time (segment.cuh); what is no whole chunk, and what
-// a segment could not hold, is taken carefully (careful.cuh).  Lanes merge into their block's parts, blocks into
-// the grid's, and the last block hands those over (merge.cuh).  Everything merges by integer operations that
+// Of a small array each thread takes its vectors at once (small.cuh).  Of others each warp takes chunks by the grid's stride, a segment at a time (segment.cuh); what is no whole chunk, and what
+// a segment could not hold, is taken carefully (careful.cuh).  Lanes merge into their block's parts (merge.cuh),
+// blocks into the grid's, and the last block hands those over (grid.cuh).  Everything merges by integer operations that
 // commute, so the bits depend on nothing but the elements.
 
 #ifdef FINISH_OP
@@ -36,8 +36,12 @@ static __shared__ struct wf_gathered block_gathered;
 #include "kernels/segment.cuh"
 #include "kernels/careful.cuh"
 #include "kernels/merge.cuh"
+#include "kernels/grid.cuh"
+#include "kernels/direct.cuh"
 
-#if USES_BINS
+#if IS_SMALL
+#define SUMS_NBYTES_NEEDED 0
+#elif USES_BINS
 #define SUMS_NBYTES_NEEDED LARGER(BINS_NBYTES, WIDE_NBYTES)
 #elif IS_FLOAT && HAS_SUMS
 #define SUMS_NBYTES_NEEDED LARGER(WIDE_NBYTES, USES_WINDOW ? WINDOW_ROWS * 512 : 0)
@@ -45,6 +49,8 @@ static __shared__ struct wf_gathered block_gathered;
 #define SUMS_NBYTES_NEEDED 0
 #endif
 static_assert(SUMS_NBYTES == SUMS_NBYTES_NEEDED, "the plan (cuda/plan.c) and the kernel must agree");
+
+#if !IS_SMALL
 
 #if USES_WINDOW
 
@@ -158,6 +164,11 @@ static __device__ __forceinline__ bool take_fast(stream *s, lane_state *lane, vo
 #endif
 #pragma unroll
         for (int j = 0; j < VECTORS; j++) eat(&segment, &state, &x[j], OPERANDS == 2 ? &y[j] : &x[j]);
+#if USES_LEVELS
+#pragma unroll
+        for (int j = 0; j < VECTORS; j += BATCH_VECTORS)
+            eat_batch(&segment, &x[j], OPERANDS == 2 ? &y[j] : &x[j], BATCH_VECTORS);
+#endif
         if (IS_INDEXED && HAS_EXTREMES) note_extremes(&segment, s->taken - 1);
     }
     if (!segment_holds(lane, &segment, &state)) return false;
@@ -171,7 +182,7 @@ static __device__ __forceinline__ bool take_fast(stream *s, lane_state *lane, vo
 static __device__ __forceinline__ void take_chunks(const struct wf_reduction *r, stream *s, lane_state *lane, void *bins)
 {
     while (s->next < s->chunks) {
-        careful_range range = {(i64)(s->next * CHUNK + lane_number()), s->step * CHUNK, 0, VECTORS};
+        careful_range range = {(i64)(s->next * CHUNK + lane_number()), s->step * CHUNK, 0, VECTORS, (i64)r->vectors};
         u64 left = (s->chunks - s->next + s->step - 1) / s->step;
         range.chunks = left < SEGMENT_CHUNKS ? (u32)left : SEGMENT_CHUNKS;
         if (!take_fast(s, lane, bins, range.chunks)) take_carefully(r, lane, bins, range);
@@ -184,42 +195,42 @@ static __device__ __forceinline__ void take_rest(const struct wf_reduction *r, c
     u64 begin = s->chunks * CHUNK, count = r->vectors - begin + 2;
     for (u64 i = s->first * 32; i < count; i += s->step * 32) {
         u64 mine = i + lane_number();
-        careful_range range = {NO_VECTOR, 0, 1, 1};
+        careful_range range = {NO_VECTOR, 0, 1, 1, (i64)r->vectors + 1};
         if (mine < count) range.first = mine == 0 ? -1 : (i64)(begin + mine - 1);
         take_carefully(r, lane, bins, range);
     }
 }
 
-static __device__ __forceinline__ void merge_block(const struct wf_reduction *r, const stream *s, lane_state *lane, void *bins)
-{
-    if (HAS_EXTREMES && IS_INDEXED) find_indices(r, lane, s->first, s->step);
-    if (r->head || r->tail || r->vectors % CHUNK) take_rest(r, s, lane, bins);
-    merge_warps(lane);
-}
+#endif
 
+// What was gathered, or the result of it.
 static __device__ __forceinline__ void hand_over(const struct wf_reduction *r)
 {
-    const u64 *from = (const u64 *)&block_gathered;
-    if (r->gathered) {
-        u64 *to = (u64 *)r->gathered;
-        for (u32 i = threadIdx.x; i < sizeof block_gathered / 8; i += BLOCK) to[i] = from[i];
-    }
 #ifdef FINISH_OP
-    if (warp_number() == 0) {
+    if (warp_number() != 0) return;
+    if (CAN_BE_DIRECT && r->count && !has_special()) {
+        finish_directly(r);
+    } else {
         struct finish_settings settings = {r->count, r->first_index, r->end_index, r->ddof, FINISH_OP, FINISH_TYPE,
                                            FINISH_RESULT_TYPE, r->nan};
         finish(&block_gathered, settings, (wf_device_value *)r->value);
     }
+#else
+    const u64 *from = (const u64 *)&block_gathered;
+    u64 *to = (u64 *)r->gathered;
+    for (u32 i = MERGING_THREAD; i < GATHERED_WORDS; i += MERGING_THREADS)
+        to[i] = is_gathered(i) ? from[i] : identity_of(i);
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) reduce(const __grid_constant__ struct wf_reduction reduction)
+#if IS_SMALL
+#include "kernels/small.cuh"
+#else
+static __device__ __forceinline__ void take_all(const struct wf_reduction *r, lane_state *lane)
 {
     extern __shared__ __align__(128) char shared[];
-    const struct wf_reduction *r = &reduction;
     char *bins = shared + (BLOCK / 32) * RING_NBYTES + warp_number() * SUMS_NBYTES;
     stream s;
-    lane_state lane;
     s.x = r->x;
     s.y = r->y;
     s.chunks = r->vectors / CHUNK;
@@ -228,19 +239,33 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) reduce(const __gri
     s.taken = 0;
     s.ring = shared + warp_number() * RING_NBYTES;
     stream_begin(&s);
-    clear_gathered();
-    lane_clear(&lane);
+    clear_block_digits();
     __syncthreads();
-    take_chunks(r, &s, &lane, bins);
-    merge_block(r, &s, &lane, bins);
+    take_chunks(r, &s, lane, bins);
+    if (HAS_EXTREMES && IS_INDEXED) find_indices(r, lane, s.first, s.step);
+    if (r->head || r->tail || r->vectors % CHUNK) take_rest(r, &s, lane, bins);
+}
+
+static __device__ __forceinline__ void reduce_stream(const struct wf_reduction *r)
+{
+    lane_state lane;
+    u32 specials = 0;
+    lane_clear(&lane);
+    take_all(r, &lane);
+    merge_warps(&lane);
     if (gridDim.x > 1) {
-        hand_in(r);
-        if (!is_last_block(r)) return;
-#if HAS_EXTREMES && IS_INDEXED
-        compare_partials(r, &lane);
-#endif
-        fetch(r);
-        __syncthreads();
+        if (!merge_blocks(r, has_special(), &specials)) return;
+        take_over(r, specials);
     }
     hand_over(r);
+}
+#endif
+
+extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) reduce(const __grid_constant__ struct wf_reduction reduction)
+{
+#if IS_SMALL
+    reduce_small(&reduction);
+#else
+    reduce_stream(&reduction);
+#endif
 }

@@ -9,7 +9,9 @@
 
 #define LANE_ELEMENTS (VECTORS * PER_VECTOR) // of a chunk
 
-#if !IS_FLOAT
+#if IS_SMALL
+#define SEGMENT_ADDITIONS 1 // all there are
+#elif !IS_FLOAT
 #define SEGMENT_ADDITIONS (INTEGER_ADDITIONS / (4 * VECTORS))
 #elif USES_LEVELS
 #define SEGMENT_ADDITIONS (LEVEL_SETS * LEVEL_ADDITIONS / LANE_ELEMENTS)
@@ -59,6 +61,10 @@ static __device__ __forceinline__ void lane_clear(lane_state *lane)
 // What a lane gathers of one segment: apart from the above, so that it stays in registers.
 typedef struct {
     extreme min, max;
+#if USES_RANGE
+    float_range range;
+#endif
+    bool nan;         // in a chunk that is done
     packed magnitude; // the largest magnitude, where NaNs are looked for
     u32 least;        // of f64 factors: the high word of the smallest that is not 0, less one
     u32 nonzero;
@@ -130,7 +136,7 @@ static __device__ __forceinline__ void multiply_product(u64 *product, u32 *flags
     *product *= magnitude;
 }
 
-#if LOOKS_FOR_NAN
+#if LOOKS_FOR_NAN && !USES_RANGE
 static __device__ __forceinline__ void note_magnitude(segment_state *segment, const vector *v)
 {
 #if WIDTH == 64
@@ -156,7 +162,55 @@ static __device__ __forceinline__ bool saw_nan(const segment_state *segment)
     return segment->magnitude > INFINITY_BITS;
 #endif
 }
+#elif USES_RANGE
+static __device__ __forceinline__ bool saw_nan(const segment_state *segment)
+{
+    return segment->nan || range_has_nan(&segment->range);
+}
 #endif
+
+// ---- extremes
+
+static __device__ __forceinline__ void clear_extremes(segment_state *segment)
+{
+    extreme_clear(&segment->min);
+    extreme_clear(&segment->max);
+#if USES_RANGE
+    range_clear(&segment->range);
+#endif
+}
+
+static __device__ __forceinline__ void eat_extremes(segment_state *segment, const vector *x)
+{
+#if USES_RANGE
+    range_eat(&segment->range, x);
+#else
+#ifdef PART_MIN
+    extreme_eat(&segment->min, x, FLIP);
+#endif
+#ifdef PART_MAX
+    extreme_eat(&segment->max, x, 0);
+#endif
+#endif
+}
+
+static __device__ __forceinline__ u64 least_key(const segment_state *segment)
+{
+#if USES_RANGE
+    return range_min_key(&segment->range);
+#else
+    return extreme_key(&segment->min, FLIP);
+#endif
+}
+
+static __device__ __forceinline__ u64 largest_key(const segment_state *segment)
+{
+#if USES_RANGE
+    return range_max_key(&segment->range);
+#else
+    return extreme_key(&segment->max, 0);
+#endif
+}
 
 // ---- sums of floats
 
@@ -193,27 +247,36 @@ static __device__ __forceinline__ u32 largest_field(const vector v[VECTORS])
 #if USES_LEVELS
 // Chooses the first level by the segment's first chunk, with room for terms four times as large, or by what a
 // segment before had.
-static __device__ __forceinline__ void place_levels(levels_state *levels, int top, int before)
+static __device__ __forceinline__ void place_levels(levels_state *levels, int top, int before, bool is_finite)
 {
     levels->top = min(max(top + 2, before - 8), LEVEL_TOP_MAX);
     levels_begin(levels);
+    if (IS_SMALL && (!is_finite || top > LEVEL_TOP_MAX)) levels_give_up(levels);
 }
 
 static __device__ __forceinline__ void place_sums(const lane_state *lane, segment_state *segment,
                                                   const vector x[VECTORS], const vector y[VECTORS])
 {
-#ifdef TYPE_f16
-    segment->products.top = 2 * HIGH_EXPONENT;
-    levels_begin(&segment->products);
-#else
-    int top = (int)largest_field(x) - BIAS + 1;
+#ifdef TYPE_f16 // the levels hold all
 #if USES_VALUE_LEVELS
-    place_levels(&segment->sum, top, lane->value_top);
-    place_levels(&segment->abs, top, lane->value_top);
+    segment->sum.top = segment->abs.top = HIGH_EXPONENT;
+    levels_begin(&segment->sum);
+    levels_begin(&segment->abs);
 #endif
 #if USES_PRODUCT_LEVELS
-    int other = OPERANDS == 2 ? (int)largest_field(y) - BIAS + 1 : top;
-    place_levels(&segment->products, top + other, lane->products_top);
+    segment->products.top = 2 * HIGH_EXPONENT;
+    levels_begin(&segment->products);
+#endif
+#else
+    const int none = BIAS + 1; // the exponent that infinities and NaNs seem to have
+    int top = (int)largest_field(x) - BIAS;
+#if USES_VALUE_LEVELS
+    place_levels(&segment->sum, top + 1, lane->value_top, top < none);
+    place_levels(&segment->abs, top + 1, lane->value_top, top < none);
+#endif
+#if USES_PRODUCT_LEVELS
+    int other = OPERANDS == 2 ? (int)largest_field(y) - BIAS : top;
+    place_levels(&segment->products, top + other + 2, lane->products_top, top < none && other < none);
 #if USES_ERROR_LEVELS
     segment->errors.top = segment->products.top - 53; // half a unit of the product
     levels_begin(&segment->errors);
@@ -224,20 +287,42 @@ static __device__ __forceinline__ void place_sums(const lane_state *lane, segmen
 #endif
 
 #if USES_PRODUCT_LEVELS
-// Of f64 the product has a second term, its rounding error.
-static __device__ __forceinline__ void eat_product(segment_state *segment, unit x, unit y, int set)
+#if USES_ERROR_LEVELS
+static __device__ __forceinline__ void note_least(segment_state *segment, const vector *v)
 {
-    double a = widen(x), b = widen(y), product = __dmul_rn(a, b);
-    levels_note(&segment->products, product);
-    levels_add(&segment->products, product, set);
-#if WIDTH == 64
-    levels_add(&segment->errors, __fma_rn(a, b, -product), set);
-    u32 least = ((u32)(x >> 32) & 0x7fffffff) | min((u32)x, 1u);
-    segment->least = min(segment->least, least - 1);
-#ifdef PART_DOT
-    least = ((u32)(y >> 32) & 0x7fffffff) | min((u32)y, 1u);
-    segment->least = min(segment->least, least - 1);
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        u32 least = (v->word[2 * i + 1] & 0x7fffffff) | min(v->word[2 * i], 1u);
+        segment->least = min(segment->least, least - 1);
+    }
+}
 #endif
+
+// Of f64 the product has a second term, its rounding error.
+static __device__ __forceinline__ void eat_products(segment_state *segment, const vector *x, const vector *y, int vectors)
+{
+    double products[BATCH_TERMS];
+#if USES_ERROR_LEVELS
+    double errors[BATCH_TERMS];
+#endif
+#pragma unroll
+    for (int i = 0; i < vectors * PER_VECTOR; i++) {
+        double a = widen(element_at(&x[i / PER_VECTOR], i % PER_VECTOR));
+        double b = widen(element_at(&y[i / PER_VECTOR], i % PER_VECTOR));
+        products[i] = __dmul_rn(a, b);
+        levels_note(&segment->products, products[i]);
+#if USES_ERROR_LEVELS
+        errors[i] = __fma_rn(a, b, -products[i]);
+#endif
+    }
+    levels_add(&segment->products, products, vectors * PER_VECTOR);
+#if USES_ERROR_LEVELS
+    levels_add(&segment->errors, errors, vectors * PER_VECTOR);
+#pragma unroll
+    for (int j = 0; j < vectors; j++) {
+        note_least(segment, &x[j]);
+        if (OPERANDS == 2) note_least(segment, &y[j]);
+    }
 #endif
 }
 
@@ -253,33 +338,31 @@ static __device__ __forceinline__ bool errors_fit(const segment_state *segment)
 }
 #endif
 
-static __device__ __forceinline__ void eat_sums(segment_state *segment, bins_state *bins, const vector *x,
-                                                const vector *y)
-{
-#if USES_BINS
-    bins_eat(bins, x);
-#endif
 #if USES_VALUE_LEVELS
+static __device__ __forceinline__ void eat_values(levels_state *levels, const vector *x, int vectors, bool magnitudes)
+{
+    double values[BATCH_TERMS];
 #pragma unroll
-    for (int e = 0; e < PER_VECTOR; e++) {
-        double value = widen(element_at(x, e));
-#ifdef PART_SUM
-        levels_note(&segment->sum, value);
-        levels_add(&segment->sum, value, e % LEVEL_SETS);
-#endif
-#ifdef PART_ABS
-        levels_note(&segment->abs, value);
-        levels_add(&segment->abs, fabs(value), e % LEVEL_SETS);
-#endif
+    for (int i = 0; i < vectors * PER_VECTOR; i++) {
+        double value = widen(element_at(&x[i / PER_VECTOR], i % PER_VECTOR));
+        values[i] = magnitudes ? fabs(value) : value;
+        levels_note(levels, value);
     }
+    levels_add(levels, values, vectors * PER_VECTOR);
+}
+#endif
+
+// What goes to levels, of a batch of vectors.
+static __device__ __forceinline__ void eat_batch(segment_state *segment, const vector *x, const vector *y, int vectors)
+{
+#if USES_VALUE_LEVELS && defined PART_SUM
+    eat_values(&segment->sum, x, vectors, false);
+#endif
+#if USES_VALUE_LEVELS && defined PART_ABS
+    eat_values(&segment->abs, x, vectors, true);
 #endif
 #if USES_PRODUCT_LEVELS
-#pragma unroll
-    for (int e = 0; e < PER_VECTOR; e++)
-        eat_product(segment, element_at(x, e), element_at(y, e), e % LEVEL_SETS);
-#endif
-#if HAS_SUMS
-    segment->beyond = segment->beyond || is_beyond(x, y);
+    eat_products(segment, x, y, vectors);
 #endif
 }
 
@@ -289,8 +372,8 @@ static __device__ __forceinline__ void eat_sums(segment_state *segment, bins_sta
 
 static __device__ __forceinline__ void segment_begin(segment_state *segment)
 {
-    extreme_clear(&segment->min);
-    extreme_clear(&segment->max);
+    clear_extremes(segment);
+    segment->nan = false;
     segment->magnitude = 0;
     segment->least = ~0u;
     segment->nonzero = 0;
@@ -311,13 +394,8 @@ static __device__ __forceinline__ void segment_begin(segment_state *segment)
 static __device__ __forceinline__ void eat(segment_state *segment, bins_state *bins, const vector *x,
                                            const vector *y)
 {
-#ifdef PART_MIN
-    extreme_eat(&segment->min, x, FLIP);
-#endif
-#ifdef PART_MAX
-    extreme_eat(&segment->max, x, 0);
-#endif
-#if LOOKS_FOR_NAN
+    if (HAS_EXTREMES) eat_extremes(segment, x);
+#if LOOKS_FOR_NAN && !USES_RANGE
     note_magnitude(segment, x);
 #endif
 #ifdef PART_NONZERO
@@ -340,8 +418,11 @@ static __device__ __forceinline__ void eat(segment_state *segment, bins_state *b
 #if HAS_PRODUCTS
     integer_eat_products(&segment->products, x, y);
 #endif
-#elif HAS_SUMS && !USES_WINDOW
-    eat_sums(segment, bins, x, y);
+#elif HAS_SUMS
+    segment->beyond = segment->beyond || is_beyond(x, y);
+#if USES_BINS
+    bins_eat(bins, x);
+#endif
 #endif
 }
 
@@ -349,34 +430,36 @@ static __device__ __forceinline__ void eat(segment_state *segment, bins_state *b
 static __device__ __forceinline__ void note_extremes(segment_state *segment, u32 chunk)
 {
 #ifdef PART_MIN
-    u64 least = extreme_key(&segment->min, FLIP);
+    u64 least = least_key(segment);
     if (least < segment->min_key || segment->min_chunk == NOWHERE) {
         segment->min_key = least;
         segment->min_chunk = chunk;
     }
-    extreme_clear(&segment->min);
 #endif
 #ifdef PART_MAX
-    u64 largest = extreme_key(&segment->max, 0);
+    u64 largest = largest_key(segment);
     if (largest > segment->max_key || segment->max_chunk == NOWHERE) {
         segment->max_key = largest;
         segment->max_chunk = chunk;
     }
-    extreme_clear(&segment->max);
 #endif
+#if USES_RANGE
+    segment->nan = segment->nan || range_has_nan(&segment->range);
+#endif
+    clear_extremes(segment);
 }
 
 static __device__ __forceinline__ void keep_extremes(lane_state *lane, const segment_state *segment)
 {
 #ifdef PART_MIN
-    u64 least = IS_INDEXED ? segment->min_key : extreme_key(&segment->min, FLIP);
+    u64 least = IS_INDEXED ? segment->min_key : least_key(segment);
     if (least < lane->min_key || (lane->min_index == NO_INDEX && lane->min_chunk == NOWHERE)) {
         lane->min_key = least;
         lane->min_chunk = segment->min_chunk;
     }
 #endif
 #ifdef PART_MAX
-    u64 largest = IS_INDEXED ? segment->max_key : extreme_key(&segment->max, 0);
+    u64 largest = IS_INDEXED ? segment->max_key : largest_key(segment);
     if (largest > lane->max_key || (lane->max_index == NO_INDEX && lane->max_chunk == NOWHERE)) {
         lane->max_key = largest;
         lane->max_chunk = segment->max_chunk;
@@ -389,6 +472,9 @@ static __device__ __forceinline__ bool segment_holds(lane_state *lane, segment_s
                                                      const bins_state *bins)
 {
     bool holds = true;
+#if !IS_FLOAT
+    return true;
+#endif
 #if LOOKS_FOR_NAN
     holds = holds && !saw_nan(segment);
 #endif

@@ -15,11 +15,24 @@ static __device__ __forceinline__ u32 warp_number(void)
     return threadIdx.x / 32;
 }
 
+// Of values below 2^26 in magnitude.
+static __device__ __forceinline__ i64 warp_sum_small(i64 value)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(ALL_LANES, (int)value);
+#else
+    int sum = (int)value;
+#pragma unroll
+    for (int delta = 16; delta; delta /= 2) sum += __shfl_xor_sync(ALL_LANES, sum, delta);
+    return sum;
+#endif
+}
+
+// Modulo 2^64.
 static __device__ __forceinline__ i64 warp_sum(i64 value)
 {
-#pragma unroll
-    for (int delta = 16; delta; delta /= 2) value += __shfl_xor_sync(ALL_LANES, value, delta);
-    return value;
+    u64 low = (u64)warp_sum_small(value & 0xffffff), middle = (u64)warp_sum_small(value >> 24 & 0xffffff);
+    return (i64)(low + (middle << 24) + ((u64)warp_sum_small(value >> 48) << 48));
 }
 
 static __device__ __forceinline__ u32 warp_max(u32 value)
@@ -44,19 +57,16 @@ static __device__ __forceinline__ u32 warp_or(u32 value)
 #endif
 }
 
-static __device__ __forceinline__ u64 warp_least(u64 value)
-{
-#pragma unroll
-    for (int delta = 16; delta; delta /= 2) {
-        u64 other = __shfl_xor_sync(ALL_LANES, value, delta);
-        value = other < value ? other : value;
-    }
-    return value;
-}
-
+// The higher halves decide; among those that are equal, the lower ones.
 static __device__ __forceinline__ u64 warp_largest(u64 value)
 {
-    return ~warp_least(~value);
+    u32 own = (u32)(value >> 32), high = warp_max(own);
+    return (u64)high << 32 | warp_max(own == high ? (u32)value : 0);
+}
+
+static __device__ __forceinline__ u64 warp_least(u64 value)
+{
+    return ~warp_largest(~value);
 }
 
 #endif
