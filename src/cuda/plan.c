@@ -96,21 +96,31 @@ static void plan_threads(struct wf_cuda_plan *plan, const struct wf_cuda_task *t
     if (by_memory < plan->resident) plan->resident = by_memory < 1 ? 1 : by_memory;
 }
 
-/* A small array's blocks are counted in eight bits (kernels/grid.cuh). */
-static int small_blocks(const struct wf_gpu *gpu) {
-    return gpu->multiprocessors < 255 ? gpu->multiprocessors : 255;
+/* Two blocks of what needs few registers fit on a multiprocessor. */
+static int small_resident(const struct wf_cuda_task *task) {
+    return is_float(task) && (has_values(task) || has_products(task)) ? 1 : 2;
 }
 
-/* Of a small array each thread has all its vectors in registers; a block for each 512 vectors, as long as there are
- * multiprocessors for them.  A sum of squares beside others leaves no registers for that. */
+/* A small array's blocks are counted in nine bits (kernels/grid.cuh). */
+static int small_blocks(const struct wf_gpu *gpu, int resident) {
+    enum { BLOCKS_MAX = 511 };
+    int blocks = gpu->multiprocessors * resident;
+    return blocks < BLOCKS_MAX ? blocks : BLOCKS_MAX;
+}
+
+/* Of a small array each thread has all its vectors in registers.  A sum of squares beside others leaves no registers
+ * for that. */
 static bool plan_small(struct wf_cuda_plan *plan, const struct wf_cuda_task *task, const struct wf_gpu *gpu) {
-    enum { BLOCK = 512, VECTORS_MAX = 8 };
-    int64_t row = (int64_t)BLOCK * VECTOR_NBYTES * small_blocks(gpu);
-    if (task->parts == WF_PARTS_STATS || task->nbytes > row * VECTORS_MAX) return false;
+    enum { BLOCK = 512, FEW = 4, MANY = 8 };
+    int64_t row = (int64_t)BLOCK * VECTOR_NBYTES;
+    int resident = small_resident(task);
+    if (task->parts == WF_PARTS_STATS) return false;
+    if (task->nbytes > row * small_blocks(gpu, resident) * (resident == 1 ? MANY : FEW)) return false;
+    bool is_less = task->nbytes <= row * small_blocks(gpu, 1) * FEW;
     plan->is_small = true;
     plan->block = BLOCK;
-    plan->vectors = task->nbytes > row * VECTORS_MAX / 2 ? VECTORS_MAX : VECTORS_MAX / 2;
-    plan->resident = 1;
+    plan->vectors = resident == 1 && !is_less ? MANY : FEW;
+    plan->resident = is_less ? 1 : resident;
     plan->sums_nbytes = 0;
     return true;
 }
@@ -118,7 +128,7 @@ static bool plan_small(struct wf_cuda_plan *plan, const struct wf_cuda_task *tas
 static int count_blocks(const struct wf_cuda_plan *plan, const struct wf_cuda_task *task, const struct wf_gpu *gpu) {
     int64_t nbytes = (int64_t)plan->block * (plan->is_small ? 1 : plan->vectors) * VECTOR_NBYTES;
     int64_t wanted = (task->nbytes + nbytes - 1) / nbytes;
-    int64_t room = plan->is_small ? small_blocks(gpu) : (int64_t)gpu->multiprocessors * plan->resident;
+    int64_t room = plan->is_small ? small_blocks(gpu, plan->resident) : (int64_t)gpu->multiprocessors * plan->resident;
     if (task->nbytes <= SINGLE_BLOCK_NBYTES || wanted < 1) return 1;
     return (int)(wanted < room ? wanted : room);
 }

@@ -1,6 +1,6 @@
-// Extremes: the largest of keys, which order as signed or unsigned integers of the type's width do.  Of narrow
-// types several are compared at a time.  The smallest is found among the complements.  Floats of 16 and 32 bits need no
-// keys: their bits are compared as they are, in three ways, which shows NaNs, too.
+// Extremes: the smallest and the largest of keys, which order as signed or unsigned integers of the type's width do.  Of
+// narrow types several are compared at a time.  Floats of 16 and 32 bits need no keys: their bits are compared as they
+// are, in three ways, which shows NaNs, too.
 
 #ifndef EXTREMES_CUH
 #define EXTREMES_CUH
@@ -16,6 +16,17 @@ typedef u32 packed;
 
 #define KEY_IS_SIGNED (IS_FLOAT || IS_SIGNED)
 
+static __device__ __forceinline__ packed packed_min(packed a, packed b)
+{
+#if WIDTH == 64
+    return KEY_IS_SIGNED ? ((i64)a < (i64)b ? a : b) : (a < b ? a : b);
+#elif WIDTH == 32
+    return KEY_IS_SIGNED ? (u32)min((int)a, (int)b) : min(a, b);
+#else
+    return KEY_IS_SIGNED ? __vmins2(a, b) : __vminu2(a, b);
+#endif
+}
+
 static __device__ __forceinline__ packed packed_max(packed a, packed b)
 {
 #if WIDTH == 64
@@ -25,6 +36,11 @@ static __device__ __forceinline__ packed packed_max(packed a, packed b)
 #else
     return KEY_IS_SIGNED ? __vmaxs2(a, b) : __vmaxu2(a, b);
 #endif
+}
+
+static __device__ __forceinline__ packed packed_best(packed a, packed b, bool is_min)
+{
+    return is_min ? packed_min(a, b) : packed_max(a, b);
 }
 
 // The keys of a word (of two words' 64 bits): floats have the bits below the sign flipped where negative.
@@ -49,42 +65,39 @@ typedef struct {
     packed key[EXTREME_LANES];
 } extreme;
 
-static __device__ __forceinline__ void extreme_clear(extreme *largest)
+static __device__ __forceinline__ void extreme_clear(extreme *best, bool is_min)
 {
 #pragma unroll
-    for (int i = 0; i < EXTREME_LANES; i++) largest->key[i] = PACKED_LEAST;
+    for (int i = 0; i < EXTREME_LANES; i++) best->key[i] = is_min ? ~PACKED_LEAST : PACKED_LEAST;
 }
 
-// flip: all ones where the smallest is looked for.
-static __device__ __forceinline__ void extreme_eat(extreme *largest, const vector *v, packed flip)
+static __device__ __forceinline__ void extreme_eat(extreme *best, const vector *v, bool is_min)
 {
 #if WIDTH == 64
 #pragma unroll
-    for (int i = 0; i < 2; i++)
-        largest->key[0] = packed_max(largest->key[0], packed_keys(long_at(v, i)) ^ flip);
+    for (int i = 0; i < 2; i++) best->key[0] = packed_best(best->key[0], packed_keys(long_at(v, i)), is_min);
 #else
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        packed keys = packed_keys(v->word[i]) ^ flip;
-        largest->key[0] = packed_max(largest->key[0], keys);
-        if (EXTREME_LANES == 2) largest->key[EXTREME_LANES - 1] = packed_max(largest->key[EXTREME_LANES - 1], keys << 8);
+        packed keys = packed_keys(v->word[i]), *last = &best->key[EXTREME_LANES - 1];
+        best->key[0] = packed_best(best->key[0], keys, is_min);
+        if (EXTREME_LANES == 2) *last = packed_best(*last, keys << 8, is_min);
     }
 #endif
 }
 
 // The key of a lane's extreme, as a wf_extreme's in unsigned order.
-static __device__ __forceinline__ u64 extreme_key(const extreme *largest, packed flip)
+static __device__ __forceinline__ u64 extreme_key(const extreme *best, bool is_min)
 {
+    packed key = best->key[0];
 #if WIDTH == 64
-    packed key = largest->key[0] ^ flip;
     return KEY_IS_SIGNED ? ordered((i64)key) : key;
 #elif WIDTH == 32
-    packed key = largest->key[0] ^ flip;
     return ordered(KEY_IS_SIGNED ? (i64)(int)key : (i64)key);
 #else
-    packed both = packed_max(largest->key[0], largest->key[EXTREME_LANES - 1]);
-    both = packed_max(both, both << 16) ^ flip;
-    return ordered(KEY_IS_SIGNED ? (i64)((int)both >> (32 - WIDTH)) : (i64)(both >> (32 - WIDTH)));
+    key = packed_best(key, best->key[EXTREME_LANES - 1], is_min);
+    key = packed_best(key, key << 16, is_min);
+    return ordered(KEY_IS_SIGNED ? (i64)((int)key >> (32 - WIDTH)) : (i64)(key >> (32 - WIDTH)));
 #endif
 }
 

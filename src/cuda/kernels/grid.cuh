@@ -55,10 +55,10 @@ static __device__ __forceinline__ bool is_gathered(u32 word)
     if (word - WORD_OF(product_magnitude) < 2) return true;
 #endif
 #ifdef PART_MIN
-    if (word == WORD_OF(min_key) || word == WORD_OF(min_index)) return true;
+    if (word == WORD_OF(min_key) || (IS_INDEXED && word == WORD_OF(min_index))) return true;
 #endif
 #ifdef PART_MAX
-    if (word == WORD_OF(max_key) || word == WORD_OF(max_index)) return true;
+    if (word == WORD_OF(max_key) || (IS_INDEXED && word == WORD_OF(max_index))) return true;
 #endif
     return is_of_special(word);
 }
@@ -274,7 +274,7 @@ static __device__ __forceinline__ void compare_partials(const struct wf_reductio
 // The block's sum and its count of one, added to one word: the last block finds all there.
 static __device__ __forceinline__ bool merge_blocks(const struct wf_reduction *r, bool is_special, u32 *specials)
 {
-    const int count_bits = 8; // the plan has fewer blocks than that
+    const int count_bits = 9; // the plan has fewer blocks than that
     u64 total = block_gathered.sum[0] + (block_gathered.sum[1] << 32), sum = 0;
     (void)is_special;
     *specials = 0;

@@ -190,11 +190,11 @@ static __device__ __forceinline__ void put_gathered(const lane_state *lane)
 {
 #ifdef PART_MIN
     block_gathered.min_key = lane->min_key;
-    block_gathered.min_index = lane->min_index;
+    if (IS_INDEXED) block_gathered.min_index = lane->min_index;
 #endif
 #ifdef PART_MAX
     block_gathered.max_key = lane->max_key;
-    block_gathered.max_index = lane->max_index;
+    if (IS_INDEXED) block_gathered.max_index = lane->max_index;
 #endif
 #ifdef PART_NONZERO
     block_gathered.nonzero = lane->nonzero;

@@ -88,8 +88,6 @@ typedef struct {
 #endif
 } segment_state;
 
-#define FLIP ((packed)~(packed)0)
-
 // ---- counts
 
 static __device__ __forceinline__ u32 count_nonzero(const vector *v)
@@ -173,8 +171,8 @@ static __device__ __forceinline__ bool saw_nan(const segment_state *segment)
 
 static __device__ __forceinline__ void clear_extremes(segment_state *segment)
 {
-    extreme_clear(&segment->min);
-    extreme_clear(&segment->max);
+    extreme_clear(&segment->min, true);
+    extreme_clear(&segment->max, false);
 #if USES_RANGE
     range_clear(&segment->range);
 #endif
@@ -186,10 +184,10 @@ static __device__ __forceinline__ void eat_extremes(segment_state *segment, cons
     range_eat(&segment->range, x);
 #else
 #ifdef PART_MIN
-    extreme_eat(&segment->min, x, FLIP);
+    extreme_eat(&segment->min, x, true);
 #endif
 #ifdef PART_MAX
-    extreme_eat(&segment->max, x, 0);
+    extreme_eat(&segment->max, x, false);
 #endif
 #endif
 }
@@ -199,7 +197,7 @@ static __device__ __forceinline__ u64 least_key(const segment_state *segment)
 #if USES_RANGE
     return range_min_key(&segment->range);
 #else
-    return extreme_key(&segment->min, FLIP);
+    return extreme_key(&segment->min, true);
 #endif
 }
 
@@ -208,7 +206,7 @@ static __device__ __forceinline__ u64 largest_key(const segment_state *segment)
 #if USES_RANGE
     return range_max_key(&segment->range);
 #else
-    return extreme_key(&segment->max, 0);
+    return extreme_key(&segment->max, false);
 #endif
 }
 

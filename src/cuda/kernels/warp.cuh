@@ -46,6 +46,15 @@ static __device__ __forceinline__ u32 warp_max(u32 value)
 #endif
 }
 
+static __device__ __forceinline__ u32 warp_min(u32 value)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(ALL_LANES, value);
+#else
+    return ~warp_max(~value);
+#endif
+}
+
 static __device__ __forceinline__ u32 warp_or(u32 value)
 {
 #if __CUDA_ARCH__ >= 800
@@ -66,7 +75,8 @@ static __device__ __forceinline__ u64 warp_largest(u64 value)
 
 static __device__ __forceinline__ u64 warp_least(u64 value)
 {
-    return ~warp_largest(~value);
+    u32 own = (u32)(value >> 32), high = warp_min(own);
+    return (u64)high << 32 | warp_min(own == high ? (u32)value : ~0u);
 }
 
 #endif
