@@ -204,12 +204,14 @@ def test_a_gpu_without_memory(tmp_path):
     ("sum", "f32"), ("sum", "f64"), ("sum", "i32"), ("sum", "bf16"), ("max", "i8"), ("argmin", "f64"), ("norm2", "f32"),
     ("stats", "f16"), ("prod", "f64"), ("prod", "u8"), ("xor", "u16"),
 ])
-def test_kernels_are_without_findings(op, type_name, tmp_path):
+@pytest.mark.parametrize("small", ("0", "1"))
+def test_kernels_are_without_findings(op, type_name, small, tmp_path):
     """Races, accesses out of bounds, uninitialised reads ...: each would be a failed launch."""
     need_fake()
     data = pack(type_name, [1 + i % 3 for i in range(5001)])
     words = [op, "--type", type_name, "--format", "raw"]
-    found = run(*words, "--device", "cuda", data=data, env=fake_environment(tmp_path, observe=1))
+    environment = fake_environment(tmp_path, observe=1, WARPFOLD_CUDA_SMALL=small)
+    found = run(*words, "--device", "cuda", data=data, env=environment)
     expected = run(*words, "--device", "cpu", data=data)
     assert (found.stderr, found.stdout, found.returncode) == (expected.stderr, expected.stdout, expected.returncode)
 

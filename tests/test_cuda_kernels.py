@@ -7,7 +7,7 @@ from cli_helpers import run
 from cuda_helpers import fake_environment, need_fake
 from oracle import FLOATS, TYPES, ops_of
 
-NBYTES = 1 << 18  # enough for the kernel of large arrays
+NBYTES = 1 << 18  # enough for several blocks
 
 
 @pytest.fixture(scope="module")
@@ -16,10 +16,11 @@ def cache(tmp_path_factory):
     return tmp_path_factory.mktemp("cache")
 
 
+@pytest.mark.parametrize("small", ("0", "1"))
 @pytest.mark.parametrize("type_name", TYPES)
-def test_kernels_compile_for_a_copy_engine(type_name, cache, tmp_path):
+def test_kernels_compile_for_a_copy_engine(type_name, small, cache, tmp_path):
     need_fake()
-    environment = fake_environment(cache, capability="9.0", WARPFOLD_CUDA_IMAGE=None)
+    environment = fake_environment(cache, capability="9.0", WARPFOLD_CUDA_IMAGE=None, WARPFOLD_CUDA_SMALL=small)
     data = tmp_path / "data"
     data.write_bytes(bytes(NBYTES))
     for op in (*ops_of(type_name), "dot", "stats"):

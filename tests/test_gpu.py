@@ -31,6 +31,7 @@ POWERS = [1 << k for k in range(5, 22)]
 COUNTS = sorted({0, 1, 2, 3, 5, 7, 15, 16, 17, *(power + k for power in POWERS for k in (-1, 0, 1)),
                  *(3 * power + k for power in POWERS[:-1] for k in (-1, 1)), 1000003})
 FEW_COUNTS = (0, 1, 2, 31, 32, 33, 255, 257, 1023, 1024, 1025, 2500)
+BLOCKS_NBYTES = 33333  # of a small array that takes several blocks, its ends apart
 ODD = ("sum", "argmax", "dot", "stats")  # kernels for addresses that are no multiple of the element's size are others
 LIKE_OTHERS = ("mean", "std", "any", "all", "norminf")  # whose kernels are those of other ops
 LONG = 1 << 16  # from here on each array is reduced by a part of the ops only
@@ -59,12 +60,22 @@ def outcome(handle, op, views, **chosen):
         return f"{error.code}: {error.message}" if said else error.code
 
 
+LARGE_WAYS = {"WARPFOLD_CUDA_SMALL": "0"}  # small arrays by the kernels of large ones
+
+
 class Engines:
-    """A handle of the GPU and one of the CPU."""
+    """Handles of the GPU, of which one reduces small arrays as if they were large, and one of the CPU."""
 
     def __init__(self, gpu):
         self.gpu = gpu
-        self.device, self.host = wf.Handle("cuda:0"), wf.Handle("cpu")
+        self.devices, self.host = [wf.Handle("cuda:0"), wf.Handle("cuda:0", **LARGE_WAYS)], wf.Handle("cpu")
+        self.turn = 0
+
+    @property
+    def device(self):
+        """One or the other, in turns."""
+        self.turn += 1
+        return self.devices[self.turn % 2]
 
     def ops_of(self, type_name):
         return all_ops_of(type_name) if self.gpu.is_real else SELECTED[type_name]
@@ -88,9 +99,10 @@ class Engines:
             outcome_on_device(self, op, [view] * (2 if op == "dot" else 1), handle=wf.Handle("cuda:0"))
 
         finishing = [(op, type_name) for op, type_name, offset in kernels if op != "stats" and not offset]
-        with ThreadPoolExecutor(16) as pool:
-            list(pool.map(self.in_context(reduce), *zip(*kernels)))
-            list(pool.map(self.in_context(leave_on_device), *zip(*finishing)))
+        for ways in ({}, LARGE_WAYS):
+            with wf.environment(**ways), ThreadPoolExecutor(16) as pool:
+                list(pool.map(self.in_context(reduce), *zip(*kernels)))
+                list(pool.map(self.in_context(leave_on_device), *zip(*finishing)))
 
     def in_context(self, work):
         """The same, in a thread of any pool."""
@@ -109,8 +121,9 @@ class Engines:
 
     def check(self, op, on_host, on_device, *context, **chosen):
         """Views of the same elements, in the host's and in the GPU's memory; of dot, two each."""
-        agree(outcome(self.host, op, on_host, **chosen), outcome(self.device, op, on_device, **chosen), op, *context,
-              chosen)
+        expected = outcome(self.host, op, on_host, **chosen)
+        for handle in self.devices if self.gpu.is_real else [self.device]:
+            agree(expected, outcome(handle, op, on_device, **chosen), op, *context, chosen)
 
     def check_array(self, ops, type_name, data, *context, **chosen):
         """Ops over packed elements; dot takes them once more in the same order."""
@@ -151,7 +164,7 @@ def test_sizes_around_every_boundary(engines, type_name):
 @pytest.mark.parametrize("type_name", TYPES)
 def test_kinds_of_data(engines, type_name):
     ops = engines.ops_of(type_name)
-    counts = engines.choose((2, 33, 1000, 70001, 300007), (700,))
+    counts = engines.choose((2, 33, 1000, 70001, 300007), (700, BLOCKS_NBYTES // nbytes_of(type_name)))
     for turn, (kind, count) in enumerate(itertools.product(gpu_data.kinds_of(type_name), counts)):
         data = gpu_data.make(type_name, count, kind, "kinds")
         for nan in NAN_POLICIES if "nan" in kind or kind == "any_bits" else NAN_POLICIES[:1]:
@@ -175,7 +188,7 @@ def test_large_arrays(engines, type_name):
 def test_offsets(engines, type_name):
     """From aligned to odd addresses; a dot of arrays that are aligned each in its own way."""
     nbytes = nbytes_of(type_name)
-    for count in engines.choose((1, 5, 33, 1000, 40007), (333,)):
+    for count in engines.choose((1, 5, 33, 1000, 40007), (333, BLOCKS_NBYTES // nbytes)):
         data = gpu_data.make(type_name, count, "full" if type_name in FLOATS else "any_bits")
         for offset in engines.choose((*range(1, 18), 32, 127), (1, nbytes, 17)):
             moved = b"\xa5" * offset + data + b"\xa5" * 16
@@ -358,7 +371,7 @@ def result_types_of(op):
 @pytest.mark.parametrize("type_name", TYPES)
 def test_results_and_errors_left_on_the_gpu(engines, type_name):
     kinds = ("wide", "nan_last", "largest") if type_name in FLOATS else ("any_bits", "greatest", "small")
-    counts = engines.choose((0, 1, 2, 1000, 70001), (0, 400))
+    counts = engines.choose((0, 1, 2, 1000, 70001), (0, 400, BLOCKS_NBYTES // nbytes_of(type_name)))
     policies = engines.choose(NAN_POLICIES, NAN_POLICIES[::2])
     for kind, count, nan in itertools.product(kinds, counts, policies):
         data = gpu_data.make(type_name, count, kind)

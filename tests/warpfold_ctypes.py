@@ -3,6 +3,7 @@
 The library is $WARPFOLD_LIB, or build/libwarpfold.so beside the directory of tests.
 """
 
+import contextlib
 import ctypes
 import os
 from ctypes import CFUNCTYPE, POINTER, Structure, Union, byref
@@ -257,21 +258,28 @@ def _address(data):
     return buffer, ctypes.addressof(buffer)
 
 
-class Handle:
-    """A wf_handle.  tier: the value of WARPFOLD_TIER while it is created."""
+@contextlib.contextmanager
+def environment(**chosen):
+    """Variables of this process, for a while."""
+    before = {name: os.environ.get(name) for name in chosen}
+    os.environ.update(chosen)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            del os.environ[name]
+            if value is not None:
+                os.environ[name] = value
 
-    def __init__(self, device="cpu", tier=None):
-        before = os.environ.get("WARPFOLD_TIER")
-        if tier:
-            os.environ["WARPFOLD_TIER"] = tier
-        try:
-            self.pointer = c_void_p()
+
+class Handle:
+    """A wf_handle.  chosen: variables of the environment while it is created, tier being WARPFOLD_TIER."""
+
+    def __init__(self, device="cpu", tier=None, **chosen):
+        chosen |= {"WARPFOLD_TIER": tier} if tier else {}
+        self.pointer = c_void_p()
+        with environment(**chosen):
             code = library.wf_handle_create(None if device is None else device.encode(), byref(self.pointer))
-        finally:
-            if tier:
-                del os.environ["WARPFOLD_TIER"]
-                if before is not None:
-                    os.environ["WARPFOLD_TIER"] = before
         if code:
             raise WarpfoldError(code, library.wf_error_text(code).decode())
 

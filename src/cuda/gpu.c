@@ -106,6 +106,8 @@ wf_error wf_gpu_open(wf_handle *handle, const char *name, struct wf_gpu *gpu) {
     const struct wf_driver *driver = wf_driver_open(why, sizeof why);
     if (!driver) return wf_fail(handle, WF_ERROR_DEVICE, "%s", why);
     wf_error error = open_device(handle, driver, name, gpu);
+    const char *small = getenv("WARPFOLD_CUDA_SMALL");
+    gpu->takes_small = !small || strcmp(small, "0");
     if (error) *gpu = (struct wf_gpu){.ordinal = -1};
     return error;
 }

@@ -114,7 +114,7 @@ static bool plan_small(struct wf_cuda_plan *plan, const struct wf_cuda_task *tas
     enum { BLOCK = 512, FEW = 4, MANY = 8 };
     int64_t row = (int64_t)BLOCK * VECTOR_NBYTES;
     int resident = small_resident(task);
-    if (task->parts == WF_PARTS_STATS) return false;
+    if (!gpu->takes_small || task->parts == WF_PARTS_STATS) return false;
     if (task->nbytes > row * small_blocks(gpu, resident) * (resident == 1 ? MANY : FEW)) return false;
     bool is_less = task->nbytes <= row * small_blocks(gpu, 1) * FEW;
     plan->is_small = true;

@@ -315,7 +315,7 @@ static __device__ __forceinline__ void take_over(const struct wf_reduction *r, u
 #if PACKS_INDEX && defined PART_MAX
         take_index_out(r, &block_gathered.max_key, &block_gathered.max_index, false);
 #endif
-        if (IS_FLOAT && specials && specials < gridDim.x) block_gathered.saw |= PLAIN_SAW;
+        if (IS_FLOAT && specials < gridDim.x) block_gathered.saw |= PLAIN_SAW;
     }
     sync_merging();
 }
@@ -328,6 +328,14 @@ static __device__ __forceinline__ bool merge_blocks(const struct wf_reduction *r
 }
 
 #endif
+
+// What a block has where nothing is special.
+static __device__ __forceinline__ void put_plain(void)
+{
+    block_gathered.nan_count = 0;
+    block_gathered.first_nan = NO_INDEX;
+    block_gathered.saw = PLAIN_SAW;
+}
 
 static __device__ __forceinline__ bool has_special(void)
 {

@@ -213,6 +213,8 @@ static __device__ __forceinline__ void hand_over(const struct wf_reduction *r)
     } else {
         struct finish_settings settings = {r->count, r->first_index, r->end_index, r->ddof, FINISH_OP, FINISH_TYPE,
                                            FINISH_RESULT_TYPE, r->nan};
+        if (!IS_FLOAT && lane_number() == 0) put_plain();
+        __syncwarp();
         finish(&block_gathered, settings, (wf_device_value *)r->value);
     }
 #else

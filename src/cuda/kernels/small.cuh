@@ -54,6 +54,16 @@ static __device__ __forceinline__ unit padding(u64 address, i64 existing, bool i
 #endif
 }
 
+// The lane's, NOWHERE if it has none: it cannot have both.
+static __device__ __forceinline__ u32 place_of_end(const small_range *range)
+{
+    u32 place = NOWHERE;
+#pragma unroll
+    for (int j = 0; j < VECTORS; j++)
+        if (is_there(range, j) && place_of(range, j) >= range->whole) place = place_of(range, j);
+    return place;
+}
+
 // Number -1, or the one behind the last whole vector.
 static __device__ __noinline__ vector load_end(const struct wf_reduction *r, int number, bool is_second)
 {
@@ -71,10 +81,7 @@ static __device__ __noinline__ vector load_end(const struct wf_reduction *r, int
 static __device__ __forceinline__ void load_ends(const struct wf_reduction *r, const small_range *range, bool is_second,
                                                  vector x[VECTORS])
 {
-    u32 place = NOWHERE;
-#pragma unroll
-    for (int j = 0; j < VECTORS; j++)
-        if (is_there(range, j) && place_of(range, j) >= range->whole) place = place_of(range, j);
+    u32 place = place_of_end(range);
     if (place == NOWHERE) return;
     vector end = load_end(r, number_of(r, range, place), is_second);
 #pragma unroll
@@ -176,32 +183,24 @@ static __device__ __noinline__ void hand_over_special(const struct wf_reduction 
     hand_over(r);
 }
 
-static __device__ __noinline__ void reduce_carefully(const struct wf_reduction *r)
+static __device__ __noinline__ void reduce_carefully(const struct wf_reduction *r, small_range range)
 {
-    i64 first = blockIdx.x * BLOCK + threadIdx.x, count = (i64)r->vectors;
-    careful_range whole = {first, gridDim.x * BLOCK, VECTORS, 1, count}, ends = {NO_VECTOR, 0, 1, 1, count + 1};
+    careful_range whole = {range.first, range.step, VECTORS, 1, range.whole};
+    careful_range ends = {NO_VECTOR, 0, 1, 1, (i64)range.whole + 1};
+    u32 place = place_of_end(&range);
     lane_state lane;
     u32 specials = 0;
     clear_block_digits();
     __syncthreads();
     lane_clear(&lane);
     take_carefully(r, &lane, 0, whole);
-    if (first == 0) ends.first = -1;
-    if (first == 1) ends.first = count;
-    if (first < 32) take_carefully(r, &lane, 0, ends);
+    if (place != NOWHERE) ends.first = number_of(r, &range, place);
+    if (__any_sync(ALL_LANES, place != NOWHERE)) take_carefully(r, &lane, 0, ends);
     merge_warps(&lane);
     if (warp_number() == 0 && (gridDim.x == 1 || merge_blocks(r, has_special(), &specials))) hand_over_special(r, specials);
 }
 
 // ---- the block
-
-// What a block has with nothing special.
-static __device__ __forceinline__ void put_plain(void)
-{
-    block_gathered.nan_count = 0;
-    block_gathered.first_nan = NO_INDEX;
-    block_gathered.saw = PLAIN_SAW;
-}
 
 // By the first warp, whose lanes have all warps' parts.
 static __device__ __forceinline__ void merge_plain(const struct wf_reduction *r, lane_state *lane)
@@ -224,6 +223,7 @@ static __device__ __forceinline__ void merge_plain(const struct wf_reduction *r,
     }
 #endif
     if (IS_FLOAT && CAN_BE_DIRECT && lane_number() == 0) put_plain();
+    __syncwarp();
     hand_over_special(r, specials);
 }
 
@@ -251,7 +251,7 @@ static __device__ __forceinline__ void reduce_small(const struct wf_reduction *r
     merge_lanes(&lane);
     if (lane_number() == 0) put_merged(&lane, warp_number());
     if (__syncthreads_or(is_special))
-        reduce_carefully(r);
+        reduce_carefully(r, range);
     else if (warp_number() == 0)
         merge_plain(r, &lane);
 }
