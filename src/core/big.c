@@ -14,11 +14,18 @@ static void negate(struct wf_big *big) {
     }
 }
 
+/* Whether eight digits are all 0. */
+static bool are_zero(const int64_t *digit) {
+    return !(digit[0] | digit[1] | digit[2] | digit[3] | digit[4] | digit[5] | digit[6] | digit[7]);
+}
+
 /* Mostly few of the digits are in use, and only these are looked at twice. */
 void wf_total_of_exact(struct wf_total *total, const struct wf_exact *x) {
     struct wf_big *big = &total->magnitude;
     int first = 0, last = x->digit_count - 1;
+    while (last >= 7 && are_zero(&x->digit[last - 7])) last -= 8;
     while (last >= 0 && !x->digit[last]) last--;
+    while (first + 8 <= last && are_zero(&x->digit[first])) first += 8;
     while (first < last && !x->digit[first]) first++;
     int64_t carry = 0;
     memset(big->limb, 0, (size_t)first * sizeof big->limb[0]);

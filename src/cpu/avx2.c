@@ -11,7 +11,11 @@
 #define WIDEN_F32(x) ((vf64)_mm256_cvtps_pd(_mm_loadu_ps((const float *)(x))))
 #define MAX_I16(a, b) ((vi16)_mm256_max_epi16((__m256i)(a), (__m256i)(b)))
 #define MIN_I16(a, b) ((vi16)_mm256_min_epi16((__m256i)(a), (__m256i)(b)))
+#define HAS_MAX_U16 1
+#define MAX_U16(a, b) _mm256_max_epu16((__m256i)(a), (__m256i)(b))
 #define MAX_I32(a, b) ((vi32)_mm256_max_epi32((__m256i)(a), (__m256i)(b)))
 #define MIN_I32(a, b) ((vi32)_mm256_min_epi32((__m256i)(a), (__m256i)(b)))
+#define HAS_MAX_U32 1
+#define MAX_U32(a, b) _mm256_max_epu32((__m256i)(a), (__m256i)(b))
 
 #include "cpu/kernels.inc"

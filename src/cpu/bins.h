@@ -10,8 +10,9 @@
 
 #define WF_BINS_COUNT 4096
 
-/* So many f64 can be added to bins below 2^63 without one overflowing. */
-#define WF_BINS_ROUND 1024
+/* So many elements are decoded, and then added, at a time: few enough for the first-level cache to hold them
+ * beside the bins, and for bins of f64 that are below 2^63 not to overflow. */
+#define WF_BINS_ROUND 256
 
 struct wf_bins {
     wf_type type; /* of what is in the bins; WF_TYPE_DEFAULT: nothing is, and they are not initialised */

@@ -129,10 +129,31 @@ static void add_in_parallel(struct cpu *cpu, struct wf_accumulator *into, const 
     wf_environment_leave(callers);
 }
 
+/* Whether the elements lie side by side, and are one block's at most: then there is nothing to plan. */
+static bool is_one_block(const wf_array *a, const wf_array *b) {
+    int64_t nbytes = (int64_t)wf_type_nbytes(a->type);
+    if (a->ndim != 1 || a->shape[0] > WF_BLOCK_NBYTES / nbytes) return false;
+    return a->stride_bytes[0] == nbytes && (!b || b->stride_bytes[0] == nbytes);
+}
+
+static void add_one_block(struct cpu *cpu, struct wf_accumulator *into, const wf_array *a,
+                          const wf_array *b) {
+    struct worker *worker = cpu->worker[0];
+    wf_environment callers = wf_environment_enter();
+    cpu->tier->add_block[into->type](into, &worker->scratch, a->data, b ? b->data : NULL, (size_t)a->shape[0],
+                                     into->end_index);
+    flush_bins(into, worker->bins);
+    wf_environment_leave(callers);
+}
+
 static wf_error cpu_add(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b,
                         int32_t threads) {
     struct cpu *cpu = handle->device_state;
     struct wf_view view;
+    if (is_one_block(a, b)) {
+        add_one_block(cpu, into, a, b);
+        return WF_OK;
+    }
     wf_view_make(&view, a, b, wf_accumulator_is_indexed(into));
     bool in_order = into->parts & WF_PART_PRODUCT && into->uses_tree;
     int64_t nbytes = (int64_t)view.nbytes * view.operands;

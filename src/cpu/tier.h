@@ -10,10 +10,12 @@
  * its pass over it. */
 #define WF_BLOCK_NBYTES 32768
 
-/* The ranges of the last two blocks, of each operand: all elements below 2^top and multiples of 2^low. */
+/* The ranges of the last two blocks that were surveyed, of each operand: all elements below 2^top and
+ * multiples of 2^low. */
 struct wf_guess {
     int known; /* how many are known */
     int next;
+    unsigned uses; /* since the last that was wrong */
     int top[2][2], low[2][2]; /* [block][operand] */
 };
 
