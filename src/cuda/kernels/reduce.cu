@@ -3,10 +3,11 @@
 // on a multiprocessor, -DSUMS_NBYTES of shared memory for each warp's sums, and -DFINISH_OP=, -DFINISH_TYPE=,
 // -DFINISH_RESULT_TYPE= where the result is finished here, too.
 //
-// Of a small array each thread takes its vectors at once (small.cuh).  Of others each warp takes chunks by the grid's stride, a segment at a time (segment.cuh); what is no whole chunk, and what
-// a segment could not hold, is taken carefully (careful.cuh).  Lanes merge into their block's parts (merge.cuh),
-// blocks into the grid's, and the last block hands those over (grid.cuh).  Everything merges by integer operations that
-// commute, so the bits depend on nothing but the elements.
+// Of a small array each thread takes its vectors at once (small.cuh).  Of others each warp takes chunks by the grid's
+// stride, a segment at a time (segment.cuh); what is no whole chunk, and what a segment could not hold, is taken
+// carefully (careful.cuh).  Lanes merge into their block's parts (merge.cuh), blocks into the grid's, and the last block
+// hands those over (grid.cuh).  Everything merges by integer operations that commute, so the bits depend on nothing but
+// the elements.
 
 #ifdef FINISH_OP
 #include "kernels/finish.cuh"
