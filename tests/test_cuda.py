@@ -7,12 +7,15 @@ import os
 import shutil
 import stat
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 import warpfold_ctypes as wf
 from cli_helpers import CLI, pack, printed, refused, run
 from cuda_helpers import fake_environment, gpu, need_fake, plain_environment  # noqa: F401: gpu is a fixture
+from samples import nbytes_of
 
 NUMBERS = "3 -5 9 40"
 SUM = ["sum", "--type", "i32", "--device", "cuda"]
@@ -208,12 +211,22 @@ def test_a_gpu_without_memory(tmp_path):
 def test_kernels_are_without_findings(op, type_name, small, tmp_path):
     """Races, accesses out of bounds, uninitialised reads ...: each would be a failed launch."""
     need_fake()
-    data = pack(type_name, [1 + i % 3 for i in range(5001)])
+    data = pack(type_name, [1 + i % 3 for i in range(40003 // nbytes_of(type_name))])  # several blocks' work
     words = [op, "--type", type_name, "--format", "raw"]
     environment = fake_environment(tmp_path, observe=1, WARPFOLD_CUDA_SMALL=small)
     found = run(*words, "--device", "cuda", data=data, env=environment)
     expected = run(*words, "--device", "cpu", data=data)
     assert (found.stderr, found.stdout, found.returncode) == (expected.stderr, expected.stdout, expected.returncode)
+
+
+@pytest.mark.parametrize("part", range(3, 80, 16))
+def test_finishing_kernels_are_without_findings(part, tmp_path):
+    """A sample of what scripts/sanitize-gpu has compute-sanitizer watch: at odd addresses, and with results that stay."""
+    need_fake()
+    pytest.importorskip("numpy", reason="no numpy")
+    command = [sys.executable, Path(__file__).parent / "gpu_kernels.py", str(part), "80"]
+    done = subprocess.run(command, env=fake_environment(tmp_path, observe=1), capture_output=True, check=False)
+    assert done.returncode == 0 and b"the GPU gives the CPU's bits" in done.stdout, done.stderr.decode()
 
 
 # ---- the cache -----------------------------------------------------------------------------------------

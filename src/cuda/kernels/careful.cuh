@@ -294,6 +294,7 @@ static __device__ __forceinline__ void take_carefully(const struct wf_reduction 
                                                       careful_range range)
 {
     lane_state copy = *lane;
+    __syncwarp(); // what lies in the bins has been read
     take_apart(r, &copy, bins, range);
     *lane = copy;
 }

@@ -281,13 +281,13 @@ static __device__ __forceinline__ bool merge_blocks(const struct wf_reduction *r
     if (MERGING_THREAD == 0) {
         u64 mine = (total << count_bits) + 1;
         sum = atomicAdd((u64 *)r->ticket, mine) + mine;
-        if ((sum & ((1 << count_bits) - 1)) == gridDim.x) *(u64 *)r->ticket = 0;
+        if ((sum & ((1 << count_bits) - 1)) == gridDim.x) atomicExch((u64 *)r->ticket, 0); // nothing else orders blocks
     }
     sum = __shfl_sync(ALL_LANES, sum, 0);
     if ((sum & ((1 << count_bits) - 1)) != gridDim.x) return false;
-    if (MERGING_THREAD < VALUE_DIGITS) block_gathered.sum[MERGING_THREAD] = 0;
-    sync_merging();
-    if (MERGING_THREAD == 0) block_gathered.sum[0] = IS_SIGNED ? (u64)((i64)sum >> count_bits) : sum >> count_bits;
+    total = IS_SIGNED ? (u64)((i64)sum >> count_bits) : sum >> count_bits;
+    sync_merging(); // the block's own has been read
+    if (MERGING_THREAD < VALUE_DIGITS) block_gathered.sum[MERGING_THREAD] = MERGING_THREAD == 0 ? total : 0;
     sync_merging();
     return true;
 }
