@@ -166,16 +166,8 @@ static wf_error add(wf_handle *handle, struct wf_accumulator *acc, const wf_arra
     return error ? error : add_checked(handle, acc, a, b, count, threads);
 }
 
-/* In the environment that the nodes of a product need. */
-static wf_error finish(wf_handle *handle, const struct wf_accumulator *acc, wf_op op, wf_value *result) {
-    wf_environment callers = wf_environment_enter();
-    wf_error error = wf_accumulator_finish(handle, acc, op, result);
-    wf_environment_leave(callers);
-    return error;
-}
-
 static wf_error finish_if_any(wf_handle *handle, const struct wf_accumulator *acc, wf_op op, wf_value *result) {
-    wf_error error = finish(handle, acc, op, result);
+    wf_error error = wf_accumulator_finish(handle, acc, op, result);
     bool exists = error != WF_ERROR_EMPTY && error != WF_ERROR_MERGE;
     if (!exists) *result = (wf_value){.type = WF_TYPE_DEFAULT};
     return exists ? error : WF_OK;
@@ -231,7 +223,7 @@ wf_error wf_reduce(wf_handle *handle, wf_op op, const wf_array *array, const wf_
     if (!result) return wf_fail(handle, WF_ERROR_ARGUMENT, "result is NULL");
     if (op == WF_STATS) return wf_fail(handle, WF_ERROR_ARGUMENT, "stats has no single value: wf_reduce_stats");
     wf_error error = reduce(handle, &acc, op, array, NULL, options);
-    return error ? error : finish(handle, &acc, op, result);
+    return error ? error : wf_accumulator_finish(handle, &acc, op, result);
 }
 
 wf_error wf_reduce_pair(wf_handle *handle, wf_op op, const wf_array *a, const wf_array *b,
@@ -239,7 +231,7 @@ wf_error wf_reduce_pair(wf_handle *handle, wf_op op, const wf_array *a, const wf
     struct wf_accumulator acc;
     if (!result || !b) return wf_fail(handle, WF_ERROR_ARGUMENT, "an array or the result is NULL");
     wf_error error = reduce(handle, &acc, op, a, b, options);
-    return error ? error : finish(handle, &acc, op, result);
+    return error ? error : wf_accumulator_finish(handle, &acc, op, result);
 }
 
 wf_error wf_reduce_stats(wf_handle *handle, const wf_array *array, const wf_options *options, wf_stats *stats) {
@@ -368,7 +360,7 @@ wf_error wf_accumulator_merge(wf_handle *handle, wf_accumulator *into, const wf_
 wf_error wf_accumulator_result(wf_handle *handle, const wf_accumulator *accumulator, wf_op op, wf_value *result) {
     wf_error error = check_accumulator(handle, accumulator);
     if (!error && !result) error = wf_fail(handle, WF_ERROR_ARGUMENT, "result is NULL");
-    return error ? error : finish(handle, accumulator, op, result);
+    return error ? error : wf_accumulator_finish(handle, accumulator, op, result);
 }
 
 wf_error wf_accumulator_stats(wf_handle *handle, const wf_accumulator *accumulator, wf_stats *stats) {

@@ -1,5 +1,6 @@
 /* An accumulator's result: its parts as they are finished, and in words why there is none. */
 #include "core/accumulator.h"
+#include "core/environment.h"
 
 static wf_error check_op(wf_handle *handle, const struct wf_accumulator *acc, wf_op op) {
     unsigned parts = wf_op_parts(op);
@@ -14,9 +15,17 @@ static wf_error check_op(wf_handle *handle, const struct wf_accumulator *acc, wf
     return WF_OK;
 }
 
+/* The only arithmetic on floats here. */
+static struct wf_number number_of_tree(const struct wf_product *product) {
+    wf_environment callers = wf_environment_enter();
+    struct wf_number number = wf_product_of_tree(product);
+    wf_environment_leave(callers);
+    return number;
+}
+
 static struct wf_number number_of_product(const struct wf_accumulator *acc) {
     const struct wf_product *product = &acc->product;
-    if (acc->uses_tree) return wf_product_of_tree(product);
+    if (acc->uses_tree) return number_of_tree(product);
     if (product->overflow) return wf_number_infinite(product->negative);
     return wf_number_make(product->negative, product->magnitude, 0, false);
 }

@@ -132,7 +132,7 @@ static void add_in_parallel(struct cpu *cpu, struct wf_accumulator *into, const 
 /* Whether the elements lie side by side, and are one block's at most: then there is nothing to plan. */
 static bool is_one_block(const wf_array *a, const wf_array *b) {
     int64_t nbytes = (int64_t)wf_type_nbytes(a->type);
-    if (a->ndim != 1 || a->shape[0] > WF_BLOCK_NBYTES / nbytes) return false;
+    if (a->ndim != 1 || a->shape[0] > WF_BLOCK_NBYTES || a->shape[0] * nbytes > WF_BLOCK_NBYTES) return false;
     return a->stride_bytes[0] == nbytes && (!b || b->stride_bytes[0] == nbytes);
 }
 
