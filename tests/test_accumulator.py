@@ -16,23 +16,12 @@ from oracle import FLOATS, INTEGERS, OPS, STATS, TYPES, Oracle, PairOracle, ops_
 from samples import FLAVOURS, NAN_POLICIES, agree, nbytes_of, outcome, pack, pack_values, sample
 from warpfold_ctypes import library
 
-TIERS = ("scalar", "avx2", "avx512", "neon")
 INDEX_MAX = 2**63 - 1
 
 
-@lru_cache
-def handle_of(tier):
-    """The handle of a tier, or None where this machine does not have it."""
-    try:
-        return wf.Handle(tier=tier)
-    except wf.WarpfoldError as error:
-        assert error.code == "WF_ERROR_DEVICE"
-        return None
-
-
-@pytest.fixture(params=TIERS)
+@pytest.fixture(params=wf.TIERS)
 def tier_handle(request):
-    handle = handle_of(request.param)
+    handle = wf.tier_handle(request.param)
     if handle is None:
         pytest.skip(f"skipped: no {request.param} here")
     assert request.param in handle.device
@@ -42,10 +31,6 @@ def tier_handle(request):
 @pytest.fixture(scope="module")
 def handle():
     return wf.Handle()
-
-
-def available_handles():
-    return [handle for handle in map(handle_of, TIERS) if handle]
 
 
 def all_ops_of(type_name):
@@ -106,7 +91,7 @@ def merge_in_random_order(draw, op, parts):
 
 @pytest.mark.parametrize("type_name", TYPES)
 def test_any_split_order_threads_tier_and_saving(type_name):
-    handles = available_handles()
+    handles = wf.tier_handles()
     for op, turn in itertools.product(all_ops_of(type_name), range(12)):
         draw = random.Random(f"{op} {type_name} {turn}")
         count = draw.choice((0, 1, 2, 5, 40, 200, 1000, 5000))
@@ -169,7 +154,7 @@ def test_threads(tier_handle, type_name):
                 accumulator.add(view, threads)
             return accumulator.save()
 
-        expected = saved(handle_of("scalar"), 1)
+        expected = saved(wf.tier_handle("scalar"), 1)
         for threads in (1, 2, 3, 8):
             assert saved(tier_handle, threads) == expected, (op, type_name, threads)
 

@@ -76,6 +76,18 @@ def test_every_exponent_once(handle, type_name):
             check_dot(handle, type_name, a, pack(type_name, partner), result_types=tuple(FLOATS))
 
 
+@pytest.mark.parametrize("sign", (1, -1, None), ids=("positive", "negative", "mixed"))
+def test_most_of_one_exponent_among_all(sign):
+    """So many of them that what takes values by their exponents is full again and again."""
+    draw, bits = random.Random(str(sign)), []
+    for _ in range(9 * 4096 + 5):
+        field = 1500 if draw.random() < 0.9 else draw.randrange(1, 1400)
+        negative = sign == -1 if sign else draw.random() < 0.5
+        bits.append(negative << 63 | field << 52 | ((1 << 52) - 1 - draw.randrange(2)))
+    for handle in wf.tier_handles():
+        check_float(handle, "f64", bits, handle.device, ops=("sum", "norm1", "norm2"))
+
+
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_subnormals_only(handle, type_name):
     form, draw = FLOATS[type_name], random.Random(type_name)

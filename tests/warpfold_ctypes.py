@@ -5,6 +5,7 @@ The library is $WARPFOLD_LIB, or build/libwarpfold.so beside the directory of te
 
 import contextlib
 import ctypes
+import functools
 import os
 from ctypes import CFUNCTYPE, POINTER, Structure, Union, byref
 from ctypes import c_char, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_uint16, c_uint64
@@ -348,6 +349,23 @@ class Handle:
         pointer = c_void_p()
         self.check(library.wf_accumulator_load(self.pointer, saved, len(saved), byref(pointer)))
         return Accumulator(self, pointer)
+
+
+TIERS = ("scalar", "avx2", "avx512", "neon")
+
+
+@functools.lru_cache
+def tier_handle(tier):
+    """A handle of the CPU's tier, or None where this machine does not have it."""
+    try:
+        return Handle(tier=tier)
+    except WarpfoldError as error:
+        assert error.code == "WF_ERROR_DEVICE"
+        return None
+
+
+def tier_handles():
+    return [handle for handle in map(tier_handle, TIERS) if handle]
 
 
 class Accumulator:
