@@ -545,6 +545,33 @@ def test_one_outlier_after_many_blocks_alike(handle, type_name):
 
 
 @pytest.mark.parametrize("type_name", FLOATS)
+def test_few_and_many_outliers(type_name):
+    """Far larger and far smaller elements, at any place, as few and as many as may be set aside, and one more."""
+    form, draw = FLOATS[type_name], random.Random(type_name)
+    block, one = 32768 // nbytes_of(type_name), magnitude_bits(type_name, 0)
+    lead = 1 << (form.precision - 1)
+    large = one + (form.infinity - one) // lead // 2 * lead - 3 * lead  # its square has room in the type
+    outliers = [large, large + 1, lead, 1, 3 * lead + 1]
+
+    def some(count):
+        bits = [(one + draw.randrange(lead)) | draw.choice((0, form.sign)) for _ in range(block)]
+        for place in draw.sample(range(block), count):
+            bits[place] = draw.choice(outliers) | draw.choice((0, form.sign))
+        return bits
+
+    few = [some(count) for count in (0, 0, 0, 1, 5, 0, 63, 64, 65, 200, 0, 2)]
+    arrays = [[element for bits in few for element in bits], few[3], few[3][:77], few[4][::-1]]
+    ops = ("sum", "norm1", "norm2", "var", "min", "argmax")
+    for handle, bits in itertools.product(wf.tier_handles(), arrays):
+        data = pack(type_name, bits)
+        check(handle, type_name, data, handle.device, ops=ops, threads=(1, 2))
+        stats = outcome(handle.stats, wf.vector(data, type_name))
+        agree(Oracle(type_name, data).stats("propagate", None, 0), stats, "stats", type_name, handle.device)
+        for partner in (draw.sample(bits, len(bits)), [b ^ form.sign for b in bits]):
+            check_dot(handle, type_name, data, pack(type_name, partner), handle.device, result_types=(None, "f64"))
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
 def test_only_minus_zeros_but_one(handle, type_name):
     form = FLOATS[type_name]
     for count in (1, 5, 8, 1000, 40000):

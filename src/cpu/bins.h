@@ -1,21 +1,18 @@
 /* Exponent bins: what takes values whose exponents no window covers (the large superaccumulator of R. Neal, "Fast
  * exact summation using small and large superaccumulators", 2015, section 4).
  *
- * One 64-bit bin for each exponent field of a float type, to which significands are added as integers, with their
- * signs.  Types with few exponents have several sets of bins, so that neighbours do not wait for each other's. */
+ * One 64-bit bin for each sign and exponent field of a float type, to which significands are added as integers.
+ * Types with few exponents have several sets of bins, so that neighbours do not wait for each other's. */
 #ifndef WF_CPU_BINS_H
 #define WF_CPU_BINS_H
 
 #include "core/exact.h"
 
-#define WF_BINS_COUNT 2048
+#define WF_BINS_COUNT 4096
 
 /* So many elements are decoded, and then added, at a time: few enough for the first-level cache to hold them
- * beside the bins, and for bins of f64 that are not full not to overflow. */
+ * beside the bins, and for bins of f64 that are below 2^63 not to overflow. */
 #define WF_BINS_ROUND 256
-
-/* What a bin starts from.  One that is full has its first bit set, whichever way it went. */
-#define WF_BINS_ZERO (UINT64_C(1) << 62)
 
 struct wf_bins {
     wf_type type;   /* of what is in the bins; WF_TYPE_DEFAULT: nothing is, and they are not initialised */
