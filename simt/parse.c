@@ -288,7 +288,7 @@ static void complete_places(struct parser *parser) {
         const struct position *position = parser->positions[i];
         place->file = position ? file_name(parser, position->file) : parser->module->name;
         place->line = position ? position->line : place->ptx_line;
-        if (!position || !position->outer_file) continue;
+        if (!position || !position->outer_line) continue; /* line 0 is no place of the source */
         place->outer_file = file_name(parser, position->outer_file);
         place->outer_line = position->outer_line;
     }

@@ -201,6 +201,8 @@ static void check_places(void) {
                                        "  .loc 2 30 7, function_name $L__info_string1+6, inlined_at 1 20 5\n"
                                        "  mov.b32 %r1, 4;\n  .loc 1 0 3\n  mov.b32 %r1, 5;\n}\n" /* 3, 4 */
                                        ".entry l { ret; }\n"                                     /* 5 */
+                                       ".entry m {\n  .loc 1 40 1, function_name f, inlined_at 1 0 0\n"
+                                       "  ret; }\n" /* 6 */
                                        ".file 1 \"a.cu\"\n.file 2 \"b.cuh\", 123, 456\n"
                                        ".section .debug_str { $L__info_string0: .b8 95,0 { } }\n");
     const simt_place *at = module->places;
@@ -210,6 +212,7 @@ static void check_places(void) {
     REQUIRE(!strcmp(at[3].file, "b.cuh") && at[3].line == 30 && at[3].outer_line == 10);
     REQUIRE(at[4].line == 30 && at[5].line == 16 && !strcmp(at[5].file, "test"));
     REQUIRE(!strcmp(at[2].opcode, "mov.b32"));
+    REQUIRE(at[6].line == 40 && !at[6].outer_file && !at[6].outer_line);
     simt_module_destroy(module);
 }
 
