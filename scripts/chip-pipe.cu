@@ -177,7 +177,8 @@ BESIDE_ALL(loads_off, LOADS_OFF)
     extern "C" __global__ void pipe_##name(PARAMETERS) {                                                     \
         unsigned sum;                                                                                        \
         if (blockIdx.x < 132)                                                                                \
-            sum = beside_it<what>(input, thread_index(), steps);                                             \
+            sum = what == SHUFFLING ? things<SHUFFLES>(input, blockIdx.x, steps, 1)                          \
+                                    : beside_it<what>(input, thread_index(), steps);                         \
         else                                                                                                 \
             sum = read;                                                                                      \
         if (sum == 0x12345) output[0] = sum;                                                                 \
@@ -188,5 +189,35 @@ BLOCKS(indices_misses_128, MISSES_128, thread_index())
 BLOCKS(indices_misses_32, MISSES_32, thread_index())
 BLOCKS(indices_hits_128, HITS_128, thread_index())
 BLOCKS(indices_shuffling, SHUFFLING, thread_index())
+BLOCKS(nothing_shuffling, SHUFFLING, blockIdx.x)
 BLOCKS(addresses_idle, IDLE, shared_address(0))
 BLOCKS(addresses_shuffling, SHUFFLING, shared_address(0))
+
+// ---- the tree of rungs 13 to 15, each part with and without ----------------------------------------------
+//
+// Vectors that were never loaded, then a warp's tree.  With so much shared memory that a block has a multiprocessor to
+// itself nothing else passes there.
+
+static __constant__ unsigned constants[32];
+
+static __device__ unsigned warp_tree(unsigned sum) {
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_down_sync(0xffffffff, sum, distance);
+    return sum;
+}
+
+#define TREE(name, behind)                                                                                   \
+    extern "C" __global__ void pipe_tree_##name(PARAMETERS) {                                                \
+        unsigned t = thread_index();                                                                         \
+        unsigned sum = warp_tree(loads<16>(input, t, steps, true));                                          \
+        behind;                                                                                              \
+        if (sum == 0x12345) output[0] = sum;                                                                 \
+    }
+
+TREE(alone, )
+TREE(index, sum += thread_index())
+TREE(block_index, asm volatile("{ .reg .u32 i; mov.u32 i, %%ctaid.x; add.u32 %0, %0, i; }" : "+r"(sum)))
+TREE(address, sum ^= shared_address(sum))
+TREE(constant, sum += constants[sum % 32])
+TREE(store, shared_store(t / 32, sum, t % 32 == 0))
+TREE(store_barrier, shared_store(t / 32, sum, t % 32 == 0); __syncthreads())

@@ -64,7 +64,9 @@ class Driver:
 
 
 def real_driver():
-    """Of a machine that has a GPU, or else None."""
+    """Of a machine that has a GPU, or else None; None, too, where the environment names the SIMT machine's libcuda."""
+    if os.environ.get("WARPFOLD_LIBCUDA") == str(FAKE):
+        return None
     try:
         driver = Driver("libcuda.so.1", FUNCTIONS | GRAPH_FUNCTIONS)
         driver("cuInit", 0)
