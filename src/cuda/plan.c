@@ -47,9 +47,9 @@ static int wide_nbytes(const struct wf_cuda_task *task) {
 
 static int bins_nbytes(const struct wf_cuda_task *task) {
     int signs = (task->parts & WF_PART_SUM) && (task->parts & WF_PART_ABS) ? 2 : 1;
-    if (!has_values(task)) return 0;
+    if (!has_values(task) || has_products(task)) return 0;
     if (task->type == WF_BF16) return signs * 64 * WARP * (int)sizeof(float);
-    if (task->type == WF_F32) return (has_products(task) ? 2 : 1) * signs * 16 * WARP * (int)sizeof(double);
+    if (task->type == WF_F32) return signs * 16 * WARP * (int)sizeof(double);
     return 0;
 }
 
@@ -76,7 +76,7 @@ static int stage_nbytes(const struct wf_cuda_plan *plan, const struct wf_cuda_ta
 static void plan_ring(struct wf_cuda_plan *plan, const struct wf_cuda_task *task, const struct wf_gpu *gpu) {
     enum { STAGES_MAX = 4 };
     int block = ring_block(task, plan);
-    plan->vectors = (block == 256 ? 8 : 4) / operands(task);
+    plan->vectors = (block == 256 || (block == 384 && task->type == WF_BF16) ? 8 : 4) / operands(task);
     plan->block = largest_block(plan, gpu, block);
     plan->resident = 1;
     int room = gpu->shared_per_block - STATIC_NBYTES - plan->block / WARP * plan->sums_nbytes;

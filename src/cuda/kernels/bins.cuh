@@ -22,7 +22,6 @@ typedef double bin;
 #define BIN_COPIES 4 // that take turns, so that an addition need not wait for the one before
 #else
 #define BIN_MAGNITUDES (1 << (EXPONENT_BITS - BIN_BINADES_LOG2))
-#define BIN_COPIES (HAS_PRODUCTS && WIDTH == 32 ? 2 : 1) // few warps have to wait for less
 #endif
 
 // With both sums, of the values and of their magnitudes, negative values have bins of their own.
@@ -32,7 +31,7 @@ typedef double bin;
 #define BIN_SIGNS 1
 #endif
 
-#define BIN_ROWS (BIN_MAGNITUDES * BIN_SIGNS * BIN_COPIES)
+#define BIN_ROWS (BIN_MAGNITUDES * BIN_SIGNS)
 #if defined TYPE_f16
 #define BINS_NBYTES 0 // they are registers
 #else
@@ -118,10 +117,10 @@ static __device__ __forceinline__ void bins_begin(bins_state *state, bin *bins)
 }
 
 // The bin of a value, by its bits as an f32.
-static __device__ __forceinline__ bin *bin_of(const bins_state *state, u32 bits, int copy)
+static __device__ __forceinline__ bin *bin_of(const bins_state *state, u32 bits)
 {
-    const int rows = BIN_ROWS / BIN_COPIES, row_nbytes = 32 * (int)sizeof(bin), shift = 23 + BIN_BINADES_LOG2;
-    return (bin *)(state->bins + ((bits >> shift & (rows - 1)) + copy * rows) * row_nbytes);
+    const int row_nbytes = 32 * (int)sizeof(bin), shift = 23 + BIN_BINADES_LOG2;
+    return (bin *)(state->bins + (bits >> shift & (BIN_ROWS - 1)) * row_nbytes);
 }
 
 static __device__ __forceinline__ bin plus(bin sum, u32 bits)
@@ -133,35 +132,21 @@ static __device__ __forceinline__ bin plus(bin sum, u32 bits)
 #endif
 }
 
-// As many values as there are copies.
-static __device__ __forceinline__ void bins_add(bins_state *state, const u32 *bits)
-{
-    bin *mine[BIN_COPIES], sum[BIN_COPIES];
-#pragma unroll
-    for (int i = 0; i < BIN_COPIES; i++) {
-        mine[i] = bin_of(state, bits[i], i);
-        sum[i] = *mine[i];
-    }
-#pragma unroll
-    for (int i = 0; i < BIN_COPIES; i++) *mine[i] = plus(sum[i], bits[i]);
-}
-
 static __device__ __forceinline__ void bins_eat(bins_state *state, const vector *v)
 {
-    u32 bits[PER_VECTOR];
 #pragma unroll
     for (int i = 0; i < PER_VECTOR; i++) {
 #if defined TYPE_bf16
-        bits[i] = i % 2 ? v->word[i / 2] & 0xffff0000 : v->word[i / 2] << 16;
+        u32 bits = i % 2 ? v->word[i / 2] & 0xffff0000 : v->word[i / 2] << 16;
 #else
-        bits[i] = v->word[i];
+        u32 bits = v->word[i];
 #endif
 #if !defined PART_SUM
-        bits[i] &= 0x7fffffff;
+        bits &= 0x7fffffff;
 #endif
+        bin *mine = bin_of(state, bits);
+        *mine = plus(*mine, bits);
     }
-#pragma unroll
-    for (int i = 0; i < PER_VECTOR; i += BIN_COPIES) bins_add(state, &bits[i]);
 }
 
 // Whether none of the lane's own bins is infinite or NaN.

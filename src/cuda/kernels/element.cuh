@@ -66,6 +66,7 @@ typedef unsigned long long unit;
 #define PER_VECTOR (128 / WIDTH)     // elements of a vector
 #define SIGN_BIT ((unit)((u64)1 << (WIDTH - 1)))
 #define MAGNITUDE ((unit)(SIGN_BIT - 1)) // of floats: the bits below the sign
+#define SIGN_WORD 0x80000000u            // the sign in a word of f32, in the high word of f64
 
 // 16 bytes: what a lane loads at a time.
 typedef struct {

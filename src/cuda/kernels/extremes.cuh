@@ -1,6 +1,6 @@
 // Extremes: the smallest and the largest of keys, which order as signed or unsigned integers of the type's width do.  Of
 // narrow types several are compared at a time.  Floats of 16 and 32 bits need no keys: their bits are compared as they
-// are, in three ways, which shows NaNs, too.
+// are, in three ways, which shows NaNs, too; beside sums, the high words of f64 are, since few vectors need a second look.
 
 #ifndef EXTREMES_CUH
 #define EXTREMES_CUH
@@ -103,34 +103,58 @@ static __device__ __forceinline__ u64 extreme_key(const extreme *best, bool is_m
 
 #if USES_RANGE
 
-// Of the bits: the largest as signed integers, the largest and the smallest as unsigned ones.
+// Of the bits (of f64, of the high words): the largest as signed integers, the largest and the smallest as unsigned ones.
 typedef struct {
-    packed signed_max, max, min;
+    u32 signed_max, max, min;
 } float_range;
 
 static __device__ __forceinline__ void range_clear(float_range *range)
 {
-    range->signed_max = PACKED_LEAST;
+    range->signed_max = WIDTH == 16 ? 0x80008000 : SIGN_WORD;
     range->max = 0;
-    range->min = ~(packed)0;
+    range->min = ~0u;
 }
 
 static __device__ __forceinline__ void range_eat(float_range *range, const vector *v)
 {
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
+    for (int i = WIDTH == 64; i < 4; i += WIDTH == 64 ? 2 : 1) {
         u32 bits = v->word[i];
-#if WIDTH == 32
-        range->signed_max = (u32)max((int)range->signed_max, (int)bits);
-        range->max = max(range->max, bits);
-        range->min = min(range->min, bits);
-#else
+#if WIDTH == 16
         range->signed_max = __vmaxs2(range->signed_max, bits);
         range->max = __vmaxu2(range->max, bits);
         range->min = __vminu2(range->min, bits);
+#else
+        range->signed_max = (u32)max((int)range->signed_max, (int)bits);
+        range->max = max(range->max, bits);
+        range->min = min(range->min, bits);
 #endif
     }
 }
+
+// The bits of the smallest and of the largest value.  Of negative numbers the one with the largest bits is the smallest,
+// and the other way round.
+static __device__ __forceinline__ u32 bits_of_least(u32 sign, u32 max, u32 min)
+{
+    return max & sign ? max : min;
+}
+
+static __device__ __forceinline__ u32 bits_of_largest(u32 sign, u32 signed_max, u32 min)
+{
+    return signed_max & sign ? min : signed_max;
+}
+
+// As segment_state's.
+static __device__ __forceinline__ u32 range_magnitude(const float_range *range)
+{
+#if WIDTH == 16
+    return __vmaxu2(__vmaxs2(range->signed_max, 0), range->max & 0x7fff7fff);
+#else
+    return max((u32)max((int)range->signed_max, 0), range->max & 0x7fffffff);
+#endif
+}
+
+#if WIDTH < 64
 
 // The range of the elements at place i of the words.
 typedef struct {
@@ -161,14 +185,14 @@ static __device__ __forceinline__ bool range_has_nan(const float_range *range)
     return found;
 }
 
-// As extreme_key.  Of negative numbers the one with the largest bits is the smallest, and the other way round.
+// As extreme_key.
 static __device__ __forceinline__ u64 range_min_key(const float_range *range)
 {
     u64 least = ~(u64)0;
 #pragma unroll
     for (int i = 0; i < PER_WORD; i++) {
         unit_range part = range_of_place(range, i);
-        u64 key = ordered(key_of(part.max & SIGN_BIT ? part.max : part.min));
+        u64 key = ordered(key_of((unit)bits_of_least(SIGN_BIT, part.max, part.min)));
         if (!is_nothing(part) && key < least) least = key;
     }
     return least;
@@ -180,11 +204,40 @@ static __device__ __forceinline__ u64 range_max_key(const float_range *range)
 #pragma unroll
     for (int i = 0; i < PER_WORD; i++) {
         unit_range part = range_of_place(range, i);
-        u64 key = ordered(key_of(part.signed_max & SIGN_BIT ? part.min : part.signed_max));
+        u64 key = ordered(key_of((unit)bits_of_largest(SIGN_BIT, part.signed_max, part.min)));
         if (!is_nothing(part) && key > largest) largest = key;
     }
     return largest;
 }
+
+#endif
+
+#if SKIPS_CHUNKS
+// The word of a key that orders as most keys do: of f64 the high one of extreme_key, of f32 all of it.
+static __device__ __forceinline__ u32 word_of_bits(u32 bits)
+{
+    return bits ^ ((u32)((int)bits >> 31) | SIGN_WORD);
+}
+
+static __device__ __forceinline__ u32 word_of_key(u64 key)
+{
+#if WIDTH == 64
+    return (u32)(key >> 32);
+#else
+    return key == 0 || key == ~(u64)0 ? (u32)key : (u32)key ^ SIGN_WORD; // those are no element's
+#endif
+}
+
+static __device__ __forceinline__ u32 range_least_word(const float_range *range)
+{
+    return word_of_bits(bits_of_least(SIGN_WORD, range->max, range->min));
+}
+
+static __device__ __forceinline__ u32 range_largest_word(const float_range *range)
+{
+    return word_of_bits(bits_of_largest(SIGN_WORD, range->signed_max, range->min));
+}
+#endif
 
 #endif
 

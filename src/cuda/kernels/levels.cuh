@@ -2,7 +2,8 @@
 // next: q = S + x; d = q - S; S = q; x -= d, all without error.
 //
 // A level takes 42 bits; the first one's unit is chosen so that terms below 2^top fit.  What the levels cannot
-// hold shows at the end: a term too large, or a rest after the last level.
+// hold shows at the end: a term too large, or a rest after the last level.  A product of narrow floats enters the first
+// level by a fused multiply-add, unrounded; what it leaves fits into an f64, too.
 
 #ifndef LEVELS_CUH
 #define LEVELS_CUH
@@ -12,10 +13,14 @@
 #define LEVEL_SETS 4        // that take turns, so that an addition need not wait for the one before
 #define LEVEL_TOP_MAX 1013  // so that the highest anchor is finite
 
+// The words of what was left of terms, ORed.
+typedef struct {
+    u32 high, low;
+} remains;
+
 typedef struct {
     double sum[LEVEL_SETS][LEVELS];
-    u32 largest; // the high word of the largest |term|
-    u32 rest;    // not 0: something was left behind the last level
+    remains rest; // behind the last level
     int top;
 } levels_state;
 
@@ -30,15 +35,9 @@ static __device__ __forceinline__ double level_anchor(const levels_state *state,
     return __hiloint2double(((level_unit(state, level) + 52 + 1023) << 20) | 0x80000, 0);
 }
 
-// The smallest top above a term with this high word; of 0 (and of terms below 2^-1042) none is too low.
-static __device__ __forceinline__ int top_above(u32 high_word)
-{
-    return high_word ? (int)(high_word >> 20) - 1022 : -4000;
-}
-
 static __device__ __forceinline__ void levels_begin(levels_state *state)
 {
-    state->largest = state->rest = 0;
+    state->rest.high = state->rest.low = 0;
 #pragma unroll
     for (int level = 0; level < LEVELS; level++) {
         double anchor = level_anchor(state, level);
@@ -47,72 +46,100 @@ static __device__ __forceinline__ void levels_begin(levels_state *state)
     }
 }
 
-static __device__ __forceinline__ double add_to_level(levels_state *state, double term, int set, int level)
+static __device__ __forceinline__ void note_left(remains *left, double term)
 {
-    double sum = __dadd_rn(state->sum[set][level], term);
-    term = __dsub_rn(term, __dsub_rn(sum, state->sum[set][level]));
-    state->sum[set][level] = sum;
-    return term;
+    left->high |= (u32)__double2hiint(term);
+#ifdef TYPE_f64
+    left->low |= (u32)__double2loint(term); // others' are no denormals
+#endif
 }
 
-// Not 0 unless the term is.
-static __device__ __forceinline__ u32 left_of(double term)
+// Whether a term was not 0; -0 is.
+static __device__ __forceinline__ bool is_left(remains left)
 {
-#if defined TYPE_f64
-    return (u32)__double2hiint(term) << 1 | (u32)__double2loint(term);
-#else
-    return (u32)__double2hiint(term) << 1; // others' are no denormals
-#endif
+    return (left.high << 1 | left.low) != 0;
+}
+
+// What the level takes of the term.
+static __device__ __forceinline__ double level_take(levels_state *state, double term, int set, int level)
+{
+    double sum = __dadd_rn(state->sum[set][level], term), part = __dsub_rn(sum, state->sum[set][level]);
+    state->sum[set][level] = sum;
+    return part;
+}
+
+// The same part of the value's magnitude, to levels of the same units; the highest part that is not 0 has its sign.
+static __device__ __forceinline__ void level_take_magnitude(levels_state *abs, double part, double value, int set, int level)
+{
+    u32 sign = (u32)__double2hiint(value) & 0x80000000;
+    double same = __hiloint2double((int)((u32)__double2hiint(part) ^ sign), __double2loint(part));
+    abs->sum[set][level] = __dadd_rn(abs->sum[set][level], level == 0 ? fabs(part) : same);
 }
 
 // A batch is several vectors' terms, so that one addition need not wait for the one before.
 #define BATCH_TERMS 8
 #define BATCH_VECTORS (BATCH_TERMS / PER_VECTOR < VECTORS ? BATCH_TERMS / PER_VECTOR : VECTORS)
 
-// Spends the terms.  The first two levels are enough for most.
-static __device__ __forceinline__ void levels_add(levels_state *state, double *terms, int count)
+// What is left of the terms, which take their places, behind some levels.  abs is 0, or gets the values' magnitudes.
+static __device__ __forceinline__ remains levels_take(levels_state *state, levels_state *abs, const double *values,
+                                                      double *terms, int count, int from, int behind)
 {
-    const int always = LEVELS < 2 ? LEVELS : 2;
-    u32 left = 0;
+    remains left = {0, 0};
 #pragma unroll
     for (int e = 0; e < count; e++) {
 #pragma unroll
-        for (int level = 0; level < always; level++) terms[e] = add_to_level(state, terms[e], e % LEVEL_SETS, level);
-        left |= left_of(terms[e]);
-    }
-    if (LEVELS > always && left) {
-        left = 0;
-#pragma unroll
-        for (int e = 0; e < count; e++) {
-#pragma unroll
-            for (int level = always; level < LEVELS; level++)
-                terms[e] = add_to_level(state, terms[e], e % LEVEL_SETS, level);
-            left |= left_of(terms[e]);
+        for (int level = from; level < behind; level++) {
+            double part = level_take(state, terms[e], e % LEVEL_SETS, level);
+            if (abs) level_take_magnitude(abs, part, values[e], e % LEVEL_SETS, level);
+            terms[e] = __dsub_rn(terms[e], part);
         }
+        note_left(&left, terms[e]);
     }
-    state->rest |= left;
+    return left;
 }
 
-// Of a small array nothing is larger than what the levels were placed for; f16's have one place.
-static __device__ __forceinline__ void levels_note(levels_state *state, double term)
+// From a level on; spends the terms.  Most are spent behind the first few.
+static __device__ __forceinline__ void levels_add(levels_state *state, levels_state *abs, const double *values, double *terms,
+                                                  int count, int from, int few)
 {
-#if !IS_SMALL || defined TYPE_f16
-    state->largest = max(state->largest, (u32)__double2hiint(term) & 0x7fffffff);
-#endif
+    remains left = levels_take(state, abs, values, terms, count, from, few);
+    if (LEVELS > few && is_left(left)) left = levels_take(state, abs, values, terms, count, few, LEVELS);
+    state->rest.high |= left.high;
+    state->rest.low |= left.low;
 }
 
-// Nothing is as large as this.
-static __device__ __forceinline__ void levels_give_up(levels_state *state)
+// As levels_add, of terms which are multiples of the last few levels' unit: that level takes what is left.
+static __device__ __forceinline__ void levels_add_plain(levels_state *state, levels_state *abs, const double *values,
+                                                        double *terms, int count, int from, int few)
 {
-    state->largest = 0x7ff00000;
+    levels_take(state, abs, values, terms, count, from, few - 1);
+#pragma unroll
+    for (int e = 0; e < count; e++) {
+        double *mine = &state->sum[e % LEVEL_SETS][few - 1];
+        *mine = __dadd_rn(*mine, terms[e]);
+        if (abs) level_take_magnitude(abs, terms[e], values[e], e % LEVEL_SETS, few - 1);
+    }
 }
 
-// Whether every term was taken whole; if not, top becomes one that is high enough.
-static __device__ __forceinline__ bool levels_hold(levels_state *state)
+// The first level's part of products; of factors with so few bits that what is left of it is an f64.
+static __device__ __forceinline__ void levels_take_products(levels_state *state, const double *a, const double *b,
+                                                            double *terms, int count)
 {
-    int top = top_above(warp_max(state->largest));
-    bool holds = top <= state->top && !__any_sync(ALL_LANES, state->rest != 0);
-    if (!holds) state->top = min(max(state->top, top + 1), LEVEL_TOP_MAX);
+#pragma unroll
+    for (int e = 0; e < count; e++) {
+        double *mine = &state->sum[e % LEVEL_SETS][0], sum = __fma_rn(a[e], b[e], *mine);
+        terms[e] = __fma_rn(a[e], b[e], -__dsub_rn(sum, *mine));
+        *mine = sum;
+    }
+}
+
+#define TOP_OF_NONE 8000 // of infinities and NaNs; half of it is above every other, and every two factors'
+
+// Whether every term, all of which are below 2^top, was taken whole; if not, a next one's top is one that is high enough.
+static __device__ __forceinline__ bool levels_hold(levels_state *state, int top)
+{
+    bool holds = top <= state->top && !__any_sync(ALL_LANES, is_left(state->rest));
+    if (!holds && top < TOP_OF_NONE / 2) state->top = min(max(state->top, top + 1), LEVEL_TOP_MAX);
     return holds;
 }
 

@@ -24,9 +24,13 @@
 
 #define HAS_SUMS (HAS_VALUES || HAS_PRODUCTS)
 
-// f64 values alone go to a window, or to wide bins; with other sums to levels.  Products go to levels, and so do all
-// values of a small array.
-#define USES_BINS (IS_FLOAT && WIDTH < 64 && HAS_VALUES && !IS_SMALL)
+// f64 values alone go to a window, or to wide bins, narrower ones to bins; with products, which go to levels, to levels,
+// too, but for f16, whose bins are registers.  So do all values of a small array.
+#ifdef TYPE_f16
+#define USES_BINS (HAS_VALUES && !IS_SMALL)
+#else
+#define USES_BINS (IS_FLOAT && WIDTH < 64 && HAS_VALUES && !HAS_PRODUCTS && !IS_SMALL)
+#endif
 #if IS_FLOAT && WIDTH == 64 && !HAS_PRODUCTS && (defined PART_SUM) + (defined PART_ABS) == 1 && !IS_SMALL
 #define USES_WINDOW 1
 #ifdef PART_SUM
@@ -41,6 +45,7 @@
 #define USES_PRODUCT_LEVELS (IS_FLOAT && HAS_PRODUCTS)
 #define USES_ERROR_LEVELS (USES_PRODUCT_LEVELS && WIDTH == 64)
 #define USES_LEVELS (USES_VALUE_LEVELS || USES_PRODUCT_LEVELS)
+#define NOTES_LEAST (USES_ERROR_LEVELS && !USES_VALUE_LEVELS)
 
 #if defined TYPE_f16
 #define LEVELS (HAS_PRODUCTS ? 2 : 1) // 84 bits, 42: all products of f16 have 80, all values 40
@@ -49,6 +54,10 @@
 #else
 #define LEVELS 3
 #endif
+
+// The levels that most terms need: 24 bits fit into one, 48 and 53 into two.
+#define VALUE_FEW (WIDTH == 64 ? 2 : 1)
+#define PRODUCT_FEW 2
 
 // What `saw` is where there is nothing special.
 #if IS_FLOAT && (defined PART_SUM || defined PART_DOT)
@@ -67,12 +76,29 @@
 #define PACKS_INDEX (IS_SMALL && HAS_EXTREMES && IS_INDEXED && WIDTH <= 32)
 
 // NaNs are looked for where no sum shows them.
-#if IS_FLOAT && (HAS_EXTREMES || defined PART_NONZERO)
+#if IS_FLOAT && (HAS_EXTREMES || defined PART_NONZERO) && !HAS_SUMS
 #define LOOKS_FOR_NAN 1
 #else
 #define LOOKS_FOR_NAN 0
 #endif
-#define USES_RANGE (IS_FLOAT && WIDTH < 64 && HAS_EXTREMES) // for extremes and NaNs
+
+// Beside sums, which show NaNs, extremes are looked for only in chunks whose words say that there may be new ones.
+#define SKIPS_CHUNKS (IS_FLOAT && WIDTH >= 32 && HAS_EXTREMES && HAS_SUMS && IS_INDEXED && !IS_SMALL)
+
+// A range serves for extremes and NaNs, and, a chunk at a time, for the largest magnitude of what goes to levels.
+#define USES_RANGE (IS_FLOAT && HAS_EXTREMES && (WIDTH < 64 || SKIPS_CHUNKS))
+#if defined TYPE_f16
+#define NOTES_LARGEST (USES_LEVELS && !(USES_RANGE && IS_INDEXED))
+#else
+#define NOTES_LARGEST (USES_LEVELS && !(USES_RANGE && IS_INDEXED) && !IS_SMALL)
+#endif
+
+// Beside sums, what is not 0 is counted one by one only where a chunk has a 0.
+#if IS_FLOAT && WIDTH >= 32 && HAS_SUMS && !IS_SMALL && defined PART_NONZERO
+#define COUNTS_CHUNKS 1
+#else
+#define COUNTS_CHUNKS 0
+#endif
 
 // The digits of each sum: multiples of 2^low, up to 2^high, 2^63 of them: see wf_exact_clear.
 #if IS_FLOAT

@@ -114,7 +114,7 @@ static __device__ __forceinline__ bool take_fast(stream *s, lane_state *lane, vo
     u64 *digits = block_gathered.PART_DIGITS;
     u32 largest = 0;
     bool holds;
-    segment_begin(&segment);
+    segment_begin(lane, &segment);
     stream_take(s, x, y);
     u32 field = largest_field(x);
     bool wide = lane->wide_segments > 0 || field == 0 || !fits_window(x, field); // zeros say nothing of what comes
@@ -149,28 +149,49 @@ static __device__ __forceinline__ bool take_fast(stream *s, lane_state *lane, vo
 
 #else
 
+#if USES_LEVELS
+// Gives the smallest magnitude in x.
+static __device__ __forceinline__ u32 eat_chunk(segment_state *segment, const vector x[VECTORS], const vector y[VECTORS])
+{
+    u32 smallest_x = MAGNITUDE_MAX, smallest_y = MAGNITUDE_MAX;
+#pragma unroll
+    for (int j = 0; j < VECTORS; j++) {
+        note_smallest(&smallest_x, &x[j]);
+        if (OPERANDS == 2) note_smallest(&smallest_y, &y[j]);
+    }
+    if (are_plain(segment, smallest_x, OPERANDS == 2 ? smallest_y : smallest_x)) {
+#pragma unroll
+        for (int j = 0; j < VECTORS; j += BATCH_VECTORS) eat_batch(segment, &x[j], &y[j], BATCH_VECTORS, true);
+    } else {
+#pragma unroll
+        for (int j = 0; j < VECTORS; j += BATCH_VECTORS) eat_batch(segment, &x[j], &y[j], BATCH_VECTORS, false);
+    }
+    return smallest_x;
+}
+#endif
+
 static __device__ __forceinline__ bool take_fast(stream *s, lane_state *lane, void *bins, u32 count)
 {
     segment_state segment;
     bins_state state;
-    segment_begin(&segment);
+    segment_begin(lane, &segment);
 #if USES_BINS
     bins_begin(&state, (bin *)bins);
 #endif
     for (u32 k = 0; k < count; k++) {
         vector x[VECTORS], y[VECTORS];
         stream_take(s, x, y);
-#if USES_LEVELS
-        if (k == 0) place_sums(lane, &segment, x, y);
-#endif
 #pragma unroll
         for (int j = 0; j < VECTORS; j++) eat(&segment, &state, &x[j], OPERANDS == 2 ? &y[j] : &x[j]);
 #if USES_LEVELS
-#pragma unroll
-        for (int j = 0; j < VECTORS; j += BATCH_VECTORS)
-            eat_batch(&segment, &x[j], OPERANDS == 2 ? &y[j] : &x[j], BATCH_VECTORS);
+        if (k == 0) place_sums(lane, &segment, x, y);
+        u32 smallest = eat_chunk(&segment, x, OPERANDS == 2 ? y : x);
+#if COUNTS_CHUNKS
+        segment.nonzero += count_nonzero_of_chunk(x, smallest);
 #endif
-        if (IS_INDEXED && HAS_EXTREMES) note_extremes(&segment, s->taken - 1);
+        (void)smallest;
+#endif
+        if (IS_INDEXED && HAS_EXTREMES) note_extremes(&segment, x, s->taken - 1);
     }
     if (!segment_holds(lane, &segment, &state)) return false;
     segment_keep(lane, &segment, &state, &block_gathered);

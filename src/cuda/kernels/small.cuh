@@ -146,26 +146,45 @@ static __device__ __forceinline__ void find_in_registers(const struct wf_reducti
 }
 #endif
 
+#if USES_LEVELS
+static __device__ __forceinline__ void eat_registers(segment_state *segment, const small_range *range,
+                                                     const vector x[VECTORS], const vector y[VECTORS])
+{
+    u32 smallest_x = MAGNITUDE_MAX, smallest_y = MAGNITUDE_MAX;
+#pragma unroll
+    for (int j = 0; j < VECTORS; j++)
+        if (is_there(range, j)) {
+            note_smallest(&smallest_x, &x[j]);
+            if (OPERANDS == 2) note_smallest(&smallest_y, &y[j]);
+        }
+    if (are_plain(segment, smallest_x, OPERANDS == 2 ? smallest_y : smallest_x)) {
+#pragma unroll
+        for (int j = 0; j < VECTORS; j++)
+            if (is_there(range, j)) eat_batch(segment, &x[j], &y[j], 1, true);
+    } else {
+#pragma unroll
+        for (int j = 0; j < VECTORS; j++)
+            if (is_there(range, j)) eat_batch(segment, &x[j], &y[j], 1, false);
+    }
+}
+#endif
+
 // False: the segment does not hold them.
 static __device__ __forceinline__ bool take_registers(const struct wf_reduction *r, const small_range *range,
                                                       const vector x[VECTORS], const vector y[VECTORS], lane_state *lane)
 {
     segment_state segment;
     bins_state bins;
-    segment_begin(&segment);
+    segment_begin(lane, &segment);
 #if USES_LEVELS
     place_sums(lane, &segment, x, y);
+    eat_registers(&segment, range, x, y);
 #endif
 #pragma unroll
     for (int j = 0; j < VECTORS; j++)
-        if (is_there(range, j)) {
-            eat(&segment, &bins, &x[j], &y[j]);
-#if USES_LEVELS
-            eat_batch(&segment, &x[j], &y[j], 1);
-#endif
-        }
+        if (is_there(range, j)) eat(&segment, &bins, &x[j], &y[j]);
 #if HAS_EXTREMES && IS_INDEXED
-    note_extremes(&segment, 0);
+    note_extremes(&segment, x, 0);
 #endif
     if (!segment_holds(lane, &segment, &bins)) return false;
     segment_keep(lane, &segment, &bins, &block_gathered);
