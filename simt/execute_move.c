@@ -81,8 +81,12 @@ static bool decode_address_of(struct decoder *decoder, struct code *code, uint64
     code->execute = execute_address;
     code->immediate = window;
     code->widths[0] = simt_operand_width(decoder, &operands[0], WIDTH_64);
-    return simt_address(decoder, &bracketed, &code->address) &&
-           simt_operand(decoder, &operands[0], TYPE_B64, &code->call.slots[0]);
+    if (!simt_address(decoder, &bracketed, &code->address)) return false;
+    if (decoder->layout->copies_inputs && operands[1].variable->is_parameter) {
+        code->address.is_local = true;
+        code->address.offset += decoder->layout->copy_offset;
+    }
+    return simt_operand(decoder, &operands[0], TYPE_B64, &code->call.slots[0]);
 }
 
 struct clock {

@@ -118,6 +118,19 @@ static bool is_global(const struct variable *variable) {
     return variable->space == SIMT_GLOBAL || variable->space == SIMT_CONSTANT;
 }
 
+/* Such a parameter of a function that is called lies in local memory (PTX ISA, "mov"). */
+static bool takes_address_of_input(const struct simt_module *module, const struct function *function) {
+    for (uint32_t i = function->begin; i < function->end && !function->is_kernel; i++) {
+        const struct instruction *instruction = &module->instructions[i];
+        bool takes = !strcmp(instruction->base, "mov") || !strcmp(instruction->base, "cvta");
+        for (uint32_t o = 0; takes && o < instruction->operand_count; o++) {
+            const struct operand *operand = &instruction->operands[o];
+            if (operand->kind == OPERAND_ADDRESS && operand->variable && operand->variable->is_parameter) return true;
+        }
+    }
+    return false;
+}
+
 /* Variables of one space of a function: parameters and locals, each from an offset. */
 static void place_in_frame(struct image *image, const struct function *function, struct layout *layout) {
     uint64_t inputs = align(function->parameter_nbytes, 16), end = inputs + align(function->result_nbytes, 16);
@@ -131,7 +144,9 @@ static void place_in_frame(struct image *image, const struct function *function,
         if (function->variables[v]->space == SIMT_LOCAL) place_next(image, function->variables[v], &locals);
     }
     layout->parameters_nbytes = align(end, 16);
-    layout->locals_nbytes = align(locals, 16);
+    layout->locals_nbytes = layout->copy_offset = align(locals, 16);
+    layout->copies_inputs = takes_address_of_input(image->module, function);
+    if (layout->copies_inputs) layout->locals_nbytes += inputs;
 }
 
 static bool place_all(struct image *image, const struct image *sibling, struct memory *memory) {

@@ -123,6 +123,8 @@ struct layout {
     uint32_t given_count, given_capacity;
     size_t registers_nbytes; /* of all these */
     size_t parameters_nbytes, locals_nbytes;
+    size_t copy_offset; /* where among the locals the copy of its inputs begins, */
+    bool copies_inputs; /* because the function takes the address of one */
 };
 
 /* ---- running */

@@ -250,6 +250,12 @@ static void pass_arguments(const struct image *image, const struct code *code, s
         pass(image, &list->elements[p], outer, inner, inner->function->parameters[p], lanes, false);
 }
 
+static void copy_inputs(struct warp *warp, const struct frame *frame) {
+    SIMT_FOR_EACH_LANE (lane, frame->lanes)
+        memcpy(warp->local + lane * warp->local_capacity + frame->local_base + frame->layout->copy_offset,
+               frame->parameters + lane * frame->layout->parameters_nbytes, frame->function->parameter_nbytes);
+}
+
 static void pass_results(const struct image *image, struct frame *inner, uint32_t lanes) {
     if (inner->call->immediate == 0) return;
     const struct operand *list = &inner->call->instruction->operands[0];
@@ -279,6 +285,7 @@ bool simt_path_call(struct warp *warp, struct path *path, const struct code *cod
     inner->call = code;
     inner->lanes = mask;
     pass_arguments(warp->block->launch->image, code, outer, inner, mask);
+    if (inner->layout->copies_inputs) copy_inputs(warp, inner);
     struct path *child = path_create(warp, path, mask, function->begin);
     if (!child) {
         frame_free(warp, inner);

@@ -50,6 +50,22 @@ def deep_recursion():
 
 
 @kernel
+def structs_by_value():
+    places = numbers(33, 32, 0, 100)
+
+    def look_up(table, at, deep):
+        here = table[places[at] % 36]
+        if deep == 0:
+            return here
+        step = places[at + 1] % 36
+        return here + look_up([value + deep * (i == step) for i, value in enumerate(table)], at + 1, deep - 1)
+
+    tables = [[1000 * t + i for i in range(36)] for t in range(32)]
+    found = [look_up(table, 0, t % 4) + table[places[t] % 36] for t, table in enumerate(tables)]
+    return Case("language.cu", "structs_by_value", "1", "32", [given("u32", places), result("u32", found)])
+
+
+@kernel
 def function_pointers():
     which, a, b = numbers(34, 64, 0, 3), floats(35, 64), floats(36, 64)
     functions = [lambda x, y: x + y, lambda x, y: x - y, lambda x, y: x * y, min]

@@ -234,3 +234,22 @@ extern "C" __global__ void fields(const unsigned long long *in, unsigned long lo
     asm("mov.b64 {%0, %1}, %2;" : "=r"(other), "=r"(low) : "l"(x));
     row[5] = (unsigned long long)word << 32 | other;
 }
+
+// A parameter that a function takes the address of lies in its local memory, above its caller's.
+struct table {
+    unsigned value[36];
+};
+
+static __device__ __noinline__ unsigned look_up(struct table table, const unsigned *places, unsigned deep) {
+    unsigned here = table.value[places[0] % 36];
+    if (deep == 0) return here;
+    table.value[places[1] % 36] += deep;
+    return here + look_up(table, places + 1, deep - 1);
+}
+
+extern "C" __global__ void structs_by_value(const unsigned *places, unsigned *out) {
+    unsigned t = threadIdx.x;
+    struct table table;
+    for (unsigned i = 0; i < 36; i++) table.value[i] = 1000 * t + i;
+    out[t] = look_up(table, places, t % 4) + table.value[places[t] % 36];
+}
