@@ -54,6 +54,16 @@ def wide(draw):
     return draw.exponents(bias - spread, 2 * spread + 1)
 
 
+def binades(draw):
+    """About as many as the kernels' levels take without a second look, on all of which there are bits: 42 less those of a
+    fraction, or half as many where they are multiplied."""
+    form = FLOATS[draw.type]
+    bias = (1 << (form.width - form.precision - 1)) - 1
+    most = {"f16": 12, "bf16": 34, "f32": 18, "f64": 32}[draw.type] + draw.random.integers(-2, 3)
+    size = most // draw.random.choice((1, 2))
+    return draw.exponents(max(bias + draw.random.choice((0, 7, -9)) - size, 1), size + 1) | draw.unsigned(1)
+
+
 def full(draw):
     """Every exponent of a finite number."""
     form = FLOATS[draw.type]
@@ -128,7 +138,7 @@ def nan(form):
     return form.infinity | form.sign | 1  # a signalling one
 
 
-FLOAT_KINDS = {kind.__name__: kind for kind in (uniform, normal, wide, full, cancelling, equal, increasing, denormals,
+FLOAT_KINDS = {kind.__name__: kind for kind in (uniform, normal, wide, binades, full, cancelling, equal, increasing, denormals,
                                                 negative_zeros, zeros, largest, many_nans, any_bits)} | {
     "infinity": placed(wide, (0.3, infinity)),
     "minus_infinity": placed(full, (1, minus_infinity), (0.5, minus_infinity)),

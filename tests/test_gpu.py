@@ -17,7 +17,7 @@ import warpfold_ctypes as wf  # noqa: E402
 from cli_helpers import DESCRIPTIONS, npy_header, npy_text, run  # noqa: E402
 from cuda_helpers import gpu  # noqa: E402, F401: a fixture
 from oracle import FLOATS, TYPES, ops_of  # noqa: E402
-from samples import NAN_POLICIES, agree, nbytes_of  # noqa: E402
+from samples import NAN_POLICIES, agree, nbytes_of, pack  # noqa: E402
 from test_accumulator import cut, merge_in_random_order  # noqa: E402
 from test_engine import random_view  # noqa: E402
 
@@ -171,6 +171,19 @@ def test_kinds_of_data(engines, type_name):
             engines.check_array(ops[turn % 3::3] if count >= LONG else ops, type_name, data, kind, count, nan=nan)
 
 
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_a_dot_of_zeros_has_their_sign(engines, type_name):
+    """Each product is a zero though half of each array is not."""
+    sign, one = FLOATS[type_name].sign, {"f16": 0x3c00, "bf16": 0x3f80, "f32": 0x3f800000, "f64": 0x3ff << 52}[type_name]
+    for count, last in itertools.product((2, 64, 600), (0, sign)):
+        halves = [[one, sign] * (count // 2), [sign, one] * (count // 2 - 1) + [sign, last ^ sign ^ one]]
+        pair = [pack(type_name, numbers) for numbers in halves]
+        for handle in engines.devices:
+            on_host = [wf.vector(data, type_name) for data in pair]
+            on_device = [engines.gpu_vector(data, type_name) for data in pair]
+            agree(outcome(engines.host, "dot", on_host), outcome(handle, "dot", on_device), type_name, count, last)
+
+
 @pytest.mark.parametrize("type_name", ("f32", "f64", "i32", "i8"))
 def test_large_arrays(engines, type_name):
     """Enough for every block of the GPU to have several tiles."""
@@ -287,10 +300,10 @@ def test_counts_beyond_32_bits(engines):
 class Parts:
     """One or two arrays in both memories, added by ranges of elements."""
 
-    def __init__(self, engines, op, type_name, count, kind):
+    def __init__(self, engines, op, type_name, count, kind, turn=0):
         self.type, self.names = type_name, ("a", "b")[:2 if op == "dot" else 1]
         self.add = "add_pair" if op == "dot" else "add"
-        self.data = [gpu_data.make(type_name, count, kind, name) for name in self.names]
+        self.data = [gpu_data.make(type_name, count, kind, name, turn) for name in self.names]
         self.memories = [engines.gpu.memory(data) for data in self.data]
 
     def add_to(self, accumulator, start, end, on_device):
@@ -304,6 +317,20 @@ class Parts:
         except wf.WarpfoldError as error:
             if error.code != "WF_ERROR_NAN":
                 raise
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_sums_of_a_few_binades_have_every_digit(engines, type_name):
+    """No rounding hides what lies below the unit of a level."""
+    for turn, op in itertools.product(range(engines.choose(40, 6)), ("sum", "norm1", "norm2", "var", "stats", "dot")):
+        count = (150, 700, 2500)[turn % 3]
+        parts = Parts(engines, op, type_name, count, "binades", turn)
+        saved = []
+        for handle in (engines.host, *engines.devices):
+            accumulator = handle.accumulator(op, type_name)
+            parts.add_to(accumulator, 0, count, on_device=handle is not engines.host)
+            saved.append(accumulator.save())
+        assert saved[1:] == saved[:1] * 2, (op, type_name, turn)
 
 
 @pytest.mark.parametrize("type_name", TYPES)

@@ -315,7 +315,7 @@ static __device__ __forceinline__ void take_over(const struct wf_reduction *r, u
 #if PACKS_INDEX && defined PART_MAX
         take_index_out(r, &block_gathered.max_key, &block_gathered.max_index, false);
 #endif
-        if (IS_FLOAT && specials < gridDim.x) block_gathered.saw |= PLAIN_SAW;
+        if (IS_FLOAT && specials < gridDim.x) block_gathered.saw = (specials ? block_gathered.saw : 0) | PLAIN_SAW;
     }
     sync_merging();
 }

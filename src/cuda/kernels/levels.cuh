@@ -35,8 +35,9 @@ static __device__ __forceinline__ double level_anchor(const levels_state *state,
     return __hiloint2double(((level_unit(state, level) + 52 + 1023) << 20) | 0x80000, 0);
 }
 
-static __device__ __forceinline__ void levels_begin(levels_state *state)
+static __device__ __forceinline__ void levels_begin(levels_state *state, int top)
 {
+    state->top = top;
     state->rest.high = state->rest.low = 0;
 #pragma unroll
     for (int level = 0; level < LEVELS; level++) {
@@ -143,13 +144,13 @@ static __device__ __forceinline__ bool levels_hold(levels_state *state, int top)
     return holds;
 }
 
-// low: the exponent of the digits' first bit.
-static __device__ __forceinline__ void levels_flush(const levels_state *state, int low, u64 *digits)
+// The first few levels.  low: the exponent of the digits' first bit.
+static __device__ __forceinline__ void levels_flush(const levels_state *state, int few, int low, u64 *digits)
 {
     i64 totals[LEVELS];
     int positions[LEVELS];
 #pragma unroll
-    for (int level = 0; level < LEVELS; level++) {
+    for (int level = 0; level < few; level++) {
         int unit_exponent = level_unit(state, level), above = max(low - unit_exponent, 0);
         i64 anchor = __double_as_longlong(level_anchor(state, level)), total = 0;
 #pragma unroll
@@ -158,7 +159,7 @@ static __device__ __forceinline__ void levels_flush(const levels_state *state, i
         totals[level] = warp_sum(total >> min(above, 63));
         positions[level] = unit_exponent + above - low;
     }
-    deposit_together(digits, totals, positions, LEVELS);
+    deposit_together(digits, totals, positions, few);
 }
 
 #endif

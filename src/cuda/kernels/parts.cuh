@@ -87,11 +87,7 @@
 
 // A range serves for extremes and NaNs, and, a chunk at a time, for the largest magnitude of what goes to levels.
 #define USES_RANGE (IS_FLOAT && HAS_EXTREMES && (WIDTH < 64 || SKIPS_CHUNKS))
-#if defined TYPE_f16
-#define NOTES_LARGEST (USES_LEVELS && !(USES_RANGE && IS_INDEXED))
-#else
 #define NOTES_LARGEST (USES_LEVELS && !(USES_RANGE && IS_INDEXED) && !IS_SMALL)
-#endif
 
 // Beside sums, what is not 0 is counted one by one only where a chunk has a 0.
 #if IS_FLOAT && WIDTH >= 32 && HAS_SUMS && !IS_SMALL && defined PART_NONZERO

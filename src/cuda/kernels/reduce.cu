@@ -29,6 +29,8 @@ static __shared__ struct wf_gathered block_gathered;
 #if IS_FLOAT
 #include "kernels/bins.cuh"
 #include "kernels/levels.cuh"
+#include "kernels/magnitude.cuh"
+#include "kernels/sums.cuh"
 #include "kernels/wide.cuh"
 #include "kernels/window.cuh"
 #else
@@ -149,27 +151,6 @@ static __device__ __forceinline__ bool take_fast(stream *s, lane_state *lane, vo
 
 #else
 
-#if USES_LEVELS
-// Gives the smallest magnitude in x.
-static __device__ __forceinline__ u32 eat_chunk(segment_state *segment, const vector x[VECTORS], const vector y[VECTORS])
-{
-    u32 smallest_x = MAGNITUDE_MAX, smallest_y = MAGNITUDE_MAX;
-#pragma unroll
-    for (int j = 0; j < VECTORS; j++) {
-        note_smallest(&smallest_x, &x[j]);
-        if (OPERANDS == 2) note_smallest(&smallest_y, &y[j]);
-    }
-    if (are_plain(segment, smallest_x, OPERANDS == 2 ? smallest_y : smallest_x)) {
-#pragma unroll
-        for (int j = 0; j < VECTORS; j += BATCH_VECTORS) eat_batch(segment, &x[j], &y[j], BATCH_VECTORS, true);
-    } else {
-#pragma unroll
-        for (int j = 0; j < VECTORS; j += BATCH_VECTORS) eat_batch(segment, &x[j], &y[j], BATCH_VECTORS, false);
-    }
-    return smallest_x;
-}
-#endif
-
 static __device__ __forceinline__ bool take_fast(stream *s, lane_state *lane, void *bins, u32 count)
 {
     segment_state segment;
@@ -184,8 +165,9 @@ static __device__ __forceinline__ bool take_fast(stream *s, lane_state *lane, vo
 #pragma unroll
         for (int j = 0; j < VECTORS; j++) eat(&segment, &state, &x[j], OPERANDS == 2 ? &y[j] : &x[j]);
 #if USES_LEVELS
-        if (k == 0) place_sums(lane, &segment, x, y);
-        u32 smallest = eat_chunk(&segment, x, OPERANDS == 2 ? y : x);
+        const vector *others = OPERANDS == 2 ? y : x;
+        if (k == 0) sums_place(&segment.sums, &lane->tops, x, others);
+        u32 smallest = sums_eat_chunk(&segment.sums, x, others);
 #if COUNTS_CHUNKS
         segment.nonzero += count_nonzero_of_chunk(x, smallest);
 #endif

@@ -147,7 +147,16 @@ static __device__ __forceinline__ void find_in_registers(const struct wf_reducti
 #endif
 
 #if USES_LEVELS
-static __device__ __forceinline__ void eat_registers(segment_state *segment, const small_range *range,
+static __device__ __forceinline__ void eat_registers(sums_state *sums, const small_range *range, const vector x[VECTORS],
+                                                     const vector y[VECTORS], bool is_plain)
+{
+#pragma unroll
+    for (int j = 0; j < VECTORS; j++)
+        if (is_there(range, j)) sums_eat(sums, &x[j], &y[j], 1, is_plain);
+}
+
+// Whether the warp's terms are plain, and none is 0.
+static __device__ __forceinline__ bool all_are_plain(const sums_state *sums, const small_range *range,
                                                      const vector x[VECTORS], const vector y[VECTORS])
 {
     u32 smallest_x = MAGNITUDE_MAX, smallest_y = MAGNITUDE_MAX;
@@ -157,17 +166,60 @@ static __device__ __forceinline__ void eat_registers(segment_state *segment, con
             note_smallest(&smallest_x, &x[j]);
             if (OPERANDS == 2) note_smallest(&smallest_y, &y[j]);
         }
-    if (are_plain(segment, smallest_x, OPERANDS == 2 ? smallest_y : smallest_x)) {
-#pragma unroll
-        for (int j = 0; j < VECTORS; j++)
-            if (is_there(range, j)) eat_batch(segment, &x[j], &y[j], 1, true);
-    } else {
-#pragma unroll
-        for (int j = 0; j < VECTORS; j++)
-            if (is_there(range, j)) eat_batch(segment, &x[j], &y[j], 1, false);
-    }
+    if (OPERANDS == 1) smallest_y = smallest_x;
+    bool are_nonzero = smallest_of(smallest_x) && smallest_of(smallest_y);
+    return __all_sync(ALL_LANES, are_nonzero && are_plain(sums, smallest_x, smallest_y));
 }
-#endif
+
+typedef struct {
+    vector x[VECTORS], y[OPERANDS == 2 ? VECTORS : 1];
+} small_vectors;
+
+// What was seen of terms that are not plain; NOT_HELD: the segment does not hold them.
+#define NOT_HELD 0x80000000u
+
+static __device__ __noinline__ u32 take_unplain(small_range range, small_vectors v)
+{
+    lane_state lane;
+    segment_state segment;
+    lane_clear(&lane);
+    segment_begin(&lane, &segment);
+    const vector *y = OPERANDS == 2 ? v.y : v.x;
+    sums_place(&segment.sums, &lane.tops, v.x, y);
+    eat_registers(&segment.sums, &range, v.x, y, false);
+#pragma unroll
+    for (int j = 0; j < VECTORS; j++)
+        if (is_there(&range, j)) eat(&segment, 0, &v.x[j], &y[j]);
+    if (!segment_holds(&lane, &segment, 0)) return NOT_HELD;
+    segment_keep(&lane, &segment, 0, &block_gathered);
+    return lane.saw;
+}
+
+// False: the segment does not hold them.
+static __device__ __forceinline__ bool take_registers(const struct wf_reduction *r, const small_range *range,
+                                                      const vector x[VECTORS], const vector y[VECTORS], lane_state *lane)
+{
+    sums_state sums;
+    (void)r;
+    if (!sums_place(&sums, &lane->tops, x, y)) return false;
+    if (all_are_plain(&sums, range, x, y)) {
+        eat_registers(&sums, range, x, y, true);
+        sums_flush(&sums, VALUE_FEW, PRODUCT_FEW, &block_gathered);
+        lane->saw |= PLAIN_SAW;
+        return true;
+    }
+    small_vectors v;
+#pragma unroll
+    for (int j = 0; j < VECTORS; j++) {
+        v.x[j] = x[j];
+        if (OPERANDS == 2) v.y[j] = y[j];
+    }
+    u32 saw = take_unplain(*range, v);
+    if (saw != NOT_HELD) lane->saw |= saw;
+    return saw != NOT_HELD;
+}
+
+#else
 
 // False: the segment does not hold them.
 static __device__ __forceinline__ bool take_registers(const struct wf_reduction *r, const small_range *range,
@@ -176,10 +228,6 @@ static __device__ __forceinline__ bool take_registers(const struct wf_reduction 
     segment_state segment;
     bins_state bins;
     segment_begin(lane, &segment);
-#if USES_LEVELS
-    place_sums(lane, &segment, x, y);
-    eat_registers(&segment, range, x, y);
-#endif
 #pragma unroll
     for (int j = 0; j < VECTORS; j++)
         if (is_there(range, j)) eat(&segment, &bins, &x[j], &y[j]);
@@ -193,6 +241,8 @@ static __device__ __forceinline__ bool take_registers(const struct wf_reduction 
 #endif
     return true;
 }
+
+#endif
 
 // ---- what is rare, kept apart: all of it for a block once more
 
