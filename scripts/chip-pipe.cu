@@ -171,32 +171,28 @@ BESIDE_ALL(shuffles, SHUFFLES)
 BESIDE_ALL(loads, LOADS)
 BESIDE_ALL(loads_off, LOADS_OFF)
 
-// The first 132 blocks, of 128 threads, load from global memory or shuffle; the others read their threads'
-// indices, or where the block's shared memory is, which sm_90 has in a special register, too.
-#define BLOCKS(name, what, read)                                                                             \
+// The first 132 blocks, of 128 threads, load from global memory or shuffle; the others read their threads' indices.
+#define BLOCKS(name, what)                                                                                   \
     extern "C" __global__ void pipe_##name(PARAMETERS) {                                                     \
         unsigned sum;                                                                                        \
         if (blockIdx.x < 132)                                                                                \
             sum = what == SHUFFLING ? things<SHUFFLES>(input, blockIdx.x, steps, 1)                          \
                                     : beside_it<what>(input, thread_index(), steps);                         \
         else                                                                                                 \
-            sum = read;                                                                                      \
+            sum = thread_index();                                                                            \
         if (sum == 0x12345) output[0] = sum;                                                                 \
     }
 
-BLOCKS(indices_idle, IDLE, thread_index())
-BLOCKS(indices_misses_128, MISSES_128, thread_index())
-BLOCKS(indices_misses_32, MISSES_32, thread_index())
-BLOCKS(indices_hits_128, HITS_128, thread_index())
-BLOCKS(indices_shuffling, SHUFFLING, thread_index())
-BLOCKS(nothing_shuffling, SHUFFLING, blockIdx.x)
-BLOCKS(addresses_idle, IDLE, shared_address(0))
-BLOCKS(addresses_shuffling, SHUFFLING, shared_address(0))
+BLOCKS(indices_idle, IDLE)
+BLOCKS(indices_misses_128, MISSES_128)
+BLOCKS(indices_misses_32, MISSES_32)
+BLOCKS(indices_hits_128, HITS_128)
+BLOCKS(indices_shuffling, SHUFFLING)
 
-// ---- the tree of rungs 13 to 15, each part with and without ----------------------------------------------
+// ---- what meets the shuffles of a tree -----------------------------------------------------------------
 //
-// Vectors that were never loaded, then a warp's tree.  With so much shared memory that a block has a multiprocessor to
-// itself nothing else passes there.
+// Vectors that were never loaded, then a warp's tree and something behind it, when other warps are still in theirs.
+// With so much shared memory that a block has a multiprocessor to itself nothing else passes there.
 
 static __constant__ unsigned constants[32];
 
@@ -215,9 +211,8 @@ static __device__ unsigned warp_tree(unsigned sum) {
     }
 
 TREE(alone, )
-TREE(index, sum += thread_index())
 TREE(block_index, asm volatile("{ .reg .u32 i; mov.u32 i, %%ctaid.x; add.u32 %0, %0, i; }" : "+r"(sum)))
 TREE(address, sum ^= shared_address(sum))
 TREE(constant, sum += constants[sum % 32])
 TREE(store, shared_store(t / 32, sum, t % 32 == 0))
-TREE(store_barrier, shared_store(t / 32, sum, t % 32 == 0); __syncthreads())
+TREE(store_64, if (t % 32 == 0) ((volatile unsigned long long *)words)[t / 32] = sum)

@@ -194,6 +194,17 @@ def test_large_arrays(engines, type_name):
         engines.check_array(("sum", "argmax", "stats", "dot"), type_name, data, kind)
 
 
+@pytest.mark.parametrize("op, type_name, turns", [("sum", "f64", 20000), ("sum", "f32", 3000), ("argmax", "i8", 3000)])
+def test_the_same_again_and_again(engines, op, type_name, turns):
+    """Of an array that stays in the cache, from which the copy engine brings chunks soonest."""
+    if not engines.gpu.is_real:
+        pytest.skip("skipped: no GPU")
+    data = gpu_data.make(type_name, 910000, "normal" if type_name in FLOATS else "any_bits")
+    expected, array = engines.host.reduce(op, wf.vector(data, type_name)), engines.gpu_vector(data, type_name)
+    large = engines.devices[1]
+    assert {large.reduce(op, array) for _ in range(turns)} == {expected}
+
+
 # ---- where elements lie ------------------------------------------------------------------------------
 
 

@@ -147,7 +147,8 @@ static __device__ __forceinline__ void stream_take(stream *s, vector x[VECTORS],
         v->word[2] = IS_BOOL ? as_booleans(loaded.z) : loaded.z;
         v->word[3] = IS_BOOL ? as_booleans(loaded.w) : loaded.w;
     }
-    __syncwarp(); // all have read the stage
+    __syncwarp(); // all have asked for the stage's words; before the copy engine overwrites it they must have come
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     u64 ahead = s->next + STAGES * s->step;
     if (lane_number() == 0 && ahead < s->chunks) stream_request(s, s->stage, ahead);
     if (++s->stage == STAGES) {
