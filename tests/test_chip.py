@@ -188,16 +188,19 @@ def test_stores_meet_data_that_arrive_and_nothing_else_does(pipe, beside):
         assert not any(pipe(f"{thing}_{beside}")["bank_conflicts"])
 
 
-def test_shuffles_meet_reads_of_the_index_and_hardly_anything_else(pipe):
-    indices, addresses = pipe("indices_shuffling"), pipe("addresses_shuffling")
-    for case in (indices, addresses):
-        others = {all_ - conflicts for all_, conflicts in zip(case["shared_wavefronts"], case["bank_conflicts"])}
-        assert len(others) == 1
-        assert not any(case["bank_conflict_loads"] + case["bank_conflict_stores"])
-    assert min(indices["bank_conflicts"]) > 10 * max(addresses["bank_conflicts"])
-    assert not any(pipe("addresses_idle")["shared_wavefronts"])
-    for thing in ("stores", "loads", "shuffles", "loads_off"):
-        assert not any(pipe(f"{thing}_shuffling")["bank_conflicts"])
+@pytest.mark.parametrize("kernel, passes", [("indices_shuffling", 4 * (132 + 8192 + 132 * 8 * 128)),
+                                            ("tree_constant", 1056 * 8 * (1 + 5))])
+def test_shuffles_meet_reads_of_the_index_and_of_constants(pipe, kernel, passes):
+    case = pipe(kernel)
+    assert min(case["bank_conflicts"]) > 100
+    assert [passes + conflicts for conflicts in case["bank_conflicts"]] == case["shared_wavefronts"]
+    assert not any(case["bank_conflict_loads"] + case["bank_conflict_stores"])
+
+
+def test_shuffles_meet_nothing_else(pipe):
+    beside = [f"{thing}_shuffling" for thing in ("stores", "loads", "shuffles", "loads_off")]
+    behind = [f"tree_{thing}" for thing in ("alone", "block_index", "address", "store", "store_64")]
+    assert not any(count for kernel in beside + behind for count in pipe(kernel)["bank_conflicts"])
 
 
 def test_stores_of_rung_14_meet_arriving_data_as_those_of_rung_15_do(pipe):
@@ -261,7 +264,9 @@ def test_the_cases_of_the_pipe_have_kernels(chip):
             assert (ROOT / "ladder" / "ptx" / f"{case['kernel']}.ptx").exists()
         else:
             name, thing = case["kernel"], re.sub(r"_(idle|hits_128|misses_\d+|shuffling)$", "", case["kernel"])
-            assert re.search(rf"\b(pipe_{thing}\(|STEPS\({thing},|BESIDE_ALL\({thing},|BLOCKS\({name},)", source)
+            of_tree = name.removeprefix("tree_")
+            assert re.search(rf"\b(pipe_{thing}\(|STEPS\({thing},|BESIDE_ALL\({thing},|BLOCKS\({name},|TREE\({of_tree},)",
+                             source)
     assert len({json.dumps(case) for case in cases}) == len(cases)
 
 

@@ -103,7 +103,7 @@ static __device__ __forceinline__ u64 extreme_key(const extreme *best, bool is_m
 
 #if USES_RANGE
 
-// Of the bits (of f64, of the high words): the largest as signed integers, the largest and the smallest as unsigned ones.
+// Of the bits, of f64 of the high words: the largest as signed integers, the largest and the smallest as unsigned ones.
 typedef struct {
     u32 signed_max, max, min;
 } float_range;
