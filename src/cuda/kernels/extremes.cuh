@@ -144,7 +144,7 @@ static __device__ __forceinline__ u32 bits_of_largest(u32 sign, u32 signed_max, 
     return signed_max & sign ? min : signed_max;
 }
 
-// As segment_state's.
+// As in magnitude.cuh: the largest one, of 16 bits two.
 static __device__ __forceinline__ u32 range_magnitude(const float_range *range)
 {
 #if WIDTH == 16
