@@ -76,6 +76,7 @@ static int stage_nbytes(const struct wf_cuda_plan *plan, const struct wf_cuda_ta
 static void plan_ring(struct wf_cuda_plan *plan, const struct wf_cuda_task *task, const struct wf_gpu *gpu) {
     enum { STAGES_MAX = 4 };
     int block = ring_block(task, plan);
+    /* A chunk's fixed work is felt where threads are few, or where elements take little: bf16's variances. */
     plan->vectors = (block == 256 || (block == 384 && task->type == WF_BF16) ? 8 : 4) / operands(task);
     plan->block = largest_block(plan, gpu, block);
     plan->resident = 1;
