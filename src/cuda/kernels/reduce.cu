@@ -106,7 +106,36 @@ static __device__ __forceinline__ bool fits_window(const vector x[VECTORS], u32 
     return least == ~0u || (int)largest - (int)((least + 1) >> 20) < WINDOW_BINADES - WINDOW_MARGIN;
 }
 
-// The first chunk decides where its segment goes, unless a window has failed not long ago.
+// To levels, from the first chunk on, for which they have been placed.
+static __device__ __forceinline__ bool take_levels(stream *s, lane_state *lane, segment_state *segment, vector x[VECTORS],
+                                                   u32 count)
+{
+    vector y[VECTORS];
+    for (u32 k = 0; k < count; k++) {
+        if (k) stream_take(s, x, y);
+        sums_eat_chunk(&segment->sums, x, x);
+#pragma unroll
+        for (int j = 0; j < VECTORS; j++) segment->beyond = segment->beyond || is_beyond(&x[j], 0);
+    }
+    bool holds = segment_holds(lane, segment, 0);
+    if (holds)
+        segment_keep(lane, segment, 0, &block_gathered);
+    else
+        lane->window_segments = WIDE_WHILE;
+    return holds;
+}
+
+// Whether the warp's chunk is plain, for which levels are placed.
+static __device__ __forceinline__ bool begins_plain(const lane_state *lane, segment_state *segment, const vector x[VECTORS])
+{
+    u32 smallest = MAGNITUDE_MAX;
+    bool is_placed = sums_place(&segment->sums, &lane->tops, x, x);
+#pragma unroll
+    for (int j = 0; j < VECTORS; j++) note_smallest(&smallest, &x[j]);
+    return __all_sync(ALL_LANES, is_placed && are_plain(&segment->sums, smallest, smallest));
+}
+
+// The first chunk decides where its segment goes, unless levels or a window have failed not long ago.
 static __device__ __forceinline__ bool take_fast(stream *s, lane_state *lane, void *bins, u32 count)
 {
     segment_state segment;
@@ -118,6 +147,8 @@ static __device__ __forceinline__ bool take_fast(stream *s, lane_state *lane, vo
     bool holds;
     segment_begin(lane, &segment);
     stream_take(s, x, y);
+    if (lane->window_segments) lane->window_segments--;
+    else if (begins_plain(lane, &segment, x)) return take_levels(s, lane, &segment, x, count);
     u32 field = largest_field(x);
     bool wide = lane->wide_segments > 0 || field == 0 || !fits_window(x, field); // zeros say nothing of what comes
     if (wide) {
@@ -140,12 +171,13 @@ static __device__ __forceinline__ bool take_fast(stream *s, lane_state *lane, vo
         holds = __all_sync(ALL_LANES, window.outside == 0);
         if (!holds) lane->wide_segments = WIDE_WHILE;
     }
-    if (!segment_holds(lane, &segment, 0) || !holds) return false;
+    holds = (!PLAIN_SAW || __any_sync(ALL_LANES, segment.beyond || lane->saw & PLAIN_SAW)) && holds;
+    if (!holds) return false;
+    if (segment.beyond) lane->saw |= PLAIN_SAW;
     if (wide)
         wide_flush((wide_bin *)bins, VALUE_WIDE_ROWS, 0, LOW_EXPONENT, digits);
     else
         window_flush(&window, digits);
-    segment_keep(lane, &segment, 0, &block_gathered);
     return true;
 }
 

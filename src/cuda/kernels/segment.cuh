@@ -13,10 +13,10 @@
 #define SEGMENT_ADDITIONS 1 // all there are
 #elif !IS_FLOAT
 #define SEGMENT_ADDITIONS (INTEGER_ADDITIONS / (4 * VECTORS))
-#elif USES_LEVELS
-#define SEGMENT_ADDITIONS (LEVEL_SETS * LEVEL_ADDITIONS / LANE_ELEMENTS)
 #elif USES_WINDOW
 #define SEGMENT_ADDITIONS (WIDE_ADDITIONS / LANE_ELEMENTS)
+#elif USES_LEVELS
+#define SEGMENT_ADDITIONS (LEVEL_SETS * LEVEL_ADDITIONS / LANE_ELEMENTS)
 #elif USES_BINS
 #define SEGMENT_ADDITIONS (BIN_ADDITIONS / LANE_ELEMENTS)
 #else
@@ -39,6 +39,7 @@ typedef struct {
     u64 nan_count, first_nan;
     u32 saw;
     u32 wide_segments;           // so many more are to go to wide bins, and not to a window
+    u32 window_segments;         // so many more are not to go to levels
 #if USES_LEVELS
     level_tops tops;
 #endif
@@ -56,7 +57,7 @@ static __device__ __forceinline__ void lane_clear(lane_state *lane)
     lane->product = 1;
     lane->product_flags = 0;
     lane->saw = 0;
-    lane->wide_segments = 0;
+    lane->wide_segments = lane->window_segments = 0;
 #if USES_LEVELS
     clear_tops(&lane->tops);
 #endif
