@@ -26,7 +26,8 @@ struct wf_cuda {
     wf_cuda_stream stream;
     struct wf_kernel *kernels;
     struct wf_cuda_plan plan; /* of the last launch; no blocks before any */
-    wf_cuda_pointer working;  /* struct wf_gathered, the identity between launches */
+    wf_cuda_pointer posted;   /* words of small arrays' blocks, 0 between launches */
+    wf_cuda_pointer working;  /* behind them: struct wf_gathered, the identity between launches */
     wf_cuda_pointer ticket;   /* behind it */
     wf_cuda_pointer partials; /* behind that: struct wf_partial, one for each block of the largest grid */
     wf_cuda_pointer gathered; /* struct wf_gathered for each slot */

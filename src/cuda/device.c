@@ -71,6 +71,7 @@ wf_error wf_cuda_launch(wf_handle *handle, const struct wf_accumulator *acc, con
     int granule = find_granule(range, nbytes);
     struct wf_reduction reduction = {
         .partials = cuda->partials,
+        .posted = cuda->posted,
         .working = cuda->working,
         .ticket = cuda->ticket,
         .gathered = target->gathered,
@@ -300,7 +301,7 @@ static void release(struct wf_cuda *cuda) {
     const struct wf_driver *driver = wf_driver_open(NULL, 0);
     wf_kernels_destroy(cuda->kernels);
     for (int i = 0; i < WF_CUDA_SLOTS; i++) free_slot(driver, &cuda->slot[i]);
-    if (cuda->working) driver->MemFree(cuda->working);
+    if (cuda->posted) driver->MemFree(cuda->posted);
     if (cuda->outcome) driver->MemFreeHost(cuda->outcome);
 }
 
@@ -318,7 +319,9 @@ static void cuda_close(wf_handle *handle) {
     handle->device_state = NULL;
 }
 
-/* Nothing gathered yet, no ticket drawn. */
+enum { POSTED_NBYTES = WF_POSTED_WORDS * WF_POSTED_BLOCKS * 8 };
+
+/* Nothing gathered or posted yet, no ticket drawn. */
 static wf_error clear_scratch(wf_handle *handle, struct wf_cuda *cuda) {
     struct {
         struct wf_gathered gathered;
@@ -328,6 +331,8 @@ static wf_error clear_scratch(wf_handle *handle, struct wf_cuda *cuda) {
     memcpy(cuda->outcome, &scratch, sizeof scratch); /* pinned */
     wf_error error = WF_DRIVER_CALL(handle, MemcpyHtoDAsync,
                                     (cuda->working, cuda->outcome, sizeof scratch, cuda->stream), "scratch memory");
+    if (!error)
+        error = WF_DRIVER_CALL(handle, MemsetD8Async, (cuda->posted, 0, POSTED_NBYTES, cuda->stream), "scratch memory");
     if (error) return error;
     return WF_DRIVER_CALL(handle, StreamSynchronize, (cuda->stream), "cuda:%d", cuda->gpu.ordinal);
 }
@@ -335,9 +340,10 @@ static wf_error clear_scratch(wf_handle *handle, struct wf_cuda *cuda) {
 static wf_error make_scratch(wf_handle *handle, struct wf_cuda *cuda) {
     const size_t gathered = sizeof(struct wf_gathered);
     size_t partials = (size_t)blocks_max(&cuda->gpu) * sizeof(struct wf_partial);
-    size_t nbytes = (1 + WF_CUDA_SLOTS) * gathered + 64 + partials;
-    wf_error error = WF_DRIVER_CALL(handle, MemAlloc, (&cuda->working, nbytes), "%zu bytes", nbytes);
+    size_t nbytes = POSTED_NBYTES + (1 + WF_CUDA_SLOTS) * gathered + 64 + partials;
+    wf_error error = WF_DRIVER_CALL(handle, MemAlloc, (&cuda->posted, nbytes), "%zu bytes", nbytes);
     if (error) return error;
+    cuda->working = cuda->posted + POSTED_NBYTES;
     cuda->ticket = cuda->working + gathered;
     cuda->gathered = cuda->ticket + 64;
     cuda->partials = cuda->gathered + WF_CUDA_SLOTS * gathered;

@@ -63,34 +63,11 @@ static __device__ __forceinline__ bool is_gathered(u32 word)
     return is_of_special(word);
 }
 
-// Whether blocks add to the word, each by itself: all but extremes with an index, unless packed with it.
+// Whether blocks add to the word, each by itself: all but extremes that are posted, or have an index.
 static __device__ __forceinline__ bool is_handed_in(u32 word)
 {
     bool is_extreme = word - WORD_OF(min_key) < 2, is_index = word - WORD_OF(min_index) < 2;
-    return is_gathered(word) && !is_index && !(is_extreme && IS_INDEXED && !PACKS_INDEX);
-}
-
-// ---- a key with its index, in one word
-
-#define KEY_FLIP (KEY_IS_SIGNED ? 0x80000000 : 0) // the lower half of a key in its order
-
-// The key alone, where that is not done.
-static __device__ __forceinline__ u64 with_index(const struct wf_reduction *r, u64 key, u64 index, bool is_min)
-{
-    u32 place = (u32)(index - (u64)r->index) + r->head; // of small arrays
-    if (!PACKS_INDEX) return key;
-    if (index == NO_INDEX) return is_min ? ~(u64)0 : 0;
-    return (u64)((u32)key ^ KEY_FLIP) << 32 | (is_min ? place : ~place);
-}
-
-static __device__ __forceinline__ void take_index_out(const struct wf_reduction *r, u64 *key, u64 *index, bool is_min)
-{
-    u64 packed_key = *key;
-    u32 low = (u32)(packed_key >> 32) ^ KEY_FLIP, place = is_min ? (u32)packed_key : ~(u32)packed_key;
-    *index = NO_INDEX;
-    if (packed_key == (is_min ? ~(u64)0 : 0)) return;
-    *key = ordered(KEY_IS_SIGNED ? (i64)(int)low : (i64)low);
-    *index = (u64)r->index + place - r->head;
+    return is_gathered(word) && !is_index && !(is_extreme && (IS_INDEXED || USES_POSTED));
 }
 
 // ---- handing in
@@ -124,7 +101,10 @@ static __device__ __forceinline__ void add_digits(u64 *into, const u64 *from, u3
 // By one thread.
 static __device__ __forceinline__ void hand_in_extremes(const struct wf_reduction *r, struct wf_gathered *working)
 {
-#if HAS_EXTREMES && IS_INDEXED && !PACKS_INDEX
+#if USES_POSTED
+    (void)working;
+    post_extremes(r);
+#elif HAS_EXTREMES && IS_INDEXED
     struct wf_partial *partial = (struct wf_partial *)r->partials + blockIdx.x;
 #ifdef PART_MIN
     partial->min_key = block_gathered.min_key;
@@ -136,10 +116,10 @@ static __device__ __forceinline__ void hand_in_extremes(const struct wf_reductio
 #endif
 #elif HAS_EXTREMES
 #ifdef PART_MIN
-    atomicMin(&working->min_key, with_index(r, block_gathered.min_key, block_gathered.min_index, true));
+    atomicMin(&working->min_key, block_gathered.min_key);
 #endif
 #ifdef PART_MAX
-    atomicMax(&working->max_key, with_index(r, block_gathered.max_key, block_gathered.max_index, false));
+    atomicMax(&working->max_key, block_gathered.max_key);
 #endif
 #endif
 }
@@ -179,17 +159,32 @@ static __device__ __forceinline__ void hand_in(const struct wf_reduction *r, boo
     if (is_special) hand_in_special(working);
 }
 
+// Orders what is handed in before and what is fetched after.
+static __device__ __forceinline__ u32 draw_in_order(const struct wf_reduction *r, u32 mine)
+{
+    u32 before;
+    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;" : "=r"(before) : "l"(r->ticket), "r"(mine) : "memory");
+    return before;
+}
+
+// Adds one.  An addition by name would be gathered from the warp's lanes first, of which there is but one.
+static __device__ __forceinline__ u32 draw(const struct wf_reduction *r)
+{
+    u32 before;
+    asm volatile("atom.relaxed.gpu.global.inc.u32 %0, [%1], 0xffffffff;" : "=r"(before) : "l"(r->ticket) : "memory");
+    return before;
+}
+
 // Draws a ticket: true in the block that draws the last one, when all others have handed in.  One thread's order of
-// memory is enough: the barriers before and after order what the others do.  specials: how many blocks, this one
-// included, have handed in something special.
+// memory is enough: the barriers before and after order what the others do; what is posted needs none.  specials: how
+// many blocks, this one included, have handed in something special.
 static __device__ __forceinline__ bool is_last_block(const struct wf_reduction *r, bool is_special, u32 *specials)
 {
     static __shared__ u32 drawn;
     sync_merging();
     if (MERGING_THREAD == 0) {
-        u32 mine = 1 + (is_special ? 1 << 16 : 0), before;
-        asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;" : "=r"(before) : "l"(r->ticket), "r"(mine) : "memory");
-        drawn = before + mine;
+        u32 mine = 1 + (is_special ? 1 << 16 : 0);
+        drawn = (USES_POSTED && !is_special ? draw(r) : draw_in_order(r, mine)) + mine;
         if ((drawn & 0xffff) == gridDim.x) *(u32 *)r->ticket = 0;
     }
     sync_merging();
@@ -219,7 +214,7 @@ static __device__ __forceinline__ void fetch(const struct wf_reduction *r, bool 
     }
 }
 
-#if HAS_EXTREMES && IS_INDEXED && !PACKS_INDEX
+#if HAS_EXTREMES && IS_INDEXED && !USES_POSTED
 static __device__ __forceinline__ void compare(lane_state *lane, const struct wf_partial *partial)
 {
 #ifdef PART_MIN
@@ -242,11 +237,11 @@ static __device__ __forceinline__ void compare_partials(const struct wf_reductio
     enum { TOGETHER = 5 };
     const struct wf_partial *partials = (const struct wf_partial *)r->partials;
     lane_clear(lane);
-    for (u32 first = MERGING_THREAD; first < gridDim.x; first += TOGETHER * MERGING_THREADS) {
+    for (u32 first = threadIdx.x; first < gridDim.x; first += TOGETHER * BLOCK) {
         struct wf_partial partial[TOGETHER];
 #pragma unroll
         for (int k = 0; k < TOGETHER; k++) { // of those that do not exist, the first of them once more
-            u32 i = first + (u32)k * MERGING_THREADS;
+            u32 i = first + (u32)k * BLOCK;
             const struct wf_partial *from = &partials[i < gridDim.x ? i : first];
 #ifdef PART_MIN
             partial[k].min_key = __ldcg(&from->min_key);
@@ -260,12 +255,7 @@ static __device__ __forceinline__ void compare_partials(const struct wf_reductio
 #pragma unroll
         for (int k = 0; k < TOGETHER; k++) compare(lane, &partial[k]);
     }
-#if IS_SMALL
-    merge_lanes(lane);
-    if (lane_number() == 0) put_gathered(lane);
-#else
     merge_warps(lane);
-#endif
 }
 #endif
 
@@ -302,21 +292,17 @@ static __device__ __forceinline__ void take_over(const struct wf_reduction *r, u
 // By the last block: all blocks' parts in block_gathered.
 static __device__ __forceinline__ void take_over(const struct wf_reduction *r, u32 specials)
 {
-#if HAS_EXTREMES && IS_INDEXED && !PACKS_INDEX
+#if USES_POSTED
+    if (specials) __threadfence(); // what the others have handed in beside
+    take_posted(r);
+#elif HAS_EXTREMES && IS_INDEXED
     lane_state lane;
     compare_partials(r, &lane);
 #endif
-    fetch(r, specials != 0);
+    if (!USES_POSTED || specials) fetch(r, specials != 0);
     sync_merging();
-    if (MERGING_THREAD == 0) {
-#if PACKS_INDEX && defined PART_MIN
-        take_index_out(r, &block_gathered.min_key, &block_gathered.min_index, true);
-#endif
-#if PACKS_INDEX && defined PART_MAX
-        take_index_out(r, &block_gathered.max_key, &block_gathered.max_index, false);
-#endif
-        if (IS_FLOAT && specials < gridDim.x) block_gathered.saw = (specials ? block_gathered.saw : 0) | PLAIN_SAW;
-    }
+    if (IS_FLOAT && MERGING_THREAD == 0 && specials < gridDim.x)
+        block_gathered.saw = (specials ? block_gathered.saw : 0) | PLAIN_SAW;
     sync_merging();
 }
 

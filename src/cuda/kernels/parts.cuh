@@ -66,14 +66,12 @@
 #define PLAIN_SAW 0
 #endif
 
-// Of small arrays an atomic operation on one word can do it all: add up sums and count the blocks, or compare keys
-// with their indices.
+// Of small arrays an atomic operation on one word can do it all: add up sums and count the blocks.
 #if !IS_FLOAT && WIDTH <= 32 && defined PART_SUM && !defined PART_ABS && !HAS_PRODUCTS && !HAS_EXTREMES
 #define PACKS_SUM IS_SMALL
 #else
 #define PACKS_SUM 0
 #endif
-#define PACKS_INDEX (IS_SMALL && HAS_EXTREMES && IS_INDEXED && WIDTH <= 32)
 
 // NaNs are looked for where no sum shows them.
 #if IS_FLOAT && (HAS_EXTREMES || defined PART_NONZERO) && !HAS_SUMS

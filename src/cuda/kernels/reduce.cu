@@ -39,6 +39,7 @@ static __shared__ struct wf_gathered block_gathered;
 #include "kernels/segment.cuh"
 #include "kernels/careful.cuh"
 #include "kernels/merge.cuh"
+#include "kernels/posted.cuh"
 #include "kernels/grid.cuh"
 #include "kernels/direct.cuh"
 
