@@ -9,7 +9,8 @@ enum {
     COPY_ENGINE_MAJOR = 9 /* the capability from which on chunks can be copied in bulk */
 };
 
-/* Arrays up to this are one block's work: a second block costs more, for the two to meet, than it saves. */
+/* Arrays up to this are one block's work: a second block costs more, for the two to meet, than it saves.  What needs
+ * few instructions is up to twice as much (plan_small). */
 #define SINGLE_BLOCK_NBYTES (INT64_C(1) << 15)
 
 static bool is_float(const struct wf_cuda_task *task) {
@@ -117,11 +118,13 @@ static bool plan_small(struct wf_cuda_plan *plan, const struct wf_cuda_task *tas
     int resident = small_resident(task);
     if (!gpu->takes_small || task->parts == WF_PARTS_STATS) return false;
     if (task->nbytes > row * small_blocks(gpu, resident) * (resident == 1 ? MANY : FEW)) return false;
-    bool is_less = task->nbytes <= row * small_blocks(gpu, 1) * FEW;
+    bool is_one = task->nbytes <= (resident == 1 ? SINGLE_BLOCK_NBYTES : row * MANY);
+    bool is_less = task->nbytes <= row * FEW * (is_one ? 1 : small_blocks(gpu, 1));
     plan->is_small = true;
     plan->block = BLOCK;
-    plan->vectors = resident == 1 && !is_less ? MANY : FEW;
-    plan->resident = is_less ? 1 : resident;
+    plan->vectors = (is_one || resident == 1) && !is_less ? MANY : FEW;
+    plan->resident = is_one || is_less ? 1 : resident;
+    plan->grid = is_one;
     plan->sums_nbytes = 0;
     return true;
 }
@@ -130,7 +133,7 @@ static int count_blocks(const struct wf_cuda_plan *plan, const struct wf_cuda_ta
     int64_t nbytes = (int64_t)plan->block * (plan->is_small ? 1 : plan->vectors) * VECTOR_NBYTES;
     int64_t wanted = (task->nbytes + nbytes - 1) / nbytes;
     int64_t room = plan->is_small ? small_blocks(gpu, plan->resident) : (int64_t)gpu->multiprocessors * plan->resident;
-    if (task->nbytes <= SINGLE_BLOCK_NBYTES || wanted < 1) return 1;
+    if (task->nbytes <= SINGLE_BLOCK_NBYTES || wanted < 1 || plan->grid == 1) return 1;
     return (int)(wanted < room ? wanted : room);
 }
 

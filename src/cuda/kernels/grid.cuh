@@ -185,7 +185,8 @@ static __device__ __forceinline__ bool is_last_block(const struct wf_reduction *
     if (MERGING_THREAD == 0) {
         u32 mine = 1 + (is_special ? 1 << 16 : 0);
         drawn = (USES_POSTED && !is_special ? draw(r) : draw_in_order(r, mine)) + mine;
-        if ((drawn & 0xffff) == gridDim.x) *(u32 *)r->ticket = 0;
+        if ((drawn & 0xffff) == gridDim.x)
+            asm volatile("st.relaxed.gpu.global.u32 [%0], 0;" ::"l"(r->ticket) : "memory");
     }
     sync_merging();
     *specials = drawn >> 16;

@@ -34,6 +34,12 @@ static __device__ __forceinline__ void post_word(u64 *to, u64 word)
     asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(to), "l"(word) : "memory");
 }
 
+// Of two blocks.
+static __device__ __forceinline__ void take_back(u64 *words)
+{
+    asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %1};" ::"l"(words), "l"((u64)0) : "memory");
+}
+
 static __device__ __forceinline__ void post(const struct wf_reduction *r, u64 key, u64 index, bool is_min)
 {
     bool is_nothing = WIDTH == 64 && IS_INDEXED ? index == NO_INDEX : key == (is_min ? ~(u64)0 : 0);
@@ -121,9 +127,8 @@ static __device__ __forceinline__ void collect_posted(const struct wf_reduction 
     }
 #pragma unroll 1
     for (u32 row = 0; 64 * row < gridDim.x; row++) {
-        const ulonglong2 nothing = {0, 0};
-        *(ulonglong2 *)(first + 64 * row) = nothing;
-        if (WIDTH == 64) *(ulonglong2 *)(second + 64 * row) = nothing;
+        take_back(first + 64 * row);
+        if (WIDTH == 64) take_back(second + 64 * row);
     }
 }
 

@@ -69,8 +69,8 @@ typedef struct {
 #if USES_RANGE
     float_range range;
 #endif
-    bool nan;         // in a chunk that is done
-    packed magnitude; // the largest magnitude, where NaNs are looked for
+    bool nan;         // was seen in a chunk that is done, or, of f64, in any
+    u32 magnitude;    // the largest, where NaNs of up to 32 bits are looked for
     u32 nonzero;
     bool beyond; // a term that is not -0 was seen
     u64 min_key, max_key; // of the chunks that are done, where an index is needed
@@ -148,13 +148,13 @@ static __device__ __forceinline__ void multiply_product(u64 *product, u32 *flags
 }
 
 #if LOOKS_FOR_NAN && !USES_RANGE
-static __device__ __forceinline__ void note_magnitude(segment_state *segment, const vector *v)
+static __device__ __forceinline__ void look_for_nan(segment_state *segment, const vector *v)
 {
 #if WIDTH == 64
 #pragma unroll
-    for (int i = 0; i < 2; i++) {
-        u64 magnitude = long_at(v, i) & MAGNITUDE;
-        segment->magnitude = magnitude > segment->magnitude ? magnitude : segment->magnitude;
+    for (int i = 0; i < 2; i++) { // one instruction, where magnitudes take five
+        double value = __longlong_as_double((i64)long_at(v, i));
+        segment->nan = segment->nan || value != value;
     }
 #elif WIDTH == 32
 #pragma unroll
@@ -169,6 +169,8 @@ static __device__ __forceinline__ bool saw_nan(const segment_state *segment)
 {
 #if WIDTH == 16
     return (segment->magnitude & 0xffff) > INFINITY_BITS || segment->magnitude >> 16 > INFINITY_BITS;
+#elif WIDTH == 64
+    return segment->nan;
 #else
     return segment->magnitude > INFINITY_BITS;
 #endif
@@ -281,7 +283,7 @@ static __device__ __forceinline__ void eat(segment_state *segment, bins_state *b
 {
     if (HAS_EXTREMES) eat_extremes(segment, x);
 #if LOOKS_FOR_NAN && !USES_RANGE
-    note_magnitude(segment, x);
+    look_for_nan(segment, x);
 #endif
 #if defined PART_NONZERO && !COUNTS_CHUNKS
     segment->nonzero += count_nonzero(x);
