@@ -10,10 +10,16 @@
 /* Each repetition has a slot of its own for its result, so that nothing is reset between two. */
 enum { SLOT_NBYTES = 256, SLOT_INDEX = 64, SLOT_TICKET = 128 };
 
+enum {
+    ROW_MIN = 4,        /* repetitions between two events, which cost some time themselves */
+    HEAD_START_MAX = 16 /* reads of the array before the first */
+};
+#define HEAD_START_NBYTES (UINT64_C(1) << 30)
+
 struct ladder_gpu_contender {
     struct ladder_gpu *gpu;
     const struct ladder_gpu_kernel *kernel; /* NULL: the one that only reads */
-    wf_error (*repeat)(struct ladder_gpu_contender *contender, size_t copy);
+    wf_error (*repeat)(struct ladder_gpu_contender *contender, size_t repetition);
     struct ladder_task task;
     struct ladder_passes passes;
     struct ladder_memory memory; /* with the first slot */
@@ -39,13 +45,17 @@ static wf_error copy_partials(const struct ladder_gpu_contender *contender) {
         "%llu indices", (unsigned long long)count);
 }
 
-static wf_error repeat_kernel(struct ladder_gpu_contender *contender, size_t copy) {
+static wf_cuda_pointer copy_for(const struct ladder_gpu *gpu, size_t repetition) {
+    return gpu->copies[repetition % gpu->copy_count];
+}
+
+static wf_error repeat_kernel(struct ladder_gpu_contender *contender, size_t repetition) {
     struct ladder_memory memory = contender->memory;
     wf_error error = WF_OK;
-    memory.input.values = contender->gpu->copies[copy];
-    memory.result.values += copy * SLOT_NBYTES;
-    memory.result.indices += copy * SLOT_NBYTES;
-    memory.ticket += copy * SLOT_NBYTES;
+    memory.input.values = copy_for(contender->gpu, repetition);
+    memory.result.values += repetition * SLOT_NBYTES;
+    memory.result.indices += repetition * SLOT_NBYTES;
+    memory.ticket += repetition * SLOT_NBYTES;
     for (size_t i = 0; i < contender->passes.count && !error; i++) {
         const void *arguments[LADDER_ARGUMENTS];
         ladder_arguments(&contender->passes, &memory, i, arguments);
@@ -54,12 +64,12 @@ static wf_error repeat_kernel(struct ladder_gpu_contender *contender, size_t cop
     return error || !contender->partials ? error : copy_partials(contender);
 }
 
-static wf_error repeat_engine(struct ladder_gpu_contender *contender, size_t copy) {
+static wf_error repeat_engine(struct ladder_gpu_contender *contender, size_t repetition) {
     struct ladder_gpu *gpu = contender->gpu;
     const struct ladder_task *task = &contender->task;
-    wf_array array =
-        wf_array_vector((const void *)(uintptr_t)gpu->copies[copy], task->variant.type, (int64_t)task->n);
-    uint64_t slot = contender->memory.result.values + copy * SLOT_NBYTES;
+    wf_array array = wf_array_vector((const void *)(uintptr_t)copy_for(gpu, repetition), task->variant.type,
+                                     (int64_t)task->n);
+    uint64_t slot = contender->memory.result.values + repetition * SLOT_NBYTES;
     wf_error error =
         wf_reduce_on_device(gpu->engine, task->variant.op, &array, NULL, (wf_device_value *)(uintptr_t)slot);
     return error ? wf_fail(gpu->handle, error, "%s", wf_handle_message(gpu->engine)) : WF_OK;
@@ -75,9 +85,9 @@ static wf_error launch_reader(struct ladder_gpu *gpu, wf_cuda_pointer input, uin
                           "the read ceiling in %u blocks of %u threads", grid, (unsigned)block);
 }
 
-static wf_error repeat_reader(struct ladder_gpu_contender *contender, size_t copy) {
+static wf_error repeat_reader(struct ladder_gpu_contender *contender, size_t repetition) {
     struct ladder_gpu *gpu = contender->gpu;
-    return launch_reader(gpu, gpu->copies[copy], contender->task.grid, contender->task.block);
+    return launch_reader(gpu, copy_for(gpu, repetition), contender->task.grid, contender->task.block);
 }
 
 /* ---- setting up ---------------------------------------------------------------------------------- */
@@ -129,6 +139,13 @@ static wf_error allocate_partials(struct ladder_gpu_contender *contender) {
                           "%zu bytes for partial results", nbytes);
 }
 
+/* The engine compiles a kernel when it first needs it, which is not what is timed. */
+static wf_error warm_engine(struct ladder_gpu_contender *contender) {
+    struct ladder_gpu *gpu = contender->gpu;
+    wf_error error = repeat_engine(contender, 0);
+    return error ? error : WF_DRIVER_CALL(gpu->handle, StreamSynchronize, (gpu->stream), "%s", gpu->device);
+}
+
 static simt_error set_up(struct ladder_gpu_contender *contender, simt_message *message) {
     struct ladder_gpu *gpu = contender->gpu;
     bool is_rung = contender->kernel && !contender->kernel->variant.rung->is_engine;
@@ -139,6 +156,7 @@ static simt_error set_up(struct ladder_gpu_contender *contender, simt_message *m
     wf_error failed = load_reader(gpu);
     if (!failed) failed = allocate_slots(contender);
     if (!failed) failed = allocate_partials(contender);
+    if (!failed && contender->repeat == repeat_engine) failed = warm_engine(contender);
     return ladder_gpu_error(gpu, failed, message);
 }
 
@@ -166,7 +184,7 @@ void ladder_gpu_leave(struct ladder_gpu_contender *contender) {
 
 /* ---- sampling ------------------------------------------------------------------------------------ */
 
-/* Ends in a read of the array, during which the launches that follow can be queued. */
+/* Ends in reads of the array, during which the launches that follow can be queued. */
 static wf_error make_ready(struct ladder_gpu_contender *contender) {
     struct ladder_gpu *gpu = contender->gpu;
     size_t nbytes = LADDER_COPIES_MAX * SLOT_NBYTES;
@@ -175,7 +193,19 @@ static wf_error make_ready(struct ladder_gpu_contender *contender) {
         error = WF_DRIVER_CALL(gpu->handle, MemcpyHtoDAsync,
                                (contender->memory.result.values, contender->slots, nbytes, gpu->stream),
                                "%zu bytes of results", nbytes);
-    return error ? error : launch_reader(gpu, gpu->master, 4, 256);
+    uint64_t nbytes_read = 0;
+    for (int i = 0; i < HEAD_START_MAX && nbytes_read < HEAD_START_NBYTES && !error; i++) {
+        error = launch_reader(gpu, gpu->master, 4, 256);
+        nbytes_read += gpu->nbytes;
+    }
+    return error;
+}
+
+/* What works in place gets a copy of its own each time. */
+static size_t count_repetitions(const struct ladder_gpu_contender *contender) {
+    bool in_place = contender->kernel && contender->kernel->variant.rung->in_place;
+    size_t copies = contender->gpu->copy_count;
+    return in_place || copies > ROW_MIN ? copies : ROW_MIN;
 }
 
 static wf_error time_repetitions(struct ladder_gpu_contender *contender, size_t count, float *milliseconds) {
@@ -192,7 +222,7 @@ static wf_error time_repetitions(struct ladder_gpu_contender *contender, size_t 
 simt_error ladder_gpu_sample(struct ladder_gpu_contender *contender, bool quick, double *microseconds,
                              simt_message *message) {
     struct ladder_gpu *gpu = contender->gpu;
-    size_t count = quick ? 1 : gpu->copy_count;
+    size_t count = quick ? 1 : count_repetitions(contender);
     float milliseconds = 0;
     wf_error error = make_ready(contender);
     if (!error) error = time_repetitions(contender, count, &milliseconds);
