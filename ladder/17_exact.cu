@@ -9,8 +9,8 @@
 // There is no kernel in this file: the ladder runs the engine itself, wf_reduce_on_device, on the same array.
 //
 // Cures of 16:  the rounding errors, and that they change with the grid.
-// Still costs:  more instructions for each element than one addition: hidden behind memory but for a
-//               twentieth where the array is large, and seen where it is small.
+// Still costs:  more instructions for each element than one addition: hidden behind memory where the array is
+//               large, and seen where it is small.
 // From:         beyond the tutorials.
 //
 // Tile: 1
