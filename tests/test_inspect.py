@@ -489,7 +489,7 @@ def test_no_kernel(write):
     refused(1, "none.ptx", "inspect", write("none.ptx", ""))
 
 
-@pytest.mark.parametrize("mangled, readable", zip(NAMES, READABLE))
+@pytest.mark.parametrize("mangled, readable", list(zip(NAMES, READABLE)))
 def test_names(several, mangled, readable):
     for name in (mangled, readable, readable.replace(" ", "")):
         if name != "(anonymousnamespace)::anon":

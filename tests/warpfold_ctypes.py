@@ -285,7 +285,8 @@ class Handle:
             raise WarpfoldError(code, library.wf_error_text(code).decode())
 
     def __del__(self):
-        library.wf_handle_destroy(self.pointer)
+        if library is not None:  # as it is when python ends
+            library.wf_handle_destroy(self.pointer)
 
     def check(self, code):
         if code:
