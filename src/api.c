@@ -217,11 +217,23 @@ static wf_error reduce(wf_handle *handle, struct wf_accumulator *acc, wf_op op, 
     return add(handle, acc, a, b, threads);
 }
 
+/* A sum of a few floats, where nothing about it needs an accumulator.  False: to be found, or refused, as all else. */
+static bool sum_few(wf_handle *handle, wf_op op, const wf_array *array, const wf_options *options,
+                    wf_value *result) {
+    struct wf_number sum;
+    if (op != WF_SUM || !handle || !array || !handle->device->sum_few) return false;
+    if (!options) options = &default_options;
+    if (options->first_index || check_options(handle, options)) return false;
+    wf_type type = options->result_type ? options->result_type : array->type;
+    return handle->device->sum_few(array, &sum) && wf_number_round(&sum, type, result);
+}
+
 wf_error wf_reduce(wf_handle *handle, wf_op op, const wf_array *array, const wf_options *options,
                    wf_value *result) {
     struct wf_accumulator acc;
     if (!result) return wf_fail(handle, WF_ERROR_ARGUMENT, "result is NULL");
     if (op == WF_STATS) return wf_fail(handle, WF_ERROR_ARGUMENT, "stats has no single value: wf_reduce_stats");
+    if (sum_few(handle, op, array, options, result)) return WF_OK;
     wf_error error = reduce(handle, &acc, op, array, NULL, options);
     return error ? error : wf_accumulator_finish(handle, &acc, op, result);
 }

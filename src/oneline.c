@@ -1,6 +1,7 @@
 /* The one-line calls: one contiguous array, no handle, no options. */
 #include "core/environment.h"
 #include "cpu/cpu.h"
+#include "cpu/few.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,6 +38,8 @@ static wf_value reduce(wf_op op, wf_type type, const void *x, const void *y, int
     if (count < 0 || count > INT64_MAX / nbytes || (count && (!x || (pairs && !y)))) return result;
     wf_array a = wf_array_vector(x, type, count), b = wf_array_vector(y, type, count);
     bool large = count * nbytes >= LARGE_NBYTES;
+    struct wf_number sum;
+    if (op == WF_SUM && wf_few_sum(&a, &sum) && wf_number_round(&sum, type, &result)) return result;
     if (!large || !reduce_large(op, &a, pairs ? &b : NULL, &result))
         reduce_small(op, &a, pairs ? &b : NULL, &result);
     return result;

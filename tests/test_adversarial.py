@@ -612,3 +612,62 @@ def test_small_counts_exhaustively(handle, type_name):
     for count in (1, 2, 3):
         for bits in itertools.product(awkward, repeat=count):
             check_float(handle, type_name, bits, [hex(x) for x in bits])
+
+
+# ---- a few elements, which are summed without an accumulator -----------------------------------------
+
+
+def few_bits(type_name, count, spread):
+    """Of exponents so many binades apart, with zeros of both signs, and pairs that cancel but for the last bit."""
+    form = FLOATS[type_name]
+    fraction_bits = form.precision - 1
+    largest_field = (form.infinity >> fraction_bits) - 1
+    lowest = random.choice([0, 1, max(0, largest_field - spread), random.randint(0, max(0, largest_field - spread))])
+    highest = min(lowest + spread, largest_field)
+    bits = []
+    for i in range(count):
+        field = (lowest, highest)[i] if i < 2 else random.randint(lowest, highest)
+        sign = random.choice([0, form.sign])
+        kind = random.randrange(8) if i >= 2 else None
+        if kind == 0:
+            bits.append(sign)
+        elif kind == 1:
+            bits.append(bits[-1] ^ form.sign ^ random.choice([0, 1]))
+        else:
+            bits.append(field << fraction_bits | random.getrandbits(fraction_bits) | sign)
+    random.shuffle(bits)
+    return bits
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_sums_of_a_few(handle, type_name):
+    auto = wf.Handle("auto")
+    random.seed(type_name)
+    spreads = (0, 1, 20, 59, 64, 66, 67, 68, 69, 70, 90, 97, 98, 99, 113, 114, 2000)
+    for count, spread, _ in itertools.product((1, 2, 3, 16, 31, 32, 33), spreads, range(3)):
+        bits = few_bits(type_name, count, spread)
+        check_float(handle, type_name, bits, count, spread, ops=["sum"], result_types=(None, "f32", "f64", "i64"))
+        check_float(auto, type_name, bits, count, spread, "auto", ops=["sum"])
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_sums_of_a_few_as_large_as_they_can_be(handle, type_name):
+    """All of one sign and of the largest fraction, but for one, far below."""
+    form = FLOATS[type_name]
+    ones = (1 << form.precision - 1) - 1
+    for sign, count, spread in itertools.product((0, form.sign), (31, 32, 33), range(56, 126)):
+        highest = min(1 + spread, (form.infinity >> form.precision - 1) - 1)
+        bits = [1 << form.precision - 1 | 1 | sign] + [highest << form.precision - 1 | ones | sign] * (count - 1)
+        check_float(handle, type_name, bits, count, spread, ops=["sum"], result_types=(None, "f64"))
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_sums_of_a_few_special_ones(handle, type_name):
+    inf, nan, minus = FLOATS[type_name].infinity, FLOATS[type_name].nan, FLOATS[type_name].sign
+    one, tiny = magnitude_bits(type_name, 0), 1
+    for bits in (
+        [[inf], [inf, inf | minus], [one, inf | minus], [one, nan], [nan], [nan, inf]]
+        + [[0], [minus], [minus, 0], [minus] * 3, [one, one | minus], [tiny, tiny | minus, minus]]
+        + [[tiny], [tiny | minus, minus], [one, tiny, one | minus], [inf - 1] * 32, [inf - 1, inf - 1 | minus]]
+    ):
+        check_float(handle, type_name, bits, ops=["sum"], result_types=(None, "f16", "f64", "u64"))

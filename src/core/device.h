@@ -3,6 +3,7 @@
 #define WF_CORE_DEVICE_H
 
 #include "core/accumulator.h"
+#include "core/number.h"
 
 struct wf_device {
     const char *name; /* that of a handle is more exact: "cuda:1" */
@@ -16,6 +17,9 @@ struct wf_device {
      * elements; the caller moves end_index and count on. */
     wf_error (*add)(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b,
                     int32_t threads);
+
+    /* The exact sum of the array, if it is found without an accumulator: see cpu/few.h.  NULL: it never is. */
+    bool (*sum_few)(const wf_array *array, struct wf_number *sum);
 
     /* Of GPUs; NULL elsewhere.  Leaves the result of the elements, of which there may be none, in device memory,
      * in the order of the stream; empty: the reduction, with nothing added. */

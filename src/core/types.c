@@ -9,10 +9,6 @@ const struct wf_type_traits wf_type_table[WF_TYPE_COUNT] = {
 #undef X
 };
 
-bool wf_type_is_valid(wf_type type) {
-    return (unsigned)type < WF_TYPE_COUNT && wf_type_table[type].kind != WF_KIND_NONE;
-}
-
 size_t wf_type_nbytes(wf_type type) {
     return wf_type_is_valid(type) ? wf_type_table[type].nbytes : 0;
 }

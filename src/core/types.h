@@ -36,7 +36,9 @@ struct wf_type_traits {
 /* Indexed by wf_type; entry WF_TYPE_DEFAULT has kind WF_KIND_NONE. */
 extern const struct wf_type_traits wf_type_table[WF_TYPE_COUNT];
 
-bool wf_type_is_valid(wf_type type);
+static inline bool wf_type_is_valid(wf_type type) {
+    return (unsigned)type < WF_TYPE_COUNT && wf_type_table[type].kind != WF_KIND_NONE;
+}
 
 static inline bool wf_type_is_float(wf_type type) {
     return wf_type_table[type].kind == WF_KIND_FLOAT;

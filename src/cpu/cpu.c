@@ -5,6 +5,7 @@
 #include "core/environment.h"
 #include "core/handle.h"
 #include "core/plan.h"
+#include "cpu/few.h"
 #include "cpu/threads.h"
 #include "cpu/view.h"
 
@@ -207,4 +208,5 @@ static wf_error cpu_open(wf_handle *handle) {
     return WF_OK;
 }
 
-const struct wf_device wf_device_cpu = {.name = "cpu", .open = cpu_open, .close = cpu_close, .add = cpu_add};
+const struct wf_device wf_device_cpu = {
+    .name = "cpu", .open = cpu_open, .close = cpu_close, .add = cpu_add, .sum_few = wf_few_sum};

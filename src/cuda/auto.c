@@ -1,6 +1,7 @@
 /* The device auto: data in host memory on the CPU, where one pass over it is fastest; data in a GPU's memory on
  * that GPU, which is opened when it is first needed. */
 #include "core/handle.h"
+#include "cpu/few.h"
 #include "cuda/driver.h"
 
 #include <stdio.h>
@@ -116,6 +117,11 @@ static wf_error auto_add(wf_handle *handle, struct wf_accumulator *into, const w
     return error ? wf_fail(handle, error, "%s", device->message) : WF_OK;
 }
 
+/* Where the process has no driver all memory is the host's. */
+static bool auto_sum_few(const wf_array *array, struct wf_number *sum) {
+    return !wf_driver_is_loaded() && wf_few_sum(array, sum);
+}
+
 static wf_error check_place(wf_handle *handle, const wf_array *array, int place_of_result) {
     int place;
     if (!array || !has_elements(array)) return WF_OK;
@@ -177,5 +183,6 @@ const struct wf_device wf_device_auto = {.name = "auto",
                                          .open = auto_open,
                                          .close = auto_close,
                                          .add = auto_add,
+                                         .sum_few = auto_sum_few,
                                          .reduce_on_device = auto_reduce_on_device,
                                          .set_stream = auto_set_stream};
