@@ -544,6 +544,50 @@ def test_one_outlier_after_many_blocks_alike(handle, type_name):
         check_dot(handle, type_name, data, data, hex(value))
 
 
+def check_rare(type_name, bits, *context, ops):
+    """Of every tier, with NaNs and without."""
+    data = pack(type_name, bits)
+    whole, view = Oracle(type_name, data), wf.vector(data, type_name)
+    for handle, nan in itertools.product(wf.tier_handles(), ("propagate", "omit")):
+        where = (type_name, handle.device, nan, *context)
+        for op in ops:
+            agree(whole.reduce(op, nan), outcome(handle.reduce, op, view, nan=nan, threads=1), op, *where)
+        agree(whole.stats(nan, None, 0), outcome(handle.stats, view, nan=nan, threads=1), "stats", *where)
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_something_rare_in_a_run_of_blocks(type_name):
+    """After ten blocks alike, in any of four that may be summed together, and beside their ends."""
+    form, draw = FLOATS[type_name], random.Random(type_name)
+    block, one = 32768 // nbytes_of(type_name), magnitude_bits(type_name, 0)
+    alike = [one + draw.randrange(9) | draw.choice((0, form.sign)) for _ in range(18 * block + 77)]
+    rare = (form.infinity - 1, 1, form.infinity, form.infinity | form.sign, form.nan, 0, form.sign, one + 9)
+    for turn, value in enumerate((*rare, None)):
+        bits, first = list(alike), (10 + turn % 4) * block
+        places = {first + turn * 11, draw.choice((first - 1, first, first + block - 1)), 17 * block}
+        for place in places if value is not None else ():
+            bits[place] = value
+        check_rare(type_name, bits, value, ops=("sum", "norm1", "norm2", "var", "argmin", "max"))
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_special_ones_among_all_exponents(type_name):
+    """Where no window has covered a block for long: also with blocks between that one covers, and full bins."""
+    form, draw = FLOATS[type_name], random.Random(type_name)
+    block, one = 32768 // nbytes_of(type_name), magnitude_bits(type_name, 0)
+
+    def wide(count):
+        return [draw.randrange(form.infinity) | draw.choice((0, form.sign)) for _ in range(count)]
+
+    start, end = wide(9 * block), [one + draw.randrange(9) for _ in range(3 * block)]
+    full = [one + (1 << (form.precision - 1)) - 1] * (block // 2)
+    for value in (form.infinity, form.infinity | form.sign, form.nan, form.nan | form.sign, form.infinity - 1, None):
+        middle = wide(3 * block - len(full)) + full
+        for place in draw.sample(range(3 * block), 5) if value is not None else ():
+            middle[place] = value
+        check_rare(type_name, start + middle + end, value, ops=("sum", "mean", "norm1"))
+
+
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_few_and_many_outliers(type_name):
     """Far larger and far smaller elements, at any place, as few and as many as may be set aside, and one more."""

@@ -38,6 +38,20 @@ static void flush_bins(struct wf_accumulator *into, struct wf_bins *bins) {
     wf_bins_flush(&bins[WF_BINS_OF_PRODUCTS], &into->products);
 }
 
+/* Adds count elements that lie side by side, cut into runs and blocks. */
+static void add_contiguous(struct wf_accumulator *into, struct wf_scratch *scratch, const struct wf_tier *tier,
+                           const unsigned char *x, const unsigned char *y, int64_t count, int64_t index) {
+    size_t nbytes = wf_type_nbytes(into->type), block = WF_BLOCK_NBYTES / nbytes, run = WF_RUN_NBYTES / nbytes;
+    wf_run_function *add_run = y ? NULL : tier->add_run[into->type];
+    size_t left = (size_t)count, part;
+    for (; left; left -= part, x += part * nbytes, y += y ? part * nbytes : 0, index += (int64_t)part) {
+        part = run;
+        if (add_run && left >= run && add_run(into, scratch, x, run, index)) continue;
+        part = left < block ? left : block;
+        tier->add_block[into->type](into, scratch, x, y, part, index);
+    }
+}
+
 /* Adds elements begin <= i < end of the view, the first of which has index `index`. */
 static void add_range(struct wf_accumulator *into, struct worker *worker, const struct wf_tier *tier,
                       const struct wf_view *view, int64_t begin, int64_t end, int64_t index) {
@@ -45,11 +59,10 @@ static void add_range(struct wf_accumulator *into, struct worker *worker, const 
     size_t block = WF_BLOCK_NBYTES / view->nbytes;
     while (begin < end) {
         const unsigned char *data[2] = {NULL, NULL};
-        size_t limit = end - begin < (int64_t)block ? (size_t)(end - begin) : block;
-        size_t count = wf_view_block(view, begin, limit, buffer, data);
-        tier->add_block[into->type](into, &worker->scratch, data[0], data[1], count, index);
-        begin += (int64_t)count;
-        index += (int64_t)count;
+        int64_t count = (int64_t)wf_view_block(view, begin, end - begin, block, buffer, data);
+        add_contiguous(into, &worker->scratch, tier, data[0], data[1], count, index);
+        begin += count;
+        index += count;
     }
 }
 
@@ -58,13 +71,7 @@ void wf_cpu_add_small(struct wf_accumulator *into, const struct wf_tier *tier, c
     struct wf_scratch scratch;
     scratch.bins = NULL;
     scratch.guess = (struct wf_guess){0};
-    size_t nbytes = wf_type_nbytes(into->type);
-    size_t block = WF_BLOCK_NBYTES / nbytes;
-    for (int64_t i = 0; i < count; i += (int64_t)block) {
-        size_t part = count - i < (int64_t)block ? (size_t)(count - i) : block;
-        tier->add_block[into->type](into, &scratch, (const char *)x + (size_t)i * nbytes,
-                                    y ? (const char *)y + (size_t)i * nbytes : NULL, part, into->end_index + i);
-    }
+    add_contiguous(into, &scratch, tier, x, y, count, into->end_index);
 }
 
 /* ---- several threads ---- */

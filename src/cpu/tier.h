@@ -10,12 +10,17 @@
  * its pass over it. */
 #define WF_BLOCK_NBYTES 32768
 
+/* Several blocks, for one pass where what a pass begins and ends with would else be felt. */
+#define WF_RUN_NBYTES (4 * WF_BLOCK_NBYTES)
+
 /* The ranges of the last two blocks that were surveyed, of each operand: all elements below 2^top and
  * multiples of 2^low. */
 struct wf_guess {
     int known; /* how many are known */
     int next;
     unsigned uses; /* since the last that was wrong */
+    unsigned wait; /* so many blocks until it is tried on a run */
+    unsigned wait_next; /* should that fail */
     int top[2][2], low[2][2]; /* [block][operand] */
 };
 
@@ -36,9 +41,15 @@ enum { WF_BINS_OF_SUM, WF_BINS_OF_ABS, WF_BINS_OF_PRODUCTS, WF_BINS_SETS };
 typedef void wf_block_function(struct wf_accumulator *into, struct wf_scratch *scratch, const void *x,
                                const void *y, size_t count, int64_t index);
 
+/* Adds the parts of a run, likewise, if one pass through a window that is known can; returns whether it did.  Called for
+ * each block that is not part of such a run. */
+typedef bool wf_run_function(struct wf_accumulator *into, struct wf_scratch *scratch, const void *x, size_t count,
+                             int64_t index);
+
 struct wf_tier {
     const char *name;
     wf_block_function *add_block[WF_TYPE_COUNT];
+    wf_run_function *add_run[WF_TYPE_COUNT]; /* NULL: runs are of no use to the type */
 };
 
 extern const struct wf_tier wf_tier_scalar;

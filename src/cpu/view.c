@@ -104,10 +104,11 @@ static void copy_strided(unsigned char *to, const unsigned char *from, int64_t s
 
 /* Where element `first` lies: its index in each dimension. */
 static void locate(const struct wf_view *view, int64_t first, int64_t index[WF_NDIM_MAX]) {
-    for (int d = view->ndim - 1; d >= 0; d--) {
+    for (int d = view->ndim - 1; d > 0; d--) {
         index[d] = first % view->shape[d];
         first /= view->shape[d];
     }
+    index[0] = first;
 }
 
 static const unsigned char *address(const struct wf_view *view, int o, const int64_t index[WF_NDIM_MAX]) {
@@ -139,26 +140,25 @@ static void gather(const struct wf_view *view, int o, int64_t index[WF_NDIM_MAX]
     }
 }
 
-size_t wf_view_block(const struct wf_view *view, int64_t first, size_t limit, unsigned char *buffer[2],
-                     const unsigned char *data[2]) {
+int64_t wf_view_block(const struct wf_view *view, int64_t first, int64_t limit, size_t room, unsigned char *buffer[2],
+                      const unsigned char *data[2]) {
     enum { WORTHWHILE_RUN = 512 }; /* elements; shorter rows are gathered into whole blocks */
-    int64_t index[WF_NDIM_MAX] = {0}, copy[WF_NDIM_MAX];
+    int64_t index[WF_NDIM_MAX], copy[WF_NDIM_MAX];
     int inner = view->ndim - 1;
-    int64_t left = view->count - first;
-    size_t count = (int64_t)limit < left ? limit : (size_t)left;
     bool contiguous = view->ndim == 1 || view->shape[inner] >= WORTHWHILE_RUN;
     for (int o = 0; o < view->operands; o++)
         contiguous &= view->stride_bytes[o][inner] == (int64_t)view->nbytes;
     locate(view, first, index);
     if (contiguous) {
-        left = view->shape[inner] - index[inner];
+        int64_t left = view->shape[inner] - index[inner];
         for (int o = 0; o < view->operands; o++) data[o] = address(view, o, index);
-        return (int64_t)count < left ? count : (size_t)left;
+        return limit < left ? limit : left;
     }
+    size_t count = limit < (int64_t)room ? (size_t)limit : room;
     for (int o = 0; o < view->operands; o++) {
         memcpy(copy, index, sizeof copy);
         gather(view, o, copy, count, buffer[o]);
         data[o] = buffer[o];
     }
-    return count;
+    return (int64_t)count;
 }

@@ -19,9 +19,9 @@ struct wf_view {
  * order, the one that memory has them in. */
 void wf_view_make(struct wf_view *view, const wf_array *a, const wf_array *b, bool keep_order);
 
-/* Elements from index first on, at most limit, where they lie contiguous, or gathered into buffer: points
- * data[o] at those of each operand and returns how many.  buffer[o] holds limit elements. */
-size_t wf_view_block(const struct wf_view *view, int64_t first, size_t limit, unsigned char *buffer[2],
-                     const unsigned char *data[2]);
+/* Of the limit elements from index first on, those that lie contiguous; or as many as buffer[o] has room for, gathered
+ * there: points data[o] at those of each operand and returns how many. */
+int64_t wf_view_block(const struct wf_view *view, int64_t first, int64_t limit, size_t room, unsigned char *buffer[2],
+                      const unsigned char *data[2]);
 
 #endif

@@ -30,7 +30,7 @@ static wf_error bring(wf_handle *handle, const struct wf_view *view, int64_t fir
     const unsigned char *data[2] = {NULL, NULL};
     wf_error error = wf_cuda_need_slot(handle, slot, view->operands, true);
     if (error) return error;
-    *count = wf_view_block(view, first, limit, memory->host, data);
+    *count = (size_t)wf_view_block(view, first, (int64_t)limit, limit, memory->host, data);
     for (int o = 0; o < view->operands && !error; o++) {
         size_t nbytes = *count * view->nbytes;
         if (data[o] != memory->host[o]) memcpy(memory->host[o], data[o], nbytes);
