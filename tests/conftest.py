@@ -1,16 +1,7 @@
-"""The order of tests; and which libcuda the process opens, of which there can be one: it is settled before the first test
-that could open another."""
+"""A process opens one libcuda.  Which one that is here is settled before the first test that could open another."""
 
 import os
 import sys
-
-LONG = "bench_gpu pages cuda_kernels ladder_sources cuda gpu house ladder_gpu adversarial".split()
-
-
-def pytest_collection_modifyitems(items):
-    """Processes that share out the files end together if the long ones come first."""
-    long_files = {f"test_{name}.py" for name in LONG}
-    items.sort(key=lambda item: item.path.name not in long_files)
 
 
 def pytest_collection_finish():

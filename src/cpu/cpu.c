@@ -43,12 +43,15 @@ static void add_contiguous(struct wf_accumulator *into, struct wf_scratch *scrat
                            const unsigned char *x, const unsigned char *y, int64_t count, int64_t index) {
     size_t nbytes = wf_type_nbytes(into->type), block = WF_BLOCK_NBYTES / nbytes, run = WF_RUN_NBYTES / nbytes;
     wf_run_function *add_run = y ? NULL : tier->add_run[into->type];
-    size_t left = (size_t)count, part;
-    for (; left; left -= part, x += part * nbytes, y += y ? part * nbytes : 0, index += (int64_t)part) {
+    size_t part;
+    for (size_t i = 0; i < (size_t)count; i += part) {
+        const unsigned char *from = x + i * nbytes;
+        size_t left = (size_t)count - i;
+        int64_t first = index + (int64_t)i;
         part = run;
-        if (add_run && left >= run && add_run(into, scratch, x, run, index)) continue;
+        if (add_run && left >= run && add_run(into, scratch, from, run, first)) continue;
         part = left < block ? left : block;
-        tier->add_block[into->type](into, scratch, x, y, part, index);
+        tier->add_block[into->type](into, scratch, from, y ? y + i * nbytes : NULL, part, first);
     }
 }
 
@@ -59,7 +62,7 @@ static void add_range(struct wf_accumulator *into, struct worker *worker, const 
     size_t block = WF_BLOCK_NBYTES / view->nbytes;
     while (begin < end) {
         const unsigned char *data[2] = {NULL, NULL};
-        int64_t count = (int64_t)wf_view_block(view, begin, end - begin, block, buffer, data);
+        int64_t count = wf_view_block(view, begin, end - begin, block, buffer, data);
         add_contiguous(into, &worker->scratch, tier, data[0], data[1], count, index);
         begin += count;
         index += count;
