@@ -41,6 +41,22 @@ def go_to(page, frame):
         page.keyboard.press("ArrowRight")
 
 
+def each_frame(page, frames):
+    """Goes to one frame after the other."""
+    at = 0
+    page.keyboard.press("Home")
+    for frame in frames:
+        for _ in range(frame - at):
+            page.keyboard.press("ArrowRight")
+        at = frame
+        yield frame
+
+
+def each_step(page, data):
+    """(number, step), each while it is shown."""
+    return zip(each_frame(page, range(1, len(data["steps"]) + 1)), data["steps"])
+
+
 def lanes_of(mask):
     return [lane for lane in range(32) if mask >> lane & 1]
 
@@ -116,8 +132,7 @@ def test_stage_shows_every_step(rung, show, tmp_path):
     path, data = write_page(tmp_path, rung, *SMALL[rung])
     page = show(path)
     assert page_data(page) == data
-    for index, step in enumerate(data["steps"], 1):
-        go_to(page, index)
+    for index, step in each_step(page, data):
         assert page.locator(".where").first.text_content() == f"Step {index} of {len(data['steps'])}"
         threads = page.locator(".stage .thread")
         shown = {thread.get_attribute("data-thread"): thread.get_attribute("data-state") for thread in threads.all()}
@@ -166,11 +181,10 @@ def test_steps_go_on_where_the_one_before_ended(rung, show, tmp_path):
     path, data = write_page(tmp_path, rung, *SMALL[rung])
     page = show(path)
     assert {(step["store"], len(step["before"])) for step in data["steps"]} == {(data["start"]["store"], 0)}
-    for index in range(2, len(data["steps"]) + 1):
-        go_to(page, index - 1)
+    left = None
+    for index, _ in each_step(page, data):
+        assert index == 1 or cell_values(page, 0) == left
         left = cell_values(page, 1)
-        page.keyboard.press("ArrowRight")
-        assert cell_values(page, 0) == left
 
 
 def test_loads_before_the_tree(show, tmp_path):
@@ -186,8 +200,7 @@ def test_large_blocks_are_shown_warp_by_warp(rung, show, tmp_path):
     path, data = write_page(tmp_path, rung, *LARGE[rung])
     page = show(path)
     warps = page.get_by_label("Warp shown")
-    for index in (1, len(data["steps"]) // 2, len(data["steps"])):
-        go_to(page, index)
+    for index in each_frame(page, (1, len(data["steps"]) // 2, len(data["steps"]))):
         for warp in (0, len(data["steps"][0]["active"]) // 2 - 1, len(data["steps"][0]["active"]) - 1):
             warps.select_option(str(warp))
             combines = [combine for combine in data["steps"][index - 1]["combines"]
@@ -205,8 +218,7 @@ def test_large_blocks_are_shown_warp_by_warp(rung, show, tmp_path):
 def test_every_access_is_drawn_as_it_was(rung, options, show, tmp_path):
     path, data = write_page(tmp_path, rung, *options)
     page = show(path)
-    for index, step in enumerate(data["steps"], 1):
-        go_to(page, index)
+    for index, step in each_step(page, data):
         if page.get_by_label("Warp shown").count():
             page.get_by_label("Warp shown").select_option("0")
         accesses = [access for access in step["accesses"] if access["warp"] == 0]
@@ -336,8 +348,7 @@ def test_warp_grid_goes_where_it_says(show, tmp_path):
 def test_tree_marks_the_step(show, tmp_path):
     path, data = write_page(tmp_path, "06", "-n", 16)
     page = show(path)
-    for index in range(len(data["steps"]) + 1):
-        go_to(page, index)
+    for index in each_frame(page, range(len(data["steps"]) + 1)):
         assert [row.get_attribute("data-row") for row in page.locator(".tree .row.now").all()] == [str(index)]
     assert texts(page.locator(".tree .row").last.locator("text"))[1] == str(data["result"])
 
@@ -552,8 +563,7 @@ def test_text_stands_out_from_its_ground(scheme, show, tmp_path):
 def test_page_fits_phone_and_projector(rung, options, size, show, tmp_path):
     path, data = write_page(tmp_path, rung, *options)
     page = show(path, size)
-    for index in range(len(data["steps"]) + 2):
-        go_to(page, index)
+    for _ in each_frame(page, range(len(data["steps"]) + 2)):
         assert is_within_width(page)
 
 

@@ -47,9 +47,20 @@ def metric_of(row, name):
     return numeral(row[key] * unit if decimals is None else float(f"{row[key] * unit:.{decimals}f}"))
 
 
+def last_texts(page):
+    """What stands behind the chart's bars, rung by rung."""
+    return page.locator(".chart .rung").evaluate_all(
+        "rungs => rungs.map(rung => [...rung.querySelectorAll('text')].at(-1).textContent)")
+
+
+def bar_widths(page):
+    return page.locator(".chart .rung").evaluate_all(
+        "rungs => rungs.map(rung => Number(rung.querySelector('rect.bar').getAttribute('width')))")
+
+
 def shown_values(page):
     """The chart's numbers, rung by rung."""
-    return [row.locator("text").last.text_content().split()[0] for row in page.locator(".chart .rung").all()]
+    return [text.split()[0] for text in last_texts(page)]
 
 
 def rung_ids(report):
@@ -85,17 +96,15 @@ def test_table_has_every_count(show, ladder):
 def test_chart_of_every_count(show, ladder, name):
     page = show(ladder[0])
     page.locator(f'.mini[data-metric="{METRICS[name][0]}"]').click()
-    rows = page.locator(".chart .rung").all()
     values = [metric_of(told, name) for told in ladder[1]["rungs"]]
-    widths = []
-    for row, value in zip(rows, values, strict=True):
-        assert row.locator("text").last.text_content().rstrip(" ▲▼") == (value or "–")
-        widths.append(float(row.locator("rect.bar").get_attribute("width")))
+    widths = bar_widths(page)
+    assert [text.rstrip(" ▲▼") for text in last_texts(page)] == [value or "–" for value in values]
+    assert len(widths) == len(values)
     numbers = [float(value or 0) for value in values]
     for width, number in zip(widths, numbers):
         assert width == pytest.approx(560 * number / max(numbers) if max(numbers) else 0)
     page.get_by_role("button", name="Logarithmic").click()
-    widths = [float(bar.get_attribute("width")) for bar in page.locator(".chart rect.bar").all()]
+    widths = bar_widths(page)
     assert sorted(range(len(widths)), key=lambda i: (numbers[i], i)) == sorted(
         range(len(widths)), key=lambda i: (widths[i], i))
 
