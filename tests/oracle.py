@@ -11,27 +11,29 @@ engine must refuse, the result is the name of the error.
 import math
 from array import array
 from collections import defaultdict
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
 
-class Float(NamedTuple):
+@dataclass(frozen=True)
+class Float:
     """An IEEE format.  precision counts the leading bit; the least subnormal is 2**lowest."""
 
     width: int
     precision: int
     lowest: int
 
-    @property
+    @cached_property
     def infinity(self):
         return (1 << (self.width - 1)) - (1 << (self.precision - 1))
 
-    @property
+    @cached_property
     def nan(self):
         return self.infinity | 1 << (self.precision - 2)
 
-    @property
+    @cached_property
     def sign(self):
         return 1 << (self.width - 1)
 
@@ -313,7 +315,9 @@ class Oracle:
         if not self.form:
             return [(x < 0, abs(x), 0) for _, x in self.present]
         limit, mask = self.form.infinity, self.form.sign - 1
-        return [parts(bits, self.form) for _, bits in self.present if bits & mask != limit]
+        present = [bits for _, bits in self.present if bits & mask != limit]
+        known = {bits: parts(bits, self.form) for bits in set(present)}
+        return [known[bits] for bits in present]
 
     @cached_property
     def infinities(self):
@@ -321,12 +325,7 @@ class Oracle:
         if not self.form:
             return set()
         limit, sign = self.form.infinity, self.form.sign
-        return {
-            negative
-            for _, bits in self.present
-            for negative in (False, True)
-            if bits == limit + sign * negative
-        }
+        return {bits >= sign for _, bits in self.present if bits & (sign - 1) == limit}
 
     @cached_property
     def sums(self):
@@ -510,12 +509,13 @@ class PairOracle:
             return NaN()
         if not self.form:
             return integer(sum(x * y for x, y in self.pairs) * self.times)
-        left_out = set(self.nans)
-        present = [pair for index, pair in enumerate(self.pairs, self.first_index) if index not in left_out]
-        return self.float_dot(present)
+        return self.float_dot
 
-    def float_dot(self, present):
-        form, infinity = self.form, self.form.infinity
+    @cached_property
+    def float_dot(self):
+        """Of the pairs without a NaN."""
+        form, infinity, left_out = self.form, self.form.infinity, set(self.nans)
+        present = [pair for index, pair in enumerate(self.pairs, self.first_index) if index not in left_out]
         total, infinities, only_minus_zeros = Total(2 * form.lowest), set(), bool(present)
         for x, y in present:
             negative = (x ^ y) >= form.sign
