@@ -35,12 +35,6 @@ def write_page(folder, rung, *options):
     return path, json.loads(printed("explain", rung, *options, "--html", path, "--json"))
 
 
-def go_to(page, frame):
-    page.keyboard.press("Home")
-    for _ in range(frame):
-        page.keyboard.press("ArrowRight")
-
-
 def each_frame(page, frames):
     """Goes to one frame after the other."""
     at = 0
@@ -50,6 +44,10 @@ def each_frame(page, frames):
             page.keyboard.press("ArrowRight")
         at = frame
         yield frame
+
+
+def go_to(page, frame):
+    next(each_frame(page, [frame]))
 
 
 def each_step(page, data):
