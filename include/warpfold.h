@@ -1,32 +1,40 @@
-/* warpfold: reductions of arrays, correctly rounded, and so the same bits everywhere.
+/* warpfold: correctly rounded reductions of arrays, with the same bits on every device.
  *
- * Results.  sum, mean, dot, norm1, norm2, var and std of floats are the real-number result of the
- * given inputs rounded once to the result type (nearest, ties to even); integer results are exact or
- * an error, never wrapped.  No result depends on the number of threads, the instruction set, the
- * device, the order in which accumulators are merged, or the caller's rounding mode.
+ * Results.  sum, mean, dot, norm1, norm2, var and std of floats are the real-number result of the given
+ * inputs, rounded once to the result type (to nearest, ties to even).  Integer results are exact or an error;
+ * they never wrap.  No result depends on the number of threads, the instruction set, the device, the order in
+ * which accumulators are merged, or the caller's rounding mode.
  *
- * Errors.  Every function that can fail returns a wf_error; anything but WF_OK means that nothing was
- * written to the result.  The message is on the handle (wf_handle_message).  The library never
- * prints, exits or aborts.
+ * Errors.  Every function that can fail returns a wf_error.  After anything but WF_OK nothing has been
+ * written to the result, and the pointer that a *_create, *_load or *_open function sets is NULL.  The handle
+ * holds the message (wf_handle_message).  The library never prints, exits or aborts.
  *
- * Ownership.  The library keeps no pointer to the caller's memory after a call returns, except that a
- * reader keeps the files it has opened.  What a *_create, *_load or *_open function hands out belongs
- * to the caller, who gives it to the matching *_destroy or *_close (each accepts NULL).
+ * Ownership.  The library keeps no pointer to the caller's memory after a call returns; a reader keeps open
+ * the files that it has opened.  Objects returned by *_create, *_load and *_open are owned by the caller and
+ * released with the matching *_destroy or *_close, each of which accepts NULL.
  *
- * Threads.  There is no mutable global state.  A handle, an accumulator and a reader each serve one
- * thread at a time; different ones may be used by different threads at once.  Input arrays are only
- * read.  A handle whose process forks must not be used in the child.
+ * Threads.  There is no mutable global state.  A handle, an accumulator and a reader each serve one thread at
+ * a time; different ones may be used by different threads at once.  Input arrays are only read.  A handle
+ * must not be used in a child process that was forked after the handle was created.
  *
- * Floating-point environment.  Rounding mode, exception flags, traps and FTZ/DAZ belong to the
- * caller: every function leaves them as it found them, and none changes a result.
+ * Floating-point environment.  Rounding mode, exception flags, traps and FTZ/DAZ belong to the caller.  Every
+ * function leaves them as it found them, and none of them changes a result.
  *
- * Structures.  Zero every field that is not set, reserved ones too (`wf_options options = {0}`): zero
- * is each option's default, and later versions take their room from the reserved fields.
- */
+ * Stack.  A reduction without a handle, or with a CPU handle, uses less than 16 KiB of the caller's stack.
+ *
+ * Structures.  Zero every field that you do not set: zero selects the default.  A structure that later
+ * versions may extend begins with nbytes, its size when the caller was compiled (`.nbytes =
+ * sizeof(wf_reduction)`).  A library older than its caller accepts fields that it does not know only if they
+ * are zero.
+ *
+ * Numbers.  The values of the enumerations never change: saved accumulators and compiled programs contain
+ * them.
+ *
+ * Words.  docs/glossary.md defines the terms that are used here. */
 #ifndef WARPFOLD_H
 #define WARPFOLD_H
 
-#ifndef __CUDACC_RTC__ /* which has no such headers: there the types come first */
+#ifndef __CUDACC_RTC__ /* NVRTC has no standard headers: kernels define these types first */
 #include <stddef.h>
 #include <stdint.h>
 #endif
@@ -44,76 +52,79 @@ extern "C" {
 #define WF_VERSION_MAJOR 0
 #define WF_VERSION_MINOR 1
 #define WF_VERSION_PATCH 0
+/* A single number that grows with every version: 0.1.0 is 100. */
+#define WF_VERSION_NUMBER (WF_VERSION_MAJOR * 10000 + WF_VERSION_MINOR * 100 + WF_VERSION_PATCH)
 
-/* The version of the library that runs, as "0.1.0".  Static text. */
+/* The version of the library at run time: as static text, "0.1.0", and in the form of WF_VERSION_NUMBER. */
 WF_API const char *wf_version(void);
+WF_API int32_t wf_version_number(void);
 
 /* ---- errors ------------------------------------------------------------------------------------ */
 
 typedef enum wf_error {
     WF_OK = 0,
-    WF_ERROR_ARGUMENT,    /* an argument is NULL, out of its range, or does not fit another */
-    WF_ERROR_UNSUPPORTED, /* the op does not exist for this type or these options */
-    WF_ERROR_DEVICE,      /* no such device, or it cannot be used here */
-    WF_ERROR_MEMORY,      /* no memory to be had */
-    WF_ERROR_EMPTY,       /* the op has no value for so few elements (min of nothing, var of n <= ddof) */
-    WF_ERROR_RANGE,       /* the exact result does not fit in the result type; or too many elements */
-    WF_ERROR_NAN,         /* the policy is WF_NAN_ERROR and a NaN was met */
-    WF_ERROR_MERGE,       /* the accumulators are of different reductions, or (prod) not neighbours */
-    WF_ERROR_FORMAT,      /* a file or saved accumulator is not what it should be */
-    WF_ERROR_IO           /* the system refused to open, read or write */
+    WF_ERROR_ARGUMENT = 1,    /* an argument is NULL, out of range, or inconsistent with another */
+    WF_ERROR_UNSUPPORTED = 2, /* the op is not defined for this type or these options */
+    WF_ERROR_DEVICE = 3,      /* no such device, or it is unavailable */
+    WF_ERROR_MEMORY = 4,      /* out of memory */
+    WF_ERROR_EMPTY = 5,       /* undefined for this many elements (min of none; var of n <= ddof) */
+    WF_ERROR_RANGE = 6,       /* the exact result does not fit the result type, or too many elements */
+    WF_ERROR_NAN = 7,         /* the policy is WF_NAN_ERROR and the input has a NaN */
+    WF_ERROR_MERGE = 8,       /* the reductions differ, or (prod) the ranges are not adjacent */
+    WF_ERROR_FORMAT = 9,      /* a file or saved accumulator is malformed or damaged */
+    WF_ERROR_IO = 10          /* the system refused to open, read or write */
 } wf_error;
 
-/* What the code means, in a few words.  Static text; never NULL, whatever the code. */
+/* A short description of the code.  Static text; never NULL, even for an unknown code. */
 WF_API const char *wf_error_text(wf_error error);
 
 /* ---- types, ops, values ------------------------------------------------------------------------ */
 
-/* Element types.  bool is one byte, false where 0.  f16 is IEEE binary16; bf16 the upper half of an
- * f32; both are passed as uint16_t. */
+/* Element types.  bool is one byte; 0 is false, anything else true.  f16 is IEEE binary16 and bf16 is the
+ * upper half of an f32; both are passed as uint16_t. */
 typedef enum wf_type {
-    WF_TYPE_DEFAULT = 0, /* "the usual one": only where a type is asked for */
-    WF_BOOL,
-    WF_I8,
-    WF_I16,
-    WF_I32,
-    WF_I64,
-    WF_U8,
-    WF_U16,
-    WF_U32,
-    WF_U64,
-    WF_F16,
-    WF_BF16,
-    WF_F32,
-    WF_F64
+    WF_TYPE_DEFAULT = 0, /* let the library choose; not the type of an array */
+    WF_BOOL = 1,
+    WF_I8 = 2,
+    WF_I16 = 3,
+    WF_I32 = 4,
+    WF_I64 = 5,
+    WF_U8 = 6,
+    WF_U16 = 7,
+    WF_U32 = 8,
+    WF_U64 = 9,
+    WF_F16 = 10,
+    WF_BF16 = 11,
+    WF_F32 = 12,
+    WF_F64 = 13
 } wf_type;
 
-/* Ops, with the result type they have by default (T: the array's type). */
+/* Ops and their default result types (T: the type of the array). */
 typedef enum wf_op {
     WF_OP_NONE = 0,
-    WF_SUM,     /* T of floats; i64, or u64 for unsigned and bool */
-    WF_PROD,    /* as sum.  Floats: the binary tree of aligned blocks of the element index */
-    WF_MIN,     /* T.  -0 is less than +0 */
-    WF_MAX,     /* T */
-    WF_ARGMIN,  /* u64: the smallest index that holds the minimum */
-    WF_ARGMAX,  /* u64 */
-    WF_MEAN,    /* T of floats, else f64: the exact sum divided by n, rounded once */
-    WF_VAR,     /* T of floats, else f64: (n*S2 - S1^2) / (n*(n - ddof)), rounded once */
-    WF_STD,     /* T of floats, else f64: the square root of the exact var, rounded once */
-    WF_NORM1,   /* T of floats, else u64: the sum of |x| */
-    WF_NORM2,   /* T of floats, else f64: the square root of the exact sum of x*x, rounded once */
-    WF_NORMINF, /* T of floats, else u64: the largest |x| */
-    WF_DOT,     /* as sum; of two arrays */
-    WF_ANY,     /* bool: is any element nonzero */
-    WF_ALL,     /* bool: are all elements nonzero */
-    WF_NONZERO, /* u64: how many are nonzero */
-    WF_AND,     /* T; integers and bool only, like or and xor */
-    WF_OR,
-    WF_XOR,
-    WF_STATS /* no single value: an accumulator that answers every op but prod, dot, and, or, xor */
+    WF_SUM = 1,      /* T of floats; i64, or u64 for unsigned and bool */
+    WF_PROD = 2,     /* as sum.  Floats: a fixed binary tree over the element index, not exact */
+    WF_MIN = 3,      /* T.  -0 orders below +0 */
+    WF_MAX = 4,      /* T */
+    WF_ARGMIN = 5,   /* u64: the smallest index that holds the minimum */
+    WF_ARGMAX = 6,   /* u64 */
+    WF_MEAN = 7,     /* T of floats, else f64: the exact sum divided by n, rounded once */
+    WF_VAR = 8,      /* T of floats, else f64: (n*S2 - S1^2) / (n*(n - ddof)), rounded once */
+    WF_STD = 9,      /* T of floats, else f64: the square root of the exact var, rounded once */
+    WF_NORM1 = 10,   /* T of floats, else u64: the sum of |x| */
+    WF_NORM2 = 11,   /* T of floats, else f64: the square root of the exact sum of x*x, rounded once */
+    WF_NORMINF = 12, /* T of floats, else u64: the largest |x| */
+    WF_DOT = 13,     /* as sum; of two arrays */
+    WF_ANY = 14,     /* bool: whether any element is nonzero */
+    WF_ALL = 15,     /* bool: whether all elements are nonzero */
+    WF_NONZERO = 16, /* u64: the number of nonzero elements */
+    WF_AND = 17,     /* T; these three for integers and bool only */
+    WF_OR = 18,
+    WF_XOR = 19,
+    WF_STATS = 20    /* no single value: its accumulator yields every op but prod, dot, and, or, xor */
 } wf_op;
 
-/* One number with its type: read the member that the type names. */
+/* A number with its type, which says which member to read. */
 typedef struct wf_value {
     wf_type type;
     union {
@@ -122,166 +133,208 @@ typedef struct wf_value {
         double f64;  /* f64 */
         float f32;   /* f32 */
         uint16_t f16; /* f16 and bf16: the bits */
-    } as;
+    } v;
 } wf_value;
 
-/* Names as the command line has them ("f32", "norm2"), or NULL where there is no such type or op. */
+/* The name that the command line uses ("f32", "norm2"); NULL for an unknown type or op. */
 WF_API const char *wf_type_name(wf_type type);
 WF_API const char *wf_op_name(wf_op op);
 
-/* The inverse; WF_TYPE_DEFAULT and WF_OP_NONE where the name is unknown or NULL. */
+/* The type or op of that name; WF_TYPE_DEFAULT or WF_OP_NONE if the name is unknown or NULL. */
 WF_API wf_type wf_type_parse(const char *name);
 WF_API wf_op wf_op_parse(const char *name);
 
-/* Bytes of one element; 0 where there is no such type. */
+/* The size of one element in bytes; 0 for an unknown type. */
 WF_API size_t wf_type_nbytes(wf_type type);
 
-/* The type that op has by default over arrays of type; WF_TYPE_DEFAULT where the op does not exist for
- * the type (and for WF_STATS, which has no single value). */
+/* The default result type of op over arrays of type; WF_TYPE_DEFAULT if the op is not defined for the type,
+ * and for WF_STATS, which has no single value. */
 WF_API wf_type wf_op_result_type(wf_op op, wf_type type);
 
-/* The shortest decimal text that reads back to the same bits ("0.1", "inf", "nan", "-3"); with hex
- * nonzero hexadecimal ("0x1.8p+1", "0x2a").  Writes at most capacity bytes with the closing 0, and
- * returns the length of the whole text without it, as snprintf does. */
+/* The shortest decimal text that reads back to the same bits ("0.1", "inf", "nan", "-3"); if hex is nonzero,
+ * hexadecimal text ("0x1.8p+1", "0x2a").  Like snprintf, writes at most capacity bytes including the
+ * terminating NUL and returns the length of the whole text without it. */
 WF_API size_t wf_value_format(const wf_value *value, int hex, char *text, size_t capacity);
 
-/* The value as the nearest double (for f64, f32, f16, bf16 and integers below 2^53: exactly). */
+/* The nearest double, which is the value itself for every float type and for integers up to 2^53. */
 WF_API double wf_value_to_double(const wf_value *value);
 
 /* ---- arrays ------------------------------------------------------------------------------------ */
 
-#define WF_NDIM_MAX 32
+#define WF_NDIM_MAX 64
 
-/* A view that owns nothing.  Element (i0, i1, ...) lies at data + i0*stride_bytes[0] + ...: any
- * stride is allowed (negative, zero, odd), and no alignment is needed.  Its element index, which arg
- * ops report, counts in C order: the last dimension runs fastest, whatever the strides.  ndim 0 is a
- * single element.  data may be NULL only where the array has no elements. */
+/* A view that owns nothing.  Element (i0, i1, ...) is at data + i0*stride_bytes[0] + ...; any stride is
+ * allowed (negative, zero, odd), and no alignment is needed.  If stride_bytes is NULL, the array is
+ * contiguous in C order. If shape is NULL, it is a vector of count elements and ndim is ignored; otherwise
+ * count is ignored.  ndim 0 with a shape is a single element.  The index that arg ops report counts elements
+ * in C order, in which the last dimension varies fastest, whatever the strides are.  data may be NULL only if
+ * there are no elements.  shape and stride_bytes are read during the call only. */
 typedef struct wf_array {
     const void *data;
     wf_type type;
     int32_t ndim;
-    int64_t shape[WF_NDIM_MAX];
-    int64_t stride_bytes[WF_NDIM_MAX];
+    const int64_t *shape, *stride_bytes;
+    int64_t count;
 } wf_array;
 
-/* count elements one after the other. */
+/* A contiguous vector of count elements. */
 WF_API wf_array wf_array_vector(const void *data, wf_type type, int64_t count);
 
-/* count elements, each stride_bytes after the one before. */
-WF_API wf_array wf_array_strided(const void *data, wf_type type, int64_t count, int64_t stride_bytes);
-
-/* ndim dimensions; with stride_bytes NULL packed in C order.  An ndim beyond WF_NDIM_MAX gives an array
- * that every function refuses. */
+/* An array of ndim dimensions; stride_bytes may be NULL.  If ndim is negative or exceeds WF_NDIM_MAX, or
+ * shape is NULL though ndim is not 0, the result is an array that every function rejects. */
 WF_API wf_array wf_array_nd(const void *data, wf_type type, int32_t ndim, const int64_t *shape,
                             const int64_t *stride_bytes);
 
-/* ---- options ----------------------------------------------------------------------------------- */
+/* ---- reductions -------------------------------------------------------------------------------- */
 
-/* What happens to a NaN in the input (never to one that arises, such as inf - inf). */
+/* The treatment of a NaN in the input.  It does not apply to a NaN that arises, as in inf - inf. */
 typedef enum wf_nan {
     WF_NAN_PROPAGATE = 0, /* the result is NaN; arg ops give the first NaN's index */
-    WF_NAN_OMIT,          /* the element (in dot, the pair) is left out; indices stay as they were */
-    WF_NAN_ERROR          /* WF_ERROR_NAN; the message names the first NaN's index */
+    WF_NAN_OMIT = 1,      /* the element (in dot, the pair) is skipped; the other indices do not change */
+    WF_NAN_ERROR = 2      /* WF_ERROR_NAN; the message names the first NaN's index */
 } wf_nan;
 
-typedef struct wf_options {
+/* What is computed.  wf_reduction_of(WF_SUM) returns one with all defaults. */
+typedef struct wf_reduction {
+    size_t nbytes; /* sizeof(wf_reduction) */
+    wf_op op;
     wf_nan nan;
-    wf_type result_type; /* WF_TYPE_DEFAULT: as listed at wf_op */
-    int64_t ddof;        /* var and std divide by n - ddof; 0 or more */
-    int64_t first_index; /* the index of the first element that is added; 0 or more */
-    int32_t threads;     /* at most so many; 0: one for each processor this process may use */
-    int32_t reserved_i32;
-    uint64_t reserved[8];
-} wf_options;
+    int64_t ddof;         /* var and std divide by n - ddof; 0 or more */
+    int64_t first_index;  /* the index of the first element added; 0 or more */
+    const wf_value *fill; /* the result of groups without a value; NULL until groups are supported */
+    uint32_t flags;       /* none is defined yet: 0 */
+    wf_type result_type;  /* WF_TYPE_DEFAULT: as listed in wf_op */
+} wf_reduction;
+
+#ifndef __CUDACC_RTC__
+static inline wf_reduction wf_reduction_of(wf_op op) {
+    wf_reduction reduction = {sizeof(wf_reduction), op, WF_NAN_PROPAGATE, 0, 0, NULL, 0, WF_TYPE_DEFAULT};
+    return reduction;
+}
+#endif
+
+/* How elements are grouped. */
+typedef enum wf_grouping {
+    WF_GROUP_ALL = 0,      /* all elements are one group */
+    WF_GROUP_AXES = 1,     /* the elements along some dimensions; not yet supported */
+    WF_GROUP_SEGMENTS = 2, /* consecutive ranges of one dimension; not yet supported */
+    WF_GROUP_KEYS = 3      /* elements of one dimension with equal keys; not yet supported */
+} wf_grouping;
+
+/* The groups of a reduction.  NULL or all zeros: all elements form one group. */
+typedef struct wf_groups {
+    wf_grouping by;
+    uint64_t axes;          /* AXES: bit k is set if dimension k is reduced */
+    int32_t axis;           /* SEGMENTS, KEYS: the dimension that is grouped */
+    int64_t count;          /* SEGMENTS, KEYS: the number of groups */
+    const wf_array *labels; /* SEGMENTS: count + 1 offsets; KEYS: one integer for each position of the axis */
+} wf_groups;
+
+/* Where results go: to host memory, or to the memory of the GPU that holds the array (with a handle of that
+ * GPU, or auto; a CPU handle treats all memory as host memory).  type is the type of the results;
+ * WF_TYPE_DEFAULT takes the reduction's.  A single result has ndim 0 (shape NULL) and is written at data,
+ * which must be aligned to the type in device memory.
+ *
+ * Host memory: *status receives what the call returns, and nothing is written to data on an error.  Device
+ * memory: the result follows in stream order and the call does not wait for it.  Errors found before the
+ * launch are returned; later ones are written to *status, which is in device memory too, and a failed result
+ * is NaN (floats) or 0.  status may be NULL. */
+typedef struct wf_output {
+    void *data;
+    wf_type type;
+    int32_t ndim;
+    const int64_t *shape, *stride_bytes;
+    int32_t *status;
+} wf_output;
 
 /* ---- handles ----------------------------------------------------------------------------------- */
 
-/* A device, its threads and scratch memory, and the message of the last error. */
+/* A device with its threads and scratch memory, and the message of the last error. */
 typedef struct wf_handle wf_handle;
 
-/* device: "cpu"; "cuda" (the first GPU) or "cuda:N"; or NULL or "auto", which reduces what lies in a GPU's memory
- * on that GPU, and what lies in the host's memory on the CPU, where one pass over it is fastest.  Starts no
- * thread, and auto opens no GPU before it is needed.  WF_ERROR_DEVICE: wf_device_describe says why. */
+/* device: "cpu"; "cuda" (the first GPU) or "cuda:N"; or "auto" (or NULL), which reduces device memory on the
+ * GPU that holds it, and host memory on the CPU, where a single pass over it is fastest.  Starts no threads;
+ * auto opens a GPU only when an array needs it.  After WF_ERROR_DEVICE, wf_device_describe explains the
+ * failure. */
 WF_API wf_error wf_handle_create(const char *device, wf_handle **handle);
 WF_API void wf_handle_destroy(wf_handle *handle);
 
-/* What went wrong in the last call that failed with this handle: what, where, and what to do; ""
- * before any has.  Valid until the next call with the handle. */
+/* The maximum number of threads for later calls with the handle, including the caller's; 0, the initial
+ * setting: all processors available to the process.  No result depends on it. */
+WF_API wf_error wf_handle_set_threads(wf_handle *handle, int32_t threads);
+
+/* The message of the last failed call with this handle: what went wrong, where, and what to do.  "" if no
+ * call has failed.  Valid until the next call with the handle. */
 WF_API const char *wf_handle_message(const wf_handle *handle);
 
-/* The handle's device in words, such as "cpu: tier avx2, 8 processors".  Valid as long as the handle. */
+/* Describes the handle's device: "cpu: tier avx2, 8 processors".  Valid until the handle is destroyed. */
 WF_API const char *wf_handle_device(const wf_handle *handle);
 
 /* ---- GPUs --------------------------------------------------------------------------------------- */
 
-/* NVIDIA GPUs of compute capability 7.5 and later, through the driver and NVRTC, both opened at run time.
+/* NVIDIA GPUs of compute capability 7.5 and later are used through the driver and NVRTC, both loaded at run
+ * time.
  *
- * Arrays may lie in device memory: array.data is then a device pointer (the handle must be of that GPU, or auto).
- * Host arrays are copied to a GPU that was asked for by name.  Kernels are compiled on their first use, which
- * takes about a second, and kept in a cache ($XDG_CACHE_HOME/warpfold).  The handle uses the GPU's primary context, as
- * the CUDA runtime, torch and cupy do, and leaves the thread's current context as it was. */
+ * If an array is in device memory, array.data is a device pointer and the handle must be that GPU's, or
+ * auto.  A handle of a GPU copies host arrays to it.  A kernel is compiled on its first use, which takes
+ * about a second, and kept in a cache ($XDG_CACHE_HOME/warpfold).  The handle uses the GPU's primary context,
+ * as the CUDA runtime, torch and cupy do, and leaves the calling thread's current context unchanged. */
 
-/* In words what "cpu", "cuda:N" or "auto" is, or why it cannot be used here (then WF_ERROR_DEVICE) and what to do.
- * Writes at most capacity bytes with the closing 0. */
+/* Describes the device "cpu", "cuda:N" or "auto"; or explains why it is unavailable and how to fix that, and
+ * returns WF_ERROR_DEVICE.  Writes at most capacity bytes including the terminating NUL. */
 WF_API wf_error wf_device_describe(const char *device, char *text, size_t capacity);
 
-/* The number of GPUs that the driver shows; 0 without a driver. */
-WF_API int32_t wf_device_count(void);
+/* The number of GPUs visible to the driver; 0 without a driver. */
+WF_API int32_t wf_gpu_count(void);
 
-/* In words how the handle's last reduction on its GPU was laid out: blocks, threads, loads; "" before any, and for
- * other devices.  Valid until the next call with the handle. */
+/* Describes the launch configuration of the handle's last GPU reduction: blocks, threads, loads.  "" before
+ * the first one, and for other devices.  Valid until the next call with the handle. */
 WF_API const char *wf_handle_plan(wf_handle *handle);
 
-/* All later work of the handle on its GPU is done in this CUstream (cudaStream_t) in order; NULL: the legacy
- * default stream, as at first.  The stream must live until the handle has another or is not called any more but
- * to be destroyed. */
+/* Submits the handle's later GPU work to this CUstream (cudaStream_t); NULL, the initial setting, is the
+ * legacy default stream.  Keep the stream alive until you set another one or the last call other than
+ * wf_handle_destroy returns. */
 WF_API wf_error wf_handle_set_stream(wf_handle *handle, void *stream);
 
-/* A result in device memory.  Where status is not WF_OK the value is NaN (floats) or 0. */
-typedef struct wf_device_value {
-    wf_value value;
-    int32_t status; /* wf_error */
-    int32_t reserved;
-} wf_device_value;
+/* ---- one call ---------------------------------------------------------------------------------- */
 
-/* As wf_reduce and wf_reduce_pair, of arrays in device memory, but the result is left in device memory, in
- * the order of the stream, without waiting for it: d_result, aligned to 8 bytes.  Only errors that show
- * before the launch are returned.  From the second call with the same op, type and options on nothing is
- * allocated, so that the call can be captured in a CUDA graph (contiguous arrays; a handle's graph and its
- * other work must not run at the same time).  WF_ERROR_UNSUPPORTED: strided arrays, and a prod that is a float. */
-WF_API wf_error wf_reduce_on_device(wf_handle *handle, wf_op op, const wf_array *array, const wf_options *options,
-                                    wf_device_value *d_result);
-WF_API wf_error wf_reduce_pair_on_device(wf_handle *handle, wf_op op, const wf_array *a, const wf_array *b,
-                                         const wf_options *options, wf_device_value *d_result);
+/* Reduces a to one value for each group.  b: for dot, the array whose elements are paired with those of a, of
+ * the same type and shape; NULL for every other op.  groups may be NULL.  For small arrays, allocates no
+ * memory and starts no thread.
+ *
+ * Output in device memory: strided arrays and prod with a float result are WF_ERROR_UNSUPPORTED.  From the
+ * second call with the same reduction and types on, nothing is allocated, so the call can be captured in a
+ * CUDA graph.  A handle's graph must not run at the same time as other work of the handle. */
+WF_API wf_error wf_reduce(wf_handle *handle, const wf_reduction *reduction, const wf_array *a, const wf_array *b,
+                          const wf_groups *groups, const wf_output *output);
 
-/* ---- reductions in one call -------------------------------------------------------------------- */
+/* Reduces all elements to one value in host memory, wherever the arrays are. */
+WF_API wf_error wf_reduce_value(wf_handle *handle, const wf_reduction *reduction, const wf_array *a,
+                                const wf_array *b, wf_value *value);
 
-/* options may be NULL for all defaults, here and below.  No memory is allocated and no thread started
- * for small arrays. */
-WF_API wf_error wf_reduce(wf_handle *handle, wf_op op, const wf_array *array, const wf_options *options,
-                          wf_value *result);
+/* The shape of the results: sets *ndim and writes that many lengths to shape, which must hold WF_NDIM_MAX. */
+WF_API wf_error wf_groups_shape(const wf_array *array, const wf_groups *groups, int32_t *ndim, int64_t *shape);
 
-/* dot: arrays of one type and one shape, paired by element index. */
-WF_API wf_error wf_reduce_pair(wf_handle *handle, wf_op op, const wf_array *a, const wf_array *b,
-                               const wf_options *options, wf_value *result);
-
-/* Several statistics in one pass over the data.  A value that does not exist for so few elements
- * (mean of nothing) has type WF_TYPE_DEFAULT; so have argmin and argmax when accumulators were merged
- * that gave one index to several elements.  options.result_type applies to sum, mean, var, std, min,
- * max and the norms. */
+/* Several statistics from one pass over the data.  A statistic that is undefined for this number of elements
+ * (mean of none) has type WF_TYPE_DEFAULT; so do argmin and argmax after merging accumulators whose index
+ * ranges overlap.  The reduction's result_type applies to sum, mean, var, std, min, max and the norms. */
 typedef struct wf_stats {
-    uint64_t count; /* without the NaNs where they are omitted */
+    size_t nbytes;  /* sizeof(wf_stats): set before the call */
+    uint64_t count; /* excludes the NaNs if they are omitted */
     uint64_t nans;
     wf_value sum, mean, var, std, min, max, argmin, argmax, nonzero, norm1, norm2, norminf;
 } wf_stats;
 
-WF_API wf_error wf_reduce_stats(wf_handle *handle, const wf_array *array, const wf_options *options,
+/* Computes all of wf_stats.  The reduction's op must be WF_STATS. */
+WF_API wf_error wf_reduce_stats(wf_handle *handle, const wf_reduction *reduction, const wf_array *array,
                                 wf_stats *stats);
 
-/* ---- the 90 % case ----------------------------------------------------------------------------- */
+/* ---- without a handle -------------------------------------------------------------------------- */
 
-/* One contiguous array, all defaults, no handle.  What has no value is NaN (WF_NO_INDEX for arg ops):
- * min, max, mean, var of nothing; a count below 0; a NULL array of more than nothing. */
+/* Convenience functions for one contiguous array with all defaults.  They run on the calling thread alone,
+ * whatever the size, and allocate nothing; for large arrays a handle, which uses several threads, is faster.
+ * They return NaN (WF_NO_INDEX for arg ops) if the result is undefined (min, max, mean, var of no elements)
+ * or the arguments are invalid (a negative count; NULL with a positive count). */
 #define WF_NO_INDEX UINT64_MAX
 
 WF_API double wf_sum_f64(const double *data, int64_t count);
@@ -308,103 +361,132 @@ WF_API float wf_dot_f32(const float *a, const float *b, int64_t count);
 
 /* ---- accumulators ------------------------------------------------------------------------------ */
 
-/* A reduction in progress: a value of a monoid.  Adding arrays in any pieces and merging in any order
- * gives the same bits; only prod of floats needs merged ranges to be neighbours.  Holds no resource but
- * its memory. */
+/* A reduction in progress: a value of a monoid.  However the data are split and in whatever order
+ * accumulators are merged, the result has the same bits; prod of floats alone requires that merged ranges are
+ * adjacent.  An accumulator holds no resource other than memory. */
 typedef struct wf_accumulator wf_accumulator;
 
-/* The identity of op over elements of type.  options.threads is not kept; each add takes its own. */
-WF_API wf_error wf_accumulator_create(wf_handle *handle, wf_op op, wf_type type, const wf_options *options,
-                                      wf_accumulator **accumulator);
+/* Creates an accumulator without elements, for arrays of type.  ndim and shape are those of the results: 0
+ * and NULL for a single result, the only form supported yet. */
+WF_API wf_error wf_accumulator_create(wf_handle *handle, const wf_reduction *reduction, wf_type type, int32_t ndim,
+                                      const int64_t *shape, wf_accumulator **accumulator);
 WF_API void wf_accumulator_destroy(wf_accumulator *accumulator);
 
-/* Adds every element; their indices count on from those added before.  threads as in wf_options.
- * On an error the accumulator is as it was, except after WF_ERROR_NAN, which stays with it. */
-WF_API wf_error wf_accumulator_add(wf_handle *handle, wf_accumulator *accumulator, const wf_array *array,
-                                   int32_t threads);
-WF_API wf_error wf_accumulator_add_pair(wf_handle *handle, wf_accumulator *accumulator, const wf_array *a,
-                                        const wf_array *b, int32_t threads);
+/* Adds every element of a (for dot, paired with b; otherwise b is NULL).  Their indices continue from the
+ * elements added before.  groups may be NULL.  On an error the accumulator is unchanged; the exception is
+ * WF_ERROR_NAN, which the accumulator's later adds and results return too. */
+WF_API wf_error wf_accumulator_add(wf_handle *handle, wf_accumulator *accumulator, const wf_array *a,
+                                   const wf_array *b, const wf_groups *groups);
 
-/* into becomes the reduction of what both hold; from is not changed (it may be into itself).  Both must
- * have the same op, type, NaN policy, result type and ddof. */
+/* Adds the elements of from to into.  from is unchanged unless it is into itself, which is allowed.  Both
+ * must have the same op, type, NaN policy, result type and ddof. */
 WF_API wf_error wf_accumulator_merge(wf_handle *handle, wf_accumulator *into, const wf_accumulator *from);
 
-/* The value of op for what was added so far, which more may follow.  op: the one that it was created
- * with, or another that follows from what it holds (one for var also gives sum, mean, std and norm2;
- * one for stats, everything listed at WF_STATS). */
+/* The result of op for the elements added so far; more may be added afterwards.  op is the accumulator's own,
+ * or another one that its state determines (var also yields sum, mean, std and norm2; stats yields everything
+ * listed at WF_STATS). output must be in host memory. */
 WF_API wf_error wf_accumulator_result(wf_handle *handle, const wf_accumulator *accumulator, wf_op op,
-                                      wf_value *result);
+                                      const wf_output *output);
+WF_API wf_error wf_accumulator_value(wf_handle *handle, const wf_accumulator *accumulator, wf_op op,
+                                     wf_value *value);
 
-/* For accumulators of WF_STATS. */
+/* All of wf_stats, from an accumulator of WF_STATS. */
 WF_API wf_error wf_accumulator_stats(wf_handle *handle, const wf_accumulator *accumulator, wf_stats *stats);
 
 WF_API wf_op wf_accumulator_op(const wf_accumulator *accumulator);
 WF_API wf_type wf_accumulator_type(const wf_accumulator *accumulator);
-/* Elements (for dot, pairs) added so far, NaNs included. */
+/* The number of elements (for dot, pairs) added so far, including NaNs. */
 WF_API int64_t wf_accumulator_count(const wf_accumulator *accumulator);
 
-/* No saved accumulator is longer, in bytes. */
+/* An upper bound on the size of any saved accumulator, in bytes. */
 #define WF_SAVED_NBYTES_MAX 16384
 
-/* The saved form: versioned, the same on every machine; equal reductions save equal bytes.  Writes at
- * most capacity bytes to buffer and sets *nbytes to the length; a capacity that is too small is
+/* Writes the saved form, which is versioned and the same on every machine; equal reductions save equal
+ * bytes.  Sets *nbytes to its length.  If capacity is less than that, writes nothing and returns
  * WF_ERROR_ARGUMENT, with *nbytes set. */
 WF_API wf_error wf_accumulator_save(wf_handle *handle, const wf_accumulator *accumulator, void *buffer,
                                     size_t capacity, size_t *nbytes);
-/* Refuses anything that wf_accumulator_save did not write, with WF_ERROR_FORMAT. */
+/* Creates an accumulator from its saved form.  WF_ERROR_FORMAT: the bytes are damaged, were written by a
+ * later version, or describe a state that no data can produce (where this can be decided without searching
+ * for such data). */
 WF_API wf_error wf_accumulator_load(wf_handle *handle, const void *buffer, size_t nbytes,
                                     wf_accumulator **accumulator);
 
 /* ---- files ------------------------------------------------------------------------------------- */
 
-/* The numbers of one or several files, read in order, in bounded memory, as one array.  .npy files keep
- * the order of storage: in a Fortran-order one the element index counts the first dimension fastest. */
+/* Reads the numbers of one or more files, in the order of the paths, as one array, in bounded memory.
+ *
+ * A .npy array in Fortran order is read in C order if the order can affect the result (argmin, argmax, stats,
+ * WF_NAN_ERROR, pairs); this needs a regular file.  Otherwise, and by wf_reader_next, it is read in storage
+ * order, in which the first dimension varies fastest.  prod of floats uses storage order, and its index
+ * counts in that order.
+ *
+ * Text consists of lines of fields.  The delimiter of a file is the first of comma, tab, semicolon and bar
+ * that its first line has outside quotes (within the first 256 KiB); without one, runs of blanks separate the
+ * fields.  The first line is the one after skipped lines, a byte order mark, blank lines and comments.  Lines
+ * that begin with # are comments and are ignored anywhere.  Blanks around a field are trimmed.  A field may
+ * be quoted; a quote inside it is doubled.  Every line must have as many fields as the first one.  The one
+ * exception is blank-separated numbers read without a header or a column, whose lines may have any number of
+ * fields. */
 typedef struct wf_reader wf_reader;
 
 typedef enum wf_format {
-    WF_FORMAT_AUTO = 0, /* .npy by name or first bytes; otherwise text if it reads as such, else raw */
-    WF_FORMAT_NPY,
-    WF_FORMAT_RAW, /* elements of a given type, one after the other, in this machine's byte order */
-    WF_FORMAT_TEXT /* numbers separated by white space or commas */
+    WF_FORMAT_AUTO = 0, /* .npy by name or first bytes; else text if it looks like it; else raw */
+    WF_FORMAT_NPY = 1,
+    WF_FORMAT_RAW = 2, /* contiguous elements of a given type */
+    WF_FORMAT_TEXT = 3 /* numbers, or a table */
 } wf_format;
 
+typedef enum wf_byte_order {
+    WF_BYTE_ORDER_NATIVE = 0, /* that of this machine */
+    WF_BYTE_ORDER_LITTLE = 1,
+    WF_BYTE_ORDER_BIG = 2
+} wf_byte_order;
+
+/* The treatment of missing values: fields that are empty or -, or NA, null or NaN (with or without a sign) in
+ * any case. */
+typedef enum wf_missing {
+    WF_MISSING_ERROR = 0, /* an error like any other non-number; NaN is a number if the type is a float */
+    WF_MISSING_SKIP = 1   /* skipped: indices count only the values read.  Not for pairs */
+} wf_missing;
+
 typedef struct wf_reader_options {
+    size_t nbytes; /* sizeof(wf_reader_options) */
     wf_format format;
-    wf_type type;             /* of raw and text; WF_TYPE_DEFAULT: f64 for text.  A .npy must agree */
-    const char *column_name;  /* text: read the column that the header line so names */
-    int64_t column;           /* text: read only field number column of each line, from 1; 0: every field */
-    int64_t skip_lines;       /* text: so many lines at the top of each file are not read */
-    int32_t has_header;       /* text: the first line (after those skipped) holds names, not numbers */
-    char delimiter;           /* text: what separates fields; 0: white space or a comma */
-    char reserved_char[3];
-    /* Called now and then while wf_accumulator_add_reader works, if not NULL: bytes read so far, and in
-     * all (-1 where that is not known). */
+    wf_type type;             /* for raw and text; WF_TYPE_DEFAULT: f64 for text.  A .npy must match it */
+    const char *column_name;  /* text: read the column with this name in the header line */
+    int64_t column;           /* text: read only this field of each line, counted from 1; 0: every field */
+    int64_t skip_lines;       /* text: number of lines to skip at the top of each file */
+    int32_t has_header;       /* text: the first line (after those skipped) holds column names */
+    char delimiter;           /* text: what separates fields; 0: detect it from the first line */
+    /* If not NULL, called periodically by wf_accumulator_add_reader with the bytes read so far and the total,
+     * which is -1 if unknown. */
     void (*progress)(void *user, int64_t nbytes_done, int64_t nbytes_total);
     void *progress_user;
-    uint64_t reserved[6];
+    wf_missing missing;       /* text */
+    wf_byte_order byte_order; /* raw; a .npy states its own */
 } wf_reader_options;
 
-/* paths: "-" is standard input.  The first file is opened now, the others when their turn comes.
+/* The path "-" is standard input.  The first file is opened at once, each other one when it is reached.
  * options may be NULL. */
 WF_API wf_error wf_reader_open(wf_handle *handle, const char *const *paths, size_t path_count,
                                const wf_reader_options *options, wf_reader **reader);
 WF_API void wf_reader_close(wf_reader *reader);
 
-/* The type of the elements that it gives. */
+/* The type of the elements. */
 WF_API wf_type wf_reader_type(const wf_reader *reader);
 
-/* The next elements, at most limit of them: at least one unless the end is reached, where the block
- * has none.  The block's data is the reader's and is valid until its next call. */
+/* Sets *block to a contiguous vector of the next elements, at most limit.  It has at least one element except
+ * at the end.  The data belong to the reader and are valid until the next call with it. */
 WF_API wf_error wf_reader_next(wf_handle *handle, wf_reader *reader, int64_t limit, wf_array *block);
 
-/* Adds all that the reader has left, on up to threads threads.  On an error the accumulator is as it was, except
- * after WF_ERROR_NAN, which stays with it, and the reader is at its end. */
-WF_API wf_error wf_accumulator_add_reader(wf_handle *handle, wf_accumulator *accumulator, wf_reader *reader,
-                                          int32_t threads);
-/* Pairs of two readers of one type; a different length is WF_ERROR_ARGUMENT.  Progress is told to a's callback,
- * for both.  On an error, the pairs before it have been added. */
-WF_API wf_error wf_accumulator_add_reader_pair(wf_handle *handle, wf_accumulator *accumulator,
-                                               wf_reader *a, wf_reader *b, int32_t threads);
+/* Adds all remaining elements of a; for dot, the element pairs of two readers of the same type (otherwise b
+ * is NULL), paired by index in C order.  Different lengths, or different shapes of two .npy files, are
+ * WF_ERROR_ARGUMENT.  On an error the accumulator is unchanged, with two exceptions: WF_ERROR_NAN stays with
+ * it, and pairs before the error have been added.  A reader that failed is at its end.  For pairs, a's
+ * progress callback reports the bytes of both. */
+WF_API wf_error wf_accumulator_add_reader(wf_handle *handle, wf_accumulator *accumulator, wf_reader *a,
+                                          wf_reader *b);
 
 #ifdef __cplusplus
 }

@@ -1,11 +1,12 @@
-/* The public functions: check the arguments, hand the work to the device, finish the result. */
+/* The public functions of reductions: check the arguments, call the device, finish the result. */
+#include "core/array.h"
 #include "core/environment.h"
 #include "core/handle.h"
 #include "core/saved.h"
-#include "cpu/cpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define STRING_(x) #x
 #define STRING(x) STRING_(x)
@@ -14,141 +15,87 @@ const char *wf_version(void) {
     return STRING(WF_VERSION_MAJOR) "." STRING(WF_VERSION_MINOR) "." STRING(WF_VERSION_PATCH);
 }
 
-/* ---- arrays ---- */
-
-wf_array wf_array_strided(const void *data, wf_type type, int64_t count, int64_t stride_bytes) {
-    wf_array array = {.data = data, .type = type, .ndim = 1};
-    array.shape[0] = count;
-    array.stride_bytes[0] = stride_bytes;
-    return array;
+int32_t wf_version_number(void) {
+    return WF_VERSION_NUMBER;
 }
 
-wf_array wf_array_vector(const void *data, wf_type type, int64_t count) {
-    return wf_array_strided(data, type, count, (int64_t)wf_type_nbytes(type));
-}
+/* ---- checking what is requested ---- */
 
-wf_array wf_array_nd(const void *data, wf_type type, int32_t ndim, const int64_t *shape,
-                     const int64_t *stride_bytes) {
-    wf_array array = {.data = data, .type = type, .ndim = ndim};
-    if (ndim < 0 || ndim > WF_NDIM_MAX || (ndim && !shape)) {
-        array.ndim = -1;
-        return array;
-    }
-    uint64_t packed = wf_type_nbytes(type);
-    for (int d = ndim - 1; d >= 0; d--) {
-        array.shape[d] = shape[d];
-        array.stride_bytes[d] = stride_bytes ? stride_bytes[d] : (int64_t)packed;
-        packed *= (uint64_t)shape[d];
-    }
-    return array;
-}
-
-/* The number of elements, or -1 where the shape has no sense or its extent no address. */
-static int64_t count_elements(const wf_array *array) {
-    int64_t count = 1, extent = 0;
-    bool empty = false, overflow = false;
-    for (int d = 0; d < array->ndim; d++) {
-        int64_t shape = array->shape[d], stride = array->stride_bytes[d], reach;
-        if (shape < 0) return -1;
-        if (shape == 0) empty = true;
-        if (empty || shape == 1) continue;
-        overflow |= __builtin_mul_overflow(count, shape, &count);
-        overflow |= stride == INT64_MIN || __builtin_mul_overflow(shape - 1, stride < 0 ? -stride : stride, &reach) ||
-                    __builtin_add_overflow(extent, reach, &extent);
-    }
-    return empty ? 0 : overflow ? -1 : count;
-}
-
-static wf_error check_array(wf_handle *handle, const wf_array *array, int64_t *count) {
-    if (!array) return wf_fail(handle, WF_ERROR_ARGUMENT, "the array is NULL");
-    if (!wf_type_is_valid(array->type))
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "the array's type, %d, is none", (int)array->type);
-    if (array->ndim < 0 || array->ndim > WF_NDIM_MAX)
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "the array must have from 0 to %d dimensions", WF_NDIM_MAX);
-    *count = count_elements(array);
-    if (*count < 0)
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "the array's shape is negative, or too large to be in memory");
-    if (*count && !array->data) return wf_fail(handle, WF_ERROR_ARGUMENT, "the array's data is NULL");
-    return WF_OK;
-}
-
-static wf_error check_pair(wf_handle *handle, const wf_array *a, const wf_array *b, int64_t *count) {
-    wf_error error = check_array(handle, a, count);
-    if (!error) error = check_array(handle, b, count);
+static wf_error check_reduction(wf_handle *handle, const wf_reduction *reduction) {
+    if (!reduction) return wf_fail(handle, WF_ERROR_ARGUMENT, "the reduction is NULL");
+    wf_error error = wf_check_nbytes(handle, "wf_reduction", reduction, reduction->nbytes, sizeof *reduction);
     if (error) return error;
-    if (a->type != b->type)
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "the arrays are of two types, %s and %s", wf_type_name(a->type),
-                       wf_type_name(b->type));
-    bool same = a->ndim == b->ndim;
-    for (int d = 0; same && d < a->ndim; d++) same = a->shape[d] == b->shape[d];
-    if (!same) return wf_fail(handle, WF_ERROR_ARGUMENT, "the arrays' shapes differ");
+    if ((unsigned)reduction->nan > WF_NAN_ERROR)
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "invalid NaN policy %d", (int)reduction->nan);
+    if (reduction->result_type && !wf_type_is_valid(reduction->result_type))
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "invalid result type %d", (int)reduction->result_type);
+    if (reduction->ddof < 0) return wf_fail(handle, WF_ERROR_ARGUMENT, "ddof must be 0 or more");
+    if (reduction->first_index < 0) return wf_fail(handle, WF_ERROR_ARGUMENT, "the first index must be 0 or more");
+    if (reduction->flags)
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "unknown reduction flags 0x%x", (unsigned)reduction->flags);
+    if (reduction->fill)
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "fill values are not yet supported: reductions have one group");
     return WF_OK;
-}
-
-/* ---- options ---- */
-
-static const wf_options default_options;
-
-static wf_error check_threads(wf_handle *handle, int32_t threads) {
-    if (threads < 0) return wf_fail(handle, WF_ERROR_ARGUMENT, "threads must be 0 or more, not %d", (int)threads);
-    return WF_OK;
-}
-
-static bool is_zero(const uint64_t *words, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (words[i]) return false;
-    return true;
-}
-
-static wf_error check_options(wf_handle *handle, const wf_options *options) {
-    if ((unsigned)options->nan > WF_NAN_ERROR)
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "there is no NaN policy %d", (int)options->nan);
-    if (options->result_type && !wf_type_is_valid(options->result_type))
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "the result type, %d, is none", (int)options->result_type);
-    if (options->ddof < 0) return wf_fail(handle, WF_ERROR_ARGUMENT, "ddof must be 0 or more");
-    if (options->first_index < 0) return wf_fail(handle, WF_ERROR_ARGUMENT, "the first index must be 0 or more");
-    if (options->reserved_i32 || !is_zero(options->reserved, sizeof options->reserved / sizeof(uint64_t)))
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "reserved fields of the options must be 0");
-    return check_threads(handle, options->threads);
 }
 
 static wf_error check_op(wf_handle *handle, wf_op op, wf_type type) {
-    if (!wf_op_parts(op)) return wf_fail(handle, WF_ERROR_ARGUMENT, "there is no op %d", (int)op);
-    if (!wf_type_is_valid(type)) return wf_fail(handle, WF_ERROR_ARGUMENT, "there is no type %d", (int)type);
+    if (!wf_op_parts(op)) return wf_fail(handle, WF_ERROR_ARGUMENT, "invalid op %d", (int)op);
+    if (!wf_type_is_valid(type)) return wf_fail(handle, WF_ERROR_ARGUMENT, "invalid type %d", (int)type);
     if (op != WF_STATS && !wf_op_result_type(op, type))
         return wf_fail(handle, WF_ERROR_UNSUPPORTED, "%s is defined for integers and bool, not for %s",
                        wf_op_name(op), wf_type_name(type));
     return WF_OK;
 }
 
+static wf_error check_groups(wf_handle *handle, const wf_groups *groups) {
+    static const char *const kinds[] = {
+        [WF_GROUP_AXES] = "along axes", [WF_GROUP_SEGMENTS] = "over segments", [WF_GROUP_KEYS] = "by key"};
+    if (!groups || groups->by == WF_GROUP_ALL) return WF_OK;
+    if ((unsigned)groups->by > WF_GROUP_KEYS)
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "invalid grouping %d", (int)groups->by);
+    return wf_fail(handle, WF_ERROR_UNSUPPORTED,
+                   "reductions %s are not yet supported: reduce each group in a call of its own",
+                   kinds[groups->by]);
+}
+
+wf_error wf_groups_shape(const wf_array *array, const wf_groups *groups, int32_t *ndim, int64_t *shape) {
+    int64_t count;
+    if (!array || !ndim || !shape) return WF_ERROR_ARGUMENT;
+    wf_error error = wf_array_check(NULL, array, NULL, &count);
+    if (!error) error = check_groups(NULL, groups);
+    if (!error) *ndim = 0;
+    return error;
+}
+
 /* ---- the reduction itself ---- */
 
-static wf_error check_room(wf_handle *handle, const struct wf_accumulator *acc, int64_t count) {
+static wf_error check_total_count(wf_handle *handle, const struct wf_accumulator *acc, int64_t count) {
     int64_t sum;
     if (__builtin_add_overflow(acc->count, count, &sum) || __builtin_add_overflow(acc->end_index, count, &sum))
         return wf_fail(handle, WF_ERROR_RANGE, "more than 2^63 - 1 elements");
     return WF_OK;
 }
 
-static wf_error nan_met(wf_handle *handle, const struct wf_accumulator *acc) {
-    if (acc->nan != WF_NAN_ERROR || !acc->nan_count) return WF_OK;
-    return wf_fail(handle, WF_ERROR_NAN, "NaN at index %lld", (long long)acc->first_nan);
+static wf_error check_nan(wf_handle *handle, const struct wf_accumulator *acc) {
+    if (acc->nan != WF_NAN_ERROR || !acc->partial.nan_count) return WF_OK;
+    return wf_fail(handle, WF_ERROR_NAN, "NaN at index %lld", (long long)acc->partial.first_nan);
 }
 
 static wf_error add_checked(wf_handle *handle, struct wf_accumulator *acc, const wf_array *a, const wf_array *b,
-                            int64_t count, int32_t threads) {
-    wf_error error = check_room(handle, acc, count);
-    if (!error && count) error = handle->device->add(handle, acc, a, b, threads);
+                            int64_t count) {
+    wf_error error = check_total_count(handle, acc, count);
+    if (!error && count) error = handle->device->add(handle, acc, a, b);
     if (error) return error;
     acc->count += count;
     acc->end_index += count;
-    return nan_met(handle, acc);
+    return check_nan(handle, acc);
 }
 
-/* Whether acc takes the arrays; b is NULL for one alone. */
+/* Checks that acc takes the arrays, and sets *count to their number of elements.  b: NULL if the op takes
+ * one. */
 static wf_error check_operands(wf_handle *handle, const struct wf_accumulator *acc, const wf_array *a,
                                const wf_array *b, int64_t *count) {
-    wf_error error = b ? check_pair(handle, a, b, count) : check_array(handle, a, count);
+    wf_error error = wf_array_check(handle, a, b, count);
     if (error) return error;
     if (wf_op_takes_pairs(acc->op) != (b != NULL))
         return wf_fail(handle, WF_ERROR_ARGUMENT, "%s takes %s", wf_op_name(acc->op),
@@ -159,11 +106,10 @@ static wf_error check_operands(wf_handle *handle, const struct wf_accumulator *a
     return WF_OK;
 }
 
-static wf_error add(wf_handle *handle, struct wf_accumulator *acc, const wf_array *a, const wf_array *b,
-                    int32_t threads) {
+static wf_error add(wf_handle *handle, struct wf_accumulator *acc, const wf_array *a, const wf_array *b) {
     int64_t count;
     wf_error error = check_operands(handle, acc, a, b, &count);
-    return error ? error : add_checked(handle, acc, a, b, count, threads);
+    return error ? error : add_checked(handle, acc, a, b, count);
 }
 
 static wf_error finish_if_any(wf_handle *handle, const struct wf_accumulator *acc, wf_op op, wf_value *result) {
@@ -173,10 +119,18 @@ static wf_error finish_if_any(wf_handle *handle, const struct wf_accumulator *ac
     return exists ? error : WF_OK;
 }
 
+static wf_error check_stats(wf_handle *handle, const wf_stats *stats) {
+    if (!stats) return wf_fail(handle, WF_ERROR_ARGUMENT, "stats is NULL");
+    if (stats->nbytes < sizeof *stats)
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "stats.nbytes is %zu: set it to sizeof(wf_stats)", stats->nbytes);
+    return WF_OK;
+}
+
 static wf_error finish_stats(wf_handle *handle, const struct wf_accumulator *acc, wf_stats *stats) {
     wf_stats made = {
-        .count = (uint64_t)(acc->count - (acc->nan == WF_NAN_OMIT ? acc->nan_count : 0)),
-        .nans = (uint64_t)acc->nan_count,
+        .nbytes = stats->nbytes,
+        .count = (uint64_t)acc->count - (acc->nan == WF_NAN_OMIT ? acc->partial.nan_count : 0),
+        .nans = acc->partial.nan_count,
     };
     const struct {
         wf_op op;
@@ -195,114 +149,150 @@ static wf_error finish_stats(wf_handle *handle, const struct wf_accumulator *acc
     return WF_OK;
 }
 
-/* ---- reductions in one call ---- */
-
-static wf_error begin(wf_handle *handle, struct wf_accumulator *acc, wf_op op, wf_type type,
-                      const wf_options *options) {
-    if (!options) options = &default_options;
-    wf_error error = check_op(handle, op, type);
-    if (!error) error = check_options(handle, options);
-    if (error) return error;
-    wf_accumulator_init(acc, op, type, options);
-    return WF_OK;
+/* tree: as wf_accumulator_init takes it. */
+static wf_error begin(wf_handle *handle, struct wf_accumulator *acc, const wf_reduction *reduction, wf_type type,
+                      struct wf_tree *tree) {
+    wf_error error = check_reduction(handle, reduction);
+    if (!error) error = check_op(handle, reduction->op, type);
+    if (!error) wf_accumulator_init(acc, reduction, type, tree);
+    return error;
 }
 
-static wf_error reduce(wf_handle *handle, struct wf_accumulator *acc, wf_op op, const wf_array *a,
-                       const wf_array *b, const wf_options *options) {
+/* Makes acc the reduction of all elements. */
+static wf_error reduce(wf_handle *handle, struct wf_accumulator *acc, const wf_reduction *reduction,
+                       const wf_array *a, const wf_array *b, struct wf_tree *tree) {
     if (!handle) return WF_ERROR_ARGUMENT;
-    int32_t threads = options ? options->threads : 0;
     if (!a) return wf_fail(handle, WF_ERROR_ARGUMENT, "the array is NULL");
-    wf_error error = begin(handle, acc, op, a->type, options);
-    if (error) return error;
-    return add(handle, acc, a, b, threads);
+    wf_error error = begin(handle, acc, reduction, a->type, tree);
+    return error ? error : add(handle, acc, a, b);
 }
 
-/* A sum of a few floats, where nothing about it needs an accumulator.  False: to be found, or refused, as all else. */
-static bool sum_few(wf_handle *handle, wf_op op, const wf_array *array, const wf_options *options,
-                    wf_value *result) {
+/* ---- one call, one value ---- */
+
+/* Sums a few floats without an accumulator, which would cost more than the additions.  Returns false if the
+ * general path must find the sum, or the error. */
+static bool try_small_sum(wf_handle *handle, const wf_reduction *reduction, const wf_array *a, const wf_array *b,
+                    wf_value *value) {
     struct wf_number sum;
-    if (op != WF_SUM || !handle || !array || !handle->device->sum_few) return false;
-    if (!options) options = &default_options;
-    if (options->first_index || check_options(handle, options)) return false;
-    wf_type type = options->result_type ? options->result_type : array->type;
-    return handle->device->sum_few(array, &sum) && wf_number_round(&sum, type, result);
+    if (!handle || !reduction || !a || b || !handle->device->sum_few) return false;
+    if (reduction->op != WF_SUM || reduction->first_index || check_reduction(NULL, reduction)) return false;
+    wf_type type = reduction->result_type ? reduction->result_type : a->type;
+    return handle->device->sum_few(a, &sum) && wf_number_round(&sum, type, value);
 }
 
-wf_error wf_reduce(wf_handle *handle, wf_op op, const wf_array *array, const wf_options *options,
-                   wf_value *result) {
+static wf_error find_value(wf_handle *handle, const wf_reduction *reduction, const wf_array *a, const wf_array *b,
+                           struct wf_tree *tree, wf_value *value) {
     struct wf_accumulator acc;
-    if (!result) return wf_fail(handle, WF_ERROR_ARGUMENT, "result is NULL");
-    if (op == WF_STATS) return wf_fail(handle, WF_ERROR_ARGUMENT, "stats has no single value: wf_reduce_stats");
-    if (sum_few(handle, op, array, options, result)) return WF_OK;
-    wf_error error = reduce(handle, &acc, op, array, NULL, options);
-    return error ? error : wf_accumulator_finish(handle, &acc, op, result);
+    wf_error error = reduce(handle, &acc, reduction, a, b, tree);
+    return error ? error : wf_accumulator_finish(handle, &acc, acc.op, value);
 }
 
-wf_error wf_reduce_pair(wf_handle *handle, wf_op op, const wf_array *a, const wf_array *b,
-                        const wf_options *options, wf_value *result) {
-    struct wf_accumulator acc;
-    if (!result || !b) return wf_fail(handle, WF_ERROR_ARGUMENT, "an array or the result is NULL");
-    wf_error error = reduce(handle, &acc, op, a, b, options);
-    return error ? error : wf_accumulator_finish(handle, &acc, op, result);
+/* Apart, so that only what needs a tree has one on its stack. */
+static __attribute__((noinline)) wf_error find_product(wf_handle *handle, const wf_reduction *reduction,
+                                                       const wf_array *a, const wf_array *b, wf_value *value) {
+    struct wf_tree tree;
+    return find_value(handle, reduction, a, b, &tree, value);
 }
 
-wf_error wf_reduce_stats(wf_handle *handle, const wf_array *array, const wf_options *options, wf_stats *stats) {
+wf_error wf_reduce_value(wf_handle *handle, const wf_reduction *reduction, const wf_array *a, const wf_array *b,
+                         wf_value *value) {
+    if (!value) return wf_fail(handle, WF_ERROR_ARGUMENT, "value is NULL");
+    if (try_small_sum(handle, reduction, a, b, value)) return WF_OK;
+    if (reduction && reduction->op == WF_STATS)
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "stats has no single value: use wf_reduce_stats");
+    if (reduction && a && reduction->op == WF_PROD) return find_product(handle, reduction, a, b, value);
+    return find_value(handle, reduction, a, b, NULL, value);
+}
+
+wf_error wf_reduce_stats(wf_handle *handle, const wf_reduction *reduction, const wf_array *array, wf_stats *stats) {
     struct wf_accumulator acc;
-    if (!stats) return wf_fail(handle, WF_ERROR_ARGUMENT, "stats is NULL");
-    wf_error error = reduce(handle, &acc, WF_STATS, array, NULL, options);
+    wf_error error = check_stats(handle, stats);
+    if (!error && reduction && reduction->op != WF_STATS)
+        error = wf_fail(handle, WF_ERROR_ARGUMENT, "wf_reduce_stats takes the op WF_STATS, not %d", (int)reduction->op);
+    if (!error) error = reduce(handle, &acc, reduction, array, NULL, NULL);
     return error ? error : finish_stats(handle, &acc, stats);
 }
 
-/* ---- results that stay on the device ---- */
+/* ---- one call, an output ---- */
 
-static wf_error check_device_result(wf_handle *handle, const wf_device_value *d_result) {
-    if (!handle->device->reduce_on_device)
-        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "%s has no device memory: the handle must be a GPU's, or auto",
-                       handle->device_name);
-    if (!d_result || (uintptr_t)d_result % 8)
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "the result must lie in device memory, aligned to 8 bytes");
+/* Checks that output takes one result of the reduction.  If only the output names a result type, the
+ * reduction gets it. */
+static wf_error check_output(wf_handle *handle, const wf_output *output, wf_reduction *reduction) {
+    if (!output || !output->data) return wf_fail(handle, WF_ERROR_ARGUMENT, "the output, or its data, is NULL");
+    if (output->ndim)
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "the output has %d dimensions; one result has 0", (int)output->ndim);
+    if (reduction->op == WF_STATS)
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "stats has no single value: use wf_reduce_stats");
+    if (!reduction->result_type) reduction->result_type = output->type;
+    if (output->type && output->type != reduction->result_type)
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "the output's type, %d, is not the reduction's result type, %d",
+                       (int)output->type, (int)reduction->result_type);
     return WF_OK;
 }
 
-static wf_error reduce_on_device(wf_handle *handle, wf_op op, const wf_array *a, const wf_array *b,
-                                 const wf_options *options, wf_device_value *d_result) {
+static wf_error reduce_on_device(wf_handle *handle, const wf_reduction *reduction, const wf_array *a,
+                                 const wf_array *b, const wf_output *output) {
     struct wf_accumulator empty;
+    struct wf_tree tree;
     int64_t count;
-    if (!handle) return WF_ERROR_ARGUMENT;
-    if (!a) return wf_fail(handle, WF_ERROR_ARGUMENT, "the array is NULL");
-    if (op == WF_STATS) return wf_fail(handle, WF_ERROR_ARGUMENT, "stats has no single value");
-    wf_error error = check_device_result(handle, d_result);
-    if (!error) error = begin(handle, &empty, op, a->type, options);
+    wf_error error = begin(handle, &empty, reduction, a->type, &tree);
     if (!error) error = check_operands(handle, &empty, a, b, &count);
-    if (!error) error = check_room(handle, &empty, count);
-    return error ? error : handle->device->reduce_on_device(handle, &empty, a, b, d_result);
+    if (!error) error = check_total_count(handle, &empty, count);
+    if (error) return error;
+    size_t nbytes = wf_type_nbytes(wf_accumulator_result_type(&empty, empty.op));
+    if ((uintptr_t)output->data % nbytes || (uintptr_t)output->status % sizeof *output->status)
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "results and status in device memory must be aligned to their size");
+    return handle->device->reduce_on_device(handle, &empty, a, b, output);
 }
 
-wf_error wf_reduce_on_device(wf_handle *handle, wf_op op, const wf_array *array, const wf_options *options,
-                             wf_device_value *d_result) {
-    return reduce_on_device(handle, op, array, NULL, options, d_result);
+static wf_error reduce_to_host(wf_handle *handle, const wf_reduction *reduction, const wf_array *a, const wf_array *b,
+                               const wf_output *output) {
+    wf_value value;
+    wf_error error = wf_reduce_value(handle, reduction, a, b, &value);
+    if (!error) wf_value_store(&value, output->data);
+    if (output->status) *output->status = error;
+    return error;
 }
 
-wf_error wf_reduce_pair_on_device(wf_handle *handle, wf_op op, const wf_array *a, const wf_array *b,
-                                  const wf_options *options, wf_device_value *d_result) {
-    if (!b) return wf_fail(handle, WF_ERROR_ARGUMENT, "an array is NULL");
-    return reduce_on_device(handle, op, a, b, options, d_result);
+wf_error wf_reduce(wf_handle *handle, const wf_reduction *reduction, const wf_array *a, const wf_array *b,
+                   const wf_groups *groups, const wf_output *output) {
+    bool is_on_device = false;
+    if (!handle) return WF_ERROR_ARGUMENT;
+    wf_error error = check_reduction(handle, reduction);
+    if (!error) error = check_groups(handle, groups);
+    if (!error && !a) error = wf_fail(handle, WF_ERROR_ARGUMENT, "the array is NULL");
+    if (error) return error;
+    wf_reduction whole = *reduction;
+    whole.nbytes = sizeof whole;
+    error = check_output(handle, output, &whole);
+    if (!error && handle->device->find_output) error = handle->device->find_output(handle, output, &is_on_device);
+    if (error) return error;
+    return (is_on_device ? reduce_on_device : reduce_to_host)(handle, &whole, a, b, output);
 }
 
 /* ---- accumulators ---- */
 
-wf_error wf_accumulator_create(wf_handle *handle, wf_op op, wf_type type, const wf_options *options,
-                               wf_accumulator **accumulator) {
+/* The memory of an accumulator that a caller owns, with the tree that some products need. */
+struct owned {
+    struct wf_accumulator accumulator; /* first: it is freed by its address */
+    struct wf_tree tree;
+};
+
+wf_error wf_accumulator_create(wf_handle *handle, const wf_reduction *reduction, wf_type type, int32_t ndim,
+                               const int64_t *shape, wf_accumulator **accumulator) {
     if (!accumulator) return wf_fail(handle, WF_ERROR_ARGUMENT, "accumulator is NULL");
     *accumulator = NULL;
-    struct wf_accumulator *made = malloc(sizeof *made);
+    (void)shape;
+    if (ndim)
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "accumulators with a shape are not yet supported: ndim must be 0");
+    struct owned *made = malloc(sizeof *made);
     if (!made) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for an accumulator");
-    wf_error error = begin(handle, made, op, type, options);
+    wf_error error = begin(handle, &made->accumulator, reduction, type, &made->tree);
     if (error) {
         free(made);
         return error;
     }
-    *accumulator = made;
+    *accumulator = &made->accumulator;
     return WF_OK;
 }
 
@@ -316,19 +306,11 @@ static wf_error check_accumulator(wf_handle *handle, const wf_accumulator *accum
     return WF_OK;
 }
 
-wf_error wf_accumulator_add(wf_handle *handle, wf_accumulator *accumulator, const wf_array *array,
-                            int32_t threads) {
+wf_error wf_accumulator_add(wf_handle *handle, wf_accumulator *accumulator, const wf_array *a, const wf_array *b,
+                            const wf_groups *groups) {
     wf_error error = check_accumulator(handle, accumulator);
-    if (!error) error = check_threads(handle, threads);
-    return error ? error : add(handle, accumulator, array, NULL, threads);
-}
-
-wf_error wf_accumulator_add_pair(wf_handle *handle, wf_accumulator *accumulator, const wf_array *a,
-                                 const wf_array *b, int32_t threads) {
-    wf_error error = check_accumulator(handle, accumulator);
-    if (!error) error = check_threads(handle, threads);
-    if (!error && !b) error = wf_fail(handle, WF_ERROR_ARGUMENT, "the array is NULL");
-    return error ? error : add(handle, accumulator, a, b, threads);
+    if (!error) error = check_groups(handle, groups);
+    return error ? error : add(handle, accumulator, a, b);
 }
 
 static wf_error check_alike(wf_handle *handle, const wf_accumulator *a, const wf_accumulator *b) {
@@ -341,7 +323,7 @@ static wf_error check_alike(wf_handle *handle, const wf_accumulator *a, const wf
     return WF_OK;
 }
 
-/* The hull of both ranges of indices. */
+/* The smallest range of indices that contains both ranges. */
 static void join_indices(struct wf_accumulator *into, const struct wf_accumulator *from) {
     if (from->first_index == from->end_index) return;
     bool empty = into->first_index == into->end_index;
@@ -369,17 +351,35 @@ wf_error wf_accumulator_merge(wf_handle *handle, wf_accumulator *into, const wf_
     return WF_OK;
 }
 
-wf_error wf_accumulator_result(wf_handle *handle, const wf_accumulator *accumulator, wf_op op, wf_value *result) {
+wf_error wf_accumulator_value(wf_handle *handle, const wf_accumulator *accumulator, wf_op op, wf_value *value) {
     wf_error error = check_accumulator(handle, accumulator);
-    if (!error && !result) error = wf_fail(handle, WF_ERROR_ARGUMENT, "result is NULL");
-    return error ? error : wf_accumulator_finish(handle, accumulator, op, result);
+    if (!error && !value) error = wf_fail(handle, WF_ERROR_ARGUMENT, "value is NULL");
+    return error ? error : wf_accumulator_finish(handle, accumulator, op, value);
+}
+
+wf_error wf_accumulator_result(wf_handle *handle, const wf_accumulator *accumulator, wf_op op,
+                               const wf_output *output) {
+    wf_value value;
+    wf_error error = check_accumulator(handle, accumulator);
+    if (!error && (!output || !output->data))
+        error = wf_fail(handle, WF_ERROR_ARGUMENT, "the output, or its data, is NULL");
+    if (!error && output->ndim)
+        error = wf_fail(handle, WF_ERROR_ARGUMENT, "the output has %d dimensions; one result has 0", (int)output->ndim);
+    if (error) return error;
+    error = wf_accumulator_finish(handle, accumulator, op, &value);
+    if (!error && output->type && output->type != value.type)
+        error = wf_fail(handle, WF_ERROR_ARGUMENT, "the output's type is %s, but the accumulator's result is %s",
+                        wf_type_name(output->type), wf_type_name(value.type));
+    if (!error) wf_value_store(&value, output->data);
+    if (output->status) *output->status = error;
+    return error;
 }
 
 wf_error wf_accumulator_stats(wf_handle *handle, const wf_accumulator *accumulator, wf_stats *stats) {
     wf_error error = check_accumulator(handle, accumulator);
-    if (!error && !stats) error = wf_fail(handle, WF_ERROR_ARGUMENT, "stats is NULL");
+    if (!error) error = check_stats(handle, stats);
     if (!error && accumulator->op != WF_STATS)
-        error = wf_fail(handle, WF_ERROR_UNSUPPORTED, "an accumulator of %s does not hold what stats needs",
+        error = wf_fail(handle, WF_ERROR_UNSUPPORTED, "an accumulator of %s cannot yield stats: create it with WF_STATS",
                         wf_op_name(accumulator->op));
     return error ? error : finish_stats(handle, accumulator, stats);
 }
@@ -408,7 +408,7 @@ wf_error wf_accumulator_save(wf_handle *handle, const wf_accumulator *accumulato
     *nbytes = wf_saved_write(&copy, bytes);
     wf_environment_leave(callers);
     if (*nbytes > capacity)
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "the saved form has %zu bytes, the buffer %zu", *nbytes, capacity);
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "the saved form needs %zu bytes, but the buffer has %zu", *nbytes, capacity);
     memcpy(buffer, bytes, *nbytes);
     return WF_OK;
 }
@@ -417,15 +417,16 @@ wf_error wf_accumulator_load(wf_handle *handle, const void *buffer, size_t nbyte
     if (!handle || !accumulator || !buffer)
         return wf_fail(handle, WF_ERROR_ARGUMENT, "the buffer or the accumulator is NULL");
     *accumulator = NULL;
-    struct wf_accumulator *made = calloc(1, sizeof *made);
+    struct owned *made = calloc(1, sizeof *made);
     if (!made) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for an accumulator");
+    made->accumulator.tree = &made->tree;
     wf_environment callers = wf_environment_enter();
-    wf_error error = wf_saved_read(handle, made, buffer, nbytes);
+    wf_error error = wf_saved_read(handle, &made->accumulator, buffer, nbytes);
     wf_environment_leave(callers);
     if (error) {
         free(made);
         return error;
     }
-    *accumulator = made;
+    *accumulator = &made->accumulator;
     return WF_OK;
 }

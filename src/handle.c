@@ -16,7 +16,7 @@ wf_error wf_handle_open(wf_handle *handle, const char *device) {
     if (!device) device = wf_device_auto.name;
     *handle = (wf_handle){.device = find_device(device)};
     if (!handle->device)
-        return wf_fail(handle, WF_ERROR_DEVICE, "there is no device '%.64s': auto, cpu, cuda or cuda:N", device);
+        return wf_fail(handle, WF_ERROR_DEVICE, "unknown device '%.64s': use auto, cpu, cuda or cuda:N", device);
     snprintf(handle->device_name, sizeof handle->device_name, "%s", device);
     wf_error error = handle->device->open(handle);
     if (error && !handle->message[0]) wf_fail(handle, error, "%s", wf_error_text(error));
@@ -43,6 +43,13 @@ void wf_handle_destroy(wf_handle *handle) {
     free(handle);
 }
 
+wf_error wf_handle_set_threads(wf_handle *handle, int32_t threads) {
+    if (!handle) return WF_ERROR_ARGUMENT;
+    if (threads < 0) return wf_fail(handle, WF_ERROR_ARGUMENT, "threads must be 0 or more, not %d", (int)threads);
+    handle->threads = threads;
+    return WF_OK;
+}
+
 const char *wf_handle_message(const wf_handle *handle) {
     return handle ? handle->message : "";
 }
@@ -60,7 +67,7 @@ const char *wf_handle_plan(wf_handle *handle) {
 wf_error wf_handle_set_stream(wf_handle *handle, void *stream) {
     if (!handle) return WF_ERROR_ARGUMENT;
     if (!handle->device->set_stream)
-        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "%s has no streams: the handle must be a GPU's, or auto",
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "%s has no streams: use a handle of a GPU, or auto",
                        handle->device_name);
     return handle->device->set_stream(handle, stream);
 }
@@ -75,7 +82,7 @@ wf_error wf_device_describe(const char *device, char *text, size_t capacity) {
     return error;
 }
 
-int32_t wf_device_count(void) {
+int32_t wf_gpu_count(void) {
     const struct wf_driver *driver = wf_driver_open(NULL, 0);
     int count = 0;
     return driver && !driver->DeviceGetCount(&count) ? count : 0;

@@ -1,63 +1,53 @@
-/* The one-line calls: one contiguous array, no handle, no options. */
+/* The convenience functions without a handle: one contiguous array, all defaults. */
 #include "core/environment.h"
+#include "core/small_sum.h"
 #include "cpu/cpu.h"
-#include "cpu/few.h"
+#include "common/getenv.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* From here on the threads of a handle, made for this call, pay for themselves. */
-#define LARGE_NBYTES (INT64_C(4) << 20)
-
-static bool reduce_large(wf_op op, const wf_array *a, const wf_array *b, wf_value *result) {
-    wf_handle *handle;
-    if (wf_handle_create("cpu", &handle)) return false;
-    wf_error error = b ? wf_reduce_pair(handle, op, a, b, NULL, result) : wf_reduce(handle, op, a, NULL, result);
-    wf_handle_destroy(handle);
-    return !error;
-}
-
-static bool reduce_small(wf_op op, const wf_array *a, const wf_array *b, wf_value *result) {
+static void reduce_alone(wf_op op, wf_type type, const void *x, const void *y, int64_t count, wf_value *result) {
     struct wf_accumulator acc;
-    const struct wf_tier *tier = wf_tier_choose(getenv("WARPFOLD_TIER"));
-    int64_t count = a->shape[0];
-    wf_accumulator_init(&acc, op, a->type, &(wf_options){0});
+    const struct wf_tier *tier = wf_tier_choose(wf_getenv("WARPFOLD_TIER"));
+    const wf_reduction reduction = wf_reduction_of(op);
+    wf_accumulator_init(&acc, &reduction, type, NULL); /* none of them is a product */
     wf_environment callers = wf_environment_enter();
-    wf_cpu_add_small(&acc, tier ? tier : wf_tier_choose(NULL), a->data, b ? b->data : NULL, count);
+    wf_cpu_add_alone(&acc, tier ? tier : wf_tier_choose(NULL), x, y, count);
     acc.count = acc.end_index = count;
-    wf_error error = wf_accumulator_finish(NULL, &acc, op, result);
+    wf_accumulator_finish(NULL, &acc, op, result);
     wf_environment_leave(callers);
-    return !error;
 }
 
-/* The value, or one of type WF_TYPE_DEFAULT where there is none. */
+static bool try_small_sum(wf_type type, const void *x, int64_t count, wf_value *result) {
+    struct wf_number sum;
+    wf_array array = wf_array_vector(x, type, count);
+    return wf_small_sum(&array, &sum) && wf_number_round(&sum, type, result);
+}
+
+/* The result, or a value of type WF_TYPE_DEFAULT if it is undefined or the arguments are invalid. */
 static wf_value reduce(wf_op op, wf_type type, const void *x, const void *y, int64_t count) {
     wf_value result = {.type = WF_TYPE_DEFAULT};
     bool pairs = wf_op_takes_pairs(op);
     int64_t nbytes = (int64_t)wf_type_nbytes(type);
     if (count < 0 || count > INT64_MAX / nbytes || (count && (!x || (pairs && !y)))) return result;
-    wf_array a = wf_array_vector(x, type, count), b = wf_array_vector(y, type, count);
-    bool large = count * nbytes >= LARGE_NBYTES;
-    struct wf_number sum;
-    if (op == WF_SUM && wf_few_sum(&a, &sum) && wf_number_round(&sum, type, &result)) return result;
-    if (!large || !reduce_large(op, &a, pairs ? &b : NULL, &result))
-        reduce_small(op, &a, pairs ? &b : NULL, &result);
+    if (op != WF_SUM || !try_small_sum(type, x, count, &result)) reduce_alone(op, type, x, pairs ? y : NULL, count, &result);
     return result;
 }
 
 static double reduce_f64(wf_op op, const double *a, const double *b, int64_t count) {
     wf_value value = reduce(op, WF_F64, a, b, count);
-    return value.type ? value.as.f64 : NAN;
+    return value.type ? value.v.f64 : NAN;
 }
 
 static float reduce_f32(wf_op op, const float *a, const float *b, int64_t count) {
     wf_value value = reduce(op, WF_F32, a, b, count);
-    return value.type ? value.as.f32 : NAN;
+    return value.type ? value.v.f32 : NAN;
 }
 
 static uint64_t reduce_index(wf_op op, wf_type type, const void *data, int64_t count) {
     wf_value value = reduce(op, type, data, NULL, count);
-    return value.type ? value.as.u : WF_NO_INDEX;
+    return value.type ? value.v.u : WF_NO_INDEX;
 }
 
 double wf_sum_f64(const double *data, int64_t count) {

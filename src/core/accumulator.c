@@ -2,66 +2,58 @@
 
 #include <stddef.h>
 
-static void clear_parts(struct wf_accumulator *acc) {
-    wf_type type = acc->type;
-    int low = wf_type_low_exponent(type), high = wf_type_high_exponent(type);
-    acc->saw = 0;
-    acc->nonzero = 0;
-    acc->min = (struct wf_extreme){INT64_MAX, INT64_MAX};
-    acc->max = (struct wf_extreme){INT64_MIN, INT64_MAX};
-    acc->bits_and = UINT64_MAX;
-    acc->bits_or = acc->bits_xor = 0;
-    if (acc->parts & WF_PART_SUM) wf_exact_clear(&acc->sum, low, high);
-    if (acc->parts & WF_PART_ABS) wf_exact_clear(&acc->abs, low, high);
-    if (acc->parts & (WF_PART_SQUARES | WF_PART_DOT)) wf_exact_clear(&acc->products, 2 * low, 2 * high);
-    if (acc->parts & WF_PART_PRODUCT) wf_product_clear(&acc->product, acc->first_index);
+/* Whether the product is a tree. */
+static bool uses_tree(const wf_reduction *reduction, wf_type type) {
+    if (!(wf_op_parts(reduction->op) & WF_PART_PRODUCT)) return false;
+    wf_type result = reduction->result_type ? reduction->result_type : wf_op_result_type(reduction->op, type);
+    return wf_type_is_float(type) || wf_type_is_float(result);
 }
 
 static void clear(struct wf_accumulator *acc, int64_t first_index) {
     acc->first_index = acc->end_index = first_index;
-    acc->count = acc->nan_count = 0;
-    acc->first_nan = INT64_MAX;
-    clear_parts(acc);
+    acc->count = 0;
+    acc->blocks = 0;
+    wf_partial_clear(&acc->partial, acc->type, acc->parts);
+    if (acc->tree) wf_tree_clear(acc->tree, first_index);
 }
 
-void wf_accumulator_init(struct wf_accumulator *acc, wf_op op, wf_type type, const wf_options *options) {
-    acc->op = op;
+void wf_accumulator_init(struct wf_accumulator *acc, const wf_reduction *reduction, wf_type type,
+                         struct wf_tree *tree) {
+    acc->op = reduction->op;
     acc->type = type;
-    acc->nan = options->nan;
-    acc->result_type = options->result_type;
-    acc->ddof = options->ddof;
-    acc->parts = wf_op_parts(op);
-    wf_type result = options->result_type ? options->result_type : wf_op_result_type(op, type);
-    acc->uses_tree = wf_type_is_float(type) || wf_type_is_float(result);
-    clear(acc, options->first_index);
+    acc->nan = reduction->nan;
+    acc->result_type = reduction->result_type;
+    acc->ddof = reduction->ddof;
+    acc->parts = wf_op_parts(acc->op);
+    acc->tree = uses_tree(reduction, type) ? tree : NULL;
+    clear(acc, reduction->first_index);
 }
 
-void wf_accumulator_init_like(struct wf_accumulator *acc, const struct wf_accumulator *like,
-                              int64_t first_index) {
-    memcpy(acc, like, offsetof(struct wf_accumulator, first_index));
+void wf_accumulator_init_like(struct wf_accumulator *acc, const struct wf_accumulator *like, int64_t first_index,
+                              struct wf_tree *tree) {
+    memmove(acc, like, offsetof(struct wf_accumulator, first_index)); /* like may be acc */
+    acc->tree = like->tree ? tree : NULL;
     clear(acc, first_index);
 }
 
 bool wf_accumulator_is_indexed(const struct wf_accumulator *acc) {
-    return acc->op == WF_ARGMIN || acc->op == WF_ARGMAX || acc->op == WF_STATS ||
-           (acc->parts & WF_PART_PRODUCT && acc->uses_tree) || acc->nan == WF_NAN_ERROR;
+    return acc->op == WF_ARGMIN || acc->op == WF_ARGMAX || acc->op == WF_STATS || acc->tree ||
+           acc->nan == WF_NAN_ERROR;
+}
+
+struct wf_open_partial wf_accumulator_open(struct wf_accumulator *acc) {
+    return (struct wf_open_partial){.partial = &acc->partial,
+                                    .tree = acc->tree,
+                                    .parts = acc->parts,
+                                    .sum = wf_partial_sum(&acc->partial, acc->type),
+                                    .abs = wf_partial_abs(&acc->partial, acc->type),
+                                    .product_sum = wf_partial_product_sum(&acc->partial, acc->type)};
 }
 
 bool wf_accumulator_join(struct wf_accumulator *into, const struct wf_accumulator *from) {
-    unsigned parts = into->parts;
-    if (parts & WF_PART_PRODUCT && !wf_product_join(&into->product, &from->product)) return false;
-    if (parts & WF_PART_SUM) wf_exact_add(&into->sum, &from->sum);
-    if (parts & WF_PART_ABS) wf_exact_add(&into->abs, &from->abs);
-    if (parts & (WF_PART_SQUARES | WF_PART_DOT)) wf_exact_add(&into->products, &from->products);
-    wf_extreme_min(&into->min, from->min);
-    wf_extreme_max(&into->max, from->max);
-    into->bits_and &= from->bits_and;
-    into->bits_or |= from->bits_or;
-    into->bits_xor ^= from->bits_xor;
-    into->nonzero += from->nonzero;
-    into->saw |= from->saw;
+    if (into->tree && !wf_tree_join(into->tree, from->tree)) return false;
+    wf_partial_merge(&into->partial, &from->partial, into->type, into->parts);
+    into->blocks = 0;
     into->count += from->count;
-    into->nan_count += from->nan_count;
-    if (from->first_nan < into->first_nan) into->first_nan = from->first_nan;
     return true;
 }

@@ -20,17 +20,17 @@ static bool are_zero(const int64_t *digit) {
 }
 
 /* Mostly few of the digits are in use, and only these are looked at twice. */
-void wf_total_of_exact(struct wf_total *total, const struct wf_exact *x) {
+void wf_total_of_exact(struct wf_total *total, struct wf_exact x) {
     struct wf_big *big = &total->magnitude;
-    int first = 0, last = x->digit_count - 1;
-    while (last >= 7 && are_zero(&x->digit[last - 7])) last -= 8;
-    while (last >= 0 && !x->digit[last]) last--;
-    while (first + 8 <= last && are_zero(&x->digit[first])) first += 8;
-    while (first < last && !x->digit[first]) first++;
+    int first = 0, last = x.digit_count - 1;
+    while (last >= 7 && are_zero(&x.digit[last - 7])) last -= 8;
+    while (last >= 0 && !x.digit[last]) last--;
+    while (first + 8 <= last && are_zero(&x.digit[first])) first += 8;
+    while (first < last && !x.digit[first]) first++;
     int64_t carry = 0;
     memset(big->limb, 0, (size_t)first * sizeof big->limb[0]);
     for (int i = first; i <= last; i++) {
-        carry += x->digit[i];
+        carry += x.digit[i];
         big->limb[i] = (uint32_t)carry;
         carry >>= 32;
     }
@@ -41,7 +41,7 @@ void wf_total_of_exact(struct wf_total *total, const struct wf_exact *x) {
     if (carry < 0) negate(big);
     trim(big);
     total->negative = carry < 0;
-    total->exponent = x->low_exponent;
+    total->exponent = x.low_exponent;
 }
 
 void wf_big_multiply(struct wf_big *product, const struct wf_big *a, const struct wf_big *b) {

@@ -4,6 +4,7 @@
 #define WF_CORE_BIG_H
 
 #include "core/exact.h"
+#include "core/number.h"
 
 #define WF_BIG_LIMBS (2 * WF_EXACT_DIGITS_MAX + 4)
 
@@ -20,7 +21,7 @@ struct wf_total {
     struct wf_big magnitude;
 };
 
-void wf_total_of_exact(struct wf_total *total, const struct wf_exact *x);
+void wf_total_of_exact(struct wf_total *total, struct wf_exact x);
 
 struct wf_number wf_total_to_number(const struct wf_total *total);
 

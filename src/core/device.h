@@ -8,6 +8,10 @@
 struct wf_device {
     const char *name; /* that of a handle is more exact: "cuda:1" */
 
+    /* Whether the host arrays of one reduction may be added by several threads, each with a CPU handle of its own.
+     * Otherwise every array must go through the one handle. */
+    bool adds_in_parallel;
+
     /* Makes the state that handle->device_state keeps, and writes handle->device_text. */
     wf_error (*open)(wf_handle *handle);
     void (*close)(wf_handle *handle);
@@ -15,16 +19,18 @@ struct wf_device {
     /* Adds the parts of every element of a (paired with b, which is NULL for the ops that take no pairs) to
      * into, whose end_index is the index of the first.  The arrays are valid, of into's type, and have
      * elements; the caller moves end_index and count on. */
-    wf_error (*add)(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b,
-                    int32_t threads);
+    wf_error (*add)(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b);
 
-    /* The exact sum of the array, if it is found without an accumulator: see cpu/few.h.  NULL: it never is. */
+    /* The exact sum of the array, if it is found without an accumulator: see core/small_sum.h.  NULL: it never is. */
     bool (*sum_few)(const wf_array *array, struct wf_number *sum);
 
-    /* Of GPUs; NULL elsewhere.  Leaves the result of the elements, of which there may be none, in device memory,
-     * in the order of the stream; empty: the reduction, with nothing added. */
+    /* Whether the output lies in the device's own memory.  NULL: it never does. */
+    wf_error (*find_output)(wf_handle *handle, const wf_output *output, bool *is_on_device);
+
+    /* Leaves the result of a and b, which may have no elements, in such an output, in the order of the stream.
+     * empty: the reduction, with nothing added.  NULL where find_output is. */
     wf_error (*reduce_on_device)(wf_handle *handle, const struct wf_accumulator *empty, const wf_array *a,
-                                 const wf_array *b, wf_device_value *d_result);
+                                 const wf_array *b, const wf_output *output);
     wf_error (*set_stream)(wf_handle *handle, void *stream);
 
     /* In words how the last launch was laid out; "" before any. */

@@ -9,4 +9,8 @@
 wf_error wf_fail(wf_handle *handle, wf_error error, const char *format, ...)
     __attribute__((format(printf, 3, 4), cold));
 
+/* Checks that a struct of nbytes, as the caller was compiled with it, can be read as one of `known` bytes: it is not
+ * shorter, and later members are zero. */
+wf_error wf_check_nbytes(wf_handle *handle, const char *name, const void *structure, size_t nbytes, size_t known);
+
 #endif

@@ -1,22 +1,22 @@
 /* The exact sum: a long fixed-point number (Kulisch's long accumulator, in the redundant form of
  * R. Neal, "Fast exact summation using small and large superaccumulators", 2015, section 3).
  *
- * Signed 64-bit digits spaced 32 bits apart: value = sum of digit[i] * 2^(32*i + low_exponent).  A digit
- * takes 2^30 additions of pieces below 2^32 before carries must move on, and adding two of these numbers
- * is integer addition, digit by digit, on any device. */
+ * Signed 64-bit digits spaced 32 bits apart: value = sum of digit[i] * 2^(32*i + low_exponent).  Adding two of
+ * these numbers is integer addition, digit by digit, on any device.  A normalised digit takes 2^30 additions of
+ * pieces below 2^32 before carries must move on: whoever adds much keeps count (cpu/cpu.c). */
 #ifndef WF_CORE_EXACT_H
 #define WF_CORE_EXACT_H
 
-#include "core/number.h"
+#include "core/portable.h"
 
 /* f64 products: from 2^-2148 to 2^2048, 2^63 of them, a sign. */
 #define WF_EXACT_DIGITS_MAX 136
 
+/* The digits lie with whoever holds the number: a partial. */
 struct wf_exact {
+    int64_t *digit;
     int32_t low_exponent;
     int32_t digit_count;
-    int64_t room; /* additions left until the digits must be normalised */
-    int64_t digit[WF_EXACT_DIGITS_MAX];
 };
 
 /* Digits for 2^63 multiples of 2^low_exponent of at most 2^high_exponent in magnitude: 63 bits for the count, one
@@ -25,28 +25,24 @@ static inline int wf_exact_digit_count(int low_exponent, int high_exponent) {
     return (high_exponent - low_exponent + 64 + 31) / 32 + 2;
 }
 
-/* Zero, with that many digits. */
-void wf_exact_clear(struct wf_exact *x, int low_exponent, int high_exponent);
-
 /* Moves carries up: digits 0 <= d < 2^32, but for the last, which has the sign.  Equal values have equal
  * digits then. */
-void wf_exact_normalise(struct wf_exact *x);
+void wf_exact_normalise(struct wf_exact x);
 
-/* into += from, of the same exponents. */
-void wf_exact_add(struct wf_exact *into, const struct wf_exact *from);
+/* into += from, of the same exponents; into is normalised. */
+void wf_exact_add(struct wf_exact into, struct wf_exact from);
 
 /* x += value * 2^exponent, where low_exponent <= exponent and the digits reach 96 bits above it. */
-static inline void wf_exact_add_i64(struct wf_exact *x, int64_t value, int exponent) {
+static inline void wf_exact_add_i64(const struct wf_exact *x, int64_t value, int exponent) {
     unsigned position = (unsigned)(exponent - x->low_exponent);
     wf_i128 shifted = (wf_i128)((wf_u128)(wf_i128)value << (position % 32));
     int64_t *digit = x->digit + position / 32;
     digit[0] += (uint32_t)shifted;
     digit[1] += (uint32_t)(shifted >> 32);
     digit[2] += (int64_t)(shifted >> 64);
-    if (--x->room == 0) wf_exact_normalise(x);
 }
 
-static inline void wf_exact_add_i128(struct wf_exact *x, wf_i128 value, int exponent) {
+static inline void wf_exact_add_i128(const struct wf_exact *x, wf_i128 value, int exponent) {
     wf_exact_add_i64(x, (uint32_t)value, exponent);
     wf_exact_add_i64(x, (uint32_t)(value >> 32), exponent + 32);
     wf_exact_add_i64(x, (int64_t)(value >> 64), exponent + 64);
@@ -64,7 +60,7 @@ static inline int64_t wf_f64_significand(double value, int *exponent) {
 }
 
 /* x += value, finite and a multiple of 2^low_exponent. */
-static inline void wf_exact_add_f64(struct wf_exact *x, double value) {
+static inline void wf_exact_add_f64(const struct wf_exact *x, double value) {
     int exponent;
     int64_t significand = wf_f64_significand(value, &exponent);
     /* A narrower type's value has zeros down there: its unit, as an f64, may lie below low_exponent. */
@@ -76,7 +72,7 @@ static inline void wf_exact_add_f64(struct wf_exact *x, double value) {
 }
 
 /* x += a * b, both finite. */
-static inline void wf_exact_add_product(struct wf_exact *x, double a, double b) {
+static inline void wf_exact_add_product(const struct wf_exact *x, double a, double b) {
     int exponent_a, exponent_b;
     wf_i128 product = (wf_i128)wf_f64_significand(a, &exponent_a) * wf_f64_significand(b, &exponent_b);
     int exponent = exponent_a + exponent_b;

@@ -12,10 +12,10 @@ static uint64_t bits_of(const wf_value *value) {
     uint64_t f64;
     switch (value->type) {
     case WF_F16:
-    case WF_BF16: return value->as.f16;
-    case WF_F32: memcpy(&f32, &value->as.f32, sizeof f32); return f32;
-    case WF_F64: memcpy(&f64, &value->as.f64, sizeof f64); return f64;
-    default: return value->as.u;
+    case WF_BF16: return value->v.f16;
+    case WF_F32: memcpy(&f32, &value->v.f32, sizeof f32); return f32;
+    case WF_F64: memcpy(&f64, &value->v.f64, sizeof f64); return f64;
+    default: return value->v.u;
     }
 }
 
@@ -24,7 +24,7 @@ double wf_value_to_double(const wf_value *value) {
     struct wf_number number = wf_number_nan();
     if (value && wf_type_is_valid(value->type)) number = wf_number_of_bits(value->type, bits_of(value));
     wf_number_round(&number, WF_F64, &rounded);
-    return rounded.as.f64;
+    return rounded.v.f64;
 }
 
 /* ---- the shortest decimal ----------------------------------------------------------------------- */
@@ -114,7 +114,7 @@ static int format_decimal(const struct decimal *decimal, const char *sign, char 
 
 /* ---- every kind of text ------------------------------------------------------------------------- */
 
-/* As printf's %a writes the value as a double. */
+/* Formats the value, as a double, like %a of printf. */
 static int format_hexadecimal(const struct wf_number *number, const char *sign, char *text, size_t capacity) {
     enum { EXPONENT_MIN = -1022, FRACTION_BITS = 52 };
     int exponent = number->exponent + 127;
@@ -132,8 +132,8 @@ static int format_hexadecimal(const struct wf_number *number, const char *sign, 
 }
 
 static int format_integer(const wf_value *value, int hex, char *text, size_t capacity) {
-    bool negative = wf_type_table[value->type].kind == WF_KIND_SIGNED && value->as.i < 0;
-    uint64_t magnitude = negative ? -value->as.u : value->as.u;
+    bool negative = wf_type_table[value->type].kind == WF_KIND_SIGNED && value->v.i < 0;
+    uint64_t magnitude = negative ? -value->v.u : value->v.u;
     return snprintf(text, capacity, hex ? "%s0x%" PRIx64 : "%s%" PRIu64, negative ? "-" : "", magnitude);
 }
 

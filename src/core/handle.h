@@ -9,6 +9,7 @@
 struct wf_handle {
     const struct wf_device *device;
     void *device_state; /* the device's own: threads, scratch */
+    int32_t threads;    /* the most that a call may use; 0: one for each processor */
     char device_name[16];
     char device_text[256];
     char plan_text[160];

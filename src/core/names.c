@@ -4,6 +4,27 @@
 
 #include <string.h>
 
+/* Tables are in the order of the lists, which is that of the numbers. */
+enum {
+    PLACE_OF_NO_TYPE,
+#define X(NAME, name, storage, kind, precision, exponent_bits) PLACE_OF_##NAME,
+    WF_TYPES(X)
+#undef X
+    PLACE_OF_NO_OP = 0,
+#define X(NAME, name, parts, result, finish) PLACE_OF_##NAME,
+    WF_OPS(X)
+#undef X
+};
+
+#define X(NAME, name, storage, kind, precision, exponent_bits)                                                 \
+    _Static_assert((int)WF_##NAME == (int)PLACE_OF_##NAME, "WF_TYPES is not in the order of wf_type");
+WF_TYPES(X)
+#undef X
+#define X(NAME, name, parts, result, finish)                                                                   \
+    _Static_assert((int)WF_##NAME == (int)PLACE_OF_##NAME, "WF_OPS is not in the order of wf_op");
+WF_OPS(X)
+#undef X
+
 static const char *const type_names[WF_TYPE_COUNT] = {
 #define X(NAME, name, storage, kind, precision, exponent_bits) [WF_##NAME] = #name,
     WF_TYPES(X)

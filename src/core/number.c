@@ -113,9 +113,9 @@ static bool round_to_integer(const struct wf_number *number, wf_type type, wf_va
     wf_u128 limit = ((wf_u128)1 << wf_type_table[type].precision) - !(is_signed && below_zero);
     if (magnitude > limit || (below_zero && !is_signed)) return false;
     if (is_signed)
-        value->as.i = (int64_t)(below_zero ? -(uint64_t)magnitude : (uint64_t)magnitude);
+        value->v.i = (int64_t)(below_zero ? -(uint64_t)magnitude : (uint64_t)magnitude);
     else
-        value->as.u = (uint64_t)magnitude;
+        value->v.u = (uint64_t)magnitude;
     return true;
 }
 
@@ -129,11 +129,11 @@ bool wf_number_round(const struct wf_number *number, wf_type type, wf_value *val
     uint64_t bits = float_bits(number, type);
     uint32_t low_bits = (uint32_t)bits;
     if (wf_type_table[type].nbytes == 2)
-        rounded.as.f16 = (uint16_t)bits;
+        rounded.v.f16 = (uint16_t)bits;
     else if (type == WF_F32)
-        memcpy(&rounded.as.f32, &low_bits, sizeof low_bits);
+        memcpy(&rounded.v.f32, &low_bits, sizeof low_bits);
     else
-        memcpy(&rounded.as.f64, &bits, sizeof bits);
+        memcpy(&rounded.v.f64, &bits, sizeof bits);
     *value = rounded;
     return true;
 }

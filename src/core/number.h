@@ -4,10 +4,7 @@
 
 #include "core/types.h"
 
-typedef unsigned __int128 wf_u128;
-typedef __int128 wf_i128;
-
-/* Of x other than 0. */
+/* Requires x != 0. */
 static inline int wf_leading_zeros_u128(wf_u128 x) {
     uint64_t high = (uint64_t)(x >> 64);
     return high ? wf_leading_zeros_u64(high) : 64 + wf_leading_zeros_u64((uint64_t)x);

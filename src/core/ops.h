@@ -3,24 +3,8 @@
 #ifndef WF_CORE_OPS_H
 #define WF_CORE_OPS_H
 
-#include "core/portable.h"
+#include "core/parts.h"
 #include "warpfold.h"
-
-/* What an accumulator can gather: each a monoid of its own. */
-enum wf_part {
-    WF_PART_SUM = 1 << 0,      /* sum of x */
-    WF_PART_ABS = 1 << 1,      /* sum of |x| */
-    WF_PART_SQUARES = 1 << 2,  /* sum of x*x, in `products` */
-    WF_PART_DOT = 1 << 3,      /* sum of x*y over pairs, in `products` */
-    WF_PART_MIN = 1 << 4,      /* smallest value and its first index */
-    WF_PART_MAX = 1 << 5,      /* largest value and its first index */
-    WF_PART_NONZERO = 1 << 6,  /* how many are nonzero */
-    WF_PART_BITS = 1 << 7,     /* and, or, xor of the bits */
-    WF_PART_PRODUCT = 1 << 8   /* the product: of integers as one, else as a tree (src/core/product.h) */
-};
-
-#define WF_PARTS_STATS                                                                                         \
-    (WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES | WF_PART_MIN | WF_PART_MAX | WF_PART_NONZERO)
 
 /* The default result type, from the type T of the elements. */
 enum wf_result {
@@ -56,7 +40,9 @@ enum wf_result {
     X(XOR, xor, WF_PART_BITS, SAME, finish_xor)                                                                \
     X(STATS, stats, WF_PARTS_STATS, NONE, finish_stats)
 
-#define WF_OP_COUNT (WF_STATS + 1)
+/* With WF_OP_NONE. */
+#define WF_ONE_OP(NAME, name, parts, result, finish) +1
+#define WF_OP_COUNT (1 WF_OPS(WF_ONE_OP))
 
 /* parts that op gathers; 0 where there is no such op. */
 unsigned wf_op_parts(wf_op op);

@@ -1,4 +1,4 @@
-/* The plan: how a reduction is cut up.  A pure function of what is reduced and of the machine. */
+/* The plan: how a reduction is divided among threads.  A pure function of the array and of the processor. */
 #ifndef WF_CORE_PLAN_H
 #define WF_CORE_PLAN_H
 

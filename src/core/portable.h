@@ -5,6 +5,9 @@
 #ifndef WF_CORE_PORTABLE_H
 #define WF_CORE_PORTABLE_H
 
+typedef unsigned __int128 wf_u128;
+typedef __int128 wf_i128;
+
 #ifdef __CUDACC_RTC__
 
 /* NVRTC has no system headers; this one comes before warpfold.h. */
@@ -41,7 +44,7 @@ static inline int wf_leading_zeros_u64(uint64_t x) {
 
 #define WF_SCRATCH
 
-/* Of x other than 0. */
+/* Requires x != 0. */
 static inline int wf_leading_zeros_u64(uint64_t x) {
     return __builtin_clzll(x);
 }

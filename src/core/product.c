@@ -1,10 +1,9 @@
 #include "core/product.h"
+#include "core/number.h"
 
-void wf_product_clear(struct wf_product *product, int64_t start) {
-    product->negative = product->has_zero = product->has_infinity = product->overflow = false;
-    product->magnitude = 1;
-    product->start = product->end = start;
-    product->node_count = 0;
+void wf_tree_clear(struct wf_tree *tree, int64_t start) {
+    tree->start = tree->end = start;
+    tree->node_count = 0;
 }
 
 /* The level of the largest aligned block that begins at start and ends by end. */
@@ -14,50 +13,40 @@ static int block_level(int64_t start, int64_t end) {
     return fits < aligned ? fits : aligned;
 }
 
-int wf_product_levels(int64_t start, int64_t end, int32_t level[WF_PRODUCT_NODES_MAX]) {
+int wf_tree_levels(int64_t start, int64_t end, int8_t level[WF_TREE_NODES_MAX]) {
     int count = 0;
     while (start < end) {
-        level[count] = block_level(start, end);
+        level[count] = (int8_t)block_level(start, end);
         start += INT64_C(1) << level[count++];
     }
     return count;
 }
 
-void wf_product_append(struct wf_product *product, int level, struct wf_factor factor) {
-    int count = product->node_count;
-    int64_t block = product->end; /* where the node that grows begins */
-    product->end += INT64_C(1) << level;
-    while (count && product->level[count - 1] == level && block >> level & 1) {
-        factor = wf_factor_multiply(product->node[--count], factor);
+void wf_tree_append(struct wf_tree *tree, int level, struct wf_factor factor) {
+    int count = tree->node_count;
+    int64_t block = tree->end; /* where the node that grows begins */
+    tree->end += INT64_C(1) << level;
+    while (count && tree->level[count - 1] == level && block >> level & 1) {
+        factor = wf_factor_multiply(tree->node[--count], factor);
         block -= INT64_C(1) << level++;
     }
-    product->level[count] = level;
-    product->node[count] = factor;
-    product->node_count = count + 1;
+    tree->level[count] = (int8_t)level;
+    tree->node[count] = factor;
+    tree->node_count = count + 1;
 }
 
-void wf_product_scale(struct wf_product *product, uint64_t magnitude) {
-    if (__builtin_mul_overflow(product->magnitude, magnitude, &product->magnitude)) product->overflow = true;
-    if (product->overflow) product->magnitude = UINT64_MAX;
+static void append_all(struct wf_tree *tree, const struct wf_tree *from) {
+    for (int i = 0; i < from->node_count; i++) wf_tree_append(tree, from->level[i], from->node[i]);
 }
 
-static void append_all(struct wf_product *product, const struct wf_product *from) {
-    for (int i = 0; i < from->node_count; i++) wf_product_append(product, from->level[i], from->node[i]);
-}
-
-static bool join_trees(struct wf_product *into, const struct wf_product *from) {
+bool wf_tree_join(struct wf_tree *into, const struct wf_tree *from) {
     if (from->start == from->end) return true;
-    if (into->start == into->end) into->start = into->end = from->start;
+    if (into->start == into->end) wf_tree_clear(into, from->start);
     if (into->end == from->start) {
         append_all(into, from);
     } else if (from->end == into->start) {
-        struct wf_product joined = *from;
+        struct wf_tree joined = *from;
         append_all(&joined, into);
-        joined.negative = into->negative;
-        joined.has_zero = into->has_zero;
-        joined.has_infinity = into->has_infinity;
-        joined.magnitude = into->magnitude;
-        joined.overflow = into->overflow;
         *into = joined;
     } else {
         return false;
@@ -65,26 +54,16 @@ static bool join_trees(struct wf_product *into, const struct wf_product *from) {
     return true;
 }
 
-bool wf_product_join(struct wf_product *into, const struct wf_product *from) {
-    if (!join_trees(into, from)) return false;
-    into->negative ^= from->negative;
-    into->has_zero |= from->has_zero;
-    into->has_infinity |= from->has_infinity;
-    into->overflow |= from->overflow;
-    wf_product_scale(into, from->magnitude);
-    return true;
-}
-
 /* Joins what has the same parent, level by level, up to the root; a missing sibling is an identity. */
-static struct wf_factor tree_root(const struct wf_product *product) {
-    struct wf_factor node[WF_PRODUCT_NODES_MAX];
-    int32_t level[WF_PRODUCT_NODES_MAX];
-    int64_t block[WF_PRODUCT_NODES_MAX]; /* number of the block among those of its level */
-    int count = product->node_count;
-    int64_t start = product->start;
+static struct wf_factor tree_root(const struct wf_tree *tree) {
+    struct wf_factor node[WF_TREE_NODES_MAX];
+    int8_t level[WF_TREE_NODES_MAX];
+    int64_t block[WF_TREE_NODES_MAX]; /* number of the block among those of its level */
+    int count = tree->node_count;
+    int64_t start = tree->start;
     for (int i = 0; i < count; i++) {
-        node[i] = product->node[i];
-        level[i] = product->level[i];
+        node[i] = tree->node[i];
+        level[i] = tree->level[i];
         block[i] = start >> level[i];
         start += INT64_C(1) << level[i];
     }
@@ -118,12 +97,12 @@ static wf_i128 to_fixed(double value, bool *inexact) {
     return kept;
 }
 
-struct wf_number wf_product_of_tree(const struct wf_product *product) {
-    struct wf_factor root = tree_root(product);
+struct wf_number wf_tree_number(const struct wf_tree *tree, bool negative) {
+    struct wf_factor root = tree_root(tree);
     bool inexact = false;
     wf_i128 fixed = to_fixed(root.hi, &inexact) + to_fixed(root.lo, &inexact);
     /* Beyond 2^20 the exponent decides alone: it overflows or vanishes in every type. */
     int64_t limit = 1 << 20;
     int64_t exponent = root.exponent > limit ? limit : root.exponent < -limit ? -limit : root.exponent;
-    return wf_number_make(product->negative, (wf_u128)fixed, (int32_t)exponent - 126, inexact);
+    return wf_number_make(negative, (wf_u128)fixed, (int32_t)exponent - 126, inexact);
 }

@@ -1,14 +1,15 @@
-/* The product.  Signs, zeros and infinities are counted; magnitudes are multiplied, of integers in one
- * saturating word, of floats (and of integers whose product is asked for as a float) in a tree.
+/* The product of magnitudes as a tree: of floats, and of integers whose product is asked for as a float.  Signs,
+ * zeros and infinities are the partial's (core/partial.h), which the tree is kept beside: it grows with the
+ * range of indices and merges with its neighbours only.
  *
- * The tree is the binary tree of aligned power-of-two blocks of the element index, so that its bits depend on
+ * It is the binary tree of aligned power-of-two blocks of the element index, so that its bits depend on
  * nothing but the elements and their indices.  A node is a double-double with an exponent of its own (the
  * product of two as in Dekker, "A floating-point technique for extending the available precision", 1971,
  * with the error of the leading product by FMA).  This is the one definition, for every device. */
 #ifndef WF_CORE_PRODUCT_H
 #define WF_CORE_PRODUCT_H
 
-#include "core/number.h"
+#include "core/portable.h"
 
 #ifndef __CUDACC_RTC__
 #include <math.h>
@@ -51,37 +52,31 @@ static inline struct wf_factor wf_factor_of_u64(uint64_t magnitude) {
 }
 
 /* A range of indices has at most 63 aligned blocks of rising size and 63 of falling size. */
-#define WF_PRODUCT_NODES_MAX 128
+#define WF_TREE_NODES_MAX 128
 
-struct wf_product {
-    bool negative;      /* whether an odd number of elements is negative, -0 included */
-    bool has_zero;
-    bool has_infinity;
-    bool overflow;      /* the magnitude outgrew its word */
-    uint64_t magnitude; /* of integers: of all elements but zeros */
-    /* The tree: the nodes of the largest aligned blocks that make up indices start <= i < end, in order.  A
-     * node's level is the logarithm of its block's length. */
+/* The nodes of the largest aligned blocks that make up indices start <= i < end, in order.  A node's level is
+ * the logarithm of its block's length. */
+struct wf_tree {
     int64_t start, end;
     int32_t node_count;
-    int32_t level[WF_PRODUCT_NODES_MAX];
-    struct wf_factor node[WF_PRODUCT_NODES_MAX];
+    int8_t level[WF_TREE_NODES_MAX];
+    struct wf_factor node[WF_TREE_NODES_MAX];
 };
 
-/* The empty product, whose tree begins at index start. */
-void wf_product_clear(struct wf_product *product, int64_t start);
+/* The tree of no elements, which begins at index start. */
+void wf_tree_clear(struct wf_tree *tree, int64_t start);
 
-/* Appends the block of 2^level elements at product->end, which must be a multiple of its length. */
-void wf_product_append(struct wf_product *product, int level, struct wf_factor factor);
+/* Appends the block of 2^level elements at tree->end, which must be a multiple of its length. */
+void wf_tree_append(struct wf_tree *tree, int level, struct wf_factor factor);
 
-/* Multiplies the magnitude by that of an integer other than 0. */
-void wf_product_scale(struct wf_product *product, uint64_t magnitude);
+/* into *= from.  False, and nothing done, where both hold elements and are not neighbours. */
+bool wf_tree_join(struct wf_tree *into, const struct wf_tree *from);
 
-/* into *= from.  False, and nothing done, where both trees hold elements and are not neighbours. */
-bool wf_product_join(struct wf_product *into, const struct wf_product *from);
-
-struct wf_number wf_product_of_tree(const struct wf_product *product);
+/* The product of all, with that sign. */
+struct wf_number;
+struct wf_number wf_tree_number(const struct wf_tree *tree, bool negative);
 
 /* Levels of the largest aligned blocks that make up start <= i < end, in order; returns how many. */
-int wf_product_levels(int64_t start, int64_t end, int32_t level[WF_PRODUCT_NODES_MAX]);
+int wf_tree_levels(int64_t start, int64_t end, int8_t level[WF_TREE_NODES_MAX]);
 
 #endif

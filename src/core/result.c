@@ -1,4 +1,4 @@
-/* An accumulator's result: its parts as they are finished, and in words why there is none. */
+/* The result of an accumulator: finishes its partial, or explains why there is no result. */
 #include "core/accumulator.h"
 #include "core/environment.h"
 
@@ -6,7 +6,7 @@ static wf_error check_op(wf_handle *handle, const struct wf_accumulator *acc, wf
     unsigned parts = wf_op_parts(op);
     bool needs_index = op == WF_ARGMIN || op == WF_ARGMAX;
     if (!parts) return wf_fail(handle, WF_ERROR_ARGUMENT, "there is no op %d", (int)op);
-    if (!wf_op_result_type(op, acc->type))
+    if (wf_op_result(op) == WF_RESULT_NONE)
         return wf_fail(handle, WF_ERROR_UNSUPPORTED, "%s has no single value; ask for its statistics one by one",
                        wf_op_name(op));
     if ((parts & acc->parts) != parts || (needs_index && !wf_accumulator_is_indexed(acc)))
@@ -15,68 +15,32 @@ static wf_error check_op(wf_handle *handle, const struct wf_accumulator *acc, wf
     return WF_OK;
 }
 
-/* The only arithmetic on floats here. */
-static struct wf_number number_of_tree(const struct wf_product *product) {
+/* The only floating-point arithmetic of this file: it needs the default rounding mode. */
+static struct wf_number number_of_tree(const struct wf_tree *tree, bool negative) {
     wf_environment callers = wf_environment_enter();
-    struct wf_number number = wf_product_of_tree(product);
+    struct wf_number number = wf_tree_number(tree, negative);
     wf_environment_leave(callers);
     return number;
 }
 
 static struct wf_number number_of_product(const struct wf_accumulator *acc) {
-    const struct wf_product *product = &acc->product;
-    if (acc->uses_tree) return number_of_tree(product);
-    if (product->overflow) return wf_number_infinite(product->negative);
-    return wf_number_make(product->negative, product->magnitude, 0, false);
-}
-
-/* Where the sums of an op's parts are made into totals.  No op needs more than two. */
-struct totals {
-    struct wf_total sum, products;
-};
-
-/* Field by field, only what op needs: reductions of small arrays feel it. */
-static void find_parts(const struct wf_accumulator *acc, wf_op op, struct totals *totals, struct wf_parts *parts) {
-    unsigned needs = wf_op_parts(op);
-    parts->type = acc->type;
-    parts->nan = acc->nan;
-    parts->ddof = acc->ddof;
-    parts->index_count = acc->end_index - acc->first_index;
-    parts->count = acc->count;
-    parts->nan_count = acc->nan_count;
-    parts->first_nan = acc->first_nan;
-    parts->saw = acc->saw;
-    parts->nonzero = acc->nonzero;
-    parts->min = &acc->min;
-    parts->max = &acc->max;
-    parts->sum = parts->abs = &totals->sum;
-    parts->products = &totals->products;
-    if (needs & WF_PART_SUM) wf_total_of_exact(parts->sum, &acc->sum);
-    if (needs & WF_PART_ABS) wf_total_of_exact(parts->abs, &acc->abs);
-    if (needs & (WF_PART_SQUARES | WF_PART_DOT)) wf_total_of_exact(parts->products, &acc->products);
-    if (needs & WF_PART_BITS) {
-        parts->bits_and = acc->bits_and;
-        parts->bits_or = acc->bits_or;
-        parts->bits_xor = acc->bits_xor;
-    }
-    if (needs & WF_PART_PRODUCT) {
-        parts->product = number_of_product(acc);
-        parts->product_has_zero = acc->product.has_zero;
-        parts->product_has_infinity = acc->product.has_infinity;
-    }
+    bool negative = acc->partial.product_flags & WF_PRODUCT_NEGATIVE;
+    if (acc->tree) return number_of_tree(acc->tree, negative);
+    if (acc->partial.product_flags & WF_PRODUCT_OVERFLOW) return wf_number_infinite(negative);
+    return wf_number_make(negative, acc->partial.product_magnitude, 0, false);
 }
 
 static wf_error explain(wf_handle *handle, const struct wf_accumulator *acc, wf_op op, wf_error error) {
     const char *name = wf_op_name(op);
-    long long count = acc->count - (acc->nan == WF_NAN_OMIT ? acc->nan_count : 0);
-    if (error == WF_ERROR_NAN) return wf_fail(handle, error, "NaN at index %lld", (long long)acc->first_nan);
+    long long count = acc->count - (acc->nan == WF_NAN_OMIT ? (int64_t)acc->partial.nan_count : 0);
+    if (error == WF_ERROR_NAN) return wf_fail(handle, error, "NaN at index %lld", (long long)acc->partial.first_nan);
     if (error == WF_ERROR_MERGE)
         return wf_fail(handle, error,
-                       "%s: several of the merged elements have the same index; give each accumulator its own "
+                       "%s: the merged accumulators have overlapping indices; give each its own "
                        "first index",
                        name);
-    if (count == 0) return wf_fail(handle, error, "%s of no elements has no value", name);
-    return wf_fail(handle, error, "%s of %lld element%s with ddof %lld has no value", name, count,
+    if (count == 0) return wf_fail(handle, error, "%s of no elements is undefined", name);
+    return wf_fail(handle, error, "%s of %lld element%s with ddof %lld is undefined", name, count,
                    count == 1 ? "" : "s", (long long)acc->ddof);
 }
 
@@ -91,16 +55,52 @@ static wf_error out_of_range(wf_handle *handle, const struct wf_accumulator *acc
                    wf_op_name(op), number->kind == WF_NUMBER_FINITE ? "about " : "", text, wf_type_name(type));
 }
 
+/* Apart, so that messages do not take their stack on top of the totals'.  Totals only of what op needs: reductions
+ * of small arrays feel it. */
+static __attribute__((noinline)) wf_error find_value(const struct wf_accumulator *acc, wf_op op, wf_type type,
+                                                     struct wf_number *number, wf_value *result) {
+    struct wf_total sum, product_sum;
+    struct wf_finish finish;
+    unsigned needs = wf_op_parts(op);
+    finish.partial = &acc->partial;
+    finish.type = acc->type;
+    finish.nan = acc->nan;
+    finish.ddof = acc->ddof;
+    finish.count = acc->count;
+    finish.index_count = acc->end_index - acc->first_index;
+    finish.sum = &sum;
+    finish.product_sum = &product_sum;
+    if (needs & WF_PART_SUM) wf_total_of_exact(&sum, wf_partial_sum(&acc->partial, acc->type));
+    if (needs & WF_PART_ABS) wf_total_of_exact(&sum, wf_partial_abs(&acc->partial, acc->type));
+    if (needs & (WF_PART_SQUARES | WF_PART_DOT))
+        wf_total_of_exact(&product_sum, wf_partial_product_sum(&acc->partial, acc->type));
+    if (needs & WF_PART_PRODUCT) finish.product = number_of_product(acc);
+    return wf_finish_value(&finish, op, type, number, result);
+}
+
+void wf_value_store(const wf_value *value, void *data) {
+    const struct wf_type_traits *traits = &wf_type_table[value->type];
+    const uint8_t narrow8 = (uint8_t)value->v.u;
+    const uint16_t narrow16 = (uint16_t)value->v.u;
+    const uint32_t narrow32 = (uint32_t)value->v.u;
+    const void *bytes = &value->v;
+    if (traits->kind != WF_KIND_FLOAT && traits->nbytes == 1) bytes = &narrow8;
+    if (traits->kind != WF_KIND_FLOAT && traits->nbytes == 2) bytes = &narrow16;
+    if (traits->kind != WF_KIND_FLOAT && traits->nbytes == 4) bytes = &narrow32;
+    memcpy(data, bytes, traits->nbytes);
+}
+
+wf_type wf_accumulator_result_type(const struct wf_accumulator *acc, wf_op op) {
+    bool as_asked = acc->result_type && (wf_op_gives_value(op) || op == acc->op);
+    return as_asked ? acc->result_type : wf_op_result_type(op, acc->type);
+}
+
 wf_error wf_accumulator_finish(wf_handle *handle, const struct wf_accumulator *acc, wf_op op, wf_value *result) {
     wf_error error = check_op(handle, acc, op);
     if (error) return error;
-    struct totals totals;
     struct wf_number number;
-    struct wf_parts parts;
-    find_parts(acc, op, &totals, &parts);
-    bool as_asked = acc->result_type && (wf_op_gives_value(op) || op == acc->op);
-    wf_type type = as_asked ? acc->result_type : wf_op_result_type(op, acc->type);
-    error = wf_parts_finish(&parts, op, type, &number, result);
+    wf_type type = wf_accumulator_result_type(acc, op);
+    error = find_value(acc, op, type, &number, result);
     if (error == WF_ERROR_RANGE) return out_of_range(handle, acc, op, &number, type);
     if (error) return explain(handle, acc, op, error);
     return WF_OK;

@@ -1,0 +1,196 @@
+/* The device auto: data in host memory on the CPU, where one pass over it is fastest; data in a GPU's memory on
+ * that GPU, which is opened when it is first needed. */
+#include "core/array.h"
+#include "core/handle.h"
+#include "core/small_sum.h"
+#include "cuda/driver.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct gpu {
+    wf_handle handle;
+    int ordinal;
+    void *stream; /* that the handle was given last */
+    struct gpu *next;
+};
+
+struct devices {
+    wf_handle cpu;
+    struct gpu *gpus;
+    void *stream; /* of whichever GPU is used next */
+};
+
+enum { HOST = -1 }; /* where there is a GPU's ordinal otherwise */
+
+/* ---- where data lies ----------------------------------------------------------------------------- */
+
+static wf_error find_place(wf_handle *handle, const void *pointer, int *place) {
+    enum { INVALID_VALUE = 1, INVALID_CONTEXT = 201 }; /* as the driver calls memory that it did not allocate */
+    unsigned type = WF_CUDA_MEMORY_HOST;
+    *place = HOST;
+    const struct wf_driver *driver = wf_driver_is_loaded() ? wf_driver_open(NULL, 0) : NULL;
+    if (!driver) return WF_OK;
+    wf_cuda_pointer address = (uintptr_t)pointer;
+    wf_cuda_result result = driver->PointerGetAttribute(&type, WF_CUDA_POINTER_MEMORY_TYPE, address);
+    if (result == INVALID_VALUE || result == INVALID_CONTEXT) return WF_OK;
+    if (!result && type == WF_CUDA_MEMORY_DEVICE)
+        result = driver->PointerGetAttribute(place, WF_CUDA_POINTER_ORDINAL, address);
+    return wf_driver_check(handle, result, "cuPointerGetAttribute", "%p", pointer);
+}
+
+static void name_place(int place, char name[16]) {
+    if (place == HOST)
+        snprintf(name, 16, "host memory");
+    else
+        snprintf(name, 16, "cuda:%d", place);
+}
+
+static wf_error check_same(wf_handle *handle, const char *what, int place, const char *other, int other_place) {
+    char name[16], other_name[16];
+    if (place == other_place) return WF_OK;
+    name_place(place, name);
+    name_place(other_place, other_name);
+    return wf_fail(handle, WF_ERROR_ARGUMENT, "%s is in %s, but %s is in %s: both must be in the same memory", what,
+                   name, other, other_name);
+}
+
+static bool has_elements(const wf_array *array) {
+    for (int d = 0; d < wf_array_ndim(array); d++)
+        if (!wf_array_length(array, d)) return false;
+    return true;
+}
+
+/* ---- the devices --------------------------------------------------------------------------------- */
+
+static wf_error open_gpu(wf_handle *handle, int ordinal) {
+    struct devices *devices = handle->device_state;
+    char name[16];
+    struct gpu *gpu = calloc(1, sizeof *gpu);
+    if (!gpu) return wf_fail(handle, WF_ERROR_MEMORY, "out of memory for cuda:%d", ordinal);
+    name_place(ordinal, name);
+    wf_error error = wf_handle_open(&gpu->handle, name);
+    if (error) {
+        wf_fail(handle, error, "%s: %s", name, gpu->handle.message);
+        free(gpu);
+        return error;
+    }
+    gpu->ordinal = ordinal;
+    gpu->next = devices->gpus;
+    devices->gpus = gpu;
+    return WF_OK;
+}
+
+static struct gpu *find_gpu(const struct devices *devices, int ordinal) {
+    struct gpu *gpu = devices->gpus;
+    while (gpu && gpu->ordinal != ordinal) gpu = gpu->next;
+    return gpu;
+}
+
+/* Opens the device of a place if it is not open, and sets the stream that was set last. */
+static wf_error ensure_device(wf_handle *handle, int place, wf_handle **device) {
+    struct devices *devices = handle->device_state;
+    *device = &devices->cpu;
+    if (place == HOST) return WF_OK;
+    wf_error error = find_gpu(devices, place) ? WF_OK : open_gpu(handle, place);
+    if (error) return error;
+    struct gpu *gpu = find_gpu(devices, place);
+    *device = &gpu->handle;
+    if (gpu->stream == devices->stream) return WF_OK;
+    error = gpu->handle.device->set_stream(&gpu->handle, devices->stream);
+    if (error) return wf_fail(handle, error, "%s", gpu->handle.message);
+    gpu->stream = devices->stream;
+    return WF_OK;
+}
+
+/* ---- what a device does -------------------------------------------------------------------------- */
+
+static wf_error auto_add(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b) {
+    int place, place_of_b = HOST;
+    wf_handle *device = NULL;
+    wf_error error = find_place(handle, a->data, &place);
+    if (!error && b) error = find_place(handle, b->data, &place_of_b);
+    if (!error && b) error = check_same(handle, "one array", place, "the other", place_of_b);
+    if (!error) error = ensure_device(handle, place, &device);
+    if (error) return error;
+    device->threads = handle->threads;
+    error = device->device->add(device, into, a, b);
+    return error ? wf_fail(handle, error, "%s", device->message) : WF_OK;
+}
+
+/* Without a driver in the process all memory is the host's. */
+static bool auto_sum_few(const wf_array *array, struct wf_number *sum) {
+    return !wf_driver_is_loaded() && wf_small_sum(array, sum);
+}
+
+static wf_error check_place(wf_handle *handle, const wf_array *array, int place_of_result) {
+    int place;
+    if (!array || !has_elements(array)) return WF_OK;
+    wf_error error = find_place(handle, array->data, &place);
+    return error ? error : check_same(handle, "the array", place, "the result", place_of_result);
+}
+
+static wf_error auto_find_output(wf_handle *handle, const wf_output *output, bool *is_on_device) {
+    int place;
+    wf_error error = find_place(handle, output->data, &place);
+    *is_on_device = place != HOST;
+    return error;
+}
+
+static wf_error auto_reduce_on_device(wf_handle *handle, const struct wf_accumulator *empty, const wf_array *a,
+                                      const wf_array *b, const wf_output *output) {
+    int place;
+    wf_handle *device = NULL;
+    wf_error error = find_place(handle, output->data, &place);
+    if (!error) error = check_place(handle, a, place);
+    if (!error) error = check_place(handle, b, place);
+    if (!error) error = ensure_device(handle, place, &device);
+    if (error) return error;
+    error = device->device->reduce_on_device(device, empty, a, b, output);
+    return error ? wf_fail(handle, error, "%s", device->message) : WF_OK;
+}
+
+static wf_error auto_set_stream(wf_handle *handle, void *stream) {
+    struct devices *devices = handle->device_state;
+    devices->stream = stream;
+    return WF_OK;
+}
+
+static void auto_close(wf_handle *handle) {
+    struct devices *devices = handle->device_state;
+    while (devices->gpus) {
+        struct gpu *gpu = devices->gpus;
+        devices->gpus = gpu->next;
+        gpu->handle.device->close(&gpu->handle);
+        free(gpu);
+    }
+    devices->cpu.device->close(&devices->cpu);
+    free(devices);
+}
+
+static wf_error auto_open(wf_handle *handle) {
+    struct devices *devices = calloc(1, sizeof *devices);
+    if (!devices) return WF_ERROR_MEMORY;
+    wf_error error = wf_handle_open(&devices->cpu, "cpu");
+    if (error) {
+        wf_fail(handle, error, "%s", devices->cpu.message);
+        free(devices);
+        return error;
+    }
+    handle->device_state = devices;
+    snprintf(handle->device_text, sizeof handle->device_text,
+             "auto: data in host memory is reduced on %.120s, "
+             "data in GPU memory on that GPU",
+             devices->cpu.device_text);
+    return WF_OK;
+}
+
+const struct wf_device wf_device_auto = {.name = "auto",
+                                         .adds_in_parallel = true,
+                                         .open = auto_open,
+                                         .close = auto_close,
+                                         .add = auto_add,
+                                         .sum_few = auto_sum_few,
+                                         .find_output = auto_find_output,
+                                         .reduce_on_device = auto_reduce_on_device,
+                                         .set_stream = auto_set_stream};

@@ -1,0 +1,165 @@
+#include "core/view.h"
+#include "core/array.h"
+
+#include <string.h>
+
+/* Drops dimensions of length 1, but leaves one dimension at least. */
+static void drop_single(struct wf_view *view) {
+    int kept = 0;
+    for (int d = 0; d < view->ndim; d++) {
+        if (view->shape[d] == 1) continue;
+        view->shape[kept] = view->shape[d];
+        for (int o = 0; o < view->operands; o++) view->stride_bytes[o][kept] = view->stride_bytes[o][d];
+        kept++;
+    }
+    if (kept == 0) {
+        view->shape[0] = kept = 1;
+        for (int o = 0; o < view->operands; o++) view->stride_bytes[o][0] = (int64_t)view->nbytes;
+    }
+    view->ndim = kept;
+}
+
+/* Makes negative strides positive: these dimensions are walked from their other end. */
+static void flip_negative_strides(struct wf_view *view) {
+    for (int d = 0; d < view->ndim; d++) {
+        if (view->stride_bytes[0][d] >= 0) continue;
+        for (int o = 0; o < view->operands; o++) {
+            view->data[o] += (view->shape[d] - 1) * view->stride_bytes[o][d];
+            view->stride_bytes[o][d] = -view->stride_bytes[o][d];
+        }
+    }
+}
+
+static void swap_dimensions(struct wf_view *view, int a, int b) {
+    int64_t shape = view->shape[a];
+    view->shape[a] = view->shape[b];
+    view->shape[b] = shape;
+    for (int o = 0; o < view->operands; o++) {
+        int64_t stride = view->stride_bytes[o][a];
+        view->stride_bytes[o][a] = view->stride_bytes[o][b];
+        view->stride_bytes[o][b] = stride;
+    }
+}
+
+/* Sorts the dimensions so that the smallest stride is innermost. */
+static void sort_by_stride(struct wf_view *view) {
+    for (int i = 1; i < view->ndim; i++)
+        for (int d = i; d > 0 && view->stride_bytes[0][d - 1] < view->stride_bytes[0][d]; d--)
+            swap_dimensions(view, d - 1, d);
+}
+
+static bool can_merge(const struct wf_view *view, int d) {
+    for (int o = 0; o < view->operands; o++)
+        if (view->stride_bytes[o][d] != view->shape[d + 1] * view->stride_bytes[o][d + 1]) return false;
+    return true;
+}
+
+static void merge_dimensions(struct wf_view *view) {
+    for (int d = view->ndim - 2; d >= 0; d--) {
+        if (!can_merge(view, d)) continue;
+        view->shape[d] *= view->shape[d + 1];
+        view->shape[d + 1] = 1;
+        for (int o = 0; o < view->operands; o++) view->stride_bytes[o][d] = view->stride_bytes[o][d + 1];
+    }
+    drop_single(view);
+}
+
+void wf_view_make(struct wf_view *view, const wf_array *a, const wf_array *b, bool keep_order) {
+    view->ndim = wf_array_ndim(a);
+    view->operands = b ? 2 : 1;
+    view->nbytes = wf_type_nbytes(a->type);
+    view->count = 1;
+    view->data[0] = a->data;
+    view->data[1] = b ? b->data : NULL;
+    for (int d = 0; d < view->ndim; d++) {
+        view->shape[d] = wf_array_length(a, d);
+        view->count *= view->shape[d];
+    }
+    wf_array_strides(a, view->stride_bytes[0]);
+    if (b) wf_array_strides(b, view->stride_bytes[1]);
+    drop_single(view);
+    if (!keep_order) {
+        flip_negative_strides(view);
+        sort_by_stride(view);
+    }
+    merge_dimensions(view);
+}
+
+/* Copies elements that are stride_bytes apart.  Sizes are constants, so that an element is copied by one instruction. */
+static void copy_strided(unsigned char *to, const unsigned char *from, int64_t stride_bytes, size_t count,
+                         size_t nbytes) {
+    switch (nbytes) {
+    case 1:
+        for (size_t i = 0; i < count; i++) to[i] = from[(int64_t)i * stride_bytes];
+        break;
+    case 2:
+        for (size_t i = 0; i < count; i++) memcpy(to + 2 * i, from + (int64_t)i * stride_bytes, 2);
+        break;
+    case 4:
+        for (size_t i = 0; i < count; i++) memcpy(to + 4 * i, from + (int64_t)i * stride_bytes, 4);
+        break;
+    default:
+        for (size_t i = 0; i < count; i++) memcpy(to + 8 * i, from + (int64_t)i * stride_bytes, 8);
+    }
+}
+
+/* Finds the index of element `first` in each dimension. */
+static void locate(const struct wf_view *view, int64_t first, int64_t index[WF_NDIM_MAX]) {
+    for (int d = view->ndim - 1; d > 0; d--) {
+        index[d] = first % view->shape[d];
+        first /= view->shape[d];
+    }
+    index[0] = first;
+}
+
+static const unsigned char *address(const struct wf_view *view, int o, const int64_t index[WF_NDIM_MAX]) {
+    const unsigned char *data = view->data[o];
+    for (int d = 0; d < view->ndim; d++) data += index[d] * view->stride_bytes[o][d];
+    return data;
+}
+
+/* Advances by run elements of the innermost dimension, at most to its end. */
+static void advance(const struct wf_view *view, int64_t index[WF_NDIM_MAX], int64_t run) {
+    int d = view->ndim - 1;
+    index[d] += run;
+    for (; d > 0 && index[d] == view->shape[d]; d--) {
+        index[d] = 0;
+        index[d - 1]++;
+    }
+}
+
+static void copy_rows(const struct wf_view *view, int o, int64_t index[WF_NDIM_MAX], size_t count,
+                   unsigned char *buffer) {
+    int inner = view->ndim - 1;
+    while (count) {
+        int64_t left = view->shape[inner] - index[inner];
+        size_t run = (int64_t)count < left ? count : (size_t)left;
+        copy_strided(buffer, address(view, o, index), view->stride_bytes[o][inner], run, view->nbytes);
+        advance(view, index, (int64_t)run);
+        buffer += run * view->nbytes;
+        count -= run;
+    }
+}
+
+int64_t wf_view_block(const struct wf_view *view, int64_t first, int64_t limit, size_t capacity,
+                      unsigned char *buffer[2], const unsigned char *data[2]) {
+    enum { WORTHWHILE_RUN = 512 }; /* elements; shorter rows are gathered into whole blocks */
+    int64_t index[WF_NDIM_MAX], copy[WF_NDIM_MAX];
+    int inner = view->ndim - 1;
+    bool contiguous = view->ndim == 1 || view->shape[inner] >= WORTHWHILE_RUN;
+    for (int o = 0; o < view->operands; o++)
+        contiguous &= view->stride_bytes[o][inner] == (int64_t)view->nbytes;
+    locate(view, first, index);
+    if (contiguous) {
+        int64_t left = view->shape[inner] - index[inner];
+        for (int o = 0; o < view->operands; o++) data[o] = address(view, o, index);
+        return limit < left ? limit : left;
+    }
+    size_t count = limit < (int64_t)capacity ? (size_t)limit : capacity;
+    for (int o = 0; o < view->operands; o++) {
+        memcpy(copy, index, sizeof copy);
+        copy_rows(view, o, copy, count, buffer[o]);
+        data[o] = buffer[o];
+    }
+    return (int64_t)count;
+}
