@@ -2,12 +2,14 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 
 #include "cpu/cpu.h"
+#include "core/array.h"
 #include "core/environment.h"
 #include "core/handle.h"
 #include "core/plan.h"
-#include "cpu/few.h"
-#include "cpu/threads.h"
-#include "cpu/view.h"
+#include "core/small_sum.h"
+#include "core/threads.h"
+#include "core/view.h"
+#include "common/getenv.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -15,11 +17,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* One thread's own. */
+/* The state of one thread. */
 struct worker {
+    _Alignas(64) unsigned char copy[2][WF_BLOCK_NBYTES];
     struct wf_scratch scratch;
     struct wf_bins bins[WF_BINS_SETS];
+    struct wf_wide_bins wide_bins;
     struct wf_accumulator partial;
+    struct wf_tree tree; /* the partial's */
 };
 
 struct cpu {
@@ -32,10 +37,22 @@ struct cpu {
 
 /* ---- one thread ---- */
 
-static void flush_bins(struct wf_accumulator *into, struct wf_bins *bins) {
-    wf_bins_flush(&bins[WF_BINS_OF_SUM], &into->sum);
-    wf_bins_flush(&bins[WF_BINS_OF_ABS], &into->abs);
-    wf_bins_flush(&bins[WF_BINS_OF_PRODUCTS], &into->products);
+static void flush_bins(struct wf_accumulator *into, struct worker *worker) {
+    if (wf_bins_are_empty(worker->bins, WF_BINS_SETS) && !worker->wide_bins.in_use) return; /* mostly, of few elements */
+    struct wf_open_partial open = wf_accumulator_open(into);
+    wf_bins_flush(&worker->bins[WF_BINS_OF_SUM], &open.sum, open.parts & WF_PART_ABS ? &open.abs : NULL);
+    wf_bins_flush(&worker->bins[WF_BINS_OF_ABS], &open.abs, NULL);
+    wf_bins_flush(&worker->bins[WF_BINS_OF_PRODUCTS], &open.product_sum, NULL);
+    wf_wide_bins_flush(&worker->wide_bins, &open.product_sum);
+}
+
+/* A block adds fewer than 2^18 pieces to a digit, a run, or the bins at the end, fewer than 2^20; a digit takes
+ * 2^30 before it must be normalised. */
+static void count_block(struct wf_accumulator *into) {
+    enum { BLOCKS_MAX = 256 };
+    if (++into->blocks < BLOCKS_MAX) return;
+    wf_partial_normalise(&into->partial, into->type, into->parts);
+    into->blocks = 0;
 }
 
 /* Adds count elements that lie side by side, cut into runs and blocks. */
@@ -43,37 +60,38 @@ static void add_contiguous(struct wf_accumulator *into, struct wf_scratch *scrat
                            const unsigned char *x, const unsigned char *y, int64_t count, int64_t index) {
     size_t nbytes = wf_type_nbytes(into->type), block = WF_BLOCK_NBYTES / nbytes, run = WF_RUN_NBYTES / nbytes;
     wf_run_function *add_run = y ? NULL : tier->add_run[into->type];
+    struct wf_open_partial open = wf_accumulator_open(into);
     size_t part;
     for (size_t i = 0; i < (size_t)count; i += part) {
         const unsigned char *from = x + i * nbytes;
         size_t left = (size_t)count - i;
         int64_t first = index + (int64_t)i;
+        count_block(into);
         part = run;
-        if (add_run && left >= run && add_run(into, scratch, from, run, first)) continue;
+        if (add_run && left >= run && add_run(&open, scratch, from, run, first)) continue;
         part = left < block ? left : block;
-        tier->add_block[into->type](into, scratch, from, y ? y + i * nbytes : NULL, part, first);
+        tier->add_block[into->type](&open, scratch, from, y ? y + i * nbytes : NULL, part, first);
     }
 }
 
 /* Adds elements begin <= i < end of the view, the first of which has index `index`. */
 static void add_range(struct wf_accumulator *into, struct worker *worker, const struct wf_tier *tier,
                       const struct wf_view *view, int64_t begin, int64_t end, int64_t index) {
-    unsigned char *buffer[2] = {worker->scratch.block[0], worker->scratch.block[1]};
     size_t block = WF_BLOCK_NBYTES / view->nbytes;
     while (begin < end) {
         const unsigned char *data[2] = {NULL, NULL};
-        int64_t count = wf_view_block(view, begin, end - begin, block, buffer, data);
+        int64_t count = wf_view_block(view, begin, end - begin, block, worker->scratch.copy, data);
         add_contiguous(into, &worker->scratch, tier, data[0], data[1], count, index);
         begin += count;
         index += count;
     }
 }
 
-void wf_cpu_add_small(struct wf_accumulator *into, const struct wf_tier *tier, const void *x, const void *y,
+void wf_cpu_add_alone(struct wf_accumulator *into, const struct wf_tier *tier, const void *x, const void *y,
                       int64_t count) {
-    struct wf_scratch scratch;
-    scratch.bins = NULL;
-    scratch.guess = (struct wf_guess){0};
+    enum { COPY_NBYTES = 2048 }; /* of all operands: callers are promised how little stack this takes */
+    _Alignas(64) unsigned char copy[COPY_NBYTES];
+    struct wf_scratch scratch = {.copy = {copy, copy + COPY_NBYTES / 2}, .copy_nbytes = COPY_NBYTES / (y ? 2 : 1)};
     add_contiguous(into, &scratch, tier, x, y, count, into->end_index);
 }
 
@@ -88,7 +106,7 @@ struct job {
     atomic_llong next;
 };
 
-static void gather_partial(void *context, int i) {
+static void reduce_share(void *context, int i) {
     struct job *job = context;
     struct worker *worker = job->cpu->worker[i];
     struct wf_accumulator *partial = &worker->partial;
@@ -96,7 +114,7 @@ static void gather_partial(void *context, int i) {
     if (job->in_order) {
         int64_t begin = i * job->plan.chunk;
         int64_t end = begin + job->plan.chunk < job->view->count ? begin + job->plan.chunk : job->view->count;
-        wf_accumulator_init_like(partial, partial, job->index + begin);
+        wf_accumulator_init_like(partial, partial, job->index + begin, &worker->tree);
         add_range(partial, worker, job->cpu->tier, job->view, begin, end, job->index + begin);
     } else {
         int64_t begin;
@@ -106,21 +124,27 @@ static void gather_partial(void *context, int i) {
             add_range(partial, worker, job->cpu->tier, job->view, begin, end, job->index + begin);
         }
     }
-    flush_bins(partial, worker->bins);
+    flush_bins(partial, worker);
     wf_environment_leave(callers);
 }
 
 static struct worker *worker_create(void) {
     struct worker *worker = NULL;
     if (posix_memalign((void **)&worker, 64, sizeof *worker)) return NULL;
-    for (int i = 0; i < WF_BINS_SETS; i++) worker->bins[i].type = WF_TYPE_DEFAULT;
-    worker->scratch.bins = worker->bins;
-    worker->scratch.guess = (struct wf_guess){0};
+    for (int i = 0; i < WF_BINS_SETS; i++) {
+        worker->bins[i].format = (struct wf_bins_format){0, 0};
+        worker->bins[i].taken = 0;
+    }
+    worker->wide_bins.in_use = false;
+    worker->scratch = (struct wf_scratch){.copy = {worker->copy[0], worker->copy[1]},
+                                          .copy_nbytes = WF_BLOCK_NBYTES,
+                                          .bins = worker->bins,
+                                          .wide_bins = &worker->wide_bins};
     return worker;
 }
 
 /* Workers for as many threads as there is memory for, at most count; returns how many. */
-static int need_workers(struct cpu *cpu, int count) {
+static int ensure_workers(struct cpu *cpu, int count) {
     if (count <= cpu->worker_count) return count;
     struct worker **larger = realloc(cpu->worker, (size_t)count * sizeof *larger);
     if (!larger) return cpu->worker_count;
@@ -129,12 +153,14 @@ static int need_workers(struct cpu *cpu, int count) {
     return cpu->worker_count;
 }
 
-static void add_in_parallel(struct cpu *cpu, struct wf_accumulator *into, const struct wf_view *view,
-                            struct wf_plan plan, bool in_order) {
+/* Apart, so that one thread alone needs no stack for it. */
+static __attribute__((noinline)) void add_in_parallel(struct cpu *cpu, struct wf_accumulator *into,
+                                                      const struct wf_view *view, struct wf_plan plan,
+                                                      bool in_order) {
     struct job job = {cpu, view, plan, into->end_index, in_order, 0};
     for (int i = 0; i < plan.threads; i++)
-        wf_accumulator_init_like(&cpu->worker[i]->partial, into, into->end_index);
-    wf_threads_run(cpu->threads, plan.threads, gather_partial, &job);
+        wf_accumulator_init_like(&cpu->worker[i]->partial, into, into->end_index, &cpu->worker[i]->tree);
+    wf_threads_run(cpu->threads, plan.threads, reduce_share, &job);
     wf_environment callers = wf_environment_enter();
     for (int i = 0; i < plan.threads; i++) wf_accumulator_join(into, &cpu->worker[i]->partial);
     wf_environment_leave(callers);
@@ -143,22 +169,23 @@ static void add_in_parallel(struct cpu *cpu, struct wf_accumulator *into, const 
 /* Whether the elements lie side by side, and are one block's at most: then there is nothing to plan. */
 static bool is_one_block(const wf_array *a, const wf_array *b) {
     int64_t nbytes = (int64_t)wf_type_nbytes(a->type);
-    if (a->ndim != 1 || a->shape[0] > WF_BLOCK_NBYTES || a->shape[0] * nbytes > WF_BLOCK_NBYTES) return false;
-    return a->stride_bytes[0] == nbytes && (!b || b->stride_bytes[0] == nbytes);
+    return wf_array_is_packed_vector(a, nbytes) && wf_array_length(a, 0) <= WF_BLOCK_NBYTES / nbytes &&
+           (!b || wf_array_is_packed_vector(b, nbytes));
 }
 
 static void add_one_block(struct cpu *cpu, struct wf_accumulator *into, const wf_array *a,
                           const wf_array *b) {
     struct worker *worker = cpu->worker[0];
     wf_environment callers = wf_environment_enter();
-    cpu->tier->add_block[into->type](into, &worker->scratch, a->data, b ? b->data : NULL, (size_t)a->shape[0],
-                                     into->end_index);
-    flush_bins(into, worker->bins);
+    struct wf_open_partial open = wf_accumulator_open(into);
+    count_block(into);
+    cpu->tier->add_block[into->type](&open, &worker->scratch, a->data, b ? b->data : NULL,
+                                     (size_t)wf_array_length(a, 0), into->end_index);
+    flush_bins(into, worker);
     wf_environment_leave(callers);
 }
 
-static wf_error cpu_add(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b,
-                        int32_t threads) {
+static wf_error cpu_add(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b) {
     struct cpu *cpu = handle->device_state;
     struct wf_view view;
     if (is_one_block(a, b)) {
@@ -166,10 +193,11 @@ static wf_error cpu_add(wf_handle *handle, struct wf_accumulator *into, const wf
         return WF_OK;
     }
     wf_view_make(&view, a, b, wf_accumulator_is_indexed(into));
-    bool in_order = into->parts & WF_PART_PRODUCT && into->uses_tree;
+    bool in_order = into->tree;
     int64_t nbytes = (int64_t)view.nbytes * view.operands;
-    struct wf_plan plan = wf_plan_make(view.count, nbytes, in_order, threads ? threads : cpu->processors);
-    int workers = need_workers(cpu, plan.threads);
+    int threads = handle->threads ? handle->threads : cpu->processors;
+    struct wf_plan plan = wf_plan_make(view.count, nbytes, in_order, threads);
+    int workers = ensure_workers(cpu, plan.threads);
     if (workers < plan.threads) plan = wf_plan_make(view.count, nbytes, in_order, workers);
     if (plan.threads > 1) {
         add_in_parallel(cpu, into, &view, plan, in_order);
@@ -177,7 +205,7 @@ static wf_error cpu_add(wf_handle *handle, struct wf_accumulator *into, const wf
     }
     wf_environment callers = wf_environment_enter();
     add_range(into, cpu->worker[0], cpu->tier, &view, 0, view.count, into->end_index);
-    flush_bins(into, cpu->worker[0]->bins);
+    flush_bins(into, cpu->worker[0]);
     wf_environment_leave(callers);
     return WF_OK;
 }
@@ -202,12 +230,12 @@ static void cpu_close(wf_handle *handle) {
 }
 
 static wf_error cpu_open(wf_handle *handle) {
-    const struct wf_tier *tier = wf_tier_choose(getenv("WARPFOLD_TIER"));
-    if (!tier) return wf_fail(handle, WF_ERROR_DEVICE, "WARPFOLD_TIER names none of this processor's tiers");
+    const struct wf_tier *tier = wf_tier_choose(wf_getenv("WARPFOLD_TIER"));
+    if (!tier) return wf_fail(handle, WF_ERROR_DEVICE, "WARPFOLD_TIER: not a tier that this processor supports");
     struct cpu *cpu = calloc(1, sizeof *cpu);
     handle->device_state = cpu;
     if (cpu) cpu->threads = wf_threads_create();
-    if (!cpu || !cpu->threads || need_workers(cpu, 1) < 1) {
+    if (!cpu || !cpu->threads || ensure_workers(cpu, 1) < 1) {
         cpu_close(handle);
         return WF_ERROR_MEMORY;
     }
@@ -219,4 +247,5 @@ static wf_error cpu_open(wf_handle *handle) {
 }
 
 const struct wf_device wf_device_cpu = {
-    .name = "cpu", .open = cpu_open, .close = cpu_close, .add = cpu_add, .sum_few = wf_few_sum};
+    .name = "cpu", .adds_in_parallel = true, .open = cpu_open, .close = cpu_close, .add = cpu_add,
+    .sum_few = wf_small_sum};

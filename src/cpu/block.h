@@ -1,0 +1,61 @@
+/* The unit of work of the loops, and what a thread works with. */
+#ifndef WF_CPU_BLOCK_H
+#define WF_CPU_BLOCK_H
+
+#include "core/partial_words.h"
+#include "core/parts.h"
+#include "cpu/bins.h"
+
+/* The unit of work: a block of contiguous elements that stays in the first-level cache while each part takes
+ * its pass over it. */
+#define WF_BLOCK_NBYTES 32768
+
+/* Several blocks in a row that are tried in one pass, so that what a pass begins and ends with is paid once.
+ */
+#define WF_RUN_NBYTES (4 * WF_BLOCK_NBYTES)
+
+/* The ranges of the last two blocks whose range was scanned, for each operand: all elements were less than
+ * 2^top in magnitude and multiples of 2^low.  From them the range of the next block is guessed
+ * (loops/guess.h). */
+struct wf_guess {
+    int known; /* the number of ranges that are known: 0, 1 or 2 */
+    int next;
+    unsigned uses;            /* the number of guesses since the last wrong one */
+    unsigned wait;            /* the number of blocks until a run is tried again */
+    unsigned wait_next;       /* from which the next wait follows, should that run fail */
+    int specials;             /* for so many blocks to come, infinities and NaNs are expected */
+    int top[2][2], low[2][2]; /* [block][operand] */
+};
+
+/* The working memory of a thread. */
+struct wf_scratch {
+    /* For each operand, room for a copy of a block that was not contiguous, or without its infinities, NaNs
+     * or outliers.  If there is less room than a block takes, such blocks are taken in parts. */
+    unsigned char *copy[2];
+    size_t copy_nbytes; /* of each */
+    /* Both NULL if so little is summed that clearing bins would cost more than they save. */
+    struct wf_bins *bins; /* [WF_BINS_SETS] */
+    struct wf_wide_bins *wide_bins;
+    struct wf_guess guess;
+    int passes, pass; /* the number of passes over the current block: of all, and of those that have begun */
+};
+
+/* If both sums of values and of magnitudes are asked for, the bins of values are those of magnitudes, too. */
+enum { WF_BINS_OF_SUM, WF_BINS_OF_ABS, WF_BINS_OF_PRODUCTS, WF_BINS_SETS };
+
+/* Adds the parts of count elements of x (paired with y, or NULL), contiguous at any alignment and at most a
+ * block, the first of index `index`.  The environment is as wf_environment_enter sets it. */
+typedef void wf_block_function(struct wf_open_partial *into, struct wf_scratch *scratch, const void *x,
+                               const void *y, size_t count, int64_t index);
+
+/* Adds the parts of a run of blocks if one pass through a guessed window can; returns whether it did.  If it
+ * did not, nothing was added, and add_block must be called for each of the blocks. */
+typedef bool wf_run_function(struct wf_open_partial *into, struct wf_scratch *scratch, const void *x, size_t count,
+                             int64_t index);
+
+/* The name of a tier's function for a type: wf_add_block_F32_avx2.  Either may be a macro, such as
+ * -DTYPE=F32. */
+#define WF_LOOPS_NAME_(verb, TYPE, tier) wf_##verb##_##TYPE##_##tier
+#define WF_LOOPS_NAME(verb, TYPE, tier) WF_LOOPS_NAME_(verb, TYPE, tier)
+
+#endif

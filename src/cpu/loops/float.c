@@ -1,0 +1,261 @@
+/* Adds blocks of a float type to an accumulator: compiled for each tier and type, see vector_types.h. */
+#include "cpu/loops/guess.h"
+#include "cpu/loops/outliers.h"
+#include "cpu/loops/special.h"
+#include "cpu/loops/sums.h"
+
+/* ---- all sums in one pass ---- */
+
+/* How an attempt to add all sums of a block in one pass has ended. */
+enum outcome {
+    TAKEN,                 /* the sums have been added */
+    RETRY_WITH_RANGE_SCAN, /* nothing was added: the guessed window did not hold, or none was tried */
+    SLOW                   /* nothing was added, and no window can: the sums must be added one by one */
+};
+
+/* Adds a sum of values or magnitudes, for which recent blocks had no window, to bins without a scan before.
+ * The bins tell whether there are infinities and NaNs to be noted. */
+static bool add_unscanned_to_bins(struct block *block) {
+    struct wf_open_partial *into = block->into;
+    struct target target = target_of(block, into->parts);
+    struct source source = source_of(block, false);
+    bool is_one = into->parts == WF_PART_SUM || into->parts == WF_PART_ABS;
+    if (!is_one || !target.bins || source.count < FEW_FOR_BINS) return false;
+    if (!kind_of(into->parts).add_wide(target, source)) {
+        note_specials(into, source.x, source.count, block->index);
+        expect_specials(&block->scratch->guess);
+    }
+    return true;
+}
+
+/* The first attempt: through the window that recent blocks suggest. */
+static enum outcome add_by_guess(struct block *block) {
+    struct wf_guess *guess = &block->scratch->guess;
+    struct range range[2] = {guessed_range(guess, 0), guessed_range(guess, 1)};
+    struct window window;
+    bool is_due = is_scan_due(guess);
+    count_use(guess);
+    /* Without NOTES_ROUNDING, each pass scans the range as well, so a scan that is due needs no pass of its
+     * own. */
+    if (block->is_scanned || guess->known < 2 || (is_due && NOTES_ROUNDING)) return RETRY_WITH_RANGE_SCAN;
+    if (!find_window(&window, block->into->parts & SUMS, range))
+        return !is_due && add_unscanned_to_bins(block) ? TAKEN : RETRY_WITH_RANGE_SCAN;
+    if (!add_through(block, &window, true)) {
+        guess->uses = 0;
+        return RETRY_WITH_RANGE_SCAN;
+    }
+    if (block->is_scanned) learn(guess, block->range);
+    return TAKEN;
+}
+
+/* The second attempt: through the window that the block's own range needs, without its outliers if that is
+ * better. */
+static enum outcome add_by_range_scan(struct block *block) {
+    struct window window;
+    ensure_scanned(block);
+    if (!is_finite(block)) return SLOW;
+    bool covers = find_window(&window, block->into->parts & SUMS, block->range);
+    if ((!covers || is_wide(&window)) && add_without_outliers(block)) return TAKEN;
+    learn(&block->scratch->guess, block->range);
+    return covers && add_through(block, &window, false) ? TAKEN : SLOW;
+}
+
+static bool is_to_be_cleaned(const struct block *block) {
+    return block->into->parts & SUMS && block->scratch->guess.specials &&
+           block->source.count <= room_for_copy(block);
+}
+
+/* Notes the block's infinities and NaNs, and puts a copy without them in its place.  There must be room. */
+APART void clean_block(struct block *block) {
+    struct source *source = &block->source;
+    struct wf_open_partial *into = block->into;
+    unsigned char *x = block->scratch->copy[0], *y = x;
+    bool any;
+    if (into->parts & WF_PART_DOT) { /* even for pairs of an array with itself */
+        y = block->scratch->copy[1];
+        any = clean_pairs(into, x, y, source->x, source->y, source->count, block->index);
+    } else {
+        any = clean(into, x, source->x, source->count, block->index);
+    }
+    if (any) expect_specials(&block->scratch->guess);
+    source->x = x;
+    source->y = y;
+    block->is_scanned = false;
+    block->scratch->passes = 0;
+}
+
+/* Where recent blocks had infinities or NaNs, they are taken out of this one before anything is tried. */
+static enum outcome add_in_one_pass(struct block *block) {
+    if (is_to_be_cleaned(block)) {
+        block->scratch->guess.specials--;
+        clean_block(block);
+    }
+    enum outcome outcome = add_by_guess(block);
+    return outcome == RETRY_WITH_RANGE_SCAN ? add_by_range_scan(block) : outcome;
+}
+
+/* ---- sums one by one ---- */
+
+/* Whether bins of values are there for the sum of this block's magnitudes, too. */
+static bool bins_take_both(const struct block *block, unsigned sum) {
+    const unsigned both = WF_PART_SUM | WF_PART_ABS;
+    return sum & both && (block->into->parts & both) == both &&
+           are_for_bins(block->source, target_of(block, WF_PART_SUM));
+}
+
+/* Adds one of the sums of a block that has been scanned and is finite. */
+INLINE void add_sum(struct block *block, unsigned sum) {
+    struct target into = target_of(block, sum);
+    struct kind kind = kind_of(sum);
+    struct range range[TERMS_MAX] = {{0, 0}};
+    struct window window;
+    if (sum & PRODUCTS && (block->magnitudes[0].max == 0 || block->magnitudes[1].max == 0)) return;
+    bool are_exact = ranges_of(sum, block->range, range);
+    if (are_exact && make_window(&window, range, kind) &&
+        !(is_wide(&window) && bins_take_both(block, sum))) { /* else a wide window for each */
+        struct extracted extracted;
+        extract_through(&extracted, block, &window, sum);
+        for (int t = 0; t < kind.terms; t++) add_extracted(into.exact, &window, &extracted, t);
+    } else if (sum != WF_PART_ABS ||
+               !bins_take_both(block, sum)) { /* else the bins of values have taken it */
+        kind.add_wide(into, source_of(block, sum == WF_PART_DOT));
+    }
+}
+
+static void add_sums(struct block *block) {
+    unsigned parts = block->into->parts;
+    if (parts & WF_PART_SUM) add_sum(block, WF_PART_SUM);
+    if (parts & WF_PART_ABS) add_sum(block, WF_PART_ABS);
+    if (parts & WF_PART_SQUARES) add_sum(block, WF_PART_SQUARES);
+    if (parts & WF_PART_DOT) add_sum(block, WF_PART_DOT);
+}
+
+/* Adds the sums of a block that could not be added in one pass as it was, and can be copied. */
+static void add_by_copy(struct block *block) {
+    ensure_scanned(block);
+    if (!is_finite(block)) {
+        clean_block(block);
+        ensure_scanned(block);
+        if (add_through_window(block)) return;
+    }
+    add_sums(block);
+}
+
+/* The same, in parts if there is not room for a copy of all. */
+APART void add_slowly(struct block *block) {
+    size_t room = room_for_copy(block), count = block->source.count;
+    if (count <= room) {
+        add_by_copy(block);
+        return;
+    }
+    for (size_t i = 0; i < count; i += room) {
+        struct block part = *block;
+        part.source = part_of(block->source, i, room);
+        part.index += (int64_t)i;
+        part.is_scanned = false;
+        if (add_by_range_scan(&part) == SLOW) add_by_copy(&part);
+    }
+}
+
+/* ---- all parts ---- */
+
+/* Finds the extremes.  If no element is zero, they tell the range of magnitudes, too. */
+static void set_extremes(struct block *block) {
+    block->extremes = find_extremes(block->scratch, block->source.x, block->source.count);
+    block->has_extremes = true;
+    if (!block->extremes.min_magnitude) return;
+    struct magnitudes magnitudes = {max_magnitude(&block->extremes), block->extremes.min_magnitude};
+    set_magnitudes(block, magnitudes, magnitudes);
+}
+
+/* The extremes, and how many NaNs were left out.  Where recent blocks had NaNs, this one is looked at as if
+ * it had. */
+static struct keys find_block_keys(struct block *block) {
+    const unsigned char *x = block->source.x;
+    size_t count = block->source.count;
+    struct wf_guess *guess = &block->scratch->guess;
+    if (!block->has_extremes && !guess->specials) set_extremes(block);
+    if (block->has_extremes && max_magnitude(&block->extremes) <= INFINITY_BITS)
+        return keys_of(&block->extremes);
+    struct keys keys = find_keys(block->scratch, x, count);
+    if (keys.nans)
+        expect_specials(guess);
+    else if (!(block->into->parts & SUMS))
+        guess->specials--;
+    return keys;
+}
+
+/* Returns how many NaNs there are, as far as these parts tell. */
+static int64_t add_extremes_and_counts(struct block *block) {
+    struct wf_open_partial *into = block->into;
+    const unsigned char *x = block->source.x;
+    size_t count = block->source.count;
+    bool has_zero = true;
+    int64_t nans = 0;
+    if (into->parts & EXTREMES) {
+        struct keys keys = find_block_keys(block);
+        nans = keys.nans;
+        has_zero = !block->has_extremes || block->extremes.min_magnitude == 0;
+        add_extremes(into, keys, x, count, block->index);
+    }
+    if (into->parts & WF_PART_NONZERO && !has_zero) {
+        into->partial->nonzero += (int64_t)count;
+    } else if (into->parts & WF_PART_NONZERO) {
+        struct counted counted = count_nonzero(block->scratch, x, count);
+        into->partial->nonzero += counted.nonzero;
+        if (counted.max > INFINITY_BITS && !nans) nans = count_nans(x, count);
+    }
+    return nans;
+}
+
+wf_block_function WF_LOOPS_NAME(add_block, TYPE, TIER);
+wf_run_function WF_LOOPS_NAME(add_run, TYPE, TIER);
+
+void WF_LOOPS_NAME(add_block, TYPE, TIER)(struct wf_open_partial *into, struct wf_scratch *scratch,
+                                          const void *x_data, const void *y_data, size_t count,
+                                          int64_t index) {
+    const unsigned char *x = x_data, *y = y_data;
+    unsigned parts = into->parts;
+    struct source source = {x, y ? y : x, count, sizeof(uword), {0, 0}};
+    struct block block = {.into = into, .scratch = scratch, .source = source, .index = index};
+    enum outcome outcome = TAKEN;
+    int64_t nans = 0;
+    scratch->passes = parts & SUMS && parts & EXTREMES && !NOTES_ROUNDING ? 2 : 1;
+    scratch->pass = 0;
+    if (parts & EXTREMES && !NOTES_ROUNDING && !scratch->guess.specials) set_extremes(&block);
+    bool cleans = is_to_be_cleaned(&block);
+    if (cleans) nans = add_extremes_and_counts(&block); /* of the elements as they are */
+    if (parts & (WF_PART_SUM | WF_PART_DOT)) note_unless_minus_zeros(into, x, y, count);
+    if (parts & SUMS) outcome = add_in_one_pass(&block);
+    if (!cleans && parts & (EXTREMES | WF_PART_NONZERO)) nans = add_extremes_and_counts(&block);
+    if (parts & WF_PART_PRODUCT) {
+        if (find_magnitudes(x, count).max > INFINITY_BITS) nans = count_nans(x, count);
+        add_to_tree(into, x, count);
+    }
+    if (outcome == SLOW) add_slowly(&block);
+    if (nans && !(parts & SUMS)) note_nans(into, nans, x, NULL, index); /* sums have noted them */
+}
+
+bool WF_LOOPS_NAME(add_run, TYPE, TIER)(struct wf_open_partial *into, struct wf_scratch *scratch, const void *x,
+                                        size_t count, int64_t index) {
+    /* With sums of no pairs, whatever is found in the same pass. */
+    const unsigned in_one_pass = SUMS | (NOTES_ROUNDING ? EXTREMES | WF_PART_NONZERO : 0);
+    struct wf_guess *guess = &scratch->guess;
+    struct source source = {x, x, count, sizeof(uword), {0, 0}};
+    struct block run = {.into = into, .scratch = scratch, .source = source, .index = index};
+    struct range range[2] = {guessed_range(guess, 0), guessed_range(guess, 1)};
+    struct window window;
+    if (!(into->parts & SUMS) || into->parts & ~in_one_pass) return false;
+    if (guess->specials || (guess->wait ? guess->wait-- : is_scan_due(guess))) return false;
+    scratch->passes = 1;
+    if (!find_window(&window, into->parts & SUMS, range)) return false;
+    if (!add_through(&run, &window, true)) {
+        wait_after_run(guess);
+        return false;
+    }
+    if (into->parts & (EXTREMES | WF_PART_NONZERO)) add_extremes_and_counts(&run);
+    if (into->parts & WF_PART_SUM) note_unless_minus_zeros(into, x, NULL, count);
+    if (guess->wait_next) guess->wait_next--;
+    count_use(guess);
+    return true;
+}

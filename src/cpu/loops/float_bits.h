@@ -1,0 +1,70 @@
+/* What the bits of a float element stand for. */
+#ifndef WF_CPU_LOOPS_FLOAT_BITS_H
+#define WF_CPU_LOOPS_FLOAT_BITS_H
+
+#include "cpu/loops/vector.h"
+
+enum {
+    FRACTION_BITS = PRECISION - 1,
+    SIGN_SHIFT = FRACTION_BITS + EXPONENT_BITS,
+    BIAS = (1 << (EXPONENT_BITS - 1)) - 1,
+    LOW_EXPONENT = 1 - BIAS - FRACTION_BITS, /* every element is a multiple of 2^LOW_EXPONENT */
+};
+
+#define MAGNITUDE ((uword)((uword)-1 >> 1))
+#define INFINITY_BITS ((uword)((uword)((1 << EXPONENT_BITS) - 1) << FRACTION_BITS))
+#define MINUS_ZERO TOP_BIT
+
+typedef sword key;
+
+/* Flips the bits below the sign of negative elements: see wf_bits_to_key. */
+INLINE key key_of(uword bits) {
+    key value = (key)bits;
+    return (key)(value ^ ((key)(value >> SIGN_SHIFT) & (key)MAGNITUDE));
+}
+
+INLINE bool is_nan(uword bits) {
+    return (bits & MAGNITUDE) > INFINITY_BITS;
+}
+
+INLINE bool is_infinite(uword bits) {
+    return (bits & MAGNITUDE) == INFINITY_BITS;
+}
+
+INLINE bool is_nonzero(uword bits) {
+    return (bits & MAGNITUDE) != 0;
+}
+
+INLINE bool is_negative(uword bits) {
+    return bits >> SIGN_SHIFT & 1;
+}
+
+INLINE struct wf_factor factor_of(uword bits) {
+    int field = (int)(bits >> FRACTION_BITS) & ((1 << EXPONENT_BITS) - 1);
+    uint64_t significand = (bits & (((uword)1 << FRACTION_BITS) - 1)) | (uint64_t)(field != 0)
+                                                                            << FRACTION_BITS;
+    struct wf_factor factor = wf_factor_of_u64(significand);
+    factor.exponent += (field ? field : 1) - 1 + LOW_EXPONENT;
+    return factor;
+}
+
+/* LANES finite elements as f64. */
+INLINE vf64 widen(const unsigned char *x) {
+    _Static_assert(ELEMENT == ELEMENT_F16 || ELEMENT == ELEMENT_BF16 || ELEMENT == ELEMENT_F32 ||
+                       ELEMENT == ELEMENT_F64,
+                   "a new float type has a case here");
+    switch (ELEMENT) {
+    case ELEMENT_F16: return widen_f16(x);
+    case ELEMENT_BF16: return widen_bf16(x);
+    case ELEMENT_F32: return widen_f32(x);
+    default: return load_f64(x);
+    }
+}
+
+#define NONZERO_MASK MAGNITUDE
+
+INLINE vuword larger_magnitude(vuword a, vuword b) {
+    return (vuword)max_signed((vsword)a, (vsword)b);
+}
+
+#endif

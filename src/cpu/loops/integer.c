@@ -1,0 +1,211 @@
+/* Adds blocks of an integer type or bool to an accumulator: compiled for each tier and type, see
+ * vector_types.h. */
+#include "cpu/loops/vector.h"
+
+#define X(NAME, name, type, kind, precision, exponent_bits) typedef type key_##NAME;
+WF_TYPES(X)
+#undef X
+typedef PASTE(key_, TYPE) key;
+
+/* Holds the sum of a block (of 64-bit elements, that of the elements' upper or lower halves). */
+typedef int32_t wide_BOOL, wide_I8, wide_U8, wide_I16, wide_U16;
+typedef int64_t wide_I32, wide_U32, wide_I64;
+typedef uint64_t wide_U64;
+typedef PASTE(wide_, TYPE) wide;
+
+/* Holds one product of two elements. */
+typedef int32_t wide_product_BOOL, wide_product_I8, wide_product_U8, wide_product_I16;
+typedef uint32_t wide_product_U16;
+typedef int64_t wide_product_I32;
+typedef uint64_t wide_product_U32;
+typedef wf_i128 wide_product_I64;
+typedef wf_u128 wide_product_U64;
+typedef PASTE(wide_product_, TYPE) wide_product;
+
+enum {
+    IS_BOOL = ELEMENT == ELEMENT_BOOL,
+    IS_SIGNED = (key)-1 < (key)1,
+    IS_8 = sizeof(uword) == 1,
+    IS_64 = sizeof(uword) == 8,
+};
+
+/* Any bits of a bool but 0 mean true. */
+INLINE key key_of(uword bits) {
+    return IS_BOOL ? bits != 0 : (key)bits;
+}
+
+INLINE bool is_nan(uword bits) {
+    (void)bits;
+    return false;
+}
+
+INLINE bool is_infinite(uword bits) {
+    (void)bits;
+    return false;
+}
+
+INLINE bool is_nonzero(uword bits) {
+    return bits != 0;
+}
+
+INLINE bool is_negative(uword bits) {
+    return IS_SIGNED && bits >> (8 * sizeof(uword) - 1);
+}
+
+INLINE uword magnitude_of(uword bits) {
+    return is_negative(bits) ? (uword)(0 - bits) : (uword)key_of(bits);
+}
+
+INLINE struct wf_factor factor_of(uword bits) {
+    return wf_factor_of_u64(magnitude_of(bits));
+}
+
+#define NONZERO_MASK ((uword)-1)
+
+INLINE vuword larger_magnitude(vuword a, vuword b) {
+    (void)b;
+    return a;
+}
+
+#include "cpu/loops/any_type.h"
+
+/* ---- sums ---- */
+
+/* The sum of 8-bit elements, or of their magnitudes: in lanes of 16 bits, which are emptied after ROWS
+ * vectors, before they can overflow. */
+INLINE int64_t sum_bytes(struct ahead ahead, const unsigned char *x, size_t count, bool magnitudes) {
+    enum { BYTES = VECTOR_NBYTES / 2, ROWS = 128 };
+    typedef int8_t signed_bytes __attribute__((vector_size(BYTES)));
+    typedef uint8_t unsigned_bytes __attribute__((vector_size(BYTES)));
+    int64_t sum = 0;
+    size_t i = 0;
+    while (i + BYTES <= count) {
+        vi16 lanes = {0};
+        for (int row = 0; row < ROWS && i + BYTES <= count; row++, i += BYTES) {
+            unsigned_bytes bits;
+            prefetch_line(ahead, x, i);
+            memcpy(&bits, x + i, sizeof bits);
+            if (IS_BOOL) bits = (unsigned_bytes)(bits != 0) & 1;
+            unsigned_bytes negative = {0};
+            if (magnitudes && IS_SIGNED) negative = (unsigned_bytes)((signed_bytes)bits < 0);
+            bits = (bits ^ negative) - negative;
+            lanes += magnitudes || !IS_SIGNED ? __builtin_convertvector(bits, vi16)
+                                              : __builtin_convertvector((signed_bytes)bits, vi16);
+        }
+        for (int lane = 0; lane < BYTES; lane++) sum += lanes[lane];
+    }
+    for (; i < count; i++) sum += magnitudes ? (int64_t)magnitude_of(x[i]) : (int64_t)key_of(x[i]);
+    return sum;
+}
+
+/* The sum of wider elements, or of their magnitudes: 64-bit elements by halves, so that nothing overflows. */
+INLINE void sum_words(const struct wf_exact *into, const unsigned char *x, size_t count, bool magnitudes) {
+    wide sum = 0;
+    int64_t low = 0, high = 0;
+    for (size_t i = 0; i < count; i++) {
+        uword bits = bits_at(x, i);
+        if (!IS_64) {
+            sum += magnitudes ? (wide)magnitude_of(bits) : (wide)key_of(bits);
+        } else if (magnitudes) {
+            low += (uint32_t)magnitude_of(bits);
+            high += (int64_t)((uint64_t)magnitude_of(bits) >> 32);
+        } else {
+            low += (uint32_t)bits;
+            high += (int64_t)((wide)key_of(bits) >> (IS_64 ? 32 : 0));
+        }
+    }
+    wf_exact_add_i64(into, (int64_t)sum + low, 0);
+    if (IS_64) wf_exact_add_i64(into, high, 32);
+}
+
+INLINE void add_sum(const struct wf_exact *into, struct ahead ahead, const unsigned char *x, size_t count,
+                    bool magnitudes) {
+    if (IS_8)
+        wf_exact_add_i64(into, sum_bytes(ahead, x, count, magnitudes), 0);
+    else
+        sum_words(into, x, count, magnitudes);
+}
+
+/* The sum of x * y.  Products of 32 bits and more are added by halves. */
+INLINE void add_products(const struct wf_exact *into, const unsigned char *x, const unsigned char *y,
+                         size_t count) {
+    enum { HALF = 4 * sizeof(wide_product) };
+    int64_t sum = 0;
+    wf_i128 low_128 = 0, high_128 = 0;
+    int64_t low = 0, high = 0;
+    for (size_t i = 0; i < count; i++) {
+        wide_product product = (wide_product)key_of(bits_at(x, i)) * (wide_product)key_of(bits_at(y, i));
+        if (sizeof(uword) <= 2) {
+            sum += product;
+        } else if (!IS_64) {
+            low += (uint32_t)product;
+            high += (int64_t)(product >> HALF);
+        } else {
+            low_128 += (uint64_t)product;
+            high_128 += (wf_i128)(product >> HALF);
+        }
+    }
+    if (IS_64) {
+        wf_exact_add_i128(into, low_128, 0);
+        wf_exact_add_i128(into, high_128, HALF);
+    } else {
+        wf_exact_add_i64(into, sum + low, 0);
+        wf_exact_add_i64(into, high, 32);
+    }
+}
+
+/* ---- bits and the product ---- */
+
+static void add_bits(struct wf_open_partial *into, const unsigned char *x, size_t count) {
+    uword bits_and = (uword)-1, bits_or = 0, bits_xor = 0;
+    for (size_t i = 0; i < count; i++) {
+        uword bits = (uword)key_of(bits_at(x, i));
+        bits_and &= bits;
+        bits_or |= bits;
+        bits_xor ^= bits;
+    }
+    into->partial->bits_and &= bits_and;
+    into->partial->bits_or |= bits_or;
+    into->partial->bits_xor ^= bits_xor;
+}
+
+static void multiply_magnitudes(struct wf_partial *into, const unsigned char *x, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        uword bits = bits_at(x, i);
+        into->product_flags ^= (uint64_t)is_negative(bits) * WF_PRODUCT_NEGATIVE;
+        if (bits)
+            wf_partial_multiply(into, magnitude_of(bits));
+        else
+            into->product_flags |= WF_PRODUCT_ZERO;
+    }
+}
+
+/* ---- a block ---- */
+
+static void add_extremes(struct wf_open_partial *into, const unsigned char *x, size_t count, int64_t index) {
+    const key all_ones = (key)-1;
+    if (into->parts & WF_PART_MIN)
+        note_extreme(into->partial, least_key(x, count, 0), false, x, count, index, false);
+    if (into->parts & WF_PART_MAX)
+        note_extreme(into->partial, (key)~least_key(x, count, all_ones), true, x, count, index, false);
+}
+
+wf_block_function WF_LOOPS_NAME(add_block, TYPE, TIER);
+
+void WF_LOOPS_NAME(add_block, TYPE, TIER)(struct wf_open_partial *into, struct wf_scratch *scratch,
+                                          const void *x_data, const void *y_data, size_t count,
+                                          int64_t index) {
+    const unsigned char *x = x_data, *y = y_data;
+    unsigned parts = into->parts;
+    scratch->passes = __builtin_popcount(parts);
+    scratch->pass = 0;
+    if (parts & WF_PART_SUM) add_sum(&into->sum, next_pass(scratch), x, count, false);
+    if (parts & WF_PART_ABS) add_sum(&into->abs, next_pass(scratch), x, count, true);
+    if (parts & WF_PART_SQUARES) add_products(&into->product_sum, x, x, count);
+    if (parts & WF_PART_DOT) add_products(&into->product_sum, x, y, count);
+    add_extremes(into, x, count, index);
+    if (parts & WF_PART_NONZERO) into->partial->nonzero += count_nonzero(scratch, x, count).nonzero;
+    if (parts & WF_PART_BITS) add_bits(into, x, count);
+    if (parts & WF_PART_PRODUCT && into->tree) add_to_tree(into, x, count);
+    if (parts & WF_PART_PRODUCT && !into->tree) multiply_magnitudes(into->partial, x, count);
+}

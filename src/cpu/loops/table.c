@@ -1,0 +1,35 @@
+/* A tier's table of loops: compiled for each tier. */
+#include "cpu/tier.h"
+
+#define TIER_STRUCT_(tier) wf_tier_##tier
+#define TIER_STRUCT(tier) TIER_STRUCT_(tier)
+#define TIER_NAME_(tier) #tier
+#define TIER_NAME(tier) TIER_NAME_(tier)
+
+#define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
+    wf_block_function WF_LOOPS_NAME(add_block, NAME, TIER);                                                  \
+    wf_run_function WF_LOOPS_NAME(add_run, NAME, TIER);
+WF_TYPES(X)
+#undef X
+
+/* Only floats have runs. */
+#define RUN_FLOAT(NAME) [WF_##NAME] = WF_LOOPS_NAME(add_run, NAME, TIER),
+#define RUN_SIGNED(NAME)
+#define RUN_UNSIGNED(NAME)
+
+const struct wf_tier TIER_STRUCT(TIER) = {
+    .name = TIER_NAME(TIER),
+    .add_block =
+        {
+#define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
+    [WF_##NAME] = WF_LOOPS_NAME(add_block, NAME, TIER),
+            WF_TYPES(X)
+#undef X
+        },
+    .add_run =
+        {
+#define X(NAME, name, type, kind, precision, exponent_bits) RUN_##kind(NAME)
+            WF_TYPES(X)
+#undef X
+        },
+};

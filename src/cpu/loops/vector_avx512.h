@@ -1,0 +1,85 @@
+/* x86-64 with AVX-512 F, DQ, BW and VL. */
+#include <immintrin.h>
+
+#define VECTOR_NBYTES 64
+#include "cpu/loops/vector_types.h"
+
+INLINE vf64 fused(vf64 a, vf64 b, vf64 c) {
+    return (vf64)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+}
+
+INLINE vf64 multiply_add(vf64 a, vf64 b, vf64 c) {
+    return fused(a, b, c);
+}
+
+INLINE vsword max_signed(vsword a, vsword b) {
+    switch (sizeof(sword)) {
+    case 2: return (vsword)_mm512_max_epi16((__m512i)a, (__m512i)b);
+    case 4: return (vsword)_mm512_max_epi32((__m512i)a, (__m512i)b);
+    default: return (vsword)_mm512_max_epi64((__m512i)a, (__m512i)b);
+    }
+}
+
+INLINE vsword min_signed(vsword a, vsword b) {
+    switch (sizeof(sword)) {
+    case 2: return (vsword)_mm512_min_epi16((__m512i)a, (__m512i)b);
+    case 4: return (vsword)_mm512_min_epi32((__m512i)a, (__m512i)b);
+    default: return (vsword)_mm512_min_epi64((__m512i)a, (__m512i)b);
+    }
+}
+
+#define UNSIGNED_FLIP ((uword)0)
+INLINE vsword max_unsigned(vsword a, vsword b) {
+    switch (sizeof(uword)) {
+    case 2: return (vsword)_mm512_max_epu16((__m512i)a, (__m512i)b);
+    case 4: return (vsword)_mm512_max_epu32((__m512i)a, (__m512i)b);
+    default: return (vsword)_mm512_max_epu64((__m512i)a, (__m512i)b);
+    }
+}
+
+/* Conversions by their instructions' names, since gcc 12 splits a __builtin_convertvector from f32 to f64 in
+ * halves. */
+INLINE vf64 widen_f16(const unsigned char *x) {
+    return (vf64)_mm512_cvtps_pd(_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)x)));
+}
+
+INLINE vf64 widen_bf16(const unsigned char *x) {
+    __m128i upper = _mm_loadu_si128((const __m128i *)x);
+    return (vf64)_mm512_cvtps_pd(_mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(upper), 16)));
+}
+
+INLINE vf64 widen_f32(const unsigned char *x) {
+    return (vf64)_mm512_cvtps_pd(_mm256_loadu_ps((const float *)x));
+}
+
+INLINE vf64 add_where_negative(vf64 sum, vf64 term, vf64 x) {
+    return (vf64)_mm512_mask_add_pd((__m512d)sum, _mm512_movepi64_mask((__m512i)x), (__m512d)sum,
+                                    (__m512d)term);
+}
+
+/* An operation that rounds sets the processor's inexact flag, unless its instruction says not to. */
+enum { NOTES_ROUNDING = 1, QUIETLY = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC };
+
+INLINE vf64 quiet_multiply_add(vf64 a, vf64 b, vf64 c) {
+    return (vf64)_mm512_fmadd_round_pd((__m512d)a, (__m512d)b, (__m512d)c, QUIETLY);
+}
+
+INLINE vf64 quiet_multiply(vf64 a, vf64 b) {
+    return (vf64)_mm512_mul_round_pd((__m512d)a, (__m512d)b, QUIETLY);
+}
+
+INLINE vf64 quiet_add(vf64 a, vf64 b) {
+    return (vf64)_mm512_add_round_pd((__m512d)a, (__m512d)b, QUIETLY);
+}
+
+INLINE bool has_rounded(void) {
+    return _mm_getcsr() & _MM_EXCEPT_INEXACT;
+}
+
+INLINE void forget_rounding(void) {
+    _mm_setcsr(_mm_getcsr() & ~(unsigned)_MM_EXCEPT_INEXACT);
+}
+
+INLINE void pin(vf64 *vector) {
+    __asm__ volatile("" : "+v"(*vector));
+}

@@ -1,0 +1,139 @@
+/* Windows: which levels the terms of a block are split into.
+ *
+ * Terms are x, |x|, x*y, or the rounding error of x*y, all f64.  If few levels cover the range of bits that
+ * the terms of a block span, the terms are split without error onto each level's grid (Rump, Ogita, Oishi,
+ * "Accurate floating-point summation part I", 2008, section 3; Demmel, Nguyen, "Fast reproducible
+ * floating-point summation", 2013): extract.h. Blocks of a wider range go to exponent bins: bins.h in this
+ * folder. */
+#ifndef WF_CPU_LOOPS_WINDOW_H
+#define WF_CPU_LOOPS_WINDOW_H
+
+#include "cpu/loops/source.h"
+
+enum {
+    LEVELS_MAX = NOTES_ROUNDING ? 7 : 4, /* with more, exponent bins are faster */
+    TERMS_MAX = 3,
+    WIDE_UNROLL = 2, /* vectors added at a time if there are more than four levels */
+};
+
+/* All values are less than 2^top in magnitude and multiples of 2^low. */
+struct range {
+    int top, low;
+};
+
+/* The number of levels for an element's first term, and for each of its other terms. */
+struct shape {
+    int first, others;
+};
+
+/* Level k of term t adds on the grid of multiples of 2^(exponent[t][k] - 52). */
+struct window {
+    struct shape shape;
+    struct range covered[TERMS_MAX];
+    int exponent[TERMS_MAX][LEVELS_MAX];
+};
+
+struct target;
+/* Returns whether all elements were finite; bins leave the others out. */
+typedef bool add_to_wide_sum(struct target into, struct source source);
+
+/* What is summed.  The loops get it as a constant, so they are compiled for each kind. */
+struct kind {
+    int terms;   /* of each element */
+    bool splits; /* the first terms of negative elements are also summed separately */
+    load_terms *load[TERMS_MAX];
+    int floor[TERMS_MAX]; /* all terms are multiples of 2^floor: no grid need be finer */
+    /* Adds the elements' first terms, of whatever range, without a window; NULL if several sums are added. */
+    add_to_wide_sum *add_wide;
+};
+
+INLINE int levels_of(struct shape shape, int term) {
+    return term == 0 ? shape.first : shape.others;
+}
+
+/* The number of vectors that are added at a time: as many as there are registers for their sums. */
+INLINE int unroll_of(struct shape shape, struct kind kind) {
+    int sums = (kind.splits ? 2 : 1) * shape.first + (kind.terms - 1) * shape.others;
+    if (shape.first > 4) return WIDE_UNROLL;
+    return sums == 1 ? UNROLL_MAX : sums == 2 ? 4 : sums <= 6 ? 2 : 1;
+}
+
+/* The number of bits by which a level's anchor must lie above its terms.  A level whose anchor is 1.5 * 2^e
+ * stays in its binade, and so on its grid, while the terms added in a lane sum to less than 2^(e - 1).  Sums
+ * are moved out of their lanes before there have been more additions than this allows.  That is seldom if
+ * there is only one term to add; with products it is more often, because two levels of 45 bits hold the
+ * squares of most blocks of f64, and two of 42 would not. */
+INLINE int headroom_of(struct kind kind) {
+    return kind.terms == 1 ? 10 : 7;
+}
+
+INLINE size_t additions_max(struct kind kind) {
+    return ((size_t)1 << (headroom_of(kind) - 1)) - 1;
+}
+
+/* The number of bits that each further level covers. */
+INLINE int bits_of_level(struct kind kind) {
+    return 52 - headroom_of(kind);
+}
+
+INLINE int levels_for(struct range range, struct kind kind) {
+    int bits = range.top - range.low;
+    return bits > 0 ? (bits + bits_of_level(kind) - 1) / bits_of_level(kind) : 1;
+}
+
+/* The grid of the level that covers terms less than 2^top. */
+INLINE int grid_below(int top, struct kind kind, int term) {
+    int grid = top - bits_of_level(kind);
+    return grid > kind.floor[term] ? grid : kind.floor[term];
+}
+
+/* Sets the levels of one of the terms; returns whether f64 has anchors that high. */
+INLINE bool set_levels(struct window *window, int term, struct range range, struct kind kind) {
+    int top = range.top;
+    for (int k = 0; k < levels_of(window->shape, term); k++) {
+        top = grid_below(top, kind, term); /* a level leaves at most half of its grid's unit of a term */
+        window->exponent[term][k] = top + 52;
+    }
+    window->covered[term] = (struct range){range.top, top};
+    return grid_below(range.top, kind, term) + 52 <= 1022;
+}
+
+/* The shapes for which the loops are compiled.  Only kinds of one term have more than four levels. */
+static const struct shape shapes[] = {
+    {1, 1}, {1, 2}, {2, 2}, {2, 4}, {3, 3}, {4, 4}, {LEVELS_MAX, LEVELS_MAX}};
+enum { SHAPES = sizeof shapes / sizeof shapes[0] };
+
+/* Makes the window of fewest levels that covers the ranges of all terms; returns whether there is one. */
+INLINE bool make_window(struct window *window, const struct range *range, struct kind kind) {
+    int first = levels_for(range[0], kind), others = 1, i = 0, count = kind.terms == 1 ? SHAPES : SHAPES - 1;
+    for (int t = 1; t < kind.terms; t++)
+        if (levels_for(range[t], kind) > others) others = levels_for(range[t], kind);
+    while (i < count && (shapes[i].first < first || shapes[i].others < others)) i++;
+    if (i == count) return false;
+    window->shape = shapes[i];
+    for (int t = 0; t < kind.terms; t++)
+        if (!set_levels(window, t, range[t], kind)) return false;
+    return true;
+}
+
+/* Whether the window has so many levels that splitting off outliers should be tried first, and that it has
+ * loops of its own. */
+static bool is_wide(const struct window *window) {
+    return LEVELS_MAX > 4 && window->shape.first > 4;
+}
+
+static bool window_covers(const struct window *window, const struct range *range, int terms) {
+    for (int t = 0; t < terms; t++)
+        if (range[t].top > window->covered[t].top || range[t].low < window->covered[t].low) return false;
+    return true;
+}
+
+static int64_t anchor_bits(int exponent) {
+    return ((int64_t)(exponent + 1023) << 52) | INT64_C(1) << 51;
+}
+
+INLINE vf64 anchor_of(const struct window *window, int term, int level) {
+    return (vf64)((vi64){0} + anchor_bits(window->exponent[term][level]));
+}
+
+#endif
