@@ -1,13 +1,15 @@
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* mkostemp */
+#define _GNU_SOURCE /* O_NOFOLLOW, openat */
 #endif
 #include "cuda/cache.h"
 #include "core/number.h"
+#include "common/getenv.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,16 +41,18 @@ void wf_cache_key_begin(struct wf_cache_key *key, const char *name) {
 }
 
 void wf_cache_key_add(struct wf_cache_key *key, const char *text) {
-    hash_add(key->hash, text, strlen(text) + 1); /* with its end: where one text stops and the next begins counts */
+    hash_add(key->hash, text,
+             strlen(text) + 1); /* with its end: where one text stops and the next begins counts */
 }
 
 /* ---- the folder ---------------------------------------------------------------------------------- */
 
 static bool folder_name(char path[PATH_MAX]) {
-    const char *switched = getenv("WARPFOLD_CACHE"), *root = getenv("XDG_CACHE_HOME"), *below = "/warpfold";
+    const char *switched = wf_getenv("WARPFOLD_CACHE"), *root = wf_getenv("XDG_CACHE_HOME"),
+               *below = "/warpfold";
     if (switched && !strcmp(switched, "off")) return false;
     if (!root || root[0] != '/') { /* relative ones do not count: XDG Base Directory Specification */
-        root = getenv("HOME");
+        root = wf_getenv("HOME");
         below = "/.cache/warpfold";
     }
     if (!root || root[0] != '/') return false;
@@ -56,10 +60,22 @@ static bool folder_name(char path[PATH_MAX]) {
 }
 
 /* Others must not be able to put kernels there. */
-static bool is_private(const char *path) {
+static bool is_private(int file, mode_t type) {
     struct stat status;
-    return !stat(path, &status) && S_ISDIR(status.st_mode) && status.st_uid == geteuid() &&
+    return !fstat(file, &status) && (status.st_mode & S_IFMT) == type && status.st_uid == geteuid() &&
            !(status.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/* -1: it is not there, or it is none: a link is none, wherever it leads. */
+static int open_private(int folder, const char *name, int flags, mode_t type) {
+    int file = openat(folder, name, flags | O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file >= 0 && is_private(file, type)) return file;
+    if (file >= 0) close(file);
+    return -1;
+}
+
+static int open_folder(const char *path) {
+    return open_private(AT_FDCWD, path, O_DIRECTORY, S_IFDIR);
 }
 
 static void make_folder(char path[PATH_MAX]) {
@@ -94,8 +110,8 @@ static struct entry describe(const struct wf_cache_key *key, const struct wf_cud
 
 /* "reduce_cu-0123...-nvrtc13.0", or what such names begin with. */
 static void name_entry(char name[NAME_NBYTES], const struct wf_cache_key *key, int compiler_version) {
-    int length = snprintf(name, NAME_NBYTES, "%s-%016llx%016llx-nvrtc", key->name, (unsigned long long)key->hash[1],
-                          (unsigned long long)key->hash[0]);
+    int length = snprintf(name, NAME_NBYTES, "%s-%016llx%016llx-nvrtc", key->name,
+                          (unsigned long long)key->hash[1], (unsigned long long)key->hash[0]);
     if (compiler_version)
         snprintf(name + length, (size_t)(NAME_NBYTES - length), "%d.%d", compiler_version / 100,
                  compiler_version % 100);
@@ -114,11 +130,9 @@ static bool read_image(FILE *stream, const struct wf_cache_key *key, struct wf_c
     return false;
 }
 
-static bool read_file(const char *folder, const char *name, const struct wf_cache_key *key,
+static bool read_file(int folder, const char *name, const struct wf_cache_key *key,
                       struct wf_cuda_image *image) {
-    char path[PATH_MAX];
-    if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path) return false;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int file = open_private(folder, name, 0, S_IFREG);
     if (file < 0) return false;
     FILE *stream = fdopen(file, "rb");
     if (!stream) {
@@ -131,9 +145,11 @@ static bool read_file(const char *folder, const char *name, const struct wf_cach
 }
 
 /* The first whole entry whose name begins so. */
-static bool read_any(const char *folder, const char *beginning, const struct wf_cache_key *key,
+static bool read_any(int folder, const char *beginning, const struct wf_cache_key *key,
                      struct wf_cuda_image *image) {
-    DIR *directory = opendir(folder);
+    int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = copy >= 0 ? fdopendir(copy) : NULL;
+    if (copy >= 0 && !directory) close(copy);
     bool is_read = false;
     const struct dirent *file;
     while (directory && !is_read && (file = readdir(directory)))
@@ -144,10 +160,14 @@ static bool read_any(const char *folder, const char *beginning, const struct wf_
 }
 
 bool wf_cache_read(const struct wf_cache_key *key, int compiler_version, struct wf_cuda_image *image) {
-    char folder[PATH_MAX], name[NAME_NBYTES];
-    if (!folder_name(folder) || !is_private(folder)) return false;
+    char path[PATH_MAX], name[NAME_NBYTES];
+    int folder = folder_name(path) ? open_folder(path) : -1;
+    if (folder < 0) return false;
     name_entry(name, key, compiler_version);
-    return compiler_version ? read_file(folder, name, key, image) : read_any(folder, name, key, image);
+    bool is_read =
+        compiler_version ? read_file(folder, name, key, image) : read_any(folder, name, key, image);
+    close(folder);
+    return is_read;
 }
 
 /* ---- writing ------------------------------------------------------------------------------------- */
@@ -164,15 +184,34 @@ static bool write_image(int file, const struct wf_cache_key *key, const struct w
     return !fclose(stream) && is_written;
 }
 
-void wf_cache_write(const struct wf_cache_key *key, int compiler_version, const struct wf_cuda_image *image) {
-    char folder[PATH_MAX], name[NAME_NBYTES], path[PATH_MAX], unfinished[PATH_MAX];
-    if (!folder_name(folder)) return;
-    make_folder(folder);
-    name_entry(name, key, compiler_version);
-    if (!is_private(folder) || snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path ||
-        snprintf(unfinished, sizeof unfinished, "%s/.new-XXXXXX", folder) >= (int)sizeof unfinished)
-        return;
-    int file = mkostemp(unfinished, O_CLOEXEC);
+/* A new file under a name that no other thread or process has. */
+static int create_unfinished(int folder, char name[NAME_NBYTES]) {
+    enum { TRIES = 64 };
+    static atomic_uint count;
+    int file = -1;
+    for (int i = 0; i < TRIES && file < 0; i++) {
+        snprintf(name, NAME_NBYTES, ".new-%ld-%u", (long)getpid(), atomic_fetch_add(&count, 1));
+        file = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    }
+    return file;
+}
+
+static void write_entry(int folder, const char *name, const struct wf_cache_key *key,
+                        const struct wf_cuda_image *image) {
+    char unfinished[NAME_NBYTES];
+    int file = create_unfinished(folder, unfinished);
     if (file < 0) return;
-    if (!write_image(file, key, image) || rename(unfinished, path)) unlink(unfinished);
+    if (!write_image(file, key, image) || renameat(folder, unfinished, folder, name))
+        unlinkat(folder, unfinished, 0);
+}
+
+void wf_cache_write(const struct wf_cache_key *key, int compiler_version, const struct wf_cuda_image *image) {
+    char path[PATH_MAX], name[NAME_NBYTES];
+    if (!folder_name(path)) return;
+    make_folder(path);
+    int folder = open_folder(path);
+    if (folder < 0) return;
+    name_entry(name, key, compiler_version);
+    write_entry(folder, name, key, image);
+    close(folder);
 }

@@ -2,7 +2,8 @@
  *
  * An entry is a file, named after its kernel, key and compiler.  It is written under another name and then
  * renamed, and says how long it is and what its bytes hash to, so that one that is damaged counts as none.  Where
- * there is no such folder, or it is not private, or WARPFOLD_CACHE is "off", all works without. */
+ * there is no such folder, or WARPFOLD_CACHE is "off", all works without; so it does where the folder or an entry is not
+ * the process's own, can be written to by others, or is a link. */
 #ifndef WF_CUDA_CACHE_H
 #define WF_CUDA_CACHE_H
 

@@ -39,7 +39,7 @@ static wf_error choose_target(wf_handle *handle, const struct wf_cuda_compiler *
     int best = find_capability(&compiler->nvrtc, capability);
     if (!best)
         return wf_fail(handle, WF_ERROR_DEVICE,
-                       "NVRTC %d.%d does not compile for compute capability %d.%d: let WARPFOLD_NVRTC name another",
+                       "NVRTC %d.%d does not support compute capability %d.%d: set WARPFOLD_NVRTC to another one",
                        compiler->version / 100, compiler->version % 100, capability / 10, capability % 10);
     target->is_ptx = wants_ptx || best != capability;
     snprintf(target->option, sizeof target->option, "-arch=%s_%d", target->is_ptx ? "compute" : "sm", best);
@@ -81,7 +81,7 @@ static const char **part_headers(const struct wf_cuda_source *source, int *count
 /* ---- compiling ----------------------------------------------------------------------------------- */
 
 static wf_error no_memory(wf_handle *handle, const struct wf_cuda_source *source) {
-    return wf_fail(handle, WF_ERROR_MEMORY, "no memory to compile %s", source->name);
+    return wf_fail(handle, WF_ERROR_MEMORY, "out of memory for compiling %s", source->name);
 }
 
 /* With the first lines of what the compiler says. */
@@ -93,8 +93,8 @@ static wf_error refused(wf_handle *handle, const struct wf_nvrtc *nvrtc, wf_nvrt
     if (length > LOG_MAX)
         for (length = LOG_MAX; length && log[length] != '\n';) length--;
     while (length && log[length - 1] == '\n') length--;
-    wf_error error = wf_fail(handle, WF_ERROR_DEVICE, "%s of %s: NVRTC's error %d%s%.*s", call, source->name,
-                             result, length ? "\n" : ", without a word", (int)length, log ? log : "");
+    wf_error error = wf_fail(handle, WF_ERROR_DEVICE, "%s of %s: NVRTC error %d%s%.*s", call, source->name,
+                             result, length ? "\n" : " (empty log)", (int)length, log ? log : "");
     free(log);
     return error;
 }
@@ -138,7 +138,7 @@ static wf_error compile(wf_handle *handle, const struct wf_nvrtc *nvrtc, const s
                                       headers);
     free(headers);
     if (result)
-        return wf_fail(handle, WF_ERROR_DEVICE, "nvrtcCreateProgram of %s: NVRTC's error %d", source->name, result);
+        return wf_fail(handle, WF_ERROR_DEVICE, "nvrtcCreateProgram of %s: NVRTC error %d", source->name, result);
     wf_error error = compile_program(handle, nvrtc, program, source, target, image);
     nvrtc->DestroyProgram(&program);
     return error;
@@ -150,8 +150,8 @@ wf_error wf_cuda_compile(wf_handle *handle, const struct wf_cuda_compiler *compi
     struct target target;
     if (!compiler->version)
         return wf_fail(handle, WF_ERROR_DEVICE,
-                       "%s has to be compiled, and there is no NVRTC: install libnvrtc of CUDA 12 or later, or let "
-                       "WARPFOLD_NVRTC name the file", source->name);
+                       "%s must be compiled, but NVRTC was not found: install libnvrtc of CUDA 12 or later, or set "
+                       "WARPFOLD_NVRTC to its path", source->name);
     wf_error error = choose_target(handle, compiler, capability, wants_ptx, &target);
     if (error) return error;
     /* The compiler computes with floats, too, and must not do so in the caller's way. */

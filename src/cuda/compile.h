@@ -3,7 +3,7 @@
 #define WF_CUDA_COMPILE_H
 
 #include "core/error.h"
-#include "simt/nvrtc.h"
+#include "common/nvrtc.h"
 
 struct wf_cuda_source {
     const char *name; /* what messages call it */

@@ -3,17 +3,17 @@
 #define WF_CUDA_CUDA_H
 
 #include "core/handle.h"
-#include "cpu/view.h"
-#include "cuda/gathered.h"
+#include "core/view.h"
+#include "core/partial.h"
 #include "cuda/kernels.h"
-#include "cuda/reduction.h"
+#include "cuda/arguments.h"
 
-/* What is copied at a time from the host's memory, and gathered at a time of strided arrays. */
-#define WF_CUDA_PIECE_NBYTES (INT64_C(1) << 25)
+/* How much of an array in host memory is copied at a time, and how much of a strided array is gathered at a time. */
+#define WF_CUDA_CHUNK_NBYTES (INT64_C(1) << 25)
 
-enum { WF_CUDA_SLOTS = 2 }; /* pieces that are under way at a time */
+enum { WF_CUDA_SLOTS = 2 }; /* chunks in flight at a time */
 
-/* A piece under way: where it is put, and what the kernel gathers of it. */
+/* A chunk in flight: its staging memory, and the event that tells when its kernel is done. */
 struct wf_cuda_slot {
     unsigned char *host[2];    /* pinned, for each operand; NULL until needed */
     wf_cuda_pointer device[2]; /* 0 until needed */
@@ -27,13 +27,15 @@ struct wf_cuda {
     struct wf_kernel *kernels;
     struct wf_cuda_plan plan; /* of the last launch; no blocks before any */
     wf_cuda_pointer posted;   /* words of small arrays' blocks, 0 between launches */
-    wf_cuda_pointer working;  /* behind them: struct wf_gathered, the identity between launches */
-    wf_cuda_pointer ticket;   /* behind it */
-    wf_cuda_pointer partials; /* behind that: struct wf_partial, one for each block of the largest grid */
-    wf_cuda_pointer gathered; /* struct wf_gathered for each slot */
-    struct wf_gathered *outcome; /* pinned: where these are brought */
+    wf_cuda_pointer working;  /* struct wf_partial after these words, the identity between launches */
+    wf_cuda_pointer ticket;   /* after `working` */
+    wf_cuda_pointer partials; /* struct wf_partial for each slot */
+    wf_cuda_pointer extrema;  /* struct wf_block_extrema for each block of the largest grid */
+    struct wf_partial *host_partials; /* pinned: one for each slot, copied from `partials` */
     struct wf_cuda_slot slot[WF_CUDA_SLOTS];
-    wf_handle cpu; /* for what is not worth a launch */
+    wf_handle cpu; /* for arrays too small to be worth a launch */
+    struct wf_accumulator added; /* by the current call, until it succeeds */
+    struct wf_tree added_tree;
 };
 
 /* Contiguous elements in device memory. */
@@ -43,10 +45,11 @@ struct wf_cuda_range {
     int64_t index; /* of the first */
 };
 
-/* Where a launch leaves what it has gathered. */
+/* The destination of a launch's partial or result. */
 struct wf_cuda_target {
-    wf_cuda_pointer gathered; /* 0: nowhere */
-    wf_cuda_pointer value;    /* a wf_device_value; 0: the result is not finished */
+    wf_cuda_pointer partial; /* 0: nowhere */
+    wf_cuda_pointer value;    /* an element of the result type; 0: the result is not finished */
+    wf_cuda_pointer status;   /* an int32_t; 0: not wanted */
     int64_t count, first_index, end_index; /* for the result: of all elements */
 };
 
@@ -54,23 +57,23 @@ struct wf_cuda_target {
 wf_error wf_cuda_launch(wf_handle *handle, const struct wf_accumulator *acc, const struct wf_cuda_range *range,
                         const struct wf_cuda_target *target);
 
-/* Launches the reduction of a range, and the copy of what is gathered to the host. */
+/* Launches the reduction of a range, and the copy of its partial to the host. */
 wf_error wf_cuda_start(wf_handle *handle, const struct wf_accumulator *acc, const struct wf_cuda_range *range,
                        int slot);
 
-/* Waits for what was started in a slot, and joins it to into. */
+/* Waits for the reduction that was started in a slot, and merges its partial into `into`. */
 wf_error wf_cuda_collect(wf_handle *handle, int slot, struct wf_accumulator *into);
 
-/* Adds a view of host memory, or one of device memory that is not contiguous, piece by piece. */
-wf_error wf_cuda_add_pieces(wf_handle *handle, struct wf_accumulator *into, const struct wf_view *view, bool is_host);
+/* Adds a view of host memory, or one of device memory that is not contiguous, chunk by chunk through the slots. */
+wf_error wf_cuda_add_staged(wf_handle *handle, struct wf_accumulator *into, const struct wf_view *view, bool is_host);
 
-/* Adds the product of a range as a tree. */
+/* Multiplies the product of a range, as a tree, into `into`. */
 wf_error wf_cuda_add_product(wf_handle *handle, struct wf_accumulator *into, const struct wf_cuda_range *range);
 
-/* A slot's memory on the GPU, and if asked for on the host, for pieces. */
-wf_error wf_cuda_need_slot(wf_handle *handle, int slot, int operands, bool on_host);
+/* Allocates a slot's memory on the GPU and, if on_host, on the host, unless it has been allocated before. */
+wf_error wf_cuda_ensure_slot(wf_handle *handle, int slot, int operands, bool on_host);
 
-/* Whether memory is the host's. */
+/* Whether a pointer is to host memory. */
 wf_error wf_cuda_is_host(wf_handle *handle, const void *pointer, bool *is_host);
 
 #endif

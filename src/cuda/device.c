@@ -1,4 +1,5 @@
-/* An NVIDIA GPU as a device: arrays in its memory are reduced where they lie, others are brought there in pieces. */
+/* An NVIDIA GPU as a device: arrays in its memory are reduced where they lie, others are copied there in chunks. */
+#include "core/array.h"
 #include "core/environment.h"
 #include "cuda/cuda.h"
 
@@ -17,18 +18,19 @@ static bool is_indexed(const struct wf_accumulator *acc) {
 }
 
 /* The largest power of two, up to a vector's, that divides all addresses, and by which both arrays lie alike. */
-static int find_granule(const struct wf_cuda_range *range, size_t nbytes) {
+static int find_alignment(const struct wf_cuda_range *range, size_t nbytes) {
     uint64_t apart = range->y ? range->x ^ range->y : 0;
     bool aligned = range->x % nbytes == 0 && (apart & 15) == 0;
     if (aligned) return 16;
     uint64_t bits = range->x | range->y | 8;
-    int granule = (int)(bits & -bits);
-    return granule < (int)nbytes ? granule : (int)nbytes;
+    int alignment = (int)(bits & -bits);
+    return alignment < (int)nbytes ? alignment : (int)nbytes;
 }
 
 /* Cuts the range into whole vectors, what lies before the first and what behind the last. */
-static void cut(struct wf_reduction *reduction, const struct wf_cuda_range *range, size_t nbytes, int granule) {
-    uint64_t per_vector = 16 / nbytes, misplaced = granule == 16 ? range->x % 16 : 0;
+static void cut(struct wf_kernel_arguments *reduction, const struct wf_cuda_range *range, size_t nbytes,
+                int alignment) {
+    uint64_t per_vector = 16 / nbytes, misplaced = alignment == 16 ? range->x % 16 : 0;
     uint64_t count = (uint64_t)range->count, head = misplaced ? (16 - misplaced) / nbytes : 0;
     if (head > count) head = count;
     reduction->x = range->x + head * nbytes;
@@ -39,11 +41,11 @@ static void cut(struct wf_reduction *reduction, const struct wf_cuda_range *rang
     reduction->index = range->index + (int64_t)head;
 }
 
-static int64_t vectors_nbytes(const struct wf_reduction *reduction) {
+static int64_t vectors_nbytes(const struct wf_kernel_arguments *reduction) {
     return 16 * (int64_t)(reduction->vectors + (reduction->head != 0) + (reduction->tail != 0));
 }
 
-static struct wf_kernel_key make_key(const struct wf_accumulator *acc, const struct wf_cuda_plan *plan, int granule,
+static struct wf_kernel_key make_key(const struct wf_accumulator *acc, const struct wf_cuda_plan *plan, int alignment,
                                      bool finishes) {
     struct wf_kernel_key key;
     memset(&key, 0, sizeof key);
@@ -51,7 +53,7 @@ static struct wf_kernel_key make_key(const struct wf_accumulator *acc, const str
     key.parts = acc->parts;
     key.is_indexed = is_indexed(acc);
     key.is_small = plan->is_small;
-    key.granule = granule;
+    key.alignment = alignment;
     key.block = plan->block;
     key.vectors = plan->vectors;
     key.stages = plan->stages;
@@ -59,7 +61,7 @@ static struct wf_kernel_key make_key(const struct wf_accumulator *acc, const str
     key.sums_nbytes = plan->sums_nbytes;
     if (finishes) {
         key.finish_op = acc->op;
-        key.finish_type = acc->result_type ? acc->result_type : wf_op_result_type(acc->op, acc->type);
+        key.finish_type = wf_accumulator_result_type(acc, acc->op);
     }
     return key;
 }
@@ -68,14 +70,15 @@ wf_error wf_cuda_launch(wf_handle *handle, const struct wf_accumulator *acc, con
                         const struct wf_cuda_target *target) {
     struct wf_cuda *cuda = handle->device_state;
     size_t nbytes = wf_type_nbytes(acc->type);
-    int granule = find_granule(range, nbytes);
-    struct wf_reduction reduction = {
-        .partials = cuda->partials,
+    int alignment = find_alignment(range, nbytes);
+    struct wf_kernel_arguments reduction = {
+        .extrema = cuda->extrema,
         .posted = cuda->posted,
         .working = cuda->working,
         .ticket = cuda->ticket,
-        .gathered = target->gathered,
+        .partial = target->partial,
         .value = target->value,
+        .status = target->status,
         .count = target->count,
         .first_index = target->first_index,
         .end_index = target->end_index,
@@ -85,10 +88,10 @@ wf_error wf_cuda_launch(wf_handle *handle, const struct wf_accumulator *acc, con
     };
     void *arguments[] = {&reduction};
     wf_cuda_function function;
-    cut(&reduction, range, nbytes, granule);
-    struct wf_cuda_task task = {acc->type, acc->parts, is_indexed(acc), granule, vectors_nbytes(&reduction)};
+    cut(&reduction, range, nbytes, alignment);
+    struct wf_cuda_task task = {acc->type, acc->parts, is_indexed(acc), alignment, vectors_nbytes(&reduction)};
     struct wf_cuda_plan plan = cuda->plan = wf_cuda_plan_make(&task, &cuda->gpu);
-    struct wf_kernel_key key = make_key(acc, &plan, granule, target->value != 0);
+    struct wf_kernel_key key = make_key(acc, &plan, alignment, target->value != 0);
     wf_error error = wf_kernels_reduce(handle, &cuda->gpu, &cuda->kernels, &key, plan.shared_nbytes, &function);
     if (error) return error;
     return WF_DRIVER_CALL(handle, LaunchKernel,
@@ -97,15 +100,15 @@ wf_error wf_cuda_launch(wf_handle *handle, const struct wf_accumulator *acc, con
                           "the %s of %lld %s", wf_op_name(acc->op), (long long)range->count, wf_type_name(acc->type));
 }
 
-static wf_cuda_pointer slot_gathered(const struct wf_cuda *cuda, int slot) {
-    return cuda->gathered + (uint64_t)slot * sizeof(struct wf_gathered);
+static wf_cuda_pointer slot_partial(const struct wf_cuda *cuda, int slot) {
+    return cuda->partials + (uint64_t)slot * sizeof(struct wf_partial);
 }
 
 wf_error wf_cuda_collect(wf_handle *handle, int slot, struct wf_accumulator *into) {
     struct wf_cuda *cuda = handle->device_state;
     wf_error error = WF_DRIVER_CALL(handle, EventSynchronize, (cuda->slot[slot].done), "cuda:%d", cuda->gpu.ordinal);
     cuda->slot[slot].busy = false;
-    if (!error) wf_gathered_join(into, &cuda->outcome[slot]);
+    if (!error) wf_partial_merge(&into->partial, &cuda->host_partials[slot], into->type, into->parts);
     return error;
 }
 
@@ -125,8 +128,8 @@ wf_error wf_cuda_is_host(wf_handle *handle, const void *pointer, bool *is_host) 
     if (result && result != INVALID_VALUE)
         return wf_driver_check(handle, result, "cuPointerGetAttribute", "%p", pointer);
     if (ordinal == cuda->gpu.ordinal) return WF_OK;
-    return wf_fail(handle, WF_ERROR_ARGUMENT, "the array lies in the memory of cuda:%d, not of cuda:%d: use a handle "
-                   "of its own GPU, or auto", ordinal, cuda->gpu.ordinal);
+    return wf_fail(handle, WF_ERROR_ARGUMENT, "the array is in the memory of cuda:%d, not of cuda:%d: use a handle "
+                   "of that GPU, or auto", ordinal, cuda->gpu.ordinal);
 }
 
 static wf_error find_memory(wf_handle *handle, const wf_array *a, const wf_array *b, bool *is_host) {
@@ -135,8 +138,8 @@ static wf_error find_memory(wf_handle *handle, const wf_array *a, const wf_array
     if (error || !b) return error;
     error = wf_cuda_is_host(handle, b->data, &b_is_host);
     if (!error && b_is_host != *is_host)
-        error = wf_fail(handle, WF_ERROR_ARGUMENT, "one array lies in host memory, the other on the GPU: both must "
-                        "lie in one place");
+        error = wf_fail(handle, WF_ERROR_ARGUMENT, "one array is in host memory, the other on the GPU: both must "
+                        "be in the same memory");
     return error;
 }
 
@@ -151,12 +154,12 @@ static struct wf_cuda_range range_of(const struct wf_view *view, int64_t index) 
                                   view->count, index};
 }
 
-static wf_error bring_outcome(wf_handle *handle, int slot) {
+static wf_error bring_partial(wf_handle *handle, int slot) {
     struct wf_cuda *cuda = handle->device_state;
     wf_error error = WF_DRIVER_CALL(
         handle, MemcpyDtoHAsync,
-        (&cuda->outcome[slot], slot_gathered(cuda, slot), sizeof(struct wf_gathered), cuda->stream),
-        "what was gathered");
+        (&cuda->host_partials[slot], slot_partial(cuda, slot), sizeof(struct wf_partial), cuda->stream),
+        "the partial");
     if (!error) error = WF_DRIVER_CALL(handle, EventRecord, (cuda->slot[slot].done, cuda->stream), "the stream");
     cuda->slot[slot].busy = !error;
     return error;
@@ -165,54 +168,53 @@ static wf_error bring_outcome(wf_handle *handle, int slot) {
 wf_error wf_cuda_start(wf_handle *handle, const struct wf_accumulator *acc, const struct wf_cuda_range *range,
                        int slot) {
     struct wf_cuda *cuda = handle->device_state;
-    struct wf_cuda_target target = {.gathered = slot_gathered(cuda, slot)};
+    struct wf_cuda_target target = {.partial = slot_partial(cuda, slot)};
     wf_error error = wf_cuda_launch(handle, acc, range, &target);
-    return error ? error : bring_outcome(handle, slot);
+    return error ? error : bring_partial(handle, slot);
 }
 
 static bool is_tree(const struct wf_accumulator *acc) {
-    return acc->parts & WF_PART_PRODUCT && acc->uses_tree;
+    return acc->tree;
 }
 
 static wf_error add_view(wf_handle *handle, struct wf_accumulator *into, const struct wf_view *view, bool is_host) {
     struct wf_cuda_range range = range_of(view, into->end_index);
-    if (is_host || !is_contiguous(view)) return wf_cuda_add_pieces(handle, into, view, is_host);
+    if (is_host || !is_contiguous(view)) return wf_cuda_add_staged(handle, into, view, is_host);
     if (is_tree(into)) return wf_cuda_add_product(handle, into, &range);
     wf_error error = wf_cuda_start(handle, into, &range, 0);
     return error ? error : wf_cuda_collect(handle, 0, into);
 }
 
-/* A tree of products is too much arithmetic, for too few bytes, to be worth a copy. */
-static wf_error add_array(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b,
-                          int32_t threads) {
+/* A product tree costs too much arithmetic per byte to be worth a copy to the GPU. */
+static wf_error add_array(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b) {
     struct wf_cuda *cuda = handle->device_state;
     struct wf_view view;
     bool is_host;
     wf_error error = find_memory(handle, a, b, &is_host);
     if (error) return error;
-    if (is_host && is_tree(into)) return cuda->cpu.device->add(&cuda->cpu, into, a, b, threads);
+    if (is_host && is_tree(into)) {
+        cuda->cpu.threads = handle->threads;
+        return cuda->cpu.device->add(&cuda->cpu, into, a, b);
+    }
     wf_view_make(&view, a, b, wf_accumulator_is_indexed(into));
     return add_view(handle, into, &view, is_host);
 }
 
 /* On an error the accumulator is as it was. */
-static wf_error cuda_add(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b,
-                         int32_t threads) {
+static wf_error cuda_add(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b) {
     struct wf_cuda *cuda = handle->device_state;
-    struct wf_accumulator *partial = malloc(sizeof *partial);
-    if (!partial) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for an accumulator");
-    wf_accumulator_init_like(partial, into, into->end_index);
+    struct wf_accumulator *added = &cuda->added;
+    wf_accumulator_init_like(added, into, into->end_index, &cuda->added_tree);
     wf_error error = wf_gpu_enter(handle, &cuda->gpu);
     if (!error) {
-        error = add_array(handle, partial, a, b, threads);
+        error = add_array(handle, added, a, b);
         wf_gpu_leave(&cuda->gpu);
     }
     if (!error) {
         wf_environment callers = wf_environment_enter();
-        wf_accumulator_join(into, partial);
+        wf_accumulator_join(into, added);
         wf_environment_leave(callers);
     }
-    free(partial);
     return error;
 }
 
@@ -222,48 +224,62 @@ static wf_error check_on_device(wf_handle *handle, const wf_array *a, const wf_a
     bool is_host = false;
     wf_error error = find_memory(handle, a, b, &is_host);
     if (!error && is_host)
-        error = wf_fail(handle, WF_ERROR_ARGUMENT, "the array must lie in device memory for its result to stay there");
+        error = wf_fail(handle, WF_ERROR_ARGUMENT, "the array must be in device memory if its result is");
     return error;
 }
 
 static int64_t count_of(const wf_array *array) {
     int64_t count = 1;
-    for (int d = 0; d < array->ndim; d++) count *= array->shape[d];
+    for (int d = 0; d < wf_array_ndim(array); d++) count *= wf_array_length(array, d);
     return count;
 }
 
 static wf_error reduce_there(wf_handle *handle, const struct wf_accumulator *empty, const wf_array *a,
-                             const wf_array *b, wf_device_value *d_result) {
+                             const wf_array *b, const wf_output *output) {
     struct wf_cuda_range range = {.index = empty->first_index};
     int64_t count = count_of(a);
     if (is_tree(empty))
-        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "a product that is a float ends on the host: use wf_reduce");
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED,
+                       "a floating-point product is finished on the host: its result must be in host memory");
     if (count) {
         struct wf_view view;
         wf_error error = check_on_device(handle, a, b);
         if (error) return error;
         wf_view_make(&view, a, b, wf_accumulator_is_indexed(empty));
         if (!is_contiguous(&view))
-            return wf_fail(handle, WF_ERROR_UNSUPPORTED, "the result of a strided array cannot stay on the GPU: use "
-                           "wf_reduce, or a contiguous copy");
+            return wf_fail(handle, WF_ERROR_UNSUPPORTED, "the result of a strided array cannot be in GPU memory: "
+                           "reduce it to host memory, or make a contiguous copy");
         range = range_of(&view, empty->first_index);
     }
-    struct wf_cuda_target target = {.value = (uintptr_t)d_result,
+    struct wf_cuda_target target = {.value = (uintptr_t)output->data,
+                                    .status = (uintptr_t)output->status,
                                     .count = count,
                                     .first_index = empty->first_index,
                                     .end_index = empty->first_index + count};
     return wf_cuda_launch(handle, empty, &range, &target);
 }
 
-static wf_error cuda_reduce_on_device(wf_handle *handle, const struct wf_accumulator *empty, const wf_array *a,
-                                      const wf_array *b, wf_device_value *d_result) {
+static wf_error cuda_find_output(wf_handle *handle, const wf_output *output, bool *is_on_device) {
     struct wf_cuda *cuda = handle->device_state;
-    bool is_host;
+    bool is_host = true;
     wf_error error = wf_gpu_enter(handle, &cuda->gpu);
     if (error) return error;
-    error = wf_cuda_is_host(handle, d_result, &is_host);
-    if (!error && is_host) error = wf_fail(handle, WF_ERROR_ARGUMENT, "the result must lie in device memory");
-    if (!error) error = reduce_there(handle, empty, a, b, d_result);
+    error = wf_cuda_is_host(handle, output->data, &is_host);
+    wf_gpu_leave(&cuda->gpu);
+    *is_on_device = !is_host;
+    return error;
+}
+
+static wf_error cuda_reduce_on_device(wf_handle *handle, const struct wf_accumulator *empty, const wf_array *a,
+                                      const wf_array *b, const wf_output *output) {
+    struct wf_cuda *cuda = handle->device_state;
+    bool status_is_host = false;
+    wf_error error = wf_gpu_enter(handle, &cuda->gpu);
+    if (error) return error;
+    if (output->status) error = wf_cuda_is_host(handle, output->status, &status_is_host);
+    if (!error && status_is_host)
+        error = wf_fail(handle, WF_ERROR_ARGUMENT, "the status must be in device memory if the result is");
+    if (!error) error = reduce_there(handle, empty, a, b, output);
     wf_gpu_leave(&cuda->gpu);
     return error;
 }
@@ -274,7 +290,7 @@ static void cuda_describe_plan(const wf_handle *handle, char *text, size_t capac
     if (cuda->plan.grid) wf_cuda_plan_describe(&cuda->plan, text, capacity);
 }
 
-/* What was launched in the old stream uses the same scratch memory: the new one waits for it. */
+/* The new stream waits for the launches in the old one, which use the same scratch memory. */
 static wf_error cuda_set_stream(wf_handle *handle, void *stream) {
     struct wf_cuda *cuda = handle->device_state;
     wf_error error = wf_gpu_enter(handle, &cuda->gpu);
@@ -302,7 +318,7 @@ static void release(struct wf_cuda *cuda) {
     wf_kernels_destroy(cuda->kernels);
     for (int i = 0; i < WF_CUDA_SLOTS; i++) free_slot(driver, &cuda->slot[i]);
     if (cuda->posted) driver->MemFree(cuda->posted);
-    if (cuda->outcome) driver->MemFreeHost(cuda->outcome);
+    if (cuda->host_partials) driver->MemFreeHost(cuda->host_partials);
 }
 
 /* The caller's stream may be gone by now, so all of the GPU's work is waited for. */
@@ -321,16 +337,16 @@ static void cuda_close(wf_handle *handle) {
 
 enum { POSTED_NBYTES = WF_POSTED_WORDS * WF_POSTED_BLOCKS * 8 };
 
-/* Nothing gathered or posted yet, no ticket drawn. */
+/* Nothing merged or posted yet, no ticket drawn. */
 static wf_error clear_scratch(wf_handle *handle, struct wf_cuda *cuda) {
     struct {
-        struct wf_gathered gathered;
+        struct wf_partial partial;
         uint64_t ticket;
     } scratch = {.ticket = 0};
-    wf_gathered_clear(&scratch.gathered);
-    memcpy(cuda->outcome, &scratch, sizeof scratch); /* pinned */
+    wf_partial_clear_all(&scratch.partial);
+    memcpy(cuda->host_partials, &scratch, sizeof scratch); /* pinned */
     wf_error error = WF_DRIVER_CALL(handle, MemcpyHtoDAsync,
-                                    (cuda->working, cuda->outcome, sizeof scratch, cuda->stream), "scratch memory");
+                                    (cuda->working, cuda->host_partials, sizeof scratch, cuda->stream), "scratch memory");
     if (!error)
         error = WF_DRIVER_CALL(handle, MemsetD8Async, (cuda->posted, 0, POSTED_NBYTES, cuda->stream), "scratch memory");
     if (error) return error;
@@ -338,18 +354,18 @@ static wf_error clear_scratch(wf_handle *handle, struct wf_cuda *cuda) {
 }
 
 static wf_error make_scratch(wf_handle *handle, struct wf_cuda *cuda) {
-    const size_t gathered = sizeof(struct wf_gathered);
-    size_t partials = (size_t)blocks_max(&cuda->gpu) * sizeof(struct wf_partial);
-    size_t nbytes = POSTED_NBYTES + (1 + WF_CUDA_SLOTS) * gathered + 64 + partials;
+    const size_t partial = sizeof(struct wf_partial);
+    size_t extrema = (size_t)blocks_max(&cuda->gpu) * sizeof(struct wf_block_extrema);
+    size_t nbytes = POSTED_NBYTES + (1 + WF_CUDA_SLOTS) * partial + 64 + extrema;
     wf_error error = WF_DRIVER_CALL(handle, MemAlloc, (&cuda->posted, nbytes), "%zu bytes", nbytes);
     if (error) return error;
     cuda->working = cuda->posted + POSTED_NBYTES;
-    cuda->ticket = cuda->working + gathered;
-    cuda->gathered = cuda->ticket + 64;
-    cuda->partials = cuda->gathered + WF_CUDA_SLOTS * gathered;
+    cuda->ticket = cuda->working + partial;
+    cuda->partials = cuda->ticket + 64;
+    cuda->extrema = cuda->partials + WF_CUDA_SLOTS * partial;
     error = WF_DRIVER_CALL(handle, MemHostAlloc,
-                           ((void **)&cuda->outcome, WF_CUDA_SLOTS * gathered, WF_CUDA_HOST_PORTABLE),
-                           "%zu bytes", WF_CUDA_SLOTS * gathered);
+                           ((void **)&cuda->host_partials, WF_CUDA_SLOTS * partial, WF_CUDA_HOST_PORTABLE),
+                           "%zu bytes", WF_CUDA_SLOTS * partial);
     for (int i = 0; i < WF_CUDA_SLOTS && !error; i++)
         error = WF_DRIVER_CALL(handle, EventCreate, (&cuda->slot[i].done, WF_CUDA_EVENT_NO_TIMING), "cuda:%d",
                                cuda->gpu.ordinal);
@@ -368,7 +384,7 @@ static wf_error open_parts(wf_handle *handle, struct wf_cuda *cuda) {
 
 static wf_error cuda_open(wf_handle *handle) {
     struct wf_cuda *cuda = calloc(1, sizeof *cuda);
-    if (!cuda) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for a handle");
+    if (!cuda) return wf_fail(handle, WF_ERROR_MEMORY, "out of memory for a handle");
     wf_error error = wf_gpu_open(handle, handle->device_name, &cuda->gpu);
     if (error) {
         free(cuda);
@@ -385,6 +401,7 @@ const struct wf_device wf_device_cuda = {.name = "cuda",
                                          .open = cuda_open,
                                          .close = cuda_close,
                                          .add = cuda_add,
+                                         .find_output = cuda_find_output,
                                          .reduce_on_device = cuda_reduce_on_device,
                                          .set_stream = cuda_set_stream,
                                          .describe_plan = cuda_describe_plan};

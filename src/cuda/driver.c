@@ -2,8 +2,10 @@
 #define _GNU_SOURCE /* dl_iterate_phdr */
 #endif
 #include "cuda/driver.h"
+#include "common/getenv.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -16,37 +18,37 @@ enum { WHY_NBYTES = 512 };
 
 static const char default_library[] = "libcuda.so.1";
 
-/* Of the whole process: set once, and only read from then on. */
+/* State of the process: set once, read-only from then on. */
 static struct {
     pthread_once_t once;
-    bool works;
+    bool works, out_of_memory;
     struct wf_driver driver;
     char why[WHY_NBYTES]; /* if it does not work */
 } process = {.once = PTHREAD_ONCE_INIT};
 
-/* ---- what can be done about an error ------------------------------------------------------------- */
+/* ---- remedies for errors ------------------------------------------------------------------------ */
 
 #define BROKEN_CONTEXT                                                                                         \
-    "a kernel that ran earlier in this process, maybe not warpfold's, broke the GPU's context; nothing can run "   \
-    "there until the process is started again (compute-sanitizer finds the kernel)"
+    "an earlier kernel of this process, not necessarily warpfold's, faulted; no kernel can run in the GPU's "       \
+    "context until the process is restarted (compute-sanitizer finds the kernel)"
 #define WRONG_IMAGE                                                                                            \
-    "the driver cannot run what was compiled: update it, or let WARPFOLD_NVRTC name the NVRTC of its release"
+    "the driver cannot load the compiled kernel: update it, or set WARPFOLD_NVRTC to the NVRTC of its release"
 #define CAPTURING "the stream is being captured: call once before the capture with the same op, type and options"
 
 static const struct {
     wf_cuda_result result;
-    const char *cure;
-} cures[] = {
-    {2, "free memory of the GPU (nvidia-smi shows who holds it), or use the device cpu"},
+    const char *remedy;
+} remedies[] = {
+    {2, "free GPU memory (nvidia-smi shows what uses it), or use the device cpu"},
     {46, "the GPU is busy or in exclusive mode: see nvidia-smi"},
     {100, "no GPU is visible: see nvidia-smi and CUDA_VISIBLE_DEVICES, or use the device cpu"},
     {101, "see nvidia-smi and CUDA_VISIBLE_DEVICES"},
     {200, WRONG_IMAGE},
-    {201, "the context was destroyed, maybe by a reset of the device: make the handle again"},
+    {201, "the context was destroyed, perhaps by a device reset: create the handle again"},
     {209, WRONG_IMAGE},
     {218, WRONG_IMAGE},
     {222, WRONG_IMAGE},
-    {400, "a stream or an event was destroyed, or is another GPU's"},
+    {400, "a stream or event was destroyed or belongs to another GPU"},
     {214, BROKEN_CONTEXT},
     {700, BROKEN_CONTEXT},
     {702, BROKEN_CONTEXT},
@@ -60,36 +62,38 @@ static const struct {
     {719, BROKEN_CONTEXT},
     {721, BROKEN_CONTEXT},
     {802, "the machine's GPU services are not up yet: see nvidia-smi and the fabric manager"},
-    {803, "the driver's kernel module and library are of two versions: restart the machine"},
-    {804, "the driver is too old for the CUDA libraries that are loaded: update it"},
+    {803, "the versions of the driver's kernel module and library differ: reboot"},
+    {804, "the driver is too old for the loaded CUDA libraries: update it"},
     {900, CAPTURING},
     {901, CAPTURING},
     {906, CAPTURING},
-    {999, "see nvidia-smi and the system's log; the machine may need a restart"},
+    {999, "see nvidia-smi and the system log; a reboot may be needed"},
 };
 
-static const char *cure_of(wf_cuda_result result) {
-    for (size_t i = 0; i < sizeof cures / sizeof cures[0]; i++)
-        if (cures[i].result == result) return cures[i].cure;
+static const char *remedy_of(wf_cuda_result result) {
+    for (size_t i = 0; i < sizeof remedies / sizeof remedies[0]; i++)
+        if (remedies[i].result == result) return remedies[i].remedy;
     return NULL;
 }
 
-/* "CUDA_ERROR_NO_DEVICE, no CUDA-capable device is detected: cure". */
+/* "CUDA_ERROR_NO_DEVICE, no CUDA-capable device is detected: remedy". */
 static void describe(const struct wf_driver *driver, wf_cuda_result result, char *text, size_t capacity) {
-    const char *name = NULL, *words = NULL, *cure = cure_of(result);
+    const char *name = NULL, *words = NULL, *remedy = remedy_of(result);
     if (driver->GetErrorName(result, &name)) name = NULL;
     if (driver->GetErrorString(result, &words)) words = NULL;
-    snprintf(text, capacity, "%s, %s%s%s", name ? name : "an error that has no name",
-             words ? words : "which the driver does not explain", cure ? ": " : "", cure ? cure : "");
+    snprintf(text, capacity, "%s, %s%s%s", name ? name : "unknown error",
+             words ? words : "without a description", remedy ? ": " : "", remedy ? remedy : "");
 }
 
 /* ---- opening ------------------------------------------------------------------------------------- */
 
 static void *open_library(const char *chosen) {
-    /* It stays loaded: contexts, and whoever else uses it, live in it. */
+    /* Never unloaded: contexts, and other users of the driver, depend on it. */
+    errno = 0;
     void *library = dlopen(chosen ? chosen : default_library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (library) return library;
     const char *reason = dlerror();
+    process.out_of_memory = errno == ENOMEM || !reason || strstr(reason, "out of memory");
     if (chosen)
         snprintf(process.why, sizeof process.why, "WARPFOLD_LIBCUDA: %s", reason ? reason : chosen);
     else
@@ -108,7 +112,7 @@ static bool find_symbols(void *library, struct wf_driver *driver) {
 #undef X
     if (missing)
         snprintf(process.why, sizeof process.why,
-                 "the NVIDIA driver is too old: it has no %s; install one of CUDA 11 or later", missing);
+                 "the NVIDIA driver is too old (no %s): install one for CUDA 11 or later", missing);
     return !missing;
 }
 
@@ -130,7 +134,7 @@ static atomic_ullong loads_without;
 static atomic_bool is_loaded;
 
 static void open_once(void) {
-    void *library = open_library(getenv("WARPFOLD_LIBCUDA"));
+    void *library = open_library(wf_getenv("WARPFOLD_LIBCUDA"));
     process.works = library && find_symbols(library, &process.driver) && initialise(&process.driver);
     if (library) dlclose(library);
     if (process.works) atomic_store_explicit(&is_loaded, true, memory_order_relaxed);
@@ -140,6 +144,10 @@ const struct wf_driver *wf_driver_open(char *why, size_t capacity) {
     pthread_once(&process.once, open_once);
     if (!process.works && capacity) snprintf(why, capacity, "%s", process.why);
     return process.works ? &process.driver : NULL;
+}
+
+wf_error wf_driver_open_error(void) {
+    return process.out_of_memory ? WF_ERROR_MEMORY : WF_ERROR_DEVICE;
 }
 
 /* ---- whether it is loaded ------------------------------------------------------------------------ */
@@ -161,7 +169,7 @@ static int look_at_library(struct dl_phdr_info *info, size_t nbytes, void *conte
 }
 
 bool wf_driver_is_loaded(void) {
-    if (atomic_load_explicit(&is_loaded, memory_order_relaxed) || getenv("WARPFOLD_LIBCUDA")) return true;
+    if (atomic_load_explicit(&is_loaded, memory_order_relaxed) || wf_getenv("WARPFOLD_LIBCUDA")) return true;
     struct search search = {0};
     dl_iterate_phdr(look_at_library, &search);
     if (search.found)

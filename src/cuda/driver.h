@@ -26,6 +26,9 @@ struct wf_driver {
  * libcuda.so.1); NULL where there is none or it does not work: why then says so, with the cure. */
 const struct wf_driver *wf_driver_open(char *why, size_t capacity);
 
+/* The error if there is no driver: no device, or out of memory. */
+wf_error wf_driver_open_error(void);
+
 /* Whether this process has libcuda loaded: where it has not, no pointer can be a device's. */
 bool wf_driver_is_loaded(void);
 

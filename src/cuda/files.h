@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 struct wf_cuda_file {
-    const char *path; /* as it is included: "kernels/...", "gathered.h", "core/...", "warpfold.h" */
+    const char *path; /* as it is included: "kernels/...", "arguments.h", "core/...", "warpfold.h" */
     const char *text; /* NUL-terminated */
     size_t nbytes;    /* without the NUL */
 };

@@ -1,4 +1,5 @@
 #include "cuda/gpu.h"
+#include "common/getenv.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,14 +25,14 @@ static wf_error find_device(wf_handle *handle, const struct wf_driver *driver, c
     int count = 0;
     gpu->ordinal = wf_gpu_ordinal(name);
     if (gpu->ordinal < 0)
-        return wf_fail(handle, WF_ERROR_DEVICE, "'%s' names no GPU: cuda, or cuda:N with N from 0", name);
+        return wf_fail(handle, WF_ERROR_DEVICE, "'%s' is not a GPU: use cuda, or cuda:N with N from 0", name);
     wf_error error = wf_driver_check(handle, driver->DeviceGetCount(&count), "cuDeviceGetCount", "%s", name);
     if (error) return error;
     if (count <= 0)
-        return wf_fail(handle, WF_ERROR_DEVICE, "the driver shows no GPU: see nvidia-smi and CUDA_VISIBLE_DEVICES");
+        return wf_fail(handle, WF_ERROR_DEVICE, "the driver finds no GPU: see nvidia-smi and CUDA_VISIBLE_DEVICES");
     if (gpu->ordinal >= count)
         return wf_fail(handle, WF_ERROR_DEVICE,
-                       "there is no GPU %d: the last of %d is cuda:%d; see nvidia-smi and CUDA_VISIBLE_DEVICES",
+                       "no GPU %d: the last of %d is cuda:%d; see nvidia-smi and CUDA_VISIBLE_DEVICES",
                        gpu->ordinal, count, count - 1);
     return wf_driver_check(handle, driver->DeviceGet(&gpu->device, gpu->ordinal), "cuDeviceGet", "%s", name);
 }
@@ -76,7 +77,7 @@ static wf_error get_properties(wf_handle *handle, const struct wf_driver *driver
 static wf_error check_capability(wf_handle *handle, const struct wf_gpu *gpu) {
     if (gpu->major * 10 + gpu->minor >= CAPABILITY_LEAST) return WF_OK;
     return wf_fail(handle, WF_ERROR_DEVICE,
-                   "%s is of compute capability %d.%d; warpfold needs %d.%d or later: use the device cpu",
+                   "%s has compute capability %d.%d, but warpfold needs %d.%d or later: use the device cpu",
                    gpu->name, gpu->major, gpu->minor, CAPABILITY_LEAST / 10, CAPABILITY_LEAST % 10);
 }
 
@@ -104,16 +105,19 @@ wf_error wf_gpu_open(wf_handle *handle, const char *name, struct wf_gpu *gpu) {
     char why[512];
     *gpu = (struct wf_gpu){.ordinal = -1};
     const struct wf_driver *driver = wf_driver_open(why, sizeof why);
-    if (!driver) return wf_fail(handle, WF_ERROR_DEVICE, "%s", why);
+    if (!driver) return wf_fail(handle, wf_driver_open_error(), "%s", why);
     wf_error error = open_device(handle, driver, name, gpu);
-    const char *small = getenv("WARPFOLD_CUDA_SMALL");
+    const char *small = wf_getenv("WARPFOLD_CUDA_SMALL");
     gpu->takes_small = !small || strcmp(small, "0");
+    const char *fewer = getenv("WARPFOLD_CUDA_MULTIPROCESSORS");
+    int count = fewer ? atoi(fewer) : 0;
+    if (count > 0 && count < gpu->multiprocessors) gpu->multiprocessors = count;
     if (error) *gpu = (struct wf_gpu){.ordinal = -1};
     return error;
 }
 
 void wf_gpu_close(struct wf_gpu *gpu) {
-    /* What it returns is of no use: at the end of a process the driver may be gone already. */
+    /* The result is ignored: at the end of a process the driver may already be gone. */
     if (gpu->context) wf_driver_open(NULL, 0)->DevicePrimaryCtxRelease(gpu->device);
     *gpu = (struct wf_gpu){.ordinal = -1};
 }

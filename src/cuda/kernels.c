@@ -50,12 +50,12 @@ static void add_parts(struct options *options, unsigned parts) {
         unsigned part;
         const char *name;
     } names[] = {
-        {WF_PART_SUM, "SUM"}, {WF_PART_ABS, "ABS"}, {WF_PART_SQUARES, "SQUARES"}, {WF_PART_DOT, "DOT"},
-        {WF_PART_MIN, "MIN"}, {WF_PART_MAX, "MAX"}, {WF_PART_NONZERO, "NONZERO"}, {WF_PART_BITS, "BITS"},
-        {WF_PART_PRODUCT, "PRODUCT"},
+        {WF_PART_SUM, "HAS_SUM"}, {WF_PART_ABS, "HAS_ABS"}, {WF_PART_SQUARES, "HAS_SQUARES"}, {WF_PART_DOT, "HAS_DOT"},
+        {WF_PART_MIN, "HAS_MIN"}, {WF_PART_MAX, "HAS_MAX"}, {WF_PART_NONZERO, "HAS_NONZERO"}, {WF_PART_BITS, "HAS_BITS"},
+        {WF_PART_PRODUCT, "HAS_PRODUCT"},
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (parts & names[i].part) add_name(options, "PART_", names[i].name);
+        add_number(options, names[i].name, (parts & names[i].part) != 0);
 }
 
 static void list_options(const struct wf_kernel_key *key, struct options *options) {
@@ -64,7 +64,7 @@ static void list_options(const struct wf_kernel_key *key, struct options *option
     add_parts(options, key->parts);
     add_number(options, "IS_INDEXED", key->is_indexed);
     add_number(options, "IS_SMALL", key->is_small);
-    add_number(options, "GRANULE", key->granule);
+    add_number(options, "ALIGNMENT", key->alignment);
     add_number(options, "BLOCK", key->block);
     add_number(options, "VECTORS", key->vectors);
     add_number(options, "STAGES", key->stages);
@@ -88,7 +88,7 @@ static wf_error load(wf_handle *handle, const struct wf_gpu *gpu, const char *pa
     char name[64], entry[32];
     const char *file = strrchr(path, '/') + 1;
     const char **headers = list_headers();
-    if (!headers) return wf_fail(handle, WF_ERROR_MEMORY, "no memory to load a kernel");
+    if (!headers) return wf_fail(handle, WF_ERROR_MEMORY, "out of memory for loading a kernel");
     snprintf(entry, sizeof entry, "%.*s", (int)strcspn(file, "."), file);
     snprintf(name, sizeof name, "%s.%s", entry, wf_type_name(kernel->key.type));
     wf_error error = wf_gpu_load(handle, gpu, name, find_text(path), headers, options, entry, &kernel->module,
@@ -101,7 +101,7 @@ static wf_error need(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kern
                      const struct wf_kernel_key *key, const char *path, const char *const *options,
                      int shared_nbytes, wf_cuda_function *function) {
     struct wf_kernel *kernel = calloc(1, sizeof *kernel);
-    if (!kernel) return wf_fail(handle, WF_ERROR_MEMORY, "no memory to load a kernel");
+    if (!kernel) return wf_fail(handle, WF_ERROR_MEMORY, "out of memory for loading a kernel");
     kernel->key = *key;
     wf_error error = load(handle, gpu, path, options, kernel);
     if (error) {

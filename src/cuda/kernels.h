@@ -4,12 +4,12 @@
 
 #include "cuda/plan.h"
 
-/* What a reduction kernel is compiled for.  Zero all of it first: keys are compared as bytes. */
+/* The parameters that a reduction kernel is compiled for.  Zero the struct first: keys are compared as bytes. */
 struct wf_kernel_key {
     wf_type type;
     unsigned parts;
     int is_indexed, is_small;
-    int granule;
+    int alignment;
     int block, vectors, stages, resident, sums_nbytes;
     wf_op finish_op;      /* WF_OP_NONE: the result is not finished there */
     wf_type finish_type;  /* of the result */

@@ -2,6 +2,7 @@
 #include "cuda/cache.h"
 #include "cuda/compile.h"
 #include "cuda/gpu.h"
+#include "common/getenv.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ static struct wf_cache_key make_key(const struct wf_cuda_source *source, int cap
 
 static wf_error get_image(wf_handle *handle, const struct wf_gpu *gpu, const struct wf_cuda_source *source,
                           struct wf_cuda_image *image) {
-    const char *wanted = getenv("WARPFOLD_CUDA_IMAGE");
+    const char *wanted = wf_getenv("WARPFOLD_CUDA_IMAGE");
     bool wants_ptx = wanted && !strcmp(wanted, "ptx");
     int capability = gpu->major * 10 + gpu->minor;
     struct wf_cuda_compiler compiler;

@@ -36,35 +36,32 @@ static int operands(const struct wf_cuda_task *task) {
     return task->parts & WF_PART_DOT ? 2 : 1;
 }
 
-/* ---- shared memory for the sums of floats: see kernels/bins.cuh, wide.cuh and window.cuh ---------- */
+/* ---- shared memory for the sums of floats: see kernels/parts.cuh, bins.cuh and wide.cuh ----------- */
 
-/* Rows of 32 lanes of 16 bytes: one for 64 binades. */
+/* Rows of 16 bytes for each of so many lanes; a row is for 64 binades of the values' exponents, or of the products'. */
 static int wide_nbytes(const struct wf_cuda_task *task) {
-    int scale = has_products(task) ? 2 : 1;
-    int low = scale * wf_type_low_exponent(task->type), high = scale * wf_type_high_exponent(task->type);
-    int base = low > -1074 ? low + 1074 : 0;
-    return 512 * (((high > 1024 ? 1024 : high) + 1021 - base) / 64 + 1);
+    bool is_f64 = task->type == WF_F64, has_both = (task->parts & WF_PART_SUM) && (task->parts & WF_PART_ABS);
+    int fields = is_f64 ? 2046 : 254; /* of finite values' exponents: bf16 has those of f32 */
+    int value_rows = has_values(task) ? (has_both ? 2 : 1) * ((fields - 1) / 64 + 1) : 0;
+    int product_rows = !has_products(task) ? 0 : is_f64 ? 33 : 2 * (fields - 1) / 64 + 1;
+    int columns = is_f64 && value_rows && product_rows ? (has_both ? 8 : 16) : WARP;
+    return 16 * columns * (value_rows + product_rows);
 }
 
 static int bins_nbytes(const struct wf_cuda_task *task) {
-    int signs = (task->parts & WF_PART_SUM) && (task->parts & WF_PART_ABS) ? 2 : 1;
-    if (!has_values(task) || has_products(task)) return 0;
-    if (task->type == WF_BF16) return signs * 64 * WARP * (int)sizeof(float);
-    if (task->type == WF_F32) return signs * 16 * WARP * (int)sizeof(double);
-    return 0;
+    return task->type == WF_BF16 ? 64 * WARP * (int)sizeof(float) : 16 * WARP * (int)sizeof(double);
 }
 
 static int sums_nbytes(const struct wf_cuda_task *task) {
-    if (!is_float(task) || !(has_values(task) || has_products(task))) return 0;
-    int wide = wide_nbytes(task), bins = bins_nbytes(task);
-    return wide > bins ? wide : bins;
+    if (!is_float(task) || task->type == WF_F16 || !(has_values(task) || has_products(task))) return 0;
+    return task->type == WF_F64 || has_products(task) ? wide_nbytes(task) : bins_nbytes(task);
 }
 
 /* ---- the plan ------------------------------------------------------------------------------------ */
 
 static int largest_block(const struct wf_cuda_plan *plan, const struct wf_gpu *gpu, int wanted) {
-    int room = gpu->shared_per_block - STATIC_NBYTES;
-    while (wanted > WARP && wanted / WARP * plan->sums_nbytes > room) wanted -= WARP;
+    int available = gpu->shared_per_block - STATIC_NBYTES;
+    while (wanted > WARP && wanted / WARP * plan->sums_nbytes > available) wanted -= WARP;
     return wanted;
 }
 
@@ -77,12 +74,15 @@ static int stage_nbytes(const struct wf_cuda_plan *plan, const struct wf_cuda_ta
 static void plan_ring(struct wf_cuda_plan *plan, const struct wf_cuda_task *task, const struct wf_gpu *gpu) {
     enum { STAGES_MAX = 4 };
     int block = ring_block(task, plan);
-    /* A chunk's fixed work is felt where threads are few, or where elements take little: bf16's variances. */
-    plan->vectors = (block == 256 || (block == 384 && task->type == WF_BF16) ? 8 : 4) / operands(task);
+    /* A chunk's fixed work is felt where threads are few, or where elements take little: bf16's sums but that of squares,
+     * and dots of f16. */
+    bool is_squares = task->parts == WF_PART_SQUARES, is_dot = task->parts == WF_PART_DOT;
+    bool takes_little = (task->type == WF_BF16 && plan->sums_nbytes && !is_squares) || (task->type == WF_F16 && is_dot);
+    plan->vectors = (block == 256 || takes_little ? 8 : 4) / operands(task);
     plan->block = largest_block(plan, gpu, block);
     plan->resident = 1;
-    int room = gpu->shared_per_block - STATIC_NBYTES - plan->block / WARP * plan->sums_nbytes;
-    plan->stages = room / stage_nbytes(plan, task);
+    int available = gpu->shared_per_block - STATIC_NBYTES - plan->block / WARP * plan->sums_nbytes;
+    plan->stages = available / stage_nbytes(plan, task);
     if (plan->stages > STAGES_MAX * operands(task)) plan->stages = STAGES_MAX * operands(task);
 }
 
@@ -132,14 +132,14 @@ static bool plan_small(struct wf_cuda_plan *plan, const struct wf_cuda_task *tas
 static int count_blocks(const struct wf_cuda_plan *plan, const struct wf_cuda_task *task, const struct wf_gpu *gpu) {
     int64_t nbytes = (int64_t)plan->block * (plan->is_small ? 1 : plan->vectors) * VECTOR_NBYTES;
     int64_t wanted = (task->nbytes + nbytes - 1) / nbytes;
-    int64_t room = plan->is_small ? small_blocks(gpu, plan->resident) : (int64_t)gpu->multiprocessors * plan->resident;
+    int64_t available = plan->is_small ? small_blocks(gpu, plan->resident) : (int64_t)gpu->multiprocessors * plan->resident;
     if (task->nbytes <= SINGLE_BLOCK_NBYTES || wanted < 1 || plan->grid == 1) return 1;
-    return (int)(wanted < room ? wanted : room);
+    return (int)(wanted < available ? wanted : available);
 }
 
 struct wf_cuda_plan wf_cuda_plan_make(const struct wf_cuda_task *task, const struct wf_gpu *gpu) {
     struct wf_cuda_plan plan = {.sums_nbytes = sums_nbytes(task)};
-    if (!plan_small(&plan, task, gpu) && gpu->major >= COPY_ENGINE_MAJOR && task->granule == VECTOR_NBYTES)
+    if (!plan_small(&plan, task, gpu) && gpu->major >= COPY_ENGINE_MAJOR && task->alignment == VECTOR_NBYTES)
         plan_ring(&plan, task, gpu);
     else if (!plan.is_small)
         plan_threads(&plan, task, gpu);
@@ -152,5 +152,5 @@ void wf_cuda_plan_describe(const struct wf_cuda_plan *plan, char *text, size_t c
     snprintf(text, capacity, "%d block%s of %d threads, %s%d vector%s of 16 bytes each at a time, %s", plan->grid,
              plan->grid == 1 ? "" : "s", plan->block, plan->is_small ? "up to " : "", plan->vectors,
              plan->vectors == 1 ? "" : "s",
-             plan->stages ? "brought ahead by the copy engine" : "loaded by the threads");
+             plan->stages ? "prefetched by the copy engine" : "loaded by the threads");
 }

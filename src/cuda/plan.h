@@ -5,12 +5,12 @@
 #include "core/accumulator.h"
 #include "cuda/gpu.h"
 
-/* What the plan depends on, beside the GPU. */
+/* The inputs of the plan, besides the GPU. */
 struct wf_cuda_task {
     wf_type type;
     unsigned parts;  /* enum wf_part */
-    bool is_indexed; /* an extreme's index is needed */
-    int granule;     /* bytes: all addresses are multiples of it; 16, 8, 4, 2 or 1 */
+    bool is_indexed; /* the index of an extremum is needed */
+    int alignment;     /* bytes: all addresses are multiples of it; 16, 8, 4, 2 or 1 */
     int64_t nbytes;  /* of one array's vectors of 16 bytes, those at its ends that exist in part included */
 };
 

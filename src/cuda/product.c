@@ -1,4 +1,4 @@
-/* The product of floats on the GPU: the nodes of whole blocks there, what lies before and behind them here. */
+/* The product of floats: the GPU computes the tree's nodes of whole blocks, the CPU the elements before and after. */
 #include "cuda/cuda.h"
 #include "core/environment.h"
 #include "cuda/kernels/product.h"
@@ -7,10 +7,10 @@
 
 static const int64_t block_length = INT64_C(1) << PRODUCT_LEVEL;
 
-/* Nodes that are brought at a time. */
-#define NODES_MAX ((int64_t)(WF_CUDA_PIECE_NBYTES / 64))
+/* Nodes copied to the host at a time. */
+#define NODES_MAX ((int64_t)(WF_CUDA_CHUNK_NBYTES / 64))
 
-/* Fewer elements than a block, by the CPU. */
+/* Multiplies fewer elements than a block on the CPU. */
 static wf_error add_few(wf_handle *handle, struct wf_accumulator *into, const struct wf_cuda_range *range) {
     struct wf_cuda *cuda = handle->device_state;
     size_t nbytes = (size_t)range->count * wf_type_nbytes(into->type);
@@ -23,16 +23,16 @@ static wf_error add_few(wf_handle *handle, struct wf_accumulator *into, const st
     wf_array array = wf_array_vector(elements, into->type, range->count);
     int64_t end_index = into->end_index;
     into->end_index = range->index;
-    error = cuda->cpu.device->add(&cuda->cpu, into, &array, NULL, 1);
+    error = cuda->cpu.device->add(&cuda->cpu, into, &array, NULL);
     into->end_index = end_index;
     return error ? wf_fail(handle, error, "%s", cuda->cpu.message) : WF_OK;
 }
 
 static wf_error launch(wf_handle *handle, struct wf_accumulator *into, const struct wf_cuda_range *range, int64_t blocks,
-                       wf_cuda_pointer nodes, wf_cuda_pointer gathered) {
+                       wf_cuda_pointer nodes, wf_cuda_pointer partial) {
     enum { BLOCK = 256 };
     struct wf_cuda *cuda = handle->device_state;
-    struct wf_product_task task = {range->x, range->index, nodes, gathered};
+    struct wf_product_task task = {range->x, range->index, nodes, partial};
     void *arguments[] = {&task};
     wf_cuda_function function;
     wf_error error = wf_kernels_named(handle, &cuda->gpu, &cuda->kernels, "kernels/product.cu", into->type,
@@ -43,32 +43,28 @@ static wf_error launch(wf_handle *handle, struct wf_accumulator *into, const str
                           "the prod of %lld elements", (long long)(blocks * block_length));
 }
 
-static void join(struct wf_accumulator *into, const struct wf_gathered *gathered, const struct wf_factor *node,
+static void join(struct wf_accumulator *into, const struct wf_partial *partial, const struct wf_factor *node,
                  int64_t blocks) {
     wf_environment callers = wf_environment_enter();
-    for (int64_t i = 0; i < blocks; i++) wf_product_append(&into->product, PRODUCT_LEVEL, node[i]);
+    for (int64_t i = 0; i < blocks; i++) wf_tree_append(into->tree, PRODUCT_LEVEL, node[i]);
     wf_environment_leave(callers);
-    into->product.negative ^= (gathered->product_flags & WF_GATHERED_NEGATIVE) != 0;
-    into->product.has_zero |= (gathered->product_flags & WF_GATHERED_ZERO) != 0;
-    into->product.has_infinity |= (gathered->product_flags & WF_GATHERED_INFINITY) != 0;
-    into->nan_count += (int64_t)gathered->nan_count;
-    if ((int64_t)gathered->first_nan < into->first_nan) into->first_nan = (int64_t)gathered->first_nan;
+    wf_partial_merge(&into->partial, partial, into->type, into->parts);
 }
 
-/* Whole aligned blocks, at most NODES_MAX: what is gathered lies behind the nodes, and comes with them.  Pieces of
- * strided arrays lie in the slots' first buffers, so the nodes take the second ones. */
+/* Multiplies whole aligned blocks, at most NODES_MAX.  Their partial lies after the nodes, so that one copy brings
+ * both.  The nodes take the slots' second buffers, as chunks of strided arrays lie in the first ones. */
 static wf_error add_blocks(wf_handle *handle, struct wf_accumulator *into, const struct wf_cuda_range *range,
                            int64_t blocks) {
     struct wf_cuda *cuda = handle->device_state;
     struct wf_cuda_slot *slot = &cuda->slot[0];
-    size_t nodes_nbytes = (size_t)blocks * sizeof(struct wf_factor), nbytes = nodes_nbytes + sizeof(struct wf_gathered);
-    wf_error error = wf_cuda_need_slot(handle, 0, 2, true);
+    size_t nodes_nbytes = (size_t)blocks * sizeof(struct wf_factor), nbytes = nodes_nbytes + sizeof(struct wf_partial);
+    wf_error error = wf_cuda_ensure_slot(handle, 0, 2, true);
     if (error) return error;
-    wf_cuda_pointer gathered = slot->device[1] + nodes_nbytes;
-    wf_gathered_clear(&cuda->outcome[0]);
+    wf_cuda_pointer partial = slot->device[1] + nodes_nbytes;
+    wf_partial_clear_all(&cuda->host_partials[0]);
     error = WF_DRIVER_CALL(handle, MemcpyHtoDAsync,
-                           (gathered, &cuda->outcome[0], sizeof(struct wf_gathered), cuda->stream), "scratch memory");
-    if (!error) error = launch(handle, into, range, blocks, slot->device[1], gathered);
+                           (partial, &cuda->host_partials[0], sizeof(struct wf_partial), cuda->stream), "scratch memory");
+    if (!error) error = launch(handle, into, range, blocks, slot->device[1], partial);
     if (!error)
         error = WF_DRIVER_CALL(handle, MemcpyDtoHAsync, (slot->host[1], slot->device[1], nbytes, cuda->stream),
                                "%zu bytes", nbytes);

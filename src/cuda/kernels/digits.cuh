@@ -3,6 +3,14 @@
 #ifndef DIGITS_CUH
 #define DIGITS_CUH
 
+#include "core/partial_words.h"
+#include "kernels/element.cuh"
+#include "kernels/parts.cuh"
+#include "kernels/warp.cuh"
+
+// The block's parts.
+static __shared__ struct wf_partial block_partial;
+
 // By two additions of 32 bits, which shared memory does itself; one of 64 bits is a loop that waits for the others.
 static __device__ __forceinline__ void add_to_digit(u64 *digit, u64 value)
 {
@@ -52,7 +60,6 @@ static __device__ __forceinline__ void deposit_lanes(u64 *digits, u64 low, i64 h
     deposit_together(digits, parts, positions, 6);
 }
 
-#if IS_FLOAT
 // value / 2^exponent, where that is an integer below 2^63
 static __device__ __forceinline__ i64 in_units(double value, int exponent)
 {
@@ -74,25 +81,43 @@ static __device__ __forceinline__ bool is_finite(double value)
 {
     return (__double2hiint(value) & 0x7ff00000) != 0x7ff00000;
 }
-#endif
+
+// A product of values of f64, as an integer of 106 bits.
+static __device__ __noinline__ void deposit_product(u64 *digits, double a, double b)
+{
+    i64 a_bits = __double_as_longlong(a), b_bits = __double_as_longlong(b);
+    int a_field = (int)(a_bits >> 52) & 0x7ff, b_field = (int)(b_bits >> 52) & 0x7ff;
+    u64 a_magnitude = (a_bits & 0xfffffffffffffll) | (u64)(a_field != 0) << 52;
+    u64 b_magnitude = (b_bits & 0xfffffffffffffll) | (u64)(b_field != 0) << 52;
+    u64 halves[2] = {a_magnitude * b_magnitude, __umul64hi(a_magnitude, b_magnitude)};
+    int position = max(a_field, 1) + max(b_field, 1) - 2;
+    for (int i = 0; i < 4; i++) {
+        i64 part = (i64)(halves[i / 2] >> 32 * (i % 2) & 0xffffffff);
+        deposit(digits, (a_bits ^ b_bits) < 0 ? -part : part, position + 32 * i);
+    }
+}
+
+// 2^low is the digits' first bit, of which the value is a multiple.
+static __device__ __forceinline__ void deposit_value(u64 *digits, double value, int low)
+{
+    i64 bits = __double_as_longlong(value);
+    int field = (int)(bits >> 52) & 0x7ff, position = max(field, 1) - 1075 - low;
+    i64 magnitude = (bits & 0xfffffffffffffll) | (i64)(field != 0) << 52;
+    if (position < 0) magnitude >>= min(-position, 63);
+    deposit(digits, bits < 0 ? -magnitude : magnitude, max(position, 0));
+}
 
 static __device__ __forceinline__ void clear_digits(u64 *digits, u32 count)
 {
     for (u32 i = threadIdx.x; i < count; i += BLOCK) digits[i] = 0;
 }
 
-// The block's; all else of block_gathered is put there once.
+// The block's; all else of block_partial is put there once.
 static __device__ __forceinline__ void clear_block_digits(void)
 {
-#ifdef PART_SUM
-    clear_digits(block_gathered.sum, VALUE_DIGITS);
-#endif
-#ifdef PART_ABS
-    clear_digits(block_gathered.abs, VALUE_DIGITS);
-#endif
-#if HAS_PRODUCTS
-    clear_digits(block_gathered.products, PRODUCT_DIGITS);
-#endif
+    if (HAS_SUM) clear_digits(block_partial.sum, VALUE_DIGITS);
+    if (HAS_ABS) clear_digits(block_partial.abs, VALUE_DIGITS);
+    if (HAS_PRODUCT_SUM) clear_digits(block_partial.product_sum, PRODUCT_DIGITS);
 }
 
 #endif

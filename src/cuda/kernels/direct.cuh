@@ -5,6 +5,13 @@
 #define DIRECT_CUH
 
 #ifdef FINISH_OP
+#include "kernels/finish.cuh"
+#endif
+#include "kernels/digits.cuh"
+#include "kernels/parts.cuh"
+#include "arguments.h"
+
+#ifdef FINISH_OP
 
 #define IS_PLAIN_SUM (FINISH_OP == WF_SUM && !IS_FLOAT && FINISH_RESULT_TYPE == (IS_SIGNED ? WF_I64 : WF_U64))
 #define IS_PLAIN_FLOAT_SUM (FINISH_OP == WF_SUM && IS_FLOAT && FINISH_RESULT_TYPE == FINISH_TYPE)
@@ -17,7 +24,7 @@ static __device__ __forceinline__ wf_error direct_sum(u64 *result)
     u64 low = 0, high = 0;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        u64 digit = block_gathered.sum[i];
+        u64 digit = block_partial.sum[i];
         u64 to_low = i < 2 ? digit << 32 * i : 0, to_high = i == 0 ? (u64)((i64)digit >> 63) :
                      i == 1 ? (u64)((i64)digit >> 32) : digit << 32 * (i - 2);
         low += to_low;
@@ -35,8 +42,6 @@ static __device__ __forceinline__ u64 direct_extreme(u64 key)
     i64 plain = (i64)(key ^ (u64)1 << 63);
     return IS_SIGNED ? (u64)plain : (u64)bits_of_key(plain);
 }
-
-#if IS_FLOAT && HAS_VALUES
 
 // The digits' sum, rounded to the type: see finish.cuh and core/number.c, for the one case that has no choices but
 // the sign.  Below the normal numbers it is exact: every value is a multiple of 2^LOW_EXPONENT.
@@ -72,33 +77,31 @@ static __device__ __forceinline__ u64 direct_float_sum(const u64 *digits)
     return bits | (negative ? (u64)SIGN_BIT : 0);
 }
 
-#endif
-
 #define CAN_BE_DIRECT (IS_PLAIN_SUM || IS_PLAIN_FLOAT_SUM || IS_PLAIN_EXTREME || IS_PLAIN_INDEX)
 
 static __device__ __forceinline__ wf_error direct_bits(u64 *bits)
 {
     const bool is_min = FINISH_OP == WF_MIN || FINISH_OP == WF_ARGMIN;
     if (IS_PLAIN_SUM) return direct_sum(bits);
-#if IS_FLOAT && HAS_VALUES
-    if (IS_PLAIN_FLOAT_SUM) *bits = direct_float_sum(block_gathered.sum);
-#endif
-    if (IS_PLAIN_EXTREME) *bits = direct_extreme(is_min ? block_gathered.min_key : block_gathered.max_key);
-    if (IS_PLAIN_INDEX) *bits = is_min ? block_gathered.min_index : block_gathered.max_index;
+    if (IS_PLAIN_FLOAT_SUM) *bits = direct_float_sum(block_partial.sum);
+    if (IS_PLAIN_EXTREME) *bits = direct_extreme(is_min ? block_partial.min_key : block_partial.max_key);
+    if (IS_PLAIN_INDEX) *bits = is_min ? block_partial.min_index : block_partial.max_index;
     return WF_OK;
 }
 
-// By the first warp, of one element or more, where CAN_BE_DIRECT and nothing is special.
-static __device__ __forceinline__ void finish_directly(const struct wf_reduction *r)
+static __device__ __forceinline__ struct finish_target target_of(const struct wf_kernel_arguments *r)
 {
-    wf_device_value *result = (wf_device_value *)r->value;
+    struct finish_target target = {(void *)r->value, (int *)r->status};
+    return target;
+}
+
+// By the first warp, of one element or more, where CAN_BE_DIRECT and nothing is special.
+static __device__ __forceinline__ void finish_directly(const struct wf_kernel_arguments *r)
+{
     u64 bits = 0;
-    wf_error status = direct_bits(&bits);
+    wf_error error = direct_bits(&bits);
     if (lane_number()) return;
-    result->value.type = (wf_type)FINISH_RESULT_TYPE;
-    result->value.as.u = bits;
-    result->status = status;
-    result->reserved = 0;
+    store_result(target_of(r), (wf_type)FINISH_RESULT_TYPE, bits, error);
 }
 
 #else

@@ -5,6 +5,9 @@
 #ifndef EXTREMES_CUH
 #define EXTREMES_CUH
 
+#include "kernels/element.cuh"
+#include "kernels/parts.cuh"
+
 // What a lane compares at a time, two of 16 bits, and how many such make a vector.
 #if WIDTH == 64
 #define EXTREME_LANES 1
@@ -18,24 +21,16 @@ typedef u32 packed;
 
 static __device__ __forceinline__ packed packed_min(packed a, packed b)
 {
-#if WIDTH == 64
-    return KEY_IS_SIGNED ? ((i64)a < (i64)b ? a : b) : (a < b ? a : b);
-#elif WIDTH == 32
-    return KEY_IS_SIGNED ? (u32)min((int)a, (int)b) : min(a, b);
-#else
-    return KEY_IS_SIGNED ? __vmins2(a, b) : __vminu2(a, b);
-#endif
+    if (WIDTH == 64) return KEY_IS_SIGNED ? ((i64)a < (i64)b ? a : b) : (a < b ? a : b);
+    if (WIDTH == 32) return KEY_IS_SIGNED ? (u32)min((int)a, (int)b) : min((u32)a, (u32)b);
+    return KEY_IS_SIGNED ? __vmins2((u32)a, (u32)b) : __vminu2((u32)a, (u32)b);
 }
 
 static __device__ __forceinline__ packed packed_max(packed a, packed b)
 {
-#if WIDTH == 64
-    return KEY_IS_SIGNED ? ((i64)a > (i64)b ? a : b) : (a > b ? a : b);
-#elif WIDTH == 32
-    return KEY_IS_SIGNED ? (u32)max((int)a, (int)b) : max(a, b);
-#else
-    return KEY_IS_SIGNED ? __vmaxs2(a, b) : __vmaxu2(a, b);
-#endif
+    if (WIDTH == 64) return KEY_IS_SIGNED ? ((i64)a > (i64)b ? a : b) : (a > b ? a : b);
+    if (WIDTH == 32) return KEY_IS_SIGNED ? (u32)max((int)a, (int)b) : max((u32)a, (u32)b);
+    return KEY_IS_SIGNED ? __vmaxs2((u32)a, (u32)b) : __vmaxu2((u32)a, (u32)b);
 }
 
 static __device__ __forceinline__ packed packed_best(packed a, packed b, bool is_min)
@@ -46,18 +41,13 @@ static __device__ __forceinline__ packed packed_best(packed a, packed b, bool is
 // The keys of a word (of two words' 64 bits): floats have the bits below the sign flipped where negative.
 static __device__ __forceinline__ packed packed_keys(packed bits)
 {
-#if !IS_FLOAT
-    return bits;
-#elif WIDTH == 64
-    u32 high = (u32)(bits >> 32), sign = (u32)((int)high >> 31); // by halves it is three instructions, not six
-    return (u64)(high ^ (sign & 0x7fffffff)) << 32 | ((u32)bits ^ sign);
-#elif WIDTH == 32
-    return bits ^ ((u32)((int)bits >> 31) >> 1);
-#else
-    u32 signs; // each half's, sixteen times
-    asm("prmt.b32 %0, %1, %1, 0xbb99;" : "=r"(signs) : "r"(bits));
-    return bits ^ (signs & 0x7fff7fff);
-#endif
+    if (!IS_FLOAT) return bits;
+    if (WIDTH == 64) {
+        u32 high = (u32)((u64)bits >> 32), sign = (u32)((int)high >> 31); // by halves it is three instructions, not six
+        return (packed)((u64)(high ^ (sign & 0x7fffffff)) << 32 | ((u32)bits ^ sign));
+    }
+    if (WIDTH == 32) return bits ^ ((u32)((int)bits >> 31) >> 1);
+    return bits ^ (spread_tops((u32)bits) & 0x7fff7fff);
 }
 
 #define PACKED_LEAST ((packed)(KEY_IS_SIGNED ? (WIDTH == 64 ? (u64)1 << 63 : WIDTH == 32 ? 0x80000000 : 0x80008000) : 0))
@@ -72,37 +62,36 @@ static __device__ __forceinline__ void extreme_clear(extreme *best, bool is_min)
     for (int i = 0; i < EXTREME_LANES; i++) best->key[i] = is_min ? ~PACKED_LEAST : PACKED_LEAST;
 }
 
-static __device__ __forceinline__ void extreme_eat(extreme *best, const vector *v, bool is_min)
+// NaNs are left out where it is said that there may be some, which it must be; of floats of 64 bits alone.
+static __device__ __forceinline__ void extreme_add(extreme *best, const vector *v, bool is_min, bool has_nans)
 {
-#if WIDTH == 64
+    if (WIDTH == 64) {
 #pragma unroll
-    for (int i = 0; i < 2; i++) best->key[0] = packed_best(best->key[0], packed_keys(long_at(v, i)), is_min);
-#else
+        for (int i = 0; i < 2; i++) {
+            packed key = packed_keys((packed)long_at(v, i));
+            if (has_nans && is_nan((unit)long_at(v, i))) key = is_min ? ~PACKED_LEAST : PACKED_LEAST;
+            best->key[0] = packed_best(best->key[0], key, is_min);
+        }
+        return;
+    }
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         packed keys = packed_keys(v->word[i]), *last = &best->key[EXTREME_LANES - 1];
         best->key[0] = packed_best(best->key[0], keys, is_min);
         if (EXTREME_LANES == 2) *last = packed_best(*last, keys << 8, is_min);
     }
-#endif
 }
 
 // The key of a lane's extreme, as a wf_extreme's in unsigned order.
 static __device__ __forceinline__ u64 extreme_key(const extreme *best, bool is_min)
 {
     packed key = best->key[0];
-#if WIDTH == 64
-    return KEY_IS_SIGNED ? ordered((i64)key) : key;
-#elif WIDTH == 32
-    return ordered(KEY_IS_SIGNED ? (i64)(int)key : (i64)key);
-#else
+    if (WIDTH == 64) return KEY_IS_SIGNED ? ordered((i64)key) : key;
+    if (WIDTH == 32) return ordered(KEY_IS_SIGNED ? (i64)(int)key : (i64)key);
     key = packed_best(key, best->key[EXTREME_LANES - 1], is_min);
     key = packed_best(key, key << 16, is_min);
     return ordered(KEY_IS_SIGNED ? (i64)((int)key >> (32 - WIDTH)) : (i64)(key >> (32 - WIDTH)));
-#endif
 }
-
-#if USES_RANGE
 
 // Of the bits, of f64 of the high words: the largest as signed integers, the largest and the smallest as unsigned ones.
 typedef struct {
@@ -116,20 +105,21 @@ static __device__ __forceinline__ void range_clear(float_range *range)
     range->min = ~0u;
 }
 
-static __device__ __forceinline__ void range_eat(float_range *range, const vector *v)
+// NaNs are left out where it is said that there may be some, which it must be.
+static __device__ __forceinline__ void range_add(float_range *range, const vector *v, bool has_nans)
 {
 #pragma unroll
     for (int i = WIDTH == 64; i < 4; i += WIDTH == 64 ? 2 : 1) {
-        u32 bits = v->word[i];
-#if WIDTH == 16
-        range->signed_max = __vmaxs2(range->signed_max, bits);
-        range->max = __vmaxu2(range->max, bits);
-        range->min = __vminu2(range->min, bits);
-#else
-        range->signed_max = (u32)max((int)range->signed_max, (int)bits);
-        range->max = max(range->max, bits);
-        range->min = min(range->min, bits);
-#endif
+        u32 bits = v->word[i], mask = has_nans ? nan_mask(v, i) : 0, kept = bits & ~mask;
+        if (WIDTH == 16) {
+            range->signed_max = __vmaxs2(range->signed_max, kept | (mask & 0x80008000));
+            range->max = __vmaxu2(range->max, kept);
+            range->min = __vminu2(range->min, bits | mask);
+        } else {
+            range->signed_max = (u32)max((int)range->signed_max, (int)(kept | (mask & SIGN_WORD)));
+            range->max = max(range->max, kept);
+            range->min = min(range->min, bits | mask);
+        }
     }
 }
 
@@ -144,18 +134,6 @@ static __device__ __forceinline__ u32 bits_of_largest(u32 sign, u32 signed_max, 
 {
     return signed_max & sign ? min : signed_max;
 }
-
-// As in magnitude.cuh: the largest one, of 16 bits two.
-static __device__ __forceinline__ u32 range_magnitude(const float_range *range)
-{
-#if WIDTH == 16
-    return __vmaxu2(__vmaxs2(range->signed_max, 0), range->max & 0x7fff7fff);
-#else
-    return max((u32)max((int)range->signed_max, 0), range->max & 0x7fffffff);
-#endif
-}
-
-#if WIDTH < 64
 
 // The range of the elements at place i of the words.
 typedef struct {
@@ -211,9 +189,12 @@ static __device__ __forceinline__ u64 range_max_key(const float_range *range)
     return largest;
 }
 
-#endif
+// Whether nothing was added, or NaNs alone.
+static __device__ __forceinline__ bool is_empty(const float_range *range)
+{
+    return range->max == 0 && range->signed_max == SIGN_WORD;
+}
 
-#if SKIPS_CHUNKS
 // The word of a key that orders as most keys do: of f64 the high one of extreme_key, of f32 all of it.
 static __device__ __forceinline__ u32 word_of_bits(u32 bits)
 {
@@ -238,8 +219,5 @@ static __device__ __forceinline__ u32 range_largest_word(const float_range *rang
 {
     return word_of_bits(bits_of_largest(SIGN_WORD, range->signed_max, range->min));
 }
-#endif
-
-#endif
 
 #endif

@@ -1,4 +1,4 @@
-// Finishing a reduction where it ran, by the CPU's own code.  Include it first: it brings the C types.
+// Finishing a reduction where it ran, by the CPU's own code.
 //
 // NVRTC's options: -default-device, --device-int128.  Where the settings' op, type and result_type are constants,
 // only the code that they need is compiled.
@@ -13,7 +13,7 @@
 #include "core/number.c"
 #include "core/big.c"
 #include "core/finish.c"
-#include "gathered.h"
+#include "core/partial_words.h"
 
 // As wf_accumulator has them.
 struct finish_settings {
@@ -26,7 +26,7 @@ struct finish_settings {
 // ---- totals
 
 #define FINISH_LANES 0xffffffffu
-#define FINISH_ROWS_MAX ((WF_GATHERED_PRODUCTS_DIGITS + 31) / 32)
+#define FINISH_ROWS_MAX ((WF_PRODUCT_SUM_DIGITS + 31) / 32)
 
 // The value of the lane below; of lane 0, that of the last lane in the row before, whose result last still is.
 static uint32_t from_below(uint32_t value, uint32_t *last)
@@ -106,40 +106,11 @@ static void total_of_digits(struct wf_total *total, const unsigned long long *di
     total->magnitude.lowest = lowest;
 }
 
-// ---- the parts
-
-static struct wf_extreme extreme_of(unsigned long long key, unsigned long long index)
+static struct wf_number number_of_product(const struct wf_partial *partial)
 {
-    struct wf_extreme extreme = {(int64_t)(key ^ UINT64_C(1) << 63), (int64_t)index};
-    return extreme;
-}
-
-static struct wf_number number_of_product(const struct wf_gathered *gathered)
-{
-    bool negative = (gathered->product_flags & WF_GATHERED_NEGATIVE) != 0;
-    if (gathered->product_flags & WF_GATHERED_OVERFLOW) return wf_number_infinite(negative);
-    return wf_number_make(negative, gathered->product_magnitude, 0, false);
-}
-
-// All but the totals and extremes, which are somewhere.
-static void find_parts(const struct wf_gathered *gathered, const struct finish_settings *settings,
-                       struct wf_parts *parts)
-{
-    parts->type = (wf_type)settings->type;
-    parts->nan = (wf_nan)settings->nan;
-    parts->ddof = settings->ddof;
-    parts->index_count = settings->end_index - settings->first_index;
-    parts->count = settings->count;
-    parts->nan_count = wf_type_is_float(parts->type) ? (int64_t)gathered->nan_count : 0;
-    parts->first_nan = (int64_t)gathered->first_nan;
-    parts->saw = (unsigned)gathered->saw;
-    parts->nonzero = (int64_t)gathered->nonzero;
-    parts->bits_and = gathered->bits_and;
-    parts->bits_or = gathered->bits_or;
-    parts->bits_xor = gathered->bits_xor;
-    parts->product = number_of_product(gathered);
-    parts->product_has_zero = (gathered->product_flags & WF_GATHERED_ZERO) != 0;
-    parts->product_has_infinity = false;
+    bool negative = (partial->product_flags & WF_PRODUCT_NEGATIVE) != 0;
+    if (partial->product_flags & WF_PRODUCT_OVERFLOW) return wf_number_infinite(negative);
+    return wf_number_make(negative, partial->product_magnitude, 0, false);
 }
 
 // ---- the result
@@ -159,19 +130,53 @@ static wf_value failed_value(wf_type type)
     return value;
 }
 
-static wf_device_value finish_parts(const struct wf_parts *parts, wf_op op, wf_type result_type)
+static wf_error finish_value(const struct wf_finish *finish, wf_op op, wf_type result_type, wf_value *value)
 {
-    wf_device_value finished = {{WF_TYPE_DEFAULT, {0}}, WF_ERROR_UNSUPPORTED, 0};
+    wf_error error = WF_ERROR_UNSUPPORTED;
     struct wf_number number;
-    if (is_supported(op, parts->type, result_type))
-        finished.status = wf_parts_finish(parts, op, result_type, &number, &finished.value);
-    if (finished.status) finished.value = failed_value(result_type);
-    return finished;
+    if (is_supported(op, finish->type, result_type)) error = wf_finish_value(finish, op, result_type, &number, value);
+    if (error) *value = failed_value(result_type);
+    return error;
 }
 
-// By all lanes of one warp, of one warp of a block at a time (blocks of one dimension).  gathered lies in shared or
-// global memory, what the op needs is set, and nobody changes it meanwhile.  result: aligned to 8 bytes.
-static void finish(const struct wf_gathered *gathered, struct finish_settings settings, wf_device_value *result)
+// Where a result goes: an element of the result type; and its error, unless status is NULL.
+struct finish_target {
+    void *value;
+    int *status;
+};
+
+static void store_result(struct finish_target target, wf_type type, uint64_t bits, wf_error error)
+{
+    switch (wf_type_table[type].nbytes) {
+    case 1: *(uint8_t *)target.value = (uint8_t)bits; break;
+    case 2: *(uint16_t *)target.value = (uint16_t)bits; break;
+    case 4: *(uint32_t *)target.value = (uint32_t)bits; break;
+    default: *(uint64_t *)target.value = bits;
+    }
+    if (target.status) *target.status = error;
+}
+
+// All but the digits.
+static void copy_words(struct wf_partial *to, const struct wf_partial *from)
+{
+    to->min_key = from->min_key;
+    to->max_key = from->max_key;
+    to->min_index = from->min_index;
+    to->max_index = from->max_index;
+    to->nonzero = from->nonzero;
+    to->bits_and = from->bits_and;
+    to->bits_or = from->bits_or;
+    to->bits_xor = from->bits_xor;
+    to->nan_count = from->nan_count;
+    to->first_nan = from->first_nan;
+    to->special_seen = from->special_seen;
+    to->product_magnitude = from->product_magnitude;
+    to->product_flags = from->product_flags;
+}
+
+// By all lanes of one warp, of one warp of a block at a time (blocks of one dimension).  The partial lies in shared or
+// global memory, what the op needs is set, and nobody changes it meanwhile.  The target is aligned.
+static void finish(const struct wf_partial *partial, struct finish_settings settings, struct finish_target target)
 {
     __shared__ struct wf_total sum, products;
     wf_op op = (wf_op)settings.op;
@@ -180,18 +185,26 @@ static void finish(const struct wf_gathered *gathered, struct finish_settings se
     int low = wf_type_low_exponent(type), high = wf_type_high_exponent(type);
     unsigned needs = wf_op_parts(op);
 
-    struct wf_parts parts; // first, so that all is on its way here at once
-    struct wf_extreme min = extreme_of(gathered->min_key, gathered->min_index);
-    struct wf_extreme max = extreme_of(gathered->max_key, gathered->max_index);
-    find_parts(gathered, &settings, &parts);
-    parts.min = &min;
-    parts.max = &max;
-    parts.sum = parts.abs = &sum;
-    parts.products = &products;
-    if (needs & WF_PART_SUM) total_of_digits(&sum, gathered->sum, low, high);
-    if (needs & WF_PART_ABS) total_of_digits(&sum, gathered->abs, low, high);
-    if (needs & (WF_PART_SQUARES | WF_PART_DOT)) total_of_digits(&products, gathered->products, 2 * low, 2 * high);
-    if (threadIdx.x % 32 == 0) *result = finish_parts(&parts, op, result_type);
+    struct wf_partial words; // first, so that all is on its way here at once
+    struct wf_finish finish;
+    copy_words(&words, partial);
+    finish.partial = &words;
+    finish.type = type;
+    finish.nan = (wf_nan)settings.nan;
+    finish.ddof = settings.ddof;
+    finish.count = settings.count;
+    finish.index_count = settings.end_index - settings.first_index;
+    finish.sum = &sum;
+    finish.product_sum = &products;
+    if (needs & WF_PART_SUM) total_of_digits(&sum, partial->sum, low, high);
+    if (needs & WF_PART_ABS) total_of_digits(&sum, partial->abs, low, high);
+    if (needs & (WF_PART_SQUARES | WF_PART_DOT)) total_of_digits(&products, partial->product_sum, 2 * low, 2 * high);
+    if (threadIdx.x % 32 == 0) {
+        wf_value value;
+        finish.product = number_of_product(&words);
+        wf_error error = finish_value(&finish, op, result_type, &value);
+        store_result(target, result_type, value.v.u, error);
+    }
     __syncwarp();
 }
 

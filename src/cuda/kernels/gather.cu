@@ -2,7 +2,7 @@
 
 #include "kernels/element.cuh"
 
-#define NDIM_MAX 32
+#define NDIM_MAX 64
 
 struct gather {
     u64 from, to;

@@ -1,10 +1,18 @@
-// From blocks to the grid: each hands in what it has gathered, and the last one to do so goes on with all of it.
+// From blocks to the grid: each publishes its partial result, and the last one to do so combines them.
 
 #ifndef GRID_CUH
 #define GRID_CUH
 
-#define GATHERED_WORDS ((u32)(sizeof(struct wf_gathered) / 8))
-#define WORD_OF(field) ((u32)((u64) & ((struct wf_gathered *)0)->field / 8)) // NVRTC has no offsetof
+#include "core/partial_words.h"
+#include "kernels/digits.cuh"
+#include "kernels/lane.cuh"
+#include "kernels/merge.cuh"
+#include "kernels/parts.cuh"
+#include "kernels/block_extremes.cuh"
+#include "arguments.h"
+
+#define PARTIAL_WORDS ((u32)(sizeof(struct wf_partial) / 8))
+#define WORD_OF(field) ((u32)((u64) & ((struct wf_partial *)0)->field / 8)) // NVRTC has no offsetof
 
 // What a word is when nothing has been gathered.
 static __device__ __forceinline__ u64 identity_of(u32 word)
@@ -28,64 +36,54 @@ static __device__ __forceinline__ void sync_merging(void)
 
 // ---- which words
 
-// Those of what is special, which are not handed in by every block.
+// Whether the word is one of `count` that begin with the field: for a word before it the difference wraps round to a large
+// number.  A macro, since an inline function compiles to different code.
+#define IS_AMONG(word, field, count) ((word) - WORD_OF(field) < (count))
+
+// Those of what is special, nan_count, first_nan and special_seen, which are not published by every block.
 static __device__ __forceinline__ bool is_of_special(u32 word)
 {
-    return IS_FLOAT && word - WORD_OF(nan_count) < 3; // and first_nan, saw
+    return IS_FLOAT && IS_AMONG(word, nan_count, 3);
 }
 
-static __device__ __forceinline__ bool is_gathered(u32 word)
+static __device__ __forceinline__ bool is_of_parts(u32 word)
 {
-#ifdef PART_SUM
-    if (word - WORD_OF(sum) < VALUE_DIGITS) return true;
-#endif
-#ifdef PART_ABS
-    if (word - WORD_OF(abs) < VALUE_DIGITS) return true;
-#endif
-#if HAS_PRODUCTS
-    if (word - WORD_OF(products) < PRODUCT_DIGITS) return true;
-#endif
-#ifdef PART_NONZERO
-    if (word == WORD_OF(nonzero)) return true;
-#endif
-#ifdef PART_BITS
-    if (word - WORD_OF(bits_and) < 3) return true;
-#endif
-#ifdef PART_PRODUCT
-    if (word - WORD_OF(product_magnitude) < 2) return true;
-#endif
-#ifdef PART_MIN
-    if (word == WORD_OF(min_key) || (IS_INDEXED && word == WORD_OF(min_index))) return true;
-#endif
-#ifdef PART_MAX
-    if (word == WORD_OF(max_key) || (IS_INDEXED && word == WORD_OF(max_index))) return true;
-#endif
+    if (HAS_SUM && IS_AMONG(word, sum, VALUE_DIGITS)) return true;
+    if (HAS_ABS && IS_AMONG(word, abs, VALUE_DIGITS)) return true;
+    if (HAS_PRODUCT_SUM && IS_AMONG(word, product_sum, PRODUCT_DIGITS)) return true;
+    if (HAS_NONZERO && word == WORD_OF(nonzero)) return true;
+    if (HAS_BITS && IS_AMONG(word, bits_and, 3)) return true;
+    if (HAS_PRODUCT && IS_AMONG(word, product_magnitude, 2)) return true;
+    if (HAS_MIN)
+        if (word == WORD_OF(min_key) || (IS_INDEXED && word == WORD_OF(min_index))) return true;
+    if (HAS_MAX)
+        if (word == WORD_OF(max_key) || (IS_INDEXED && word == WORD_OF(max_index))) return true;
     return is_of_special(word);
 }
 
-// Whether blocks add to the word, each by itself: all but extremes that are posted, or have an index.
-static __device__ __forceinline__ bool is_handed_in(u32 word)
+// Whether blocks add to the word, each by itself: all but extremes that are published, or have an index.
+static __device__ __forceinline__ bool is_published(u32 word)
 {
-    bool is_extreme = word - WORD_OF(min_key) < 2, is_index = word - WORD_OF(min_index) < 2;
-    return is_gathered(word) && !is_index && !(is_extreme && (IS_INDEXED || USES_POSTED));
+    bool is_extreme = IS_AMONG(word, min_key, 2), is_index = IS_AMONG(word, min_index, 2);
+    return is_of_parts(word) && !is_index && !(is_extreme && (IS_INDEXED || USES_BLOCK_EXTREMES));
 }
 
-// ---- handing in
+// ---- publishing
 
 static __device__ __forceinline__ void multiply_atomically(u64 *product, u64 *flags, u64 factor)
 {
     u64 seen = 1, expected; // a guess: the first exchange tells what is there
     do {
         expected = seen;
-        if (__umul64hi(expected, factor)) atomicOr(flags, (u64)WF_GATHERED_OVERFLOW);
+        if (__umul64hi(expected, factor)) atomicOr(flags, (u64)WF_PRODUCT_OVERFLOW);
         seen = atomicCAS(product, expected, expected * factor);
     } while (seen != expected);
 }
 
-static __device__ __forceinline__ void merge_product(struct wf_gathered *into, u64 magnitude, u64 flags)
+static __device__ __forceinline__ void publish_product(struct wf_partial *into, u64 magnitude, u64 flags)
 {
-    if (flags & WF_GATHERED_NEGATIVE) atomicXor(&into->product_flags, (u64)WF_GATHERED_NEGATIVE);
-    if (flags & ~(u64)WF_GATHERED_NEGATIVE) atomicOr(&into->product_flags, flags & ~(u64)WF_GATHERED_NEGATIVE);
+    if (flags & WF_PRODUCT_NEGATIVE) atomicXor(&into->product_flags, (u64)WF_PRODUCT_NEGATIVE);
+    if (flags & ~(u64)WF_PRODUCT_NEGATIVE) atomicOr(&into->product_flags, flags & ~(u64)WF_PRODUCT_NEGATIVE);
     if (magnitude != 1) multiply_atomically(&into->product_magnitude, &into->product_flags, magnitude);
 }
 
@@ -99,68 +97,54 @@ static __device__ __forceinline__ void add_digits(u64 *into, const u64 *from, u3
 }
 
 // By one thread.
-static __device__ __forceinline__ void hand_in_extremes(const struct wf_reduction *r, struct wf_gathered *working)
+static __device__ __forceinline__ void publish_extremes(const struct wf_kernel_arguments *r, struct wf_partial *working)
 {
-#if USES_POSTED
+#if USES_BLOCK_EXTREMES
     (void)working;
-    post_extremes(r);
+    publish_block_extremes(r);
 #elif HAS_EXTREMES && IS_INDEXED
-    struct wf_partial *partial = (struct wf_partial *)r->partials + blockIdx.x;
-#ifdef PART_MIN
-    partial->min_key = block_gathered.min_key;
-    partial->min_index = block_gathered.min_index;
-#endif
-#ifdef PART_MAX
-    partial->max_key = block_gathered.max_key;
-    partial->max_index = block_gathered.max_index;
-#endif
+    struct wf_block_extrema *partial = (struct wf_block_extrema *)r->extrema + blockIdx.x;
+    if (HAS_MIN) {
+        partial->min_key = block_partial.min_key;
+        partial->min_index = block_partial.min_index;
+    }
+    if (HAS_MAX) {
+        partial->max_key = block_partial.max_key;
+        partial->max_index = block_partial.max_index;
+    }
 #elif HAS_EXTREMES
-#ifdef PART_MIN
-    atomicMin(&working->min_key, block_gathered.min_key);
-#endif
-#ifdef PART_MAX
-    atomicMax(&working->max_key, block_gathered.max_key);
-#endif
+    if (HAS_MIN) atomicMin(&working->min_key, block_partial.min_key);
+    if (HAS_MAX) atomicMax(&working->max_key, block_partial.max_key);
 #endif
 }
 
-static __device__ __forceinline__ void hand_in_special(struct wf_gathered *working)
+static __device__ __forceinline__ void publish_special(struct wf_partial *working)
 {
-    atomicAdd(&working->nan_count, block_gathered.nan_count);
-    atomicMin(&working->first_nan, block_gathered.first_nan);
-    atomicOr(&working->saw, block_gathered.saw);
+    atomicAdd(&working->nan_count, block_partial.nan_count);
+    atomicMin(&working->first_nan, block_partial.first_nan);
+    atomicOr(&working->special_seen, block_partial.special_seen);
 }
 
-static __device__ __forceinline__ void hand_in(const struct wf_reduction *r, bool is_special)
+static __device__ __forceinline__ void publish_block(const struct wf_kernel_arguments *r, bool is_special)
 {
-    struct wf_gathered *working = (struct wf_gathered *)r->working;
-#ifdef PART_SUM
-    add_digits(working->sum, block_gathered.sum, VALUE_DIGITS);
-#endif
-#ifdef PART_ABS
-    add_digits(working->abs, block_gathered.abs, VALUE_DIGITS);
-#endif
-#if HAS_PRODUCTS
-    add_digits(working->products, block_gathered.products, PRODUCT_DIGITS);
-#endif
+    struct wf_partial *working = (struct wf_partial *)r->working;
+    if (HAS_SUM) add_digits(working->sum, block_partial.sum, VALUE_DIGITS);
+    if (HAS_ABS) add_digits(working->abs, block_partial.abs, VALUE_DIGITS);
+    if (HAS_PRODUCT_SUM) add_digits(working->product_sum, block_partial.product_sum, PRODUCT_DIGITS);
     if (MERGING_THREAD != 0) return;
-    hand_in_extremes(r, working);
-#ifdef PART_NONZERO
-    atomicAdd(&working->nonzero, block_gathered.nonzero);
-#endif
-#ifdef PART_BITS
-    atomicAnd(&working->bits_and, block_gathered.bits_and);
-    atomicOr(&working->bits_or, block_gathered.bits_or);
-    atomicXor(&working->bits_xor, block_gathered.bits_xor);
-#endif
-#ifdef PART_PRODUCT
-    merge_product(working, block_gathered.product_magnitude, block_gathered.product_flags);
-#endif
-    if (is_special) hand_in_special(working);
+    publish_extremes(r, working);
+    if (HAS_NONZERO) atomicAdd(&working->nonzero, block_partial.nonzero);
+    if (HAS_BITS) {
+        atomicAnd(&working->bits_and, block_partial.bits_and);
+        atomicOr(&working->bits_or, block_partial.bits_or);
+        atomicXor(&working->bits_xor, block_partial.bits_xor);
+    }
+    if (HAS_PRODUCT) publish_product(working, block_partial.product_magnitude, block_partial.product_flags);
+    if (is_special) publish_special(working);
 }
 
-// Orders what is handed in before and what is fetched after.
-static __device__ __forceinline__ u32 draw_in_order(const struct wf_reduction *r, u32 mine)
+// Orders what is published before and what is fetched after.
+static __device__ __forceinline__ u32 draw_in_order(const struct wf_kernel_arguments *r, u32 mine)
 {
     u32 before;
     asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], %2;" : "=r"(before) : "l"(r->ticket), "r"(mine) : "memory");
@@ -168,23 +152,23 @@ static __device__ __forceinline__ u32 draw_in_order(const struct wf_reduction *r
 }
 
 // Adds one.  An addition by name would be gathered from the warp's lanes first, of which there is but one.
-static __device__ __forceinline__ u32 draw(const struct wf_reduction *r)
+static __device__ __forceinline__ u32 draw(const struct wf_kernel_arguments *r)
 {
     u32 before;
     asm volatile("atom.relaxed.gpu.global.inc.u32 %0, [%1], 0xffffffff;" : "=r"(before) : "l"(r->ticket) : "memory");
     return before;
 }
 
-// Draws a ticket: true in the block that draws the last one, when all others have handed in.  One thread's order of
-// memory is enough: the barriers before and after order what the others do; what is posted needs none.  specials: how
-// many blocks, this one included, have handed in something special.
-static __device__ __forceinline__ bool is_last_block(const struct wf_reduction *r, bool is_special, u32 *specials)
+// Draws a ticket: true in the block that draws the last one, when all others have published.  One thread's order of
+// memory is enough: the barriers before and after order what the others do; what is published needs none.  specials: how
+// many blocks, this one included, have published something special.
+static __device__ __forceinline__ bool is_last_block(const struct wf_kernel_arguments *r, bool is_special, u32 *specials)
 {
     static __shared__ u32 drawn;
     sync_merging();
     if (MERGING_THREAD == 0) {
         u32 mine = 1 + (is_special ? 1 << 16 : 0);
-        drawn = (USES_POSTED && !is_special ? draw(r) : draw_in_order(r, mine)) + mine;
+        drawn = (USES_BLOCK_EXTREMES && !is_special ? draw(r) : draw_in_order(r, mine)) + mine;
         if ((drawn & 0xffff) == gridDim.x)
             asm volatile("st.relaxed.gpu.global.u32 [%0], 0;" ::"l"(r->ticket) : "memory");
     }
@@ -195,63 +179,61 @@ static __device__ __forceinline__ bool is_last_block(const struct wf_reduction *
 
 // ---- by the last block
 
-// Fetches what all have handed in, and leaves nothing there.  Each word is far away: all are asked for before the first
+// Fetches what all have published, and leaves nothing there.  Each word is far away: all are asked for before the first
 // is needed.
-static __device__ __forceinline__ void fetch(const struct wf_reduction *r, bool special)
+static __device__ __forceinline__ void fetch(const struct wf_kernel_arguments *r, bool special)
 {
-    enum { ROUNDS = (GATHERED_WORDS + MERGING_THREADS - 1) / MERGING_THREADS };
-    u64 *working = (u64 *)r->working, *block = (u64 *)&block_gathered, fetched[ROUNDS];
+    enum { ROUNDS = (PARTIAL_WORDS + MERGING_THREADS - 1) / MERGING_THREADS };
+    u64 *working = (u64 *)r->working, *block = (u64 *)&block_partial, fetched[ROUNDS];
 #pragma unroll
     for (u32 k = 0; k < ROUNDS; k++) {
         u32 i = MERGING_THREAD + k * MERGING_THREADS;
-        if (i < GATHERED_WORDS && is_handed_in(i) && (special || !is_of_special(i))) fetched[k] = __ldcg(&working[i]);
+        if (i < PARTIAL_WORDS && is_published(i) && (special || !is_of_special(i))) fetched[k] = __ldcg(&working[i]);
     }
 #pragma unroll
     for (u32 k = 0; k < ROUNDS; k++) {
         u32 i = MERGING_THREAD + k * MERGING_THREADS;
-        if (i >= GATHERED_WORDS || !is_handed_in(i) || !(special || !is_of_special(i))) continue;
+        if (i >= PARTIAL_WORDS || !is_published(i) || !(special || !is_of_special(i))) continue;
         block[i] = fetched[k];
         working[i] = identity_of(i);
     }
 }
 
-#if HAS_EXTREMES && IS_INDEXED && !USES_POSTED
-static __device__ __forceinline__ void compare(lane_state *lane, const struct wf_partial *partial)
+#if HAS_EXTREMES && IS_INDEXED && !USES_BLOCK_EXTREMES
+static __device__ __forceinline__ void compare(lane_state *lane, const struct wf_block_extrema *partial)
 {
-#ifdef PART_MIN
-    if (partial->min_key < lane->min_key || (partial->min_key == lane->min_key && partial->min_index < lane->min_index)) {
+    if (HAS_MIN && (partial->min_key < lane->min_key ||
+                    (partial->min_key == lane->min_key && partial->min_index < lane->min_index))) {
         lane->min_key = partial->min_key;
         lane->min_index = partial->min_index;
     }
-#endif
-#ifdef PART_MAX
-    if (partial->max_key > lane->max_key || (partial->max_key == lane->max_key && partial->max_index < lane->max_index)) {
+    if (HAS_MAX && (partial->max_key > lane->max_key ||
+                    (partial->max_key == lane->max_key && partial->max_index < lane->max_index))) {
         lane->max_key = partial->max_key;
         lane->max_index = partial->max_index;
     }
-#endif
 }
 
 // Compares the blocks' extremes, several at a time, as each is far away.
-static __device__ __forceinline__ void compare_partials(const struct wf_reduction *r, lane_state *lane)
+static __device__ __forceinline__ void compare_extremes(const struct wf_kernel_arguments *r, lane_state *lane)
 {
     enum { TOGETHER = 5 };
-    const struct wf_partial *partials = (const struct wf_partial *)r->partials;
+    const struct wf_block_extrema *partials = (const struct wf_block_extrema *)r->extrema;
     lane_clear(lane);
     for (u32 first = threadIdx.x; first < gridDim.x; first += TOGETHER * BLOCK) {
-        struct wf_partial partial[TOGETHER];
+        struct wf_block_extrema partial[TOGETHER];
 #pragma unroll
         for (int k = 0; k < TOGETHER; k++) { // of those that do not exist, the first of them once more
             u32 i = first + (u32)k * BLOCK;
-            const struct wf_partial *from = &partials[i < gridDim.x ? i : first];
-#ifdef PART_MIN
-            partial[k].min_key = __ldcg(&from->min_key);
-            partial[k].min_index = __ldcg(&from->min_index);
-#endif
-#ifdef PART_MAX
-            partial[k].max_key = __ldcg(&from->max_key);
-            partial[k].max_index = __ldcg(&from->max_index);
-#endif
+            const struct wf_block_extrema *from = &partials[i < gridDim.x ? i : first];
+            if (HAS_MIN) {
+                partial[k].min_key = __ldcg(&from->min_key);
+                partial[k].min_index = __ldcg(&from->min_index);
+            }
+            if (HAS_MAX) {
+                partial[k].max_key = __ldcg(&from->max_key);
+                partial[k].max_index = __ldcg(&from->max_index);
+            }
         }
 #pragma unroll
         for (int k = 0; k < TOGETHER; k++) compare(lane, &partial[k]);
@@ -263,10 +245,10 @@ static __device__ __forceinline__ void compare_partials(const struct wf_reductio
 #if PACKS_SUM
 
 // The block's sum and its count of one, added to one word: the last block finds all there.
-static __device__ __forceinline__ bool merge_blocks(const struct wf_reduction *r, bool is_special, u32 *specials)
+static __device__ __forceinline__ bool merge_blocks(const struct wf_kernel_arguments *r, bool is_special, u32 *specials)
 {
     const int count_bits = 9; // the plan has fewer blocks than that
-    u64 total = block_gathered.sum[0] + (block_gathered.sum[1] << 32), sum = 0;
+    u64 total = block_partial.sum[0] + (block_partial.sum[1] << 32), sum = 0;
     (void)is_special;
     *specials = 0;
     if (MERGING_THREAD == 0) {
@@ -278,39 +260,39 @@ static __device__ __forceinline__ bool merge_blocks(const struct wf_reduction *r
     if ((sum & ((1 << count_bits) - 1)) != gridDim.x) return false;
     total = IS_SIGNED ? (u64)((i64)sum >> count_bits) : sum >> count_bits;
     sync_merging(); // the block's own has been read
-    if (MERGING_THREAD < VALUE_DIGITS) block_gathered.sum[MERGING_THREAD] = MERGING_THREAD == 0 ? total : 0;
+    if (MERGING_THREAD < VALUE_DIGITS) block_partial.sum[MERGING_THREAD] = MERGING_THREAD == 0 ? total : 0;
     sync_merging();
     return true;
 }
 
-static __device__ __forceinline__ void take_over(const struct wf_reduction *r, u32 specials)
+static __device__ __forceinline__ void collect_blocks(const struct wf_kernel_arguments *r, u32 specials)
 {
     (void)r, (void)specials;
 }
 
 #else
 
-// By the last block: all blocks' parts in block_gathered.
-static __device__ __forceinline__ void take_over(const struct wf_reduction *r, u32 specials)
+// By the last block: all blocks' parts in block_partial.
+static __device__ __forceinline__ void collect_blocks(const struct wf_kernel_arguments *r, u32 specials)
 {
-#if USES_POSTED
-    if (specials) __threadfence(); // what the others have handed in beside
-    take_posted(r);
+#if USES_BLOCK_EXTREMES
+    if (specials) __threadfence(); // what the others have published beside
+    collect_block_extremes(r);
 #elif HAS_EXTREMES && IS_INDEXED
     lane_state lane;
-    compare_partials(r, &lane);
+    compare_extremes(r, &lane);
 #endif
-    if (!USES_POSTED || specials) fetch(r, specials != 0);
+    if (!USES_BLOCK_EXTREMES || specials) fetch(r, specials != 0);
     sync_merging();
     if (IS_FLOAT && MERGING_THREAD == 0 && specials < gridDim.x)
-        block_gathered.saw = (specials ? block_gathered.saw : 0) | PLAIN_SAW;
+        block_partial.special_seen = (specials ? block_partial.special_seen : 0) | PLAIN_SPECIAL;
     sync_merging();
 }
 
 // False where another block is to go on.
-static __device__ __forceinline__ bool merge_blocks(const struct wf_reduction *r, bool is_special, u32 *specials)
+static __device__ __forceinline__ bool merge_blocks(const struct wf_kernel_arguments *r, bool is_special, u32 *specials)
 {
-    hand_in(r, is_special);
+    publish_block(r, is_special);
     return is_last_block(r, is_special, specials);
 }
 
@@ -319,14 +301,14 @@ static __device__ __forceinline__ bool merge_blocks(const struct wf_reduction *r
 // What a block has where nothing is special.
 static __device__ __forceinline__ void put_plain(void)
 {
-    block_gathered.nan_count = 0;
-    block_gathered.first_nan = NO_INDEX;
-    block_gathered.saw = PLAIN_SAW;
+    block_partial.nan_count = 0;
+    block_partial.first_nan = NO_INDEX;
+    block_partial.special_seen = PLAIN_SPECIAL;
 }
 
 static __device__ __forceinline__ bool has_special(void)
 {
-    return IS_FLOAT && (block_gathered.nan_count || block_gathered.saw != PLAIN_SAW);
+    return IS_FLOAT && (block_partial.nan_count || block_partial.special_seen != PLAIN_SPECIAL);
 }
 
 #endif

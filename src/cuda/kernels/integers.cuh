@@ -4,7 +4,10 @@
 #ifndef INTEGERS_CUH
 #define INTEGERS_CUH
 
-typedef int bins_state; // integers need no bins
+#include "kernels/digits.cuh"
+#include "kernels/element.cuh"
+#include "kernels/parts.cuh"
+#include "kernels/warp.cuh"
 
 #define INTEGER_ADDITIONS 8192 // of words: 2^32 / 8192 is more than any four products of bytes
 
@@ -38,34 +41,26 @@ static __device__ __forceinline__ unit magnitude_of(unit bits)
 }
 
 // Bytes and halves: the sum of a word's elements, by a dot product with ones or with themselves.
-#if WIDTH == 8
 static __device__ __forceinline__ u32 add_dot(u32 a, u32 b, u32 sum)
 {
     return IS_SIGNED ? (u32)__dp4a((int)a, (int)b, (int)sum) : __dp4a(a, b, sum);
 }
 
-static __device__ __forceinline__ u32 add_values(u32 word, u32 sum)
+static __device__ __forceinline__ u32 add_word(u32 word, u32 sum)
 {
-    return add_dot(word, 0x01010101, sum);
-}
-
-static __device__ __forceinline__ u32 add_magnitudes(u32 word, u32 sum)
-{
-    u32 negative = IS_SIGNED ? word >> 7 & 0x01010101 : 0;
-    return __dp4a((word ^ negative * 0xff) + negative, 0x01010101u, sum);
-}
-#elif WIDTH == 16
-static __device__ __forceinline__ u32 add_values(u32 word, u32 sum)
-{
+    if (WIDTH == 8) return add_dot(word, 0x01010101, sum);
     return IS_SIGNED ? (u32)__dp2a_lo((int)word, 0x0101, (int)sum) : __dp2a_lo(word, 0x0101u, sum);
 }
 
-static __device__ __forceinline__ u32 add_magnitudes(u32 word, u32 sum)
+static __device__ __forceinline__ u32 add_word_magnitudes(u32 word, u32 sum)
 {
+    if (WIDTH == 8) {
+        u32 negative = IS_SIGNED ? word >> 7 & 0x01010101 : 0;
+        return __dp4a((word ^ negative * 0xff) + negative, 0x01010101u, sum);
+    }
     u32 negative = IS_SIGNED ? word >> 15 & 0x00010001 : 0;
     return __dp2a_lo((word ^ negative * 0xffff) + negative, 0x0101u, sum);
 }
-#endif
 
 // What is summed is in `small` for narrow types, in one 64-bit word up to 32 bits, else in `large`.
 typedef struct {
@@ -82,60 +77,58 @@ static __device__ __forceinline__ void integer_clear(integer_sum *sum)
     sum->large.high = 0;
 }
 
-static __device__ __forceinline__ void integer_eat(integer_sum *sum, const vector *v, bool magnitudes)
+static __device__ __forceinline__ void integer_add(integer_sum *sum, const vector *v, bool magnitudes)
 {
-#if WIDTH <= 16
+    if (WIDTH <= 16) {
 #pragma unroll
-    for (int i = 0; i < 4; i++)
-        sum->small = magnitudes ? add_magnitudes(v->word[i], sum->small) : add_values(v->word[i], sum->small);
-#elif WIDTH == 32
+        for (int i = 0; i < 4; i++)
+            sum->small = magnitudes ? add_word_magnitudes(v->word[i], sum->small) : add_word(v->word[i], sum->small);
+    } else if (WIDTH == 32) {
 #pragma unroll
-    for (int i = 0; i < 4; i++)
-        sum->sum += magnitudes || !IS_SIGNED ? (i64)magnitude_of(v->word[i]) : (i64)(int)v->word[i];
-#else
+        for (int i = 0; i < 4; i++)
+            sum->sum += magnitudes || !IS_SIGNED ? (i64)magnitude_of((unit)v->word[i]) : (i64)(int)v->word[i];
+    } else {
 #pragma unroll
-    for (int i = 0; i < 2; i++) {
-        u64 bits = long_at(v, i);
-        i64 sign = IS_SIGNED && !magnitudes ? (i64)bits >> 63 : 0;
-        long_add(&sum->large, magnitudes ? magnitude_of(bits) : bits, (u64)sign, sign);
+        for (int i = 0; i < 2; i++) {
+            u64 bits = long_at(v, i);
+            i64 sign = IS_SIGNED && !magnitudes ? (i64)bits >> 63 : 0;
+            long_add(&sum->large, magnitudes ? magnitude_of((unit)bits) : bits, (u64)sign, sign);
+        }
     }
-#endif
 }
 
-#if WIDTH >= 32
+// Of 32 bits and more.
 static __device__ __forceinline__ void add_product(long_sum *sum, unit a, unit b)
 {
-#if WIDTH == 32
-    u64 low = IS_SIGNED ? (u64)((i64)(int)a * (int)b) : (u64)a * b;
-    i64 high = IS_SIGNED ? (i64)low >> 63 : 0;
-    long_add(sum, low, (u64)high, high);
-#else
-    u64 high = IS_SIGNED ? (u64)__mul64hi((i64)a, (i64)b) : __umul64hi(a, b);
-    long_add(sum, a * b, high, IS_SIGNED ? (i64)high >> 63 : 0);
-#endif
+    if (WIDTH == 32) {
+        u64 low = IS_SIGNED ? (u64)((i64)(int)a * (int)b) : (u64)a * b;
+        i64 high = IS_SIGNED ? (i64)low >> 63 : 0;
+        long_add(sum, low, (u64)high, high);
+    } else {
+        u64 high = IS_SIGNED ? (u64)__mul64hi((i64)a, (i64)b) : __umul64hi(a, b);
+        long_add(sum, (u64)a * b, high, IS_SIGNED ? (i64)high >> 63 : 0);
+    }
 }
-#endif
 
-static __device__ __forceinline__ void integer_eat_products(integer_sum *sum, const vector *v, const vector *w)
+static __device__ __forceinline__ void integer_add_products(integer_sum *sum, const vector *v, const vector *w)
 {
-#if WIDTH == 8
+    if (WIDTH == 8) {
 #pragma unroll
-    for (int i = 0; i < 4; i++) sum->small = add_dot(v->word[i], w->word[i], sum->small);
-#else
+        for (int i = 0; i < 4; i++) sum->small = add_dot(v->word[i], w->word[i], sum->small);
+        return;
+    }
 #pragma unroll
     for (int e = 0; e < PER_VECTOR; e++) {
-#if WIDTH == 16
-        sum->sum += IS_SIGNED ? (i64)((short)element_at(v, e) * (short)element_at(w, e))
-                              : (i64)((u32)element_at(v, e) * element_at(w, e));
-#else
-        add_product(&sum->large, element_at(v, e), element_at(w, e));
-#endif
+        if (WIDTH == 16)
+            sum->sum += IS_SIGNED ? (i64)((short)element_at(v, e) * (short)element_at(w, e))
+                                  : (i64)((u32)element_at(v, e) * (u32)element_at(w, e));
+        else
+            add_product(&sum->large, element_at(v, e), element_at(w, e));
     }
-#endif
 }
 
 // is_signed: whether `small` may be negative.
-static __device__ __forceinline__ void integer_end(integer_sum *sum, u64 *digits, bool is_signed, bool is_product)
+static __device__ __forceinline__ void integer_flush(integer_sum *sum, u64 *digits, bool is_signed, bool is_product)
 {
     if (WIDTH == 64 || (WIDTH == 32 && is_product)) {
         long_deposit(digits, &sum->large, is_product);

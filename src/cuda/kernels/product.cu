@@ -2,7 +2,7 @@
 
 #include "core/portable.h"
 #include "core/product.h"
-#include "gathered.h"
+#include "core/partial_words.h"
 #include "kernels/element.cuh"
 #include "kernels/product.h"
 
@@ -10,7 +10,7 @@
 #define EACH ((1 << PRODUCT_LEVEL) / BLOCK) // elements of a thread, aligned and contiguous
 
 typedef struct {
-    u64 flags; // enum wf_gathered_product
+    u64 flags; // enum wf_product_flag
     u64 nan_count, first_nan;
 } notes;
 
@@ -43,10 +43,10 @@ static __device__ struct wf_factor leaf(unit bits, u64 index, notes *noted)
         noted->first_nan = index < noted->first_nan ? index : noted->first_nan;
         return factor;
     }
-    if (is_infinite(bits)) noted->flags |= WF_GATHERED_INFINITY;
+    if (is_infinite(bits)) noted->flags |= WF_PRODUCT_INFINITY;
 #endif
-    if (is_negative(bits)) noted->flags ^= WF_GATHERED_NEGATIVE;
-    if (!is_nonzero(bits)) noted->flags |= WF_GATHERED_ZERO;
+    if (is_negative(bits)) noted->flags ^= WF_PRODUCT_NEGATIVE;
+    if (!is_nonzero(bits)) noted->flags |= WF_PRODUCT_ZERO;
     u64 magnitude = magnitude_of(bits);
 #if IS_FLOAT
     if (!is_nonzero(bits) || is_infinite(bits)) return factor;
@@ -59,11 +59,11 @@ static __device__ struct wf_factor leaf(unit bits, u64 index, notes *noted)
     return factor;
 }
 
-static __device__ void merge_notes(struct wf_gathered *into, const notes *noted)
+static __device__ void merge_notes(struct wf_partial *into, const notes *noted)
 {
-    if (noted->flags & WF_GATHERED_NEGATIVE) atomicXor(&into->product_flags, (u64)WF_GATHERED_NEGATIVE);
-    if (noted->flags & ~(u64)WF_GATHERED_NEGATIVE)
-        atomicOr(&into->product_flags, noted->flags & ~(u64)WF_GATHERED_NEGATIVE);
+    if (noted->flags & WF_PRODUCT_NEGATIVE) atomicXor(&into->product_flags, (u64)WF_PRODUCT_NEGATIVE);
+    if (noted->flags & ~(u64)WF_PRODUCT_NEGATIVE)
+        atomicOr(&into->product_flags, noted->flags & ~(u64)WF_PRODUCT_NEGATIVE);
     if (noted->nan_count) {
         atomicAdd(&into->nan_count, noted->nan_count);
         atomicMin(&into->first_nan, noted->first_nan);
@@ -71,11 +71,11 @@ static __device__ void merge_notes(struct wf_gathered *into, const notes *noted)
 }
 
 // The signs cancel within a warp, so that few lanes have something to hand in.
-static __device__ void merge_warp(struct wf_gathered *into, notes *noted)
+static __device__ void merge_warp(struct wf_partial *into, notes *noted)
 {
-    u32 negative = __ballot_sync(0xffffffff, (noted->flags & WF_GATHERED_NEGATIVE) != 0);
-    noted->flags &= ~(u64)WF_GATHERED_NEGATIVE;
-    if (threadIdx.x % 32 == 0 && __popc(negative) % 2) noted->flags |= WF_GATHERED_NEGATIVE;
+    u32 negative = __ballot_sync(0xffffffff, (noted->flags & WF_PRODUCT_NEGATIVE) != 0);
+    noted->flags &= ~(u64)WF_PRODUCT_NEGATIVE;
+    if (threadIdx.x % 32 == 0 && __popc(negative) % 2) noted->flags |= WF_PRODUCT_NEGATIVE;
     merge_notes(into, noted);
 }
 
@@ -99,7 +99,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) product(const struct wf_prod
         }
     }
     node[threadIdx.x] = mine;
-    merge_warp((struct wf_gathered *)task.gathered, &noted);
+    merge_warp((struct wf_partial *)task.partial, &noted);
     for (int half = 1; half < BLOCK; half *= 2) {
         __syncthreads();
         if (threadIdx.x % (2 * half) == 0)

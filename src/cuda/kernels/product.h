@@ -9,7 +9,7 @@ struct wf_product_task {
     unsigned long long x;        /* the first element, aligned by its index */
     long long index;
     unsigned long long nodes;    /* struct wf_factor, one for each block */
-    unsigned long long gathered; /* struct wf_gathered: flags and NaNs */
+    unsigned long long partial;  /* struct wf_partial: flags and NaNs */
 };
 
 #endif

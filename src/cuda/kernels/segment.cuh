@@ -1,89 +1,46 @@
 // A segment: as many of a warp's chunks as its sums can take before they must be emptied.
 //
-// Within a segment every lane works for itself.  At its end the warp adds its sums to the block's digits, unless
-// something was met that they do not hold (an infinity, a NaN, an exponent too far away): then nothing of the
-// segment counts, and careful.cuh takes it once more.
+// Within a segment every lane works for itself.  At its end the warp adds its sums to the block's digits.
 
 #ifndef SEGMENT_CUH
 #define SEGMENT_CUH
 
-#define LANE_ELEMENTS (VECTORS * PER_VECTOR) // of a chunk
+#include "kernels/bins.cuh"
+#include "kernels/digits.cuh"
+#include "kernels/integers.cuh"
+#include "kernels/lane.cuh"
+#include "kernels/magnitude.cuh"
+#include "kernels/specials.cuh"
+#include "kernels/sums.cuh"
 
-#if IS_SMALL
-#define SEGMENT_ADDITIONS 1 // all there are
-#elif !IS_FLOAT
-#define SEGMENT_ADDITIONS (INTEGER_ADDITIONS / (4 * VECTORS))
-#elif USES_WINDOW
-#define SEGMENT_ADDITIONS (WIDE_ADDITIONS / LANE_ELEMENTS)
-#elif USES_LEVELS
-#define SEGMENT_ADDITIONS (LEVEL_SETS * LEVEL_ADDITIONS / LANE_ELEMENTS)
-#elif USES_BINS
-#define SEGMENT_ADDITIONS (BIN_ADDITIONS / LANE_ELEMENTS)
-#else
-#define SEGMENT_ADDITIONS 256
-#endif
-#define SEGMENT_CHUNKS LARGER(SEGMENT_ADDITIONS, 1)
+// How many chunks can be added before a sum could lose a bit.  A small array is one segment.
+#define CHUNKS_OF_SUMS                                            \
+    (!IS_FLOAT     ? INTEGER_ADDITIONS / (4 * VECTORS)            \
+     : USES_LEVELS ? LEVEL_SETS * LEVEL_ADDITIONS / LANE_ELEMENTS \
+     : USES_BINS   ? BIN_ADDITIONS / LANE_ELEMENTS                \
+                   : 256)
+#define SEGMENT_CHUNKS (IS_SMALL ? 1 : LARGER(CHUNKS_OF_SUMS, 1))
 
-#define NOWHERE 0xffffffffu
-#define NO_INDEX ((u64)0x7fffffffffffffff)
-
-// What a lane has gathered of the segments that are done, and what it keeps from one to the next.
-typedef struct {
-    u64 min_key, max_key; // as in struct wf_gathered
-    u64 min_index, max_index;
-    u32 min_chunk, max_chunk; // which of the warp's chunks has the key, as long as the index is not known
-    u64 nonzero;
-    packed bits_and, bits_or, bits_xor; // of whole words
-    u64 product;
-    u32 product_flags;
-    u64 nan_count, first_nan;
-    u32 saw;
-    u32 wide_segments;           // so many more are to go to wide bins, and not to a window
-    u32 window_segments;         // so many more are not to go to levels
-#if USES_LEVELS
-    level_tops tops;
-#endif
-} lane_state;
-
-static __device__ __forceinline__ void lane_clear(lane_state *lane)
-{
-    lane->min_key = ~(u64)0;
-    lane->min_index = lane->max_index = lane->first_nan = NO_INDEX;
-    lane->max_key = 0;
-    lane->min_chunk = lane->max_chunk = NOWHERE;
-    lane->nonzero = lane->nan_count = 0;
-    lane->bits_and = ~(packed)0;
-    lane->bits_or = lane->bits_xor = 0;
-    lane->product = 1;
-    lane->product_flags = 0;
-    lane->saw = 0;
-    lane->wide_segments = lane->window_segments = 0;
-#if USES_LEVELS
-    clear_tops(&lane->tops);
-#endif
-}
-
-// What a lane gathers of one segment: apart from the above, so that it stays in registers.
+// What a lane gathers of one segment: apart from lane_state, so that it stays in registers.
 typedef struct {
     extreme min, max;
-#if USES_RANGE
+#if IS_FLOAT
     float_range range;
 #endif
-    bool nan;         // was seen in a chunk that is done, or, of f64, in any
-    u32 magnitude;    // the largest, where NaNs of up to 32 bits are looked for
+    bool nan;         // of f64: was seen in this chunk
+    u32 magnitude;    // the largest of this chunk, where NaNs of up to 32 bits are looked for
     u32 nonzero;
-    bool beyond; // a term that is not -0 was seen
     u64 min_key, max_key; // of the chunks that are done, where an index is needed
     u32 least_word, largest_word; // of the warp's keys so far
     u32 min_chunk, max_chunk;
     packed bits_and, bits_or, bits_xor;
     u64 product;
     u32 product_flags;
-#if USES_LEVELS
     sums_state sums;
-#endif
-#if !IS_FLOAT
-    integer_sum sum, abs, products;
+    bins_state bins;
+    integer_sum sum, abs, product_sum;
+#if !IS_FLOAT // where it is not used, its place above would change what integers' statistics compile to
+    float_range range;
 #endif
 } segment_state;
 
@@ -92,25 +49,24 @@ typedef struct {
 static __device__ __forceinline__ u32 count_nonzero(const vector *v)
 {
     u32 count = 0;
-#if WIDTH == 64
+    const u32 top = WIDTH == 16 ? 0x80008000 : 0x80808080; // each narrow element's highest bit
+    if (WIDTH == 64) {
 #pragma unroll
-    for (int i = 0; i < 2; i++)
-        count += ((IS_FLOAT ? v->word[2 * i + 1] & 0x7fffffff : v->word[2 * i + 1]) | v->word[2 * i]) != 0;
-#elif WIDTH == 32
+        for (int i = 0; i < 2; i++)
+            count += ((IS_FLOAT ? v->word[2 * i + 1] & 0x7fffffff : v->word[2 * i + 1]) | v->word[2 * i]) != 0;
+    } else if (WIDTH == 32) {
 #pragma unroll
-    for (int i = 0; i < 4; i++) count += (IS_FLOAT ? v->word[i] & 0x7fffffff : v->word[i]) != 0;
-#else
-    const u32 top = WIDTH == 16 ? 0x80008000 : 0x80808080; // each element's highest bit
+        for (int i = 0; i < 4; i++) count += (IS_FLOAT ? v->word[i] & 0x7fffffff : v->word[i]) != 0;
+    } else {
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-        u32 word = v->word[i], below = (word & ~top) + ~top;
-        count += (u32)__popc((IS_FLOAT ? below : below | word) & top);
+        for (int i = 0; i < 4; i++) {
+            u32 word = v->word[i], below = (word & ~top) + ~top;
+            count += (u32)__popc((IS_FLOAT ? below : below | word) & top);
+        }
     }
-#endif
     return count;
 }
 
-#if COUNTS_CHUNKS
 // By the smallest magnitude: 0 if there may be zeros.
 static __device__ __forceinline__ u32 count_nonzero_of_chunk(const vector x[VECTORS], u32 smallest)
 {
@@ -122,9 +78,8 @@ static __device__ __forceinline__ u32 count_nonzero_of_chunk(const vector x[VECT
     }
     return count;
 }
-#endif
 
-static __device__ __forceinline__ void eat_bits(segment_state *segment, const vector *v)
+static __device__ __forceinline__ void accumulate_bits(segment_state *segment, const vector *v)
 {
 #pragma unroll
     for (int i = 0; i < (int)(16 / sizeof(packed)); i++) {
@@ -138,49 +93,44 @@ static __device__ __forceinline__ void eat_bits(segment_state *segment, const ve
 static __device__ __forceinline__ void multiply_product(u64 *product, u32 *flags, unit bits)
 {
     u64 magnitude = IS_SIGNED && bits & SIGN_BIT ? (u64)(unit)(0 - bits) : (u64)bits;
-    if (is_negative(bits)) *flags ^= WF_GATHERED_NEGATIVE;
+    if (is_negative(bits)) *flags ^= WF_PRODUCT_NEGATIVE;
     if (magnitude == 0) {
-        *flags |= WF_GATHERED_ZERO;
+        *flags |= WF_PRODUCT_ZERO;
         return;
     }
-    if (__umul64hi(*product, magnitude)) *flags |= WF_GATHERED_OVERFLOW;
+    if (__umul64hi(*product, magnitude)) *flags |= WF_PRODUCT_OVERFLOW;
     *product *= magnitude;
 }
 
-#if LOOKS_FOR_NAN && !USES_RANGE
 static __device__ __forceinline__ void look_for_nan(segment_state *segment, const vector *v)
 {
-#if WIDTH == 64
+    if (WIDTH == 64) {
 #pragma unroll
-    for (int i = 0; i < 2; i++) { // one instruction, where magnitudes take five
-        double value = __longlong_as_double((i64)long_at(v, i));
-        segment->nan = segment->nan || value != value;
+        for (int i = 0; i < 2; i++) { // one instruction, where magnitudes take five
+            double value = __longlong_as_double((i64)long_at(v, i));
+            segment->nan = segment->nan || value != value;
+        }
+    } else if (WIDTH == 32) {
+#pragma unroll
+        for (int i = 0; i < 4; i++) segment->magnitude = max(segment->magnitude, v->word[i] & 0x7fffffff);
+    } else {
+#pragma unroll
+        for (int i = 0; i < 4; i++) segment->magnitude = __vmaxu2(segment->magnitude, v->word[i] & 0x7fff7fff);
     }
-#elif WIDTH == 32
-#pragma unroll
-    for (int i = 0; i < 4; i++) segment->magnitude = max(segment->magnitude, v->word[i] & 0x7fffffff);
-#else
-#pragma unroll
-    for (int i = 0; i < 4; i++) segment->magnitude = __vmaxu2(segment->magnitude, v->word[i] & 0x7fff7fff);
-#endif
 }
 
-static __device__ __forceinline__ bool saw_nan(const segment_state *segment)
+static __device__ __forceinline__ bool has_seen_nan(const segment_state *segment)
 {
-#if WIDTH == 16
-    return (segment->magnitude & 0xffff) > INFINITY_BITS || segment->magnitude >> 16 > INFINITY_BITS;
-#elif WIDTH == 64
-    return segment->nan;
-#else
-    return segment->magnitude > INFINITY_BITS;
-#endif
+    if (USES_RANGE) return range_has_nan(&segment->range);
+    if (WIDTH == 16) return (segment->magnitude & 0xffff) > INFINITY_BITS || segment->magnitude >> 16 > INFINITY_BITS;
+    return WIDTH == 64 ? segment->nan : segment->magnitude > INFINITY_BITS;
 }
-#elif LOOKS_FOR_NAN
-static __device__ __forceinline__ bool saw_nan(const segment_state *segment)
+
+static __device__ __forceinline__ void forget_nan(segment_state *segment)
 {
-    return segment->nan || range_has_nan(&segment->range);
+    segment->nan = false;
+    segment->magnitude = 0;
 }
-#endif
 
 // ---- extremes
 
@@ -188,259 +138,273 @@ static __device__ __forceinline__ void clear_extremes(segment_state *segment)
 {
     extreme_clear(&segment->min, true);
     extreme_clear(&segment->max, false);
-#if USES_RANGE
-    range_clear(&segment->range);
-#endif
+    if (USES_RANGE) range_clear(&segment->range);
 }
 
-#if SKIPS_CHUNKS && WIDTH == 64
 // Once for a chunk in which there may be a new extreme.
-static __device__ __forceinline__ void eat_keys(segment_state *segment, const vector x[VECTORS])
+static __device__ __forceinline__ void accumulate_keys(segment_state *segment, const vector x[VECTORS], bool has_nans)
 {
 #pragma unroll
     for (int j = 0; j < VECTORS; j++) {
-        extreme_eat(&segment->min, &x[j], true);
-        extreme_eat(&segment->max, &x[j], false);
+        extreme_add(&segment->min, &x[j], true, has_nans);
+        extreme_add(&segment->max, &x[j], false, has_nans);
     }
 }
-#endif
 
-static __device__ __forceinline__ void eat_extremes(segment_state *segment, const vector *x)
+static __device__ __forceinline__ void accumulate_extremes(segment_state *segment, const vector *x, bool has_nans)
 {
-#if USES_RANGE
-    range_eat(&segment->range, x);
-#else
-#ifdef PART_MIN
-    extreme_eat(&segment->min, x, true);
-#endif
-#ifdef PART_MAX
-    extreme_eat(&segment->max, x, false);
-#endif
-#endif
+    if (USES_RANGE) range_add(&segment->range, x, has_nans);
+    if (!USES_RANGE && HAS_MIN) extreme_add(&segment->min, x, true, has_nans);
+    if (!USES_RANGE && HAS_MAX) extreme_add(&segment->max, x, false, has_nans);
 }
 
 static __device__ __forceinline__ u64 least_key(const segment_state *segment)
 {
-#if USES_RANGE && WIDTH < 64
-    return range_min_key(&segment->range);
-#else
-    return extreme_key(&segment->min, true);
-#endif
+    return USES_RANGE && WIDTH < 64 ? range_min_key(&segment->range) : extreme_key(&segment->min, true);
 }
 
 static __device__ __forceinline__ u64 largest_key(const segment_state *segment)
 {
-#if USES_RANGE && WIDTH < 64
-    return range_max_key(&segment->range);
-#else
-    return extreme_key(&segment->max, false);
-#endif
+    return USES_RANGE && WIDTH < 64 ? range_max_key(&segment->range) : extreme_key(&segment->max, false);
 }
-
-#if IS_FLOAT
-// Enough evidence that a sum is beyond -0: the first term of a vector is not -0.
-static __device__ __forceinline__ bool is_beyond(const vector *x, const vector *y)
-{
-    unit a = element_at(x, 0);
-#ifdef PART_DOT
-    unit b = element_at(y, 0);
-    return (is_nonzero(a) && is_nonzero(b)) || is_negative(a) == is_negative(b);
-#else
-    return WIDTH == 64 ? x->word[1] != SIGN_WORD : a != SIGN_BIT;
-#endif
-}
-#endif
 
 // ---- a segment
 
-static __device__ __forceinline__ void segment_begin(const lane_state *lane, segment_state *segment)
+// memory: the warp's, for its sums.
+static __device__ __forceinline__ void segment_clear(const lane_state *lane, segment_state *segment, void *memory)
 {
     clear_extremes(segment);
     segment->nan = false;
     segment->magnitude = 0;
     segment->nonzero = 0;
-    segment->beyond = false;
     segment->min_key = ~(u64)0;
     segment->max_key = 0;
     segment->min_chunk = segment->max_chunk = IS_INDEXED ? NOWHERE : 0;
-#if SKIPS_CHUNKS
-    segment->least_word = warp_min(word_of_key(lane->min_key));
-    segment->largest_word = warp_max(word_of_key(lane->max_key));
-#endif
+    if (SKIPS_CHUNKS) {
+        segment->least_word = warp_min(word_of_key(lane->min_key));
+        segment->largest_word = warp_max(word_of_key(lane->max_key));
+    }
     segment->bits_and = ~(packed)0;
     segment->bits_or = segment->bits_xor = 0;
     segment->product = 1;
     segment->product_flags = 0;
-#if !IS_FLOAT
-    integer_clear(&segment->sum);
-    integer_clear(&segment->abs);
-    integer_clear(&segment->products);
-#endif
+    if (!IS_FLOAT) {
+        integer_clear(&segment->sum);
+        integer_clear(&segment->abs);
+        integer_clear(&segment->product_sum);
+    }
+    if (USES_LEVELS) sums_clear(&segment->sums, memory);
+    if (USES_BINS) bins_clear(&segment->bins, (bin *)memory);
 }
 
-static __device__ __forceinline__ void eat(segment_state *segment, bins_state *bins, const vector *x,
-                                           const vector *y)
+// All but extremes and the sums of floats.
+static __device__ __forceinline__ void accumulate(segment_state *segment, const vector *x, const vector *y)
 {
-    if (HAS_EXTREMES) eat_extremes(segment, x);
-#if LOOKS_FOR_NAN && !USES_RANGE
-    look_for_nan(segment, x);
-#endif
-#if defined PART_NONZERO && !COUNTS_CHUNKS
-    segment->nonzero += count_nonzero(x);
-#endif
-#ifdef PART_BITS
-    eat_bits(segment, x);
-#endif
-#ifdef PART_PRODUCT
+    (void)y;
+    if (LOOKS_FOR_NAN && !USES_RANGE) look_for_nan(segment, x);
+    if (HAS_NONZERO && !COUNTS_CHUNKS) segment->nonzero += count_nonzero(x);
+    if (HAS_BITS) accumulate_bits(segment, x);
 #pragma unroll
-    for (int e = 0; e < PER_VECTOR; e++) multiply_product(&segment->product, &segment->product_flags, element_at(x, e));
-#endif
-#if !IS_FLOAT
-#ifdef PART_SUM
-    integer_eat(&segment->sum, x, false);
-#endif
-#ifdef PART_ABS
-    integer_eat(&segment->abs, x, true);
-#endif
-#if HAS_PRODUCTS
-    integer_eat_products(&segment->products, x, y);
-#endif
-#elif HAS_SUMS
-    segment->beyond = segment->beyond || is_beyond(x, y);
-#if USES_BINS
-    bins_eat(bins, x);
-#endif
-#endif
+    for (int e = 0; HAS_PRODUCT && e < PER_VECTOR; e++)
+        multiply_product(&segment->product, &segment->product_flags, element_at(x, e));
+    if (IS_FLOAT) return;
+    if (HAS_SUM) integer_add(&segment->sum, x, false);
+    if (HAS_ABS) integer_add(&segment->abs, x, true);
+    if (HAS_PRODUCT_SUM) integer_add_products(&segment->product_sum, x, y);
 }
 
-#if SKIPS_CHUNKS
 // Whether any lane's chunk may have a new extreme of the warp; if so, its keys are looked at.
-static __device__ __forceinline__ bool has_new_extreme(segment_state *segment, const vector x[VECTORS])
+static __device__ __forceinline__ bool has_new_extreme(segment_state *segment, const vector x[VECTORS], bool has_nans)
 {
-    u32 least = range_least_word(&segment->range), largest = range_largest_word(&segment->range);
+    bool is_none = has_nans && is_empty(&segment->range);
+    u32 least = is_none ? ~0u : range_least_word(&segment->range);
+    u32 largest = is_none ? 0 : range_largest_word(&segment->range);
     if (!__any_sync(ALL_LANES, least <= segment->least_word || largest >= segment->largest_word)) return false;
     segment->least_word = min(segment->least_word, warp_min(least));
     segment->largest_word = max(segment->largest_word, warp_max(largest));
-#if WIDTH == 64
-    eat_keys(segment, x);
-#else
-    (void)x;
-#endif
+    if (WIDTH == 64) accumulate_keys(segment, x, has_nans);
     return true;
 }
-#endif
 
 // The extremes of the chunk that ends, with its number; of equal ones the first stays.
-static __device__ __forceinline__ void note_extremes(segment_state *segment, const vector x[VECTORS], u32 chunk)
+static __device__ __forceinline__ void note_extremes(segment_state *segment, const vector x[VECTORS], u32 chunk,
+                                                     bool has_nans)
 {
-#if SKIPS_CHUNKS
-    bool is_new = has_new_extreme(segment, x);
-#else
-    const bool is_new = true;
-#endif
-#if USES_RANGE && LOOKS_FOR_NAN
-    segment->nan = segment->nan || range_has_nan(&segment->range);
-#endif
-#if USES_RANGE && USES_LEVELS
-    segment->sums.largest[0] = larger_magnitude(segment->sums.largest[0], range_magnitude(&segment->range));
-#endif
-    if (is_new) {
-#ifdef PART_MIN
-        u64 least = least_key(segment);
-        if (least < segment->min_key || segment->min_chunk == NOWHERE) {
-            segment->min_key = least;
-            segment->min_chunk = chunk;
+    if (!SKIPS_CHUNKS || has_new_extreme(segment, x, has_nans)) {
+        if (HAS_MIN) {
+            u64 least = least_key(segment);
+            if (least < segment->min_key || segment->min_chunk == NOWHERE) {
+                segment->min_key = least;
+                segment->min_chunk = chunk;
+            }
         }
-#endif
-#ifdef PART_MAX
-        u64 largest = largest_key(segment);
-        if (largest > segment->max_key || segment->max_chunk == NOWHERE) {
-            segment->max_key = largest;
-            segment->max_chunk = chunk;
+        if (HAS_MAX) {
+            u64 largest = largest_key(segment);
+            if (largest > segment->max_key || segment->max_chunk == NOWHERE) {
+                segment->max_key = largest;
+                segment->max_chunk = chunk;
+            }
         }
-#endif
     }
     clear_extremes(segment);
 }
 
-static __device__ __forceinline__ void keep_extremes(lane_state *lane, const segment_state *segment)
+static __device__ __forceinline__ void commit_extremes(lane_state *lane, const segment_state *segment)
 {
-#ifdef PART_MIN
-    u64 least = IS_INDEXED ? segment->min_key : least_key(segment);
-    if (least < lane->min_key || (lane->min_index == NO_INDEX && lane->min_chunk == NOWHERE)) {
-        lane->min_key = least;
-        lane->min_chunk = segment->min_chunk;
+    if (HAS_MIN) {
+        u64 least = IS_INDEXED ? segment->min_key : least_key(segment);
+        if (least < lane->min_key || (lane->min_index == NO_INDEX && lane->min_chunk == NOWHERE)) {
+            lane->min_key = least;
+            lane->min_chunk = segment->min_chunk;
+        }
     }
-#endif
-#ifdef PART_MAX
-    u64 largest = IS_INDEXED ? segment->max_key : largest_key(segment);
-    if (largest > lane->max_key || (lane->max_index == NO_INDEX && lane->max_chunk == NOWHERE)) {
-        lane->max_key = largest;
-        lane->max_chunk = segment->max_chunk;
+    if (HAS_MAX) {
+        u64 largest = IS_INDEXED ? segment->max_key : largest_key(segment);
+        if (largest > lane->max_key || (lane->max_index == NO_INDEX && lane->max_chunk == NOWHERE)) {
+            lane->max_key = largest;
+            lane->max_chunk = segment->max_chunk;
+        }
     }
-#endif
 }
 
-// Whether the fast way holds all of the segment.
-static __device__ __forceinline__ bool segment_holds(lane_state *lane, segment_state *segment,
-                                                     const bins_state *bins)
-{
-    bool holds = true;
-#if !IS_FLOAT
-    return true;
-#endif
-#if LOOKS_FOR_NAN
-    holds = holds && !saw_nan(segment);
-#endif
-#if USES_BINS
-    holds = holds && bins_hold(bins);
-#endif
-    holds = __all_sync(ALL_LANES, holds);
-#if IS_FLOAT && (defined PART_SUM || defined PART_DOT)
-    holds = __any_sync(ALL_LANES, segment->beyond || lane->saw & WF_SAW_BEYOND_MINUS_ZERO) && holds;
-#endif
-#if USES_LEVELS
-    holds = sums_hold(&segment->sums, &lane->tops) && holds;
-#endif
-    return holds;
-}
-
-static __device__ __forceinline__ void keep_product(lane_state *lane, const segment_state *segment)
+static __device__ __forceinline__ void commit_product(lane_state *lane, const segment_state *segment)
 {
     u32 flags = segment->product_flags;
-    if (__umul64hi(lane->product, segment->product)) flags |= WF_GATHERED_OVERFLOW;
+    if (__umul64hi(lane->product, segment->product)) flags |= WF_PRODUCT_OVERFLOW;
     lane->product *= segment->product;
-    lane->product_flags |= flags & ~(u32)WF_GATHERED_NEGATIVE;
-    lane->product_flags ^= flags & WF_GATHERED_NEGATIVE;
+    lane->product_flags |= flags & ~(u32)WF_PRODUCT_NEGATIVE;
+    lane->product_flags ^= flags & WF_PRODUCT_NEGATIVE;
 }
 
-static __device__ __forceinline__ void segment_keep(lane_state *lane, segment_state *segment, bins_state *bins,
-                                                    struct wf_gathered *block)
+static __device__ __forceinline__ void segment_commit(lane_state *lane, segment_state *segment, struct wf_partial *block)
 {
-    keep_extremes(lane, segment);
-    keep_product(lane, segment);
+    (void)block;
+    commit_extremes(lane, segment);
+    commit_product(lane, segment);
     lane->nonzero += segment->nonzero;
     lane->bits_and &= segment->bits_and;
     lane->bits_or |= segment->bits_or;
     lane->bits_xor ^= segment->bits_xor;
-#if IS_FLOAT && (defined PART_SUM || defined PART_DOT)
-    if (segment->beyond) lane->saw |= WF_SAW_BEYOND_MINUS_ZERO;
+    if (USES_BINS) bins_flush(&segment->bins, block->sum, block->abs);
+    if (USES_LEVELS) sums_flush(&segment->sums, block);
+    if (!IS_FLOAT && HAS_SUM) integer_flush(&segment->sum, block->sum, IS_SIGNED, false);
+    if (!IS_FLOAT && HAS_ABS) integer_flush(&segment->abs, block->abs, false, false);
+    if (!IS_FLOAT && HAS_PRODUCT_SUM) integer_flush(&segment->product_sum, block->product_sum, IS_SIGNED, true);
+}
+
+// ---- a chunk
+
+// The extremes of a chunk, NaNs left out.  Gives whether the lane has any.
+static __device__ __forceinline__ bool accumulate_chunk_extremes(segment_state *segment, const vector x[VECTORS])
+{
+#if USES_RANGE
+    float_range before = segment->range;
+#else
+    extreme before_min = segment->min, before_max = segment->max;
 #endif
-#if USES_BINS
-    bins_flush(bins, block->sum, block->abs);
+#pragma unroll
+    for (int j = 0; j < VECTORS; j++) accumulate_extremes(segment, &x[j], false);
+    bool has_nans = has_seen_nan(segment);
+    if (has_nans) {
+#if USES_RANGE
+        segment->range = before;
+#else
+        segment->min = before_min;
+        segment->max = before_max;
 #endif
-#if USES_LEVELS
-    sums_flush(&segment->sums, LEVELS, LEVELS, block);
+#pragma unroll
+        for (int j = 0; j < VECTORS; j++) accumulate_extremes(segment, &x[j], true);
+    }
+    return has_nans;
+}
+
+static __device__ __forceinline__ void accumulate_range(segment_state *segment, const vector x[VECTORS], u32 chunk,
+                                                        bool has_nans)
+{
+#pragma unroll
+    for (int j = 0; j < VECTORS; j++) range_add(&segment->range, &x[j], has_nans);
+    note_extremes(segment, x, chunk, has_nans);
+}
+
+// The sums of a chunk go to levels, or where these do not hold it, to bins.  Extremes are looked for beside the sums'
+// additions, in their shadow; before them only where special elements are about to be put aside.
+static __device__ __forceinline__ void accumulate_chunk_by_levels(segment_state *segment, lane_state *lane,
+                                                                  vector x[VECTORS], vector y[VECTORS], u32 chunk)
+{
+    sums_state *sums = &segment->sums;
+    bool has_range = false;
+    if (!RANGE_IS_OF_CHUNK && chunk < lane->clean_until) clean_chunk(lane, x, y, chunk);
+    u32 largest = largest_magnitude(x), smallest = smallest_magnitude(sums, x);
+    bool is_special = largest >= SPECIAL_WORD;
+    bool is_as_usual = is_usual(sums, 0, largest, smallest) && chunk != sums->look_at;
+    if (OPERANDS == 2) {
+        u32 largest_y = largest_magnitude(y);
+        is_as_usual = is_as_usual && is_usual(sums, OPERANDS - 1, largest_y, smallest_magnitude(sums, y));
+        is_special = is_special || largest_y >= SPECIAL_WORD;
+    }
+    if (COUNTS_CHUNKS) segment->nonzero += count_nonzero_of_chunk(x, sums->sees_zeros ? 0 : smallest);
+    int values_to = sums->values_to, products_to = sums->products_to;
+    if (__any_sync(ALL_LANES, !is_as_usual)) {
+        if (RANGE_IS_OF_CHUNK) {
+            has_range = __any_sync(ALL_LANES, is_special);
+            if (has_range) accumulate_range(segment, x, chunk, true);
+        }
+        sums_look(sums, lane, x, y, is_special, chunk, &values_to, &products_to);
+    }
+    sums_add(sums, x, OPERANDS == 2 ? y : x, values_to, products_to);
+    if (RANGE_IS_OF_CHUNK && !has_range) accumulate_range(segment, x, chunk, false);
+#pragma unroll
+    for (int j = 0; USES_BINS && j < VECTORS; j++) bins_add(&segment->bins, &x[j]);
+}
+
+// The sums of a chunk go to bins.
+static __device__ __forceinline__ void accumulate_chunk_by_bins(segment_state *segment, lane_state *lane,
+                                                                vector x[VECTORS], vector y[VECTORS], u32 chunk)
+{
+    bool is_ahead = chunk < lane->clean_until;
+    if (IS_F16) is_ahead = is_ahead || largest_magnitude(x) >= SPECIAL_WORD;
+    if (is_ahead) clean_chunk(lane, x, y, chunk);
+#pragma unroll
+    for (int j = 0; j < VECTORS; j++) bins_add(&segment->bins, &x[j]);
+#if !IS_F16
+    bins_look(&segment->bins);
+    if (__any_sync(ALL_LANES, !bins_is_exact(&segment->bins))) {
+        bins_take_back(&segment->bins);
+        clean_chunk(lane, x, y, chunk);
+#pragma unroll
+        for (int j = 0; j < VECTORS; j++) bins_add_uppermost(&segment->bins, &x[j]);
+        bins_look(&segment->bins);
+        lane->clean_until = chunk + CLEANED_WHILE;
+    }
+    bins_note(&segment->bins);
 #endif
-#if !IS_FLOAT && defined PART_SUM
-    integer_end(&segment->sum, block->sum, IS_SIGNED, false);
-#endif
-#if !IS_FLOAT && defined PART_ABS
-    integer_end(&segment->abs, block->abs, false, false);
-#endif
-#if !IS_FLOAT && HAS_PRODUCTS
-    integer_end(&segment->products, block->products, IS_SIGNED, true);
-#endif
+    if (PLAIN_SPECIAL && !lane->is_not_negative_zero) lane->is_not_negative_zero = chunk_is_not_negative_zero(x, x);
+}
+
+// Number `chunk` of the warp's.
+static __device__ __forceinline__ void accumulate_chunk(segment_state *segment, lane_state *lane, vector x[VECTORS],
+                                                 vector y[VECTORS], u32 chunk)
+{
+#pragma unroll
+    for (int j = 0; j < VECTORS; j++) {
+        accumulate(segment, &x[j], OPERANDS == 2 ? &y[j] : &x[j]);
+        if (!IS_FLOAT && HAS_EXTREMES) accumulate_extremes(segment, &x[j], false);
+    }
+    if (IS_FLOAT && HAS_SUMS) {
+        if (USES_LEVELS)
+            accumulate_chunk_by_levels(segment, lane, x, y, chunk);
+        else
+            accumulate_chunk_by_bins(segment, lane, x, y, chunk);
+        return;
+    }
+    bool has_nans = false;
+    if (IS_FLOAT && HAS_EXTREMES)
+        has_nans = accumulate_chunk_extremes(segment, x);
+    else if (LOOKS_FOR_NAN)
+        has_nans = has_seen_nan(segment);
+    if (LOOKS_FOR_NAN && has_nans) note_nans(lane, x, x, chunk);
+    if (LOOKS_FOR_NAN && !USES_RANGE) forget_nan(segment);
+    if (IS_INDEXED && HAS_EXTREMES) note_extremes(segment, x, chunk, has_nans);
 }
 
 #endif

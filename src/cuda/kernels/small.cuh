@@ -1,9 +1,23 @@
 // A small array: all its vectors are in registers at once, VECTORS of a thread at the most, and each warp's are one
 // segment.  What counts here is how many instructions are fetched and waited for on the way, so a block that meets
-// anything special (as in segment_holds) begins again elsewhere.
+// anything special (infinities, NaNs, or terms that no levels hold) begins again elsewhere.
 
 #ifndef SMALL_CUH
 #define SMALL_CUH
+
+#include "kernels/digits.cuh"
+#include "kernels/direct.cuh"
+#include "kernels/grid.cuh"
+#include "kernels/lane.cuh"
+#include "kernels/magnitude.cuh"
+#include "kernels/merge.cuh"
+#include "kernels/result.cuh"
+#include "kernels/segment.cuh"
+#include "kernels/slow_path.cuh"
+#include "kernels/stream.cuh"
+#include "kernels/sums.cuh"
+#include "kernels/warp.cuh"
+#include "arguments.h"
 
 // A lane's vectors: `first` and every `step` from there, below `end`.  From `whole` on they are the one behind the last
 // whole vector and the one before the first, of which only a part exists.
@@ -30,7 +44,7 @@ static __device__ __forceinline__ bool has_place(const small_range *range, u32 p
 }
 
 // The number of a vector, as one of the array.
-static __device__ __forceinline__ int number_of(const struct wf_reduction *r, const small_range *range, u32 place)
+static __device__ __forceinline__ int number_of(const struct wf_kernel_arguments *r, const small_range *range, u32 place)
 {
     bool is_head = place >= range->whole && place - range->whole == (r->tail != 0);
     return is_head ? -1 : (int)place;
@@ -38,20 +52,13 @@ static __device__ __forceinline__ int number_of(const struct wf_reduction *r, co
 
 // ---- what lies before and behind the whole vectors
 
-#if defined PART_BITS || defined PART_PRODUCT
-#define CAN_BE_PADDED false
-#else
-#define CAN_BE_PADDED true
-#endif
+#define CAN_BE_PADDED (!HAS_BITS && !HAS_PRODUCT)
 
 // What takes the place of elements that do not exist: nothing to a sum, an element that exists to extremes.
 static __device__ __forceinline__ unit padding(u64 address, i64 existing, bool is_second)
 {
-#if HAS_EXTREMES
-    return load_element(address, existing);
-#else
+    if (HAS_EXTREMES) return load_element(address, existing);
     return IS_FLOAT && !is_second ? SIGN_BIT : 0;
-#endif
 }
 
 // The lane's, NOWHERE if it has none: it cannot have both.
@@ -65,7 +72,7 @@ static __device__ __forceinline__ u32 place_of_end(const small_range *range)
 }
 
 // Number -1, or the one behind the last whole vector.
-static __device__ __noinline__ vector load_end(const struct wf_reduction *r, int number, bool is_second)
+static __device__ __noinline__ vector load_end(const struct wf_kernel_arguments *r, int number, bool is_second)
 {
     u64 address = is_second ? r->y : r->x;
     int first = number < 0 ? PER_VECTOR - (int)r->head : 0, behind = number < 0 ? PER_VECTOR : (int)r->tail;
@@ -78,7 +85,7 @@ static __device__ __noinline__ vector load_end(const struct wf_reduction *r, int
     return v;
 }
 
-static __device__ __forceinline__ void load_ends(const struct wf_reduction *r, const small_range *range, bool is_second,
+static __device__ __forceinline__ void load_ends(const struct wf_kernel_arguments *r, const small_range *range, bool is_second,
                                                  vector x[VECTORS])
 {
     u32 place = place_of_end(range);
@@ -91,7 +98,7 @@ static __device__ __forceinline__ void load_ends(const struct wf_reduction *r, c
 
 // ---- all that there is in most arrays
 
-static __device__ __forceinline__ void load_small(const struct wf_reduction *r, const small_range *range, bool is_second,
+static __device__ __forceinline__ void load_small(const struct wf_kernel_arguments *r, const small_range *range, bool is_second,
                                                   vector x[VECTORS])
 {
     const vector nothing = {{0, 0, 0, 0}};
@@ -103,9 +110,8 @@ static __device__ __forceinline__ void load_small(const struct wf_reduction *r, 
     if (range->end != range->whole) load_ends(r, range, is_second, x);
 }
 
-#if HAS_EXTREMES && IS_INDEXED
 // Of the bits, as an element of the part of a vector before the first; copies of its first element lie before it.
-static __device__ __noinline__ u64 index_in_head(const struct wf_reduction *r, unit wanted)
+static __device__ __noinline__ u64 index_in_head(const struct wf_kernel_arguments *r, unit wanted)
 {
     for (int e = -(int)r->head; e < 0; e++)
         if (load_element(r->x, e) == wanted) return (u64)(r->index + e);
@@ -113,7 +119,7 @@ static __device__ __noinline__ u64 index_in_head(const struct wf_reduction *r, u
 }
 
 // Where among the lane's vectors the key is: the first place.
-static __device__ __forceinline__ u64 index_in_registers(const struct wf_reduction *r, const small_range *range,
+static __device__ __forceinline__ u64 index_in_registers(const struct wf_kernel_arguments *r, const small_range *range,
                                                          const vector x[VECTORS], u64 key)
 {
     unit wanted = bits_of_key((i64)(key ^ (u64)1 << 63));
@@ -132,80 +138,99 @@ static __device__ __forceinline__ u64 index_in_registers(const struct wf_reducti
     return in_head < index ? in_head : index;
 }
 
-static __device__ __forceinline__ void find_in_registers(const struct wf_reduction *r, const small_range *range,
+static __device__ __forceinline__ void find_in_registers(const struct wf_kernel_arguments *r, const small_range *range,
                                                          const vector x[VECTORS], lane_state *lane)
 {
-#ifdef PART_MIN
-    lane->min_index = index_in_registers(r, range, x, lane->min_key);
-    lane->min_chunk = NOWHERE;
-#endif
-#ifdef PART_MAX
-    lane->max_index = index_in_registers(r, range, x, lane->max_key);
-    lane->max_chunk = NOWHERE;
-#endif
+    if (HAS_MIN) {
+        lane->min_index = index_in_registers(r, range, x, lane->min_key);
+        lane->min_chunk = NOWHERE;
+    }
+    if (HAS_MAX) {
+        lane->max_index = index_in_registers(r, range, x, lane->max_key);
+        lane->max_chunk = NOWHERE;
+    }
 }
-#endif
 
 #if USES_LEVELS
-static __device__ __forceinline__ void eat_registers(sums_state *sums, const small_range *range, const vector x[VECTORS],
-                                                     const vector y[VECTORS], bool is_plain)
+static __device__ __forceinline__ void add_registers(sums_state *sums, const small_range *range, const vector x[VECTORS],
+                                                     const vector y[VECTORS], int value_levels, int product_levels)
 {
 #pragma unroll
     for (int j = 0; j < VECTORS; j++)
-        if (is_there(range, j)) sums_eat(sums, &x[j], &y[j], 1, is_plain);
-}
-
-// Whether the warp's terms are plain, and none is 0.
-static __device__ __forceinline__ bool all_are_plain(const sums_state *sums, const small_range *range,
-                                                     const vector x[VECTORS], const vector y[VECTORS])
-{
-    u32 smallest_x = MAGNITUDE_MAX, smallest_y = MAGNITUDE_MAX;
-#pragma unroll
-    for (int j = 0; j < VECTORS; j++)
-        if (is_there(range, j)) {
-            note_smallest(&smallest_x, &x[j]);
-            if (OPERANDS == 2) note_smallest(&smallest_y, &y[j]);
-        }
-    if (OPERANDS == 1) smallest_y = smallest_x;
-    bool are_nonzero = smallest_of(smallest_x) && smallest_of(smallest_y);
-    return __all_sync(ALL_LANES, are_nonzero && are_plain(sums, smallest_x, smallest_y));
+        if (is_there(range, j)) add_batch(sums, &x[j], &y[j], 1, value_levels, product_levels);
 }
 
 typedef struct {
     vector x[VECTORS], y[OPERANDS == 2 ? VECTORS : 1];
 } small_vectors;
 
-// What was seen of terms that are not plain; NOT_HELD: the segment does not hold them.
+// What was seen of terms of which some are 0, or that need all levels; NOT_HELD: these do not hold them.
 #define NOT_HELD 0x80000000u
 
 static __device__ __noinline__ u32 take_unplain(small_range range, small_vectors v)
 {
-    lane_state lane;
-    segment_state segment;
-    lane_clear(&lane);
-    segment_begin(&lane, &segment);
+    sums_state sums;
     const vector *y = OPERANDS == 2 ? v.y : v.x;
-    sums_place(&segment.sums, &lane.tops, v.x, y);
-    eat_registers(&segment.sums, &range, v.x, y, false);
+    field_range of_x = fields_of(v.x), of_y = OPERANDS == 2 ? fields_of(y) : of_x;
+    bool is_nothing = of_x.low > of_x.high || of_y.low > of_y.high;
+    if (of_x.high > 2 * BIAS || of_y.high > 2 * BIAS) return NOT_HELD; // infinities and NaNs
+    if (!is_nothing) {
+        int margin = margin_of(of_x, of_y);
+        int high_x = high_with_margin(of_x.high, margin), high_y = high_with_margin(of_y.high, margin);
+        if (USES_VALUE_LEVELS && class_of_values(high_x, of_x) == TO_BINS) return NOT_HELD;
+        if (USES_PRODUCT_LEVELS && class_of_products(high_x, high_y, of_x, of_y) == TO_BINS) return NOT_HELD;
+        place_levels(&sums, high_x, high_y);
+        add_registers(&sums, &range, v.x, y, LEVELS, LEVELS);
+        flush_levels(&sums, LEVELS, LEVELS, &block_partial);
+    }
+    u32 special_seen = 0;
 #pragma unroll
-    for (int j = 0; j < VECTORS; j++)
-        if (is_there(&range, j)) eat(&segment, 0, &v.x[j], &y[j]);
-    if (!segment_holds(&lane, &segment, 0)) return NOT_HELD;
-    segment_keep(&lane, &segment, 0, &block_gathered);
-    return lane.saw;
+    for (int j = 0; j < VECTORS; j++) {
+#pragma unroll
+        for (int e = 0; e < PER_VECTOR; e++)
+            if (is_there(&range, j)) special_seen |= special_of(element_at(&v.x[j], e), element_at(&y[j], e));
+    }
+    return PLAIN_SPECIAL && !__any_sync(ALL_LANES, special_seen & PLAIN_SPECIAL) ? NOT_HELD : PLAIN_SPECIAL;
 }
 
-// False: the segment does not hold them.
-static __device__ __forceinline__ bool take_registers(const struct wf_reduction *r, const small_range *range,
+// Places the levels.  Whether the lane's terms go to few of them, and none is 0.
+static __device__ __forceinline__ bool place_registers(sums_state *sums, const small_range *range, const vector x[VECTORS],
+                                                       const vector y[VECTORS])
+{
+    u32 largest[OPERANDS], smallest[OPERANDS];
+    int high[OPERANDS];
+#pragma unroll
+    for (int i = 0; i < OPERANDS; i++) {
+        smallest[i] = MAGNITUDE_MAX;
+        largest[i] = largest_magnitude(i ? y : x);
+        high[i] = (int)(warp_max(largest[i]) >> FIELD_SHIFT);
+#pragma unroll
+        for (int j = 0; j < VECTORS; j++)
+            if (is_there(range, j)) note_smallest(&smallest[i], i ? &y[j] : &x[j]);
+        smallest[i] = smallest_of(smallest[i]);
+    }
+    if (high[0] > 2 * BIAS || high[OPERANDS - 1] > 2 * BIAS) return false;
+    if (IS_F16) high[0] = high[OPERANDS - 1] = 2 * BIAS; // the levels hold all
+    const field_range of_x = {high[0], high[0]}, of_y = {high[OPERANDS - 1], high[OPERANDS - 1]};
+    int top = top_of_values(high[0]) + (USES_PRODUCT_LEVELS ? top_of_values(high[OPERANDS - 1]) : 0);
+    place_levels(sums, high[0], high[OPERANDS - 1]);
+    make_usual(sums, TO_FEW, TO_FEW, of_x, of_y);
+    bool are_usual = top <= LEVEL_TOP_MAX;
+#pragma unroll
+    for (int i = 0; i < OPERANDS; i++) are_usual = are_usual && smallest[i] && is_usual(sums, i, largest[i], smallest[i]);
+    return are_usual;
+}
+
+// False: the levels do not hold them.
+static __device__ __forceinline__ bool take_registers(const struct wf_kernel_arguments *r, const small_range *range,
                                                       const vector x[VECTORS], const vector y[VECTORS], lane_state *lane)
 {
     sums_state sums;
     (void)r;
-    if (!sums_place(&sums, &lane->tops, x, y)) return false;
-    if (all_are_plain(&sums, range, x, y)) {
-        eat_registers(&sums, range, x, y, true);
-        sums_flush(&sums, VALUE_FEW, PRODUCT_FEW, &block_gathered);
-        lane->saw |= PLAIN_SAW;
+    if (__all_sync(ALL_LANES, place_registers(&sums, range, x, y))) {
+        add_registers(&sums, range, x, y, VALUE_FEW, PRODUCT_FEW);
+        flush_levels(&sums, VALUE_FEW, PRODUCT_FEW, &block_partial);
+        lane->special_seen |= PLAIN_SPECIAL;
         return true;
     }
     small_vectors v;
@@ -214,31 +239,29 @@ static __device__ __forceinline__ bool take_registers(const struct wf_reduction 
         v.x[j] = x[j];
         if (OPERANDS == 2) v.y[j] = y[j];
     }
-    u32 saw = take_unplain(*range, v);
-    if (saw != NOT_HELD) lane->saw |= saw;
-    return saw != NOT_HELD;
+    u32 special_seen = take_unplain(*range, v);
+    if (special_seen != NOT_HELD) lane->special_seen |= special_seen;
+    return special_seen != NOT_HELD;
 }
 
 #else
 
-// False: the segment does not hold them.
-static __device__ __forceinline__ bool take_registers(const struct wf_reduction *r, const small_range *range,
+// False: there are NaNs.
+static __device__ __forceinline__ bool take_registers(const struct wf_kernel_arguments *r, const small_range *range,
                                                       const vector x[VECTORS], const vector y[VECTORS], lane_state *lane)
 {
     segment_state segment;
-    bins_state bins;
-    segment_begin(lane, &segment);
+    segment_clear(lane, &segment, 0);
 #pragma unroll
     for (int j = 0; j < VECTORS; j++)
-        if (is_there(range, j)) eat(&segment, &bins, &x[j], &y[j]);
-#if HAS_EXTREMES && IS_INDEXED
-    note_extremes(&segment, x, 0);
-#endif
-    if (!segment_holds(lane, &segment, &bins)) return false;
-    segment_keep(lane, &segment, &bins, &block_gathered);
-#if HAS_EXTREMES && IS_INDEXED
-    find_in_registers(r, range, x, lane);
-#endif
+        if (is_there(range, j)) {
+            accumulate(&segment, &x[j], &y[j]);
+            if (HAS_EXTREMES) accumulate_extremes(&segment, &x[j], false);
+        }
+    if (LOOKS_FOR_NAN && __any_sync(ALL_LANES, has_seen_nan(&segment))) return false;
+    if (HAS_EXTREMES && IS_INDEXED) note_extremes(&segment, x, 0, false);
+    segment_commit(lane, &segment, &block_partial);
+    if (HAS_EXTREMES && IS_INDEXED) find_in_registers(r, range, x, lane);
     return true;
 }
 
@@ -246,63 +269,64 @@ static __device__ __forceinline__ bool take_registers(const struct wf_reduction 
 
 // ---- what is rare, kept apart: all of it for a block once more
 
-static __device__ __noinline__ void hand_over_special(const struct wf_reduction *r, u32 specials)
+static __device__ __noinline__ void write_special_result(const struct wf_kernel_arguments *r, u32 specials)
 {
-    if (gridDim.x > 1) take_over(r, specials);
-    hand_over(r);
+    if (gridDim.x > 1) collect_blocks(r, specials);
+    write_result(r);
 }
 
-static __device__ __noinline__ void reduce_carefully(const struct wf_reduction *r, small_range range)
+static __device__ __noinline__ void reduce_slow(const struct wf_kernel_arguments *r, small_range range)
 {
-    careful_range whole = {range.first, range.step, VECTORS, 1, range.whole};
-    careful_range ends = {NO_VECTOR, 0, 1, 1, (i64)range.whole + 1};
+    slow_range whole = {range.first, range.step, VECTORS, 1, range.whole};
+    slow_range ends = {NO_VECTOR, 0, 1, 1, (i64)range.whole + 1};
     u32 place = place_of_end(&range);
     lane_state lane;
     u32 specials = 0;
     clear_block_digits();
     __syncthreads();
     lane_clear(&lane);
-    take_carefully(r, &lane, 0, whole);
+    accumulate_slow(r, &lane, whole);
     if (place != NOWHERE) ends.first = number_of(r, &range, place);
-    if (__any_sync(ALL_LANES, place != NOWHERE)) take_carefully(r, &lane, 0, ends);
+    if (__any_sync(ALL_LANES, place != NOWHERE)) accumulate_slow(r, &lane, ends);
     merge_warps(&lane);
-    if (warp_number() == 0 && (gridDim.x == 1 || merge_blocks(r, has_special(), &specials))) hand_over_special(r, specials);
+    if (warp_number() == 0 && (gridDim.x == 1 || merge_blocks(r, has_special(), &specials)))
+        write_special_result(r, specials);
 }
 
 // ---- the block
 
 // By the first warp, whose lanes have all warps' parts.
-static __device__ __forceinline__ void merge_plain(const struct wf_reduction *r, lane_state *lane)
+static __device__ __forceinline__ void merge_plain(const struct wf_kernel_arguments *r, lane_state *lane)
 {
     u32 specials = 0;
     lane_clear(lane);
     if (lane_number() < BLOCK / 32) get_merged(lane, lane_number());
     merge_lanes(lane);
     if (lane_number() == 0) {
-        put_gathered(lane);
+        put_partial(lane);
         if (IS_FLOAT && !CAN_BE_DIRECT) put_plain();
     }
     __syncwarp();
     if (gridDim.x > 1 && !merge_blocks(r, false, &specials)) return;
 #ifdef FINISH_OP
     if (CAN_BE_DIRECT && specials == 0) {
-        if (gridDim.x > 1) take_over(r, 0);
+        if (gridDim.x > 1) collect_blocks(r, 0);
         finish_directly(r);
         return;
     }
 #endif
     if (IS_FLOAT && CAN_BE_DIRECT && lane_number() == 0) put_plain();
     __syncwarp();
-    hand_over_special(r, specials);
+    write_special_result(r, specials);
 }
 
 // Has what the end needs of the launch's arguments brought near, while the elements are on their way.
-static __device__ __forceinline__ void need_soon(const struct wf_reduction *r)
+static __device__ __forceinline__ void need_soon(const struct wf_kernel_arguments *r)
 {
     asm volatile("" ::"r"(r->head | r->tail), "l"(r->working), "l"(r->ticket), "l"(r->value));
 }
 
-static __device__ __forceinline__ void reduce_small(const struct wf_reduction *r)
+static __device__ __forceinline__ void reduce_small(const struct wf_kernel_arguments *r)
 {
     u32 whole = (u32)r->vectors, ends = (r->head != 0) + (r->tail != 0);
     small_range range = {blockIdx.x * BLOCK + threadIdx.x, gridDim.x * BLOCK, whole, whole + ends};
@@ -320,7 +344,7 @@ static __device__ __forceinline__ void reduce_small(const struct wf_reduction *r
     merge_lanes(&lane);
     if (lane_number() == 0) put_merged(&lane, warp_number());
     if (__syncthreads_or(is_special))
-        reduce_carefully(r, range);
+        reduce_slow(r, range);
     else if (warp_number() == 0)
         merge_plain(r, &lane);
 }

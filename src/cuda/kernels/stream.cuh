@@ -2,56 +2,54 @@
 //
 // A chunk is VECTORS vectors for each lane.  From sm_90 on the copy engine brings chunks into a ring in shared
 // memory, STAGES ahead, so that much is on its way however few threads there are; with STAGES 0, and before
-// sm_90, lanes load for themselves.  GRANULE is what every address is a multiple of, in bytes, if not 16.
+// sm_90, lanes load for themselves.  ALIGNMENT is what every address is a multiple of, in bytes, if not 16.
 
 #ifndef STREAM_CUH
 #define STREAM_CUH
 
-#ifdef PART_DOT
-#define OPERANDS 2
-#else
-#define OPERANDS 1
-#endif
+#include "kernels/element.cuh"
+#include "kernels/parts.cuh"
+#include "kernels/warp.cuh"
 
 #define CHUNK (32 * VECTORS)                     // vectors
 #define STAGE_NBYTES (CHUNK * 16 * OPERANDS)     // of a warp
 #define USES_RING (STAGES > 0 && __CUDA_ARCH__ >= 900)
 #define RING_NBYTES (USES_RING ? STAGES * STAGE_NBYTES : 0)
 
-#if GRANULE == 8
-typedef u64 granule;
-#elif GRANULE == 4
-typedef u32 granule;
-#elif GRANULE == 2
-typedef unsigned short granule;
-#elif GRANULE == 1
-typedef unsigned char granule;
+#if ALIGNMENT == 8
+typedef u64 aligned_word;
+#elif ALIGNMENT == 4
+typedef u32 aligned_word;
+#elif ALIGNMENT == 2
+typedef unsigned short aligned_word;
+#elif ALIGNMENT == 1
+typedef unsigned char aligned_word;
 #endif
 
 static __device__ __forceinline__ vector load_vector(u64 address, u64 at)
 {
     vector v;
-#if GRANULE == 16
+#if ALIGNMENT == 16
     uint4 loaded = __ldcs((const uint4 *)address + at);
     v.word[0] = loaded.x;
     v.word[1] = loaded.y;
     v.word[2] = loaded.z;
     v.word[3] = loaded.w;
-#elif GRANULE == 8
-    const granule *from = (const granule *)address + at * 2;
+#elif ALIGNMENT == 8
+    const aligned_word *from = (const aligned_word *)address + at * 2;
 #pragma unroll
     for (int i = 0; i < 2; i++) {
         v.word[2 * i] = (u32)from[i];
         v.word[2 * i + 1] = (u32)(from[i] >> 32);
     }
 #else
-    const granule *from = (const granule *)address + at * (16 / GRANULE);
+    const aligned_word *from = (const aligned_word *)address + at * (16 / ALIGNMENT);
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         v.word[i] = 0;
 #pragma unroll
-        for (int k = 0; k < 4 / GRANULE; k++)
-            v.word[i] |= (u32)from[i * (4 / GRANULE) + k] << k * GRANULE * 8 % 32;
+        for (int k = 0; k < 4 / ALIGNMENT; k++)
+            v.word[i] |= (u32)from[i * (4 / ALIGNMENT) + k] << k * ALIGNMENT * 8 % 32;
     }
 #endif
 #if IS_BOOL
@@ -65,11 +63,11 @@ static __device__ __forceinline__ vector load_vector(u64 address, u64 at)
 static __device__ __forceinline__ unit load_element(u64 address, i64 i)
 {
     unit bits = 0;
-#if GRANULE >= WIDTH / 8
+#if ALIGNMENT >= WIDTH / 8
     bits = ((const unit *)address)[i];
 #else
-    const granule *from = (const granule *)address + i * (WIDTH / 8 / GRANULE);
-    for (int k = 0; k < WIDTH / 8 / GRANULE; k++) bits |= (unit)((unit)from[k] << k * GRANULE * 8);
+    const aligned_word *from = (const aligned_word *)address + i * (WIDTH / 8 / ALIGNMENT);
+    for (int k = 0; k < WIDTH / 8 / ALIGNMENT; k++) bits |= (unit)((unit)from[k] << k * ALIGNMENT * 8);
 #endif
     return IS_BOOL ? bits != 0 : bits;
 }
@@ -171,9 +169,7 @@ static __device__ __forceinline__ void stream_take(stream *s, vector x[VECTORS],
 #pragma unroll
     for (int j = 0; j < VECTORS; j++) {
         x[j] = load_vector(s->x, s->next * CHUNK + j * 32 + lane_number());
-#ifdef PART_DOT
-        y[j] = load_vector(s->y, s->next * CHUNK + j * 32 + lane_number());
-#endif
+        if (HAS_DOT) y[j] = load_vector(s->y, s->next * CHUNK + j * 32 + lane_number());
     }
     s->next += s->step;
     s->taken++;

@@ -1,159 +1,201 @@
-// The sums of a segment that go to levels: of values, of their magnitudes and of products, of which those of f64 have
-// a second term, the rounding error.
+// Where the terms of float sums go: values, their magnitudes and products, of which those of f64 have a second term, the
+// rounding error.
 //
-// The levels are placed by the segment's first chunk.  A chunk is plain if its smallest magnitude says that all its
-// terms are multiples of the last few levels' units, as most are: then nothing can be left behind them.
+// Of each chunk the exponents decide, before anything is added: to few levels, to all of them, or, what is too wide for
+// these, to a window (f64 values alone) or to wide bins, which take anything.  Levels are placed by a chunk's own range,
+// and anew where a later one needs other places; so nothing has to be taken back, and done again.
 
 #ifndef SUMS_CUH
 #define SUMS_CUH
 
-#if USES_LEVELS
+#include "kernels/levels.cuh"
+#include "kernels/magnitude.cuh"
+#include "kernels/specials.cuh"
+#include "kernels/wide.cuh"
+#include "kernels/window.cuh"
+
+// Where a chunk's terms go; zeros nowhere.
+enum { TO_FEW, TO_ALL, TO_BINS, TO_NOTHING };
+
+#define IN_NO_BINS 0
+#define IN_WINDOW 1
+#define IN_WIDE 2
 
 typedef struct {
-#if USES_VALUE_LEVELS
+#if USES_VALUE_LEVELS // kernels of products alone do not use these members, and yet compile to different code with them
     levels_state sum, abs; // of the same places
 #endif
-#if USES_PRODUCT_LEVELS
-    levels_state products;
-#endif
-#if USES_ERROR_LEVELS
-    levels_state errors; // of the products
-#endif
-    u32 largest[2]; // magnitudes of each operand
-    u32 least;      // of f64 factors: the high word of the smallest that is not 0, less one
+    levels_state product_sum, product_errors; // errors: of f64 alone
+    int high[OPERANDS]; // the exponent fields for which the levels are placed; -1: not yet
+    u32 placed_at;      // by which chunk of the warp
+    int values_to, products_to;          // where chunks go without a further look ...
+    u32 below[OPERANDS], from[OPERANDS]; // ... whose magnitudes are these ...
+    u32 look_at;                         // ... before this chunk
+    u32 looked_at;      // when a chunk went elsewhere
+    int strays;         // how many did, shortly after each other
+    bool sees_zeros;                     // so the smallest magnitude but 0 is looked for
+    char *memory;                        // for bins
+    u32 values_in, products_in;          // which bins hold something
+    u32 values_since, products_since;    // which chunk
+    int products_base;   // the position where the products' bins begin
+    window_state window;
 } sums_state;
 
-// What a warp's levels were placed at, for its next segment.
-typedef struct {
-    int values, products;
-} level_tops;
+// ---- which class
 
-static __device__ __forceinline__ void clear_tops(level_tops *tops)
+static __device__ __forceinline__ int unit_of(int top, int levels)
 {
-    tops->values = tops->products = -2000;
+    return max(top - levels * LEVEL_BITS, -1074);
+}
+
+static __device__ __forceinline__ int class_by(int top, int low, int few)
+{
+    if (top > LEVEL_TOP_MAX) return TO_BINS;
+    return low >= unit_of(top, few) ? TO_FEW : low >= unit_of(top, LEVELS) ? TO_ALL : TO_BINS;
+}
+
+static __device__ __forceinline__ int top_of_values(int high)
+{
+    return high - BIAS + 1;
+}
+
+// Of values in the range, if the levels are placed for fields up to high.
+static __device__ __forceinline__ int class_of_values(int high, field_range x)
+{
+    return x.high > high ? TO_BINS : class_by(top_of_values(high), x.low - BIAS - FRACTION_BITS, VALUE_FEW);
+}
+
+// The sum of both factors' lowest fields from which no bit of a product of f64 lies below 2^-1074.
+#define FIELDS_OF_FACTORS 1076
+
+// With the product of f64, its error is a multiple of its levels' unit.
+#define LOWEST_BIT(low_x, low_y) ((low_x) + (low_y) - 2 * BIAS - (WIDTH == 64 ? 1 : 2) * FRACTION_BITS)
+
+static __device__ __forceinline__ int class_of_products(int high_x, int high_y, field_range x, field_range y)
+{
+    if (x.high > high_x || y.high > high_y) return TO_BINS;
+    if (WIDTH == 64 && x.low + y.low < FIELDS_OF_FACTORS) return TO_BINS;
+    return class_by(top_of_values(high_x) + top_of_values(high_y), LOWEST_BIT(x.low, y.low), PRODUCT_FEW);
+}
+
+static __device__ __forceinline__ int class_of_all(int high_x, int high_y, field_range x, field_range y)
+{
+    return (USES_VALUE_LEVELS ? class_of_values(high_x, x) : 0) +
+           (USES_PRODUCT_LEVELS ? class_of_products(high_x, high_y, x, y) : 0);
 }
 
 // ---- placing
 
-// Magnitudes with this field and smaller ones are all below 2^this.
-static __device__ __forceinline__ int top_of(u32 field)
+static __device__ __forceinline__ u32 word_of_field(int field)
 {
-    return (int)field > 2 * BIAS ? TOP_OF_NONE : (int)field - BIAS + 1;
+    return field <= 1 ? 0 : (u32)field << FIELD_SHIFT;
 }
 
-// With a unit from here on, values that leave no rest have products of which no bit is below 2^-1074.
-#define TOP_MIN (USES_ERROR_LEVELS && USES_VALUE_LEVELS ? LEVELS * LEVEL_BITS - 537 : -2000)
-
-// With room for terms four times as large, or by what a segment before had.
-static __device__ __forceinline__ int place_of_level(int top, int before)
+// The levels are empty.
+static __device__ __forceinline__ void place_levels(sums_state *sums, int high_x, int high_y)
 {
-    return min(max(top + (IS_SMALL ? 0 : 2), before - 8), LEVEL_TOP_MAX);
-}
-
-// False: there are infinities or NaNs, or what is too large.
-static __device__ __forceinline__ bool sums_place(sums_state *sums, const level_tops *before, const vector x[VECTORS],
-                                                  const vector y[VECTORS])
-{
-    int top = top_of(largest_field(x)), other = OPERANDS == 2 ? top_of(largest_field(y)) : top;
-    sums->largest[0] = sums->largest[1] = 0;
-    sums->least = ~0u;
-#ifdef TYPE_f16 // the levels hold all
-    const int of_values = HIGH_EXPONENT, of_products = 2 * HIGH_EXPONENT;
-    (void)before;
-#else
-    int of_values = place_of_level(top, max(before->values, TOP_MIN + 8));
-    int of_products = place_of_level(top + other, before->products);
-#endif
+    int top = top_of_values(high_x);
+    if (USES_PRODUCT_LEVELS) levels_clear(&sums->product_sum, top + top_of_values(high_y));
+    if (USES_ERROR_LEVELS) // half a unit of the product
+        levels_clear(&sums->product_errors, top + top_of_values(high_y) - 53);
 #if USES_VALUE_LEVELS
-    levels_begin(&sums->sum, of_values);
-    levels_begin(&sums->abs, of_values);
+    levels_clear(&sums->sum, top);
+    levels_clear(&sums->abs, top);
 #endif
-#if USES_PRODUCT_LEVELS
-    levels_begin(&sums->products, of_products);
-#endif
-#if USES_ERROR_LEVELS
-    levels_begin(&sums->errors, of_products - 53); // half a unit of the product
-#endif
-    return top < TOP_OF_NONE && other < TOP_OF_NONE && (HAS_PRODUCTS ? top + other : top) <= LEVEL_TOP_MAX;
+    sums->high[0] = high_x;
+    sums->high[OPERANDS - 1] = high_y;
 }
 
-// ---- what is plain
-
-// Twice the unit's exponent of factors with this field is -1074.
-#define FIELD_OF_FACTORS 538
-
-// By the smallest magnitudes of both operands.
-static __device__ __forceinline__ bool are_plain(const sums_state *sums, u32 x, u32 y)
+static __device__ __forceinline__ void limit(sums_state *sums, int operand, int high, int low)
 {
-    bool are = true; // of f16 always
-#ifndef TYPE_f16
-#if USES_VALUE_LEVELS
-    are = exponent_of(x) - FRACTION_BITS >= level_unit(&sums->sum, VALUE_FEW - 1);
-#endif
-#if NOTES_LEAST
-    are = exponent_of(x) + BIAS >= FIELD_OF_FACTORS && exponent_of(y) + BIAS >= FIELD_OF_FACTORS;
-#endif
-#if USES_PRODUCT_LEVELS // with the product of f64, so is its error
-    are = are && exponent_of(x) + exponent_of(y) - (WIDTH == 64 ? 1 : 2) * FRACTION_BITS >=
-                     level_unit(&sums->products, PRODUCT_FEW - 1);
-#endif
-#endif
-    return are;
+    sums->below[operand] = min(sums->below[operand], (u32)(high + 1) << FIELD_SHIFT);
+    sums->from[operand] = max(sums->from[operand], word_of_field(low));
 }
 
-// ---- adding
-
-static __device__ __forceinline__ void add_terms(levels_state *levels, levels_state *abs, const double *values,
-                                                 double *terms, int count, int from, int few, bool is_plain)
+// The lowest fields of both factors together that so many levels hold.
+static __device__ __forceinline__ int lowest_fields(int top, int levels)
 {
-    if (is_plain)
-        levels_add_plain(levels, abs, values, terms, count, from, few);
-    else
-        levels_add(levels, abs, values, terms, count, from, few);
+    int lowest = unit_of(top, levels) - LOWEST_BIT(0, 0);
+    return WIDTH == 64 ? max(lowest, FIELDS_OF_FACTORS) : lowest;
 }
 
-#if USES_PRODUCT_LEVELS
-static __device__ __forceinline__ void add_products(sums_state *sums, const double *a, const double *b, int count,
-                                                    bool is_plain)
+// Chunks like this one, of these ranges, are to go there without a further look.
+static __device__ __forceinline__ void make_usual(sums_state *sums, int values_to, int products_to, field_range x,
+                                                  field_range y)
 {
-    double terms[BATCH_TERMS];
-#if USES_ERROR_LEVELS
-    double errors[BATCH_TERMS];
+    int top = top_of_values(sums->high[0]);
+    sums->values_to = values_to;
+    sums->products_to = products_to;
 #pragma unroll
-    for (int i = 0; i < count; i++) {
-        terms[i] = __dmul_rn(a[i], b[i]);
-        errors[i] = __fma_rn(a[i], b[i], -terms[i]);
+    for (int i = 0; i < OPERANDS; i++) {
+        sums->below[i] = SPECIAL_WORD;
+        sums->from[i] = 0;
     }
-    add_terms(&sums->products, 0, 0, terms, count, 0, PRODUCT_FEW, is_plain);
-    add_terms(&sums->errors, 0, 0, errors, count, 0, PRODUCT_FEW, is_plain);
-#else
-    levels_take_products(&sums->products, a, b, terms, count);
-    add_terms(&sums->products, 0, 0, terms, count, 1, PRODUCT_FEW, is_plain);
-#endif
+    if (values_to != TO_BINS && USES_VALUE_LEVELS && top > LEVEL_TOP_MAX) sums->below[0] = 0;
+    if (USES_VALUE_LEVELS && values_to != TO_BINS)
+        limit(sums, 0, sums->high[0], unit_of(top, values_to == TO_FEW ? VALUE_FEW : LEVELS) + BIAS + FRACTION_BITS);
+    if (!USES_PRODUCT_LEVELS) return;
+    int of_both = top + top_of_values(sums->high[OPERANDS - 1]);
+    int lowest = lowest_fields(of_both, products_to == TO_FEW ? PRODUCT_FEW : LEVELS);
+    if (products_to != TO_BINS && of_both > LEVEL_TOP_MAX) sums->below[0] = 0;
+    if (products_to != TO_BINS && OPERANDS == 1) {
+        limit(sums, 0, sums->high[0], (lowest + 1) >> 1);
+    } else if (products_to != TO_BINS) {
+        int from = x.low - ((x.low + y.low - lowest) >> 1);
+        limit(sums, 0, sums->high[0], from);
+        limit(sums, OPERANDS - 1, sums->high[OPERANDS - 1], lowest - from);
+    }
 }
-#endif
 
-#if USES_VALUE_LEVELS
-static __device__ __forceinline__ void add_values(sums_state *sums, const double *values, int count, bool is_plain)
+// How many binades above a range levels should begin, so that it lies well in them.  Where few levels are enough most room
+// is below: a warp's largest values are much alike, its smallest ones are not.
+static __device__ __forceinline__ int margin_of(field_range x, field_range y)
 {
-    double terms[BATCH_TERMS];
-#pragma unroll
-    for (int i = 0; i < count; i++) {
-#ifdef PART_SUM
-        terms[i] = values[i];
-#else
-        terms[i] = fabs(values[i]);
-#endif
-    }
-#if defined PART_SUM && defined PART_ABS
-    add_terms(&sums->sum, &sums->abs, values, terms, count, 0, VALUE_FEW, is_plain);
-#elif defined PART_SUM
-    add_terms(&sums->sum, 0, 0, terms, count, 0, VALUE_FEW, is_plain);
-#else
-    add_terms(&sums->abs, 0, 0, terms, count, 0, VALUE_FEW, is_plain);
+    const int few = USES_PRODUCT_LEVELS ? PRODUCT_FEW : VALUE_FEW;
+    const int share = USES_PRODUCT_LEVELS ? 4 : 2; // of both factors, half of it above
+    int needed = USES_PRODUCT_LEVELS
+                     ? top_of_values(x.high) + top_of_values(y.high) - LOWEST_BIT(x.low, y.low)
+                     : top_of_values(x.high) - (x.low - BIAS - FRACTION_BITS);
+    int few_left = few * LEVEL_BITS - needed, left = LEVELS * LEVEL_BITS - needed;
+    return few_left >= 0 ? min((few_left + share) / (2 * share), 2) : max(left, 0) / share;
+}
+
+static __device__ __forceinline__ int high_with_margin(int high, int margin)
+{
+    return min(high + margin, 2 * BIAS);
+}
+
+static __device__ __forceinline__ void flush_levels(const sums_state *sums, int of_values,
+                                                    int of_products, struct wf_partial *block)
+{
+    if (USES_PRODUCT_LEVELS) levels_flush(&sums->product_sum, of_products, 2 * LOW_EXPONENT, block->product_sum);
+    if (USES_ERROR_LEVELS) levels_flush(&sums->product_errors, of_products, 2 * LOW_EXPONENT, block->product_sum);
+#if USES_VALUE_LEVELS
+    if (HAS_SUM) levels_flush(&sums->sum, of_values, LOW_EXPONENT, block->sum);
+    if (HAS_ABS) levels_flush(&sums->abs, of_values, LOW_EXPONENT, block->abs);
 #endif
 }
-#endif
+
+#define PLACED_WHILE 8 // chunks
+#define LOOK_AGAIN LARGER((WIDE_ADDITIONS < 512 ? WIDE_ADDITIONS : 512) / LANE_ELEMENTS, 1) // chunks
+#define OFTEN 3        // chunks, one after the other or nearly so, that go elsewhere: then others are taken to do so
+#define WIDE_WHILE 31  // segments
+
+// Places the levels for a chunk that does not go to few of them, if that would be better: at once where it lies above them,
+// lower only after a while.
+static __device__ __forceinline__ void place_for(sums_state *sums, field_range x, field_range y, u32 chunk)
+{
+    int margin = margin_of(x, y), high_x = high_with_margin(x.high, margin), high_y = high_with_margin(y.high, margin);
+    bool is_first = sums->high[0] < 0, is_above = x.high > sums->high[0] || y.high > sums->high[OPERANDS - 1];
+    if (!is_above && (chunk - sums->placed_at < PLACED_WHILE || sums->strays < OFTEN)) return;
+    int before = is_first ? 2 * TO_BINS + 1 : class_of_all(sums->high[0], sums->high[OPERANDS - 1], x, y);
+    if (class_of_all(high_x, high_y, x, y) >= before) return;
+    if (!is_first) flush_levels(sums, LEVELS, LEVELS, &block_partial);
+    place_levels(sums, high_x, high_y);
+    sums->placed_at = chunk;
+}
+
+// ---- to levels
 
 static __device__ __forceinline__ void widen_all(double *values, const vector *v, int vectors)
 {
@@ -161,111 +203,335 @@ static __device__ __forceinline__ void widen_all(double *values, const vector *v
     for (int i = 0; i < vectors * PER_VECTOR; i++) values[i] = widen(element_at(&v[i / PER_VECTOR], i % PER_VECTOR));
 }
 
-#if NOTES_LEAST
-static __device__ __forceinline__ void note_least(sums_state *sums, const vector *v)
+static __device__ __forceinline__ void add_products(sums_state *sums, const double *a, const double *b, int count,
+                                                    int levels)
 {
+    double terms[BATCH_TERMS], errors[BATCH_TERMS];
+    if (USES_ERROR_LEVELS) {
 #pragma unroll
-    for (int i = 0; i < 2; i++) {
-        u32 least = (v->word[2 * i + 1] & 0x7fffffff) | min(v->word[2 * i], 1u);
-        sums->least = min(sums->least, least - 1);
+        for (int i = 0; i < count; i++) {
+            terms[i] = __dmul_rn(a[i], b[i]);
+            errors[i] = __fma_rn(a[i], b[i], -terms[i]);
+        }
+        levels_add(&sums->product_sum, 0, 0, terms, count, 0, levels);
+        levels_add(&sums->product_errors, 0, 0, errors, count, 0, levels);
+    } else if (levels == 1) {
+        levels_add_products(&sums->product_sum, a, b, count);
+    } else {
+        levels_take_products(&sums->product_sum, a, b, terms, count);
+        levels_add(&sums->product_sum, 0, 0, terms, count, 1, levels);
     }
 }
-#endif
 
-// A batch of vectors.
-static __device__ __forceinline__ void sums_eat(sums_state *sums, const vector *x, const vector *y, int vectors,
-                                                bool is_plain)
+static __device__ __forceinline__ void add_values(sums_state *sums, const double *values, int count, int levels)
+{
+    double terms[BATCH_TERMS];
+#pragma unroll
+    for (int i = 0; i < count; i++) terms[i] = HAS_SUM ? values[i] : fabs(values[i]);
+#if USES_VALUE_LEVELS
+    if (HAS_SUM && HAS_ABS)
+        levels_add(&sums->sum, &sums->abs, values, terms, count, 0, levels);
+    else
+        levels_add(HAS_SUM ? &sums->sum : &sums->abs, 0, 0, terms, count, 0, levels);
+#endif
+}
+
+// A batch of vectors, to so many levels; of 0 it is not what is added.
+static __device__ __forceinline__ void add_batch(sums_state *sums, const vector *x, const vector *y, int vectors,
+                                                 int value_levels, int product_levels)
 {
     double a[BATCH_TERMS], b[BATCH_TERMS];
     widen_all(a, x, vectors);
-    widen_all(b, y, vectors);
-#pragma unroll
-    for (int j = 0; j < vectors; j++) {
-        if (NOTES_LARGEST) note_largest(&sums->largest[0], &x[j]);
-        if (NOTES_LARGEST && OPERANDS == 2) note_largest(&sums->largest[1], &y[j]);
-#if NOTES_LEAST
-        if (!is_plain) note_least(sums, &x[j]);
-        if (!is_plain && OPERANDS == 2) note_least(sums, &y[j]);
-#endif
-    }
-#if USES_PRODUCT_LEVELS
-    add_products(sums, a, b, vectors * PER_VECTOR, is_plain);
-#endif
-#if USES_VALUE_LEVELS
-    add_values(sums, a, vectors * PER_VECTOR, is_plain);
-#endif
+    if (product_levels) widen_all(b, y, vectors);
+    if (USES_PRODUCT_LEVELS && product_levels) add_products(sums, a, b, vectors * PER_VECTOR, product_levels);
+    if (USES_VALUE_LEVELS && value_levels) add_values(sums, a, vectors * PER_VECTOR, value_levels);
 }
 
-// Gives the smallest magnitude in x.
-static __device__ __forceinline__ u32 sums_eat_chunk(sums_state *sums, const vector x[VECTORS], const vector y[VECTORS])
+static __device__ __forceinline__ void add_to_levels(sums_state *sums, const vector x[VECTORS], const vector y[VECTORS],
+                                                     int value_levels, int product_levels)
 {
-    u32 smallest_x = MAGNITUDE_MAX, smallest_y = MAGNITUDE_MAX;
 #pragma unroll
-    for (int j = 0; j < VECTORS; j++) {
-        note_smallest(&smallest_x, &x[j]);
-        if (OPERANDS == 2) note_smallest(&smallest_y, &y[j]);
-    }
-    if (are_plain(sums, smallest_x, OPERANDS == 2 ? smallest_y : smallest_x)) {
-#pragma unroll
-        for (int j = 0; j < VECTORS; j += BATCH_VECTORS) sums_eat(sums, &x[j], &y[j], BATCH_VECTORS, true);
-    } else {
-#pragma unroll
-        for (int j = 0; j < VECTORS; j += BATCH_VECTORS) sums_eat(sums, &x[j], &y[j], BATCH_VECTORS, false);
-    }
-    return smallest_x;
+    for (int j = 0; j < VECTORS; j += BATCH_VECTORS)
+        add_batch(sums, &x[j], &y[j], BATCH_VECTORS, value_levels, product_levels);
 }
 
-// ---- at the segment's end
+// ---- to bins
 
-// Whether the errors of the lane's products are f64: no bit of a product lies below 2^-1074.
-static __device__ __forceinline__ bool errors_fit(const sums_state *sums)
+// So many chunks are added to bins before they are emptied.
+#define WIDE_CHUNKS (WIDE_ADDITIONS / LANE_ELEMENTS)
+static_assert(WIDE_CHUNKS >= LOOK_AGAIN, "what is added between two looks must fit");
+
+static __device__ __forceinline__ wide_bin *value_bins(const sums_state *sums)
 {
-    return !NOTES_LEAST || sums->least == ~0u || (sums->least + 1) >> 20 >= FIELD_OF_FACTORS; // else see TOP_MIN
+    return (wide_bin *)sums->memory;
 }
 
-// Whether the levels hold all; tops: what they were placed at, or where they should have been.
-static __device__ __forceinline__ bool sums_hold(sums_state *sums, level_tops *tops)
+static __device__ __forceinline__ wide_bin *product_bins(const sums_state *sums)
 {
-    bool hold = __all_sync(ALL_LANES, errors_fit(sums));
-    int top = top_of(field_of(sums->largest[0])), other = OPERANDS == 2 ? top_of(field_of(sums->largest[1])) : top;
-    (void)other;
-#if USES_PRODUCT_LEVELS
-    hold = levels_hold(&sums->products, top + other) && hold;
-    tops->products = sums->products.top;
-#endif
-#if USES_ERROR_LEVELS
-    hold = levels_hold(&sums->errors, sums->errors.top) && hold;
-#endif
-#if USES_VALUE_LEVELS // the rest of the values is that of their magnitudes, too
-#ifdef PART_SUM
-    levels_state *values = &sums->sum;
+    return (wide_bin *)sums->memory + (HAS_VALUE_SUM ? VALUE_SIGNS * VALUE_ROWS * WIDE_COLUMNS : 0);
+}
+
+static __device__ __forceinline__ void flush_wide_values(const wide_bin *bins)
+{
+    const wide_bin *negative = bins + VALUE_ROWS * WIDE_COLUMNS;
+    if (HAS_SUM) wide_flush(bins, VALUE_ROWS, 0, block_partial.sum, false);
+    if (VALUE_SIGNS == 2) wide_flush(negative, VALUE_ROWS, 0, block_partial.sum, true);
+    if (HAS_ABS) wide_flush(bins, VALUE_ROWS, 0, block_partial.abs, false);
+    if (VALUE_SIGNS == 2) wide_flush(negative, VALUE_ROWS, 0, block_partial.abs, false);
+}
+
+static __device__ __forceinline__ void flush_values(sums_state *sums)
+{
+    if (sums->values_in == IN_NO_BINS) return;
+    __syncwarp();
+    if (USES_WINDOW && sums->values_in == IN_WINDOW)
+        window_flush(&sums->window, HAS_SUM ? block_partial.sum : block_partial.abs);
+    else
+        flush_wide_values(value_bins(sums));
+    __syncwarp();
+    sums->values_in = IN_NO_BINS;
+}
+
+// Whether the window takes values in this range; begins one where no bins are in use.
+static __device__ __forceinline__ bool need_window(sums_state *sums, lane_state *lane, field_range x)
+{
+    if (sums->values_in == IN_WINDOW && !window_is_exact(&sums->window, x.low, x.high)) {
+        flush_values(sums);
+        lane->wide_segments = WIDE_WHILE;
+    }
+    if (sums->values_in == IN_NO_BINS && !lane->wide_segments) {
+        window_clear(&sums->window, sums->memory, x.high);
+        if (window_is_exact(&sums->window, x.low, x.high)) sums->values_in = IN_WINDOW;
+        __syncwarp();
+    }
+    if (sums->values_in != IN_WINDOW) return false;
+    if (sums->values_to == TO_BINS) limit(sums, 0, sums->window.base + WINDOW_BINADES - 1, sums->window.base);
+    return true;
+}
+
+// Chooses the bins of values in this range, and empties them where need be.
+static __device__ __forceinline__ void need_value_bins(sums_state *sums, lane_state *lane, field_range x, u32 chunk)
+{
+    if (USES_WINDOW && need_window(sums, lane, x)) return;
+    if (sums->values_in == IN_WIDE && chunk - sums->values_since + LOOK_AGAIN > WIDE_CHUNKS) flush_values(sums);
+    if (sums->values_in == IN_NO_BINS) {
+        wide_clear(value_bins(sums), VALUE_SIGNS * VALUE_ROWS);
+        sums->values_in = IN_WIDE;
+        sums->values_since = chunk;
+        __syncwarp();
+    }
+}
+
+static __device__ __forceinline__ void add_wide_value(wide_bin *bins, unit bits)
+{
+    int position;
+    u64 significand = significand_of(bits, &position);
+    if (VALUE_SIGNS == 2)
+        wide_add(bins, (i64)significand, position + (is_negative(bits) ? 64 * VALUE_ROWS : 0));
+    else
+        wide_add(bins, HAS_SUM ? with_sign(significand, is_negative(bits)) : (i64)significand, position);
+}
+
+static __device__ __forceinline__ void add_values_to_bins(sums_state *sums, const vector x[VECTORS])
+{
+    if (USES_WINDOW && sums->values_in == IN_WINDOW) {
+#pragma unroll
+        for (int i = 0; i < LANE_ELEMENTS; i++) {
+            unit bits = element_at(&x[i / PER_VECTOR], i % PER_VECTOR);
+            if (!HAS_SUM) bits &= MAGNITUDE;
+            window_add(&sums->window, bits);
+        }
+        return;
+    }
+    wide_bin *bins = value_bins(sums);
+#pragma unroll
+    for (int i = 0; i < LANE_ELEMENTS; i++) add_wide_value(bins, element_at(&x[i / PER_VECTOR], i % PER_VECTOR));
+}
+
+static __device__ __forceinline__ void flush_products(sums_state *sums)
+{
+    if (sums->products_in == IN_NO_BINS) return;
+    __syncwarp();
+    wide_flush(product_bins(sums), PRODUCT_ROWS, sums->products_base, block_partial.product_sum, false);
+    __syncwarp();
+    sums->products_in = IN_NO_BINS;
+}
+
+// Of f64 the bins begin so that they end with the largest product.
+static __device__ __forceinline__ void need_product_bins(sums_state *sums, field_range x, field_range y, u32 chunk)
+{
+    if (sums->products_in == IN_WIDE && chunk - sums->products_since + LOOK_AGAIN > WIDE_CHUNKS) flush_products(sums);
+    if (sums->products_in == IN_NO_BINS) {
+        wide_clear(product_bins(sums), PRODUCT_ROWS);
+        sums->products_in = IN_WIDE;
+        sums->products_since = chunk;
+        sums->products_base = WIDTH == 64 ? max(x.high + y.high + 64 - (PRODUCT_ROWS * 64 - 53), 0) : 0;
+        sums->products_base = min(sums->products_base, PRODUCT_BASE_MAX);
+        __syncwarp();
+    }
+}
+
+// A product of 106 bits in two terms; of those that lie outside of the bins, none.
+static __device__ __forceinline__ void add_long_product(const sums_state *sums, wide_bin *bins, unit a, unit b)
+{
+    int position_a, position_b;
+    u64 factor_a = significand_of(a, &position_a), factor_b = significand_of(b, &position_b);
+    u64 low = factor_a * factor_b, high = __umul64hi(factor_a, factor_b) << 11 | low >> 53;
+    int position = position_a + position_b - sums->products_base;
+    bool negative = OPERANDS == 2 && is_negative(a) != is_negative(b);
+    bool is_held = position >= 0 && position + 53 < 64 * PRODUCT_ROWS;
+    low = is_held ? low & (((u64)1 << 53) - 1) : 0;
+    high = is_held ? high : 0;
+    position = is_held ? position : 0;
+    wide_add(bins, with_sign(low, negative), position);
+    wide_add(bins, with_sign(high, negative), position + 53);
+    if (!is_held && factor_a && factor_b) deposit_product(block_partial.product_sum, widen(a), widen(b));
+}
+
+// Of floats of up to 32 bits.
+static __device__ __forceinline__ void add_short_product(wide_bin *bins, unit a, unit b)
+{
+    int position_a, position_b;
+    u32 factor_a = (u32)significand_of(a, &position_a), factor_b = (u32)significand_of(b, &position_b);
+    wide_add(bins, with_sign((u64)factor_a * factor_b, OPERANDS == 2 && is_negative(a) != is_negative(b)),
+             position_a + position_b);
+}
+
+static __device__ __forceinline__ void add_products_to_bins(sums_state *sums, const vector x[VECTORS],
+                                                            const vector y[VECTORS])
+{
+    wide_bin *bins = product_bins(sums);
+#pragma unroll
+    for (int i = 0; i < LANE_ELEMENTS; i++) {
+        unit a = element_at(&x[i / PER_VECTOR], i % PER_VECTOR), b = element_at(&y[i / PER_VECTOR], i % PER_VECTOR);
+        if (WIDTH == 64)
+            add_long_product(sums, bins, a, b);
+        else
+            add_short_product(bins, a, b);
+    }
+}
+
+// ---- a chunk
+
+#define FIRST_HIGH (IS_F16 ? 2 * BIAS : BIAS) // f16's levels hold all from there on
+
+static __device__ __forceinline__ void sums_clear(sums_state *sums, void *memory)
+{
+    sums->placed_at = 0;
+    sums->values_to = sums->products_to = TO_FEW;
+    sums->look_at = NOWHERE;
+    sums->looked_at = 0;
+    sums->strays = 0;
+    sums->sees_zeros = false;
+#pragma unroll
+    for (int i = 0; i < OPERANDS; i++) sums->below[i] = sums->from[i] = 0;
+    place_levels(sums, FIRST_HIGH, FIRST_HIGH);
+    if (!IS_F16) sums->high[0] = sums->high[OPERANDS - 1] = -1;
+    sums->memory = (char *)memory;
+    sums->values_in = sums->products_in = IN_NO_BINS;
+}
+
+// A lane's largest and smallest magnitudes of a chunk, of 16 bits in the higher half: of the smallest zeros are left out
+// where they are known to be there.
+static __device__ __forceinline__ u32 largest_magnitude(const vector v[VECTORS])
+{
+    u32 largest = 0;
+#pragma unroll
+    for (int j = 0; j < VECTORS; j++) note_largest(&largest, &v[j]);
+    return largest_of(largest);
+}
+
+static __device__ __forceinline__ u32 smallest_magnitude(const sums_state *sums, const vector v[VECTORS])
+{
+    u32 smallest = MAGNITUDE_MAX, least = ~0u;
+    if (!sums->sees_zeros) {
+#pragma unroll
+        for (int j = 0; j < VECTORS; j++) note_smallest(&smallest, &v[j]);
+        return smallest_of(smallest);
+    }
+#pragma unroll
+    for (int j = 0; j < VECTORS; j++) least = least_of_vector(least, &v[j]);
+    if (WIDTH == 16) return (min(min(least >> 16, least & 0xffff), 0x7ffe) + 1) << 16;
+    return min(least, 0x7ffffffeu) + 1;
+}
+
+// Whether a lane's magnitudes are such that they need no further look.
+static __device__ __forceinline__ bool is_usual(const sums_state *sums, int operand, u32 largest, u32 smallest)
+{
+    return largest < sums->below[operand] && smallest >= sums->from[operand];
+}
+
+// A closer look at a warp's chunk: notes what is special, finds where the rest goes, and chunks like it.
+static __device__ __forceinline__ void sums_look(sums_state *sums, lane_state *lane, vector x[VECTORS], vector y[VECTORS],
+                                                 bool is_special, u32 chunk, int *values_to, int *products_to)
+{
+    if (__any_sync(ALL_LANES, is_special)) {
+        clean_chunk(lane, x, y, chunk);
+        lane->clean_until = chunk + CLEANED_WHILE;
+    }
+    if (PLAIN_SPECIAL && !lane->is_not_negative_zero)
+        lane->is_not_negative_zero = chunk_is_not_negative_zero(x, OPERANDS == 2 ? y : x);
+    *values_to = *products_to = TO_FEW;
+#if IS_F16 // the levels hold all
+    const field_range range_x = {2 * BIAS, 1}, range_y = range_x;
+    make_usual(sums, TO_FEW, TO_FEW, range_x, range_y);
 #else
-    levels_state *values = &sums->abs;
+    field_range range_x = fields_of(x), range_y = OPERANDS == 2 ? fields_of(y) : range_x;
+    if (range_x.low > range_x.high || range_y.low > range_y.high) { // all are 0
+        *values_to = *products_to = TO_NOTHING;
+        return;
+    }
+    if (sums->high[0] < 0 || class_of_all(sums->high[0], sums->high[OPERANDS - 1], range_x, range_y))
+        place_for(sums, range_x, range_y, chunk);
+    if (USES_VALUE_LEVELS) *values_to = class_of_values(sums->high[0], range_x);
+    if (USES_PRODUCT_LEVELS)
+        *products_to = class_of_products(sums->high[0], sums->high[OPERANDS - 1], range_x, range_y);
+    sums->sees_zeros = false;
+    bool has_zeros = smallest_magnitude(sums, x) == 0 || (OPERANDS == 2 && smallest_magnitude(sums, y) == 0);
+    sums->sees_zeros = __any_sync(ALL_LANES, has_zeros);
+    bool is_few = *values_to == TO_FEW && *products_to == TO_FEW;
+    sums->strays = is_few || chunk - sums->looked_at > 2 ? 0 : sums->strays + 1;
+    if (!is_few) sums->looked_at = chunk;
+    bool is_often = sums->strays >= OFTEN;
+    make_usual(sums, is_often ? *values_to : TO_FEW, is_often ? *products_to : TO_FEW, range_x, range_y);
+    sums->look_at = is_often || sums->sees_zeros ? chunk + LOOK_AGAIN : NOWHERE;
+    if (USES_WIDE && USES_VALUE_LEVELS && *values_to == TO_BINS) need_value_bins(sums, lane, range_x, chunk);
+    if (USES_WIDE && USES_PRODUCT_LEVELS && *products_to == TO_BINS) need_product_bins(sums, range_x, range_y, chunk);
 #endif
-    hold = levels_hold(values, top) && hold;
-    tops->values = values->top;
-#endif
-    return hold;
+    if (PLAIN_SPECIAL && !lane->is_not_negative_zero) sums->below[0] = 0;
 }
 
-// The first few levels of the values and of the products.
-static __device__ __forceinline__ void sums_flush(const sums_state *sums, int of_values, int of_products,
-                                                  struct wf_gathered *block)
+// A warp's chunk, of which nothing is special any more.
+static __device__ __forceinline__ void sums_add(sums_state *sums, const vector x[VECTORS], const vector y[VECTORS],
+                                                int values_to, int products_to)
 {
-#if USES_PRODUCT_LEVELS
-    levels_flush(&sums->products, of_products, 2 * LOW_EXPONENT, block->products);
-#endif
-#if USES_ERROR_LEVELS
-    levels_flush(&sums->errors, of_products, 2 * LOW_EXPONENT, block->products);
-#endif
-#if USES_VALUE_LEVELS && defined PART_SUM
-    levels_flush(&sums->sum, of_values, LOW_EXPONENT, block->sum);
-#endif
-#if USES_VALUE_LEVELS && defined PART_ABS
-    levels_flush(&sums->abs, of_values, LOW_EXPONENT, block->abs);
-#endif
+    if (values_to == TO_FEW && products_to == TO_FEW) {
+        add_to_levels(sums, x, y, VALUE_FEW, PRODUCT_FEW);
+        return;
+    }
+    if (!USES_WIDE || values_to == TO_NOTHING) return;
+    if (USES_PRODUCT_LEVELS) {
+        if (products_to == TO_BINS)
+            add_products_to_bins(sums, x, y);
+        else
+            add_to_levels(sums, x, y, 0, LEVELS);
+    }
+    if (USES_VALUE_LEVELS) {
+        if (values_to == TO_BINS)
+            add_values_to_bins(sums, x);
+        else if (values_to == TO_FEW)
+            add_to_levels(sums, x, y, VALUE_FEW, 0);
+        else
+            add_to_levels(sums, x, y, LEVELS, 0);
+    }
 }
 
-#endif
+// At a segment's end.
+static __device__ __forceinline__ void sums_flush(sums_state *sums, struct wf_partial *block)
+{
+    flush_levels(sums, LEVELS, LEVELS, block);
+    if (USES_WIDE && USES_VALUE_LEVELS) flush_values(sums);
+    if (USES_WIDE && USES_PRODUCT_LEVELS) flush_products(sums);
+}
 
 #endif

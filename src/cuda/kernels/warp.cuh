@@ -3,6 +3,8 @@
 #ifndef WARP_CUH
 #define WARP_CUH
 
+#include "kernels/element.cuh"
+
 #define ALL_LANES 0xffffffffu
 
 static __device__ __forceinline__ u32 lane_number(void)

@@ -1,65 +1,77 @@
-// Wide bins: a lane's own 128-bit integers, one for 64 binades each, for f64 terms of any exponent.
+// Wide bins: 128-bit integers, one for 64 binades each, for terms of any exponent.
 //
-// A term is its significand, shifted left by the exponent's lowest six bits, added to the bin of the others:
-// 53 + 63 bits and a sign, which leaves ten for the number of additions.  Nothing depends on the data.
+// A term is an integer of up to 53 bits, shifted left by its position's lowest six bits, added to the bin of the others:
+// 53 + 63 bits and a sign, which leaves eleven for the number of additions: 1024 elements.  Nothing depends on the data.  A lane has a
+// column of bins for itself; where shared memory has no room for that, a few lanes share one and take turns.
 
 #ifndef WIDE_CUH
 #define WIDE_CUH
 
-#define WIDE_ADDITIONS 512
+#include "kernels/digits.cuh"
+#include "kernels/element.cuh"
+#include "kernels/parts.cuh"
+#include "kernels/warp.cuh"
+
+#define WIDE_ADDITIONS (1024 * WIDE_COLUMNS / 32) // of a lane: elements, whose two terms are 53 binades apart
 
 typedef ulonglong2 wide_bin; // x: the low half
 
-// The bins of terms that are multiples of 2^low and below 2^high: field 1 of an f64 has the unit 2^-1074.
-#define WIDE_BASE(low) ((low) > -1074 ? (low) + 1074 : 0)
-#define WIDE_ROWS(low, high) ((((high) > 1024 ? 1024 : (high)) + 1021 - WIDE_BASE(low)) / 64 + 1)
-
 static __device__ __forceinline__ void wide_clear(wide_bin *bins, int rows)
 {
-    for (int row = 0; row < rows; row++) bins[32 * row + lane_number()] = make_ulonglong2(0, 0);
-    __syncwarp();
+    for (int i = (int)lane_number(); i < rows * WIDE_COLUMNS; i += 32) bins[i] = make_ulonglong2(0, 0);
 }
 
-// mine: the lane's own bin of row 0.  value is finite.
-static __device__ __forceinline__ void wide_add(wide_bin *mine, double value, int base)
+// integer * 2^position, where the position lies in the bins' rows.  All lanes of a warp, each with its own.
+static __device__ __forceinline__ void wide_add(wide_bin *bins, i64 integer, int position)
 {
-    i64 bits = __double_as_longlong(value);
-    u32 high_word = (u32)(bits >> 32), field = high_word >> 20 & 0x7ff, normal = min(field, 1u);
-    int position = (int)(field - normal) - base;
-    i64 sign = (int)high_word >> 31;
-    i64 significand = (i64)((u64)((high_word & 0xfffff) | normal << 20) << 32 | (u32)bits);
-    if (base > 0 && position < 0) { // a narrower type's value has zeros down there
-        significand >>= position > -64 ? -position : 63;
-        position = 0;
-    }
-    significand = (significand ^ sign) - sign;
     u32 shift = position & 63;
-    u64 low = (u64)significand << shift, high = (u64)(significand >> 1 >> (63 - shift));
-    wide_bin *target = mine + (position >> 6) * 32, sum = *target;
-    asm("add.cc.u64 %0, %0, %2;\n\taddc.u64 %1, %1, %3;" : "+l"(sum.x), "+l"(sum.y) : "l"(low), "l"(high));
-    *target = sum;
+    u64 low = (u64)integer << shift, high = (u64)(integer >> 1 >> (63 - shift));
+    wide_bin *target = bins + (position >> 6) * WIDE_COLUMNS + lane_number() % WIDE_COLUMNS;
+#pragma unroll
+    for (int turn = 0; turn < 32 / WIDE_COLUMNS; turn++) {
+        if (WIDE_COLUMNS == 32 || (int)lane_number() / WIDE_COLUMNS == turn) {
+            wide_bin sum = *target;
+            asm("add.cc.u64 %0, %0, %2;\n\taddc.u64 %1, %1, %3;" : "+l"(sum.x), "+l"(sum.y) : "l"(low), "l"(high));
+            *target = sum;
+        }
+        if (WIDE_COLUMNS < 32) __syncwarp();
+    }
 }
 
-// Row by row, a lane each; lanes begin at different columns, hence at different banks.  low: the exponent of
-// the digits' first bit.
-static __device__ __forceinline__ void wide_flush(const wide_bin *bins, int rows, int base, int low, u64 *digits)
+// Row by row, a lane each; lanes begin at different columns, hence at different banks.  position: of the first row, in the
+// digits.  negative: subtracts them.
+static __device__ __forceinline__ void wide_flush(const wide_bin *bins, int rows, int position, u64 *digits, bool negative)
 {
-    __syncwarp();
-    int row = (int)lane_number();
-    if (row < rows) {
+    for (int row = (int)lane_number(); row < rows; row += 32) {
         i64 sum[4] = {0, 0, 0, 0};
 #pragma unroll 8
-        for (int i = 0; i < 32; i++) {
-            wide_bin part = bins[32 * row + (row + i) % 32];
+        for (int i = 0; i < WIDE_COLUMNS; i++) {
+            wide_bin part = bins[WIDE_COLUMNS * row + (row + i) % WIDE_COLUMNS];
             sum[0] += (i64)(part.x & 0xffffffff);
             sum[1] += (i64)(part.x >> 32);
             sum[2] += (i64)(part.y & 0xffffffff);
             sum[3] += (i64)part.y >> 32;
         }
 #pragma unroll
-        for (int i = 0; i < 4; i++) deposit(digits, sum[i], 64 * row + 32 * i + base - 1074 - low);
+        for (int i = 0; i < 4; i++) deposit(digits, negative ? -sum[i] : sum[i], 64 * row + 32 * i + position);
     }
-    __syncwarp();
+}
+
+// ---- a float as an integer and a position
+
+// The significand, and where it lies in digits that begin at 2^LOW_EXPONENT.
+static __device__ __forceinline__ u64 significand_of(unit bits, int *position)
+{
+    unit magnitude = bits & MAGNITUDE;
+    u32 field = (u32)(magnitude >> FRACTION_BITS), normal = min(field, 1u);
+    *position = (int)(field - normal);
+    return (u64)(magnitude & (((unit)1 << FRACTION_BITS) - 1)) | (u64)normal << FRACTION_BITS;
+}
+
+static __device__ __forceinline__ i64 with_sign(u64 integer, bool negative)
+{
+    i64 sign = -(i64)negative;
+    return ((i64)integer ^ sign) - sign;
 }
 
 #endif

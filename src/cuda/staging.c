@@ -1,34 +1,34 @@
-/* Arrays that do not lie contiguous in the GPU's memory: brought there, or gathered there, piece by piece, one
- * being prepared while the kernel reads the other. */
+/* Arrays that are not contiguous in the GPU's memory are copied or gathered there chunk by chunk; one chunk is
+ * prepared while the kernel reads the other. */
 #include "cuda/cuda.h"
 
 #include <string.h>
 
-wf_error wf_cuda_need_slot(wf_handle *handle, int slot, int operands, bool on_host) {
+wf_error wf_cuda_ensure_slot(wf_handle *handle, int slot, int operands, bool on_host) {
     struct wf_cuda *cuda = handle->device_state;
     struct wf_cuda_slot *memory = &cuda->slot[slot];
     wf_error error = WF_OK;
     for (int o = 0; o < operands && !error; o++) {
         if (!memory->device[o])
-            error = WF_DRIVER_CALL(handle, MemAlloc, (&memory->device[o], (size_t)WF_CUDA_PIECE_NBYTES),
-                                   "%lld bytes", (long long)WF_CUDA_PIECE_NBYTES);
+            error = WF_DRIVER_CALL(handle, MemAlloc, (&memory->device[o], (size_t)WF_CUDA_CHUNK_NBYTES),
+                                   "%lld bytes", (long long)WF_CUDA_CHUNK_NBYTES);
         if (!error && on_host && !memory->host[o])
             error = WF_DRIVER_CALL(handle, MemHostAlloc,
-                                   ((void **)&memory->host[o], (size_t)WF_CUDA_PIECE_NBYTES, WF_CUDA_HOST_PORTABLE),
-                                   "%lld bytes", (long long)WF_CUDA_PIECE_NBYTES);
+                                   ((void **)&memory->host[o], (size_t)WF_CUDA_CHUNK_NBYTES, WF_CUDA_HOST_PORTABLE),
+                                   "%lld bytes", (long long)WF_CUDA_CHUNK_NBYTES);
     }
     return error;
 }
 
 /* ---- from the host ------------------------------------------------------------------------------- */
 
-/* Puts elements from `first` on, at most limit, into the slot; *count: how many. */
-static wf_error bring(wf_handle *handle, const struct wf_view *view, int64_t first, size_t limit, int slot,
+/* Copies at most limit elements, from `first` on, into the slot; sets *count to how many. */
+static wf_error copy_in(wf_handle *handle, const struct wf_view *view, int64_t first, size_t limit, int slot,
                       size_t *count) {
     struct wf_cuda *cuda = handle->device_state;
     struct wf_cuda_slot *memory = &cuda->slot[slot];
     const unsigned char *data[2] = {NULL, NULL};
-    wf_error error = wf_cuda_need_slot(handle, slot, view->operands, true);
+    wf_error error = wf_cuda_ensure_slot(handle, slot, view->operands, true);
     if (error) return error;
     *count = (size_t)wf_view_block(view, first, (int64_t)limit, limit, memory->host, data);
     for (int o = 0; o < view->operands && !error; o++) {
@@ -42,7 +42,7 @@ static wf_error bring(wf_handle *handle, const struct wf_view *view, int64_t fir
 
 /* ---- strided, on the GPU ------------------------------------------------------------------------- */
 
-/* As kernels/gather.cu has it. */
+/* The argument of the kernel, as kernels/gather.cu declares it. */
 struct gather {
     uint64_t from, to;
     int64_t first, count;
@@ -57,7 +57,7 @@ static wf_error gather(wf_handle *handle, const struct wf_view *view, int64_t fi
     struct wf_cuda_slot *memory = &cuda->slot[slot];
     wf_cuda_function function;
     wf_type type = view->nbytes == 1 ? WF_U8 : view->nbytes == 2 ? WF_U16 : view->nbytes == 4 ? WF_U32 : WF_U64;
-    wf_error error = wf_cuda_need_slot(handle, slot, view->operands, false);
+    wf_error error = wf_cuda_ensure_slot(handle, slot, view->operands, false);
     if (!error)
         error = wf_kernels_named(handle, &cuda->gpu, &cuda->kernels, "kernels/gather.cu", type, WF_KERNEL_GATHER,
                                  &function);
@@ -79,18 +79,18 @@ static wf_error gather(wf_handle *handle, const struct wf_view *view, int64_t fi
 
 /* ---- both ---------------------------------------------------------------------------------------- */
 
-static wf_error add_piece(wf_handle *handle, struct wf_accumulator *into, const struct wf_view *view, int64_t first,
+static wf_error add_chunk(wf_handle *handle, struct wf_accumulator *into, const struct wf_view *view, int64_t first,
                           size_t count, int slot) {
     struct wf_cuda *cuda = handle->device_state;
     struct wf_cuda_slot *memory = &cuda->slot[slot];
     struct wf_cuda_range range = {memory->device[0], view->operands == 2 ? memory->device[1] : 0, (int64_t)count,
                                   into->end_index + first};
-    if (into->parts & WF_PART_PRODUCT && into->uses_tree) return wf_cuda_add_product(handle, into, &range);
+    if (into->tree) return wf_cuda_add_product(handle, into, &range);
     return wf_cuda_start(handle, into, &range, slot);
 }
 
-/* What is still under way after an error is waited for: it reads the slots. */
-static void abandon(wf_handle *handle) {
+/* Waits, after an error, for kernels that still read the slots. */
+static void drain(wf_handle *handle) {
     struct wf_cuda *cuda = handle->device_state;
     wf_driver_open(NULL, 0)->StreamSynchronize(cuda->stream);
     for (int i = 0; i < WF_CUDA_SLOTS; i++) cuda->slot[i].busy = false;
@@ -98,14 +98,14 @@ static void abandon(wf_handle *handle) {
 
 static wf_error add_all(wf_handle *handle, struct wf_accumulator *into, const struct wf_view *view, bool is_host) {
     struct wf_cuda *cuda = handle->device_state;
-    size_t limit = (size_t)WF_CUDA_PIECE_NBYTES / view->nbytes, count = 0;
+    size_t limit = (size_t)WF_CUDA_CHUNK_NBYTES / view->nbytes, count = 0;
     int slot = 0;
     for (int64_t first = 0; first < view->count; first += (int64_t)count, slot = (slot + 1) % WF_CUDA_SLOTS) {
         int64_t left = view->count - first;
-        size_t room = left < (int64_t)limit ? (size_t)left : limit;
+        size_t wanted = left < (int64_t)limit ? (size_t)left : limit;
         wf_error error = cuda->slot[slot].busy ? wf_cuda_collect(handle, slot, into) : WF_OK;
-        if (!error) error = (is_host ? bring : gather)(handle, view, first, room, slot, &count);
-        if (!error) error = add_piece(handle, into, view, first, count, slot);
+        if (!error) error = (is_host ? copy_in : gather)(handle, view, first, wanted, slot, &count);
+        if (!error) error = add_chunk(handle, into, view, first, count, slot);
         if (error) return error;
     }
     for (int i = 0; i < WF_CUDA_SLOTS; i++) {
@@ -115,9 +115,9 @@ static wf_error add_all(wf_handle *handle, struct wf_accumulator *into, const st
     return WF_OK;
 }
 
-wf_error wf_cuda_add_pieces(wf_handle *handle, struct wf_accumulator *into, const struct wf_view *view,
+wf_error wf_cuda_add_staged(wf_handle *handle, struct wf_accumulator *into, const struct wf_view *view,
                             bool is_host) {
     wf_error error = add_all(handle, into, view, is_host);
-    if (error) abandon(handle);
+    if (error) drain(handle);
     return error;
 }

@@ -1,0 +1,32 @@
+/* The argument of the reduction kernels: one struct, in C and in CUDA C. */
+#ifndef WF_CUDA_ARGUMENTS_H
+#define WF_CUDA_ARGUMENTS_H
+
+/* A block's extrema, which the last block compares. */
+struct wf_block_extrema {
+    unsigned long long min_key, min_index, max_key, max_index; /* as in struct wf_partial */
+};
+
+/* Of small arrays blocks post them: kernels/block_extremes.cuh. */
+enum { WF_POSTED_BLOCKS = 640, WF_POSTED_WORDS = 4 };
+
+/* The array (of pairs: both) is cut into whole vectors of 16 bytes, and fewer elements than a vector has before the
+ * first and behind the last.  Addresses are of device memory. */
+struct wf_kernel_arguments {
+    unsigned long long x, y;    /* of the first whole vector */
+    unsigned long long vectors; /* whole ones */
+    unsigned head, tail;        /* elements before and behind them */
+    long long index;            /* of the first vector's first element */
+    unsigned long long extrema; /* struct wf_block_extrema, one for each block */
+    unsigned long long posted;   /* of each word those of all blocks, 0 before and after */
+    unsigned long long working;  /* struct wf_partial: the identity, before and after */
+    unsigned long long ticket;   /* unsigned, 0 before and after */
+    unsigned long long partial;  /* struct wf_partial: where the outcome goes, if not 0 */
+    unsigned long long value;    /* where the result goes, if not 0: an element of its type */
+    unsigned long long status;   /* where the result's wf_error goes, if not 0: an int */
+    /* For the result: see core/finish.c. */
+    long long count, first_index, end_index, ddof;
+    int nan, result_type;
+};
+
+#endif

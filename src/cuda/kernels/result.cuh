@@ -1,0 +1,34 @@
+// What a kernel leaves for the host: what was gathered, or, where -DFINISH_OP says which, the result.
+
+#ifndef RESULT_CUH
+#define RESULT_CUH
+
+#include "kernels/direct.cuh"
+#include "kernels/grid.cuh"
+#include "kernels/warp.cuh"
+#include "arguments.h"
+#include "core/partial_words.h"
+
+// By the last block, of whom a result is the first warp's work.
+static __device__ __forceinline__ void write_result(const struct wf_kernel_arguments *r)
+{
+#ifdef FINISH_OP
+    if (warp_number() != 0) return;
+    if (CAN_BE_DIRECT && r->count && !has_special()) {
+        finish_directly(r);
+    } else {
+        struct finish_settings settings = {r->count, r->first_index, r->end_index, r->ddof, FINISH_OP, FINISH_TYPE,
+                                           FINISH_RESULT_TYPE, r->nan};
+        if (!IS_FLOAT && lane_number() == 0) put_plain();
+        __syncwarp();
+        finish(&block_partial, settings, target_of(r));
+    }
+#else
+    const u64 *from = (const u64 *)&block_partial;
+    u64 *to = (u64 *)r->partial;
+    for (u32 i = MERGING_THREAD; i < PARTIAL_WORDS; i += MERGING_THREADS)
+        to[i] = is_of_parts(i) ? from[i] : identity_of(i);
+#endif
+}
+
+#endif

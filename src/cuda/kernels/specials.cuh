@@ -1,0 +1,200 @@
+// What is special in a lane's chunk: NaNs, and, where there are sums, infinities.  They are counted and noted for all of
+// the chunk at once, and leave zeros, so that such a chunk is like any other.
+
+#ifndef SPECIALS_CUH
+#define SPECIALS_CUH
+
+#include "kernels/element.cuh"
+#include "kernels/lane.cuh"
+#include "kernels/parts.cuh"
+#include "kernels/stream.cuh"
+
+// ---- NaNs
+
+static __device__ __forceinline__ u32 count_nans(const vector x[VECTORS], const vector y[VECTORS])
+{
+    u32 count = 0;
+#pragma unroll
+    for (int j = 0; j < VECTORS; j++) {
+#pragma unroll
+        for (int i = 0; WIDTH == 16 && i < 4; i++)
+            count += (u32)__popc(nan_tops(x[j].word[i]) | (OPERANDS == 2 ? nan_tops(y[j].word[i]) : 0));
+#pragma unroll
+        for (int e = 0; WIDTH > 16 && e < PER_VECTOR; e++)
+            count += is_nan(element_at(&x[j], e)) || (OPERANDS == 2 && is_nan(element_at(&y[j], e)));
+    }
+    return count;
+}
+
+// chunk: which of the warp's it is.
+static __device__ __forceinline__ void note_nans(lane_state *lane, const vector x[VECTORS], const vector y[VECTORS],
+                                                 u32 chunk)
+{
+    u32 count = count_nans(x, y);
+    lane->nan_count += count;
+    if (count && lane->nan_chunk == NOWHERE) lane->nan_chunk = chunk;
+}
+
+// ---- infinities
+
+// What an element, or a pair, means to a sum, beside its value: infinities, and whether it is beyond -0.
+static __device__ __forceinline__ u32 special_of(unit a, unit b)
+{
+    u32 special_seen = 0;
+    bool negative, zero, infinite;
+    if (HAS_DOT) {
+        negative = is_negative(a) != is_negative(b);
+        zero = !is_nonzero(a) || !is_nonzero(b);
+        infinite = is_infinite(a) || is_infinite(b);
+        if (infinite && zero) special_seen |= WF_SPECIAL_INVALID;
+        infinite = infinite && !zero;
+    } else {
+        negative = is_negative(a);
+        zero = !is_nonzero(a);
+        infinite = is_infinite(a);
+    }
+    if (infinite) special_seen |= negative ? WF_SPECIAL_NEGATIVE_INFINITY : WF_SPECIAL_POSITIVE_INFINITY;
+    if (!(zero && negative)) special_seen |= PLAIN_SPECIAL;
+    return special_seen;
+}
+
+static __device__ __forceinline__ bool is_either_nan(unit a, unit b)
+{
+    return is_nan(a) || (OPERANDS == 2 && is_nan(b));
+}
+
+static __device__ __forceinline__ bool is_either_special(unit a, unit b)
+{
+    return (unit)(a & MAGNITUDE) >= INFINITY_BITS || (OPERANDS == 2 && (unit)(b & MAGNITUDE) >= INFINITY_BITS);
+}
+
+static __device__ __forceinline__ void set_element(vector *v, int e, unit bits)
+{
+    if (WIDTH == 64) {
+        v->word[2 * e] = (u32)bits;
+        v->word[2 * e + 1] = (u32)((u64)bits >> 32);
+    } else if (WIDTH == 32) {
+        v->word[e] = (u32)bits;
+    } else {
+        v->word[e / 2] = e % 2 ? (v->word[e / 2] & 0xffff) | (u32)bits << 16 : (v->word[e / 2] & 0xffff0000) | bits;
+    }
+}
+
+#if WIDTH == 16 && OPERANDS == 1
+
+static __device__ __forceinline__ u32 note_infinities(lane_state *lane, const vector x[VECTORS], const vector y[VECTORS])
+{
+    u32 infinities = 0, negative = 0, positive = 0;
+    (void)y;
+#pragma unroll
+    for (int i = 0; i < 4 * VECTORS; i++) {
+        u32 word = x[i / 4].word[i % 4], infinite = tops_from(word, INFINITY_BITS) & ~nan_tops(word);
+        infinities += (u32)__popc(infinite);
+        negative |= infinite & word;
+        positive |= infinite & ~word;
+    }
+    if (negative) lane->special_seen |= WF_SPECIAL_NEGATIVE_INFINITY | PLAIN_SPECIAL;
+    if (positive) lane->special_seen |= WF_SPECIAL_POSITIVE_INFINITY | PLAIN_SPECIAL;
+    return infinities;
+}
+
+// Puts -0 in the place of what is special.  Gives how many NaNs there were.
+static __device__ __forceinline__ u32 clean_vectors(lane_state *lane, vector x[VECTORS], vector y[VECTORS])
+{
+    u32 masks = 0, infinite = 0, infinities = 0;
+#pragma unroll
+    for (int i = 0; i < 4 * VECTORS; i++) {
+        u32 magnitude = x[i / 4].word[i % 4] & 0x7fff7fff;
+        infinite |= (magnitude + (0x8000 - INFINITY_BITS) * 0x10001) & ~(magnitude + (0x7fff - INFINITY_BITS) * 0x10001);
+    }
+    if (infinite & 0x80008000) infinities = note_infinities(lane, x, y);
+#pragma unroll
+    for (int i = 0; i < 4 * VECTORS; i++) {
+        u32 *word = &x[i / 4].word[i % 4], mask = spread_tops(tops_from(*word, INFINITY_BITS));
+        masks += mask; // 0xffff for each, modulo 2^32
+        *word = (*word & ~mask) | (mask & 0x80008000);
+    }
+    u32 low = (0 - masks) & 0xffff, high = ((0xffff * low) - masks) >> 16;
+    return low + high - infinities;
+}
+
+#else
+
+static __device__ __forceinline__ u32 note_infinities(lane_state *lane, const vector x[VECTORS], const vector y[VECTORS])
+{
+    u32 infinities = 0;
+#pragma unroll
+    for (int i = 0; i < LANE_ELEMENTS; i++) {
+        unit a = element_at(&x[i / PER_VECTOR], i % PER_VECTOR), b = element_at(&y[i / PER_VECTOR], i % PER_VECTOR);
+        if (is_either_special(a, b) && !is_either_nan(a, b)) {
+            lane->special_seen |= special_of(a, b);
+            infinities++;
+        }
+    }
+    return infinities;
+}
+
+// By the comparisons that floats have themselves.
+static __device__ __forceinline__ bool is_infinite_float(unit bits)
+{
+    if (WIDTH == 32) return fabsf(__uint_as_float(bits)) == __uint_as_float(INFINITY_BITS);
+    if (WIDTH == 64) return fabs(__longlong_as_double((i64)bits)) == __longlong_as_double((i64)INFINITY_BITS);
+    return is_infinite(bits);
+}
+
+static __device__ __forceinline__ bool is_special_float(unit bits)
+{
+    if (WIDTH == 32) return !(fabsf(__uint_as_float(bits)) < __uint_as_float(INFINITY_BITS));
+    if (WIDTH == 64) return !(fabs(__longlong_as_double((i64)bits)) < __longlong_as_double((i64)INFINITY_BITS));
+    return (unit)(bits & MAGNITUDE) >= INFINITY_BITS;
+}
+
+// Puts zeros in the place of what is special.  Gives how many NaNs there were.
+static __device__ __forceinline__ u32 clean_vectors(lane_state *lane, vector x[VECTORS], vector y[VECTORS])
+{
+    u32 specials = 0, infinities = 0;
+    bool infinite = false;
+#pragma unroll
+    for (int i = 0; i < LANE_ELEMENTS; i++) {
+        infinite = infinite || is_infinite_float(element_at(&x[i / PER_VECTOR], i % PER_VECTOR));
+        if (OPERANDS == 2) infinite = infinite || is_infinite_float(element_at(&y[i / PER_VECTOR], i % PER_VECTOR));
+    }
+    if (infinite) infinities = note_infinities(lane, x, y);
+#pragma unroll
+    for (int i = 0; i < LANE_ELEMENTS; i++) {
+        unit a = element_at(&x[i / PER_VECTOR], i % PER_VECTOR), b = element_at(&y[i / PER_VECTOR], i % PER_VECTOR);
+        bool is_special = is_special_float(a) || (OPERANDS == 2 && is_special_float(b));
+        if (is_special) specials++;
+        set_element(&x[i / PER_VECTOR], i % PER_VECTOR, is_special ? SIGN_BIT : a);
+        if (OPERANDS == 2) set_element(&y[i / PER_VECTOR], i % PER_VECTOR, is_special ? 0 : b);
+    }
+    return specials - infinities;
+}
+
+#endif
+
+#define CLEANED_WHILE 32 // chunks, behind one that has NaNs, that are cleaned without a look
+
+// Notes what is special and puts zeros in its place, -0 of which means nothing to a sum, not even its sign.
+static __device__ __forceinline__ void clean_chunk(lane_state *lane, vector x[VECTORS], vector y[VECTORS], u32 chunk)
+{
+    u32 nans = clean_vectors(lane, x, y);
+    lane->nan_count += nans;
+    if (nans && lane->nan_chunk == NOWHERE) lane->nan_chunk = chunk;
+}
+
+// ---- the sign of a sum that is zero
+
+// Whether a sum over the warp's chunk, which has nothing special, has terms that are not -0.
+static __device__ __forceinline__ bool chunk_is_not_negative_zero(const vector x[VECTORS], const vector y[VECTORS])
+{
+    bool beyond = false;
+#pragma unroll
+    for (int i = 0; i < LANE_ELEMENTS; i++) {
+        unit a = element_at(&x[i / PER_VECTOR], i % PER_VECTOR), b = element_at(&y[i / PER_VECTOR], i % PER_VECTOR);
+        beyond = beyond || special_of(a, b) != 0;
+    }
+    return __any_sync(ALL_LANES, beyond);
+}
+
+#endif
