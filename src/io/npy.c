@@ -1,5 +1,5 @@
-/* NumPy's .npy: a magic number, a version, and a header that is a Python dictionary of three entries, padded
- * by spaces; then the array.  (NumPy Enhancement Proposal 1, and numpy.lib.format.) */
+/* NumPy's .npy format: a magic number, a version, a header that is a Python dictionary of three entries
+ * padded with spaces, and the array.  (NumPy Enhancement Proposal 1, and numpy.lib.format.) */
 #include "io/reader.h"
 
 #include <stdarg.h>
@@ -12,7 +12,7 @@ struct parser {
     wf_handle *handle;
     const char *name;
     const char *begin, *at, *end;
-    wf_error error; /* the first one; at is not moved any more after it */
+    wf_error error; /* the first error; at does not move after it */
 };
 
 static void __attribute__((format(printf, 2, 3), cold)) fail(struct parser *parser, const char *format, ...) {
@@ -29,14 +29,14 @@ static void __attribute__((format(printf, 2, 3), cold)) fail(struct parser *pars
 static void fail_expected(struct parser *parser, const char *expected) {
     size_t left = (size_t)(parser->end - parser->at);
     fail(parser, "expected %s at byte %td, found %s", expected, parser->at - parser->begin,
-         left ? wf_quote(parser->at, left < 16 ? left : 16).text : "its end");
+         left ? wf_quote(parser->at, left < 16 ? left : 16).text : "the end of the header");
 }
 
 static void skip_space(struct parser *parser) {
     while (parser->at < parser->end && strchr(" \t\n\r", *parser->at) && *parser->at) parser->at++;
 }
 
-/* Takes c, if it is next. */
+/* Consumes c if it is the next character. */
 static bool take(struct parser *parser, char c) {
     skip_space(parser);
     if (parser->error || parser->at == parser->end || *parser->at != c) return false;
@@ -67,7 +67,7 @@ static bool slice_is(struct slice slice, const char *text) {
     return slice.length == strlen(text) && !memcmp(slice.text, text, slice.length);
 }
 
-/* A quoted string; one with an escape in it is no name and no type, so escapes are not undone. */
+/* A quoted string.  Escapes are not decoded, since no key and no type contains one. */
 static struct slice parse_string(struct parser *parser) {
     char quote = take(parser, '\'') ? '\'' : take(parser, '"') ? '"' : 0;
     if (!quote) {
@@ -77,7 +77,7 @@ static struct slice parse_string(struct parser *parser) {
     const char *text = parser->at;
     const char *closing = memchr(text, quote, (size_t)(parser->end - text));
     if (!closing) {
-        fail(parser, "the string at byte %td has no end", text - parser->begin);
+        fail(parser, "unterminated string at byte %td", text - parser->begin);
         return (struct slice){"", 0};
     }
     parser->at = closing + 1;
@@ -104,14 +104,14 @@ static void fail_descr(struct parser *parser, const char *text, size_t length) {
                 parser->name, wf_quote(text, length).text);
 }
 
-static bool is_little_endian(void) {
+bool wf_is_little_endian(void) {
     return *(const uint8_t *)&(const uint16_t){1};
 }
 
 static void parse_descr(struct parser *parser, wf_type wanted_type, struct wf_npy_header *header) {
     skip_space(parser);
     if (parser->at < parser->end && *parser->at != '\'' && *parser->at != '"') {
-        /* A list of fields, or something that numpy never writes. */
+        /* A structured type (a list of fields), or something that NumPy never writes. */
         fail_descr(parser, parser->at, (size_t)(parser->end - parser->at));
         return;
     }
@@ -126,7 +126,7 @@ static void parse_descr(struct parser *parser, wf_type wanted_type, struct wf_np
         if (slice_is(code, descr_table[i].code)) header->type = descr_table[i].type;
     if (wanted_type == WF_BF16 && slice_is(code, "V2")) header->type = WF_BF16;
     if (!header->type) fail_descr(parser, descr.text, descr.length);
-    header->is_swapped = order == (is_little_endian() ? '>' : '<') && wf_type_nbytes(header->type) > 1;
+    header->is_swapped = order == (wf_is_little_endian() ? '>' : '<') && wf_type_nbytes(header->type) > 1;
 }
 
 /* ---- fortran_order and shape --------------------------------------------------------------------- */
@@ -169,7 +169,8 @@ static void parse_shape(struct parser *parser, struct wf_npy_header *header) {
     }
 }
 
-/* Sets count; an empty array may have any lengths beside its 0.  With its header, the array has a size. */
+/* Sets count.  An empty array may have other lengths of any size.  The header and the array together must fit
+ * in 63 bits. */
 static void count_elements(struct parser *parser, struct wf_npy_header *header) {
     int64_t nbytes = (int64_t)wf_type_nbytes(header->type);
     bool fits = true, is_empty = false;
@@ -178,7 +179,7 @@ static void count_elements(struct parser *parser, struct wf_npy_header *header) 
         fits &= !__builtin_mul_overflow(nbytes, header->shape[i], &nbytes);
     }
     fits &= nbytes <= INT64_MAX - WF_NPY_HEADER_NBYTES_MAX;
-    if (!fits && !is_empty) fail(parser, "the shape is of more bytes than 63 bits can count");
+    if (!fits && !is_empty) fail(parser, "the size of the array in bytes does not fit in 63 bits");
     header->count = is_empty || parser->error ? 0 : nbytes / (int64_t)wf_type_nbytes(header->type);
 }
 
@@ -195,7 +196,7 @@ static void parse_dictionary(struct parser *parser, wf_type wanted_type, struct 
         if (key == KEY_COUNT)
             fail(parser, "unknown key %s", wf_quote(name.text, name.length).text);
         else if (seen >> key & 1)
-            fail(parser, "'%s' is there twice", keys[key]);
+            fail(parser, "duplicate key '%s'", keys[key]);
         seen |= 1u << key;
         expect(parser, ':');
         if (parser->error) return;
@@ -205,7 +206,7 @@ static void parse_dictionary(struct parser *parser, wf_type wanted_type, struct 
         has_comma = take(parser, ',');
     }
     for (int key = 0; key < KEY_COUNT; key++)
-        if (!(seen >> key & 1)) fail(parser, "'%s' is missing", keys[key]);
+        if (!(seen >> key & 1)) fail(parser, "missing key '%s'", keys[key]);
     skip_space(parser);
     if (parser->at != parser->end) fail_expected(parser, "nothing more");
 }
@@ -233,13 +234,13 @@ wf_error wf_npy_parse(wf_handle *handle, const char *name, const void *bytes, si
                        nbytes);
     if (file[6] < 1 || file[6] > 3 || file[7] != 0)
         return wf_fail(handle, WF_ERROR_FORMAT,
-                       "%s: .npy version %u.%u is unknown: 1.0, 2.0 and 3.0 are read", name, file[6],
+                       "%s: unsupported .npy version %u.%u (supported: 1.0, 2.0 and 3.0)", name, file[6],
                        file[7]);
     size_t length =
         little_endian(file + MAGIC_NBYTES + VERSION_NBYTES, begin - MAGIC_NBYTES - VERSION_NBYTES);
     if (length > WF_NPY_HEADER_NBYTES_MAX - begin)
         return wf_fail(handle, WF_ERROR_FORMAT,
-                       "%s: damaged .npy header: a length of %zu bytes is not credible", name, length);
+                       "%s: damaged .npy header: implausible length of %zu bytes", name, length);
     if (length > nbytes - begin)
         return wf_fail(handle, WF_ERROR_FORMAT, "%s: truncated .npy header: %zu bytes expected, %zu found",
                        name, begin + length, nbytes);
@@ -260,7 +261,7 @@ static wf_error fail_length(wf_handle *handle, const struct wf_source *source, i
         return wf_fail(handle, WF_ERROR_FORMAT, "%s: truncated .npy file: %lld bytes expected, %lld found",
                        source->name, (long long)expected, (long long)found);
     return wf_fail(handle, WF_ERROR_FORMAT,
-                   "%s: the .npy file goes on after its array: %lld bytes expected, %s%lld found",
+                   "%s: the .npy file has extra bytes after its array: %lld bytes expected, %s%lld found",
                    source->name, (long long)expected, source->nbytes_total < 0 ? "at least " : "",
                    (long long)found);
 }
@@ -278,30 +279,33 @@ static wf_error npy_open(wf_handle *handle, wf_reader *reader, wf_type *type) {
     if (source->nbytes_total >= 0 && source->nbytes_total != nbytes)
         return fail_length(handle, source, nbytes, source->nbytes_total);
     source->begin += header.header_nbytes;
+    reader->npy = header;
     reader->count_left = header.count;
     reader->is_swapped = header.is_swapped;
     return WF_OK;
 }
 
-/* There must be nothing after the array. */
-static wf_error npy_end(wf_handle *handle, struct wf_source *source, struct wf_piece *piece) {
-    piece->is_end = true;
-    piece->is_claimed = false;
-    piece->count = 0;
+/* Checks that nothing follows the array. */
+static wf_error npy_end(wf_handle *handle, struct wf_source *source, struct wf_chunk *chunk) {
+    chunk->is_end = true;
+    chunk->is_claimed = false;
+    chunk->count = 0;
     wf_error error = wf_source_fill(handle, source, 1);
     if (error || wf_source_available(source) == 0) return error;
     return fail_length(handle, source, wf_source_offset(source), source->nbytes_read);
 }
 
-static wf_error npy_take(wf_handle *handle, wf_reader *reader, struct wf_piece *piece) {
+static wf_error npy_take(wf_handle *handle, wf_reader *reader, struct wf_chunk *chunk) {
     struct wf_source *source = &reader->source;
-    if (reader->count_left == 0) return npy_end(handle, source, piece);
+    if (reader->count_left == 0) return npy_end(handle, source, chunk);
     int64_t nbytes = (int64_t)wf_type_nbytes(reader->type);
     int64_t expected = wf_source_offset(source) + reader->count_left * nbytes;
-    piece->is_end = false;
-    wf_error error = wf_elements_take(handle, reader, reader->count_left, piece);
-    reader->count_left -= piece->count;
-    bool is_whole = piece->count > 0 && piece->nbytes % (size_t)nbytes == 0;
+    chunk->is_end = false;
+    if (reader->wants_c_order && wf_npy_is_transposed(&reader->npy))
+        return wf_npy_take_transposed(handle, reader, chunk);
+    wf_error error = wf_elements_take(handle, reader, reader->count_left, chunk);
+    reader->count_left -= chunk->count;
+    bool is_whole = chunk->count > 0 && chunk->nbytes % (size_t)nbytes == 0;
     return error || is_whole ? error : fail_length(handle, source, expected, source->nbytes_read);
 }
 

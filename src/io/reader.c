@@ -1,21 +1,21 @@
 #include "io/reader.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "common/printable.h"
 
 enum { ELEMENT_NBYTES_MAX = 8 };
 
 /* ---- messages ------------------------------------------------------------------------------------ */
 
 struct wf_quoted wf_quote(const void *bytes, size_t length) {
-    enum { SHOWN_MAX = 40 };
+    enum { SHOWN_MAX = 40, READ_MAX = 2 * SHOWN_MAX }; /* bytes; any text longer than READ_MAX is shortened */
     struct wf_quoted quoted;
-    const unsigned char *from = bytes;
-    char *to = quoted.text;
-    *to++ = '\'';
-    for (size_t i = 0; i < length && i < SHOWN_MAX; i++)
-        *to++ = from[i] >= ' ' && from[i] <= '~' ? (char)from[i] : '?';
-    strcpy(to, length > SHOWN_MAX ? "...'" : "'");
+    char shown[SHOWN_MAX + 1];
+    size_t needed = wf_printable(bytes, length < READ_MAX ? length : READ_MAX, WF_LINES_ESCAPED, shown, sizeof shown);
+    snprintf(quoted.text, sizeof quoted.text, "'%s%s'", shown, needed > SHOWN_MAX ? "..." : "");
     return quoted;
 }
 
@@ -26,7 +26,7 @@ static bool ends_with(const char *text, const char *ending) {
     return length >= ending_length && !strcmp(text + length - ending_length, ending);
 }
 
-/* No control characters but those that are white space. */
+/* Whether the bytes have no control characters other than white space. */
 static bool is_text(const unsigned char *bytes, size_t nbytes) {
     unsigned control = 0;
     for (size_t i = 0; i < nbytes; i++)
@@ -55,7 +55,7 @@ static wf_error detect_format(wf_handle *handle, wf_reader *reader, const struct
         *format = &wf_reader_raw;
     else
         return wf_fail(handle, WF_ERROR_FORMAT,
-                       "%s: neither .npy nor text; if it is raw data, give their type", source->name);
+                       "%s: not .npy and not text; for raw data give the element type (--type)", source->name);
     return WF_OK;
 }
 
@@ -63,12 +63,30 @@ static wf_error check_type(wf_handle *handle, const wf_reader *reader, wf_type t
     const char *name = reader->source.name, *type_name = wf_type_name(type);
     wf_type asked = reader->options.type;
     if (asked && type != asked)
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "%s: its elements are %s, not %s as asked for", name,
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "%s: contains %s, not %s as requested", name,
                        type_name, wf_type_name(asked));
     if (reader->type && type != reader->type)
         return wf_fail(handle, WF_ERROR_ARGUMENT,
-                       "%s: its elements are %s, but those of the first file are %s: one array has one type",
+                       "%s: contains %s, but the first file contains %s: all files must have the same type",
                        name, type_name, wf_type_name(reader->type));
+    return WF_OK;
+}
+
+/* Rejects options that do not apply to the format, rather than ignoring them. */
+static wf_error check_format(wf_handle *handle, const wf_reader *reader,
+                             const struct wf_reader_format *format) {
+    const wf_reader_options *options = &reader->options;
+    const char *name = reader->source.name;
+    bool is_table = options->column_name || options->column || options->skip_lines || options->has_header ||
+                    options->delimiter || options->missing;
+    if (is_table && format != &wf_reader_text)
+        return wf_fail(
+            handle, WF_ERROR_UNSUPPORTED,
+            "%s: delimiter, column, header, skip and missing apply only to text, not to %s file",
+            name, format == &wf_reader_npy ? "a .npy" : "a raw");
+    if (options->byte_order && format != &wf_reader_raw)
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "%s: a byte order can be given only for raw files: %s", name,
+                       format == &wf_reader_npy ? "a .npy file states its own" : "text has none");
     return WF_OK;
 }
 
@@ -76,8 +94,10 @@ static wf_error check_type(wf_handle *handle, const wf_reader *reader, wf_type t
 static wf_error open_file(wf_handle *handle, wf_reader *reader) {
     const struct wf_reader_format *format;
     wf_type type;
+    reader->npy = (struct wf_npy_header){0};
     wf_error error = wf_source_open(handle, &reader->source, reader->paths[reader->path_index]);
     if (!error) error = detect_format(handle, reader, &format);
+    if (!error) error = check_format(handle, reader, format);
     if (!error) error = format->open(handle, reader, &type);
     if (!error) error = check_type(handle, reader, type);
     if (error) return error;
@@ -86,9 +106,9 @@ static wf_error open_file(wf_handle *handle, wf_reader *reader) {
     return WF_OK;
 }
 
-wf_error wf_reader_need_file(wf_handle *handle, wf_reader *reader) {
+wf_error wf_reader_ensure_file(wf_handle *handle, wf_reader *reader) {
     if (reader->error)
-        return wf_fail(handle, reader->error, "%s: an error has ended the reading", reader->source.name);
+        return wf_fail(handle, reader->error, "%s: an earlier error has ended this reader", reader->source.name);
     if (!reader->format && reader->path_index < reader->path_count) reader->error = open_file(handle, reader);
     return reader->error;
 }
@@ -98,41 +118,52 @@ void wf_reader_close_file(wf_reader *reader) {
     wf_source_close(&reader->source);
     reader->format = NULL;
     reader->path_index++;
-    reader->position = reader->piece.count = 0;
+    reader->position = reader->chunk.count = 0;
 }
 
-/* ---- pieces -------------------------------------------------------------------------------------- */
+/* ---- chunks -------------------------------------------------------------------------------------- */
 
-wf_error wf_piece_create(wf_handle *handle, struct wf_piece *piece) {
-    enum { PAGE_NBYTES = 4096, ELEMENTS_NBYTES = WF_PIECE_TEXT_COUNT * ELEMENT_NBYTES_MAX };
-    enum { NBYTES = (WF_PIECE_NBYTES + ELEMENTS_NBYTES + PAGE_NBYTES - 1) / PAGE_NBYTES * PAGE_NBYTES };
-    *piece = (struct wf_piece){.bytes = aligned_alloc(PAGE_NBYTES, NBYTES)};
-    if (!piece->bytes) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for %d bytes of a file", NBYTES);
-    piece->elements = piece->bytes + WF_PIECE_NBYTES;
+wf_error wf_chunk_create(wf_handle *handle, struct wf_chunk *chunk) {
+    enum { PAGE_NBYTES = 4096, ELEMENTS_NBYTES = WF_CHUNK_TEXT_COUNT * ELEMENT_NBYTES_MAX };
+    enum { NBYTES = (WF_CHUNK_NBYTES + ELEMENTS_NBYTES + PAGE_NBYTES - 1) / PAGE_NBYTES * PAGE_NBYTES };
+    *chunk = (struct wf_chunk){.bytes = aligned_alloc(PAGE_NBYTES, NBYTES)};
+    if (!chunk->bytes) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for %d bytes of a file", NBYTES);
+    chunk->elements = chunk->bytes + WF_CHUNK_NBYTES;
     return WF_OK;
 }
 
-void wf_piece_destroy(struct wf_piece *piece) {
-    free(piece->bytes);
+void wf_chunk_destroy(struct wf_chunk *chunk) {
+    free(chunk->bytes);
 }
 
 /* ---- the reader ---------------------------------------------------------------------------------- */
 
+static const wf_reader_options default_options = {.nbytes = sizeof default_options};
+
 static wf_error check_options(wf_handle *handle, const wf_reader_options *options) {
+    wf_error error = wf_check_nbytes(handle, "wf_reader_options", options, options->nbytes, sizeof *options);
+    if (error) return error;
     if ((unsigned)options->format > WF_FORMAT_TEXT)
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "no file format has the number %d", (int)options->format);
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "invalid file format %d", (int)options->format);
     if (options->type && !wf_type_is_valid(options->type))
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "no type has the number %d", (int)options->type);
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "invalid type %d", (int)options->type);
     if (options->column < 0)
         return wf_fail(handle, WF_ERROR_ARGUMENT, "column %lld: columns count from 1",
                        (long long)options->column);
     if (options->column && options->column_name)
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "a column is chosen by number or by name, not by both");
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "choose a column by number or by name, not both");
     if (options->skip_lines < 0)
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "%lld lines cannot be skipped",
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "cannot skip %lld lines: the number must be 0 or more",
                        (long long)options->skip_lines);
-    if (options->delimiter && strchr("\n\r\"", options->delimiter))
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "a line break or a double quote cannot be the delimiter");
+    if (options->delimiter && strchr("\n\r\"#", options->delimiter))
+        return wf_fail(handle, WF_ERROR_ARGUMENT,
+                       "a line break, a double quote or # cannot be the delimiter");
+    if ((unsigned)options->missing > WF_MISSING_SKIP)
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "invalid treatment of missing values %d",
+                       (int)options->missing);
+    if ((unsigned)options->byte_order > WF_BYTE_ORDER_BIG)
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "invalid byte order %d",
+                       (int)options->byte_order);
     return WF_OK;
 }
 
@@ -160,17 +191,17 @@ static wf_error copy_arguments(wf_handle *handle, wf_reader *reader, const char 
 
 wf_error wf_reader_open(wf_handle *handle, const char *const *paths, size_t path_count,
                         const wf_reader_options *options, wf_reader **reader) {
-    static const wf_reader_options defaults;
     if (!handle || !paths || path_count == 0 || !reader)
         return wf_fail(handle, WF_ERROR_ARGUMENT,
-                       "wf_reader_open needs a handle, a path and a place for the reader");
-    if (!options) options = &defaults;
+                       "wf_reader_open needs a handle, at least one path and a pointer to the reader");
+    *reader = NULL;
+    if (!options) options = &default_options;
     wf_error error = check_options(handle, options);
     if (error) return error;
     wf_reader *opened = calloc(1, sizeof *opened);
     if (!opened) return fail_memory(handle);
     error = wf_source_create(handle, &opened->source);
-    if (!error) error = wf_piece_create(handle, &opened->piece);
+    if (!error) error = wf_chunk_create(handle, &opened->chunk);
     if (!error) error = copy_arguments(handle, opened, paths, path_count, options);
     if (!error) error = open_file(handle, opened);
     if (error)
@@ -185,7 +216,8 @@ void wf_reader_close(wf_reader *reader) {
     for (size_t i = 0; i < reader->path_count; i++) free(reader->paths[i]);
     free(reader->paths);
     free((char *)reader->options.column_name);
-    wf_piece_destroy(&reader->piece);
+    wf_chunk_destroy(&reader->chunk);
+    wf_npy_panel_destroy(reader->panel);
     wf_source_destroy(&reader->source);
     free(reader);
 }
@@ -198,25 +230,25 @@ wf_array wf_reader_take_block(wf_reader *reader, int64_t limit) {
     int64_t available = wf_reader_available(reader), count = available < limit ? available : limit;
     size_t offset = (size_t)reader->position * wf_type_nbytes(reader->type);
     reader->position += count;
-    const void *data = count ? (const char *)reader->piece.data + offset : NULL;
+    const void *data = count ? (const char *)reader->chunk.data + offset : NULL;
     return wf_array_vector(data, reader->type, count);
 }
 
-static wf_error next_piece(wf_handle *handle, wf_reader *reader) {
-    wf_error error = reader->format->take(handle, reader, &reader->piece);
-    if (!error) error = reader->format->finish(handle, reader, &reader->piece);
-    if (error) reader->piece.count = 0;
+static wf_error next_chunk(wf_handle *handle, wf_reader *reader) {
+    wf_error error = reader->format->take(handle, reader, &reader->chunk);
+    if (!error) error = reader->format->finish(handle, reader, &reader->chunk);
+    if (error) reader->chunk.count = 0;
     return error;
 }
 
-wf_error wf_reader_need_elements(wf_handle *handle, wf_reader *reader) {
+wf_error wf_reader_ensure_elements(wf_handle *handle, wf_reader *reader) {
     while (wf_reader_available(reader) == 0) {
-        wf_error error = wf_reader_need_file(handle, reader);
+        wf_error error = wf_reader_ensure_file(handle, reader);
         if (error || !reader->format) return error;
         reader->position = 0;
-        reader->error = next_piece(handle, reader);
+        reader->error = next_chunk(handle, reader);
         if (reader->error) return reader->error;
-        if (reader->piece.is_end) wf_reader_close_file(reader);
+        if (reader->chunk.is_end) wf_reader_close_file(reader);
     }
     return WF_OK;
 }
@@ -225,8 +257,8 @@ wf_error wf_reader_next(wf_handle *handle, wf_reader *reader, int64_t limit, wf_
     if (!handle || !reader || !block || limit < 1)
         return wf_fail(
             handle, WF_ERROR_ARGUMENT,
-            "wf_reader_next needs a handle, a reader, a place for the block and a limit of 1 or more");
-    wf_error error = wf_reader_need_elements(handle, reader);
+            "wf_reader_next needs a handle, a reader, a pointer to the block and a limit of 1 or more");
+    wf_error error = wf_reader_ensure_elements(handle, reader);
     if (!error) *block = wf_reader_take_block(reader, limit);
     return error;
 }

@@ -1,119 +1,142 @@
-/* The inside of a wf_reader: files, one after the other, each by the functions of its format. */
+/* The internals of wf_reader: files read in order, each by the functions of its format. */
 #ifndef WF_IO_READER_H
 #define WF_IO_READER_H
 
 #include "io/source.h"
 #include "io/text.h"
 
-#define WF_PIECE_NBYTES WF_SOURCE_NBYTES
-#define WF_PIECE_TEXT_NBYTES (WF_SOURCE_NBYTES / 2)
-/* A number has a byte, and all but the last a separator. */
-#define WF_PIECE_TEXT_COUNT (WF_PIECE_TEXT_NBYTES / 2 + 1)
+#define WF_CHUNK_NBYTES WF_SOURCE_NBYTES
+#define WF_CHUNK_TEXT_NBYTES (WF_SOURCE_NBYTES / 2)
+/* Every number takes at least one byte, and a separator follows all but the last. */
+#define WF_CHUNK_TEXT_COUNT (WF_CHUNK_TEXT_NBYTES / 2 + 1)
 
-/* Some elements on their way from a file to an accumulator. */
-struct wf_piece {
-    const void *data; /* count elements: in bytes, or, of text, in elements */
+/* A chunk of a file: elements on their way from the file to an accumulator. */
+struct wf_chunk {
+    const void *data; /* count elements: in bytes; for text, in elements */
     int64_t count;
-    bool is_end;           /* there was nothing left to take */
-    unsigned char *bytes;  /* as they are in the file; room for WF_PIECE_NBYTES */
-    void *elements;        /* room for WF_PIECE_TEXT_COUNT of the widest type */
-    size_t nbytes;         /* of bytes */
-    int64_t offset;        /* of bytes in the file */
-    bool is_claimed;       /* bytes are still to be read */
-    struct wf_text parser; /* as it stands before bytes */
+    bool is_end;           /* nothing was left to take */
+    unsigned char *bytes;  /* of the file, unconverted; capacity WF_CHUNK_NBYTES */
+    void *elements;        /* capacity: WF_CHUNK_TEXT_COUNT elements of the widest type */
+    size_t nbytes;         /* the number of bytes */
+    int64_t offset;        /* where the bytes begin in the file */
+    bool is_claimed;       /* the bytes are reserved, but not read yet */
+    struct wf_text parser; /* its state before the bytes */
 };
 
-wf_error wf_piece_create(wf_handle *handle, struct wf_piece *piece);
-void wf_piece_destroy(struct wf_piece *piece);
+wf_error wf_chunk_create(wf_handle *handle, struct wf_chunk *chunk);
+void wf_chunk_destroy(struct wf_chunk *chunk);
 
-/* One format.  All functions work on reader->source, which open finds at its first byte. */
+/* A file format.  All functions work on reader->source, which is at the first byte of the file when open is
+ * called. */
 struct wf_reader_format {
-    /* Sets *type to that of the file's elements. */
+    /* Sets *type to the type of the file's elements. */
     wf_error (*open)(wf_handle *handle, wf_reader *reader, wf_type *type);
-    /* Takes the next piece of the file, as little work as may be: only one thread at a time can. */
-    wf_error (*take)(wf_handle *handle, wf_reader *reader, struct wf_piece *piece);
-    /* Makes what was taken into elements, also where an error followed them.  Several threads may do so at
-     * once, each with a piece of its own.  An error leaves in the piece the elements before it. */
-    wf_error (*finish)(wf_handle *handle, const wf_reader *reader, struct wf_piece *piece);
-    /* Whether take knows how many elements there will be. */
+    /* Takes the next chunk of the file.  Does as little work as possible, since threads must take turns. */
+    wf_error (*take)(wf_handle *handle, wf_reader *reader, struct wf_chunk *chunk);
+    /* Converts what was taken into elements, even if taking it ended in an error.  Several threads may do
+     * this at once, each with its own chunk.  After an error the chunk holds the elements before it. */
+    wf_error (*finish)(wf_handle *handle, const wf_reader *reader, struct wf_chunk *chunk);
+    /* Whether take already knows the number of elements. */
     bool counts_on_taking;
-    /* For fewer bytes another thread does not pay. */
+    /* The least number of bytes for which another thread is worthwhile. */
     int64_t thread_nbytes;
 };
 
 extern const struct wf_reader_format wf_reader_npy, wf_reader_raw, wf_reader_text;
 
+/* The longest header that is accepted. */
+#define WF_NPY_HEADER_NBYTES_MAX 65536
+
+struct wf_npy_header {
+    wf_type type;
+    bool is_swapped; /* the byte order differs from this machine's */
+    bool is_fortran_order;
+    int32_t ndim;
+    int64_t shape[WF_NDIM_MAX];
+    int64_t count;        /* the number of elements; the size of the whole file fits in int64_t */
+    size_t header_nbytes; /* the offset of the data */
+};
+
 struct wf_reader {
     char **paths;
     size_t path_count;
-    size_t path_index;         /* of the file that is open, or comes next */
+    size_t path_index;         /* the file that is open, or opened next */
     wf_reader_options options; /* column_name is the reader's own */
     wf_type type;
     struct wf_source source;
-    const struct wf_reader_format *format; /* of the open file; NULL: none is open */
-    wf_error error;                        /* of the call that failed: nothing can follow it */
-    int64_t nbytes_done;                   /* of the files before the open one */
-    int64_t nbytes_total;                  /* of all files; -1: not known */
-    struct wf_piece piece;                 /* what wf_reader_next gives, block by block */
-    int64_t position;                      /* of the next block in it */
-    int64_t count_left;                    /* .npy: elements that were not taken yet */
-    bool is_swapped;                       /* .npy: the bytes of each element are; raw: false */
-    struct wf_text text;                   /* text: the parser as it stands after what was taken */
+    const struct wf_reader_format *format; /* the format of the open file; NULL: no file is open */
+    wf_error error;                        /* the error of a failed call, which ends the reader */
+    int64_t nbytes_done;                   /* the bytes of the files before the open one */
+    int64_t nbytes_total;                  /* the bytes of all files; -1: unknown */
+    struct wf_chunk chunk;                 /* what wf_reader_next returns, block by block */
+    int64_t position;                      /* the offset of the next block in it, in elements */
+    int64_t count_left;                    /* .npy: elements not yet taken */
+    bool is_swapped;                       /* .npy, raw: the byte order differs from this machine's */
+    struct wf_npy_header npy;              /* .npy */
+    bool wants_c_order;         /* .npy: deliver the elements in C order, whatever the order of storage */
+    struct wf_npy_panel *panel; /* the buffers for transposing a .npy array, or NULL */
+    struct wf_text text;        /* text: the parser's state after what was taken */
 };
 
-/* Opens the next file if none is open; reader->format stays NULL where there are no more. */
-wf_error wf_reader_need_file(wf_handle *handle, wf_reader *reader);
+/* Opens the next file if none is open; reader->format stays NULL if there are no more. */
+wf_error wf_reader_ensure_file(wf_handle *handle, wf_reader *reader);
 void wf_reader_close_file(wf_reader *reader);
 
-/* Takes pieces until something is in reader->piece, or the last file ends. */
-wf_error wf_reader_need_elements(wf_handle *handle, wf_reader *reader);
+/* Takes chunks until reader->chunk has elements or the last file ends. */
+wf_error wf_reader_ensure_elements(wf_handle *handle, wf_reader *reader);
 
-/* What is left of reader->piece. */
+/* The number of elements left in reader->chunk. */
 static inline int64_t wf_reader_available(const wf_reader *reader) {
-    return reader->piece.count - reader->position;
+    return reader->chunk.count - reader->position;
 }
 
-/* At most limit elements of what is left of reader->piece. */
+/* Removes and returns at most limit elements of reader->chunk. */
 wf_array wf_reader_take_block(wf_reader *reader, int64_t limit);
 
-/* The thread_nbytes of formats whose elements stand in the file as they are in memory. */
+/* thread_nbytes of formats whose elements are stored as they are in memory. */
 #define WF_ELEMENTS_THREAD_NBYTES (INT64_C(1) << 20)
 
-/* Takes a piece of at most limit such elements.  piece->nbytes: what there was, and so more than its elements
- * have where the file ends inside one. */
-wf_error wf_elements_take(wf_handle *handle, wf_reader *reader, int64_t limit, struct wf_piece *piece);
-wf_error wf_elements_finish(wf_handle *handle, const wf_reader *reader, struct wf_piece *piece);
+/* Takes a chunk of at most limit elements stored as they are in memory.  If the file ends inside an element,
+ * chunk->nbytes includes its first bytes. */
+wf_error wf_elements_take(wf_handle *handle, wf_reader *reader, int64_t limit, struct wf_chunk *chunk);
+wf_error wf_elements_finish(wf_handle *handle, const wf_reader *reader, struct wf_chunk *chunk);
 
-/* Takes whole lines, of nbytes at most; a header, or a line that is longer, is parsed at once. */
+/* Reads nbytes that the file had when it was opened.  *found is less than nbytes only after an error. */
+wf_error wf_elements_read(wf_handle *handle, const wf_reader *reader, void *bytes, size_t nbytes,
+                          int64_t offset, size_t *found);
+
+/* Takes whole lines of at most nbytes together.  The first line of a table, and any line longer than nbytes,
+ * is parsed immediately instead. */
 wf_error wf_lines_take(wf_handle *handle, struct wf_text *text, struct wf_source *source, size_t nbytes,
-                       struct wf_piece *piece);
-wf_error wf_lines_finish(wf_handle *handle, const char *name, struct wf_piece *piece);
+                       struct wf_chunk *chunk);
+wf_error wf_lines_finish(wf_handle *handle, const char *name, struct wf_chunk *chunk);
 
-/* At most length bytes as they may stand in a message: shortened, without control characters. */
+/* The bytes in quotes for a message: shortened, with escapes for all but printable UTF-8 (common/printable.h). */
 struct wf_quoted {
     char text[64];
 };
 struct wf_quoted wf_quote(const void *bytes, size_t length);
 
-/* ---- .npy headers -------------------------------------------------------------------------------- */
+/* ---- .npy ----------------------------------------------------------------------------------------- */
 
-/* The longest that is believed. */
-#define WF_NPY_HEADER_NBYTES_MAX 65536
-
-struct wf_npy_header {
-    wf_type type;
-    bool is_swapped; /* the bytes of an element are in the other order than this machine's */
-    bool is_fortran_order;
-    int32_t ndim;
-    int64_t shape[WF_NDIM_MAX];
-    int64_t count;        /* elements; the size of the whole file fits in int64_t */
-    size_t header_nbytes; /* the data begin here */
-};
-
-/* Parses the first nbytes bytes of a file, which name stands for in messages; WF_NPY_HEADER_NBYTES_MAX of
- * them are enough.  wanted_type: WF_BF16 admits the descr V2, which says no more than "two bytes".  A pure
- * function but for the message. */
+/* Parses the header in the first nbytes of a file; WF_NPY_HEADER_NBYTES_MAX bytes are enough.  name is the
+ * file's name in messages.  wanted_type WF_BF16 admits the descr V2, which only means "two bytes".  A pure
+ * function except for the message. */
 wf_error wf_npy_parse(wf_handle *handle, const char *name, const void *bytes, size_t nbytes,
                       wf_type wanted_type, struct wf_npy_header *header);
+
+/* Whether this machine is little-endian. */
+bool wf_is_little_endian(void);
+
+/* Whether the order of storage differs from C order. */
+bool wf_npy_is_transposed(const struct wf_npy_header *header);
+
+/* Chooses whether later elements are delivered in C order or in the order of storage.  Fails if elements of
+ * the open file have been taken in the other order. */
+wf_error wf_reader_set_order(wf_handle *handle, wf_reader *reader, bool wants_c_order);
+
+/* Takes a chunk of a transposed array, in C order. */
+wf_error wf_npy_take_transposed(wf_handle *handle, wf_reader *reader, struct wf_chunk *chunk);
+void wf_npy_panel_destroy(struct wf_npy_panel *panel);
 
 #endif

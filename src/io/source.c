@@ -30,9 +30,9 @@ static wf_error fail_with(wf_handle *handle, const struct wf_source *source, con
 }
 
 static ssize_t read_descriptor(struct wf_source *source, void *bytes, size_t nbytes) {
-    if (source->is_behind && lseek(source->descriptor, source->origin + source->nbytes_read, SEEK_SET) < 0)
+    if (source->needs_seek && lseek(source->descriptor, source->origin + source->nbytes_read, SEEK_SET) < 0)
         return -1;
-    source->is_behind = false;
+    source->needs_seek = false;
     for (;;) {
         ssize_t count = read(source->descriptor, bytes, nbytes);
         if (count >= 0 || (errno != EINTR && errno != EAGAIN)) return count;
@@ -46,7 +46,7 @@ const char *wf_source_name(const char *path) {
     return path + (length > NAME_NBYTES_MAX ? length - NAME_NBYTES_MAX : 0);
 }
 
-/* Opening a FIFO waits for a writer, and a signal may come first. */
+/* Opening a FIFO waits for a writer, and a signal may interrupt the wait. */
 static int open_descriptor(const char *path) {
     for (;;) {
         int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -54,7 +54,7 @@ static int open_descriptor(const char *path) {
     }
 }
 
-/* Files of no size, such as those in /proc, may hold something all the same. */
+/* Files whose size is reported as 0, such as those in /proc, may still have contents. */
 static int64_t nbytes_left(int descriptor, const struct stat *status, int64_t *origin) {
     if (!S_ISREG(status->st_mode) || status->st_size == 0) return -1;
     *origin = lseek(descriptor, 0, SEEK_CUR);
@@ -76,7 +76,7 @@ wf_error wf_source_open(wf_handle *handle, struct wf_source *source, const char 
     source->read = read_descriptor;
     source->begin = source->end = 0;
     source->nbytes_read = 0;
-    source->is_at_end = source->is_behind = false;
+    source->is_at_end = source->needs_seek = false;
     source->owns_descriptor = !is_standard_input;
     source->descriptor = is_standard_input ? STDIN_FILENO : open_descriptor(path);
 
@@ -98,7 +98,7 @@ void wf_source_close(struct wf_source *source) {
     source->descriptor = -1;
 }
 
-/* Reads once, into bytes that are the window's or the caller's. */
+/* Reads once, into the window or the caller's memory. */
 static wf_error read_some(wf_handle *handle, struct wf_source *source, void *bytes, size_t nbytes,
                           size_t *done) {
     ssize_t count = source->read(source, bytes, nbytes);
@@ -144,7 +144,7 @@ int64_t wf_source_claim(struct wf_source *source, size_t nbytes) {
     int64_t offset = wf_source_offset(source);
     source->begin = source->end = 0;
     source->nbytes_read = offset + (int64_t)nbytes;
-    source->is_behind = true;
+    source->needs_seek = true;
     return offset;
 }
 

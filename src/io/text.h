@@ -1,44 +1,62 @@
-/* Numbers and tables as text: a parser that takes its bytes from a source, in pieces of any size. */
+/* A parser for numbers and tables in text, which takes bytes from a source in chunks of any size. */
 #ifndef WF_IO_TEXT_H
 #define WF_IO_TEXT_H
 
+#include "core/nearest.h"
 #include "core/types.h"
 #include "io/source.h"
 
-/* No field is longer: what a reader holds of its input stays bounded. */
+/* The longest field accepted, which bounds the memory of a reader. */
 #define WF_TEXT_FIELD_NBYTES_MAX 65536
 
-/* Where the parser stands in a file. */
-struct wf_text {
-    wf_type type;
-    const char *column_name; /* the options', or NULL */
-    int64_t column;          /* the field of each line that is read, from 1; 0: all of them */
-    int64_t line;            /* the line's number, from 1 */
-    int64_t line_offset;     /* the offset of its first byte in the source */
-    int64_t field_count;     /* its fields so far */
-    bool is_after_field;     /* the last thing seen in it was a field, which a delimiter may follow */
-    bool is_after_delimiter; /* the last thing was a delimiter */
-    bool is_header;          /* its fields are names */
-    bool has_delimiter;      /* only delimiters part fields, not blanks */
-    uint8_t char_class[256]; /* as text.c has them */
+/* The column names of a header, for a message, and the one most similar to the requested name. */
+struct wf_text_names {
+    char shown[360]; /* "'x', 'y'" */
+    size_t length;
+    int64_t left_out; /* the number of names that did not fit */
+    struct wf_nearest nearest;
 };
 
-/* Starts at the first byte of source, and passes over the lines to skip.  Of options: column_name (which must
- * outlive text), column, skip_lines, has_header and delimiter. */
+/* The state of the parser in a file. */
+struct wf_text {
+    wf_type type;
+    const char *column_name; /* from the options, or NULL */
+    int64_t column;          /* the field to read in each line, from 1; 0: all */
+    int64_t first_line;      /* the number of the first line that is neither blank nor a comment */
+    int64_t width;           /* its number of fields; 0: not known yet */
+    int64_t line;            /* the number of the current line, from 1 */
+    int64_t line_offset;     /* the offset of its first byte in the source */
+    int64_t field_count;     /* the fields found in it so far */
+    bool is_after_field;     /* a field was just read; a delimiter may follow */
+    bool is_after_delimiter; /* a delimiter was just read; a field must follow */
+    bool is_comment;         /* the window ended inside a comment of this line */
+    bool is_header;          /* the fields of this line are column names */
+    bool has_header;         /* the fields of the first line are column names */
+    bool has_delimiter;      /* a delimiter separates fields, not blanks */
+    bool is_table;           /* every line must have as many fields as the first */
+    bool skips_missing;      /* fields that represent a missing value are skipped */
+    uint8_t char_class[256]; /* enum wf_char_class of each byte */
+    struct wf_text_names names;
+};
+
+/* Starts at the first byte of source, skips lines, and inspects the first line, which determines the
+ * delimiter unless the options name one.  Uses column_name (which must outlive text), column, skip_lines,
+ * has_header, missing and delimiter of the options. */
 wf_error wf_text_open(wf_handle *handle, struct wf_text *text, struct wf_source *source, wf_type type,
                       const wf_reader_options *options);
 
-/* The next elements, at most limit; *count is 0 only at the end of the source. */
+/* Reads the next elements, at most limit; *count is 0 only at the end of the source. */
 wf_error wf_text_next(wf_handle *handle, struct wf_text *text, struct wf_source *source, int64_t limit,
                       void *elements, int64_t *count);
 
-/* The element that token stands for, rounded once where type is a float type.  WF_ERROR_FORMAT: it is no
- * number (no integer); WF_ERROR_RANGE: it does not fit in the type.  Writes *element, of any alignment, on
- * WF_OK only. A pure function: neither the locale nor the floating-point environment has a say. */
+/* Converts token to an element, rounded once if type is a float type.  WF_ERROR_FORMAT: it is not a number
+ * (for integer types, not an integer).  WF_ERROR_RANGE: it does not fit the type.  Writes *element, of any
+ * alignment, only on WF_OK.  A pure function, independent of the locale and the floating-point
+ * environment. */
 wf_error wf_text_parse_number(const char *token, size_t length, wf_type type, void *element);
 
-/* The same for the number that begins at p, if it is a plain one: decimal, of 19 digits at most, and some
- * bytes before end.  Returns where it ends; NULL, and maybe something in *element, if it is not. */
+/* The fast path of wf_text_parse_number for a plain decimal number of at most 19 digits at p.  Returns its end,
+ * or NULL if it is not plain or too near end; *element may then have been written. */
 const char *wf_text_parse_plain(const char *p, const char *end, wf_type type, void *element);
 
 #endif

@@ -1,25 +1,25 @@
-/* One number of text, rounded once to any type, by integers only.
+/* Converts one number of text to any type, rounded once, with integer arithmetic only.
  *
- * A decimal is digits * 10^exponent.  The first 19 digits times the power of five, which is known to 128
- * bits, give bounds of it that nearly always round alike.  Where a midpoint between two elements lies between
- * them, the decimal is compared with it exactly, by long multiplication.  (After W. D. Clinger, "How to read
- * floating point numbers accurately", 1990, and D. Lemire, "Number parsing at a gigabyte per second", 2021.)
- */
+ * A decimal is digits * 10^exponent.  The product of its first 19 digits and the power of five, known to 128
+ * bits, gives bounds that nearly always round to the same element.  If a midpoint between two elements lies
+ * between the bounds, the decimal is compared with it exactly, by long multiplication.  (After W. D. Clinger,
+ * "How to read floating point numbers accurately", 1990, and D. Lemire, "Number parsing at a gigabyte per
+ * second", 2021.) */
 #include "io/text.h"
 
 #include <string.h>
 #include "core/big.h"
 
 enum {
-    U64_DIGITS = 19,       /* any so many decimal digits fit in 64 bits */
-    DECIDING_DIGITS = 800, /* no midpoint of f64 has more than 768 */
+    U64_DIGITS = 19,       /* any number of 19 decimal digits fits in 64 bits */
+    DECIDING_DIGITS = 800, /* midpoints of f64 have at most 768 digits */
     EXPONENT_MAX = 310,    /* 10^310 is beyond every type */
     EXPONENT_MIN = -364,   /* 10^19 * 10^-365 rounds to 0 in every type */
     POWER_STEP = 27,       /* 5^27 is the last that fits in 64 bits */
-    POWER_FIRST = -14      /* the lowest multiple of POWER_STEP that is needed */
+    POWER_FIRST = -14      /* the lowest power needed, in units of POWER_STEP */
 };
 
-/* An exponent that decides everything by itself, yet leaves room for the digits'. */
+/* An exponent so large that the digits do not matter, but small enough that adding theirs cannot overflow. */
 #define EXPONENT_HUGE (INT64_MAX / 4)
 
 static const uint64_t power_of_5[POWER_STEP + 1] = {
@@ -64,14 +64,14 @@ static const struct {
 
 /* ---- scanning ----------------------------------------------------------------------------------- */
 
-/* (digits + f) * 10^exponent, where f is 0 or, if truncated, 0 < f < 1. */
+/* (digits + f) * 10^exponent, where f is 0, or 0 < f < 1 if truncated. */
 struct decimal {
     bool negative;
     bool truncated;
     uint64_t digits;
     int64_t exponent;
-    const char *first, *end; /* the mantissa as text: digits, and at most one point among them */
-    int64_t last_exponent;   /* the power of ten that its last digit counts */
+    const char *first, *end; /* the mantissa as text: digits with at most one point */
+    int64_t last_exponent;   /* the exponent of ten of its last digit */
 };
 
 static unsigned hex_digit(char c) {
@@ -94,7 +94,7 @@ static bool is_hexadecimal(const char *p, const char *end) {
     return end - p > 2 && p[0] == '0' && (p[1] | 0x20) == 'x';
 }
 
-/* What follows the letter of an exponent: a sign, if any, and digits up to end. */
+/* Scans an exponent after its letter: an optional sign, then digits up to end. */
 static bool scan_exponent(const char *p, const char *end, int64_t *exponent) {
     bool negative;
     p = skip_sign(p, end, &negative);
@@ -109,7 +109,7 @@ static bool scan_exponent(const char *p, const char *end, int64_t *exponent) {
     return true;
 }
 
-/* Sets digits, exponent and truncated from a mantissa that has more digits than 64 bits hold. */
+/* Sets digits, exponent and truncated from a mantissa with more digits than fit in 64 bits. */
 static void keep_first_digits(struct decimal *decimal) {
     int kept = 0;
     decimal->digits = 0;
@@ -152,7 +152,7 @@ static bool scan_decimal(const char *p, const char *end, struct decimal *decimal
     return true;
 }
 
-/* A hexadecimal mantissa with its binary exponent, after the 0x. */
+/* Scans a hexadecimal mantissa and its binary exponent, after the 0x. */
 static bool scan_hexadecimal(const char *p, const char *end, bool negative, struct wf_number *number) {
     bool has_digits = false, has_point = false, inexact = false;
     uint64_t mantissa = 0;
@@ -178,7 +178,8 @@ static bool scan_hexadecimal(const char *p, const char *end, bool negative, stru
     exponent += letter_exponent;
     if (exponent > 10000) exponent = 10000;
     if (exponent < -10000) exponent = -10000;
-    /* 64 zeros between the digits and the 1 that stands for the rest: it rounds as the whole does. */
+    /* A 1 that is 64 bits below the digits stands for the dropped ones, so that the number rounds as the
+     * whole. */
     *number = wf_number_make(negative, (wf_u128)mantissa << 64 | inexact, (int32_t)exponent - 64, false);
     return true;
 }
@@ -190,8 +191,7 @@ static wf_u128 scale_down(wf_u128 x, uint64_t factor) {
     return (x >> 64) * factor + ((wf_u128)(uint64_t)x * factor >> 64);
 }
 
-/* low <= |decimal| < low + width units of the last place of low's mantissa; where width is 0, both are equal.
- */
+/* low <= |decimal| < low + width units in the last place of low's mantissa; equal to low if width is 0. */
 static void bound(const struct decimal *decimal, struct wf_number *low, wf_u128 *width) {
     int exponent = (int)decimal->exponent;
     *width = 0;
@@ -205,8 +205,8 @@ static void bound(const struct decimal *decimal, struct wf_number *low, wf_u128 
     int rest_shift = __builtin_clzll(power_of_5[rest]), digits_shift = __builtin_clzll(decimal->digits);
     int i = step - POWER_FIRST;
 
-    /* In units of their last places, power <= 5^exponent < power + 2, and so, where no digits were cut off,
-     * product <= |decimal| < product + 3. */
+    /* In units of the last place, power <= 5^exponent < power + 2; hence product <= |decimal| < product + 3
+     * if no digits were truncated. */
     wf_u128 power = (wf_u128)power_table[i].high << 64 | power_table[i].low;
     power = scale_down(power, power_of_5[rest] << rest_shift);
     wf_u128 product = scale_down(power, decimal->digits << digits_shift);
@@ -233,7 +233,7 @@ static void scale(struct wf_big *big, int64_t power_of_2, int64_t powers_of_5) {
         wf_big_multiply_u64(big, power_of_5[powers_of_5 < POWER_STEP ? powers_of_5 : POWER_STEP]);
 }
 
-/* |decimal| = big * 10^exponent; of more digits than can matter, the rest is a 1. */
+/* |decimal| = big * 10^exponent.  Digits after the deciding ones are replaced by a single 1. */
 static void big_of_decimal(const struct decimal *decimal, struct wf_big *big, int64_t *exponent) {
     int kept = 0;
     bool has_rest = false;
@@ -267,8 +267,9 @@ static int compare_with_midpoint(const struct decimal *decimal, uint64_t midpoin
     return wf_big_compare(&left, &right);
 }
 
-/* The number to round in the decimal's place: low, unless a midpoint between two elements of type may lie
- * between it and the decimal.  That is half a unit of type above the multiple of the unit next below low. */
+/* A number that rounds as the decimal does: low, unless a midpoint between two elements of type may lie
+ * between low and the decimal.  That midpoint is half a unit above the largest multiple of the type's unit up
+ * to low. */
 static struct wf_number resolve(const struct decimal *decimal, const struct wf_number *low, wf_u128 width,
                                 wf_type type) {
     int unit_exponent = low->exponent + 128 - wf_type_table[type].precision;
@@ -277,7 +278,7 @@ static struct wf_number resolve(const struct decimal *decimal, const struct wf_n
     if (width == 0 || drop > 129) return *low;
     wf_u128 units = drop < 128 ? low->mantissa >> drop : 0;
     wf_u128 rest = drop < 128 ? low->mantissa - (units << drop) : low->mantissa;
-    wf_u128 half = drop < 129 ? (wf_u128)1 << (drop - 1) : 0; /* modulo 2^128, as the difference is */
+    wf_u128 half = drop < 129 ? (wf_u128)1 << (drop - 1) : 0; /* modulo 2^128, like the difference below */
     if (half - rest > width) return *low;
     uint64_t midpoint = 2 * (uint64_t)units + 1;
     int sign = compare_with_midpoint(decimal, midpoint, unit_exponent - 1);
@@ -290,7 +291,7 @@ static bool is_infinite(const wf_value *value, const struct wf_number *number) {
     if (number->kind != WF_NUMBER_FINITE || number->exponent + 128 < wf_type_bias(value->type)) return false;
     struct wf_number infinite = wf_number_infinite(number->negative);
     wf_number_round(&infinite, value->type, &infinity);
-    return !memcmp(&infinity.as, &value->as, wf_type_table[value->type].nbytes);
+    return !memcmp(&infinity.v, &value->v, wf_type_table[value->type].nbytes);
 }
 
 static wf_error round_decimal(const struct decimal *decimal, wf_type type, wf_value *value) {
@@ -323,7 +324,7 @@ static wf_error parse_float(const char *p, const char *end, wf_type type, void *
         wf_number_round(&number, type, &value);
         if (is_infinite(&value, &number)) return WF_ERROR_RANGE;
     }
-    memcpy(element, &value.as, wf_type_table[type].nbytes);
+    memcpy(element, &value.v, wf_type_table[type].nbytes);
     return WF_OK;
 }
 
@@ -371,7 +372,7 @@ wf_error wf_text_parse_number(const char *token, size_t length, wf_type type, vo
 
 /* ---- the common case ---------------------------------------------------------------------------- */
 
-/* Eight bytes with the first one lowest. */
+/* Loads eight bytes with the first one as the lowest. */
 static uint64_t load_8(const char *p) {
     uint64_t bytes;
     memcpy(&bytes, p, sizeof bytes);
@@ -381,7 +382,8 @@ static uint64_t load_8(const char *p) {
     return bytes;
 }
 
-/* The value of eight digits, the first one lowest and none as '0' but as 0: pairs, then fours, then all. */
+/* The value of eight digits 0 to 9, the first in the lowest byte: combines pairs, then fours, then all
+ * eight. */
 static uint64_t value_of_8(uint64_t digits) {
     const uint64_t two_of_four = UINT64_C(0x000000ff000000ff);
     digits = 10 * digits + (digits >> 8);
@@ -390,14 +392,15 @@ static uint64_t value_of_8(uint64_t digits) {
            32;
 }
 
-/* Appends the digits at p to *digits, eight at a time; returns where they end, or NULL where that is too near
- * to end. */
+/* Appends the digits at p to *digits, eight at a time.  Returns their end, or NULL if fewer than eight bytes are
+ * left before end. */
 static inline __attribute__((always_inline)) const char *scan_digits(const char *p, const char *end,
                                                                      uint64_t *digits) {
     static const uint32_t power_of_10[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
     while (end - p >= 8) {
         uint64_t eight = load_8(p) ^ UINT64_C(0x3030303030303030);
-        /* Adding 0x76 sets the top bit of what is above 9; a carry can only come out of such a byte. */
+        /* Adding 0x76 sets the top bit of bytes above 9.  A carry can only leave such a byte, so the lowest
+         * one found is right. */
         uint64_t others = ((eight + UINT64_C(0x7676767676767676)) | eight) & UINT64_C(0x8080808080808080);
         int count = others ? __builtin_ctzll(others) / 8 : 8;
         if (count == 0) return p;
@@ -408,7 +411,7 @@ static inline __attribute__((always_inline)) const char *scan_digits(const char 
     return NULL;
 }
 
-/* The exponent after its letter, of few digits. */
+/* Scans a short exponent after its letter. */
 static const char *scan_small_exponent(const char *p, const char *end, int *exponent) {
     bool negative;
     p = skip_sign(p, end, &negative);
@@ -420,8 +423,8 @@ static const char *scan_small_exponent(const char *p, const char *end, int *expo
     return p > first ? p : NULL;
 }
 
-/* As bound, but with 64 bits only: *top <= digits * 10^exponent < *top + 12 in units of 2^*unit, with the top
- * bit of *top set. */
+/* Like bound, but with 64 bits: *top <= digits * 10^exponent < *top + 12 in units of 2^*unit; the top bit of
+ * *top is set. */
 static void bound_closely(uint64_t digits, int exponent, uint64_t *top, int *unit) {
     int step = (exponent - POWER_STEP * POWER_FIRST) / POWER_STEP;
     int rest = exponent - POWER_STEP * (step + POWER_FIRST);
@@ -434,7 +437,8 @@ static void bound_closely(uint64_t digits, int exponent, uint64_t *top, int *uni
     *unit = power_table[step].exponent + exponent + 192 - rest_shift - digits_shift - product_shift;
 }
 
-/* False where the bounds do not round alike, or not to a normal number well inside the type's range. */
+/* False if the bounds do not round to the same element, or not to a normal number well inside the type's
+ * range. */
 static bool round_closely(uint64_t digits, int exponent, bool negative, wf_type type, void *element) {
     const struct wf_type_traits *traits = &wf_type_table[type];
     int fraction_bits = traits->precision - 1, drop = 64 - traits->precision;
@@ -457,7 +461,7 @@ const char *wf_text_parse_plain(const char *p, const char *end, wf_type type, vo
     uint64_t digits = 0;
     int exponent = 0;
     if (p == end) return NULL;
-    bool negative = *p == '-'; /* without a branch: signs of data are hard to guess */
+    bool negative = *p == '-'; /* branch-free: the signs of data are hard to predict */
     p += negative | (*p == '+');
     const char *first = p;
     p = scan_digits(p, end, &digits);

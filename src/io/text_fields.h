@@ -1,0 +1,63 @@
+/* The internals of the text parser: finding fields. */
+#ifndef WF_IO_TEXT_FIELDS_H
+#define WF_IO_TEXT_FIELDS_H
+
+#include "io/reader.h"
+
+enum wf_char_class {
+    WF_CHAR_BLANK = 1,
+    WF_CHAR_DELIMITER = 2,
+    WF_CHAR_ENDS_FIELD = 4 /* delimiters and newlines; blanks too, if they separate fields */
+};
+
+struct wf_field {
+    const char *bytes; /* without surrounding quotes */
+    size_t length;
+    bool is_quoted;
+};
+
+enum wf_find {
+    WF_FIND_FIELD,
+    WF_FIND_LINE_END,
+    WF_FIND_END,
+    WF_FIND_CUT, /* the window ends inside the field */
+    /* Errors in the field that begins here. */
+    WF_FIND_TOO_LONG,
+    WF_FIND_UNCLOSED,
+    WF_FIND_UNSEPARATED
+};
+
+static inline unsigned wf_char_class_of(const struct wf_text *text, char c) {
+    return text->char_class[(unsigned char)c];
+}
+
+/* Finds the next field, or what comes instead.  Takes a field from the window, but not the end of a line, nor
+ * a field with an error. */
+enum wf_find wf_text_find(struct wf_text *text, struct wf_source *source, struct wf_field *field);
+
+/* Scans the quoted field at p; *next is the byte after the closing quote. */
+enum wf_find wf_text_scan_quoted(const struct wf_text *text, const char *p, const char *end, bool is_at_end,
+                                 struct wf_field *field, const char **next);
+
+/* Reads elements by the fast path, as far as it applies.  Returns their number. */
+int64_t wf_text_read_fast(struct wf_text *text, struct wf_source *source, int64_t limit, void *elements);
+
+/* Moves line_count lines on, to the line that begins at offset. */
+static inline void wf_text_start_line(struct wf_text *text, int64_t line_count, int64_t offset) {
+    text->line += line_count;
+    text->line_offset = offset;
+    text->field_count = 0;
+    text->is_after_field = text->is_after_delimiter = text->is_comment = false;
+}
+
+/* Fails with a message that begins with FILE:LINE:COLUMN of the byte at `at`. */
+wf_error wf_text_fail(wf_handle *handle, const struct wf_text *text, const struct wf_source *source,
+                      const void *at, wf_error error, const char *format, ...)
+    __attribute__((format(printf, 6, 7), cold));
+
+/* Reads a field of the header; and ends the header, by which time the column must have been found. */
+wf_error wf_text_read_name(wf_handle *handle, struct wf_text *text, const struct wf_source *source,
+                           const struct wf_field *field);
+wf_error wf_text_end_header(wf_handle *handle, struct wf_text *text, const struct wf_source *source);
+
+#endif

@@ -1,0 +1,110 @@
+/* The beginning of a text: what is skipped, and what the first line determines for the others. */
+#include <string.h>
+
+#include "io/text_fields.h"
+
+static void set_char_classes(struct wf_text *text, char delimiter) {
+    text->has_delimiter = delimiter;
+    memset(text->char_class, 0, sizeof text->char_class);
+    for (const char *blank = " \t\v\f\r"; *blank; blank++)
+        text->char_class[(unsigned char)*blank] = WF_CHAR_BLANK | (delimiter ? 0 : WF_CHAR_ENDS_FIELD);
+    text->char_class['\n'] = WF_CHAR_ENDS_FIELD;
+    if (delimiter) text->char_class[(unsigned char)delimiter] = WF_CHAR_DELIMITER | WF_CHAR_ENDS_FIELD;
+}
+
+static wf_error skip_byte_order_mark(wf_handle *handle, struct wf_text *text, struct wf_source *source) {
+    static const unsigned char mark[] = {0xef, 0xbb, 0xbf};
+    wf_error error = wf_source_fill(handle, source, sizeof mark);
+    if (error || wf_source_available(source) < sizeof mark ||
+        memcmp(wf_source_window(source), mark, sizeof mark))
+        return error;
+    source->begin += sizeof mark;
+    text->line_offset = sizeof mark;
+    return WF_OK;
+}
+
+static wf_error skip_lines(wf_handle *handle, struct wf_text *text, struct wf_source *source, int64_t count) {
+    while (count > 0) {
+        wf_error error = wf_source_fill(handle, source, 1);
+        if (error || wf_source_available(source) == 0) return error;
+        const unsigned char *window = wf_source_window(source);
+        const unsigned char *newline = memchr(window, '\n', wf_source_available(source));
+        source->begin = newline ? (size_t)(newline + 1 - source->buffer) : source->end;
+        if (!newline) continue;
+        text->line++;
+        text->line_offset = wf_source_offset(source);
+        count--;
+    }
+    return WF_OK;
+}
+
+/* ---- the first line ------------------------------------------------------------------------------ */
+
+static bool is_one_of(char c, const char *list) {
+    return c && strchr(list, c);
+}
+
+/* The first of the choices that the line has outside quotes; 0 if it has none, so that blanks separate the
+ * fields.  A quote opens only where a field can begin: 5" is a field. */
+static char choose_delimiter(const char *line, const char *end) {
+    static const char choices[] = ",\t;|", before_quotes[] = ",;| \t\v\f\r";
+    char delimiter = 0;
+    const char *best = choices + strlen(choices);
+    bool is_quoted = false;
+    for (const char *p = line; p < end; p++) {
+        if (is_quoted && *p == '"' && p + 1 < end && p[1] == '"') {
+            p++;
+        } else if (*p == '"' && (is_quoted || p == line || is_one_of(p[-1], before_quotes))) {
+            is_quoted = !is_quoted;
+        } else if (!is_quoted && is_one_of(*p, choices) && strchr(choices, *p) < best) {
+            best = strchr(choices, *p);
+            delimiter = *p;
+        }
+    }
+    return delimiter;
+}
+
+/* Moves the window to the first line that is neither blank nor a comment, or to the end of the source.
+ * *length is the length of the line, or of its part in the window. */
+static wf_error find_first_line(wf_handle *handle, struct wf_text *text, struct wf_source *source,
+                                size_t *length) {
+    for (;;) {
+        const char *line = (const char *)wf_source_window(source);
+        size_t available = wf_source_available(source);
+        const char *newline = memchr(line, '\n', available);
+        if (!newline && !source->is_at_end && available < WF_SOURCE_NBYTES) {
+            wf_error error = wf_source_fill(handle, source, WF_SOURCE_NBYTES);
+            if (error) return error;
+            continue;
+        }
+        *length = newline ? (size_t)(newline - line) : available;
+        if (available == 0) return WF_OK;
+        size_t blank_count = 0;
+        while (blank_count < *length && wf_char_class_of(text, line[blank_count]) & WF_CHAR_BLANK)
+            blank_count++;
+        bool is_comment = line[0] == '#', is_blank = newline && blank_count == *length;
+        if (!is_comment && !is_blank) return WF_OK;
+        wf_error error = skip_lines(handle, text, source, 1);
+        if (error) return error;
+    }
+}
+
+wf_error wf_text_open(wf_handle *handle, struct wf_text *text, struct wf_source *source, wf_type type,
+                      const wf_reader_options *options) {
+    *text = (struct wf_text){.type = type, .line = 1};
+    text->column_name = options->column_name;
+    text->column = options->column;
+    text->is_header = text->has_header = options->has_header || options->column_name;
+    text->skips_missing = options->missing == WF_MISSING_SKIP;
+    set_char_classes(text, options->delimiter);
+    size_t length = 0;
+    wf_error error = skip_byte_order_mark(handle, text, source);
+    if (!error) error = skip_lines(handle, text, source, options->skip_lines);
+    if (!error) error = find_first_line(handle, text, source, &length);
+    if (error) return error;
+    const char *line = (const char *)wf_source_window(source);
+    if (!options->delimiter) set_char_classes(text, choose_delimiter(line, line + length));
+    text->first_line = text->line;
+    text->is_table = text->has_delimiter || text->has_header || text->column;
+    return WF_OK;
+}
