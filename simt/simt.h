@@ -1,19 +1,19 @@
 /*
- * simt.h -- a SIMT machine: it executes the PTX of CUDA kernels warp by warp, without a GPU, and lets observers
+ * simt.h -- a SIMT simulator: it executes the PTX of CUDA kernels warp by warp, without a GPU, and lets observers
  * count what the warps do.
  *
- * Usable alone: nothing here needs warpfold.h.  A program parses a module of PTX, creates a machine, allocates
- * and fills global memory, launches a kernel with observers, and reads the report:
+ * Usable alone: nothing here needs warpfold.h.  A program parses a module of PTX, creates a simulator (a simt_machine),
+ * allocates and fills global memory, launches a kernel with observers, and reads the report:
  *
  *     simt_module_parse -> simt_machine_create -> simt_machine_allocate, _write -> simt_machine_launch
- *                       -> simt_report_count, simt_report_finding -> simt_machine_read
+ *                       -> simt_report_counter_value, simt_report_finding -> simt_machine_read
  *
- * The machine executes PTX, not SASS, and has no clock: it counts what the compiled kernel asks for, not how long
- * a chip takes.  Instructions that PTX defines as IEEE are bit-exact; approximate ones are computed accurately.
+ * The simulator executes PTX, not SASS, and has no clock: it counts what the compiled kernel asks for, not how long
+ * hardware takes.  Instructions that PTX defines as IEEE are bit-exact; approximate ones are computed accurately.
  *
  * Errors: functions return a simt_error and, where they take a simt_message, say in it what, where and what to do.
  * The library never prints, exits or aborts.  Whatever a kernel does, it touches only memory allocated here.
- * Threads: one machine is used by one thread at a time; machines are independent.  A module is read-only once
+ * Threads: one simulator is used by one thread at a time; simulators are independent.  A module is read-only once
  * parsed and can be shared.
  */
 #ifndef SIMT_H
@@ -30,13 +30,14 @@ extern "C" {
 typedef enum simt_error {
     SIMT_OK = 0,
     SIMT_ERROR_ARGUMENT, /* the call is wrong: a size, a name, an address */
-    SIMT_ERROR_SYNTAX,   /* the text is not PTX */
+    SIMT_ERROR_SYNTAX,   /* the text is not PTX, or not as ptxas would take it */
     SIMT_ERROR_COMPILE,  /* no compiler, or it refused the source */
     SIMT_ERROR_MEMORY,   /* the host has no memory left */
-    SIMT_ERROR_STOPPED   /* the launch was stopped by what the report's findings name */
+    SIMT_ERROR_STOPPED,  /* the launch was stopped: by what the report's findings name, or by an observer */
+    SIMT_ERROR_LOST      /* threads did not end although nothing stopped them: a defect of the simulator */
 } simt_error;
 
-/* What went wrong, as one sentence or, from a compiler, several lines. */
+/* An error message: one sentence or, from a compiler, several lines. */
 typedef struct simt_message {
     char text[4096];
 } simt_message;
@@ -45,8 +46,8 @@ typedef struct simt_message {
 
 typedef struct simt_module simt_module;
 
-/* Parses `nbytes` of PTX.  `name` is what messages call it, a file's name say.  *module is the caller's, until
- * simt_module_destroy; NULL after an error. */
+/* Parses `nbytes` of PTX.  `name` is what messages call it, a file's name for example.  The caller owns
+ * *module and releases it by simt_module_destroy; it is NULL after an error. */
 simt_error simt_module_parse(const char *ptx, size_t nbytes, const char *name, simt_module **module,
                              simt_message *message);
 void simt_module_destroy(simt_module *module); /* NULL: nothing */
@@ -64,15 +65,36 @@ size_t simt_module_shared_nbytes(const simt_module *module, size_t kernel);
 
 /* ---- compiling */
 
-/* Compiles CUDA C to PTX: with NVRTC, opened at run time, or with `nvcc -ptx` where the source has host code.
- * `options` are the compiler's own, NULL-terminated (NULL: none).  `instance`, if not NULL, is a kernel's name to be
- * compiled even if it is a template's, such as "reduce<int,512>"; *mangled is then its name in the PTX.  *ptx (NUL-
- * terminated) and *mangled are the caller's, to be freed with free().  No compiler, or one that refuses the
- * source: SIMT_ERROR_COMPILE, its words in the message. */
-simt_error simt_compile(const char *path, const char *const *options, const char *instance, char **ptx,
-                        char **mangled, simt_message *message);
+/* What compiling would leave behind if the process ended in the middle of it, so that the caller can remove it, on a
+ * signal say: folders with temporary files, and a compiler, which then leads a process group of its own.  `hold`
+ * comes before something is made and after it has been told. */
+typedef struct simt_leftovers {
+    void (*hold)(void *context, bool is_held);
+    void (*folder)(void *context, const char *path, bool is_there);
+    void (*group)(void *context, int leader, bool is_there);
+    void *context;
+} simt_leftovers;
 
-/* ---- the machine */
+typedef struct simt_header {
+    const char *name, *text;
+} simt_header;
+
+typedef struct simt_source {
+    const char *path;                /* of the file; of a text, what places in it are named by */
+    const char *text;                /* NULL: the file's */
+    const simt_header *headers;      /* files next to a text, ended by one without a name; NULL: none */
+    const char *const *options;      /* the compilers' own, up to NULL; NULL: none */
+    const char *instance;            /* a kernel to be compiled even if it is a template's: "reduce<int,512>" */
+    const simt_leftovers *leftovers; /* NULL: nobody wants to know */
+} simt_source;
+
+/* Compiles CUDA C to PTX: with NVRTC, opened at run time, or with `nvcc -ptx` where the source has host code, which
+ * sees no name but those of a private folder: it hands names to a shell.  *ptx (NUL-terminated) and *mangled, the
+ * instance's name in it (NULL without an instance, and then `mangled` may be), are the caller's, to be freed with
+ * free().  No compiler, or one that refuses the source: SIMT_ERROR_COMPILE, its words in the message, in lines. */
+simt_error simt_compile(const simt_source *source, char **ptx, char **mangled, simt_message *message);
+
+/* ---- the simulator */
 
 typedef struct simt_machine simt_machine;
 
@@ -84,7 +106,7 @@ typedef struct simt_settings {
 simt_error simt_machine_create(const simt_settings *settings, simt_machine **machine); /* NULL: defaults */
 void simt_machine_destroy(simt_machine *machine);                                      /* NULL: nothing */
 
-/* Global memory, at device addresses aligned to 256 bytes, with a gap behind each allocation that no kernel may
+/* Global memory, at device addresses aligned to 256 bytes, with a gap after each allocation that no kernel may
  * touch.  It counts as uninitialised until written. */
 simt_error simt_machine_allocate(simt_machine *machine, size_t nbytes, uint64_t *address);
 simt_error simt_machine_write(simt_machine *machine, uint64_t address, const void *bytes, size_t nbytes);
@@ -98,9 +120,10 @@ enum simt_finding_kind {
     SIMT_FINDING_UNINITIALISED,
     SIMT_FINDING_BARRIER,    /* a barrier that not all can reach */
     SIMT_FINDING_MISALIGNED,
-    SIMT_FINDING_RUNAWAY,    /* the limit of instructions was reached */
-    SIMT_FINDING_UNSUPPORTED, /* an instruction that the machine does not know */
-    SIMT_FINDING_SHUFFLE,    /* a shuffle that reads a lane which does not take part */
+    SIMT_FINDING_RUNAWAY,    /* the limit of instructions was reached, or that of a thread's stack */
+    SIMT_FINDING_UNSUPPORTED, /* an instruction that the simulator does not know */
+    SIMT_FINDING_SHUFFLE,    /* a shuffle that reads a lane which does not take part; a shuffle, vote, match or
+                                reduction by a lane that its own mask leaves out */
     SIMT_FINDING_TRAP        /* trap, or an assertion that failed */
 };
 
@@ -127,19 +150,20 @@ typedef struct simt_finding {
 
 typedef struct simt_report simt_report;
 
-void simt_report_destroy(simt_report *report); /* NULL: nothing */
+/* NULL, of a launch that did not run, is a report that holds nothing. */
+void simt_report_destroy(simt_report *report);
 
 /* What the observers counted, by name, in the order in which they reported.  `value` of a name that no observer
  * reported is `otherwise`. */
-size_t simt_report_count_count(const simt_report *report);
-const char *simt_report_count_name(const simt_report *report, size_t index);
-double simt_report_count_value(const simt_report *report, const char *name, double otherwise);
+size_t simt_report_counter_count(const simt_report *report);
+const char *simt_report_counter_name(const simt_report *report, size_t index);
+double simt_report_counter_value(const simt_report *report, const char *name, double otherwise);
 
 /* Findings in the order in which they were first met. */
 size_t simt_report_finding_count(const simt_report *report);
 const simt_finding *simt_report_finding(const simt_report *report, size_t index);
 
-/* What is counted of a place.  Summed over the places, each is the count of its name (simt_report_count_value). */
+/* The counts of a place.  Summed over the places, each is the count of its name (simt_report_counter_value). */
 #define SIMT_LINE_COUNTS(X)                                                                                       \
     X(instructions)                                                                                                \
     X(thread_instructions)                                                                                         \
@@ -169,15 +193,16 @@ typedef struct simt_line {
     double bank_degree; /* the greatest that an access had; 0: there was none */
 } simt_line;
 
-/* Of each line of the source, by file and line; of each instruction of the PTX, in its order.  Places that were
- * never reached are left out.  None unless simt_observe_lines, which costs time, was among the observers. */
+/* The counts of each line of the source, sorted by file and line, and of each instruction of the PTX, in its
+ * order. Places that were never reached are left out.  None unless simt_observe_lines, which costs time, was
+ * among the observers. */
 size_t simt_report_line_count(const simt_report *report);
 const simt_line *simt_report_line(const simt_report *report, size_t index);
 size_t simt_report_instruction_count(const simt_report *report);
 const simt_line *simt_report_instruction(const simt_report *report, size_t index);
 
 /* One instruction that a warp executed. */
-typedef struct simt_moment {
+typedef struct simt_trace_entry {
     const char *file;
     uint32_t line, ptx_line;
     uint64_t time;         /* warp instructions that the block had executed, with this one */
@@ -189,7 +214,7 @@ typedef struct simt_moment {
     uint32_t nbytes;          /* of each lane's access */
     uint32_t lanes;           /* that took part in it */
     uint64_t addresses[32];   /* of these */
-} simt_moment;
+} simt_trace_entry;
 
 /* The last instructions of a warp before a finding, the finding's own at the end. */
 typedef struct simt_replay {
@@ -197,11 +222,11 @@ typedef struct simt_replay {
     bool is_other;  /* the warp that a race is with, in the same block; its own last access may be long past */
     uint32_t block[3];
     uint32_t warp;  /* in its block: its threads begin at warp * warp size, x fastest */
-    size_t moment_count;
-    const simt_moment *moments;
+    size_t entry_count;
+    const simt_trace_entry *entries;
 } simt_replay;
 
-/* Of the first findings, in their order: the warp that was found, then the other.  None unless
+/* Replays of the first findings, in their order: of the warp with the finding, then of the other one.  None unless
  * simt_observe_replay was among the observers. */
 size_t simt_report_replay_count(const simt_report *report);
 const simt_replay *simt_report_replay(const simt_report *report, size_t index);
@@ -214,7 +239,14 @@ typedef enum simt_schedule {
     SIMT_RANDOM    /* lanes part and warps take turns at random, by the seed */
 } simt_schedule;
 
-struct simt_observer; /* observer.h */
+struct simt_observer; /* simt_observer.h, for observers of your own */
+
+/* What simt_launch.instruction_limit is where it is 0.  A launch that needs one instruction more is stopped,
+ * with the finding SIMT_FINDING_RUNAWAY.  What takes long besides counts as instructions, too: each lane's
+ * printf (1 for every 16 characters, and 8), malloc and free (32), and each time that a finding is met again
+ * (1).  A grid whose blocks take longer to begin than that many instructions (16 each, and 1 for every 256
+ * bytes of shared memory) is refused. */
+#define SIMT_INSTRUCTION_LIMIT 4194304
 
 typedef struct simt_launch {
     const simt_module *module;
@@ -224,9 +256,9 @@ typedef struct simt_launch {
     const void *const *arguments;  /* one for each parameter, of its size */
     simt_schedule schedule;
     uint64_t seed;                 /* of SIMT_RANDOM */
-    uint64_t instruction_limit;    /* warp instructions that one block may execute; 0: 2^28 */
+    uint64_t instruction_limit;    /* warp instructions that the launch may execute; 0: SIMT_INSTRUCTION_LIMIT */
     uint32_t threads;              /* host threads that execute blocks; 0: one for each processor */
-    /* Observers, NULL-terminated; NULL: none.  simt_observers lists all that come with the machine. */
+    /* Observers, NULL-terminated; NULL: none.  simt_observers lists all that come with the simulator. */
     const struct simt_observer *const *observers;
     void *context; /* for observers of the caller's own: simt_launch_view.context */
     /* Takes what the kernel prints (text, not NUL-terminated), one call at a time.  NULL: it is dropped. */
@@ -235,17 +267,17 @@ typedef struct simt_launch {
 } simt_launch;
 
 /* Executes the grid and waits for it.  *report, if asked for, is the caller's, to be destroyed even after an
- * error; NULL where nothing ran.  SIMT_ERROR_STOPPED: a finding stopped the launch (all but races and shuffles
- * do), and memory is as it was left then. */
+ * error; NULL where nothing ran.  SIMT_OK: every thread of every block has exited.  SIMT_ERROR_STOPPED: a finding
+ * stopped the launch (all but races and shuffles do), and memory is as it was left then. */
 simt_error simt_machine_launch(simt_machine *machine, const simt_launch *launch, simt_report **report,
                                simt_message *message);
 
-/* Every observer that comes with the machine but two, NULL-terminated, and those that only count. */
+/* Every observer that comes with the simulator but two, NULL-terminated, and those that only count. */
 extern const struct simt_observer *const simt_observers[];
 extern const struct simt_observer *const simt_counters[];
 
 /* The two: they cost more than the rest together, and fill simt_report_line and simt_report_replay.  The replay
- * stands first in a list, before whoever finds. */
+ * comes first in a list, before observers that record findings. */
 extern const struct simt_observer simt_observe_lines, simt_observe_replay;
 
 #ifdef __cplusplus

@@ -1,0 +1,309 @@
+#include "access.h"
+
+#include <string.h>
+
+/* ---- where */
+
+void simt_addresses(const struct path *path, const struct address_code *address, uint64_t addresses[SIMT_LANES]) {
+    uint64_t offset = address->offset;
+    if (address->is_local) offset += path->frame->local_base;
+    const void *base = address->has_base ? slot_lanes(path, address->base) : NULL;
+    if (!base)
+        for (uint32_t lane = 0; lane < SIMT_LANES; lane++) addresses[lane] = offset;
+    else if (address->is_wide)
+        for (uint32_t lane = 0; lane < SIMT_LANES; lane++)
+            addresses[lane] = ((const uint64_t *)base)[lane] + offset;
+    else
+        for (uint32_t lane = 0; lane < SIMT_LANES; lane++)
+            addresses[lane] = ((const uint32_t *)base)[lane] + (uint32_t)offset;
+}
+
+enum simt_space simt_space_of(const struct memory *memory, uint64_t *address) {
+    uint64_t window = *address >> 32 << 32;
+    if (window == SIMT_SHARED_WINDOW || window == SIMT_LOCAL_WINDOW || window == SIMT_PARAMETER_WINDOW) {
+        *address -= window;
+        return window == SIMT_SHARED_WINDOW  ? SIMT_SHARED
+               : window == SIMT_LOCAL_WINDOW ? SIMT_LOCAL
+                                             : SIMT_PARAMETER;
+    }
+    const struct allocation *allocation = simt_memory_find(memory, *address);
+    return allocation && allocation->is_constant ? SIMT_CONSTANT : SIMT_GLOBAL;
+}
+
+/* ---- faults */
+
+static const char *space_name(enum simt_space space) {
+    static const char *const names[] = {"global", "shared", "local", "constant", "parameter"};
+    return names[space];
+}
+
+static void fault(struct warp *warp, struct path *path, const struct request *request, uint32_t lane,
+                  const struct allocation *allocation, uint64_t limit) {
+    static const char *const verbs[] = {"loads", "stores", "updates"};
+    const char *verb = verbs[request->kind], *space = space_name(request->space);
+    simt_event event = simt_event_of(warp, path, request->lanes);
+    unsigned long long address = request->addresses[lane];
+    if (address % request->nbytes)
+        simt_record_finding(&event, SIMT_FINDING_MISALIGNED, lane, address,
+                            "%s %u bytes of %s memory at 0x%llx, which is not a multiple of %u", verb,
+                            request->nbytes, space, address, request->nbytes);
+    else if (allocation && request->kind != SIMT_LOAD && allocation->is_constant)
+        simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address,
+                            "%s %u bytes of constant memory at 0x%llx, which is read-only", verb,
+                            request->nbytes, address);
+    else if (allocation)
+        simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address,
+                            "%s %u bytes of %s memory at 0x%llx: byte %llu of an allocation of %llu", verb,
+                            request->nbytes, space, address,
+                            address - (unsigned long long)allocation->address,
+                            (unsigned long long)allocation->nbytes);
+    else if (request->space == SIMT_GLOBAL || request->space == SIMT_CONSTANT)
+        simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address,
+                            "%s %u bytes of %s memory at 0x%llx, where nothing is allocated", verb,
+                            request->nbytes, space, address);
+    else
+        simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address,
+                            "%s %u bytes of %s memory at byte %llu of %llu", verb, request->nbytes, space,
+                            address, (unsigned long long)limit);
+    simt_stop(&event);
+}
+
+/* ---- spaces */
+
+/* Whether every lane's bytes are aligned and lie within [base, base + limit), of a limit below 2^63.  An address that
+ * is too high, or below the base, leaves a sign; nothing here but what vectors of any machine do fast. */
+static inline bool all_within(const struct request *request, uint64_t base, uint64_t limit) {
+    if (limit < request->nbytes) return false;
+    const uint64_t last = limit - request->nbytes, *addresses = request->addresses;
+    uint64_t signs = 0, low_bits = 0;
+    if (request->lanes == UINT32_MAX)
+        for (uint32_t lane = 0; lane < SIMT_LANES; lane++) {
+            uint64_t offset = addresses[lane] - base;
+            signs |= offset | (last - offset);
+            low_bits |= offset;
+        }
+    else
+        SIMT_FOR_EACH_LANE (lane, request->lanes) {
+            uint64_t offset = addresses[lane] - base;
+            signs |= offset | (last - offset);
+            low_bits |= offset;
+        }
+    return !(signs >> 63) && !(low_bits & (request->nbytes - 1));
+}
+
+/* The most frequent case by far, found out once for all that follows. */
+static bool is_consecutive(const struct request *request) {
+    const uint64_t *addresses = request->addresses, first = addresses[0], nbytes = request->nbytes;
+    uint64_t strays = 0, span = (SIMT_LANES - 1) * nbytes;
+    if (request->lanes != UINT32_MAX || addresses[SIMT_LANES - 1] - first != span) return false;
+    for (uint64_t lane = 0; lane < SIMT_LANES; lane++) strays |= addresses[lane] ^ (first + lane * nbytes);
+    return !strays;
+}
+
+/* Like all_within, for lanes whose bytes are consecutive. */
+static inline bool run_is_within(const struct request *request, uint64_t base, uint64_t limit) {
+    uint64_t offset = request->addresses[0] - base, whole = (uint64_t)SIMT_LANES * request->nbytes;
+    return !(offset & (request->nbytes - 1)) && offset < limit && limit - offset >= whole;
+}
+
+/* A space whose lanes' bytes begin at base + lane * stride. */
+static bool open_flat(struct warp *warp, struct path *path, struct request *request, unsigned char *base,
+                      uint64_t stride, uint64_t limit) {
+    request->is_consecutive = request->is_consecutive && stride == 0;
+    if (request->is_consecutive && run_is_within(request, 0, limit)) {
+        request->hosts[0] = base + request->addresses[0];
+        return true;
+    }
+    request->is_consecutive = false;
+    if (!all_within(request, 0, limit)) {
+        uint32_t lane = (uint32_t)__builtin_ctz(request->lanes);
+        SIMT_FOR_EACH_LANE (l, request->lanes) {
+            uint64_t address = request->addresses[l];
+            lane = l;
+            if (address % request->nbytes || limit < request->nbytes || address > limit - request->nbytes) break;
+        }
+        fault(warp, path, request, lane, NULL, limit);
+        return false;
+    }
+    SIMT_FOR_EACH_LANE (lane, request->lanes)
+        request->hosts[lane] = base + lane * stride + request->addresses[lane];
+    return true;
+}
+
+/* The lanes whose places are written down. */
+static uint32_t placed_lanes(const struct request *request) { return request->is_consecutive ? 1 : request->lanes; }
+
+static void open_marks(struct request *request, unsigned char *written, uint64_t base) {
+    SIMT_FOR_EACH_LANE (lane, placed_lanes(request))
+        request->written[lane] = written + (request->addresses[lane] - base);
+}
+
+static bool open_shared(struct warp *warp, struct path *path, struct request *request) {
+    struct block *block = warp->block;
+    if (!open_flat(warp, path, request, block->shared, 0, block->launch->view.shared_nbytes)) return false;
+    request->has_written = block->shared_written != NULL;
+    if (request->has_written) open_marks(request, block->shared_written, 0);
+    return true;
+}
+
+static bool is_within(const struct request *request, const struct allocation *allocation, uint64_t address) {
+    return allocation && !(address & (request->nbytes - 1)) && allocation->nbytes >= request->nbytes &&
+           address - allocation->address <= allocation->nbytes - request->nbytes &&
+           !(request->kind != SIMT_LOAD && allocation->is_constant);
+}
+
+/* Lanes of one allocation, which is nearly always. */
+static bool open_allocation(struct request *request, const struct allocation *allocation) {
+    if (!allocation || (allocation->is_constant && request->kind != SIMT_LOAD)) return false;
+    uint64_t base = allocation->address, limit = allocation->nbytes;
+    request->is_consecutive = request->is_consecutive && run_is_within(request, base, limit);
+    if (!request->is_consecutive && !all_within(request, base, limit)) return false;
+    SIMT_FOR_EACH_LANE (lane, placed_lanes(request))
+        request->hosts[lane] = allocation->bytes + (request->addresses[lane] - base);
+    request->has_written = allocation->written != NULL;
+    if (request->has_written) open_marks(request, allocation->written, base);
+    return true;
+}
+
+static bool open_global(struct warp *warp, struct path *path, struct request *request) {
+    const struct memory *memory = &warp->block->launch->machine->memory;
+    if (open_allocation(request, simt_memory_find(memory, request->addresses[__builtin_ctz(request->lanes)])))
+        return true;
+    request->is_consecutive = false;
+    memset(request->written, 0, sizeof request->written);
+    SIMT_FOR_EACH_LANE (lane, request->lanes) {
+        uint64_t address = request->addresses[lane];
+        const struct allocation *allocation = simt_memory_find(memory, address);
+        if (!is_within(request, allocation, address)) {
+            fault(warp, path, request, lane, allocation, 0);
+            return false;
+        }
+        request->hosts[lane] = allocation->bytes + (address - allocation->address);
+        if (!allocation->written) continue;
+        request->written[lane] = allocation->written + (address - allocation->address);
+        request->has_written = true;
+    }
+    return true;
+}
+
+static bool open_parameters(struct warp *warp, struct path *path, struct request *request) {
+    struct launch *launch = warp->block->launch;
+    const struct code *code = request->code;
+    struct frame *frame = path->frame;
+    if (code->memory.address.is_kernel_parameter || code->memory.is_generic ||
+        (!frame->caller && !code->memory.address.is_frame)) {
+        if (request->kind == SIMT_LOAD)
+            return open_flat(warp, path, request, launch->parameters, 0, launch->parameters_nbytes);
+        fault(warp, path, request, (uint32_t)__builtin_ctz(request->lanes), NULL, 0);
+        return false;
+    }
+    return open_flat(warp, path, request, frame->parameters, frame->layout->parameters_nbytes,
+                     frame->layout->parameters_nbytes);
+}
+
+static bool open_space(struct warp *warp, struct path *path, struct request *request) {
+    request->has_written = false;
+    request->is_consecutive = is_consecutive(request);
+    switch (request->space) {
+    case SIMT_SHARED: return open_shared(warp, path, request);
+    case SIMT_LOCAL:
+        return open_flat(warp, path, request, warp->local, warp->local_capacity,
+                         path->frame->local_base + path->frame->layout->locals_nbytes);
+    case SIMT_PARAMETER: return open_parameters(warp, path, request);
+    default: return open_global(warp, path, request);
+    }
+}
+
+/* ---- marks of what was written.  Blocks on other host threads may mark the same bytes. */
+
+/* Whether all of the bytes are marked.  nbytes is a multiple of eight, so aligned marks are read eight at a time. */
+static bool are_marked(const unsigned char *marks, size_t nbytes) {
+    uint64_t all = UINT64_MAX;
+    uint8_t each = UINT8_MAX;
+    if ((uintptr_t)marks % sizeof all == 0)
+        for (size_t b = 0; b < nbytes; b += sizeof all)
+            all &= __atomic_load_n((const uint64_t *)(const void *)(marks + b), __ATOMIC_RELAXED);
+    else
+        for (size_t b = 0; b < nbytes; b++) each &= __atomic_load_n(marks + b, __ATOMIC_RELAXED);
+    return all == UINT64_MAX && each == UINT8_MAX;
+}
+
+static void mark(unsigned char *marks, size_t nbytes) {
+    for (size_t b = 0; b < nbytes; b++)
+        if (!__atomic_load_n(marks + b, __ATOMIC_RELAXED)) __atomic_store_n(marks + b, 0xff, __ATOMIC_RELAXED);
+}
+
+void simt_access_mark(const struct request *request) {
+    if (!request->has_written) return;
+    const size_t whole = (size_t)SIMT_LANES * request->nbytes;
+    if (request->is_consecutive) {
+        if (!are_marked(request->written[0], whole)) mark(request->written[0], whole);
+    } else
+        SIMT_FOR_EACH_LANE (lane, request->lanes)
+            if (request->written[lane]) mark(request->written[lane], request->nbytes);
+}
+
+/* ---- notifying observers */
+
+static const unsigned char *marks_of(const struct request *request, uint32_t lane) {
+    return request->is_consecutive ? request->written[0] + (size_t)lane * request->nbytes : request->written[lane];
+}
+
+static void fill_initialised(const struct request *request, uint64_t initialised[SIMT_LANES]) {
+    for (uint32_t lane = 0; lane < SIMT_LANES; lane++) initialised[lane] = UINT64_MAX;
+    if (!request->has_written) return;
+    if (request->is_consecutive && are_marked(request->written[0], (size_t)SIMT_LANES * request->nbytes)) return;
+    SIMT_FOR_EACH_LANE (lane, request->lanes) {
+        const unsigned char *written = marks_of(request, lane);
+        for (uint32_t b = 0; b < request->nbytes && written; b++)
+            if (!__atomic_load_n(written + b, __ATOMIC_RELAXED)) initialised[lane] &= ~(UINT64_C(1) << b);
+    }
+}
+
+static void notify_access(struct warp *warp, struct path *path, const struct request *request) {
+    struct launch *launch = warp->block->launch;
+    if (!launch->access.count || request->space == SIMT_PARAMETER) return;
+    uint64_t initialised[SIMT_LANES];
+    bool wants = launch->needs_initialised && request->kind != SIMT_STORE &&
+                 (request->space == SIMT_SHARED || request->space == SIMT_GLOBAL);
+    if (wants) fill_initialised(request, initialised);
+    const simt_event event = simt_event_of(warp, path, request->lanes);
+    const simt_access access = {.space = request->space,
+                                .kind = request->kind,
+                                .order = request->code->memory.order,
+                                .lanes = request->lanes,
+                                .element_nbytes = request->code->memory.vector.element_nbytes,
+                                .elements = request->code->memory.vector.count,
+                                .is_consecutive = request->is_consecutive,
+                                .addresses = request->addresses,
+                                .values = request->values,
+                                .initialised = wants ? initialised : NULL};
+    SIMT_NOTIFY(launch, warp->block, access, &event, &access);
+}
+
+bool simt_access_open(struct warp *warp, struct path *path, struct request *request) {
+    if (!open_space(warp, path, request)) return false;
+    notify_access(warp, path, request);
+    return !simt_is_stopped(warp->block->launch);
+}
+
+unsigned char *simt_generic_bytes(const struct warp *warp, uint32_t lane, uint64_t address, size_t nbytes) {
+    const struct memory *memory = &warp->block->launch->machine->memory;
+    const struct allocation *allocation;
+    switch (simt_space_of(memory, &address)) {
+    case SIMT_SHARED:
+        if (nbytes > warp->block->launch->view.shared_nbytes ||
+            address > warp->block->launch->view.shared_nbytes - nbytes)
+            return NULL;
+        return warp->block->shared + address;
+    case SIMT_LOCAL:
+        if (nbytes > warp->local_capacity || address > warp->local_capacity - nbytes) return NULL;
+        return warp->local + lane * warp->local_capacity + address;
+    case SIMT_PARAMETER: return NULL;
+    default:
+        allocation = simt_memory_find(memory, address);
+        if (!allocation || nbytes > allocation->nbytes || address - allocation->address > allocation->nbytes - nbytes)
+            return NULL;
+        return allocation->bytes + (address - allocation->address);
+    }
+}

@@ -1,0 +1,47 @@
+/* One access of a warp to memory: where its lanes point, whether they may, and its bytes. */
+#ifndef SIMT_ACCESS_H
+#define SIMT_ACCESS_H
+
+#include "machine.h"
+
+/* An access that an instruction requests. */
+struct request {
+    const struct code *code;
+    enum simt_space space;
+    enum simt_access_kind kind;
+    uint32_t lanes;
+    uint32_t nbytes; /* of each lane */
+    uint64_t addresses[SIMT_LANES]; /* of those outside `lanes`, anything */
+    const uint64_t *values; /* as simt_access has them; of stores */
+
+    /* By simt_access_open: where each lane's bytes are, and the marks of those written (NULL: all are, or nobody
+     * asks).  Where all lanes take part and each one's bytes follow those of the lane before, only lane 0's are. */
+    bool is_consecutive;
+    bool has_written;
+    bool has_changed; /* an atomic: what was there */
+    unsigned char *hosts[SIMT_LANES];
+    unsigned char *written[SIMT_LANES];
+};
+
+/* The request is not cleared whole: most of it is filled on the way. */
+static inline void simt_request_begin(struct request *request, const struct code *code, enum simt_access_kind kind,
+                                      uint32_t lanes) {
+    request->code = code;
+    request->kind = kind;
+    request->lanes = lanes;
+    request->nbytes = (uint32_t)code->memory.vector.element_nbytes * code->memory.vector.count;
+    request->values = NULL;
+    request->has_changed = false;
+}
+
+/* Checks the access of every lane and notifies the observers.  false: it must not happen; a finding is
+ * recorded and the launch stopped. */
+bool simt_access_open(struct warp *warp, struct path *path, struct request *request);
+
+/* Marks the bytes of the request's lanes as written. */
+void simt_access_mark(const struct request *request);
+
+/* The space that a lane's generic address lies in; *address becomes the address in it. */
+enum simt_space simt_space_of(const struct memory *memory, uint64_t *address);
+
+#endif

@@ -1,0 +1,20 @@
+/* The limit of a launch: how many instructions are left, and who holds them. */
+#include "machine.h"
+
+uint64_t simt_launch_take(struct launch *launch, uint64_t count) {
+    uint_fast64_t left = atomic_load_explicit(&launch->pool, memory_order_relaxed), taken;
+    do taken = left < count ? left : count;
+    while (!atomic_compare_exchange_weak(&launch->pool, &left, left - taken));
+    return taken;
+}
+
+void simt_block_give_back(struct block *block) {
+    atomic_fetch_add(&block->launch->pool, block->allowed - block->tally.instructions);
+    block->allowed = block->tally.instructions;
+}
+
+void simt_block_charge(struct block *block, uint64_t instructions) {
+    uint64_t rest = block->allowed - block->tally.instructions;
+    if (instructions > rest) simt_launch_take(block->launch, instructions - rest);
+    block->allowed -= instructions < rest ? instructions : rest;
+}

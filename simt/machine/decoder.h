@@ -1,0 +1,39 @@
+/* Decoding: an execute_*.c decodes the instructions that it executes, by the list at its end. */
+#ifndef SIMT_DECODER_H
+#define SIMT_DECODER_H
+
+#include "machine.h"
+
+struct decoder {
+    struct image *image;
+    const struct function *function;
+    struct layout *layout;
+    const struct instruction *instruction;
+    uint32_t pc;
+    bool out_of_memory;
+};
+
+/* Fills `code`; false: it does not know the instruction. */
+typedef bool decode_function(struct decoder *decoder, struct code *code);
+struct instruction_kind {
+    const char *base;
+    decode_function *decode;
+};
+extern const struct instruction_kind simt_control_kinds[], simt_memory_kinds[], simt_warp_kinds[],
+    simt_barrier_kinds[], simt_move_kinds[];
+
+/* ---- operand.c: where operands are */
+
+/* The slot of a register, a special register, an immediate or a fixed address, as `type` reads it.  false: it is
+ * none of them. */
+bool simt_operand(struct decoder *decoder, const struct operand *operand, enum type type, slot *result);
+bool simt_preset(struct decoder *decoder, struct preset preset, slot *result);
+/* The width of a register; of anything else `otherwise`. */
+enum width simt_operand_width(const struct decoder *decoder, const struct operand *operand, enum width otherwise);
+bool simt_address(struct decoder *decoder, const struct operand *operand, struct address_code *address);
+
+/* execute_lanes.c, execute_warp.c: what several names share */
+bool simt_decode_lanes(struct decoder *decoder, struct code *code);
+bool simt_decode_warp_barrier(struct decoder *decoder, struct code *code);
+
+#endif

@@ -1,0 +1,388 @@
+/* Loads, stores, atomics and fences. */
+#include <string.h>
+
+#include "access.h"
+#include "decoder.h"
+
+/* ---- bytes of one element.  Global memory is shared by host threads: single relaxed accesses, as in hardware. */
+
+static inline uint64_t element_load(const unsigned char *host, uint32_t nbytes) {
+    switch (nbytes) {
+    case 1: return __atomic_load_n(host, __ATOMIC_RELAXED);
+    case 2: return __atomic_load_n((const uint16_t *)(const void *)host, __ATOMIC_RELAXED);
+    case 4: return __atomic_load_n((const uint32_t *)(const void *)host, __ATOMIC_RELAXED);
+    default: return __atomic_load_n((const uint64_t *)(const void *)host, __ATOMIC_RELAXED);
+    }
+}
+
+static inline void element_store(unsigned char *host, uint32_t nbytes, uint64_t value) {
+    switch (nbytes) {
+    case 1: __atomic_store_n(host, (uint8_t)value, __ATOMIC_RELAXED); break;
+    case 2: __atomic_store_n((uint16_t *)(void *)host, (uint16_t)value, __ATOMIC_RELAXED); break;
+    case 4: __atomic_store_n((uint32_t *)(void *)host, (uint32_t)value, __ATOMIC_RELAXED); break;
+    default: __atomic_store_n((uint64_t *)(void *)host, value, __ATOMIC_RELAXED);
+    }
+}
+
+/* ---- loads and stores */
+
+static inline unsigned char *host_of(const struct request *request, uint32_t lane) {
+    return request->is_consecutive ? request->hosts[0] + (size_t)lane * request->nbytes : request->hosts[lane];
+}
+
+enum { ROW_NBYTES = sizeof(uint32_t) * SIMT_LANES };
+
+/* A full warp's neighbouring words, which go from and to a register as they are. */
+static bool is_row(const struct request *request, enum width width) {
+    return request->is_consecutive && request->nbytes == 4 && width == WIDTH_32 &&
+           (uintptr_t)request->hosts[0] % sizeof(uint64_t) == 0;
+}
+
+/* Two words at a time; of shared memory, which only the block's own thread touches, any number. */
+static void row_load(const struct request *request, unsigned char *to) {
+    const uint64_t *host = (const uint64_t *)(const void *)request->hosts[0];
+    if (request->space == SIMT_SHARED) memcpy(to, host, ROW_NBYTES);
+    else
+        for (uint32_t pair = 0; pair < SIMT_LANES / 2; pair++) {
+            uint64_t words = __atomic_load_n(&host[pair], __ATOMIC_RELAXED);
+            memcpy(to + pair * sizeof words, &words, sizeof words);
+        }
+}
+
+static void row_store(const struct request *request, const unsigned char *from) {
+    uint64_t *host = (uint64_t *)(void *)request->hosts[0], words;
+    if (request->space == SIMT_SHARED) memcpy(host, from, ROW_NBYTES);
+    else
+        for (uint32_t pair = 0; pair < SIMT_LANES / 2; pair++) {
+            memcpy(&words, from + pair * sizeof words, sizeof words);
+            __atomic_store_n(&host[pair], words, __ATOMIC_RELAXED);
+        }
+}
+
+static void load_element(struct path *path, const struct request *request, uint32_t element) {
+    const struct vector_code *vector = &request->code->memory.vector;
+    unsigned char *to = slot_lanes(path, vector->slots[element]);
+    enum width width = vector->widths[element];
+    uint32_t nbytes = vector->element_nbytes, at = element * nbytes;
+    if (is_row(request, width)) row_load(request, to);
+    else if (nbytes == 4 && width == WIDTH_32)
+        SIMT_FOR_EACH_LANE (lane, request->lanes)
+            ((uint32_t *)(void *)to)[lane] =
+                __atomic_load_n((const uint32_t *)(const void *)(host_of(request, lane) + at), __ATOMIC_RELAXED);
+    else
+        SIMT_FOR_EACH_LANE (lane, request->lanes) {
+            uint64_t value = element_load(host_of(request, lane) + at, nbytes);
+            lane_set(to, width, lane, request->code->memory.is_signed ? simt_extend(value, nbytes) : value);
+        }
+}
+
+static void store_element(const struct path *path, const struct request *request, uint32_t element) {
+    const struct vector_code *vector = &request->code->memory.vector;
+    const uint64_t *values = request->values + element * SIMT_LANES;
+    uint32_t nbytes = vector->element_nbytes, at = element * nbytes;
+    if (is_row(request, vector->widths[element])) row_store(request, slot_lanes(path, vector->slots[element]));
+    else SIMT_FOR_EACH_LANE (lane, request->lanes) element_store(host_of(request, lane) + at, nbytes, values[lane]);
+}
+
+/* The value to store, truncated to its size. */
+static void collect_values(const struct path *path, const struct vector_code *vector, uint64_t *values) {
+    uint64_t bits = UINT64_MAX >> (64 - 8 * vector->element_nbytes);
+    for (uint32_t element = 0; element < vector->count; element++) {
+        const unsigned char *lanes = slot_lanes(path, vector->slots[element]);
+        enum width width = vector->widths[element];
+        uint64_t *to = values + element * SIMT_LANES;
+        if (width == WIDTH_32)
+            for (uint32_t lane = 0; lane < SIMT_LANES; lane++)
+                to[lane] = ((const uint32_t *)(const void *)lanes)[lane] & bits;
+        else
+            for (uint32_t lane = 0; lane < SIMT_LANES; lane++) to[lane] = lane_get(lanes, width, lane) & bits;
+    }
+}
+
+static void request_perform(struct path *path, struct request *request) {
+    const struct vector_code *vector = &request->code->memory.vector;
+    for (uint32_t element = 0; element < vector->count; element++)
+        if (request->kind == SIMT_STORE) store_element(path, request, element);
+        else if (!(vector->sinks >> element & 1)) load_element(path, request, element);
+    if (request->kind == SIMT_STORE) simt_access_mark(request);
+}
+
+typedef void perform_function(struct path *path, struct request *request);
+
+/* An access whose lanes' generic addresses may lie in several spaces: one of them after another. */
+static bool perform_generic(struct warp *warp, struct path *path, struct request *request,
+                            perform_function *perform) {
+    const struct memory *memory = &warp->block->launch->machine->memory;
+    uint64_t addresses[SIMT_LANES];
+    memcpy(addresses, request->addresses, sizeof addresses);
+    for (uint32_t rest = request->lanes; rest;) {
+        uint32_t lanes = 0, first = (uint32_t)__builtin_ctz(rest);
+        uint64_t address = addresses[first];
+        request->space = simt_space_of(memory, &address);
+        SIMT_FOR_EACH_LANE (lane, rest) {
+            uint64_t other = addresses[lane];
+            if (simt_space_of(memory, &other) != request->space) continue;
+            request->addresses[lane] = other;
+            lanes |= UINT32_C(1) << lane;
+        }
+        request->lanes = lanes;
+        if (!simt_access_open(warp, path, request)) return false;
+        perform(path, request);
+        rest &= ~lanes;
+    }
+    return true;
+}
+
+/* A read that others can be waited with, and that has changed nothing. */
+static bool is_poll(const struct request *request) {
+    return request->kind != SIMT_STORE && request->code->memory.order != SIMT_WEAK && !request->has_changed;
+}
+
+static enum outcome perform(struct warp *warp, struct path *path, struct request *request,
+                            perform_function *function) {
+    simt_addresses(path, &request->code->memory.address, request->addresses);
+    if (request->code->memory.is_generic) {
+        if (!perform_generic(warp, path, request, function)) return OUTCOME_LEFT;
+    } else {
+        request->space = request->code->memory.space;
+        if (!simt_access_open(warp, path, request)) return OUTCOME_LEFT;
+        function(path, request);
+    }
+    if (!is_poll(request)) return OUTCOME_NEXT;
+    warp->block->polls++;
+    if (++warp->polls % POLLS_TURN) return OUTCOME_NEXT;
+    path->pc++; /* others get their turn */
+    return OUTCOME_LEFT;
+}
+
+static enum outcome execute_load(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    struct request request;
+    simt_request_begin(&request, code, SIMT_LOAD, mask);
+    return perform(warp, path, &request, request_perform);
+}
+
+static enum outcome execute_store(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    uint64_t values[VECTOR_MAX * SIMT_LANES];
+    struct request request;
+    collect_values(path, &code->memory.vector, values);
+    simt_request_begin(&request, code, SIMT_STORE, mask);
+    request.values = values;
+    return perform(warp, path, &request, request_perform);
+}
+
+/* ---- atomics: operands[0] the old value (if wanted), [1] the value, [2] what cas compares with */
+
+static uint64_t update(unsigned char *host, uint32_t nbytes, scalar_function *scalar, uint64_t value,
+                       uint64_t compare, bool *has_changed) {
+    uint64_t old = element_load(host, nbytes);
+    for (;;) {
+        uint64_t new = scalar(old, value, compare);
+        bool is_done;
+        if (nbytes == 2) {
+            uint16_t expected = (uint16_t)old;
+            is_done = __atomic_compare_exchange_n((uint16_t *)(void *)host, &expected, (uint16_t)new, false,
+                                                  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+            old = expected;
+        } else if (nbytes == 4) {
+            uint32_t expected = (uint32_t)old;
+            is_done = __atomic_compare_exchange_n((uint32_t *)(void *)host, &expected, (uint32_t)new, false,
+                                                  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+            old = expected;
+        } else {
+            uint64_t expected = old;
+            is_done = __atomic_compare_exchange_n((uint64_t *)(void *)host, &expected, new, false, __ATOMIC_RELAXED,
+                                                  __ATOMIC_RELAXED);
+            old = expected;
+        }
+        if (!is_done) continue;
+        *has_changed |= new != old;
+        return old;
+    }
+}
+
+static void atomic_perform(struct path *path, struct request *request) {
+    const struct code *code = request->code;
+    unsigned char *result = code->memory.has_result ? slot_lanes(path, code->call.slots[0]) : NULL;
+    const unsigned char *values = slot_lanes(path, code->call.slots[1]);
+    const unsigned char *compares = code->memory.has_compare ? slot_lanes(path, code->call.slots[2]) : NULL;
+    uint32_t nbytes = code->memory.vector.element_nbytes;
+    SIMT_FOR_EACH_LANE (lane, request->lanes) {
+        uint64_t value = lane_get(values, code->widths[1], lane);
+        uint64_t compare = compares ? lane_get(compares, code->widths[2], lane) : 0;
+        uint64_t old =
+            update(host_of(request, lane), nbytes, code->memory.scalar, value, compare, &request->has_changed);
+        if (result) lane_set(result, code->widths[0], lane, old);
+    }
+    simt_access_mark(request);
+}
+
+static enum outcome execute_atomic(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    struct request request;
+    simt_request_begin(&request, code, SIMT_ATOMIC, mask);
+    return perform(warp, path, &request, atomic_perform);
+}
+
+/* ---- decoding */
+
+static bool starts(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
+
+/* Instructions that change no result in the simulator: caches, scopes, hints. */
+static bool is_without_effect(const char *modifier) {
+    static const char *const names[] = {"nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "cta", "cluster", "gpu", "sys",
+                                        "gl", "noftz", "unified", "async", "global", "local", "const", "param",
+                                        "shared", "weak", "volatile", "relaxed", "acquire", "release", "acq_rel",
+                                        "mmio"};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        if (strcmp(modifier, names[n]) == 0) return true;
+    return starts(modifier, "L1::") || starts(modifier, "L2::") || starts(modifier, "level::") ||
+           starts(modifier, "shared::cta") || starts(modifier, "param::");
+}
+
+static void decode_space(const struct instruction *instruction, struct code *code) {
+    code->memory.is_generic = !simt_named_space(instruction, &code->memory.space);
+}
+
+static enum simt_order decode_order(const struct instruction *instruction, enum simt_order otherwise) {
+    if (simt_has(instruction, "volatile")) return SIMT_VOLATILE;
+    if (simt_has(instruction, "acq_rel")) return SIMT_ACQUIRE_RELEASE;
+    if (simt_has(instruction, "acquire")) return SIMT_ACQUIRE;
+    if (simt_has(instruction, "release")) return SIMT_RELEASE;
+    return simt_has(instruction, "relaxed") || simt_has(instruction, "mmio") ? SIMT_RELAXED : otherwise;
+}
+
+/* Every modifier is a type, a vector's length, the operation's name, or without effect; else it is unknown. */
+static bool knows_modifiers(const struct instruction *instruction, const char *operation) {
+    for (uint32_t m = 0; m < instruction->modifier_count; m++) {
+        const char *modifier = instruction->modifiers[m];
+        bool is_vector = modifier[0] == 'v' && strspn(modifier + 1, "248") == strlen(modifier) - 1;
+        if (!is_vector && simt_type_find(modifier) == TYPE_NONE && !is_without_effect(modifier) &&
+            !(operation && strcmp(modifier, operation) == 0))
+            return false;
+    }
+    return true;
+}
+
+static bool decode_vector(struct decoder *decoder, struct code *code, const struct operand *operand) {
+    struct vector_code *vector = &code->memory.vector;
+    enum type type = simt_last_type(decoder->instruction);
+    uint32_t nbytes = simt_type_nbytes(type);
+    bool is_vector = operand->kind == OPERAND_VECTOR;
+    uint32_t count = is_vector ? operand->element_count : 1;
+    if (nbytes == 0 || nbytes > 8 || type == TYPE_PRED) return false;
+    if (count != 1 && count != 2 && count != 4 && count != 8) return false;
+    vector->element_nbytes = (uint8_t)nbytes;
+    vector->count = (uint8_t)count;
+    code->memory.is_signed = type >= TYPE_S8 && type <= TYPE_S64;
+    for (uint32_t e = 0; e < count; e++) {
+        const struct operand *element = is_vector ? &operand->elements[e] : operand;
+        if (element->kind == OPERAND_SINK) vector->sinks |= (uint8_t)(1u << e);
+        vector->widths[e] = simt_operand_width(decoder, element, simt_width(type));
+        if (vector->widths[e] == WIDTH_PREDICATE) return false;
+        if (!simt_operand(decoder, element, type, &vector->slots[e])) return false;
+    }
+    return true;
+}
+
+static bool decode_access(struct decoder *decoder, struct code *code, uint32_t value, uint32_t address) {
+    const struct instruction *instruction = decoder->instruction;
+    if (instruction->operand_count < 2 || !knows_modifiers(instruction, NULL)) return false;
+    decode_space(instruction, code);
+    code->memory.order = decode_order(instruction, SIMT_WEAK);
+    return decode_vector(decoder, code, &instruction->operands[value]) &&
+           simt_address(decoder, &instruction->operands[address], &code->memory.address);
+}
+
+/* A parameter of the kernel, by its name: it stands in the frame, the same for all lanes. */
+static bool is_preset(const struct decoder *decoder, const struct memory_code *memory) {
+    const struct vector_code *vector = &memory->vector;
+    uint64_t offset = memory->address.offset, limit = decoder->function->parameter_nbytes;
+    return memory->address.is_kernel_parameter && memory->space == SIMT_PARAMETER && !memory->is_generic &&
+           vector->count == 1 && !vector->sinks && offset % vector->element_nbytes == 0 && offset < limit &&
+           limit - offset >= vector->element_nbytes;
+}
+
+static bool decode_preset(struct decoder *decoder, struct code *code) {
+    static const char *const types[] = {[WIDTH_16] = "b16", [WIDTH_32] = "b32", [WIDTH_64] = "b64"};
+    const struct memory_code *memory = &code->memory;
+    const struct preset preset = {.kind = PRESET_PARAMETER,
+                                  .width = memory->vector.widths[0],
+                                  .bits = memory->address.offset,
+                                  .nbytes = memory->vector.element_nbytes,
+                                  .is_signed = memory->is_signed};
+    code->lanes = simt_lanes_plain("mov", types[preset.width], 2);
+    code->call.slots[0] = memory->vector.slots[0];
+    return simt_preset(decoder, preset, &code->call.slots[1]);
+}
+
+static bool decode_load(struct decoder *decoder, struct code *code) {
+    code->execute = execute_load;
+    return decode_access(decoder, code, 0, 1) && (!is_preset(decoder, &code->memory) || decode_preset(decoder, code));
+}
+
+static bool decode_store(struct decoder *decoder, struct code *code) {
+    code->execute = execute_store;
+    return decode_access(decoder, code, 1, 0);
+}
+
+static scalar_function *find_operation(const struct instruction *instruction, enum type type, const char **name) {
+    for (uint32_t m = 0; m < instruction->modifier_count; m++) {
+        scalar_function *scalar = simt_scalar_find(instruction->modifiers[m], type);
+        *name = instruction->modifiers[m];
+        if (scalar) return scalar;
+    }
+    return NULL;
+}
+
+/* `first`: the place of the address among the operands; what precedes it is the result. */
+static bool decode_update(struct decoder *decoder, struct code *code, uint32_t first) {
+    const struct instruction *instruction = decoder->instruction;
+    enum type type = simt_last_type(instruction);
+    uint32_t nbytes = simt_type_nbytes(type);
+    const char *name;
+    code->memory.scalar = find_operation(instruction, type, &name);
+    if (!code->memory.scalar || !knows_modifiers(instruction, name)) return false;
+    bool is_cas = strcmp(name, "cas") == 0;
+    if (instruction->operand_count < first + (is_cas ? 3 : 2)) return false;
+    if (nbytes != 2 && nbytes != 4 && nbytes != 8) return false;
+    decode_space(instruction, code);
+    code->memory.order = decode_order(instruction, SIMT_RELAXED);
+    code->execute = execute_atomic;
+    code->memory.vector.element_nbytes = (uint8_t)nbytes;
+    code->memory.vector.count = 1;
+    if (!simt_address(decoder, &instruction->operands[first], &code->memory.address)) return false;
+    const struct operand *value = &instruction->operands[first + (is_cas ? 2 : 1)];
+    const struct operand *compare = &instruction->operands[first + 1];
+    const struct operand *result = &instruction->operands[0];
+    code->widths[0] = simt_operand_width(decoder, result, simt_width(type));
+    code->memory.has_result = first > 0 && result->kind != OPERAND_SINK && code->widths[0] != WIDTH_PREDICATE;
+    code->memory.has_compare = is_cas;
+    code->widths[1] = simt_operand_width(decoder, value, simt_width(type));
+    code->widths[2] = simt_operand_width(decoder, compare, simt_width(type));
+    return (first == 0 || simt_operand(decoder, result, type, &code->call.slots[0])) &&
+           simt_operand(decoder, value, type, &code->call.slots[1]) &&
+           (!is_cas || simt_operand(decoder, compare, type, &code->call.slots[2]));
+}
+
+static bool decode_atomic(struct decoder *decoder, struct code *code) { return decode_update(decoder, code, 1); }
+
+static bool decode_reduction(struct decoder *decoder, struct code *code) { return decode_update(decoder, code, 0); }
+
+/* ---- fences */
+
+static enum outcome execute_fence(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    simt_event event = simt_event_of(warp, path, mask);
+    SIMT_NOTIFY(warp->block->launch, warp->block, fence, &event, code->fence.is_beyond_block);
+    return OUTCOME_NEXT;
+}
+
+static bool decode_fence(struct decoder *decoder, struct code *code) {
+    const struct instruction *instruction = decoder->instruction;
+    if (simt_has(instruction, "proxy")) return false;
+    code->execute = execute_fence;
+    code->fence.is_beyond_block = !simt_has(instruction, "cta");
+    return true;
+}
+
+const struct instruction_kind simt_memory_kinds[] = {
+    {"ld", decode_load},      {"ldu", decode_load},      {"st", decode_store},    {"atom", decode_atomic},
+    {"red", decode_reduction}, {"membar", decode_fence}, {"fence", decode_fence}, {NULL, NULL}};

@@ -1,0 +1,93 @@
+/* How a launch is stopped, and how what is wrong with a kernel gets into the report. */
+#include <stdarg.h>
+#include <string.h>
+
+#include "machine.h"
+
+/* ---- stopping */
+
+void simt_launch_stop(struct launch *launch) {
+    atomic_store_explicit(&launch->stopped, true, memory_order_relaxed);
+}
+
+void simt_launch_no_memory(struct launch *launch) {
+    atomic_store_explicit(&launch->out_of_memory, true, memory_order_relaxed);
+    simt_launch_stop(launch);
+}
+
+void simt_stop(const simt_event *event) { simt_launch_stop(event->block->machine); }
+
+/* ---- findings */
+
+static void fill_thread(uint32_t thread[3], const simt_launch_view *view, uint32_t number) {
+    thread[0] = number % view->block[0];
+    thread[1] = number / view->block[0] % view->block[1];
+    thread[2] = number / view->block[0] / view->block[1];
+}
+
+static void fill_place(simt_finding *finding, const simt_event *event, uint32_t lane) {
+    const simt_launch_view *view = event->block->launch;
+    const simt_place *place = &view->places[event->pc];
+    finding->kernel = view->kernel;
+    finding->file = place->file;
+    finding->line = place->line;
+    finding->ptx_line = place->ptx_line;
+    memcpy(finding->block, event->block->block, sizeof finding->block);
+    fill_thread(finding->thread, view, event->warp * view->warp_size + lane);
+}
+
+static void fill_other(simt_finding *finding, const simt_launch_view *view, const simt_racing_access *other) {
+    const simt_place *place = &view->places[other->pc];
+    const uint32_t *grid = view->grid;
+    finding->has_other = true;
+    finding->other_file = place->file;
+    finding->other_line = place->line;
+    finding->other_ptx_line = place->ptx_line;
+    finding->other_block[0] = (uint32_t)(other->block % grid[0]);
+    finding->other_block[1] = (uint32_t)(other->block / grid[0] % grid[1]);
+    finding->other_block[2] = (uint32_t)(other->block / grid[0] / grid[1]);
+    fill_thread(finding->other_thread, view, other->thread);
+}
+
+/* The view of a block that events carry is the first member of the machine's block. */
+static void notify_observers(const struct launch *launch, const simt_event *event, size_t index,
+                             const simt_finding *finding) {
+    for (uint32_t o = 0; o < launch->finding.count; o++) {
+        const struct hook *hook = &launch->finding.hooks[o];
+        const struct block *block = (const struct block *)(const void *)event->block;
+        hook->observer->finding(block->states + hook->state, event, index, finding);
+    }
+}
+
+static bool record(const simt_event *event, simt_finding *finding, const char *format, va_list arguments) {
+    struct launch *launch = event->block->machine;
+    size_t index;
+    enum noted noted = simt_report_note(launch->report, finding, event->pc, &index, format, arguments);
+    if (noted == NOTED_NEW) notify_observers(launch, event, index, finding);
+    else simt_block_charge((struct block *)(uintptr_t)event->block, 1);
+    if (noted == NOTED_NO_MEMORY) simt_launch_no_memory(launch);
+    return noted == NOTED_NEW;
+}
+
+bool simt_record_finding(const simt_event *event, enum simt_finding_kind kind, uint32_t lane,
+                         uint64_t address, const char *format, ...) {
+    simt_finding finding = {.kind = kind, .address = address, .count = 1};
+    va_list arguments;
+    fill_place(&finding, event, lane);
+    va_start(arguments, format);
+    bool is_new = record(event, &finding, format, arguments);
+    va_end(arguments);
+    return is_new;
+}
+
+bool simt_record_race(const simt_event *event, uint32_t lane, uint64_t address,
+                      const simt_racing_access *other, const char *format, ...) {
+    simt_finding finding = {.kind = SIMT_FINDING_RACE, .address = address, .count = 1};
+    va_list arguments;
+    fill_place(&finding, event, lane);
+    fill_other(&finding, event->block->launch, other);
+    va_start(arguments, format);
+    bool is_new = record(event, &finding, format, arguments);
+    va_end(arguments);
+    return is_new;
+}

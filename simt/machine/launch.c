@@ -1,0 +1,378 @@
+/* The simulator's interface: memory, and launches whose blocks run on host threads. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "machine.h"
+
+/* Instructions after which a block that has not ended lets others begin: it may wait for them. */
+enum { BLOCK_BUDGET = 1 << 20, BLOCKS_BEGUN_MAX = 4096, THREADS_MAX = 256 };
+
+static simt_error fail(simt_message *message, simt_error error, const char *text) {
+    if (message) snprintf(message->text, sizeof message->text, "%s", text);
+    return error;
+}
+
+/* ---- machine and memory */
+
+static bool is_power_of_two_to_32(uint32_t value) { return value && value <= 32 && !(value & (value - 1)); }
+
+simt_error simt_machine_create(const simt_settings *settings, simt_machine **result) {
+    const simt_settings asked = settings ? *settings : (simt_settings){0};
+    uint32_t warp_size = asked.warp_size ? asked.warp_size : 32, banks = asked.banks ? asked.banks : 32;
+    *result = NULL;
+    if (!is_power_of_two_to_32(warp_size) || !is_power_of_two_to_32(banks)) return SIMT_ERROR_ARGUMENT;
+    simt_machine *machine = calloc(1, sizeof *machine);
+    if (!machine) return SIMT_ERROR_MEMORY;
+    machine->warp_size = warp_size;
+    machine->banks = banks;
+    *result = machine;
+    return SIMT_OK;
+}
+
+void simt_machine_destroy(simt_machine *machine) {
+    if (!machine) return;
+    while (machine->images) {
+        struct image *image = machine->images;
+        machine->images = image->next;
+        simt_image_destroy(image);
+    }
+    simt_memory_clear(&machine->memory);
+    free(machine);
+}
+
+simt_error simt_machine_allocate(simt_machine *machine, size_t nbytes, uint64_t *address) {
+    struct allocation *allocation = simt_memory_allocate(&machine->memory, nbytes, false);
+    *address = allocation ? allocation->address : 0;
+    return allocation ? SIMT_OK : SIMT_ERROR_MEMORY;
+}
+
+static struct allocation *find_range(const simt_machine *machine, uint64_t address, size_t nbytes) {
+    struct allocation *allocation = simt_memory_find(&machine->memory, address);
+    bool is_within = allocation && nbytes <= allocation->nbytes &&
+                     address - allocation->address <= allocation->nbytes - nbytes;
+    return is_within ? allocation : NULL;
+}
+
+simt_error simt_machine_write(simt_machine *machine, uint64_t address, const void *bytes, size_t nbytes) {
+    struct allocation *allocation = find_range(machine, address, nbytes);
+    if (!allocation) return SIMT_ERROR_ARGUMENT;
+    uint64_t offset = address - allocation->address;
+    if (nbytes) memcpy(allocation->bytes + offset, bytes, nbytes);
+    if (allocation->written && nbytes == allocation->nbytes) {
+        free(allocation->written);
+        allocation->written = NULL;
+    } else if (allocation->written) memset(allocation->written + offset, 0xff, nbytes);
+    return SIMT_OK;
+}
+
+simt_error simt_machine_read(const simt_machine *machine, uint64_t address, void *bytes, size_t nbytes) {
+    const struct allocation *allocation = find_range(machine, address, nbytes);
+    if (!allocation) return SIMT_ERROR_ARGUMENT;
+    if (nbytes) memcpy(bytes, allocation->bytes + (address - allocation->address), nbytes);
+    return SIMT_OK;
+}
+
+/* ---- a launch */
+
+static simt_error check_extent(const simt_launch *request, simt_launch_view *view, simt_message *message) {
+    uint64_t blocks = 1, threads = 1;
+    for (int d = 0; d < 3; d++) {
+        view->grid[d] = request->grid[d] ? request->grid[d] : 1;
+        view->block[d] = request->block[d] ? request->block[d] : 1;
+        if (view->block[d] > 1024) return fail(message, SIMT_ERROR_ARGUMENT, "a block has at most 1024 threads");
+        if (view->grid[d] > INT32_MAX || blocks > UINT64_C(1) << 32)
+            return fail(message, SIMT_ERROR_ARGUMENT, "a grid has at most 2^31 - 1 blocks along an axis");
+        blocks *= view->grid[d];
+        threads *= view->block[d];
+    }
+    if (threads > 1024) return fail(message, SIMT_ERROR_ARGUMENT, "a block has at most 1024 threads");
+    view->threads_per_block = (uint32_t)threads;
+    return SIMT_OK;
+}
+
+/* Beginning blocks takes time, too: a grid that would take longer for that than the limit allows is refused. */
+static simt_error check_limit(struct launch *launch, simt_message *message) {
+    enum { BLOCK_COST = 16, SHARED_NBYTES_COST = 256 };
+    const uint64_t asked = launch->request->instruction_limit;
+    launch->limit = asked ? asked : SIMT_INSTRUCTION_LIMIT;
+    atomic_init(&launch->pool, launch->limit);
+    uint64_t cost = BLOCK_COST + launch->view.shared_nbytes / SHARED_NBYTES_COST;
+    uint64_t most = (asked > SIMT_INSTRUCTION_LIMIT ? asked : SIMT_INSTRUCTION_LIMIT) / cost;
+    if (launch->block_count <= most) return SIMT_OK;
+    if (message)
+        snprintf(message->text, sizeof message->text,
+                 "a grid of %llu blocks is too large: under the limit of %llu warp instructions that a launch may "
+                 "execute, it has at most %llu such blocks (--limit N allows more)",
+                 (unsigned long long)launch->block_count, (unsigned long long)launch->limit,
+                 (unsigned long long)most);
+    return SIMT_ERROR_ARGUMENT;
+}
+
+static simt_error prepare_view(struct launch *launch, simt_message *message) {
+    const simt_launch *request = launch->request;
+    simt_launch_view *view = &launch->view;
+    simt_error error = check_extent(request, view, message);
+    if (error) return error;
+    enum { SHARED_MAX = 1 << 20 };
+    if (request->shared_nbytes > SHARED_MAX || launch->image->shared_nbytes > SHARED_MAX)
+        return fail(message, SIMT_ERROR_ARGUMENT, "the simulator supports at most 1 MiB of shared memory per block");
+    view->kernel = launch->function->name;
+    view->warp_size = launch->machine->warp_size;
+    view->banks = launch->machine->banks;
+    view->warps_per_block = (view->threads_per_block + view->warp_size - 1) / view->warp_size;
+    view->shared_nbytes = request->shared_nbytes ? launch->image->dynamic_offset + request->shared_nbytes
+                                                 : launch->image->shared_nbytes;
+    view->places = request->module->places;
+    view->place_count = request->module->instruction_count;
+    view->context = request->context;
+    launch->block_count = (uint64_t)view->grid[0] * view->grid[1] * view->grid[2];
+    return check_limit(launch, message);
+}
+
+static simt_error prepare_parameters(struct launch *launch, simt_message *message) {
+    const struct function *function = launch->function;
+    launch->parameters_nbytes = function->parameter_nbytes;
+    launch->parameters = calloc(function->parameter_nbytes + 16, 1);
+    launch->workspace = simt_memory_allocate(&launch->machine->memory, 64, false);
+    if (!launch->parameters || !launch->workspace)
+        return fail(message, SIMT_ERROR_MEMORY, "out of memory for the parameters");
+    memset(launch->workspace->written, 0xff, launch->workspace->nbytes);
+    for (uint32_t p = 0; p < function->parameter_count; p++)
+        memcpy(launch->parameters + function->parameters[p]->offset, launch->request->arguments[p],
+               function->parameters[p]->nbytes);
+    return SIMT_OK;
+}
+
+/* ---- observers */
+
+static void hook_add(struct hooks *hooks, const struct hook *hook, bool has_it) {
+    if (has_it) hooks->hooks[hooks->count++] = *hook;
+}
+
+static bool hooks_create(struct launch *launch, size_t count) {
+    struct hooks *const lists[] = {&launch->instruction, &launch->branch,  &launch->access,
+                                   &launch->shuffle,     &launch->warp_barrier, &launch->barrier,
+                                   &launch->fence,       &launch->finding, &launch->all};
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
+        lists[l]->hooks = calloc(count + 1, sizeof *lists[l]->hooks);
+        if (!lists[l]->hooks) return false;
+    }
+    return true;
+}
+
+static void hooks_destroy(struct launch *launch) {
+    struct hooks *const lists[] = {&launch->instruction, &launch->branch,  &launch->access,
+                                   &launch->shuffle,     &launch->warp_barrier, &launch->barrier,
+                                   &launch->fence,       &launch->finding, &launch->all};
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) free(lists[l]->hooks);
+}
+
+static bool prepare_observers(struct launch *launch) {
+    const simt_observer *const *observers = launch->request->observers;
+    size_t count = 0;
+    while (observers && observers[count]) count++;
+    launch->launch_states = calloc(count + 1, sizeof *launch->launch_states);
+    if (!launch->launch_states || !hooks_create(launch, count)) return false;
+    for (size_t o = 0; o < count; o++) {
+        const simt_observer *observer = observers[o];
+        const struct hook hook = {observer, launch->states_nbytes};
+        launch->states_nbytes += (observer->block_nbytes + 63) / 64 * 64;
+        launch->needs_initialised |= observer->needs_initialised;
+        launch->launch_states[o] = calloc(1, observer->launch_nbytes + 1);
+        if (!launch->launch_states[o]) return false;
+        if (observer->launch_begin && !observer->launch_begin(launch->launch_states[o], &launch->view)) return false;
+        hook_add(&launch->all, &hook, true);
+        hook_add(&launch->instruction, &hook, observer->instruction);
+        hook_add(&launch->branch, &hook, observer->branch);
+        hook_add(&launch->access, &hook, observer->access);
+        hook_add(&launch->shuffle, &hook, observer->shuffle);
+        hook_add(&launch->warp_barrier, &hook, observer->warp_barrier);
+        hook_add(&launch->barrier, &hook, observer->barrier);
+        hook_add(&launch->fence, &hook, observer->fence);
+        hook_add(&launch->finding, &hook, observer->finding);
+    }
+    return true;
+}
+
+/* ---- blocks on threads */
+
+static struct block *block_next(struct launch *launch, struct block **spare) {
+    uint64_t index = atomic_fetch_add(&launch->next_block, 1);
+    if (index >= launch->block_count) return NULL;
+    struct block *block = *spare ? *spare : simt_block_create(launch);
+    if (!block) {
+        simt_launch_no_memory(launch);
+        return NULL;
+    }
+    *spare = block == *spare ? block->next : *spare;
+    block->next = NULL;
+    if (simt_block_begin(block, index)) return block;
+    block->next = *spare;
+    *spare = block;
+    return NULL;
+}
+
+static void block_put(struct block *block, struct block **spare) {
+    simt_block_end(block);
+    block->next = *spare;
+    *spare = block;
+}
+
+static void blocks_destroy(struct block *block) {
+    while (block) {
+        struct block *next = block->next;
+        simt_block_destroy(block);
+        block = next;
+    }
+}
+
+/* Blocks begun that wait for their next turn, and those that have ended and can be begun again. */
+struct queue {
+    struct block *first, **end, *spare;
+    size_t count;
+};
+
+static void queue_add(struct queue *queue, struct block *block) {
+    block->next = NULL;
+    *queue->end = block;
+    queue->end = &block->next;
+    queue->count++;
+}
+
+static struct block *queue_take(struct queue *queue) {
+    struct block *block = queue->first;
+    if (!block) return NULL;
+    queue->first = block->next;
+    if (!queue->first) queue->end = &queue->first;
+    queue->count--;
+    return block;
+}
+
+/* A new block, while there are some and not too many are begun; else the one that has waited longest. */
+static struct block *block_take(struct launch *launch, struct queue *queue) {
+    struct block *block = queue->count < BLOCKS_BEGUN_MAX ? block_next(launch, &queue->spare) : NULL;
+    return block || simt_is_stopped(launch) ? block : queue_take(queue);
+}
+
+/* Leaves the blocks to the thread that runs alone after all other host threads have ended. */
+static void leave_begun(struct launch *launch, struct queue *queue) {
+    pthread_mutex_lock(&launch->lock);
+    *queue->end = launch->begun;
+    launch->begun = queue->first;
+    pthread_mutex_unlock(&launch->lock);
+}
+
+/* Runs blocks until there are none, or no instructions left for them.  One that has not ended after a while is put
+ * at the end of those begun. */
+static void *work(void *context) {
+    struct launch *launch = context;
+    struct queue queue = {.end = &queue.first};
+    struct block *block = NULL;
+    bool is_starved = false;
+    while (launch->is_alone && launch->begun) {
+        block = launch->begun;
+        launch->begun = block->next;
+        queue_add(&queue, block);
+    }
+    while (!is_starved && !simt_is_stopped(launch) && (block = block_take(launch, &queue))) {
+        bool has_ended = simt_block_run(block, BLOCK_BUDGET);
+        is_starved = block->is_starved;
+        if (has_ended) block_put(block, &queue.spare);
+        else queue_add(&queue, block);
+    }
+    if (is_starved && !simt_is_stopped(launch)) leave_begun(launch, &queue);
+    else
+        while ((block = queue_take(&queue))) block_put(block, &queue.spare);
+    blocks_destroy(queue.spare);
+    return NULL;
+}
+
+/* Schedules that are to be repeatable run on one thread, and kernels that allocate: nobody must look for an
+ * allocation while another is made. */
+static uint32_t thread_count(const struct launch *launch) {
+    if (launch->request->schedule != SIMT_LOCKSTEP || simt_builtin_allocates(launch->request->module)) return 1;
+    long count = launch->request->threads ? (long)launch->request->threads : sysconf(_SC_NPROCESSORS_ONLN);
+    if (count < 1) count = 1;
+    if (count > THREADS_MAX) count = THREADS_MAX;
+    return (uint64_t)count > launch->block_count ? (uint32_t)launch->block_count : (uint32_t)count;
+}
+
+static void run(struct launch *launch) {
+    pthread_t threads[THREADS_MAX];
+    uint32_t count = thread_count(launch), started = 0;
+    launch->is_alone = count == 1;
+    while (started + 1 < count && !pthread_create(&threads[started], NULL, work, launch)) started++;
+    work(launch);
+    for (uint32_t t = 0; t < started; t++) pthread_join(threads[t], NULL);
+    if (count == 1) return;
+    launch->is_alone = true;
+    work(launch); /* what they left for want of instructions: now none of them holds any */
+}
+
+static void launch_end(struct launch *launch) {
+    for (uint32_t o = 0; o < launch->all.count; o++) {
+        const simt_observer *observer = launch->all.hooks[o].observer;
+        if (observer->launch_end) observer->launch_end(launch->launch_states[o], launch->report);
+    }
+}
+
+static void launch_clear(struct launch *launch) {
+    for (size_t o = 0; launch->launch_states && o < launch->all.count + 1; o++) free(launch->launch_states[o]);
+    free(launch->launch_states);
+    hooks_destroy(launch);
+    if (launch->workspace) simt_memory_free(&launch->machine->memory, launch->workspace);
+    free(launch->parameters);
+    pthread_mutex_destroy(&launch->lock);
+}
+
+/* Whatever else may be wrong: a launch that nothing has stopped is over when every thread has exited. */
+static bool has_lost_threads(struct launch *launch) {
+    uint64_t threads = launch->block_count * launch->view.threads_per_block;
+    return atomic_load(&launch->is_lost) || (!simt_is_stopped(launch) && launch->exited != threads);
+}
+
+static simt_error launch_run(struct launch *launch, simt_message *message) {
+    simt_error error = prepare_view(launch, message);
+    if (!error) error = prepare_parameters(launch, message);
+    if (error) return error;
+    bool is_ready = prepare_observers(launch);
+    if (is_ready) run(launch);
+    launch_end(launch);
+    if (!is_ready || atomic_load(&launch->out_of_memory) || !simt_report_is_whole(launch->report))
+        return fail(message, SIMT_ERROR_MEMORY, "out of memory for the launch's blocks and observers");
+    if (has_lost_threads(launch))
+        return fail(message, SIMT_ERROR_LOST,
+                    "threads have not ended, though no finding stopped them: this is a bug in the simulator; "
+                    "please report it with the kernel");
+    if (!simt_is_stopped(launch)) return SIMT_OK;
+    return fail(message, SIMT_ERROR_STOPPED, "the launch was stopped: see the report's findings");
+}
+
+simt_error simt_machine_launch(simt_machine *machine, const simt_launch *request, simt_report **report,
+                               simt_message *message) {
+    simt_message unread;
+    if (!message) message = &unread;
+    if (report) *report = NULL;
+    if (request->kernel >= request->module->kernel_count)
+        return fail(message, SIMT_ERROR_ARGUMENT, "the module has no such kernel");
+    struct launch launch = {.request = request, .machine = machine};
+    struct image *image;
+    launch.function = request->module->kernels[request->kernel];
+    simt_error error = simt_image_create(machine, request->module, launch.function, &image, message);
+    if (error) return error;
+    launch.image = image;
+    launch.layout = simt_layout(image, launch.function);
+    launch.report = simt_report_create();
+    if (!launch.report) return fail(message, SIMT_ERROR_MEMORY, "out of memory for a report");
+    if (pthread_mutex_init(&launch.lock, NULL)) {
+        simt_report_destroy(launch.report);
+        return fail(message, SIMT_ERROR_MEMORY, "cannot create a lock");
+    }
+    error = launch_run(&launch, message);
+    launch_clear(&launch);
+    if (report && (!error || error == SIMT_ERROR_STOPPED)) *report = launch.report;
+    else simt_report_destroy(launch.report);
+    return error;
+}

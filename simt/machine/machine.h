@@ -1,0 +1,453 @@
+/* For this folder alone: decoded instructions, and the state of a launch, a block and a warp.  What others may use of
+ * the folder is in simt.h and simt_observer.h.
+ *
+ * A warp is a tree of paths.  A path is a set of lanes that execute together; where a branch parts them it becomes
+ * an inner node that waits, at the branch's post-dominator, until the children that it was parted into have arrived
+ * there.  A call is a node too: it waits for the one child that executes the function.  Only leaves run.  Lockstep
+ * runs one leaf until it arrives or waits, which is the classical reconvergence stack; the other schedules part
+ * leaves further into siblings, and take turns. */
+#ifndef SIMT_MACHINE_H
+#define SIMT_MACHINE_H
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+
+#include "lane_mask.h"
+#include "lanes.h"
+#include "memory.h"
+
+/* Limits: local memory of a thread; registers of a function, for a whole warp. */
+enum { SIMT_STACK_NBYTES = 1 << 19, FRAME_NBYTES_MAX = 1 << 26 };
+
+struct warp;
+struct path;
+struct code;
+struct block;
+struct launch;
+
+/* ---- decoded instructions */
+
+/* The effect of an instruction on its path. */
+enum outcome {
+    OUTCOME_NEXT,  /* the path continues with the next instruction */
+    OUTCOME_MOVED, /* the path continues at its pc, which was set */
+    OUTCOME_LEFT   /* the path has parted, waits or is gone, or the launch was stopped */
+};
+
+struct collective;
+typedef void collective_function(struct collective *collective); /* execute_warp.c */
+typedef enum outcome execute_function(struct warp *warp, struct path *path, const struct code *code, uint32_t mask);
+
+enum { VECTOR_MAX = 8 };
+
+/* The address operand of a memory instruction: register or variable, and a constant. */
+struct address_code {
+    slot base;
+    bool has_base;
+    bool is_wide;        /* the base has 64 bits; 32-bit addresses wrap */
+    bool is_frame;       /* relative to the frame: its local variables or parameters */
+    bool is_local;       /* relative to the frame's local variables */
+    bool is_kernel_parameter;
+    uint64_t offset;
+};
+
+/* Elements of one lane, in a register each: those of a vector in memory, or the parts of a wider register. */
+struct vector_code {
+    uint8_t element_nbytes, count;
+    uint8_t sinks; /* a bit for each element that is discarded */
+    slot slots[VECTOR_MAX];
+    enum width widths[VECTOR_MAX];
+};
+
+/* A load, a store or an atomic. */
+struct memory_code {
+    struct address_code address;
+    enum simt_space space;
+    bool is_generic;
+    bool is_signed; /* a load extends the sign into a wider register */
+    enum simt_order order;
+    struct vector_code vector;    /* of an atomic, whose operands are in code.call, only the size */
+    bool has_result, has_compare; /* an atomic */
+    scalar_function *scalar;      /* what an atomic does */
+};
+
+/* A move of the address of a variable, into the window of its space. */
+struct address_move_code {
+    struct address_code address;
+    uint64_t window;
+};
+
+/* A lane operation of which one source is the opposite of a predicate. */
+struct negated_code {
+    lane_function *lanes;
+    slot predicate, opposite;
+};
+
+struct collective_code {
+    collective_function *function;
+    scalar_function *scalar; /* a reduction's */
+    char mode;               /* of shuffles, votes and matches, by execute_warp.c */
+    bool has_result, has_predicate;
+    bool is_negated; /* the predicate that is voted on */
+};
+
+enum barrier_reduction { REDUCE_NOTHING, REDUCE_COUNT, REDUCE_AND, REDUCE_OR };
+
+struct barrier_code {
+    bool is_arrival; /* does not wait */
+    bool is_aligned; /* whole warps execute it */
+    bool is_counted; /* names the number of threads */
+    bool is_negated; /* the predicate that is reduced */
+    enum barrier_reduction reduction;
+};
+
+/* Members that every step needs come first, in one cache line of the host. */
+struct code {
+    _Alignas(64) lane_function *lanes; /* does it all; NULL: `execute` does */
+    execute_function *execute;
+    struct lane_call call; /* its operands */
+    slot guard;
+    uint8_t straight; /* length of the run from here on of lane operations that have no guard and end no path */
+    bool has_guard, guard_is_negated;
+    bool is_approximate;
+
+    bool is_branch;              /* executed even if no lane takes part */
+    bool is_synchronising;       /* lanes that a schedule has parted meet here */
+    bool is_reconvergence_point; /* a post-dominator: paths may end here */
+    enum width widths[LANE_SLOTS_MAX]; /* of the registers of operands, where `execute` needs them */
+    uint32_t reconvergence;
+    const struct instruction *instruction;
+
+    union { /* by the kind of instruction */
+        struct memory_code memory;
+        struct vector_code parts; /* of a move that packs or unpacks */
+        struct address_move_code address_move;
+        struct negated_code negated;
+        struct collective_code collective;
+        struct barrier_code barrier;
+        uint32_t target; /* of a branch */
+        struct {
+            const struct function *function; /* NULL: its address is in a register */
+            uint32_t place; /* of the callee among the operands: 1 if there are results, else 0 */
+        } callee;
+        struct {
+            uint8_t shift; /* of the count of instructions */
+            bool is_narrow;
+        } clock;
+        struct {
+            uint64_t window; /* 0: global or constant memory */
+            bool is_constant;
+        } space_test;
+        struct {
+            bool is_beyond_block;
+        } fence;
+    };
+};
+
+/* The address of a variable within its space. */
+struct placed {
+    const struct variable *variable;
+    uint64_t address;
+};
+
+/* A module prepared for a simulator: its instructions decoded, its variables in memory. */
+struct image {
+    struct image *next;
+    const struct simt_module *module;
+    const struct function *kernel; /* whose static shared variables these are */
+    struct code *codes;
+    struct layout *layouts; /* of module->functions */
+    struct placed *placed;  /* a hash table of variables */
+    size_t placed_capacity;
+    size_t shared_nbytes;   /* of the static variables */
+    size_t dynamic_offset;  /* where the dynamic shared variables begin */
+};
+
+/* A constant, special register or kernel parameter that instructions read.  The frame holds it like a
+ * register and it is filled in when the frame begins, so that every operand is one offset. */
+enum preset_kind { PRESET_CONSTANT, PRESET_SPECIAL, PRESET_PARAMETER };
+
+struct preset {
+    enum preset_kind kind;
+    enum width width;
+    uint64_t bits;  /* the constant; the number of the special register; the kernel's parameter's first byte */
+    uint8_t nbytes; /* of a parameter */
+    bool is_signed; /* a parameter whose sign is extended into a wider register */
+    slot slot;
+};
+
+/* The layout of a function's frame: registers and variables. */
+struct layout {
+    slot *registers;
+    slot carry, sink; /* the carry flag, and where unused results go */
+    struct preset *presets;
+    uint32_t preset_count, preset_capacity;
+    size_t registers_nbytes; /* of all these */
+    size_t parameters_nbytes, locals_nbytes;
+    size_t copy_offset; /* where among the locals the copy of its inputs begins, */
+    bool copies_inputs; /* because the function takes the address of one */
+};
+
+/* ---- running */
+
+struct frame {
+    struct frame *caller; /* NULL: the kernel's */
+    struct frame *next;   /* in the warp's list: the kernel's is the last */
+    const struct function *function;
+    const struct layout *layout;
+    const struct code *call;   /* that entered it */
+    uint32_t lanes;            /* that have not returned */
+    uint32_t depth;            /* calls between the kernel and it */
+    uint64_t local_base;       /* of its locals in each lane's local memory */
+    unsigned char *registers;
+    unsigned char *parameters; /* lane after lane, layout->parameters_nbytes each */
+};
+
+enum path_state { PATH_READY, PATH_PARTED, PATH_AT_WARP_BARRIER, PATH_AT_COLLECTIVE, PATH_AT_BARRIER };
+
+struct path {
+    struct path *parent;
+    struct path *next, *previous; /* in the warp's list of leaves */
+    struct frame *frame;
+    uint32_t mask; /* its lanes that have not left: in itself and in its children */
+    uint32_t pc;   /* of an inner node: where it continues */
+    uint32_t reconvergence; /* it has arrived when its pc is this */
+    uint32_t children;
+    enum path_state state;
+    bool is_callee; /* the root of a called function: `ret` leads to its parent */
+    uint32_t waiting_lanes; /* those that execute the instruction that the path waits at */
+    uint32_t barrier;       /* PATH_AT_BARRIER */
+};
+
+struct warp {
+    struct block *block;
+    uint32_t index;
+    uint32_t live; /* lanes that have not exited */
+    struct path *leaves;
+    struct path *free_paths;
+    unsigned char *local;   /* lane after lane, local_capacity each */
+    size_t local_capacity;
+    struct frame *frames;
+    size_t frames_nbytes; /* of them, to limit recursion */
+    uint64_t spinning;    /* instructions since a path last arrived, waited or left */
+    uint32_t polls;       /* strong reads that changed nothing, as of a lock that another holds */
+};
+
+enum { BARRIERS = 16 };
+
+struct barrier {
+    uint32_t arrived;  /* threads */
+    uint32_t expected; /* threads; 0: all that live */
+    uint32_t pc;       /* of the last to arrive */
+    uint32_t *lanes;   /* of each warp: those that took part */
+    bool is_used;
+    uint32_t all, any, count; /* of bar.red's predicate */
+};
+
+struct block {
+    simt_block_view view;
+    struct launch *launch;
+    struct block *next; /* in a worker's list of those begun */
+    struct warp *warps;
+    uint32_t warp_count;
+    uint32_t live_threads;
+    simt_tally tally;
+    uint64_t polls;   /* of its warps */
+    uint64_t allowed; /* tally.instructions may become this; more has to be asked for */
+    bool is_starved;  /* there was no more, but other host threads may give some back */
+    unsigned char *shared;
+    unsigned char *shared_written; /* a byte for each: 0xff once written; NULL where nobody asks */
+    unsigned char *states;         /* of the observers */
+    struct barrier barriers[BARRIERS];
+    uint32_t *barrier_lanes; /* a row for each barrier, and one for that which is just complete */
+    uint64_t random;
+};
+
+struct hook {
+    const simt_observer *observer;
+    size_t state; /* offset in a block's states */
+};
+
+struct hooks {
+    struct hook *hooks;
+    uint32_t count;
+};
+
+struct launch {
+    const simt_launch *request;
+    struct simt_machine *machine;
+    const struct image *image;
+    const struct function *function;
+    const struct layout *layout;
+    simt_launch_view view;
+    simt_report *report;
+    struct allocation *workspace; /* that cooperative groups find by %envreg1 and 2: the grid's barrier */
+    unsigned char *parameters;    /* the kernel's */
+    size_t parameters_nbytes;
+    uint64_t block_count;
+    atomic_uint_fast64_t next_block;
+    uint64_t limit;               /* warp instructions that the launch may execute; */
+    atomic_uint_fast64_t pool;    /* those of them that no block has executed or holds */
+    bool is_alone;                /* one host thread runs blocks: what the pool lacks, nobody holds */
+    struct block *begun;          /* by others, which went without: for the one that is alone then */
+    uint64_t exited;              /* threads */
+    atomic_bool is_lost;          /* a block's threads neither run nor wait */
+    atomic_bool stopped;
+    atomic_bool out_of_memory;
+    pthread_mutex_t lock; /* observers' launch states, printing, what threads leave behind */
+    unsigned char **launch_states;
+    size_t states_nbytes;
+    struct hooks instruction, branch, access, shuffle, warp_barrier, barrier, fence, finding, all;
+    bool needs_initialised;
+};
+
+struct simt_machine {
+    uint32_t warp_size, banks;
+    struct memory memory;
+    struct image *images;
+};
+
+static inline void *slot_lanes(const struct path *path, slot operand) {
+    return __builtin_assume_aligned(path->frame->registers + operand, LANE_ALIGNMENT);
+}
+
+static inline uint64_t lane_get(const unsigned char *lanes, enum width width, uint32_t lane) {
+    switch (width) {
+    case WIDTH_PREDICATE: return ((const uint32_t *)(const void *)lanes)[0] >> lane & 1;
+    case WIDTH_16: return ((const uint16_t *)(const void *)lanes)[lane];
+    case WIDTH_32: return ((const uint32_t *)(const void *)lanes)[lane];
+    default: return ((const uint64_t *)(const void *)lanes)[lane];
+    }
+}
+
+static inline void lane_set(unsigned char *lanes, enum width width, uint32_t lane, uint64_t value) {
+    uint32_t *predicate = (uint32_t *)(void *)lanes;
+    switch (width) {
+    case WIDTH_PREDICATE: *predicate = (*predicate & ~(UINT32_C(1) << lane)) | (uint32_t)(value & 1) << lane; break;
+    case WIDTH_16: ((uint16_t *)(void *)lanes)[lane] = (uint16_t)value; break;
+    case WIDTH_32: ((uint32_t *)(void *)lanes)[lane] = (uint32_t)value; break;
+    default: ((uint64_t *)(void *)lanes)[lane] = value;
+    }
+}
+
+/* image.c */
+simt_error simt_image_create(struct simt_machine *machine, const struct simt_module *module,
+                             const struct function *kernel, struct image **image, simt_message *message);
+void simt_image_destroy(struct image *image);
+
+/* layout.c
+ *
+ * Gives every variable and register its place; `sibling`, if there is one, is another image of the module, whose
+ * global variables it shares.  false: no memory. */
+bool simt_lay_out(struct image *image, const struct image *sibling, struct memory *memory);
+uint64_t simt_variable_address(const struct image *image, const struct variable *variable);
+const struct layout *simt_layout(const struct image *image, const struct function *function);
+uint64_t simt_function_address(const struct function *function);
+const struct function *simt_function_at(const struct image *image, uint64_t address); /* NULL: none */
+
+/* decode.c */
+bool simt_decode(struct image *image, const struct function *function); /* false: no memory */
+
+/* special.c: special registers, by number */
+bool simt_special_find(const char *name, enum width *width, uint64_t *number); /* false: there is none such */
+bool simt_special_is_of_block(uint64_t number); /* the same for all its lanes, another for each block */
+uint64_t simt_special_value(const struct warp *warp, uint64_t number, uint32_t lane);
+
+/* presets.c */
+struct preset *simt_preset_find(struct layout *layout, const struct preset *preset); /* or adds it; NULL: no memory */
+void simt_presets_begin_frame(const struct warp *warp, const struct frame *frame);
+void simt_presets_begin_block(const struct warp *warp, const struct frame *frame); /* those that blocks differ in */
+uint64_t simt_extend(uint64_t value, uint32_t nbytes); /* the sign, from so many bytes */
+
+/* verify_calls.c: whether the arguments and results of a call match the function; if not, *why says which
+ * does not. */
+enum { SIMT_WHY = 256 };
+bool simt_call_fits(const struct function *caller, const struct instruction *call, const struct function *callee,
+                    char why[SIMT_WHY]);
+
+/* path.c: how lanes part, arrive, return and exit.  false: no memory, and the launch is stopped. */
+bool simt_paths_start(struct warp *warp, uint32_t lanes);
+void simt_paths_clear(struct warp *warp);
+void simt_paths_free(struct warp *warp);
+bool simt_path_part(struct warp *warp, struct path *path, uint32_t taken, uint32_t target, uint32_t next,
+                    uint32_t reconvergence);
+struct path *simt_path_split(struct warp *warp, struct path *path, uint32_t lanes); /* a sibling takes them */
+void simt_path_arrive(struct warp *warp, struct path *path);
+void simt_path_merge(struct warp *warp, struct path *path); /* with siblings in its state at its pc */
+void simt_path_rotate(struct warp *warp, struct path *path); /* the others run first */
+bool simt_path_call(struct warp *warp, struct path *path, const struct code *code, uint32_t mask,
+                    const struct function *function);
+void simt_path_return(struct warp *warp, struct path *path, uint32_t lanes);
+void simt_path_exit(struct warp *warp, struct path *path, uint32_t lanes);
+/* An argument or result of a call in the caller's frame: at most `nbytes` of it are copied. */
+void simt_passed_read(const struct image *image, const struct frame *frame, const struct operand *operand,
+                      uint32_t lane, void *bytes, size_t nbytes);
+void simt_passed_write(const struct image *image, const struct frame *frame, const struct operand *operand,
+                       uint32_t lane, const void *bytes, size_t nbytes);
+/* Lanes that wait for others at a post-dominator go on alone, from one such place: any, or one where they only
+ * return.  false: there is none. */
+bool simt_path_release_waiting(struct warp *warp, bool only_returns);
+
+/* execute_warp.c, execute_barrier.c: release whatever waited only for lanes that have exited */
+void simt_collectives_check(struct warp *warp);
+void simt_barriers_check(struct block *block);
+
+/* access.c: the address operand of every lane, even of those that do not execute */
+void simt_addresses(const struct path *path, const struct address_code *address, uint64_t addresses[SIMT_LANES]);
+
+/* builtin.c: functions that the device runtime brings: vprintf, __assertfail, malloc, free */
+typedef bool builtin_function(struct warp *warp, struct path *path, const struct code *code, uint32_t mask);
+builtin_function *simt_builtin_find(const char *name);
+bool simt_builtin_fits(const struct function *declared); /* its parameters match, or it is no builtin function */
+bool simt_builtin_allocates(const struct simt_module *module);
+
+/* Bytes of lane's memory at a generic address, if all `nbytes` of it are there; else NULL. */
+unsigned char *simt_generic_bytes(const struct warp *warp, uint32_t lane, uint64_t address, size_t nbytes);
+
+/* warp.c */
+enum { POLLS_TURN = 64 }; /* polls of a warp after which others get their turn */
+enum progress { PROGRESS_YES, PROGRESS_WAITING, PROGRESS_DONE };
+enum progress simt_warp_run(struct warp *warp, uint64_t budget);
+
+/* block.c */
+struct block *simt_block_create(struct launch *launch);
+bool simt_block_begin(struct block *block, uint64_t index);
+void simt_block_end(struct block *block);
+void simt_block_destroy(struct block *block);
+bool simt_block_run(struct block *block, uint64_t budget); /* true: it has ended */
+
+/* budget.c: the limit of warp instructions, which blocks take from the launch's pool a few at a time */
+uint64_t simt_launch_take(struct launch *launch, uint64_t count); /* as many of them as there are */
+void simt_block_give_back(struct block *block);
+/* Counts work beyond that of one instruction, a lane's printf say, as if it were that many instructions. */
+void simt_block_charge(struct block *block, uint64_t instructions);
+
+/* report.c */
+simt_report *simt_report_create(void);
+bool simt_report_is_whole(const simt_report *report); /* nothing is lost for want of memory */
+enum noted { NOTED_NEW, NOTED_AGAIN, NOTED_NO_MEMORY };
+/* Notes a finding; the first of its kind at that pc gets its message from the format, and *index is its place in the
+ * report. */
+enum noted simt_report_note(simt_report *report, simt_finding *finding, uint32_t pc, size_t *index,
+                            const char *format, va_list arguments);
+
+static inline simt_event simt_event_of(const struct warp *warp, const struct path *path, uint32_t mask) {
+    return (simt_event){&warp->block->view, warp->index, path->pc, path->mask, mask};
+}
+
+static inline bool simt_is_stopped(const struct launch *launch) {
+    return atomic_load_explicit(&launch->stopped, memory_order_relaxed);
+}
+
+/* fault.c */
+void simt_launch_stop(struct launch *launch);
+void simt_launch_no_memory(struct launch *launch);
+
+#define SIMT_NOTIFY(launch_, block_, hook_, ...)                                                             \
+    do {                                                                                                     \
+        const struct hook *of_ = (launch_)->hook_.hooks, *const end_ = of_ + (launch_)->hook_.count;         \
+        for (; of_ < end_; of_++) of_->observer->hook_((block_)->states + of_->state, __VA_ARGS__);          \
+    } while (0)
+
+#endif

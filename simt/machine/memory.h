@@ -1,0 +1,41 @@
+/* Global and constant memory of a machine: allocations in a sparse address space of their own.  Each begins at a
+ * multiple of 4 GiB of its own, so that finding one is a table look-up and running out of one is never running
+ * into the next. */
+#ifndef SIMT_MEMORY_H
+#define SIMT_MEMORY_H
+
+#include "simt_observer.h"
+
+struct allocation {
+    unsigned char *bytes;
+    unsigned char *written; /* a byte for each, 0xff once written; NULL: all are */
+    uint64_t nbytes;
+    uint64_t address;
+    bool is_constant;
+    bool is_heap; /* a kernel's malloc made it, and only such ones are freed by kernels */
+};
+
+struct memory {
+    struct allocation **slots; /* by (address - GLOBAL_BASE) >> 32 */
+    uint64_t slot_count, slot_capacity;
+    uint64_t heap_nbytes; /* of what kernels allocated and have not freed */
+};
+
+#define SIMT_GLOBAL_BASE UINT64_C(0x700000000000)
+/* Windows of generic addresses onto the other spaces, 4 GiB each. */
+#define SIMT_SHARED_WINDOW UINT64_C(0x10000000000)
+#define SIMT_LOCAL_WINDOW UINT64_C(0x10100000000)
+#define SIMT_PARAMETER_WINDOW UINT64_C(0x10200000000)
+
+/* NULL: no memory. */
+struct allocation *simt_memory_allocate(struct memory *memory, uint64_t nbytes, bool is_constant);
+void simt_memory_free(struct memory *memory, struct allocation *allocation);
+void simt_memory_clear(struct memory *memory);
+
+/* The allocation that an address lies in or, beyond its end, would belong to; NULL: none. */
+static inline struct allocation *simt_memory_find(const struct memory *memory, uint64_t address) {
+    uint64_t slot = (address - SIMT_GLOBAL_BASE) >> 32;
+    return slot < memory->slot_count ? memory->slots[slot] : NULL;
+}
+
+#endif

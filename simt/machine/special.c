@@ -1,0 +1,98 @@
+/* Special registers: what a lane finds in them.  The clocks are in execute_move.c. */
+#include <string.h>
+
+#include "machine.h"
+
+/* One line each: PTX's name, ours, the value in `lane` of `warp`, which is the block's thread `thread`. */
+#define SPECIALS_OF_WARP(X)                                                                                        \
+    X("tid.x", thread_x, thread % view->block[0])                                                                  \
+    X("tid.y", thread_y, thread / view->block[0] % view->block[1])                                                 \
+    X("tid.z", thread_z, thread / view->block[0] / view->block[1])                                                 \
+    X("ntid.x", block_x, view->block[0])                                                                           \
+    X("ntid.y", block_y, view->block[1])                                                                           \
+    X("ntid.z", block_z, view->block[2])                                                                           \
+    X("nctaid.x", grid_x, view->grid[0])                                                                           \
+    X("nctaid.y", grid_y, view->grid[1])                                                                           \
+    X("nctaid.z", grid_z, view->grid[2])                                                                           \
+    X("laneid", lane_id, lane)                                                                                     \
+    X("warpid", warp_id, warp->index)                                                                              \
+    X("nwarpid", warp_count, view->warps_per_block)                                                                \
+    X("lanemask_eq", lanes_equal, UINT32_C(1) << lane)                                                             \
+    X("lanemask_lt", lanes_less, (UINT32_C(1) << lane) - 1)                                                        \
+    X("lanemask_le", lanes_up_to, ((UINT32_C(1) << lane) - 1) | UINT32_C(1) << lane)                               \
+    X("lanemask_gt", lanes_greater, ~(((UINT32_C(1) << lane) - 1) | UINT32_C(1) << lane))                          \
+    X("lanemask_ge", lanes_from, ~((UINT32_C(1) << lane) - 1))                                                     \
+    X("dynamic_smem_size", dynamic_shared, (uint32_t)warp->block->launch->request->shared_nbytes)                  \
+    X("total_smem_size", total_shared, (uint32_t)view->shared_nbytes)                                              \
+    X("aggr_smem_size", aggregate_shared, (uint32_t)view->shared_nbytes)                                           \
+    X("smid", multiprocessor, 0)                                                                                   \
+    X("nsmid", multiprocessors, 1)                                                                                 \
+    X("is_explicit_cluster", has_cluster, 0)                                                                       \
+    X("nclusterid.x", clusters_x, view->grid[0])                                                                   \
+    X("nclusterid.y", clusters_y, view->grid[1])                                                                   \
+    X("nclusterid.z", clusters_z, view->grid[2])                                                                   \
+    X("cluster_ctaid.x", in_cluster_x, 0)                                                                          \
+    X("cluster_ctaid.y", in_cluster_y, 0)                                                                          \
+    X("cluster_ctaid.z", in_cluster_z, 0)                                                                          \
+    X("cluster_nctaid.x", cluster_size_x, 1)                                                                       \
+    X("cluster_nctaid.y", cluster_size_y, 1)                                                                       \
+    X("cluster_nctaid.z", cluster_size_z, 1)                                                                       \
+    X("cluster_ctarank", cluster_rank, 0)                                                                          \
+    X("cluster_nctarank", cluster_ranks, 1)                                                                        \
+    X("WARP_SZ", warp_size, view->warp_size)                                                                       \
+    X("envreg0", environment_0, 0)                                                                                 \
+    X("envreg1", environment_1, (uint32_t)(warp->block->launch->workspace->address >> 32))                         \
+    X("envreg2", environment_2, (uint32_t)warp->block->launch->workspace->address)
+/* Special registers that are equal in all lanes, but differ between the blocks that a warp executes in turn. */
+#define SPECIALS_OF_BLOCK(X)                                                                                       \
+    X("ctaid.x", index_x, warp->block->view.block[0])                                                              \
+    X("ctaid.y", index_y, warp->block->view.block[1])                                                              \
+    X("ctaid.z", index_z, warp->block->view.block[2])                                                              \
+    X("clusterid.x", cluster_x, warp->block->view.block[0])                                                        \
+    X("clusterid.y", cluster_y, warp->block->view.block[1])                                                        \
+    X("clusterid.z", cluster_z, warp->block->view.block[2])
+
+enum special {
+#define NUMBER(name, number, value) number,
+    SPECIALS_OF_WARP(NUMBER)
+    grid_id,
+    LAST_OF_WARP = grid_id,
+    SPECIALS_OF_BLOCK(NUMBER)
+#undef NUMBER
+    SPECIALS
+};
+
+static const struct {
+    const char *name;
+    enum width width;
+} specials[SPECIALS] = {
+#define LINE(name, number, value) [number] = {name, WIDTH_32},
+    SPECIALS_OF_WARP(LINE)
+    SPECIALS_OF_BLOCK(LINE)
+#undef LINE
+    [grid_id] = {"gridid", WIDTH_64},
+};
+
+bool simt_special_find(const char *name, enum width *width, uint64_t *number) {
+    for (uint64_t s = 0; s < SPECIALS; s++)
+        if (strcmp(specials[s].name, name) == 0) {
+            *width = specials[s].width;
+            *number = s;
+            return true;
+        }
+    return false;
+}
+
+bool simt_special_is_of_block(uint64_t number) { return number > LAST_OF_WARP; }
+
+uint64_t simt_special_value(const struct warp *warp, uint64_t number, uint32_t lane) {
+    const simt_launch_view *view = &warp->block->launch->view;
+    const uint32_t thread = warp->index * view->warp_size + lane;
+    switch ((enum special)number) {
+#define CASE(name, number, value) case number: return (uint32_t)(value);
+        SPECIALS_OF_WARP(CASE)
+        SPECIALS_OF_BLOCK(CASE)
+#undef CASE
+    default: return 0;
+    }
+}

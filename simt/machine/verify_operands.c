@@ -1,0 +1,449 @@
+/* What operands each opcode takes: of lane operations by their own tables (lanes*.c), of mov as it is
+ * written, of all others by the table of signatures here. */
+#include <stdio.h>
+#include <string.h>
+
+#include "verify.h"
+
+/* ---- types */
+
+static bool is_integer(enum type type) {
+    return type >= TYPE_U8 && type <= TYPE_S64;
+}
+static bool is_bits(enum type type) {
+    return type >= TYPE_B8 && type <= TYPE_B128;
+}
+
+static bool is_same_class(enum type type, enum type other) {
+    if (type == TYPE_PRED || other == TYPE_PRED) return type == other;
+    return is_bits(type) || is_bits(other) || is_integer(type) == is_integer(other);
+}
+
+bool simt_types_fit(enum type type, enum type other) {
+    return simt_type_nbytes(type) == simt_type_nbytes(other) && is_same_class(type, other);
+}
+
+/* ---- signatures */
+
+/* One word for each operand:
+ *   =            it is written
+ *   t            the opcode's last type; where it says .v2, .v4 or .v8, a vector of that length
+ *   b32 pred ..  that type
+ *   *            the register may be wider than the type
+ *   !            a predicate that may be negated
+ *   _            a result may be thrown away
+ *   |pred        a second result may accompany it: d|p
+ *   a            an address as a value, of 32 or 64 bits
+ *   &            the same, or the name of a variable of the opcode's state space
+ *   0            a constant
+ *   [] [w] [x]   an address in memory: of any state space, of one that is written, of one that has atomics
+ *   label, targets (.branchtargets)
+ * The first row whose modifiers (all of those named) the opcode has says what it is; rows behind it with the
+ * same modifiers are other numbers of operands.  No operands at all, NULL: an instruction that the machine
+ * does not know. */
+static const struct signature {
+    const char *base, *modifiers, *operands;
+} signatures[] = {{"bra", "", "label"},
+                  {"brx", "", "u32 targets"},
+                  {"ret", "", ""},
+                  {"exit", "", ""},
+                  {"trap", "", ""},
+                  {"brkpt", "", ""},
+                  {"nanosleep", "", "u32"},
+                  {"prefetch", "tensormap", NULL},
+                  {"prefetch", "", "[]"},
+                  {"prefetchu", "", "[]"},
+                  {"discard", "", "[] 0"},
+                  {"applypriority", "", "[] 0"},
+                  {"pmevent", "", "0"},
+                  {"setmaxnreg", "", "0"},
+                  {"griddepcontrol", "", ""},
+                  {"ld", "", "=t* []"},
+                  {"ldu", "", "=t* []"},
+                  {"st", "async", NULL},
+                  {"st", "bulk", NULL},
+                  {"st", "", "[w] t*"},
+                  {"atom", "cas", "=t_ [x] t t"},
+                  {"atom", "", "=t_ [x] t"},
+                  {"red", "async", NULL},
+                  {"red", "", "[x] t"},
+                  {"membar", "", ""},
+                  {"fence", "proxy", NULL},
+                  {"fence", "", ""},
+                  {"cvta", "to", "=t a"},
+                  {"cvta", "", "=t &"},
+                  {"isspacep", "", "=pred a"},
+                  {"shfl", "sync", "=b32|pred b32 u32 u32 u32"},
+                  {"shfl", "", NULL},
+                  {"vote", "sync ballot", "=u32 !pred u32"},
+                  {"vote", "sync", "=pred !pred u32"},
+                  {"vote", "", NULL},
+                  {"match", "sync all", "=u32|pred t u32"},
+                  {"match", "sync any", "=u32 t u32"},
+                  {"redux", "sync", "=t t u32"},
+                  {"elect", "sync", "=u32_|pred u32"},
+                  {"activemask", "", "=b32"},
+#define BARRIER(base)                                                                                        \
+    {base, "warp", "u32"}, {base, "cluster", NULL}, {base, "red popc", "=u32 u32 !pred"},                    \
+        {base, "red popc", "=u32 u32 u32 !pred"}, {base, "red", "=pred u32 !pred"},                          \
+        {base, "red", "=pred u32 u32 !pred"}, {base, "arrive", "u32 u32"}, {base, "sync", "u32"},            \
+        {base, "sync", "u32 u32"},
+                  BARRIER("bar") BARRIER("barrier")
+#undef BARRIER
+};
+
+/* Whether the instruction has every modifier of a list between blanks. */
+static bool has_all(const struct instruction *instruction, const char *list) {
+    char modifier[16];
+    for (size_t length; *list; list += length + (list[length] == ' ')) {
+        length = strcspn(list, " ");
+        snprintf(modifier, sizeof modifier, "%.*s", (int)length, list);
+        if (!simt_has(instruction, modifier)) return false;
+    }
+    return true;
+}
+
+static uint32_t count_words(const char *words) {
+    uint32_t count = *words != '\0';
+    for (; *words; words++) count += *words == ' ';
+    return count;
+}
+
+/* ---- what is said of an operand */
+
+struct place {
+    const struct verifier *verifier;
+    uint32_t number; /* among the instruction's operands, from 1 */
+};
+
+static bool refuse(const struct place *place, const char *expected) {
+    return simt_verify_refuse(place->verifier, "operand %u must be %s", place->number, expected);
+}
+
+static const char *type_name(enum type type) {
+    static const char *const names[] = {"no type",
+#define X(name, text, nbytes) "." text,
+                                        SIMT_TYPES(X)
+#undef X
+    };
+    return names[type];
+}
+
+static bool refuse_type(const struct place *place, const char *what, enum type expected, enum type found) {
+    return simt_verify_refuse(place->verifier, "operand %u must be %s of %s, found one of %s", place->number,
+                              what, type_name(expected), type_name(found));
+}
+
+/* ---- one operand */
+
+struct expected {
+    enum type type;
+    bool is_result, may_be_wider, may_be_negated, may_be_thrown_away;
+};
+
+static bool verify_register(const struct place *place, const struct operand *operand,
+                            const struct expected *expected) {
+    enum type found = place->verifier->function->registers[operand->index].type;
+    if (operand->is_negated && !(expected->may_be_negated && expected->type == TYPE_PRED))
+        return refuse(place, "without '!'");
+    bool is_wider = expected->may_be_wider && simt_type_nbytes(found) > simt_type_nbytes(expected->type) &&
+                    is_same_class(expected->type, found) && found != TYPE_PRED && found != TYPE_B128;
+    return is_wider || simt_types_fit(expected->type, found) ||
+           refuse_type(place, "a register", expected->type, found);
+}
+
+/* 1 is no float, 1.0 no integer.  Of halves the bits are written. */
+static bool verify_immediate(const struct place *place, const struct operand *operand, enum type type) {
+    bool is_integer_constant = operand->immediate == IMMEDIATE_INTEGER;
+    if ((type == TYPE_F32 || type == TYPE_F64) && is_integer_constant)
+        return refuse(place, "a floating-point constant or a register");
+    return is_integer_constant || !(is_integer(type) || type == TYPE_PRED) ||
+           refuse(place, "an integer constant or a register");
+}
+
+static bool verify_value(const struct place *place, const struct operand *operand,
+                         const struct expected *expected) {
+    if (operand->kind == OPERAND_REGISTER) return verify_register(place, operand, expected);
+    if (expected->is_result) {
+        bool is_thrown_away = operand->kind == OPERAND_SINK && expected->may_be_thrown_away;
+        return is_thrown_away || simt_verify_refuse(place->verifier, "the destination must be a register");
+    }
+    if (operand->kind == OPERAND_IMMEDIATE) return verify_immediate(place, operand, expected->type);
+    bool is_warp_size = operand->kind == OPERAND_SPECIAL && strcmp(operand->special, "WARP_SZ") == 0;
+    return is_warp_size || refuse(place, "a register or a constant");
+}
+
+static uint32_t vector_length(const struct instruction *instruction) {
+    return simt_has(instruction, "v2")   ? 2
+           : simt_has(instruction, "v4") ? 4
+           : simt_has(instruction, "v8") ? 8
+                                         : 1;
+}
+
+/* A value of the opcode's own type, which may be a vector. */
+static bool verify_typed(const struct place *place, const struct operand *operand, struct expected expected) {
+    enum { VECTOR_NBYTES_MAX = 32 };
+    const struct instruction *instruction = place->verifier->instruction;
+    uint32_t length = vector_length(instruction);
+    expected.type = simt_last_type(instruction);
+    if (expected.type == TYPE_NONE || expected.type == TYPE_PRED)
+        return simt_verify_refuse(place->verifier, "it needs a type other than .pred");
+    if (length == 1) return verify_value(place, operand, &expected);
+    if (operand->kind != OPERAND_VECTOR || operand->is_bracketed || operand->element_count != length)
+        return simt_verify_refuse(place->verifier, "operand %u must be a vector of %u", place->number,
+                                  length);
+    if (length * simt_type_nbytes(expected.type) > VECTOR_NBYTES_MAX)
+        return simt_verify_refuse(place->verifier, "a vector of more than %d bytes", VECTOR_NBYTES_MAX);
+    expected.may_be_thrown_away = expected.is_result;
+    for (uint32_t e = 0; e < length; e++)
+        if (!verify_value(place, &operand->elements[e], &expected)) return false;
+    return true;
+}
+
+/* ---- addresses */
+
+static const char *space_name(enum simt_space space) {
+    static const char *const names[] = {".global", ".shared", ".local", ".const", ".param"};
+    return names[space];
+}
+
+static bool verify_named_space(const struct place *place, const struct variable *variable) {
+    enum simt_space space;
+    if (!simt_named_space(place->verifier->instruction, &space) || space == variable->space) return true;
+    return simt_verify_refuse(place->verifier, "%.200s is a %s variable, not %s", variable->name,
+                              space_name(variable->space), space_name(space));
+}
+
+/* `use`: ']', 'w' or 'x', as in a signature. */
+static bool verify_parameter_use(const struct place *place, const struct variable *variable, char use) {
+    if (!variable->is_parameter || variable->is_result == (use != ']')) return true;
+    return simt_verify_refuse(place->verifier,
+                              variable->is_result ? "the result %.200s cannot be read"
+                                                  : "the parameter %.200s cannot be written",
+                              variable->name);
+}
+
+static bool verify_base(const struct place *place, const struct operand *operand) {
+    enum type type = place->verifier->function->registers[operand->index].type;
+    uint32_t nbytes = simt_type_nbytes(type);
+    bool is_address = (is_integer(type) || is_bits(type)) && (nbytes == 4 || nbytes == 8);
+    return is_address ||
+           simt_verify_refuse(place->verifier, "an address cannot be a register of %s", type_name(type));
+}
+
+static bool verify_memory(const struct place *place, const struct operand *operand, char use) {
+    enum simt_space space;
+    bool is_named = simt_named_space(place->verifier->instruction, &space);
+    if (operand->kind != OPERAND_ADDRESS || !operand->is_bracketed)
+        return refuse(place, "an address in brackets");
+    bool is_allowed = use == ']' || !is_named || space == SIMT_GLOBAL || space == SIMT_SHARED ||
+                      (use == 'w' && space != SIMT_CONSTANT);
+    if (!is_allowed)
+        return simt_verify_refuse(place->verifier, "it cannot update %s memory", space_name(space));
+    if (operand->has_base_register) return verify_base(place, operand);
+    return !operand->variable || (verify_named_space(place, operand->variable) &&
+                                  verify_parameter_use(place, operand->variable, use));
+}
+
+/* The name of a variable as its address.  Of the parameters only the function's own have one. */
+static bool verify_name(const struct place *place, const struct operand *operand) {
+    if (operand->is_bracketed || operand->has_base_register) return refuse(place, "a register or a constant");
+    const struct variable *variable = operand->variable;
+    if (variable && variable->space == SIMT_PARAMETER && !variable->is_parameter)
+        return simt_verify_refuse(place->verifier, "%.200s is passed to a function and has no address",
+                                  variable->name);
+    return true;
+}
+
+static bool verify_address_value(const struct place *place, const struct operand *operand, bool may_be_name) {
+    if (operand->kind == OPERAND_REGISTER)
+        return operand->is_negated ? refuse(place, "without '!'") : verify_base(place, operand);
+    if (may_be_name && operand->kind == OPERAND_ADDRESS)
+        return verify_name(place, operand) &&
+               (!operand->variable || verify_named_space(place, operand->variable));
+    bool is_integer_constant = operand->kind == OPERAND_IMMEDIATE && operand->immediate == IMMEDIATE_INTEGER;
+    return is_integer_constant || refuse(place, "an address");
+}
+
+/* ---- operands by a signature */
+
+static bool verify_pair(const struct place *place, const struct operand *operand,
+                        const struct expected *first) {
+    const struct expected second = {.type = TYPE_PRED, .is_result = true, .may_be_thrown_away = true};
+    return verify_value(place, &operand->elements[0], first) &&
+           verify_value(place, &operand->elements[1], &second);
+}
+
+static bool verify_by_word(const struct place *place, const struct operand *operand, const char *word) {
+    if (word[0] == '[') return verify_memory(place, operand, word[1]);
+    if (strcmp(word, "label") == 0) return operand->kind == OPERAND_LABEL || refuse(place, "a label");
+    if (strcmp(word, "targets") == 0)
+        return (operand->kind == OPERAND_TABLE && operand->table->targets) ||
+               refuse(place, "a list of .branchtargets");
+    if (word[0] == '0')
+        return (operand->kind == OPERAND_IMMEDIATE && operand->immediate == IMMEDIATE_INTEGER) ||
+               refuse(place, "an integer constant");
+    if (word[0] == 'a' || word[0] == '&') return verify_address_value(place, operand, word[0] == '&');
+
+    struct expected expected = {.is_result = word[0] == '=', .may_be_negated = word[0] == '!'};
+    char name[8];
+    word += expected.is_result || expected.may_be_negated;
+    size_t length = strcspn(word, "*_|");
+    snprintf(name, sizeof name, "%.*s", (int)length, word);
+    expected.may_be_wider = word[length] == '*';
+    expected.may_be_thrown_away = word[length] == '_';
+    expected.type = simt_type_find(name);
+    if (strchr(word, '|') && operand->kind == OPERAND_PAIR) return verify_pair(place, operand, &expected);
+    if (expected.type == TYPE_NONE) return verify_typed(place, operand, expected);
+    return verify_value(place, operand, &expected);
+}
+
+/* Checks the first `count` operands; those after them have been checked. */
+static bool verify_by_words(const struct verifier *verifier, const char *words, uint32_t count) {
+    for (uint32_t o = 0; o < count; o++) {
+        char word[16];
+        size_t length = strcspn(words, " ");
+        snprintf(word, sizeof word, "%.*s", (int)length, words);
+        words += length + (words[length] == ' ');
+        if (!verify_by_word(&(struct place){verifier, o + 1}, &verifier->instruction->operands[o], word))
+            return false;
+    }
+    return true;
+}
+
+static bool is_like(const struct signature *signature, const struct signature *other) {
+    return !strcmp(signature->base, other->base) && !strcmp(signature->modifiers, other->modifiers);
+}
+
+/* A policy of caches may follow. */
+static bool verify_hint(const struct verifier *verifier, uint32_t *count) {
+    if (!simt_has(verifier->instruction, "L2::cache_hint")) return true;
+    if (*count == 0) return simt_verify_refuse(verifier, "a cache policy is expected");
+    --*count;
+    return verify_by_word(&(struct place){verifier, *count + 1}, &verifier->instruction->operands[*count],
+                          "b64");
+}
+
+static bool verify_by_signature(const struct verifier *verifier, const struct signature *first) {
+    const struct signature *const end = signatures + sizeof signatures / sizeof *signatures;
+    uint32_t count = verifier->instruction->operand_count;
+    if (!first->operands) return true;
+    verifier->instruction->is_known = true;
+    if (!verify_hint(verifier, &count)) return false;
+    for (const struct signature *row = first; row < end && is_like(row, first); row++)
+        if (count_words(row->operands) == count) return verify_by_words(verifier, row->operands, count);
+    return simt_verify_refuse(verifier, "it takes %u operands, found %u", count_words(first->operands),
+                              count);
+}
+
+static const struct signature *find_signature(const struct instruction *instruction, bool *is_base) {
+    for (size_t s = 0; s < sizeof signatures / sizeof *signatures; s++) {
+        if (strcmp(signatures[s].base, instruction->base)) continue;
+        *is_base = true;
+        if (has_all(instruction, signatures[s].modifiers)) return &signatures[s];
+    }
+    return NULL;
+}
+
+/* ---- lane operations */
+
+/* A pair of results is two operands to them. */
+static bool verify_by_lanes(const struct verifier *verifier, const struct lane_operation *operation) {
+    const struct instruction *instruction = verifier->instruction;
+    const struct operand *first = &instruction->operands[0];
+    bool is_conversion = strcmp(instruction->base, "cvt") == 0, is_pair = operation->destinations == 2;
+    verifier->instruction->is_known = true;
+    if ((first->kind == OPERAND_PAIR) != is_pair)
+        return simt_verify_refuse(verifier, is_pair ? "its results are written d|p" : "it has one result");
+    for (uint32_t o = 0; o < operation->count; o++) {
+        uint32_t number = is_pair && o ? o - 1 : o;
+        const struct operand *operand =
+            is_pair && o < 2 ? &first->elements[o] : &instruction->operands[number];
+        const struct expected expected = {.type = operation->types[o],
+                                          .is_result = o < operation->destinations,
+                                          .may_be_wider = is_conversion && is_integer(operation->types[o]),
+                                          .may_be_negated = o >= operation->destinations,
+                                          .may_be_thrown_away = is_pair || operation->types[o] == TYPE_PRED};
+        if (!verify_value(&(struct place){verifier, number + 1}, operand, &expected)) return false;
+    }
+    return true;
+}
+
+static bool verify_lanes(const struct verifier *verifier) {
+    const struct instruction *instruction = verifier->instruction;
+    uint32_t count = instruction->operand_count;
+    struct lane_operation operation;
+    if (count && instruction->operands[0].kind == OPERAND_PAIR) count++;
+    if (simt_lanes_shape(instruction, count, &operation)) return verify_by_lanes(verifier, &operation);
+    for (uint32_t other = 1; other <= LANE_OPERANDS_MAX; other++)
+        if (simt_lanes_shape(instruction, other, &operation))
+            return simt_verify_refuse(verifier, "it takes %u operands, found %u", other, count);
+    return true;
+}
+
+/* ---- mov */
+
+static bool is_of_address_size(enum type type) {
+    return (is_integer(type) || is_bits(type)) &&
+           (simt_type_nbytes(type) == 4 || simt_type_nbytes(type) == 8);
+}
+
+/* mov.b64 {a, b}, c and c, {a, b}: `whole` and its parts, one of which is written. */
+static bool verify_parts(const struct verifier *verifier, uint32_t parts, uint32_t whole) {
+    static const enum type types[] = {[1] = TYPE_B8, [2] = TYPE_B16, [4] = TYPE_B32, [8] = TYPE_B64};
+    const struct instruction *instruction = verifier->instruction;
+    const struct operand *vector = &instruction->operands[parts];
+    enum type type = simt_last_type(instruction);
+    uint32_t nbytes = simt_type_nbytes(type), count = vector->element_count;
+    if (instruction->modifier_count != 1 || !is_bits(type) || nbytes < 2)
+        return simt_verify_refuse(verifier, "packing parts needs the type .b16, .b32, .b64 or .b128");
+    if ((count != 2 && count != 4) || nbytes / count < 1 || vector->is_bracketed)
+        return simt_verify_refuse(verifier, "%s cannot have %u parts", type_name(type), count);
+    struct expected expected = {.type = type, .is_result = parts == 1};
+    if (!verify_value(&(struct place){verifier, whole + 1}, &instruction->operands[whole], &expected))
+        return false;
+    expected =
+        (struct expected){.type = types[nbytes / count], .is_result = parts == 0, .may_be_thrown_away = true};
+    for (uint32_t e = 0; e < count; e++)
+        if (!verify_value(&(struct place){verifier, parts + 1}, &vector->elements[e], &expected))
+            return false;
+    return true;
+}
+
+/* Operands that only mov may read: special registers, names of variables and functions. */
+static bool verify_named(const struct verifier *verifier, const struct operand *operand, enum type type) {
+    const struct place place = {verifier, 2};
+    if (operand->kind == OPERAND_SPECIAL) return true; /* which have which size, the machine knows */
+    if (!is_of_address_size(type))
+        return simt_verify_refuse(verifier, "an address is an integer of 32 or 64 bits, not %s",
+                                  type_name(type));
+    return operand->kind == OPERAND_FUNCTION || verify_name(&place, operand);
+}
+
+static bool verify_move(const struct verifier *verifier) {
+    const struct instruction *instruction = verifier->instruction;
+    const struct operand *operands = instruction->operands;
+    enum type type = simt_last_type(instruction);
+    if (vector_length(instruction) > 1) return true; /* of the first versions of PTX, and not known */
+    verifier->instruction->is_known = true;
+    if (instruction->operand_count != 2)
+        return simt_verify_refuse(verifier, "it takes 2 operands, found %u", instruction->operand_count);
+    if (type == TYPE_NONE) return simt_verify_refuse(verifier, "it needs a type");
+    if (operands[0].kind == OPERAND_VECTOR) return verify_parts(verifier, 0, 1);
+    if (operands[1].kind == OPERAND_VECTOR) return verify_parts(verifier, 1, 0);
+    const struct expected result = {.type = type, .is_result = true},
+                          source = {.type = type, .may_be_negated = true};
+    if (!verify_value(&(struct place){verifier, 1}, &operands[0], &result)) return false;
+    bool is_named = operands[1].kind == OPERAND_SPECIAL || operands[1].kind == OPERAND_FUNCTION ||
+                    operands[1].kind == OPERAND_ADDRESS;
+    return is_named ? verify_named(verifier, &operands[1], type)
+                    : verify_value(&(struct place){verifier, 2}, &operands[1], &source);
+}
+
+bool simt_verify_operands(const struct verifier *verifier) {
+    bool is_base = false;
+    if (strcmp(verifier->instruction->base, "mov") == 0) return verify_move(verifier);
+    const struct signature *signature = find_signature(verifier->instruction, &is_base);
+    if (signature) return verify_by_signature(verifier, signature);
+    return is_base || verify_lanes(verifier);
+}

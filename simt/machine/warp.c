@@ -1,0 +1,177 @@
+/* One warp's turn: which path runs, and for how long. */
+#include "machine.h"
+
+/* Instructions that a path may execute while others of its warp are ready, before they get a turn; and those that
+ * a warp may execute with nothing arriving before lanes that wait for spinning ones go on. */
+enum { PATH_BUDGET = 4096, SPINNING_MAX = 1 << 20 };
+
+static uint64_t random_next(struct block *block) { /* splitmix64, Steele, Lea, Flood 2014 */
+    uint64_t z = block->random += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+static struct path *first_ready(const struct warp *warp) {
+    struct path *path = warp->leaves;
+    while (path && path->state != PATH_READY) path = path->next;
+    return path;
+}
+
+static bool others_are_ready(const struct warp *warp, const struct path *path) {
+    for (const struct path *other = warp->leaves; other; other = other->next)
+        if (other != path && other->state == PATH_READY) return true;
+    return false;
+}
+
+/* Ends a path that has reached its reconvergence point or the end of its function. */
+static void settle(struct warp *warp, struct path *path) {
+    if (path->pc == path->reconvergence) {
+        warp->spinning = 0;
+        simt_path_arrive(warp, path);
+    } else simt_path_return(warp, path, path->mask);
+}
+
+/* Warp instructions that a block takes from the launch's at a time. */
+enum { GRANT = 1 << 14 };
+
+/* Whether the path may execute one more instruction, where the block has executed all that it was allowed. */
+static __attribute__((noinline)) bool ask_for_more(struct warp *warp, const struct path *path) {
+    struct block *block = warp->block;
+    struct launch *launch = block->launch;
+    block->allowed += simt_launch_take(launch, GRANT);
+    if (block->allowed > block->tally.instructions) return true;
+    block->is_starved = true;
+    if (!launch->is_alone) return false;
+    simt_event event = simt_event_of(warp, path, path->mask);
+    simt_record_finding(&event, SIMT_FINDING_RUNAWAY, (uint32_t)__builtin_ctz(path->mask), 0,
+                        "the launch has used up its limit of %llu warp instructions without ending: an "
+                        "endless loop here or in another block, or too much work for the limit (--limit N)",
+                        (unsigned long long)launch->limit);
+    simt_stop(&event);
+    return false;
+}
+
+/* Applies the schedule before an instruction; false: another path runs first. */
+static bool schedule(struct warp *warp, struct path *path, simt_schedule order) {
+    const struct code *code = &warp->block->launch->image->codes[path->pc];
+    bool is_alone = (path->mask & (path->mask - 1)) == 0;
+    if (order == SIMT_SPLIT && !is_alone && !code->is_synchronising) {
+        struct path *rest = simt_path_split(warp, path, path->mask & (path->mask - 1));
+        if (rest) simt_path_rotate(warp, rest);
+        return rest != NULL;
+    }
+    if (order == SIMT_RANDOM) {
+        uint64_t draw = random_next(warp->block);
+        if (!is_alone && !code->is_synchronising && draw % 16 == 0) {
+            uint32_t lanes = path->mask & (uint32_t)(draw >> 32);
+            if (lanes && lanes != path->mask && !simt_path_split(warp, path, lanes)) return false;
+        }
+        if (draw >> 4 & 1) {
+            simt_path_rotate(warp, path);
+            return false;
+        }
+    }
+    return true;
+}
+
+static inline void count(simt_tally *tally, uint32_t instructions, uint32_t active, uint32_t mask) {
+    uint64_t lanes = lane_count(active);
+    tally->instructions += instructions;
+    tally->active_lanes += instructions * lanes;
+    tally->thread_instructions += instructions * (mask == active ? lanes : lane_count(mask));
+}
+
+static void notify_instruction(struct warp *warp, const struct path *path, uint32_t mask) {
+    const simt_event event = simt_event_of(warp, path, mask);
+    SIMT_NOTIFY(warp->block->launch, warp->block, instruction, &event);
+}
+
+/* Executes one instruction.  false: the path has parted, waits, or is gone. */
+static inline bool step(struct warp *warp, struct path *path, const struct code *code, bool is_watched) {
+    uint32_t mask = path->mask;
+    if (code->has_guard) {
+        uint32_t guard = *(const uint32_t *)slot_lanes(path, code->guard);
+        mask &= code->guard_is_negated ? ~guard : guard;
+    }
+    count(&warp->block->tally, 1, path->mask, mask);
+    if (code->is_approximate) warp->block->tally.approximate++;
+    if (is_watched) notify_instruction(warp, path, mask);
+    enum outcome outcome = OUTCOME_NEXT;
+    if (code->lanes) {
+        if (mask) code->lanes((struct lane_operands){path->frame->registers, &code->call}, mask);
+    } else if (mask || code->is_branch) outcome = code->execute(warp, path, code, mask);
+    if (outcome == OUTCOME_NEXT) path->pc++;
+    return outcome != OUTCOME_LEFT;
+}
+
+/* Executes what comes before anything but lane operations does. */
+static inline void go_straight(struct warp *warp, struct path *path, const struct code *code) {
+    const struct code *const end = code + code->straight;
+    unsigned char *const registers = path->frame->registers;
+    const uint32_t mask = path->mask;
+    count(&warp->block->tally, code->straight, mask, mask);
+    path->pc += code->straight;
+    for (; code < end; code++) code->lanes((struct lane_operands){registers, &code->call}, mask);
+}
+
+/* Runs the path until it parts, waits, arrives or has left, or its budget is spent. */
+static void run_path(struct warp *warp, struct path *path, uint64_t budget, simt_schedule order) {
+    const struct launch *launch = warp->block->launch;
+    const struct block *block = warp->block;
+    const struct code *const codes = launch->image->codes;
+    const uint32_t function_end = path->frame->function->end;
+    const uint64_t end = block->tally.instructions + budget;
+    const bool is_watched = launch->instruction.count > 0, is_stepped = is_watched || order != SIMT_LOCKSTEP;
+    do {
+        if (path->pc == path->reconvergence || path->pc >= function_end) {
+            settle(warp, path);
+            return;
+        }
+        if (block->tally.instructions >= block->allowed && !ask_for_more(warp, path)) return;
+        if (order != SIMT_LOCKSTEP && !schedule(warp, path, order)) return;
+        const struct code *code = &codes[path->pc];
+        bool goes_straight = code->straight && !is_stepped;
+        if (goes_straight && code->straight <= block->allowed - block->tally.instructions)
+            go_straight(warp, path, code);
+        else if (!step(warp, path, code, is_watched)) return;
+    } while (block->tally.instructions < end);
+}
+
+/* Lanes have exited, for whom others may be waiting. */
+static __attribute__((noinline)) void release_waiting_for_exited(struct warp *warp) {
+    simt_collectives_check(warp);
+    simt_barriers_check(warp->block);
+}
+
+static bool can_run(const struct block *block) { return !block->is_starved && !simt_is_stopped(block->launch); }
+
+/* Runs the warp until all that is left of it waits, or polls, or about `budget` instructions are over. */
+enum progress simt_warp_run(struct warp *warp, uint64_t budget) {
+    struct block *block = warp->block;
+    const uint64_t begin = block->tally.instructions;
+    const simt_schedule order = block->launch->request->schedule;
+    while (block->tally.instructions - begin < budget) {
+        struct path *path = first_ready(warp);
+        if (!path || !can_run(block)) break;
+        uint64_t turn = budget < PATH_BUDGET ? budget : PATH_BUDGET;
+        uint64_t before = block->tally.instructions;
+        uint32_t polls = warp->polls, live = warp->live;
+        run_path(warp, path, turn, order);
+        if (warp->live != live) release_waiting_for_exited(warp);
+        warp->spinning += block->tally.instructions - before;
+        bool polled = warp->polls / POLLS_TURN > polls / POLLS_TURN;
+        /* Since sm_70 every lane makes progress in the end: those that wait for lanes that spin, say on the lock that
+         * they hold themselves, go on. */
+        if (polled || warp->spinning > SPINNING_MAX) {
+            simt_path_release_waiting(warp, false);
+            warp->spinning = 0;
+        }
+        if (!polled && block->tally.instructions - before < turn) continue;
+        path = first_ready(warp);
+        if (path && others_are_ready(warp, path)) simt_path_rotate(warp, path);
+        if (polled) break;
+    }
+    if (!warp->live) return PROGRESS_DONE;
+    return block->tally.instructions != begin ? PROGRESS_YES : PROGRESS_WAITING;
+}

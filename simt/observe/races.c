@@ -1,0 +1,451 @@
+/* Finds races: two accesses of one byte by different threads, of which one at least is not a load, not both
+ * atomic, and neither ordered before the other.  That lanes of a warp run together orders nothing.  Two
+ * stores of one value are no race: whichever comes last, the outcome is the same.
+ *
+ * Volatile accesses of global memory count as atomic; of shared memory they do not.  Local, constant and
+ * parameter memory cannot race. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "races.h"
+#include "span.h"
+
+/* ---- an access on its way over the shadow */
+
+enum { RIVALS_MAX = 2 * HISTORIES };
+
+/* The kinds of access with which each kind conflicts. */
+static const uint8_t conflicts[HISTORIES] = {
+    [PLAIN_READS] = 1 << PLAIN_WRITES | 1 << ATOMIC_WRITES,
+    [ATOMIC_READS] = 1 << PLAIN_WRITES,
+    [PLAIN_WRITES] = 1 << PLAIN_READS | 1 << ATOMIC_READS | 1 << PLAIN_WRITES | 1 << ATOMIC_WRITES,
+    [ATOMIC_WRITES] = 1 << PLAIN_READS | 1 << PLAIN_WRITES,
+};
+
+struct visit {
+    struct races_block *block;
+    const simt_event *event;
+    const simt_access *access;
+    enum history history;
+    struct shadow_page *page;
+    const uint64_t *rivals[RIVALS_MAX]; /* planes of the page with which the access conflicts */
+    enum history rival_histories[RIVALS_MAX];
+    uint32_t rival_count;
+    uint64_t pc_and_tick; /* of its stamps, with the block: all but the thread */
+    uint64_t same_thread; /* the bits in which stamps of one thread agree */
+    uint32_t racing;      /* lanes */
+    uint32_t found_pc;    /* with which a race of this access was last found, if any lane races */
+};
+
+static bool is_settled(const struct races_block *block, uint64_t stamp) {
+    return stamp - block->first_stamp < block->settled_span || !stamp;
+}
+
+static bool is_atomic(const simt_access *access) {
+    if (access->order == SIMT_VOLATILE && access->space == SIMT_SHARED) return access->kind == SIMT_ATOMIC;
+    return access->kind == SIMT_ATOMIC || access->order != SIMT_WEAK;
+}
+
+/* ---- what is found */
+
+static const char *verb_of(const simt_place *place) {
+    bool is_load = !strncmp(place->opcode, "ld", 2), is_store = !strncmp(place->opcode, "st", 2);
+    return is_load ? "load" : is_store ? "store" : "update";
+}
+
+static const char *advice(const struct races_block *block, uint64_t other_block, uint32_t warp,
+                          uint32_t other_warp) {
+    if (other_block != block->index) return "only a fence and an atomic order accesses of two blocks";
+    if (warp != other_warp) return "no barrier orders them";
+    return "no __syncwarp() orders these lanes, which may run at different times";
+}
+
+/* Counts each pair of instructions once. */
+static void note_pair(struct races *races, uint32_t pc, uint32_t other_pc) {
+    uint64_t pair = pc < other_pc ? (uint64_t)pc << 32 | other_pc : (uint64_t)other_pc << 32 | pc;
+    for (size_t i = 0; i < races->pair_count; i++)
+        if (races->pairs[i] == pair) return;
+    if (races->pair_count == races->pair_capacity) {
+        size_t capacity = 2 * races->pair_capacity + 16;
+        uint64_t *pairs = realloc(races->pairs, capacity * sizeof *pairs);
+        if (!pairs) {
+            races_lose(races);
+            return;
+        }
+        races->pairs = pairs;
+        races->pair_capacity = capacity;
+    }
+    races->pairs[races->pair_count++] = pair;
+}
+
+static void find(struct visit *visit, uint32_t lane, uint64_t address, uint64_t stamp) {
+    struct races *races = visit->block->races;
+    const simt_launch_view *view = races->view;
+    uint32_t pc = (uint32_t)stamp_field(stamp, 0, races->thread_shift);
+    bool is_found = visit->racing && visit->found_pc == pc;
+    visit->racing |= 1u << lane;
+    visit->found_pc = pc;
+    if (is_found) return;
+    pthread_mutex_lock(&races->lock);
+    note_pair(races, visit->event->pc, pc);
+    pthread_mutex_unlock(&races->lock);
+
+    uint32_t thread = (uint32_t)stamp_field(stamp, races->thread_shift, races->tick_shift);
+    uint64_t block = (stamp >> races->block_shift) - 1;
+    const uint32_t *grid = view->grid, *size = view->block;
+    const simt_place *place = &view->places[pc], *own = &view->places[visit->event->pc];
+    bool is_shared = visit->access->space == SIMT_SHARED;
+    char where[32], line[24];
+    snprintf(where, sizeof where, is_shared ? "byte %llu" : "0x%llx", (unsigned long long)address);
+    snprintf(line, sizeof line, place->file ? ":%u" : "line %u", place->file ? place->line : place->ptx_line);
+    const simt_racing_access other = {.pc = pc, .thread = thread, .block = block};
+    simt_record_race(
+        visit->event, lane, address, &other,
+        "%s of %s memory at %s races with the %s by thread (%u,%u,%u) of block (%u,%u,%u) at %s%s: %s",
+        verb_of(own), is_shared ? "shared" : "global", where, verb_of(place), thread % size[0],
+        thread / size[0] % size[1], thread / size[0] / size[1], (uint32_t)(block % grid[0]),
+        (uint32_t)(block / grid[0] % grid[1]), (uint32_t)(block / grid[0] / grid[1]),
+        place->file ? place->file : "", line,
+        advice(visit->block, block, visit->event->warp, thread / view->warp_size));
+}
+
+/* ---- cells */
+
+/* Sets out the planes to be looked at; again whenever the page has got one more. */
+static void list_rivals(struct visit *visit) {
+    visit->rival_count = 0;
+    for (int history = 0; history < HISTORIES; history++)
+        for (int i = 0; i < 2 && conflicts[visit->history] >> history & 1; i++) {
+            if (!visit->page->stamps[history][i]) continue;
+            visit->rivals[visit->rival_count] = visit->page->stamps[history][i];
+            visit->rival_histories[visit->rival_count++] = (enum history)history;
+        }
+}
+
+static bool is_known(const struct visit *visit, uint32_t thread, uint64_t stamp, enum history history) {
+    bool is_atomic = history == ATOMIC_READS || history == ATOMIC_WRITES;
+    return simt_order_knows(visit->block, thread, stamp, is_atomic);
+}
+
+/* How far from each other two threads run. */
+static uint32_t distance(const struct races *races, uint64_t stamp, uint64_t other) {
+    if (stamp >> races->block_shift != other >> races->block_shift) return 3;
+    uint64_t thread = stamp_field(stamp, races->thread_shift, races->tick_shift);
+    uint64_t other_thread = stamp_field(other, races->thread_shift, races->tick_shift);
+    if (thread / races->view->warp_size != other_thread / races->view->warp_size) return 2;
+    return thread != other_thread;
+}
+
+/* Records the access in place of an earlier one of its kind that it makes redundant, or of the one nearer to the first. */
+static void note_beside_others(struct visit *visit, uint32_t thread, uint32_t cell, uint64_t stamp) {
+    uint64_t **planes = visit->page->stamps[visit->history], *first = &planes[0][cell];
+    if (is_known(visit, thread, *first, visit->history)) {
+        *first = stamp;
+        if (planes[1] && is_known(visit, thread, planes[1][cell], visit->history)) planes[1][cell] = 0;
+        return;
+    }
+    bool is_new = !planes[1];
+    if (!simt_page_ensure(visit->page, &planes[1])) {
+        races_lose(visit->block->races);
+        return;
+    }
+    if (is_new) list_rivals(visit);
+    uint64_t *second = &planes[1][cell];
+    const struct races *races = visit->block->races;
+    if (is_known(visit, thread, *second, visit->history) ||
+        distance(races, *first, stamp) >= distance(races, *first, *second))
+        *second = stamp;
+}
+
+/* Whether the earlier store happened before this one, so that nobody can still read its value. */
+static bool is_past(const struct visit *visit, uint32_t thread, uint64_t earlier, uint64_t stamp) {
+    return is_settled(visit->block, earlier) ||
+           ((earlier ^ stamp) & visit->same_thread && is_known(visit, thread, earlier, PLAIN_WRITES));
+}
+
+static void note_value(struct visit *visit, uint32_t thread, uint32_t cell, uint64_t stamp, uint64_t value) {
+    uint64_t **planes = visit->page->stamps[PLAIN_WRITES], *old = &visit->page->values[cell];
+    bool is_only = is_past(visit, thread, planes[0][cell], stamp) &&
+                   (!planes[1] || is_past(visit, thread, planes[1][cell], stamp));
+    *old = is_only || *old == value ? value : value | VALUE_MIXED;
+}
+
+static void visit_cell(struct visit *visit, uint32_t lane, uint32_t cell, uint64_t stamp, uint64_t value) {
+    const struct races_block *block = visit->block;
+    uint32_t thread = visit->event->warp * block->races->view->warp_size + lane;
+    for (uint32_t i = 0; i < visit->rival_count; i++) {
+        uint64_t other = visit->rivals[i][cell];
+        if (is_settled(block, other) || !((other ^ stamp) & visit->same_thread)) continue;
+        if (is_known(visit, thread, other, visit->rival_histories[i])) continue;
+        bool is_same_value = visit->history == PLAIN_WRITES && visit->rival_histories[i] == PLAIN_WRITES &&
+                             visit->page->values[cell] == value && !(value & VALUE_MIXED);
+        if (is_same_value) continue;
+        uint64_t address = visit->page->number << PAGE_BITS | (uint64_t)cell << visit->page->cell_bits;
+        find(visit, lane, address, other);
+    }
+    if (visit->history == PLAIN_WRITES) note_value(visit, thread, cell, stamp, value);
+    uint64_t *first = &visit->page->stamps[visit->history][0][cell];
+    if (is_settled(block, *first) || !((*first ^ stamp) & visit->same_thread))
+        *first = stamp;
+    else
+        note_beside_others(visit, thread, cell, stamp);
+}
+
+/* ---- lanes */
+
+/* The value that a store writes to the cell that begins at the lane's byte. */
+static uint64_t stored(const simt_access *access, uint32_t lane, uint32_t byte, uint32_t cell_bits) {
+    uint32_t element_bits = (uint32_t)__builtin_ctz(access->element_nbytes);
+    if (element_bits > 3) return VALUE_MIXED; /* the value is not known */
+    uint64_t element = access->values[(byte >> element_bits) * SIMT_LANES + lane];
+    return element >> (byte & (access->element_nbytes - 1)) * 8 & ((UINT64_C(1) << (8u << cell_bits)) - 1);
+}
+
+/* Makes the page ready for the access; false: no memory. */
+static bool prepare(struct visit *visit) {
+    struct shadow_page *page = visit->page;
+    uint32_t cell_bits = (uint32_t)__builtin_ctz(visit->access->element_nbytes);
+    if (cell_bits < page->cell_bits && !simt_page_refine(page, cell_bits)) return false;
+    if (!simt_page_ensure(page, &page->stamps[visit->history][0])) return false;
+    if (visit->history == PLAIN_WRITES && !simt_page_ensure(page, &page->values)) return false;
+    list_rivals(visit);
+    return true;
+}
+
+static uint64_t stamp_of(const struct visit *visit, uint32_t lane) {
+    const struct races *races = visit->block->races;
+    uint64_t thread = (uint64_t)visit->event->warp * races->view->warp_size + lane;
+    return visit->pc_and_tick + (thread << races->thread_shift);
+}
+
+/* ---- the commonest access: neighbouring lanes at neighbouring words, of which nothing is to be said
+ *
+ * Its loops have no branches, so that the compiler can make vectors of them: the top bit tells. */
+
+/* Where `earlier` is not settled. */
+static uint64_t unsettled(const struct races_block *block, uint64_t earlier) {
+    uint64_t first = block->first_stamp, end = first + block->settled_span;
+    return ~((earlier - 1) | (~(earlier - first) & (earlier - end)));
+}
+
+static bool are_settled(const struct visit *visit, const uint64_t *earlier, uint32_t count) {
+    uint64_t strays = 0;
+    for (uint32_t i = 0; i < count; i++) strays |= unsettled(visit->block, earlier[i]);
+    return !(strays >> 63);
+}
+
+static bool are_settled_or_own(const struct visit *visit, const uint64_t *earlier, const uint64_t *stamps,
+                               uint32_t count) {
+    uint64_t strays = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t difference = (earlier[i] ^ stamps[i]) & visit->same_thread;
+        strays |= unsettled(visit->block, earlier[i]) & ~(difference - 1);
+    }
+    return !(strays >> 63);
+}
+
+enum { WORD_NBYTES = 1 << CELL_BITS_MAX, ROW_WORDS_MAX = PAGE_NBYTES / WORD_NBYTES };
+
+/* Does all there is to do on an open page; false: it takes a closer look, and nothing is done. */
+static bool visit_row(struct visit *visit, uint32_t first, uint32_t lanes) {
+    uint64_t stamps[ROW_WORDS_MAX];
+    const simt_access *access = visit->access;
+    struct shadow_page *page = visit->page;
+    uint32_t words = lane_nbytes(access) / WORD_NBYTES, count = 0,
+             cell = page_cell(page, access->addresses[first]);
+    if (page->cell_bits != CELL_BITS_MAX) return false;
+    uint64_t stamp = stamp_of(visit, first), step = UINT64_C(1) << visit->block->races->thread_shift;
+    for (uint32_t lane = 0; lane < lanes; lane++, stamp += step)
+        for (uint32_t word = 0; word < words; word++) stamps[count++] = stamp;
+    for (uint32_t i = 0; i < visit->rival_count; i++)
+        if (!are_settled_or_own(visit, &visit->rivals[i][cell], stamps, count)) return false;
+    uint64_t *own = &page->stamps[visit->history][0][cell];
+    if (visit->history != PLAIN_WRITES) {
+        if (!are_settled_or_own(visit, own, stamps, count)) return false;
+    } else {
+        const uint64_t *second = page->stamps[PLAIN_WRITES][1];
+        if (!are_settled(visit, own, count) || (second && !are_settled(visit, &second[cell], count)))
+            return false;
+        for (uint32_t lane = first; lane < first + lanes; lane++)
+            for (uint32_t word = 0; word < words; word++)
+                page->values[cell++] = stored(access, lane, word * WORD_NBYTES, CELL_BITS_MAX);
+    }
+    memcpy(own, stamps, count * sizeof *stamps);
+    return true;
+}
+
+/* false: it is not of this kind, or takes a closer look. */
+static bool visit_neighbours(struct visit *visit) {
+    const simt_access *access = visit->access;
+    if (access->element_nbytes < WORD_NBYTES || !access->lanes || !is_consecutive(access)) return false;
+    uint32_t first = first_lane(access->lanes), lanes = last_lane(access->lanes) - first + 1;
+    uint64_t address = access->addresses[first], number = address >> PAGE_BITS;
+    if ((address & (PAGE_NBYTES - 1)) + lanes * lane_nbytes(access) > PAGE_NBYTES) return false;
+    bool is_shared = access->space == SIMT_SHARED;
+    visit->page = races_open(visit->block, is_shared, number);
+    bool is_done = visit->page && prepare(visit) && visit_row(visit, first, lanes);
+    if (visit->page) races_close(visit->block, is_shared, number);
+    visit->page = NULL;
+    return is_done;
+}
+
+/* ---- any access */
+
+static void visit_lane(struct visit *visit, uint32_t lane) {
+    const simt_access *access = visit->access;
+    uint32_t cell_bits = visit->page->cell_bits, nbytes = lane_nbytes(access);
+    uint32_t cell = page_cell(visit->page, access->addresses[lane]);
+    uint64_t stamp = stamp_of(visit, lane);
+    for (uint32_t byte = 0; byte < nbytes; byte += 1u << cell_bits, cell++)
+        visit_cell(visit, lane, cell, stamp,
+                   visit->history == PLAIN_WRITES ? stored(access, lane, byte, cell_bits) : 0);
+}
+
+/* Lanes are aligned to their bytes, and so each is within a page. */
+static void visit_lanes(struct visit *visit) {
+    bool is_shared = visit->access->space == SIMT_SHARED;
+    uint64_t number = 0;
+    for (uint32_t lanes = visit->access->lanes; lanes; lanes &= lanes - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(lanes);
+        if (!visit->page || visit->access->addresses[lane] >> PAGE_BITS != number) {
+            if (visit->page) races_close(visit->block, is_shared, number);
+            number = visit->access->addresses[lane] >> PAGE_BITS;
+            visit->page = races_open(visit->block, is_shared, number);
+            if (!visit->page || !prepare(visit)) {
+                races_lose(visit->block->races);
+                break;
+            }
+        }
+        visit_lane(visit, lane);
+    }
+    if (visit->page) races_close(visit->block, is_shared, number);
+}
+
+static void check_access(void *state, const simt_event *event, const simt_access *access) {
+    struct races_block *block = state;
+    const struct races *races = block->races;
+    if ((access->space != SIMT_SHARED && access->space != SIMT_GLOBAL) || races_are_over(block)) return;
+    if (block->has_acquires) simt_order_acquire(block, event->warp, access->lanes);
+    bool atomic = is_atomic(access), is_load = access->kind == SIMT_LOAD;
+    struct visit visit = {
+        .block = block,
+        .event = event,
+        .access = access,
+        .history = is_load ? (atomic ? ATOMIC_READS : PLAIN_READS) : (atomic ? ATOMIC_WRITES : PLAIN_WRITES),
+        .pc_and_tick = block->first_stamp + ((uint64_t)block->tick << races->tick_shift) + event->pc,
+        .same_thread = ~(((UINT64_C(1) << races->thread_shift) - 1) |
+                         ((UINT64_C(1) << races->block_shift) - (UINT64_C(1) << races->tick_shift))),
+    };
+    if (!visit_neighbours(&visit)) visit_lanes(&visit);
+    if (visit.racing) block->racing_accesses += (uint32_t)__builtin_popcount(visit.racing);
+    if (atomic) simt_order_atomic(block, event->warp, access);
+}
+
+/* ---- hooks */
+
+static void order_barrier(void *state, const simt_block_view *view, uint32_t barrier, uint32_t pc,
+                          const uint32_t *lanes) {
+    (void)pc;
+    struct races_block *block = state;
+    if (races_are_over(block)) return;
+    /* Barrier 0 is that of __syncthreads(): a thread that does not take part has exited. */
+    uint32_t threads = 0;
+    for (uint32_t warp = 0; barrier && warp < view->launch->warps_per_block; warp++)
+        threads += (uint32_t)__builtin_popcount(lanes[warp]);
+    simt_order_barrier(block, lanes, barrier == 0 || threads == view->launch->threads_per_block);
+}
+
+static void order_warp_barrier(void *state, const simt_event *event, uint32_t lanes) {
+    struct races_block *block = state;
+    if (!races_are_over(block)) simt_order_warp_barrier(block, event->warp, lanes);
+}
+
+static void order_fence(void *state, const simt_event *event, bool beyond_block) {
+    struct races_block *block = state;
+    if (!races_are_over(block))
+        simt_order_fence(block, event->warp, event->mask, beyond_block ? SCOPE_GRID : SCOPE_BLOCK);
+}
+
+static bool begin_block(void *launch, void *state, const simt_block_view *view) {
+    struct races_block *block = state;
+    block->races = launch;
+    block->index = view->index;
+    block->first_stamp = (view->index + 1) << block->races->block_shift;
+    simt_order_begin(block);
+    return true;
+}
+
+static void end_block(void *launch, void *state, const simt_block_view *view) {
+    (void)view;
+    struct races *races = launch;
+    struct races_block *block = state;
+    pthread_mutex_lock(&races->lock);
+    races->racing_accesses += block->racing_accesses;
+    pthread_mutex_unlock(&races->lock);
+    simt_order_end(block);
+    simt_shadow_clear(&block->shared);
+}
+
+static uint32_t bits_of(uint64_t greatest) {
+    return greatest ? 64 - (uint32_t)__builtin_clzll(greatest) : 0;
+}
+
+/* Fewer bits than this are no use. */
+enum { TICK_BITS_MIN = 8 };
+
+/* Shares out the bits of a stamp but the top one, which is 0; the ticks get what is left. */
+static void lay_out(struct races *races) {
+    const simt_launch_view *view = races->view;
+    uint64_t blocks = (uint64_t)view->grid[0] * view->grid[1] * view->grid[2];
+    uint32_t block_bits = bits_of(blocks), pc_bits = bits_of(view->place_count);
+    races->thread_bits = bits_of(view->threads_per_block - 1);
+    if (block_bits + races->thread_bits + pc_bits + TICK_BITS_MIN > 63) {
+        races->is_over = true;
+        return;
+    }
+    races->levels = (block_bits + races->thread_bits + 1 + CLOCK_LEVEL_BITS - 1) / CLOCK_LEVEL_BITS;
+    races->thread_shift = pc_bits;
+    races->tick_shift = races->thread_shift + races->thread_bits;
+    races->block_shift = 63 - block_bits;
+    uint32_t tick_bits = races->block_shift - races->tick_shift;
+    races->tick_limit = tick_bits < 32 ? (1u << tick_bits) - 1 : UINT32_MAX;
+}
+
+static bool begin_launch(void *launch, const simt_launch_view *view) {
+    struct races *races = launch;
+    races->view = view;
+    for (int i = 0; i < SHARDS; i++)
+        if (pthread_mutex_init(&races->shards[i].lock, NULL)) return false;
+    if (pthread_mutex_init(&races->lock, NULL)) return false;
+    lay_out(races);
+    return true;
+}
+
+static void end_launch(void *launch, simt_report *report) {
+    struct races *races = launch;
+    simt_report_add(report, "races", (double)races->pair_count);
+    simt_report_add(report, "racing_accesses", (double)races->racing_accesses);
+    if (races->is_over) simt_report_add(report, "races_incomplete", 1);
+    if (races->out_of_memory) simt_report_lose(report);
+    for (int i = 0; i < SHARDS; i++) {
+        simt_shadow_clear(&races->shards[i].shadow);
+        pthread_mutex_destroy(&races->shards[i].lock);
+    }
+    pthread_mutex_destroy(&races->lock);
+    free(races->pairs);
+}
+
+const struct simt_observer simt_observe_races = {
+    .name = "races",
+    .launch_nbytes = sizeof(struct races),
+    .block_nbytes = sizeof(struct races_block),
+    .launch_begin = begin_launch,
+    .launch_end = end_launch,
+    .block_begin = begin_block,
+    .block_end = end_block,
+    .access = check_access,
+    .warp_barrier = order_warp_barrier,
+    .barrier = order_barrier,
+    .fence = order_fence,
+};

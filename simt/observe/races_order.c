@@ -1,0 +1,292 @@
+/* Happens-before within a launch.
+ *
+ * A release is a fence by a thread and then an atomic write by it; an acquire, an atomic read and then a
+ * fence or, leniently, a barrier.  What a release hands on is what its thread knew at its last fence, or what
+ * another thread that it met at a barrier since had fenced: a barrier alone publishes nothing beyond the
+ * block.
+ *
+ * Hooks tell of accesses before they happen, and blocks run on several host threads.  So what an atomic read
+ * acquires is looked up only when something comes of it: by then, whoever wrote what it read has told so. */
+#include <stdlib.h>
+
+#include "races.h"
+
+static void check(struct races_block *block, bool is_done) {
+    if (!is_done) races_lose(block->races);
+}
+
+/* What clocks are about: the plain accesses of a thread, and, next to them, its atomic ones. */
+static uint64_t entry_of(const struct races *races, uint64_t block, uint64_t thread, bool is_atomic) {
+    return (block << races->thread_bits | thread) << 1 | is_atomic;
+}
+
+static void join(struct races_block *block, struct clock *clock, struct clock other) {
+    check(block, simt_clock_join(clock, other));
+}
+
+/* Adds what threads first .. last of the block did up to the tick. */
+static void raise(struct races_block *block, struct clock *clock, uint32_t first, uint32_t last,
+                  uint32_t tick) {
+    const struct races *races = block->races;
+    check(block, simt_clock_raise(clock, races->levels, entry_of(races, block->index, first, false),
+                                  entry_of(races, block->index, last, true), tick));
+}
+
+static void raise_atomics(struct races_block *block, struct clock *clock, uint32_t thread, uint32_t tick) {
+    uint64_t entry = entry_of(block->races, block->index, thread, true);
+    check(block, simt_clock_raise(clock, block->races->levels, entry, entry, tick));
+}
+
+static void thread_clear(struct thread *thread) {
+    simt_clock_drop(&thread->seen);
+    simt_clock_drop(&thread->acquired);
+    for (int scope = 0; scope < SCOPES; scope++) simt_clock_drop(&thread->fenced[scope]);
+    *thread = (struct thread){0};
+}
+
+static void set_span(struct races_block *block) {
+    block->settled_span = ((uint64_t)block->settled + 1) << block->races->tick_shift;
+}
+
+static void advance(struct races_block *block) {
+    if (++block->tick >= block->races->tick_limit) races_give_up(block);
+}
+
+void simt_order_begin(struct races_block *block) {
+    block->tick = 1;
+    set_span(block);
+}
+
+void simt_order_end(struct races_block *block) {
+    for (uint32_t t = 0; block->threads && t < block->races->view->threads_per_block; t++)
+        thread_clear(&block->threads[t]);
+    free(block->threads);
+    simt_clock_drop(&block->seen);
+    for (int scope = 0; scope < SCOPES; scope++) simt_clock_drop(&block->fenced[scope]);
+}
+
+/* Lets threads differ from now on; false: no memory. */
+static bool part(struct races_block *block) {
+    if (!block->threads)
+        block->threads = calloc(block->races->view->threads_per_block, sizeof *block->threads);
+    block->is_parted = block->threads != NULL;
+    check(block, block->is_parted);
+    return block->is_parted;
+}
+
+bool simt_order_knows(const struct races_block *block, uint32_t thread, uint64_t stamp, bool is_atomic) {
+    const struct races *races = block->races;
+    uint64_t other_block = (stamp >> races->block_shift) - 1;
+    uint64_t other = stamp_field(stamp, races->thread_shift, races->tick_shift);
+    uint32_t tick = (uint32_t)stamp_field(stamp, races->tick_shift, races->block_shift);
+    if (!stamp || (other_block == block->index && (tick <= block->settled || other == thread))) return true;
+    uint64_t entry = entry_of(races, other_block, other, is_atomic);
+    if (simt_clock_at(block->seen, races->levels, entry) >= tick) return true;
+    return block->is_parted && simt_clock_at(block->threads[thread].seen, races->levels, entry) >= tick;
+}
+
+/* ---- acquiring */
+
+/* The clock that the thread's last atomic read acquires. */
+static void look(struct races_block *block, struct thread *thread) {
+    if (!thread->is_reading) return;
+    thread->is_reading = false;
+    if (!atomic_load(&block->races->has_releases)) return;
+    uint64_t number = thread->reading >> PAGE_BITS;
+    struct shadow_page *page = races_open(block, thread->is_reading_shared, number);
+    check(block, page != NULL);
+    if (!page) return;
+    const struct release *release = simt_page_released(page, thread->reading);
+    if (release) {
+        join(block, &thread->acquired, release->clocks[SCOPE_GRID]);
+        if (release->block == block->index) join(block, &thread->acquired, release->clocks[SCOPE_BLOCK]);
+    }
+    races_close(block, thread->is_reading_shared, number);
+}
+
+static void acquire(struct races_block *block, struct thread *thread) {
+    look(block, thread);
+    if (simt_clock_is_empty(thread->acquired)) return;
+    join(block, &thread->seen, thread->acquired);
+    simt_clock_drop(&thread->acquired);
+    block->has_acquired = true;
+}
+
+void simt_order_acquire(struct races_block *block, uint32_t warp, uint32_t lanes) {
+    struct thread *threads = &block->threads[warp * block->races->view->warp_size];
+    for (; lanes && block->is_parted; lanes &= lanes - 1) {
+        struct thread *thread = &threads[__builtin_ctz(lanes)];
+        if (thread->is_acquire) acquire(block, thread);
+        thread->is_acquire = false;
+    }
+}
+
+/* ---- releasing */
+
+static void fence(struct races_block *block, struct thread *thread, enum scope widest) {
+    for (int scope = 0; scope <= (int)widest; scope++) {
+        join(block, &thread->fenced[scope], thread->seen);
+        thread->fence_tick[scope] = block->tick;
+    }
+    block->has_fences = true;
+}
+
+void simt_order_fence(struct races_block *block, uint32_t warp, uint32_t lanes, enum scope scope) {
+    if (!part(block)) return;
+    struct thread *threads = &block->threads[warp * block->races->view->warp_size];
+    for (; lanes; lanes &= lanes - 1) {
+        struct thread *thread = &threads[__builtin_ctz(lanes)];
+        acquire(block, thread);
+        fence(block, thread, scope);
+    }
+    advance(block);
+}
+
+/* Adds to `clock` what threads first .. last have fenced since the last barrier of the whole block. */
+static void add_fenced(struct races_block *block, uint32_t first, uint32_t last, enum scope scope,
+                       struct clock *clock) {
+    bool has_fence = false;
+    for (uint32_t t = first, end; t <= last; t = end) {
+        uint32_t tick = block->threads[t].fence_tick[scope];
+        for (end = t; end <= last && block->threads[end].fence_tick[scope] == tick; end++)
+            join(block, clock, block->threads[end].fenced[scope]);
+        if (tick) raise(block, clock, t, end - 1, tick);
+        has_fence |= tick != 0;
+    }
+    if (!has_fence) return;
+    join(block, clock, block->seen);
+    if (block->settled) raise(block, clock, 0, block->races->view->threads_per_block - 1, block->settled);
+}
+
+/* What an atomic write by the thread hands on: itself, too.  false: it releases nothing. */
+static bool add_released(struct races_block *block, uint32_t thread, enum scope scope, struct clock *clock) {
+    join(block, clock, block->fenced[scope]);
+    add_fenced(block, thread, thread, scope, clock);
+    if (simt_clock_is_empty(*clock)) return false;
+    raise_atomics(block, clock, thread, block->tick);
+    return true;
+}
+
+static bool release(struct races_block *block, uint32_t thread, bool is_shared, uint64_t address) {
+    struct clock clocks[SCOPES] = {0};
+    bool is_release = false;
+    for (int scope = 0; scope < SCOPES; scope++)
+        is_release |= add_released(block, thread, (enum scope)scope, &clocks[scope]);
+    if (!is_release) return false;
+    struct shadow_page *page = races_open(block, is_shared, address >> PAGE_BITS);
+    struct release *release = page ? simt_page_release(page, address) : NULL;
+    check(block, release != NULL);
+    if (release) {
+        if (release->block != block->index) simt_clock_drop(&release->clocks[SCOPE_BLOCK]);
+        release->block = block->index;
+        for (int scope = 0; scope < SCOPES; scope++) join(block, &release->clocks[scope], clocks[scope]);
+        atomic_store(&block->races->has_releases, true);
+    }
+    if (page) races_close(block, is_shared, address >> PAGE_BITS);
+    for (int scope = 0; scope < SCOPES; scope++) simt_clock_drop(&clocks[scope]);
+    return true;
+}
+
+void simt_order_atomic(struct races_block *block, uint32_t warp, const simt_access *access) {
+    bool is_release = access->order == SIMT_RELEASE || access->order == SIMT_ACQUIRE_RELEASE;
+    bool is_acquire = access->order == SIMT_ACQUIRE || access->order == SIMT_ACQUIRE_RELEASE;
+    bool is_shared = access->space == SIMT_SHARED, has_released = false;
+    uint32_t first = warp * block->races->view->warp_size;
+    if (!part(block)) return;
+    for (uint32_t lanes = access->lanes; lanes; lanes &= lanes - 1) {
+        uint32_t lane = (uint32_t)__builtin_ctz(lanes);
+        struct thread *thread = &block->threads[first + lane];
+        look(block, thread);
+        if (access->kind != SIMT_LOAD) {
+            if (is_release) fence(block, thread, SCOPE_GRID);
+            if (block->has_fences)
+                has_released |= release(block, first + lane, is_shared, access->addresses[lane]);
+        }
+        if (access->kind == SIMT_STORE) continue;
+        thread->is_reading = true;
+        thread->is_reading_shared = is_shared;
+        thread->reading = access->addresses[lane];
+        thread->is_acquire |= is_acquire;
+        block->has_acquires |= is_acquire;
+    }
+    if (has_released) advance(block);
+}
+
+/* ---- barriers */
+
+/* Adds what threads first .. last know, and did until now. */
+static void add_threads(struct races_block *block, uint32_t first, uint32_t last, struct clock *seen,
+                        struct clock fenced[SCOPES]) {
+    for (uint32_t t = first; t <= last; t++) {
+        acquire(block, &block->threads[t]);
+        join(block, seen, block->threads[t].seen);
+    }
+    raise(block, seen, first, last, block->tick);
+    for (int scope = 0; scope < SCOPES && block->has_fences; scope++)
+        add_fenced(block, first, last, scope, &fenced[scope]);
+}
+
+static void set_threads(struct races_block *block, uint32_t first, uint32_t last, struct clock seen,
+                        const struct clock fenced[SCOPES]) {
+    for (uint32_t t = first; t <= last; t++) {
+        struct thread *thread = &block->threads[t];
+        thread_clear(thread);
+        thread->seen = simt_clock_hold(seen);
+        for (int scope = 0; scope < SCOPES; scope++) thread->fenced[scope] = simt_clock_hold(fenced[scope]);
+    }
+}
+
+/* The next run of neighbouring lanes, cut from *lanes; false: none is left. */
+static bool next_run(uint32_t *lanes, uint32_t *first, uint32_t *last) {
+    if (!*lanes) return false;
+    *first = (uint32_t)__builtin_ctz(*lanes);
+    uint64_t gaps = ~((uint64_t)*lanes >> *first);
+    *last = *first + (uint32_t)__builtin_ctzll(gaps) - 1;
+    *lanes &= ~(uint32_t)(((UINT64_C(1) << (*last - *first + 1)) - 1) << *first);
+    return true;
+}
+
+/* Orders what the lanes of warps first .. last did before what they do next. */
+static void meet(struct races_block *block, uint32_t first_warp, uint32_t last_warp,
+                 const uint32_t *warp_lanes) {
+    if (!part(block)) return;
+    struct clock seen = {0}, fenced[SCOPES] = {0};
+    uint32_t size = block->races->view->warp_size, first, last;
+    for (uint32_t warp = first_warp; warp <= last_warp; warp++)
+        for (uint32_t lanes = warp_lanes[warp - first_warp]; next_run(&lanes, &first, &last);)
+            add_threads(block, warp * size + first, warp * size + last, &seen, fenced);
+    for (uint32_t warp = first_warp; warp <= last_warp; warp++)
+        for (uint32_t lanes = warp_lanes[warp - first_warp]; next_run(&lanes, &first, &last);)
+            set_threads(block, warp * size + first, warp * size + last, seen, fenced);
+    simt_clock_drop(&seen);
+    for (int scope = 0; scope < SCOPES; scope++) simt_clock_drop(&fenced[scope]);
+    advance(block);
+}
+
+void simt_order_warp_barrier(struct races_block *block, uint32_t warp, uint32_t lanes) {
+    meet(block, warp, warp, &lanes);
+}
+
+/* Makes what threads know the block's. */
+static void reunite(struct races_block *block) {
+    uint32_t count = block->races->view->threads_per_block;
+    for (uint32_t t = 0; t < count; t++) acquire(block, &block->threads[t]);
+    for (int scope = 0; scope < SCOPES && block->has_fences; scope++)
+        add_fenced(block, 0, count - 1, scope, &block->fenced[scope]);
+    for (uint32_t t = 0; t < count; t++) {
+        if (block->has_acquired) join(block, &block->seen, block->threads[t].seen);
+        thread_clear(&block->threads[t]);
+    }
+    block->is_parted = block->has_acquires = false;
+}
+
+void simt_order_barrier(struct races_block *block, const uint32_t *lanes, bool is_whole) {
+    if (!is_whole) {
+        meet(block, 0, block->races->view->warps_per_block - 1, lanes);
+        return;
+    }
+    if (block->is_parted) reunite(block);
+    block->settled = block->tick;
+    set_span(block);
+    advance(block);
+}

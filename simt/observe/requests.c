@@ -1,0 +1,120 @@
+/* Counts what accesses to global memory ask of it: 128-byte lines and 32-byte sectors, and how much of the
+ * sectors was wanted. */
+#include "counts.h"
+#include "observe.h"
+#include "span.h"
+
+enum { LINE_SHIFT = 7, SECTOR_SHIFT = 5 };
+enum { SHIFTS_MAX = 3 };
+enum { KINDS = SIMT_ATOMIC + 1 };
+enum { ACCESSES, REQUESTS, SECTORS, BYTES, COUNTS };
+
+static const char *const names[COUNTS] = {"global_accesses", "global_requests", "global_sectors",
+                                          "global_bytes"};
+static const char *const names_of_kind[KINDS][COUNTS] = {
+    [SIMT_LOAD] = {"global_load_accesses", "global_load_requests", "global_load_sectors",
+                   "global_load_bytes"},
+    [SIMT_STORE] = {"global_store_accesses", "global_store_requests", "global_store_sectors",
+                    "global_store_bytes"},
+    [SIMT_ATOMIC] = {"global_atomic_accesses", "global_atomic_requests", "global_atomic_sectors",
+                     "global_atomic_bytes"},
+};
+
+/* The places at which lanes' spans begin, in order of the address. */
+struct begins {
+    uint64_t addresses[SIMT_LANES];
+    uint32_t count;
+};
+
+static void sort_begins(const simt_access *access, struct begins *begins) {
+    uint64_t *sorted = begins->addresses;
+    uint32_t count = 0;
+    for (uint32_t rest = access->lanes; rest; rest &= rest - 1) {
+        uint64_t address = access->addresses[first_lane(rest)];
+        uint32_t at = count++;
+        for (; at && sorted[at - 1] > address; at--) sorted[at] = sorted[at - 1];
+        sorted[at] = address;
+    }
+    begins->count = count;
+}
+
+/* counts[i]: distinct aligned pieces of 2^shifts[i] bytes in spans of nbytes each. */
+static inline void count_pieces(const struct begins *begins, uint32_t nbytes, const uint32_t *shifts,
+                                uint32_t *counts, uint32_t count) {
+    uint64_t next[SHIFTS_MAX] = {0}; /* the first piece that is not counted yet */
+    for (uint32_t i = 0; i < count; i++) counts[i] = 0;
+    for (uint32_t at = 0; at < begins->count; at++) {
+        uint64_t begin = begins->addresses[at], last = begin + nbytes - 1;
+        for (uint32_t i = 0; i < count; i++) {
+            uint64_t first = begin >> shifts[i], end = (last >> shifts[i]) + 1;
+            if (first < next[i]) first = next[i];
+            counts[i] += end > first ? (uint32_t)(end - first) : 0;
+            next[i] = end > next[i] ? end : next[i];
+        }
+    }
+}
+
+/* Counts the lines of lanes that together touch one span without gaps. */
+static inline void count_whole(const simt_access *access, uint32_t nbytes, const uint32_t *shifts,
+                               uint32_t *counts, uint32_t count) {
+    uint64_t begin = access->addresses[first_lane(access->lanes)];
+    uint64_t last = access->addresses[last_lane(access->lanes)] + nbytes - 1;
+    for (uint32_t i = 0; i < count; i++)
+        counts[i] = (uint32_t)((last >> shifts[i]) - (begin >> shifts[i]) + 1);
+}
+
+static inline void count_each(const simt_access *access, const uint32_t *shifts, uint32_t *counts,
+                              uint32_t count) {
+    uint32_t nbytes = lane_nbytes(access);
+    if (is_consecutive(access)) {
+        count_whole(access, nbytes, shifts, counts, count);
+        return;
+    }
+    struct begins begins;
+    sort_begins(access, &begins);
+    count_pieces(&begins, nbytes, shifts, counts, count);
+}
+
+uint32_t simt_lines(const simt_access *access, uint32_t line_nbytes) {
+    uint32_t shift = (uint32_t)__builtin_ctz(line_nbytes), lines = 0;
+    if (access->lanes) count_each(access, &shift, &lines, 1);
+    return lines;
+}
+
+static void count_access(void *block, const simt_event *event, const simt_access *access) {
+    (void)event;
+    if (access->space != SIMT_GLOBAL || !access->lanes) return;
+    static const uint32_t shifts[SHIFTS_MAX] = {LINE_SHIFT, SECTOR_SHIFT, 0}; /* 0: bytes */
+    uint32_t pieces[SHIFTS_MAX];
+    count_each(access, shifts, pieces, SHIFTS_MAX);
+    uint64_t *counts = (uint64_t *)block + access->kind * COUNTS;
+    counts[ACCESSES]++;
+    counts[REQUESTS] += pieces[0];
+    counts[SECTORS] += pieces[1];
+    counts[BYTES] += pieces[2];
+}
+
+static void end_block(void *launch, void *block, const simt_block_view *view) {
+    (void)view;
+    counts_add(launch, block, KINDS * COUNTS);
+}
+
+static void end_launch(void *launch, simt_report *report) {
+    const uint64_t *counts = launch;
+    uint64_t totals[COUNTS] = {0};
+    for (uint32_t kind = 0; kind < KINDS; kind++) counts_add(totals, counts + kind * COUNTS, COUNTS);
+    counts_report(report, names, totals, COUNTS);
+    simt_report_add(report, "coalescing",
+                    share((double)totals[BYTES], (double)(totals[SECTORS] << SECTOR_SHIFT)));
+    for (uint32_t kind = 0; kind < KINDS; kind++)
+        counts_report(report, names_of_kind[kind], counts + kind * COUNTS, COUNTS);
+}
+
+const struct simt_observer simt_observe_requests = {
+    .name = "requests",
+    .launch_nbytes = KINDS * COUNTS * sizeof(uint64_t),
+    .block_nbytes = KINDS * COUNTS * sizeof(uint64_t),
+    .access = count_access,
+    .block_end = end_block,
+    .launch_end = end_launch,
+};

@@ -1,0 +1,167 @@
+/*
+ * simt_observer.h -- what watches the simulator.
+ *
+ * An observer is a struct of functions, any of which may be NULL, and two sizes of state: one for the launch, one
+ * for each block while it runs.  A hook gets the state of the block where the event happened.  Blocks may run on
+ * several host threads at once: launch state is touched only in launch_begin, launch_end and block_end (during which the
+ * simulator holds a lock), or with a lock of the observer's own.
+ *
+ * An observer that comes with the simulator is one file in observe/, and one line in observe/observers.c.
+ */
+#ifndef SIMT_OBSERVER_H
+#define SIMT_OBSERVER_H
+
+#include "simt.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { SIMT_LANES = 32 }; /* the most that a warp has */
+
+/* A place in the source.  Where an inlined function was called, `outer` is the line in the kernel itself. */
+typedef struct simt_place {
+    const char *file;
+    uint32_t line;
+    const char *outer_file;
+    uint32_t outer_line;
+    uint32_t ptx_line;
+    const char *opcode; /* with its modifiers: "ld.shared.u32" */
+    bool approximate;   /* PTX promises no exact bits for it */
+} simt_place;
+
+typedef struct simt_launch_view {
+    const char *kernel;
+    uint32_t grid[3], block[3];
+    uint32_t warp_size, banks;
+    uint32_t threads_per_block, warps_per_block;
+    size_t shared_nbytes;       /* of each block, static and dynamic */
+    const simt_place *places;   /* of every instruction of the module, by its pc */
+    uint32_t place_count;
+    void *context;              /* simt_launch.context */
+} simt_launch_view;
+
+/* Counts that the simulator keeps itself while a block runs, as a hook for every instruction would cost more. */
+typedef struct simt_tally {
+    uint64_t instructions;        /* of warps */
+    uint64_t active_lanes;        /* that came to them */
+    uint64_t thread_instructions; /* lanes whose guard let them execute */
+    uint64_t approximate;         /* instructions that PTX promises no exact bits for */
+    uint64_t branches;            /* under a condition, */
+    uint64_t divergent_branches;  /* that some of a warp's lanes took and others did not */
+} simt_tally;
+
+typedef struct simt_block_view {
+    const simt_launch_view *launch;
+    uint32_t block[3];
+    uint64_t index;    /* x + grid.x * (y + grid.y * z) */
+    const simt_tally *tally;
+    void *machine;     /* for simt_record_finding */
+} simt_block_view;
+
+/* One instruction of one warp, about to be executed. */
+typedef struct simt_event {
+    const simt_block_view *block;
+    uint32_t warp;   /* in its block; thread = warp * warp_size + lane, x fastest */
+    uint32_t pc;     /* of the instruction, unique in its module */
+    uint32_t active; /* the lanes that came here together */
+    uint32_t mask;   /* those of them whose guard lets them execute; may be 0 */
+} simt_event;
+
+enum simt_space { SIMT_GLOBAL, SIMT_SHARED, SIMT_LOCAL, SIMT_CONSTANT, SIMT_PARAMETER };
+enum simt_access_kind { SIMT_LOAD, SIMT_STORE, SIMT_ATOMIC };
+enum simt_order { SIMT_WEAK, SIMT_VOLATILE, SIMT_RELAXED, SIMT_ACQUIRE, SIMT_RELEASE, SIMT_ACQUIRE_RELEASE };
+
+/* One memory access of one warp, checked, about to happen.  An instruction whose generic addresses lie in several
+ * spaces is one access for each. */
+typedef struct simt_access {
+    enum simt_space space;
+    enum simt_access_kind kind;
+    enum simt_order order;
+    uint32_t lanes;         /* the lanes that take part: one at least */
+    uint32_t element_nbytes; /* 1, 2, 4, 8 or 16 */
+    uint32_t elements;      /* 1, 2, 4 or 8: a vector */
+    bool is_consecutive;    /* all 32 lanes take part, and each one's bytes follow those of the lane before: a hint,
+                               which may be false where it is so */
+    const uint64_t *addresses; /* one for each lane: global addresses, or offsets into the space */
+    /* The values stored (kind SIMT_STORE): lane l's element e is values[e * SIMT_LANES + l].  Else NULL. */
+    const uint64_t *values;
+    /* One bit for each byte of a lane's access to shared or global memory: was it written before?  For loads and
+     * atomics, where an observer needs it: initialised[l], bit b for byte b.  Else NULL. */
+    const uint64_t *initialised;
+} simt_access;
+
+typedef struct simt_observer {
+    const char *name;
+    size_t launch_nbytes, block_nbytes; /* of zeroed state */
+    bool needs_initialised;             /* reads simt_access.initialised, which is NULL unless someone does */
+
+    bool (*launch_begin)(void *launch, const simt_launch_view *view); /* false: no memory */
+    void (*launch_end)(void *launch, simt_report *report);            /* simt_report_add; frees what it holds */
+    bool (*block_begin)(void *launch, void *block, const simt_block_view *view); /* state zeroed; false: no memory */
+    /* Adds to the launch's state; frees what it holds. */
+    void (*block_end)(void *launch, void *block, const simt_block_view *view);
+
+    void (*instruction)(void *block, const simt_event *event);
+    void (*branch)(void *block, const simt_event *event, uint32_t taken); /* of event->active, under a condition */
+    void (*access)(void *block, const simt_event *event, const simt_access *access);
+    /* sources[l]: the lane whose value lane l gets; of shfl. */
+    void (*shuffle)(void *block, const simt_event *event, const uint8_t *sources);
+    /* The lanes joined by bar.warp.sync. */
+    void (*warp_barrier)(void *block, const simt_event *event, uint32_t lanes);
+    /* A barrier that is complete: lanes[w] are those of warp w that took part (arrived or waited).  pc: that of the
+     * last to arrive. */
+    void (*barrier)(void *block, const simt_block_view *view, uint32_t barrier, uint32_t pc, const uint32_t *lanes);
+    void (*fence)(void *block, const simt_event *event, bool beyond_block); /* false: scope of a block */
+    /* A finding, the first of its kind at its instruction, has got that index in the report. */
+    void (*finding)(void *block, const simt_event *event, size_t index, const simt_finding *finding);
+} simt_observer;
+
+/* Adds a count to a report.  Call it once for each name. */
+void simt_report_add(simt_report *report, const char *name, double value);
+
+/* Notes that the report lacks something for want of memory: the launch ends with that error.  Any host thread
+ * may call it. */
+void simt_report_lose(simt_report *report);
+
+/* Adds the cost of an instruction to the report, and to that of its line of the source.  To be called in
+ * launch_end, in order of the pc.  false: no memory, which the report has noted. */
+bool simt_report_add_instruction(simt_report *report, const simt_line *instruction);
+void simt_line_add(simt_line *sum, const simt_line *line); /* adds every count */
+
+/* Adds a replay to the report, which then owns its entries and frees them.  To be called in launch_end.  false: no
+ * memory, which the report has noted; the entries are still the caller's. */
+bool simt_report_add_replay(simt_report *report, const simt_replay *replay);
+
+/* Records a finding at the instruction of `event`, by `lane`, at `address` (0: none).  Findings of one kind
+ * at one pc are counted as one.  Any host thread may call it.  Returns whether it was the first of its kind
+ * there. */
+bool simt_record_finding(const simt_event *event, enum simt_finding_kind kind, uint32_t lane,
+                         uint64_t address, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 5, 6)))
+#endif
+    ;
+
+/* The other access of a race: by the thread of that number in its block. */
+typedef struct simt_racing_access {
+    uint32_t pc, thread;
+    uint64_t block; /* simt_block_view.index */
+} simt_racing_access;
+
+/* Records a race between the lane's access and `other`. */
+bool simt_record_race(const simt_event *event, uint32_t lane, uint64_t address,
+                      const simt_racing_access *other, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 5, 6)))
+#endif
+    ;
+
+/* Stops the launch once the instruction is over. */
+void simt_stop(const simt_event *event);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
