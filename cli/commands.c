@@ -1,60 +1,79 @@
 #include "commands.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
+#include "ladder/gpu.h"
+#include "options.h"
 #include "output.h"
 #include "progress.h"
+#include "report/printed.h"
+#include "report/reduction.h"
 #include "saved.h"
 
 /* Whether there can be such a device, on some machine. */
 static bool is_device_name(const char *name) {
-    if (!strcmp(name, "auto") || !strcmp(name, "cpu") || !strcmp(name, "cuda")) return true;
-    if (strncmp(name, "cuda:", strlen("cuda:"))) return false;
-    name += strlen("cuda:");
-    return isdigit((unsigned char)*name) && !name[strspn(name, "0123456789")];
+    return !strcmp(name, "auto") || !strcmp(name, "cpu") || ladder_gpu_is_name(name);
 }
 
 static int open_device(const struct settings *settings, wf_handle **handle) {
     const char *device = settings->device ? settings->device : "auto";
     char text[512];
     if (!is_device_name(device))
-        return fail_usage("--device takes auto, cpu, cuda or cuda:N, not '%s'; 'warpfold devices' lists what "
-                          "there is",
+        return fail_usage("--device takes auto, cpu, cuda or cuda:N, not '%s'; 'warpfold devices' lists the "
+                          "available ones",
                           device);
     wf_error error = wf_handle_create(device, handle);
     if (error && wf_device_describe(device, text, sizeof text)) return fail("--device %s: %s", device, text);
+    if (!error) error = wf_handle_set_threads(*handle, (int32_t)settings->threads);
     if (error) return fail("--device %s: %s", device, wf_error_text(error));
     if (settings->verbose && settings->threads)
         say("device %s; threads: at most %" PRId64, wf_handle_device(*handle), settings->threads);
     else if (settings->verbose)
-        say("device %s; threads: one for each processor", wf_handle_device(*handle));
+        say("device %s; threads: one per processor", wf_handle_device(*handle));
     return STATUS_OK;
 }
 
-/* What every reduction ends with: the accumulator is kept, even if it has no value to print. */
+static wf_error put_conclusion(FILE *stream, wf_handle *handle, const wf_accumulator *accumulator,
+                               const struct settings *settings) {
+    wf_op op = wf_accumulator_op(accumulator);
+    wf_value result;
+    wf_stats stats = {.nbytes = sizeof stats};
+    const struct reduction_format format = {.hex = settings->hex, .json = settings->json};
+    bool is_stats = op == WF_STATS;
+    wf_error error = is_stats ? wf_accumulator_stats(handle, accumulator, &stats)
+                              : wf_accumulator_value(handle, accumulator, op, &result);
+    if (error) return error;
+    if (is_stats)
+        put_statistics(stream, accumulator, &stats, format);
+    else
+        put_reduction(stream, accumulator, &result, format);
+    return WF_OK;
+}
+
+/* Ends every reduction: saves the accumulator, even if it has no value to print, and prints the result. */
 static int conclude(wf_handle *handle, const wf_accumulator *accumulator, const struct settings *settings) {
     const char *plan = wf_handle_plan(handle);
-    if (settings->verbose && plan[0]) say("plan of the last piece: %s", plan);
-    if (settings->save) {
-        int status = saved_write(handle, accumulator, settings->save);
-        if (status) return status;
-    }
-    wf_op op = wf_accumulator_op(accumulator);
-    if (op == WF_STATS) {
-        wf_stats stats;
-        wf_error error = wf_accumulator_stats(handle, accumulator, &stats);
-        return error ? fail_library(handle, error) : print_stats(accumulator, &stats, settings);
-    }
-    wf_value result;
-    wf_error error = wf_accumulator_result(handle, accumulator, op, &result);
-    return error ? fail_library(handle, error) : print_result(accumulator, &result, settings);
+    if (settings->verbose && plan[0]) say("plan of the last launch: %s", plan);
+    unsigned char saved[WF_SAVED_NBYTES_MAX];
+    size_t nbytes = 0;
+    wf_error error =
+        settings->save ? wf_accumulator_save(handle, accumulator, saved, sizeof saved, &nbytes) : WF_OK;
+    if (error) return fail_library(handle, error);
+    struct page page;
+    page_open(&page);
+    if (page.stream) error = put_conclusion(page.stream, handle, accumulator, settings);
+    int status = STATUS_OK;
+    if (!page_end(&page) || error == WF_ERROR_MEMORY) status = fail_memory();
+    struct file_draft draft = {.path = settings->save, .pieces = {{saved, nbytes}}, .piece_count = 1};
+    if (!status) status = deliver(&draft, settings->save != NULL, error ? NULL : &page);
+    page_clear(&page);
+    return error && !status ? fail_library(handle, error) : status;
 }
 
 int command_reduce(const struct request *request) {
     const struct settings *settings = request->settings;
-    const wf_options options = settings_options(settings);
+    const wf_reduction reduction = settings_reduction(settings, request->op);
     wf_reader_options reader_options = settings_reader_options(settings);
     wf_handle *handle = NULL;
     wf_reader *reader = NULL;
@@ -68,8 +87,8 @@ int command_reduce(const struct request *request) {
     wf_error error =
         wf_reader_open(handle, request->operands, request->operand_count, &reader_options, &reader);
     if (!error)
-        error = wf_accumulator_create(handle, request->op, wf_reader_type(reader), &options, &accumulator);
-    if (!error) error = wf_accumulator_add_reader(handle, accumulator, reader, options.threads);
+        error = wf_accumulator_create(handle, &reduction, wf_reader_type(reader), 0, NULL, &accumulator);
+    if (!error) error = wf_accumulator_add_reader(handle, accumulator, reader, NULL);
     progress_end(&progress);
     status = error ? fail_library(handle, error) : conclude(handle, accumulator, settings);
 
@@ -82,14 +101,14 @@ int command_reduce(const struct request *request) {
 /* Adds the pairs of both readers' numbers, which must match in type and count. */
 static int add_pairs(wf_handle *handle, const struct request *request, wf_reader *const readers[2],
                      struct progress *progress, wf_accumulator **accumulator) {
-    const wf_options options = settings_options(request->settings);
+    const wf_reduction reduction = settings_reduction(request->settings, request->op);
     wf_type types[2] = {wf_reader_type(readers[0]), wf_reader_type(readers[1])};
     if (types[0] != types[1])
-        return fail("%s has %s and %s has %s: both must have the same type", file_name(request->operands[0]),
+        return fail("%s has elements of %s and %s of %s: both must have the same type", file_name(request->operands[0]),
                     wf_type_name(types[0]), file_name(request->operands[1]), wf_type_name(types[1]));
-    wf_error error = wf_accumulator_create(handle, request->op, types[0], &options, accumulator);
+    wf_error error = wf_accumulator_create(handle, &reduction, types[0], 0, NULL, accumulator);
     if (error) return fail_library(handle, error);
-    error = wf_accumulator_add_reader_pair(handle, *accumulator, readers[0], readers[1], options.threads);
+    error = wf_accumulator_add_reader(handle, *accumulator, readers[0], readers[1]);
     progress_end(progress);
     return error ? fail_library(handle, error) : STATUS_OK;
 }
@@ -145,23 +164,28 @@ int command_merge(const struct request *request) {
     return status;
 }
 
-static void put_device(FILE *stream, const char *device) {
+static wf_error put_device(FILE *stream, const char *device) {
     char text[512];
     wf_error error = wf_device_describe(device, text, sizeof text);
-    fprintf(stream, "%s%s%s\n", error ? device : "", error ? " cannot be used: " : "", text);
+    if (error) fprintf(stream, "%s is unavailable: ", device);
+    put_name(stream, text, strlen(text));
+    fputc('\n', stream);
+    return error == WF_ERROR_MEMORY ? error : WF_OK; /* that other errors keep it from use is told */
 }
 
 int command_devices(const struct request *request) {
     (void)request;
-    int32_t count = wf_device_count();
+    int32_t count = wf_gpu_count();
     struct page page;
     page_open(&page);
-    if (page.stream) put_device(page.stream, "cpu");
-    if (page.stream && !count) put_device(page.stream, "cuda"); /* which says why there is none */
-    for (int32_t i = 0; page.stream && i < count; i++) {
+    wf_error error = page.stream ? put_device(page.stream, "cpu") : WF_ERROR_MEMORY;
+    if (!error && !count) error = put_device(page.stream, "cuda"); /* which says why there is none */
+    for (int32_t i = 0; !error && i < count; i++) {
         char name[16];
         snprintf(name, sizeof name, "cuda:%" PRId32, i);
-        put_device(page.stream, name);
+        error = put_device(page.stream, name);
     }
-    return page_print(&page);
+    if (!error) return page_print(&page);
+    page_clear(&page);
+    return fail_memory();
 }

@@ -1,4 +1,4 @@
-/* What each command does.  They print, or say what is wrong, and return an exit status. */
+/* The commands.  Each prints its result, or a message about what is wrong, and returns an exit status. */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 

@@ -2,15 +2,13 @@
 #include "inspect.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "commands.h"
-#include "html.h"
 #include "inspect_arguments.h"
 #include "inspect_kernel.h"
-#include "inspect_report.h"
-#include "observer.h"
 #include "output.h"
+#include "report/html.h"
+#include "report/inspect_report.h"
 
 enum { OBSERVERS_MAX = 32, LANES_DEFAULT = 32 };
 
@@ -19,7 +17,7 @@ struct inspection {
     const char *path;
     simt_settings machine;
     simt_launch launch;
-    const simt_observer *observers[OBSERVERS_MAX];
+    const struct simt_observer *observers[OBSERVERS_MAX];
     struct arguments arguments;
     struct kernel kernel;
     struct page printed; /* by the kernel */
@@ -43,7 +41,7 @@ static int read_launch(simt_launch *launch, const struct settings *settings) {
     return status;
 }
 
-/* What tells where costs more, and is there for who asks. */
+/* Observers that record places cost more, so they run only if their output was asked for. */
 static void list_observers(struct inspection *inspection) {
     const struct settings *settings = inspection->settings;
     size_t count = 0;
@@ -62,36 +60,52 @@ static void keep_printed(void *context, const char *text, size_t nbytes) {
 
 /* ---- the report ---------------------------------------------------------------------------------- */
 
-static int write_page(const char *path, const struct inspection_report *report) {
-    char *json = NULL, title[KERNEL_NAME_CAPACITY + 16];
-    size_t nbytes = 0;
-    FILE *stream = open_memstream(&json, &nbytes);
-    if (stream) put_report_json(stream, report, true);
-    bool is_whole = stream && !ferror(stream);
-    if (stream && fclose(stream)) is_whole = false;
+/* false, here and below: no memory. */
+static bool make_html(const struct inspection_report *report, struct page *page) {
+    struct page json;
+    char title[KERNEL_NAME_CAPACITY + 16];
+    page_open(&json);
+    if (json.stream) put_report_json(json.stream, report, true);
     snprintf(title, sizeof title, "inspect %s", report->kernel);
-    const struct html_page page = {.kind = "inspect", .title = title, .json = json};
-    int status = is_whole ? html_write(path, &page) : fail("%s", wf_error_text(WF_ERROR_MEMORY));
-    free(json);
+    bool is_whole = page_end(&json);
+    const struct html_page html = {.kind = "inspect", .title = title, .json = json.text};
+    is_whole = is_whole && html_make(&html, page);
+    page_clear(&json);
+    return is_whole;
+}
+
+static bool make_text(const struct settings *settings, const struct inspection_report *report,
+                      struct page *page) {
+    page_open(page);
+    if (page->stream && settings->json) put_report_json(page->stream, report, false);
+    if (page->stream && !settings->json) put_report(page->stream, report, wants_colour());
+    if (page->stream && !settings->json && settings->source) put_heat(page->stream, report, wants_colour());
+    return page_end(page);
+}
+
+/* Everything is there before the first file is written. */
+static int hand_on(const struct inspection *inspection, const struct inspection_report *report) {
+    const struct settings *settings = inspection->settings;
+    const struct arguments *arguments = &inspection->arguments;
+    struct page html = {0}, text = {0};
+    bool is_printed = settings->json || !settings->html;
+    size_t count = 0;
+    struct file_draft *drafts = calloc(arguments->output_count + 1, sizeof *drafts);
+    bool has_memory = drafts && (!settings->html || make_html(report, &html)) &&
+                      (!is_printed || make_text(settings, report, &text));
+    for (size_t i = 0; has_memory && !report->is_stopped && i < arguments->output_count; i++)
+        drafts[count++] = output_draft(&arguments->outputs[i]);
+    if (has_memory && settings->html)
+        drafts[count++] = (struct file_draft){
+            .path = settings->html, .pieces = {{html.text, html.length}}, .piece_count = 1};
+    int status = has_memory ? deliver(drafts, count, is_printed ? &text : NULL) : fail_memory();
+    free(drafts);
+    page_clear(&html);
+    page_clear(&text);
     return status;
 }
 
-static bool wants_colour(void) {
-    const char *no_colour = getenv("NO_COLOR");
-    return isatty(STDOUT_FILENO) && !(no_colour && no_colour[0]);
-}
-
-static int print_text(const struct settings *settings, const struct inspection_report *report) {
-    struct page page;
-    page_open(&page);
-    if (page.stream && settings->json) put_report_json(page.stream, report, false);
-    if (page.stream && !settings->json) put_report(page.stream, report);
-    if (page.stream && !settings->json && settings->source) put_heat(page.stream, report, wants_colour());
-    return page_print(&page);
-}
-
 static int tell(const struct inspection *inspection, const simt_report *counts, bool is_stopped) {
-    const struct settings *settings = inspection->settings;
     struct inspection_report report = {.kernel = inspection->kernel.name,
                                        .path = inspection->path,
                                        .ptx = inspection->kernel.ptx,
@@ -101,21 +115,18 @@ static int tell(const struct inspection *inspection, const simt_report *counts, 
                                        .printed = inspection->printed.text,
                                        .printed_nbytes = inspection->printed.length,
                                        .is_stopped = is_stopped};
-    int status = STATUS_OK;
-    if (!sources_read(&report.sources, counts))
-        status = fail("%s", wf_error_text(WF_ERROR_MEMORY));
-    else if (settings->html)
-        status = write_page(settings->html, &report);
-    if (!status && (settings->json || !settings->html)) status = print_text(settings, &report);
+    const struct places places = {inspection->path, inspection->settings->sources};
+    int status = sources_read(&report.sources, counts, &places) ? hand_on(inspection, &report) : fail_memory();
     sources_clear(&report.sources);
-    return !status && simt_report_finding_count(counts) > 0 ? STATUS_FINDINGS : status;
+    bool is_clean = simt_report_finding_count(counts) == 0 && !is_stopped;
+    return status || is_clean ? status : STATUS_FINDINGS;
 }
 
-/* What a stopped launch left in memory is no result: it is not written. */
+/* Writes no outputs after a stopped launch: what it left in memory is not a result. */
 static int conclude(struct inspection *inspection, const simt_machine *machine, const simt_report *counts,
                     bool is_stopped) {
-    if (fflush(inspection->printed.stream)) return fail("%s", wf_error_text(WF_ERROR_MEMORY));
-    int status = is_stopped ? STATUS_OK : arguments_write(&inspection->arguments, machine);
+    if (!page_end(&inspection->printed)) return fail_memory();
+    int status = is_stopped ? STATUS_OK : arguments_read(&inspection->arguments, machine);
     return status ? status : tell(inspection, counts, is_stopped);
 }
 
@@ -128,7 +139,7 @@ static int launch(struct inspection *inspection, simt_machine *machine) {
     page_open(&inspection->printed);
     if (!values || !inspection->printed.stream) {
         free(values);
-        return fail("%s", wf_error_text(WF_ERROR_MEMORY));
+        return fail_memory();
     }
     for (size_t i = 0; i < inspection->arguments.count; i++) values[i] = inspection->arguments.items[i].value;
     inspection->launch.module = inspection->kernel.module;
@@ -151,8 +162,7 @@ static int launch(struct inspection *inspection, simt_machine *machine) {
 
 static int run_on_machine(struct inspection *inspection) {
     simt_machine *machine = NULL;
-    if (simt_machine_create(&inspection->machine, &machine))
-        return fail("%s", wf_error_text(WF_ERROR_MEMORY));
+    if (simt_machine_create(&inspection->machine, &machine)) return fail_memory();
     int status = arguments_place(&inspection->arguments, machine);
     if (!status) status = launch(inspection, machine);
     simt_machine_destroy(machine);
@@ -160,8 +170,7 @@ static int run_on_machine(struct inspection *inspection) {
 }
 
 static void inspection_clear(struct inspection *inspection) {
-    if (inspection->printed.stream) fclose(inspection->printed.stream);
-    free(inspection->printed.text);
+    page_clear(&inspection->printed);
     kernel_clear(&inspection->kernel);
     arguments_clear(&inspection->arguments);
 }

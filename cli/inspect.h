@@ -1,11 +1,11 @@
-/* What inspect and the other commands on the SIMT machine read from the command line alike. */
+/* Options that inspect shares with the other commands that use the simulator. */
 #ifndef CLI_INSPECT_H
 #define CLI_INSPECT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "simt.h"
+#include "simt/simt.h"
 
 /* "lockstep", "split" or "random:SEED"; NULL: lockstep.  false, with nothing said, if it is none of them. */
 bool parse_schedule(const char *text, simt_schedule *schedule, uint64_t *seed);

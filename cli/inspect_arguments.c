@@ -7,14 +7,9 @@
 #include <string.h>
 
 #include "inspect_fill.h"
-#include "inspect_npy.h"
 #include "output.h"
 
 enum { POINTER_NBYTES = 8, TYPE_NAME_CAPACITY = 8 };
-
-static int fail_memory(void) {
-    return fail("%s", wf_error_text(WF_ERROR_MEMORY));
-}
 
 /* ---- reading --arg ------------------------------------------------------------------------------- */
 
@@ -60,7 +55,7 @@ static int parse_scalar(struct argument *argument, const char *number) {
     uint64_t bits;
     argument->nbytes = wf_type_nbytes(argument->type);
     if (!parse_bits(number, argument->type, &bits))
-        return fail_usage("--arg %s: '%s' is no %s", argument->text, number, wf_type_name(argument->type));
+        return fail_usage("--arg %s: '%s' is not a valid %s", argument->text, number, wf_type_name(argument->type));
     argument->value = calloc(1, argument->nbytes);
     if (!argument->value) return fail_memory();
     memcpy(argument->value, &bits, argument->nbytes); /* of a little-endian machine: the low bytes */
@@ -76,7 +71,7 @@ static int parse_buffer(struct argument *argument, const char *text) {
     if (argument->count == UINT64_MAX || errno || strncmp(end, "]=", 2) || !end[2])
         return fail_argument(argument->text);
     if (argument->count > PTRDIFF_MAX / wf_type_nbytes(argument->type))
-        return fail_usage("--arg %s: so much memory cannot be", argument->text);
+        return fail_usage("--arg %s: buffer size overflows", argument->text);
     argument->fill = end + 2;
     argument->nbytes = POINTER_NBYTES;
     argument->value = calloc(1, POINTER_NBYTES);
@@ -91,7 +86,7 @@ static int parse_argument(struct argument *argument) {
     size_t length = strcspn(text, ":[");
     argument->type = parse_argument_type(text, length);
     if (!text[length]) return fail_argument(text);
-    if (!argument->type) return fail_usage("--arg %s: there is no type '%.*s'", text, (int)length, text);
+    if (!argument->type) return fail_usage("--arg %s: unknown type '%.*s'", text, (int)length, text);
     return text[length] == '[' ? parse_buffer(argument, text + length + 1)
                                : parse_scalar(argument, text + length + 1);
 }
@@ -103,14 +98,14 @@ static int parse_output(struct output *output, const char *text, const struct ar
     errno = 0;
     unsigned long long number = isdigit((unsigned char)text[0]) ? strtoull(text, &end, 10) : 0;
     if (!end || errno || *end != '=' || !end[1])
-        return fail_usage("--out takes K=FILE, the number of an argument and a file's name, not '%s'", text);
+        return fail_usage("--out takes K=FILE, an argument's number and a file name, not '%s'", text);
     if (number >= arguments->count)
-        return fail_usage("--out %s: there is no argument %llu; --arg was given %zu times, counted from 0",
+        return fail_usage("--out %s: no argument %llu; there are %zu, numbered from 0",
                           text, number, arguments->count);
     if (!arguments->items[number].is_buffer)
-        return fail_usage("--out %s: argument %llu is no buffer but '%s'", text, number,
+        return fail_usage("--out %s: argument %llu is a scalar ('%s'), not a buffer", text, number,
                           arguments->items[number].text);
-    *output = (struct output){(size_t)number, end + 1};
+    *output = (struct output){.argument = (size_t)number, .path = end + 1};
     return STATUS_OK;
 }
 
@@ -132,6 +127,8 @@ int arguments_parse(struct arguments *arguments, const struct settings *settings
 
 void arguments_clear(struct arguments *arguments) {
     for (size_t i = 0; arguments->items && i < arguments->count; i++) free(arguments->items[i].value);
+    for (size_t i = 0; arguments->outputs && i < arguments->output_count; i++)
+        free(arguments->outputs[i].bytes);
     free(arguments->items);
     free(arguments->outputs);
     *arguments = (struct arguments){0};
@@ -169,7 +166,7 @@ int arguments_check(const struct arguments *arguments, const simt_module *module
     return STATUS_OK;
 }
 
-/* ---- in the machine's memory --------------------------------------------------------------------- */
+/* ---- in the simulator's memory --------------------------------------------------------------------- */
 
 static size_t buffer_nbytes(const struct argument *argument) {
     return (size_t)argument->count * wf_type_nbytes(argument->type);
@@ -190,24 +187,25 @@ int arguments_place(struct arguments *arguments, simt_machine *machine) {
     return status;
 }
 
-static int write_output(const struct output *output, const struct argument *argument,
-                        const simt_machine *machine) {
-    size_t nbytes = buffer_nbytes(argument);
-    void *bytes = malloc(nbytes ? nbytes : 1);
-    if (!bytes) return fail_memory();
-    int status = STATUS_OK;
-    if (simt_machine_read(machine, argument->address, bytes, nbytes))
-        status = fail("argument %zu cannot be read", output->argument);
-    else if (!npy_write(output->path, argument->type, bytes, argument->count))
-        status = fail("%s: cannot write: %s", output->path, strerror(errno));
-    free(bytes);
-    return status;
+static bool read_output(struct output *output, const struct argument *argument, const simt_machine *machine) {
+    output->nbytes = buffer_nbytes(argument);
+    output->bytes = malloc(output->nbytes ? output->nbytes : 1);
+    if (!output->bytes) return false;
+    npy_header(output->header, argument->type, argument->count);
+    return !simt_machine_read(machine, argument->address, output->bytes, output->nbytes);
 }
 
-int arguments_write(const struct arguments *arguments, const simt_machine *machine) {
-    int status = STATUS_OK;
-    for (size_t i = 0; i < arguments->output_count && !status; i++)
-        status =
-            write_output(&arguments->outputs[i], &arguments->items[arguments->outputs[i].argument], machine);
-    return status;
+int arguments_read(struct arguments *arguments, const simt_machine *machine) {
+    for (size_t i = 0; i < arguments->output_count; i++) {
+        struct output *output = &arguments->outputs[i];
+        if (!read_output(output, &arguments->items[output->argument], machine)) return fail_memory();
+    }
+    return STATUS_OK;
+}
+
+struct file_draft output_draft(const struct output *output) {
+    return (struct file_draft){
+        .path = output->path,
+        .pieces = {{output->header, sizeof output->header}, {output->bytes, output->nbytes}},
+        .piece_count = 2};
 }

@@ -1,4 +1,4 @@
-/* A kernel's arguments, from the words of --arg to the machine's memory, and back into files by --out. */
+/* A kernel's arguments, from the words of --arg to the simulator's memory, and back into files by --out. */
 #ifndef CLI_INSPECT_ARGUMENTS_H
 #define CLI_INSPECT_ARGUMENTS_H
 
@@ -6,8 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "file.h"
+#include "inspect_npy.h"
 #include "options.h"
-#include "simt.h"
+#include "simt/simt.h"
 #include "warpfold.h"
 
 struct argument {
@@ -24,6 +26,9 @@ struct argument {
 struct output {
     size_t argument;
     const char *path;
+    char header[NPY_HEADER_NBYTES];
+    unsigned char *bytes; /* behind the header */
+    size_t nbytes;
 };
 
 struct arguments {
@@ -46,7 +51,10 @@ int arguments_check(const struct arguments *arguments, const simt_module *module
 /* Allocates and fills the buffers. */
 int arguments_place(struct arguments *arguments, simt_machine *machine);
 
-/* Writes the files of --out, each whole or not at all. */
-int arguments_write(const struct arguments *arguments, const simt_machine *machine);
+/* Takes out of the simulator what the files of --out are to hold. */
+int arguments_read(struct arguments *arguments, const simt_machine *machine);
+
+/* The file that it then is. */
+struct file_draft output_draft(const struct output *output);
 
 #endif

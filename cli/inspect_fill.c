@@ -57,7 +57,7 @@ static uint64_t double_bits(double value) {
     return bits;
 }
 
-/* Of a value that is in the type's range. */
+/* The bits of a value that is in the type's range. */
 static uint64_t float_bits(double value, wf_type type) {
     if (type == WF_F64) return double_bits(value);
     return type == WF_F32 ? single_bits((float)value) : short_float_bits(value, type);
@@ -167,7 +167,7 @@ int fill_buffer(const struct fill *fill, simt_machine *machine, uint64_t address
             memcpy(chunk + i * nbytes, &bits, nbytes); /* little-endian: the low bytes */
         }
         if (simt_machine_write(machine, address + begin * nbytes, chunk, count * nbytes))
-            return fail("%s", wf_error_text(WF_ERROR_MEMORY));
+            return fail_memory();
     }
     return STATUS_OK;
 }

@@ -1,11 +1,11 @@
-/* What a buffer holds before the launch. */
+/* The contents of a buffer before the launch. */
 #ifndef CLI_INSPECT_FILL_H
 #define CLI_INSPECT_FILL_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "simt.h"
+#include "simt/simt.h"
 #include "warpfold.h"
 
 /* zeros

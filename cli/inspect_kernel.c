@@ -5,20 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cleanup.h"
 #include "file.h"
 #include "inspect_name.h"
 #include "output.h"
-
-/* A compiler's words are several lines. */
-static int fail_lines(const simt_message *message) {
-    const char *line = message->text;
-    while (*line) {
-        size_t length = strcspn(line, "\n");
-        if (length > 0) say("%.*s", (int)length, line);
-        line += length + (line[length] == '\n');
-    }
-    return STATUS_FAILED;
-}
 
 static bool ends_with(const char *text, const char *ending) {
     size_t length = strlen(text), ending_length = strlen(ending);
@@ -27,21 +17,14 @@ static bool ends_with(const char *text, const char *ending) {
 
 /* ---- choosing a kernel --------------------------------------------------------------------------- */
 
-static void say_kernels(const simt_module *module, const char *path) {
-    const size_t count = simt_module_kernel_count(module);
-    struct page list;
-    page_open(&list);
-    if (!list.stream) return;
-    for (size_t i = 0; i < count; i++) {
+static bool list_kernels(const simt_module *module, struct page *list) {
+    page_open(list);
+    for (size_t i = 0; list->stream && i < simt_module_kernel_count(module); i++) {
         char name[KERNEL_NAME_CAPACITY];
         readable_name(simt_module_kernel_name(module, i), name, sizeof name);
-        fprintf(list.stream, "%s%s", i ? ", " : "", name);
+        fprintf(list->stream, "%s%s", i ? ", " : "", name);
     }
-    if (!fclose(list.stream))
-        say(count ? "%s has %s"
-                  : "%s has no kernel that is not a template; --kernel 'name<...>' makes an instance",
-            path, list.text);
-    free(list.text);
+    return page_end(list);
 }
 
 /* How many kernels fit the name best (NULL: all fit); *index is that of the last. */
@@ -66,13 +49,22 @@ static void name_kernel(struct kernel *kernel, const char *wanted) {
                       sizeof kernel->name);
 }
 
-static int fail_choice(const simt_module *module, const char *path, const char *wanted, size_t fitting) {
+static void say_choice(const char *path, const char *wanted, size_t fitting, const char *kernels) {
     if (wanted)
-        say("%s: --kernel '%s' names %s", path, wanted, fitting ? "several kernels" : "no kernel");
+        say("%s: --kernel '%s' matches %s", path, wanted, fitting ? "several kernels" : "no kernel");
     else
-        say("%s: --kernel must choose the kernel", path);
-    say_kernels(module, path);
-    return STATUS_FAILED;
+        say("%s: choose a kernel with --kernel", path);
+    say(kernels[0] ? "%s has %s"
+                   : "%s has only templates of kernels; name an instance with --kernel 'name<...>'",
+        path, kernels);
+}
+
+static int fail_choice(const simt_module *module, const char *path, const char *wanted, size_t fitting) {
+    struct page kernels;
+    bool is_listed = list_kernels(module, &kernels);
+    if (is_listed) say_choice(path, wanted, fitting, kernels.text);
+    page_clear(&kernels);
+    return is_listed ? STATUS_FAILED : fail_memory();
 }
 
 /* ---- PTX ----------------------------------------------------------------------------------------- */
@@ -80,14 +72,15 @@ static int fail_choice(const simt_module *module, const char *path, const char *
 static int parse(const char *ptx, size_t nbytes, const char *path, struct kernel *kernel) {
     simt_message message = {0};
     simt_error error = simt_module_parse(ptx, nbytes, path, &kernel->module, &message);
-    return error ? fail_lines(&message) : STATUS_OK;
+    return error ? fail_lines(message.text) : STATUS_OK;
 }
 
 static int load_ptx(struct kernel *kernel, const char *path, const char *wanted) {
     size_t nbytes;
     kernel->ptx = file_read(path, &nbytes);
-    if (!kernel->ptx) return fail("%s: %s", path, strerror(errno));
-    if (strlen(kernel->ptx) < nbytes) return fail("%s: byte %zu is 0: this is no text", path, nbytes - 1);
+    if (!kernel->ptx) return fail("%s: %s", path, error_text(errno));
+    if (strlen(kernel->ptx) < nbytes)
+        return fail("%s: NUL byte at offset %zu: not a text file", path, nbytes - 1);
     int status = parse(kernel->ptx, nbytes, path, kernel);
     if (status) return status;
     size_t fitting = find_kernel(kernel->module, wanted, &kernel->index);
@@ -101,27 +94,28 @@ static simt_error compile(struct kernel *kernel, const char *path, const char *i
                           simt_message *message) {
     char *mangled = NULL;
     *kernel = (struct kernel){0};
-    simt_error error = simt_compile(path, NULL, instance, &kernel->ptx, &mangled, message);
+    const simt_source source = {.path = path, .instance = instance, .leftovers = &cleanup_leftovers};
+    simt_error error = simt_compile(&source, &kernel->ptx, &mangled, message);
     if (!error) error = simt_module_parse(kernel->ptx, strlen(kernel->ptx), path, &kernel->module, message);
     if (!error && instance && find_kernel(kernel->module, mangled, &kernel->index) != 1) {
-        snprintf(message->text, sizeof message->text, "%.1000s: '%.1000s' is no kernel", path, instance);
+        snprintf(message->text, sizeof message->text, "%.1000s: '%.1000s' is not a kernel", path, instance);
         error = SIMT_ERROR_COMPILE;
     }
     free(mangled);
     return error;
 }
 
-static bool compile_instance(struct kernel *kernel, const char *path, const char *wanted,
-                             simt_message *message) {
+static simt_error compile_instance(struct kernel *kernel, const char *path, const char *wanted,
+                                   simt_message *message) {
     struct kernel instance;
     simt_error error = compile(&instance, path, wanted, message);
     if (error) {
         kernel_clear(&instance);
-        return false;
+        return error;
     }
     kernel_clear(kernel);
     *kernel = instance;
-    return true;
+    return SIMT_OK;
 }
 
 /* A name that no kernel has may be that of a template's instance or of a static kernel, which are compiled
@@ -129,13 +123,18 @@ static bool compile_instance(struct kernel *kernel, const char *path, const char
 static int load_source(struct kernel *kernel, const char *path, const char *wanted) {
     simt_message message = {0}, instance_message = {0};
     bool is_instance = wanted && strchr(wanted, '<');
-    if (is_instance && compile_instance(kernel, path, wanted, &instance_message)) return STATUS_OK;
-    if (compile(kernel, path, NULL, &message)) return fail_lines(&message);
+    simt_error error = SIMT_ERROR_COMPILE; /* of the instance, if one was tried */
+    if (is_instance) error = compile_instance(kernel, path, wanted, &instance_message);
+    if (error == SIMT_ERROR_MEMORY) return fail_lines(instance_message.text);
+    if (!error) return STATUS_OK;
+    if (compile(kernel, path, NULL, &message)) return fail_lines(message.text);
     size_t fitting = find_kernel(kernel->module, wanted, &kernel->index);
     if (fitting == 1) return STATUS_OK;
-    if (wanted && !is_instance && compile_instance(kernel, path, wanted, &instance_message)) return STATUS_OK;
+    if (wanted && !is_instance) error = compile_instance(kernel, path, wanted, &instance_message);
+    if (error == SIMT_ERROR_MEMORY) return fail_lines(instance_message.text);
+    if (!error) return STATUS_OK;
     int status = fail_choice(kernel->module, path, wanted, fitting);
-    if (is_instance) fail_lines(&instance_message);
+    if (is_instance) fail_lines(instance_message.text);
     return status;
 }
 
@@ -143,7 +142,7 @@ int kernel_load(struct kernel *kernel, const char *path, const char *wanted) {
     *kernel = (struct kernel){0};
     bool is_ptx = ends_with(path, ".ptx");
     if (!is_ptx && !ends_with(path, ".cu"))
-        return fail_usage("inspect takes a .cu or a .ptx file, not '%s'", path);
+        return fail_usage("inspect takes a .cu or .ptx file, not '%s'", path);
     int status = (is_ptx ? load_ptx : load_source)(kernel, path, wanted);
     if (!status) name_kernel(kernel, wanted);
     return status;

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "simt.h"
+#include "simt/simt.h"
 
 enum { KERNEL_NAME_CAPACITY = 512 };
 

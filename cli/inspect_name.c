@@ -36,7 +36,7 @@ static bool put_text(struct demangler *demangler, const char *text) {
     return put(demangler, text, strlen(text));
 }
 
-/* What was written from `begin` on can be referred to. */
+/* Makes the text written from `begin` on available to back references. */
 static bool remember(struct demangler *demangler, size_t begin) {
     if (demangler->substitution_count == SUBSTITUTIONS_MAX) return false;
     demangler->substitutions[demangler->substitution_count++] = (struct range){begin, demangler->length};
@@ -194,7 +194,7 @@ static bool parse_literal(struct demangler *demangler) {
 
 static bool parse_template_argument(struct demangler *demangler);
 
-/* As many as there are before E. */
+/* Parses template arguments up to the closing E. */
 static bool parse_list(struct demangler *demangler) {
     for (bool is_first = true; !take(demangler, 'E'); is_first = false)
         if ((!is_first && !put_text(demangler, ", ")) || !parse_template_argument(demangler)) return false;

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "file.h"
 #include "output.h"
 
 bool is_npy_name(const char *path) {
@@ -14,15 +13,6 @@ bool is_npy_name(const char *path) {
 }
 
 /* ---- reading ------------------------------------------------------------------------------------- */
-
-static bool copy_block(const wf_array *block, simt_machine *machine, uint64_t address, size_t nbytes) {
-    const char *element = block->data;
-    if (block->stride_bytes[0] == (int64_t)nbytes)
-        return !simt_machine_write(machine, address, element, nbytes * (size_t)block->shape[0]);
-    for (int64_t i = 0; i < block->shape[0]; i++, element += block->stride_bytes[0])
-        if (simt_machine_write(machine, address + (uint64_t)i * nbytes, element, nbytes)) return false;
-    return true;
-}
 
 /* Copies at most `count` elements; *found is how many there are, or one more than `count`. */
 static int copy_elements(wf_handle *handle, wf_reader *reader, uint64_t count, simt_machine *machine,
@@ -38,31 +28,31 @@ static int copy_elements(wf_handle *handle, wf_reader *reader, uint64_t count, s
                                                        : LIMIT,
                                         &block);
         if (error) return fail_library(handle, error);
-        if (block.shape[0] == 0) break;
-        if (rest > 0 && !copy_block(&block, machine, address + *found * nbytes, nbytes))
-            return fail("%s", wf_error_text(WF_ERROR_MEMORY));
-        *found += (uint64_t)block.shape[0];
+        if (block.count == 0) break;
+        if (rest > 0 && simt_machine_write(machine, address + *found * nbytes, block.data, nbytes * (size_t)block.count))
+            return fail_memory();
+        *found += (uint64_t)block.count;
     }
     return STATUS_OK;
 }
 
 static int read_file(wf_handle *handle, const char *path, wf_type type, uint64_t count, simt_machine *machine,
                      uint64_t address) {
-    const wf_reader_options options = {.format = WF_FORMAT_NPY};
+    const wf_reader_options options = {.nbytes = sizeof options, .format = WF_FORMAT_NPY};
     wf_reader *reader = NULL;
     wf_error error = wf_reader_open(handle, &path, 1, &options, &reader);
     if (error) return fail_library(handle, error);
     uint64_t found = count;
     int status = STATUS_OK;
     if (wf_reader_type(reader) != type)
-        status = fail("%s has %s, and its --arg asks for %s", path, wf_type_name(wf_reader_type(reader)),
+        status = fail("%s has elements of %s, but its --arg asks for %s", path, wf_type_name(wf_reader_type(reader)),
                       wf_type_name(type));
     else
         status = copy_elements(handle, reader, count, machine, address, &found);
     if (!status && found > count)
         status = fail("%s has more elements than the %" PRIu64 " that its --arg asks for", path, count);
     else if (!status && found < count)
-        status = fail("%s has %" PRIu64 " elements, and its --arg asks for %" PRIu64, path, found, count);
+        status = fail("%s has %" PRIu64 " elements, but its --arg asks for %" PRIu64, path, found, count);
     wf_reader_close(reader);
     return status;
 }
@@ -85,26 +75,19 @@ static char kind_of(wf_type type) {
     return type == WF_F16 || type == WF_F32 || type == WF_F64 ? 'f' : 'u';
 }
 
-enum { HEADER_NBYTES = 128, HEADER_BEFORE = 10 };
+enum { HEADER_BEFORE = 10 };
 
 /* Magic, version 1.0, length, a Python dictionary, padded to a multiple of 64 bytes. */
-static void make_header(char header[HEADER_NBYTES], wf_type type, uint64_t count) {
+void npy_header(char header[NPY_HEADER_NBYTES], wf_type type, uint64_t count) {
     size_t nbytes = wf_type_nbytes(type);
-    char text[HEADER_NBYTES];
+    char text[NPY_HEADER_NBYTES];
     int length =
         snprintf(text, sizeof text, "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (%" PRIu64 ",), }",
                  nbytes == 1 ? '|' : '<', kind_of(type), nbytes, count);
-    memset(header, ' ', HEADER_NBYTES);
+    memset(header, ' ', NPY_HEADER_NBYTES);
     memcpy(header, "\x93NUMPY\x01", 8); /* the version's second byte is the 0 that ends the text */
-    header[8] = HEADER_NBYTES - HEADER_BEFORE;
+    header[8] = NPY_HEADER_NBYTES - HEADER_BEFORE;
     header[9] = 0;
     memcpy(header + HEADER_BEFORE, text, (size_t)length);
-    header[HEADER_NBYTES - 1] = '\n';
-}
-
-bool npy_write(const char *path, wf_type type, const void *data, uint64_t count) {
-    char header[HEADER_NBYTES];
-    make_header(header, type, count);
-    const struct file_piece pieces[] = {{header, sizeof header}, {data, (size_t)count * wf_type_nbytes(type)}};
-    return file_write(path, pieces, 2);
+    header[NPY_HEADER_NBYTES - 1] = '\n';
 }

@@ -1,38 +1,39 @@
 /* warpfold ladder: what is asked for, and what is printed. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "commands.h"
+#include "ladder/gpu.h"
 #include "inspect.h"
-#include "ladder_errand.h"
-#include "ladder_page.h"
+#include "ladder_request.h"
 #include "output.h"
+#include "report/ladder_page.h"
 
 /* ---- options ------------------------------------------------------------------------------------- */
 
 static bool is_on_gpu(const struct settings *settings) {
-    return settings->device && !strncmp(settings->device, "cuda", 4);
+    return settings->device && ladder_gpu_is_name(settings->device);
 }
 
 static bool is_ladder_op(wf_op op) {
     return op == WF_SUM || op == WF_PROD || op == WF_MIN || op == WF_MAX || op == WF_ARGMAX;
 }
 
-static int read_choice(struct errand *errand) {
-    const struct settings *settings = errand->settings;
-    errand->op = settings->op ? wf_op_parse(settings->op) : WF_SUM;
-    errand->type = settings->type ? settings->type : WF_F32;
-    errand->n = settings->count;
-    if (!is_ladder_op(errand->op))
+static int read_choice(struct ladder_request *asked) {
+    const struct settings *settings = asked->settings;
+    asked->op = settings->op ? wf_op_parse(settings->op) : WF_SUM;
+    asked->type = settings->type ? settings->type : WF_F32;
+    asked->n = settings->count;
+    if (!is_ladder_op(asked->op))
         return fail_usage("--op %s: the ladder's ops are sum, prod, min, max and argmax", settings->op);
-    if (!ladder_type_check(errand->type))
+    if (!ladder_type_check(asked->type))
         return fail_usage("--type %s: the ladder's types are i32, u32, i64, u64, f32 and f64",
-                          wf_type_name(errand->type));
-    if (!ladder_finish_parse(settings->finish, &errand->finish))
+                          wf_type_name(asked->type));
+    if (!ladder_finish_parse(settings->finish, &asked->finish))
         return fail_usage("--finish takes host, relaunch, atomic or last-block, not '%s'", settings->finish);
-    if (!parse_schedule(settings->schedule, &errand->schedule, &errand->schedule_seed))
+    if (!parse_schedule(settings->schedule, &asked->schedule, &asked->schedule_seed))
         return fail_usage("--schedule takes lockstep, split or random:SEED, not '%s'", settings->schedule);
     return STATUS_OK;
 }
@@ -47,42 +48,52 @@ static int read_length(const char *option, const char *text, uint32_t *length) {
     return STATUS_OK;
 }
 
-static int read_shape(struct errand *errand) {
-    errand->block = LADDER_BLOCK_DEFAULT;
-    int status = read_length("block", errand->settings->block, &errand->block);
-    if (!status) status = read_length("grid", errand->settings->grid, &errand->grid);
-    if (status) return status;
-    bool is_power = (errand->block & (errand->block - 1)) == 0;
-    if (errand->block < LADDER_BLOCK_MIN || errand->block > LADDER_BLOCK_MAX || !is_power)
-        return fail_usage("--block takes a power of two from %d to %d, not '%s'", LADDER_BLOCK_MIN,
-                          LADDER_BLOCK_MAX, errand->settings->block);
-    return STATUS_OK;
+/* On the simulator, blocks beyond those that the elements need only take time: hours, where the grid is large. */
+static int check_grid(const struct ladder_request *asked) {
+    enum { IDLE_THREADS_MAX = 1 << 20 };
+    uint64_t most = (ladder_request_n(asked) + IDLE_THREADS_MAX) / asked->block;
+    if (asked->grid <= most) return STATUS_OK;
+    return fail_usage("--grid %" PRIu32 ": for %" PRIu64 " elements the simulator runs at most %" PRIu64
+                      " blocks of %" PRIu32 " threads; give more elements (-n N) or fewer blocks",
+                      asked->grid, ladder_request_n(asked), most, asked->block);
 }
 
-struct ladder_variant errand_variant(const struct errand *errand, const struct ladder_rung *rung) {
-    const struct settings *settings = errand->settings;
+static int read_shape(struct ladder_request *asked) {
+    asked->block = LADDER_BLOCK_DEFAULT;
+    int status = read_length("block", asked->settings->block, &asked->block);
+    if (!status) status = read_length("grid", asked->settings->grid, &asked->grid);
+    if (status) return status;
+    const struct ladder_rung any = {.warp_size = LADDER_BLOCK_MIN};
+    if (!ladder_block_fits(&any, asked->block))
+        return fail_usage("--block takes a power of two from %d to %d, not '%s'", LADDER_BLOCK_MIN,
+                          LADDER_BLOCK_MAX, asked->settings->block);
+    return is_on_gpu(asked->settings) ? STATUS_OK : check_grid(asked);
+}
+
+struct ladder_variant ladder_request_variant(const struct ladder_request *asked, const struct ladder_rung *rung) {
+    const struct settings *settings = asked->settings;
     bool coarsens = rung->coarsen || settings->rung;
-    return (struct ladder_variant){rung, errand->op, errand->type, errand->finish,
+    return (struct ladder_variant){rung, asked->op, asked->type, asked->finish,
                                    coarsens ? (uint32_t)settings->coarsen : 0};
 }
 
-static int read_rung(struct errand *errand) {
-    const struct settings *settings = errand->settings;
+static int read_rung(struct ladder_request *asked) {
+    const struct settings *settings = asked->settings;
     simt_message message;
-    if (settings->html && settings->partials) return fail_usage("--html draws rungs, not --partials");
-    if (!settings->rung && settings->partials) return fail_usage("--partials needs --rung: whose?");
+    if (settings->html && settings->partials) return fail_usage("--html and --partials cannot be combined");
+    if (!settings->rung && settings->partials) return fail_usage("--partials requires --rung");
     if (!settings->rung) return STATUS_OK;
-    if (!ladder_rung_find(settings->rung, &errand->rung))
-        return fail_usage("--rung %s: there is no such rung; 'warpfold ladder' lists them", settings->rung);
-    if (settings->partials && errand->finish == LADDER_FINISH_DEFAULT) errand->finish = LADDER_FINISH_HOST;
+    if (!ladder_rung_find(settings->rung, &asked->rung))
+        return fail_usage("--rung %s: unknown rung; 'warpfold ladder' lists them", settings->rung);
+    if (settings->partials && asked->finish == LADDER_FINISH_DEFAULT) asked->finish = LADDER_FINISH_HOST;
     if (settings->partials &&
-        (errand->finish == LADDER_FINISH_ATOMIC || errand->finish == LADDER_FINISH_LAST_BLOCK))
-        return fail_usage("--finish %s leaves no partials", ladder_finish_name(errand->finish));
-    if (settings->partials && errand->rung.is_engine)
-        return fail_usage("--partials: %s leaves none", errand->rung.id);
-    if (settings->partials && errand->rung.needs_gpu && !is_on_gpu(settings))
-        return fail_usage("--partials: %s runs on a GPU only (--device cuda)", errand->rung.id);
-    struct ladder_variant variant = errand_variant(errand, &errand->rung);
+        (asked->finish == LADDER_FINISH_ATOMIC || asked->finish == LADDER_FINISH_LAST_BLOCK))
+        return fail_usage("--partials: --finish %s leaves no partial results", ladder_finish_name(asked->finish));
+    if (settings->partials && asked->rung.is_engine)
+        return fail_usage("--partials: %s leaves no partial results", asked->rung.id);
+    if (settings->partials && asked->rung.needs_gpu && !is_on_gpu(settings))
+        return fail_usage("--partials: %s needs a GPU (--device cuda)", asked->rung.id);
+    struct ladder_variant variant = ladder_request_variant(asked, &asked->rung);
     return ladder_variant_check(&variant, &message) ? fail_usage("%s", message.text) : STATUS_OK;
 }
 
@@ -91,45 +102,45 @@ static int read_device(const struct settings *settings) {
     bool is_machine = !device || !strcmp(device, "auto") || !strcmp(device, "simt");
     if (!is_machine && !is_on_gpu(settings))
         return fail_usage(
-            "--device %s: the ladder runs on the SIMT machine (--device simt) or on a GPU (cuda[:N])",
+            "--device %s: the ladder runs on the simulator (--device simt) or on a GPU (cuda[:N])",
             device);
     if (settings->sweep && (settings->once || settings->partials))
-        return fail_usage("--sweep takes neither --once nor --partials");
+        return fail_usage("--sweep cannot be combined with --once or --partials");
     if (is_machine && (settings->sweep || settings->once))
-        return fail_usage("--%s needs a GPU (--device cuda): the SIMT machine has no clock",
+        return fail_usage("--%s needs a GPU (--device cuda): the simulator has no clock",
                           settings->sweep ? "sweep" : "once");
     return STATUS_OK;
 }
 
-static int read_errand(struct errand *errand) {
-    int status = read_device(errand->settings);
-    if (!status) status = read_choice(errand);
-    if (!status) status = read_shape(errand);
-    if (!status) status = read_rung(errand);
+static int read_ladder_request(struct ladder_request *asked) {
+    int status = read_device(asked->settings);
+    if (!status) status = read_choice(asked);
+    if (!status) status = read_shape(asked);
+    if (!status) status = read_rung(asked);
     return status;
 }
 
 /* ---- tables -------------------------------------------------------------------------------------- */
 
-static bool make_rows(const struct errand *errand, struct ladder_table *table) {
-    size_t count = errand->settings->rung ? 1 : ladder_rung_count();
+static bool make_rows(const struct ladder_request *asked, struct ladder_table *table) {
+    size_t count = asked->settings->rung ? 1 : ladder_rung_count();
     table->rows = calloc(count, sizeof *table->rows);
     if (!table->rows) return false;
     for (size_t i = 0; i < count; i++) {
         struct ladder_rung *rung = &table->rows[table->row_count].rung;
-        if (errand->settings->rung)
-            *rung = errand->rung;
+        if (asked->settings->rung)
+            *rung = asked->rung;
         else
             ladder_rung_get(i, rung);
-        table->row_count += rung->ops >> errand->op & rung->types >> errand->type & 1;
+        table->row_count += rung->ops >> asked->op & rung->types >> asked->type & 1;
     }
     return true;
 }
 
-bool make_table(const struct errand *errand, struct ladder_table *table) {
+bool make_table(const struct ladder_request *asked, struct ladder_table *table) {
     *table = (struct ladder_table){
-        .op = errand->op, .type = errand->type, .block = errand->block, .grid = errand->grid};
-    return make_rows(errand, table);
+        .op = asked->op, .type = asked->type, .block = asked->block, .grid = asked->grid};
+    return make_rows(asked, table);
 }
 
 void clear_table(struct ladder_table *table) {
@@ -141,19 +152,14 @@ void clear_table(struct ladder_table *table) {
     free(table->rows);
 }
 
-void describe_data(const struct errand *errand, const struct data_set *set, struct ladder_table *table) {
-    if (!set->random.values) return;
+int describe_data(const struct ladder_request *asked, const struct data_set *set, struct ladder_table *table) {
     table->n = set->exact.n;
     table->checked_n = set->checked.n;
     table->sequential = set->exact.expected;
     table->sequential_microseconds = set->exact.microseconds;
-    table->sequential_ulp =
-        ladder_error_ulp(&set->random.expected, set->random.values, errand->op, set->random.n);
-}
-
-static bool wants_colour(void) {
-    const char *no_colour = getenv("NO_COLOR");
-    return isatty(STDOUT_FILENO) && !(no_colour && no_colour[0]);
+    wf_error error = ladder_error_ulp(&set->random.expected, set->random.values, asked->op, set->random.n,
+                                      &table->sequential_ulp);
+    return error ? fail_memory() : STATUS_OK;
 }
 
 static void put_table(FILE *stream, const struct ladder_table *table, const struct settings *settings) {
@@ -172,19 +178,28 @@ static int print_text(const struct ladder_table *table, const struct settings *s
     return page_print(&page);
 }
 
+/* The page of these runs, and what is printed beside it, if anything is. */
+static int write_page(const char *path, const char *runs, const struct page *printed) {
+    struct page html;
+    if (ladder_page_make(runs, &html)) return deliver_html(path, &html, printed);
+    page_clear(&html);
+    return fail_memory();
+}
+
 /* The text that --json prints is also what the page is made of: of all sizes up to this one. */
-static int write_page(struct ladder_table *table, const struct settings *settings) {
-    struct page json;
+static int write_table(struct ladder_table *table, const struct settings *settings) {
+    struct page json, printed;
     page_open(&json);
     if (json.stream && table->earlier) fputs(table->earlier, json.stream);
     if (json.stream) put_ladder_json(json.stream, table);
-    bool is_whole = json.stream && !ferror(json.stream);
-    if (json.stream && fclose(json.stream)) is_whole = false;
+    page_open(&printed);
+    if (printed.stream && settings->json) put_table(printed.stream, table, settings);
+    int status = page_end(&json) && page_end(&printed) ? STATUS_OK : fail_memory();
+    if (!status) status = write_page(settings->html, json.text, settings->json ? &printed : NULL);
+    page_clear(&printed);
     free(table->earlier);
     table->earlier = json.text;
-    int status =
-        is_whole ? ladder_page_write(settings->html, json.text) : fail("%s", wf_error_text(WF_ERROR_MEMORY));
-    return status || !settings->json ? status : print_text(table, settings);
+    return status;
 }
 
 /* The table is printed even if rungs are wrong; a wrong rung's partials are not. */
@@ -194,17 +209,43 @@ int print_table(struct ladder_table *table, const struct settings *settings) {
         skipped += table->rows[i].is_skipped;
         wrong += !table->rows[i].verified && !table->rows[i].is_skipped;
     }
-    if (wrong && settings->partials) return fail("%s is wrong: no partials", table->rows[0].rung.id);
-    int status = settings->html ? write_page(table, settings) : print_text(table, settings);
+    if (wrong && settings->partials) 
+        return fail("%s gives a wrong result; its partial results are not printed", table->rows[0].rung.id);
+    int status = settings->html ? write_table(table, settings) : print_text(table, settings);
     if (status || !wrong) return status;
     return fail("%zu of %zu rungs could not be verified", wrong, table->row_count - skipped);
 }
 
+/* ---- an earlier run ------------------------------------------------------------------------------ */
+
+static int check_runs(const char *path, const char *text, size_t nbytes) {
+    const char *wrong = ladder_page_find_fault(text, nbytes);
+    if (wrong) return fail("%s: invalid JSON at byte %td", path, wrong - text);
+    if (!strstr(text, "\"rungs\""))
+        return fail("%s is not a run of the ladder, which 'warpfold ladder --json' writes", path);
+    return STATUS_OK;
+}
+
+/* The page of a run whose --json was written to a file. */
+static int redraw(const struct settings *settings) {
+    if (!settings->html)
+        return fail_usage("--from %s requires --html FILE", settings->from);
+    size_t nbytes;
+    char *text = file_read(settings->from, &nbytes);
+    if (!text) return fail("%s: %s", settings->from, error_text(errno));
+    int status = check_runs(settings->from, text, nbytes);
+    if (!status) status = write_page(settings->html, text, NULL);
+    free(text);
+    return status;
+}
+
+/* ---- the command --------------------------------------------------------------------------------- */
+
 int command_ladder(const struct request *request) {
-    struct errand errand = {.settings = request->settings};
-    if (request->settings->from) return ladder_page_redraw(request->settings);
-    int status = read_errand(&errand);
+    struct ladder_request asked = {.settings = request->settings};
+    if (request->settings->from) return redraw(request->settings);
+    int status = read_ladder_request(&asked);
     if (status) return status;
-    if (!is_on_gpu(request->settings)) return run_on_machine(&errand);
-    return request->settings->sweep ? run_sweep(&errand) : run_on_gpu(&errand);
+    if (!is_on_gpu(request->settings)) return run_on_machine(&asked);
+    return request->settings->sweep ? run_sweep(&asked) : run_on_gpu(&asked);
 }

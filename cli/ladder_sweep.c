@@ -3,17 +3,18 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "gpu.h"
-#include "ladder_errand.h"
+#include "ladder/gpu.h"
+#include "ladder_request.h"
 #include "ladder_time.h"
 #include "output.h"
+#include "report/json.h"
 
 enum { SIZES_MAX = 41, RUNS_MAX = 15, RUNS_LEAST = 3 };
 
 static const uint64_t least_n = 1 << 10, greatest_n = 1 << 28;
 static const double enough_microseconds = 2e5;
 
-/* Who is timed, in the order of the columns. */
+/* The candidates, in the order of the columns. */
 enum way { WAY_LOOP, WAY_ENGINE, WAY_GPU, WAY_GPU_WITH_COPY, WAY_COUNT };
 
 static const struct {
@@ -26,7 +27,7 @@ static const struct {
 };
 
 struct sweep {
-    const struct errand *errand;
+    const struct ladder_request *asked;
     struct ladder_rung rung;
     struct ladder_gpu *gpu;
     struct ladder_gpu_kernel *kernel;
@@ -40,7 +41,7 @@ struct sweep {
 
 /* ---- timing -------------------------------------------------------------------------------------- */
 
-/* What is timed by the host's clock. */
+/* Candidates that are timed by the host's clock. */
 struct job {
     struct sweep *sweep;
     const struct data *data;
@@ -69,35 +70,36 @@ static double time_job(struct job *job) {
 }
 
 static bool run_loop(struct job *job) {
-    const struct errand *errand = job->sweep->errand;
+    const struct ladder_request *asked = job->sweep->asked;
     struct ladder_result result =
-        ladder_reduce(job->data->values, NULL, errand->type, errand->op, job->data->n);
-    return ladder_result_equal(&result, &job->data->expected, errand->op);
+        ladder_reduce(job->data->values, NULL, asked->type, asked->op, job->data->n);
+    return ladder_result_equal(&result, &job->data->expected, asked->op);
 }
 
 static bool run_engine(struct job *job) {
-    const struct errand *errand = job->sweep->errand;
-    wf_array array = wf_array_vector(job->data->values, errand->type, (int64_t)job->data->n);
+    const struct ladder_request *asked = job->sweep->asked;
+    wf_array array = wf_array_vector(job->data->values, asked->type, (int64_t)job->data->n);
+    const wf_reduction reduction = wf_reduction_of(asked->op);
     wf_value value;
-    return !wf_reduce(job->sweep->cpu, errand->op, &array, NULL, &value);
+    return !wf_reduce_value(job->sweep->cpu, &reduction, &array, NULL, &value);
 }
 
 static bool run_copy(struct job *job) {
-    uint64_t nbytes = job->data->n * wf_type_nbytes(job->sweep->errand->type);
+    uint64_t nbytes = job->data->n * wf_type_nbytes(job->sweep->asked->type);
     return !ladder_gpu_put(job->sweep->gpu, job->data->values, nbytes, &job->message);
 }
 
 /* ---- on the GPU ---------------------------------------------------------------------------------- */
 
 static struct ladder_task task_of(const struct sweep *sweep, const struct data *data) {
-    const struct errand *errand = sweep->errand;
+    const struct ladder_request *asked = sweep->asked;
     return (struct ladder_task){
-        .variant = errand_variant(errand, &sweep->rung),
+        .variant = ladder_request_variant(asked, &sweep->rung),
         .values = data->values,
         .n = data->n,
-        .block = errand->block,
-        .grid = errand->grid,
-        .resident = ladder_gpu_resident(sweep->kernel, errand->block),
+        .block = asked->block,
+        .grid = asked->grid,
+        .resident = ladder_gpu_resident(sweep->kernel, asked->block),
     };
 }
 
@@ -105,25 +107,26 @@ static int verify(struct sweep *sweep, uint64_t n) {
     struct data data = {0};
     struct ladder_outcome outcome = {0};
     simt_message message = {""};
-    if (!make_data(sweep->errand, LADDER_DATA_EXACT, n, &data)) return fail("no memory left");
+    if (!make_data(sweep->asked, LADDER_DATA_EXACT, n, &data)) return fail_memory();
     const struct ladder_task task = task_of(sweep, &data);
     simt_error error =
-        ladder_gpu_put(sweep->gpu, data.values, n * wf_type_nbytes(sweep->errand->type), &message);
+        ladder_gpu_put(sweep->gpu, data.values, n * wf_type_nbytes(sweep->asked->type), &message);
     if (!error) error = ladder_gpu_run(sweep->kernel, &task, &outcome, &message);
-    bool is_verified = is_right(sweep->errand, &sweep->rung, &data, &outcome, error, &message);
+    bool is_right = false;
+    int status = judge(sweep->asked, &sweep->rung, &data, &outcome, error, &message, &is_right);
     ladder_outcome_clear(&outcome);
     free(data.values);
-    return is_verified ? STATUS_OK : fail("%s could not be verified", sweep->rung.id);
+    return status || is_right ? status : fail("%s could not be verified", sweep->rung.id);
 }
 
 static int time_kernel(struct sweep *sweep, const struct data *data, double *microseconds) {
     const struct ladder_task task = task_of(sweep, data);
-    struct entrant entrant = {0};
+    struct candidate candidate = {0};
     simt_message message;
-    simt_error error = ladder_gpu_enter(sweep->gpu, sweep->kernel, &task, &entrant.contender, &message);
-    if (!error) error = take_samples(&entrant, 1, &message);
-    *microseconds = median_sample(&entrant);
-    leave_all(&entrant, 1);
+    simt_error error = ladder_gpu_enter(sweep->gpu, sweep->kernel, &task, &candidate.timed, &message);
+    if (!error) error = take_samples(&candidate, 1, &message);
+    *microseconds = median_sample(&candidate);
+    leave_all(&candidate, 1);
     return error ? fail("%s", message.text) : STATUS_OK;
 }
 
@@ -145,7 +148,7 @@ static int sweep_size(struct sweep *sweep, uint64_t n) {
     struct data data = {0};
     size->n = n;
     int status = verify(sweep, n);
-    if (!status && !make_data(sweep->errand, LADDER_DATA_RANDOM, n, &data)) status = fail("no memory left");
+    if (!status && !make_data(sweep->asked, LADDER_DATA_RANDOM, n, &data)) status = fail_memory();
     if (!status) status = time_size(sweep, &data, size->microseconds);
     free(data.values);
     return status;
@@ -169,20 +172,20 @@ static uint64_t first_won(const struct sweep *sweep, enum way way) {
 }
 
 static double gbps(const struct sweep *sweep, const struct size *size, enum way way) {
-    return (double)(size->n * wf_type_nbytes(sweep->errand->type)) / size->microseconds[way] / 1e3;
+    return (double)(size->n * wf_type_nbytes(sweep->asked->type)) / size->microseconds[way] / 1e3;
 }
 
 static void put_verdict(FILE *stream, const char *where, uint64_t n) {
     if (n)
         fprintf(stream, "%s the GPU is faster than the CPU from %" PRIu64 " elements on.\n", where, n);
     else
-        fprintf(stream, "%s the GPU is faster at none of the last sizes.\n", where);
+        fprintf(stream, "%s the GPU is faster at none of the largest sizes.\n", where);
 }
 
 static void put_sweep(FILE *stream, const struct sweep *sweep) {
-    const struct errand *errand = sweep->errand;
-    fprintf(stream, "%s of %s: microseconds, GB/s. GPU: %s on %s (%s).\n%10s", wf_op_name(errand->op),
-            wf_type_name(errand->type), sweep->rung.id, ladder_gpu_name(sweep->gpu),
+    const struct ladder_request *asked = sweep->asked;
+    fprintf(stream, "%s of %s: microseconds, GB/s. GPU: %s on %s (%s).\n%10s", wf_op_name(asked->op),
+            wf_type_name(asked->type), sweep->rung.id, ladder_gpu_name(sweep->gpu),
             ladder_gpu_text(sweep->gpu), "n");
     for (int way = 0; way < WAY_COUNT; way++) fprintf(stream, "%20s", ways[way].heading);
     fputc('\n', stream);
@@ -193,74 +196,74 @@ static void put_sweep(FILE *stream, const struct sweep *sweep) {
             fprintf(stream, "%12.1f%8.1f", size->microseconds[way], gbps(sweep, size, (enum way)way));
         fputc('\n', stream);
     }
-    put_verdict(stream, "Where the data lie in GPU memory,", first_won(sweep, WAY_GPU));
-    put_verdict(stream, "Where they have to be copied there,", first_won(sweep, WAY_GPU_WITH_COPY));
+    put_verdict(stream, "If the data is already in GPU memory,", first_won(sweep, WAY_GPU));
+    put_verdict(stream, "If it must be copied there first,", first_won(sweep, WAY_GPU_WITH_COPY));
 }
 
-static void put_json_number(FILE *stream, double number) {
-    if (isfinite(number))
-        fprintf(stream, "%.17g", number);
-    else
-        fputs("null", stream);
-}
-
-static void put_json_size(FILE *stream, const struct sweep *sweep, const struct size *size) {
-    fprintf(stream, "{\"n\":%" PRIu64, size->n);
+static void put_size_json(struct json *json, const struct sweep *sweep, const struct size *size) {
+    enum { DIGITS = 17 };
+    char name[32];
+    json_begin(json, '{');
+    json_key_unsigned(json, "n", size->n);
     for (int way = 0; way < WAY_COUNT; way++) {
-        fprintf(stream, ",\"%s_microseconds\":", ways[way].name);
-        put_json_number(stream, size->microseconds[way]);
-        fprintf(stream, ",\"%s_gbps\":", ways[way].name);
-        put_json_number(stream, gbps(sweep, size, (enum way)way));
+        snprintf(name, sizeof name, "%s_microseconds", ways[way].name);
+        json_key_digits(json, name, size->microseconds[way], DIGITS);
+        snprintf(name, sizeof name, "%s_gbps", ways[way].name);
+        json_key_digits(json, name, gbps(sweep, size, (enum way)way), DIGITS);
     }
-    fputc('}', stream);
+    json_end(json, '}');
 }
 
 static void put_sweep_json(FILE *stream, const struct sweep *sweep) {
-    const struct errand *errand = sweep->errand;
-    fprintf(stream, "{\"op\":\"%s\",\"type\":\"%s\",\"device\":\"%s\",\"rung\":\"%02d\",\"sizes\":[",
-            wf_op_name(errand->op), wf_type_name(errand->type), ladder_gpu_name(sweep->gpu),
-            sweep->rung.number);
-    for (size_t i = 0; i < sweep->size_count; i++) {
-        if (i) fputc(',', stream);
-        put_json_size(stream, sweep, &sweep->sizes[i]);
-    }
-    fprintf(stream, "],\"gpu_wins_from\":%" PRIu64 ",\"gpu_with_copy_wins_from\":%" PRIu64 "}\n",
-            first_won(sweep, WAY_GPU), first_won(sweep, WAY_GPU_WITH_COPY));
+    struct json json = json_to(stream);
+    json_begin(&json, '{');
+    json_key_text(&json, "op", wf_op_name(sweep->asked->op));
+    json_key_text(&json, "type", wf_type_name(sweep->asked->type));
+    json_key_text(&json, "device", ladder_gpu_name(sweep->gpu));
+    json_key(&json, "rung");
+    json_format(&json, "%02d", sweep->rung.number);
+    json_key_begin(&json, "sizes", '[');
+    for (size_t i = 0; i < sweep->size_count; i++) put_size_json(&json, sweep, &sweep->sizes[i]);
+    json_end(&json, ']');
+    json_key_unsigned(&json, "gpu_wins_from", first_won(sweep, WAY_GPU));
+    json_key_unsigned(&json, "gpu_with_copy_wins_from", first_won(sweep, WAY_GPU_WITH_COPY));
+    json_end(&json, '}');
+    fputc('\n', stream);
 }
 
 static int print_sweep(const struct sweep *sweep) {
     struct page page;
     page_open(&page);
-    if (page.stream) (sweep->errand->settings->json ? put_sweep_json : put_sweep)(page.stream, sweep);
+    if (page.stream) (sweep->asked->settings->json ? put_sweep_json : put_sweep)(page.stream, sweep);
     return page_print(&page);
 }
 
 /* ---- the command --------------------------------------------------------------------------------- */
 
 static int open_sweep(struct sweep *sweep) {
-    const struct errand *errand = sweep->errand;
+    const struct ladder_request *asked = sweep->asked;
     simt_message message;
-    sweep->rung = errand->rung;
-    if (!errand->settings->rung && !ladder_rung_find("14", &sweep->rung)) return fail("there is no rung 14");
-    struct ladder_variant variant = errand_variant(errand, &sweep->rung);
-    if (ladder_gpu_open(errand->settings->device, &sweep->gpu, &message)) return fail("%s", message.text);
+    sweep->rung = asked->rung;
+    if (!asked->settings->rung && !ladder_rung_find("14", &sweep->rung)) return fail("rung 14 is not built in");
+    struct ladder_variant variant = ladder_request_variant(asked, &sweep->rung);
+    if (ladder_gpu_open(asked->settings->device, &sweep->gpu, &message)) return fail("%s", message.text);
     if (!ladder_gpu_takes(sweep->gpu, &sweep->rung))
-        return fail("%s needs a GPU of %s or later", sweep->rung.id, sweep->rung.target);
+        return fail("%s needs compute capability %s or later", sweep->rung.id, sweep->rung.target);
     if (ladder_gpu_load(sweep->gpu, &variant, LADDER_GPU_COMPILED, &sweep->kernel, &message))
         return fail("%s", message.text);
-    return wf_handle_create("cpu", &sweep->cpu) ? fail("no memory left") : STATUS_OK;
+    return wf_handle_create("cpu", &sweep->cpu) ? fail_memory() : STATUS_OK;
 }
 
 static int sweep_sizes(struct sweep *sweep) {
-    uint64_t last = sweep->errand->n > 0 ? (uint64_t)sweep->errand->n : greatest_n;
+    uint64_t last = sweep->asked->n > 0 ? (uint64_t)sweep->asked->n : greatest_n;
     int status = STATUS_OK;
     for (uint64_t n = least_n < last ? least_n : last; n <= last && !status; n *= 2)
         status = sweep_size(sweep, n);
     return status ? status : print_sweep(sweep);
 }
 
-int run_sweep(const struct errand *errand) {
-    struct sweep sweep = {.errand = errand};
+int run_sweep(const struct ladder_request *asked) {
+    struct sweep sweep = {.asked = asked};
     int status = open_sweep(&sweep);
     if (!status) status = sweep_sizes(&sweep);
     ladder_gpu_unload(sweep.kernel);

@@ -4,9 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cleanup.h"
 #include "commands.h"
 #include "options.h"
 #include "output.h"
+#include "report/suggest.h"
 
 struct command {
     const char *name; /* NULL: the name of an op */
@@ -39,6 +41,22 @@ static const struct command *find_command(const char *name, wf_op *op) {
     return NULL;
 }
 
+static int refuse_command(const char *name) {
+    const char *names[COMMAND_COUNT + 1] = {NULL};
+    for (int i = 0; i < COMMAND_COUNT; i++) names[i] = commands[i].name;
+    struct suggestion suggestion = suggest_command(name, names);
+    return fail_usage("unknown command '%s'%s", name, suggestion.text);
+}
+
+/* Options that mean nothing for the format that was asked for. */
+static int check_format(const struct settings *settings) {
+    if (settings->format == WF_FORMAT_RAW && !settings->type)
+        return fail_usage("--format raw needs --type: raw bytes do not name their type");
+    if (settings->byte_order && (settings->format == WF_FORMAT_NPY || settings->format == WF_FORMAT_TEXT))
+        return fail_usage("--byte-order is for raw files only: a .npy file states its own, and text has none");
+    return STATUS_OK;
+}
+
 static size_t count_standard_inputs(const struct request *request) {
     size_t count = 0;
     for (size_t i = 0; i < request->operand_count; i++) count += !strcmp(request->operands[i], "-");
@@ -50,14 +68,13 @@ static int run_command(const struct settings *settings) {
     const char *name = settings->operands[0];
     struct request request = {settings, settings->operands + 1, settings->operand_count - 1, WF_OP_NONE};
     const struct command *command = find_command(name, &request.op);
-    if (!command) return fail_usage("there is no op or command '%s'", name);
+    if (!command) return refuse_command(name);
     const char *misplaced = settings_misplaced_option(settings, command->kind);
     if (misplaced) return fail_usage("%s does not take --%s", name, misplaced);
     if (request.operand_count < command->operand_min || request.operand_count > command->operand_max)
         return fail_usage("%s takes %s", name, command->operands);
     if (count_standard_inputs(&request) > 1) return fail_usage("standard input ('-') can be read only once");
-    if (settings->format == WF_FORMAT_RAW && !settings->type)
-        return fail_usage("--format raw needs --type: the bytes do not tell it");
+    if (check_format(settings)) return STATUS_USAGE;
     if (command == &reduce && request.operand_count == 0) {
         request.operands = standard_input;
         request.operand_count = 1;
@@ -96,8 +113,11 @@ static void occupy_standard_streams(void) {
 int main(int argc, char **argv) {
     struct settings settings;
     occupy_standard_streams();
+    cleanup_start();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of writing, with a message */
-    int status = settings_parse(&settings, argc, argv) ? run(&settings) : STATUS_USAGE;
+    signal(SIGXFSZ, SIG_IGN); /* so is a file that is to become larger than it may */
+    int status = settings_parse(&settings, argc, argv);
+    if (!status) status = run(&settings);
     settings_clear(&settings);
     return status;
 }

@@ -6,14 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench_data.h"
+#include "bench/bench_data.h"
 #include "output.h"
+#include "simt/simt.h"
+#include "report/suggest.h"
 
 /* ---- one option ---------------------------------------------------------------------------------- */
 
 struct rule {
     const char *name;
-    const char *argument; /* in the help; NULL for a flag.  Words between bars are all that is allowed */
+    const char *argument; /* in the help; NULL: a flag.  parse_word allows only the words between bars */
     unsigned commands;    /* enum command_kind */
     bool (*parse)(const struct rule *rule, const char *text, struct settings *settings);
     size_t offset; /* of the field of struct settings */
@@ -72,10 +74,18 @@ static bool parse_word(const struct rule *rule, const char *text, struct setting
     return false;
 }
 
+/* One of so many words that the help has no line for them; the message to a wrong one lists all. */
+static bool parse_kind_of_data(const struct rule *rule, const char *text, struct settings *settings) {
+    struct rule with_words = *rule;
+    with_words.argument = "default|" BENCH_DATA_NAMES;
+    return parse_word(&with_words, text, settings);
+}
+
 static bool parse_type(const struct rule *rule, const char *text, struct settings *settings) {
     wf_type type = wf_type_parse(text);
     if (type == WF_TYPE_DEFAULT) {
-        fail_usage("--%s: there is no type '%s'", rule->name, text);
+        struct suggestion suggestion = suggest_type(text);
+        fail_usage("--%s: unknown type '%s'%s", rule->name, text, suggestion.text);
         return false;
     }
     *(wf_type *)field_of(rule, settings) = type;
@@ -84,8 +94,9 @@ static bool parse_type(const struct rule *rule, const char *text, struct setting
 
 static bool parse_delimiter(const struct rule *rule, const char *text, struct settings *settings) {
     bool is_tab = !strcmp(text, "tab") || !strcmp(text, "\\t");
-    if (!is_tab && (strlen(text) != 1 || strchr("\"\r\n", text[0]))) {
-        fail_usage("--%s takes tab or one character, no quote and no line break, not '%s'", rule->name, text);
+    if (!is_tab && (strlen(text) != 1 || strchr("\"\r\n#", text[0]))) {
+        fail_usage("--%s takes tab or one character, no quote, no # and no line break, not '%s'", rule->name,
+                   text);
         return false;
     }
     *(char *)field_of(rule, settings) = is_tab ? '\t' : text[0];
@@ -102,7 +113,7 @@ static bool parse_column(const struct rule *rule, const char *text, struct setti
 
 static bool parse_file(const struct rule *rule, const char *text, struct settings *settings) {
     if (!strcmp(text, "-")) {
-        fail_usage("--%s takes the name of a file: standard output is for the result", rule->name);
+        fail_usage("--%s takes a file name: standard output is for the result", rule->name);
         return false;
     }
     return parse_text(rule, text, settings);
@@ -122,6 +133,8 @@ static bool parse_output(const struct rule *rule, const char *text, struct setti
 
 /* ---- the table ----------------------------------------------------------------------------------- */
 
+#define DIGITS_OF(number) #number
+#define DIGITS(macro) DIGITS_OF(macro)
 #define FIELD(name) offsetof(struct settings, name)
 
 enum {
@@ -133,51 +146,57 @@ enum {
 
 static const struct rule rules[] = {
     {"type", "T", COMMAND_DATA | COMMAND_BENCH | COMMAND_STEPS, parse_type, FIELD(type), 0, 0,
-     "type of the numbers in raw and text files (text: f64 if not given; a .npy file must agree), or of the "
-     "elements that a rung takes"},
+     "element type of raw and text files (text: default f64; a .npy file must have this type), or of a rung's "
+     "elements"},
     {"format", "auto|npy|raw|text", COMMAND_DATA, parse_word, FIELD(format), 0, 0,
-     "what the files are (auto: by name and first bytes)"},
+     "file format (auto: detected from name and first bytes)"},
     {"delimiter", "C", COMMAND_DATA, parse_delimiter, FIELD(delimiter), 0, 0,
-     "what separates the fields of a text table; tab or '\\t' for a tab character (default: white space or a "
-     "comma)"},
+     "field separator of a text; tab or '\\t' for a tab character (default: the first of comma, tab, semicolon and bar "
+     "in its first line, outside quotes; otherwise blanks)"},
     {"column", "N|NAME", COMMAND_DATA, parse_column, FIELD(column), 1, INT64_MAX,
-     "read only this column of a text table, by its number from 1 or by its name in the header line"},
+     "read only this column of a text table, given by number, from 1, or by name in the header line"},
     {"header", NULL, COMMAND_DATA, parse_flag, FIELD(has_header), 0, 0,
-     "the first line of a text table holds names, not numbers"},
+     "the first line of a text table has names, not numbers"},
     {"skip", "LINES", COMMAND_DATA, parse_count, FIELD(skip_lines), 0, INT64_MAX,
-     "leave out so many lines at the top of each text file"},
-    {"nan", "propagate|omit|error", COMMAND_DATA, parse_word, FIELD(nan), 0, 0,
-     "a NaN makes the result NaN (default), is left out, or is an error that names its index"},
+     "skip the first LINES lines of each text file"},
+    {"missing", "error|skip", COMMAND_DATA, parse_word, FIELD(missing), 0, 0,
+     "text fields that are empty, NA, NaN, null or -: report an error (default, except for NaN in floats), or skip "
+     "them without counting them in indices"},
+    {"byte-order", "native|little|big", COMMAND_DATA, parse_word, FIELD(byte_order), 0, 0,
+     "byte order of raw files (default: this machine's)"},
+    {"nan", "propagate|omit|error", COMMAND_DATA | COMMAND_BENCH, parse_word, FIELD(nan), 0, 0,
+     "a NaN makes the result NaN (default), is ignored, or is an error that states its index"},
     {"ddof", "N", COMMAND_DATA, parse_count, FIELD(ddof), 0, INT64_MAX,
-     "var and std divide by the count less N (default 0)"},
+     "var and std divide by the count minus N (default 0)"},
     {"result-type", "T", COMMAND_DATA, parse_type, FIELD(result_type), 0, 0,
-     "type of the result (default: that of the numbers for floats, or else i64, u64 or f64, as the op "
-     "needs)"},
+     "type of the result (default: the element type for floats; otherwise i64, u64 or f64, depending on the op)"},
     {"first-index", "N", COMMAND_DATA, parse_count, FIELD(first_index), 0, INT64_MAX,
      "index of the first number, for argmin, argmax and prod (default 0)"},
     {"save", "ACC", COMMAND_READS, parse_file, FIELD(save), 0, 0,
-     "also keep the accumulator in the file ACC, for merge"},
+     "also save the accumulator to the file ACC, for merge"},
     {"hex", NULL, COMMAND_READS, parse_flag, FIELD(hex), 0, 0, "print values in hexadecimal"},
     {"json", NULL, COMMAND_READS | COMMAND_BENCH | COMMAND_SIMULATES, parse_flag, FIELD(json), 0, 0,
      "print a JSON object, on one line"},
     {"html", "FILE", COMMAND_SIMULATES, parse_file, FIELD(html), 0, 0,
-     "ladder, explain, inspect: write a page that shows it, for a browser, in place of the text"},
+     "ladder, explain, inspect: write an HTML page instead of the text"},
     {"from", "FILE", COMMAND_LADDER, parse_file, FIELD(from), 0, 0,
-     "ladder: the page of an earlier run, of which FILE holds the JSON, in place of a run"},
+     "ladder: render FILE, the JSON of an earlier run, instead of running (needs --html)"},
     {"source", NULL, COMMAND_INSPECT, parse_flag, FIELD(source), 0, 0,
-     "inspect: also print the source with what each line costs"},
+     "inspect: also print the source with the cost of each line"},
+    {"sources", "FOLDER", COMMAND_INSPECT, parse_text, FIELD(sources), 0, 0,
+     "inspect: also show sources in this folder and below (default: in the folder of KERNEL and below)"},
     {"device", "auto|cpu|cuda[:N]|simt", COMMAND_READS | COMMAND_LADDER, parse_text, FIELD(device), 0, 0,
-     "where the work runs (simt: the ladder's, the machine that needs no GPU)"},
+     "device to run on (simt: ladder only, the simulator, which needs no GPU)"},
     {"threads", "N", COMMAND_DATA | COMMAND_BENCH | COMMAND_INSPECT, parse_count, FIELD(threads), 0,
-     INT32_MAX, "use at most N threads (default 0: one for each processor)"},
+     INT32_MAX, "use at most N threads (default 0: one per processor)"},
     {"verbose", NULL, COMMAND_READS, parse_flag, FIELD(verbose), 0, 0,
-     "name the device and the threads on standard error"},
+     "report the device and the threads on standard error"},
     {"quiet", NULL, COMMAND_READS | COMMAND_BENCH, parse_flag, FIELD(quiet), 0, 0,
-     "show no progress on a terminal when the work takes long"},
+     "do not show progress on a terminal"},
     {"op", "OP", COMMAND_BENCH | COMMAND_STEPS, parse_text, FIELD(op), 0, 0,
      "bench: only this op; ladder, explain: sum (default), prod, min, max or argmax"},
-    {"data", "default|" BENCH_DATA_NAMES, COMMAND_BENCH, parse_word, FIELD(data), 0, 0,
-     "bench: only such data: even in (-1, 1), zeros, exponents of +-20, +-100, all"},
+    {"data", "KIND", COMMAND_BENCH, parse_kind_of_data, FIELD(data), 0, 0,
+     "bench: only this kind of data, such as uniform, wide20 or nan_2; an unknown one is answered with all"},
     {"count", "N", COMMAND_BENCH | COMMAND_STEPS, parse_count, FIELD(count), 0, INT64_C(1) << 40,
      "bench, ladder, explain: arrays of N elements (also -n N)"},
     {"quick", NULL, COMMAND_BENCH, parse_flag, FIELD(quick), 0, 0, "bench: smaller arrays, fewer rounds"},
@@ -190,42 +209,58 @@ static const struct rule rules[] = {
     {"grid", "X[,Y[,Z]]", COMMAND_LADDER | COMMAND_INSPECT, parse_text, FIELD(grid), 0, 0,
      "blocks of the grid (inspect: default 1)"},
     {"finish", "host|relaunch|atomic|last-block", COMMAND_LADDER, parse_text, FIELD(finish), 0, 0,
-     "ladder: how the blocks' partial results become one (default: the rung's own way)"},
+     "ladder: how the partial results of the blocks are combined (default: the rung's own way)"},
     {"coarsen", "C", COMMAND_LADDER, parse_count, FIELD(coarsen), 1, INT32_MAX,
-     "ladder: pairs of elements for each thread before the tree, from rung 10 on"},
+     "ladder: element pairs per thread before the tree, from rung 10 on"},
     {"partials", NULL, COMMAND_LADDER, parse_flag, FIELD(partials), 0, 0,
      "ladder: print the blocks' partial results of one rung"},
     {"sweep", NULL, COMMAND_LADDER, parse_flag, FIELD(sweep), 0, 0,
-     "ladder on a GPU: one rung (default 14) beside the CPU, over sizes up to N"},
+     "ladder on a GPU: compare one rung (default 14) with the CPU, for sizes up to N"},
     {"once", NULL, COMMAND_LADDER, parse_flag, FIELD(once), 0, 0,
-     "ladder on a GPU: launch each rung once, verified but not timed, for a profiler to watch; the SIMT machine's "
-     "PTX where it is built in"},
+     "ladder on a GPU: launch each rung once, verified but not timed, for profiling; uses the simulator's PTX if "
+     "it is built in"},
     {"schedule", "S", COMMAND_SIMULATES, parse_text, FIELD(schedule), 0, 0,
-     "lockstep (default): the lanes of a warp stay together; split: they run apart, in order; random:SEED: "
-     "they part at random"},
+     "lockstep (default): the lanes of a warp run together; split: one after the other; random:SEED: they "
+     "diverge at random"},
     {"warp", "W", COMMAND_EXPLAIN | COMMAND_INSPECT, parse_power_of_two, FIELD(warp), 1, 32,
      "explain, inspect: lanes of a warp, a power of two (default 32)"},
     {"banks", "K", COMMAND_EXPLAIN | COMMAND_INSPECT, parse_power_of_two, FIELD(banks), 1, 32,
      "explain, inspect: banks of shared memory, a power of two (default 32)"},
     {"values", "A,B,...", COMMAND_EXPLAIN, parse_text, FIELD(values), 0, 0,
-     "explain: the elements themselves"},
+     "explain: the elements"},
     {"kernel", "NAME", COMMAND_INSPECT, parse_text, FIELD(kernel), 0, 0,
-     "inspect: the kernel, where the file has several or it is a template: 'reduce<int,512>'"},
+     "inspect: the kernel to run, if the file has several, or an instance of a template: 'reduce<int,512>'"},
     {"arg", "ARG", COMMAND_INSPECT, parse_argument, 0, 0, 0,
-     "inspect: the kernel's next argument, a scalar (i32:5, f32:1.5) or a buffer of so many elements "
+     "inspect: the kernel's next argument: a scalar (i32:5, f32:1.5) or a buffer with its number of elements "
      "(f32[1024]=zeros, ones, iota, random:SEED, none for unwritten memory, or a .npy file)"},
     {"out", "K=FILE", COMMAND_INSPECT, parse_output, 0, 0, 0,
-     "inspect: write argument K, counted from 0, to a .npy file after the run"},
+     "inspect: write argument K, numbered from 0, to a .npy file after the run"},
     {"shared", "BYTES", COMMAND_INSPECT, parse_count, FIELD(shared), 0, INT32_MAX,
      "inspect: dynamic shared memory of each block (default 0)"},
     {"limit", "N", COMMAND_INSPECT, parse_count, FIELD(limit), 1, INT64_MAX,
-     "inspect: warp instructions that a block may execute before it is stopped (default 4294967296)"},
+     "inspect: stop a launch that executes more than N warp instructions (default " DIGITS(
+         SIMT_INSTRUCTION_LIMIT) ")"},
     {"help", NULL, COMMAND_ANY, parse_flag, FIELD(help), 0, 0, "print this text (also -h)"},
     {"version", NULL, COMMAND_ANY, parse_flag, FIELD(version), 0, 0, "print the version"},
 };
 
 enum { RULE_COUNT = sizeof rules / sizeof rules[0] };
 _Static_assert(RULE_COUNT <= 64, "settings.given has a bit for each");
+
+/* The number of options that begin with what was typed. */
+static int count_options(const char *typed) {
+    const char *name = typed + strspn(typed, "-");
+    int count = 0;
+    for (int i = 0; i < RULE_COUNT; i++) count += !strncmp(rules[i].name, name, strcspn(name, "="));
+    return count;
+}
+
+static struct suggestion suggest_option(const char *typed) {
+    const char *names[RULE_COUNT + 1] = {NULL};
+    for (int i = 0; i < RULE_COUNT; i++) names[i] = rules[i].name;
+    const char *name = typed + strspn(typed, "-");
+    return suggest_name(name, strcspn(name, "="), names, "--");
+}
 
 /* ---- reading the command line -------------------------------------------------------------------- */
 
@@ -238,38 +273,62 @@ static int rule_of(int code) {
     return rule; /* -n N, -h */
 }
 
-bool settings_parse(struct settings *settings, int argc, char **argv) {
+/* Reports what getopt refused; typed is the argument as the user wrote it. */
+static int refuse_option(int code, int option, const char *typed) {
+    char name[] = {'-', (char)option, 0};
+    const char *shown = option == 0 ? typed : name, *dashes = "";
+    if (option >= GETOPT_FIRST_RULE) {
+        shown = rules[option - GETOPT_FIRST_RULE].name;
+        dashes = "--";
+    }
+    if (code == ':') return fail_usage("%s%s needs a value", dashes, shown);
+    if (option >= GETOPT_FIRST_RULE) return fail_usage("%s%s takes no value", dashes, shown);
+    if (!option && count_options(shown) > 1)
+        return fail_usage("'%s' is ambiguous: it abbreviates several options", shown);
+    return fail_usage("unknown option '%s'%s", shown, option ? "" : suggest_option(shown).text);
+}
+
+/* Whether the option may be given: for the first time, again with the same value, or any number of times if it makes a
+ * list.  Two different values are an error, so that neither is silently ignored. */
+static bool may_give(const struct settings *settings, const char *const *values, int rule, const char *value) {
+    bool is_list = rules[rule].parse == parse_argument || rules[rule].parse == parse_output;
+    if (!(settings->given >> rule & 1) || is_list || !value || !strcmp(value, values[rule])) return true;
+    fail_usage("--%s is given twice, as '%s' and '%s': it takes one %s at a time", rules[rule].name,
+               values[rule], value, rules[rule].parse == parse_column ? "column" : "value");
+    return false;
+}
+
+static bool settings_create(struct settings *settings, size_t count) {
+    *settings = (struct settings){.count = -1,
+                                  .operands = calloc(count, sizeof(const char *)),
+                                  .arguments = calloc(count, sizeof(const char *)),
+                                  .outputs = calloc(count, sizeof(const char *))};
+    return settings->operands && settings->arguments && settings->outputs;
+}
+
+int settings_parse(struct settings *settings, int argc, char **argv) {
     struct option long_options[RULE_COUNT + 1] = {0};
+    const char *values[RULE_COUNT] = {0};
     for (int i = 0; i < RULE_COUNT; i++)
         long_options[i] = (struct option){rules[i].name, rules[i].argument ? required_argument : no_argument,
                                           NULL, GETOPT_FIRST_RULE + i};
-    *settings = (struct settings){.count = -1,
-                                  .operands = calloc((size_t)argc, sizeof(const char *)),
-                                  .arguments = calloc((size_t)argc, sizeof(const char *)),
-                                  .outputs = calloc((size_t)argc, sizeof(const char *))};
-    if (!settings->operands || !settings->arguments || !settings->outputs) {
-        say("%s", wf_error_text(WF_ERROR_MEMORY));
-        return false;
-    }
-    static char name[] = "warpfold";
-    argv[0] = name; /* getopt's messages begin with it */
+    if (!settings_create(settings, (size_t)argc)) return fail_memory();
     int code;
-    /* "-": operands come in their order among the options, even under POSIXLY_CORRECT. */
-    while ((code = getopt_long(argc, argv, "-hn:", long_options, NULL)) != -1) {
-        if (code == '?') {
-            say("try 'warpfold --help'");
-            return false;
-        }
+    /* "-": operands come in their order among the options, even under POSIXLY_CORRECT; ":": no messages. */
+    while ((code = getopt_long(argc, argv, "-:hn:", long_options, NULL)) != -1) {
+        if (code == '?' || code == ':') return refuse_option(code, optopt, argv[optind - 1]);
         if (code == GETOPT_OPERAND) {
             settings->operands[settings->operand_count++] = optarg;
             continue;
         }
         int rule = rule_of(code);
+        if (!may_give(settings, values, rule, optarg)) return STATUS_USAGE;
         settings->given |= UINT64_C(1) << rule;
-        if (!rules[rule].parse(&rules[rule], optarg, settings)) return false;
+        values[rule] = optarg;
+        if (!rules[rule].parse(&rules[rule], optarg, settings)) return STATUS_USAGE;
     }
     while (optind < argc) settings->operands[settings->operand_count++] = argv[optind++];
-    return true;
+    return STATUS_OK;
 }
 
 void settings_clear(struct settings *settings) {
@@ -285,22 +344,26 @@ const char *settings_misplaced_option(const struct settings *settings, enum comm
     return NULL;
 }
 
-wf_options settings_options(const struct settings *settings) {
-    return (wf_options){.nan = (wf_nan)settings->nan,
-                        .result_type = settings->result_type,
-                        .ddof = settings->ddof,
-                        .first_index = settings->first_index,
-                        .threads = (int32_t)settings->threads};
+wf_reduction settings_reduction(const struct settings *settings, wf_op op) {
+    return (wf_reduction){.nbytes = sizeof(wf_reduction),
+                          .op = op,
+                          .nan = (wf_nan)settings->nan,
+                          .ddof = settings->ddof,
+                          .first_index = settings->first_index,
+                          .result_type = settings->result_type};
 }
 
 wf_reader_options settings_reader_options(const struct settings *settings) {
-    return (wf_reader_options){.format = (wf_format)settings->format,
+    return (wf_reader_options){.nbytes = sizeof(wf_reader_options),
+                               .format = (wf_format)settings->format,
                                .type = settings->type,
                                .column_name = settings->column_name,
                                .column = settings->column,
                                .skip_lines = settings->skip_lines,
                                .has_header = settings->has_header,
-                               .delimiter = settings->delimiter};
+                               .delimiter = settings->delimiter,
+                               .missing = (wf_missing)settings->missing,
+                               .byte_order = (wf_byte_order)settings->byte_order};
 }
 
 /* ---- help ---------------------------------------------------------------------------------------- */
@@ -311,17 +374,17 @@ void put_usage(FILE *stream) {
     fputs("usage: warpfold OP [options] [FILE...]     reduce all numbers of the files\n"
           "       warpfold stats [options] [FILE...]  count, sum, mean, var ... in one pass\n"
           "       warpfold dot [options] A B          sum the products of paired numbers\n"
-          "       warpfold merge [options] ACC...     join saved accumulators\n"
+          "       warpfold merge [options] ACC...     merge saved accumulators\n"
           "       warpfold devices                    list the devices of this machine\n"
-          "       warpfold bench [options]            measure how fast all this is here\n"
+          "       warpfold bench [options]            benchmark this machine\n"
           "       warpfold ladder [options]           run every rung, verified and counted\n"
           "       warpfold explain [options] RUNG     one block of a rung, step by step\n"
-          "       warpfold inspect [options] KERNEL   watch a kernel of one's own; no GPU\n"
+          "       warpfold inspect [options] KERNEL   run your own kernel on the simulator\n"
           "       warpfold --version | --help\n",
           stream);
 }
 
-/* One more word of a text that wraps at the right margin and goes on below its first word. */
+/* Prints one word of a text that wraps at the right margin; further lines are indented. */
 static void put_word(FILE *stream, int *column, int indent, const char *word, int length) {
     if (*column + 1 + length > HELP_WIDTH) *column = fprintf(stream, "\n%*s", indent, "") - 1;
     *column += fprintf(stream, "%s%.*s", *column > indent ? " " : "", length, word);
@@ -359,8 +422,9 @@ static void put_option(FILE *stream, const struct rule *rule) {
 }
 
 void put_help(FILE *stream) {
-    fputs("warpfold reduces arrays of numbers to one.  Sums, means, variances and norms are\n"
-          "the exact result, rounded once: the same bits for any number of threads.\n"
+    fputs("warpfold reduces arrays of numbers to one number.  Sums, means, variances and\n"
+          "norms are exact results, rounded once: they are the same for any number of\n"
+          "threads.\n"
           "\n",
           stream);
     put_usage(stream);
@@ -368,9 +432,10 @@ void put_help(FILE *stream) {
     put_names(stream, "OP is:", name_of_op);
     put_names(stream, "types:", name_of_type);
     fputs("\n"
-          "FILE is a .npy file, raw elements (give their --type), or text: numbers between\n"
-          "white space or commas.  Several files are one array, in order.  Without FILE, or\n"
-          "for -, standard input is read.\n"
+          "FILE is a .npy file, raw elements (give their --type), or text: blank-separated\n"
+          "numbers, or a table, whose first line determines the separator and the number\n"
+          "of fields.  Lines that begin with # are comments.  Several files form one\n"
+          "array, in order.  Without FILE, or for -, standard input is read.\n"
           "\n"
           "RUNG is a kernel of the ladder, by number or name.  KERNEL is a .cu file, which\n"
           "needs NVRTC or nvcc, or a .ptx file, which needs neither.\n"
@@ -382,7 +447,7 @@ void put_help(FILE *stream) {
           "examples:\n"
           "  warpfold sum x.npy\n"
           "  seq 10 | warpfold mean\n"
-          "  warpfold stats --column price --delimiter , table.csv\n"
+          "  warpfold stats --column price table.csv\n"
           "  warpfold norm2 --type f32 --json part1.raw part2.raw\n"
           "  warpfold sum --save a.acc a.npy\n"
           "  warpfold sum --save b.acc b.npy\n"
@@ -393,7 +458,7 @@ void put_help(FILE *stream) {
           "      --arg f32[1024]=ones --arg i32:1024 --out 0=sums.npy\n"
           "\n"
           "A decimal result is the shortest that reads back to the same bits.  Exit status:\n"
-          "0, or 1 if something is wrong with the data or the machine, or 2 if the command\n"
-          "line is wrong, or 3 if inspect has findings.\n",
+          "0: success; 1: the data or the device failed; 2: the command line is wrong;\n"
+          "3: inspect has findings.\n",
           stream);
 }

@@ -35,6 +35,7 @@ struct settings {
     const char *schedule; /* "lockstep", "split", "random:SEED", or NULL */
     const char *values;   /* "3,1,7": the elements to be explained, or NULL */
     const char *kernel;   /* a kernel's name, or NULL where there is only one */
+    const char *sources;  /* a folder whose files may be shown as a kernel's sources, or NULL */
     int64_t column;
     int64_t skip_lines;
     int64_t threads;
@@ -44,11 +45,13 @@ struct settings {
     int64_t data;    /* a bench_data, from 1; 0: its own choice */
     int64_t nan;     /* a wf_nan */
     int64_t format;  /* a wf_format */
+    int64_t missing; /* a wf_missing */
+    int64_t byte_order; /* a wf_byte_order */
     int64_t shared;  /* bytes of dynamic shared memory in each block */
     int64_t coarsen; /* 0: the rung's own choice */
     int64_t warp;    /* lanes, a power of two; 0: 32 */
     int64_t banks;   /* a power of two; 0: 32 */
-    int64_t limit;   /* warp instructions that a block may execute; 0: the machine's own choice */
+    int64_t limit;   /* warp instructions that the launch may execute; 0: SIMT_INSTRUCTION_LIMIT */
     wf_type type;
     wf_type result_type;
     char delimiter;
@@ -75,14 +78,14 @@ struct settings {
     size_t output_count;
 };
 
-/* Reads the whole command line.  false: the user has been told what is wrong. */
-bool settings_parse(struct settings *settings, int argc, char **argv);
+/* Reads the whole command line.  Returns the exit status, having said what is wrong. */
+int settings_parse(struct settings *settings, int argc, char **argv);
 void settings_clear(struct settings *settings);
 
 /* The name of an option that was given though no command of this kind takes it; NULL if there is none. */
 const char *settings_misplaced_option(const struct settings *settings, enum command_kind kind);
 
-wf_options settings_options(const struct settings *settings);
+wf_reduction settings_reduction(const struct settings *settings, wf_op op);
 wf_reader_options settings_reader_options(const struct settings *settings);
 
 void put_usage(FILE *stream);

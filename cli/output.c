@@ -1,19 +1,40 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* vasprintf */
+#endif
 #include "output.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "report/printed.h"
+
 /* ---- messages ------------------------------------------------------------------------------------ */
 
-static void say_list(const char *format, va_list arguments) {
+/* Without memory a long message is truncated. */
+static void say_text(const char *text) {
+    char *line = copy_name(text);
     fputs("warpfold: ", stderr);
-    vfprintf(stderr, format, arguments);
+    if (line)
+        fputs(line, stderr);
+    else
+        put_name(stderr, text, strlen(text));
     fputc('\n', stderr);
+    free(line);
+}
+
+static void say_list(const char *format, va_list arguments) {
+    char cut[1024], *whole = NULL;
+    va_list again;
+    va_copy(again, arguments);
+    if (vsnprintf(cut, sizeof cut, format, arguments) >= (int)sizeof cut &&
+        vasprintf(&whole, format, again) < 0)
+        whole = NULL;
+    va_end(again);
+    say_text(whole ? whole : cut);
+    free(whole);
 }
 
 void say(const char *format, ...) {
@@ -40,8 +61,25 @@ int fail_usage(const char *format, ...) {
     return STATUS_USAGE;
 }
 
+int fail_memory(void) {
+    return fail("%s", wf_error_text(WF_ERROR_MEMORY));
+}
+
+const char *error_text(int error) {
+    return error == ENOMEM ? wf_error_text(WF_ERROR_MEMORY) : strerror(error);
+}
+
 int fail_library(const wf_handle *handle, wf_error error) {
     return (error == WF_ERROR_UNSUPPORTED ? fail_usage : fail)("%s", wf_handle_message(handle));
+}
+
+int fail_lines(const char *text) {
+    while (*text) {
+        int length = (int)strcspn(text, "\n");
+        if (length > 0) say("%.*s", length, text);
+        text += length + (text[length] == '\n');
+    }
+    return STATUS_FAILED;
 }
 
 const char *file_name(const char *operand) {
@@ -62,102 +100,55 @@ bool write_all(int file, const void *data, size_t nbytes) {
     return true;
 }
 
-void page_open(struct page *page) {
-    *page = (struct page){0};
-    page->stream = open_memstream(&page->text, &page->length);
-}
-
-/* Some file systems say only on closing that they have no room.  A copy is closed: more pages may follow. */
-static bool close_output(void) {
-    int copy = dup(STDOUT_FILENO);
+bool close_copy(int file) {
+    int copy = dup(file);
     return copy >= 0 && close(copy) == 0;
 }
 
-int page_print(struct page *page) {
+static int begin_files(struct file_draft *drafts, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (!file_begin(&drafts[i])) {
+            int error = errno;
+            for (size_t begun = 0; begun < i; begun++) file_drop(&drafts[begun]);
+            return fail("%s: cannot write: %s", drafts[i].path, error_text(error));
+        }
+    return STATUS_OK;
+}
+
+static int place_files(struct file_draft *drafts, size_t count) {
     int status = STATUS_OK;
-    bool is_whole = page->stream && !ferror(page->stream);
-    if (page->stream && fclose(page->stream)) is_whole = false;
-    if (!is_whole) status = fail("%s", wf_error_text(WF_ERROR_MEMORY));
-    else if (!write_all(STDOUT_FILENO, page->text, page->length) || !close_output())
-        status = fail("standard output: %s", strerror(errno));
-    free(page->text);
+    for (size_t i = 0; i < count; i++) {
+        if (status)
+            file_drop(&drafts[i]);
+        else if (!file_place(&drafts[i]))
+            status = fail("%s: cannot write: %s", drafts[i].path, error_text(errno));
+    }
     return status;
 }
 
-/* ---- results ------------------------------------------------------------------------------------- */
-
-/* A value of no type is one that does not exist.  JSON numbers are decimal and finite; all else is quoted. */
-static void put_value(FILE *stream, const wf_value *value, bool hex, bool json) {
-    char text[64];
-    if (value->type == WF_TYPE_DEFAULT) {
-        fputs(json ? "null" : "-", stream);
-        return;
-    }
-    size_t length = wf_value_format(value, hex, text, sizeof text);
-    bool is_quoted = json && (hex || !isdigit((unsigned char)text[length - 1]));
-    fprintf(stream, is_quoted ? "\"%s\"" : "%s", text);
+int deliver(struct file_draft *drafts, size_t count, const struct page *page) {
+    int status = begin_files(drafts, count);
+    if (!status) status = place_files(drafts, count);
+    if (page && !status &&
+        (!write_all(STDOUT_FILENO, page->text, page->length) || !close_copy(STDOUT_FILENO)))
+        status = fail("standard output: %s", error_text(errno));
+    return status;
 }
 
-static void put_result(FILE *stream, const wf_accumulator *accumulator, const wf_value *result,
-                       const struct settings *settings) {
-    if (settings->json)
-        fprintf(stream, "{\"op\":\"%s\",\"type\":\"%s\",\"count\":%" PRId64 ",\"result\":",
-                wf_op_name(wf_accumulator_op(accumulator)), wf_type_name(wf_accumulator_type(accumulator)),
-                wf_accumulator_count(accumulator));
-    put_value(stream, result, settings->hex, settings->json);
-    if (settings->json) fprintf(stream, ",\"result_type\":\"%s\"}", wf_type_name(result->type));
-    fputc('\n', stream);
+int page_print(struct page *page) {
+    int status = page_end(page) ? deliver(NULL, 0, page) : fail_memory();
+    page_clear(page);
+    return status;
 }
 
-int print_result(const wf_accumulator *accumulator, const wf_value *result, const struct settings *settings) {
-    struct page page;
-    page_open(&page);
-    if (page.stream) put_result(page.stream, accumulator, result, settings);
-    return page_print(&page);
+int deliver_html(const char *path, struct page *html, const struct page *printed) {
+    struct file_draft draft = {.path = path, .pieces = {{html->text, html->length}}, .piece_count = 1};
+    int status = deliver(&draft, 1, printed);
+    page_clear(html);
+    return status;
 }
 
-struct row {
-    const char *name;
-    const wf_value *value;
-    bool is_tally; /* how many: decimal, whatever the values are written in */
-};
-
-static void put_row(FILE *stream, const struct row *row, const struct settings *settings) {
-    fprintf(stream, settings->json ? ",\"%s\":" : "%-7s  ", row->name);
-    put_value(stream, row->value, settings->hex && !row->is_tally, settings->json);
-    if (!settings->json) fputc('\n', stream);
-}
-
-static void put_stats(FILE *stream, const wf_accumulator *accumulator, const wf_stats *stats,
-                      const struct settings *settings) {
-    const wf_value count = {.type = WF_U64, .as.u = stats->count};
-    const wf_value nans = {.type = WF_U64, .as.u = stats->nans};
-    const struct row rows[] = {
-        {"count", &count, true},
-        {wf_op_name(WF_SUM), &stats->sum, false},
-        {wf_op_name(WF_MEAN), &stats->mean, false},
-        {wf_op_name(WF_VAR), &stats->var, false},
-        {wf_op_name(WF_STD), &stats->std, false},
-        {wf_op_name(WF_MIN), &stats->min, false},
-        {wf_op_name(WF_MAX), &stats->max, false},
-        {wf_op_name(WF_ARGMIN), &stats->argmin, false},
-        {wf_op_name(WF_ARGMAX), &stats->argmax, false},
-        {wf_op_name(WF_NONZERO), &stats->nonzero, false},
-        {"nan", &nans, true},
-        {wf_op_name(WF_NORM1), &stats->norm1, false},
-        {wf_op_name(WF_NORM2), &stats->norm2, false},
-        {wf_op_name(WF_NORMINF), &stats->norminf, false},
-    };
-    if (settings->json)
-        fprintf(stream, "{\"op\":\"%s\",\"type\":\"%s\"", wf_op_name(WF_STATS),
-                wf_type_name(wf_accumulator_type(accumulator)));
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) put_row(stream, &rows[i], settings);
-    if (settings->json) fputs("}\n", stream);
-}
-
-int print_stats(const wf_accumulator *accumulator, const wf_stats *stats, const struct settings *settings) {
-    struct page page;
-    page_open(&page);
-    if (page.stream) put_stats(page.stream, accumulator, stats, settings);
-    return page_print(&page);
+bool wants_colour(void) {
+    const char *no_colour = getenv("NO_COLOR");
+    return isatty(STDOUT_FILENO) && !(no_colour && no_colour[0]);
 }

@@ -1,42 +1,55 @@
-/* What the command says: messages on standard error, results on standard output, exit statuses. */
+/* The command's output: messages on standard error, results on standard output, exit statuses. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "options.h"
+#include "file.h"
+#include "report/page.h"
 #include "warpfold.h"
 
 enum status { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_FINDINGS = 3 };
 
-/* One line on standard error, after "warpfold: ". */
+/* Prints one line on standard error, after "warpfold: ", with unprintable characters escaped. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The same, for what goes wrong: returns STATUS_FAILED, or STATUS_USAGE after naming the help. */
 int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int fail_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* A text of several lines, each a message of its own: a compiler's words. */
+int fail_lines(const char *text);
+
+int fail_memory(void);
+
+/* The text of an errno. */
+const char *error_text(int error);
+
 /* The handle's message for an error of the library, with the status that belongs to it. */
 int fail_library(const wf_handle *handle, wf_error error);
 
-/* What messages call the file that an operand names. */
+/* The name by which messages refer to an operand. */
 const char *file_name(const char *operand);
 
 /* Writes all of it, or returns false with errno set. */
 bool write_all(int file, const void *data, size_t nbytes);
 
-/* A text for standard output, which gets all of it or nothing: write to stream, then print. */
-struct page {
-    FILE *stream; /* NULL where there was no memory; page_print reports it */
-    char *text;
-    size_t length;
-};
+/* Whether closing the file will go well.  Some file systems say only then that they have no room. */
+bool close_copy(int file);
 
-void page_open(struct page *page);
+/* Hands on what a command has made: the files, and then, if there is a page, what it has printed.  Nothing is
+ * printed if a file cannot be written, and no file is touched if another one cannot be written for want of
+ * room. The page has ended.  Returns the exit status, having said what went wrong. */
+int deliver(struct file_draft *drafts, size_t count, const struct page *page);
+
+/* Ends the page, prints it and clears it. */
 int page_print(struct page *page);
 
-int print_result(const wf_accumulator *accumulator, const wf_value *result, const struct settings *settings);
-int print_stats(const wf_accumulator *accumulator, const wf_stats *stats, const struct settings *settings);
+/* Hands on an HTML page, which is cleared then, and what is printed beside it, if anything is. */
+int deliver_html(const char *path, struct page *html, const struct page *printed);
+
+/* Whether what is printed goes to a terminal, whose user has nothing against colours. */
+bool wants_colour(void);
 
 #endif

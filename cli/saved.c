@@ -5,20 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "file.h"
 #include "output.h"
-
-int saved_write(wf_handle *handle, const wf_accumulator *accumulator, const char *path) {
-    unsigned char saved[WF_SAVED_NBYTES_MAX];
-    size_t nbytes = 0;
-    wf_error error = wf_accumulator_save(handle, accumulator, saved, sizeof saved, &nbytes);
-    if (error) return fail_library(handle, error);
-    const struct file_piece whole = {saved, nbytes};
-    if (!file_write(path, &whole, 1)) return fail("%s: cannot save: %s", path, strerror(errno));
-    return STATUS_OK;
-}
-
-/* ---- reading ------------------------------------------------------------------------------------- */
 
 /* At most capacity bytes; -1 with errno set. */
 static ssize_t read_up_to(int file, unsigned char *data, size_t capacity) {
@@ -37,12 +24,12 @@ int saved_read(wf_handle *handle, const char *path, wf_accumulator **accumulator
     bool is_standard_input = !strcmp(path, "-");
     const char *name = file_name(path);
     int file = is_standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) return fail("%s: %s", name, strerror(errno));
+    if (file < 0) return fail("%s: %s", name, error_text(errno));
     unsigned char saved[WF_SAVED_NBYTES_MAX + 1]; /* one more: a longer file is refused as damaged */
     ssize_t nbytes = read_up_to(file, saved, sizeof saved);
     int read_error = errno;
     if (!is_standard_input) close(file);
-    if (nbytes < 0) return fail("%s: %s", name, strerror(read_error));
+    if (nbytes < 0) return fail("%s: %s", name, error_text(read_error));
     if (wf_accumulator_load(handle, saved, (size_t)nbytes, accumulator))
         return fail("%s: %s", name, wf_handle_message(handle));
     return STATUS_OK;

@@ -1,0 +1,298 @@
+/* One block of a rung on the simulator, watched by every observer and by the recorder of the trace. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "private.h"
+
+simt_error explain_fail(simt_message *message, simt_error error, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message->text, sizeof message->text, format, arguments);
+    va_end(arguments);
+    return error;
+}
+
+simt_error explain_fail_memory(simt_message *message) {
+    return explain_fail(message, SIMT_ERROR_MEMORY, "out of memory");
+}
+
+/* ---- what is asked for --------------------------------------------------------------------------- */
+
+enum { TILES_MAX = 16 /* that a thread of a striding grid takes */ };
+
+static uint64_t power_of_two_above(uint64_t number) {
+    uint64_t power = 1;
+    while (power < number) power *= 2;
+    return power;
+}
+
+static simt_error take_machine(const struct explain_request *request, struct explanation *explanation,
+                               simt_message *message) {
+    const struct ladder_rung *rung = &explanation->rung;
+    uint32_t warp = request->settings.warp_size ? request->settings.warp_size : EXPLAIN_WARP_DEFAULT;
+    uint32_t banks = request->settings.banks ? request->settings.banks : EXPLAIN_BANKS_DEFAULT;
+    explanation->settings = (simt_settings){warp, banks};
+    if (!rung->warp_size || rung->warp_size == warp) return SIMT_OK;
+    return explain_fail(message, SIMT_ERROR_ARGUMENT, "%s needs warps of %" PRIu32 " lanes", rung->id,
+                        rung->warp_size);
+}
+
+static simt_error take_values(const struct explain_request *request, struct explanation *explanation,
+                              simt_message *message) {
+    const struct ladder_variant *variant = &explanation->variant;
+    const struct ladder_rung *rung = &explanation->rung;
+    uint64_t n_default = rung->warp_size ? rung->warp_size : EXPLAIN_COUNT_DEFAULT;
+    explanation->n = request->n ? request->n : n_default;
+    if (explanation->n > (uint64_t)rung->tile * LADDER_BLOCK_MAX * TILES_MAX)
+        return explain_fail(message, SIMT_ERROR_ARGUMENT,
+                            "%s: %" PRIu64 " elements do not fit one block", rung->id, explanation->n);
+    explanation->values = explain_choose_values(variant->type, variant->op, explanation->n);
+    if (!explanation->values) return explain_fail_memory(message);
+    if (request->values)
+        memcpy(explanation->values, request->values, explanation->n * wf_type_nbytes(variant->type));
+    return SIMT_OK;
+}
+
+/* Chooses one block for all n elements. */
+static simt_error take_block(const struct explain_request *request, struct explanation *explanation,
+                             simt_message *message) {
+    const struct ladder_rung *rung = &explanation->rung;
+    uint64_t threads = power_of_two_above((explanation->n + rung->tile - 1) / rung->tile);
+    uint64_t tiles_max = rung->strides ? TILES_MAX : 1;
+    if (threads < rung->warp_size) threads = rung->warp_size;
+    if (rung->strides && threads > LADDER_BLOCK_MAX) threads = LADDER_BLOCK_MAX;
+    if (request->block) threads = request->block;
+    uint64_t most = (request->block ? threads : LADDER_BLOCK_MAX) * rung->tile * tiles_max;
+    if (threads > LADDER_BLOCK_MAX || explanation->n > most)
+        return explain_fail(message, SIMT_ERROR_ARGUMENT,
+                            "%s: one block%s takes at most %" PRIu64 " elements, not %" PRIu64, rung->id,
+                            request->block ? " of that size" : "", most, explanation->n);
+    explanation->block = (uint32_t)threads;
+    if (ladder_block_fits(rung, explanation->block)) return SIMT_OK;
+    return explain_fail(message, SIMT_ERROR_ARGUMENT, "%s cannot run with a block of %" PRIu64 " threads",
+                        rung->id, threads);
+}
+
+static simt_error take_request(const struct explain_request *request, struct explanation *explanation,
+                               simt_message *message) {
+    explanation->rung = *request->rung;
+    explanation->schedule = request->schedule;
+    explanation->seed = request->seed;
+    explanation->variant =
+        (struct ladder_variant){.rung = &explanation->rung, .op = request->op, .type = request->type};
+    simt_error error = take_machine(request, explanation, message);
+    if (!error) error = ladder_variant_check(&explanation->variant, message);
+    if (!error) error = take_values(request, explanation, message);
+    return error ? error : take_block(request, explanation, message);
+}
+
+/* ---- running it ---------------------------------------------------------------------------------- */
+
+/* An array of items in the simulator's memory: elements, and in argmax as many indices. */
+struct items {
+    uint64_t values, indices; /* addresses; 0: none */
+};
+
+struct stage {
+    struct explanation *explanation;
+    simt_machine *machine;
+    size_t element_nbytes;
+    struct items input, partials, result;
+    uint64_t ticket;
+};
+
+static simt_error allocate(struct stage *stage, const void *bytes, size_t nbytes, uint64_t *address) {
+    simt_error error = simt_machine_allocate(stage->machine, nbytes, address);
+    return error || !bytes ? error : simt_machine_write(stage->machine, *address, bytes, nbytes);
+}
+
+/* One item for the block's result, which atomic operations find as the identity; packed in argmax, as 0. */
+static simt_error allocate_item(struct stage *stage, struct items *items) {
+    const struct ladder_variant *variant = &stage->explanation->variant;
+    const struct ladder_result nothing = ladder_reduce(NULL, NULL, variant->type, variant->op, 0);
+    const uint64_t packed = 0;
+    bool is_atomic = variant->rung->finish == LADDER_FINISH_ATOMIC;
+    simt_error error =
+        allocate(stage, is_atomic ? &nothing.value.v : NULL, stage->element_nbytes, &items->values);
+    if (error || variant->op != WF_ARGMAX) return error;
+    return allocate(stage, is_atomic ? &packed : NULL, sizeof packed, &items->indices);
+}
+
+static simt_error prepare(struct stage *stage) {
+    const struct explanation *explanation = stage->explanation;
+    const uint32_t nobody = 0;
+    simt_error error = simt_machine_create(&explanation->settings, &stage->machine);
+    if (!error)
+        error = allocate(stage, explanation->values, explanation->n * stage->element_nbytes,
+                         &stage->input.values);
+    if (!error) error = allocate_item(stage, &stage->partials);
+    if (!error) error = allocate_item(stage, &stage->result);
+    return error ? error : allocate(stage, &nobody, sizeof nobody, &stage->ticket);
+}
+
+void explain_list_observers(const simt_observer *recorder,
+                            const simt_observer *observers[EXPLAIN_OBSERVERS_MAX]) {
+    size_t count = 0;
+    for (; simt_observers[count] && count < EXPLAIN_OBSERVERS_MAX - 2; count++)
+        observers[count] = simt_observers[count];
+    observers[count++] = recorder;
+    observers[count] = NULL;
+}
+
+static simt_error launch(struct stage *stage, simt_message *message) {
+    struct explanation *explanation = stage->explanation;
+    const struct ladder_plan *plan = &explanation->plan;
+    const void *const arguments[] = {
+        &stage->input.values,  &stage->input.indices,   &explanation->n,
+        &plan->portion,        &stage->partials.values, &stage->partials.indices,
+        &stage->result.values, &stage->result.indices,  &stage->ticket,
+    };
+    const simt_observer *observers[EXPLAIN_OBSERVERS_MAX];
+    explain_list_observers(&trace_observer, observers);
+    const simt_launch request = {
+        .module = explanation->module,
+        .kernel = ladder_kernel(explanation->module),
+        .block = {explanation->block},
+        .shared_nbytes = plan->shared_nbytes,
+        .arguments = arguments,
+        .schedule = explanation->schedule,
+        .seed = explanation->seed,
+        .threads = 1,
+        .observers = observers,
+        .context = &explanation->trace,
+    };
+    return simt_machine_launch(stage->machine, &request, &explanation->report, message);
+}
+
+/* An atomic argmax leaves the complement of the index in the low half of a word. */
+static simt_error read_result(const struct stage *stage) {
+    struct explanation *explanation = stage->explanation;
+    const struct ladder_variant *variant = &explanation->variant;
+    enum ladder_finish finish = variant->rung->finish;
+    bool is_partial = finish == LADDER_FINISH_HOST || finish == LADDER_FINISH_RELAUNCH;
+    const struct items *items = is_partial ? &stage->partials : &stage->result;
+    uint64_t element = 0, index = 0;
+    simt_error error = simt_machine_read(stage->machine, items->values, &element, stage->element_nbytes);
+    if (!error && items->indices)
+        error = simt_machine_read(stage->machine, items->indices, &index, sizeof index);
+    if (finish == LADDER_FINISH_ATOMIC && items->indices) {
+        index = (uint32_t)~index;
+        const unsigned char *values = explanation->values;
+        if (index < explanation->n)
+            memcpy(&element, values + index * stage->element_nbytes, stage->element_nbytes);
+    }
+    explanation->result =
+        (struct ladder_result){ladder_value(&element, variant->type), items->indices ? (int64_t)index : -1};
+    return error;
+}
+
+static simt_error run_kernel(struct stage *stage, const simt_leftovers *leftovers, simt_message *message) {
+    struct explanation *explanation = stage->explanation;
+    simt_error error = ladder_module(&explanation->variant, leftovers, &explanation->module, message);
+    if (!error && prepare(stage)) error = SIMT_ERROR_MEMORY;
+    if (!error) error = launch(stage, message);
+    if (!error && explanation->trace.out_of_memory) error = SIMT_ERROR_MEMORY;
+    return error ? error : read_result(stage);
+}
+
+/* Describes the finding that stopped the launch. */
+static simt_error fail_run(const struct explanation *explanation, simt_error error, simt_message *message) {
+    const simt_message told = *message;
+    size_t count = explanation->report ? simt_report_finding_count(explanation->report) : 0;
+    if (error == SIMT_ERROR_MEMORY) return explain_fail_memory(message);
+    if (!count)
+        return explain_fail(message, SIMT_ERROR_STOPPED, "%s: %.4000s", explanation->rung.id, told.text);
+    const simt_finding *finding = simt_report_finding(explanation->report, count - 1);
+    return explain_fail(message, SIMT_ERROR_STOPPED, "%s: %s:%" PRIu32 ": thread %" PRIu32 ": %s",
+                        explanation->rung.id, finding->file, finding->line, finding->thread[0],
+                        finding->message);
+}
+
+/* ---- what it did --------------------------------------------------------------------------------- */
+
+static bool build_timeline(const struct stage *stage) {
+    struct explanation *explanation = stage->explanation;
+    const struct ladder_variant *variant = &explanation->variant;
+    const struct timeline_setting setting = {
+        .rung = &explanation->rung,
+        .op = variant->op,
+        .type = variant->type,
+        .n = explanation->n,
+        .values = explanation->values,
+        .shared_nbytes = explanation->plan.shared_nbytes,
+        .input_address = stage->input.values,
+    };
+    return timeline_build(&explanation->timeline, &explanation->trace, &setting);
+}
+
+static void predict_counts(struct explanation *explanation) {
+    const struct prediction_setting setting = {
+        .rung = &explanation->rung,
+        .op = explanation->variant.op,
+        .type = explanation->variant.type,
+        .n = explanation->n,
+        .block = explanation->block,
+        .warp_size = explanation->settings.warp_size,
+        .banks = explanation->settings.banks,
+        .shared_nbytes = explanation->trace.launch.shared_nbytes,
+    };
+    explanation->prediction = predict(&setting);
+}
+
+static simt_error run_misprints(struct explanation *explanation, simt_message *message) {
+    size_t count = ladder_wrong_count(&explanation->rung);
+    simt_error error = SIMT_OK;
+    explanation->misprints = calloc(count + 1, sizeof *explanation->misprints);
+    if (!explanation->misprints) return explain_fail_memory(message);
+    for (size_t i = 0; i < count && !error; i++, explanation->misprint_count++)
+        error = misprint_run(&explanation->rung, i, &explanation->misprints[i], message);
+    return error;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------- */
+
+static simt_error run(const struct explain_request *request, struct explanation *explanation,
+                      simt_message *message) {
+    struct stage stage = {.explanation = explanation,
+                          .element_nbytes = wf_type_nbytes(explanation->variant.type)};
+    explanation->plan = ladder_plan(&explanation->variant, explanation->n, explanation->block, 1);
+    simt_error error = run_kernel(&stage, request->leftovers, message);
+    if (!error && !build_timeline(&stage)) error = SIMT_ERROR_MEMORY;
+    if (error) error = fail_run(explanation, error, message);
+    if (!error) predict_counts(explanation);
+    simt_machine_destroy(stage.machine);
+    return error || !request->wants_misprints ? error : run_misprints(explanation, message);
+}
+
+simt_error explain_run(const struct explain_request *request, struct explanation **explanation,
+                       simt_message *message) {
+    struct explanation *made = calloc(1, sizeof *made);
+    *explanation = NULL;
+    if (!made) return explain_fail_memory(message);
+    simt_error error = take_request(request, made, message);
+    if (!error) error = run(request, made, message);
+    if (!error)
+        *explanation = made;
+    else
+        explain_destroy(made);
+    return error;
+}
+
+void explain_destroy(struct explanation *explanation) {
+    if (!explanation) return;
+    for (size_t i = 0; i < explanation->misprint_count; i++) misprint_clear(&explanation->misprints[i]);
+    free(explanation->misprints);
+    timeline_clear(&explanation->timeline);
+    trace_clear(&explanation->trace);
+    simt_report_destroy(explanation->report);
+    simt_module_destroy(explanation->module);
+    free(explanation->values);
+    free(explanation);
+}
+
+double explain_count(const struct explanation *explanation, const char *name) {
+    return simt_report_counter_value(explanation->report, name, 0);
+}

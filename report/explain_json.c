@@ -1,0 +1,197 @@
+/* The explanation as JSON. */
+#include "explain_json.h"
+
+#include <string.h>
+
+#include "explain_report.h"
+#include "explain_words.h"
+
+/* ---- values -------------------------------------------------------------------------------------- */
+
+static void json_value(struct json *json, const wf_value *value) {
+    char text[64];
+    wf_value_format(value, 0, text, sizeof text);
+    json_decimal(json, text);
+}
+
+void json_key_value(struct json *json, const char *name, const wf_value *value) {
+    json_key(json, name);
+    json_value(json, value);
+}
+
+void json_element(struct json *json, const void *element, wf_type type) {
+    const wf_value value = ladder_value(element, type);
+    json_value(json, &value);
+}
+
+void json_key_bits(struct json *json, const char *name, const struct explanation *explanation,
+                   uint64_t bits) {
+    json_key(json, name);
+    json_element(json, &bits, explanation->variant.type);
+}
+
+/* A symbol has the letters a to z, digits, signs and blanks only. */
+void json_symbol(struct json *json, const struct explanation *explanation, uint32_t term) {
+    if (term == TERM_UNKNOWN) {
+        json_null(json);
+        return;
+    }
+    json_open_text(json);
+    put_symbol(json->stream, explanation, term);
+    json_close_text(json);
+}
+
+void json_combine(struct json *json, const struct timeline *timeline, const struct combine *combine) {
+    json_key_unsigned(json, "thread", combine->thread);
+    json_key_unsigned(json, "target", combine->target);
+    json_key_list(json, "sources", &timeline->sources[combine->sources], combine->source_count);
+}
+
+/* ---- counts -------------------------------------------------------------------------------------- */
+
+void json_tally(struct json *json, const struct tally *tally) {
+    json_key_unsigned(json, "active_lanes", tally->active_lanes);
+    json_key_unsigned(json, "warps", tally->warps);
+    json_key_unsigned(json, "divergent_warps", tally->divergent_warps);
+    json_key_unsigned(json, "global_requests", tally->global_requests);
+    json_key_unsigned(json, "shared_wavefronts", tally->shared_wavefronts);
+    json_key_number(json, "bank_degree", tally->bank_degree);
+}
+
+static double ratio(uint64_t part, uint64_t whole) {
+    return whole ? (double)part / (double)whole : 1;
+}
+
+static void put_lanes(struct json *json, uint64_t active_lanes, uint64_t lane_steps, size_t step_count) {
+    json_key_unsigned(json, "step_count", step_count);
+    json_key_unsigned(json, "lane_steps", lane_steps);
+    json_key_number(json, "utilization", ratio(active_lanes, lane_steps));
+    json_key_number(json, "average_parallelism", step_count ? (double)active_lanes / (double)step_count : 0);
+}
+
+static void put_total(struct json *json, const struct explanation *explanation) {
+    static const char *const names[] = {"barriers", "atomics", "races", "occupancy", "resident_blocks"};
+    const struct timeline *timeline = &explanation->timeline;
+    json_key_begin(json, "total", '{');
+    json_tally(json, &timeline->total);
+    put_lanes(json, timeline->total.active_lanes, timeline->lane_steps, timeline->step_count);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        json_key_number(json, names[i], explain_count(explanation, names[i]));
+    json_key_unsigned(json, "shared_nbytes", explanation->trace.launch.shared_nbytes);
+    json_end(json, '}');
+}
+
+static void put_predicted_steps(struct json *json, const struct prediction *prediction) {
+    json_key_begin(json, "steps", '[');
+    for (size_t i = 0; i < prediction->step_count; i++) {
+        const struct conflict conflict = prediction->conflicts[i];
+        json_begin(json, '{');
+        json_tally(json, &prediction->steps[i]);
+        json_key_begin(json, "conflict", '[');
+        for (uint32_t k = 0; k < conflict.count; k++) json_unsigned(json, k * conflict.spacing);
+        json_end(json, ']');
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+/* Omits counts that have no closed form. */
+static void put_prediction(struct json *json, const struct prediction *prediction) {
+    json_key_begin(json, "predicted", '{');
+    if (prediction->has_tree) {
+        json_tally(json, &prediction->total);
+        put_lanes(json, prediction->total.active_lanes, prediction->lane_steps, prediction->step_count);
+        json_key_unsigned(json, "barriers", prediction->barriers);
+    }
+    if (prediction->has_atomics) json_key_unsigned(json, "atomics", prediction->atomics);
+    json_key_unsigned(json, "races", 0);
+    json_key_number(json, "occupancy", prediction->occupancy);
+    json_key_unsigned(json, "resident_blocks", prediction->resident_blocks);
+    if (prediction->has_outside) {
+        json_key_begin(json, "outside", '{');
+        json_key_unsigned(json, "global_requests", prediction->outside.global_requests);
+        json_key_unsigned(json, "shared_wavefronts", prediction->outside.shared_wavefronts);
+        json_end(json, '}');
+    }
+    if (prediction->has_tree) put_predicted_steps(json, prediction);
+    json_end(json, '}');
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------- */
+
+static void put_head(struct json *json, const struct explanation *explanation) {
+    static const char *const schedules[] = {
+        [SIMT_LOCKSTEP] = "lockstep", [SIMT_SPLIT] = "split", [SIMT_RANDOM] = "random"};
+    const struct ladder_rung *rung = &explanation->rung;
+    json_key_text(json, "rung", rung->id);
+    json_key_text(json, "title", rung->title);
+    json_key_text(json, "op", wf_op_name(explanation->variant.op));
+    json_key_text(json, "type", wf_type_name(explanation->variant.type));
+    json_key_unsigned(json, "n", explanation->n);
+    json_key_unsigned(json, "block", explanation->block);
+    json_key_unsigned(json, "warp", explanation->settings.warp_size);
+    json_key_unsigned(json, "banks", explanation->settings.banks);
+    json_key_text(json, "schedule", schedules[explanation->schedule]);
+    json_key_unsigned(json, "element_nbytes", explanation->timeline.element_nbytes);
+    json_key_unsigned(json, "shared_offset", explanation->timeline.shared_offset);
+    json_key_text(json, "source", rung->file->text);
+}
+
+static void put_result(struct json *json, const struct explanation *explanation) {
+    const struct ladder_result *result = &explanation->result;
+    json_key_value(json, "result", &result->value);
+    if (explanation->variant.op == WF_ARGMAX) {
+        json_key(json, "index");
+        json_signed(json, result->index);
+    }
+    json_key(json, "symbol");
+    json_symbol(json, explanation, explanation->timeline.result.term);
+}
+
+static void put_input(struct json *json, const struct explanation *explanation) {
+    const unsigned char *values = explanation->values;
+    json_key_begin(json, "input", '[');
+    for (uint64_t i = 0; i < explanation->n; i++)
+        json_element(json, values + i * explanation->timeline.element_nbytes, explanation->variant.type);
+    json_end(json, ']');
+}
+
+void json_findings(struct json *json, const simt_report *report) {
+    json_key_begin(json, "findings", '[');
+    for (size_t i = 0; i < simt_report_finding_count(report); i++) {
+        const simt_finding *finding = simt_report_finding(report, i);
+        json_begin(json, '{');
+        json_key_text(json, "kind", simt_finding_kind_name(finding->kind));
+        json_key_unsigned(json, "line", finding->line);
+        json_key_unsigned(json, "thread", finding->thread[0]);
+        json_key_text(json, "message", finding->message);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+static bool put_outside(struct json *json, const struct explanation *explanation) {
+    json_key_begin(json, "outside", '{');
+    json_tally(json, &explanation->timeline.outside);
+    json_accesses(json, explanation, SIZE_MAX);
+    bool has_memory = json_lines(json, explanation, SIZE_MAX);
+    json_end(json, '}');
+    return has_memory;
+}
+
+bool put_explanation_json(FILE *stream, const struct explanation *explanation) {
+    struct json json = json_to(stream);
+    json_begin(&json, '{');
+    put_head(&json, explanation);
+    put_result(&json, explanation);
+    put_input(&json, explanation);
+    bool has_memory = json_steps(&json, explanation);
+    put_total(&json, explanation);
+    put_prediction(&json, &explanation->prediction);
+    has_memory = put_outside(&json, explanation) && has_memory;
+    json_findings(&json, explanation->report);
+    json_misprints(&json, explanation);
+    json_end(&json, '}');
+    fputc('\n', stream);
+    return has_memory;
+}

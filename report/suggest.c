@@ -1,0 +1,84 @@
+#include "suggest.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/nearest.h"
+#include "warpfold.h"
+
+/* Common names of other programs for the ops, types and options of this one. */
+struct alias {
+    const char *typed, *meant;
+};
+
+static const struct alias type_aliases[] = {
+    {"half", "f16"},     {"float16", "f16"}, {"bfloat16", "bf16"}, {"bfloat", "bf16"}, {"float", "f32"},
+    {"single", "f32"},   {"float32", "f32"}, {"double", "f64"},    {"float64", "f64"}, {"int8", "i8"},
+    {"int16", "i16"},    {"short", "i16"},   {"int", "i32"},       {"int32", "i32"},   {"long", "i64"},
+    {"int64", "i64"},    {"byte", "u8"},     {"uint8", "u8"},      {"char", "u8"},     {"uint16", "u16"},
+    {"uint", "u32"},     {"uint32", "u32"},  {"unsigned", "u32"},  {"uint64", "u64"},  {"size_t", "u64"},
+    {"boolean", "bool"},
+};
+
+static const struct alias command_aliases[] = {
+    {"average", "mean"},      {"avg", "mean"},       {"add", "sum"},
+    {"total", "sum"},         {"multiply", "prod"},  {"sd", "std"},
+    {"summary", "stats"},     {"describe", "stats"}, {"help", "--help"},
+    {"version", "--version"},
+};
+
+static const char *find_alias(const struct alias *aliases, size_t count, const char *typed) {
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(aliases[i].typed, typed)) return aliases[i].meant;
+    return NULL;
+}
+
+static struct suggestion suggest(const char *dashes, const char *name) {
+    struct suggestion suggestion = {""};
+    if (name[0]) snprintf(suggestion.text, sizeof suggestion.text, "; did you mean '%s%s'?", dashes, name);
+    return suggestion;
+}
+
+struct suggestion suggest_name(const char *wanted, size_t length, const char *const *names,
+                               const char *dashes) {
+    struct wf_nearest nearest;
+    wf_nearest_begin(&nearest, wanted, length);
+    for (; *names; names++) wf_nearest_offer(&nearest, *names, strlen(*names));
+    return suggest(dashes, nearest.name);
+}
+
+/* ">f4", as numpy writes it: the number is of bytes there. */
+static struct suggestion suggest_numpy_type(const char *wanted) {
+    char name[8];
+    struct suggestion suggestion = {""};
+    bool has_order = wanted[0] && strchr("<>", wanted[0]), is_known = strlen(wanted) == 3 && wanted[2] <= '8';
+    if (!has_order || !is_known || wanted[2] < '1') return suggestion;
+    snprintf(name, sizeof name, "%c%d", wanted[1], 8 * (wanted[2] - '0'));
+    if (!wf_type_parse(name)) return suggestion;
+    snprintf(suggestion.text, sizeof suggestion.text, "; did you mean '%s' with --byte-order %s?", name,
+             wanted[0] == '<' ? "little" : "big");
+    return suggestion;
+}
+
+struct suggestion suggest_type(const char *wanted) {
+    const char *names[32] = {NULL}, *alias;
+    struct suggestion suggestion = suggest_numpy_type(wanted);
+    if (suggestion.text[0]) return suggestion;
+    alias = find_alias(type_aliases, sizeof type_aliases / sizeof type_aliases[0], wanted);
+    if (alias) return suggest("", alias);
+    for (int i = 1; wf_type_name((wf_type)i); i++) names[i - 1] = wf_type_name((wf_type)i);
+    return suggest_name(wanted, strlen(wanted), names, "");
+}
+
+struct suggestion suggest_command(const char *wanted, const char *const *commands) {
+    struct wf_nearest nearest;
+    const char *alias =
+        find_alias(command_aliases, sizeof command_aliases / sizeof command_aliases[0], wanted);
+    if (alias) return suggest("", alias);
+    wf_nearest_begin(&nearest, wanted, strlen(wanted));
+    for (int i = 1; wf_op_name((wf_op)i); i++)
+        wf_nearest_offer(&nearest, wf_op_name((wf_op)i), strlen(wf_op_name((wf_op)i)));
+    for (; *commands; commands++) wf_nearest_offer(&nearest, *commands, strlen(*commands));
+    return suggest("", nearest.name);
+}

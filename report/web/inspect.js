@@ -1,0 +1,254 @@
+// The page of inspect: what a kernel cost and what was found, at the lines of its source.
+
+// The counters that can heat the source: each by its first column's key.
+const HEATS = [
+    {value: "instructions", text: "Instructions", columns: [
+        {key: "instructions", title: "warp instr."},
+        {key: "thread_instructions", title: "thread instr."},
+        {key: "lanes", title: "lanes %"}]},
+    {value: "divergence", text: "Divergence", columns: [
+        {key: "divergent_branches", title: "divergent"},
+        {key: "branches", title: "branches"},
+        {key: "lanes", title: "lanes %"}]},
+    {value: "requests", text: "Global requests", columns: [
+        {key: "global_requests", title: "requests"},
+        {key: "global_sectors", title: "sectors"},
+        {key: "global_accesses", title: "accesses"},
+        {key: "used", title: "used %"}]},
+    {value: "conflicts", text: "Bank conflicts", columns: [
+        {key: "excess", title: "in excess"},
+        {key: "shared_wavefronts", title: "wavefronts"},
+        {key: "shared_accesses", title: "accesses"},
+        {key: "bank_degree", title: "degree"}]},
+    {value: "waits", text: "Atomics and barriers", columns: [
+        {key: "atomics", title: "atomics"},
+        {key: "shuffles", title: "shuffles"},
+        {key: "barriers", title: "barriers"}]},
+];
+
+// A line's counts and what follows from them.
+function withShares(counts, warpSize) {
+    const percent = (part, whole) => whole ? Math.round(1000 * part / whole) / 10 : 0;
+    return {
+        ...counts,
+        lanes: percent(counts.thread_instructions, counts.instructions * warpSize),
+        used: percent(counts.global_bytes, counts.global_sectors * 32),
+        excess: counts.shared_wavefronts - counts.shared_wavefronts_least,
+    };
+}
+
+// ---- what can be listed
+
+// Every text that there is: the sources' and the PTX's, each with its counts by line.
+function listTexts(data) {
+    const texts = data.sources.map(source => ({
+        name: source.file, text: source.text, isPtx: source.text !== null && source.text === data.ptx,
+        counts: new Map(data.lines.filter(line => line.file === source.file)
+            .map(line => [line.line, withShares(line, data.warp)])),
+        lineOf: place => data.sources[place.source].file === source.file ? place.line : 0,
+    }));
+    if (!texts.some(text => text.isPtx)) texts.push({
+        name: "PTX", text: data.ptx, isPtx: true,
+        counts: new Map(data.instruction_list.map(line => [line.ptx_line, withShares(line, data.warp)])),
+        lineOf: place => place.ptx_line,
+    });
+    return texts.sort((a, b) => (a.text === null) - (b.text === null)); // what can be shown first
+}
+
+// Where an instruction of the PTX comes from.
+function listPlaces(data) {
+    const places = new Map(data.instruction_list.map(line => [line.ptx_line, line]));
+    for (const finding of data.findings) {
+        const source = data.sources.findIndex(entry => entry.file === finding.file);
+        const {line, ptx_line} = finding;
+        if (!places.has(ptx_line)) places.set(ptx_line, {source, line, ptx_line, opcode: ""});
+    }
+    return places;
+}
+
+// ---- the listing
+
+// One text at a time, heated by one counter.  chooseLine(text, line) is called for a line that is clicked.
+function makeListing(data, texts, findings, chooseLine) {
+    const box = scroller("Source");
+    box.classList.add("listing");
+    let shown = texts[0], heat = HEATS[0], listing = null, chosen = 0, pointed = null;
+
+    function draw() {
+        if (shown.text === null) {
+            listing = null;
+            box.replaceChildren(element("p", null,
+                `${shown.name} cannot be shown: it could not be read, or is too long.`));
+            return;
+        }
+        listing = makeSource(shown.text, heat.columns, line => chooseLine(shown, line));
+        listing.count(shown.counts);
+        for (const row of listing.node.rows) { // counts first: lines of source may be long
+            row.querySelector(".text").before(...row.querySelectorAll(".count"));
+            if (!shown.counts.has(Number(row.dataset.line))) // of no interest on the way through with Tab
+                row.querySelector("button")?.setAttribute("tabindex", "-1");
+        }
+        const key = heat.columns[0].key;
+        const most = Math.max(1, ...[...shown.counts.values()].map(line => line[key]));
+        for (const [line, counts] of shown.counts) {
+            const row = listing.row(line);
+            if (!row) continue;
+            row.classList.toggle("heated", counts[key] > 0);
+            row.style.setProperty("--heat", counts[key] / most);
+        }
+        for (const finding of findings) {
+            const line = shown.lineOf(finding.place);
+            if (line && listing.row(line))
+                listing.note(line, "wrong", "✕", `${finding.kind}: ${finding.message}`);
+        }
+        box.replaceChildren(listing.node);
+        markChosen();
+        markPointed();
+    }
+    function markChosen() {
+        for (const row of box.querySelectorAll("tr.chosen")) row.classList.remove("chosen");
+        const row = listing && chosen ? listing.row(chosen) : null;
+        if (row) row.classList.add("chosen");
+    }
+    function markPointed() {
+        const line = pointed ? shown.lineOf(pointed) : 0;
+        if (listing) listing.point(line ? [line] : []);
+        return line;
+    }
+    function reveal(line) {
+        const row = listing && listing.row(line);
+        if (!row) return;
+        const above = row.offsetTop - box.scrollTop, room = box.clientHeight - row.offsetHeight;
+        if (above < 40 || above > room) box.scrollTop = row.offsetTop - room / 2;
+    }
+    const textChoice = makeChoice("Text", texts.map((text, i) => ({
+        value: String(i), text: text.name.split("/").pop(), title: text.name,
+    })), value => {
+        if (shown !== texts[Number(value)]) chosen = 0;
+        shown = texts[Number(value)];
+        draw();
+    });
+    const heatChoice = makeChoice("Heat by", HEATS, value => {
+        heat = HEATS.find(entry => entry.value === value);
+        draw();
+    });
+    return {
+        node: element("div", null, element("div", {class: "bar-row"}, heatChoice.node, textChoice.node), box),
+        choose(text, line) {
+            if (text !== shown) textChoice.select(String(texts.indexOf(text)));
+            chosen = line;
+            markChosen();
+            reveal(line);
+        },
+        // Marks where the replay is, in whatever text is shown.
+        point(place) {
+            pointed = place;
+            const line = markPointed();
+            if (line) reveal(line);
+        },
+        get shown() { return shown; },
+    };
+}
+
+// ---- one line
+
+const LINE_FACTS = [
+    ["instructions", "warp instructions"], ["thread_instructions", "thread instructions"],
+    ["lanes", "active lanes, %"],
+    ["branches", "conditional branches"], ["divergent_branches", "divergent branches"],
+    ["global_accesses", "global accesses"], ["global_requests", "requests (128-byte lines)"],
+    ["global_sectors", "sectors (32 bytes)"], ["used", "used of the bytes fetched, %"],
+    ["shared_accesses", "shared accesses"], ["shared_wavefronts", "wavefronts"],
+    ["bank_degree", "bank conflict degree"],
+    ["atomics", "atomic operations"], ["shuffles", "shuffles"], ["barriers", "barriers"],
+];
+
+// entries: [key, name, value]
+function makeFacts(entries, id) {
+    return element("dl", {class: "facts", id}, entries.map(([key, name, value]) =>
+        element("div", {"data-key": key}, element("dt", null, name), element("dd", null, numeral(value)))));
+}
+
+function makeLineDetail(data, text, line) {
+    const counts = text.counts.get(line);
+    const words = text.text === null ? "" : (text.text.split("\n")[line - 1] || "").trim();
+    const head = element("p", null, element("b", null, `${text.name}:${line}`), " ",
+                         element("code", null, words));
+    if (!counts) return [head, element("p", {class: "faint"}, "This line was not executed.")];
+    const facts = LINE_FACTS.filter(([key]) => counts[key]).map(([key, name]) => [key, name, counts[key]]);
+    const ptx = data.instruction_list.filter(place => text.lineOf(place) === line);
+    return [head,
+        makeFacts(facts),
+        text.isPtx ? null : scroller("Its instructions", makeTable("Its instructions in the PTX",
+            ["line", "warp instr.", "lanes %", "instruction"],
+            ptx.map(place => [place.ptx_line, place.instructions, withShares(place, data.warp).lanes,
+                              {text: ptxText(data, place.ptx_line) || place.opcode, class: "words"}])))];
+}
+
+const ptxLines = new WeakMap();
+
+function ptxText(data, line) {
+    if (data.ptx === null) return "";
+    if (!ptxLines.has(data)) ptxLines.set(data, data.ptx.split("\n"));
+    return (ptxLines.get(data)[line - 1] || "").trim().replace(/\s+/g, " ");
+}
+
+// ---- the page
+
+const MAIN_COUNTS = ["instructions", "divergent_branches", "utilization", "global_sectors", "global_requests",
+                     "coalescing", "shared_wavefronts", "bank_degree", "barriers", "atomics"];
+
+function makeSummary(data) {
+    const extent = values => values.join(" × ");
+    return panel("Summary",
+        element("p", null, element("code", null, data.path),
+                ` · grid ${extent(data.grid)} · block ${extent(data.block)} · schedule ${data.schedule}`,
+                ` · ${data.warp} lanes, ${data.banks} banks`),
+        data.stopped ? element("p", null, "The launch was stopped here; the counts are up to this point.") : null,
+        makeFacts(MAIN_COUNTS.map(name => [name, name.replaceAll("_", " "), data[name]]), "counts"),
+        data.printed ? element("details", null, element("summary", null, "What the kernel printed"),
+                               element("pre", {class: "scroll"}, data.printed)) : null,
+        element("details", {class: "no-print"}, element("summary", null, "All counts"),
+                scroller("All counts", makeTable("Counts", ["name", "count"], Object.entries(data.counts)))));
+}
+
+function hottestLine(text) {
+    const most = Math.max(...[...text.counts.values()].map(line => line.instructions));
+    return [...text.counts.keys()].find(line => text.counts.get(line).instructions === most) || 0;
+}
+
+function showPage(data, main) {
+    const texts = listTexts(data), places = listPlaces(data);
+    const findings = data.findings.map((finding, index) =>
+        ({...finding, index, place: places.get(finding.ptx_line)}));
+    const detail = element("div", {"aria-live": "polite"});
+    const listing = makeListing(data, texts, findings, showLine);
+    const replay = makeReplay(data, places, listing);
+
+    function showLine(text, line) {
+        listing.choose(text, line);
+        detail.replaceChildren(...makeLineDetail(data, text, line).filter(Boolean));
+    }
+    function showFinding(finding) {
+        buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === finding.index)));
+        const text = listing.shown.lineOf(finding.place) ? listing.shown
+            : texts.find(entry => entry.text !== null && entry.lineOf(finding.place)) || listing.shown;
+        showLine(text, text.lineOf(finding.place));
+        replay.show(finding);
+    }
+    const buttons = findings.map(finding => element("button",
+        {type: "button", class: "finding", "aria-pressed": "false", onclick: () => showFinding(finding)},
+        element("b", null, finding.kind), ` at ${finding.file.split("/").pop()}:${finding.line}`,
+        `, block (${finding.block}), thread (${finding.thread})`,
+        finding.count > 1 ? `, ${finding.count} times` : "", element("br"), finding.message));
+
+    main.append(...[makeSummary(data),
+        panel(findings.length ? plural(findings.length, "finding") : "Findings", findings.length
+            ? element("ul", {class: "findings"}, buttons.map(button => element("li", null, button)))
+            : element("p", {class: "none"}, "no findings")),
+        findings.length ? panel("Replay", replay.node) : null,
+        element("div", {class: "columns source-and-line"}, panel("Source", listing.node), panel("Line", detail)),
+    ].filter(Boolean));
+    if (findings.length) showFinding(findings[0]);
+    else showLine(listing.shown, hottestLine(listing.shown));
+}

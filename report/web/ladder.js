@@ -1,0 +1,224 @@
+// The page of the ladder: all rungs side by side, their counts as charts, what changed from one to the next.
+
+// Whatever a run may tell of a rung; those of which none is told are left out.  goal: which is better.
+const METRICS = [
+    {key: "gbps", text: "GB/s", goal: "more"},
+    {key: "share", text: "share of the ceiling, %", goal: "more", unit: 0.01, decimals: 1},
+    {key: "microseconds", text: "microseconds", goal: "less"},
+    {key: "gain_in_all", text: "gain on the first rung", goal: "more"},
+    {key: "steps", text: "steps", goal: "less"},
+    {key: "instructions", text: "warp instructions", goal: "less"},
+    {key: "utilization", text: "lanes used, %", goal: "more", unit: 0.01, decimals: 1},
+    {key: "divergent_branches", text: "divergent branches", goal: "less"},
+    {key: "global_requests", text: "global requests", goal: "less"},
+    {key: "global_sectors", text: "global sectors", goal: "less"},
+    {key: "shared_wavefronts", text: "shared wavefronts", goal: "less"},
+    {key: "bank_degree", text: "bank conflict degree", goal: "less", decimals: 2},
+    {key: "barriers", text: "block barriers", goal: "less"},
+    {key: "atomics", text: "atomic operations", goal: "less"},
+    {key: "races", text: "races", goal: "less"},
+    {key: "launches", text: "launches", goal: "less"},
+    {key: "ulp", text: "error on random data, ulp", goal: "less"},
+];
+
+// undefined: not told.
+function valueOf(row, metric) {
+    const value = row[metric.key];
+    if (typeof value !== "number") return undefined;
+    const told = value / (metric.unit || 1);
+    return metric.decimals === undefined ? told : Number(told.toFixed(metric.decimals));
+}
+
+// ---- runs and rungs
+
+// The file may hold one run, several, or lists of them.
+function listRuns(values) {
+    return values.flat(Infinity).flatMap(value => Array.isArray(value.tables) ? value.tables : [value])
+        .filter(run => Array.isArray(run.rungs));
+}
+
+// What the first comment of a rung's source tells.
+function readComment(source) {
+    const comment = [];
+    for (const line of source.split("\n")) {
+        if (!line.startsWith("//")) break;
+        comment.push(line.replace(/^\/\/ ?/, ""));
+    }
+    const told = {title: comment[0] || "", idea: [], cures: "", of: "", costs: ""};
+    let field = null;
+    for (const line of comment.slice(1)) {
+        const found = line.match(/^(Cures|Still costs|From|[A-Z][A-Za-z ]*)(?: of (\d\d))?: *(.*)$/);
+        if (found) {
+            field = {"Cures": "cures", "Still costs": "costs"}[found[1]] || "other";
+            told[field] = found[3];
+            if (found[2]) told.of = found[2];
+        } else if (line.trim() === "") {
+            if (field === null) told.idea.push("");
+            else field = "other";
+        } else if (field === null) told.idea.push(line);
+        else told[field] += " " + line.trim();
+    }
+    told.idea = told.idea.join("\n").trim().split(/\n\n+/).map(text => text.replace(/\n/g, " "));
+    return told;
+}
+
+// The rungs that the run has, each with its row, and what its source tells where this program knows it.
+function joinRungs(run, rungs) {
+    return run.rungs.map(row => {
+        const id = `${row.rung}_${row.name}`, known = rungs.find(rung => rung.id === id);
+        const source = known ? known.source : "", tree = known ? known.tree : null;
+        return {row, id, source, tree, told: readComment(source)};
+    });
+}
+
+// Words of a comment, in which `this` is code.
+function words(text) {
+    return text.split("`").map((part, i) => i % 2 ? element("code", null, part) : part);
+}
+
+function verdictOf(row) {
+    if (row.verified === false) return {text: "NO", class: "wrong"};
+    return row.verified ? "yes" : "not run";
+}
+
+// Of whole numbers that may be long.
+const grouped = number => number.toLocaleString("en");
+
+function tellRun(run) {
+    const where = run.device === "simt" ? "on the simulator" : `on ${run.gpu || run.device}`;
+    const parts = [`${run.op} of ${grouped(run.n)} ${run.type} ${where}, blocks of ${run.block} threads`];
+    if (run.counted_n && run.counted_n !== run.n) parts.push(`counts of ${grouped(run.counted_n)} elements`);
+    if (run.checked_n && run.checked_n < run.n) parts.push(`races checked for ${grouped(run.checked_n)}`);
+    return parts.join("; ") + ".";
+}
+
+// "better", "worse", or null where there is no change to tell of.
+function changeOf(old, value, metric) {
+    if (old === undefined || value === undefined || old === value) return null;
+    return (metric.goal === "less") === (value < old) ? "better" : "worse";
+}
+
+// ---- all of them
+
+// "Cures of 04: ..."
+function tellCure(rung, name, mark) {
+    const {cures, of} = rung.told;
+    if (!cures) return null;
+    const what = of ? `Cures of ${of}: ` : "Cures: ";
+    return element(name, {class: "change"}, element("b", {class: "cures"}, mark + what), words(cures));
+}
+
+function makeCards(rungs, choose) {
+    const cards = rungs.map((rung, i) => element("button",
+        {type: "button", class: "card", "aria-pressed": "false", "data-rung": rung.row.rung,
+         onclick: () => choose(i)},
+        element("b", null, `${rung.row.rung} ${rung.told.title || rung.row.name}`),
+        rung.tree ? drawTree(rung.tree, false) : element("span", {class: "faint"}, "runs on a GPU only"),
+        tellCure(rung, "span", ""),
+        rung.row.verified === false ? element("span", {class: "wrong"}, "✕ not verified") : null));
+    return {
+        node: element("ul", {class: "cards"}, cards.map(card => element("li", null, card))),
+        mark: index => cards.forEach((card, i) => card.setAttribute("aria-pressed", String(i === index))),
+    };
+}
+
+function makeNumbers(run, rungs, metrics) {
+    const row = (name, verdict, values) => [name, verdict, ...metrics.map(metric => valueOf(values, metric))];
+    const table = makeTable("Every count", ["rung", "verified", ...metrics.map(metric => metric.text)],
+        [...rungs.map(rung => row(rung.id, verdictOf(rung.row), rung.row)),
+         row("sequential loop (CPU)", "", run.sequential || {})]);
+    table.classList.add("facts-table");
+    return {
+        node: scroller("Every count", table),
+        mark(index) {
+            [...table.tBodies[0].rows].forEach((line, i) => line.classList.toggle("now", i === index));
+        },
+    };
+}
+
+// ---- one of them
+
+function makeComparison(rung, before, metrics) {
+    const told = metrics.filter(metric => valueOf(rung.row, metric) !== undefined);
+    if (!before) return scroller("Counts", makeTable("Counts", ["", rung.row.rung],
+        told.map(metric => [metric.text, valueOf(rung.row, metric)])));
+    const rows = told.map(metric => {
+        const value = valueOf(rung.row, metric), old = valueOf(before.row, metric);
+        const change = changeOf(old, value, metric);
+        const factor = change && old ? `× ${numeral(Number((value / old).toPrecision(3)))}` : "";
+        const verdict = {better: "▲ better", worse: "▼ worse"}[change] || "";
+        return [metric.text, old, {text: value, class: change ? "differs" : null}, factor, verdict];
+    });
+    return scroller("Counts", makeTable(`Counts, of ${before.row.rung} and now`,
+        ["", before.row.rung, rung.row.rung, "factor", ""], rows));
+}
+
+function makeFigure(rung) {
+    if (!rung.tree) return null;
+    const {n, block, warp} = rung.tree;
+    return element("figure", null, element("figcaption", null, `${rung.id}: ${n} elements, a block of ${block}, `
+        + `warps of ${warp}; discs are additions, by the thread in them`), drawTree(rung.tree, true));
+}
+
+function makeDiff(rung, before) {
+    const code = codeOf(rung.source), old = before ? codeOf(before.source) : "";
+    if (!code) return null;
+    return element("details", {open: true},
+        element("summary", null, old ? `What changed in the source since ${before.row.rung}` : "The source"),
+        scroller("Source", drawDiff(old, code)));
+}
+
+function drawRung(rung, before, metrics) {
+    const told = rung.told;
+    return [
+        element("h3", null, `${rung.id}: ${told.title}`),
+        tellCure(rung, "p", "✓ "),
+        told.costs ? element("p", {class: "change"}, element("b", {class: "costs"}, "✕ Still costs: "),
+                             words(told.costs)) : null,
+        told.idea.map(text => element("p", null, words(text))),
+        element("div", {class: "trees"}, before ? makeFigure(before) : null, makeFigure(rung)),
+        makeComparison(rung, before, metrics),
+        makeDiff(rung, before),
+    ].flat().filter(Boolean);
+}
+
+// ---- the page
+
+function showPage(data, main) {
+    const runs = listRuns(data.runs), body = element("div", {class: "columns"});
+    if (!runs.length) {
+        main.append(panel("The ladder", element("p", null, "The data hold no run: no object with rungs.")));
+        return;
+    }
+    const showRun = run => body.replaceChildren(...drawRun(run, joinRungs(run, data.rungs)));
+    if (runs.length === 1) showRun(runs[0]);
+    else main.append(element("div", {class: "controls"}, makeChoice("Run", runs.map((run, i) => (
+        {value: String(i), text: `n = ${run.n.toLocaleString("en")}`, title: tellRun(run)})),
+        value => showRun(runs[Number(value)])).node));
+    main.append(body);
+}
+
+function drawRun(run, rungs) {
+    const metrics = METRICS.filter(metric => rungs.some(rung => valueOf(rung.row, metric) !== undefined));
+    const cards = makeCards(rungs, choose), numbers = makeNumbers(run, rungs, metrics);
+    const chart = makeChart(run, rungs, metrics, choose);
+    const stage = element("div", {id: "rung", "aria-live": "polite"});
+    const player = makePlayer(rungs.map(rung => rung.id), index => {
+        const cured = rungs.slice(0, index).find(rung => rung.row.rung === rungs[index].told.of);
+        stage.replaceChildren(...drawRung(rungs[index], cured || rungs[index - 1], metrics));
+        cards.mark(index);
+        numbers.mark(index);
+        chart.mark(index);
+    }, {keys: true});
+    function choose(index) {
+        player.go(index);
+        player.node.scrollIntoView({block: "nearest"});
+    }
+    return [
+        panel("The run", element("p", null, tellRun(run)), chart.node),
+        panel("From rung to rung", player.node, stage),
+        panel("Side by side", element("p", {class: "faint"}, "One block each, of few elements in small warps, from "
+            + "top to bottom; hatched: a warp diverges."), cards.node),
+        panel("Numbers", numbers.node),
+    ];
+}
