@@ -11,6 +11,8 @@
 // Shared: 0
 // Finish: atomic
 // Ops: sum prod min max
+// Tree: none
+// Barriers: none
 
 #include "rung.cuh"
 

@@ -17,6 +17,11 @@
 // In place: yes
 // Finish: relaunch
 // Ops: sum prod min max
+// Tree: leading
+// Barriers: each step
+// Misprint: The chapter on reduction, 10.4, starts the stride at blockDim.x/2 with n/2 threads; right is
+//           blockDim.x.  As printed it sums 256 ones to 128.
+// Misprinted: convergent_stride
 
 #include "rung.cuh"
 

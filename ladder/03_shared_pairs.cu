@@ -15,6 +15,8 @@
 // Shared: 2
 // Finish: relaunch
 // Ops: sum prod min max argmax
+// Tree: pairs
+// Barriers: each step
 
 #include "rung.cuh"
 

@@ -14,6 +14,8 @@
 // Shared: 1
 // Finish: relaunch
 // Ops: sum prod min max argmax
+// Tree: multiples
+// Barriers: first and each step
 
 #include "rung.cuh"
 

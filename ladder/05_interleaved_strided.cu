@@ -14,6 +14,13 @@
 // Shared: 1
 // Finish: relaunch
 // Ops: sum prod min max argmax
+// Tree: strided
+// Barriers: first and each step
+// Misprint: Parallel patterns, step 2, guards with `index < blockDim.x / s`; right is `index <
+//           blockDim.x`.  As printed it sums 128 ones to 30.
+// Misprint: The CUDA programming note's list of conflicting threads slips: N+32 should be N+24; at i = 2
+//           it says 16 threads and counts to 31; and it takes the size of a warp for the number of banks.
+// Misprinted: strided_guard
 
 #include "rung.cuh"
 

@@ -13,6 +13,11 @@
 // Shared: 1
 // Finish: relaunch
 // Ops: sum prod min max argmax
+// Tree: sequential
+// Barriers: first and each step
+// Misprint: The chapter's kernel of 10.6 overlaps its segments when it is launched with several blocks:
+//           they begin blockDim.x apart and are 2 * blockDim.x long.
+// Misprinted: overlapping_segments
 
 #include "rung.cuh"
 

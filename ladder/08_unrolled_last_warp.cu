@@ -19,6 +19,12 @@
 // Finish: relaunch
 // Warp: 32
 // Ops: sum prod min max argmax
+// Tree: sequential
+// Barriers: first and each step above one warp
+// Misprint: Parallel patterns, step 5: threads 32-63 do no work in the last warp, since `tid < 32`
+//           excludes them; at a block of 32 it reads out of bounds; and the lanes of a warp are not
+//           "automatically synchronised": since sm_70 the missing barriers are a race.
+// Misprinted: last_warp_unsynchronised last_warp_of_32
 
 #include "rung.cuh"
 

@@ -12,6 +12,8 @@
 // Shared: 1
 // Finish: atomic
 // Ops: sum prod min max argmax
+// Tree: sequential
+// Barriers: first and each step
 
 #include "rung.cuh"
 

@@ -15,6 +15,11 @@
 // Shared: 1
 // Finish: relaunch
 // Ops: sum prod min max argmax
+// Tree: sequential
+// Barriers: first and each step
+// Misprint: The notebook's "optimized" kernel of part 6 is that of part 3; the picture of part 3 is of
+//           another tree, of neighbours; and its final pass fails above 256 blocks.
+// Misprinted: final_pass
 
 #include "rung.cuh"
 

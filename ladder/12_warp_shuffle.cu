@@ -15,6 +15,8 @@
 // Finish: relaunch
 // Warp: 32
 // Ops: sum prod min max argmax
+// Tree: registers
+// Barriers: one
 
 #include "rung.cuh"
 

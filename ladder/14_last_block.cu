@@ -14,6 +14,8 @@
 // Finish: last-block
 // Warp: 32
 // Ops: sum prod min max argmax
+// Tree: registers
+// Barriers: one
 
 #include "rung.cuh"
 

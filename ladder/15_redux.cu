@@ -14,6 +14,8 @@
 // Warp: 32
 // Target: sm_80
 // Ops: sum prod min max argmax
+// Tree: registers
+// Barriers: one
 
 #include "rung.cuh"
 

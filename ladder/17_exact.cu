@@ -6,7 +6,7 @@
 // additions commute and lose nothing; one rounding at the end gives the float nearest to the true sum, with
 // the same bits on every device, for every grid.  docs/exact-sums.md tells how that can be fast.
 //
-// There is no kernel in this file: the ladder runs the engine itself, wf_reduce_on_device, on the same array.
+// There is no kernel in this file: the ladder runs the engine itself, wf_reduce, on the same array, its result left on the device.
 //
 // Cures of 16:  the rounding errors, and that they change with the grid.
 // Still costs:  more instructions for each element than one addition: hidden behind memory where the array is

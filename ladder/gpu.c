@@ -40,12 +40,16 @@ static wf_error open_gpu(struct ladder_gpu *gpu) {
     return error ? error : open_stream(gpu);
 }
 
+bool ladder_gpu_is_name(const char *device) {
+    return wf_gpu_ordinal(device) >= 0;
+}
+
 simt_error ladder_gpu_open(const char *device, struct ladder_gpu **gpu, simt_message *message) {
     *gpu = calloc(1, sizeof **gpu);
     if (!*gpu || wf_handle_create("cpu", &(*gpu)->handle)) {
         free(*gpu);
         *gpu = NULL;
-        return ladder_fail(message, SIMT_ERROR_MEMORY, "no memory left");
+        return ladder_fail(message, SIMT_ERROR_MEMORY, "out of memory");
     }
     snprintf((*gpu)->device, sizeof(*gpu)->device, "%s", device);
     simt_error error = ladder_gpu_error(*gpu, open_gpu(*gpu), message);
@@ -56,7 +60,7 @@ simt_error ladder_gpu_open(const char *device, struct ladder_gpu **gpu, simt_mes
 }
 
 wf_error ladder_gpu_open_engine(struct ladder_gpu *gpu) {
-    char why[512] = "no memory left";
+    char why[512] = "out of memory";
     if (gpu->engine) return WF_OK;
     wf_error error = wf_handle_create(gpu->device, &gpu->engine);
     if (error) {
@@ -67,7 +71,7 @@ wf_error ladder_gpu_open_engine(struct ladder_gpu *gpu) {
     return error ? wf_fail(gpu->handle, error, "%s", wf_handle_message(gpu->engine)) : WF_OK;
 }
 
-/* Of what is let go nothing is checked: after a kernel has failed all of it fails. */
+/* Errors while releasing are ignored: after a failed kernel every call fails. */
 static void drop_array(struct ladder_gpu *gpu) {
     for (size_t i = 0; i < gpu->copy_count; i++) gpu->driver->MemFree(gpu->copies[i]);
     if (gpu->master) gpu->driver->MemFree(gpu->master);
@@ -109,15 +113,15 @@ bool ladder_gpu_takes(const struct ladder_gpu *gpu, const struct ladder_rung *ru
 
 /* ---- the array ----------------------------------------------------------------------------------- */
 
-/* As many as the cache asks for and the memory leaves room for, but one at least. */
+/* As many copies as exceed the cache and fit the memory, but at least one. */
 static wf_error count_copies(struct ladder_gpu *gpu, uint64_t nbytes, size_t *count) {
     size_t free_nbytes, all_nbytes;
     wf_error error = WF_DRIVER_CALL(gpu->handle, MemGetInfo, (&free_nbytes, &all_nbytes), "%s", gpu->device);
     uint64_t wanted = (uint64_t)gpu->gpu.l2_nbytes * CACHES / nbytes + 1;
-    uint64_t room = free_nbytes / 8 * 7 / nbytes; /* with the master */
+    uint64_t capacity = free_nbytes / 8 * 7 / nbytes; /* with the master */
     if (wanted < 2) wanted = 2;
     if (wanted > LADDER_COPIES_MAX) wanted = LADDER_COPIES_MAX;
-    if (wanted + 1 > room) wanted = room > 2 ? room - 1 : 1;
+    if (wanted + 1 > capacity) wanted = capacity > 2 ? capacity - 1 : 1;
     *count = wanted;
     return error;
 }
@@ -210,7 +214,7 @@ simt_error ladder_gpu_load(struct ladder_gpu *gpu, const struct ladder_variant *
     simt_error error = ladder_variant_check(variant, message);
     if (error) return error;
     *kernel = calloc(1, sizeof **kernel);
-    if (!*kernel) return ladder_fail(message, SIMT_ERROR_MEMORY, "no memory left");
+    if (!*kernel) return ladder_fail(message, SIMT_ERROR_MEMORY, "out of memory");
     **kernel = (struct ladder_gpu_kernel){.gpu = gpu, .variant = *variant};
     error = ladder_gpu_error(gpu, load(*kernel, image), message);
     if (!error) return SIMT_OK;

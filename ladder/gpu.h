@@ -11,7 +11,10 @@
 
 struct ladder_gpu;
 
-/* device: "cuda" or "cuda:N". */
+/* Whether there can be such a GPU on some machine: "cuda" or "cuda:N". */
+bool ladder_gpu_is_name(const char *device);
+
+/* device: such a name. */
 simt_error ladder_gpu_open(const char *device, struct ladder_gpu **gpu, simt_message *message);
 void ladder_gpu_close(struct ladder_gpu *gpu); /* NULL: nothing */
 
@@ -32,7 +35,7 @@ struct ladder_gpu_kernel;
 
 enum ladder_gpu_image {
     LADDER_GPU_COMPILED, /* for this GPU, by NVRTC */
-    LADDER_GPU_BUILT_IN  /* the PTX that the SIMT machine runs, where it is built in */
+    LADDER_GPU_BUILT_IN  /* the PTX that the simulator runs, where it is built in */
 };
 
 /* The variant's kernel.  Destroyed before the GPU is closed. */
@@ -52,21 +55,21 @@ simt_error ladder_gpu_run(struct ladder_gpu_kernel *kernel, const struct ladder_
 
 /* ---- timing */
 
-/* One who is to be timed: memory for it is set up once. */
-struct ladder_gpu_contender;
+/* A benchmark candidate with preallocated buffers. */
+struct ladder_gpu_candidate;
 
 /* The task's, as ladder_gpu_run ran it; or with kernel NULL a plain kernel that reads the array, in a grid of
  * task->grid blocks for each multiprocessor. */
 simt_error ladder_gpu_enter(struct ladder_gpu *gpu, struct ladder_gpu_kernel *kernel,
-                            const struct ladder_task *task, struct ladder_gpu_contender **contender,
+                            const struct ladder_task *task, struct ladder_gpu_candidate **candidate,
                             simt_message *message);
-void ladder_gpu_leave(struct ladder_gpu_contender *contender); /* NULL: nothing */
+void ladder_gpu_leave(struct ladder_gpu_candidate *candidate); /* NULL: nothing */
 
 /* Microseconds of one reduction, launched back to back on each copy of the array (or, quick, on one): from
  * the first launch to the end of the last, with the finish's launches, or the copy of the partials to the
  * host.  Not timed: what is reset between (results, tickets, the input of a rung that overwrites it), and the
  * host's own combining. */
-simt_error ladder_gpu_sample(struct ladder_gpu_contender *contender, bool quick, double *microseconds,
+simt_error ladder_gpu_sample(struct ladder_gpu_candidate *candidate, bool quick, double *microseconds,
                              simt_message *message);
 
 #endif

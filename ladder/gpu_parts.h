@@ -1,4 +1,4 @@
-/* What the ladder's GPU files share. */
+/* Shared by the ladder's GPU files. */
 #ifndef LADDER_GPU_PARTS_H
 #define LADDER_GPU_PARTS_H
 
@@ -36,7 +36,7 @@ struct ladder_gpu_kernel {
     wf_cuda_function function;
 };
 
-/* What the handle's message says, for an error of the library. */
+/* Copies the handle's message, for an error of the library. */
 simt_error ladder_gpu_error(const struct ladder_gpu *gpu, wf_error error, simt_message *message);
 
 /* Makes the copies what was put there again, in stream order. */

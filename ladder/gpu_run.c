@@ -56,8 +56,8 @@ static simt_error launch(const struct ladder_stage *stage, const struct ladder_p
 
 /* A sum of integers comes in 64 bits; the ladder's are modulo 2^w. */
 static wf_value narrow(wf_value value, wf_type type) {
-    if (type == WF_I32) value.as.i = (int32_t)(uint32_t)value.as.u;
-    if (type == WF_U32) value.as.u = (uint32_t)value.as.u;
+    if (type == WF_I32) value.v.i = (int32_t)(uint32_t)value.v.u;
+    if (type == WF_U32) value.v.u = (uint32_t)value.v.u;
     value.type = type;
     return value;
 }
@@ -71,7 +71,8 @@ static simt_error run_engine(const struct ladder_gpu_kernel *kernel, const struc
     wf_error error = ladder_gpu_refresh(gpu);
     if (error) return ladder_gpu_error(gpu, error, message);
     wf_array array = wf_array_vector((const void *)(uintptr_t)gpu->copies[0], type, (int64_t)task->n);
-    error = wf_reduce(gpu->engine, task->variant.op, &array, NULL, &value);
+    const wf_reduction reduction = wf_reduction_of(task->variant.op);
+    error = wf_reduce_value(gpu->engine, &reduction, &array, NULL, &value);
     if (error) return ladder_fail(message, SIMT_ERROR_STOPPED, "%s", wf_handle_message(gpu->engine));
     outcome->result = (struct ladder_result){narrow(value, type), LADDER_NO_INDEX};
     return SIMT_OK;

@@ -2,13 +2,10 @@
 #include "ladder.h"
 #include "ladder_parts.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 simt_error ladder_fail(simt_message *message, simt_error error, const char *format, ...) {
     va_list arguments;
@@ -29,7 +26,7 @@ enum ladder_finish ladder_variant_finish(const struct ladder_variant *variant) {
     return variant->finish ? variant->finish : variant->rung->finish;
 }
 
-/* What the kernel itself does with its block's result, as the sources spell it. */
+/* The kernel's finish, as the sources spell it. */
 static const char *kernel_finish(enum ladder_finish finish) {
     if (finish == LADDER_FINISH_ATOMIC) return "atomic";
     return finish == LADDER_FINISH_LAST_BLOCK ? "last_block" : "store";
@@ -101,65 +98,6 @@ static void list_ptx(const struct ladder_rung *rung, char *list, size_t capacity
 
 /* ---- compiled ------------------------------------------------------------------------------------ */
 
-/* A private directory with the source and what it includes, as the compiler wants to find them. */
-struct workshop {
-    char root[256];   /* with a slash at the end */
-    char folder[272]; /* root/ladder, which is what places in the code will be named by */
-    char source[352], header[304];
-};
-
-static bool write_file(const char *path, const struct ladder_file *file) {
-    FILE *stream = fopen(path, "w");
-    if (!stream) return false;
-    bool is_whole = fwrite(file->text, 1, file->nbytes, stream) == file->nbytes;
-    return !fclose(stream) && is_whole;
-}
-
-static void close_workshop(const struct workshop *workshop) {
-    unlink(workshop->source);
-    unlink(workshop->header);
-    rmdir(workshop->folder);
-    rmdir(workshop->root);
-}
-
-static bool fill_workshop(struct workshop *workshop, const struct ladder_file *source) {
-    static const char header[] = "rung.cuh";
-    const struct ladder_file *included = ladder_file_find(header);
-    strcat(workshop->root, "/");
-    snprintf(workshop->folder, sizeof workshop->folder, "%sladder", workshop->root);
-    snprintf(workshop->source, sizeof workshop->source, "%s/%s", workshop->folder, source->path);
-    snprintf(workshop->header, sizeof workshop->header, "%s/%s", workshop->folder, header);
-    return !mkdir(workshop->folder, 0700) && included && write_file(workshop->source, source) &&
-           write_file(workshop->header, included);
-}
-
-static simt_error open_workshop(struct workshop *workshop, const struct ladder_file *source,
-                                simt_message *message) {
-    const char *parent = getenv("TMPDIR");
-    int length = snprintf(workshop->root, sizeof workshop->root - 1, "%s/warpfold-XXXXXX",
-                          parent && parent[0] ? parent : "/tmp");
-    if (length >= (int)sizeof workshop->root - 1 || !mkdtemp(workshop->root))
-        return ladder_fail(message, SIMT_ERROR_COMPILE, "no private directory '%s': %s", workshop->root,
-                           strerror(errno));
-    if (fill_workshop(workshop, source)) return SIMT_OK;
-    ladder_fail(message, SIMT_ERROR_COMPILE, "%s: %s", workshop->source, strerror(errno));
-    close_workshop(workshop);
-    return SIMT_ERROR_COMPILE;
-}
-
-/* Takes every occurrence of a word out of the text. */
-static void erase(char *text, const char *word) {
-    size_t length = strlen(word);
-    char *to = text;
-    for (const char *from = text; *from;) {
-        if (!strncmp(from, word, length))
-            from += length;
-        else
-            *to++ = *from++;
-    }
-    *to = '\0';
-}
-
 void ladder_options_set(struct ladder_options *options, const struct ladder_variant *variant) {
     size_t width = sizeof options->texts[0];
     snprintf(options->texts[0], width, "-DTYPE_%s", wf_type_name(variant->type));
@@ -170,7 +108,7 @@ void ladder_options_set(struct ladder_options *options, const struct ladder_vari
     options->list[variant->rung->coarsen ? 4 : 3] = NULL;
 }
 
-/* The same for a compiler that does not know the GPU. */
+/* Options for the rung's own target, for a compiler that does not know the GPU's. */
 static void set_all_options(char target[32], const char *list[6], const struct ladder_options *options,
                             const struct ladder_rung *rung) {
     snprintf(target, 32, "-arch=%s", rung->target);
@@ -178,31 +116,30 @@ static void set_all_options(char target[32], const char *list[6], const struct l
     memcpy(list + 1, options->list, sizeof options->list);
 }
 
-static simt_error compile(const struct ladder_variant *variant, char **ptx, simt_message *message) {
-    struct workshop workshop;
+static simt_error compile(const struct ladder_variant *variant, const simt_leftovers *leftovers, char **ptx,
+                          simt_message *message) {
+    static const char header[] = "rung.cuh";
+    const struct ladder_file *file = variant->rung->file, *included = ladder_file_find(header);
+    const simt_header headers[] = {{header, included ? included->text : ""}, {NULL, NULL}};
     struct ladder_options options;
-    char target[32], *mangled = NULL;
+    char target[32], path[128], *mangled = NULL;
     const char *list[6];
-    simt_error error = open_workshop(&workshop, variant->rung->file, message);
-    if (error) return error;
+    snprintf(path, sizeof path, "ladder/%s", file->path);
     ladder_options_set(&options, variant);
     set_all_options(target, list, &options, variant->rung);
-    error = simt_compile(workshop.source, list, NULL, ptx, &mangled, message);
-    close_workshop(&workshop);
+    const simt_source source = {
+        .path = path, .text = file->text, .headers = headers, .options = list, .leftovers = leftovers};
+    simt_error error = simt_compile(&source, ptx, &mangled, message);
     free(mangled);
-    if (error)
-        erase(message->text, workshop.root);
-    else
-        erase(*ptx, workshop.root);
     return error;
 }
 
-static simt_error compile_module(const struct ladder_variant *variant, simt_module **module,
-                                 simt_message *message) {
+static simt_error compile_module(const struct ladder_variant *variant, const simt_leftovers *leftovers,
+                                 simt_module **module, simt_message *message) {
     const struct ladder_rung *rung = variant->rung;
     simt_message reason = {""};
     char *ptx = NULL, list[512];
-    simt_error error = compile(variant, &ptx, &reason);
+    simt_error error = compile(variant, leftovers, &ptx, &reason);
     if (error) {
         list_ptx(rung, list, sizeof list);
         return ladder_fail(
@@ -216,14 +153,15 @@ static simt_error compile_module(const struct ladder_variant *variant, simt_modu
     return error;
 }
 
-simt_error ladder_module(const struct ladder_variant *variant, simt_module **module, simt_message *message) {
+simt_error ladder_module(const struct ladder_variant *variant, const simt_leftovers *leftovers,
+                         simt_module **module, simt_message *message) {
     *module = NULL;
     simt_error error = ladder_variant_check(variant, message);
     if (error) return error;
     if (variant->rung->needs_gpu)
         return ladder_fail(message, SIMT_ERROR_ARGUMENT, "%s runs on a GPU only", variant->rung->id);
     const struct ladder_file *file = ladder_ptx_find(variant);
-    if (!file) return compile_module(variant, module, message);
+    if (!file) return compile_module(variant, leftovers, module, message);
     return simt_module_parse(file->text, file->nbytes, file->path, module, message);
 }
 

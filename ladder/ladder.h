@@ -1,6 +1,6 @@
 /*
  * ladder.h -- the ladder of reduction kernels: its rungs, their kernels, how each is launched, and a run of
- * one on the SIMT machine.
+ * one on the simulator.
  *
  * The rungs' sources are part of the program (files.h); a rung's number and name come from its file's name,
  * and what the host must know of it stands in its first comment.  Types and ops are warpfold.h's: i32 u32 i64
@@ -29,6 +29,29 @@ enum ladder_finish {
     LADDER_FINISH_LAST_BLOCK /* the last block to end combines the partials */
 };
 
+/* Which threads work in a step of the tree, and on which cell each: values lie in cells of shared memory, or of the
+ * input where the rung works in place. */
+enum ladder_pattern {
+    LADDER_PATTERN_UNKNOWN,   /* the comment does not say */
+    LADDER_PATTERN_NONE,      /* there is no tree: each element goes to the result by itself */
+    LADDER_PATTERN_REGISTERS, /* lanes exchange registers, then the warps' results go through the first warp */
+    LADDER_PATTERN_PAIRS,     /* thread t owns cell 2t and works where the stride divides t */
+    LADDER_PATTERN_LEADING,   /* thread t owns cell t; the stride halves from the block size to 1 */
+    LADDER_PATTERN_MULTIPLES, /* thread t owns cell t and works where 2s divides t, for s from 1 up */
+    LADDER_PATTERN_STRIDED,   /* thread t owns cell 2st */
+    LADDER_PATTERN_SEQUENTIAL /* thread t owns cell t; the stride halves from half of the block size to 1 */
+};
+
+/* The places where the block waits. */
+enum ladder_barriers {
+    LADDER_BARRIERS_UNKNOWN, /* the comment does not say */
+    LADDER_BARRIERS_NONE,
+    LADDER_BARRIERS_ONE,
+    LADDER_BARRIERS_EACH_STEP,
+    LADDER_BARRIERS_FIRST_AND_EACH_STEP, /* and before the first step */
+    LADDER_BARRIERS_ABOVE_ONE_WARP       /* the same, until one warp does the rest */
+};
+
 struct ladder_rung {
     const struct ladder_file *file;
     char id[48];     /* "05_interleaved_strided" */
@@ -38,6 +61,8 @@ struct ladder_rung {
     bool strides;     /* over the whole array, by the grid; otherwise each block has a portion of its own */
     uint32_t coarsen; /* pairs in a tile, or strides, before the tree by default; 0: not its technique */
     uint32_t shared_per_thread, shared_per_warp; /* values of shared memory */
+    enum ladder_pattern pattern;
+    enum ladder_barriers barriers;
     uint32_t cluster;                            /* blocks that make one partial result together; else 1 */
     enum ladder_finish finish;                   /* by default */
     uint32_t warp_size;                          /* the only one that it works with; 0: any */
@@ -45,7 +70,7 @@ struct ladder_rung {
     uint32_t ops;                                /* bit op of wf_op */
     uint32_t types;                              /* bit type of wf_type */
     bool in_place;                               /* overwrites its input */
-    bool needs_gpu;                              /* the SIMT machine cannot run it */
+    bool needs_gpu;                              /* the simulator cannot run it */
     bool is_engine;                              /* no kernel of its own: it is the library's reduction */
 };
 
@@ -56,7 +81,10 @@ bool ladder_rung_get(size_t index, struct ladder_rung *rung);
 /* By number ("05", "5"), name ("interleaved_strided") or id.  false: there is none. */
 bool ladder_rung_find(const char *name, struct ladder_rung *rung);
 
-/* Where a rung's tree is in its source, by the marks at the lines' ends. */
+/* Can it run in blocks of so many threads? */
+bool ladder_block_fits(const struct ladder_rung *rung, uint32_t block);
+
+/* The lines of a rung's tree in its source, found by the marks at the ends of lines. */
 enum ladder_mark { LADDER_TREE = 1, LADDER_COMBINE = 2 };
 
 /* Bits of ladder_mark for each line, marks[line], counted from 1, up to *line_count; the caller's, to be
@@ -70,9 +98,40 @@ const struct ladder_file *ladder_file_find(const char *path);
 const char *ladder_finish_name(enum ladder_finish finish);
 bool ladder_finish_parse(const char *name, enum ladder_finish *finish); /* NULL: the default */
 
+/* ---- misprints */
+
+enum { LADDER_MISPRINT_CAPACITY = 512, LADDER_ARGUMENTS_MAX = 4 };
+
+/* One thing that the rung's sources print wrong, from index 0 on.  false: there is no more. */
+bool ladder_misprint(const struct ladder_rung *rung, size_t index, char text[LADDER_MISPRINT_CAPACITY]);
+
+struct ladder_argument {
+    char text[32]; /* "i32[256]=iota" or "u32:100" */
+    wf_type type;
+    bool is_array;
+    uint64_t count, number; /* of an array's elements; the number itself */
+    char fill[8];           /* "iota", "ones", "zeros" */
+};
+
+/* A kernel of ladder/wrong/: its source, its PTX, and the launch that shows what goes wrong.  The first argument is
+ * its input, the second the result. */
+struct ladder_wrong {
+    const struct ladder_file *file, *ptx;
+    char name[48];
+    uint32_t grid, block;
+    size_t shared_nbytes;
+    struct ladder_argument arguments[LADDER_ARGUMENTS_MAX];
+    size_t argument_count;
+};
+
+/* Those that the rung's sources print in its place, by index from 0. */
+size_t ladder_wrong_count(const struct ladder_rung *rung);
+simt_error ladder_wrong_get(const struct ladder_rung *rung, size_t index, struct ladder_wrong *wrong,
+                            simt_message *message);
+
 /* ---- kernels */
 
-/* What a rung is compiled for. */
+/* The variant of a rung: what it is compiled for. */
 struct ladder_variant {
     const struct ladder_rung *rung;
     wf_op op;
@@ -85,8 +144,10 @@ struct ladder_variant {
 simt_error ladder_variant_check(const struct ladder_variant *variant, simt_message *message);
 
 /* The kernel's module, from the PTX that is built in, or compiled by NVRTC.  Its kernel is
- * ladder_kernel(module).  Source lines are named by the file "ladder/NN_name.cu". */
-simt_error ladder_module(const struct ladder_variant *variant, simt_module **module, simt_message *message);
+ * ladder_kernel(module).  Source lines are named by the file "ladder/NN_name.cu".  `leftovers`, which may be
+ * NULL, are told what compiling makes. */
+simt_error ladder_module(const struct ladder_variant *variant, const simt_leftovers *leftovers,
+                         simt_module **module, simt_message *message);
 
 /* The index of its kernel `reduce`; SIZE_MAX if it has none. */
 size_t ladder_kernel(const simt_module *module);
@@ -113,7 +174,7 @@ struct ladder_plan {
 struct ladder_plan ladder_plan(const struct ladder_variant *variant, uint64_t n, uint32_t block,
                                uint32_t grid);
 
-/* What a launch may take. */
+/* The shape of a launch. */
 struct ladder_shape {
     uint32_t block;    /* threads */
     uint32_t grid;     /* blocks of the first launch; 0: as many as the rung wants */
@@ -160,12 +221,12 @@ struct ladder_result ladder_reduce(const void *values, const int64_t *indices, w
 bool ladder_result_equal(const struct ladder_result *a, const struct ladder_result *b, wf_op op);
 
 /* How many floats of the type lie from the value to the correctly rounded result; NaN where there is no such
- * measure: for integers and argmax, or without memory. */
-double ladder_error_ulp(const struct ladder_result *result, const void *values, wf_op op, uint64_t n);
+ * measure: for integers and argmax. */
+wf_error ladder_error_ulp(const struct ladder_result *result, const void *values, wf_op op, uint64_t n, double *ulp);
 
 wf_value ladder_value(const void *element, wf_type type);
 
-/* ---- running on the SIMT machine */
+/* ---- running on the simulator */
 
 struct ladder_task {
     struct ladder_variant variant;
@@ -201,7 +262,7 @@ void ladder_outcome_clear(struct ladder_outcome *outcome);
  * one launch (occupancy) is the first one's.  `otherwise` where nothing counted it. */
 double ladder_outcome_count(const struct ladder_outcome *outcome, const char *name, double otherwise);
 size_t ladder_outcome_finding_count(const struct ladder_outcome *outcome);
-/* Of all launches together, as they came. */
+/* The findings of all launches, in order. */
 const simt_finding *ladder_outcome_finding(const struct ladder_outcome *outcome, size_t index);
 
 /* Counts "steps": the most halvings of the tree that a warp goes through one after the other. */

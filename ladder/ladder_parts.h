@@ -1,10 +1,10 @@
-/* What the ladder's own files share. */
+/* Shared by the ladder's own files. */
 #ifndef LADDER_PARTS_H
 #define LADDER_PARTS_H
 
 #include "ladder.h"
 
-/* As ladder_rung.coarsen, but 1 where there is none. */
+/* ladder_rung.coarsen, or 1 if the rung has no coarsening. */
 uint32_t ladder_variant_coarsen(const struct ladder_variant *variant);
 
 void ladder_put_identity(void *element, wf_type type, wf_op op);

@@ -1,4 +1,4 @@
-/* The SIMT machine as the stage of a rung. */
+/* The simulator as the stage of a rung. */
 #include "ladder.h"
 #include "ladder_parts.h"
 #include "stage.h"
@@ -12,7 +12,7 @@ struct state {
 static simt_error allocate(const struct ladder_stage *stage, size_t nbytes, uint64_t *address) {
     struct state *state = stage->state;
     simt_error error = simt_machine_allocate(state->machine, nbytes ? nbytes : 1, address);
-    return error == SIMT_ERROR_MEMORY ? ladder_fail(stage->message, error, "no memory left") : error;
+    return error == SIMT_ERROR_MEMORY ? ladder_fail(stage->message, error, "out of memory") : error;
 }
 
 static simt_error write(const struct ladder_stage *stage, uint64_t address, const void *bytes,
@@ -31,6 +31,13 @@ static simt_error put_input(const struct ladder_stage *stage, uint64_t *address)
     return error ? error : write(stage, *address, task->values, nbytes);
 }
 
+/* A rung's kernel ends, however long it takes: so many instructions no element costs, not even where each lane runs
+ * on its own. */
+static uint64_t instruction_limit(const struct ladder_task *task) {
+    enum { ELEMENT_INSTRUCTIONS_MAX = 4096 };
+    return SIMT_INSTRUCTION_LIMIT + ELEMENT_INSTRUCTIONS_MAX * task->n;
+}
+
 static simt_error launch(const struct ladder_stage *stage, const struct ladder_plan *plan,
                          const void *const arguments[LADDER_ARGUMENTS], simt_report **report) {
     const struct state *state = stage->state;
@@ -44,6 +51,7 @@ static simt_error launch(const struct ladder_stage *stage, const struct ladder_p
         .arguments = arguments,
         .schedule = task->schedule,
         .seed = task->seed,
+        .instruction_limit = instruction_limit(task),
         .threads = task->threads,
         .observers = task->observers,
     };
@@ -69,7 +77,7 @@ simt_error ladder_run(const struct ladder_task *task, struct ladder_outcome *out
     simt_error error = check(task, state.kernel, message);
     if (error) return error;
     if (simt_machine_create(&task->settings, &state.machine))
-        return ladder_fail(message, SIMT_ERROR_MEMORY, "no memory left");
+        return ladder_fail(message, SIMT_ERROR_MEMORY, "out of memory");
     error = ladder_run_on(&stage, task, outcome);
     simt_machine_destroy(state.machine);
     return error;

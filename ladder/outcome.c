@@ -1,4 +1,4 @@
-/* What a run of a rung left. */
+/* The outcome of a run of a rung. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ void ladder_outcome_clear(struct ladder_outcome *outcome) {
 static double sum_count(const struct ladder_outcome *outcome, const char *name, double otherwise) {
     double sum = 0;
     for (size_t i = 0; i < outcome->launch_count; i++)
-        sum += simt_report_count_value(outcome->reports[i], name, NAN);
+        sum += simt_report_counter_value(outcome->reports[i], name, NAN);
     return isnan(sum) ? otherwise : sum;
 }
 
@@ -40,7 +40,7 @@ double ladder_outcome_count(const struct ladder_outcome *outcome, const char *na
         const struct share *share = &shares[i];
         if (strcmp(share->name, name)) continue;
         if (!outcome->launch_count) return otherwise;
-        double first = simt_report_count_value(outcome->reports[0], name, otherwise);
+        double first = simt_report_counter_value(outcome->reports[0], name, otherwise);
         double whole = share->whole ? sum_count(outcome, share->whole, 0) : 0;
         return whole > 0 ? sum_count(outcome, share->part, 0) / (whole * share->unit) : first;
     }

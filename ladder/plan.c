@@ -4,7 +4,7 @@
 
 enum {
     RESIDENT_THREADS =
-        132 * 2048, /* that an H100 or H200 holds at a time: for the SIMT machine, which holds any */
+        132 * 2048, /* that an H100 or H200 holds at a time: for the simulator, which holds any */
     GRID_MAX = INT32_MAX,
 };
 

@@ -82,8 +82,10 @@ static simt_error launch(struct run *run, size_t index) {
     struct ladder_outcome *outcome = run->outcome;
     const void *arguments[LADDER_ARGUMENTS];
     ladder_arguments(&run->passes, &run->memory, index, arguments);
-    return stage->launch(stage, &run->passes.list[index].plan, arguments,
-                         &outcome->reports[outcome->launch_count++]);
+    simt_report **report = &outcome->reports[outcome->launch_count];
+    simt_error error = stage->launch(stage, &run->passes.list[index].plan, arguments, report);
+    outcome->launch_count += !error || *report; /* what did not begin is no launch */
+    return error;
 }
 
 /* ---- finishing ----------------------------------------------------------------------------------- */
@@ -102,7 +104,7 @@ static simt_error read_partials(struct run *run) {
     outcome->partials = malloc(count * run->element_nbytes);
     if (is_argmax(run)) outcome->partial_indices = malloc(count * sizeof(int64_t));
     if (!outcome->partials || (is_argmax(run) && !outcome->partial_indices))
-        return ladder_fail(stage->message, SIMT_ERROR_MEMORY, "no memory left");
+        return ladder_fail(stage->message, SIMT_ERROR_MEMORY, "out of memory");
     outcome->partial_count = count;
     simt_error error = stage->read(stage, partials->values, outcome->partials, count * run->element_nbytes);
     if (!error && is_argmax(run))

@@ -1,41 +1,11 @@
 /* The rungs, as their files' names and first comments tell of them. */
 #include "ladder.h"
+#include "comment.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- a text, line by line ------------------------------------------------------------------------ */
-
-struct line {
-    const char *text;
-    size_t length; /* without white space at the end */
-};
-
-/* false at the end of the text. */
-static bool next_line(const char **rest, struct line *line) {
-    if (!**rest) return false;
-    line->text = *rest;
-    line->length = strcspn(*rest, "\n");
-    *rest += line->length + ((*rest)[line->length] == '\n');
-    while (line->length && isspace((unsigned char)line->text[line->length - 1])) line->length--;
-    return true;
-}
-
-/* What follows the prefix and white space, as a text of its own; false if the line has no such prefix. */
-static bool text_after(const struct line *line, const char *prefix, char *text, size_t capacity) {
-    size_t skip = strlen(prefix);
-    if (line->length < skip || memcmp(line->text, prefix, skip)) return false;
-    while (skip < line->length && isspace((unsigned char)line->text[skip])) skip++;
-    snprintf(text, capacity, "%.*s", (int)(line->length - skip), line->text + skip);
-    return true;
-}
-
-static bool ends_in(const struct line *line, const char *suffix) {
-    size_t length = strlen(suffix);
-    return line->length >= length && !memcmp(line->text + line->length - length, suffix, length);
-}
 
 /* ---- the facts ----------------------------------------------------------------------------------- */
 
@@ -93,7 +63,43 @@ static void read_in_place(struct ladder_rung *rung, const char *text) {
     rung->in_place = !strcmp(text, "yes");
 }
 
-/* "GPU": the SIMT machine cannot run it.  "engine": nor is it a kernel, but the library's own reduction. */
+/* The number of the word in a NULL-terminated list; 0, which stands for "not told", where it is none of them.
+ */
+static int number_of_word(const char *const *words, const char *text) {
+    for (int i = 1; words[i]; i++)
+        if (!strcmp(text, words[i])) return i;
+    return 0;
+}
+
+static void read_tree(struct ladder_rung *rung, const char *text) {
+    static const char *const names[] = {
+        [LADDER_PATTERN_UNKNOWN] = "",
+        [LADDER_PATTERN_NONE] = "none",
+        [LADDER_PATTERN_REGISTERS] = "registers",
+        [LADDER_PATTERN_PAIRS] = "pairs",
+        [LADDER_PATTERN_LEADING] = "leading",
+        [LADDER_PATTERN_MULTIPLES] = "multiples",
+        [LADDER_PATTERN_STRIDED] = "strided",
+        [LADDER_PATTERN_SEQUENTIAL] = "sequential",
+        NULL,
+    };
+    rung->pattern = (enum ladder_pattern)number_of_word(names, text);
+}
+
+static void read_barriers(struct ladder_rung *rung, const char *text) {
+    static const char *const names[] = {
+        [LADDER_BARRIERS_UNKNOWN] = "",
+        [LADDER_BARRIERS_NONE] = "none",
+        [LADDER_BARRIERS_ONE] = "one",
+        [LADDER_BARRIERS_EACH_STEP] = "each step",
+        [LADDER_BARRIERS_FIRST_AND_EACH_STEP] = "first and each step",
+        [LADDER_BARRIERS_ABOVE_ONE_WARP] = "first and each step above one warp",
+        NULL,
+    };
+    rung->barriers = (enum ladder_barriers)number_of_word(names, text);
+}
+
+/* "GPU": the simulator cannot run it.  "engine": nor is it a kernel, but the library's own reduction. */
 static void read_runs(struct ladder_rung *rung, const char *text) {
     rung->needs_gpu = true;
     rung->is_engine = !strcmp(text, "engine");
@@ -103,28 +109,29 @@ static const struct fact {
     const char *prefix;
     void (*read)(struct ladder_rung *rung, const char *text);
 } facts[] = {
-    {"// Tile:", read_tile},       {"// Shared:", read_shared},     {"// Finish:", read_finish},
-    {"// Warp:", read_warp},       {"// Target:", read_target},     {"// Ops:", read_ops},
-    {"// Coarsen:", read_coarsen}, {"// In place:", read_in_place}, {"// Types:", read_types},
-    {"// Cluster:", read_cluster}, {"// Runs:", read_runs},
+    {"// Tile:", read_tile},         {"// Shared:", read_shared},     {"// Finish:", read_finish},
+    {"// Warp:", read_warp},         {"// Target:", read_target},     {"// Ops:", read_ops},
+    {"// Coarsen:", read_coarsen},   {"// In place:", read_in_place}, {"// Types:", read_types},
+    {"// Cluster:", read_cluster},   {"// Runs:", read_runs},         {"// Tree:", read_tree},
+    {"// Barriers:", read_barriers},
 };
 
-static void read_fact(struct ladder_rung *rung, const struct line *line) {
+static void read_fact(struct ladder_rung *rung, const struct ladder_line *line) {
     char text[128];
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++)
-        if (text_after(line, facts[i].prefix, text, sizeof text)) facts[i].read(rung, text);
+        if (ladder_text_after(line, facts[i].prefix, text, sizeof text)) facts[i].read(rung, text);
 }
 
 static void read_text(struct ladder_rung *rung) {
     const char *rest = rung->file->text;
-    struct line line;
-    if (next_line(&rest, &line)) text_after(&line, "//", rung->title, sizeof rung->title);
-    while (next_line(&rest, &line)) read_fact(rung, &line);
+    struct ladder_line line;
+    if (ladder_next_line(&rest, &line)) ladder_text_after(&line, "//", rung->title, sizeof rung->title);
+    while (ladder_next_line(&rest, &line)) read_fact(rung, &line);
 }
 
 /* ---- files --------------------------------------------------------------------------------------- */
 
-/* Of a grid that strides, so that its threads have something to add up by themselves. */
+/* For a grid that strides, so that its threads have several elements to add. */
 enum { STRIDES = 8 };
 
 static const char source_ending[] = ".cu";
@@ -172,6 +179,11 @@ bool ladder_rung_get(size_t index, struct ladder_rung *rung) {
     return false;
 }
 
+bool ladder_block_fits(const struct ladder_rung *rung, uint32_t block) {
+    bool is_power_of_two = block && !(block & (block - 1));
+    return is_power_of_two && block <= LADDER_BLOCK_MAX && block >= rung->warp_size;
+}
+
 static bool is_number_of(const char *text, int number) {
     char *end;
     return isdigit((unsigned char)text[0]) && strtol(text, &end, 10) == number && !*end;
@@ -202,6 +214,11 @@ const struct ladder_file *ladder_file_find(const char *path) {
 
 /* ---- the tree in the source ---------------------------------------------------------------------- */
 
+static bool ends_in(const struct ladder_line *line, const char *suffix) {
+    size_t length = strlen(suffix);
+    return line->length >= length && !memcmp(line->text + line->length - length, suffix, length);
+}
+
 unsigned char *ladder_marks(const struct ladder_file *file, uint32_t *line_count) {
     uint32_t lines = 1;
     for (const char *at = file->text; *at; at++) lines += *at == '\n';
@@ -209,9 +226,9 @@ unsigned char *ladder_marks(const struct ladder_file *file, uint32_t *line_count
     if (!marks) return NULL;
     *line_count = lines;
     const char *rest = file->text;
-    struct line line;
+    struct ladder_line line;
     bool in_tree = false;
-    for (uint32_t number = 1; next_line(&rest, &line); number++) {
+    for (uint32_t number = 1; ladder_next_line(&rest, &line); number++) {
         bool ends = ends_in(&line, "// tree ends");
         in_tree = in_tree || ends_in(&line, "// tree");
         marks[number] = (unsigned char)((in_tree ? LADDER_TREE : 0) |

@@ -1,4 +1,4 @@
-/* Where a rung runs: memory and launches, on the SIMT machine or on a GPU. */
+/* The stage of a run: memory and launches, on the simulator or on a GPU. */
 #ifndef LADDER_STAGE_H
 #define LADDER_STAGE_H
 
@@ -9,7 +9,7 @@ struct ladder_items {
     uint64_t values, indices; /* addresses; 0: none */
 };
 
-/* What the launches of a rung work on. */
+/* The data that the launches of a rung work on. */
 struct ladder_memory {
     struct ladder_items input, result;
     struct ladder_items partials[LADDER_LAUNCHES_MAX]; /* of each launch */

@@ -1,7 +1,7 @@
 /* Counts the steps of a rung's tree: how many combines, each parted from the one before by a barrier or a
  * shuffle, a warp goes through one after the other.  The tree and its combines are marked in the source. */
 #include "ladder.h"
-#include "observer.h"
+#include "simt_observer.h"
 
 #include <stdlib.h>
 
@@ -58,6 +58,7 @@ static bool begin_launch(void *state, const simt_launch_view *view) {
     for (uint32_t pc = 0; is_marked && pc < view->place_count; pc++)
         is_marked = mark_place(&source, &view->places[pc], &launch->marks[pc]);
     free(source.marks);
+    if (!is_marked) free(launch->marks); /* what has not begun is not ended */
     return is_marked;
 }
 
@@ -99,7 +100,8 @@ static void see_barrier(void *state, const simt_block_view *view, uint32_t barri
     for (uint32_t warp = 0; warp < view->launch->warps_per_block; warp++) block->walks[warp].combined = false;
 }
 
-static void end_block(void *state, void *block_state) {
+static void end_block(void *state, void *block_state, const simt_block_view *view) {
+    (void)view;
     struct launch *launch = state;
     const struct block *block = block_state;
     for (uint32_t warp = 0; warp < WARPS_MAX; warp++)

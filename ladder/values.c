@@ -162,13 +162,13 @@ wf_value ladder_value(const void *element, wf_type type) {
     switch (type) {
     case WF_I32:
         memcpy(&i32, element, sizeof i32);
-        value.as.i = i32;
+        value.v.i = i32;
         break;
     case WF_U32:
         memcpy(&u32, element, sizeof u32);
-        value.as.u = u32;
+        value.v.u = u32;
         break;
-    default: memcpy(&value.as, element, wf_type_nbytes(type));
+    default: memcpy(&value.v, element, wf_type_nbytes(type));
     }
     return value;
 }
@@ -191,15 +191,15 @@ struct ladder_result ladder_reduce(const void *values, const int64_t *indices, w
 
 bool ladder_result_equal(const struct ladder_result *a, const struct ladder_result *b, wf_op op) {
     if (a->value.type != b->value.type || (op == WF_ARGMAX && a->index != b->index)) return false;
-    if (a->value.type == WF_F32) return !memcmp(&a->value.as.f32, &b->value.as.f32, sizeof a->value.as.f32);
-    return !memcmp(&a->value.as.u, &b->value.as.u, sizeof a->value.as.u);
+    if (a->value.type == WF_F32) return !memcmp(&a->value.v.f32, &b->value.v.f32, sizeof a->value.v.f32);
+    return !memcmp(&a->value.v.u, &b->value.v.u, sizeof a->value.v.u);
 }
 
 /* Ascending with the float, by one from each to the next; 0 of both zeros. */
 static int64_t float_rank(const wf_value *value) {
-    if (value->type == WF_F64) return value->as.i < 0 ? INT64_MIN - value->as.i : value->as.i;
+    if (value->type == WF_F64) return value->v.i < 0 ? INT64_MIN - value->v.i : value->v.i;
     int32_t bits;
-    memcpy(&bits, &value->as.f32, sizeof bits);
+    memcpy(&bits, &value->v.f32, sizeof bits);
     return bits < 0 ? (int64_t)INT32_MIN - bits : bits;
 }
 
@@ -207,15 +207,18 @@ static double rank_distance(int64_t a, int64_t b) {
     return (double)(a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a);
 }
 
-double ladder_error_ulp(const struct ladder_result *result, const void *values, wf_op op, uint64_t n) {
+wf_error ladder_error_ulp(const struct ladder_result *result, const void *values, wf_op op, uint64_t n, double *ulp) {
     wf_type type = result->value.type;
-    if ((type != WF_F32 && type != WF_F64) || op == WF_ARGMAX || n == 0) return NAN;
+    *ulp = NAN;
+    if ((type != WF_F32 && type != WF_F64) || op == WF_ARGMAX || n == 0) return WF_OK;
     wf_handle *handle = NULL;
     wf_value rounded;
     wf_array array = wf_array_vector(values, type, (int64_t)n);
+    const wf_reduction reduction = wf_reduction_of(op);
     wf_error error = wf_handle_create("cpu", &handle);
-    if (!error) error = wf_reduce(handle, op, &array, NULL, &rounded);
+    if (!error) error = wf_reduce_value(handle, &reduction, &array, NULL, &rounded);
     wf_handle_destroy(handle);
-    if (error || isnan(wf_value_to_double(&result->value))) return NAN;
-    return rank_distance(float_rank(&result->value), float_rank(&rounded));
+    if (!error && !isnan(wf_value_to_double(&result->value)))
+        *ulp = rank_distance(float_rank(&result->value), float_rank(&rounded));
+    return error;
 }
