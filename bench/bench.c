@@ -1,8 +1,11 @@
-/* warpfold bench: verifies, then times, and says how near to the machine's read ceiling it comes. */
+/* Verifies, then times, and says how near to the machine's read ceiling it comes. */
 #define _GNU_SOURCE /* sched_getaffinity, MAP_ANONYMOUS */
+
+#include "bench.h"
 
 #include <math.h>
 #include <sched.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,8 +15,6 @@
 #include "bench_exact.h"
 #include "bench_peers.h"
 #include "bench_report.h"
-#include "commands.h"
-#include "output.h"
 
 /* ---- the cases ----------------------------------------------------------------------------------- */
 
@@ -33,7 +34,7 @@ static const struct size {
     {PLACE_SMALL, "small", 0, 0, 16},
 };
 
-static const wf_type types[] = {WF_F32, WF_F64, WF_I32, WF_I8};
+static const wf_type types[] = {WF_F32, WF_F64, WF_BF16, WF_F16, WF_I32, WF_I8};
 
 #define BIT(number) (UINT32_C(1) << (number))
 
@@ -65,18 +66,9 @@ static const struct selection {
     {PLACE_SMALL, BENCH_UNIFORM, ALL_TYPES, BIT(WF_SUM) | BIT(WF_MIN) | BIT(WF_MAX)},
 };
 
-/* What the options say; 0, WF_OP_NONE and so on where they say nothing. */
-struct filter {
-    wf_op op;
-    wf_type type;
-    int data; /* a bench_data, or -1 */
-    int64_t count;
-    int threads;
-};
-
 /* An axis that an option names is taken as named; the others are as in some selection. */
-static bool is_wanted(const struct filter *filter, enum place place, enum bench_data data, wf_type type,
-                      wf_op op) {
+static bool is_wanted(const struct bench_request *filter, enum place place, enum bench_data data,
+                      wf_type type, wf_op op) {
     if ((filter->op && filter->op != op) || (filter->type && filter->type != type)) return false;
     if ((filter->data >= 0 && filter->data != (int)data) || !bench_data_exists(data, type)) return false;
     if (!(ALL_OPS & BIT(op))) return false;
@@ -99,8 +91,8 @@ struct bench {
     struct bench_pool *pool;
     void *buffer;
     size_t nbytes; /* of the buffer */
-    struct filter filter;
-    bool is_quick, is_shown;
+    struct bench_request filter;
+    char message[512];
     struct bench_peer peer[PEERS_MAX];
     struct bench_report report;
     struct bench_tally tally; /* of what the buffer was filled with last */
@@ -127,53 +119,68 @@ static double time_ceiling(struct bench_runner *self, const struct bench_case *w
                               bench_case_nbytes(what), calls);
 }
 
+static wf_reduction reduction_of(const struct bench *bench, wf_op op) {
+    wf_reduction reduction = wf_reduction_of(op);
+    reduction.nan = bench->filter.nan;
+    return reduction;
+}
+
 static double time_stats(struct bench *bench, const struct bench_case *what, long calls, wf_value *result) {
     wf_array array = wf_array_vector(what->array, what->type, what->count);
-    wf_options options = {.threads = what->threads};
-    wf_stats stats;
+    const wf_reduction reduction = reduction_of(bench, WF_STATS);
+    wf_stats stats = {.nbytes = sizeof stats};
     wf_error error = WF_OK;
     double start = bench_now();
     for (long i = 0; i < calls && !error; i++)
-        error = wf_reduce_stats(bench->handle, &array, &options, &stats);
+        error = wf_reduce_stats(bench->handle, &reduction, &array, &stats);
     double time = (bench_now() - start) / (double)calls;
     /* Several values are one to the caller: there, or not. */
-    result->as.u = !error && bench_verify_stats(&bench->tally, &stats);
+    result->v.u = !error && bench_verify_stats(&bench->tally, &stats);
     return error ? -1 : time;
 }
 
 static double time_reduce(struct bench *bench, const struct bench_case *what, long calls, wf_value *result) {
     wf_array array = wf_array_vector(what->array, what->type, what->count);
-    wf_options options = {.threads = what->threads};
+    const wf_reduction reduction = reduction_of(bench, what->op);
     wf_error error = WF_OK;
     double start = bench_now();
     for (long i = 0; i < calls && !error; i++)
-        error = wf_reduce(bench->handle, what->op, &array, &options, result);
+        error = wf_reduce_value(bench->handle, &reduction, &array, NULL, result);
     return error ? -1 : (bench_now() - start) / (double)calls;
 }
 
 static double time_pair(struct bench *bench, const struct bench_case *what, long calls, wf_value *result) {
     wf_array a = wf_array_vector(what->array, what->type, what->count / 2);
     wf_array b = wf_array_vector(bench_case_half(what), what->type, what->count / 2);
-    wf_options options = {.threads = what->threads};
+    const wf_reduction reduction = reduction_of(bench, what->op);
     wf_error error = WF_OK;
     double start = bench_now();
     for (long i = 0; i < calls && !error; i++)
-        error = wf_reduce_pair(bench->handle, what->op, &a, &b, &options, result);
+        error = wf_reduce_value(bench->handle, &reduction, &a, &b, result);
     return error ? -1 : (bench_now() - start) / (double)calls;
 }
 
 static double time_library(struct bench_runner *self, const struct bench_case *what, long calls,
                            wf_value *result) {
     struct bench *bench = self->state;
+    if (wf_handle_set_threads(bench->handle, what->threads)) return -1;
     if (what->op == WF_STATS) return time_stats(bench, what, calls, result);
     return (what->op == WF_DOT ? time_pair : time_reduce)(bench, what, calls, result);
 }
 
 /* ---- one case ------------------------------------------------------------------------------------ */
 
-static int fail_verification(const struct bench *bench, const struct bench_case *what, double time) {
+__attribute__((format(printf, 2, 3))) static int fail(struct bench *bench, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(bench->message, sizeof bench->message, format, arguments);
+    va_end(arguments);
+    return BENCH_FAILED;
+}
+
+static int fail_verification(struct bench *bench, const struct bench_case *what, double time) {
     const char *message = wf_handle_message(bench->handle);
-    return fail("bench: %s of %lld %s, data %s, %d thread%s: %s", wf_op_name(what->op),
+    return fail(bench, "bench: %s of %lld %s, data %s, %d thread%s: %s", wf_op_name(what->op),
                 (long long)what->count, wf_type_name(what->type), bench_data_name(what->data), what->threads,
                 what->threads > 1 ? "s" : "",
                 time < 0 ? message : "the result is wrong; nothing was timed further");
@@ -186,14 +193,14 @@ static int take_sample(struct contest *contest, int i, long calls, double *time)
     wf_value result = {.type = wf_op_result_type(what->op, what->type)};
     *time = contest->runner[i]->time(contest->runner[i], what, calls, &result);
     contest->row->entry[i].result = result;
-    if (i != 1) return STATUS_OK;
-    bool is_right = what->op == WF_STATS ? result.as.u != 0 : bench_verify(&bench->tally, what->op, &result);
-    return *time >= 0 && is_right ? STATUS_OK : fail_verification(bench, what, *time);
+    if (i != 1) return BENCH_OK;
+    bool is_right = what->op == WF_STATS ? result.v.u != 0 : bench_verify(&bench->tally, what->op, &result);
+    return *time >= 0 && is_right ? BENCH_OK : fail_verification(bench, what, *time);
 }
 
 /* Finds how many calls make a sample; 0 if the runner cannot do the case.  Leaves the time of one. */
 static int calibrate(struct contest *contest, int i) {
-    double sample_time = contest->bench->is_quick ? 2e5 : 2e6, time = 0; /* in nanoseconds */
+    double sample_time = contest->bench->filter.is_quick ? 2e5 : 2e6, time = 0; /* in nanoseconds */
     long calls = 1;
     int status = take_sample(contest, i, calls, &time);
     while (!status && time >= 0 && time * (double)calls < sample_time / 8) {
@@ -219,7 +226,7 @@ static int gather(struct contest *contest, struct bench_runner own[2]) {
         row->entry[row->entry_count].name = i < 0 ? runner->name : bench->peer[i].name;
         row->entry_count++;
     }
-    return STATUS_OK;
+    return BENCH_OK;
 }
 
 static int rounds_of(const struct bench *bench, const struct bench_row *row, int i) {
@@ -227,7 +234,7 @@ static int rounds_of(const struct bench *bench, const struct bench_row *row, int
     double time = row->entry[i].sample[0]; /* as calibrated */
     bool is_slow = time > 1e8;             /* in nanoseconds: then it has had its time */
     bool is_long = bench_case_nbytes(&row->what) >= (size_t)1 << 26;
-    return bench->is_quick || (i > 1 && is_slow) ? FEW : is_long ? SOME : MANY;
+    return bench->filter.is_quick || (i > 1 && is_slow) ? FEW : is_long ? SOME : MANY;
 }
 
 /* Each round begins with another runner, so that none always follows the same one. */
@@ -239,9 +246,10 @@ static int run_rounds(struct contest *contest) {
         if (round >= row->entry[i].rounds) continue;
         int status = take_sample(contest, i, contest->calls[i], &row->entry[i].sample[round]);
         if (status) return status;
-        if (row->entry[i].sample[round] < 0) return fail("bench: %s gave up half way", row->entry[i].name);
+        if (row->entry[i].sample[round] < 0)
+            return fail(contest->bench, "bench: %s gave up half way", row->entry[i].name);
     }
-    return STATUS_OK;
+    return BENCH_OK;
 }
 
 static const struct bench_ceiling *choose_ceiling(struct bench *bench, const struct bench_case *what) {
@@ -259,7 +267,7 @@ static int run_case(struct bench *bench, const struct bench_case *what) {
     struct bench_runner own[2] = {{choose_ceiling(bench, what)->name, time_ceiling, bench},
                                   {"warpfold", time_library, bench}};
     struct contest contest = {.bench = bench, .row = row};
-    if (bench->is_shown)
+    if (bench->filter.is_shown)
         fprintf(stderr, "\r%s %s of %s, data %s, %d thread%s\033[K", what->place, wf_op_name(what->op),
                 wf_type_name(what->type), bench_data_name(what->data), what->threads,
                 what->threads > 1 ? "s" : "");
@@ -271,7 +279,7 @@ static int run_case(struct bench *bench, const struct bench_case *what) {
     if (what->op == WF_STATS) row->entry[1].result.type = WF_TYPE_DEFAULT;
     bench_row_finish(row);
     bench->report.row_count++;
-    return STATUS_OK;
+    return BENCH_OK;
 }
 
 /* ---- all cases ----------------------------------------------------------------------------------- */
@@ -279,7 +287,7 @@ static int run_case(struct bench *bench, const struct bench_case *what) {
 static int64_t count_of(const struct bench *bench, const struct size *size, wf_type type) {
     if (bench->filter.count) return bench->filter.count;
     if (size->count) return size->count;
-    size_t nbytes = bench->is_quick ? size->quick_nbytes : size->nbytes;
+    size_t nbytes = bench->filter.is_quick ? size->quick_nbytes : size->nbytes;
     return (int64_t)((nbytes < bench->nbytes ? nbytes : bench->nbytes) / wf_type_nbytes(type));
 }
 
@@ -303,15 +311,15 @@ static int run_ops(struct bench *bench, const struct size *size, enum bench_data
         if (!is_wanted(&bench->filter, size->place, data, type, (wf_op)op)) continue;
         if (!what.fill) {
             bench_data_fill(bench->buffer, type, data, what.count, bench->pool);
-            if (!bench_tally_take(&bench->tally, bench->buffer, type, what.count, bench->pool))
-                return fail("bench: %s", wf_error_text(WF_ERROR_MEMORY));
+            if (!bench_tally_take(&bench->tally, bench->buffer, type, what.count, bench->filter.nan, bench->pool))
+                return fail(bench, "bench: %s", wf_error_text(WF_ERROR_MEMORY));
             what.fill = ++bench->fill_count;
         }
         what.op = (wf_op)op;
         int status = run_threads(bench, size, &what);
         if (status) return status;
     }
-    return STATUS_OK;
+    return BENCH_OK;
 }
 
 static int run_all(struct bench *bench) {
@@ -322,8 +330,8 @@ static int run_all(struct bench *bench) {
                 int status = run_ops(bench, &sizes[i], (enum bench_data)data, types[k]);
                 if (status) return status;
             }
-    if (bench->report.row_count == 0) return fail_usage("bench: there is no such case; see --help");
-    return STATUS_OK;
+    if (bench->report.row_count == 0) return BENCH_NO_CASE;
+    return BENCH_OK;
 }
 
 /* ---- before and after ---------------------------------------------------------------------------- */
@@ -335,23 +343,10 @@ static int count_processors(void) {
     return online > 0 ? (int)online : 1;
 }
 
-static int read_filter(struct bench *bench, const struct settings *settings) {
-    struct filter *filter = &bench->filter;
-    *filter = (struct filter){.type = settings->type,
-                              .data = (int)settings->data - 1,
-                              .count = settings->count > 0 ? settings->count : 0,
-                              .threads = (int)settings->threads};
-    if (settings->count == 0) return fail_usage("-n 0: there is nothing to time");
-    if (!settings->op) return STATUS_OK;
-    filter->op = wf_op_parse(settings->op);
-    if (!filter->op) return fail_usage("--op: there is no op '%s'", settings->op);
-    return STATUS_OK;
-}
-
 /* At most a quarter of the machine's memory, unless a count is given. */
 static size_t buffer_nbytes(const struct bench *bench) {
     if (bench->filter.count) return (size_t)bench->filter.count * sizeof(double);
-    size_t nbytes = bench->is_quick ? sizes[PLACE_MEMORY].quick_nbytes : sizes[PLACE_MEMORY].nbytes;
+    size_t nbytes = bench->filter.is_quick ? sizes[PLACE_MEMORY].quick_nbytes : sizes[PLACE_MEMORY].nbytes;
     size_t memory = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
     while (nbytes > memory / 4) nbytes /= 2;
     return nbytes;
@@ -377,44 +372,44 @@ static void open_peers(struct bench *bench, const char *command) {
     if (command) bench_open_process(&bench->peer[report->peer_count++], command);
 }
 
-static int open_bench(struct bench *bench, const struct settings *settings) {
-    bench->is_quick = settings->quick;
-    bench->is_shown = !settings->quiet && isatty(STDERR_FILENO);
+static int open_bench(struct bench *bench) {
     bench->report.processors = count_processors();
-    int status = read_filter(bench, settings);
-    if (status) return status;
     wf_error error = wf_handle_create("cpu", &bench->handle);
-    if (error) return fail("cpu: %s", wf_error_text(error));
+    if (error) return fail(bench, "cpu: %s", wf_error_text(error));
     bench->report.device = wf_handle_device(bench->handle);
     int threads = bench->report.processors;
     bench->pool = bench_pool_create(bench->filter.threads > threads ? bench->filter.threads : threads);
     bench->report.row = calloc(CASES_MAX, sizeof *bench->report.row);
     if (!bench->pool || !bench->report.row || !open_buffer(bench))
-        return fail("bench: %s", wf_error_text(WF_ERROR_MEMORY));
-    open_peers(bench, settings->peer);
-    return STATUS_OK;
+        return fail(bench, "bench: %s", wf_error_text(WF_ERROR_MEMORY));
+    open_peers(bench, bench->filter.peer);
+    return BENCH_OK;
 }
 
-static void close_bench(struct bench *bench) {
+enum bench_status bench_run(const struct bench_request *request, struct bench **bench) {
+    *bench = calloc(1, sizeof **bench);
+    if (!*bench) return BENCH_FAILED;
+    (*bench)->filter = *request;
+    int status = open_bench(*bench);
+    if (!status) status = run_all(*bench);
+    if (request->is_shown) fputs("\r\033[K", stderr);
+    return (enum bench_status)status;
+}
+
+void bench_close(struct bench *bench) {
+    if (!bench) return;
     for (int i = 0; i < bench->report.peer_count; i++) bench->peer[i].close(&bench->peer[i]);
     if (bench->buffer) munmap(bench->buffer, bench->nbytes);
     free(bench->report.row);
     bench_pool_destroy(bench->pool);
     wf_handle_destroy(bench->handle);
+    free(bench);
 }
 
-int command_bench(const struct request *request) {
-    struct bench bench = {0};
-    int status = open_bench(&bench, request->settings);
-    if (!status) status = run_all(&bench);
-    if (bench.is_shown) fputs("\r\033[K", stderr);
-    if (!status) {
-        struct page page;
-        page_open(&page);
-        if (page.stream)
-            (request->settings->json ? bench_put_json : bench_put_table)(page.stream, &bench.report);
-        status = page_print(&page);
-    }
-    close_bench(&bench);
-    return status;
+const struct bench_report *bench_result(const struct bench *bench) {
+    return &bench->report;
+}
+
+const char *bench_message(const struct bench *bench) {
+    return bench ? bench->message : wf_error_text(WF_ERROR_MEMORY);
 }

@@ -19,23 +19,23 @@ union symbol {
 typedef void call_function(union symbol symbol, const struct bench_case *what, wf_value *result);
 
 static void call_f32(union symbol symbol, const struct bench_case *what, wf_value *result) {
-    result->as.f32 = symbol.f32((int)what->count, what->array, 1);
+    result->v.f32 = symbol.f32((int)what->count, what->array, 1);
 }
 
 static void call_f64(union symbol symbol, const struct bench_case *what, wf_value *result) {
-    result->as.f64 = symbol.f64((int)what->count, what->array, 1);
+    result->v.f64 = symbol.f64((int)what->count, what->array, 1);
 }
 
 static void call_index(union symbol symbol, const struct bench_case *what, wf_value *result) {
-    result->as.u = symbol.index((int)what->count, what->array, 1);
+    result->v.u = symbol.index((int)what->count, what->array, 1);
 }
 
 static void call_dot_f32(union symbol symbol, const struct bench_case *what, wf_value *result) {
-    result->as.f32 = symbol.dot_f32((int)(what->count / 2), what->array, 1, bench_case_half(what), 1);
+    result->v.f32 = symbol.dot_f32((int)(what->count / 2), what->array, 1, bench_case_half(what), 1);
 }
 
 static void call_dot_f64(union symbol symbol, const struct bench_case *what, wf_value *result) {
-    result->as.f64 = symbol.dot_f64((int)(what->count / 2), what->array, 1, bench_case_half(what), 1);
+    result->v.f64 = symbol.dot_f64((int)(what->count / 2), what->array, 1, bench_case_half(what), 1);
 }
 
 static const struct {

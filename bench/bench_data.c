@@ -2,88 +2,101 @@
 
 #include <string.h>
 
-/* splitmix64 of a counter: element i is the same whoever makes it. */
-static uint64_t random_at(uint64_t i) {
-    uint64_t z = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
-/* The biased exponents of wide data: low, and how many from there. */
-struct range {
-    uint64_t low, size;
-};
-
 struct fill {
     void *into;
-    struct range exponents;
+    enum bench_kind kind; /* of floats */
+    uint64_t count;
 };
 
 typedef void fill_function(const struct fill *fill, size_t begin, size_t end);
 
-static void fill_uniform_f32(const struct fill *fill, size_t begin, size_t end) {
-    float *into = fill->into;
-    for (size_t i = begin; i < end; i++) into[i] = (float)(int64_t)random_at(i) * 0x1p-63f;
+static const struct bench_format f32_format = {23, 127, 254 - 31}, f64_format = {52, 1023, 2046 - 31},
+                                 bf16_format = {7, 127, 254 - 31},
+                                 f16_format = {10, 15, 30}; /* all exponents: sums may overflow */
+
+static struct bench_element element_of(struct bench_format format, const struct fill *fill, size_t i) {
+    return bench_element_at(format, i, fill->count, fill->kind);
 }
 
-static void fill_uniform_f64(const struct fill *fill, size_t begin, size_t end) {
+static void fill_f32(const struct fill *fill, size_t begin, size_t end) {
+    float *into = fill->into;
+    for (size_t i = begin; i < end; i++) {
+        struct bench_element element = element_of(f32_format, fill, i);
+        uint32_t bits = (uint32_t)element.bits;
+        into[i] = (float)element.value;
+        if (element.is_bits) memcpy(&into[i], &bits, sizeof bits);
+    }
+}
+
+static void fill_f64(const struct fill *fill, size_t begin, size_t end) {
     double *into = fill->into;
-    for (size_t i = begin; i < end; i++) into[i] = (double)(int64_t)random_at(i) * 0x1p-63;
+    for (size_t i = begin; i < end; i++) {
+        struct bench_element element = element_of(f64_format, fill, i);
+        into[i] = element.value;
+        if (element.is_bits) memcpy(&into[i], &element.bits, sizeof element.bits);
+    }
+}
+
+/* To nearest, the larger magnitude where two are as near; an infinity beyond the range. */
+static uint16_t round_to_half(double value, struct bench_format format) {
+    const int least = 1 - format.bias - format.fraction_bits;
+    const uint64_t infinity = (uint64_t)(2 * format.bias + 1) << format.fraction_bits;
+    const uint16_t sign = signbit(value) ? 0x8000 : 0;
+    int exponent;
+    if (value == 0) return sign;
+    frexp(value, &exponent);
+    if (exponent < 2 - format.bias) exponent = 2 - format.bias; /* a subnormal */
+    int unit = exponent - 1 - format.fraction_bits;
+    uint64_t bits = (uint64_t)floor(ldexp(fabs(value), -unit) + 0.5); /* a carry goes to the exponent */
+    bits += (uint64_t)(unit - least) << format.fraction_bits;
+    return (uint16_t)(sign | (bits < infinity ? bits : infinity));
+}
+
+static void fill_half(const struct fill *fill, size_t begin, size_t end, struct bench_format format) {
+    uint16_t *into = fill->into;
+    for (size_t i = begin; i < end; i++) {
+        struct bench_element element = element_of(format, fill, i);
+        into[i] = element.is_bits ? (uint16_t)element.bits : round_to_half(element.value, format);
+    }
+}
+
+static void fill_bf16(const struct fill *fill, size_t begin, size_t end) {
+    fill_half(fill, begin, end, bf16_format);
+}
+
+static void fill_f16(const struct fill *fill, size_t begin, size_t end) {
+    fill_half(fill, begin, end, f16_format);
 }
 
 /* Of 24 bits, so that no sum of products of a benchmark's size overflows. */
-static void fill_uniform_i32(const struct fill *fill, size_t begin, size_t end) {
+static void fill_i32(const struct fill *fill, size_t begin, size_t end) {
     int32_t *into = fill->into;
     for (size_t i = begin; i < end; i++) into[i] = (int32_t)(random_at(i) >> 40) - (1 << 23);
 }
 
-static void fill_uniform_i8(const struct fill *fill, size_t begin, size_t end) {
+static void fill_i8(const struct fill *fill, size_t begin, size_t end) {
     int8_t *into = fill->into;
     for (size_t i = begin; i < end; i++) into[i] = (int8_t)((int)(random_at(i) >> 56) - 128);
 }
 
-static uint64_t pick_exponent(const struct range *range, uint64_t bits) {
-    return range->low + ((bits >> 32) * range->size >> 32);
-}
+static const char *const names[] = {
+#define X(name) #name,
+    BENCH_KINDS(X)
+#undef X
+        "zeros"};
 
-static void fill_wide_f32(const struct fill *fill, size_t begin, size_t end) {
-    float *into = fill->into;
-    for (size_t i = begin; i < end; i++) {
-        uint64_t bits = random_at(i);
-        uint32_t number =
-            (uint32_t)pick_exponent(&fill->exponents, bits) << 23 | ((uint32_t)bits & 0x807fffff);
-        memcpy(&into[i], &number, sizeof number);
-    }
-}
-
-static void fill_wide_f64(const struct fill *fill, size_t begin, size_t end) {
-    double *into = fill->into;
-    for (size_t i = begin; i < end; i++) {
-        uint64_t fraction = random_at(~i);
-        uint64_t number =
-            pick_exponent(&fill->exponents, random_at(i)) << 52 | (fraction & UINT64_C(0x800fffffffffffff));
-        memcpy(&into[i], &number, sizeof number);
-    }
-}
-
-static const char *const names[] = {"uniform", "zeros", "wide20", "wide100", "full"};
-
-/* A type's fill functions, and its exponents: the bias, and the largest of a finite number. */
-static const struct kind {
+static const struct type {
     wf_type type;
-    fill_function *uniform, *wide;
-    uint64_t bias, top;
-} kinds[] = {
-    {WF_F32, fill_uniform_f32, fill_wide_f32, 127, 254},
-    {WF_F64, fill_uniform_f64, fill_wide_f64, 1023, 2046},
-    {WF_I32, fill_uniform_i32, NULL, 0, 0},
-    {WF_I8, fill_uniform_i8, NULL, 0, 0},
+    bool is_float;
+    fill_function *fill;
+} types[] = {
+    {WF_F32, true, fill_f32}, {WF_F64, true, fill_f64},  {WF_BF16, true, fill_bf16},
+    {WF_F16, true, fill_f16}, {WF_I32, false, fill_i32}, {WF_I8, false, fill_i8},
 };
 
-static const struct kind *kind_of(wf_type type) {
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (kinds[i].type == type) return &kinds[i];
+static const struct type *find_type(wf_type type) {
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (types[i].type == type) return &types[i];
     return NULL;
 }
 
@@ -92,14 +105,8 @@ const char *bench_data_name(enum bench_data data) {
 }
 
 bool bench_data_exists(enum bench_data data, wf_type type) {
-    const struct kind *kind = kind_of(type);
-    return kind && (data == BENCH_UNIFORM || data == BENCH_ZEROS || kind->wide);
-}
-
-static struct range exponents_of(enum bench_data data, const struct kind *kind) {
-    if (data == BENCH_FULL) return (struct range){0, kind->top - 31};
-    uint64_t spread = data == BENCH_WIDE20 ? 20 : 100;
-    return (struct range){kind->bias - spread, 2 * spread + 1};
+    const struct type *found = find_type(type);
+    return found && (data == BENCH_UNIFORM || data == BENCH_ZEROS || found->is_float);
 }
 
 struct job {
@@ -120,12 +127,11 @@ static void zero_piece(void *context, int thread, size_t begin, size_t end) {
 
 void bench_data_fill(void *into, wf_type type, enum bench_data data, int64_t count, struct bench_pool *pool) {
     enum { PIECE = 1 << 16 };
-    const struct kind *kind = kind_of(type);
     int threads = bench_pool_threads(pool);
     if (data == BENCH_ZEROS) {
         bench_pool_run(pool, threads, (size_t)count * wf_type_nbytes(type), PIECE, zero_piece, into);
         return;
     }
-    struct job job = {{into, exponents_of(data, kind)}, data == BENCH_UNIFORM ? kind->uniform : kind->wide};
+    struct job job = {{into, (enum bench_kind)data, (uint64_t)count}, find_type(type)->fill};
     bench_pool_run(pool, threads, (size_t)count, PIECE, fill_piece, &job);
 }

@@ -11,6 +11,7 @@ struct part {
     uint64_t size, key;
     int exponent;
     bool is_negative;
+    bool is_infinite, is_nan; /* then there is no such number */
 };
 
 /* The loops below are written once, for any type's take_function, and compiled for each. */
@@ -23,7 +24,10 @@ typedef struct part take_function(const void *data, size_t i);
 INLINE struct part take_apart(uint64_t bits, int fraction_bits, int exponent_bits) {
     uint64_t sign = UINT64_C(1) << (fraction_bits + exponent_bits), one = UINT64_C(1) << fraction_bits;
     int field = (int)(bits >> fraction_bits) & ((1 << exponent_bits) - 1);
-    return (struct part){.size = (bits & (one - 1)) | (field ? one : 0),
+    bool is_special = field == (1 << exponent_bits) - 1, has_fraction = bits & (one - 1);
+    return (struct part){.is_infinite = is_special && !has_fraction,
+                         .is_nan = is_special && has_fraction,
+                         .size = (bits & (one - 1)) | (field ? one : 0),
                          .key = bits & sign ? ~bits & (2 * sign - 1) : bits | sign,
                          .exponent = field ? field - 1 : 0,
                          .is_negative = (bits & sign) != 0};
@@ -45,6 +49,14 @@ INLINE struct part take_apart_f64(double x) {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
     return take_apart(bits, 52, 11);
+}
+
+INLINE struct part take_bf16(const void *data, size_t i) {
+    return take_apart(((const uint16_t *)data)[i], 7, 8);
+}
+
+INLINE struct part take_f16(const void *data, size_t i) {
+    return take_apart(((const uint16_t *)data)[i], 10, 5);
 }
 
 INLINE struct part take_f32(const void *data, size_t i) {
@@ -74,6 +86,7 @@ struct bins {
     bench_u128 square[2][EXPONENTS];         /* [word]; of twice the exponent */
     bench_u128 product[2][2][2 * EXPONENTS]; /* [is negative][word] */
     uint64_t nonzero;
+    struct bench_specials values, pairs;
     uint64_t least, greatest;
     size_t argmin, argmax;
 };
@@ -109,6 +122,7 @@ INLINE void order_elements(struct bins *bins, const void *data, size_t begin, si
     for (size_t i = begin; i < end; i++) {
         struct part part = take(data, i);
         nonzero += part.size != 0;
+        if (part.is_nan) continue;
         if (part.key < least) {
             least = part.key;
             argmin = i;
@@ -123,10 +137,28 @@ INLINE void order_elements(struct bins *bins, const void *data, size_t begin, si
     note_extremes(bins, greatest, argmax);
 }
 
+static void note_nan(struct bench_specials *specials, size_t i) {
+    specials->nans++;
+    if ((int64_t)i < specials->first_nan) specials->first_nan = (int64_t)i;
+}
+
+/* Whether the product of x and y, or x itself if y is 1, is no number; it is noted then. */
+INLINE bool note_special(struct bench_specials *specials, struct part x, struct part y, size_t i) {
+    if (!x.is_nan && !x.is_infinite && !y.is_nan && !y.is_infinite) return false;
+    if (x.is_nan || y.is_nan)
+        note_nan(specials, i);
+    else if (x.size == 0 || y.size == 0)
+        specials->invalid++;
+    else
+        specials->infinities[x.is_negative != y.is_negative]++;
+    return true;
+}
+
 INLINE void add_floats(struct bins *bins, const void *data, size_t begin, size_t end, take_function *take) {
     order_elements(bins, data, begin, end, take);
     for (size_t i = begin; i < end; i++) {
         struct part x = take(data, i);
+        if (note_special(&bins->values, x, (struct part){.size = 1}, i)) continue;
         bins->size[x.is_negative][x.exponent] += x.size;
         add_words(&bins->square[0][x.exponent], &bins->square[1][x.exponent], x.size, x.size);
     }
@@ -136,6 +168,7 @@ INLINE void add_float_pairs(struct bins *bins, const void *data, size_t half, si
                             take_function *take) {
     for (size_t i = begin; i < end; i++) {
         struct part x = take(data, i), y = take(data, half + i);
+        if (note_special(&bins->pairs, x, y, i)) continue;
         bench_u128(*words)[2 * EXPONENTS] = bins->product[x.is_negative != y.is_negative];
         int exponent = x.exponent + y.exponent;
         add_words(&words[0][exponent], &words[1][exponent], x.size, y.size);
@@ -180,6 +213,16 @@ static void tally_f64(void *context, int thread, size_t begin, size_t end) {
     add_floats(&job->bins[thread], job->data, begin, end, take_f64);
 }
 
+static void tally_bf16(void *context, int thread, size_t begin, size_t end) {
+    const struct job *job = context;
+    add_floats(&job->bins[thread], job->data, begin, end, take_bf16);
+}
+
+static void tally_f16(void *context, int thread, size_t begin, size_t end) {
+    const struct job *job = context;
+    add_floats(&job->bins[thread], job->data, begin, end, take_f16);
+}
+
 static void tally_i32(void *context, int thread, size_t begin, size_t end) {
     const struct job *job = context;
     add_integers(&job->bins[thread], job->data, begin, end, take_i32);
@@ -198,6 +241,16 @@ static void tally_pairs_f32(void *context, int thread, size_t begin, size_t end)
 static void tally_pairs_f64(void *context, int thread, size_t begin, size_t end) {
     const struct job *job = context;
     add_float_pairs(&job->bins[thread], job->data, job->half, begin, end, take_f64);
+}
+
+static void tally_pairs_bf16(void *context, int thread, size_t begin, size_t end) {
+    const struct job *job = context;
+    add_float_pairs(&job->bins[thread], job->data, job->half, begin, end, take_bf16);
+}
+
+static void tally_pairs_f16(void *context, int thread, size_t begin, size_t end) {
+    const struct job *job = context;
+    add_float_pairs(&job->bins[thread], job->data, job->half, begin, end, take_f16);
 }
 
 static void tally_pairs_i32(void *context, int thread, size_t begin, size_t end) {
@@ -219,6 +272,8 @@ static const struct format {
 } formats[] = {
     {WF_F32, take_f32, tally_f32, tally_pairs_f32, -149, 24},
     {WF_F64, take_f64, tally_f64, tally_pairs_f64, -1074, 53},
+    {WF_BF16, take_bf16, tally_bf16, tally_pairs_bf16, -133, 8},
+    {WF_F16, take_f16, tally_f16, tally_pairs_f16, -24, 11},
     {WF_I32, take_i32, tally_i32, tally_pairs_i32, 0, 0},
     {WF_I8, take_i8, tally_i8, tally_pairs_i8, 0, 0},
 };
@@ -227,6 +282,13 @@ static const struct format *format_of(wf_type type) {
     const struct format *format = formats;
     while (format->type != type) format++;
     return format;
+}
+
+static void join_specials(struct bench_specials *into, const struct bench_specials *from) {
+    into->nans += from->nans;
+    into->invalid += from->invalid;
+    for (int negative = 0; negative < 2; negative++) into->infinities[negative] += from->infinities[negative];
+    if (from->first_nan < into->first_nan) into->first_nan = from->first_nan;
 }
 
 static void join_bins(struct bench_tally *tally, const struct bins *bins, struct bins *extremes) {
@@ -246,6 +308,8 @@ static void join_bins(struct bench_tally *tally, const struct bins *bins, struct
             if (sum) big_add_shifted(&tally->squares, sum, 2 * e + 64 * word);
         }
     tally->nonzero += bins->nonzero;
+    join_specials(&tally->values, &bins->values);
+    join_specials(&tally->pairs, &bins->pairs);
     if (bins->least == UINT64_MAX && bins->greatest == 0) return; /* a thread that got no piece */
     note_extremes(extremes, bins->least, bins->argmin);
     note_extremes(extremes, bins->greatest, bins->argmax);
@@ -253,27 +317,34 @@ static void join_bins(struct bench_tally *tally, const struct bins *bins, struct
 
 static double size_at(const struct job *job, size_t i) {
     struct part part = job->format->take(job->data, i);
+    if (part.is_infinite) return INFINITY;
     return ldexp((double)part.size, part.exponent + job->format->unit);
 }
 
-bool bench_tally_take(struct bench_tally *tally, const void *data, wf_type type, int64_t count,
+bool bench_tally_take(struct bench_tally *tally, const void *data, wf_type type, int64_t count, wf_nan nan,
                       struct bench_pool *pool) {
     int threads = bench_pool_threads(pool);
     struct bins *bins = calloc((size_t)threads + 1, sizeof *bins); /* the last: what the others join to */
     if (!bins) return false;
-    for (int i = 0; i <= threads; i++) bins[i].least = UINT64_MAX;
+    for (int i = 0; i <= threads; i++)
+        bins[i].least = UINT64_MAX, bins[i].values.first_nan = bins[i].pairs.first_nan = INT64_MAX;
     struct job job = {data, format_of(type), (size_t)count / 2, bins};
     bench_pool_run(pool, threads, (size_t)count, PIECE, job.format->tally, &job);
     bench_pool_run(pool, threads, job.half, PIECE, job.format->tally_pairs, &job);
 
     struct bins *all = &bins[threads];
-    *tally = (struct bench_tally){.type = type, .count = count};
+    *tally = (struct bench_tally){.type = type, .nan = nan, .count = count};
+    tally->values.first_nan = tally->pairs.first_nan = INT64_MAX;
     for (int i = 0; i < threads; i++) join_bins(tally, &bins[i], all);
     tally->least = all->least;
     tally->greatest = all->greatest;
     tally->argmin = (int64_t)all->argmin;
     tally->argmax = (int64_t)all->argmax;
     tally->largest = fmax(size_at(&job, all->argmin), size_at(&job, all->argmax));
+    if (nan == WF_NAN_OMIT) {
+        tally->count -= (int64_t)tally->values.nans;
+        tally->nonzero -= tally->values.nans;
+    }
     free(bins);
     return true;
 }
@@ -384,21 +455,28 @@ static bool is_right_integer(struct part x, const struct exact *exact) {
     return compare(x.size, 0, exact) == 0 && (x.size == 0 || x.is_negative == exact->is_negative);
 }
 
+/* A value, which is an element of a float type, as a part. */
+static struct part part_of(const wf_value *value) {
+    if (value->type == WF_F64) return take_apart_f64(value->v.f64);
+    if (value->type == WF_F32) return take_apart_f32(value->v.f32);
+    return format_of(value->type)->take(&value->v.f16, 0);
+}
+
+static bool is_float(wf_type type) {
+    return type == WF_F32 || type == WF_F64 || type == WF_BF16 || type == WF_F16;
+}
+
 static bool is_right(const struct exact *exact, const wf_value *result) {
-    if (result->type == WF_F32)
-        return !isnan(result->as.f32) && is_right_float(take_apart_f32(result->as.f32), format_of(WF_F32),
-                                                        isinf(result->as.f32), exact);
-    if (result->type == WF_F64)
-        return !isnan(result->as.f64) && is_right_float(take_apart_f64(result->as.f64), format_of(WF_F64),
-                                                        isinf(result->as.f64), exact);
-    if (result->type == WF_I64) return is_right_integer(take_apart_integer(result->as.i), exact);
-    return is_right_integer((struct part){.size = result->as.u}, exact);
+    if (is_float(result->type)) {
+        struct part part = part_of(result);
+        return !part.is_nan && is_right_float(part, format_of(result->type), part.is_infinite, exact);
+    }
+    if (result->type == WF_I64) return is_right_integer(take_apart_integer(result->v.i), exact);
+    return is_right_integer((struct part){.size = result->v.u}, exact);
 }
 
 static uint64_t key_of(const wf_value *value) {
-    if (value->type == WF_F32) return take_apart_f32(value->as.f32).key;
-    if (value->type == WF_F64) return take_apart_f64(value->as.f64).key;
-    return take_apart_integer(value->as.i).key;
+    return is_float(value->type) ? part_of(value).key : take_apart_integer(value->v.i).key;
 }
 
 static bool verify_min(const struct bench_tally *tally, const wf_value *result) {
@@ -410,11 +488,11 @@ static bool verify_max(const struct bench_tally *tally, const wf_value *result) 
 }
 
 static bool verify_argmin(const struct bench_tally *tally, const wf_value *result) {
-    return result->as.u == (uint64_t)tally->argmin;
+    return result->v.u == (uint64_t)tally->argmin;
 }
 
 static bool verify_argmax(const struct bench_tally *tally, const wf_value *result) {
-    return result->as.u == (uint64_t)tally->argmax;
+    return result->v.u == (uint64_t)tally->argmax;
 }
 
 static bool verify_norminf(const struct bench_tally *tally, const wf_value *result) {
@@ -422,15 +500,15 @@ static bool verify_norminf(const struct bench_tally *tally, const wf_value *resu
 }
 
 static bool verify_any(const struct bench_tally *tally, const wf_value *result) {
-    return result->as.u == (tally->nonzero > 0);
+    return result->v.u == (tally->nonzero > 0);
 }
 
 static bool verify_all(const struct bench_tally *tally, const wf_value *result) {
-    return result->as.u == (tally->nonzero == (uint64_t)tally->count);
+    return result->v.u == (tally->nonzero == (uint64_t)tally->count);
 }
 
 static bool verify_nonzero(const struct bench_tally *tally, const wf_value *result) {
-    return result->as.u == tally->nonzero;
+    return result->v.u == tally->nonzero;
 }
 
 /* An op has an exact value to be rounded, or is looked up. */
@@ -446,8 +524,32 @@ static const struct {
     {WF_ANY, NULL, verify_any},       {WF_ALL, NULL, verify_all},       {WF_NONZERO, NULL, verify_nonzero},
 };
 
+/* Whether infinities and NaNs decide the result; then *is_right says whether it is the right one. */
+static bool is_special(const struct bench_tally *tally, wf_op op, const wf_value *result, bool *is_right) {
+    const struct bench_specials *seen = op == WF_DOT ? &tally->pairs : &tally->values;
+    bool is_order = op == WF_MIN || op == WF_MAX || op == WF_NORMINF,
+         is_arg = op == WF_ARGMIN || op == WF_ARGMAX;
+    bool is_signed = op == WF_SUM || op == WF_MEAN || op == WF_DOT,
+         is_norm = op == WF_NORM1 || op == WF_NORM2;
+    bool any_nan = seen->nans && tally->nan == WF_NAN_PROPAGATE;
+    bool any_infinity = seen->infinities[0] || seen->infinities[1];
+    if (!is_arg && !is_order && !is_signed && !is_norm && op != WF_VAR && op != WF_STD) return false;
+    if (is_arg && any_nan) *is_right = result->v.u == (uint64_t)seen->first_nan;
+    if (is_arg || (is_order && !any_nan)) return any_nan;
+    if (!any_nan && !any_infinity && !seen->invalid) return false;
+    bool both = is_signed && seen->infinities[0] && seen->infinities[1];
+    struct part part = part_of(result);
+    if (any_nan || both || seen->invalid || op == WF_VAR || op == WF_STD)
+        *is_right = part.is_nan;
+    else
+        *is_right = part.is_infinite && part.is_negative == (is_signed && seen->infinities[1]);
+    return true;
+}
+
 bool bench_verify(const struct bench_tally *tally, wf_op op, const wf_value *result) {
+    bool is_special_right = false;
     if (result->type != wf_op_result_type(op, tally->type)) return false;
+    if (is_special(tally, op, result, &is_special_right)) return is_special_right;
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
         if (answers[i].op != op) continue;
         if (answers[i].verify) return answers[i].verify(tally, result);
@@ -458,7 +560,7 @@ bool bench_verify(const struct bench_tally *tally, wf_op op, const wf_value *res
 }
 
 bool bench_verify_stats(const struct bench_tally *tally, const wf_stats *stats) {
-    return stats->count == (uint64_t)tally->count && stats->nans == 0 &&
+    return stats->count == (uint64_t)tally->count && stats->nans == tally->values.nans &&
            bench_verify(tally, WF_SUM, &stats->sum) && bench_verify(tally, WF_MEAN, &stats->mean) &&
            bench_verify(tally, WF_VAR, &stats->var) && bench_verify(tally, WF_STD, &stats->std) &&
            bench_verify(tally, WF_MIN, &stats->min) && bench_verify(tally, WF_MAX, &stats->max) &&
@@ -475,20 +577,16 @@ static double last_place(struct part x, const struct format *format) {
 }
 
 static double error_float(double right, double got, double unit) {
-    if (right == got) return 0;
+    if (right == got || (isnan(right) && isnan(got))) return 0;
     if (!isfinite(right) || !isfinite(got)) return INFINITY;
     return (double)(fabsl((long double)got - (long double)right) / (long double)unit);
 }
 
 double bench_error(const wf_value *right, const wf_value *got) {
-    if (right->type == WF_F32)
-        return error_float(right->as.f32, got->as.f32,
-                           last_place(take_apart_f32(right->as.f32), format_of(WF_F32)));
-    if (right->type == WF_F64)
-        return error_float(right->as.f64, got->as.f64,
-                           last_place(take_apart_f64(right->as.f64), format_of(WF_F64)));
-    uint64_t greater = right->as.u,
-             less = got->as.u; /* the bits of an i64 do as well: the difference wraps */
+    if (is_float(right->type))
+        return error_float(wf_value_to_double(right), wf_value_to_double(got),
+                           last_place(part_of(right), format_of(right->type)));
+    uint64_t greater = right->v.u, less = got->v.u; /* the bits of an i64 do as well: the difference wraps */
     bool is_swapped = key_of(right) < key_of(got);
     return (double)(is_swapped ? less - greater : greater - less);
 }

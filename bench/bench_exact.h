@@ -9,21 +9,30 @@
 #include "bench_pool.h"
 #include "warpfold.h"
 
+/* What a sum, of elements or of products of pairs, cannot have as a number. */
+struct bench_specials {
+    uint64_t nans, infinities[2]; /* [is negative] */
+    uint64_t invalid;             /* infinity times 0 */
+    int64_t first_nan;
+};
+
 struct bench_tally {
     wf_type type;
+    wf_nan nan; /* the policy for which results are verified */
     int64_t count;
     struct big size[2];    /* the sum of |x| over x >= 0, and over x < 0, in the type's least unit */
     struct big squares;    /* the sum of x*x, in the least unit squared */
     struct big product[2]; /* the sum of |x*y| over x*y >= 0, and over x*y < 0 */
-    uint64_t nonzero;
+    uint64_t nonzero; /* NaNs included */
+    struct bench_specials values, pairs;
     uint64_t least, greatest; /* as keys, which order as the elements do, -0 below +0 */
     int64_t argmin, argmax;
     double largest; /* |x|, which a double holds for every type here */
 };
 
-/* Of count elements, 1 or more, without NaN or infinity, of f32, f64, i32 or i8; the products are those of
+/* Of count elements, 1 or more, of f32, f64, bf16, f16, i32 or i8; the products are those of
  * the first half with the second.  False without memory. */
-bool bench_tally_take(struct bench_tally *tally, const void *data, wf_type type, int64_t count,
+bool bench_tally_take(struct bench_tally *tally, const void *data, wf_type type, int64_t count, wf_nan nan,
                       struct bench_pool *pool);
 
 /* Is it the correctly rounded result of op (ddof 0)?  Not for prod, and, or, xor. */

@@ -69,15 +69,15 @@ static bool send_array(struct process *process, const struct bench_case *what) {
 static void parse_result(const char *text, wf_value *result) {
     bool is_float = strchr(text, 'p') != NULL;
     if (result->type == WF_F32)
-        result->as.f32 = strtof(text, NULL);
+        result->v.f32 = strtof(text, NULL);
     else if (result->type == WF_F64)
-        result->as.f64 = strtod(text, NULL);
+        result->v.f64 = strtod(text, NULL);
     else if (is_float)
-        result->as.i = (int64_t)strtod(text, NULL);
+        result->v.i = (int64_t)strtod(text, NULL);
     else if (text[0] == '-')
-        result->as.i = strtoll(text, NULL, 10);
+        result->v.i = strtoll(text, NULL, 10);
     else
-        result->as.u = strtoull(text, NULL, 10);
+        result->v.u = strtoull(text, NULL, 10);
 }
 
 /* Asks for one sample; line becomes the answer. */

@@ -1,12 +1,13 @@
 #include "bench_report.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
+
+#include "report/json.h"
 
 /* ---- medians ------------------------------------------------------------------------------------- */
 
@@ -39,89 +40,60 @@ static double rate(const struct bench_row *row, const struct bench_entry *entry)
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
 
-static void put_string(FILE *stream, const char *text) {
-    fputc('"', stream);
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\') fputc('\\', stream);
-        if (iscntrl(c))
-            fprintf(stream, "\\u%04x", c);
-        else
-            fputc(c, stream);
-    }
-    fputc('"', stream);
-}
+enum { DIGITS = 9 };
 
-static void put_named_string(FILE *stream, const char *name, const char *text) {
-    fprintf(stream, "\"%s\":", name);
-    put_string(stream, text);
-}
-
-/* null for what JSON has no number for. */
-static void put_number(FILE *stream, const char *name, double number) {
-    fprintf(stream, isfinite(number) ? ",\"%s\":%.9g" : ",\"%s\":null", name, number);
-}
-
-static void put_samples(FILE *stream, const struct bench_entry *entry) {
-    fputs(",\"samples\":[", stream);
-    for (int i = 0; i < entry->rounds; i++) fprintf(stream, "%s%.9g", i ? "," : "", entry->sample[i]);
-    fputc(']', stream);
-}
-
-static void put_result(FILE *stream, const wf_value *result) {
+static void put_result(struct json *json, const wf_value *result) {
     char text[64];
-    fputs(",\"result\":", stream);
+    json_key(json, "result");
     if (result->type == WF_TYPE_DEFAULT) {
-        fputs("null", stream);
+        json_null(json);
         return;
     }
     wf_value_format(result, 0, text, sizeof text);
-    put_string(stream, text);
-    fprintf(stream, ",\"result_type\":\"%s\"", wf_type_name(result->type));
+    json_text(json, text);
+    json_key_text(json, "result_type", wf_type_name(result->type));
 }
 
-static void put_entry(FILE *stream, const struct bench_row *row, const struct bench_entry *entry) {
-    fputc('{', stream);
-    put_named_string(stream, "who", entry->name);
-    put_number(stream, "ns", entry->time);
-    put_number(stream, "gbps", rate(row, entry));
+static void put_entry(struct json *json, const struct bench_row *row, const struct bench_entry *entry) {
+    json_begin(json, '{');
+    json_key_text(json, "who", entry->name);
+    json_key_digits(json, "ns", entry->time, DIGITS);
+    json_key_digits(json, "gbps", rate(row, entry), DIGITS);
     if (entry > row->entry) {
-        put_number(stream, "share", entry->share);
-        put_number(stream, "error", entry->error);
-        put_result(stream, &entry->result);
+        json_key_digits(json, "share", entry->share, DIGITS);
+        json_key_digits(json, "error", entry->error, DIGITS);
+        put_result(json, &entry->result);
     }
-    put_samples(stream, entry);
-    fputc('}', stream);
+    json_key_begin(json, "samples", '[');
+    for (int i = 0; i < entry->rounds; i++) json_digits(json, entry->sample[i], DIGITS);
+    json_end(json, ']');
+    json_end(json, '}');
 }
 
-static void put_row(FILE *stream, const struct bench_row *row) {
+static void put_row(struct json *json, const struct bench_row *row) {
     const struct bench_case *what = &row->what;
-    fprintf(stream,
-            "{\"place\":\"%s\",\"op\":\"%s\",\"type\":\"%s\",\"data\":\"%s\",\"count\":%" PRId64
-            ",\"nbytes\":%zu,\"threads\":%d,\"ceiling\":",
-            what->place, wf_op_name(what->op), wf_type_name(what->type), bench_data_name(what->data),
-            what->count, bench_case_nbytes(what), what->threads);
-    put_entry(stream, row, &row->entry[0]);
-    fputs(",\"entries\":[", stream);
-    for (int i = 1; i < row->entry_count; i++) {
-        if (i > 1) fputc(',', stream);
-        put_entry(stream, row, &row->entry[i]);
-    }
-    fputs("]}", stream);
+    json_begin(json, '{');
+    json_key_text(json, "place", what->place);
+    json_key_text(json, "op", wf_op_name(what->op));
+    json_key_text(json, "type", wf_type_name(what->type));
+    json_key_text(json, "data", bench_data_name(what->data));
+    json_key_unsigned(json, "count", (uint64_t)what->count);
+    json_key_unsigned(json, "nbytes", bench_case_nbytes(what));
+    json_key_unsigned(json, "threads", (uint64_t)what->threads);
+    json_key(json, "ceiling");
+    put_entry(json, row, &row->entry[0]);
+    json_key_begin(json, "entries", '[');
+    for (int i = 1; i < row->entry_count; i++) put_entry(json, row, &row->entry[i]);
+    json_end(json, ']');
+    json_end(json, '}');
 }
 
-static void put_peers(FILE *stream, const struct bench_report *report, bool absent) {
-    fprintf(stream, ",\"%s\":{", absent ? "absent" : "peers");
-    bool is_first = true;
-    for (int i = 0; i < report->peer_count; i++) {
-        if (report->peer[i].is_absent != absent) continue;
-        if (!is_first) fputc(',', stream);
-        is_first = false;
-        put_string(stream, report->peer[i].name);
-        fputc(':', stream);
-        put_string(stream, report->peer[i].version);
-    }
-    fputc('}', stream);
+static void put_peers(struct json *json, const struct bench_report *report, bool absent) {
+    json_key_begin(json, absent ? "absent" : "peers", '{');
+    for (int i = 0; i < report->peer_count; i++)
+        if (report->peer[i].is_absent == absent)
+            json_key_text(json, report->peer[i].name, report->peer[i].version);
+    json_end(json, '}');
 }
 
 static void find_processor(char *name, size_t capacity) {
@@ -137,7 +109,7 @@ static void find_processor(char *name, size_t capacity) {
     if (file) fclose(file);
 }
 
-static void put_machine(FILE *stream, const struct bench_report *report) {
+static void put_machine(struct json *json, const struct bench_report *report) {
     char processor[256], date[32];
     struct utsname system = {0};
     time_t now = time(NULL);
@@ -145,27 +117,32 @@ static void put_machine(FILE *stream, const struct bench_report *report) {
     find_processor(processor, sizeof processor);
     uname(&system);
     strftime(date, sizeof date, "%Y-%m-%d", gmtime_r(&now, &utc));
-    put_named_string(stream, "warpfold", wf_version());
-    fputc(',', stream);
-    put_named_string(stream, "date", date);
-    fputs(",\"machine\":{", stream);
-    put_named_string(stream, "processor", processor);
-    fprintf(stream, ",\"processors\":%d,", report->processors);
-    put_named_string(stream, "device", report->device);
-    fprintf(stream, ",\"system\":\"%s %s %s\"}", system.sysname, system.release, system.machine);
+    json_key_text(json, "warpfold", wf_version());
+    json_key_text(json, "date", date);
+    json_key_begin(json, "machine", '{');
+    json_key_text(json, "processor", processor);
+    json_key_unsigned(json, "processors", (uint64_t)report->processors);
+    json_key_text(json, "device", report->device);
+    json_key(json, "system");
+    json_format(json, "%s %s %s", system.sysname, system.release, system.machine);
+    json_end(json, '}');
 }
 
 void bench_put_json(FILE *stream, const struct bench_report *report) {
-    fputc('{', stream);
-    put_machine(stream, report);
-    put_peers(stream, report, false);
-    put_peers(stream, report, true);
-    fputs(",\"rows\":[", stream);
+    struct json json = json_to(stream);
+    json_begin(&json, '{');
+    put_machine(&json, report);
+    put_peers(&json, report, false);
+    put_peers(&json, report, true);
+    json_key_begin(&json, "rows", '[');
     for (int i = 0; i < report->row_count; i++) {
-        fputs(i ? ",\n" : "\n", stream);
-        put_row(stream, &report->row[i]);
+        json_break(&json);
+        put_row(&json, &report->row[i]);
     }
-    fputs("\n]}\n", stream);
+    json_break(&json);
+    json_end(&json, ']');
+    json_end(&json, '}');
+    fputc('\n', stream);
 }
 
 /* ---- a table to read ----------------------------------------------------------------------------- */

@@ -1,14 +1,16 @@
 """make bench: measures everything that `warpfold bench` does, NumPy beside it, then files, pipes and text, then the
 SIMT machine.
 
-    run.py BUILD [--quick] [--readme]
+    run.py BUILD [--quick] [--kinds] [--readme]
 
 writes BUILD/bench.json and prints its tables; with --readme the tables between the markers in README.md and docs/
-are made anew from it.
+are made anew from it.  --kinds: only every op of every float type over every kind of data (bench/kinds.h), on one
+thread, into BUILD/bench-kinds.json.
 """
 
 import argparse
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -60,12 +62,47 @@ def measure_machine(build, quick, document):
     document["kernels"] = done.stdout
 
 
+def kinds_of_data():
+    """As bench/kinds.h lists them, with the policies for NaN that make a difference."""
+    text = (ROOT / "bench" / "kinds.h").read_text()
+    for kind in re.findall(r"X\((\w+)\)", text[text.index("BENCH_KINDS(X)"):text.index("enum bench_kind")]):
+        for nan in ("propagate", "omit") if "nan" in kind else ("propagate",):
+            yield kind, nan
+
+
+def measure_kinds(build, quick):
+    """The rows of the array benchmark, each with the policy for NaN."""
+    nbytes = (1 << 24) if quick else (1 << 26)
+    document = None
+    for type_name, element_nbytes in (("f32", 4), ("f64", 8), ("bf16", 2), ("f16", 2)):
+        for kind, nan in kinds_of_data():
+            command = [build / "warpfold", "bench", "--json", "--quick", "--threads", "1", "--type", type_name, "--data",
+                       kind, "--nan", nan, "--count", str(nbytes // element_nbytes)]
+            found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+            rows = [row | {"nan": nan} for row in found["rows"]]
+            document = document or found | {"rows": []}
+            document["rows"] += rows
+    return document
+
+
+def main_of_kinds(options):
+    document = measure_kinds(options.build, options.quick)
+    (options.build / "bench-kinds.json").write_text(table.text_of(document))
+    print(table.render_kinds(document))
+    if options.readme:
+        table.update_kinds(ROOT / "docs" / "performance.md", document)
+
+
 def main():
     parser = argparse.ArgumentParser(prog="run.py")
     parser.add_argument("build", type=lambda text: Path(text).resolve())
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--kinds", action="store_true")
     parser.add_argument("--readme", action="store_true")
     options = parser.parse_args()
+    if options.kinds:
+        main_of_kinds(options)
+        return
     document = measure_arrays(options.build, options.quick)
     measure_files(options.build, options.quick, document)
     measure_machine(options.build, options.quick, document)

@@ -13,12 +13,12 @@ import statistics
 import sys
 from pathlib import Path
 
-# What the short form shows: of floats, of integers.
-SHORT_FLOATS = ("max", "argmax", "sum", "mean", "dot", "norm2", "var", "stats")
-SHORT_INTEGERS = ("max", "sum")
+# What the short form shows, of uniform data that no cache holds.
+SHORT = {("sum", "f32"), ("max", "f32"), ("var", "f32"), ("sum", "f64"), ("dot", "f64"), ("sum", "i32")}
 FLOATS = ("f16", "bf16", "f32", "f64")
 PEERS = ("plain loop", "OpenBLAS", "NumPy")
 BLOCK = re.compile(r"(<!-- bench:begin( all)? -->\n).*?(<!-- bench:end -->)", re.DOTALL)
+CPU_KINDS_BLOCK = re.compile(r"(<!-- cpu-kinds:begin -->\n).*?(<!-- cpu-kinds:end -->)", re.DOTALL)
 MACHINE_BLOCK = re.compile(r"(<!-- machine:begin -->\n).*?(<!-- machine:end -->)", re.DOTALL)
 
 
@@ -40,7 +40,7 @@ def error_text(entry):
     """How far off the result is: in units in the last place for floats."""
     error = entry["error"]
     if error is None:
-        return "no number"
+        return "inf or NaN"
     if error == 0:
         return "exact"
     size = f"{error:.2g}" if error < 1000 else re.sub(r"e\+0*", "e", f"{error:.0e}")
@@ -149,7 +149,7 @@ def texts(rows):
             lines.append([entry["who"], f"{row['count'] / entry['ns'] * 1e3:.1f}", f"{times_faster(row, entry):.1f}",
                           error_text(entry)])
     count = rows[0]["count"]
-    return table([f"sum of {count} decimals, start to end", "million a second", "warpfold is so many times faster",
+    return table([f"sum of {count} decimals, start to end", "million numbers per second", "warpfold's speed-up",
                   "result"], lines)
 
 
@@ -163,13 +163,7 @@ def kind_of(row):
 
 def is_short(row):
     """Does the row belong to the short form?"""
-    if row["place"] in ("file", "pipe", "text"):
-        return True
-    if row["place"] == "small":
-        return row["op"] == "sum"
-    if row["data"] == "zeros":
-        return False
-    return row["op"] in (SHORT_FLOATS if row["type"].startswith("f") else SHORT_INTEGERS)
+    return row["place"] == "memory" and row["data"] == "uniform" and (row["op"], row["type"]) in SHORT
 
 
 def version_text(name, version):
@@ -183,9 +177,9 @@ def heading(document):
     peers = [version_text(name, version) for name, version in document["peers"].items()]
     absent = "Absent: " + ", ".join(document["absent"]) + ". " if document["absent"] else ""
     return (f"{machine['processor']}, {machine['device']}, {machine['system']}; {document['date']}, "
-            f"warpfold {document['warpfold']}. Beside it: {', '.join(peers)}. {absent}"
+            f"warpfold {document['warpfold']}. Compared with: {', '.join(peers)}. {absent}"
             "Medians; the ceiling is the fastest pass that only loads the same memory, taken in turn with each "
-            "measurement; of the peers, on one thread, the share of the ceiling and how far off they are.\n")
+            "measurement. Peers run on one thread; their columns show the share of the ceiling and the error.\n")
 
 
 def render(document, everything=False):
@@ -204,6 +198,36 @@ def update(path, document):
         new = MACHINE_BLOCK.sub(lambda match: match[1] + document["kernels"] + match[2], new)
     if new != text:
         path.write_text(new)
+
+
+# ---- kinds of data -----------------------------------------------------------------------------------
+
+
+def kind_text(row):
+    return row["data"] + (", omit" if row["nan"] == "omit" else "")
+
+
+def times_as_long(row, uniform):
+    """As uniform data take, each measured against the ceiling of its own rounds."""
+    return entry_of(uniform, "warpfold")["share"] / entry_of(row, "warpfold")["share"]
+
+
+def render_kinds(document):
+    """Of every op and type: uniform data, and how many times as long the worst kinds of data take."""
+    lines = []
+    for members in grouped(document["rows"], lambda row: (row["op"], row["type"])).values():
+        uniform = next(row for row in members if row["data"] == "uniform")
+        slowest = sorted(members, key=lambda row: times_as_long(row, uniform), reverse=True)[:4]
+        lines.append([f"{uniform['op']} {uniform['type']}", share_text(entry_of(uniform, "warpfold"))]
+                     + [f"{kind_text(row)} {times_as_long(row, uniform):.2f}" for row in slowest])
+    size = size_text(document["rows"][0]["nbytes"])
+    return table([f"{size}, 1 thread", "uniform, of ceiling", "worst kind, times as long", "second", "third", "fourth"],
+                 lines)
+
+
+def update_kinds(path, document):
+    path = Path(path)
+    path.write_text(CPU_KINDS_BLOCK.sub(lambda match: match[1] + render_kinds(document) + match[2], path.read_text()))
 
 
 def main():

@@ -39,9 +39,9 @@ def ulp(type_name, number):
 class Answers:
     """Of one array in host memory."""
 
-    def __init__(self, handle, pointer, type_name, count):
-        self.handle, self.type, self.count, self.pointer = handle, type_name, count, pointer
-        self.stats = handle.stats(self.view(0, count))
+    def __init__(self, handle, pointer, type_name, count, nan="propagate"):
+        self.handle, self.type, self.count, self.pointer, self.nan = handle, type_name, count, pointer, nan
+        self.stats = handle.stats(self.view(0, count), nan=nan)
         if count <= 1 << 24 and type_name in CODES:
             self.check_with_numpy()
 
@@ -55,7 +55,7 @@ class Answers:
             return self.stats
         if op == "dot":
             half = self.count // 2
-            return self.handle.reduce_pair("dot", self.view(0, half), self.view(half, half))
+            return self.handle.reduce_pair("dot", self.view(0, half), self.view(half, half), nan=self.nan)
         return self.stats[op]
 
     def check_with_numpy(self):
@@ -77,14 +77,16 @@ class Answers:
 
     def check_warpfold(self, op, raw):
         """The bits must be the CPU engine's.  Returns the result as a text."""
+        right = self.of(op)
         if op == "stats":
             got = wf.stats_dict(wf.wf_stats.from_buffer_copy(raw))
         else:
-            got = wf.value_bits(wf.wf_value.from_buffer_copy(raw))
-            status = struct.unpack_from("<i", raw, ctypes.sizeof(wf.wf_value))[0]
-            if status:
-                raise Wrong(f"{op} of {self.type}, n = {self.count}: status {wf.ERRORS[status]}")
-        right = self.of(op)
+            left = wf.device_result.from_buffer_copy(raw)
+            if left.status:
+                raise Wrong(f"{op} of {self.type}, n = {self.count}: status {wf.ERRORS[left.status]}")
+            number = wf.TYPE_BY_NAME[right[0]]
+            bits = left.bits % 256**wf.library.wf_type_nbytes(number)
+            got = wf.value_bits(wf.value_of_bits(number, bits))
         if got != right:
             raise Wrong(f"{op} of {self.type}, n = {self.count}: the GPU gives {got}, the CPU {right}")
         return "stats" if op == "stats" else repr(number_of_bits(*right))

@@ -7,6 +7,15 @@ SUM_TYPES = tuple(NBYTES)
 ORDER_TYPES = ("f32", "f64", "f16", "i8", "i32")
 WIDE_DATA = {"f32": ("normal", "wide60", "full"), "f64": ("normal", "wide60", "full"), "f16": ("normal", "full"),
              "bf16": ("normal", "wide60", "full")}
+# Kinds of data as users have them, and as they hurt: data.cu says what each is.
+KINDS = ("uniform", "normal", "relu", "sparse", "ints", "grad", "lognormal", "one_nan", "one_infinity", "nan_1000",
+         "nan_2", "subnormal", "half_subnormal", "wide20", "wide60", "wide100", "wide250", "full", "bits",
+         "alternating", "sorted", "missed")
+NAN_KINDS = ("one_nan", "nan_1000", "nan_2")  # with each policy that goes on
+KIND_TYPES = ("f32", "f64", "bf16", "f16")
+KIND_OPS = ("sum", "mean", "norm1", "var", "std", "norm2", "dot", "stats", "min", "max", "argmin", "argmax", "nonzero")
+QUICK_KIND_OPS = ("sum", "norm1", "var", "norm2", "dot", "stats", "max", "argmax", "nonzero")  # whose kernels differ
+KIND_NBYTES = 1 << 30
 SMALL = 1 << 20  # up to here the time of a call in a CUDA graph is measured
 POOL = 1 << 28   # elements; arrays of a call are taken from them in turn
 LARGEST = 1 << 30
@@ -20,6 +29,8 @@ class Case:
     type: str
     data: str
     count: int
+    nan: str = "propagate"
+    has_peers: bool = True
 
     @property
     def nbytes(self):
@@ -31,7 +42,7 @@ class Case:
 
     @property
     def row(self):
-        return {"place": "gpu", "op": self.op, "type": self.type, "data": self.data, "count": self.count,
+        return {"place": "gpu", "op": self.op, "type": self.type, "data": self.data, "count": self.count, "nan": self.nan,
                 "nbytes": self.nbytes, "how": "graph" if self.is_in_graph else "calls"}
 
 
@@ -60,3 +71,11 @@ def cases(quick):
               for count in (1 << 10, 1 << 14, 1 << 17)]
     found.append(Case("sum", "f32", "uniform", LARGEST))
     return sorted(found, key=lambda case: (list(NBYTES).index(case.type), case.data, case.count))
+
+
+def cases_of_kinds(quick):
+    """Every float op over every kind of data, in arrays of as many bytes."""
+    return [Case(op, type_name, data, KIND_NBYTES // NBYTES[type_name], nan, has_peers=False)
+            for type_name in KIND_TYPES for data in KINDS
+            for nan in (("propagate", "omit") if data in NAN_KINDS else ("propagate",))
+            for op in (QUICK_KIND_OPS if quick else KIND_OPS)]

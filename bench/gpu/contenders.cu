@@ -63,8 +63,7 @@ struct contender *open_peer(const struct peer *peer) {
 /* The functions of the library that are used; the header gives their types. */
 #define FUNCTIONS(X)                                                                                    \
     X(op_parse) X(type_parse) X(type_nbytes) X(array_vector) X(handle_create) X(handle_destroy)         \
-    X(handle_message) X(handle_set_stream) X(device_describe) X(reduce_stats) X(reduce_on_device)       \
-    X(reduce_pair_on_device)
+    X(handle_message) X(handle_set_stream) X(device_describe) X(reduce_stats) X(reduce)
 
 static struct {
 #define X(name) decltype(&wf_##name) name;
@@ -88,6 +87,7 @@ struct warpfold_contender : contender {
     wf_handle *handle = nullptr;
     wf_op op;
     wf_type type;
+    wf_reduction reduction;
     void *out = nullptr;
 
     ~warpfold_contender() override {
@@ -101,18 +101,20 @@ struct warpfold_contender : contender {
 
     /* dot is of the array's halves. */
     bool launch(const void *data, int64_t count) override {
-        wf_device_value *result = static_cast<wf_device_value *>(out);
+        wf_output output = {};
+        output.data = out;
+        output.status = static_cast<int32_t *>(out) + 2; /* behind the largest result */
         if (op != WF_DOT) {
             wf_array array = warpfold.array_vector(data, type, count);
-            return right(warpfold.reduce_on_device(handle, op, &array, nullptr, result));
+            return right(warpfold.reduce(handle, &reduction, &array, nullptr, nullptr, &output));
         }
         const char *second = static_cast<const char *>(data) + count / 2 * warpfold.type_nbytes(type);
         wf_array a = warpfold.array_vector(data, type, count / 2);
         wf_array b = warpfold.array_vector(second, type, count / 2);
-        return right(warpfold.reduce_pair_on_device(handle, op, &a, &b, nullptr, result));
+        return right(warpfold.reduce(handle, &reduction, &a, &b, nullptr, &output));
     }
 
-    bool fetch(void *result) override { return to_host(result, out, sizeof(wf_device_value)); }
+    bool fetch(void *result) override { return to_host(result, out, 4 * sizeof(int32_t)); }
 };
 
 /* Many values in one pass, which come to the host. */
@@ -123,7 +125,8 @@ struct stats_contender : warpfold_contender {
 
     bool launch(const void *data, int64_t count) override {
         wf_array array = warpfold.array_vector(data, type, count);
-        return right(warpfold.reduce_stats(handle, &array, nullptr, &stats));
+        stats.nbytes = sizeof stats;
+        return right(warpfold.reduce_stats(handle, &reduction, &array, &stats));
     }
 
     bool fetch(void *result) override {
@@ -133,11 +136,13 @@ struct stats_contender : warpfold_contender {
 };
 static_assert(sizeof(wf_stats) <= RESULT_NBYTES, "stats fit into a result");
 
-struct contender *open_warpfold(const char *op, const char *type) {
+struct contender *open_warpfold(const char *op, const char *type, int nan) {
     const bool is_stats = !strcmp(op, "stats");
     warpfold_contender *made = is_stats ? new stats_contender : new warpfold_contender;
     made->op = warpfold.op_parse(op);
     made->type = warpfold.type_parse(type);
+    made->reduction = wf_reduction_of(made->op);
+    made->reduction.nan = static_cast<wf_nan>(nan);
     char why[512];
     if (!made->op || !made->type)
         fail("warpfold has no %s of %s", op, type);

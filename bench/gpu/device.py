@@ -83,7 +83,7 @@ FUNCTIONS = {
     "bench_fill": (c_int, [c_void_p, c_char_p, c_char_p, c_int64]),
     "bench_peer": (POINTER(Peer), [c_int]),
     "bench_open_peer": (c_void_p, [POINTER(Peer)]),
-    "bench_open_reduction": (c_void_p, [c_char_p, c_char_p]),
+    "bench_open_reduction": (c_void_p, [c_char_p, c_char_p, c_int]),
     "bench_close": (None, [c_void_p]),
     "bench_reduce": (c_int, [c_void_p, c_void_p, c_int64, c_void_p]),
     "bench_start": (c_int, [c_int]),
@@ -181,5 +181,6 @@ def open_peers(device, op, type_name):
                       peer.contents.result.decode(), peer.contents.result_offset) for peer in found]
 
 
-def open_warpfold(device, op, type_name):
-    return Contender(device, device.call("open_reduction", op.encode(), type_name.encode()), "warpfold")
+def open_warpfold(device, op, type_name, nan="propagate"):
+    policy = ("propagate", "omit").index(nan)
+    return Contender(device, device.call("open_reduction", op.encode(), type_name.encode(), policy), "warpfold")

@@ -118,8 +118,8 @@ struct contender *bench_open_peer(const struct peer *peer) {
     return open_peer(peer);
 }
 
-struct contender *bench_open_reduction(const char *op, const char *type) {
-    return open_warpfold(op, type);
+struct contender *bench_open_reduction(const char *op, const char *type, int nan) {
+    return open_warpfold(op, type, nan);
 }
 
 void bench_close(struct contender *contender) {

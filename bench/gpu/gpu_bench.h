@@ -44,8 +44,8 @@ struct contender {
 };
 
 struct contender *open_peer(const struct peer *peer);
-/* NULL where warpfold has no such op, or its handle cannot be made. */
-struct contender *open_warpfold(const char *op, const char *type);
+/* NULL where warpfold has no such op, or its handle cannot be made.  nan: a wf_nan. */
+struct contender *open_warpfold(const char *op, const char *type, int nan);
 
 /* ---- shared state -------------------------------------------------------------------------------- */
 

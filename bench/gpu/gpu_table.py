@@ -3,7 +3,8 @@
     gpu_table.py BENCH_JSON            prints every row, in markdown
     gpu_table.py BENCH_JSON FILE...    puts the tables between the markers in the files:
                                        <!-- gpu:begin --> ... <!-- gpu:end -->, or every row after
-                                       <!-- gpu:begin all -->
+                                       <!-- gpu:begin all -->; of a run with --kinds, between
+                                       <!-- kinds:begin --> ... <!-- kinds:end -->
 """
 
 import json
@@ -17,9 +18,11 @@ import table  # noqa: E402
 from table import case_text, entry_of, error_text, grouped, share_text  # noqa: E402
 
 BLOCK = re.compile(r"(<!-- gpu:begin( all)? -->\n).*?(<!-- gpu:end -->)", re.DOTALL)
+KINDS_BLOCK = re.compile(r"(<!-- kinds:begin -->\n).*?(<!-- kinds:end -->)", re.DOTALL)
 SMALL = 1 << 20  # up to here a row is the time of a call in a graph
-SHORT = {("sum", "f32"), ("sum", "f64"), ("sum", "f16"), ("sum", "i8"), ("max", "f32"), ("argmax", "f32"),
-         ("argmax", "i8"), ("dot", "f32"), ("var", "f32"), ("var", "f64"), ("stats", "f32")}
+# What the short form shows, of uniform data at this number of elements.
+SHORT = {("sum", "f32"), ("max", "f32"), ("argmax", "f32"), ("var", "f32"), ("sum", "f64"), ("sum", "f16")}
+SHORT_COUNT = 1 << 28
 DETERMINISTIC = "CUB gpu_to_gpu"
 
 # ---- entries -----------------------------------------------------------------------------------------
@@ -180,18 +183,19 @@ def promises(rows):
 
 def heading(document):
     machine = document["machine"]
-    peers = ", ".join(f"{name} {version}" for name, version in document["peers"].items())
+    peers = ", ".join(f"{name} {version}" for name, version in document["peers"].items() if document["first_calls"])
+    beside = f"Compared in the same run with: {peers}. " if peers else ""
     absent = "Absent: " + ", ".join(document["absent"]) + ". " if document["absent"] else ""
     compiling = document["compiling"]
     return (f"{machine['device']}, driver {machine['driver']}, {machine['system']}; {document['date']}, "
-            f"warpfold {document['warpfold']}. Beside it, in the same run: {peers}. {absent}Medians over "
+            f"warpfold {document['warpfold']}. {beside}{absent}Medians over "
             f"interleaved rounds; the ceiling is a kernel that only reads the same bytes. Every result was verified "
             f"before it was timed. Compiling the kernels of {compiling['reductions']} reductions, several at a time, "
             f"took {compiling['seconds']:.0f} s.\n")
 
 
 def is_short(row):
-    return (row["op"], row["type"]) in SHORT or row["data"] != "uniform"
+    return row["count"] == SHORT_COUNT and row["data"] == "uniform" and (row["op"], row["type"]) in SHORT
 
 
 def render(document, everything=False):
@@ -203,27 +207,61 @@ def render(document, everything=False):
     parts += [large_arrays(by_count[count]) for count in sorted(by_count, reverse=True)]
     if in_graph:
         parts.append(graphs(in_graph))
-    if document["first_calls"]:
+    if everything and document["first_calls"]:
         parts.append(first_calls(document))
     if everything:
         parts.append(promises(document["rows"]))
     return "\n".join(parts)
 
 
-def update(path, document):
+# ---- kinds of data -----------------------------------------------------------------------------------
+
+
+def kind_of(row):
+    return row["data"] + ("" if row["nan"] == "propagate" else f", {row['nan']}")
+
+
+def render_kinds(document):
+    """The share of the ceiling of every op and type: over uniform data, over the worst kinds; then all kinds."""
+    rows = document["rows"]
+    by_case = grouped(rows, lambda row: (row["type"], row["op"]))
+    lines = []
+    for (type_name, op), members in by_case.items():
+        members = sorted(members, key=of_ceiling)
+        uniform = next((row for row in members if row["data"] == "uniform"), None)
+        worst = [f"{of_ceiling(row):.2f} {kind_of(row)}" for row in members[:3]]
+        lines.append([f"{op} {type_name}", f"{of_ceiling(uniform):.2f}" if uniform else "",
+                      f"{of_ceiling(members[-1]):.2f} {kind_of(members[-1])}", *worst, *[""] * (3 - len(worst))])
+    size = table.size_text(rows[0]["nbytes"]) if rows else ""
+    parts = [heading(document), table.table([f"{size}, of the ceiling", "uniform", "best", "worst", "second", "third"],
+                                            lines)]
+    ops = list(dict.fromkeys(row["op"] for row in rows))
+    for type_name, members in grouped(rows, lambda row: row["type"]).items():
+        cells = {(kind_of(row), row["op"]): f"{of_ceiling(row):.2f}" for row in members}
+        kinds = list(dict.fromkeys(kind_of(row) for row in members))
+        parts.append(table.table([type_name, *ops], [[kind] + [cells.get((kind, op), "") for op in ops]
+                                                     for kind in kinds]))
+    return "\n".join(parts)
+
+
+def update(path, document, kinds=False):
     """Replaces what lies between markers; a file without any is left alone."""
     text = Path(path).read_text()
-    new = BLOCK.sub(lambda match: match[1] + render(document, bool(match[2])) + match[3], text)
+    if kinds:
+        new = KINDS_BLOCK.sub(lambda match: match[1] + render_kinds(document) + match[2], text)
+    else:
+        new = BLOCK.sub(lambda match: match[1] + render(document, bool(match[2])) + match[3], text)
     if new != text:
         Path(path).write_text(new)
 
 
 def main():
     document = json.loads(Path(sys.argv[1]).read_text())
+    kinds = any("nan" in row and row["nan"] != "propagate" for row in document["rows"])
     if len(sys.argv) == 2:
-        print(render(document, everything=True))
+        print(render_kinds(document) if kinds else render(document, everything=True))
     for path in sys.argv[2:]:
-        update(path, document)
+        update(path, document, kinds)
 
 
 if __name__ == "__main__":

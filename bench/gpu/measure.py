@@ -35,9 +35,9 @@ class Arrays:
         self.bench.call("to_host", self.host, self.pointer, most * cases.NBYTES[case.type])
 
     def right(self, case):
-        if case.count not in self.known:
-            self.known[case.count] = answers.Answers(self.handle, self.host, case.type, case.count)
-        return self.known[case.count]
+        if (case.count, case.nan) not in self.known:
+            self.known[case.count, case.nan] = answers.Answers(self.handle, self.host, case.type, case.count, case.nan)
+        return self.known[case.count, case.nan]
 
     def pool(self, count, nbytes):
         arrays = self.filled[2] * cases.NBYTES[self.filled[0]] // nbytes
@@ -48,7 +48,8 @@ def elements_needed(chosen):
     """By (type, data), how many elements the pool must have."""
     most = {}
     for case in chosen:
-        most[case.type, case.data] = max(most.get((case.type, case.data), cases.POOL), case.count)
+        least = cases.POOL if case.has_peers else 0
+        most[case.type, case.data] = max(most.get((case.type, case.data), least), case.count)
     return most
 
 
@@ -74,8 +75,9 @@ class Timing:
 
 def open_all(bench, found, case):
     """By name, the contenders of a case, without the ceilings."""
-    contenders = [gpu.open_warpfold(bench, case.op, case.type), *gpu.open_peers(bench, case.op, case.type),
-                  *libraries.open_contenders(bench, found, case)]
+    contenders = [gpu.open_warpfold(bench, case.op, case.type, case.nan)]
+    if case.has_peers:
+        contenders += [*gpu.open_peers(bench, case.op, case.type), *libraries.open_contenders(bench, found, case)]
     if case.count < cases.SMALL and case.op in ("min", "max"):  # what small ones are held against
         contenders += [named(peer, "CUB's sum") for peer in gpu.open_peers(bench, "sum", case.type)[:1]]
     if case.is_in_graph:
@@ -142,7 +144,7 @@ def measure(bench, found, arrays, case, quick):
     pool, bytes_pool = arrays.pool(case.count, case.nbytes), arrays.pool(case.nbytes, case.nbytes)
     judged = try_out(timing, right, case, contenders, arrays, pool)
     runners = {"read": choose_ceiling(bench, timing, bytes_pool), **contenders}
-    if case.op == "sum" and not case.is_in_graph:
+    if case.op == "sum" and case.has_peers and not case.is_in_graph:
         runners["copy"] = gpu.open_peers(bench, "copy", "i8")[0]
         judged["copy"] = (None, "")
     samples = take_turns(timing, runners, {who: bytes_pool if who in ("read", "copy") else pool for who in runners})

@@ -1,9 +1,10 @@
 """The GPU benchmark: warpfold, CUB, torch and cupy in one run, verified, then timed in interleaved rounds.
 
-    run.py BUILD [--quick] [--json FILE] [--docs] [--op OP]... [--type TYPE]... [--data KIND]... [--count N]...
+    run.py BUILD [--quick] [--kinds] [--json FILE] [--docs] [--op OP]... [--type TYPE]... [--data KIND]... [--count N]...
 
 BUILD has libwarpfold.so.  Writes BUILD/bench-gpu.json (or FILE) and prints its tables; with --docs the tables between
-the markers in README.md and docs/ are made anew from it.  --op and the others choose cases.
+the markers in README.md and docs/ are made anew from it.  --kinds: every float op over every kind of data, beside the
+ceiling alone.  --op and the others choose cases.
 """
 
 import argparse
@@ -58,12 +59,12 @@ def first_calls(build, quick):
     return json.loads(done.stdout) if done.returncode == 0 else []
 
 
-def heading(build, answers, found, absent, quick):
+def heading(answers, found, absent, quick):
     peers = {"CUB": cub_version(), **{library.name: library.version for library in found}}
     return {"warpfold": answers.warpfold_version(), "date": time.strftime("%Y-%m-%d", time.gmtime()), "quick": quick,
             "machine": {"device": answers.device_text(), "driver": driver_version(),
                         "system": f"{platform.system()} {platform.release()} {platform.machine()}"},
-            "peers": peers, "absent": absent, "first_calls": first_calls(build, quick)}
+            "peers": peers, "absent": absent}
 
 
 def driver_version():
@@ -81,15 +82,16 @@ def cub_version():
     return f"{number // 100000}.{number // 100 % 1000}.{number % 100}"
 
 
-def run(build, chosen, quick):
+def run(build, chosen, quick, kinds):
     os.environ["WARPFOLD_LIB"] = str(build / "libwarpfold.so")
     import answers  # which opens the library that the environment names
     import measure
 
     library = gpu.build(build / "bench-gpu")
     bench = gpu.Device(library, build / "libwarpfold.so")
-    found, absent = libraries.open_libraries(bench)
-    document = heading(build, answers, found, absent, quick)
+    found, absent = ([], []) if kinds else libraries.open_libraries(bench)
+    document = heading(answers, found, absent, quick)
+    document["first_calls"] = [] if kinds else first_calls(build, quick)
     arrays = measure.Arrays(bench)
     arrays.fill(chosen[0], cases.POOL)
     document["failures"], document["compiling"] = warm(bench, arrays, chosen)
@@ -107,7 +109,8 @@ def run(build, chosen, quick):
 
 
 def choose(options):
-    chosen = [case for case in cases.cases(options.quick)
+    known = cases.cases_of_kinds(options.quick) if options.kinds else cases.cases(options.quick)
+    chosen = [case for case in known
               if all(not wanted or getattr(case, name) in wanted
                      for name, wanted in vars(options).items() if name in CHOICES)]
     return chosen or sys.exit("bench-gpu: there is no such case")
@@ -117,17 +120,18 @@ def main():
     parser = argparse.ArgumentParser(prog="bench-gpu")
     parser.add_argument("build", type=lambda text: Path(text).resolve())
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--kinds", action="store_true")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--docs", action="store_true")
     for name, kind in CHOICES.items():
         parser.add_argument(f"--{name}", action="append", type=kind)
     options = parser.parse_args()
-    document = run(options.build, choose(options), options.quick)
+    document = run(options.build, choose(options), options.quick, options.kinds)
     (options.json or options.build / "bench-gpu.json").write_text(table.text_of(document))
-    print(gpu_table.render(document, everything=True))
+    print(gpu_table.render_kinds(document) if options.kinds else gpu_table.render(document, everything=True))
     if options.docs:
         for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
-            gpu_table.update(path, document)
+            gpu_table.update(path, document, options.kinds)
     for failure in document["failures"]:
         print(f"bench-gpu: {failure}", file=sys.stderr)
     sys.exit(1 if document["failures"] else 0)

@@ -10,7 +10,7 @@
 
 #include "bench_clock.h"
 #include "ladder.h"
-#include "observer.h"
+#include "simt_observer.h"
 
 enum { ELEMENTS = 1 << 21, ROUNDS_MAX = 99 };
 
@@ -62,7 +62,7 @@ static bool bench_rung(const char *name, const int32_t *values, int rounds) {
     if (!ladder_rung_find(name, &rung)) return false;
     struct ladder_task task = {.variant = {.rung = &rung, .op = WF_SUM, .type = WF_I32},
                                .values = values, .n = ELEMENTS, .block = 256};
-    if (ladder_module(&task.variant, &module, &message)) {
+    if (ladder_module(&task.variant, NULL, &module, &message)) {
         fprintf(stderr, "%s\n", message.text);
         return false;
     }
