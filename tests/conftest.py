@@ -1,10 +1,41 @@
-"""A process opens one libcuda.  Which one that is here is settled before the first test that could open another."""
+"""What several files of tests share: a fixture, and what holds for the process: its signals and its libcuda."""
 
 import os
+import signal
 import sys
+
+import pytest
+
+
+@pytest.fixture
+def write(tmp_path):
+    """write(name, content) -> the path of a new file."""
+
+    def write_file(name, content):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write_file
+
+
+def pytest_configure():
+    """Programs meet signals as at a terminal.  Those that nohup, or a shell's background, has these tests ignore would
+    be ignored in the programs, too; a handler is not passed on."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
+
+
+def pytest_collection_modifyitems(items):
+    """A browser is slow, whatever it is shown."""
+    for item in items:
+        if "browser" in item.fixturenames:
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_collection_finish():
+    """A process opens one libcuda.  Which one that is here is settled before the first test that could open another."""
     wf = sys.modules.get("warpfold_ctypes")  # what runs programs only may be unable to load the library
     if wf is None:
         return
@@ -14,7 +45,7 @@ def pytest_collection_finish():
         return
     chosen = os.environ.get("WARPFOLD_LIBCUDA")
     os.environ["WARPFOLD_LIBCUDA"] = str(FAKE)
-    wf.library.wf_device_count()  # opens it
+    wf.library.wf_gpu_count()  # opens it
     if chosen is None:
         del os.environ["WARPFOLD_LIBCUDA"]  # not for the programs that tests run
     else:

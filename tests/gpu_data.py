@@ -126,6 +126,77 @@ def any_bits(draw):
     return draw.bits()
 
 
+def specials_often(draw):
+    """One in a thousand is a NaN, as many are infinities of either sign."""
+    form, numbers, dice = FLOATS[draw.type], full(draw), draw.random.random(draw.count)
+    for place, bits in enumerate((form.nan, form.infinity, form.infinity | form.sign)):
+        numbers[(place / 1000 <= dice) & (dice < (place + 1) / 1000)] = bits
+    return numbers
+
+
+def half_zeros(draw):
+    numbers = normal(draw)
+    numbers[draw.random.random(draw.count) < 0.5] = FLOATS[draw.type].sign
+    return numbers
+
+
+def mostly_zeros(draw):
+    numbers = full(draw)
+    numbers[draw.random.random(draw.count) < 0.99] = 0
+    return numbers
+
+
+def gradients(draw):
+    reals = draw.random.standard_normal(draw.count) * numpy.exp(3 * draw.random.standard_normal(draw.count))
+    return draw.from_reals(1e-4 * reals)
+
+
+def lognormal(draw):
+    return draw.from_reals(numpy.exp(8 * draw.random.standard_normal(draw.count)))
+
+
+def half_subnormal(draw):
+    numbers, tiny = uniform(draw), denormals(draw)
+    return numpy.where(draw.random.random(draw.count) < 0.5, numbers, tiny)
+
+
+def uppermost(draw):
+    """The largest exponents, whose sums and products leave the range, and a few of the smallest."""
+    top = FLOATS[draw.type].infinity >> (FLOATS[draw.type].precision - 1)
+    return numpy.where(draw.random.random(draw.count) < 0.9, draw.exponents(top - 3, 3), denormals(draw))
+
+
+def by_magnitude(draw):
+    """Sorted by it, over all exponents."""
+    sign = draw.unsigned(FLOATS[draw.type].sign)
+    numbers = full(draw)
+    return numbers[numpy.argsort(numbers & ~sign, kind="stable")]
+
+
+def missed(draw):
+    """Alike, but for one in a hundred that lies just outside of what holds the others."""
+    numbers = uniform(draw)
+    form = FLOATS[draw.type]
+    bias = (1 << (form.width - form.precision - 1)) - 1
+    away = draw.random.integers(0, 4, draw.count) - 2 + {"f16": 8, "bf16": 56, "f32": 41, "f64": 76}[draw.type]
+    field = numpy.clip(bias - away, 0, 2 * bias).astype(draw.unsigned)
+    strange = draw.bits() & draw.unsigned((1 << (form.precision - 1)) - 1 | form.sign) | field << draw.unsigned(form.precision - 1)
+    return numpy.where(draw.random.random(draw.count) < 0.01, strange, numbers)
+
+
+def changing(draw):
+    """Another kind every few hundred or thousand elements, so that it changes within chunks, warps, blocks, segments."""
+    kinds = (uniform, any_bits, gradients, zeros, wide, denormals, many_nans, half_zeros, uppermost, full)
+    numbers = numpy.zeros(draw.count, draw.unsigned)
+    arrays = [kind(draw) for kind in kinds]
+    start = 0
+    while start < draw.count:
+        end = start + int(draw.random.choice((1, 100, 512, 1000, 2048, 5000, 70000)))
+        numbers[start:end] = arrays[draw.random.integers(len(arrays))][start:end]
+        start = end
+    return numbers
+
+
 def infinity(form):
     return form.infinity
 
@@ -139,7 +210,9 @@ def nan(form):
 
 
 FLOAT_KINDS = {kind.__name__: kind for kind in (uniform, normal, wide, binades, full, cancelling, equal, increasing, denormals,
-                                                negative_zeros, zeros, largest, many_nans, any_bits)} | {
+                                                negative_zeros, zeros, largest, many_nans, any_bits, specials_often,
+                                                half_zeros, mostly_zeros, gradients, lognormal, half_subnormal,
+                                                uppermost, by_magnitude, missed, changing)} | {
     "infinity": placed(wide, (0.3, infinity)),
     "minus_infinity": placed(full, (1, minus_infinity), (0.5, minus_infinity)),
     "both_infinities": placed(normal, (0, minus_infinity), (1, infinity)),

@@ -1,5 +1,5 @@
 """Runs every production kernel on the first GPU over small arrays and compares with the CPU: what
-scripts/sanitize-gpu has compute-sanitizer watch.
+lab/sanitize-gpu has compute-sanitizer watch.
 
     gpu_kernels.py [PART PARTS]     one of several parts, so that they can run beside each other; all, if not named
 """
@@ -39,7 +39,7 @@ def check(engines, op, type_name):
         for turn, (on_host, on_device) in enumerate(views(engines, type_name, count)):
             pair = 2 if op == "dot" else 1
             engines.check(op, [on_host] * pair, [on_device] * pair, type_name, count, turn)
-            if on_host.stride_bytes[0] != nbytes_of(type_name) or not stays_on_device(op, type_name, None):
+            if on_host.shape and on_host.stride_bytes[0] != nbytes_of(type_name) or not stays_on_device(op, type_name, None):
                 continue
             call = engines.host.reduce_pair if op == "dot" else engines.host.reduce
             agree(outcome(call, op, *[on_host] * pair), outcome_on_device(engines, op, [on_device] * pair), op,

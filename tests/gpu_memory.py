@@ -161,9 +161,7 @@ class DeviceMemory:
         return self.owned(library.wf_array_vector(self.pointer + offset, wf.TYPE_BY_NAME[type_name], count))
 
     def strided(self, type_name, shape, stride_bytes, offset=0):
-        lengths, strides = ((ctypes.c_int64 * len(shape))(*numbers) for numbers in (shape, stride_bytes))
-        return self.owned(library.wf_array_nd(self.pointer + offset, wf.TYPE_BY_NAME[type_name], len(shape), lengths,
-                                              strides))
+        return self.owned(wf.array_nd(self.pointer + offset, type_name, shape, stride_bytes))
 
     def owned(self, array):
         array.owner = self

@@ -12,6 +12,7 @@ from functools import lru_cache
 import pytest
 
 import warpfold_ctypes as wf
+from each_type import EACH_TYPE
 from oracle import FLOATS, INTEGERS, OPS, STATS, TYPES, Oracle, PairOracle, ops_of
 from samples import FLAVOURS, NAN_POLICIES, agree, nbytes_of, outcome, pack, pack_values, sample
 from warpfold_ctypes import library
@@ -89,7 +90,7 @@ def merge_in_random_order(draw, op, parts):
 # ---- the same bits -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("type_name", TYPES)
+@pytest.mark.parametrize("type_name", EACH_TYPE)
 def test_any_split_order_threads_tier_and_saving(type_name):
     handles = wf.tier_handles()
     for op, turn in itertools.product(all_ops_of(type_name), range(12)):
@@ -143,7 +144,7 @@ def test_threads(tier_handle, type_name):
     """Every number of threads and every tier saves the bytes that one scalar thread saves."""
     data = many_bytes(type_name)
     view, offset = wf.vector(data, type_name), wf.vector(data, type_name, offset=nbytes_of(type_name))
-    shorter = wf.vector(data, type_name, offset.shape[0])
+    shorter = wf.vector(data, type_name, offset.count)
     for op in all_ops_of(type_name):
 
         def saved(handle, threads):
@@ -405,9 +406,9 @@ def test_what_follows_from_what_is_held(handle, type_name):
         accumulator = handle.accumulator(op, type_name)
         for other in others:
             assert outcome(accumulator.result, other) == "WF_ERROR_UNSUPPORTED", (op, other)
-        for bad in (0, -1, 21):
+        for bad in (0, -1, len(wf.OPS)):
             assert (
-                library.wf_accumulator_result(handle.pointer, accumulator.pointer, bad, byref(wf.wf_value()))
+                library.wf_accumulator_value(handle.pointer, accumulator.pointer, bad, byref(wf.wf_value()))
                 == wf.WF_ERROR_ARGUMENT
             )
     assert outcome(handle.accumulator("sum", type_name).stats) != "WF_OK"
@@ -441,7 +442,6 @@ def test_an_error_leaves_the_accumulator_as_it_was(handle):
     view = wf.vector(pack_values("f64", [1]), "f64")
     for bad in (wf.vector(bytes(4), "f32"), wf.vector(bytes(8), "f64", -1), wf.vector(bytes(8), "i64")):
         assert outcome(accumulator.add, bad) == "WF_ERROR_ARGUMENT"
-    assert outcome(accumulator.add, view, -1) == "WF_ERROR_ARGUMENT"
     assert outcome(accumulator.add_pair, view, view) in ("WF_ERROR_ARGUMENT", "WF_ERROR_UNSUPPORTED")
     assert outcome(handle.accumulator("dot", "f64").add, view) in (
         "WF_ERROR_ARGUMENT",
@@ -457,9 +457,10 @@ def test_accumulators_that_cannot_be(handle):
         (wf.WF_OP_NONE, wf.WF_F64, "WF_ERROR_ARGUMENT"),
         (99, wf.WF_F64, "WF_ERROR_ARGUMENT"),
         (wf.WF_SUM, 0, "WF_ERROR_ARGUMENT"),
-        (wf.WF_SUM, 14, "WF_ERROR_ARGUMENT"),
+        (wf.WF_SUM, len(wf.TYPES), "WF_ERROR_ARGUMENT"),
     ):
-        code = library.wf_accumulator_create(handle.pointer, op, type_number, None, byref(pointer))
+        code = library.wf_accumulator_create(
+            handle.pointer, byref(wf.reduction(op)), type_number, 0, None, byref(pointer))
         assert wf.ERRORS[code] == error and handle.message and not pointer
 
 

@@ -112,6 +112,7 @@ def test_subnormals_only(handle, type_name):
 SPREADS = {"f16": (0, 5, 14), "bf16": (0, 20, 126), "f32": (0, 20, 100), "f64": (0, 20, 100, 500, 1022)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "type_name, spread", [(name, spread) for name in SPREADS for spread in SPREADS[name]]
 )
@@ -134,6 +135,7 @@ def test_data_spread_over_exponents(handle, type_name, spread):
         check_dot(handle, type_name, pack(type_name, bits), pack(type_name, uniform), name, spread)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_full_significands_a_gap_apart(handle, type_name):
     """All significands are full and all signs the same: what partial sums of few bits hold least well."""
@@ -519,6 +521,7 @@ def test_the_tree_follows_the_index_of_the_first_element(handle):
 # ---- large arrays with something rare in them --------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_specials_in_the_interior_of_blocks(handle, type_name):
     form, draw = FLOATS[type_name], random.Random(type_name)
@@ -562,6 +565,7 @@ def check_rare(type_name, bits, *context, ops):
         agree(whole.stats(nan, None, 0), outcome(handle.stats, view, nan=nan, threads=1), "stats", *where)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_something_rare_in_a_run_of_blocks(type_name):
     """After ten blocks alike, in any of four that may be summed together, and beside their ends."""
@@ -577,6 +581,7 @@ def test_something_rare_in_a_run_of_blocks(type_name):
         check_rare(type_name, bits, value, ops=("sum", "norm1", "norm2", "var", "argmin", "max"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_special_ones_among_all_exponents(type_name):
     """Where no window has covered a block for long: also with blocks between that one covers, and full bins."""
@@ -593,6 +598,65 @@ def test_special_ones_among_all_exponents(type_name):
         for place in draw.sample(range(3 * block), 5) if value is not None else ():
             middle[place] = value
         check_rare(type_name, start + middle + end, value, ops=("sum", "mean", "norm1"))
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_infinities_and_nans_between_others(type_name):
+    """Strided elements are copied before they are added, so that they are cleaned where they are."""
+    form, draw = FLOATS[type_name], random.Random(type_name)
+    nbytes, one = nbytes_of(type_name), magnitude_bits(type_name, 0)
+    nan = [form.nan, form.nan | 1, form.nan | form.sign]
+
+    def elements(count, specials):
+        return [draw.choice(specials) if not draw.randrange(4) else (one + draw.randrange(999)) | form.sign * draw.randrange(2)
+                for _ in range(count)]
+
+    def bytes_added(handle, op, views, index, policy):
+        accumulator = handle.accumulator(op, type_name, first_index=index, nan=policy)
+        for view in views:
+            accumulator.add(view[0], b=view[1] if op == "dot" else None)
+        return accumulator.save()
+
+    for count, specials in itertools.product((3, 200, 5000), (nan, [form.infinity], [form.sign, form.infinity | form.sign] + nan)):
+        packed = [pack(type_name, elements(count, specials)) for _ in range(2)]
+        spread = [b"".join(data[i:i + nbytes] + b"\xff" * nbytes for i in range(0, len(data), nbytes)) for data in packed]
+        whole = [wf.vector(data, type_name) for data in packed]
+        apart = [wf.strided(data, type_name, [count], [2 * nbytes]) for data in spread]
+        for handle, op, policy in itertools.product(wf.tier_handles(), ("stats", "sum", "var", "dot", "argmin"), ("propagate", "omit")):
+            expected = bytes_added(handle, op, [whole] * 3, 5, policy)
+            for first in (apart, [apart[0], whole[1]], [whole[0], apart[1]]):
+                found = bytes_added(handle, op, [first, whole, apart], 5, policy)
+                assert found == expected, (handle.device, op, policy, count)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_kinds_that_change_in_mid_block(type_name):
+    """Infinities and NaNs, few and many, come and go, among plain, subnormal and wide elements."""
+    form, draw = FLOATS[type_name], random.Random(type_name)
+    block, one = 32768 // nbytes_of(type_name), magnitude_bits(type_name, 0)
+    lead = 1 << (form.precision - 1)
+
+    def signed(bits):
+        return bits | draw.choice((0, form.sign))
+
+    def part(kind, specials, often):
+        draws = {"plain": lambda: one + draw.randrange(lead), "wide": lambda: draw.randrange(form.infinity),
+                 "subnormal": lambda: draw.randrange(lead)}
+        return [signed(draw.choice(specials) if often and not draw.randrange(often) else draws[kind]())
+                for _ in range(draw.randrange(block, 2 * block))]
+
+    both, nan = (form.infinity, form.nan, form.nan + 1), (form.nan,)
+    parts = [part("plain", nan, 0), part("plain", nan, 2), part("wide", nan, 900), part("wide", both, 3),
+             part("plain", nan, 0), part("subnormal", nan, 500), part("wide", nan, 0), part("plain", both, 900)]
+    ops = ("sum", "norm1", "norm2", "var", "min", "max", "argmin", "argmax", "nonzero")
+    for bits in ([b for some in parts[:3] + parts[4:7] for b in some], [b for some in parts for b in some][:-7]):
+        check_rare(type_name, bits, ops=ops)
+        a, b = pack(type_name, bits), pack(type_name, [signed(other) for other in bits[::-1]])
+        whole, views = PairOracle(type_name, a, b), [wf.vector(data, type_name) for data in (a, b)]
+        for handle, policy in itertools.product(wf.tier_handles(), ("propagate", "omit")):
+            found = outcome(handle.reduce_pair, "dot", *views, nan=policy)
+            agree(whole.reduce(nan=policy), found, "dot", type_name, handle.device, policy)
 
 
 @pytest.mark.parametrize("type_name", FLOATS)
@@ -624,6 +688,7 @@ def test_few_and_many_outliers(type_name):
                 check_dot(handle, type_name, data, partner, handle.device, result_types=(None, "f64"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_only_minus_zeros_but_one(handle, type_name):
     form = FLOATS[type_name]
@@ -654,6 +719,7 @@ def test_only_minus_zeros_but_one(handle, type_name):
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_name", ("f32", "f64", "f16"))
 def test_small_counts_exhaustively(handle, type_name):
     """Every array of up to three of the most awkward numbers."""

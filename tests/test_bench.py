@@ -92,11 +92,11 @@ def test_its_table_has_a_line_for_each_case():
 
 
 def test_wrong_usage_is_refused():
-    refused(2, "there is no op 'add'", "bench", "--op", "add")
-    refused(2, "there is no such case", "bench", "--op", "prod")
-    refused(2, "there is no such case", "bench", "--type", "i8", "--data", "full")
+    refused(2, "--op: unknown op 'add'", "bench", "--op", "add")
+    refused(2, "no case matches these options", "bench", "--op", "prod")
+    refused(2, "no case matches these options", "bench", "--type", "i8", "--data", "full")
     refused(2, "--data takes", "bench", "--data", "random")
-    refused(2, "there is nothing to time", "bench", "-n", "0")
+    refused(2, "nothing to time in an empty array", "bench", "-n", "0")
     refused(2, "bench takes no operands", "bench", "file.npy")
     refused(2, "does not take --quick", "sum", "--quick")
 

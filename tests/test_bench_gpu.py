@@ -79,15 +79,13 @@ def warpfold_of(op, type_name, change=0):
     def answer(pointer, count):
         right = answers.Answers(answers.cpu_handle(), pointer, type_name, count)
         if op == "stats":
-            stats = wf.wf_stats()
-            array = right.view(0, count)
-            right.handle.check(wf.library.wf_reduce_stats(right.handle.pointer, array, None, stats))
+            stats, asked, array = wf.new_stats(), wf.reduction("stats"), right.view(0, count)
+            right.handle.check(wf.library.wf_reduce_stats(right.handle.pointer, asked, array, stats))
             stats.count += change
             return bytes(stats).ljust(gpu.RESULT_NBYTES, b"\0")
-        result_type, bits = right.of(op)
-        value = wf.wf_value(type=wf.TYPE_BY_NAME[result_type])
-        getattr(value, "as").u = (bits + change) & (2**64 - 1)
-        return (bytes(value) + struct.pack("<ii", 0, 0)).ljust(gpu.RESULT_NBYTES, b"\0")
+        _, bits = right.of(op)
+        left = wf.device_result(bits=(bits + change) % 2**64)
+        return bytes(left).ljust(gpu.RESULT_NBYTES, b"\0")
 
     return HostContender("warpfold", answer)
 
@@ -111,7 +109,7 @@ def host(monkeypatch):
     monkeypatch.setattr(cases, "POOL", POOL)
     contenders = {"warpfold": warpfold_of, "CUB": lambda op, type_name: [rounded_sum(type_name)] if op == "sum" and
                   type_name != "bf16" else []}
-    monkeypatch.setattr(gpu, "open_warpfold", lambda _, op, type_name: contenders["warpfold"](op, type_name))
+    monkeypatch.setattr(gpu, "open_warpfold", lambda _, op, type_name, nan: contenders["warpfold"](op, type_name))
 
     def open_peers(_, op, type_name):
         return [HostContender(op)] if op in ("read", "copy") else contenders["CUB"](op, type_name)
@@ -187,7 +185,7 @@ def test_one_wrong_bit_is_refused(host, op):
 
 def test_a_failed_status_is_refused(host):
     right = warpfold_of("sum", "f64")
-    failed = HostContender("warpfold", lambda pointer, count: right.reduce(pointer, count)[:16] + struct.pack(
+    failed = HostContender("warpfold", lambda pointer, count: right.reduce(pointer, count)[:8] + struct.pack(
         "<ii", wf.WF_ERROR_RANGE, 0))
     host["warpfold"] = lambda *_: failed
     with pytest.raises(answers.Wrong, match="WF_ERROR_RANGE"):
@@ -254,6 +252,16 @@ def test_tables_hold_every_case(document):
     assert len(gpu_table.render(document)) < len(text)
 
 
+def test_the_table_of_kinds_has_the_worst_beside_the_uniform(document):
+    row = next(row for row in document["rows"] if row["how"] == "calls" and row["op"] == "sum")
+    ours = row["entries"][0]
+    slow = row | {"data": "nan_2", "nan": "omit", "entries": [ours | {"share": 0.125}]}
+    quick = row | {"data": "uniform", "nan": "propagate", "entries": [ours | {"share": 0.875}]}
+    text = gpu_table.render_kinds(document | {"rows": [quick, slow]})
+    assert "| sum f64 | 0.88 | 0.88 uniform | 0.12 nan_2, omit | 0.88 uniform |  |" in text
+    assert "| nan_2, omit | 0.12 |" in text
+
+
 def test_a_line_says_how_fast_how_near_the_ceiling_and_how_we_stand(document):
     row = next(row for row in document["rows"] if row["how"] == "calls" and row["op"] == "sum")
     ours, cub = row["entries"]
@@ -303,6 +311,7 @@ def test_recorded_runs_make_tables():
 # ---- what nvcc builds --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_its_library_compiles(tmp_path):
     """With every function that device.py calls; CUB's reductions are listed, and none twice."""
     if not has_nvcc():

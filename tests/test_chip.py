@@ -1,4 +1,4 @@
-"""The machine held against a recorded GPU (data/chip), and the scripts that record and tell it."""
+"""The machine held against a recorded GPU (data/h200), and the scripts that record and tell it."""
 
 import difflib
 import json
@@ -15,19 +15,20 @@ import pytest
 from cli_helpers import CLI, ROOT, TIMEOUT_SECONDS
 from cuda_helpers import fake_environment, need_fake
 
-RECORDING = ROOT / "data" / "chip" / "counters.json"
-PIPE = ROOT / "data" / "chip" / "pipe.json"
+RECORDING = ROOT / "data" / "h200" / "counters.json"
+PIPE = ROOT / "data" / "h200" / "data_pipe.json"
 WRONG = sorted(path.stem for path in (ROOT / "ladder" / "wrong").glob("*.cu"))
 
 
 def chip_docs(root, *options):
-    return subprocess.run([sys.executable, root / "scripts" / "chip-docs", *options], capture_output=True, text=True,
+    return subprocess.run([sys.executable, root / "lab" / "chip-docs", *options], capture_output=True, text=True,
                           env=dict(os.environ, WARPFOLD_CLI=CLI), timeout=TIMEOUT_SECONDS)
 
 
 # ---- what is recorded --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_page_is_what_the_machine_and_the_recording_say():
     done = chip_docs(ROOT, "--check")
     assert done.returncode == 0, done.stderr
@@ -249,15 +250,15 @@ def test_a_barrier_behind_the_vectors_leaves_rungs_14_and_15_fewer_conflicts(pip
 
 @pytest.fixture(scope="module")
 def chip():
-    """scripts/chip, as a module."""
-    loader = SourceFileLoader("chip", str(ROOT / "scripts" / "chip"))
+    """lab/chip, as a module."""
+    loader = SourceFileLoader("chip", str(ROOT / "lab" / "chip"))
     module = module_from_spec(spec_from_loader("chip", loader))
     loader.exec_module(module)
     return module
 
 
 def test_the_cases_of_the_pipe_have_kernels(chip):
-    source = (ROOT / "scripts" / "chip-pipe.cu").read_text()
+    source = (ROOT / "lab" / "chip-pipe.cu").read_text()
     cases = [case for case, _ in chip.pipe_cases()]
     for case in cases:
         if "n" in case:
@@ -289,7 +290,7 @@ def test_the_pipe_is_recorded(chip, tmp_path, monkeypatch):
     rows = [dict.fromkeys(chip.PIPE_METRICS, float(i)) for i in range(sum(times for _, times in planned) - 1)]
     monkeypatch.setattr(chip, "profile", lambda *_: ("", rows))
     chip.command_pipe(tmp_path)
-    told = json.loads((tmp_path / "pipe.json").read_text())
+    told = json.loads((tmp_path / "data_pipe.json").read_text())
     assert [{name: case[name] for name in case if name not in chip.PIPE_METRICS} for case in told["cases"]] == \
         [case for case, _ in planned[:-1]]
     assert [count for case in told["cases"] for count in case["bank_conflicts"]] == \
@@ -359,12 +360,13 @@ def recorded(tmp_path_factory):
     write_tool(tools, "compute-sanitizer", FAKE_SANITIZER)
     environment = fake_environment(cache, capability="8.0", WARPFOLD_CLI=CLI,
                                    PATH=f"{tools}:{os.environ['PATH']}")
-    done = subprocess.run([sys.executable, ROOT / "scripts" / "chip", "record", folder], capture_output=True,
+    done = subprocess.run([sys.executable, ROOT / "lab" / "chip", "record", folder], capture_output=True,
                           text=True, env=environment, timeout=240)
     assert done.returncode == 0, done.stderr
     return folder / "counters.json"
 
 
+@pytest.mark.slow
 def test_a_recording_has_every_rung_and_wrong_kernel(recorded):
     told = json.loads(recorded.read_text())
     assert [len(run["rungs"]) for run in told["runs"]] == [16, 16, 16, 16, 13]
@@ -376,6 +378,7 @@ def test_a_recording_has_every_rung_and_wrong_kernel(recorded):
     assert any("does not know" in problem for problem in told["problems"])
 
 
+@pytest.mark.slow
 def test_a_recording_has_the_verdict_of_each_tool(recorded):
     told = json.loads(recorded.read_text())["sanitizer"]
     assert {(row["tool"], row["kernel"]) for row in told} == \
@@ -386,9 +389,9 @@ def test_a_recording_has_the_verdict_of_each_tool(recorded):
 
 
 def test_the_page_tells_each_difference(recorded, tmp_path):
-    for name in ("scripts", "docs", "data/chip"):
+    for name in ("lab", "docs", "data/h200"):
         (tmp_path / name).mkdir(parents=True)
-    shutil.copy(ROOT / "scripts" / "chip-docs", tmp_path / "scripts")
+    shutil.copy(ROOT / "lab" / "chip-docs", tmp_path / "lab")
     shutil.copy(ROOT / "docs" / "machine-vs-chip.md", tmp_path / "docs")
     (tmp_path / "ladder").symlink_to(ROOT / "ladder")
     told = json.loads(recorded.read_text())
@@ -397,7 +400,7 @@ def test_the_page_tells_each_difference(recorded, tmp_path):
                                         text=True, timeout=TIMEOUT_SECONDS).stdout)["rungs"][0]
     alone[0]["chip"] = {"warps": machine["warps"], "global_load_sectors": machine["global_load_sectors"] + 1}
     told["runs"], told["wrong"] = [dict(told["runs"][0], rungs=alone)], []
-    (tmp_path / "data" / "chip" / "counters.json").write_text(json.dumps(told))
+    (tmp_path / "data" / "h200" / "counters.json").write_text(json.dumps(told))
     done = chip_docs(tmp_path, "--differences")
     sectors = machine["global_load_sectors"]
     assert (done.returncode, done.stdout) == \

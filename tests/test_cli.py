@@ -42,18 +42,6 @@ def values_of(type_name):
     return FLOAT_VALUES
 
 
-@pytest.fixture
-def write(tmp_path):
-    """write(name, content) -> the path of a new file."""
-
-    def write_file(name, content):
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write_file
-
-
 # ---- results -----------------------------------------------------------------------------------------
 
 
@@ -295,7 +283,8 @@ def test_raw_from_standard_input():
 
 
 def test_text_separators():
-    for text in ("1 2 3", "1,2,3", "1 , 2 ,3\n", "1\r\n2\r\n3\r\n", "1\t2\v3\f", "\n\n1\n2,\n3", "  1 2 3"):
+    for text in ("1 2 3", "1,2,3", "1 , 2 ,3\n", "1\r\n2\r\n3\r\n", "1 2\v3\f", "1\n2\t3", "1\t2\t 3\f", "\n\n1\n2\n3",
+                 "  1 2 3", "1;2;3", "1|2 | 3", "# 4,5\n1 2\n#6\n3"):
         assert printed("sum", data=text) == "6\n", text
 
 
@@ -342,6 +331,7 @@ def test_a_fifo_is_read(tmp_path):
     writer.join(TIMEOUT_SECONDS)
 
 
+@pytest.mark.slow
 def test_large_files_take_little_memory(tmp_path):
     nbytes = 600 * 2**20
     path = tmp_path / "large.raw"
@@ -752,6 +742,7 @@ def test_progress_of_a_pipe():
     assert shown.endswith(WIPE)
 
 
+@pytest.mark.slow
 def test_progress_of_a_file(tmp_path):
     """Reading takes over a second because the program is stopped again and again."""
     path = tmp_path / "large.raw"

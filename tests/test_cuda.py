@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import warpfold_ctypes as wf
-from cli_helpers import CLI, pack, printed, refused, run
+from cli_helpers import CLI, ROOT, pack, printed, refused, run
 from cuda_helpers import fake_environment, gpu, need_fake, plain_environment  # noqa: F401: gpu is a fixture
 from samples import nbytes_of
 
@@ -37,7 +37,7 @@ def test_no_driver(tmp_path):
     environment["WARPFOLD_LIBCUDA"] = str(tmp_path / "libcuda.so.1")
     cpu, cuda = devices(environment)
     assert cpu.startswith("cpu: tier ")
-    assert cuda.startswith("cuda cannot be used: WARPFOLD_LIBCUDA: ") and "libcuda.so.1" in cuda
+    assert cuda.startswith("cuda is unavailable: WARPFOLD_LIBCUDA: ") and "libcuda.so.1" in cuda
     refused(1, ["--device cuda: WARPFOLD_LIBCUDA: ", "libcuda.so.1"], *SUM, data=NUMBERS, env=environment)
     assert printed("sum", data=NUMBERS, env=environment) == "47\n"
 
@@ -60,19 +60,19 @@ def test_driver_that_lacks_a_function(tmp_path):
                       "int cuDriverGetVersion(int *version) { return *version = 0; }\n")
     subprocess.run([compiler, "-shared", "-fPIC", source, "-o", library], check=True, timeout=60)
     environment = {**plain_environment(tmp_path), "WARPFOLD_LIBCUDA": str(library)}
-    assert "the NVIDIA driver is too old: it has no cuGetErrorName" in devices(environment)[1]
+    assert "the NVIDIA driver is too old (no cuGetErrorName)" in devices(environment)[1]
 
 
 @pytest.mark.parametrize("result, words", [
     (100, ["CUDA_ERROR_NO_DEVICE, no CUDA-capable device is detected: ", "CUDA_VISIBLE_DEVICES"]),
-    (803, ["CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "restart the machine"]),
-    (12345, ["an error that has no name"]),
+    (803, ["CUDA_ERROR_SYSTEM_DRIVER_MISMATCH", "versions of the driver's kernel module and library differ: reboot"]),
+    (12345, ["unknown error"]),
 ])
 def test_driver_that_does_not_start(result, words, tmp_path):
     need_fake(compiles=False)
     environment = fake_environment(tmp_path, fail=f"Init:1:{result}")
     line = devices(environment)[1]
-    for word in ["cuda cannot be used: cuInit: ", *words]:
+    for word in ["cuda is unavailable: cuInit: ", *words]:
         assert word in line
     refused(1, ["--device cuda:0: cuInit: ", *words], "sum", "--device", "cuda:0", env=environment)
     assert printed("sum", data=NUMBERS, env=environment) == "47\n"
@@ -82,9 +82,9 @@ def test_no_gpu(tmp_path):
     need_fake(compiles=False)
     environment = fake_environment(tmp_path, devices=0)
     assert devices(environment)[1:] == [
-        "cuda cannot be used: the driver shows no GPU: see nvidia-smi and CUDA_VISIBLE_DEVICES"
+        "cuda is unavailable: the driver finds no GPU: see nvidia-smi and CUDA_VISIBLE_DEVICES"
     ]
-    refused(1, "the driver shows no GPU", *SUM, data=NUMBERS, env=environment)
+    refused(1, "the driver finds no GPU", *SUM, data=NUMBERS, env=environment)
 
 
 def test_verbose_tells_the_plan(tmp_path):
@@ -92,7 +92,7 @@ def test_verbose_tells_the_plan(tmp_path):
     environment = fake_environment(tmp_path)
     done = run(*SUM, "--verbose", data=NUMBERS, env=environment)
     assert (done.returncode, done.stdout) == (0, "47\n")
-    assert "plan of the last piece: 1 block of " in done.stderr
+    assert "plan of the last launch: 1 block of " in done.stderr
     assert "plan" not in run("sum", "--verbose", data=NUMBERS, env=environment).stderr  # the CPU's work
 
 
@@ -109,7 +109,7 @@ def test_every_gpu_is_listed(tmp_path):
 def test_a_gpu_that_cannot_be_used_is_listed_beside_others(tmp_path):
     need_fake(compiles=False)
     lines = devices(fake_environment(tmp_path, devices=2, fail="DevicePrimaryCtxRetain:1:46"))
-    assert lines[1].startswith("cuda:0 cannot be used: cuDevicePrimaryCtxRetain (cuda:0): ")
+    assert lines[1].startswith("cuda:0 is unavailable: cuDevicePrimaryCtxRetain (cuda:0): ")
     assert "exclusive" in lines[1]
     assert lines[2].startswith("cuda:1: SIMT machine, ")
 
@@ -117,7 +117,7 @@ def test_a_gpu_that_cannot_be_used_is_listed_beside_others(tmp_path):
 @pytest.mark.parametrize("number", [1, 7, 9999])
 def test_no_such_gpu(number, tmp_path):
     need_fake(compiles=False)
-    refused(1, f"--device cuda:{number}: there is no GPU {number}: the last of 1 is cuda:0", "sum", "--device",
+    refused(1, f"--device cuda:{number}: no GPU {number}: the last of 1 is cuda:0", "sum", "--device",
             f"cuda:{number}", env=fake_environment(tmp_path))
 
 
@@ -132,8 +132,8 @@ def test_a_word_that_is_no_device(word, tmp_path):
 def test_too_old_a_gpu(capability, tmp_path):
     need_fake(compiles=False)
     environment = fake_environment(tmp_path, capability=capability)
-    words = f"SIMT machine is of compute capability {capability}; warpfold needs 7.5 or later: use the device cpu"
-    assert devices(environment)[1] == f"cuda:0 cannot be used: {words}"
+    words = f"SIMT machine has compute capability {capability}, but warpfold needs 7.5 or later: use the device cpu"
+    assert devices(environment)[1] == f"cuda:0 is unavailable: {words}"
     refused(1, words, *SUM, data=NUMBERS, env=environment)
 
 
@@ -180,17 +180,18 @@ def test_every_call_that_fails_is_an_error(calls, tmp_path):
                 continue
             assert (done.returncode, done.stdout) == (1, ""), (name, at, done)
             assert done.stderr.startswith("warpfold: ") and f"cu{name}" in done.stderr, (name, at, done)
-            assert "CUDA_ERROR_OUT_OF_MEMORY, out of memory: free memory of the GPU" in done.stderr, (name, at, done)
+            assert "CUDA_ERROR_OUT_OF_MEMORY, out of memory: free GPU memory" in done.stderr, (name, at, done)
 
 
 @pytest.mark.parametrize("result, name", [(700, "ILLEGAL_ADDRESS"), (719, "LAUNCH_FAILED")])
 def test_a_broken_context(result, name, calls, opening, tmp_path):
-    """What a kernel broke, of whomever, stays so: the message says that the process must be started again."""
+    """A context in which a kernel faulted, of whomever, stays broken: the message says that the process must be restarted."""
     names, arrived = calls
     later = set(names[:arrived]) - set(opening) - CLEANING_UP
     assert "LaunchKernel" in later
     for call in sorted(later):
-        refused(1, [f"cu{call} (", f"CUDA_ERROR_{name}, ", "broke the GPU's context", "process is started again"], *SUM,
+        refused(1, [f"cu{call} (", f"CUDA_ERROR_{name}, ", "an earlier kernel of this process",
+                    "no kernel can run in the GPU's context until the process is restarted"], *SUM,
                 data=NUMBERS, env=fake_environment(tmp_path, fail=f"{call}:1:{result}"))
 
 
@@ -203,6 +204,7 @@ def test_a_gpu_without_memory(tmp_path):
 # ---- kernels under every observer ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op, type_name", [
     ("sum", "f32"), ("sum", "f64"), ("sum", "i32"), ("sum", "bf16"), ("max", "i8"), ("argmin", "f64"), ("norm2", "f32"),
     ("stats", "f16"), ("prod", "f64"), ("prod", "u8"), ("xor", "u16"),
@@ -219,9 +221,10 @@ def test_kernels_are_without_findings(op, type_name, small, tmp_path):
     assert (found.stderr, found.stdout, found.returncode) == (expected.stderr, expected.stdout, expected.returncode)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(3, 80, 16))
 def test_finishing_kernels_are_without_findings(part, tmp_path):
-    """A sample of what scripts/sanitize-gpu has compute-sanitizer watch: at odd addresses, and with results that stay."""
+    """A sample of what lab/sanitize-gpu has compute-sanitizer watch: at odd addresses, and with results that stay."""
     need_fake()
     pytest.importorskip("numpy", reason="no numpy")
     command = [sys.executable, Path(__file__).parent / "gpu_kernels.py", str(part), "80"]
@@ -274,7 +277,7 @@ def test_entries_are_used(filled):
 
 def test_no_compiler_and_no_entry(tmp_path):
     need_fake()
-    refused(1, ["has to be compiled, and there is no NVRTC", "WARPFOLD_NVRTC"], *SUM, data=NUMBERS,
+    refused(1, ["must be compiled, but NVRTC was not found", "WARPFOLD_NVRTC"], *SUM, data=NUMBERS,
             env=without_compiler(tmp_path))
     assert not entries(tmp_path / "warpfold")
 
@@ -282,7 +285,7 @@ def test_no_compiler_and_no_entry(tmp_path):
 @pytest.mark.parametrize("change", [{"capability": "8.0"}, {"version": 12040}])
 def test_entries_are_for_one_gpu_and_driver(filled, change):
     before = entries(filled / "warpfold")
-    refused(1, "there is no NVRTC", *SUM, data=NUMBERS, env=without_compiler(filled, **change))
+    refused(1, "NVRTC was not found", *SUM, data=NUMBERS, env=without_compiler(filled, **change))
     assert sums(fake_environment(filled, **change))
     assert len(entries(filled / "warpfold")) == 2 * len(before)
 
@@ -295,6 +298,7 @@ def flip(at):
     return damage
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [
     lambda data: b"", lambda data: data[:40], lambda data: data[:-1], lambda data: data + b"\0",
     lambda data: b"not an entry", lambda data: bytes(len(data)), flip(0), flip(15), flip(16), flip(32), flip(39),
@@ -305,7 +309,7 @@ def test_a_damaged_entry_is_rebuilt(filled, damage):
         whole = path.read_bytes()
         path.write_bytes(damage(whole))
         assert path.read_bytes() != whole
-        refused(1, "there is no NVRTC", *SUM, data=NUMBERS, env=without_compiler(filled))
+        refused(1, "NVRTC was not found", *SUM, data=NUMBERS, env=without_compiler(filled))
         assert sums(fake_environment(filled))
         assert path.read_bytes() == whole
 
@@ -327,7 +331,7 @@ def test_an_entry_under_another_key_is_not_taken(filled):
     new = [path for path in entries(filled / "warpfold") if path not in old]
     for ours, other in zip(old, new):
         shutil.copy(ours, other)
-    refused(1, "there is no NVRTC", *SUM, data=NUMBERS, env=without_compiler(filled, capability="8.0"))
+    refused(1, "NVRTC was not found", *SUM, data=NUMBERS, env=without_compiler(filled, capability="8.0"))
 
 
 def test_the_cache_can_be_switched_off(tmp_path):
@@ -352,10 +356,44 @@ def test_a_folder_that_cannot_be_made(tmp_path):
 
 def test_a_folder_that_others_may_write_to_is_not_used(filled):
     (filled / "warpfold").chmod(0o770)
-    refused(1, "there is no NVRTC", *SUM, data=NUMBERS, env=without_compiler(filled))
+    refused(1, "NVRTC was not found", *SUM, data=NUMBERS, env=without_compiler(filled))
     before = entries(filled / "warpfold")
     assert sums(fake_environment(filled, capability="8.0"))
     assert entries(filled / "warpfold") == before
+
+
+def test_a_folder_that_is_a_link_is_not_used(filled):
+    (filled / "warpfold").rename(filled / "elsewhere")
+    (filled / "warpfold").symlink_to("elsewhere")
+    before = entries(filled / "elsewhere")
+    refused(1, "NVRTC was not found", *SUM, data=NUMBERS, env=without_compiler(filled))
+    assert sums(fake_environment(filled, capability="8.0"))
+    assert entries(filled / "elsewhere") == before
+
+
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
+def test_an_entry_that_others_may_write_to_is_not_used(filled, mode):
+    for path in entries(filled / "warpfold"):
+        path.chmod(mode)
+    refused(1, "NVRTC was not found", *SUM, data=NUMBERS, env=without_compiler(filled))
+    assert sums(fake_environment(filled))
+    assert {stat.S_IMODE(path.stat().st_mode) for path in entries(filled / "warpfold")} == {0o600}
+    assert sums(without_compiler(filled))
+
+
+def test_an_entry_that_is_a_link_is_not_used(filled):
+    for path in entries(filled / "warpfold"):
+        path.rename(filled / path.name)
+        path.symlink_to(filled / path.name)
+    refused(1, "NVRTC was not found", *SUM, data=NUMBERS, env=without_compiler(filled))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize("whose", ["folder", "entry"])
+def test_what_is_anothers_is_not_used(filled, whose):
+    for path in [filled / "warpfold"] if whose == "folder" else entries(filled / "warpfold"):
+        os.chown(path, 65534, 65534)
+    refused(1, "NVRTC was not found", *SUM, data=NUMBERS, env=without_compiler(filled))
 
 
 def test_processes_that_fill_it_at_once(tmp_path):
@@ -387,7 +425,7 @@ def test_auto_reduces_where_the_data_lies(gpu):
     assert handle.reduce("sum", wf.vector(pack("i32", numbers), "i32")) == sum_bits(*numbers)
     assert handle.reduce("sum", gpu.memory(pack("i32", numbers)).vector("i32")) == sum_bits(*numbers)
     assert handle.reduce("sum", wf.vector(pack("i32", numbers), "i32")) == sum_bits(*numbers)
-    assert handle.device.startswith("auto: data in host memory on cpu: tier ")
+    assert handle.device.startswith("auto: data in host memory is reduced on cpu: tier ")
 
 
 def test_auto_takes_pairs_in_one_place_only(gpu):
@@ -401,14 +439,12 @@ def test_auto_takes_pairs_in_one_place_only(gpu):
 
 
 def test_auto_leaves_a_result_only_on_a_gpu(gpu):
-    handle, result = wf.Handle("auto"), gpu.empty(ctypes.sizeof(wf.wf_device_value))
+    handle, result = wf.Handle("auto"), gpu.empty(ctypes.sizeof(wf.device_result))
     here, there = (make(pack("i32", [5, 6])) for make in (lambda data: wf.vector(data, "i32"), gpu.memory))
-    buffer = (ctypes.c_uint64 * 8)()
     for d_result, array, words in (
-        (ctypes.addressof(buffer), there.vector("i32"), "the result must lie in device memory, not in the host's"),
-        (result.pointer, here, "the array lies in host memory and the result in cuda:0"),
-        (result.pointer + 4, there.vector("i32"), "aligned to 8 bytes"),
-        (0, there.vector("i32"), "aligned to 8 bytes"),
+        (result.pointer, here, "the array is in host memory, but the result is in cuda:0"),
+        (result.pointer + 4, there.vector("i32"), "must be aligned to their size"),
+        (0, there.vector("i32"), "the output, or its data, is NULL"),
     ):
         with pytest.raises(wf.WarpfoldError) as caught:
             handle.reduce_on_device("sum", d_result, array)
@@ -416,13 +452,13 @@ def test_auto_leaves_a_result_only_on_a_gpu(gpu):
 
 
 def test_a_gpu_of_its_own_is_described(gpu):
-    assert wf.library.wf_device_count() >= 1
+    assert wf.library.wf_gpu_count() >= 1
     code, text = device_text(b"cuda")
     assert code == "WF_OK" and text.startswith("cuda:0: ") and text == device_text(b"cuda:0")[1]
     assert wf.Handle("cuda").device == text
-    count = wf.library.wf_device_count()
+    count = wf.library.wf_gpu_count()
     code, text = device_text(f"cuda:{count}".encode())
-    assert code == "WF_ERROR_DEVICE" and f"there is no GPU {count}: " in text
+    assert code == "WF_ERROR_DEVICE" and f"no GPU {count}: " in text
 
 
 def test_description_fits(gpu):
@@ -440,14 +476,24 @@ def test_description_fits(gpu):
 def test_other_devices_are_described():
     assert device_text(b"cpu") == ("WF_OK", wf.Handle("cpu").device)
     assert device_text(b"auto") == device_text(None) == ("WF_OK", wf.Handle("auto").device)
-    assert device_text(b"gpu") == ("WF_ERROR_DEVICE", "there is no device 'gpu': auto, cpu, cuda or cuda:N")
+    assert device_text(b"gpu") == ("WF_ERROR_DEVICE", "unknown device 'gpu': use auto, cpu, cuda or cuda:N")
 
 
-def test_the_cpu_has_no_device_memory_and_no_streams():
-    handle = wf.Handle("cpu")
-    for call in (lambda: handle.set_stream(None),
-                 lambda: handle.reduce_on_device("sum", 8, wf.vector(bytes(8), "i32"))):
-        with pytest.raises(wf.WarpfoldError) as caught:
-            call()
-        assert caught.value.code == "WF_ERROR_UNSUPPORTED"
-        assert caught.value.message.startswith("cpu has no ") and "auto" in caught.value.message
+def test_the_cpu_has_no_streams():
+    with pytest.raises(wf.WarpfoldError) as caught:
+        wf.Handle("cpu").set_stream(None)
+    assert caught.value.code == "WF_ERROR_UNSUPPORTED"
+    assert caught.value.message.startswith("cpu has no ") and "auto" in caught.value.message
+
+
+# ---- what calls take -------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_calls_after_the_first_allocate_nothing(tmp_path):
+    """tests/c/footprint counts, of every op, what the library allocates in a second call."""
+    need_fake()
+    program = Path(os.environ.get("WARPFOLD_BUILD", ROOT / "build")) / "tests" / "c" / "footprint"
+    done = subprocess.run([program, "cuda"], env=fake_environment(tmp_path), capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert " 0 failures" in done.stdout and not done.stdout.startswith("footprint: 0 calls")

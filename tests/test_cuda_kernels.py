@@ -3,10 +3,12 @@ be shown: the SIMT machine, on which tests/test_gpu.py runs the others, knows no
 
 import pytest
 
-from cli_helpers import run
+from cli_helpers import ROOT, run
 from cuda_helpers import fake_environment, need_fake
 from oracle import FLOATS, TYPES, ops_of
+from test_ladder_sources import nvrtc  # noqa: F401: a fixture
 
+pytestmark = pytest.mark.slow  # minutes of compiling
 NBYTES = 1 << 18  # enough for several blocks
 
 
@@ -30,3 +32,32 @@ def test_kernels_compile_for_a_copy_engine(type_name, small, cache, tmp_path):
         done = run(op, "--type", type_name, "--format", "raw", "--device", "cuda", *files, env=environment)
         # What is compiled is no PTX, which is all that this libcuda can load.
         assert done.returncode == 1 and "cuModuleLoadData" in done.stderr, (op, type_name, done.stderr)
+
+
+# ---- the sources
+
+SOURCES = ROOT / "src"
+KERNELS = SOURCES / "cuda" / "kernels"
+PARTS = ["SUM", "ABS", "SQUARES", "DOT", "MIN", "MAX", "NONZERO", "BITS", "PRODUCT"]
+
+
+def embedded():
+    """The files that the library gives to NVRTC."""
+    roots = [(KERNELS.parent, KERNELS.iterdir()), (KERNELS.parent, KERNELS.parent.glob("*.h")),
+             (SOURCES, (SOURCES / "core").iterdir()), (ROOT / "include", (ROOT / "include").iterdir())]
+    return {str(path.relative_to(root)): path.read_text() for root, paths in roots for path in paths}
+
+
+@pytest.mark.parametrize("header", sorted(path.name for path in KERNELS.glob("*.cuh")))
+def test_a_header_includes_what_it_uses(header, nvrtc):  # noqa: F811
+    """So it compiles alone, whatever is reduced."""
+    headers = embedded()
+    for type_name, wanted, more in [("f32", "SUM", []), ("u8", "SUM", []), ("f64", "DOT", []),
+                                    ("f64", "MIN", ["-DFINISH_OP=3", "-DFINISH_TYPE=13", "-DFINISH_RESULT_TYPE=13"])]:
+        parts = [f"-DHAS_{part}={int(part == wanted)}" for part in PARTS]
+        for is_small in (0, 1):
+            sizes = ["-DIS_INDEXED=0", f"-DIS_SMALL={is_small}", "-DALIGNMENT=16", "-DBLOCK=128", "-DVECTORS=4",
+                     "-DSTAGES=0", "-DRESIDENT=1", "-DSUMS_NBYTES=0"]
+            nvrtc.compile("alone.cu", f'#include "kernels/{header}"\n', headers,
+                          ["--std=c++20", "-default-device", "--device-int128", f"-DTYPE_{type_name}",
+                           *parts, *sizes, *more])

@@ -12,6 +12,7 @@ from functools import lru_cache
 import pytest
 
 import warpfold_ctypes as wf
+from each_type import EACH_TYPE
 from oracle import BITWISE, FLOATS, INTEGERS, OPS, TYPES, Oracle, PairOracle, default_type, ops_of
 from samples import (
     FLAVOURS,
@@ -109,9 +110,9 @@ def test_names():
     for name, value in wf.OP_BY_NAME.items():
         if value:
             assert library.wf_op_name(value) == name.encode() and library.wf_op_parse(name.encode()) == value
-    for bad in (0, -1, 14, 2**31 - 1):
+    for bad in (0, -1, len(wf.TYPES), 2**31 - 1):
         assert library.wf_type_name(bad) is None and library.wf_type_nbytes(bad) == 0
-    for bad in (0, -1, 21, 2**31 - 1):
+    for bad in (0, -1, len(wf.OPS), 2**31 - 1):
         assert library.wf_op_name(bad) is None
     for bad in (None, b"", b"f", b"F32", b"f32 ", b"summ"):
         assert library.wf_type_parse(bad) == 0 and library.wf_op_parse(bad) == 0
@@ -144,7 +145,7 @@ def test_every_op_and_count(handle, type_name):
 
 
 @pytest.mark.parametrize("flavour", FLAVOURS)
-@pytest.mark.parametrize("type_name", TYPES)
+@pytest.mark.parametrize("type_name", EACH_TYPE)
 def test_every_op_over_several_blocks(handle, type_name, flavour):
     data = sample(type_name, LONG_COUNTS[nbytes_of(type_name)], flavour)
     check_all_ops(handle, type_name, wf.vector(data, type_name), data, flavour, flavour)
@@ -190,7 +191,7 @@ def test_stats(handle, type_name):
                 )
 
 
-@pytest.mark.parametrize("type_name", TYPES)
+@pytest.mark.parametrize("type_name", EACH_TYPE)
 def test_dot(handle, type_name):
     counts = (*COUNTS, LONG_COUNTS[nbytes_of(type_name)])
     for count, flavour in itertools.product(counts, FLAVOURS):
@@ -304,7 +305,8 @@ def test_strides(handle, type_name):
                 buffer[start + i * stride : start + i * stride + nbytes] = element
             view = wf.strided(buffer, type_name, [count], [stride], start)
             check_all_ops(handle, type_name, view, b"".join(elements), "special", count, stride)
-            simple = library.wf_array_strided(view.data, view.type, count, stride)
+            simple = wf.wf_array(view.data, view.type, count=count)  # no shape: a vector
+            simple.stride_bytes = (ctypes.c_int64 * 1)(stride)
             assert handle.reduce("nonzero", simple, nan="omit") == handle.reduce("nonzero", view, nan="omit")
         view = wf.strided(bytearray(elements[0]), type_name, [count], [0])
         check_all_ops(handle, type_name, view, elements[0] * count, "special", count, "stride 0")
@@ -365,9 +367,7 @@ def test_a_transposed_matrix_and_its_packed_copy(handle, type_name):
     ):
         packed = gather(data, type_name, shape, strides, 0)
         check_all_ops(handle, type_name, wf.strided(data, type_name, shape, strides), packed, "wild", shape)
-        view = library.wf_array_nd(
-            data, wf.TYPE_BY_NAME[type_name], len(shape), (ctypes.c_int64 * 4)(*shape), None
-        )
+        view = wf.array_nd(data, type_name, shape)
         count = len(packed) // nbytes
         check_all_ops(handle, type_name, view, data[: len(packed)], "wild", "packed", shape, count)
 
@@ -378,19 +378,17 @@ def test_no_dimensions_is_one_element(handle):
         check_all_ops(handle, type_name, wf.strided(data, type_name, [], []), data, "wild", "ndim 0")
 
 
-def test_thirty_two_dimensions(handle):
+def test_sixty_four_dimensions(handle):
     data = sample("f32", 2**12, "wild", seed=10)
-    shape = [2 if i % 3 == 0 else 1 for i in range(32)]
-    shape[31] = 2
-    view = library.wf_array_nd(data, wf.WF_F32, 32, (ctypes.c_int64 * 32)(*shape), None)
+    shape = [2 if i % 6 == 0 else 1 for i in range(64)]
+    shape[63] = 2
+    view = wf.array_nd(data, "f32", shape)
     check_all_ops(handle, "f32", view, data, "wild", shape)
 
 
 def test_an_empty_dimension_beside_huge_ones(handle):
     for shape in ([2**40, 0, 2**40], [0], [2**62, 2**62, 0], [0, 2**63 - 1]):
-        view = wf.wf_array(None, wf.WF_F64, len(shape))
-        for i, length in enumerate(shape):
-            view.shape[i], view.stride_bytes[i] = length, 8
+        view = wf.array_nd(None, "f64", shape, [8] * len(shape))
         assert handle.reduce("sum", view) == ("f64", 0)
         assert outcome(handle.reduce, "min", view) == "WF_ERROR_EMPTY"
 
@@ -523,23 +521,44 @@ def refused(handle, code, error):
     assert len(handle.message) > 10
 
 
+def reduce_value(handle, op, array, value, b=None):
+    """The code that wf_reduce_value returns; op by name, or as a wf_reduction."""
+    asked = op if isinstance(op, wf.wf_reduction) else wf.reduction(op)
+    return library.wf_reduce_value(handle.pointer, byref(asked), byref(array), b, byref(value))
+
+
 def test_missing_arguments(handle):
-    array, options, value, stats = an_array(), wf.options(), wf.wf_value(), wf.wf_stats()
-    pointer = handle.pointer
-    assert library.wf_reduce(None, wf.WF_SUM, byref(array), None, byref(value)) == wf.WF_ERROR_ARGUMENT
+    array, asked, dot, value, stats = an_array(), wf.reduction(), wf.reduction("dot"), wf.wf_value(), wf.new_stats()
+    all_stats, output = wf.reduction("stats"), wf.wf_output(data=ctypes.addressof(value))
+    pointer, a, sum_of, dot_of = handle.pointer, byref(array), byref(asked), byref(dot)
+    assert library.wf_reduce_value(None, sum_of, a, None, byref(value)) == wf.WF_ERROR_ARGUMENT
+    assert library.wf_reduce(None, sum_of, a, None, None, byref(output)) == wf.WF_ERROR_ARGUMENT
     assert library.wf_handle_create(b"cpu", None) == wf.WF_ERROR_ARGUMENT
+    assert library.wf_handle_set_threads(None, 1) == wf.WF_ERROR_ARGUMENT
     calls = [
-        lambda: library.wf_reduce(pointer, wf.WF_SUM, None, byref(options), byref(value)),
-        lambda: library.wf_reduce(pointer, wf.WF_SUM, byref(array), byref(options), None),
-        lambda: library.wf_reduce_pair(pointer, wf.WF_DOT, byref(array), None, None, byref(value)),
-        lambda: library.wf_reduce_pair(pointer, wf.WF_DOT, None, byref(array), None, byref(value)),
-        lambda: library.wf_reduce_pair(pointer, wf.WF_DOT, byref(array), byref(array), None, None),
-        lambda: library.wf_reduce_stats(pointer, None, None, byref(stats)),
-        lambda: library.wf_reduce_stats(pointer, byref(array), None, None),
-        lambda: library.wf_accumulator_create(pointer, wf.WF_SUM, wf.WF_F64, None, None),
-        lambda: library.wf_accumulator_add(pointer, None, byref(array), 0),
+        lambda: library.wf_reduce_value(pointer, sum_of, None, None, byref(value)),
+        lambda: library.wf_reduce_value(pointer, None, a, None, byref(value)),
+        lambda: library.wf_reduce_value(pointer, sum_of, a, None, None),
+        lambda: library.wf_reduce_value(pointer, sum_of, a, a, byref(value)),
+        lambda: library.wf_reduce_value(pointer, dot_of, a, None, byref(value)),
+        lambda: library.wf_reduce_value(pointer, dot_of, None, a, byref(value)),
+        lambda: library.wf_reduce_value(pointer, dot_of, a, a, None),
+        lambda: library.wf_reduce(pointer, None, a, None, None, byref(output)),
+        lambda: library.wf_reduce(pointer, sum_of, None, None, None, byref(output)),
+        lambda: library.wf_reduce(pointer, sum_of, a, None, None, None),
+        lambda: library.wf_reduce(pointer, sum_of, a, None, None, byref(wf.wf_output())),
+        lambda: library.wf_reduce(pointer, byref(all_stats), a, None, None, byref(output)),
+        lambda: library.wf_reduce_stats(pointer, byref(all_stats), None, byref(stats)),
+        lambda: library.wf_reduce_stats(pointer, None, a, byref(stats)),
+        lambda: library.wf_reduce_stats(pointer, sum_of, a, byref(stats)),
+        lambda: library.wf_reduce_stats(pointer, byref(all_stats), a, None),
+        lambda: library.wf_reduce_stats(pointer, byref(all_stats), a, byref(wf.wf_stats())),
+        lambda: library.wf_accumulator_create(pointer, sum_of, wf.WF_F64, 0, None, None),
+        lambda: library.wf_accumulator_create(pointer, None, wf.WF_F64, 0, None, byref(ctypes.c_void_p())),
+        lambda: library.wf_accumulator_add(pointer, None, a, None, None),
         lambda: library.wf_accumulator_merge(pointer, None, None),
-        lambda: library.wf_accumulator_result(pointer, None, wf.WF_SUM, byref(value)),
+        lambda: library.wf_accumulator_result(pointer, None, wf.WF_SUM, byref(output)),
+        lambda: library.wf_accumulator_value(pointer, None, wf.WF_SUM, byref(value)),
         lambda: library.wf_accumulator_stats(pointer, None, byref(stats)),
         lambda: library.wf_accumulator_save(pointer, None, None, 0, byref(ctypes.c_size_t())),
         lambda: library.wf_accumulator_load(pointer, None, 10, byref(ctypes.c_void_p())),
@@ -548,71 +567,140 @@ def test_missing_arguments(handle):
         refused(handle, call(), "WF_ERROR_ARGUMENT")
     library.wf_handle_destroy(None)
     library.wf_accumulator_destroy(None)
-    assert library.wf_reduce(pointer, wf.WF_SUM, byref(array), None, byref(value)) == wf.WF_OK
+    assert library.wf_reduce_value(pointer, sum_of, a, None, byref(value)) == wf.WF_OK
 
 
 def test_nothing_is_written_where_there_is_an_error(handle):
     value = wf.wf_value(type=77)
-    getattr(value, "as").u = 0x1234567890
+    value.v.u = 0x1234567890
     empty = an_array(count=0)
-    assert library.wf_reduce(handle.pointer, wf.WF_MIN, byref(empty), None, byref(value)) == wf.WF_ERROR_EMPTY
-    assert value.type == 77 and getattr(value, "as").u == 0x1234567890
+    assert reduce_value(handle, "min", empty, value) == wf.WF_ERROR_EMPTY
+    assert value.type == 77 and value.v.u == 0x1234567890
 
 
 def test_bad_arrays(handle):
-    value = wf.wf_value()
-
-    def expect(error="WF_ERROR_ARGUMENT", **changes):
-        array = an_array()
+    def expect(shape=None, **changes):
+        array = wf.array_nd(bytes(8), "f64", shape, [8] * len(shape)) if shape else an_array()
         for name, change in changes.items():
-            if name in ("shape", "stride_bytes"):
-                for i, x in enumerate(change):
-                    getattr(array, name)[i] = x
-            else:
-                setattr(array, name, change)
-        refused(handle, library.wf_reduce(handle.pointer, wf.WF_SUM, byref(array), None, byref(value)), error)
+            setattr(array, name, change)
+        refused(handle, reduce_value(handle, "sum", array, wf.wf_value()), "WF_ERROR_ARGUMENT")
 
-    expect(ndim=33)
-    expect(ndim=-1)
-    expect(ndim=2**31 - 1)
-    expect(shape=[-1])
-    expect(shape=[-(2**63)])
-    expect(ndim=2, shape=[0, -1])
-    expect(ndim=2, shape=[-3, -1])
+    expect([1], ndim=65)
+    expect([1], ndim=-1)
+    expect([1], ndim=2**31 - 1)
+    expect([-1])
+    expect([-(2**63)])
+    expect([0, -1])
+    expect([-3, -1])
+    expect([2**32, 2**32])
+    expect([2**62, 2**62, 16])
+    expect(count=-1)
+    expect(count=-(2**63))
+    expect(count=2**60)
     expect(data=None)
     expect(type=0)
-    expect(type=14)
+    expect(type=len(wf.TYPES))
     expect(type=-1)
-    expect(ndim=2, shape=[2**32, 2**32])
-    expect(ndim=3, shape=[2**62, 2**62, 16])
-    too_many = library.wf_array_nd(bytes(8), wf.WF_F64, 33, (ctypes.c_int64 * 33)(*[1] * 33), None)
-    refused(
-        handle,
-        library.wf_reduce(handle.pointer, wf.WF_SUM, byref(too_many), None, byref(value)),
-        "WF_ERROR_ARGUMENT",
-    )
+    too_many = wf.array_nd(bytes(8), "f64", [1] * 65)
+    refused(handle, reduce_value(handle, "sum", too_many, wf.wf_value()), "WF_ERROR_ARGUMENT")
+    no_shape = library.wf_array_nd(bytes(8), wf.WF_F64, 1, None, None)
+    refused(handle, reduce_value(handle, "sum", no_shape, wf.wf_value()), "WF_ERROR_ARGUMENT")
 
 
-def test_bad_options(handle):
-    value = wf.wf_value()
-    array = an_array()
-    for name, bad in (
-        ("nan", 3),
-        ("nan", -1),
-        ("result_type", 14),
-        ("result_type", -1),
-        ("ddof", -1),
-        ("first_index", -1),
-        ("threads", -1),
+def test_bad_reductions(handle):
+    array, value = an_array(), wf.wf_value()
+    for name, bad, error in (
+        ("nan", 3, "WF_ERROR_ARGUMENT"),
+        ("nan", -1, "WF_ERROR_ARGUMENT"),
+        ("result_type", len(wf.TYPES), "WF_ERROR_ARGUMENT"),
+        ("result_type", -1, "WF_ERROR_ARGUMENT"),
+        ("ddof", -1, "WF_ERROR_ARGUMENT"),
+        ("first_index", -1, "WF_ERROR_ARGUMENT"),
+        ("flags", 1, "WF_ERROR_ARGUMENT"),
+        ("fill", ctypes.pointer(value), "WF_ERROR_UNSUPPORTED"),
+        ("nbytes", 0, "WF_ERROR_ARGUMENT"),
+        ("nbytes", ctypes.sizeof(wf.wf_reduction) - 1, "WF_ERROR_ARGUMENT"),
+        ("nbytes", 2**64 - 1, "WF_ERROR_ARGUMENT"),
     ):
-        options = wf.options()
-        setattr(options, name, bad)
-        for op in (wf.WF_SUM, wf.WF_VAR, wf.WF_ARGMIN):
-            refused(
-                handle,
-                library.wf_reduce(handle.pointer, op, byref(array), byref(options), byref(value)),
-                "WF_ERROR_ARGUMENT",
-            )
+        for op in ("sum", "var", "argmin"):
+            asked = wf.reduction(op)
+            setattr(asked, name, bad)
+            refused(handle, reduce_value(handle, asked, array, value), error)
+    refused(handle, library.wf_handle_set_threads(handle.pointer, -1), "WF_ERROR_ARGUMENT")
+
+
+class later_reduction(ctypes.Structure):
+    """A wf_reduction of a later version, with a field that this one does not know."""
+
+    _fields_ = [("known", wf.wf_reduction), ("unknown", ctypes.c_uint64)]
+
+
+def test_a_reduction_of_a_later_version(handle):
+    array, value = an_array(), wf.wf_value()
+    later = later_reduction(known=wf.reduction("sum"))
+    later.known.nbytes = ctypes.sizeof(later)
+    assert reduce_value(handle, later.known, array, value) == wf.WF_OK
+    later.unknown = 1
+    refused(handle, reduce_value(handle, later.known, array, value), "WF_ERROR_ARGUMENT")
+
+
+# ---- outputs -----------------------------------------------------------------------------------------
+
+
+def reduce_to(handle, op, array, output, **chosen):
+    return library.wf_reduce(
+        handle.pointer, byref(wf.reduction(op, **chosen)), byref(array), None, None, byref(output))
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+def test_outputs_hold_one_element(handle, type_name):
+    """What wf_reduce writes is the element of the result type that wf_reduce_value returns, and no byte more."""
+    data = sample(type_name, 100, "special", seed=30)
+    view = wf.vector(data, type_name)
+    for op in ops_of(type_name):
+        if op == "dot":
+            continue
+        memory, status = (ctypes.c_uint64 * 2)(0xA5A5A5A5A5A5A5A5, 0xA5A5A5A5A5A5A5A5), ctypes.c_int32(77)
+        output = wf.wf_output(data=ctypes.addressof(memory), status=ctypes.addressof(status))
+        code = reduce_to(handle, op, view, output, nan="omit")
+        assert status.value == code
+        expected = outcome(handle.reduce, op, view, nan="omit")
+        if code:
+            assert wf.ERRORS[code] == expected and set(memory) == {0xA5A5A5A5A5A5A5A5}
+            continue
+        number = wf.TYPE_BY_NAME[expected[0]]
+        nbytes = library.wf_type_nbytes(number)
+        assert memory[0] >> 8 * nbytes == 0xA5A5A5A5A5A5A5A5 >> 8 * nbytes and memory[1] == 0xA5A5A5A5A5A5A5A5
+        assert wf.value_bits(wf.value_of_bits(number, memory[0] % 256**nbytes)) == expected, op
+
+
+def test_an_output_names_the_result_type(handle):
+    array, memory = wf.vector(struct.pack("<3f", 1, 1, 1), "f32"), ctypes.c_double()
+    output = wf.wf_output(data=ctypes.addressof(memory), type=wf.WF_F64)
+    assert reduce_to(handle, "sum", array, output) == wf.WF_OK and memory.value == 3
+    refused(handle, reduce_to(handle, "sum", array, output, result_type="f32"), "WF_ERROR_ARGUMENT")
+    output.ndim = 1
+    refused(handle, reduce_to(handle, "sum", array, output), "WF_ERROR_ARGUMENT")
+
+
+def test_groups_other_than_all_are_not_yet_there(handle):
+    array, memory = an_array(), ctypes.c_double()
+    output = wf.wf_output(data=ctypes.addressof(memory))
+    asked, ndim, shape = wf.reduction("sum"), ctypes.c_int32(), (ctypes.c_int64 * wf.WF_NDIM_MAX)()
+    for by, error in ((wf.WF_GROUP_ALL, "WF_OK"), (wf.WF_GROUP_AXES, "WF_ERROR_UNSUPPORTED"),
+                      (wf.WF_GROUP_SEGMENTS, "WF_ERROR_UNSUPPORTED"), (wf.WF_GROUP_KEYS, "WF_ERROR_UNSUPPORTED"),
+                      (4, "WF_ERROR_ARGUMENT"), (-1, "WF_ERROR_ARGUMENT")):
+        groups = byref(wf.wf_groups(by=by, axes=1))
+        accumulator = handle.accumulator("sum", "f64")
+        codes = (
+            library.wf_reduce(handle.pointer, byref(asked), byref(array), None, groups, byref(output)),
+            library.wf_accumulator_add(handle.pointer, accumulator.pointer, byref(array), None, groups),
+            library.wf_groups_shape(byref(array), groups, byref(ndim), shape),
+        )
+        assert {wf.ERRORS[code] for code in codes} == {error}
+    pointer = ctypes.c_void_p()
+    code = library.wf_accumulator_create(handle.pointer, byref(asked), wf.WF_F64, 1, shape, byref(pointer))
+    refused(handle, code, "WF_ERROR_UNSUPPORTED")
 
 
 def test_ops_that_do_not_exist_here(handle):
@@ -621,15 +709,11 @@ def test_ops_that_do_not_exist_here(handle):
         view = an_array(type_name)
         refused(
             handle,
-            library.wf_reduce(handle.pointer, wf.OP_BY_NAME[op], byref(view), None, byref(value)),
+            reduce_value(handle, op, view, value),
             "WF_ERROR_UNSUPPORTED",
         )
-    for op in (0, -1, 21, 10**6):
-        refused(
-            handle,
-            library.wf_reduce(handle.pointer, op, byref(array), None, byref(value)),
-            "WF_ERROR_ARGUMENT",
-        )
+    for op in (0, -1, len(wf.OPS), 10**6):
+        refused(handle, reduce_value(handle, wf.reduction(op), array, value), "WF_ERROR_ARGUMENT")
     for op in ("dot", "stats"):
         assert outcome(handle.reduce, op, array) in ("WF_ERROR_ARGUMENT", "WF_ERROR_UNSUPPORTED")
     for op in ("sum", "stats"):
@@ -645,6 +729,13 @@ def test_pairs_that_do_not_fit(handle):
         (wf.strided(bytes(48), "f64", [3, 2], [16, 8]), wf.strided(bytes(48), "f64", [2, 3], [24, 8])),
     ):
         assert outcome(handle.reduce_pair, "dot", a, b) == "WF_ERROR_ARGUMENT"
+
+
+def test_messages_are_printable():
+    """A name is data: no line break and no escape of it reaches a terminal."""
+    text = ctypes.create_string_buffer(512)
+    assert library.wf_device_describe("a\nwarpfold: b\x1b[31m".encode(), text, len(text)) == wf.WF_ERROR_DEVICE
+    assert "'a\\nwarpfold: b\\x1b[31m'" in text.value.decode()
 
 
 def test_devices():

@@ -49,21 +49,17 @@ static void enter(int rounding, int flush, int flags, int traps) {
     if (traps) feenableexcept(FE_ALL_EXCEPT);
 }
 
-typedef wf_error reduce_function(wf_handle *, wf_op, const wf_array *, const wf_options *, wf_value *);
-typedef wf_error pair_function(wf_handle *, wf_op, const wf_array *, const wf_array *, const wf_options *,
-                               wf_value *);
+typedef wf_error reduce_function(wf_handle *, const wf_reduction *, const wf_array *, const wf_array *, wf_value *);
 
-/* wf_reduce, or wf_reduce_pair where there is a b, under the environment described; *changed tells whether
- * that was another afterwards. */
-wf_error reduce_under(int rounding, int flush, int flags, int traps, wf_handle *handle, wf_op op,
-                      const wf_array *a, const wf_array *b, const wf_options *options, wf_value *value,
-                      int *changed, reduce_function *reduce, pair_function *reduce_pair) {
+/* wf_reduce_value under the environment described; *changed tells whether that was another afterwards. */
+wf_error reduce_under(int rounding, int flush, int flags, int traps, wf_handle *handle,
+                      const wf_reduction *reduction, const wf_array *a, const wf_array *b, wf_value *value,
+                      int *changed, reduce_function *reduce) {
     fenv_t callers;
     fegetenv(&callers);
     enter(rounding, flush, flags, traps);
     struct environment before = look();
-    wf_error error = b ? reduce_pair(handle, op, a, b, options, value)
-                       : reduce(handle, op, a, options, value);
+    wf_error error = reduce(handle, reduction, a, b, value);
     struct environment after = look();
     fesetenv(&callers);
     *changed = before.rounding != after.rounding || before.flags != after.flags ||
@@ -88,13 +84,11 @@ def load_shim(directory):
         c_int,
         c_int,
         c_void_p,
-        c_int,
+        POINTER(wf.wf_reduction),
         pointer,
         pointer,
-        POINTER(wf.wf_options),
         POINTER(wf.wf_value),
         POINTER(c_int),
-        c_void_p,
         c_void_p,
     ]
     return shim
@@ -105,19 +99,18 @@ def shim(tmp_path_factory):
     return load_shim(tmp_path_factory.mktemp("shim"))
 
 
-def reduce_under(shim, environment, handle, op, a, b=None, **chosen):
+def reduce_under(shim, environment, handle, op, a, b=None, threads=0, **chosen):
     value, changed = wf.wf_value(), c_int()
+    handle.set_threads(threads)
     code = shim.reduce_under(
         *environment,
         handle.pointer,
-        wf.OP_BY_NAME[op],
+        byref(wf.reduction(op, **chosen)),
         byref(a),
         byref(b) if b else None,
-        byref(wf.options(**chosen)),
         byref(value),
         byref(changed),
-        ctypes.cast(library.wf_reduce, c_void_p),
-        ctypes.cast(library.wf_reduce_pair, c_void_p),
+        ctypes.cast(library.wf_reduce_value, c_void_p),
     )
     assert not changed.value, f"{op}: the caller's environment is another afterwards"
     handle.check(code)
@@ -150,6 +143,7 @@ def check_under(shim, environments, handle, type_name, count, flavour):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_name", (*FLOATS, "i32", "u64"))
 def test_rounding_flushing_and_flags(shim, type_name):
     handle = wf.Handle()

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from cli_helpers import CLI, TIMEOUT_SECONDS, printed, refused, run
+from cli_helpers import CLI, ROOT, TIMEOUT_SECONDS, printed, refused, run
 
 SHARED = ["03", "04", "05", "06", "07", "09", "10", "11"]  # whose tree is in shared memory, for any warp
 WARPS_OF_32 = ["08", "12", "13", "14", "15"]
@@ -16,6 +16,9 @@ TREES = ["01", "02"] + SHARED + WARPS_OF_32
 ONE_ELEMENT = {"04", "05", "06", "11"}  # for each thread of a full block
 TALLY = ["active_lanes", "warps", "divergent_warps", "global_requests", "shared_wavefronts", "bank_degree"]
 PICTURE = "3,1,7,0,4,1,6,3"
+# The line of rung 05 that combines.
+SOURCE_05 = (ROOT / "ladder" / "05_interleaved_strided.cu").read_text().splitlines()
+COMBINE_05 = next(number for number, line in enumerate(SOURCE_05, 1) if line.endswith("// combine"))
 
 
 def explain(*arguments):
@@ -176,7 +179,7 @@ def test_no_closed_form_in_place_of_a_part_of_a_tile():
     told = explain("01", "-n", 100)
     assert "active_lanes" not in told["predicted"]
     assert told["total"]["active_lanes"] == 99
-    assert "The closed forms are of a full tile: here 128 elements." in printed("explain", "01", "-n", 100)
+    assert "The closed forms assume a full tile, here 128 elements." in printed("explain", "01", "-n", 100)
 
 
 def test_lanes_apart_differ_from_the_closed_forms_and_say_so():
@@ -184,7 +187,7 @@ def test_lanes_apart_differ_from_the_closed_forms_and_say_so():
     assert told["total"]["shared_wavefronts"] > told["predicted"]["shared_wavefronts"]
     assert told["result"] == explain("06", "-n", 64)["result"]
     page = printed("explain", "06", "-n", 64, "--schedule", "split")
-    assert "under this schedule they ran apart" in page
+    assert "under this schedule they ran\n  apart." in page
 
 
 # ---- what it tells -----------------------------------------------------------------------------------
@@ -371,9 +374,9 @@ def test_page():
             "  Thread 0: shared[0] += shared[1]  banks 0, 1 -> 4",
             "  Thread 3: shared[6] += shared[7]  banks 2, 3 -> 9",
             "  warp 0    ####....  4 of 8",
-            "  4 lanes active of 8, 1 warp diverges, 6 shared wavefronts, bank degree 2",
-            "  bank conflict: threads 0, 2 want different words of one bank (predicted: 2, each 2 further on)",
-            "  lanes of warp 0 at the banks, load of line 36: 2 wavefronts",
+            "  4 of 8 lanes active, 1 warp diverges, 6 shared wavefronts, bank degree 2",
+            "  bank conflict: threads 0, 2 access different words of one bank (predicted: 2, each 2 apart)",
+            f"  lanes of warp 0 at the banks, load of line {COMBINE_05}: 2 wavefronts",
             "  bank          0  1  2  3",
             "  wavefront 1   .  0  .  1",
             "  wavefront 2   .  2  .  3",
@@ -392,11 +395,11 @@ def test_page():
 def test_banks_are_drawn():
     page = printed("explain", "05", "-n", 1024)
     step = page.split("\nstep 5 of 10\n")[1].split("\nstep 6 of 10\n")[0].splitlines()
-    at = step.index("  lanes of warp 0 at the banks, load of line 36: 32 wavefronts")
+    at = step.index(f"  lanes of warp 0 at the banks, load of line {COMBINE_05}: 32 wavefronts")
     assert step[at + 1].split() == ["bank"] + [str(bank) for bank in range(32)]
     for wavefront, row in enumerate(step[at + 2:at + 10], 1):
         assert row.split()[1:] == [str(wavefront)] + ["."] * 16 + [str(wavefront - 1)] + ["."] * 15
-    assert step[at + 10] == "  ... 24 wavefronts more"
+    assert step[at + 10] == "  ... 24 more wavefronts"
     assert "at the banks" not in printed("explain", "01")
 
 
@@ -455,10 +458,10 @@ def test_types_and_ops_that_are_not_built_in():
 
 def test_long_blocks_are_abbreviated_and_say_so():
     page = printed("explain", "06", "-n", 1024)
-    assert "  ... and 496 threads more" in page
+    assert "  ... and 496 more threads" in page
     assert "... 992 more]" in page
-    assert "  ... 24 warps more, 8 of them with active lanes" in page
-    assert "a smaller -n draws it" in page
+    assert "  ... 24 more warps, 8 of them with active lanes" in page
+    assert "too wide to draw here, or in several memories; try a smaller -n" in page
     assert len(page.splitlines()) < 400
 
 
@@ -497,25 +500,25 @@ def test_names_of_rungs():
 
 
 @pytest.mark.parametrize("said, arguments", [
-    ("there is no rung '99'", ["99"]),
-    ("there is no rung 'wrong/missing_loop_barrier'", ["wrong/missing_loop_barrier"]),
+    ("unknown rung '99'", ["99"]),
+    ("unknown rung 'wrong/missing_loop_barrier'", ["wrong/missing_loop_barrier"]),
     ("takes at most 1024 elements, not 1025", ["06", "-n", 1025]),
     ("takes at most 2048 elements, not 4096", ["01", "-n", 4096]),
     ("of that size takes at most 64 elements, not 65", ["07", "-n", 65, "--block", 32]),
-    ("too many for one block", ["06", "-n", 10**12]),
+    ("do not fit one block", ["06", "-n", 10**12]),
     ("--warp", ["06", "--warp", 3]),
     ("--banks", ["06", "--banks", 64]),
     ("12_warp_shuffle needs warps of 32 lanes", ["12", "--warp", 8]),
     ("--block 48", ["06", "--block", 48]),
     ("--block 8,8", ["06", "--block", "8,8"]),
-    ("--block 16: a block of this rung has 32 to 1024 threads", ["12", "--block", 16]),
-    ("--values: 'x' is no i32", ["06", "--values", "1,x"]),
-    ("--values: '' is no i32", ["06", "--values", "1,,2"]),
-    ("--values: '3000000000' is no i32", ["06", "--values", "3000000000"]),
-    ("--values has 2 elements and -n says 3", ["06", "--values", "1,2", "-n", 3]),
+    ("--block 16: this rung takes a power of two from 32 to 1024 threads", ["12", "--block", 16]),
+    ("--values: 'x' is not a valid i32", ["06", "--values", "1,x"]),
+    ("--values: '' is not a valid i32", ["06", "--values", "1,,2"]),
+    ("--values: '3000000000' is not a valid i32", ["06", "--values", "3000000000"]),
+    ("--values has 2 elements, but -n is 3", ["06", "--values", "1,2", "-n", 3]),
     ("01_in_place_strided has no argmax", ["01", "--op", "argmax"]),
-    ("no such op", ["06", "--op", "nonsense"]),
-    ("--schedule sideways", ["06", "--schedule", "sideways"]),
+    ("--op: unknown op 'nonsense'", ["06", "--op", "nonsense"]),
+    ("--schedule takes lockstep, split or random:SEED, not 'sideways'", ["06", "--schedule", "sideways"]),
 ])
 def test_refused(said, arguments):
     refused(2, said, "explain", *arguments)
@@ -523,8 +526,8 @@ def test_refused(said, arguments):
 
 @pytest.mark.parametrize("rung", ["16", "17"])
 def test_rungs_that_need_a_gpu(rung):
-    refused(1, "runs on a GPU only", "explain", rung)
-    refused(1, "runs on a GPU only", "explain", rung, "--json")
+    refused(1, "needs a GPU; to time it there: ", "explain", rung)
+    refused(1, "needs a GPU; to time it there: ", "explain", rung, "--json")
 
 
 def test_one_rung_is_needed():

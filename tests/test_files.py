@@ -15,7 +15,7 @@ from ctypes import byref, c_char_p, c_void_p
 import pytest
 
 import warpfold_ctypes as wf
-from cli_helpers import CLI, DESCRIPTIONS, TIMEOUT_SECONDS, npy_header, npy_text, printed_and_peak
+from cli_helpers import CLI, DESCRIPTIONS, TIMEOUT_SECONDS, npy, npy_header, npy_text, printed_and_peak
 from samples import nbytes_of
 
 PIECE = 2**18  # bytes of elements that a thread takes at a time
@@ -34,7 +34,8 @@ class Reader:
 
     def __init__(self, handle, *paths, type_name=None, progress=None, **chosen):
         self.handle, self.pointer = handle, c_void_p()
-        self.options = wf.wf_reader_options(type=wf.TYPE_BY_NAME.get(type_name, 0), **chosen)
+        self.options = wf.wf_reader_options(
+            nbytes=ctypes.sizeof(wf.wf_reader_options), type=wf.TYPE_BY_NAME.get(type_name, 0), **chosen)
         if progress:
             self.options.progress = wf.wf_progress(lambda user, done, total: progress(done, total))
         names = (c_char_p * len(paths))(*[os.fsencode(path) for path in paths])
@@ -54,11 +55,13 @@ class Reader:
     def next(self, limit):
         block = wf.wf_array()
         self.handle.check(wf.library.wf_reader_next(self.handle.pointer, self.pointer, limit, byref(block)))
-        return ctypes.string_at(block.data, block.shape[0] * nbytes_of(self.type_name)) if block.shape[0] else b""
+        return ctypes.string_at(block.data, block.count * nbytes_of(self.type_name)) if block.count else b""
 
-    def add_to(self, accumulator, threads):
+    def add_to(self, accumulator, threads, b=None):
+        self.handle.set_threads(threads)
         self.handle.check(
-            wf.library.wf_accumulator_add_reader(self.handle.pointer, accumulator.pointer, self.pointer, threads))
+            wf.library.wf_accumulator_add_reader(
+                self.handle.pointer, accumulator.pointer, self.pointer, b and b.pointer))
 
 
 def from_files(handle, op, *paths, threads, accumulator_options={}, before=None, **reader_options):
@@ -222,6 +225,7 @@ def cut_anywhere(data, seed):
         data = data[nbytes:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", FEW_AND_MANY)
 @pytest.mark.parametrize("op", ["sum", "stats", "prod"])
 def test_pipes(handle, feed, op, threads):
@@ -244,7 +248,7 @@ def test_pipes_that_end_too_soon(handle, feed, threads):
         assert got == (f"WF_ERROR_FORMAT: {path}: truncated .npy file: {len(whole)} bytes expected, {nbytes} found")
     path = feed([whole[:-3]])
     got = from_files(handle, "sum", path, threads=threads, type_name="f64", format=wf.WF_FORMAT_RAW)
-    assert got == f"WF_ERROR_FORMAT: {path}: {len(whole) - 3} bytes are no multiple of the 8 bytes of one f64"
+    assert got == f"WF_ERROR_FORMAT: {path}: {len(whole) - 3} bytes is not a multiple of 8, the size of one f64"
 
 
 # ---- files that change -------------------------------------------------------------------------------
@@ -288,7 +292,7 @@ def test_files_that_grow(handle, write, threads):
     path = write(npy_of("f64", data), "file.npy")
     got = from_files(handle, "sum", path, threads=threads, before=grow)
     expected = len(data) + 128
-    assert got == (f"WF_ERROR_FORMAT: {path}: the .npy file goes on after its array: {expected} bytes expected, "
+    assert got == (f"WF_ERROR_FORMAT: {path}: the .npy file has extra bytes after its array: {expected} bytes expected, "
                    f"{expected + 80} found")
 
 
@@ -343,7 +347,7 @@ def test_an_accumulator_is_not_changed_by_an_error(handle, write, threads):
     with Reader(handle, path) as reader:
         with pytest.raises(wf.WarpfoldError, match=":200001:3: 'x' is not a number"):
             reader.add_to(accumulator, threads)
-        with pytest.raises(wf.WarpfoldError, match="an error has ended the reading"):
+        with pytest.raises(wf.WarpfoldError, match="an earlier error has ended this reader"):
             reader.add_to(accumulator, threads)
     assert accumulator.save() == before
 
@@ -385,17 +389,26 @@ def spelled():
 
 
 SEPARATORS = {
-    "lines": ["\n"], "crlf": ["\r\n"], "blanks": [" ", "\t", "  "], "one line": [","],
-    "empty lines": ["\n", "\n\n", "\n \n"],
-    "mixed": [" ", ", ", " ,", "\n", ",\n", "\t", "\r\n", "\v", "\f"],
+    "lines": ["\n"], "crlf": ["\r\n"], "blanks": [" ", "\v", "  "], "one line": [",", " ,", ", ", "\t,\v"],
+    "empty lines": ["\n", "\n\n", "\n \n"], "tabs": ["\t", "\t ", " \t"], "comments": ["\n", "\n# 5,6\n"],
+    "mixed": [" ", "\n", "\t", "\r\n", "\v", "\f"],
 }
+
+
+def separate(words, separators, draw):
+    """The words, each but the last with a separator.  The first is on a line of its own where several lines may be,
+    so that blanks part the fields."""
+    pieces = [word + draw.choice(SEPARATORS[separators]) for word in words]
+    if separators == "mixed":
+        pieces[0] = words[0] + "\n"
+    return pieces[:-1] + [words[-1]]
 
 
 @pytest.mark.parametrize("separators", SEPARATORS)
 def test_text_with_any_separators(handle, write, spelled, separators):
     texts, data = spelled
     draw = random.Random(separators)
-    path = write("".join(text + draw.choice(SEPARATORS[separators]) for text in texts))
+    path = write("".join(separate(texts, separators, draw)))
     for op in ("sum", "argmin", "prod"):
         expected = from_memory(handle, op, "f64", data)
         for threads in FEW_AND_MANY:
@@ -472,7 +485,7 @@ def test_the_first_error_in_a_text_is_the_one_reported(handle, write, spelled, s
         spots = sorted(draw.sample(range(len(words)), draw.choice([1, 2, 9])))
         for spot in spots:
             words[spot] = draw.choice(["x", "1e999", "1.2.3", "--5", "nan0", "1e"])
-        pieces = [word + draw.choice(SEPARATORS[separators]) for word in words]
+        pieces = separate(words, separators, draw)
         path = write("".join(pieces))
         line, column = place("".join(pieces), sum(map(len, pieces[:spots[0]])))
         outcomes = {from_files(handle, "sum", path, threads=threads) for threads in FEW_AND_MANY}
@@ -530,6 +543,7 @@ def test_progress_is_reported_by_the_callers_thread(handle, write, threads):
         assert threads > 1 or calls[-1][1] == 2 * len(content)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", ["1", "2", "1000"])
 @pytest.mark.parametrize("type_name", ["f32", "u8"])
 def test_memory_is_bounded(tmp_path, type_name, threads):
@@ -539,3 +553,56 @@ def test_memory_is_bounded(tmp_path, type_name, threads):
     shown, peak = printed_and_peak("sum", "--threads", threads, "--type", type_name, "--format", "raw", path)
     assert shown == "0\n"
     assert peak < 256 * 2**20
+
+
+# ---- the greatest index ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("op", ["norm2", "sum", "argmax", "prod"])
+def test_no_element_of_a_file_has_an_index_beyond_the_greatest(handle, write, op):
+    """Of any number of threads and files; a sanitizer would stop an index that wraps."""
+    data = random_data("f64", 300_000)
+    raw, text = write(data, "file.raw"), write(b"1 2 3\n4\n", "file.txt")
+    for threads in FEW_AND_MANY:
+        for before_the_end in (0, 1, 5):
+            chosen = {"first_index": 2**63 - 1 - before_the_end}
+            got = from_files(handle, op, raw, raw, threads=threads, type_name="f64", format=wf.WF_FORMAT_RAW,
+                             accumulator_options=chosen)
+            assert "WF_ERROR_RANGE" in got, (threads, chosen)
+            got = from_files(handle, op, text, text, threads=threads, accumulator_options=chosen)
+            assert "WF_ERROR_RANGE" in got, (threads, chosen)
+
+
+# ---- options that are none ---------------------------------------------------------------------------
+
+
+class later_reader_options(ctypes.Structure):
+    """Those of a later version, with a field that this one does not know."""
+
+    _fields_ = [("known", wf.wf_reader_options), ("unknown", ctypes.c_uint8 * 8)]
+
+
+def test_the_size_of_reader_options(handle, tmp_path):
+    path = tmp_path / "data.txt"
+    path.write_text("1 2 3\n")
+    paths, size = (c_char_p * 1)(str(path).encode()), ctypes.sizeof(wf.wf_reader_options)
+    for nbytes, unknown, fits in ((size, 1, True), (0, 0, False), (size - 1, 0, False), (2**63, 0, False),
+                                  (size + 8, 0, True), (size + 8, 1, False), (size + 8, 0x80, False)):
+        for place in range(8):
+            options, reader = later_reader_options(), c_void_p()
+            options.known.nbytes, options.unknown[place] = nbytes, unknown
+            code = wf.library.wf_reader_open(handle.pointer, paths, 1, byref(options.known), byref(reader))
+            assert wf.ERRORS[code] == ("WF_OK" if fits else "WF_ERROR_ARGUMENT"), (nbytes, unknown, place)
+            assert bool(reader) == fits and (fits or "wf_reader_options" in handle.message)
+            wf.library.wf_reader_close(reader)
+
+
+def test_blocks_keep_the_order_of_storage(write):
+    handle = wf.Handle()
+    path = write(npy("f64", [1, 9, 5, 3, 2, 4], shape=[2, 3], fortran_order=True), "f.npy")
+    with Reader(handle, path) as reader:
+        assert reader.next(2) == struct.pack("<2d", 1, 9)
+        with pytest.raises(wf.WarpfoldError, match="storage order"):
+            reader.add_to(handle.accumulator("argmax", "f64"), 1)
+        total = handle.accumulator("sum", "f64")
+        reader.add_to(total, 1)

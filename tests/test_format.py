@@ -21,7 +21,7 @@ def value(type_name, bits):
     data = struct.pack("=q" if bits < 0 else "=Q", bits)
     if type_name in FLOATS:
         data = struct.pack("=" + TYPECODES[type_name], bits)
-    ctypes.memmove(ctypes.addressof(made) + wf_value.__dict__["as"].offset, data, len(data))
+    ctypes.memmove(ctypes.addressof(made) + wf_value.__dict__["v"].offset, data, len(data))
     return ctypes.byref(made)
 
 
@@ -53,6 +53,7 @@ def check_double(type_name, bits):
     assert abs(found) == (math.inf if magnitude == form.infinity else fraction(magnitude, form))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_name", ["f16", "bf16"])
 def test_every_value_of_16_bits(type_name):
     """The sign is a matter of one character: it is tried with a few."""

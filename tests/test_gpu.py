@@ -16,6 +16,7 @@ import gpu_data  # noqa: E402
 import warpfold_ctypes as wf  # noqa: E402
 from cli_helpers import DESCRIPTIONS, npy_header, npy_text, run  # noqa: E402
 from cuda_helpers import gpu  # noqa: E402, F401: a fixture
+from each_type import EACH_TYPE  # noqa: E402
 from oracle import FLOATS, TYPES, ops_of  # noqa: E402
 from samples import NAN_POLICIES, agree, nbytes_of, pack  # noqa: E402
 from test_accumulator import cut, merge_in_random_order  # noqa: E402
@@ -61,6 +62,7 @@ def outcome(handle, op, views, **chosen):
 
 
 LARGE_WAYS = {"WARPFOLD_CUDA_SMALL": "0"}  # small arrays by the kernels of large ones
+ONE_BLOCK = LARGE_WAYS | {"WARPFOLD_CUDA_MULTIPROCESSORS": "1"}  # whose warps have many chunks each, and several segments
 
 
 class Engines:
@@ -136,6 +138,7 @@ class Engines:
 # ---- every op, type, policy and result type ----------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_name", TYPES)
 def test_every_op_policy_and_result_type(engines, type_name):
     ops = engines.ops_of(type_name)
@@ -151,6 +154,7 @@ def test_every_op_policy_and_result_type(engines, type_name):
 # ---- sizes and data ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_name", TYPES)
 def test_sizes_around_every_boundary(engines, type_name):
     kinds = ("normal", "wide", "full", "uniform") if type_name in FLOATS else ("any_bits", "small", "around_zero")
@@ -161,6 +165,7 @@ def test_sizes_around_every_boundary(engines, type_name):
         engines.check_array(ops[turn % 3::3] if count >= LONG else ops, type_name, data, kind, count)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_name", TYPES)
 def test_kinds_of_data(engines, type_name):
     ops = engines.ops_of(type_name)
@@ -171,6 +176,25 @@ def test_kinds_of_data(engines, type_name):
             engines.check_array(ops[turn % 3::3] if count >= LONG else ops, type_name, data, kind, count, nan=nan)
 
 
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_many_chunks_of_few_warps(engines, type_name):
+    """All kinds, by the warps of one block: what one chunk leaves behind meets the next, within a segment and beyond."""
+    handle = wf.Handle("cuda:0", **ONE_BLOCK)
+    kinds = engines.choose(tuple(gpu_data.kinds_of(type_name)), ("changing",))
+    for kind, turn in itertools.product(kinds, range(engines.choose(2, 1))):
+        count = engines.choose(((1 << 20) + 77, (1 << 22) + 5), (60_000 // nbytes_of(type_name),))[turn]
+        data = gpu_data.make(type_name, count, kind, "chunks", turn)
+        on_host, on_device = wf.vector(data, type_name), engines.gpu_vector(data, type_name)
+        for op, nan in itertools.product(engines.choose(all_ops_of(type_name), engines.ops_of(type_name)),
+                                         engines.choose(NAN_POLICIES, NAN_POLICIES[:1])):
+            if op == "prod" or (nan != NAN_POLICIES[0] and kind not in ("changing", "specials_often", "any_bits")):
+                continue
+            pair = 2 if op == "dot" else 1
+            expected = outcome(engines.host, op, [on_host] * pair, nan=nan)
+            agree(expected, outcome(handle, op, [on_device] * pair, nan=nan), op, type_name, kind, count, nan)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_a_dot_of_zeros_has_their_sign(engines, type_name):
     """Each product is a zero though half of each array is not."""
@@ -189,17 +213,20 @@ def test_large_arrays(engines, type_name):
     """Enough for every block of the GPU to have several tiles."""
     if not engines.gpu.is_real:
         pytest.skip("skipped: no GPU")
-    for kind in ("full", "cancelling", "nan_last") if type_name in FLOATS else ("any_bits", "one_stands_out"):
+    for kind in ("full", "cancelling", "nan_last", "changing", "gradients", "any_bits") if type_name in FLOATS else ("any_bits", "one_stands_out"):
         data = gpu_data.make(type_name, (1 << 25) + 77, kind)
         engines.check_array(("sum", "argmax", "stats", "dot"), type_name, data, kind)
 
 
-@pytest.mark.parametrize("op, type_name, turns", [("sum", "f64", 20000), ("sum", "f32", 3000), ("argmax", "i8", 3000)])
-def test_the_same_again_and_again(engines, op, type_name, turns):
+@pytest.mark.parametrize("op, type_name, kind, turns", [
+    ("sum", "f64", "normal", 20000), ("sum", "f32", "normal", 3000), ("argmax", "i8", "any_bits", 3000),
+    ("sum", "f64", "full", 3000), ("sum", "f64", "wide", 3000), ("var", "f64", "changing", 2000),
+    ("norm2", "f32", "full", 3000), ("sum", "bf16", "changing", 3000)])
+def test_the_same_again_and_again(engines, op, type_name, kind, turns):
     """Of an array that stays in the cache, from which the copy engine brings chunks soonest."""
     if not engines.gpu.is_real:
         pytest.skip("skipped: no GPU")
-    data = gpu_data.make(type_name, 910000, "normal" if type_name in FLOATS else "any_bits")
+    data = gpu_data.make(type_name, 910000, kind)
     expected, array = engines.host.reduce(op, wf.vector(data, type_name)), engines.gpu_vector(data, type_name)
     large = engines.devices[1]
     assert {large.reduce(op, array) for _ in range(turns)} == {expected}
@@ -208,6 +235,7 @@ def test_the_same_again_and_again(engines, op, type_name, turns):
 # ---- where elements lie ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_name", TYPES)
 def test_offsets(engines, type_name):
     """From aligned to odd addresses; a dot of arrays that are aligned each in its own way."""
@@ -226,7 +254,7 @@ def test_offsets(engines, type_name):
                 engines.check(op, on_host[:pair], on_device[:pair], type_name, count, offset)
 
 
-@pytest.mark.parametrize("type_name", TYPES)
+@pytest.mark.parametrize("type_name", EACH_TYPE)
 def test_strides(engines, type_name):
     nbytes, ops = nbytes_of(type_name), engines.ops_of(type_name)
     for count in engines.choose((1, 17, 4100, 70001), (200,)):
@@ -330,6 +358,7 @@ class Parts:
                 raise
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_sums_of_a_few_binades_have_every_digit(engines, type_name):
     """No rounding hides what lies below the unit of a level."""
@@ -344,6 +373,7 @@ def test_sums_of_a_few_binades_have_every_digit(engines, type_name):
         assert saved[1:] == saved[:1] * 2, (op, type_name, turn)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_name", TYPES)
 def test_accumulators_save_the_same_bytes(engines, type_name):
     """Whole on the CPU; in pieces on both, merged in any order."""
@@ -376,20 +406,32 @@ def test_accumulators_save_the_same_bytes(engines, type_name):
 # ---- results that stay on the GPU --------------------------------------------------------------------
 
 
-def read_result(memory):
+FILLER = 0xA5A5A5A5A5A5A5A5
+
+
+def result_memory(engines):
+    return engines.gpu.empty(ctypes.sizeof(wf.device_result), byte=0xA5)
+
+
+def read_result(memory, op, type_name, result_type=None):
     """(value, status) as the GPU left them."""
-    left = wf.wf_device_value.from_buffer_copy(memory.read())
-    return left.value, left.status
+    left = wf.device_result.from_buffer_copy(memory.read())
+    number = wf.TYPE_BY_NAME[result_type] if result_type else wf.library.wf_op_result_type(
+        wf.OP_BY_NAME[op], wf.TYPE_BY_NAME[type_name])
+    nbytes = wf.library.wf_type_nbytes(number)
+    assert left.bits >> 8 * nbytes == FILLER >> 8 * nbytes, "more was written than one element"
+    return wf.value_of_bits(number, left.bits % 256**nbytes), left.status
 
 
 def outcome_on_device(engines, op, views, handle=None, **chosen):
     """As outcome(); what a failure leaves as a value is checked."""
-    memory = engines.gpu.empty(ctypes.sizeof(wf.wf_device_value), byte=0xA5)
+    memory = result_memory(engines)
+    type_name = wf.TYPE_NAME[views[0].type]
     try:
         (handle or engines.device).reduce_on_device(op, memory.pointer, *views, **chosen)
     except wf.WarpfoldError as error:
         return error.code
-    value, status = read_result(memory)
+    value, status = read_result(memory, op, type_name, chosen.get("result_type"))
     if not status:
         return wf.value_bits(value)
     assert math.isnan(wf.library.wf_value_to_double(value)) or wf.value_bits(value)[1] == 0, (op, status)
@@ -406,6 +448,7 @@ def result_types_of(op):
     return (None, "f32", "i8") if op in ("sum", "prod", "argmax") else (None,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_name", TYPES)
 def test_results_and_errors_left_on_the_gpu(engines, type_name):
     kinds = ("wide", "nan_last", "largest") if type_name in FLOATS else ("any_bits", "greatest", "small")
@@ -431,8 +474,6 @@ def test_what_cannot_stay_on_the_gpu_is_refused(engines):
     strided = memory.strided("f32", [50], [8])
     for views, code in (([strided], "WF_ERROR_UNSUPPORTED"), ([wf.vector(data, "f32")], "WF_ERROR_ARGUMENT")):
         assert outcome_on_device(engines, "sum", views) == code
-    with pytest.raises(wf.WarpfoldError, match="WF_ERROR_UNSUPPORTED|WF_ERROR_ARGUMENT"):
-        engines.host.reduce_on_device("sum", memory.pointer, memory.vector("f32"))
     assert memory.read() == data
 
 
@@ -451,7 +492,7 @@ def test_graphs(engines, op, type_name):
     for count in (1000, 70001, (1 << 20) + 3):
         memories = [engines.gpu.memory(gpu_data.make(type_name, count, kind, turn)) for turn in range(3)]
         views = [[memory.vector(type_name)] * (2 if op == "dot" else 1) for memory in memories]
-        results = [engines.gpu.empty(ctypes.sizeof(wf.wf_device_value)) for _ in memories]
+        results = [result_memory(engines) for _ in memories]
 
         def reduce_all():
             for view, result in zip(views, results):
@@ -466,7 +507,7 @@ def test_graphs(engines, op, type_name):
             replay()
             stream.wait()
             for result, numbers in zip(results, data):
-                value, status = read_result(result)
+                value, status = read_result(result, op, type_name)
                 expected = outcome(engines.host, op, [wf.vector(numbers, type_name)] * (2 if op == "dot" else 1))
                 agree(expected, wf.ERRORS[status] if status else wf.value_bits(value), op, type_name, count, turn)
 
@@ -502,11 +543,11 @@ def test_a_handle_may_outlive_its_stream(engines):
     data = gpu_data.make("f32", 1000, "normal")
     memory, handle, stream = engines.gpu.memory(data), wf.Handle("cuda:0"), engines.gpu.stream()
     handle.set_stream(stream.pointer)
-    result = engines.gpu.empty(ctypes.sizeof(wf.wf_device_value))
+    result = result_memory(engines)
     handle.reduce_on_device("sum", result.pointer, memory.vector("f32"))
     del stream
     del handle
-    value, status = read_result(result)
+    value, status = read_result(result, "sum", "f32")
     assert (wf.value_bits(value), status) == (outcome(engines.host, "sum", [wf.vector(data, "f32")]), 0)
 
 

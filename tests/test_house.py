@@ -1,12 +1,17 @@
 """The header, the exported symbols, the C tests and the README's program, as a user's compiler meets them."""
 
+import functools
+import graphlib
 import os
 import re
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 
 import pytest
+
+import abi
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(os.environ.get("WARPFOLD_BUILD", ROOT / "build"))
@@ -54,6 +59,26 @@ def test_header_is_cxx(compiler, tmp_path):
     run(tmp_path / "program")
 
 
+# ---- what programs that were compiled before rely on
+
+
+@pytest.mark.skipif(struct.calcsize("P") != 8, reason="recorded where pointers have 8 bytes")
+def test_interface_is_the_recorded_one():
+    before, now = abi.recorded(), abi.interface()
+    assert abi.broken(before, now) == []
+    assert before == now, "something was added: `python3 tests/abi.py` records it"
+
+
+def test_record_of_the_interface_tells_additions_from_breaks():
+    before = ["constant A 1", "size s 16", "member s.nbytes (size_t) 0 8", "size t 8", "function void f(int)"]
+    later = [line.replace("s 16", "s 24") for line in before] + ["constant B 2"]
+    assert abi.broken(before, later) == []
+    assert abi.broken(later, before) == ["size s 24", "constant B 2"]
+    for old, new in (("A 1", "A 2"), ("t 8", "t 16"), ("(size_t) 0", "(size_t) 8"), ("f(int)", "f(long)")):
+        line = next(line for line in before if old in line)
+        assert abi.broken(before, [line.replace(old, new) for line in later]) == [line]
+
+
 # ---- the symbols
 
 
@@ -89,12 +114,175 @@ def test_library_does_not_print_or_end_the_process():
     assert names & unwanted == set()
 
 
+def test_simulator_keeps_to_its_names():
+    names = symbols("-g", "--defined-only", BUILD / "libsimt.a")
+    assert {"simt_module_parse", "simt_machine_launch"} <= names
+    assert {name for name in names if not name.startswith("simt_")} == set()
+
+
+def test_both_libraries_link_into_one_program(tmp_path):
+    """Whole, although both contain common/."""
+    if re.search(r"^WARPFOLD_SANITIZE:\w+=.", (BUILD / "CMakeCache.txt").read_text(), re.MULTILINE):
+        pytest.skip("a build with sanitizers needs their flags")
+    (tmp_path / "program.c").write_text("int main(void) { return 0; }\n")
+    run(need("cc"), tmp_path / "program.c", "-o", tmp_path / "program", "-Wl,--whole-archive", BUILD / "libsimt.a",
+        BUILD / "libwarpfold.a", "-Wl,--no-whole-archive", "-lm", "-lpthread", "-ldl")
+    run(tmp_path / "program")
+
+
+# ---- the simulator's folders
+
+# Each folder of simt/: of which others it may call functions.  They are declared in the headers that are installed
+# or, of some folders, in one of the folder's name; machine/machine.h is for that folder alone.
+FOLDERS = {"ptx": set(), "machine": {"ptx"}, "observe": {"machine"}, "compile": {"ptx"}}
+INSTALLED = ["simt.h", "simt_observer.h"]
+OWN_HEADER = {"ptx", "observe"}
+
+
+@functools.cache
+def simulator_calls():
+    """{object file: {object file it needs: by which symbols}}, each a path below simt/."""
+    below = BUILD / "CMakeFiles" / "simt.dir" / "simt"
+    defined, needed = {}, {}
+    for path in below.rglob("*.o"):
+        if not (ROOT / "simt" / path.relative_to(below).with_suffix("")).exists():
+            continue  # of a source that has gone since that build
+        lines = [line.split() for line in run("nm", "-g", path).splitlines()]
+        needed[path.relative_to(below)] = {words[-1] for words in lines if words[-2] == "U"}
+        defined.update({words[-1]: path.relative_to(below) for words in lines if words[-2] != "U"})
+    calls = {path: {} for path in needed}
+    for path, names in needed.items():
+        for name in names & defined.keys():
+            calls[path].setdefault(defined[name], set()).add(name)
+    assert {path.parent.name for path in calls} == set(FOLDERS)
+    return calls
+
+
+def test_simulator_has_no_circle_of_calls():
+    """No file calls another that, directly or not, calls it."""
+    list(graphlib.TopologicalSorter(simulator_calls()).static_order())
+
+
+def test_folders_of_the_simulator_call_what_others_offer():
+    for path, targets in simulator_calls().items():
+        folder = path.parent.name
+        for target, names in targets.items():
+            other = target.parent.name
+            if other == folder:
+                continue
+            assert other in FOLDERS[folder], f"{path} calls {target}: {names}"
+            headers = INSTALLED + ([f"{other}/{other}.h"] if other in OWN_HEADER else [])
+            offered = "".join((ROOT / "simt" / header).read_text() for header in headers)
+            assert {name for name in names if not re.search(rf"\b{name}\b", offered)} == set(), f"{path}: {target}"
+
+
+def test_folders_of_the_simulator_include_what_others_offer():
+    offered = {f"{folder}/{folder}.h": folder for folder in OWN_HEADER}
+    for path in sorted((ROOT / "simt").glob("*/*.[chi]*")):
+        folder = path.parent.name
+        for name in re.findall(r'^#include "(.+)"', path.read_text(), re.MULTILINE):
+            own = (path.parent / name).exists() or name.startswith("common/")
+            top = "/" not in name and (ROOT / "simt" / name).exists()
+            assert own or top or offered.get(name) in FOLDERS[folder], f"{path}: {name}"
+    for path in sorted((ROOT / "common").glob("*.[ch]")):
+        for name in re.findall(r'^#include "(.+)"', path.read_text(), re.MULTILINE):
+            assert (path.parent / name).exists(), f"{path}: {name}"
+
+
+# ---- what makes a defect harder to use
+
+
+@pytest.mark.parametrize("name", ["warpfold", "libwarpfold.so"])
+def test_binaries_are_hardened(name):
+    read = need("readelf")
+    parts, dynamic = run(read, "-hlW", BUILD / name), run(read, "-dW", BUILD / name)
+    assert re.search(r"Type:\s+DYN", parts)
+    assert re.search(r"GNU_RELRO", parts)
+    assert re.search(r"GNU_STACK .* RW ", parts)
+    assert re.search(r"\bFLAGS\b.*BIND_NOW", dynamic) and re.search(r"FLAGS_1\b.*\bNOW\b", dynamic)
+    assert name != "warpfold" or re.search(r"FLAGS_1\b.*\bPIE\b", dynamic)
+    assert "TEXTREL" not in dynamic
+    undefined = run("nm", "-D", "-u", BUILD / name)
+    assert "__stack_chk_fail" in undefined
+    sanitized = re.search(r"^WARPFOLD_SANITIZE:\w+=.", (BUILD / "CMakeCache.txt").read_text(), re.MULTILINE)
+    assert sanitized or "musl" in run(read, "-lW", BUILD / name) or "_chk@" in undefined.replace("__stack_chk", "")
+
+
+# ---- the words
+
+
+GLOSSARY = (ROOT / "docs" / "glossary.md").read_text()
+OWN_SOURCES = [ROOT / "include" / "warpfold.h",
+               *(path for folder in ("src", "src/core", "src/cpu", "src/io", "simt", "simt/compile", "simt/machine",
+                                     "simt/observe", "simt/ptx", "explain", "report", "cli", "ladder", "common")
+                 for path in sorted((ROOT / folder).glob("*.[ch]")))]
+
+
+def glossary_rows(section):
+    """The cells of each row of the section's table, without its head."""
+    text = GLOSSARY.split(f"# {section}\n")[1].split("\n#")[0]
+    rows = [[cell.strip(" *`") for cell in line.strip("|").split("|")]
+            for line in text.splitlines() if line.startswith("|")]
+    return rows[2:]
+
+
+def test_glossary_is_sorted_and_names_files_that_exist():
+    rows = glossary_rows("Glossary")
+    words = [row[0].lower() for row in rows]
+    assert len(words) >= 40 and words == sorted(set(words))
+    sources = {path.name for folder in ("include", "src", "simt", "ladder", "bench", "docs")
+               for path in (ROOT / folder).rglob("*")}
+    assert [row[2] for row in rows if row[2] != "ladder/" and row[2] not in sources] == []
+
+
+@pytest.mark.parametrize("path", OWN_SOURCES,
+                         ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_retired_words_stay_out_of_names(path):
+    retired = {word.strip() for row in glossary_rows("Retired words") for word in row[0].split(",")}
+    code = re.sub(r'/\*.*?\*/|//[^\n]*|"(\\.|[^"\\\n])*"', " ", path.read_text(), flags=re.DOTALL)
+    found = {name for name in re.findall(r"[A-Za-z_]\w*", code)
+             if re.search(rf"(^|_)({'|'.join(sorted(retired))})s?(_|$)", name.lower())}
+    assert len(retired) > 10 and found == set()
+
+
+# ---- what contributors are told
+
+
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+SPANS = re.findall(r"`([^`]+)`", " ".join(CONTRIBUTING.split()))
+
+
+def test_files_that_contributors_are_told_of_exist():
+    tree = re.findall(r"^    ([\w./, ]+?)  +\w", CONTRIBUTING, re.MULTILINE)
+    words = {word.strip(",") for words in (*SPANS, *tree) for word in words.split()}
+    paths = {word for word in words if re.fullmatch(r"[\w.*-]*/[\w./*-]*", word) and not re.search("[A-Z]{3}|NN", word)}
+    paths -= {"/", "//"}
+    assert len(paths) > 50
+    for path in paths:
+        root, name = (BUILD, path[6:]) if path.startswith("build/") else (ROOT, path)
+        assert any(root.glob(name)), f"CONTRIBUTING.md: no {path}"
+
+
+def test_what_contributors_are_told_to_run_exists():
+    targets = re.search(r"^\.PHONY: (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()
+    asked = {span.split()[1] for span in SPANS if span.startswith("make ")}
+    assert asked and asked <= set(targets)
+    tests = "".join(path.read_text() for path in (ROOT / "tests").glob("test_*.py"))
+    names = {span for span in SPANS if span.startswith("test_")}
+    assert names and {name for name in names if f"def {name}(" not in tests} == set()
+
+
 # ---- the programs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "tests" / "c").glob("*.c")))
 def test_c_program(name):
     run(BUILD / "tests" / "c" / name)
+
+
+def test_readme_is_a_first_page():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 120
 
 
 def test_readme_program(tmp_path):

@@ -7,10 +7,12 @@ import math
 import os
 import pty
 import re
+import resource
 import stat
 import struct
 import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -45,18 +47,6 @@ NOTHING = kernel("nothing", [], "ret;")
 
 FIELDS = ["kernel", "instructions", "divergent_branches", "utilization", "global_sectors", "global_requests",
           "coalescing", "shared_wavefronts", "bank_degree", "barriers", "atomics", "findings"]
-
-
-@pytest.fixture
-def write(tmp_path):
-    """write(name, content) -> the path of a new file."""
-
-    def write_file(name, content):
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write_file
 
 
 @pytest.fixture
@@ -286,13 +276,15 @@ def test_files_that_do_not_fit(write, tmp_path):
 def test_outputs_are_replaced_whole(write, tmp_path):
     one = write("one.ptx", HEAD + kernel("one", parameters("one", "u64"), "ret;"))
     out = write("out.npy", "before")
+    mode = stat.S_IMODE(out.stat().st_mode)
     mask = os.umask(0o027)
     try:
         inspected(one, "--arg", "i32[3]=iota", "--out", f"0={out}", "--out", f"0={tmp_path / 'other.npy'}")
     finally:
         os.umask(mask)
     assert read_npy(out) == read_npy(tmp_path / "other.npy") == ("<i4", 3, pack("i32", [0, 1, 2], "<"))
-    assert stat.S_IMODE(out.stat().st_mode) == 0o640
+    assert stat.S_IMODE(out.stat().st_mode) == mode, "a file that is replaced keeps its mode"
+    assert stat.S_IMODE((tmp_path / "other.npy").stat().st_mode) == 0o640
     assert {path.name for path in tmp_path.iterdir()} == {"one.ptx", "out.npy", "other.npy"}
     missing = tmp_path / "none" / "out.npy"
     refused(1, [str(missing), "No such file"], "inspect", one, "--arg", "i32[3]=iota", "--out", f"0={missing}")
@@ -417,7 +409,7 @@ ret;"""))
     ("twos", ["--arg", "i32[4]=twos"]),
     ("random:", ["--arg", "i32[4]=random:"]),
     ("random:x", ["--arg", "i32[4]=random:x"]),
-    ("memory", ["--arg", "i32[9223372036854775807]=zeros"]),
+    ("buffer size overflows", ["--arg", "i32[9223372036854775807]=zeros"]),
     ("18446744073709551616", ["--arg", "i8[18446744073709551616]=zeros"]),
     ("bytes:0", ["--arg", "bytes:0"]),
     ("bytes:0g", ["--arg", "bytes:0g"]),
@@ -480,7 +472,7 @@ def test_several_kernels_are_listed(several):
     assert second == f"warpfold: {several} has {', '.join(READABLE)}"
     done = run("inspect", several, "--kernel", "nope")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "'nope' names no kernel" in done.stderr and ", ".join(READABLE) in done.stderr
+    assert "'nope' matches no kernel" in done.stderr and ", ".join(READABLE) in done.stderr
     assert "several" in refused(1, "'reduce'", "inspect", several, "--kernel", "reduce")
 
 
@@ -505,3 +497,33 @@ def test_a_syntax_error_in_ptx(write):
     path = write("bad.ptx", ADD.replace("add.f32 %f3, %f1, %f2;", "add.f32 %f3, %f1 %f2;"))
     line = 1 + ADD.splitlines().index("add.f32 %f3, %f1, %f2;")
     refused(1, f"{path}:{line}:", "inspect", path)
+
+
+# ---- hostile modules: tests/c/hostile.c has them all; here, how the program ends ------------------------------
+
+IS_SANITIZED = re.search(r"^WARPFOLD_SANITIZE:\w+=.", (Path(CLI).parent / "CMakeCache.txt").read_text(), re.MULTILINE)
+
+
+def hostile(folder, text):
+    path = folder / "hostile.ptx"
+    path.write_text(HEAD + text)
+    return path
+
+
+def test_hostile_module_is_refused_by_line(tmp_path):
+    path = hostile(tmp_path, ".global .b32 word;\n.func f(.param .b32 a) { ret; }\n"
+                             ".entry k() {\n call f, (word);\n}\n")
+    said = refused(1, f"{path}:7: call: argument 1", "inspect", path)
+    assert said.endswith("a .param variable or a register of 4 bytes")
+
+
+@pytest.mark.skipif(IS_SANITIZED, reason="the sanitizer's own memory is huge")
+@pytest.mark.parametrize("text, said", [
+    ("".join(f".global .b8 x{i}[1073741824];\n" for i in range(9)) + ".entry k() { ret; }\n",
+     "out of memory for its code and variables"),
+    (".entry k() { .reg .b64 %r<30000>;\n" + "".join(f"add.u64 %r{i}, %r{i + 1}, 1;\n" for i in range(29000)) +
+     "ret; }\n", "out of memory for the launch's blocks and observers"),
+], ids=["variables", "registers"])
+def test_module_that_asks_for_more_memory_than_there_is(tmp_path, text, said):
+    limit = (lambda: resource.setrlimit(resource.RLIMIT_AS, (160 << 20, 160 << 20)))
+    refused(1, said, "inspect", hostile(tmp_path, text), "--block", "1024", preexec_fn=limit)

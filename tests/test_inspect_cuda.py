@@ -10,17 +10,6 @@ import pytest
 from cli_helpers import CLI, TIMEOUT_SECONDS, pack, refused, run
 from inspect_helpers import read_npy
 
-@pytest.fixture
-def write(tmp_path):
-    """write(name, content) -> the path of a new file."""
-
-    def write_file(name, content):
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write_file
-
 
 # ---- compilers -----------------------------------------------------------------------------------------
 
@@ -121,6 +110,7 @@ def test_newer_targets(compiler, write, tmp_path):
     assert read_npy(out)[2] == pack("i32", [496], "<")
 
 
+@pytest.mark.slow
 def test_cooperative_groups_and_half(compiler, write, tmp_path):
     path = write("groups.cu", "#include <cooperative_groups.h>\n#include <cuda_fp16.h>\n"
                  "__global__ void mine(__half *out) {\n"
@@ -130,6 +120,7 @@ def test_cooperative_groups_and_half(compiler, write, tmp_path):
     assert read_npy(out)[2] == struct.pack("<32e", *[1.5] * 32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mine.cu", "folder/mine.cu", "./folder/../mine.cu"])
 def test_files_are_named_as_given(compiler, tmp_path, name):
     (tmp_path / "folder").mkdir()
@@ -150,6 +141,7 @@ def test_a_compilers_words(compiler, write):
     assert all(line.startswith("warpfold: ") for line in done.stderr.splitlines())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["nope", "nope<3>", "ns::fill<int>"])
 def test_unknown_names(compiler, write, name):
     write("twice.cuh", HEADER)
@@ -157,7 +149,7 @@ def test_unknown_names(compiler, write, name):
     done = run("inspect", path, "--kernel", name, env=compiler)
     assert (done.returncode, done.stdout) == (1, "")
     lines = done.stderr.splitlines()
-    assert f"--kernel '{name}' names no kernel" in lines[0]
+    assert f"--kernel '{name}' matches no kernel" in lines[0]
     assert set(lines[1].split(" has ")[1].split(", ")) == {"plain", "hidden", "ns::fill<float", "8>"}
     assert ("error" in done.stderr) == ("<" in name)
 
@@ -199,3 +191,8 @@ def test_printf(nvcc, write):
     done = subprocess.run([CLI, "inspect", path], capture_output=True, timeout=TIMEOUT_SECONDS)
     assert done.stdout.startswith("".join(line.format("\xff") + "\n" for line in lines).encode("utf-8").replace(
         b"\xc3\xbf", b"\xff") + b"mine  ")
+
+
+def test_no_room_for_compiling(nvcc, write):
+    path = write("kernel.cu", 'extern "C" __global__ void kernel() {}\n')
+    refused(1, "cannot create a temporary folder for nvcc: Not a directory", "inspect", path, env={**nvcc, "TMPDIR": str(path)})

@@ -225,32 +225,32 @@ def test_a_race_is_replayed_in_both_warps(tmp_path):
     assert {key: data[key] for key in report} == report
     own, other = data["replays"]
     assert (own["warp"], own["is_other"], other["warp"], other["is_other"]) == (1, False, 0, True)
-    assert [text[moment["ptx_line"] - 1].split()[0] for moment in other["moments"]] == [
+    assert [text[entry["ptx_line"] - 1].split()[0] for entry in other["entries"]] == [
         "mov.u32", "mov.u32", "setp.ne.u32", "@%p1", "st.shared.u32", "setp.ne.u32", "@%p2", "ret;"]
-    assert [text[moment["ptx_line"] - 1].split()[0] for moment in own["moments"]] == [
+    assert [text[entry["ptx_line"] - 1].split()[0] for entry in own["entries"]] == [
         "mov.u32", "mov.u32", "setp.ne.u32", "@%p1", "setp.ne.u32", "@%p2", "add.u32", "st.shared.u32"]
-    times = [moment["time"] for moment in other["moments"] + own["moments"]]
+    times = [entry["time"] for entry in other["entries"] + own["entries"]]
     assert times == list(range(1, 17))
 
 
-def test_moments_tell_lanes_branches_and_addresses(tmp_path):
+def test_entries_tell_lanes_branches_and_addresses(tmp_path):
     _, data, text = race_report(tmp_path)
     own, other = data["replays"]
     everyone = 2**32 - 1
-    parting = other["moments"][3]
+    parting = other["entries"][3]
     assert (parting["active"], parting["mask"], parting["taken"]) == (everyone, everyone - 1, everyone - 1)
-    store = own["moments"][-1]
+    store = own["entries"][-1]
     assert store["ptx_line"] == data["findings"][0]["ptx_line"]
     assert (store["active"], store["mask"], store["lanes"]) == (1, 1, 1)
     assert (store["space"], store["nbytes"], store["first"]) == ("shared", 4, "0x0")
-    assert all("space" not in moment for moment in own["moments"][:-1])
+    assert all("space" not in entry for entry in own["entries"][:-1])
 
 
-def addresses(moment):
-    lanes = [lane for lane in range(32) if moment["lanes"] >> lane & 1]
-    if "addresses" in moment:
-        return dict(zip(lanes, (int(text, 16) for text in moment["addresses"])))
-    return {lane: int(moment["first"], 16) + moment["stride"] * (lane - lanes[0]) for lane in lanes}
+def addresses(entry):
+    lanes = [lane for lane in range(32) if entry["lanes"] >> lane & 1]
+    if "addresses" in entry:
+        return dict(zip(lanes, (int(text, 16) for text in entry["addresses"])))
+    return {lane: int(entry["first"], 16) + entry["stride"] * (lane - lanes[0]) for lane in lanes}
 
 
 def test_uneven_addresses_are_all_told(tmp_path):
@@ -274,7 +274,7 @@ ret;
     done = run("inspect", ptx, "--block", 32, "--arg", "i32[962]=zeros", "--html", page)
     assert done.returncode == 3
     replay, = page_data(page)["replays"]
-    uneven, even = [moment for moment in replay["moments"] if "space" in moment]
+    uneven, even = [entry for entry in replay["entries"] if "space" in entry]
     base = addresses(uneven)[0]
     assert ("addresses" in uneven, "addresses" in even, even["stride"]) == (True, False, 8)
     assert addresses(uneven) == {lane: base + 4 * lane * lane for lane in range(32)}
@@ -296,9 +296,9 @@ ret;
     done = run("inspect", ptx, "--block", 1, "--arg", "i32[1]=zeros", "--html", page)
     assert done.returncode == 3
     replay, = page_data(page)["replays"]
-    times = [moment["time"] for moment in replay["moments"]]
+    times = [entry["time"] for entry in replay["entries"]]
     assert times == list(range(3003 - 199, 3004))
-    assert replay["moments"][-1]["ptx_line"] == page_data(page)["findings"][0]["ptx_line"]
+    assert replay["entries"][-1]["ptx_line"] == page_data(page)["findings"][0]["ptx_line"]
 
 
 # ---- the page's file -------------------------------------------------------------------------------------
@@ -337,4 +337,4 @@ def test_source_text_cannot_end_the_script(costs, tmp_path):
 
 def test_ptx_with_a_nul_is_not_cut_short(costs):
     costs.write_bytes(costs.read_bytes() + b"\0junk")
-    refused(1, [str(costs), "no text"], "inspect", costs, *LAUNCH)
+    refused(1, [str(costs), "not a text file"], "inspect", costs, *LAUNCH)

@@ -96,10 +96,11 @@ def operations(prefix):
 def test_files(prefix, library, version):
     lib = library.relative_to(prefix).as_posix()
     expected = {
-        "bin/warpfold", "include/warpfold.h", "share/doc/warpfold/LICENSE", "share/man/man1/warpfold.1",
+        "bin/warpfold", "include/warpfold.h", "include/simt.h", "include/simt_observer.h",
+        "share/doc/warpfold/LICENSE", "share/man/man1/warpfold.1",
         "share/bash-completion/completions/warpfold", "share/zsh/site-functions/_warpfold",
-        f"{lib}/libwarpfold.a", f"{lib}/libwarpfold.so", f"{lib}/libwarpfold.so.{version[0]}",
-        f"{lib}/libwarpfold.so.{version}", f"{lib}/pkgconfig/warpfold.pc",
+        f"{lib}/libsimt.a", f"{lib}/libwarpfold.a", f"{lib}/libwarpfold.so", f"{lib}/libwarpfold.so.{version[0]}",
+        f"{lib}/libwarpfold.so.{version}", f"{lib}/pkgconfig/warpfold.pc", f"{lib}/pkgconfig/simt.pc",
         *(f"{lib}/cmake/warpfold/warpfold-{part}.cmake" for part in ("config", "config-version", "targets")),
     }
     found = {name for name in files_below(prefix) if not re.search(r"warpfold-targets-\w+\.cmake$", name)}
@@ -108,7 +109,7 @@ def test_files(prefix, library, version):
 
 def test_no_file_knows_where_it_was_built(prefix):
     for name in files_below(prefix):
-        if name.startswith("bin/") or "/libwarpfold" in name:
+        if name.startswith("bin/") or re.search(r"/lib\w+\.(a|so)", name):
             continue
         text = (prefix / name).read_text()
         assert str(ROOT) not in text and str(BUILD) not in text and str(prefix.parent) not in text, name
@@ -175,6 +176,102 @@ def test_cmake_package(target, prefix, tmp_path, version):
     assert is_shared == (target == "warpfold::warpfold")
 
 
+def test_simulator_by_cmake(prefix, tmp_path):
+    """simt.h and libsimt.a, without a look at warpfold.h."""
+    (tmp_path / "program.c").write_text(
+        "#include <simt.h>\n"
+        "int main(void) {\n"
+        "    simt_module *module;\n"
+        "    simt_message message;\n"
+        '    return simt_module_parse("x", 1, "x", &module, &message) == SIMT_ERROR_SYNTAX ? 0 : 1;\n'
+        "}\n")
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.20)\n"
+        "project(program LANGUAGES C)\n"
+        "find_package(warpfold REQUIRED)\n"
+        "add_executable(program program.c)\n"
+        "target_link_libraries(program PRIVATE warpfold::simt)\n")
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", tmp_path / "build")
+    run(tmp_path / "build" / "program")
+
+
+# One block doubles its element, and an observer of the program's own counts what the warp executes.
+SIMULATION = r"""
+#include <stdio.h>
+#include <simt_observer.h>
+
+static const char ptx[] =
+    ".version 7.0\n.target sm_75\n.address_size 64\n"
+    ".visible .entry twice(.param .u64 data) {\n"
+    "    .reg .u64 %rd<2>;\n    .reg .u32 %r<2>;\n"
+    "    ld.param.u64 %rd1, [data];\n"
+    "    ld.global.u32 %r1, [%rd1];\n"
+    "    add.u32 %r1, %r1, %r1;\n"
+    "    st.global.u32 [%rd1], %r1;\n"
+    "    ret;\n}\n";
+
+static void count(void *block, const simt_event *event) {
+    (void)event;
+    ++*(int *)block;
+}
+
+static void end_block(void *launch, void *block, const simt_block_view *view) {
+    (void)view;
+    *(int *)launch += *(int *)block;
+}
+
+static void end_launch(void *launch, simt_report *report) {
+    simt_report_add(report, "mine", *(int *)launch);
+}
+
+int main(void) {
+    simt_observer mine = {0};
+    const simt_observer *observers[2] = {0};
+    simt_module *module;
+    simt_machine *machine;
+    simt_report *report;
+    simt_message message;
+    uint64_t address;
+    uint32_t value = 21;
+    const void *arguments[1];
+    simt_launch launch = {0};
+    mine.name = "mine";
+    mine.launch_nbytes = mine.block_nbytes = sizeof(int);
+    mine.instruction = count;
+    mine.block_end = end_block;
+    mine.launch_end = end_launch;
+    observers[0] = &mine;
+    if (simt_module_parse(ptx, sizeof ptx - 1, "twice.ptx", &module, &message) ||
+        simt_machine_create(NULL, &machine) || simt_machine_allocate(machine, sizeof value, &address) ||
+        simt_machine_write(machine, address, &value, sizeof value))
+        return 1;
+    arguments[0] = &address;
+    launch.module = module;
+    launch.arguments = arguments;
+    launch.observers = observers;
+    if (simt_machine_launch(machine, &launch, &report, &message)) return 1;
+    simt_machine_read(machine, address, &value, sizeof value);
+    printf("%u %g\n", (unsigned)value, simt_report_counter_value(report, "mine", 0));
+    simt_report_destroy(report);
+    simt_machine_destroy(machine);
+    simt_module_destroy(module);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("source, compiler", [("program.c", "cc"), ("program.cc", "c++")])
+def test_simulator_by_pkg_config(source, compiler, environment, tmp_path, version):
+    """A kernel and an observer of one's own, from the installed headers and libsimt.a alone."""
+    need("pkg-config")
+    (tmp_path / source).write_text(SIMULATION)
+    flags = run("pkg-config", "--cflags", "--libs", "simt", env=environment).split()
+    run(need(compiler), source, *flags, cwd=tmp_path)
+    assert run(tmp_path / "a.out", env={}) == "42 5\n"
+    assert run("pkg-config", "--modversion", "simt", env=environment) == f"{version}\n"
+
+
 def test_cmake_package_refuses_another_major_version(prefix, tmp_path, version):
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.20)\n"
@@ -206,8 +303,8 @@ def test_man_page_is_found(prefix):
 
 
 def test_man_page_holds_what_the_help_holds(prefix, help_options):
-    # As lines of letters: without hyphenation, justification and fonts.
-    lines = man_page(prefix).read_text().replace(r"\-", "-").splitlines()
+    # As lines of letters: without hyphenation, places to break, justification and fonts.
+    lines = man_page(prefix).read_text().replace(r"\-", "-").replace(r"\:", "").splitlines()
     tags = {re.sub(r"\\f[BIR]|^\.B ", "", line) for line in lines}
     assert ALL_OPS | set(TYPES) <= tags
     for option, argument in help_options.items():

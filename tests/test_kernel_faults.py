@@ -90,6 +90,7 @@ def test_fault(fault, schedule, tmp_path):
     check(fault, findings[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", WILD_ADDRESSES, ids=hex)
 @pytest.mark.parametrize("kernel, thread", [("wild", 5), ("wild_store", 7), ("wild_atomic", 9)])
 def test_wild_address(kernel, thread, address, tmp_path):

@@ -12,7 +12,8 @@ from fractions import Fraction
 
 import pytest
 
-from kernel_helpers import SCHEDULES, Case, changed, check, doubles, f32, floats, given, numbers, result, zeros
+from kernel_helpers import (
+    KERNELS, SCHEDULES, Case, changed, check, doubles, f32, floats, given, numbers, result, zeros)
 
 CASES = []
 
@@ -471,7 +472,13 @@ def wide_products():
 # ---- all of them ---------------------------------------------------------------------------------------
 
 
+def cost(case):
+    """Cooperative groups take compilers a second."""
+    is_slow = "cooperative_groups" in (KERNELS / case.source).read_text()
+    return pytest.param(case, marks=pytest.mark.slow) if is_slow else case
+
+
 @pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", map(cost, CASES), ids=str)
 def test_kernel(case, schedule, tmp_path):
     check(case, schedule, tmp_path)

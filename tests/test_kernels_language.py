@@ -382,6 +382,7 @@ def orders():
 # ---- all of them ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_kernel(case, schedule, tmp_path):

@@ -14,6 +14,9 @@ import pytest
 
 from cli_helpers import ROOT, run
 
+sys.path.insert(0, str(ROOT / "ladder" / "wrong"))
+from wrong_kernels import facts_of, inspect_options  # noqa: E402
+
 LADDER = ROOT / "ladder"
 SCRIPT = ROOT / "scripts" / "ladder-ptx"
 RUNGS = sorted(path.stem for path in LADDER.glob("[0-9]*.cu"))
@@ -47,11 +50,15 @@ def source(rung):
     return (LADDER / f"{rung}.cu").read_text()
 
 
+def ops_of(rung):
+    return ladder_ptx.facts(source(rung))["Ops"].split()
+
+
 # ---- what a rung says of itself
 
 
 def test_rungs_are_numbered_without_gaps():
-    assert [int(rung[:2]) for rung in RUNGS] == list(range(18))
+    assert [int(rung[:2]) for rung in RUNGS] == list(range(len(RUNGS))) and len(RUNGS) > 3
 
 
 @pytest.mark.parametrize("rung", RUNGS)
@@ -64,7 +71,41 @@ def test_facts(rung):
     assert facts.get("Target") in [None, "sm_75", "sm_80", "sm_90"]
     assert facts.get("Runs") in [None, "GPU", "engine"]
     if rung in KERNELS:
-        assert facts["Ops"].split() == ["sum", "prod", "min", "max"] + ["argmax"] * (int(rung[:2]) >= 3)
+        assert ops_of(rung) in (["sum", "prod", "min", "max"], ["sum", "prod", "min", "max", "argmax"])
+
+
+PATTERNS = ["none", "registers", "pairs", "leading", "multiples", "strided", "sequential"]
+BARRIERS = ["none", "one", "each step", "first and each step", "first and each step above one warp"]
+
+
+@pytest.mark.parametrize("rung", KERNELS)
+def test_a_rung_for_the_simulator_tells_its_technique(rung):
+    """From these lines the closed forms are made."""
+    facts = ladder_ptx.facts(source(rung))
+    if "Runs" in facts:
+        assert "Tree" not in facts and "Barriers" not in facts
+    else:
+        assert facts["Tree"] in PATTERNS and facts["Barriers"] in BARRIERS
+
+
+def test_misprinted_kernels_are_there():
+    """And each kernel that a source prints is named by one rung."""
+    named = [name for rung in RUNGS for names in re.findall(r"^// Misprinted: (.+)$", source(rung), re.MULTILINE)
+             for name in names.split()]
+    assert named and len(set(named)) == len(named) and set(named) <= set(WRONG)
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_kernel_tells_how_it_is_launched(name):
+    facts = facts_of(name)
+    assert re.fullmatch(r"(grid=\d+ )?block=\d+( shared=\d+)? [if]32\[\d+\]=(iota|ones) [if]32\[1\]=zeros( [iu]32:\d+)?", facts["Launch"])
+
+
+def test_rungs_keep_the_ops_of_those_below():
+    for lower, upper in zip(KERNELS, KERNELS[1:]):
+        lacking = set(ops_of(lower)) - set(ops_of(upper))
+        assert not lacking, f"Ops: of {upper} lacks {lacking}, which {lower} has"
+    assert "argmax" not in ops_of(KERNELS[0]) and "argmax" in ops_of(KERNELS[-1])
 
 
 @pytest.mark.parametrize("rung", KERNELS)
@@ -106,6 +147,7 @@ def compiled(nvrtc, rung, op, type_name, finish, *options):
     return nvrtc.compile(f"ladder/{rung}.cu", text, {"rung.cuh": (LADDER / "rung.cuh").read_text()}, options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rung", KERNELS)
 def test_every_combination_compiles(rung, nvrtc):
     for op in ladder_ptx.facts(source(rung))["Ops"].split():
@@ -150,6 +192,7 @@ def test_redux_is_one_instruction(nvrtc):
 # ---- the PTX that is committed
 
 
+@pytest.mark.slow
 def test_committed_ptx_is_current():
     done = subprocess.run([sys.executable, SCRIPT, "--check"], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stderr) == (0, "")
@@ -161,7 +204,7 @@ def test_sum_max_and_argmax_of_every_rung_are_committed():
         if "Runs" in ladder_ptx.facts(source(rung)):
             assert not any(name.startswith(rung) for name in committed)
             continue
-        for op in ["sum", "max"] + ["argmax"] * (int(rung[:2]) >= 3):
+        for op in {"sum", "max", "argmax"} & set(ops_of(rung)):
             assert {f"{rung}.{op}.i32.ptx", f"{rung}.{op}.f32.ptx"} <= committed
 
 
@@ -193,11 +236,10 @@ def test_ptx_names_files_of_the_repository_only():
 
 
 def announced(name):
-    """What a wrong kernel's comment says that the machine reports, where, and for which arguments."""
+    """What a wrong kernel's comment says that the simulator reports, and where."""
     text = (LADDER / "wrong" / f"{name}.cu").read_text()
-    facts = dict(re.findall(r"^// (Report|Inspect|Result): (.+)$", text, re.MULTILINE))
     lines = {number for number, line in enumerate(text.splitlines(), 1) if line.endswith("// here")}
-    return facts, lines
+    return facts_of(name), lines
 
 
 def first_of(path):
@@ -206,11 +248,11 @@ def first_of(path):
     return struct.unpack("<f" if b"<f4" in content else "<i", content[-4:])[0]
 
 
-def inspect(path, facts, *options, folder):
+def inspect(path, *options, folder):
     """The report, and the file with the result."""
     after = folder / "after.npy"
-    arguments = facts["Inspect"].split()
-    done = run("inspect", path, *arguments, "--json", "--out", f"1={after}", *options)
+    facts = facts_of(path.stem)
+    done = run("inspect", path, *inspect_options(path.stem), "--json", "--out", f"1={after}", *options)
     assert done.returncode == (0 if facts["Report"] == "none" else 3), done
     return json.loads(done.stdout), after
 
@@ -218,7 +260,7 @@ def inspect(path, facts, *options, folder):
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_kernel_gets_its_report(name, tmp_path):
     facts, lines = announced(name)
-    report, after = inspect(LADDER / "ptx" / "wrong" / f"{name}.ptx", facts, folder=tmp_path)
+    report, after = inspect(LADDER / "ptx" / "wrong" / f"{name}.ptx", folder=tmp_path)
     kinds = {finding["kind"] for finding in report["findings"]}
     assert kinds == ({facts["Report"]} - {"none"})
     assert {finding["line"] for finding in report["findings"]} == lines
@@ -232,23 +274,23 @@ def test_wrong_kernel_gets_its_report(name, tmp_path):
 def test_verdict_is_the_same_under_every_schedule(name, schedule, tmp_path):
     facts, lines = announced(name)
     path = LADDER / "ptx" / "wrong" / f"{name}.ptx"
-    report, after = inspect(path, facts, "--schedule", schedule, folder=tmp_path)
+    report, after = inspect(path, "--schedule", schedule, folder=tmp_path)
     assert {finding["kind"] for finding in report["findings"]} == {facts["Report"]} - {"none"}
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_source_gets_the_same_report(name, nvrtc, tmp_path):
     facts, lines = announced(name)
-    report, after = inspect(LADDER / "wrong" / f"{name}.cu", facts, folder=tmp_path)
+    report, after = inspect(LADDER / "wrong" / f"{name}.cu", folder=tmp_path)
     assert {finding["kind"] for finding in report["findings"]} == {facts["Report"]} - {"none"}
 
 
 @pytest.mark.parametrize("name", [name for name in WRONG if announced(name)[0]["Report"] == "race"])
 def test_race_gives_a_wrong_answer_under_some_schedule(name, tmp_path):
     facts, lines = announced(name)
-    count = int(re.search(r"\[(\d+)\]=iota", facts["Inspect"]).group(1))
+    count = int(re.search(r"\[(\d+)\]=iota", facts["Launch"]).group(1))
     answers = []
     for schedule in ["lockstep", "split"] + [f"random:{seed}" for seed in range(1, 9)]:
-        inspect(LADDER / "ptx" / "wrong" / f"{name}.ptx", facts, "--schedule", schedule, folder=tmp_path)
+        inspect(LADDER / "ptx" / "wrong" / f"{name}.ptx", "--schedule", schedule, folder=tmp_path)
         answers.append(first_of(tmp_path / "after.npy"))
     assert set(answers) - {count * (count - 1) // 2}, answers

@@ -90,7 +90,7 @@ def test_page_of_1024_elements_is_small(rung, tmp_path):
 def test_page_that_cannot_be_written(tmp_path):
     refused(1, "No such file or directory", "explain", "05", "--html", tmp_path / "nowhere" / "page.html")
     refused(1, "Is a directory", "explain", "05", "--html", tmp_path)
-    refused(2, "--html takes the name of a file", "explain", "05", "--html", "-")
+    refused(2, "--html takes a file name", "explain", "05", "--html", "-")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -108,7 +108,7 @@ def test_full_disk_leaves_the_old_page(tmp_path):
 
 
 def test_wrong_request_writes_no_page(tmp_path):
-    refused(2, "there is no rung '99'", "explain", "99", "--html", tmp_path / "page.html")
+    refused(2, "unknown rung '99'", "explain", "99", "--html", tmp_path / "page.html")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -143,7 +143,7 @@ def test_stage_shows_every_step(rung, show, tmp_path):
                          for combine, count in zip(step["combines"], sources)]
         assert page.locator(".stage .box.made").count() == len({combine["target"] for combine in step["combines"]})
         caption = page.locator(".caption").text_content()
-        assert caption.startswith(f"{step['active_lanes']} lane")
+        assert re.match(rf"{step['active_lanes']} of \d+ lanes? active ", caption)
         assert f"{step['divergent_warps']} warp" in caption
 
 
@@ -300,10 +300,10 @@ def test_counts_beside_predictions(rung, show, tmp_path):
         assert row[1:] == [beside(counted[name], closed[name]) for name in TALLY]
     block = dict(table_rows(page, "The block: counted (predicted)"))
     assert block["barriers"] == beside(data["total"]["barriers"], data["predicted"]["barriers"])
-    assert block["share of the lanes used"] == beside(data["total"]["utilization"], data["predicted"]["utilization"])
+    assert block["share of lanes used"] == beside(data["total"]["utilization"], data["predicted"]["utilization"])
     assert page.locator("td.differs").count() == sum(
         lanes != count for wrong in data["wrong"] for lanes, count in zip_printed(wrong))
-    assert page.get_by_text("Each count of the machine is what the closed form predicts.").is_visible()
+    assert page.get_by_text("Each count of the simulator equals its prediction.").is_visible()
 
 
 def test_counts_that_differ_are_marked_and_explained(show, tmp_path):

@@ -97,7 +97,7 @@ def test_a_chosen_line_tells_all(show, costs_page):
     instructions = page.locator("[aria-labelledby=panel-line] td.words").all_text_contents()
     assert [text.split()[0] for text in instructions] == ["shl.b32", "mov.u32", "add.u32", "st.shared.u32"]
     page.locator('.listing tr[data-line="1"] button').click()
-    assert page.get_by_text("Nothing of this line was executed.").is_visible()
+    assert page.get_by_text("This line was not executed.").is_visible()
 
 
 # ---- findings and their replay -------------------------------------------------------------------------
@@ -119,31 +119,31 @@ def lanes_of(page):
     return [group.get_attribute("data-state") for group in page.locator("#stage [data-lane]").all()]
 
 
-def check_moment(page, moment, text):
+def check_entry(page, entry, text):
     for lane, state in enumerate(lanes_of(page)):
         bit = 1 << lane
-        expected = "active" if moment["mask"] & bit else "waiting" if moment["active"] & bit else "idle"
+        expected = "active" if entry["mask"] & bit else "waiting" if entry["active"] & bit else "idle"
         assert state == expected, lane
     row = page.locator(".tape tr.now td").all_text_contents()
-    assert row[1] == str(moment["time"])
-    assert row[3] == f"{bin(moment['mask']).count('1')}/{bin(moment['active']).count('1')}"
-    assert row[5] == " ".join(text[moment["ptx_line"] - 1].split())
+    assert row[1] == str(entry["time"])
+    assert row[3] == f"{bin(entry['mask']).count('1')}/{bin(entry['active']).count('1')}"
+    assert row[5] == " ".join(text[entry["ptx_line"] - 1].split())
     pointed = page.locator('.listing tr[aria-current="step"]')
-    assert pointed.get_attribute("data-line") == str(moment["ptx_line"])
+    assert pointed.get_attribute("data-line") == str(entry["ptx_line"])
 
 
-def test_every_moment_of_the_replay(show, race_page):
+def test_every_entry_of_the_replay(show, race_page):
     page = show(race_page)
     data = page_data(page)
     text = data["ptx"].split("\n")
-    moments = sorted((moment for replay in data["replays"] for moment in replay["moments"]),
-                     key=lambda moment: moment["time"])
+    entries = sorted((entry for replay in data["replays"] for entry in replay["entries"]),
+                     key=lambda entry: entry["time"])
     page.keyboard.press("Home")
-    for moment in moments:
-        check_moment(page, moment, text)
+    for entry in entries:
+        check_entry(page, entry, text)
         page.keyboard.press("ArrowRight")
     page.keyboard.press("End")
-    check_moment(page, moments[-1], text)
+    check_entry(page, entries[-1], text)
 
 
 def test_jumps_to_the_finding_and_the_other_access(show, race_page):
@@ -170,11 +170,11 @@ def test_a_second_findings_replay_takes_the_keys(show, tmp_path):
     for index, button in enumerate(page.locator("button.finding").all()):
         button.click()
         page.locator("main").focus()
-        moments = sorted((moment for replay in data["replays"] if replay["finding"] == index
-                          for moment in replay["moments"]), key=lambda moment: moment["time"])
+        entries = sorted((entry for replay in data["replays"] if replay["finding"] == index
+                          for entry in replay["entries"]), key=lambda entry: entry["time"])
         page.keyboard.press("Home")
         page.keyboard.press("ArrowRight")
-        assert page.locator(".tape tr.now td").all_text_contents()[1] == str(moments[1]["time"])
+        assert page.locator(".tape tr.now td").all_text_contents()[1] == str(entries[1]["time"])
 
 
 # ---- at every size -------------------------------------------------------------------------------------

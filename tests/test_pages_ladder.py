@@ -228,16 +228,16 @@ def test_gpu_runs_have_their_ceiling(show, ladder, tmp_path):
 
 
 @pytest.mark.parametrize("content, words", [
-    ("", "no run of the ladder"),
-    ("{}", "no run of the ladder"),
-    ("[1, 2", "no JSON from byte 5"),
-    ('{"rungs": [1, 2,]}', "no JSON from byte 16"),
-    ('{"rungs": tru}', "no JSON from byte 10"),
-    ('{"rungs": "\\x"}', "no JSON from byte 12"),
-    ('{"rungs": 01}', "no JSON from byte 11"),
-    ('{"rungs": []} </script>', "no JSON from byte 14"),
-    ('{"rungs": []}\0{"rungs": []}', "no JSON from byte 13"),
-    ("[" * 100 + '"rungs"' + "]" * 100, "no JSON from byte"),
+    ("", "is not a run of the ladder"),
+    ("{}", "is not a run of the ladder"),
+    ("[1, 2", "invalid JSON at byte 5"),
+    ('{"rungs": [1, 2,]}', "invalid JSON at byte 16"),
+    ('{"rungs": tru}', "invalid JSON at byte 10"),
+    ('{"rungs": "\\x"}', "invalid JSON at byte 12"),
+    ('{"rungs": 01}', "invalid JSON at byte 11"),
+    ('{"rungs": []} </script>', "invalid JSON at byte 14"),
+    ('{"rungs": []}\0{"rungs": []}', "invalid JSON at byte 13"),
+    ("[" * 100 + '"rungs"' + "]" * 100, "invalid JSON at byte"),
 ])
 def test_kept_runs_that_are_none(tmp_path, content, words):
     kept = tmp_path / "run.json"

@@ -7,35 +7,34 @@ import contextlib
 import ctypes
 import functools
 import os
+import re
 from ctypes import CFUNCTYPE, POINTER, Structure, Union, byref
-from ctypes import c_char, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_uint16, c_uint64
+from ctypes import c_char, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_size_t, c_uint16, c_uint32
+from ctypes import c_uint64
 from ctypes import c_void_p
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARY_PATH = os.environ.get("WARPFOLD_LIB", str(ROOT / "build" / "libwarpfold.so"))
 
-# ---- enumerations, in the order of the header ------------------------------------------------------
+# ---- enumerations: the header's; tests/golden/abi.txt has their numbers once more ---------------------
 
-ERRORS = """
-    WF_OK WF_ERROR_ARGUMENT WF_ERROR_UNSUPPORTED WF_ERROR_DEVICE WF_ERROR_MEMORY WF_ERROR_EMPTY
-    WF_ERROR_RANGE WF_ERROR_NAN WF_ERROR_MERGE WF_ERROR_FORMAT WF_ERROR_IO
-""".split()
-TYPES = """
-    WF_TYPE_DEFAULT WF_BOOL WF_I8 WF_I16 WF_I32 WF_I64 WF_U8 WF_U16 WF_U32 WF_U64 WF_F16 WF_BF16 WF_F32
-    WF_F64
-""".split()
-OPS = """
-    WF_OP_NONE WF_SUM WF_PROD WF_MIN WF_MAX WF_ARGMIN WF_ARGMAX WF_MEAN WF_VAR WF_STD WF_NORM1 WF_NORM2
-    WF_NORMINF WF_DOT WF_ANY WF_ALL WF_NONZERO WF_AND WF_OR WF_XOR WF_STATS
-""".split()
-NANS = ("WF_NAN_PROPAGATE", "WF_NAN_OMIT", "WF_NAN_ERROR")
-FORMATS = ("WF_FORMAT_AUTO", "WF_FORMAT_NPY", "WF_FORMAT_RAW", "WF_FORMAT_TEXT")
+HEADER = re.sub(r"/\*.*?\*/", "", (ROOT / "include" / "warpfold.h").read_text(), flags=re.DOTALL)
 
-for _names in (ERRORS, TYPES, OPS, NANS, FORMATS):
-    globals().update({name: value for value, name in enumerate(_names)})
 
-WF_NDIM_MAX = 32
+def _names(enumeration):
+    """The names of wf_<enumeration>, numbered from 0; its numbers become attributes of this module."""
+    body = re.search(rf"typedef enum wf_{enumeration} {{(.*?)}}", HEADER, re.DOTALL)[1]
+    numbers = {name: int(number) for name, number in re.findall(r"(WF_\w+) = (\d+)", body)}
+    assert list(numbers.values()) == list(range(len(numbers))), f"wf_{enumeration} has a gap"
+    globals().update(numbers)
+    return tuple(numbers)
+
+
+ERRORS, TYPES, OPS, NANS = map(_names, ("error", "type", "op", "nan"))
+FORMATS, BYTE_ORDERS, MISSING, GROUPINGS = map(_names, ("format", "byte_order", "missing", "grouping"))
+
+WF_NDIM_MAX = 64
 WF_NO_INDEX = 2**64 - 1
 WF_SAVED_NBYTES_MAX = 16384
 
@@ -48,12 +47,12 @@ TYPE_NAME = {value: name for name, value in TYPE_BY_NAME.items()}
 # ---- structures ------------------------------------------------------------------------------------
 
 
-class wf_value_as(Union):
+class wf_value_union(Union):
     _fields_ = [("i", c_int64), ("u", c_uint64), ("f64", c_double), ("f32", c_float), ("f16", c_uint16)]
 
 
 class wf_value(Structure):
-    _fields_ = [("type", c_int), ("as", wf_value_as)]
+    _fields_ = [("type", c_int), ("v", wf_value_union)]
 
 
 class wf_array(Structure):
@@ -61,29 +60,54 @@ class wf_array(Structure):
         ("data", c_void_p),
         ("type", c_int),
         ("ndim", c_int32),
-        ("shape", c_int64 * WF_NDIM_MAX),
-        ("stride_bytes", c_int64 * WF_NDIM_MAX),
+        ("shape", POINTER(c_int64)),
+        ("stride_bytes", POINTER(c_int64)),
+        ("count", c_int64),
     ]
 
 
-class wf_device_value(Structure):
-    _fields_ = [("value", wf_value), ("status", c_int32), ("reserved", c_int32)]
-
-
-class wf_options(Structure):
+class wf_reduction(Structure):
     _fields_ = [
+        ("nbytes", c_size_t),
+        ("op", c_int),
         ("nan", c_int),
-        ("result_type", c_int),
         ("ddof", c_int64),
         ("first_index", c_int64),
-        ("threads", c_int32),
-        ("reserved_i32", c_int32),
-        ("reserved", c_uint64 * 8),
+        ("fill", POINTER(wf_value)),
+        ("flags", c_uint32),
+        ("result_type", c_int),
     ]
+
+
+class wf_groups(Structure):
+    _fields_ = [
+        ("by", c_int),
+        ("axes", c_uint64),
+        ("axis", c_int32),
+        ("count", c_int64),
+        ("labels", POINTER(wf_array)),
+    ]
+
+
+class wf_output(Structure):
+    _fields_ = [
+        ("data", c_void_p),
+        ("type", c_int),
+        ("ndim", c_int32),
+        ("shape", POINTER(c_int64)),
+        ("stride_bytes", POINTER(c_int64)),
+        ("status", c_void_p),
+    ]
+
+
+class device_result(Structure):
+    """A result and its status, one behind the other in device memory, as the tests lay them."""
+
+    _fields_ = [("bits", c_uint64), ("status", c_int32), ("padding", c_int32)]
 
 
 class wf_stats(Structure):
-    _fields_ = [("count", c_uint64), ("nans", c_uint64)] + [
+    _fields_ = [("nbytes", c_size_t), ("count", c_uint64), ("nans", c_uint64)] + [
         (name, wf_value)
         for name in "sum mean var std min max argmin argmax nonzero norm1 norm2 norminf".split()
     ]
@@ -94,6 +118,7 @@ wf_progress = CFUNCTYPE(None, c_void_p, c_int64, c_int64)
 
 class wf_reader_options(Structure):
     _fields_ = [
+        ("nbytes", c_size_t),
         ("format", c_int),
         ("type", c_int),
         ("column_name", c_char_p),
@@ -101,23 +126,25 @@ class wf_reader_options(Structure):
         ("skip_lines", c_int64),
         ("has_header", c_int32),
         ("delimiter", c_char),
-        ("reserved_char", c_char * 3),
         ("progress", wf_progress),
         ("progress_user", c_void_p),
-        ("reserved", c_uint64 * 6),
+        ("missing", c_int),
+        ("byte_order", c_int),
     ]
 
 
-STRUCTURES = (wf_value, wf_array, wf_options, wf_device_value, wf_stats, wf_reader_options)
+STRUCTURES = (wf_value, wf_array, wf_reduction, wf_groups, wf_output, wf_stats, wf_reader_options)
 
 # ---- functions -------------------------------------------------------------------------------------
 
 _handle = _accumulator = _reader = c_void_p
-_array, _options, _value = POINTER(wf_array), POINTER(wf_options), POINTER(wf_value)
+_array, _reduction, _value = POINTER(wf_array), POINTER(wf_reduction), POINTER(wf_value)
+_groups, _output = POINTER(wf_groups), POINTER(wf_output)
 _f64, _f32 = POINTER(c_double), POINTER(c_float)
 
 FUNCTIONS = {
     "wf_version": (c_char_p, []),
+    "wf_version_number": (c_int32, []),
     "wf_error_text": (c_char_p, [c_int]),
     "wf_type_name": (c_char_p, [c_int]),
     "wf_op_name": (c_char_p, [c_int]),
@@ -128,28 +155,29 @@ FUNCTIONS = {
     "wf_value_format": (c_size_t, [_value, c_int, c_char_p, c_size_t]),
     "wf_value_to_double": (c_double, [_value]),
     "wf_array_vector": (wf_array, [c_void_p, c_int, c_int64]),
-    "wf_array_strided": (wf_array, [c_void_p, c_int, c_int64, c_int64]),
     "wf_array_nd": (wf_array, [c_void_p, c_int, c_int32, POINTER(c_int64), POINTER(c_int64)]),
     "wf_handle_create": (c_int, [c_char_p, POINTER(_handle)]),
     "wf_handle_destroy": (None, [_handle]),
+    "wf_handle_set_threads": (c_int, [_handle, c_int32]),
     "wf_handle_message": (c_char_p, [_handle]),
     "wf_handle_device": (c_char_p, [_handle]),
     "wf_handle_plan": (c_char_p, [_handle]),
     "wf_device_describe": (c_int, [c_char_p, c_char_p, c_size_t]),
-    "wf_device_count": (c_int32, []),
+    "wf_gpu_count": (c_int32, []),
     "wf_handle_set_stream": (c_int, [_handle, c_void_p]),
-    # The result lies in device memory.
-    "wf_reduce_on_device": (c_int, [_handle, c_int, _array, _options, c_void_p]),
-    "wf_reduce_pair_on_device": (c_int, [_handle, c_int, _array, _array, _options, c_void_p]),
-    "wf_reduce": (c_int, [_handle, c_int, _array, _options, _value]),
-    "wf_reduce_pair": (c_int, [_handle, c_int, _array, _array, _options, _value]),
-    "wf_reduce_stats": (c_int, [_handle, _array, _options, POINTER(wf_stats)]),
-    "wf_accumulator_create": (c_int, [_handle, c_int, c_int, _options, POINTER(_accumulator)]),
+    "wf_reduce": (c_int, [_handle, _reduction, _array, _array, _groups, _output]),
+    "wf_reduce_value": (c_int, [_handle, _reduction, _array, _array, _value]),
+    "wf_groups_shape": (c_int, [_array, _groups, POINTER(c_int32), POINTER(c_int64)]),
+    "wf_reduce_stats": (c_int, [_handle, _reduction, _array, POINTER(wf_stats)]),
+    "wf_accumulator_create": (
+        c_int,
+        [_handle, _reduction, c_int, c_int32, POINTER(c_int64), POINTER(_accumulator)],
+    ),
     "wf_accumulator_destroy": (None, [_accumulator]),
-    "wf_accumulator_add": (c_int, [_handle, _accumulator, _array, c_int32]),
-    "wf_accumulator_add_pair": (c_int, [_handle, _accumulator, _array, _array, c_int32]),
+    "wf_accumulator_add": (c_int, [_handle, _accumulator, _array, _array, _groups]),
     "wf_accumulator_merge": (c_int, [_handle, _accumulator, _accumulator]),
-    "wf_accumulator_result": (c_int, [_handle, _accumulator, c_int, _value]),
+    "wf_accumulator_result": (c_int, [_handle, _accumulator, c_int, _output]),
+    "wf_accumulator_value": (c_int, [_handle, _accumulator, c_int, _value]),
     "wf_accumulator_stats": (c_int, [_handle, _accumulator, POINTER(wf_stats)]),
     "wf_accumulator_op": (c_int, [_accumulator]),
     "wf_accumulator_type": (c_int, [_accumulator]),
@@ -163,8 +191,7 @@ FUNCTIONS = {
     "wf_reader_close": (None, [_reader]),
     "wf_reader_type": (c_int, [_reader]),
     "wf_reader_next": (c_int, [_handle, _reader, c_int64, _array]),
-    "wf_accumulator_add_reader": (c_int, [_handle, _accumulator, _reader, c_int32]),
-    "wf_accumulator_add_reader_pair": (c_int, [_handle, _accumulator, _reader, _reader, c_int32]),
+    "wf_accumulator_add_reader": (c_int, [_handle, _accumulator, _reader, _reader]),
 }
 for _suffix, _real, _data in (("f64", c_double, _f64), ("f32", c_float, _f32)):
     for _op in ("sum", "mean", "var", "std", "norm2", "min", "max"):
@@ -196,20 +223,35 @@ class WarpfoldError(Exception):
         self.message = message
 
 
-def options(nan="propagate", result_type=None, ddof=0, first_index=0, threads=0):
-    return wf_options(
+def reduction(op="sum", nan="propagate", result_type=None, ddof=0, first_index=0):
+    return wf_reduction(
+        nbytes=ctypes.sizeof(wf_reduction),
+        op=OP_BY_NAME[op] if isinstance(op, str) else op,
         nan=NAN_BY_NAME[nan],
         result_type=TYPE_BY_NAME[result_type] if result_type else 0,
         ddof=ddof,
         first_index=first_index,
-        threads=threads,
     )
+
+
+def new_stats():
+    return wf_stats(nbytes=ctypes.sizeof(wf_stats))
+
+
+def value_of_bits(type_number, bits):
+    """A wf_value of the type whose lowest bytes are bits."""
+    value = wf_value(type=type_number)
+    value.v.u = bits
+    if TYPE_NAME[type_number] in ("i8", "i16", "i32"):
+        width = 8 * library.wf_type_nbytes(type_number)
+        value.v.i = (bits & (2**width - 1)) - (bits >> (width - 1) & 1) * 2**width
+    return value
 
 
 def value_bits(value):
     """(type, bits) of a wf_value, the bits as wide as the type; integers as themselves."""
     name = TYPE_NAME.get(value.type)
-    union = getattr(value, "as")
+    union = value.v
     if name in ("i8", "i16", "i32", "i64"):
         return name, union.i
     if name == "f32":
@@ -222,7 +264,7 @@ def value_bits(value):
 def stats_dict(stats):
     """A wf_stats as {"count": n, "nans": n, "sum": (type, bits), ...}; (None, None) where there is none."""
     whole = {"count": stats.count, "nans": stats.nans}
-    for name, field in wf_stats._fields_[2:]:
+    for name, field in wf_stats._fields_[3:]:
         whole[name] = value_bits(getattr(stats, name))
     return whole
 
@@ -241,14 +283,17 @@ def vector(data, type_name, count=None, offset=0):
 def strided(data, type_name, shape, stride_bytes, offset=0):
     """A view of any number of dimensions; element (0, 0, ...) lies offset bytes into data."""
     buffer, address = _address(data)
-    array = library.wf_array_nd(
-        address + offset,
-        TYPE_BY_NAME[type_name],
-        len(shape),
-        (c_int64 * len(shape))(*shape),
-        (c_int64 * len(shape))(*stride_bytes),
-    )
+    array = array_nd(address + offset, type_name, shape, stride_bytes)
     array.owner = buffer
+    return array
+
+
+def array_nd(address, type_name, shape, stride_bytes=None):
+    """wf_array_nd, with the lengths and strides kept alive by the array."""
+    lengths = (c_int64 * len(shape))(*shape)
+    strides = None if stride_bytes is None else (c_int64 * len(shape))(*stride_bytes)
+    array = library.wf_array_nd(address, TYPE_BY_NAME[type_name], len(shape), lengths, strides)
+    array.kept = (lengths, strides)
     return array
 
 
@@ -303,33 +348,32 @@ class Handle:
     def set_stream(self, stream):
         self.check(library.wf_handle_set_stream(self.pointer, stream))
 
+    def set_threads(self, threads):
+        self.check(library.wf_handle_set_threads(self.pointer, threads))
+
     def reduce_on_device(self, op, d_result, *arrays, **chosen):
-        """Leaves a wf_device_value in device memory; of dot, two arrays."""
-        reduce = library.wf_reduce_on_device if len(arrays) == 1 else library.wf_reduce_pair_on_device
-        self.check(reduce(self.pointer, OP_BY_NAME[op], *map(byref, arrays), byref(options(**chosen)), d_result))
+        """Leaves a device_result in device memory; of dot, two arrays."""
+        output = wf_output(data=d_result, status=d_result + device_result.status.offset)
+        a, b = (*map(byref, arrays), None)[:2]
+        self.check(library.wf_reduce(self.pointer, byref(reduction(op, **chosen)), a, b, None, byref(output)))
 
-    def reduce(self, op, array, **chosen):
+    def reduce(self, op, a, b=None, threads=0, **chosen):
         value = wf_value()
+        self.set_threads(threads)
         self.check(
-            library.wf_reduce(
-                self.pointer, OP_BY_NAME[op], byref(array), byref(options(**chosen)), byref(value)
+            library.wf_reduce_value(
+                self.pointer, byref(reduction(op, **chosen)), byref(a), b and byref(b), byref(value)
             )
         )
         return value_bits(value)
 
-    def reduce_pair(self, op, a, b, **chosen):
-        value = wf_value()
-        self.check(
-            library.wf_reduce_pair(
-                self.pointer, OP_BY_NAME[op], byref(a), byref(b), byref(options(**chosen)), byref(value)
-            )
-        )
-        return value_bits(value)
+    reduce_pair = reduce
 
-    def stats(self, array, **chosen):
-        stats = wf_stats()
+    def stats(self, array, threads=0, **chosen):
+        stats = new_stats()
+        self.set_threads(threads)
         self.check(
-            library.wf_reduce_stats(self.pointer, byref(array), byref(options(**chosen)), byref(stats))
+            library.wf_reduce_stats(self.pointer, byref(reduction("stats", **chosen)), byref(array), byref(stats))
         )
         return stats_dict(stats)
 
@@ -337,11 +381,7 @@ class Handle:
         pointer = c_void_p()
         self.check(
             library.wf_accumulator_create(
-                self.pointer,
-                OP_BY_NAME[op],
-                TYPE_BY_NAME[type_name],
-                byref(options(**chosen)),
-                byref(pointer),
+                self.pointer, byref(reduction(op, **chosen)), TYPE_BY_NAME[type_name], 0, None, byref(pointer)
             )
         )
         return Accumulator(self, pointer)
@@ -378,15 +418,14 @@ class Accumulator:
     def __del__(self):
         library.wf_accumulator_destroy(self.pointer)
 
-    def add(self, array, threads=0):
+    def add(self, a, threads=0, b=None):
+        self.handle.set_threads(threads)
         self.handle.check(
-            library.wf_accumulator_add(self.handle.pointer, self.pointer, byref(array), threads)
+            library.wf_accumulator_add(self.handle.pointer, self.pointer, byref(a), b and byref(b), None)
         )
 
     def add_pair(self, a, b, threads=0):
-        self.handle.check(
-            library.wf_accumulator_add_pair(self.handle.pointer, self.pointer, byref(a), byref(b), threads)
-        )
+        self.add(a, threads, b)
 
     def merge(self, other):
         self.handle.check(library.wf_accumulator_merge(self.handle.pointer, self.pointer, other.pointer))
@@ -394,12 +433,12 @@ class Accumulator:
     def result(self, op):
         value = wf_value()
         self.handle.check(
-            library.wf_accumulator_result(self.handle.pointer, self.pointer, OP_BY_NAME[op], byref(value))
+            library.wf_accumulator_value(self.handle.pointer, self.pointer, OP_BY_NAME[op], byref(value))
         )
         return value_bits(value)
 
     def stats(self):
-        stats = wf_stats()
+        stats = new_stats()
         self.handle.check(library.wf_accumulator_stats(self.handle.pointer, self.pointer, byref(stats)))
         return stats_dict(stats)
 

@@ -16,24 +16,28 @@ static void check(bool is_good, const char *what, wf_op op, wf_type type, double
     failures++;
 }
 
-static struct bench_tally tally_of(const void *data, wf_type type, int64_t count) {
+static struct bench_tally tally_of_policy(const void *data, wf_type type, int64_t count, wf_nan nan) {
     struct bench_tally tally;
     struct bench_pool *pool = bench_pool_create(2);
-    if (!pool || !bench_tally_take(&tally, data, type, count, pool)) exit(1);
+    if (!pool || !bench_tally_take(&tally, data, type, count, nan, pool)) exit(1);
     bench_pool_destroy(pool);
     return tally;
+}
+
+static struct bench_tally tally_of(const void *data, wf_type type, int64_t count) {
+    return tally_of_policy(data, type, count, WF_NAN_PROPAGATE);
 }
 
 static wf_value value_of(wf_type type, double number) {
     wf_value value = {.type = type};
     if (type == WF_F32)
-        value.as.f32 = (float)number;
+        value.v.f32 = (float)number;
     else if (type == WF_F64)
-        value.as.f64 = number;
+        value.v.f64 = number;
     else if (type == WF_I64 || type == WF_I32 || type == WF_I8)
-        value.as.i = (int64_t)number;
+        value.v.i = (int64_t)number;
     else
-        value.as.u = (uint64_t)number;
+        value.v.u = (uint64_t)number;
     return value;
 }
 
@@ -41,11 +45,11 @@ static wf_value value_of(wf_type type, double number) {
 static wf_value neighbour_of(const wf_value *value, double towards) {
     wf_value next = *value;
     if (value->type == WF_F32)
-        next.as.f32 = nextafterf(value->as.f32, (float)towards);
+        next.v.f32 = nextafterf(value->v.f32, (float)towards);
     else if (value->type == WF_F64)
-        next.as.f64 = nextafter(value->as.f64, towards);
+        next.v.f64 = nextafter(value->v.f64, towards);
     else
-        next.as.u += towards > 0 ? 1 : UINT64_MAX;
+        next.v.u += towards > 0 ? 1 : UINT64_MAX;
     return next;
 }
 
@@ -133,6 +137,28 @@ static void check_order(void) {
     check_only(&tally, WF_ALL, &no);
 }
 
+/* What infinities and NaNs make of sums, in either policy. */
+static void check_specials(void) {
+    const float data[] = {3, -INFINITY, NAN, -3}, omitted[] = {NAN, 3, 5, NAN};
+    const uint16_t halves[] = {0x3c00, 0x7c00}; /* f16: 1, infinity */
+    struct bench_tally tally = tally_of(data, WF_F32, 4), half = tally_of(halves, WF_F16, 2);
+    wf_value nan = value_of(WF_F32, NAN), minus = value_of(WF_F32, -INFINITY), plus = value_of(WF_F32, INFINITY);
+    wf_value first = value_of(WF_U64, 2), other = value_of(WF_U64, 1), half_infinity = {WF_F16, {.f16 = 0x7c00}};
+    wf_value half_nan = {WF_F16, {.f16 = 0x7e00}}, sum = value_of(WF_F32, 8), mean = value_of(WF_F32, 4);
+    check(bench_verify(&tally, WF_SUM, &nan) && !bench_verify(&tally, WF_SUM, &minus), "a NaN", WF_SUM, WF_F32, 0);
+    check(bench_verify(&tally, WF_ARGMIN, &first), "the first NaN", WF_ARGMIN, WF_F32, 0);
+    check(!bench_verify(&tally, WF_ARGMIN, &other), "another index", WF_ARGMIN, WF_F32, 0);
+    check(bench_verify(&half, WF_SUM, &half_infinity) && !bench_verify(&half, WF_SUM, &half_nan), "an infinity",
+          WF_SUM, WF_F16, 0);
+    check(bench_verify(&half, WF_VAR, &half_nan), "an infinity", WF_VAR, WF_F16, 0);
+    tally.nan = WF_NAN_OMIT;
+    check(bench_verify(&tally, WF_SUM, &minus) && !bench_verify(&tally, WF_SUM, &plus), "its sign", WF_SUM, WF_F32, 0);
+    check(bench_verify(&tally, WF_NORM1, &plus) && bench_verify(&tally, WF_VAR, &nan), "norms", WF_NORM1, WF_F32, 0);
+    tally = tally_of_policy(omitted, WF_F32, 4, WF_NAN_OMIT);
+    check_only(&tally, WF_SUM, &sum);
+    check_only(&tally, WF_MEAN, &mean);
+}
+
 static void check_integers(void) {
     const int8_t data[] = {-128, -128, 127, 3};
     struct bench_tally tally = tally_of(data, WF_I8, 4);
@@ -150,16 +176,18 @@ static void check_integers(void) {
 static void check_library(wf_handle *handle, wf_op op, const double *data, int64_t count) {
     struct bench_tally tally = tally_of(data, WF_F64, count);
     wf_array array = wf_array_vector(data, WF_F64, count);
+    const wf_reduction reduction = wf_reduction_of(op);
     wf_value result;
-    check(wf_reduce(handle, op, &array, NULL, &result) == WF_OK, "failed", op, WF_F64, 0);
+    check(wf_reduce_value(handle, &reduction, &array, NULL, &result) == WF_OK, "failed", op, WF_F64, 0);
     check_only(&tally, op, &result);
 }
 
 static void check_stats(wf_handle *handle, const double *data, int64_t count) {
     struct bench_tally tally = tally_of(data, WF_F64, count);
     wf_array array = wf_array_vector(data, WF_F64, count);
-    wf_stats stats;
-    check(wf_reduce_stats(handle, &array, NULL, &stats) == WF_OK, "failed", WF_STATS, WF_F64, 0);
+    const wf_reduction reduction = wf_reduction_of(WF_STATS);
+    wf_stats stats = {.nbytes = sizeof stats};
+    check(wf_reduce_stats(handle, &reduction, &array, &stats) == WF_OK, "failed", WF_STATS, WF_F64, 0);
     check(bench_verify_stats(&tally, &stats), "refused the right", WF_STATS, WF_F64, 0);
     stats.var = neighbour_of(&stats.var, INFINITY);
     check(!bench_verify_stats(&tally, &stats), "took a wrong var", WF_STATS, WF_F64, 0);
@@ -194,6 +222,7 @@ int main(void) {
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) check_library(handle, ops[i], data, COUNT);
     check_stats(handle, data, COUNT);
     check_order();
+    check_specials();
     check_integers();
     check_errors();
     wf_handle_destroy(handle);

@@ -28,8 +28,9 @@ struct caller {
     int failures;
 };
 
-static const wf_reader_options reading[FORMATS] = {{.format = WF_FORMAT_RAW, .type = WF_F64},
-                                                   {.format = WF_FORMAT_TEXT}};
+static const wf_reader_options reading[FORMATS] = {
+    {.nbytes = sizeof(wf_reader_options), .format = WF_FORMAT_RAW, .type = WF_F64},
+    {.nbytes = sizeof(wf_reader_options), .format = WF_FORMAT_TEXT}};
 
 static void save(wf_handle *handle, const wf_accumulator *accumulator, struct saved *saved) {
     if (!saved->error)
@@ -51,8 +52,10 @@ static void check(struct caller *caller, int format, int op) {
     wf_accumulator *accumulator = NULL;
     struct saved got = nothing;
     got.error = wf_reader_open(caller->handle, &caller->path[format], 1, &options, &reader);
-    if (!got.error) got.error = wf_accumulator_create(caller->handle, ops[op], WF_F64, NULL, &accumulator);
-    if (!got.error) got.error = wf_accumulator_add_reader(caller->handle, accumulator, reader, THREADS_EACH);
+    const wf_reduction reduction = wf_reduction_of(ops[op]);
+    if (!got.error) got.error = wf_accumulator_create(caller->handle, &reduction, WF_F64, 0, NULL, &accumulator);
+    if (!got.error) got.error = wf_handle_set_threads(caller->handle, THREADS_EACH);
+    if (!got.error) got.error = wf_accumulator_add_reader(caller->handle, accumulator, reader, NULL);
     save(caller->handle, accumulator, &got);
     wf_accumulator_destroy(accumulator);
     wf_reader_close(reader);
@@ -73,13 +76,14 @@ static void *call(void *argument) {
 
 static int expect(const double *data, struct saved *expected) {
     wf_handle *handle;
-    if (wf_handle_create("cpu", &handle)) return 1;
+    if (wf_handle_create("cpu", &handle) || wf_handle_set_threads(handle, 1)) return 1;
     wf_array array = wf_array_vector(data, WF_F64, COUNT);
     int failures = 0;
     for (int op = 0; op < OPS; op++) {
         wf_accumulator *accumulator = NULL;
-        expected[op].error = wf_accumulator_create(handle, ops[op], WF_F64, NULL, &accumulator);
-        if (!expected[op].error) expected[op].error = wf_accumulator_add(handle, accumulator, &array, 1);
+        const wf_reduction reduction = wf_reduction_of(ops[op]);
+        expected[op].error = wf_accumulator_create(handle, &reduction, WF_F64, 0, NULL, &accumulator);
+        if (!expected[op].error) expected[op].error = wf_accumulator_add(handle, accumulator, &array, NULL, NULL);
         save(handle, accumulator, &expected[op]);
         wf_accumulator_destroy(accumulator);
         failures += expected[op].error != WF_OK;

@@ -1,6 +1,6 @@
 /* finish: a reduction finished by the GPU's kernels (kernels/finish.cuh, on the SIMT machine) against the
  * CPU, bit for bit: every op, type and result type, on data and digits of every kind.  On the way, results
- * that are brought to the host (wf_gathered_join) against what was gathered there. */
+ * that are brought to the host (wf_partial_merge) against what was gathered there. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "core/handle.h"
 #include "cuda/compile.h"
 #include "cuda/files.h"
-#include "cuda/gathered.h"
+#include "core/partial.h"
 #include "simt.h"
 
 enum { CASES = 48, ELEMENTS_MAX = 40, CAPABILITY = 75 };
@@ -23,13 +23,21 @@ struct finish_settings {
     int op, type, result_type, nan;
 };
 
+/* As the kernels below write it. */
+struct finished {
+    uint64_t bits; /* of an element of the result type, the rest 0 */
+    int32_t status;
+    int32_t unused;
+};
+
 struct batch {
     wf_type type;
     wf_op op;
     struct wf_accumulator accumulators[CASES];
-    struct wf_gathered gathered[CASES];
+    struct wf_tree trees[CASES];
+    struct wf_partial partials[CASES]; /* the accumulators', as kernels leave them */
     struct finish_settings settings[CASES];
-    wf_device_value results[CASES];
+    struct finished results[CASES];
 };
 
 static int failures, comparisons;
@@ -117,88 +125,74 @@ static void fill(wf_type type, const struct style *style, int count, uint8_t *by
 
 /* ---- cases */
 
-/* A number of the same value, but with digits as a kernel leaves them. */
-static void denormalise(const struct wf_exact *x, unsigned long long *digits) {
-    for (int i = 0; i < x->digit_count; i++) digits[i] = (uint64_t)x->digit[i];
+/* A same number, but with digits as a kernel leaves them. */
+static void denormalise(struct wf_exact x) {
     int chances = 1 + random_below(4);
-    for (int i = 0; i < x->digit_count - 2; i++) {
+    for (int i = 0; i < x.digit_count - 2; i++) {
         int64_t moved = one_in(chances) ? (int32_t)random_u64() >> (2 + random_below(30)) : 0;
-        digits[i] += (uint64_t)moved << 32;
-        digits[i + 1] -= (uint64_t)moved;
+        x.digit[i] += (int64_t)((uint64_t)moved << 32);
+        x.digit[i + 1] -= moved;
     }
 }
 
 /* Digits as no few elements make them: long runs of zeros and ones, with carries through all of them. */
-static void scramble(struct wf_exact *x, bool is_signed) {
-    int used = x->digit_count - 2, low = random_below(used), high = low + random_below(used - low) + 1;
+static void scramble(struct wf_exact x, bool is_signed) {
+    int used = x.digit_count - 2, low = random_below(used), high = low + random_below(used - low) + 1;
     uint64_t runs[] = {0, UINT32_MAX, 1, UINT32_C(1) << 31};
-    for (int i = 0; i < x->digit_count; i++) x->digit[i] = 0;
+    for (int i = 0; i < x.digit_count; i++) x.digit[i] = 0;
     for (int i = low; i < high; i++)
-        x->digit[i] = (int64_t)(one_in(3) ? (uint32_t)random_u64() : runs[random_below(4)]);
-    x->digit[used - 1] >>= 2;
+        x.digit[i] = (int64_t)(one_in(3) ? (uint32_t)random_u64() : runs[random_below(4)]);
+    x.digit[used - 1] >>= 2;
     if (is_signed && one_in(2))
-        for (int i = 0; i < x->digit_count; i++) x->digit[i] = -x->digit[i];
+        for (int i = 0; i < x.digit_count; i++) x.digit[i] = -x.digit[i];
     wf_exact_normalise(x);
 }
 
-static void gather(const struct wf_accumulator *acc, struct wf_gathered *gathered) {
-    const uint64_t top = UINT64_C(1) << 63;
-    wf_gathered_clear(gathered);
-    if (acc->parts & WF_PART_SUM) denormalise(&acc->sum, gathered->sum);
-    if (acc->parts & WF_PART_ABS) denormalise(&acc->abs, gathered->abs);
-    if (acc->parts & (WF_PART_SQUARES | WF_PART_DOT)) denormalise(&acc->products, gathered->products);
-    gathered->min_key = (uint64_t)acc->min.key ^ top;
-    gathered->max_key = (uint64_t)acc->max.key ^ top;
-    gathered->min_index = (uint64_t)acc->min.index;
-    gathered->max_index = (uint64_t)acc->max.index;
-    gathered->nonzero = (uint64_t)acc->nonzero;
-    gathered->bits_and = acc->bits_and;
-    gathered->bits_or = acc->bits_or;
-    gathered->bits_xor = acc->bits_xor;
-    gathered->nan_count = (uint64_t)acc->nan_count;
-    gathered->first_nan = (uint64_t)acc->first_nan;
-    gathered->saw = acc->saw;
-    if (!(acc->parts & WF_PART_PRODUCT)) return;
-    gathered->product_magnitude = acc->product.magnitude;
-    gathered->product_flags = (acc->product.negative ? WF_GATHERED_NEGATIVE : 0u) |
-                              (acc->product.has_zero ? WF_GATHERED_ZERO : 0u) |
-                              (acc->product.overflow ? WF_GATHERED_OVERFLOW : 0u);
+static void copy_as_kernels_leave_it(const struct wf_accumulator *acc, struct wf_partial *partial) {
+    *partial = acc->partial;
+    if (acc->parts & WF_PART_SUM) denormalise(wf_partial_sum(partial, acc->type));
+    if (acc->parts & WF_PART_ABS) denormalise(wf_partial_abs(partial, acc->type));
+    if (acc->parts & (WF_PART_SQUARES | WF_PART_DOT)) denormalise(wf_partial_product_sum(partial, acc->type));
 }
 
-static wf_options random_options(int count) {
-    return (wf_options){.nan = (wf_nan)random_below(3),
-                        .result_type = one_in(3) ? WF_TYPE_DEFAULT : (wf_type)random_below(WF_TYPE_COUNT),
-                        .ddof = one_in(4) ? count - 1 + random_below(3) : random_below(3),
-                        .first_index = one_in(2) ? 0 : (int64_t)(random_u64() >> 2)};
+static wf_reduction random_reduction(wf_op op, int count) {
+    return (wf_reduction){.nbytes = sizeof(wf_reduction),
+                          .op = op,
+                          .nan = (wf_nan)random_below(3),
+                          .ddof = one_in(4) ? count - 1 + random_below(3) : random_below(3),
+                          .first_index = one_in(2) ? 0 : (int64_t)(random_u64() >> 2),
+                          .result_type = one_in(3) ? WF_TYPE_DEFAULT : (wf_type)random_below(WF_TYPE_COUNT)};
 }
 
 static void make_case(wf_handle *handle, struct batch *batch, int i) {
     uint64_t a[ELEMENTS_MAX], b[ELEMENTS_MAX];
     const struct style style = random_style(&wf_type_table[batch->type]);
     const int count = one_in(12) ? 0 : 1 + random_below(one_in(2) ? 3 : ELEMENTS_MAX);
-    wf_options options = random_options(count);
-    if (options.ddof < 0) options.ddof = 0;
+    wf_reduction reduction = random_reduction(batch->op, count);
+    if (reduction.ddof < 0) reduction.ddof = 0;
     fill(batch->type, &style, count, (uint8_t *)a);
     fill(batch->type, &style, count, (uint8_t *)b);
     wf_array left = wf_array_vector(a, batch->type, count), right = wf_array_vector(b, batch->type, count);
     struct wf_accumulator *acc = &batch->accumulators[i];
-    wf_accumulator_init(acc, batch->op, batch->type, &options);
-    wf_error error = wf_op_takes_pairs(batch->op) ? wf_accumulator_add_pair(handle, acc, &left, &right, 1)
-                                                  : wf_accumulator_add(handle, acc, &left, 1);
+    wf_accumulator_init(acc, &reduction, batch->type, &batch->trees[i]);
+    wf_error error =
+        wf_accumulator_add(handle, acc, &left, wf_op_takes_pairs(batch->op) ? &right : NULL, NULL);
     if (error && error != WF_ERROR_NAN) stop(wf_op_name(batch->op), wf_handle_message(handle));
     bool has_one_sum = batch->op != WF_VAR && batch->op != WF_STD && batch->op != WF_STATS;
     if (has_one_sum && count && one_in(2)) {
-        if (acc->parts & WF_PART_SUM) scramble(&acc->sum, true);
-        if (acc->parts & WF_PART_ABS) scramble(&acc->abs, false);
-        if (acc->parts & (WF_PART_SQUARES | WF_PART_DOT)) scramble(&acc->products, acc->parts & WF_PART_DOT);
+        if (acc->parts & WF_PART_SUM) scramble(wf_partial_sum(&acc->partial, acc->type), true);
+        if (acc->parts & WF_PART_ABS) scramble(wf_partial_abs(&acc->partial, acc->type), false);
+        if (acc->parts & (WF_PART_SQUARES | WF_PART_DOT))
+            scramble(wf_partial_product_sum(&acc->partial, acc->type), acc->parts & WF_PART_DOT);
     }
-    gather(acc, &batch->gathered[i]);
+    wf_partial_normalise(&acc->partial, acc->type, acc->parts);
+    copy_as_kernels_leave_it(acc, &batch->partials[i]);
     batch->settings[i] = (struct finish_settings){.count = acc->count,
                                                   .first_index = acc->first_index,
                                                   .end_index = acc->end_index,
-                                                  .ddof = options.ddof,
-                                                  .result_type = (int)options.result_type,
-                                                  .nan = (int)options.nan};
+                                                  .ddof = reduction.ddof,
+                                                  .result_type = (int)reduction.result_type,
+                                                  .nan = (int)reduction.nan};
 }
 
 /* ---- what the CPU says */
@@ -214,30 +208,28 @@ static uint64_t failed_bits(wf_type type) {
 }
 
 static bool is_on_gpu(const struct wf_accumulator *acc) {
-    return acc->op != WF_PROD || !acc->uses_tree;
+    return acc->op != WF_PROD || !acc->tree;
 }
 
-static wf_device_value expect(const struct wf_accumulator *acc) {
-    wf_device_value expected = {.status = WF_ERROR_UNSUPPORTED};
-    if (is_on_gpu(acc)) expected.status = (int32_t)wf_accumulator_finish(NULL, acc, acc->op, &expected.value);
-    if (!expected.status) return expected;
-    wf_type type = acc->result_type ? acc->result_type : wf_op_result_type(acc->op, acc->type);
-    expected.value.type = type;
-    expected.value.as.u = failed_bits(type);
+static struct finished expect(const struct wf_accumulator *acc) {
+    struct finished expected = {.status = WF_ERROR_UNSUPPORTED};
+    wf_value value;
+    if (is_on_gpu(acc)) expected.status = (int32_t)wf_accumulator_finish(NULL, acc, acc->op, &value);
+    if (expected.status) expected.bits = failed_bits(wf_accumulator_result_type(acc, acc->op));
+    else wf_value_store(&value, &expected.bits);
     return expected;
 }
 
-static bool same(const wf_device_value *a, const wf_device_value *b) {
-    return a->status == b->status && a->value.type == b->value.type && a->value.as.u == b->value.as.u;
+static bool same(const struct finished *a, const struct finished *b) {
+    return a->status == b->status && a->bits == b->bits;
 }
 
 static void compare(const struct batch *batch, int i) {
-    wf_device_value expected = expect(&batch->accumulators[i]);
-    const wf_device_value *got = &batch->results[i];
+    struct finished expected = expect(&batch->accumulators[i]);
+    const struct finished *got = &batch->results[i];
     char text[160];
-    snprintf(text, sizeof text, "status %d type %d bits %llx, not %d, %d, %llx", got->status,
-             (int)got->value.type, (unsigned long long)got->value.as.u, expected.status,
-             (int)expected.value.type, (unsigned long long)expected.value.as.u);
+    snprintf(text, sizeof text, "status %d bits %llx, not %d, %llx", got->status, (unsigned long long)got->bits,
+             expected.status, (unsigned long long)expected.bits);
     if (!same(got, &expected)) fail(batch, i, text);
     comparisons++;
 }
@@ -247,14 +239,14 @@ static void compare_joined(const struct batch *batch, int i) {
     const struct wf_accumulator *acc = &batch->accumulators[i];
     if (!is_on_gpu(acc)) return;
     struct wf_accumulator joined;
-    struct wf_gathered nothing;
-    wf_accumulator_init_like(&joined, acc, acc->first_index);
-    wf_gathered_clear(&nothing);
-    wf_gathered_join(&joined, &nothing);
-    wf_gathered_join(&joined, &batch->gathered[i]);
+    struct wf_partial nothing;
+    wf_accumulator_init_like(&joined, acc, acc->first_index, NULL);
+    wf_partial_clear_all(&nothing);
+    wf_partial_merge(&joined.partial, &nothing, acc->type, acc->parts);
+    wf_partial_merge(&joined.partial, &batch->partials[i], acc->type, acc->parts);
     joined.count = acc->count;
     joined.end_index = acc->end_index;
-    wf_device_value expected = expect(acc), got = expect(&joined);
+    struct finished expected = expect(acc), got = expect(&joined);
     if (!same(&got, &expected)) fail(batch, i, "joined on the host, it finishes as something else");
 }
 
@@ -262,14 +254,16 @@ static void compare_joined(const struct batch *batch, int i) {
 
 static const char source_text[] =
     "#include \"kernels/finish.cuh\"\n"
+    "struct finished { uint64_t bits; int status, unused; };\n"
     "#define X(NAME, name, parts, result, function) \\\n"
-    "    extern \"C\" __global__ void finish_as_##NAME(const struct wf_gathered *gathered, \\\n"
-    "            const struct finish_settings *settings, wf_device_value *results) { \\\n"
+    "    extern \"C\" __global__ void finish_as_##NAME(const struct wf_partial *partials, \\\n"
+    "            const struct finish_settings *settings, struct finished *results) { \\\n"
     "        for (int i = blockIdx.x; i < 2 * gridDim.x; i += gridDim.x) { \\\n"
     "            struct finish_settings own = settings[i]; \\\n"
     "            own.op = WF_##NAME; \\\n"
     "            own.type = TYPE; \\\n"
-    "            finish(gathered + i, own, results + i); \\\n"
+    "            struct finish_target target = {&results[i].bits, &results[i].status}; \\\n"
+    "            finish(partials + i, own, target); \\\n"
     "        } \\\n"
     "    }\n"
     "WF_OPS(X)\n";
@@ -321,15 +315,17 @@ static size_t find_kernel(const simt_module *module, const char *op) {
 static void run(const simt_module *module, struct batch *batch) {
     simt_machine *machine;
     if (simt_machine_create(NULL, &machine)) stop("machine", "no memory");
-    uint64_t gathered = upload(machine, batch->gathered, sizeof batch->gathered);
+    uint64_t partials = upload(machine, batch->partials, sizeof batch->partials);
     uint64_t settings = upload(machine, batch->settings, sizeof batch->settings);
-    uint64_t results = upload(machine, NULL, sizeof batch->results);
-    const void *arguments[] = {&gathered, &settings, &results};
+    memset(batch->results, 0, sizeof batch->results);
+    uint64_t results = upload(machine, batch->results, sizeof batch->results);
+    const void *arguments[] = {&partials, &settings, &results};
     simt_launch launch = {.module = module,
                           .kernel = find_kernel(module, wf_op_name(batch->op)),
                           .grid = {CASES / 2}, /* two of them by each block */
                           .block = {32},
                           .arguments = arguments,
+                          .instruction_limit = UINT64_MAX,
                           .observers = simt_observers};
     simt_report *report = NULL;
     simt_message message;

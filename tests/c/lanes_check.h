@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lanes.h"
+#include "machine/lanes.h"
 
 enum { LANES = SIMT_LANES, ROUNDS = 300 };
 

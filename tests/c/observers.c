@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "banks.h"
-#include "machine.h"
-#include "requests.h"
+#include "observe/observe.h"
+#include "machine/machine.h"
 
 static int failures;
 
@@ -237,7 +236,7 @@ static simt_report *observe(const simt_observer *observer, body *tell) {
         void *state = make_state(observer->block_nbytes);
         if (observer->block_begin && !observer->block_begin(launch, state, &block)) exit(1);
         tell(observer, state, &block);
-        if (observer->block_end) observer->block_end(launch, state);
+        if (observer->block_end) observer->block_end(launch, state, &block);
         free(state);
     }
     observer->launch_end(launch, report);
@@ -260,7 +259,7 @@ struct count {
 static void check(const char *name, body *tell, const struct count *counts, size_t count) {
     simt_report *report = observe(find(name), tell);
     for (size_t i = 0; i < count; i++)
-        expect(counts[i].name, counts[i].value, simt_report_count_value(report, counts[i].name, -1));
+        expect(counts[i].name, counts[i].value, simt_report_counter_value(report, counts[i].name, -1));
     simt_report_destroy(report);
 }
 
@@ -361,7 +360,23 @@ static void check_occupancy(void) {
     view = usual;
 }
 
+/* A report keeps what it is given, however much it is. */
+static void check_many_counts(void) {
+    enum { COUNTS = 1000 };
+    static char names[COUNTS][8];
+    simt_report *report = simt_report_create();
+    if (!report) exit(1);
+    for (int i = 0; i < COUNTS; i++) {
+        snprintf(names[i], sizeof names[i], "c%d", i);
+        simt_report_add(report, names[i], i);
+    }
+    expect("counts of a report", COUNTS, (double)simt_report_counter_count(report));
+    expect("the last count", COUNTS - 1, simt_report_counter_value(report, names[COUNTS - 1], -1));
+    simt_report_destroy(report);
+}
+
 int main(void) {
+    check_many_counts();
     check_banks_cases();
     check_lines();
     check_random_accesses();

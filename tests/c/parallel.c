@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "ladder.h"
-#include "observer.h"
+#include "simt_observer.h"
 
 enum { ELEMENTS = 5000, BLOCK = 64 };
 
@@ -17,11 +17,11 @@ static void fail(const struct ladder_rung *rung, const char *what) {
 }
 
 static void compare_reports(const struct ladder_rung *rung, const simt_report *one, const simt_report *many) {
-    size_t count = simt_report_count_count(one);
-    if (count == 0 || simt_report_count_count(many) != count) fail(rung, "the numbers of counts differ");
+    size_t count = simt_report_counter_count(one);
+    if (count == 0 || simt_report_counter_count(many) != count) fail(rung, "the numbers of counts differ");
     for (size_t c = 0; c < count; c++) {
-        const char *name = simt_report_count_name(one, c);
-        double a = simt_report_count_value(one, name, -1), b = simt_report_count_value(many, name, -2);
+        const char *name = simt_report_counter_name(one, c);
+        double a = simt_report_counter_value(one, name, -1), b = simt_report_counter_value(many, name, -2);
         if (a == b) continue;
         fprintf(stderr, "parallel: %s: %s is %g on one thread, %g on several\n", rung->id, name, a, b);
         failures++;
@@ -42,7 +42,8 @@ static void recount_instruction(void *block, const simt_event *event) {
     recount->thread_instructions += __builtin_popcount(event->mask);
 }
 
-static void recount_end_block(void *launch, void *block) {
+static void recount_end_block(void *launch, void *block, const simt_block_view *view) {
+    (void)view;
     struct recount *total = launch, *recount = block;
     total->instructions += recount->instructions;
     total->active_lanes += recount->active_lanes;
@@ -70,7 +71,8 @@ static void compare_tally(const struct ladder_rung *rung, const simt_report *rep
     for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
         char recounted[64];
         snprintf(recounted, sizeof recounted, "recounted %s", names[n]);
-        if (simt_report_count_value(report, names[n], -1) != simt_report_count_value(report, recounted, -2))
+        if (simt_report_counter_value(report, names[n], -1) !=
+            simt_report_counter_value(report, recounted, -2))
             fail(rung, names[n]);
     }
 }
@@ -90,7 +92,7 @@ static void check_rung(const struct ladder_rung *rung, const int32_t *values) {
     struct ladder_task task = {.variant = {.rung = rung, .op = WF_SUM, .type = WF_I32},
                                .values = values, .n = ELEMENTS, .block = BLOCK, .observers = observers_and_recount()};
     struct ladder_outcome one, many;
-    if (ladder_module(&task.variant, &module, &message)) {
+    if (ladder_module(&task.variant, NULL, &module, &message)) {
         fail(rung, message.text);
         return;
     }

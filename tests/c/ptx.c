@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "syntax.h"
+#include "ptx/ptx.h"
 
 #define HEADER ".version 9.0\n.target sm_75\n.address_size 64\n" /* three lines */
 
@@ -42,13 +42,13 @@ static void check_functions(void) {
         HEADER
         ".extern .func (.param .b32 result) vprintf (.param .b64 a, .param .b64 b);\n"
         ".func (.param .b64 out) later (.param .b8 flag, .param .align 8 .b8 s[12]) ;\n"
-        ".weak .func also;\n"
+        ".weak .func (.param .b64 out) also (.param .b8 flag, .param .align 8 .b8 s[12]);\n"
         ".visible .entry first(.param .u64 .ptr .global .align 4 p, .param .b8 c, .param .f64 d)\n"
         ".maxntid 256, 1, 1 .minnctapersm 2\n{\n"
         "  .reg .b64 %rd<3>;\n  .reg .b32 %r<2>;\n  .shared .align 4 .b8 s[20];\n"
         "  { .param .b64 param0; .param .b32 retval0;\n"
         "    call.uni (retval0), vprintf, (param0, param0); }\n"
-        "  call also;\n"
+        "  { .param .b64 o; .param .b8 f; .param .align 8 .b8 t[12]; call (o), also, (f, t); }\n"
         "  { .param .b32 retval0;\n"
         "    prototype_0 : .callprototype (.param .b32 _) _ (.param .b64 _);\n"
         "    call (retval0), %rd2, (%rd1), prototype_0; }\n  ret;\n}\n"
@@ -73,16 +73,16 @@ static void check_functions(void) {
     REQUIRE(later->has_body && later->end - later->begin == 1 && later->parameters[1]->offset == 8);
     REQUIRE(later->parameters[1]->nbytes == 12 && later->parameter_nbytes == 20);
     REQUIRE(also->has_body && !strcmp(also->name, "also") && also->begin == later->begin);
-    REQUIRE(first->variable_count == 4 && first->register_count == 2); /* those that are named */
+    REQUIRE(first->variable_count == 7 && first->register_count == 2); /* those that are named */
 
     const struct instruction *call = &module->instructions[first->begin];
     REQUIRE(!strcmp(call->opcode, "call.uni") && !strcmp(call->base, "call") && call->modifier_count == 1);
     REQUIRE(call->operand_count == 3 && call->operands[0].kind == OPERAND_VECTOR);
     REQUIRE(call->operands[0].elements[0].variable == first->variables[2]);
     REQUIRE(call->operands[1].function == vprintf_ && call->operands[2].element_count == 2);
-    REQUIRE(call[1].operands[0].function == also);
-    REQUIRE(call[2].operands[1].kind == OPERAND_REGISTER && call[2].operands[3].kind == OPERAND_PROTOTYPE);
-    REQUIRE(call[2].operands[0].elements[0].variable == first->variables[3]); /* another retval0 */
+    REQUIRE(call[1].operands[1].function == also);
+    REQUIRE(call[2].operands[1].kind == OPERAND_REGISTER && call[2].operands[3].function->result_nbytes == 4);
+    REQUIRE(call[2].operands[0].elements[0].variable == first->variables[6]); /* another retval0 */
     simt_module_destroy(module);
 }
 
@@ -129,13 +129,13 @@ static void check_variables(void) {
 static void check_operands(void) {
     simt_module *module =
         parse(HEADER ".global .b32 word;\n.entry k(.param .b32 n) {\n"
-                     "  .reg .pred %p<2>, q;\n  .reg .b32 %r<3>, %r1<12>;\n  .reg .v2 .f32 v;\n"
+                     "  .reg .pred %p<2>, q;\n  .reg .b32 %r<3>, %r1<12>;\n  .reg .b64 %d;\n  .reg .v2 .f32 v;\n"
                      "  ld.param.u32 %r2, [n+0];\n"                             /* 0 */
                      "  @!%p1 st.shared::cta.b32 [%r2+-4], -1;\n"               /* 1 */
-                     "  mov.b64 %r1, {%r0, _};\n"                               /* 2 */
+                     "  mov.b64 {%r0, _}, %d;\n"                               /* 2 */
                      "  setp.lt.and.s32 %p1|q, %r2, 0x10U, !%p0;\n"             /* 3 */
-                     "  mov.f32 v.x, 0f3F800000; mov.f64 %r1, -1.5;\n"          /* 4, 5 */
-                     "  mov.u32 %r1, %tid.x; mov.u64 %r1, word+4;\n"            /* 6, 7 */
+                     "  mov.f32 v.x, 0f3F800000; mov.f64 %d, -1.5;\n"          /* 4, 5 */
+                     "  mov.u32 %r1, %tid.x; mov.u64 %d, word+4;\n"            /* 6, 7 */
                      "  tex.2d.v2.f32.f32 v, [%r1, {%r2, 1}];\n"                /* 8 */
                      "  { .reg.b32 %r<9>; mov.b32 %r8, %r111; bra In; In: }\n" /* 9, 10 */
                      "  ld.global.b32 %r1, [word-8]; ld.u8 %r1, [(1+2)*4];\n"   /* 11, 12 */
@@ -152,7 +152,7 @@ static void check_operands(void) {
     REQUIRE(at[1].modifier_count == 2 && !strcmp(at[1].modifiers[0], "shared::cta"));
     REQUIRE(at[1].operands[0].has_base_register && at[1].operands[0].bits == (uint64_t)-4);
     REQUIRE(at[1].operands[1].bits == UINT64_MAX && at[1].operands[1].immediate == IMMEDIATE_INTEGER);
-    REQUIRE(at[2].operands[1].kind == OPERAND_VECTOR && at[2].operands[1].elements[1].kind == OPERAND_SINK);
+    REQUIRE(at[2].operands[0].kind == OPERAND_VECTOR && at[2].operands[0].elements[1].kind == OPERAND_SINK);
     REQUIRE(at[3].operand_count == 4 && at[3].operands[0].kind == OPERAND_PAIR);
     REQUIRE(at[3].operands[2].bits == 16 && at[3].operands[3].is_negated);
     REQUIRE(at[4].operands[1].immediate == IMMEDIATE_F32 && at[4].operands[1].bits == 0x3f800000);
@@ -170,7 +170,7 @@ static void check_operands(void) {
     REQUIRE(module->places[13].approximate && !module->places[12].approximate);
     REQUIRE(at[14].operands[1].kind == OPERAND_SPECIAL && at[14].operands[2].bits == 15);
     REQUIRE(at[15].operands[0].index == 18 && at[16].operands[1].bits == 5 && !strcmp(at[17].operands[1].special, "WARP_SZ"));
-    REQUIRE(module->instruction_count == 18 && module->places[17].ptx_line == 21);
+    REQUIRE(module->instruction_count == 18 && module->places[17].ptx_line == 22);
     simt_module_destroy(module);
 }
 
@@ -179,13 +179,13 @@ static void check_scopes(void) {
     simt_module *module =
         parse(HEADER ".entry k {\n  .reg .b32 %r<4>, a;\n"
                      "  mov.b32 %r3, a;\n"                                             /* 0 */
-                     "  { .reg .b32 %r<4>; .reg .b64 a; mov.b32 %r3, a; L: bra L; }\n" /* 1, 2 */
+                     "  { .reg .b32 %r<4>; .reg .f32 a; mov.b32 %r3, a; L: bra L; }\n" /* 1, 2 */
                      "  { L: bra L; { bra L; bra M; } }\n"                             /* 3, 4, 5 */
                      "  M: mov.b32 %r3, a;\n}\n");                                     /* 6 */
     const struct instruction *at = module->instructions;
     REQUIRE(at[0].operands[0].index != at[1].operands[0].index);
     REQUIRE(at[0].operands[1].index != at[1].operands[1].index);
-    REQUIRE(module->kernels[0]->registers[at[1].operands[1].index].type == TYPE_B64);
+    REQUIRE(module->kernels[0]->registers[at[1].operands[1].index].type == TYPE_F32);
     REQUIRE(at[6].operands[0].index == at[0].operands[0].index &&
             at[6].operands[1].index == at[0].operands[1].index);
     REQUIRE(at[2].operands[0].index == 2 && at[3].operands[0].index == 3);
@@ -225,7 +225,7 @@ static void check_errors(void) {
         {"", "test:1:1: expected '.version', with which PTX begins, found the end of the text"},
         {"int main", "test:1:1: expected '.version', with which PTX begins, found 'int'"},
         {HEADER "kernel", "test:4:1: expected a directive of a module, found 'kernel'"},
-        {HEADER "/* a\n", "test:4:1: a comment that does not end: '/*'"},
+        {HEADER "/* a\n", "test:4:1: unterminated comment: '/*'"},
         {HEADER ".file 1 \"a", "test:4:9: a string that does not end on its line: '\"a'"},
         {".version 9.0 .address_size 32", "test:1:28: addresses of 64 bits are needed, found '32'"},
         {".version 9.0 .target sm_", "test:1:22: not a target: 'sm_'"},
@@ -251,7 +251,7 @@ static void check_errors(void) {
         {HEADER ".entry k { .reg .b32 a; mov.b32 a, 12ab; }", "test:4:36: not a number: '12ab'"},
         {HEADER ".entry k { .reg .b32 a; ld.b32 a, [L]; }",
          "test:4:36: neither a register nor a variable: 'L'"},
-        {HEADER ".global .b8 a[2] = {1, 2, 3};", "test:4:27: more values than there are elements: '3'"},
+        {HEADER ".global .b8 a[2] = {1, 2, 3};", "test:4:27: more values than elements: '3'"},
         {HEADER ".global .b8 a[] = 3;", "test:4:19: expected '{', found '3'"},
         {HEADER ".global .b32 a = b;", "test:4:18: neither a variable nor a function: 'b'"},
         {HEADER ".global .b32 a = 1.5;", "test:4:18: a float where an integer is expected: '1.5'"},
@@ -260,7 +260,7 @@ static void check_errors(void) {
         {HEADER ".global .align 3 .b8 a;", "test:4:16: an alignment must be a power of two, found '3'"},
         {HEADER ".func f(.reg .b32 a) { }", "test:4:9: expected '.param', found '.reg'"},
         {HEADER ".alias a, b;", "test:4:8: not a function: 'a'"},
-        {HEADER "\x01", "test:4:1: a character that PTX does not have: '\\x01'"},
+        {HEADER "\x01", "test:4:1: not a character of PTX: '\\x01'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         simt_module *module = NULL;
@@ -302,7 +302,7 @@ static void check_depth(void) {
 
 static simt_module *parse_kernel(const char *body) {
     static char text[1 << 16];
-    snprintf(text, sizeof text, HEADER ".entry k {\n.reg .pred %%p;\n.reg .b32 %%r;\n%s}\n", body);
+    snprintf(text, sizeof text, HEADER ".func f; .entry k {\n.reg .pred %%p;\n.reg .b32 %%r;\n%s}\n", body);
     return parse(text);
 }
 
@@ -339,7 +339,7 @@ static void check_flow(void) {
         /* behind the last instruction */
         {"@%p bra L; mov.b32 %r, 1; L: ", {END}},
         /* calls come back */
-        {"@%p bra L; { call.uni k; } L: ret;", {2}},
+        {"@%p bra L; { call.uni f; } L: ret;", {2}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         simt_module *module = parse_kernel(cases[i].body);

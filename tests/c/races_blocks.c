@@ -297,7 +297,7 @@ static void run_block(void *state, uint32_t block) {
     for (uint32_t other = 0; is_last && other < MANY; other++)
         tell_one(state, &view, 7, SIMT_LOAD, 4 * other);
     pthread_mutex_lock(&lock);
-    simt_observe_races.block_end(many.launch_state, state);
+    simt_observe_races.block_end(many.launch_state, state, &view);
     pthread_mutex_unlock(&lock);
 }
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "observer.h"
+#include "simt_observer.h"
 
 extern const struct simt_observer simt_observe_races;
 
@@ -25,13 +25,13 @@ static struct {
     uint32_t lane;
     uint64_t address;
     char message[512];
-    simt_party other;
+    simt_racing_access other;
     double races, racing_accesses, uninitialised_reads, undefined_shuffles;
 } seen;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static bool note(enum simt_finding_kind kind, uint32_t lane, uint64_t address, const simt_party *other,
+static bool note(enum simt_finding_kind kind, uint32_t lane, uint64_t address, const simt_racing_access *other,
                  const char *format, va_list arguments) {
     pthread_mutex_lock(&lock);
     bool is_first = !seen.findings++;
@@ -46,8 +46,8 @@ static bool note(enum simt_finding_kind kind, uint32_t lane, uint64_t address, c
     return is_first;
 }
 
-bool simt_find(const simt_event *event, enum simt_finding_kind kind, uint32_t lane, uint64_t address,
-               const char *format, ...) {
+bool simt_record_finding(const simt_event *event, enum simt_finding_kind kind, uint32_t lane,
+                         uint64_t address, const char *format, ...) {
     va_list arguments;
     (void)event;
     va_start(arguments, format);
@@ -56,8 +56,8 @@ bool simt_find(const simt_event *event, enum simt_finding_kind kind, uint32_t la
     return is_first;
 }
 
-bool simt_find_race(const simt_event *event, uint32_t lane, uint64_t address, const simt_party *other,
-                    const char *format, ...) {
+bool simt_record_race(const simt_event *event, uint32_t lane, uint64_t address,
+                      const simt_racing_access *other, const char *format, ...) {
     va_list arguments;
     (void)event;
     va_start(arguments, format);
@@ -78,6 +78,11 @@ void simt_report_add(simt_report *report, const char *name, double value) {
     if (!strcmp(name, "uninitialised_reads")) seen.uninitialised_reads = value;
     if (!strcmp(name, "undefined_shuffles")) seen.undefined_shuffles = value;
     if (!strcmp(name, "races_incomplete")) seen.races = -1;
+}
+
+void simt_report_lose(simt_report *report) {
+    (void)report;
+    seen.races = -1;
 }
 
 static const struct simt_observer *observer;
@@ -123,7 +128,7 @@ static void begin(const struct simt_observer *of) {
 }
 
 static void end_block(uint32_t block) {
-    observer->block_end(launch_state, blocks[block].state);
+    observer->block_end(launch_state, blocks[block].state, &blocks[block].view);
     free(blocks[block].state);
     blocks[block].state = NULL;
 }

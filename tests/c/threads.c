@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "warpfold.h"
+#include "core/ops.h"
+#include "core/types.h"
 
 #define CALLERS 3
 #define THREADS_EACH 3
 #define COUNT (THREADS_EACH << 19) /* so many that every thread is put to work, on bytes too */
-#define TYPE_COUNT (WF_F64 + 1)
-#define OP_COUNT (WF_STATS + 1)
+#define TYPE_COUNT WF_TYPE_COUNT
+#define OP_COUNT WF_OP_COUNT
 
 struct saved {
     size_t nbytes;
@@ -45,20 +46,22 @@ static void clear_exponent_tops(uint8_t *data, size_t nbytes) {
 }
 
 /* Pairs are the array and itself from the back, so that negative strides are there too. */
-static wf_array reversed(const wf_array *array) {
-    int64_t nbytes = (int64_t)wf_type_nbytes(array->type), count = array->shape[0];
-    return wf_array_strided((const uint8_t *)array->data + (count - 1) * nbytes, array->type, count, -nbytes);
+static wf_array reversed(const wf_array *array, int64_t *stride_bytes) {
+    int64_t nbytes = (int64_t)wf_type_nbytes(array->type);
+    *stride_bytes = -nbytes;
+    return wf_array_nd((const uint8_t *)array->data + (array->count - 1) * nbytes, array->type, 1, &array->count,
+                       stride_bytes);
 }
 
 static wf_error reduce_and_save(wf_handle *handle, wf_op op, wf_type type, const void *data, int64_t count,
                                 int32_t threads, struct saved *saved) {
-    wf_array array = wf_array_vector(data, type, count), backwards = reversed(&array);
+    int64_t stride_bytes;
+    wf_array array = wf_array_vector(data, type, count), backwards = reversed(&array, &stride_bytes);
+    const wf_reduction reduction = wf_reduction_of(op);
     wf_accumulator *accumulator = NULL;
-    wf_error error = wf_accumulator_create(handle, op, type, NULL, &accumulator);
-    if (!error) {
-        error = op == WF_DOT ? wf_accumulator_add_pair(handle, accumulator, &array, &backwards, threads)
-                             : wf_accumulator_add(handle, accumulator, &array, threads);
-    }
+    wf_error error = wf_accumulator_create(handle, &reduction, type, 0, NULL, &accumulator);
+    if (!error) error = wf_handle_set_threads(handle, threads);
+    if (!error) error = wf_accumulator_add(handle, accumulator, &array, op == WF_DOT ? &backwards : NULL, NULL);
     if (!error) {
         error = wf_accumulator_save(handle, accumulator, saved->bytes, sizeof saved->bytes, &saved->nbytes);
     }
@@ -84,8 +87,8 @@ static void check(struct caller *caller, wf_op op, wf_type type, const void *dat
 
 static void *call(void *argument) {
     struct caller *caller = argument;
-    for (wf_type type = WF_BOOL; type <= WF_F64; type++) {
-        for (wf_op op = WF_SUM; op <= WF_STATS; op++) {
+    for (wf_type type = WF_BOOL; type < TYPE_COUNT; type++) {
+        for (wf_op op = WF_SUM; op < OP_COUNT; op++) {
             if (!exists(op, type)) continue;
             check(caller, op, type, caller->shared, THREADS_EACH);
             check(caller, op, type, caller->own, 1);
@@ -98,8 +101,8 @@ static int expect(const uint8_t *data, int64_t count, struct saved (*expected)[T
     wf_handle *handle;
     if (wf_handle_create("cpu", &handle) != WF_OK) return 0;
     int expectations = 0;
-    for (wf_type type = WF_BOOL; type <= WF_F64; type++) {
-        for (wf_op op = WF_SUM; op <= WF_STATS; op++) {
+    for (wf_type type = WF_BOOL; type < TYPE_COUNT; type++) {
+        for (wf_op op = WF_SUM; op < OP_COUNT; op++) {
             if (!exists(op, type)) continue;
             if (reduce_and_save(handle, op, type, data, count, 1, &expected[op][type]) != WF_OK) {
                 fprintf(stderr, "threads: %s\n", wf_handle_message(handle));

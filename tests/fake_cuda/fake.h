@@ -24,7 +24,7 @@
 #include <time.h>
 
 #include "cuda/driver.h"
-#include "machine.h"
+#include "machine/machine.h"
 #include "simt.h"
 
 #define X(name, symbol, parameters) __attribute__((visibility("default"))) wf_cuda_result symbol parameters;

@@ -132,6 +132,7 @@ wf_cuda_result cuLaunchKernel(wf_cuda_function function, unsigned grid_x, unsign
         .block = {block_x, block_y, block_z},
         .shared_nbytes = shared_nbytes,
         .arguments = (const void *const *)arguments,
+        .instruction_limit = UINT64_MAX, /* a chip has none */
         .observers = fake.observes ? simt_observers : NULL,
     };
     return fake_end(run(&launch));

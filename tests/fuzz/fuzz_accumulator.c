@@ -16,10 +16,10 @@ static void mend_checksum(uint8_t *bytes, size_t nbytes) {
 }
 
 static void use_results(wf_handle *handle, const wf_accumulator *accumulator) {
-    for (wf_op op = WF_SUM; op <= WF_STATS; op++) {
+    for (wf_op op = WF_SUM; op < WF_OP_COUNT; op++) {
         wf_value value;
         char text[128];
-        if (wf_accumulator_result(handle, accumulator, op, &value) != WF_OK) continue;
+        if (wf_accumulator_value(handle, accumulator, op, &value) != WF_OK) continue;
         if (wf_value_format(&value, 0, text, sizeof text) >= sizeof text) abort();
         if (wf_value_format(&value, 1, text, sizeof text) >= sizeof text) abort();
     }
@@ -46,17 +46,17 @@ static void load(wf_handle *handle, const uint8_t *bytes, size_t nbytes) {
 /* Saves an honest accumulator of the data with the settings; 0 where there is none such. */
 static size_t save_honest(wf_handle *handle, const uint8_t *settings, const uint8_t *data, size_t data_nbytes,
                           uint8_t *bytes) {
-    wf_op op = (wf_op)(settings[1] % (WF_STATS + 1));
-    wf_type type = (wf_type)(settings[2] % (WF_F64 + 1));
-    wf_options options = {.nan = (wf_nan)(settings[3] % 3),
-                          .result_type = (wf_type)(settings[4] % (WF_F64 + 1)),
-                          .ddof = settings[5] % 3,
-                          .first_index = settings[6]};
+    wf_op op = (wf_op)(settings[1] % WF_OP_COUNT);
+    wf_type type = (wf_type)(settings[2] % WF_TYPE_COUNT);
+    wf_reduction reduction = wf_reduction_of(op);
+    reduction.nan = (wf_nan)(settings[3] % 3);
+    reduction.result_type = (wf_type)(settings[4] % WF_TYPE_COUNT);
+    reduction.ddof = settings[5] % 3;
+    reduction.first_index = settings[6];
     wf_accumulator *accumulator;
-    if (wf_accumulator_create(handle, op, type, &options, &accumulator) != WF_OK) return 0;
+    if (wf_accumulator_create(handle, &reduction, type, 0, NULL, &accumulator) != WF_OK) return 0;
     wf_array array = wf_array_vector(data, type, (int64_t)(data_nbytes / wf_type_nbytes(type)));
-    (void)(op == WF_DOT ? wf_accumulator_add_pair(handle, accumulator, &array, &array, 1)
-                        : wf_accumulator_add(handle, accumulator, &array, 1));
+    (void)wf_accumulator_add(handle, accumulator, &array, op == WF_DOT ? &array : NULL, NULL);
     size_t nbytes;
     if (wf_accumulator_save(handle, accumulator, bytes, WF_SAVED_NBYTES_MAX, &nbytes) != WF_OK) abort();
     wf_accumulator_destroy(accumulator);

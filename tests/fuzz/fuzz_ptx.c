@@ -1,5 +1,5 @@
 /* The parser of PTX: whatever it takes is sound, and what it does not take it names by line and column. */
-#include "syntax.h"
+#include "ptx/ptx.h"
 
 #include <stdlib.h>
 #include <string.h>

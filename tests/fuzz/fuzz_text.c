@@ -44,6 +44,12 @@ static void keep(struct outcome *outcome, wf_type type, const void *elements, in
     outcome->nbytes += nbytes;
 }
 
+/* Lines of a table have one width. */
+static void check_state(const struct wf_text *text, wf_error error) {
+    require(text->width >= 0 && text->line >= text->first_line);
+    require(error || !text->column || !text->width || text->column <= text->width);
+}
+
 static void parse(struct memory *memory, wf_type type, const wf_reader_options *options, int64_t limit,
                   struct outcome *outcome) {
     struct wf_handle handle = {0};
@@ -58,23 +64,24 @@ static void parse(struct memory *memory, wf_type type, const wf_reader_options *
         require(count <= limit);
         keep(outcome, type, block, count);
     }
+    check_state(&text, outcome->error);
     memcpy(outcome->message, handle.message, sizeof outcome->message);
 }
 
 /* By pieces of whole lines, as long as lines are not longer than nbytes. */
 static void parse_lines(struct memory *memory, wf_type type, const wf_reader_options *options, size_t nbytes,
                         struct outcome *outcome) {
-    static unsigned char bytes[WF_PIECE_NBYTES];
-    static uint64_t elements[WF_PIECE_TEXT_COUNT];
-    struct wf_piece piece = {.bytes = bytes, .elements = elements};
+    static unsigned char bytes[WF_CHUNK_NBYTES];
+    static uint64_t elements[WF_CHUNK_TEXT_COUNT];
+    struct wf_chunk chunk = {.bytes = bytes, .elements = elements};
     struct wf_handle handle = {0};
     struct wf_text text;
     outcome->nbytes = 0;
     outcome->error = wf_text_open(&handle, &text, &memory->source, type, options);
-    while (!outcome->error && !piece.is_end) {
-        outcome->error = wf_lines_take(&handle, &text, &memory->source, nbytes, &piece);
-        if (!outcome->error) outcome->error = wf_lines_finish(&handle, "fuzz", &piece);
-        keep(outcome, type, piece.data, piece.count);
+    while (!outcome->error && !chunk.is_end) {
+        outcome->error = wf_lines_take(&handle, &text, &memory->source, nbytes, &chunk);
+        if (!outcome->error) outcome->error = wf_lines_finish(&handle, "fuzz", &chunk);
+        keep(outcome, type, chunk.data, chunk.count);
     }
     memcpy(outcome->message, handle.message, sizeof outcome->message);
 }
@@ -99,11 +106,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nbytes) {
     /* Each element has a byte and a separator at least. */
     if (nbytes < CHOICES || nbytes > ELEMENTS_NBYTES_MAX / 8) return 0;
     wf_type type = (wf_type)(1 + bytes[0] % WF_F64);
-    wf_reader_options options = {.column = bytes[1] & 3,
+    wf_reader_options options = {.nbytes = sizeof options,
+                                 .column = bytes[1] & 3,
                                  .column_name = (bytes[1] & 7) == 4 ? "a" : NULL,
                                  .has_header = bytes[1] >> 3 & 1,
                                  .skip_lines = bytes[1] >> 4 & 1,
-                                 .delimiter = "\0\0;\t ,"[bytes[2] % 6]};
+                                 .missing = bytes[1] >> 5 & 1 ? WF_MISSING_SKIP : WF_MISSING_ERROR,
+                                 .delimiter = "\0\0\0;\t ,|"[bytes[2] % 8]};
     struct memory memory = {.bytes = bytes + CHOICES, .nbytes = nbytes - CHOICES};
     rewind_to(&memory, buffer, SIZE_MAX);
     parse(&memory, type, &options, BLOCK_COUNT, &whole);

@@ -1,0 +1,209 @@
+/* budget FOLDER: the loops whose instructions tests/test_budget.py counts, over the same data each time. What
+ * is counted happens inside `measured`; a line of each, `NAME: ELEMENTS`, in the order of the calls.  Files
+ * are written into FOLDER. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ladder.h"
+#include "warpfold.h"
+
+enum { COUNT = 1 << 16, TEXT_COUNT = 1 << 13, MACHINE_COUNT = 1 << 12 };
+
+struct work {
+    const char *name;
+    int64_t count;
+    void (*run)(struct work *work);
+    wf_handle *handle;
+    wf_reduction reduction;
+    wf_array arrays[2];
+    const char *path, *column;
+    struct ladder_task *task;
+};
+
+static void need(bool holds, const char *name, const char *message) {
+    if (holds) return;
+    fprintf(stderr, "budget: %s: %s\n", name, message);
+    exit(1);
+}
+
+/* Its name, which is no other's, is what callgrind counts by. */
+void measured(struct work *work);
+__attribute__((noinline)) void measured(struct work *work) {
+    work->run(work);
+}
+
+/* With a handle of its own, so that nothing depends on what was measured before. */
+static void measure(struct work *work) {
+    need(!wf_handle_create("cpu", &work->handle) && !wf_handle_set_threads(work->handle, 1), work->name,
+         "no handle");
+    measured(work);
+    wf_handle_destroy(work->handle);
+    printf("%s: %lld\n", work->name, (long long)work->count);
+}
+
+/* ---- data: what a small generator draws */
+
+static uint64_t draw(void) {
+    static uint64_t state = 1;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return state >> 32;
+}
+
+/* Uniform in (-1, 1), or with exponents spread evenly from -100 to 100. */
+static double draw_real(bool is_wide) {
+    double real = ((double)draw() - 0x1p31 + 0.5) * 0x1p-31;
+    return is_wide ? ldexp(real, (int)(draw() % 201) - 100) : real;
+}
+
+/* Of a half: the sign and the fraction at random, the exponents those of 2^-8 to 1. */
+static uint16_t draw_half(void) {
+    uint64_t bits = draw();
+    return (uint16_t)((bits & 0x83ff) | (7 + (bits >> 16) % 8) << 10);
+}
+
+static void fill(void *into, wf_type type, bool is_wide) {
+    for (int64_t i = 0; i < COUNT; i++) {
+        if (type == WF_F64) ((double *)into)[i] = draw_real(is_wide);
+        if (type == WF_F32) ((float *)into)[i] = (float)draw_real(is_wide);
+        if (type == WF_F16) ((uint16_t *)into)[i] = draw_half();
+        if (type == WF_I32) ((int32_t *)into)[i] = (int32_t)(draw() % 2000000) - 1000000;
+        if (type == WF_I8) ((int8_t *)into)[i] = (int8_t)draw();
+    }
+}
+
+/* ---- arrays */
+
+static void reduce(struct work *work) {
+    wf_value value;
+    wf_stats stats = {.nbytes = sizeof stats};
+    const wf_array *b = work->reduction.op == WF_DOT ? &work->arrays[1] : NULL;
+    wf_error error = work->reduction.op == WF_STATS
+                         ? wf_reduce_stats(work->handle, &work->reduction, &work->arrays[0], &stats)
+                         : wf_reduce_value(work->handle, &work->reduction, &work->arrays[0], b, &value);
+    need(!error, work->name, wf_handle_message(work->handle));
+}
+
+static void measure_op(wf_op op, wf_type type, bool is_wide, void *const data[2]) {
+    char name[64];
+    snprintf(name, sizeof name, "%s %s%s", wf_op_name(op), wf_type_name(type), is_wide ? " wide" : "");
+    struct work work = {.name = name, .count = COUNT, .run = reduce, .reduction = wf_reduction_of(op)};
+    for (int k = 0; k < 2; k++) work.arrays[k] = wf_array_vector(data[k], type, COUNT);
+    measure(&work);
+}
+
+static void measure_arrays(void) {
+    static const wf_type types[] = {WF_F32, WF_F64, WF_F16, WF_I32, WF_I8};
+    static const wf_op ops[] = {WF_SUM, WF_MEAN,   WF_VAR,     WF_DOT,   WF_NORM1,
+                                WF_MIN, WF_ARGMAX, WF_NONZERO, WF_STATS, WF_PROD};
+    static double data[2][COUNT];
+    void *const arrays[2] = {data[0], data[1]};
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        bool is_integer = types[t] == WF_I32 || types[t] == WF_I8; /* whose product does not fit */
+        for (int is_wide = 0; is_wide <= (types[t] == WF_F32 || types[t] == WF_F64); is_wide++) {
+            for (int k = 0; k < 2; k++) fill(data[k], types[t], is_wide);
+            for (size_t o = 0; o < sizeof ops / sizeof *ops; o++)
+                if (ops[o] != WF_PROD || !is_integer) measure_op(ops[o], types[t], is_wide, arrays);
+        }
+    }
+}
+
+/* ---- files */
+
+static void read_file(struct work *work) {
+    wf_reader *reader;
+    wf_accumulator *accumulator;
+    wf_value value;
+    wf_reader_options options = {.nbytes = sizeof options, .column_name = work->column};
+    wf_error error = wf_reader_open(work->handle, &work->path, 1, &options, &reader);
+    need(!error, work->name, wf_handle_message(work->handle));
+    error =
+        wf_accumulator_create(work->handle, &work->reduction, wf_reader_type(reader), 0, NULL, &accumulator);
+    need(!error, work->name, wf_handle_message(work->handle));
+    error = wf_accumulator_add_reader(work->handle, accumulator, reader, NULL);
+    need(!error, work->name, wf_handle_message(work->handle));
+    error = wf_accumulator_value(work->handle, accumulator, WF_SUM, &value);
+    need(!error, work->name, wf_handle_message(work->handle));
+    wf_accumulator_destroy(accumulator);
+    wf_reader_close(reader);
+}
+
+static void write_integers(FILE *file) {
+    for (int i = 0; i < TEXT_COUNT; i++) fprintf(file, "%d\n", (int)(draw() % 2000000) - 1000000);
+}
+
+static void write_reals(FILE *file) {
+    for (int i = 0; i < TEXT_COUNT; i++) fprintf(file, "%.17g\n", draw_real(false));
+}
+
+static void write_table(FILE *file) {
+    fprintf(file, "name,x,y\n");
+    for (int i = 0; i < TEXT_COUNT; i++)
+        fprintf(file, "row %d,%.6f,%.3e\n", i, draw_real(false), draw_real(true));
+}
+
+static void write_npy(FILE *file) {
+    static float data[COUNT];
+    char shape[118];
+    fill(data, WF_F32, false);
+    snprintf(shape, sizeof shape, "{'descr': '<f4', 'fortran_order': False, 'shape': (%d,), }", COUNT);
+    fwrite("\x93NUMPY\x01\0\x76\0", 1, 10, file);
+    fprintf(file, "%-117s\n", shape);
+    fwrite(data, sizeof *data, COUNT, file);
+}
+
+static void measure_file(const char *folder, const char *name, int64_t count, void (*write)(FILE *file)) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "wb");
+    need(file, name, "cannot be written");
+    write(file);
+    need(!fclose(file), name, "cannot be written");
+    measure(&(struct work){.name = name,
+                           .count = count,
+                           .run = read_file,
+                           .reduction = wf_reduction_of(WF_SUM),
+                           .path = path,
+                           .column = write == write_table ? "y" : NULL});
+}
+
+/* ---- the simulator */
+
+static void simulate(struct work *work) {
+    struct ladder_outcome outcome;
+    simt_message message;
+    need(!ladder_run(work->task, &outcome, &message), work->name, message.text);
+    ladder_outcome_clear(&outcome);
+}
+
+static void measure_simulator(const char *name, const struct simt_observer *const *observers) {
+    static int32_t values[MACHINE_COUNT];
+    struct ladder_rung rung;
+    simt_message message;
+    simt_module *module;
+    need(ladder_rung_find("06", &rung), name, "no such rung");
+    struct ladder_variant variant = {&rung, WF_SUM, WF_I32, LADDER_FINISH_DEFAULT, 0};
+    need(!ladder_module(&variant, NULL, &module, &message), name, message.text);
+    struct ladder_task task = {.variant = variant,
+                               .module = module,
+                               .values = values,
+                               .n = MACHINE_COUNT,
+                               .threads = 1,
+                               .observers = observers};
+    measure(&(struct work){.name = name, .count = MACHINE_COUNT, .run = simulate, .task = &task});
+    simt_module_destroy(module);
+}
+
+int main(int count, char **arguments) {
+    need(count == 2, "usage", "budget FOLDER");
+    measure_arrays();
+    measure_file(arguments[1], "integers.txt", TEXT_COUNT, write_integers);
+    measure_file(arguments[1], "reals.txt", TEXT_COUNT, write_reals);
+    measure_file(arguments[1], "table.csv", TEXT_COUNT, write_table);
+    measure_file(arguments[1], "floats.npy", COUNT, write_npy);
+    measure_simulator("simulator", NULL);
+    measure_simulator("simulator, observed", simt_observers);
+    return 0;
+}

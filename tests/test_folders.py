@@ -1,0 +1,49 @@
+"""Which folder knows which: the command line knows the others by their public headers alone, and nobody knows it."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cli_helpers import ROOT
+
+BUILD = Path(os.environ.get("WARPFOLD_BUILD", ROOT / "build"))
+
+PUBLIC = {"warpfold.h", "explain/explain.h", "ladder/ladder.h", "ladder/gpu.h", "simt/simt.h"}
+
+
+def included(folder):
+    """(file, header) for each header in quotes that a file of the folder includes."""
+    return [(path.name, header) for path in sorted((ROOT / folder).glob("*.[ch]"))
+            for header in re.findall(r'^#\s*include "([^"]+)"', path.read_text(), re.MULTILINE)]
+
+
+def is_public(header):
+    folder, _, name = header.rpartition("/")
+    return header in PUBLIC or folder in ("report", "bench") and (ROOT / header).is_file() or \
+        not folder and (ROOT / "cli" / name).is_file()
+
+
+def test_the_command_line_knows_public_headers_only():
+    assert [pair for pair in included("cli") if not is_public(pair[1])] == []
+
+
+@pytest.mark.parametrize("folder, above", [("explain", ["cli", "report", "bench"]), ("report", ["cli", "bench"]),
+                                           ("bench", ["cli", "explain"]), ("ladder", ["cli", "report", "explain", "bench"])])
+def test_no_folder_knows_those_above_it(folder, above):
+    own = {path.name for path in (ROOT / folder).glob("*.h")}
+    names = {path.name: other for other in above for path in (ROOT / other).glob("*.h")}
+    for file, header in included(folder):
+        assert header.rpartition("/")[0] not in above, (file, header)
+        assert header in own or header not in names, (file, header)
+
+
+@pytest.mark.parametrize("library", ["explain", "report"])
+def test_libraries_do_not_print_exit_or_read_options(library):
+    done = subprocess.run(["nm", "-u", BUILD / f"lib{library}.a"], capture_output=True, text=True, check=True)
+    names = {line.split()[-1] for line in done.stdout.splitlines() if line.startswith(" ")}
+    unwanted = {"printf", "puts", "putchar", "perror", "stdout", "stderr", "exit", "_exit", "abort", "getopt_long"}
+    assert names
+    assert names & unwanted == set()

@@ -1,0 +1,175 @@
+"""Limits of inspect and ladder: --limit means what it says, whatever spins is told soon, and so is what runs out."""
+
+import re
+
+import pytest
+
+from cli_helpers import ROOT, run
+from inspect_helpers import HEAD, inspected, kernel, parameters
+
+SCHEDULES = ["lockstep", "split", "random:1"]
+LIMIT = int(re.search(r"#define SIMT_INSTRUCTION_LIMIT (\d+)", (ROOT / "simt" / "simt.h").read_text())[1])
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_kernel(text, declarations="", *types):
+        path = tmp_path / "kernel.ptx"
+        path.write_text(HEAD + declarations + kernel("kernel", parameters("kernel", *types), text))
+        return path
+    return write_kernel
+
+
+# ---- the number ----------------------------------------------------------------------------------------
+
+LOOP = """mov.u32 %r1, 0;
+AGAIN:
+add.u32 %r1, %r1, 1;
+mul.lo.u32 %r2, %r1, %r1;
+setp.lt.u32 %p1, %r1, 100;
+@%p1 bra AGAIN;
+ret;"""
+LOOP_INSTRUCTIONS = 1 + 4 * 100 + 1
+
+
+@pytest.mark.parametrize("options", [[], ["--threads", 3], ["--html", "page.html"]], ids=str)
+def test_limit_is_exact(write, tmp_path, options):
+    path, warps = write(LOOP), 3 * 7
+    options = [tmp_path / word if word == "page.html" else word for word in options]
+    arguments = [path, "--block", 96, "--grid", 7, *options, "--limit"]
+    report = inspected(*arguments, warps * LOOP_INSTRUCTIONS)
+    assert (report["instructions"], report["findings"], report["stopped"]) == (warps * LOOP_INSTRUCTIONS, [], False)
+    for limit in (warps * LOOP_INSTRUCTIONS - 1, 1000, 10, 1):
+        report = inspected(*arguments, limit, status=3)
+        finding, = report["findings"]
+        assert (finding["kind"], report["stopped"], report["instructions"]) == ("runaway", True, limit)
+        assert f" {limit} " in finding["message"] and "--limit" in finding["message"]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES[1:])
+def test_limit_is_exact_under_every_schedule(write, schedule):
+    path = write(LOOP)
+    needed = inspected(path, "--schedule", schedule)["instructions"]
+    assert inspected(path, "--schedule", schedule, "--limit", needed)["findings"] == []
+    assert inspected(path, "--schedule", schedule, "--limit", needed - 1, status=3)["instructions"] == needed - 1
+
+
+def test_the_default_is_the_same_everywhere(write):
+    spaces = re.compile(r"\s+")
+    assert f"(default {LIMIT})" in spaces.sub(" ", run("--help").stdout)
+    assert f"{LIMIT} warp instructions" in spaces.sub(" ", (ROOT / "docs" / "machine.md").read_text())
+    report = inspected(write("AGAIN:\nbra AGAIN;"), status=3)
+    assert report["instructions"] == LIMIT and f" {LIMIT} " in report["findings"][0]["message"]
+
+
+def test_a_larger_limit_allows_more(write):
+    path = write(LOOP.replace("100", "1200000"))
+    assert inspected(path, status=3)["findings"][0]["kind"] == "runaway"
+    assert inspected(path, "--limit", 10**7)["instructions"] == 4 * 1200000 + 2
+
+
+# ---- what spins ----------------------------------------------------------------------------------------
+
+PRINT = """.extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);
+.global .align 1 .b8 text[40] = {104, 101, 108, 108, 111, 32, 119, 111, 114, 108, 100, 32, 104, 101, 108, 108, 111, 10};
+"""
+SPINS = {
+    "nothing": ("AGAIN:\nbra AGAIN;", ""),
+    "nanosleep": ("AGAIN:\nnanosleep.u32 100;\nbra AGAIN;", ""),
+    "volatile": ("ld.param.u64 %rd1, [kernel_param_0];\nAGAIN:\nld.volatile.global.u32 %r1, [%rd1];\n"
+                 "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra AGAIN;\nret;", ""),
+    "atomics": ("ld.param.u64 %rd1, [kernel_param_0];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, 4;\n"
+                "add.u64 %rd1, %rd1, %rd2;\nAGAIN:\natom.global.add.u32 %r1, [%rd1], 1;\nbra AGAIN;", ""),
+    "barrier": ("mov.u32 %r1, %tid.x;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra WAIT;\nAGAIN:\nbra AGAIN;\n"
+                "WAIT:\nbar.sync 0;\nret;", ""),
+    "printing": (".param .b64 a;\n.param .b64 b;\n.param .b32 r;\nmov.u64 %rd1, text;\ncvta.global.u64 %rd1, %rd1;\n"
+                 "mov.u64 %rd2, 0;\nAGAIN:\nst.param.b64 [a], %rd1;\nst.param.b64 [b], %rd2;\n"
+                 "call (r), vprintf, (a, b);\nbra AGAIN;", PRINT),
+    "recursion": ("call f;\nret;", ".func g;\n.func f\n{\ncall g;\nret;\n}\n.func g\n{\ncall f;\nret;\n}\n"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("spin", SPINS)
+def test_what_spins_is_told(write, spin, schedule):
+    body, declarations = SPINS[spin]
+    done = run("inspect", write(body, declarations, "u64"), "--block", 64, "--grid", 100, "--schedule", schedule,
+               "--arg", "u32[64]=zeros")
+    assert (done.returncode, done.stderr) == (3, "")
+    assert re.search("^runaway at ", done.stdout, re.M) and "no findings" not in done.stdout
+
+
+FLAG = """ld.param.u64 %rd1, [kernel_param_0];
+mov.u32 %r1, %ctaid.x;
+mov.u32 %r2, %nctaid.x;
+sub.u32 %r2, %r2, 1;
+setp.eq.u32 %p1, %r1, %r2;
+@%p1 bra LAST;
+AGAIN:
+ld.acquire.gpu.global.u32 %r3, [%rd1];
+setp.eq.u32 %p2, %r3, 0;
+@%p2 bra AGAIN;
+ret;
+LAST:
+mov.u32 %r3, %tid.x;
+setp.eq.u32 %p2, %r3, 0;
+@%p2 st.release.gpu.global.u32 [%rd1], 1;
+ret;"""
+LOCK = """ld.param.u64 %rd1, [kernel_param_0];
+AGAIN:
+atom.acquire.gpu.global.cas.b32 %r1, [%rd1], 0, 1;
+setp.ne.u32 %p1, %r1, 0;
+@%p1 bra AGAIN;
+ld.relaxed.gpu.global.u32 %r2, [%rd1+4];
+add.u32 %r2, %r2, 1;
+st.relaxed.gpu.global.u32 [%rd1+4], %r2;
+membar.gl;
+atom.release.gpu.global.exch.b32 %r1, [%rd1], 0;
+ret;"""
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("name, body, grid, block", [("flag", FLAG, 300, 64), ("lock", LOCK, 4, 96)])
+def test_what_waits_for_others_ends(write, tmp_path, name, body, grid, block, schedule):
+    """Blocks that wait for the last one, and lanes that wait for their own warp's, are not runaways."""
+    out = tmp_path / "out.npy"
+    done = run("inspect", write(body, "", "u64"), "--block", block, "--grid", grid, "--schedule", schedule, "--arg",
+               "u32[2]=zeros", "--out", f"0={out}")
+    assert "runaway" not in done.stdout and done.stderr == ""
+    words = [1, 0] if name == "flag" else [0, grid * block]
+    assert out.read_bytes()[-8:] == b"".join(word.to_bytes(4, "little") for word in words)
+
+
+# ---- what runs out -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments", [["inspect", "KERNEL", "--grid", 2**31 - 1], ["inspect", "KERNEL", "--grid", 10**6],
+                                       ["ladder", "--grid", 2**31 - 1], ["ladder", "--grid", 10**6, "-n", 1000]], ids=str)
+def test_grids_that_would_take_hours_are_refused(write, arguments):
+    path = write("ret;")
+    done = run(*[path if word == "KERNEL" else word for word in arguments])
+    assert (done.returncode, done.stdout) == (2, "") and "at most" in done.stderr
+
+
+ALLOCATE = """.param .b64 size;
+.param .b64 got;
+AGAIN:
+mov.u64 %rd2, 1048576;
+st.param.b64 [size], %rd2;
+call (got), malloc, (size);
+ld.param.b64 %rd1, [got];
+st.u32 [%rd1], 7;
+bra AGAIN;"""
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_heap_that_is_used_up_is_a_null_pointer(write, schedule):
+    path = write(ALLOCATE, ".extern .func (.param .b64 p) malloc(.param .b64 n);\n")
+    finding, = inspected(path, "--schedule", schedule, status=3)["findings"]
+    assert finding["kind"] == "bounds" and "where nothing is allocated" in finding["message"]
+
+
+def test_an_array_without_memory_is_an_error(write):
+    done = run("inspect", write("ret;", "", "u64"), "--arg", f"f32[{10**14}]=none")
+    assert (done.returncode, done.stdout) == (1, "") and "no memory" in done.stderr
