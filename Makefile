@@ -1,12 +1,13 @@
 # A thin front on CMake.
 #   make          build/warpfold, build/libwarpfold.so, build/libwarpfold.a
 #   make run      build, then a demonstration on real data
+#   make check    build, then the tests that take no time: a minute in all, while working
 #   make test     build, then every test
 #   make install  build, then install below PREFIX (in the directory DESTDIR, for packages); make uninstall
 #   make bench    build, then measure: prints tables, writes build/bench.json (a few minutes); README=1 also renews the
 #                 tables in README.md and docs/
 #   make clean    remove the build directory
-# run and test install what is missing where they may, and otherwise print the one command to type.
+# run, check and test install what is missing where they may, and otherwise print the one command to type.
 # CMAKE_FLAGS passes options on: make CMAKE_FLAGS=-DWARPFOLD_WERROR=ON
 
 BUILD ?= build
@@ -21,6 +22,13 @@ run:
 	@scripts/need build
 	@scripts/build $(BUILD) $(CMAKE_FLAGS)
 	@scripts/demo $(BUILD)
+
+check:
+	@scripts/need build test
+	@scripts/build $(BUILD) $(CMAKE_FLAGS)
+	@ctest --test-dir $(BUILD) --label-exclude slow --parallel "$$(nproc)" --output-on-failure >$(BUILD)/ctest.log || \
+	    { cat $(BUILD)/ctest.log; exit 1; }
+	@scripts/test $(BUILD) -m "not slow" tests
 
 test:
 	@scripts/need build test
@@ -40,4 +48,4 @@ bench:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all run test install uninstall bench clean
+.PHONY: all run check test install uninstall bench clean

@@ -116,11 +116,13 @@ function roff_types(i, result) {
 }
 
 function roff_options(i, result, words) {
+    result = ".ad l\n" # a list of words has no blanks to widen
     for (i = 1; i <= option_count; i++) {
-        words = option[i] (argument[i] == "" ? "" : " " argument[i])
-        result = result ".TP\n" styled(words) "\n" escaped(option_meaning[i]) ".\n"
+        words = styled(option[i] (argument[i] == "" ? "" : " " argument[i]))
+        gsub(/\|/, "|\\:", words) # lines may break there
+        result = result ".TP\n" words "\n" escaped(option_meaning[i]) ".\n"
     }
-    return result
+    return result ".ad b\n"
 }
 
 function roff_examples(i, result) {
@@ -140,7 +142,7 @@ function joined(words, count, separator, i, result) {
 function argument_words(text) {
     if (text == "T") return joined(type, type_count, " ")
     gsub(/\[[^]]*\]/, "", text)
-    if (text !~ /^[a-z]+[a-z|]*$/) return ""
+    if (text !~ /^[a-z]+[a-z0-9_|]*$/) return ""
     gsub(/\|/, " ", text)
     return text
 }

@@ -3,16 +3,16 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# ---- the program, the libraries, the header
+# ---- the program, the libraries, the headers
 
 set_target_properties(warpfold_shared PROPERTIES EXPORT_NAME warpfold)
 set_target_properties(warpfold_static PROPERTIES EXPORT_NAME static)
 install(TARGETS warpfold RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS warpfold_shared warpfold_static EXPORT warpfold
+install(TARGETS warpfold_shared warpfold_static simt EXPORT warpfold
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
     INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES include/warpfold.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/warpfold.h simt/simt.h simt/simt_observer.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # ---- for CMake: find_package(warpfold)
@@ -43,8 +43,11 @@ else()
 endif()
 set_pc_directory(pc_libdir "${CMAKE_INSTALL_LIBDIR}")
 set_pc_directory(pc_includedir "${CMAKE_INSTALL_INCLUDEDIR}")
-configure_file(packaging/warpfold.pc.in warpfold.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/warpfold.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+list(TRANSFORM CMAKE_DL_LIBS PREPEND "-l" OUTPUT_VARIABLE pc_dl)
+foreach(name IN ITEMS warpfold simt)
+    configure_file(packaging/${name}.pc.in ${name}.pc @ONLY)
+    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 
 # ---- the man page and the completions, filled from what the program itself says of its use
 
