@@ -194,6 +194,11 @@ typedef enum wf_nan {
     WF_NAN_ERROR = 2      /* WF_ERROR_NAN; the message names the first NaN's index */
 } wf_nan;
 
+/* wf_reduction.flags */
+enum {
+    WF_SKIP_BAD_KEYS = 1 /* elements whose key is not one of 0 to count - 1 are left out; otherwise WF_ERROR_RANGE */
+};
+
 /* What is computed.  wf_reduction_of(WF_SUM) returns one with all defaults. */
 typedef struct wf_reduction {
     size_t nbytes; /* sizeof(wf_reduction) */
@@ -201,8 +206,8 @@ typedef struct wf_reduction {
     wf_nan nan;
     int64_t ddof;         /* var and std divide by n - ddof; 0 or more */
     int64_t first_index;  /* the index of the first element added; 0 or more */
-    const wf_value *fill; /* the result of groups without a value; NULL until groups are supported */
-    uint32_t flags;       /* none is defined yet: 0 */
+    const wf_value *fill; /* the result where there is no value, converted to the result type; NULL: see wf_reduce */
+    uint32_t flags;       /* WF_SKIP_BAD_KEYS */
     wf_type result_type;  /* WF_TYPE_DEFAULT: as listed in wf_op */
 } wf_reduction;
 
@@ -216,26 +221,38 @@ static inline wf_reduction wf_reduction_of(wf_op op) {
 /* How elements are grouped. */
 typedef enum wf_grouping {
     WF_GROUP_ALL = 0,      /* all elements are one group */
-    WF_GROUP_AXES = 1,     /* the elements along some dimensions; not yet supported */
-    WF_GROUP_SEGMENTS = 2, /* consecutive ranges of one dimension; not yet supported */
-    WF_GROUP_KEYS = 3      /* elements of one dimension with equal keys; not yet supported */
+    WF_GROUP_AXES = 1,     /* the elements along some dimensions */
+    WF_GROUP_SEGMENTS = 2, /* consecutive ranges of one dimension */
+    WF_GROUP_KEYS = 3      /* elements of one dimension with equal keys */
 } wf_grouping;
 
-/* The groups of a reduction.  NULL or all zeros: all elements form one group. */
+/* The groups of a reduction.  NULL or all zeros: all elements form one group.
+ *
+ * The results have the array's dimensions, in their order, without those that are reduced; for segments and keys, with
+ * count in place of the axis.  Each is what the op gives for the elements of its group alone, taken in C order. */
 typedef struct wf_groups {
     wf_grouping by;
-    uint64_t axes;          /* AXES: bit k is set if dimension k is reduced */
-    int32_t axis;           /* SEGMENTS, KEYS: the dimension that is grouped */
-    int64_t count;          /* SEGMENTS, KEYS: the number of groups */
-    const wf_array *labels; /* SEGMENTS: count + 1 offsets; KEYS: one integer for each position of the axis */
+    uint64_t axes; /* AXES: bit k is set if dimension k is reduced */
+    int32_t axis;  /* SEGMENTS, KEYS: the dimension that is grouped */
+    int64_t count; /* SEGMENTS, KEYS: the number of groups */
+    /* SEGMENTS: a vector of count + 1 offsets, i32 or i64, never falling, from 0 to the length of the axis: group g has
+     * the positions labels[g] <= i < labels[g + 1].  KEYS: a vector of integers of any type, one for each position of
+     * the axis, from 0 to count - 1 in any order. */
+    const wf_array *labels;
 } wf_groups;
+
+/* The reduced dimensions by the bits of axes; offsets or keys must stay valid as long as the groups are used. */
+WF_API wf_groups wf_groups_axes(uint64_t axes);
+WF_API wf_groups wf_groups_segments(int32_t axis, int64_t count, const wf_array *offsets);
+WF_API wf_groups wf_groups_keys(int32_t axis, int64_t count, const wf_array *keys);
 
 /* Where results go: to host memory, or to the memory of the GPU that holds the array (with a handle of that
  * GPU, or auto; a CPU handle treats all memory as host memory).  type is the type of the results;
  * WF_TYPE_DEFAULT takes the reduction's.  A single result has ndim 0 (shape NULL) and is written at data,
- * which must be aligned to the type in device memory.
+ * which must be aligned to the type in device memory.  Several results need the shape that wf_groups_shape tells;
+ * stride_bytes NULL: they are written in C order.  No two results may overlap, nor any overlap the array.
  *
- * Host memory: *status receives what the call returns, and nothing is written to data on an error.  Device
+ * Host memory: *status receives what the call returns, and of a single result nothing is written to data on an error.  Device
  * memory: the result follows in stream order and the call does not wait for it.  Errors found before the
  * launch are returned; later ones are written to *status, which is in device memory too, and a failed result
  * is NaN (floats) or 0.  status may be NULL. */
@@ -299,8 +316,16 @@ WF_API wf_error wf_handle_set_stream(wf_handle *handle, void *stream);
 /* ---- one call ---------------------------------------------------------------------------------- */
 
 /* Reduces a to one value for each group.  b: for dot, the array whose elements are paired with those of a, of
- * the same type and shape; NULL for every other op.  groups may be NULL.  For small arrays, allocates no
- * memory and starts no thread.
+ * the same type and shape; NULL for every other op.  groups may be NULL.  For small arrays that are one group,
+ * allocates no memory and starts no thread.
+ *
+ * Groups.  The index of arg ops is the position along the grouped axis (of several reduced axes, in their C order),
+ * counted from first_index; prod of floats counts the elements of each group from there.  A group without a value
+ * (min of no elements, var of n <= ddof) gives the reduction's fill; without one, NaN where results are floats, and
+ * otherwise WF_ERROR_EMPTY.  An error's message names the first result that failed, by its number in C order, the first
+ * key or the first offset; the results are unspecified then.  Groups other than all are reduced in host memory, on a
+ * CPU or auto handle; on a GPU they are not yet supported.  Besides the arrays, segments and keys take 8 bytes for
+ * each group, and 4 for each key (8 if there are 2^31 or more).
  *
  * Output in device memory: strided arrays and prod with a float result are WF_ERROR_UNSUPPORTED.  From the
  * second call with the same reduction and types on, nothing is allocated, so the call can be captured in a

@@ -1,7 +1,9 @@
 /* The public functions of reductions: check the arguments, call the device, finish the result. */
 #include "core/array.h"
 #include "core/environment.h"
+#include "core/grouped.h"
 #include "core/handle.h"
+#include "core/reduction.h"
 #include "core/saved.h"
 
 #include <stdio.h>
@@ -19,62 +21,7 @@ int32_t wf_version_number(void) {
     return WF_VERSION_NUMBER;
 }
 
-/* ---- checking what is requested ---- */
-
-static wf_error check_reduction(wf_handle *handle, const wf_reduction *reduction) {
-    if (!reduction) return wf_fail(handle, WF_ERROR_ARGUMENT, "the reduction is NULL");
-    wf_error error = wf_check_nbytes(handle, "wf_reduction", reduction, reduction->nbytes, sizeof *reduction);
-    if (error) return error;
-    if ((unsigned)reduction->nan > WF_NAN_ERROR)
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "invalid NaN policy %d", (int)reduction->nan);
-    if (reduction->result_type && !wf_type_is_valid(reduction->result_type))
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "invalid result type %d", (int)reduction->result_type);
-    if (reduction->ddof < 0) return wf_fail(handle, WF_ERROR_ARGUMENT, "ddof must be 0 or more");
-    if (reduction->first_index < 0) return wf_fail(handle, WF_ERROR_ARGUMENT, "the first index must be 0 or more");
-    if (reduction->flags)
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "unknown reduction flags 0x%x", (unsigned)reduction->flags);
-    if (reduction->fill)
-        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "fill values are not yet supported: reductions have one group");
-    return WF_OK;
-}
-
-static wf_error check_op(wf_handle *handle, wf_op op, wf_type type) {
-    if (!wf_op_parts(op)) return wf_fail(handle, WF_ERROR_ARGUMENT, "invalid op %d", (int)op);
-    if (!wf_type_is_valid(type)) return wf_fail(handle, WF_ERROR_ARGUMENT, "invalid type %d", (int)type);
-    if (op != WF_STATS && !wf_op_result_type(op, type))
-        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "%s is defined for integers and bool, not for %s",
-                       wf_op_name(op), wf_type_name(type));
-    return WF_OK;
-}
-
-static wf_error check_groups(wf_handle *handle, const wf_groups *groups) {
-    static const char *const kinds[] = {
-        [WF_GROUP_AXES] = "along axes", [WF_GROUP_SEGMENTS] = "over segments", [WF_GROUP_KEYS] = "by key"};
-    if (!groups || groups->by == WF_GROUP_ALL) return WF_OK;
-    if ((unsigned)groups->by > WF_GROUP_KEYS)
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "invalid grouping %d", (int)groups->by);
-    return wf_fail(handle, WF_ERROR_UNSUPPORTED,
-                   "reductions %s are not yet supported: reduce each group in a call of its own",
-                   kinds[groups->by]);
-}
-
-wf_error wf_groups_shape(const wf_array *array, const wf_groups *groups, int32_t *ndim, int64_t *shape) {
-    int64_t count;
-    if (!array || !ndim || !shape) return WF_ERROR_ARGUMENT;
-    wf_error error = wf_array_check(NULL, array, NULL, &count);
-    if (!error) error = check_groups(NULL, groups);
-    if (!error) *ndim = 0;
-    return error;
-}
-
 /* ---- the reduction itself ---- */
-
-static wf_error check_total_count(wf_handle *handle, const struct wf_accumulator *acc, int64_t count) {
-    int64_t sum;
-    if (__builtin_add_overflow(acc->count, count, &sum) || __builtin_add_overflow(acc->end_index, count, &sum))
-        return wf_fail(handle, WF_ERROR_RANGE, "more than 2^63 - 1 elements");
-    return WF_OK;
-}
 
 static wf_error check_nan(wf_handle *handle, const struct wf_accumulator *acc) {
     if (acc->nan != WF_NAN_ERROR || !acc->partial.nan_count) return WF_OK;
@@ -83,7 +30,7 @@ static wf_error check_nan(wf_handle *handle, const struct wf_accumulator *acc) {
 
 static wf_error add_checked(wf_handle *handle, struct wf_accumulator *acc, const wf_array *a, const wf_array *b,
                             int64_t count) {
-    wf_error error = check_total_count(handle, acc, count);
+    wf_error error = wf_check_total_count(handle, acc, count);
     if (!error && count) error = handle->device->add(handle, acc, a, b);
     if (error) return error;
     acc->count += count;
@@ -91,24 +38,9 @@ static wf_error add_checked(wf_handle *handle, struct wf_accumulator *acc, const
     return check_nan(handle, acc);
 }
 
-/* Checks that acc takes the arrays, and sets *count to their number of elements.  b: NULL if the op takes
- * one. */
-static wf_error check_operands(wf_handle *handle, const struct wf_accumulator *acc, const wf_array *a,
-                               const wf_array *b, int64_t *count) {
-    wf_error error = wf_array_check(handle, a, b, count);
-    if (error) return error;
-    if (wf_op_takes_pairs(acc->op) != (b != NULL))
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "%s takes %s", wf_op_name(acc->op),
-                       b ? "one array" : "two arrays");
-    if (a->type != acc->type)
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "an array of %s cannot be added to an accumulator of %s",
-                       wf_type_name(a->type), wf_type_name(acc->type));
-    return WF_OK;
-}
-
 static wf_error add(wf_handle *handle, struct wf_accumulator *acc, const wf_array *a, const wf_array *b) {
     int64_t count;
-    wf_error error = check_operands(handle, acc, a, b, &count);
+    wf_error error = wf_check_operands(handle, acc, a, b, &count);
     return error ? error : add_checked(handle, acc, a, b, count);
 }
 
@@ -149,21 +81,12 @@ static wf_error finish_stats(wf_handle *handle, const struct wf_accumulator *acc
     return WF_OK;
 }
 
-/* tree: as wf_accumulator_init takes it. */
-static wf_error begin(wf_handle *handle, struct wf_accumulator *acc, const wf_reduction *reduction, wf_type type,
-                      struct wf_tree *tree) {
-    wf_error error = check_reduction(handle, reduction);
-    if (!error) error = check_op(handle, reduction->op, type);
-    if (!error) wf_accumulator_init(acc, reduction, type, tree);
-    return error;
-}
-
 /* Makes acc the reduction of all elements. */
 static wf_error reduce(wf_handle *handle, struct wf_accumulator *acc, const wf_reduction *reduction,
                        const wf_array *a, const wf_array *b, struct wf_tree *tree) {
     if (!handle) return WF_ERROR_ARGUMENT;
     if (!a) return wf_fail(handle, WF_ERROR_ARGUMENT, "the array is NULL");
-    wf_error error = begin(handle, acc, reduction, a->type, tree);
+    wf_error error = wf_reduction_begin(handle, acc, reduction, a->type, tree);
     return error ? error : add(handle, acc, a, b);
 }
 
@@ -175,7 +98,7 @@ static bool try_small_sum(wf_handle *handle, const wf_reduction *reduction, cons
                     wf_value *value) {
     struct wf_number sum;
     if (!handle || !reduction || !a || b || !handle->device->sum_few) return false;
-    if (reduction->op != WF_SUM || reduction->first_index || check_reduction(NULL, reduction)) return false;
+    if (reduction->op != WF_SUM || reduction->first_index || wf_reduction_check(NULL, reduction)) return false;
     wf_type type = reduction->result_type ? reduction->result_type : a->type;
     return handle->device->sum_few(a, &sum) && wf_number_round(&sum, type, value);
 }
@@ -184,7 +107,9 @@ static wf_error find_value(wf_handle *handle, const wf_reduction *reduction, con
                            struct wf_tree *tree, wf_value *value) {
     struct wf_accumulator acc;
     wf_error error = reduce(handle, &acc, reduction, a, b, tree);
-    return error ? error : wf_accumulator_finish(handle, &acc, acc.op, value);
+    if (!error) error = wf_accumulator_finish(handle, &acc, acc.op, value);
+    if (error != WF_ERROR_EMPTY || !reduction->fill) return error;
+    return wf_fill_value(handle, reduction, wf_accumulator_result_type(&acc, acc.op), value);
 }
 
 /* Apart, so that only what needs a tree has one on its stack. */
@@ -215,12 +140,10 @@ wf_error wf_reduce_stats(wf_handle *handle, const wf_reduction *reduction, const
 
 /* ---- one call, an output ---- */
 
-/* Checks that output takes one result of the reduction.  If only the output names a result type, the
+/* Checks that output takes results of the reduction.  If only the output names a result type, the
  * reduction gets it. */
 static wf_error check_output(wf_handle *handle, const wf_output *output, wf_reduction *reduction) {
-    if (!output || !output->data) return wf_fail(handle, WF_ERROR_ARGUMENT, "the output, or its data, is NULL");
-    if (output->ndim)
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "the output has %d dimensions; one result has 0", (int)output->ndim);
+    if (!output) return wf_fail(handle, WF_ERROR_ARGUMENT, "the output is NULL");
     if (reduction->op == WF_STATS)
         return wf_fail(handle, WF_ERROR_ARGUMENT, "stats has no single value: use wf_reduce_stats");
     if (!reduction->result_type) reduction->result_type = output->type;
@@ -230,14 +153,21 @@ static wf_error check_output(wf_handle *handle, const wf_output *output, wf_redu
     return WF_OK;
 }
 
+static wf_error check_single(wf_handle *handle, const wf_output *output) {
+    if (!output->data) return wf_fail(handle, WF_ERROR_ARGUMENT, "the output's data is NULL");
+    if (output->ndim)
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "the output has %d dimensions; one result has 0", (int)output->ndim);
+    return WF_OK;
+}
+
 static wf_error reduce_on_device(wf_handle *handle, const wf_reduction *reduction, const wf_array *a,
                                  const wf_array *b, const wf_output *output) {
     struct wf_accumulator empty;
     struct wf_tree tree;
     int64_t count;
-    wf_error error = begin(handle, &empty, reduction, a->type, &tree);
-    if (!error) error = check_operands(handle, &empty, a, b, &count);
-    if (!error) error = check_total_count(handle, &empty, count);
+    wf_error error = wf_reduction_begin(handle, &empty, reduction, a->type, &tree);
+    if (!error) error = wf_check_operands(handle, &empty, a, b, &count);
+    if (!error) error = wf_check_total_count(handle, &empty, count);
     if (error) return error;
     size_t nbytes = wf_type_nbytes(wf_accumulator_result_type(&empty, empty.op));
     if ((uintptr_t)output->data % nbytes || (uintptr_t)output->status % sizeof *output->status)
@@ -250,24 +180,38 @@ static wf_error reduce_to_host(wf_handle *handle, const wf_reduction *reduction,
     wf_value value;
     wf_error error = wf_reduce_value(handle, reduction, a, b, &value);
     if (!error) wf_value_store(&value, output->data);
-    if (output->status) *output->status = error;
     return error;
+}
+
+/* Makes one result of all elements. */
+static wf_error reduce_all(wf_handle *handle, const wf_reduction *reduction, const wf_array *a, const wf_array *b,
+                           const wf_output *output, bool is_on_device) {
+    wf_error error = check_single(handle, output);
+    if (error) return error;
+    if (is_on_device && reduction->fill)
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "fill values are not yet supported for results in device memory");
+    return (is_on_device ? reduce_on_device : reduce_to_host)(handle, reduction, a, b, output);
 }
 
 wf_error wf_reduce(wf_handle *handle, const wf_reduction *reduction, const wf_array *a, const wf_array *b,
                    const wf_groups *groups, const wf_output *output) {
     bool is_on_device = false;
     if (!handle) return WF_ERROR_ARGUMENT;
-    wf_error error = check_reduction(handle, reduction);
-    if (!error) error = check_groups(handle, groups);
+    wf_error error = wf_reduction_check(handle, reduction);
     if (!error && !a) error = wf_fail(handle, WF_ERROR_ARGUMENT, "the array is NULL");
     if (error) return error;
-    wf_reduction whole = *reduction;
-    whole.nbytes = sizeof whole;
-    error = check_output(handle, output, &whole);
+    wf_reduction known = *reduction;
+    known.nbytes = sizeof known;
+    error = check_output(handle, output, &known);
     if (!error && handle->device->find_output) error = handle->device->find_output(handle, output, &is_on_device);
     if (error) return error;
-    return (is_on_device ? reduce_on_device : reduce_to_host)(handle, &whole, a, b, output);
+    bool all = !groups || groups->by == WF_GROUP_ALL;
+    if (!all && is_on_device)
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "reductions by groups are not yet supported in device memory");
+    error = all ? reduce_all(handle, &known, a, b, output, is_on_device)
+                : wf_reduce_groups(handle, &known, a, b, groups, output);
+    if (output->status && !is_on_device) *output->status = error;
+    return error;
 }
 
 /* ---- accumulators ---- */
@@ -285,9 +229,11 @@ wf_error wf_accumulator_create(wf_handle *handle, const wf_reduction *reduction,
     (void)shape;
     if (ndim)
         return wf_fail(handle, WF_ERROR_UNSUPPORTED, "accumulators with a shape are not yet supported: ndim must be 0");
+    if (reduction && reduction->fill)
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "fill values are not yet supported for accumulators");
     struct owned *made = malloc(sizeof *made);
     if (!made) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for an accumulator");
-    wf_error error = begin(handle, &made->accumulator, reduction, type, &made->tree);
+    wf_error error = wf_reduction_begin(handle, &made->accumulator, reduction, type, &made->tree);
     if (error) {
         free(made);
         return error;
@@ -309,7 +255,8 @@ static wf_error check_accumulator(wf_handle *handle, const wf_accumulator *accum
 wf_error wf_accumulator_add(wf_handle *handle, wf_accumulator *accumulator, const wf_array *a, const wf_array *b,
                             const wf_groups *groups) {
     wf_error error = check_accumulator(handle, accumulator);
-    if (!error) error = check_groups(handle, groups);
+    if (!error && groups && groups->by != WF_GROUP_ALL)
+        error = wf_fail(handle, WF_ERROR_UNSUPPORTED, "accumulators of groups are not yet supported");
     return error ? error : add(handle, accumulator, a, b);
 }
 

@@ -150,6 +150,19 @@ static wf_error auto_reduce_on_device(wf_handle *handle, const struct wf_accumul
     return error ? wf_fail(handle, error, "%s", device->message) : WF_OK;
 }
 
+/* The labels and the output have to be where the array is. */
+static wf_error auto_reduce_groups(wf_handle *handle, const struct wf_grouped *grouped) {
+    struct devices *devices = handle->device_state;
+    wf_handle *cpu = &devices->cpu;
+    wf_error error = check_place(handle, grouped->a, HOST);
+    if (!error) error = check_place(handle, grouped->b, HOST);
+    if (!error) error = check_place(handle, grouped->groups->labels, HOST);
+    if (error) return error;
+    cpu->threads = handle->threads;
+    error = cpu->device->reduce_groups(cpu, grouped);
+    return error ? wf_fail(handle, error, "%s", cpu->message) : WF_OK;
+}
+
 static wf_error auto_set_stream(wf_handle *handle, void *stream) {
     struct devices *devices = handle->device_state;
     devices->stream = stream;
@@ -193,4 +206,5 @@ const struct wf_device wf_device_auto = {.name = "auto",
                                          .sum_few = auto_sum_few,
                                          .find_output = auto_find_output,
                                          .reduce_on_device = auto_reduce_on_device,
+                                         .reduce_groups = auto_reduce_groups,
                                          .set_stream = auto_set_stream};

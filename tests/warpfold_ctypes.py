@@ -6,6 +6,7 @@ The library is $WARPFOLD_LIB, or build/libwarpfold.so beside the directory of te
 import contextlib
 import ctypes
 import functools
+import math
 import os
 import re
 from ctypes import CFUNCTYPE, POINTER, Structure, Union, byref
@@ -156,6 +157,9 @@ FUNCTIONS = {
     "wf_value_to_double": (c_double, [_value]),
     "wf_array_vector": (wf_array, [c_void_p, c_int, c_int64]),
     "wf_array_nd": (wf_array, [c_void_p, c_int, c_int32, POINTER(c_int64), POINTER(c_int64)]),
+    "wf_groups_axes": (wf_groups, [c_uint64]),
+    "wf_groups_segments": (wf_groups, [c_int32, c_int64, _array]),
+    "wf_groups_keys": (wf_groups, [c_int32, c_int64, _array]),
     "wf_handle_create": (c_int, [c_char_p, POINTER(_handle)]),
     "wf_handle_destroy": (None, [_handle]),
     "wf_handle_set_threads": (c_int, [_handle, c_int32]),
@@ -297,6 +301,14 @@ def array_nd(address, type_name, shape, stride_bytes=None):
     return array
 
 
+def groups_shape(array, groups):
+    ndim, shape = c_int32(), (c_int64 * WF_NDIM_MAX)()
+    code = library.wf_groups_shape(byref(array), byref(groups), byref(ndim), shape)
+    if code:
+        raise WarpfoldError(code, "")
+    return tuple(shape[:ndim.value])
+
+
 def _address(data):
     if isinstance(data, bytes):
         return data, ctypes.cast(c_char_p(data), c_void_p).value or 0
@@ -368,6 +380,22 @@ class Handle:
         return value_bits(value)
 
     reduce_pair = reduce
+
+    def reduce_groups(self, op, groups, a, b=None, threads=0, fill=None, flags=0, **chosen):
+        """The results' bits, in C order."""
+        asked = reduction(op, **chosen)
+        asked.flags = flags
+        asked.fill = fill and ctypes.pointer(fill)
+        shape = groups_shape(a, groups)
+        type_number = asked.result_type or library.wf_op_result_type(asked.op, a.type)
+        nbytes, count = library.wf_type_nbytes(type_number), math.prod(shape)
+        memory = bytearray(nbytes * count)
+        output = wf_output(data=_address(memory)[1], type=type_number, ndim=len(shape), shape=(c_int64 * len(shape))(*shape))
+        self.set_threads(threads)
+        self.check(library.wf_reduce(
+            self.pointer, byref(asked), byref(a), b and byref(b), byref(groups), byref(output)))
+        pieces = (memory[i * nbytes:(i + 1) * nbytes] for i in range(count))
+        return [value_bits(value_of_bits(type_number, int.from_bytes(piece, "little"))) for piece in pieces]
 
     def stats(self, array, threads=0, **chosen):
         stats = new_stats()

@@ -2,7 +2,7 @@
 #ifndef WF_CORE_DEVICE_H
 #define WF_CORE_DEVICE_H
 
-#include "core/accumulator.h"
+#include "core/grouped.h"
 #include "core/number.h"
 
 struct wf_device {
@@ -31,6 +31,11 @@ struct wf_device {
      * empty: the reduction, with nothing added.  NULL where find_output is. */
     wf_error (*reduce_on_device)(wf_handle *handle, const struct wf_accumulator *empty, const wf_array *a,
                                  const wf_array *b, const wf_output *output);
+
+    /* Writes the results of a reduction by groups, which have elements or not, to an output in host memory.  NULL:
+     * not yet. */
+    wf_error (*reduce_groups)(wf_handle *handle, const struct wf_grouped *grouped);
+
     wf_error (*set_stream)(wf_handle *handle, void *stream);
 
     /* In words how the last launch was laid out; "" before any. */

@@ -69,6 +69,7 @@ void wf_view_make(struct wf_view *view, const wf_array *a, const wf_array *b, bo
     view->operands = b ? 2 : 1;
     view->nbytes = wf_type_nbytes(a->type);
     view->count = 1;
+    view->positions = (struct wf_positions){NULL, false};
     view->data[0] = a->data;
     view->data[1] = b ? b->data : NULL;
     for (int d = 0; d < view->ndim; d++) {
@@ -141,6 +142,31 @@ static void copy_rows(const struct wf_view *view, int o, int64_t index[WF_NDIM_M
     }
 }
 
+static void copy_one(unsigned char *to, const unsigned char *from, size_t nbytes) {
+    switch (nbytes) {
+    case 1: *to = *from; break;
+    case 2: memcpy(to, from, 2); break;
+    case 4: memcpy(to, from, 4); break;
+    default: memcpy(to, from, 8);
+    }
+}
+
+static void copy_positions(const struct wf_view *view, int o, int64_t first, size_t count, unsigned char *buffer) {
+    for (size_t i = 0; i < count; i++)
+        copy_one(buffer + i * view->nbytes,
+                 view->data[o] + wf_position(view->positions, first + (int64_t)i) * view->stride_bytes[o][0],
+                 view->nbytes);
+}
+
+static int64_t copy_block_of_positions(const struct wf_view *view, int64_t first, size_t count,
+                                       unsigned char *buffer[2], const unsigned char *data[2]) {
+    for (int o = 0; o < view->operands; o++) {
+        copy_positions(view, o, first, count, buffer[o]);
+        data[o] = buffer[o];
+    }
+    return (int64_t)count;
+}
+
 int64_t wf_view_block(const struct wf_view *view, int64_t first, int64_t limit, size_t capacity,
                       unsigned char *buffer[2], const unsigned char *data[2]) {
     enum { WORTHWHILE_RUN = 512 }; /* elements; shorter rows are gathered into whole blocks */
@@ -149,6 +175,8 @@ int64_t wf_view_block(const struct wf_view *view, int64_t first, int64_t limit, 
     bool contiguous = view->ndim == 1 || view->shape[inner] >= WORTHWHILE_RUN;
     for (int o = 0; o < view->operands; o++)
         contiguous &= view->stride_bytes[o][inner] == (int64_t)view->nbytes;
+    if (view->positions.index)
+        return copy_block_of_positions(view, first, limit < (int64_t)capacity ? (size_t)limit : capacity, buffer, data);
     locate(view, first, index);
     if (contiguous) {
         int64_t left = view->shape[inner] - index[inner];

@@ -6,6 +6,17 @@
 #include <stdbool.h>
 #include "warpfold.h"
 
+/* Positions of one dimension, in the order in which its elements are taken: int32_t, or, if they are wide, int64_t.
+ * Without an index, all of them as they lie. */
+struct wf_positions {
+    const void *index;
+    bool are_wide;
+};
+
+static inline int64_t wf_position(struct wf_positions positions, int64_t i) {
+    return positions.are_wide ? ((const int64_t *)positions.index)[i] : ((const int32_t *)positions.index)[i];
+}
+
 struct wf_view {
     int ndim;
     int operands;  /* 1 or 2 */
@@ -14,6 +25,7 @@ struct wf_view {
     int64_t shape[WF_NDIM_MAX];
     const unsigned char *data[2];
     int64_t stride_bytes[2][WF_NDIM_MAX];
+    struct wf_positions positions;
 };
 
 /* Views a, paired with b unless b is NULL; both have the same shape and type, and one element at least.

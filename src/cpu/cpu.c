@@ -2,13 +2,12 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 
 #include "cpu/cpu.h"
+#include "cpu/workers.h"
 #include "core/array.h"
 #include "core/environment.h"
 #include "core/handle.h"
 #include "core/plan.h"
 #include "core/small_sum.h"
-#include "core/threads.h"
-#include "core/view.h"
 #include "common/getenv.h"
 
 #include <sched.h>
@@ -16,24 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-/* The state of one thread. */
-struct worker {
-    _Alignas(64) unsigned char copy[2][WF_BLOCK_NBYTES];
-    struct wf_scratch scratch;
-    struct wf_bins bins[WF_BINS_SETS];
-    struct wf_wide_bins wide_bins;
-    struct wf_accumulator partial;
-    struct wf_tree tree; /* the partial's */
-};
-
-struct cpu {
-    const struct wf_tier *tier;
-    int processors;
-    struct wf_threads *threads;
-    struct worker **worker; /* the first for the caller's thread */
-    int worker_count;
-};
 
 /* ---- one thread ---- */
 
@@ -143,8 +124,7 @@ static struct worker *worker_create(void) {
     return worker;
 }
 
-/* Workers for as many threads as there is memory for, at most count; returns how many. */
-static int ensure_workers(struct cpu *cpu, int count) {
+int wf_cpu_ensure_workers(struct cpu *cpu, int count) {
     if (count <= cpu->worker_count) return count;
     struct worker **larger = realloc(cpu->worker, (size_t)count * sizeof *larger);
     if (!larger) return cpu->worker_count;
@@ -185,28 +165,41 @@ static void add_one_block(struct cpu *cpu, struct wf_accumulator *into, const wf
     wf_environment_leave(callers);
 }
 
-static wf_error cpu_add(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b) {
+void wf_cpu_add_view(struct worker *worker, const struct wf_tier *tier, struct wf_accumulator *into,
+                     const struct wf_view *view) {
+    add_range(into, worker, tier, view, 0, view->count, into->end_index);
+    flush_bins(into, worker);
+}
+
+int wf_cpu_threads(const wf_handle *handle) {
+    const struct cpu *cpu = handle->device_state;
+    return handle->threads ? handle->threads : cpu->processors;
+}
+
+void wf_cpu_add_view_in_parallel(wf_handle *handle, struct wf_accumulator *into, const struct wf_view *view) {
     struct cpu *cpu = handle->device_state;
+    bool in_order = into->tree;
+    int64_t nbytes = (int64_t)view->nbytes * view->operands;
+    struct wf_plan plan = wf_plan_make(view->count, nbytes, in_order, wf_cpu_threads(handle));
+    int workers = wf_cpu_ensure_workers(cpu, plan.threads);
+    if (workers < plan.threads) plan = wf_plan_make(view->count, nbytes, in_order, workers);
+    if (plan.threads > 1) {
+        add_in_parallel(cpu, into, view, plan, in_order);
+        return;
+    }
+    wf_environment callers = wf_environment_enter();
+    wf_cpu_add_view(cpu->worker[0], cpu->tier, into, view);
+    wf_environment_leave(callers);
+}
+
+static wf_error cpu_add(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b) {
     struct wf_view view;
     if (is_one_block(a, b)) {
-        add_one_block(cpu, into, a, b);
+        add_one_block(handle->device_state, into, a, b);
         return WF_OK;
     }
     wf_view_make(&view, a, b, wf_accumulator_is_indexed(into));
-    bool in_order = into->tree;
-    int64_t nbytes = (int64_t)view.nbytes * view.operands;
-    int threads = handle->threads ? handle->threads : cpu->processors;
-    struct wf_plan plan = wf_plan_make(view.count, nbytes, in_order, threads);
-    int workers = ensure_workers(cpu, plan.threads);
-    if (workers < plan.threads) plan = wf_plan_make(view.count, nbytes, in_order, workers);
-    if (plan.threads > 1) {
-        add_in_parallel(cpu, into, &view, plan, in_order);
-        return WF_OK;
-    }
-    wf_environment callers = wf_environment_enter();
-    add_range(into, cpu->worker[0], cpu->tier, &view, 0, view.count, into->end_index);
-    flush_bins(into, cpu->worker[0]);
-    wf_environment_leave(callers);
+    wf_cpu_add_view_in_parallel(handle, into, &view);
     return WF_OK;
 }
 
@@ -235,7 +228,7 @@ static wf_error cpu_open(wf_handle *handle) {
     struct cpu *cpu = calloc(1, sizeof *cpu);
     handle->device_state = cpu;
     if (cpu) cpu->threads = wf_threads_create();
-    if (!cpu || !cpu->threads || ensure_workers(cpu, 1) < 1) {
+    if (!cpu || !cpu->threads || wf_cpu_ensure_workers(cpu, 1) < 1) {
         cpu_close(handle);
         return WF_ERROR_MEMORY;
     }
@@ -248,4 +241,4 @@ static wf_error cpu_open(wf_handle *handle) {
 
 const struct wf_device wf_device_cpu = {
     .name = "cpu", .adds_in_parallel = true, .open = cpu_open, .close = cpu_close, .add = cpu_add,
-    .sum_few = wf_small_sum};
+    .sum_few = wf_small_sum, .reduce_groups = wf_cpu_reduce_groups};

@@ -1,0 +1,148 @@
+#include "core/labels.h"
+#include "core/array.h"
+#include "core/types.h"
+
+#include <stdlib.h>
+
+enum { BLOCK = 1024 }; /* labels that are read at a time */
+
+/* ---- reading ---- */
+
+typedef void read_function(int64_t *to, const unsigned char *from, int64_t stride_bytes, size_t count);
+
+/* What exceeds an int64_t becomes negative, which no label may be. */
+#define X(NAME, name, storage, kind, precision, exponent_bits)                                               \
+    static void read_##NAME(int64_t *to, const unsigned char *from, int64_t stride_bytes, size_t count) {    \
+        for (size_t i = 0; i < count; i++) {                                                                 \
+            storage label;                                                                                   \
+            memcpy(&label, from + (int64_t)i * stride_bytes, sizeof label);                                  \
+            to[i] = (int64_t)label;                                                                          \
+        }                                                                                                    \
+    }
+WF_TYPES(X)
+#undef X
+
+static read_function *const read_functions[WF_TYPE_COUNT] = {
+#define X(NAME, name, storage, kind, precision, exponent_bits) [WF_##NAME] = read_##NAME,
+    WF_TYPES(X)
+#undef X
+};
+
+/* Reads labels from the index `first` on, at most a block; returns how many. */
+static size_t read_block(const wf_array *labels, int64_t first, int64_t block[BLOCK]) {
+    int64_t stride_bytes[WF_NDIM_MAX], left = wf_array_length(labels, 0) - first;
+    size_t count = left < BLOCK ? (size_t)left : BLOCK;
+    wf_array_strides(labels, stride_bytes);
+    read_functions[labels->type](block, (const unsigned char *)labels->data + first * stride_bytes[0], stride_bytes[0],
+                                 count);
+    return count;
+}
+
+/* ---- segments ---- */
+
+static wf_error check_offset(wf_handle *handle, const int64_t *offsets, int64_t i, int64_t length) {
+    long long offset = offsets[i];
+    if (offset < 0 || offset > length)
+        return wf_fail(handle, WF_ERROR_RANGE, "offset %lld is %lld, outside of the axis of length %lld", (long long)i,
+                       offset, (long long)length);
+    if (i && offset < offsets[i - 1])
+        return wf_fail(handle, WF_ERROR_RANGE, "offset %lld is %lld, less than the one before it, %lld", (long long)i,
+                       offset, (long long)offsets[i - 1]);
+    return WF_OK;
+}
+
+static wf_error read_offsets(wf_handle *handle, int64_t *offsets, const wf_array *labels, int64_t length) {
+    int64_t block[BLOCK], total = wf_array_length(labels, 0);
+    wf_error error = WF_OK;
+    for (int64_t i = 0; i < total && !error;) {
+        size_t count = read_block(labels, i, block);
+        for (size_t j = 0; j < count && !error; j++, i++) {
+            offsets[i] = block[j];
+            error = check_offset(handle, offsets, i, length);
+        }
+    }
+    return error;
+}
+
+/* ---- keys: a counting sort of the positions ---- */
+
+static bool is_bad(int64_t key, int64_t group_count) {
+    return key < 0 || key >= group_count;
+}
+
+static wf_error refuse_key(wf_handle *handle, const struct wf_grouped *grouped, int64_t position, int64_t key) {
+    wf_value value = {.type = grouped->groups->labels->type, .v.i = key};
+    char text[32];
+    wf_value_format(&value, 0, text, sizeof text);
+    return wf_fail(handle, WF_ERROR_RANGE,
+                   "key %lld is %s, not one of 0 to %lld; WF_SKIP_BAD_KEYS leaves such elements out",
+                   (long long)position, text, (long long)grouped->groups->count - 1);
+}
+
+/* Counts the positions with each key, at ends[key + 1]. */
+static wf_error count_keys(wf_handle *handle, int64_t *ends, const struct wf_grouped *grouped) {
+    const wf_array *labels = grouped->groups->labels;
+    int64_t block[BLOCK], length = wf_array_length(labels, 0), group_count = grouped->groups->count;
+    for (int64_t i = 0; i < length;) {
+        size_t count = read_block(labels, i, block);
+        for (size_t j = 0; j < count; j++, i++) {
+            if (!is_bad(block[j], group_count))
+                ends[block[j] + 1]++;
+            else if (!grouped->skips_bad_keys)
+                return refuse_key(handle, grouped, i, block[j]);
+        }
+    }
+    return WF_OK;
+}
+
+/* Writes each position behind the others of its key.  next[key]: where the first one goes; in the end, the last. */
+static void place_positions(void *index, bool are_wide, int64_t *next, const wf_array *labels, int64_t group_count) {
+    int64_t block[BLOCK], length = wf_array_length(labels, 0);
+    for (int64_t i = 0; i < length;) {
+        size_t count = read_block(labels, i, block);
+        for (size_t j = 0; j < count; j++, i++) {
+            if (is_bad(block[j], group_count)) continue;
+            int64_t at = next[block[j]]++;
+            if (are_wide)
+                ((int64_t *)index)[at] = i;
+            else
+                ((int32_t *)index)[at] = (int32_t)i;
+        }
+    }
+}
+
+/* offsets has two members more than there are groups, so that placing the positions, which moves the start of each
+ * group to its end, leaves the starts one member further on. */
+static wf_error sort_keys(wf_handle *handle, struct wf_labels *labels, const struct wf_grouped *grouped) {
+    int64_t length = wf_array_length(grouped->groups->labels, 0), group_count = grouped->groups->count;
+    int64_t *ends = labels->offsets + 1;
+    wf_error error = count_keys(handle, ends, grouped);
+    if (error) return error;
+    for (int64_t g = 0; g < group_count; g++) ends[g + 1] += ends[g];
+    bool are_wide = length > INT32_MAX;
+    void *index = malloc((size_t)(ends[group_count] + 1) * (are_wide ? sizeof(int64_t) : sizeof(int32_t)));
+    if (!index) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for the positions of %lld keys", (long long)length);
+    place_positions(index, are_wide, ends, grouped->groups->labels, group_count);
+    labels->positions = (struct wf_positions){index, are_wide};
+    return WF_OK;
+}
+
+wf_error wf_labels_resolve(wf_handle *handle, struct wf_labels *labels, const struct wf_grouped *grouped) {
+    const wf_groups *groups = grouped->groups;
+    *labels = (struct wf_labels){NULL, {NULL, false}};
+    if (groups->count < INT64_MAX - 2 && (uint64_t)groups->count < SIZE_MAX / sizeof(int64_t) - 2)
+        labels->offsets = calloc((size_t)groups->count + 2, sizeof(int64_t));
+    if (!labels->offsets)
+        return wf_fail(handle, WF_ERROR_MEMORY, "no memory for the offsets of %lld groups", (long long)groups->count);
+    wf_error error = groups->by == WF_GROUP_KEYS
+                         ? sort_keys(handle, labels, grouped)
+                         : read_offsets(handle, labels->offsets, groups->labels, grouped->layout->reduced_count);
+    if (error) wf_labels_release(labels);
+    return error;
+}
+
+void wf_labels_release(struct wf_labels *labels) {
+    free(labels->offsets);
+    free((void *)(uintptr_t)labels->positions.index);
+    *labels = (struct wf_labels){NULL, {NULL, false}};
+}

@@ -1,0 +1,20 @@
+/* Labels of segments and keys in host memory, resolved: which positions of the grouped axis belong to each group. */
+#ifndef WF_CORE_LABELS_H
+#define WF_CORE_LABELS_H
+
+#include "core/grouped.h"
+#include "core/view.h"
+
+/* Group g has the positions from offsets[g] to before offsets[g + 1]: of the axis, or, if there is an index, of that
+ * (keys, for which the positions of each group rise). */
+struct wf_labels {
+    int64_t *offsets;
+    struct wf_positions positions;
+};
+
+/* Checks the labels' values and resolves them: WF_ERROR_RANGE names the first that is wrong.  Takes 8 bytes for each
+ * group, and 4 for each key (8 for 2^31 keys and more).  After an error there is nothing to release. */
+wf_error wf_labels_resolve(wf_handle *handle, struct wf_labels *labels, const struct wf_grouped *grouped);
+void wf_labels_release(struct wf_labels *labels);
+
+#endif

@@ -1,0 +1,338 @@
+/* Reductions by groups on the CPU: threads take tiles of results, and fold the elements of each result. */
+#include "core/environment.h"
+#include "core/labels.h"
+#include "core/small_sum.h"
+#include "cpu/workers.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* A dimension of the results. */
+struct dimension {
+    int64_t length;
+    int64_t stride_bytes[2];     /* of the elements, for each operand; 0 for the one that counts groups */
+    int64_t result_stride_bytes; /* of the output */
+    int64_t number_stride;       /* of the results' numbers, which count in C order */
+};
+
+/* What the threads share. */
+struct job {
+    const struct wf_grouped *grouped;
+    const struct cpu *cpu;
+    struct wf_labels labels; /* of segments and keys */
+    struct wf_view view;     /* of the elements of one group, whose data and count are still to be set */
+    int64_t data_offset[2];  /* from a group's first element to the data of its view */
+    /* The results' dimensions, the last of which is divided into tiles: neighbours in it are neighbours in memory, as
+     * far as the array has any. */
+    int ndim;
+    int counts_groups; /* the dimension that counts segments or keys; -1: none */
+    struct dimension dimension[WF_NDIM_MAX + 1];
+    int64_t tile;       /* results of the last dimension */
+    int64_t tile_count; /* in all */
+    int64_t tiles_at_once;
+    int64_t shared_nbytes; /* groups of as much are shared by all threads */
+    atomic_llong next;
+    atomic_llong first_failed; /* the number of the first result that failed; INT64_MAX: none */
+};
+
+/* One result: where its elements begin, where it goes. */
+struct place {
+    const unsigned char *data[2];
+    unsigned char *result;
+    int64_t number;
+    int64_t group;
+};
+
+/* ---- planning ---- */
+
+static struct dimension dimension_of(const struct wf_layout *layout, int d) {
+    return (struct dimension){.length = layout->shape[d],
+                              .stride_bytes = {layout->stride_bytes[0][d],
+                                               layout->operands > 1 ? layout->stride_bytes[1][d] : 0}};
+}
+
+/* Sets the strides of the output and of the results' numbers. */
+static void set_result_strides(struct job *job) {
+    const struct wf_output *output = job->grouped->output;
+    int64_t packed = (int64_t)wf_type_nbytes(job->grouped->result_type), number = 1;
+    for (int d = job->ndim - 1; d >= 0; d--) {
+        job->dimension[d].result_stride_bytes = output->stride_bytes ? output->stride_bytes[d] : packed;
+        job->dimension[d].number_stride = number;
+        packed *= job->dimension[d].length;
+        number *= job->dimension[d].length;
+    }
+}
+
+static uint64_t distance(const struct dimension *dimension) {
+    int64_t stride = dimension->stride_bytes[0];
+    return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
+}
+
+/* Moves the dimension in which elements are nearest to each other to the end: one of length 1, if groups are all that
+ * the results count. */
+static void order_dimensions(struct job *job) {
+    int nearest = -1;
+    for (int d = 0; d < job->ndim; d++) {
+        bool usable = d != job->counts_groups && job->dimension[d].length > 1;
+        if (usable && (nearest < 0 || distance(&job->dimension[d]) <= distance(&job->dimension[nearest]))) nearest = d;
+    }
+    job->dimension[job->ndim++] = nearest < 0 ? (struct dimension){.length = 1} : job->dimension[nearest];
+    if (nearest >= 0) job->dimension[nearest] = (struct dimension){.length = 1};
+}
+
+static void lay_out(struct job *job, const struct wf_layout *layout) {
+    job->ndim = layout->ndim;
+    job->counts_groups = layout->axis;
+    for (int d = 0; d < layout->ndim; d++) job->dimension[d] = dimension_of(layout, d);
+    set_result_strides(job);
+    order_dimensions(job);
+}
+
+/* The view of one group.  Without elements there is none. */
+static void view_groups(struct job *job) {
+    const struct wf_grouped *grouped = job->grouped;
+    const struct wf_layout *layout = grouped->layout;
+    if (layout->reduced_count == 0) return;
+    wf_array a = wf_array_nd(grouped->a->data, grouped->a->type, layout->reduced_ndim, layout->reduced_shape,
+                             layout->reduced_stride_bytes[0]);
+    wf_array b = a;
+    if (grouped->b) b.data = grouped->b->data;
+    b.stride_bytes = layout->reduced_stride_bytes[1];
+    bool keep_order = layout->axis >= 0 || wf_accumulator_is_indexed(grouped->empty);
+    wf_view_make(&job->view, &a, grouped->b ? &b : NULL, keep_order);
+    job->data_offset[0] = job->view.data[0] - (const unsigned char *)a.data;
+    job->data_offset[1] = grouped->b ? job->view.data[1] - (const unsigned char *)b.data : 0;
+    if (layout->axis >= 0) job->view.stride_bytes[0][0] = layout->reduced_stride_bytes[0][0];
+    if (layout->axis >= 0) job->view.stride_bytes[1][0] = layout->reduced_stride_bytes[1][0];
+}
+
+/* Tiles, of as many elements as a thread should take at a time. */
+static void divide(struct job *job, int threads) {
+    enum { ELEMENTS_AT_ONCE = 1 << 16, ELEMENTS_OF_RESULT = 256 /* what a result costs besides */ };
+    const struct wf_layout *layout = job->grouped->layout;
+    int64_t groups = job->counts_groups < 0 || !layout->shape[layout->axis] ? 1 : layout->shape[layout->axis];
+    int64_t of_one = layout->reduced_count / groups + ELEMENTS_OF_RESULT;
+    int64_t length = job->dimension[job->ndim - 1].length, results = ELEMENTS_AT_ONCE / of_one + 1;
+    job->tile = results < length ? results : length;
+    job->tile_count = layout->count / length * ((length + job->tile - 1) / job->tile);
+    job->tiles_at_once = results / job->tile;
+    int64_t share = job->tile_count / (4 * threads) + 1;
+    if (job->tiles_at_once > share) job->tiles_at_once = share;
+    bool few = layout->count < 4 * threads;
+    job->shared_nbytes = threads == 1 ? INT64_MAX : few ? INT64_C(1) << 20 : INT64_C(1) << 23;
+}
+
+/* ---- one result ---- */
+
+static void move(struct place *place, const struct job *job, int d, int64_t i) {
+    const struct dimension *dimension = &job->dimension[d];
+    for (int o = 0; o < job->grouped->layout->operands; o++) place->data[o] += i * dimension->stride_bytes[o];
+    place->result += i * dimension->result_stride_bytes;
+    place->number += i * dimension->number_stride;
+    if (d == job->counts_groups) place->group += i;
+}
+
+/* Finds the first result of a tile; returns how many results the tile has. */
+static int64_t find_tile(struct place *place, const struct job *job, int64_t tile) {
+    const struct wf_grouped *grouped = job->grouped;
+    int last = job->ndim - 1;
+    int64_t length = job->dimension[last].length, tiles = (length + job->tile - 1) / job->tile;
+    int64_t first = tile % tiles * job->tile, rest = tile / tiles;
+    *place = (struct place){{grouped->a->data, grouped->b ? grouped->b->data : NULL}, grouped->output->data, 0, 0};
+    move(place, job, last, first);
+    for (int d = last - 1; d >= 0; d--) {
+        move(place, job, d, rest % job->dimension[d].length);
+        rest /= job->dimension[d].length;
+    }
+    return length - first < job->tile ? length - first : job->tile;
+}
+
+/* Makes the view show the elements of the group at that place.  *begin: how many positions of the axis, or of the
+ * sorted keys, come before it. */
+static void view_group(struct wf_view *view, int64_t *begin, const struct job *job, const struct place *place) {
+    const struct wf_layout *layout = job->grouped->layout;
+    *begin = 0;
+    for (int o = 0; o < layout->operands; o++) view->data[o] = place->data[o] + job->data_offset[o];
+    if (layout->axis < 0) return;
+    const int64_t *offset = job->labels.offsets + place->group;
+    const char *index = job->labels.positions.index;
+    *begin = offset[0];
+    view->count = view->shape[0] = offset[1] - offset[0];
+    view->positions = job->labels.positions;
+    if (index) view->positions.index = index + *begin * (view->positions.are_wide ? 8 : 4);
+    for (int o = 0; o < layout->operands && !index; o++) view->data[o] += *begin * view->stride_bytes[o][0];
+}
+
+static int64_t count_of(const struct job *job, const struct place *place) {
+    const struct wf_layout *layout = job->grouped->layout;
+    const int64_t *offset = job->labels.offsets + place->group;
+    return layout->axis < 0 ? layout->reduced_count : offset[1] - offset[0];
+}
+
+/* Makes the indices of a group's elements, which count those that precede it by key, positions of the axis. */
+static void set_positions(struct wf_accumulator *acc, const struct wf_view *view) {
+    uint64_t *index[] = {&acc->partial.min_index, &acc->partial.max_index, &acc->partial.first_nan};
+    uint64_t first = (uint64_t)acc->first_index;
+    if (!view->positions.index) return;
+    for (int i = 0; i < 3; i++)
+        if (*index[i] != INT64_MAX)
+            *index[i] = first + (uint64_t)wf_position(view->positions, (int64_t)(*index[i] - first));
+}
+
+/* Makes acc the group at that place.  handle: whose threads share the work, or NULL, for the worker alone. */
+static void fold_group(struct wf_accumulator *acc, struct wf_tree *tree, const struct job *job,
+                       const struct place *place, wf_handle *handle, struct worker *worker) {
+    const struct wf_accumulator *empty = job->grouped->empty;
+    int64_t count = count_of(job, place), begin = 0;
+    wf_accumulator_init_like(acc, empty, empty->first_index, tree);
+    if (!count) return;
+    struct wf_view view = job->view;
+    view_group(&view, &begin, job, place);
+    bool counts_on = !view.positions.index && !acc->tree; /* a product's tree begins with its group */
+    if (counts_on) acc->first_index = acc->end_index = empty->first_index + begin;
+    if (handle)
+        wf_cpu_add_view_in_parallel(handle, acc, &view);
+    else
+        wf_cpu_add_view(worker, job->cpu->tier, acc, &view);
+    acc->count = count;
+    acc->end_index += count;
+    set_positions(acc, &view);
+}
+
+/* Writes what acc gives, or the value of groups that have none. */
+static wf_error write_result(const struct job *job, const struct place *place, const struct wf_accumulator *acc,
+                             wf_handle *handle) {
+    const struct wf_grouped *grouped = job->grouped;
+    wf_value value;
+    wf_error error = wf_accumulator_finish(handle, acc, acc->op, &value);
+    if (error == WF_ERROR_EMPTY && grouped->has_fill) {
+        value = grouped->fill;
+        error = WF_OK;
+    }
+    if (!error) wf_value_store(&value, place->result);
+    return error;
+}
+
+/* Sums a few floats side by side without an accumulator, which would cost more than the additions.  Returns false if
+ * the general path must find the sum. */
+static bool try_small_sum(const struct job *job, const struct place *place) {
+    const struct wf_grouped *grouped = job->grouped;
+    const struct wf_layout *layout = grouped->layout;
+    int64_t nbytes = (int64_t)wf_type_nbytes(grouped->a->type), count = count_of(job, place), begin = 0;
+    struct wf_number sum;
+    wf_value value;
+    if (grouped->empty->op != WF_SUM || count == 0 || job->labels.positions.index) return false;
+    if (job->view.ndim > 1 || job->view.stride_bytes[0][0] != nbytes) return false;
+    if (layout->axis >= 0) begin = job->labels.offsets[place->group];
+    wf_array array = wf_array_vector(place->data[0] + job->data_offset[0] + begin * nbytes, grouped->a->type, count);
+    if (!wf_small_sum(&array, &sum) || !wf_number_round(&sum, grouped->result_type, &value)) return false;
+    wf_value_store(&value, place->result);
+    return true;
+}
+
+/* ---- threads ---- */
+
+static void note_failure(struct job *job, int64_t number) {
+    long long first = atomic_load(&job->first_failed);
+    while (number < first && !atomic_compare_exchange_weak(&job->first_failed, &first, number)) {}
+}
+
+static bool is_shared(const struct job *job, const struct place *place) {
+    return count_of(job, place) >= job->shared_nbytes / (int64_t)job->view.nbytes;
+}
+
+static void reduce_tile(struct job *job, struct worker *worker, int64_t tile) {
+    struct place place;
+    int64_t count = find_tile(&place, job, tile);
+    for (int64_t i = 0; i < count; i++, move(&place, job, job->ndim - 1, 1)) {
+        if (is_shared(job, &place) || try_small_sum(job, &place)) continue;
+        fold_group(&worker->partial, &worker->tree, job, &place, NULL, worker);
+        if (write_result(job, &place, &worker->partial, NULL)) note_failure(job, place.number);
+    }
+}
+
+static void reduce_share(void *context, int i) {
+    struct job *job = context;
+    wf_environment callers = wf_environment_enter();
+    int64_t first;
+    while ((first = atomic_fetch_add(&job->next, job->tiles_at_once)) < job->tile_count)
+        for (int64_t tile = first; tile < job->tile_count && tile < first + job->tiles_at_once; tile++)
+            reduce_tile(job, job->cpu->worker[i], tile);
+    wf_environment_leave(callers);
+}
+
+static bool has_large_groups(const struct job *job) {
+    const struct wf_layout *layout = job->grouped->layout;
+    struct place place = {.group = 0};
+    int64_t groups = layout->axis < 0 ? 1 : layout->shape[layout->axis];
+    while (place.group < groups && !is_shared(job, &place)) place.group++;
+    return place.group < groups;
+}
+
+/* The groups that are so large that all threads share each of them, one after the other. */
+static void reduce_large_groups(wf_handle *handle, struct job *job) {
+    struct wf_accumulator acc;
+    struct wf_tree tree;
+    struct place place;
+    if (!has_large_groups(job)) return;
+    for (int64_t tile = 0; tile < job->tile_count; tile++) {
+        int64_t count = find_tile(&place, job, tile);
+        for (int64_t i = 0; i < count; i++, move(&place, job, job->ndim - 1, 1)) {
+            if (!is_shared(job, &place)) continue;
+            fold_group(&acc, &tree, job, &place, handle, NULL);
+            if (write_result(job, &place, &acc, NULL)) note_failure(job, place.number);
+        }
+    }
+}
+
+/* Reduces one result again, for the message of why it failed. */
+static wf_error explain_failure(wf_handle *handle, struct job *job, int64_t number) {
+    struct wf_accumulator acc;
+    struct wf_tree tree;
+    struct place place;
+    wf_error error = WF_OK;
+    for (int64_t tile = 0; tile < job->tile_count && !error; tile++) {
+        int64_t count = find_tile(&place, job, tile);
+        for (int64_t i = 0; i < count && !error; i++, move(&place, job, job->ndim - 1, 1)) {
+            if (place.number != number) continue;
+            fold_group(&acc, &tree, job, &place, handle, NULL);
+            error = write_result(job, &place, &acc, handle);
+        }
+    }
+    char why[WF_MESSAGE_NBYTES];
+    memcpy(why, handle->message, sizeof why);
+    return wf_fail(handle, error, "result %lld: %s", (long long)number, why);
+}
+
+static wf_error reduce_results(wf_handle *handle, struct job *job) {
+    const struct cpu *cpu = job->cpu;
+    int threads = wf_cpu_threads(handle);
+    divide(job, threads);
+    int64_t shares = (job->tile_count + job->tiles_at_once - 1) / job->tiles_at_once;
+    if (shares < threads) threads = (int)shares;
+    threads = wf_cpu_ensure_workers(handle->device_state, threads);
+    reduce_large_groups(handle, job);
+    for (int i = 0; i < threads; i++) cpu->worker[i]->partial.tree = NULL;
+    wf_threads_run(cpu->threads, threads, reduce_share, job);
+    int64_t failed = atomic_load(&job->first_failed);
+    return failed == INT64_MAX ? WF_OK : explain_failure(handle, job, failed);
+}
+
+wf_error wf_cpu_reduce_groups(wf_handle *handle, const struct wf_grouped *grouped) {
+    const struct wf_layout *layout = grouped->layout;
+    struct job *job = calloc(1, sizeof *job);
+    if (!job) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for a reduction by groups");
+    job->grouped = grouped;
+    job->cpu = handle->device_state;
+    job->view.nbytes = wf_type_nbytes(grouped->a->type);
+    atomic_init(&job->first_failed, INT64_MAX);
+    wf_error error = layout->axis < 0 ? WF_OK : wf_labels_resolve(handle, &job->labels, grouped);
+    if (!error && layout->count) {
+        lay_out(job, layout);
+        view_groups(job);
+        error = reduce_results(handle, job);
+    }
+    wf_labels_release(&job->labels);
+    free(job);
+    return error;
+}

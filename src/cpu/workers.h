@@ -1,0 +1,43 @@
+/* The state of a CPU handle and of its threads, and how they add what a view shows. */
+#ifndef WF_CPU_WORKERS_H
+#define WF_CPU_WORKERS_H
+
+#include "core/handle.h"
+#include "core/threads.h"
+#include "core/view.h"
+#include "cpu/tier.h"
+
+/* The state of one thread. */
+struct worker {
+    _Alignas(64) unsigned char copy[2][WF_BLOCK_NBYTES];
+    struct wf_scratch scratch;
+    struct wf_bins bins[WF_BINS_SETS];
+    struct wf_wide_bins wide_bins;
+    struct wf_accumulator partial;
+    struct wf_tree tree; /* the partial's */
+};
+
+struct cpu {
+    const struct wf_tier *tier;
+    int processors;
+    struct wf_threads *threads;
+    struct worker **worker; /* the first for the caller's thread */
+    int worker_count;
+};
+
+/* Workers for as many threads as there is memory for, at most count; returns how many. */
+int wf_cpu_ensure_workers(struct cpu *cpu, int count);
+
+/* The most threads that a call with the handle may use. */
+int wf_cpu_threads(const wf_handle *handle);
+
+/* Adds all elements of the view, of which there is one at least; the first has index into->end_index.  On the
+ * caller's thread, in the environment of wf_environment_enter: */
+void wf_cpu_add_view(struct worker *worker, const struct wf_tier *tier, struct wf_accumulator *into,
+                     const struct wf_view *view);
+/* On as many threads as that many elements are worth, in any environment: */
+void wf_cpu_add_view_in_parallel(wf_handle *handle, struct wf_accumulator *into, const struct wf_view *view);
+
+wf_error wf_cpu_reduce_groups(wf_handle *handle, const struct wf_grouped *grouped);
+
+#endif

@@ -1,0 +1,344 @@
+"""Reductions along axes, over segments and by key: each result is the oracle's for the elements of its group alone."""
+
+import ctypes
+import itertools
+import math
+import random
+import struct
+from ctypes import byref
+
+import pytest
+
+import warpfold_ctypes as wf
+from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, PairOracle, ops_of, default_type
+from samples import sample
+
+TYPES = [*INTEGERS, *FLOATS]
+library = wf.library
+
+
+@pytest.fixture(params=[tier for tier in wf.TIERS if wf.tier_handle(tier)])
+def handle(request):
+    return wf.tier_handle(request.param)
+
+
+# ---- arrays and their groups, in Python ----------------------------------------------------------------
+
+
+class Laid:
+    """Elements in a block of memory, with any strides; at(index) is an element's bytes."""
+
+    def __init__(self, type_name, shape, rng, kind="special", plain=False):
+        self.type, self.shape = type_name, shape
+        self.nbytes = struct.calcsize(TYPECODES[type_name])
+        order = list(range(len(shape)))
+        if not plain:
+            rng.shuffle(order)
+        self.strides, step = [0] * len(shape), self.nbytes
+        for d in reversed(order):
+            gap = 0 if plain else rng.choice([0, 0, 0, 1, self.nbytes])
+            self.strides[d] = 0 if not plain and rng.random() < 0.05 else step * (1 if plain else rng.choice([1, 1, -1]))
+            step = step * max(shape[d], 1) + gap
+        self.offset = sum(-s * (n - 1) for s, n in zip(self.strides, shape) if s < 0 < n)
+        reach = self.offset + sum(s * (n - 1) for s, n in zip(self.strides, shape) if s > 0 and n) + self.nbytes
+        self.data = sample(type_name, -(-reach // self.nbytes) + 1, kind, seed=rng.random())
+
+    def view(self):
+        return wf.strided(self.data, self.type, self.shape, self.strides, self.offset)
+
+    def at(self, index):
+        begin = self.offset + sum(i * s for i, s in zip(index, self.strides))
+        return self.data[begin:begin + self.nbytes]
+
+
+def expected_results(op, arrays, groups_of_indices, first_index, **chosen):
+    """groups_of_indices: for each result (index of the first element, positions or None, the elements' indices)."""
+    results = []
+    for begin, positions, indices in groups_of_indices:
+        packed = [b"".join(map(array.at, indices)) for array in arrays]
+        oracle = (PairOracle if op == "dot" else Oracle)(arrays[0].type, *packed, first_index=first_index + begin)
+        result = oracle.reduce(op, **chosen)
+        if op in ("argmin", "argmax") and positions is not None and not isinstance(result, str):
+            result = result[0], first_index + positions[result[1] - first_index]
+        results.append(result)
+    return results
+
+
+def as_returned(results, op, type_name, result_type=None):
+    """The same, as one call returns it: a NaN for what has no value, if that is a float, else the first error."""
+    form = FLOATS.get(result_type or default_type(op, type_name))
+    for i, result in enumerate(results):
+        if result == "WF_ERROR_EMPTY" and form:
+            results[i] = (result_type or default_type(op, type_name), form.nan)
+    errors = [result for result in results if isinstance(result, str)]
+    return errors[0] if errors else results
+
+
+def returned(handle, op, groups, views, **chosen):
+    try:
+        return handle.reduce_groups(op, groups, *views, **chosen)
+    except wf.WarpfoldError as error:
+        return error.code
+
+
+def indices_along_axes(shape, axes):
+    kept = [range(n) if d not in axes else None for d, n in enumerate(shape)]
+    for outer in itertools.product(*(r for r in kept if r is not None)):
+        at = iter(outer)
+        fixed = [next(at) if r is not None else None for r in kept]
+        yield 0, None, list(itertools.product(*(range(n) if i is None else [i] for i, n in zip(fixed, shape))))
+
+
+def indices_of_positions(shape, axis, groups):
+    """groups: of each result along the axis, (first index, positions to map with, positions)."""
+    for outer in itertools.product(*(range(n) if d != axis else range(len(groups)) for d, n in enumerate(shape))):
+        begin, mapped, positions = groups[outer[axis]]
+        yield begin, mapped, [(*outer[:axis], p, *outer[axis + 1:]) for p in positions]
+
+
+def ops_for(type_name, rng, count):
+    return rng.sample([*ops_of(type_name), "dot"], count)
+
+
+def operands(op, *made):
+    return list(made) if op == "dot" else list(made[:1])
+
+
+# ---- axes -------------------------------------------------------------------------------------------
+
+
+def random_shape(rng, ndim, size):
+    while True:
+        shape = tuple(rng.choice([0, 1, 1, 2, 3, 5, 8, 17, 40, 130] if rng.random() < 0.9 else [300]) for _ in range(ndim))
+        if math.prod(shape) <= size:
+            return shape
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+def test_axes(handle, type_name):
+    rng = random.Random(f"axes {type_name}")
+    for _ in range(12):
+        shape = random_shape(rng, rng.randint(0, 4), 2000)
+        axes = {d for d in range(len(shape)) if rng.random() < 0.5}
+        a, b = (Laid(type_name, shape, rng, rng.choice(["special", "plain", "wild"])) for _ in range(2))
+        groups = library.wf_groups_axes(sum(1 << d for d in axes))
+        first_index, nan = rng.choice([0, 7]), rng.choice(["propagate", "omit", "error"])
+        for op in ops_for(type_name, rng, 4):
+            arrays = operands(op, a, b)
+            expected = expected_results(op, arrays, indices_along_axes(shape, axes), first_index, nan=nan)
+            got = returned(handle, op, groups, [array.view() for array in arrays], nan=nan, first_index=first_index,
+                           threads=rng.choice([1, 2, 3]))
+            assert got == as_returned(expected, op, type_name), (shape, axes, op, nan, a.strides)
+
+
+# ---- segments and keys ------------------------------------------------------------------------------
+
+
+def integer_vector(values, type_name, stride=1):
+    """A vector of integers, each followed by what is no label."""
+    code, nbytes = TYPECODES[type_name], struct.calcsize(TYPECODES[type_name])
+    data = b"".join(struct.pack(f"={code}", value) + b"\x7f" * (nbytes * (stride - 1)) for value in values)
+    return wf.strided(data + bytes(nbytes), type_name, (len(values),), (nbytes * stride,))
+
+
+def random_offsets(rng, length, count):
+    return sorted(rng.choice([0, length, rng.randint(0, length), rng.randint(0, length)]) for _ in range(count + 1))
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+def test_segments(handle, type_name):
+    rng = random.Random(f"segments {type_name}")
+    for _ in range(10):
+        shape = random_shape(rng, rng.randint(1, 3), 1500)
+        axis, count = rng.randrange(len(shape)), rng.choice([0, 1, 2, 7, 30])
+        offsets = random_offsets(rng, shape[axis], count)
+        labels = integer_vector(offsets, rng.choice(["i32", "i64"]), rng.choice([1, 3]))
+        groups = library.wf_groups_segments(axis, count, byref(labels))
+        a, b = (Laid(type_name, shape, rng, rng.choice(["special", "plain", "wild"])) for _ in range(2))
+        assert wf.groups_shape(a.view(), groups) == (*shape[:axis], count, *shape[axis + 1:])
+        first_index, nan = rng.choice([0, 7]), rng.choice(["propagate", "omit", "error"])
+        for op in ops_for(type_name, rng, 3):
+            arrays = operands(op, a, b)
+            begins = [0 if op == "prod" else begin for begin in offsets]
+            ranges = [(begin, None, range(*pair)) for begin, pair in zip(begins, itertools.pairwise(offsets))]
+            expected = expected_results(op, arrays, indices_of_positions(shape, axis, ranges), first_index, nan=nan)
+            got = returned(handle, op, groups, [array.view() for array in arrays], nan=nan, first_index=first_index,
+                           threads=rng.choice([1, 2, 3]))
+            assert got == as_returned(expected, op, type_name), (shape, axis, offsets, op, nan)
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+def test_keys(handle, type_name):
+    rng = random.Random(f"keys {type_name}")
+    for _ in range(10):
+        shape = random_shape(rng, rng.randint(1, 3), 1500)
+        axis, count = rng.randrange(len(shape)), rng.choice([1, 2, 7, 30, 100])
+        key_type = rng.choice([name for name in INTEGERS if name != "bool"])
+        least = 0 if key_type.startswith("u") else -2
+        keys = [rng.choice([rng.randrange(count), rng.randrange(count), least, 0, 120]) for _ in range(shape[axis])]
+        good = [[i for i, key in enumerate(keys) if key == group] for group in range(count)]
+        labels = integer_vector(keys, key_type, rng.choice([1, 3]))
+        groups = library.wf_groups_keys(axis, count, byref(labels))
+        a, b = (Laid(type_name, shape, rng, rng.choice(["special", "plain", "wild"])) for _ in range(2))
+        first_index, nan = rng.choice([0, 7]), rng.choice(["propagate", "omit", "error"])
+        for op in ops_for(type_name, rng, 3):
+            arrays = operands(op, a, b)
+            chosen = [(0, positions, positions) for positions in good]
+            expected = expected_results(op, arrays, indices_of_positions(shape, axis, chosen), first_index, nan=nan)
+            views = [array.view() for array in arrays]
+            got = returned(handle, op, groups, views, nan=nan, first_index=first_index, flags=1,
+                           threads=rng.choice([1, 2, 3]))
+            assert got == as_returned(expected, op, type_name), (shape, axis, keys, op, nan)
+            if any(not 0 <= key < count for key in keys):
+                assert returned(handle, op, groups, views, nan=nan) == "WF_ERROR_RANGE"
+
+
+def test_permuted_rows_give_equal_bytes(handle):
+    rng = random.Random("permuted")
+    keys = [rng.randrange(13) for _ in range(5000)]
+    values = list(struct.iter_unpack("8s", sample("f64", 5000, "wild")))
+    seen = set()
+    for _ in range(4):
+        order = rng.sample(range(5000), 5000)
+        labels = integer_vector([keys[i] for i in order], "u8")
+        data = b"".join(values[i][0] for i in order)
+        groups = library.wf_groups_keys(0, 13, byref(labels))
+        seen.add(tuple(handle.reduce_groups("var", groups, wf.vector(data, "f64"))))
+    assert len(seen) == 1
+
+
+# ---- what has no value, and errors --------------------------------------------------------------------
+
+
+def test_fill(handle):
+    empty = wf.strided(bytes(8), "i32", (3, 0), (4, 4))
+    groups = library.wf_groups_axes(2)
+    fill = wf.value_of_bits(wf.WF_F64, int.from_bytes(struct.pack("<d", -5), "little"))
+    assert handle.reduce_groups("min", groups, empty, fill=fill) == [("i32", -5 % 2**32 - 2**32)] * 3
+    assert handle.reduce_groups("mean", groups, empty, fill=fill) == \
+        [("f64", int.from_bytes(struct.pack("<d", -5), "little"))] * 3
+    assert handle.reduce_groups("sum", groups, empty, fill=fill) == [("i64", 0)] * 3
+    assert returned(handle, "argmin", groups, [empty], fill=fill) == "WF_ERROR_RANGE"
+    assert "fill" in handle.message
+    assert returned(handle, "min", groups, [empty]) == "WF_ERROR_EMPTY"
+    value, asked = wf.wf_value(), wf.reduction("max")
+    asked.fill = ctypes.pointer(fill)
+    nothing = wf.vector(b"", "i32")
+    handle.check(library.wf_reduce_value(handle.pointer, byref(asked), byref(nothing), None, byref(value)))
+    assert wf.value_bits(value) == ("i32", -5)
+
+
+def test_the_first_failure_is_named(handle):
+    data = struct.pack("<12d", *[1.0] * 5, math.nan, *[2.0] * 3, math.nan, 1, 2)
+    array = wf.strided(data, "f64", (4, 3), (24, 8))
+    for axes, named in ((1, "result 0: NaN at index 3"), (2, "result 1: NaN at index 2")):
+        assert returned(handle, "sum", library.wf_groups_axes(axes), [array], nan="error") == "WF_ERROR_NAN"
+        assert handle.message == named
+    labels = integer_vector([0, 2, 2, 4], "i64")
+    whole = wf.vector(struct.pack("<4q", 2**62, 2**62, 1, 1), "i64")
+    assert returned(handle, "sum", library.wf_groups_segments(0, 3, byref(labels)), [whole]) == "WF_ERROR_RANGE"
+    assert handle.message.startswith("result 0: sum is about 9.22")
+    assert returned(handle, "max", library.wf_groups_segments(0, 3, byref(labels)), [whole]) == "WF_ERROR_EMPTY"
+    assert handle.message == "result 1: max of no elements is undefined"
+
+
+@pytest.mark.parametrize("offsets,said", [
+    ([0, 5, 3, 6], "offset 2 is 3, less than the one before it, 5"),
+    ([-1, 2, 3, 6], "offset 0 is -1, outside of the axis of length 6"),
+    ([0, 2, 3, 7], "offset 3 is 7, outside of the axis of length 6"),
+])
+def test_bad_offsets(handle, offsets, said):
+    labels = integer_vector(offsets, "i32")
+    array = wf.vector(bytes(24), "i32")
+    assert returned(handle, "sum", library.wf_groups_segments(0, 3, byref(labels)), [array]) == "WF_ERROR_RANGE"
+    assert handle.message == said
+
+
+def test_bad_keys_are_named(handle):
+    array = wf.vector(bytes(16), "i32")
+    for keys, type_name, said in (([0, 1, 3, 2], "u8", "key 2 is 3,"), ([0, -1, 9, 2], "i64", "key 1 is -1,"),
+                                  ([0, 1, 2, 2**64 - 1], "u64", "key 3 is 18446744073709551615,")):
+        labels = integer_vector(keys, type_name)
+        assert returned(handle, "sum", library.wf_groups_keys(0, 3, byref(labels)), [array]) == "WF_ERROR_RANGE"
+        assert handle.message.startswith(said)
+
+
+def test_bad_groups(handle):
+    array = wf.strided(bytes(48), "f64", (2, 3), (24, 8))
+    three, floats, plane = integer_vector([0, 1, 2], "i32"), wf.vector(bytes(12), "f32"), Laid("i32", (3, 1), random, plain=True)
+    for groups in (
+        library.wf_groups_axes(4), library.wf_groups_axes(1 << 63), wf.wf_groups(by=4), wf.wf_groups(by=-1),
+        library.wf_groups_keys(2, 3, byref(three)), library.wf_groups_keys(-1, 3, byref(three)),
+        library.wf_groups_keys(0, 3, byref(three)), library.wf_groups_keys(1, 3, None),
+        library.wf_groups_keys(1, -1, byref(three)), library.wf_groups_keys(1, 3, byref(floats)),
+        library.wf_groups_segments(1, 3, byref(three)), library.wf_groups_segments(1, -1, byref(three)),
+        library.wf_groups_segments(1, 2**63 - 1, byref(three)), library.wf_groups_segments(1, 2, byref(floats)),
+        library.wf_groups_keys(1, 3, byref(plane.view())),
+    ):
+        memory = (ctypes.c_double * 8)()
+        output = wf.wf_output(data=ctypes.addressof(memory), ndim=1, shape=(ctypes.c_int64 * 1)(3))
+        code = library.wf_reduce(handle.pointer, byref(wf.reduction("sum")), byref(array), None, byref(groups), byref(output))
+        assert wf.ERRORS[code] == "WF_ERROR_ARGUMENT" and handle.message
+        assert library.wf_groups_shape(byref(array), byref(groups), byref(ctypes.c_int32()), (ctypes.c_int64 * 64)()) == code
+
+
+def test_bad_outputs(handle):
+    array = wf.strided(bytes(48), "f64", (2, 3), (24, 8))
+    memory, groups = (ctypes.c_double * 8)(*[7] * 8), library.wf_groups_axes(1)
+    for wrong in (dict(ndim=0), dict(ndim=2), dict(shape=(ctypes.c_int64 * 1)(2)), dict(shape=None), dict(data=None),
+                  dict(type=wf.WF_F32)):
+        output = wf.wf_output(**{"data": ctypes.addressof(memory), "ndim": 1, "shape": (ctypes.c_int64 * 1)(3), **wrong})
+        asked = wf.reduction("sum", result_type="f64")
+        code = library.wf_reduce(handle.pointer, byref(asked), byref(array), None, byref(groups), byref(output))
+        assert wf.ERRORS[code] == "WF_ERROR_ARGUMENT" and set(memory) == {7}, wrong
+
+
+def test_results_with_strides(handle):
+    array = wf.strided(struct.pack("<6d", *range(6)), "f64", (2, 3), (24, 8))
+    memory = (ctypes.c_double * 6)(*[7] * 6)
+    output = wf.wf_output(data=ctypes.addressof(memory) + 32, ndim=1, shape=(ctypes.c_int64 * 1)(3),
+                          stride_bytes=(ctypes.c_int64 * 1)(-16))
+    groups = library.wf_groups_axes(1)
+    code = library.wf_reduce(handle.pointer, byref(wf.reduction("sum")), byref(array), None, byref(groups), byref(output))
+    assert code == 0 and list(memory) == [7, 7, 5, 7, 3, 7]
+
+
+def test_shapes_of_many_dimensions(handle):
+    rng = random.Random("many dimensions")
+    shape = tuple(2 if d % 4 == 0 else 1 for d in range(32))
+    array = Laid("f32", shape, rng)
+    axes = {d for d in range(32) if d % 8 == 0}
+    expected = expected_results("sum", [array], indices_along_axes(shape, axes), 0)
+    assert handle.reduce_groups("sum", library.wf_groups_axes(sum(1 << d for d in axes)), array.view()) == expected
+    ones = wf.strided(bytes(4), "f32", (1,) * 64, (4,) * 64)
+    assert handle.reduce_groups("nonzero", library.wf_groups_axes(2**64 - 1), ones) == [("u64", 0)]
+    assert wf.groups_shape(ones, library.wf_groups_axes(1)) == (1,) * 63
+
+
+def test_lengths_beyond_2_32(handle):
+    one = wf.strided(struct.pack("<f", 1), "f32", (2, 2**33), (0, 0))
+    labels = integer_vector([0, 2**33 - 1, 2**33], "i64")
+    whole = wf.strided(struct.pack("<b", 1), "i8", (2**33,), (0,))
+    assert wf.groups_shape(one, library.wf_groups_axes(1)) == (2**33,)
+    assert wf.groups_shape(whole, library.wf_groups_segments(0, 2, byref(labels))) == (2,)
+    tail = integer_vector([2**33 - 2, 2**33 - 1, 2**33], "i64")
+    assert handle.reduce_groups("argmax", library.wf_groups_segments(0, 2, byref(tail)), whole) == \
+        [("u64", 2**33 - 2), ("u64", 2**33 - 1)]
+
+
+@pytest.mark.parametrize("op,type_name", [("sum", "f64"), ("argmax", "i16"), ("prod", "f32"), ("var", "f32")])
+def test_threads_share_large_groups(handle, op, type_name):
+    """Groups beyond what one thread takes alone, among tiny ones: the same bits as the groups by themselves."""
+    count = 9 * 2**20 // struct.calcsize(TYPECODES[type_name])
+    data = sample(type_name, 4096, "plain") * (count // 4096)
+    offsets = [0, 1, 2, 2, count - 5, count - 4, count]
+    labels = integer_vector(offsets, "i64")
+    got = {tuple(handle.reduce_groups(op, library.wf_groups_segments(0, 6, byref(labels)), wf.vector(data, type_name),
+                                      fill=wf.value_of_bits(wf.WF_U8, 0), threads=threads)) for threads in (1, 2, 5)}
+    alone = []
+    for begin, end in itertools.pairwise(offsets):
+        nbytes = struct.calcsize(TYPECODES[type_name])
+        part = wf.vector(data[begin * nbytes:end * nbytes], type_name)
+        alone.append(handle.reduce_groups(op, library.wf_groups_axes(1), part, first_index=0 if op == "prod" else begin,
+                                          fill=wf.value_of_bits(wf.WF_U8, 0))[0])
+    assert got == {tuple(alone)}
