@@ -113,7 +113,7 @@ static void locate(const struct wf_view *view, int64_t first, int64_t index[WF_N
     index[0] = first;
 }
 
-static const unsigned char *address(const struct wf_view *view, int o, const int64_t index[WF_NDIM_MAX]) {
+static const unsigned char *element_address(const struct wf_view *view, int o, const int64_t index[WF_NDIM_MAX]) {
     const unsigned char *data = view->data[o];
     for (int d = 0; d < view->ndim; d++) data += index[d] * view->stride_bytes[o][d];
     return data;
@@ -135,7 +135,7 @@ static void copy_rows(const struct wf_view *view, int o, int64_t index[WF_NDIM_M
     while (count) {
         int64_t left = view->shape[inner] - index[inner];
         size_t run = (int64_t)count < left ? count : (size_t)left;
-        copy_strided(buffer, address(view, o, index), view->stride_bytes[o][inner], run, view->nbytes);
+        copy_strided(buffer, element_address(view, o, index), view->stride_bytes[o][inner], run, view->nbytes);
         advance(view, index, (int64_t)run);
         buffer += run * view->nbytes;
         count -= run;
@@ -180,7 +180,7 @@ int64_t wf_view_block(const struct wf_view *view, int64_t first, int64_t limit, 
     locate(view, first, index);
     if (contiguous) {
         int64_t left = view->shape[inner] - index[inner];
-        for (int o = 0; o < view->operands; o++) data[o] = address(view, o, index);
+        for (int o = 0; o < view->operands; o++) data[o] = element_address(view, o, index);
         return limit < left ? limit : left;
     }
     size_t count = limit < (int64_t)capacity ? (size_t)limit : capacity;
@@ -190,4 +190,23 @@ int64_t wf_view_block(const struct wf_view *view, int64_t first, int64_t limit, 
         data[o] = buffer[o];
     }
     return (int64_t)count;
+}
+
+void wf_view_addresses(const struct wf_view *view, int o, int64_t first, size_t count, const unsigned char **address) {
+    int64_t index[WF_NDIM_MAX];
+    int inner = view->ndim - 1;
+    if (view->positions.index) {
+        for (size_t i = 0; i < count; i++)
+            address[i] = view->data[o] + wf_position(view->positions, first + (int64_t)i) * view->stride_bytes[o][0];
+        return;
+    }
+    locate(view, first, index);
+    while (count) {
+        int64_t left = view->shape[inner] - index[inner];
+        size_t run = (int64_t)count < left ? count : (size_t)left;
+        const unsigned char *from = element_address(view, o, index);
+        for (size_t i = 0; i < run; i++) *address++ = from + (int64_t)i * view->stride_bytes[o][inner];
+        advance(view, index, (int64_t)run);
+        count -= run;
+    }
 }

@@ -38,4 +38,7 @@ void wf_view_make(struct wf_view *view, const wf_array *a, const wf_array *b, bo
 int64_t wf_view_block(const struct wf_view *view, int64_t first, int64_t limit, size_t capacity,
                       unsigned char *buffer[2], const unsigned char *data[2]);
 
+/* Sets the addresses of operand o's elements first <= i < first + count. */
+void wf_view_addresses(const struct wf_view *view, int o, int64_t first, size_t count, const unsigned char **address);
+
 #endif

@@ -53,6 +53,22 @@ typedef void wf_block_function(struct wf_open_partial *into, struct wf_scratch *
 typedef bool wf_run_function(struct wf_open_partial *into, struct wf_scratch *scratch, const void *x, size_t count,
                              int64_t index);
 
+/* A tile: rows of elements side by side, each column of which is another group's.  Its rows are as many columns long as
+ * WF_COLUMNS_STEP divides; what fills them up is zero.  So few rows that no level of sums can overflow. */
+#define WF_COLUMNS_MAX 64
+#define WF_COLUMNS_STEP 32
+#define WF_TILE_ROWS_MAX 63
+
+struct wf_tile {
+    const unsigned char *x, *y; /* y is NULL but for pairs */
+    size_t rows, columns, pitch; /* in elements */
+    int64_t index; /* of the first row's elements */
+};
+
+/* Adds the elements of each column to into[column], all at once; returns whether it did.  If it did not, since
+ * some element or part needs more, nothing was added, and add_block must be called for each of the columns. */
+typedef bool wf_columns_function(struct wf_open_partial *into, const struct wf_tile *tile);
+
 /* The name of a tier's function for a type: wf_add_block_F32_avx2.  Either may be a macro, such as
  * -DTYPE=F32. */
 #define WF_LOOPS_NAME_(verb, TYPE, tier) wf_##verb##_##TYPE##_##tier

@@ -117,6 +117,7 @@ static struct worker *worker_create(void) {
         worker->bins[i].taken = 0;
     }
     worker->wide_bins.in_use = false;
+    worker->columns = NULL;
     worker->scratch = (struct wf_scratch){.copy = {worker->copy[0], worker->copy[1]},
                                           .copy_nbytes = WF_BLOCK_NBYTES,
                                           .bins = worker->bins,
@@ -216,7 +217,10 @@ static void cpu_close(wf_handle *handle) {
     struct cpu *cpu = handle->device_state;
     if (!cpu) return;
     wf_threads_destroy(cpu->threads);
-    for (int i = 0; i < cpu->worker_count; i++) free(cpu->worker[i]);
+    for (int i = 0; i < cpu->worker_count; i++) {
+        wf_columns_destroy(cpu->worker[i]->columns);
+        free(cpu->worker[i]);
+    }
     free(cpu->worker);
     free(cpu);
     handle->device_state = NULL;

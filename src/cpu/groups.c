@@ -27,6 +27,7 @@ struct job {
     int ndim;
     int counts_groups; /* the dimension that counts segments or keys; -1: none */
     struct dimension dimension[WF_NDIM_MAX + 1];
+    bool uses_columns;  /* a tile's results are folded side by side */
     int64_t tile;       /* results of the last dimension */
     int64_t tile_count; /* in all */
     int64_t tiles_at_once;
@@ -106,20 +107,41 @@ static void view_groups(struct job *job) {
     if (layout->axis >= 0) job->view.stride_bytes[1][0] = layout->reduced_stride_bytes[1][0];
 }
 
+/* The elements of a group, on average. */
+static int64_t group_count(const struct job *job) {
+    const struct wf_layout *layout = job->grouped->layout;
+    return job->counts_groups < 0 ? layout->reduced_count : layout->reduced_count / layout->shape[layout->axis];
+}
+
+/* Whether neighbouring groups are folded side by side: where their elements are nearer to each other than those of one
+ * group, or where groups are so short that what each costs by itself would count. */
+static bool columns_pay(const struct job *job) {
+    enum { SHORT = 256, NARROW = 8 };
+    const struct wf_accumulator *empty = job->grouped->empty;
+    const struct dimension *last = &job->dimension[job->ndim - 1];
+    int64_t count = group_count(job);
+    if (last->length < 2 || count == 0 || empty->tree || empty->parts & WF_PART_PRODUCT) return false;
+    if (count <= SHORT) return true;
+    if (last->length < NARROW && wf_accumulator_is_indexed(empty)) return false;
+    int64_t stride = job->view.stride_bytes[0][job->view.ndim - 1];
+    return job->labels.positions.index || distance(last) < (uint64_t)(stride < 0 ? -stride : stride);
+}
+
 /* Tiles, of as many elements as a thread should take at a time. */
 static void divide(struct job *job, int threads) {
     enum { ELEMENTS_AT_ONCE = 1 << 16, ELEMENTS_OF_RESULT = 256 /* what a result costs besides */ };
     const struct wf_layout *layout = job->grouped->layout;
-    int64_t groups = job->counts_groups < 0 || !layout->shape[layout->axis] ? 1 : layout->shape[layout->axis];
-    int64_t of_one = layout->reduced_count / groups + ELEMENTS_OF_RESULT;
+    int64_t of_one = group_count(job) + ELEMENTS_OF_RESULT;
     int64_t length = job->dimension[job->ndim - 1].length, results = ELEMENTS_AT_ONCE / of_one + 1;
-    job->tile = results < length ? results : length;
+    job->uses_columns = columns_pay(job);
+    job->tile = job->uses_columns ? WF_COLUMNS_MAX : results;
+    if (job->tile > length) job->tile = length;
     job->tile_count = layout->count / length * ((length + job->tile - 1) / job->tile);
-    job->tiles_at_once = results / job->tile;
+    job->tiles_at_once = results / job->tile + (results < job->tile);
     int64_t share = job->tile_count / (4 * threads) + 1;
     if (job->tiles_at_once > share) job->tiles_at_once = share;
     bool few = layout->count < 4 * threads;
-    job->shared_nbytes = threads == 1 ? INT64_MAX : few ? INT64_C(1) << 20 : INT64_C(1) << 23;
+    job->shared_nbytes = threads == 1 || job->uses_columns ? INT64_MAX : few ? INT64_C(1) << 20 : INT64_C(1) << 23;
 }
 
 /* ---- one result ---- */
@@ -199,6 +221,30 @@ static void fold_group(struct wf_accumulator *acc, struct wf_tree *tree, const s
     set_positions(acc, &view);
 }
 
+/* Makes the accumulators of the worker's columns the groups of the tile that begins at that place, and returns them;
+ * NULL without memory for them. */
+static struct wf_accumulator *fold_columns(struct worker *worker, const struct job *job, const struct place *place,
+                                           size_t results) {
+    const struct wf_accumulator *empty = job->grouped->empty;
+    int64_t count = count_of(job, place), begin = 0;
+    if (!worker->columns) worker->columns = wf_columns_create();
+    if (!worker->columns) return NULL;
+    struct wf_accumulator *acc = wf_columns_accumulators(worker->columns);
+    struct wf_view view = job->view;
+    if (count) view_group(&view, &begin, job, place);
+    int64_t first = empty->first_index + (view.positions.index ? 0 : begin);
+    size_t used = results * 2 <= WF_COLUMNS_MAX ? WF_COLUMNS_MAX : results; /* groups may have several columns */
+    for (size_t c = 0; c < used; c++) wf_accumulator_init_like(&acc[c], empty, first, NULL);
+    if (!count) return acc;
+    wf_columns_add(worker->columns, job->cpu->tier, &view, job->dimension[job->ndim - 1].stride_bytes, results);
+    for (size_t c = 0; c < results; c++) {
+        acc[c].count = count;
+        acc[c].end_index += count;
+        set_positions(&acc[c], &view);
+    }
+    return acc;
+}
+
 /* Writes what acc gives, or the value of groups that have none. */
 static wf_error write_result(const struct job *job, const struct place *place, const struct wf_accumulator *acc,
                              wf_handle *handle) {
@@ -244,6 +290,10 @@ static bool is_shared(const struct job *job, const struct place *place) {
 static void reduce_tile(struct job *job, struct worker *worker, int64_t tile) {
     struct place place;
     int64_t count = find_tile(&place, job, tile);
+    const struct wf_accumulator *acc = job->uses_columns ? fold_columns(worker, job, &place, (size_t)count) : NULL;
+    for (int64_t i = 0; acc && i < count; i++, move(&place, job, job->ndim - 1, 1))
+        if (write_result(job, &place, &acc[i], NULL)) note_failure(job, place.number);
+    if (acc) return;
     for (int64_t i = 0; i < count; i++, move(&place, job, job->ndim - 1, 1)) {
         if (is_shared(job, &place) || try_small_sum(job, &place)) continue;
         fold_group(&worker->partial, &worker->tree, job, &place, NULL, worker);

@@ -5,6 +5,7 @@
 #include "core/handle.h"
 #include "core/threads.h"
 #include "core/view.h"
+#include "cpu/columns.h"
 #include "cpu/tier.h"
 
 /* The state of one thread. */
@@ -15,6 +16,7 @@ struct worker {
     struct wf_wide_bins wide_bins;
     struct wf_accumulator partial;
     struct wf_tree tree; /* the partial's */
+    struct wf_columns *columns; /* NULL: not needed yet */
 };
 
 struct cpu {

@@ -1,4 +1,5 @@
 /* Adds blocks of a float type to an accumulator: compiled for each tier and type, see vector_types.h. */
+#include "cpu/loops/column_sums.h"
 #include "cpu/loops/guess.h"
 #include "cpu/loops/outliers.h"
 #include "cpu/loops/special.h"
@@ -257,5 +258,16 @@ bool WF_LOOPS_NAME(add_run, TYPE, TIER)(struct wf_open_partial *into, struct wf_
     if (into->parts & WF_PART_SUM) note_unless_minus_zeros(into, x, NULL, count);
     if (guess->wait_next) guess->wait_next--;
     count_use(guess);
+    return true;
+}
+
+wf_columns_function WF_LOOPS_NAME(add_columns, TYPE, TIER);
+
+bool WF_LOOPS_NAME(add_columns, TYPE, TIER)(struct wf_open_partial *into, const struct wf_tile *tile) {
+    const unsigned supported = SUMS | EXTREMES | WF_PART_NONZERO;
+    struct magnitudes magnitudes = find_magnitudes(tile->x, tile->rows * tile->pitch);
+    if (into->parts & ~supported || magnitudes.max > INFINITY_BITS) return false;
+    if (into->parts & SUMS && !add_column_sums(into, tile, magnitudes)) return false;
+    add_column_extremes_and_counts(into, tile);
     return true;
 }

@@ -68,6 +68,7 @@ INLINE vuword larger_magnitude(vuword a, vuword b) {
 }
 
 #include "cpu/loops/any_type.h"
+#include "cpu/loops/columns.h"
 
 /* ---- sums ---- */
 
@@ -208,4 +209,96 @@ void WF_LOOPS_NAME(add_block, TYPE, TIER)(struct wf_open_partial *into, struct w
     if (parts & WF_PART_BITS) add_bits(into, x, count);
     if (parts & WF_PART_PRODUCT && into->tree) add_to_tree(into, x, count);
     if (parts & WF_PART_PRODUCT && !into->tree) multiply_magnitudes(into->partial, x, count);
+}
+
+/* ---- a tile ---- */
+
+/* The sums of a tile's columns, by halves where one would not do. */
+struct column_sums {
+    int64_t low[WF_COLUMNS_MAX], high[WF_COLUMNS_MAX];
+};
+
+INLINE void add_to_column(struct column_sums *sums, size_t column, key value, bool magnitudes) {
+    uint64_t magnitude = magnitude_of((uword)value);
+    if (!IS_64) {
+        sums->low[column] += magnitudes ? (int64_t)magnitude : (int64_t)value;
+    } else if (magnitudes) {
+        sums->low[column] += (uint32_t)magnitude;
+        sums->high[column] += (int64_t)(magnitude >> 32);
+    } else {
+        sums->low[column] += (uint32_t)value;
+        sums->high[column] += (int64_t)((wide)value >> (IS_64 ? 32 : 0));
+    }
+}
+
+/* Products of types of up to 32 bits. */
+INLINE void add_product_to_column(struct column_sums *sums, size_t column, key a, key b) {
+    wide_product product = (wide_product)a * (wide_product)b;
+    sums->low[column] += sizeof(uword) < 4 ? (int64_t)product : (int64_t)(uint32_t)product;
+    if (sizeof(uword) == 4) sums->high[column] += (int64_t)(product >> (4 * sizeof(product)));
+}
+
+/* The terms are values, magnitudes, or products with the elements of y. */
+INLINE void sum_columns(struct column_sums *sums, const struct wf_tile *tile, const unsigned char *y,
+                        bool magnitudes) {
+    memset(sums, 0, sizeof *sums);
+    for (size_t r = 0; r < tile->rows; r++) {
+        for (size_t c = 0; c < tile->pitch; c++) {
+            key value = key_of(tile_bits(tile, r, c));
+            if (y)
+                add_product_to_column(sums, c, value, key_of(bits_at(y, r * tile->pitch + c)));
+            else
+                add_to_column(sums, c, value, magnitudes);
+        }
+    }
+}
+
+INLINE void add_column_sum(struct wf_exact *into, const struct column_sums *sums, size_t column) {
+    wf_exact_add_i64(into, sums->low[column], 0);
+    wf_exact_add_i64(into, sums->high[column], 32);
+}
+
+static void add_column_sums(struct wf_open_partial *into, const struct wf_tile *tile) {
+    struct column_sums sums;
+    if (into->parts & WF_PART_SUM) {
+        sum_columns(&sums, tile, NULL, false);
+        for (size_t c = 0; c < tile->columns; c++) add_column_sum(&into[c].sum, &sums, c);
+    }
+    if (into->parts & WF_PART_ABS) {
+        sum_columns(&sums, tile, NULL, true);
+        for (size_t c = 0; c < tile->columns; c++) add_column_sum(&into[c].abs, &sums, c);
+    }
+    if (into->parts & (WF_PART_SQUARES | WF_PART_DOT)) {
+        sum_columns(&sums, tile, into->parts & WF_PART_DOT ? tile->y : tile->x, false);
+        for (size_t c = 0; c < tile->columns; c++) add_column_sum(&into[c].product_sum, &sums, c);
+    }
+}
+
+static void add_column_bits(struct wf_open_partial *into, const struct wf_tile *tile) {
+    uword bits_and[WF_COLUMNS_MAX], bits_or[WF_COLUMNS_MAX] = {0}, bits_xor[WF_COLUMNS_MAX] = {0};
+    memset(bits_and, 0xff, sizeof bits_and);
+    for (size_t r = 0; r < tile->rows; r++) {
+        for (size_t c = 0; c < tile->pitch; c++) {
+            uword bits = (uword)key_of(tile_bits(tile, r, c));
+            bits_and[c] &= bits;
+            bits_or[c] |= bits;
+            bits_xor[c] ^= bits;
+        }
+    }
+    for (size_t c = 0; c < tile->columns; c++) {
+        into[c].partial->bits_and &= bits_and[c];
+        into[c].partial->bits_or |= bits_or[c];
+        into[c].partial->bits_xor ^= bits_xor[c];
+    }
+}
+
+wf_columns_function WF_LOOPS_NAME(add_columns, TYPE, TIER);
+
+bool WF_LOOPS_NAME(add_columns, TYPE, TIER)(struct wf_open_partial *into, const struct wf_tile *tile) {
+    const unsigned products = WF_PART_SQUARES | WF_PART_DOT;
+    if (into->parts & WF_PART_PRODUCT || (IS_64 && into->parts & products)) return false;
+    add_column_sums(into, tile);
+    add_column_extremes_and_counts(into, tile);
+    if (into->parts & WF_PART_BITS) add_column_bits(into, tile);
+    return true;
 }

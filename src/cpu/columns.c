@@ -1,0 +1,163 @@
+#include "cpu/columns.h"
+#include "core/accumulator.h"
+
+#include <stdlib.h>
+
+#define TILE_NBYTES (WF_TILE_ROWS_MAX * WF_COLUMNS_MAX * sizeof(uint64_t))
+
+struct wf_columns {
+    _Alignas(64) unsigned char tile[2][TILE_NBYTES];
+    unsigned char copy[2][WF_TILE_ROWS_MAX * sizeof(uint64_t)]; /* of a column */
+    unsigned char cleaned[2][WF_TILE_ROWS_MAX * sizeof(uint64_t)];
+    const unsigned char *address[WF_TILE_ROWS_MAX * WF_COLUMNS_MAX]; /* of the first column's elements */
+    struct wf_scratch scratch; /* for columns that must be added one by one */
+    struct wf_open_partial open[WF_COLUMNS_MAX];
+    struct wf_accumulator accumulator[WF_COLUMNS_MAX];
+};
+
+struct wf_columns *wf_columns_create(void) {
+    struct wf_columns *columns = NULL;
+    if (posix_memalign((void **)&columns, 64, sizeof *columns)) return NULL;
+    columns->scratch = (struct wf_scratch){.copy = {columns->cleaned[0], columns->cleaned[1]},
+                                           .copy_nbytes = sizeof columns->cleaned[0]};
+    return columns;
+}
+
+void wf_columns_destroy(struct wf_columns *columns) {
+    free(columns);
+}
+
+struct wf_accumulator *wf_columns_accumulators(struct wf_columns *columns) {
+    return columns->accumulator;
+}
+
+/* ---- filling a tile ---- */
+
+/* How tiles are cut: in each row so many elements of each group lie side by side, those of the first element first.
+ * More than one only where indices do not matter, so that few groups fill a row. */
+struct cut {
+    size_t groups, side_by_side, pitch;
+};
+
+static struct cut cut_of(size_t groups, bool is_indexed, int64_t count) {
+    size_t side_by_side = is_indexed ? 1 : WF_COLUMNS_MAX / groups;
+    if ((int64_t)side_by_side > count) side_by_side = (size_t)count;
+    size_t columns = groups * side_by_side;
+    return (struct cut){groups, side_by_side, (columns + WF_COLUMNS_STEP - 1) / WF_COLUMNS_STEP * WF_COLUMNS_STEP};
+}
+
+static inline size_t cell_of(struct cut cut, size_t element) {
+    return element / cut.side_by_side * cut.pitch + element % cut.side_by_side * cut.groups;
+}
+
+/* nbytes is a constant where this is called, so that an element is copied by one instruction. */
+static inline __attribute__((always_inline)) void copy_elements(unsigned char *tile, const unsigned char *const *address,
+                                                                int64_t stride_bytes, struct cut cut, size_t count,
+                                                                size_t nbytes) {
+    for (size_t c = 0; c < cut.groups; c++)
+        for (size_t e = 0; e < count; e++)
+            memcpy(tile + (cell_of(cut, e) + c) * nbytes, address[e] + (int64_t)c * stride_bytes, nbytes);
+}
+
+static void copy_any(unsigned char *tile, const unsigned char *const *address, int64_t stride_bytes, struct cut cut,
+                     size_t count, size_t nbytes) {
+    switch (nbytes) {
+    case 1: copy_elements(tile, address, stride_bytes, cut, count, 1); break;
+    case 2: copy_elements(tile, address, stride_bytes, cut, count, 2); break;
+    case 4: copy_elements(tile, address, stride_bytes, cut, count, 4); break;
+    default: copy_elements(tile, address, stride_bytes, cut, count, 8);
+    }
+}
+
+/* Whether the elements of a tile's row lie as they do in memory. */
+static bool rows_are_packed(const struct wf_view *view, int o, int64_t stride_bytes, struct cut cut) {
+    int64_t nbytes = (int64_t)view->nbytes;
+    return stride_bytes == nbytes && view->ndim == 1 && !view->positions.index &&
+           (cut.side_by_side == 1 || view->stride_bytes[o][0] == (int64_t)cut.groups * nbytes);
+}
+
+static void copy_rows(unsigned char *tile, const struct wf_view *view, int o, struct cut cut, int64_t first,
+                      size_t count) {
+    size_t rows = count / cut.side_by_side, row_nbytes = cut.groups * cut.side_by_side * view->nbytes;
+    const unsigned char *from = view->data[o] + first * view->stride_bytes[o][0];
+    for (size_t r = 0; r < rows; r++)
+        memcpy(tile + r * cut.pitch * view->nbytes,
+               from + (int64_t)(r * cut.side_by_side) * view->stride_bytes[o][0], row_nbytes);
+}
+
+static void fill_tile(struct wf_columns *columns, const struct wf_view *view, int o, int64_t stride_bytes,
+                      struct cut cut, int64_t first, size_t count) {
+    unsigned char *tile = columns->tile[o];
+    size_t rows = count / cut.side_by_side;
+    if (cut.groups * cut.side_by_side != cut.pitch) memset(tile, 0, rows * cut.pitch * view->nbytes);
+    if (rows_are_packed(view, o, stride_bytes, cut)) {
+        copy_rows(tile, view, o, cut, first, count);
+        return;
+    }
+    wf_view_addresses(view, o, first, count, columns->address);
+    if (stride_bytes == (int64_t)view->nbytes && cut.groups > 4) {
+        for (size_t e = 0; e < count; e++)
+            memcpy(tile + cell_of(cut, e) * view->nbytes, columns->address[e], cut.groups * view->nbytes);
+        return;
+    }
+    copy_any(tile, columns->address, stride_bytes, cut, count, view->nbytes);
+}
+
+/* ---- adding a tile ---- */
+
+static const unsigned char *copy_column(struct wf_columns *columns, const struct wf_tile *tile, int o, size_t column,
+                                        size_t nbytes) {
+    const unsigned char *from = columns->tile[o] + column * nbytes;
+    for (size_t r = 0; r < tile->rows; r++)
+        memcpy(columns->copy[o] + r * nbytes, from + r * tile->pitch * nbytes, nbytes);
+    return columns->copy[o];
+}
+
+static void add_tile(struct wf_columns *columns, const struct wf_tier *tier, const struct wf_tile *tile, wf_type type) {
+    size_t nbytes = wf_type_nbytes(type);
+    if (tier->add_columns[type](columns->open, tile)) return;
+    for (size_t c = 0; c < tile->columns; c++) {
+        const unsigned char *x = copy_column(columns, tile, 0, c, nbytes), *y = NULL;
+        if (tile->y) y = copy_column(columns, tile, 1, c, nbytes);
+        tier->add_block[type](&columns->open[c], &columns->scratch, x, y, tile->rows, tile->index);
+    }
+}
+
+/* A tile adds fewer pieces to a digit than a block: see cpu.c. */
+static void count_tiles(struct wf_columns *columns, size_t count, size_t tiles) {
+    enum { TILES_MAX = 1 << 16 };
+    if (tiles % TILES_MAX) return;
+    for (size_t c = 0; c < count; c++) {
+        struct wf_accumulator *acc = &columns->accumulator[c];
+        wf_partial_normalise(&acc->partial, acc->type, acc->parts);
+    }
+}
+
+/* Adds the elements from the index `first` on, in rows that are cut so; returns how many that were. */
+static int64_t add_cut(struct wf_columns *columns, const struct wf_tier *tier, const struct wf_view *view,
+                       const int64_t stride_bytes[2], struct cut cut, int64_t first) {
+    const struct wf_accumulator *acc = columns->accumulator;
+    size_t used = cut.groups * cut.side_by_side, tiles = 0;
+    int64_t side_by_side = (int64_t)cut.side_by_side, i = first;
+    while (view->count - i >= side_by_side) {
+        int64_t rows = (view->count - i) / side_by_side;
+        size_t count = (size_t)(rows < WF_TILE_ROWS_MAX ? rows : WF_TILE_ROWS_MAX) * cut.side_by_side;
+        for (int o = 0; o < view->operands; o++) fill_tile(columns, view, o, stride_bytes[o], cut, i, count);
+        struct wf_tile tile = {columns->tile[0], view->operands > 1 ? columns->tile[1] : NULL,
+                               count / cut.side_by_side, used, cut.pitch, acc->end_index + i};
+        count_tiles(columns, used, ++tiles);
+        add_tile(columns, tier, &tile, acc->type);
+        i += (int64_t)count;
+    }
+    return i - first;
+}
+
+void wf_columns_add(struct wf_columns *columns, const struct wf_tier *tier, const struct wf_view *view,
+                    const int64_t stride_bytes[2], size_t count) {
+    struct wf_accumulator *acc = columns->accumulator;
+    struct cut cut = cut_of(count, wf_accumulator_is_indexed(acc), view->count);
+    for (size_t c = 0; c < cut.groups * cut.side_by_side; c++) columns->open[c] = wf_accumulator_open(&acc[c]);
+    int64_t done = add_cut(columns, tier, view, stride_bytes, cut, 0);
+    for (size_t c = count; c < cut.groups * cut.side_by_side; c++) wf_accumulator_join(&acc[c % count], &acc[c]);
+    if (done < view->count) add_cut(columns, tier, view, stride_bytes, cut_of(count, true, view->count), done);
+}

@@ -1,0 +1,25 @@
+/* Neighbouring groups folded side by side: each is a column of tiles that are cut out of the array. */
+#ifndef WF_CPU_COLUMNS_H
+#define WF_CPU_COLUMNS_H
+
+#include "core/view.h"
+#include "cpu/tier.h"
+
+struct wf_accumulator;
+struct wf_columns;
+
+/* Space for tiles and columns; NULL without memory. */
+struct wf_columns *wf_columns_create(void);
+void wf_columns_destroy(struct wf_columns *columns);
+
+/* The accumulators of the columns. */
+struct wf_accumulator *wf_columns_accumulators(struct wf_columns *columns);
+
+/* Adds the elements of so many groups, at most WF_COLUMNS_MAX, each to its accumulator, whose end_index is the index of
+ * the first.  The accumulators have been cleared, all that there are, and none has a tree.  view: the elements of the
+ * first group, of which there is one at least; stride_bytes: from there to the next group's.  In the environment of
+ * wf_environment_enter. */
+void wf_columns_add(struct wf_columns *columns, const struct wf_tier *tier, const struct wf_view *view,
+                    const int64_t stride_bytes[2], size_t count);
+
+#endif

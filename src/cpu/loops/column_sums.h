@@ -1,0 +1,130 @@
+/* The sums of a tile's columns, floats, through a window that all of them share: as in extract.h, but that every lane
+ * is a column's. */
+#ifndef WF_CPU_LOOPS_COLUMN_SUMS_H
+#define WF_CPU_LOOPS_COLUMN_SUMS_H
+
+#include "cpu/loops/sums.h"
+#include "cpu/loops/columns.h"
+#include "cpu/loops/special.h"
+
+enum { COLUMN_LEVELS_MAX = 4 };
+
+/* What each level of each term adds up to, in units of the level's grid. */
+struct column_units {
+    int64_t term[TERMS_MAX][COLUMN_LEVELS_MAX][WF_COLUMNS_MAX];
+};
+
+INLINE void store_units(int64_t *units, vf64 *sum, int unroll, vf64 anchor) {
+    UNROLLED
+    for (int u = 0; u < unroll; u++) {
+        pin(&sum[u]);
+        vi64 found = (vi64)sum[u] - (vi64)anchor;
+        memcpy(units + u * LANES, &found, sizeof found);
+    }
+}
+
+/* As many neighbouring columns as there are registers for. */
+INLINE void extract_some_columns(struct column_units *units, const struct window *window, struct shape shape,
+                                 struct kind kind, const struct wf_tile *tile, size_t first) {
+    int unroll = unroll_of(shape, kind);
+    struct source row = {tile->x + first * sizeof(uword), (tile->y ? tile->y : tile->x) + first * sizeof(uword),
+                         tile->pitch, sizeof(uword), {0, 0}};
+    struct sums sums;
+    start_sums(&sums, window, shape, kind);
+    for (size_t r = 0; r < tile->rows; r++) {
+        UNROLLED
+        for (int u = 0; u < unroll; u++) extract_vector(&sums, shape, row, (size_t)u * LANES, kind, u);
+        row.x += tile->pitch * sizeof(uword);
+        row.y += tile->pitch * sizeof(uword);
+    }
+    EACH_LEVEL(t, k, shape, kind)
+    store_units(units->term[t][k] + first, sums.term[t][k], unroll, anchor_of(window, t, k));
+}
+
+INLINE void extract_columns(struct column_units *units, const struct window *window, struct shape shape,
+                            struct kind kind, const struct wf_tile *tile) {
+    for (size_t first = 0; first < tile->pitch; first += (size_t)(unroll_of(shape, kind) * LANES))
+        extract_some_columns(units, window, shape, kind, tile, first);
+}
+
+/* Fewer shapes than for blocks, since tiles are short and code is dear; returns whether one of them covers the
+ * ranges. */
+INLINE bool make_column_window(struct window *window, const struct range *range, struct kind kind) {
+    int levels = 1;
+    for (int t = 0; t < kind.terms; t++)
+        if (levels_for(range[t], kind) > levels) levels = levels_for(range[t], kind);
+    window->shape = levels <= 2 ? (struct shape){2, 2} : (struct shape){COLUMN_LEVELS_MAX, COLUMN_LEVELS_MAX};
+    for (int t = 0; t < kind.terms; t++)
+        if (!set_levels(window, t, range[t], kind)) return false;
+    return levels <= COLUMN_LEVELS_MAX;
+}
+
+INLINE bool extract_columns_of_kind(struct column_units *units, struct window *window, const struct range *range,
+                                    struct kind kind, const struct wf_tile *tile) {
+    if (!make_column_window(window, range, kind)) return false;
+    if (window->shape.first == 2)
+        extract_columns(units, window, (struct shape){2, 2}, kind, tile);
+    else
+        extract_columns(units, window, (struct shape){COLUMN_LEVELS_MAX, COLUMN_LEVELS_MAX}, kind, tile);
+    return true;
+}
+
+/* The sums that are compiled, each in a function of its own. */
+#define COLUMN_SUMS(name, sums)                                                                              \
+    APART bool name(struct column_units *units, struct window *window, const struct range *range,            \
+                    const struct wf_tile *tile) {                                                            \
+        return extract_columns_of_kind(units, window, range, kind_of(sums), tile);                           \
+    }
+COLUMN_SUMS(extract_column_values, WF_PART_SUM)
+COLUMN_SUMS(extract_column_magnitudes, WF_PART_ABS)
+COLUMN_SUMS(extract_column_squares, WF_PART_SQUARES)
+COLUMN_SUMS(extract_column_products, WF_PART_DOT)
+COLUMN_SUMS(extract_column_moments, MOMENTS)
+#undef COLUMN_SUMS
+
+typedef bool extract_columns_function(struct column_units *units, struct window *window, const struct range *range,
+                                      const struct wf_tile *tile);
+
+static extract_columns_function *const extract_columns_functions[SUMS + 1] = {
+    [WF_PART_SUM] = extract_column_values,      [WF_PART_ABS] = extract_column_magnitudes,
+    [WF_PART_SQUARES] = extract_column_squares, [WF_PART_DOT] = extract_column_products,
+    [MOMENTS] = extract_column_moments,
+};
+
+static void add_units(const struct wf_exact *into, const struct column_units *units, const struct window *window,
+                      int term, size_t column) {
+    for (int k = 0; k < levels_of(window->shape, term); k++)
+        wf_exact_add_i64(into, units->term[term][k][column], window->exponent[term][k] - 52);
+}
+
+/* Notes whether any term of a column is neither -0 nor NaN: see note_unless_minus_zeros. */
+static void note_unless_column_of_minus_zeros(struct wf_open_partial *into, const struct wf_tile *tile,
+                                              size_t column) {
+    for (size_t r = 0; r < tile->rows && !(into->partial->special_seen & WF_SPECIAL_NOT_ALL_NEGATIVE_ZERO); r++) {
+        size_t at = (r * tile->pitch + column) * sizeof(uword);
+        note_unless_minus_zeros(into, tile->x + at, tile->y ? tile->y + at : NULL, 1);
+    }
+}
+
+/* Adds the sums of all columns if no element is an infinity or a NaN, and a window covers the range of all. */
+static bool add_column_sums(struct wf_open_partial *into, const struct wf_tile *tile, struct magnitudes x) {
+    unsigned sums = into->parts & SUMS;
+    size_t count = tile->rows * tile->pitch;
+    struct magnitudes y = tile->y ? find_magnitudes(tile->y, count) : x;
+    struct range element[2] = {range_of(x), range_of(y)}, range[TERMS_MAX] = {{0, 0}};
+    struct column_units units;
+    struct window window;
+    if (x.max >= INFINITY_BITS || y.max >= INFINITY_BITS || !extract_columns_functions[sums]) return false;
+    if (!ranges_of(sums, element, range) || !extract_columns_functions[sums](&units, &window, range, tile)) return false;
+    bool of_elements = sums & ~(unsigned)PRODUCTS;
+    for (size_t c = 0; c < tile->columns; c++) {
+        if (sums & WF_PART_SUM) add_units(&into[c].sum, &units, &window, 0, c);
+        if (sums & WF_PART_ABS) add_units(&into[c].abs, &units, &window, 0, c);
+        for (int t = 0; sums & PRODUCTS && t < PRODUCT_TERMS; t++)
+            add_units(&into[c].product_sum, &units, &window, of_elements + t, c);
+        if (sums & (WF_PART_SUM | WF_PART_DOT)) note_unless_column_of_minus_zeros(&into[c], tile, c);
+    }
+    return true;
+}
+
+#endif
