@@ -69,6 +69,12 @@ struct wf_tile {
  * some element or part needs more, nothing was added, and add_block must be called for each of the columns. */
 typedef bool wf_columns_function(struct wf_open_partial *into, const struct wf_tile *tile);
 
+/* What a part of each column comes to, where all of a group is in one tile: the sum, or the extreme or its index.
+ * Writes to results as many elements as there are columns: of the tile's type, of sums of integers int64_t, or uint64_t
+ * if the type is unsigned or magnitudes are added, of indices and counts uint64_t.  False, and nothing of use written,
+ * if some element or part needs more. */
+typedef bool wf_results_function(const struct wf_tile *tile, enum wf_part part, bool of_index, void *results);
+
 /* The name of a tier's function for a type: wf_add_block_F32_avx2.  Either may be a macro, such as
  * -DTYPE=F32. */
 #define WF_LOOPS_NAME_(verb, TYPE, tier) wf_##verb##_##TYPE##_##tier

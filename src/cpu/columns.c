@@ -80,9 +80,15 @@ static void copy_rows(unsigned char *tile, const struct wf_view *view, int o, st
                       size_t count) {
     size_t rows = count / cut.side_by_side, row_nbytes = cut.groups * cut.side_by_side * view->nbytes;
     const unsigned char *from = view->data[o] + first * view->stride_bytes[o][0];
-    for (size_t r = 0; r < rows; r++)
-        memcpy(tile + r * cut.pitch * view->nbytes,
-               from + (int64_t)(r * cut.side_by_side) * view->stride_bytes[o][0], row_nbytes);
+    int64_t row_stride = (int64_t)cut.side_by_side * view->stride_bytes[o][0];
+    bool is_last = first + 2 * (int64_t)count > view->count;
+    for (size_t r = 0; r < rows; r++) {
+        const unsigned char *row = from + (int64_t)r * row_stride;
+        memcpy(tile + r * cut.pitch * view->nbytes, row, row_nbytes);
+        /* The same row of the next tile: it is too far away for the processor to expect it. */
+        for (size_t i = 0; !is_last && i < row_nbytes; i += 64)
+            __builtin_prefetch(row + (int64_t)rows * row_stride + i);
+    }
 }
 
 static void fill_tile(struct wf_columns *columns, const struct wf_view *view, int o, int64_t stride_bytes,
@@ -160,4 +166,15 @@ void wf_columns_add(struct wf_columns *columns, const struct wf_tier *tier, cons
     int64_t done = add_cut(columns, tier, view, stride_bytes, cut, 0);
     for (size_t c = count; c < cut.groups * cut.side_by_side; c++) wf_accumulator_join(&acc[c % count], &acc[c]);
     if (done < view->count) add_cut(columns, tier, view, stride_bytes, cut_of(count, true, view->count), done);
+}
+
+bool wf_columns_results(struct wf_columns *columns, const struct wf_tier *tier, wf_type type, const struct wf_view *view,
+                        const int64_t stride_bytes[2], size_t count, int64_t index, enum wf_part part, bool of_index,
+                        void *results) {
+    struct cut cut = cut_of(count, true, view->count);
+    if (view->count > WF_TILE_ROWS_MAX) return false;
+    size_t rows = (size_t)view->count;
+    for (int o = 0; o < view->operands; o++) fill_tile(columns, view, o, stride_bytes[o], cut, 0, rows);
+    struct wf_tile tile = {columns->tile[0], view->operands > 1 ? columns->tile[1] : NULL, rows, count, cut.pitch, index};
+    return tier->find_results[type](&tile, part, of_index, results);
 }

@@ -3,6 +3,7 @@
 #define WF_CPU_COLUMNS_H
 
 #include "core/view.h"
+#include "core/parts.h"
 #include "cpu/tier.h"
 
 struct wf_accumulator;
@@ -21,5 +22,11 @@ struct wf_accumulator *wf_columns_accumulators(struct wf_columns *columns);
  * wf_environment_enter. */
 void wf_columns_add(struct wf_columns *columns, const struct wf_tier *tier, const struct wf_view *view,
                     const int64_t stride_bytes[2], size_t count);
+
+/* What a part of each group comes to (wf_results_function), without accumulators, if a tile has room for them; returns
+ * whether it did.  index: of the groups' first elements. */
+bool wf_columns_results(struct wf_columns *columns, const struct wf_tier *tier, wf_type type, const struct wf_view *view,
+                        const int64_t stride_bytes[2], size_t count, int64_t index, enum wf_part part, bool of_index,
+                        void *results);
 
 #endif

@@ -221,28 +221,66 @@ static void fold_group(struct wf_accumulator *acc, struct wf_tree *tree, const s
     set_positions(acc, &view);
 }
 
-/* Makes the accumulators of the worker's columns the groups of the tile that begins at that place, and returns them;
- * NULL without memory for them. */
-static struct wf_accumulator *fold_columns(struct worker *worker, const struct job *job, const struct place *place,
-                                           size_t results) {
-    const struct wf_accumulator *empty = job->grouped->empty;
-    int64_t count = count_of(job, place), begin = 0;
-    if (!worker->columns) worker->columns = wf_columns_create();
-    if (!worker->columns) return NULL;
-    struct wf_accumulator *acc = wf_columns_accumulators(worker->columns);
+/* The view of the groups whose results a tile holds, the first of which is at that place; *first: the index of their
+ * first elements. */
+static struct wf_view view_tile(const struct job *job, const struct place *place, int64_t *first) {
     struct wf_view view = job->view;
-    if (count) view_group(&view, &begin, job, place);
-    int64_t first = empty->first_index + (view.positions.index ? 0 : begin);
+    int64_t begin = 0;
+    view_group(&view, &begin, job, place);
+    *first = job->grouped->empty->first_index + (view.positions.index ? 0 : begin);
+    return view;
+}
+
+/* Makes the accumulators of the worker's columns the groups of a tile, of which each has so many elements. */
+static void fold_columns(struct worker *worker, const struct job *job, const struct place *place, size_t results,
+                         int64_t count) {
+    const struct wf_accumulator *empty = job->grouped->empty;
+    struct wf_accumulator *acc = wf_columns_accumulators(worker->columns);
+    int64_t first = empty->first_index;
+    struct wf_view view = job->view;
+    if (count) view = view_tile(job, place, &first);
     size_t used = results * 2 <= WF_COLUMNS_MAX ? WF_COLUMNS_MAX : results; /* groups may have several columns */
     for (size_t c = 0; c < used; c++) wf_accumulator_init_like(&acc[c], empty, first, NULL);
-    if (!count) return acc;
+    if (!count) return;
     wf_columns_add(worker->columns, job->cpu->tier, &view, job->dimension[job->ndim - 1].stride_bytes, results);
     for (size_t c = 0; c < results; c++) {
         acc[c].count = count;
         acc[c].end_index += count;
         set_positions(&acc[c], &view);
     }
-    return acc;
+}
+
+/* The ops whose results are a part's, or its index, as they are. */
+static enum wf_part part_of_op(wf_op op, bool *of_index) {
+    unsigned parts = wf_op_parts(op);
+    const unsigned sums = WF_PART_SUM | WF_PART_ABS | WF_PART_DOT, extremes = WF_PART_MIN | WF_PART_MAX;
+    bool is_plain = op == WF_SUM || op == WF_NORM1 || op == WF_DOT || op == WF_MIN || op == WF_MAX || op == WF_NONZERO;
+    *of_index = op == WF_ARGMIN || op == WF_ARGMAX;
+    return (is_plain || *of_index) && parts & (sums | extremes | WF_PART_NONZERO) ? (enum wf_part)parts : (enum wf_part)0;
+}
+
+/* Writes the results of short groups without accumulators, which would cost more than the elements.  Returns false if
+ * the general path must find them. */
+static bool try_short_columns(struct worker *worker, const struct job *job, const struct place *place, size_t results,
+                              int64_t count) {
+    const struct wf_grouped *grouped = job->grouped;
+    const struct wf_accumulator *empty = grouped->empty;
+    const struct dimension *last = &job->dimension[job->ndim - 1];
+    uint64_t found[WF_COLUMNS_MAX];
+    bool of_index;
+    int64_t first;
+    enum wf_part part = part_of_op(empty->op, &of_index);
+    if (!part || count == 0 || count > WF_TILE_ROWS_MAX) return false;
+    if (grouped->result_type != wf_op_result_type(empty->op, empty->type)) return false;
+    struct wf_view view = view_tile(job, place, &first);
+    if (of_index && view.positions.index) return false;
+    if (!wf_columns_results(worker->columns, job->cpu->tier, empty->type, &view, last->stride_bytes, results, first, part,
+                            of_index, found))
+        return false;
+    size_t nbytes = wf_type_nbytes(grouped->result_type);
+    for (size_t c = 0; c < results; c++)
+        memcpy(place->result + (int64_t)c * last->result_stride_bytes, (const char *)found + c * nbytes, nbytes);
+    return true;
 }
 
 /* Writes what acc gives, or the value of groups that have none. */
@@ -287,13 +325,27 @@ static bool is_shared(const struct job *job, const struct place *place) {
     return count_of(job, place) >= job->shared_nbytes / (int64_t)job->view.nbytes;
 }
 
+static bool has_columns(struct worker *worker) {
+    if (!worker->columns) worker->columns = wf_columns_create();
+    return worker->columns;
+}
+
+static void reduce_columns(struct job *job, struct worker *worker, struct place *place, int64_t results) {
+    int64_t count = count_of(job, place);
+    if (try_short_columns(worker, job, place, (size_t)results, count)) return;
+    fold_columns(worker, job, place, (size_t)results, count);
+    const struct wf_accumulator *acc = wf_columns_accumulators(worker->columns);
+    for (int64_t i = 0; i < results; i++, move(place, job, job->ndim - 1, 1))
+        if (write_result(job, place, &acc[i], NULL)) note_failure(job, place->number);
+}
+
 static void reduce_tile(struct job *job, struct worker *worker, int64_t tile) {
     struct place place;
     int64_t count = find_tile(&place, job, tile);
-    const struct wf_accumulator *acc = job->uses_columns ? fold_columns(worker, job, &place, (size_t)count) : NULL;
-    for (int64_t i = 0; acc && i < count; i++, move(&place, job, job->ndim - 1, 1))
-        if (write_result(job, &place, &acc[i], NULL)) note_failure(job, place.number);
-    if (acc) return;
+    if (job->uses_columns && has_columns(worker)) {
+        reduce_columns(job, worker, &place, count);
+        return;
+    }
     for (int64_t i = 0; i < count; i++, move(&place, job, job->ndim - 1, 1)) {
         if (is_shared(job, &place) || try_small_sum(job, &place)) continue;
         fold_group(&worker->partial, &worker->tree, job, &place, NULL, worker);

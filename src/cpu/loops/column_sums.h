@@ -127,4 +127,53 @@ static bool add_column_sums(struct wf_open_partial *into, const struct wf_tile *
     return true;
 }
 
+/* ---- results ---- */
+
+/* The type whose sums the adder and a conversion round, and the others, whose sums it does not. */
+typedef float rounded_F32;
+typedef double rounded_F64;
+typedef uint16_t rounded_F16, rounded_BF16;
+typedef PASTE(rounded_, TYPE) rounded;
+
+enum { ADDER_ROUNDS = ELEMENT == ELEMENT_F32 || ELEMENT == ELEMENT_F64 };
+
+/* a + b rounded to odd where it is not exact, so that rounding it again to fewer bits is rounding once (Boldo,
+ * Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008). */
+static double add_rounding_to_odd(double a, double b) {
+    double sum = a + b, part = sum - a, error = (a - (sum - part)) + (b - part);
+    int64_t bits;
+    memcpy(&bits, &sum, sizeof bits);
+    if (error != 0 && !(bits & 1)) bits += (error > 0) == (sum > 0) ? 1 : -1;
+    memcpy(&sum, &bits, sizeof bits);
+    return sum;
+}
+
+static bool is_column_of_minus_zeros(const struct wf_tile *tile, size_t column) {
+    size_t r = 0;
+    while (r < tile->rows && tile_bits(tile, r, column) == MINUS_ZERO) r++;
+    return r == tile->rows;
+}
+
+/* The sums of values, magnitudes or products where two levels hold them: what each level adds up to is a f64. */
+static bool find_sum_results(const struct wf_tile *tile, enum wf_part part, rounded *results) {
+    struct magnitudes x = find_magnitudes(tile->x, tile->rows * tile->pitch), y = x;
+    if (tile->y) y = find_magnitudes(tile->y, tile->rows * tile->pitch);
+    struct range element[2] = {range_of(x), range_of(y)}, range[TERMS_MAX] = {{0, 0}};
+    struct column_units units;
+    struct window window;
+    if (!ADDER_ROUNDS || (IS_F64 && part == WF_PART_DOT) || x.max >= INFINITY_BITS || y.max >= INFINITY_BITS) return false;
+    if (!ranges_of(part, element, range) || !extract_columns_functions[part](&units, &window, range, tile)) return false;
+    if (window.shape.first > 2 || window.exponent[0][1] < -1022 + 52) return false;
+    double unit[2] = {ldexp(1, window.exponent[0][0] - 52), ldexp(1, window.exponent[0][1] - 52)};
+    for (size_t c = 0; c < tile->columns; c++) {
+        double upper = (double)units.term[0][0][c] * unit[0], lower = (double)units.term[0][1][c] * unit[1];
+        double sum = IS_F64 ? upper + lower : add_rounding_to_odd(upper, lower);
+        if (sum == 0 && part == WF_PART_DOT) return false;
+        if (sum == 0 && part == WF_PART_SUM && is_column_of_minus_zeros(tile, c)) sum = -0.0;
+        results[c] = (rounded)sum;
+    }
+    forget_rounding();
+    return true;
+}
+
 #endif

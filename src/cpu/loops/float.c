@@ -271,3 +271,12 @@ bool WF_LOOPS_NAME(add_columns, TYPE, TIER)(struct wf_open_partial *into, const 
     add_column_extremes_and_counts(into, tile);
     return true;
 }
+
+wf_results_function WF_LOOPS_NAME(find_results, TYPE, TIER);
+
+bool WF_LOOPS_NAME(find_results, TYPE, TIER)(const struct wf_tile *tile, enum wf_part part, bool of_index,
+                                             void *results) {
+    if (part & SUMS) return find_sum_results(tile, part, results);
+    return find_magnitudes(tile->x, tile->rows * tile->pitch).max <= INFINITY_BITS &&
+           find_results_of_any_type(tile, part, of_index, results);
+}

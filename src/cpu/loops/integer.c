@@ -302,3 +302,25 @@ bool WF_LOOPS_NAME(add_columns, TYPE, TIER)(struct wf_open_partial *into, const 
     if (into->parts & WF_PART_BITS) add_column_bits(into, tile);
     return true;
 }
+
+/* Sums that fit into 64 bits. */
+static bool find_sum_results(const struct wf_tile *tile, enum wf_part part, uint64_t *results) {
+    bool products = part == WF_PART_DOT, is_signed = IS_SIGNED && part != WF_PART_ABS;
+    struct column_sums sums;
+    if (products && IS_64) return false;
+    sum_columns(&sums, tile, products ? tile->y : NULL, part == WF_PART_ABS);
+    for (size_t c = 0; c < tile->columns; c++) {
+        wf_i128 sum = (wf_i128)((wf_u128)(wf_i128)sums.high[c] << 32) + sums.low[c];
+        if (sum != (is_signed ? (wf_i128)(int64_t)sum : (wf_i128)(uint64_t)sum)) return false;
+        results[c] = (uint64_t)sum;
+    }
+    return true;
+}
+
+wf_results_function WF_LOOPS_NAME(find_results, TYPE, TIER);
+
+bool WF_LOOPS_NAME(find_results, TYPE, TIER)(const struct wf_tile *tile, enum wf_part part, bool of_index,
+                                             void *results) {
+    if (part & (WF_PART_SUM | WF_PART_ABS | WF_PART_DOT)) return find_sum_results(tile, part, results);
+    return find_results_of_any_type(tile, part, of_index, results);
+}

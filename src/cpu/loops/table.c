@@ -9,7 +9,8 @@
 #define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
     wf_block_function WF_LOOPS_NAME(add_block, NAME, TIER);                                                  \
     wf_run_function WF_LOOPS_NAME(add_run, NAME, TIER);                                                      \
-    wf_columns_function WF_LOOPS_NAME(add_columns, NAME, TIER);
+    wf_columns_function WF_LOOPS_NAME(add_columns, NAME, TIER);                                              \
+    wf_results_function WF_LOOPS_NAME(find_results, NAME, TIER);
 WF_TYPES(X)
 #undef X
 
@@ -31,6 +32,13 @@ const struct wf_tier TIER_STRUCT(TIER) = {
         {
 #define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
     [WF_##NAME] = WF_LOOPS_NAME(add_columns, NAME, TIER),
+            WF_TYPES(X)
+#undef X
+        },
+    .find_results =
+        {
+#define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
+    [WF_##NAME] = WF_LOOPS_NAME(find_results, NAME, TIER),
             WF_TYPES(X)
 #undef X
         },
