@@ -342,3 +342,52 @@ def test_threads_share_large_groups(handle, op, type_name):
         alone.append(handle.reduce_groups(op, library.wf_groups_axes(1), part, first_index=0 if op == "prod" else begin,
                                           fill=wf.value_of_bits(wf.WF_U8, 0))[0])
     assert got == {tuple(alone)}
+
+
+# ---- neighbouring groups, which are folded side by side ---------------------------------------------------
+
+
+def nearly_ties(type_name, rng, count):
+    """Three terms whose sum is at, or just beside, the middle of two floats; zeros of either sign."""
+    tie = 2.0**-FLOATS[type_name].precision
+    for _ in range(count):
+        scale = 2.0**rng.randint(-3, 3)
+        yield rng.choice([
+            (scale, scale * tie, rng.choice([-1, 0, 1]) * scale * tie * 2.0**-rng.randint(1, 40)),
+            (-scale, -scale * tie, rng.choice([-1, 0, 1]) * scale * tie * 2.0**-rng.randint(1, 40)),
+            (-0.0, -0.0, -0.0), (-0.0, 0.0, -0.0), (scale, -scale, -0.0), (-0.0, -scale, scale),
+        ])
+
+
+@pytest.mark.parametrize("type_name", ["f32", "f64"])
+@pytest.mark.parametrize("along", [0, 1])
+def test_short_groups_round_once(handle, type_name, along):
+    rng = random.Random(f"ties {type_name}")
+    rows = list(nearly_ties(type_name, rng, 700))
+    shape = (700, 3) if along else (3, 700)
+    values = [x for row in (rows if along else zip(*rows)) for x in row]
+    code = {"f32": "f", "f64": "d"}[type_name]
+    nbytes = struct.calcsize(code)
+    array = wf.strided(struct.pack(f"<{len(values)}{code}", *values), type_name, shape, (shape[1] * nbytes, nbytes))
+    for op in ("sum", "norm1", "mean"):
+        expected = [Oracle(type_name, struct.pack(f"<3{code}", *row)).reduce(op) for row in rows]
+        assert handle.reduce_groups(op, library.wf_groups_axes(1 << along), array) == expected
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+@pytest.mark.parametrize("length", [1, 2, 31, 64, 65, 128, 129, 300])
+def test_neighbours_side_by_side(handle, type_name, length):
+    """Rows and columns of every length about a tile's, one of them with what a tile of plain numbers cannot hold."""
+    rng = random.Random(f"neighbours {type_name} {length}")
+    groups_count = rng.choice([3, 8, 33, 64, 70])
+    for along, kind in itertools.product((0, 1), ("plain", "wild")):
+        shape = (groups_count, length) if along else (length, groups_count)
+        a, b = (Laid(type_name, shape, rng, kind, plain=True) for _ in range(2))
+        odd = sample(type_name, 1, "special", seed=rng.random())
+        place = rng.randrange(groups_count * length) * a.nbytes
+        a.data = a.data[:place] + odd + a.data[place + len(odd):]
+        for op in ops_for(type_name, rng, 2):
+            arrays = operands(op, a, b)
+            expected = expected_results(op, arrays, indices_along_axes(shape, {along}), 0)
+            got = returned(handle, op, library.wf_groups_axes(1 << along), [array.view() for array in arrays])
+            assert got == as_returned(expected, op, type_name), (op, shape, along, kind)

@@ -54,10 +54,12 @@ typedef bool wf_run_function(struct wf_open_partial *into, struct wf_scratch *sc
                              int64_t index);
 
 /* A tile: rows of elements side by side, each column of which is another group's.  Its rows are as many columns long as
- * WF_COLUMNS_STEP divides; what fills them up is zero.  So few rows that no level of sums can overflow. */
+ * WF_COLUMNS_STEP divides; what fills them up is zero.  So few rows that no level of sums can overflow, which products bring nearer, and that
+ * a byte counts them. */
 #define WF_COLUMNS_MAX 64
 #define WF_COLUMNS_STEP 32
-#define WF_TILE_ROWS_MAX 63
+#define WF_TILE_ROWS_MAX 128
+#define WF_TILE_ROWS_OF_PRODUCTS_MAX 63
 
 struct wf_tile {
     const unsigned char *x, *y; /* y is NULL but for pairs */

@@ -39,6 +39,10 @@ struct cut {
     size_t groups, side_by_side, pitch;
 };
 
+static int64_t rows_max(unsigned parts) {
+    return parts & (WF_PART_SQUARES | WF_PART_DOT) ? WF_TILE_ROWS_OF_PRODUCTS_MAX : WF_TILE_ROWS_MAX;
+}
+
 static struct cut cut_of(size_t groups, bool is_indexed, int64_t count) {
     size_t side_by_side = is_indexed ? 1 : WF_COLUMNS_MAX / groups;
     if ((int64_t)side_by_side > count) side_by_side = (size_t)count;
@@ -50,22 +54,23 @@ static inline size_t cell_of(struct cut cut, size_t element) {
     return element / cut.side_by_side * cut.pitch + element % cut.side_by_side * cut.groups;
 }
 
-/* nbytes is a constant where this is called, so that an element is copied by one instruction. */
+/* Elements of one row of the tile, or of one column if each row has one element of a group.  nbytes is a constant where
+ * this is called, so that an element is copied by one instruction. */
 static inline __attribute__((always_inline)) void copy_elements(unsigned char *tile, const unsigned char *const *address,
-                                                                int64_t stride_bytes, struct cut cut, size_t count,
-                                                                size_t nbytes) {
-    for (size_t c = 0; c < cut.groups; c++)
+                                                                int64_t stride_bytes, size_t groups, size_t step,
+                                                                size_t count, size_t nbytes) {
+    for (size_t c = 0; c < groups; c++)
         for (size_t e = 0; e < count; e++)
-            memcpy(tile + (cell_of(cut, e) + c) * nbytes, address[e] + (int64_t)c * stride_bytes, nbytes);
+            memcpy(tile + (e * step + c) * nbytes, address[e] + (int64_t)c * stride_bytes, nbytes);
 }
 
-static void copy_any(unsigned char *tile, const unsigned char *const *address, int64_t stride_bytes, struct cut cut,
-                     size_t count, size_t nbytes) {
+static void copy_any(unsigned char *tile, const unsigned char *const *address, int64_t stride_bytes, size_t groups,
+                     size_t step, size_t count, size_t nbytes) {
     switch (nbytes) {
-    case 1: copy_elements(tile, address, stride_bytes, cut, count, 1); break;
-    case 2: copy_elements(tile, address, stride_bytes, cut, count, 2); break;
-    case 4: copy_elements(tile, address, stride_bytes, cut, count, 4); break;
-    default: copy_elements(tile, address, stride_bytes, cut, count, 8);
+    case 1: copy_elements(tile, address, stride_bytes, groups, step, count, 1); break;
+    case 2: copy_elements(tile, address, stride_bytes, groups, step, count, 2); break;
+    case 4: copy_elements(tile, address, stride_bytes, groups, step, count, 4); break;
+    default: copy_elements(tile, address, stride_bytes, groups, step, count, 8);
     }
 }
 
@@ -106,7 +111,12 @@ static void fill_tile(struct wf_columns *columns, const struct wf_view *view, in
             memcpy(tile + cell_of(cut, e) * view->nbytes, columns->address[e], cut.groups * view->nbytes);
         return;
     }
-    copy_any(tile, columns->address, stride_bytes, cut, count, view->nbytes);
+    size_t side_by_side = cut.side_by_side;
+    if (side_by_side == 1)
+        copy_any(tile, columns->address, stride_bytes, cut.groups, cut.pitch, count, view->nbytes);
+    for (size_t r = 0; side_by_side > 1 && r < rows; r++)
+        copy_any(tile + r * cut.pitch * view->nbytes, columns->address + r * side_by_side, stride_bytes, cut.groups,
+                 cut.groups, side_by_side, view->nbytes);
 }
 
 /* ---- adding a tile ---- */
@@ -146,8 +156,8 @@ static int64_t add_cut(struct wf_columns *columns, const struct wf_tier *tier, c
     size_t used = cut.groups * cut.side_by_side, tiles = 0;
     int64_t side_by_side = (int64_t)cut.side_by_side, i = first;
     while (view->count - i >= side_by_side) {
-        int64_t rows = (view->count - i) / side_by_side;
-        size_t count = (size_t)(rows < WF_TILE_ROWS_MAX ? rows : WF_TILE_ROWS_MAX) * cut.side_by_side;
+        int64_t rows = (view->count - i) / side_by_side, most = rows_max(acc->parts);
+        size_t count = (size_t)(rows < most ? rows : most) * cut.side_by_side;
         for (int o = 0; o < view->operands; o++) fill_tile(columns, view, o, stride_bytes[o], cut, i, count);
         struct wf_tile tile = {columns->tile[0], view->operands > 1 ? columns->tile[1] : NULL,
                                count / cut.side_by_side, used, cut.pitch, acc->end_index + i};
@@ -172,7 +182,7 @@ bool wf_columns_results(struct wf_columns *columns, const struct wf_tier *tier, 
                         const int64_t stride_bytes[2], size_t count, int64_t index, enum wf_part part, bool of_index,
                         void *results) {
     struct cut cut = cut_of(count, true, view->count);
-    if (view->count > WF_TILE_ROWS_MAX) return false;
+    if (view->count > rows_max(part)) return false;
     size_t rows = (size_t)view->count;
     for (int o = 0; o < view->operands; o++) fill_tile(columns, view, o, stride_bytes[o], cut, 0, rows);
     struct wf_tile tile = {columns->tile[0], view->operands > 1 ? columns->tile[1] : NULL, rows, count, cut.pitch, index};
