@@ -95,41 +95,89 @@ static wf_error count_keys(wf_handle *handle, int64_t *ends, const struct wf_gro
     return WF_OK;
 }
 
-/* Writes each position behind the others of its key.  next[key]: where the first one goes; in the end, the last. */
-static void place_positions(void *index, bool are_wide, int64_t *next, const wf_array *labels, int64_t group_count) {
-    int64_t block[BLOCK], length = wf_array_length(labels, 0);
-    for (int64_t i = 0; i < length;) {
-        size_t count = read_block(labels, i, block);
-        for (size_t j = 0; j < count; j++, i++) {
-            if (is_bad(block[j], group_count)) continue;
-            int64_t at = next[block[j]]++;
-            if (are_wide)
-                ((int64_t *)index)[at] = i;
-            else
-                ((int32_t *)index)[at] = (int32_t)i;
-        }
+/* Copies count elements of nbytes, stride_bytes apart, each behind the others of its key.  nbytes is a constant where
+ * this is called, so that an element is copied by one instruction. */
+static inline __attribute__((always_inline)) void place_elements(unsigned char *to, const unsigned char *from,
+                                                                 int64_t stride_bytes, const int64_t *at, size_t count,
+                                                                 size_t nbytes) {
+    for (size_t i = 0; i < count; i++)
+        if (at[i] >= 0) memcpy(to + (size_t)at[i] * nbytes, from + (int64_t)i * stride_bytes, nbytes);
+}
+
+static void place_any(unsigned char *to, const unsigned char *from, int64_t stride_bytes, const int64_t *at,
+                      size_t count, size_t nbytes) {
+    switch (nbytes) {
+    case 1: place_elements(to, from, stride_bytes, at, count, 1); break;
+    case 2: place_elements(to, from, stride_bytes, at, count, 2); break;
+    case 4: place_elements(to, from, stride_bytes, at, count, 4); break;
+    default: place_elements(to, from, stride_bytes, at, count, 8);
     }
 }
 
-/* offsets has two members more than there are groups, so that placing the positions, which moves the start of each
- * group to its end, leaves the starts one member further on. */
+static void place_positions(struct wf_positions to, int64_t first, const int64_t *at, size_t count) {
+    int64_t *wide = (int64_t *)(uintptr_t)to.index;
+    int32_t *narrow = (int32_t *)(uintptr_t)to.index;
+    for (size_t i = 0; i < count; i++) {
+        if (at[i] < 0) continue;
+        if (to.are_wide)
+            wide[at[i]] = first + (int64_t)i;
+        else
+            narrow[at[i]] = (int32_t)(first + (int64_t)i);
+    }
+}
+
+/* Replaces keys by where their elements go, -1 for bad ones.  next[key]: where the next one goes. */
+static void find_places(int64_t *block, size_t count, int64_t *next, int64_t group_count) {
+    for (size_t i = 0; i < count; i++) block[i] = is_bad(block[i], group_count) ? -1 : next[block[i]]++;
+}
+
+/* Places the elements, or the positions, of all keys. */
+static void place_all(const struct wf_labels *labels, int64_t *next, const struct wf_grouped *grouped) {
+    const wf_array *keys = grouped->groups->labels, *operand[] = {grouped->a, grouped->b};
+    const int64_t(*stride_bytes)[WF_NDIM_MAX] = grouped->layout->reduced_stride_bytes;
+    int64_t block[BLOCK], length = wf_array_length(keys, 0);
+    for (int64_t i = 0; i < length;) {
+        size_t count = read_block(keys, i, block);
+        find_places(block, count, next, grouped->groups->count);
+        if (labels->positions.index) place_positions(labels->positions, i, block, count);
+        for (int o = 0; o < 2 && labels->elements[o]; o++)
+            place_any(labels->elements[o], (const unsigned char *)operand[o]->data + i * stride_bytes[o][0],
+                      stride_bytes[o][0], block, count, wf_type_nbytes(operand[o]->type));
+        i += (int64_t)count;
+    }
+}
+
+/* Allocates what the elements, or the positions, of so many keys take. */
+static bool allocate_places(struct wf_labels *labels, const struct wf_grouped *grouped, int64_t length, int64_t count) {
+    bool indexed = grouped->layout->ndim > 1 || wf_accumulator_is_indexed(grouped->empty);
+    size_t size = (size_t)count + 1, nbytes = wf_type_nbytes(grouped->a->type);
+    if (indexed) {
+        labels->positions.are_wide = length > INT32_MAX;
+        labels->positions.index = malloc(size * (labels->positions.are_wide ? sizeof(int64_t) : sizeof(int32_t)));
+        return labels->positions.index;
+    }
+    labels->elements[0] = malloc(size * nbytes);
+    if (grouped->b) labels->elements[1] = malloc(size * nbytes);
+    return labels->elements[0] && (!grouped->b || labels->elements[1]);
+}
+
+/* offsets has two members more than there are groups, so that placing, which moves the start of each group to its end,
+ * leaves the starts one member further on. */
 static wf_error sort_keys(wf_handle *handle, struct wf_labels *labels, const struct wf_grouped *grouped) {
     int64_t length = wf_array_length(grouped->groups->labels, 0), group_count = grouped->groups->count;
     int64_t *ends = labels->offsets + 1;
     wf_error error = count_keys(handle, ends, grouped);
     if (error) return error;
     for (int64_t g = 0; g < group_count; g++) ends[g + 1] += ends[g];
-    bool are_wide = length > INT32_MAX;
-    void *index = malloc((size_t)(ends[group_count] + 1) * (are_wide ? sizeof(int64_t) : sizeof(int32_t)));
-    if (!index) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for the positions of %lld keys", (long long)length);
-    place_positions(index, are_wide, ends, grouped->groups->labels, group_count);
-    labels->positions = (struct wf_positions){index, are_wide};
+    if (!allocate_places(labels, grouped, length, ends[group_count]))
+        return wf_fail(handle, WF_ERROR_MEMORY, "no memory to sort %lld keys", (long long)length);
+    place_all(labels, ends, grouped);
     return WF_OK;
 }
 
 wf_error wf_labels_resolve(wf_handle *handle, struct wf_labels *labels, const struct wf_grouped *grouped) {
     const wf_groups *groups = grouped->groups;
-    *labels = (struct wf_labels){NULL, {NULL, false}};
+    *labels = (struct wf_labels){NULL, {NULL, false}, {NULL, NULL}};
     if (groups->count < INT64_MAX - 2 && (uint64_t)groups->count < SIZE_MAX / sizeof(int64_t) - 2)
         labels->offsets = calloc((size_t)groups->count + 2, sizeof(int64_t));
     if (!labels->offsets)
@@ -144,5 +192,6 @@ wf_error wf_labels_resolve(wf_handle *handle, struct wf_labels *labels, const st
 void wf_labels_release(struct wf_labels *labels) {
     free(labels->offsets);
     free((void *)(uintptr_t)labels->positions.index);
-    *labels = (struct wf_labels){NULL, {NULL, false}};
+    for (int o = 0; o < 2; o++) free(labels->elements[o]);
+    *labels = (struct wf_labels){NULL, {NULL, false}, {NULL, NULL}};
 }

@@ -5,15 +5,17 @@
 #include "core/grouped.h"
 #include "core/view.h"
 
-/* Group g has the positions from offsets[g] to before offsets[g + 1]: of the axis, or, if there is an index, of that
- * (keys, for which the positions of each group rise). */
+/* Group g has the positions from offsets[g] to before offsets[g + 1]: of the axis, or, of keys, of the sorted copies of
+ * all elements, or of the index, in which the positions of each group rise. */
 struct wf_labels {
     int64_t *offsets;
     struct wf_positions positions;
+    unsigned char *elements[2]; /* NULL: there is no sorted copy */
 };
 
 /* Checks the labels' values and resolves them: WF_ERROR_RANGE names the first that is wrong.  Takes 8 bytes for each
- * group, and 4 for each key (8 for 2^31 keys and more).  After an error there is nothing to release. */
+ * group, and for each key the size of its elements, where the axis is the array's only one and indices do not matter;
+ * otherwise 4 (8 for 2^31 keys and more).  After an error there is nothing to release. */
 wf_error wf_labels_resolve(wf_handle *handle, struct wf_labels *labels, const struct wf_grouped *grouped);
 void wf_labels_release(struct wf_labels *labels);
 

@@ -103,8 +103,9 @@ static void view_groups(struct job *job) {
     wf_view_make(&job->view, &a, grouped->b ? &b : NULL, keep_order);
     job->data_offset[0] = job->view.data[0] - (const unsigned char *)a.data;
     job->data_offset[1] = grouped->b ? job->view.data[1] - (const unsigned char *)b.data : 0;
-    if (layout->axis >= 0) job->view.stride_bytes[0][0] = layout->reduced_stride_bytes[0][0];
-    if (layout->axis >= 0) job->view.stride_bytes[1][0] = layout->reduced_stride_bytes[1][0];
+    for (int o = 0; o < layout->operands && layout->axis >= 0; o++)
+        job->view.stride_bytes[o][0] =
+            job->labels.elements[o] ? (int64_t)job->view.nbytes : layout->reduced_stride_bytes[o][0];
 }
 
 /* The elements of a group, on average. */
@@ -174,7 +175,8 @@ static int64_t find_tile(struct place *place, const struct job *job, int64_t til
 static void view_group(struct wf_view *view, int64_t *begin, const struct job *job, const struct place *place) {
     const struct wf_layout *layout = job->grouped->layout;
     *begin = 0;
-    for (int o = 0; o < layout->operands; o++) view->data[o] = place->data[o] + job->data_offset[o];
+    for (int o = 0; o < layout->operands; o++)
+        view->data[o] = job->labels.elements[o] ? job->labels.elements[o] : place->data[o] + job->data_offset[o];
     if (layout->axis < 0) return;
     const int64_t *offset = job->labels.offsets + place->group;
     const char *index = job->labels.positions.index;
@@ -308,7 +310,8 @@ static bool try_small_sum(const struct job *job, const struct place *place) {
     if (grouped->empty->op != WF_SUM || count == 0 || job->labels.positions.index) return false;
     if (job->view.ndim > 1 || job->view.stride_bytes[0][0] != nbytes) return false;
     if (layout->axis >= 0) begin = job->labels.offsets[place->group];
-    wf_array array = wf_array_vector(place->data[0] + job->data_offset[0] + begin * nbytes, grouped->a->type, count);
+    const unsigned char *data = job->labels.elements[0] ? job->labels.elements[0] : place->data[0] + job->data_offset[0];
+    wf_array array = wf_array_vector(data + begin * nbytes, grouped->a->type, count);
     if (!wf_small_sum(&array, &sum) || !wf_number_round(&sum, grouped->result_type, &value)) return false;
     wf_value_store(&value, place->result);
     return true;

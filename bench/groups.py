@@ -1,0 +1,156 @@
+"""Reductions by groups on the CPU, NumPy beside them: time and error on the same data, in the same run.
+
+    groups.py BUILD [--quick] [--threads N]
+
+prints a table: milliseconds of warpfold, its share of what the whole array takes with the same op and threads,
+milliseconds of NumPy, and NumPy's worst error in units in the last place where results are floats (warpfold's is 0.5).
+Some groups' results are compared with the whole-array reduction of their elements, bit for bit, before anything is
+timed.
+"""
+
+import argparse
+import ctypes
+import os
+import statistics
+import sys
+import time
+from ctypes import byref
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+TYPES = {"float16": "f16", "float32": "f32", "float64": "f64", "int8": "i8", "int32": "i32"}
+ROUNDS = 5
+
+
+def library_of(build):
+    os.environ["WARPFOLD_LIB"] = str(Path(build).resolve() / "libwarpfold.so")
+    for folder in (ROOT / "tests" / "helpers", ROOT / "tests"):
+        sys.path.insert(0, str(folder))
+    import warpfold_ctypes
+    return warpfold_ctypes
+
+
+class Case:
+    """An array and its groups."""
+
+    def __init__(self, wf, name, array, groups, numpy, members, kept=()):
+        self.wf, self.name, self.array, self.groups, self.numpy, self.members = wf, name, array, groups, numpy, members
+        self.kept = kept # what the groups point to
+        self.view = wf.array_nd(array.ctypes.data, TYPES[array.dtype.name], array.shape, array.strides)
+
+    def output(self, op):
+        wf = self.wf
+        shape = wf.groups_shape(self.view, self.groups)
+        type_number = wf.library.wf_op_result_type(wf.OP_BY_NAME[op], self.view.type)
+        dtype = {"f16": "f2", "f32": "f4", "f64": "f8", "i64": "i8", "u64": "u8", "i8": "i1", "i32": "i4"}
+        results = np.empty(shape, dtype[wf.TYPE_NAME[type_number]])
+        lengths = (ctypes.c_int64 * len(shape))(*shape)
+        return results, wf.wf_output(data=results.ctypes.data, type=type_number, ndim=len(shape), shape=lengths)
+
+    def reduce(self, handle, op):
+        results, output = self.output(op)
+        asked = self.wf.reduction(op)
+        handle.check(self.wf.library.wf_reduce(
+            handle.pointer, byref(asked), byref(self.view), None, byref(self.groups), byref(output)))
+        return results
+
+    def reduce_all(self, handle, op):
+        flat = self.wf.array_nd(self.array.ctypes.data, TYPES[self.array.dtype.name], (self.array.size,))
+        return handle.reduce(op, flat, threads=handle.threads)
+
+    def check(self, handle, op):
+        """A few groups by themselves give the same bits."""
+        results = self.reduce(handle, op).reshape(-1)
+        for g in {0, results.size // 2, results.size - 1}:
+            members = np.ascontiguousarray(self.members(g))
+            alone = handle.reduce(op, self.wf.vector(bytearray(members.tobytes()), TYPES[members.dtype.name]))
+            bits = results[g:g + 1].view(f"u{results.itemsize}")[0]
+            assert bits == alone[1] % 256**results.itemsize or op.startswith("arg"), (self.name, op, g)
+
+
+def median_of(call):
+    times = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)
+
+
+def worst_ulp(results, others):
+    if results.dtype.kind != "f":
+        return None
+    exact, found = results.astype("f8").reshape(-1), np.asarray(others, "f8").reshape(-1)
+    return float(np.max(np.abs(found - exact) / np.spacing(np.abs(results)).astype("f8").reshape(-1)))
+
+
+def axis_cases(wf, rng, dtype, scale):
+    shapes = [((4, 2**20), 1), ((2**11, 2**11), 1), ((2**16, 64), 1), ((2**18, 16), 1), ((2**20, 4), 1),
+              ((2**11, 2**11), 0), ((2**16, 64), 0), ((2**20, 4), 0), ((16, 512, 512), 1)]
+    for shape, axis in shapes:
+        shape = (shape[0] * scale, *shape[1:])
+        array = (rng.standard_normal(shape) * 100).astype(dtype)
+        groups = wf.library.wf_groups_axes(1 << axis)
+        moved = np.moveaxis(array, axis, -1).reshape(-1, shape[axis])
+        yield Case(wf, f"{shape} axis {axis}", array, groups, lambda op, a=array, k=axis: getattr(np, op)(a, axis=k),
+                   lambda g, m=moved: m[g])
+
+
+def key_cases(wf, rng, dtype, scale):
+    count = 2**22 * scale
+    array = (rng.standard_normal(count) * 100).astype(dtype)
+    for key_count in (10, 1000, 10**5):
+        keys = rng.integers(0, key_count, count, dtype=np.int64)
+        labels = wf.array_nd(keys.ctypes.data, "i64", keys.shape)
+        groups = wf.library.wf_groups_keys(0, key_count, byref(labels))
+        yield Case(wf, f"{count} by {key_count} keys", array, groups,
+                   lambda op, k=keys, n=key_count: np.bincount(k, array, n) if op == "sum" else None,
+                   lambda g, k=keys: array[k == g], (keys, labels))
+
+
+def segment_cases(wf, rng, dtype, scale):
+    count = 2**22 * scale
+    array = (rng.standard_normal(count) * 100).astype(dtype)
+    for length in (4, 64, 4096):
+        offsets = np.arange(0, count + 1, length, dtype=np.int64)
+        labels = wf.array_nd(offsets.ctypes.data, "i64", offsets.shape)
+        groups = wf.library.wf_groups_segments(0, offsets.size - 1, byref(labels))
+        ufuncs = {"sum": np.add, "max": np.maximum}
+        yield Case(wf, f"{count} in segments of {length}", array, groups,
+                   lambda op, o=offsets: ufuncs[op].reduceat(array, o[:-1]) if op in ufuncs else None,
+                   lambda g, n=length: array[g * n:(g + 1) * n], (offsets, labels))
+
+
+def measure(case, handle, op):
+    case.check(handle, op)
+    whole, grouped = (median_of(lambda f=f: f(handle, op)) for f in (case.reduce_all, case.reduce))
+    peer = case.numpy(op)
+    ulp = None if peer is None or op.startswith("arg") else worst_ulp(case.reduce(handle, op), peer)
+    numpy = median_of(lambda: case.numpy(op)) if peer is not None else None
+    words = [f"{grouped * 1e3:.1f}", f"{whole / grouped:.2f}", "" if numpy is None else f"{numpy * 1e3:.1f}",
+             "" if ulp is None else f"{ulp:.3g}"]
+    print(f"| {case.array.dtype.name} {case.name} | {op} | {' | '.join(words)} |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("--quick", action="store_true", help="a quarter of the data and one type")
+    parser.add_argument("--threads", type=int, default=1)
+    chosen = parser.parse_args()
+    wf = library_of(chosen.build)
+    handle, rng = wf.Handle(), np.random.default_rng(1)
+    handle.threads = chosen.threads
+    handle.set_threads(chosen.threads)
+    print("| array, groups | op | ms | share of whole | NumPy ms | NumPy's worst error, ulp |\n|---|---|--:|--:|--:|--:|")
+    for dtype in ("float32",) if chosen.quick else ("float32", "float64"):
+        for cases in (axis_cases, segment_cases, key_cases):
+            for case in cases(wf, rng, dtype, 1 if chosen.quick else 4):
+                for op in ("sum", "max", "argmax", "var"):
+                    measure(case, handle, op)
+
+
+if __name__ == "__main__":
+    main()
