@@ -221,6 +221,8 @@ def test_fill(handle):
     assert returned(handle, "argmin", groups, [empty], fill=fill) == "WF_ERROR_RANGE"
     assert "fill" in handle.message
     assert returned(handle, "min", groups, [empty]) == "WF_ERROR_EMPTY"
+    without_data = wf.array_nd(None, "i32", (3, 0))
+    assert handle.reduce_groups("sum", groups, without_data) == [("i64", 0)] * 3
     value, asked = wf.wf_value(), wf.reduction("max")
     asked.fill = ctypes.pointer(fill)
     nothing = wf.vector(b"", "i32")
@@ -391,3 +393,14 @@ def test_neighbours_side_by_side(handle, type_name, length):
             expected = expected_results(op, arrays, indices_along_axes(shape, {along}), 0)
             got = returned(handle, op, library.wf_groups_axes(1 << along), [array.view() for array in arrays])
             assert got == as_returned(expected, op, type_name), (op, shape, along, kind)
+
+
+@pytest.mark.parametrize("op,type_name", [("sum", "f64"), ("argmin", "i16"), ("var", "f32"), ("max", "u8")])
+def test_threads_share_long_columns(handle, op, type_name):
+    """A few columns of many rows: the same bits as each column by itself."""
+    shape, nbytes = (70001, 9), struct.calcsize(TYPECODES[type_name])
+    data = (sample(type_name, 4099, "plain") * 154)[:shape[0] * shape[1] * nbytes]
+    array = wf.strided(data, type_name, shape, (shape[1] * nbytes, nbytes))
+    got = {tuple(handle.reduce_groups(op, library.wf_groups_axes(1), array, threads=threads)) for threads in (1, 2, 5)}
+    alone = [handle.reduce(op, wf.strided(data, type_name, shape[:1], (shape[1] * nbytes,), c * nbytes)) for c in range(9)]
+    assert got == {tuple(alone)}

@@ -149,33 +149,34 @@ static void count_tiles(struct wf_columns *columns, size_t count, size_t tiles) 
     }
 }
 
-/* Adds the elements from the index `first` on, in rows that are cut so; returns how many that were. */
+/* Adds elements from begin on to before end in rows that are cut so, as many as fill a row; returns where they end. */
 static int64_t add_cut(struct wf_columns *columns, const struct wf_tier *tier, const struct wf_view *view,
-                       const int64_t stride_bytes[2], struct cut cut, int64_t first) {
+                       const int64_t stride_bytes[2], struct cut cut, int64_t begin, int64_t end) {
     const struct wf_accumulator *acc = columns->accumulator;
     size_t used = cut.groups * cut.side_by_side, tiles = 0;
-    int64_t side_by_side = (int64_t)cut.side_by_side, i = first;
-    while (view->count - i >= side_by_side) {
-        int64_t rows = (view->count - i) / side_by_side, most = rows_max(acc->parts);
+    int64_t side_by_side = (int64_t)cut.side_by_side, most = rows_max(acc->parts);
+    while (end - begin >= side_by_side) {
+        int64_t rows = (end - begin) / side_by_side;
         size_t count = (size_t)(rows < most ? rows : most) * cut.side_by_side;
-        for (int o = 0; o < view->operands; o++) fill_tile(columns, view, o, stride_bytes[o], cut, i, count);
+        for (int o = 0; o < view->operands; o++) fill_tile(columns, view, o, stride_bytes[o], cut, begin, count);
         struct wf_tile tile = {columns->tile[0], view->operands > 1 ? columns->tile[1] : NULL,
-                               count / cut.side_by_side, used, cut.pitch, acc->end_index + i};
+                               count / cut.side_by_side, used, cut.pitch, acc->end_index + begin};
         count_tiles(columns, used, ++tiles);
         add_tile(columns, tier, &tile, acc->type);
-        i += (int64_t)count;
+        begin += (int64_t)count;
     }
-    return i - first;
+    return begin;
 }
 
 void wf_columns_add(struct wf_columns *columns, const struct wf_tier *tier, const struct wf_view *view,
-                    const int64_t stride_bytes[2], size_t count) {
+                    const int64_t stride_bytes[2], size_t count, int64_t begin, int64_t end) {
     struct wf_accumulator *acc = columns->accumulator;
-    struct cut cut = cut_of(count, wf_accumulator_is_indexed(acc), view->count);
+    if (begin >= end) return;
+    struct cut cut = cut_of(count, wf_accumulator_is_indexed(acc), end - begin);
     for (size_t c = 0; c < cut.groups * cut.side_by_side; c++) columns->open[c] = wf_accumulator_open(&acc[c]);
-    int64_t done = add_cut(columns, tier, view, stride_bytes, cut, 0);
+    begin = add_cut(columns, tier, view, stride_bytes, cut, begin, end);
     for (size_t c = count; c < cut.groups * cut.side_by_side; c++) wf_accumulator_join(&acc[c % count], &acc[c]);
-    if (done < view->count) add_cut(columns, tier, view, stride_bytes, cut_of(count, true, view->count), done);
+    if (begin < end) add_cut(columns, tier, view, stride_bytes, cut_of(count, true, end - begin), begin, end);
 }
 
 bool wf_columns_results(struct wf_columns *columns, const struct wf_tier *tier, wf_type type, const struct wf_view *view,

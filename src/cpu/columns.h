@@ -16,12 +16,12 @@ void wf_columns_destroy(struct wf_columns *columns);
 /* The accumulators of the columns. */
 struct wf_accumulator *wf_columns_accumulators(struct wf_columns *columns);
 
-/* Adds the elements of so many groups, at most WF_COLUMNS_MAX, each to its accumulator, whose end_index is the index of
- * the first.  The accumulators have been cleared, all that there are, and none has a tree.  view: the elements of the
- * first group, of which there is one at least; stride_bytes: from there to the next group's.  In the environment of
+/* Adds elements begin <= i < end of so many groups, at most WF_COLUMNS_MAX, each to its accumulator, whose end_index is
+ * the index of a group's first element.  The accumulators have been cleared, all that there are, and none has a tree.
+ * view: the elements of the first group; stride_bytes: from there to the next group's.  In the environment of
  * wf_environment_enter. */
 void wf_columns_add(struct wf_columns *columns, const struct wf_tier *tier, const struct wf_view *view,
-                    const int64_t stride_bytes[2], size_t count);
+                    const int64_t stride_bytes[2], size_t count, int64_t begin, int64_t end);
 
 /* What a part of each group comes to (wf_results_function), without accumulators, if a tile has room for them; returns
  * whether it did.  index: of the groups' first elements. */

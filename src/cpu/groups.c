@@ -47,6 +47,7 @@ struct place {
 /* ---- planning ---- */
 
 static struct dimension dimension_of(const struct wf_layout *layout, int d) {
+    if (layout->reduced_count == 0) return (struct dimension){.length = layout->shape[d]}; /* there may be no data */
     return (struct dimension){.length = layout->shape[d],
                               .stride_bytes = {layout->stride_bytes[0][d],
                                                layout->operands > 1 ? layout->stride_bytes[1][d] : 0}};
@@ -233,23 +234,18 @@ static struct wf_view view_tile(const struct job *job, const struct place *place
     return view;
 }
 
-/* Makes the accumulators of the worker's columns the groups of a tile, of which each has so many elements. */
+/* Makes the accumulators of the worker's columns elements begin <= i < end of each group of a tile. */
 static void fold_columns(struct worker *worker, const struct job *job, const struct place *place, size_t results,
-                         int64_t count) {
+                         int64_t begin, int64_t end) {
     const struct wf_accumulator *empty = job->grouped->empty;
     struct wf_accumulator *acc = wf_columns_accumulators(worker->columns);
+    const int64_t *stride_bytes = job->dimension[job->ndim - 1].stride_bytes;
     int64_t first = empty->first_index;
     struct wf_view view = job->view;
-    if (count) view = view_tile(job, place, &first);
+    if (begin < end) view = view_tile(job, place, &first);
     size_t used = results * 2 <= WF_COLUMNS_MAX ? WF_COLUMNS_MAX : results; /* groups may have several columns */
     for (size_t c = 0; c < used; c++) wf_accumulator_init_like(&acc[c], empty, first, NULL);
-    if (!count) return;
-    wf_columns_add(worker->columns, job->cpu->tier, &view, job->dimension[job->ndim - 1].stride_bytes, results);
-    for (size_t c = 0; c < results; c++) {
-        acc[c].count = count;
-        acc[c].end_index += count;
-        set_positions(&acc[c], &view);
-    }
+    wf_columns_add(worker->columns, job->cpu->tier, &view, stride_bytes, results, begin, end);
 }
 
 /* The ops whose results are a part's, or its index, as they are. */
@@ -328,6 +324,20 @@ static bool is_shared(const struct job *job, const struct place *place) {
     return count_of(job, place) >= job->shared_nbytes / (int64_t)job->view.nbytes;
 }
 
+/* Writes the results of a tile's groups, of which each has so many elements. */
+static void write_columns(struct job *job, struct wf_accumulator *acc, struct place *place, int64_t results,
+                          int64_t count) {
+    int64_t first;
+    struct wf_view view = job->view;
+    if (count) view = view_tile(job, place, &first);
+    for (int64_t i = 0; i < results; i++, move(place, job, job->ndim - 1, 1)) {
+        acc[i].count = count;
+        acc[i].end_index += count;
+        set_positions(&acc[i], &view);
+        if (write_result(job, place, &acc[i], NULL)) note_failure(job, place->number);
+    }
+}
+
 static bool has_columns(struct worker *worker) {
     if (!worker->columns) worker->columns = wf_columns_create();
     return worker->columns;
@@ -336,10 +346,8 @@ static bool has_columns(struct worker *worker) {
 static void reduce_columns(struct job *job, struct worker *worker, struct place *place, int64_t results) {
     int64_t count = count_of(job, place);
     if (try_short_columns(worker, job, place, (size_t)results, count)) return;
-    fold_columns(worker, job, place, (size_t)results, count);
-    const struct wf_accumulator *acc = wf_columns_accumulators(worker->columns);
-    for (int64_t i = 0; i < results; i++, move(place, job, job->ndim - 1, 1))
-        if (write_result(job, place, &acc[i], NULL)) note_failure(job, place->number);
+    fold_columns(worker, job, place, (size_t)results, 0, count);
+    write_columns(job, wf_columns_accumulators(worker->columns), place, results, count);
 }
 
 static void reduce_tile(struct job *job, struct worker *worker, int64_t tile) {
@@ -364,6 +372,52 @@ static void reduce_share(void *context, int i) {
         for (int64_t tile = first; tile < job->tile_count && tile < first + job->tiles_at_once; tile++)
             reduce_tile(job, job->cpu->worker[i], tile);
     wf_environment_leave(callers);
+}
+
+/* ---- tiles that all threads share, where there are fewer tiles than threads ---- */
+
+struct shared_tile {
+    const struct job *job;
+    struct place place;
+    int64_t results, count, part; /* elements that a thread takes of each group */
+};
+
+static void fold_part(void *context, int i) {
+    const struct shared_tile *tile = context;
+    wf_environment callers = wf_environment_enter();
+    int64_t begin = i * tile->part, left = tile->count - begin;
+    int64_t end = left < 0 ? begin : begin + (left < tile->part ? left : tile->part);
+    fold_columns(tile->job->cpu->worker[i], tile->job, &tile->place, (size_t)tile->results, begin, end);
+    wf_environment_leave(callers);
+}
+
+static void reduce_shared_tile(struct job *job, int64_t number, int threads) {
+    struct shared_tile tile = {.job = job};
+    const struct cpu *cpu = job->cpu;
+    tile.results = find_tile(&tile.place, job, number);
+    tile.count = count_of(job, &tile.place);
+    tile.part = tile.count / threads + 1;
+    wf_threads_run(cpu->threads, threads, fold_part, &tile);
+    wf_environment callers = wf_environment_enter();
+    struct wf_accumulator *acc = wf_columns_accumulators(cpu->worker[0]->columns);
+    for (int i = 1; i < threads; i++)
+        for (int64_t c = 0; c < tile.results; c++)
+            wf_accumulator_join(&acc[c], &wf_columns_accumulators(cpu->worker[i]->columns)[c]);
+    write_columns(job, acc, &tile.place, tile.results, tile.count);
+    wf_environment_leave(callers);
+}
+
+/* Returns false, and does nothing, if each tile is for one thread. */
+static bool try_shared_tiles(wf_handle *handle, struct job *job) {
+    enum { WORTHWHILE = 1 << 18 }; /* elements of a tile */
+    struct cpu *cpu = handle->device_state;
+    int threads = wf_cpu_threads(handle);
+    if (!job->uses_columns || job->tile_count >= threads || group_count(job) < WORTHWHILE / job->tile) return false;
+    threads = wf_cpu_ensure_workers(cpu, threads);
+    for (int i = 0; i < threads; i++)
+        if (!has_columns(cpu->worker[i])) return false;
+    for (int64_t number = 0; number < job->tile_count; number++) reduce_shared_tile(job, number, threads);
+    return true;
 }
 
 static bool has_large_groups(const struct job *job) {
@@ -409,18 +463,22 @@ static wf_error explain_failure(wf_handle *handle, struct job *job, int64_t numb
     return wf_fail(handle, error, "result %lld: %s", (long long)number, why);
 }
 
+static wf_error failure_of(wf_handle *handle, struct job *job) {
+    int64_t failed = atomic_load(&job->first_failed);
+    return failed == INT64_MAX ? WF_OK : explain_failure(handle, job, failed);
+}
+
 static wf_error reduce_results(wf_handle *handle, struct job *job) {
     const struct cpu *cpu = job->cpu;
     int threads = wf_cpu_threads(handle);
     divide(job, threads);
+    if (try_shared_tiles(handle, job)) return failure_of(handle, job);
     int64_t shares = (job->tile_count + job->tiles_at_once - 1) / job->tiles_at_once;
     if (shares < threads) threads = (int)shares;
     threads = wf_cpu_ensure_workers(handle->device_state, threads);
     reduce_large_groups(handle, job);
-    for (int i = 0; i < threads; i++) cpu->worker[i]->partial.tree = NULL;
     wf_threads_run(cpu->threads, threads, reduce_share, job);
-    int64_t failed = atomic_load(&job->first_failed);
-    return failed == INT64_MAX ? WF_OK : explain_failure(handle, job, failed);
+    return failure_of(handle, job);
 }
 
 wf_error wf_cpu_reduce_groups(wf_handle *handle, const struct wf_grouped *grouped) {
