@@ -28,7 +28,7 @@ struct program_settings {
 };
 
 /* More than for a kernel alone: programs bring their own sizes. */
-#define PROGRAM_INSTRUCTION_LIMIT 1073741824
+#define PROGRAM_INSTRUCTION_LIMIT 268435456
 
 struct program;
 

@@ -119,11 +119,12 @@ cudaError_t runtime_absent(const char *name) {
 
 /* ---- errors -------------------------------------------------------------------------------------- */
 
-/* An error of a launch stays: it is told by every call. */
+/* An error of a launch is told by every call once one has met it, as on a GPU, where the launch's own call is over
+ * before the kernel is. */
 static cudaError_t take_error(bool is_reset) {
     runtime_enter();
-    cudaError_t error = runtime.sticky ? runtime.sticky : last_error;
-    if (is_reset) last_error = cudaSuccess;
+    cudaError_t error = last_error;
+    if (is_reset && (!error || error != runtime.sticky)) last_error = cudaSuccess;
     runtime_leave();
     return error;
 }
