@@ -394,7 +394,7 @@ void put_usage(FILE *stream) {
           "       warpfold ladder [options]           run every rung, verified and counted\n"
           "       warpfold explain [options] RUNG     one block of a rung, step by step\n"
           "       warpfold inspect [options] KERNEL   run your own kernel on the simulator\n"
-          "       warpfold run [options] PROGRAM [ARG...]  run a whole CUDA program on the simulator\n"
+          "       warpfold run [options] PROGRAM ...  run a CUDA program on the simulator\n"
           "       warpfold --version | --help\n",
           stream);
 }
@@ -453,8 +453,8 @@ void put_help(FILE *stream) {
           "array, in order.  Without FILE, or for -, standard input is read.\n"
           "\n"
           "RUNG is a kernel of the ladder, by number or name.  KERNEL is a .cu file, which\n"
-          "needs NVRTC or nvcc, or a .ptx file, which needs neither.  PROGRAM is a .cu file,\n"
-          "which needs nvcc, or what nvcc -cudart shared made of one; options come before it.\n"
+          "needs NVRTC or nvcc, or a .ptx file, which needs neither.  PROGRAM is a .cu file\n"
+          "with a main, or what nvcc -cudart shared made of one; options come before it.\n"
           "\n"
           "options, before or after the operands:\n",
           stream);
@@ -476,6 +476,6 @@ void put_help(FILE *stream) {
           "\n"
           "A decimal result is the shortest that reads back to the same bits.  Exit status:\n"
           "0: success; 1: the data or the device failed; 2: the command line is wrong;\n"
-          "3: inspect or run has findings.  Otherwise run ends with the program's own status.\n",
+          "3: inspect or run has findings; else run has the status of the program.\n",
           stream);
 }
