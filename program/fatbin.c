@@ -29,8 +29,8 @@ const char *fatbin_error_text(enum fatbin_error error) {
         [FATBIN_OK] = "no error",
         [FATBIN_EMPTY] = "its fat binary holds no code",
         [FATBIN_DAMAGED] = "its fat binary is damaged",
-        [FATBIN_NO_PTX] = "it has no PTX for this GPU: build it with -gencode arch=compute_75,code=compute_75, or choose "
-                          "another one with --gpu",
+        [FATBIN_NO_PTX] = ("it has no PTX for this GPU: build it with -gencode arch=compute_75,code=compute_75, or "
+                           "choose another one with --gpu"),
         [FATBIN_COMPRESSED] = "its PTX is compressed, and libzstd.so.1 is not here: build it with -no-compress",
         [FATBIN_MEMORY] = "out of memory for its PTX",
     };

@@ -78,13 +78,15 @@ def line_of(text):
     ("symbols", "85 32 4 16 3 86\n"), ("dynamic", ""), ("many", ""), ("grid", f"{sum(range(256))}\n"),
     ("copies", "cudaErrorInvalidPitchValue\n" + 2 * "cudaErrorInvalidValue\n"),
     ("streams", 2 * "cudaErrorInvalidResourceHandle\n"),
+    ("graph", "cudaErrorStreamCaptureUnsupported\n0\n5 15 15 10 2\n"),
     ("memory", "4 cudaErrorMemoryAllocation\ncudaSuccess\n"),
     ("configurations", 3 * "cudaErrorInvalidConfiguration\n" + "cudaErrorInvalidValue\n" +
      "cudaErrorCooperativeLaunchTooLarge\ncudaErrorInvalidDeviceFunction\n"),
 ])
 def test_program_without_findings(ran, mode, printed):
     """Each checks its results, and ends with a status of its own if one is wrong.  In `symbols`: 8 * (1 + 2 + 3 + 4) + 5
-    is added up in managed memory, by 32 threads, and one more in place."""
+    is added up in managed memory, by 32 threads, and one more in place.  In `graph` five rounds add 2 to all, and 1 more to
+    the first two; the last is cleared after each copy."""
     _, output, report, errors = ran(mode, status=0)
     assert (output, errors) == (printed, "")
     assert report["findings"] == [] and report["leaks"] == 0

@@ -26,6 +26,7 @@
     X(cudaErrorUnsupportedLimit, 215, "limit is not supported on this architecture")                               \
     X(cudaErrorInvalidPtx, 218, "a PTX JIT compilation failed")                                                    \
     X(cudaErrorInvalidResourceHandle, 400, "invalid resource handle")                                              \
+    X(cudaErrorIllegalState, 401, "the operation cannot be performed in the present state")                        \
     X(cudaErrorSymbolNotFound, 500, "named symbol not found")                                                      \
     X(cudaErrorNotReady, 600, "device not ready")                                                                  \
     X(cudaErrorIllegalAddress, 700, "an illegal memory access was encountered")                                    \
@@ -41,6 +42,7 @@
     X(cudaErrorLaunchFailure, 719, "unspecified launch failure")                                                   \
     X(cudaErrorCooperativeLaunchTooLarge, 720, "too many blocks in cooperative launch")                            \
     X(cudaErrorNotSupported, 801, "operation not supported")                                                       \
+    X(cudaErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing")                  \
     X(cudaErrorUnknown, 999, "unknown error")
 
 typedef enum cudaError {

@@ -64,13 +64,38 @@ cudaError_t copy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind 
     return copy_row(to, from, nbytes, kind);
 }
 
+/* Captured are copies and fills of one row; others of a captured stream are refused. */
+static bool is_captured(cudaStream_t stream) {
+    const cudaGraph_t *capture = stream_capture(stream);
+    return capture && *capture;
+}
+
+/* One that a stream asks for. */
+struct copying {
+    struct operation operation;
+    void *to;
+    const void *from;
+    size_t nbytes;
+    enum cudaMemcpyKind kind;
+};
+
+static cudaError_t run_copy(const struct operation *operation) {
+    const struct copying *copying = (const struct copying *)operation;
+    return copy(copying->to, copying->from, copying->nbytes, copying->kind);
+}
+
+static cudaError_t copy_in(cudaStream_t stream, const struct copying *copying) {
+    if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
+    return operation_do(&copying->operation, sizeof *copying, stream);
+}
+
 API cudaMemcpy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind) {
     return CALL(copy(to, from, nbytes, kind));
 }
 ALSO(cudaMemcpy, _ptds)
 
 API cudaMemcpyAsync(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind, cudaStream_t stream) {
-    return CALL(stream_is_known(stream) ? copy(to, from, nbytes, kind) : cudaErrorInvalidResourceHandle);
+    return CALL(copy_in(stream, &(struct copying){{NULL, run_copy}, to, from, nbytes, kind}));
 }
 ALSO(cudaMemcpyAsync, _ptsz)
 
@@ -80,8 +105,9 @@ API cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, s
 
 API cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t nbytes,
                         cudaStream_t stream) {
-    (void)stream;
-    return CALL(to_device || from_device ? cudaErrorInvalidDevice : copy(to, from, nbytes, cudaMemcpyDeviceToDevice));
+    return CALL(is_captured(stream) ? cudaErrorStreamCaptureUnsupported
+                : to_device || from_device ? cudaErrorInvalidDevice
+                                           : copy(to, from, nbytes, cudaMemcpyDeviceToDevice));
 }
 
 /* ---- rows and planes ----------------------------------------------------------------------------- */
@@ -111,8 +137,7 @@ ALSO(cudaMemcpy2D, _ptds)
 
 API cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
                       enum cudaMemcpyKind kind, cudaStream_t stream) {
-    (void)stream;
-    return CALL(copy_rows(&(struct rows){to, from, to_pitch, from_pitch, width, height, kind}));
+    return CALL(is_captured(stream) ? cudaErrorStreamCaptureUnsupported : copy_rows(&(struct rows){to, from, to_pitch, from_pitch, width, height, kind}));
 }
 ALSO(cudaMemcpy2DAsync, _ptsz)
 
@@ -138,8 +163,7 @@ API cudaMemcpy3D(const struct cudaMemcpy3DParms *request) { return CALL(copy_pla
 ALSO(cudaMemcpy3D, _ptds)
 
 API cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *request, cudaStream_t stream) {
-    (void)stream;
-    return CALL(copy_planes(request));
+    return CALL(is_captured(stream) ? cudaErrorStreamCaptureUnsupported : copy_planes(request));
 }
 ALSO(cudaMemcpy3DAsync, _ptsz)
 
@@ -180,15 +204,13 @@ ALSO(cudaMemcpyFromSymbol, _ptds)
 
 API cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t nbytes, size_t offset,
                             enum cudaMemcpyKind kind, cudaStream_t stream) {
-    (void)stream;
-    return CALL(copy_to_symbol(symbol, from, nbytes, offset, kind));
+    return CALL(is_captured(stream) ? cudaErrorStreamCaptureUnsupported : copy_to_symbol(symbol, from, nbytes, offset, kind));
 }
 ALSO(cudaMemcpyToSymbolAsync, _ptsz)
 
 API cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t nbytes, size_t offset, enum cudaMemcpyKind kind,
                               cudaStream_t stream) {
-    (void)stream;
-    return CALL(copy_from_symbol(to, symbol, nbytes, offset, kind));
+    return CALL(is_captured(stream) ? cudaErrorStreamCaptureUnsupported : copy_from_symbol(to, symbol, nbytes, offset, kind));
 }
 ALSO(cudaMemcpyFromSymbolAsync, _ptsz)
 
@@ -225,11 +247,28 @@ static cudaError_t fill_rows(struct cudaPitchedPtr memory, int value, struct cud
     return error;
 }
 
+struct filling {
+    struct operation operation;
+    void *to;
+    int value;
+    size_t nbytes;
+};
+
+static cudaError_t run_fill(const struct operation *operation) {
+    const struct filling *filling = (const struct filling *)operation;
+    return fill(filling->to, filling->value, filling->nbytes);
+}
+
+static cudaError_t fill_in(cudaStream_t stream, const struct filling *filling) {
+    if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
+    return operation_do(&filling->operation, sizeof *filling, stream);
+}
+
 API cudaMemset(void *to, int value, size_t nbytes) { return CALL(fill(to, value, nbytes)); }
 ALSO(cudaMemset, _ptds)
 
 API cudaMemsetAsync(void *to, int value, size_t nbytes, cudaStream_t stream) {
-    return CALL(stream_is_known(stream) ? fill(to, value, nbytes) : cudaErrorInvalidResourceHandle);
+    return CALL(fill_in(stream, &(struct filling){{NULL, run_fill}, to, value, nbytes}));
 }
 ALSO(cudaMemsetAsync, _ptsz)
 
@@ -240,8 +279,7 @@ API cudaMemset2D(void *to, size_t pitch, int value, size_t width, size_t height)
 ALSO(cudaMemset2D, _ptds)
 
 API cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
-    (void)stream;
-    return CALL(fill_rows((struct cudaPitchedPtr){to, pitch, width, height}, value,
+    return CALL(is_captured(stream) ? cudaErrorStreamCaptureUnsupported : fill_rows((struct cudaPitchedPtr){to, pitch, width, height}, value,
                           (struct cudaExtent){width, height, 1}));
 }
 ALSO(cudaMemset2DAsync, _ptsz)
@@ -252,7 +290,6 @@ API cudaMemset3D(struct cudaPitchedPtr memory, int value, struct cudaExtent exte
 ALSO(cudaMemset3D, _ptds)
 
 API cudaMemset3DAsync(struct cudaPitchedPtr memory, int value, struct cudaExtent extent, cudaStream_t stream) {
-    (void)stream;
-    return CALL(fill_rows(memory, value, extent));
+    return CALL(is_captured(stream) ? cudaErrorStreamCaptureUnsupported : fill_rows(memory, value, extent));
 }
 ALSO(cudaMemset3DAsync, _ptsz)

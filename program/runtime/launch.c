@@ -114,11 +114,56 @@ static cudaError_t execute(const struct request *request, const struct CUkern_st
     return result;
 }
 
+/* A launch that a graph keeps, with the bytes of its arguments behind it. */
+struct kept_launch {
+    struct operation operation;
+    struct request request;
+    const struct CUkern_st *kernel;
+    size_t nbytes; /* with the arguments */
+    unsigned char arguments[];
+};
+
+enum { ARGUMENT_ALIGNMENT = 16 };
+
+static size_t argument_nbytes(const struct CUkern_st *kernel, size_t parameter) {
+    size_t nbytes = simt_module_parameter_nbytes(kernel->parsed, kernel->index, parameter);
+    return (nbytes + ARGUMENT_ALIGNMENT - 1) / ARGUMENT_ALIGNMENT * ARGUMENT_ALIGNMENT;
+}
+
+static cudaError_t run_kept(const struct operation *operation) {
+    const struct kept_launch *kept = (const struct kept_launch *)operation;
+    size_t count = simt_module_parameter_count(kept->kernel->parsed, kept->kernel->index), offset = 0;
+    struct request request = kept->request;
+    request.arguments = calloc(count + 1, sizeof *request.arguments);
+    if (!request.arguments) return cudaErrorMemoryAllocation;
+    for (size_t p = 0; p < count; offset += argument_nbytes(kept->kernel, p++))
+        request.arguments[p] = (void *)(uintptr_t)(kept->arguments + offset);
+    cudaError_t error = execute(&request, kept->kernel);
+    free(request.arguments);
+    return error;
+}
+
+static cudaError_t keep(const struct request *request, const struct CUkern_st *kernel) {
+    size_t count = simt_module_parameter_count(kernel->parsed, kernel->index), nbytes = 0, offset = 0;
+    for (size_t p = 0; p < count; p++) nbytes += argument_nbytes(kernel, p);
+    struct kept_launch *kept = calloc(1, sizeof *kept + nbytes);
+    if (!kept) return cudaErrorMemoryAllocation;
+    *kept = (struct kept_launch){{NULL, run_kept}, *request, kernel, sizeof *kept + nbytes};
+    for (size_t p = 0; p < count; offset += argument_nbytes(kernel, p++))
+        memcpy(kept->arguments + offset, request->arguments[p],
+               simt_module_parameter_nbytes(kernel->parsed, kernel->index, p));
+    cudaError_t error = operation_do(&kept->operation, kept->nbytes, request->stream);
+    free(kept);
+    return error;
+}
+
 static cudaError_t launch(const struct request *request) {
     cudaError_t error;
     const struct CUkern_st *kernel = kernel_find(request->function, &error);
     if (!error) error = check_request(request, kernel);
-    return error ? error : execute(request, kernel);
+    if (error) return error;
+    const cudaGraph_t *capture = stream_capture(request->stream);
+    return capture && *capture ? keep(request, kernel) : execute(request, kernel);
 }
 
 API cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared_nbytes,

@@ -18,7 +18,7 @@
 
 /* The names that programs use which were compiled with a default stream for each thread. */
 #define ALSO(name, suffix)                                                                                         \
-    extern __typeof__(name) name##suffix __attribute__((alias(#name), visibility("default"), copy(name)));
+    extern __typeof__(name) name##suffix __attribute__((alias(#name), visibility("default")));
 
 struct gpu {
     const char *word, *name;
@@ -84,8 +84,20 @@ void memory_count_leaks(void); /* into the record */
 /* copies.c */
 cudaError_t copy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind);
 
-/* launch.c */
-bool stream_is_known(cudaStream_t stream); /* streams.c */
+/* streams.c */
+bool stream_is_known(cudaStream_t stream);
+/* The graph that captures what is asked for in the stream; NULL: none does, it is done at once. */
+cudaGraph_t *stream_capture(cudaStream_t stream);
+void stream_end_capture(cudaGraph_t graph); /* in all streams that it captures */
+
+/* graphs.c: what is to be done when a graph is launched */
+struct operation {
+    struct operation *next;
+    cudaError_t (*run)(const struct operation *operation); /* with the lock held */
+};
+
+/* Does the operation, or keeps a copy of it, of nbytes, in the graph that captures the stream. */
+cudaError_t operation_do(const struct operation *operation, size_t nbytes, cudaStream_t stream);
 
 /* watch.c: what is observed of a launch, and noted of it */
 const struct simt_observer *const *watch_observers(const char *kernel, uint64_t *number);

@@ -9,6 +9,7 @@ struct CUstream_st {
     unsigned flags;
     int priority;
     unsigned long long number;
+    cudaGraph_t capture; /* NULL: none */
 };
 
 struct CUevent_st {
@@ -16,6 +17,7 @@ struct CUevent_st {
     unsigned flags;
     bool is_recorded;
     uint64_t time;
+    cudaGraph_t capture; /* of the stream where it was recorded last */
 };
 
 enum { STREAM_DEFAULT_LAST = 2 /* 1: the legacy one, 2: a thread's own */, EVENT_WITHOUT_TIME = 2 };
@@ -35,11 +37,17 @@ bool stream_is_known(cudaStream_t stream) {
     return (uintptr_t)stream <= STREAM_DEFAULT_LAST || find_stream(stream);
 }
 
+/* The default streams are not captured. */
+cudaGraph_t *stream_capture(cudaStream_t stream) {
+    struct CUstream_st *known = find_stream(stream);
+    return known ? &known->capture : NULL;
+}
+
 static cudaError_t create_stream(cudaStream_t *stream, unsigned flags, int priority) {
     static unsigned long long last_number = STREAM_DEFAULT_LAST;
     *stream = calloc(1, sizeof **stream);
     if (!*stream) return cudaErrorMemoryAllocation;
-    **stream = (struct CUstream_st){streams, flags, priority, ++last_number};
+    **stream = (struct CUstream_st){streams, flags, priority, ++last_number, NULL};
     streams = *stream;
     return cudaSuccess;
 }
@@ -67,10 +75,19 @@ static cudaError_t check_stream(cudaStream_t stream) {
     return stream_is_known(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 
-API cudaStreamSynchronize(cudaStream_t stream) { return CALL(check_stream(stream)); }
+static bool is_captured(cudaStream_t stream) {
+    const cudaGraph_t *capture = stream_capture(stream);
+    return capture && *capture;
+}
+
+static cudaError_t wait_for(cudaStream_t stream) {
+    return is_captured(stream) ? cudaErrorStreamCaptureUnsupported : check_stream(stream);
+}
+
+API cudaStreamSynchronize(cudaStream_t stream) { return CALL(wait_for(stream)); }
 ALSO(cudaStreamSynchronize, _ptsz)
 
-API cudaStreamQuery(cudaStream_t stream) { return CALL(check_stream(stream)); }
+API cudaStreamQuery(cudaStream_t stream) { return CALL(wait_for(stream)); }
 ALSO(cudaStreamQuery, _ptsz)
 
 static cudaError_t get_stream(cudaStream_t stream, unsigned *flags, int *priority, unsigned long long *number) {
@@ -105,9 +122,8 @@ API cudaStreamGetDevice(cudaStream_t stream, int *device) {
 }
 ALSO(cudaStreamGetDevice, _ptsz)
 
-/* No stream is captured: cudaStreamBeginCapture is not supported. */
 API cudaStreamIsCapturing(cudaStream_t stream, int *status) {
-    return CALL(stream_is_known(stream) ? set_number(status, 0) : cudaErrorInvalidResourceHandle);
+    return CALL(stream_is_known(stream) ? set_number(status, is_captured(stream)) : cudaErrorInvalidResourceHandle);
 }
 ALSO(cudaStreamIsCapturing, _ptsz)
 
@@ -118,19 +134,40 @@ API cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
 
 /* ---- the host's functions ------------------------------------------------------------------------ */
 
-API cudaLaunchHostFunc(cudaStream_t stream, void (*function)(void *), void *data) {
-    cudaError_t error = CALL(check_stream(stream));
-    if (!error) function(data);
-    return error;
+typedef void host_function(void *data);
+typedef void host_callback(cudaStream_t stream, cudaError_t status, void *data);
+
+struct host_call {
+    struct operation operation;
+    host_function *function;
+    host_callback *callback;
+    cudaStream_t stream;
+    void *data;
+};
+
+/* The program's own code may call the runtime again. */
+static cudaError_t call_host(const struct operation *operation) {
+    const struct host_call call = *(const struct host_call *)operation;
+    runtime_leave();
+    if (call.function) call.function(call.data);
+    if (call.callback) call.callback(call.stream, cudaSuccess, call.data);
+    runtime_enter();
+    return cudaSuccess;
+}
+
+static cudaError_t launch_host(const struct host_call *call) {
+    cudaError_t error = check_stream(call->stream);
+    return error ? error : operation_do(&call->operation, sizeof *call, call->stream);
+}
+
+API cudaLaunchHostFunc(cudaStream_t stream, host_function *function, void *data) {
+    return CALL(launch_host(&(struct host_call){{NULL, call_host}, function, NULL, stream, data}));
 }
 ALSO(cudaLaunchHostFunc, _ptsz)
 
-API cudaStreamAddCallback(cudaStream_t stream, void (*function)(cudaStream_t, cudaError_t, void *), void *data,
-                          unsigned flags) {
+API cudaStreamAddCallback(cudaStream_t stream, host_callback *callback, void *data, unsigned flags) {
     (void)flags;
-    cudaError_t error = CALL(check_stream(stream));
-    if (!error) function(stream, cudaSuccess, data);
-    return error;
+    return CALL(launch_host(&(struct host_call){{NULL, call_host}, NULL, callback, stream, data}));
 }
 ALSO(cudaStreamAddCallback, _ptsz)
 
@@ -167,7 +204,9 @@ API cudaEventDestroy(cudaEvent_t event) { return CALL(destroy_event(event)); }
 
 static cudaError_t record_event(cudaEvent_t event, cudaStream_t stream) {
     if (!find_event(event) || !stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
-    event->is_recorded = true;
+    const cudaGraph_t *capture = stream_capture(stream);
+    event->capture = capture ? *capture : NULL;
+    event->is_recorded = !event->capture; /* within a graph it orders, and has no time */
     event->time = runtime.clock;
     return cudaSuccess;
 }
@@ -189,9 +228,18 @@ API cudaEventSynchronize(cudaEvent_t event) { return CALL(check_event(event)); }
 
 API cudaEventQuery(cudaEvent_t event) { return CALL(check_event(event)); }
 
+/* A stream that waits for a captured one is captured with it. */
+static cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event) {
+    if (!stream_is_known(stream) || !find_event(event)) return cudaErrorInvalidResourceHandle;
+    cudaGraph_t *capture = stream_capture(stream);
+    if (event->capture && !capture) return cudaErrorStreamCaptureUnsupported;
+    if (event->capture) *capture = event->capture;
+    return cudaSuccess;
+}
+
 API cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
     (void)flags;
-    return CALL(stream_is_known(stream) ? check_event(event) : cudaErrorInvalidResourceHandle);
+    return CALL(wait_event(stream, event));
 }
 ALSO(cudaStreamWaitEvent, _ptsz)
 
@@ -207,4 +255,13 @@ static cudaError_t get_elapsed(float *milliseconds, cudaEvent_t from, cudaEvent_
 
 API cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to) {
     return CALL(get_elapsed(milliseconds, from, to));
+}
+
+/* ---- captures ------------------------------------------------------------------------------------ */
+
+void stream_end_capture(cudaGraph_t graph) {
+    for (struct CUstream_st *stream = streams; stream; stream = stream->next)
+        if (stream->capture == graph) stream->capture = NULL;
+    for (struct CUevent_st *event = events; event; event = event->next)
+        if (event->capture == graph) event->capture = NULL;
 }

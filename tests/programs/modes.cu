@@ -363,6 +363,43 @@ static int mode_many() {
     return 0;
 }
 
+static int mode_graph() {
+    cudaStream_t stream, other;
+    cudaEvent_t fork, join;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    int *data, host[32], calls = 0;
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaStreamCreate(&other));
+    CHECK(cudaEventCreate(&fork));
+    CHECK(cudaEventCreate(&join));
+    CHECK(cudaMalloc(&data, sizeof host));
+    CHECK(cudaMemset(data, 0, sizeof host));
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    for (int i = 0; i < 2; i++) { // the arguments of a launch are those of its time
+        load<<<1, 32, 0, stream>>>(data, data);
+        load<<<1, 1, 0, stream>>>(data + i, data + i);
+    }
+    CHECK(cudaEventRecord(fork, stream));
+    CHECK(cudaStreamWaitEvent(other, fork));
+    CHECK(cudaMemcpyAsync(host, data, sizeof host, cudaMemcpyDeviceToHost, other));
+    CHECK(cudaMemsetAsync(data + 31, 0, sizeof(int), other));
+    CHECK(cudaEventRecord(join, other));
+    CHECK(cudaStreamWaitEvent(stream, join));
+    CHECK(cudaLaunchHostFunc(stream, [](void *calls) { ++*(int *)calls; }, &calls));
+    printf("%s\n", cudaGetErrorName(cudaStreamSynchronize(stream)));
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphDestroy(graph));
+    printf("%d\n", calls);
+    for (int i = 0; i < 5; i++) CHECK(cudaGraphLaunch(exec, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    printf("%d %d %d %d %d\n", calls, host[0], host[1], host[2], host[31]);
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaFree(data));
+    return 0;
+}
+
 static int mode_absent() {
     cudaGraph_t graph;
     printf("%s\n", cudaGetErrorName(cudaGraphCreate(&graph, 0)));
@@ -382,7 +419,7 @@ int main(int argc, char **argv) {
         MODE(add),      MODE(reduce),  MODE(race),   MODE(bounds),     MODE(freed),  MODE(unwritten), MODE(leak),
         MODE(symbols),  MODE(managed), MODE(copies), MODE(streams),    MODE(device), MODE(memory),    MODE(grid),
         MODE(printf),   MODE(assert),  MODE(status), MODE(registered), MODE(crash),  MODE(forever),   MODE(many),
-        MODE(dynamic),  MODE(absent),  MODE(configurations),
+        MODE(dynamic),  MODE(absent),  MODE(graph),    MODE(configurations),
     };
     for (const auto &mode : modes)
         if (argc > 1 && !strcmp(argv[1], mode.name)) return mode.run();
