@@ -39,13 +39,15 @@ static bool check_libraries(const struct elf *elf, const char *path, simt_messag
         if (is_library(file, "libcudart")) runtime = file;
         if (!is_absent(file)) continue;
         snprintf(message->text, sizeof message->text,
-                 "%.1000s: it needs %.200s, which drives a GPU itself: the simulator has nothing in its place", path, file);
+                 "%.1000s: it needs %.200s, which drives a GPU itself: the simulator has nothing in its place", path,
+                 file);
         return false;
     }
     if (runtime && !strcmp(runtime, "libcudart.so.13")) return true;
     if (runtime) {
         snprintf(message->text, sizeof message->text,
-                 "%.1000s: it was built with %.100s, and the simulator stands in for libcudart.so.13: build it with CUDA 13",
+                 "%.1000s: it was built with %.100s, and the simulator stands in for libcudart.so.13: build it with "
+                 "CUDA 13",
                  path, runtime);
         return false;
     }

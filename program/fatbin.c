@@ -74,7 +74,8 @@ static bool copy_match(struct lz4 *lz4, size_t length) {
     lz4->from += 2;
     if (!read_length(lz4, &length)) return false;
     length += MATCH_LEAST;
-    if (offset == 0 || offset > (size_t)(lz4->to - lz4->begin) || length > (size_t)(lz4->to_end - lz4->to)) return false;
+    bool is_within = offset <= (size_t)(lz4->to - lz4->begin) && length <= (size_t)(lz4->to_end - lz4->to);
+    if (offset == 0 || !is_within) return false;
     for (; length > 0; length--, lz4->to++) *lz4->to = *(lz4->to - offset);
     return true;
 }

@@ -73,7 +73,8 @@ static void show_file(const struct names *names, const char *file, char text[2 *
     if (behind)
         snprintf(text, 2 * RECORD_NAME, "%.*s%s", folder, names->path, behind + strlen(beside));
     else
-        snprintf(text, 2 * RECORD_NAME, "%s", length && !strncmp(file, names->directory, length) ? file + length : file);
+        snprintf(text, 2 * RECORD_NAME, "%s",
+                 length && !strncmp(file, names->directory, length) ? file + length : file);
 }
 
 /* ---- text ---------------------------------------------------------------------------------------- */

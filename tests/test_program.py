@@ -84,9 +84,9 @@ def line_of(text):
      "cudaErrorCooperativeLaunchTooLarge\ncudaErrorInvalidDeviceFunction\n"),
 ])
 def test_program_without_findings(ran, mode, printed):
-    """Each checks its results, and ends with a status of its own if one is wrong.  In `symbols`: 8 * (1 + 2 + 3 + 4) + 5
-    is added up in managed memory, by 32 threads, and one more in place.  In `graph` five rounds add 2 to all, and 1 more to
-    the first two; the last is cleared after each copy."""
+    """Each checks its results, and ends with a status of its own if one is wrong.  In `symbols`: 32 threads add up
+    8 * (1 + 2 + 3 + 4) + 5 in managed memory, and one adds 1 in place.  In `graph` five rounds add 2 to all, and 1 more
+    to the first two; the last is cleared after each copy."""
     _, output, report, errors = ran(mode, status=0)
     assert (output, errors) == (printed, "")
     assert report["findings"] == [] and report["leaks"] == 0
@@ -298,8 +298,8 @@ def fat_binaries(data):
             yield found.start(), header + size
 
 
-@pytest.mark.parametrize("member, value", [(8, 1 << 40), (8, 24), (16 + 4, 1 << 31), (16 + 8, 1 << 60), (16 + 16, 1 << 30),
-                                           (16 + 56, 1 << 62)])
+@pytest.mark.parametrize("member, value", [(8, 1 << 40), (8, 24), (16 + 4, 1 << 31), (16 + 8, 1 << 60),
+                                           (16 + 16, 1 << 30), (16 + 56, 1 << 62)])
 def test_damaged_fat_binary_is_an_error_of_the_program(modes, tmp_path, member, value):
     """Sizes that are wrong, in the header and in the entry."""
     data = bytearray(modes.read_bytes())
@@ -315,8 +315,9 @@ def test_damaged_fat_binary_is_an_error_of_the_program(modes, tmp_path, member, 
 
 @pytest.mark.parametrize("words, said", [
     (["run"], "run takes a program"), (["run", "--gpu", "k20", "x"], "--gpu takes h200|a100|t4, not 'k20'"),
-    (["run", "--races", "maybe", "x"], "--races takes on|off"), (["run", "--schedule", "x", "y"], "--schedule takes"),
-    (["run", "--warp", "8", "x"], "run does not take --warp"), (["inspect", "--gpu", "t4", "x"], "inspect does not take")])
+    (["run", "--races", "maybe", "x"], "--races takes on|off"),
+    (["run", "--schedule", "x", "y"], "--schedule takes"), (["run", "--warp", "8", "x"], "run does not take --warp"),
+    (["inspect", "--gpu", "t4", "x"], "inspect does not take --gpu")])
 def test_usage(words, said):
     done = run(*words)
     assert done.returncode == 2 and said in done.stderr

@@ -64,12 +64,6 @@ cudaError_t copy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind 
     return copy_row(to, from, nbytes, kind);
 }
 
-/* Captured are copies and fills of one row; others of a captured stream are refused. */
-static bool is_captured(cudaStream_t stream) {
-    const cudaGraph_t *capture = stream_capture(stream);
-    return capture && *capture;
-}
-
 /* One that a stream asks for. */
 struct copying {
     struct operation operation;
@@ -105,9 +99,8 @@ API cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, s
 
 API cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t nbytes,
                         cudaStream_t stream) {
-    return CALL(is_captured(stream) ? cudaErrorStreamCaptureUnsupported
-                : to_device || from_device ? cudaErrorInvalidDevice
-                                           : copy(to, from, nbytes, cudaMemcpyDeviceToDevice));
+    return CALL_NOW(stream, to_device || from_device ? cudaErrorInvalidDevice
+                                                     : copy(to, from, nbytes, cudaMemcpyDeviceToDevice));
 }
 
 /* ---- rows and planes ----------------------------------------------------------------------------- */
@@ -137,7 +130,7 @@ ALSO(cudaMemcpy2D, _ptds)
 
 API cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
                       enum cudaMemcpyKind kind, cudaStream_t stream) {
-    return CALL(is_captured(stream) ? cudaErrorStreamCaptureUnsupported : copy_rows(&(struct rows){to, from, to_pitch, from_pitch, width, height, kind}));
+    return CALL_NOW(stream, copy_rows(&(struct rows){to, from, to_pitch, from_pitch, width, height, kind}));
 }
 ALSO(cudaMemcpy2DAsync, _ptsz)
 
@@ -163,7 +156,7 @@ API cudaMemcpy3D(const struct cudaMemcpy3DParms *request) { return CALL(copy_pla
 ALSO(cudaMemcpy3D, _ptds)
 
 API cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *request, cudaStream_t stream) {
-    return CALL(is_captured(stream) ? cudaErrorStreamCaptureUnsupported : copy_planes(request));
+    return CALL_NOW(stream, copy_planes(request));
 }
 ALSO(cudaMemcpy3DAsync, _ptsz)
 
@@ -204,13 +197,13 @@ ALSO(cudaMemcpyFromSymbol, _ptds)
 
 API cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t nbytes, size_t offset,
                             enum cudaMemcpyKind kind, cudaStream_t stream) {
-    return CALL(is_captured(stream) ? cudaErrorStreamCaptureUnsupported : copy_to_symbol(symbol, from, nbytes, offset, kind));
+    return CALL_NOW(stream, copy_to_symbol(symbol, from, nbytes, offset, kind));
 }
 ALSO(cudaMemcpyToSymbolAsync, _ptsz)
 
 API cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t nbytes, size_t offset, enum cudaMemcpyKind kind,
                               cudaStream_t stream) {
-    return CALL(is_captured(stream) ? cudaErrorStreamCaptureUnsupported : copy_from_symbol(to, symbol, nbytes, offset, kind));
+    return CALL_NOW(stream, copy_from_symbol(to, symbol, nbytes, offset, kind));
 }
 ALSO(cudaMemcpyFromSymbolAsync, _ptsz)
 
@@ -279,8 +272,8 @@ API cudaMemset2D(void *to, size_t pitch, int value, size_t width, size_t height)
 ALSO(cudaMemset2D, _ptds)
 
 API cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
-    return CALL(is_captured(stream) ? cudaErrorStreamCaptureUnsupported : fill_rows((struct cudaPitchedPtr){to, pitch, width, height}, value,
-                          (struct cudaExtent){width, height, 1}));
+    return CALL_NOW(stream, fill_rows((struct cudaPitchedPtr){to, pitch, width, height}, value,
+                                      (struct cudaExtent){width, height, 1}));
 }
 ALSO(cudaMemset2DAsync, _ptsz)
 
@@ -290,6 +283,6 @@ API cudaMemset3D(struct cudaPitchedPtr memory, int value, struct cudaExtent exte
 ALSO(cudaMemset3D, _ptds)
 
 API cudaMemset3DAsync(struct cudaPitchedPtr memory, int value, struct cudaExtent extent, cudaStream_t stream) {
-    return CALL(is_captured(stream) ? cudaErrorStreamCaptureUnsupported : fill_rows(memory, value, extent));
+    return CALL_NOW(stream, fill_rows(memory, value, extent));
 }
 ALSO(cudaMemset3DAsync, _ptsz)

@@ -98,10 +98,9 @@ API cudaGraphInstantiateWithFlags(cudaGraphExec_t *result, cudaGraph_t graph, un
 
 static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t stream) {
     cudaError_t error = cudaSuccess;
-    const cudaGraph_t *capture = stream_capture(stream);
     if (!exec) return cudaErrorInvalidValue;
     if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
-    if (capture && *capture) return cudaErrorStreamCaptureUnsupported;
+    if (stream_is_captured(stream)) return cudaErrorStreamCaptureUnsupported;
     for (const struct operation *operation = exec->graph->first; operation && !error; operation = operation->next)
         error = runtime.sticky ? runtime.sticky : operation->run(operation);
     return error;

@@ -162,8 +162,7 @@ static cudaError_t launch(const struct request *request) {
     const struct CUkern_st *kernel = kernel_find(request->function, &error);
     if (!error) error = check_request(request, kernel);
     if (error) return error;
-    const cudaGraph_t *capture = stream_capture(request->stream);
-    return capture && *capture ? keep(request, kernel) : execute(request, kernel);
+    return stream_is_captured(request->stream) ? keep(request, kernel) : execute(request, kernel);
 }
 
 API cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared_nbytes,

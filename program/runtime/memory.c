@@ -91,15 +91,10 @@ static cudaError_t allocate(void **pointer, size_t nbytes, enum buffer_kind kind
     return cudaSuccess;
 }
 
-static bool is_captured(cudaStream_t stream) {
-    const cudaGraph_t *capture = stream_capture(stream);
-    return capture && *capture;
-}
-
 API cudaMalloc(void **pointer, size_t nbytes) { return CALL(allocate(pointer, nbytes, BUFFER_DEVICE)); }
 
 API cudaMallocAsync(void **pointer, size_t nbytes, cudaStream_t stream) {
-    return CALL(is_captured(stream) ? cudaErrorStreamCaptureUnsupported : allocate(pointer, nbytes, BUFFER_DEVICE));
+    return CALL_NOW(stream, allocate(pointer, nbytes, BUFFER_DEVICE));
 }
 ALSO(cudaMallocAsync, _ptsz)
 
@@ -152,7 +147,7 @@ static cudaError_t free_buffer(void *pointer, bool is_pinned) {
 API cudaFree(void *pointer) { return CALL(free_buffer(pointer, false)); }
 
 API cudaFreeAsync(void *pointer, cudaStream_t stream) {
-    return CALL(is_captured(stream) ? cudaErrorStreamCaptureUnsupported : free_buffer(pointer, false));
+    return CALL_NOW(stream, free_buffer(pointer, false));
 }
 ALSO(cudaFreeAsync, _ptsz)
 
@@ -352,6 +347,6 @@ API cudaMemPoolGetAttribute(cudaMemPool_t pool, int attribute, void *value) {
 }
 
 API cudaMallocFromPoolAsync(void **pointer, size_t nbytes, cudaMemPool_t pool, cudaStream_t stream) {
-    return CALL(is_captured(stream) ? cudaErrorStreamCaptureUnsupported : pool ? allocate(pointer, nbytes, BUFFER_DEVICE) : cudaErrorInvalidValue);
+    return CALL_NOW(stream, pool ? allocate(pointer, nbytes, BUFFER_DEVICE) : cudaErrorInvalidValue);
 }
 ALSO(cudaMallocFromPoolAsync, _ptsz)

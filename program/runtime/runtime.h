@@ -16,6 +16,10 @@
 /* The body of nearly every call: nothing is done any more once a launch has failed for good. */
 #define CALL(expression) runtime_end(runtime_begin() ? (expression) : runtime.sticky)
 
+/* The same for what a graph cannot keep: a captured stream must not ask for it. */
+#define CALL_NOW(stream, expression)                                                                               \
+    CALL(stream_is_captured(stream) ? cudaErrorStreamCaptureUnsupported : (expression))
+
 /* The names that programs use which were compiled with a default stream for each thread. */
 #define ALSO(name, suffix)                                                                                         \
     extern __typeof__(name) name##suffix __attribute__((alias(#name), visibility("default")));
@@ -88,6 +92,7 @@ cudaError_t copy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind 
 bool stream_is_known(cudaStream_t stream);
 /* The graph that captures what is asked for in the stream; NULL: none does, it is done at once. */
 cudaGraph_t *stream_capture(cudaStream_t stream);
+bool stream_is_captured(cudaStream_t stream); /* what cannot be captured is refused then */
 void stream_end_capture(cudaGraph_t graph); /* in all streams that it captures */
 
 /* graphs.c: what is to be done when a graph is launched */

@@ -75,13 +75,13 @@ static cudaError_t check_stream(cudaStream_t stream) {
     return stream_is_known(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 
-static bool is_captured(cudaStream_t stream) {
+bool stream_is_captured(cudaStream_t stream) {
     const cudaGraph_t *capture = stream_capture(stream);
     return capture && *capture;
 }
 
 static cudaError_t wait_for(cudaStream_t stream) {
-    return is_captured(stream) ? cudaErrorStreamCaptureUnsupported : check_stream(stream);
+    return stream_is_captured(stream) ? cudaErrorStreamCaptureUnsupported : check_stream(stream);
 }
 
 API cudaStreamSynchronize(cudaStream_t stream) { return CALL(wait_for(stream)); }
@@ -123,7 +123,8 @@ API cudaStreamGetDevice(cudaStream_t stream, int *device) {
 ALSO(cudaStreamGetDevice, _ptsz)
 
 API cudaStreamIsCapturing(cudaStream_t stream, int *status) {
-    return CALL(stream_is_known(stream) ? set_number(status, is_captured(stream)) : cudaErrorInvalidResourceHandle);
+    return CALL(stream_is_known(stream) ? set_number(status, stream_is_captured(stream))
+                                        : cudaErrorInvalidResourceHandle);
 }
 ALSO(cudaStreamIsCapturing, _ptsz)
 
