@@ -38,6 +38,15 @@ def environment():
     return {**os.environ, "ASAN_OPTIONS": options, **({"LD_PRELOAD": ":".join(libraries)} if libraries else {})}
 
 
+@pytest.fixture
+def compiling(tmp_path_factory):
+    """The same, with an nvcc that does not get the sanitizers' libraries: its programs end in them."""
+    path = tmp_path_factory.mktemp("nvcc") / "nvcc"
+    path.write_text(f'#!/bin/sh\nunset LD_PRELOAD\nexec "{NVCC}" "$@"\n')
+    path.chmod(0o755)
+    return {**environment(), "WARPFOLD_NVCC": str(path)}
+
+
 @pytest.fixture(scope="session")
 def modes(tmp_path_factory):
     if not NVCC:
@@ -214,13 +223,13 @@ def test_text_names_the_kernel_the_finding_and_the_line(modes):
 
 
 @needs_nvcc
-def test_source_is_compiled_with_what_lies_beside_it(tmp_path):
+def test_source_is_compiled_with_what_lies_beside_it(tmp_path, compiling):
     (tmp_path / "kernel.cuh").write_text("__global__ void twice(int *data) { data[threadIdx.x + 1] *= 2; }\n")
     (tmp_path / "the program.cu").write_text(
         '#include "kernel.cuh"\n#include <cstdio>\nint main(int count, char **words) {\n'
         "    int *data;\n    cudaMalloc(&data, 128);\n    cudaMemset(data, 1, 128);\n    twice<<<1, 32>>>(data);\n"
         '    printf("%s %d\\n", words[1], cudaDeviceSynchronize());\n    cudaDeviceReset();\n    return 7;\n}\n')
-    done = run("run", "the program.cu", "word", cwd=tmp_path, env=environment())
+    done = run("run", "the program.cu", "word", cwd=tmp_path, env=compiling)
     assert (done.returncode, done.stdout) == (3, "word 700\n")
     assert re.search(r"^bounds in twice at kernel.cuh:1, block \(0,0,0\), thread \(31,0,0\)", done.stderr, re.MULTILINE)
     assert "       1 | __global__ void twice" in done.stderr
@@ -228,9 +237,9 @@ def test_source_is_compiled_with_what_lies_beside_it(tmp_path):
 
 
 @needs_nvcc
-def test_source_that_does_not_compile(tmp_path):
+def test_source_that_does_not_compile(tmp_path, compiling):
     (tmp_path / "wrong.cu").write_text("int main() { return nothing; }\n")
-    done = run("run", "wrong.cu", cwd=tmp_path, env=environment())
+    done = run("run", "wrong.cu", cwd=tmp_path, env=compiling)
     assert (done.returncode, done.stdout) == (1, "")
     assert re.search(r'wrong.cu\(1\): error: identifier "nothing" is undefined', done.stderr)
 

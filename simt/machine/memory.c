@@ -7,6 +7,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0 /* then the address is a hint, which is checked */
+#endif
+
 /* ---- addresses */
 
 static bool reserve_slots(struct memory *memory, uint64_t slots) {
