@@ -258,6 +258,17 @@ def test_cub_and_thrust(tmp_path):
     assert (done.returncode, done.stdout) == (0, "6000 6000 6000\n"), done.stderr
 
 
+@needs_nvcc
+def test_ptx_compressed_by_lz4(tmp_path):
+    """Among the ways that nvcc has, the one for speed; that of the other tests is zstd's."""
+    (tmp_path / "small.cu").write_text("__global__ void empty() {}\nint main() { empty<<<1, 1>>>();\n"
+                                       "return cudaGetLastError() || cudaDeviceSynchronize(); }\n")
+    program = compiled(tmp_path, "small", tmp_path / "small.cu", "-cudart", "shared", "-compress-mode=speed")
+    assert 0x2000 in {flags_of(program.read_bytes(), offset) & 0xA000 for offset, _ in fat_entries(program)}
+    done = run("run", program, env=environment())
+    assert done.returncode == 0 and "empty  1 launch" in done.stderr, done
+
+
 # ---- what is refused
 
 
@@ -305,6 +316,21 @@ def fat_binaries(data):
         _, header, size = struct.unpack_from("<HHQ", data, found.start() + 4)
         if size:
             yield found.start(), header + size
+
+
+def flags_of(data, entry):
+    return struct.unpack_from("<Q", data, entry + 40)[0]
+
+
+def fat_entries(path):
+    """(offset, kind) of each piece of code."""
+    data = path.read_bytes()
+    for offset, size in fat_binaries(data):
+        at, end = offset + 16, offset + size
+        while at < end:
+            kind, _, header, nbytes = struct.unpack_from("<HHIQ", data, at)
+            yield at, kind
+            at += header + nbytes
 
 
 @pytest.mark.parametrize("member, value", [(8, 1 << 40), (8, 24), (16 + 4, 1 << 31), (16 + 8, 1 << 60),
