@@ -31,7 +31,8 @@ static const int architectures[] = {
 };
 
 static bool fail(simt_message *message, const char *what, int error) {
-    snprintf(message->text, sizeof message->text, "%.1000s: %s", what, strerror(error));
+    snprintf(message->text, sizeof message->text, "%.1000s: %s", what,
+             error == ENOMEM ? "out of memory" : strerror(error));
     return false;
 }
 
@@ -110,7 +111,9 @@ static bool create_record(struct program *program, const struct program_settings
 
 static bool prepare(struct program *program, const struct program_settings *settings, simt_message *message) {
     if (!create_record(program, settings, message)) return false;
+    errno = 0;
     program->runtime = program_find_runtime();
+    if (!program->runtime && errno == ENOMEM) return fail(message, program->path, errno);
     if (!program->runtime) {
         snprintf(message->text, sizeof message->text,
                  "the simulator's libcudart.so.13 is not beside warpfold or where it is installed (its folder's name "
