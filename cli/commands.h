@@ -20,5 +20,6 @@ int command_bench(const struct request *request);
 int command_ladder(const struct request *request);
 int command_explain(const struct request *request);
 int command_inspect(const struct request *request);
+int command_run(const struct request *request);
 
 #endif

@@ -7,8 +7,8 @@
 
 #include "cleanup.h"
 #include "file.h"
-#include "inspect_name.h"
 #include "output.h"
+#include "report/kernel_name.h"
 
 static bool ends_with(const char *text, const char *ending) {
     size_t length = strlen(text), ending_length = strlen(ending);

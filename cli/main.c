@@ -28,6 +28,7 @@ static const struct command commands[] = {
     {"ladder", COMMAND_LADDER, 0, 0, "no operands", command_ladder},
     {"explain", COMMAND_EXPLAIN, 1, 1, "one rung", command_explain},
     {"inspect", COMMAND_INSPECT, 1, 1, "one kernel", command_inspect},
+    {"run", COMMAND_RUN, 1, SIZE_MAX, "a program and its arguments", command_run},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
@@ -73,7 +74,7 @@ static int run_command(const struct settings *settings) {
     if (misplaced) return fail_usage("%s does not take --%s", name, misplaced);
     if (request.operand_count < command->operand_min || request.operand_count > command->operand_max)
         return fail_usage("%s takes %s", name, command->operands);
-    if (count_standard_inputs(&request) > 1) return fail_usage("standard input ('-') can be read only once");
+    if (command->kind != COMMAND_RUN && count_standard_inputs(&request) > 1) return fail_usage("standard input ('-') can be read only once");
     if (check_format(settings)) return STATUS_USAGE;
     if (command == &reduce && request.operand_count == 0) {
         request.operands = standard_input;

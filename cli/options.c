@@ -8,6 +8,7 @@
 
 #include "bench/bench_data.h"
 #include "output.h"
+#include "program/program.h"
 #include "simt/simt.h"
 #include "report/suggest.h"
 
@@ -141,7 +142,7 @@ enum {
     COMMAND_READS = COMMAND_DATA | COMMAND_MERGE,
     COMMAND_STEPS = COMMAND_LADDER | COMMAND_EXPLAIN,
     COMMAND_SIMULATES = COMMAND_STEPS | COMMAND_INSPECT,
-    COMMAND_ANY = COMMAND_READS | COMMAND_DEVICES | COMMAND_BENCH | COMMAND_SIMULATES
+    COMMAND_ANY = COMMAND_READS | COMMAND_DEVICES | COMMAND_BENCH | COMMAND_SIMULATES | COMMAND_RUN
 };
 
 static const struct rule rules[] = {
@@ -175,7 +176,7 @@ static const struct rule rules[] = {
     {"save", "ACC", COMMAND_READS, parse_file, FIELD(save), 0, 0,
      "also save the accumulator to the file ACC, for merge"},
     {"hex", NULL, COMMAND_READS, parse_flag, FIELD(hex), 0, 0, "print values in hexadecimal"},
-    {"json", NULL, COMMAND_READS | COMMAND_BENCH | COMMAND_SIMULATES, parse_flag, FIELD(json), 0, 0,
+    {"json", NULL, COMMAND_READS | COMMAND_BENCH | COMMAND_SIMULATES | COMMAND_RUN, parse_flag, FIELD(json), 0, 0,
      "print a JSON object, on one line"},
     {"html", "FILE", COMMAND_SIMULATES, parse_file, FIELD(html), 0, 0,
      "ladder, explain, inspect: write an HTML page instead of the text"},
@@ -187,8 +188,8 @@ static const struct rule rules[] = {
      "inspect: also show sources in this folder and below (default: in the folder of KERNEL and below)"},
     {"device", "auto|cpu|cuda[:N]|simt", COMMAND_READS | COMMAND_LADDER, parse_text, FIELD(device), 0, 0,
      "device to run on (simt: ladder only, the simulator, which needs no GPU)"},
-    {"threads", "N", COMMAND_DATA | COMMAND_BENCH | COMMAND_INSPECT, parse_count, FIELD(threads), 0,
-     INT32_MAX, "use at most N threads (default 0: one per processor)"},
+    {"threads", "N", COMMAND_DATA | COMMAND_BENCH | COMMAND_INSPECT | COMMAND_RUN, parse_count, FIELD(threads),
+     0, INT32_MAX, "use at most N threads (default 0: one per processor)"},
     {"verbose", NULL, COMMAND_READS, parse_flag, FIELD(verbose), 0, 0,
      "report the device and the threads on standard error"},
     {"quiet", NULL, COMMAND_READS | COMMAND_BENCH, parse_flag, FIELD(quiet), 0, 0,
@@ -219,7 +220,7 @@ static const struct rule rules[] = {
     {"once", NULL, COMMAND_LADDER, parse_flag, FIELD(once), 0, 0,
      "ladder on a GPU: launch each rung once, verified but not timed, for profiling; uses the simulator's PTX if "
      "it is built in"},
-    {"schedule", "S", COMMAND_SIMULATES, parse_text, FIELD(schedule), 0, 0,
+    {"schedule", "S", COMMAND_SIMULATES | COMMAND_RUN, parse_text, FIELD(schedule), 0, 0,
      "lockstep (default): the lanes of a warp run together; split: one after the other; random:SEED: they "
      "diverge at random"},
     {"warp", "W", COMMAND_EXPLAIN | COMMAND_INSPECT, parse_power_of_two, FIELD(warp), 1, 32,
@@ -228,18 +229,26 @@ static const struct rule rules[] = {
      "explain, inspect: banks of shared memory, a power of two (default 32)"},
     {"values", "A,B,...", COMMAND_EXPLAIN, parse_text, FIELD(values), 0, 0,
      "explain: the elements"},
-    {"kernel", "NAME", COMMAND_INSPECT, parse_text, FIELD(kernel), 0, 0,
-     "inspect: the kernel to run, if the file has several, or an instance of a template: 'reduce<int,512>'"},
+    {"kernel", "NAME", COMMAND_INSPECT | COMMAND_RUN, parse_text, FIELD(kernel), 0, 0,
+     "inspect: the kernel to run, if the file has several, or an instance of a template: 'reduce<int,512>'; run: "
+     "count and check this one only"},
     {"arg", "ARG", COMMAND_INSPECT, parse_argument, 0, 0, 0,
      "inspect: the kernel's next argument: a scalar (i32:5, f32:1.5) or a buffer with its number of elements "
      "(f32[1024]=zeros, ones, iota, random:SEED, none for unwritten memory, or a .npy file)"},
-    {"out", "K=FILE", COMMAND_INSPECT, parse_output, 0, 0, 0,
-     "inspect: write argument K, numbered from 0, to a .npy file after the run"},
+    {"out", "[K=]FILE", COMMAND_INSPECT | COMMAND_RUN, parse_output, 0, 0, 0,
+     "inspect: write argument K, numbered from 0, to a .npy file after the run; run: write the report to FILE "
+     "instead of standard error"},
     {"shared", "BYTES", COMMAND_INSPECT, parse_count, FIELD(shared), 0, INT32_MAX,
      "inspect: dynamic shared memory of each block (default 0)"},
-    {"limit", "N", COMMAND_INSPECT, parse_count, FIELD(limit), 1, INT64_MAX,
-     "inspect: stop a launch that executes more than N warp instructions (default " DIGITS(
-         SIMT_INSTRUCTION_LIMIT) ")"},
+    {"limit", "N", COMMAND_INSPECT | COMMAND_RUN, parse_count, FIELD(limit), 1, INT64_MAX,
+     "stop a launch that executes more than N warp instructions (default: inspect " DIGITS(
+         SIMT_INSTRUCTION_LIMIT) ", run " DIGITS(PROGRAM_INSTRUCTION_LIMIT) ")"},
+    {"gpu", "h200|a100|t4", COMMAND_RUN, parse_word, FIELD(gpu), 0, 0,
+     "run: the GPU that the program finds, and that a .cu file is compiled for (default h200)"},
+    {"races", "on|off", COMMAND_RUN, parse_word, FIELD(races), 0, 0,
+     "run: look for races, which takes most of the time (default on)"},
+    {"launch", "N", COMMAND_RUN, parse_count, FIELD(launch), 1, INT64_MAX,
+     "run: count and check the Nth launch only, from 1, or the Nth of --kernel"},
     {"help", NULL, COMMAND_ANY, parse_flag, FIELD(help), 0, 0, "print this text (also -h)"},
     {"version", NULL, COMMAND_ANY, parse_flag, FIELD(version), 0, 0, "print the version"},
 };
@@ -306,6 +315,11 @@ static bool settings_create(struct settings *settings, size_t count) {
     return settings->operands && settings->arguments && settings->outputs;
 }
 
+/* What follows the program that is to be run is its own. */
+static bool has_program(const struct settings *settings) {
+    return settings->operand_count == 2 && !strcmp(settings->operands[0], "run");
+}
+
 int settings_parse(struct settings *settings, int argc, char **argv) {
     struct option long_options[RULE_COUNT + 1] = {0};
     const char *values[RULE_COUNT] = {0};
@@ -315,7 +329,7 @@ int settings_parse(struct settings *settings, int argc, char **argv) {
     if (!settings_create(settings, (size_t)argc)) return fail_memory();
     int code;
     /* "-": operands come in their order among the options, even under POSIXLY_CORRECT; ":": no messages. */
-    while ((code = getopt_long(argc, argv, "-:hn:", long_options, NULL)) != -1) {
+    while (!has_program(settings) && (code = getopt_long(argc, argv, "-:hn:", long_options, NULL)) != -1) {
         if (code == '?' || code == ':') return refuse_option(code, optopt, argv[optind - 1]);
         if (code == GETOPT_OPERAND) {
             settings->operands[settings->operand_count++] = optarg;
@@ -380,6 +394,7 @@ void put_usage(FILE *stream) {
           "       warpfold ladder [options]           run every rung, verified and counted\n"
           "       warpfold explain [options] RUNG     one block of a rung, step by step\n"
           "       warpfold inspect [options] KERNEL   run your own kernel on the simulator\n"
+          "       warpfold run [options] PROGRAM ...  run a CUDA program on the simulator\n"
           "       warpfold --version | --help\n",
           stream);
 }
@@ -438,7 +453,8 @@ void put_help(FILE *stream) {
           "array, in order.  Without FILE, or for -, standard input is read.\n"
           "\n"
           "RUNG is a kernel of the ladder, by number or name.  KERNEL is a .cu file, which\n"
-          "needs NVRTC or nvcc, or a .ptx file, which needs neither.\n"
+          "needs NVRTC or nvcc, or a .ptx file, which needs neither.  PROGRAM is a .cu file\n"
+          "with a main, or what nvcc -cudart shared made of one; options come before it.\n"
           "\n"
           "options, before or after the operands:\n",
           stream);
@@ -456,9 +472,10 @@ void put_help(FILE *stream) {
           "  warpfold explain 05 -n 16 --warp 8\n"
           "  warpfold inspect add.cu --block 256 --grid 4 --arg f32[1024]=iota \\\n"
           "      --arg f32[1024]=ones --arg i32:1024 --out 0=sums.npy\n"
+          "  warpfold run --gpu a100 program.cu 1024\n"
           "\n"
           "A decimal result is the shortest that reads back to the same bits.  Exit status:\n"
           "0: success; 1: the data or the device failed; 2: the command line is wrong;\n"
-          "3: inspect has findings.\n",
+          "3: inspect or run has findings; else run has the status of the program.\n",
           stream);
 }

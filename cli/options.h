@@ -17,8 +17,11 @@ enum command_kind {
     COMMAND_BENCH = 8,
     COMMAND_LADDER = 16,
     COMMAND_EXPLAIN = 32,
-    COMMAND_INSPECT = 64
+    COMMAND_INSPECT = 64,
+    COMMAND_RUN = 128
 };
+
+enum { RACES_ON, RACES_OFF };
 
 struct settings {
     const char *device;
@@ -51,6 +54,9 @@ struct settings {
     int64_t coarsen; /* 0: the rung's own choice */
     int64_t warp;    /* lanes, a power of two; 0: 32 */
     int64_t banks;   /* a power of two; 0: 32 */
+    int64_t gpu;     /* an index of program_gpus */
+    int64_t races;   /* RACES_ON or RACES_OFF */
+    int64_t launch;  /* of a program, the only one to be watched; 0: all */
     int64_t limit;   /* warp instructions that the launch may execute; 0: SIMT_INSTRUCTION_LIMIT */
     wf_type type;
     wf_type result_type;

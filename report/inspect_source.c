@@ -76,7 +76,7 @@ static char *read_text(int file, size_t *nbytes) {
     return NULL;
 }
 
-static bool add(struct sources *sources, const char *path, const struct places *places) {
+bool sources_add(struct sources *sources, const char *path, const struct places *places) {
     for (size_t i = 0; i < sources->count; i++)
         if (!strcmp(sources->items[i].file, path)) return true;
     struct source *grown = realloc(sources->items, (sources->count + 1) * sizeof *grown);
@@ -97,9 +97,9 @@ bool sources_read(struct sources *sources, const simt_report *report, const stru
     bool is_whole = true;
     *sources = (struct sources){0};
     for (size_t i = 0; i < simt_report_line_count(report); i++)
-        is_whole = is_whole && add(sources, simt_report_line(report, i)->file, places);
+        is_whole = is_whole && sources_add(sources, simt_report_line(report, i)->file, places);
     for (size_t i = 0; i < simt_report_finding_count(report); i++)
-        is_whole = is_whole && add(sources, simt_report_finding(report, i)->file, places);
+        is_whole = is_whole && sources_add(sources, simt_report_finding(report, i)->file, places);
     return is_whole;
 }
 

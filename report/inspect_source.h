@@ -27,6 +27,9 @@ struct places {
 /* Those that the report's lines and findings name, in the order of the lines.  false: no memory.
  * sources_clear in any case. */
 bool sources_read(struct sources *sources, const simt_report *report, const struct places *places);
+
+/* One more file, unless it is there already. */
+bool sources_add(struct sources *sources, const char *path, const struct places *places);
 void sources_clear(struct sources *sources);
 
 /* The line, counted from 1, and its length without the line's end; NULL: there is none. */

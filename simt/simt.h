@@ -94,6 +94,10 @@ typedef struct simt_source {
  * free().  No compiler, or one that refuses the source: SIMT_ERROR_COMPILE, its words in the message, in lines. */
 simt_error simt_compile(const simt_source *source, char **ptx, char **mangled, simt_message *message);
 
+/* Compiles a whole CUDA program, host code and all, by nvcc with the source's options, and links it.  *program, an
+ * executable file of this machine of *nbytes, is the caller's, to be freed with free(). */
+simt_error simt_compile_program(const simt_source *source, void **program, size_t *nbytes, simt_message *message);
+
 /* ---- the simulator */
 
 typedef struct simt_machine simt_machine;
@@ -111,6 +115,23 @@ void simt_machine_destroy(simt_machine *machine);                               
 simt_error simt_machine_allocate(simt_machine *machine, size_t nbytes, uint64_t *address);
 simt_error simt_machine_write(simt_machine *machine, uint64_t address, const void *bytes, size_t nbytes);
 simt_error simt_machine_read(const simt_machine *machine, uint64_t address, void *bytes, size_t nbytes);
+
+/* The same, for memory that the host's own code may use at the same address: *pointer.  So that it can be, all of
+ * it counts as written. */
+simt_error simt_machine_allocate_shared(simt_machine *machine, size_t nbytes, void **pointer);
+
+/* Makes memory of the caller's global memory, at a device address of its own.  It counts as written, and stays the
+ * caller's, who may not take it away before simt_machine_free or _destroy. */
+simt_error simt_machine_adopt(simt_machine *machine, void *bytes, size_t nbytes, uint64_t *address);
+
+/* Frees what one of these three gave, by its first address.  Addresses are never used again: a kernel that uses them
+ * nevertheless has a finding that says so. */
+simt_error simt_machine_free(simt_machine *machine, uint64_t address);
+
+/* The address and size of a module's variable in global or constant memory, by its name in the PTX.  It is the same
+ * for all kernels of the module, and has its initial value until somebody writes to it. */
+simt_error simt_machine_variable(simt_machine *machine, const simt_module *module, const char *name,
+                                 uint64_t *address, size_t *nbytes, simt_message *message);
 
 /* ---- reports */
 
@@ -279,6 +300,10 @@ extern const struct simt_observer *const simt_counters[];
 /* The two: they cost more than the rest together, and fill simt_report_line and simt_report_replay.  The replay
  * comes first in a list, before observers that record findings. */
 extern const struct simt_observer simt_observe_lines, simt_observe_replay;
+
+/* In place of the one of simt_observers that has the same name: a launch goes on after a read of memory that nothing
+ * has written, as it would on a GPU. */
+extern const struct simt_observer simt_observe_uninitialised_going_on;
 
 #ifdef __cplusplus
 }

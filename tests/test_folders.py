@@ -11,7 +11,7 @@ from cli_helpers import ROOT
 
 BUILD = Path(os.environ.get("WARPFOLD_BUILD", ROOT / "build"))
 
-PUBLIC = {"warpfold.h", "explain/explain.h", "ladder/ladder.h", "ladder/gpu.h", "simt/simt.h"}
+PUBLIC = {"warpfold.h", "explain/explain.h", "ladder/ladder.h", "ladder/gpu.h", "program/program.h", "simt/simt.h"}
 
 
 def included(folder):
@@ -31,7 +31,8 @@ def test_the_command_line_knows_public_headers_only():
 
 
 @pytest.mark.parametrize("folder, above", [("explain", ["cli", "report", "bench"]), ("report", ["cli", "bench"]),
-                                           ("bench", ["cli", "explain"]), ("ladder", ["cli", "report", "explain", "bench"])])
+                                           ("bench", ["cli", "explain"]), ("ladder", ["cli", "report", "explain", "bench", "program"]),
+                                           ("program", ["cli", "bench"])])
 def test_no_folder_knows_those_above_it(folder, above):
     own = {path.name for path in (ROOT / folder).glob("*.h")}
     names = {path.name: other for other in above for path in (ROOT / other).glob("*.h")}

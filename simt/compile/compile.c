@@ -116,25 +116,38 @@ static bool is_one_line(const char *instance) {
     return true;
 }
 
+static simt_error read_source(const simt_source *given, const char *name, struct source *source, char **text,
+                              simt_message *message) {
+    *source = (struct source){.given = given, .name = name, .text = given->text};
+    *text = NULL;
+    if (source->text)
+        source->nbytes = strlen(source->text);
+    else
+        source->text = *text = simt_read_file(given->path, &source->nbytes);
+    if (source->text) return SIMT_OK;
+    snprintf(message->text, sizeof message->text, "%.1000s: %s", name, strerror(errno));
+    return errno == ENOMEM ? SIMT_ERROR_MEMORY : SIMT_ERROR_COMPILE;
+}
+
 static simt_error compile_named(const simt_source *given, const char *name, char **ptx, char **mangled,
                                 simt_message *message) {
-    struct source source = {.given = given, .name = name, .text = given->text};
-    char *text = NULL;
-    if (source.text)
-        source.nbytes = strlen(source.text);
-    else
-        source.text = text = simt_read_file(given->path, &source.nbytes);
-    if (!source.text) {
-        snprintf(message->text, sizeof message->text, "%.1000s: %s", name, strerror(errno));
-        return errno == ENOMEM ? SIMT_ERROR_MEMORY : SIMT_ERROR_COMPILE;
-    }
-    simt_error error = SIMT_ERROR_COMPILE;
+    struct source source;
+    char *text;
+    simt_error error = read_source(given, name, &source, &text, message);
+    if (error) return error;
+    error = SIMT_ERROR_COMPILE;
     if (is_one_line(given->instance))
         error = compile_source(&source, ptx, mangled, message);
     else
         snprintf(message->text, sizeof message->text,
                  "%.1000s: a kernel name must be one line without control characters", name);
     free(text);
+    return error;
+}
+
+static simt_error printable(simt_error error, simt_message *message) {
+    if (error == SIMT_ERROR_MEMORY) snprintf(message->text, sizeof message->text, "out of memory for compiling");
+    wf_printable_here(message->text, sizeof message->text, WF_LINES_KEPT);
     return error;
 }
 
@@ -155,11 +168,40 @@ simt_error simt_compile(const simt_source *source, char **ptx, char **mangled, s
         free(*ptx);
         free(instance);
         *ptx = NULL;
-        if (error == SIMT_ERROR_MEMORY)
-            snprintf(message->text, sizeof message->text, "out of memory for compiling");
-        wf_printable_here(message->text, sizeof message->text, WF_LINES_KEPT);
-        return error;
+        return printable(error, message);
     }
     if (mangled) *mangled = instance;
     return SIMT_OK;
+}
+
+/* ---- programs ------------------------------------------------------------------------------------ */
+
+static simt_error link_named(const simt_source *given, const char *name, char **program, size_t *nbytes,
+                             simt_message *message) {
+    static const char *const none[] = {NULL};
+    struct source source;
+    char *text;
+    simt_error error = read_source(given, name, &source, &text, message);
+    if (error) return error;
+    enum outcome outcome =
+        simt_nvcc_program(&source, given->options ? given->options : none, program, nbytes, message);
+    free(text);
+    if (outcome == OUTCOME_ABSENT)
+        snprintf(message->text, sizeof message->text,
+                 "%.1000s: nvcc, which compiles CUDA programs, was not found: install it, or say by WARPFOLD_NVCC "
+                 "where it is",
+                 name);
+    return outcome == OUTCOME_COMPILED ? SIMT_OK
+           : outcome == OUTCOME_MEMORY ? SIMT_ERROR_MEMORY
+                                       : SIMT_ERROR_COMPILE;
+}
+
+simt_error simt_compile_program(const simt_source *source, void **program, size_t *nbytes, simt_message *message) {
+    char *bytes = NULL, *name = wf_printable_copy(source->path, WF_LINES_ESCAPED);
+    message->text[0] = '\0';
+    simt_error error = name ? link_named(source, name, &bytes, nbytes, message) : SIMT_ERROR_MEMORY;
+    free(name);
+    if (error) free(bytes);
+    *program = error ? NULL : bytes;
+    return error ? printable(error, message) : SIMT_OK;
 }

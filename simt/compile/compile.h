@@ -27,6 +27,10 @@ typedef enum outcome compiler(const struct source *source, const char *const *op
 compiler simt_nvrtc;
 compiler simt_nvcc;
 
+/* Host code and all, linked.  The names of files in its PTX are those of a private folder. */
+enum outcome simt_nvcc_program(const struct source *source, const char *const *options, char **program, size_t *nbytes,
+                               simt_message *log);
+
 /* The whole file followed by a NUL; NULL with errno set. */
 char *simt_read_file(const char *path, size_t *nbytes);
 

@@ -57,7 +57,7 @@ static bool find_nvcc(char path[PATH_MAX]) {
  * folder, and the user's own folder is a link there. */
 struct workplace {
     struct scratch scratch;
-    char source[PATH_MAX], ptx[PATH_MAX], log[PATH_MAX], beside[PATH_MAX];
+    char source[PATH_MAX], output[PATH_MAX], log[PATH_MAX], beside[PATH_MAX];
 };
 
 static const char beside_name[] = "warpfold-beside";
@@ -124,7 +124,7 @@ static bool write_headers(const struct workplace *workplace, const simt_header *
 static bool fill(struct workplace *workplace, const struct source *source) {
     const struct scratch *scratch = &workplace->scratch;
     return simt_scratch_path(workplace->source, scratch, "warpfold-source.cu") &&
-           simt_scratch_path(workplace->ptx, scratch, "warpfold-source.ptx") &&
+           simt_scratch_path(workplace->output, scratch, "warpfold-output") &&
            simt_scratch_path(workplace->log, scratch, "warpfold-log") &&
            simt_scratch_path(workplace->beside, scratch, beside_name) && write_source(workplace, source) &&
            (source->given->text ? write_headers(workplace, source->given->headers)
@@ -292,7 +292,7 @@ static int run(const struct workplace *workplace, const char *const *arguments) 
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* nvcc OPTIONS [-I BESIDE] -ptx -o SOURCE.ptx SOURCE.cu */
+/* nvcc OPTIONS [-I BESIDE] -o OUTPUT SOURCE.cu */
 static int run_nvcc(const char *nvcc, const struct workplace *workplace, bool is_file,
                     const char *const *options) {
     size_t count = 0;
@@ -307,9 +307,8 @@ static int run_nvcc(const char *nvcc, const struct workplace *workplace, bool is
         arguments[length++] = "-I";
         arguments[length++] = workplace->beside;
     }
-    arguments[length++] = "-ptx";
     arguments[length++] = "-o";
-    arguments[length++] = workplace->ptx;
+    arguments[length++] = workplace->output;
     arguments[length++] = workplace->source;
     int status = run(workplace, arguments);
     int error = errno;
@@ -375,8 +374,9 @@ static bool rename_files(char **ptx, const struct workplace *workplace, const st
     return is_renamed;
 }
 
-static enum outcome compile(const char *nvcc, struct workplace *workplace, const struct source *source,
-                            const char *const *options, char **ptx, char **mangled, simt_message *log) {
+/* The bytes of what nvcc makes, with a NUL behind them. */
+static enum outcome make(const char *nvcc, struct workplace *workplace, const struct source *source,
+                         const char *const *options, char **output, size_t *nbytes, simt_message *log) {
     if (!fill(workplace, source)) {
         snprintf(log->text, sizeof log->text, "cannot create temporary files for nvcc: %s", strerror(errno));
         return OUTCOME_REFUSED;
@@ -388,29 +388,49 @@ static enum outcome compile(const char *nvcc, struct workplace *workplace, const
         say_failure(nvcc, status, error, log);
         return OUTCOME_REFUSED;
     }
-    size_t nbytes;
-    *ptx = simt_read_file(workplace->ptx, &nbytes);
-    if (!*ptx) {
-        snprintf(log->text, sizeof log->text, "%.1000s wrote no PTX: %s", nvcc, strerror(errno));
+    *output = simt_read_file(workplace->output, nbytes);
+    if (*output) return OUTCOME_COMPILED;
+    snprintf(log->text, sizeof log->text, "%.1000s wrote nothing: %s", nvcc, strerror(errno));
+    return OUTCOME_REFUSED;
+}
+
+/* In a private folder, which is gone then. */
+static enum outcome make_in_private(struct workplace *workplace, const struct source *source,
+                                    const char *const *options, char **output, size_t *nbytes, simt_message *log) {
+    char nvcc[PATH_MAX];
+    if (!find_nvcc(nvcc)) return OUTCOME_ABSENT;
+    if (refuses(nvcc, options, log)) return OUTCOME_REFUSED;
+    if (!simt_scratch_open(&workplace->scratch, source->given->leftovers)) {
+        snprintf(log->text, sizeof log->text, "cannot create a temporary folder for nvcc: %s", strerror(errno));
         return OUTCOME_REFUSED;
     }
-    if (!rename_files(ptx, workplace, source)) return OUTCOME_MEMORY;
+    const struct scratch scratch = workplace->scratch;
+    enum outcome outcome = make(nvcc, workplace, source, options, output, nbytes, log);
+    simt_scratch_close(&workplace->scratch);
+    workplace->scratch = scratch; /* its names are still looked for */
+    return outcome;
+}
+
+enum outcome simt_nvcc(const struct source *source, const char *const *options, char **ptx, char **mangled,
+                       simt_message *log) {
+    struct workplace workplace;
+    size_t nbytes, count = 0;
+    while (options[count]) count++;
+    const char **all = calloc(count + 2, sizeof *all);
+    if (!all) return OUTCOME_MEMORY;
+    memcpy(all, options, count * sizeof *all);
+    all[count] = "-ptx";
+    enum outcome outcome = make_in_private(&workplace, source, all, ptx, &nbytes, log);
+    free(all);
+    if (outcome != OUTCOME_COMPILED) return outcome;
+    if (!rename_files(ptx, &workplace, source)) return OUTCOME_MEMORY;
     if (!source->given->instance) return OUTCOME_COMPILED;
     *mangled = find_mangled(*ptx);
     return *mangled ? OUTCOME_COMPILED : OUTCOME_MEMORY;
 }
 
-enum outcome simt_nvcc(const struct source *source, const char *const *options, char **ptx, char **mangled,
-                       simt_message *log) {
-    char nvcc[PATH_MAX];
+enum outcome simt_nvcc_program(const struct source *source, const char *const *options, char **program, size_t *nbytes,
+                               simt_message *log) {
     struct workplace workplace;
-    if (!find_nvcc(nvcc)) return OUTCOME_ABSENT;
-    if (refuses(nvcc, options, log)) return OUTCOME_REFUSED;
-    if (!simt_scratch_open(&workplace.scratch, source->given->leftovers)) {
-        snprintf(log->text, sizeof log->text, "cannot create a temporary folder for nvcc: %s", strerror(errno));
-        return OUTCOME_REFUSED;
-    }
-    enum outcome outcome = compile(nvcc, &workplace, source, options, ptx, mangled, log);
-    simt_scratch_close(&workplace.scratch);
-    return outcome;
+    return make_in_private(&workplace, source, options, program, nbytes, log);
 }

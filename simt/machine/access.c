@@ -51,6 +51,12 @@ static void fault(struct warp *warp, struct path *path, const struct request *re
         simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address,
                             "%s %u bytes of constant memory at 0x%llx, which is read-only", verb,
                             request->nbytes, address);
+    else if (allocation && allocation->is_freed)
+        simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address,
+                            "%s %u bytes of %s memory at 0x%llx: byte %llu of an allocation of %llu that was freed",
+                            verb, request->nbytes, space, address,
+                            address - (unsigned long long)allocation->address,
+                            (unsigned long long)allocation->freed_nbytes);
     else if (allocation)
         simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address,
                             "%s %u bytes of %s memory at 0x%llx: byte %llu of an allocation of %llu", verb,

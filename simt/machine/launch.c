@@ -48,6 +48,25 @@ simt_error simt_machine_allocate(simt_machine *machine, size_t nbytes, uint64_t 
     return allocation ? SIMT_OK : SIMT_ERROR_MEMORY;
 }
 
+simt_error simt_machine_allocate_shared(simt_machine *machine, size_t nbytes, void **pointer) {
+    struct allocation *allocation = simt_memory_allocate_shared(&machine->memory, nbytes);
+    *pointer = allocation ? allocation->bytes : NULL;
+    return allocation ? SIMT_OK : SIMT_ERROR_MEMORY;
+}
+
+simt_error simt_machine_adopt(simt_machine *machine, void *bytes, size_t nbytes, uint64_t *address) {
+    struct allocation *allocation = simt_memory_adopt(&machine->memory, bytes, nbytes);
+    *address = allocation ? allocation->address : 0;
+    return allocation ? SIMT_OK : SIMT_ERROR_MEMORY;
+}
+
+simt_error simt_machine_free(simt_machine *machine, uint64_t address) {
+    struct allocation *allocation = simt_memory_find(&machine->memory, address);
+    if (!allocation || allocation->is_freed || allocation->address != address) return SIMT_ERROR_ARGUMENT;
+    simt_memory_free(&machine->memory, allocation);
+    return SIMT_OK;
+}
+
 static struct allocation *find_range(const simt_machine *machine, uint64_t address, size_t nbytes) {
     struct allocation *allocation = simt_memory_find(&machine->memory, address);
     bool is_within = allocation && nbytes <= allocation->nbytes &&
@@ -71,6 +90,30 @@ simt_error simt_machine_read(const simt_machine *machine, uint64_t address, void
     const struct allocation *allocation = find_range(machine, address, nbytes);
     if (!allocation) return SIMT_ERROR_ARGUMENT;
     if (nbytes) memcpy(bytes, allocation->bytes + (address - allocation->address), nbytes);
+    return SIMT_OK;
+}
+
+static const struct variable *find_variable(const simt_module *module, const char *name) {
+    for (uint32_t v = 0; v < module->variable_count; v++) {
+        const struct variable *variable = module->variables[v];
+        bool is_in_memory = variable->space == SIMT_GLOBAL || variable->space == SIMT_CONSTANT;
+        if (is_in_memory && !strcmp(variable->name, name)) return variable;
+    }
+    return NULL;
+}
+
+simt_error simt_machine_variable(simt_machine *machine, const simt_module *module, const char *name,
+                                 uint64_t *address, size_t *nbytes, simt_message *message) {
+    simt_message unread;
+    const struct variable *variable = find_variable(module, name);
+    struct image *image;
+    if (!variable)
+        return fail(message, SIMT_ERROR_ARGUMENT, "the module has no such variable in global or constant memory");
+    const struct function *kernel = module->kernel_count ? module->kernels[0] : NULL;
+    simt_error error = simt_image_create(machine, module, kernel, &image, message ? message : &unread);
+    if (error) return error;
+    *address = simt_variable_address(image, variable);
+    *nbytes = variable->nbytes;
     return SIMT_OK;
 }
 
@@ -131,14 +174,24 @@ static simt_error prepare_view(struct launch *launch, simt_message *message) {
     return check_limit(launch, message);
 }
 
+/* One for all launches, so that thousands of them do not use up addresses. */
+static bool prepare_workspace(struct launch *launch) {
+    enum { WORKSPACE_NBYTES = 64 };
+    struct simt_machine *machine = launch->machine;
+    if (!machine->workspace) machine->workspace = simt_memory_allocate(&machine->memory, WORKSPACE_NBYTES, false);
+    launch->workspace = machine->workspace;
+    if (!launch->workspace) return false;
+    memset(launch->workspace->bytes, 0, WORKSPACE_NBYTES);
+    memset(launch->workspace->written, 0xff, WORKSPACE_NBYTES);
+    return true;
+}
+
 static simt_error prepare_parameters(struct launch *launch, simt_message *message) {
     const struct function *function = launch->function;
     launch->parameters_nbytes = function->parameter_nbytes;
     launch->parameters = calloc(function->parameter_nbytes + 16, 1);
-    launch->workspace = simt_memory_allocate(&launch->machine->memory, 64, false);
-    if (!launch->parameters || !launch->workspace)
+    if (!launch->parameters || !prepare_workspace(launch))
         return fail(message, SIMT_ERROR_MEMORY, "out of memory for the parameters");
-    memset(launch->workspace->written, 0xff, launch->workspace->nbytes);
     for (uint32_t p = 0; p < function->parameter_count; p++)
         memcpy(launch->parameters + function->parameters[p]->offset, launch->request->arguments[p],
                function->parameters[p]->nbytes);
@@ -322,7 +375,6 @@ static void launch_clear(struct launch *launch) {
     for (size_t o = 0; launch->launch_states && o < launch->all.count + 1; o++) free(launch->launch_states[o]);
     free(launch->launch_states);
     hooks_destroy(launch);
-    if (launch->workspace) simt_memory_free(&launch->machine->memory, launch->workspace);
     free(launch->parameters);
     pthread_mutex_destroy(&launch->lock);
 }

@@ -66,7 +66,7 @@ static void place_shared(struct image *image) {
             place_next(image, module->variables[v], &end);
     for (uint32_t f = 0; f < module->function_count; f++)
         if (!module->functions[f]->is_kernel) place_shared_of(image, module->functions[f], &end);
-    place_shared_of(image, image->kernel, &end);
+    if (image->kernel) place_shared_of(image, image->kernel, &end); /* a module may have variables alone */
     image->shared_nbytes = end;
     for (uint32_t v = 0; v < module->variable_count; v++)
         if (is_dynamic(module->variables[v]) && module->variables[v]->alignment > alignment)
@@ -88,7 +88,8 @@ static bool place_global(struct image *image, const struct image *sibling, struc
         return true;
     }
     struct allocation *allocation =
-        simt_memory_allocate(memory, variable->nbytes, variable->space == SIMT_CONSTANT);
+        variable->is_managed ? simt_memory_allocate_shared(memory, variable->nbytes)
+                             : simt_memory_allocate(memory, variable->nbytes, variable->space == SIMT_CONSTANT);
     if (!allocation) return false;
     if (variable->bytes) memcpy(allocation->bytes, variable->bytes, variable->nbytes);
     free(allocation->written); /* no value given means zeros */

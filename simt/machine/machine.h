@@ -306,6 +306,7 @@ struct simt_machine {
     uint32_t warp_size, banks;
     struct memory memory;
     struct image *images;
+    struct allocation *workspace; /* of every launch: one at a time; NULL before the first */
 };
 
 static inline void *slot_lanes(const struct path *path, slot operand) {

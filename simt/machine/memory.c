@@ -1,52 +1,119 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* MAP_ANONYMOUS, MAP_FIXED_NOREPLACE */
+#endif
 #include "memory.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-struct allocation *simt_memory_allocate(struct memory *memory, uint64_t nbytes, bool is_constant) {
-    if (nbytes > UINT64_C(1) << 40) return NULL;
-    uint64_t slots = (nbytes >> 32) + 1;
-    if (memory->slot_count + slots > memory->slot_capacity) {
-        uint64_t capacity = 2 * memory->slot_capacity + slots + 16;
-        struct allocation **grown = realloc(memory->slots, capacity * sizeof *grown);
-        if (!grown) return NULL;
-        memory->slots = grown;
-        memory->slot_capacity = capacity;
-    }
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0 /* then the address is a hint, which is checked */
+#endif
+
+/* ---- addresses */
+
+static bool reserve_slots(struct memory *memory, uint64_t slots) {
+    if (memory->slot_count + slots <= memory->slot_capacity) return true;
+    uint64_t capacity = 2 * memory->slot_capacity + slots + 16;
+    struct allocation **grown = realloc(memory->slots, capacity * sizeof *grown);
+    if (!grown) return false;
+    memory->slots = grown;
+    memory->slot_capacity = capacity;
+    return true;
+}
+
+static uint64_t next_address(const struct memory *memory) { return SIMT_GLOBAL_BASE + (memory->slot_count << 32); }
+
+/* An allocation at the next address, without bytes yet, which nobody finds before it is entered. */
+static struct allocation *prepare(struct memory *memory, uint64_t nbytes, enum backing backing) {
+    if (nbytes > UINT64_C(1) << 40 || !reserve_slots(memory, (nbytes >> 32) + 1)) return NULL;
     struct allocation *allocation = calloc(1, sizeof *allocation);
     if (!allocation) return NULL;
-    allocation->bytes = calloc(nbytes ? nbytes : 1, 1);
-    allocation->written = calloc(nbytes ? nbytes : 1, 1);
-    if (!allocation->bytes || !allocation->written) {
-        free(allocation->bytes);
-        free(allocation->written);
-        free(allocation);
-        return NULL;
-    }
     allocation->nbytes = nbytes;
-    allocation->address = SIMT_GLOBAL_BASE + (memory->slot_count << 32);
-    allocation->is_constant = is_constant;
-    for (uint64_t i = 0; i < slots; i++) memory->slots[memory->slot_count++] = allocation;
+    allocation->address = next_address(memory);
+    allocation->backing = backing;
     return allocation;
 }
 
-static void allocation_destroy(struct allocation *allocation) {
-    free(allocation->bytes);
+static struct allocation *enter(struct memory *memory, struct allocation *allocation) {
+    for (uint64_t i = 0; i <= allocation->nbytes >> 32; i++) memory->slots[memory->slot_count++] = allocation;
+    return allocation;
+}
+
+/* ---- bytes */
+
+static void release_bytes(struct allocation *allocation) {
+    if (allocation->backing == BACKING_OWN) free(allocation->bytes);
+    if (allocation->backing == BACKING_SHARED && allocation->bytes)
+        munmap(allocation->bytes, allocation->nbytes ? allocation->nbytes : 1);
     free(allocation->written);
+    allocation->bytes = allocation->written = NULL;
+}
+
+static void allocation_destroy(struct allocation *allocation) {
+    release_bytes(allocation);
     free(allocation);
 }
 
-/* The addresses are never reused, so that an access through a stale pointer is caught. */
-void simt_memory_free(struct memory *memory, struct allocation *allocation) {
-    for (uint64_t slot = (allocation->address - SIMT_GLOBAL_BASE) >> 32;
-         slot < memory->slot_count && memory->slots[slot] == allocation; slot++)
-        memory->slots[slot] = NULL;
+struct allocation *simt_memory_allocate(struct memory *memory, uint64_t nbytes, bool is_constant) {
+    struct allocation *allocation = prepare(memory, nbytes, BACKING_OWN);
+    if (!allocation) return NULL;
+    allocation->is_constant = is_constant;
+    allocation->bytes = calloc(nbytes ? nbytes : 1, 1);
+    allocation->written = calloc(nbytes ? nbytes : 1, 1);
+    if (allocation->bytes && allocation->written) return enter(memory, allocation);
     allocation_destroy(allocation);
+    return NULL;
+}
+
+/* Maps the bytes at the allocation's address.  false: something else is there, or there is no memory. */
+static bool map_bytes(struct allocation *allocation) {
+    void *wanted = (void *)(uintptr_t)allocation->address;
+    void *bytes = mmap(wanted, allocation->nbytes ? allocation->nbytes : 1, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (bytes == MAP_FAILED) return false;
+    allocation->bytes = bytes;
+    if (bytes == wanted) return true;
+    release_bytes(allocation); /* an old kernel, which took the address for a hint */
+    return false;
+}
+
+struct allocation *simt_memory_allocate_shared(struct memory *memory, uint64_t nbytes) {
+    enum { ATTEMPTS = 1024 }; /* addresses that the host may use already */
+    for (int i = 0; i < ATTEMPTS; i++) {
+        struct allocation *allocation = prepare(memory, nbytes, BACKING_SHARED);
+        if (!allocation) return NULL;
+        if (map_bytes(allocation)) return enter(memory, allocation);
+        allocation_destroy(allocation);
+        memory->slots[memory->slot_count++] = NULL;
+    }
+    return NULL;
+}
+
+struct allocation *simt_memory_adopt(struct memory *memory, void *bytes, uint64_t nbytes) {
+    struct allocation *allocation = prepare(memory, nbytes, BACKING_FOREIGN);
+    if (!allocation) return NULL;
+    allocation->bytes = bytes;
+    return enter(memory, allocation);
+}
+
+/* The addresses are never reused, and what remains says what was there: an access through a stale pointer is told as
+ * that. */
+void simt_memory_free(struct memory *memory, struct allocation *allocation) {
+    (void)memory;
+    release_bytes(allocation);
+    allocation->freed_nbytes = allocation->nbytes;
+    allocation->nbytes = 0;
+    allocation->is_freed = true;
+    allocation->is_heap = false;
 }
 
 void simt_memory_clear(struct memory *memory) {
-    for (uint64_t slot = 0; slot < memory->slot_count; slot++)
-        if (memory->slots[slot]) simt_memory_free(memory, memory->slots[slot]);
+    for (uint64_t slot = 0; slot < memory->slot_count; slot++) {
+        struct allocation *allocation = memory->slots[slot];
+        if (allocation && allocation->address == SIMT_GLOBAL_BASE + (slot << 32)) allocation_destroy(allocation);
+    }
     free(memory->slots);
     *memory = (struct memory){0};
 }

@@ -6,10 +6,20 @@
 
 #include "simt_observer.h"
 
+/* Where the bytes come from, and what becomes of them. */
+enum backing {
+    BACKING_OWN,    /* allocated */
+    BACKING_SHARED, /* mapped where its device address is, so that the host may use that address, too */
+    BACKING_FOREIGN /* the caller's */
+};
+
 struct allocation {
     unsigned char *bytes;
     unsigned char *written; /* a byte for each, 0xff once written; NULL: all are */
-    uint64_t nbytes;
+    uint64_t nbytes;        /* 0 once freed: */
+    uint64_t freed_nbytes;  /* then what it had */
+    bool is_freed;
+    enum backing backing;
     uint64_t address;
     bool is_constant;
     bool is_heap; /* a kernel's malloc made it, and only such ones are freed by kernels */
@@ -29,6 +39,8 @@ struct memory {
 
 /* NULL: no memory. */
 struct allocation *simt_memory_allocate(struct memory *memory, uint64_t nbytes, bool is_constant);
+struct allocation *simt_memory_allocate_shared(struct memory *memory, uint64_t nbytes);
+struct allocation *simt_memory_adopt(struct memory *memory, void *bytes, uint64_t nbytes);
 void simt_memory_free(struct memory *memory, struct allocation *allocation);
 void simt_memory_clear(struct memory *memory);
 

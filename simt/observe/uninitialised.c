@@ -25,9 +25,10 @@ static void find(const simt_event *event, const simt_access *access, uint32_t la
                         is_shared ? advice_shared : advice_global);
 }
 
-static void check_access(void *block, const simt_event *event, const simt_access *access) {
-    if (!access->initialised || access->kind == SIMT_STORE) return;
-    if (access->space != SIMT_SHARED && access->space != SIMT_GLOBAL) return;
+/* Whether it reads what was not written. */
+static bool find_all(void *block, const simt_event *event, const simt_access *access) {
+    if (!access->initialised || access->kind == SIMT_STORE) return false;
+    if (access->space != SIMT_SHARED && access->space != SIMT_GLOBAL) return false;
     uint64_t *count = block, before = *count;
     for (uint32_t lanes = access->lanes; lanes; lanes &= lanes - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(lanes);
@@ -36,7 +37,15 @@ static void check_access(void *block, const simt_event *event, const simt_access
         if (*count == before) find(event, access, lane, (uint32_t)__builtin_ctz(unwritten));
         *count += lane_count(unwritten);
     }
-    if (*count != before) simt_stop(event);
+    return *count != before;
+}
+
+static void check_access(void *block, const simt_event *event, const simt_access *access) {
+    if (find_all(block, event, access)) simt_stop(event);
+}
+
+static void check_and_go_on(void *block, const simt_event *event, const simt_access *access) {
+    find_all(block, event, access);
 }
 
 static void end_block(void *launch, void *block, const simt_block_view *view) {
@@ -49,12 +58,11 @@ static void end_launch(void *launch, simt_report *report) {
     counts_report(report, names, launch, 1);
 }
 
-const struct simt_observer simt_observe_uninitialised = {
-    .name = "uninitialised",
-    .launch_nbytes = sizeof(uint64_t),
-    .block_nbytes = sizeof(uint64_t),
-    .needs_initialised = true,
-    .access = check_access,
-    .block_end = end_block,
-    .launch_end = end_launch,
-};
+#define OBSERVER(check)                                                                                            \
+    {                                                                                                              \
+        .name = "uninitialised", .launch_nbytes = sizeof(uint64_t), .block_nbytes = sizeof(uint64_t),              \
+        .needs_initialised = true, .access = (check), .block_end = end_block, .launch_end = end_launch             \
+    }
+
+const struct simt_observer simt_observe_uninitialised = OBSERVER(check_access);
+const struct simt_observer simt_observe_uninitialised_going_on = OBSERVER(check_and_go_on);

@@ -191,6 +191,7 @@ struct declaration {
     uint32_t vector;    /* elements */
     uint32_t alignment; /* 0: the type's own */
     bool is_opaque;     /* a texture, sampler or surface */
+    bool is_managed;
 };
 struct declaration simt_parse_declaration(struct parser *parser);
 /* The name and dimensions; bound in the innermost scope unless its name is "_". */

@@ -32,6 +32,7 @@ struct variable {
     uint32_t alignment;
     uint64_t nbytes;          /* 0: an extern array without a size (dynamic shared memory) */
     bool is_extern;
+    bool is_managed;          /* .attribute(.managed): the host may use it at its address */
     bool is_parameter;        /* of the function itself, not one that it passes on; offset then as below */
     bool is_result;           /* of these, what the function gives back */
     uint64_t offset;          /* .param: within the function's parameters (inputs and results each from 0,

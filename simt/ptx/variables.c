@@ -52,6 +52,14 @@ static uint32_t take_vector(struct parser *parser) {
     return simt_parse_take(parser, ".v2") ? 2 : simt_parse_take(parser, ".v4") ? 4 : 1;
 }
 
+/* "(.managed)", or others, which change nothing here. */
+static bool take_attribute(struct parser *parser) {
+    simt_parse_want(parser, "(");
+    bool is_managed = simt_parse_at(parser, ".managed");
+    simt_parse_skip_to(parser, ")");
+    return is_managed;
+}
+
 struct declaration simt_parse_declaration(struct parser *parser) {
     struct declaration declaration = {.vector = 1};
     while (simt_parse_at_directive(parser)) {
@@ -67,7 +75,7 @@ struct declaration simt_parse_declaration(struct parser *parser) {
         } else if (simt_parse_take(parser, ".ptr")) {
             skip_pointee(parser);
         } else if (simt_parse_take(parser, ".attribute")) {
-            simt_parse_skip_to(parser, ")");
+            declaration.is_managed = take_attribute(parser) || declaration.is_managed;
         } else if (take_opaque(parser)) {
             declaration.is_opaque = true;
             declaration.type = TYPE_B64;
@@ -180,6 +188,7 @@ struct variable *simt_parse_declarator(struct parser *parser, const struct decla
         variable->alignment = declaration->alignment ? declaration->alignment : element_nbytes;
         variable->nbytes = nbytes;
         variable->is_extern = is_extern;
+        variable->is_managed = declaration->is_managed;
     }
     if (is_new && space != SIMT_PARAMETER) list_variable(parser, variable);
     if (has_value) simt_parse_initializer(parser, variable, declaration, dimensions, count);

@@ -1,7 +1,7 @@
 /* A small part of the Itanium C++ ABI's name mangling: what names of kernels consist of.  Qualifiers are
  * written behind what they qualify ("int const*"), so that text is only ever appended, and a substitution is
  * a range of it. */
-#include "inspect_name.h"
+#include "kernel_name.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Kernels' names as their authors wrote them. */
-#ifndef CLI_INSPECT_NAME_H
-#define CLI_INSPECT_NAME_H
+#ifndef REPORT_KERNEL_NAME_H
+#define REPORT_KERNEL_NAME_H
 
 #include <stdbool.h>
 #include <stddef.h>

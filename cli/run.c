@@ -1,0 +1,70 @@
+/* Whole CUDA programs on the simulator. */
+#include <stdlib.h>
+
+#include "cleanup.h"
+#include "commands.h"
+#include "inspect.h"
+#include "output.h"
+#include "program/program.h"
+
+static int read_settings(const struct settings *given, struct program_settings *settings) {
+    *settings = (struct program_settings){.gpu = program_gpus[given->gpu],
+                                          .kernel = given->kernel,
+                                          .launch = (uint64_t)given->launch,
+                                          .instruction_limit = (uint64_t)given->limit,
+                                          .threads = (uint32_t)given->threads,
+                                          .skips_races = given->races == RACES_OFF,
+                                          .leftovers = &cleanup_leftovers};
+    if (given->output_count > 1)
+        return fail_usage("--out is given twice, as '%s' and '%s': it takes one value at a time", given->outputs[0],
+                          given->outputs[1]);
+    if (parse_schedule(given->schedule, &settings->schedule, &settings->seed)) return STATUS_OK;
+    return fail_usage("--schedule takes lockstep, split or random:SEED, not '%s'", given->schedule);
+}
+
+static bool make_report(const struct program *program, const struct settings *settings, struct page *page) {
+    page_open(page);
+    bool is_whole = page->stream != NULL;
+    bool has_colour = !settings->output_count && wants_colour();
+    if (is_whole)
+        is_whole = settings->json ? program_put_json(page->stream, program)
+                                  : program_put_report(page->stream, program, has_colour);
+    return page_end(page) && is_whole;
+}
+
+/* Standard output is the program's. */
+static int hand_on(const struct page *page, const struct settings *settings) {
+    if (!settings->output_count) return write_all(2, page->text, page->length) ? STATUS_OK : STATUS_FAILED;
+    struct file_draft draft = {
+        .path = settings->outputs[0], .pieces = {{page->text, page->length}}, .piece_count = 1};
+    return deliver(&draft, 1, NULL);
+}
+
+static int report(const struct program *program, const struct settings *settings) {
+    struct page page;
+    int status = make_report(program, settings, &page) ? hand_on(&page, settings) : fail_memory();
+    page_clear(&page);
+    return status;
+}
+
+static int conclude(const struct program *program, const char *path, const struct settings *settings) {
+    struct program_end end = program_end(program);
+    if (!end.was_simulated && !end.signal)
+        return fail("%s: it ended with status %d before the simulator could take part", path, end.status);
+    int status = report(program, settings);
+    if (status) return status;
+    return end.has_findings ? STATUS_FINDINGS : end.status;
+}
+
+int command_run(const struct request *request) {
+    static simt_message message;
+    struct program_settings settings;
+    struct program *program;
+    int status = read_settings(request->settings, &settings);
+    if (status) return status;
+    if (!program_open(&program, request->operands, &settings, &message)) return fail_lines(message.text);
+    status = program_run(program, &message) ? conclude(program, request->operands[0], request->settings)
+                                            : fail_lines(message.text);
+    program_close(program);
+    return status;
+}

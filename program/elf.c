@@ -1,0 +1,100 @@
+#include "elf.h"
+
+#include <elf.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The part of the file, whole; NULL: it does not lie within. */
+static const unsigned char *part(const struct elf *elf, uint64_t offset, uint64_t nbytes) {
+    return offset <= elf->nbytes && nbytes <= elf->nbytes - offset ? elf->bytes + offset : NULL;
+}
+
+static bool read_header(const struct elf *elf, Elf64_Ehdr *header) {
+    const unsigned char order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+    if (elf->nbytes < sizeof *header) return false;
+    memcpy(header, elf->bytes, sizeof *header);
+    return !memcmp(header->e_ident, ELFMAG, SELFMAG) && header->e_ident[EI_CLASS] == ELFCLASS64 &&
+           header->e_ident[EI_DATA] == order && (header->e_type == ET_EXEC || header->e_type == ET_DYN);
+}
+
+static bool read_segment(const struct elf *elf, const Elf64_Ehdr *header, unsigned index, Elf64_Phdr *segment) {
+    if (header->e_phentsize != sizeof *segment) return false;
+    const unsigned char *bytes = part(elf, header->e_phoff, (uint64_t)header->e_phnum * sizeof *segment);
+    if (!bytes || index >= header->e_phnum) return false;
+    memcpy(segment, bytes + index * sizeof *segment, sizeof *segment);
+    return true;
+}
+
+/* Where in the file an address of the running program comes from; SIZE_MAX: nowhere. */
+static uint64_t offset_of(const struct elf *elf, const Elf64_Ehdr *header, uint64_t address) {
+    Elf64_Phdr segment;
+    for (unsigned i = 0; read_segment(elf, header, i, &segment); i++)
+        if (segment.p_type == PT_LOAD && address - segment.p_vaddr < segment.p_filesz)
+            return segment.p_offset + (address - segment.p_vaddr);
+    return SIZE_MAX;
+}
+
+static Elf64_Dyn dynamic_at(const struct elf *elf, size_t index) {
+    Elf64_Dyn entry;
+    memcpy(&entry, elf->dynamic + index * sizeof entry, sizeof entry);
+    return entry;
+}
+
+static bool find_strings(struct elf *elf, const Elf64_Ehdr *header) {
+    uint64_t address = 0, nbytes = 0;
+    for (size_t i = 0; i < elf->dynamic_count; i++) {
+        const Elf64_Dyn entry = dynamic_at(elf, i);
+        if (entry.d_tag == DT_STRTAB) address = entry.d_un.d_ptr;
+        if (entry.d_tag == DT_STRSZ) nbytes = entry.d_un.d_val;
+        if (entry.d_tag == DT_NULL) elf->dynamic_count = i;
+    }
+    elf->strings = (const char *)part(elf, offset_of(elf, header, address), nbytes);
+    elf->strings_nbytes = nbytes;
+    return elf->strings && nbytes > 0 && elf->strings[nbytes - 1] == '\0';
+}
+
+bool elf_open(struct elf *elf, const void *bytes, size_t nbytes) {
+    Elf64_Ehdr header;
+    Elf64_Phdr segment;
+    *elf = (struct elf){.bytes = bytes, .nbytes = nbytes};
+    if (!read_header(elf, &header)) return false;
+    for (unsigned i = 0; read_segment(elf, &header, i, &segment); i++) {
+        if (segment.p_type != PT_DYNAMIC) continue;
+        elf->dynamic = part(elf, segment.p_offset, segment.p_filesz);
+        elf->dynamic_count = segment.p_filesz / sizeof(Elf64_Dyn);
+        return elf->dynamic && find_strings(elf, &header);
+    }
+    return true;
+}
+
+const char *elf_next_needed(const struct elf *elf, size_t *at) {
+    while (*at < elf->dynamic_count) {
+        const Elf64_Dyn entry = dynamic_at(elf, (*at)++);
+        if (entry.d_tag == DT_NEEDED && entry.d_un.d_val < elf->strings_nbytes)
+            return elf->strings + entry.d_un.d_val;
+    }
+    return NULL;
+}
+
+/* ---- sections ------------------------------------------------------------------------------------ */
+
+static bool read_section(const struct elf *elf, const Elf64_Ehdr *header, unsigned index, Elf64_Shdr *section) {
+    if (header->e_shentsize != sizeof *section) return false;
+    const unsigned char *bytes = part(elf, header->e_shoff, (uint64_t)header->e_shnum * sizeof *section);
+    if (!bytes || index >= header->e_shnum) return false;
+    memcpy(section, bytes + index * sizeof *section, sizeof *section);
+    return true;
+}
+
+bool elf_has_section(const struct elf *elf, const char *name) {
+    Elf64_Ehdr header;
+    Elf64_Shdr names, section;
+    if (!read_header(elf, &header) || !read_section(elf, &header, header.e_shstrndx, &names)) return false;
+    const char *strings = (const char *)part(elf, names.sh_offset, names.sh_size);
+    const size_t length = strlen(name) + 1;
+    for (unsigned i = 0; strings && read_section(elf, &header, i, &section); i++)
+        if (section.sh_name < names.sh_size && length <= names.sh_size - section.sh_name &&
+            !memcmp(strings + section.sh_name, name, length))
+            return true;
+    return false;
+}

@@ -1,0 +1,36 @@
+/* Where the stand-in for the CUDA runtime library is. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* asprintf */
+#endif
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "private.h"
+
+#define RUNTIME_NAME "libcudart.so.13"
+
+/* From the folder of this program: where it was built, and where it is installed (CMakeLists.txt). */
+static const char *const folders[] = {"program", PROGRAM_RUNTIME_FOLDER};
+
+/* A name in LD_PRELOAD ends at a blank or a colon. */
+static bool is_usable(const char *path) { return !access(path, R_OK) && !path[strcspn(path, " :\t\n")]; }
+
+char *program_find_runtime(void) {
+    char *self = realpath("/proc/self/exe", NULL), *path = NULL;
+    if (!self) return NULL;
+    *strrchr(self, '/') = '\0';
+    for (size_t i = 0; i < sizeof folders / sizeof *folders && !path; i++) {
+        char *named = NULL;
+        if (asprintf(&named, "%s/%s/" RUNTIME_NAME, self, folders[i]) < 0) break;
+        path = realpath(named, NULL);
+        free(named);
+        if (path && !is_usable(path)) {
+            free(path);
+            path = NULL;
+        }
+    }
+    free(self);
+    return path;
+}

@@ -1,0 +1,236 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* memfd_create, asprintf, execveat */
+#endif
+#include "program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gpus.h"
+#include "private.h"
+
+extern char **environ;
+
+const char *const program_gpus[] = {
+#define WORD(word, ...) #word,
+    PROGRAM_GPUS(WORD)
+#undef WORD
+        NULL};
+
+static const int architectures[] = {
+#define ARCHITECTURE(word, name, major, minor, ...) (major) * 10 + (minor),
+    PROGRAM_GPUS(ARCHITECTURE)
+#undef ARCHITECTURE
+};
+
+static bool fail(simt_message *message, const char *what, int error) {
+    snprintf(message->text, sizeof message->text, "%.1000s: %s", what,
+             error == ENOMEM ? "out of memory" : strerror(error));
+    return false;
+}
+
+/* ---- the program's file -------------------------------------------------------------------------- */
+
+static bool write_all(int file, const char *bytes, size_t nbytes) {
+    while (nbytes > 0) {
+        ssize_t written = write(file, bytes, nbytes);
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return false;
+        bytes += written;
+        nbytes -= (size_t)written;
+    }
+    return true;
+}
+
+/* The program exists in memory alone, so that nothing is left behind. */
+static bool compile(struct program *program, const struct program_settings *settings, simt_message *message) {
+    char target[64];
+    int architecture = architectures[program->record->settings.gpu];
+    snprintf(target, sizeof target, "arch=compute_%d,code=compute_%d", architecture, architecture);
+    const char *const options[] = {"-cudart", "shared", "-gencode",     target,      "-lineinfo",
+                                   "-x",      "cu",     "-no-compress", "-std=c++17", NULL};
+    const simt_source source = {.path = program->path, .options = options, .leftovers = settings->leftovers};
+    void *bytes;
+    size_t nbytes;
+    if (simt_compile_program(&source, &bytes, &nbytes, message)) return false;
+    program->file = memfd_create("program", MFD_CLOEXEC);
+    bool is_written = program->file >= 0 && write_all(program->file, bytes, nbytes);
+    free(bytes);
+    return is_written || fail(message, program->path, errno);
+}
+
+static bool open_file(struct program *program, simt_message *message) {
+    program->file = open(program->path, O_RDONLY | O_CLOEXEC);
+    if (program->file < 0) return fail(message, program->path, errno);
+    return access(program->path, X_OK) ? fail(message, program->path, errno) : true;
+}
+
+static bool has_ending(const char *path, const char *ending) {
+    size_t length = strlen(path), ending_length = strlen(ending);
+    return length > ending_length && !strcmp(path + length - ending_length, ending);
+}
+
+/* ---- the record ---------------------------------------------------------------------------------- */
+
+static uint32_t find_gpu(const char *word) {
+    uint32_t gpu = 0;
+    while (word && program_gpus[gpu] && strcmp(program_gpus[gpu], word)) gpu++;
+    return gpu;
+}
+
+static bool create_record(struct program *program, const struct program_settings *settings, simt_message *message) {
+    program->record_file = memfd_create("record", 0); /* inherited */
+    if (program->record_file < 0 || ftruncate(program->record_file, sizeof *program->record))
+        return fail(message, "the record of a program", errno);
+    struct record *record =
+        mmap(NULL, sizeof *record, PROT_READ | PROT_WRITE, MAP_SHARED, program->record_file, 0);
+    if (record == MAP_FAILED) return fail(message, "the record of a program", errno);
+    program->record = record;
+    record->version = RECORD_VERSION;
+    record->settings =
+        (struct record_settings){.gpu = find_gpu(settings->gpu),
+                                 .threads = settings->threads,
+                                 .schedule = settings->schedule,
+                                 .skips_races = settings->skips_races,
+                                 .seed = settings->seed,
+                                 .launch = settings->launch,
+                                 .instruction_limit = settings->instruction_limit ? settings->instruction_limit
+                                                                                  : PROGRAM_INSTRUCTION_LIMIT};
+    snprintf(record->settings.kernel, sizeof record->settings.kernel, "%s", settings->kernel ? settings->kernel : "");
+    if (program_gpus[record->settings.gpu]) return true;
+    snprintf(message->text, sizeof message->text, "no GPU is called '%.100s'", settings->gpu);
+    return false;
+}
+
+static bool prepare(struct program *program, const struct program_settings *settings, simt_message *message) {
+    if (!create_record(program, settings, message)) return false;
+    errno = 0;
+    program->runtime = program_find_runtime();
+    if (!program->runtime && errno == ENOMEM) return fail(message, program->path, errno);
+    if (!program->runtime) {
+        snprintf(message->text, sizeof message->text,
+                 "the simulator's libcudart.so.13 is not beside warpfold or where it is installed (its folder's name "
+                 "may have no blanks or colons)");
+        return false;
+    }
+    program->is_compiled = has_ending(program->path, ".cu");
+    return program->is_compiled ? compile(program, settings, message)
+                                : open_file(program, message) && program_check(program->path, program->file, message);
+}
+
+bool program_open(struct program **result, const char *const *arguments, const struct program_settings *settings,
+                  simt_message *message) {
+    struct program *program = calloc(1, sizeof *program);
+    *result = NULL;
+    if (!program) return fail(message, arguments[0], ENOMEM);
+    *program = (struct program){.path = arguments[0], .arguments = arguments, .file = -1, .record_file = -1};
+    if (!prepare(program, settings, message)) {
+        program_close(program);
+        return false;
+    }
+    *result = program;
+    return true;
+}
+
+void program_close(struct program *program) {
+    if (!program) return;
+    if (program->record) munmap(program->record, sizeof *program->record);
+    if (program->record_file >= 0) close(program->record_file);
+    if (program->file >= 0) close(program->file);
+    free((char *)program->runtime);
+    free(program);
+}
+
+/* ---- running it ---------------------------------------------------------------------------------- */
+
+/* The stand-in comes before the library that the program would find, wherever it looks, but after what the user has
+ * loaded first.  NULL: no memory. */
+static char **make_environment(const struct program *program) {
+    static const char preload[] = "LD_PRELOAD=";
+    const char *given = getenv("LD_PRELOAD");
+    size_t count = 0, length = 0;
+    while (environ[count]) count++;
+    char **environment = calloc(count + 3, sizeof *environment);
+    for (size_t i = 0; environment && i < count; i++)
+        if (strncmp(environ[i], preload, strlen(preload)) &&
+            strncmp(environ[i], RECORD_VARIABLE "=", strlen(RECORD_VARIABLE "=")))
+            environment[length++] = environ[i];
+    if (environment && asprintf(&environment[length], "%s%s%s%s", preload, given ? given : "", given ? ":" : "",
+                                program->runtime) >= 0 &&
+        asprintf(&environment[length + 1], RECORD_VARIABLE "=%d", program->record_file) >= 0)
+        return environment;
+    free(environment);
+    return NULL;
+}
+
+static void free_environment(char **environment) {
+    size_t count = 0;
+    while (environment[count]) count++;
+    free(environment[count - 1]);
+    free(environment[count - 2]);
+    free(environment);
+}
+
+/* In the child: signals as the user's shell had them for programs, and no life after warpfold's. */
+static void become(const struct program *program, char **environment, int failure) {
+    static const int defaults[] = {SIGPIPE, SIGXFSZ, SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+    sigset_t none;
+    sigemptyset(&none);
+    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) signal(defaults[i], SIG_DFL);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    fexecve(program->file, (char *const *)program->arguments, environment);
+    int error = errno;
+    if (write(failure, &error, sizeof error) < 0) _exit(126);
+    _exit(127);
+}
+
+static bool await(pid_t child, struct program_end *end) {
+    int status;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) return false;
+    end->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    end->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + end->signal;
+    return true;
+}
+
+/* What the terminal interrupts is the program: warpfold goes on, and reports. */
+static bool start(struct program *program, char **environment, simt_message *message) {
+    int pipes[2], error = 0;
+    if (pipe2(pipes, O_CLOEXEC)) return fail(message, program->path, errno);
+    void (*interrupt)(int) = signal(SIGINT, SIG_IGN), (*quit)(int) = signal(SIGQUIT, SIG_IGN);
+    pid_t child = fork();
+    if (child == 0) become(program, environment, pipes[1]);
+    int fork_error = errno;
+    close(pipes[1]);
+    bool is_over = child > 0 && await(child, &program->end);
+    bool has_failed = child > 0 && read(pipes[0], &error, sizeof error) == (ssize_t)sizeof error;
+    close(pipes[0]);
+    signal(SIGINT, interrupt);
+    signal(SIGQUIT, quit);
+    if (has_failed) return fail(message, program->path, error);
+    return is_over || fail(message, program->path, fork_error);
+}
+
+bool program_run(struct program *program, simt_message *message) {
+    char **environment = make_environment(program);
+    if (!environment) return fail(message, program->path, ENOMEM);
+    bool has_run = start(program, environment, message);
+    free_environment(environment);
+    return has_run;
+}
+
+struct program_end program_end(const struct program *program) {
+    struct program_end end = program->end;
+    end.has_findings = program->record->finding_count > 0 ||
+                       (program->record->has_ended && program->record->leaks > 0);
+    end.was_simulated = program->record->has_begun;
+    return end;
+}

@@ -1,0 +1,61 @@
+/*
+ * program.h -- whole CUDA programs on the simulator: the engine of `warpfold run`.
+ *
+ *     program_open -> program_run -> program_put_report or program_put_json -> program_close
+ *
+ * The program runs as a process of its own, with its own standard streams; a library that stands in for the CUDA
+ * runtime (runtime/) executes its kernels on the simulator and leaves a record of what they did.  The engine never
+ * prints; errors are a text in the message.
+ */
+#ifndef PROGRAM_PROGRAM_H
+#define PROGRAM_PROGRAM_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "simt/simt.h"
+
+struct program_settings {
+    const char *gpu;    /* a word of program_gpus; NULL: the first */
+    const char *kernel; /* the only one to be watched; NULL: all */
+    uint64_t launch;    /* the only one to be watched, from 1; 0: all */
+    uint64_t instruction_limit; /* of each launch; 0: PROGRAM_INSTRUCTION_LIMIT */
+    uint32_t threads;   /* of the host, for the blocks of a launch; 0: all */
+    simt_schedule schedule;
+    uint64_t seed;
+    bool skips_races;
+    const simt_leftovers *leftovers; /* NULL: nobody wants to know */
+};
+
+/* More than for a kernel alone: programs bring their own sizes. */
+#define PROGRAM_INSTRUCTION_LIMIT 268435456
+
+struct program;
+
+/* Compiles the file if its name ends in .cu, and otherwise finds out whether it can be run; nothing runs yet.
+ * `arguments` are the program's, from its name on, up to NULL.  false: *message says why not, in lines. */
+bool program_open(struct program **program, const char *const *arguments, const struct program_settings *settings,
+                  simt_message *message);
+
+/* Runs it to its end.  false: it could not be started. */
+bool program_run(struct program *program, simt_message *message);
+
+struct program_end {
+    int status; /* what it ended with; of a signal, 128 and its number */
+    int signal; /* 0: none */
+    bool has_findings;
+    bool was_simulated; /* false: it never loaded the stand-in for the CUDA runtime */
+};
+
+struct program_end program_end(const struct program *program);
+
+/* The report.  false: no memory. */
+bool program_put_report(FILE *stream, const struct program *program, bool has_colour);
+bool program_put_json(FILE *stream, const struct program *program);
+
+void program_close(struct program *program); /* NULL: nothing */
+
+/* "h200", "a100" ..., up to NULL; the first is the default. */
+extern const char *const program_gpus[];
+
+#endif

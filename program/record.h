@@ -1,0 +1,73 @@
+/* What `warpfold run` and the stand-in for the CUDA runtime tell each other, in memory that both processes share:
+ * settings in one direction, counts and findings in the other.  It is complete at any time, so that it tells what
+ * happened however the program ended.  The program's own code could write anything into it: who reads it relies on
+ * nothing that record_check has not found sound. */
+#ifndef PROGRAM_RECORD_H
+#define PROGRAM_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The environment variable with the number of the open file that holds it. */
+#define RECORD_VARIABLE "WARPFOLD_RECORD"
+
+enum { RECORD_VERSION = 1, RECORD_KERNELS = 1024, RECORD_FINDINGS = 1024, RECORD_NAME = 512 };
+
+struct record_settings {
+    uint32_t gpu;      /* index among gpus.h */
+    uint32_t threads;  /* of the host; 0: all */
+    uint32_t schedule; /* a simt_schedule */
+    uint32_t skips_races;
+    uint64_t seed, instruction_limit;
+    uint64_t launch; /* the only one to be watched, from 1; 0: all */
+    char kernel[RECORD_NAME]; /* the only one to be watched; "": all */
+};
+
+/* Counts that add up over launches. */
+#define RECORD_COUNTS(X)                                                                                           \
+    X(instructions)                                                                                                \
+    X(thread_instructions)                                                                                         \
+    X(divergent_branches)                                                                                          \
+    X(global_sectors)                                                                                              \
+    X(global_requests)                                                                                             \
+    X(shared_wavefronts)                                                                                           \
+    X(shared_wavefronts_least)                                                                                     \
+    X(barriers)                                                                                                    \
+    X(atomics)
+
+struct record_kernel {
+    char name[RECORD_NAME]; /* as the PTX has it */
+    uint64_t launches, watched;
+    uint32_t grid[3], block[3]; /* of the last launch */
+#define RECORD_FIELD(name) double name;
+    RECORD_COUNTS(RECORD_FIELD)
+#undef RECORD_FIELD
+};
+
+struct record_place {
+    char file[RECORD_NAME];
+    uint32_t line, block[3], thread[3];
+};
+
+struct record_finding {
+    uint32_t kind; /* a simt_finding_kind */
+    uint32_t has_other;
+    uint64_t address, count, launch; /* launch: the first that had it, from 1 */
+    char kernel[RECORD_NAME], message[RECORD_NAME];
+    struct record_place place, other;
+};
+
+struct record {
+    uint32_t version;
+    struct record_settings settings;
+    uint32_t has_begun; /* the stand-in is there */
+    uint32_t has_ended; /* the program has, in order */
+    uint64_t launches, refused_launches;
+    uint64_t leaks, leaked_nbytes; /* device memory that was not freed */
+    uint64_t kernels_lost, findings_lost; /* those that had no room here */
+    uint32_t kernel_count, finding_count;
+    struct record_kernel kernels[RECORD_KERNELS];
+    struct record_finding findings[RECORD_FINDINGS];
+};
+
+#endif

@@ -1,0 +1,277 @@
+/* What the record of a program says, for people and for programs. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* asprintf, get_current_dir_name */
+#endif
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gpus.h"
+#include "private.h"
+#include "report/inspect_source.h"
+#include "report/json.h"
+#include "report/kernel_name.h"
+#include "report/printed.h"
+
+static const char *const gpu_names[] = {
+#define NAME(word, name, ...) name,
+    PROGRAM_GPUS(NAME)
+#undef NAME
+};
+
+/* ---- reading the record, which the program may have written into -------------------------------- */
+
+static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
+static uint32_t kernel_count(const struct record *record) { return least(record->kernel_count, RECORD_KERNELS); }
+
+static uint32_t finding_count(const struct record *record) { return least(record->finding_count, RECORD_FINDINGS); }
+
+/* A text of the record that is sure to end. */
+static void get_text(char text[RECORD_NAME], const char from[RECORD_NAME]) {
+    snprintf(text, RECORD_NAME, "%.*s", RECORD_NAME - 1, from);
+}
+
+static const char *kind_name(const struct record_finding *finding) {
+    return simt_finding_kind_name((enum simt_finding_kind)least(finding->kind, SIMT_FINDING_TRAP));
+}
+
+static bool has_leaks(const struct record *record) { return record->has_ended && record->leaks > 0; }
+
+static uint64_t count_findings(const struct record *record) {
+    return finding_count(record) + record->findings_lost + has_leaks(record);
+}
+
+/* Share of the lanes that took part in instructions. */
+static double utilization(const struct record_kernel *kernel) {
+    enum { WARP = 32 };
+    return kernel->instructions > 0 ? kernel->thread_instructions / (kernel->instructions * WARP) : 1;
+}
+
+/* ---- names of files: as the user has them, not as the compiler was given them -------------------- */
+
+struct names {
+    const char *path;
+    char *directory; /* the working one, with a slash behind it */
+};
+
+static struct names names_of(const struct program *program) {
+    struct names names = {.path = program->path};
+    char *directory = get_current_dir_name();
+    if (directory && asprintf(&names.directory, "%s/", directory) < 0) names.directory = NULL;
+    free(directory);
+    return names;
+}
+
+/* nvcc sees the folder of the source as a link in a private one. */
+static void show_file(const struct names *names, const char *file, char text[2 * RECORD_NAME]) {
+    static const char beside[] = "/warpfold-beside/";
+    const char *behind = strstr(file, beside), *slash = strrchr(names->path, '/');
+    int folder = slash ? (int)(slash - names->path) + 1 : 0;
+    size_t length = names->directory ? strlen(names->directory) : 0;
+    if (behind)
+        snprintf(text, 2 * RECORD_NAME, "%.*s%s", folder, names->path, behind + strlen(beside));
+    else
+        snprintf(text, 2 * RECORD_NAME, "%s",
+                 length && !strncmp(file, names->directory, length) ? file + length : file);
+}
+
+/* ---- text ---------------------------------------------------------------------------------------- */
+
+struct report {
+    FILE *stream;
+    const struct program *program;
+    struct names names;
+    const char *bad, *good, *plain;
+};
+
+static void put_kernel_name(FILE *stream, const char recorded[RECORD_NAME]) {
+    char mangled[RECORD_NAME], name[RECORD_NAME];
+    get_text(mangled, recorded);
+    readable_name(mangled, name, sizeof name);
+    put_name(stream, name, strlen(name));
+}
+
+static void put_kernel(FILE *stream, const struct record_kernel *kernel) {
+    fputc('\n', stream);
+    put_kernel_name(stream, kernel->name);
+    fprintf(stream, "  %" PRIu64 " launch%s", kernel->launches, kernel->launches == 1 ? "" : "es");
+    if (kernel->watched < kernel->launches) fprintf(stream, ", %" PRIu64 " of them watched", kernel->watched);
+    if (kernel->watched)
+        fprintf(stream, ", grid %u,%u,%u  block %u,%u,%u", kernel->grid[0], kernel->grid[1], kernel->grid[2],
+                kernel->block[0], kernel->block[1], kernel->block[2]);
+    fputc('\n', stream);
+    if (!kernel->watched) return;
+#define PUT(name) fprintf(stream, "  %-24s%14.0f\n", #name, kernel->name);
+    RECORD_COUNTS(PUT)
+#undef PUT
+    fprintf(stream, "  %-24s%14.4f\n", "utilization", utilization(kernel));
+}
+
+static void put_place(const struct report *report, const struct record_place *place) {
+    char file[RECORD_NAME], shown[2 * RECORD_NAME];
+    get_text(file, place->file);
+    show_file(&report->names, file, shown);
+    put_name(report->stream, shown, strlen(shown));
+    fprintf(report->stream, ":%u, block (%u,%u,%u), thread (%u,%u,%u)", place->line, place->block[0], place->block[1],
+            place->block[2], place->thread[0], place->thread[1], place->thread[2]);
+}
+
+/* The line itself, if the file is below the program's folder or the working one.  false: no memory. */
+static bool put_line(const struct report *report, const struct record_place *place) {
+    char file[RECORD_NAME], shown[2 * RECORD_NAME];
+    struct sources sources = {0};
+    const struct places places = {report->program->path, "."};
+    size_t length;
+    get_text(file, place->file);
+    show_file(&report->names, file, shown);
+    bool is_read = sources_add(&sources, shown, &places);
+    const char *line = is_read ? source_line(&sources.items[0], place->line, &length) : NULL;
+    if (line) {
+        fprintf(report->stream, "%8u | ", place->line);
+        put_lines(report->stream, line, length);
+        fputc('\n', report->stream);
+    }
+    sources_clear(&sources);
+    return is_read;
+}
+
+static bool put_finding(const struct report *report, const struct record_finding *finding) {
+    char message[RECORD_NAME];
+    fprintf(report->stream, "\n%s%s%s in ", report->bad, kind_name(finding), report->plain);
+    put_kernel_name(report->stream, finding->kernel);
+    fputs(" at ", report->stream);
+    put_place(report, &finding->place);
+    if (finding->address) fprintf(report->stream, ", address 0x%" PRIx64, finding->address);
+    if (finding->count > 1) fprintf(report->stream, ", %" PRIu64 " times", finding->count);
+    get_text(message, finding->message);
+    fputs("\n    ", report->stream);
+    put_name(report->stream, message, strlen(message));
+    fputc('\n', report->stream);
+    return put_line(report, &finding->place);
+}
+
+static void put_leaks(const struct report *report) {
+    const struct record *record = report->program->record;
+    if (!has_leaks(record)) return;
+    fprintf(report->stream,
+            "\n%sleak%s\n    %" PRIu64 " allocation%s of device memory, %" PRIu64
+            " bytes, not freed when the program ended: call cudaFree\n",
+            report->bad, report->plain, record->leaks, record->leaks == 1 ? "" : "s", record->leaked_nbytes);
+}
+
+static void put_end(const struct report *report) {
+    const struct record *record = report->program->record;
+    uint64_t count = count_findings(record);
+    if (record->kernels_lost)
+        fprintf(report->stream, "\nMore kernels ran than are listed here: the report has room for %d.\n",
+                RECORD_KERNELS);
+    if (record->refused_launches)
+        fprintf(report->stream, "\n%" PRIu64 " launch%s did not run.\n", record->refused_launches,
+                record->refused_launches == 1 ? "" : "es");
+    if (count)
+        fprintf(report->stream, "\n%s%" PRIu64 " finding%s%s\n", report->bad, count, count == 1 ? "" : "s",
+                report->plain);
+    else
+        fprintf(report->stream, "\n%sno findings%s\n", report->good, report->plain);
+    if (report->program->end.signal)
+        fprintf(report->stream, "The program was ended by signal %d (%s).\n", report->program->end.signal,
+                strsignal(report->program->end.signal));
+}
+
+bool program_put_report(FILE *stream, const struct program *program, bool has_colour) {
+    struct report report = {stream, program, names_of(program), "", "", ""};
+    const struct record *record = program->record;
+    bool has_memory = report.names.directory != NULL;
+    if (has_colour) report.bad = "\033[1;31m", report.good = "\033[1;32m", report.plain = "\033[0m";
+    put_name(stream, program->path, strlen(program->path));
+    fprintf(stream, "  on a simulated %s\n",
+            gpu_names[least(record->settings.gpu, sizeof gpu_names / sizeof *gpu_names - 1)]);
+    for (uint32_t i = 0; i < kernel_count(record); i++) put_kernel(stream, &record->kernels[i]);
+    for (uint32_t i = 0; i < finding_count(record); i++)
+        has_memory = has_memory && put_finding(&report, &record->findings[i]);
+    put_leaks(&report);
+    put_end(&report);
+    free(report.names.directory);
+    return has_memory;
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------- */
+
+static void put_json_name(struct json *json, const char *key, const char recorded[RECORD_NAME]) {
+    char mangled[RECORD_NAME], name[RECORD_NAME];
+    get_text(mangled, recorded);
+    readable_name(mangled, name, sizeof name);
+    json_key_text(json, key, name);
+}
+
+static void put_json_kernel(struct json *json, const struct record_kernel *kernel) {
+    json_begin(json, '{');
+    put_json_name(json, "kernel", kernel->name);
+    json_key_unsigned(json, "launches", kernel->launches);
+    json_key_unsigned(json, "watched", kernel->watched);
+    json_key_list(json, "grid", kernel->grid, 3);
+    json_key_list(json, "block", kernel->block, 3);
+#define PUT(name) json_key_number(json, #name, kernel->name);
+    RECORD_COUNTS(PUT)
+#undef PUT
+    json_key_number(json, "utilization", utilization(kernel));
+    json_end(json, '}');
+}
+
+static void put_json_place(struct json *json, const struct names *names, const struct record_place *place) {
+    char file[RECORD_NAME], shown[2 * RECORD_NAME];
+    get_text(file, place->file);
+    show_file(names, file, shown);
+    json_key_text(json, "file", shown);
+    json_key_unsigned(json, "line", place->line);
+    json_key_list(json, "block", place->block, 3);
+    json_key_list(json, "thread", place->thread, 3);
+}
+
+static void put_json_finding(struct json *json, const struct names *names, const struct record_finding *finding) {
+    char message[RECORD_NAME];
+    get_text(message, finding->message);
+    json_begin(json, '{');
+    json_key_text(json, "kind", kind_name(finding));
+    put_json_name(json, "kernel", finding->kernel);
+    put_json_place(json, names, &finding->place);
+    json_key_unsigned(json, "launch", finding->launch);
+    json_key_unsigned(json, "address", finding->address);
+    json_key_text(json, "message", message);
+    json_key(json, "other");
+    if (finding->has_other) {
+        json_begin(json, '{');
+        put_json_place(json, names, &finding->other);
+        json_end(json, '}');
+    } else
+        json_null(json);
+    json_key_unsigned(json, "count", finding->count);
+    json_end(json, '}');
+}
+
+bool program_put_json(FILE *stream, const struct program *program) {
+    const struct record *record = program->record;
+    struct json json = json_to(stream);
+    struct names names = names_of(program);
+    json_begin(&json, '{');
+    json_key_text(&json, "program", program->path);
+    json_key_unsigned(&json, "status", (uint64_t)program->end.status);
+    json_key_unsigned(&json, "signal", (uint64_t)program->end.signal);
+    json_key_begin(&json, "kernels", '[');
+    for (uint32_t i = 0; i < kernel_count(record); i++) put_json_kernel(&json, &record->kernels[i]);
+    json_end(&json, ']');
+    json_key_begin(&json, "findings", '[');
+    for (uint32_t i = 0; i < finding_count(record); i++) put_json_finding(&json, &names, &record->findings[i]);
+    json_end(&json, ']');
+    json_key_unsigned(&json, "findings_left_out", record->findings_lost);
+    json_key_unsigned(&json, "leaks", has_leaks(record) ? record->leaks : 0);
+    json_key_unsigned(&json, "leaked_bytes", has_leaks(record) ? record->leaked_nbytes : 0);
+    json_key_unsigned(&json, "refused_launches", record->refused_launches);
+    json_end(&json, '}');
+    fputc('\n', stream);
+    bool has_memory = names.directory != NULL;
+    free(names.directory);
+    return has_memory;
+}

@@ -1,0 +1,183 @@
+/* The binary interface of the CUDA runtime library, version 13, as far as the stand-in has it: what programs pass and
+ * expect.  Names are the interface's own where programs rely on them, and numbers are written out. */
+#ifndef PROGRAM_ABI_H
+#define PROGRAM_ABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The errors that the stand-in gives, with their texts.  Others are known by number alone. */
+#define CUDA_ERRORS(X)                                                                                             \
+    X(cudaSuccess, 0, "no error")                                                                                  \
+    X(cudaErrorInvalidValue, 1, "invalid argument")                                                                \
+    X(cudaErrorMemoryAllocation, 2, "out of memory")                                                               \
+    X(cudaErrorInitializationError, 3, "initialization error")                                                     \
+    X(cudaErrorInvalidConfiguration, 9, "invalid configuration argument")                                          \
+    X(cudaErrorInvalidPitchValue, 12, "invalid pitch argument")                                                    \
+    X(cudaErrorInvalidSymbol, 13, "invalid device symbol")                                                         \
+    X(cudaErrorInvalidDevicePointer, 17, "invalid device pointer")                                                 \
+    X(cudaErrorInvalidMemcpyDirection, 21, "invalid copy direction for memcpy")                                    \
+    X(cudaErrorMissingConfiguration, 52, "__global__ function call is not configured")                             \
+    X(cudaErrorInvalidDeviceFunction, 98, "invalid device function")                                               \
+    X(cudaErrorNoDevice, 100, "no CUDA-capable device is detected")                                                \
+    X(cudaErrorInvalidDevice, 101, "invalid device ordinal")                                                       \
+    X(cudaErrorInvalidKernelImage, 200, "device kernel image is invalid")                                          \
+    X(cudaErrorNoKernelImageForDevice, 209, "no kernel image is available for execution on the device")            \
+    X(cudaErrorUnsupportedLimit, 215, "limit is not supported on this architecture")                               \
+    X(cudaErrorInvalidPtx, 218, "a PTX JIT compilation failed")                                                    \
+    X(cudaErrorInvalidResourceHandle, 400, "invalid resource handle")                                              \
+    X(cudaErrorIllegalState, 401, "the operation cannot be performed in the present state")                        \
+    X(cudaErrorSymbolNotFound, 500, "named symbol not found")                                                      \
+    X(cudaErrorNotReady, 600, "device not ready")                                                                  \
+    X(cudaErrorIllegalAddress, 700, "an illegal memory access was encountered")                                    \
+    X(cudaErrorLaunchOutOfResources, 701, "too many resources requested for launch")                               \
+    X(cudaErrorLaunchTimeout, 702, "the launch timed out and was terminated")                                      \
+    X(cudaErrorPeerAccessAlreadyEnabled, 704, "peer access is already enabled")                                    \
+    X(cudaErrorPeerAccessNotEnabled, 705, "peer access has not been enabled")                                      \
+    X(cudaErrorAssert, 710, "device-side assert triggered")                                                        \
+    X(cudaErrorHostMemoryAlreadyRegistered, 712, "part or all of the requested memory range is already mapped")    \
+    X(cudaErrorHostMemoryNotRegistered, 713, "pointer does not correspond to a registered memory region")          \
+    X(cudaErrorIllegalInstruction, 715, "an illegal instruction was encountered")                                  \
+    X(cudaErrorMisalignedAddress, 716, "misaligned address")                                                       \
+    X(cudaErrorLaunchFailure, 719, "unspecified launch failure")                                                   \
+    X(cudaErrorCooperativeLaunchTooLarge, 720, "too many blocks in cooperative launch")                            \
+    X(cudaErrorNotSupported, 801, "operation not supported")                                                       \
+    X(cudaErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing")                  \
+    X(cudaErrorUnknown, 999, "unknown error")
+
+typedef enum cudaError {
+#define CUDA_ERROR(name, number, text) name = number,
+    CUDA_ERRORS(CUDA_ERROR)
+#undef CUDA_ERROR
+} cudaError_t;
+
+typedef struct dim3 {
+    unsigned x, y, z;
+} dim3;
+
+typedef struct CUstream_st *cudaStream_t;
+typedef struct CUevent_st *cudaEvent_t;
+typedef struct CUkern_st *cudaKernel_t;
+typedef struct CUmemPool_st *cudaMemPool_t;
+typedef struct CUgraph_st *cudaGraph_t;
+typedef struct CUgraphExec_st *cudaGraphExec_t;
+
+enum cudaMemcpyKind {
+    cudaMemcpyHostToHost,
+    cudaMemcpyHostToDevice,
+    cudaMemcpyDeviceToHost,
+    cudaMemcpyDeviceToDevice,
+    cudaMemcpyDefault
+};
+
+enum cudaMemoryType {
+    cudaMemoryTypeUnregistered,
+    cudaMemoryTypeHost,
+    cudaMemoryTypeDevice,
+    cudaMemoryTypeManaged
+};
+
+struct cudaExtent {
+    size_t width, height, depth;
+};
+
+struct cudaPos {
+    size_t x, y, z;
+};
+
+struct cudaPitchedPtr {
+    void *ptr;
+    size_t pitch, xsize, ysize;
+};
+
+struct cudaMemcpy3DParms {
+    void *srcArray;
+    struct cudaPos srcPos;
+    struct cudaPitchedPtr srcPtr;
+    void *dstArray;
+    struct cudaPos dstPos;
+    struct cudaPitchedPtr dstPtr;
+    struct cudaExtent extent;
+    enum cudaMemcpyKind kind;
+};
+
+struct cudaPointerAttributes {
+    enum cudaMemoryType type;
+    int device;
+    void *devicePointer, *hostPointer;
+    long reserved[8];
+};
+
+struct cudaFuncAttributes {
+    size_t sharedSizeBytes, constSizeBytes, localSizeBytes;
+    int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes,
+        preferredShmemCarveout, clusterDimMustBeSet, requiredClusterWidth, requiredClusterHeight, requiredClusterDepth,
+        clusterSchedulingPolicyPreference, nonPortableClusterSizeAllowed, reserved[16];
+};
+
+struct cudaChannelFormatDesc {
+    int x, y, z, w, f;
+};
+
+struct cudaMemLocation {
+    int type, id;
+};
+
+struct cudaLaunchAttribute {
+    int id;
+    char pad[4];
+    union {
+        char pad[64];
+        int cooperative;
+        dim3 cluster;
+    } val;
+};
+
+enum { LAUNCH_ATTRIBUTE_COOPERATIVE = 2, LAUNCH_ATTRIBUTE_CLUSTER = 4 };
+
+typedef struct cudaLaunchConfig {
+    dim3 gridDim, blockDim;
+    size_t dynamicSmemBytes;
+    cudaStream_t stream;
+    struct cudaLaunchAttribute *attrs;
+    unsigned numAttrs;
+} cudaLaunchConfig_t;
+
+struct cudaDeviceProp {
+    char name[256];
+    char uuid[16];
+    char luid[8];
+    unsigned luidDeviceNodeMask;
+    size_t totalGlobalMem, sharedMemPerBlock;
+    int regsPerBlock, warpSize;
+    size_t memPitch;
+    int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3];
+    size_t totalConstMem;
+    int major, minor;
+    size_t textureAlignment, texturePitchAlignment;
+    int multiProcessorCount, integrated, canMapHostMemory;
+    int textures_and_surfaces[39]; /* none here */
+    size_t surfaceAlignment;
+    int concurrentKernels, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, tccDriver, asyncEngineCount,
+        unifiedAddressing, memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize, maxThreadsPerMultiProcessor,
+        streamPrioritiesSupported, globalL1CacheSupported, localL1CacheSupported;
+    size_t sharedMemPerMultiprocessor;
+    int regsPerMultiprocessor, managedMemory, isMultiGpuBoard, multiGpuBoardGroupID, hostNativeAtomicSupported,
+        pageableMemoryAccess, concurrentManagedAccess, computePreemptionSupported, canUseHostPointerForRegisteredMem,
+        cooperativeLaunch;
+    size_t sharedMemPerBlockOptin;
+    int pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost, maxBlocksPerMultiProcessor,
+        accessPolicyMaxWindowSize;
+    size_t reservedSharedMemPerBlock;
+    int hostRegisterSupported, sparseCudaArraySupported, hostRegisterReadOnlySupported,
+        timelineSemaphoreInteropSupported, memoryPoolsSupported, gpuDirectRDMASupported;
+    unsigned gpuDirectRDMAFlushWritesOptions;
+    int gpuDirectRDMAWritesOrdering;
+    unsigned memoryPoolSupportedHandleTypes;
+    int deferredMappingCudaArraySupported, ipcEventSupported, clusterLaunch, unifiedFunctionPointers, deviceNumaConfig,
+        deviceNumaId, mpsEnabled, hostNumaId;
+    unsigned gpuPciDeviceID, gpuPciSubsystemID;
+    int hostNumaMultinodeIpcSupported, reserved[56];
+};
+
+#endif

@@ -1,0 +1,288 @@
+/* Copies and fills.  Device memory is the simulator's; everything else is the program's own, native memory. */
+#include "runtime.h"
+
+#include <string.h>
+
+enum { PIECE = 1 << 16 }; /* what is copied from device to device at a time */
+
+/* ---- one row ------------------------------------------------------------------------------------- */
+
+enum side { SIDE_HOST, SIDE_DEVICE, SIDE_BOTH, SIDE_WRONG };
+
+/* Where the bytes are: both can use pinned and managed memory. */
+static enum side side_of(const void *pointer, size_t nbytes) {
+    const struct buffer *buffer = buffer_find((uintptr_t)pointer);
+    if (!buffer) return SIDE_HOST;
+    if (nbytes > buffer->nbytes - ((uintptr_t)pointer - buffer->address)) return SIDE_WRONG;
+    return buffer->kind <= BUFFER_VARIABLE ? SIDE_DEVICE : SIDE_BOTH;
+}
+
+static bool is_side(enum side side, bool is_device) {
+    return side == SIDE_BOTH || side == (is_device ? SIDE_DEVICE : SIDE_HOST);
+}
+
+static bool is_of_kind(enum side to, enum side from, enum cudaMemcpyKind kind) {
+    if (to == SIDE_WRONG || from == SIDE_WRONG) return false;
+    if (kind == cudaMemcpyDefault) return true;
+    bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+    bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    return is_side(to, to_device) && is_side(from, from_device);
+}
+
+static uint64_t device_address(const void *pointer) { return (uintptr_t)pointer; }
+
+static cudaError_t copy_on_device(void *to, const void *from, size_t nbytes) {
+    unsigned char piece[PIECE];
+    cudaError_t error = cudaSuccess;
+    for (size_t done = 0, length; done < nbytes && !error; done += length) {
+        length = nbytes - done < PIECE ? nbytes - done : PIECE;
+        error = runtime_error_of(simt_machine_read(runtime.machine, device_address(from) + done, piece, length));
+        if (!error)
+            error = runtime_error_of(simt_machine_write(runtime.machine, device_address(to) + done, piece, length));
+    }
+    return error;
+}
+
+static cudaError_t copy_row(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind) {
+    if (!nbytes) return cudaSuccess;
+    if (!to || !from) return cudaErrorInvalidValue;
+    if ((unsigned)kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
+    enum side to_side = side_of(to, nbytes), from_side = side_of(from, nbytes);
+    if (!is_of_kind(to_side, from_side, kind)) return cudaErrorInvalidValue;
+    if (to_side == SIDE_DEVICE && from_side == SIDE_DEVICE) return copy_on_device(to, from, nbytes);
+    if (to_side == SIDE_DEVICE)
+        return runtime_error_of(simt_machine_write(runtime.machine, device_address(to), from, nbytes));
+    if (from_side == SIDE_DEVICE)
+        return runtime_error_of(simt_machine_read(runtime.machine, device_address(from), to, nbytes));
+    memmove(to, from, nbytes);
+    return cudaSuccess;
+}
+
+cudaError_t copy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind) {
+    enum { SECTOR = 32 };
+    runtime_pass(nbytes / SECTOR);
+    return copy_row(to, from, nbytes, kind);
+}
+
+/* One that a stream asks for. */
+struct copying {
+    struct operation operation;
+    void *to;
+    const void *from;
+    size_t nbytes;
+    enum cudaMemcpyKind kind;
+};
+
+static cudaError_t run_copy(const struct operation *operation) {
+    const struct copying *copying = (const struct copying *)operation;
+    return copy(copying->to, copying->from, copying->nbytes, copying->kind);
+}
+
+static cudaError_t copy_in(cudaStream_t stream, const struct copying *copying) {
+    if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
+    return operation_do(&copying->operation, sizeof *copying, stream);
+}
+
+API cudaMemcpy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind) {
+    return CALL(copy(to, from, nbytes, kind));
+}
+ALSO(cudaMemcpy, _ptds)
+
+API cudaMemcpyAsync(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind, cudaStream_t stream) {
+    return CALL(copy_in(stream, &(struct copying){{NULL, run_copy}, to, from, nbytes, kind}));
+}
+ALSO(cudaMemcpyAsync, _ptsz)
+
+API cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t nbytes) {
+    return CALL(to_device || from_device ? cudaErrorInvalidDevice : copy(to, from, nbytes, cudaMemcpyDeviceToDevice));
+}
+
+API cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t nbytes,
+                        cudaStream_t stream) {
+    return CALL_NOW(stream, to_device || from_device ? cudaErrorInvalidDevice
+                                                     : copy(to, from, nbytes, cudaMemcpyDeviceToDevice));
+}
+
+/* ---- rows and planes ----------------------------------------------------------------------------- */
+
+struct rows {
+    void *to;
+    const void *from;
+    size_t to_pitch, from_pitch, width, height;
+    enum cudaMemcpyKind kind;
+};
+
+static cudaError_t copy_rows(const struct rows *rows) {
+    cudaError_t error = cudaSuccess;
+    if (rows->height > 1 && (rows->width > rows->to_pitch || rows->width > rows->from_pitch))
+        return cudaErrorInvalidPitchValue;
+    for (size_t row = 0; row < rows->height && !error; row++)
+        error = copy((char *)rows->to + row * rows->to_pitch, (const char *)rows->from + row * rows->from_pitch,
+                     rows->width, rows->kind);
+    return error;
+}
+
+API cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
+                 enum cudaMemcpyKind kind) {
+    return CALL(copy_rows(&(struct rows){to, from, to_pitch, from_pitch, width, height, kind}));
+}
+ALSO(cudaMemcpy2D, _ptds)
+
+API cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
+                      enum cudaMemcpyKind kind, cudaStream_t stream) {
+    return CALL_NOW(stream, copy_rows(&(struct rows){to, from, to_pitch, from_pitch, width, height, kind}));
+}
+ALSO(cudaMemcpy2DAsync, _ptsz)
+
+static char *place_in(const struct cudaPitchedPtr *memory, const struct cudaPos *position, size_t plane) {
+    return (char *)memory->ptr + ((position->z + plane) * memory->ysize + position->y) * memory->pitch + position->x;
+}
+
+static cudaError_t copy_planes(const struct cudaMemcpy3DParms *request) {
+    cudaError_t error = cudaSuccess;
+    if (request->srcArray || request->dstArray) {
+        runtime_say("cudaMemcpy3D: CUDA arrays are not supported by the simulator");
+        return cudaErrorNotSupported;
+    }
+    for (size_t plane = 0; plane < request->extent.depth && !error; plane++)
+        error = copy_rows(&(struct rows){place_in(&request->dstPtr, &request->dstPos, plane),
+                                         place_in(&request->srcPtr, &request->srcPos, plane), request->dstPtr.pitch,
+                                         request->srcPtr.pitch, request->extent.width, request->extent.height,
+                                         request->kind});
+    return error;
+}
+
+API cudaMemcpy3D(const struct cudaMemcpy3DParms *request) { return CALL(copy_planes(request)); }
+ALSO(cudaMemcpy3D, _ptds)
+
+API cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *request, cudaStream_t stream) {
+    return CALL_NOW(stream, copy_planes(request));
+}
+ALSO(cudaMemcpy3DAsync, _ptsz)
+
+/* ---- symbols ------------------------------------------------------------------------------------- */
+
+static cudaError_t find_part(const void *symbol, size_t offset, size_t nbytes, uint64_t *address) {
+    size_t whole;
+    cudaError_t error = variable_find(symbol, address, &whole);
+    if (error) return error;
+    if (offset > whole || nbytes > whole - offset) return cudaErrorInvalidValue;
+    *address += offset;
+    return cudaSuccess;
+}
+
+static cudaError_t copy_to_symbol(const void *symbol, const void *from, size_t nbytes, size_t offset,
+                                  enum cudaMemcpyKind kind) {
+    uint64_t address;
+    cudaError_t error = find_part(symbol, offset, nbytes, &address);
+    return error ? error : copy((void *)(uintptr_t)address, from, nbytes, kind);
+}
+
+static cudaError_t copy_from_symbol(void *to, const void *symbol, size_t nbytes, size_t offset,
+                                    enum cudaMemcpyKind kind) {
+    uint64_t address;
+    cudaError_t error = find_part(symbol, offset, nbytes, &address);
+    return error ? error : copy(to, (const void *)(uintptr_t)address, nbytes, kind);
+}
+
+API cudaMemcpyToSymbol(const void *symbol, const void *from, size_t nbytes, size_t offset, enum cudaMemcpyKind kind) {
+    return CALL(copy_to_symbol(symbol, from, nbytes, offset, kind));
+}
+ALSO(cudaMemcpyToSymbol, _ptds)
+
+API cudaMemcpyFromSymbol(void *to, const void *symbol, size_t nbytes, size_t offset, enum cudaMemcpyKind kind) {
+    return CALL(copy_from_symbol(to, symbol, nbytes, offset, kind));
+}
+ALSO(cudaMemcpyFromSymbol, _ptds)
+
+API cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t nbytes, size_t offset,
+                            enum cudaMemcpyKind kind, cudaStream_t stream) {
+    return CALL_NOW(stream, copy_to_symbol(symbol, from, nbytes, offset, kind));
+}
+ALSO(cudaMemcpyToSymbolAsync, _ptsz)
+
+API cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t nbytes, size_t offset, enum cudaMemcpyKind kind,
+                              cudaStream_t stream) {
+    return CALL_NOW(stream, copy_from_symbol(to, symbol, nbytes, offset, kind));
+}
+ALSO(cudaMemcpyFromSymbolAsync, _ptsz)
+
+/* ---- filling ------------------------------------------------------------------------------------- */
+
+static cudaError_t fill_device(void *to, int value, size_t nbytes) {
+    unsigned char piece[PIECE];
+    cudaError_t error = cudaSuccess;
+    memset(piece, value, nbytes < PIECE ? nbytes : PIECE);
+    for (size_t done = 0, length; done < nbytes && !error; done += length) {
+        length = nbytes - done < PIECE ? nbytes - done : PIECE;
+        error = runtime_error_of(simt_machine_write(runtime.machine, device_address(to) + done, piece, length));
+    }
+    return error;
+}
+
+static cudaError_t fill(void *to, int value, size_t nbytes) {
+    enum { SECTOR = 32 };
+    runtime_pass(nbytes / SECTOR);
+    if (!nbytes) return cudaSuccess;
+    switch (side_of(to, nbytes)) {
+    case SIDE_DEVICE: return fill_device(to, value, nbytes);
+    case SIDE_BOTH: memset(to, value, nbytes); return cudaSuccess;
+    default: return cudaErrorInvalidValue;
+    }
+}
+
+static cudaError_t fill_rows(struct cudaPitchedPtr memory, int value, struct cudaExtent extent) {
+    cudaError_t error = cudaSuccess;
+    if (extent.height > 1 && extent.width > memory.pitch) return cudaErrorInvalidPitchValue;
+    for (size_t plane = 0; plane < extent.depth; plane++)
+        for (size_t row = 0; row < extent.height && !error; row++)
+            error = fill((char *)memory.ptr + (plane * memory.ysize + row) * memory.pitch, value, extent.width);
+    return error;
+}
+
+struct filling {
+    struct operation operation;
+    void *to;
+    int value;
+    size_t nbytes;
+};
+
+static cudaError_t run_fill(const struct operation *operation) {
+    const struct filling *filling = (const struct filling *)operation;
+    return fill(filling->to, filling->value, filling->nbytes);
+}
+
+static cudaError_t fill_in(cudaStream_t stream, const struct filling *filling) {
+    if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
+    return operation_do(&filling->operation, sizeof *filling, stream);
+}
+
+API cudaMemset(void *to, int value, size_t nbytes) { return CALL(fill(to, value, nbytes)); }
+ALSO(cudaMemset, _ptds)
+
+API cudaMemsetAsync(void *to, int value, size_t nbytes, cudaStream_t stream) {
+    return CALL(fill_in(stream, &(struct filling){{NULL, run_fill}, to, value, nbytes}));
+}
+ALSO(cudaMemsetAsync, _ptsz)
+
+API cudaMemset2D(void *to, size_t pitch, int value, size_t width, size_t height) {
+    return CALL(fill_rows((struct cudaPitchedPtr){to, pitch, width, height}, value,
+                          (struct cudaExtent){width, height, 1}));
+}
+ALSO(cudaMemset2D, _ptds)
+
+API cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
+    return CALL_NOW(stream, fill_rows((struct cudaPitchedPtr){to, pitch, width, height}, value,
+                                      (struct cudaExtent){width, height, 1}));
+}
+ALSO(cudaMemset2DAsync, _ptsz)
+
+API cudaMemset3D(struct cudaPitchedPtr memory, int value, struct cudaExtent extent) {
+    return CALL(fill_rows(memory, value, extent));
+}
+ALSO(cudaMemset3D, _ptds)
+
+API cudaMemset3DAsync(struct cudaPitchedPtr memory, int value, struct cudaExtent extent, cudaStream_t stream) {
+    return CALL_NOW(stream, fill_rows(memory, value, extent));
+}
+ALSO(cudaMemset3DAsync, _ptsz)

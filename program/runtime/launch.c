@@ -1,0 +1,325 @@
+/* Launches of kernels, and what programs ask about kernels before. */
+#include "runtime.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WARP = 32, BLOCK_THREADS = 1024, BLOCK_Z = 64, GRID_YZ = 65535, REGISTERS_ASSUMED = 32 };
+
+/* ---- one launch ---------------------------------------------------------------------------------- */
+
+struct request {
+    const void *function;
+    dim3 grid, block;
+    void **arguments;
+    size_t shared_nbytes;
+    cudaStream_t stream;
+    bool is_cooperative;
+};
+
+static void print(void *context, const char *text, size_t nbytes) {
+    (void)context;
+    fwrite(text, 1, nbytes, stdout);
+}
+
+/* Blocks of a kernel that one multiprocessor holds, as far as PTX tells: it does not name a number of registers. */
+static int resident_blocks(const struct CUkern_st *kernel, int block_threads, size_t dynamic_nbytes) {
+    const struct gpu *gpu = runtime.gpu;
+    if (block_threads < 1 || block_threads > BLOCK_THREADS) return 0;
+    size_t reserved = gpu->major >= 8 ? 1024 : 0;
+    size_t shared = simt_module_shared_nbytes(kernel->parsed, kernel->index) + dynamic_nbytes + reserved;
+    int threads = (block_threads + WARP - 1) / WARP * WARP, blocks = gpu->threads / threads;
+    size_t by_shared = shared ? (size_t)gpu->shared_nbytes / shared : (size_t)blocks;
+    if (blocks > gpu->blocks) blocks = gpu->blocks;
+    return by_shared < (size_t)blocks ? (int)by_shared : blocks;
+}
+
+static bool is_extent(dim3 extent, uint64_t x, uint64_t y, uint64_t z) {
+    return extent.x >= 1 && extent.y >= 1 && extent.z >= 1 && extent.x <= x && extent.y <= y && extent.z <= z;
+}
+
+static cudaError_t check_request(const struct request *request, const struct CUkern_st *kernel) {
+    const dim3 block = request->block, grid = request->grid;
+    uint64_t threads = (uint64_t)block.x * block.y * block.z, blocks = (uint64_t)grid.x * grid.y * grid.z;
+    size_t fixed = simt_module_shared_nbytes(kernel->parsed, kernel->index);
+    if (!stream_is_known(request->stream)) return cudaErrorInvalidResourceHandle;
+    if (!is_extent(block, BLOCK_THREADS, BLOCK_THREADS, BLOCK_Z) || threads > BLOCK_THREADS ||
+        !is_extent(grid, INT32_MAX, GRID_YZ, GRID_YZ))
+        return cudaErrorInvalidConfiguration;
+    if (request->shared_nbytes > (size_t)kernel->dynamic_shared_max ||
+        request->shared_nbytes + fixed > (size_t)runtime.gpu->block_shared_nbytes)
+        return cudaErrorInvalidValue;
+    uint64_t resident = (uint64_t)resident_blocks(kernel, (int)threads, request->shared_nbytes);
+    if (request->is_cooperative && blocks > resident * (uint64_t)runtime.gpu->multiprocessors)
+        return cudaErrorCooperativeLaunchTooLarge;
+    return cudaSuccess;
+}
+
+/* What a GPU would say of a launch that a finding has stopped. */
+static cudaError_t error_of_finding(const simt_finding *finding) {
+    static const cudaError_t errors[] = {
+        [SIMT_FINDING_BOUNDS] = cudaErrorIllegalAddress,       [SIMT_FINDING_MISALIGNED] = cudaErrorMisalignedAddress,
+        [SIMT_FINDING_RUNAWAY] = cudaErrorLaunchTimeout,       [SIMT_FINDING_BARRIER] = cudaErrorLaunchTimeout,
+        [SIMT_FINDING_UNSUPPORTED] = cudaErrorNotSupported,    [SIMT_FINDING_TRAP] = cudaErrorLaunchFailure,
+        [SIMT_FINDING_UNINITIALISED] = cudaErrorLaunchFailure,
+    };
+    if (finding->kind == SIMT_FINDING_TRAP && strstr(finding->message, "assertion")) return cudaErrorAssert;
+    return (size_t)finding->kind < sizeof errors / sizeof *errors ? errors[finding->kind] : cudaSuccess;
+}
+
+/* Races and the like, which stop nothing, may come before the finding that did. */
+static cudaError_t error_of_report(const simt_report *report) {
+    for (size_t i = simt_report_finding_count(report); i-- > 0;) {
+        cudaError_t error = error_of_finding(simt_report_finding(report, i));
+        if (error) return error;
+    }
+    return cudaErrorLaunchFailure;
+}
+
+/* The launch itself has succeeded when its kernel fails: calls after it tell, and all of them. */
+static cudaError_t conclude(simt_error error, const simt_report *report, const simt_message *message) {
+    if (!error) return cudaSuccess;
+    runtime.record->refused_launches += error != SIMT_ERROR_STOPPED;
+    if (error != SIMT_ERROR_STOPPED) runtime_say("a launch was refused: %s", message->text);
+    if (error == SIMT_ERROR_MEMORY) return cudaErrorMemoryAllocation;
+    if (error == SIMT_ERROR_ARGUMENT) return cudaErrorInvalidConfiguration;
+    runtime.sticky = error == SIMT_ERROR_STOPPED ? error_of_report(report) : cudaErrorLaunchFailure;
+    return cudaSuccess;
+}
+
+static cudaError_t execute(const struct request *request, const struct CUkern_st *kernel) {
+    static simt_message message;
+    const struct record_settings *settings = &runtime.record->settings;
+    uint64_t number;
+    const struct simt_observer *const *observers = watch_observers(kernel->name, &number);
+    const simt_launch launch = {.module = kernel->parsed,
+                                .kernel = kernel->index,
+                                .grid = {request->grid.x, request->grid.y, request->grid.z},
+                                .block = {request->block.x, request->block.y, request->block.z},
+                                .shared_nbytes = request->shared_nbytes,
+                                .arguments = (const void *const *)request->arguments,
+                                .schedule = (simt_schedule)settings->schedule,
+                                .seed = settings->seed,
+                                .instruction_limit = settings->instruction_limit,
+                                .threads = settings->threads,
+                                .observers = observers,
+                                .print = print};
+    simt_report *report = NULL;
+    simt_error error = simt_machine_launch(runtime.machine, &launch, &report, &message);
+    watch_note(&launch, report, observers != NULL, number);
+    runtime_pass((uint64_t)simt_report_counter_value(report, "instructions", 0));
+    cudaError_t result = conclude(error, report, &message);
+    simt_report_destroy(report);
+    return result;
+}
+
+/* A launch that a graph keeps, with the bytes of its arguments behind it. */
+struct kept_launch {
+    struct operation operation;
+    struct request request;
+    const struct CUkern_st *kernel;
+    size_t nbytes; /* with the arguments */
+    unsigned char arguments[];
+};
+
+enum { ARGUMENT_ALIGNMENT = 16 };
+
+static size_t argument_nbytes(const struct CUkern_st *kernel, size_t parameter) {
+    size_t nbytes = simt_module_parameter_nbytes(kernel->parsed, kernel->index, parameter);
+    return (nbytes + ARGUMENT_ALIGNMENT - 1) / ARGUMENT_ALIGNMENT * ARGUMENT_ALIGNMENT;
+}
+
+static cudaError_t run_kept(const struct operation *operation) {
+    const struct kept_launch *kept = (const struct kept_launch *)operation;
+    size_t count = simt_module_parameter_count(kept->kernel->parsed, kept->kernel->index), offset = 0;
+    struct request request = kept->request;
+    request.arguments = calloc(count + 1, sizeof *request.arguments);
+    if (!request.arguments) return cudaErrorMemoryAllocation;
+    for (size_t p = 0; p < count; offset += argument_nbytes(kept->kernel, p++))
+        request.arguments[p] = (void *)(uintptr_t)(kept->arguments + offset);
+    cudaError_t error = execute(&request, kept->kernel);
+    free(request.arguments);
+    return error;
+}
+
+static cudaError_t keep(const struct request *request, const struct CUkern_st *kernel) {
+    size_t count = simt_module_parameter_count(kernel->parsed, kernel->index), nbytes = 0, offset = 0;
+    for (size_t p = 0; p < count; p++) nbytes += argument_nbytes(kernel, p);
+    struct kept_launch *kept = calloc(1, sizeof *kept + nbytes);
+    if (!kept) return cudaErrorMemoryAllocation;
+    *kept = (struct kept_launch){{NULL, run_kept}, *request, kernel, sizeof *kept + nbytes};
+    for (size_t p = 0; p < count; offset += argument_nbytes(kernel, p++))
+        memcpy(kept->arguments + offset, request->arguments[p],
+               simt_module_parameter_nbytes(kernel->parsed, kernel->index, p));
+    cudaError_t error = operation_do(&kept->operation, kept->nbytes, request->stream);
+    free(kept);
+    return error;
+}
+
+static cudaError_t launch(const struct request *request) {
+    cudaError_t error;
+    const struct CUkern_st *kernel = kernel_find(request->function, &error);
+    if (!error) error = check_request(request, kernel);
+    if (error) return error;
+    return stream_is_captured(request->stream) ? keep(request, kernel) : execute(request, kernel);
+}
+
+API cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared_nbytes,
+                     cudaStream_t stream) {
+    return CALL(launch(&(struct request){function, grid, block, arguments, shared_nbytes, stream, false}));
+}
+ALSO(cudaLaunchKernel, _ptsz)
+
+API __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments, size_t shared_nbytes,
+                       cudaStream_t stream) {
+    return CALL(launch(&(struct request){kernel, grid, block, arguments, shared_nbytes, stream, false}));
+}
+ALSO(__cudaLaunchKernel, _ptsz)
+
+API cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared_nbytes,
+                                cudaStream_t stream) {
+    return CALL(launch(&(struct request){function, grid, block, arguments, shared_nbytes, stream, true}));
+}
+ALSO(cudaLaunchCooperativeKernel, _ptsz)
+
+static cudaError_t launch_configured(const cudaLaunchConfig_t *config, const void *function, void **arguments) {
+    struct request request = {function,       config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes,
+                              config->stream, false};
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        const struct cudaLaunchAttribute *attribute = &config->attrs[i];
+        const dim3 cluster = attribute->val.cluster;
+        if (attribute->id == LAUNCH_ATTRIBUTE_COOPERATIVE) request.is_cooperative = attribute->val.cooperative;
+        if (attribute->id != LAUNCH_ATTRIBUTE_CLUSTER || (uint64_t)cluster.x * cluster.y * cluster.z == 1) continue;
+        runtime_say("cudaLaunchKernelExC: clusters of several blocks are not supported by the simulator");
+        return cudaErrorNotSupported;
+    }
+    return launch(&request);
+}
+
+API cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function, void **arguments) {
+    return CALL(launch_configured(config, function, arguments));
+}
+ALSO(cudaLaunchKernelExC, _ptsz)
+
+/* ---- <<< >>>: what stands between the brackets is kept until the call ------------------------------ */
+
+struct configuration {
+    dim3 grid, block;
+    size_t shared_nbytes;
+    cudaStream_t stream;
+};
+
+enum { CONFIGURATIONS = 32 }; /* arguments of a call may launch, too */
+static _Thread_local struct configuration configurations[CONFIGURATIONS];
+static _Thread_local unsigned configuration_count;
+
+/* Not 0: the call is left out. */
+__attribute__((visibility("default"))) unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_nbytes,
+                                                                            cudaStream_t stream) {
+    if (configuration_count == CONFIGURATIONS) return 1;
+    configurations[configuration_count++] = (struct configuration){grid, block, shared_nbytes, stream};
+    return 0;
+}
+
+API __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared_nbytes, void *stream) {
+    if (!configuration_count) return cudaErrorMissingConfiguration;
+    const struct configuration *top = &configurations[--configuration_count];
+    *grid = top->grid;
+    *block = top->block;
+    *shared_nbytes = top->shared_nbytes;
+    memcpy(stream, &top->stream, sizeof top->stream);
+    return cudaSuccess;
+}
+
+/* ---- attributes ---------------------------------------------------------------------------------- */
+
+static cudaError_t get_attributes(struct cudaFuncAttributes *attributes, const void *function) {
+    cudaError_t error;
+    const struct CUkern_st *kernel = kernel_find(function, &error);
+    if (error) return error;
+    *attributes = (struct cudaFuncAttributes){
+        .sharedSizeBytes = simt_module_shared_nbytes(kernel->parsed, kernel->index),
+        .maxThreadsPerBlock = BLOCK_THREADS,
+        .numRegs = REGISTERS_ASSUMED,
+        .ptxVersion = kernel->ptx_version,
+        .binaryVersion = runtime.gpu->major * 10 + runtime.gpu->minor,
+        .maxDynamicSharedSizeBytes = kernel->dynamic_shared_max,
+        .preferredShmemCarveout = -1,
+    };
+    return cudaSuccess;
+}
+
+API cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function) {
+    return CALL(get_attributes(attributes, function));
+}
+
+enum { FUNCTION_DYNAMIC_SHARED = 8 };
+
+static cudaError_t set_attribute(const void *function, int attribute, int value) {
+    cudaError_t error;
+    struct CUkern_st *kernel = kernel_find(function, &error);
+    if (error || attribute != FUNCTION_DYNAMIC_SHARED) return error;
+    if (value < 0 || value > runtime.gpu->block_shared_nbytes) return cudaErrorInvalidValue;
+    kernel->dynamic_shared_max = value;
+    return cudaSuccess;
+}
+
+API cudaFuncSetAttribute(const void *function, int attribute, int value) {
+    return CALL(set_attribute(function, attribute, value));
+}
+
+static cudaError_t check_function(const void *function) {
+    cudaError_t error;
+    kernel_find(function, &error);
+    return error;
+}
+
+API cudaFuncSetCacheConfig(const void *function, int config) {
+    (void)config;
+    return CALL(check_function(function));
+}
+
+API cudaFuncSetSharedMemConfig(const void *function, int config) {
+    (void)config;
+    return CALL(check_function(function));
+}
+
+/* ---- occupancy ----------------------------------------------------------------------------------- */
+
+static cudaError_t get_blocks(int *blocks, const void *function, int block_threads, size_t dynamic_nbytes) {
+    cudaError_t error;
+    const struct CUkern_st *kernel = kernel_find(function, &error);
+    if (error) return error;
+    if (block_threads < 1) return cudaErrorInvalidValue;
+    *blocks = resident_blocks(kernel, block_threads, dynamic_nbytes);
+    return cudaSuccess;
+}
+
+API cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function, int block_threads,
+                                                  size_t dynamic_nbytes) {
+    return CALL(get_blocks(blocks, function, block_threads, dynamic_nbytes));
+}
+
+API cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *function, int block_threads,
+                                                           size_t dynamic_nbytes, unsigned flags) {
+    (void)flags;
+    return CALL(get_blocks(blocks, function, block_threads, dynamic_nbytes));
+}
+
+static cudaError_t get_shared(size_t *nbytes, const void *function, int blocks) {
+    cudaError_t error;
+    const struct CUkern_st *kernel = kernel_find(function, &error);
+    if (error) return error;
+    if (blocks < 1) return cudaErrorInvalidValue;
+    size_t fixed = simt_module_shared_nbytes(kernel->parsed, kernel->index);
+    size_t share = (size_t)runtime.gpu->shared_nbytes / (size_t)blocks;
+    *nbytes = share > fixed ? share - fixed : 0;
+    if (*nbytes > (size_t)runtime.gpu->block_shared_nbytes) *nbytes = (size_t)runtime.gpu->block_shared_nbytes;
+    return cudaSuccess;
+}
+
+API cudaOccupancyAvailableDynamicSMemPerBlock(size_t *nbytes, const void *function, int blocks, int block_threads) {
+    (void)block_threads;
+    return CALL(get_shared(nbytes, function, blocks));
+}

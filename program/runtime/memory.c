@@ -1,0 +1,352 @@
+/* Memory of every kind, and which buffer an address lies in. */
+#include "runtime.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Sorted by address. */
+static struct buffer *buffers;
+static size_t buffer_count, buffer_capacity;
+
+/* ---- buffers ------------------------------------------------------------------------------------- */
+
+/* The number of buffers that begin at the address or before. */
+static size_t count_up_to(uint64_t address) {
+    size_t low = 0, high = buffer_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (buffers[middle].address <= address) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+static struct buffer *find(uint64_t address) {
+    size_t count = count_up_to(address);
+    struct buffer *buffer = count ? &buffers[count - 1] : NULL;
+    return buffer && address - buffer->address < buffer->nbytes ? buffer : NULL;
+}
+
+const struct buffer *buffer_find(uint64_t address) { return find(address); }
+
+cudaError_t buffer_add(const struct buffer *buffer) {
+    if (buffer_count == buffer_capacity) {
+        size_t capacity = 2 * buffer_capacity + 64;
+        struct buffer *grown = realloc(buffers, capacity * sizeof *grown);
+        if (!grown) return cudaErrorMemoryAllocation;
+        buffers = grown;
+        buffer_capacity = capacity;
+    }
+    size_t place = count_up_to(buffer->address);
+    memmove(buffers + place + 1, buffers + place, (buffer_count - place) * sizeof *buffers);
+    buffers[place] = *buffer;
+    buffer_count++;
+    return cudaSuccess;
+}
+
+static void remove_buffer(struct buffer *buffer) {
+    size_t place = (size_t)(buffer - buffers);
+    memmove(buffers + place, buffers + place + 1, (buffer_count - place - 1) * sizeof *buffers);
+    buffer_count--;
+}
+
+static bool is_counted(const struct buffer *buffer) {
+    return buffer->kind == BUFFER_DEVICE || buffer->kind == BUFFER_MANAGED;
+}
+
+static void release(struct buffer *buffer) {
+    if (is_counted(buffer)) runtime.used_nbytes -= buffer->nbytes;
+    simt_machine_free(runtime.machine, buffer->device_address);
+    remove_buffer(buffer);
+}
+
+/* ---- allocating ---------------------------------------------------------------------------------- */
+
+static simt_error make(struct buffer *buffer) {
+    void *shared = NULL;
+    if (buffer->kind == BUFFER_DEVICE) {
+        simt_error error = simt_machine_allocate(runtime.machine, buffer->nbytes, &buffer->device_address);
+        buffer->address = buffer->device_address;
+        return error;
+    }
+    simt_error error = simt_machine_allocate_shared(runtime.machine, buffer->nbytes, &shared);
+    buffer->address = buffer->device_address = (uintptr_t)shared;
+    return error;
+}
+
+static cudaError_t allocate(void **pointer, size_t nbytes, enum buffer_kind kind) {
+    struct buffer buffer = {.nbytes = nbytes, .kind = kind};
+    if (!pointer) return cudaErrorInvalidValue;
+    *pointer = NULL;
+    if (!nbytes) return cudaSuccess;
+    if (is_counted(&buffer) && nbytes > runtime.memory_nbytes - runtime.used_nbytes) return cudaErrorMemoryAllocation;
+    if (make(&buffer)) return cudaErrorMemoryAllocation;
+    cudaError_t error = buffer_add(&buffer);
+    if (error) {
+        simt_machine_free(runtime.machine, buffer.device_address);
+        return error;
+    }
+    if (is_counted(&buffer)) runtime.used_nbytes += nbytes;
+    *pointer = (void *)(uintptr_t)buffer.address;
+    return cudaSuccess;
+}
+
+API cudaMalloc(void **pointer, size_t nbytes) { return CALL(allocate(pointer, nbytes, BUFFER_DEVICE)); }
+
+API cudaMallocAsync(void **pointer, size_t nbytes, cudaStream_t stream) {
+    return CALL_NOW(stream, allocate(pointer, nbytes, BUFFER_DEVICE));
+}
+ALSO(cudaMallocAsync, _ptsz)
+
+API cudaMallocManaged(void **pointer, size_t nbytes, unsigned flags) {
+    (void)flags;
+    return CALL(nbytes ? allocate(pointer, nbytes, BUFFER_MANAGED) : cudaErrorInvalidValue);
+}
+
+API cudaMallocHost(void **pointer, size_t nbytes) { return CALL(allocate(pointer, nbytes, BUFFER_PINNED)); }
+
+API cudaHostAlloc(void **pointer, size_t nbytes, unsigned flags) {
+    (void)flags;
+    return CALL(allocate(pointer, nbytes, BUFFER_PINNED));
+}
+
+/* Rows begin where a GPU would let them begin. */
+static cudaError_t allocate_rows(void **pointer, size_t *pitch, size_t width, size_t rows) {
+    enum { PITCH = 512 };
+    if (width > SIZE_MAX / 2 - PITCH) return cudaErrorMemoryAllocation;
+    *pitch = (width + PITCH - 1) / PITCH * PITCH;
+    if (rows && *pitch > SIZE_MAX / rows) return cudaErrorMemoryAllocation;
+    return allocate(pointer, *pitch * rows, BUFFER_DEVICE);
+}
+
+API cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height) {
+    return CALL(allocate_rows(pointer, pitch, width, height));
+}
+
+static cudaError_t allocate_planes(struct cudaPitchedPtr *result, struct cudaExtent extent) {
+    if (extent.height && extent.depth > SIZE_MAX / extent.height) return cudaErrorMemoryAllocation;
+    *result = (struct cudaPitchedPtr){.xsize = extent.width, .ysize = extent.height};
+    return allocate_rows(&result->ptr, &result->pitch, extent.width, extent.height * extent.depth);
+}
+
+API cudaMalloc3D(struct cudaPitchedPtr *result, struct cudaExtent extent) {
+    return CALL(allocate_planes(result, extent));
+}
+
+/* ---- freeing ------------------------------------------------------------------------------------- */
+
+static cudaError_t free_buffer(void *pointer, bool is_pinned) {
+    if (!pointer) return cudaSuccess;
+    struct buffer *buffer = find((uintptr_t)pointer);
+    bool is_of_kind = buffer && (is_pinned ? buffer->kind == BUFFER_PINNED : is_counted(buffer));
+    if (!is_of_kind || buffer->address != (uintptr_t)pointer) return cudaErrorInvalidValue;
+    release(buffer);
+    return cudaSuccess;
+}
+
+API cudaFree(void *pointer) { return CALL(free_buffer(pointer, false)); }
+
+API cudaFreeAsync(void *pointer, cudaStream_t stream) {
+    return CALL_NOW(stream, free_buffer(pointer, false));
+}
+ALSO(cudaFreeAsync, _ptsz)
+
+API cudaFreeHost(void *pointer) { return CALL(free_buffer(pointer, true)); }
+
+/* Variables stay. */
+void memory_clear(void) {
+    for (size_t i = buffer_count; i-- > 0;)
+        if (buffers[i].kind == BUFFER_DEVICE || buffers[i].kind == BUFFER_PINNED ||
+            buffers[i].kind == BUFFER_REGISTERED)
+            release(&buffers[i]);
+}
+
+void memory_count_leaks(void) {
+    for (size_t i = 0; i < buffer_count; i++) {
+        if (buffers[i].kind != BUFFER_DEVICE) continue;
+        runtime.record->leaks++;
+        runtime.record->leaked_nbytes += buffers[i].nbytes;
+    }
+}
+
+/* ---- memory of the host's ------------------------------------------------------------------------ */
+
+static cudaError_t register_host(void *pointer, size_t nbytes) {
+    struct buffer buffer = {.address = (uintptr_t)pointer, .nbytes = nbytes, .kind = BUFFER_REGISTERED};
+    if (!pointer || !nbytes) return cudaErrorInvalidValue;
+    if (find(buffer.address) || find(buffer.address + nbytes - 1)) return cudaErrorHostMemoryAlreadyRegistered;
+    if (simt_machine_adopt(runtime.machine, pointer, nbytes, &buffer.device_address)) return cudaErrorMemoryAllocation;
+    return buffer_add(&buffer);
+}
+
+static cudaError_t unregister_host(void *pointer) {
+    struct buffer *buffer = find((uintptr_t)pointer);
+    if (!buffer || buffer->kind != BUFFER_REGISTERED) return cudaErrorHostMemoryNotRegistered;
+    release(buffer);
+    return cudaSuccess;
+}
+
+API cudaHostRegister(void *pointer, size_t nbytes, unsigned flags) {
+    (void)flags;
+    return CALL(register_host(pointer, nbytes));
+}
+
+API cudaHostUnregister(void *pointer) { return CALL(unregister_host(pointer)); }
+
+static cudaError_t get_device_pointer(void **device, void *host) {
+    const struct buffer *buffer = find((uintptr_t)host);
+    if (!buffer || buffer->kind < BUFFER_MANAGED) return cudaErrorInvalidValue;
+    *device = (void *)(uintptr_t)(buffer->device_address + ((uintptr_t)host - buffer->address));
+    return cudaSuccess;
+}
+
+API cudaHostGetDevicePointer(void **device, void *host, unsigned flags) {
+    (void)flags;
+    return CALL(get_device_pointer(device, host));
+}
+
+static cudaError_t get_flags(unsigned *flags, void *host) {
+    enum { PORTABLE = 1, MAPPED = 2 };
+    const struct buffer *buffer = find((uintptr_t)host);
+    if (!buffer || buffer->kind < BUFFER_PINNED) return cudaErrorInvalidValue;
+    *flags = PORTABLE | MAPPED;
+    return cudaSuccess;
+}
+
+API cudaHostGetFlags(unsigned *flags, void *host) { return CALL(get_flags(flags, host)); }
+
+/* ---- questions and hints ------------------------------------------------------------------------- */
+
+static cudaError_t get_attributes(struct cudaPointerAttributes *attributes, const void *pointer) {
+    const struct buffer *buffer = find((uintptr_t)pointer);
+    void *given = (void *)(uintptr_t)pointer;
+    *attributes = (struct cudaPointerAttributes){.device = buffer ? 0 : -2};
+    if (!buffer) {
+        attributes->hostPointer = given;
+        return cudaSuccess;
+    }
+    bool is_device = buffer->kind <= BUFFER_VARIABLE;
+    attributes->type = is_device                        ? cudaMemoryTypeDevice
+                       : buffer->kind == BUFFER_MANAGED ? cudaMemoryTypeManaged
+                                                        : cudaMemoryTypeHost;
+    attributes->devicePointer = (void *)(uintptr_t)(buffer->device_address + ((uintptr_t)pointer - buffer->address));
+    attributes->hostPointer = is_device ? NULL : given;
+    return cudaSuccess;
+}
+
+API cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *pointer) {
+    return CALL(get_attributes(attributes, pointer));
+}
+
+static cudaError_t get_info(size_t *available, size_t *total) {
+    *total = runtime.memory_nbytes;
+    *available = runtime.memory_nbytes - runtime.used_nbytes;
+    return cudaSuccess;
+}
+
+API cudaMemGetInfo(size_t *available, size_t *total) { return CALL(get_info(available, total)); }
+
+/* Hints about where managed memory is best change nothing: it is in one place. */
+static cudaError_t check_managed(const void *pointer, size_t nbytes) {
+    const struct buffer *buffer = find((uintptr_t)pointer);
+    bool is_within = buffer && nbytes <= buffer->nbytes - ((uintptr_t)pointer - buffer->address);
+    return is_within && buffer->kind == BUFFER_MANAGED ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+API cudaMemPrefetchAsync(const void *pointer, size_t nbytes, struct cudaMemLocation location, unsigned flags,
+                         cudaStream_t stream) {
+    (void)location, (void)flags, (void)stream;
+    return CALL(check_managed(pointer, nbytes));
+}
+ALSO(cudaMemPrefetchAsync, _ptsz)
+
+API cudaMemAdvise(const void *pointer, size_t nbytes, int advice, struct cudaMemLocation location) {
+    (void)advice, (void)location;
+    return CALL(check_managed(pointer, nbytes));
+}
+
+API cudaStreamAttachMemAsync(cudaStream_t stream, void *pointer, size_t nbytes, unsigned flags) {
+    (void)stream, (void)nbytes, (void)flags;
+    return CALL(check_managed(pointer, 0));
+}
+ALSO(cudaStreamAttachMemAsync, _ptsz)
+
+/* ---- pools: names for the one that there is ------------------------------------------------------ */
+
+struct CUmemPool_st {
+    uint64_t release_threshold;
+};
+
+static struct CUmemPool_st default_pool;
+
+static cudaError_t get_pool(cudaMemPool_t *pool) {
+    *pool = &default_pool;
+    return cudaSuccess;
+}
+
+API cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device) {
+    return CALL(device ? cudaErrorInvalidDevice : get_pool(pool));
+}
+
+API cudaDeviceGetMemPool(cudaMemPool_t *pool, int device) {
+    return CALL(device ? cudaErrorInvalidDevice : get_pool(pool));
+}
+
+API cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
+    return CALL(device || !pool ? cudaErrorInvalidValue : cudaSuccess);
+}
+
+static cudaError_t create_pool(cudaMemPool_t *pool) {
+    *pool = calloc(1, sizeof **pool);
+    return *pool ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+API cudaMemPoolCreate(cudaMemPool_t *pool, const void *properties) {
+    (void)properties;
+    return CALL(create_pool(pool));
+}
+
+static cudaError_t destroy_pool(cudaMemPool_t pool) {
+    if (!pool || pool == &default_pool) return cudaErrorInvalidValue;
+    free(pool);
+    return cudaSuccess;
+}
+
+API cudaMemPoolDestroy(cudaMemPool_t pool) { return CALL(destroy_pool(pool)); }
+
+API cudaMemPoolTrimTo(cudaMemPool_t pool, size_t nbytes) {
+    (void)nbytes;
+    return CALL(pool ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+enum { POOL_REUSE_FIRST = 1, POOL_REUSE_LAST = 3, POOL_THRESHOLD = 4 };
+
+/* Reuse is always allowed, and there is none. */
+static cudaError_t set_pool(cudaMemPool_t pool, int attribute, const void *value) {
+    if (!pool || attribute < POOL_REUSE_FIRST || attribute > POOL_THRESHOLD) return cudaErrorInvalidValue;
+    if (attribute == POOL_THRESHOLD) memcpy(&pool->release_threshold, value, sizeof pool->release_threshold);
+    return cudaSuccess;
+}
+
+static cudaError_t ask_pool(cudaMemPool_t pool, int attribute, void *value) {
+    const int is_allowed = 1;
+    const uint64_t used = runtime.used_nbytes;
+    if (!pool || attribute < POOL_REUSE_FIRST) return cudaErrorInvalidValue;
+    if (attribute <= POOL_REUSE_LAST) memcpy(value, &is_allowed, sizeof is_allowed);
+    else if (attribute == POOL_THRESHOLD) memcpy(value, &pool->release_threshold, sizeof pool->release_threshold);
+    else memcpy(value, &used, sizeof used);
+    return cudaSuccess;
+}
+
+API cudaMemPoolSetAttribute(cudaMemPool_t pool, int attribute, void *value) {
+    return CALL(set_pool(pool, attribute, value));
+}
+
+API cudaMemPoolGetAttribute(cudaMemPool_t pool, int attribute, void *value) {
+    return CALL(ask_pool(pool, attribute, value));
+}
+
+API cudaMallocFromPoolAsync(void **pointer, size_t nbytes, cudaMemPool_t pool, cudaStream_t stream) {
+    return CALL_NOW(stream, pool ? allocate(pointer, nbytes, BUFFER_DEVICE) : cudaErrorInvalidValue);
+}
+ALSO(cudaMallocFromPoolAsync, _ptsz)

@@ -1,0 +1,251 @@
+/* What a program registers before its main: fat binaries, kernels, variables.  Nothing is read before it is used. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dl_iterate_phdr */
+#endif
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "program/fatbin.h"
+#include "runtime.h"
+
+enum { WRAPPER_MAGIC = 0x466243b1, WRAPPER_LINKED = 2 };
+
+/* What the program hands over. */
+struct wrapper {
+    uint32_t magic, version;
+    const void *fatbin;
+    const void *others; /* version 2: of separately compiled files */
+};
+
+struct module {
+    struct module *next;
+    const struct wrapper *wrapper;
+    simt_module *parsed;
+    uint32_t arch;
+    bool is_read;
+    cudaError_t error; /* of reading it */
+};
+
+struct variable {
+    struct variable *next;
+    struct module *module;
+    const void *host;
+    const char *name;
+    void **managed; /* where the host's code wants its address; NULL: it is not managed */
+};
+
+static struct module *modules;
+static struct variable *variables;
+static struct CUkern_st *kernels;
+
+#define REGISTER __attribute__((visibility("default")))
+
+/* ---- fat binaries -------------------------------------------------------------------------------- */
+
+/* The part of the program's file that an address is in: nothing beyond it is there to be read. */
+struct segment {
+    uintptr_t address;
+    size_t nbytes; /* from the address on */
+};
+
+static int find_segment(struct dl_phdr_info *object, size_t size, void *context) {
+    struct segment *segment = context;
+    (void)size;
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &object->dlpi_phdr[i];
+        uintptr_t begin = object->dlpi_addr + header->p_vaddr;
+        if (header->p_type != PT_LOAD || segment->address - begin >= header->p_memsz) continue;
+        segment->nbytes = header->p_memsz - (segment->address - begin);
+        return 1;
+    }
+    return 0;
+}
+
+static enum fatbin_error read_fatbin(const void *fatbin, struct fatbin_ptx *ptx) {
+    struct segment segment = {(uintptr_t)fatbin, 0};
+    dl_iterate_phdr(find_segment, &segment);
+    uint32_t arch = (uint32_t)(runtime.gpu->major * 10 + runtime.gpu->minor);
+    return fatbin_find_ptx(fatbin, segment.nbytes, arch, ptx);
+}
+
+static cudaError_t parse(struct module *module) {
+    static simt_message message;
+    struct fatbin_ptx ptx;
+    if (module->wrapper->magic != WRAPPER_MAGIC) return cudaErrorInvalidKernelImage;
+    enum fatbin_error damage = read_fatbin(module->wrapper->fatbin, &ptx);
+    if (damage) {
+        runtime_say("the program cannot be simulated: %s", fatbin_error_text(damage));
+        if (module->wrapper->version == WRAPPER_LINKED)
+            runtime_say("device code that is linked from several files (-rdc=true) is not supported");
+        return damage == FATBIN_NO_PTX || damage == FATBIN_EMPTY ? cudaErrorNoKernelImageForDevice
+               : damage == FATBIN_MEMORY                         ? cudaErrorMemoryAllocation
+                                                                 : cudaErrorInvalidKernelImage;
+    }
+    simt_error error = simt_module_parse(ptx.text, ptx.nbytes, "PTX", &module->parsed, &message);
+    free(ptx.text);
+    module->arch = ptx.arch;
+    if (!error) return cudaSuccess;
+    runtime_say("the program's kernels cannot be simulated: %s", message.text);
+    return error == SIMT_ERROR_MEMORY ? cudaErrorMemoryAllocation : cudaErrorInvalidPtx;
+}
+
+static cudaError_t module_read(struct module *module) {
+    if (!module->is_read) module->error = parse(module);
+    module->is_read = true;
+    return module->error;
+}
+
+REGISTER void **__cudaRegisterFatBinary(void *wrapper) {
+    struct module *module = calloc(1, sizeof *module);
+    if (!module) return NULL;
+    module->wrapper = wrapper;
+    runtime_enter();
+    module->next = modules;
+    modules = module;
+    runtime_leave();
+    return (void **)(void *)module;
+}
+
+REGISTER void __cudaRegisterFatBinaryEnd(void **handle) { (void)handle; }
+
+/* Modules stay: kernels of a library that is closed cannot be launched any more, but the simulator knows them. */
+REGISTER void __cudaUnregisterFatBinary(void **handle) { (void)handle; }
+
+/* ---- kernels ------------------------------------------------------------------------------------- */
+
+REGISTER void __cudaRegisterFunction(void **handle, const void *host, char *device, const char *name, int thread_limit,
+                                     void *tid, void *bid, dim3 *block, dim3 *grid, int *warp_size) {
+    (void)device, (void)thread_limit, (void)tid, (void)bid, (void)block, (void)grid, (void)warp_size;
+    struct CUkern_st *kernel = calloc(1, sizeof *kernel);
+    if (!kernel || !handle) {
+        free(kernel);
+        return;
+    }
+    enum { SHARED_PLAIN = 48 << 10 };
+    *kernel = (struct CUkern_st){
+        .module = (struct module *)(void *)handle, .host = host, .name = name, .dynamic_shared_max = SHARED_PLAIN};
+    runtime_enter();
+    kernel->next = kernels;
+    kernels = kernel;
+    runtime_leave();
+}
+
+static cudaError_t kernel_read(struct CUkern_st *kernel) {
+    if (kernel->parsed) return cudaSuccess;
+    cudaError_t error = module_read(kernel->module);
+    if (error) return error;
+    const simt_module *parsed = kernel->module->parsed;
+    for (size_t i = 0; i < simt_module_kernel_count(parsed); i++) {
+        if (strcmp(simt_module_kernel_name(parsed, i), kernel->name)) continue;
+        kernel->index = i;
+        kernel->parsed = parsed;
+        kernel->ptx_version = (int)kernel->module->arch;
+        return cudaSuccess;
+    }
+    return cudaErrorInvalidDeviceFunction;
+}
+
+/* By the address of the host's function, or of the kernel itself: a cudaKernel_t. */
+struct CUkern_st *kernel_find(const void *host, cudaError_t *error) {
+    struct CUkern_st *kernel = kernels;
+    while (kernel && kernel->host != host && kernel != host) kernel = kernel->next;
+    *error = kernel ? kernel_read(kernel) : cudaErrorInvalidDeviceFunction;
+    return *error ? NULL : kernel;
+}
+
+static cudaError_t get_kernel(cudaKernel_t *result, const void *host) {
+    struct CUkern_st *kernel = kernels;
+    while (kernel && kernel->host != host && kernel != host) kernel = kernel->next;
+    *result = kernel;
+    return kernel ? cudaSuccess : cudaErrorInvalidDeviceFunction;
+}
+
+API __cudaGetKernel(cudaKernel_t *kernel, const void *host) { return CALL(get_kernel(kernel, host)); }
+API cudaGetKernel(cudaKernel_t *kernel, const void *host) { return CALL(get_kernel(kernel, host)); }
+API cudaGetFuncBySymbol(cudaKernel_t *kernel, const void *host) { return CALL(get_kernel(kernel, host)); }
+
+static cudaError_t get_name(const char **name, const void *host) {
+    cudaKernel_t kernel;
+    cudaError_t error = get_kernel(&kernel, host);
+    *name = error ? NULL : kernel->name;
+    return error;
+}
+
+API cudaFuncGetName(const char **name, const void *host) { return CALL(get_name(name, host)); }
+
+/* ---- variables ----------------------------------------------------------------------------------- */
+
+static void register_variable(void **handle, const void *host, const char *name, void **managed) {
+    struct variable *variable = calloc(1, sizeof *variable);
+    if (!variable || !handle) {
+        free(variable);
+        return;
+    }
+    *variable = (struct variable){NULL, (struct module *)(void *)handle, host, name, managed};
+    runtime_enter();
+    variable->next = variables;
+    variables = variable;
+    runtime_leave();
+}
+
+REGISTER void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int is_extern, size_t nbytes,
+                                int is_constant, int is_global) {
+    (void)device, (void)is_extern, (void)nbytes, (void)is_constant, (void)is_global;
+    register_variable(handle, host, name, NULL);
+}
+
+REGISTER void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name, int is_extern,
+                                       size_t nbytes, int is_constant, int is_global) {
+    (void)device, (void)is_extern, (void)nbytes, (void)is_constant, (void)is_global;
+    register_variable(handle, host, name, host);
+}
+
+static cudaError_t variable_place(const struct variable *variable, uint64_t *address, size_t *nbytes) {
+    cudaError_t error = module_read(variable->module);
+    if (error) return error;
+    simt_error found =
+        simt_machine_variable(runtime.machine, variable->module->parsed, variable->name, address, nbytes, NULL);
+    if (found) return found == SIMT_ERROR_MEMORY ? cudaErrorMemoryAllocation : cudaErrorInvalidSymbol;
+    if (buffer_find(*address)) return cudaSuccess;
+    enum buffer_kind kind = variable->managed ? BUFFER_MANAGED : BUFFER_VARIABLE;
+    return buffer_add(&(struct buffer){*address, *nbytes, *address, kind});
+}
+
+/* A managed variable is known by the pointer to it, or by where it is. */
+cudaError_t variable_find(const void *host, uint64_t *address, size_t *nbytes) {
+    for (struct variable *variable = variables; variable; variable = variable->next)
+        if (variable->host == host || (variable->managed && *variable->managed == host))
+            return variable_place(variable, address, nbytes);
+    return cudaErrorInvalidSymbol;
+}
+
+/* Host code calls it before it first uses a managed variable. */
+REGISTER char __cudaInitModule(void **handle) {
+    uint64_t address;
+    size_t nbytes;
+    bool is_whole = runtime_begin();
+    for (struct variable *variable = variables; variable && is_whole; variable = variable->next) {
+        if ((void *)variable->module != (void *)handle || !variable->managed) continue;
+        is_whole = !variable_place(variable, &address, &nbytes);
+        if (is_whole) *variable->managed = (void *)(uintptr_t)address;
+    }
+    runtime_leave();
+    return (char)is_whole;
+}
+
+static cudaError_t get_symbol_address(void **pointer, const void *symbol) {
+    uint64_t address;
+    size_t nbytes;
+    cudaError_t error = variable_find(symbol, &address, &nbytes);
+    if (!error) *pointer = (void *)(uintptr_t)address;
+    return error;
+}
+
+static cudaError_t get_symbol_size(size_t *nbytes, const void *symbol) {
+    uint64_t address;
+    return variable_find(symbol, &address, nbytes);
+}
+
+API cudaGetSymbolAddress(void **pointer, const void *symbol) { return CALL(get_symbol_address(pointer, symbol)); }
+API cudaGetSymbolSize(size_t *nbytes, const void *symbol) { return CALL(get_symbol_size(nbytes, symbol)); }

@@ -1,0 +1,156 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "runtime.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "program/gpus.h"
+
+struct runtime runtime;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local cudaError_t last_error;
+
+static const struct gpu gpus[] = {
+#define GPU(word, ...) {#word, __VA_ARGS__},
+    PROGRAM_GPUS(GPU)
+#undef GPU
+};
+
+/* ---- beginning and end --------------------------------------------------------------------------- */
+
+/* The record that `warpfold run` has made; NULL: there is none, or none that fits. */
+static struct record *open_record(void) {
+    const char *number = getenv(RECORD_VARIABLE);
+    struct stat status;
+    int file = number && *number ? atoi(number) : -1;
+    if (file < 0 || fstat(file, &status) || status.st_size != (off_t)sizeof(struct record)) return NULL;
+    struct record *record = mmap(NULL, sizeof *record, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (record == MAP_FAILED) return NULL;
+    if (record->version == RECORD_VERSION && record->settings.gpu < sizeof gpus / sizeof *gpus) return record;
+    munmap(record, sizeof *record);
+    return NULL;
+}
+
+/* A GPU has what it has, but no more than half of what this computer has. */
+static size_t memory_limit(const struct gpu *gpu) {
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    size_t limit = (size_t)gpu->memory_gb << 30;
+    size_t half = pages > 0 && page > 0 ? (size_t)pages / 2 * (size_t)page : limit;
+    return half < limit ? half : limit;
+}
+
+/* Before the program's own constructors, which register its kernels. */
+__attribute__((constructor)) static void begin(void) {
+    runtime.record = open_record();
+    if (!runtime.record) { /* loaded by hand: it is simulated, and nobody is told */
+        runtime.record = calloc(1, sizeof *runtime.record);
+        if (!runtime.record) return;
+    }
+    runtime.record->has_begun = 1;
+    runtime.gpu = &gpus[runtime.record->settings.gpu];
+    runtime.memory_nbytes = memory_limit(runtime.gpu);
+    if (simt_machine_create(NULL, &runtime.machine)) runtime.machine = NULL;
+}
+
+__attribute__((destructor)) static void end(void) {
+    if (!runtime.machine) return;
+    memory_count_leaks();
+    runtime.record->has_ended = 1;
+}
+
+/* ---- calls --------------------------------------------------------------------------------------- */
+
+void runtime_enter(void) { pthread_mutex_lock(&lock); }
+
+void runtime_leave(void) { pthread_mutex_unlock(&lock); }
+
+bool runtime_begin(void) {
+    runtime_enter();
+    if (!runtime.machine) runtime.sticky = cudaErrorMemoryAllocation;
+    return !runtime.sticky;
+}
+
+cudaError_t runtime_end(cudaError_t error) {
+    if (error) last_error = error;
+    runtime_leave();
+    return error;
+}
+
+void runtime_say(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("warpfold: ", stderr);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+void runtime_pass(uint64_t units) {
+    enum { CALL_NANOSECONDS = 1000 };
+    runtime.clock += CALL_NANOSECONDS + units;
+}
+
+cudaError_t runtime_error_of(simt_error error) {
+    return error == SIMT_ERROR_MEMORY ? cudaErrorMemoryAllocation : error ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+/* Each name is told once. */
+cudaError_t runtime_absent(const char *name) {
+    enum { NAMES = 64 };
+    static const char *told[NAMES];
+    runtime_enter();
+    int i = 0;
+    while (i < NAMES && told[i] && strcmp(told[i], name)) i++;
+    if (i < NAMES && !told[i]) {
+        told[i] = name;
+        runtime_say("%s is not supported by the simulator", name);
+    }
+    return runtime_end(cudaErrorNotSupported);
+}
+
+/* ---- errors -------------------------------------------------------------------------------------- */
+
+/* An error of a launch is told by every call once one has met it, as on a GPU, where the launch's own call is over
+ * before the kernel is. */
+static cudaError_t take_error(bool is_reset) {
+    runtime_enter();
+    cudaError_t error = last_error;
+    if (is_reset && (!error || error != runtime.sticky)) last_error = cudaSuccess;
+    runtime_leave();
+    return error;
+}
+
+API cudaGetLastError(void) { return take_error(true); }
+
+API cudaPeekAtLastError(void) { return take_error(false); }
+
+#define TEXT __attribute__((visibility("default"))) const char *
+
+TEXT cudaGetErrorName(cudaError_t error) {
+    switch (error) {
+#define NAME(name, number, text)                                                                                   \
+    case name: return #name;
+        CUDA_ERRORS(NAME)
+#undef NAME
+    }
+    return "unrecognized error code";
+}
+
+TEXT cudaGetErrorString(cudaError_t error) {
+    switch (error) {
+#define STRING(name, number, text)                                                                                 \
+    case name: return text;
+        CUDA_ERRORS(STRING)
+#undef STRING
+    }
+    return "unrecognized error code";
+}

@@ -1,0 +1,111 @@
+/* For this folder alone: the stand-in for the CUDA runtime library, whose GPU is the simulator.
+ *
+ * Everything is executed when it is asked for: a launch, an asynchronous copy and a function of the host in a stream
+ * have ended when the call returns.  One lock lets one call at a time in. */
+#ifndef PROGRAM_RUNTIME_H
+#define PROGRAM_RUNTIME_H
+
+#include <stdbool.h>
+
+#include "abi.h"
+#include "program/record.h"
+#include "simt/simt.h"
+
+#define API __attribute__((visibility("default"))) cudaError_t
+
+/* The body of nearly every call: nothing is done any more once a launch has failed for good. */
+#define CALL(expression) runtime_end(runtime_begin() ? (expression) : runtime.sticky)
+
+/* The same for what a graph cannot keep: a captured stream must not ask for it. */
+#define CALL_NOW(stream, expression)                                                                               \
+    CALL(stream_is_captured(stream) ? cudaErrorStreamCaptureUnsupported : (expression))
+
+/* The names that programs use which were compiled with a default stream for each thread. */
+#define ALSO(name, suffix)                                                                                         \
+    extern __typeof__(name) name##suffix __attribute__((alias(#name), visibility("default")));
+
+struct gpu {
+    const char *word, *name;
+    int major, minor, multiprocessors, threads, blocks, shared_nbytes, block_shared_nbytes, memory_gb, bus_bits, l2_mib,
+        clock_khz;
+};
+
+struct runtime {
+    simt_machine *machine;
+    const struct gpu *gpu;
+    struct record *record;
+    cudaError_t sticky;  /* of a launch that failed for good */
+    uint64_t clock;      /* nanoseconds of simulated time: see runtime_pass */
+    size_t memory_nbytes, used_nbytes;
+};
+
+extern struct runtime runtime;
+
+/* runtime.c */
+bool runtime_begin(void); /* takes the lock; false: runtime.sticky says why nothing can be done */
+cudaError_t runtime_end(cudaError_t error); /* notes an error for cudaGetLastError, and lets the lock go */
+void runtime_leave(void); /* lets others in while the program's own code runs, */
+void runtime_enter(void); /* and takes the lock again */
+void runtime_say(const char *format, ...) __attribute__((format(printf, 1, 2))); /* a line on standard error */
+/* Simulated time: a nanosecond for each warp instruction or 32 bytes copied, and a microsecond for the call. */
+void runtime_pass(uint64_t units);
+cudaError_t runtime_absent(const char *name);
+cudaError_t runtime_error_of(simt_error error);
+
+/* modules.c: kernels and variables by the addresses that host code knows them by */
+struct module;
+
+struct CUkern_st {
+    struct CUkern_st *next;
+    struct module *module;
+    const void *host;
+    const char *name;
+    const simt_module *parsed; /* NULL before the first use */
+    size_t index;              /* in it */
+    int dynamic_shared_max, ptx_version;
+};
+
+/* *error says why there is none: NULL. */
+struct CUkern_st *kernel_find(const void *host, cudaError_t *error);
+cudaError_t variable_find(const void *host, uint64_t *address, size_t *nbytes);
+
+/* memory.c */
+enum buffer_kind { BUFFER_DEVICE, BUFFER_VARIABLE, BUFFER_MANAGED, BUFFER_PINNED, BUFFER_REGISTERED };
+
+struct buffer {
+    uint64_t address; /* the host's, of the last three */
+    uint64_t nbytes;
+    uint64_t device_address;
+    enum buffer_kind kind;
+};
+
+/* The buffer that the address lies in; NULL: none. */
+const struct buffer *buffer_find(uint64_t address);
+cudaError_t buffer_add(const struct buffer *buffer);
+void memory_clear(void);       /* cudaDeviceReset */
+void memory_count_leaks(void); /* into the record */
+
+/* copies.c */
+cudaError_t copy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind);
+
+/* streams.c */
+bool stream_is_known(cudaStream_t stream);
+/* The graph that captures what is asked for in the stream; NULL: none does, it is done at once. */
+cudaGraph_t *stream_capture(cudaStream_t stream);
+bool stream_is_captured(cudaStream_t stream); /* what cannot be captured is refused then */
+void stream_end_capture(cudaGraph_t graph); /* in all streams that it captures */
+
+/* graphs.c: what is to be done when a graph is launched */
+struct operation {
+    struct operation *next;
+    cudaError_t (*run)(const struct operation *operation); /* with the lock held */
+};
+
+/* Does the operation, or keeps a copy of it, of nbytes, in the graph that captures the stream. */
+cudaError_t operation_do(const struct operation *operation, size_t nbytes, cudaStream_t stream);
+
+/* watch.c: what is observed of a launch, and noted of it */
+const struct simt_observer *const *watch_observers(const char *kernel, uint64_t *number);
+void watch_note(const simt_launch *launch, const simt_report *report, bool is_watched, uint64_t number);
+
+#endif

@@ -1,0 +1,268 @@
+/* Streams, events, and the host's functions in streams.  What is asked for has been done when the call returns, so that
+ * there is nothing to wait for; time is the simulator's (runtime_pass). */
+#include "runtime.h"
+
+#include <stdlib.h>
+
+struct CUstream_st {
+    struct CUstream_st *next;
+    unsigned flags;
+    int priority;
+    unsigned long long number;
+    cudaGraph_t capture; /* NULL: none */
+};
+
+struct CUevent_st {
+    struct CUevent_st *next;
+    unsigned flags;
+    bool is_recorded;
+    uint64_t time;
+    cudaGraph_t capture; /* of the stream where it was recorded last */
+};
+
+enum { STREAM_DEFAULT_LAST = 2 /* 1: the legacy one, 2: a thread's own */, EVENT_WITHOUT_TIME = 2 };
+
+static struct CUstream_st *streams;
+static struct CUevent_st *events;
+
+/* ---- streams ------------------------------------------------------------------------------------- */
+
+static struct CUstream_st *find_stream(cudaStream_t stream) {
+    struct CUstream_st *known = streams;
+    while (known && known != stream) known = known->next;
+    return known;
+}
+
+bool stream_is_known(cudaStream_t stream) {
+    return (uintptr_t)stream <= STREAM_DEFAULT_LAST || find_stream(stream);
+}
+
+/* The default streams are not captured. */
+cudaGraph_t *stream_capture(cudaStream_t stream) {
+    struct CUstream_st *known = find_stream(stream);
+    return known ? &known->capture : NULL;
+}
+
+static cudaError_t create_stream(cudaStream_t *stream, unsigned flags, int priority) {
+    static unsigned long long last_number = STREAM_DEFAULT_LAST;
+    *stream = calloc(1, sizeof **stream);
+    if (!*stream) return cudaErrorMemoryAllocation;
+    **stream = (struct CUstream_st){streams, flags, priority, ++last_number, NULL};
+    streams = *stream;
+    return cudaSuccess;
+}
+
+API cudaStreamCreate(cudaStream_t *stream) { return CALL(create_stream(stream, 0, 0)); }
+
+API cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags) { return CALL(create_stream(stream, flags, 0)); }
+
+API cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority) {
+    return CALL(create_stream(stream, flags, priority));
+}
+
+static cudaError_t destroy_stream(cudaStream_t stream) {
+    struct CUstream_st **place = &streams;
+    while (*place && *place != stream) place = &(*place)->next;
+    if (!*place) return cudaErrorInvalidResourceHandle;
+    *place = stream->next;
+    free(stream);
+    return cudaSuccess;
+}
+
+API cudaStreamDestroy(cudaStream_t stream) { return CALL(destroy_stream(stream)); }
+
+static cudaError_t check_stream(cudaStream_t stream) {
+    return stream_is_known(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle;
+}
+
+bool stream_is_captured(cudaStream_t stream) {
+    const cudaGraph_t *capture = stream_capture(stream);
+    return capture && *capture;
+}
+
+static cudaError_t wait_for(cudaStream_t stream) {
+    return stream_is_captured(stream) ? cudaErrorStreamCaptureUnsupported : check_stream(stream);
+}
+
+API cudaStreamSynchronize(cudaStream_t stream) { return CALL(wait_for(stream)); }
+ALSO(cudaStreamSynchronize, _ptsz)
+
+API cudaStreamQuery(cudaStream_t stream) { return CALL(wait_for(stream)); }
+ALSO(cudaStreamQuery, _ptsz)
+
+static cudaError_t get_stream(cudaStream_t stream, unsigned *flags, int *priority, unsigned long long *number) {
+    const struct CUstream_st *known = find_stream(stream);
+    if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
+    if (flags) *flags = known ? known->flags : 0;
+    if (priority) *priority = known ? known->priority : 0;
+    if (number) *number = known ? known->number : (uintptr_t)stream;
+    return cudaSuccess;
+}
+
+API cudaStreamGetFlags(cudaStream_t stream, unsigned *flags) { return CALL(get_stream(stream, flags, NULL, NULL)); }
+ALSO(cudaStreamGetFlags, _ptsz)
+
+API cudaStreamGetPriority(cudaStream_t stream, int *priority) {
+    return CALL(get_stream(stream, NULL, priority, NULL));
+}
+ALSO(cudaStreamGetPriority, _ptsz)
+
+API cudaStreamGetId(cudaStream_t stream, unsigned long long *number) {
+    return CALL(get_stream(stream, NULL, NULL, number));
+}
+ALSO(cudaStreamGetId, _ptsz)
+
+static cudaError_t set_number(int *result, int number) {
+    *result = number;
+    return cudaSuccess;
+}
+
+API cudaStreamGetDevice(cudaStream_t stream, int *device) {
+    return CALL(stream_is_known(stream) ? set_number(device, 0) : cudaErrorInvalidResourceHandle);
+}
+ALSO(cudaStreamGetDevice, _ptsz)
+
+API cudaStreamIsCapturing(cudaStream_t stream, int *status) {
+    return CALL(stream_is_known(stream) ? set_number(status, stream_is_captured(stream))
+                                        : cudaErrorInvalidResourceHandle);
+}
+ALSO(cudaStreamIsCapturing, _ptsz)
+
+API cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
+    enum { GREATEST = -5 };
+    return CALL((least ? set_number(least, 0) : cudaSuccess, greatest ? set_number(greatest, GREATEST) : cudaSuccess));
+}
+
+/* ---- the host's functions ------------------------------------------------------------------------ */
+
+typedef void host_function(void *data);
+typedef void host_callback(cudaStream_t stream, cudaError_t status, void *data);
+
+struct host_call {
+    struct operation operation;
+    host_function *function;
+    host_callback *callback;
+    cudaStream_t stream;
+    void *data;
+};
+
+/* The program's own code may call the runtime again. */
+static cudaError_t call_host(const struct operation *operation) {
+    const struct host_call call = *(const struct host_call *)operation;
+    runtime_leave();
+    if (call.function) call.function(call.data);
+    if (call.callback) call.callback(call.stream, cudaSuccess, call.data);
+    runtime_enter();
+    return cudaSuccess;
+}
+
+static cudaError_t launch_host(const struct host_call *call) {
+    cudaError_t error = check_stream(call->stream);
+    return error ? error : operation_do(&call->operation, sizeof *call, call->stream);
+}
+
+API cudaLaunchHostFunc(cudaStream_t stream, host_function *function, void *data) {
+    return CALL(launch_host(&(struct host_call){{NULL, call_host}, function, NULL, stream, data}));
+}
+ALSO(cudaLaunchHostFunc, _ptsz)
+
+API cudaStreamAddCallback(cudaStream_t stream, host_callback *callback, void *data, unsigned flags) {
+    (void)flags;
+    return CALL(launch_host(&(struct host_call){{NULL, call_host}, NULL, callback, stream, data}));
+}
+ALSO(cudaStreamAddCallback, _ptsz)
+
+/* ---- events -------------------------------------------------------------------------------------- */
+
+static struct CUevent_st *find_event(cudaEvent_t event) {
+    struct CUevent_st *known = events;
+    while (known && known != event) known = known->next;
+    return known;
+}
+
+static cudaError_t create_event(cudaEvent_t *event, unsigned flags) {
+    *event = calloc(1, sizeof **event);
+    if (!*event) return cudaErrorMemoryAllocation;
+    **event = (struct CUevent_st){.next = events, .flags = flags};
+    events = *event;
+    return cudaSuccess;
+}
+
+API cudaEventCreate(cudaEvent_t *event) { return CALL(create_event(event, 0)); }
+
+API cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) { return CALL(create_event(event, flags)); }
+
+static cudaError_t destroy_event(cudaEvent_t event) {
+    struct CUevent_st **place = &events;
+    while (*place && *place != event) place = &(*place)->next;
+    if (!*place) return cudaErrorInvalidResourceHandle;
+    *place = event->next;
+    free(event);
+    return cudaSuccess;
+}
+
+API cudaEventDestroy(cudaEvent_t event) { return CALL(destroy_event(event)); }
+
+static cudaError_t record_event(cudaEvent_t event, cudaStream_t stream) {
+    if (!find_event(event) || !stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
+    const cudaGraph_t *capture = stream_capture(stream);
+    event->capture = capture ? *capture : NULL;
+    event->is_recorded = !event->capture; /* within a graph it orders, and has no time */
+    event->time = runtime.clock;
+    return cudaSuccess;
+}
+
+API cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return CALL(record_event(event, stream)); }
+ALSO(cudaEventRecord, _ptsz)
+
+API cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
+    (void)flags;
+    return CALL(record_event(event, stream));
+}
+ALSO(cudaEventRecordWithFlags, _ptsz)
+
+static cudaError_t check_event(cudaEvent_t event) {
+    return find_event(event) ? cudaSuccess : cudaErrorInvalidResourceHandle;
+}
+
+API cudaEventSynchronize(cudaEvent_t event) { return CALL(check_event(event)); }
+
+API cudaEventQuery(cudaEvent_t event) { return CALL(check_event(event)); }
+
+/* A stream that waits for a captured one is captured with it. */
+static cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event) {
+    if (!stream_is_known(stream) || !find_event(event)) return cudaErrorInvalidResourceHandle;
+    cudaGraph_t *capture = stream_capture(stream);
+    if (event->capture && !capture) return cudaErrorStreamCaptureUnsupported;
+    if (event->capture) *capture = event->capture;
+    return cudaSuccess;
+}
+
+API cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
+    (void)flags;
+    return CALL(wait_event(stream, event));
+}
+ALSO(cudaStreamWaitEvent, _ptsz)
+
+static bool has_time(cudaEvent_t event) {
+    return find_event(event) && event->is_recorded && !(event->flags & EVENT_WITHOUT_TIME);
+}
+
+static cudaError_t get_elapsed(float *milliseconds, cudaEvent_t from, cudaEvent_t to) {
+    if (!has_time(from) || !has_time(to)) return cudaErrorInvalidResourceHandle;
+    *milliseconds = (float)(((double)to->time - (double)from->time) * 1e-6);
+    return cudaSuccess;
+}
+
+API cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to) {
+    return CALL(get_elapsed(milliseconds, from, to));
+}
+
+/* ---- captures ------------------------------------------------------------------------------------ */
+
+void stream_end_capture(cudaGraph_t graph) {
+    for (struct CUstream_st *stream = streams; stream; stream = stream->next)
+        if (stream->capture == graph) stream->capture = NULL;
+    for (struct CUevent_st *event = events; event; event = event->next)
+        if (event->capture == graph) event->capture = NULL;
+}

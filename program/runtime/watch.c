@@ -1,0 +1,117 @@
+/* What is observed of a launch, and what the record keeps of it: counts summed by kernel, findings by place. */
+#include "runtime.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "report/kernel_name.h"
+#include "simt/simt_observer.h"
+
+enum { OBSERVERS_MAX = 32 };
+
+static bool is_named(const struct simt_observer *observer, const char *name) { return !strcmp(observer->name, name); }
+
+/* All of the simulator's, but that a read of unwritten memory does not stop the launch. */
+static const struct simt_observer *const *all_observers(void) {
+    static const struct simt_observer *observers[OBSERVERS_MAX + 1];
+    if (observers[0]) return observers;
+    for (size_t i = 0, count = 0; simt_observers[i] && count < OBSERVERS_MAX; i++) {
+        if (is_named(simt_observers[i], "races") && runtime.record->settings.skips_races) continue;
+        bool stops = is_named(simt_observers[i], simt_observe_uninitialised_going_on.name);
+        observers[count++] = stops ? &simt_observe_uninitialised_going_on : simt_observers[i];
+    }
+    return observers;
+}
+
+/* NULL: this launch is not to be watched.  *number counts those that might be, from 1. */
+const struct simt_observer *const *watch_observers(const char *kernel, uint64_t *number) {
+    const struct record_settings *settings = &runtime.record->settings;
+    *number = 0;
+    if (settings->kernel[0] && !name_match(kernel, settings->kernel)) return NULL;
+    *number = ++runtime.record->launches;
+    return settings->launch && settings->launch != *number ? NULL : all_observers();
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------- */
+
+static struct record_kernel *kernel_entry(const char *name) {
+    struct record *record = runtime.record;
+    for (uint32_t i = 0; i < record->kernel_count; i++)
+        if (!strncmp(record->kernels[i].name, name, RECORD_NAME - 1)) return &record->kernels[i];
+    if (record->kernel_count == RECORD_KERNELS) {
+        record->kernels_lost++;
+        return NULL;
+    }
+    struct record_kernel *entry = &record->kernels[record->kernel_count];
+    snprintf(entry->name, sizeof entry->name, "%s", name);
+    record->kernel_count++;
+    return entry;
+}
+
+static void note_counts(struct record_kernel *entry, const simt_launch *launch, const simt_report *report) {
+    memcpy(entry->grid, launch->grid, sizeof entry->grid);
+    memcpy(entry->block, launch->block, sizeof entry->block);
+#define ADD(name) entry->name += simt_report_counter_value(report, #name, 0);
+    RECORD_COUNTS(ADD)
+#undef ADD
+}
+
+/* ---- findings ------------------------------------------------------------------------------------ */
+
+static void copy_text(char text[RECORD_NAME], const char *from) { snprintf(text, RECORD_NAME, "%s", from ? from : ""); }
+
+static void fill_place(struct record_place *place, const char *file, uint32_t line, const uint32_t block[3],
+                       const uint32_t thread[3]) {
+    copy_text(place->file, file);
+    place->line = line;
+    memcpy(place->block, block, sizeof place->block);
+    memcpy(place->thread, thread, sizeof place->thread);
+}
+
+static bool is_place(const struct record_place *place, const char *file, uint32_t line) {
+    return place->line == line && !strncmp(place->file, file ? file : "", RECORD_NAME - 1);
+}
+
+static bool is_same(const struct record_finding *known, const simt_finding *finding) {
+    return known->kind == (uint32_t)finding->kind && known->has_other == finding->has_other &&
+           is_place(&known->place, finding->file, finding->line) &&
+           (!finding->has_other || is_place(&known->other, finding->other_file, finding->other_line)) &&
+           !strncmp(known->kernel, finding->kernel, RECORD_NAME - 1);
+}
+
+static void note_finding(const simt_finding *finding, uint64_t launch) {
+    struct record *record = runtime.record;
+    for (uint32_t i = 0; i < record->finding_count; i++)
+        if (is_same(&record->findings[i], finding)) {
+            record->findings[i].count += finding->count;
+            return;
+        }
+    if (record->finding_count == RECORD_FINDINGS) {
+        record->findings_lost++;
+        return;
+    }
+    struct record_finding *entry = &record->findings[record->finding_count];
+    entry->kind = (uint32_t)finding->kind;
+    entry->address = finding->address;
+    entry->count = finding->count;
+    entry->launch = launch;
+    copy_text(entry->kernel, finding->kernel);
+    copy_text(entry->message, finding->message);
+    fill_place(&entry->place, finding->file, finding->line, finding->block, finding->thread);
+    entry->has_other = finding->has_other;
+    if (finding->has_other)
+        fill_place(&entry->other, finding->other_file, finding->other_line, finding->other_block,
+                   finding->other_thread);
+    record->finding_count++; /* at last: whoever reads it finds it whole */
+}
+
+void watch_note(const simt_launch *launch, const simt_report *report, bool is_watched, uint64_t number) {
+    struct record_kernel *entry = kernel_entry(simt_module_kernel_name(launch->module, launch->kernel));
+    if (entry) entry->launches++;
+    if (entry) entry->watched += is_watched;
+    if (!report) return;
+    if (entry && is_watched) note_counts(entry, launch, report);
+    /* Even a launch that is not watched may be stopped, and says by what. */
+    for (size_t i = 0; i < simt_report_finding_count(report); i++)
+        note_finding(simt_report_finding(report, i), number);
+}

@@ -1,0 +1,428 @@
+// One program with many modes, so that it is compiled once: `modes NAME`.  Each checks its own results and prints them.
+#include <cooperative_groups.h>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cassert>
+#include <vector>
+
+#define CHECK(call)                                                                                                \
+    do {                                                                                                           \
+        cudaError_t error = (call);                                                                                \
+        if (error != cudaSuccess) {                                                                                \
+            printf("%s: %s\n", #call, cudaGetErrorName(error));                                                    \
+            exit(9);                                                                                               \
+        }                                                                                                          \
+    } while (0)
+
+template <class T> __global__ void add(const T *a, const T *b, T *sum, int count) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) sum[i] = a[i] + b[i];
+}
+
+template <int BLOCK> __global__ void reduce(const int *data, int *sum) {
+    __shared__ int shared[BLOCK];
+    int t = threadIdx.x;
+    shared[t] = data[blockIdx.x * BLOCK + t];
+    for (int half = BLOCK / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (t < half) shared[t] += shared[t + half];
+    }
+    if (t == 0) atomicAdd(sum, shared[0]);
+}
+
+__global__ void reverse_racing(int *data) {
+    __shared__ int shared[64];
+    shared[threadIdx.x] = data[threadIdx.x];
+    data[threadIdx.x] = shared[63 - threadIdx.x]; // no __syncthreads() before it
+}
+
+__global__ void store(int *data, int index) { data[index + threadIdx.x] = 7; }
+__global__ void load(const int *data, int *result) { result[threadIdx.x] = data[threadIdx.x] + 1; }
+__global__ void say() { printf("thread %d of block %d, %s %.2f\n", threadIdx.x, blockIdx.x, "text", 1.5); }
+__global__ void claim(int value) { assert(value == 3); }
+__global__ void stop() { __trap(); }
+__global__ void empty() {}
+__global__ void forever(volatile int *flag) { while (!*flag) {} }
+
+__global__ void dynamic(int *result) {
+    extern __shared__ int shared[];
+    shared[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    result[threadIdx.x] = shared[blockDim.x - 1 - threadIdx.x];
+}
+
+__device__ int counter;
+__constant__ int factors[4];
+__managed__ int managed_sum = 5;
+__global__ void symbols(int *result) {
+    atomicAdd(&counter, 1);
+    atomicAdd(&managed_sum, factors[threadIdx.x % 4]);
+    if (threadIdx.x == 0) *result = factors[3];
+}
+
+__global__ void rounds(int *data, int *total) {
+    cooperative_groups::grid_group grid = cooperative_groups::this_grid();
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    data[i] = i;
+    grid.sync();
+    if (i == 0)
+        for (unsigned long long k = 0; k < grid.size(); k++) *total += data[k];
+}
+
+static const int COUNT = 1000;
+
+static int mode_add() {
+    std::vector<float> a(COUNT, 1.5f), b(COUNT), sum(COUNT);
+    float *d_a, *d_b, *d_sum;
+    for (int i = 0; i < COUNT; i++) b[i] = (float)i;
+    CHECK(cudaMalloc(&d_a, COUNT * sizeof(float)));
+    CHECK(cudaMalloc(&d_b, COUNT * sizeof(float)));
+    CHECK(cudaMalloc(&d_sum, COUNT * sizeof(float)));
+    CHECK(cudaMemcpy(d_a, a.data(), COUNT * sizeof(float), cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpy(d_b, b.data(), COUNT * sizeof(float), cudaMemcpyHostToDevice));
+    for (int i = 0; i < 3; i++) add<float><<<(COUNT + 255) / 256, 256>>>(d_a, d_b, d_sum, COUNT);
+    CHECK(cudaGetLastError());
+    CHECK(cudaMemcpy(sum.data(), d_sum, COUNT * sizeof(float), cudaMemcpyDefault));
+    for (int i = 0; i < COUNT; i++)
+        if (sum[i] != 1.5f + (float)i) return 1;
+    CHECK(cudaFree(d_a));
+    CHECK(cudaFree(d_b));
+    CHECK(cudaFree(d_sum));
+    return 0;
+}
+
+static int mode_reduce() {
+    int *data, *sum, result, zero = 0, expected = 0;
+    CHECK(cudaMallocHost(&data, 512 * sizeof(int)));
+    CHECK(cudaMalloc(&sum, sizeof(int)));
+    for (int i = 0; i < 512; i++) expected += data[i] = i * i % 77;
+    CHECK(cudaMemcpy(sum, &zero, sizeof zero, cudaMemcpyHostToDevice));
+    reduce<128><<<4, 128>>>(data, sum); // pinned memory, which the kernel reads where it is
+    CHECK(cudaMemcpy(&result, sum, sizeof result, cudaMemcpyDeviceToHost));
+    printf("%d\n", result);
+    CHECK(cudaFreeHost(data));
+    CHECK(cudaFree(sum));
+    return result != expected;
+}
+
+static int mode_race() {
+    int *data;
+    CHECK(cudaMalloc(&data, 64 * sizeof(int)));
+    CHECK(cudaMemset(data, 0, 64 * sizeof(int)));
+    for (int i = 0; i < 2; i++) reverse_racing<<<1, 64>>>(data);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaFree(data));
+    return 0;
+}
+
+static int mode_bounds() {
+    int *data;
+    CHECK(cudaMalloc(&data, 64 * sizeof(int)));
+    store<<<1, 32>>>(data, 40);
+    CHECK(cudaGetLastError()); // the launch itself succeeds
+    printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+    printf("%s\n", cudaGetErrorName(cudaMalloc(&data, 4)));
+    printf("%s\n", cudaGetErrorName(cudaGetLastError()));
+    printf("%s\n", cudaGetErrorName(cudaGetLastError()));
+    return 4;
+}
+
+static int mode_freed() {
+    int *data;
+    CHECK(cudaMalloc(&data, 64 * sizeof(int)));
+    CHECK(cudaFree(data));
+    printf("%s\n", cudaGetErrorName(cudaFree(data)));
+    printf("%s\n", cudaGetErrorName(cudaMemset(data, 0, 4)));
+    store<<<1, 32>>>(data, 0);
+    return cudaDeviceSynchronize() != cudaErrorIllegalAddress;
+}
+
+static int mode_unwritten() {
+    int *data, *result;
+    CHECK(cudaMalloc(&data, 32 * sizeof(int)));
+    CHECK(cudaMalloc(&result, 32 * sizeof(int)));
+    load<<<1, 32>>>(data, result);
+    CHECK(cudaDeviceSynchronize()); // it goes on
+    CHECK(cudaFree(data));
+    CHECK(cudaFree(result));
+    return 0;
+}
+
+static int mode_leak() {
+    void *pointer;
+    CHECK(cudaMalloc(&pointer, 1000));
+    CHECK(cudaMalloc(&pointer, 24));
+    return 0;
+}
+
+static int mode_configurations() {
+    void *arguments[] = {nullptr};
+    empty<<<1, 1025>>>();
+    printf("%s\n", cudaGetErrorName(cudaGetLastError()));
+    empty<<<0, 32>>>();
+    printf("%s\n", cudaGetErrorName(cudaGetLastError()));
+    empty<<<dim3(1, 65536), 32>>>();
+    printf("%s\n", cudaGetErrorName(cudaGetLastError()));
+    empty<<<1, 32, 64 << 10>>>();
+    printf("%s\n", cudaGetErrorName(cudaGetLastError()));
+    printf("%s\n", cudaGetErrorName(cudaLaunchCooperativeKernel(empty, dim3(1 << 20), dim3(32), arguments)));
+    printf("%s\n", cudaGetErrorName(cudaLaunchKernel((const void *)arguments, dim3(1), dim3(1), arguments)));
+    cudaGetLastError();
+    empty<<<1, 32>>>();
+    CHECK(cudaGetLastError());
+    CHECK(cudaDeviceSynchronize());
+    return 0;
+}
+
+static int mode_dynamic() {
+    int *result, value;
+    CHECK(cudaFuncSetAttribute(dynamic, cudaFuncAttributeMaxDynamicSharedMemorySize, 60 << 10));
+    CHECK(cudaMalloc(&result, 256 * sizeof(int)));
+    dynamic<<<1, 256, 60 << 10>>>(result);
+    CHECK(cudaMemcpy(&value, result + 1, sizeof value, cudaMemcpyDeviceToHost));
+    CHECK(cudaFree(result));
+    return value != 254;
+}
+
+static int mode_symbols() {
+    int values[] = {1, 2, 3, 4}, result, *d_result, *address;
+    size_t nbytes;
+    CHECK(cudaMemcpyToSymbol(factors, values, sizeof values));
+    CHECK(cudaMalloc(&d_result, sizeof(int)));
+    symbols<<<1, 32>>>(d_result);
+    CHECK(cudaDeviceSynchronize());
+    printf("%d", managed_sum);
+    CHECK(cudaMemcpyFromSymbol(&result, counter, sizeof result));
+    printf(" %d", result);
+    CHECK(cudaMemcpy(&result, d_result, sizeof result, cudaMemcpyDeviceToHost));
+    printf(" %d", result);
+    CHECK(cudaGetSymbolSize(&nbytes, factors));
+    CHECK(cudaGetSymbolAddress((void **)&address, factors));
+    CHECK(cudaMemcpy(&result, address + 2, sizeof result, cudaMemcpyDeviceToHost));
+    printf(" %zu %d", nbytes, result);
+    load<<<1, 1>>>(&managed_sum, &managed_sum); // by its address
+    CHECK(cudaDeviceSynchronize());
+    printf(" %d\n", managed_sum);
+    CHECK(cudaFree(d_result));
+    return 0;
+}
+
+static int mode_managed() {
+    int *data;
+    CHECK(cudaMallocManaged(&data, COUNT * sizeof(int)));
+    for (int i = 0; i < COUNT; i++) data[i] = i;
+    add<int><<<4, 256>>>(data, data, data, COUNT);
+    CHECK(cudaDeviceSynchronize());
+    cudaPointerAttributes attributes;
+    CHECK(cudaPointerGetAttributes(&attributes, data + 5));
+    bool is_right = data[999] == 1998 && attributes.type == cudaMemoryTypeManaged;
+    CHECK(cudaFree(data));
+    return !is_right;
+}
+
+static int mode_registered() {
+    std::vector<int> data(64, 1);
+    int *device;
+    CHECK(cudaHostRegister(data.data(), 64 * sizeof(int), cudaHostRegisterMapped));
+    CHECK(cudaHostGetDevicePointer(&device, data.data(), 0));
+    store<<<1, 32>>>(device, 32);
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaHostUnregister(data.data()));
+    return data[31] != 1 || data[32] != 7 || data[63] != 7;
+}
+
+static int mode_copies() {
+    const size_t width = 20, height = 5;
+    unsigned char host[height][32], back[height][24];
+    unsigned char *rows;
+    size_t pitch;
+    for (size_t y = 0; y < height; y++)
+        for (size_t x = 0; x < 32; x++) host[y][x] = (unsigned char)(y * 32 + x);
+    memset(back, 0xee, sizeof back);
+    CHECK(cudaMallocPitch(&rows, &pitch, width, height));
+    CHECK(cudaMemset2D(rows, pitch, 0xaa, width, height));
+    CHECK(cudaMemcpy2D(rows, pitch, host, 32, width - 2, height, cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpy2D(back, 24, rows, pitch, width, height, cudaMemcpyDeviceToHost));
+    for (size_t y = 0; y < height; y++)
+        for (size_t x = 0; x < 24; x++)
+            if (back[y][x] != (x < 18 ? host[y][x] : x < 20 ? 0xaa : 0xee)) return 1;
+    printf("%s\n", cudaGetErrorName(cudaMemcpy2D(rows, 4, host, 32, width, height, cudaMemcpyHostToDevice)));
+    printf("%s\n", cudaGetErrorName(cudaMemcpy(rows, host, pitch * height + 1, cudaMemcpyHostToDevice)));
+    printf("%s\n", cudaGetErrorName(cudaMemcpy(host, rows, 4, cudaMemcpyHostToDevice)));
+    CHECK(cudaFree(rows));
+    return 0;
+}
+
+static int mode_streams() {
+    cudaStream_t stream;
+    cudaEvent_t begin, end, other;
+    int *data, host[32], calls = 0;
+    float milliseconds, longer;
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaEventCreate(&begin));
+    CHECK(cudaEventCreate(&end));
+    CHECK(cudaEventCreateWithFlags(&other, cudaEventDisableTiming));
+    CHECK(cudaMallocAsync(&data, 32 * sizeof(int), stream));
+    CHECK(cudaEventRecord(begin, stream));
+    store<<<1, 32, 0, stream>>>(data, 0);
+    CHECK(cudaEventRecord(end, stream));
+    CHECK(cudaMemcpyAsync(host, data, sizeof host, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaLaunchHostFunc(stream, [](void *calls) { ++*(int *)calls; }, &calls));
+    CHECK(cudaStreamSynchronize(stream));
+    CHECK(cudaEventElapsedTime(&milliseconds, begin, end));
+    CHECK(cudaEventRecord(end));
+    CHECK(cudaEventElapsedTime(&longer, begin, end));
+    CHECK(cudaEventRecord(other));
+    printf("%s\n", cudaGetErrorName(cudaEventElapsedTime(&longer, begin, other)));
+    CHECK(cudaFreeAsync(data, stream));
+    CHECK(cudaStreamDestroy(stream));
+    printf("%s\n", cudaGetErrorName(cudaStreamSynchronize(stream)));
+    CHECK(cudaEventDestroy(begin));
+    return !(host[31] == 7 && calls == 1 && milliseconds > 0 && longer > milliseconds);
+}
+
+static int mode_device() {
+    cudaDeviceProp properties;
+    int count, shared, blocks, least, best;
+    size_t available, total;
+    cudaFuncAttributes attributes;
+    CHECK(cudaGetDeviceCount(&count));
+    CHECK(cudaGetDeviceProperties(&properties, 0));
+    CHECK(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+    CHECK(cudaMemGetInfo(&available, &total));
+    CHECK(cudaFuncGetAttributes(&attributes, reduce<128>));
+    CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, empty, 1024, 0));
+    CHECK(cudaOccupancyMaxPotentialBlockSize(&least, &best, empty, 0, 0));
+    printf("%d %s %d.%d %d %d %d %zu\n", count, properties.name, properties.major, properties.minor,
+           properties.warpSize, shared, blocks, attributes.sharedSizeBytes);
+    printf("%s\n", cudaGetErrorName(cudaSetDevice(1)));
+    return !(available <= total && total == properties.totalGlobalMem && best >= 32 && best <= 1024);
+}
+
+static int mode_memory() {
+    std::vector<void *> all;
+    void *pointer;
+    size_t available, total;
+    CHECK(cudaMemGetInfo(&available, &total));
+    while (cudaMalloc(&pointer, total / 4) == cudaSuccess) all.push_back(pointer);
+    printf("%zu %s\n", all.size(), cudaGetErrorName(cudaGetLastError()));
+    printf("%s\n", cudaGetErrorName(cudaGetLastError()));
+    for (void *one : all) CHECK(cudaFree(one));
+    CHECK(cudaMalloc(&pointer, total / 2));
+    CHECK(cudaFree(pointer));
+    return 0;
+}
+
+static int mode_grid() {
+    int *data, *total, host;
+    CHECK(cudaMalloc(&data, 256 * sizeof(int)));
+    CHECK(cudaMalloc(&total, sizeof(int)));
+    CHECK(cudaMemset(total, 0, sizeof(int)));
+    void *arguments[] = {&data, &total};
+    CHECK(cudaLaunchCooperativeKernel(rounds, dim3(8), dim3(32), arguments));
+    CHECK(cudaMemcpy(&host, total, sizeof host, cudaMemcpyDeviceToHost));
+    printf("%d\n", host);
+    CHECK(cudaFree(data));
+    CHECK(cudaFree(total));
+    return 0;
+}
+
+static int mode_printf() {
+    printf("before\n");
+    say<<<2, 2>>>();
+    CHECK(cudaDeviceSynchronize());
+    printf("after\n");
+    return 0;
+}
+
+static int mode_assert() {
+    claim<<<1, 32>>>(4);
+    printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+    CHECK(cudaDeviceReset());
+    stop<<<1, 32>>>();
+    printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+    return 0;
+}
+
+static int mode_forever() {
+    int *flag;
+    CHECK(cudaMallocManaged(&flag, sizeof(int)));
+    *flag = 0;
+    forever<<<1, 1>>>(flag);
+    printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+    return 0;
+}
+
+static int mode_many() {
+    for (int i = 0; i < 5000; i++) empty<<<1, 1>>>();
+    int *data;
+    CHECK(cudaMallocManaged(&data, 128));
+    data[3] = 1;
+    CHECK(cudaFree(data));
+    return 0;
+}
+
+static int mode_graph() {
+    cudaStream_t stream, other;
+    cudaEvent_t fork, join;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    int *data, host[32], calls = 0;
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaStreamCreate(&other));
+    CHECK(cudaEventCreate(&fork));
+    CHECK(cudaEventCreate(&join));
+    CHECK(cudaMalloc(&data, sizeof host));
+    CHECK(cudaMemset(data, 0, sizeof host));
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    for (int i = 0; i < 2; i++) { // the arguments of a launch are those of its time
+        load<<<1, 32, 0, stream>>>(data, data);
+        load<<<1, 1, 0, stream>>>(data + i, data + i);
+    }
+    CHECK(cudaEventRecord(fork, stream));
+    CHECK(cudaStreamWaitEvent(other, fork));
+    CHECK(cudaMemcpyAsync(host, data, sizeof host, cudaMemcpyDeviceToHost, other));
+    CHECK(cudaMemsetAsync(data + 31, 0, sizeof(int), other));
+    CHECK(cudaEventRecord(join, other));
+    CHECK(cudaStreamWaitEvent(stream, join));
+    CHECK(cudaLaunchHostFunc(stream, [](void *calls) { ++*(int *)calls; }, &calls));
+    printf("%s\n", cudaGetErrorName(cudaStreamSynchronize(stream)));
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphDestroy(graph));
+    printf("%d\n", calls);
+    for (int i = 0; i < 5; i++) CHECK(cudaGraphLaunch(exec, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    printf("%d %d %d %d %d\n", calls, host[0], host[1], host[2], host[31]);
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaFree(data));
+    return 0;
+}
+
+static int mode_absent() {
+    cudaGraph_t graph;
+    printf("%s\n", cudaGetErrorName(cudaGraphCreate(&graph, 0)));
+    printf("%s\n", cudaGetErrorName(cudaGraphCreate(&graph, 0)));
+    return 0;
+}
+
+static int mode_status() { return 5; }
+static int mode_crash() { abort(); }
+
+int main(int argc, char **argv) {
+    static const struct {
+        const char *name;
+        int (*run)();
+    } modes[] = {
+#define MODE(name) {#name, mode_##name}
+        MODE(add),      MODE(reduce),  MODE(race),   MODE(bounds),     MODE(freed),  MODE(unwritten), MODE(leak),
+        MODE(symbols),  MODE(managed), MODE(copies), MODE(streams),    MODE(device), MODE(memory),    MODE(grid),
+        MODE(printf),   MODE(assert),  MODE(status), MODE(registered), MODE(crash),  MODE(forever),   MODE(many),
+        MODE(dynamic),  MODE(absent),  MODE(graph),    MODE(configurations),
+    };
+    for (const auto &mode : modes)
+        if (argc > 1 && !strcmp(argv[1], mode.name)) return mode.run();
+    for (int i = 1; i < argc; i++) printf("%s\n", argv[i]);
+    return 0;
+}

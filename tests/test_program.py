@@ -1,0 +1,405 @@
+"""warpfold run: whole CUDA programs on the simulator, their results, what is found in them, and what is refused.
+
+What nvcc makes is compiled once: tests/programs/modes.cu has a mode for each test, and checks its own results.
+"""
+
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cli_helpers import CLI, ROOT, run
+
+NVCC = os.environ.get("WARPFOLD_NVCC") or shutil.which("nvcc")
+INCLUDE = Path(NVCC).resolve().parent.parent / "include" if NVCC else None
+SOURCES = ROOT / "tests" / "programs"
+MODES = SOURCES / "modes.cu"
+
+needs_nvcc = pytest.mark.skipif(not NVCC, reason="no nvcc")
+LEAK = "leak"
+
+
+def compiled(folder, name, source, *options):
+    path = folder / name
+    subprocess.run([NVCC, *options, "-o", path, source], check=True, timeout=300)
+    return path
+
+
+def environment():
+    """With sanitizers the stand-in needs their library first, in a program that knows nothing of them."""
+    linked = subprocess.run(["ldd", CLI], capture_output=True, text=True).stdout
+    libraries = re.findall(r"(/\S*/lib(?:asan|ubsan)\.so\S*)", linked)
+    options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"  # of host code that is not ours
+    return {**os.environ, "ASAN_OPTIONS": options, **({"LD_PRELOAD": ":".join(libraries)} if libraries else {})}
+
+
+@pytest.fixture
+def compiling(tmp_path_factory):
+    """The same, with an nvcc that does not get the sanitizers' libraries: its programs end in them."""
+    path = tmp_path_factory.mktemp("nvcc") / "nvcc"
+    path.write_text(f'#!/bin/sh\nunset LD_PRELOAD\nexec "{NVCC}" "$@"\n')
+    path.chmod(0o755)
+    return {**environment(), "WARPFOLD_NVCC": str(path)}
+
+
+@pytest.fixture(scope="session")
+def modes(tmp_path_factory):
+    if not NVCC:
+        pytest.skip("no nvcc")
+    options = ["-cudart", "shared", "-lineinfo", "-gencode", "arch=compute_75,code=compute_75"]
+    return compiled(tmp_path_factory.mktemp("modes"), "modes", MODES, *options)
+
+
+@pytest.fixture
+def ran(modes, tmp_path):
+    """(status, standard output, report) of a mode."""
+
+    def ran(mode, *options, status=None):
+        report = tmp_path / "report"
+        done = run("run", "--json", "--out", report, *options, modes, mode, env=environment())
+        assert status is None or done.returncode == status, done
+        return done.returncode, done.stdout, json.loads(report.read_text()), done.stderr
+
+    return ran
+
+
+def findings(report):
+    return [(finding["kind"], finding["kernel"]) for finding in report["findings"]]
+
+
+def line_of(text):
+    """The number of the source's line with the text."""
+    numbers = [i for i, line in enumerate(MODES.read_text().splitlines(), 1) if text in line]
+    assert len(numbers) == 1, text
+    return numbers[0]
+
+
+# ---- right programs
+
+
+@pytest.mark.parametrize("mode, printed", [
+    ("add", ""), ("reduce", f"{sum(i * i % 77 for i in range(512))}\n"), ("managed", ""), ("registered", ""),
+    ("symbols", "85 32 4 16 3 86\n"), ("dynamic", ""), ("many", ""), ("grid", f"{sum(range(256))}\n"),
+    ("copies", "cudaErrorInvalidPitchValue\n" + 2 * "cudaErrorInvalidValue\n"),
+    ("streams", 2 * "cudaErrorInvalidResourceHandle\n"),
+    ("graph", "cudaErrorStreamCaptureUnsupported\n0\n5 15 15 10 2\n"),
+    ("memory", "4 cudaErrorMemoryAllocation\ncudaSuccess\n"),
+    ("configurations", 3 * "cudaErrorInvalidConfiguration\n" + "cudaErrorInvalidValue\n" +
+     "cudaErrorCooperativeLaunchTooLarge\ncudaErrorInvalidDeviceFunction\n"),
+])
+def test_program_without_findings(ran, mode, printed):
+    """Each checks its results, and ends with a status of its own if one is wrong.  In `symbols`: 32 threads add up
+    8 * (1 + 2 + 3 + 4) + 5 in managed memory, and one adds 1 in place.  In `graph` five rounds add 2 to all, and 1 more
+    to the first two; the last is cleared after each copy."""
+    _, output, report, errors = ran(mode, status=0)
+    assert (output, errors) == (printed, "")
+    assert report["findings"] == [] and report["leaks"] == 0
+
+
+def test_kernels_are_counted_over_their_launches(ran):
+    """1000 additions by blocks of 256: 32 warps, of which the last has 8 lanes in the branch."""
+    kernel, = ran("add")[2]["kernels"]
+    assert (kernel["kernel"], kernel["launches"], kernel["grid"], kernel["block"]) == \
+        ("add<float>", 3, [4, 1, 1], [256, 1, 1])
+    assert kernel["divergent_branches"] == 3
+    assert kernel["global_sectors"] == 3 * 3 * 1000 * 4 // 32
+
+
+def test_printf_comes_in_its_place(ran):
+    lines = ran("printf", status=0)[1].splitlines()
+    said = [f"thread {thread} of block {block}, text 1.50" for block in range(2) for thread in range(2)]
+    assert (lines[0], lines[-1], sorted(lines[1:-1])) == ("before", "after", sorted(said))
+
+
+@pytest.mark.parametrize("gpu, name, capability, shared", [
+    ("h200", "NVIDIA H200", "9.0", 227 << 10), ("a100", "NVIDIA A100-SXM4-80GB", "8.0", 163 << 10),
+    ("t4", "Tesla T4", "7.5", 64 << 10)])
+def test_gpu(ran, gpu, name, capability, shared):
+    blocks = 1 if gpu == "t4" else 2
+    assert ran("device", "--gpu", gpu, status=0)[1] == \
+        f"1 {name} {capability} 32 {shared} {blocks} 512\ncudaErrorInvalidDevice\n"
+
+
+def test_status_and_arguments_are_the_programs(modes):
+    done = run("run", modes, "status", env=environment())
+    assert done.returncode == 5
+    done = run("run", modes, "-x", "--json", "-", "-", "--", env=environment())
+    assert (done.returncode, done.stdout) == (0, "-x\n--json\n-\n-\n--\n")
+    assert "no findings" in done.stderr
+
+
+def test_program_that_is_killed(ran):
+    status, _, report, _ = ran("crash")
+    assert (status, report["status"], report["signal"]) == (134, 134, 6)
+
+
+def test_absent_call_fails_by_name_once(ran):
+    _, output, _, errors = ran("absent", status=0)
+    assert output == 2 * "cudaErrorNotSupported\n"
+    assert errors == "warpfold: cudaGraphCreate is not supported by the simulator\n"
+
+
+# ---- wrong programs
+
+
+def test_race(ran):
+    report = ran("race", status=3)[2]
+    races = [finding for finding in report["findings"] if finding["kind"] == "race"]
+    lines = {line_of("shared[threadIdx.x] = data[threadIdx.x];"), line_of("no __syncthreads() before it")}
+    assert races and all({race["line"], race["other"]["line"]} == lines for race in races)
+    assert all(race["count"] == 2 and race["launch"] == 1 for race in races)
+
+
+def test_races_are_looked_for_unless_told_otherwise(ran):
+    assert "race" not in {kind for kind, _ in findings(ran("race", "--races", "off")[2])}
+
+
+def test_bounds(ran):
+    """The launch succeeds, and every call after it has failed, as on a GPU."""
+    _, output, report, _ = ran("bounds", status=3)
+    assert output == 4 * "cudaErrorIllegalAddress\n"
+    finding = report["findings"][0]
+    assert (finding["kind"], finding["line"], finding["thread"]) == \
+        ("bounds", line_of("{ data[index + threadIdx.x] = 7; }"), [24, 0, 0])
+    assert (report["leaks"], report["leaked_bytes"], report["status"]) == (1, 256, 4)
+
+
+def test_use_after_free(ran):
+    _, output, report, _ = ran("freed", status=3)
+    assert output == 2 * "cudaErrorInvalidValue\n"
+    assert findings(report) == [("bounds", "store")]
+    assert "byte 0 of an allocation of 256 that was freed" in report["findings"][0]["message"]
+    assert report["status"] == 0
+
+
+def test_read_of_unwritten_memory_does_not_stop_the_program(ran):
+    report = ran("unwritten", status=3)[2]
+    assert findings(report) == [("uninitialised", "load")]
+    assert report["status"] == 0
+
+
+def test_leak(ran):
+    report = ran("leak", status=3)[2]
+    assert (report["leaks"], report["leaked_bytes"], report["findings"]) == (2, 1024, [])
+
+
+def test_assertion_and_trap(ran):
+    _, output, report, _ = ran("assert", status=3)
+    assert output == "cudaErrorAssert\ncudaErrorLaunchFailure\n"
+    assert findings(report) == [("trap", "claim"), ("trap", "stop")]
+    assert "value == 3" in report["findings"][0]["message"]
+
+
+def test_limit(ran):
+    _, output, report, _ = ran("forever", "--limit", 100000, status=3)
+    assert output == "cudaErrorLaunchTimeout\n"
+    assert findings(report) == [("runaway", "forever")]
+
+
+# ---- what is watched
+
+
+def test_one_kernel_or_launch_is_watched(ran):
+    report = ran("symbols", "--kernel", "load")[2]
+    assert {kernel["kernel"]: kernel["watched"] for kernel in report["kernels"]} == {"symbols": 0, "load": 1}
+    kernel, = ran("add", "--launch", 2)[2]["kernels"]
+    assert (kernel["launches"], kernel["watched"], kernel["divergent_branches"]) == (3, 1, 1)
+
+
+def test_text_names_the_kernel_the_finding_and_the_line(modes):
+    done = run("run", modes, "race", env=environment(), cwd=SOURCES)
+    assert done.returncode == 3
+    assert re.search(r"^reverse_racing  2 launches, grid 1,1,1  block 64,1,1$", done.stderr, re.MULTILINE)
+    assert re.search(r"^race in reverse_racing at modes.cu:\d+, block", done.stderr, re.MULTILINE)
+    assert f"{line_of('before it'):8} |     data[threadIdx.x] = shared[63 - threadIdx.x];" in done.stderr
+
+
+# ---- a source
+
+
+@needs_nvcc
+def test_source_is_compiled_with_what_lies_beside_it(tmp_path, compiling):
+    (tmp_path / "kernel.cuh").write_text("__global__ void twice(int *data) { data[threadIdx.x + 1] *= 2; }\n")
+    (tmp_path / "the program.cu").write_text(
+        '#include "kernel.cuh"\n#include <cstdio>\nint main(int count, char **words) {\n'
+        "    int *data;\n    cudaMalloc(&data, 128);\n    cudaMemset(data, 1, 128);\n    twice<<<1, 32>>>(data);\n"
+        '    printf("%s %d\\n", words[1], cudaDeviceSynchronize());\n    cudaDeviceReset();\n    return 7;\n}\n')
+    done = run("run", "the program.cu", "word", cwd=tmp_path, env=compiling)
+    assert (done.returncode, done.stdout) == (3, "word 700\n")
+    assert re.search(r"^bounds in twice at kernel.cuh:1, block \(0,0,0\), thread \(31,0,0\)", done.stderr, re.MULTILINE)
+    assert "       1 | __global__ void twice" in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kernel.cuh", "the program.cu"]
+
+
+@needs_nvcc
+def test_source_that_does_not_compile(tmp_path, compiling):
+    (tmp_path / "wrong.cu").write_text("int main() { return nothing; }\n")
+    done = run("run", "wrong.cu", cwd=tmp_path, env=compiling)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.search(r'wrong.cu\(1\): error: identifier "nothing" is undefined', done.stderr)
+
+
+def test_no_nvcc(tmp_path):
+    (tmp_path / "some.cu").write_text("int main() {}\n")
+    done = run("run", tmp_path / "some.cu", env={**environment(), "WARPFOLD_NVCC": str(tmp_path / "none")})
+    assert done.returncode == 1 and "nvcc, which compiles CUDA programs, was not found" in done.stderr
+
+
+@needs_nvcc
+@pytest.mark.slow
+def test_cub_and_thrust(tmp_path):
+    program = compiled(tmp_path, "cub", SOURCES / "cub.cu", "-cudart", "shared", "-arch=compute_75")
+    done = run("run", program, env=environment())
+    assert (done.returncode, done.stdout) == (0, "6000 6000 6000\n"), done.stderr
+
+
+@needs_nvcc
+def test_ptx_compressed_by_lz4(tmp_path):
+    """Among the ways that nvcc has, the one for speed; that of the other tests is zstd's."""
+    (tmp_path / "small.cu").write_text("__global__ void empty() {}\nint main() { empty<<<1, 1>>>();\n"
+                                       "return cudaGetLastError() || cudaDeviceSynchronize(); }\n")
+    program = compiled(tmp_path, "small", tmp_path / "small.cu", "-cudart", "shared", "-compress-mode=speed")
+    assert 0x2000 in {flags_of(program.read_bytes(), offset) & 0xA000 for offset, _ in fat_entries(program)}
+    done = run("run", program, env=environment())
+    assert done.returncode == 0 and "empty  1 launch" in done.stderr, done
+
+
+# ---- what is refused
+
+
+def refused(said, *words, **options):
+    done = run("run", *words, env=environment(), **options)
+    assert (done.returncode, done.stdout) == (1, ""), done
+    assert said in done.stderr and done.stderr.startswith("warpfold: "), done.stderr
+
+
+@needs_nvcc
+def test_static_runtime_is_refused(tmp_path):
+    (tmp_path / "a.cu").write_text("int main() { return cudaDeviceSynchronize(); }\n")
+    refused("the CUDA runtime is linked into it", compiled(tmp_path, "static", tmp_path / "a.cu"))
+
+
+def test_what_is_no_cuda_program_is_refused(tmp_path):
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    refused("it is not a program for this computer", script)
+    refused("it does not use the CUDA runtime library", CLI)
+    refused("No such file", tmp_path / "none")
+    refused("it is not a program", tmp_path)
+
+
+@pytest.mark.parametrize("library, said", [
+    ("libcublas.so.13", "it needs libcublas.so.13, which drives a GPU itself"),
+    ("libcudart.so.12", "it was built with libcudart.so.12"),
+    ("libnppial.so.13", "it needs libnppial.so.13")])
+def test_absent_libraries_are_named_before_the_program_starts(modes, tmp_path, library, said):
+    """By the name of a needed library, put in place of one that is as long."""
+    data = modes.read_bytes()
+    other = tmp_path / "other"
+    old = b"libstdc++.so.6\0" if len(library) < 15 else b"libcudart.so.13\0"
+    new = library.encode() + b"\0"
+    assert len(new) <= len(old) and old in data
+    other.write_bytes(data.replace(old, new.ljust(len(old), b"\0")))
+    other.chmod(0o755)
+    refused(said, other)
+
+
+def fat_binaries(data):
+    """(offset, size) of each that holds something."""
+    for found in re.finditer(re.escape(struct.pack("<I", 0xBA55ED50)), data):
+        _, header, size = struct.unpack_from("<HHQ", data, found.start() + 4)
+        if size:
+            yield found.start(), header + size
+
+
+def flags_of(data, entry):
+    return struct.unpack_from("<Q", data, entry + 40)[0]
+
+
+def fat_entries(path):
+    """(offset, kind) of each piece of code."""
+    data = path.read_bytes()
+    for offset, size in fat_binaries(data):
+        at, end = offset + 16, offset + size
+        while at < end:
+            kind, _, header, nbytes = struct.unpack_from("<HHIQ", data, at)
+            yield at, kind
+            at += header + nbytes
+
+
+@pytest.mark.parametrize("member, value", [(8, 1 << 40), (8, 24), (16 + 4, 1 << 31), (16 + 8, 1 << 60),
+                                           (16 + 16, 1 << 30), (16 + 56, 1 << 62)])
+def test_damaged_fat_binary_is_an_error_of_the_program(modes, tmp_path, member, value):
+    """Sizes that are wrong, in the header and in the entry."""
+    data = bytearray(modes.read_bytes())
+    for offset, _ in fat_binaries(modes.read_bytes()):
+        struct.pack_into("<Q" if member in (8, 24, 72) else "<I", data, offset + member, value)
+    damaged = tmp_path / "damaged"
+    damaged.write_bytes(data)
+    damaged.chmod(0o755)
+    done = run("run", damaged, "dynamic", env=environment())
+    assert done.returncode == 9 and done.stdout.endswith(": cudaErrorInvalidKernelImage\n"), done
+    assert "its fat binary is damaged" in done.stderr
+
+
+@pytest.mark.parametrize("words, said", [
+    (["run"], "run takes a program"), (["run", "--gpu", "k20", "x"], "--gpu takes h200|a100|t4, not 'k20'"),
+    (["run", "--races", "maybe", "x"], "--races takes on|off"),
+    (["run", "--schedule", "x", "y"], "--schedule takes"), (["run", "--warp", "8", "x"], "run does not take --warp"),
+    (["inspect", "--gpu", "t4", "x"], "inspect does not take --gpu")])
+def test_usage(words, said):
+    done = run(*words)
+    assert done.returncode == 2 and said in done.stderr
+
+
+# ---- the interface that is stood in for
+
+CHECK = """
+#include <stdio.h>
+#include <stddef.h>
+#include "{header}"
+#define S(type) printf("%s %zu\\n", #type, sizeof(struct type));
+#define O(type, member) printf("%s %zu\\n", #type "." #member, offsetof(struct type, member));
+int main(void) {{
+    S(cudaDeviceProp) S(cudaFuncAttributes) S(cudaMemcpy3DParms) S(cudaPointerAttributes) S(cudaMemLocation)
+    O(cudaDeviceProp, surfaceAlignment) O(cudaDeviceProp, sharedMemPerBlockOptin) O(cudaDeviceProp, cooperativeLaunch)
+    O(cudaDeviceProp, reserved) O(cudaDeviceProp, major) O(cudaDeviceProp, memoryPoolsSupported)
+    O(cudaFuncAttributes, maxDynamicSharedSizeBytes) O(cudaFuncAttributes, reserved) S(cudaChannelFormatDesc)
+    printf("%zu %zu\\n", sizeof(cudaLaunchConfig_t), offsetof(cudaLaunchConfig_t, attrs));
+    printf("%d %d %d\\n", cudaErrorNotSupported, cudaErrorIllegalAddress, cudaMemcpyDefault);
+    return 0;
+}}
+"""
+
+
+@needs_nvcc
+def test_declarations_agree_with_the_toolkits(tmp_path):
+    said = []
+    for name, header in (("theirs", INCLUDE / "driver_types.h"), ("ours", ROOT / "program" / "runtime" / "abi.h")):
+        source = tmp_path / f"{name}.c"
+        source.write_text(CHECK.format(header=header))
+        subprocess.run(["cc", "-o", tmp_path / name, source, f"-I{INCLUDE}"], check=True)
+        said.append(subprocess.run([tmp_path / name], capture_output=True, text=True, check=True).stdout)
+    assert said[0] == said[1]
+
+
+@needs_nvcc
+def test_every_call_of_the_runtime_is_there():
+    """By that name and version, if only to fail."""
+    library = next((INCLUDE.parent / "lib64").glob("libcudart.so.13"), None)
+    if not library:
+        pytest.skip("no libcudart.so.13")
+    build = Path(CLI).parent
+
+    def names(path):
+        listed = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True, check=True).stdout
+        return set(re.findall(r" T (\w+@@libcudart\.so\.13)", listed))
+
+    assert names(library) <= names(build / "program" / "libcudart.so.13") | {
+        f"{name}@@libcudart.so.13" for name in ("__cudaGetProcAddress",)}
