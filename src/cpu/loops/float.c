@@ -1,5 +1,6 @@
 /* Adds blocks of a float type to an accumulator: compiled for each tier and type, see vector_types.h. */
 #include "cpu/loops/guess.h"
+#include "cpu/loops/leaves.h"
 #include "cpu/loops/outliers.h"
 #include "cpu/loops/special.h"
 #include "cpu/loops/sums.h"
@@ -228,10 +229,7 @@ void WF_LOOPS_NAME(add_block, TYPE, TIER)(struct wf_open_partial *into, struct w
     if (parts & (WF_PART_SUM | WF_PART_DOT)) note_unless_minus_zeros(into, x, y, count);
     if (parts & SUMS) outcome = add_in_one_pass(&block);
     if (!cleans && parts & (EXTREMES | WF_PART_NONZERO)) nans = add_extremes_and_counts(&block);
-    if (parts & WF_PART_PRODUCT) {
-        if (find_magnitudes(x, count).max > INFINITY_BITS) nans = count_nans(x, count);
-        add_to_tree(into, x, count);
-    }
+    if (parts & WF_PART_PRODUCT) add_to_tree(into, x, count, LEAVES_LEVEL, tree_node);
     if (outcome == SLOW) add_slowly(&block);
     if (nans && !(parts & SUMS)) note_nans(into, nans, x, NULL, index); /* sums have noted them */
 }

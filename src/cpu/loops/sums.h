@@ -42,8 +42,6 @@ INLINE struct terms load_product_error(const unsigned char *x, const unsigned ch
 
 /* ---- kinds ---- */
 
-#define HIDDEN_BIT ((uword)((uword)1 << FRACTION_BITS))
-
 INLINE uword significand_of(uword bits) {
     return (uword)((bits & (HIDDEN_BIT - 1)) | (bits & INFINITY_BITS ? HIDDEN_BIT : 0));
 }
