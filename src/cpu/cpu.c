@@ -21,6 +21,8 @@
 struct worker {
     _Alignas(64) unsigned char copy[2][WF_BLOCK_NBYTES];
     struct wf_scratch scratch;
+    wf_type guess_type; /* what the guesses in scratch were learnt from */
+    unsigned guess_parts;
     struct wf_bins bins[WF_BINS_SETS];
     struct wf_wide_bins wide_bins;
     struct wf_accumulator partial;
@@ -55,6 +57,15 @@ static void count_block(struct wf_accumulator *into) {
     into->blocks = 0;
 }
 
+/* Guesses are of use for the next call where it adds the same parts of the same type. From others, such as much wider
+ * data of a wider type, they would be wrong, and learning better costs several blocks. */
+static void forget_other_guesses(struct worker *worker, const struct wf_accumulator *into) {
+    if (worker->guess_type == into->type && worker->guess_parts == into->parts) return;
+    worker->scratch.guess = (struct wf_guess){0};
+    worker->guess_type = into->type;
+    worker->guess_parts = into->parts;
+}
+
 /* Adds count elements that lie side by side, cut into runs and blocks. */
 static void add_contiguous(struct wf_accumulator *into, struct wf_scratch *scratch, const struct wf_tier *tier,
                            const unsigned char *x, const unsigned char *y, int64_t count, int64_t index) {
@@ -78,6 +89,7 @@ static void add_contiguous(struct wf_accumulator *into, struct wf_scratch *scrat
 static void add_range(struct wf_accumulator *into, struct worker *worker, const struct wf_tier *tier,
                       const struct wf_view *view, int64_t begin, int64_t end, int64_t index) {
     size_t block = WF_BLOCK_NBYTES / view->nbytes;
+    forget_other_guesses(worker, into);
     while (begin < end) {
         const unsigned char *data[2] = {NULL, NULL};
         int64_t count = wf_view_block(view, begin, end - begin, block, worker->scratch.copy, data);
@@ -136,6 +148,7 @@ static struct worker *worker_create(void) {
         worker->bins[i].taken = 0;
     }
     worker->wide_bins.in_use = false;
+    worker->guess_type = WF_TYPE_DEFAULT;
     worker->scratch = (struct wf_scratch){.copy = {worker->copy[0], worker->copy[1]},
                                           .copy_nbytes = WF_BLOCK_NBYTES,
                                           .bins = worker->bins,
@@ -178,6 +191,7 @@ static void add_one_block(struct cpu *cpu, struct wf_accumulator *into, const wf
     struct worker *worker = cpu->worker[0];
     wf_environment callers = wf_environment_enter();
     struct wf_open_partial open = wf_accumulator_open(into);
+    forget_other_guesses(worker, into);
     count_block(into);
     cpu->tier->add_block[into->type](&open, &worker->scratch, a->data, b ? b->data : NULL,
                                      (size_t)wf_array_length(a, 0), into->end_index);

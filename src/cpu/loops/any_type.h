@@ -107,15 +107,16 @@ static struct counted count_nonzero(struct wf_scratch *scratch, const unsigned c
 
 /* Makes the node of the 2^level elements at x, which come next in the tree, and notes what they are that has no
  * factor. */
-typedef struct wf_factor make_node(struct wf_open_partial *into, const unsigned char *x, int level);
+typedef struct wf_factor make_node(struct wf_open_partial *into, struct wf_scratch *scratch, const unsigned char *x,
+                                   int level);
 
 /* Blocks of up to 2^level_max elements become one node at a time. */
-INLINE void add_to_tree(struct wf_open_partial *into, const unsigned char *x, size_t count, int level_max,
-                        make_node *node) {
+INLINE void add_to_tree(struct wf_open_partial *into, struct wf_scratch *scratch, const unsigned char *x,
+                        size_t count, int level_max, make_node *node) {
     while (count) {
         int level = level_max;
         while (into->tree->end & ((INT64_C(1) << level) - 1) || count >> level == 0) level--;
-        wf_tree_append(into->tree, level, node(into, x, level));
+        wf_tree_append(into->tree, level, node(into, scratch, x, level));
         x += sizeof(uword) << level;
         count -= (size_t)1 << level;
     }

@@ -229,7 +229,7 @@ void WF_LOOPS_NAME(add_block, TYPE, TIER)(struct wf_open_partial *into, struct w
     if (parts & (WF_PART_SUM | WF_PART_DOT)) note_unless_minus_zeros(into, x, y, count);
     if (parts & SUMS) outcome = add_in_one_pass(&block);
     if (!cleans && parts & (EXTREMES | WF_PART_NONZERO)) nans = add_extremes_and_counts(&block);
-    if (parts & WF_PART_PRODUCT) add_to_tree(into, x, count, LEAVES_LEVEL, tree_node);
+    if (parts & WF_PART_PRODUCT) add_to_tree(into, scratch, x, count, leaves_level(scratch), tree_node);
     if (outcome == SLOW) add_slowly(&block);
     if (nans && !(parts & SUMS)) note_nans(into, nans, x, NULL, index); /* sums have noted them */
 }

@@ -169,12 +169,14 @@ static void multiply_magnitudes(struct wf_partial *into, const unsigned char *x,
 
 /* Two parts of the arrays take turns as source and destination of a level, so that no level overwrites what it still
  * reads; the second has half of the first's elements at most. */
-APART struct wf_factor tree_node(struct wf_open_partial *into, const unsigned char *x, int level) {
+APART struct wf_factor tree_node(struct wf_open_partial *into, struct wf_scratch *scratch, const unsigned char *x,
+                                 int level) {
     enum { LEAVES = 1 << FACTORS_LEVEL, ALL = LEAVES + LEAVES / 2 };
     double hi[ALL], lo[ALL];
     int32_t exponent[ALL];
     struct factors even = {hi, lo, exponent}, odd = {hi + LEAVES, lo + LEAVES, exponent + LEAVES};
     bool any_zero = false, negative = false;
+    (void)scratch;
     for (int i = 0; i < 1 << level; i++) {
         uword bits = bits_at(x, (size_t)i);
         struct wf_factor leaf = bits ? wf_factor_of_u64(magnitude_of(bits)) : wf_factor_one;
@@ -219,6 +221,6 @@ void WF_LOOPS_NAME(add_block, TYPE, TIER)(struct wf_open_partial *into, struct w
     add_extremes(into, x, count, index);
     if (parts & WF_PART_NONZERO) into->partial->nonzero += count_nonzero(scratch, x, count).nonzero;
     if (parts & WF_PART_BITS) add_bits(into, x, count);
-    if (parts & WF_PART_PRODUCT && into->tree) add_to_tree(into, x, count, FACTORS_LEVEL, tree_node);
+    if (parts & WF_PART_PRODUCT && into->tree) add_to_tree(into, scratch, x, count, FACTORS_LEVEL, tree_node);
     if (parts & WF_PART_PRODUCT && !into->tree) multiply_magnitudes(into->partial, x, count);
 }

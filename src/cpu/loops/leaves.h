@@ -4,11 +4,13 @@
 
 #include "cpu/loops/special.h"
 
-enum {
-    LEAVES_LEVEL = LANE_LEVEL + (LANES == 8 ? 3 : LANES == 4 ? 2 : 1), /* of as many as all lanes take */
-    LEAVES_MAX = 1 << LEAVES_LEVEL,
-    LEAVES_ROOM = LEAVES_MAX + STEP, /* for whole vectors of elements */
-};
+/* The level of the largest blocks that are made leaves of at a time: as many as all lanes take, if there is room. They lie
+ * in the room for a copy of the second operand, which products have not; if there is little, it is half as large as the
+ * first. */
+static int leaves_level(const struct wf_scratch *scratch) {
+    size_t room = scratch->copy_nbytes / 2 / sizeof(double), wanted = (size_t)LANES << LANE_LEVEL;
+    return 31 - __builtin_clz((unsigned)(room < wanted ? room : wanted));
+}
 
 #define ONE_BITS ((sword)((uword)BIAS << FRACTION_BITS))
 
@@ -98,8 +100,10 @@ static void note_leaves(struct wf_open_partial *into, const struct leaves *seen,
     note_nans(into, -sum_of_counts(seen->nans), x, NULL, into->tree->end);
 }
 
-APART struct wf_factor tree_node(struct wf_open_partial *into, const unsigned char *x, int level) {
-    _Alignas(VECTOR_NBYTES) double leaf[LEAVES_ROOM];
+/* A block shorter than a vector of elements fills it. */
+APART struct wf_factor tree_node(struct wf_open_partial *into, struct wf_scratch *scratch, const unsigned char *x,
+                                 int level) {
+    double *leaf = (double *)(void *)scratch->copy[1];
     struct leaves seen = make_leaves(leaf, x, (size_t)1 << level);
     struct wf_factor node = multiply_leaves(leaf, level);
     note_leaves(into, &seen, x);
