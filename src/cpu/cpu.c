@@ -57,11 +57,24 @@ static void count_block(struct wf_accumulator *into) {
     into->blocks = 0;
 }
 
-/* Guesses are of use for the next call where it adds the same parts of the same type. From others, such as much wider
- * data of a wider type, they would be wrong, and learning better costs several blocks. */
+/* Whether blocks of a range that is that wide take longer than others. */
+static bool is_wide_guess(const struct wf_guess *guess) {
+    enum { WIDE = 128 };
+    bool wide = false;
+    for (int block = 0; block < guess->known; block++)
+        for (int operand = 0; operand < 2; operand++)
+            wide |= guess->top[block][operand] - guess->low[block][operand] > WIDE;
+    return wide;
+}
+
+/* Guesses are of use for the next call where it adds the same parts of the same type, and they were cheap. From others
+ * it would take several slow blocks to learn better ones. */
 static void forget_other_guesses(struct worker *worker, const struct wf_accumulator *into) {
-    if (worker->guess_type == into->type && worker->guess_parts == into->parts) return;
-    worker->scratch.guess = (struct wf_guess){0};
+    struct wf_guess *guess = &worker->scratch.guess;
+    bool is_alike = worker->guess_type == into->type && worker->guess_parts == into->parts;
+    if (guess->specials) guess->specials = 1;
+    if (is_alike && !is_wide_guess(guess)) return;
+    *guess = (struct wf_guess){.specials = is_alike ? guess->specials : 0};
     worker->guess_type = into->type;
     worker->guess_parts = into->parts;
 }

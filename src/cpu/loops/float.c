@@ -49,6 +49,14 @@ static enum outcome add_by_guess(struct block *block) {
     return TAKEN;
 }
 
+/* Whether recent blocks suggest any window. */
+static bool has_guessed_window(const struct block *block) {
+    const struct wf_guess *guess = &block->scratch->guess;
+    struct range range[2] = {guessed_range(guess, 0), guessed_range(guess, 1)};
+    struct window window;
+    return find_window(&window, block->into->parts & SUMS, range);
+}
+
 /* The second attempt: through the window that the block's own range needs, without its outliers if that is
  * better. */
 static enum outcome add_by_range_scan(struct block *block) {
@@ -56,6 +64,7 @@ static enum outcome add_by_range_scan(struct block *block) {
     ensure_scanned(block);
     if (!is_finite(block)) return SLOW;
     bool covers = find_window(&window, block->into->parts & SUMS, block->range);
+    if (covers && !has_guessed_window(block)) block->scratch->guess.uses = 0; /* the next ones may be narrow, too */
     if ((!covers || is_wide(&window)) && add_without_outliers(block)) return TAKEN;
     learn(&block->scratch->guess, block->range);
     return covers && add_through(block, &window, false) ? TAKEN : SLOW;
