@@ -56,10 +56,12 @@ static void decode(struct deposits *deposits, struct source part, uint64_t mask)
     }
 }
 
+#define BINS_OF_VALUES ((struct wf_bins_format){EXPONENT_BITS, LOW_EXPONENT})
+#define BINS_OF_PRODUCTS ((struct wf_bins_format){EXPONENT_BITS + 1, 2 * LOW_EXPONENT - 1})
+
 /* Values and magnitudes go to bins without being made terms first. */
 INLINE bool add_elements(struct target into, struct source source, load_terms *load, uint64_t mask) {
-    const struct wf_bins_format format = {EXPONENT_BITS, LOW_EXPONENT};
-    if (are_for_bins(source, into)) return add_to_bins(into, format, FRACTION_BITS + 1, decode, source, mask);
+    if (are_for_bins(source, into)) return add_to_bins(into, BINS_OF_VALUES, FRACTION_BITS + 1, decode, source, mask);
     return add_each(into, source, load);
 }
 
@@ -158,7 +160,7 @@ APART void add_each_product(const struct wf_exact *into, struct source source) {
 }
 
 APART bool add_products(struct target into, struct source source) {
-    const struct wf_bins_format format = {EXPONENT_BITS + 1, 2 * LOW_EXPONENT - 1};
+    const struct wf_bins_format format = BINS_OF_PRODUCTS;
     const int bits = 2 * (FRACTION_BITS + 1);
     if (IS_F64 && into.wide_bins && (source.count >= FEW_FOR_BINS || into.wide_bins->in_use))
         add_wide_products(into, source);
@@ -169,6 +171,54 @@ APART bool add_products(struct target into, struct source source) {
     else
         add_to_bins(into, format, bits, decode_products, source, 0);
     return true;
+}
+
+/* ---- values and squares together ---- */
+
+/* What elements add to the bins of values, and to which bins they add their squares. */
+struct moment_deposits {
+    struct deposits values;
+    uint16_t square_field[WF_BINS_ROUND];
+};
+
+/* Of a round, which is filled up with zeros; returns the union of all bits of the bins of values that were added to. */
+INLINE uint64_t add_moments_round(uint64_t *bin, uint64_t *square_bin, wf_u128 *wide_bin, struct source part) {
+    enum { TURNS = 8, SECOND_LEVEL_CACHE = 2 };
+    const size_t sets = wf_bins_sets(BINS_OF_VALUES), per_set = wf_bins_per_set(BINS_OF_VALUES);
+    const size_t square_sets = wf_bins_sets(BINS_OF_PRODUCTS), per_square_set = wf_bins_per_set(BINS_OF_PRODUCTS);
+    struct moment_deposits deposits;
+    size_t count = part.count;
+    uint64_t any = 0;
+    decode(&deposits.values, part, UINT64_MAX);
+    for (size_t i = 0; i < count; i++) deposits.square_field[i] = (uint16_t)(2 * exponent_field(bits_at(part.x, i)));
+    for (; count % TURNS; count++)
+        deposits.values.field[count] = deposits.square_field[count] = deposits.values.significand[count] = 0;
+    for (size_t j = 0; j < count; j += TURNS) {
+        uintptr_t next = (uintptr_t)part.x + j * part.nbytes + WF_BLOCK_NBYTES;
+        if (part.ahead.distance) __builtin_prefetch((const void *)next, 0, SECOND_LEVEL_CACHE);
+        for (size_t turn = 0; turn < TURNS; turn++) {
+            uint64_t significand = deposits.values.significand[j + turn];
+            size_t field = deposits.square_field[j + turn];
+            any |= bin[turn % sets * per_set + deposits.values.field[j + turn]] += significand;
+            if (IS_F64)
+                wide_bin[field] += (wf_u128)significand * significand;
+            else
+                square_bin[turn % square_sets * per_square_set + field] += significand * significand;
+        }
+    }
+    return any;
+}
+
+/* Adds finite values, and their squares, to their bins. */
+APART void add_moments(struct target values, struct target squares, struct source source) {
+    if (IS_F64) wf_wide_bins_use(squares.wide_bins, source.count, squares.exact);
+    for (size_t i = 0; i < source.count; i += WF_BINS_ROUND) {
+        struct source part = part_of(source, i, WF_BINS_ROUND);
+        prepare_bins(values, BINS_OF_VALUES, FRACTION_BITS + 1, part.count);
+        if (!IS_F64) prepare_bins(squares, BINS_OF_PRODUCTS, 2 * (FRACTION_BITS + 1), part.count);
+        uint64_t any = add_moments_round(values.bins->bin, squares.bins->bin, squares.wide_bins->bin, part);
+        if (IS_F64 && any >> 63) wf_bins_flush(values.bins, values.exact, values.magnitudes);
+    }
 }
 
 /* A product of f64 has two terms, the rounded product and its error, and neither has a bit below the lowest
