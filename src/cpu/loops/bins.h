@@ -61,8 +61,8 @@ INLINE uint64_t add_deposits(uint64_t *bin, struct wf_bins_format format, struct
     return any;
 }
 
-/* Makes the bins ready for so many significands of so many bits.  Bins of f64 can be full after a round, so what is added
- * to them is looked at; for narrower significands counting is enough, and cheaper. */
+/* Makes the bins ready for so many significands of so many bits.  Bins of f64 can be full after a round, so what is
+ * added to them is looked at; for narrower significands counting is enough, and cheaper. */
 INLINE void prepare_bins(struct target into, struct wf_bins_format format, int bits, size_t count) {
     if (bits <= 48 && into.bins->taken + count > UINT64_C(1) << (64 - bits))
         wf_bins_flush(into.bins, into.exact, into.magnitudes);

@@ -4,8 +4,8 @@
 
 #include "cpu/loops/special.h"
 
-/* The level of the largest blocks that are made leaves of at a time: as many as all lanes take, if there is room. They lie
- * in the room for a copy of the second operand, which products have not; if there is little, it is half as large as the
+/* The level of the largest blocks that are made leaves of at a time: as many as all lanes take, if there is room.
+ * They lie in the room for a copy of the second operand, which products have not; if there is little, it is half as large as the
  * first. */
 static int leaves_level(const struct wf_scratch *scratch) {
     size_t room = scratch->copy_nbytes / 2 / sizeof(double), wanted = (size_t)LANES << LANE_LEVEL;

@@ -18,8 +18,8 @@ void multiply_neighbours(struct factors to, struct factors from, int count) {
 /* ---- leaves that a double holds ----
  *
  * The bits are those of wf_factor_multiply, which brings each product's hi back to between 1 and 2.  Here that is
- * left to the end: powers of 2 pass through all of its operations unchanged, since nothing leaves the range of f64 within
- * 2^LANE_LEVEL factors less than 2. So a lane's exponent is one sum over its leaves. */
+ * left to the end: powers of 2 pass through all of its operations unchanged, since nothing leaves the range of f64
+ * within 2^LANE_LEVEL factors less than 2. So a lane's exponent is one sum over its leaves. */
 
 /* A node in each lane, (hi + lo) times what the exponents say. */
 struct nodes {
