@@ -518,6 +518,30 @@ def test_the_tree_follows_the_index_of_the_first_element(handle):
         agree(expected, handle.reduce("prod", view, first_index=first_index), first_index)
 
 
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_products_of_blocks_of_anything(type_name):
+    """Longer than what all lanes of a tier take, from every kind of index; with and without what has no factor."""
+    form, draw, count = FLOATS[type_name], random.Random(type_name), 1700
+    lead = 1 << (form.precision - 1)
+    regular = [draw.randrange(1, form.infinity) for _ in range(count)]
+    subnormals = [draw.randrange(1, lead) if draw.random() < 0.5 else x for x in regular]
+    ends = [draw.choice((lead, lead - 1, 1, form.infinity - 1, form.infinity - lead)) for _ in range(count)]
+    without_factor = (0, form.infinity, form.infinity + 1)
+    rare = [draw.choice(without_factor) if draw.random() < 0.003 else x for x in subnormals]
+    for magnitudes, first_index in itertools.product((regular, subnormals, ends, rare), (0, 1021)):
+        data = pack(type_name, [x | draw.choice((0, form.sign)) for x in magnitudes])
+        view = wf.vector(data, type_name)
+        expected = {nan: Oracle(type_name, data, first_index).reduce("prod", nan) for nan in ("propagate", "omit")}
+        saved = set()
+        for handle in wf.tier_handles():
+            for nan in expected:
+                agree(expected[nan], handle.reduce("prod", view, nan=nan, first_index=first_index), first_index, nan)
+            accumulator = handle.accumulator("prod", type_name, first_index=first_index)
+            accumulator.add(view)
+            saved.add(accumulator.save())
+        assert len(saved) == 1, "the trees of the tiers differ"
+
+
 # ---- large arrays with something rare in them --------------------------------------------------------
 
 

@@ -36,6 +36,28 @@ static void count_block(struct wf_accumulator *into) {
     into->blocks = 0;
 }
 
+/* Whether blocks of a range that is that wide take longer than others. */
+static bool is_wide_guess(const struct wf_guess *guess) {
+    enum { WIDE = 128 };
+    bool wide = false;
+    for (int block = 0; block < guess->known; block++)
+        for (int operand = 0; operand < 2; operand++)
+            wide |= guess->top[block][operand] - guess->low[block][operand] > WIDE;
+    return wide;
+}
+
+/* Guesses are of use for the next call where it adds the same parts of the same type, and they were cheap. From others
+ * it would take several slow blocks to learn better ones. */
+static void forget_other_guesses(struct worker *worker, const struct wf_accumulator *into) {
+    struct wf_guess *guess = &worker->scratch.guess;
+    bool is_alike = worker->guess_type == into->type && worker->guess_parts == into->parts;
+    if (guess->specials) guess->specials = 1;
+    if (is_alike && !is_wide_guess(guess)) return;
+    *guess = (struct wf_guess){.specials = is_alike ? guess->specials : 0};
+    worker->guess_type = into->type;
+    worker->guess_parts = into->parts;
+}
+
 /* Adds count elements that lie side by side, cut into runs and blocks. */
 static void add_contiguous(struct wf_accumulator *into, struct wf_scratch *scratch, const struct wf_tier *tier,
                            const unsigned char *x, const unsigned char *y, int64_t count, int64_t index) {
@@ -59,6 +81,7 @@ static void add_contiguous(struct wf_accumulator *into, struct wf_scratch *scrat
 static void add_range(struct wf_accumulator *into, struct worker *worker, const struct wf_tier *tier,
                       const struct wf_view *view, int64_t begin, int64_t end, int64_t index) {
     size_t block = WF_BLOCK_NBYTES / view->nbytes;
+    forget_other_guesses(worker, into);
     while (begin < end) {
         const unsigned char *data[2] = {NULL, NULL};
         int64_t count = wf_view_block(view, begin, end - begin, block, worker->scratch.copy, data);
@@ -118,6 +141,7 @@ static struct worker *worker_create(void) {
     }
     worker->wide_bins.in_use = false;
     worker->columns = NULL;
+    worker->guess_type = WF_TYPE_DEFAULT;
     worker->scratch = (struct wf_scratch){.copy = {worker->copy[0], worker->copy[1]},
                                           .copy_nbytes = WF_BLOCK_NBYTES,
                                           .bins = worker->bins,
@@ -159,6 +183,7 @@ static void add_one_block(struct cpu *cpu, struct wf_accumulator *into, const wf
     struct worker *worker = cpu->worker[0];
     wf_environment callers = wf_environment_enter();
     struct wf_open_partial open = wf_accumulator_open(into);
+    forget_other_guesses(worker, into);
     count_block(into);
     cpu->tier->add_block[into->type](&open, &worker->scratch, a->data, b ? b->data : NULL,
                                      (size_t)wf_array_length(a, 0), into->end_index);

@@ -12,6 +12,8 @@
 struct worker {
     _Alignas(64) unsigned char copy[2][WF_BLOCK_NBYTES];
     struct wf_scratch scratch;
+    wf_type guess_type; /* what the guesses in scratch were learnt from */
+    unsigned guess_parts;
     struct wf_bins bins[WF_BINS_SETS];
     struct wf_wide_bins wide_bins;
     struct wf_accumulator partial;

@@ -5,9 +5,7 @@
  *   key_of(bits)             an element's key: that of wf_bits_to_key, but for u64 the value itself
  *   NONZERO_MASK             the bits of an element that are all 0 if it is zero
  *   larger_magnitude(a, b)   of two vectors of such bits, if magnitudes are asked for at all; otherwise a
- *   is_nan, is_infinite, is_nonzero, is_negative
- *                            what an element's bits stand for
- *   factor_of(bits)          the magnitude of a finite element other than 0, as a factor of a product */
+ *   is_nan                   what an element's bits stand for */
 #ifndef WF_CPU_LOOPS_ANY_TYPE_H
 #define WF_CPU_LOOPS_ANY_TYPE_H
 
@@ -107,48 +105,18 @@ static struct counted count_nonzero(struct wf_scratch *scratch, const unsigned c
 
 /* ---- the product's tree (core/product.h) ---- */
 
-/* The factor that an element contributes.  Its sign, and what has no factor (zeros and infinities), are noted
- * in the flags (enum wf_product_flag). */
-INLINE struct wf_factor add_leaf(uint64_t *flags, uword bits) {
-    if (is_nan(bits)) return wf_factor_one;
-    *flags ^= (uint64_t)is_negative(bits) * WF_PRODUCT_NEGATIVE; /* signs are random: no branch */
-    if (!is_nonzero(bits))
-        *flags |= WF_PRODUCT_ZERO;
-    else if (!is_infinite(bits))
-        return factor_of(bits);
-    else
-        *flags |= WF_PRODUCT_INFINITY;
-    return wf_factor_one;
-}
+/* Makes the node of the 2^level elements at x, which come next in the tree, and notes what they are that has no
+ * factor. */
+typedef struct wf_factor make_node(struct wf_open_partial *into, struct wf_scratch *scratch, const unsigned char *x,
+                                   int level);
 
-/* The node of 2^level elements.  Two parts of the arrays take turns as source and destination of a level, so that
- * no level overwrites what it still reads; the second has half of the first's elements at most. */
-APART struct wf_factor tree_node(uint64_t *flags, const unsigned char *x, int level) {
-    enum { LEAVES = 1 << TREE_LEVEL, ALL = LEAVES + LEAVES / 2 };
-    double hi[ALL], lo[ALL];
-    int32_t exponent[ALL];
-    struct factors even = {hi, lo, exponent}, odd = {hi + LEAVES, lo + LEAVES, exponent + LEAVES};
-    uint64_t seen = 0;
-    for (int i = 0; i < 1 << level; i++) {
-        struct wf_factor leaf = add_leaf(&seen, bits_at(x, (size_t)i));
-        even.hi[i] = leaf.hi;
-        even.lo[i] = leaf.lo;
-        even.exponent[i] = (int32_t)leaf.exponent;
-    }
-    *flags ^= seen & WF_PRODUCT_NEGATIVE;
-    *flags |= seen & ~(uint64_t)WF_PRODUCT_NEGATIVE;
-    for (int l = 0; l < level; l++)
-        l & 1 ? multiply_neighbours(even, odd, 1 << (level - l - 1))
-              : multiply_neighbours(odd, even, 1 << (level - l - 1));
-    struct factors top = level & 1 ? odd : even;
-    return (struct wf_factor){top.hi[0], top.lo[0], top.exponent[0]};
-}
-
-static void add_to_tree(struct wf_open_partial *into, const unsigned char *x, size_t count) {
+/* Blocks of up to 2^level_max elements become one node at a time. */
+INLINE void add_to_tree(struct wf_open_partial *into, struct wf_scratch *scratch, const unsigned char *x,
+                        size_t count, int level_max, make_node *node) {
     while (count) {
-        int level = TREE_LEVEL;
+        int level = level_max;
         while (into->tree->end & ((INT64_C(1) << level) - 1) || count >> level == 0) level--;
-        wf_tree_append(into->tree, level, tree_node(&into->partial->product_flags, x, level));
+        wf_tree_append(into->tree, level, node(into, scratch, x, level));
         x += sizeof(uword) << level;
         count -= (size_t)1 << level;
     }

@@ -61,23 +61,27 @@ INLINE uint64_t add_deposits(uint64_t *bin, struct wf_bins_format format, struct
     return any;
 }
 
+/* Makes the bins ready for so many significands of so many bits.  Bins of f64 can be full after a round, so what is
+ * added to them is looked at; for narrower significands counting is enough, and cheaper. */
+INLINE void prepare_bins(struct target into, struct wf_bins_format format, int bits, size_t count) {
+    if (bits <= 48 && into.bins->taken + count > UINT64_C(1) << (64 - bits))
+        wf_bins_flush(into.bins, into.exact, into.magnitudes);
+    wf_bins_use(into.bins, format);
+    into.bins->taken += count;
+}
+
 /* Adds all finite elements, whose significands have so many bits; returns whether there were no others.
- * Elements are decoded first, a round of them at a time, in vectors.  Bins of f64 can be full after a round, so
- * what is added to them is looked at; for narrower significands counting is enough, and cheaper. */
+ * Elements are decoded first, a round of them at a time, in vectors. */
 INLINE bool add_to_bins(struct target into, struct wf_bins_format format, int bits, decode_elements *decode,
                         struct source source, uint64_t mask) {
     const bool is_counted = bits <= 48;
-    const uint64_t capacity = UINT64_C(1) << (64 - bits);
     size_t bins_count = wf_bins_sets(format) * wf_bins_per_set(format),
            exponents = wf_bins_per_set(format) / 2;
     struct deposits deposits;
     bool is_finite = true;
     for (size_t i = 0; i < source.count; i += WF_BINS_ROUND) {
         struct source part = part_of(source, i, WF_BINS_ROUND);
-        if (is_counted && into.bins->taken + part.count > capacity)
-            wf_bins_flush(into.bins, into.exact, into.magnitudes);
-        wf_bins_use(into.bins, format);
-        into.bins->taken += part.count;
+        prepare_bins(into, format, bits, part.count);
         decode(&deposits, part, mask);
         uint64_t any = add_deposits(into.bins->bin, format, &deposits, part);
         if (drop_special(into.bins->bin, bins_count, exponents)) is_finite = false;

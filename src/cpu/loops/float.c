@@ -1,6 +1,7 @@
 /* Adds blocks of a float type to an accumulator: compiled for each tier and type, see vector_types.h. */
 #include "cpu/loops/column_sums.h"
 #include "cpu/loops/guess.h"
+#include "cpu/loops/leaves.h"
 #include "cpu/loops/outliers.h"
 #include "cpu/loops/special.h"
 #include "cpu/loops/sums.h"
@@ -49,6 +50,14 @@ static enum outcome add_by_guess(struct block *block) {
     return TAKEN;
 }
 
+/* Whether recent blocks suggest any window. */
+static bool has_guessed_window(const struct block *block) {
+    const struct wf_guess *guess = &block->scratch->guess;
+    struct range range[2] = {guessed_range(guess, 0), guessed_range(guess, 1)};
+    struct window window;
+    return find_window(&window, block->into->parts & SUMS, range);
+}
+
 /* The second attempt: through the window that the block's own range needs, without its outliers if that is
  * better. */
 static enum outcome add_by_range_scan(struct block *block) {
@@ -56,6 +65,7 @@ static enum outcome add_by_range_scan(struct block *block) {
     ensure_scanned(block);
     if (!is_finite(block)) return SLOW;
     bool covers = find_window(&window, block->into->parts & SUMS, block->range);
+    if (covers && !has_guessed_window(block)) block->scratch->guess.uses = 0; /* the next ones may be narrow, too */
     if ((!covers || is_wide(&window)) && add_without_outliers(block)) return TAKEN;
     learn(&block->scratch->guess, block->range);
     return covers && add_through(block, &window, false) ? TAKEN : SLOW;
@@ -123,8 +133,19 @@ INLINE void add_sum(struct block *block, unsigned sum) {
     }
 }
 
+/* Whether values and squares are asked for, and neither have a window. */
+static bool are_moments_for_bins(const struct block *block) {
+    struct window window;
+    return (block->into->parts & MOMENTS) == MOMENTS && block->scratch->bins && block->source.count >= FEW_FOR_BINS &&
+           !find_window(&window, WF_PART_SUM, block->range) && !find_window(&window, WF_PART_SQUARES, block->range);
+}
+
 static void add_sums(struct block *block) {
     unsigned parts = block->into->parts;
+    if (are_moments_for_bins(block)) { /* those of values take magnitudes, too */
+        add_moments(target_of(block, WF_PART_SUM), target_of(block, WF_PART_SQUARES), source_of(block, false));
+        return;
+    }
     if (parts & WF_PART_SUM) add_sum(block, WF_PART_SUM);
     if (parts & WF_PART_ABS) add_sum(block, WF_PART_ABS);
     if (parts & WF_PART_SQUARES) add_sum(block, WF_PART_SQUARES);
@@ -229,10 +250,7 @@ void WF_LOOPS_NAME(add_block, TYPE, TIER)(struct wf_open_partial *into, struct w
     if (parts & (WF_PART_SUM | WF_PART_DOT)) note_unless_minus_zeros(into, x, y, count);
     if (parts & SUMS) outcome = add_in_one_pass(&block);
     if (!cleans && parts & (EXTREMES | WF_PART_NONZERO)) nans = add_extremes_and_counts(&block);
-    if (parts & WF_PART_PRODUCT) {
-        if (find_magnitudes(x, count).max > INFINITY_BITS) nans = count_nans(x, count);
-        add_to_tree(into, x, count);
-    }
+    if (parts & WF_PART_PRODUCT) add_to_tree(into, scratch, x, count, leaves_level(scratch), tree_node);
     if (outcome == SLOW) add_slowly(&block);
     if (nans && !(parts & SUMS)) note_nans(into, nans, x, NULL, index); /* sums have noted them */
 }

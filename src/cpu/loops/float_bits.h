@@ -15,6 +15,8 @@ enum {
 #define INFINITY_BITS ((uword)((uword)((1 << EXPONENT_BITS) - 1) << FRACTION_BITS))
 #define MINUS_ZERO TOP_BIT
 
+#define HIDDEN_BIT ((uword)((uword)1 << FRACTION_BITS))
+
 typedef sword key;
 
 /* Flips the bits below the sign of negative elements: see wf_bits_to_key. */
@@ -37,15 +39,6 @@ INLINE bool is_nonzero(uword bits) {
 
 INLINE bool is_negative(uword bits) {
     return bits >> SIGN_SHIFT & 1;
-}
-
-INLINE struct wf_factor factor_of(uword bits) {
-    int field = (int)(bits >> FRACTION_BITS) & ((1 << EXPONENT_BITS) - 1);
-    uint64_t significand = (bits & (((uword)1 << FRACTION_BITS) - 1)) | (uint64_t)(field != 0)
-                                                                            << FRACTION_BITS;
-    struct wf_factor factor = wf_factor_of_u64(significand);
-    factor.exponent += (field ? field : 1) - 1 + LOW_EXPONENT;
-    return factor;
 }
 
 /* LANES finite elements as f64. */

@@ -39,25 +39,12 @@ INLINE bool is_nan(uword bits) {
     return false;
 }
 
-INLINE bool is_infinite(uword bits) {
-    (void)bits;
-    return false;
-}
-
-INLINE bool is_nonzero(uword bits) {
-    return bits != 0;
-}
-
 INLINE bool is_negative(uword bits) {
     return IS_SIGNED && bits >> (8 * sizeof(uword) - 1);
 }
 
 INLINE uword magnitude_of(uword bits) {
     return is_negative(bits) ? (uword)(0 - bits) : (uword)key_of(bits);
-}
-
-INLINE struct wf_factor factor_of(uword bits) {
-    return wf_factor_of_u64(magnitude_of(bits));
 }
 
 #define NONZERO_MASK ((uword)-1)
@@ -181,6 +168,34 @@ static void multiply_magnitudes(struct wf_partial *into, const unsigned char *x,
     }
 }
 
+/* Two parts of the arrays take turns as source and destination of a level, so that no level overwrites what it still
+ * reads; the second has half of the first's elements at most. */
+APART struct wf_factor tree_node(struct wf_open_partial *into, struct wf_scratch *scratch, const unsigned char *x,
+                                 int level) {
+    enum { LEAVES = 1 << FACTORS_LEVEL, ALL = LEAVES + LEAVES / 2 };
+    double hi[ALL], lo[ALL];
+    int32_t exponent[ALL];
+    struct factors even = {hi, lo, exponent}, odd = {hi + LEAVES, lo + LEAVES, exponent + LEAVES};
+    bool any_zero = false, negative = false;
+    (void)scratch;
+    for (int i = 0; i < 1 << level; i++) {
+        uword bits = bits_at(x, (size_t)i);
+        struct wf_factor leaf = bits ? wf_factor_of_u64(magnitude_of(bits)) : wf_factor_one;
+        negative ^= is_negative(bits); /* signs are random: no branch */
+        any_zero |= bits == 0;
+        even.hi[i] = leaf.hi;
+        even.lo[i] = leaf.lo;
+        even.exponent[i] = (int32_t)leaf.exponent;
+    }
+    if (negative) into->partial->product_flags ^= WF_PRODUCT_NEGATIVE;
+    if (any_zero) into->partial->product_flags |= WF_PRODUCT_ZERO;
+    for (int l = 0; l < level; l++)
+        l & 1 ? multiply_neighbours(even, odd, 1 << (level - l - 1))
+              : multiply_neighbours(odd, even, 1 << (level - l - 1));
+    struct factors top = level & 1 ? odd : even;
+    return (struct wf_factor){top.hi[0], top.lo[0], top.exponent[0]};
+}
+
 /* ---- a block ---- */
 
 static void add_extremes(struct wf_open_partial *into, const unsigned char *x, size_t count, int64_t index) {
@@ -207,7 +222,7 @@ void WF_LOOPS_NAME(add_block, TYPE, TIER)(struct wf_open_partial *into, struct w
     add_extremes(into, x, count, index);
     if (parts & WF_PART_NONZERO) into->partial->nonzero += count_nonzero(scratch, x, count).nonzero;
     if (parts & WF_PART_BITS) add_bits(into, x, count);
-    if (parts & WF_PART_PRODUCT && into->tree) add_to_tree(into, x, count);
+    if (parts & WF_PART_PRODUCT && into->tree) add_to_tree(into, scratch, x, count, FACTORS_LEVEL, tree_node);
     if (parts & WF_PART_PRODUCT && !into->tree) multiply_magnitudes(into->partial, x, count);
 }
 

@@ -42,8 +42,6 @@ INLINE struct terms load_product_error(const unsigned char *x, const unsigned ch
 
 /* ---- kinds ---- */
 
-#define HIDDEN_BIT ((uword)((uword)1 << FRACTION_BITS))
-
 INLINE uword significand_of(uword bits) {
     return (uword)((bits & (HIDDEN_BIT - 1)) | (bits & INFINITY_BITS ? HIDDEN_BIT : 0));
 }
@@ -58,10 +56,12 @@ static void decode(struct deposits *deposits, struct source part, uint64_t mask)
     }
 }
 
+#define BINS_OF_VALUES ((struct wf_bins_format){EXPONENT_BITS, LOW_EXPONENT})
+#define BINS_OF_PRODUCTS ((struct wf_bins_format){EXPONENT_BITS + 1, 2 * LOW_EXPONENT - 1})
+
 /* Values and magnitudes go to bins without being made terms first. */
 INLINE bool add_elements(struct target into, struct source source, load_terms *load, uint64_t mask) {
-    const struct wf_bins_format format = {EXPONENT_BITS, LOW_EXPONENT};
-    if (are_for_bins(source, into)) return add_to_bins(into, format, FRACTION_BITS + 1, decode, source, mask);
+    if (are_for_bins(source, into)) return add_to_bins(into, BINS_OF_VALUES, FRACTION_BITS + 1, decode, source, mask);
     return add_each(into, source, load);
 }
 
@@ -84,6 +84,17 @@ INLINE uint16_t product_field(uword a, uword b, int field_bits) {
     return (uint16_t)(exponent_field(a) + exponent_field(b) + ((a ^ b) >> SIGN_SHIFT << field_bits));
 }
 
+/* Squares of narrow types. */
+static void decode_squares(struct deposits *deposits, struct source part, uint64_t mask) {
+    (void)mask;
+    for (size_t i = 0; i < part.count; i++) {
+        uword bits = bits_at(part.x, i);
+        uint32_t significand = (uint32_t)significand_of(bits);
+        deposits->field[i] = (uint16_t)(2 * exponent_field(bits));
+        deposits->significand[i] = (uint64_t)significand * significand;
+    }
+}
+
 /* Products of narrow types, of at most 48 bits. */
 static void decode_products(struct deposits *deposits, struct source part, uint64_t mask) {
     (void)mask;
@@ -94,24 +105,46 @@ static void decode_products(struct deposits *deposits, struct source part, uint6
     }
 }
 
-/* Products of f64.  Significands and bins are found in vectors, a round at a time, the products one by one.
- */
-INLINE void add_wide_products(struct target into, struct source source) {
+/* What elements add to which wide bins: the products of significands x[i] * y[i] to the bin of field[i]. */
+struct wide_deposits {
     uint64_t x[WF_BINS_ROUND], y[WF_BINS_ROUND];
     uint16_t field[WF_BINS_ROUND];
+};
+
+/* Found in vectors.  Squares need only one significand, and no sign. */
+INLINE void decode_wide(struct wide_deposits *deposits, struct source part, bool squares) {
+    for (size_t i = 0; i < part.count; i++) {
+        uword a = bits_at(part.x, i), b = squares ? a : bits_at(part.y, i);
+        deposits->field[i] = squares ? (uint16_t)(2 * exponent_field(a)) : product_field(a, b, EXPONENT_BITS + 1);
+        deposits->x[i] = significand_of(a);
+        if (!squares) deposits->y[i] = significand_of(b);
+    }
+}
+
+/* Products of f64, which are multiplied one by one.  A round is filled up with products that are 0. */
+INLINE void add_wide_round(wf_u128 *bin, struct source part, bool squares) {
+    enum { TURNS = 8, SECOND_LEVEL_CACHE = 2 };
+    struct wide_deposits deposits;
+    size_t count = part.count;
+    decode_wide(&deposits, part, squares);
+    for (; count % TURNS; count++) deposits.field[count] = deposits.x[count] = deposits.y[count] = 0;
+    const uint64_t *y = squares ? deposits.x : deposits.y;
+    for (size_t j = 0; j < count; j += TURNS) {
+        uintptr_t next = (uintptr_t)part.x + j * part.nbytes + WF_BLOCK_NBYTES;
+        if (part.ahead.distance) __builtin_prefetch((const void *)next, 0, SECOND_LEVEL_CACHE);
+        for (size_t turn = 0; turn < TURNS; turn++)
+            bin[deposits.field[j + turn]] += (wf_u128)deposits.x[j + turn] * y[j + turn];
+    }
+}
+
+INLINE void add_wide_products(struct target into, struct source source) {
     wf_wide_bins_use(into.wide_bins, source.count, into.exact);
     for (size_t i = 0; i < source.count; i += WF_BINS_ROUND) {
         struct source part = part_of(source, i, WF_BINS_ROUND);
-        for (size_t j = 0; j < part.count; j++) {
-            uword a = bits_at(part.x, j), b = bits_at(part.y, j);
-            field[j] = product_field(a, b, EXPONENT_BITS + 1);
-            x[j] = significand_of(a);
-            y[j] = significand_of(b);
-        }
-        for (size_t j = 0; j < part.count; j++) {
-            if (part.ahead.distance && j % 8 == 0) prefetch_next_block(part.x + j * part.nbytes);
-            into.wide_bins->bin[field[j]] += (wf_u128)x[j] * y[j];
-        }
+        if (part.x == part.y)
+            add_wide_round(into.wide_bins->bin, part, true);
+        else
+            add_wide_round(into.wide_bins->bin, part, false);
     }
 }
 
@@ -127,14 +160,65 @@ APART void add_each_product(const struct wf_exact *into, struct source source) {
 }
 
 APART bool add_products(struct target into, struct source source) {
-    const struct wf_bins_format format = {EXPONENT_BITS + 1, 2 * LOW_EXPONENT - 1};
+    const struct wf_bins_format format = BINS_OF_PRODUCTS;
+    const int bits = 2 * (FRACTION_BITS + 1);
     if (IS_F64 && into.wide_bins && (source.count >= FEW_FOR_BINS || into.wide_bins->in_use))
         add_wide_products(into, source);
-    else if (!IS_F64 && are_for_bins(source, into))
-        add_to_bins(into, format, 2 * (FRACTION_BITS + 1), decode_products, source, 0);
-    else
+    else if (IS_F64 || !are_for_bins(source, into))
         add_each_product(into.exact, source);
+    else if (source.x == source.y)
+        add_to_bins(into, format, bits, decode_squares, source, 0);
+    else
+        add_to_bins(into, format, bits, decode_products, source, 0);
     return true;
+}
+
+/* ---- values and squares together ---- */
+
+/* What elements add to the bins of values, and to which bins they add their squares. */
+struct moment_deposits {
+    struct deposits values;
+    uint16_t square_field[WF_BINS_ROUND];
+};
+
+/* Of a round, which is filled up with zeros; returns the union of all bits of the bins of values that were added to. */
+INLINE uint64_t add_moments_round(uint64_t *bin, uint64_t *square_bin, wf_u128 *wide_bin, struct source part) {
+    enum { TURNS = 8, SECOND_LEVEL_CACHE = 2 };
+    const size_t sets = wf_bins_sets(BINS_OF_VALUES), per_set = wf_bins_per_set(BINS_OF_VALUES);
+    const size_t square_sets = wf_bins_sets(BINS_OF_PRODUCTS), per_square_set = wf_bins_per_set(BINS_OF_PRODUCTS);
+    struct moment_deposits deposits;
+    size_t count = part.count;
+    uint64_t any = 0;
+    decode(&deposits.values, part, UINT64_MAX);
+    for (size_t i = 0; i < count; i++) deposits.square_field[i] = (uint16_t)(2 * exponent_field(bits_at(part.x, i)));
+    for (; count % TURNS; count++)
+        deposits.values.field[count] = deposits.square_field[count] = deposits.values.significand[count] = 0;
+    for (size_t j = 0; j < count; j += TURNS) {
+        uintptr_t next = (uintptr_t)part.x + j * part.nbytes + WF_BLOCK_NBYTES;
+        if (part.ahead.distance) __builtin_prefetch((const void *)next, 0, SECOND_LEVEL_CACHE);
+        for (size_t turn = 0; turn < TURNS; turn++) {
+            uint64_t significand = deposits.values.significand[j + turn];
+            size_t field = deposits.square_field[j + turn];
+            any |= bin[turn % sets * per_set + deposits.values.field[j + turn]] += significand;
+            if (IS_F64)
+                wide_bin[field] += (wf_u128)significand * significand;
+            else
+                square_bin[turn % square_sets * per_square_set + field] += significand * significand;
+        }
+    }
+    return any;
+}
+
+/* Adds finite values, and their squares, to their bins. */
+APART void add_moments(struct target values, struct target squares, struct source source) {
+    if (IS_F64) wf_wide_bins_use(squares.wide_bins, source.count, squares.exact);
+    for (size_t i = 0; i < source.count; i += WF_BINS_ROUND) {
+        struct source part = part_of(source, i, WF_BINS_ROUND);
+        prepare_bins(values, BINS_OF_VALUES, FRACTION_BITS + 1, part.count);
+        if (!IS_F64) prepare_bins(squares, BINS_OF_PRODUCTS, 2 * (FRACTION_BITS + 1), part.count);
+        uint64_t any = add_moments_round(values.bins->bin, squares.bins->bin, squares.wide_bins->bin, part);
+        if (IS_F64 && any >> 63) wf_bins_flush(values.bins, values.exact, values.magnitudes);
+    }
 }
 
 /* A product of f64 has two terms, the rounded product and its error, and neither has a bit below the lowest

@@ -6,6 +6,8 @@
  * - multiply_add(a, b, c): a * b + c, for an exact a * b.  Where fused is fast, it is used: it takes the
  *   multiplier and leaves the adder to what must be an addition.
  *
+ * - product_error(a, b, p): a * b - p, which is exact, for p the rounded product.
+ *
  * - max_signed, min_signed: of integers as wide as the elements.
  *
  * - max_unsigned: of unsigned integers that were exclusive-ored with UNSIGNED_FLIP, which is 0 or, if the
@@ -32,6 +34,41 @@
 #define VECTOR_HEADER(tier) VECTOR_HEADER_(tier)
 
 #include QUOTE(VECTOR_HEADER(TIER))
+
+/* The lanes whose numbers have no bit `distance` (1, 2 or 4), of a where they are, and of b in place of a's others;
+ * right_lanes: the lanes with that bit, of a in place of b's others, and of b. */
+#define LEFT_LANE(lane, distance) ((lane) & (distance) ? LANES + (lane) - (distance) : (lane))
+#define RIGHT_LANE(lane, distance) ((lane) & (distance) ? LANES + (lane) : ((lane) + (distance)) % LANES)
+#if VECTOR_NBYTES == 16
+#define EACH_LANE(LANE, distance) LANE(0, distance), LANE(1, distance)
+#elif VECTOR_NBYTES == 32
+#define EACH_LANE(LANE, distance) LANE(0, distance), LANE(1, distance), LANE(2, distance), LANE(3, distance)
+#else
+#define EACH_LANE(LANE, distance)                                                                            \
+    LANE(0, distance), LANE(1, distance), LANE(2, distance), LANE(3, distance), LANE(4, distance),           \
+        LANE(5, distance), LANE(6, distance), LANE(7, distance)
+#endif
+#if defined(__clang__)
+#define SHUFFLED(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define SHUFFLED(a, b, ...) __builtin_shuffle(a, b, (vi64){__VA_ARGS__})
+#endif
+
+INLINE vf64 left_lanes(vf64 a, vf64 b, int distance) {
+    switch (distance) {
+    case 1: return SHUFFLED(a, b, EACH_LANE(LEFT_LANE, 1));
+    case 2: return SHUFFLED(a, b, EACH_LANE(LEFT_LANE, 2));
+    default: return SHUFFLED(a, b, EACH_LANE(LEFT_LANE, 4));
+    }
+}
+
+INLINE vf64 right_lanes(vf64 a, vf64 b, int distance) {
+    switch (distance) {
+    case 1: return SHUFFLED(a, b, EACH_LANE(RIGHT_LANE, 1));
+    case 2: return SHUFFLED(a, b, EACH_LANE(RIGHT_LANE, 2));
+    default: return SHUFFLED(a, b, EACH_LANE(RIGHT_LANE, 4));
+    }
+}
 
 INLINE vf64 load_f64(const unsigned char *x) {
     vf64 value;

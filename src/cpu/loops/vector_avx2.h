@@ -12,6 +12,10 @@ INLINE vf64 multiply_add(vf64 a, vf64 b, vf64 c) {
     return fused(a, b, c);
 }
 
+INLINE vf64 product_error(vf64 a, vf64 b, vf64 p) {
+    return fused(a, b, -p);
+}
+
 /* AVX2 compares 64-bit integers, but has no maximum of them. */
 INLINE vsword max_signed(vsword a, vsword b) {
     switch (sizeof(sword)) {

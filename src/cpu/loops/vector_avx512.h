@@ -12,6 +12,10 @@ INLINE vf64 multiply_add(vf64 a, vf64 b, vf64 c) {
     return fused(a, b, c);
 }
 
+INLINE vf64 product_error(vf64 a, vf64 b, vf64 p) {
+    return fused(a, b, -p);
+}
+
 INLINE vsword max_signed(vsword a, vsword b) {
     switch (sizeof(sword)) {
     case 2: return (vsword)_mm512_max_epi16((__m512i)a, (__m512i)b);

@@ -12,6 +12,10 @@ INLINE vf64 multiply_add(vf64 a, vf64 b, vf64 c) {
     return fused(a, b, c);
 }
 
+INLINE vf64 product_error(vf64 a, vf64 b, vf64 p) {
+    return fused(a, b, -p);
+}
+
 /* There is no maximum of 64-bit integers. */
 INLINE vsword max_signed(vsword a, vsword b) {
     switch (sizeof(sword)) {

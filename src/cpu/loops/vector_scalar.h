@@ -13,6 +13,18 @@ INLINE vf64 multiply_add(vf64 a, vf64 b, vf64 c) {
     return a * b + c;
 }
 
+/* a as a sum of two halves of 26 bits (Veltkamp). */
+INLINE vf64 upper_half(vf64 a) {
+    vf64 shifted = a * 0x1p27 + a;
+    return shifted - (shifted - a);
+}
+
+/* As Dekker found it; a and b are far from the ends of the range. */
+INLINE vf64 product_error(vf64 a, vf64 b, vf64 p) {
+    vf64 a_high = upper_half(a), a_low = a - a_high, b_high = upper_half(b), b_low = b - b_high;
+    return a_low * b_low - (((p - a_high * b_high) - a_low * b_high) - a_high * b_low);
+}
+
 INLINE vsword max_signed(vsword a, vsword b) {
     return select_where(a > b, a, b);
 }
