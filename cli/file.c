@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "output.h"
 
 char *file_read(const char *path, size_t *nbytes) {
     FILE *stream = fopen(path, "re");
@@ -31,6 +30,25 @@ char *file_read(const char *path, size_t *nbytes) {
     errno = error;
     *nbytes = length > 0 ? (size_t)length : 0;
     return text;
+}
+
+/* ---- descriptors --------------------------------------------------------------------------------- */
+
+bool write_all(int file, const void *data, size_t nbytes) {
+    const char *rest = data;
+    while (nbytes > 0) {
+        ssize_t written = write(file, rest, nbytes);
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return false;
+        rest += written;
+        nbytes -= (size_t)written;
+    }
+    return true;
+}
+
+bool close_copy(int file) {
+    int copy = dup(file);
+    return copy >= 0 && close(copy) == 0;
 }
 
 /* ---- where it is to be --------------------------------------------------------------------------- */

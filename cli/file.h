@@ -16,6 +16,12 @@ struct file_piece {
  * to be freed.  NULL, with errno set: it cannot be read. */
 char *file_read(const char *path, size_t *nbytes);
 
+/* Writes all of it, or returns false with errno set. */
+bool write_all(int file, const void *data, size_t nbytes);
+
+/* Whether closing the file will go well.  Some file systems say only then that they have no room. */
+bool close_copy(int file);
+
 enum { FILE_PIECES_MAX = 2 };
 
 /* A file on its way.  The caller sets the path, of a file that may exist, and the pieces, written one after the

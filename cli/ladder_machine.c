@@ -1,17 +1,11 @@
 /* The ladder on the simulator. */
 #include <math.h>
-#include <string.h>
 
 #include "cleanup.h"
 #include "ladder_request.h"
 #include "output.h"
 
 enum { OBSERVERS_MAX = 32 };
-
-uint64_t ladder_request_n(const struct ladder_request *asked) {
-    enum { N_DEFAULT = 1 << 16 };
-    return asked->n >= 0 ? (uint64_t)asked->n : N_DEFAULT;
-}
 
 /* ---- one rung ------------------------------------------------------------------------------------ */
 

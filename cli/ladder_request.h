@@ -3,8 +3,9 @@
 #define CLI_LADDER_REQUEST_H
 
 #include "ladder/ladder.h"
-#include "report/ladder_table.h"
 #include "options.h"
+#include "report/ladder_table.h"
+#include "report/page.h"
 
 /* The user's request. */
 struct ladder_request {
@@ -18,6 +19,12 @@ struct ladder_request {
     uint64_t schedule_seed;
     struct ladder_rung rung; /* the only one, if settings->rung */
 };
+
+/* Reads the rest from asked->settings.  Returns the exit status. */
+int read_ladder_request(struct ladder_request *asked);
+
+bool ladder_is_on_gpu(const struct settings *settings);
+uint64_t ladder_request_n(const struct ladder_request *asked); /* elements that the simulator takes */
 
 struct ladder_variant ladder_request_variant(const struct ladder_request *asked,
                                              const struct ladder_rung *rung);
@@ -55,6 +62,10 @@ int describe_data(const struct ladder_request *asked, const struct data_set *set
 /* A failure if rungs are wrong: then the table is printed all the same, but no partials. */
 int print_table(struct ladder_table *table, const struct settings *settings);
 
+/* Writes the page of the runs, which are JSON, and prints `printed` if there is one.  Returns the exit
+ * status. */
+int write_page(const char *path, const char *runs, const struct page *printed);
+
 /* ---- runs */
 
 /* Sets whether a run, which ended with the error, gave what it must, and says what is wrong, if anything is.
@@ -77,7 +88,6 @@ bool is_repeated(const struct ladder_outcome *outcome, size_t index);
 int count_on_machine(const struct ladder_request *asked, const struct data_set *set, struct ladder_row *row);
 
 /* The whole command, on each device. */
-uint64_t ladder_request_n(const struct ladder_request *asked); /* elements that the simulator takes */
 int run_on_machine(const struct ladder_request *asked);
 int run_on_gpu(const struct ladder_request *asked);
 int run_sweep(const struct ladder_request *asked);

@@ -88,23 +88,6 @@ const char *file_name(const char *operand) {
 
 /* ---- standard output ----------------------------------------------------------------------------- */
 
-bool write_all(int file, const void *data, size_t nbytes) {
-    const char *rest = data;
-    while (nbytes > 0) {
-        ssize_t written = write(file, rest, nbytes);
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return false;
-        rest += written;
-        nbytes -= (size_t)written;
-    }
-    return true;
-}
-
-bool close_copy(int file) {
-    int copy = dup(file);
-    return copy >= 0 && close(copy) == 0;
-}
-
 static int begin_files(struct file_draft *drafts, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (!file_begin(&drafts[i])) {

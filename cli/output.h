@@ -32,12 +32,6 @@ int fail_library(const wf_handle *handle, wf_error error);
 /* The name by which messages refer to an operand. */
 const char *file_name(const char *operand);
 
-/* Writes all of it, or returns false with errno set. */
-bool write_all(int file, const void *data, size_t nbytes);
-
-/* Whether closing the file will go well.  Some file systems say only then that they have no room. */
-bool close_copy(int file);
-
 /* Hands on what a command has made: the files, and then, if there is a page, what it has printed.  Nothing is
  * printed if a file cannot be written, and no file is touched if another one cannot be written for want of
  * room. The page has ended.  Returns the exit status, having said what went wrong. */

@@ -1,23 +1,9 @@
 /* One block of a rung on the simulator, watched by every observer and by the recorder of the trace. */
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "private.h"
-
-simt_error explain_fail(simt_message *message, simt_error error, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(message->text, sizeof message->text, format, arguments);
-    va_end(arguments);
-    return error;
-}
-
-simt_error explain_fail_memory(simt_message *message) {
-    return explain_fail(message, SIMT_ERROR_MEMORY, "out of memory");
-}
 
 /* ---- what is asked for --------------------------------------------------------------------------- */
 
@@ -131,15 +117,6 @@ static simt_error prepare(struct stage *stage) {
     if (!error) error = allocate_item(stage, &stage->partials);
     if (!error) error = allocate_item(stage, &stage->result);
     return error ? error : allocate(stage, &nobody, sizeof nobody, &stage->ticket);
-}
-
-void explain_list_observers(const simt_observer *recorder,
-                            const simt_observer *observers[EXPLAIN_OBSERVERS_MAX]) {
-    size_t count = 0;
-    for (; simt_observers[count] && count < EXPLAIN_OBSERVERS_MAX - 2; count++)
-        observers[count] = simt_observers[count];
-    observers[count++] = recorder;
-    observers[count] = NULL;
 }
 
 static simt_error launch(struct stage *stage, simt_message *message) {

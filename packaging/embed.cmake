@@ -43,6 +43,8 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
 endif()
 
 file(READ ${LIST} entries)
+
+# Written beside its place and renamed: what a killed build leaves is never taken for the whole.
 file(WRITE ${OUTPUT}.new "#include \"${HEADER}\"\n\nconst struct ${NAME} ${NAME}s[] = {\n")
 foreach(entry IN LISTS entries)
     string(REGEX MATCH "^([^ ]+) (.+)$" entry "${entry}")

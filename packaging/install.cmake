@@ -62,7 +62,11 @@ elseif(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
     message(STATUS "no CMAKE_CROSSCOMPILING_EMULATOR: no man page and no completions")
     return()
 endif()
-add_custom_command(OUTPUT help.txt COMMAND warpfold --help >help.txt DEPENDS warpfold)
+# Each is written beside its place and renamed: what a killed build leaves is never taken for the whole.
+add_custom_command(OUTPUT help.txt
+    COMMAND warpfold --help >help.txt.new
+    COMMAND ${CMAKE_COMMAND} -E rename help.txt.new help.txt
+    DEPENDS warpfold)
 set(header ${CMAKE_CURRENT_SOURCE_DIR}/include/warpfold.h)
 set(help ${CMAKE_CURRENT_BINARY_DIR}/help.txt)
 set(fill ${CMAKE_CURRENT_SOURCE_DIR}/packaging/fill.awk)
@@ -71,7 +75,8 @@ foreach(page IN LISTS pages)
     set(template ${CMAKE_CURRENT_SOURCE_DIR}/packaging/${page}.in)
     add_custom_command(OUTPUT ${page}
         COMMAND ${CMAKE_COMMAND} -E env LC_ALL=C ${AWK} -v version=${PROJECT_VERSION} -f ${fill}
-            file=header ${header} file=help ${help} file=template ${template} >${page}
+            file=header ${header} file=help ${help} file=template ${template} >${page}.new
+        COMMAND ${CMAKE_COMMAND} -E rename ${page}.new ${page}
         DEPENDS ${header} ${help} ${fill} ${template})
 endforeach()
 add_custom_target(pages ALL DEPENDS ${pages})

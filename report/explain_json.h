@@ -5,6 +5,7 @@
 #include "explain/explain.h"
 #include "json.h"
 
+/* explain_json_parts.c */
 void json_key_value(struct json *json, const char *name, const wf_value *value);
 /* An element of an array of that type. */
 void json_element(struct json *json, const void *element, wf_type type);

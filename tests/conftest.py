@@ -1,5 +1,6 @@
 """What several files of tests share: a fixture, and what holds for the process: its signals and its libcuda."""
 
+import gc
 import os
 import signal
 import sys
@@ -35,6 +36,13 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
+    """The oracle makes millions of small tuples and no circles: the collector would only walk over them."""
+    gc.freeze()
+    gc.set_threshold(100_000)
+    settle_libcuda()
+
+
+def settle_libcuda():
     """A process opens one libcuda.  Which one that is here is settled before the first test that could open another."""
     wf = sys.modules.get("warpfold_ctypes")  # what runs programs only may be unable to load the library
     if wf is None:

@@ -15,8 +15,10 @@ import re
 import sys
 from pathlib import Path
 
-from oracle import FLOATS, TYPES, Oracle, PairOracle, ops_of
-from samples import nbytes_of, sample
+sys.path.insert(1, str(Path(__file__).resolve().parent / "helpers"))
+
+from oracle import FLOATS, TYPES, Oracle, PairOracle, ops_of  # noqa: E402
+from samples import nbytes_of, sample  # noqa: E402
 
 FOLDER = Path(__file__).parent / "golden"
 REPRESENTATIVE = ("f64", "f16", "i32", "u8")

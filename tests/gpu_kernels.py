@@ -5,15 +5,18 @@ lab/sanitize-gpu has compute-sanitizer watch.
 """
 
 import sys
+from pathlib import Path
 
 import pytest
 
-import gpu_data
-import warpfold_ctypes as wf
-from gpu_memory import Gpu, why_none
-from oracle import FLOATS, TYPES, ops_of
-from samples import agree, nbytes_of, outcome
-from test_gpu import Engines, outcome_on_device, stays_on_device
+sys.path.insert(1, str(Path(__file__).resolve().parent / "helpers"))
+
+import gpu_data  # noqa: E402
+import warpfold_ctypes as wf  # noqa: E402
+from gpu_memory import Gpu, why_none  # noqa: E402
+from oracle import FLOATS, TYPES, ops_of  # noqa: E402
+from samples import agree, nbytes_of, outcome  # noqa: E402
+from test_gpu import Engines, outcome_on_device, stays_on_device  # noqa: E402
 
 COUNTS = (1, 33, 1000, 20011)
 

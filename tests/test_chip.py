@@ -34,19 +34,21 @@ def test_the_page_is_what_the_machine_and_the_recording_say():
     assert done.returncode == 0, done.stderr
 
 
-def test_every_difference_has_a_reason():
+@pytest.fixture(scope="module")
+def told_differences():
     if not RECORDING.exists():
         pytest.skip("no run is recorded")
-    done = chip_docs(ROOT, "--differences")
-    assert done.returncode == 0, done.stdout
+    return chip_docs(ROOT, "--differences")
+
+
+def test_every_difference_has_a_reason(told_differences):
+    assert told_differences.returncode == 0, told_differences.stdout
 
 
 @pytest.fixture(scope="module")
-def difference_lines():
+def difference_lines(told_differences):
     """RUN: KERNEL: COUNTER: machine N, chip N: REASON for each that is not equal, split at the colons."""
-    if not RECORDING.exists():
-        pytest.skip("no run is recorded")
-    return [line.split(": ", 4) for line in chip_docs(ROOT, "--differences").stdout.splitlines()]
+    return [line.split(": ", 4) for line in told_differences.stdout.splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -388,6 +390,7 @@ def test_a_recording_has_the_verdict_of_each_tool(recorded):
     assert found == {("racecheck", "last_warp_volatile"): 2}
 
 
+@pytest.mark.slow
 def test_the_page_tells_each_difference(recorded, tmp_path):
     for name in ("lab", "docs", "data/h200"):
         (tmp_path / name).mkdir(parents=True)

@@ -175,7 +175,8 @@ def reduce_with_traps(directory):
 
 def test_traps(shim, tmp_path):
     script = f"import test_environment; test_environment.reduce_with_traps({str(tmp_path)!r})"
-    subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parent, check=True)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parent, env=environment, check=True)
 
 
 @pytest.mark.parametrize("op", ("prod", "sum", "var"))

@@ -1,5 +1,7 @@
-"""Which folder knows which: the command line knows the others by their public headers alone, and nobody knows it."""
+"""Which folder knows which: the command line knows the others by their public headers alone, and nobody knows it.
+Within a folder, calls go one way."""
 
+import graphlib
 import os
 import re
 import subprocess
@@ -8,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cli_helpers import ROOT
+from object_files import calls_between
 
 BUILD = Path(os.environ.get("WARPFOLD_BUILD", ROOT / "build"))
 
@@ -39,6 +42,13 @@ def test_no_folder_knows_those_above_it(folder, above):
     for file, header in included(folder):
         assert header.rpartition("/")[0] not in above, (file, header)
         assert header in own or header not in names, (file, header)
+
+
+@pytest.mark.parametrize("folder, target", [("cli", "warpfold"), *((name, name) for name in (
+    "bench", "explain", "ladder", "report", "simt"))])
+def test_no_circle_of_calls(folder, target):
+    """No file calls another that, directly or not, calls it."""
+    list(graphlib.TopologicalSorter(calls_between(folder, target)).static_order())
 
 
 @pytest.mark.parametrize("library", ["explain", "report"])

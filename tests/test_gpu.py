@@ -16,7 +16,7 @@ import gpu_data  # noqa: E402
 import warpfold_ctypes as wf  # noqa: E402
 from cli_helpers import DESCRIPTIONS, npy_header, npy_text, run  # noqa: E402
 from cuda_helpers import gpu  # noqa: E402, F401: a fixture
-from each_type import EACH_TYPE  # noqa: E402
+from each_type import but_slow  # noqa: E402
 from oracle import FLOATS, TYPES, ops_of  # noqa: E402
 from samples import NAN_POLICIES, agree, nbytes_of, pack  # noqa: E402
 from test_accumulator import cut, merge_in_random_order  # noqa: E402
@@ -176,7 +176,7 @@ def test_kinds_of_data(engines, type_name):
             engines.check_array(ops[turn % 3::3] if count >= LONG else ops, type_name, data, kind, count, nan=nan)
 
 
-@pytest.mark.parametrize("type_name", FLOATS)
+@pytest.mark.parametrize("type_name", but_slow(FLOATS, "f32", "f64"))
 def test_many_chunks_of_few_warps(engines, type_name):
     """All kinds, by the warps of one block: what one chunk leaves behind meets the next, within a segment and beyond."""
     handle = wf.Handle("cuda:0", **ONE_BLOCK)
@@ -254,7 +254,7 @@ def test_offsets(engines, type_name):
                 engines.check(op, on_host[:pair], on_device[:pair], type_name, count, offset)
 
 
-@pytest.mark.parametrize("type_name", EACH_TYPE)
+@pytest.mark.parametrize("type_name", but_slow(TYPES, *(name for name in TYPES if name not in ("bool", "i8", "f16"))))
 def test_strides(engines, type_name):
     nbytes, ops = nbytes_of(type_name), engines.ops_of(type_name)
     for count in engines.choose((1, 17, 4100, 70001), (200,)):

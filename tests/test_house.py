@@ -1,7 +1,6 @@
 """The header, the exported symbols, the C tests and the README's program, as a user's compiler meets them."""
 
 import functools
-import graphlib
 import os
 import re
 import shutil
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import abi
+from object_files import calls_between
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(os.environ.get("WARPFOLD_BUILD", ROOT / "build"))
@@ -141,26 +141,9 @@ OWN_HEADER = {"ptx", "observe"}
 
 @functools.cache
 def simulator_calls():
-    """{object file: {object file it needs: by which symbols}}, each a path below simt/."""
-    below = BUILD / "CMakeFiles" / "simt.dir" / "simt"
-    defined, needed = {}, {}
-    for path in below.rglob("*.o"):
-        if not (ROOT / "simt" / path.relative_to(below).with_suffix("")).exists():
-            continue  # of a source that has gone since that build
-        lines = [line.split() for line in run("nm", "-g", path).splitlines()]
-        needed[path.relative_to(below)] = {words[-1] for words in lines if words[-2] == "U"}
-        defined.update({words[-1]: path.relative_to(below) for words in lines if words[-2] != "U"})
-    calls = {path: {} for path in needed}
-    for path, names in needed.items():
-        for name in names & defined.keys():
-            calls[path].setdefault(defined[name], set()).add(name)
+    calls = calls_between("simt")
     assert {path.parent.name for path in calls} == set(FOLDERS)
     return calls
-
-
-def test_simulator_has_no_circle_of_calls():
-    """No file calls another that, directly or not, calls it."""
-    list(graphlib.TopologicalSorter(simulator_calls()).static_order())
 
 
 def test_folders_of_the_simulator_call_what_others_offer():

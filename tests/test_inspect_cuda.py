@@ -37,7 +37,7 @@ def nvcc(tmp_path_factory):
     return {**os.environ, "WARPFOLD_NVRTC": ABSENT}
 
 
-@pytest.fixture(params=["nvrtc", "nvcc"])
+@pytest.fixture(params=["nvrtc", pytest.param("nvcc", marks=pytest.mark.slow)])
 def compiler(request):
     return request.getfixturevalue(request.param)
 

@@ -52,6 +52,7 @@ def test_a_sources_name_is_data(compiler, tmp_path, name):
         assert sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.slow
 def test_a_compilers_words_name_the_file_and_the_header(nvcc, tmp_path):
     path = lay(tmp_path, "z$(touch pwned)\n")
     path.write_text('#include "broken.cuh"\nint main() { return 0; }\n')

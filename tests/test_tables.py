@@ -374,12 +374,16 @@ def check_seed(handle, folder, seed):
         check_pipe(handle, draw, folder, seed, table.text, table.options)
 
 
-def test_random_tables(tmp_path):
+@pytest.mark.parametrize("hundred", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
+def test_random_tables(tmp_path, hundred):
     handle = wf.Handle()
-    if not SECONDS:
-        for seed in range(300):
-            check_seed(handle, tmp_path, seed)
-        return
+    for seed in range(100 * hundred, 100 * hundred + 100):
+        check_seed(handle, tmp_path, seed)
+
+
+@pytest.mark.skipif(not SECONDS, reason="WARPFOLD_TABLES says for how many seconds")
+def test_new_random_tables(tmp_path):
+    handle = wf.Handle()
     first, end = random.randrange(2**40), time.monotonic() + SECONDS
     count = 0
     while time.monotonic() < end:

@@ -20,7 +20,7 @@ COUNT = 1000
 
 def one(op, type_name):
     """Opens the GPU, reduces a small array of the host's twice, and tells how long each took."""
-    sys.path.insert(1, str(Path(__file__).resolve().parent.parent.parent / "tests"))
+    sys.path.insert(1, str(Path(__file__).resolve().parent.parent.parent / "tests" / "helpers"))
     import warpfold_ctypes as wf
 
     array = wf.vector(bytes(COUNT * wf.library.wf_type_nbytes(wf.TYPE_BY_NAME[type_name])), type_name)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path[1:1] = [str(ROOT / "bench"), str(ROOT / "tests")]
+sys.path[1:1] = [str(ROOT / "bench"), str(ROOT / "tests" / "helpers")]
 
 import cases  # noqa: E402
 import device as gpu  # noqa: E402

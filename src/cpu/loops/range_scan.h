@@ -139,7 +139,7 @@ static struct keys keys_of(const struct extremes *found) {
     return (struct keys){key_of(smallest), key_of(largest), 0};
 }
 
-/* The same of a block in which there may be NaNs. */
+/* The smallest and the largest element of a block that may have NaNs, and how many those are. */
 APART struct keys find_keys(struct wf_scratch *scratch, const unsigned char *x, size_t count) {
     const vsword above = (vsword){0} + KEY_MAX, below = ~above;
     struct ahead ahead = next_pass(scratch);

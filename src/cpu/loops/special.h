@@ -82,7 +82,7 @@ INLINE void clean_step(struct specials *seen, unsigned char *to_x, unsigned char
     if (to_x && y) memcpy(to_y, &b, sizeof b);
 }
 
-/* The same of fewer elements. */
+/* Cleans the elements after the last full vector. */
 INLINE void clean_rest(struct specials *seen, unsigned char *to_x, unsigned char *to_y,
                        const unsigned char *x, const unsigned char *y, size_t nbytes) {
     unsigned char rest_x[VECTOR_NBYTES] = {0}, rest_y[VECTOR_NBYTES] = {0};

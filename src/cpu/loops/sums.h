@@ -398,7 +398,7 @@ APART void extract_wide_magnitudes(struct extracted *extracted, struct block *bl
     extract_wide(extracted, window, source_of(block, false), kind_of(WF_PART_ABS));
 }
 
-/* Also squares. */
+/* Squares are products, too: of an array with itself. */
 APART void extract_wide_products(struct extracted *extracted, struct block *block,
                                  const struct window *window) {
     extract_wide(extracted, window, source_of(block, true), kind_of(WF_PART_DOT));

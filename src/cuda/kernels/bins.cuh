@@ -26,7 +26,7 @@ typedef double bin;
 
 #if IS_F16
 #define BIN_MAGNITUDES 1
-#define BIN_COPIES 4 // that take turns, so that an addition need not wait for the one before
+#define BIN_COPIES 4 // used in turn, so that an addition need not wait for the one before
 #else
 #define BIN_MAGNITUDES (1 << EXPONENT_BITS >> BIN_BINADES_LOG2)
 #endif
@@ -91,8 +91,8 @@ static __device__ __forceinline__ void bins_flush(const bins_state *state, u64 *
 #else
 
 typedef struct {
-    char *bins; // the lane's own, of row 0
-    bin top, before; // what the uppermost row has, and what it had before the chunk
+    char *bins; // this lane's bin of row 0
+    bin top, before; // the sum in the uppermost row, and what it was before the chunk
 } bins_state;
 
 static __device__ __forceinline__ void bins_clear(bins_state *state, bin *bins)
@@ -158,7 +158,7 @@ static __device__ __forceinline__ void bins_take_back(const bins_state *state)
     *UPPERMOST = state->before;
 }
 
-// What goes to the uppermost bin alone.
+// Adds those elements that belong in the uppermost bin, and no others.
 static __device__ __forceinline__ void bins_add_uppermost(const bins_state *state, const vector *v)
 {
     const u32 least = (u32)(BIN_MAGNITUDES - 1) << (23 + BIN_BINADES_LOG2);

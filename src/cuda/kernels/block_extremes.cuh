@@ -13,7 +13,7 @@
 #if IS_SMALL && HAS_EXTREMES
 #define USES_BLOCK_EXTREMES 1
 
-#define EXTREME_WORDS (WIDTH == 64 ? 2 : 1)      // of an extreme
+#define EXTREME_WORDS (WIDTH == 64 ? 2 : 1)      // in which an extreme is published
 #define KEY_FLIP (KEY_IS_SIGNED ? SIGN_WORD : 0) // the lower half of a narrow key in its order
 #define PUBLISHED_BIT 0x80000000u                // of each word's lower half: it has been published
 
@@ -70,15 +70,15 @@ static __device__ __forceinline__ void keep_better(block_extreme *best, u64 firs
         bool is_better = rank > best->rank || (rank == best->rank && tie_break > best->tie_break);
         best->rank = is_better ? rank : best->rank;
         best->tie_break = is_better ? tie_break : best->tie_break;
-    } else { // all that exist tie alike
+    } else { // without an index, all extremes have the same tie break
         best->rank = max(best->rank, rank);
         best->tie_break = max(best->tie_break, tie_break);
     }
 }
 
-#define ROWS 5 // that are asked for together
+#define ROWS 5 // loaded together, so that their latencies overlap
 
-// The lane's of rows, in each of which it has two blocks; adds up how many words have been published.
+// Compares the lane's words of several rows, in each of which it has two blocks; returns how many have been published.
 static __device__ __forceinline__ u32 read_block_extremes(const u64 *first, const u64 *second, int rows,
                                                           block_extreme *best)
 {
@@ -121,7 +121,7 @@ static __device__ __forceinline__ block_extreme await_block_extremes(const u64 *
     return best;
 }
 
-// Takes them: there are none then, as before.
+// Reads the extreme of all blocks and clears its words, so that the next launch finds none published.
 static __device__ __forceinline__ void collect_extreme(const struct wf_kernel_arguments *r, bool is_min, u64 *key, u64 *index)
 {
     u64 *first = block_extremes(r, 0, is_min) + 2 * lane_number(), *second = block_extremes(r, 1, is_min) + 2 * lane_number();
@@ -141,14 +141,14 @@ static __device__ __forceinline__ void collect_extreme(const struct wf_kernel_ar
     }
 }
 
-// By one thread: the block's.
+// Publishes the block's extremes; called by one thread.
 static __device__ __forceinline__ void publish_block_extremes(const struct wf_kernel_arguments *r)
 {
     if (HAS_MIN) publish_extreme(r, block_partial.min_key, block_partial.min_index, true);
     if (HAS_MAX) publish_extreme(r, block_partial.max_key, block_partial.max_index, false);
 }
 
-// By one warp: all blocks', in block_partial.
+// Puts the extremes of all blocks into block_partial; called by one warp.
 static __device__ __forceinline__ void collect_block_extremes(const struct wf_kernel_arguments *r)
 {
     u64 key, index;

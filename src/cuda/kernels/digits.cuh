@@ -8,14 +8,15 @@
 #include "kernels/parts.cuh"
 #include "kernels/warp.cuh"
 
-// The block's parts.
+// What the block's elements contribute, as far as its threads have merged it.
 static __shared__ struct wf_partial block_partial;
 
-// By two additions of 32 bits, which shared memory does itself; one of 64 bits is a loop that waits for the others.
+// Two additions of 32 bits, which shared memory executes itself; one of 64 bits would be a loop that retries whenever
+// another thread was faster.
 static __device__ __forceinline__ void add_to_digit(u64 *digit, u64 value)
 {
     u32 *halves = (u32 *)digit, low = (u32)value, high = (u32)(value >> 32);
-    if (low) high += atomicAdd(&halves[0], low) > ~low; // it carried
+    if (low) high += atomicAdd(&halves[0], low) > ~low; // the low half has carried
     if (high) atomicAdd(&halves[1], high);
 }
 
@@ -112,7 +113,7 @@ static __device__ __forceinline__ void clear_digits(u64 *digits, u32 count)
     for (u32 i = threadIdx.x; i < count; i += BLOCK) digits[i] = 0;
 }
 
-// The block's; all else of block_partial is put there once.
+// Clears the block's digits.  Everything else in block_partial is written once, so it need not be cleared.
 static __device__ __forceinline__ void clear_block_digits(void)
 {
     if (HAS_SUM) clear_digits(block_partial.sum, VALUE_DIGITS);

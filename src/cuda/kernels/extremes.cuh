@@ -62,7 +62,7 @@ static __device__ __forceinline__ void extreme_clear(extreme *best, bool is_min)
     for (int i = 0; i < EXTREME_LANES; i++) best->key[i] = is_min ? ~PACKED_LEAST : PACKED_LEAST;
 }
 
-// NaNs are left out where it is said that there may be some, which it must be; of floats of 64 bits alone.
+// has_nans must be true if there may be NaNs, which are then left out; only floats of 64 bits ask for it.
 static __device__ __forceinline__ void extreme_add(extreme *best, const vector *v, bool is_min, bool has_nans)
 {
     if (WIDTH == 64) {
@@ -93,7 +93,8 @@ static __device__ __forceinline__ u64 extreme_key(const extreme *best, bool is_m
     return ordered(KEY_IS_SIGNED ? (i64)((int)key >> (32 - WIDTH)) : (i64)(key >> (32 - WIDTH)));
 }
 
-// Of the bits, of f64 of the high words: the largest as signed integers, the largest and the smallest as unsigned ones.
+// Extremes of the elements' bits (of f64, of their high words): the largest as signed integers, the largest and the
+// smallest as unsigned ones.
 typedef struct {
     u32 signed_max, max, min;
 } float_range;
@@ -105,7 +106,7 @@ static __device__ __forceinline__ void range_clear(float_range *range)
     range->min = ~0u;
 }
 
-// NaNs are left out where it is said that there may be some, which it must be.
+// has_nans must be true if there may be NaNs, which are then left out.
 static __device__ __forceinline__ void range_add(float_range *range, const vector *v, bool has_nans)
 {
 #pragma unroll
@@ -164,7 +165,7 @@ static __device__ __forceinline__ bool range_has_nan(const float_range *range)
     return found;
 }
 
-// As extreme_key.
+// The key of the smallest element of a range, in the same order as extreme_key.
 static __device__ __forceinline__ u64 range_min_key(const float_range *range)
 {
     u64 least = ~(u64)0;
@@ -189,7 +190,7 @@ static __device__ __forceinline__ u64 range_max_key(const float_range *range)
     return largest;
 }
 
-// Whether nothing was added, or NaNs alone.
+// Whether nothing but NaNs was added.
 static __device__ __forceinline__ bool is_empty(const float_range *range)
 {
     return range->max == 0 && range->signed_max == SIGN_WORD;
@@ -206,7 +207,7 @@ static __device__ __forceinline__ u32 word_of_key(u64 key)
 #if WIDTH == 64
     return (u32)(key >> 32);
 #else
-    return key == 0 || key == ~(u64)0 ? (u32)key : (u32)key ^ SIGN_WORD; // those are no element's
+    return key == 0 || key == ~(u64)0 ? (u32)key : (u32)key ^ SIGN_WORD; // neither key is an element's
 #endif
 }
 

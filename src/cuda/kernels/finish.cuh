@@ -15,7 +15,7 @@
 #include "core/finish.c"
 #include "core/partial_words.h"
 
-// As wf_accumulator has them.
+// The settings of a reduction, as in wf_accumulator.
 struct finish_settings {
     long long count; // NaNs included
     long long first_index, end_index;
@@ -115,7 +115,7 @@ static struct wf_number number_of_product(const struct wf_partial *partial)
 
 // ---- the result
 
-// Products are of integers, as integers: the others are a tree.
+// Integer products with an integer result only: products of floats are a tree of factors, which product.cu makes.
 static bool is_supported(wf_op op, wf_type type, wf_type result_type)
 {
     if (op == WF_PROD && (wf_type_is_float(type) || wf_type_is_float(result_type))) return false;
@@ -156,7 +156,7 @@ static void store_result(struct finish_target target, wf_type type, uint64_t bit
     if (target.status) *target.status = error;
 }
 
-// All but the digits.
+// Copies all of a partial but its digits.
 static void copy_words(struct wf_partial *to, const struct wf_partial *from)
 {
     to->min_key = from->min_key;
@@ -174,8 +174,8 @@ static void copy_words(struct wf_partial *to, const struct wf_partial *from)
     to->product_flags = from->product_flags;
 }
 
-// By all lanes of one warp, of one warp of a block at a time (blocks of one dimension).  The partial lies in shared or
-// global memory, what the op needs is set, and nobody changes it meanwhile.  The target is aligned.
+// Called by all lanes of one warp, and by one warp of a block at a time (blocks of one dimension).  The partial is in
+// shared or global memory, contains what the op needs, and must not change meanwhile.  The target is aligned.
 static void finish(const struct wf_partial *partial, struct finish_settings settings, struct finish_target target)
 {
     __shared__ struct wf_total sum, products;

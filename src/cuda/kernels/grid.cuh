@@ -14,7 +14,7 @@
 #define PARTIAL_WORDS ((u32)(sizeof(struct wf_partial) / 8))
 #define WORD_OF(field) ((u32)((u64) & ((struct wf_partial *)0)->field / 8)) // NVRTC has no offsetof
 
-// What a word is when nothing has been gathered.
+// The word's value in the partial of no elements.
 static __device__ __forceinline__ u64 identity_of(u32 word)
 {
     if (word == WORD_OF(min_key) || word == WORD_OF(bits_and)) return ~(u64)0;
@@ -22,7 +22,7 @@ static __device__ __forceinline__ u64 identity_of(u32 word)
     return word == WORD_OF(product_magnitude);
 }
 
-// All this is the work of the block's first threads: of a small array's, of one warp, which need not wait for others.
+// Threads of a block that merge.  For a small array it is one warp, which need not wait for the others.
 #define MERGING_THREADS (IS_SMALL ? 32 : BLOCK)
 #define MERGING_THREAD (IS_SMALL ? lane_number() : threadIdx.x)
 
@@ -96,7 +96,7 @@ static __device__ __forceinline__ void add_digits(u64 *into, const u64 *from, u3
     }
 }
 
-// By one thread.
+// Publishes extremes that are not merged in a word; called by one thread.
 static __device__ __forceinline__ void publish_extremes(const struct wf_kernel_arguments *r, struct wf_partial *working)
 {
 #if USES_BLOCK_EXTREMES
@@ -214,7 +214,7 @@ static __device__ __forceinline__ void compare(lane_state *lane, const struct wf
     }
 }
 
-// Compares the blocks' extremes, several at a time, as each is far away.
+// Compares the blocks' extremes, several at a time, because each takes a long latency to load.
 static __device__ __forceinline__ void compare_extremes(const struct wf_kernel_arguments *r, lane_state *lane)
 {
     enum { TOGETHER = 5 };
@@ -272,7 +272,7 @@ static __device__ __forceinline__ void collect_blocks(const struct wf_kernel_arg
 
 #else
 
-// By the last block: all blocks' parts in block_partial.
+// Merges the parts of all blocks into block_partial; called by the last block.
 static __device__ __forceinline__ void collect_blocks(const struct wf_kernel_arguments *r, u32 specials)
 {
 #if USES_BLOCK_EXTREMES
@@ -289,7 +289,7 @@ static __device__ __forceinline__ void collect_blocks(const struct wf_kernel_arg
     sync_merging();
 }
 
-// False where another block is to go on.
+// Publishes the block's parts.  Returns false where another block, the last one, will merge them.
 static __device__ __forceinline__ bool merge_blocks(const struct wf_kernel_arguments *r, bool is_special, u32 *specials)
 {
     publish_block(r, is_special);
@@ -298,7 +298,7 @@ static __device__ __forceinline__ bool merge_blocks(const struct wf_kernel_argum
 
 #endif
 
-// What a block has where nothing is special.
+// Sets what is special in block_partial to nothing.
 static __device__ __forceinline__ void put_plain(void)
 {
     block_partial.nan_count = 0;

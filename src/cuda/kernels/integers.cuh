@@ -97,7 +97,7 @@ static __device__ __forceinline__ void integer_add(integer_sum *sum, const vecto
     }
 }
 
-// Of 32 bits and more.
+// Adds the product of two elements of 32 bits or more.
 static __device__ __forceinline__ void add_product(long_sum *sum, unit a, unit b)
 {
     if (WIDTH == 32) {

@@ -1,4 +1,4 @@
-// What a lane has gathered of its chunks, apart from sums, which go to shared memory.
+// What the elements of a lane's chunks contribute, apart from their sums, which are in shared memory.
 
 #ifndef LANE_CUH
 #define LANE_CUH

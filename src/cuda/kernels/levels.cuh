@@ -21,7 +21,7 @@
 #define LEVEL_BITS 43
 #define LEVEL_ADDITIONS 256
 #endif
-#define LEVEL_SETS 4        // that take turns, so that an addition need not wait for the one before
+#define LEVEL_SETS 4        // used in turn, so that an addition need not wait for the one before
 #define LEVEL_TOP_MAX 1013  // so that the highest anchor is finite
 
 typedef struct {
@@ -51,7 +51,7 @@ static __device__ __forceinline__ void levels_clear(levels_state *state, int top
     }
 }
 
-// What the level takes of the term.
+// Adds to the level what its unit can hold of the term, and returns that.
 static __device__ __forceinline__ double level_take(levels_state *state, double term, int set, int level)
 {
     double sum = __dadd_rn(state->sum[set][level], term), part = __dsub_rn(sum, state->sum[set][level]);
@@ -59,7 +59,8 @@ static __device__ __forceinline__ double level_take(levels_state *state, double 
     return part;
 }
 
-// The same part of the value's magnitude, to levels of the same units; the highest part that is not 0 has its sign.
+// Adds the same part of the value's magnitude to levels of the same units.  The highest part that is not 0 has the sign
+// of the value.
 static __device__ __forceinline__ void level_take_magnitude(levels_state *abs, double part, double value, int set, int level)
 {
     u32 sign = (u32)__double2hiint(value) & 0x80000000;
@@ -71,8 +72,8 @@ static __device__ __forceinline__ void level_take_magnitude(levels_state *abs, d
 #define BATCH_TERMS 8
 #define BATCH_VECTORS (BATCH_TERMS / PER_VECTOR < VECTORS ? BATCH_TERMS / PER_VECTOR : VECTORS)
 
-// Spends the terms: levels `from` to `behind` - 1, the last of which takes whole what is left.  abs is 0, or gets
-// the values' magnitudes.
+// Adds the terms to levels `from` to `behind` - 1, the last of which takes all that is left.  abs is 0, or the levels
+// to which the magnitudes of the values are added.
 static __device__ __forceinline__ void levels_add(levels_state *state, levels_state *abs, const double *values, double *terms,
                                                   int count, int from, int behind)
 {

@@ -24,7 +24,7 @@ static __device__ __forceinline__ u32 larger_magnitude(u32 a, u32 b)
 #endif
 }
 
-// NaNs are not looked at.
+// The smaller magnitude of two; of a number and a NaN, that of the number.
 static __device__ __forceinline__ u32 smaller_magnitude(u32 a, u32 b)
 {
     return __float_as_uint(fminf(fabsf(__uint_as_float(a)), fabsf(__uint_as_float(b))));

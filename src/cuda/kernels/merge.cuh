@@ -9,7 +9,7 @@
 #include "kernels/warp.cuh"
 #include "arguments.h"
 
-// Where in the lane's chunk its extreme is: the chunk is looked at once more.
+// The index of the lane's extreme, which is looked for in its chunk: while chunks are added, only the chunk is noted.
 static __device__ __forceinline__ u64 index_in_chunk(const struct wf_kernel_arguments *r, u64 key, u64 chunk)
 {
     for (int j = 0; j < VECTORS; j++) {
@@ -24,7 +24,7 @@ static __device__ __forceinline__ u64 index_in_chunk(const struct wf_kernel_argu
     return NO_INDEX;
 }
 
-// key: the warp's; first, step: its chunks.
+// Finds the index of the warp's extreme, `key`, in the lanes that have it.  Its chunks are first, first + step ...
 static __device__ __forceinline__ void find_index(const struct wf_kernel_arguments *r, u64 key, u64 lane_key, u32 *chunk,
                                                   u64 *index, u64 first, u64 step)
 {
@@ -40,7 +40,7 @@ static __device__ __forceinline__ void find_indices(const struct wf_kernel_argum
         find_index(r, warp_largest(lane->max_key), lane->max_key, &lane->max_chunk, &lane->max_index, first, step);
 }
 
-// The lane's first NaN: its chunk is looked at once more.
+// Finds the index of the lane's first NaN in the chunk that was noted for it.
 static __device__ __forceinline__ void find_nan(const struct wf_kernel_arguments *r, lane_state *lane, u64 first, u64 step)
 {
     if (lane->nan_chunk == NOWHERE) return;

@@ -1,4 +1,4 @@
-// Which parts are gathered, and how float sums are added up by default.
+// Which parts of a partial a kernel computes, and how it adds float sums.
 //
 // -DHAS_SUM=0|1 and so on say for each of enum wf_part whether it is wanted, -DIS_INDEXED=0|1 whether extremes need the
 // index of an element.  All that follows are constants, so code for what is not wanted compiles and is dropped; `#if` is

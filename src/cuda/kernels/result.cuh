@@ -1,4 +1,4 @@
-// What a kernel leaves for the host: what was gathered, or, where -DFINISH_OP says which, the result.
+// What a kernel leaves for the host: the partial or, with -DFINISH_OP, the result.
 
 #ifndef RESULT_CUH
 #define RESULT_CUH
@@ -9,7 +9,7 @@
 #include "arguments.h"
 #include "core/partial_words.h"
 
-// By the last block, of whom a result is the first warp's work.
+// Writes the partial, or the result; called by the last block, whose first warp makes the result.
 static __device__ __forceinline__ void write_result(const struct wf_kernel_arguments *r)
 {
 #ifdef FINISH_OP

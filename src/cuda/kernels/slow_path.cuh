@@ -121,7 +121,7 @@ static __device__ void note_all(const struct wf_kernel_arguments *r, lane_state 
 
 // ---- the sums of floats
 
-// Of one element, or of a pair.
+// Adds the terms of one element, or of a pair, to the digits.
 static __device__ __forceinline__ void deposit_terms(unit a, unit b)
 {
     if (HAS_SUM) deposit_value(block_partial.sum, widen(a), LOW_EXPONENT);
@@ -154,7 +154,7 @@ static __device__ __noinline__ void accumulate_elements(const struct wf_kernel_a
     if (IS_FLOAT && HAS_SUMS) sum_slow(r, &range);
 }
 
-// Only a copy has an address, so that what the fast way keeps stays in registers.
+// Passes a copy of the state, so that only the copy has an address and the state itself stays in registers.
 static __device__ __forceinline__ void accumulate_slow(const struct wf_kernel_arguments *r, lane_state *lane,
                                                        slow_range range)
 {

@@ -43,7 +43,7 @@ static __device__ __forceinline__ bool has_place(const small_range *range, u32 p
     return found;
 }
 
-// The number of a vector, as one of the array.
+// A vector's number in the array; -1 is the one before the first whole vector.
 static __device__ __forceinline__ int number_of(const struct wf_kernel_arguments *r, const small_range *range, u32 place)
 {
     bool is_head = place >= range->whole && place - range->whole == (r->tail != 0);
@@ -61,7 +61,7 @@ static __device__ __forceinline__ unit padding(u64 address, i64 existing, bool i
     return IS_FLOAT && !is_second ? SIGN_BIT : 0;
 }
 
-// The lane's, NOWHERE if it has none: it cannot have both.
+// The place of the lane's vector that exists only in part, or NOWHERE.  No lane has both such vectors.
 static __device__ __forceinline__ u32 place_of_end(const small_range *range)
 {
     u32 place = NOWHERE;
@@ -71,7 +71,7 @@ static __device__ __forceinline__ u32 place_of_end(const small_range *range)
     return place;
 }
 
-// Number -1, or the one behind the last whole vector.
+// Loads vector -1 or the one after the last whole vector, of which only a part exists.
 static __device__ __noinline__ vector load_end(const struct wf_kernel_arguments *r, int number, bool is_second)
 {
     u64 address = is_second ? r->y : r->x;
@@ -110,7 +110,8 @@ static __device__ __forceinline__ void load_small(const struct wf_kernel_argumen
     if (range->end != range->whole) load_ends(r, range, is_second, x);
 }
 
-// Of the bits, as an element of the part of a vector before the first; copies of its first element lie before it.
+// The index of the element with these bits among those before the first whole vector.  It is searched in memory, since
+// in registers that vector begins with copies of its first element.
 static __device__ __noinline__ u64 index_in_head(const struct wf_kernel_arguments *r, unit wanted)
 {
     for (int e = -(int)r->head; e < 0; e++)
@@ -118,7 +119,7 @@ static __device__ __noinline__ u64 index_in_head(const struct wf_kernel_argument
     return NO_INDEX;
 }
 
-// Where among the lane's vectors the key is: the first place.
+// The first index among the lane's vectors of an element with the key.
 static __device__ __forceinline__ u64 index_in_registers(const struct wf_kernel_arguments *r, const small_range *range,
                                                          const vector x[VECTORS], u64 key)
 {
@@ -221,7 +222,7 @@ static __device__ __forceinline__ bool place_registers(sums_state *sums, const s
     return are_usual;
 }
 
-// False: the levels do not hold them.
+// Adds all that the lane has in registers; false if the levels do not hold it.
 static __device__ __forceinline__ bool take_registers(const struct wf_kernel_arguments *r, const small_range *range,
                                                       const vector x[VECTORS], const vector y[VECTORS], lane_state *lane)
 {
@@ -246,7 +247,7 @@ static __device__ __forceinline__ bool take_registers(const struct wf_kernel_arg
 
 #else
 
-// False: there are NaNs.
+// Adds all that the lane has in registers; false if there are NaNs.
 static __device__ __forceinline__ bool take_registers(const struct wf_kernel_arguments *r, const small_range *range,
                                                       const vector x[VECTORS], const vector y[VECTORS], lane_state *lane)
 {
@@ -295,7 +296,7 @@ static __device__ __noinline__ void reduce_slow(const struct wf_kernel_arguments
 
 // ---- the block
 
-// By the first warp, whose lanes have all warps' parts.
+// Merges the parts of all warps, one in each lane; called by the first warp.
 static __device__ __forceinline__ void merge_plain(const struct wf_kernel_arguments *r, lane_state *lane)
 {
     u32 specials = 0;
@@ -320,7 +321,7 @@ static __device__ __forceinline__ void merge_plain(const struct wf_kernel_argume
     write_special_result(r, specials);
 }
 
-// Has what the end needs of the launch's arguments brought near, while the elements are on their way.
+// Loads the arguments that the end of the kernel needs while the elements are still being loaded.
 static __device__ __forceinline__ void need_soon(const struct wf_kernel_arguments *r)
 {
     asm volatile("" ::"r"(r->head | r->tail), "l"(r->working), "l"(r->ticket), "l"(r->value));

@@ -59,7 +59,7 @@ static __device__ __forceinline__ int top_of_values(int high)
     return high - BIAS + 1;
 }
 
-// Of values in the range, if the levels are placed for fields up to high.
+// Where values in the range go if the levels are placed for exponent fields up to high.
 static __device__ __forceinline__ int class_of_values(int high, field_range x)
 {
     return x.high > high ? TO_BINS : class_by(top_of_values(high), x.low - BIAS - FRACTION_BITS, VALUE_FEW);
@@ -91,7 +91,7 @@ static __device__ __forceinline__ u32 word_of_field(int field)
     return field <= 1 ? 0 : (u32)field << FIELD_SHIFT;
 }
 
-// The levels are empty.
+// Places the levels, which must be empty, for exponent fields up to these.
 static __device__ __forceinline__ void place_levels(sums_state *sums, int high_x, int high_y)
 {
     int top = top_of_values(high_x);
@@ -119,7 +119,7 @@ static __device__ __forceinline__ int lowest_fields(int top, int levels)
     return WIDTH == 64 ? max(lowest, FIELDS_OF_FACTORS) : lowest;
 }
 
-// Chunks like this one, of these ranges, are to go there without a further look.
+// From now on, chunks within the ranges of this one go to the same place without a closer look.
 static __device__ __forceinline__ void make_usual(sums_state *sums, int values_to, int products_to, field_range x,
                                                   field_range y)
 {
@@ -236,7 +236,7 @@ static __device__ __forceinline__ void add_values(sums_state *sums, const double
 #endif
 }
 
-// A batch of vectors, to so many levels; of 0 it is not what is added.
+// Adds a batch of vectors to so many levels for values and for products; 0: these are not added.
 static __device__ __forceinline__ void add_batch(sums_state *sums, const vector *x, const vector *y, int vectors,
                                                  int value_levels, int product_levels)
 {
@@ -257,7 +257,7 @@ static __device__ __forceinline__ void add_to_levels(sums_state *sums, const vec
 
 // ---- to bins
 
-// So many chunks are added to bins before they are emptied.
+// Chunks that can be added to wide bins before they must be emptied.
 #define WIDE_CHUNKS (WIDE_ADDITIONS / LANE_ELEMENTS)
 static_assert(WIDE_CHUNKS >= LOOK_AGAIN, "what is added between two looks must fit");
 
@@ -357,7 +357,8 @@ static __device__ __forceinline__ void flush_products(sums_state *sums)
     sums->products_in = IN_NO_BINS;
 }
 
-// Of f64 the bins begin so that they end with the largest product.
+// Makes room in the bins for products of these ranges.  The bins of f64 do not cover all exponents: they end with the
+// largest product.
 static __device__ __forceinline__ void need_product_bins(sums_state *sums, field_range x, field_range y, u32 chunk)
 {
     if (sums->products_in == IN_WIDE && chunk - sums->products_since + LOOK_AGAIN > WIDE_CHUNKS) flush_products(sums);
@@ -371,7 +372,7 @@ static __device__ __forceinline__ void need_product_bins(sums_state *sums, field
     }
 }
 
-// A product of 106 bits in two terms; of those that lie outside of the bins, none.
+// Adds a product of 106 bits in two terms.  One that lies below the bins goes to the digits.
 static __device__ __forceinline__ void add_long_product(const sums_state *sums, wide_bin *bins, unit a, unit b)
 {
     int position_a, position_b;
@@ -388,7 +389,7 @@ static __device__ __forceinline__ void add_long_product(const sums_state *sums, 
     if (!is_held && factor_a && factor_b) deposit_product(block_partial.product_sum, widen(a), widen(b));
 }
 
-// Of floats of up to 32 bits.
+// Adds a product of floats of up to 32 bits, which one term holds.
 static __device__ __forceinline__ void add_short_product(wide_bin *bins, unit a, unit b)
 {
     int position_a, position_b;
@@ -501,7 +502,7 @@ static __device__ __forceinline__ void sums_look(sums_state *sums, lane_state *l
     if (PLAIN_SPECIAL && !lane->is_not_negative_zero) sums->below[0] = 0;
 }
 
-// A warp's chunk, of which nothing is special any more.
+// Adds a warp's chunk, from which special elements have been taken out.
 static __device__ __forceinline__ void sums_add(sums_state *sums, const vector x[VECTORS], const vector y[VECTORS],
                                                 int values_to, int products_to)
 {
@@ -526,7 +527,7 @@ static __device__ __forceinline__ void sums_add(sums_state *sums, const vector x
     }
 }
 
-// At a segment's end.
+// Moves all sums to the block's digits, at the end of a segment.
 static __device__ __forceinline__ void sums_flush(sums_state *sums, struct wf_partial *block)
 {
     flush_levels(sums, LEVELS, LEVELS, block);

@@ -1,4 +1,4 @@
-// What the lanes of a warp do together.
+// Operations of all lanes of a warp.
 
 #ifndef WARP_CUH
 #define WARP_CUH
@@ -17,7 +17,7 @@ static __device__ __forceinline__ u32 warp_number(void)
     return threadIdx.x / 32;
 }
 
-// Of values below 2^26 in magnitude.
+// The sum over the lanes of values below 2^26 in magnitude, which 32 bits hold.
 static __device__ __forceinline__ i64 warp_sum_small(i64 value)
 {
 #if __CUDA_ARCH__ >= 800
@@ -30,7 +30,7 @@ static __device__ __forceinline__ i64 warp_sum_small(i64 value)
 #endif
 }
 
-// Modulo 2^64.
+// The sum over the lanes, modulo 2^64, in three pieces of at most 24 bits.
 static __device__ __forceinline__ i64 warp_sum(i64 value)
 {
     u64 low = (u64)warp_sum_small(value & 0xffffff), middle = (u64)warp_sum_small(value >> 24 & 0xffffff);

@@ -1,6 +1,6 @@
 """include/warpfold.h by ctypes: the same names, structures and signatures, with two small classes on top.
 
-The library is $WARPFOLD_LIB, or build/libwarpfold.so beside the directory of tests.
+The library is $WARPFOLD_LIB, or build/libwarpfold.so of this tree.
 """
 
 import contextlib
@@ -15,7 +15,7 @@ from ctypes import c_uint64
 from ctypes import c_void_p
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 LIBRARY_PATH = os.environ.get("WARPFOLD_LIB", str(ROOT / "build" / "libwarpfold.so"))
 
 # ---- enumerations: the header's; tests/golden/abi.txt has their numbers once more ---------------------

@@ -1,6 +1,6 @@
 """Runs the command line, writes its input files byte by byte, and says what it must print.
 
-The program is $WARPFOLD_CLI, or build/warpfold beside the directory of tests.
+The program is $WARPFOLD_CLI, or build/warpfold of this tree.
 """
 
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, Real, fraction, to_float
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 CLI = str(Path(os.environ.get("WARPFOLD_CLI", ROOT / "build" / "warpfold")).absolute())
 TIMEOUT_SECONDS = 120
 LEAK_CHECK_CRASHED = b"LeakSanitizer has encountered a fatal error"
