@@ -193,28 +193,31 @@ static void say_deadlock(struct warp *warp, struct path *path) {
     simt_stop(&event);
 }
 
-/* The path of the block that waits in that state, if there is one, or in any (PATH_READY). */
-static struct path *find_waiting(struct block *block, enum path_state state, struct warp **warp) {
-    for (uint32_t w = 0; w < block->warp_count; w++) {
-        *warp = &block->warps[w];
-        for (struct path *path = (*warp)->leaves; path; path = path->next)
-            if (waits(path) && (state == PATH_READY || path->state == state)) return path;
-    }
-    return NULL;
+/* Who waits for an mbarrier is more often the cause than who waits for him, and rather he whose mbarrier lacks bytes
+ * or few arrivals. */
+static uint64_t remoteness(struct warp *warp, struct path *path) {
+    return path->state == PATH_AT_MBARRIER ? simt_mbarrier_missing(warp, path) : UINT64_MAX - 1;
 }
 
-/* Nothing can go on: says who waits for whom.  Who waits for an mbarrier is more often the cause than who waits for
- * him at a barrier. */
+/* Nothing can go on: says who waits for whom. */
 static void deadlock(struct block **members, uint32_t count) {
-    static const enum path_state states[] = {PATH_AT_MBARRIER, PATH_READY};
-    for (size_t s = 0; s < sizeof states / sizeof *states; s++)
-        for (uint32_t b = 0; b < count; b++) {
-            struct warp *warp;
-            struct path *path = find_waiting(members[b], states[s], &warp);
-            if (!path) continue;
-            say_deadlock(warp, path);
-            return;
-        }
+    struct warp *cause = NULL;
+    struct path *held = NULL;
+    uint64_t least = UINT64_MAX;
+    for (uint32_t b = 0; b < count; b++)
+        for (uint32_t w = 0; w < members[b]->warp_count; w++)
+            for (struct path *path = members[b]->warps[w].leaves; path; path = path->next) {
+                if (!waits(path)) continue;
+                uint64_t distance = remoteness(&members[b]->warps[w], path);
+                if (distance >= least) continue;
+                least = distance;
+                held = path;
+                cause = &members[b]->warps[w];
+            }
+    if (held) {
+        say_deadlock(cause, held);
+        return;
+    }
     atomic_store(&members[0]->launch->is_lost, true);
     simt_launch_stop(members[0]->launch);
 }
@@ -252,6 +255,14 @@ static enum round run_round(struct block *block, uint64_t budget, uint64_t *rand
     return goes_on || release_returning(block) ? ROUND_GOES_ON : ROUND_STUCK;
 }
 
+/* Whether another block has let a path go on since the block's turn. */
+static bool has_ready(const struct block *block) {
+    for (uint32_t w = 0; w < block->warp_count; w++)
+        for (const struct path *path = block->warps[w].leaves; path; path = path->next)
+            if (path->state == PATH_READY) return true;
+    return false;
+}
+
 /* One turn of each block of a cluster, or of the only one. */
 static enum round run_members(struct block **members, uint32_t count, uint64_t budget, uint64_t *randoms) {
     enum round round = ROUND_OVER;
@@ -262,6 +273,8 @@ static enum round run_members(struct block **members, uint32_t count, uint64_t b
         if (simt_is_stopped(members[b]->launch) || members[b]->is_starved) return ROUND_OVER;
         if (own > round) round = own;
     }
+    for (uint32_t b = 0; round == ROUND_STUCK && count > 1 && b < count; b++)
+        if (has_ready(members[b])) round = ROUND_GOES_ON;
     if (round != ROUND_STUCK) return round;
     for (uint32_t b = 0; b < count; b++)
         if (!members[b]->has_ended && simt_mbarrier_waits_resume(members[b])) round = ROUND_GOES_ON;

@@ -255,19 +255,29 @@ static void describe_missing(const struct mbarrier *mbarrier, char *text, size_t
                  -mbarrier->nbytes);
 }
 
-void simt_mbarrier_deadlock(struct warp *warp, struct path *path) {
+/* The mbarrier that the first of the path's lanes waits for. */
+static bool find_awaited(struct warp *warp, struct path *path, struct operation *operation, struct mbarrier *mbarrier) {
     struct request request;
+    simt_request_begin(&request, &warp->block->launch->image->codes[path->pc], SIMT_ATOMIC, path->waiting_lanes);
+    if (!locate(warp, path, &request)) return false;
+    *operation = operation_of(warp, path, &request, (uint32_t)__builtin_ctz(path->waiting_lanes));
+    return read_mbarrier(operation, mbarrier);
+}
+
+uint32_t simt_mbarrier_missing(struct warp *warp, struct path *path) {
+    struct operation operation;
+    struct mbarrier mbarrier;
+    return !find_awaited(warp, path, &operation, &mbarrier) || mbarrier.nbytes ? 0 : mbarrier.pending;
+}
+
+void simt_mbarrier_deadlock(struct warp *warp, struct path *path) {
+    struct operation operation;
     struct mbarrier mbarrier;
     char missing[128] = "";
-    const struct code *code = &warp->block->launch->image->codes[path->pc];
-    simt_request_begin(&request, code, SIMT_ATOMIC, path->waiting_lanes);
-    if (!locate(warp, path, &request)) return;
-    const uint32_t lane = (uint32_t)__builtin_ctz(path->waiting_lanes);
-    const struct operation operation = operation_of(warp, path, &request, lane);
-    if (!read_mbarrier(&operation, &mbarrier)) return;
+    if (!find_awaited(warp, path, &operation, &mbarrier)) return;
     describe_missing(&mbarrier, missing, sizeof missing);
     simt_event event = simt_event_of(warp, path, path->waiting_lanes);
-    simt_record_finding(&event, SIMT_FINDING_BARRIER, lane, operation.address,
+    simt_record_finding(&event, SIMT_FINDING_BARRIER, operation.lane, operation.address,
                         "lanes 0x%08x of warp %u wait for the phase of parity %u of the mbarrier at byte %llu of shared "
                         "memory, which never ends: it lacks %s",
                         (unsigned)path->waiting_lanes, warp->index, mbarrier.phase,

@@ -464,6 +464,7 @@ void simt_barriers_check(struct block *block);
 void simt_mbarrier_waits_wake(struct block *block);
 bool simt_mbarrier_waits_resume(struct block *block);
 void simt_mbarrier_deadlock(struct warp *warp, struct path *path); /* says what the path waits for */
+uint32_t simt_mbarrier_missing(struct warp *warp, struct path *path); /* arrivals; 0: bytes */
 
 /* access.c: the address operand of every lane, even of those that do not execute */
 void simt_addresses(const struct path *path, const struct address_code *address, uint64_t addresses[SIMT_LANES]);

@@ -184,7 +184,7 @@ bool simt_order_has(const struct races_block *block, struct clock clock, uint64_
 struct encounter {
     const simt_event *event;
     uint32_t lane;
-    bool is_shared, is_by_engine; /* the event's access */
+    bool is_shared, is_by_engine, is_read; /* the event's access; whether an engine reads is told */
     bool is_unfenced; /* they are in order, but no proxy fence is between them */
     uint64_t address, stamp;
 };

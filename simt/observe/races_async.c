@@ -148,6 +148,7 @@ static void check_rival(struct visit *visit, uint32_t cell, uint64_t stamp, enum
         .lane = visit->lane,
         .is_shared = visit->is_shared,
         .is_by_engine = visit->is_by_engine,
+        .is_read = visit->history == PLAIN_READS,
         .is_unfenced = is_in_order,
         .address = visit->page->number << PAGE_BITS | (uint64_t)cell << visit->page->cell_bits,
         .stamp = stamp};

@@ -60,6 +60,7 @@ static const char *advice(const struct races_block *block, const struct encounte
     if (other->is_by_engine) return advice_on_copy(other->engine);
     if (encounter->is_by_engine)
         return "no barrier, and no mbarrier on which that thread arrives and this one waits, comes before the copy";
+    if (other->block != block->index && encounter->is_shared) return "no barrier of the cluster orders them";
     if (other->block != block->index) return "only a fence and an atomic order accesses of two blocks";
     if (encounter->event->warp != other->thread / block->races->view->warp_size) return "no barrier orders them";
     return "no __syncwarp() orders these lanes, which may run at different times";
@@ -110,7 +111,8 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     const simt_racing_access other = {.pc = stamped.pc, .thread = thread, .block = other_block};
     simt_record_race(
         encounter->event, encounter->lane, encounter->address, &other,
-        "%s of %s memory at %s races with the %s by thread (%u,%u,%u) of block (%u,%u,%u) at %s%s: %s", verb_of(own),
+        "%s %s %s memory at %s races with the %s by thread (%u,%u,%u) of block (%u,%u,%u) at %s%s: %s", verb_of(own),
+        !encounter->is_by_engine ? "of" : encounter->is_read ? "from" : "to",
         encounter->is_shared ? "shared" : "global", where, verb_of(place), thread % size[0], thread / size[0] % size[1],
         thread / size[0] / size[1], (uint32_t)(other_block % grid[0]), (uint32_t)(other_block / grid[0] % grid[1]),
         (uint32_t)(other_block / grid[0] / grid[1]), place->file ? place->file : "", line,
