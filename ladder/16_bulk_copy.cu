@@ -17,7 +17,7 @@
 // Warp: 32
 // Target: sm_90
 // Cluster: 2
-// Runs: GPU
+// Runs: counted
 // Ops: sum prod min max argmax
 
 #define CLUSTER 2

@@ -113,7 +113,7 @@ static void copy_side(const struct side *to, const struct side *from) {
 
 static void reduce_side(const struct copy_code *code, const struct side *to, const struct side *from) {
     const uint32_t nbytes = code->element_nbytes;
-    bool has_changed;
+    bool has_changed = false;
     for (size_t b = 0; b < to->span.nbytes; b += nbytes)
         element_update(to->host + b, nbytes, code->scalar, element_load(from->host + b, nbytes), 0, &has_changed);
 }

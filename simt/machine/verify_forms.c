@@ -164,11 +164,21 @@ static bool verify_arrival(const struct verifier *verifier) {
            simt_verify_refuse(verifier, "with .shared::cluster the destination must be '_'");
 }
 
+/* mapa and getctarank: a register with an address of the opcode's type. */
+static bool verify_mapped(const struct verifier *verifier) {
+    const struct operand *address = &verifier->instruction->operands[1];
+    if (address->kind != OPERAND_REGISTER) return true;
+    const enum type type = verifier->function->registers[address->index].type;
+    return simt_type_nbytes(type) == simt_type_nbytes(simt_last_type(verifier->instruction)) ||
+           simt_verify_refuse(verifier, "the address must have the size of its type");
+}
+
 static bool verify_values(const struct verifier *verifier) {
     const struct instruction *instruction = verifier->instruction;
     const bool is_copy = !strcmp(instruction->base, "cp"), is_bulk = simt_has(instruction, "bulk");
     const bool is_plain = is_copy && !is_bulk && (simt_has(instruction, "ca") || simt_has(instruction, "cg"));
     const bool is_arrival = simt_has(instruction, "arrive") || simt_has(instruction, "arrive_drop");
+    if (!strcmp(instruction->base, "mapa") || !strcmp(instruction->base, "getctarank")) return verify_mapped(verifier);
     if (is_plain) return verify_copy(verifier);
     if (is_copy && is_bulk && instruction->operand_count > 1 && !verify_bulk(verifier)) return false;
     if (is_copy && simt_has(instruction, "reduce")) return verify_reduction(verifier);
