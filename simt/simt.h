@@ -255,7 +255,7 @@ typedef struct simt_launch {
     size_t shared_nbytes;          /* dynamic shared memory of each block */
     const void *const *arguments;  /* one for each parameter, of its size */
     simt_schedule schedule;
-    uint8_t cluster[3];            /* blocks that run side by side and share their shared memory; 0: as the kernel says */
+    uint8_t cluster[3];            /* blocks that see each other's shared memory; 0: as the kernel says */
     uint64_t seed;                 /* of SIMT_RANDOM */
     uint64_t instruction_limit;    /* warp instructions that the launch may execute; 0: SIMT_INSTRUCTION_LIMIT */
     uint32_t threads;              /* host threads that execute blocks; 0: one for each processor */

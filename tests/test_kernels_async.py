@@ -1,5 +1,5 @@
-"""Kernels that copy asynchronously, wait at mbarriers and work in clusters: right ones, which give what they must and have
-no finding under any schedule, and wrong ones, each with its exact report."""
+"""Kernels that copy asynchronously, wait at mbarriers and work in clusters: right ones, which give what they must and
+have no finding under any schedule, and wrong ones, each with its exact report."""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +14,8 @@ ITEMS = list(range(2048))
 
 def staged(fault):
     out = [ITEMS[4 * (64 * tile + (t + 33) % 64) + i] for tile in range(4) for t in range(64) for i in range(4)]
-    return Case(SOURCE, f"staged<{fault}>", "1", "64", [given("i32", ITEMS), result("i32", out), "i32:4"])
+    return Case(SOURCE, f"staged<{fault}>", "1", "64", [given("i32", ITEMS), result("i32", out), "i32:4"],
+                counts={"asynchronous_copies": 4 * 64, "global_load_sectors": 4 * 64 * 16 // 32})
 
 
 def rounds(fault):
@@ -26,12 +27,15 @@ def rounds(fault):
 
 def ring(fault):
     out = [sum(ITEMS[64 * tile + t] for tile in range(5)) for t in range(64)]
-    return Case(SOURCE, f"ring<{fault}>", "1", "96", [given("i32", ITEMS[:320]), result("i32", out), "i32:5"])
+    return Case(SOURCE, f"ring<{fault}>", "1", "96", [given("i32", ITEMS[:320]), result("i32", out), "i32:5"],
+                counts={"bulk_copies": 5, "bulk_bytes": 5 * 256, "mbarrier_arrivals": 5 + 5 * 64, "mbarrier_waits":
+                        5 * 64 + 3, "global_load_requests": 0})
 
 
 def stored(fault):
     out = [100 * tile + t for tile in range(2) for t in range(64)]
-    return Case(SOURCE, f"stored<{fault}>", "1", "64", [result("i32", out), zeros("i32", 2, [0, 0])])
+    return Case(SOURCE, f"stored<{fault}>", "1", "64", [result("i32", out), zeros("i32", 2, [0, 0])],
+                counts={"bulk_copies": 2, "proxy_fences": 2 * 2})
 
 
 def passed(fault):
@@ -41,18 +45,21 @@ def passed(fault):
 
 def fetched(fault):
     out = [7 * t for _ in range(8) for t in range(32)]
-    return Case(SOURCE, f"fetched<{fault}>", "4,2", "32", [result("i32", out)], options=("--cluster", "2,2"))
+    return Case(SOURCE, f"fetched<{fault}>", "4,2", "32", [result("i32", out)], options=("--cluster", "2,2"),
+                counts={"cluster_barriers": 2 * 2})
 
 
 RIGHT = [
     *(make("right") for make in (staged, rounds, ring, stored, passed, fetched)),
     Case(SOURCE, "partial", "1", "64",
-         [given("i32", ITEMS[1:21]), result("i32", [ITEMS[64 - t] if 63 - t < 20 else 0 for t in range(64)]), "i32:20"]),
+         [given("i32", ITEMS[1:21]), result("i32", [ITEMS[64 - t] if 63 - t < 20 else 0 for t in range(64)]),
+          "i32:20"]),
     Case(SOURCE, "counted", "1", "64", [given("i32", ITEMS[:64]), result("i32", [63 - t for t in range(64)] + [3])]),
     Case(SOURCE, "reduced", "5", "64",
          [zeros("i32", 128, [15 * t for t in range(64)] + [5 * t for t in range(64)])]),
     Case(SOURCE, "multicast", "8", "64",
-         [given("i32", ITEMS[:64]), result("i32", [t for _ in range(8) for t in range(64)])], options=("--cluster", "4")),
+         [given("i32", ITEMS[:64]), result("i32", [t for _ in range(8) for t in range(64)])],
+         options=("--cluster", "4")),
 ]
 
 
@@ -72,8 +79,8 @@ NOT_READ = ("the source is read at any time until its thread commits the copy an
 PHASE_NOT_OVER = "the copy is not done before the phase of its mbarrier is over, for which nothing waits in between"
 NOT_BEFORE = "no barrier, and no mbarrier on which that thread arrives and this one waits, comes before the copy"
 NO_FENCE = "an asynchronous copy may miss it without fence.proxy.async, after the one and before the other"
-ENDLESS = ("lanes {lanes} of warp {warp} wait for the phase of parity {parity} of the mbarrier at byte {byte} of shared memory, "
-           "which never ends: it lacks {lacks}")
+ENDLESS = ("lanes {lanes} of warp {warp} wait for the phase of parity {parity} of the mbarrier at byte {byte} of "
+           "shared memory, which never ends: it lacks {lacks}")
 
 
 def racing(access, verb, thread, advice, block="(0,0,0)"):
@@ -110,7 +117,8 @@ WRONG = [
     Wrong(staged, "no_barrier", "race", "line: read", racing(f"{LOADED} 0", "asynchronous copy", "(0,0,0)", NOT_DONE),
           "copy_16", (31, 0, 0)),
     Wrong(staged, "reuses_stage", "race", "copy_16",
-          racing("asynchronous copy to shared memory at byte 512", "load", "(63,0,0)", NOT_BEFORE), "line: read", (32, 0, 0)),
+          racing("asynchronous copy to shared memory at byte 512", "load", "(63,0,0)", NOT_BEFORE), "line: read",
+          (32, 0, 0)),
     Wrong(staged, "stores_into_copy", "race", "line: stores into copy",
           racing("store of shared memory at byte 1024", "asynchronous copy", "(0,0,0)", NOT_DONE), "copy_16"),
     Wrong(rounds, "no_init_barrier", "race", "arrive",
@@ -133,8 +141,8 @@ WRONG = [
     Wrong(ring, "counts_two", "barrier", "await",
           endless("0xffffffff", 1, 0, 512, "1 of the 2 arrivals that it expects"), thread=(32, 0, 0)),
     Wrong(ring, "no_init", "barrier", "await",
-          "mbarrier.try_wait.parity.shared::cta.b64 at byte 512 of shared memory: there is no mbarrier here: mbarrier.init must "
-          "come first, and nothing may overwrite it", thread=(64, 0, 0)),
+          "mbarrier.try_wait.parity.shared::cta.b64 at byte 512 of shared memory: there is no mbarrier here: "
+          "mbarrier.init must come first, and nothing may overwrite it", thread=(64, 0, 0)),
     Wrong(ring, "reuses_stage", "race", "bulk_load",
           racing("bulk copy to shared memory at byte 0", "bulk copy", "(0,0,0)", PHASE_NOT_OVER), "bulk_load"),
     Wrong(ring, "frees_early", "race", "bulk_load",
@@ -157,8 +165,8 @@ WRONG = [
           racing("load of shared memory at byte 124 of the cluster's block 0", "store", "(31,0,0)",
                  "no barrier of the cluster orders them", "(3,0,0)"), "line: give"),
     Wrong(fetched, "leaves_early", "bounds", "line: fetch",
-          "loads shared memory of block (0,0,0) of the cluster, all of whose threads have exited: a barrier of the cluster must "
-          "keep them", block=(1, 0, 0)),
+          "loads shared memory of block (0,0,0) of the cluster, all of whose threads have exited: a barrier of the "
+          "cluster must keep them", block=(1, 0, 0)),
 ]
 
 

@@ -119,7 +119,8 @@ static bool say_bounds(struct warp *warp, struct path *path, uint32_t mask, uint
 
 /* Where the block of that rank has what is at the address. */
 static bool map(struct warp *warp, struct path *path, const struct code *code, uint32_t mask, uint32_t lane) {
-    uint64_t address = lane_get(slot_lanes(path, code->call.slots[ADDRESS]), code->widths[ADDRESS], lane), offset = address;
+    uint64_t address = lane_get(slot_lanes(path, code->call.slots[ADDRESS]), code->widths[ADDRESS], lane);
+    uint64_t offset = address;
     uint32_t rank = ((const uint32_t *)slot_lanes(path, code->call.slots[RANK]))[lane];
     const struct memory *memory = &warp->block->launch->machine->memory;
     const struct cluster *cluster = warp->block->cluster;

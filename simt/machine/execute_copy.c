@@ -99,7 +99,8 @@ static void copy_bytes(unsigned char *to, const unsigned char *from, size_t nbyt
 /* What was not written before is not by being copied. */
 static void copy_marks(const struct side *to, const struct side *from) {
     for (size_t b = 0; to->written && b < to->span.nbytes; b++) {
-        bool is_written = b >= from->span.nbytes || !from->written || __atomic_load_n(from->written + b, __ATOMIC_RELAXED);
+        bool is_written = b >= from->span.nbytes || !from->written ||
+                          __atomic_load_n(from->written + b, __ATOMIC_RELAXED);
         __atomic_store_n(to->written + b, is_written ? 0xff : 0, __ATOMIC_RELAXED);
     }
 }
@@ -195,8 +196,8 @@ static enum outcome execute_copy(struct warp *warp, struct path *path, const str
 static bool is_aligned(const struct copier *copier, const simt_span *span, const char *name) {
     char what[160];
     if (span->address % BULK_ALIGNMENT == 0 && span->nbytes % BULK_ALIGNMENT == 0) return true;
-    snprintf(what, sizeof what, "copies %u bytes, %s 0x%llx of %s memory: both must be multiples of %d", span->nbytes, name,
-             (unsigned long long)span->address, span->space == SIMT_SHARED ? "shared" : "global", BULK_ALIGNMENT);
+    snprintf(what, sizeof what, "copies %u bytes, %s 0x%llx of %s memory: both must be multiples of %d", span->nbytes,
+             name, (unsigned long long)span->address, span->space == SIMT_SHARED ? "shared" : "global", BULK_ALIGNMENT);
     return stop(copier, SIMT_FINDING_MISALIGNED, span->address, what);
 }
 

@@ -45,7 +45,8 @@ static void load_element(struct path *path, const struct request *request, uint3
     else if (nbytes == 4 && width == WIDTH_32)
         SIMT_FOR_EACH_LANE (lane, request->lanes)
             ((uint32_t *)(void *)to)[lane] =
-                __atomic_load_n((const uint32_t *)(const void *)(simt_request_host(request, lane) + at), __ATOMIC_RELAXED);
+                __atomic_load_n((const uint32_t *)(const void *)(simt_request_host(request, lane) + at),
+                                __ATOMIC_RELAXED);
     else
         SIMT_FOR_EACH_LANE (lane, request->lanes) {
             uint64_t value = element_load(simt_request_host(request, lane) + at, nbytes);
@@ -58,7 +59,9 @@ static void store_element(const struct path *path, const struct request *request
     const uint64_t *values = request->values + element * SIMT_LANES;
     uint32_t nbytes = vector->element_nbytes, at = element * nbytes;
     if (is_row(request, vector->widths[element])) row_store(request, slot_lanes(path, vector->slots[element]));
-    else SIMT_FOR_EACH_LANE (lane, request->lanes) element_store(simt_request_host(request, lane) + at, nbytes, values[lane]);
+    else
+        SIMT_FOR_EACH_LANE (lane, request->lanes)
+            element_store(simt_request_host(request, lane) + at, nbytes, values[lane]);
 }
 
 /* The value to store, truncated to its size. */
@@ -159,7 +162,8 @@ static void atomic_perform(struct path *path, struct request *request) {
         uint64_t value = lane_get(values, code->widths[1], lane);
         uint64_t compare = compares ? lane_get(compares, code->widths[2], lane) : 0;
         uint64_t old =
-            element_update(simt_request_host(request, lane), nbytes, code->memory.scalar, value, compare, &request->has_changed);
+            element_update(simt_request_host(request, lane), nbytes, code->memory.scalar, value, compare,
+                           &request->has_changed);
         if (result) lane_set(result, code->widths[0], lane, old);
     }
     simt_access_mark(request);

@@ -489,6 +489,7 @@ bool simt_verify_operands(const struct verifier *verifier) {
     bool is_base = false;
     if (strcmp(verifier->instruction->base, "mov") == 0) return verify_move(verifier);
     const struct signature *signature = find_signature(verifier->instruction, &is_base);
-    if (signature) return verify_by_signature(verifier, signature) && (!signature->operands || simt_verify_form(verifier));
+    if (signature)
+        return verify_by_signature(verifier, signature) && (!signature->operands || simt_verify_form(verifier));
     return is_base || verify_lanes(verifier);
 }

@@ -21,7 +21,8 @@ static void count_copy(void *block, const simt_event *event, const simt_copy *co
 static void count_mbarrier(void *block, const simt_event *event, const simt_mbarrier *operation) {
     (void)event;
     uint64_t *counts = block;
-    counts[ARRIVALS] += operation->operation == SIMT_MBARRIER_ARRIVE || operation->operation == SIMT_MBARRIER_ARRIVE_COPIES;
+    counts[ARRIVALS] += operation->operation == SIMT_MBARRIER_ARRIVE ||
+                        operation->operation == SIMT_MBARRIER_ARRIVE_COPIES;
     counts[WAITS] += operation->operation == SIMT_MBARRIER_WAIT;
 }
 

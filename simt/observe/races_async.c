@@ -170,7 +170,8 @@ static void visit_cell(struct visit *visit, uint32_t cell) {
     struct shadow_page *page = visit->page;
     for (int history = 0; history < HISTORIES; history++)
         for (int i = 0; i < 2 && simt_races_conflicts[visit->history] >> history & 1; i++)
-            if (page->stamps[history][i]) check_rival(visit, cell, page->stamps[history][i][cell], (enum history)history);
+            if (page->stamps[history][i])
+                check_rival(visit, cell, page->stamps[history][i][cell], (enum history)history);
     if (visit->history == PLAIN_WRITES) page->values[cell] = VALUE_MIXED;
     note(visit, cell);
 }
@@ -258,7 +259,8 @@ void simt_async_copy(void *state, const simt_event *event, const simt_copy *copy
 /* ---- mbarriers, which are accessed atomically but when they begin and end */
 
 static void check_object(struct races_block *block, const simt_event *event, const simt_mbarrier *operation) {
-    bool is_plain = operation->operation == SIMT_MBARRIER_INITIALISE || operation->operation == SIMT_MBARRIER_INVALIDATE;
+    bool is_plain = operation->operation == SIMT_MBARRIER_INITIALISE ||
+                    operation->operation == SIMT_MBARRIER_INVALIDATE;
     const struct races *races = block->races;
     const simt_span object = {SIMT_SHARED, operation->address, 8};
     struct visit visit = {.block = block,
