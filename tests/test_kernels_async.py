@@ -74,8 +74,8 @@ def test_right(case, schedule, tmp_path):
 NOT_DONE = ("the copy is not done before its thread commits it and waits (cp.async.wait_group), and other threads meet "
             "that one at a barrier")
 BULK_NOT_DONE = NOT_DONE.replace("cp.async.", "cp.async.bulk.")
-NOT_READ = ("the source is read at any time until its thread commits the copy and waits (cp.async.bulk.wait_group.read), "
-            "and other threads meet that one at a barrier")
+NOT_READ = ("the source is read at any time until its thread commits the copy and waits "
+            "(cp.async.bulk.wait_group.read), and other threads meet that one at a barrier")
 PHASE_NOT_OVER = "the copy is not done before the phase of its mbarrier is over, for which nothing waits in between"
 NOT_BEFORE = "no barrier, and no mbarrier on which that thread arrives and this one waits, comes before the copy"
 NO_FENCE = "an asynchronous copy may miss it without fence.proxy.async, after the one and before the other"
