@@ -30,12 +30,23 @@ static int read_extent(const char *option, const char *text, const char *otherwi
     return fail_usage("--%s takes X[,Y[,Z]], whole numbers from 1, not '%s'", option, text);
 }
 
+static int read_cluster(simt_launch *launch, const char *text) {
+    uint32_t extent[3];
+    int status = text ? read_extent("cluster", text, NULL, extent) : STATUS_OK;
+    for (int d = 0; d < 3 && text && !status; d++) {
+        if (extent[d] > UINT8_MAX) return fail_usage("--cluster %s: a cluster has at most 16 blocks", text);
+        launch->cluster[d] = (uint8_t)extent[d];
+    }
+    return status;
+}
+
 static int read_launch(simt_launch *launch, const struct settings *settings) {
     *launch = (simt_launch){.shared_nbytes = (size_t)settings->shared,
                             .instruction_limit = (uint64_t)settings->limit,
                             .threads = (uint32_t)settings->threads};
     int status = read_extent("grid", settings->grid, "1", launch->grid);
     if (!status) status = read_extent("block", settings->block, "32", launch->block);
+    if (!status) status = read_cluster(launch, settings->cluster);
     if (!status && !parse_schedule(settings->schedule, &launch->schedule, &launch->seed))
         status = fail_usage("--schedule takes lockstep, split or random:SEED, not '%s'", settings->schedule);
     return status;

@@ -209,6 +209,8 @@ static const struct rule rules[] = {
      "threads of a block (inspect: default 32)"},
     {"grid", "X[,Y[,Z]]", COMMAND_LADDER | COMMAND_INSPECT, parse_text, FIELD(grid), 0, 0,
      "blocks of the grid (inspect: default 1)"},
+    {"cluster", "X[,Y[,Z]]", COMMAND_INSPECT, parse_text, FIELD(cluster), 0, 0,
+     "inspect: blocks of a cluster (default: as the kernel says, or 1)"},
     {"finish", "host|relaunch|atomic|last-block", COMMAND_LADDER, parse_text, FIELD(finish), 0, 0,
      "ladder: how the partial results of the blocks are combined (default: the rung's own way)"},
     {"coarsen", "C", COMMAND_LADDER, parse_count, FIELD(coarsen), 1, INT32_MAX,

@@ -34,6 +34,7 @@ struct settings {
     const char *rung;     /* the only one of the ladder, or NULL */
     const char *block;    /* "X[,Y[,Z]]" threads, or NULL */
     const char *grid;     /* "X[,Y[,Z]]" blocks, or NULL */
+    const char *cluster;  /* the same, or NULL: as the kernel says */
     const char *finish;   /* how a rung's partials are combined, or NULL: the rung's own way */
     const char *schedule; /* "lockstep", "split", "random:SEED", or NULL */
     const char *values;   /* "3,1,7": the elements to be explained, or NULL */

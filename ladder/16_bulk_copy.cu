@@ -17,7 +17,7 @@
 // Warp: 32
 // Target: sm_90
 // Cluster: 2
-// Runs: GPU
+// Runs: counted
 // Ops: sum prod min max argmax
 
 #define CLUSTER 2
@@ -155,22 +155,32 @@ static __device__ void cluster_barrier(void)
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-// The cluster's result, in thread 0 of its first block.
-static __device__ item combine_cluster(item mine)
+// A result of each block of the cluster, of which the first block's array is used.
+static __device__ items cluster_items(void)
 {
     __shared__ element values[CLUSTER];
     __shared__ long long found[CLUSTER];
     items own = {values, found};
-    items first = {(element *)in_first_block(values), (long long *)in_first_block(found)};
-    unsigned int rank = blockIdx.x % CLUSTER;
+    return own;
+}
+
+static __device__ void hand_to_first_block(item mine)
+{
+    items own = cluster_items();
+    items first = {(element *)in_first_block(own.values), (long long *)in_first_block(own.indices)};
 
     cluster_barrier(); // the first block runs
     if (threadIdx.x == 0)
-        store(first, rank, mine);
+        store(first, blockIdx.x % CLUSTER, mine);
     cluster_barrier(); // all have stored
-    if (threadIdx.x == 0 && rank == 0)
+}
+
+// The cluster's result, in thread 0 of its first block.
+static __device__ item combine_cluster(item mine)
+{
+    if (threadIdx.x == 0)
         for (unsigned int i = 1; i < CLUSTER; i++)
-            mine = combine(mine, load(own, i));
+            mine = combine(mine, load(cluster_items(), i));
     return mine;
 }
 
@@ -198,7 +208,7 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1)
         }
     } // tree ends
 
-    mine = combine_cluster(mine);
+    hand_to_first_block(mine);
     if (blockIdx.x % CLUSTER == 0)
-        finish(mine, partials, partial_indices, result, result_index, ticket);
+        finish(combine_cluster(mine), partials, partial_indices, result, result_index, ticket);
 }

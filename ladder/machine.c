@@ -45,7 +45,7 @@ static simt_error launch(const struct ladder_stage *stage, const struct ladder_p
     const simt_launch launch = {
         .module = task->module,
         .kernel = state->kernel,
-        .grid = {plan->grid},
+        .grid = {plan->grid * task->variant.rung->cluster},
         .block = {plan->block},
         .shared_nbytes = plan->shared_nbytes,
         .arguments = arguments,

@@ -99,10 +99,11 @@ static void read_barriers(struct ladder_rung *rung, const char *text) {
     rung->barriers = (enum ladder_barriers)number_of_word(names, text);
 }
 
-/* "GPU": the simulator cannot run it.  "engine": nor is it a kernel, but the library's own reduction. */
+/* "counted": it runs, but `explain` has no picture of it.  "engine": it is no kernel, but the library's own
+ * reduction, which takes its GPU. */
 static void read_runs(struct ladder_rung *rung, const char *text) {
-    rung->needs_gpu = true;
-    rung->is_engine = !strcmp(text, "engine");
+    rung->is_unexplained = true;
+    rung->needs_gpu = rung->is_engine = !strcmp(text, "engine");
 }
 
 static const struct fact {

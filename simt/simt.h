@@ -139,7 +139,7 @@ enum simt_finding_kind {
     SIMT_FINDING_RACE,
     SIMT_FINDING_BOUNDS,
     SIMT_FINDING_UNINITIALISED,
-    SIMT_FINDING_BARRIER,    /* a barrier that not all can reach */
+    SIMT_FINDING_BARRIER,    /* a barrier that not all can reach, an mbarrier that is used wrongly */
     SIMT_FINDING_MISALIGNED,
     SIMT_FINDING_RUNAWAY,    /* the limit of instructions was reached, or that of a thread's stack */
     SIMT_FINDING_UNSUPPORTED, /* an instruction that the simulator does not know */
@@ -276,6 +276,7 @@ typedef struct simt_launch {
     size_t shared_nbytes;          /* dynamic shared memory of each block */
     const void *const *arguments;  /* one for each parameter, of its size */
     simt_schedule schedule;
+    uint8_t cluster[3];            /* blocks that see each other's shared memory; 0: as the kernel says */
     uint64_t seed;                 /* of SIMT_RANDOM */
     uint64_t instruction_limit;    /* warp instructions that the launch may execute; 0: SIMT_INSTRUCTION_LIMIT */
     uint32_t threads;              /* host threads that execute blocks; 0: one for each processor */

@@ -39,6 +39,8 @@ typedef struct simt_launch_view {
     const simt_place *places;   /* of every instruction of the module, by its pc */
     uint32_t place_count;
     void *context;              /* simt_launch.context */
+    uint32_t cluster[3];        /* blocks of a cluster */
+    uint32_t blocks_per_cluster; /* 1: there are no clusters */
 } simt_launch_view;
 
 /* Counts that the simulator keeps itself while a block runs, as a hook for every instruction would cost more. */
@@ -57,6 +59,8 @@ typedef struct simt_block_view {
     uint64_t index;    /* x + grid.x * (y + grid.y * z) */
     const simt_tally *tally;
     void *machine;     /* for simt_record_finding */
+    uint64_t cluster;  /* of a launch with clusters: its number, */
+    uint32_t rank;     /* and the block's in it */
 } simt_block_view;
 
 /* One instruction of one warp, about to be executed. */
@@ -89,7 +93,63 @@ typedef struct simt_access {
     /* One bit for each byte of a lane's access to shared or global memory: was it written before?  For loads and
      * atomics, where an observer needs it: initialised[l], bit b for byte b.  Else NULL. */
     const uint64_t *initialised;
+    bool is_asynchronous; /* half of a cp.async, of which the hook `copy` tells, too: not the lanes' own access */
 } simt_access;
+
+/* What copies on its own once a thread has asked for it, and how that thread learns that it is done. */
+enum simt_engine {
+    SIMT_ENGINE_GROUP,      /* cp.async: groups of the thread; the generic proxy */
+    SIMT_ENGINE_BULK_GROUP, /* cp.async.bulk and cp.reduce.async.bulk: groups of the thread; the asynchronous proxy */
+    SIMT_ENGINE_MBARRIER    /* the same, but an mbarrier counts the bytes */
+};
+
+/* Bytes of one side of a copy.  Of shared memory the address is an offset, with the number of the block in its
+ * cluster above it (SIMT_RANK_SHIFT). */
+typedef struct simt_span {
+    enum simt_space space;
+    uint64_t address;
+    uint32_t nbytes;
+} simt_span;
+
+/* Addresses of shared memory in a cluster: the offset, and 1 + the rank of the block that it is in; or 0 for the block
+ * that asks. */
+enum { SIMT_RANK_SHIFT = 24 };
+
+/* One lane's asynchronous copy. */
+typedef struct simt_copy {
+    enum simt_engine engine;
+    uint32_t lane;
+    simt_span from, to; /* 0 bytes `from`: it only writes zeros */
+    bool is_reduction;  /* updates what is there, atomically */
+    uint64_t mbarrier;  /* SIMT_ENGINE_MBARRIER: its address in shared memory, */
+    bool completes;     /* and whether its phase ends with these bytes */
+} simt_copy;
+
+/* The lanes close a group of what they have asked for since the last one, or wait until at most `pending` of their
+ * latest groups are not done. */
+typedef struct simt_copy_group {
+    enum simt_engine engine;
+    bool is_wait, is_read; /* is_read: waits until the sources were read only */
+    uint32_t pending;
+} simt_copy_group;
+
+enum simt_mbarrier_operation {
+    SIMT_MBARRIER_INITIALISE,
+    SIMT_MBARRIER_INVALIDATE,
+    SIMT_MBARRIER_ARRIVE,
+    SIMT_MBARRIER_ARRIVE_COPIES, /* once the lane's earlier cp.async are done */
+    SIMT_MBARRIER_COUNT,         /* expect_tx, complete_tx */
+    SIMT_MBARRIER_WAIT           /* for a phase, which is over; a wait that fails is nothing */
+};
+
+/* One lane's operation on an mbarrier. */
+typedef struct simt_mbarrier {
+    enum simt_mbarrier_operation operation;
+    uint32_t lane;
+    uint64_t address; /* in shared memory */
+    enum simt_order order;
+    bool completes; /* the phase ends with it */
+} simt_mbarrier;
 
 typedef struct simt_observer {
     const char *name;
@@ -115,6 +175,14 @@ typedef struct simt_observer {
     void (*fence)(void *block, const simt_event *event, bool beyond_block); /* false: scope of a block */
     /* A finding, the first of its kind at its instruction, has got that index in the report. */
     void (*finding)(void *block, const simt_event *event, size_t index, const simt_finding *finding);
+    void (*copy)(void *block, const simt_event *event, const simt_copy *copy);
+    void (*copy_group)(void *block, const simt_event *event, const simt_copy_group *group);
+    void (*mbarrier)(void *block, const simt_event *event, const simt_mbarrier *operation);
+    /* fence.proxy.async: orders what the lanes know of these spaces before later asynchronous copies. */
+    void (*proxy_fence)(void *block, const simt_event *event, bool of_shared, bool of_global);
+    /* The lanes arrive at their cluster's barrier, or go on behind it; `completes`: they are the last to arrive. */
+    void (*cluster_barrier)(void *block, const simt_event *event, bool is_arrival, enum simt_order order,
+                            bool completes);
 } simt_observer;
 
 /* Adds a count to a report.  Call it once for each name. */

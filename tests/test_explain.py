@@ -524,10 +524,11 @@ def test_refused(said, arguments):
     refused(2, said, "explain", *arguments)
 
 
-@pytest.mark.parametrize("rung", ["16", "17"])
-def test_rungs_that_need_a_gpu(rung):
-    refused(1, "needs a GPU; to time it there: ", "explain", rung)
-    refused(1, "needs a GPU; to time it there: ", "explain", rung, "--json")
+@pytest.mark.parametrize("rung, said", [("16", "its blocks work in clusters; to count it: "),
+                                        ("17", "needs a GPU; to time it there: ")])
+def test_rungs_without_steps(rung, said):
+    refused(1, said, "explain", rung)
+    refused(1, said, "explain", rung, "--json")
 
 
 def test_one_rung_is_needed():

@@ -42,7 +42,7 @@ def facts(rung):
 
 
 def needs_gpu(rung):
-    return "Runs" in facts(rung)
+    return facts(rung).get("Runs") == "engine"
 
 
 def takes(rung, op, type_name="f32"):

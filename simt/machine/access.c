@@ -144,8 +144,58 @@ static void open_marks(struct request *request, unsigned char *written, uint64_t
         request->written[lane] = written + (request->addresses[lane] - base);
 }
 
+struct block *simt_shared_home(struct block *block, uint64_t *address) {
+    uint64_t rank = *address >> SIMT_RANK_SHIFT;
+    if (!rank) return block;
+    if (!block->cluster || rank > block->cluster->count) return NULL;
+    *address &= (UINT64_C(1) << SIMT_RANK_SHIFT) - 1;
+    return block->cluster->blocks[rank - 1];
+}
+
+static bool names_a_rank(const struct request *request) {
+    uint64_t addresses = 0;
+    SIMT_FOR_EACH_LANE (lane, request->lanes) addresses |= request->addresses[lane];
+    return addresses >> SIMT_RANK_SHIFT;
+}
+
+static void fault_ended(struct warp *warp, struct path *path, const struct request *request, uint32_t lane,
+                        const struct block *home) {
+    simt_event event = simt_event_of(warp, path, request->lanes);
+    simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, request->addresses[lane],
+                        "%s shared memory of block (%u,%u,%u) of the cluster, all of whose threads have exited: a "
+                        "barrier of the cluster must keep them", request->kind == SIMT_LOAD ? "loads" : "updates",
+                        home->view.block[0], home->view.block[1], home->view.block[2]);
+    simt_stop(&event);
+}
+
+/* Shared memory of the cluster's blocks: each lane's may be another's. */
+static bool open_cluster(struct warp *warp, struct path *path, struct request *request) {
+    struct block *block = warp->block;
+    const uint64_t limit = block->launch->view.shared_nbytes;
+    request->is_consecutive = false;
+    request->has_written = block->shared_written != NULL;
+    SIMT_FOR_EACH_LANE (lane, request->lanes) {
+        uint64_t address = request->addresses[lane];
+        struct block *home = simt_shared_home(block, &address);
+        bool is_within = home && !(address & (request->nbytes - 1)) && limit >= request->nbytes &&
+                         address <= limit - request->nbytes;
+        if (!is_within) {
+            fault(warp, path, request, lane, NULL, limit);
+            return false;
+        }
+        if (home->has_ended) {
+            fault_ended(warp, path, request, lane, home);
+            return false;
+        }
+        request->hosts[lane] = home->shared + address;
+        request->written[lane] = home->shared_written ? home->shared_written + address : NULL;
+    }
+    return true;
+}
+
 static bool open_shared(struct warp *warp, struct path *path, struct request *request) {
     struct block *block = warp->block;
+    if (block->cluster && names_a_rank(request)) return open_cluster(warp, path, request);
     if (!open_flat(warp, path, request, block->shared, 0, block->launch->view.shared_nbytes)) return false;
     request->has_written = block->shared_written != NULL;
     if (request->has_written) open_marks(request, block->shared_written, 0);
@@ -283,8 +333,13 @@ static void notify_access(struct warp *warp, struct path *path, const struct req
                                 .is_consecutive = request->is_consecutive,
                                 .addresses = request->addresses,
                                 .values = request->values,
-                                .initialised = wants ? initialised : NULL};
+                                .initialised = wants ? initialised : NULL,
+                                .is_asynchronous = request->is_asynchronous};
     SIMT_NOTIFY(launch, warp->block, access, &event, &access);
+}
+
+bool simt_access_locate(struct warp *warp, struct path *path, struct request *request) {
+    return open_space(warp, path, request);
 }
 
 bool simt_access_open(struct warp *warp, struct path *path, struct request *request) {

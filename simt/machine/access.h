@@ -19,6 +19,7 @@ struct request {
     bool is_consecutive;
     bool has_written;
     bool has_changed; /* an atomic: what was there */
+    bool is_asynchronous; /* half of a copy */
     unsigned char *hosts[SIMT_LANES];
     unsigned char *written[SIMT_LANES];
 };
@@ -31,12 +32,22 @@ static inline void simt_request_begin(struct request *request, const struct code
     request->lanes = lanes;
     request->nbytes = (uint32_t)code->memory.vector.element_nbytes * code->memory.vector.count;
     request->values = NULL;
-    request->has_changed = false;
+    request->has_changed = request->is_asynchronous = false;
+}
+
+static inline unsigned char *simt_request_host(const struct request *request, uint32_t lane) {
+    return request->is_consecutive ? request->hosts[0] + (size_t)lane * request->nbytes : request->hosts[lane];
 }
 
 /* Checks the access of every lane and notifies the observers.  false: it must not happen; a finding is
  * recorded and the launch stopped. */
 bool simt_access_open(struct warp *warp, struct path *path, struct request *request);
+
+/* The same, of which nobody is notified. */
+bool simt_access_locate(struct warp *warp, struct path *path, struct request *request);
+
+/* The block whose shared memory the address is in, which becomes an offset there.  NULL: there is none. */
+struct block *simt_shared_home(struct block *block, uint64_t *address);
 
 /* Marks the bytes of the request's lanes as written. */
 void simt_access_mark(const struct request *request);

@@ -6,7 +6,7 @@
 
 static size_t round_up(size_t nbytes) { return (nbytes + 63) / 64 * 64; }
 
-void simt_block_destroy(struct block *block) {
+static void block_destroy(struct block *block) {
     if (!block) return;
     for (uint32_t w = 0; block->warps && w < block->warp_count; w++) simt_paths_free(&block->warps[w]);
     free(block->warps);
@@ -18,7 +18,7 @@ void simt_block_destroy(struct block *block) {
 }
 
 /* Creates a block that can run any number of the launch's blocks, one after another. */
-struct block *simt_block_create(struct launch *launch) {
+static struct block *block_create(struct launch *launch) {
     const simt_launch_view *view = &launch->view;
     struct block *block = calloc(1, sizeof *block);
     if (!block) return NULL;
@@ -31,7 +31,7 @@ struct block *simt_block_create(struct launch *launch) {
     if (launch->needs_initialised) block->shared_written = malloc(view->shared_nbytes + 1);
     if (!block->warps || !block->barrier_lanes || !block->shared || !block->states ||
         (launch->needs_initialised && !block->shared_written)) {
-        simt_block_destroy(block);
+        block_destroy(block);
         return NULL;
     }
     for (uint32_t w = 0; w < block->warp_count; w++) {
@@ -39,6 +39,37 @@ struct block *simt_block_create(struct launch *launch) {
         block->warps[w].index = w;
     }
     return block;
+}
+
+void simt_block_destroy(struct block *block) {
+    struct cluster *cluster = block ? block->cluster : NULL;
+    for (uint32_t rank = 1; cluster && rank < cluster->count; rank++) block_destroy(cluster->blocks[rank]);
+    block_destroy(block);
+    free(cluster);
+}
+
+/* With the other blocks of its cluster. */
+struct block *simt_block_create(struct launch *launch) {
+    struct block *block = block_create(launch);
+    const uint32_t count = launch->view.blocks_per_cluster;
+    if (!block || count == 1) return block;
+    block->cluster = calloc(1, sizeof *block->cluster);
+    if (block->cluster) block->cluster->blocks[block->cluster->count++] = block;
+    while (block->cluster && block->cluster->count < count) {
+        struct block *other = block_create(launch);
+        if (!other) break;
+        other->cluster = block->cluster;
+        block->cluster->blocks[block->cluster->count++] = other;
+    }
+    if (block->cluster && block->cluster->count == count) return block;
+    simt_block_destroy(block);
+    return NULL;
+}
+
+/* The block and those of its cluster. */
+static struct block **members_of(struct block **block, uint32_t *count) {
+    *count = (*block)->cluster ? (*block)->cluster->count : 1;
+    return (*block)->cluster ? (*block)->cluster->blocks : block;
 }
 
 static bool observers_begin(struct block *block) {
@@ -61,19 +92,36 @@ static bool warps_begin(struct block *block) {
         uint32_t count = rest < view->warp_size ? rest : view->warp_size;
         warp->live = UINT32_MAX >> (32 - count);
         warp->spinning = warp->polls = 0;
+        warp->cluster_arrived = warp->cluster_released = 0;
         if (!simt_paths_start(warp, warp->live)) return false;
     }
     return true;
 }
 
-bool simt_block_begin(struct block *block, uint64_t index) {
+/* Which block of the grid it is: that of the rank in the cluster of that number. */
+static void place(struct block *block, uint64_t cluster, uint32_t rank) {
+    const simt_launch_view *view = &block->launch->view;
+    const uint32_t *grid = view->grid, *size = view->cluster;
+    const uint32_t x = grid[0] / size[0], y = grid[1] / size[1];
+    block->view = (simt_block_view){.launch = view,
+                                    .tally = &block->tally,
+                                    .machine = block->launch,
+                                    .cluster = cluster,
+                                    .rank = rank};
+    block->view.block[0] = (uint32_t)(cluster % x) * size[0] + rank % size[0];
+    block->view.block[1] = (uint32_t)(cluster / x % y) * size[1] + rank / size[0] % size[1];
+    block->view.block[2] = (uint32_t)(cluster / x / y) * size[2] + rank / size[0] / size[1];
+    block->view.index =
+        block->view.block[0] + grid[0] * (block->view.block[1] + (uint64_t)grid[1] * block->view.block[2]);
+}
+
+static bool block_begin(struct block *block, uint64_t cluster, uint32_t rank) {
     const struct launch *launch = block->launch;
-    const uint32_t *grid = launch->view.grid;
-    block->view = (simt_block_view){
-        .launch = &launch->view, .index = index, .tally = &block->tally, .machine = block->launch};
-    block->view.block[0] = (uint32_t)(index % grid[0]);
-    block->view.block[1] = (uint32_t)(index / grid[0] % grid[1]);
-    block->view.block[2] = (uint32_t)(index / grid[0] / grid[1]);
+    place(block, cluster, rank);
+    const uint64_t index = block->view.index;
+    block->has_ended = block->has_cluster_barrier = false;
+    block->idle_waits = 0;
+    block->waited_polls = 0;
     block->live_threads = launch->view.threads_per_block;
     block->tally = (simt_tally){0};
     block->allowed = block->polls = 0;
@@ -88,7 +136,15 @@ bool simt_block_begin(struct block *block, uint64_t index) {
     return false;
 }
 
-void simt_block_end(struct block *block) {
+bool simt_block_begin(struct block *block, uint64_t index) {
+    uint32_t count;
+    struct block **members = members_of(&block, &count);
+    for (uint32_t rank = 0; rank < count; rank++)
+        if (!block_begin(members[rank], index, rank)) return false;
+    return true;
+}
+
+static void block_end(struct block *block) {
     struct launch *launch = block->launch;
     uint32_t exited = launch->view.threads_per_block;
     for (uint32_t w = 0; w < block->warp_count; w++) exited -= lane_count(block->warps[w].live);
@@ -103,38 +159,67 @@ void simt_block_end(struct block *block) {
     pthread_mutex_unlock(&launch->lock);
 }
 
+void simt_block_end(struct block *block) {
+    uint32_t count;
+    struct block **members = members_of(&block, &count);
+    for (uint32_t rank = 0; rank < count; rank++) block_end(members[rank]);
+}
+
 /* ---- running */
 
 static bool waits(const struct path *path) {
     return path->state == PATH_AT_BARRIER || path->state == PATH_AT_WARP_BARRIER ||
-           path->state == PATH_AT_COLLECTIVE;
+           path->state == PATH_AT_COLLECTIVE || path->state == PATH_AT_MBARRIER ||
+           path->state == PATH_AT_CLUSTER_BARRIER;
+}
+
+static void say_deadlock(struct warp *warp, struct path *path) {
+    simt_event event = simt_event_of(warp, path, path->waiting_lanes);
+    uint32_t lane = (uint32_t)__builtin_ctz(path->waiting_lanes | UINT32_C(1) << (SIMT_LANES - 1));
+    uint32_t others = warp->live & ~path->waiting_lanes;
+    if (path->state == PATH_AT_MBARRIER) simt_mbarrier_deadlock(warp, path);
+    else if (path->state == PATH_AT_BARRIER)
+        simt_record_finding(&event, SIMT_FINDING_BARRIER, lane, 0,
+                            "lanes 0x%08x of warp %u wait at barrier %u, which other threads never reach",
+                            (unsigned)path->waiting_lanes, warp->index, path->barrier);
+    else if (path->state == PATH_AT_CLUSTER_BARRIER)
+        simt_record_finding(&event, SIMT_FINDING_BARRIER, lane, 0,
+                            "lanes 0x%08x of warp %u wait at the cluster's barrier, which other threads never reach",
+                            (unsigned)path->waiting_lanes, warp->index);
+    else
+        simt_record_finding(&event, SIMT_FINDING_BARRIER, lane, 0,
+                            "lanes 0x%08x of warp %u wait for all lanes of their mask; lanes 0x%08x never arrive",
+                            (unsigned)path->waiting_lanes, warp->index, (unsigned)others);
+    simt_stop(&event);
+}
+
+/* Who waits for an mbarrier is more often the cause than who waits for him, and rather he whose mbarrier lacks bytes
+ * or few arrivals. */
+static uint64_t remoteness(struct warp *warp, struct path *path) {
+    return path->state == PATH_AT_MBARRIER ? simt_mbarrier_missing(warp, path) : UINT64_MAX - 1;
 }
 
 /* Nothing can go on: says who waits for whom. */
-static void deadlock(struct block *block) {
-    for (uint32_t w = 0; w < block->warp_count; w++) {
-        struct warp *warp = &block->warps[w];
-        struct path *path = warp->leaves;
-        while (path && !waits(path)) path = path->next;
-        if (!path) continue;
-        simt_event event = simt_event_of(warp, path, path->waiting_lanes);
-        uint32_t lane = (uint32_t)__builtin_ctz(path->waiting_lanes | UINT32_C(1) << (SIMT_LANES - 1));
-        uint32_t others = warp->live & ~path->waiting_lanes;
-        if (path->state == PATH_AT_BARRIER)
-            simt_record_finding(
-                &event, SIMT_FINDING_BARRIER, lane, 0,
-                "lanes 0x%08x of warp %u wait at barrier %u, which other threads never reach",
-                (unsigned)path->waiting_lanes, w, path->barrier);
-        else
-            simt_record_finding(
-                &event, SIMT_FINDING_BARRIER, lane, 0,
-                "lanes 0x%08x of warp %u wait for all lanes of their mask; lanes 0x%08x never arrive",
-                (unsigned)path->waiting_lanes, w, (unsigned)others);
-        simt_stop(&event);
+static void deadlock(struct block **members, uint32_t count) {
+    struct warp *cause = NULL;
+    struct path *held = NULL;
+    uint64_t least = UINT64_MAX;
+    for (uint32_t b = 0; b < count; b++)
+        for (uint32_t w = 0; w < members[b]->warp_count; w++)
+            for (struct path *path = members[b]->warps[w].leaves; path; path = path->next) {
+                if (!waits(path)) continue;
+                uint64_t distance = remoteness(&members[b]->warps[w], path);
+                if (distance >= least) continue;
+                least = distance;
+                held = path;
+                cause = &members[b]->warps[w];
+            }
+    if (held) {
+        say_deadlock(cause, held);
         return;
     }
-    atomic_store(&block->launch->is_lost, true);
-    simt_launch_stop(block->launch);
+    atomic_store(&members[0]->launch->is_lost, true);
+    simt_launch_stop(members[0]->launch);
 }
 
 /* Lanes that have nothing left to do but return need not wait for others to return with them: a barrier that those
@@ -152,33 +237,76 @@ static uint64_t turn_length(const struct block *block, uint64_t budget, uint64_t
     return 1 + (*random >> 33) % 64;
 }
 
-/* One turn of each warp.  true: the block goes on. */
-static bool run_round(struct block *block, uint64_t budget, uint64_t *random) {
+enum round { ROUND_OVER, ROUND_STUCK, ROUND_GOES_ON };
+
+/* One turn of each warp. */
+static enum round run_round(struct block *block, uint64_t budget, uint64_t *random) {
     uint32_t first = block->launch->request->schedule == SIMT_RANDOM ? (uint32_t)(*random >> 40) : 0;
     bool goes_on = false;
     for (uint32_t w = 0; w < block->warp_count; w++) {
         struct warp *warp = &block->warps[(w + first) % block->warp_count];
         if (!warp->live) continue;
         enum progress progress = simt_warp_run(warp, turn_length(block, budget, random));
-        if (simt_is_stopped(block->launch) || block->is_starved) return false;
+        if (simt_is_stopped(block->launch) || block->is_starved) return ROUND_OVER;
         if (progress != PROGRESS_WAITING) goes_on = true;
     }
-    if (!block->live_threads) return false;
-    if (goes_on || release_returning(block)) return true;
-    deadlock(block);
+    block->has_ended = !block->live_threads;
+    if (block->has_ended) return ROUND_OVER;
+    return goes_on || release_returning(block) ? ROUND_GOES_ON : ROUND_STUCK;
+}
+
+/* Whether another block has let a path go on since the block's turn. */
+static bool has_ready(const struct block *block) {
+    for (uint32_t w = 0; w < block->warp_count; w++)
+        for (const struct path *path = block->warps[w].leaves; path; path = path->next)
+            if (path->state == PATH_READY) return true;
     return false;
+}
+
+/* One turn of each block of a cluster, or of the only one. */
+static enum round run_members(struct block **members, uint32_t count, uint64_t budget, uint64_t *randoms) {
+    enum round round = ROUND_OVER;
+    for (uint32_t b = 0; b < count; b++) {
+        if (members[b]->has_ended) continue;
+        enum round own = run_round(members[b], budget, &randoms[b]);
+        if (members[b]->is_starved) members[0]->is_starved = true;
+        if (simt_is_stopped(members[b]->launch) || members[b]->is_starved) return ROUND_OVER;
+        if (own > round) round = own;
+    }
+    for (uint32_t b = 0; round == ROUND_STUCK && count > 1 && b < count; b++)
+        if (has_ready(members[b])) round = ROUND_GOES_ON;
+    if (round != ROUND_STUCK) return round;
+    for (uint32_t b = 0; b < count; b++)
+        if (!members[b]->has_ended && simt_mbarrier_waits_resume(members[b])) round = ROUND_GOES_ON;
+    if (round == ROUND_STUCK) deadlock(members, count);
+    return round == ROUND_STUCK ? ROUND_OVER : round;
+}
+
+static void add_up(struct block *const *members, uint32_t count, uint64_t *instructions, uint64_t *polls) {
+    *instructions = *polls = 0;
+    for (uint32_t b = 0; b < count; b++) {
+        *instructions += members[b]->tally.instructions;
+        *polls += members[b]->polls;
+    }
 }
 
 /* Runs the warps in turns until about `budget` instructions are over, or most that they do is to poll.  true: the
  * block has ended, or was stopped. */
 bool simt_block_run(struct block *block, uint64_t budget) {
-    const uint64_t begin = block->tally.instructions;
-    const uint64_t polls = block->polls + 2 * (uint64_t)POLLS_TURN * block->warp_count;
-    uint64_t random = block->random;
-    bool goes_on = true;
-    block->is_starved = false;
-    while (goes_on && block->tally.instructions - begin < budget && block->polls < polls)
-        goes_on = run_round(block, budget, &random);
-    simt_block_give_back(block);
-    return !goes_on && !block->is_starved;
+    uint32_t count;
+    struct block **members = members_of(&block, &count);
+    uint64_t randoms[CLUSTER_BLOCKS_MAX], begin, instructions, polls_begin, polls;
+    const uint64_t polls_most = 2 * (uint64_t)POLLS_TURN * block->warp_count * count;
+    enum round round = ROUND_GOES_ON;
+    for (uint32_t b = 0; b < count; b++) {
+        randoms[b] = members[b]->random;
+        members[b]->is_starved = false;
+    }
+    add_up(members, count, &begin, &polls_begin);
+    do {
+        round = run_members(members, count, budget, randoms);
+        add_up(members, count, &instructions, &polls);
+    } while (round == ROUND_GOES_ON && instructions - begin < budget && polls - polls_begin < polls_most);
+    for (uint32_t b = 0; b < count; b++) simt_block_give_back(members[b]);
+    return round != ROUND_GOES_ON && !block->is_starved;
 }

@@ -20,7 +20,7 @@ struct instruction_kind {
     decode_function *decode;
 };
 extern const struct instruction_kind simt_control_kinds[], simt_memory_kinds[], simt_warp_kinds[],
-    simt_barrier_kinds[], simt_move_kinds[];
+    simt_barrier_kinds[], simt_move_kinds[], simt_mbarrier_kinds[], simt_copy_kinds[], simt_cluster_kinds[];
 
 /* ---- operand.c: where operands are */
 
@@ -35,5 +35,7 @@ bool simt_address(struct decoder *decoder, const struct operand *operand, struct
 /* execute_lanes.c, execute_warp.c: what several names share */
 bool simt_decode_lanes(struct decoder *decoder, struct code *code);
 bool simt_decode_warp_barrier(struct decoder *decoder, struct code *code);
+bool simt_decode_cluster_barrier(struct decoder *decoder, struct code *code); /* execute_cluster.c */
+bool simt_decode_copies_arrive(struct decoder *decoder, struct code *code);   /* execute_mbarrier.c */
 
 #endif

@@ -181,7 +181,7 @@ static bool decode_reduction(struct decoder *decoder, struct code *code) {
 static bool decode_barrier(struct decoder *decoder, struct code *code) {
     const struct instruction *instruction = decoder->instruction;
     if (simt_has(instruction, "warp")) return simt_decode_warp_barrier(decoder, code);
-    if (simt_has(instruction, "cluster")) return false;
+    if (simt_has(instruction, "cluster")) return simt_decode_cluster_barrier(decoder, code);
     code->execute = execute_barrier;
     code->is_synchronising = true;
     code->barrier.is_aligned = strcmp(instruction->base, "bar") == 0 || simt_has(instruction, "aligned");

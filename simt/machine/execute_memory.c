@@ -3,32 +3,9 @@
 
 #include "access.h"
 #include "decoder.h"
-
-/* ---- bytes of one element.  Global memory is shared by host threads: single relaxed accesses, as in hardware. */
-
-static inline uint64_t element_load(const unsigned char *host, uint32_t nbytes) {
-    switch (nbytes) {
-    case 1: return __atomic_load_n(host, __ATOMIC_RELAXED);
-    case 2: return __atomic_load_n((const uint16_t *)(const void *)host, __ATOMIC_RELAXED);
-    case 4: return __atomic_load_n((const uint32_t *)(const void *)host, __ATOMIC_RELAXED);
-    default: return __atomic_load_n((const uint64_t *)(const void *)host, __ATOMIC_RELAXED);
-    }
-}
-
-static inline void element_store(unsigned char *host, uint32_t nbytes, uint64_t value) {
-    switch (nbytes) {
-    case 1: __atomic_store_n(host, (uint8_t)value, __ATOMIC_RELAXED); break;
-    case 2: __atomic_store_n((uint16_t *)(void *)host, (uint16_t)value, __ATOMIC_RELAXED); break;
-    case 4: __atomic_store_n((uint32_t *)(void *)host, (uint32_t)value, __ATOMIC_RELAXED); break;
-    default: __atomic_store_n((uint64_t *)(void *)host, value, __ATOMIC_RELAXED);
-    }
-}
+#include "element.h"
 
 /* ---- loads and stores */
-
-static inline unsigned char *host_of(const struct request *request, uint32_t lane) {
-    return request->is_consecutive ? request->hosts[0] + (size_t)lane * request->nbytes : request->hosts[lane];
-}
 
 enum { ROW_NBYTES = sizeof(uint32_t) * SIMT_LANES };
 
@@ -68,10 +45,11 @@ static void load_element(struct path *path, const struct request *request, uint3
     else if (nbytes == 4 && width == WIDTH_32)
         SIMT_FOR_EACH_LANE (lane, request->lanes)
             ((uint32_t *)(void *)to)[lane] =
-                __atomic_load_n((const uint32_t *)(const void *)(host_of(request, lane) + at), __ATOMIC_RELAXED);
+                __atomic_load_n((const uint32_t *)(const void *)(simt_request_host(request, lane) + at),
+                                __ATOMIC_RELAXED);
     else
         SIMT_FOR_EACH_LANE (lane, request->lanes) {
-            uint64_t value = element_load(host_of(request, lane) + at, nbytes);
+            uint64_t value = element_load(simt_request_host(request, lane) + at, nbytes);
             lane_set(to, width, lane, request->code->memory.is_signed ? simt_extend(value, nbytes) : value);
         }
 }
@@ -81,7 +59,9 @@ static void store_element(const struct path *path, const struct request *request
     const uint64_t *values = request->values + element * SIMT_LANES;
     uint32_t nbytes = vector->element_nbytes, at = element * nbytes;
     if (is_row(request, vector->widths[element])) row_store(request, slot_lanes(path, vector->slots[element]));
-    else SIMT_FOR_EACH_LANE (lane, request->lanes) element_store(host_of(request, lane) + at, nbytes, values[lane]);
+    else
+        SIMT_FOR_EACH_LANE (lane, request->lanes)
+            element_store(simt_request_host(request, lane) + at, nbytes, values[lane]);
 }
 
 /* The value to store, truncated to its size. */
@@ -172,34 +152,6 @@ static enum outcome execute_store(struct warp *warp, struct path *path, const st
 
 /* ---- atomics: operands[0] the old value (if wanted), [1] the value, [2] what cas compares with */
 
-static uint64_t update(unsigned char *host, uint32_t nbytes, scalar_function *scalar, uint64_t value,
-                       uint64_t compare, bool *has_changed) {
-    uint64_t old = element_load(host, nbytes);
-    for (;;) {
-        uint64_t new = scalar(old, value, compare);
-        bool is_done;
-        if (nbytes == 2) {
-            uint16_t expected = (uint16_t)old;
-            is_done = __atomic_compare_exchange_n((uint16_t *)(void *)host, &expected, (uint16_t)new, false,
-                                                  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-            old = expected;
-        } else if (nbytes == 4) {
-            uint32_t expected = (uint32_t)old;
-            is_done = __atomic_compare_exchange_n((uint32_t *)(void *)host, &expected, (uint32_t)new, false,
-                                                  __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-            old = expected;
-        } else {
-            uint64_t expected = old;
-            is_done = __atomic_compare_exchange_n((uint64_t *)(void *)host, &expected, new, false, __ATOMIC_RELAXED,
-                                                  __ATOMIC_RELAXED);
-            old = expected;
-        }
-        if (!is_done) continue;
-        *has_changed |= new != old;
-        return old;
-    }
-}
-
 static void atomic_perform(struct path *path, struct request *request) {
     const struct code *code = request->code;
     unsigned char *result = code->memory.has_result ? slot_lanes(path, code->call.slots[0]) : NULL;
@@ -210,7 +162,8 @@ static void atomic_perform(struct path *path, struct request *request) {
         uint64_t value = lane_get(values, code->widths[1], lane);
         uint64_t compare = compares ? lane_get(compares, code->widths[2], lane) : 0;
         uint64_t old =
-            update(host_of(request, lane), nbytes, code->memory.scalar, value, compare, &request->has_changed);
+            element_update(simt_request_host(request, lane), nbytes, code->memory.scalar, value, compare,
+                           &request->has_changed);
         if (result) lane_set(result, code->widths[0], lane, old);
     }
     simt_access_mark(request);
@@ -235,7 +188,7 @@ static bool is_without_effect(const char *modifier) {
     for (size_t n = 0; n < sizeof names / sizeof *names; n++)
         if (strcmp(modifier, names[n]) == 0) return true;
     return starts(modifier, "L1::") || starts(modifier, "L2::") || starts(modifier, "level::") ||
-           starts(modifier, "shared::cta") || starts(modifier, "param::");
+           starts(modifier, "shared::") || starts(modifier, "param::");
 }
 
 static void decode_space(const struct instruction *instruction, struct code *code) {
@@ -375,9 +328,32 @@ static enum outcome execute_fence(struct warp *warp, struct path *path, const st
     return OUTCOME_NEXT;
 }
 
+static enum outcome execute_proxy_fence(struct warp *warp, struct path *path, const struct code *code,
+                                        uint32_t mask) {
+    simt_event event = simt_event_of(warp, path, mask);
+    SIMT_NOTIFY(warp->block->launch, warp->block, proxy_fence, &event, code->proxy_fence.of_shared,
+                code->proxy_fence.of_global);
+    return OUTCOME_NEXT;
+}
+
+static enum outcome execute_nothing(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    (void)warp, (void)path, (void)code, (void)mask;
+    return OUTCOME_NEXT;
+}
+
+/* One address has one meaning here, so that fences of aliases have no effect. */
+static bool decode_proxy_fence(const struct instruction *instruction, struct code *code) {
+    enum simt_space space;
+    bool is_named = simt_named_space(instruction, &space);
+    code->execute = simt_has(instruction, "async") ? execute_proxy_fence : execute_nothing;
+    code->proxy_fence.of_shared = !is_named || space == SIMT_SHARED;
+    code->proxy_fence.of_global = !is_named || space == SIMT_GLOBAL;
+    return simt_has(instruction, "async") || simt_has(instruction, "alias");
+}
+
 static bool decode_fence(struct decoder *decoder, struct code *code) {
     const struct instruction *instruction = decoder->instruction;
-    if (simt_has(instruction, "proxy")) return false;
+    if (simt_has(instruction, "proxy")) return decode_proxy_fence(instruction, code);
     code->execute = execute_fence;
     code->fence.is_beyond_block = !simt_has(instruction, "cta");
     return true;

@@ -135,6 +135,25 @@ static simt_error check_extent(const simt_launch *request, simt_launch_view *vie
     return SIMT_OK;
 }
 
+/* How many blocks make a cluster: as the launch or the kernel says, who must not contradict each other. */
+static simt_error check_cluster(const struct launch *launch, simt_launch_view *view, simt_message *message) {
+    const uint8_t *asked = launch->request->cluster;
+    const uint32_t *own = launch->function->cluster;
+    uint64_t count = 1;
+    for (int d = 0; d < 3; d++) {
+        view->cluster[d] = asked[0] ? (asked[d] ? asked[d] : 1) : own[0] ? own[d] : 1;
+        if (asked[0] && own[0] && view->cluster[d] != own[d])
+            return fail(message, SIMT_ERROR_ARGUMENT, "the kernel was compiled for clusters of another size");
+        if (view->grid[d] % view->cluster[d])
+            return fail(message, SIMT_ERROR_ARGUMENT, "the grid must be a multiple of the cluster along each axis");
+        count *= view->cluster[d];
+        if (count > CLUSTER_BLOCKS_MAX)
+            return fail(message, SIMT_ERROR_ARGUMENT, "a cluster has at most 16 blocks");
+    }
+    view->blocks_per_cluster = (uint32_t)count;
+    return SIMT_OK;
+}
+
 /* Beginning blocks takes time, too: a grid that would take longer for that than the limit allows is refused. */
 static simt_error check_limit(struct launch *launch, simt_message *message) {
     enum { BLOCK_COST = 16, SHARED_NBYTES_COST = 256 };
@@ -157,6 +176,7 @@ static simt_error prepare_view(struct launch *launch, simt_message *message) {
     const simt_launch *request = launch->request;
     simt_launch_view *view = &launch->view;
     simt_error error = check_extent(request, view, message);
+    if (!error) error = check_cluster(launch, view, message);
     if (error) return error;
     enum { SHARED_MAX = 1 << 20 };
     if (request->shared_nbytes > SHARED_MAX || launch->image->shared_nbytes > SHARED_MAX)
@@ -207,7 +227,9 @@ static void hook_add(struct hooks *hooks, const struct hook *hook, bool has_it) 
 static bool hooks_create(struct launch *launch, size_t count) {
     struct hooks *const lists[] = {&launch->instruction, &launch->branch,  &launch->access,
                                    &launch->shuffle,     &launch->warp_barrier, &launch->barrier,
-                                   &launch->fence,       &launch->finding, &launch->all};
+                                   &launch->fence,       &launch->finding, &launch->all,
+                                   &launch->copy,        &launch->copy_group, &launch->mbarrier,
+                                   &launch->proxy_fence, &launch->cluster_barrier};
     for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
         lists[l]->hooks = calloc(count + 1, sizeof *lists[l]->hooks);
         if (!lists[l]->hooks) return false;
@@ -218,7 +240,9 @@ static bool hooks_create(struct launch *launch, size_t count) {
 static void hooks_destroy(struct launch *launch) {
     struct hooks *const lists[] = {&launch->instruction, &launch->branch,  &launch->access,
                                    &launch->shuffle,     &launch->warp_barrier, &launch->barrier,
-                                   &launch->fence,       &launch->finding, &launch->all};
+                                   &launch->fence,       &launch->finding, &launch->all,
+                                   &launch->copy,        &launch->copy_group, &launch->mbarrier,
+                                   &launch->proxy_fence, &launch->cluster_barrier};
     for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) free(lists[l]->hooks);
 }
 
@@ -245,15 +269,20 @@ static bool prepare_observers(struct launch *launch) {
         hook_add(&launch->barrier, &hook, observer->barrier);
         hook_add(&launch->fence, &hook, observer->fence);
         hook_add(&launch->finding, &hook, observer->finding);
+        hook_add(&launch->copy, &hook, observer->copy);
+        hook_add(&launch->copy_group, &hook, observer->copy_group);
+        hook_add(&launch->mbarrier, &hook, observer->mbarrier);
+        hook_add(&launch->proxy_fence, &hook, observer->proxy_fence);
+        hook_add(&launch->cluster_barrier, &hook, observer->cluster_barrier);
     }
     return true;
 }
 
-/* ---- blocks on threads */
+/* ---- blocks on threads.  Where there are clusters, a block here is the first of one, and stands for all of it. */
 
 static struct block *block_next(struct launch *launch, struct block **spare) {
     uint64_t index = atomic_fetch_add(&launch->next_block, 1);
-    if (index >= launch->block_count) return NULL;
+    if (index >= launch->block_count / launch->view.blocks_per_cluster) return NULL;
     struct block *block = *spare ? *spare : simt_block_create(launch);
     if (!block) {
         simt_launch_no_memory(launch);
@@ -349,7 +378,8 @@ static uint32_t thread_count(const struct launch *launch) {
     long count = launch->request->threads ? (long)launch->request->threads : sysconf(_SC_NPROCESSORS_ONLN);
     if (count < 1) count = 1;
     if (count > THREADS_MAX) count = THREADS_MAX;
-    return (uint64_t)count > launch->block_count ? (uint32_t)launch->block_count : (uint32_t)count;
+    const uint64_t clusters = launch->block_count / launch->view.blocks_per_cluster;
+    return (uint64_t)count > clusters ? (uint32_t)clusters : (uint32_t)count;
 }
 
 static void run(struct launch *launch) {

@@ -72,6 +72,36 @@ struct memory_code {
     scalar_function *scalar;      /* what an atomic does */
 };
 
+/* An operation on an mbarrier.  Its operand, in code.call.slots[MBARRIER_VALUE], is a count of arrivals or bytes, a
+ * parity or a state; the result is in slots[MBARRIER_RESULT]. */
+enum mbarrier_kind { MBARRIER_INITIALISE, MBARRIER_INVALIDATE, MBARRIER_ARRIVE, MBARRIER_COUNT, MBARRIER_WAIT };
+struct mbarrier_code {
+    struct memory_code memory;
+    enum mbarrier_kind kind;
+    bool has_value, has_result;
+    bool drops, expects, may_not_complete; /* an arrival */
+    bool is_complete;                      /* of bytes, not their announcement */
+    bool is_parity;                        /* a wait */
+    bool is_of_copies, is_extra;           /* cp.async.mbarrier.arrive, which counts as pending itself */
+};
+
+/* An asynchronous copy, to `memory.address`.  Its operands are in code.call.slots[]. */
+struct copy_code {
+    struct memory_code memory;
+    struct address_code source, mbarrier;
+    enum simt_space from, to;
+    enum simt_engine engine;
+    scalar_function *scalar; /* a reduction's */
+    uint8_t element_nbytes;  /* of a reduction */
+    bool has_size, is_ignored, is_ignored_negated, is_multicast;
+};
+
+struct copy_group_code {
+    enum simt_engine engine;
+    bool is_wait, is_read, commits;
+    uint32_t pending;
+};
+
 /* A move of the address of a variable, into the window of its space. */
 struct address_move_code {
     struct address_code address;
@@ -142,6 +172,17 @@ struct code {
         struct {
             bool is_beyond_block;
         } fence;
+        struct {
+            bool of_shared, of_global;
+        } proxy_fence;
+        struct mbarrier_code mbarrier;
+        struct copy_code copy;
+        struct copy_group_code copy_group;
+        struct {
+            bool is_arrival;
+            enum simt_order order;
+        } cluster_barrier;
+        bool is_of_shared; /* mapa and getctarank: addresses in shared memory, not generic ones */
     };
 };
 
@@ -204,7 +245,15 @@ struct frame {
     unsigned char *parameters; /* lane after lane, layout->parameters_nbytes each */
 };
 
-enum path_state { PATH_READY, PATH_PARTED, PATH_AT_WARP_BARRIER, PATH_AT_COLLECTIVE, PATH_AT_BARRIER };
+enum path_state {
+    PATH_READY,
+    PATH_PARTED,
+    PATH_AT_WARP_BARRIER,
+    PATH_AT_COLLECTIVE,
+    PATH_AT_BARRIER,
+    PATH_AT_MBARRIER,
+    PATH_AT_CLUSTER_BARRIER
+};
 
 struct path {
     struct path *parent;
@@ -218,6 +267,7 @@ struct path {
     bool is_callee; /* the root of a called function: `ret` leads to its parent */
     uint32_t waiting_lanes; /* those that execute the instruction that the path waits at */
     uint32_t barrier;       /* PATH_AT_BARRIER */
+    bool has_waited_enough; /* at an mbarrier: its next wait returns, whatever the phase */
 };
 
 struct warp {
@@ -232,6 +282,8 @@ struct warp {
     size_t frames_nbytes; /* of them, to limit recursion */
     uint64_t spinning;    /* instructions since a path last arrived, waited or left */
     uint32_t polls;       /* strong reads that changed nothing, as of a lock that another holds */
+    uint32_t cluster_arrived;  /* lanes that have arrived at the cluster's barrier and not waited yet; */
+    uint32_t cluster_released; /* those of them for which it is complete */
 };
 
 enum { BARRIERS = 16 };
@@ -245,10 +297,22 @@ struct barrier {
     uint32_t all, any, count; /* of bar.red's predicate */
 };
 
+/* The blocks of a cluster run on one host thread, in turns. */
+enum { CLUSTER_BLOCKS_MAX = 16 };
+struct cluster {
+    struct block *blocks[CLUSTER_BLOCKS_MAX]; /* by rank */
+    uint32_t count;
+};
+
 struct block {
     simt_block_view view;
     struct launch *launch;
     struct block *next; /* in a worker's list of those begun */
+    struct cluster *cluster; /* NULL: there are none.  The first block's own */
+    bool has_ended;
+    bool has_cluster_barrier; /* some threads have arrived there */
+    uint32_t idle_waits;   /* times that every thread waited for an mbarrier in vain, since something was done */
+    uint64_t waited_polls; /* polls at the last of these times */
     struct warp *warps;
     uint32_t warp_count;
     uint32_t live_threads;
@@ -299,6 +363,7 @@ struct launch {
     unsigned char **launch_states;
     size_t states_nbytes;
     struct hooks instruction, branch, access, shuffle, warp_barrier, barrier, fence, finding, all;
+    struct hooks copy, copy_group, mbarrier, proxy_fence, cluster_barrier;
     bool needs_initialised;
 };
 
@@ -392,7 +457,15 @@ bool simt_path_release_waiting(struct warp *warp, bool only_returns);
 
 /* execute_warp.c, execute_barrier.c: release whatever waited only for lanes that have exited */
 void simt_collectives_check(struct warp *warp);
+void simt_cluster_barrier_check(struct block *block); /* execute_cluster.c */
 void simt_barriers_check(struct block *block);
+
+/* execute_mbarrier.c: threads that wait for an mbarrier get another turn; those in vain, if nothing else can go on.
+ * false: they have had their turns, or there are none. */
+void simt_mbarrier_waits_wake(struct block *block);
+bool simt_mbarrier_waits_resume(struct block *block);
+void simt_mbarrier_deadlock(struct warp *warp, struct path *path); /* says what the path waits for */
+uint32_t simt_mbarrier_missing(struct warp *warp, struct path *path); /* arrivals; 0: bytes */
 
 /* access.c: the address operand of every lane, even of those that do not execute */
 void simt_addresses(const struct path *path, const struct address_code *address, uint64_t addresses[SIMT_LANES]);
@@ -412,11 +485,12 @@ enum progress { PROGRESS_YES, PROGRESS_WAITING, PROGRESS_DONE };
 enum progress simt_warp_run(struct warp *warp, uint64_t budget);
 
 /* block.c */
+/* Where there are clusters, these are of all blocks of the one whose first block it is. */
 struct block *simt_block_create(struct launch *launch);
-bool simt_block_begin(struct block *block, uint64_t index);
+bool simt_block_begin(struct block *block, uint64_t index); /* of the block, or cluster */
 void simt_block_end(struct block *block);
 void simt_block_destroy(struct block *block);
-bool simt_block_run(struct block *block, uint64_t budget); /* true: it has ended */
+bool simt_block_run(struct block *block, uint64_t budget); /* true: it has ended, with its cluster */
 
 /* budget.c: the limit of warp instructions, which blocks take from the launch's pool a few at a time */
 uint64_t simt_launch_take(struct launch *launch, uint64_t count); /* as many of them as there are */

@@ -48,6 +48,7 @@ static struct path *path_create(struct warp *warp, const struct path *like, uint
     path->children = 0;
     path->state = PATH_READY;
     path->waiting_lanes = 0;
+    path->has_waited_enough = false;
     leaf_link(warp, path);
     return path;
 }

@@ -27,18 +27,14 @@
     X("aggr_smem_size", aggregate_shared, (uint32_t)view->shared_nbytes)                                           \
     X("smid", multiprocessor, 0)                                                                                   \
     X("nsmid", multiprocessors, 1)                                                                                 \
-    X("is_explicit_cluster", has_cluster, 0)                                                                       \
-    X("nclusterid.x", clusters_x, view->grid[0])                                                                   \
-    X("nclusterid.y", clusters_y, view->grid[1])                                                                   \
-    X("nclusterid.z", clusters_z, view->grid[2])                                                                   \
-    X("cluster_ctaid.x", in_cluster_x, 0)                                                                          \
-    X("cluster_ctaid.y", in_cluster_y, 0)                                                                          \
-    X("cluster_ctaid.z", in_cluster_z, 0)                                                                          \
-    X("cluster_nctaid.x", cluster_size_x, 1)                                                                       \
-    X("cluster_nctaid.y", cluster_size_y, 1)                                                                       \
-    X("cluster_nctaid.z", cluster_size_z, 1)                                                                       \
-    X("cluster_ctarank", cluster_rank, 0)                                                                          \
-    X("cluster_nctarank", cluster_ranks, 1)                                                                        \
+    X("is_explicit_cluster", has_cluster, view->blocks_per_cluster > 1)                                            \
+    X("nclusterid.x", clusters_x, view->grid[0] / view->cluster[0])                                                \
+    X("nclusterid.y", clusters_y, view->grid[1] / view->cluster[1])                                                \
+    X("nclusterid.z", clusters_z, view->grid[2] / view->cluster[2])                                                \
+    X("cluster_nctaid.x", cluster_size_x, view->cluster[0])                                                        \
+    X("cluster_nctaid.y", cluster_size_y, view->cluster[1])                                                        \
+    X("cluster_nctaid.z", cluster_size_z, view->cluster[2])                                                        \
+    X("cluster_nctarank", cluster_ranks, view->blocks_per_cluster)                                                 \
     X("WARP_SZ", warp_size, view->warp_size)                                                                       \
     X("envreg0", environment_0, 0)                                                                                 \
     X("envreg1", environment_1, (uint32_t)(warp->block->launch->workspace->address >> 32))                         \
@@ -48,9 +44,13 @@
     X("ctaid.x", index_x, warp->block->view.block[0])                                                              \
     X("ctaid.y", index_y, warp->block->view.block[1])                                                              \
     X("ctaid.z", index_z, warp->block->view.block[2])                                                              \
-    X("clusterid.x", cluster_x, warp->block->view.block[0])                                                        \
-    X("clusterid.y", cluster_y, warp->block->view.block[1])                                                        \
-    X("clusterid.z", cluster_z, warp->block->view.block[2])
+    X("clusterid.x", cluster_x, warp->block->view.block[0] / view->cluster[0])                                     \
+    X("clusterid.y", cluster_y, warp->block->view.block[1] / view->cluster[1])                                     \
+    X("clusterid.z", cluster_z, warp->block->view.block[2] / view->cluster[2])                                     \
+    X("cluster_ctaid.x", in_cluster_x, warp->block->view.block[0] % view->cluster[0])                              \
+    X("cluster_ctaid.y", in_cluster_y, warp->block->view.block[1] % view->cluster[1])                              \
+    X("cluster_ctaid.z", in_cluster_z, warp->block->view.block[2] % view->cluster[2])                              \
+    X("cluster_ctarank", cluster_rank, warp->block->view.rank)
 
 enum special {
 #define NUMBER(name, number, value) number,

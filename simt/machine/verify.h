@@ -23,6 +23,12 @@ bool simt_verify_refuse(const struct verifier *verifier, const char *format, ...
  * know the opcode, instruction->is_known stays false, and it is never decoded. */
 bool simt_verify_operands(const struct verifier *verifier);
 
+/* verify_forms.c: the modifiers and the constants among the operands, which have been checked */
+bool simt_verify_form(const struct verifier *verifier);
+
+/* Whether the instruction has every modifier of a list between blanks. */
+bool simt_has_all(const struct instruction *instruction, const char *list);
+
 /* verify_calls.c */
 bool simt_verify_call(const struct verifier *verifier);
 

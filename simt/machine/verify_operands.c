@@ -36,7 +36,9 @@ bool simt_types_fit(enum type type, enum type other) {
  *   a            an address as a value, of 32 or 64 bits
  *   &            the same, or the name of a variable of the opcode's state space
  *   0            a constant
+ *   size         of .u32, or a predicate that may be negated
  *   [] [w] [x]   an address in memory: of any state space, of one that is written, of one that has atomics
+ *   [s] [g]      an address in shared or global memory, whatever the opcode says of others
  *   label, targets (.branchtargets)
  * The first row whose modifiers (all of those named) the opcode has says what it is; rows behind it with the
  * same modifiers are other numbers of operands.  No operands at all, NULL: an instruction that the machine
@@ -57,6 +59,37 @@ static const struct signature {
                   {"applypriority", "", "[] 0"},
                   {"pmevent", "", "0"},
                   {"setmaxnreg", "", "0"},
+                  {"cp", "async bulk tensor", NULL},
+                  {"cp", "async bulk commit_group", ""},
+                  {"cp", "async bulk wait_group", "0"},
+                  {"cp", "async bulk prefetch", "[g] u32"},
+                  {"cp", "async bulk multicast::cluster", "[s] [g] u32 [s] u16"},
+                  {"cp", "async bulk bulk_group", "[g] [s] u32"},
+                  {"cp", "async bulk global", "[s] [g] u32 [s]"},
+                  {"cp", "async bulk", "[s] [s] u32 [s]"},
+                  {"cp", "async commit_group", ""},
+                  {"cp", "async wait_group", "0"},
+                  {"cp", "async wait_all", ""},
+                  {"cp", "async mbarrier", "[s]"},
+                  {"cp", "async", "[s] [g] 0"},
+                  {"cp", "async", "[s] [g] 0 size"},
+                  {"mbarrier", "init", "[s] u32"},
+                  {"mbarrier", "inval", "[s]"},
+                  {"mbarrier", "pending_count", "=u32 b64"},
+                  {"mbarrier", "test_wait parity", "=pred [s] u32"},
+                  {"mbarrier", "test_wait", "=pred [s] b64"},
+                  {"mbarrier", "try_wait parity", "=pred [s] u32"},
+                  {"mbarrier", "try_wait parity", "=pred [s] u32 u32"},
+                  {"mbarrier", "try_wait", "=pred [s] b64"},
+                  {"mbarrier", "try_wait", "=pred [s] b64 u32"},
+#define ARRIVAL(name)                                                                                        \
+    {"mbarrier", name " noComplete", "=b64_ [s] u32"}, {"mbarrier", name " expect_tx", "=b64_ [s] u32"},      \
+        {"mbarrier", name, "=b64_ [s]"}, {"mbarrier", name, "=b64_ [s] u32"},
+                  ARRIVAL("arrive") ARRIVAL("arrive_drop")
+#undef ARRIVAL
+                  {"mbarrier", "", "[s] u32"},
+                  {"mapa", "", "=t & u32"},
+                  {"getctarank", "", "=u32 &"},
                   {"griddepcontrol", "", ""},
                   {"ld", "", "=t* []"},
                   {"ldu", "", "=t* []"},
@@ -68,6 +101,8 @@ static const struct signature {
                   {"red", "async", NULL},
                   {"red", "", "[x] t"},
                   {"membar", "", ""},
+                  {"fence", "proxy async", ""},
+                  {"fence", "proxy alias", ""},
                   {"fence", "proxy", NULL},
                   {"fence", "", ""},
                   {"cvta", "to", "=t a"},
@@ -84,24 +119,13 @@ static const struct signature {
                   {"elect", "sync", "=u32_|pred u32"},
                   {"activemask", "", "=b32"},
 #define BARRIER(base)                                                                                        \
-    {base, "warp", "u32"}, {base, "cluster", NULL}, {base, "red popc", "=u32 u32 !pred"},                    \
+    {base, "warp", "u32"}, {base, "cluster", ""}, {base, "red popc", "=u32 u32 !pred"},                    \
         {base, "red popc", "=u32 u32 u32 !pred"}, {base, "red", "=pred u32 !pred"},                          \
         {base, "red", "=pred u32 u32 !pred"}, {base, "arrive", "u32 u32"}, {base, "sync", "u32"},            \
         {base, "sync", "u32 u32"},
                   BARRIER("bar") BARRIER("barrier")
 #undef BARRIER
 };
-
-/* Whether the instruction has every modifier of a list between blanks. */
-static bool has_all(const struct instruction *instruction, const char *list) {
-    char modifier[16];
-    for (size_t length; *list; list += length + (list[length] == ' ')) {
-        length = strcspn(list, " ");
-        snprintf(modifier, sizeof modifier, "%.*s", (int)length, list);
-        if (!simt_has(instruction, modifier)) return false;
-    }
-    return true;
-}
 
 static uint32_t count_words(const char *words) {
     uint32_t count = *words != '\0';
@@ -231,6 +255,17 @@ static bool verify_base(const struct place *place, const struct operand *operand
            simt_verify_refuse(place->verifier, "an address cannot be a register of %s", type_name(type));
 }
 
+/* `use`: 's' or 'g'. */
+static bool verify_space(const struct place *place, const struct operand *operand, char use) {
+    const enum simt_space space = use == 's' ? SIMT_SHARED : SIMT_GLOBAL;
+    if (operand->kind != OPERAND_ADDRESS || !operand->is_bracketed)
+        return refuse(place, "an address in brackets");
+    if (operand->has_base_register) return verify_base(place, operand);
+    if (!operand->variable || operand->variable->space == space) return true;
+    return simt_verify_refuse(place->verifier, "%.200s is a %s variable, not %s", operand->variable->name,
+                              space_name(operand->variable->space), space_name(space));
+}
+
 static bool verify_memory(const struct place *place, const struct operand *operand, char use) {
     enum simt_space space;
     bool is_named = simt_named_space(place->verifier->instruction, &space);
@@ -274,8 +309,18 @@ static bool verify_pair(const struct place *place, const struct operand *operand
            verify_value(place, &operand->elements[1], &second);
 }
 
+/* How much of a copy is read, or whether nothing is. */
+static bool verify_size(const struct place *place, const struct operand *operand) {
+    bool is_predicate = operand->kind == OPERAND_REGISTER &&
+                        place->verifier->function->registers[operand->index].type == TYPE_PRED;
+    const struct expected expected = {.type = is_predicate ? TYPE_PRED : TYPE_U32, .may_be_negated = true};
+    return verify_value(place, operand, &expected);
+}
+
 static bool verify_by_word(const struct place *place, const struct operand *operand, const char *word) {
+    if (word[0] == '[' && strchr("sg", word[1])) return verify_space(place, operand, word[1]);
     if (word[0] == '[') return verify_memory(place, operand, word[1]);
+    if (strcmp(word, "size") == 0) return verify_size(place, operand);
     if (strcmp(word, "label") == 0) return operand->kind == OPERAND_LABEL || refuse(place, "a label");
     if (strcmp(word, "targets") == 0)
         return (operand->kind == OPERAND_TABLE && operand->table->targets) ||
@@ -340,7 +385,7 @@ static const struct signature *find_signature(const struct instruction *instruct
     for (size_t s = 0; s < sizeof signatures / sizeof *signatures; s++) {
         if (strcmp(signatures[s].base, instruction->base)) continue;
         *is_base = true;
-        if (has_all(instruction, signatures[s].modifiers)) return &signatures[s];
+        if (simt_has_all(instruction, signatures[s].modifiers)) return &signatures[s];
     }
     return NULL;
 }
@@ -444,6 +489,7 @@ bool simt_verify_operands(const struct verifier *verifier) {
     bool is_base = false;
     if (strcmp(verifier->instruction->base, "mov") == 0) return verify_move(verifier);
     const struct signature *signature = find_signature(verifier->instruction, &is_base);
-    if (signature) return verify_by_signature(verifier, signature);
+    if (signature)
+        return verify_by_signature(verifier, signature) && (!signature->operands || simt_verify_form(verifier));
     return is_base || verify_lanes(verifier);
 }

@@ -142,6 +142,7 @@ static void run_path(struct warp *warp, struct path *path, uint64_t budget, simt
 static __attribute__((noinline)) void release_waiting_for_exited(struct warp *warp) {
     simt_collectives_check(warp);
     simt_barriers_check(warp->block);
+    if (warp->block->cluster || warp->block->has_cluster_barrier) simt_cluster_barrier_check(warp->block);
 }
 
 static bool can_run(const struct block *block) { return !block->is_starved && !simt_is_stopped(block->launch); }

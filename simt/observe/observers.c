@@ -8,6 +8,7 @@
     X(requests)                                                                                                    \
     X(banks)                                                                                                       \
     X(synchronisation)                                                                                             \
+    X(copies)                                                                                                      \
     X(occupancy)
 #define CHECKERS(X)                                                                                                \
     X(races)                                                                                                       \

@@ -4,7 +4,6 @@
  *
  * Volatile accesses of global memory count as atomic; of shared memory they do not.  Local, constant and
  * parameter memory cannot race. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,14 +13,6 @@
 /* ---- an access on its way over the shadow */
 
 enum { RIVALS_MAX = 2 * HISTORIES };
-
-/* The kinds of access with which each kind conflicts. */
-static const uint8_t conflicts[HISTORIES] = {
-    [PLAIN_READS] = 1 << PLAIN_WRITES | 1 << ATOMIC_WRITES,
-    [ATOMIC_READS] = 1 << PLAIN_WRITES,
-    [PLAIN_WRITES] = 1 << PLAIN_READS | 1 << ATOMIC_READS | 1 << PLAIN_WRITES | 1 << ATOMIC_WRITES,
-    [ATOMIC_WRITES] = 1 << PLAIN_READS | 1 << PLAIN_WRITES,
-};
 
 struct visit {
     struct races_block *block;
@@ -49,65 +40,18 @@ static bool is_atomic(const simt_access *access) {
 
 /* ---- what is found */
 
-static const char *verb_of(const simt_place *place) {
-    bool is_load = !strncmp(place->opcode, "ld", 2), is_store = !strncmp(place->opcode, "st", 2);
-    return is_load ? "load" : is_store ? "store" : "update";
-}
-
-static const char *advice(const struct races_block *block, uint64_t other_block, uint32_t warp,
-                          uint32_t other_warp) {
-    if (other_block != block->index) return "only a fence and an atomic order accesses of two blocks";
-    if (warp != other_warp) return "no barrier orders them";
-    return "no __syncwarp() orders these lanes, which may run at different times";
-}
-
-/* Counts each pair of instructions once. */
-static void note_pair(struct races *races, uint32_t pc, uint32_t other_pc) {
-    uint64_t pair = pc < other_pc ? (uint64_t)pc << 32 | other_pc : (uint64_t)other_pc << 32 | pc;
-    for (size_t i = 0; i < races->pair_count; i++)
-        if (races->pairs[i] == pair) return;
-    if (races->pair_count == races->pair_capacity) {
-        size_t capacity = 2 * races->pair_capacity + 16;
-        uint64_t *pairs = realloc(races->pairs, capacity * sizeof *pairs);
-        if (!pairs) {
-            races_lose(races);
-            return;
-        }
-        races->pairs = pairs;
-        races->pair_capacity = capacity;
-    }
-    races->pairs[races->pair_count++] = pair;
-}
-
 static void find(struct visit *visit, uint32_t lane, uint64_t address, uint64_t stamp) {
-    struct races *races = visit->block->races;
-    const simt_launch_view *view = races->view;
+    const struct races *races = visit->block->races;
     uint32_t pc = (uint32_t)stamp_field(stamp, 0, races->thread_shift);
     bool is_found = visit->racing && visit->found_pc == pc;
     visit->racing |= 1u << lane;
     visit->found_pc = pc;
-    if (is_found) return;
-    pthread_mutex_lock(&races->lock);
-    note_pair(races, visit->event->pc, pc);
-    pthread_mutex_unlock(&races->lock);
-
-    uint32_t thread = (uint32_t)stamp_field(stamp, races->thread_shift, races->tick_shift);
-    uint64_t block = (stamp >> races->block_shift) - 1;
-    const uint32_t *grid = view->grid, *size = view->block;
-    const simt_place *place = &view->places[pc], *own = &view->places[visit->event->pc];
-    bool is_shared = visit->access->space == SIMT_SHARED;
-    char where[32], line[24];
-    snprintf(where, sizeof where, is_shared ? "byte %llu" : "0x%llx", (unsigned long long)address);
-    snprintf(line, sizeof line, place->file ? ":%u" : "line %u", place->file ? place->line : place->ptx_line);
-    const simt_racing_access other = {.pc = pc, .thread = thread, .block = block};
-    simt_record_race(
-        visit->event, lane, address, &other,
-        "%s of %s memory at %s races with the %s by thread (%u,%u,%u) of block (%u,%u,%u) at %s%s: %s",
-        verb_of(own), is_shared ? "shared" : "global", where, verb_of(place), thread % size[0],
-        thread / size[0] % size[1], thread / size[0] / size[1], (uint32_t)(block % grid[0]),
-        (uint32_t)(block / grid[0] % grid[1]), (uint32_t)(block / grid[0] / grid[1]),
-        place->file ? place->file : "", line,
-        advice(visit->block, block, visit->event->warp, thread / view->warp_size));
+    const struct encounter encounter = {.event = visit->event,
+                                        .lane = lane,
+                                        .is_shared = visit->access->space == SIMT_SHARED,
+                                        .address = address,
+                                        .stamp = stamp};
+    if (!is_found) simt_races_report(visit->block, &encounter);
 }
 
 /* ---- cells */
@@ -116,7 +60,7 @@ static void find(struct visit *visit, uint32_t lane, uint64_t address, uint64_t 
 static void list_rivals(struct visit *visit) {
     visit->rival_count = 0;
     for (int history = 0; history < HISTORIES; history++)
-        for (int i = 0; i < 2 && conflicts[visit->history] >> history & 1; i++) {
+        for (int i = 0; i < 2 && simt_races_conflicts[visit->history] >> history & 1; i++) {
             if (!visit->page->stamps[history][i]) continue;
             visit->rivals[visit->rival_count] = visit->page->stamps[history][i];
             visit->rival_histories[visit->rival_count++] = (enum history)history;
@@ -197,7 +141,7 @@ static void visit_cell(struct visit *visit, uint32_t lane, uint32_t cell, uint64
 /* The value that a store writes to the cell that begins at the lane's byte. */
 static uint64_t stored(const simt_access *access, uint32_t lane, uint32_t byte, uint32_t cell_bits) {
     uint32_t element_bits = (uint32_t)__builtin_ctz(access->element_nbytes);
-    if (element_bits > 3) return VALUE_MIXED; /* the value is not known */
+    if (element_bits > 3 || !access->values) return VALUE_MIXED; /* the value is not known */
     uint64_t element = access->values[(byte >> element_bits) * SIMT_LANES + lane];
     return element >> (byte & (access->element_nbytes - 1)) * 8 & ((UINT64_C(1) << (8u << cell_bits)) - 1);
 }
@@ -322,10 +266,8 @@ static void visit_lanes(struct visit *visit) {
     if (visit->page) races_close(visit->block, is_shared, number);
 }
 
-static void check_access(void *state, const simt_event *event, const simt_access *access) {
-    struct races_block *block = state;
+static void check_access_of(struct races_block *block, const simt_event *event, const simt_access *access) {
     const struct races *races = block->races;
-    if ((access->space != SIMT_SHARED && access->space != SIMT_GLOBAL) || races_are_over(block)) return;
     if (block->has_acquires) simt_order_acquire(block, event->warp, access->lanes);
     bool atomic = is_atomic(access), is_load = access->kind == SIMT_LOAD;
     struct visit visit = {
@@ -343,6 +285,31 @@ static void check_access(void *state, const simt_event *event, const simt_access
 }
 
 /* ---- hooks */
+
+/* Where there are clusters, shared memory is that of all of their blocks. */
+static void check_cluster_access(struct races_block *block, const simt_event *event, const simt_access *access) {
+    uint64_t addresses[SIMT_LANES];
+    simt_access ranked = *access;
+    for (uint32_t lane = 0; lane < SIMT_LANES; lane++)
+        addresses[lane] = races_address(event->block, access->addresses[lane]);
+    ranked.addresses = addresses;
+    ranked.is_consecutive = false;
+    check_access_of(block, event, &ranked);
+}
+
+static void check_access(void *state, const simt_event *event, const simt_access *access) {
+    struct races_block *block = state;
+    if ((access->space != SIMT_SHARED && access->space != SIMT_GLOBAL) || races_are_over(block)) return;
+    if (access->is_asynchronous) return;
+    if (access->space == SIMT_SHARED && block->races->view->blocks_per_cluster > 1)
+        check_cluster_access(block, event, access);
+    else check_access_of(block, event, access);
+}
+
+static void order_proxy_fence(void *state, const simt_event *event, bool of_shared, bool of_global) {
+    struct races_block *block = state;
+    if (!races_are_over(block)) simt_order_proxy_fence(block, event->warp, event->mask, of_shared, of_global);
+}
 
 static void order_barrier(void *state, const simt_block_view *view, uint32_t barrier, uint32_t pc,
                           const uint32_t *lanes) {
@@ -367,9 +334,40 @@ static void order_fence(void *state, const simt_event *event, bool beyond_block)
         simt_order_fence(block, event->warp, event->mask, beyond_block ? SCOPE_GRID : SCOPE_BLOCK);
 }
 
+/* Shared memory of the block, or, if that has begun before, of its cluster; NULL: no memory. */
+static struct races_shared *take_shared(struct races *races, const simt_block_view *view) {
+    struct races_shared *shared = NULL;
+    pthread_mutex_lock(&races->lock);
+    if (view->launch->blocks_per_cluster > 1)
+        for (shared = races->clusters; shared && shared->cluster != view->cluster;) shared = shared->next;
+    if (!shared && (shared = calloc(1, sizeof *shared))) {
+        shared->cluster = view->cluster;
+        shared->next = races->clusters;
+        races->clusters = shared;
+    }
+    if (shared) shared->owners++;
+    pthread_mutex_unlock(&races->lock);
+    return shared;
+}
+
+static void drop_shared(struct races *races, struct races_shared *shared) {
+    pthread_mutex_lock(&races->lock);
+    bool is_last = --shared->owners == 0;
+    struct races_shared **link = &races->clusters;
+    while (is_last && *link != shared) link = &(*link)->next;
+    if (is_last) *link = shared->next;
+    pthread_mutex_unlock(&races->lock);
+    if (!is_last) return;
+    simt_shadow_clear(&shared->shadow);
+    simt_async_shared_clear(shared);
+    free(shared);
+}
+
 static bool begin_block(void *launch, void *state, const simt_block_view *view) {
     struct races_block *block = state;
     block->races = launch;
+    block->shared = take_shared(launch, view);
+    if (!block->shared) return false;
     block->index = view->index;
     block->first_stamp = (view->index + 1) << block->races->block_shift;
     simt_order_begin(block);
@@ -383,8 +381,10 @@ static void end_block(void *launch, void *state, const simt_block_view *view) {
     pthread_mutex_lock(&races->lock);
     races->racing_accesses += block->racing_accesses;
     pthread_mutex_unlock(&races->lock);
+    if (!block->shared) return;
+    simt_async_end(block);
     simt_order_end(block);
-    simt_shadow_clear(&block->shared);
+    drop_shared(races, block->shared);
 }
 
 static uint32_t bits_of(uint64_t greatest) {
@@ -394,12 +394,21 @@ static uint32_t bits_of(uint64_t greatest) {
 /* Fewer bits than this are no use. */
 enum { TICK_BITS_MIN = 8 };
 
+/* Whether the module can start copies: their engines take numbers that stamps would otherwise not need. */
+static bool has_engines(const simt_launch_view *view) {
+    for (uint32_t pc = 0; pc < view->place_count; pc++)
+        if (!strncmp(view->places[pc].opcode, "cp.", 3)) return true;
+    return false;
+}
+
 /* Shares out the bits of a stamp but the top one, which is 0; the ticks get what is left. */
 static void lay_out(struct races *races) {
     const simt_launch_view *view = races->view;
     uint64_t blocks = (uint64_t)view->grid[0] * view->grid[1] * view->grid[2];
-    uint32_t block_bits = bits_of(blocks), pc_bits = bits_of(view->place_count);
-    races->thread_bits = bits_of(view->threads_per_block - 1);
+    races->blocks = blocks;
+    races->has_engines = has_engines(view);
+    uint32_t block_bits = bits_of(races->has_engines ? 2 * blocks : blocks), pc_bits = bits_of(view->place_count);
+    races->thread_bits = bits_of((races->has_engines ? ENGINES : 1) * view->threads_per_block - 1);
     if (block_bits + races->thread_bits + pc_bits + TICK_BITS_MIN > 63) {
         races->is_over = true;
         return;
@@ -448,4 +457,9 @@ const struct simt_observer simt_observe_races = {
     .warp_barrier = order_warp_barrier,
     .barrier = order_barrier,
     .fence = order_fence,
+    .copy = simt_async_copy,
+    .copy_group = simt_async_group,
+    .mbarrier = simt_async_mbarrier,
+    .proxy_fence = order_proxy_fence,
+    .cluster_barrier = simt_async_cluster_barrier,
 };

@@ -21,8 +21,41 @@ struct shard {
     struct shadow shadow;
 };
 
+/* What threads that meet in some place know then. */
+struct knowledge {
+    struct clock seen, fenced[SCOPES];
+};
+
+/* A place where some arrive and others go on once all have: an mbarrier, the barrier of a cluster. */
+struct meeting {
+    struct meeting *next;
+    uint64_t address;
+    uint32_t number; /* in order of their beginning */
+    struct knowledge arriving, complete; /* in this phase; in all before */
+};
+
+/* Shared memory of a block, or of the blocks of a cluster, which run on one host thread. */
+struct races_shared {
+    struct races_shared *next; /* in the list of the launch's clusters */
+    uint64_t cluster;
+    uint32_t owners;
+    struct shadow shadow;
+    struct meeting *mbarriers;
+    uint32_t mbarrier_count;
+    struct meeting barrier; /* of the cluster */
+};
+
+/* Asynchronous copies are accesses by engines, which are threads of blocks of their own: block b's is number
+ * blocks + b.  A thread t has an engine of each kind, number kind * threads + t: one for each way to learn that its
+ * copies are done. */
+enum engine { ENGINE_GROUPS, ENGINE_BULK_READS, ENGINE_BULK_WRITES, ENGINE_MBARRIERS, ENGINES = 32 };
+
+struct races_async; /* races_async.c */
+
 struct races {
     const simt_launch_view *view;
+    bool has_engines; /* the module has asynchronous copies */
+    uint64_t blocks;
     uint32_t levels;      /* of clocks */
     uint32_t thread_bits; /* of a thread's number in its block */
     /* Fields of a stamp, from the lowest: pc, thread, tick, block + 1. */
@@ -33,6 +66,7 @@ struct races {
     atomic_bool out_of_memory;
     struct shard shards[SHARDS];
     pthread_mutex_t lock; /* of what follows */
+    struct races_shared *clusters; /* those that run */
     uint64_t *pairs;      /* of instructions found racing: the lower pc << 32 | the higher */
     size_t pair_count, pair_capacity;
     uint64_t racing_accesses;
@@ -41,7 +75,8 @@ struct races {
 /* The clock of one thread, beyond the clock of its block. */
 struct thread {
     struct clock seen;           /* happens before whatever it does next */
-    struct clock acquired;       /* will be seen after a fence or a barrier */
+    struct clock acquired;       /* will be seen after a fence or a barrier, */
+    struct clock acquired_async[SCOPES]; /* and what of it copies may touch */
     struct clock fenced[SCOPES]; /* what its atomic writes release */
     uint32_t
         fence_tick[SCOPES]; /* and all that it knew and did up to then; 0: no fence since the last barrier */
@@ -55,7 +90,8 @@ struct races_block {
     uint64_t index;
     uint64_t first_stamp, settled_span; /* stamps from the first on that are settled */
     uint32_t tick, settled;             /* the current one; the last that is settled */
-    struct shadow shared;
+    struct races_shared *shared;
+    struct races_async *async; /* NULL until needed */
     struct clock seen, fenced[SCOPES]; /* as for a thread: of all threads */
     struct thread *threads;            /* NULL until needed */
     bool is_parted;                    /* threads differ in what they know */
@@ -84,10 +120,16 @@ static inline struct shard *races_shard(struct races *races, uint64_t number) {
     return &races->shards[number % SHARDS];
 }
 
+/* An address in shared memory as all blocks of the cluster know it. */
+static inline uint64_t races_address(const simt_block_view *view, uint64_t address) {
+    bool has_rank = view->launch->blocks_per_cluster == 1 || address >> SIMT_RANK_SHIFT;
+    return has_rank ? address : address | (uint64_t)(view->rank + 1) << SIMT_RANK_SHIFT;
+}
+
 /* The page of an address, which is the caller's alone until it is closed: that of shared memory is the block's own,
  * that of global memory is locked.  NULL: no memory, and nothing to close. */
 static inline struct shadow_page *races_open(struct races_block *block, bool is_shared, uint64_t number) {
-    if (is_shared) return simt_shadow_page(&block->shared, number);
+    if (is_shared) return simt_shadow_page(&block->shared->shadow, number);
     struct shard *shard = races_shard(block->races, number);
     pthread_mutex_lock(&shard->lock);
     struct shadow_page *page = simt_shadow_page(&shard->shadow, number);
@@ -115,5 +157,48 @@ void simt_order_fence(struct races_block *block, uint32_t warp, uint32_t lanes, 
 void simt_order_acquire(struct races_block *block, uint32_t warp, uint32_t lanes);
 /* After the access was checked, if it is atomic. */
 void simt_order_atomic(struct races_block *block, uint32_t warp, const simt_access *access);
+
+/* fence.proxy.async by the lanes. */
+void simt_order_proxy_fence(struct races_block *block, uint32_t warp, uint32_t lanes, bool of_shared, bool of_global);
+
+/* What the thread knows joins what is known of the meeting, and the other way round. */
+void simt_order_arrive(struct races_block *block, uint32_t thread, struct knowledge *arriving, bool is_release);
+void simt_order_meet(struct races_block *block, uint32_t thread, const struct knowledge *complete, bool is_acquire);
+void simt_order_complete(struct races_block *block, struct meeting *meeting); /* the phase ends */
+void simt_order_advance(struct races_block *block); /* what follows is another tick's */
+
+/* The copies that its engine was asked for up to that tick are done, for whoever has the clock, or for the thread. */
+void simt_order_engine(struct races_block *block, struct clock *clock, enum engine engine, uint32_t thread,
+                       uint32_t tick);
+void simt_order_engine_done(struct races_block *block, uint32_t thread, enum engine engine, uint32_t tick);
+
+/* What of the thread's knowledge copies of that space may touch, to be dropped. */
+struct clock simt_order_fenced_for_copies(struct races_block *block, uint32_t thread, bool is_shared);
+
+/* Whether the clock, or what all threads of the block know, has the access that was stamped. */
+bool simt_order_has(const struct races_block *block, struct clock clock, uint64_t stamp, bool is_atomic);
+
+/* ---- races_find.c: what is reported */
+
+/* A stamp's access races with that of the event's lane. */
+struct encounter {
+    const simt_event *event;
+    uint32_t lane;
+    bool is_shared, is_by_engine, is_read; /* the event's access; whether an engine reads is told */
+    bool is_unfenced; /* they are in order, but no proxy fence is between them */
+    uint64_t address, stamp;
+};
+
+void simt_races_report(struct races_block *block, const struct encounter *encounter);
+
+/* ---- races_async.c: copies, mbarriers, the barrier of a cluster */
+
+void simt_async_copy(void *block, const simt_event *event, const simt_copy *copy);
+void simt_async_group(void *block, const simt_event *event, const simt_copy_group *group);
+void simt_async_mbarrier(void *block, const simt_event *event, const simt_mbarrier *operation);
+void simt_async_cluster_barrier(void *block, const simt_event *event, bool is_arrival, enum simt_order order,
+                                bool completes);
+void simt_async_end(struct races_block *block);
+void simt_async_shared_clear(struct races_shared *shared);
 
 #endif

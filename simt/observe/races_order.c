@@ -40,7 +40,10 @@ static void raise_atomics(struct races_block *block, struct clock *clock, uint32
 static void thread_clear(struct thread *thread) {
     simt_clock_drop(&thread->seen);
     simt_clock_drop(&thread->acquired);
-    for (int scope = 0; scope < SCOPES; scope++) simt_clock_drop(&thread->fenced[scope]);
+    for (int scope = 0; scope < SCOPES; scope++) {
+        simt_clock_drop(&thread->fenced[scope]);
+        simt_clock_drop(&thread->acquired_async[scope]);
+    }
     *thread = (struct thread){0};
 }
 
@@ -51,6 +54,8 @@ static void set_span(struct races_block *block) {
 static void advance(struct races_block *block) {
     if (++block->tick >= block->races->tick_limit) races_give_up(block);
 }
+
+void simt_order_advance(struct races_block *block) { advance(block); }
 
 void simt_order_begin(struct races_block *block) {
     block->tick = 1;
@@ -100,6 +105,8 @@ static void look(struct races_block *block, struct thread *thread) {
     if (release) {
         join(block, &thread->acquired, release->clocks[SCOPE_GRID]);
         if (release->block == block->index) join(block, &thread->acquired, release->clocks[SCOPE_BLOCK]);
+        for (int scope = SCOPE_ASYNC_SHARED; scope < SCOPES; scope++)
+            join(block, &thread->acquired_async[scope], release->clocks[scope]);
     }
     races_close(block, thread->is_reading_shared, number);
 }
@@ -109,6 +116,10 @@ static void acquire(struct races_block *block, struct thread *thread) {
     if (simt_clock_is_empty(thread->acquired)) return;
     join(block, &thread->seen, thread->acquired);
     simt_clock_drop(&thread->acquired);
+    for (int scope = SCOPE_ASYNC_SHARED; scope < SCOPES; scope++) {
+        join(block, &thread->fenced[scope], thread->acquired_async[scope]);
+        simt_clock_drop(&thread->acquired_async[scope]);
+    }
     block->has_acquired = true;
 }
 
@@ -123,12 +134,14 @@ void simt_order_acquire(struct races_block *block, uint32_t warp, uint32_t lanes
 
 /* ---- releasing */
 
-static void fence(struct races_block *block, struct thread *thread, enum scope widest) {
-    for (int scope = 0; scope <= (int)widest; scope++) {
-        join(block, &thread->fenced[scope], thread->seen);
-        thread->fence_tick[scope] = block->tick;
-    }
+static void fence_scope(struct races_block *block, struct thread *thread, enum scope scope) {
+    join(block, &thread->fenced[scope], thread->seen);
+    thread->fence_tick[scope] = block->tick;
     block->has_fences = true;
+}
+
+static void fence(struct races_block *block, struct thread *thread, enum scope widest) {
+    for (int scope = 0; scope <= (int)widest; scope++) fence_scope(block, thread, (enum scope)scope);
 }
 
 void simt_order_fence(struct races_block *block, uint32_t warp, uint32_t lanes, enum scope scope) {
@@ -170,9 +183,11 @@ static bool add_released(struct races_block *block, uint32_t thread, enum scope 
 static bool release(struct races_block *block, uint32_t thread, bool is_shared, uint64_t address) {
     struct clock clocks[SCOPES] = {0};
     bool is_release = false;
-    for (int scope = 0; scope < SCOPES; scope++)
+    for (int scope = 0; scope <= SCOPE_GRID; scope++)
         is_release |= add_released(block, thread, (enum scope)scope, &clocks[scope]);
     if (!is_release) return false;
+    for (int scope = SCOPE_ASYNC_SHARED; scope < SCOPES; scope++)
+        add_released(block, thread, (enum scope)scope, &clocks[scope]);
     struct shadow_page *page = races_open(block, is_shared, address >> PAGE_BITS);
     struct release *release = page ? simt_page_release(page, address) : NULL;
     check(block, release != NULL);
@@ -289,4 +304,84 @@ void simt_order_barrier(struct races_block *block, const uint32_t *lanes, bool i
     block->settled = block->tick;
     set_span(block);
     advance(block);
+}
+
+/* ---- asynchronous copies, mbarriers, the barrier of a cluster */
+
+void simt_order_proxy_fence(struct races_block *block, uint32_t warp, uint32_t lanes, bool of_shared, bool of_global) {
+    if (!part(block)) return;
+    struct thread *threads = &block->threads[warp * block->races->view->warp_size];
+    for (; lanes; lanes &= lanes - 1) {
+        struct thread *thread = &threads[__builtin_ctz(lanes)];
+        if (of_shared) fence_scope(block, thread, SCOPE_ASYNC_SHARED);
+        if (of_global) fence_scope(block, thread, SCOPE_ASYNC_GLOBAL);
+    }
+    advance(block);
+}
+
+/* What the whole block knows, the thread knows, too. */
+static void add_block(struct races_block *block, struct knowledge *knowledge) {
+    join(block, &knowledge->seen, block->seen);
+    if (block->settled) raise(block, &knowledge->seen, 0, block->races->view->threads_per_block - 1, block->settled);
+    for (int scope = 0; scope < SCOPES && block->has_fences; scope++)
+        join(block, &knowledge->fenced[scope], block->fenced[scope]);
+}
+
+void simt_order_arrive(struct races_block *block, uint32_t thread, struct knowledge *arriving, bool is_release) {
+    if (!part(block)) return;
+    if (is_release) {
+        add_block(block, arriving);
+        add_threads(block, thread, thread, &arriving->seen, arriving->fenced);
+    } else if (block->has_fences) add_released(block, thread, SCOPE_BLOCK, &arriving->seen);
+}
+
+void simt_order_complete(struct races_block *block, struct meeting *meeting) {
+    struct knowledge *from = &meeting->arriving, *to = &meeting->complete;
+    join(block, &to->seen, from->seen);
+    simt_clock_drop(&from->seen);
+    for (int scope = 0; scope < SCOPES; scope++) {
+        join(block, &to->fenced[scope], from->fenced[scope]);
+        simt_clock_drop(&from->fenced[scope]);
+    }
+}
+
+void simt_order_meet(struct races_block *block, uint32_t number, const struct knowledge *complete, bool is_acquire) {
+    if (!part(block)) return;
+    struct thread *thread = &block->threads[number];
+    join(block, is_acquire ? &thread->seen : &thread->acquired, complete->seen);
+    for (int scope = 0; scope < SCOPES; scope++) {
+        if (!is_acquire && scope < SCOPE_ASYNC_SHARED) continue;
+        join(block, is_acquire ? &thread->fenced[scope] : &thread->acquired_async[scope], complete->fenced[scope]);
+        block->has_fences |= !simt_clock_is_empty(complete->fenced[scope]);
+    }
+    block->has_acquired = true;
+}
+
+void simt_order_engine(struct races_block *block, struct clock *clock, enum engine engine, uint32_t thread,
+                       uint32_t tick) {
+    const struct races *races = block->races;
+    uint64_t number = (uint64_t)engine * races->view->threads_per_block + thread, own = races->blocks + block->index;
+    check(block, simt_clock_raise(clock, races->levels, entry_of(races, own, number, false),
+                                  entry_of(races, own, number, true), tick));
+}
+
+void simt_order_engine_done(struct races_block *block, uint32_t thread, enum engine engine, uint32_t tick) {
+    if (!part(block)) return;
+    simt_order_engine(block, &block->threads[thread].seen, engine, thread, tick);
+    block->has_acquired = true;
+}
+
+struct clock simt_order_fenced_for_copies(struct races_block *block, uint32_t thread, bool is_shared) {
+    const enum scope scope = is_shared ? SCOPE_ASYNC_SHARED : SCOPE_ASYNC_GLOBAL;
+    struct clock clock = simt_clock_hold(block->fenced[scope]);
+    if (block->is_parted) add_fenced(block, thread, thread, scope, &clock);
+    return clock;
+}
+
+bool simt_order_has(const struct races_block *block, struct clock clock, uint64_t stamp, bool is_atomic) {
+    const struct races *races = block->races;
+    uint64_t thread = stamp_field(stamp, races->thread_shift, races->tick_shift);
+    uint32_t tick = (uint32_t)stamp_field(stamp, races->tick_shift, races->block_shift);
+    return simt_clock_at(clock, races->levels, entry_of(races, (stamp >> races->block_shift) - 1, thread, is_atomic)) >=
+           tick;
 }

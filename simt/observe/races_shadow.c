@@ -2,6 +2,13 @@
 
 #include <stdlib.h>
 
+const uint8_t simt_races_conflicts[HISTORIES] = {
+    [PLAIN_READS] = 1 << PLAIN_WRITES | 1 << ATOMIC_WRITES,
+    [ATOMIC_READS] = 1 << PLAIN_WRITES,
+    [PLAIN_WRITES] = 1 << PLAIN_READS | 1 << ATOMIC_READS | 1 << PLAIN_WRITES | 1 << ATOMIC_WRITES,
+    [ATOMIC_WRITES] = 1 << PLAIN_READS | 1 << PLAIN_WRITES,
+};
+
 static size_t cell_count(const struct shadow_page *page) {
     return (size_t)PAGE_NBYTES >> page->cell_bits;
 }

@@ -16,7 +16,11 @@
 
 enum history { PLAIN_READS, ATOMIC_READS, PLAIN_WRITES, ATOMIC_WRITES, HISTORIES };
 
-enum scope { SCOPE_BLOCK, SCOPE_GRID, SCOPES };
+/* The kinds of access with which each kind conflicts, a bit each. */
+extern const uint8_t simt_races_conflicts[HISTORIES];
+
+/* What a fence orders before later accesses: of the block, of the grid, of its asynchronous copies. */
+enum scope { SCOPE_BLOCK, SCOPE_GRID, SCOPE_ASYNC_SHARED, SCOPE_ASYNC_GLOBAL, SCOPES };
 
 enum { PAGE_BITS = 10, PAGE_NBYTES = 1 << PAGE_BITS, CELL_BITS_MAX = 2 };
 

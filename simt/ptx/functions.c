@@ -38,13 +38,30 @@ static struct variable **parse_parameters(struct parser *parser, uint32_t *count
     return variables;
 }
 
-/* ".maxntid 256, 1, 1" and its like, which promise something to an optimiser. */
-static void skip_attributes(struct parser *parser) {
+/* ".reqnctapercluster 2, 1, 1" */
+static void parse_cluster(struct parser *parser, struct function *head) {
+    enum { CLUSTER_AXIS_MAX = 1024 };
+    bool goes_on = true;
+    for (int d = 0; d < 3; d++) {
+        struct token token = parser->token;
+        struct constant value = {.bits = 1};
+        if (goes_on) value = simt_parse_constant(parser);
+        if (value.kind != IMMEDIATE_INTEGER || value.bits == 0 || value.bits > CLUSTER_AXIS_MAX)
+            simt_parse_fail(parser, &token, "not a number of blocks in a cluster: %s", simt_parse_quote(&token).text);
+        head->cluster[d] = (uint32_t)value.bits;
+        goes_on = goes_on && simt_parse_take(parser, ",");
+    }
+}
+
+/* ".maxntid 256, 1, 1" and its like, most of which promise something to an optimiser. */
+static void parse_attributes(struct parser *parser, struct function *head) {
     while (!simt_parse_at(parser, "{") && !simt_parse_at(parser, ";")) {
         bool is_attribute = simt_parse_at_directive(parser) || simt_parse_at(parser, ",") ||
                             parser->token.kind == TOKEN_NUMBER;
         if (!is_attribute) simt_parse_expected(parser, "'{' or ';' after the head of a function");
-        if (simt_parse_take(parser, ".pragma"))
+        if (simt_parse_take(parser, ".reqnctapercluster"))
+            parse_cluster(parser, head);
+        else if (simt_parse_take(parser, ".pragma"))
             simt_parse_skip_to(parser, ";");
         else
             simt_parse_advance(parser);
@@ -60,7 +77,7 @@ static struct name *parse_head(struct parser *parser, struct function *head, str
     struct name *name = simt_parse_word(parser, "the name of a function");
     if (simt_parse_at(parser, "("))
         head->parameters = parse_parameters(parser, &head->parameter_count, &head->parameter_nbytes);
-    skip_attributes(parser);
+    parse_attributes(parser, head);
     return name;
 }
 

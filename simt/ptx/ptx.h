@@ -119,6 +119,7 @@ struct function {
     bool is_kernel;
     bool has_body;
     uint32_t begin, end; /* its instructions in the module: [begin, end) */
+    uint32_t cluster[3]; /* of a kernel: .reqnctapercluster; zeros: it does not say */
     struct reg *registers;
     uint32_t register_count;
     struct variable **parameters; /* in order */

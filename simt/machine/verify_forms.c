@@ -1,0 +1,195 @@
+/* Which modifiers belong together, of instructions that would mean something else, or nothing, with others: as ptxas
+ * has it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "verify.h"
+
+/* The first row whose modifiers the opcode has says what it consists of: words of which one must be there, or may be
+ * (?).  "a|b" is one of them. */
+#define SPACE "?shared|shared::cta"
+#define CLUSTER_SPACE "?shared|shared::cta|shared::cluster"
+#define SCOPE "?cta|cluster"
+#define OPERATION "add|min|max|and|or|xor|inc|dec"
+static const struct form {
+    const char *base, *modifiers, *words;
+} forms[] = {
+    {"cp", "async bulk tensor", NULL},
+    {"cp", "async bulk commit_group", "async bulk commit_group"},
+    {"cp", "async bulk wait_group", "async bulk wait_group ?read"},
+    {"cp", "async bulk prefetch", "async bulk prefetch L2 global ?L2::cache_hint"},
+    {"cp", "reduce async bulk tensor", NULL},
+    {"cp", "reduce async bulk global",
+     "reduce async bulk global shared::cta bulk_group ?L2::cache_hint " OPERATION
+     " ?noftz u32|s32|u64|s64|b32|b64|f16|bf16|f32|f64"},
+    {"cp", "reduce async bulk",
+     "reduce async bulk shared::cluster shared::cta mbarrier::complete_tx::bytes " OPERATION " u32|s32|u64|b32"},
+    {"cp", "async bulk bulk_group", "async bulk global shared::cta bulk_group ?L2::cache_hint"},
+    {"cp", "async bulk global",
+     "async bulk shared::cluster|shared::cta global mbarrier::complete_tx::bytes ?multicast::cluster "
+     "?L2::cache_hint"},
+    {"cp", "async bulk", "async bulk shared::cluster shared::cta mbarrier::complete_tx::bytes"},
+    {"cp", "async commit_group", "async commit_group"},
+    {"cp", "async wait_group", "async wait_group"},
+    {"cp", "async wait_all", "async wait_all"},
+    {"cp", "async mbarrier", "async mbarrier arrive ?noinc " SPACE " b64"},
+    {"cp", "async", "async ca|cg shared|shared::cta global ?L2::cache_hint ?L2::64B|L2::128B|L2::256B"},
+    {"mbarrier", "init", "init " SPACE " b64"},
+    {"mbarrier", "inval", "inval " SPACE " b64"},
+    {"mbarrier", "arrive", "arrive ?expect_tx|noComplete ?release|relaxed " SCOPE " " CLUSTER_SPACE " b64"},
+    {"mbarrier", "arrive_drop", "arrive_drop ?expect_tx|noComplete ?release|relaxed " SCOPE " " CLUSTER_SPACE " b64"},
+    {"mbarrier", "pending_count", "pending_count b64"},
+    {"mbarrier", "test_wait", "test_wait ?parity ?acquire|relaxed " SCOPE " " SPACE " b64"},
+    {"mbarrier", "try_wait", "try_wait ?parity ?acquire|relaxed " SCOPE " " SPACE " b64"},
+    {"mbarrier", "", "expect_tx|complete_tx ?relaxed " SCOPE " " CLUSTER_SPACE " b64"},
+    {"fence", "mbarrier_init", "mbarrier_init release cluster"},
+    {"fence", "proxy async", "proxy async ?global|shared::cta|shared::cluster"},
+    {"barrier", "cluster arrive", "cluster arrive ?release|relaxed ?aligned"},
+    {"barrier", "cluster", "cluster wait ?acquire ?aligned"},
+    {"mapa", "", "?shared::cluster u32|u64"},
+    {"getctarank", "", "?shared::cluster u32|u64"},
+};
+
+enum { WORD_NBYTES = 64 };
+
+/* The next word of a list between blanks, behind its '?'; false: there is none. */
+static bool next_word(const char **list, char word[WORD_NBYTES], bool *is_needed) {
+    size_t length = strcspn(*list, " ");
+    if (!length) return false;
+    *is_needed = **list != '?';
+    snprintf(word, WORD_NBYTES, "%.*s", (int)length - !*is_needed, *list + !*is_needed);
+    *list += length + ((*list)[length] == ' ');
+    return true;
+}
+
+/* "a|b" has "b". */
+static bool has_choice(const char *word, const char *modifier) {
+    const size_t length = strlen(modifier);
+    for (const char *at = word; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL)
+        if (!strncmp(at, modifier, length) && (at[length] == '\0' || at[length] == '|')) return true;
+    return false;
+}
+
+static uint32_t count_choices(const struct instruction *instruction, const char *word) {
+    uint32_t count = 0;
+    for (uint32_t m = 0; m < instruction->modifier_count; m++) count += has_choice(word, instruction->modifiers[m]);
+    return count;
+}
+
+static bool names(const char *words, const char *modifier) {
+    char word[WORD_NBYTES];
+    bool is_needed;
+    while (next_word(&words, word, &is_needed))
+        if (has_choice(word, modifier)) return true;
+    return false;
+}
+
+/* A modifier that no form has may be of a later PTX. */
+static bool is_of_some_form(const char *modifier) {
+    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
+        if (forms[f].words && names(forms[f].words, modifier)) return true;
+    return false;
+}
+
+static bool verify_words(const struct verifier *verifier, const char *words) {
+    char word[WORD_NBYTES];
+    bool is_needed;
+    while (next_word(&words, word, &is_needed)) {
+        uint32_t count = count_choices(verifier->instruction, word);
+        if (count > 1) return simt_verify_refuse(verifier, "only one of %s can be its modifier", word);
+        if (!count && is_needed) return simt_verify_refuse(verifier, "it needs the modifier %s", word);
+    }
+    return true;
+}
+
+static bool verify_form(const struct verifier *verifier, const struct form *form) {
+    struct instruction *instruction = verifier->instruction;
+    for (uint32_t m = 0; m < instruction->modifier_count; m++) {
+        if (names(form->words, instruction->modifiers[m])) continue;
+        if (is_of_some_form(instruction->modifiers[m]) || simt_type_find(instruction->modifiers[m]) != TYPE_NONE)
+            return simt_verify_refuse(verifier, "it cannot have the modifier .%s", instruction->modifiers[m]);
+        instruction->is_known = false;
+        return true;
+    }
+    return verify_words(verifier, form->words);
+}
+
+/* ---- what depends on the values of constants */
+
+static bool is_constant(const struct operand *operand, uint64_t *value) {
+    *value = operand->bits;
+    return operand->kind == OPERAND_IMMEDIATE;
+}
+
+static bool verify_copy(const struct verifier *verifier) {
+    const struct instruction *instruction = verifier->instruction;
+    uint64_t nbytes, size;
+    if (!is_constant(&instruction->operands[2], &nbytes)) return true;
+    bool is_size = nbytes == 16 || (simt_has(instruction, "ca") && (nbytes == 4 || nbytes == 8));
+    if (!is_size)
+        return simt_verify_refuse(verifier, simt_has(instruction, "ca") ? "it copies 4, 8 or 16 bytes, not %llu"
+                                                                       : "with .cg it copies 16 bytes, not %llu",
+                                  (unsigned long long)nbytes);
+    uint32_t count = instruction->operand_count - simt_has(instruction, "L2::cache_hint");
+    return count < 4 || !is_constant(&instruction->operands[3], &size) || size <= nbytes ||
+           simt_verify_refuse(verifier, "it cannot read more bytes than it writes");
+}
+
+static bool verify_bulk(const struct verifier *verifier) {
+    const struct instruction *instruction = verifier->instruction;
+    uint64_t nbytes;
+    bool is_prefetch = simt_has(instruction, "prefetch");
+    if (!is_constant(&instruction->operands[is_prefetch ? 1 : 2], &nbytes) || nbytes % 16 == 0) return true;
+    return simt_verify_refuse(verifier, "the number of bytes must be a multiple of 16, not %llu",
+                              (unsigned long long)nbytes);
+}
+
+static bool verify_reduction(const struct verifier *verifier) {
+    const struct instruction *instruction = verifier->instruction;
+    enum type type = simt_last_type(instruction);
+    bool is_half = type == TYPE_F16 || type == TYPE_BF16, is_known = false;
+    for (uint32_t m = 0; m < instruction->modifier_count; m++)
+        is_known |= simt_scalar_find(instruction->modifiers[m], type) != NULL;
+    if (!is_known || (type == TYPE_S64 && simt_has(instruction, "add")))
+        return simt_verify_refuse(verifier, "its operation is not one of its type");
+    if ((is_half && simt_has(instruction, "add")) != simt_has(instruction, "noftz"))
+        return simt_verify_refuse(verifier, ".noftz belongs to .add of .f16 and .bf16");
+    return true;
+}
+
+/* An arrival at another block's mbarrier brings no state back. */
+static bool verify_arrival(const struct verifier *verifier) {
+    const struct instruction *instruction = verifier->instruction;
+    return !simt_has(instruction, "shared::cluster") || instruction->operands[0].kind == OPERAND_SINK ||
+           simt_verify_refuse(verifier, "with .shared::cluster the destination must be '_'");
+}
+
+/* mapa and getctarank: a register with an address of the opcode's type. */
+static bool verify_mapped(const struct verifier *verifier) {
+    const struct operand *address = &verifier->instruction->operands[1];
+    if (address->kind != OPERAND_REGISTER) return true;
+    const enum type type = verifier->function->registers[address->index].type;
+    return simt_type_nbytes(type) == simt_type_nbytes(simt_last_type(verifier->instruction)) ||
+           simt_verify_refuse(verifier, "the address must have the size of its type");
+}
+
+static bool verify_values(const struct verifier *verifier) {
+    const struct instruction *instruction = verifier->instruction;
+    const bool is_copy = !strcmp(instruction->base, "cp"), is_bulk = simt_has(instruction, "bulk");
+    const bool is_plain = is_copy && !is_bulk && (simt_has(instruction, "ca") || simt_has(instruction, "cg"));
+    const bool is_arrival = simt_has(instruction, "arrive") || simt_has(instruction, "arrive_drop");
+    if (!strcmp(instruction->base, "mapa") || !strcmp(instruction->base, "getctarank")) return verify_mapped(verifier);
+    if (is_plain) return verify_copy(verifier);
+    if (is_copy && is_bulk && instruction->operand_count > 1 && !verify_bulk(verifier)) return false;
+    if (is_copy && simt_has(instruction, "reduce")) return verify_reduction(verifier);
+    return strcmp(instruction->base, "mbarrier") != 0 || !is_arrival || verify_arrival(verifier);
+}
+
+bool simt_verify_form(const struct verifier *verifier) {
+    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++) {
+        if (strcmp(forms[f].base, verifier->instruction->base)) continue;
+        if (!simt_has_all(verifier->instruction, forms[f].modifiers)) continue;
+        return !forms[f].words || (verify_form(verifier, &forms[f]) && verify_values(verifier));
+    }
+    return true;
+}

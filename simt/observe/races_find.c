@@ -1,0 +1,120 @@
+/* What is said of a race. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "races.h"
+
+static bool begins(const char *text, const char *prefix) { return !strncmp(text, prefix, strlen(prefix)); }
+
+static const char *verb_of(const simt_place *place) {
+    static const struct {
+        const char *opcode, *verb;
+    } verbs[] = {{"ld", "load"},          {"st", "store"},         {"mbarrier.init", "mbarrier.init"},
+                 {"mbarrier", "mbarrier operation"}, {"cp.reduce", "bulk reduction"},
+                 {"cp.async.bulk", "bulk copy"},     {"cp.async", "asynchronous copy"}};
+    for (size_t v = 0; v < sizeof verbs / sizeof *verbs; v++)
+        if (begins(place->opcode, verbs[v].opcode)) return verbs[v].verb;
+    return "update";
+}
+
+/* The access that was stamped: by whom. */
+struct stamped {
+    uint32_t pc, thread;
+    uint64_t block;
+    bool is_by_engine;
+    enum engine engine;
+};
+
+static struct stamped read_stamp(const struct races *races, uint64_t stamp) {
+    struct stamped stamped = {.pc = (uint32_t)stamp_field(stamp, 0, races->thread_shift),
+                              .thread = (uint32_t)stamp_field(stamp, races->thread_shift, races->tick_shift),
+                              .block = (stamp >> races->block_shift) - 1};
+    if (stamped.block < races->blocks) return stamped;
+    stamped.is_by_engine = true;
+    stamped.block -= races->blocks;
+    stamped.engine = (enum engine)(stamped.thread / races->view->threads_per_block);
+    stamped.thread %= races->view->threads_per_block;
+    return stamped;
+}
+
+static const char *advice_on_copy(enum engine engine) {
+    switch (engine) {
+    case ENGINE_GROUPS:
+        return "the copy is not done before its thread commits it and waits (cp.async.wait_group), and other threads "
+               "meet that one at a barrier";
+    case ENGINE_BULK_READS:
+        return "the source is read at any time until its thread commits the copy and waits "
+               "(cp.async.bulk.wait_group.read), and other threads meet that one at a barrier";
+    case ENGINE_BULK_WRITES:
+        return "the copy is not done before its thread commits it and waits (cp.async.bulk.wait_group), and other "
+               "threads meet that one at a barrier";
+    default: return "the copy is not done before the phase of its mbarrier is over, for which nothing waits in between";
+    }
+}
+
+static const char *advice(const struct races_block *block, const struct encounter *encounter,
+                          const struct stamped *other) {
+    if (encounter->is_unfenced)
+        return "an asynchronous copy may miss it without fence.proxy.async, after the one and before the other";
+    if (other->is_by_engine) return advice_on_copy(other->engine);
+    if (encounter->is_by_engine)
+        return "no barrier, and no mbarrier on which that thread arrives and this one waits, comes before the copy";
+    if (other->block != block->index && encounter->is_shared) return "no barrier of the cluster orders them";
+    if (other->block != block->index) return "only a fence and an atomic order accesses of two blocks";
+    if (encounter->event->warp != other->thread / block->races->view->warp_size) return "no barrier orders them";
+    return "no __syncwarp() orders these lanes, which may run at different times";
+}
+
+/* Counts each pair of instructions once. */
+static void note_pair(struct races *races, uint32_t pc, uint32_t other_pc) {
+    uint64_t pair = pc < other_pc ? (uint64_t)pc << 32 | other_pc : (uint64_t)other_pc << 32 | pc;
+    for (size_t i = 0; i < races->pair_count; i++)
+        if (races->pairs[i] == pair) return;
+    if (races->pair_count == races->pair_capacity) {
+        size_t capacity = 2 * races->pair_capacity + 16;
+        uint64_t *pairs = realloc(races->pairs, capacity * sizeof *pairs);
+        if (!pairs) {
+            races_lose(races);
+            return;
+        }
+        races->pairs = pairs;
+        races->pair_capacity = capacity;
+    }
+    races->pairs[races->pair_count++] = pair;
+}
+
+/* "byte 16", "byte 16 of block 1 of the cluster", "0x7000..." */
+static void name_place(const struct races *races, const struct encounter *encounter, char *text, size_t nbytes) {
+    const unsigned long long address = encounter->address, rank = address >> SIMT_RANK_SHIFT;
+    const unsigned long long offset = address & ((1u << SIMT_RANK_SHIFT) - 1);
+    if (!encounter->is_shared) snprintf(text, nbytes, "0x%llx", address);
+    else if (races->view->blocks_per_cluster > 1)
+        snprintf(text, nbytes, "byte %llu of the cluster's block %llu", offset, rank - 1);
+    else snprintf(text, nbytes, "byte %llu", address);
+}
+
+void simt_races_report(struct races_block *block, const struct encounter *encounter) {
+    struct races *races = block->races;
+    const simt_launch_view *view = races->view;
+    const struct stamped stamped = read_stamp(races, encounter->stamp);
+    pthread_mutex_lock(&races->lock);
+    note_pair(races, encounter->event->pc, stamped.pc);
+    pthread_mutex_unlock(&races->lock);
+
+    const uint32_t *grid = view->grid, *size = view->block, thread = stamped.thread;
+    const uint64_t other_block = stamped.block;
+    const simt_place *place = &view->places[stamped.pc], *own = &view->places[encounter->event->pc];
+    char where[64], line[24];
+    name_place(races, encounter, where, sizeof where);
+    snprintf(line, sizeof line, place->file ? ":%u" : "line %u", place->file ? place->line : place->ptx_line);
+    const simt_racing_access other = {.pc = stamped.pc, .thread = thread, .block = other_block};
+    simt_record_race(
+        encounter->event, encounter->lane, encounter->address, &other,
+        "%s %s %s memory at %s races with the %s by thread (%u,%u,%u) of block (%u,%u,%u) at %s%s: %s", verb_of(own),
+        !encounter->is_by_engine ? "of" : encounter->is_read ? "from" : "to",
+        encounter->is_shared ? "shared" : "global", where, verb_of(place), thread % size[0], thread / size[0] % size[1],
+        thread / size[0] / size[1], (uint32_t)(other_block % grid[0]), (uint32_t)(other_block / grid[0] % grid[1]),
+        (uint32_t)(other_block / grid[0] / grid[1]), place->file ? place->file : "", line,
+        advice(block, encounter, &stamped));
+}

@@ -1,0 +1,215 @@
+"""Kernels that copy asynchronously, wait at mbarriers and work in clusters: right ones, which give what they must and
+have no finding under any schedule, and wrong ones, each with its exact report."""
+
+import re
+from dataclasses import dataclass
+
+import pytest
+
+from kernel_helpers import KERNELS, SCHEDULES, Case, check, given, inspect, result, zeros
+
+SOURCE = "asynchronous.cu"
+ITEMS = list(range(2048))
+
+
+def staged(fault):
+    out = [ITEMS[4 * (64 * tile + (t + 33) % 64) + i] for tile in range(4) for t in range(64) for i in range(4)]
+    return Case(SOURCE, f"staged<{fault}>", "1", "64", [given("i32", ITEMS), result("i32", out), "i32:4"],
+                counts={"asynchronous_copies": 4 * 64, "global_load_sectors": 4 * 64 * 16 // 32})
+
+
+def rounds(fault):
+    values = list(range(64))
+    for _ in range(4):
+        values = [values[t] + values[(t + 33) % 64] for t in range(64)]
+    return Case(SOURCE, f"rounds<{fault}>", "1", "64", [result("i32", values), "i32:4"])
+
+
+def ring(fault):
+    out = [sum(ITEMS[64 * tile + t] for tile in range(5)) for t in range(64)]
+    return Case(SOURCE, f"ring<{fault}>", "1", "96", [given("i32", ITEMS[:320]), result("i32", out), "i32:5"],
+                counts={"bulk_copies": 5, "bulk_bytes": 5 * 256, "mbarrier_arrivals": 5 + 5 * 64, "mbarrier_waits":
+                        5 * 64 + 3, "global_load_requests": 0})
+
+
+def stored(fault):
+    out = [100 * tile + t for tile in range(2) for t in range(64)]
+    return Case(SOURCE, f"stored<{fault}>", "1", "64", [result("i32", out), zeros("i32", 2, [0, 0])],
+                counts={"bulk_copies": 2, "proxy_fences": 2 * 2})
+
+
+def passed(fault):
+    out = [100 * ((block + 3) % 4) + 31 - t for block in range(8) for t in range(32)]
+    return Case(SOURCE, f"passed<{fault}>", "8", "32", [result("i32", out)], options=("--cluster", "4"))
+
+
+def fetched(fault):
+    out = [7 * t for _ in range(8) for t in range(32)]
+    return Case(SOURCE, f"fetched<{fault}>", "4,2", "32", [result("i32", out)], options=("--cluster", "2,2"),
+                counts={"cluster_barriers": 2 * 2})
+
+
+RIGHT = [
+    *(make("right") for make in (staged, rounds, ring, stored, passed, fetched)),
+    Case(SOURCE, "partial", "1", "64",
+         [given("i32", ITEMS[1:21]), result("i32", [ITEMS[64 - t] if 63 - t < 20 else 0 for t in range(64)]),
+          "i32:20"]),
+    Case(SOURCE, "counted", "1", "64", [given("i32", ITEMS[:64]), result("i32", [63 - t for t in range(64)] + [3])]),
+    Case(SOURCE, "reduced", "5", "64",
+         [zeros("i32", 128, [15 * t for t in range(64)] + [5 * t for t in range(64)])]),
+    Case(SOURCE, "multicast", "8", "64",
+         [given("i32", ITEMS[:64]), result("i32", [t for _ in range(8) for t in range(64)])],
+         options=("--cluster", "4")),
+]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("case", RIGHT, ids=str)
+def test_right(case, schedule, tmp_path):
+    check(case, schedule, tmp_path)
+
+
+# ---- wrong ones ----------------------------------------------------------------------------------------
+
+NOT_DONE = ("the copy is not done before its thread commits it and waits (cp.async.wait_group), and other threads meet "
+            "that one at a barrier")
+BULK_NOT_DONE = NOT_DONE.replace("cp.async.", "cp.async.bulk.")
+NOT_READ = ("the source is read at any time until its thread commits the copy and waits "
+            "(cp.async.bulk.wait_group.read), and other threads meet that one at a barrier")
+PHASE_NOT_OVER = "the copy is not done before the phase of its mbarrier is over, for which nothing waits in between"
+NOT_BEFORE = "no barrier, and no mbarrier on which that thread arrives and this one waits, comes before the copy"
+NO_FENCE = "an asynchronous copy may miss it without fence.proxy.async, after the one and before the other"
+ENDLESS = ("lanes {lanes} of warp {warp} wait for the phase of parity {parity} of the mbarrier at byte {byte} of "
+           "shared memory, which never ends: it lacks {lacks}")
+
+
+def racing(access, verb, thread, advice, block="(0,0,0)"):
+    return f"{access} races with the {verb} by thread {thread} of block {block} at {{other}}: {advice}"
+
+
+def endless(lanes, warp, parity, byte, lacks):
+    return ENDLESS.format(lanes=lanes, warp=warp, parity=parity, byte=byte, lacks=lacks)
+
+
+@dataclass
+class Wrong:
+    make: object
+    fault: str
+    kind: str
+    place: str  # a function of the source, or the comment "line: ..."
+    message: str
+    other: str = ""  # of a race, likewise
+    thread: tuple = (0, 0, 0)
+    block: tuple = (0, 0, 0)
+
+    def __str__(self):
+        return f"{self.make.__name__}-{self.fault}"
+
+
+LOADED = "load of shared memory at byte"
+WRONG = [
+    Wrong(staged, "no_commit", "race", "line: read", racing(f"{LOADED} 16", "asynchronous copy", "(1,0,0)", NOT_DONE),
+          "copy_16", (32, 0, 0)),
+    Wrong(staged, "no_wait", "race", "line: read", racing(f"{LOADED} 16", "asynchronous copy", "(1,0,0)", NOT_DONE),
+          "copy_16", (32, 0, 0)),
+    Wrong(staged, "waits_for_older", "race", "line: read",
+          racing(f"{LOADED} 16", "asynchronous copy", "(1,0,0)", NOT_DONE), "copy_16", (32, 0, 0)),
+    Wrong(staged, "no_barrier", "race", "line: read", racing(f"{LOADED} 0", "asynchronous copy", "(0,0,0)", NOT_DONE),
+          "copy_16", (31, 0, 0)),
+    Wrong(staged, "reuses_stage", "race", "copy_16",
+          racing("asynchronous copy to shared memory at byte 512", "load", "(63,0,0)", NOT_BEFORE), "line: read",
+          (32, 0, 0)),
+    Wrong(staged, "stores_into_copy", "race", "line: stores into copy",
+          racing("store of shared memory at byte 1024", "asynchronous copy", "(0,0,0)", NOT_DONE), "copy_16"),
+    Wrong(rounds, "no_init_barrier", "race", "arrive",
+          racing("mbarrier operation of shared memory at byte 0", "mbarrier.init", "(0,0,0)",
+                 "no __syncwarp() orders these lanes, which may run at different times"), "init", (1, 0, 0)),
+    Wrong(rounds, "counts_two", "barrier", "await_state",
+          endless("0xffffffff", 0, 0, 0, "1 of the 65 arrivals that it expects")),
+    Wrong(rounds, "drops_out", "barrier", "await_state",
+          endless("0xffffff7f", 0, 1, 0, "1 of the 64 arrivals that it expects")),
+    Wrong(ring, "no_wait", "race", "bulk_load",
+          racing("bulk copy to shared memory at byte 128", "load", "(64,0,0)", NOT_BEFORE), "line: read"),
+    Wrong(ring, "wrong_phase", "race", "bulk_load",
+          racing("bulk copy to shared memory at byte 128", "load", "(64,0,0)", NOT_BEFORE), "line: read"),
+    Wrong(ring, "no_expect", "race", "line: read", racing(f"{LOADED} 0", "bulk copy", "(0,0,0)", PHASE_NOT_OVER),
+          "bulk_load", (32, 0, 0)),
+    Wrong(ring, "expects_less", "barrier", "await",
+          endless("0xffffffff", 1, 0, 512, "the announcement (expect_tx) of 16 bytes that came"), thread=(32, 0, 0)),
+    Wrong(ring, "expects_more", "barrier", "await",
+          endless("0xffffffff", 1, 0, 512, "16 bytes that were announced (expect_tx)"), thread=(32, 0, 0)),
+    Wrong(ring, "counts_two", "barrier", "await",
+          endless("0xffffffff", 1, 0, 512, "1 of the 2 arrivals that it expects"), thread=(32, 0, 0)),
+    Wrong(ring, "no_init", "barrier", "await",
+          "mbarrier.try_wait.parity.shared::cta.b64 at byte 512 of shared memory: there is no mbarrier here: "
+          "mbarrier.init must come first, and nothing may overwrite it", thread=(64, 0, 0)),
+    Wrong(ring, "reuses_stage", "race", "bulk_load",
+          racing("bulk copy to shared memory at byte 0", "bulk copy", "(0,0,0)", PHASE_NOT_OVER), "bulk_load"),
+    Wrong(ring, "frees_early", "race", "bulk_load",
+          racing("bulk copy to shared memory at byte 0", "load", "(32,0,0)", NOT_BEFORE), "line: read"),
+    Wrong(ring, "past_the_end", "bounds", "bulk_load",
+          "copies from 256 bytes of global memory at byte 1280 of an allocation of 1280"),
+    Wrong(ring, "misaligned", "misaligned", "bulk_load",
+          "copies 256 bytes, from {address} of global memory: both must be multiples of 16"),
+    Wrong(stored, "no_proxy_fence", "race", "bulk_store",
+          racing("bulk copy from shared memory at byte 0", "store", "(0,0,0)", NO_FENCE), "line: write"),
+    Wrong(stored, "no_barrier", "race", "bulk_store",
+          racing("bulk copy from shared memory at byte 4", "store", "(1,0,0)", NOT_BEFORE), "line: write"),
+    Wrong(stored, "no_commit", "race", "line: write",
+          racing("store of shared memory at byte 0", "bulk copy", "(0,0,0)", NOT_READ), "bulk_store"),
+    Wrong(stored, "no_read_wait", "race", "line: write",
+          racing("store of shared memory at byte 0", "bulk copy", "(0,0,0)", NOT_READ), "bulk_store"),
+    Wrong(stored, "reads_result_early", "race", "line: read result",
+          racing("load of global memory at {address}", "bulk copy", "(0,0,0)", BULK_NOT_DONE), "bulk_store"),
+    Wrong(passed, "no_barrier", "race", "line: read",
+          racing("load of shared memory at byte 124 of the cluster's block 0", "store", "(31,0,0)",
+                 "no barrier of the cluster orders them", "(3,0,0)"), "line: give"),
+    Wrong(fetched, "leaves_early", "bounds", "line: fetch",
+          "loads shared memory of block (0,0,0) of the cluster, all of whose threads have exited: a barrier of the "
+          "cluster must keep them", block=(1, 0, 0)),
+]
+
+
+def function_of(line):
+    """The number of a line's comment, or the function around it, of those that hold one instruction."""
+    lines = (KERNELS / SOURCE).read_text().splitlines()
+    return lines[line - 1], next((match[1] for text in reversed(lines[:line])
+                                  if (match := re.search(r"(?:DEVICE|__global__) \w+ \*?(\w+)\(", text))), "")
+
+
+def is_at(line, place):
+    text, function = function_of(line)
+    return text.endswith(f"// {place}") if place.startswith("line: ") else function == place
+
+
+def findings_of(wrong, schedule, folder):
+    case = wrong.make(wrong.fault)
+    for argument in case.arguments:
+        if hasattr(argument, "after"):
+            argument.after = None  # a launch that is stopped gives nothing
+    return inspect(case, folder, "--schedule", schedule, status=3)["findings"]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
+def test_wrong(wrong, tmp_path):
+    findings = findings_of(wrong, "lockstep", tmp_path)
+    found = [finding for finding in findings if finding["kind"] == wrong.kind and is_at(finding["line"], wrong.place)]
+    assert found, findings
+    if wrong.kind != "race":  # of which what follows may be wrong in other ways
+        assert {finding["kind"] for finding in findings} == {wrong.kind}
+    found = found[0]
+    assert (tuple(found["thread"]), tuple(found["block"])) == (wrong.thread, wrong.block)
+    values = {"address": hex(found["address"])}
+    if wrong.other:
+        assert is_at(found["other"]["line"], wrong.other)
+        values["other"] = f"{found['other']['file']}:{found['other']['line']}"
+    assert found["message"] == wrong.message.format(**values)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("schedule", ["random:1"])
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
+def test_wrong_under_every_schedule(wrong, schedule, tmp_path):
+    """What is read too early may be found to be unwritten first, and a wrong phase to have no end."""
+    kinds = {finding["kind"] for finding in findings_of(wrong, schedule, tmp_path)}
+    assert kinds & {wrong.kind, "uninitialised", "barrier"} and "unsupported" not in kinds
