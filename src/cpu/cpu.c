@@ -81,7 +81,6 @@ static void add_contiguous(struct wf_accumulator *into, struct wf_scratch *scrat
 static void add_range(struct wf_accumulator *into, struct worker *worker, const struct wf_tier *tier,
                       const struct wf_view *view, int64_t begin, int64_t end, int64_t index) {
     size_t block = WF_BLOCK_NBYTES / view->nbytes;
-    forget_other_guesses(worker, into);
     while (begin < end) {
         const unsigned char *data[2] = {NULL, NULL};
         int64_t count = wf_view_block(view, begin, end - begin, block, worker->scratch.copy, data);
@@ -115,6 +114,7 @@ static void reduce_share(void *context, int i) {
     struct worker *worker = job->cpu->worker[i];
     struct wf_accumulator *partial = &worker->partial;
     wf_environment callers = wf_environment_enter();
+    forget_other_guesses(worker, partial);
     if (job->in_order) {
         int64_t begin = i * job->plan.chunk;
         int64_t end = begin + job->plan.chunk < job->view->count ? begin + job->plan.chunk : job->view->count;
@@ -193,6 +193,7 @@ static void add_one_block(struct cpu *cpu, struct wf_accumulator *into, const wf
 
 void wf_cpu_add_view(struct worker *worker, const struct wf_tier *tier, struct wf_accumulator *into,
                      const struct wf_view *view) {
+    forget_other_guesses(worker, into);
     add_range(into, worker, tier, view, 0, view->count, into->end_index);
     flush_bins(into, worker);
 }
