@@ -251,10 +251,10 @@ static void fold_columns(struct worker *worker, const struct job *job, const str
 /* The ops whose results are a part's, or its index, as they are. */
 static enum wf_part part_of_op(wf_op op, bool *of_index) {
     unsigned parts = wf_op_parts(op);
-    const unsigned sums = WF_PART_SUM | WF_PART_ABS | WF_PART_DOT, extremes = WF_PART_MIN | WF_PART_MAX;
+    const unsigned sums = WF_PART_SUM | WF_PART_ABS | WF_PART_DOT, extrema = WF_PART_MIN | WF_PART_MAX;
     bool is_plain = op == WF_SUM || op == WF_NORM1 || op == WF_DOT || op == WF_MIN || op == WF_MAX || op == WF_NONZERO;
     *of_index = op == WF_ARGMIN || op == WF_ARGMAX;
-    return (is_plain || *of_index) && parts & (sums | extremes | WF_PART_NONZERO) ? (enum wf_part)parts : (enum wf_part)0;
+    return (is_plain || *of_index) && parts & (sums | extrema | WF_PART_NONZERO) ? (enum wf_part)parts : (enum wf_part)0;
 }
 
 /* Writes the results of short groups without accumulators, which would cost more than the elements.  Returns false if
