@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "axes.h"
 #include "ladder/gpu.h"
 #include "options.h"
 #include "output.h"
@@ -78,7 +79,8 @@ int command_reduce(const struct request *request) {
     wf_handle *handle = NULL;
     wf_reader *reader = NULL;
     wf_accumulator *accumulator = NULL;
-    int status = open_device(settings, &handle);
+    int status = axes_check(request);
+    if (!status) status = open_device(settings, &handle);
     if (status) return status;
 
     struct progress progress;
@@ -86,11 +88,13 @@ int command_reduce(const struct request *request) {
     progress_watch(&progress, &reader_options);
     wf_error error =
         wf_reader_open(handle, request->operands, request->operand_count, &reader_options, &reader);
-    if (!error)
+    if (!error && !settings->axis)
         error = wf_accumulator_create(handle, &reduction, wf_reader_type(reader), 0, NULL, &accumulator);
-    if (!error) error = wf_accumulator_add_reader(handle, accumulator, reader, NULL);
+    if (!error && !settings->axis) error = wf_accumulator_add_reader(handle, accumulator, reader, NULL);
     progress_end(&progress);
-    status = error ? fail_library(handle, error) : conclude(handle, accumulator, settings);
+    status = error            ? fail_library(handle, error)
+             : settings->axis ? axes_reduce(handle, reader, request)
+                              : conclude(handle, accumulator, settings);
 
     wf_accumulator_destroy(accumulator);
     wf_reader_close(reader);
@@ -119,7 +123,8 @@ int command_reduce_pair(const struct request *request) {
     wf_handle *handle = NULL;
     wf_reader *readers[2] = {NULL, NULL};
     wf_accumulator *accumulator = NULL;
-    int status = open_device(settings, &handle);
+    int status = axes_check(request);
+    if (!status) status = open_device(settings, &handle);
     if (status) return status;
 
     struct progress progress;

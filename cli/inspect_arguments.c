@@ -191,7 +191,7 @@ static bool read_output(struct output *output, const struct argument *argument, 
     output->nbytes = buffer_nbytes(argument);
     output->bytes = malloc(output->nbytes ? output->nbytes : 1);
     if (!output->bytes) return false;
-    npy_header(output->header, argument->type, argument->count);
+    output->header_nbytes = npy_header(output->header, argument->type, 1, &(int64_t){(int64_t)argument->count});
     return !simt_machine_read(machine, argument->address, output->bytes, output->nbytes);
 }
 
@@ -206,6 +206,6 @@ int arguments_read(struct arguments *arguments, const simt_machine *machine) {
 struct file_draft output_draft(const struct output *output) {
     return (struct file_draft){
         .path = output->path,
-        .pieces = {{output->header, sizeof output->header}, {output->bytes, output->nbytes}},
+        .pieces = {{output->header, output->header_nbytes}, {output->bytes, output->nbytes}},
         .piece_count = 2};
 }

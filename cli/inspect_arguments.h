@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "file.h"
-#include "inspect_npy.h"
+#include "npy.h"
 #include "options.h"
 #include "simt/simt.h"
 #include "warpfold.h"
@@ -26,7 +26,8 @@ struct argument {
 struct output {
     size_t argument;
     const char *path;
-    char header[NPY_HEADER_NBYTES];
+    char header[NPY_HEADER_NBYTES_MAX];
+    size_t header_nbytes;
     unsigned char *bytes; /* behind the header */
     size_t nbytes;
 };

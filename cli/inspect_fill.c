@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect_npy.h"
+#include "npy.h"
 #include "output.h"
 
 /* ---- numbers as bits ----------------------------------------------------------------------------- */

@@ -173,6 +173,9 @@ static const struct rule rules[] = {
      "type of the result (default: the element type for floats; otherwise i64, u64 or f64, depending on the op)"},
     {"first-index", "N", COMMAND_DATA, parse_count, FIELD(first_index), 0, INT64_MAX,
      "index of the first number, for argmin, argmax and prod (default 0)"},
+    {"axis", "K[,L...]", COMMAND_DATA, parse_text, FIELD(axis), 0, 0,
+     "reduce a .npy file along these dimensions, numbered from 0, or from -1 backwards, and print the results, a line for "
+     "each row"},
     {"save", "ACC", COMMAND_READS, parse_file, FIELD(save), 0, 0,
      "also save the accumulator to the file ACC, for merge"},
     {"hex", NULL, COMMAND_READS, parse_flag, FIELD(hex), 0, 0, "print values in hexadecimal"},
@@ -237,8 +240,9 @@ static const struct rule rules[] = {
     {"arg", "ARG", COMMAND_INSPECT, parse_argument, 0, 0, 0,
      "inspect: the kernel's next argument: a scalar (i32:5, f32:1.5) or a buffer with its number of elements "
      "(f32[1024]=zeros, ones, iota, random:SEED, none for unwritten memory, or a .npy file)"},
-    {"out", "[K=]FILE", COMMAND_INSPECT | COMMAND_RUN, parse_output, 0, 0, 0,
-     "inspect: write argument K, numbered from 0, to a .npy file after the run; run: write the report to FILE "
+    {"out", "[K=]FILE", COMMAND_DATA | COMMAND_INSPECT | COMMAND_RUN, parse_output, 0, 0, 0,
+     "with --axis: write the results to a .npy file; inspect: write argument K, numbered from 0, to one after the run; "
+     "run: write the report to FILE "
      "instead of standard error"},
     {"shared", "BYTES", COMMAND_INSPECT, parse_count, FIELD(shared), 0, INT32_MAX,
      "inspect: dynamic shared memory of each block (default 0)"},
@@ -464,6 +468,7 @@ void put_help(FILE *stream) {
     fputs("\n"
           "examples:\n"
           "  warpfold sum x.npy\n"
+          "  warpfold mean --axis 0 --out means.npy x.npy\n"
           "  seq 10 | warpfold mean\n"
           "  warpfold stats --column price table.csv\n"
           "  warpfold norm2 --type f32 --json part1.raw part2.raw\n"

@@ -25,6 +25,7 @@ enum { RACES_ON, RACES_OFF };
 
 struct settings {
     const char *device;
+    const char *axis; /* "0,-1": the dimensions to be reduced, or NULL: all */
     const char *save; /* the file to keep the accumulator in, or NULL */
     const char *html; /* the file for a page to be written to, or NULL: print */
     const char *from; /* the ladder's JSON of an earlier run that the page is to show, or NULL */

@@ -252,8 +252,8 @@ WF_API wf_groups wf_groups_keys(int32_t axis, int64_t count, const wf_array *key
  * which must be aligned to the type in device memory.  Several results need the shape that wf_groups_shape tells;
  * stride_bytes NULL: they are written in C order.  No two results may overlap, nor any overlap the array.
  *
- * Host memory: *status receives what the call returns, and of a single result nothing is written to data on an error.  Device
- * memory: the result follows in stream order and the call does not wait for it.  Errors found before the
+ * Host memory: *status receives what the call returns; on an error, nothing is written to data of a single result.
+ * Device memory: the result follows in stream order and the call does not wait for it.  Errors found before the
  * launch are returned; later ones are written to *status, which is in device memory too, and a failed result
  * is NaN (floats) or 0.  status may be NULL. */
 typedef struct wf_output {
@@ -325,7 +325,7 @@ WF_API wf_error wf_handle_set_stream(wf_handle *handle, void *stream);
  * otherwise WF_ERROR_EMPTY.  An error's message names the first result that failed, by its number in C order, the first
  * key or the first offset; the results are unspecified then.  Groups other than all are reduced in host memory, on a
  * CPU or auto handle; on a GPU they are not yet supported.  Besides the arrays, segments and keys take 8 bytes for
- * each group, and 4 for each key (8 if there are 2^31 or more).
+ * each group, and for each key the size of its elements or 4 bytes (8 if there are 2^31 or more).
  *
  * Output in device memory: strided arrays and prod with a float result are WF_ERROR_UNSUPPORTED.  From the
  * second call with the same reduction and types on, nothing is allocated, so the call can be captured in a
@@ -500,6 +500,12 @@ WF_API void wf_reader_close(wf_reader *reader);
 
 /* The type of the elements. */
 WF_API wf_type wf_reader_type(const wf_reader *reader);
+
+/* The shape of the array in the reader's only file, a .npy; both arrays must hold WF_NDIM_MAX.  stride_bytes: of its
+ * elements laid out one after the other as wf_reader_next returns them.  WF_ERROR_UNSUPPORTED: several files, or one of
+ * another format, which has no shape. */
+WF_API wf_error wf_reader_shape(wf_handle *handle, const wf_reader *reader, int32_t *ndim, int64_t *shape,
+                                int64_t *stride_bytes);
 
 /* Sets *block to a contiguous vector of the next elements, at most limit.  It has at least one element except
  * at the end.  The data belong to the reader and are valid until the next call with it. */

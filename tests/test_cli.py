@@ -351,7 +351,7 @@ def test_large_files_take_little_memory(tmp_path):
     ("SUM", ["SUM"]),
     ("", [""]),
     ("--bogus", ["sum", "--bogus"]),
-    ("--axis", ["sum", "--axis", "0"]),
+    ("--axes", ["sum", "--axes", "0"]),
     ("x", ["sum", "-x"]),
     ("--threads", ["sum", "--threads"]),
     ("--json", ["sum", "--json=1"]),

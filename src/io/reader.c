@@ -226,6 +226,25 @@ wf_type wf_reader_type(const wf_reader *reader) {
     return reader ? reader->type : WF_TYPE_DEFAULT;
 }
 
+wf_error wf_reader_shape(wf_handle *handle, const wf_reader *reader, int32_t *ndim, int64_t *shape,
+                         int64_t *stride_bytes) {
+    if (!handle || !reader || !ndim || !shape || !stride_bytes)
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "wf_reader_shape needs a handle, a reader and where to write to");
+    if (reader->path_count != 1 || reader->format != &wf_reader_npy)
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "%s: only a single .npy file has a shape",
+                       reader->format ? reader->source.name : reader->paths[0]);
+    const struct wf_npy_header *header = &reader->npy;
+    *ndim = header->ndim;
+    int64_t stride = (int64_t)wf_type_nbytes(reader->type);
+    for (int32_t i = 0; i < header->ndim; i++) {
+        int32_t d = header->is_fortran_order ? i : header->ndim - 1 - i;
+        shape[d] = header->shape[d];
+        stride_bytes[d] = stride;
+        stride *= header->shape[d] ? header->shape[d] : 1;
+    }
+    return WF_OK;
+}
+
 wf_array wf_reader_take_block(wf_reader *reader, int64_t limit) {
     int64_t available = wf_reader_available(reader), count = available < limit ? available : limit;
     size_t offset = (size_t)reader->position * wf_type_nbytes(reader->type);

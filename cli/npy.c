@@ -1,4 +1,4 @@
-#include "inspect_npy.h"
+#include "npy.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -78,16 +78,21 @@ static char kind_of(wf_type type) {
 enum { HEADER_BEFORE = 10 };
 
 /* Magic, version 1.0, length, a Python dictionary, padded to a multiple of 64 bytes. */
-void npy_header(char header[NPY_HEADER_NBYTES], wf_type type, uint64_t count) {
+size_t npy_header(char header[NPY_HEADER_NBYTES_MAX], wf_type type, int ndim, const int64_t *shape) {
     size_t nbytes = wf_type_nbytes(type);
-    char text[NPY_HEADER_NBYTES];
-    int length =
-        snprintf(text, sizeof text, "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (%" PRIu64 ",), }",
-                 nbytes == 1 ? '|' : '<', kind_of(type), nbytes, count);
-    memset(header, ' ', NPY_HEADER_NBYTES);
+    char text[NPY_HEADER_NBYTES_MAX];
+    int length = snprintf(text, sizeof text, "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (",
+                          nbytes == 1 ? '|' : '<', kind_of(type), nbytes);
+    for (int d = 0; d < ndim; d++)
+        length += snprintf(text + length, sizeof text - (size_t)length, "%" PRId64 "%s", shape[d],
+                           ndim == 1 ? "," : d + 1 < ndim ? ", " : "");
+    length += snprintf(text + length, sizeof text - (size_t)length, "), }");
+    size_t whole = (HEADER_BEFORE + (size_t)length + 1 + 63) / 64 * 64;
+    memset(header, ' ', whole);
     memcpy(header, "\x93NUMPY\x01", 8); /* the version's second byte is the 0 that ends the text */
-    header[8] = NPY_HEADER_NBYTES - HEADER_BEFORE;
-    header[9] = 0;
+    header[8] = (char)((whole - HEADER_BEFORE) & 0xff);
+    header[9] = (char)((whole - HEADER_BEFORE) >> 8);
     memcpy(header + HEADER_BEFORE, text, (size_t)length);
-    header[NPY_HEADER_NBYTES - 1] = '\n';
+    header[whole - 1] = '\n';
+    return whole;
 }
