@@ -71,6 +71,8 @@ COMMANDS = {
     "raw": ["sum", "--type", "f64", "a.raw"],
     "threads": ["var", "--type", "f64", "--threads", "4", "large.raw"],
     "column": ["mean", "--column", "price", "table.csv"],
+    "axis": ["var", "--axis", "0", "matrix.npy"],
+    "axes, to a file": ["max", "--axis", "0,1", "--out", "out.npy", "matrix.npy"],
     "dot": ["dot", "a.npy", "b.npy"],
     "merge": ["merge", "a.acc", "b.acc"],
     "save": ["sum", "--save", "new.acc", "a.npy"],
@@ -102,6 +104,7 @@ def make_folder(tmp_path_factory):
     (folder / "empty").write_text("")
     (folder / "a.npy").write_bytes(npy("f32", values))
     (folder / "b.npy").write_bytes(npy("f32", values[::-1]))
+    (folder / "matrix.npy").write_bytes(npy("f32", values[:12], shape=[3, 4]))
     (folder / "a.raw").write_bytes(pack("f64", values))
     (folder / "large.raw").write_bytes(pack("f64", values) * 100)
     (folder / "table.csv").write_text("name,price\n" + "".join(f"x{i},{value}\n" for i, value in enumerate(values)))
