@@ -3,6 +3,15 @@
 
 #include <stdlib.h>
 
+/* Of two vectors of four, by turns: the first two of each, and the last two. */
+#ifdef __clang__
+#define INTERLEAVE_LOW(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define INTERLEAVE_HIGH(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#else
+#define INTERLEAVE_LOW(a, b) __builtin_shuffle(a, b, (v4u32){0, 4, 1, 5})
+#define INTERLEAVE_HIGH(a, b) __builtin_shuffle(a, b, (v4u32){2, 6, 3, 7})
+#endif
+
 #define TILE_NBYTES (WF_TILE_ROWS_MAX * WF_COLUMNS_MAX * sizeof(uint64_t))
 
 struct wf_columns {
@@ -74,6 +83,38 @@ static void copy_any(unsigned char *tile, const unsigned char *const *address, i
     }
 }
 
+/* Whether elements of a group lie side by side, so that a tile's rows are a matrix's columns. */
+static bool is_transposed(const struct wf_view *view, int o) {
+    return view->ndim == 1 && !view->positions.index && view->stride_bytes[o][0] == (int64_t)view->nbytes;
+}
+
+typedef uint32_t v4u32 __attribute__((vector_size(16)));
+
+/* Four elements of each of four groups, from rows of memory to rows of the tile. */
+static inline void transpose_square(unsigned char *tile, size_t pitch_nbytes, const unsigned char *from,
+                                    int64_t stride_bytes) {
+    v4u32 row[4];
+    for (int c = 0; c < 4; c++) memcpy(&row[c], from + c * stride_bytes, sizeof row[c]);
+    v4u32 a = INTERLEAVE_LOW(row[0], row[2]), b = INTERLEAVE_HIGH(row[0], row[2]);
+    v4u32 c = INTERLEAVE_LOW(row[1], row[3]), d = INTERLEAVE_HIGH(row[1], row[3]);
+    const v4u32 turned[4] = {INTERLEAVE_LOW(a, c), INTERLEAVE_HIGH(a, c), INTERLEAVE_LOW(b, d), INTERLEAVE_HIGH(b, d)};
+    for (int e = 0; e < 4; e++) memcpy(tile + (size_t)e * pitch_nbytes, &turned[e], sizeof turned[e]);
+}
+
+/* Elements of 4 bytes, squares first; the strips that are left, one by one. */
+static void transpose_words(unsigned char *tile, const unsigned char *from, const unsigned char *const *address,
+                            int64_t stride_bytes, struct cut cut, size_t count) {
+    size_t groups = cut.groups / 4 * 4, squares = count / 4 * 4, pitch_nbytes = cut.pitch * 4;
+    for (size_t c = 0; c < groups; c += 4)
+        for (size_t e = 0; e < squares; e += 4)
+            transpose_square(tile + e * pitch_nbytes + c * 4, pitch_nbytes, from + (int64_t)c * stride_bytes + e * 4,
+                             stride_bytes);
+    copy_elements(tile + squares * pitch_nbytes, address + squares, stride_bytes, groups, cut.pitch, count - squares, 4);
+    for (size_t c = groups; c < cut.groups; c++)
+        for (size_t e = 0; e < count; e++)
+            memcpy(tile + e * pitch_nbytes + c * 4, address[e] + (int64_t)c * stride_bytes, 4);
+}
+
 /* Whether the elements of a tile's row lie as they do in memory. */
 static bool rows_are_packed(const struct wf_view *view, int o, int64_t stride_bytes, struct cut cut) {
     int64_t nbytes = (int64_t)view->nbytes;
@@ -112,7 +153,9 @@ static void fill_tile(struct wf_columns *columns, const struct wf_view *view, in
         return;
     }
     size_t side_by_side = cut.side_by_side;
-    if (side_by_side == 1)
+    if (side_by_side == 1 && view->nbytes == 4 && is_transposed(view, o))
+        transpose_words(tile, columns->address[0], columns->address, stride_bytes, cut, count);
+    else if (side_by_side == 1)
         copy_any(tile, columns->address, stride_bytes, cut.groups, cut.pitch, count, view->nbytes);
     for (size_t r = 0; side_by_side > 1 && r < rows; r++)
         copy_any(tile + r * cut.pitch * view->nbytes, columns->address + r * side_by_side, stride_bytes, cut.groups,
