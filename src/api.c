@@ -143,7 +143,7 @@ wf_error wf_reduce_stats(wf_handle *handle, const wf_reduction *reduction, const
 /* Checks that output takes results of the reduction.  If only the output names a result type, the
  * reduction gets it. */
 static wf_error check_output(wf_handle *handle, const wf_output *output, wf_reduction *reduction) {
-    if (!output) return wf_fail(handle, WF_ERROR_ARGUMENT, "the output is NULL");
+    if (!output) return wf_fail(handle, WF_ERROR_ARGUMENT, "the output, or its data, is NULL");
     if (reduction->op == WF_STATS)
         return wf_fail(handle, WF_ERROR_ARGUMENT, "stats has no single value: use wf_reduce_stats");
     if (!reduction->result_type) reduction->result_type = output->type;
@@ -154,7 +154,7 @@ static wf_error check_output(wf_handle *handle, const wf_output *output, wf_redu
 }
 
 static wf_error check_single(wf_handle *handle, const wf_output *output) {
-    if (!output->data) return wf_fail(handle, WF_ERROR_ARGUMENT, "the output's data is NULL");
+    if (!output->data) return wf_fail(handle, WF_ERROR_ARGUMENT, "the output, or its data, is NULL");
     if (output->ndim)
         return wf_fail(handle, WF_ERROR_ARGUMENT, "the output has %d dimensions; one result has 0", (int)output->ndim);
     return WF_OK;
@@ -210,7 +210,8 @@ wf_error wf_reduce(wf_handle *handle, const wf_reduction *reduction, const wf_ar
         return wf_fail(handle, WF_ERROR_UNSUPPORTED, "reductions by groups are not yet supported in device memory");
     error = all ? reduce_all(handle, &known, a, b, output, is_on_device)
                 : wf_reduce_groups(handle, &known, a, b, groups, output);
-    if (output->status && !is_on_device) *output->status = error;
+    bool is_status_here = output->data && !is_on_device; /* without data nobody knows where the status is */
+    if (output->status && is_status_here) *output->status = error;
     return error;
 }
 
