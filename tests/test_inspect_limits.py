@@ -9,6 +9,8 @@ from inspect_helpers import HEAD, inspected, kernel, parameters
 
 SCHEDULES = ["lockstep", "split", "random:1"]
 LIMIT = int(re.search(r"#define SIMT_INSTRUCTION_LIMIT (\d+)", (ROOT / "simt" / "simt.h").read_text())[1])
+LIMIT_OF_PROGRAMS = int(re.search(r"#define PROGRAM_INSTRUCTION_LIMIT (\d+)",
+                                  (ROOT / "program" / "program.h").read_text())[1])
 
 
 @pytest.fixture
@@ -56,7 +58,8 @@ def test_limit_is_exact_under_every_schedule(write, schedule):
 
 def test_the_default_is_the_same_everywhere(write):
     spaces = re.compile(r"\s+")
-    assert f"(default {LIMIT})" in spaces.sub(" ", run("--help").stdout)
+    assert f"(default: inspect {LIMIT}, run {LIMIT_OF_PROGRAMS})" in spaces.sub(" ", run("--help").stdout)
+    assert f"{LIMIT_OF_PROGRAMS} warp instructions" in spaces.sub(" ", (ROOT / "docs" / "programs.md").read_text())
     assert f"{LIMIT} warp instructions" in spaces.sub(" ", (ROOT / "docs" / "machine.md").read_text())
     report = inspected(write("AGAIN:\nbra AGAIN;"), status=3)
     assert report["instructions"] == LIMIT and f" {LIMIT} " in report["findings"][0]["message"]
