@@ -65,7 +65,7 @@ static bool make_plain_leaves(struct leaves *seen, double *leaf, const unsigned 
     for (size_t i = 0; i < count; i += STEP) {
         memcpy(&bits, x + i * sizeof(uword), sizeof bits);
         /* Unsigned, it would be less than span: with the top bit flipped, it is in the order of signed integers. */
-        vsword above_least = (bits & (sword)MAGNITUDE) - (sword)(HIDDEN_BIT ^ TOP_BIT);
+        vsword above_least = (vsword)((vuword)(bits & (sword)MAGNITUDE) - (uword)(HIDDEN_BIT ^ TOP_BIT));
         others |= above_least >= (sword)((uword)span ^ TOP_BIT);
         signs ^= bits;
         store_widened(leaf + i, x + i * sizeof(uword));
