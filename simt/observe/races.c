@@ -431,8 +431,17 @@ static bool begin_launch(void *launch, const simt_launch_view *view) {
     return true;
 }
 
+/* What a block took that did not come to run, for want of memory: it has no end. */
+static void drop_clusters(struct races *races) {
+    while (races->clusters) {
+        races->clusters->owners = 1;
+        drop_shared(races, races->clusters);
+    }
+}
+
 static void end_launch(void *launch, simt_report *report) {
     struct races *races = launch;
+    drop_clusters(races);
     simt_report_add(report, "races", (double)races->pair_count);
     simt_report_add(report, "racing_accesses", (double)races->racing_accesses);
     if (races->is_over) simt_report_add(report, "races_incomplete", 1);
