@@ -1,15 +1,12 @@
 """--axis: .npy files along their dimensions, each result the oracle's, as rows, JSON and .npy."""
 
-import ctypes
 import itertools
 import json
 import math
 import random
-from ctypes import byref
 
 import pytest
 
-import warpfold_ctypes as wf
 from cli_helpers import expected, npy, pack, printed, refused
 from inspect_helpers import read_npy
 
@@ -96,17 +93,3 @@ def test_files_without_a_shape(write):
     refused(2, "dot does not take --axis", "dot", "--axis", "0", path, path)
     assert printed("sum", "--axis", "0", data=npy("f64", [1, 2])) == "3\n"
     refused(1, "bytes", "sum", "--axis", "0", write("cut.npy", npy("f64", [1, 2])[:-1]))
-
-
-def test_the_reader_tells_the_shape(write):
-    handle, reader = wf.Handle(), ctypes.c_void_p()
-    path = str(write("x.npy", npy("f32", range(6), shape=[2, 3], fortran_order=True))).encode()
-    paths = (ctypes.c_char_p * 2)(path, path)
-    for count, told in ((1, wf.WF_OK), (2, wf.WF_ERROR_UNSUPPORTED)):
-        handle.check(wf.library.wf_reader_open(handle.pointer, paths, count, None, byref(reader)))
-        ndim, shape, strides = ctypes.c_int32(), (ctypes.c_int64 * 64)(), (ctypes.c_int64 * 64)()
-        assert wf.library.wf_reader_shape(handle.pointer, reader, byref(ndim), shape, strides) == told
-        if not told:
-            assert (ndim.value, shape[:2], strides[:2]) == (2, [2, 3], [4, 8])
-        assert wf.library.wf_reader_shape(handle.pointer, reader, None, shape, strides) == wf.WF_ERROR_ARGUMENT
-        wf.library.wf_reader_close(reader)

@@ -606,3 +606,16 @@ def test_blocks_keep_the_order_of_storage(write):
             reader.add_to(handle.accumulator("argmax", "f64"), 1)
         total = handle.accumulator("sum", "f64")
         reader.add_to(total, 1)
+
+
+def test_a_single_npy_has_a_shape(handle, write):
+    path = write(npy("f32", range(6), shape=[2, 3], fortran_order=True), "f.npy")
+    ndim, shape, strides = ctypes.c_int32(), (ctypes.c_int64 * 64)(), (ctypes.c_int64 * 64)()
+    for paths, told in (((path,), "WF_OK"), ((path, path), "WF_ERROR_UNSUPPORTED")):
+        with Reader(handle, *paths) as reader:
+            code = wf.library.wf_reader_shape(handle.pointer, reader.pointer, byref(ndim), shape, strides)
+            assert wf.ERRORS[code] == told
+            if not code:
+                assert (ndim.value, shape[:2], strides[:2]) == (2, [2, 3], [4, 8])
+            code = wf.library.wf_reader_shape(handle.pointer, reader.pointer, None, shape, strides)
+            assert wf.ERRORS[code] == "WF_ERROR_ARGUMENT"
