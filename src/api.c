@@ -206,8 +206,6 @@ wf_error wf_reduce(wf_handle *handle, const wf_reduction *reduction, const wf_ar
     if (!error && handle->device->find_output) error = handle->device->find_output(handle, output, &is_on_device);
     if (error) return error;
     bool all = !groups || groups->by == WF_GROUP_ALL;
-    if (!all && is_on_device)
-        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "reductions by groups are not yet supported in device memory");
     error = all ? reduce_all(handle, &known, a, b, output, is_on_device)
                 : wf_reduce_groups(handle, &known, a, b, groups, output);
     bool is_status_here = output->data && !is_on_device; /* without data nobody knows where the status is */

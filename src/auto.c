@@ -150,17 +150,30 @@ static wf_error auto_reduce_on_device(wf_handle *handle, const struct wf_accumul
     return error ? wf_fail(handle, error, "%s", device->message) : WF_OK;
 }
 
-/* The labels and the output have to be where the array is. */
+/* Where the array is; without elements, where its results go. */
+static wf_error find_place_of_groups(wf_handle *handle, const struct wf_grouped *grouped, int *place) {
+    return find_place(handle, has_elements(grouped->a) ? grouped->a->data : grouped->output->data, place);
+}
+
+/* What the CPU reduces must all be in its memory. */
+static wf_error check_host_groups(wf_handle *handle, const struct wf_grouped *grouped) {
+    int place_of_results;
+    wf_error error = check_place(handle, grouped->groups->labels, HOST);
+    if (!error) error = find_place(handle, grouped->output->data, &place_of_results);
+    return error ? error : check_same(handle, "the array", HOST, "the result", place_of_results);
+}
+
 static wf_error auto_reduce_groups(wf_handle *handle, const struct wf_grouped *grouped) {
-    struct devices *devices = handle->device_state;
-    wf_handle *cpu = &devices->cpu;
-    wf_error error = check_place(handle, grouped->a, HOST);
-    if (!error) error = check_place(handle, grouped->b, HOST);
-    if (!error) error = check_place(handle, grouped->groups->labels, HOST);
+    int place;
+    wf_handle *device = NULL;
+    wf_error error = find_place_of_groups(handle, grouped, &place);
+    if (!error) error = check_place(handle, grouped->b, place);
+    if (!error && place == HOST) error = check_host_groups(handle, grouped);
+    if (!error) error = ensure_device(handle, place, &device);
     if (error) return error;
-    cpu->threads = handle->threads;
-    error = cpu->device->reduce_groups(cpu, grouped);
-    return error ? wf_fail(handle, error, "%s", cpu->message) : WF_OK;
+    device->threads = handle->threads;
+    error = device->device->reduce_groups(device, grouped);
+    return error ? wf_fail(handle, error, "%s", device->message) : WF_OK;
 }
 
 static wf_error auto_set_stream(wf_handle *handle, void *stream) {

@@ -9,7 +9,7 @@ import pytest
 from cli_helpers import TIMEOUT_SECONDS, refused, run
 from cuda_helpers import fake_environment, need_fake, plain_environment
 from gpu_memory import real_driver
-from test_ladder import (BUILT_IN, FINISHES, OPS, RUNGS, TYPES, built_with, facts, has_portions, integers, reduce,
+from test_ladder import (BUILT_IN, FINISHES, OPS, RUNGS, TYPES, built_with, facts, has_portions, integers, needs_gpu, reduce,
                          takes)
 
 COUNTED = ["steps", "instructions", "divergent_branches", "global_requests", "bank_degree", "races"]
@@ -129,7 +129,7 @@ def test_json(environment):
         assert row["share"] == pytest.approx(table["ceiling_microseconds"] / row["microseconds"])
         assert row["gain_in_all"] == pytest.approx(first / row["microseconds"])
         assert row["gain"] == (pytest.approx(before / row["microseconds"]) if before else None)
-        assert ("steps" in row) == ("Runs" not in facts(f"{row['rung']}_{row['name']}"))
+        assert ("steps" in row) == (not needs_gpu(f"{row['rung']}_{row['name']}"))
         before = row["microseconds"]
 
 

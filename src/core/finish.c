@@ -65,11 +65,10 @@ static wf_error finish_mean(const struct wf_finish *of, struct wf_number *number
 }
 
 /* n*S2 - S1^2, in units of 2^(2 * low exponent); replaces S2. */
-static void variance_numerator(struct wf_big *squares, const struct wf_big *sum, int64_t count) {
-    WF_SCRATCH struct wf_big square;
-    wf_big_multiply(&square, sum, sum);
+static void variance_numerator(struct wf_big *squares, const struct wf_big *sum, int64_t count, struct wf_big *square) {
+    wf_big_multiply(square, sum, sum);
     wf_big_multiply_u64(squares, (uint64_t)count);
-    wf_big_subtract(squares, &square);
+    wf_big_subtract(squares, square);
 }
 
 static wf_error finish_variance(const struct wf_finish *of, bool root, struct wf_number *number) {
@@ -78,7 +77,7 @@ static wf_error finish_variance(const struct wf_finish *of, bool root, struct wf
     *number = wf_number_nan();
     if (has_infinity(of)) return WF_OK;
     struct wf_total *squares = of->product_sum;
-    variance_numerator(&squares->magnitude, &of->sum->magnitude, count);
+    variance_numerator(&squares->magnitude, &of->sum->magnitude, count, of->square);
     wf_u128 divisor = (wf_u128)count * (wf_u128)(count - of->ddof);
     *number = root ? wf_big_quotient_root(&squares->magnitude, squares->exponent, divisor)
                    : wf_big_quotient(&squares->magnitude, squares->exponent, false, divisor);

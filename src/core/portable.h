@@ -28,10 +28,6 @@ typedef unsigned long long uint64_t;
 #define NULL 0
 #define WF_API
 
-/* Large locals of the one thread that finishes: memory of its own would be set aside for every thread that the
- * chip can hold. */
-#define WF_SCRATCH __shared__
-
 static inline int wf_leading_zeros_u64(uint64_t x) {
     return __clzll((long long)x);
 }
@@ -41,8 +37,6 @@ static inline int wf_leading_zeros_u64(uint64_t x) {
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-
-#define WF_SCRATCH
 
 /* Requires x != 0. */
 static inline int wf_leading_zeros_u64(uint64_t x) {

@@ -60,6 +60,7 @@ static wf_error out_of_range(wf_handle *handle, const struct wf_accumulator *acc
 static __attribute__((noinline)) wf_error find_value(const struct wf_accumulator *acc, wf_op op, wf_type type,
                                                      struct wf_number *number, wf_value *result) {
     struct wf_total sum, product_sum;
+    struct wf_big square;
     struct wf_finish finish;
     unsigned needs = wf_op_parts(op);
     finish.partial = &acc->partial;
@@ -70,6 +71,7 @@ static __attribute__((noinline)) wf_error find_value(const struct wf_accumulator
     finish.index_count = acc->end_index - acc->first_index;
     finish.sum = &sum;
     finish.product_sum = &product_sum;
+    finish.square = &square;
     if (needs & WF_PART_SUM) wf_total_of_exact(&sum, wf_partial_sum(&acc->partial, acc->type));
     if (needs & WF_PART_ABS) wf_total_of_exact(&sum, wf_partial_abs(&acc->partial, acc->type));
     if (needs & (WF_PART_SQUARES | WF_PART_DOT))

@@ -5,6 +5,7 @@
 #include "core/handle.h"
 #include "core/view.h"
 #include "core/partial.h"
+#include "cuda/group_plan.h"
 #include "cuda/kernels.h"
 #include "cuda/arguments.h"
 
@@ -26,6 +27,9 @@ struct wf_cuda {
     wf_cuda_stream stream;
     struct wf_kernel *kernels;
     struct wf_cuda_plan plan; /* of the last launch; no blocks before any */
+    struct wf_cuda_group_plan group_plan; /* the same, if the last reduction was one by groups; otherwise no blocks */
+    wf_cuda_pointer groups;   /* scratch memory of reductions by groups; 0 until needed */
+    size_t groups_nbytes;
     wf_cuda_pointer posted;   /* words of small arrays' blocks, 0 between launches */
     wf_cuda_pointer working;  /* struct wf_partial after these words, the identity between launches */
     wf_cuda_pointer ticket;   /* after `working` */
@@ -72,6 +76,9 @@ wf_error wf_cuda_add_product(wf_handle *handle, struct wf_accumulator *into, con
 
 /* Allocates a slot's memory on the GPU and, if on_host, on the host, unless it has been allocated before. */
 wf_error wf_cuda_ensure_slot(wf_handle *handle, int slot, int operands, bool on_host);
+
+/* Whether the arrays, of which b may be NULL, are in host memory: both must be in the same. */
+wf_error wf_cuda_find_memory(wf_handle *handle, const wf_array *a, const wf_array *b, bool *is_host);
 
 /* Whether a pointer is to host memory. */
 wf_error wf_cuda_is_host(wf_handle *handle, const void *pointer, bool *is_host);

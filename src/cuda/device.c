@@ -2,6 +2,7 @@
 #include "core/array.h"
 #include "core/environment.h"
 #include "cuda/cuda.h"
+#include "cuda/groups.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,6 +92,7 @@ wf_error wf_cuda_launch(wf_handle *handle, const struct wf_accumulator *acc, con
     cut(&reduction, range, nbytes, alignment);
     struct wf_cuda_task task = {acc->type, acc->parts, is_indexed(acc), alignment, vectors_nbytes(&reduction)};
     struct wf_cuda_plan plan = cuda->plan = wf_cuda_plan_make(&task, &cuda->gpu);
+    cuda->group_plan.grid = 0;
     struct wf_kernel_key key = make_key(acc, &plan, alignment, target->value != 0);
     wf_error error = wf_kernels_reduce(handle, &cuda->gpu, &cuda->kernels, &key, plan.shared_nbytes, &function);
     if (error) return error;
@@ -132,7 +134,7 @@ wf_error wf_cuda_is_host(wf_handle *handle, const void *pointer, bool *is_host) 
                    "of that GPU, or auto", ordinal, cuda->gpu.ordinal);
 }
 
-static wf_error find_memory(wf_handle *handle, const wf_array *a, const wf_array *b, bool *is_host) {
+wf_error wf_cuda_find_memory(wf_handle *handle, const wf_array *a, const wf_array *b, bool *is_host) {
     bool b_is_host;
     wf_error error = wf_cuda_is_host(handle, a->data, is_host);
     if (error || !b) return error;
@@ -190,7 +192,7 @@ static wf_error add_array(wf_handle *handle, struct wf_accumulator *into, const 
     struct wf_cuda *cuda = handle->device_state;
     struct wf_view view;
     bool is_host;
-    wf_error error = find_memory(handle, a, b, &is_host);
+    wf_error error = wf_cuda_find_memory(handle, a, b, &is_host);
     if (error) return error;
     if (is_host && is_tree(into)) {
         cuda->cpu.threads = handle->threads;
@@ -222,7 +224,7 @@ static wf_error cuda_add(wf_handle *handle, struct wf_accumulator *into, const w
 
 static wf_error check_on_device(wf_handle *handle, const wf_array *a, const wf_array *b) {
     bool is_host = false;
-    wf_error error = find_memory(handle, a, b, &is_host);
+    wf_error error = wf_cuda_find_memory(handle, a, b, &is_host);
     if (!error && is_host)
         error = wf_fail(handle, WF_ERROR_ARGUMENT, "the array must be in device memory if its result is");
     return error;
@@ -287,7 +289,10 @@ static wf_error cuda_reduce_on_device(wf_handle *handle, const struct wf_accumul
 static void cuda_describe_plan(const wf_handle *handle, char *text, size_t capacity) {
     const struct wf_cuda *cuda = handle->device_state;
     text[0] = '\0';
-    if (cuda->plan.grid) wf_cuda_plan_describe(&cuda->plan, text, capacity);
+    if (cuda->group_plan.grid)
+        wf_cuda_group_plan_describe(&cuda->group_plan, text, capacity);
+    else if (cuda->plan.grid)
+        wf_cuda_plan_describe(&cuda->plan, text, capacity);
 }
 
 /* The new stream waits for the launches in the old one, which use the same scratch memory. */
@@ -318,6 +323,7 @@ static void release(struct wf_cuda *cuda) {
     wf_kernels_destroy(cuda->kernels);
     for (int i = 0; i < WF_CUDA_SLOTS; i++) free_slot(driver, &cuda->slot[i]);
     if (cuda->posted) driver->MemFree(cuda->posted);
+    if (cuda->groups) driver->MemFree(cuda->groups);
     if (cuda->host_partials) driver->MemFreeHost(cuda->host_partials);
 }
 
@@ -403,5 +409,6 @@ const struct wf_device wf_device_cuda = {.name = "cuda",
                                          .add = cuda_add,
                                          .find_output = cuda_find_output,
                                          .reduce_on_device = cuda_reduce_on_device,
+                                         .reduce_groups = wf_cuda_reduce_groups,
                                          .set_stream = cuda_set_stream,
                                          .describe_plan = cuda_describe_plan};

@@ -70,6 +70,7 @@ static void list_options(const struct wf_kernel_key *key, struct options *option
     add_number(options, "STAGES", key->stages);
     add_number(options, "RESIDENT", key->resident);
     add_number(options, "SUMS_NBYTES", key->sums_nbytes);
+    if (key->walk) add_number(options, "WALK", key->walk - 1);
     if (!key->finish_op) return;
     add_number(options, "FINISH_OP", (int)key->finish_op);
     add_number(options, "FINISH_TYPE", (int)key->type);
@@ -117,8 +118,9 @@ static wf_error need(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kern
                           "%d bytes of shared memory", shared_nbytes);
 }
 
-wf_error wf_kernels_reduce(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list,
-                           const struct wf_kernel_key *key, int shared_nbytes, wf_cuda_function *function) {
+static wf_error find_or_load(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list,
+                             const struct wf_kernel_key *key, const char *path, int shared_nbytes,
+                             wf_cuda_function *function) {
     const struct wf_kernel *kernel = find_kernel(*list, key);
     struct options options;
     if (kernel) {
@@ -126,7 +128,17 @@ wf_error wf_kernels_reduce(wf_handle *handle, const struct wf_gpu *gpu, struct w
         return WF_OK;
     }
     list_options(key, &options);
-    return need(handle, gpu, list, key, "kernels/reduce.cu", options.list, shared_nbytes, function);
+    return need(handle, gpu, list, key, path, options.list, shared_nbytes, function);
+}
+
+wf_error wf_kernels_reduce(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list,
+                           const struct wf_kernel_key *key, int shared_nbytes, wf_cuda_function *function) {
+    return find_or_load(handle, gpu, list, key, "kernels/reduce.cu", shared_nbytes, function);
+}
+
+wf_error wf_kernels_groups(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list,
+                           const struct wf_kernel_key *key, int shared_nbytes, wf_cuda_function *function) {
+    return find_or_load(handle, gpu, list, key, "kernels/groups.cu", shared_nbytes, function);
 }
 
 wf_error wf_kernels_named(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list, const char *path,

@@ -9,6 +9,7 @@ struct wf_kernel_key {
     wf_type type;
     unsigned parts;
     int is_indexed, is_small;
+    int walk; /* of reductions by groups: kernels/groups.cu's WALK, plus 1 */
     int alignment;
     int block, vectors, stages, resident, sums_nbytes;
     wf_op finish_op;      /* WF_OP_NONE: the result is not finished there */
@@ -27,8 +28,12 @@ struct wf_kernel {
 wf_error wf_kernels_reduce(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list,
                            const struct wf_kernel_key *key, int shared_nbytes, wf_cuda_function *function);
 
+/* The same of reductions by groups. */
+wf_error wf_kernels_groups(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list,
+                           const struct wf_kernel_key *key, int shared_nbytes, wf_cuda_function *function);
+
 /* In place of parts, to tell these apart from reductions. */
-enum { WF_KERNEL_GATHER = 1 << 16, WF_KERNEL_PRODUCT = 1 << 17 };
+enum { WF_KERNEL_GATHER = 1 << 16, WF_KERNEL_PRODUCT = 1 << 17, WF_KERNEL_KEYS = 1 << 18 };
 
 /* Another kernel of src/cuda/kernels, by its file's name ("gather.cu"), which needs nothing but the type; the key is
  * told apart by `which`. */

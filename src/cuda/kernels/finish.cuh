@@ -8,10 +8,7 @@
 
 #include "core/portable.h"
 #include "warpfold.h"
-#include "core/types.c"
-#include "core/ops.c"
-#include "core/number.c"
-#include "core/big.c"
+#include "kernels/big.cuh"
 #include "core/finish.c"
 #include "core/partial_words.h"
 
@@ -178,7 +175,9 @@ static void copy_words(struct wf_partial *to, const struct wf_partial *from)
 // shared or global memory, contains what the op needs, and must not change meanwhile.  The target is aligned.
 static void finish(const struct wf_partial *partial, struct finish_settings settings, struct finish_target target)
 {
+    /* Of the one thread that finishes: memory of its own would be set aside for every thread that the chip can hold. */
     __shared__ struct wf_total sum, products;
+    __shared__ struct wf_big square;
     wf_op op = (wf_op)settings.op;
     wf_type type = (wf_type)settings.type;
     wf_type result_type = settings.result_type ? (wf_type)settings.result_type : wf_op_result_type(op, type);
@@ -196,6 +195,7 @@ static void finish(const struct wf_partial *partial, struct finish_settings sett
     finish.index_count = settings.end_index - settings.first_index;
     finish.sum = &sum;
     finish.product_sum = &products;
+    finish.square = &square;
     if (needs & WF_PART_SUM) total_of_digits(&sum, partial->sum, low, high);
     if (needs & WF_PART_ABS) total_of_digits(&sum, partial->abs, low, high);
     if (needs & (WF_PART_SQUARES | WF_PART_DOT)) total_of_digits(&products, partial->product_sum, 2 * low, 2 * high);

@@ -5,6 +5,7 @@
 
 #include "core/partial_words.h"
 #include "kernels/digits.cuh"
+#include "kernels/integers.cuh"
 #include "kernels/lane.cuh"
 #include "kernels/merge.cuh"
 #include "kernels/parts.cuh"
@@ -69,23 +70,6 @@ static __device__ __forceinline__ bool is_published(u32 word)
 }
 
 // ---- publishing
-
-static __device__ __forceinline__ void multiply_atomically(u64 *product, u64 *flags, u64 factor)
-{
-    u64 seen = 1, expected; // a guess: the first exchange tells what is there
-    do {
-        expected = seen;
-        if (__umul64hi(expected, factor)) atomicOr(flags, (u64)WF_PRODUCT_OVERFLOW);
-        seen = atomicCAS(product, expected, expected * factor);
-    } while (seen != expected);
-}
-
-static __device__ __forceinline__ void publish_product(struct wf_partial *into, u64 magnitude, u64 flags)
-{
-    if (flags & WF_PRODUCT_NEGATIVE) atomicXor(&into->product_flags, (u64)WF_PRODUCT_NEGATIVE);
-    if (flags & ~(u64)WF_PRODUCT_NEGATIVE) atomicOr(&into->product_flags, flags & ~(u64)WF_PRODUCT_NEGATIVE);
-    if (magnitude != 1) multiply_atomically(&into->product_magnitude, &into->product_flags, magnitude);
-}
 
 static __device__ __forceinline__ void add_digits(u64 *into, const u64 *from, u32 count)
 {

@@ -140,4 +140,36 @@ static __device__ __forceinline__ void integer_flush(integer_sum *sum, u64 *digi
     integer_clear(sum);
 }
 
+// ---- products
+
+static __device__ __forceinline__ void multiply_product(u64 *product, u32 *flags, unit bits)
+{
+    u64 magnitude = IS_SIGNED && bits & SIGN_BIT ? (u64)(unit)(0 - bits) : (u64)bits;
+    if (is_negative(bits)) *flags ^= WF_PRODUCT_NEGATIVE;
+    if (magnitude == 0) {
+        *flags |= WF_PRODUCT_ZERO;
+        return;
+    }
+    if (__umul64hi(*product, magnitude)) *flags |= WF_PRODUCT_OVERFLOW;
+    *product *= magnitude;
+}
+
+// Multiplies a product in global memory.
+static __device__ __forceinline__ void multiply_atomically(u64 *product, u64 *flags, u64 factor)
+{
+    u64 seen = 1, expected; // a guess: the first exchange tells what is there
+    do {
+        expected = seen;
+        if (__umul64hi(expected, factor)) atomicOr(flags, (u64)WF_PRODUCT_OVERFLOW);
+        seen = atomicCAS(product, expected, expected * factor);
+    } while (seen != expected);
+}
+
+static __device__ __forceinline__ void publish_product(struct wf_partial *into, u64 magnitude, u64 flags)
+{
+    if (flags & WF_PRODUCT_NEGATIVE) atomicXor(&into->product_flags, (u64)WF_PRODUCT_NEGATIVE);
+    if (flags & ~(u64)WF_PRODUCT_NEGATIVE) atomicOr(&into->product_flags, flags & ~(u64)WF_PRODUCT_NEGATIVE);
+    if (magnitude != 1) multiply_atomically(&into->product_magnitude, &into->product_flags, magnitude);
+}
+
 #endif

@@ -90,18 +90,6 @@ static __device__ __forceinline__ void accumulate_bits(segment_state *segment, c
     }
 }
 
-static __device__ __forceinline__ void multiply_product(u64 *product, u32 *flags, unit bits)
-{
-    u64 magnitude = IS_SIGNED && bits & SIGN_BIT ? (u64)(unit)(0 - bits) : (u64)bits;
-    if (is_negative(bits)) *flags ^= WF_PRODUCT_NEGATIVE;
-    if (magnitude == 0) {
-        *flags |= WF_PRODUCT_ZERO;
-        return;
-    }
-    if (__umul64hi(*product, magnitude)) *flags |= WF_PRODUCT_OVERFLOW;
-    *product *= magnitude;
-}
-
 static __device__ __forceinline__ void look_for_nan(segment_state *segment, const vector *v)
 {
     if (WIDTH == 64) {

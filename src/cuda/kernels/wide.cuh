@@ -21,19 +21,23 @@ static __device__ __forceinline__ void wide_clear(wide_bin *bins, int rows)
     for (int i = (int)lane_number(); i < rows * WIDE_COLUMNS; i += 32) bins[i] = make_ulonglong2(0, 0);
 }
 
-// integer * 2^position, where the position lies in the bins' rows.  All lanes of a warp, each with its own.
-static __device__ __forceinline__ void wide_add(wide_bin *bins, i64 integer, int position)
+// Adds integer * 2^position, whose lowest six bits count; the others are the bin's.
+static __device__ __forceinline__ void add_to_bin(wide_bin *bin, i64 integer, int position)
 {
     u32 shift = position & 63;
     u64 low = (u64)integer << shift, high = (u64)(integer >> 1 >> (63 - shift));
+    wide_bin sum = *bin;
+    asm("add.cc.u64 %0, %0, %2;\n\taddc.u64 %1, %1, %3;" : "+l"(sum.x), "+l"(sum.y) : "l"(low), "l"(high));
+    *bin = sum;
+}
+
+// integer * 2^position, where the position lies in the bins' rows.  All lanes of a warp, each with its own.
+static __device__ __forceinline__ void wide_add(wide_bin *bins, i64 integer, int position)
+{
     wide_bin *target = bins + (position >> 6) * WIDE_COLUMNS + lane_number() % WIDE_COLUMNS;
 #pragma unroll
     for (int turn = 0; turn < 32 / WIDE_COLUMNS; turn++) {
-        if (WIDE_COLUMNS == 32 || (int)lane_number() / WIDE_COLUMNS == turn) {
-            wide_bin sum = *target;
-            asm("add.cc.u64 %0, %0, %2;\n\taddc.u64 %1, %1, %3;" : "+l"(sum.x), "+l"(sum.y) : "l"(low), "l"(high));
-            *target = sum;
-        }
+        if (WIDE_COLUMNS == 32 || (int)lane_number() / WIDE_COLUMNS == turn) add_to_bin(target, integer, position);
         if (WIDE_COLUMNS < 32) __syncwarp();
     }
 }

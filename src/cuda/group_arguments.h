@@ -1,0 +1,70 @@
+/* The argument of the kernel that reduces by groups: one struct, in C and in CUDA C. */
+#ifndef WF_CUDA_GROUP_ARGUMENTS_H
+#define WF_CUDA_GROUP_ARGUMENTS_H
+
+#include "core/partial_words.h"
+
+/* A dimension of the results, or one that is reduced. */
+struct wf_group_dimension {
+    long long length;
+    long long stride[2];     /* bytes, of each operand's elements */
+    /* Of the results: bytes, and by how much their numbers, which count in C order, differ. */
+    long long result_stride, number_stride;
+};
+
+/* A part of a group that is longer than others: what a team of lanes takes of it. */
+struct wf_group_piece {
+    long long result;     /* the place of the group's result in the order of the dimensions below; or of the first of a row */
+    long long begin, end; /* which of its elements */
+    long long slot;       /* where the group's pieces are merged; -1: there is no other piece */
+};
+
+struct wf_group_slot {
+    struct wf_partial partial;
+    unsigned long long lock; /* 1 while a lane merges extrema with their indices */
+    long long result, count; /* the place of the group's result, as in a piece, and the number of its elements */
+};
+
+/* What a launch does. */
+enum wf_group_stage {
+    WF_GROUPS_REDUCE, /* every result; groups that are shared by several teams are left in slots */
+    WF_GROUPS_LISTED, /* the pieces that a launch before has listed */
+    WF_GROUPS_CLEAR,  /* clears the slots of all results */
+    WF_GROUPS_FINISH, /* the results of the slots in use */
+    WF_GROUPS_STATUS  /* leaves the wf_error of all launches before */
+};
+
+enum {
+    WF_GROUP_DIMENSIONS = 68,
+    WF_GROUP_LISTED_ELEMENTS = 64 /* of each lane: a team lists groups of more, so that others do not wait for it */
+};
+
+/* Addresses are of device memory, 0 where there is nothing. */
+struct wf_group_arguments {
+    unsigned long long x, y; /* of the first result's first element */
+    unsigned long long results;
+    unsigned long long offsets;      /* of segments, or of keys that have been sorted: i32 or i64 */
+    unsigned long long positions;    /* u32 or u64: the positions that offsets count, if not those of the axis */
+    unsigned long long failed;       /* u64: the least of the numbers of results that failed, * 256 + wf_error */
+    unsigned long long status;       /* int: the wf_error */
+    unsigned long long bad;          /* u64: the first offset that is wrong */
+    unsigned long long list, listed; /* struct wf_group_piece, and u64: how many there are */
+    unsigned long long slots, used;  /* struct wf_group_slot, and u64: how many are in use */
+    unsigned long long fill;         /* the bits of the value of groups that have none */
+    long long count;                 /* results */
+    long long reduced_count;         /* elements of a group; of labelled ones, positions of the axis */
+    long long piece;                 /* elements of a group that a team takes: longer groups are listed, or shared */
+    long long pieces;                /* how many teams share each group */
+    long long tiles;                 /* warps' shares of the results */
+    long long offset_stride;         /* bytes */
+    long long first_index, ddof;
+    int stage, nan, has_fill;
+    int lanes_log2;    /* how many lanes of a warp are a team, which has one group at a time */
+    int is_across;     /* neighbouring lanes have neighbouring groups, not neighbouring elements */
+    int counts_groups; /* the dimension that counts segments or keys; -1: none */
+    int offsets_are_wide, positions_are_wide; /* 64 bits, not 32 */
+    int ndim, reduced_ndim;
+    struct wf_group_dimension dimension[WF_GROUP_DIMENSIONS]; /* the results', then the reduced ones */
+};
+
+#endif

@@ -1,0 +1,67 @@
+#include "cuda/group_keys.h"
+#include "core/array.h"
+#include "cuda/key_arguments.h"
+
+static int64_t blocks_of_groups(int64_t groups) {
+    return groups / WF_KEY_GROUPS + 1;
+}
+
+static bool are_wide(int64_t count) {
+    return count > UINT32_MAX;
+}
+
+size_t wf_cuda_keys_nbytes(int64_t count, int64_t groups) {
+    size_t words = 2 * ((size_t)groups + 1) + (size_t)blocks_of_groups(groups);
+    return 8 * words + (size_t)count * (are_wide(count) ? 8 : 4);
+}
+
+static wf_error launch(wf_handle *handle, wf_cuda_function function, struct wf_key_arguments *task, enum wf_key_stage stage,
+                       int64_t grid) {
+    struct wf_cuda *cuda = handle->device_state;
+    void *arguments[] = {task};
+    task->stage = stage;
+    return WF_DRIVER_CALL(handle, LaunchKernel,
+                          (function, (unsigned)grid, 1, 1, WF_KEY_BLOCK, 1, 1, 0, cuda->stream, arguments, NULL),
+                          "%lld keys", (long long)task->count);
+}
+
+static wf_error sort(wf_handle *handle, wf_cuda_function function, struct wf_key_arguments *task) {
+    struct wf_cuda *cuda = handle->device_state;
+    int64_t blocks = task->count / WF_KEY_BLOCK + 1, most = (int64_t)cuda->gpu.multiprocessors * 8;
+    int64_t of_groups = blocks_of_groups(task->groups);
+    if (blocks > most) blocks = most;
+    wf_error error = WF_DRIVER_CALL(handle, MemsetD8Async, (task->counts, 0, 8 * ((size_t)task->groups + 1), cuda->stream),
+                                    "scratch memory");
+    if (!error) error = launch(handle, function, task, WF_KEYS_COUNT, blocks);
+    if (!error) error = launch(handle, function, task, WF_KEYS_SUMS, of_groups);
+    if (!error) error = launch(handle, function, task, WF_KEYS_SCAN, 1);
+    if (!error) error = launch(handle, function, task, WF_KEYS_OFFSETS, of_groups);
+    return error ? error : launch(handle, function, task, WF_KEYS_PLACE, blocks);
+}
+
+wf_error wf_cuda_sort_keys(wf_handle *handle, const wf_array *keys, int64_t groups, bool skips_bad_keys,
+                           wf_cuda_pointer scratch, struct wf_group_arguments *r) {
+    struct wf_cuda *cuda = handle->device_state;
+    int64_t stride_bytes[WF_NDIM_MAX], count = wf_array_length(keys, 0);
+    wf_cuda_function function;
+    wf_array_strides(keys, stride_bytes);
+    struct wf_key_arguments task = {.keys = (uintptr_t)keys->data,
+                                    .stride_bytes = stride_bytes[0],
+                                    .count = count,
+                                    .groups = groups,
+                                    .counts = scratch,
+                                    .offsets = scratch + 8 * ((uint64_t)groups + 1),
+                                    .bad = r->bad,
+                                    .skips_bad_keys = skips_bad_keys,
+                                    .positions_are_wide = are_wide(count)};
+    task.sums = task.offsets + 8 * ((uint64_t)groups + 1);
+    task.positions = task.sums + 8 * (uint64_t)blocks_of_groups(groups);
+    r->offsets = task.offsets;
+    r->offset_stride = 8;
+    r->offsets_are_wide = true;
+    r->positions = task.positions;
+    r->positions_are_wide = task.positions_are_wide;
+    wf_error error = wf_kernels_named(handle, &cuda->gpu, &cuda->kernels, "kernels/keys.cu", keys->type, WF_KERNEL_KEYS,
+                                      &function);
+    return error ? error : sort(handle, function, &task);
+}

@@ -1,0 +1,75 @@
+#include "cuda/group_plan.h"
+
+#include <stdio.h>
+
+enum {
+    WARP_LOG2 = 5,
+    ELEMENTS_OF_LANE = 8,       /* fewer are not worth a lane more, which has to be merged */
+    PIECE_OF_LANE = 256,        /* elements, for which merging in memory is little */
+    PIECE_OF_LISTED = 1 << 15,  /* of a warp */
+    WARPS_OF_MULTIPROCESSOR = 32,
+    BLOCK_NBYTES = 1024         /* shared memory that each block takes besides its own */
+};
+
+static int log2_of(int64_t n) {
+    return n < 2 ? 0 : 63 - __builtin_clzll((uint64_t)n);
+}
+
+static int at_most(int log2) {
+    return log2 < WARP_LOG2 ? log2 : WARP_LOG2;
+}
+
+/* As many lanes as there are elements for; where groups are neighbours in memory, as many groups as are neighbours. */
+static void choose_lanes(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
+    plan->is_across = task->neighbours > 1 && task->across < task->apart;
+    plan->lanes_log2 = at_most(log2_of(task->elements / ELEMENTS_OF_LANE));
+    if (!plan->is_across) return;
+    int neighbours_log2 = at_most(log2_of(2 * task->neighbours - 1));
+    int free_log2 = WARP_LOG2 - neighbours_log2; /* lanes beside those of neighbours */
+    if (plan->lanes_log2 > free_log2) plan->lanes_log2 = free_log2;
+}
+
+int64_t wf_cuda_group_warps(int sums_nbytes, const struct wf_gpu *gpu) {
+    int64_t resident = gpu->shared_per_multiprocessor / (sums_nbytes + BLOCK_NBYTES);
+    if (resident > WARPS_OF_MULTIPROCESSOR) resident = WARPS_OF_MULTIPROCESSOR;
+    return gpu->multiprocessors * (resident ? resident : 1);
+}
+
+/* Teams across stay in a row of neighbours. */
+static int64_t count_tiles(const struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
+    int64_t teams = INT64_C(1) << (WARP_LOG2 - plan->lanes_log2);
+    int64_t rows = plan->is_across ? task->groups / task->neighbours : 1, length = task->groups / rows;
+    return rows * (length / teams + (length % teams != 0));
+}
+
+/* Pieces where there are fewer groups than the GPU takes at a time. */
+static void choose_pieces(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, int64_t warps) {
+    int64_t least = (int64_t)PIECE_OF_LANE << plan->lanes_log2, wanted = plan->tiles ? 4 * warps / plan->tiles : 1; /* so that all end at about the same time */
+    int64_t most = task->elements / least;
+    plan->pieces = wanted < most ? wanted : most;
+    if (plan->pieces < 1) plan->pieces = 1;
+    plan->piece = (task->elements + plan->pieces - 1) / plan->pieces;
+    if (task->are_labelled) {
+        plan->pieces = 1;
+        plan->piece = PIECE_OF_LISTED;
+    }
+}
+
+struct wf_cuda_group_plan wf_cuda_group_plan_make(const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
+    struct wf_cuda_group_plan plan = {0};
+    choose_lanes(&plan, task);
+    int64_t warps = wf_cuda_group_warps(task->sums_nbytes, gpu);
+    plan.tiles = count_tiles(&plan, task);
+    choose_pieces(&plan, task, warps);
+    plan.grid = plan.tiles > warps / plan.pieces ? warps : plan.tiles * plan.pieces;
+    if (plan.grid < 1) plan.grid = 1;
+    return plan;
+}
+
+void wf_cuda_group_plan_describe(const struct wf_cuda_group_plan *plan, char *text, size_t capacity) {
+    int lanes = 1 << plan->lanes_log2;
+    char pieces[48] = "";
+    if (plan->pieces > 1) snprintf(pieces, sizeof pieces, ", each in %lld pieces", (long long)plan->pieces);
+    snprintf(text, capacity, "groups by %d lane%s each%s, lanes of a warp side by side in %s, %lld warps", lanes,
+             lanes == 1 ? "" : "s", pieces, plan->is_across ? "neighbouring groups" : "a group", (long long)plan->grid);
+}

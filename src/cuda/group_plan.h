@@ -1,0 +1,34 @@
+/* How a reduction by groups is laid out on a GPU: a pure function of its shape and of the GPU. */
+#ifndef WF_CUDA_GROUP_PLAN_H
+#define WF_CUDA_GROUP_PLAN_H
+
+#include "cuda/gpu.h"
+
+struct wf_cuda_group_task {
+    int64_t groups;     /* results */
+    int64_t elements;   /* of each group; of segments and keys, on average */
+    bool are_labelled;  /* segments and keys, whose lengths differ */
+    int64_t apart;      /* bytes from one element of a group to the next */
+    int64_t across;     /* bytes from a group's element to that of the next group */
+    int64_t neighbours; /* how many groups lie `across` from each other, and have as many elements */
+    int sums_nbytes;    /* shared memory that a warp has for its sums */
+};
+
+struct wf_cuda_group_plan {
+    int lanes_log2; /* of the lanes that share a group */
+    bool is_across; /* neighbouring lanes have neighbouring groups, not neighbouring elements */
+    int64_t piece;  /* elements: longer groups are shared by several teams of lanes */
+    int64_t pieces; /* that each group is cut into; of labelled groups only long ones are */
+    int64_t tiles;  /* as many results as a warp has teams of lanes */
+    int64_t grid;   /* warps, each a block */
+};
+
+struct wf_cuda_group_plan wf_cuda_group_plan_make(const struct wf_cuda_group_task *task, const struct wf_gpu *gpu);
+
+/* Warps that the GPU has at a time, each with so much shared memory. */
+int64_t wf_cuda_group_warps(int sums_nbytes, const struct wf_gpu *gpu);
+
+/* In words. */
+void wf_cuda_group_plan_describe(const struct wf_cuda_group_plan *plan, char *text, size_t capacity);
+
+#endif

@@ -1,0 +1,479 @@
+/* Reductions by groups on a GPU: lays out what kernels/groups.cu is to do, and launches it. */
+#include "cuda/groups.h"
+#include "core/array.h"
+#include "core/view.h"
+#include "cuda/group_arguments.h"
+#include "cuda/group_keys.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The words that launches count in, at the beginning of the scratch memory. */
+struct counters {
+    uint64_t failed, bad; /* as in struct wf_group_arguments: UINT64_MAX, none */
+    uint64_t listed, used;
+};
+
+/* A reduction on its way. */
+struct job {
+    const struct wf_grouped *grouped;
+    struct wf_group_arguments arguments;
+    struct wf_cuda_group_plan plan;
+    wf_cuda_function function;
+    int sums_nbytes;
+    int alignment;
+    bool is_output_host, is_array_host, are_labels_host;
+    int64_t slots; /* that there is memory for */
+    /* Parts of the scratch memory, which follow each other: bytes. */
+    size_t labels_nbytes, keys_nbytes, list_nbytes, slots_nbytes, results_nbytes;
+};
+
+/* ---- the dimensions ---- */
+
+/* Whether dimension b, which is inside a, goes on where a's next step is: then they are one. */
+static bool is_continued(const struct wf_group_dimension *a, const struct wf_group_dimension *b) {
+    return a->stride[0] == b->length * b->stride[0] && a->stride[1] == b->length * b->stride[1] &&
+           a->result_stride == b->length * b->result_stride && a->number_stride == b->length * b->number_stride;
+}
+
+static struct wf_group_dimension *last_of(struct wf_group_arguments *r) {
+    return &r->dimension[r->ndim - 1];
+}
+
+static void append_result_dimension(struct wf_group_arguments *r, const struct wf_group_dimension *added,
+                                    bool counts_groups) {
+    if (added->length == 1 && !counts_groups) return;
+    bool joins = r->ndim && !counts_groups && r->counts_groups != r->ndim - 1 && is_continued(last_of(r), added);
+    if (joins) {
+        int64_t length = last_of(r)->length * added->length;
+        *last_of(r) = *added;
+        last_of(r)->length = length;
+        return;
+    }
+    if (counts_groups) r->counts_groups = r->ndim;
+    r->dimension[r->ndim++] = *added;
+}
+
+static int64_t distance(int64_t stride) {
+    return stride < 0 ? -stride : stride;
+}
+
+/* Moves the dimension in which elements are nearest to each other to the end, so that neighbouring lanes have them. */
+static void put_nearest_last(struct wf_group_arguments *r) {
+    int nearest = -1;
+    for (int d = 0; d < r->ndim; d++)
+        if (d != r->counts_groups &&
+            (nearest < 0 || distance(r->dimension[d].stride[0]) <= distance(r->dimension[nearest].stride[0])))
+            nearest = d;
+    if (nearest < 0 || nearest == r->ndim - 1) return;
+    struct wf_group_dimension moved = r->dimension[nearest];
+    size_t behind = (size_t)(r->ndim - 1 - nearest);
+    memmove(&r->dimension[nearest], &r->dimension[nearest + 1], behind * sizeof moved);
+    *last_of(r) = moved;
+    if (r->counts_groups > nearest) r->counts_groups--;
+}
+
+static void lay_out_results(struct job *job) {
+    const struct wf_layout *layout = job->grouped->layout;
+    const wf_output *output = job->grouped->output;
+    struct wf_group_arguments *r = &job->arguments;
+    int64_t packed = (int64_t)wf_type_nbytes(job->grouped->result_type), number = 1;
+    struct wf_group_dimension dimension[WF_NDIM_MAX];
+    for (int d = layout->ndim - 1; d >= 0; d--) {
+        bool has_data = layout->reduced_count > 0;
+        bool is_strided = !job->is_output_host && output->stride_bytes;
+        dimension[d] = (struct wf_group_dimension){
+            .length = layout->shape[d],
+            .stride = {has_data ? layout->stride_bytes[0][d] : 0,
+                       has_data && layout->operands > 1 ? layout->stride_bytes[1][d] : 0},
+            .result_stride = is_strided ? output->stride_bytes[d] : packed,
+            .number_stride = number};
+        packed *= layout->shape[d];
+        number *= layout->shape[d];
+    }
+    r->counts_groups = -1;
+    for (int d = 0; d < layout->ndim; d++) append_result_dimension(r, &dimension[d], d == layout->axis);
+    put_nearest_last(r);
+    r->count = layout->count;
+}
+
+/* What is reduced follows the results' dimensions. */
+static void lay_out_elements(struct job *job) {
+    const struct wf_grouped *grouped = job->grouped;
+    const struct wf_layout *layout = grouped->layout;
+    struct wf_group_arguments *r = &job->arguments;
+    struct wf_view view;
+    r->reduced_count = layout->reduced_count;
+    r->reduced_ndim = 1;
+    r->dimension[r->ndim] = (struct wf_group_dimension){.length = layout->reduced_count};
+    if (layout->reduced_count == 0) return;
+    wf_array a = wf_array_nd(grouped->a->data, grouped->a->type, layout->reduced_ndim, layout->reduced_shape,
+                             layout->reduced_stride_bytes[0]);
+    wf_array b = a;
+    if (grouped->b) b.data = grouped->b->data;
+    b.stride_bytes = layout->reduced_stride_bytes[1];
+    wf_view_make(&view, &a, grouped->b ? &b : NULL, layout->axis >= 0 || wf_accumulator_is_indexed(grouped->empty));
+    r->x = (uintptr_t)view.data[0];
+    r->y = grouped->b ? (uintptr_t)view.data[1] : 0;
+    r->reduced_ndim = view.ndim ? view.ndim : 1;
+    for (int d = 0; d < view.ndim; d++)
+        r->dimension[r->ndim + d] = (struct wf_group_dimension){
+            .length = view.shape[d],
+            .stride = {view.stride_bytes[0][d], grouped->b ? view.stride_bytes[1][d] : 0}};
+    if (layout->axis < 0) return;
+    for (int o = 0; o < layout->operands; o++) r->dimension[r->ndim].stride[o] = layout->reduced_stride_bytes[o][0];
+}
+
+static int find_alignment(const struct job *job) {
+    const struct wf_group_arguments *r = &job->arguments;
+    uint64_t bits = r->x | r->y;
+    for (int d = 0; d < r->ndim + r->reduced_ndim; d++)
+        bits |= (uint64_t)r->dimension[d].stride[0] | (uint64_t)r->dimension[d].stride[1];
+    return bits % wf_type_nbytes(job->grouped->a->type) ? 1 : 16;
+}
+
+static int64_t stride_of(const struct wf_group_arguments *r, int d) {
+    return d < 0 ? 0 : distance(r->dimension[d].stride[0]);
+}
+
+static void make_plan(struct job *job, const struct wf_gpu *gpu) {
+    const struct wf_group_arguments *r = &job->arguments;
+    const struct wf_layout *layout = job->grouped->layout;
+    bool are_labelled = layout->axis >= 0;
+    bool last_counts = r->counts_groups == r->ndim - 1;
+    struct wf_cuda_group_task task = {
+        .groups = layout->count,
+        .elements = are_labelled ? layout->reduced_count / (layout->shape[layout->axis] ? layout->shape[layout->axis] : 1)
+                                 : layout->reduced_count,
+        .are_labelled = are_labelled,
+        .apart = stride_of(r, r->ndim + r->reduced_ndim - 1),
+        .across = stride_of(r, r->ndim - 1),
+        .neighbours = r->ndim && !last_counts ? r->dimension[r->ndim - 1].length : 1,
+        .sums_nbytes = job->sums_nbytes};
+    job->plan = wf_cuda_group_plan_make(&task, gpu);
+}
+
+/* ---- the kernel ---- */
+
+enum { WALK_STRAIGHT, WALK_INDEXED, WALK_FOLDED };
+
+static int find_walk(const struct job *job) {
+    if (job->grouped->layout->by == WF_GROUP_KEYS) return WALK_INDEXED;
+    return job->arguments.reduced_ndim > 1 ? WALK_FOLDED : WALK_STRAIGHT;
+}
+
+/* Shared memory of a warp: see kernels/group_sums.cuh. */
+static int find_sums_nbytes(const struct wf_accumulator *empty) {
+    enum { ROW_NBYTES = 512, BINADES = 64 };
+    int bias = wf_type_is_float(empty->type) ? wf_type_bias(empty->type) : 0, rows = 0;
+    if (!bias) return 0;
+    if (empty->parts & (WF_PART_SUM | WF_PART_ABS)) rows += (2 * bias - 1) / BINADES + 2;
+    if (empty->parts & (WF_PART_SQUARES | WF_PART_DOT))
+        rows += (4 * bias - 2 + (empty->type == WF_F64 ? 53 : 0)) / BINADES + 2;
+    return rows * ROW_NBYTES;
+}
+
+static wf_error find_kernel(wf_handle *handle, struct job *job) {
+    struct wf_cuda *cuda = handle->device_state;
+    const struct wf_accumulator *empty = job->grouped->empty;
+    struct wf_kernel_key key;
+    memset(&key, 0, sizeof key);
+    key.type = empty->type;
+    key.parts = empty->parts;
+    key.is_indexed = wf_accumulator_is_indexed(empty);
+    key.walk = find_walk(job) + 1;
+    key.alignment = job->alignment;
+    key.block = 32;
+    key.vectors = key.resident = 1;
+    key.finish_op = empty->op;
+    key.finish_type = job->grouped->result_type;
+    return wf_kernels_groups(handle, &cuda->gpu, &cuda->kernels, &key, job->sums_nbytes, &job->function);
+}
+
+static wf_error launch(wf_handle *handle, struct job *job, enum wf_group_stage stage, int64_t grid) {
+    struct wf_cuda *cuda = handle->device_state;
+    struct wf_group_arguments *r = &job->arguments;
+    void *arguments[] = {r};
+    unsigned shared = stage <= WF_GROUPS_LISTED ? (unsigned)job->sums_nbytes : 0;
+    r->stage = stage;
+    return WF_DRIVER_CALL(handle, LaunchKernel,
+                          (job->function, (unsigned)grid, 1, 1, 32, 1, 1, shared, cuda->stream, arguments, NULL),
+                          "the %s of %lld groups", wf_op_name(job->grouped->empty->op), (long long)r->count);
+}
+
+/* ---- memory ---- */
+
+static size_t align(size_t nbytes) {
+    return (nbytes + 255) / 256 * 256;
+}
+
+static wf_error ensure_scratch(wf_handle *handle, size_t nbytes) {
+    struct wf_cuda *cuda = handle->device_state;
+    if (nbytes <= cuda->groups_nbytes) return WF_OK;
+    if (cuda->groups) {
+        wf_error error = WF_DRIVER_CALL(handle, StreamSynchronize, (cuda->stream), "cuda:%d", cuda->gpu.ordinal);
+        if (error) return error;
+        wf_driver_open(NULL, 0)->MemFree(cuda->groups);
+        cuda->groups = 0;
+        cuda->groups_nbytes = 0;
+    }
+    wf_error error = WF_DRIVER_CALL(handle, MemAlloc, (&cuda->groups, nbytes), "%zu bytes for groups", nbytes);
+    if (!error) cuda->groups_nbytes = nbytes;
+    return error;
+}
+
+/* Pieces that labelled groups may be cut into, and how many of these may need a slot. */
+static void count_pieces(const struct job *job, int64_t *pieces, int64_t *slots) {
+    const struct wf_layout *layout = job->grouped->layout;
+    int64_t others = layout->shape[layout->axis] ? layout->count / layout->shape[layout->axis] : 0;
+    int64_t listed = layout->reduced_count / (WF_GROUP_LISTED_ELEMENTS << job->plan.lanes_log2);
+    *pieces = others * (listed + layout->reduced_count / job->plan.piece + 1);
+    *slots = others * (layout->reduced_count / job->plan.piece + 1);
+}
+
+static void size_scratch(struct job *job) {
+    const struct wf_grouped *grouped = job->grouped;
+    const struct wf_layout *layout = grouped->layout;
+    int64_t pieces = 0, slots = job->plan.pieces > 1 ? layout->count : 0;
+    if (layout->axis >= 0) count_pieces(job, &pieces, &slots);
+    if (grouped->groups->labels && job->are_labels_host)
+        job->labels_nbytes = (size_t)wf_array_length(grouped->groups->labels, 0) * wf_type_nbytes(grouped->groups->labels->type);
+    if (layout->by == WF_GROUP_KEYS) job->keys_nbytes = wf_cuda_keys_nbytes(layout->reduced_count, grouped->groups->count);
+    job->slots = slots;
+    job->list_nbytes = (size_t)pieces * sizeof(struct wf_group_piece);
+    job->slots_nbytes = (size_t)slots * sizeof(struct wf_group_slot);
+    if (job->is_output_host) job->results_nbytes = (size_t)layout->count * wf_type_nbytes(grouped->result_type);
+}
+
+/* Takes the parts out of one piece of memory. */
+static wf_error take_scratch(wf_handle *handle, struct job *job, wf_cuda_pointer *labels, wf_cuda_pointer *keys) {
+    struct wf_cuda *cuda = handle->device_state;
+    struct wf_group_arguments *r = &job->arguments;
+    size_t nbytes = align(sizeof(struct counters)) + align(job->labels_nbytes) + align(job->keys_nbytes) +
+                    align(job->list_nbytes) + align(job->slots_nbytes) + align(job->results_nbytes);
+    wf_error error = ensure_scratch(handle, nbytes);
+    if (error) return error;
+    wf_cuda_pointer at = cuda->groups;
+    r->failed = at;
+    r->bad = at + offsetof(struct counters, bad);
+    if (job->list_nbytes) r->listed = at + offsetof(struct counters, listed);
+    if (job->list_nbytes) r->used = at + offsetof(struct counters, used);
+    *labels = at += align(sizeof(struct counters));
+    *keys = at += align(job->labels_nbytes);
+    at += align(job->keys_nbytes);
+    if (job->list_nbytes) r->list = at;
+    r->slots = at += align(job->list_nbytes);
+    at += align(job->slots_nbytes);
+    if (job->is_output_host) r->results = at;
+    error = WF_DRIVER_CALL(handle, MemsetD8Async, (cuda->groups, 0xff, offsetof(struct counters, listed), cuda->stream),
+                           "scratch memory");
+    if (error) return error;
+    return WF_DRIVER_CALL(handle, MemsetD8Async, (r->failed + offsetof(struct counters, listed), 0, 16, cuda->stream),
+                          "scratch memory");
+}
+
+/* ---- labels ---- */
+
+/* Copies labels in host memory to the GPU's, packed. */
+static wf_error send_labels(wf_handle *handle, const wf_array *labels, wf_cuda_pointer to, wf_array *there) {
+    struct wf_cuda *cuda = handle->device_state;
+    size_t nbytes = wf_type_nbytes(labels->type), count = (size_t)wf_array_length(labels, 0);
+    int64_t stride_bytes[WF_NDIM_MAX];
+    unsigned char *packed = malloc(count * nbytes + 1);
+    if (!packed) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for %zu labels", count);
+    wf_array_strides(labels, stride_bytes);
+    for (size_t i = 0; i < count; i++)
+        memcpy(packed + i * nbytes, (const unsigned char *)labels->data + (int64_t)i * stride_bytes[0], nbytes);
+    wf_error error = WF_DRIVER_CALL(handle, MemcpyHtoDAsync, (to, packed, count * nbytes, cuda->stream), "%zu labels", count);
+    if (!error) error = WF_DRIVER_CALL(handle, StreamSynchronize, (cuda->stream), "cuda:%d", cuda->gpu.ordinal);
+    free(packed);
+    *there = wf_array_vector((const void *)(uintptr_t)to, labels->type, (int64_t)count);
+    return error;
+}
+
+static wf_error resolve_labels(wf_handle *handle, struct job *job, wf_cuda_pointer labels_at, wf_cuda_pointer keys_at) {
+    const struct wf_grouped *grouped = job->grouped;
+    struct wf_group_arguments *r = &job->arguments;
+    wf_array labels = *grouped->groups->labels;
+    wf_error error = WF_OK;
+    if (job->labels_nbytes) error = send_labels(handle, grouped->groups->labels, labels_at, &labels);
+    if (error) return error;
+    if (grouped->layout->by == WF_GROUP_KEYS)
+        return wf_cuda_sort_keys(handle, &labels, grouped->groups->count, grouped->skips_bad_keys, keys_at, r);
+    int64_t stride_bytes[WF_NDIM_MAX];
+    wf_array_strides(&labels, stride_bytes);
+    r->offsets = (uintptr_t)labels.data;
+    r->offset_stride = stride_bytes[0];
+    r->offsets_are_wide = labels.type == WF_I64;
+    return WF_OK;
+}
+
+/* ---- the reduction ---- */
+
+static int64_t blocks_for(const struct job *job, int64_t count) {
+    int64_t blocks = (count + 31) / 32;
+    return blocks < job->plan.grid ? blocks : job->plan.grid;
+}
+
+/* Teams across keep their columns; others are whole warps. */
+static wf_error launch_listed(wf_handle *handle, struct job *job) {
+    const struct wf_cuda *cuda = handle->device_state;
+    struct wf_group_arguments *r = &job->arguments;
+    int lanes_log2 = r->lanes_log2;
+    if (!r->is_across) r->lanes_log2 = 5;
+    wf_error error = launch(handle, job, WF_GROUPS_LISTED, wf_cuda_group_warps(job->sums_nbytes, &cuda->gpu));
+    r->lanes_log2 = lanes_log2;
+    return error;
+}
+
+static wf_error launch_all(wf_handle *handle, struct job *job) {
+    const struct wf_group_arguments *r = &job->arguments;
+    bool are_labelled = r->list, are_shared = r->pieces > 1;
+    wf_error error = are_shared ? launch(handle, job, WF_GROUPS_CLEAR, blocks_for(job, r->count)) : WF_OK;
+    if (!error) error = launch(handle, job, WF_GROUPS_REDUCE, job->plan.grid);
+    if (!error && are_labelled) error = launch_listed(handle, job);
+    if (!error && (are_labelled || are_shared)) error = launch(handle, job, WF_GROUPS_FINISH, blocks_for(job, job->slots));
+    if (!error && r->status) error = launch(handle, job, WF_GROUPS_STATUS, 1);
+    return error;
+}
+
+static void set_arguments(struct job *job) {
+    const struct wf_grouped *grouped = job->grouped;
+    struct wf_group_arguments *r = &job->arguments;
+    uint64_t fill = 0;
+    if (grouped->has_fill) wf_value_store(&grouped->fill, &fill);
+    r->fill = fill;
+    r->has_fill = grouped->has_fill;
+    r->first_index = grouped->empty->first_index;
+    r->ddof = grouped->empty->ddof;
+    r->nan = (int)grouped->empty->nan;
+    r->lanes_log2 = job->plan.lanes_log2;
+    r->is_across = job->plan.is_across;
+    r->piece = job->plan.piece;
+    r->pieces = job->plan.pieces;
+    r->tiles = job->plan.tiles;
+    if (!job->is_output_host) r->results = (uintptr_t)grouped->output->data;
+    if (!job->is_output_host) r->status = (uintptr_t)grouped->output->status;
+}
+
+/* ---- the output in host memory ---- */
+
+/* Writes packed results, in C order, to the output. */
+static void store_results(const struct wf_output *output, const struct wf_layout *layout, size_t nbytes,
+                          const unsigned char *packed) {
+    int64_t at[WF_NDIM_MAX] = {0};
+    for (int64_t i = 0; i < layout->count; i++) {
+        unsigned char *to = output->data;
+        for (int d = 0; d < layout->ndim; d++) to += at[d] * output->stride_bytes[d];
+        memcpy(to, packed + (size_t)i * nbytes, nbytes);
+        for (int d = layout->ndim - 1; d >= 0 && ++at[d] == layout->shape[d]; d--) at[d] = 0;
+    }
+}
+
+static wf_error bring_bytes(wf_handle *handle, void *to, wf_cuda_pointer from, size_t nbytes) {
+    struct wf_cuda *cuda = handle->device_state;
+    wf_error error = WF_DRIVER_CALL(handle, MemcpyDtoHAsync, (to, from, nbytes, cuda->stream), "%zu bytes", nbytes);
+    if (error) return error;
+    return WF_DRIVER_CALL(handle, StreamSynchronize, (cuda->stream), "cuda:%d", cuda->gpu.ordinal);
+}
+
+static wf_error bring_results(wf_handle *handle, const struct job *job) {
+    const wf_output *output = job->grouped->output;
+    wf_cuda_pointer from = job->arguments.results;
+    if (!output->stride_bytes) return bring_bytes(handle, output->data, from, job->results_nbytes);
+    unsigned char *packed = malloc(job->results_nbytes);
+    if (!packed) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for %zu bytes of results", job->results_nbytes);
+    wf_error error = bring_bytes(handle, packed, from, job->results_nbytes);
+    if (!error)
+        store_results(output, job->grouped->layout, wf_type_nbytes(job->grouped->result_type), packed);
+    free(packed);
+    return error;
+}
+
+/* What failed is done again on the CPU, for the message. */
+static wf_error collect(wf_handle *handle, const struct job *job) {
+    struct counters counters;
+    wf_error error = bring_bytes(handle, &counters, job->arguments.failed, sizeof counters);
+    if (error) return error;
+    if (counters.failed != UINT64_MAX || counters.bad != UINT64_MAX)
+        return wf_cuda_reduce_groups_on_host(handle, job->grouped);
+    return bring_results(handle, job);
+}
+
+/* ---- all of it ---- */
+
+static wf_error reduce_on_gpu(wf_handle *handle, struct job *job) {
+    struct wf_cuda *cuda = handle->device_state;
+    wf_cuda_pointer labels = 0, keys = 0;
+    lay_out_results(job);
+    lay_out_elements(job);
+    job->sums_nbytes = find_sums_nbytes(job->grouped->empty);
+    job->alignment = find_alignment(job);
+    make_plan(job, &cuda->gpu);
+    cuda->group_plan = job->plan;
+    set_arguments(job);
+    size_scratch(job);
+    wf_error error = find_kernel(handle, job);
+    if (!error) error = take_scratch(handle, job, &labels, &keys);
+    if (!error && job->grouped->groups->labels) error = resolve_labels(handle, job, labels, keys);
+    if (!error) error = launch_all(handle, job);
+    return !error && job->is_output_host ? collect(handle, job) : error;
+}
+
+static wf_error refuse_alignment(wf_handle *handle, const char *what) {
+    return wf_fail(handle, WF_ERROR_ARGUMENT, "%s in device memory must be aligned to their size", what);
+}
+
+static wf_error check_alignment(wf_handle *handle, const struct job *job) {
+    const struct wf_grouped *grouped = job->grouped;
+    const wf_output *output = grouped->output;
+    const wf_array *labels = grouped->groups->labels;
+    int64_t stride_bytes[WF_NDIM_MAX];
+    uint64_t results = (uintptr_t)output->data, offsets = labels ? (uintptr_t)labels->data : 0;
+    for (int d = 0; d < output->ndim && output->stride_bytes; d++) results |= (uint64_t)output->stride_bytes[d];
+    if (!job->is_output_host && results % wf_type_nbytes(grouped->result_type)) return refuse_alignment(handle, "results");
+    if (!job->is_output_host && (uintptr_t)output->status % sizeof *output->status)
+        return refuse_alignment(handle, "statuses");
+    if (!labels || job->are_labels_host) return WF_OK;
+    wf_array_strides(labels, stride_bytes);
+    offsets |= (uint64_t)stride_bytes[0];
+    return offsets % wf_type_nbytes(labels->type) ? refuse_alignment(handle, "keys and offsets") : WF_OK;
+}
+
+static wf_error find_places(wf_handle *handle, struct job *job) {
+    const struct wf_grouped *grouped = job->grouped;
+    const wf_array *labels = grouped->groups->labels;
+    const wf_output *output = grouped->output;
+    bool is_status_host = false;
+    wf_error error = wf_cuda_is_host(handle, output->data, &job->is_output_host);
+    job->is_array_host = job->is_output_host;
+    if (!error && grouped->layout->reduced_count)
+        error = wf_cuda_find_memory(handle, grouped->a, grouped->b, &job->is_array_host);
+    if (!error && labels) error = wf_cuda_is_host(handle, labels->data, &job->are_labels_host);
+    if (!error && output->status && !job->is_output_host)
+        error = wf_cuda_is_host(handle, output->status, &is_status_host);
+    if (error) return error;
+    if (is_status_host || (job->is_array_host && !job->is_output_host))
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "the %s must be in device memory if the results are",
+                       is_status_host ? "status" : "array");
+    return check_alignment(handle, job);
+}
+
+static wf_error reduce_job(wf_handle *handle, struct job *job) {
+    wf_error error = find_places(handle, job);
+    if (error) return error;
+    /* A product of floats is a tree over the elements' indices, which the kernels for groups do not make. */
+    if (job->is_array_host || job->grouped->empty->tree) return wf_cuda_reduce_groups_on_host(handle, job->grouped);
+    return reduce_on_gpu(handle, job);
+}
+
+wf_error wf_cuda_reduce_groups(wf_handle *handle, const struct wf_grouped *grouped) {
+    const struct wf_cuda *cuda = handle->device_state;
+    struct job job = {.grouped = grouped};
+    wf_error error = wf_gpu_enter(handle, &cuda->gpu);
+    if (error) return error;
+    error = grouped->layout->count ? reduce_job(handle, &job) : wf_cuda_reduce_groups_on_host(handle, grouped);
+    wf_gpu_leave(&cuda->gpu);
+    return error;
+}

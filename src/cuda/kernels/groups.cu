@@ -1,0 +1,305 @@
+// Reductions by groups: along axes, over segments, and of what has been sorted by key.  Besides the options of reduce.cu
+// (-DIS_SMALL=0, -DBLOCK=32), -DWALK: how a group's elements are found, -DALIGNMENT: 16 if every element is aligned, or 1.
+//
+// A block is a warp, and its lanes are teams of 1 to 32, each of which has one group at a time.  Lanes sum up exactly by
+// themselves (group_sums.cuh) and then merge, so any team gives the same bits.  Groups that are much longer than others are
+// cut into pieces for several teams, which are merged in slots by integer operations that commute.
+
+#include "group_arguments.h"
+#include "kernels/group_finish.cuh"
+#include "kernels/group_state.cuh"
+#include "kernels/team.cuh"
+
+#define WALK_STRAIGHT 0  // along one dimension
+#define WALK_INDEXED 1   // along one dimension, through positions
+#define WALK_FOLDED 2    // along several
+
+#define BATCH 4 // elements that a lane loads at a time
+
+// The elements of a team: those from begin to before end, of the group.
+typedef struct {
+    i64 result; // its place among the results, in the order of their dimensions
+    i64 begin, end;
+    i64 slot; // -1: the team has the whole group
+    bool exists;
+} team_task;
+
+// ---- finding
+
+static __device__ __forceinline__ void move_place(group_place *place, const struct wf_group_arguments *r, int d, i64 i)
+{
+    const struct wf_group_dimension *dimension = &r->dimension[d];
+    place->x += (u64)(i * dimension->stride[0]);
+    if (OPERANDS == 2) place->y += (u64)(i * dimension->stride[1]);
+    place->result += (u64)(i * dimension->result_stride);
+    place->number += i * dimension->number_stride;
+    if (d == r->counts_groups) place->group = i;
+}
+
+// The remainder; the quotient stays in *number.
+static __device__ __forceinline__ i64 split_off(i64 *number, i64 length)
+{
+    i64 whole = *number;
+    if ((u64)(whole | length) >> 32 == 0)
+        *number = (i64)((u32)whole / (u32)length);
+    else
+        *number = whole / length;
+    return whole - *number * length;
+}
+
+static __device__ __forceinline__ group_place find_place(const struct wf_group_arguments *r, i64 result)
+{
+    group_place place = {r->x, r->y, r->results, 0, 0};
+    for (int d = r->ndim - 1; d > 0; d--) move_place(&place, r, d, split_off(&result, r->dimension[d].length));
+    if (r->ndim) move_place(&place, r, 0, result);
+    return place;
+}
+
+static __device__ __forceinline__ i64 offset_at(const struct wf_group_arguments *r, i64 i)
+{
+    u64 address = r->offsets + (u64)(i * r->offset_stride);
+    return r->offsets_are_wide ? *(const i64 *)address : *(const int *)address;
+}
+
+static __device__ __forceinline__ bool is_offset(const struct wf_group_arguments *r, i64 offset)
+{
+    return offset >= 0 && offset <= r->reduced_count;
+}
+
+// The elements of a segment; none where an offset is wrong, which is noted.
+static __device__ __forceinline__ void find_segment(const struct wf_group_arguments *r, i64 group, i64 *begin, i64 *end)
+{
+    *begin = offset_at(r, group);
+    *end = offset_at(r, group + 1);
+    bool begins = is_offset(r, *begin);
+    if (begins && is_offset(r, *end) && *begin <= *end) return;
+    if (begins || group == 0) atomicMin((u64 *)r->bad, (u64)(begins ? group + 1 : group));
+    *begin = *end = 0;
+}
+
+static __device__ __forceinline__ void find_range(const struct wf_group_arguments *r, const group_place *place, i64 *begin,
+                                                  i64 *end)
+{
+    *begin = 0;
+    *end = r->reduced_count;
+    if (r->offsets) find_segment(r, place->group, begin, end);
+}
+
+// The elements that lie at position i of a group: how far they are from the first.
+static __device__ __forceinline__ void find_element(const struct wf_group_arguments *r, i64 i, i64 *index, i64 *x, i64 *y)
+{
+    const struct wf_group_dimension *dimension = &r->dimension[r->ndim];
+    *index = i;
+    *x = *y = 0;
+    if (WALK == WALK_INDEXED)
+        *index = r->positions_are_wide ? (i64)((const u64 *)r->positions)[i] : (i64)((const u32 *)r->positions)[i];
+    i64 rest = *index;
+    for (int d = WALK == WALK_FOLDED ? r->reduced_ndim - 1 : 0; d > 0; d--) {
+        i64 at = split_off(&rest, dimension[d].length);
+        *x += at * dimension[d].stride[0];
+        if (OPERANDS == 2) *y += at * dimension[d].stride[1];
+    }
+    *x += rest * dimension[0].stride[0];
+    if (OPERANDS == 2) *y += rest * dimension[0].stride[1];
+}
+
+static __device__ __forceinline__ unit load_unit(u64 address)
+{
+    unit bits = 0;
+    if (ALIGNMENT == 16)
+        bits = *(const unit *)address;
+    else
+        for (int k = 0; k < (int)sizeof(unit); k++) bits |= (unit)((unit)((const unsigned char *)address)[k] << 8 * k);
+    return IS_BOOL ? bits != 0 : bits;
+}
+
+// ---- reducing
+
+static __device__ __forceinline__ void add_range(const struct wf_group_arguments *r, const group_place *place,
+                                                 const team_task *task, const team *lanes, group_state *group)
+{
+    i64 step = (i64)1 << lanes->log2;
+    for (i64 first = task->begin + (i64)lanes->place; first < task->end; first += BATCH * step) {
+        unit a[BATCH], b[BATCH];
+        i64 index[BATCH];
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) {
+            i64 x, y;
+            if (first + k * step >= task->end) continue;
+            find_element(r, first + k * step, &index[k], &x, &y);
+            a[k] = load_unit(place->x + (u64)x);
+            if (OPERANDS == 2) b[k] = load_unit(place->y + (u64)y);
+        }
+#pragma unroll
+        for (int k = 0; k < BATCH; k++)
+            if (first + k * step < task->end)
+                group_add(group, a[k], OPERANDS == 2 ? b[k] : a[k], (u64)(r->first_index + index[k]));
+    }
+}
+
+static __device__ __forceinline__ struct wf_group_slot *slot_at(const struct wf_group_arguments *r, i64 slot)
+{
+    return (struct wf_group_slot *)r->slots + slot;
+}
+
+static __device__ __forceinline__ void reduce_task(const struct wf_group_arguments *r, const team_task *task, const team *lanes,
+                                                   group_state *group)
+{
+    group_place place = find_place(r, task->exists ? task->result : 0);
+    group_clear(group);
+    if (task->exists) add_range(r, &place, task, lanes, group);
+    group_merge(group, lanes);
+    if (!task->exists || lanes->place) return;
+    if (task->slot >= 0) {
+        group_publish(slot_at(r, task->slot), group);
+        return;
+    }
+    struct wf_finish finish;
+    totals_memory memory;
+    open_totals(&finish, &memory);
+    take_totals(&finish, group);
+    write_group(r, &finish, group, &place, task->end - task->begin);
+}
+
+// ---- the stages
+
+// Lists the pieces of a group that is too long for its team, or of as many neighbouring results of that group.  By one lane.
+static __device__ __forceinline__ void list_pieces(const struct wf_group_arguments *r, const team_task *first, i64 results)
+{
+    i64 count = first->end - first->begin, pieces = (count + r->piece - 1) / r->piece, slot = -1;
+    struct wf_group_piece *piece = (struct wf_group_piece *)r->list + atomicAdd((u64 *)r->listed, (u64)pieces);
+    if (pieces > 1) {
+        slot = (i64)atomicAdd((u64 *)r->used, (u64)results);
+        for (i64 i = 0; i < results; i++) slot_clear(slot_at(r, slot + i), (u64)(first->result + i), (u64)count);
+    }
+    for (i64 begin = first->begin; begin < first->end; begin += r->piece, piece++) {
+        piece->result = first->result;
+        piece->begin = begin;
+        piece->end = begin + r->piece < first->end ? begin + r->piece : first->end;
+        piece->slot = slot;
+    }
+}
+
+// The results of the last dimension, of which teams across take neighbours.
+static __device__ __forceinline__ i64 last_length(const struct wf_group_arguments *r)
+{
+    return r->ndim ? r->dimension[r->ndim - 1].length : 1;
+}
+
+// Teams across take results of one row of the last dimension, so that all have the same segment or key.
+static __device__ __forceinline__ team_task find_result(const struct wf_group_arguments *r, i64 tile, const team *lanes)
+{
+    i64 teams = 32 >> lanes->log2, length = last_length(r);
+    team_task task = {tile * teams + lanes->number, 0, 0, -1, false};
+    task.exists = task.result < r->count;
+    if (!lanes->is_across) return task;
+    i64 at = split_off(&tile, (length + teams - 1) / teams) * teams + lanes->number;
+    task.result = tile * length + at;
+    task.exists = at < length;
+    return task;
+}
+
+static __device__ __forceinline__ void cut_piece(const struct wf_group_arguments *r, i64 part, team_task *task)
+{
+    i64 end = task->end;
+    task->begin += part * r->piece;
+    task->end = task->begin + r->piece < end ? task->begin + r->piece : end;
+    task->slot = task->result;
+    task->exists = task->begin < end;
+}
+
+static __device__ __forceinline__ team_task find_task(const struct wf_group_arguments *r, i64 tile, i64 part, const team *lanes)
+{
+    team_task task = find_result(r, tile, lanes);
+    u32 teams = (u32)__popc(__ballot_sync(ALL_LANES, task.exists)) >> lanes->log2;
+    if (!task.exists) return task;
+    group_place place = find_place(r, task.result);
+    find_range(r, &place, &task.begin, &task.end);
+    if (r->pieces > 1) cut_piece(r, part, &task);
+    if (r->list && task.end - task.begin > WF_GROUP_LISTED_ELEMENTS << lanes->log2) {
+        if (lanes->is_across ? lane_number() == 0 : lanes->place == 0) list_pieces(r, &task, lanes->is_across ? teams : 1);
+        task.exists = false;
+    }
+    return task;
+}
+
+static __device__ __forceinline__ void reduce_groups(const struct wf_group_arguments *r, const team *lanes, group_state *group)
+{
+    for (i64 i = blockIdx.x; i < r->tiles * r->pieces; i += gridDim.x) {
+        team_task task = find_task(r, i / r->pieces, i % r->pieces, lanes);
+        reduce_task(r, &task, lanes, group);
+    }
+}
+
+// A piece that was listed for a row of neighbouring results is for each of them.
+static __device__ __forceinline__ void take_neighbour(const struct wf_group_arguments *r, const team *lanes, team_task *task)
+{
+    i64 left = last_length(r) - task->result % last_length(r);
+    task->exists = (i64)lanes->number < left;
+    task->result += lanes->number;
+    if (task->slot >= 0) task->slot += lanes->number;
+}
+
+static __device__ __forceinline__ void reduce_listed(const struct wf_group_arguments *r, const team *lanes, group_state *group)
+{
+    i64 listed = *(const i64 *)r->listed;
+    for (i64 i = blockIdx.x; i < listed; i += gridDim.x) {
+        const struct wf_group_piece *piece = (const struct wf_group_piece *)r->list + i;
+        team_task task = {piece->result, piece->begin, piece->end, piece->slot, true};
+        if (lanes->is_across) take_neighbour(r, lanes, &task);
+        reduce_task(r, &task, lanes, group);
+    }
+}
+
+static __device__ __forceinline__ void finish_slots(const struct wf_group_arguments *r, group_state *group)
+{
+    i64 used = r->used ? *(const i64 *)r->used : r->count;
+    for (i64 i = (i64)blockIdx.x * 32 + lane_number(); i < used; i += (i64)gridDim.x * 32) {
+        const struct wf_group_slot *slot = slot_at(r, i);
+        group_place place = find_place(r, slot->result);
+        struct wf_finish finish;
+        totals_memory memory;
+        group_of_slot(group, &slot->partial);
+        open_totals(&finish, &memory);
+        read_totals(&finish, &slot->partial);
+        write_group(r, &finish, group, &place, slot->count);
+    }
+}
+
+static __device__ __forceinline__ void clear_slots(const struct wf_group_arguments *r)
+{
+    for (i64 i = (i64)blockIdx.x * 32 + lane_number(); i < r->count; i += (i64)gridDim.x * 32)
+        slot_clear(slot_at(r, i), (u64)i, (u64)r->reduced_count);
+}
+
+static __device__ __forceinline__ void leave_status(const struct wf_group_arguments *r)
+{
+    u64 failed = *(const u64 *)r->failed;
+    if (lane_number()) return;
+    *(int *)r->status = *(const u64 *)r->bad != ~(u64)0 ? WF_ERROR_RANGE : failed == ~(u64)0 ? WF_OK : (int)(failed & 255);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) groups(const __grid_constant__ struct wf_group_arguments task)
+{
+    extern __shared__ __align__(16) char bins[];
+    const team lanes = team_of(task.lanes_log2, task.is_across);
+    group_state group;
+    if (task.stage == WF_GROUPS_CLEAR) {
+        clear_slots(&task);
+        return;
+    }
+    if (task.stage == WF_GROUPS_FINISH) {
+        finish_slots(&task, &group);
+        return;
+    }
+    if (task.stage == WF_GROUPS_STATUS) {
+        leave_status(&task);
+        return;
+    }
+    if (HAS_VALUE_SUM) sum_open(&group.sum, bins, GROUP_VALUE_ROWS);
+    if (HAS_PRODUCT_SUM) sum_open(&group.product_sum, bins + (HAS_VALUE_SUM ? 512 * GROUP_VALUE_ROWS : 0), GROUP_PRODUCT_ROWS);
+    if (task.stage == WF_GROUPS_REDUCE)
+        reduce_groups(&task, &lanes, &group);
+    else
+        reduce_listed(&task, &lanes, &group);
+}

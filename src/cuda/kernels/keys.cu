@@ -1,0 +1,129 @@
+// A counting sort of positions by key: how many each group has, where these begin, and then each position in its group's
+// place.  Which of a group's positions comes first may differ from run to run; what is made of them does not depend on it.
+
+#include "kernels/element.cuh"
+#include "kernels/warp.cuh"
+#include "key_arguments.h"
+
+#define EACH (WF_KEY_GROUPS / WF_KEY_BLOCK) // groups of a thread
+
+// The key at a position, or -1 if it is of no group.
+static __device__ __forceinline__ i64 load_key(const struct wf_key_arguments *r, i64 i)
+{
+    unit bits = *(const unit *)(r->keys + (u64)(i * r->stride_bytes));
+    i64 key = IS_SIGNED ? (i64)((u64)bits << (64 - WIDTH)) >> (64 - WIDTH) : (i64)bits;
+    return (u64)key < (u64)r->groups ? key : -1;
+}
+
+// Adds one for each lane that has a key: equal keys of a warp at once.  Gives what was there before the lane's one.
+static __device__ __forceinline__ u64 count_key(u64 *counts, i64 key)
+{
+    u32 lanes = __match_any_sync(__activemask(), (u64)key);
+    u32 before = (u32)__popc(lanes & ((1u << lane_number()) - 1)), first = (u32)__ffs((int)lanes) - 1;
+    u64 count = 0;
+    if (before == 0) count = atomicAdd(&counts[key], (u64)__popc(lanes));
+    return __shfl_sync(lanes, count, (int)first) + before;
+}
+
+static __device__ __forceinline__ void note_bad_key(const struct wf_key_arguments *r, i64 i)
+{
+    if (!r->skips_bad_keys) atomicMin((u64 *)r->bad, (u64)i);
+}
+
+static __device__ __forceinline__ void put_position(const struct wf_key_arguments *r, u64 place, i64 i)
+{
+    if (r->positions_are_wide)
+        ((u64 *)r->positions)[place] = (u64)i;
+    else
+        ((u32 *)r->positions)[place] = (u32)i;
+}
+
+static __device__ __forceinline__ void take_keys(const struct wf_key_arguments *r, bool places)
+{
+    i64 step = (i64)gridDim.x * WF_KEY_BLOCK;
+    for (i64 i = (i64)blockIdx.x * WF_KEY_BLOCK + threadIdx.x; i < r->count; i += step) {
+        i64 key = load_key(r, i);
+        if (key < 0) {
+            note_bad_key(r, i);
+            continue;
+        }
+        u64 place = count_key((u64 *)r->counts, key);
+        if (places) put_position(r, place, i);
+    }
+}
+
+// ---- where groups begin
+
+// The sum of the values of all threads before this one; *total: of all.
+static __device__ __forceinline__ u64 scan_block(u64 value, u64 *total)
+{
+    __shared__ u64 of_warp[WF_KEY_BLOCK / 32];
+    u64 sum = value, before = 0;
+    *total = 0;
+    for (int delta = 1; delta < 32; delta *= 2) {
+        u64 other = __shfl_up_sync(ALL_LANES, sum, delta);
+        if ((int)lane_number() >= delta) sum += other;
+    }
+    if (lane_number() == 31) of_warp[warp_number()] = sum;
+    __syncthreads();
+    for (u32 i = 0; i < WF_KEY_BLOCK / 32; i++) {
+        if (i < warp_number()) before += of_warp[i];
+        *total += of_warp[i];
+    }
+    __syncthreads();
+    return before + sum - value;
+}
+
+static __device__ __forceinline__ u64 load_counts(const struct wf_key_arguments *r, u64 counts[EACH])
+{
+    i64 first = (i64)blockIdx.x * WF_KEY_GROUPS + threadIdx.x * EACH;
+    u64 sum = 0;
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        counts[i] = first + i < r->groups ? ((const u64 *)r->counts)[first + i] : 0;
+        sum += counts[i];
+    }
+    return sum;
+}
+
+static __device__ __forceinline__ void sum_blocks(const struct wf_key_arguments *r)
+{
+    u64 counts[EACH], total;
+    (void)scan_block(load_counts(r, counts), &total);
+    if (threadIdx.x == 0) ((u64 *)r->sums)[blockIdx.x] = total;
+}
+
+static __device__ __forceinline__ void scan_blocks(const struct wf_key_arguments *r)
+{
+    i64 blocks = r->groups / WF_KEY_GROUPS + 1;
+    u64 base = 0, *sums = (u64 *)r->sums;
+    for (i64 first = 0; first < blocks; first += WF_KEY_BLOCK) {
+        i64 i = first + threadIdx.x;
+        u64 total, before = scan_block(i < blocks ? sums[i] : 0, &total);
+        if (i < blocks) sums[i] = base + before;
+        base += total;
+    }
+}
+
+// The group behind the last begins where that one ends.
+static __device__ __forceinline__ void write_offsets(const struct wf_key_arguments *r)
+{
+    i64 first = (i64)blockIdx.x * WF_KEY_GROUPS + threadIdx.x * EACH;
+    u64 counts[EACH], total, offset = scan_block(load_counts(r, counts), &total) + ((const u64 *)r->sums)[blockIdx.x];
+#pragma unroll
+    for (int i = 0; i < EACH; i++) {
+        if (first + i > r->groups) break;
+        ((u64 *)r->counts)[first + i] = ((u64 *)r->offsets)[first + i] = offset;
+        offset += counts[i];
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(WF_KEY_BLOCK) keys(const __grid_constant__ struct wf_key_arguments task)
+{
+    switch (task.stage) {
+    case WF_KEYS_SUMS: sum_blocks(&task); break;
+    case WF_KEYS_SCAN: scan_blocks(&task); break;
+    case WF_KEYS_OFFSETS: write_offsets(&task); break;
+    default: take_keys(&task, task.stage == WF_KEYS_PLACE);
+    }
+}

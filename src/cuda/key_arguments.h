@@ -1,0 +1,27 @@
+/* The argument of the kernel that sorts keys: one struct, in C and in CUDA C. */
+#ifndef WF_CUDA_KEY_ARGUMENTS_H
+#define WF_CUDA_KEY_ARGUMENTS_H
+
+enum wf_key_stage {
+    WF_KEYS_COUNT,   /* the keys of each group */
+    WF_KEYS_SUMS,    /* the counts of each block's groups */
+    WF_KEYS_SCAN,    /* where each block's groups begin; one block */
+    WF_KEYS_OFFSETS, /* where each group begins */
+    WF_KEYS_PLACE    /* the positions, group by group */
+};
+
+enum { WF_KEY_BLOCK = 256, WF_KEY_GROUPS = 2048 /* groups of a block */ };
+
+/* Addresses are of device memory. */
+struct wf_key_arguments {
+    unsigned long long keys;
+    long long stride_bytes, count, groups;
+    unsigned long long counts;    /* u64 for each group: how many, then where the next is placed */
+    unsigned long long offsets;   /* i64 for each group, and one more */
+    unsigned long long sums;      /* u64 for each block of groups */
+    unsigned long long positions; /* u32 or u64 for each key */
+    unsigned long long bad;       /* u64: the first position whose key is of no group */
+    int stage, skips_bad_keys, positions_are_wide;
+};
+
+#endif

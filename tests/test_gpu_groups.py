@@ -1,0 +1,295 @@
+"""Reductions by groups in a GPU's memory give the CPU's bits, which tests/test_groups.py holds against the oracle.  Where
+there is no GPU, a small selection runs on the simulator."""
+
+import ctypes
+import math
+import random
+import struct
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from ctypes import byref
+
+import pytest
+
+import warpfold_ctypes as wf
+from cuda_helpers import gpu  # noqa: F401: a fixture
+from oracle import INTEGERS, TYPECODES, TYPES, ops_of
+from samples import NAN_POLICIES, sample
+from test_groups import Laid, integer_vector, operands, random_offsets, random_shape
+
+library = wf.library
+KEY_TYPES = [name for name in INTEGERS if name != "bool"]
+SELECTED = {"f32": ("sum", "argmax"), "f64": ("var",), "i8": ("sum",), "bf16": ("dot",), "u64": ("max",)}
+
+
+class Pair:
+    """A handle of the CPU, and one of the GPU."""
+
+    def __init__(self, gpu):  # noqa: F811
+        self.gpu, self.host, self.device = gpu, wf.Handle("cpu"), wf.Handle("cuda:0")
+
+    def there(self, array):
+        """The same array in the GPU's memory."""
+        return self.gpu.memory(array.data).strided(array.type, array.shape, array.strides, array.offset)
+
+    def labels_there(self, values, type_name, stride):
+        nbytes = struct.calcsize(TYPECODES[type_name])
+        gap = b"\x7f" * (nbytes * (stride - 1))
+        data = b"".join(struct.pack(f"={TYPECODES[type_name]}", value) + gap for value in values)
+        return self.gpu.memory(data + bytes(nbytes)).strided(type_name, (len(values),), (nbytes * stride,))
+
+    def check(self, op, groups, arrays, *context, groups_there=None, **chosen):
+        """Results in the host's memory, and in the GPU's."""
+        expected = returned(self.host, op, groups, [array.view() for array in arrays], **chosen)
+        views = [self.there(array) for array in arrays]
+        groups_there = groups_there or groups
+        got = returned(self.device, op, groups_there, views, **chosen)
+        assert got == expected, (op, arrays[0].type, *context, chosen)
+        left = self.left_there(op, groups_there, views, **chosen)
+        assert left == (expected if isinstance(expected, list) else expected.split(":")[0]), (op, *context, chosen, "there")
+
+    def left_there(self, op, groups, views, flags=0, **chosen):
+        """The results that a call leaves in the GPU's memory, or the name of the error that is its status."""
+        asked = wf.reduction(op, **chosen)
+        asked.flags = flags
+        shape = wf.groups_shape(views[0], groups)
+        number = asked.result_type or library.wf_op_result_type(asked.op, views[0].type)
+        nbytes, count = library.wf_type_nbytes(number), math.prod(shape)
+        memory, status = self.gpu.empty(nbytes * count, 0xcd), self.gpu.empty(4, 0xcd)
+        output = wf.wf_output(data=memory.pointer, type=number, ndim=len(shape), status=status.pointer,
+                              shape=(ctypes.c_int64 * len(shape))(*shape))
+        b = byref(views[1]) if len(views) > 1 else None
+        code = library.wf_reduce(self.device.pointer, byref(asked), byref(views[0]), b, byref(groups), byref(output))
+        left = struct.unpack("=i", status.read())[0]
+        if code:
+            return wf.ERRORS[code]
+        if left:
+            return wf.ERRORS[left]
+        data = memory.read()
+        pieces = (data[i * nbytes:(i + 1) * nbytes] for i in range(count))
+        return [wf.value_bits(wf.value_of_bits(number, int.from_bytes(piece, "little"))) for piece in pieces]
+
+    def ops(self, type_name, rng, count):
+        if self.gpu.is_real:
+            return rng.sample([*ops_of(type_name), "dot"], count)
+        return SELECTED.get(type_name, ())
+
+    def turns(self, real):
+        return real if self.gpu.is_real else 2
+
+    def compile_all(self):
+        """Several kernels at a time: that is what takes long."""
+        def compile_one(entered, op, type_name, walk):
+            if not entered:
+                self.gpu.enter()
+                entered.append(True)
+            data = self.gpu.memory(bytes(64 * 8))
+            nbytes = struct.calcsize(TYPECODES[type_name])
+            shape, axes = ((2, 3, 2), 5) if walk == "folded" else ((4, 3), 2)
+            strides = [nbytes * math.prod(shape[d + 1:]) for d in range(len(shape))]
+            view = data.strided(type_name, shape, strides, 1 if walk == "odd" else 0)
+            groups = library.wf_groups_axes(axes)
+            keys = wf.vector(bytes(8), "i8", 4) if walk == "keys" else None
+            if keys:
+                groups = library.wf_groups_keys(0, 1, byref(keys))
+            returned(wf.Handle("cuda:0"), op, groups, [view] * (2 if op == "dot" else 1))
+
+        local = threading.local()
+        cases = [(op, name, walk) for name in TYPES for op in [*ops_of(name), "dot"]
+                 for walk in ("straight", "keys", "folded", "odd")
+                 if not (walk == "odd" and struct.calcsize(TYPECODES[name]) == 1)]
+        with ThreadPoolExecutor(16) as pool:
+            def work(case):
+                if not hasattr(local, "entered"):
+                    local.entered = []
+                return compile_one(local.entered, *case)
+            list(pool.map(work, cases))
+
+
+@pytest.fixture(scope="module")
+def pair(gpu):  # noqa: F811
+    made = Pair(gpu)
+    if gpu.is_real:
+        made.compile_all()
+    return made
+
+
+def returned(handle, op, groups, views, **chosen):
+    """The results' bits, or the error and what it says."""
+    try:
+        return handle.reduce_groups(op, groups, *views, **chosen)
+    except wf.WarpfoldError as error:
+        return f"{error.code}: {error.message}"
+
+
+def random_arrays(type_name, shape, rng):
+    return [Laid(type_name, shape, rng, rng.choice(["special", "plain", "wild"]), rng.random() < 0.5) for _ in range(2)]
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+def test_axes(pair, type_name):
+    rng = random.Random(f"gpu axes {type_name}")
+    for _ in range(pair.turns(40)):
+        shape = random_shape(rng, rng.randint(0, 4), 20000 if pair.gpu.is_real else 600)
+        axes = {d for d in range(len(shape)) if rng.random() < 0.5}
+        made = random_arrays(type_name, shape, rng)
+        groups = library.wf_groups_axes(sum(1 << d for d in axes))
+        for op in pair.ops(type_name, rng, 3):
+            pair.check(op, groups, operands(op, *made), shape, axes, [a.strides for a in made], nan=rng.choice(NAN_POLICIES),
+                       first_index=rng.choice([0, 7]))
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+def test_segments(pair, type_name):
+    rng = random.Random(f"gpu segments {type_name}")
+    for _ in range(pair.turns(25)):
+        shape = random_shape(rng, rng.randint(1, 3), 20000 if pair.gpu.is_real else 600)
+        axis, count = rng.randrange(len(shape)), rng.choice([0, 1, 2, 7, 30])
+        offsets, name, stride = random_offsets(rng, shape[axis], count), rng.choice(["i32", "i64"]), rng.choice([1, 3])
+        here, there = integer_vector(offsets, name, stride), pair.labels_there(offsets, name, stride)
+        groups, groups_there = (library.wf_groups_segments(axis, count, byref(labels)) for labels in (here, there))
+        made = random_arrays(type_name, shape, rng)
+        for op in pair.ops(type_name, rng, 3):
+            pair.check(op, groups, operands(op, *made), shape, axis, offsets, nan=rng.choice(NAN_POLICIES),
+                       groups_there=rng.choice([groups, groups_there]), first_index=rng.choice([0, 7]))
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+def test_keys(pair, type_name):
+    rng = random.Random(f"gpu keys {type_name}")
+    for _ in range(pair.turns(25)):
+        shape = random_shape(rng, rng.randint(1, 3), 20000 if pair.gpu.is_real else 600)
+        axis, count, stride = rng.randrange(len(shape)), rng.choice([1, 2, 7, 30, 100]), rng.choice([1, 3])
+        key_type = rng.choice(KEY_TYPES)
+        bad = [] if rng.random() < 0.5 else [120, 0 if key_type.startswith("u") else -2]
+        keys = [rng.choice([rng.randrange(count), rng.randrange(count), 0, *bad]) for _ in range(shape[axis])]
+        here, there = integer_vector(keys, key_type, stride), pair.labels_there(keys, key_type, stride)
+        groups, groups_there = (library.wf_groups_keys(axis, count, byref(labels)) for labels in (here, there))
+        made = random_arrays(type_name, shape, rng)
+        for op in pair.ops(type_name, rng, 3):
+            pair.check(op, groups, operands(op, *made), shape, axis, keys[:20], nan=rng.choice(NAN_POLICIES),
+                       groups_there=rng.choice([groups, groups_there]), first_index=rng.choice([0, 7]),
+                       flags=rng.choice([0, 1]))
+
+
+LONG = [((3, 70001), 2), ((70001, 3), 1), ((1000, 70), 1), ((70, 1000), 2), ((1, 200003), 2), ((20011, 40), 1),
+        ((31, 33, 65), 2), ((31, 33, 65), 5), ((100003, 4), 2), ((300007, 1), 2)]
+
+
+@pytest.mark.parametrize("type_name", ("f32", "f64", "i32", "i8", "f16"))
+def test_many_and_long_groups(pair, type_name):
+    rng = random.Random(f"gpu long {type_name}")
+    if not pair.gpu.is_real and type_name not in SELECTED:
+        pytest.skip("no GPU: on the simulator fewer types")
+    shapes = LONG if pair.gpu.is_real else LONG[:2]
+    for shape, axes in shapes:
+        made = [Laid(type_name, shape, rng, "wild", plain=True) for _ in range(2)]
+        for op in ("sum", "var", "argmax", "dot", "nonzero") if pair.gpu.is_real else SELECTED[type_name]:
+            pair.check(op, library.wf_groups_axes(axes), operands(op, *made), shape, axes, nan="omit")
+
+
+def skewed_offsets(rng, length):
+    """One long segment among many short ones, empty ones, and some in between."""
+    long = length // 2
+    rest = sorted(rng.randrange(length - long) for _ in range((length - long) // 6))
+    return [0, *rest, *(offset + long for offset in rest[-1:]), length]
+
+
+@pytest.mark.parametrize("type_name", ("f32", "i32", "f64"))
+def test_skewed_segments_and_keys(pair, type_name):
+    rng = random.Random(f"gpu skewed {type_name}")
+    if not pair.gpu.is_real and type_name != "f32":
+        pytest.skip("no GPU: on the simulator fewer types")
+    length = 400000 if pair.gpu.is_real else 40000
+    array = Laid(type_name, (length,), rng, "wild", plain=True)
+    offsets = skewed_offsets(rng, length)
+    labels = integer_vector(offsets, "i64")
+    ops = ("sum", "argmin", "var") if pair.gpu.is_real else ("sum", "argmax")
+    for op in ops:
+        pair.check(op, library.wf_groups_segments(0, len(offsets) - 1, byref(labels)), [array], "segments")
+    for count in (1, 5, 3000, length):
+        keys = [min(int(rng.paretovariate(0.3)) - 1, count - 1) for _ in range(length)]
+        labels = integer_vector(keys, "i32")
+        for op in ops if pair.gpu.is_real else ops[:1]:
+            pair.check(op, library.wf_groups_keys(0, count, byref(labels)), [array], "keys", count)
+
+
+@pytest.mark.parametrize("columns", (1, 5, 33, 300))
+def test_rows_of_values_by_key(pair, columns):
+    rng = random.Random(f"gpu embedding {columns}")
+    rows = 5000 if pair.gpu.is_real else 300
+    array = Laid("f32", (rows, columns), rng, "wild", plain=True)
+    keys = [0 if rng.random() < 0.5 else rng.randrange(50) for _ in range(rows)]
+    labels = integer_vector(keys, "i64")
+    pair.check("sum", library.wf_groups_keys(0, 50, byref(labels)), [array], columns)
+
+
+def test_failures_are_the_cpus(pair):
+    data = struct.pack("<12d", *[1.0] * 5, math.nan, *[2.0] * 3, math.nan, 1, 2)
+    array = pair.gpu.memory(data).strided("f64", (4, 3), (24, 8))
+    for axes, named in ((1, "result 0: NaN at index 3"), (2, "result 1: NaN at index 2")):
+        said = returned(pair.device, "sum", library.wf_groups_axes(axes), [array], nan="error")
+        assert said == f"WF_ERROR_NAN: {named}"
+    labels = pair.labels_there([0, 5, 3, 6], "i32", 1)
+    vector = pair.gpu.memory(data).vector("f64", 6)
+    said = returned(pair.device, "max", library.wf_groups_segments(0, 3, byref(labels)), [vector])
+    assert said == "WF_ERROR_RANGE: offset 2 is 3, less than the one before it, 5"
+
+
+def test_memory_in_the_wrong_place(pair):
+    device, groups = pair.gpu.memory(bytes(96)).strided("f64", (4, 3), (24, 8)), library.wf_groups_axes(1)
+    host = wf.strided(bytes(96), "f64", (4, 3), (24, 8))
+    assert returned(pair.device, "sum", groups, [host]) == [("f64", 0)] * 3  # the CPU's work
+    assert returned(pair.host, "sum", groups, [host]) == [("f64", 0)] * 3
+    assert pair.left_there("sum", groups, [host]) == "WF_ERROR_ARGUMENT"
+    assert "the array must be in device memory" in pair.device.message
+    odd = pair.gpu.memory(struct.pack("<5i", 0, 0, 1, 2, 4)).strided("i32", (4,), (4,), 1)
+    said = returned(pair.device, "sum", library.wf_groups_segments(0, 3, byref(odd)), [device.owner.vector("f64", 4)])
+    assert said == "WF_ERROR_ARGUMENT: keys and offsets in device memory must be aligned to their size"
+
+
+def test_auto_takes_groups_of_both_memories(pair):
+    rng = random.Random("gpu auto")
+    array, auto = Laid("f32", (30, 40), rng, "wild"), wf.Handle("auto")
+    groups = library.wf_groups_axes(1)
+    expected = returned(pair.host, "sum", groups, [array.view()])
+    assert returned(auto, "sum", groups, [pair.there(array)]) == expected
+    assert returned(auto, "sum", groups, [array.view()]) == expected
+
+
+def test_the_plan_tells_itself(pair):
+    array = Laid("f32", (4, 1000), random.Random("plan"), plain=True)
+    returned(pair.device, "sum", library.wf_groups_axes(2), [pair.there(array)])
+    assert library.wf_handle_plan(pair.device.pointer).startswith(b"groups by 32 lanes each")
+
+
+@pytest.mark.skipif("not __import__('gpu_memory').real_driver()", reason="no GPU")
+def test_graphs(pair):
+    """What a graph replays follows the array's new contents."""
+    rng = random.Random("gpu graphs")
+    stream = pair.gpu.stream()
+    pair.device.set_stream(stream.pointer)
+    try:
+        for shape, axes in (((200, 300), 2), ((200, 300), 1), ((2, 100000), 2)):
+            first, second = (Laid("f32", shape, rng, "wild", plain=True) for _ in range(2))
+            memory = pair.gpu.memory(first.data)
+            view = memory.strided("f32", shape, first.strides)
+            groups = library.wf_groups_axes(axes)
+            results = wf.groups_shape(view, groups)
+            output_memory = pair.gpu.empty(4 * math.prod(results))
+            output = wf.wf_output(data=output_memory.pointer, type=wf.WF_F32, ndim=1, shape=(ctypes.c_int64 * 1)(*results))
+            asked = wf.reduction("sum")
+            def work():
+                pair.device.check(library.wf_reduce(pair.device.pointer, byref(asked), byref(view), None, byref(groups),
+                                                    byref(output)))
+            work()  # which takes memory, and compiles
+            replay = stream.capture(work)
+            memory.write(second.data[:memory.nbytes])
+            replay()
+            stream.wait()
+            data = output_memory.read()
+            expected = returned(pair.host, "sum", groups, [second.view()])
+            got = [("f32", int.from_bytes(data[i:i + 4], "little")) for i in range(0, len(data), 4)]
+            assert got == expected, shape
+    finally:
+        pair.device.set_stream(None)
