@@ -4,9 +4,11 @@
 #define GROUP_FINISH_CUH
 
 #include "group_arguments.h"
+#include "kernels/direct.cuh"
 #include "kernels/finish.cuh"
 #include "kernels/group_state.cuh"
 
+#define DIGITS_NBYTES (8 * (2 * WF_SUM_DIGITS + WF_PRODUCT_SUM_DIGITS)) // of a partial, at its beginning
 #define NEEDS_SQUARE (HAS_SUM && HAS_SQUARES)
 
 // Memory of as many limbs as the totals of the type can have, which are far fewer than those of any type's.
@@ -45,8 +47,14 @@ static __device__ __forceinline__ void read_totals(const struct wf_finish *finis
     if (HAS_PRODUCT_SUM) total_digits(finish->product_sum, partial->product_sum, 2 * VALUE_LOW, PRODUCT_DIGITS);
 }
 
-static __device__ __forceinline__ void set_words(struct wf_partial *words, const group_state *group)
+// The words of a partial behind its digits, of which a lane needs no more.
+typedef struct {
+    u64 word[(sizeof(struct wf_partial) - DIGITS_NBYTES) / 8];
+} partial_words;
+
+static __device__ __forceinline__ struct wf_partial *set_words(partial_words *memory, const group_state *group)
 {
+    struct wf_partial *words = (struct wf_partial *)((char *)memory - DIGITS_NBYTES);
     words->min_key = group->min_key;
     words->min_index = group->min_index;
     words->max_key = group->max_key;
@@ -60,6 +68,7 @@ static __device__ __forceinline__ void set_words(struct wf_partial *words, const
     words->special_seen = group->special_seen;
     words->product_magnitude = group->product;
     words->product_flags = group->product_flags;
+    return words;
 }
 
 // Where a result's elements begin, and where it goes.
@@ -70,19 +79,19 @@ typedef struct {
 } group_place;
 
 // Writes the result of a group of so many elements to its place, and notes why there is none.  finish: with its totals.
-static __device__ __noinline__ void write_group(const struct wf_group_arguments *task, struct wf_finish *finish,
+static __device__ __forceinline__ void write_group(const struct wf_group_arguments *task, struct wf_finish *finish,
                                                    const group_state *group, const group_place *place, i64 count)
 {
-    struct wf_partial words;
+    partial_words memory;
+    const struct wf_partial *words = set_words(&memory, group);
     struct finish_target target = {(void *)place->result, 0};
     wf_value value;
-    set_words(&words, group);
-    finish->partial = &words;
+    finish->partial = words;
     finish->type = (wf_type)FINISH_TYPE;
     finish->nan = (wf_nan)task->nan;
     finish->ddof = task->ddof;
     finish->count = finish->index_count = count;
-    finish->product = number_of_product(&words);
+    finish->product = number_of_product(words);
     wf_error error = finish_value(finish, (wf_op)FINISH_OP, (wf_type)FINISH_RESULT_TYPE, &value);
     if (error == WF_ERROR_EMPTY && task->has_fill) {
         value.v.u = task->fill;
@@ -90,6 +99,138 @@ static __device__ __noinline__ void write_group(const struct wf_group_arguments 
     }
     store_result(target, (wf_type)FINISH_RESULT_TYPE, value.v.u, error);
     if (error) atomicMin((u64 *)task->failed, (u64)place->number << 8 | (u64)error);
+}
+
+// A group that one team has had whole.  Clears its bins.
+static __device__ __noinline__ void finish_group(const struct wf_group_arguments *task, group_place place, group_state group,
+                                                 i64 count)
+{
+    struct wf_finish finish;
+    totals_memory memory;
+    open_totals(&finish, &memory);
+    take_totals(&finish, &group);
+    write_group(task, &finish, &group, &place, count);
+}
+
+// ---- the plainest results, without the detour over an exact number of any kind
+
+#define IS_PLAIN_TERM_SUM                                                                                               \
+    (IS_FLOAT && (FINISH_OP == WF_SUM || FINISH_OP == WF_NORM1 || FINISH_OP == WF_DOT) && FINISH_RESULT_TYPE == FINISH_TYPE)
+
+static __device__ __forceinline__ void store_unit(u64 address, u64 bits)
+{
+    struct finish_target target = {(void *)address, 0};
+    store_result(target, (wf_type)FINISH_RESULT_TYPE, bits, WF_OK);
+}
+
+#if IS_FLOAT
+
+// Replaces the bins by the words of the sum's magnitude; gives its sign.
+static __device__ __forceinline__ bool sum_to_words(group_sum *sum)
+{
+    wf_i128 carry = 0;
+    for (int row = sum->first; row <= sum->last; row++) {
+        carry += value_of_bin(sum->column[32 * row]);
+        sum->column[32 * row].x = (u64)carry;
+        carry >>= 64;
+    }
+    u64 sign = (u64)(carry >> 127), borrow = sign & 1;
+    for (int row = sum->first; sign && row <= sum->last; row++) {
+        u64 word = ~sum->column[32 * row].x + borrow;
+        borrow = borrow && word == 0;
+        sum->column[32 * row].x = word;
+    }
+    sum->carried = ((u64)carry ^ sign) + borrow;
+    return sign != 0;
+}
+
+static __device__ __forceinline__ u64 word_of_sum(const group_sum *sum, int row)
+{
+    if (row == sum->last + 1) return sum->carried;
+    return row < sum->first ? 0 : sum->column[32 * row].x;
+}
+
+// The magnitude of a sum in words, a multiple of 2^low, rounded to the elements' type: see direct_float_sum.  False: below
+// the normal numbers a bit of it is lost, which the core's functions round.
+static __device__ __forceinline__ bool round_words(const group_sum *sum, int low, u64 *bits)
+{
+    int top = sum->last + 1;
+    while (top >= sum->first && word_of_sum(sum, top) == 0) top--;
+    *bits = 0;
+    if (top < sum->first) return true;
+    u64 high = word_of_sum(sum, top), next = word_of_sum(sum, top - 1), below = 0;
+    int shift = __clzll((i64)high), field = low + 64 * top + 63 - shift + BIAS;
+    for (int row = sum->first; row < top - 1; row++) below |= sum->column[32 * row].x;
+    u64 mantissa = shift ? high << shift | next >> (64 - shift) : high;
+    bool inexact = next << shift != 0 || below;
+    int drop = 63 - FRACTION_BITS + max(1 - field, 0);
+    if (drop > 63) return false;
+    u64 rest = mantissa << (64 - drop), half = (u64)1 << 63, kept = mantissa >> drop;
+    kept += rest > half || (rest == half && (inexact || kept & 1));
+    *bits = ((u64)max(field - 1, 0) << FRACTION_BITS) + kept;
+    if (*bits > INFINITY_BITS) *bits = INFINITY_BITS;
+    return true;
+}
+
+// Makes bins of words again.
+static __device__ __forceinline__ void words_to_sum(group_sum *sum, bool negative)
+{
+    for (int row = sum->first; row <= sum->last; row++) {
+        wf_i128 value = (wf_i128)(wf_u128)sum->column[32 * row].x;
+        sum->column[32 * row] = bin_of_value(negative ? -value : value);
+    }
+    if (sum->carried == 0) return;
+    wf_i128 carried = (wf_i128)(wf_u128)sum->carried;
+    sum->last++;
+    sum->column[32 * sum->last] = bin_of_value(negative ? -carried : carried);
+}
+
+static __device__ __forceinline__ void clear_sum(group_sum *sum)
+{
+    for (int row = sum->first; row <= sum->last; row++) sum->column[32 * row] = make_ulonglong2(0, 0);
+    sum_set_empty(sum);
+}
+
+static __device__ __forceinline__ bool write_plain_sum(const group_place *place, group_sum *sum, int low)
+{
+    u64 bits;
+    bool negative = sum_to_words(sum);
+    if (!round_words(sum, low, &bits)) {
+        words_to_sum(sum, negative);
+        return false;
+    }
+    clear_sum(sum);
+    store_unit(place->result, bits | (bits && negative ? (u64)SIGN_BIT : 0));
+    return true;
+}
+
+#endif
+
+// Writes the result if there is nothing special about it; otherwise nothing is done.
+static __device__ __forceinline__ bool write_plain(const group_place *place, group_state *group, i64 count)
+{
+    const bool is_min = FINISH_OP == WF_MIN || FINISH_OP == WF_ARGMIN;
+    if (count == 0 || (IS_FLOAT && group->nan_count)) return false;
+    if (IS_PLAIN_EXTREME) {
+        i64 key = (i64)((is_min ? group->min_key : group->max_key) ^ (u64)1 << 63);
+        store_unit(place->result, (u64)bits_of_key(key));
+        return true;
+    }
+    if (IS_PLAIN_INDEX) {
+        store_unit(place->result, is_min ? group->min_index : group->max_index);
+        return true;
+    }
+#if IS_FLOAT
+    if (!IS_PLAIN_TERM_SUM || group->special_seen != PLAIN_SPECIAL) return false;
+    if (HAS_DOT) return write_plain_sum(place, &group->product_sum, 2 * LOW_EXPONENT);
+    return write_plain_sum(place, &group->sum, LOW_EXPONENT);
+#else
+    if (!IS_PLAIN_SUM) return false;
+    u64 sign = IS_SIGNED ? (u64)((i64)group->sum.low >> 63) : 0;
+    if (group->sum.middle != sign || (u64)group->sum.high != sign) return false;
+    store_unit(place->result, group->sum.low);
+    return true;
+#endif
 }
 
 #endif

@@ -6,31 +6,58 @@
 #include "core/partial_words.h"
 #include "group_arguments.h"
 #include "kernels/element.cuh"
+#include "kernels/group_levels.cuh"
 #include "kernels/group_sums.cuh"
 #include "kernels/integers.cuh"
 #include "kernels/lane.cuh"
+#include "kernels/magnitude.cuh"
 #include "kernels/parts.cuh"
 #include "kernels/specials.cuh"
 #include "kernels/team.cuh"
 
+// Keys that order as unsigned integers of no more than the type's width do.
+#if WIDTH == 64
+typedef u64 narrow_key;
+#else
+typedef u32 narrow_key;
+#endif
+
 typedef struct {
-    u64 min_key, min_index, max_key, max_index; // as in struct wf_partial
+    narrow_key least, largest;                  // while elements are added
+    u64 min_key, min_index, max_key, max_index; // then, as in struct wf_partial
     u64 nonzero;
     u64 bits_and, bits_or, bits_xor;
     u64 nan_count, first_nan;
     u64 product;
     u32 product_flags, special_seen;
     group_sum sum, product_sum; // sum: of the values, or of their magnitudes
+#if USES_GROUP_LEVELS
+    group_window window; // of what is not yet in the sums
+#endif
 } group_state;
+
+#define BATCH 8 // elements that a lane loads at a time
+
+typedef struct {
+    unit a[BATCH], b[BATCH]; // behind the last element -0
+    i64 index[BATCH];        // where elements do not follow each other
+    i64 first, step;         // where they do: the index of the first, and from one to the next
+    int count;
+} group_batch;
 
 // Its sums are empty already.
 static __device__ __forceinline__ void group_clear(group_state *group)
 {
+    group->least = ~(narrow_key)0;
+    group->largest = 0;
     group->min_key = group->bits_and = ~(u64)0;
     group->max_key = group->nonzero = group->bits_or = group->bits_xor = group->nan_count = 0;
     group->min_index = group->max_index = group->first_nan = NO_INDEX;
     group->product = 1;
     group->product_flags = group->special_seen = 0;
+#if USES_GROUP_LEVELS
+    window_clear(&group->window);
+#endif
     if (!IS_FLOAT) {
         sum_set_empty(&group->sum);
         sum_set_empty(&group->product_sum);
@@ -59,6 +86,44 @@ static __device__ __forceinline__ void note_largest(u64 *key, u64 *index, u64 ot
     *index = other_index;
 }
 
+static __device__ __forceinline__ narrow_key narrow_key_of(unit bits)
+{
+    if (IS_FLOAT) return (narrow_key)(unit)(bits ^ (bits & SIGN_BIT ? (unit)~(unit)0 : SIGN_BIT));
+    return (narrow_key)(unit)(IS_SIGNED ? bits ^ SIGN_BIT : bits);
+}
+
+static __device__ __forceinline__ u64 key_of_narrow(narrow_key key)
+{
+    unit bits = (unit)key;
+    if (IS_FLOAT) bits = bits & SIGN_BIT ? bits ^ SIGN_BIT : (unit)~bits;
+    if (IS_SIGNED) bits ^= SIGN_BIT;
+    return ordered(key_of(bits));
+}
+
+// Indices rise, but where positions have been sorted by key.  Of floats no key is that of nothing.
+#define COMPARES_INDICES (IS_INDEXED && (WALK == 1 || !IS_FLOAT))
+
+static __device__ __forceinline__ void group_add_extremes(group_state *group, unit bits, u64 index)
+{
+    narrow_key key = narrow_key_of(bits);
+    if (HAS_MIN) {
+        bool is_new = key < group->least || (COMPARES_INDICES && key == group->least && index < group->min_index);
+        if (IS_INDEXED && is_new) group->min_index = index;
+        group->least = min(group->least, key);
+    }
+    if (HAS_MAX) {
+        bool is_new = key > group->largest || (COMPARES_INDICES && key == group->largest && index < group->max_index);
+        if (IS_INDEXED && is_new) group->max_index = index;
+        group->largest = max(group->largest, key);
+    }
+}
+
+static __device__ __forceinline__ void close_extremes(group_state *group)
+{
+    if (HAS_MIN && !(IS_FLOAT && group->least == ~(narrow_key)0)) group->min_key = key_of_narrow(group->least);
+    if (HAS_MAX && !(IS_FLOAT && group->largest == 0)) group->max_key = key_of_narrow(group->largest);
+}
+
 static __device__ __forceinline__ void group_add_bits(group_state *group, unit bits)
 {
     group->bits_and &= bits;
@@ -66,7 +131,20 @@ static __device__ __forceinline__ void group_add_bits(group_state *group, unit b
     group->bits_xor ^= bits;
 }
 
-// An element, or a pair, and its index.
+static __device__ __forceinline__ u64 index_of(const group_batch *batch, int k)
+{
+    return (u64)(WALK == 0 ? batch->first + k * batch->step : batch->index[k]);
+}
+
+// An element, or a pair, of float sums.
+static __device__ __forceinline__ void group_add_terms(group_state *group, unit a, unit b)
+{
+    if (IS_FLOAT) group->special_seen |= special_of(a, b);
+    if (IS_FLOAT && is_either_special(a, b)) return;
+    if (HAS_VALUE_SUM) sum_add(&group->sum, a);
+    if (HAS_PRODUCT_SUM) sum_add_product(&group->product_sum, a, OPERANDS == 2 ? b : a);
+}
+
 static __device__ __forceinline__ void group_add(group_state *group, unit a, unit b, u64 index)
 {
     if (HAS_NONZERO) group->nonzero += is_nonzero(a);
@@ -75,14 +153,110 @@ static __device__ __forceinline__ void group_add(group_state *group, unit a, uni
         group->first_nan = min(group->first_nan, index);
         return;
     }
-    if (HAS_MIN) note_least(&group->min_key, &group->min_index, ordered(key_of(a)), index);
-    if (HAS_MAX) note_largest(&group->max_key, &group->max_index, ordered(key_of(a)), index);
+    if (HAS_EXTREMES) group_add_extremes(group, a, index);
     if (HAS_BITS) group_add_bits(group, a);
     if (HAS_PRODUCT) multiply_product(&group->product, &group->product_flags, a);
-    if (IS_FLOAT && HAS_SUMS) group->special_seen |= special_of(a, b);
-    if (IS_FLOAT && is_either_special(a, b)) return;
-    if (HAS_VALUE_SUM) sum_add(&group->sum, a);
-    if (HAS_PRODUCT_SUM) sum_add_product(&group->product_sum, a, OPERANDS == 2 ? b : a);
+    if (HAS_SUMS) group_add_terms(group, a, b);
+}
+
+// ---- batches
+
+#if USES_GROUP_LEVELS
+
+// The exponent fields of a batch's operand: of the largest magnitude, and of the smallest one but 0; 4 * BIAS if all are 0.
+static __device__ __forceinline__ field_range fields_of_batch(const unit *elements)
+{
+    unit high = 0, low = MAGNITUDE;
+#pragma unroll
+    for (int k = 0; k < BATCH; k++) {
+        unit magnitude = elements[k] & MAGNITUDE;
+        high = max(high, magnitude);
+        low = min(low, (unit)((magnitude - 1) & MAGNITUDE)); // 0 is above all others
+    }
+    field_range range = {max((int)(high >> FRACTION_BITS), 1), max((int)((low + 1) >> FRACTION_BITS), 1)};
+    if (low == MAGNITUDE) range.low = 4 * BIAS;
+    return range;
+}
+
+static __device__ __forceinline__ bool window_holds(const group_window *window, field_range x, field_range y)
+{
+    bool holds = x.high <= window->high[0] && x.low >= window->low[0];
+    return holds && (OPERANDS == 1 || (y.high <= window->high[1] && y.low >= window->low[1]));
+}
+
+static __device__ __forceinline__ void add_to_window(group_window *window, const group_batch *batch)
+{
+#pragma unroll
+    for (int k = 0; k < BATCH; k++) {
+        double x = widen(batch->a[k]), y = OPERANDS == 2 ? widen(batch->b[k]) : x;
+        if (HAS_PRODUCT_SUM) levels_add_term(&window->products, __dmul_rn(x, y), GROUP_PRODUCT_LEVELS);
+        if (HAS_VALUE_SUM) levels_add_term(&window->values, HAS_SUM ? x : fabs(x), GROUP_VALUE_LEVELS);
+    }
+    window->terms += BATCH;
+}
+
+// What a batch of zeros, or one with some, means to the sign of a sum.
+static __device__ __forceinline__ bool is_beyond_negative_zero(const group_batch *batch)
+{
+    bool beyond = false;
+#pragma unroll
+    for (int k = 0; k < BATCH; k++)
+        beyond = beyond || (OPERANDS == 2 ? is_nonzero(batch->a[k]) && is_nonzero(batch->b[k]) : batch->a[k] != SIGN_BIT);
+    return beyond;
+}
+
+// Adds a batch to the levels, which are placed anew where they do not hold it; false if none would.
+static __device__ __forceinline__ bool add_by_levels(group_state *group, const group_batch *batch)
+{
+    group_window *window = &group->window;
+    field_range x = fields_of_batch(batch->a), y = OPERANDS == 2 ? fields_of_batch(batch->b) : x;
+    bool is_beyond = PLAIN_SPECIAL == 0 || (OPERANDS == 1 && x.low <= x.high) || is_beyond_negative_zero(batch);
+    if (x.high > 2 * BIAS || y.high > 2 * BIAS || (OPERANDS == 2 && !is_beyond)) return false;
+    if (is_beyond) group->special_seen |= PLAIN_SPECIAL;
+    if (x.low > x.high || y.low > y.high) return true; // zeros
+    if (window->terms > GROUP_LEVEL_ADDITIONS - BATCH) window_drain(window, &group->sum, &group->product_sum);
+    if (!window_holds(window, x, y)) {
+        window_drain(window, &group->sum, &group->product_sum);
+        if (can_place(x.high)) window_place(window, x.high, y.high);
+        if (!window_holds(window, x, y)) return false;
+    }
+    add_to_window(window, batch);
+    return true;
+}
+
+static __device__ __forceinline__ void close_sums(group_state *group)
+{
+    window_drain(&group->window, &group->sum, &group->product_sum);
+}
+
+#else
+
+static __device__ __forceinline__ bool add_by_levels(group_state *group, const group_batch *batch)
+{
+    (void)group, (void)batch;
+    return false;
+}
+
+static __device__ __forceinline__ void close_sums(group_state *group)
+{
+    (void)group;
+}
+
+#endif
+
+static __device__ __forceinline__ void group_add_batch(group_state *group, const group_batch *batch)
+{
+    if (USES_GROUP_LEVELS && add_by_levels(group, batch)) return;
+#pragma unroll
+    for (int k = 0; k < BATCH; k++)
+        if (k < batch->count) group_add(group, batch->a[k], batch->b[k], index_of(batch, k));
+}
+
+// After the last batch, if there was one.
+static __device__ __forceinline__ void group_close(group_state *group)
+{
+    if (HAS_EXTREMES) close_extremes(group);
+    close_sums(group);
 }
 
 // ---- merging
@@ -157,6 +331,9 @@ static __device__ __forceinline__ void publish_extremes(struct wf_group_slot *sl
 {
     volatile struct wf_partial *known = &slot->partial;
 #if IS_INDEXED
+    bool is_news = HAS_MIN && is_before(group->min_key, group->min_index, known->min_key, NO_INDEX);
+    if (HAS_MAX) is_news = is_news || is_before(~group->max_key, group->max_index, ~known->max_key, NO_INDEX);
+    if (!is_news) return; // keys only become better
     while (atomicCAS(&slot->lock, 0, 1)) continue;
     __threadfence();
     if (HAS_MIN && is_before(group->min_key, group->min_index, known->min_key, known->min_index)) {

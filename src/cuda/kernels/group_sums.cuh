@@ -41,6 +41,7 @@ typedef struct {
     int rows;
     int first, last;  // those that may be other than 0
     u32 additions;    // since the bins were normalised
+    u64 carried;      // while it is being rounded: the word behind the last row
 } group_sum;
 
 static __device__ __forceinline__ void sum_set_empty(group_sum *sum)
@@ -68,25 +69,26 @@ static __device__ __forceinline__ wide_bin bin_of_value(wf_i128 value)
     return make_ulonglong2((u64)value, (u64)(value >> 64));
 }
 
-// Leaves each row 64 bits, and what they carry to the row behind the last.
-static __device__ __noinline__ void sum_normalise(group_sum *sum)
+// Leaves each row 64 bits, and what they carry to the row behind the last.  By value: what has an address is in no register.
+static __device__ __noinline__ group_sum normalised(group_sum sum)
 {
     wf_i128 carry = 0;
-    int row = sum->first;
-    for (; row <= sum->last && row < sum->rows - 1; row++) {
-        carry += value_of_bin(sum->column[32 * row]);
-        sum->column[32 * row] = make_ulonglong2((u64)carry, 0);
+    int row = sum.first;
+    for (; row <= sum.last && row < sum.rows - 1; row++) {
+        carry += value_of_bin(sum.column[32 * row]);
+        sum.column[32 * row] = make_ulonglong2((u64)carry, 0);
         carry >>= 64;
     }
-    sum->additions = 0;
-    if (carry == 0) return;
-    sum->column[32 * row] = bin_of_value(value_of_bin(sum->column[32 * row]) + carry);
-    sum->last = max(sum->last, row);
+    sum.additions = 0;
+    if (carry == 0) return sum;
+    sum.column[32 * row] = bin_of_value(value_of_bin(sum.column[32 * row]) + carry);
+    sum.last = max(sum.last, row);
+    return sum;
 }
 
 static __device__ __forceinline__ void sum_make_room(group_sum *sum)
 {
-    if (++sum->additions > GROUP_ADDITIONS) sum_normalise(sum);
+    if (++sum->additions > GROUP_ADDITIONS) *sum = normalised(*sum);
 }
 
 // integer * 2^position
@@ -127,7 +129,7 @@ static __device__ __forceinline__ void sum_add_product(group_sum *sum, unit a, u
 static __device__ __forceinline__ void sum_merge(group_sum *sum, const team *lanes)
 {
     wide_bin *bins = sum->column - lane_number();
-    sum_normalise(sum);
+    *sum = normalised(*sum);
     for (int step = 0; step < lanes->log2; step++) {
         sum->first = min(sum->first, __shfl_xor_sync(ALL_LANES, sum->first, team_delta(lanes, step)));
         sum->last = max(sum->last, __shfl_xor_sync(ALL_LANES, sum->last, team_delta(lanes, step)));
@@ -171,7 +173,7 @@ static __device__ __forceinline__ void sum_take(group_sum *sum, int base, int lo
 // Takes the sum out of its bins and adds it to digits in global memory.
 static __device__ __forceinline__ void sum_publish(group_sum *sum, u64 *digits)
 {
-    sum_normalise(sum);
+    *sum = normalised(*sum);
     for (int row = sum->first; row <= sum->last; row++) {
         wf_i128 value = value_of_bin(sum->column[32 * row]);
         sum->column[32 * row] = make_ulonglong2(0, 0);

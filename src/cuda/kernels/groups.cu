@@ -14,8 +14,6 @@
 #define WALK_INDEXED 1   // along one dimension, through positions
 #define WALK_FOLDED 2    // along several
 
-#define BATCH 4 // elements that a lane loads at a time
-
 // The elements of a team: those from begin to before end, of the group.
 typedef struct {
     i64 result; // its place among the results, in the order of their dimensions
@@ -85,15 +83,15 @@ static __device__ __forceinline__ void find_range(const struct wf_group_argument
     if (r->offsets) find_segment(r, place->group, begin, end);
 }
 
-// The elements that lie at position i of a group: how far they are from the first.
-static __device__ __forceinline__ void find_element(const struct wf_group_arguments *r, i64 i, i64 *index, i64 *x, i64 *y)
+// How far the element at position i of a group is from the first, and its index.
+static __device__ __forceinline__ i64 find_element(const struct wf_group_arguments *r, i64 i, i64 *x, i64 *y)
 {
     const struct wf_group_dimension *dimension = &r->dimension[r->ndim];
-    *index = i;
+    i64 index = i;
     *x = *y = 0;
     if (WALK == WALK_INDEXED)
-        *index = r->positions_are_wide ? (i64)((const u64 *)r->positions)[i] : (i64)((const u32 *)r->positions)[i];
-    i64 rest = *index;
+        index = r->positions_are_wide ? (i64)((const u64 *)r->positions)[i] : (i64)((const u32 *)r->positions)[i];
+    i64 rest = index;
     for (int d = WALK == WALK_FOLDED ? r->reduced_ndim - 1 : 0; d > 0; d--) {
         i64 at = split_off(&rest, dimension[d].length);
         *x += at * dimension[d].stride[0];
@@ -101,6 +99,7 @@ static __device__ __forceinline__ void find_element(const struct wf_group_argume
     }
     *x += rest * dimension[0].stride[0];
     if (OPERANDS == 2) *y += rest * dimension[0].stride[1];
+    return index;
 }
 
 static __device__ __forceinline__ unit load_unit(u64 address)
@@ -115,26 +114,62 @@ static __device__ __forceinline__ unit load_unit(u64 address)
 
 // ---- reducing
 
+// A lane's elements: the next one, and how far it is from there to the one after that.
+typedef struct {
+    u64 x, y;
+    i64 x_step, y_step;
+    i64 position, step, left;
+} lane_walk;
+
+static __device__ __forceinline__ lane_walk begin_walk(const struct wf_group_arguments *r, const group_place *place,
+                                                       const team_task *task, const team *lanes)
+{
+    const struct wf_group_dimension *dimension = &r->dimension[r->ndim];
+    lane_walk walk = {place->x, place->y, 0, 0, task->begin + (i64)lanes->place, (i64)1 << lanes->log2, 0};
+    walk.left = (task->end - walk.position + walk.step - 1) >> lanes->log2;
+    if (WALK != WALK_STRAIGHT) return walk;
+    walk.x += (u64)(walk.position * dimension->stride[0]);
+    walk.x_step = dimension->stride[0] << lanes->log2;
+    if (OPERANDS == 1) return walk;
+    walk.y += (u64)(walk.position * dimension->stride[1]);
+    walk.y_step = dimension->stride[1] << lanes->log2;
+    return walk;
+}
+
+// Loads the next elements, of which there are `left` at most.
+static __device__ __forceinline__ void load_batch(const struct wf_group_arguments *r, lane_walk *walk, group_batch *batch)
+{
+    batch->first = r->first_index + walk->position;
+    batch->step = walk->step;
+    batch->count = walk->left < BATCH ? (int)walk->left : BATCH;
+#pragma unroll
+    for (int k = 0; k < BATCH; k++) {
+        batch->a[k] = IS_FLOAT ? SIGN_BIT : 0;
+        batch->b[k] = 0;
+        if (k < batch->count) {
+            i64 x = 0, y = 0;
+            if (WALK != WALK_STRAIGHT) batch->index[k] = r->first_index + find_element(r, walk->position, &x, &y);
+            batch->a[k] = load_unit(walk->x + (u64)x);
+            if (OPERANDS == 2) batch->b[k] = load_unit(walk->y + (u64)y);
+        }
+        walk->x += (u64)walk->x_step;
+        walk->y += (u64)walk->y_step;
+        walk->position += walk->step;
+    }
+    walk->left -= BATCH;
+}
+
 static __device__ __forceinline__ void add_range(const struct wf_group_arguments *r, const group_place *place,
                                                  const team_task *task, const team *lanes, group_state *group)
 {
-    i64 step = (i64)1 << lanes->log2;
-    for (i64 first = task->begin + (i64)lanes->place; first < task->end; first += BATCH * step) {
-        unit a[BATCH], b[BATCH];
-        i64 index[BATCH];
-#pragma unroll
-        for (int k = 0; k < BATCH; k++) {
-            i64 x, y;
-            if (first + k * step >= task->end) continue;
-            find_element(r, first + k * step, &index[k], &x, &y);
-            a[k] = load_unit(place->x + (u64)x);
-            if (OPERANDS == 2) b[k] = load_unit(place->y + (u64)y);
-        }
-#pragma unroll
-        for (int k = 0; k < BATCH; k++)
-            if (first + k * step < task->end)
-                group_add(group, a[k], OPERANDS == 2 ? b[k] : a[k], (u64)(r->first_index + index[k]));
+    lane_walk walk = begin_walk(r, place, task, lanes);
+    if (walk.left <= 0) return;
+    while (walk.left > 0) {
+        group_batch batch;
+        load_batch(r, &walk, &batch);
+        group_add_batch(group, &batch);
     }
+    group_close(group);
 }
 
 static __device__ __forceinline__ struct wf_group_slot *slot_at(const struct wf_group_arguments *r, i64 slot)
@@ -154,11 +189,10 @@ static __device__ __forceinline__ void reduce_task(const struct wf_group_argumen
         group_publish(slot_at(r, task->slot), group);
         return;
     }
-    struct wf_finish finish;
-    totals_memory memory;
-    open_totals(&finish, &memory);
-    take_totals(&finish, group);
-    write_group(r, &finish, group, &place, task->end - task->begin);
+    if (write_plain(&place, group, task->end - task->begin)) return;
+    finish_group(r, place, *group, task->end - task->begin);
+    sum_set_empty(&group->sum);
+    sum_set_empty(&group->product_sum);
 }
 
 // ---- the stages

@@ -1,0 +1,200 @@
+"""Reductions by groups on the first GPU, beside torch: the same data, the same run, verified before it is timed.
+
+    groups.py BUILD [--quick] [--only AXES|SEGMENTS|KEYS] [--type TYPE]...
+
+prints GB/s of the values, their share of what a plain read of the same bytes reaches, and torch's GB/s with its ratio.
+Results are checked against the CPU engine's bits.
+"""
+
+import argparse
+import ctypes
+import os
+import statistics
+import sys
+from ctypes import byref
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+NBYTES = 1 << 28
+ROUNDS = 5
+LENGTHS = (4, 32, 100, 256, 4096, 1 << 20)
+KEYS = (1, 10, 1000, 100_000, 10_000_000)
+OPS = ("sum", "max", "argmax", "var", "mean")
+
+
+class Bench:
+    def __init__(self, build):
+        os.environ["WARPFOLD_LIB"] = str(build / "libwarpfold.so")
+        sys.path[1:1] = [str(ROOT / "tests" / "helpers"), str(ROOT / "tests")]
+        import torch
+        import warpfold_ctypes as wf
+        self.torch, self.wf, self.library = torch, wf, wf.library
+        self.host, self.device = wf.Handle("cpu"), wf.Handle("cuda:0")
+        self.device.set_stream(torch.cuda.current_stream().cuda_stream)
+        self.dtypes = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.int8: "i8",
+                       torch.int32: "i32", torch.int64: "i64"}
+        self.ceiling = self.read_ceiling()
+
+    def time(self, call):
+        """Milliseconds: the median of several calls, each between two events."""
+        torch, times = self.torch, []
+        call()
+        for _ in range(ROUNDS):
+            start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            start.record()
+            call()
+            end.record()
+            end.synchronize()
+            times.append(start.elapsed_time(end))
+        return statistics.median(times)
+
+    def read_ceiling(self):
+        """GB/s of the whole array's maximum, which reads at the speed of memory."""
+        x = self.torch.rand(NBYTES // 4, device="cuda")
+        results, output = self.output("max", "f32", ())
+        view = self.view(x)
+        asked = self.wf.reduction("max")
+        return NBYTES / 1e6 / self.time(lambda: self.device.check(self.library.wf_reduce(
+            self.device.pointer, byref(asked), byref(view), None, None, byref(output))))
+
+    def view(self, x):
+        strides = [s * x.element_size() for s in x.stride()]
+        return self.wf.array_nd(x.data_ptr(), self.dtypes[x.dtype], tuple(x.shape), strides)
+
+    def output(self, op, type_name, shape):
+        number = self.library.wf_op_result_type(self.wf.OP_BY_NAME[op], self.wf.TYPE_BY_NAME[type_name])
+        names = {"f16": "float16", "f32": "float32", "f64": "float64", "i64": "int64", "u64": "int64", "i8": "int8",
+                 "i32": "int32"}
+        results = self.torch.empty(shape, dtype=getattr(self.torch, names[self.wf.TYPE_NAME[number]]), device="cuda")
+        lengths = (ctypes.c_int64 * max(len(shape), 1))(*shape)
+        return results, self.wf.wf_output(data=results.data_ptr(), type=number, ndim=len(shape), shape=lengths)
+
+    def case(self, name, op, x, groups, peer, on_host):
+        """on_host: the same groups with labels in host memory."""
+        view = self.view(x)
+        shape = self.wf.groups_shape(view, groups)
+        results, output = self.output(op, self.dtypes[x.dtype], shape)
+        asked = self.wf.reduction(op)
+        call = lambda: self.device.check(self.library.wf_reduce(  # noqa: E731
+            self.device.pointer, byref(asked), byref(view), None, byref(groups), byref(output)))
+        call()
+        self.check(op, x, on_host, results)
+        nbytes = x.numel() * x.element_size()
+        ours = nbytes / 1e6 / self.time(call)
+        theirs = nbytes / 1e6 / self.time(peer) if peer else None
+        said = f"{theirs:6.0f} | {ours / theirs:5.2f}" if theirs else "       |      "
+        plan = self.library.wf_handle_plan(self.device.pointer).decode()
+        print(f"{name:34s} | {op:6s} | {self.dtypes[x.dtype]:4s} | {ours:6.0f} | {ours / self.ceiling:5.2f} | {said} | {plan}",
+              flush=True)
+
+    def check(self, op, x, groups, results):
+        there = x.cpu()
+        here = self.torch.empty_like(results, device="cpu")
+        view = self.view(there)
+        shape = self.wf.groups_shape(view, groups)
+        lengths = (ctypes.c_int64 * max(len(shape), 1))(*shape)
+        number = self.library.wf_op_result_type(self.wf.OP_BY_NAME[op], view.type)
+        output = self.wf.wf_output(data=here.data_ptr(), type=number, ndim=len(shape), shape=lengths)
+        asked = self.wf.reduction(op)
+        self.host.check(self.library.wf_reduce(self.host.pointer, byref(asked), byref(view), None, byref(groups),
+                                               byref(output)))
+        integers = {1: self.torch.int8, 2: self.torch.int16, 4: self.torch.int32, 8: self.torch.int64}[here.element_size()]
+        equal = results.cpu().view(-1).view(integers) == here.view(-1).view(integers)
+        if not bool(equal.all()):
+            raise SystemExit(f"groups.py: {op} of {tuple(x.shape)}: {int((~equal).sum())} results differ from the CPU's")
+
+
+def make(bench, dtype, shape):
+    torch = bench.torch
+    if dtype.is_floating_point:
+        return torch.randn(shape, dtype=torch.float32, device="cuda").to(dtype)
+    return torch.randint(-100, 100, shape, device="cuda").to(dtype)
+
+
+def axes(bench, dtype, ops, lengths):
+    torch = bench.torch
+    for length in lengths:
+        rows = NBYTES // torch.empty(0, dtype=dtype).element_size() // length
+        for shape, axis in (((rows, length), 1), ((length, rows), 0), ((rows, length), 0)):
+            if axis == 0 and shape == (rows, length) and length > 256:
+                continue
+            x = make(bench, dtype, shape)
+            groups = bench.library.wf_groups_axes(1 << axis)
+            peers = {"sum": lambda: x.sum(axis), "max": lambda: x.amax(axis), "argmax": lambda: x.argmax(axis),
+                     "var": lambda: x.var(axis), "mean": lambda: x.mean(axis)}
+            for op in ops:
+                floats = dtype.is_floating_point or op in ("sum", "max", "argmax")
+                bench.case(f"{shape} along {axis}", op, x, groups, peers[op] if floats else None, groups)
+
+
+def labels_of(bench, tensor):
+    there, here = bench.view(tensor), tensor.cpu()
+    host = bench.view(here)
+    host.owner, there.owner = here, tensor
+    return there, host
+
+
+def segments(bench, dtype, lengths):
+    torch = bench.torch
+    count = NBYTES // torch.empty(0, dtype=dtype).element_size()
+    x = make(bench, dtype, (count,))
+    cases = [(f"segments of {length}", torch.arange(0, count + 1, length, device="cuda")) for length in lengths]
+    short = torch.randint(1, 100, (10**6,), device="cuda").cumsum(0)
+    short = torch.cat([torch.zeros(1, dtype=short.dtype, device="cuda"), short])
+    cases.append(("10^6 segments of 1 to 100", short))
+    cases.append(("10^6 segments, one of 2^24", torch.cat([short[:500000], short[499999:] + (1 << 24)]).clamp(max=count)))
+    for name, offsets in cases:
+        there, here = labels_of(bench, offsets)
+        used = x[:int(offsets[-1])]
+        groups, on_host = (bench.library.wf_groups_segments(0, offsets.numel() - 1, byref(labels)) for labels in (there, here))
+        peer = (lambda: torch.segment_reduce(used, "sum", offsets=offsets)) if dtype.is_floating_point else None
+        bench.case(name, "sum", used, groups, peer, on_host)
+
+
+def keys(bench, dtype, counts, ops):
+    torch = bench.torch
+    n = NBYTES // torch.empty(0, dtype=dtype).element_size()
+    x = make(bench, dtype, (n,))
+    for count in counts:
+        order = torch.randint(0, count, (n,), device="cuda")
+        kinds = {"random": order, "sorted": order.sort()[0], "skewed": (torch.rand(n, device="cuda", dtype=torch.float64)**4 * count).long()}
+        for kind, key in kinds.items():
+            if count == 1 and kind != "random":
+                continue
+            there, here = labels_of(bench, key)
+            groups, on_host = (bench.library.wf_groups_keys(0, count, byref(labels)) for labels in (there, here))
+            into = torch.zeros(count, dtype=dtype, device="cuda")
+            for op in ops:
+                peer = (lambda: into.index_add_(0, key, x)) if op == "sum" else None
+                bench.case(f"{count} keys, {kind}", op, x, groups, peer, on_host)
+        del kinds, key, order
+    rows, columns, count = n // 64, 64, 100_000
+    table, key = x.view(rows, columns), torch.randint(0, count, (rows,), device="cuda")
+    there, here = labels_of(bench, key)
+    groups, on_host = (bench.library.wf_groups_keys(0, count, byref(labels)) for labels in (there, here))
+    into = torch.zeros((count, columns), dtype=dtype, device="cuda")
+    bench.case(f"{rows} x {columns} into {count} rows", "sum", table, groups, lambda: into.index_add_(0, key, table), on_host)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="groups.py")
+    parser.add_argument("build", type=lambda text: Path(text).resolve())
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", action="append", choices=["axes", "segments", "keys"])
+    parser.add_argument("--type", action="append", choices=["f32", "f64", "f16", "i8", "i32"])
+    options = parser.parse_args()
+    bench = Bench(options.build)
+    types = {name: dtype for dtype, name in bench.dtypes.items()}
+    wanted = options.only or ["axes", "segments", "keys"]
+    print(f"ceiling {bench.ceiling:.0f} GB/s\n{'groups':34s} | op     | type |   GB/s | share | torch  | ratio | plan")
+    for name in options.type or (["f32"] if options.quick else ["f32", "f64", "f16", "i8"]):
+        if "axes" in wanted:
+            axes(bench, types[name], OPS[:4] if options.quick else OPS, LENGTHS)
+        if "segments" in wanted:
+            segments(bench, types[name], (4, 32, 256, 4096, 1 << 20))
+        if "keys" in wanted:
+            keys(bench, types[name], KEYS, ("sum",) if options.quick else ("sum", "argmax", "var"))
+
+
+if __name__ == "__main__":
+    main()
