@@ -157,6 +157,7 @@ static void make_plan(struct job *job, const struct wf_gpu *gpu) {
 /* ---- the kernel ---- */
 
 enum { WALK_STRAIGHT, WALK_INDEXED, WALK_FOLDED };
+enum { FEW_SUMS_NBYTES = 8192 };
 
 static int find_walk(const struct job *job) {
     if (job->grouped->layout->by == WF_GROUP_KEYS) return WALK_INDEXED;
@@ -185,7 +186,8 @@ static wf_error find_kernel(wf_handle *handle, struct job *job) {
     key.walk = find_walk(job) + 1;
     key.alignment = job->alignment;
     key.block = 32;
-    key.vectors = key.resident = 1;
+    key.vectors = 1;
+    key.resident = job->sums_nbytes <= FEW_SUMS_NBYTES ? 20 : 1; /* where registers are what bounds it */
     key.finish_op = empty->op;
     key.finish_type = job->grouped->result_type;
     return wf_kernels_groups(handle, &cuda->gpu, &cuda->kernels, &key, job->sums_nbytes, &job->function);

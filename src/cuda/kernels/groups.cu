@@ -313,7 +313,7 @@ static __device__ __forceinline__ void leave_status(const struct wf_group_argume
     *(int *)r->status = *(const u64 *)r->bad != ~(u64)0 ? WF_ERROR_RANGE : failed == ~(u64)0 ? WF_OK : (int)(failed & 255);
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK) groups(const __grid_constant__ struct wf_group_arguments task)
+extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) groups(const __grid_constant__ struct wf_group_arguments task)
 {
     extern __shared__ __align__(16) char bins[];
     const team lanes = team_of(task.lanes_log2, task.is_across);
