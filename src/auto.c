@@ -163,6 +163,10 @@ static wf_error auto_reduce_groups(wf_handle *handle, const struct wf_grouped *g
     return error ? wf_fail(handle, error, "%s", cpu->message) : WF_OK;
 }
 
+static wf_error auto_add_groups(wf_handle *handle, const struct wf_grouped *grouped) {
+    return auto_reduce_groups(handle, grouped);
+}
+
 static wf_error auto_set_stream(wf_handle *handle, void *stream) {
     struct devices *devices = handle->device_state;
     devices->stream = stream;
@@ -207,4 +211,5 @@ const struct wf_device wf_device_auto = {.name = "auto",
                                          .find_output = auto_find_output,
                                          .reduce_on_device = auto_reduce_on_device,
                                          .reduce_groups = auto_reduce_groups,
+                                         .add_groups = auto_add_groups,
                                          .set_stream = auto_set_stream};
