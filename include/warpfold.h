@@ -457,12 +457,13 @@ WF_API int64_t wf_accumulator_count(const wf_accumulator *accumulator);
  * WF_NDIM_MAX. */
 WF_API wf_error wf_accumulator_shape(const wf_accumulator *accumulator, int32_t *ndim, int64_t *shape);
 
-/* An upper bound on the size of any saved accumulator, in bytes. */
+/* An upper bound on the size of any saved accumulator without a shape, in bytes. */
 #define WF_SAVED_NBYTES_MAX 16384
 
 /* Writes the saved form, which is versioned and the same on every machine; equal reductions save equal
  * bytes.  Sets *nbytes to its length.  If capacity is less than that, writes nothing and returns
- * WF_ERROR_ARGUMENT, with *nbytes set. */
+ * WF_ERROR_ARGUMENT, with *nbytes set: with a capacity of 0 it tells the length.  A float sum takes 4 bytes for each 32
+ * bits of the exact sum; with a shape, all results together may take as much as the accumulator. */
 WF_API wf_error wf_accumulator_save(wf_handle *handle, const wf_accumulator *accumulator, void *buffer,
                                     size_t capacity, size_t *nbytes);
 /* Creates an accumulator from its saved form.  WF_ERROR_FORMAT: the bytes are damaged, were written by a

@@ -326,6 +326,7 @@ static wf_error subtract(wf_handle *handle, wf_accumulator *from, const wf_accum
     const char *why = wf_subtract(&rest, part);
     if (why) return wf_fail(handle, WF_ERROR_MERGE, "this was not added: %s", why);
     wf_subtract_indices(&rest, part);
+    if (!rest.count) rest.xor_alone = false;
     *from = rest;
     return WF_OK;
 }
@@ -392,20 +393,31 @@ wf_error wf_accumulator_shape(const wf_accumulator *accumulator, int32_t *ndim, 
     return WF_OK;
 }
 
+static wf_error fail_capacity(wf_handle *handle, size_t nbytes, size_t capacity) {
+    return wf_fail(handle, WF_ERROR_ARGUMENT, "the saved form needs %zu bytes, but the buffer has %zu", nbytes, capacity);
+}
+
+static wf_error save_shaped(wf_handle *handle, const struct wf_shaped *shaped, void *buffer, size_t capacity,
+                            size_t *nbytes) {
+    *nbytes = wf_saved_write_shaped(shaped, NULL);
+    if (*nbytes > capacity) return fail_capacity(handle, *nbytes, capacity);
+    wf_saved_write_shaped(shaped, buffer);
+    return WF_OK;
+}
+
 wf_error wf_accumulator_save(wf_handle *handle, const wf_accumulator *accumulator, void *buffer, size_t capacity,
                              size_t *nbytes) {
     wf_error error = check_accumulator(handle, accumulator);
     if (error) return error;
     if (!nbytes || (!buffer && capacity))
         return wf_fail(handle, WF_ERROR_ARGUMENT, "the buffer or its length is NULL");
-    if (accumulator->shaped) return wf_fail(handle, WF_ERROR_UNSUPPORTED, "accumulators with a shape are not yet saved");
+    if (accumulator->shaped) return save_shaped(handle, accumulator->shaped, buffer, capacity, nbytes);
     uint8_t bytes[WF_SAVED_NBYTES_MAX];
     struct wf_accumulator copy = *accumulator;
     wf_environment callers = wf_environment_enter();
     *nbytes = wf_saved_write(&copy, bytes);
     wf_environment_leave(callers);
-    if (*nbytes > capacity)
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "the saved form needs %zu bytes, but the buffer has %zu", *nbytes, capacity);
+    if (*nbytes > capacity) return fail_capacity(handle, *nbytes, capacity);
     memcpy(buffer, bytes, *nbytes);
     return WF_OK;
 }
@@ -413,17 +425,15 @@ wf_error wf_accumulator_save(wf_handle *handle, const wf_accumulator *accumulato
 wf_error wf_accumulator_load(wf_handle *handle, const void *buffer, size_t nbytes, wf_accumulator **accumulator) {
     if (!handle || !accumulator || !buffer)
         return wf_fail(handle, WF_ERROR_ARGUMENT, "the buffer or the accumulator is NULL");
+    struct wf_shaped *shaped = NULL;
     *accumulator = NULL;
     struct owned *made = calloc(1, sizeof *made);
     if (!made) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for an accumulator");
     made->accumulator.tree = &made->tree;
     wf_environment callers = wf_environment_enter();
-    wf_error error = wf_saved_read(handle, &made->accumulator, buffer, nbytes);
+    wf_error error = wf_saved_read(handle, buffer, nbytes, &made->accumulator, &shaped);
     wf_environment_leave(callers);
-    if (error) {
-        free(made);
-        return error;
-    }
-    *accumulator = &made->accumulator;
-    return WF_OK;
+    if (!error) *accumulator = shaped ? &shaped->common : &made->accumulator;
+    if (error || shaped) free(made);
+    return error;
 }

@@ -24,13 +24,15 @@ wf_error wf_shaped_create(wf_handle *handle, const wf_reduction *reduction, wf_t
     struct wf_accumulator settings;
     struct wf_tree tree;
     int64_t count = 0;
+    wf_value fill = {.type = WF_TYPE_DEFAULT};
     wf_error error = wf_reduction_begin(handle, &settings, reduction, type, &tree);
     if (!error) error = count_results(handle, ndim, shape, &count);
+    if (!error && reduction->fill) error = wf_fill_value(handle, reduction, reduction->fill->type, &fill);
     if (error) return error;
     struct wf_shaped *made = wf_shaped_make(handle, &settings, ndim, shape, count);
     if (!made) return WF_ERROR_MEMORY;
-    if (reduction->fill) made->fill = *reduction->fill;
     made->flags = reduction->flags;
+    made->fill = fill;
     *accumulator = &made->common;
     return WF_OK;
 }
@@ -138,19 +140,16 @@ wf_error wf_shaped_merge(wf_handle *handle, struct wf_shaped *into, const struct
 
 static wf_error check_parts(wf_handle *handle, const struct wf_shaped *whole, const struct wf_shaped *part) {
     struct wf_accumulator acc, taken;
+    bool is_indexed = wf_accumulator_is_indexed(&whole->common);
     for (int64_t i = 0; i < whole->count; i++) {
         wf_shaped_get(whole, i, &acc, NULL);
         wf_shaped_get(part, i, &taken, NULL);
         const char *why = wf_subtract(&acc, &taken);
+        if (!why && is_indexed && acc.count > whole->common.count - part->common.count)
+            why = "it has more positions than are there";
         if (why) return wf_fail(handle, WF_ERROR_MERGE, "result %lld: this was not added: %s", (long long)i, why);
     }
     return WF_OK;
-}
-
-/* Positions are exact where they are saved, and otherwise no less than any result's count. */
-static wf_error check_positions(wf_handle *handle, const struct wf_shaped *whole, const struct wf_shaped *part) {
-    if (!wf_accumulator_is_indexed(&whole->common) || part->common.count <= whole->common.count) return WF_OK;
-    return wf_fail(handle, WF_ERROR_MERGE, "this was not added: it has more positions than are there");
 }
 
 wf_error wf_shaped_subtract(wf_handle *handle, struct wf_shaped *from, const struct wf_shaped *part) {
@@ -158,7 +157,6 @@ wf_error wf_shaped_subtract(wf_handle *handle, struct wf_shaped *from, const str
     wf_error error = check_two(handle, from, part);
     if (!error) error = check_nan(handle, from);
     if (!error) error = check_nan(handle, part);
-    if (!error) error = check_positions(handle, from, part);
     if (!error) error = check_parts(handle, from, part);
     if (error) return error;
     for (int64_t i = 0; i < from->count; i++) {

@@ -95,8 +95,11 @@ def test_what_a_newer_version_saved_is_told_as_that(handle):
     assert f"saved by a newer version: unknown operation number {number}" in refusal(handle, newer)
     newer = with_checksum(saved[:13] + bytes([99]) + saved[14:])
     assert "saved by a newer version: unknown type number 99" in refusal(handle, newer)
-    newer = with_checksum(saved[:8] + struct.pack("<I", 2) + saved[12:])
-    assert "version 2" in refusal(handle, newer)
+    for version in (0, 3, 2**32 - 1):
+        newer = with_checksum(saved[:8] + struct.pack("<I", version) + saved[12:])
+        assert f"accumulator of version {version}; this warpfold reads versions 1 to 2" in refusal(handle, newer)
+    misnamed = with_checksum(saved[:8] + struct.pack("<I", 2) + saved[12:])
+    assert "not written by warpfold" in refusal(handle, misnamed)
 
 
 def test_damage_is_told_before_anything_that_it_may_have_changed(handle):

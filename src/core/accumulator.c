@@ -27,6 +27,7 @@ void wf_accumulator_init(struct wf_accumulator *acc, const wf_reduction *reducti
     acc->parts = wf_op_parts(acc->op);
     acc->tree = uses_tree(reduction, type) ? tree : NULL;
     acc->shaped = NULL;
+    acc->xor_alone = false;
     clear(acc, reduction->first_index);
 }
 
@@ -55,6 +56,7 @@ struct wf_open_partial wf_accumulator_open(struct wf_accumulator *acc) {
 bool wf_accumulator_join(struct wf_accumulator *into, const struct wf_accumulator *from) {
     if (into->tree && !wf_tree_join(into->tree, from->tree)) return false;
     wf_partial_merge(&into->partial, &from->partial, into->type, into->parts);
+    into->xor_alone |= from->xor_alone;
     into->blocks = 0;
     into->count += from->count;
     return true;

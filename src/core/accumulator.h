@@ -7,6 +7,8 @@
 #include "core/finish.h"
 #include "core/partial.h"
 
+#include <stdbool.h>
+
 struct wf_accumulator {
     /* the reduction */
     wf_op op;
@@ -16,6 +18,7 @@ struct wf_accumulator {
     int64_t ddof;
     unsigned parts;  /* enum wf_part: those that op needs */
     unsigned blocks; /* added since the digits were last normalised (cpu/cpu.c) */
+    bool xor_alone; /* of xor: the and and or of the elements are not known */
     struct wf_tree *tree; /* the product, where it is a tree, in memory of the accumulator's owner; else NULL */
     struct wf_shaped *shaped; /* which this is the common part of; NULL: a single one, or one result */
     /* Which elements. */

@@ -9,6 +9,9 @@ wf_error wf_accumulator_check_op(wf_handle *handle, const struct wf_accumulator 
     if (wf_op_result(op) == WF_RESULT_NONE)
         return wf_fail(handle, WF_ERROR_UNSUPPORTED, "%s has no single value; ask for its statistics one by one",
                        wf_op_name(op));
+    if (acc->xor_alone && op != WF_XOR)
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "%s is not known: this accumulator of xor holds nothing else",
+                       wf_op_name(op));
     if ((parts & acc->parts) != parts || (needs_index && !wf_accumulator_is_indexed(acc)))
         return wf_fail(handle, WF_ERROR_UNSUPPORTED, "an accumulator of %s does not hold what %s needs",
                        wf_op_name(acc->op), wf_op_name(op));

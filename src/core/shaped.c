@@ -53,7 +53,7 @@ static void carry_nans(struct packing *packing, struct wf_accumulator *acc) {
 static void carry_bits(struct packing *packing, struct wf_accumulator *acc) {
     struct wf_partial *partial = &acc->partial;
     carry(packing, &partial->bits_xor, 1);
-    if (acc->op == WF_XOR) return;
+    if (acc->xor_alone) return;
     carry(packing, &partial->bits_and, 1);
     carry(packing, &partial->bits_or, 1);
 }
@@ -119,7 +119,7 @@ void wf_shaped_get(const struct wf_shaped *shaped, int64_t i, struct wf_accumula
     wf_accumulator_init_like(acc, common, common->first_index, tree);
     if (!acc->tree) acc->end_index = common->end_index;
     if (*packing.word) carry_result(&packing, acc, shaped->node_capacity);
-    if (*words_at(shaped, i) && acc->op == WF_XOR) wf_accumulator_forget_bits(acc);
+    if (acc->xor_alone) wf_accumulator_forget_bits(acc);
 }
 
 /* ---- memory ---- */
@@ -141,6 +141,7 @@ struct wf_shaped *wf_shaped_make(wf_handle *handle, const struct wf_accumulator 
     if (made) {
         wf_accumulator_init_like(&made->common, settings, settings->first_index, &made->tree);
         made->common.shaped = made;
+        made->common.xor_alone = settings->op == WF_XOR;
         made->ndim = ndim;
         memcpy(made->shape, shape, (size_t)ndim * sizeof *shape);
         made->count = count;
@@ -164,7 +165,7 @@ wf_error wf_shaped_reserve_nodes(wf_handle *handle, struct wf_shaped *shaped, in
     uint64_t *words = make_words(shaped->count, result_words);
     if (!words) return fail_memory(handle, shaped->count);
     for (int64_t i = 0; i < shaped->count; i++)
-        memcpy(words + (size_t)i * result_words, words_at(shaped, i), old_words * sizeof *words);
+        if (*words_at(shaped, i)) memcpy(words + (size_t)i * result_words, words_at(shaped, i), old_words * sizeof *words);
     free(shaped->words);
     shaped->words = words;
     shaped->result_words = result_words;

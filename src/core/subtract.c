@@ -60,16 +60,18 @@ const char *wf_subtract(struct wf_accumulator *whole, const struct wf_accumulato
     subtract_sums(&whole->partial, &taken.partial, whole->type, whole->parts);
     whole->blocks = 0;
     whole->partial.bits_xor ^= taken.partial.bits_xor;
-    if (whole->op == WF_XOR) wf_accumulator_forget_bits(whole);
-    return wf_accumulator_flaw(whole);
+    whole->xor_alone = whole->op == WF_XOR;
+    if (whole->xor_alone) wf_accumulator_forget_bits(whole);
+    return wf_result_flaw(whole);
 }
 
 /* Elements that are added twice, and gaps, leave the hull as it is: which indices are left is not known. */
 void wf_subtract_indices(struct wf_accumulator *whole, const struct wf_accumulator *part) {
     int64_t length = whole->end_index - whole->first_index, taken = part->end_index - part->first_index;
-    if (length - taken != whole->count || part->count != taken || whole->partial.nan_count) return;
-    if (part->end_index == whole->end_index)
+    bool fits = length - taken == whole->count && part->count == taken;
+    if (fits && part->end_index == whole->end_index)
         whole->end_index = part->first_index;
-    else if (part->first_index == whole->first_index)
+    else if (fits && part->first_index == whole->first_index)
         whole->first_index = part->end_index;
+    if (whole->count <= 1) whole->end_index = whole->first_index + whole->count;
 }
