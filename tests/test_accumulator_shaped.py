@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 import struct
+import zlib
 from ctypes import byref
 
 import pytest
@@ -406,3 +407,253 @@ def test_indices_that_remain(handle, shape):
     twice.merge(added(0, 3))
     twice.subtract(added(0, 3))
     assert twice.save() == added(0, 3).save()
+
+
+# ---- results and where they go --------------------------------------------------------------------------
+
+
+def test_fill_and_results_without_a_value(handle):
+    labels = integer_vector([0, 2, 2], "u8")
+    groups = library.wf_groups_keys(0, 4, byref(labels))
+    data = wf.vector(struct.pack("<3i", 5, 6, 7), "i32")
+    fill = wf.value_of_bits(wf.WF_F64, bits(-5.0)[1])
+    filled, bare = handle.accumulator("min", "i32", (4,), fill=fill), handle.accumulator("min", "i32", (4,))
+    for accumulator in (filled, bare):
+        accumulator.add(data, groups=groups)
+    filled = handle.load(filled.save())
+    assert filled.results("min") == [("i32", x) for x in (5, -5, 6, -5)]
+    assert results_of(bare, "min") == "WF_ERROR_EMPTY"
+    assert handle.message == "result 1: min of no elements is undefined"
+    mean = handle.accumulator("mean", "i32", (4,))
+    mean.add(data, groups=groups)
+    assert mean.results("mean") == [bits(5.0), ("f64", FLOATS["f64"].nan), bits(6.5), ("f64", FLOATS["f64"].nan)]
+    assert mean.results("sum") == [("i64", x) for x in (5, 0, 13, 0)]
+    index = handle.accumulator("argmin", "i32", (4,), fill=fill)
+    index.add(data, groups=groups)
+    assert results_of(index, "argmin") == "WF_ERROR_RANGE" and "fill" in handle.message
+    filled.merge(bare)
+    assert filled.results("min") == [("i32", x) for x in (5, -5, 6, -5)]
+
+
+def test_a_result_that_does_not_fit_is_named(handle):
+    accumulator = handle.accumulator("sum", "i64", (2, 2))
+    for _ in range(2):
+        accumulator.add(wf.array_nd(ctypes.addressof(BIG), "i64", (2, 2)), groups=library.wf_groups_axes(0))
+    assert results_of(accumulator, "sum") == "WF_ERROR_RANGE"
+    assert handle.message.startswith("result 2: sum is about 9.22")
+
+
+BIG = (ctypes.c_int64 * 4)(1, 2, 2**62, 2**62)
+
+
+def test_outputs(handle):
+    accumulator = handle.accumulator("sum", "f64", (3,))
+    add_values(accumulator, 3.0, 4.0, 5.0)
+    memory, status = (ctypes.c_double * 6)(*[7] * 6), ctypes.c_int32(99)
+    chosen = dict(data=ctypes.addressof(memory) + 32, ndim=1, shape=(ctypes.c_int64 * 1)(3),
+                  stride_bytes=(ctypes.c_int64 * 1)(-16), status=ctypes.addressof(status))
+    result = lambda **other: library.wf_accumulator_result(  # noqa: E731
+        handle.pointer, accumulator.pointer, wf.WF_SUM, byref(wf.wf_output(**{**chosen, **other})))
+    assert result() == 0 and list(memory) == [5, 7, 4, 7, 3, 7] and status.value == 0
+    memory[:] = [7] * 6
+    for wrong in (dict(ndim=0), dict(ndim=2), dict(shape=(ctypes.c_int64 * 1)(2)), dict(shape=None), dict(data=None),
+                  dict(type=wf.WF_F32)):
+        assert wf.ERRORS[result(**wrong)] == "WF_ERROR_ARGUMENT" and set(memory) == {7}, wrong
+    assert wf.ERRORS[library.wf_accumulator_result(handle.pointer, accumulator.pointer, wf.WF_SUM, None)] == \
+        "WF_ERROR_ARGUMENT"
+    value, stats = wf.wf_value(), wf.new_stats()
+    assert wf.ERRORS[library.wf_accumulator_value(handle.pointer, accumulator.pointer, wf.WF_SUM, byref(value))] == \
+        "WF_ERROR_ARGUMENT"
+    statistics = handle.accumulator("stats", "f64", (3,))
+    assert wf.ERRORS[library.wf_accumulator_stats(handle.pointer, statistics.pointer, byref(stats))] == "WF_ERROR_ARGUMENT"
+    assert results_of(statistics, "stats") == "WF_ERROR_UNSUPPORTED"
+
+
+def test_a_result_type_is_asked_for_once(handle):
+    accumulator = handle.accumulator("var", "i16", (2,), result_type="f32")
+    types = [library.wf_accumulator_op_result_type(accumulator.pointer, wf.OP_BY_NAME[op])
+             for op in ("var", "sum", "mean", "min")]
+    assert types == [wf.WF_F32, wf.WF_F32, wf.WF_F32, wf.WF_TYPE_DEFAULT]
+    assert library.wf_accumulator_op_result_type(None, wf.WF_SUM) == wf.WF_TYPE_DEFAULT
+
+
+# ---- what does not fit ------------------------------------------------------------------------------------
+
+
+def code_of(call, *arguments, **chosen):
+    with pytest.raises(wf.WarpfoldError) as caught:
+        call(*arguments, **chosen)
+    return caught.value.code
+
+
+def test_shapes_that_cannot_be(handle):
+    pointer = ctypes.c_void_p(1)
+    for ndim, lengths in ((-1, [1]), (65, [1] * 65), (1, None), (1, [-1]), (2, [2**62, 2**62]), (2, [0, -1])):
+        shape = lengths and (ctypes.c_int64 * len(lengths))(*lengths)
+        assert wf.ERRORS[library.wf_accumulator_create(handle.pointer, byref(wf.reduction("sum")), wf.WF_F64, ndim, shape,
+                                                       byref(pointer))] == "WF_ERROR_ARGUMENT", lengths
+        assert not pointer.value
+    assert code_of(handle.accumulator, "sum", "f64", (2**60,)) == "WF_ERROR_MEMORY"
+    assert code_of(handle.accumulator, "xor", "f64", (2,)) == "WF_ERROR_UNSUPPORTED"
+    assert library.wf_accumulator_shape(None, None, None) == 1
+    one = handle.accumulator("sum", "f32", (1,) * 64)
+    offsets = integer_vector([0, 0], "i32")
+    one.add(wf.array_nd(None, "f32", (1,) * 63 + (0,)), groups=library.wf_groups_segments(63, 1, byref(offsets)))
+    one.add(wf.strided(struct.pack("<f", 2), "f32", (1,) * 64, (4,) * 64), groups=library.wf_groups_axes(0))
+    assert one.results("sum") == [("f32", 0x40000000)] and one.shape == (1,) * 64
+
+
+def test_no_results_at_all(handle):
+    accumulator = handle.accumulator("min", "f64", (0, 3))
+    accumulator.add(wf.array_nd(None, "f64", (0, 5, 3)), groups=library.wf_groups_axes(2))
+    accumulator.merge(accumulator)
+    assert accumulator.results("min") == [] and accumulator.count == 0
+    assert handle.load(accumulator.save()).shape == (0, 3)
+
+
+def test_groups_of_another_shape_are_refused(handle):
+    accumulator, single = handle.accumulator("sum", "i32", (3,)), handle.accumulator("sum", "i32")
+    plane = wf.strided(struct.pack("<6i", *range(6)), "i32", (2, 3), (12, 4))
+    accumulator.add(plane, groups=library.wf_groups_axes(1))
+    before = accumulator.save()
+    labels = integer_vector([0, 1, 9], "i32")
+    bad_offsets = integer_vector([0, 1, 9, 2], "i32")
+    for array, groups, code in (
+        (plane, None, "WF_ERROR_ARGUMENT"), (plane, library.wf_groups_axes(2), "WF_ERROR_ARGUMENT"),
+        (plane, library.wf_groups_axes(0), "WF_ERROR_ARGUMENT"), (plane, library.wf_groups_axes(3), "WF_ERROR_ARGUMENT"),
+        (plane, library.wf_groups_axes(4), "WF_ERROR_ARGUMENT"),
+        (wf.vector(bytes(12), "i32"), library.wf_groups_keys(0, 2, byref(labels)), "WF_ERROR_ARGUMENT"),
+        (wf.vector(bytes(12), "f32"), library.wf_groups_keys(0, 3, byref(labels)), "WF_ERROR_ARGUMENT"),
+        (wf.vector(bytes(12), "i32"), library.wf_groups_keys(0, 3, byref(labels)), "WF_ERROR_RANGE"),
+        (wf.vector(bytes(12), "i32"), library.wf_groups_segments(0, 3, byref(bad_offsets)), "WF_ERROR_RANGE"),
+        (wf.array_nd(None, "i32", (2**63 - 1, 0, 3)), library.wf_groups_axes(3), "WF_OK"),
+    ):
+        if code != "WF_OK":
+            assert code_of(accumulator.add, array, groups=groups) == code and handle.message
+            assert accumulator.save() == before
+    for groups in (library.wf_groups_axes(1), library.wf_groups_axes(0)):
+        assert code_of(single.add, plane, groups=groups) == "WF_ERROR_ARGUMENT"
+    single.add(plane, groups=library.wf_groups_axes(3))
+    assert single.result("sum") == ("i64", 15)
+    for into, part in ((single, accumulator), (accumulator, single), (accumulator, handle.accumulator("sum", "i32", (3, 1))),
+                       (accumulator, handle.accumulator("mean", "i32", (3,)))):
+        assert code_of(into.merge, part) == code_of(into.subtract, part) == "WF_ERROR_MERGE"
+    assert accumulator.save() == before
+
+
+def test_too_many_positions(handle):
+    accumulator = handle.accumulator("argmax", "i8", (1,), first_index=2**63 - 3)
+    for _ in range(2):
+        accumulator.add(wf.strided(b"\1", "i8", (1, 1), (0, 0)), groups=library.wf_groups_axes(1))
+    assert code_of(accumulator.add, wf.strided(b"\1", "i8", (1, 1), (0, 0)), groups=library.wf_groups_axes(1)) == \
+        "WF_ERROR_RANGE"
+    assert accumulator.results("argmax") == [("u64", 2**63 - 3)]
+
+
+def test_a_reader_has_no_groups(handle, tmp_path):
+    path = tmp_path / "x.raw"
+    path.write_bytes(bytes(16))
+    paths, reader = (ctypes.c_char_p * 1)(str(path).encode()), ctypes.c_void_p()
+    options = wf.wf_reader_options(nbytes=ctypes.sizeof(wf.wf_reader_options), format=2, type=wf.WF_F64)
+    handle.check(library.wf_reader_open(handle.pointer, paths, 1, byref(options), byref(reader)))
+    accumulator = handle.accumulator("sum", "f64", (2,))
+    code = library.wf_accumulator_add_reader(handle.pointer, accumulator.pointer, reader, None)
+    library.wf_reader_close(reader)
+    assert wf.ERRORS[code] == "WF_ERROR_UNSUPPORTED"
+
+
+def test_indices_given_twice(handle):
+    accumulator = handle.accumulator("stats", "u8", (2,))
+    accumulator.add(wf.strided(bytes([1, 2, 3, 4]), "u8", (2, 2), (2, 1)), groups=library.wf_groups_axes(1))
+    assert accumulator.results("argmax") == [("u64", 1)] * 2
+    accumulator.merge(handle.load(accumulator.save()))
+    for known in (accumulator, handle.load(accumulator.save())):
+        assert results_of(known, "argmax") == "WF_ERROR_MERGE" and "overlapping indices" in handle.message
+        assert known.results("sum") == [("u64", 8), ("u64", 12)]
+
+
+def test_products_that_are_not_neighbours(handle):
+    one, other = (handle.accumulator("prod", "f64", (2,), first_index=first) for first in (0, 1))
+    labels = integer_vector([0, 1, 1], "u8")
+    for accumulator in (one, other):
+        accumulator.add(wf.vector(struct.pack("<3d", 2, 3, 5), "f64"), groups=library.wf_groups_keys(0, 2, byref(labels)))
+    before = one.save()
+    assert code_of(one.merge, other) == "WF_ERROR_MERGE"
+    assert handle.message.startswith("result 1: elements 0 to 1 and 1 to 2 are not neighbours")
+    assert one.save() == before and one.results("prod") == [bits(2.0), bits(15.0)]
+
+
+# ---- saved forms ------------------------------------------------------------------------------------------
+
+
+def with_checksum(saved):
+    return saved[:-4] + struct.pack("<I", zlib.crc32(saved[:-4]))
+
+
+def saved_forms(handle, rng):
+    for op, type_name, nan in (("sum", "f32", "propagate"), ("stats", "f16", "error"), ("prod", "f32", "omit"),
+                               ("var", "i16", "omit"), ("xor", "u8", "propagate"), ("argmin", "bf16", "propagate"),
+                               ("dot", "u64", "propagate"), ("prod", "i32", "propagate"), ("norminf", "f64", "error")):
+        fill = rng.choice([None, wf.value_of_bits(wf.WF_F32, 0x3F800000)])
+        accumulator = handle.accumulator(op, type_name, (2, 3), nan=nan, flags=1, fill=fill, first_index=rng.choice([0, 5]))
+        labels = integer_vector([0, 2, 9, 0, 2], "u8")
+        data = sample(type_name, 10, "coarse", op)
+        view = wf.strided(data, type_name, (2, 5), (5 * len(data) // 10, len(data) // 10))
+        accumulator.add(view, b=view if op == "dot" else None, groups=library.wf_groups_keys(1, 3, byref(labels)))
+        yield accumulator.save()
+
+
+def test_mutated_forms_with_mended_checksums(handle):
+    """Either refused, or saved again as just these bytes; what is taken out of such a one can be saved and loaded, too."""
+    rng, loaded, tried = random.Random("mutated"), 0, 0
+    for saved in saved_forms(handle, rng):
+        honest = handle.load(saved)
+        assert honest.save() == saved
+        for _ in range(150):
+            mutant = bytearray(saved)
+            for _ in range(rng.choice((1, 1, 1, 2, 4))):
+                place = rng.randrange(12, len(saved) - 4)
+                mutant[place] = rng.choice((mutant[place] ^ 1 << rng.randrange(8), rng.randrange(256), 0, 255))
+            mutant, tried = with_checksum(bytes(mutant)), tried + 1
+            try:
+                accumulator = handle.load(mutant)
+            except wf.WarpfoldError as error:
+                assert error.code in ("WF_ERROR_FORMAT", "WF_ERROR_MEMORY")
+                continue
+            loaded += 1
+            assert accumulator.save() == mutant
+            for op in wf.OP_BY_NAME:
+                results_of(accumulator, op)
+            for other in (honest, accumulator):
+                try:
+                    accumulator.subtract(other)
+                except wf.WarpfoldError:
+                    pass
+                assert handle.load(accumulator.save()).save() == accumulator.save()
+    assert 0 < loaded < tried
+
+
+def test_forms_that_are_cut_or_longer(handle):
+    for saved in saved_forms(handle, random.Random("cut")):
+        for length in range(len(saved) - 4):
+            assert code_of(handle.load, with_checksum(saved[:length] + bytes(4))) == "WF_ERROR_FORMAT"
+        for more in (1, 8, 1000):
+            assert code_of(handle.load, with_checksum(saved[:-4] + bytes(more + 4))) == "WF_ERROR_FORMAT"
+
+
+def test_more_results_than_bytes(handle):
+    """A few bytes never make the loader take memory for results that they do not hold."""
+    saved = handle.accumulator("sum", "f64", (1, 1)).save()
+    begin = 12 + 12 + 3
+    assert saved[begin:begin + 16] == struct.pack("<2q", 1, 1)
+    for shape in ((2**31, 2**30), (2**62, 4), (2**63 - 1, 1), (1, 2**40), (0, 1), (2, 1), (2**64 - 1, 1)):
+        mutant = saved[:begin] + struct.pack("<2Q", *shape) + saved[begin + 16:]
+        assert code_of(handle.load, with_checksum(mutant)) == "WF_ERROR_FORMAT", shape
+
+
+def test_a_device_that_cannot_says_so():
+    """Memory of a GPU, and its handle: tests/test_gpu.py has both where there is one."""
+    handle = wf.Handle("auto")
+    accumulator = handle.accumulator("sum", "f64", (2,))
+    add_values(accumulator, 1.0, 2.0)
+    assert accumulator.results("sum") == [bits(1.0), bits(2.0)]

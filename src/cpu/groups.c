@@ -191,8 +191,8 @@ static void view_group(struct wf_view *view, int64_t *begin, const struct job *j
 
 static int64_t count_of(const struct job *job, const struct place *place) {
     const struct wf_layout *layout = job->grouped->layout;
-    const int64_t *offset = job->labels.offsets + place->group;
-    return layout->axis < 0 ? layout->reduced_count : offset[1] - offset[0];
+    const int64_t *offsets = job->labels.offsets;
+    return layout->axis < 0 ? layout->reduced_count : offsets[place->group + 1] - offsets[place->group];
 }
 
 /* Makes the indices of a group's elements, which count those that precede it by key, positions of the axis. */
