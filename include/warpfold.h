@@ -395,10 +395,10 @@ typedef struct wf_accumulator wf_accumulator;
  * and NULL for a single result.
  *
  * With a shape it takes groups: every result is a reduction in progress of its own, in the words that its op and type
- * need (f32: sum 128 bytes, var 304; f64: sum 584, var 1672; integers: sum 56; min 16 to 40).  prod with a float result
- * takes 24 bytes more for each power of two in the longest group.  The arrays that are added must be in host memory,
- * on a CPU or auto handle.  The reduction's fill is what results without a value give; the
- * other functions of accumulators say below what is different with a shape. */
+ * need (f32: sum 128 bytes, var 304; f64: sum 584, var 1672; i64: sum 56; min 16, of floats 32; argmin 24, of floats 48).
+ * prod with a float result has 24 bytes for each power of two in the length of the longest group, twice as much if
+ * first_index is not 0.  The reduction's fill is what results without a value give.  The arrays that are added must be
+ * in host memory, with a CPU or auto handle; others are WF_ERROR_UNSUPPORTED. */
 WF_API wf_error wf_accumulator_create(wf_handle *handle, const wf_reduction *reduction, wf_type type, int32_t ndim,
                                       const int64_t *shape, wf_accumulator **accumulator);
 WF_API void wf_accumulator_destroy(wf_accumulator *accumulator);
@@ -462,8 +462,7 @@ WF_API wf_error wf_accumulator_shape(const wf_accumulator *accumulator, int32_t 
 
 /* Writes the saved form, which is versioned and the same on every machine; equal reductions save equal
  * bytes.  Sets *nbytes to its length.  If capacity is less than that, writes nothing and returns
- * WF_ERROR_ARGUMENT, with *nbytes set: with a capacity of 0 it tells the length.  A float sum takes 4 bytes for each 32
- * bits of the exact sum; with a shape, all results together may take as much as the accumulator. */
+ * WF_ERROR_ARGUMENT, with *nbytes set: with a capacity of 0 it tells the length, which with a shape has no bound. */
 WF_API wf_error wf_accumulator_save(wf_handle *handle, const wf_accumulator *accumulator, void *buffer,
                                     size_t capacity, size_t *nbytes);
 /* Creates an accumulator from its saved form.  WF_ERROR_FORMAT: the bytes are damaged, were written by a

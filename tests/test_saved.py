@@ -55,6 +55,17 @@ def test_the_same_reductions_are_saved_as_the_same_bytes(handle):
         assert golden_saved.accumulate(handle, recipe).save() == saved, (name, recipe)
 
 
+def test_golden_shapes_load_and_give_the_results_of_their_day(handle):
+    golden = list(golden_saved.read_all_shaped())
+    assert {"sum", "argmin", "prod", "stats", "xor"} <= {recipe["op"] for _, recipe, _, _ in golden}
+    for name, recipe, results, saved in golden:
+        loaded = handle.load(saved)
+        assert loaded.shape == (recipe["groups"],) and loaded.count == recipe["count"], recipe
+        for op, expected in results.items():
+            agree([tuple(result) for result in expected], loaded.results(op), name, op, recipe)
+        assert golden_saved.accumulate(handle, recipe).save() == saved, (name, recipe)
+
+
 # ---- numbers -----------------------------------------------------------------------------------------
 
 

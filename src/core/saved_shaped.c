@@ -68,6 +68,17 @@ static void transfer_result(struct wf_archive *archive, struct wf_accumulator *a
 
 /* ---- writing ---- */
 
+/* The bytes of a result without elements: the least that one has, and all, but for trees. */
+static int64_t result_nbytes(const struct wf_shaped *none) {
+    struct wf_archive archive = {.nbytes = SIZE_MAX};
+    struct wf_accumulator acc;
+    struct wf_tree tree;
+    wf_accumulator_init_like(&acc, &none->common, 0, &tree);
+    acc.xor_alone = none->common.xor_alone;
+    transfer_result(&archive, &acc, &none->common);
+    return (int64_t)archive.position;
+}
+
 void wf_saved_transfer_shaped(struct wf_archive *archive, const struct wf_shaped *shaped) {
     struct header header = {.common = shaped->common, .ndim = shaped->ndim, .flags = shaped->flags, .fill = shaped->fill};
     struct wf_accumulator acc;
@@ -75,6 +86,10 @@ void wf_saved_transfer_shaped(struct wf_archive *archive, const struct wf_shaped
     memcpy(header.shape, shaped->shape, sizeof header.shape);
     transfer_header(archive, &header);
     transfer_hull(archive, &header.common);
+    if (!archive->target && !shaped->common.tree) {
+        archive->position += (size_t)(shaped->count * result_nbytes(shaped));
+        return;
+    }
     for (int64_t i = 0; i < shaped->count; i++) {
         wf_shaped_get(shaped, i, &acc, &tree);
         transfer_result(archive, &acc, &shaped->common);
@@ -85,17 +100,6 @@ void wf_saved_transfer_shaped(struct wf_archive *archive, const struct wf_shaped
 
 wf_error wf_saved_fail_flaw(wf_handle *handle, const char *flaw) {
     return wf_fail(handle, WF_ERROR_FORMAT, "invalid accumulator, which no data produces: %s", flaw);
-}
-
-/* The bytes of a result without elements: the least that one has. */
-static int64_t result_nbytes(const struct wf_shaped *none) {
-    struct wf_archive archive = {.nbytes = SIZE_MAX};
-    struct wf_accumulator acc;
-    struct wf_tree tree;
-    wf_accumulator_init_like(&acc, &none->common, 0, &tree);
-    acc.xor_alone = none->common.xor_alone;
-    transfer_result(&archive, &acc, &none->common);
-    return (int64_t)archive.position;
 }
 
 /* An accumulator for what the header tells, if there are bytes for as many results.  Otherwise the archive failed, or
