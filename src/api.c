@@ -399,10 +399,12 @@ static wf_error fail_capacity(wf_handle *handle, size_t nbytes, size_t capacity)
 
 static wf_error save_shaped(wf_handle *handle, const struct wf_shaped *shaped, void *buffer, size_t capacity,
                             size_t *nbytes) {
+    wf_environment callers = wf_environment_enter();
     *nbytes = wf_saved_write_shaped(shaped, NULL);
-    if (*nbytes > capacity) return fail_capacity(handle, *nbytes, capacity);
-    wf_saved_write_shaped(shaped, buffer);
-    return WF_OK;
+    bool fits = *nbytes <= capacity;
+    if (fits) wf_saved_write_shaped(shaped, buffer);
+    wf_environment_leave(callers);
+    return fits ? WF_OK : fail_capacity(handle, *nbytes, capacity);
 }
 
 wf_error wf_accumulator_save(wf_handle *handle, const wf_accumulator *accumulator, void *buffer, size_t capacity,

@@ -164,6 +164,12 @@ static wf_error auto_reduce_groups(wf_handle *handle, const struct wf_grouped *g
 }
 
 static wf_error auto_add_groups(wf_handle *handle, const struct wf_grouped *grouped) {
+    int place;
+    wf_error error = find_place(handle, grouped->a->data, &place);
+    if (error) return error;
+    if (place != HOST && has_elements(grouped->a))
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED,
+                       "the array is in cuda:%d: accumulators with a shape are not yet supported in device memory", place);
     return auto_reduce_groups(handle, grouped);
 }
 

@@ -651,8 +651,8 @@ def test_more_results_than_bytes(handle):
         assert code_of(handle.load, with_checksum(mutant)) == "WF_ERROR_FORMAT", shape
 
 
-def test_a_device_that_cannot_says_so():
-    """Memory of a GPU, and its handle: tests/test_gpu.py has both where there is one."""
+def test_an_auto_handle_takes_host_memory():
+    """What a GPU's handle and memory say is in tests/test_gpu.py."""
     handle = wf.Handle("auto")
     accumulator = handle.accumulator("sum", "f64", (2,))
     add_values(accumulator, 1.0, 2.0)
