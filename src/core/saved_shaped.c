@@ -69,13 +69,12 @@ static void transfer_result(struct wf_archive *archive, struct wf_accumulator *a
 /* ---- writing ---- */
 
 /* The bytes of a result without elements: the least that one has, and all, but for trees. */
-static int64_t result_nbytes(const struct wf_shaped *none) {
+static int64_t result_nbytes(const struct wf_accumulator *common) {
     struct wf_archive archive = {.nbytes = SIZE_MAX};
     struct wf_accumulator acc;
     struct wf_tree tree;
-    wf_accumulator_init_like(&acc, &none->common, 0, &tree);
-    acc.xor_alone = none->common.xor_alone;
-    transfer_result(&archive, &acc, &none->common);
+    wf_accumulator_init_like(&acc, common, 0, &tree);
+    transfer_result(&archive, &acc, common);
     return (int64_t)archive.position;
 }
 
@@ -87,7 +86,7 @@ void wf_saved_transfer_shaped(struct wf_archive *archive, const struct wf_shaped
     transfer_header(archive, &header);
     transfer_hull(archive, &header.common);
     if (!archive->target && !shaped->common.tree) {
-        archive->position += (size_t)(shaped->count * result_nbytes(shaped));
+        archive->position += (size_t)(shaped->count * result_nbytes(&shaped->common));
         return;
     }
     for (int64_t i = 0; i < shaped->count; i++) {
@@ -106,7 +105,7 @@ wf_error wf_saved_fail_flaw(wf_handle *handle, const char *flaw) {
  * there is no memory. */
 static struct wf_shaped *make(wf_handle *handle, struct wf_archive *archive, const struct header *header) {
     int64_t count = wf_shape_count(header->ndim, header->shape), left = (int64_t)(archive->nbytes - archive->position);
-    wf_archive_require(archive, count >= 0 && count <= left);
+    wf_archive_require(archive, count >= 0 && count <= left / result_nbytes(&header->common));
     if (archive->failed) return NULL;
     struct wf_shaped *made = wf_shaped_make(handle, &header->common, header->ndim, header->shape, count);
     if (!made) return NULL;
@@ -115,7 +114,6 @@ static struct wf_shaped *make(wf_handle *handle, struct wf_archive *archive, con
     made->common.first_index = header->common.first_index;
     made->common.end_index = header->common.end_index;
     made->common.count = header->common.count;
-    wf_archive_require(archive, count <= left / result_nbytes(made));
     return made;
 }
 
@@ -168,6 +166,7 @@ wf_error wf_saved_read_shaped(wf_handle *handle, struct wf_archive *archive, str
     struct header header = {.ndim = 0};
     header.common.tree = &header.tree;
     transfer_header(archive, &header);
+    header.common.xor_alone = header.common.op == WF_XOR;
     if (!archive->failed) transfer_hull(archive, &header.common);
     struct wf_shaped *made = archive->failed ? NULL : make(handle, archive, &header);
     wf_error error = made ? read_results(handle, archive, made) : WF_ERROR_MEMORY;
