@@ -131,7 +131,7 @@ wf_error wf_shaped_merge(wf_handle *handle, struct wf_shaped *into, const struct
     if (error) return error;
     for (int64_t i = 0; i < into->count; i++) {
         wf_shaped_get(from, i, &acc, &tree);
-        if (acc.count) wf_shaped_join(into, i, &acc);
+        wf_shaped_join(into, i, &acc);
     }
     wf_accumulator_join_indices(&into->common, &from->common);
     into->common.count += from->common.count;

@@ -1,27 +1,5 @@
 #include "core/archive.h"
 
-/* ---- fields ---- */
-
-void wf_archive_transfer(struct wf_archive *archive, uint64_t *value, size_t nbytes) {
-    if (archive->nbytes - archive->position < nbytes) archive->failed = true;
-    if (archive->failed) return;
-    if (archive->reading) *value = 0;
-    for (size_t i = 0; i < nbytes; i++) {
-        if (archive->reading)
-            *value |= (uint64_t)archive->source[archive->position + i] << (8 * i);
-        else if (archive->target)
-            archive->target[archive->position + i] = (uint8_t)(*value >> (8 * i));
-    }
-    archive->position += nbytes;
-}
-
-int64_t wf_archive_natural(struct wf_archive *archive, int64_t value, size_t nbytes, int64_t limit) {
-    uint64_t bits = (uint64_t)value;
-    wf_archive_transfer(archive, &bits, nbytes);
-    wf_archive_require(archive, bits <= (uint64_t)limit);
-    return archive->failed ? 0 : (int64_t)bits;
-}
-
 /* A word of the partial's, at most limit, in nbytes bytes. */
 static void transfer_word(struct wf_archive *archive, uint64_t *word, size_t nbytes, int64_t limit) {
     *word = (uint64_t)wf_archive_natural(archive, (int64_t)*word, nbytes, limit);

@@ -13,14 +13,31 @@ struct wf_archive {
     uint8_t *target; /* NULL: fields are only measured */
 };
 
-void wf_archive_transfer(struct wf_archive *archive, uint64_t *value, size_t nbytes);
+/* The lowest nbytes bytes of the value. */
+static inline void wf_archive_transfer(struct wf_archive *archive, uint64_t *value, size_t nbytes) {
+    if (archive->nbytes - archive->position < nbytes) archive->failed = true;
+    if (archive->failed) return;
+    if (archive->reading) *value = 0;
+    for (size_t i = 0; i < nbytes; i++) {
+        if (archive->reading)
+            *value |= (uint64_t)archive->source[archive->position + i] << (8 * i);
+        else if (archive->target)
+            archive->target[archive->position + i] = (uint8_t)(*value >> (8 * i));
+    }
+    archive->position += nbytes;
+}
 
 static inline void wf_archive_require(struct wf_archive *archive, bool condition) {
     if (!condition) archive->failed = true;
 }
 
 /* An integer from 0 to limit, in nbytes bytes. */
-int64_t wf_archive_natural(struct wf_archive *archive, int64_t value, size_t nbytes, int64_t limit);
+static inline int64_t wf_archive_natural(struct wf_archive *archive, int64_t value, size_t nbytes, int64_t limit) {
+    uint64_t bits = (uint64_t)value;
+    wf_archive_transfer(archive, &bits, nbytes);
+    wf_archive_require(archive, bits <= (uint64_t)limit);
+    return archive->failed ? 0 : (int64_t)bits;
+}
 
 /* The reduction; read, it begins without elements.  acc->tree: memory for a tree. */
 void wf_archive_settings(struct wf_archive *archive, struct wf_accumulator *acc);

@@ -192,13 +192,20 @@ wf_error wf_shaped_reserve(wf_handle *handle, struct wf_shaped *shaped, int64_t 
 
 /* ---- results ---- */
 
+/* Trees multiply. */
+static bool join_trees(struct wf_accumulator *into, const struct wf_accumulator *from) {
+    wf_environment callers = wf_environment_enter();
+    bool joined = wf_accumulator_join(into, from);
+    wf_environment_leave(callers);
+    return joined;
+}
+
 bool wf_shaped_join(struct wf_shaped *shaped, int64_t i, const struct wf_accumulator *acc) {
     struct wf_accumulator result;
     struct wf_tree tree;
+    if (!acc->count) return true;
     wf_shaped_get(shaped, i, &result, &tree);
-    wf_environment callers = wf_environment_enter(); /* trees multiply */
-    bool joined = wf_accumulator_join(&result, acc);
-    wf_environment_leave(callers);
+    bool joined = result.tree ? join_trees(&result, acc) : wf_accumulator_join(&result, acc);
     if (joined) wf_shaped_set(shaped, i, &result);
     return joined;
 }
