@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npy.h"
 #include "output.h"
-#include "report/reduction.h"
+#include "results.h"
 
 /* An array in memory, and its results. */
 struct folded {
@@ -16,10 +15,7 @@ struct folded {
     int64_t shape[WF_NDIM_MAX], stride_bytes[WF_NDIM_MAX], count;
     wf_type type;
     uint64_t axes;
-    void *results;
-    int32_t result_ndim;
-    int64_t result_shape[WF_NDIM_MAX], result_count;
-    wf_type result_type;
+    struct results results;
 };
 
 int axes_check(const struct request *request) {
@@ -29,7 +25,6 @@ int axes_check(const struct request *request) {
     if (request->op == WF_STATS || request->op == WF_DOT)
         return fail_usage("%s does not take --axis", wf_op_name(request->op));
     if (request->operand_count > 1) return fail_usage("--axis takes one .npy file");
-    if (settings->save) return fail_usage("--axis does not go with --save: accumulators have no axes yet");
     if (settings->output_count > 1) return fail_usage("--out is given twice: it takes one file");
     return STATUS_OK;
 }
@@ -91,58 +86,48 @@ static int find_axes(const char *text, struct folded *folded) {
 
 /* ---- the results ---------------------------------------------------------------------------------- */
 
-static int reduce(wf_handle *handle, const struct request *request, struct folded *folded) {
+/* Saves and prints them by way of an accumulator. */
+static int accumulate(wf_handle *handle, const struct request *request, struct folded *folded, const wf_array *array,
+                      const wf_groups *groups) {
     const wf_reduction reduction = settings_reduction(request->settings, request->op);
+    const struct results *results = &folded->results;
+    wf_accumulator *accumulator = NULL;
+    wf_error error =
+        wf_accumulator_create(handle, &reduction, folded->type, results->ndim, results->shape, &accumulator);
+    if (!error) error = wf_accumulator_add(handle, accumulator, array, NULL, groups);
+    int status = error ? fail_library(handle, error) : results_conclude(handle, accumulator, request->settings);
+    wf_accumulator_destroy(accumulator);
+    return status;
+}
+
+static int reduce(wf_handle *handle, const struct request *request, struct folded *folded, const wf_array *array,
+                  const wf_groups *groups) {
+    const wf_reduction reduction = settings_reduction(request->settings, request->op);
+    struct results *results = &folded->results;
+    int status = results_make(results, reduction.result_type ? reduction.result_type
+                                                             : wf_op_result_type(request->op, folded->type));
+    if (status) return status;
+    const wf_output output = results_output(results);
+    wf_error error = wf_reduce(handle, &reduction, array, NULL, groups, &output);
+    if (error) return fail_library(handle, error);
+    return results_deliver(results, request->op, folded->type, NULL, request->settings);
+}
+
+static int fold(wf_handle *handle, const struct request *request, struct folded *folded) {
     const wf_array array =
         wf_array_nd(folded->elements, folded->type, folded->ndim, folded->shape, folded->stride_bytes);
     const wf_groups groups = wf_groups_axes(folded->axes);
-    folded->result_type =
-        reduction.result_type ? reduction.result_type : wf_op_result_type(request->op, folded->type);
-    wf_error error = wf_groups_shape(&array, &groups, &folded->result_ndim, folded->result_shape);
-    folded->result_count = error ? 0 : count_of(folded->result_shape, folded->result_ndim);
-    folded->results = malloc((size_t)folded->result_count * wf_type_nbytes(folded->result_type) + 1);
-    if (!folded->results) return fail_memory();
-    const wf_output output = {.data = folded->results,
-                              .type = folded->result_type,
-                              .ndim = folded->result_ndim,
-                              .shape = folded->result_shape};
-    error = wf_reduce(handle, &reduction, &array, NULL, &groups, &output);
-    return error ? fail_library(handle, error) : STATUS_OK;
-}
-
-/* Of a vector, a line; of a matrix and so on, a line for each row. */
-static bool make_page(const struct folded *folded, const struct request *request, struct page *page) {
-    const struct settings *settings = request->settings;
-    const struct reduction_format format = {.hex = settings->hex, .json = settings->json};
-    const struct result_array results = {folded->results, folded->result_type, folded->result_ndim,
-                                         folded->result_shape, folded->result_count};
-    page_open(page);
-    if (page->stream && !settings->output_count)
-        put_results(page->stream, request->op, folded->type, &results, format);
-    return page_end(page);
-}
-
-static int hand_on(const struct folded *folded, const struct request *request) {
-    const struct settings *settings = request->settings;
-    char header[NPY_HEADER_NBYTES_MAX];
-    size_t nbytes = npy_header(header, folded->result_type, folded->result_ndim, folded->result_shape);
-    size_t results_nbytes = (size_t)folded->result_count * wf_type_nbytes(folded->result_type);
-    struct file_draft draft = {.path = settings->output_count ? settings->outputs[0] : NULL,
-                               .pieces = {{header, nbytes}, {folded->results, results_nbytes}},
-                               .piece_count = 2};
-    struct page page;
-    int status = make_page(folded, request, &page) ? deliver(&draft, settings->output_count, &page) : fail_memory();
-    page_clear(&page);
-    return status;
+    wf_error error = wf_groups_shape(&array, &groups, &folded->results.ndim, folded->results.shape);
+    if (error) return fail_library(handle, error);
+    return (request->settings->save ? accumulate : reduce)(handle, request, folded, &array, &groups);
 }
 
 int axes_reduce(wf_handle *handle, wf_reader *reader, const struct request *request) {
     struct folded folded = {.elements = NULL};
     int status = read_array(handle, reader, &folded);
     if (!status) status = find_axes(request->settings->axis, &folded);
-    if (!status) status = reduce(handle, request, &folded);
-    if (!status) status = hand_on(&folded, request);
+    if (!status) status = fold(handle, request, &folded);
     free(folded.elements);
-    free(folded.results);
+    results_clear(&folded.results);
     return status;
 }

@@ -10,6 +10,7 @@
 #include "progress.h"
 #include "report/printed.h"
 #include "report/reduction.h"
+#include "results.h"
 #include "saved.h"
 
 /* Whether there can be such a device, on some machine. */
@@ -52,23 +53,22 @@ static wf_error put_conclusion(FILE *stream, wf_handle *handle, const wf_accumul
     return WF_OK;
 }
 
-/* Ends every reduction: saves the accumulator, even if it has no value to print, and prints the result. */
+/* Ends every reduction to one result: saves the accumulator, even if it has no value to print, and prints the result. */
 static int conclude(wf_handle *handle, const wf_accumulator *accumulator, const struct settings *settings) {
     const char *plan = wf_handle_plan(handle);
     if (settings->verbose && plan[0]) say("plan of the last launch: %s", plan);
-    unsigned char saved[WF_SAVED_NBYTES_MAX];
-    size_t nbytes = 0;
-    wf_error error =
-        settings->save ? wf_accumulator_save(handle, accumulator, saved, sizeof saved, &nbytes) : WF_OK;
-    if (error) return fail_library(handle, error);
+    struct saved saved = {NULL, 0};
+    int status = settings->save ? saved_make(handle, accumulator, &saved) : STATUS_OK;
+    wf_error error = WF_OK;
     struct page page;
     page_open(&page);
     if (page.stream) error = put_conclusion(page.stream, handle, accumulator, settings);
-    int status = STATUS_OK;
-    if (!page_end(&page) || error == WF_ERROR_MEMORY) status = fail_memory();
-    struct file_draft draft = {.path = settings->save, .pieces = {{saved, nbytes}}, .piece_count = 1};
+    bool has_page = page_end(&page) && error != WF_ERROR_MEMORY;
+    if (!status && !has_page) status = fail_memory();
+    struct file_draft draft = {.path = settings->save, .pieces = {{saved.bytes, saved.nbytes}}, .piece_count = 1};
     if (!status) status = deliver(&draft, settings->save != NULL, error ? NULL : &page);
     page_clear(&page);
+    saved_clear(&saved);
     return error && !status ? fail_library(handle, error) : status;
 }
 
@@ -153,16 +153,26 @@ static int merge_file(wf_handle *handle, const char *path, wf_accumulator *into)
     return status;
 }
 
+static int conclude_merge(wf_handle *handle, const wf_accumulator *accumulator, const struct settings *settings) {
+    int64_t shape[WF_NDIM_MAX];
+    int32_t ndim = 0;
+    wf_accumulator_shape(accumulator, &ndim, shape);
+    if (ndim) return results_conclude(handle, accumulator, settings);
+    if (settings->output_count) return fail("--out takes the results of an accumulator with a shape: this one is printed");
+    return conclude(handle, accumulator, settings);
+}
+
 int command_merge(const struct request *request) {
     wf_handle *handle = NULL;
     wf_accumulator *accumulator = NULL;
+    if (request->settings->output_count > 1) return fail_usage("--out is given twice: it takes one file");
     int status = open_device(request->settings, &handle);
     if (status) return status;
 
     status = saved_read(handle, request->operands[0], &accumulator);
     for (size_t i = 1; i < request->operand_count && !status; i++)
         status = merge_file(handle, request->operands[i], accumulator);
-    if (!status) status = conclude(handle, accumulator, request->settings);
+    if (!status) status = conclude_merge(handle, accumulator, request->settings);
 
     wf_accumulator_destroy(accumulator);
     wf_handle_destroy(handle);

@@ -240,8 +240,8 @@ static const struct rule rules[] = {
     {"arg", "ARG", COMMAND_INSPECT, parse_argument, 0, 0, 0,
      "inspect: the kernel's next argument: a scalar (i32:5, f32:1.5) or a buffer with its number of elements "
      "(f32[1024]=zeros, ones, iota, random:SEED, none for unwritten memory, or a .npy file)"},
-    {"out", "[K=]FILE", COMMAND_DATA | COMMAND_INSPECT | COMMAND_RUN, parse_output, 0, 0, 0,
-     "with --axis: write the results to a .npy file; inspect: write argument K, numbered from 0, to one after the run; "
+    {"out", "[K=]FILE", COMMAND_DATA | COMMAND_MERGE | COMMAND_INSPECT | COMMAND_RUN, parse_output, 0, 0, 0,
+     "with --axis, and merge: write the results to a .npy file; inspect: write argument K, numbered from 0, to one after the run; "
      "run: write the report to FILE "
      "instead of standard error"},
     {"shared", "BYTES", COMMAND_INSPECT, parse_count, FIELD(shared), 0, INT32_MAX,

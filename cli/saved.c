@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,17 +21,54 @@ static ssize_t read_up_to(int file, unsigned char *data, size_t capacity) {
     return (ssize_t)nbytes;
 }
 
+/* Whether it is worth reading on: what is no accumulator may have no end. */
+static bool may_be_long(const unsigned char *bytes, size_t nbytes) {
+    static const char magic[] = "warpfold";
+    return nbytes > sizeof magic && !memcmp(bytes, magic, sizeof magic - 1);
+}
+
+/* All of the file, in memory of the caller's; false with errno set. */
+static bool read_all(int file, struct saved *saved) {
+    size_t capacity = WF_SAVED_NBYTES_MAX + 1;
+    *saved = (struct saved){malloc(capacity), 0};
+    while (saved->bytes) {
+        ssize_t count = read_up_to(file, (unsigned char *)saved->bytes + saved->nbytes, capacity - saved->nbytes);
+        if (count < 0) return false;
+        saved->nbytes += (size_t)count;
+        if (saved->nbytes < capacity || !may_be_long(saved->bytes, saved->nbytes)) return true;
+        capacity *= 2;
+        void *longer = realloc(saved->bytes, capacity);
+        if (!longer) saved_clear(saved);
+        saved->bytes = longer;
+    }
+    errno = ENOMEM;
+    return false;
+}
+
 int saved_read(wf_handle *handle, const char *path, wf_accumulator **accumulator) {
     bool is_standard_input = !strcmp(path, "-");
     const char *name = file_name(path);
     int file = is_standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return fail("%s: %s", name, error_text(errno));
-    unsigned char saved[WF_SAVED_NBYTES_MAX + 1]; /* one more: a longer file is refused as damaged */
-    ssize_t nbytes = read_up_to(file, saved, sizeof saved);
-    int read_error = errno;
+    struct saved saved;
+    int status = read_all(file, &saved) ? STATUS_OK : fail("%s: %s", name, error_text(errno));
     if (!is_standard_input) close(file);
-    if (nbytes < 0) return fail("%s: %s", name, error_text(read_error));
-    if (wf_accumulator_load(handle, saved, (size_t)nbytes, accumulator))
-        return fail("%s: %s", name, wf_handle_message(handle));
-    return STATUS_OK;
+    if (!status && wf_accumulator_load(handle, saved.bytes, saved.nbytes, accumulator))
+        status = fail("%s: %s", name, wf_handle_message(handle));
+    saved_clear(&saved);
+    return status;
+}
+
+int saved_make(wf_handle *handle, const wf_accumulator *accumulator, struct saved *saved) {
+    *saved = (struct saved){NULL, 0};
+    wf_accumulator_save(handle, accumulator, NULL, 0, &saved->nbytes); /* tells only the length */
+    saved->bytes = malloc(saved->nbytes + 1);
+    if (!saved->bytes) return fail_memory();
+    wf_error error = wf_accumulator_save(handle, accumulator, saved->bytes, saved->nbytes, &saved->nbytes);
+    return error ? fail_library(handle, error) : STATUS_OK;
+}
+
+void saved_clear(struct saved *saved) {
+    free(saved->bytes);
+    saved->bytes = NULL;
 }

@@ -392,43 +392,77 @@ WF_API float wf_dot_f32(const float *a, const float *b, int64_t count);
 typedef struct wf_accumulator wf_accumulator;
 
 /* Creates an accumulator without elements, for arrays of type.  ndim and shape are those of the results: 0
- * and NULL for a single result, the only form supported yet. */
+ * and NULL for a single result.
+ *
+ * With a shape it takes groups: every result is a reduction in progress of its own, in the words that its op and type
+ * need (f32: sum 128 bytes, var 304; f64: sum 584, var 1672; i64: sum 56; min 16, of floats 32; argmin 24, of floats 48).
+ * prod with a float result has 24 bytes for each power of two in the length of the longest group, twice as much if
+ * first_index is not 0.  The reduction's fill is what results without a value give.  The arrays that are added must be
+ * in host memory, with a CPU or auto handle; others are WF_ERROR_UNSUPPORTED. */
 WF_API wf_error wf_accumulator_create(wf_handle *handle, const wf_reduction *reduction, wf_type type, int32_t ndim,
                                       const int64_t *shape, wf_accumulator **accumulator);
 WF_API void wf_accumulator_destroy(wf_accumulator *accumulator);
 
 /* Adds every element of a (for dot, paired with b; otherwise b is NULL).  Their indices continue from the
  * elements added before.  groups may be NULL.  On an error the accumulator is unchanged; the exception is
- * WF_ERROR_NAN, which the accumulator's later adds and results return too. */
+ * WF_ERROR_NAN, which the accumulator's later adds, subtractions and results return too.
+ *
+ * The results of the groups must have the accumulator's shape (wf_groups_shape), which may come about in another way
+ * each time; each group is added to its result.  Indices are positions along the grouped axis, as in wf_reduce, and
+ * continue from the positions added before, all of the axis, whether or not a group has them.  prod with a float result
+ * counts the elements of each result from first_index instead. */
 WF_API wf_error wf_accumulator_add(wf_handle *handle, wf_accumulator *accumulator, const wf_array *a,
                                    const wf_array *b, const wf_groups *groups);
 
 /* Adds the elements of from to into.  from is unchanged unless it is into itself, which is allowed.  Both
- * must have the same op, type, NaN policy, result type and ddof. */
+ * must have the same op, type, NaN policy, result type, ddof and shape; into keeps its fill. */
 WF_API wf_error wf_accumulator_merge(wf_handle *handle, wf_accumulator *into, const wf_accumulator *from);
+
+/* Takes the elements of part, which were added before, out of from: what remains is, by its bits, as if they had never
+ * been added, so that windows slide without drift.  For sum, mean, var, std, norm1, norm2, dot, any, all, nonzero and
+ * xor; other ops are WF_ERROR_UNSUPPORTED, since what they keep does not tell what remains.  Both must be alike as in
+ * wf_accumulator_merge; part may be from itself.  On an error from is unchanged.
+ *
+ * WF_ERROR_MERGE: part cannot have been added, or it has an infinity though elements remain, of which others may be
+ * infinite.  Two things are not known any more: whether a sum of zero that remains is of -0 alone (it is +0 then, unless
+ * nothing remains, or part is of -0 and NaN alone), and the and and or of an accumulator of xor. */
+WF_API wf_error wf_accumulator_subtract(wf_handle *handle, wf_accumulator *from, const wf_accumulator *part);
 
 /* The result of op for the elements added so far; more may be added afterwards.  op is the accumulator's own,
  * or another one that its state determines (var also yields sum, mean, std and norm2; stats yields everything
- * listed at WF_STATS). output must be in host memory. */
+ * listed at WF_STATS). output must be in host memory.
+ *
+ * With a shape, output takes all results, as that of wf_reduce does: without a value they are the fill, or NaN, or
+ * WF_ERROR_EMPTY, and a message names the first that failed, by its number in C order.  One value: only without a
+ * shape. */
 WF_API wf_error wf_accumulator_result(wf_handle *handle, const wf_accumulator *accumulator, wf_op op,
                                       const wf_output *output);
 WF_API wf_error wf_accumulator_value(wf_handle *handle, const wf_accumulator *accumulator, wf_op op,
                                      wf_value *value);
 
-/* All of wf_stats, from an accumulator of WF_STATS. */
+/* The type of op's results: as the reduction asked, or else the default.  WF_TYPE_DEFAULT if the accumulator does not
+ * hold what op needs. */
+WF_API wf_type wf_accumulator_op_result_type(const wf_accumulator *accumulator, wf_op op);
+
+/* All of wf_stats, from an accumulator of WF_STATS without a shape; with one, its results are read op by op. */
 WF_API wf_error wf_accumulator_stats(wf_handle *handle, const wf_accumulator *accumulator, wf_stats *stats);
 
 WF_API wf_op wf_accumulator_op(const wf_accumulator *accumulator);
 WF_API wf_type wf_accumulator_type(const wf_accumulator *accumulator);
-/* The number of elements (for dot, pairs) added so far, including NaNs. */
+/* The number of elements (for dot, pairs) added so far, including NaNs; with a shape, of all results together, at most
+ * 2^63 - 1. */
 WF_API int64_t wf_accumulator_count(const wf_accumulator *accumulator);
 
-/* An upper bound on the size of any saved accumulator, in bytes. */
+/* The shape of the results: sets *ndim, 0 for a single result, and writes that many lengths to shape, which must hold
+ * WF_NDIM_MAX. */
+WF_API wf_error wf_accumulator_shape(const wf_accumulator *accumulator, int32_t *ndim, int64_t *shape);
+
+/* An upper bound on the size of any saved accumulator without a shape, in bytes. */
 #define WF_SAVED_NBYTES_MAX 16384
 
 /* Writes the saved form, which is versioned and the same on every machine; equal reductions save equal
  * bytes.  Sets *nbytes to its length.  If capacity is less than that, writes nothing and returns
- * WF_ERROR_ARGUMENT, with *nbytes set. */
+ * WF_ERROR_ARGUMENT, with *nbytes set: with a capacity of 0 it tells the length, which with a shape has no bound. */
 WF_API wf_error wf_accumulator_save(wf_handle *handle, const wf_accumulator *accumulator, void *buffer,
                                     size_t capacity, size_t *nbytes);
 /* Creates an accumulator from its saved form.  WF_ERROR_FORMAT: the bytes are damaged, were written by a

@@ -5,6 +5,8 @@
 #include "core/handle.h"
 #include "core/reduction.h"
 #include "core/saved.h"
+#include "core/shaped.h"
+#include "core/subtract.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -225,11 +227,9 @@ wf_error wf_accumulator_create(wf_handle *handle, const wf_reduction *reduction,
                                const int64_t *shape, wf_accumulator **accumulator) {
     if (!accumulator) return wf_fail(handle, WF_ERROR_ARGUMENT, "accumulator is NULL");
     *accumulator = NULL;
-    (void)shape;
-    if (ndim)
-        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "accumulators with a shape are not yet supported: ndim must be 0");
+    if (ndim) return wf_shaped_create(handle, reduction, type, ndim, shape, accumulator);
     if (reduction && reduction->fill)
-        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "fill values are not yet supported for accumulators");
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "fill values need an accumulator with a shape");
     struct owned *made = malloc(sizeof *made);
     if (!made) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for an accumulator");
     wf_error error = wf_reduction_begin(handle, &made->accumulator, reduction, type, &made->tree);
@@ -242,7 +242,10 @@ wf_error wf_accumulator_create(wf_handle *handle, const wf_reduction *reduction,
 }
 
 void wf_accumulator_destroy(wf_accumulator *accumulator) {
-    free(accumulator);
+    if (accumulator && accumulator->shaped)
+        wf_shaped_destroy(accumulator->shaped);
+    else
+        free(accumulator);
 }
 
 static wf_error check_accumulator(wf_handle *handle, const wf_accumulator *accumulator) {
@@ -251,15 +254,40 @@ static wf_error check_accumulator(wf_handle *handle, const wf_accumulator *accum
     return WF_OK;
 }
 
+/* An accumulator for one result, which has no shape. */
+static wf_error check_single_accumulator(wf_handle *handle, const wf_accumulator *accumulator) {
+    wf_error error = check_accumulator(handle, accumulator);
+    if (!error && accumulator->shaped)
+        error = wf_fail(handle, WF_ERROR_ARGUMENT, "the accumulator has a shape: use wf_accumulator_result");
+    return error;
+}
+
+/* Checks that all elements are one group, however that is said. */
+static wf_error check_one_group(wf_handle *handle, const struct wf_accumulator *acc, const wf_array *a, const wf_array *b,
+                                const wf_groups *groups) {
+    struct wf_layout layout;
+    int64_t count;
+    if (!groups || groups->by == WF_GROUP_ALL) return WF_OK;
+    wf_error error = wf_check_operands(handle, acc, a, b, &count);
+    if (!error) error = wf_layout_make(handle, &layout, a, b, groups);
+    return error ? error : wf_shape_check(handle, "accumulator", 0, NULL, layout.ndim, layout.shape);
+}
+
 wf_error wf_accumulator_add(wf_handle *handle, wf_accumulator *accumulator, const wf_array *a, const wf_array *b,
                             const wf_groups *groups) {
     wf_error error = check_accumulator(handle, accumulator);
-    if (!error && groups && groups->by != WF_GROUP_ALL)
-        error = wf_fail(handle, WF_ERROR_UNSUPPORTED, "accumulators of groups are not yet supported");
+    if (error) return error;
+    if (accumulator->shaped) return wf_shaped_add(handle, accumulator->shaped, a, b, groups);
+    error = check_one_group(handle, accumulator, a, b, groups);
     return error ? error : add(handle, accumulator, a, b);
 }
 
 static wf_error check_alike(wf_handle *handle, const wf_accumulator *a, const wf_accumulator *b) {
+    wf_error error = check_accumulator(handle, a);
+    if (!error) error = check_accumulator(handle, b);
+    if (error) return error;
+    if (!a->shaped != !b->shaped)
+        return wf_fail(handle, WF_ERROR_MERGE, "the accumulators have different shapes: one of them has none");
     if (a->op != b->op || a->type != b->type)
         return wf_fail(handle, WF_ERROR_MERGE, "%s of %s and %s of %s cannot be merged", wf_op_name(a->op),
                        wf_type_name(a->type), wf_op_name(b->op), wf_type_name(b->type));
@@ -269,18 +297,9 @@ static wf_error check_alike(wf_handle *handle, const wf_accumulator *a, const wf
     return WF_OK;
 }
 
-/* The smallest range of indices that contains both ranges. */
-static void join_indices(struct wf_accumulator *into, const struct wf_accumulator *from) {
-    if (from->first_index == from->end_index) return;
-    bool empty = into->first_index == into->end_index;
-    if (empty || from->first_index < into->first_index) into->first_index = from->first_index;
-    if (empty || from->end_index > into->end_index) into->end_index = from->end_index;
-}
-
 wf_error wf_accumulator_merge(wf_handle *handle, wf_accumulator *into, const wf_accumulator *from) {
-    wf_error error = check_accumulator(handle, into);
-    if (!error) error = check_accumulator(handle, from);
-    if (!error) error = check_alike(handle, into, from);
+    wf_error error = check_alike(handle, into, from);
+    if (!error && into->shaped) return wf_shaped_merge(handle, into->shaped, from->shaped);
     if (!error && from->count > INT64_MAX - into->count)
         error = wf_fail(handle, WF_ERROR_RANGE, "more than 2^63 - 1 elements");
     if (error) return error;
@@ -293,12 +312,32 @@ wf_error wf_accumulator_merge(wf_handle *handle, wf_accumulator *into, const wf_
                        "accumulator its own first index",
                        (long long)into->first_index, (long long)into->end_index - 1, (long long)from->first_index,
                        (long long)from->end_index - 1, wf_op_name(into->op));
-    join_indices(into, from);
+    wf_accumulator_join_indices(into, from);
     return WF_OK;
 }
 
+static wf_error subtract(wf_handle *handle, wf_accumulator *from, const wf_accumulator *part) {
+    struct wf_accumulator rest = *from;
+    wf_error error = check_nan(handle, from);
+    if (!error) error = check_nan(handle, part);
+    if (error) return error;
+    const char *why = wf_subtract(&rest, part);
+    if (why) return wf_fail(handle, WF_ERROR_MERGE, "this was not added: %s", why);
+    wf_subtract_indices(&rest, part);
+    if (!rest.count) rest.xor_alone = false;
+    *from = rest;
+    return WF_OK;
+}
+
+wf_error wf_accumulator_subtract(wf_handle *handle, wf_accumulator *from, const wf_accumulator *part) {
+    wf_error error = check_alike(handle, from, part);
+    if (!error) error = wf_subtract_check(handle, from);
+    if (error) return error;
+    return from->shaped ? wf_shaped_subtract(handle, from->shaped, part->shaped) : subtract(handle, from, part);
+}
+
 wf_error wf_accumulator_value(wf_handle *handle, const wf_accumulator *accumulator, wf_op op, wf_value *value) {
-    wf_error error = check_accumulator(handle, accumulator);
+    wf_error error = check_single_accumulator(handle, accumulator);
     if (!error && !value) error = wf_fail(handle, WF_ERROR_ARGUMENT, "value is NULL");
     return error ? error : wf_accumulator_finish(handle, accumulator, op, value);
 }
@@ -307,6 +346,7 @@ wf_error wf_accumulator_result(wf_handle *handle, const wf_accumulator *accumula
                                const wf_output *output) {
     wf_value value;
     wf_error error = check_accumulator(handle, accumulator);
+    if (!error && output && accumulator->shaped) return wf_shaped_result(handle, accumulator->shaped, op, output);
     if (!error && (!output || !output->data))
         error = wf_fail(handle, WF_ERROR_ARGUMENT, "the output, or its data, is NULL");
     if (!error && output->ndim)
@@ -322,7 +362,7 @@ wf_error wf_accumulator_result(wf_handle *handle, const wf_accumulator *accumula
 }
 
 wf_error wf_accumulator_stats(wf_handle *handle, const wf_accumulator *accumulator, wf_stats *stats) {
-    wf_error error = check_accumulator(handle, accumulator);
+    wf_error error = check_single_accumulator(handle, accumulator);
     if (!error) error = check_stats(handle, stats);
     if (!error && accumulator->op != WF_STATS)
         error = wf_fail(handle, WF_ERROR_UNSUPPORTED, "an accumulator of %s cannot yield stats: create it with WF_STATS",
@@ -339,7 +379,30 @@ wf_type wf_accumulator_type(const wf_accumulator *accumulator) {
 }
 
 int64_t wf_accumulator_count(const wf_accumulator *accumulator) {
+    if (accumulator && accumulator->shaped) return wf_shaped_element_count(accumulator->shaped);
     return accumulator ? accumulator->count : 0;
+}
+
+wf_error wf_accumulator_shape(const wf_accumulator *accumulator, int32_t *ndim, int64_t *shape) {
+    const struct wf_shaped *shaped = accumulator ? accumulator->shaped : NULL;
+    if (!accumulator || !ndim || !shape) return WF_ERROR_ARGUMENT;
+    *ndim = shaped ? shaped->ndim : 0;
+    for (int32_t d = 0; d < *ndim; d++) shape[d] = shaped->shape[d];
+    return WF_OK;
+}
+
+static wf_error fail_capacity(wf_handle *handle, size_t nbytes, size_t capacity) {
+    return wf_fail(handle, WF_ERROR_ARGUMENT, "the saved form needs %zu bytes, but the buffer has %zu", nbytes, capacity);
+}
+
+static wf_error save_shaped(wf_handle *handle, const struct wf_shaped *shaped, void *buffer, size_t capacity,
+                            size_t *nbytes) {
+    wf_environment callers = wf_environment_enter();
+    *nbytes = wf_saved_write_shaped(shaped, NULL);
+    bool fits = *nbytes <= capacity;
+    if (fits) wf_saved_write_shaped(shaped, buffer);
+    wf_environment_leave(callers);
+    return fits ? WF_OK : fail_capacity(handle, *nbytes, capacity);
 }
 
 wf_error wf_accumulator_save(wf_handle *handle, const wf_accumulator *accumulator, void *buffer, size_t capacity,
@@ -348,13 +411,13 @@ wf_error wf_accumulator_save(wf_handle *handle, const wf_accumulator *accumulato
     if (error) return error;
     if (!nbytes || (!buffer && capacity))
         return wf_fail(handle, WF_ERROR_ARGUMENT, "the buffer or its length is NULL");
+    if (accumulator->shaped) return save_shaped(handle, accumulator->shaped, buffer, capacity, nbytes);
     uint8_t bytes[WF_SAVED_NBYTES_MAX];
     struct wf_accumulator copy = *accumulator;
     wf_environment callers = wf_environment_enter();
     *nbytes = wf_saved_write(&copy, bytes);
     wf_environment_leave(callers);
-    if (*nbytes > capacity)
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "the saved form needs %zu bytes, but the buffer has %zu", *nbytes, capacity);
+    if (*nbytes > capacity) return fail_capacity(handle, *nbytes, capacity);
     memcpy(buffer, bytes, *nbytes);
     return WF_OK;
 }
@@ -362,17 +425,15 @@ wf_error wf_accumulator_save(wf_handle *handle, const wf_accumulator *accumulato
 wf_error wf_accumulator_load(wf_handle *handle, const void *buffer, size_t nbytes, wf_accumulator **accumulator) {
     if (!handle || !accumulator || !buffer)
         return wf_fail(handle, WF_ERROR_ARGUMENT, "the buffer or the accumulator is NULL");
+    struct wf_shaped *shaped = NULL;
     *accumulator = NULL;
     struct owned *made = calloc(1, sizeof *made);
     if (!made) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for an accumulator");
     made->accumulator.tree = &made->tree;
     wf_environment callers = wf_environment_enter();
-    wf_error error = wf_saved_read(handle, &made->accumulator, buffer, nbytes);
+    wf_error error = wf_saved_read(handle, buffer, nbytes, &made->accumulator, &shaped);
     wf_environment_leave(callers);
-    if (error) {
-        free(made);
-        return error;
-    }
-    *accumulator = &made->accumulator;
-    return WF_OK;
+    if (!error) *accumulator = shaped ? &shaped->common : &made->accumulator;
+    if (error || shaped) free(made);
+    return error;
 }

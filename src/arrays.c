@@ -88,3 +88,15 @@ wf_error wf_array_check(wf_handle *handle, const wf_array *a, const wf_array *b,
     if (!have_one_shape(a, b)) return wf_fail(handle, WF_ERROR_ARGUMENT, "the arrays' shapes differ");
     return WF_OK;
 }
+
+wf_error wf_shape_check(wf_handle *handle, const char *name, int32_t ndim, const int64_t *shape, int32_t results_ndim,
+                        const int64_t *results_shape) {
+    if (ndim != results_ndim || (ndim && !shape))
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "the %s has %d dimension%s; the results have %d", name, ndim,
+                       ndim == 1 ? "" : "s", results_ndim);
+    for (int32_t d = 0; d < ndim; d++)
+        if (shape[d] != results_shape[d])
+            return wf_fail(handle, WF_ERROR_ARGUMENT, "the %s's dimension %d is %lld long; that of the results, %lld",
+                           name, d, (long long)shape[d], (long long)results_shape[d]);
+    return WF_OK;
+}

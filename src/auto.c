@@ -176,6 +176,16 @@ static wf_error auto_reduce_groups(wf_handle *handle, const struct wf_grouped *g
     return error ? wf_fail(handle, error, "%s", device->message) : WF_OK;
 }
 
+static wf_error auto_add_groups(wf_handle *handle, const struct wf_grouped *grouped) {
+    int place;
+    wf_error error = find_place(handle, grouped->a->data, &place);
+    if (error) return error;
+    if (place != HOST && has_elements(grouped->a))
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED,
+                       "the array is in cuda:%d: accumulators with a shape are not yet supported in device memory", place);
+    return auto_reduce_groups(handle, grouped);
+}
+
 static wf_error auto_set_stream(wf_handle *handle, void *stream) {
     struct devices *devices = handle->device_state;
     devices->stream = stream;
@@ -220,4 +230,5 @@ const struct wf_device wf_device_auto = {.name = "auto",
                                          .find_output = auto_find_output,
                                          .reduce_on_device = auto_reduce_on_device,
                                          .reduce_groups = auto_reduce_groups,
+                                         .add_groups = auto_add_groups,
                                          .set_stream = auto_set_stream};

@@ -49,22 +49,11 @@ wf_error wf_fill_value(wf_handle *handle, const wf_reduction *reduction, wf_type
 
 /* ---- the output ---- */
 
-static wf_error check_shape(wf_handle *handle, const wf_output *output, const struct wf_layout *layout) {
-    if (output->ndim != layout->ndim || (layout->ndim && !output->shape))
-        return wf_fail(handle, WF_ERROR_ARGUMENT, "the output has %d dimension%s; the results have %d",
-                       output->ndim, output->ndim == 1 ? "" : "s", layout->ndim);
-    for (int d = 0; d < layout->ndim; d++)
-        if (output->shape[d] != layout->shape[d])
-            return wf_fail(handle, WF_ERROR_ARGUMENT, "the output's dimension %d is %lld long; that of the results, %lld",
-                           d, (long long)output->shape[d], (long long)layout->shape[d]);
-    return WF_OK;
-}
-
 /* Checks that output takes the results, as an array: its extent is within the address space. */
 static wf_error check_results(wf_handle *handle, const wf_output *output, wf_type type,
                               const struct wf_layout *layout) {
     int64_t count;
-    wf_error error = check_shape(handle, output, layout);
+    wf_error error = wf_shape_check(handle, "output", output->ndim, output->shape, layout->ndim, layout->shape);
     if (error) return error;
     wf_array results = wf_array_nd(output->data, type, output->ndim, output->shape, output->stride_bytes);
     return wf_array_check(handle, &results, NULL, &count);

@@ -75,7 +75,7 @@ def test_many_dimensions(write, tmp_path):
     (2, "--axis takes numbers of dimensions", ["sum", "--axis", " 1"]),
     (2, "--axis takes numbers of dimensions", ["sum", "--axis", "99999999999999999999"]),
     (2, "stats does not take --axis", ["stats", "--axis", "0"]),
-    (2, "--axis does not go with --save", ["sum", "--axis", "0", "--save", "/nowhere/x"]),
+    (1, "/nowhere/x", ["sum", "--axis", "0", "--save", "/nowhere/x"]),
     (2, "--out needs --axis", ["sum", "--out", "/nowhere/x"]),
     (2, "--out is given twice", ["sum", "--axis", "0", "--out", "/nowhere/x", "--out", "/nowhere/y"]),
     (1, "/nowhere/x", ["sum", "--axis", "0", "--out", "/nowhere/x"]),
@@ -93,3 +93,67 @@ def test_files_without_a_shape(write):
     refused(2, "dot does not take --axis", "dot", "--axis", "0", path, path)
     assert printed("sum", "--axis", "0", data=npy("f64", [1, 2])) == "3\n"
     refused(1, "bytes", "sum", "--axis", "0", write("cut.npy", npy("f64", [1, 2])[:-1]))
+
+
+# ---- saved accumulators ---------------------------------------------------------------------------------
+
+
+def test_pieces_of_an_array_are_saved_and_merged(write, tmp_path):
+    rng = random.Random("pieces")
+    values = [rng.uniform(-1, 1) * 2.0 ** rng.randint(-60, 60) for _ in range(6 * 4 * 3)]
+    whole = write("whole.npy", npy("f64", values, shape=[6, 4, 3]))
+    pieces = [write(f"{i}.npy", npy("f64", values[12 * begin:12 * end], shape=[end - begin, 4, 3]))
+              for i, (begin, end) in enumerate([(0, 1), (1, 4), (4, 6)])]
+    for op in ("sum", "var", "argmin", "prod", "max"):
+        saved = []
+        for piece, first_index in zip(pieces, (0, 1, 4)):
+            saved.append(tmp_path / f"{piece}.acc")
+            alone = printed(op, "--axis", "0", piece, "--first-index", first_index)
+            assert printed(op, "--axis", "0", "--save", saved[-1], piece, "--first-index", first_index) == alone
+        expected_rows = printed(op, "--axis", "0", whole)
+        assert printed("merge", *saved) == expected_rows
+        assert json.loads(printed("merge", "--json", *saved)) == json.loads(printed(op, "--axis", "0", "--json", whole))
+        joined, out, other = (tmp_path / name for name in ("joined.acc", "out.npy", "other.npy"))
+        assert printed("merge", "--save", joined, "--out", out, *saved[:2]) == ""
+        assert printed("merge", joined, saved[2]) == expected_rows
+        assert printed("merge", "--out", out, joined, saved[2]) == printed(op, "--axis", "0", "--out", other, whole) == ""
+        assert out.read_bytes() == other.read_bytes()
+        assert printed("merge", "-", data=joined.read_bytes()) == printed("merge", joined)
+
+
+def test_a_saved_accumulator_of_one_result_among_axes(write, tmp_path):
+    path, saved = write("x.npy", npy("i32", range(5))), tmp_path / "x.acc"
+    assert printed("sum", "--axis", "0", "--save", saved, path) == printed("merge", saved) == "10\n"
+    refused(1, "--out takes the results of an accumulator with a shape", "merge", "--out", tmp_path / "y.npy", saved)
+    refused(2, "--out is given twice", "merge", "--out", "/nowhere/x", "--out", "/nowhere/y", saved)
+
+
+def test_what_has_no_value_is_saved_nevertheless(write, tmp_path):
+    empty, saved = write("x.npy", npy("i32", [], shape=[0, 2])), tmp_path / "x.acc"
+    refused(1, "result 0: min of no elements is undefined", "min", "--axis", "0", "--save", saved, empty)
+    other = tmp_path / "y.acc"
+    assert printed("min", "--axis", "0", "--save", other, write("y.npy", npy("i32", [3, 4], shape=[1, 2]))) == "3 4\n"
+    assert printed("merge", saved, other) == "3 4\n"
+
+
+def test_accumulators_that_do_not_fit_are_named(write, tmp_path):
+    accumulators = []
+    for i, shape in enumerate(([2, 3], [3, 2])):
+        accumulators.append(tmp_path / f"{i}.acc")
+        printed("sum", "--axis", "0", "--save", accumulators[-1], write("x.npy", npy("f64", range(6), shape=shape)))
+    single = tmp_path / "single.acc"
+    printed("sum", "--save", single, write("y.npy", npy("f64", range(6))))
+    refused(1, "1.acc: the accumulators have different shapes", "merge", *accumulators)
+    refused(1, "single.acc: the accumulators have different shapes: one of them has none", "merge", accumulators[0], single)
+
+
+def test_an_accumulator_longer_than_a_single_one(write, tmp_path):
+    values, saved = range(3000), tmp_path / "x.acc"
+    path = write("x.npy", npy("f64", values, shape=[1, 3000]))
+    expected_row = printed("sum", "--axis", "0", "--save", saved, path)
+    assert saved.stat().st_size > 2**19
+    assert printed("merge", saved) == expected_row
+    cut = tmp_path / "cut.acc"
+    cut.write_bytes(saved.read_bytes()[:-1])
+    refused(1, "wrong checksum", "merge", cut)
+    refused(1, "not a saved accumulator", "merge", "/dev/zero")

@@ -180,20 +180,32 @@ def test_traps(shim, tmp_path):
 
 
 @pytest.mark.parametrize("op", ("prod", "sum", "var"))
-def test_saving_and_loading_ignore_the_rounding_mode(op):
+@pytest.mark.parametrize("shape", ((), (7,)))
+def test_saving_and_loading_ignore_the_rounding_mode(op, shape):
     """The rounding modes by the C library; python itself computes nothing in between."""
     libm = ctypes.CDLL(ctypes.util.find_library("m"))
     handle = wf.Handle()
-    accumulator = handle.accumulator(op, "f64")
-    accumulator.add(wf.vector(sample("f64", 1001, "unit"), "f64"))
-    expected, saved = accumulator.result(op), accumulator.save()
+    data = wf.strided(sample("f64", 1001, "unit"), "f64", (143, 7), (56, 8))
+    groups = library.wf_groups_axes(1) if shape else None
+    result = wf.Accumulator.results if shape else wf.Accumulator.result
+
+    def accumulate():
+        accumulator = handle.accumulator(op, "f64", shape)
+        accumulator.add(data, groups=groups)
+        following = handle.accumulator(op, "f64", shape, first_index=143 if shape else 1001)
+        following.add(data, groups=groups)
+        accumulator.merge(following)
+        return accumulator
+
+    accumulator = accumulate()
+    expected, saved = result(accumulator, op), accumulator.save()
     callers = libm.fegetround()
     seen = []
     for rounding in (0x000, 0x400, 0x800, 0xC00) if os.uname().machine == "x86_64" else (callers,):
         assert libm.fesetround(rounding) == 0
         try:
             again = accumulator.save()
-            seen.append((again, handle.load(again).result(op)))
+            seen.append((again, accumulate().save(), result(handle.load(again), op)))
         finally:
             libm.fesetround(callers)
-    assert seen == [(saved, expected)] * len(seen)
+    assert seen == [(saved, saved, expected)] * len(seen)

@@ -73,6 +73,8 @@ COMMANDS = {
     "column": ["mean", "--column", "price", "table.csv"],
     "axis": ["var", "--axis", "0", "matrix.npy"],
     "axes, to a file": ["max", "--axis", "0,1", "--out", "out.npy", "matrix.npy"],
+    "axis, saved": ["prod", "--axis", "0", "--save", "new.acc", "--out", "out.npy", "matrix.npy"],
+    "merge of shapes": ["merge", "--out", "out.npy", "wide.acc", "wide.acc"],
     "dot": ["dot", "a.npy", "b.npy"],
     "merge": ["merge", "a.acc", "b.acc"],
     "save": ["sum", "--save", "new.acc", "a.npy"],
@@ -105,12 +107,14 @@ def make_folder(tmp_path_factory):
     (folder / "a.npy").write_bytes(npy("f32", values))
     (folder / "b.npy").write_bytes(npy("f32", values[::-1]))
     (folder / "matrix.npy").write_bytes(npy("f32", values[:12], shape=[3, 4]))
+    (folder / "wide.npy").write_bytes(npy("f32", values, shape=[2, 1500]))
     (folder / "a.raw").write_bytes(pack("f64", values))
     (folder / "large.raw").write_bytes(pack("f64", values) * 100)
     (folder / "table.csv").write_text("name,price\n" + "".join(f"x{i},{value}\n" for i, value in enumerate(values)))
     (folder / "kernel.ptx").write_bytes(VOLATILE.read_bytes())
     printed("sum", "--save", folder / "a.acc", folder / "a.npy")
     printed("sum", "--save", folder / "b.acc", folder / "b.npy")
+    printed("sum", "--axis", "0", "--save", folder / "wide.acc", folder / "wide.npy")
     (folder / "run.json").write_text(printed("ladder", "-n", "64", "--rung", "05", "--json"))
     return folder
 
@@ -393,4 +397,5 @@ def test_the_library(tmp_path):
                           timeout=TIMEOUT_SECONDS, check=False)
     assert done.returncode == 0, done
     tried = dict(line.split() for line in done.stdout.decode().splitlines())
-    assert {"create", "reduce", "add", "read", "merge"} <= set(tried) and all(int(count) > 0 for count in tried.values())
+    assert {"create", "reduce", "add", "read", "merge", "add_keys", "merge_trees"} <= set(tried)
+    assert all(int(count) > 0 for count in tried.values())

@@ -10,7 +10,9 @@ from ctypes import byref
 import pytest
 
 import warpfold_ctypes as wf
-from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, PairOracle, ops_of, default_type
+from group_helpers import (Laid, as_returned, expected_results, indices_along_axes, indices_of_positions, integer_vector,
+                           operands, ops_for, random_offsets, random_shape, returned)
+from oracle import FLOATS, INTEGERS, TYPECODES, Oracle
 from samples import sample
 
 TYPES = [*INTEGERS, *FLOATS]
@@ -22,96 +24,7 @@ def handle(request):
     return wf.tier_handle(request.param)
 
 
-# ---- arrays and their groups, in Python ----------------------------------------------------------------
-
-
-class Laid:
-    """Elements in a block of memory, with any strides; at(index) is an element's bytes."""
-
-    def __init__(self, type_name, shape, rng, kind="special", plain=False):
-        self.type, self.shape = type_name, shape
-        self.nbytes = struct.calcsize(TYPECODES[type_name])
-        order = list(range(len(shape)))
-        if not plain:
-            rng.shuffle(order)
-        self.strides, step = [0] * len(shape), self.nbytes
-        for d in reversed(order):
-            gap = 0 if plain else rng.choice([0, 0, 0, 1, self.nbytes])
-            self.strides[d] = 0 if not plain and rng.random() < 0.05 else step * (1 if plain else rng.choice([1, 1, -1]))
-            step = step * max(shape[d], 1) + gap
-        self.offset = sum(-s * (n - 1) for s, n in zip(self.strides, shape) if s < 0 < n)
-        reach = self.offset + sum(s * (n - 1) for s, n in zip(self.strides, shape) if s > 0 and n) + self.nbytes
-        self.data = sample(type_name, -(-reach // self.nbytes) + 1, kind, seed=rng.random())
-
-    def view(self):
-        return wf.strided(self.data, self.type, self.shape, self.strides, self.offset)
-
-    def at(self, index):
-        begin = self.offset + sum(i * s for i, s in zip(index, self.strides))
-        return self.data[begin:begin + self.nbytes]
-
-
-def expected_results(op, arrays, groups_of_indices, first_index, **chosen):
-    """groups_of_indices: for each result (index of the first element, positions or None, the elements' indices)."""
-    results = []
-    for begin, positions, indices in groups_of_indices:
-        packed = [b"".join(map(array.at, indices)) for array in arrays]
-        oracle = (PairOracle if op == "dot" else Oracle)(arrays[0].type, *packed, first_index=first_index + begin)
-        result = oracle.reduce(op, **chosen)
-        if op in ("argmin", "argmax") and positions is not None and not isinstance(result, str):
-            result = result[0], first_index + positions[result[1] - first_index]
-        results.append(result)
-    return results
-
-
-def as_returned(results, op, type_name, result_type=None):
-    """The same, as one call returns it: a NaN for what has no value, if that is a float, else the first error."""
-    form = FLOATS.get(result_type or default_type(op, type_name))
-    for i, result in enumerate(results):
-        if result == "WF_ERROR_EMPTY" and form:
-            results[i] = (result_type or default_type(op, type_name), form.nan)
-    errors = [result for result in results if isinstance(result, str)]
-    return errors[0] if errors else results
-
-
-def returned(handle, op, groups, views, **chosen):
-    try:
-        return handle.reduce_groups(op, groups, *views, **chosen)
-    except wf.WarpfoldError as error:
-        return error.code
-
-
-def indices_along_axes(shape, axes):
-    kept = [range(n) if d not in axes else None for d, n in enumerate(shape)]
-    for outer in itertools.product(*(r for r in kept if r is not None)):
-        at = iter(outer)
-        fixed = [next(at) if r is not None else None for r in kept]
-        yield 0, None, list(itertools.product(*(range(n) if i is None else [i] for i, n in zip(fixed, shape))))
-
-
-def indices_of_positions(shape, axis, groups):
-    """groups: of each result along the axis, (first index, positions to map with, positions)."""
-    for outer in itertools.product(*(range(n) if d != axis else range(len(groups)) for d, n in enumerate(shape))):
-        begin, mapped, positions = groups[outer[axis]]
-        yield begin, mapped, [(*outer[:axis], p, *outer[axis + 1:]) for p in positions]
-
-
-def ops_for(type_name, rng, count):
-    return rng.sample([*ops_of(type_name), "dot"], count)
-
-
-def operands(op, *made):
-    return list(made) if op == "dot" else list(made[:1])
-
-
 # ---- axes -------------------------------------------------------------------------------------------
-
-
-def random_shape(rng, ndim, size):
-    while True:
-        shape = tuple(rng.choice([0, 1, 1, 2, 3, 5, 8, 17, 40, 130] if rng.random() < 0.9 else [300]) for _ in range(ndim))
-        if math.prod(shape) <= size:
-            return shape
 
 
 @pytest.mark.parametrize("type_name", TYPES)
@@ -132,17 +45,6 @@ def test_axes(handle, type_name):
 
 
 # ---- segments and keys ------------------------------------------------------------------------------
-
-
-def integer_vector(values, type_name, stride=1):
-    """A vector of integers, each followed by what is no label."""
-    code, nbytes = TYPECODES[type_name], struct.calcsize(TYPECODES[type_name])
-    data = b"".join(struct.pack(f"={code}", value) + b"\x7f" * (nbytes * (stride - 1)) for value in values)
-    return wf.strided(data + bytes(nbytes), type_name, (len(values),), (nbytes * stride,))
-
-
-def random_offsets(rng, length, count):
-    return sorted(rng.choice([0, length, rng.randint(0, length), rng.randint(0, length)]) for _ in range(count + 1))
 
 
 @pytest.mark.parametrize("type_name", TYPES)

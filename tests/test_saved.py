@@ -55,6 +55,17 @@ def test_the_same_reductions_are_saved_as_the_same_bytes(handle):
         assert golden_saved.accumulate(handle, recipe).save() == saved, (name, recipe)
 
 
+def test_golden_shapes_load_and_give_the_results_of_their_day(handle):
+    golden = list(golden_saved.read_all_shaped())
+    assert {"sum", "argmin", "prod", "stats", "xor"} <= {recipe["op"] for _, recipe, _, _ in golden}
+    for name, recipe, results, saved in golden:
+        loaded = handle.load(saved)
+        assert loaded.shape == (recipe["groups"],) and loaded.count == recipe["count"], recipe
+        for op, expected in results.items():
+            agree([tuple(result) for result in expected], loaded.results(op), name, op, recipe)
+        assert golden_saved.accumulate(handle, recipe).save() == saved, (name, recipe)
+
+
 # ---- numbers -----------------------------------------------------------------------------------------
 
 
@@ -95,8 +106,11 @@ def test_what_a_newer_version_saved_is_told_as_that(handle):
     assert f"saved by a newer version: unknown operation number {number}" in refusal(handle, newer)
     newer = with_checksum(saved[:13] + bytes([99]) + saved[14:])
     assert "saved by a newer version: unknown type number 99" in refusal(handle, newer)
-    newer = with_checksum(saved[:8] + struct.pack("<I", 2) + saved[12:])
-    assert "version 2" in refusal(handle, newer)
+    for version in (0, 3, 2**32 - 1):
+        newer = with_checksum(saved[:8] + struct.pack("<I", version) + saved[12:])
+        assert f"accumulator of version {version}; this warpfold reads versions 1 to 2" in refusal(handle, newer)
+    misnamed = with_checksum(saved[:8] + struct.pack("<I", 2) + saved[12:])
+    assert "not written by warpfold" in refusal(handle, misnamed)
 
 
 def test_damage_is_told_before_anything_that_it_may_have_changed(handle):

@@ -26,6 +26,8 @@ void wf_accumulator_init(struct wf_accumulator *acc, const wf_reduction *reducti
     acc->ddof = reduction->ddof;
     acc->parts = wf_op_parts(acc->op);
     acc->tree = uses_tree(reduction, type) ? tree : NULL;
+    acc->shaped = NULL;
+    acc->xor_alone = false;
     clear(acc, reduction->first_index);
 }
 
@@ -33,6 +35,7 @@ void wf_accumulator_init_like(struct wf_accumulator *acc, const struct wf_accumu
                               struct wf_tree *tree) {
     memmove(acc, like, offsetof(struct wf_accumulator, first_index)); /* like may be acc */
     acc->tree = like->tree ? tree : NULL;
+    acc->shaped = NULL;
     clear(acc, first_index);
 }
 
@@ -53,7 +56,21 @@ struct wf_open_partial wf_accumulator_open(struct wf_accumulator *acc) {
 bool wf_accumulator_join(struct wf_accumulator *into, const struct wf_accumulator *from) {
     if (into->tree && !wf_tree_join(into->tree, from->tree)) return false;
     wf_partial_merge(&into->partial, &from->partial, into->type, into->parts);
+    into->xor_alone |= from->xor_alone;
     into->blocks = 0;
     into->count += from->count;
     return true;
+}
+
+void wf_accumulator_join_indices(struct wf_accumulator *into, const struct wf_accumulator *from) {
+    if (from->first_index == from->end_index) return;
+    bool empty = into->first_index == into->end_index;
+    if (empty || from->first_index < into->first_index) into->first_index = from->first_index;
+    if (empty || from->end_index > into->end_index) into->end_index = from->end_index;
+}
+
+void wf_accumulator_forget_bits(struct wf_accumulator *acc) {
+    struct wf_partial *partial = &acc->partial;
+    partial->bits_or = partial->bits_xor;
+    partial->bits_and = acc->count == 0 ? UINT64_MAX : acc->count == 1 ? partial->bits_xor : 0;
 }

@@ -7,6 +7,8 @@
 #include "core/finish.h"
 #include "core/partial.h"
 
+#include <stdbool.h>
+
 struct wf_accumulator {
     /* the reduction */
     wf_op op;
@@ -16,7 +18,9 @@ struct wf_accumulator {
     int64_t ddof;
     unsigned parts;  /* enum wf_part: those that op needs */
     unsigned blocks; /* added since the digits were last normalised (cpu/cpu.c) */
+    bool xor_alone; /* of xor: the and and or of the elements are not known */
     struct wf_tree *tree; /* the product, where it is a tree, in memory of the accumulator's owner; else NULL */
+    struct wf_shaped *shaped; /* which this is the common part of; NULL: a single one, or one result */
     /* Which elements. */
     int64_t first_index, end_index; /* the hull of their indices: first <= i < end */
     int64_t count;                  /* NaNs included */
@@ -42,6 +46,15 @@ struct wf_open_partial wf_accumulator_open(struct wf_accumulator *acc);
 /* Adds the partial of from, whose elements are others, to that of into; count, too.  False only for trees whose
  * ranges are not neighbours: then nothing is done. */
 bool wf_accumulator_join(struct wf_accumulator *into, const struct wf_accumulator *from);
+
+/* Makes the hull of the indices contain those of from, too. */
+void wf_accumulator_join_indices(struct wf_accumulator *into, const struct wf_accumulator *from);
+
+/* Where the elements' exclusive or is all that is known of their bits: sets the others to what may be. */
+void wf_accumulator_forget_bits(struct wf_accumulator *acc);
+
+/* Whether acc can tell the result of op; if not, why. */
+wf_error wf_accumulator_check_op(wf_handle *handle, const struct wf_accumulator *acc, wf_op op);
 
 /* The type of op's result for what acc holds. */
 wf_type wf_accumulator_result_type(const struct wf_accumulator *acc, wf_op op);

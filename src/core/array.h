@@ -25,4 +25,8 @@ void wf_array_strides(const wf_array *array, int64_t stride_bytes[WF_NDIM_MAX]);
 /* Whether the array, or b with it, can be reduced; *count: its elements (pairs).  b may be NULL. */
 wf_error wf_array_check(wf_handle *handle, const wf_array *a, const wf_array *b, int64_t *count);
 
+/* Whether the shape of what is called by that name is the results'. */
+wf_error wf_shape_check(wf_handle *handle, const char *name, int32_t ndim, const int64_t *shape, int32_t results_ndim,
+                        const int64_t *results_shape);
+
 #endif

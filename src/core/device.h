@@ -36,6 +36,9 @@ struct wf_device {
      * not yet. */
     wf_error (*reduce_groups)(wf_handle *handle, const struct wf_grouped *grouped);
 
+    /* Adds the groups to grouped->into instead.  NULL: not yet. */
+    wf_error (*add_groups)(wf_handle *handle, const struct wf_grouped *grouped);
+
     wf_error (*set_stream)(wf_handle *handle, void *stream);
 
     /* In words how the last launch was laid out; "" before any. */

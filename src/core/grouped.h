@@ -12,6 +12,7 @@ struct wf_grouped {
     const wf_groups *groups; /* the values of its labels have not been checked */
     bool skips_bad_keys;
     const wf_output *output;
+    struct wf_shaped *into; /* the accumulator that groups are added to; NULL: results go to the output */
     wf_type result_type;
     bool has_fill; /* otherwise a group without a value is WF_ERROR_EMPTY */
     wf_value fill; /* of result_type */

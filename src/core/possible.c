@@ -381,11 +381,15 @@ static const char *flaw_of_product(const struct wf_accumulator *acc) {
 /* ---- all of it -------------------------------------------------------------------------------------- */
 
 const char *wf_accumulator_flaw(const struct wf_accumulator *acc) {
+    const char *flaw = flaw_of_indices(acc);
+    return flaw ? flaw : wf_result_flaw(acc);
+}
+
+const char *wf_result_flaw(const struct wf_accumulator *acc) {
     static const struct {
         unsigned parts; /* all that it looks at */
         const char *(*find)(const struct wf_accumulator *acc);
     } flaws[] = {
-        {0, flaw_of_indices},
         {0, flaw_of_flags},
         {WF_PART_NONZERO, flaw_of_counts},
         {0, flaw_of_extrema},

@@ -8,4 +8,7 @@
  * in words what no elements can lead to. */
 const char *wf_accumulator_flaw(const struct wf_accumulator *acc);
 
+/* The same for one result of many, whose hull of indices is that of all. */
+const char *wf_result_flaw(const struct wf_accumulator *acc);
+
 #endif

@@ -2,12 +2,15 @@
 #include "core/accumulator.h"
 #include "core/environment.h"
 
-static wf_error check_op(wf_handle *handle, const struct wf_accumulator *acc, wf_op op) {
+wf_error wf_accumulator_check_op(wf_handle *handle, const struct wf_accumulator *acc, wf_op op) {
     unsigned parts = wf_op_parts(op);
     bool needs_index = op == WF_ARGMIN || op == WF_ARGMAX;
     if (!parts) return wf_fail(handle, WF_ERROR_ARGUMENT, "there is no op %d", (int)op);
     if (wf_op_result(op) == WF_RESULT_NONE)
         return wf_fail(handle, WF_ERROR_UNSUPPORTED, "%s has no single value; ask for its statistics one by one",
+                       wf_op_name(op));
+    if (acc->xor_alone && op != WF_XOR)
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "%s is not known: this accumulator of xor holds nothing else",
                        wf_op_name(op));
     if ((parts & acc->parts) != parts || (needs_index && !wf_accumulator_is_indexed(acc)))
         return wf_fail(handle, WF_ERROR_UNSUPPORTED, "an accumulator of %s does not hold what %s needs",
@@ -97,8 +100,13 @@ wf_type wf_accumulator_result_type(const struct wf_accumulator *acc, wf_op op) {
     return as_asked ? acc->result_type : wf_op_result_type(op, acc->type);
 }
 
+wf_type wf_accumulator_op_result_type(const wf_accumulator *accumulator, wf_op op) {
+    if (!accumulator || wf_accumulator_check_op(NULL, accumulator, op)) return WF_TYPE_DEFAULT;
+    return wf_accumulator_result_type(accumulator, op);
+}
+
 wf_error wf_accumulator_finish(wf_handle *handle, const struct wf_accumulator *acc, wf_op op, wf_value *result) {
-    wf_error error = check_op(handle, acc, op);
+    wf_error error = wf_accumulator_check_op(handle, acc, op);
     if (error) return error;
     struct wf_number number;
     wf_type type = wf_accumulator_result_type(acc, op);

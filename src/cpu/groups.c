@@ -1,6 +1,7 @@
 /* Reductions by groups on the CPU: threads take tiles of results, and fold the elements of each result. */
 #include "core/environment.h"
 #include "core/labels.h"
+#include "core/shaped.h"
 #include "core/small_sum.h"
 #include "cpu/workers.h"
 
@@ -190,8 +191,8 @@ static void view_group(struct wf_view *view, int64_t *begin, const struct job *j
 
 static int64_t count_of(const struct job *job, const struct place *place) {
     const struct wf_layout *layout = job->grouped->layout;
-    const int64_t *offset = job->labels.offsets + place->group;
-    return layout->axis < 0 ? layout->reduced_count : offset[1] - offset[0];
+    const int64_t *offsets = job->labels.offsets;
+    return layout->axis < 0 ? layout->reduced_count : offsets[place->group + 1] - offsets[place->group];
 }
 
 /* Makes the indices of a group's elements, which count those that precede it by key, positions of the axis. */
@@ -204,12 +205,19 @@ static void set_positions(struct wf_accumulator *acc, const struct wf_view *view
             *index[i] = first + (uint64_t)wf_position(view->positions, (int64_t)(*index[i] - first));
 }
 
+/* The index of a group's first element, apart from segments.  A tree counts on from what its result holds. */
+static int64_t first_index_of(const struct job *job, const struct place *place) {
+    const struct wf_grouped *grouped = job->grouped;
+    bool counts_on = grouped->into && grouped->empty->tree;
+    return counts_on ? wf_shaped_tree_end(grouped->into, place->number) : grouped->empty->first_index;
+}
+
 /* Makes acc the group at that place.  handle: whose threads share the work, or NULL, for the worker alone. */
 static void fold_group(struct wf_accumulator *acc, struct wf_tree *tree, const struct job *job,
                        const struct place *place, wf_handle *handle, struct worker *worker) {
     const struct wf_accumulator *empty = job->grouped->empty;
     int64_t count = count_of(job, place), begin = 0;
-    wf_accumulator_init_like(acc, empty, empty->first_index, tree);
+    wf_accumulator_init_like(acc, empty, first_index_of(job, place), tree);
     if (!count) return;
     struct wf_view view = job->view;
     view_group(&view, &begin, job, place);
@@ -268,7 +276,7 @@ static bool try_short_columns(struct worker *worker, const struct job *job, cons
     bool of_index;
     int64_t first;
     enum wf_part part = part_of_op(empty->op, &of_index);
-    if (!part || count == 0 || count > WF_TILE_ROWS_MAX) return false;
+    if (!part || count == 0 || count > WF_TILE_ROWS_MAX || grouped->into) return false;
     if (grouped->result_type != wf_op_result_type(empty->op, empty->type)) return false;
     struct wf_view view = view_tile(job, place, &first);
     if (of_index && view.positions.index) return false;
@@ -281,11 +289,12 @@ static bool try_short_columns(struct worker *worker, const struct job *job, cons
     return true;
 }
 
-/* Writes what acc gives, or the value of groups that have none. */
+/* Writes what acc gives, or the value of groups that have none; or adds acc to an accumulator. */
 static wf_error write_result(const struct job *job, const struct place *place, const struct wf_accumulator *acc,
                              wf_handle *handle) {
     const struct wf_grouped *grouped = job->grouped;
     wf_value value;
+    if (grouped->into) return wf_shaped_join(grouped->into, place->number, acc) ? WF_OK : WF_ERROR_MERGE;
     wf_error error = wf_accumulator_finish(handle, acc, acc->op, &value);
     if (error == WF_ERROR_EMPTY && grouped->has_fill) {
         value = grouped->fill;
@@ -303,7 +312,7 @@ static bool try_small_sum(const struct job *job, const struct place *place) {
     int64_t nbytes = (int64_t)wf_type_nbytes(grouped->a->type), count = count_of(job, place), begin = 0;
     struct wf_number sum;
     wf_value value;
-    if (grouped->empty->op != WF_SUM || count == 0 || job->labels.positions.index) return false;
+    if (grouped->empty->op != WF_SUM || count == 0 || job->labels.positions.index || grouped->into) return false;
     if (job->view.ndim > 1 || job->view.stride_bytes[0][0] != nbytes) return false;
     if (layout->axis >= 0) begin = job->labels.offsets[place->group];
     const unsigned char *data = job->labels.elements[0] ? job->labels.elements[0] : place->data[0] + job->data_offset[0];
@@ -481,6 +490,17 @@ static wf_error reduce_results(wf_handle *handle, struct job *job) {
     return failure_of(handle, job);
 }
 
+/* Makes room for what the groups add to an accumulator.  The labels have been resolved. */
+static wf_error reserve(wf_handle *handle, const struct job *job) {
+    const struct wf_layout *layout = job->grouped->layout;
+    const int64_t *offsets = job->labels.offsets;
+    int64_t longest = layout->axis < 0 ? layout->reduced_count : 0;
+    if (!job->grouped->into || !job->grouped->empty->tree) return WF_OK;
+    for (int64_t g = 0; layout->axis >= 0 && g < layout->shape[layout->axis]; g++)
+        if (offsets[g + 1] - offsets[g] > longest) longest = offsets[g + 1] - offsets[g];
+    return wf_shaped_reserve(handle, job->grouped->into, longest);
+}
+
 wf_error wf_cpu_reduce_groups(wf_handle *handle, const struct wf_grouped *grouped) {
     const struct wf_layout *layout = grouped->layout;
     struct job *job = calloc(1, sizeof *job);
@@ -490,6 +510,7 @@ wf_error wf_cpu_reduce_groups(wf_handle *handle, const struct wf_grouped *groupe
     job->view.nbytes = wf_type_nbytes(grouped->a->type);
     atomic_init(&job->first_failed, INT64_MAX);
     wf_error error = layout->axis < 0 ? WF_OK : wf_labels_resolve(handle, &job->labels, grouped);
+    if (!error) error = reserve(handle, job);
     if (!error && layout->count) {
         lay_out(job, layout);
         view_groups(job);

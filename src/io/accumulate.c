@@ -400,6 +400,9 @@ wf_error wf_accumulator_add_reader(wf_handle *handle, wf_accumulator *accumulato
         return wf_fail(
             handle, WF_ERROR_ARGUMENT,
             "wf_accumulator_add_reader needs a handle, an accumulator and a reader, or two different ones");
+    if (accumulator->shaped)
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED,
+                       "a reader's elements have no groups: add its blocks to an accumulator with a shape one by one");
     if (!b) return add_reader(handle, accumulator, a);
     wf_error error = check_element_type(handle, accumulator, a);
     if (!error) error = check_element_type(handle, accumulator, b);

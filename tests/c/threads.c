@@ -2,6 +2,7 @@
  * threads each, and copies of their own.  What they save must be, byte for byte, what one thread saves.
  * For a thread checker as much as for the comparison. */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 
 #define CALLERS 3
 #define THREADS_EACH 3
+#define COLUMNS 4
 #define COUNT (THREADS_EACH << 19) /* so many that every thread is put to work, on bytes too */
 #define TYPE_COUNT WF_TYPE_COUNT
 #define OP_COUNT WF_OP_COUNT
@@ -53,19 +55,39 @@ static wf_array reversed(const wf_array *array, int64_t *stride_bytes) {
                        stride_bytes);
 }
 
+/* Appends the saved form of an accumulator of the arrays, with groups or without. */
+static wf_error add_and_save(wf_handle *handle, wf_op op, const wf_array *a, const wf_array *b, const wf_groups *groups,
+                             struct saved *saved) {
+    int64_t shape[WF_NDIM_MAX];
+    int32_t ndim = 0;
+    size_t nbytes = 0;
+    const wf_reduction reduction = wf_reduction_of(op);
+    wf_accumulator *accumulator = NULL;
+    wf_error error = groups ? wf_groups_shape(a, groups, &ndim, shape) : WF_OK;
+    if (!error) error = wf_accumulator_create(handle, &reduction, a->type, ndim, shape, &accumulator);
+    if (!error) error = wf_accumulator_add(handle, accumulator, a, op == WF_DOT ? b : NULL, groups);
+    if (!error)
+        error = wf_accumulator_save(handle, accumulator, saved->bytes + saved->nbytes,
+                                    sizeof saved->bytes - saved->nbytes, &nbytes);
+    wf_accumulator_destroy(accumulator);
+    saved->nbytes += nbytes;
+    return error;
+}
+
+/* All elements; of two types also those of each column, and runs of them. */
 static wf_error reduce_and_save(wf_handle *handle, wf_op op, wf_type type, const void *data, int64_t count,
                                 int32_t threads, struct saved *saved) {
     int64_t stride_bytes;
+    const int64_t table[2] = {count / COLUMNS, COLUMNS}, offsets[3] = {0, count / 3, count};
     wf_array array = wf_array_vector(data, type, count), backwards = reversed(&array, &stride_bytes);
-    const wf_reduction reduction = wf_reduction_of(op);
-    wf_accumulator *accumulator = NULL;
-    wf_error error = wf_accumulator_create(handle, &reduction, type, 0, NULL, &accumulator);
-    if (!error) error = wf_handle_set_threads(handle, threads);
-    if (!error) error = wf_accumulator_add(handle, accumulator, &array, op == WF_DOT ? &backwards : NULL, NULL);
-    if (!error) {
-        error = wf_accumulator_save(handle, accumulator, saved->bytes, sizeof saved->bytes, &saved->nbytes);
-    }
-    wf_accumulator_destroy(accumulator);
+    const wf_array columns = wf_array_nd(data, type, 2, table, NULL), labels = wf_array_vector(offsets, WF_I64, 3);
+    const wf_groups along = wf_groups_axes(1), runs = wf_groups_segments(0, 2, &labels);
+    bool by_groups = type == WF_F32 || type == WF_U8;
+    saved->nbytes = 0;
+    wf_error error = wf_handle_set_threads(handle, threads);
+    if (!error) error = add_and_save(handle, op, &array, &backwards, NULL, saved);
+    if (!error && by_groups) error = add_and_save(handle, op, &columns, &columns, &along, saved);
+    if (!error && by_groups) error = add_and_save(handle, op, &array, &backwards, &runs, saved);
     return error;
 }
 

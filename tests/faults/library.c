@@ -14,15 +14,17 @@
 
 #include "warpfold.h"
 
-enum { COUNT = 300000, THREADS = 4 };
+enum { COUNT = 300000, THREADS = 4, GROUPS = 3, ACCUMULATORS = 3 };
 
 static double values[COUNT];
+static uint8_t keys[COUNT];
 static char path[2][4096];
 static long (*choose)(const char *kind, long at, bool is_lasting);
 
 struct state {
     wf_handle *handle;
     wf_accumulator *accumulator; /* of stats, with a few elements */
+    wf_accumulator *shaped[2];   /* of prod and var, with GROUPS results */
 };
 
 /* ---- tasks: what they give is written into the text */
@@ -93,6 +95,64 @@ static wf_error create_accumulator(struct state *state, char *text, size_t capac
     return error;
 }
 
+static wf_error add_keys_to(wf_handle *handle, wf_accumulator *accumulator, int64_t count) {
+    const wf_array array = wf_array_vector(values, WF_F64, count), labels = wf_array_vector(keys, WF_U8, count);
+    const wf_groups groups = wf_groups_keys(0, GROUPS, &labels);
+    return wf_accumulator_add(handle, accumulator, &array, NULL, &groups);
+}
+
+static wf_error add_keys(struct state *state, char *text, size_t capacity) {
+    (void)text, (void)capacity;
+    return add_keys_to(state->handle, state->shaped[0], COUNT);
+}
+
+static wf_error add_columns(struct state *state, char *text, size_t capacity) {
+    const int64_t shape[2] = {COUNT / GROUPS, GROUPS};
+    const wf_array array = wf_array_nd(values, WF_F64, 2, shape, NULL);
+    const wf_groups groups = wf_groups_axes(1);
+    (void)text, (void)capacity;
+    return wf_accumulator_add(state->handle, state->shaped[1], &array, NULL, &groups);
+}
+
+static wf_error merge_shaped(struct state *state, char *text, size_t capacity) {
+    unsigned char saved[WF_SAVED_NBYTES_MAX];
+    size_t nbytes = 0;
+    wf_accumulator *loaded = NULL;
+    (void)text, (void)capacity;
+    wf_error error = wf_accumulator_save(state->handle, state->shaped[1], saved, sizeof saved, &nbytes);
+    if (!error) error = wf_accumulator_load(state->handle, saved, nbytes, &loaded);
+    if (!error) error = wf_accumulator_merge(state->handle, state->shaped[1], loaded);
+    wf_accumulator_destroy(loaded);
+    return error;
+}
+
+/* What follows on what there is, whose trees grow by it. */
+static wf_error merge_trees(struct state *state, char *text, size_t capacity) {
+    const int64_t shape[1] = {GROUPS};
+    wf_accumulator *next = NULL;
+    wf_reduction reduction = wf_reduction_of(WF_PROD);
+    (void)text, (void)capacity;
+    reduction.first_index = 4; /* of ten elements, groups 1 and 2 have three each, and these follow on the first */
+    wf_error error = wf_accumulator_create(state->handle, &reduction, WF_F64, 1, shape, &next);
+    const uint8_t first[5] = {0};
+    const wf_array array = wf_array_vector(values, WF_F64, 5), labels = wf_array_vector(first, WF_U8, 5);
+    const wf_groups groups = wf_groups_keys(0, GROUPS, &labels);
+    if (!error) error = wf_accumulator_add(state->handle, next, &array, NULL, &groups);
+    if (!error) error = wf_accumulator_merge(state->handle, state->shaped[0], next);
+    wf_accumulator_destroy(next);
+    return error;
+}
+
+static wf_error create_shaped(struct state *state, char *text, size_t capacity) {
+    const int64_t shape[2] = {2, GROUPS};
+    wf_accumulator *made = NULL;
+    (void)text, (void)capacity;
+    const wf_reduction reduction = wf_reduction_of(WF_STATS);
+    wf_error error = wf_accumulator_create(state->handle, &reduction, WF_F64, 2, shape, &made);
+    wf_accumulator_destroy(made);
+    return error;
+}
+
 static const struct task {
     const char *name;
     wf_error (*run)(struct state *state, char *text, size_t capacity);
@@ -104,6 +164,11 @@ static const struct task {
     {"read", read_files},
     {"merge", merge},
     {"create_accumulator", create_accumulator},
+    {"add_keys", add_keys},
+    {"add_columns", add_columns},
+    {"merge_shaped", merge_shaped},
+    {"merge_trees", merge_trees},
+    {"create_shaped", create_shaped},
 };
 
 /* ---- trying them */
@@ -113,29 +178,48 @@ static void die(const struct task *task, const char *kind, long at, bool is_last
     exit(1);
 }
 
+static bool begin_shaped(struct state *state) {
+    const wf_op ops[] = {WF_PROD, WF_VAR};
+    const int64_t shape[1] = {GROUPS};
+    for (int i = 0; i < 2; i++) {
+        const wf_reduction reduction = wf_reduction_of(ops[i]);
+        if (wf_accumulator_create(state->handle, &reduction, WF_F64, 1, shape, &state->shaped[i]) ||
+            add_keys_to(state->handle, state->shaped[i], 10))
+            return false;
+    }
+    return true;
+}
+
 static bool begin(struct state *state) {
     const wf_array few = wf_array_vector(values, WF_F64, 10);
     *state = (struct state){0};
     const wf_reduction reduction = wf_reduction_of(WF_STATS);
     return !wf_handle_create("cpu", &state->handle) && !wf_handle_set_threads(state->handle, THREADS) &&
            !wf_accumulator_create(state->handle, &reduction, WF_F64, 0, NULL, &state->accumulator) &&
-           !wf_accumulator_add(state->handle, state->accumulator, &few, NULL, NULL);
+           !wf_accumulator_add(state->handle, state->accumulator, &few, NULL, NULL) && begin_shaped(state);
 }
 
 static void end(struct state *state) {
     wf_accumulator_destroy(state->accumulator);
+    for (int i = 0; i < 2; i++) wf_accumulator_destroy(state->shaped[i]);
     wf_handle_destroy(state->handle);
 }
 
 struct outcome {
     char text[64];
-    unsigned char saved[WF_SAVED_NBYTES_MAX];
+    unsigned char saved[ACCUMULATORS * WF_SAVED_NBYTES_MAX];
     size_t nbytes;
 };
 
 static bool keep(const struct state *state, struct outcome *outcome) {
-    return !wf_accumulator_save(state->handle, state->accumulator, outcome->saved, sizeof outcome->saved,
-                                &outcome->nbytes);
+    const wf_accumulator *all[ACCUMULATORS] = {state->accumulator, state->shaped[0], state->shaped[1]};
+    outcome->nbytes = 0;
+    for (int i = 0; i < ACCUMULATORS; i++) {
+        size_t nbytes = 0, left = sizeof outcome->saved - outcome->nbytes;
+        if (wf_accumulator_save(state->handle, all[i], outcome->saved + outcome->nbytes, left, &nbytes)) return false;
+        outcome->nbytes += nbytes;
+    }
+    return true;
 }
 
 static bool is_same(const struct outcome *a, const struct outcome *b) {
@@ -192,6 +276,7 @@ int main(int argc, char **argv) {
     *(void **)&choose = dlsym(RTLD_DEFAULT, "faults_choose");
     if (argc != 2 || !choose) return 2;
     for (int i = 0; i < COUNT; i++) values[i] = (double)(i * 37 % 101 - 50) / 8;
+    for (int i = 0; i < COUNT; i++) keys[i] = (uint8_t)(i % GROUPS);
     for (int i = 0; i < 2; i++) {
         snprintf(path[i], sizeof path[i], "%s/%d.txt", argv[1], i);
         if (!write_text(path[i], i)) return 2;

@@ -180,12 +180,15 @@ FUNCTIONS = {
     "wf_accumulator_destroy": (None, [_accumulator]),
     "wf_accumulator_add": (c_int, [_handle, _accumulator, _array, _array, _groups]),
     "wf_accumulator_merge": (c_int, [_handle, _accumulator, _accumulator]),
+    "wf_accumulator_subtract": (c_int, [_handle, _accumulator, _accumulator]),
     "wf_accumulator_result": (c_int, [_handle, _accumulator, c_int, _output]),
     "wf_accumulator_value": (c_int, [_handle, _accumulator, c_int, _value]),
     "wf_accumulator_stats": (c_int, [_handle, _accumulator, POINTER(wf_stats)]),
     "wf_accumulator_op": (c_int, [_accumulator]),
     "wf_accumulator_type": (c_int, [_accumulator]),
     "wf_accumulator_count": (c_int64, [_accumulator]),
+    "wf_accumulator_op_result_type": (c_int, [_accumulator, c_int]),
+    "wf_accumulator_shape": (c_int, [_accumulator, POINTER(c_int32), POINTER(c_int64)]),
     "wf_accumulator_save": (c_int, [_handle, _accumulator, c_void_p, c_size_t, POINTER(c_size_t)]),
     "wf_accumulator_load": (c_int, [_handle, c_void_p, c_size_t, POINTER(_accumulator)]),
     "wf_reader_open": (
@@ -264,6 +267,13 @@ def value_bits(value):
     if name in ("f16", "bf16"):
         return name, union.f16
     return name, union.u if name else None
+
+
+def values_of(memory, type_number):
+    """(type, bits) of each of the values that lie side by side."""
+    nbytes = library.wf_type_nbytes(type_number)
+    pieces = (memory[i:i + nbytes] for i in range(0, len(memory), nbytes))
+    return [value_bits(value_of_bits(type_number, int.from_bytes(piece, "little"))) for piece in pieces]
 
 
 def stats_dict(stats):
@@ -395,8 +405,7 @@ class Handle:
         self.set_threads(threads)
         self.check(library.wf_reduce(
             self.pointer, byref(asked), byref(a), b and byref(b), byref(groups), byref(output)))
-        pieces = (memory[i * nbytes:(i + 1) * nbytes] for i in range(count))
-        return [value_bits(value_of_bits(type_number, int.from_bytes(piece, "little"))) for piece in pieces]
+        return values_of(memory, type_number)
 
     def stats(self, array, threads=0, **chosen):
         stats = new_stats()
@@ -406,11 +415,15 @@ class Handle:
         )
         return stats_dict(stats)
 
-    def accumulator(self, op, type_name, **chosen):
+    def accumulator(self, op, type_name, shape=(), fill=None, flags=0, **chosen):
         pointer = c_void_p()
+        asked = reduction(op, **chosen)
+        asked.flags = flags
+        asked.fill = fill and ctypes.pointer(fill)
+        lengths = (c_int64 * len(shape))(*shape) if shape else None
         self.check(
             library.wf_accumulator_create(
-                self.pointer, byref(reduction(op, **chosen)), TYPE_BY_NAME[type_name], 0, None, byref(pointer)
+                self.pointer, byref(asked), TYPE_BY_NAME[type_name], len(shape), lengths, byref(pointer)
             )
         )
         return Accumulator(self, pointer)
@@ -447,10 +460,12 @@ class Accumulator:
     def __del__(self):
         library.wf_accumulator_destroy(self.pointer)
 
-    def add(self, a, threads=0, b=None):
+    def add(self, a, threads=0, b=None, groups=None):
         self.handle.set_threads(threads)
         self.handle.check(
-            library.wf_accumulator_add(self.handle.pointer, self.pointer, byref(a), b and byref(b), None)
+            library.wf_accumulator_add(
+                self.handle.pointer, self.pointer, byref(a), b and byref(b), groups and byref(groups)
+            )
         )
 
     def add_pair(self, a, b, threads=0):
@@ -458,6 +473,26 @@ class Accumulator:
 
     def merge(self, other):
         self.handle.check(library.wf_accumulator_merge(self.handle.pointer, self.pointer, other.pointer))
+
+    def subtract(self, other):
+        self.handle.check(library.wf_accumulator_subtract(self.handle.pointer, self.pointer, other.pointer))
+
+    @property
+    def shape(self):
+        ndim, shape = c_int32(), (c_int64 * WF_NDIM_MAX)()
+        self.handle.check(library.wf_accumulator_shape(self.pointer, byref(ndim), shape))
+        return tuple(shape[:ndim.value])
+
+    def results(self, op):
+        """The bits of every result, in C order."""
+        shape = self.shape
+        type_number = library.wf_accumulator_op_result_type(self.pointer, OP_BY_NAME[op])
+        memory = bytearray(library.wf_type_nbytes(type_number) * math.prod(shape))
+        output = wf_output(data=_address(memory)[1], type=type_number, ndim=len(shape), shape=(c_int64 * len(shape))(*shape))
+        self.handle.check(
+            library.wf_accumulator_result(self.handle.pointer, self.pointer, OP_BY_NAME[op], byref(output))
+        )
+        return values_of(memory, type_number) if type_number else []
 
     def result(self, op):
         value = wf_value()
@@ -476,8 +511,9 @@ class Accumulator:
         return library.wf_accumulator_count(self.pointer)
 
     def save(self):
-        buffer = ctypes.create_string_buffer(WF_SAVED_NBYTES_MAX)
         nbytes = c_size_t()
+        library.wf_accumulator_save(self.handle.pointer, self.pointer, None, 0, byref(nbytes))
+        buffer = ctypes.create_string_buffer(max(nbytes.value, 1))
         self.handle.check(
             library.wf_accumulator_save(self.handle.pointer, self.pointer, buffer, len(buffer), byref(nbytes))
         )
