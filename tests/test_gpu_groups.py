@@ -13,7 +13,7 @@ import warpfold_ctypes as wf
 from cuda_helpers import gpu  # noqa: F401: a fixture
 from oracle import INTEGERS, TYPECODES, TYPES, ops_of
 from samples import NAN_POLICIES, sample
-from test_groups import Laid, integer_vector, operands, random_offsets, random_shape
+from group_helpers import Laid, integer_vector, operands, random_offsets, random_shape
 
 library = wf.library
 KEY_TYPES = [name for name in INTEGERS if name != "bool"]
