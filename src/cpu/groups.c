@@ -2,6 +2,7 @@
 #include "core/environment.h"
 #include "core/labels.h"
 #include "core/small_sum.h"
+#include "cpu/keyed.h"
 #include "cpu/workers.h"
 
 #include <stdatomic.h>
@@ -483,6 +484,7 @@ static wf_error reduce_results(wf_handle *handle, struct job *job) {
 
 wf_error wf_cpu_reduce_groups(wf_handle *handle, const struct wf_grouped *grouped) {
     const struct wf_layout *layout = grouped->layout;
+    if (wf_cpu_try_keyed(handle, grouped)) return WF_OK;
     struct job *job = calloc(1, sizeof *job);
     if (!job) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for a reduction by groups");
     job->grouped = grouped;

@@ -3,6 +3,7 @@
 #ifndef WF_CPU_LOOPS_COLUMN_SUMS_H
 #define WF_CPU_LOOPS_COLUMN_SUMS_H
 
+#include "core/round_to_odd.h"
 #include "cpu/loops/sums.h"
 #include "cpu/loops/columns.h"
 #include "cpu/loops/special.h"
@@ -140,17 +141,6 @@ typedef PASTE(rounded_, TYPE) rounded;
 
 enum { ADDER_ROUNDS = ELEMENT == ELEMENT_F32 || ELEMENT == ELEMENT_F64 };
 
-/* a + b rounded to odd where it is not exact, so that rounding it again to fewer bits is rounding once (Boldo,
- * Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008). */
-static double add_rounding_to_odd(double a, double b) {
-    double sum = a + b, part = sum - a, error = (a - (sum - part)) + (b - part);
-    int64_t bits;
-    memcpy(&bits, &sum, sizeof bits);
-    if (error != 0 && !(bits & 1)) bits += (error > 0) == (sum > 0) ? 1 : -1;
-    memcpy(&sum, &bits, sizeof bits);
-    return sum;
-}
-
 static bool is_column_of_minus_zeros(const struct wf_tile *tile, size_t column) {
     size_t r = 0;
     while (r < tile->rows && tile_bits(tile, r, column) == MINUS_ZERO) r++;
@@ -170,7 +160,7 @@ static bool find_sum_results(const struct wf_tile *tile, enum wf_part part, roun
     double unit[2] = {ldexp(1, window.exponent[0][0] - 52), ldexp(1, window.exponent[0][1] - 52)};
     for (size_t c = 0; c < tile->columns; c++) {
         double upper = (double)units.term[0][0][c] * unit[0], lower = (double)units.term[0][1][c] * unit[1];
-        double sum = IS_F64 ? upper + lower : add_rounding_to_odd(upper, lower);
+        double sum = IS_F64 ? upper + lower : wf_add_rounding_to_odd(upper, lower);
         if (sum == 0 && part == WF_PART_DOT) return false;
         if (sum == 0 && part == WF_PART_SUM && is_column_of_minus_zeros(tile, c)) sum = -0.0;
         results[c] = (rounded)sum;

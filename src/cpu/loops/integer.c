@@ -56,6 +56,7 @@ INLINE vuword larger_magnitude(vuword a, vuword b) {
 
 #include "cpu/loops/any_type.h"
 #include "cpu/loops/columns.h"
+#include "cpu/loops/units.h"
 
 /* ---- sums ---- */
 
@@ -338,4 +339,41 @@ bool WF_LOOPS_NAME(find_results, TYPE, TIER)(const struct wf_tile *tile, enum wf
                                              void *results) {
     if (part & (WF_PART_SUM | WF_PART_ABS | WF_PART_DOT)) return find_sum_results(tile, part, results);
     return find_results_of_any_type(tile, part, of_index, results);
+}
+
+/* ---- elements by key ---- */
+
+/* Those of 64 bits by halves. */
+INLINE void take_values(struct wf_units *units, const unsigned char *x, size_t count, bool magnitudes) {
+    for (size_t i = 0; i < count; i++) {
+        uword bits = bits_at(x, i);
+        uint64_t value = magnitudes ? magnitude_of(bits) : (uint64_t)key_of(bits);
+        if (IS_64) {
+            units->pair[i][0] = IS_SIGNED && !magnitudes ? (int64_t)value >> 32 : (int64_t)(value >> 32);
+            units->pair[i][1] = (uint32_t)value;
+        } else {
+            units->word[0][i] = (int64_t)value;
+        }
+    }
+}
+
+/* Of types of up to 32 bits; those of 32 by halves. */
+INLINE void take_squares(struct wf_units *units, const unsigned char *x, size_t count, int first) {
+    const bool halves = sizeof(uword) == 4;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t magnitude = magnitude_of(bits_at(x, i)), square = magnitude * magnitude;
+        units->word[first][i] = (int64_t)(halves ? square >> 32 : square);
+        if (halves) units->word[first + 1][i] = (uint32_t)square;
+    }
+}
+
+wf_split_function WF_LOOPS_NAME(split, TYPE, TIER);
+
+void WF_LOOPS_NAME(split, TYPE, TIER)(struct wf_units *units, const struct wf_grid grid[2], unsigned parts,
+                                      const void *data, size_t count) {
+    const unsigned char *x = data;
+    units->any_lost = units->any_minus_zero = false;
+    if (parts & (WF_PART_MIN | WF_PART_MAX)) take_keys(units, x, count, parts & WF_PART_MAX);
+    if (parts & (WF_PART_SUM | WF_PART_ABS)) take_values(units, x, count, parts & WF_PART_ABS);
+    if (parts & WF_PART_SQUARES) take_squares(units, x, count, grid[0].levels);
 }
