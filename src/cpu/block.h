@@ -77,6 +77,17 @@ typedef bool wf_columns_function(struct wf_open_partial *into, const struct wf_t
  * if some element or part needs more. */
 typedef bool wf_results_function(const struct wf_tile *tile, enum wf_part part, bool of_index, void *results);
 
+/* The exact sums of each column, in units of 2^exponent, where all of a group is in one tile. */
+struct wf_column_totals {
+    wf_i128 sum[WF_COLUMNS_MAX], squares[WF_COLUMNS_MAX];
+    int32_t sum_exponent, squares_exponent;
+    bool is_minus_zero[WF_COLUMNS_MAX]; /* the sum, where it is 0 */
+};
+
+/* Finds them.  parts: WF_PART_SUM, with WF_PART_SQUARES or without.  False, and nothing of use written, if some element
+ * or part needs more. */
+typedef bool wf_totals_function(const struct wf_tile *tile, unsigned parts, struct wf_column_totals *totals);
+
 /* Grids onto which elements are split, so that what each level takes is an integer, in units of 2^exponent; a level
  * is 2^distance of the next one's units apart. */
 #define WF_GRID_LEVELS_MAX 4

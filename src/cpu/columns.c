@@ -222,13 +222,27 @@ void wf_columns_add(struct wf_columns *columns, const struct wf_tier *tier, cons
     if (begin < end) add_cut(columns, tier, view, stride_bytes, cut_of(count, true, end - begin), begin, end);
 }
 
+/* Makes a tile of all elements of the groups; false if it has no room for them. */
+static bool make_tile(struct wf_tile *tile, struct wf_columns *columns, const struct wf_view *view,
+                      const int64_t stride_bytes[2], size_t count, int64_t index, unsigned parts) {
+    struct cut cut = cut_of(count, true, view->count);
+    if (view->count > rows_max(parts)) return false;
+    size_t rows = (size_t)view->count;
+    for (int o = 0; o < view->operands; o++) fill_tile(columns, view, o, stride_bytes[o], cut, 0, rows);
+    *tile = (struct wf_tile){columns->tile[0], view->operands > 1 ? columns->tile[1] : NULL, rows, count, cut.pitch, index};
+    return true;
+}
+
 bool wf_columns_results(struct wf_columns *columns, const struct wf_tier *tier, wf_type type, const struct wf_view *view,
                         const int64_t stride_bytes[2], size_t count, int64_t index, enum wf_part part, bool of_index,
                         void *results) {
-    struct cut cut = cut_of(count, true, view->count);
-    if (view->count > rows_max(part)) return false;
-    size_t rows = (size_t)view->count;
-    for (int o = 0; o < view->operands; o++) fill_tile(columns, view, o, stride_bytes[o], cut, 0, rows);
-    struct wf_tile tile = {columns->tile[0], view->operands > 1 ? columns->tile[1] : NULL, rows, count, cut.pitch, index};
-    return tier->find_results[type](&tile, part, of_index, results);
+    struct wf_tile tile;
+    return make_tile(&tile, columns, view, stride_bytes, count, index, part) &&
+           tier->find_results[type](&tile, part, of_index, results);
+}
+
+bool wf_columns_totals(struct wf_columns *columns, const struct wf_tier *tier, wf_type type, const struct wf_view *view,
+                       const int64_t stride_bytes[2], size_t count, unsigned parts, struct wf_column_totals *totals) {
+    struct wf_tile tile;
+    return make_tile(&tile, columns, view, stride_bytes, count, 0, parts) && tier->find_totals[type](&tile, parts, totals);
 }

@@ -29,4 +29,8 @@ bool wf_columns_results(struct wf_columns *columns, const struct wf_tier *tier, 
                         const int64_t stride_bytes[2], size_t count, int64_t index, enum wf_part part, bool of_index,
                         void *results);
 
+/* The exact sums of each group, if a tile has room for them; returns whether it did. */
+bool wf_columns_totals(struct wf_columns *columns, const struct wf_tier *tier, wf_type type, const struct wf_view *view,
+                       const int64_t stride_bytes[2], size_t count, unsigned parts, struct wf_column_totals *totals);
+
 #endif

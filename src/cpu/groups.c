@@ -1,6 +1,7 @@
 /* Reductions by groups on the CPU: threads take tiles of results, and fold the elements of each result. */
 #include "core/environment.h"
 #include "core/labels.h"
+#include "core/small_finish.h"
 #include "core/small_sum.h"
 #include "cpu/keyed.h"
 #include "cpu/workers.h"
@@ -282,6 +283,32 @@ static bool try_short_columns(struct worker *worker, const struct job *job, cons
     return true;
 }
 
+/* The same for means, variances and their roots. */
+static bool try_short_finish(struct worker *worker, const struct job *job, const struct place *place, size_t results,
+                             int64_t count) {
+    const struct wf_grouped *grouped = job->grouped;
+    const struct wf_accumulator *empty = grouped->empty;
+    const struct dimension *last = &job->dimension[job->ndim - 1];
+    struct wf_column_totals totals;
+    struct wf_number number;
+    int64_t first;
+    if (empty->op != WF_MEAN && empty->op != WF_VAR && empty->op != WF_STD) return false;
+    if (count <= empty->ddof * (empty->op != WF_MEAN) || count > WF_TILE_ROWS_MAX) return false;
+    struct wf_view view = view_tile(job, place, &first);
+    if (!wf_columns_totals(worker->columns, job->cpu->tier, empty->type, &view, last->stride_bytes, results, empty->parts,
+                           &totals))
+        return false;
+    for (size_t c = 0; c < results; c++) {
+        wf_value value = {.type = grouped->result_type};
+        struct wf_small_sums sums = {totals.sum[c], totals.squares[c], totals.sum_exponent, totals.squares_exponent,
+                                     totals.is_minus_zero[c], count};
+        if (!wf_small_finish(empty->op, &sums, empty->ddof, &number)) return false;
+        if (!wf_number_round(&number, value.type, &value)) return false;
+        wf_value_store(&value, place->result + (int64_t)c * last->result_stride_bytes);
+    }
+    return true;
+}
+
 /* Writes what acc gives, or the value of groups that have none. */
 static wf_error write_result(const struct job *job, const struct place *place, const struct wf_accumulator *acc,
                              wf_handle *handle) {
@@ -347,6 +374,7 @@ static bool has_columns(struct worker *worker) {
 static void reduce_columns(struct job *job, struct worker *worker, struct place *place, int64_t results) {
     int64_t count = count_of(job, place);
     if (try_short_columns(worker, job, place, (size_t)results, count)) return;
+    if (try_short_finish(worker, job, place, (size_t)results, count)) return;
     fold_columns(worker, job, place, (size_t)results, 0, count);
     write_columns(job, wf_columns_accumulators(worker->columns), place, results, count);
 }

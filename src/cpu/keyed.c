@@ -7,6 +7,7 @@
 #include "core/environment.h"
 #include "core/labels.h"
 #include "core/round_to_odd.h"
+#include "core/small_finish.h"
 #include "cpu/cpu.h"
 #include "cpu/workers.h"
 
@@ -520,9 +521,22 @@ static bool find_extremum(wf_value *value, const struct job *job, const int64_t 
     return wf_number_round(&number, value->type, value);
 }
 
+/* The group's variance or its root; false if the general path must find it. */
+static bool find_variance(wf_value *value, const struct job *job, const int64_t *word) {
+    const struct wf_grid *grid = job->grid;
+    const struct wf_accumulator *empty = job->grouped->empty;
+    struct wf_small_sums sums = {.sum_exponent = grid[0].exponent[grid[0].levels - 1],
+                                 .squares_exponent = grid[1].exponent[grid[1].levels - 1],
+                                 .count = word[job->words - 1]};
+    struct wf_number number;
+    return total_of(&sums.sum, word, &grid[0]) && total_of(&sums.squares, word + grid[0].levels, &grid[1]) &&
+           wf_small_finish(empty->op, &sums, empty->ddof, &number) && wf_number_round(&number, value->type, value);
+}
+
 static bool find_directly(wf_value *value, const struct job *job, int64_t group, const int64_t *word) {
     if (job->parts & (WF_PART_MIN | WF_PART_MAX)) return find_extremum(value, job, word);
-    return !(job->parts & WF_PART_SQUARES) && find_sum(value, job, group, word);
+    if (job->parts & WF_PART_SQUARES) return job->counts && find_variance(value, job, word);
+    return find_sum(value, job, group, word);
 }
 
 static void add_term(const struct wf_exact *into, const int64_t *word, const struct wf_grid *grid) {

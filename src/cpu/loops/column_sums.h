@@ -169,4 +169,43 @@ static bool find_sum_results(const struct wf_tile *tile, enum wf_part part, roun
     return true;
 }
 
+/* ---- exact sums ---- */
+
+/* What the levels of a term add up to; false if that takes more than 126 bits. */
+static bool total_of(wf_i128 *total, const struct column_units *units, const struct window *window, int term,
+                     size_t column) {
+    *total = 0;
+    for (int k = 0; k < levels_of(window->shape, term); k++) {
+        int distance = k ? window->exponent[term][k - 1] - window->exponent[term][k] : 0;
+        wf_i128 most = (wf_i128)1 << (126 - distance);
+        if (*total >= most || *total <= -most) return false;
+        *total = *total * ((wf_i128)1 << distance) + units->term[term][k][column];
+    }
+    return true;
+}
+
+static int32_t finest_exponent(const struct window *window, int term) {
+    return window->exponent[term][levels_of(window->shape, term) - 1] - 52;
+}
+
+/* The sums of values and of squares that are one term; of squares the second of the terms. */
+static bool find_column_totals(const struct wf_tile *tile, unsigned parts, struct wf_column_totals *totals) {
+    struct magnitudes x = find_magnitudes(tile->x, tile->rows * tile->pitch);
+    struct range element[2] = {range_of(x), range_of(x)}, range[TERMS_MAX] = {{0, 0}};
+    bool squares = parts & WF_PART_SQUARES;
+    struct column_units units;
+    struct window window;
+    if ((squares && PRODUCT_TERMS > 1) || x.max >= INFINITY_BITS || !extract_columns_functions[parts]) return false;
+    if (!ranges_of(parts, element, range) || !extract_columns_functions[parts](&units, &window, range, tile)) return false;
+    totals->sum_exponent = finest_exponent(&window, 0);
+    if (squares) totals->squares_exponent = finest_exponent(&window, 1);
+    for (size_t c = 0; c < tile->columns; c++) {
+        if (!total_of(&totals->sum[c], &units, &window, 0, c)) return false;
+        if (squares && !total_of(&totals->squares[c], &units, &window, 1, c)) return false;
+        totals->is_minus_zero[c] = totals->sum[c] == 0 && is_column_of_minus_zeros(tile, c);
+    }
+    forget_rounding();
+    return true;
+}
+
 #endif

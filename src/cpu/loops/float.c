@@ -299,3 +299,10 @@ bool WF_LOOPS_NAME(find_results, TYPE, TIER)(const struct wf_tile *tile, enum wf
     return find_magnitudes(tile->x, tile->rows * tile->pitch).max <= INFINITY_BITS &&
            find_results_of_any_type(tile, part, of_index, results);
 }
+
+wf_totals_function WF_LOOPS_NAME(find_totals, TYPE, TIER);
+
+bool WF_LOOPS_NAME(find_totals, TYPE, TIER)(const struct wf_tile *tile, unsigned parts,
+                                            struct wf_column_totals *totals) {
+    return find_column_totals(tile, parts, totals);
+}

@@ -319,6 +319,10 @@ bool WF_LOOPS_NAME(add_columns, TYPE, TIER)(struct wf_open_partial *into, const 
     return true;
 }
 
+INLINE wf_i128 column_total(const struct column_sums *sums, size_t column) {
+    return (wf_i128)((wf_u128)(wf_i128)sums->high[column] << 32) + sums->low[column];
+}
+
 /* Sums that fit into 64 bits. */
 static bool find_sum_results(const struct wf_tile *tile, enum wf_part part, uint64_t *results) {
     bool products = part == WF_PART_DOT, is_signed = IS_SIGNED && part != WF_PART_ABS;
@@ -326,7 +330,7 @@ static bool find_sum_results(const struct wf_tile *tile, enum wf_part part, uint
     if (products && IS_64) return false;
     sum_columns(&sums, tile, products ? tile->y : NULL, part == WF_PART_ABS);
     for (size_t c = 0; c < tile->columns; c++) {
-        wf_i128 sum = (wf_i128)((wf_u128)(wf_i128)sums.high[c] << 32) + sums.low[c];
+        wf_i128 sum = column_total(&sums, c);
         if (sum != (is_signed ? (wf_i128)(int64_t)sum : (wf_i128)(uint64_t)sum)) return false;
         results[c] = (uint64_t)sum;
     }
@@ -339,6 +343,24 @@ bool WF_LOOPS_NAME(find_results, TYPE, TIER)(const struct wf_tile *tile, enum wf
                                              void *results) {
     if (part & (WF_PART_SUM | WF_PART_ABS | WF_PART_DOT)) return find_sum_results(tile, part, results);
     return find_results_of_any_type(tile, part, of_index, results);
+}
+
+wf_totals_function WF_LOOPS_NAME(find_totals, TYPE, TIER);
+
+bool WF_LOOPS_NAME(find_totals, TYPE, TIER)(const struct wf_tile *tile, unsigned parts,
+                                            struct wf_column_totals *totals) {
+    bool squares = parts & WF_PART_SQUARES;
+    struct column_sums sums;
+    if (squares && IS_64) return false;
+    totals->sum_exponent = totals->squares_exponent = 0;
+    sum_columns(&sums, tile, NULL, false);
+    for (size_t c = 0; c < tile->columns; c++) {
+        totals->sum[c] = column_total(&sums, c);
+        totals->is_minus_zero[c] = false;
+    }
+    if (squares) sum_columns(&sums, tile, tile->x, false);
+    for (size_t c = 0; squares && c < tile->columns; c++) totals->squares[c] = column_total(&sums, c);
+    return true;
 }
 
 /* ---- elements by key ---- */
