@@ -11,7 +11,7 @@ import pytest
 
 import warpfold_ctypes as wf
 from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, PairOracle, ops_of, default_type
-from samples import sample
+from samples import nearest, sample
 
 TYPES = [*INTEGERS, *FLOATS]
 library = wf.library
@@ -344,6 +344,39 @@ def test_threads_share_large_groups(handle, op, type_name):
         alone.append(handle.reduce_groups(op, library.wf_groups_axes(1), part, first_index=0 if op == "prod" else begin,
                                           fill=wf.value_of_bits(wf.WF_U8, 0))[0])
     assert got == {tuple(alone)}
+
+
+# ---- short segments, which fill a tile together ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["plain", "special", "zeros"])
+@pytest.mark.parametrize("type_name", TYPES)
+def test_short_segments(handle, type_name, kind):
+    """Segments of no, few and many elements after one another: more than a tile's columns, some longer than its rows."""
+    rng = random.Random(f"short segments {type_name} {kind}")
+    lengths = [rng.choice([0, 1, 1, 2, 3, 5, 9]) for _ in range(150)]
+    for length in (63, 64, 128, 129):
+        lengths[rng.randrange(150)] = length
+    offsets = [0, *itertools.accumulate(lengths)]
+    a, b = (Laid(type_name, offsets[-1:], rng, "plain" if kind == "zeros" else kind) for _ in range(2))
+    if kind == "zeros" and type_name in FLOATS:
+        minus_zero = struct.pack(f"={TYPECODES[type_name]}", FLOATS[type_name].sign)
+        for i in rng.sample(range(0, len(a.data), a.nbytes), len(a.data) // a.nbytes // 4 * 3):
+            a.data = a.data[:i] + minus_zero + a.data[i + a.nbytes:]
+    labels = integer_vector(offsets, "i32")
+    groups = library.wf_groups_segments(0, 150, byref(labels))
+    some = [op for op in ops_of(type_name) if op not in ("prod", "stats")]
+    for op in {*rng.sample(some, 3), rng.choice(["sum", "mean", "var", "std"]), rng.choice(["argmin", "max"])}:
+        nan, fill = rng.choice(["propagate", "omit"]), wf.value_of_bits(wf.WF_U8, 1)
+        arrays = operands(op, a, b)
+        ranges = [(begin, None, range(begin, end)) for begin, end in itertools.pairwise(offsets)]
+        expected = expected_results(op, arrays, indices_of_positions(offsets[-1:], 0, ranges), 5, nan=nan)
+        name = default_type(op, type_name)
+        one = nearest(name, 1) if name in FLOATS else 1
+        expected = [(name, one) if result == "WF_ERROR_EMPTY" else result for result in expected]
+        got = returned(handle, op, groups, [array.view() for array in arrays], nan=nan, first_index=5, fill=fill,
+                       threads=rng.choice([1, 2]))
+        assert got == as_returned(expected, op, type_name), (op, lengths, nan)
 
 
 # ---- neighbouring groups, which are folded side by side ---------------------------------------------------

@@ -251,7 +251,7 @@ static struct table *make_table(const struct job *job) {
     if (posix_memalign((void **)&table, 64, sizeof *table)) return NULL;
     table->lost = NULL;
     table->lost_count = table->lost_capacity = 0;
-    table->has_minus_zero = false;
+    table->has_minus_zero = table->units.any_lost = table->units.any_minus_zero = false;
     table->until_carry = job->carry_interval;
     memset(table->key, 0, sizeof table->key);
     for (size_t i = 0; job->counts && i < WF_UNITS_MAX; i++) table->units.word[job->words - 1][i] = 1;
