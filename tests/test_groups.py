@@ -404,9 +404,24 @@ def test_short_groups_round_once(handle, type_name, along):
     code = {"f32": "f", "f64": "d"}[type_name]
     nbytes = struct.calcsize(code)
     array = wf.strided(struct.pack(f"<{len(values)}{code}", *values), type_name, shape, (shape[1] * nbytes, nbytes))
-    for op in ("sum", "norm1", "mean"):
+    for op in ("sum", "norm1", "mean", "var", "std"):
         expected = [Oracle(type_name, struct.pack(f"<3{code}", *row)).reduce(op) for row in rows]
         assert handle.reduce_groups(op, library.wf_groups_axes(1 << along), array) == expected
+
+
+@pytest.mark.parametrize("type_name", ["i8", "i32", "u32", "f32", "bf16"])
+def test_roots_of_short_groups(handle, type_name):
+    """Deviations that are exact, halves, or just beside; sums of up to 64 bits."""
+    rng, count = random.Random(f"roots {type_name}"), 3
+    rows = [(0, 2 * k, k) for k in range(60)] + [(0, k % 128, 0) for k in range(60)] if type_name in INTEGERS else []
+    data = b"".join(struct.pack(f"={count}{TYPECODES[type_name]}", *row) for row in rows)
+    data += sample(type_name, 60 * count, "plain", rng.random()) + (sample(type_name, 60 * count, "wild") if not rows else b"")
+    groups_count, nbytes = len(data) // count // struct.calcsize(TYPECODES[type_name]), struct.calcsize(TYPECODES[type_name])
+    array = wf.strided(data, type_name, (groups_count, count), (count * nbytes, nbytes))
+    for op, ddof in itertools.product(("std", "var"), (0, 1)):
+        expected = [Oracle(type_name, data[g * count * nbytes:(g + 1) * count * nbytes]).reduce(op, ddof=ddof)
+                    for g in range(groups_count)]
+        assert handle.reduce_groups(op, library.wf_groups_axes(2), array, ddof=ddof) == expected
 
 
 @pytest.mark.parametrize("type_name", TYPES)

@@ -1,6 +1,8 @@
 #include "core/small_finish.h"
 #include "core/big.h"
 
+#include <math.h>
+
 /* A natural number times 2^exponent; odd, or 0. */
 struct odd {
     wf_u128 magnitude;
@@ -35,11 +37,27 @@ static bool variance_numerator(struct odd *numerator, const struct wf_small_sums
     return true;
 }
 
+/* floor(sqrt(x)), where x >= 2^126: from an f64's root, one step of Newton's, and what is left of its error. */
+static uint64_t floor_of_root(wf_u128 x) {
+    double estimate = sqrt((double)x);
+    uint64_t root = estimate < 0x1p64 ? (uint64_t)estimate : UINT64_MAX;
+    wf_u128 improved = ((wf_u128)root + x / root) / 2;
+    root = improved >> 64 ? UINT64_MAX : (uint64_t)improved;
+    while ((wf_u128)root * root > x) root--;
+    while (root < UINT64_MAX && (wf_u128)(root + 1) * (root + 1) <= x) root++;
+    return root;
+}
+
+/* Of a number of 128 bits' quotient the highest 127 or 128 bits, so that the exponent is even, are enough: 64 bits of the
+ * root, and whether anything is left, which takes the place of all bits below. */
 static struct wf_number root_of_quotient(struct odd numerator, uint64_t divisor) {
-    struct wf_big big;
-    big.lowest = big.count = 0;
-    for (wf_u128 rest = numerator.magnitude; rest; rest >>= 32) big.limb[big.count++] = (uint32_t)rest;
-    return wf_big_quotient_root(&big, numerator.exponent, divisor);
+    if (!numerator.magnitude) return wf_number_zero(false);
+    struct wf_number square = wf_quotient_u128(false, numerator.magnitude, numerator.exponent, divisor);
+    bool is_odd = square.exponent & 1, is_cut = is_odd && square.mantissa & 1;
+    wf_u128 x = square.mantissa >> is_odd;
+    uint64_t root = floor_of_root(x);
+    bool inexact = square.inexact || is_cut || (wf_u128)root * root != x;
+    return wf_number_make(false, (wf_u128)root << 64 | inexact, (square.exponent + is_odd) / 2 - 64, false);
 }
 
 bool wf_small_finish(wf_op op, const struct wf_small_sums *sums, int64_t ddof, struct wf_number *number) {
