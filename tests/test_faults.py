@@ -393,4 +393,4 @@ def test_the_library(tmp_path):
                           timeout=TIMEOUT_SECONDS, check=False)
     assert done.returncode == 0, done
     tried = dict(line.split() for line in done.stdout.decode().splitlines())
-    assert {"create", "reduce", "add", "read", "merge"} <= set(tried) and all(int(count) > 0 for count in tried.values())
+    assert {"create", "reduce", "reduce_keys", "add", "read", "merge"} <= set(tried) and all(int(count) > 0 for count in tried.values())
