@@ -146,7 +146,8 @@ static double largest_finite(wf_type type) {
 
 static bool plan_float_grids(struct job *job) {
     wf_type type = job->grouped->empty->type;
-    int finest = wf_type_low_exponent(type), spare = 4 + log2_above(job->count / 4096 + 1);
+    const int spare = 4; /* so few elements have bits below those of the sample that they are better set aside */
+    int finest = wf_type_low_exponent(type);
     struct binades range = sample_binades(job);
     if (job->parts & (WF_PART_SUM | WF_PART_ABS)) {
         if (!make_grid(&job->grid[0], job, range, finest, spare)) return false;
