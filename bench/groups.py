@@ -1,6 +1,6 @@
 """Reductions by groups on the CPU, NumPy beside them: time and error on the same data, in the same run.
 
-    groups.py BUILD [--quick] [--threads N]
+    groups.py BUILD [--quick] [--threads N] [--groups axes segments keys] [--types float32 ...] [--ops sum ...]
 
 prints a table: milliseconds of warpfold, its share of what the whole array takes with the same op and threads,
 milliseconds of NumPy, and NumPy's worst error in units in the last place where results are floats (warpfold's is 0.5).
@@ -65,6 +65,8 @@ class Case:
         results = self.reduce(handle, op).reshape(-1)
         for g in {0, results.size // 2, results.size - 1}:
             members = np.ascontiguousarray(self.members(g))
+            if not members.size:
+                continue
             alone = handle.reduce(op, self.wf.vector(bytearray(members.tobytes()), TYPES[members.dtype.name]))
             bits = results[g:g + 1].view(f"u{results.itemsize}")[0]
             assert bits == alone[1] % 256**results.itemsize or op.startswith("arg"), (self.name, op, g)
@@ -98,16 +100,43 @@ def axis_cases(wf, rng, dtype, scale):
                    lambda g, m=moved: m[g])
 
 
+def keys_in_order(rng, order, count, key_count):
+    if order == "skewed":
+        return (rng.random(count)**4 * key_count).astype(np.int64)
+    keys = rng.integers(0, key_count, count, dtype=np.int64)
+    return np.sort(keys) if order == "sorted" else keys
+
+
+def values_of_kind(rng, kind, count, dtype):
+    """normal; NaN: one in a thousand; wide: over more binades than a few levels hold."""
+    values = rng.standard_normal(count) * 100
+    if kind == "wide":
+        values *= np.exp2(rng.integers(-100, 100, count))
+    if kind == "NaN":
+        values[rng.random(count) < 1e-3] = np.nan
+    return values.astype(dtype)
+
+
+def numpy_by_key(op, array, keys, key_count):
+    if op == "sum":
+        return np.bincount(keys, array, key_count)
+    if op == "mean":
+        return np.bincount(keys, array, key_count) / np.bincount(keys, minlength=key_count)
+    return None
+
+
 def key_cases(wf, rng, dtype, scale):
     count = 2**22 * scale
-    array = (rng.standard_normal(count) * 100).astype(dtype)
-    for key_count in (10, 1000, 10**5):
-        keys = rng.integers(0, key_count, count, dtype=np.int64)
+    plans = [(key_count, order, "normal") for key_count in (1, 10, 1000, 10**5, 10**6, count)
+             for order in ("random", "sorted", "skewed")]
+    kinds = ["NaN", "wide"] if dtype in ("float32", "float64") else []
+    for key_count, order, kind in plans + [(1000, "random", kind) for kind in kinds]:
+        array, keys = values_of_kind(rng, kind, count, dtype), keys_in_order(rng, order, count, key_count)
         labels = wf.array_nd(keys.ctypes.data, "i64", keys.shape)
         groups = wf.library.wf_groups_keys(0, key_count, byref(labels))
-        yield Case(wf, f"{count} by {key_count} keys", array, groups,
-                   lambda op, k=keys, n=key_count: np.bincount(k, array, n) if op == "sum" else None,
-                   lambda g, k=keys: array[k == g], (keys, labels))
+        yield Case(wf, f"{kind} {count} by {key_count} keys, {order}", array, groups,
+                   lambda op, a=array, k=keys, n=key_count: numpy_by_key(op, a, k, n),
+                   lambda g, a=array, k=keys: a[k == g], (keys, labels))
 
 
 def segment_cases(wf, rng, dtype, scale):
@@ -139,16 +168,20 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--quick", action="store_true", help="a quarter of the data and one type")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--groups", nargs="+", choices=("axes", "segments", "keys"), default=["axes", "segments", "keys"])
+    parser.add_argument("--types", nargs="+", choices=TYPES)
+    parser.add_argument("--ops", nargs="+", default=["sum", "mean", "max", "argmax", "var"])
     chosen = parser.parse_args()
     wf = library_of(chosen.build)
     handle, rng = wf.Handle(), np.random.default_rng(1)
     handle.threads = chosen.threads
     handle.set_threads(chosen.threads)
     print("| array, groups | op | ms | share of whole | NumPy ms | NumPy's worst error, ulp |\n|---|---|--:|--:|--:|--:|")
-    for dtype in ("float32",) if chosen.quick else ("float32", "float64"):
-        for cases in (axis_cases, segment_cases, key_cases):
+    kinds = {"axes": axis_cases, "segments": segment_cases, "keys": key_cases}
+    for dtype in chosen.types or (("float32",) if chosen.quick else ("float32", "float64")):
+        for cases in map(kinds.get, chosen.groups):
             for case in cases(wf, rng, dtype, 1 if chosen.quick else 4):
-                for op in ("sum", "max", "argmax", "var"):
+                for op in chosen.ops:
                     measure(case, handle, op)
 
 

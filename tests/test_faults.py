@@ -397,5 +397,5 @@ def test_the_library(tmp_path):
                           timeout=TIMEOUT_SECONDS, check=False)
     assert done.returncode == 0, done
     tried = dict(line.split() for line in done.stdout.decode().splitlines())
-    assert {"create", "reduce", "add", "read", "merge", "add_keys", "merge_trees"} <= set(tried)
+    assert {"create", "reduce", "reduce_keys", "add", "read", "merge", "add_keys", "merge_trees"} <= set(tried)
     assert all(int(count) > 0 for count in tried.values())

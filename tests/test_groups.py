@@ -12,8 +12,8 @@ import pytest
 import warpfold_ctypes as wf
 from group_helpers import (Laid, as_returned, expected_results, indices_along_axes, indices_of_positions, integer_vector,
                            operands, ops_for, random_offsets, random_shape, returned)
-from oracle import FLOATS, INTEGERS, TYPECODES, Oracle
-from samples import sample
+from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, ops_of
+from samples import nearest, sample
 
 TYPES = [*INTEGERS, *FLOATS]
 library = wf.library
@@ -248,6 +248,39 @@ def test_threads_share_large_groups(handle, op, type_name):
     assert got == {tuple(alone)}
 
 
+# ---- short segments, which fill a tile together ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["plain", "special", "zeros"])
+@pytest.mark.parametrize("type_name", TYPES)
+def test_short_segments(handle, type_name, kind):
+    """Segments of no, few and many elements after one another: more than a tile's columns, some longer than its rows."""
+    rng = random.Random(f"short segments {type_name} {kind}")
+    lengths = [rng.choice([0, 1, 1, 2, 3, 5, 9]) for _ in range(150)]
+    for length in (63, 64, 128, 129):
+        lengths[rng.randrange(150)] = length
+    offsets = [0, *itertools.accumulate(lengths)]
+    a, b = (Laid(type_name, offsets[-1:], rng, "plain" if kind == "zeros" else kind) for _ in range(2))
+    if kind == "zeros" and type_name in FLOATS:
+        minus_zero = struct.pack(f"={TYPECODES[type_name]}", FLOATS[type_name].sign)
+        for i in rng.sample(range(0, len(a.data), a.nbytes), len(a.data) // a.nbytes // 4 * 3):
+            a.data = a.data[:i] + minus_zero + a.data[i + a.nbytes:]
+    labels = integer_vector(offsets, "i32")
+    groups = library.wf_groups_segments(0, 150, byref(labels))
+    some = [op for op in ops_of(type_name) if op not in ("prod", "stats")]
+    for op in {*rng.sample(some, 3), rng.choice(["sum", "mean", "var", "std"]), rng.choice(["argmin", "max"])}:
+        nan, fill = rng.choice(["propagate", "omit"]), wf.value_of_bits(wf.WF_U8, 1)
+        arrays = operands(op, a, b)
+        ranges = [(begin, None, range(begin, end)) for begin, end in itertools.pairwise(offsets)]
+        expected = expected_results(op, arrays, indices_of_positions(offsets[-1:], 0, ranges), 5, nan=nan)
+        name = default_type(op, type_name)
+        one = nearest(name, 1) if name in FLOATS else 1
+        expected = [(name, one) if result == "WF_ERROR_EMPTY" else result for result in expected]
+        got = returned(handle, op, groups, [array.view() for array in arrays], nan=nan, first_index=5, fill=fill,
+                       threads=rng.choice([1, 2]))
+        assert got == as_returned(expected, op, type_name), (op, lengths, nan)
+
+
 # ---- neighbouring groups, which are folded side by side ---------------------------------------------------
 
 
@@ -273,9 +306,24 @@ def test_short_groups_round_once(handle, type_name, along):
     code = {"f32": "f", "f64": "d"}[type_name]
     nbytes = struct.calcsize(code)
     array = wf.strided(struct.pack(f"<{len(values)}{code}", *values), type_name, shape, (shape[1] * nbytes, nbytes))
-    for op in ("sum", "norm1", "mean"):
+    for op in ("sum", "norm1", "mean", "var", "std"):
         expected = [Oracle(type_name, struct.pack(f"<3{code}", *row)).reduce(op) for row in rows]
         assert handle.reduce_groups(op, library.wf_groups_axes(1 << along), array) == expected
+
+
+@pytest.mark.parametrize("type_name", ["i8", "i32", "u32", "f32", "bf16"])
+def test_roots_of_short_groups(handle, type_name):
+    """Deviations that are exact, halves, or just beside; sums of up to 64 bits."""
+    rng, count = random.Random(f"roots {type_name}"), 3
+    rows = [(0, 2 * k, k) for k in range(60)] + [(0, k % 128, 0) for k in range(60)] if type_name in INTEGERS else []
+    data = b"".join(struct.pack(f"={count}{TYPECODES[type_name]}", *row) for row in rows)
+    data += sample(type_name, 60 * count, "plain", rng.random()) + (sample(type_name, 60 * count, "wild") if not rows else b"")
+    groups_count, nbytes = len(data) // count // struct.calcsize(TYPECODES[type_name]), struct.calcsize(TYPECODES[type_name])
+    array = wf.strided(data, type_name, (groups_count, count), (count * nbytes, nbytes))
+    for op, ddof in itertools.product(("std", "var"), (0, 1)):
+        expected = [Oracle(type_name, data[g * count * nbytes:(g + 1) * count * nbytes]).reduce(op, ddof=ddof)
+                    for g in range(groups_count)]
+        assert handle.reduce_groups(op, library.wf_groups_axes(2), array, ddof=ddof) == expected
 
 
 @pytest.mark.parametrize("type_name", TYPES)

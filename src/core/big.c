@@ -200,6 +200,22 @@ struct wf_number wf_big_quotient(const struct wf_big *big, int32_t exponent, boo
     return wf_number_make(negative, q.high, q.exponent + 128, q.inexact || q.low);
 }
 
+/* The first two words of the quotient have 66 bits at least, with the third they fill the mantissa. */
+struct wf_number wf_quotient_u128(bool negative, wf_u128 magnitude, int32_t exponent, uint64_t divisor) {
+    if (!magnitude) return wf_number_zero(negative);
+    int shift = wf_leading_zeros_u128(magnitude);
+    uint64_t rest = 0;
+    magnitude <<= shift;
+    uint64_t high = divide_word(&rest, (uint64_t)(magnitude >> 64), divisor);
+    wf_u128 quotient = (wf_u128)high << 64 | divide_word(&rest, (uint64_t)magnitude, divisor);
+    uint64_t next = rest ? divide_word(&rest, 0, divisor) : 0;
+    int zeros = wf_leading_zeros_u128(quotient);
+    quotient <<= zeros;
+    if (zeros) quotient |= next >> (64 - zeros);
+    struct wf_number number = {WF_NUMBER_FINITE, negative, rest || next << zeros, exponent - shift - zeros, quotient};
+    return number;
+}
+
 /* Digit by digit, two bits of the radicand to one of the root. */
 struct wf_number wf_big_quotient_root(const struct wf_big *big, int32_t exponent, wf_u128 divisor) {
     enum { ROOT_BITS = 72 }; /* enough for any type and the half after it */

@@ -37,6 +37,9 @@ void wf_big_subtract(struct wf_big *a, const struct wf_big *b);
 /* big * 2^exponent / divisor, where 0 < divisor < 2^127. */
 struct wf_number wf_big_quotient(const struct wf_big *big, int32_t exponent, bool negative, wf_u128 divisor);
 
+/* magnitude * 2^exponent / divisor, where 0 < divisor < 2^62: all 128 bits of the mantissa. */
+struct wf_number wf_quotient_u128(bool negative, wf_u128 magnitude, int32_t exponent, uint64_t divisor);
+
 /* The square root of big * 2^exponent / divisor. */
 struct wf_number wf_big_quotient_root(const struct wf_big *big, int32_t exponent, wf_u128 divisor);
 

@@ -12,12 +12,19 @@ typedef void read_function(int64_t *to, const unsigned char *from, int64_t strid
 
 /* What exceeds an int64_t becomes negative, which no label may be. */
 #define X(NAME, name, storage, kind, precision, exponent_bits)                                               \
-    static void read_##NAME(int64_t *to, const unsigned char *from, int64_t stride_bytes, size_t count) {    \
+    static inline __attribute__((always_inline)) void read_each_##NAME(                                      \
+        int64_t *to, const unsigned char *from, int64_t stride_bytes, size_t count) {                        \
         for (size_t i = 0; i < count; i++) {                                                                 \
             storage label;                                                                                   \
             memcpy(&label, from + (int64_t)i * stride_bytes, sizeof label);                                  \
             to[i] = (int64_t)label;                                                                          \
         }                                                                                                    \
+    }                                                                                                        \
+    static void read_##NAME(int64_t *to, const unsigned char *from, int64_t stride_bytes, size_t count) {    \
+        if (stride_bytes == sizeof(storage)) /* vectors can */                                               \
+            read_each_##NAME(to, from, sizeof(storage), count);                                              \
+        else                                                                                                 \
+            read_each_##NAME(to, from, stride_bytes, count);                                                 \
     }
 WF_TYPES(X)
 #undef X
@@ -28,13 +35,17 @@ static read_function *const read_functions[WF_TYPE_COUNT] = {
 #undef X
 };
 
+void wf_labels_read(const wf_array *labels, int64_t first, size_t count, int64_t *to) {
+    int64_t stride_bytes[WF_NDIM_MAX];
+    wf_array_strides(labels, stride_bytes);
+    read_functions[labels->type](to, (const unsigned char *)labels->data + first * stride_bytes[0], stride_bytes[0], count);
+}
+
 /* Reads labels from the index `first` on, at most a block; returns how many. */
 static size_t read_block(const wf_array *labels, int64_t first, int64_t block[BLOCK]) {
-    int64_t stride_bytes[WF_NDIM_MAX], left = wf_array_length(labels, 0) - first;
+    int64_t left = wf_array_length(labels, 0) - first;
     size_t count = left < BLOCK ? (size_t)left : BLOCK;
-    wf_array_strides(labels, stride_bytes);
-    read_functions[labels->type](block, (const unsigned char *)labels->data + first * stride_bytes[0], stride_bytes[0],
-                                 count);
+    wf_labels_read(labels, first, count, block);
     return count;
 }
 

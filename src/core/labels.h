@@ -19,4 +19,7 @@ struct wf_labels {
 wf_error wf_labels_resolve(wf_handle *handle, struct wf_labels *labels, const struct wf_grouped *grouped);
 void wf_labels_release(struct wf_labels *labels);
 
+/* Reads count labels from the index first on.  What exceeds an int64_t becomes negative, which no label may be. */
+void wf_labels_read(const wf_array *labels, int64_t first, size_t count, int64_t *to);
+
 #endif

@@ -77,6 +77,49 @@ typedef bool wf_columns_function(struct wf_open_partial *into, const struct wf_t
  * if some element or part needs more. */
 typedef bool wf_results_function(const struct wf_tile *tile, enum wf_part part, bool of_index, void *results);
 
+/* The exact sums of each column, in units of 2^exponent, where all of a group is in one tile. */
+struct wf_column_totals {
+    wf_i128 sum[WF_COLUMNS_MAX], squares[WF_COLUMNS_MAX];
+    int32_t sum_exponent, squares_exponent;
+    bool is_minus_zero[WF_COLUMNS_MAX]; /* the sum, where it is 0 */
+};
+
+/* Finds them.  parts: WF_PART_SUM, with WF_PART_SQUARES or without.  False, and nothing of use written, if some element
+ * or part needs more. */
+typedef bool wf_totals_function(const struct wf_tile *tile, unsigned parts, struct wf_column_totals *totals);
+
+/* Grids onto which elements are split, so that what each level takes is an integer, in units of 2^exponent; a level
+ * is 2^distance of the next one's units apart. */
+#define WF_GRID_LEVELS_MAX 4
+
+struct wf_grid {
+    int levels, distance;
+    int32_t exponent[WF_GRID_LEVELS_MAX]; /* the largest first */
+    double unit[WF_GRID_LEVELS_MAX];
+    double anchor[WF_GRID_LEVELS_MAX]; /* 1.5 * 2^52 units */
+    double limit;                         /* elements up to this magnitude fit */
+};
+
+/* Elements as integers, to be added, or compared, in tables by key. */
+#define WF_UNITS_MAX 256
+#define WF_UNITS_WORDS_MAX (2 * WF_GRID_LEVELS_MAX)
+
+struct wf_units {
+    _Alignas(64) int64_t pair[WF_UNITS_MAX][2]; /* words 0 and 1, where values have two levels */
+    int64_t word[WF_UNITS_WORDS_MAX][WF_UNITS_MAX];
+    int64_t lost[WF_UNITS_MAX]; /* all ones where an element does not fit: its words are 0, or INT64_MAX for a key */
+    bool any_lost, any_minus_zero;
+};
+
+/* What zeros of either sign make of a sum. */
+enum wf_mark { WF_MARK_MINUS_ZERO = 1, WF_MARK_OTHER = 2 };
+
+/* Splits at most WF_UNITS_MAX elements.  parts: WF_PART_SUM, ABS, SQUARES, or SUM and SQUARES: grid[0] has levels for the
+ * former, grid[1] for squares, and words come in this order.  WF_PART_MIN, MAX: word 0 is a signed key, the least for
+ * the extreme.  None, of floats: word 0 is an enum wf_mark, 0 for a NaN. */
+typedef void wf_split_function(struct wf_units *units, const struct wf_grid grid[2], unsigned parts, const void *x,
+                               size_t count);
+
 /* The name of a tier's function for a type: wf_add_block_F32_avx2.  Either may be a macro, such as
  * -DTYPE=F32. */
 #define WF_LOOPS_NAME_(verb, TYPE, tier) wf_##verb##_##TYPE##_##tier

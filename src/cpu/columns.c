@@ -19,6 +19,7 @@ struct wf_columns {
     unsigned char copy[2][WF_TILE_ROWS_MAX * sizeof(uint64_t)]; /* of a column */
     unsigned char cleaned[2][WF_TILE_ROWS_MAX * sizeof(uint64_t)];
     const unsigned char *address[WF_TILE_ROWS_MAX * WF_COLUMNS_MAX]; /* of the first column's elements */
+    struct wf_tile whole; /* that has all elements of its groups */
     struct wf_scratch scratch; /* for columns that must be added one by one */
     struct wf_open_partial open[WF_COLUMNS_MAX];
     struct wf_accumulator accumulator[WF_COLUMNS_MAX];
@@ -222,13 +223,78 @@ void wf_columns_add(struct wf_columns *columns, const struct wf_tier *tier, cons
     if (begin < end) add_cut(columns, tier, view, stride_bytes, cut_of(count, true, end - begin), begin, end);
 }
 
-bool wf_columns_results(struct wf_columns *columns, const struct wf_tier *tier, wf_type type, const struct wf_view *view,
-                        const int64_t stride_bytes[2], size_t count, int64_t index, enum wf_part part, bool of_index,
-                        void *results) {
+/* ---- a tile that has all elements of its groups ---- */
+
+bool wf_columns_fill(struct wf_columns *columns, const struct wf_view *view, const int64_t stride_bytes[2], size_t count,
+                     int64_t index, unsigned parts) {
     struct cut cut = cut_of(count, true, view->count);
-    if (view->count > rows_max(part)) return false;
+    if (view->count > rows_max(parts)) return false;
     size_t rows = (size_t)view->count;
     for (int o = 0; o < view->operands; o++) fill_tile(columns, view, o, stride_bytes[o], cut, 0, rows);
-    struct wf_tile tile = {columns->tile[0], view->operands > 1 ? columns->tile[1] : NULL, rows, count, cut.pitch, index};
-    return tier->find_results[type](&tile, part, of_index, results);
+    columns->whole = (struct wf_tile){columns->tile[0], view->operands > 1 ? columns->tile[1] : NULL, rows, count, cut.pitch,
+                                      index};
+    return true;
+}
+
+/* What fills up a column: -0 where values of floats are added, for which 0 + -0 is 0, but -0 + -0 is -0. */
+static uint64_t filling(wf_type type, unsigned parts) {
+    bool is_signed = parts & WF_PART_SUM && wf_type_is_float(type);
+    return is_signed ? UINT64_C(1) << (8 * wf_type_nbytes(type) - 1) : 0;
+}
+
+/* Copies a segment to a column, and fills it up with the bits, or, for an extremum, with its first element.  An empty one
+ * is all 0.  nbytes is a constant where this is called. */
+static inline __attribute__((always_inline)) void fill_column(unsigned char *column, size_t step, size_t rows,
+                                                              const unsigned char *from, int64_t stride_bytes,
+                                                              size_t count, const unsigned char *bits, size_t nbytes) {
+    const uint64_t zero = 0;
+    for (size_t r = 0; r < count; r++) memcpy(column + r * step, from + (int64_t)r * stride_bytes, nbytes);
+    if (!bits) bits = from;
+    if (!count) bits = (const unsigned char *)&zero;
+    for (size_t r = count; r < rows; r++) memcpy(column + r * step, bits, nbytes);
+}
+
+static void fill_any_column(unsigned char *column, size_t step, size_t rows, const unsigned char *from,
+                            int64_t stride_bytes, size_t count, const unsigned char *bits, size_t nbytes) {
+    switch (nbytes) {
+    case 1: fill_column(column, step, rows, from, stride_bytes, count, bits, 1); break;
+    case 2: fill_column(column, step, rows, from, stride_bytes, count, bits, 2); break;
+    case 4: fill_column(column, step, rows, from, stride_bytes, count, bits, 4); break;
+    default: fill_column(column, step, rows, from, stride_bytes, count, bits, 8);
+    }
+}
+
+static void fill_segments(unsigned char *tile, const struct wf_view *view, int o, const int64_t *offset, size_t count,
+                          size_t rows, size_t pitch, const uint64_t *bits) {
+    const size_t nbytes = view->nbytes;
+    if (count < pitch) memset(tile, 0, rows * pitch * nbytes);
+    for (size_t c = 0; c < count; c++)
+        fill_any_column(tile + c * nbytes, pitch * nbytes, rows, view->data[o] + offset[c] * view->stride_bytes[o][0],
+                        view->stride_bytes[o][0], (size_t)(offset[c + 1] - offset[c]), (const unsigned char *)bits, nbytes);
+}
+
+bool wf_columns_fill_segments(struct wf_columns *columns, const struct wf_view *view, wf_type type, const int64_t *offset,
+                              size_t count, unsigned parts) {
+    int64_t rows = 1;
+    for (size_t c = 0; c < count; c++)
+        if (offset[c + 1] - offset[c] > rows) rows = offset[c + 1] - offset[c];
+    if (rows > rows_max(parts)) return false;
+    uint64_t bits = filling(type, parts);
+    size_t pitch = (count + WF_COLUMNS_STEP - 1) / WF_COLUMNS_STEP * WF_COLUMNS_STEP;
+    for (int o = 0; o < view->operands; o++)
+        fill_segments(columns->tile[o], view, o, offset, count, (size_t)rows, pitch,
+                      parts & (WF_PART_MIN | WF_PART_MAX) ? NULL : &bits);
+    columns->whole = (struct wf_tile){columns->tile[0], view->operands > 1 ? columns->tile[1] : NULL, (size_t)rows, count,
+                                      pitch, 0};
+    return true;
+}
+
+bool wf_columns_results(const struct wf_columns *columns, const struct wf_tier *tier, wf_type type, enum wf_part part,
+                        bool of_index, void *results) {
+    return tier->find_results[type](&columns->whole, part, of_index, results);
+}
+
+bool wf_columns_totals(const struct wf_columns *columns, const struct wf_tier *tier, wf_type type, unsigned parts,
+                       struct wf_column_totals *totals) {
+    return tier->find_totals[type](&columns->whole, parts, totals);
 }

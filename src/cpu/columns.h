@@ -23,10 +23,21 @@ struct wf_accumulator *wf_columns_accumulators(struct wf_columns *columns);
 void wf_columns_add(struct wf_columns *columns, const struct wf_tier *tier, const struct wf_view *view,
                     const int64_t stride_bytes[2], size_t count, int64_t begin, int64_t end);
 
-/* What a part of each group comes to (wf_results_function), without accumulators, if a tile has room for them; returns
- * whether it did.  index: of the groups' first elements. */
-bool wf_columns_results(struct wf_columns *columns, const struct wf_tier *tier, wf_type type, const struct wf_view *view,
-                        const int64_t stride_bytes[2], size_t count, int64_t index, enum wf_part part, bool of_index,
-                        void *results);
+/* Makes a tile of all elements of so many groups; false if it has no room for them.  index: of the first elements. */
+bool wf_columns_fill(struct wf_columns *columns, const struct wf_view *view, const int64_t stride_bytes[2], size_t count,
+                     int64_t index, unsigned parts);
+
+/* The same of segments of a vector, which end where the next one begins: from offset[c] to offset[c + 1].  Shorter ones
+ * are filled up with what changes no sum and no extremum; what empty ones come to has no meaning, but for sums. */
+bool wf_columns_fill_segments(struct wf_columns *columns, const struct wf_view *view, wf_type type, const int64_t *offset,
+                              size_t count, unsigned parts);
+
+/* What a part of each group of the tile comes to (wf_results_function), without accumulators. */
+bool wf_columns_results(const struct wf_columns *columns, const struct wf_tier *tier, wf_type type, enum wf_part part,
+                        bool of_index, void *results);
+
+/* The exact sums of each group of the tile. */
+bool wf_columns_totals(const struct wf_columns *columns, const struct wf_tier *tier, wf_type type, unsigned parts,
+                       struct wf_column_totals *totals);
 
 #endif

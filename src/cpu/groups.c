@@ -2,7 +2,9 @@
 #include "core/environment.h"
 #include "core/labels.h"
 #include "core/shaped.h"
+#include "core/small_finish.h"
 #include "core/small_sum.h"
+#include "cpu/keyed.h"
 #include "cpu/workers.h"
 
 #include <stdatomic.h>
@@ -265,28 +267,120 @@ static enum wf_part part_of_op(wf_op op, bool *of_index) {
     return (is_plain || *of_index) && parts & (sums | extrema | WF_PART_NONZERO) ? (enum wf_part)parts : (enum wf_part)0;
 }
 
-/* Writes the results of short groups without accumulators, which would cost more than the elements.  Returns false if
- * the general path must find them. */
-static bool try_short_columns(struct worker *worker, const struct job *job, const struct place *place, size_t results,
-                              int64_t count) {
+/* Groups whose elements are all in one tile. */
+struct few {
+    size_t groups;
+    int64_t count;         /* of each; or, of segments: */
+    const int64_t *offset; /* where each begins, and the last ends */
+    unsigned char *result;
+    int64_t result_stride_bytes;
+};
+
+static int64_t count_in(const struct few *few, size_t c) {
+    return few->offset ? few->offset[c + 1] - few->offset[c] : few->count;
+}
+
+/* Whether a group has no value, but for ops that have one of no elements. */
+static bool is_without_value(const struct wf_accumulator *empty, enum wf_part part, int64_t count) {
+    if (part) return count == 0 && part & (WF_PART_MIN | WF_PART_MAX);
+    return count <= (empty->op == WF_MEAN ? 0 : empty->ddof);
+}
+
+static void write_value(const wf_value *value, const struct few *few, size_t c) {
+    wf_value_store(value, few->result + (int64_t)c * few->result_stride_bytes);
+}
+
+/* Writes results that are what a part of the tile's columns comes to. */
+static bool write_parts(const struct worker *worker, const struct job *job, const struct few *few, enum wf_part part,
+                        bool of_index) {
     const struct wf_grouped *grouped = job->grouped;
     const struct wf_accumulator *empty = grouped->empty;
-    const struct dimension *last = &job->dimension[job->ndim - 1];
     uint64_t found[WF_COLUMNS_MAX];
+    if (!wf_columns_results(worker->columns, job->cpu->tier, empty->type, part, of_index, found)) return false;
+    size_t nbytes = wf_type_nbytes(grouped->result_type);
+    for (size_t c = 0; c < few->groups; c++) {
+        if (of_index && few->offset) found[c] += (uint64_t)(empty->first_index + few->offset[c]);
+        memcpy(few->result + (int64_t)c * few->result_stride_bytes, (const char *)found + c * nbytes, nbytes);
+        if (!is_without_value(empty, part, count_in(few, c))) continue;
+        if (!grouped->has_fill) return false;
+        write_value(&grouped->fill, few, c);
+    }
+    return true;
+}
+
+/* Writes means, variances and their roots. */
+static bool write_finished(const struct worker *worker, const struct job *job, const struct few *few) {
+    const struct wf_grouped *grouped = job->grouped;
+    const struct wf_accumulator *empty = grouped->empty;
+    struct wf_column_totals totals;
+    struct wf_number number;
+    if (!wf_columns_totals(worker->columns, job->cpu->tier, empty->type, empty->parts, &totals)) return false;
+    for (size_t c = 0; c < few->groups; c++) {
+        wf_value value = {.type = grouped->result_type};
+        struct wf_small_sums sums = {totals.sum[c], totals.squares[c], totals.sum_exponent, totals.squares_exponent,
+                                     totals.is_minus_zero[c], count_in(few, c)};
+        bool is_without = is_without_value(empty, (enum wf_part)0, sums.count);
+        if (is_without && !grouped->has_fill) return false;
+        if (is_without)
+            value = grouped->fill;
+        else if (!wf_small_finish(empty->op, &sums, empty->ddof, &number) || !wf_number_round(&number, value.type, &value))
+            return false;
+        write_value(&value, few, c);
+    }
+    return true;
+}
+
+/* The parts of an op whose results short groups give without accumulators, which would cost more than the elements; 0:
+ * another one, or all are added to an accumulator.  *part: that which is the result, or whose index; 0: it must be finished. */
+static unsigned short_parts(const struct job *job, enum wf_part *part, bool *of_index) {
+    const struct wf_grouped *grouped = job->grouped;
+    const struct wf_accumulator *empty = grouped->empty;
+    *part = part_of_op(empty->op, of_index);
+    if (grouped->into) return 0;
+    if (*part) return grouped->result_type == wf_op_result_type(empty->op, empty->type) ? (unsigned)*part : 0;
+    return empty->op == WF_MEAN || empty->op == WF_VAR || empty->op == WF_STD ? empty->parts : 0;
+}
+
+/* Writes the results of short groups; false if the general path must find them. */
+static bool try_short_columns(struct worker *worker, const struct job *job, const struct place *place, size_t results,
+                              int64_t count) {
+    const struct dimension *last = &job->dimension[job->ndim - 1];
+    struct few few = {results, count, NULL, place->result, last->result_stride_bytes};
     bool of_index;
     int64_t first;
-    enum wf_part part = part_of_op(empty->op, &of_index);
-    if (!part || count == 0 || count > WF_TILE_ROWS_MAX || grouped->into) return false;
-    if (grouped->result_type != wf_op_result_type(empty->op, empty->type)) return false;
+    enum wf_part part;
+    unsigned parts = short_parts(job, &part, &of_index);
+    if (!parts || count == 0 || count > WF_TILE_ROWS_MAX) return false;
     struct wf_view view = view_tile(job, place, &first);
     if (of_index && view.positions.index) return false;
-    if (!wf_columns_results(worker->columns, job->cpu->tier, empty->type, &view, last->stride_bytes, results, first, part,
-                            of_index, found))
-        return false;
-    size_t nbytes = wf_type_nbytes(grouped->result_type);
-    for (size_t c = 0; c < results; c++)
-        memcpy(place->result + (int64_t)c * last->result_stride_bytes, (const char *)found + c * nbytes, nbytes);
-    return true;
+    if (!wf_columns_fill(worker->columns, &view, last->stride_bytes, results, first, parts)) return false;
+    return part ? write_parts(worker, job, &few, part, of_index) : write_finished(worker, job, &few);
+}
+
+/* How many segments of a vector, at most limit, are so short that one tile takes them from that place on. */
+static size_t count_short_segments(const struct job *job, const struct place *place, int64_t limit) {
+    const int64_t *offset = job->labels.offsets + place->group;
+    bool products = job->grouped->empty->parts & (WF_PART_SQUARES | WF_PART_DOT);
+    int64_t longest = products ? WF_TILE_ROWS_OF_PRODUCTS_MAX : WF_TILE_ROWS_MAX;
+    size_t groups = 0;
+    if (limit > WF_COLUMNS_MAX) limit = WF_COLUMNS_MAX;
+    while ((int64_t)groups < limit && offset[groups + 1] - offset[groups] <= longest) groups++;
+    return groups;
+}
+
+/* Writes their results; false if the general path must find them. */
+static bool try_short_segments(struct worker *worker, const struct job *job, const struct place *place, size_t groups) {
+    const int64_t *offset = job->labels.offsets + place->group;
+    struct few few = {groups, 0, offset, place->result, job->dimension[job->counts_groups].result_stride_bytes};
+    bool of_index;
+    enum wf_part part;
+    unsigned parts = short_parts(job, &part, &of_index);
+    struct wf_view view = job->view;
+    if (!parts || groups < 2) return false;
+    for (int o = 0; o < view.operands; o++)
+        view.data[o] = job->labels.elements[o] ? job->labels.elements[o] : place->data[o] + job->data_offset[o];
+    if (!wf_columns_fill_segments(worker->columns, &view, job->grouped->empty->type, offset, groups, parts)) return false;
+    return part ? write_parts(worker, job, &few, part, of_index) : write_finished(worker, job, &few);
 }
 
 /* Writes what acc gives, or the value of groups that have none; or adds acc to an accumulator. */
@@ -373,13 +467,34 @@ static void reduce_tile(struct job *job, struct worker *worker, int64_t tile) {
     }
 }
 
+/* Whether each tile is one segment of a vector. */
+static bool are_segments(const struct job *job) {
+    return job->grouped->layout->axis >= 0 && job->grouped->layout->ndim == 1 && job->view.ndim == 1 &&
+           !job->labels.positions.index && job->tile == 1;
+}
+
+/* Reduces a tile, or several that are short segments, at most limit; returns how many. */
+static int64_t reduce_tiles(struct job *job, struct worker *worker, int64_t tile, int64_t limit) {
+    struct place place;
+    int64_t count = 1;
+    if (are_segments(job) && has_columns(worker)) {
+        find_tile(&place, job, tile);
+        size_t groups = count_short_segments(job, &place, limit);
+        if (try_short_segments(worker, job, &place, groups)) return (int64_t)groups;
+        if (groups) count = (int64_t)groups;
+    }
+    for (int64_t i = 0; i < count; i++) reduce_tile(job, worker, tile + i);
+    return count;
+}
+
 static void reduce_share(void *context, int i) {
     struct job *job = context;
     wf_environment callers = wf_environment_enter();
     int64_t first;
-    while ((first = atomic_fetch_add(&job->next, job->tiles_at_once)) < job->tile_count)
-        for (int64_t tile = first; tile < job->tile_count && tile < first + job->tiles_at_once; tile++)
-            reduce_tile(job, job->cpu->worker[i], tile);
+    while ((first = atomic_fetch_add(&job->next, job->tiles_at_once)) < job->tile_count) {
+        int64_t left = job->tile_count - first, end = first + (left < job->tiles_at_once ? left : job->tiles_at_once);
+        for (int64_t tile = first; tile < end;) tile += reduce_tiles(job, job->cpu->worker[i], tile, end - tile);
+    }
     wf_environment_leave(callers);
 }
 
@@ -503,6 +618,7 @@ static wf_error reserve(wf_handle *handle, const struct job *job) {
 
 wf_error wf_cpu_reduce_groups(wf_handle *handle, const struct wf_grouped *grouped) {
     const struct wf_layout *layout = grouped->layout;
+    if (!grouped->into && wf_cpu_try_keyed(handle, grouped)) return WF_OK;
     struct job *job = calloc(1, sizeof *job);
     if (!job) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for a reduction by groups");
     job->grouped = grouped;

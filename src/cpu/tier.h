@@ -12,6 +12,8 @@ struct wf_tier {
     wf_run_function *add_run[WF_TYPE_COUNT]; /* NULL: the type has none */
     wf_columns_function *add_columns[WF_TYPE_COUNT];
     wf_results_function *find_results[WF_TYPE_COUNT];
+    wf_totals_function *find_totals[WF_TYPE_COUNT];
+    wf_split_function *split[WF_TYPE_COUNT];
 };
 
 extern const struct wf_tier wf_tier_scalar;

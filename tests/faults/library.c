@@ -57,6 +57,25 @@ static wf_error reduce_pair(struct state *state, char *text, size_t capacity) {
     return error;
 }
 
+/* By key, through tables: one group is infinite, which is set aside, one has nothing but -0. */
+static wf_error reduce_keys(struct state *state, char *text, size_t capacity) {
+    enum { ELEMENTS = COUNT / 4, GROUPS = 7 };
+    static double elements[ELEMENTS], results[GROUPS];
+    static int32_t keys[ELEMENTS];
+    for (int i = 0; i < ELEMENTS; i++) {
+        keys[i] = i % GROUPS;
+        elements[i] = keys[i] == 6 ? -0.0 : i % 7007 == 0 ? 1 / 0.0 : values[i];
+    }
+    const wf_array array = wf_array_vector(elements, WF_F64, ELEMENTS), labels = wf_array_vector(keys, WF_I32, ELEMENTS);
+    const wf_groups groups = wf_groups_keys(0, GROUPS, &labels);
+    const int64_t shape = GROUPS;
+    const wf_output output = {.data = results, .type = WF_F64, .ndim = 1, .shape = &shape};
+    const wf_reduction reduction = wf_reduction_of(WF_SUM);
+    wf_error error = wf_reduce(state->handle, &reduction, &array, NULL, &groups, &output);
+    if (!error) snprintf(text, capacity, "%g %g %a", results[0], results[6], results[1]);
+    return error;
+}
+
 static wf_error add(struct state *state, char *text, size_t capacity) {
     const wf_array array = wf_array_vector(values, WF_F64, COUNT);
     (void)text, (void)capacity;
@@ -160,6 +179,7 @@ static const struct task {
     {"create", create},
     {"reduce", reduce},
     {"reduce_pair", reduce_pair},
+    {"reduce_keys", reduce_keys},
     {"add", add},
     {"read", read_files},
     {"merge", merge},

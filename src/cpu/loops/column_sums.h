@@ -3,6 +3,7 @@
 #ifndef WF_CPU_LOOPS_COLUMN_SUMS_H
 #define WF_CPU_LOOPS_COLUMN_SUMS_H
 
+#include "core/round_to_odd.h"
 #include "cpu/loops/sums.h"
 #include "cpu/loops/columns.h"
 #include "cpu/loops/special.h"
@@ -140,17 +141,6 @@ typedef PASTE(rounded_, TYPE) rounded;
 
 enum { ADDER_ROUNDS = ELEMENT == ELEMENT_F32 || ELEMENT == ELEMENT_F64 };
 
-/* a + b rounded to odd where it is not exact, so that rounding it again to fewer bits is rounding once (Boldo,
- * Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008). */
-static double add_rounding_to_odd(double a, double b) {
-    double sum = a + b, part = sum - a, error = (a - (sum - part)) + (b - part);
-    int64_t bits;
-    memcpy(&bits, &sum, sizeof bits);
-    if (error != 0 && !(bits & 1)) bits += (error > 0) == (sum > 0) ? 1 : -1;
-    memcpy(&sum, &bits, sizeof bits);
-    return sum;
-}
-
 static bool is_column_of_minus_zeros(const struct wf_tile *tile, size_t column) {
     size_t r = 0;
     while (r < tile->rows && tile_bits(tile, r, column) == MINUS_ZERO) r++;
@@ -170,10 +160,49 @@ static bool find_sum_results(const struct wf_tile *tile, enum wf_part part, roun
     double unit[2] = {ldexp(1, window.exponent[0][0] - 52), ldexp(1, window.exponent[0][1] - 52)};
     for (size_t c = 0; c < tile->columns; c++) {
         double upper = (double)units.term[0][0][c] * unit[0], lower = (double)units.term[0][1][c] * unit[1];
-        double sum = IS_F64 ? upper + lower : add_rounding_to_odd(upper, lower);
+        double sum = IS_F64 ? upper + lower : wf_add_rounding_to_odd(upper, lower);
         if (sum == 0 && part == WF_PART_DOT) return false;
         if (sum == 0 && part == WF_PART_SUM && is_column_of_minus_zeros(tile, c)) sum = -0.0;
         results[c] = (rounded)sum;
+    }
+    forget_rounding();
+    return true;
+}
+
+/* ---- exact sums ---- */
+
+/* What the levels of a term add up to; false if that takes more than 126 bits. */
+static bool total_of(wf_i128 *total, const struct column_units *units, const struct window *window, int term,
+                     size_t column) {
+    *total = 0;
+    for (int k = 0; k < levels_of(window->shape, term); k++) {
+        int distance = k ? window->exponent[term][k - 1] - window->exponent[term][k] : 0;
+        wf_i128 most = (wf_i128)1 << (126 - distance);
+        if (*total >= most || *total <= -most) return false;
+        *total = *total * ((wf_i128)1 << distance) + units->term[term][k][column];
+    }
+    return true;
+}
+
+static int32_t finest_exponent(const struct window *window, int term) {
+    return window->exponent[term][levels_of(window->shape, term) - 1] - 52;
+}
+
+/* The sums of values and of squares that are one term; of squares the second of the terms. */
+static bool find_column_totals(const struct wf_tile *tile, unsigned parts, struct wf_column_totals *totals) {
+    struct magnitudes x = find_magnitudes(tile->x, tile->rows * tile->pitch);
+    struct range element[2] = {range_of(x), range_of(x)}, range[TERMS_MAX] = {{0, 0}};
+    bool squares = parts & WF_PART_SQUARES;
+    struct column_units units;
+    struct window window;
+    if ((squares && PRODUCT_TERMS > 1) || x.max >= INFINITY_BITS || !extract_columns_functions[parts]) return false;
+    if (!ranges_of(parts, element, range) || !extract_columns_functions[parts](&units, &window, range, tile)) return false;
+    totals->sum_exponent = finest_exponent(&window, 0);
+    if (squares) totals->squares_exponent = finest_exponent(&window, 1);
+    for (size_t c = 0; c < tile->columns; c++) {
+        if (!total_of(&totals->sum[c], &units, &window, 0, c)) return false;
+        if (squares && !total_of(&totals->squares[c], &units, &window, 1, c)) return false;
+        totals->is_minus_zero[c] = totals->sum[c] == 0 && is_column_of_minus_zeros(tile, c);
     }
     forget_rounding();
     return true;

@@ -1,5 +1,6 @@
 /* Adds blocks of a float type to an accumulator: compiled for each tier and type, see vector_types.h. */
 #include "cpu/loops/column_sums.h"
+#include "cpu/loops/float_units.h"
 #include "cpu/loops/guess.h"
 #include "cpu/loops/leaves.h"
 #include "cpu/loops/outliers.h"
@@ -297,4 +298,11 @@ bool WF_LOOPS_NAME(find_results, TYPE, TIER)(const struct wf_tile *tile, enum wf
     if (part & SUMS) return find_sum_results(tile, part, results);
     return find_magnitudes(tile->x, tile->rows * tile->pitch).max <= INFINITY_BITS &&
            find_results_of_any_type(tile, part, of_index, results);
+}
+
+wf_totals_function WF_LOOPS_NAME(find_totals, TYPE, TIER);
+
+bool WF_LOOPS_NAME(find_totals, TYPE, TIER)(const struct wf_tile *tile, unsigned parts,
+                                            struct wf_column_totals *totals) {
+    return find_column_totals(tile, parts, totals);
 }

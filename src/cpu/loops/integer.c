@@ -56,6 +56,7 @@ INLINE vuword larger_magnitude(vuword a, vuword b) {
 
 #include "cpu/loops/any_type.h"
 #include "cpu/loops/columns.h"
+#include "cpu/loops/units.h"
 
 /* ---- sums ---- */
 
@@ -318,6 +319,10 @@ bool WF_LOOPS_NAME(add_columns, TYPE, TIER)(struct wf_open_partial *into, const 
     return true;
 }
 
+INLINE wf_i128 column_total(const struct column_sums *sums, size_t column) {
+    return (wf_i128)((wf_u128)(wf_i128)sums->high[column] << 32) + sums->low[column];
+}
+
 /* Sums that fit into 64 bits. */
 static bool find_sum_results(const struct wf_tile *tile, enum wf_part part, uint64_t *results) {
     bool products = part == WF_PART_DOT, is_signed = IS_SIGNED && part != WF_PART_ABS;
@@ -325,7 +330,7 @@ static bool find_sum_results(const struct wf_tile *tile, enum wf_part part, uint
     if (products && IS_64) return false;
     sum_columns(&sums, tile, products ? tile->y : NULL, part == WF_PART_ABS);
     for (size_t c = 0; c < tile->columns; c++) {
-        wf_i128 sum = (wf_i128)((wf_u128)(wf_i128)sums.high[c] << 32) + sums.low[c];
+        wf_i128 sum = column_total(&sums, c);
         if (sum != (is_signed ? (wf_i128)(int64_t)sum : (wf_i128)(uint64_t)sum)) return false;
         results[c] = (uint64_t)sum;
     }
@@ -338,4 +343,59 @@ bool WF_LOOPS_NAME(find_results, TYPE, TIER)(const struct wf_tile *tile, enum wf
                                              void *results) {
     if (part & (WF_PART_SUM | WF_PART_ABS | WF_PART_DOT)) return find_sum_results(tile, part, results);
     return find_results_of_any_type(tile, part, of_index, results);
+}
+
+wf_totals_function WF_LOOPS_NAME(find_totals, TYPE, TIER);
+
+bool WF_LOOPS_NAME(find_totals, TYPE, TIER)(const struct wf_tile *tile, unsigned parts,
+                                            struct wf_column_totals *totals) {
+    bool squares = parts & WF_PART_SQUARES;
+    struct column_sums sums;
+    if (squares && IS_64) return false;
+    totals->sum_exponent = totals->squares_exponent = 0;
+    sum_columns(&sums, tile, NULL, false);
+    for (size_t c = 0; c < tile->columns; c++) {
+        totals->sum[c] = column_total(&sums, c);
+        totals->is_minus_zero[c] = false;
+    }
+    if (squares) sum_columns(&sums, tile, tile->x, false);
+    for (size_t c = 0; squares && c < tile->columns; c++) totals->squares[c] = column_total(&sums, c);
+    return true;
+}
+
+/* ---- elements by key ---- */
+
+/* Those of 64 bits by halves. */
+INLINE void take_values(struct wf_units *units, const unsigned char *x, size_t count, bool magnitudes) {
+    for (size_t i = 0; i < count; i++) {
+        uword bits = bits_at(x, i);
+        uint64_t value = magnitudes ? magnitude_of(bits) : (uint64_t)key_of(bits);
+        if (IS_64) {
+            units->pair[i][0] = IS_SIGNED && !magnitudes ? (int64_t)value >> 32 : (int64_t)(value >> 32);
+            units->pair[i][1] = (uint32_t)value;
+        } else {
+            units->word[0][i] = (int64_t)value;
+        }
+    }
+}
+
+/* Of types of up to 32 bits; those of 32 by halves. */
+INLINE void take_squares(struct wf_units *units, const unsigned char *x, size_t count, int first) {
+    const bool halves = sizeof(uword) == 4;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t magnitude = magnitude_of(bits_at(x, i)), square = magnitude * magnitude;
+        units->word[first][i] = (int64_t)(halves ? square >> 32 : square);
+        if (halves) units->word[first + 1][i] = (uint32_t)square;
+    }
+}
+
+wf_split_function WF_LOOPS_NAME(split, TYPE, TIER);
+
+void WF_LOOPS_NAME(split, TYPE, TIER)(struct wf_units *units, const struct wf_grid grid[2], unsigned parts,
+                                      const void *data, size_t count) {
+    const unsigned char *x = data;
+    units->any_lost = units->any_minus_zero = false;
+    if (parts & (WF_PART_MIN | WF_PART_MAX)) take_keys(units, x, count, parts & WF_PART_MAX);
+    if (parts & (WF_PART_SUM | WF_PART_ABS)) take_values(units, x, count, parts & WF_PART_ABS);
+    if (parts & WF_PART_SQUARES) take_squares(units, x, count, grid[0].levels);
 }

@@ -10,7 +10,9 @@
     wf_block_function WF_LOOPS_NAME(add_block, NAME, TIER);                                                  \
     wf_run_function WF_LOOPS_NAME(add_run, NAME, TIER);                                                      \
     wf_columns_function WF_LOOPS_NAME(add_columns, NAME, TIER);                                              \
-    wf_results_function WF_LOOPS_NAME(find_results, NAME, TIER);
+    wf_results_function WF_LOOPS_NAME(find_results, NAME, TIER);                                             \
+    wf_totals_function WF_LOOPS_NAME(find_totals, NAME, TIER);                                               \
+    wf_split_function WF_LOOPS_NAME(split, NAME, TIER);
 WF_TYPES(X)
 #undef X
 
@@ -39,6 +41,20 @@ const struct wf_tier TIER_STRUCT(TIER) = {
         {
 #define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
     [WF_##NAME] = WF_LOOPS_NAME(find_results, NAME, TIER),
+            WF_TYPES(X)
+#undef X
+        },
+    .find_totals =
+        {
+#define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
+    [WF_##NAME] = WF_LOOPS_NAME(find_totals, NAME, TIER),
+            WF_TYPES(X)
+#undef X
+        },
+    .split =
+        {
+#define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
+    [WF_##NAME] = WF_LOOPS_NAME(split, NAME, TIER),
             WF_TYPES(X)
 #undef X
         },

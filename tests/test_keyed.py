@@ -1,0 +1,186 @@
+"""Reductions by key through tables (src/cpu/keyed.c): every result is what the group's elements give by themselves,
+whether the tables take them, set some aside, or leave the keys to be sorted."""
+
+import itertools
+import random
+import struct
+from ctypes import byref
+
+import pytest
+
+import warpfold_ctypes as wf
+from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, default_type
+from samples import nearest, pack, sample, split
+
+TYPES = [*INTEGERS, *FLOATS]
+OPS = ["sum", "mean", "norm1", "min", "max", "argmin", "argmax", "var", "std", "norm2"]
+BLOCK, CHUNK = 512, 1 << 14 # src/cpu/block.h: WF_UNITS_MAX; src/cpu/keyed.c
+
+
+@pytest.fixture(params=[tier for tier in wf.TIERS if wf.tier_handle(tier)])
+def handle(request):
+    return wf.tier_handle(request.param)
+
+
+def elements_of(kind, type_name, count, seed):
+    """plain; -0 among others, and alone; a few that no grid of the others holds, in the middle; wide in the second half."""
+    made = split(type_name, sample(type_name, count, "plain", seed))
+    rng = random.Random(f"{kind} {seed}")
+    if kind == "wide":
+        made[count // 2:] = split(type_name, sample(type_name, count - count // 2, "wild", seed))
+    elif kind == "specials":
+        made = split(type_name, sample(type_name, count, "special", seed))
+    elif type_name in FLOATS and kind != "plain":
+        form = FLOATS[type_name]
+        few = [form.sign] if kind == "zeros" else [1, form.sign | 1, form.infinity - 1, form.infinity, form.infinity | form.sign,
+                                                   form.nan, form.infinity | 1]
+        for i in rng.sample(range(count), count // 2 if kind == "zeros" else count // 50):
+            made[i] = pack(type_name, [rng.choice(few)])
+    return made
+
+
+def keys_of(order, count, key_count, rng):
+    if order == "skewed":
+        return [0 if rng.random() < 0.9 else rng.randrange(key_count) for _ in range(count)]
+    keys = [rng.randrange(key_count) for _ in range(count)]
+    return sorted(keys) if order == "sorted" else keys
+
+
+def spaced(values, nbytes, stride):
+    """Elements, each followed by what is none."""
+    return b"".join(value + b"\x7f" * (nbytes * (stride - 1)) for value in values) + bytes(nbytes)
+
+
+def vector(values, type_name, stride=1):
+    nbytes = struct.calcsize(TYPECODES[type_name])
+    return wf.strided(spaced(values, nbytes, stride), type_name, (len(values),), (nbytes * stride,))
+
+
+def expected(op, type_name, elements, keys, key_count, first_index=0, **chosen):
+    """A list, or the first error."""
+    members = [[] for _ in range(key_count)]
+    for i, key in enumerate(keys):
+        if 0 <= key < key_count:
+            members[key].append(i)
+    results = []
+    for positions in members:
+        result = Oracle(type_name, b"".join(elements[i] for i in positions), first_index=first_index).reduce(op, **chosen)
+        if op in ("argmin", "argmax") and not isinstance(result, str):
+            result = result[0], first_index + positions[result[1] - first_index]
+        form = FLOATS.get(chosen.get("result_type") or default_type(op, type_name))
+        if result == "WF_ERROR_EMPTY" and form:
+            result = chosen.get("result_type") or default_type(op, type_name), form.nan
+        results.append(result)
+    errors = [result for result in results if isinstance(result, str)]
+    return errors[0] if errors else results
+
+
+def returned(handle, op, type_name, elements, keys, key_count, key_type="i64", stride=1, **chosen):
+    labels = vector([struct.pack(f"={TYPECODES[key_type]}", key) for key in keys], key_type, stride)
+    groups = wf.library.wf_groups_keys(0, key_count, byref(labels))
+    try:
+        return handle.reduce_groups(op, groups, vector(elements, type_name, stride), **chosen)
+    except wf.WarpfoldError as error:
+        return error.code
+
+
+@pytest.mark.parametrize("kind", ["plain", "zeros", "aside", "wide", "specials"])
+@pytest.mark.parametrize("type_name", TYPES)
+def test_tables(handle, type_name, kind):
+    rng = random.Random(f"tables {type_name} {kind}")
+    for op in rng.sample(OPS, 4):
+        count, key_count = rng.choice([1, BLOCK - 1, 3 * BLOCK + 5]), rng.choice([1, 3, 40, 900])
+        elements = elements_of(kind, type_name, count, rng.random())
+        keys = keys_of(rng.choice(["random", "sorted", "skewed"]), count, key_count, rng)
+        nan, first_index = rng.choice(["propagate", "omit", "error"]), rng.choice([0, 7])
+        got = returned(handle, op, type_name, elements, keys, key_count, stride=rng.choice([1, 2]), nan=nan,
+                       first_index=first_index)
+        assert got == expected(op, type_name, elements, keys, key_count, first_index, nan=nan), (op, count, key_count, nan)
+
+
+@pytest.mark.parametrize("type_name", ["f32", "f64"])
+def test_groups_of_zeros_have_the_sign_of_their_terms(handle, type_name):
+    form = FLOATS[type_name]
+    one, minus_one = (pack(type_name, [nearest(type_name, value)]) for value in (1, -1))
+    zero, minus_zero, nan = (pack(type_name, [bits]) for bits in (0, form.sign, form.nan))
+    members = [[minus_zero] * 3, [minus_zero, zero], [], [one, minus_one, minus_zero], [minus_zero, nan], [nan]]
+    elements = list(itertools.chain(*members))
+    keys = [group for group, of_group in enumerate(members) for _ in of_group]
+    for op, nan_policy in itertools.product(("sum", "mean", "norm1", "max"), ("propagate", "omit")):
+        assert returned(handle, op, type_name, elements, keys, 6, nan=nan_policy) == \
+            expected(op, type_name, elements, keys, 6, nan=nan_policy), (op, nan_policy)
+
+
+@pytest.mark.parametrize("type_name", ["i64", "u64", "i32", "u8", "f16"])
+def test_the_ends_of_the_range(handle, type_name):
+    """The largest and the smallest elements are extremes, too; their sums may not fit."""
+    if type_name in INTEGERS:
+        least, most = INTEGERS[type_name]
+        ends = [pack(type_name, [value]) for value in (least, least, most, most, 0, most)]
+    else:
+        form = FLOATS[type_name]
+        ends = [pack(type_name, [bits]) for bits in (form.infinity - 1, form.infinity - 1, form.infinity, form.sign, 1, 0)]
+    for keys, op in itertools.product(([0, 0, 1, 1, 2, 3], [0, 0, 0, 0, 0, 0], [1, 0, 0, 1, 0, 1]), OPS):
+        for result_type in (None, "f32"):
+            if result_type and op in ("argmin", "argmax"):
+                continue
+            assert returned(handle, op, type_name, ends, keys, 4, fill=wf.value_of_bits(wf.WF_U8, 3), result_type=result_type) \
+                == with_fill(expected_each(op, type_name, ends, keys, 4, result_type), op, type_name, result_type), (op, keys)
+
+
+def expected_each(op, type_name, elements, keys, key_count, result_type):
+    return [Oracle(type_name, b"".join(e for e, key in zip(elements, keys) if key == group))
+            .reduce(op, **({"result_type": result_type} if result_type else {})) if op not in ("argmin", "argmax") else
+            position_of(op, type_name, elements, keys, group) for group in range(key_count)]
+
+
+def position_of(op, type_name, elements, keys, group):
+    positions = [i for i, key in enumerate(keys) if key == group]
+    result = Oracle(type_name, b"".join(elements[i] for i in positions)).reduce(op)
+    return result if isinstance(result, str) else (result[0], positions[result[1]])
+
+
+def with_fill(results, op, type_name, result_type):
+    """3 for a group that has no value, as the call was told; any other error is the call's."""
+    name = result_type or default_type(op, type_name)
+    three = nearest(name, 3) if name in FLOATS else 3
+    results = [(name, three) if result == "WF_ERROR_EMPTY" else result for result in results]
+    errors = [result for result in results if isinstance(result, str)]
+    return errors[0] if errors else results
+
+
+def test_bad_keys_are_left_out_or_refused(handle):
+    elements = split("f32", sample("f32", 2000, "plain"))
+    rng = random.Random("bad keys")
+    keys = [rng.choice([0, 1, 2, -1, 3, -2**63, 2**63 - 1]) for _ in elements]
+    for op in ("sum", "var", "argmin"):
+        assert returned(handle, op, "f32", elements, keys, 3, flags=1) == expected(op, "f32", elements, keys, 3)
+        assert returned(handle, op, "f32", elements, keys, 3) == "WF_ERROR_RANGE"
+        assert handle.message.startswith(f"key {next(i for i, key in enumerate(keys) if not 0 <= key < 3)} is ")
+
+
+@pytest.mark.parametrize("type_name", ["f32", "f64", "i64"])
+@pytest.mark.parametrize("key_count", [2, 5000])
+def test_threads(handle, type_name, key_count):
+    """More elements than a thread takes at a time: any threads and any order of the elements give the same bits."""
+    rng = random.Random(f"threads {type_name} {key_count}")
+    elements = split(type_name, sample(type_name, 4099, "plain") * 11)
+    if type_name in FLOATS:
+        for i in rng.sample(range(len(elements)), 300):
+            elements[i] = pack(type_name, [rng.choice([1, FLOATS[type_name].infinity - 1, FLOATS[type_name].sign])])
+    assert len(elements) > 2 * CHUNK
+    keys = [rng.randrange(key_count) for _ in elements]
+    order = rng.sample(range(len(elements)), len(elements))
+    for op in ("sum", "mean", "max"):
+        seen = {tuple(returned(handle, op, type_name, elements, keys, key_count, threads=threads, fill=wf.value_of_bits(wf.WF_U8, 0)))
+                for threads in (1, 2, 5)}
+        seen.add(tuple(returned(handle, op, type_name, [elements[i] for i in order], [keys[i] for i in order], key_count,
+                                threads=2, fill=wf.value_of_bits(wf.WF_U8, 0))))
+        assert len(seen) == 1
+        of_one = [element for element, key in zip(elements, keys) if key == 1]
+        assert seen.pop()[1] == handle.reduce(op, wf.vector(b"".join(of_one), type_name))
+    for op, best in (("argmin", min), ("argmax", max)):
+        whole = returned(handle, op, type_name, elements, keys, key_count, threads=3, fill=wf.value_of_bits(wf.WF_U8, 0))
+        positions = [i for i, key in enumerate(keys) if key == 1]
+        alone = handle.reduce(op, wf.vector(b"".join(elements[i] for i in positions), type_name))
+        assert whole[1] == (alone[0], positions[alone[1]]), best
