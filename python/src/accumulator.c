@@ -40,11 +40,11 @@ static void destroy(PyObject *self) {
 /* Each call borrows a CPU handle, for messages and threads. */
 static wf_accumulator *create(const wf_reduction *reduction, wf_type type, int32_t ndim, const int64_t *shape) {
     wf_accumulator *state = NULL;
-    wf_handle *handle = handle_lend(NULL, 0);
+    wf_handle *handle = handle_lend(CPU, 0);
     if (!handle) return NULL;
     wf_error error = wf_accumulator_create(handle, reduction, type, ndim, shape, &state);
     if (error) raise_error(handle, error);
-    handle_return(handle, NULL);
+    handle_return(handle, CPU);
     return state;
 }
 
@@ -150,6 +150,7 @@ static PyObject *update(PyObject *self, PyTypeObject *type, PyObject *const *arg
     if (values[ARG_DEVICE] && read_device(values[ARG_DEVICE], &device)) return NULL;
     if (array_take(state, values[ARG_A], &a)) return NULL;
     if (values[ARG_B] && array_take(state, values[ARG_B], &b)) return array_release(&a), NULL;
+    if (!device) device = a.is_on_gpu ? "auto" : CPU;
     wf_handle *handle = handle_lend(device, threads);
     if (handle) {
         wf_error error = add(of(self), handle, &a, values[ARG_B] ? &b : NULL);
@@ -178,11 +179,11 @@ static wf_error merge_locked(struct accumulator *into, struct accumulator *from,
 }
 
 static PyObject *merge_into(PyObject *self, PyObject *other) {
-    wf_handle *handle = handle_lend(NULL, 0);
+    wf_handle *handle = handle_lend(CPU, 0);
     if (!handle) return NULL;
     wf_error error = merge_locked(of(self), of(other), handle);
     if (error) raise_error(handle, error);
-    handle_return(handle, NULL);
+    handle_return(handle, CPU);
     if (error) return NULL;
     Py_INCREF(self);
     return self;
@@ -199,7 +200,7 @@ static PyObject *merge(PyObject *self, PyObject *other) {
 static PyObject *save(PyObject *self, PyObject *Py_UNUSED(nothing)) {
     char buffer[WF_SAVED_NBYTES_MAX];
     size_t nbytes = 0;
-    wf_handle *handle = handle_lend(NULL, 0);
+    wf_handle *handle = handle_lend(CPU, 0);
     if (!handle) return NULL;
     PyThreadState *thread = PyEval_SaveThread();
     pthread_mutex_lock(&of(self)->lock);
@@ -207,7 +208,7 @@ static PyObject *save(PyObject *self, PyObject *Py_UNUSED(nothing)) {
     pthread_mutex_unlock(&of(self)->lock);
     PyEval_RestoreThread(thread);
     if (error) raise_error(handle, error);
-    handle_return(handle, NULL);
+    handle_return(handle, CPU);
     return error ? NULL : PyBytes_FromStringAndSize(buffer, (Py_ssize_t)nbytes);
 }
 
@@ -215,11 +216,11 @@ static PyObject *load(PyObject *type, PyObject *bytes) {
     Py_buffer buffer;
     wf_accumulator *state = NULL;
     if (PyObject_GetBuffer(bytes, &buffer, PyBUF_SIMPLE)) return NULL;
-    wf_handle *handle = handle_lend(NULL, 0);
+    wf_handle *handle = handle_lend(CPU, 0);
     if (handle) {
         wf_error error = wf_accumulator_load(handle, buffer.buf, (size_t)buffer.len, &state);
         if (error) raise_error(handle, error);
-        handle_return(handle, NULL);
+        handle_return(handle, CPU);
     }
     PyBuffer_Release(&buffer);
     return make((PyTypeObject *)type, state);
@@ -261,7 +262,7 @@ static PyObject *result(PyObject *self, PyObject *const *arguments, Py_ssize_t c
     wf_value value;
     if (count > 1) return PyErr_SetString(PyExc_TypeError, "result() takes at most one op"), NULL;
     if (count && read_op(arguments[0], &op)) return NULL;
-    wf_handle *handle = handle_lend(NULL, 0);
+    wf_handle *handle = handle_lend(CPU, 0);
     if (!handle) return NULL;
     PyThreadState *thread = PyEval_SaveThread();
     pthread_mutex_lock(&of(self)->lock);
@@ -269,7 +270,7 @@ static PyObject *result(PyObject *self, PyObject *const *arguments, Py_ssize_t c
     pthread_mutex_unlock(&of(self)->lock);
     PyEval_RestoreThread(thread);
     if (error) raise_error(handle, error);
-    handle_return(handle, NULL);
+    handle_return(handle, CPU);
     return error ? NULL : python_value(&value);
 }
 

@@ -20,6 +20,13 @@ static int find_argument(const struct signature *signature, PyObject *name) {
     return -1;
 }
 
+/* None means not given, but for what is required. */
+static void put(const struct signature *signature, PyObject **values, int argument, PyObject *object) {
+    bool is_required = false;
+    for (int i = 0; i < signature->required; i++) is_required |= signature->order[i] == argument;
+    if (object != Py_None || is_required) values[argument] = object;
+}
+
 static int read_positional(const struct signature *signature, PyObject *const *arguments, Py_ssize_t count,
                            PyObject **values) {
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -28,7 +35,22 @@ static int read_positional(const struct signature *signature, PyObject *const *a
                          count);
             return -1;
         }
-        values[signature->order[i]] = arguments[i];
+        put(signature, values, signature->order[i], arguments[i]);
+    }
+    return 0;
+}
+
+static int read_named(const struct signature *signature, PyObject *const *arguments, PyObject *names,
+                      PyObject **values) {
+    for (Py_ssize_t i = 0; i < PyTuple_Size(names); i++) {
+        int argument = find_argument(signature, PyTuple_GetItem(names, i));
+        if (argument < 0) return -1;
+        if (values[argument]) {
+            PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%s'", signature->name,
+                         names_of_arguments[argument]);
+            return -1;
+        }
+        put(signature, values, argument, arguments[i]);
     }
     return 0;
 }
@@ -37,27 +59,13 @@ int arguments_read(const struct signature *signature, PyObject *const *arguments
                    PyObject **values) {
     memset(values, 0, ARGUMENTS * sizeof *values);
     if (read_positional(signature, arguments, count, values)) return -1;
-    Py_ssize_t named = names ? PyTuple_Size(names) : 0;
-    for (Py_ssize_t i = 0; i < named; i++) {
-        int argument = find_argument(signature, PyTuple_GetItem(names, i));
-        if (argument < 0) return -1;
-        if (values[argument]) {
-            PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%s'", signature->name,
-                         names_of_arguments[argument]);
-            return -1;
-        }
-        values[argument] = arguments[count + i];
-    }
-    uint32_t required = 0;
+    if (names && read_named(signature, arguments + count, names, values)) return -1;
     for (int i = 0; i < signature->required; i++) {
-        required |= BIT(signature->order[i]);
         if (values[signature->order[i]]) continue;
         PyErr_Format(PyExc_TypeError, "%s() missing required argument '%s'", signature->name,
                      names_of_arguments[signature->order[i]]);
         return -1;
     }
-    for (int argument = 0; argument < ARGUMENTS; argument++)
-        if (values[argument] == Py_None && !(required & BIT(argument))) values[argument] = NULL;
     return 0;
 }
 

@@ -133,6 +133,7 @@ static int meet_numpy(struct state *state) {
         if (!state->scalars[type]) break;
     }
     if (!state->empty && !PyErr_Occurred()) state->empty = PyObject_GetAttrString(numpy, "empty");
+    if (!PyErr_Occurred()) probe_scalars(state);
     if (!PyErr_Occurred()) state->ndarray = PyObject_GetAttrString(numpy, "ndarray");
     Py_DECREF(numpy);
     return PyErr_Occurred() ? -1 : 0;

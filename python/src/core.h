@@ -31,6 +31,7 @@ struct state {
     PyObject *ndarray;        /* the type of NumPy's arrays */
     PyObject *empty;          /* numpy.empty */
     PyObject *scalars[WF_F64 + 1]; /* numpy.float64 and so on, by wf_type; NULL: bf16, which NumPy lacks */
+    bool is_plain[WF_F64 + 1];     /* the scalar is an object's header and the number behind it */
 };
 
 struct state *state_of(PyObject *module);
@@ -97,7 +98,9 @@ bool arrays_overlap(const wf_array *a, const wf_array *b);
 
 /* ---- handles */
 
-/* Lends a handle of the device ("auto" if NULL) that no other call uses. */
+extern const char CPU[]; /* "cpu" */
+
+/* Lends a handle of the device that no other call uses. */
 wf_handle *handle_lend(const char *device, int32_t threads);
 void handle_return(wf_handle *handle, const char *device);
 /* Called once, when the module is first loaded. */
@@ -182,6 +185,8 @@ bool type_is_float(wf_type type);
 /* Raises what the library said. */
 PyObject *raise_error(const wf_handle *handle, wf_error error);
 PyObject *python_value(const wf_value *value);
+/* Finds out which of NumPy's scalars are plain. */
+int probe_scalars(struct state *state);
 /* A NumPy scalar for its arrays, otherwise a number of Python's. */
 PyObject *scalar_of_kind(struct state *state, const struct array *like, const wf_value *value);
 

@@ -7,14 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char CPU[] = "cpu";
+
 enum { DEVICES = 18, SLOTS = 16 }; /* auto, cpu, cuda:0 to cuda:15 */
 
 static _Atomic(wf_handle *) idle[DEVICES][SLOTS];
 
 /* The row of the device; -1: handles of this one are not kept. */
 static int find_row(const char *device) {
-    if (!device || !strcmp(device, "auto")) return 0;
-    if (!strcmp(device, "cpu")) return 1;
+    if (device == CPU || !strcmp(device, "cpu")) return 1;
+    if (!strcmp(device, "auto")) return 0;
     if (!strcmp(device, "cuda")) return 2;
     if (strncmp(device, "cuda:", 5) || device[5] < '0' || device[5] > '9') return -1;
     long ordinal = strtol(device + 5, NULL, 10);

@@ -11,11 +11,10 @@ enum { RELEASE_NBYTES = 16384 };
 /* ---- types */
 
 wf_type numpy_result_type(wf_op op, wf_type type) {
-    wf_type result = wf_op_result_type(op, type);
     if (op == WF_ARGMIN || op == WF_ARGMAX || op == WF_NONZERO) return WF_I64;
+    if (type_is_float(type)) return WF_TYPE_DEFAULT;
     if (type == WF_BOOL && (op == WF_SUM || op == WF_PROD || op == WF_DOT)) return WF_I64;
-    if ((op == WF_NORM1 || op == WF_NORMINF) && !type_is_float(result)) return WF_F64;
-    return WF_TYPE_DEFAULT;
+    return op == WF_NORM1 || op == WF_NORMINF ? WF_F64 : WF_TYPE_DEFAULT;
 }
 
 /* NumPy would convert each element first; what its result would lose is not lost silently here. */
@@ -36,6 +35,7 @@ static int read_settings(struct job *job, PyObject *const *values) {
     if (read_ddof(values[ARG_DDOF], values[ARG_CORRECTION], &reduction->ddof)) return -1;
     if (values[ARG_THREADS] && read_threads(values[ARG_THREADS], &job->threads)) return -1;
     if (values[ARG_DEVICE] && read_device(values[ARG_DEVICE], &job->device)) return -1;
+    if (!job->device) job->device = job->a.is_on_gpu ? "auto" : CPU; /* auto would look where the elements are */
     reduction->result_type = numpy_result_type(reduction->op, job->a.view.type);
     if (!values[ARG_DTYPE]) return 0;
     if (read_type(job->state, values[ARG_DTYPE], &reduction->result_type)) return -1;
@@ -85,11 +85,12 @@ wf_error job_run(struct job *job, wf_handle *handle, const wf_groups *groups, co
 /* Where there is no value, floats are NaN, as NumPy's are; but the smallest or largest of no elements is an error. */
 static void set_fill(struct job *job) {
     wf_op op = job->reduction.op;
-    bool is_float = type_is_float(wf_op_result_type(op, job->a.view.type));
+    if (op == WF_SUM) return; /* there always is a sum */
+    bool is_float = op == WF_MEAN || op == WF_VAR || op == WF_STD;
     bool is_extreme = op == WF_MIN || op == WF_MAX;
+    if (is_extreme) is_float = type_is_float(job->a.view.type) && array_count(&job->a.view);
     job->fill = (wf_value){.type = WF_F64, .v = {.f64 = NAN}};
-    job->reduction.fill = is_float && !(is_extreme && !array_count(&job->a.view)) ? &job->fill : NULL;
-    if (op == WF_MEAN || op == WF_VAR || op == WF_STD) job->reduction.fill = &job->fill;
+    job->reduction.fill = is_float ? &job->fill : NULL;
 }
 
 static PyObject *host_value(struct job *job, wf_handle *handle) {
@@ -117,17 +118,23 @@ static PyObject *tensor_value(struct job *job, wf_handle *handle, wf_type type) 
     return target_finish(job->state, &job->a, &target, !error);
 }
 
-PyObject *job_value(struct job *job) {
+/* The type of the result that becomes a tensor; WF_TYPE_DEFAULT if its value is asked for first.  A result that stays
+ * on a GPU cannot tell of an overflow, nor of a NaN: only what cannot fail stays there. */
+static wf_type tensor_type(const struct job *job) {
     const wf_reduction *reduction = &job->reduction;
-    wf_type type = reduction->result_type ? reduction->result_type
-                                          : wf_op_result_type(reduction->op, job->a.view.type);
+    if (job->a.kind != KIND_TENSOR || reduction->op == WF_NONZERO) return WF_TYPE_DEFAULT;
+    wf_type type = reduction->result_type;
+    if (!type) type = wf_op_result_type(reduction->op, job->a.view.type);
+    bool can_stay = type_is_float(type) && reduction->nan != WF_NAN_ERROR &&
+                    array_count(&job->a.view) > reduction->ddof;
+    return job->a.is_on_gpu && !can_stay ? WF_TYPE_DEFAULT : type;
+}
+
+PyObject *job_value(struct job *job) {
     wf_handle *handle = handle_lend(job->device, job->threads);
     if (!handle) return NULL;
-    /* A result that stays on a GPU cannot tell of an overflow, nor of a NaN: only what cannot fail stays there. */
-    bool can_stay = !job->a.is_on_gpu || (type_is_float(type) && reduction->nan != WF_NAN_ERROR &&
-                                          array_count(&job->a.view) > reduction->ddof);
-    bool is_tensor = job->a.kind == KIND_TENSOR && reduction->op != WF_NONZERO && type && can_stay;
-    PyObject *result = is_tensor ? tensor_value(job, handle, type) : host_value(job, handle);
+    wf_type type = tensor_type(job);
+    PyObject *result = type ? tensor_value(job, handle, type) : host_value(job, handle);
     handle_return(handle, job->device);
     return result;
 }
