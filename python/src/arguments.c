@@ -132,7 +132,7 @@ int read_axes(PyObject *axis, int32_t ndim, uint64_t *axes) {
 }
 
 int read_type(struct state *state, PyObject *dtype, wf_type *type) {
-    PyObject *name = PyObject_CallMethod(state->kinds, "type_name", "O", dtype);
+    PyObject *name = PyObject_CallMethod(state->kinds, "type_name", "(O)", dtype);
     PyObject *text = name ? PyUnicode_AsUTF8String(name) : NULL;
     if (text) *type = wf_type_parse(PyBytes_AsString(text));
     Py_XDECREF(text);

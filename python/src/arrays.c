@@ -179,7 +179,7 @@ static int is_numpy(struct state *state, PyObject *object) {
 static int take_python(struct state *state, PyObject *object, struct array *array) {
     PyObject *elements, *shape;
     array->kind = KIND_PYTHON;
-    array->held = PyObject_CallMethod(state->kinds, "read", "O", object);
+    array->held = PyObject_CallMethod(state->kinds, "read", "(O)", object);
     if (!array->held || !PyArg_ParseTuple(array->held, "OO!", &elements, &PyTuple_Type, &shape)) return -1;
     if (take_buffer_as(elements, array, WF_TYPE_DEFAULT)) return -1;
     array->view.ndim = (int32_t)PyTuple_Size(shape); /* at most WF_NDIM_MAX: read saw to it */

@@ -98,7 +98,6 @@ static PyObject *host_value(struct job *job, wf_handle *handle) {
     set_fill(job);
     wf_error error = job_run(job, handle, NULL, NULL, &value);
     if (error) return raise_error(handle, error);
-    if (job->reduction.op == WF_NONZERO) return python_value(&value); /* as NumPy */
     if (!job->a.is_on_gpu) return scalar_of_kind(job->state, &job->a, &value);
     PyObject *number = python_value(&value);
     PyObject *result = number ? PyObject_CallMethod(job->state->kinds, "full", "OsO", job->a.owner,
@@ -122,7 +121,7 @@ static PyObject *tensor_value(struct job *job, wf_handle *handle, wf_type type) 
  * on a GPU cannot tell of an overflow, nor of a NaN: only what cannot fail stays there. */
 static wf_type tensor_type(const struct job *job) {
     const wf_reduction *reduction = &job->reduction;
-    if (job->a.kind != KIND_TENSOR || reduction->op == WF_NONZERO) return WF_TYPE_DEFAULT;
+    if (job->a.kind != KIND_TENSOR) return WF_TYPE_DEFAULT;
     wf_type type = reduction->result_type;
     if (!type) type = wf_op_result_type(reduction->op, job->a.view.type);
     bool can_stay = type_is_float(type) && reduction->nan != WF_NAN_ERROR &&
@@ -236,7 +235,7 @@ PyObject *reduce_stats(PyObject *module, PyObject *const *arguments, Py_ssize_t 
         if (!error) error = wf_reduce_stats(handle, &job.reduction, &job.a.view, &stats);
         PyEval_RestoreThread(thread);
         PyObject *tuple = error ? raise_error(handle, error) : stats_values(&job, &stats);
-        if (tuple) result = PyObject_CallMethod(state->kinds, "make_stats", "O", tuple);
+        if (tuple) result = PyObject_CallMethod(state->kinds, "make_stats", "(O)", tuple);
         Py_XDECREF(tuple);
         handle_return(handle, job.device);
     }

@@ -88,7 +88,7 @@ static PyObject *numpy_value(struct state *state, const struct array *like, cons
     PyObject *number = python_value(value);
     if (!number || number == Py_None) return number;
     if (type) Py_INCREF(type);
-    else type = PyObject_CallMethod(state->kinds, "bfloat16", "O", like->owner); /* NumPy has none */
+    else type = PyObject_CallMethod(state->kinds, "bfloat16", "(O)", like->owner); /* NumPy has none */
     PyObject *scalar = type ? PyObject_CallFunctionObjArgs(type, number, NULL) : NULL;
     Py_XDECREF(type);
     Py_DECREF(number);

@@ -100,7 +100,7 @@ static PyObject *call_dlpack(PyObject *method, bool knows_versions, bool is_on_g
 }
 
 static int take_stream(struct state *state, PyObject *object, struct array *array) {
-    PyObject *stream = PyObject_CallMethod(state->kinds, "stream", "O", object);
+    PyObject *stream = PyObject_CallMethod(state->kinds, "stream", "(O)", object);
     if (stream) array->stream = PyLong_AsVoidPtr(stream);
     Py_XDECREF(stream);
     return PyErr_Occurred() ? -1 : 0;
@@ -169,14 +169,21 @@ int take_cuda_interface(struct state *state, PyObject *object, struct array *arr
 
 /* ---- release */
 
-void array_release(struct array *array) {
+/* What releases another library's tensor may run Python, which needs a clear exception. */
+static void release_tensor(struct array *array) {
     struct dl_managed_versioned *managed = array->tensor;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
     if (managed && managed->deleter) managed->deleter(managed);
-    if (array->has_buffer) PyBuffer_Release(&array->buffer);
-    Py_XDECREF(array->held);
-    PyMem_Free(array->copy);
+    Py_CLEAR(array->held);
     array->tensor = NULL;
+    PyErr_Restore(type, value, traceback);
+}
+
+void array_release(struct array *array) {
+    if (array->has_buffer) PyBuffer_Release(&array->buffer);
     array->has_buffer = false;
-    array->held = NULL;
+    if (array->tensor || array->held) release_tensor(array);
+    PyMem_Free(array->copy);
     array->copy = NULL;
 }
