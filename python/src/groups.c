@@ -286,10 +286,17 @@ static int read_groups(struct job *job, PyObject *const *values, struct array *l
     return skips < 0 ? -1 : read_fill(job, values[ARG_FILL]);
 }
 
+/* Labels are integers: of an empty list, too, and bools are 0 and 1. */
+static void see_integers(struct array *labels) {
+    if (labels->kind == KIND_PYTHON && !array_count(&labels->view)) labels->view.type = WF_I64;
+    if (labels->view.type == WF_BOOL) labels->view.type = WF_U8;
+}
+
 static PyObject *run_groups(struct job *job, PyObject *const *values, struct array *labels) {
     struct results results = {.axes = 0};
     struct place place;
     wf_groups groups;
+    see_integers(labels);
     if (read_groups(job, values, labels, &groups)) return NULL;
     if (groups.count < 0) return PyErr_SetString(PyExc_ValueError, "the number of groups must not be negative"), NULL;
     lay_out(&results, job, false);
