@@ -60,17 +60,17 @@ def test_references_and_memory_stay():
     before = [sys.getrefcount(x) for x in objects]
     # A leak is at least one block for each round, for ever; the interpreter's own caches of attributes fill up.
     grown = 50
-    for _ in range(40):
+    for batch in range(40):
         blocks = sys.getallocatedblocks()
         for _ in range(50):
             everything(buffer, lists, a, b)
         gc.collect()
         grown = min(grown, sys.getallocatedblocks() - blocks)
-        if grown < 25:
+        if grown < 25 and batch >= 4:
             break
     assert grown < 25
     after = [sys.getrefcount(x) for x in objects]
-    assert [(x, m, n) for x, m, n in zip(objects, before, after) if abs(n - m) > 20] == []
+    assert [(x, m, n) for x, m, n in zip(objects, before, after) if abs(n - m) > 125] == []
 
 
 def test_numpys_references_stay():
