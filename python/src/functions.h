@@ -6,22 +6,22 @@
 #define FUNCTIONS(FUNCTION)                                                                                       \
     FUNCTION(sum, SUM, 1, WF_SUM, WF_NAN_PROPAGATE, HELP_SUM)                                                     \
     FUNCTION(prod, SUM, 1, WF_PROD, WF_NAN_PROPAGATE, HELP_PROD)                                                  \
-    FUNCTION(min, EXTREME, 1, WF_MIN, WF_NAN_PROPAGATE, HELP_MIN)                                                 \
-    FUNCTION(max, EXTREME, 1, WF_MAX, WF_NAN_PROPAGATE, HELP_MAX)                                                 \
+    FUNCTION(min, EXTREMUM, 1, WF_MIN, WF_NAN_PROPAGATE, HELP_MIN)                                              \
+    FUNCTION(max, EXTREMUM, 1, WF_MAX, WF_NAN_PROPAGATE, HELP_MAX)                                              \
     FUNCTION(argmin, INDEX, 1, WF_ARGMIN, WF_NAN_PROPAGATE, HELP_ARGMIN)                                          \
     FUNCTION(argmax, INDEX, 1, WF_ARGMAX, WF_NAN_PROPAGATE, HELP_ARGMAX)                                          \
     FUNCTION(mean, SUM, 1, WF_MEAN, WF_NAN_PROPAGATE, HELP_MEAN)                                                  \
     FUNCTION(var, SPREAD, 1, WF_VAR, WF_NAN_PROPAGATE, HELP_VAR)                                                  \
     FUNCTION(std, SPREAD, 1, WF_STD, WF_NAN_PROPAGATE, HELP_STD)                                                  \
-    FUNCTION(any, EXTREME, 1, WF_ANY, WF_NAN_PROPAGATE, HELP_ANY)                                                 \
-    FUNCTION(all, EXTREME, 1, WF_ALL, WF_NAN_PROPAGATE, HELP_ALL)                                                 \
+    FUNCTION(any, EXTREMUM, 1, WF_ANY, WF_NAN_PROPAGATE, HELP_ANY)                                              \
+    FUNCTION(all, EXTREMUM, 1, WF_ALL, WF_NAN_PROPAGATE, HELP_ALL)                                              \
     FUNCTION(count_nonzero, COUNT, 1, WF_NONZERO, WF_NAN_PROPAGATE, HELP_COUNT_NONZERO)                           \
     FUNCTION(norm, NORM, 1, WF_OP_NONE, WF_NAN_PROPAGATE, HELP_NORM)                                              \
     FUNCTION(vecdot, PAIR, 2, WF_DOT, WF_NAN_PROPAGATE, HELP_VECDOT)                                              \
     FUNCTION(nansum, SUM, 1, WF_SUM, WF_NAN_OMIT, "sum with nan='omit'.")                                         \
     FUNCTION(nanprod, SUM, 1, WF_PROD, WF_NAN_OMIT, "prod with nan='omit'.")                                      \
-    FUNCTION(nanmin, EXTREME, 1, WF_MIN, WF_NAN_OMIT, "min with nan='omit'.")                                     \
-    FUNCTION(nanmax, EXTREME, 1, WF_MAX, WF_NAN_OMIT, "max with nan='omit'.")                                     \
+    FUNCTION(nanmin, EXTREMUM, 1, WF_MIN, WF_NAN_OMIT, "min with nan='omit'.")                                  \
+    FUNCTION(nanmax, EXTREMUM, 1, WF_MAX, WF_NAN_OMIT, "max with nan='omit'.")                                  \
     FUNCTION(nanargmin, INDEX, 1, WF_ARGMIN, WF_NAN_OMIT, "argmin with nan='omit'.")                              \
     FUNCTION(nanargmax, INDEX, 1, WF_ARGMAX, WF_NAN_OMIT, "argmax with nan='omit'.")                              \
     FUNCTION(nanmean, SUM, 1, WF_MEAN, WF_NAN_OMIT, "mean with nan='omit'.")                                      \

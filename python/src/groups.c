@@ -31,8 +31,8 @@ static void lay_out(struct results *results, const struct job *job, bool keeps_d
 /* NumPy's error where the smallest of no elements is asked for: there is no number to give. */
 static int check_not_empty(const struct job *job, const struct results *results) {
     wf_op op = job->reduction.op;
-    bool is_extreme = op == WF_MIN || op == WF_MAX || op == WF_ARGMIN || op == WF_ARGMAX || op == WF_NORMINF;
-    if (!is_extreme || op == WF_NORMINF || results->reduced_count || !results->count) return 0;
+    bool is_extremum = op == WF_MIN || op == WF_MAX || op == WF_ARGMIN || op == WF_ARGMAX || op == WF_NORMINF;
+    if (!is_extremum || op == WF_NORMINF || results->reduced_count || !results->count) return 0;
     PyErr_Format(PyExc_ValueError, "%s of no elements: an axis that is reduced has length 0", wf_op_name(op));
     return -1;
 }

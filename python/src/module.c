@@ -10,7 +10,7 @@ struct state *state_of(PyObject *module) {
 #define COMMON (BIT(ARG_A) | BIT(ARG_NAN) | BIT(ARG_THREADS) | BIT(ARG_DEVICE))
 #define AXES (COMMON | BIT(ARG_AXIS) | BIT(ARG_KEEPDIMS) | BIT(ARG_OUT))
 #define TAKES_SUM (AXES | BIT(ARG_DTYPE) | BIT(ARG_WHERE))
-#define TAKES_EXTREME (AXES | BIT(ARG_WHERE))
+#define TAKES_EXTREMUM (AXES | BIT(ARG_WHERE))
 #define TAKES_INDEX AXES
 #define TAKES_SPREAD (TAKES_SUM | BIT(ARG_DDOF) | BIT(ARG_CORRECTION))
 #define TAKES_COUNT (COMMON | BIT(ARG_AXIS) | BIT(ARG_KEEPDIMS) | BIT(ARG_WHERE))
@@ -19,7 +19,7 @@ struct state *state_of(PyObject *module) {
 
 /* Positional parameters in NumPy's order. */
 #define ORDER_SUM {ARG_A, ARG_AXIS, ARG_DTYPE, ARG_OUT, ARG_KEEPDIMS, ARGUMENTS}
-#define ORDER_EXTREME {ARG_A, ARG_AXIS, ARG_OUT, ARG_KEEPDIMS, ARGUMENTS}
+#define ORDER_EXTREMUM {ARG_A, ARG_AXIS, ARG_OUT, ARG_KEEPDIMS, ARGUMENTS}
 #define ORDER_INDEX {ARG_A, ARG_AXIS, ARG_OUT, ARGUMENTS}
 #define ORDER_SPREAD {ARG_A, ARG_AXIS, ARG_DTYPE, ARG_OUT, ARG_DDOF, ARG_KEEPDIMS, ARGUMENTS}
 #define ORDER_COUNT {ARG_A, ARG_AXIS, ARGUMENTS}
@@ -29,7 +29,7 @@ struct state *state_of(PyObject *module) {
 #define TAIL "nan='propagate', threads=0, device=None)\n--\n\n"
 #define TAIL_OMIT "threads=0, device=None)\n--\n\n"
 #define HEAD_SUM "(a, axis=None, dtype=None, out=None, keepdims=False, *, where=None, "
-#define HEAD_EXTREME "(a, axis=None, out=None, keepdims=False, *, where=None, "
+#define HEAD_EXTREMUM "(a, axis=None, out=None, keepdims=False, *, where=None, "
 #define HEAD_INDEX "(a, axis=None, out=None, *, keepdims=False, "
 #define HEAD_SPREAD "(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=None, correction=None, "
 #define HEAD_COUNT "(a, axis=None, *, keepdims=False, where=None, "

@@ -87,8 +87,8 @@ static void set_fill(struct job *job) {
     wf_op op = job->reduction.op;
     if (op == WF_SUM) return; /* there always is a sum */
     bool is_float = op == WF_MEAN || op == WF_VAR || op == WF_STD;
-    bool is_extreme = op == WF_MIN || op == WF_MAX;
-    if (is_extreme) is_float = type_is_float(job->a.view.type) && array_count(&job->a.view);
+    bool is_extremum = op == WF_MIN || op == WF_MAX;
+    if (is_extremum) is_float = type_is_float(job->a.view.type) && array_count(&job->a.view);
     job->fill = (wf_value){.type = WF_F64, .v = {.f64 = NAN}};
     job->reduction.fill = is_float ? &job->fill : NULL;
 }
