@@ -93,6 +93,10 @@ static int read_call(const struct signature *signature, PyObject *positional, Py
     return status;
 }
 
+static struct state *state_of_type(PyTypeObject *type) {
+    return PyType_GetModuleState(type);
+}
+
 static PyObject *new(PyTypeObject *type, PyObject *positional, PyObject *named) {
     static const struct signature signature = {
         "Accumulator",
@@ -106,24 +110,17 @@ static PyObject *new(PyTypeObject *type, PyObject *positional, PyObject *named) 
     int32_t ndim;
     int64_t shape[WF_NDIM_MAX];
     if (read_call(&signature, positional, named, values)) return NULL;
-    PyObject *kinds = PyImport_ImportModule("warpfold._kinds");
-    struct state state = {.kinds = kinds};
-    bool is_read = kinds && !read_op(values[ARG_OP], &reduction.op) &&
-                   !(values[ARG_DTYPE] && read_type(&state, values[ARG_DTYPE], &element)) &&
+    bool is_read = !read_op(values[ARG_OP], &reduction.op) &&
+                   !(values[ARG_DTYPE] && read_type(state_of_type(type), values[ARG_DTYPE], &element)) &&
                    !read_shape(values[ARG_SHAPE], &ndim, shape) &&
                    !read_ddof(values[ARG_DDOF], values[ARG_CORRECTION], &reduction.ddof) &&
                    !(values[ARG_NAN] && read_nan(values[ARG_NAN], &reduction.nan)) &&
                    !(values[ARG_FIRST_INDEX] &&
                      read_int64(values[ARG_FIRST_INDEX], "first_index", &reduction.first_index));
-    Py_XDECREF(kinds);
     return is_read ? make(type, create(&reduction, element, ndim, shape)) : NULL;
 }
 
 /* ---- adding */
-
-static struct state *state_of_type(PyTypeObject *type) {
-    return PyType_GetModuleState(type);
-}
 
 static wf_error add(struct accumulator *self, wf_handle *handle, const struct array *a, const struct array *b) {
     wf_error error = WF_OK;
@@ -334,7 +331,8 @@ static PyGetSetDef properties[] = {
 int add_accumulator(PyObject *module) {
     static PyType_Slot slots[] = {
         {Py_tp_doc,
-         "Accumulator(op, dtype='float64', shape=(), *, ddof=0, correction=None, nan='propagate', first_index=0)\n--\n\n"
+         "Accumulator(op, dtype='float64', shape=(), *, ddof=0, correction=None, nan='propagate', first_index=0)\n"
+         "--\n\n"
          "A reduction in progress.  However the elements are split over accumulators, and in whatever order these are\n"
          "merged, the result has the same bits.  Threads may share one.\n\n"
          ">>> total = Accumulator('mean').update([1.0, 2.0]) + Accumulator('mean').update([6.0])\n"

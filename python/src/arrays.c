@@ -56,8 +56,8 @@ static int take_buffer_as(PyObject *object, struct array *array, wf_type type) {
     if (!type) type = type_of_format(buffer->format, buffer->itemsize, &is_swapped);
     if (!type) {
         PyErr_Format(PyExc_TypeError,
-                     "elements of format '%s' (%zd bytes) are not supported: convert the array to bool, an integer of 8 "
-                     "to 64 bits, float16, bfloat16, float32 or float64",
+                     "elements of format '%s' (%zd bytes) are not supported: convert the array to bool, an integer of "
+                     "8 to 64 bits, float16, bfloat16, float32 or float64",
                      buffer->format ? buffer->format : "", buffer->itemsize);
         return -1;
     }
@@ -171,6 +171,10 @@ static int is_numpy(struct state *state, PyObject *object) {
     int is_array = has_class(object, "numpy", "ndarray");
     if (!is_array) is_array = has_class(object, "numpy", "generic");
     if (is_array > 0 && (refuse_masked(object) || (!state->ndarray && meet_numpy(state)))) return -1;
+    if (!is_array && !state->stranger) {
+        Py_INCREF((PyObject *)Py_TYPE(object));
+        state->stranger = (PyObject *)Py_TYPE(object);
+    }
     return is_array;
 }
 
@@ -203,7 +207,7 @@ static int take_any(struct state *state, PyObject *object, struct array *array) 
     if (PyFloat_CheckExact(object) || PyLong_CheckExact(object) || PyList_CheckExact(object) ||
         PyTuple_CheckExact(object))
         return take_python(state, object, array);
-    int taken = is_numpy(state, object);
+    int taken = (PyObject *)Py_TYPE(object) == state->stranger ? 0 : is_numpy(state, object);
     if (taken) return taken < 0 ? -1 : take_numpy(object, array);
     taken = take_exchange_table(object, array);
     if (taken) return taken < 0 ? -1 : 0;

@@ -4,7 +4,9 @@
  *   arrays.c        takes the caller's arrays in: buffers, numbers, lists;  tensors.c: DLPack, CUDA array interface
  *   copies.c        copies of strided arrays, where one cannot be avoided
  *   handles.c       handles of the library, each lent to one call at a time
- *   reduce.c        a reduction from the arguments to the result;  groups.c: axes, segments, keys, masks
+ *   reduce.c        a reduction from the arguments to the result
+ *   axes.c          reductions along axes, of masked elements;  labels.c: by segments and keys
+ *   place.c         where an array of results goes
  *   results.c       results in the caller's kind; errors as exceptions
  *   accumulator.c   the type Accumulator
  *   module.c        the lists of functions
@@ -30,6 +32,7 @@ struct state {
     PyTypeObject *accumulator;
     PyObject *ndarray;        /* the type of NumPy's arrays */
     PyObject *empty;          /* numpy.empty */
+    PyObject *stranger;       /* the first type that was found to be none of NumPy's: not looked into again */
     PyObject *scalars[WF_F64 + 1]; /* numpy.float64 and so on, by wf_type; NULL: bf16, which NumPy lacks */
     bool is_plain[WF_F64 + 1];     /* the scalar is an object's header and the number behind it */
 };
@@ -167,8 +170,7 @@ wf_error job_run(struct job *job, wf_handle *handle, const wf_groups *groups, co
 /* The value of all elements as the caller's kind of scalar. */
 PyObject *job_value(struct job *job);
 
-PyObject *reduce_axes(struct job *job, PyObject *const *values);   /* axis, keepdims, out, where */
-PyObject *reduce_labels(struct job *job, PyObject *const *values); /* segments and keys */
+PyObject *reduce_axes(struct job *job, PyObject *const *values); /* axis, keepdims, out, where */
 PyObject *reduce_function(PyObject *module, const struct function *function, PyObject *const *arguments,
                           Py_ssize_t count, PyObject *names);
 PyObject *reduce_stats(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names);
@@ -180,15 +182,7 @@ PyObject *shape_of(PyObject *module, PyObject *object);
 wf_type numpy_result_type(wf_op op, wf_type type);
 bool type_is_float(wf_type type);
 
-/* ---- results */
-
-/* Raises what the library said. */
-PyObject *raise_error(const wf_handle *handle, wf_error error);
-PyObject *python_value(const wf_value *value);
-/* Finds out which of NumPy's scalars are plain. */
-int probe_scalars(struct state *state);
-/* A NumPy scalar for its arrays, otherwise a number of Python's. */
-PyObject *scalar_of_kind(struct state *state, const struct array *like, const wf_value *value);
+/* ---- new arrays */
 
 PyObject *make_shape(int32_t ndim, const int64_t *shape);
 
@@ -204,5 +198,43 @@ int target_make(struct state *state, const struct array *like, wf_type type, int
                 struct target *target);
 /* Gives target up, and returns the array if is_good. */
 PyObject *target_finish(struct state *state, const struct array *like, struct target *target, bool is_good);
+
+/* ---- where an array of results goes */
+
+/* The results of a reduction along axes: as the library counts dimensions, and as the caller sees them. */
+struct results {
+    wf_type type;
+    uint64_t axes;
+    int32_t ndim, seen_ndim;
+    int64_t shape[WF_NDIM_MAX], seen_shape[WF_NDIM_MAX];
+    int64_t count, reduced_count;
+};
+
+/* The caller's out, or a new array of the caller's kind. */
+struct place {
+    struct target target; /* target.object is NULL: out is used */
+    struct array out;
+    void *temporary;      /* contiguous, where the library may not write to out itself */
+    wf_output output;
+    int64_t stride_bytes[WF_NDIM_MAX];
+};
+
+/* The shape of the results along results->axes. */
+void results_lay_out(struct results *results, const struct job *job, bool keeps_dimensions);
+/* Opens out, or if that is NULL a new array.  needs_order: the library is to write the results in C order. */
+int place_open(struct place *place, struct job *job, struct results *results, PyObject *out, bool needs_order);
+/* Reduces into the open place, which is closed, and gives the caller's array; raise: for errors of the library. */
+PyObject *place_run(struct place *place, struct job *job, const struct results *results, const wf_groups *groups,
+                    PyObject *(*raise)(const wf_handle *, wf_error));
+
+/* ---- results */
+
+/* Raises what the library said. */
+PyObject *raise_error(const wf_handle *handle, wf_error error);
+PyObject *python_value(const wf_value *value);
+/* Finds out which of NumPy's scalars are plain. */
+int probe_scalars(struct state *state);
+/* A NumPy scalar for its arrays, otherwise a number of Python's. */
+PyObject *scalar_of_kind(struct state *state, const struct array *like, const wf_value *value);
 
 #endif

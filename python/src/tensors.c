@@ -146,7 +146,7 @@ int take_cuda_interface(struct state *state, PyObject *object, struct array *arr
     const char *format;
     Py_ssize_t nbytes;
     PyObject *shape, *strides;
-    if (PyArg_ParseTuple(read, "Kpsn(O!O!)", &address, &is_read_only, &format, &nbytes, &PyTuple_Type, &shape,
+    if (PyArg_ParseTuple(read, "KpsnO!O!", &address, &is_read_only, &format, &nbytes, &PyTuple_Type, &shape,
                          &PyTuple_Type, &strides)) {
         bool is_swapped;
         array->view = (wf_array){.data = (const void *)(uintptr_t)address, .ndim = (int32_t)PyTuple_Size(shape),

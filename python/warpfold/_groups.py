@@ -15,8 +15,8 @@ def _count(ids):
 
 def _segment(op, data, ids, num_segments, axis, options):
     count = _count(ids) if num_segments is None else num_segments
-    return _core.reduce_by_labels(op, data, "keys", ids, axis=axis, count=count, skip=options.pop("skip_bad_keys", None),
-                                  **options)
+    skip = options.pop("skip_bad_keys", None)
+    return _core.reduce_by_labels(op, data, "keys", ids, axis=axis, count=count, skip=skip, **options)
 
 
 def _make_segment(name, op):
@@ -77,7 +77,8 @@ def bincount(x, weights=None, minlength=0, *, threads=None, device=None):
     return _core.reduce_by_labels("sum", weights, "keys", x, count=count, dtype=dtype, threads=threads, device=device)
 
 
-def reduceat(op, a, indices, axis=0, *, dtype=None, out=None, nan=None, ddof=None, fill=None, threads=None, device=None):
+def reduceat(op, a, indices, axis=0, *, dtype=None, out=None, nan=None, ddof=None, fill=None, threads=None,
+             device=None):
     """op ("sum", "max" ...) of a[indices[i]:indices[i + 1]] for each i; the last one goes to the end.
 
     The indices must not fall, and equal ones make an empty segment.
