@@ -276,7 +276,8 @@ static PyObject *get_op(PyObject *self, void *Py_UNUSED(closure)) {
 }
 
 static PyObject *get_dtype(PyObject *self, void *Py_UNUSED(closure)) {
-    return PyUnicode_FromString(wf_type_name(wf_accumulator_type(of(self)->state)));
+    return PyObject_CallMethod(state_of_type(Py_TYPE(self))->kinds, "dtype_name", "s",
+                               wf_type_name(wf_accumulator_type(of(self)->state)));
 }
 
 static PyObject *get_count(PyObject *self, void *Py_UNUSED(closure)) {
@@ -290,9 +291,10 @@ static PyObject *get_count(PyObject *self, void *Py_UNUSED(closure)) {
 
 static PyObject *describe(PyObject *self) {
     PyObject *count = get_count(self, NULL);
-    PyObject *text = count ? PyUnicode_FromFormat("<Accumulator of %s: %s of %S elements>",
-                                                  wf_type_name(wf_accumulator_type(of(self)->state)),
+    PyObject *dtype = count ? get_dtype(self, NULL) : NULL;
+    PyObject *text = dtype ? PyUnicode_FromFormat("<Accumulator of %U: %s of %S elements>", dtype,
                                                   wf_op_name(wf_accumulator_op(of(self)->state)), count) : NULL;
+    Py_XDECREF(dtype);
     Py_XDECREF(count);
     return text;
 }
@@ -323,7 +325,7 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef properties[] = {
     {"op", get_op, NULL, "The op's name.", NULL},
-    {"dtype", get_dtype, NULL, "The library's name of the elements' type: 'f64'.", NULL},
+    {"dtype", get_dtype, NULL, "The elements' dtype by name: 'float64'.", NULL},
     {"count", get_count, NULL, "The number of elements so far, NaNs included.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -17,6 +17,14 @@ void contiguous_strides(int32_t ndim, const int64_t *shape, int64_t nbytes, int6
     }
 }
 
+int find_attribute(PyObject *object, const char *name, PyObject **attribute) {
+    *attribute = PyObject_GetAttrString(object, name);
+    if (*attribute) return 1;
+    if (PyErr_ExceptionMatches(PyExc_MemoryError)) return -1;
+    PyErr_Clear();
+    return 0;
+}
+
 /* ---- buffers */
 
 static wf_type type_of_size(const wf_type types[4], Py_ssize_t nbytes) {
@@ -160,7 +168,10 @@ static int has_class(PyObject *object, const char *module, const char *name) {
 }
 
 static int refuse_masked(PyObject *object) {
-    if (!PyObject_HasAttrString(object, "_mask")) return 0;
+    PyObject *mask;
+    int found = find_attribute(object, "_mask", &mask);
+    if (found <= 0) return found;
+    Py_DECREF(mask);
     PyErr_SetString(PyExc_TypeError, "masked arrays are not supported, since their mask would be ignored: pass "
                                      "a.compressed(), or a.data with where=~a.mask");
     return -1;
@@ -194,11 +205,15 @@ static int take_python(struct state *state, PyObject *object, struct array *arra
 
 /* pandas' series, for example. */
 static int take_array_method(struct state *state, PyObject *object, struct array *array) {
-    PyObject *made = PyObject_CallMethod(object, "__array__", NULL);
+    PyObject *method;
+    int found = find_attribute(object, "__array__", &method);
+    if (found <= 0) return found;
+    PyObject *made = PyObject_CallFunctionObjArgs(method, NULL);
+    Py_DECREF(method);
     if (!made) return -1;
     int is_array = is_numpy(state, made);
     array->held = made;
-    if (is_array > 0) return take_numpy(made, array);
+    if (is_array > 0) return take_numpy(made, array) ? -1 : 1;
     if (!is_array) PyErr_SetString(PyExc_TypeError, "__array__() returned no NumPy array");
     return -1;
 }
@@ -214,8 +229,8 @@ static int take_any(struct state *state, PyObject *object, struct array *array) 
     if (PyObject_CheckBuffer(object)) return take_buffer(object, array);
     taken = take_cuda_interface(state, object, array);
     if (!taken) taken = take_dlpack(state, object, array);
+    if (!taken) taken = take_array_method(state, object, array);
     if (taken) return taken < 0 ? -1 : 0;
-    if (PyObject_HasAttrString(object, "__array__")) return take_array_method(state, object, array);
     return take_python(state, object, array);
 }
 

@@ -75,6 +75,9 @@ int take_exchange_table(PyObject *object, struct array *array);
 int take_cuda_interface(struct state *state, PyObject *object, struct array *array);
 int take_dlpack(struct state *state, PyObject *object, struct array *array);
 
+/* An attribute that may be missing, as which any error in reading it counts, but for a lack of memory: 1, 0 or -1. */
+int find_attribute(PyObject *object, const char *name, PyObject **attribute);
+
 /* The type of a Python buffer's format; WF_TYPE_DEFAULT if it is none of the library's. */
 wf_type type_of_format(const char *format, Py_ssize_t nbytes, bool *is_swapped);
 

@@ -59,16 +59,20 @@ static int take_managed(const struct dl_managed_versioned *managed, struct array
 }
 
 int take_exchange_table(PyObject *object, struct array *array) {
-    PyObject *capsule = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__dlpack_c_exchange_api__");
-    if (!capsule) PyErr_Clear();
+    PyObject *capsule;
+    int found = find_attribute((PyObject *)Py_TYPE(object), "__dlpack_c_exchange_api__", &capsule);
+    if (found <= 0) return found;
     const struct dl_exchange *table = NULL;
-    if (capsule && PyCapsule_IsValid(capsule, "dlpack_exchange_api"))
+    if (PyCapsule_IsValid(capsule, "dlpack_exchange_api"))
         table = PyCapsule_GetPointer(capsule, "dlpack_exchange_api"); /* lives as long as the process */
-    Py_XDECREF(capsule);
+    Py_DECREF(capsule);
     while (table && table->version.major != 1) table = table->previous;
     if (!table) return 0;
     struct dl_managed_versioned *managed;
-    if (table->managed_of_object(object, &managed)) return -1;
+    if (table->managed_of_object(object, &managed)) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_BufferError, "the array's library gave no DLPack tensor");
+        return -1;
+    }
     array->tensor = managed;
     int taken = take_managed(managed, array);
     if (taken > 0 && array->is_on_gpu &&
@@ -107,11 +111,12 @@ static int take_stream(struct state *state, PyObject *object, struct array *arra
 }
 
 int take_dlpack(struct state *state, PyObject *object, struct array *array) {
-    if (!PyObject_HasAttrString(object, "__dlpack__")) return 0;
-    PyObject *method = PyObject_GetAttrString(object, "__dlpack__");
+    PyObject *method;
+    int found = find_attribute(object, "__dlpack__", &method);
+    if (found <= 0) return found;
     PyObject *device = PyObject_CallMethod(object, "__dlpack_device__", NULL);
     int device_type = 0, device_id, taken = -1;
-    if (method && device && PyTuple_Check(device) && PyArg_ParseTuple(device, "ii", &device_type, &device_id)) {
+    if (device && PyTuple_Check(device) && PyArg_ParseTuple(device, "ii", &device_type, &device_id)) {
         bool is_on_gpu = device_type == DL_CUDA || device_type == DL_CUDA_MANAGED;
         array->held = call_dlpack(method, true, is_on_gpu);
         if (!array->held && PyErr_ExceptionMatches(PyExc_TypeError)) { /* older than version 1 */
@@ -125,18 +130,16 @@ int take_dlpack(struct state *state, PyObject *object, struct array *array) {
         PyErr_SetString(PyExc_TypeError, "__dlpack_device__() returned no pair of numbers");
     }
     Py_XDECREF(device);
-    Py_XDECREF(method);
+    Py_DECREF(method);
     return taken;
 }
 
 /* ---- the CUDA array interface */
 
 int take_cuda_interface(struct state *state, PyObject *object, struct array *array) {
-    PyObject *interface = PyObject_GetAttrString(object, "__cuda_array_interface__");
-    if (!interface) { /* a tensor in host memory, or of a type that the interface lacks: DLPack may have it */
-        PyErr_Clear();
-        return 0;
-    }
+    PyObject *interface;
+    int found = find_attribute(object, "__cuda_array_interface__", &interface);
+    if (found <= 0) return found; /* host memory, or a type that the interface lacks: DLPack may have it */
     /* (address, is_read_only, format, item size, shape, strides in bytes or None) */
     PyObject *read = PyObject_CallMethod(state->kinds, "read_cuda", "OO", object, interface);
     Py_DECREF(interface);

@@ -25,13 +25,12 @@ _TYPES = {
     "f64": ("float64", "d"),
 }
 _NAMES = {name: short for short, (name, _) in _TYPES.items()}
-_NAMES.update({short: short for short in _TYPES})
 _NAMES.update({
-    "?": "bool", "b1": "bool", "bool_": "bool", "i1": "i8", "i2": "i16", "i4": "i32", "u1": "u8", "u2": "u16",
-    "u4": "u32", "f2": "f16", "f4": "f32", "f8": "f64", "f": "f32", "d": "f64", "int": "i64", "float": "f64",
-    "half": "f16", "single": "f32", "double": "f64", "longlong": "i64", "ulonglong": "u64", "intp": "i64", "uintp": "u64",
+    "?": "bool", "b1": "bool", "bool_": "bool", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64", "u1": "u8",
+    "u2": "u16", "u4": "u32", "u8": "u64", "f2": "f16", "f4": "f32", "f8": "f64", "f": "f32", "d": "f64",
+    "int": "i64", "float": "f64", "half": "f16", "single": "f32", "double": "f64", "longlong": "i64",
+    "ulonglong": "u64", "intp": "i64", "uintp": "u64",
 })
-del _NAMES["i8"], _NAMES["u8"]  # NumPy's words for 8 bytes, this library's for 8 bits: neither is guessed
 _PYTHON_TYPES = {bool: "bool", int: "i64", float: "f64"}
 
 
@@ -56,6 +55,11 @@ def type_name(dtype):
     if name is None:
         raise TypeError(f"dtype {dtype!r} is not one of {', '.join(name for name, _ in _TYPES.values())}")
     return name
+
+
+def dtype_name(name):
+    """NumPy's name of the library's type."""
+    return _TYPES[name][0]
 
 
 # ---- numbers and lists

@@ -46,8 +46,8 @@ def test_any_order_gives_the_oracles_result(type_name):
 
 def test_settings_and_other_ops():
     acc = wf.Accumulator("var", ddof=1, nan="omit").update([1.0, float("nan"), 3.0])
-    assert (acc.result(), acc.result("mean"), acc.result("sum"), acc.count, acc.op, acc.dtype) == (2, 2, 4, 3, "var", "f64")
-    assert repr(acc) == "<Accumulator of f64: var of 3 elements>"
+    assert (acc.result(), acc.result("mean"), acc.result("sum"), acc.count, acc.op, acc.dtype) == (2, 2, 4, 3, "var", "float64")
+    assert repr(acc) == "<Accumulator of float64: var of 3 elements>"
     dot = wf.Accumulator("vecdot").update([1.0, 2.0], [3.0, 4.0])
     same(dot.result(), number(PairOracle("f64", *(bytes(memoryview(__import__("array").array("d", x)))
                                                   for x in ([1, 2], [3, 4]))).reduce()))

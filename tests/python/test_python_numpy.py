@@ -175,7 +175,7 @@ def test_dtypes():
         assert wf.sum(a, dtype=dtype).dtype == np.float64
     assert wf.sum(a, axis=0, dtype="f2").dtype == np.float16
     assert wf.sum(a, keepdims=True, dtype=np.float16).dtype == np.float16
-    assert wf.sum(np.array([1, 2], "i2"), dtype="u1") == 3
+    assert wf.sum(np.array([1, 2], "i2"), dtype="u1") == 3 and wf.sum(np.array([1]), dtype="i8").dtype == np.int64
     with pytest.raises(OverflowError, match="does not fit in u8"):
         wf.sum(np.array([200, 200]), dtype="u1")
     for dtype in ("int", "i4", bool):
