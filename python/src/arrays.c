@@ -218,17 +218,29 @@ static int take_array_method(struct state *state, PyObject *object, struct array
     return -1;
 }
 
+/* Types that nobody can give other protocols later, such as array.array, are recognised from then on. */
+static int take_plain_buffer(struct state *state, PyObject *object, struct array *array) {
+    PyObject *type = (PyObject *)Py_TYPE(object);
+    if (!state->plain_buffer && PyType_GetFlags(Py_TYPE(object)) & Py_TPFLAGS_IMMUTABLETYPE) {
+        Py_INCREF(type);
+        state->plain_buffer = type;
+    }
+    return take_buffer(object, array);
+}
+
 static int take_any(struct state *state, PyObject *object, struct array *array) {
     if (PyFloat_CheckExact(object) || PyLong_CheckExact(object) || PyList_CheckExact(object) ||
         PyTuple_CheckExact(object))
         return take_python(state, object, array);
+    if ((PyObject *)Py_TYPE(object) == state->plain_buffer || PyMemoryView_Check(object) ||
+        PyByteArray_CheckExact(object))
+        return take_buffer(object, array);
     int taken = (PyObject *)Py_TYPE(object) == state->stranger ? 0 : is_numpy(state, object);
     if (taken) return taken < 0 ? -1 : take_numpy(object, array);
     taken = take_exchange_table(object, array);
-    if (taken) return taken < 0 ? -1 : 0;
-    if (PyObject_CheckBuffer(object)) return take_buffer(object, array);
-    taken = take_cuda_interface(state, object, array);
+    if (!taken) taken = take_cuda_interface(state, object, array);
     if (!taken) taken = take_dlpack(state, object, array);
+    if (!taken && PyObject_CheckBuffer(object)) return take_plain_buffer(state, object, array);
     if (!taken) taken = take_array_method(state, object, array);
     if (taken) return taken < 0 ? -1 : 0;
     return take_python(state, object, array);

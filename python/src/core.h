@@ -32,6 +32,7 @@ struct state {
     PyTypeObject *accumulator;
     PyObject *ndarray;        /* the type of NumPy's arrays */
     PyObject *empty;          /* numpy.empty */
+    PyObject *plain_buffer;   /* the first type that was found to have a buffer and nothing else */
     PyObject *stranger;       /* the first type that was found to be none of NumPy's: not looked into again */
     PyObject *scalars[WF_F64 + 1]; /* numpy.float64 and so on, by wf_type; NULL: bf16, which NumPy lacks */
     bool is_plain[WF_F64 + 1];     /* the scalar is an object's header and the number behind it */

@@ -76,6 +76,7 @@ static int visit(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT((PyObject *)state->accumulator);
     Py_VISIT(state->ndarray);
     Py_VISIT(state->empty);
+    Py_VISIT(state->plain_buffer);
     Py_VISIT(state->stranger);
     for (int type = 0; type <= WF_F64; type++) Py_VISIT(state->scalars[type]);
     return 0;
@@ -87,6 +88,7 @@ static int clear(PyObject *module) {
     Py_CLEAR(state->accumulator);
     Py_CLEAR(state->ndarray);
     Py_CLEAR(state->empty);
+    Py_CLEAR(state->plain_buffer);
     Py_CLEAR(state->stranger);
     for (int type = 0; type <= WF_F64; type++) Py_CLEAR(state->scalars[type]);
     return 0;

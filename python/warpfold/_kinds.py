@@ -86,6 +86,11 @@ def _flatten(value):
 def read(value):
     """(elements, shape) of a number or of nested lists: all bool, all integers (int64, or uint64 where that is needed),
     or float64."""
+    if type(value) is list and value and type(value[0]) in (float, int):  # the usual case, at once
+        try:
+            return array("d" if type(value[0]) is float else "q", value), (len(value),)
+        except (TypeError, OverflowError):
+            pass
     flat, shape = _flatten(value)
     types = set(map(type, flat))
     if types == {bool}:
