@@ -93,17 +93,17 @@ def read(value):
             pass
     flat, shape = _flatten(value)
     types = set(map(type, flat))
+    for kind in types:
+        if hasattr(kind, "__len__") or not (hasattr(kind, "__float__") or hasattr(kind, "__index__")):
+            raise TypeError(f"cannot reduce {kind.__name__}: pass an array, a number or nested lists of numbers")
     if types == {bool}:
         return memoryview(bytes(flat)).cast("?"), shape
-    if types and all(issubclass(kind, int) or hasattr(kind, "__index__") for kind in types):
+    if types and all(hasattr(kind, "__index__") for kind in types):
         try:
             return array("Q" if max(flat) >= 2**63 else "q", flat), shape
         except OverflowError:
             raise OverflowError("the integers of a list must be between -2**63 and 2**64 - 1, and fit in one of "
                                 "int64 and uint64 together") from None
-    strange = [kind for kind in types if not hasattr(kind, "__float__") and not hasattr(kind, "__index__")]
-    if strange:
-        raise TypeError(f"cannot reduce {strange[0].__name__}: pass an array, a number or nested lists of numbers")
     return array("d", flat), shape
 
 

@@ -292,7 +292,8 @@ def test_byte_orders_and_layouts():
     (lambda: np.array(["2020-01-01"], "M8[D]"), "datetime64"), (lambda: np.ones(2, "g"), "not supported"),
     (lambda: np.zeros(2, "i1,f8"), "not supported"), (lambda: "text", "cannot reduce str"),
     (lambda: {1: 2}, "cannot reduce dict"), (lambda: [1, "a"], "cannot reduce str"), (lambda: object(), "cannot reduce"),
-    (lambda: [1j], "cannot reduce complex")])
+    (lambda: [1j], "cannot reduce complex"), (lambda: [np.ones(2), np.ones(2)], "cannot reduce ndarray"),
+    (lambda: [np.ones(1)], "cannot reduce ndarray"), (lambda: [1, {}], "cannot reduce dict")])
 def test_what_is_refused_is_told(make, word):
     with pytest.raises(TypeError, match=word):
         wf.sum(make())
