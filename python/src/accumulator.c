@@ -148,7 +148,7 @@ static PyObject *update(PyObject *self, PyTypeObject *type, PyObject *const *arg
     if (array_take(state, values[ARG_A], &a)) return NULL;
     if (values[ARG_B] && array_take(state, values[ARG_B], &b)) return array_release(&a), NULL;
     if (!device) device = a.is_on_gpu ? "auto" : CPU;
-    wf_handle *handle = handle_lend(device, threads);
+    wf_handle *handle = check_memory(&a, values[ARG_B] ? &b : NULL, device) ? NULL : handle_lend(device, threads);
     if (handle) {
         wf_error error = add(of(self), handle, &a, values[ARG_B] ? &b : NULL);
         if (error) raise_error(handle, error);

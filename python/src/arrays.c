@@ -262,6 +262,18 @@ int array_take(struct state *state, PyObject *object, struct array *array) {
     return taken;
 }
 
+/* ---- memory */
+
+int check_memory(const struct array *array, const struct array *beside, const char *device) {
+    if (beside && array->is_on_gpu != beside->is_on_gpu) {
+        PyErr_SetString(PyExc_TypeError, "one array is in CUDA memory and another is not: move one of them");
+        return -1;
+    }
+    if (!array->is_on_gpu || strcmp(device, CPU)) return 0;
+    PyErr_SetString(PyExc_ValueError, "device 'cpu' cannot read CUDA memory: leave device out, or copy the array");
+    return -1;
+}
+
 /* ---- shapes */
 
 int array_broadcast(struct array *array, int32_t ndim, const int64_t *shape, const char *name) {

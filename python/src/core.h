@@ -86,6 +86,9 @@ wf_type type_of_format(const char *format, Py_ssize_t nbytes, bool *is_swapped);
  * front, are repeated. */
 int array_broadcast(struct array *array, int32_t ndim, const int64_t *shape, const char *name);
 
+/* Raises where a device cannot read an array: what is beside it (NULL: nothing) must be in the same kind of memory. */
+int check_memory(const struct array *array, const struct array *beside, const char *device);
+
 int64_t array_count(const wf_array *view);
 void contiguous_strides(int32_t ndim, const int64_t *shape, int64_t nbytes, int64_t *stride_bytes);
 

@@ -78,6 +78,7 @@ static PyObject *run_groups(struct job *job, PyObject *const *values, struct arr
     struct place place;
     wf_groups groups;
     see_integers(labels);
+    if (check_memory(labels, &job->a, job->device)) return NULL;
     if (read_groups(job, values, labels, &groups)) return NULL;
     if (groups.count < 0) return PyErr_SetString(PyExc_ValueError, "the number of groups must not be negative"), NULL;
     results_lay_out(&results, job, false);

@@ -56,7 +56,7 @@ int place_open(struct place *place, struct job *job, struct results *results, Py
         return 0;
     }
     if (array_take(job->state, out, &place->out)) return -1;
-    if (check_out(&place->out, results)) return array_release(&place->out), -1;
+    if (check_memory(&place->out, &job->a, job->device) || check_out(&place->out, results)) return array_release(&place->out), -1;
     results->type = job->reduction.result_type = place->out.view.type;
     skip_reduced(results, &place->out, place->stride_bytes);
     place->output = (wf_output){.data = (void *)place->out.view.data, .type = results->type, .ndim = results->ndim,

@@ -36,6 +36,7 @@ static int read_settings(struct job *job, PyObject *const *values) {
     if (values[ARG_THREADS] && read_threads(values[ARG_THREADS], &job->threads)) return -1;
     if (values[ARG_DEVICE] && read_device(values[ARG_DEVICE], &job->device)) return -1;
     if (!job->device) job->device = job->a.is_on_gpu ? "auto" : CPU; /* auto would look where the elements are */
+    if (check_memory(&job->a, job->has_b ? &job->b : NULL, job->device)) return -1;
     reduction->result_type = numpy_result_type(reduction->op, job->a.view.type);
     if (!values[ARG_DTYPE]) return 0;
     if (read_type(job->state, values[ARG_DTYPE], &reduction->result_type)) return -1;
@@ -165,7 +166,7 @@ static int broadcast_pair(struct job *job) {
 
 static PyObject *reduce_pair(struct job *job, PyObject **values) {
     PyObject *last = NULL;
-    if (job->a.view.ndim && job->b.view.ndim && job->a.shape[job->a.view.ndim - 1] !=
+    if (!values[ARG_AXIS] && job->a.view.ndim && job->b.view.ndim && job->a.shape[job->a.view.ndim - 1] !=
                                                     job->b.shape[job->b.view.ndim - 1]) {
         PyErr_Format(PyExc_ValueError, "vecdot: the last dimensions have %lld and %lld elements",
                      (long long)job->a.shape[job->a.view.ndim - 1], (long long)job->b.shape[job->b.view.ndim - 1]);

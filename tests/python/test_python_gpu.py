@@ -93,6 +93,15 @@ def test_what_is_not_supported_there_is_told(gpu, cupy):  # noqa: F811
         wf.sum(array, where=True)
     with pytest.raises(ValueError):
         wf.max(cupy.Array(gpu.memory(b""), "f32", (0,)))
+    host, index = [1.0] * 12, [0, 1, 0]
+    for call in (lambda: wf.vecdot(array, host), lambda: wf.vecdot(host, array), lambda: wf.segment_sum(array, index, 2),
+                 lambda: wf.sum(memoryview(bytes(12)), keepdims=True, out=array),
+                 lambda: wf.Accumulator("vecdot", "f4").update(array, host)):
+        with pytest.raises(TypeError, match="CUDA memory and another is not"):
+            call()
+    for call in (lambda: wf.sum(array, device="cpu"), lambda: wf.Accumulator("sum", "f4").update(array, device="cpu")):
+        with pytest.raises(ValueError, match="cannot read CUDA memory"):
+            call()
     array.type_name = "complex"
     TYPESTR["complex"] = "<c8"
     with pytest.raises(TypeError, match="in CUDA memory are not supported"):

@@ -257,6 +257,7 @@ def test_norm_and_vecdot():
     alike(wf.vecdot(a, a[0]), (a * a[0]).sum(1))
     alike(wf.vecdot(a[:, None], a[None]), (a[:, None] * a[None]).sum(-1))
     alike(wf.vecdot(a, a, axis=0), (a * a).sum(0))
+    alike(wf.vecdot(a, a[:, :1], axis=0), (a * a[:, :1]).sum(0))
     alike(wf.vecdot(a[0], a[1]), a[0] @ a[1])
     assert wf.vecdot(np.array([100, 100], "i1"), np.array([100, 100], "i1")) == 20000
     with pytest.raises(ValueError, match="broadcast"):
