@@ -12,7 +12,7 @@ import pytest
 import warpfold_ctypes as wf
 from group_helpers import (Laid, as_returned, expected_results, indices_along_axes, indices_of_positions, integer_vector,
                            operands, ops_for, random_offsets, random_shape, returned)
-from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, ops_of
+from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, default_type, ops_of
 from samples import nearest, sample
 
 TYPES = [*INTEGERS, *FLOATS]

@@ -1,0 +1,105 @@
+/* Reductions along axes, and of the elements that a mask selects. */
+#include "core.h"
+
+/* NumPy's error where the smallest of no elements is asked for: there is no number to give. */
+static int check_not_empty(const struct job *job, const struct results *results) {
+    wf_op op = job->reduction.op;
+    bool is_extremum = op == WF_MIN || op == WF_MAX || op == WF_ARGMIN || op == WF_ARGMAX;
+    if (!is_extremum || results->reduced_count || !results->count) return 0;
+    PyErr_Format(PyExc_ValueError, "%s of no elements: an axis that is reduced has length 0", wf_op_name(op));
+    return -1;
+}
+
+/* ---- where: elements of one result have its number as their key, and those that are masked have -1 */
+
+static void write_keys(int64_t *keys, const struct array *mask, const struct results *results,
+                       const struct array *a) {
+    int64_t steps[WF_NDIM_MAX], index[WF_NDIM_MAX] = {0}, step = 1, result = 0, count = array_count(&a->view);
+    const char *at = mask->view.data;
+    for (int32_t d = a->view.ndim - 1; d >= 0; d--) {
+        steps[d] = results->axes >> d & 1 ? 0 : step;
+        if (steps[d]) step *= a->shape[d];
+    }
+    for (int64_t i = 0; i < count; i++) {
+        keys[i] = *at ? result : -1;
+        int32_t d = a->view.ndim - 1;
+        for (; d >= 0 && ++index[d] == a->shape[d]; d--) {
+            index[d] = 0;
+            result -= (a->shape[d] - 1) * steps[d];
+            at -= (a->shape[d] - 1) * mask->stride_bytes[d];
+        }
+        if (d < 0) return;
+        result += steps[d];
+        at += mask->stride_bytes[d];
+    }
+}
+
+static int take_mask(struct job *job, PyObject *where, struct array *mask) {
+    if (array_take(job->state, where, mask)) return -1;
+    if (mask->view.type != WF_BOOL)
+        PyErr_Format(PyExc_TypeError, "where must be bool, not %s", wf_type_name(mask->view.type));
+    else if (mask->is_on_gpu || job->a.is_on_gpu)
+        PyErr_SetString(PyExc_TypeError, "where is not yet supported in CUDA memory");
+    else if (!array_broadcast(mask, job->a.view.ndim, job->a.shape, "where")) return 0;
+    array_release(mask);
+    return -1;
+}
+
+/* The keys of the array's elements in C order, in new memory. */
+static int64_t *make_keys(struct job *job, PyObject *where, const struct results *results) {
+    struct array mask;
+    if (take_mask(job, where, &mask)) return NULL;
+    int64_t *keys = PyMem_Calloc((size_t)array_count(&job->a.view), sizeof *keys);
+    if (keys) write_keys(keys, &mask, results, &job->a);
+    else PyErr_NoMemory();
+    array_release(&mask);
+    return keys;
+}
+
+static PyObject *reduce_where(struct job *job, PyObject *const *values, struct results *results) {
+    struct place place;
+    int64_t *keys = make_keys(job, values[ARG_WHERE], results);
+    PyObject *result = NULL;
+    if (keys && !array_copy(&job->a, false) && !place_open(&place, job, results, values[ARG_OUT], true)) {
+        int64_t count = array_count(&job->a.view);
+        wf_array labels = wf_array_vector(keys, WF_I64, count);
+        wf_groups groups = wf_groups_keys(0, results->count, &labels);
+        job->a.view = wf_array_nd(job->a.view.data, job->a.view.type, 1, &count, NULL);
+        job->reduction.flags = WF_SKIP_BAD_KEYS;
+        place.output.ndim = 1;
+        place.output.shape = &results->count;
+        result = place_run(&place, job, results, &groups, raise_error);
+    }
+    PyMem_Free(keys);
+    return result;
+}
+
+static PyObject *reduce_to_array(struct job *job, PyObject *const *values, struct results *results) {
+    struct place place;
+    bool is_whole = !results->ndim;
+    wf_groups groups = wf_groups_axes(results->axes);
+    if (place_open(&place, job, results, values[ARG_OUT], false)) return NULL;
+    return place_run(&place, job, results, is_whole && job->a.is_on_gpu ? NULL : &groups, raise_error);
+}
+
+/* An array of no dimensions as NumPy gives it: a scalar. */
+static PyObject *unwrap(PyObject *result, const struct job *job, const struct results *results, bool is_out) {
+    if (!result || is_out || results->seen_ndim || job->a.kind != KIND_NUMPY) return result;
+    PyObject *empty = PyTuple_New(0);
+    PyObject *scalar = empty ? PyObject_GetItem(result, empty) : NULL;
+    Py_XDECREF(empty);
+    Py_DECREF(result);
+    return scalar;
+}
+
+PyObject *reduce_axes(struct job *job, PyObject *const *values) {
+    struct results results;
+    int keeps_dimensions = values[ARG_KEEPDIMS] ? PyObject_IsTrue(values[ARG_KEEPDIMS]) : 0;
+    if (keeps_dimensions < 0 || read_axes(values[ARG_AXIS], job->a.view.ndim, &results.axes)) return NULL;
+    results_lay_out(&results, job, keeps_dimensions);
+    bool is_plain = !values[ARG_OUT] && !values[ARG_WHERE];
+    if (is_plain && !results.ndim && !results.seen_ndim) return job_value(job);
+    if (check_not_empty(job, &results)) return NULL;
+    PyObject *result = (values[ARG_WHERE] ? reduce_where : reduce_to_array)(job, values, &results);
+    return unwrap(result, job, &results, values[ARG_OUT]);
+}

@@ -1,0 +1,97 @@
+/* Where an array of results goes: to the caller's out, or to a new array of the caller's kind. */
+#include "core.h"
+
+#include <string.h>
+
+void results_lay_out(struct results *results, const struct job *job, bool keeps_dimensions) {
+    const wf_array *a = &job->a.view;
+    results->type = job->reduction.result_type ? job->reduction.result_type
+                                               : wf_op_result_type(job->reduction.op, a->type);
+    results->ndim = results->seen_ndim = 0;
+    results->count = results->reduced_count = 1;
+    for (int32_t d = 0; d < a->ndim; d++) {
+        bool is_reduced = results->axes >> d & 1;
+        *(is_reduced ? &results->reduced_count : &results->count) *= a->shape[d];
+        if (!is_reduced) results->shape[results->ndim++] = a->shape[d];
+        if (!is_reduced || keeps_dimensions) results->seen_shape[results->seen_ndim++] = is_reduced ? 1 : a->shape[d];
+    }
+}
+
+static int check_out(const struct array *out, const struct results *results) {
+    if (out->is_read_only) {
+        PyErr_SetString(PyExc_ValueError, "output array is read-only");
+        return -1;
+    }
+    bool is_same = out->view.ndim == results->seen_ndim;
+    for (int32_t d = 0; is_same && d < out->view.ndim; d++) is_same = out->shape[d] == results->seen_shape[d];
+    if (!is_same) {
+        PyErr_SetString(PyExc_ValueError, "out has not the shape of the results");
+        return -1;
+    }
+    bool is_integer = !type_is_float(out->view.type), must_be_bool = out->view.type == WF_BOOL;
+    if ((is_integer && type_is_float(results->type)) || (must_be_bool && results->type != WF_BOOL)) {
+        PyErr_Format(PyExc_TypeError, "out of %s cannot take results of %s", wf_type_name(out->view.type),
+                     wf_type_name(results->type));
+        return -1;
+    }
+    return 0;
+}
+
+/* Which of out's strides are those of the results' dimensions. */
+static void skip_reduced(const struct results *results, const struct array *out, int64_t *stride_bytes) {
+    bool keeps_dimensions = results->seen_ndim != results->ndim;
+    int32_t to = 0;
+    for (int32_t d = 0; d < results->seen_ndim; d++)
+        if (!keeps_dimensions || !(results->axes >> d & 1)) stride_bytes[to++] = out->stride_bytes[d];
+}
+
+int place_open(struct place *place, struct job *job, struct results *results, PyObject *out, bool needs_order) {
+    place->temporary = NULL;
+    place->target.object = NULL;
+    if (!out) {
+        if (target_make(job->state, &job->a, results->type, results->seen_ndim, results->seen_shape, &place->target))
+            return -1;
+        place->output = (wf_output){.data = (void *)place->target.array.view.data, .type = results->type,
+                                    .ndim = results->ndim, .shape = results->shape};
+        return 0;
+    }
+    if (array_take(job->state, out, &place->out)) return -1;
+    if (check_memory(&place->out, &job->a, job->device) || check_out(&place->out, results)) return array_release(&place->out), -1;
+    results->type = job->reduction.result_type = place->out.view.type;
+    skip_reduced(results, &place->out, place->stride_bytes);
+    place->output = (wf_output){.data = (void *)place->out.view.data, .type = results->type, .ndim = results->ndim,
+                                .shape = results->shape, .stride_bytes = place->stride_bytes};
+    if (!needs_order && !arrays_overlap(&place->out.view, &job->a.view)) return 0;
+    place->temporary = PyMem_Calloc((size_t)results->count, wf_type_nbytes(results->type));
+    if (!place->temporary) return array_release(&place->out), PyErr_NoMemory(), -1;
+    place->output.data = place->temporary;
+    place->output.stride_bytes = NULL;
+    return 0;
+}
+
+static PyObject *place_close(struct place *place, struct job *job, const struct results *results, bool is_good) {
+    if (place->target.object) return target_finish(job->state, &job->a, &place->target, is_good);
+    if (is_good && place->temporary) {
+        int64_t stride_bytes[WF_NDIM_MAX];
+        size_t nbytes = wf_type_nbytes(results->type);
+        contiguous_strides(results->ndim, results->shape, (int64_t)nbytes, stride_bytes);
+        copy_strided((struct strided){(char *)place->out.view.data, place->stride_bytes},
+                     (struct strided){place->temporary, stride_bytes}, results->ndim, results->shape, nbytes, false);
+    }
+    PyMem_Free(place->temporary);
+    PyObject *out = place->out.owner;
+    array_release(&place->out);
+    if (!is_good) return NULL;
+    Py_INCREF(out);
+    return out;
+}
+
+/* Runs with output at place, and gives the caller's array. */
+PyObject *place_run(struct place *place, struct job *job, const struct results *results, const wf_groups *groups,
+                        PyObject *(*raise)(const wf_handle *, wf_error)) {
+    wf_handle *handle = handle_lend(job->device, job->threads);
+    wf_error error = handle ? job_run(job, handle, groups, &place->output, NULL) : WF_ERROR_DEVICE;
+    if (handle && error) raise(handle, error);
+    if (handle) handle_return(handle, job->device);
+    return place_close(place, job, results, !error);
+}

@@ -1,0 +1,245 @@
+/* A reduction, from the arguments of a call to its result. */
+#include "core.h"
+
+#include <math.h>
+#include <string.h>
+
+/* From how many bytes on other threads of the interpreter may run meanwhile: letting them takes about as long as
+ * reducing this much. */
+enum { RELEASE_NBYTES = 16384 };
+
+/* ---- types */
+
+wf_type numpy_result_type(wf_op op, wf_type type) {
+    if (op == WF_ARGMIN || op == WF_ARGMAX || op == WF_NONZERO) return WF_I64;
+    if (type_is_float(type)) return WF_TYPE_DEFAULT;
+    if (type == WF_BOOL && (op == WF_SUM || op == WF_PROD || op == WF_DOT)) return WF_I64;
+    return op == WF_NORM1 || op == WF_NORMINF ? WF_F64 : WF_TYPE_DEFAULT;
+}
+
+/* NumPy would convert each element first; what its result would lose is not lost silently here. */
+static int check_result_type(const struct job *job, wf_type type) {
+    wf_type given = job->a.view.type;
+    bool is_float = type_is_float(wf_op_result_type(job->reduction.op, given));
+    if (type != WF_BOOL && (type_is_float(type) || !is_float)) return 0;
+    PyErr_Format(PyExc_TypeError, "%s of %s cannot be given as %s without loss: convert the elements, or the result",
+                 wf_op_name(job->reduction.op), wf_type_name(given), wf_type_name(type));
+    return -1;
+}
+
+/* ---- the job */
+
+static int read_settings(struct job *job, PyObject *const *values) {
+    wf_reduction *reduction = &job->reduction;
+    if (values[ARG_NAN] && read_nan(values[ARG_NAN], &reduction->nan)) return -1;
+    if (read_ddof(values[ARG_DDOF], values[ARG_CORRECTION], &reduction->ddof)) return -1;
+    if (values[ARG_THREADS] && read_threads(values[ARG_THREADS], &job->threads)) return -1;
+    if (values[ARG_DEVICE] && read_device(values[ARG_DEVICE], &job->device)) return -1;
+    if (!job->device) job->device = job->a.is_on_gpu ? "auto" : CPU; /* auto would look where the elements are */
+    if (check_memory(&job->a, job->has_b ? &job->b : NULL, job->device)) return -1;
+    reduction->result_type = numpy_result_type(reduction->op, job->a.view.type);
+    if (!values[ARG_DTYPE]) return 0;
+    if (read_type(job->state, values[ARG_DTYPE], &reduction->result_type)) return -1;
+    return check_result_type(job, reduction->result_type);
+}
+
+int job_begin(struct state *state, struct job *job, const struct function *function, PyObject *const *values) {
+    job->state = state;
+    job->reduction = wf_reduction_of(function->op);
+    job->reduction.nan = function->nan;
+    job->has_b = false;
+    job->device = NULL;
+    job->threads = 0;
+    if (array_take(state, values[ARG_A], &job->a)) return -1;
+    if (values[ARG_B] && !array_take(state, values[ARG_B], &job->b)) job->has_b = true;
+    if (!PyErr_Occurred() && !read_settings(job, values)) return 0;
+    job_end(job);
+    return -1;
+}
+
+void job_end(struct job *job) {
+    array_release(&job->a);
+    if (job->has_b) array_release(&job->b);
+}
+
+const wf_array *job_b(const struct job *job) {
+    return job->has_b ? &job->b.view : NULL;
+}
+
+wf_error job_run(struct job *job, wf_handle *handle, const wf_groups *groups, const wf_output *output,
+                 wf_value *value) {
+    const wf_array *a = &job->a.view, *b = job_b(job);
+    if (job->a.is_on_gpu) {
+        wf_error error = wf_handle_set_stream(handle, job->a.stream);
+        if (error) return error;
+    }
+    int64_t nbytes = array_count(a) * (int64_t)wf_type_nbytes(a->type);
+    PyThreadState *thread = nbytes >= RELEASE_NBYTES || job->a.is_on_gpu ? PyEval_SaveThread() : NULL;
+    wf_error error = output ? wf_reduce(handle, &job->reduction, a, b, groups, output)
+                            : wf_reduce_value(handle, &job->reduction, a, b, value);
+    if (thread) PyEval_RestoreThread(thread);
+    return error;
+}
+
+/* ---- one value */
+
+/* Where there is no value, floats are NaN, as NumPy's are; but the smallest or largest of no elements is an error. */
+static void set_fill(struct job *job) {
+    wf_op op = job->reduction.op;
+    if (op == WF_SUM) return; /* there always is a sum */
+    bool is_float = op == WF_MEAN || op == WF_VAR || op == WF_STD;
+    bool is_extremum = op == WF_MIN || op == WF_MAX;
+    if (is_extremum) is_float = type_is_float(job->a.view.type) && array_count(&job->a.view);
+    job->fill = (wf_value){.type = WF_F64, .v = {.f64 = NAN}};
+    job->reduction.fill = is_float ? &job->fill : NULL;
+}
+
+static PyObject *host_value(struct job *job, wf_handle *handle) {
+    wf_value value;
+    set_fill(job);
+    wf_error error = job_run(job, handle, NULL, NULL, &value);
+    if (error) return raise_error(handle, error);
+    if (!job->a.is_on_gpu) return scalar_of_kind(job->state, &job->a, &value);
+    PyObject *number = python_value(&value);
+    PyObject *result = number ? PyObject_CallMethod(job->state->kinds, "full", "OsO", job->a.owner,
+                                                    wf_type_name(value.type), number) : NULL;
+    Py_XDECREF(number);
+    return result;
+}
+
+/* A tensor of no dimensions, where the array is. */
+static PyObject *tensor_value(struct job *job, wf_handle *handle, wf_type type) {
+    struct target target;
+    if (!job->a.is_on_gpu) set_fill(job);
+    if (target_make(job->state, &job->a, type, 0, NULL, &target)) return NULL;
+    wf_output output = {.data = (void *)target.array.view.data, .type = type};
+    wf_error error = job_run(job, handle, NULL, &output, NULL);
+    if (error) raise_error(handle, error);
+    return target_finish(job->state, &job->a, &target, !error);
+}
+
+/* The type of the result that becomes a tensor; WF_TYPE_DEFAULT if its value is asked for first.  A result that stays
+ * on a GPU cannot tell of an overflow, nor of a NaN: only what cannot fail stays there. */
+static wf_type tensor_type(const struct job *job) {
+    const wf_reduction *reduction = &job->reduction;
+    if (job->a.kind != KIND_TENSOR) return WF_TYPE_DEFAULT;
+    wf_type type = reduction->result_type;
+    if (!type) type = wf_op_result_type(reduction->op, job->a.view.type);
+    bool can_stay = type_is_float(type) && reduction->nan != WF_NAN_ERROR &&
+                    array_count(&job->a.view) > reduction->ddof;
+    return job->a.is_on_gpu && !can_stay ? WF_TYPE_DEFAULT : type;
+}
+
+PyObject *job_value(struct job *job) {
+    wf_handle *handle = handle_lend(job->device, job->threads);
+    if (!handle) return NULL;
+    wf_type type = tensor_type(job);
+    PyObject *result = type ? tensor_value(job, handle, type) : host_value(job, handle);
+    handle_return(handle, job->device);
+    return result;
+}
+
+/* ---- the functions */
+
+/* norm's op by its ord. */
+static int read_order(PyObject *order, wf_op *op) {
+    double number = order ? PyFloat_AsDouble(order) : 2;
+    if (number == -1 && PyErr_Occurred()) PyErr_Clear();
+    *op = number == 1 ? WF_NORM1 : number == 2 ? WF_NORM2 : isinf(number) && number > 0 ? WF_NORMINF : WF_OP_NONE;
+    if (*op) return 0;
+    PyErr_Format(PyExc_ValueError, "ord must be 1, 2 or inf, not %R", order);
+    return -1;
+}
+
+/* vecdot pairs arrays of two shapes as NumPy does: each dimension has one length, or is repeated. */
+static int broadcast_pair(struct job *job) {
+    struct array *a = &job->a, *b = &job->b;
+    int64_t shape[WF_NDIM_MAX];
+    int32_t ndim = a->view.ndim > b->view.ndim ? a->view.ndim : b->view.ndim;
+    for (int32_t d = 0; d < ndim; d++) {
+        int32_t at_a = d - (ndim - a->view.ndim), at_b = d - (ndim - b->view.ndim);
+        shape[d] = at_a >= 0 ? a->shape[at_a] : 1;
+        if (at_b >= 0 && shape[d] == 1) shape[d] = b->shape[at_b];
+    }
+    return array_broadcast(a, ndim, shape, "the first array") || array_broadcast(b, ndim, shape, "the second array");
+}
+
+static PyObject *reduce_pair(struct job *job, PyObject **values) {
+    PyObject *last = NULL;
+    if (!values[ARG_AXIS] && job->a.view.ndim && job->b.view.ndim && job->a.shape[job->a.view.ndim - 1] !=
+                                                    job->b.shape[job->b.view.ndim - 1]) {
+        PyErr_Format(PyExc_ValueError, "vecdot: the last dimensions have %lld and %lld elements",
+                     (long long)job->a.shape[job->a.view.ndim - 1], (long long)job->b.shape[job->b.view.ndim - 1]);
+        return NULL;
+    }
+    if (broadcast_pair(job)) return NULL;
+    if (!values[ARG_AXIS]) values[ARG_AXIS] = last = PyLong_FromLong(-1);
+    PyObject *result = values[ARG_AXIS] ? reduce_axes(job, values) : NULL;
+    Py_XDECREF(last);
+    return result;
+}
+
+PyObject *reduce_function(PyObject *module, const struct function *function, PyObject *const *arguments,
+                          Py_ssize_t count, PyObject *names) {
+    PyObject *values[ARGUMENTS];
+    struct function chosen = *function;
+    struct job job;
+    if (arguments_read(&function->signature, arguments, count, names, values)) return NULL;
+    if (!chosen.op && read_order(values[ARG_ORD], &chosen.op)) return NULL;
+    if (job_begin(state_of(module), &job, &chosen, values)) return NULL;
+    bool is_plain = !values[ARG_AXIS] && !values[ARG_KEEPDIMS] && !values[ARG_OUT] && !values[ARG_WHERE];
+    PyObject *result = job.has_b  ? reduce_pair(&job, values)
+                       : is_plain ? job_value(&job)
+                                  : reduce_axes(&job, values);
+    job_end(&job);
+    return result;
+}
+
+/* ---- stats */
+
+/* A tuple in the order of warpfold._kinds.Stats. */
+static PyObject *stats_values(struct job *job, const wf_stats *stats) {
+    const wf_value *values[] = {&stats->sum,    &stats->mean,   &stats->var,     &stats->std,   &stats->min,
+                                &stats->max,    &stats->argmin, &stats->argmax,  &stats->nonzero,
+                                &stats->norm1,  &stats->norm2,  &stats->norminf};
+    enum { COUNT = sizeof values / sizeof values[0] };
+    PyObject *tuple = PyTuple_New(2 + COUNT);
+    for (Py_ssize_t i = 0; tuple && i < 2 + COUNT; i++) {
+        bool counts = i < 2 || values[i - 2]->type == WF_U64; /* integers have no other result of this type here */
+        PyObject *item = i < 2    ? PyLong_FromUnsignedLongLong(i ? stats->nans : stats->count)
+                         : counts ? python_value(values[i - 2])
+                                  : scalar_of_kind(job->state, &job->a, values[i - 2]);
+        if (item && !PyTuple_SetItem(tuple, i, item)) continue;
+        Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+PyObject *reduce_stats(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names) {
+    static const struct function function = {
+        .signature = {"stats", BIT(ARG_A) | BIT(ARG_DTYPE) | BIT(ARG_DDOF) | BIT(ARG_CORRECTION) | BIT(ARG_NAN) |
+                                   BIT(ARG_THREADS) | BIT(ARG_DEVICE), 1, {ARG_A, ARGUMENTS}},
+        .op = WF_STATS};
+    PyObject *values[ARGUMENTS], *result = NULL;
+    struct job job;
+    if (arguments_read(&function.signature, arguments, count, names, values)) return NULL;
+    struct state *state = state_of(module);
+    PyObject *dtype = values[ARG_DTYPE];
+    values[ARG_DTYPE] = NULL; /* stats has no single result type to compare it with */
+    if (job_begin(state, &job, &function, values)) return NULL;
+    if (dtype && read_type(state, dtype, &job.reduction.result_type)) return job_end(&job), NULL;
+    wf_handle *handle = handle_lend(job.device, job.threads);
+    if (handle) {
+        wf_stats stats = {.nbytes = sizeof stats};
+        wf_error error = job.a.is_on_gpu ? wf_handle_set_stream(handle, job.a.stream) : WF_OK;
+        PyThreadState *thread = PyEval_SaveThread();
+        if (!error) error = wf_reduce_stats(handle, &job.reduction, &job.a.view, &stats);
+        PyEval_RestoreThread(thread);
+        PyObject *tuple = error ? raise_error(handle, error) : stats_values(&job, &stats);
+        if (tuple) result = PyObject_CallMethod(state->kinds, "make_stats", "(O)", tuple);
+        Py_XDECREF(tuple);
+        handle_return(handle, job.device);
+    }
+    job_end(&job);
+    return result;
+}

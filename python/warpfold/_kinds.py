@@ -1,0 +1,237 @@
+"""What the compiled part asks of Python: lists, the kinds of arrays that results have, dtypes, streams.
+
+Nothing is imported here that the caller has not imported: a library is found through the caller's own arrays.
+"""
+
+import struct
+import sys
+from array import array
+from collections import namedtuple
+
+# Names of types in the library: (NumPy's and torch's name, code of the struct and array modules)
+_TYPES = {
+    "bool": ("bool", "?"),
+    "i8": ("int8", "b"),
+    "i16": ("int16", "h"),
+    "i32": ("int32", "i"),
+    "i64": ("int64", "q"),
+    "u8": ("uint8", "B"),
+    "u16": ("uint16", "H"),
+    "u32": ("uint32", "I"),
+    "u64": ("uint64", "Q"),
+    "f16": ("float16", "e"),
+    "bf16": ("bfloat16", ""),
+    "f32": ("float32", "f"),
+    "f64": ("float64", "d"),
+}
+_NAMES = {name: short for short, (name, _) in _TYPES.items()}
+_NAMES.update({
+    "?": "bool", "b1": "bool", "bool_": "bool", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64", "u1": "u8",
+    "u2": "u16", "u4": "u32", "u8": "u64", "f2": "f16", "f4": "f32", "f8": "f64", "f": "f32", "d": "f64",
+    "int": "i64", "float": "f64", "half": "f16", "single": "f32", "double": "f64", "longlong": "i64",
+    "ulonglong": "u64", "intp": "i64", "uintp": "u64",
+})
+_PYTHON_TYPES = {bool: "bool", int: "i64", float: "f64"}
+
+
+class AxisError(ValueError, IndexError):
+    """An axis that the array has not."""
+
+
+Stats = namedtuple("Stats", "count nans sum mean var std min max argmin argmax nonzero norm1 norm2 norminf")
+Stats.__doc__ = "What stats() gives: all of it from one pass."
+
+
+def make_stats(values):
+    return Stats._make(values)
+
+
+def type_name(dtype):
+    """The library's name of a dtype: a name, a Python type, or an object of NumPy, torch or the like."""
+    if dtype in _PYTHON_TYPES:
+        return _PYTHON_TYPES[dtype]
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", None)
+    name = _NAMES.get(str(name or dtype).rpartition(".")[2])
+    if name is None:
+        raise TypeError(f"dtype {dtype!r} is not one of {', '.join(name for name, _ in _TYPES.values())}")
+    return name
+
+
+def dtype_name(name):
+    """NumPy's name of the library's type."""
+    return _TYPES[name][0]
+
+
+# ---- numbers and lists
+
+
+def _flatten(value):
+    """The numbers of nested lists in C order, and the lists' shape."""
+    shape, first = [], value
+    while isinstance(first, (list, tuple, range)):
+        shape.append(len(first))
+        if not first:
+            break
+        first = first[0]
+    if len(shape) > 64:
+        raise ValueError("lists within lists: at most 64 dimensions are supported")
+    flat = [value]
+    for length in shape:
+        if not all(isinstance(row, (list, tuple, range)) and len(row) == length for row in flat):
+            raise ValueError("the lists have different lengths: an array has rows of one length")
+        flat = [item for row in flat for item in row]
+    return flat, tuple(shape)
+
+
+def read(value):
+    """(elements, shape) of a number or of nested lists: all bool, all integers (int64, or uint64 where that is needed),
+    or float64."""
+    if type(value) is list and value and type(value[0]) in (float, int):  # the usual case, at once
+        try:
+            return array("d" if type(value[0]) is float else "q", value), (len(value),)
+        except (TypeError, OverflowError):
+            pass
+    flat, shape = _flatten(value)
+    types = set(map(type, flat))
+    for kind in types:
+        if hasattr(kind, "__len__") or not (hasattr(kind, "__float__") or hasattr(kind, "__index__")):
+            raise TypeError(f"cannot reduce {kind.__name__}: pass an array, a number or nested lists of numbers")
+    if types == {bool}:
+        return memoryview(bytes(flat)).cast("?"), shape
+    if types and all(hasattr(kind, "__index__") for kind in types):
+        try:
+            return array("Q" if max(flat) >= 2**63 else "q", flat), shape
+        except OverflowError:
+            raise OverflowError("the integers of a list must be between -2**63 and 2**64 - 1, and fit in one of "
+                                "int64 and uint64 together") from None
+    return array("d", flat), shape
+
+
+def _nest(flat, shape):
+    if not shape:
+        return flat[0]
+    for length in reversed(shape[1:]):
+        flat = [flat[i:i + length] for i in range(0, len(flat), length)] if length else [[]] * shape[0]
+    return list(flat)
+
+
+def _decode(memory, kind):
+    """The numbers whose bytes are in memory."""
+    if kind == "bf16":
+        return [struct.unpack("f", struct.pack("I", bits << 16))[0] for (bits,) in struct.iter_unpack("H", memory)]
+    return [number for (number,) in struct.iter_unpack(_TYPES[kind][1], memory)]
+
+
+def _of_buffer(owner, memory, kind, shape):
+    """An array for the owner of a buffer: array.array for its own kind, otherwise a memoryview."""
+    code = _TYPES[kind][1]
+    if isinstance(owner, array) and len(shape) == 1 and code in set("bhiqBHIQfd"):
+        return array(code, bytes(memory))
+    if code in ("", "e") or 0 in shape:
+        return _nest(_decode(memory, kind), shape)
+    return memoryview(memory).cast(code, shape)
+
+
+# ---- arrays of the caller's kind
+
+
+def _library(owner):
+    """The caller's library, if it makes empty arrays into which results can be written."""
+    name = type(owner).__module__.partition(".")[0]
+    return sys.modules.get(name) if name in ("torch", "cupy") else None
+
+
+def _namespace(owner):
+    """The array API's namespace of an array that cannot be written to, such as jax's."""
+    return owner.__array_namespace__() if hasattr(owner, "__array_namespace__") else None
+
+
+def _is_numpy(owner):
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and (isinstance(owner, (numpy.ndarray, numpy.generic)) or hasattr(owner, "__array__"))
+
+
+def _nbytes(kind):
+    return 2 if kind == "bf16" else struct.calcsize(_TYPES[kind][1])
+
+
+def empty(owner, kind, shape):
+    """What results for the owner are written to; see finish."""
+    library = _library(owner)
+    if library:
+        options = {"device": owner.device} if library.__name__ == "torch" else {}
+        return library.empty(shape, dtype=getattr(library, _TYPES[kind][0]), **options)
+    nbytes = _nbytes(kind)
+    for length in shape:
+        nbytes *= length
+    return bytearray(nbytes)
+
+
+def finish(owner, memory, kind, shape):
+    """The array of the owner's kind that has these elements."""
+    if _library(owner):
+        return memory
+    if isinstance(owner, (list, tuple, range, int, float)):
+        return _nest(_decode(memory, kind), shape)
+    namespace = _namespace(owner)
+    if namespace is not None or _is_numpy(owner):
+        import numpy  # there already, or needed by the caller's library
+
+        dtype = bfloat16(owner) if kind == "bf16" else _TYPES[kind][0]
+        made = numpy.frombuffer(memory, dtype=dtype).reshape(shape)
+        return made if namespace in (None, numpy) else namespace.asarray(made)
+    if not shape:
+        return _decode(memory, kind)[0]
+    return _of_buffer(owner, memory, kind, shape)
+
+
+def full(owner, kind, number):
+    """An array of no dimensions beside the owner, in its GPU's memory."""
+    library = _library(owner)
+    if not library:
+        return number
+    options = {"device": owner.device} if library.__name__ == "torch" else {}
+    return library.full((), number, dtype=getattr(library, _TYPES[kind][0]), **options)
+
+
+def bfloat16(owner):
+    """NumPy's scalar type of bfloat16: the owner's, or ml_dtypes'."""
+    if getattr(getattr(owner, "dtype", None), "name", None) == "bfloat16":
+        return owner.dtype.type
+    import ml_dtypes
+
+    return ml_dtypes.bfloat16
+
+
+# ---- GPUs
+
+
+def stream(owner):
+    """The stream on which the owner's elements will be ready, as an integer."""
+    library = _library(owner)
+    if library and library.__name__ == "torch":
+        return library.cuda.current_stream(owner.device).cuda_stream
+    if library:
+        return library.cuda.get_current_stream().ptr
+    return getattr(owner, "__cuda_array_interface__", {}).get("stream") or 0
+
+
+def read_cuda(owner, interface):
+    """(address, read-only, format, item size, shape, strides in bytes) of a CUDA array interface."""
+    if interface.get("mask") is not None:
+        raise TypeError("masked arrays are not supported, since their mask would be ignored")
+    shape = tuple(interface["shape"])
+    if len(shape) > 64:
+        raise ValueError(f"the array has {len(shape)} dimensions; at most 64 are supported")
+    order, letter, nbytes = interface["typestr"][0], interface["typestr"][1], int(interface["typestr"][2:])
+    codes = {"b1": "?", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B", "u2": "H", "u4": "I", "u8": "Q",
+             "f2": "e", "f4": "f", "f8": "d"}
+    code = codes.get(f"{letter}{nbytes}", letter + letter)  # two letters are no format
+    strides = interface.get("strides")
+    if strides is None:
+        strides, step = [], nbytes
+        for length in reversed(shape):
+            strides.insert(0, step)
+            step *= length
+    address, is_read_only = interface["data"]
+    return address, is_read_only, ("" if order == "|" else order) + code, nbytes, shape, tuple(strides)

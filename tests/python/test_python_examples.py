@@ -1,0 +1,44 @@
+"""The examples for other libraries do what their first lines say; each is skipped where its library is not."""
+
+import importlib.util
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+wf = pytest.importorskip("warpfold", reason="the Python package was not built: no headers of Python")
+
+np = pytest.importorskip("numpy", reason="no NumPy")
+EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples" / "python"
+
+
+def example(name):
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_dask():
+    da = pytest.importorskip("dask.array", reason="no dask")
+    exact, rng = example("dask_reduction").exact, np.random.default_rng(2)
+    data = rng.standard_normal((40, 30)) * 10.0 ** rng.integers(-20, 20, (40, 30))
+    for op in ("sum", "mean", "var", "norm2"):
+        expected = wf.Accumulator(op).update(data).result()
+        for chunks, split_every in (((40, 30), None), ((7, 11), None), ((1, 30), 2), ((10, 10), 3)):
+            got = exact(op, da.from_array(data, chunks=chunks), split_every=split_every)
+            assert got.shape == () and float(got.compute(scheduler="threads")) == expected
+    assert expected != 0 and wf.sum(data) == float(sum(map(Fraction, data.ravel().tolist())))
+
+
+def test_pandas():
+    pd = pytest.importorskip("pandas", reason="no pandas")
+    groupby, rng = example("pandas_groupby").groupby, np.random.default_rng(3)
+    frame = pd.DataFrame({"key": rng.choice(["x", "y", "z", None], 300), "value": rng.standard_normal(300) * 1e6})
+    for op in ("sum", "mean", "max", "var"):
+        got = groupby(frame, "key", "value", op)
+        assert got.equals(groupby(frame.sample(frac=1, random_state=4), "key", "value", op))
+        expected = frame.groupby("key")["value"].agg(op if op != "var" else lambda v: v.var(ddof=0))
+        pd.testing.assert_series_equal(got, expected)
+    for key, total in groupby(frame, "key", "value").items():
+        assert total == float(sum(map(Fraction, frame[frame.key == key].value.tolist())))

@@ -1,0 +1,57 @@
+"""Every allocation of Python's may fail: the call then raises MemoryError, or does without, and nothing is lost."""
+
+import array
+import gc
+import sys
+
+import pytest
+
+wf = pytest.importorskip("warpfold", reason="the Python package was not built: no headers of Python")
+
+_testcapi = pytest.importorskip("_testcapi", reason="no _testcapi, by which allocations fail")
+
+
+def calls():
+    buffer = array.array("d", range(24))
+    made = {
+        "sum": lambda: wf.sum(buffer), "axis": lambda: wf.sum(memoryview(buffer).cast("B").cast("d", (4, 6)), axis=0).tolist(),
+        "lists": lambda: wf.max([[1, 2], [3, 4]], axis=1), "where": lambda: wf.sum(buffer, where=[True] * 24),
+        "stats": lambda: wf.stats(buffer), "keys": lambda: wf.segment_sum(buffer, [0, 1] * 12),
+        "bincount": lambda: wf.bincount([1, 2, 2]), "index_add": lambda: wf.index_add([1.0], 0, [0], [2.0]),
+        "reduceat": lambda: wf.reduceat("sum", buffer, [0, 5]), "vecdot": lambda: wf.vecdot(buffer, buffer),
+        "accumulator": lambda: (wf.Accumulator("sum").update(buffer) + wf.Accumulator("sum")).copy().bytes(),
+    }
+    if "numpy" in sys.modules:
+        a = sys.modules["numpy"].arange(24.0).reshape(4, 6)
+        made |= {"numpy": lambda: wf.sum(a).item(), "numpy axis": lambda: wf.sum(a, axis=0, keepdims=True).tolist(),
+                 "byte order": lambda: wf.sum(a.astype(">f8"), axis=1).tolist()}
+    return made
+
+
+try:
+    import numpy  # noqa: F401
+except ImportError:
+    pass
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the interpreter's, of generators
+@pytest.mark.parametrize("name", sorted(calls()))
+def test_a_lack_of_memory_is_survived(name):
+    call = calls()[name]
+    expected, failed = call(), 0
+    gc.disable()
+    try:
+        for allocation in range(400):
+            try:
+                _testcapi.set_nomemory(allocation, allocation + 1)
+                result = call()
+            except MemoryError:
+                result = MemoryError
+            finally:
+                _testcapi.remove_mem_hooks()
+            failed += result is MemoryError
+            assert result is MemoryError or result == expected
+    finally:
+        gc.enable()
+    few = ("sum", "vecdot", "numpy")  # which may find all they need in the interpreter's free lists
+    assert (failed > 0 or name in few) and call() == expected

@@ -1,0 +1,11 @@
+"""What type checkers are to accept; CI runs mypy --strict on it."""
+
+import warpfold as wf
+
+total = wf.sum([1.0, 2.0], axis=0, nan="omit", threads=2)
+spread = wf.std([[1.0], [3.0]], (0, 1), ddof=1, keepdims=True)
+stats: wf.Stats = wf.stats([1, 2, 3])
+counts = wf.bincount([0, 1, 1], minlength=4)
+means = wf.segment_mean([1.0, 2.0], [0, 1], 2, fill=0.0)
+accumulator: wf.Accumulator = wf.Accumulator("mean", "float32").update([1.0]) + wf.Accumulator("mean", "float32")
+print(total, spread, stats.mean, counts, means, accumulator.result(), accumulator.count)
