@@ -195,7 +195,7 @@ static const struct rule rules[] = {
      0, INT32_MAX, "use at most N threads (default 0: one per processor)"},
     {"verbose", NULL, COMMAND_READS, parse_flag, FIELD(verbose), 0, 0,
      "report the device and the threads on standard error"},
-    {"quiet", NULL, COMMAND_READS | COMMAND_BENCH, parse_flag, FIELD(quiet), 0, 0,
+    {"quiet", NULL, COMMAND_READS | COMMAND_BENCH | COMMAND_RUN, parse_flag, FIELD(quiet), 0, 0,
      "do not show progress on a terminal"},
     {"op", "OP", COMMAND_BENCH | COMMAND_STEPS, parse_text, FIELD(op), 0, 0,
      "bench: only this op; ladder, explain: sum (default), prod, min, max or argmax"},

@@ -282,6 +282,10 @@ struct warp {
     size_t frames_nbytes; /* of them, to limit recursion */
     uint64_t spinning;    /* instructions since a path last arrived, waited or left */
     uint32_t polls;       /* strong reads that changed nothing, as of a lock that another holds */
+    uint64_t executed;    /* instructions, */
+    uint64_t examine_at;  /* and how many before it is next asked whether it is in a loop without an end */
+    bool repeats_itself;  /* it is, while launch.changes is what it was then: */
+    uint64_t repeats_since;
     uint32_t cluster_arrived;  /* lanes that have arrived at the cluster's barrier and not waited yet; */
     uint32_t cluster_released; /* those of them for which it is complete */
 };
@@ -318,6 +322,7 @@ struct block {
     uint32_t live_threads;
     simt_tally tally;
     uint64_t polls;   /* of its warps */
+    uint64_t changes; /* things done that others may wait for: stores, atomics that changed something, exits */
     uint64_t allowed; /* tally.instructions may become this; more has to be asked for */
     bool is_starved;  /* there was no more, but other host threads may give some back */
     unsigned char *shared;
@@ -355,6 +360,7 @@ struct launch {
     atomic_uint_fast64_t pool;    /* those of them that no block has executed or holds */
     bool is_alone;                /* one host thread runs blocks: what the pool lacks, nobody holds */
     struct block *begun;          /* by others, which went without: for the one that is alone then */
+    atomic_uint_fast64_t changes; /* turns of blocks in which something changed that others may wait for */
     uint64_t exited;              /* threads */
     atomic_bool is_lost;          /* a block's threads neither run nor wait */
     atomic_bool stopped;
@@ -483,6 +489,12 @@ unsigned char *simt_generic_bytes(const struct warp *warp, uint32_t lane, uint64
 enum { POLLS_TURN = 64 }; /* polls of a warp after which others get their turn */
 enum progress { PROGRESS_YES, PROGRESS_WAITING, PROGRESS_DONE };
 enum progress simt_warp_run(struct warp *warp, uint64_t budget);
+void simt_warp_step(struct warp *warp, struct path *path); /* one instruction, or some that nothing can come between */
+
+/* recurrence.c: whether the warp's lanes are in a loop that never ends, for certain or as long as nothing changes in
+ * memory; the warp executes some instructions meanwhile.  *where: the path at such a loop, while it lasts. */
+enum recurrence { RECURRENCE_NONE, RECURRENCE_UNLESS_CHANGED, RECURRENCE_FOREVER };
+enum recurrence simt_recurrence_find(struct warp *warp, uint32_t steps, const struct path **where);
 
 /* block.c */
 /* Where there are clusters, these are of all blocks of the one whose first block it is. */
@@ -491,6 +503,11 @@ bool simt_block_begin(struct block *block, uint64_t index); /* of the block, or 
 void simt_block_end(struct block *block);
 void simt_block_destroy(struct block *block);
 bool simt_block_run(struct block *block, uint64_t budget); /* true: it has ended, with its cluster */
+uint64_t simt_block_changes(struct block *block); /* of all blocks of its cluster */
+/* Whether every warp repeats itself, or waits for those that do, as long as nothing changes. */
+bool simt_block_repeats_itself(struct block *block);
+void simt_block_endless(struct block *block); /* notes that it does, and stops the launch */
+
 
 /* budget.c: the limit of warp instructions, which blocks take from the launch's pool a few at a time */
 uint64_t simt_launch_take(struct launch *launch, uint64_t count); /* as many of them as there are */
