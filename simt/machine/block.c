@@ -4,7 +4,9 @@
 
 #include "machine.h"
 
-/* Instructions of a warp before it is first asked whether they have an end. */
+/* Instructions of a warp before it is first asked whether they have an end.  Where the limit is soon reached it is
+ * never asked, as warps then take other turns, and of threads that wait for others so many instructions more or less
+ * are executed: such a limit is exact. */
 enum { EXAMINED_FIRST = 1 << 12 };
 
 static size_t round_up(size_t nbytes) { return (nbytes + 63) / 64 * 64; }
@@ -96,7 +98,7 @@ static bool warps_begin(struct block *block) {
         warp->live = UINT32_MAX >> (32 - count);
         warp->spinning = warp->polls = 0;
         warp->executed = 0;
-        warp->examine_at = EXAMINED_FIRST;
+        warp->examine_at = block->launch->limit > SIMT_INSTRUCTION_LIMIT ? EXAMINED_FIRST : UINT64_MAX;
         warp->repeats_itself = false;
         warp->cluster_arrived = warp->cluster_released = 0;
         if (!simt_paths_start(warp, warp->live)) return false;
@@ -270,7 +272,8 @@ static void examine(struct warp *warp) {
     const struct path *path = NULL;
     const enum recurrence found = simt_recurrence_find(warp, steps, &path);
     warp->repeats_itself = found == RECURRENCE_UNLESS_CHANGED;
-    warp->repeats_since = changes;
+    warp->own_changes = warp->block->changes;
+    warp->all_changes = changes;
     warp->examine_at = warp->executed + (warp->repeats_itself ? EXAMINED_FIRST : warp->executed);
     if (found == RECURRENCE_FOREVER && !simt_is_stopped(launch))
         note_endless(warp, path, "what decides about its end is the same in every round");
@@ -278,16 +281,17 @@ static void examine(struct warp *warp) {
 
 /* As far as is known. */
 static bool repeats_itself(const struct warp *warp) {
-    return warp->repeats_itself && warp->repeats_since == changes_of(warp->block->launch);
+    return warp->repeats_itself && warp->own_changes == warp->block->changes;
 }
 
-bool simt_block_repeats_itself(struct block *block) {
+bool simt_block_repeats_itself(struct block *block, bool in_launch) {
     uint32_t count;
     struct block **members = members_of(&block, &count);
     for (uint32_t b = 0; b < count; b++)
         for (uint32_t w = 0; w < members[b]->warp_count; w++) {
             const struct warp *warp = &members[b]->warps[w];
-            if (!repeats_itself(warp) && warp_has_ready(warp)) return false;
+            if (!warp_has_ready(warp)) continue;
+            if (!repeats_itself(warp) || (in_launch && warp->all_changes != changes_of(block->launch))) return false;
         }
     return true;
 }
@@ -327,7 +331,7 @@ static enum progress run_turn(struct warp *warp, uint64_t budget) {
     enum { SHORT = 1 << 8 };
     enum progress progress = PROGRESS_YES;
     while (budget && progress == PROGRESS_YES) {
-        if (repeats_itself(warp)) return run_some(warp, budget < SHORT ? budget : SHORT);
+        if (repeats_itself(warp) && budget > SHORT) budget = SHORT;
         const uint64_t begin = warp->executed, rest = warp->examine_at > begin ? warp->examine_at - begin : 1;
         progress = run_some(warp, rest < budget ? rest : budget);
         if (warp->executed < warp->examine_at) return progress;
@@ -406,7 +410,7 @@ bool simt_block_run(struct block *block, uint64_t budget) {
         round = run_members(members, count, budget, randoms);
         add_up(members, count, &instructions, &polls);
     } while (round == ROUND_GOES_ON && instructions - begin < budget && polls - polls_begin < polls_most &&
-             !simt_block_repeats_itself(block));
+             !simt_block_repeats_itself(block, false));
     for (uint32_t b = 0; b < count; b++) simt_block_give_back(members[b]);
     return round != ROUND_GOES_ON && !block->is_starved;
 }

@@ -363,7 +363,7 @@ static bool is_still(struct stillness *stillness, struct launch *launch, struct 
     enum { PATIENCE = 1 << 20 };
     if (has_changed) atomic_fetch_add(&launch->changes, 1);
     const uint64_t changes = atomic_load(&launch->changes);
-    if (changes != stillness->changes || !simt_block_repeats_itself(block)) {
+    if (changes != stillness->changes || !simt_block_repeats_itself(block, true)) {
         *stillness = (struct stillness){.changes = changes};
         return false;
     }
@@ -388,7 +388,7 @@ static void *work(void *context) {
     }
     while (!is_starved && !simt_is_stopped(launch) && (block = block_take(launch, &queue))) {
         const uint64_t changes = simt_block_changes(block), instructions = block->tally.instructions;
-        bool has_ended = simt_block_run(block, simt_block_repeats_itself(block) ? STILL_BUDGET : BLOCK_BUDGET);
+        bool has_ended = simt_block_run(block, simt_block_repeats_itself(block, false) ? STILL_BUDGET : BLOCK_BUDGET);
         bool has_changed = has_ended || simt_block_changes(block) != changes;
         is_starved = block->is_starved;
         if (!is_still(&stillness, launch, block, &queue, has_changed, block->tally.instructions - instructions))

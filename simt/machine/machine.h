@@ -15,6 +15,7 @@
 
 #include "lane_mask.h"
 #include "lanes.h"
+#include "matrix.h"
 #include "memory.h"
 
 /* Limits: local memory of a thread; registers of a function, for a whole warp. */
@@ -118,8 +119,19 @@ struct collective_code {
     collective_function *function;
     scalar_function *scalar; /* a reduction's */
     char mode;               /* of shuffles, votes and matches, by execute_warp.c */
+    bool may_stop;           /* the launch: one that accesses memory */
     bool has_result, has_predicate;
     bool is_negated; /* the predicate that is voted on */
+};
+
+/* A matrix instruction, which is collective.  Of a load or a store `memory` is one access of each lane: of a register's
+ * elements, or one of them. */
+struct matrix_code {
+    struct memory_code memory;
+    struct matrix_shape shape;
+    slot registers[MATRIX_ROLES][FRAGMENT_REGISTERS_MAX];
+    slot stride; /* in elements */
+    bool has_stride;
 };
 
 enum barrier_reduction { REDUCE_NOTHING, REDUCE_COUNT, REDUCE_AND, REDUCE_OR };
@@ -148,13 +160,14 @@ struct code {
     enum width widths[LANE_SLOTS_MAX]; /* of the registers of operands, where `execute` needs them */
     uint32_t reconvergence;
     const struct instruction *instruction;
+    struct collective_code collective; /* of what the lanes of a warp do together */
 
     union { /* by the kind of instruction */
         struct memory_code memory;
         struct vector_code parts; /* of a move that packs or unpacks */
         struct address_move_code address_move;
         struct negated_code negated;
-        struct collective_code collective;
+        struct matrix_code matrix;
         struct barrier_code barrier;
         uint32_t target; /* of a branch */
         struct {
@@ -284,8 +297,8 @@ struct warp {
     uint32_t polls;       /* strong reads that changed nothing, as of a lock that another holds */
     uint64_t executed;    /* instructions, */
     uint64_t examine_at;  /* and how many before it is next asked whether it is in a loop without an end */
-    bool repeats_itself;  /* it is, while launch.changes is what it was then: */
-    uint64_t repeats_since;
+    bool repeats_itself;  /* it is, while the changes of its block and those of the launch are what they were then: */
+    uint64_t own_changes, all_changes;
     uint32_t cluster_arrived;  /* lanes that have arrived at the cluster's barrier and not waited yet; */
     uint32_t cluster_released; /* those of them for which it is complete */
 };
@@ -504,8 +517,9 @@ void simt_block_end(struct block *block);
 void simt_block_destroy(struct block *block);
 bool simt_block_run(struct block *block, uint64_t budget); /* true: it has ended, with its cluster */
 uint64_t simt_block_changes(struct block *block); /* of all blocks of its cluster */
-/* Whether every warp repeats itself, or waits for those that do, as long as nothing changes. */
-bool simt_block_repeats_itself(struct block *block);
+/* Whether every warp repeats itself, or waits for those that do, as long as nothing changes in the block, or in the
+ * launch.  The first depends on nothing that other host threads do. */
+bool simt_block_repeats_itself(struct block *block, bool in_launch);
 void simt_block_endless(struct block *block); /* notes that it does, and stops the launch */
 
 
