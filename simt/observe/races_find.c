@@ -58,6 +58,9 @@ static const char *advice(const struct races_block *block, const struct encounte
                           const struct stamped *other) {
     if (encounter->is_unfenced)
         return "an asynchronous copy may miss it without fence.proxy.async, after the one and before the other";
+    if (encounter->is_scoped)
+        return "both are atomic, but the scope .cta of one is its own block (atomicAdd_block and the like): others need "
+               "that of the device";
     if (other->is_by_engine) return advice_on_copy(other->engine);
     if (encounter->is_by_engine)
         return "no barrier, and no mbarrier on which that thread arrives and this one waits, comes before the copy";
