@@ -181,6 +181,8 @@ static const struct rule rules[] = {
     {"hex", NULL, COMMAND_READS, parse_flag, FIELD(hex), 0, 0, "print values in hexadecimal"},
     {"json", NULL, COMMAND_READS | COMMAND_BENCH | COMMAND_SIMULATES | COMMAND_RUN, parse_flag, FIELD(json), 0, 0,
      "print a JSON object, on one line"},
+    {"sarif", NULL, COMMAND_RUN, parse_flag, FIELD(sarif), 0, 0,
+     "run: print the findings as SARIF 2.1.0, which hosts of code show at their lines"},
     {"html", "FILE", COMMAND_SIMULATES, parse_file, FIELD(html), 0, 0,
      "ladder, explain, inspect: write an HTML page instead of the text"},
     {"from", "FILE", COMMAND_LADDER, parse_file, FIELD(from), 0, 0,

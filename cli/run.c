@@ -39,6 +39,7 @@ static int read_settings(const struct settings *given, struct program_settings *
                                           .threads = (uint32_t)given->threads,
                                           .skips_races = given->races == RACES_OFF,
                                           .leftovers = &cleanup_leftovers};
+    if (given->sarif && given->json) return fail_usage("--sarif and --json exclude each other: one report is written");
     if (given->output_count > 1)
         return fail_usage("--out is given twice, as '%s' and '%s': it takes one value at a time", given->outputs[0],
                           given->outputs[1]);
@@ -51,8 +52,9 @@ static bool make_report(const struct program *program, const struct settings *se
     bool is_whole = page->stream != NULL;
     bool has_colour = !settings->output_count && wants_colour();
     if (is_whole)
-        is_whole = settings->json ? program_put_json(page->stream, program)
-                                  : program_put_report(page->stream, program, has_colour);
+        is_whole = settings->sarif  ? program_put_sarif(page->stream, program)
+                   : settings->json ? program_put_json(page->stream, program)
+                                    : program_put_report(page->stream, program, has_colour);
     return page_end(page) && is_whole;
 }
 

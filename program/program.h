@@ -56,6 +56,7 @@ struct program_end program_end(const struct program *program);
 /* The report.  false: no memory. */
 bool program_put_report(FILE *stream, const struct program *program, bool has_colour);
 bool program_put_json(FILE *stream, const struct program *program);
+bool program_put_sarif(FILE *stream, const struct program *program); /* the findings alone */
 
 void program_close(struct program *program); /* NULL: nothing */
 
