@@ -66,6 +66,7 @@ struct settings {
     bool has_header;
     bool hex;
     bool json;
+    bool sarif;
     bool verbose;
     bool quiet;
     bool quick;

@@ -1,11 +1,35 @@
 /* Whole CUDA programs on the simulator. */
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "cleanup.h"
 #include "commands.h"
 #include "inspect.h"
 #include "output.h"
 #include "program/program.h"
+#include "report/kernel_name.h"
+#include "report/printed.h"
+
+static void show_progress(void *context, uint64_t launch, const char *kernel, double seconds) {
+    static const double FIRST_SHOWN_SECONDS = 1;
+    bool *is_shown = context, is_due = launch && seconds >= FIRST_SHOWN_SECONDS;
+    char line[1024]; /* every character of the name may be an escape */
+    FILE *stream = is_due || *is_shown ? fmemopen(line, sizeof line, "w") : NULL;
+    if (!stream) return;
+    fputc('\r', stream);
+    if (is_due) {
+        fprintf(stream, "launch %llu, ", (unsigned long long)launch);
+        char name[128];
+        readable_name(kernel, name, sizeof name);
+        put_name(stream, name, strlen(name));
+        fprintf(stream, ", for %.0f s", seconds);
+    }
+    fputs("\033[K", stream);
+    fclose(stream);
+    write_all(STDERR_FILENO, line, strlen(line));
+    *is_shown = is_due;
+}
 
 static int read_settings(const struct settings *given, struct program_settings *settings) {
     *settings = (struct program_settings){.gpu = program_gpus[given->gpu],
@@ -15,6 +39,7 @@ static int read_settings(const struct settings *given, struct program_settings *
                                           .threads = (uint32_t)given->threads,
                                           .skips_races = given->races == RACES_OFF,
                                           .leftovers = &cleanup_leftovers};
+    if (given->sarif && given->json) return fail_usage("--sarif and --json exclude each other: one report is written");
     if (given->output_count > 1)
         return fail_usage("--out is given twice, as '%s' and '%s': it takes one value at a time", given->outputs[0],
                           given->outputs[1]);
@@ -27,8 +52,9 @@ static bool make_report(const struct program *program, const struct settings *se
     bool is_whole = page->stream != NULL;
     bool has_colour = !settings->output_count && wants_colour();
     if (is_whole)
-        is_whole = settings->json ? program_put_json(page->stream, program)
-                                  : program_put_report(page->stream, program, has_colour);
+        is_whole = settings->sarif  ? program_put_sarif(page->stream, program)
+                   : settings->json ? program_put_json(page->stream, program)
+                                    : program_put_report(page->stream, program, has_colour);
     return page_end(page) && is_whole;
 }
 
@@ -58,9 +84,14 @@ static int conclude(const struct program *program, const char *path, const struc
 
 int command_run(const struct request *request) {
     static simt_message message;
+    static bool is_shown;
     struct program_settings settings;
     struct program *program;
     int status = read_settings(request->settings, &settings);
+    if (isatty(STDERR_FILENO) && !request->settings->quiet) {
+        settings.progress = show_progress;
+        settings.progress_context = &is_shown;
+    }
     if (status) return status;
     if (!program_open(&program, request->operands, &settings, &message)) return fail_lines(message.text);
     status = program_run(program, &message) ? conclude(program, request->operands[0], request->settings)

@@ -15,6 +15,8 @@ struct program {
     struct record *record;
     const char *runtime; /* the stand-in's path */
     struct program_end end;
+    void (*progress)(void *context, uint64_t launch, const char *kernel, double seconds);
+    void *progress_context;
     bool is_compiled; /* from a .cu file */
 };
 

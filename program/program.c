@@ -5,12 +5,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "gpus.h"
@@ -130,7 +133,12 @@ bool program_open(struct program **result, const char *const *arguments, const s
     struct program *program = calloc(1, sizeof *program);
     *result = NULL;
     if (!program) return fail(message, arguments[0], ENOMEM);
-    *program = (struct program){.path = arguments[0], .arguments = arguments, .file = -1, .record_file = -1};
+    *program = (struct program){.path = arguments[0],
+                                .arguments = arguments,
+                                .file = -1,
+                                .record_file = -1,
+                                .progress = settings->progress,
+                                .progress_context = settings->progress_context};
     if (!prepare(program, settings, message)) {
         program_close(program);
         return false;
@@ -192,8 +200,35 @@ static void become(const struct program *program, char **environment, int failur
     _exit(127);
 }
 
-static bool await(pid_t child, struct program_end *end) {
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* Until the program ends, tells what goes on.  Where the system cannot wait for a process and a time, nobody is told. */
+static void tell_progress(const struct program *program, pid_t child) {
+    enum { BETWEEN_MS = 250 };
+    const struct record_running *running = &program->record->running;
+    struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, child, 0), .events = POLLIN};
+    uint64_t last = 0;
+    double began = now();
+    while (ended.fd >= 0 && poll(&ended, 1, BETWEEN_MS) <= 0 && (!ended.revents)) {
+        char kernel[RECORD_NAME];
+        uint64_t launch = __atomic_load_n(&running->launch, __ATOMIC_ACQUIRE);
+        memcpy(kernel, running->kernel, sizeof kernel);
+        kernel[sizeof kernel - 1] = '\0';
+        if (launch != last) began = now();
+        last = launch;
+        program->progress(program->progress_context, launch, kernel, now() - began);
+    }
+    if (ended.fd >= 0) close(ended.fd);
+    program->progress(program->progress_context, 0, "", 0);
+}
+
+static bool await(const struct program *program, pid_t child, struct program_end *end) {
     int status;
+    if (program->progress) tell_progress(program, child);
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR) return false;
     end->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -210,7 +245,7 @@ static bool start(struct program *program, char **environment, simt_message *mes
     if (child == 0) become(program, environment, pipes[1]);
     int fork_error = errno;
     close(pipes[1]);
-    bool is_over = child > 0 && await(child, &program->end);
+    bool is_over = child > 0 && await(program, child, &program->end);
     bool has_failed = child > 0 && read(pipes[0], &error, sizeof error) == (ssize_t)sizeof error;
     close(pipes[0]);
     signal(SIGINT, interrupt);

@@ -24,6 +24,10 @@ struct program_settings {
     simt_schedule schedule;
     uint64_t seed;
     bool skips_races;
+    /* Told now and then what has been going on for so long: a launch, from 1, of that kernel; 0: none.  NULL: nobody
+     * wants to know. */
+    void (*progress)(void *context, uint64_t launch, const char *kernel, double seconds);
+    void *progress_context;
     const simt_leftovers *leftovers; /* NULL: nobody wants to know */
 };
 
@@ -52,6 +56,7 @@ struct program_end program_end(const struct program *program);
 /* The report.  false: no memory. */
 bool program_put_report(FILE *stream, const struct program *program, bool has_colour);
 bool program_put_json(FILE *stream, const struct program *program);
+bool program_put_sarif(FILE *stream, const struct program *program); /* the findings alone */
 
 void program_close(struct program *program); /* NULL: nothing */
 

@@ -11,7 +11,7 @@
 /* The environment variable with the number of the open file that holds it. */
 #define RECORD_VARIABLE "WARPFOLD_RECORD"
 
-enum { RECORD_VERSION = 1, RECORD_KERNELS = 1024, RECORD_FINDINGS = 1024, RECORD_NAME = 512 };
+enum { RECORD_VERSION = 2, RECORD_KERNELS = 1024, RECORD_FINDINGS = 1024, RECORD_NAME = 512 };
 
 struct record_settings {
     uint32_t gpu;      /* index among gpus.h */
@@ -57,11 +57,18 @@ struct record_finding {
     struct record_place place, other;
 };
 
+/* The launch that goes on: its name need not be whole, as it may be another's meanwhile. */
+struct record_running {
+    uint64_t launch; /* from 1, of all; 0: none */
+    char kernel[RECORD_NAME];
+};
+
 struct record {
     uint32_t version;
     struct record_settings settings;
     uint32_t has_begun; /* the stand-in is there */
     uint32_t has_ended; /* the program has, in order */
+    struct record_running running;
     uint64_t launches, refused_launches;
     uint64_t leaks, leaked_nbytes; /* device memory that was not freed */
     uint64_t kernels_lost, findings_lost; /* those that had no room here */

@@ -275,3 +275,123 @@ bool program_put_json(FILE *stream, const struct program *program) {
     free(names.directory);
     return has_memory;
 }
+
+/* ---- SARIF 2.1.0 (OASIS), for hosts of code ------------------------------------------------------- */
+
+/* A file's name as a URI: relative to where warpfold was started, or absolute. */
+static void put_sarif_uri(struct json *json, const char *file) {
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
+    json_key(json, "uri");
+    json_open_text(json);
+    if (file[0] == '/') fputs("file://", json->stream);
+    for (; *file; file++)
+        fprintf(json->stream, strchr(plain, *file) ? "%c" : "%%%02X", (unsigned char)*file);
+    json_close_text(json);
+}
+
+static void put_sarif_text(struct json *json, const char *key, const char *text) {
+    json_key(json, key);
+    json_begin(json, '{');
+    json_key_text(json, "text", text);
+    json_end(json, '}');
+}
+
+static void put_sarif_place(struct json *json, const struct names *names, const struct record_place *place,
+                            const char *said) {
+    char file[RECORD_NAME], shown[2 * RECORD_NAME];
+    get_text(file, place->file);
+    show_file(names, file, shown);
+    json_begin(json, '{');
+    json_key(json, "physicalLocation");
+    json_begin(json, '{');
+    json_key(json, "artifactLocation");
+    json_begin(json, '{');
+    put_sarif_uri(json, shown);
+    json_end(json, '}');
+    if (place->line) {
+        json_key(json, "region");
+        json_begin(json, '{');
+        json_key_unsigned(json, "startLine", place->line);
+        json_end(json, '}');
+    }
+    json_end(json, '}');
+    if (said) put_sarif_text(json, "message", said);
+    json_end(json, '}');
+}
+
+static void put_sarif_finding(struct json *json, const struct names *names, const struct record_finding *finding) {
+    char mangled[RECORD_NAME], kernel[RECORD_NAME], message[RECORD_NAME], text[2 * RECORD_NAME + 160];
+    const uint32_t *block = finding->place.block, *thread = finding->place.thread;
+    get_text(mangled, finding->kernel);
+    readable_name(mangled, kernel, sizeof kernel);
+    get_text(message, finding->message);
+    snprintf(text, sizeof text, "%s, block (%u,%u,%u), thread (%u,%u,%u): %s", kernel, block[0], block[1], block[2],
+             thread[0], thread[1], thread[2], message);
+    json_begin(json, '{');
+    json_key_text(json, "ruleId", kind_name(finding));
+    json_key_text(json, "level", "error");
+    put_sarif_text(json, "message", text);
+    json_key_begin(json, "locations", '[');
+    put_sarif_place(json, names, &finding->place, NULL);
+    json_end(json, ']');
+    if (finding->has_other) {
+        json_key_begin(json, "relatedLocations", '[');
+        put_sarif_place(json, names, &finding->other, "the other access");
+        json_end(json, ']');
+    }
+    json_key_unsigned(json, "occurrenceCount", finding->count ? finding->count : 1);
+    json_end(json, '}');
+}
+
+static void put_sarif_leaks(struct json *json, const struct record *record) {
+    char text[160];
+    snprintf(text, sizeof text,
+             "%" PRIu64 " allocations of device memory, %" PRIu64 " bytes, not freed when the program ended",
+             record->leaks, record->leaked_nbytes);
+    json_begin(json, '{');
+    json_key_text(json, "ruleId", "leak");
+    json_key_text(json, "level", "warning");
+    put_sarif_text(json, "message", text);
+    json_end(json, '}');
+}
+
+static void put_sarif_tool(struct json *json) {
+    json_key(json, "tool");
+    json_begin(json, '{');
+    json_key(json, "driver");
+    json_begin(json, '{');
+    json_key_text(json, "name", "warpfold");
+    json_key_begin(json, "rules", '[');
+    for (uint32_t kind = 0; kind <= SIMT_FINDING_TRAP + 1u; kind++) {
+        json_begin(json, '{');
+        json_key_text(json, "id",
+                      kind > SIMT_FINDING_TRAP ? "leak" : simt_finding_kind_name((enum simt_finding_kind)kind));
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+    json_end(json, '}');
+    json_end(json, '}');
+}
+
+bool program_put_sarif(FILE *stream, const struct program *program) {
+    const struct record *record = program->record;
+    struct json json = json_to(stream);
+    struct names names = names_of(program);
+    json_begin(&json, '{');
+    json_key_text(&json, "version", "2.1.0");
+    json_key_text(&json, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
+    json_key_begin(&json, "runs", '[');
+    json_begin(&json, '{');
+    put_sarif_tool(&json);
+    json_key_begin(&json, "results", '[');
+    for (uint32_t i = 0; i < finding_count(record); i++) put_sarif_finding(&json, &names, &record->findings[i]);
+    if (has_leaks(record)) put_sarif_leaks(&json, record);
+    json_end(&json, ']');
+    json_end(&json, '}');
+    json_end(&json, ']');
+    json_end(&json, '}');
+    fputc('\n', stream);
+    bool has_memory = names.directory != NULL;
+    free(names.directory);
+    return has_memory;
+}

@@ -1,5 +1,8 @@
-"""Every reduction kernel compiles for a GPU with a copy engine, to machine code.  Without such a GPU that is all that can
-be shown: the SIMT machine, on which tests/test_gpu.py runs the others, knows no bulk copies."""
+"""Every reduction kernel compiles for a GPU with a copy engine, to machine code, and kernels that have it copy run on the
+SIMT machine, bulk copies included: the CPU's bits, and no finding.  tests/test_gpu.py runs the others there."""
+
+import array
+import random
 
 import pytest
 
@@ -32,6 +35,30 @@ def test_kernels_compile_for_a_copy_engine(type_name, small, cache, tmp_path):
         done = run(op, "--type", type_name, "--format", "raw", "--device", "cuda", *files, env=environment)
         # What is compiled is no PTX, which is all that this libcuda can load.
         assert done.returncode == 1 and "cuModuleLoadData" in done.stderr, (op, type_name, done.stderr)
+
+
+# ---- bulk copies
+
+COPIED = [("f32", "f", "sum"), ("f32", "f", "var"), ("f32", "f", "dot"), ("f64", "d", "sum"), ("f64", "d", "norm2"),
+          ("f64", "d", "argmax"), ("i32", "i", "sum"), ("i64", "q", "min"), ("u8", "B", "nonzero")]
+
+
+@pytest.mark.parametrize("type_name, code, op", COPIED)
+def test_kernels_that_copy_in_bulk_give_the_same_bits_and_have_no_finding(type_name, code, op, tmp_path):
+    need_fake()
+    environment = fake_environment(tmp_path, capability="9.0", observe="1", WARPFOLD_CUDA_SMALL="0")
+    generator = random.Random(op + type_name)
+    files = []
+    for name in ("a", "b")[:1 + (op == "dot")]:
+        count = (1 << 16) // array.array(code).itemsize + 77  # several chunks of a block, and a rest
+        values = [generator.uniform(-1, 1) * 2.0 ** generator.randint(-9, 9) if code in "fd" else
+                  generator.randint(0, 100) for _ in range(count)]
+        files.append(tmp_path / name)
+        files[-1].write_bytes(array.array(code, values).tobytes())
+    arguments = [op, "--type", type_name, "--format", "raw", "--hex", *files]
+    done = run(*arguments, "--device", "cuda", "--verbose", env=environment)
+    assert done.returncode == 0 and "prefetched by the copy engine" in done.stderr, done
+    assert done.stdout == run(*arguments, "--device", "cpu").stdout
 
 
 # ---- the sources

@@ -144,6 +144,136 @@ def test_what_waits_for_others_ends(write, tmp_path, name, body, grid, block, sc
     assert out.read_bytes()[-8:] == b"".join(word.to_bytes(4, "little") for word in words)
 
 
+# ---- what never ends -----------------------------------------------------------------------------------
+
+ROUNDS = """ld.param.u64 %rd1, [kernel_param_0];
+mov.u32 %r1, %tid.x;
+mov.u32 %r2, 0;
+"""
+ENDLESS = {
+    "itself": "AGAIN:\nbra AGAIN;",
+    "stores": ROUNDS + "AGAIN:\nadd.u32 %r2, %r2, 1;\nst.global.u32 [%rd1+128], %r2;\nbra AGAIN;",
+    # for (stride = 16; stride >= 0; stride /= 2) { if (thread < stride) ...; __syncthreads(); }
+    "stride": ROUNDS + """mov.u32 %r3, 16;
+AGAIN:
+setp.lt.u32 %p1, %r1, %r3;
+@!%p1 bra NONE;
+atom.global.add.u32 %r2, [%rd1], 1;
+NONE:
+bar.sync 0;
+shr.s32 %r3, %r3, 1;
+setp.ge.s32 %p2, %r3, 0;
+@%p2 bra AGAIN;
+ret;""",
+    "some lanes": ROUNDS + "and.b32 %r2, %r1, 1;\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 ret;\nAGAIN:\nbra AGAIN;",
+    "flag": ROUNDS + "AGAIN:\nld.volatile.global.u32 %r2, [%rd1];\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 bra AGAIN;\nret;",
+    "lock": ROUNDS + """AGAIN:
+atom.global.cas.b32 %r2, [%rd1], 0, 1;
+setp.ne.u32 %p1, %r2, 0;
+@%p1 bra AGAIN;
+ret;""",
+    "list": ROUNDS + """AGAIN:
+mul.wide.u32 %rd2, %r1, 4;
+add.u64 %rd2, %rd1, %rd2;
+ld.global.u32 %r1, [%rd2];
+setp.ne.u32 %p1, %r1, 99;
+@%p1 bra AGAIN;
+ret;""",
+    "vote": ROUNDS + """AGAIN:
+ld.volatile.global.u32 %r2, [%rd1];
+setp.eq.u32 %p1, %r2, 0;
+vote.sync.any.pred %p1, %p1, 0xffffffff;
+@%p1 bra AGAIN;
+ret;""",
+}
+
+
+@pytest.mark.parametrize("grid", [1, 5])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", ENDLESS)
+def test_endless_loops_are_told_long_before_the_limit(write, name, threads, grid):
+    arguments = [write(ENDLESS[name], "", "u64"), "--arg", "u32[64]=zeros", "--block", 64, "--grid", grid,
+                 "--threads", threads, "--limit", 10**9]
+    report = inspected(*arguments, status=3)
+    finding = report["findings"][-1]
+    assert (finding["kind"], report["stopped"]) == ("runaway", True)
+    assert "in a loop that never ends" in finding["message"]
+    assert report["instructions"] < 4 * 10**6
+
+
+# What looks endless for long, each for its own reason, and ends.
+LONG = {
+    "counts": ROUNDS + "AGAIN:\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, 200000;\n@%p1 bra AGAIN;\nret;",
+    "carries": ROUNDS + """mov.u64 %rd2, 0xffffffff00000000;
+cvt.u32.u64 %r3, %rd2;
+mov.u32 %r4, 0xfffd0000;
+mov.u32 %r5, 0;
+AGAIN:
+add.cc.u32 %r4, %r4, 1;
+addc.u32 %r5, 0, 0;
+setp.eq.u32 %p1, %r5, 0;
+@%p1 bra AGAIN;
+ret;""",
+    # Two numbers take turns, a counter that is looked at every other round decides.
+    "alternates": ROUNDS + """mov.u32 %r3, 0;
+AGAIN:
+xor.b32 %r3, %r3, 1;
+add.u32 %r2, %r2, %r3;
+setp.lt.u32 %p1, %r2, 50000;
+@%p1 bra AGAIN;
+ret;""",
+    "memory counts": ROUNDS + """AGAIN:
+atom.global.add.u32 %r2, [%rd1], 1;
+setp.lt.u32 %p1, %r2, 200000;
+@%p1 bra AGAIN;
+ret;""",
+    "clock": ROUNDS + """mov.u64 %rd3, %clock64;
+AGAIN:
+mov.u64 %rd2, %clock64;
+sub.u64 %rd2, %rd2, %rd3;
+shr.u64 %rd2, %rd2, 17;
+setp.eq.u64 %p1, %rd2, 0;
+@%p1 bra AGAIN;
+ret;""",
+    # The last block works for long before it lets the others go.
+    "waits": ROUNDS + """mov.u32 %r3, %ctaid.x;
+mov.u32 %r4, %nctaid.x;
+sub.u32 %r4, %r4, 1;
+setp.ne.u32 %p1, %r3, %r4;
+@%p1 bra WAIT;
+WORK:
+add.u32 %r2, %r2, 1;
+setp.lt.u32 %p2, %r2, 400000;
+@%p2 bra WORK;
+st.release.gpu.global.u32 [%rd1], 1;
+ret;
+WAIT:
+ld.acquire.gpu.global.u32 %r2, [%rd1];
+setp.eq.u32 %p1, %r2, 0;
+@%p1 bra WAIT;
+ret;""",
+    # Of two warps that pass a barrier in every round, one decides how long.
+    "barrier": ROUNDS + """setp.lt.u32 %p3, %r1, 32;
+AGAIN:
+@%p3 add.u32 %r2, %r2, 1;
+setp.ge.u32 %p1, %r2, 20000;
+bar.red.or.pred %p2, 0, %p1;
+@!%p2 bra AGAIN;
+ret;""",
+}
+
+
+@pytest.mark.parametrize("schedule, threads", [("lockstep", 1), ("lockstep", 2), ("split", 1)])
+@pytest.mark.parametrize("name", LONG)
+def test_long_loops_are_not_taken_for_endless(write, name, schedule, threads):
+    arguments = [write(LONG[name], "", "u64"), "--arg", "u32[64]=zeros", "--block", 64, "--grid", 3, "--threads",
+                 threads, "--schedule", schedule, "--limit", 10**9]
+    if schedule == "split" and name != "waits":
+        arguments[arguments.index("--block") + 1] = 33
+    done = run("inspect", *arguments)
+    assert "runaway" not in done.stdout and done.returncode in (0, 3), done
+
+
 # ---- what runs out -------------------------------------------------------------------------------------
 
 

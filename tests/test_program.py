@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import struct
 import subprocess
 from pathlib import Path
@@ -403,3 +404,45 @@ def test_every_call_of_the_runtime_is_there():
 
     assert names(library) <= names(build / "program" / "libcudart.so.13") | {
         f"{name}@@libcudart.so.13" for name in ("__cudaGetProcAddress",)}
+
+
+def test_progress_of_a_long_launch_is_shown_on_a_terminal(modes):
+    """The launch counts to its limit, which is far: it is shown after a second, and wiped when the program is gone."""
+    master, slave = os.openpty()
+    process = subprocess.Popen([CLI, "run", "--races", "off", "--limit", str(10**12), modes, "counting"], stdin=slave,
+                               stdout=subprocess.DEVNULL, stderr=slave, env=environment(), start_new_session=True)
+    os.close(slave)
+    shown = b""
+    while b"launch 1, counting, for " not in shown:
+        shown += os.read(master, 1024)
+    child, = re.findall(r"\d+", Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text())
+    os.kill(int(child), signal.SIGKILL)
+    while b"signal 9" not in shown:
+        shown += os.read(master, 1024)
+    assert shown.index(b"\r\x1b[K") > shown.index(b"launch 1") and process.wait() == 128 + signal.SIGKILL
+    os.close(master)
+
+
+def test_sarif_has_the_findings_at_their_lines(modes, tmp_path):
+    report = tmp_path / "findings.sarif"
+    assert run("run", "--sarif", "--out", report, modes, "race", env=environment(), cwd=SOURCES).returncode == 3
+    sarif = json.loads(report.read_text())
+    only, = sarif["runs"]
+    rules = {rule["id"] for rule in only["tool"]["driver"]["rules"]}
+    races = [result for result in only["results"] if result["ruleId"] == "race"]
+    lines = MODES.read_text().splitlines()
+    assert sarif["version"] == "2.1.0" and {"race", "bounds", "leak", "trap"} <= rules and races
+    for result in races:
+        for place in (*result["locations"], *result["relatedLocations"]):
+            physical = place["physicalLocation"]
+            assert physical["artifactLocation"]["uri"] == "modes.cu"
+            assert "[" in lines[physical["region"]["startLine"] - 1]
+        assert result["level"] == "error" and " races with " in result["message"]["text"]
+    leaks = run("run", "--sarif", modes, "leak", env=environment(), cwd=SOURCES)
+    leak, = json.loads(leaks.stderr)["runs"][0]["results"]
+    assert leak["ruleId"] == "leak" and "1024 bytes" in leak["message"]["text"]
+
+
+def test_one_report_at_a_time(modes):
+    done = run("run", "--sarif", "--json", modes, "add", env=environment())
+    assert (done.returncode, done.stdout) == (2, "") and "exclude each other" in done.stderr

@@ -106,7 +106,9 @@ static cudaError_t execute(const struct request *request, const struct CUkern_st
                                 .observers = observers,
                                 .print = print};
     simt_report *report = NULL;
+    watch_begin(kernel->name);
     simt_error error = simt_machine_launch(runtime.machine, &launch, &report, &message);
+    watch_end();
     watch_note(&launch, report, observers != NULL, number);
     runtime_pass((uint64_t)simt_report_counter_value(report, "instructions", 0));
     cudaError_t result = conclude(error, report, &message);

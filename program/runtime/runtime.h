@@ -106,6 +106,8 @@ cudaError_t operation_do(const struct operation *operation, size_t nbytes, cudaS
 
 /* watch.c: what is observed of a launch, and noted of it */
 const struct simt_observer *const *watch_observers(const char *kernel, uint64_t *number);
+void watch_begin(const char *kernel); /* for those who show what goes on */
+void watch_end(void);
 void watch_note(const simt_launch *launch, const simt_report *report, bool is_watched, uint64_t number);
 
 #endif

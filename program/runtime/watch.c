@@ -32,6 +32,17 @@ const struct simt_observer *const *watch_observers(const char *kernel, uint64_t 
     return settings->launch && settings->launch != *number ? NULL : all_observers();
 }
 
+/* ---- what goes on, for those who look at the record meanwhile ------------------------------------- */
+
+void watch_begin(const char *kernel) {
+    static uint64_t launches;
+    struct record_running *running = &runtime.record->running;
+    snprintf(running->kernel, sizeof running->kernel, "%s", kernel);
+    __atomic_store_n(&running->launch, ++launches, __ATOMIC_RELEASE);
+}
+
+void watch_end(void) { __atomic_store_n(&runtime.record->running.launch, 0, __ATOMIC_RELEASE); }
+
 /* ---- kernels ------------------------------------------------------------------------------------- */
 
 static struct record_kernel *kernel_entry(const char *name) {

@@ -344,6 +344,7 @@ bool simt_access_locate(struct warp *warp, struct path *path, struct request *re
 
 bool simt_access_open(struct warp *warp, struct path *path, struct request *request) {
     if (!open_space(warp, path, request)) return false;
+    warp->block->changes += request->kind == SIMT_STORE;
     notify_access(warp, path, request);
     return !simt_is_stopped(warp->block->launch);
 }

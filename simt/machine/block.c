@@ -4,6 +4,11 @@
 
 #include "machine.h"
 
+/* Instructions of a warp before it is first asked whether they have an end.  Where the limit is soon reached it is
+ * never asked, as warps then take other turns, and of threads that wait for others so many instructions more or less
+ * are executed: such a limit is exact. */
+enum { EXAMINED_FIRST = 1 << 12 };
+
 static size_t round_up(size_t nbytes) { return (nbytes + 63) / 64 * 64; }
 
 static void block_destroy(struct block *block) {
@@ -92,6 +97,9 @@ static bool warps_begin(struct block *block) {
         uint32_t count = rest < view->warp_size ? rest : view->warp_size;
         warp->live = UINT32_MAX >> (32 - count);
         warp->spinning = warp->polls = 0;
+        warp->executed = 0;
+        warp->examine_at = block->launch->limit > SIMT_INSTRUCTION_LIMIT ? EXAMINED_FIRST : UINT64_MAX;
+        warp->repeats_itself = false;
         warp->cluster_arrived = warp->cluster_released = 0;
         if (!simt_paths_start(warp, warp->live)) return false;
     }
@@ -124,7 +132,7 @@ static bool block_begin(struct block *block, uint64_t cluster, uint32_t rank) {
     block->waited_polls = 0;
     block->live_threads = launch->view.threads_per_block;
     block->tally = (simt_tally){0};
-    block->allowed = block->polls = 0;
+    block->allowed = block->polls = block->changes = 0;
     block->random = launch->request->seed ^ index * UINT64_C(0xd1342543de82ef95);
     memset(block->barrier_lanes, 0, BARRIERS * block->warp_count * sizeof *block->barrier_lanes);
     for (uint32_t b = 0; b < BARRIERS; b++)
@@ -237,7 +245,103 @@ static uint64_t turn_length(const struct block *block, uint64_t budget, uint64_t
     return 1 + (*random >> 33) % 64;
 }
 
+static bool warp_has_ready(const struct warp *warp) {
+    const struct path *path = warp->leaves;
+    while (path && path->state != PATH_READY) path = path->next;
+    return path != NULL;
+}
+
+static void note_endless(struct warp *warp, const struct path *path, const char *because) {
+    simt_event event = simt_event_of(warp, path, path->mask);
+    simt_record_finding(&event, SIMT_FINDING_RUNAWAY, (uint32_t)__builtin_ctz(path->mask), 0,
+                        "lanes 0x%08x of warp %u are in a loop that never ends: %s", (unsigned)path->mask, warp->index,
+                        because);
+    simt_stop(&event);
+}
+
+static uint64_t changes_of(const struct launch *launch) {
+    return atomic_load_explicit(&launch->changes, memory_order_relaxed);
+}
+
+/* Asks now and then whether the warp is in an endless loop: ever more rarely, while it is not. */
+static void examine(struct warp *warp) {
+    enum { STEPS_SHARE = 64, STEPS_MIN = 128 };
+    const struct launch *launch = warp->block->launch;
+    const uint64_t changes = changes_of(launch);
+    const uint32_t share = (uint32_t)(warp->executed / STEPS_SHARE), steps = share > STEPS_MIN ? share : STEPS_MIN;
+    const struct path *path = NULL;
+    const enum recurrence found = simt_recurrence_find(warp, steps, &path);
+    warp->repeats_itself = found == RECURRENCE_UNLESS_CHANGED;
+    warp->own_changes = warp->block->changes;
+    warp->all_changes = changes;
+    warp->examine_at = warp->executed + (warp->repeats_itself ? EXAMINED_FIRST : warp->executed);
+    if (found == RECURRENCE_FOREVER && !simt_is_stopped(launch))
+        note_endless(warp, path, "what decides about its end is the same in every round");
+}
+
+/* As far as is known. */
+static bool repeats_itself(const struct warp *warp) {
+    return warp->repeats_itself && warp->own_changes == warp->block->changes;
+}
+
+bool simt_block_repeats_itself(struct block *block, bool in_launch) {
+    uint32_t count;
+    struct block **members = members_of(&block, &count);
+    for (uint32_t b = 0; b < count; b++)
+        for (uint32_t w = 0; w < members[b]->warp_count; w++) {
+            const struct warp *warp = &members[b]->warps[w];
+            if (!warp_has_ready(warp)) continue;
+            if (!repeats_itself(warp) || (in_launch && warp->all_changes != changes_of(block->launch))) return false;
+        }
+    return true;
+}
+
+void simt_block_endless(struct block *block) {
+    uint32_t count;
+    struct block **members = members_of(&block, &count);
+    for (uint32_t b = 0; b < count; b++)
+        for (uint32_t w = 0; w < members[b]->warp_count; w++)
+            for (struct path *path = members[b]->warps[w].leaves; path; path = path->next)
+                if (path->state == PATH_READY) {
+                    note_endless(&members[b]->warps[w], path,
+                                 "it waits for memory to change, and all others have ended or wait, too");
+                    return;
+                }
+}
+
+uint64_t simt_block_changes(struct block *block) {
+    uint32_t count;
+    uint64_t changes = 0;
+    struct block **members = members_of(&block, &count);
+    for (uint32_t b = 0; b < count; b++) changes += members[b]->changes;
+    return changes;
+}
+
 enum round { ROUND_OVER, ROUND_STUCK, ROUND_GOES_ON };
+
+static enum progress run_some(struct warp *warp, uint64_t budget) {
+    const uint64_t before = warp->block->tally.instructions;
+    enum progress progress = simt_warp_run(warp, budget);
+    warp->executed += warp->block->tally.instructions - before;
+    return progress;
+}
+
+/* A turn is short for who only repeats himself. */
+static enum progress run_turn(struct warp *warp, uint64_t budget) {
+    enum { SHORT = 1 << 8 };
+    enum progress progress = PROGRESS_YES;
+    while (budget && progress == PROGRESS_YES) {
+        if (repeats_itself(warp) && budget > SHORT) budget = SHORT;
+        const uint64_t begin = warp->executed, rest = warp->examine_at > begin ? warp->examine_at - begin : 1;
+        progress = run_some(warp, rest < budget ? rest : budget);
+        if (warp->executed < warp->examine_at) return progress;
+        const uint64_t done = warp->executed - begin;
+        budget -= done < budget ? done : budget;
+        if (progress == PROGRESS_YES) examine(warp);
+        if (simt_is_stopped(warp->block->launch) || warp->block->is_starved) return progress;
+    }
+    return progress;
+}
 
 /* One turn of each warp. */
 static enum round run_round(struct block *block, uint64_t budget, uint64_t *random) {
@@ -246,7 +350,7 @@ static enum round run_round(struct block *block, uint64_t budget, uint64_t *rand
     for (uint32_t w = 0; w < block->warp_count; w++) {
         struct warp *warp = &block->warps[(w + first) % block->warp_count];
         if (!warp->live) continue;
-        enum progress progress = simt_warp_run(warp, turn_length(block, budget, random));
+        enum progress progress = run_turn(warp, turn_length(block, budget, random));
         if (simt_is_stopped(block->launch) || block->is_starved) return ROUND_OVER;
         if (progress != PROGRESS_WAITING) goes_on = true;
     }
@@ -258,8 +362,7 @@ static enum round run_round(struct block *block, uint64_t budget, uint64_t *rand
 /* Whether another block has let a path go on since the block's turn. */
 static bool has_ready(const struct block *block) {
     for (uint32_t w = 0; w < block->warp_count; w++)
-        for (const struct path *path = block->warps[w].leaves; path; path = path->next)
-            if (path->state == PATH_READY) return true;
+        if (warp_has_ready(&block->warps[w])) return true;
     return false;
 }
 
@@ -290,8 +393,8 @@ static void add_up(struct block *const *members, uint32_t count, uint64_t *instr
     }
 }
 
-/* Runs the warps in turns until about `budget` instructions are over, or most that they do is to poll.  true: the
- * block has ended, or was stopped. */
+/* Runs the warps in turns until about `budget` instructions are over, or most that they do is to poll, or all repeat
+ * themselves.  true: the block has ended, or was stopped. */
 bool simt_block_run(struct block *block, uint64_t budget) {
     uint32_t count;
     struct block **members = members_of(&block, &count);
@@ -306,7 +409,8 @@ bool simt_block_run(struct block *block, uint64_t budget) {
     do {
         round = run_members(members, count, budget, randoms);
         add_up(members, count, &instructions, &polls);
-    } while (round == ROUND_GOES_ON && instructions - begin < budget && polls - polls_begin < polls_most);
+    } while (round == ROUND_GOES_ON && instructions - begin < budget && polls - polls_begin < polls_most &&
+             !simt_block_repeats_itself(block, false));
     for (uint32_t b = 0; b < count; b++) simt_block_give_back(members[b]);
     return round != ROUND_GOES_ON && !block->is_starved;
 }

@@ -171,6 +171,7 @@ static enum outcome execute_operation(struct warp *warp, struct path *path, cons
         if (!functions[code->mbarrier.kind](&operation)) return OUTCOME_LEFT;
     }
     simt_access_mark(&request);
+    warp->block->changes++;
     return OUTCOME_NEXT;
 }
 

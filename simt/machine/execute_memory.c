@@ -128,6 +128,7 @@ static enum outcome perform(struct warp *warp, struct path *path, struct request
         if (!simt_access_open(warp, path, request)) return OUTCOME_LEFT;
         function(path, request);
     }
+    warp->block->changes += request->kind == SIMT_ATOMIC && request->has_changed;
     if (!is_poll(request)) return OUTCOME_NEXT;
     warp->block->polls++;
     if (++warp->polls % POLLS_TURN) return OUTCOME_NEXT;

@@ -2,31 +2,14 @@
  * a schedule has parted meet here: those that come first wait for the lanes that their mask names. */
 #include <string.h>
 
-#include "decoder.h"
-
-/* The lanes that execute one collective instruction, from one or several paths (and, in called functions, frames). */
-struct collective {
-    struct warp *warp;
-    const struct code *code;
-    struct path *path; /* one of them */
-    uint32_t lanes;
-    uint32_t predicate; /* the second result */
-    bool is_together;   /* all are in that path: path_of is not filled */
-    struct path *path_of[SIMT_LANES];
-    uint64_t results[SIMT_LANES];
-};
+#include "collective.h"
 
 /* code->call.slots: */
-enum { RESULT, PREDICATE, VALUE, LANE, CLAMP, MEMBERS };
-
-static const struct path *path_at(const struct collective *collective, uint32_t lane) {
-    bool is_elsewhere = !collective->is_together && collective->path_of[lane];
-    return is_elsewhere ? collective->path_of[lane] : collective->path;
-}
+enum { RESULT, PREDICATE, VALUE, LANE, CLAMP, MEMBERS = COLLECTIVE_MEMBERS };
 
 static uint64_t read_lane(const struct collective *collective, uint32_t operand, uint32_t lane) {
     const struct code *code = collective->code;
-    return lane_get(slot_lanes(path_at(collective, lane), code->call.slots[operand]), code->widths[operand], lane);
+    return lane_get(slot_lanes(simt_path_of(collective, lane), code->call.slots[operand]), code->widths[operand], lane);
 }
 
 /* The operand's 32-bit lanes: where they are, or gathered into `row`. */
@@ -174,7 +157,7 @@ static void elect(struct collective *collective) {
 static void write_results(const struct collective *collective) {
     const struct code *code = collective->code;
     SIMT_FOR_EACH_LANE (lane, collective->lanes) {
-        const struct path *path = path_at(collective, lane);
+        const struct path *path = simt_path_of(collective, lane);
         if (code->collective.has_result)
             lane_set(slot_lanes(path, code->call.slots[RESULT]), code->widths[RESULT], lane,
                      collective->results[lane]);
@@ -252,7 +235,7 @@ static bool collective_try(struct warp *warp, struct path *path) {
     return true;
 }
 
-static enum outcome execute_collective(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+enum outcome simt_execute_collective(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
     check_outsiders(warp, path, code, mask, SIMT_FINDING_SHUFFLE);
     if (!(members_of(warp, path, code, mask) & ~mask)) {
         struct collective collective; /* not cleared whole: that would take longer than the rest */
@@ -265,7 +248,7 @@ static enum outcome execute_collective(struct warp *warp, struct path *path, con
         code->collective.function(&collective);
         if (code->widths[RESULT] == WIDTH_32) write_row(&collective);
         else write_results(&collective);
-        return OUTCOME_NEXT;
+        return code->collective.may_stop && simt_is_stopped(warp->block->launch) ? OUTCOME_LEFT : OUTCOME_NEXT;
     }
     path->state = PATH_AT_COLLECTIVE;
     path->waiting_lanes = mask;
@@ -373,7 +356,7 @@ static bool decode_sources(struct decoder *decoder, struct code *code, const uin
 
 static bool decode_collective(struct decoder *decoder, struct code *code, collective_function *function) {
     code->collective.function = function;
-    code->execute = execute_collective;
+    code->execute = simt_execute_collective;
     code->is_synchronising = true;
     return simt_has(decoder->instruction, "sync");
 }

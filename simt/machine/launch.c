@@ -7,7 +7,7 @@
 #include "machine.h"
 
 /* Instructions after which a block that has not ended lets others begin: it may wait for them. */
-enum { BLOCK_BUDGET = 1 << 20, BLOCKS_BEGUN_MAX = 4096, THREADS_MAX = 256 };
+enum { BLOCK_BUDGET = 1 << 20, STILL_BUDGET = 1 << 8, BLOCKS_BEGUN_MAX = 4096, THREADS_MAX = 256 };
 
 static simt_error fail(simt_message *message, simt_error error, const char *text) {
     if (message) snprintf(message->text, sizeof message->text, "%s", text);
@@ -346,11 +346,39 @@ static void leave_begun(struct launch *launch, struct queue *queue) {
     pthread_mutex_unlock(&launch->lock);
 }
 
-/* Runs blocks until there are none, or no instructions left for them.  One that has not ended after a while is put
- * at the end of those begun. */
+static bool are_all_begun(const struct launch *launch) {
+    return atomic_load(&launch->next_block) >= launch->block_count / launch->view.blocks_per_cluster;
+}
+
+/* Whether all blocks of the queue repeat themselves while nothing has changed in the whole launch, for as long as
+ * others take to change something. */
+struct stillness {
+    uint64_t changes;      /* of the launch */
+    uint64_t blocks;       /* turns of blocks that repeat themselves since then, one after another */
+    uint64_t instructions; /* in them */
+};
+
+static bool is_still(struct stillness *stillness, struct launch *launch, struct block *block,
+                     const struct queue *queue, bool has_changed, uint64_t instructions) {
+    enum { PATIENCE = 1 << 20 };
+    if (has_changed) atomic_fetch_add(&launch->changes, 1);
+    const uint64_t changes = atomic_load(&launch->changes);
+    if (changes != stillness->changes || !simt_block_repeats_itself(block, true)) {
+        *stillness = (struct stillness){.changes = changes};
+        return false;
+    }
+    stillness->blocks++;
+    stillness->instructions += instructions;
+    return stillness->blocks > queue->count && are_all_begun(launch) &&
+           (launch->is_alone || stillness->instructions > PATIENCE);
+}
+
+/* Runs blocks until there are none, or no instructions left for them, or none of them can ever end.  One that has not
+ * ended after a while is put at the end of those begun. */
 static void *work(void *context) {
     struct launch *launch = context;
     struct queue queue = {.end = &queue.first};
+    struct stillness stillness = {0};
     struct block *block = NULL;
     bool is_starved = false;
     while (launch->is_alone && launch->begun) {
@@ -359,8 +387,14 @@ static void *work(void *context) {
         queue_add(&queue, block);
     }
     while (!is_starved && !simt_is_stopped(launch) && (block = block_take(launch, &queue))) {
-        bool has_ended = simt_block_run(block, BLOCK_BUDGET);
+        const uint64_t changes = simt_block_changes(block), instructions = block->tally.instructions;
+        bool has_ended = simt_block_run(block, simt_block_repeats_itself(block, false) ? STILL_BUDGET : BLOCK_BUDGET);
+        bool has_changed = has_ended || simt_block_changes(block) != changes;
         is_starved = block->is_starved;
+        if (!is_still(&stillness, launch, block, &queue, has_changed, block->tally.instructions - instructions))
+            ;
+        else if (launch->is_alone) simt_block_endless(block);
+        else is_starved = true;
         if (has_ended) block_put(block, &queue.spare);
         else queue_add(&queue, block);
     }

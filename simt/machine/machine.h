@@ -15,6 +15,7 @@
 
 #include "lane_mask.h"
 #include "lanes.h"
+#include "matrix.h"
 #include "memory.h"
 
 /* Limits: local memory of a thread; registers of a function, for a whole warp. */
@@ -118,8 +119,19 @@ struct collective_code {
     collective_function *function;
     scalar_function *scalar; /* a reduction's */
     char mode;               /* of shuffles, votes and matches, by execute_warp.c */
+    bool may_stop;           /* the launch: one that accesses memory */
     bool has_result, has_predicate;
     bool is_negated; /* the predicate that is voted on */
+};
+
+/* A matrix instruction, which is collective.  Of a load or a store `memory` is one access of each lane: of a register's
+ * elements, or one of them. */
+struct matrix_code {
+    struct memory_code memory;
+    struct matrix_shape shape;
+    slot registers[MATRIX_ROLES][FRAGMENT_REGISTERS_MAX];
+    slot stride; /* in elements */
+    bool has_stride;
 };
 
 enum barrier_reduction { REDUCE_NOTHING, REDUCE_COUNT, REDUCE_AND, REDUCE_OR };
@@ -148,13 +160,14 @@ struct code {
     enum width widths[LANE_SLOTS_MAX]; /* of the registers of operands, where `execute` needs them */
     uint32_t reconvergence;
     const struct instruction *instruction;
+    struct collective_code collective; /* of what the lanes of a warp do together */
 
     union { /* by the kind of instruction */
         struct memory_code memory;
         struct vector_code parts; /* of a move that packs or unpacks */
         struct address_move_code address_move;
         struct negated_code negated;
-        struct collective_code collective;
+        struct matrix_code matrix;
         struct barrier_code barrier;
         uint32_t target; /* of a branch */
         struct {
@@ -282,6 +295,10 @@ struct warp {
     size_t frames_nbytes; /* of them, to limit recursion */
     uint64_t spinning;    /* instructions since a path last arrived, waited or left */
     uint32_t polls;       /* strong reads that changed nothing, as of a lock that another holds */
+    uint64_t executed;    /* instructions, */
+    uint64_t examine_at;  /* and how many before it is next asked whether it is in a loop without an end */
+    bool repeats_itself;  /* it is, while the changes of its block and those of the launch are what they were then: */
+    uint64_t own_changes, all_changes;
     uint32_t cluster_arrived;  /* lanes that have arrived at the cluster's barrier and not waited yet; */
     uint32_t cluster_released; /* those of them for which it is complete */
 };
@@ -318,6 +335,7 @@ struct block {
     uint32_t live_threads;
     simt_tally tally;
     uint64_t polls;   /* of its warps */
+    uint64_t changes; /* things done that others may wait for: stores, atomics that changed something, exits */
     uint64_t allowed; /* tally.instructions may become this; more has to be asked for */
     bool is_starved;  /* there was no more, but other host threads may give some back */
     unsigned char *shared;
@@ -355,6 +373,7 @@ struct launch {
     atomic_uint_fast64_t pool;    /* those of them that no block has executed or holds */
     bool is_alone;                /* one host thread runs blocks: what the pool lacks, nobody holds */
     struct block *begun;          /* by others, which went without: for the one that is alone then */
+    atomic_uint_fast64_t changes; /* turns of blocks in which something changed that others may wait for */
     uint64_t exited;              /* threads */
     atomic_bool is_lost;          /* a block's threads neither run nor wait */
     atomic_bool stopped;
@@ -483,6 +502,12 @@ unsigned char *simt_generic_bytes(const struct warp *warp, uint32_t lane, uint64
 enum { POLLS_TURN = 64 }; /* polls of a warp after which others get their turn */
 enum progress { PROGRESS_YES, PROGRESS_WAITING, PROGRESS_DONE };
 enum progress simt_warp_run(struct warp *warp, uint64_t budget);
+void simt_warp_step(struct warp *warp, struct path *path); /* one instruction, or some that nothing can come between */
+
+/* recurrence.c: whether the warp's lanes are in a loop that never ends, for certain or as long as nothing changes in
+ * memory; the warp executes some instructions meanwhile.  *where: the path at such a loop, while it lasts. */
+enum recurrence { RECURRENCE_NONE, RECURRENCE_UNLESS_CHANGED, RECURRENCE_FOREVER };
+enum recurrence simt_recurrence_find(struct warp *warp, uint32_t steps, const struct path **where);
 
 /* block.c */
 /* Where there are clusters, these are of all blocks of the one whose first block it is. */
@@ -491,6 +516,12 @@ bool simt_block_begin(struct block *block, uint64_t index); /* of the block, or 
 void simt_block_end(struct block *block);
 void simt_block_destroy(struct block *block);
 bool simt_block_run(struct block *block, uint64_t budget); /* true: it has ended, with its cluster */
+uint64_t simt_block_changes(struct block *block); /* of all blocks of its cluster */
+/* Whether every warp repeats itself, or waits for those that do, as long as nothing changes in the block, or in the
+ * launch.  The first depends on nothing that other host threads do. */
+bool simt_block_repeats_itself(struct block *block, bool in_launch);
+void simt_block_endless(struct block *block); /* notes that it does, and stops the launch */
+
 
 /* budget.c: the limit of warp instructions, which blocks take from the launch's pool a few at a time */
 uint64_t simt_launch_take(struct launch *launch, uint64_t count); /* as many of them as there are */

@@ -145,6 +145,14 @@ static __attribute__((noinline)) void release_waiting_for_exited(struct warp *wa
     if (warp->block->cluster || warp->block->has_cluster_barrier) simt_cluster_barrier_check(warp->block);
 }
 
+void simt_warp_step(struct warp *warp, struct path *path) {
+    const uint32_t live = warp->live;
+    run_path(warp, path, 1, warp->block->launch->request->schedule);
+    if (warp->live == live) return;
+    warp->block->changes++;
+    release_waiting_for_exited(warp);
+}
+
 static bool can_run(const struct block *block) { return !block->is_starved && !simt_is_stopped(block->launch); }
 
 /* Runs the warp until all that is left of it waits, or polls, or about `budget` instructions are over. */
@@ -159,7 +167,10 @@ enum progress simt_warp_run(struct warp *warp, uint64_t budget) {
         uint64_t before = block->tally.instructions;
         uint32_t polls = warp->polls, live = warp->live;
         run_path(warp, path, turn, order);
-        if (warp->live != live) release_waiting_for_exited(warp);
+        if (warp->live != live) {
+            block->changes++;
+            release_waiting_for_exited(warp);
+        }
         warp->spinning += block->tally.instructions - before;
         bool polled = warp->polls / POLLS_TURN > polls / POLLS_TURN;
         /* Since sm_70 every lane makes progress in the end: those that wait for lanes that spin, say on the lock that

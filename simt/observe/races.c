@@ -2,6 +2,8 @@
  * atomic, and neither ordered before the other.  That lanes of a warp run together orders nothing.  Two
  * stores of one value are no race: whichever comes last, the outcome is the same.
  *
+ * An atomic access of block scope (.cta) is none for other blocks.
+ *
  * Volatile accesses of global memory count as atomic; of shared memory they do not.  Local, constant and
  * parameter memory cannot race. */
 #include <stdlib.h>
@@ -23,6 +25,7 @@ struct visit {
     const uint64_t *rivals[RIVALS_MAX]; /* planes of the page with which the access conflicts */
     enum history rival_histories[RIVALS_MAX];
     uint32_t rival_count;
+    uint32_t scoped_from; /* of the rivals: with those behind it only where one of the two is of block scope */
     uint64_t pc_and_tick; /* of its stamps, with the block: all but the thread */
     uint64_t same_thread; /* the bits in which stamps of one thread agree */
     uint32_t racing;      /* lanes */
@@ -40,7 +43,7 @@ static bool is_atomic(const simt_access *access) {
 
 /* ---- what is found */
 
-static void find(struct visit *visit, uint32_t lane, uint64_t address, uint64_t stamp) {
+static void find(struct visit *visit, uint32_t lane, uint64_t address, uint64_t stamp, bool is_scoped) {
     const struct races *races = visit->block->races;
     uint32_t pc = (uint32_t)stamp_field(stamp, 0, races->thread_shift);
     bool is_found = visit->racing && visit->found_pc == pc;
@@ -50,21 +53,38 @@ static void find(struct visit *visit, uint32_t lane, uint64_t address, uint64_t 
                                         .lane = lane,
                                         .is_shared = visit->access->space == SIMT_SHARED,
                                         .address = address,
-                                        .stamp = stamp};
+                                        .stamp = stamp,
+                                        .is_scoped = is_scoped};
     if (!is_found) simt_races_report(visit->block, &encounter);
 }
 
 /* ---- cells */
 
-/* Sets out the planes to be looked at; again whenever the page has got one more. */
-static void list_rivals(struct visit *visit) {
-    visit->rival_count = 0;
+static void add_rivals(struct visit *visit, uint8_t histories) {
     for (int history = 0; history < HISTORIES; history++)
-        for (int i = 0; i < 2 && simt_races_conflicts[visit->history] >> history & 1; i++) {
+        for (int i = 0; i < 2 && histories >> history & 1; i++) {
             if (!visit->page->stamps[history][i]) continue;
             visit->rivals[visit->rival_count] = visit->page->stamps[history][i];
             visit->rival_histories[visit->rival_count++] = (enum history)history;
         }
+}
+
+/* Sets out the planes to be looked at; again whenever the page has got one more. */
+static void list_rivals(struct visit *visit) {
+    visit->rival_count = 0;
+    add_rivals(visit, simt_races_conflicts[visit->history]);
+    visit->scoped_from = visit->rival_count;
+    if (!visit->block->races->is_of_block || visit->access->space != SIMT_GLOBAL) return;
+    if (visit->history == ATOMIC_WRITES) add_rivals(visit, 1 << ATOMIC_READS | 1 << ATOMIC_WRITES);
+    if (visit->history == ATOMIC_READS) add_rivals(visit, 1 << ATOMIC_WRITES);
+}
+
+/* Whether two atomic accesses are of different blocks, and one of block scope. */
+static bool is_out_of_scope(const struct visit *visit, uint64_t stamp) {
+    const struct races *races = visit->block->races;
+    bool is_other_block = (stamp >> races->block_shift) - 1 != visit->block->index;
+    return is_other_block && (races_is_of_block(races, visit->event->pc) ||
+                              races_is_of_block(races, (uint32_t)stamp_field(stamp, 0, races->thread_shift)));
 }
 
 static bool is_known(const struct visit *visit, uint32_t thread, uint64_t stamp, enum history history) {
@@ -121,12 +141,13 @@ static void visit_cell(struct visit *visit, uint32_t lane, uint32_t cell, uint64
     for (uint32_t i = 0; i < visit->rival_count; i++) {
         uint64_t other = visit->rivals[i][cell];
         if (is_settled(block, other) || !((other ^ stamp) & visit->same_thread)) continue;
+        if (i >= visit->scoped_from && !is_out_of_scope(visit, other)) continue;
         if (is_known(visit, thread, other, visit->rival_histories[i])) continue;
         bool is_same_value = visit->history == PLAIN_WRITES && visit->rival_histories[i] == PLAIN_WRITES &&
                              visit->page->values[cell] == value && !(value & VALUE_MIXED);
         if (is_same_value) continue;
         uint64_t address = visit->page->number << PAGE_BITS | (uint64_t)cell << visit->page->cell_bits;
-        find(visit, lane, address, other);
+        find(visit, lane, address, other, i >= visit->scoped_from);
     }
     if (visit->history == PLAIN_WRITES) note_value(visit, thread, cell, stamp, value);
     uint64_t *first = &visit->page->stamps[visit->history][0][cell];
@@ -281,7 +302,7 @@ static void check_access_of(struct races_block *block, const simt_event *event, 
     };
     if (!visit_neighbours(&visit)) visit_lanes(&visit);
     if (visit.racing) block->racing_accesses += (uint32_t)__builtin_popcount(visit.racing);
-    if (atomic) simt_order_atomic(block, event->warp, access);
+    if (atomic) simt_order_atomic(block, event->warp, access, races_is_of_block(races, event->pc));
 }
 
 /* ---- hooks */
@@ -421,6 +442,26 @@ static void lay_out(struct races *races) {
     races->tick_limit = tick_bits < 32 ? (1u << tick_bits) - 1 : UINT32_MAX;
 }
 
+/* atom.cta.add and the like, but not fence.acq_rel.cta or ld.shared::cta. */
+static bool is_scoped_to_block(const char *opcode) {
+    static const char *const bases[] = {"atom.", "red.", "ld.", "st."};
+    const char *scope = strstr(opcode, ".cta");
+    for (size_t b = 0; scope && b < sizeof bases / sizeof *bases; b++)
+        if (!strncmp(opcode, bases[b], strlen(bases[b]))) return scope[4] == '.' || !scope[4];
+    return false;
+}
+
+static bool list_scopes(struct races *races) {
+    const simt_launch_view *view = races->view;
+    for (uint32_t pc = 0; pc < view->place_count; pc++) {
+        if (!is_scoped_to_block(view->places[pc].opcode)) continue;
+        if (!races->is_of_block) races->is_of_block = calloc(view->place_count, 1);
+        if (!races->is_of_block) return false;
+        races->is_of_block[pc] = 1;
+    }
+    return true;
+}
+
 static bool begin_launch(void *launch, const simt_launch_view *view) {
     struct races *races = launch;
     races->view = view;
@@ -428,7 +469,7 @@ static bool begin_launch(void *launch, const simt_launch_view *view) {
         if (pthread_mutex_init(&races->shards[i].lock, NULL)) return false;
     if (pthread_mutex_init(&races->lock, NULL)) return false;
     lay_out(races);
-    return true;
+    return list_scopes(races);
 }
 
 /* What a block took that did not come to run, for want of memory: it has no end. */
@@ -452,6 +493,7 @@ static void end_launch(void *launch, simt_report *report) {
     }
     pthread_mutex_destroy(&races->lock);
     free(races->pairs);
+    free(races->is_of_block);
 }
 
 const struct simt_observer simt_observe_races = {

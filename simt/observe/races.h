@@ -55,6 +55,7 @@ struct races_async; /* races_async.c */
 struct races {
     const simt_launch_view *view;
     bool has_engines; /* the module has asynchronous copies */
+    unsigned char *is_of_block; /* by pc: an atomic access of block scope (.cta); NULL: there is none */
     uint64_t blocks;
     uint32_t levels;      /* of clocks */
     uint32_t thread_bits; /* of a thread's number in its block */
@@ -83,6 +84,7 @@ struct thread {
     uint64_t reading;       /* the address of the last atomic read, if is_reading */
     bool is_reading, is_reading_shared;
     bool is_acquire; /* that read is an acquire in itself */
+    bool is_reading_block; /* it is of block scope: what other blocks release is not for it */
 };
 
 struct races_block {
@@ -101,6 +103,10 @@ struct races_block {
 
 static inline uint64_t stamp_field(uint64_t stamp, uint32_t from, uint32_t to) {
     return stamp >> from & ((UINT64_C(1) << (to - from)) - 1);
+}
+
+static inline bool races_is_of_block(const struct races *races, uint32_t pc) {
+    return races->is_of_block && races->is_of_block[pc];
 }
 
 static inline bool races_are_over(const struct races_block *block) {
@@ -155,8 +161,8 @@ void simt_order_fence(struct races_block *block, uint32_t warp, uint32_t lanes, 
 
 /* Before an access, if block->has_acquires: takes what its lanes acquired. */
 void simt_order_acquire(struct races_block *block, uint32_t warp, uint32_t lanes);
-/* After the access was checked, if it is atomic. */
-void simt_order_atomic(struct races_block *block, uint32_t warp, const simt_access *access);
+/* After the access was checked, if it is atomic; one of block scope orders nothing between blocks. */
+void simt_order_atomic(struct races_block *block, uint32_t warp, const simt_access *access, bool is_of_block);
 
 /* fence.proxy.async by the lanes. */
 void simt_order_proxy_fence(struct races_block *block, uint32_t warp, uint32_t lanes, bool of_shared, bool of_global);
@@ -186,6 +192,7 @@ struct encounter {
     uint32_t lane;
     bool is_shared, is_by_engine, is_read; /* the event's access; whether an engine reads is told */
     bool is_unfenced; /* they are in order, but no proxy fence is between them */
+    bool is_scoped;   /* both are atomic, but the scope of one is its block */
     uint64_t address, stamp;
 };
 

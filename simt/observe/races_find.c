@@ -10,7 +10,8 @@ static bool begins(const char *text, const char *prefix) { return !strncmp(text,
 static const char *verb_of(const simt_place *place) {
     static const struct {
         const char *opcode, *verb;
-    } verbs[] = {{"ld", "load"},          {"st", "store"},         {"mbarrier.init", "mbarrier.init"},
+    } verbs[] = {{"ld", "load"},          {"st", "store"},         {"wmma.load", "load"},
+                 {"wmma.store", "store"}, {"mbarrier.init", "mbarrier.init"},
                  {"mbarrier", "mbarrier operation"}, {"cp.reduce", "bulk reduction"},
                  {"cp.async.bulk", "bulk copy"},     {"cp.async", "asynchronous copy"}};
     for (size_t v = 0; v < sizeof verbs / sizeof *verbs; v++)
@@ -57,6 +58,9 @@ static const char *advice(const struct races_block *block, const struct encounte
                           const struct stamped *other) {
     if (encounter->is_unfenced)
         return "an asynchronous copy may miss it without fence.proxy.async, after the one and before the other";
+    if (encounter->is_scoped)
+        return "both are atomic, but the scope .cta of one is its own block (atomicAdd_block and the like): others need "
+               "that of the device";
     if (other->is_by_engine) return advice_on_copy(other->engine);
     if (encounter->is_by_engine)
         return "no barrier, and no mbarrier on which that thread arrives and this one waits, comes before the copy";

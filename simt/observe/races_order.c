@@ -3,7 +3,7 @@
  * A release is a fence by a thread and then an atomic write by it; an acquire, an atomic read and then a
  * fence or, leniently, a barrier.  What a release hands on is what its thread knew at its last fence, or what
  * another thread that it met at a barrier since had fenced: a barrier alone publishes nothing beyond the
- * block.
+ * block, and neither does a fence or an atomic of block scope.
  *
  * Hooks tell of accesses before they happen, and blocks run on several host threads.  So what an atomic read
  * acquires is looked up only when something comes of it: by then, whoever wrote what it read has told so. */
@@ -103,8 +103,9 @@ static void look(struct races_block *block, struct thread *thread) {
     if (!page) return;
     const struct release *release = simt_page_released(page, thread->reading);
     if (release) {
-        join(block, &thread->acquired, release->clocks[SCOPE_GRID]);
-        if (release->block == block->index) join(block, &thread->acquired, release->clocks[SCOPE_BLOCK]);
+        bool is_own = release->block == block->index;
+        if (is_own || !thread->is_reading_block) join(block, &thread->acquired, release->clocks[SCOPE_GRID]);
+        if (is_own) join(block, &thread->acquired, release->clocks[SCOPE_BLOCK]);
         for (int scope = SCOPE_ASYNC_SHARED; scope < SCOPES; scope++)
             join(block, &thread->acquired_async[scope], release->clocks[scope]);
     }
@@ -180,10 +181,10 @@ static bool add_released(struct races_block *block, uint32_t thread, enum scope 
     return true;
 }
 
-static bool release(struct races_block *block, uint32_t thread, bool is_shared, uint64_t address) {
+static bool release(struct races_block *block, uint32_t thread, bool is_shared, uint64_t address, enum scope widest) {
     struct clock clocks[SCOPES] = {0};
     bool is_release = false;
-    for (int scope = 0; scope <= SCOPE_GRID; scope++)
+    for (int scope = 0; scope <= (int)widest; scope++)
         is_release |= add_released(block, thread, (enum scope)scope, &clocks[scope]);
     if (!is_release) return false;
     for (int scope = SCOPE_ASYNC_SHARED; scope < SCOPES; scope++)
@@ -202,7 +203,8 @@ static bool release(struct races_block *block, uint32_t thread, bool is_shared, 
     return true;
 }
 
-void simt_order_atomic(struct races_block *block, uint32_t warp, const simt_access *access) {
+void simt_order_atomic(struct races_block *block, uint32_t warp, const simt_access *access, bool is_of_block) {
+    const enum scope widest = is_of_block ? SCOPE_BLOCK : SCOPE_GRID;
     bool is_release = access->order == SIMT_RELEASE || access->order == SIMT_ACQUIRE_RELEASE;
     bool is_acquire = access->order == SIMT_ACQUIRE || access->order == SIMT_ACQUIRE_RELEASE;
     bool is_shared = access->space == SIMT_SHARED, has_released = false;
@@ -213,13 +215,14 @@ void simt_order_atomic(struct races_block *block, uint32_t warp, const simt_acce
         struct thread *thread = &block->threads[first + lane];
         look(block, thread);
         if (access->kind != SIMT_LOAD) {
-            if (is_release) fence(block, thread, SCOPE_GRID);
+            if (is_release) fence(block, thread, widest);
             if (block->has_fences)
-                has_released |= release(block, first + lane, is_shared, access->addresses[lane]);
+                has_released |= release(block, first + lane, is_shared, access->addresses[lane], widest);
         }
         if (access->kind == SIMT_STORE) continue;
         thread->is_reading = true;
         thread->is_reading_shared = is_shared;
+        thread->is_reading_block = is_of_block;
         thread->reading = access->addresses[lane];
         thread->is_acquire |= is_acquire;
         block->has_acquires |= is_acquire;

@@ -879,6 +879,10 @@ static void check(uint64_t seed, bool prints) {
         else if (t > 1 && trials[t].observers && seed % 4 == 0 && !failures)
             check_limit(seed, module, trials[t], outcome.instructions);
     }
+    /* Far from its limit a launch is asked whether it is endless, which none of these is. */
+    struct trial far = trials[seed % 5];
+    far.name = "far from its limit";
+    if (launch(module, &far, UINT64_C(1) << 40, &outcome)) compare(seed, &far, &outcome);
     if (seed % 4 == 0 && !failures) check_limit(seed, module, trials[0], needed);
     if (seed % 4 == 2 && !failures) check_limit(seed, module, trials[1], needed);
     simt_module_destroy(module);

@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SHARED_PLAIN = 48 << 10, SHARED_OPTIN = 64 << 10 };
+enum { SHARED_PLAIN = 48 << 10 };
+
+static int shared_optin(void) { return (fake.major < 9 ? 64 : 227) << 10; }
 
 /* ---- modules ------------------------------------------------------------------------------------- */
 
@@ -59,7 +61,7 @@ wf_cuda_result cuFuncSetAttribute(wf_cuda_function function, int attribute, int 
     wf_cuda_result result = fake_begin("FuncSetAttribute", true);
     if (result) return result;
     if (attribute != WF_CUDA_FUNCTION_MAX_DYNAMIC_SHARED) return fake_end(CUDA_SUCCESS);
-    if (value < 0 || value > SHARED_OPTIN) return fake_end(CUDA_INVALID_VALUE);
+    if (value < 0 || value > shared_optin()) return fake_end(CUDA_INVALID_VALUE);
     function->dynamic_shared_max = value;
     return fake_end(CUDA_SUCCESS);
 }
@@ -83,7 +85,7 @@ wf_cuda_result cuOccupancyMaxActiveBlocksPerMultiprocessor(int *count, wf_cuda_f
     if (block < 1 || block > 1024) return fake_end(CUDA_INVALID_VALUE);
     size_t shared = shared_nbytes + simt_module_shared_nbytes(function->module->module, function->kernel);
     int by_threads = 1024 / ((block + 31) / 32 * 32);
-    int by_shared = shared ? (int)(SHARED_OPTIN / shared) : by_threads;
+    int by_shared = shared ? (int)((size_t)shared_optin() / shared) : by_threads;
     *count = by_shared < by_threads ? by_shared : by_threads;
     return fake_end(CUDA_SUCCESS);
 }

@@ -44,6 +44,7 @@ __global__ void claim(int value) { assert(value == 3); }
 __global__ void stop() { __trap(); }
 __global__ void empty() {}
 __global__ void forever(volatile int *flag) { while (!*flag) {} }
+__global__ void counting(unsigned long long *count) { while (atomicAdd(count, 1) + 1) {} }
 
 __global__ void dynamic(int *result) {
     extern __shared__ int shared[];
@@ -354,6 +355,15 @@ static int mode_forever() {
     return 0;
 }
 
+static int mode_counting() {
+    unsigned long long *count;
+    CHECK(cudaMalloc(&count, sizeof *count));
+    CHECK(cudaMemset(count, 0, sizeof *count));
+    counting<<<1, 1>>>(count);
+    printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+    return 0;
+}
+
 static int mode_many() {
     for (int i = 0; i < 5000; i++) empty<<<1, 1>>>();
     int *data;
@@ -419,6 +429,7 @@ int main(int argc, char **argv) {
         MODE(add),      MODE(reduce),  MODE(race),   MODE(bounds),     MODE(freed),  MODE(unwritten), MODE(leak),
         MODE(symbols),  MODE(managed), MODE(copies), MODE(streams),    MODE(device), MODE(memory),    MODE(grid),
         MODE(printf),   MODE(assert),  MODE(status), MODE(registered), MODE(crash),  MODE(forever),   MODE(many),
+        MODE(counting),
         MODE(dynamic),  MODE(absent),  MODE(graph),    MODE(configurations),
     };
     for (const auto &mode : modes)

@@ -1,0 +1,52 @@
+/* Matrix instructions: mma, wmma, ldmatrix, stmatrix, movmatrix. */
+#ifndef SIMT_MATRIX_H
+#define SIMT_MATRIX_H
+
+#include "ptx/ptx.h"
+
+enum matrix_element {
+    ELEMENT_F16,
+    ELEMENT_BF16,
+    ELEMENT_TF32,
+    ELEMENT_F32,
+    ELEMENT_F64,
+    ELEMENT_S8,
+    ELEMENT_U8,
+    ELEMENT_S32
+};
+
+/* A matrix that the lanes of a warp hold together.  A register of a lane holds elements_per_register neighbours. */
+struct fragment {
+    uint8_t rows, columns;
+    uint8_t registers; /* of each lane */
+    uint8_t element;   /* a matrix_element */
+    bool is_column_major; /* wmma: whose elements follow one another in registers, and in memory */
+};
+
+enum matrix_role { MATRIX_D, MATRIX_A, MATRIX_B, MATRIX_C, MATRIX_ROLES };
+
+enum matrix_kind { MATRIX_MMA, MATRIX_WMMA, MATRIX_LOAD, MATRIX_STORE, MATRIX_ROWS_LOAD, MATRIX_ROWS_STORE, MATRIX_MOVE };
+
+enum { FRAGMENT_REGISTERS_MAX = 8 };
+
+/* What an opcode says. */
+struct matrix_shape {
+    enum matrix_kind kind;
+    struct fragment fragments[MATRIX_ROLES]; /* mma and wmma.mma: all; a load, store or move: the first */
+    bool is_column_major; /* a load or store: in memory */
+    bool is_transposed;   /* ldmatrix, stmatrix */
+    bool saturates;
+};
+
+/* matrix_shape.c: false: the machine does not know the opcode, though it is one of the five. */
+bool simt_matrix_is_one(const struct instruction *instruction);
+bool simt_matrix_shape(const struct instruction *instruction, struct matrix_shape *shape);
+uint32_t simt_element_bits(enum matrix_element element);
+uint32_t simt_register_elements(const struct fragment *fragment); /* in a register */
+enum type simt_register_type(const struct fragment *fragment);
+
+/* matrix_multiply.c: row-major, each element in the low bits of a word.  d = a * b + c. */
+void simt_matrix_multiply(const struct matrix_shape *shape, uint64_t *d, const uint64_t *a, const uint64_t *b,
+                          const uint64_t *c);
+
+#endif

@@ -1,0 +1,277 @@
+/* Matrix instructions as their opcodes describe them: PTX ISA, "Warp-Level Matrix Instructions". */
+#include <stdio.h>
+#include <string.h>
+
+#include "matrix.h"
+
+bool simt_matrix_is_one(const struct instruction *instruction) {
+    static const char *const bases[] = {"mma", "wmma", "ldmatrix", "stmatrix", "movmatrix"};
+    for (size_t b = 0; b < sizeof bases / sizeof *bases; b++)
+        if (strcmp(instruction->base, bases[b]) == 0) return true;
+    return false;
+}
+
+static const struct {
+    const char *name;
+    uint8_t bits;
+    enum type type; /* of a register; packed ones have 32 bits */
+} elements[] = {[ELEMENT_F16] = {"f16", 16, TYPE_B32}, [ELEMENT_BF16] = {"bf16", 16, TYPE_B32},
+                [ELEMENT_TF32] = {"tf32", 32, TYPE_B32}, [ELEMENT_F32] = {"f32", 32, TYPE_F32},
+                [ELEMENT_F64] = {"f64", 64, TYPE_F64},   [ELEMENT_S8] = {"s8", 8, TYPE_B32},
+                [ELEMENT_U8] = {"u8", 8, TYPE_B32},      [ELEMENT_S32] = {"s32", 32, TYPE_B32}};
+
+uint32_t simt_element_bits(enum matrix_element element) { return elements[element].bits; }
+
+uint32_t simt_register_elements(const struct fragment *fragment) {
+    const uint32_t bits = elements[fragment->element].bits;
+    return bits < 32 ? 32 / bits : 1;
+}
+
+enum type simt_register_type(const struct fragment *fragment) { return elements[fragment->element].type; }
+
+static bool find_element(const char *name, enum matrix_element *element) {
+    for (size_t e = 0; e < sizeof elements / sizeof *elements; e++)
+        if (strcmp(name, elements[e].name) == 0) {
+            *element = (enum matrix_element)e;
+            return true;
+        }
+    return false;
+}
+
+/* ---- opcodes, word by word */
+
+struct words {
+    const struct instruction *instruction;
+    uint32_t next;
+};
+
+static const char *take(struct words *words) {
+    const struct instruction *instruction = words->instruction;
+    return words->next < instruction->modifier_count ? instruction->modifiers[words->next++] : "";
+}
+
+/* Takes the word, if it is next. */
+static bool takes(struct words *words, const char *word) {
+    const struct instruction *instruction = words->instruction;
+    bool is_next = words->next < instruction->modifier_count && !strcmp(instruction->modifiers[words->next], word);
+    words->next += is_next;
+    return is_next;
+}
+
+static bool takes_aligned(struct words *words) { return takes(words, "sync") && takes(words, "aligned"); }
+
+static bool is_over(const struct words *words) { return words->next == words->instruction->modifier_count; }
+
+static bool take_elements(struct words *words, enum matrix_element *list, uint32_t count) {
+    for (uint32_t e = 0; e < count; e++)
+        if (!find_element(take(words), &list[e])) return false;
+    return true;
+}
+
+static bool take_layout(struct words *words, bool *is_column_major) {
+    *is_column_major = takes(words, "col");
+    return *is_column_major || takes(words, "row");
+}
+
+struct sizes {
+    unsigned m, n, k;
+};
+
+static bool take_sizes(struct words *words, struct sizes *sizes) {
+    char again[32];
+    const char *word = take(words);
+    if (sscanf(word, "m%2un%2uk%2u", &sizes->m, &sizes->n, &sizes->k) != 3) return false;
+    snprintf(again, sizeof again, "m%un%uk%u", sizes->m, sizes->n, sizes->k);
+    return strcmp(word, again) == 0;
+}
+
+/* ---- multiplication */
+
+/* Which sizes an instruction has for elements of a and b, with such a d and c. */
+static const struct {
+    const char *sizes, *element, *accumulators;
+} products[] = {
+    {"m16n8k8 m16n8k16", "f16", "f16 f32"},
+    {"m16n8k8 m16n8k16", "bf16", "f32"},
+    {"m16n8k4 m16n8k8", "tf32", "f32"},
+    {"m8n8k4 m16n8k4 m16n8k8 m16n8k16", "f64", "f64"},
+    {"m8n8k16 m16n8k16 m16n8k32", "s8", "s32"},
+    {"m8n8k16 m16n8k16 m16n8k32", "u8", "s32"},
+}, wmma_products[] = {
+    {"m16n16k16 m32n8k16 m8n32k16", "f16", "f16 f32"},
+    {"m16n16k16 m32n8k16 m8n32k16", "bf16", "f32"},
+    {"m16n16k8", "tf32", "f32"},
+    {"m8n8k4", "f64", "f64"},
+    {"m16n16k16 m32n8k16 m8n32k16", "s8", "s32"},
+    {"m16n16k16 m32n8k16 m8n32k16", "u8", "s32"},
+};
+
+static bool has_word(const char *list, const char *word) {
+    const size_t length = strlen(word);
+    for (const char *at = strstr(list, word); at; at = strstr(at + 1, word))
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || !at[length])) return true;
+    return false;
+}
+
+static bool has_product(bool is_wmma, const struct sizes *sizes, enum matrix_element element,
+                        enum matrix_element accumulator) {
+    char name[32];
+    snprintf(name, sizeof name, "m%un%uk%u", sizes->m, sizes->n, sizes->k);
+    const size_t count = sizeof products / sizeof *products;
+    for (size_t p = 0; p < count; p++) {
+        const char *list = is_wmma ? wmma_products[p].sizes : products[p].sizes;
+        const char *accumulators = is_wmma ? wmma_products[p].accumulators : products[p].accumulators;
+        const char *factor = is_wmma ? wmma_products[p].element : products[p].element;
+        if (!strcmp(factor, elements[element].name) && has_word(list, name) &&
+            has_word(accumulators, elements[accumulator].name))
+            return true;
+    }
+    return false;
+}
+
+/* wmma holds each element of f16 factors, and of f16 accumulators never, as often as fills eight registers. */
+static struct fragment make_fragment(unsigned rows, unsigned columns, enum matrix_element element, bool fills) {
+    struct fragment fragment = {.rows = (uint8_t)rows, .columns = (uint8_t)columns, .element = (uint8_t)element};
+    const uint32_t per_row = SIMT_LANES * simt_register_elements(&fragment);
+    fragment.registers = fills ? FRAGMENT_REGISTERS_MAX : (uint8_t)(rows * columns / per_row);
+    return fragment;
+}
+
+static void set_fragments(struct matrix_shape *shape, const struct sizes *sizes, const enum matrix_element list[4]) {
+    const bool is_wmma = shape->kind == MATRIX_WMMA;
+    shape->fragments[MATRIX_D] = make_fragment(sizes->m, sizes->n, list[MATRIX_D], false);
+    shape->fragments[MATRIX_A] =
+        make_fragment(sizes->m, sizes->k, list[MATRIX_A], is_wmma && list[MATRIX_A] == ELEMENT_F16);
+    shape->fragments[MATRIX_B] =
+        make_fragment(sizes->k, sizes->n, list[MATRIX_B], is_wmma && list[MATRIX_B] == ELEMENT_F16);
+    shape->fragments[MATRIX_C] = make_fragment(sizes->m, sizes->n, list[MATRIX_C], false);
+}
+
+static bool is_integer(enum matrix_element element) { return element == ELEMENT_S8 || element == ELEMENT_U8; }
+
+static bool check_product(const struct matrix_shape *shape, const struct sizes *sizes,
+                          const enum matrix_element list[4]) {
+    const bool is_wmma = shape->kind == MATRIX_WMMA;
+    const enum matrix_element a = list[MATRIX_A], b = list[MATRIX_B];
+    bool is_mixed = a != b && !(is_integer(a) && is_integer(b) && !is_wmma);
+    return !is_mixed && has_product(is_wmma, sizes, a, list[MATRIX_D]) &&
+           has_product(is_wmma, sizes, b, list[MATRIX_C]) && (!shape->saturates || is_integer(a));
+}
+
+/* mma.sync.aligned.SIZES.row.col.D.A.B.C */
+static bool read_mma(struct words *words, struct matrix_shape *shape) {
+    struct sizes sizes;
+    enum matrix_element list[4];
+    shape->kind = MATRIX_MMA;
+    if (!takes_aligned(words) || !take_sizes(words, &sizes) || !takes(words, "row") || !takes(words, "col"))
+        return false;
+    shape->saturates = takes(words, "satfinite");
+    if (!take_elements(words, list, 4) || !check_product(shape, &sizes, list)) return false;
+    bool is_rounded = list[MATRIX_D] == ELEMENT_F64 && takes(words, "rn");
+    (void)is_rounded; /* as it is without */
+    set_fragments(shape, &sizes, list);
+    return is_over(words);
+}
+
+/* wmma.mma.sync.aligned.LAYOUT.LAYOUT.SIZES.D.C of f16, or .D.A.B.C */
+static bool read_wmma(struct words *words, struct matrix_shape *shape) {
+    struct sizes sizes;
+    enum matrix_element list[4];
+    bool a_is_column_major, b_is_column_major;
+    shape->kind = MATRIX_WMMA;
+    if (!takes_aligned(words) || !take_layout(words, &a_is_column_major) || !take_layout(words, &b_is_column_major) ||
+        !take_sizes(words, &sizes) || !take_elements(words, list, 2))
+        return false;
+    const uint32_t rest = words->instruction->modifier_count - words->next;
+    if (rest >= 2) {
+        if (!take_elements(words, list + 2, 2)) return false;
+        takes(words, "rn");
+    } else {
+        list[MATRIX_C] = list[1];
+        list[MATRIX_A] = list[MATRIX_B] = ELEMENT_F16;
+    }
+    shape->saturates = takes(words, "satfinite");
+    if (!check_product(shape, &sizes, list)) return false;
+    set_fragments(shape, &sizes, list);
+    shape->fragments[MATRIX_A].is_column_major = a_is_column_major;
+    shape->fragments[MATRIX_B].is_column_major = b_is_column_major;
+    return is_over(words);
+}
+
+/* ---- loads and stores */
+
+static void take_space(struct words *words) {
+    static const char *const spaces[] = {"shared", "shared::cta", "global"};
+    for (size_t s = 0; s < sizeof spaces / sizeof *spaces; s++)
+        if (takes(words, spaces[s])) return;
+}
+
+/* wmma.load.a.sync.aligned.LAYOUT.SIZES.SPACE.TYPE, and .b, .c; wmma.store.d likewise */
+static bool read_transfer(struct words *words, struct matrix_shape *shape, enum matrix_role role) {
+    struct sizes sizes;
+    enum matrix_element element, list[4];
+    struct matrix_shape product = {.kind = MATRIX_WMMA};
+    if (!takes_aligned(words) || !take_layout(words, &shape->is_column_major) || !take_sizes(words, &sizes))
+        return false;
+    take_space(words);
+    if (!take_elements(words, &element, 1)) return false;
+    const bool is_accumulator = role == MATRIX_C || role == MATRIX_D;
+    bool is_any = false;
+    for (uint32_t other = 0; other < sizeof elements / sizeof *elements; other++) {
+        const enum matrix_element factor = is_accumulator ? (enum matrix_element)other : element;
+        const enum matrix_element sum = is_accumulator ? element : (enum matrix_element)other;
+        if (!has_product(true, &sizes, factor, sum)) continue;
+        list[MATRIX_A] = list[MATRIX_B] = factor;
+        list[MATRIX_C] = list[MATRIX_D] = sum;
+        is_any = true;
+    }
+    if (!is_any) return false;
+    set_fragments(&product, &sizes, list);
+    shape->fragments[0] = product.fragments[role];
+    shape->fragments[0].is_column_major = !is_accumulator && shape->is_column_major;
+    return is_over(words);
+}
+
+static bool read_wmma_any(struct words *words, struct matrix_shape *shape) {
+    if (takes(words, "mma")) return read_wmma(words, shape);
+    if (takes(words, "store")) {
+        shape->kind = MATRIX_STORE;
+        return takes(words, "d") && read_transfer(words, shape, MATRIX_D);
+    }
+    shape->kind = MATRIX_LOAD;
+    if (!takes(words, "load")) return false;
+    const char *role = take(words);
+    if (!role[0] || role[1] || !strchr("abc", role[0])) return false;
+    return read_transfer(words, shape, role[0] == 'a' ? MATRIX_A : role[0] == 'b' ? MATRIX_B : MATRIX_C);
+}
+
+/* ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16; its rows are those of up to four matrices. */
+static bool read_rows(struct words *words, struct matrix_shape *shape, enum matrix_kind kind) {
+    shape->kind = kind;
+    if (!takes_aligned(words) || !takes(words, "m8n8")) return false;
+    const char *count = take(words);
+    if (count[0] != 'x' || !count[1] || count[2] || !strchr("124", count[1])) return false;
+    shape->is_transposed = takes(words, "trans");
+    if (!takes(words, "shared")) takes(words, "shared::cta");
+    const uint8_t matrices = (uint8_t)(count[1] - '0');
+    shape->fragments[0] = (struct fragment){.rows = (uint8_t)(8 * matrices), .columns = 8, .registers = matrices};
+    return takes(words, "b16") && is_over(words);
+}
+
+static bool read_move(struct words *words, struct matrix_shape *shape) {
+    shape->kind = MATRIX_MOVE;
+    shape->fragments[0] = (struct fragment){.rows = 8, .columns = 8, .registers = 1};
+    return takes_aligned(words) && takes(words, "m8n8") && takes(words, "trans") && takes(words, "b16") &&
+           is_over(words);
+}
+
+bool simt_matrix_shape(const struct instruction *instruction, struct matrix_shape *shape) {
+    struct words words = {instruction, 0};
+    *shape = (struct matrix_shape){0};
+    switch (instruction->base[0]) {
+    case 'm': return instruction->base[1] == 'm' ? read_mma(&words, shape) : read_move(&words, shape);
+    case 'w': return read_wmma_any(&words, shape);
+    case 'l': return read_rows(&words, shape, MATRIX_ROWS_LOAD);
+    default: return read_rows(&words, shape, MATRIX_ROWS_STORE);
+    }
+}

@@ -1,0 +1,345 @@
+/* Loops that cannot end.
+ *
+ * How a path goes on is decided by few of its registers: those that branches, guards and addresses depend on.  If
+ * lanes stand at one instruction twice with the same values in all of these, and nothing else that these depend on has
+ * changed, they will stand there for ever.  Where they depend on registers alone, that is certain whatever others do;
+ * where they depend on memory, it is so while nobody writes.  Nothing is ever taken for endless that could end: what
+ * cannot be decided here is left to the limit of instructions. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine.h"
+
+enum { DECIDERS_MAX = 64 };
+
+/* What decides how the lanes go on, as far as the instructions that they have executed of late tell. */
+struct deciders {
+    const struct function *function;
+    unsigned char *is_executed; /* by pc, from the function's first */
+    unsigned char *is_decider;  /* by register; behind the last: the carry flag */
+    bool depends_on_memory;
+    bool depends_on_warp;       /* a shuffle, a vote */
+    bool is_unknown;            /* a clock, a call, other threads */
+    bool meets_warp, meets_block; /* at a collective or a barrier, where others may wait for them */
+    bool has_grown;
+};
+
+/* ---- what an instruction reads and writes */
+
+static bool is_one_of(const char *base, const char *const *names) {
+    for (; *names; names++)
+        if (strcmp(base, *names) == 0) return true;
+    return false;
+}
+
+static bool has_no_result(const struct instruction *instruction) {
+    static const char *const names[] = {"st",     "red",   "bra",       "brx",       "ret",     "exit",     "trap",
+                                        "fence",  "membar", "nanosleep", "prefetch", "prefetchu", "discard", "cp",
+                                        "applypriority", "pmevent", "setmaxnreg", "griddepcontrol", "stmatrix", NULL};
+    static const char *const barriers[] = {"bar", "barrier", NULL};
+    return is_one_of(instruction->base, names) ||
+           (is_one_of(instruction->base, barriers) && !simt_has(instruction, "red"));
+}
+
+typedef void register_function(struct deciders *deciders, uint32_t index);
+
+static void add(struct deciders *deciders, uint32_t index) {
+    deciders->has_grown |= !deciders->is_decider[index];
+    deciders->is_decider[index] = true;
+}
+
+static void add_registers(struct deciders *deciders, const struct operand *operand) {
+    bool has_register = operand->kind == OPERAND_REGISTER ||
+                        (operand->kind == OPERAND_ADDRESS && operand->has_base_register);
+    if (has_register) add(deciders, operand->index);
+    for (uint32_t e = 0; e < operand->element_count; e++) add_registers(deciders, &operand->elements[e]);
+}
+
+static void add_guard(struct deciders *deciders, const struct instruction *instruction) {
+    if (instruction->guard >= 0) add(deciders, (uint32_t)instruction->guard);
+}
+
+static bool has_decider(const struct deciders *deciders, const struct operand *operand) {
+    if (operand->kind == OPERAND_REGISTER && deciders->is_decider[operand->index]) return true;
+    for (uint32_t e = 0; e < operand->element_count; e++)
+        if (has_decider(deciders, &operand->elements[e])) return true;
+    return false;
+}
+
+/* What a result that decides comes from, besides registers. */
+static void note_origin(struct deciders *deciders, const struct instruction *instruction) {
+    static const char *const plain[] = {"cvta", "isspacep", "mapa", "getctarank", NULL};
+    static const char *const of_warp[] = {"shfl", "vote", "match", "redux", "elect", NULL};
+    enum simt_space space = SIMT_GLOBAL;
+    const char *base = instruction->base;
+    if (is_one_of(base, plain)) return;
+    if (strcmp(base, "mov") == 0) {
+        const struct operand *source = &instruction->operands[1];
+        bool is_clock = source->kind == OPERAND_SPECIAL &&
+                        (strstr(source->special, "clock") || strstr(source->special, "timer"));
+        deciders->is_unknown |= is_clock;
+    } else if (is_one_of(base, of_warp)) deciders->depends_on_warp = true;
+    else if (strcmp(base, "ld") == 0 || strcmp(base, "ldu") == 0 || strcmp(base, "atom") == 0) {
+        bool is_constant = strcmp(base, "atom") != 0 &&
+                           (simt_has(instruction, "nc") ||
+                            (simt_named_space(instruction, &space) &&
+                             (space == SIMT_CONSTANT || (space == SIMT_PARAMETER && deciders->function->is_kernel))));
+        deciders->depends_on_memory |= !is_constant;
+    } else deciders->is_unknown = true;
+}
+
+/* A lane operation: registers from registers.  false: it is none. */
+static bool trace_lanes(struct deciders *deciders, const struct instruction *instruction) {
+    const struct operand *operands[LANE_OPERANDS_MAX];
+    struct lane_operation operation;
+    const uint32_t carry = deciders->function->register_count;
+    uint32_t count = 0;
+    for (uint32_t o = 0; o < instruction->operand_count; o++) {
+        const struct operand *operand = &instruction->operands[o];
+        bool is_pair = operand->kind == OPERAND_PAIR;
+        for (uint32_t e = 0; e < (is_pair ? operand->element_count : 1); e++) {
+            if (count == LANE_OPERANDS_MAX) return false;
+            operands[count++] = is_pair ? &operand->elements[e] : operand;
+        }
+    }
+    if (!simt_lanes_shape(instruction, count, &operation)) return false;
+    bool decides = operation.writes_carry && deciders->is_decider[carry];
+    for (uint32_t o = 0; o < operation.destinations; o++) decides |= has_decider(deciders, operands[o]);
+    if (!decides) return true;
+    for (uint32_t o = operation.destinations; o < count; o++) add_registers(deciders, operands[o]);
+    if (operation.reads_carry) add(deciders, carry);
+    add_guard(deciders, instruction);
+    return true;
+}
+
+static void trace_other(struct deciders *deciders, const struct instruction *instruction) {
+    if (!instruction->operand_count || !has_decider(deciders, &instruction->operands[0])) return;
+    note_origin(deciders, instruction);
+    for (uint32_t o = 1; o < instruction->operand_count; o++) add_registers(deciders, &instruction->operands[o]);
+    add_guard(deciders, instruction);
+}
+
+static void note_meeting(struct deciders *deciders, const struct instruction *instruction) {
+    static const char *const of_block[] = {"bar", "barrier", "mbarrier", "cp", NULL};
+    bool is_of_block = is_one_of(instruction->base, of_block) && !simt_has(instruction, "warp");
+    deciders->meets_block |= is_of_block;
+    deciders->meets_warp |= !is_of_block && (simt_has(instruction, "sync") || simt_has(instruction, "warp"));
+}
+
+/* Adds what the instruction makes decide: its guard and its addresses, where they may lead elsewhere or to a finding,
+ * and its sources, where its result decides. */
+static void trace(struct deciders *deciders, const struct instruction *instruction) {
+    bool has_none = has_no_result(instruction);
+    for (uint32_t o = 0; o < instruction->operand_count; o++) {
+        const struct operand *operand = &instruction->operands[o];
+        if (operand->kind == OPERAND_ADDRESS && operand->is_bracketed) {
+            add_registers(deciders, operand);
+            add_guard(deciders, instruction);
+        }
+    }
+    if (has_none) add_guard(deciders, instruction);
+    note_meeting(deciders, instruction);
+    if (strcmp(instruction->base, "brx") == 0) add_registers(deciders, &instruction->operands[0]);
+    if (strcmp(instruction->base, "call") == 0) deciders->is_unknown = true;
+    if (has_none || deciders->is_unknown) return;
+    if (strcmp(instruction->base, "mov") == 0 || !trace_lanes(deciders, instruction))
+        trace_other(deciders, instruction);
+}
+
+static void trace_all(struct deciders *deciders, const struct simt_module *module) {
+    const struct function *function = deciders->function;
+    do {
+        deciders->has_grown = false;
+        for (uint32_t pc = function->begin; pc < function->end; pc++)
+            if (deciders->is_executed[pc - function->begin]) trace(deciders, &module->instructions[pc]);
+    } while (deciders->has_grown && !deciders->is_unknown);
+}
+
+/* ---- one warp's loop */
+
+struct search {
+    struct warp *warp;
+    struct deciders deciders;
+    const struct frame *frame;
+    uint32_t lanes; /* that stay together */
+    uint32_t steps; /* left */
+    uint32_t pc;
+    uint32_t registers[DECIDERS_MAX + 1], register_count;
+    uint64_t values[DECIDERS_MAX + 1][SIMT_LANES];
+};
+
+static struct path *first_ready(const struct warp *warp) {
+    struct path *path = warp->leaves;
+    while (path && path->state != PATH_READY) path = path->next;
+    return path;
+}
+
+/* While the warp waits, at a barrier say, the others of its block run. */
+static struct path *wait_for_ready(struct warp *warp) {
+    enum { TURN = 64, ROUNDS = 64 };
+    struct block *block = warp->block;
+    struct path *path = first_ready(warp);
+    bool goes_on = true;
+    for (uint32_t round = 0; !path && goes_on && round < ROUNDS; round++) {
+        goes_on = false;
+        for (uint32_t w = 0; !path && w < block->warp_count; w++) {
+            struct warp *other = &block->warps[w];
+            if (other != warp && other->live) goes_on |= simt_warp_run(other, TURN) == PROGRESS_YES;
+            path = first_ready(warp);
+        }
+    }
+    return path;
+}
+
+/* The path that runs next, if the search goes on with it.  Where lanes have met others, it goes on with all. */
+static struct path *next_path(struct search *search) {
+    struct path *path = wait_for_ready(search->warp);
+    if (!path || !search->steps || path->frame != search->frame || simt_is_stopped(search->warp->block->launch))
+        return NULL;
+    if ((path->mask & search->lanes) == search->lanes) search->lanes = path->mask;
+    search->steps--;
+    return path->mask & ~search->lanes ? NULL : path;
+}
+
+static bool mark_executed(struct search *search, const struct path *path, bool is_new_allowed) {
+    const struct function *function = search->deciders.function;
+    if (path->pc >= function->end) return true;
+    uint32_t length = search->warp->block->launch->image->codes[path->pc].straight;
+    unsigned char *marks = search->deciders.is_executed + (path->pc - function->begin);
+    if (!length) length = 1;
+    if (!is_new_allowed && memchr(marks, 0, length)) return false;
+    memset(marks, 1, length);
+    return true;
+}
+
+/* Executes a while, to learn which instructions the lanes repeat. */
+static bool learn(struct search *search, uint32_t steps) {
+    struct path *path;
+    search->steps = steps;
+    while ((path = next_path(search))) {
+        mark_executed(search, path, true);
+        simt_warp_step(search->warp, path);
+    }
+    return search->steps == 0;
+}
+
+static bool list_deciders(struct search *search) {
+    const struct deciders *deciders = &search->deciders;
+    search->register_count = 0;
+    for (uint32_t r = 0; r <= deciders->function->register_count; r++) {
+        if (!deciders->is_decider[r]) continue;
+        if (search->register_count == DECIDERS_MAX) return false;
+        search->registers[search->register_count++] = r;
+    }
+    return true;
+}
+
+static uint64_t value_of(const struct search *search, const struct path *path, uint32_t index, uint32_t lane) {
+    const struct function *function = search->deciders.function;
+    const struct layout *layout = path->frame->layout;
+    bool is_carry = index == function->register_count;
+    enum width width = is_carry ? WIDTH_PREDICATE : simt_width(function->registers[index].type);
+    return lane_get(slot_lanes(path, is_carry ? layout->carry : layout->registers[index]), width, lane);
+}
+
+static void remember(struct search *search, const struct path *path) {
+    search->pc = path->pc;
+    for (uint32_t r = 0; r < search->register_count; r++)
+        SIMT_FOR_EACH_LANE (lane, search->lanes)
+            search->values[r][lane] = value_of(search, path, search->registers[r], lane);
+}
+
+static bool is_as_before(const struct search *search, const struct path *path) {
+    if (path->pc != search->pc || path->mask != search->lanes) return false;
+    for (uint32_t r = 0; r < search->register_count; r++)
+        SIMT_FOR_EACH_LANE (lane, search->lanes)
+            if (search->values[r][lane] != value_of(search, path, search->registers[r], lane)) return false;
+    return true;
+}
+
+/* Whether a branch was executed: one may lead to itself. */
+static bool step_through_branch(struct warp *warp, struct path *path) {
+    const struct launch *launch = warp->block->launch;
+    const bool is_branch = path->pc < path->frame->function->end && launch->image->codes[path->pc].is_branch;
+    const uint64_t before = warp->block->tally.instructions;
+    simt_warp_step(warp, path);
+    return is_branch && warp->block->tally.instructions != before;
+}
+
+/* Executes on until the lanes are where they were, and have been elsewhere: a step may be none, by the schedule, or
+ * wait.  false: not within so many steps, or they left the loop. */
+static bool comes_again(struct search *search, uint32_t steps, const struct path **where) {
+    struct path *path;
+    const uint32_t lanes = search->lanes;
+    bool has_begun = false, has_moved = false;
+    search->steps = steps;
+    while ((path = next_path(search)) && search->lanes == lanes && mark_executed(search, path, false)) {
+        *where = path;
+        has_moved |= path->pc != search->pc;
+        if (has_begun && has_moved && is_as_before(search, path)) return true;
+        if (!has_begun && path->mask == lanes) {
+            remember(search, path);
+            has_begun = true;
+            has_moved = false;
+        }
+        has_moved |= step_through_branch(search->warp, path);
+    }
+    return false;
+}
+
+/* The leaf that is ready first. */
+static enum recurrence examine(struct search *search, uint32_t steps, const struct path **where) {
+    const struct block *block = search->warp->block;
+    const struct simt_module *module = block->launch->image->module;
+    if (!learn(search, steps)) return RECURRENCE_NONE;
+    trace_all(&search->deciders, module);
+    const struct deciders *deciders = &search->deciders;
+    const bool is_apart = search->lanes != search->warp->live;
+    if (deciders->is_unknown || (deciders->depends_on_warp && is_apart) || !list_deciders(search))
+        return RECURRENCE_NONE;
+    const uint64_t changes = block->changes;
+    if (!comes_again(search, steps, where)) return RECURRENCE_NONE;
+    if (!deciders->depends_on_memory) return RECURRENCE_FOREVER;
+    bool may_free_others = deciders->meets_block || (deciders->meets_warp && is_apart);
+    return block->changes == changes && !may_free_others ? RECURRENCE_UNLESS_CHANGED : RECURRENCE_NONE;
+}
+
+static enum recurrence examine_leaf(struct warp *warp, struct path *leaf, uint32_t steps, uint32_t *lanes,
+                                    const struct path **where) {
+    const struct function *function = leaf->frame->function;
+    struct search *search = calloc(1, sizeof *search);
+    enum recurrence recurrence = RECURRENCE_NONE;
+    if (!search) return recurrence;
+    search->warp = warp;
+    search->frame = leaf->frame;
+    search->lanes = leaf->mask;
+    search->deciders.function = function;
+    search->deciders.is_executed = calloc(function->end - function->begin + UINT8_MAX, 1);
+    search->deciders.is_decider = calloc((size_t)function->register_count + 1, 1);
+    if (search->deciders.is_executed && search->deciders.is_decider) recurrence = examine(search, steps, where);
+    *lanes = search->lanes;
+    free(search->deciders.is_executed);
+    free(search->deciders.is_decider);
+    free(search);
+    return recurrence;
+}
+
+enum recurrence simt_recurrence_find(struct warp *warp, uint32_t steps, const struct path **where) {
+    uint32_t rest = 0, lanes = 0;
+    *where = NULL;
+    for (const struct path *path = warp->leaves; path; path = path->next)
+        if (path->state == PATH_READY) rest |= path->mask;
+    if (simt_path_release_waiting(warp, false)) return RECURRENCE_NONE;
+    while (rest) {
+        struct path *leaf = first_ready(warp);
+        for (uint32_t turn = 0; leaf && !(leaf->mask & rest) && turn < SIMT_LANES; turn++) {
+            simt_path_rotate(warp, leaf);
+            leaf = first_ready(warp);
+        }
+        if (!leaf || !(leaf->mask & rest)) return RECURRENCE_NONE;
+        enum recurrence recurrence = examine_leaf(warp, leaf, steps, &lanes, where);
+        if (recurrence != RECURRENCE_UNLESS_CHANGED) return recurrence;
+        rest &= ~lanes;
+    }
+    return *where ? RECURRENCE_UNLESS_CHANGED : RECURRENCE_NONE;
+}

@@ -1,0 +1,88 @@
+/* Operands of matrix instructions: as many registers as the matrices need, of the right types. */
+#include "verify.h"
+
+static bool refuse(const struct verifier *verifier, uint32_t number, const char *expected) {
+    return simt_verify_refuse(verifier, "operand %u must be %s", number, expected);
+}
+
+static enum type register_type(const struct verifier *verifier, const struct operand *operand) {
+    return verifier->function->registers[operand->index].type;
+}
+
+static bool verify_register(const struct verifier *verifier, uint32_t number, const struct operand *operand,
+                            enum type type) {
+    bool is_plain = operand->kind == OPERAND_REGISTER && !operand->is_negated;
+    if (!is_plain) return refuse(verifier, number, "of registers");
+    return simt_types_fit(type, register_type(verifier, operand)) ||
+           refuse(verifier, number, type == TYPE_F64 ? "of registers of 64 bits" : "of registers of 32 bits, of its type");
+}
+
+/* One register may stand without braces. */
+static bool verify_fragment(const struct verifier *verifier, uint32_t index, const struct fragment *fragment) {
+    const struct operand *operand = &verifier->instruction->operands[index];
+    const enum type type = simt_register_type(fragment);
+    if (operand->kind == OPERAND_REGISTER && fragment->registers == 1)
+        return verify_register(verifier, index + 1, operand, type);
+    if (operand->kind != OPERAND_VECTOR || operand->is_bracketed || operand->element_count != fragment->registers)
+        return simt_verify_refuse(verifier, "operand %u must be a vector of %u", index + 1, fragment->registers);
+    for (uint32_t e = 0; e < operand->element_count; e++)
+        if (!verify_register(verifier, index + 1, &operand->elements[e], type)) return false;
+    return true;
+}
+
+static bool verify_address(const struct verifier *verifier, uint32_t index, bool is_shared) {
+    const struct operand *operand = &verifier->instruction->operands[index];
+    enum simt_space space;
+    const bool is_named = simt_named_space(verifier->instruction, &space) || is_shared;
+    if (is_shared) space = SIMT_SHARED;
+    if (operand->kind != OPERAND_ADDRESS || !operand->is_bracketed)
+        return refuse(verifier, index + 1, "an address in brackets");
+    if (operand->has_base_register) {
+        const enum type type = register_type(verifier, operand);
+        return simt_types_fit(TYPE_B32, type) || simt_types_fit(TYPE_B64, type)
+                   ? type != TYPE_F32 && type != TYPE_F64 && type != TYPE_F16X2 && type != TYPE_BF16X2 &&
+                         type != TYPE_PRED
+                         ? true
+                         : refuse(verifier, index + 1, "an address of 32 or 64 bits")
+                   : refuse(verifier, index + 1, "an address of 32 or 64 bits");
+    }
+    if (!operand->variable) return true;
+    bool is_memory = operand->variable->space == SIMT_SHARED || operand->variable->space == SIMT_GLOBAL;
+    return (is_memory && (!is_named || operand->variable->space == space)) ||
+           refuse(verifier, index + 1, is_named && space == SIMT_SHARED ? "in shared memory" : "in its memory");
+}
+
+static bool verify_stride(const struct verifier *verifier, uint32_t index) {
+    const struct operand *operand = &verifier->instruction->operands[index];
+    if (operand->kind == OPERAND_IMMEDIATE && operand->immediate == IMMEDIATE_INTEGER) return true;
+    return verify_register(verifier, index + 1, operand, TYPE_U32);
+}
+
+static bool verify_count(const struct verifier *verifier, uint32_t least, uint32_t most) {
+    const uint32_t count = verifier->instruction->operand_count;
+    return (count >= least && count <= most) ||
+           simt_verify_refuse(verifier, "it takes %u operands, found %u", least, count);
+}
+
+static bool verify_transfer(const struct verifier *verifier, const struct matrix_shape *shape) {
+    const bool is_rows = shape->kind == MATRIX_ROWS_LOAD || shape->kind == MATRIX_ROWS_STORE;
+    const uint32_t address = shape->kind == MATRIX_LOAD || shape->kind == MATRIX_ROWS_LOAD;
+    if (!verify_count(verifier, 2, is_rows ? 2 : 3)) return false;
+    return verify_address(verifier, address, is_rows) &&
+           verify_fragment(verifier, 1 - address, &shape->fragments[0]) &&
+           (verifier->instruction->operand_count < 3 || verify_stride(verifier, 2));
+}
+
+bool simt_verify_matrix(const struct verifier *verifier) {
+    struct matrix_shape shape;
+    if (!simt_matrix_shape(verifier->instruction, &shape)) return true;
+    verifier->instruction->is_known = true;
+    if (shape.kind == MATRIX_MOVE)
+        return verify_count(verifier, 2, 2) && verify_fragment(verifier, 0, &shape.fragments[0]) &&
+               verify_fragment(verifier, 1, &shape.fragments[0]);
+    if (shape.kind != MATRIX_MMA && shape.kind != MATRIX_WMMA) return verify_transfer(verifier, &shape);
+    if (!verify_count(verifier, MATRIX_ROLES, MATRIX_ROLES)) return false;
+    for (uint32_t role = 0; role < MATRIX_ROLES; role++)
+        if (!verify_fragment(verifier, role, &shape.fragments[role])) return false;
+    return true;
+}

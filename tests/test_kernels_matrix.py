@@ -1,0 +1,461 @@
+"""Matrix instructions on the simulator, against matrices multiplied here: where PTX says which lane holds which element
+(mma, ldmatrix, stmatrix, movmatrix), by its tables; of wmma by what its loads, products and stores make together."""
+
+import itertools
+import random
+import struct
+from fractions import Fraction
+
+import pytest
+
+from cli_helpers import npy_header, npy_text, run
+from inspect_helpers import HEAD, inspected, kernel, parameters, read_npy
+from kernel_helpers import KERNELS, SCHEDULES, Case, check, given, inspect, result
+
+SOURCE = "matrix.cu"
+
+# ---- numbers -------------------------------------------------------------------------------------------
+
+
+def f32(bits):
+    return struct.unpack("<f", struct.pack("<I", bits))[0]
+
+
+def bits_of_f32(value):
+    return struct.unpack("<I", struct.pack("<f", value))[0]
+
+
+DECODE = {
+    "f16": lambda bits: struct.unpack("<e", struct.pack("<H", bits))[0],
+    "bf16": lambda bits: f32(bits << 16),
+    "tf32": lambda bits: f32(bits & 0xffffe000),
+    "f32": f32,
+    "f64": lambda bits: struct.unpack("<d", struct.pack("<Q", bits))[0],
+    "s8": lambda bits: bits - 256 * (bits >= 128),
+    "u8": lambda bits: bits,
+    "s32": lambda bits: bits - 2**32 * (bits >= 2**31),
+}
+ENCODE = {
+    "f16": lambda value: struct.unpack("<H", struct.pack("<e", value))[0],
+    "bf16": lambda value: bits_of_f32(value) >> 16,
+    "tf32": bits_of_f32,
+    "f32": bits_of_f32,
+    "f64": lambda value: struct.unpack("<Q", struct.pack("<d", value))[0],
+    "s8": lambda value: value & 0xff,
+    "u8": lambda value: value & 0xff,
+    "s32": lambda value: value & 0xffffffff,
+}
+BITS = {"f16": 16, "bf16": 16, "tf32": 32, "f32": 32, "f64": 64, "s8": 8, "u8": 8, "s32": 32}
+
+
+def rounded(value, name):
+    """The exact value in the format, to nearest, ties to even; for numbers within its normal range."""
+    precision = {"f16": 11, "f32": 24}[name]
+    if not value:
+        return 0.0
+    exponent = 0
+    while abs(value) >= Fraction(2) ** (exponent + 1):
+        exponent += 1
+    while abs(value) < Fraction(2) ** exponent:
+        exponent -= 1
+    unit = Fraction(2) ** (exponent - precision + 1)
+    return float(round(value / unit) * unit)  # round() of a fraction: ties to even
+
+
+# ---- where mma has its elements: PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type" and its like --
+
+
+def place_a(shape, name, lane, i):
+    m, _, k = shape
+    group, thread = lane >> 2, lane % 4
+    if name in ("f16", "bf16") and k == 8:
+        return (group if i < 2 else group + 8), thread * 2 + (i & 1)
+    if name in ("f16", "bf16"):
+        return (group if i < 2 or 4 <= i < 6 else group + 8), thread * 2 + (i & 1) + (8 if i >= 4 else 0)
+    if name == "tf32":
+        return (group if i in (0, 2) else group + 8), (thread if i < 2 else thread + 4)
+    if name == "f64" and m == 8:
+        return group, thread
+    if name == "f64":
+        return (group if i % 2 == 0 else group + 8), (i * 2 if i % 2 == 0 else i * 2 - 2) + thread
+    if m == 8:
+        return group, thread * 4 + i
+    if k == 16:
+        return (group if i < 4 else group + 8), thread * 4 + (i & 3)
+    return (group if i < 4 or 8 <= i < 12 else group + 8), thread * 4 + (i & 3) + (16 if i >= 8 else 0)
+
+
+def place_b(shape, name, lane, i):
+    group, thread = lane >> 2, lane % 4
+    if name in ("f16", "bf16"):
+        return thread * 2 + (i & 1) + (8 if i >= 2 else 0), group
+    if name in ("tf32", "f64"):
+        return thread + 4 * i, group
+    return thread * 4 + (i & 3) + (16 if i >= 4 else 0), group
+
+
+def place_c(lane, i):
+    return (lane >> 2) + (8 if i >= 2 else 0), (lane % 4) * 2 + (i & 1)
+
+
+def packed(matrix, name, places):
+    """Each lane's registers: `places(lane, i)` for all of its elements i."""
+    per_register = max(1, 32 // BITS[name])
+    words = []
+    for lane in range(32):
+        elements = [ENCODE[name](matrix[row][column]) for row, column in places(lane)]
+        for first in range(0, len(elements), per_register):
+            words.append(sum(e << (BITS[name] * i) for i, e in enumerate(elements[first:first + per_register])))
+    return words
+
+
+def unpacked(words, name, places, rows, columns):
+    per_register, matrix = max(1, 32 // BITS[name]), [[None] * columns for _ in range(rows)]
+    registers = len(words) // 32
+    for lane in range(32):
+        for i, (row, column) in enumerate(places(lane)):
+            word = words[lane * registers + i // per_register]
+            matrix[row][column] = DECODE[name](word >> (BITS[name] * (i % per_register)) & (1 << BITS[name]) - 1)
+    return matrix
+
+
+def multiplied(a, b, c):
+    return [[sum(Fraction(x) * Fraction(y) for x, y in zip(row, column)) + Fraction(c[i][j])
+             for j, column in enumerate(zip(*b))] for i, row in enumerate(a)]
+
+
+# ---- mma -----------------------------------------------------------------------------------------------
+
+PRODUCTS = [
+    *(((16, 8, k), "f16", "f16", d, c) for k in (8, 16) for d in ("f16", "f32") for c in ("f16", "f32")),
+    *(((16, 8, k), "bf16", "bf16", "f32", "f32") for k in (8, 16)),
+    *(((16, 8, k), "tf32", "tf32", "f32", "f32") for k in (4, 8)),
+    *((shape, "f64", "f64", "f64", "f64") for shape in ((8, 8, 4), (16, 8, 4), (16, 8, 8), (16, 8, 16))),
+    *((shape, a, b, "s32", "s32") for shape in ((8, 8, 16), (16, 8, 16), (16, 8, 32)) for a in ("s8", "u8")
+      for b in ("s8", "u8")),
+]
+
+
+def registers(name, rows, columns):
+    return rows * columns * BITS[name] // 32 // (64 if name == "f64" else 32)
+
+
+def mma_kernel(shape, a, b, d, c, more=""):
+    """d[lane], a[lane] ...: each lane's registers, one after another."""
+    m, n, k = shape
+    counts = {"a": registers(a, m, k), "b": registers(b, k, n), "c": registers(c, m, n), "d": registers(d, m, n)}
+    names = {"a": a, "b": b, "c": c, "d": d}
+    lines, lists = ["mov.u32 %r31, %laneid;"], {}
+    declared = []
+    for number, role in enumerate("abcd"):
+        name, count = names[role], counts[role]
+        kind, nbytes = ("f64", 8) if name == "f64" else ("f32", 4) if name == "f32" else ("b32", 4)
+        lists[role] = "{" + ", ".join(f"%{role}{i}" for i in range(count)) + "}"
+        declared.append(f".reg .{kind} %{role}<8>;")
+        lines += [f"ld.param.u64 %rd1, [k_param_{number}];", f"mul.wide.u32 %rd2, %r31, {nbytes * count};",
+                  f"add.u64 %rd{10 + number}, %rd1, %rd2;"]
+        if role != "d":
+            lines += [f"ld.global.{kind} %{role}{i}, [%rd{10 + number}+{nbytes * i}];" for i in range(count)]
+    lines.append(f"mma.sync.aligned.m{m}n{n}k{k}.row.col{more}.{d}.{a}.{b}.{c} {lists['d']}, {lists['a']}, "
+                 f"{lists['b']}, {lists['c']};")
+    kind, nbytes = ("f64", 8) if d == "f64" else ("f32", 4) if d == "f32" else ("b32", 4)
+    lines += [f"st.global.{kind} [%rd13+{nbytes * i}], %d{i};" for i in range(counts["d"])] + ["ret;"]
+    text = kernel("k", parameters("k", "u64", "u64", "u64", "u64"), "\n".join(declared + lines))
+    return HEAD.replace("sm_75", "sm_90") + text
+
+
+def write_words(path, words, wide):
+    kind, code = ("<u8", "Q") if wide else ("<u4", "I")
+    path.write_bytes(npy_header(npy_text(kind, [len(words)])) + struct.pack(f"<{len(words)}{code}", *words))
+
+
+def run_mma(tmp_path, shape, names, matrices, more="", schedule="lockstep"):
+    m, n, k = shape
+    a, b, d, c = names
+    (tmp_path / "k.ptx").write_text(mma_kernel(shape, *names, more))
+
+    def elements(rows, columns):
+        return range(rows * columns // 32)
+
+    places = {"a": lambda lane: [place_a(shape, a, lane, i) for i in elements(m, k)],
+              "b": lambda lane: [place_b(shape, b, lane, i) for i in elements(k, n)],
+              "c": lambda lane: [place_c(lane, i) for i in elements(m, n)]}
+    arguments = []
+    for role, name in zip("abc", (a, b, c)):
+        write_words(tmp_path / f"{role}.npy", packed(matrices[role], name, places[role]), name == "f64")
+        words = len(packed(matrices[role], name, places[role]))
+        arguments += ["--arg", f"{'u64' if name == 'f64' else 'u32'}[{words}]={tmp_path / role}.npy"]
+    count = 32 * registers(d, m, n)
+    arguments += ["--arg", f"{'u64' if d == 'f64' else 'u32'}[{count}]=none", "--out", f"3={tmp_path / 'd.npy'}"]
+    report = inspected(tmp_path / "k.ptx", "--block", 32, "--schedule", schedule, *arguments)
+    assert report["findings"] == []
+    body = read_npy(tmp_path / "d.npy")[2]
+    words = struct.unpack(f"<{count}{'Q' if d == 'f64' else 'I'}", body)
+    return unpacked(words, d, places["c"], m, n)
+
+
+def small(rows, columns, seed, least=-6, most=6):
+    generator = random.Random(seed)
+    return [[generator.randint(least, most) for _ in range(columns)] for _ in range(rows)]
+
+
+@pytest.mark.parametrize("product", PRODUCTS, ids=str)
+def test_mma_of_small_integers(tmp_path, product):
+    shape, *names = product
+    m, n, k = shape
+    matrices = {"a": small(m, k, 1, 0 if names[0] == "u8" else -6), "b": small(k, n, 2, 0 if names[1] == "u8" else -6),
+                "c": small(m, n, 3, -90, 90)}
+    schedule = "split" if m == 8 else "lockstep"
+    got = run_mma(tmp_path, shape, names, matrices, schedule=schedule)
+    assert got == [[int(x) for x in row] for row in multiplied(matrices["a"], matrices["b"], matrices["c"])]
+
+
+@pytest.mark.parametrize("names", [("f16", "f16", "f32", "f32"), ("f16", "f16", "f16", "f16"),
+                                   ("bf16", "bf16", "f32", "f32")], ids=str)
+@pytest.mark.parametrize("spread", [2, 9, 14])
+def test_mma_rounds_the_exact_sum_once(tmp_path, names, spread):
+    """Values whose sums no double holds, with cancellation."""
+    a, b, d, c = names
+    generator = random.Random(spread)
+    limit = 5 if d == "f16" else spread * (4 if a == "bf16" else 1)
+
+    def value(name, most):
+        number = generator.choice((-1, 1)) * generator.uniform(1, 2) * 2.0 ** generator.randint(-most, most)
+        return DECODE[name](ENCODE[name](number))
+
+    matrices = {"a": [[value(a, limit) for _ in range(16)] for _ in range(16)],
+                "b": [[value(b, limit) for _ in range(8)] for _ in range(16)],
+                "c": [[value(c, limit) for _ in range(8)] for _ in range(16)]}
+    for row in range(0, 16, 2):  # what is large cancels
+        for k in range(0, 14, 2):
+            matrices["a"][row][k + 1] = -matrices["a"][row][k]
+    for k, column in itertools.product(range(0, 14, 2), range(8)):
+        matrices["b"][k + 1][column] = matrices["b"][k][column]
+    got = run_mma(tmp_path, (16, 8, 16), names, matrices)
+    exact = multiplied(matrices["a"], matrices["b"], matrices["c"])
+    assert got == [[rounded(x, d) for x in row] for row in exact]
+
+
+def test_mma_of_special_values(tmp_path):
+    infinity, nan = float("inf"), float("nan")
+    a = [[1.0] * 8 for _ in range(16)]
+    a[0][0], a[1][0], a[1][1], a[2][3], a[3] = infinity, infinity, -infinity, nan, [-0.0] * 8
+    c = [[0.0] * 8 for _ in range(16)]
+    c[3], c[4][0] = [-0.0] * 8, infinity
+    got = run_mma(tmp_path, (16, 8, 8), ("f16", "f16", "f32", "f32"), {"a": a, "b": [[1.0] * 8] * 8, "c": c})
+    assert got[0] == [infinity] * 8 and got[4] == [infinity] + [8.0] * 7 and got[5] == [8.0] * 8
+    assert all(x != x for x in got[1] + got[2]) and [str(x) for x in got[3]] == ["-0.0"] * 8
+
+
+@pytest.mark.parametrize("more", ["", ".satfinite"])
+def test_integer_mma_at_its_limits(tmp_path, more):
+    matrices = {"a": [[127] * 32] * 16, "b": [[127 if column % 2 else -128] * 1 for column in range(8)],
+                "c": [[2**31 - 1 if column % 2 else -2**31 for column in range(8)] for _ in range(16)]}
+    matrices["b"] = [[127 if column % 2 else -128 for column in range(8)] for _ in range(32)]
+    got = run_mma(tmp_path, (16, 8, 32), ("s8", "s8", "s32", "s32"), matrices, more)
+    exact = multiplied(matrices["a"], matrices["b"], matrices["c"])
+    wrap = [[(int(x) + 2**31) % 2**32 - 2**31 for x in row] for row in exact]
+    clamp = [[min(max(int(x), -2**31), 2**31 - 1) for x in row] for row in exact]
+    assert got == (clamp if more else wrap) and clamp != wrap
+
+
+# ---- ldmatrix, stmatrix, movmatrix ---------------------------------------------------------------------
+
+
+def rows_kernel(count, is_transposed):
+    """Loads `count` matrices from shared memory, stores each lane's registers, and the matrices again by stmatrix."""
+    names = ", ".join(f"%r{10 + i}" for i in range(count))
+    trans = ".trans" if is_transposed else ""
+    return HEAD.replace("sm_75", "sm_90").replace("8.0", "7.8") + ".shared .align 16 .b8 from[512];\n.shared .align 16 .b8 to[512];\n" + kernel(
+        "k", parameters("k", "u64", "u64", "u64"), f"""ld.param.u64 %rd1, [k_param_0];
+ld.param.u64 %rd2, [k_param_1];
+ld.param.u64 %rd3, [k_param_2];
+mov.u32 %r1, %laneid;
+shl.b32 %r2, %r1, 4;
+mul.wide.u32 %rd4, %r1, 16;
+add.u64 %rd1, %rd1, %rd4;
+add.u64 %rd3, %rd3, %rd4;
+mul.wide.u32 %rd5, %r1, {4 * count};
+add.u64 %rd2, %rd2, %rd5;
+mov.u32 %r3, from;
+mov.u32 %r4, to;
+add.u32 %r3, %r3, %r2;
+add.u32 %r4, %r4, %r2;
+ld.global.v4.u32 {{%r20, %r21, %r22, %r23}}, [%rd1];
+st.shared.v4.u32 [%r3], {{%r20, %r21, %r22, %r23}};
+mov.u32 %r24, 0;
+st.shared.v4.u32 [%r4], {{%r24, %r24, %r24, %r24}};
+bar.warp.sync 0xffffffff;
+ldmatrix.sync.aligned.m8n8.x{count}{trans}.shared.b16 {{{names}}}, [%r3];
+""" + "".join(f"st.global.u32 [%rd2+{4 * i}], %r{10 + i};\n" for i in range(count)) + f"""stmatrix.sync.aligned.m8n8.x{count}{trans}.shared.b16 [%r4], {{{names}}};
+bar.warp.sync 0xffffffff;
+ld.shared.v4.u32 {{%r20, %r21, %r22, %r23}}, [%r4];
+st.global.v4.u32 [%rd3], {{%r20, %r21, %r22, %r23}};
+ret;""")
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("is_transposed", [False, True])
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_rows(tmp_path, count, is_transposed, schedule):
+    halves = list(range(1000, 1000 + 256))
+    (tmp_path / "k.ptx").write_text(rows_kernel(count, is_transposed))
+    write_words(tmp_path / "in.npy", [halves[2 * i] | halves[2 * i + 1] << 16 for i in range(128)], False)
+    report = inspected(tmp_path / "k.ptx", "--block", 32, "--schedule", schedule, "--arg",
+                       f"u32[128]={tmp_path / 'in.npy'}", "--arg", f"u32[{32 * count}]=none", "--arg", "u32[128]=none",
+                       "--out", f"1={tmp_path / 'got.npy'}", "--out", f"2={tmp_path / 'again.npy'}")
+    assert report["findings"] == [] and report["bank_degree"] == 1
+    got = struct.unpack(f"<{32 * count}I", read_npy(tmp_path / "got.npy")[2])
+    for lane, matrix in itertools.product(range(32), range(count)):
+        low, high = [(lane // 4, 2 * (lane % 4) + e) for e in (0, 1)]
+        if is_transposed:
+            low, high = low[::-1], high[::-1]
+        values = [halves[64 * matrix + 8 * row + column] for row, column in (low, high)]
+        assert got[lane * count + matrix] == values[0] | values[1] << 16
+    again = struct.unpack("<256H", read_npy(tmp_path / "again.npy")[2])
+    assert list(again) == halves[:64 * count] + [0] * (256 - 64 * count)
+
+
+def test_movmatrix_transposes(tmp_path):
+    (tmp_path / "k.ptx").write_text(HEAD + kernel("k", parameters("k", "u64"), """ld.param.u64 %rd1, [k_param_0];
+mov.u32 %r1, %laneid;
+mul.wide.u32 %rd2, %r1, 4;
+add.u64 %rd1, %rd1, %rd2;
+ld.global.u32 %r2, [%rd1];
+movmatrix.sync.aligned.m8n8.trans.b16 %r3, %r2;
+st.global.u32 [%rd1], %r3;
+ret;"""))
+    write_words(tmp_path / "in.npy", [2 * i | (2 * i + 1) << 16 for i in range(32)], False)
+    report = inspected(tmp_path / "k.ptx", "--block", 32, "--arg", f"u32[32]={tmp_path / 'in.npy'}", "--out",
+                       f"0={tmp_path / 'out.npy'}")
+    got = struct.unpack("<64H", read_npy(tmp_path / "out.npy")[2])
+    assert report["findings"] == [] and list(got) == [8 * (i % 8) + i // 8 for i in range(64)]
+
+
+# ---- compiled kernels ----------------------------------------------------------------------------------
+
+
+def product_of(rows, columns, depth, a_columns, b_columns):
+    a, b = small(rows, depth, 7), small(depth, columns, 8)
+    c = [sum(x * y for x, y in zip(row, column)) for row in a for column in zip(*b)]
+    flat = [x for row in (zip(*a) if a_columns else a) for x in row]
+    return flat, [x for row in (zip(*b) if b_columns else b) for x in row], c
+
+
+def gemm(name, element, rows=64, columns=64, depth=64, a_columns=False, b_columns=False, accumulator=None, block="128"):
+    a, b, c = product_of(rows, columns, depth, a_columns, b_columns)
+    tiles = f"{columns // 32},{rows // 32}"
+    return Case(SOURCE, name, tiles, block, [given(element, a), given(element, b),
+                                             result(accumulator or "f32", c), f"i32:{columns}", f"i32:{depth}"])
+
+
+def tile(name, element, accumulator, m, n, k=16):
+    a, b = small(m, k, 5), small(n, k, 6)
+    c = [sum(x * y for x, y in zip(row, column)) + 2 for row in a for column in b]
+    factors = [[ENCODE["s8"](x) if element == "u8" else x for row in matrix for x in row] for matrix in (a, b)]
+    return Case(SOURCE, name, "1", "32", [given(element, factors[0]), given(element, factors[1]), result(accumulator, c)])
+
+
+BY_ROWS, BY_COLUMNS = "false", "true"
+RIGHT = [
+    gemm(f"wmma_gemm<float, {BY_ROWS}, {BY_ROWS}>", "f16"),
+    gemm(f"wmma_gemm<float, {BY_ROWS}, {BY_COLUMNS}>", "f16", b_columns=True),
+    gemm(f"wmma_gemm<float, {BY_COLUMNS}, {BY_ROWS}>", "f16", a_columns=True),
+    gemm(f"wmma_gemm<__half, {BY_ROWS}, {BY_ROWS}>", "f16", accumulator="f16"),
+    gemm("tiled_gemm<right>", "f16"),
+    tile("wmma_bytes", "u8", "i32", 16, 16),
+    tile("wmma_tall", "u8", "i32", 32, 8),
+    tile("wmma_wide", "f16", "f32", 8, 32),
+]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("case", RIGHT, ids=str)
+def test_right_kernels(case, schedule, tmp_path):
+    check(case, schedule, tmp_path)
+
+
+def test_rows_in_the_same_banks_are_counted(tmp_path):
+    right, wrong = (inspect(gemm(f"tiled_gemm<{name}>", "f16"), tmp_path) for name in ("right", "not_padded"))
+    assert right["counts"]["bank_degree"] == 1 and wrong["counts"]["bank_degree"] == 8
+
+
+def line_of(text):
+    found, = [n for n, line in enumerate((KERNELS / SOURCE).read_text().splitlines(), 1) if text in line]
+    return found
+
+
+STORES = {line_of("tile_a[i / 16"), line_of("tile_b[i / 32")}
+WRONG = [("tiled_gemm<no_barrier_before>", {"race", "uninitialised"}, "load of shared memory at byte"),
+         ("tiled_gemm<no_barrier_after>", {"race"}, "store of shared memory at byte"),
+         ("no_warp_barrier", {"race"}, "load of shared memory at byte 2 races with the store by thread (1,0,0) of block "
+          "(0,0,0) at "),
+         ("not_all_lanes", {"barrier"}, "lanes 0x0000ffff of warp 0 execute ldmatrix.sync.aligned.m8n8.x1.shared.b16, "
+          "which takes all 32 lanes of a warp"),
+         ("misaligned_rows", {"misaligned"}, "loads 16 bytes of shared memory at 0x18, which is not a multiple of 16")]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("name, kinds, said", WRONG)
+def test_wrong_kernels(name, kinds, said, schedule, tmp_path):
+    if "gemm" in name:
+        case = gemm(name, "f16")
+    else:
+        case = Case(SOURCE, name, "1", "32", [given("f16", [0.0] * 256), result("f32", [0.0] * 32)])
+    findings = inspect(case, tmp_path, "--schedule", schedule, status=3)["findings"]
+    assert {finding["kind"] for finding in findings} == kinds
+    assert any(finding["message"].startswith(said) for finding in findings)
+    if "gemm" in name:
+        assert all(STORES & {finding["line"], finding["other"]["line"]} for finding in findings
+                   if finding["kind"] == "race")
+
+
+# ---- what is refused ------------------------------------------------------------------------------------
+
+REFUSED = [
+    ("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0,%f1,%f2}, {%r0,%r1}, {%r2}, {%f0,%f1,%f2,%f3};", "vector of 4"),
+    ("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%r0}, {%r2}, {%f0,%f1,%f2,%f3};", "vector of 2"),
+    ("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%r0,%rd1}, {%r2}, {%f0,%f1,%f2,%f3};",
+     "registers of 32 bits"),
+    ("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%r0,%r1}, {%r2};", "4 operands"),
+    ("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f0,%f1,%f2,%f3}, {%r0,5}, {%r2}, {%f0,%f1,%f2,%f3};", "registers"),
+    ("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 %r0, %r0, %r0, %r0;", "vector of 4"),
+    ("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%rd0,%rd1}, {%r0}, {%rd3}, {%rd0,%rd1};", "registers of 64 bits"),
+    ("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r0}, [%r1];", "vector of 2"),
+    ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r0}, %r1;", "address in brackets"),
+    ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r0}, [%f1];", "an address of 32 or 64 bits"),
+    ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r0}, [%h1];", "an address of 32 or 64 bits"),
+    ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r0};", "2 operands"),
+    ("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r0}, [k_param_0];", "in shared memory"),
+    ("stmatrix.sync.aligned.m8n8.x1.shared.b16 {%r0}, [%r1];", "address in brackets"),
+    ("movmatrix.sync.aligned.m8n8.trans.b16 %r0, 3;", "operand 2"),
+    ("movmatrix.sync.aligned.m8n8.trans.b16 %h0, %h1;", "registers of 32 bits"),
+    ("wmma.load.a.sync.aligned.row.m16n16k16.f16 {%r0,%r1}, [%rd1], %r2;", "vector of 8"),
+    ("wmma.load.a.sync.aligned.row.m16n16k16.s8 {%r0,%r1}, [%rd1], %rd2;", "registers of 32 bits"),
+    ("wmma.store.d.sync.aligned.row.m8n8k4.f64 [%rd1], {%r0,%r1}, %r2;", "registers of 64 bits"),
+    ("wmma.store.d.sync.aligned.row.m8n8k4.f64 [%rd1], {%rd0,%rd1}, %r2, %r3;", "operands"),
+]
+
+
+@pytest.mark.parametrize("text, said", REFUSED)
+def test_malformed_instructions_are_refused_by_line(tmp_path, text, said):
+    module = HEAD + kernel("k", parameters("k", "u64"), text + "\nret;")
+    (tmp_path / "k.ptx").write_text(module)
+    done = run("inspect", tmp_path / "k.ptx")
+    line = module.splitlines().index(text) + 1
+    assert (done.returncode, done.stdout) == (1, "") and said in done.stderr, done
+    assert f"k.ptx:{line}: {text.split()[0]}: " in done.stderr, (line, done.stderr)
+
+
+UNKNOWN = ["mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%f0}, {%r0}, {%r2}, {%f0};",
+           "mma.sync.aligned.m16n8k8.col.col.f32.f16.f16.f32 {%f0}, {%r0}, {%r2}, {%f0};",
+           "mma.sync.aligned.m16n8k08.row.col.f32.f16.f16.f32 {%f0}, {%r0}, {%r2}, {%f0};",
+           "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32 {%f0}, {%r0}, {%r2}, {%f0};",
+           "mma {%f0};", "wmma.load;", "ldmatrix.sync.aligned.m8n8.x3.b16 {%r0}, [%r1];", "movmatrix;", "stmatrix;"]
+
+
+@pytest.mark.parametrize("text", UNKNOWN)
+def test_unknown_ones_are_named_when_they_are_reached(tmp_path, text):
+    (tmp_path / "k.ptx").write_text(HEAD + kernel("k", [], text + "\nret;"))
+    finding, = inspected(tmp_path / "k.ptx", status=3)["findings"]
+    assert finding["kind"] == "unsupported" and f"'{text.split()[0].rstrip(';')}'" in finding["message"]

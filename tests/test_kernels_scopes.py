@@ -1,0 +1,51 @@
+"""Scopes of atomic accesses, releases and acquires: what orders threads of a block orders no other block's."""
+
+import pytest
+
+from kernel_helpers import SCHEDULES, Case, changed, check, inspect
+
+SOURCE = "scopes.cu"
+SCOPED = "both are atomic, but the scope .cta of one is its own block"
+UNORDERED = "only a fence and an atomic order accesses of two blocks"
+
+
+def words(*after):
+    return [changed("i32", [0] * 4, list(after))]
+
+
+def passing(kernel, grid="2", block="32"):
+    return Case(SOURCE, kernel, grid, block, words(42, 1, 42, 0))
+
+
+RIGHT = [
+    Case(SOURCE, "count<device>", "4", "64", words(256, 0, 0, 0)),
+    Case(SOURCE, "count<block>", "1", "64", words(64, 0, 0, 0)),
+    Case(SOURCE, "count_apart<block>", "4", "64", words(64, 64, 64, 64)),
+    passing("pass<device, device, false>"),
+    passing("pass<block, block, true>", "1", "64"),
+    passing("pass<device, block, true>", "1", "64"),
+    passing("pass_fenced<device, device>"),
+]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("case", RIGHT, ids=str)
+def test_right_scopes(case, schedule, tmp_path):
+    check(case, schedule, tmp_path)
+
+
+# What is said of them: that the flag's accesses race themselves, that what they were to order does, or both.
+WRONG = [("count<block>", {SCOPED}), ("count_mixed", {SCOPED}),
+         ("pass<block, device, false>", {SCOPED, UNORDERED}), ("pass<device, block, false>", {SCOPED, UNORDERED}),
+         ("pass<block, block, false>", {SCOPED, UNORDERED}), ("pass_fenced<block, device>", {UNORDERED}),
+         ("pass_fenced<device, block>", {SCOPED, UNORDERED}), ("pass_fenced<block, block>", {SCOPED, UNORDERED})]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("kernel, said", WRONG)
+def test_wrong_scopes(kernel, said, schedule, tmp_path):
+    findings = inspect(Case(SOURCE, kernel, "2", "32", words(0, 0, 0, 0)), tmp_path, "--schedule", schedule,
+                       status=3)["findings"]
+    assert {finding["kind"] for finding in findings} == {"race"}
+    told = {text for text in (SCOPED, UNORDERED) for finding in findings if text in finding["message"]}
+    assert told == said
