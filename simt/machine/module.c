@@ -40,13 +40,17 @@ static bool verify_sizes(const struct verifier *verifier) {
 
 /* ---- the whole */
 
+static bool verify_instruction(const struct verifier *verifier) {
+    if (strcmp(verifier->instruction->base, "call") == 0) return simt_verify_call(verifier);
+    return (simt_matrix_is_one(verifier->instruction) ? simt_verify_matrix : simt_verify_operands)(verifier);
+}
+
 static bool verify_function(struct verifier *verifier) {
     if (!verify_sizes(verifier)) return false;
     for (uint32_t pc = verifier->function->begin; pc < verifier->function->end; pc++) {
         verifier->pc = pc;
         verifier->instruction = &verifier->module->instructions[pc];
-        bool is_call = strcmp(verifier->instruction->base, "call") == 0;
-        if (!(is_call ? simt_verify_call : simt_verify_operands)(verifier)) return false;
+        if (!verify_instruction(verifier)) return false;
     }
     return true;
 }

@@ -30,6 +30,11 @@ static bool verify_fragment(const struct verifier *verifier, uint32_t index, con
     return true;
 }
 
+static bool is_address_type(enum type type) {
+    bool is_integer = type != TYPE_F32 && type != TYPE_F64 && type != TYPE_F16X2 && type != TYPE_BF16X2 && type != TYPE_PRED;
+    return is_integer && (simt_types_fit(TYPE_B32, type) || simt_types_fit(TYPE_B64, type));
+}
+
 static bool verify_address(const struct verifier *verifier, uint32_t index, bool is_shared) {
     const struct operand *operand = &verifier->instruction->operands[index];
     enum simt_space space;
@@ -37,15 +42,8 @@ static bool verify_address(const struct verifier *verifier, uint32_t index, bool
     if (is_shared) space = SIMT_SHARED;
     if (operand->kind != OPERAND_ADDRESS || !operand->is_bracketed)
         return refuse(verifier, index + 1, "an address in brackets");
-    if (operand->has_base_register) {
-        const enum type type = register_type(verifier, operand);
-        return simt_types_fit(TYPE_B32, type) || simt_types_fit(TYPE_B64, type)
-                   ? type != TYPE_F32 && type != TYPE_F64 && type != TYPE_F16X2 && type != TYPE_BF16X2 &&
-                         type != TYPE_PRED
-                         ? true
-                         : refuse(verifier, index + 1, "an address of 32 or 64 bits")
-                   : refuse(verifier, index + 1, "an address of 32 or 64 bits");
-    }
+    if (operand->has_base_register)
+        return is_address_type(register_type(verifier, operand)) || refuse(verifier, index + 1, "an address of 32 or 64 bits");
     if (!operand->variable) return true;
     bool is_memory = operand->variable->space == SIMT_SHARED || operand->variable->space == SIMT_GLOBAL;
     return (is_memory && (!is_named || operand->variable->space == space)) ||

@@ -488,7 +488,6 @@ static bool verify_move(const struct verifier *verifier) {
 bool simt_verify_operands(const struct verifier *verifier) {
     bool is_base = false;
     if (strcmp(verifier->instruction->base, "mov") == 0) return verify_move(verifier);
-    if (simt_matrix_is_one(verifier->instruction)) return simt_verify_matrix(verifier);
     const struct signature *signature = find_signature(verifier->instruction, &is_base);
     if (signature)
         return verify_by_signature(verifier, signature) && (!signature->operands || simt_verify_form(verifier));
