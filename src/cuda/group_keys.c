@@ -2,8 +2,16 @@
 #include "core/array.h"
 #include "cuda/key_arguments.h"
 
-static int64_t blocks_of_groups(int64_t groups) {
-    return groups / WF_KEY_GROUPS + 1;
+/* With few groups blocks count for themselves, where there are keys for several of them. */
+static int64_t count_tables(int64_t count, int64_t groups) {
+    enum { TABLES_MAX = 512, KEYS_OF_TABLE = 8192 };
+    int64_t tables = count / KEYS_OF_TABLE + 1;
+    if (groups > WF_KEY_TABLE_GROUPS || tables < 2) return 1;
+    return tables < TABLES_MAX ? tables : TABLES_MAX;
+}
+
+static int64_t blocks_of_counts(int64_t counts) {
+    return counts / WF_KEY_COUNTS + 1;
 }
 
 static bool are_wide(int64_t count) {
@@ -11,7 +19,8 @@ static bool are_wide(int64_t count) {
 }
 
 size_t wf_cuda_keys_nbytes(int64_t count, int64_t groups) {
-    size_t words = 2 * ((size_t)groups + 1) + (size_t)blocks_of_groups(groups);
+    int64_t counts = groups * count_tables(count, groups);
+    size_t words = (size_t)counts + 1 + (size_t)groups + 1 + (size_t)blocks_of_counts(counts);
     return 8 * words + (size_t)count * (are_wide(count) ? 8 : 4);
 }
 
@@ -19,23 +28,26 @@ static wf_error launch(wf_handle *handle, wf_cuda_function function, struct wf_k
                        int64_t grid) {
     struct wf_cuda *cuda = handle->device_state;
     void *arguments[] = {task};
+    bool uses_table = task->tables > 1 && (stage == WF_KEYS_COUNT || stage == WF_KEYS_PLACE);
+    unsigned shared = uses_table ? (unsigned)task->groups * 8 : 0;
     task->stage = stage;
     return WF_DRIVER_CALL(handle, LaunchKernel,
-                          (function, (unsigned)grid, 1, 1, WF_KEY_BLOCK, 1, 1, 0, cuda->stream, arguments, NULL),
+                          (function, (unsigned)grid, 1, 1, WF_KEY_BLOCK, 1, 1, shared, cuda->stream, arguments, NULL),
                           "%lld keys", (long long)task->count);
 }
 
 static wf_error sort(wf_handle *handle, wf_cuda_function function, struct wf_key_arguments *task) {
     struct wf_cuda *cuda = handle->device_state;
     int64_t blocks = task->count / WF_KEY_BLOCK + 1, most = (int64_t)cuda->gpu.multiprocessors * 8;
-    int64_t of_groups = blocks_of_groups(task->groups);
+    int64_t counts = task->groups * task->tables, of_counts = blocks_of_counts(counts);
     if (blocks > most) blocks = most;
-    wf_error error = WF_DRIVER_CALL(handle, MemsetD8Async, (task->counts, 0, 8 * ((size_t)task->groups + 1), cuda->stream),
+    if (task->tables > 1) blocks = task->tables;
+    wf_error error = WF_DRIVER_CALL(handle, MemsetD8Async, (task->counts, 0, 8 * ((size_t)counts + 1), cuda->stream),
                                     "scratch memory");
     if (!error) error = launch(handle, function, task, WF_KEYS_COUNT, blocks);
-    if (!error) error = launch(handle, function, task, WF_KEYS_SUMS, of_groups);
+    if (!error) error = launch(handle, function, task, WF_KEYS_SUMS, of_counts);
     if (!error) error = launch(handle, function, task, WF_KEYS_SCAN, 1);
-    if (!error) error = launch(handle, function, task, WF_KEYS_OFFSETS, of_groups);
+    if (!error) error = launch(handle, function, task, WF_KEYS_OFFSETS, of_counts);
     return error ? error : launch(handle, function, task, WF_KEYS_PLACE, blocks);
 }
 
@@ -49,13 +61,15 @@ wf_error wf_cuda_sort_keys(wf_handle *handle, const wf_array *keys, int64_t grou
                                     .stride_bytes = stride_bytes[0],
                                     .count = count,
                                     .groups = groups,
+                                    .tables = count_tables(count, groups),
                                     .counts = scratch,
-                                    .offsets = scratch + 8 * ((uint64_t)groups + 1),
                                     .bad = r->bad,
                                     .skips_bad_keys = skips_bad_keys,
                                     .positions_are_wide = are_wide(count)};
+    int64_t counts = groups * task.tables;
+    task.offsets = scratch + 8 * ((uint64_t)counts + 1);
     task.sums = task.offsets + 8 * ((uint64_t)groups + 1);
-    task.positions = task.sums + 8 * (uint64_t)blocks_of_groups(groups);
+    task.positions = task.sums + 8 * (uint64_t)blocks_of_counts(counts);
     r->offsets = task.offsets;
     r->offset_stride = 8;
     r->offsets_are_wide = true;

@@ -326,23 +326,42 @@ static __device__ __forceinline__ void slot_clear(struct wf_group_slot *slot, u6
 
 #if HAS_EXTREMES
 
-// A key and its index are two words, so lanes take turns.
+#if IS_INDEXED
+
+// Whether the group has a better key than the slot, or the same at a smaller index.  What is read may be old, but not wrong:
+// there are better keys later, and an index is never that of an earlier key (put_extreme).
+static __device__ __forceinline__ bool has_news(const volatile struct wf_partial *known, const group_state *group)
+{
+    u64 key = HAS_MIN ? known->min_key : ~known->max_key;
+    __threadfence();
+    u64 index = HAS_MIN ? known->min_index : known->max_index;
+    return HAS_MIN ? is_before(group->min_key, group->min_index, key, index)
+                   : is_before(~group->max_key, group->max_index, key, index);
+}
+
+static __device__ __forceinline__ void put_extreme(volatile u64 *key, volatile u64 *index, u64 new_key, u64 new_index)
+{
+    *index = NO_INDEX;
+    __threadfence();
+    *key = new_key;
+    __threadfence();
+    *index = new_index;
+}
+
+#endif
+
+// A key and its index are two words, so lanes take turns, as far as they have something better than what is there.
 static __device__ __forceinline__ void publish_extremes(struct wf_group_slot *slot, const group_state *group)
 {
     volatile struct wf_partial *known = &slot->partial;
 #if IS_INDEXED
-    bool is_news = HAS_MIN && is_before(group->min_key, group->min_index, known->min_key, NO_INDEX);
-    if (HAS_MAX) is_news = is_news || is_before(~group->max_key, group->max_index, ~known->max_key, NO_INDEX);
-    if (!is_news) return; // keys only become better
-    while (atomicCAS(&slot->lock, 0, 1)) continue;
+    do {
+        if (!has_news(known, group)) return;
+    } while (atomicCAS(&slot->lock, 0, 1));
     __threadfence();
-    if (HAS_MIN && is_before(group->min_key, group->min_index, known->min_key, known->min_index)) {
-        known->min_key = group->min_key;
-        known->min_index = group->min_index;
-    }
-    if (HAS_MAX && is_before(~group->max_key, group->max_index, ~known->max_key, known->max_index)) {
-        known->max_key = group->max_key;
-        known->max_index = group->max_index;
+    if (has_news(known, group)) {
+        if (HAS_MIN) put_extreme(&known->min_key, &known->min_index, group->min_key, group->min_index);
+        if (HAS_MAX) put_extreme(&known->max_key, &known->max_index, group->max_key, group->max_index);
     }
     __threadfence();
     atomicExch(&slot->lock, 0);

@@ -163,10 +163,13 @@ static __device__ __forceinline__ void add_range(const struct wf_group_arguments
                                                  const team_task *task, const team *lanes, group_state *group)
 {
     lane_walk walk = begin_walk(r, place, task, lanes);
+    group_batch batch, next; // which is on its way while the one before is added
     if (walk.left <= 0) return;
-    while (walk.left > 0) {
-        group_batch batch;
-        load_batch(r, &walk, &batch);
+    load_batch(r, &walk, &next);
+    for (bool goes_on = true; goes_on;) {
+        batch = next;
+        goes_on = walk.left > 0;
+        if (goes_on) load_batch(r, &walk, &next);
         group_add_batch(group, &batch);
     }
     group_close(group);

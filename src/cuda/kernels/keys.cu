@@ -5,7 +5,7 @@
 #include "kernels/warp.cuh"
 #include "key_arguments.h"
 
-#define EACH (WF_KEY_GROUPS / WF_KEY_BLOCK) // groups of a thread
+#define EACH (WF_KEY_COUNTS / WF_KEY_BLOCK) // counts of a thread
 
 // The key at a position, or -1 if it is of no group.
 static __device__ __forceinline__ i64 load_key(const struct wf_key_arguments *r, i64 i)
@@ -52,6 +52,40 @@ static __device__ __forceinline__ void take_keys(const struct wf_key_arguments *
     }
 }
 
+// ---- few groups: each block has a piece of the keys, and a table of its own
+
+static __device__ __forceinline__ u64 *count_of(const struct wf_key_arguments *r, i64 group)
+{
+    return (u64 *)r->counts + group * r->tables + blockIdx.x;
+}
+
+// Equal keys of a warp are not gathered here: shared memory adds fast enough.
+static __device__ __forceinline__ void take_piece(const struct wf_key_arguments *r, u64 *table, bool places)
+{
+    i64 length = (r->count + r->tables - 1) / r->tables, begin = blockIdx.x * length;
+    i64 end = begin + length < r->count ? begin + length : r->count;
+    for (i64 i = begin + threadIdx.x; i < end; i += WF_KEY_BLOCK) {
+        i64 key = load_key(r, i);
+        if (key < 0)
+            note_bad_key(r, i);
+        else if (places)
+            put_position(r, atomicAdd(&table[key], 1), i);
+        else
+            atomicAdd((u32 *)&table[key], 1);
+    }
+}
+
+static __device__ __forceinline__ void take_keys_by_table(const struct wf_key_arguments *r, bool places)
+{
+    extern __shared__ u64 table[];
+    for (i64 group = threadIdx.x; group < r->groups; group += WF_KEY_BLOCK) table[group] = places ? *count_of(r, group) : 0;
+    __syncthreads();
+    take_piece(r, table, places);
+    __syncthreads();
+    for (i64 group = threadIdx.x; group < r->groups && !places; group += WF_KEY_BLOCK)
+        *count_of(r, group) = (u32)table[group];
+}
+
 // ---- where groups begin
 
 // The sum of the values of all threads before this one; *total: of all.
@@ -76,11 +110,11 @@ static __device__ __forceinline__ u64 scan_block(u64 value, u64 *total)
 
 static __device__ __forceinline__ u64 load_counts(const struct wf_key_arguments *r, u64 counts[EACH])
 {
-    i64 first = (i64)blockIdx.x * WF_KEY_GROUPS + threadIdx.x * EACH;
+    i64 first = (i64)blockIdx.x * WF_KEY_COUNTS + threadIdx.x * EACH, end = r->groups * r->tables;
     u64 sum = 0;
 #pragma unroll
     for (int i = 0; i < EACH; i++) {
-        counts[i] = first + i < r->groups ? ((const u64 *)r->counts)[first + i] : 0;
+        counts[i] = first + i < end ? ((const u64 *)r->counts)[first + i] : 0;
         sum += counts[i];
     }
     return sum;
@@ -95,7 +129,7 @@ static __device__ __forceinline__ void sum_blocks(const struct wf_key_arguments 
 
 static __device__ __forceinline__ void scan_blocks(const struct wf_key_arguments *r)
 {
-    i64 blocks = r->groups / WF_KEY_GROUPS + 1;
+    i64 blocks = r->groups * r->tables / WF_KEY_COUNTS + 1;
     u64 base = 0, *sums = (u64 *)r->sums;
     for (i64 first = 0; first < blocks; first += WF_KEY_BLOCK) {
         i64 i = first + threadIdx.x;
@@ -105,15 +139,16 @@ static __device__ __forceinline__ void scan_blocks(const struct wf_key_arguments
     }
 }
 
-// The group behind the last begins where that one ends.
+// What is behind the last group begins where that one ends.
 static __device__ __forceinline__ void write_offsets(const struct wf_key_arguments *r)
 {
-    i64 first = (i64)blockIdx.x * WF_KEY_GROUPS + threadIdx.x * EACH;
+    i64 first = (i64)blockIdx.x * WF_KEY_COUNTS + threadIdx.x * EACH, end = r->groups * r->tables;
     u64 counts[EACH], total, offset = scan_block(load_counts(r, counts), &total) + ((const u64 *)r->sums)[blockIdx.x];
 #pragma unroll
     for (int i = 0; i < EACH; i++) {
-        if (first + i > r->groups) break;
-        ((u64 *)r->counts)[first + i] = ((u64 *)r->offsets)[first + i] = offset;
+        if (first + i > end) break;
+        ((u64 *)r->counts)[first + i] = offset;
+        if ((first + i) % r->tables == 0) ((u64 *)r->offsets)[(first + i) / r->tables] = offset;
         offset += counts[i];
     }
 }
@@ -124,6 +159,10 @@ extern "C" __global__ void __launch_bounds__(WF_KEY_BLOCK) keys(const __grid_con
     case WF_KEYS_SUMS: sum_blocks(&task); break;
     case WF_KEYS_SCAN: scan_blocks(&task); break;
     case WF_KEYS_OFFSETS: write_offsets(&task); break;
-    default: take_keys(&task, task.stage == WF_KEYS_PLACE);
+    default:
+        if (task.tables > 1)
+            take_keys_by_table(&task, task.stage == WF_KEYS_PLACE);
+        else
+            take_keys(&task, task.stage == WF_KEYS_PLACE);
     }
 }
