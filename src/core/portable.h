@@ -32,15 +32,24 @@ static inline int wf_leading_zeros_u64(uint64_t x) {
     return __clzll((long long)x);
 }
 
+static inline int wf_trailing_zeros_u64(uint64_t x) {
+    return __ffsll((long long)x) - 1;
+}
+
 #else
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-/* Requires x != 0. */
+/* These require x != 0. */
 static inline int wf_leading_zeros_u64(uint64_t x) {
     return __builtin_clzll(x);
+}
+
+static inline int wf_trailing_zeros_u64(uint64_t x) {
+    return __builtin_ctzll(x);
 }
 
 #endif

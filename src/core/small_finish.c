@@ -1,7 +1,6 @@
+/* The GPU's kernels include this file (core/portable.h). */
 #include "core/small_finish.h"
 #include "core/big.h"
-
-#include <math.h>
 
 /* A natural number times 2^exponent; odd, or 0. */
 struct odd {
@@ -10,10 +9,13 @@ struct odd {
 };
 
 static struct odd odd_of(wf_i128 value, int32_t exponent) {
-    wf_u128 magnitude = value < 0 ? -(wf_u128)value : (wf_u128)value;
-    if (!magnitude) return (struct odd){0, exponent};
-    int zeros = (uint64_t)magnitude ? __builtin_ctzll((uint64_t)magnitude) : 64 + __builtin_ctzll((uint64_t)(magnitude >> 64));
-    return (struct odd){magnitude >> zeros, exponent + zeros};
+    struct odd odd = {value < 0 ? -(wf_u128)value : (wf_u128)value, exponent};
+    if (!odd.magnitude) return odd;
+    uint64_t low = (uint64_t)odd.magnitude;
+    int zeros = low ? wf_trailing_zeros_u64(low) : 64 + wf_trailing_zeros_u64((uint64_t)(odd.magnitude >> 64));
+    odd.magnitude >>= zeros;
+    odd.exponent += zeros;
+    return odd;
 }
 
 /* Gives x the lower exponent; false if that takes more than 127 bits. */
@@ -27,13 +29,14 @@ static bool lower_exponent(struct odd *x, int32_t exponent) {
 }
 
 /* n*S2 - S1^2, which is never negative. */
-static bool variance_numerator(struct odd *numerator, const struct wf_small_sums *sums) {
+static bool small_variance_numerator(struct odd *numerator, const struct wf_small_sums *sums) {
     struct odd sum = odd_of(sums->sum, sums->sum_exponent), squares = odd_of(sums->squares, sums->squares_exponent);
     if (sum.magnitude >> 63 || squares.magnitude >> 95) return false;
     struct odd square = {sum.magnitude * sum.magnitude, 2 * sum.exponent};
     squares.magnitude *= (wf_u128)sums->count;
     if (!lower_exponent(&squares, square.exponent) || !lower_exponent(&square, squares.exponent)) return false;
-    *numerator = (struct odd){squares.magnitude - square.magnitude, squares.exponent};
+    numerator->magnitude = squares.magnitude - square.magnitude;
+    numerator->exponent = squares.exponent;
     return true;
 }
 
@@ -70,7 +73,7 @@ bool wf_small_finish(wf_op op, const struct wf_small_sums *sums, int64_t ddof, s
         *number = wf_quotient_u128(is_negative, magnitude, sums->sum_exponent, (uint64_t)count);
         return true;
     }
-    if (count <= ddof || !variance_numerator(&numerator, sums)) return false;
+    if (count <= ddof || !small_variance_numerator(&numerator, sums)) return false;
     uint64_t divisor = (uint64_t)count * (uint64_t)(count - ddof);
     *number = op == WF_STD ? root_of_quotient(numerator, divisor)
                            : wf_quotient_u128(false, numerator.magnitude, numerator.exponent, divisor);

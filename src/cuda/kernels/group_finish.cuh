@@ -4,6 +4,7 @@
 #define GROUP_FINISH_CUH
 
 #include "group_arguments.h"
+#include "core/small_finish.c"
 #include "kernels/direct.cuh"
 #include "kernels/finish.cuh"
 #include "kernels/group_state.cuh"
@@ -206,8 +207,77 @@ static __device__ __forceinline__ bool write_plain_sum(const group_place *place,
 
 #endif
 
+// ---- means and variances whose sums have 128 bits
+
+#define IS_SMALL_QUOTIENT (FINISH_OP == WF_MEAN || FINISH_OP == WF_VAR || FINISH_OP == WF_STD)
+
+#if IS_FLOAT
+
+// The sum, without its lowest zeros, as a multiple of 2^exponent; false if it has more than 128 bits.  low: of the bins.
+static __device__ __forceinline__ bool look_at_sum(const group_sum *sum, int low, wf_i128 *value, int *exponent)
+{
+    u64 word[3] = {0, 0, 0};
+    wf_i128 carry = 0;
+    *value = *exponent = 0;
+    if (sum->first > sum->last) return true;
+    if (sum->last - sum->first > 2) return false;
+#pragma unroll
+    for (int i = 0; i < 3; i++) {
+        if (sum->first + i <= sum->last) carry += value_of_bin(sum->column[32 * (sum->first + i)]);
+        word[i] = (u64)carry;
+        carry >>= 64;
+    }
+    wf_u128 lower = (wf_u128)word[1] << 64 | word[0];
+    wf_i128 upper = (wf_i128)((wf_u128)carry << 64 | word[2]);
+    int zeros = word[0] ? wf_trailing_zeros_u64(word[0]) : word[1] ? 64 + wf_trailing_zeros_u64(word[1]) : 128;
+    *exponent = low + 64 * sum->first + zeros;
+    *value = zeros == 128 ? upper : zeros ? (wf_i128)(lower >> zeros | (wf_u128)upper << (128 - zeros)) : (wf_i128)lower;
+    return zeros == 128 || upper >> zeros == *value >> 127;
+}
+
+#else
+
+static __device__ __forceinline__ bool look_at_sum(const group_sum *sum, int low, wf_i128 *value, int *exponent)
+{
+    *value = (wf_i128)((wf_u128)sum->middle << 64 | sum->low);
+    *exponent = low;
+    return sum->high == (i64)sum->middle >> 63;
+}
+
+#endif
+
+static __device__ __noinline__ bool write_small_quotient(const struct wf_group_arguments *task, group_place place,
+                                                         struct wf_small_sums sums)
+{
+    struct wf_number number;
+    wf_value value;
+    if (!wf_small_finish((wf_op)FINISH_OP, &sums, task->ddof, &number)) return false;
+    if (!wf_number_round(&number, (wf_type)FINISH_RESULT_TYPE, &value)) return false;
+    store_unit(place.result, value.v.u);
+    return true;
+}
+
+static __device__ __forceinline__ bool write_quotient(const struct wf_group_arguments *task, const group_place *place,
+                                                      group_state *group, i64 count)
+{
+    struct wf_small_sums sums;
+    sums.squares = 0;
+    sums.squares_exponent = 0;
+    sums.is_minus_zero = false;
+    sums.count = count;
+    if (!look_at_sum(&group->sum, VALUE_LOW, &sums.sum, &sums.sum_exponent)) return false;
+    if (HAS_SQUARES && !look_at_sum(&group->product_sum, 2 * VALUE_LOW, &sums.squares, &sums.squares_exponent)) return false;
+    if (!write_small_quotient(task, *place, sums)) return false;
+#if IS_FLOAT
+    clear_sum(&group->sum);
+    if (HAS_SQUARES) clear_sum(&group->product_sum);
+#endif
+    return true;
+}
+
 // Writes the result if there is nothing special about it; otherwise nothing is done.
-static __device__ __forceinline__ bool write_plain(const group_place *place, group_state *group, i64 count)
+static __device__ __forceinline__ bool write_plain(const struct wf_group_arguments *task, const group_place *place,
+                                                   group_state *group, i64 count)
 {
     const bool is_min = FINISH_OP == WF_MIN || FINISH_OP == WF_ARGMIN;
     if (count == 0 || (IS_FLOAT && group->nan_count)) return false;
@@ -220,6 +290,8 @@ static __device__ __forceinline__ bool write_plain(const group_place *place, gro
         store_unit(place->result, is_min ? group->min_index : group->max_index);
         return true;
     }
+    if (HAS_SUM && IS_SMALL_QUOTIENT)
+        return (!IS_FLOAT || group->special_seen == PLAIN_SPECIAL) && write_quotient(task, place, group, count);
 #if IS_FLOAT
     if (!IS_PLAIN_TERM_SUM || group->special_seen != PLAIN_SPECIAL) return false;
     if (HAS_DOT) return write_plain_sum(place, &group->product_sum, 2 * LOW_EXPONENT);

@@ -192,7 +192,7 @@ static __device__ __forceinline__ void reduce_task(const struct wf_group_argumen
         group_publish(slot_at(r, task->slot), group);
         return;
     }
-    if (write_plain(&place, group, task->end - task->begin)) return;
+    if (write_plain(r, &place, group, task->end - task->begin)) return;
     finish_group(r, place, *group, task->end - task->begin);
     sum_set_empty(&group->sum);
     sum_set_empty(&group->product_sum);
