@@ -323,11 +323,15 @@ WF_API wf_error wf_handle_set_stream(wf_handle *handle, void *stream);
  * counted from first_index; prod of floats counts the elements of each group from there.  A group without a value
  * (min of no elements, var of n <= ddof) gives the reduction's fill; without one, NaN where results are floats, and
  * otherwise WF_ERROR_EMPTY.  An error's message names the first result that failed, by its number in C order, the first
- * key or the first offset; the results are unspecified then.  Groups other than all are reduced in host memory, on a
- * CPU or auto handle; on a GPU they are not yet supported.  Besides the arrays, segments and keys take 8 bytes for
- * each group, and for each key the size of its elements or 4 bytes (8 if there are 2^31 or more).
+ * key or the first offset; the results are unspecified then.  Besides the arrays, segments and keys take 8 bytes for
+ * each group (in device memory 16), and for each key the size of its elements or 4 bytes (8 if there are 2^31 or more).
  *
- * Output in device memory: strided arrays and prod with a float result are WF_ERROR_UNSUPPORTED.  From the
+ * Groups in device memory.  The labels may be in host memory or in the GPU's; there, labels, results and strides must be
+ * aligned to their size.  The handle keeps scratch memory for pieces of long groups, at most as much as the array has.
+ * prod of floats is brought to the host and reduced there, and so is, for the message, whatever has failed with an output
+ * in host memory.  Arrays in host memory are the CPU's work with a handle of a GPU, too.
+ *
+ * Output in device memory, all elements: strided arrays and prod with a float result are WF_ERROR_UNSUPPORTED.  From the
  * second call with the same reduction and types on, nothing is allocated, so the call can be captured in a
  * CUDA graph.  A handle's graph must not run at the same time as other work of the handle. */
 WF_API wf_error wf_reduce(wf_handle *handle, const wf_reduction *reduction, const wf_array *a, const wf_array *b,

@@ -42,12 +42,12 @@ static int64_t count_tiles(const struct wf_cuda_group_plan *plan, const struct w
     return rows * (length / teams + (length % teams != 0));
 }
 
-/* Pieces where there are fewer groups than the GPU takes at a time. */
+/* Pieces where there are fewer groups than the GPU takes at a time, and slots take no more memory than half the array. */
 static void choose_pieces(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, int64_t warps) {
     int64_t least = (int64_t)PIECE_OF_LANE << plan->lanes_log2, wanted = plan->tiles ? 4 * warps / plan->tiles : 1; /* so that all end at about the same time */
     int64_t most = task->elements / least;
     plan->pieces = wanted < most ? wanted : most;
-    if (plan->pieces < 1) plan->pieces = 1;
+    if (plan->pieces < 1 || task->elements < 2 * task->slot_nbytes / task->nbytes) plan->pieces = 1;
     plan->piece = (task->elements + plan->pieces - 1) / plan->pieces;
     if (task->are_labelled) {
         plan->pieces = 1;

@@ -11,6 +11,8 @@ struct wf_cuda_group_task {
     int64_t apart;      /* bytes from one element of a group to the next */
     int64_t across;     /* bytes from a group's element to that of the next group */
     int64_t neighbours; /* how many groups lie `across` from each other, and have as many elements */
+    int64_t nbytes;     /* of an element */
+    int64_t slot_nbytes; /* memory in which pieces of a group are merged */
     int sums_nbytes;    /* shared memory that a warp has for its sums */
 };
 

@@ -150,6 +150,8 @@ static void make_plan(struct job *job, const struct wf_gpu *gpu) {
         .apart = stride_of(r, r->ndim + r->reduced_ndim - 1),
         .across = stride_of(r, r->ndim - 1),
         .neighbours = r->ndim && !last_counts ? r->dimension[r->ndim - 1].length : 1,
+        .nbytes = (int64_t)wf_type_nbytes(job->grouped->a->type),
+        .slot_nbytes = sizeof(struct wf_group_slot),
         .sums_nbytes = job->sums_nbytes};
     job->plan = wf_cuda_group_plan_make(&task, gpu);
 }
