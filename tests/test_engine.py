@@ -683,20 +683,6 @@ def test_an_output_names_the_result_type(handle):
     refused(handle, reduce_to(handle, "sum", array, output), "WF_ERROR_ARGUMENT")
 
 
-def test_accumulators_have_no_groups_yet(handle):
-    array, asked, shape = an_array(), wf.reduction("sum"), (ctypes.c_int64 * 1)(1)
-    accumulator = handle.accumulator("sum", "f64")
-    code = library.wf_accumulator_add(
-        handle.pointer, accumulator.pointer, byref(array), None, byref(wf.wf_groups(by=wf.WF_GROUP_AXES, axes=1)))
-    refused(handle, code, "WF_ERROR_UNSUPPORTED")
-    pointer = ctypes.c_void_p()
-    code = library.wf_accumulator_create(handle.pointer, byref(asked), wf.WF_F64, 1, shape, byref(pointer))
-    refused(handle, code, "WF_ERROR_UNSUPPORTED")
-    asked.fill = ctypes.pointer(wf.value_of_bits(wf.WF_F64, 0))
-    code = library.wf_accumulator_create(handle.pointer, byref(asked), wf.WF_F64, 0, None, byref(pointer))
-    refused(handle, code, "WF_ERROR_UNSUPPORTED")
-
-
 def test_ops_that_do_not_exist_here(handle):
     array, value = an_array(), wf.wf_value()
     for type_name, op in itertools.product(FLOATS, BITWISE):

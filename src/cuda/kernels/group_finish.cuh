@@ -9,6 +9,8 @@
 #include "kernels/finish.cuh"
 #include "kernels/group_state.cuh"
 
+#ifdef FINISH_OP
+
 #define DIGITS_NBYTES (8 * (2 * WF_SUM_DIGITS + WF_PRODUCT_SUM_DIGITS)) // of a partial, at its beginning
 #define NEEDS_SQUARE (HAS_SUM && HAS_SQUARES)
 
@@ -304,5 +306,7 @@ static __device__ __forceinline__ bool write_plain(const struct wf_group_argumen
     return true;
 #endif
 }
+
+#endif
 
 #endif
