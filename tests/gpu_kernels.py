@@ -4,7 +4,9 @@ lab/sanitize-gpu has compute-sanitizer watch.
     gpu_kernels.py [PART PARTS]     one of several parts, so that they can run beside each other; all, if not named
 """
 
+import random
 import sys
+from ctypes import byref
 from pathlib import Path
 
 import pytest
@@ -14,9 +16,12 @@ sys.path.insert(1, str(Path(__file__).resolve().parent / "helpers"))
 import gpu_data  # noqa: E402
 import warpfold_ctypes as wf  # noqa: E402
 from gpu_memory import Gpu, why_none  # noqa: E402
+from group_helpers import Laid, integer_vector, operands  # noqa: E402
 from oracle import FLOATS, TYPES, ops_of  # noqa: E402
 from samples import agree, nbytes_of, outcome  # noqa: E402
 from test_gpu import Engines, outcome_on_device, stays_on_device  # noqa: E402
+from test_gpu_groups import Pair  # noqa: E402
+from warpfold_ctypes import library  # noqa: E402
 
 COUNTS = (1, 33, 1000, 20011)
 
@@ -49,16 +54,29 @@ def check(engines, op, type_name):
                   type_name, count, turn, "on the GPU")
 
 
+def check_groups(pair, op, type_name):
+    """Rows, columns, both cut into pieces, and keys, of which one has most elements."""
+    rng = random.Random(f"{op} {type_name}")
+    for shape, axes in (((40, 7), 2), ((40, 37), 1), ((3, 9000), 2), ((9000, 3), 1)):
+        arrays = [Laid(type_name, shape, rng, "wild", plain=True) for _ in range(2)]
+        pair.check(op, library.wf_groups_axes(axes), operands(op, *arrays), shape, axes, nan="omit")
+    arrays = [Laid(type_name, (20000,), rng, "wild", plain=True) for _ in range(2)]
+    keys = integer_vector([rng.choice([0, 0, rng.randrange(50)]) for _ in range(20000)], "i32")
+    pair.check(op, library.wf_groups_keys(0, 50, byref(keys)), operands(op, *arrays), "keys", nan="omit")
+
+
 def main(part=0, parts=1):
     reason = why_none()
     if reason:
         sys.exit(f"gpu_kernels: skipped: {reason}")
     with pytest.MonkeyPatch.context() as monkeypatch:
         gpu = Gpu(monkeypatch)
-        engines = Engines(gpu)
+        engines, pair = Engines(gpu), Pair(gpu)
         chosen = reductions()[int(part)::int(parts)]
-        for op, type_name in chosen:
+        for number, (op, type_name) in enumerate(chosen):
             check(engines, op, type_name)
+            if op != "stats" and (gpu.is_real or number % 4 == 0):
+                check_groups(pair, op, type_name)
         gpu.close()
     print(f"{len(chosen)} reductions: the GPU gives the CPU's bits")
 
