@@ -1,6 +1,6 @@
 """Reductions by groups on the first GPU, beside torch: the same data, the same run, verified before it is timed.
 
-    groups.py BUILD [--quick] [--only AXES|SEGMENTS|KEYS] [--type TYPE]...
+    groups.py BUILD [--quick] [--only axes|segments|keys] [--length N]... [--type TYPE]...
 
 prints GB/s of the values, their share of what a plain read of the same bytes reaches, and torch's GB/s with its ratio.
 Results are checked against the CPU engine's bits.
@@ -181,6 +181,7 @@ def main():
     parser.add_argument("build", type=lambda text: Path(text).resolve())
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", action="append", choices=["axes", "segments", "keys"])
+    parser.add_argument("--length", action="append", type=int)
     parser.add_argument("--type", action="append", choices=["f32", "f64", "f16", "i8", "i32"])
     options = parser.parse_args()
     bench = Bench(options.build)
@@ -189,7 +190,7 @@ def main():
     print(f"ceiling {bench.ceiling:.0f} GB/s\n{'groups':34s} | op     | type |   GB/s | share | torch  | ratio | plan")
     for name in options.type or (["f32"] if options.quick else ["f32", "f64", "f16", "i8"]):
         if "axes" in wanted:
-            axes(bench, types[name], OPS[:4] if options.quick else OPS, LENGTHS)
+            axes(bench, types[name], OPS[:4] if options.quick else OPS, options.length or LENGTHS)
         if "segments" in wanted:
             segments(bench, types[name], (4, 32, 256, 4096, 1 << 20))
         if "keys" in wanted:

@@ -14,6 +14,8 @@
 #define WALK_INDEXED 1   // along one dimension, through positions
 #define WALK_FOLDED 2    // along several
 
+#define OVERLAPS (!HAS_PRODUCT_SUM) // a batch is on its way while the one before is added, if there are registers for both
+
 // The elements of a team: those from begin to before end, of the group.
 typedef struct {
     i64 result; // its place among the results, in the order of their dimensions
@@ -136,26 +138,36 @@ static __device__ __forceinline__ lane_walk begin_walk(const struct wf_group_arg
     return walk;
 }
 
+static __device__ __forceinline__ void load_one(const struct wf_group_arguments *r, const lane_walk *walk, int k,
+                                                group_batch *batch)
+{
+    i64 x = k * walk->x_step, y = k * walk->y_step;
+    if (WALK != WALK_STRAIGHT)
+        batch->index[k] = r->first_index + find_element(r, walk->position + k * walk->step, &x, &y);
+    batch->a[k] = load_unit(walk->x + (u64)x);
+    if (OPERANDS == 2) batch->b[k] = load_unit(walk->y + (u64)y);
+}
+
 // Loads the next elements, of which there are `left` at most.
 static __device__ __forceinline__ void load_batch(const struct wf_group_arguments *r, lane_walk *walk, group_batch *batch)
 {
     batch->first = r->first_index + walk->position;
     batch->step = walk->step;
     batch->count = walk->left < BATCH ? (int)walk->left : BATCH;
+    if (walk->left >= BATCH) {
 #pragma unroll
-    for (int k = 0; k < BATCH; k++) {
-        batch->a[k] = IS_FLOAT ? SIGN_BIT : 0;
-        batch->b[k] = 0;
-        if (k < batch->count) {
-            i64 x = 0, y = 0;
-            if (WALK != WALK_STRAIGHT) batch->index[k] = r->first_index + find_element(r, walk->position, &x, &y);
-            batch->a[k] = load_unit(walk->x + (u64)x);
-            if (OPERANDS == 2) batch->b[k] = load_unit(walk->y + (u64)y);
+        for (int k = 0; k < BATCH; k++) load_one(r, walk, k, batch);
+    } else {
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) {
+            batch->a[k] = IS_FLOAT ? SIGN_BIT : 0;
+            batch->b[k] = 0;
+            if (k < batch->count) load_one(r, walk, k, batch);
         }
-        walk->x += (u64)walk->x_step;
-        walk->y += (u64)walk->y_step;
-        walk->position += walk->step;
     }
+    walk->x += (u64)(BATCH * walk->x_step);
+    walk->y += (u64)(BATCH * walk->y_step);
+    walk->position += BATCH * walk->step;
     walk->left -= BATCH;
 }
 
@@ -163,14 +175,15 @@ static __device__ __forceinline__ void add_range(const struct wf_group_arguments
                                                  const team_task *task, const team *lanes, group_state *group)
 {
     lane_walk walk = begin_walk(r, place, task, lanes);
-    group_batch batch, next; // which is on its way while the one before is added
+    group_batch batch, next;
     if (walk.left <= 0) return;
     load_batch(r, &walk, &next);
     for (bool goes_on = true; goes_on;) {
         batch = next;
         goes_on = walk.left > 0;
-        if (goes_on) load_batch(r, &walk, &next);
+        if (OVERLAPS && goes_on) load_batch(r, &walk, &next);
         group_add_batch(group, &batch);
+        if (!OVERLAPS && goes_on) load_batch(r, &walk, &next);
     }
     group_close(group);
 }

@@ -59,19 +59,31 @@ static __device__ __forceinline__ u64 *count_of(const struct wf_key_arguments *r
     return (u64 *)r->counts + group * r->tables + blockIdx.x;
 }
 
-// Equal keys of a warp are not gathered here: shared memory adds fast enough.
+// Counts a key of each lane that is here.  Lanes that all have the same one do it at once; different ones are so few in a
+// bank that shared memory is fast enough.  Gives what was there before the lane's one.
+static __device__ __forceinline__ u64 count_in_table(u64 *table, i64 key, bool places)
+{
+    u32 here = __activemask(), leader = (u32)__ffs((int)here) - 1;
+    if (__all_sync(here, __shfl_sync(here, key, (int)leader) == key)) {
+        u64 count = 0;
+        if (lane_number() == leader) count = atomicAdd(&table[key], (u64)__popc(here));
+        return __shfl_sync(here, count, (int)leader) + (u32)__popc(here & ((1u << lane_number()) - 1));
+    }
+    return places ? atomicAdd(&table[key], 1) : atomicAdd((u32 *)&table[key], 1);
+}
+
 static __device__ __forceinline__ void take_piece(const struct wf_key_arguments *r, u64 *table, bool places)
 {
     i64 length = (r->count + r->tables - 1) / r->tables, begin = blockIdx.x * length;
     i64 end = begin + length < r->count ? begin + length : r->count;
     for (i64 i = begin + threadIdx.x; i < end; i += WF_KEY_BLOCK) {
         i64 key = load_key(r, i);
-        if (key < 0)
+        if (key < 0) {
             note_bad_key(r, i);
-        else if (places)
-            put_position(r, atomicAdd(&table[key], 1), i);
-        else
-            atomicAdd((u32 *)&table[key], 1);
+            continue;
+        }
+        u64 place = count_in_table(table, key, places);
+        if (places) put_position(r, place, i);
     }
 }
 
