@@ -331,7 +331,7 @@ WF_API wf_error wf_handle_set_stream(wf_handle *handle, void *stream);
  * prod of floats is brought to the host and reduced there, and so is, for the message, whatever has failed with an output
  * in host memory.  Arrays in host memory are the CPU's work with a handle of a GPU, too.
  *
- * Output in device memory, all elements: strided arrays and prod with a float result are WF_ERROR_UNSUPPORTED.  From the
+ * Output in device memory, all elements: prod with a float result is WF_ERROR_UNSUPPORTED.  From the
  * second call with the same reduction and types on, nothing is allocated, so the call can be captured in a
  * CUDA graph.  A handle's graph must not run at the same time as other work of the handle. */
 WF_API wf_error wf_reduce(wf_handle *handle, const wf_reduction *reduction, const wf_array *a, const wf_array *b,

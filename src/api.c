@@ -7,6 +7,7 @@
 #include "core/saved.h"
 #include "core/shaped.h"
 #include "core/subtract.h"
+#include "core/view.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,6 +163,12 @@ static wf_error check_single(wf_handle *handle, const wf_output *output) {
     return WF_OK;
 }
 
+static bool is_strided(const struct wf_accumulator *empty, const wf_array *a, const wf_array *b) {
+    struct wf_view view;
+    wf_view_make(&view, a, b, wf_accumulator_is_indexed(empty));
+    return !wf_view_is_packed(&view);
+}
+
 static wf_error reduce_on_device(wf_handle *handle, const wf_reduction *reduction, const wf_array *a,
                                  const wf_array *b, const wf_output *output) {
     struct wf_accumulator empty;
@@ -174,6 +181,8 @@ static wf_error reduce_on_device(wf_handle *handle, const wf_reduction *reductio
     size_t nbytes = wf_type_nbytes(wf_accumulator_result_type(&empty, empty.op));
     if ((uintptr_t)output->data % nbytes || (uintptr_t)output->status % sizeof *output->status)
         return wf_fail(handle, WF_ERROR_ARGUMENT, "results and status in device memory must be aligned to their size");
+    if (reduction->fill || (count && !empty.tree && is_strided(&empty, a, b)))
+        return wf_reduce_groups(handle, reduction, a, b, &(wf_groups){.by = WF_GROUP_ALL}, output);
     return handle->device->reduce_on_device(handle, &empty, a, b, output);
 }
 
@@ -190,8 +199,6 @@ static wf_error reduce_all(wf_handle *handle, const wf_reduction *reduction, con
                            const wf_output *output, bool is_on_device) {
     wf_error error = check_single(handle, output);
     if (error) return error;
-    if (is_on_device && reduction->fill)
-        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "fill values are not yet supported for results in device memory");
     return (is_on_device ? reduce_on_device : reduce_to_host)(handle, reduction, a, b, output);
 }
 

@@ -77,7 +77,7 @@ wf_error wf_reduce_groups(wf_handle *handle, const wf_reduction *reduction, cons
     if (error) return error;
     error = wf_fill_value(handle, reduction, type, &grouped.fill);
     if (error == WF_ERROR_RANGE) return error;
-    grouped.has_fill = !error;
+    grouped.has_fill = !error && (reduction->fill || layout.by != WF_GROUP_ALL);
     if (!handle->device->reduce_groups)
         return wf_fail(handle, WF_ERROR_UNSUPPORTED,
                        "reductions by groups are not yet supported on %s: use a CPU handle and host memory",

@@ -471,10 +471,22 @@ def test_results_and_errors_left_on_the_gpu(engines, type_name):
 def test_what_cannot_stay_on_the_gpu_is_refused(engines):
     data = gpu_data.make("f32", 100, "normal")
     memory = engines.gpu.memory(data)
-    strided = memory.strided("f32", [50], [8])
-    for views, code in (([strided], "WF_ERROR_UNSUPPORTED"), ([wf.vector(data, "f32")], "WF_ERROR_ARGUMENT")):
-        assert outcome_on_device(engines, "sum", views) == code
+    assert outcome_on_device(engines, "sum", [wf.vector(data, "f32")]) == "WF_ERROR_ARGUMENT"
+    assert outcome_on_device(engines, "prod", [memory.strided("f32", [50], [8])]) == "WF_ERROR_UNSUPPORTED"
     assert memory.read() == data
+
+
+def test_results_of_strided_arrays_stay_on_the_gpu(engines):
+    data = gpu_data.make("f32", 6000, "normal")
+    views = [(shape, strides) for shape, strides in (([50], [8]), ([20, 30], [400, 8]), ([40, 50], [200, -4]), ([3, 4], [0, 16]))]
+    for shape, strides in views:
+        offset = 200 if strides[-1] < 0 else 0
+        here = wf.strided(data, "f32", shape, strides, offset)
+        there = engines.gpu.memory(data).strided("f32", shape, strides, offset)
+        for op in ("sum", "argmax"):
+            agree(outcome(engines.host, op, [here]), outcome_on_device(engines, op, [there]), op, shape, strides)
+    one = engines.gpu.memory(data).strided("f32", [1], [8])
+    assert outcome_on_device(engines, "var", [one], ddof=1) == "WF_ERROR_EMPTY"
 
 
 def test_accumulators_with_a_shape_need_host_memory(engines):

@@ -27,7 +27,7 @@ struct wf_device {
     /* Whether the output lies in the device's own memory.  NULL: it never does. */
     wf_error (*find_output)(wf_handle *handle, const wf_output *output, bool *is_on_device);
 
-    /* Leaves the result of a and b, which may have no elements, in such an output, in the order of the stream.
+    /* Leaves the result of a and b, which lie side by side or have no elements, in such an output, in the order of the stream.
      * empty: the reduction, with nothing added.  NULL where find_output is. */
     wf_error (*reduce_on_device)(wf_handle *handle, const struct wf_accumulator *empty, const wf_array *a,
                                  const wf_array *b, const wf_output *output);

@@ -21,7 +21,8 @@ struct wf_grouped {
 /* The value of groups that have none: the reduction's fill, otherwise NaN; WF_ERROR_EMPTY if type has neither. */
 wf_error wf_fill_value(wf_handle *handle, const wf_reduction *reduction, wf_type type, wf_value *value);
 
-/* wf_reduce by any groups but all.  The reduction, and that the arrays and the output are there, has been checked. */
+/* wf_reduce by groups; all elements are one where an output in device memory takes them as such.  The reduction, and that
+ * the arrays and the output are there, has been checked. */
 wf_error wf_reduce_groups(wf_handle *handle, const wf_reduction *reduction, const wf_array *a, const wf_array *b,
                           const wf_groups *groups, const wf_output *output);
 

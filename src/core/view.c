@@ -167,6 +167,12 @@ static int64_t copy_block_of_positions(const struct wf_view *view, int64_t first
     return (int64_t)count;
 }
 
+bool wf_view_is_packed(const struct wf_view *view) {
+    for (int o = 0; o < view->operands; o++)
+        if (view->ndim != 1 || view->stride_bytes[o][0] != (int64_t)view->nbytes) return false;
+    return true;
+}
+
 int64_t wf_view_block(const struct wf_view *view, int64_t first, int64_t limit, size_t capacity,
                       unsigned char *buffer[2], const unsigned char *data[2]) {
     enum { WORTHWHILE_RUN = 512 }; /* elements; shorter rows are gathered into whole blocks */

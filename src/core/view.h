@@ -32,6 +32,9 @@ struct wf_view {
  * Unless keep_order, elements may come in the order of their addresses instead of that of their indices. */
 void wf_view_make(struct wf_view *view, const wf_array *a, const wf_array *b, bool keep_order);
 
+/* Whether the elements of each operand lie side by side. */
+bool wf_view_is_packed(const struct wf_view *view);
+
 /* Points data[o], for each operand o, at elements from index first on that are contiguous, and returns how
  * many there are, at most limit.  Elements that are not contiguous in memory are copied to buffer[o], which
  * has space for `capacity` elements. */

@@ -145,12 +145,6 @@ wf_error wf_cuda_find_memory(wf_handle *handle, const wf_array *a, const wf_arra
     return error;
 }
 
-static bool is_contiguous(const struct wf_view *view) {
-    for (int o = 0; o < view->operands; o++)
-        if (view->ndim != 1 || view->stride_bytes[o][0] != (int64_t)view->nbytes) return false;
-    return true;
-}
-
 static struct wf_cuda_range range_of(const struct wf_view *view, int64_t index) {
     return (struct wf_cuda_range){(uintptr_t)view->data[0], view->operands == 2 ? (uintptr_t)view->data[1] : 0,
                                   view->count, index};
@@ -181,7 +175,7 @@ static bool is_tree(const struct wf_accumulator *acc) {
 
 static wf_error add_view(wf_handle *handle, struct wf_accumulator *into, const struct wf_view *view, bool is_host) {
     struct wf_cuda_range range = range_of(view, into->end_index);
-    if (is_host || !is_contiguous(view)) return wf_cuda_add_staged(handle, into, view, is_host);
+    if (is_host || !wf_view_is_packed(view)) return wf_cuda_add_staged(handle, into, view, is_host);
     if (is_tree(into)) return wf_cuda_add_product(handle, into, &range);
     wf_error error = wf_cuda_start(handle, into, &range, 0);
     return error ? error : wf_cuda_collect(handle, 0, into);
@@ -248,9 +242,6 @@ static wf_error reduce_there(wf_handle *handle, const struct wf_accumulator *emp
         wf_error error = check_on_device(handle, a, b);
         if (error) return error;
         wf_view_make(&view, a, b, wf_accumulator_is_indexed(empty));
-        if (!is_contiguous(&view))
-            return wf_fail(handle, WF_ERROR_UNSUPPORTED, "the result of a strided array cannot be in GPU memory: "
-                           "reduce it to host memory, or make a contiguous copy");
         range = range_of(&view, empty->first_index);
     }
     struct wf_cuda_target target = {.value = (uintptr_t)output->data,

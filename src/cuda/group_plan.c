@@ -4,7 +4,8 @@
 
 enum {
     WARP_LOG2 = 5,
-    ELEMENTS_OF_LANE = 8,       /* fewer are not worth a lane more, which has to be merged */
+    ELEMENTS_OF_LANE = 64,      /* fewer are not worth a lane more, which has to be merged; ... */
+    LEAST_OF_LANE = 8,          /* ... but where lanes would be idle */
     PIECE_OF_LANE = 256,        /* elements, for which merging in memory is little */
     PIECE_OF_LISTED = 1 << 15,  /* of a warp */
     WARPS_OF_MULTIPROCESSOR = 32,
@@ -19,13 +20,15 @@ static int at_most(int log2) {
     return log2 < WARP_LOG2 ? log2 : WARP_LOG2;
 }
 
-/* As many lanes as there are elements for; where groups are neighbours in memory, as many groups as are neighbours. */
-static void choose_lanes(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task) {
+/* As many lanes as there are elements for, and more where these would not fill the GPU; where groups are neighbours in
+ * memory, first as many groups as are neighbours. */
+static void choose_lanes(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, int64_t warps) {
+    int most = at_most(log2_of(task->elements / LEAST_OF_LANE));
     plan->is_across = task->neighbours > 1 && task->across < task->apart;
     plan->lanes_log2 = at_most(log2_of(task->elements / ELEMENTS_OF_LANE));
+    while (plan->lanes_log2 < most && task->groups < warps << (WARP_LOG2 - plan->lanes_log2)) plan->lanes_log2++;
     if (!plan->is_across) return;
-    int neighbours_log2 = at_most(log2_of(2 * task->neighbours - 1));
-    int free_log2 = WARP_LOG2 - neighbours_log2; /* lanes beside those of neighbours */
+    int free_log2 = WARP_LOG2 - at_most(log2_of(2 * task->neighbours - 1)); /* lanes beside those of neighbours */
     if (plan->lanes_log2 > free_log2) plan->lanes_log2 = free_log2;
 }
 
@@ -44,8 +47,8 @@ static int64_t count_tiles(const struct wf_cuda_group_plan *plan, const struct w
 
 /* Pieces where there are fewer groups than the GPU takes at a time, and slots take no more memory than half the array. */
 static void choose_pieces(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, int64_t warps) {
-    int64_t least = (int64_t)PIECE_OF_LANE << plan->lanes_log2, wanted = plan->tiles ? 4 * warps / plan->tiles : 1; /* so that all end at about the same time */
-    int64_t most = task->elements / least;
+    int64_t most = task->elements / ((int64_t)PIECE_OF_LANE << plan->lanes_log2);
+    int64_t wanted = plan->tiles ? 4 * warps / plan->tiles : 1; /* so that all end at about the same time */
     plan->pieces = wanted < most ? wanted : most;
     if (plan->pieces < 1 || task->elements < 2 * task->slot_nbytes / task->nbytes) plan->pieces = 1;
     plan->piece = (task->elements + plan->pieces - 1) / plan->pieces;
@@ -57,8 +60,8 @@ static void choose_pieces(struct wf_cuda_group_plan *plan, const struct wf_cuda_
 
 struct wf_cuda_group_plan wf_cuda_group_plan_make(const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
     struct wf_cuda_group_plan plan = {0};
-    choose_lanes(&plan, task);
     int64_t warps = wf_cuda_group_warps(task->sums_nbytes, gpu);
+    choose_lanes(&plan, task, warps);
     plan.tiles = count_tiles(&plan, task);
     choose_pieces(&plan, task, warps);
     plan.grid = plan.tiles > warps / plan.pieces ? warps : plan.tiles * plan.pieces;

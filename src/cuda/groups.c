@@ -189,7 +189,7 @@ static wf_error find_kernel(wf_handle *handle, struct job *job) {
     key.alignment = job->alignment;
     key.block = 32;
     key.vectors = 1;
-    key.resident = job->sums_nbytes <= FEW_SUMS_NBYTES ? 20 : 1; /* where registers are what bounds it */
+    key.resident = job->sums_nbytes <= FEW_SUMS_NBYTES ? 16 : 1; /* where registers are what bounds it */
     key.finish_op = empty->op;
     key.finish_type = job->grouped->result_type;
     return wf_kernels_groups(handle, &cuda->gpu, &cuda->kernels, &key, job->sums_nbytes, &job->function);
