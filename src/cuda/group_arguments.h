@@ -36,7 +36,7 @@ enum wf_group_stage {
 
 enum {
     WF_GROUP_DIMENSIONS = 68,
-    WF_GROUP_LISTED_ELEMENTS = 64 /* of each lane: a team lists groups of more, so that others do not wait for it */
+    WF_GROUP_LISTED_ELEMENTS = 256 /* of each lane: a team lists groups of more, so that others do not wait for it */
 };
 
 /* Addresses are of device memory, 0 where there is nothing. */
