@@ -29,7 +29,7 @@ static void add_exactly(int64_t digits[DIGITS], double term) {
     if (term == 0) return;
     int64_t significand = (int64_t)ldexp(frexp(term, &exponent), 53);
     const int position = exponent - 53 - LOWEST;
-    const __int128 shifted = (__int128)significand << (position % 32);
+    const __int128 shifted = (__int128)((unsigned __int128)significand << (position % 32));
     for (int d = 0; d < 2; d++) digits[position / 32 + d] += (int64_t)(uint32_t)(shifted >> (32 * d));
     digits[position / 32 + 2] += (int64_t)(shifted >> 64);
 }
