@@ -227,13 +227,13 @@ static wf_error ensure_scratch(wf_handle *handle, size_t nbytes) {
     return error;
 }
 
-/* Pieces that labelled groups may be cut into, and how many of these may need a slot. */
+/* The most pieces that long groups with labels can be cut into, and the most groups that have several: with a slot each. */
 static void count_pieces(const struct job *job, int64_t *pieces, int64_t *slots) {
     const struct wf_layout *layout = job->grouped->layout;
-    int64_t others = layout->shape[layout->axis] ? layout->count / layout->shape[layout->axis] : 0;
+    int64_t others = layout->count / layout->shape[layout->axis];
     int64_t listed = layout->reduced_count / (WF_GROUP_LISTED_ELEMENTS << job->plan.lanes_log2);
-    *pieces = others * (listed + layout->reduced_count / job->plan.piece + 1);
-    *slots = others * (layout->reduced_count / job->plan.piece + 1);
+    *slots = others * (layout->reduced_count / job->plan.piece);
+    *pieces = others * listed + *slots;
 }
 
 static void size_scratch(struct job *job) {
@@ -333,11 +333,11 @@ static wf_error launch_listed(wf_handle *handle, struct job *job) {
 
 static wf_error launch_all(wf_handle *handle, struct job *job) {
     const struct wf_group_arguments *r = &job->arguments;
-    bool are_labelled = r->list, are_shared = r->pieces > 1;
+    bool has_list = r->list, are_shared = r->pieces > 1;
     wf_error error = are_shared ? launch(handle, job, WF_GROUPS_CLEAR, blocks_for(job, r->count)) : WF_OK;
     if (!error) error = launch(handle, job, WF_GROUPS_REDUCE, job->plan.grid);
-    if (!error && are_labelled) error = launch_listed(handle, job);
-    if (!error && (are_labelled || are_shared)) error = launch(handle, job, WF_GROUPS_FINISH, blocks_for(job, job->slots));
+    if (!error && has_list) error = launch_listed(handle, job);
+    if (!error && job->slots) error = launch(handle, job, WF_GROUPS_FINISH, blocks_for(job, job->slots));
     if (!error && r->status) error = launch(handle, job, WF_GROUPS_STATUS, 1);
     return error;
 }
