@@ -207,6 +207,17 @@ def test_failures_are_the_cpus(pair):
     assert said == "WF_ERROR_RANGE: offset 2 is 3, less than the one before it, 5"
 
 
+def test_segments_that_overlap_are_refused(pair):
+    """There are more long ones than scratch memory was taken for."""
+    array = Laid("f32", (9000,), random.Random("overlap"), "plain", plain=True)
+    offsets = [0, 9000] * 3000
+    there = pair.labels_there(offsets, "i64", 1)
+    groups = library.wf_groups_segments(0, len(offsets) - 1, byref(there))
+    said = returned(pair.device, "sum", groups, [pair.there(array)])
+    assert said == "WF_ERROR_RANGE: offset 2 is 0, less than the one before it, 9000"
+    assert pair.left_there("sum", groups, [pair.there(array)]) == "WF_ERROR_RANGE"
+
+
 def test_memory_in_the_wrong_place(pair):
     device, groups = pair.gpu.memory(bytes(96)).strided("f64", (4, 3), (24, 8)), library.wf_groups_axes(1)
     host = wf.strided(bytes(96), "f64", (4, 3), (24, 8))

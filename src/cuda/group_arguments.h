@@ -50,6 +50,7 @@ struct wf_group_arguments {
     unsigned long long bad;          /* u64: the first offset that is wrong */
     unsigned long long list, listed; /* struct wf_group_piece, and u64: how many there are */
     unsigned long long slots, used;  /* struct wf_group_slot, and u64: how many are in use */
+    long long list_count, slot_count; /* that there is memory for */
     unsigned long long fill;         /* the bits of the value of groups that have none */
     long long count;                 /* results */
     long long reduced_count;         /* elements of a group; of labelled ones, positions of the axis */

@@ -244,7 +244,8 @@ static void size_scratch(struct job *job) {
     if (grouped->groups->labels && job->are_labels_host)
         job->labels_nbytes = (size_t)wf_array_length(grouped->groups->labels, 0) * wf_type_nbytes(grouped->groups->labels->type);
     if (layout->by == WF_GROUP_KEYS) job->keys_nbytes = wf_cuda_keys_nbytes(layout->reduced_count, grouped->groups->count);
-    job->slots = slots;
+    job->slots = job->arguments.slot_count = slots;
+    job->arguments.list_count = pieces;
     job->list_nbytes = (size_t)pieces * sizeof(struct wf_group_piece);
     job->slots_nbytes = (size_t)slots * sizeof(struct wf_group_slot);
     if (job->is_output_host) job->results_nbytes = (size_t)layout->count * wf_type_nbytes(grouped->result_type);

@@ -217,9 +217,12 @@ static __device__ __forceinline__ void reduce_task(const struct wf_group_argumen
 static __device__ __forceinline__ void list_pieces(const struct wf_group_arguments *r, const team_task *first, i64 results)
 {
     i64 count = first->end - first->begin, pieces = (count + r->piece - 1) / r->piece, slot = -1;
-    struct wf_group_piece *piece = (struct wf_group_piece *)r->list + atomicAdd((u64 *)r->listed, (u64)pieces);
+    i64 at = (i64)atomicAdd((u64 *)r->listed, (u64)pieces);
+    struct wf_group_piece *piece = (struct wf_group_piece *)r->list + at;
+    if (at + pieces > r->list_count) return; // offsets fall, so that segments overlap: nothing of the list counts
     if (pieces > 1) {
         slot = (i64)atomicAdd((u64 *)r->used, (u64)results);
+        if (slot + results > r->slot_count) return;
         for (i64 i = 0; i < results; i++) slot_clear(slot_at(r, slot + i), (u64)(first->result + i), (u64)count);
     }
     for (i64 begin = first->begin; begin < first->end; begin += r->piece, piece++) {
@@ -290,9 +293,14 @@ static __device__ __forceinline__ void take_neighbour(const struct wf_group_argu
     if (task->slot >= 0) task->slot += lanes->number;
 }
 
+static __device__ __forceinline__ bool has_bad_labels(const struct wf_group_arguments *r)
+{
+    return *(const u64 *)r->bad != ~(u64)0;
+}
+
 static __device__ __forceinline__ void reduce_listed(const struct wf_group_arguments *r, const team *lanes, group_state *group)
 {
-    i64 listed = *(const i64 *)r->listed;
+    i64 listed = has_bad_labels(r) ? 0 : *(const i64 *)r->listed;
     for (i64 i = blockIdx.x; i < listed; i += gridDim.x) {
         const struct wf_group_piece *piece = (const struct wf_group_piece *)r->list + i;
         team_task task = {piece->result, piece->begin, piece->end, piece->slot, true};
@@ -303,7 +311,7 @@ static __device__ __forceinline__ void reduce_listed(const struct wf_group_argum
 
 static __device__ __forceinline__ void finish_slots(const struct wf_group_arguments *r, group_state *group)
 {
-    i64 used = r->used ? *(const i64 *)r->used : r->count;
+    i64 used = has_bad_labels(r) ? 0 : r->used ? *(const i64 *)r->used : r->count;
     for (i64 i = (i64)blockIdx.x * 32 + lane_number(); i < used; i += (i64)gridDim.x * 32) {
         const struct wf_group_slot *slot = slot_at(r, i);
         group_place place = find_place(r, slot->result);
@@ -326,7 +334,7 @@ static __device__ __forceinline__ void leave_status(const struct wf_group_argume
 {
     u64 failed = *(const u64 *)r->failed;
     if (lane_number()) return;
-    *(int *)r->status = *(const u64 *)r->bad != ~(u64)0 ? WF_ERROR_RANGE : failed == ~(u64)0 ? WF_OK : (int)(failed & 255);
+    *(int *)r->status = has_bad_labels(r) ? WF_ERROR_RANGE : failed == ~(u64)0 ? WF_OK : (int)(failed & 255);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) groups(const __grid_constant__ struct wf_group_arguments task)
