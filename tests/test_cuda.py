@@ -222,9 +222,10 @@ def test_kernels_are_without_findings(op, type_name, small, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(3, 80, 16))
+@pytest.mark.parametrize("part", [*range(3, 80, 16), "groups"])
 def test_finishing_kernels_are_without_findings(part, tmp_path):
-    """A sample of what lab/sanitize-gpu has compute-sanitizer watch: at odd addresses, and with results that stay."""
+    """A sample of what lab/sanitize-gpu has compute-sanitizer watch: at odd addresses, with results that stay, and by
+    groups."""
     need_fake()
     pytest.importorskip("numpy", reason="no numpy")
     command = [sys.executable, Path(__file__).parent / "gpu_kernels.py", str(part), "80"]

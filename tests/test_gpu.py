@@ -478,12 +478,11 @@ def test_what_cannot_stay_on_the_gpu_is_refused(engines):
 
 def test_results_of_strided_arrays_stay_on_the_gpu(engines):
     data = gpu_data.make("f32", 6000, "normal")
-    views = [(shape, strides) for shape, strides in (([50], [8]), ([20, 30], [400, 8]), ([40, 50], [200, -4]), ([3, 4], [0, 16]))]
-    for shape, strides in views:
+    for shape, strides in (([50], [8]), ([20, 30], [400, 8]), ([40, 50], [200, -4]), ([3, 4], [0, 16])):
         offset = 200 if strides[-1] < 0 else 0
         here = wf.strided(data, "f32", shape, strides, offset)
         there = engines.gpu.memory(data).strided("f32", shape, strides, offset)
-        for op in ("sum", "argmax"):
+        for op in engines.choose(("sum", "argmax", "var"), ("sum",)):
             agree(outcome(engines.host, op, [here]), outcome_on_device(engines, op, [there]), op, shape, strides)
     one = engines.gpu.memory(data).strided("f32", [1], [8])
     assert outcome_on_device(engines, "var", [one], ddof=1) == "WF_ERROR_EMPTY"
