@@ -8,6 +8,8 @@ enum {
     LEAST_OF_LANE = 8,          /* ... but where lanes would be idle */
     PIECE_OF_LANE = 256,        /* elements, for which merging in memory is little */
     PIECE_OF_LISTED = 1 << 15,  /* of a warp */
+    PIECE_MAX = 1 << 29,        /* which lanes count by 32 bits */
+    PIECE_MULTIPLE = 16,        /* so that pieces begin as groups do, as far as vectors of 16 bytes matter */
     WARPS_OF_MULTIPROCESSOR = 32,
     BLOCK_NBYTES = 1024         /* shared memory that each block takes besides its own */
 };
@@ -51,7 +53,9 @@ static void choose_pieces(struct wf_cuda_group_plan *plan, const struct wf_cuda_
     int64_t wanted = plan->tiles ? 4 * warps / plan->tiles : 1; /* so that all end at about the same time */
     plan->pieces = wanted < most ? wanted : most;
     if (plan->pieces < 1 || task->elements < 2 * task->slot_nbytes / task->nbytes) plan->pieces = 1;
+    if (plan->pieces < task->elements / PIECE_MAX + 1) plan->pieces = task->elements / PIECE_MAX + 1;
     plan->piece = (task->elements + plan->pieces - 1) / plan->pieces;
+    if (plan->pieces > 1) plan->piece = (plan->piece + PIECE_MULTIPLE - 1) / PIECE_MULTIPLE * PIECE_MULTIPLE;
     if (task->are_labelled) {
         plan->pieces = 1;
         plan->piece = PIECE_OF_LISTED;

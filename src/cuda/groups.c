@@ -23,6 +23,7 @@ struct job {
     wf_cuda_function function;
     int sums_nbytes;
     int alignment;
+    int64_t elements; /* of each group, on average */
     bool is_output_host, is_array_host, are_labels_host;
     int64_t slots; /* that there is memory for */
     /* Parts of the scratch memory, which follow each other: bytes. */
@@ -142,10 +143,11 @@ static void make_plan(struct job *job, const struct wf_gpu *gpu) {
     const struct wf_layout *layout = job->grouped->layout;
     bool are_labelled = layout->axis >= 0;
     bool last_counts = r->counts_groups == r->ndim - 1;
+    job->elements = layout->reduced_count;
+    if (are_labelled && layout->shape[layout->axis]) job->elements /= layout->shape[layout->axis];
     struct wf_cuda_group_task task = {
         .groups = layout->count,
-        .elements = are_labelled ? layout->reduced_count / (layout->shape[layout->axis] ? layout->shape[layout->axis] : 1)
-                                 : layout->reduced_count,
+        .elements = job->elements,
         .are_labelled = are_labelled,
         .apart = stride_of(r, r->ndim + r->reduced_ndim - 1),
         .across = stride_of(r, r->ndim - 1),
@@ -158,12 +160,31 @@ static void make_plan(struct job *job, const struct wf_gpu *gpu) {
 
 /* ---- the kernel ---- */
 
-enum { WALK_STRAIGHT, WALK_INDEXED, WALK_FOLDED };
-enum { FEW_SUMS_NBYTES = 8192 };
+enum { WALK_STRAIGHT, WALK_INDEXED, WALK_FOLDED, WALK_CONTIGUOUS };
+enum { VECTOR_NBYTES = 16 };
+
+/* Whether every group is whole vectors. */
+static bool are_whole_vectors(const struct job *job) {
+    const struct wf_group_arguments *r = &job->arguments;
+    uint64_t bits = r->x | (uint64_t)r->reduced_count * wf_type_nbytes(job->grouped->a->type);
+    for (int d = 0; d < r->ndim; d++) bits |= (uint64_t)r->dimension[d].stride[0];
+    return job->grouped->layout->axis < 0 && bits % VECTOR_NBYTES == 0;
+}
+
+/* Whether a group's elements lie side by side, and are enough for the few at its ends, outside of vectors, to cost little. */
+static bool is_contiguous(const struct job *job) {
+    enum { WORTHWHILE_NBYTES = 128 };
+    const struct wf_group_dimension *reduced = &job->arguments.dimension[job->arguments.ndim];
+    int64_t nbytes = (int64_t)wf_type_nbytes(job->grouped->a->type);
+    if (job->plan.is_across || job->alignment == 1 || reduced->stride[0] != nbytes) return false;
+    if (job->grouped->b && reduced->stride[1] != nbytes) return false;
+    return are_whole_vectors(job) || job->elements * nbytes >= WORTHWHILE_NBYTES;
+}
 
 static int find_walk(const struct job *job) {
     if (job->grouped->layout->by == WF_GROUP_KEYS) return WALK_INDEXED;
-    return job->arguments.reduced_ndim > 1 ? WALK_FOLDED : WALK_STRAIGHT;
+    if (job->arguments.reduced_ndim > 1) return WALK_FOLDED;
+    return is_contiguous(job) ? WALK_CONTIGUOUS : WALK_STRAIGHT;
 }
 
 /* Shared memory of a warp: see kernels/group_sums.cuh. */
@@ -175,6 +196,14 @@ static int find_sums_nbytes(const struct wf_accumulator *empty) {
     if (empty->parts & (WF_PART_SQUARES | WF_PART_DOT))
         rows += (4 * bias - 2 + (empty->type == WF_F64 ? 53 : 0)) / BINADES + 2;
     return rows * ROW_NBYTES;
+}
+
+/* Warps of a multiprocessor: as many as shared memory has room for, if registers are not too few for what a lane keeps. */
+static int find_resident(const struct job *job, const struct wf_gpu *gpu) {
+    unsigned parts = job->grouped->empty->parts;
+    int64_t room = wf_cuda_group_warps(job->sums_nbytes, gpu) / gpu->multiprocessors;
+    int most = parts & (WF_PART_SQUARES | WF_PART_DOT) ? 12 : parts & (WF_PART_SUM | WF_PART_ABS) ? 16 : 24;
+    return room < most ? (int)room : most;
 }
 
 static wf_error find_kernel(wf_handle *handle, struct job *job) {
@@ -189,7 +218,7 @@ static wf_error find_kernel(wf_handle *handle, struct job *job) {
     key.alignment = job->alignment;
     key.block = 32;
     key.vectors = 1;
-    key.resident = job->sums_nbytes <= FEW_SUMS_NBYTES ? 16 : 1; /* where registers are what bounds it */
+    key.resident = find_resident(job, &cuda->gpu);
     key.finish_op = empty->op;
     key.finish_type = job->grouped->result_type;
     return wf_kernels_groups(handle, &cuda->gpu, &cuda->kernels, &key, job->sums_nbytes, &job->function);

@@ -153,19 +153,14 @@ static __device__ __forceinline__ u64 word_of_sum(const group_sum *sum, int row)
     return row < sum->first ? 0 : sum->column[32 * row].x;
 }
 
-// The magnitude of a sum in words, a multiple of 2^low, rounded to the elements' type: see direct_float_sum.  False: below
-// the normal numbers a bit of it is lost, which the core's functions round.
-static __device__ __forceinline__ bool round_words(const group_sum *sum, int low, u64 *bits)
+// A magnitude whose highest word is `high`, not 0 and a multiple of 2^exponent, followed by `next`, and below that something
+// or nothing, rounded to the elements' type: see direct_float_sum.  False: below the normal numbers a bit of it is lost,
+// which the core's functions round.
+static __device__ __forceinline__ bool round_magnitude(u64 high, u64 next, bool is_more_below, int exponent, u64 *bits)
 {
-    int top = sum->last + 1;
-    while (top >= sum->first && word_of_sum(sum, top) == 0) top--;
-    *bits = 0;
-    if (top < sum->first) return true;
-    u64 high = word_of_sum(sum, top), next = word_of_sum(sum, top - 1), below = 0;
-    int shift = __clzll((i64)high), field = low + 64 * top + 63 - shift + BIAS;
-    for (int row = sum->first; row < top - 1; row++) below |= sum->column[32 * row].x;
+    int shift = __clzll((i64)high), field = exponent + 63 - shift + BIAS;
     u64 mantissa = shift ? high << shift | next >> (64 - shift) : high;
-    bool inexact = next << shift != 0 || below;
+    bool inexact = next << shift != 0 || is_more_below;
     int drop = 63 - FRACTION_BITS + max(1 - field, 0);
     if (drop > 63) return false;
     u64 rest = mantissa << (64 - drop), half = (u64)1 << 63, kept = mantissa >> drop;
@@ -173,6 +168,17 @@ static __device__ __forceinline__ bool round_words(const group_sum *sum, int low
     *bits = ((u64)max(field - 1, 0) << FRACTION_BITS) + kept;
     if (*bits > INFINITY_BITS) *bits = INFINITY_BITS;
     return true;
+}
+
+static __device__ __forceinline__ bool round_words(const group_sum *sum, int low, u64 *bits)
+{
+    int top = sum->last + 1;
+    u64 below = 0;
+    while (top >= sum->first && word_of_sum(sum, top) == 0) top--;
+    *bits = 0;
+    if (top < sum->first) return true;
+    for (int row = sum->first; row < top - 1; row++) below |= sum->column[32 * row].x;
+    return round_magnitude(word_of_sum(sum, top), word_of_sum(sum, top - 1), below, low + 64 * top, bits);
 }
 
 // Makes bins of words again.
@@ -194,6 +200,11 @@ static __device__ __forceinline__ void clear_sum(group_sum *sum)
     sum_set_empty(sum);
 }
 
+static __device__ __forceinline__ void store_sum(const group_place *place, u64 bits, bool negative)
+{
+    store_unit(place->result, bits | (bits && negative ? (u64)SIGN_BIT : 0));
+}
+
 static __device__ __forceinline__ bool write_plain_sum(const group_place *place, group_sum *sum, int low)
 {
     u64 bits;
@@ -203,9 +214,32 @@ static __device__ __forceinline__ bool write_plain_sum(const group_place *place,
         return false;
     }
     clear_sum(sum);
-    store_unit(place->result, bits | (bits && negative ? (u64)SIGN_BIT : 0));
+    store_sum(place, bits, negative);
     return true;
 }
+
+#if USES_GROUP_LEVELS
+
+static __device__ __forceinline__ bool write_plain_levels(const group_place *place, const group_levels *levels, int count)
+{
+    level_total total = total_of_levels(levels, count);
+    u64 sign = (u64)((i64)total.word[2] >> 63), low = total.word[0] ^ sign, middle = total.word[1] ^ sign, bits = 0;
+    u64 high = total.word[2] ^ sign;
+    low += sign & 1;
+    middle += sign & (low == 0);
+    high += sign & (low == 0 && middle == 0);
+    bool fits = true;
+    if (high)
+        fits = round_magnitude(high, middle, low != 0, total.exponent + 128, &bits);
+    else if (middle)
+        fits = round_magnitude(middle, low, false, total.exponent + 64, &bits);
+    else if (low)
+        fits = round_magnitude(low, 0, false, total.exponent, &bits);
+    if (fits) store_sum(place, bits, sign != 0);
+    return fits;
+}
+
+#endif
 
 #endif
 
@@ -215,7 +249,18 @@ static __device__ __forceinline__ bool write_plain_sum(const group_place *place,
 
 #if IS_FLOAT
 
-// The sum, without its lowest zeros, as a multiple of 2^exponent; false if it has more than 128 bits.  low: of the bins.
+// 192 bits, without their lowest zeros, as a multiple of 2^*exponent, which is that of a unit so far; false if that has more
+// than 128 bits.
+static __device__ __forceinline__ bool strip_zeros(const u64 word[2], wf_i128 upper, wf_i128 *value, int *exponent)
+{
+    wf_u128 lower = (wf_u128)word[1] << 64 | word[0];
+    int zeros = word[0] ? wf_trailing_zeros_u64(word[0]) : word[1] ? 64 + wf_trailing_zeros_u64(word[1]) : 128;
+    *exponent += zeros;
+    *value = zeros == 128 ? upper : zeros ? (wf_i128)(lower >> zeros | (wf_u128)upper << (128 - zeros)) : (wf_i128)lower;
+    return zeros == 128 || upper >> zeros == *value >> 127;
+}
+
+// low: of the bins.
 static __device__ __forceinline__ bool look_at_sum(const group_sum *sum, int low, wf_i128 *value, int *exponent)
 {
     u64 word[3] = {0, 0, 0};
@@ -229,13 +274,20 @@ static __device__ __forceinline__ bool look_at_sum(const group_sum *sum, int low
         word[i] = (u64)carry;
         carry >>= 64;
     }
-    wf_u128 lower = (wf_u128)word[1] << 64 | word[0];
-    wf_i128 upper = (wf_i128)((wf_u128)carry << 64 | word[2]);
-    int zeros = word[0] ? wf_trailing_zeros_u64(word[0]) : word[1] ? 64 + wf_trailing_zeros_u64(word[1]) : 128;
-    *exponent = low + 64 * sum->first + zeros;
-    *value = zeros == 128 ? upper : zeros ? (wf_i128)(lower >> zeros | (wf_u128)upper << (128 - zeros)) : (wf_i128)lower;
-    return zeros == 128 || upper >> zeros == *value >> 127;
+    *exponent = low + 64 * sum->first;
+    return strip_zeros(word, (wf_i128)((wf_u128)carry << 64 | word[2]), value, exponent);
 }
+
+#if USES_GROUP_LEVELS
+
+static __device__ __forceinline__ bool look_at_levels(const group_levels *levels, int count, wf_i128 *value, int *exponent)
+{
+    level_total total = total_of_levels(levels, count);
+    *exponent = total.exponent;
+    return strip_zeros(total.word, (i64)total.word[2], value, exponent);
+}
+
+#endif
 
 #else
 
@@ -259,17 +311,30 @@ static __device__ __noinline__ bool write_small_quotient(const struct wf_group_a
     return true;
 }
 
+// Gives whether there is one that 128 bits hold.
+static __device__ __forceinline__ bool look_at_sums(const group_state *group, bool in_windows, struct wf_small_sums *sums)
+{
+#if USES_GROUP_LEVELS
+    const group_window *window = &group->window;
+    if (in_windows)
+        return look_at_levels(&window->values, GROUP_VALUE_LEVELS, &sums->sum, &sums->sum_exponent) &&
+               (!HAS_SQUARES ||
+                look_at_levels(&window->products, GROUP_PRODUCT_LEVELS, &sums->squares, &sums->squares_exponent));
+#endif
+    (void)in_windows;
+    return look_at_sum(&group->sum, VALUE_LOW, &sums->sum, &sums->sum_exponent) &&
+           (!HAS_SQUARES || look_at_sum(&group->product_sum, 2 * VALUE_LOW, &sums->squares, &sums->squares_exponent));
+}
+
 static __device__ __forceinline__ bool write_quotient(const struct wf_group_arguments *task, const group_place *place,
-                                                      group_state *group, i64 count)
+                                                      group_state *group, bool in_windows, i64 count)
 {
     struct wf_small_sums sums;
     sums.squares = 0;
     sums.squares_exponent = 0;
     sums.is_minus_zero = false;
     sums.count = count;
-    if (!look_at_sum(&group->sum, VALUE_LOW, &sums.sum, &sums.sum_exponent)) return false;
-    if (HAS_SQUARES && !look_at_sum(&group->product_sum, 2 * VALUE_LOW, &sums.squares, &sums.squares_exponent)) return false;
-    if (!write_small_quotient(task, *place, sums)) return false;
+    if (!look_at_sums(group, in_windows, &sums) || !write_small_quotient(task, *place, sums)) return false;
 #if IS_FLOAT
     clear_sum(&group->sum);
     if (HAS_SQUARES) clear_sum(&group->product_sum);
@@ -277,9 +342,26 @@ static __device__ __forceinline__ bool write_quotient(const struct wf_group_argu
     return true;
 }
 
+// A sum of floats, unless it has to be rounded where numbers are subnormal.
+static __device__ __forceinline__ bool write_float_sum(const group_place *place, group_state *group, bool in_windows)
+{
+#if USES_GROUP_LEVELS
+    if (in_windows && HAS_DOT) return write_plain_levels(place, &group->window.products, GROUP_PRODUCT_LEVELS);
+    if (in_windows) return write_plain_levels(place, &group->window.values, GROUP_VALUE_LEVELS);
+#endif
+    (void)in_windows;
+#if IS_FLOAT
+    return HAS_DOT ? write_plain_sum(place, &group->product_sum, 2 * LOW_EXPONENT)
+                   : write_plain_sum(place, &group->sum, LOW_EXPONENT);
+#else
+    (void)place, (void)group;
+    return false;
+#endif
+}
+
 // Writes the result if there is nothing special about it; otherwise nothing is done.
 static __device__ __forceinline__ bool write_plain(const struct wf_group_arguments *task, const group_place *place,
-                                                   group_state *group, i64 count)
+                                                   group_state *group, bool in_windows, i64 count)
 {
     const bool is_min = FINISH_OP == WF_MIN || FINISH_OP == WF_ARGMIN;
     if (count == 0 || (IS_FLOAT && group->nan_count)) return false;
@@ -292,19 +374,17 @@ static __device__ __forceinline__ bool write_plain(const struct wf_group_argumen
         store_unit(place->result, is_min ? group->min_index : group->max_index);
         return true;
     }
-    if (HAS_SUM && IS_SMALL_QUOTIENT)
-        return (!IS_FLOAT || group->special_seen == PLAIN_SPECIAL) && write_quotient(task, place, group, count);
-#if IS_FLOAT
-    if (!IS_PLAIN_TERM_SUM || group->special_seen != PLAIN_SPECIAL) return false;
-    if (HAS_DOT) return write_plain_sum(place, &group->product_sum, 2 * LOW_EXPONENT);
-    return write_plain_sum(place, &group->sum, LOW_EXPONENT);
-#else
+    if (IS_FLOAT && HAS_SUMS && group->special_seen != PLAIN_SPECIAL) return false;
+    if (HAS_SUM && IS_SMALL_QUOTIENT) return write_quotient(task, place, group, in_windows, count);
+    if (IS_PLAIN_TERM_SUM) return write_float_sum(place, group, in_windows);
+#if !IS_FLOAT
     if (!IS_PLAIN_SUM) return false;
     u64 sign = IS_SIGNED ? (u64)((i64)group->sum.low >> 63) : 0;
     if (group->sum.middle != sign || (u64)group->sum.high != sign) return false;
     store_unit(place->result, group->sum.low);
     return true;
 #endif
+    return false;
 }
 
 #endif

@@ -36,14 +36,30 @@ typedef struct {
 #endif
 } group_state;
 
-#define BATCH 8 // elements that a lane loads at a time
+#define WALK_STRAIGHT 0   // along one dimension
+#define WALK_INDEXED 1    // along one dimension, through positions
+#define WALK_FOLDED 2     // along several
+#define WALK_CONTIGUOUS 3 // along one dimension, side by side
 
+#define BATCH (WALK == WALK_CONTIGUOUS && WIDTH == 8 ? 16 : 8) // elements that a lane loads at a time
+
+// What a lane loads, of at most 2^30 elements of a group that its team has.
 typedef struct {
     unit a[BATCH], b[BATCH]; // behind the last element -0
-    i64 index[BATCH];        // where elements do not follow each other
-    i64 first, step;         // where they do: the index of the first, and from one to the next
     int count;
+    int first; // the number of the first element, or of the first one outside of vectors, among those
+#if WALK == WALK_CONTIGUOUS
+    bool is_vectors;
+#endif
 } group_batch;
+
+// Which elements of the team's a lane has: every 2^log2nd one, or vector.
+typedef struct {
+    const struct wf_group_arguments *task;
+    i64 begin; // the team's first element in the group
+    int log2;
+    int head, inside; // elements before the first vector, and in vectors
+} group_range;
 
 // Its sums are empty already.
 static __device__ __forceinline__ void group_clear(group_state *group)
@@ -100,8 +116,8 @@ static __device__ __forceinline__ u64 key_of_narrow(narrow_key key)
     return ordered(key_of(bits));
 }
 
-// Indices rise, but where positions have been sorted by key.  Of floats no key is that of nothing.
-#define COMPARES_INDICES (IS_INDEXED && (WALK == 1 || !IS_FLOAT))
+// Whether indices may fall; of floats no key is that of nothing.
+#define COMPARES_INDICES (IS_INDEXED && (WALK == WALK_INDEXED || WALK == WALK_CONTIGUOUS || !IS_FLOAT))
 
 static __device__ __forceinline__ void group_add_extremes(group_state *group, unit bits, u64 index)
 {
@@ -131,9 +147,28 @@ static __device__ __forceinline__ void group_add_bits(group_state *group, unit b
     group->bits_xor ^= bits;
 }
 
-static __device__ __forceinline__ u64 index_of(const group_batch *batch, int k)
+// Where the element at a place of the sorted positions is.
+static __device__ __forceinline__ i64 position_at(const struct wf_group_arguments *r, i64 place)
 {
-    return (u64)(WALK == 0 ? batch->first + k * batch->step : batch->index[k]);
+    return r->positions_are_wide ? (i64)((const u64 *)r->positions)[place] : (i64)((const u32 *)r->positions)[place];
+}
+
+// The number of an element among the team's.
+static __device__ __forceinline__ int offset_in_batch(const group_batch *batch, const group_range *range, int k)
+{
+#if WALK == WALK_CONTIGUOUS
+    if (batch->is_vectors) return batch->first + ((k / PER_VECTOR * PER_VECTOR) << range->log2) + k % PER_VECTOR;
+    int number = batch->first + (k << range->log2);
+    return number + (number < range->head ? 0 : range->inside);
+#else
+    return batch->first + (k << range->log2);
+#endif
+}
+
+static __device__ __forceinline__ u64 index_of(const group_batch *batch, const group_range *range, int k)
+{
+    i64 place = range->begin + offset_in_batch(batch, range, k);
+    return (u64)(range->task->first_index + (WALK == WALK_INDEXED ? position_at(range->task, place) : place));
 }
 
 // An element, or a pair, of float sums.
@@ -160,6 +195,13 @@ static __device__ __forceinline__ void group_add(group_state *group, unit a, uni
 }
 
 // ---- batches
+
+static __device__ __forceinline__ void merge_bins(group_state *group, const team *lanes)
+{
+    if (lanes->log2 == 0) return;
+    if (HAS_VALUE_SUM) sum_merge(&group->sum, lanes);
+    if (HAS_PRODUCT_SUM) sum_merge(&group->product_sum, lanes);
+}
 
 #if USES_GROUP_LEVELS
 
@@ -205,6 +247,30 @@ static __device__ __forceinline__ bool is_beyond_negative_zero(const group_batch
     return beyond;
 }
 
+static __device__ __forceinline__ void drain_window(group_state *group)
+{
+    window_carry(&group->window);
+    window_drain(&group->window, &group->sum, &group->product_sum);
+}
+
+static __device__ __forceinline__ void make_room_in_window(group_state *group)
+{
+    window_carry(&group->window);
+    if (group->window.held > GROUP_HELD_TERMS - GROUP_LEVEL_ADDITIONS) drain_window(group);
+}
+
+// Places the windows of a team for the first batches of its lanes.  By all lanes.
+static __device__ __forceinline__ void place_windows(group_state *group, const group_batch *batch, const team *lanes)
+{
+    int x = fields_of_batch(batch->a).high, y = OPERANDS == 2 ? fields_of_batch(batch->b).high : x;
+    if (x > 2 * BIAS || y > 2 * BIAS) x = y = 1;
+    for (int step = 0; step < lanes->log2; step++) {
+        x = max(x, __shfl_xor_sync(ALL_LANES, x, team_delta(lanes, step)));
+        if (OPERANDS == 2) y = max(y, __shfl_xor_sync(ALL_LANES, y, team_delta(lanes, step)));
+    }
+    if (can_place(x)) window_place(&group->window, with_margin(x), with_margin(OPERANDS == 2 ? y : x));
+}
+
 // Adds a batch to the levels, which are placed anew where they do not hold it; false if none would.
 static __device__ __forceinline__ bool add_by_levels(group_state *group, const group_batch *batch)
 {
@@ -214,22 +280,41 @@ static __device__ __forceinline__ bool add_by_levels(group_state *group, const g
     if (x.high > 2 * BIAS || y.high > 2 * BIAS || (OPERANDS == 2 && !is_beyond)) return false;
     if (is_beyond) group->special_seen |= PLAIN_SPECIAL;
     if (x.low > x.high || y.low > y.high) return true; // zeros
-    if (window->terms > GROUP_LEVEL_ADDITIONS - BATCH) window_drain(window, &group->sum, &group->product_sum);
+    if (window->terms > GROUP_LEVEL_ADDITIONS - BATCH) make_room_in_window(group);
     if (!window_holds(window, x, y)) {
-        window_drain(window, &group->sum, &group->product_sum);
-        if (can_place(x.high)) window_place(window, x.high, y.high);
+        drain_window(group);
+        if (can_place(x.high)) window_place(window, with_margin(x.high), with_margin(y.high));
         if (!window_holds(window, x, y)) return false;
     }
     add_to_window(window, batch);
     return true;
 }
 
-static __device__ __forceinline__ void close_sums(group_state *group)
+// Merges the sums of a team.  By all lanes.  Gives whether they are in windows, not in bins.
+static __device__ __forceinline__ bool merge_sums(group_state *group, const team *lanes)
 {
-    window_drain(&group->window, &group->sum, &group->product_sum);
+    window_carry(&group->window);
+    bool in_windows = (!HAS_VALUE_SUM || is_bins_empty(&group->sum)) && (!HAS_PRODUCT_SUM || is_bins_empty(&group->product_sum));
+    if (__all_sync(ALL_LANES, in_windows) && are_windows_alike(&group->window, lanes)) {
+        windows_merge(&group->window, lanes);
+        return true;
+    }
+    drain_window(group);
+    merge_bins(group, lanes);
+    return false;
 }
 
 #else
+
+static __device__ __forceinline__ void place_windows(group_state *group, const group_batch *batch, const team *lanes)
+{
+    (void)group, (void)batch, (void)lanes;
+}
+
+static __device__ __forceinline__ void drain_window(group_state *group)
+{
+    (void)group;
+}
 
 static __device__ __forceinline__ bool add_by_levels(group_state *group, const group_batch *batch)
 {
@@ -237,26 +322,20 @@ static __device__ __forceinline__ bool add_by_levels(group_state *group, const g
     return false;
 }
 
-static __device__ __forceinline__ void close_sums(group_state *group)
+static __device__ __forceinline__ bool merge_sums(group_state *group, const team *lanes)
 {
-    (void)group;
+    merge_bins(group, lanes);
+    return false;
 }
 
 #endif
 
-static __device__ __forceinline__ void group_add_batch(group_state *group, const group_batch *batch)
+static __device__ __forceinline__ void group_add_batch(group_state *group, const group_batch *batch, const group_range *range)
 {
     if (USES_GROUP_LEVELS && add_by_levels(group, batch)) return;
 #pragma unroll
     for (int k = 0; k < BATCH; k++)
-        if (k < batch->count) group_add(group, batch->a[k], batch->b[k], index_of(batch, k));
-}
-
-// After the last batch, if there was one.
-static __device__ __forceinline__ void group_close(group_state *group)
-{
-    if (HAS_EXTREMES) close_extremes(group);
-    close_sums(group);
+        if (k < batch->count) group_add(group, batch->a[k], batch->b[k], index_of(batch, range, k));
 }
 
 // ---- merging
@@ -298,13 +377,11 @@ static __device__ __forceinline__ void merge_with(group_state *group, u32 delta)
     group->first_nan = min(group->first_nan, from_other(group->first_nan, delta));
 }
 
-// Merges what a team's lanes have; the first of them has it then.
-static __device__ __forceinline__ void group_merge(group_state *group, const team *lanes)
+// Merges what a team's lanes have; the first of them has it then.  Gives whether its sums are in its window, not in bins.
+static __device__ __forceinline__ bool group_merge(group_state *group, const team *lanes)
 {
-    if (lanes->log2 == 0) return;
     for (int step = 0; step < lanes->log2; step++) merge_with(group, team_delta(lanes, step));
-    if (HAS_VALUE_SUM) sum_merge(&group->sum, lanes);
-    if (HAS_PRODUCT_SUM) sum_merge(&group->product_sum, lanes);
+    return merge_sums(group, lanes);
 }
 
 // ---- slots, where pieces of one group are merged

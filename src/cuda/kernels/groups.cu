@@ -1,5 +1,6 @@
 // Reductions by groups: along axes, over segments, and of what has been sorted by key.  Besides the options of reduce.cu
-// (-DIS_SMALL=0, -DBLOCK=32), -DWALK: how a group's elements are found, -DALIGNMENT: 16 if every element is aligned, or 1.
+// (-DIS_SMALL=0, -DBLOCK=32), -DWALK: how a group's elements are found (group_state.cuh), -DALIGNMENT: 16 if every element is
+// aligned, or 1.
 //
 // A block is a warp, and its lanes are teams of 1 to 32, each of which has one group at a time.  Lanes sum up exactly by
 // themselves (group_sums.cuh) and then merge, so any team gives the same bits.  Groups that are much longer than others are
@@ -8,11 +9,8 @@
 #include "group_arguments.h"
 #include "kernels/group_finish.cuh"
 #include "kernels/group_state.cuh"
+#include "kernels/group_walk.cuh"
 #include "kernels/team.cuh"
-
-#define WALK_STRAIGHT 0  // along one dimension
-#define WALK_INDEXED 1   // along one dimension, through positions
-#define WALK_FOLDED 2    // along several
 
 #define OVERLAPS (!HAS_PRODUCT_SUM) // a batch is on its way while the one before is added, if there are registers for both
 
@@ -34,17 +32,6 @@ static __device__ __forceinline__ void move_place(group_place *place, const stru
     place->result += (u64)(i * dimension->result_stride);
     place->number += i * dimension->number_stride;
     if (d == r->counts_groups) place->group = i;
-}
-
-// The remainder; the quotient stays in *number.
-static __device__ __forceinline__ i64 split_off(i64 *number, i64 length)
-{
-    i64 whole = *number;
-    if ((u64)(whole | length) >> 32 == 0)
-        *number = (i64)((u32)whole / (u32)length);
-    else
-        *number = whole / length;
-    return whole - *number * length;
 }
 
 static __device__ __forceinline__ group_place find_place(const struct wf_group_arguments *r, i64 result)
@@ -85,107 +72,26 @@ static __device__ __forceinline__ void find_range(const struct wf_group_argument
     if (r->offsets) find_segment(r, place->group, begin, end);
 }
 
-// How far the element at position i of a group is from the first, and its index.
-static __device__ __forceinline__ i64 find_element(const struct wf_group_arguments *r, i64 i, i64 *x, i64 *y)
-{
-    const struct wf_group_dimension *dimension = &r->dimension[r->ndim];
-    i64 index = i;
-    *x = *y = 0;
-    if (WALK == WALK_INDEXED)
-        index = r->positions_are_wide ? (i64)((const u64 *)r->positions)[i] : (i64)((const u32 *)r->positions)[i];
-    i64 rest = index;
-    for (int d = WALK == WALK_FOLDED ? r->reduced_ndim - 1 : 0; d > 0; d--) {
-        i64 at = split_off(&rest, dimension[d].length);
-        *x += at * dimension[d].stride[0];
-        if (OPERANDS == 2) *y += at * dimension[d].stride[1];
-    }
-    *x += rest * dimension[0].stride[0];
-    if (OPERANDS == 2) *y += rest * dimension[0].stride[1];
-    return index;
-}
-
-static __device__ __forceinline__ unit load_unit(u64 address)
-{
-    unit bits = 0;
-    if (ALIGNMENT == 16)
-        bits = *(const unit *)address;
-    else
-        for (int k = 0; k < (int)sizeof(unit); k++) bits |= (unit)((unit)((const unsigned char *)address)[k] << 8 * k);
-    return IS_BOOL ? bits != 0 : bits;
-}
-
 // ---- reducing
-
-// A lane's elements: the next one, and how far it is from there to the one after that.
-typedef struct {
-    u64 x, y;
-    i64 x_step, y_step;
-    i64 position, step, left;
-} lane_walk;
-
-static __device__ __forceinline__ lane_walk begin_walk(const struct wf_group_arguments *r, const group_place *place,
-                                                       const team_task *task, const team *lanes)
-{
-    const struct wf_group_dimension *dimension = &r->dimension[r->ndim];
-    lane_walk walk = {place->x, place->y, 0, 0, task->begin + (i64)lanes->place, (i64)1 << lanes->log2, 0};
-    walk.left = (task->end - walk.position + walk.step - 1) >> lanes->log2;
-    if (WALK != WALK_STRAIGHT) return walk;
-    walk.x += (u64)(walk.position * dimension->stride[0]);
-    walk.x_step = dimension->stride[0] << lanes->log2;
-    if (OPERANDS == 1) return walk;
-    walk.y += (u64)(walk.position * dimension->stride[1]);
-    walk.y_step = dimension->stride[1] << lanes->log2;
-    return walk;
-}
-
-static __device__ __forceinline__ void load_one(const struct wf_group_arguments *r, const lane_walk *walk, int k,
-                                                group_batch *batch)
-{
-    i64 x = k * walk->x_step, y = k * walk->y_step;
-    if (WALK != WALK_STRAIGHT)
-        batch->index[k] = r->first_index + find_element(r, walk->position + k * walk->step, &x, &y);
-    batch->a[k] = load_unit(walk->x + (u64)x);
-    if (OPERANDS == 2) batch->b[k] = load_unit(walk->y + (u64)y);
-}
-
-// Loads the next elements, of which there are `left` at most.
-static __device__ __forceinline__ void load_batch(const struct wf_group_arguments *r, lane_walk *walk, group_batch *batch)
-{
-    batch->first = r->first_index + walk->position;
-    batch->step = walk->step;
-    batch->count = walk->left < BATCH ? (int)walk->left : BATCH;
-    if (walk->left >= BATCH) {
-#pragma unroll
-        for (int k = 0; k < BATCH; k++) load_one(r, walk, k, batch);
-    } else {
-#pragma unroll
-        for (int k = 0; k < BATCH; k++) {
-            batch->a[k] = IS_FLOAT ? SIGN_BIT : 0;
-            batch->b[k] = 0;
-            if (k < batch->count) load_one(r, walk, k, batch);
-        }
-    }
-    walk->x += (u64)(BATCH * walk->x_step);
-    walk->y += (u64)(BATCH * walk->y_step);
-    walk->position += BATCH * walk->step;
-    walk->left -= BATCH;
-}
 
 static __device__ __forceinline__ void add_range(const struct wf_group_arguments *r, const group_place *place,
                                                  const team_task *task, const team *lanes, group_state *group)
 {
-    lane_walk walk = begin_walk(r, place, task, lanes);
+    group_range range;
+    int count = task->exists ? (int)(task->end - task->begin) : 0;
+    lane_walk walk = begin_walk(r, place, task->begin, count, lanes, &range);
     group_batch batch, next;
-    if (walk.left <= 0) return;
-    load_batch(r, &walk, &next);
-    for (bool goes_on = true; goes_on;) {
+    bool has_any = has_more(&walk);
+    load_batch(r, &walk, &range, &next);
+    place_windows(group, &next, lanes);
+    for (bool goes_on = has_any; goes_on;) {
         batch = next;
-        goes_on = walk.left > 0;
-        if (OVERLAPS && goes_on) load_batch(r, &walk, &next);
-        group_add_batch(group, &batch);
-        if (!OVERLAPS && goes_on) load_batch(r, &walk, &next);
+        goes_on = has_more(&walk);
+        if (OVERLAPS && goes_on) load_batch(r, &walk, &range, &next);
+        group_add_batch(group, &batch, &range);
+        if (!OVERLAPS && goes_on) load_batch(r, &walk, &range, &next);
     }
-    group_close(group);
+    if (HAS_EXTREMES && has_any) close_extremes(group);
 }
 
 static __device__ __forceinline__ struct wf_group_slot *slot_at(const struct wf_group_arguments *r, i64 slot)
@@ -198,14 +104,15 @@ static __device__ __forceinline__ void reduce_task(const struct wf_group_argumen
 {
     group_place place = find_place(r, task->exists ? task->result : 0);
     group_clear(group);
-    if (task->exists) add_range(r, &place, task, lanes, group);
-    group_merge(group, lanes);
+    add_range(r, &place, task, lanes, group);
+    bool in_windows = group_merge(group, lanes);
     if (!task->exists || lanes->place) return;
+    if (task->slot < 0 && write_plain(r, &place, group, in_windows, task->end - task->begin)) return;
+    drain_window(group);
     if (task->slot >= 0) {
         group_publish(slot_at(r, task->slot), group);
         return;
     }
-    if (write_plain(r, &place, group, task->end - task->begin)) return;
     finish_group(r, place, *group, task->end - task->begin);
     sum_set_empty(&group->sum);
     sum_set_empty(&group->product_sum);
