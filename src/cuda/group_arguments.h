@@ -47,6 +47,7 @@ struct wf_group_arguments {
     unsigned long long positions;    /* u32 or u64: the positions that offsets count, if not those of the axis */
     unsigned long long failed;       /* u64: the least of the numbers of results that failed, * 256 + wf_error */
     unsigned long long status;       /* int: the wf_error */
+    unsigned long long condition;    /* u32: while it is 0, nothing is reduced; no address: there is no condition */
     unsigned long long bad;          /* u64: the first offset that is wrong */
     unsigned long long list, listed; /* struct wf_group_piece, and u64: how many there are */
     unsigned long long slots, used;  /* struct wf_group_slot, and u64: how many are in use */

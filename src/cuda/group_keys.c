@@ -64,6 +64,7 @@ wf_error wf_cuda_sort_keys(wf_handle *handle, const wf_array *keys, int64_t grou
                                     .tables = count_tables(count, groups),
                                     .counts = scratch,
                                     .bad = r->bad,
+                                    .condition = r->condition,
                                     .skips_bad_keys = skips_bad_keys,
                                     .positions_are_wide = are_wide(count)};
     int64_t counts = groups * task.tables;

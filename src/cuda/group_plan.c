@@ -74,9 +74,14 @@ struct wf_cuda_group_plan wf_cuda_group_plan_make(const struct wf_cuda_group_tas
 }
 
 void wf_cuda_group_plan_describe(const struct wf_cuda_group_plan *plan, char *text, size_t capacity) {
-    int lanes = 1 << plan->lanes_log2;
+    int lanes = 1 << plan->lanes_log2, at = 0;
     char pieces[48] = "";
+    if (plan->has_tables && plan->copies)
+        at = snprintf(text, capacity, "tables in shared memory, %d cop%s each; else ", plan->copies, plan->copies == 1 ? "y" : "ies");
+    else if (plan->has_tables)
+        at = snprintf(text, capacity, "a table in global memory; else ");
+    if (at >= (int)capacity) return;
     if (plan->pieces > 1) snprintf(pieces, sizeof pieces, ", each in %lld pieces", (long long)plan->pieces);
-    snprintf(text, capacity, "groups by %d lane%s each%s, lanes of a warp side by side in %s, %lld warps", lanes,
+    snprintf(text + at, capacity - (size_t)at, "groups by %d lane%s each%s, lanes of a warp side by side in %s, %lld warps", lanes,
              lanes == 1 ? "" : "s", pieces, plan->is_across ? "neighbouring groups" : "a group", (long long)plan->grid);
 }

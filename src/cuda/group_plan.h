@@ -23,6 +23,9 @@ struct wf_cuda_group_plan {
     int64_t pieces; /* that each group is cut into; of labelled groups only long ones are */
     int64_t tiles;  /* as many results as a warp has teams of lanes */
     int64_t grid;   /* warps, each a block */
+    /* Elements by key are added to tables first; what is above says how they are reduced if tables do not hold them. */
+    bool has_tables;
+    int copies;     /* of the table that a block has in shared memory; 0: there is one, in global memory */
 };
 
 struct wf_cuda_group_plan wf_cuda_group_plan_make(const struct wf_cuda_group_task *task, const struct wf_gpu *gpu);

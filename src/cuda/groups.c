@@ -4,6 +4,7 @@
 #include "core/view.h"
 #include "cuda/group_arguments.h"
 #include "cuda/group_keys.h"
+#include "cuda/group_tables.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ struct job {
     bool is_output_host, is_array_host, are_labels_host;
     int64_t slots; /* that there is memory for */
     /* Parts of the scratch memory, which follow each other: bytes. */
-    size_t labels_nbytes, keys_nbytes, list_nbytes, slots_nbytes, results_nbytes;
+    size_t labels_nbytes, tables_nbytes, keys_nbytes, list_nbytes, slots_nbytes, results_nbytes;
 };
 
 /* ---- the dimensions ---- */
@@ -156,6 +157,9 @@ static void make_plan(struct job *job, const struct wf_gpu *gpu) {
         .slot_nbytes = sizeof(struct wf_group_slot),
         .sums_nbytes = job->sums_nbytes};
     job->plan = wf_cuda_group_plan_make(&task, gpu);
+    job->plan.has_tables = layout->by == WF_GROUP_KEYS && layout->ndim == 1 && job->alignment > 1 && r->ndim == 1 &&
+                           wf_cuda_tables_fit(job->grouped->empty, layout->reduced_count);
+    if (job->plan.has_tables) job->plan.copies = wf_cuda_table_copies(job->grouped->empty, layout->count, gpu);
 }
 
 /* ---- the kernel ---- */
@@ -272,6 +276,7 @@ static void size_scratch(struct job *job) {
     if (layout->axis >= 0) count_pieces(job, &pieces, &slots);
     if (grouped->groups->labels && job->are_labels_host)
         job->labels_nbytes = (size_t)wf_array_length(grouped->groups->labels, 0) * wf_type_nbytes(grouped->groups->labels->type);
+    if (job->plan.has_tables) job->tables_nbytes = wf_cuda_tables_nbytes(grouped->empty, layout->count);
     if (layout->by == WF_GROUP_KEYS) job->keys_nbytes = wf_cuda_keys_nbytes(layout->reduced_count, grouped->groups->count);
     job->slots = job->arguments.slot_count = slots;
     job->arguments.list_count = pieces;
@@ -281,11 +286,12 @@ static void size_scratch(struct job *job) {
 }
 
 /* Takes the parts out of one piece of memory. */
-static wf_error take_scratch(wf_handle *handle, struct job *job, wf_cuda_pointer *labels, wf_cuda_pointer *keys) {
+static wf_error take_scratch(wf_handle *handle, struct job *job, wf_cuda_pointer *labels, wf_cuda_pointer *tables,
+                             wf_cuda_pointer *keys) {
     struct wf_cuda *cuda = handle->device_state;
     struct wf_group_arguments *r = &job->arguments;
-    size_t nbytes = align(sizeof(struct counters)) + align(job->labels_nbytes) + align(job->keys_nbytes) +
-                    align(job->list_nbytes) + align(job->slots_nbytes) + align(job->results_nbytes);
+    size_t nbytes = align(sizeof(struct counters)) + align(job->labels_nbytes) + align(job->tables_nbytes) +
+                    align(job->keys_nbytes) + align(job->list_nbytes) + align(job->slots_nbytes) + align(job->results_nbytes);
     wf_error error = ensure_scratch(handle, nbytes);
     if (error) return error;
     wf_cuda_pointer at = cuda->groups;
@@ -294,7 +300,8 @@ static wf_error take_scratch(wf_handle *handle, struct job *job, wf_cuda_pointer
     if (job->list_nbytes) r->listed = at + offsetof(struct counters, listed);
     if (job->list_nbytes) r->used = at + offsetof(struct counters, used);
     *labels = at += align(sizeof(struct counters));
-    *keys = at += align(job->labels_nbytes);
+    *tables = at += align(job->labels_nbytes);
+    *keys = at += align(job->tables_nbytes);
     at += align(job->keys_nbytes);
     if (job->list_nbytes) r->list = at;
     r->slots = at += align(job->list_nbytes);
@@ -326,15 +333,41 @@ static wf_error send_labels(wf_handle *handle, const wf_array *labels, wf_cuda_p
     return error;
 }
 
-static wf_error resolve_labels(wf_handle *handle, struct job *job, wf_cuda_pointer labels_at, wf_cuda_pointer keys_at) {
+static wf_error add_to_tables(wf_handle *handle, const struct job *job, const wf_array *keys, wf_cuda_pointer tables_at,
+                              wf_cuda_pointer *condition) {
+    const struct wf_grouped *grouped = job->grouped;
+    struct wf_cuda_table_task task = {.groups = &job->arguments,
+                                      .empty = grouped->empty,
+                                      .result_type = grouped->result_type,
+                                      .keys = keys,
+                                      .table_count = grouped->groups->count,
+                                      .skips_bad_keys = grouped->skips_bad_keys,
+                                      .sums_nbytes = job->sums_nbytes,
+                                      .copies = job->plan.copies,
+                                      .scratch = tables_at};
+    return wf_cuda_tables_reduce(handle, &task, condition);
+}
+
+static wf_error resolve_keys(wf_handle *handle, struct job *job, const wf_array *keys, wf_cuda_pointer tables_at,
+                             wf_cuda_pointer keys_at) {
+    const struct wf_grouped *grouped = job->grouped;
+    struct wf_group_arguments *r = &job->arguments;
+    wf_cuda_pointer condition = 0;
+    wf_error error = job->plan.has_tables ? add_to_tables(handle, job, keys, tables_at, &condition) : WF_OK;
+    if (error) return error;
+    r->condition = condition;
+    return wf_cuda_sort_keys(handle, keys, grouped->groups->count, grouped->skips_bad_keys, keys_at, r);
+}
+
+static wf_error resolve_labels(wf_handle *handle, struct job *job, wf_cuda_pointer labels_at, wf_cuda_pointer tables_at,
+                               wf_cuda_pointer keys_at) {
     const struct wf_grouped *grouped = job->grouped;
     struct wf_group_arguments *r = &job->arguments;
     wf_array labels = *grouped->groups->labels;
     wf_error error = WF_OK;
     if (job->labels_nbytes) error = send_labels(handle, grouped->groups->labels, labels_at, &labels);
     if (error) return error;
-    if (grouped->layout->by == WF_GROUP_KEYS)
-        return wf_cuda_sort_keys(handle, &labels, grouped->groups->count, grouped->skips_bad_keys, keys_at, r);
+    if (grouped->layout->by == WF_GROUP_KEYS) return resolve_keys(handle, job, &labels, tables_at, keys_at);
     int64_t stride_bytes[WF_NDIM_MAX];
     wf_array_strides(&labels, stride_bytes);
     r->offsets = (uintptr_t)labels.data;
@@ -439,7 +472,7 @@ static wf_error collect(wf_handle *handle, const struct job *job) {
 
 static wf_error reduce_on_gpu(wf_handle *handle, struct job *job) {
     struct wf_cuda *cuda = handle->device_state;
-    wf_cuda_pointer labels = 0, keys = 0;
+    wf_cuda_pointer labels = 0, tables = 0, keys = 0;
     lay_out_results(job);
     lay_out_elements(job);
     job->sums_nbytes = find_sums_nbytes(job->grouped->empty);
@@ -449,8 +482,8 @@ static wf_error reduce_on_gpu(wf_handle *handle, struct job *job) {
     set_arguments(job);
     size_scratch(job);
     wf_error error = find_kernel(handle, job);
-    if (!error) error = take_scratch(handle, job, &labels, &keys);
-    if (!error && job->grouped->groups->labels) error = resolve_labels(handle, job, labels, keys);
+    if (!error) error = take_scratch(handle, job, &labels, &tables, &keys);
+    if (!error && job->grouped->groups->labels) error = resolve_labels(handle, job, labels, tables, keys);
     if (!error) error = launch_all(handle, job);
     return !error && job->is_output_host ? collect(handle, job) : error;
 }

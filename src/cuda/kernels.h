@@ -32,6 +32,10 @@ wf_error wf_kernels_reduce(wf_handle *handle, const struct wf_gpu *gpu, struct w
 wf_error wf_kernels_groups(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list,
                            const struct wf_kernel_key *key, int shared_nbytes, wf_cuda_function *function);
 
+/* The same of those that add to tables, whose walk is that of no other. */
+wf_error wf_kernels_tables(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list,
+                           const struct wf_kernel_key *key, int shared_nbytes, wf_cuda_function *function);
+
 /* In place of parts, to tell these apart from reductions. */
 enum { WF_KERNEL_GATHER = 1 << 16, WF_KERNEL_PRODUCT = 1 << 17, WF_KERNEL_KEYS = 1 << 18 };
 

@@ -26,6 +26,7 @@ struct wf_key_arguments {
     unsigned long long sums;      /* u64 for each share of the counts */
     unsigned long long positions; /* u32 or u64 for each key */
     unsigned long long bad;       /* u64: the first position whose key is of no group */
+    unsigned long long condition; /* as that of struct wf_group_arguments */
     int stage, skips_bad_keys, positions_are_wide;
 };
 

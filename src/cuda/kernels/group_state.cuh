@@ -330,9 +330,81 @@ static __device__ __forceinline__ bool merge_sums(group_state *group, const team
 
 #endif
 
+// Extremes alone: those of a batch are compared with the group's, whose indices matter only then.
+#define TAKES_EXTREMES_OF_BATCH                                                                                          \
+    (HAS_EXTREMES && !HAS_SUMS && !HAS_NONZERO && !HAS_BITS && !HAS_PRODUCT && !(IS_INDEXED && WALK == WALK_INDEXED))
+
+// The index of the first element of a batch with this key.
+static __device__ __forceinline__ u64 index_of_key(const group_batch *batch, const group_range *range, narrow_key key)
+{
+    int first = BATCH - 1;
+#pragma unroll
+    for (int k = BATCH - 2; k >= 0; k--)
+        if (narrow_key_of(batch->a[k]) == key) first = k;
+    return index_of(batch, range, first);
+}
+
+static __device__ __forceinline__ bool is_index_before(const group_batch *batch, const group_range *range, narrow_key key,
+                                                       u64 index)
+{
+    return COMPARES_INDICES && index_of(batch, range, 0) < index && index_of_key(batch, range, key) < index;
+}
+
+// A whole batch; false if it has a NaN, whose keys are beyond those of infinities.
+static __device__ __forceinline__ bool add_extremes_of_batch(group_state *group, const group_batch *batch,
+                                                             const group_range *range)
+{
+    narrow_key least = ~(narrow_key)0, largest = 0;
+#pragma unroll
+    for (int k = 0; k < BATCH; k++) {
+        narrow_key key = narrow_key_of(batch->a[k]);
+        if (HAS_MIN || IS_FLOAT) least = min(least, key);
+        if (HAS_MAX || IS_FLOAT) largest = max(largest, key);
+    }
+    if (IS_FLOAT && (least < narrow_key_of(INFINITY_BITS | SIGN_BIT) || largest > narrow_key_of(INFINITY_BITS))) return false;
+    if (HAS_MIN && (least < group->least ||
+                    (IS_INDEXED && least == group->least && is_index_before(batch, range, least, group->min_index)))) {
+        if (IS_INDEXED) group->min_index = index_of_key(batch, range, least);
+        group->least = least;
+    }
+    if (HAS_MAX && (largest > group->largest ||
+                    (IS_INDEXED && largest == group->largest && is_index_before(batch, range, largest, group->max_index)))) {
+        if (IS_INDEXED) group->max_index = index_of_key(batch, range, largest);
+        group->largest = largest;
+    }
+    return true;
+}
+
+// Integers whose sum over a batch a word holds; behind the last one are zeros.
+#define IS_NARROW_SUM                                                                                                    \
+    (!IS_FLOAT && WIDTH <= 32 && HAS_VALUE_SUM && !HAS_PRODUCT_SUM && !HAS_EXTREMES && !HAS_NONZERO && !HAS_BITS && !HAS_PRODUCT)
+
+static __device__ __forceinline__ void add_narrow_sum(group_state *group, const group_batch *batch)
+{
+    i64 sum = 0;
+#pragma unroll
+    for (int k = 0; k < BATCH; k++)
+        sum += HAS_SUM && IS_SIGNED ? (i64)((u64)batch->a[k] << (64 - WIDTH)) >> (64 - WIDTH) :
+               HAS_SUM ? (i64)batch->a[k] : (i64)magnitude_of(batch->a[k]);
+#if !IS_FLOAT
+    long_add(&group->sum, (u64)sum, (u64)(sum >> 63), sum >> 63);
+#endif
+}
+
 static __device__ __forceinline__ void group_add_batch(group_state *group, const group_batch *batch, const group_range *range)
 {
+    bool is_whole = batch->count == BATCH;
     if (USES_GROUP_LEVELS && add_by_levels(group, batch)) return;
+    if (TAKES_EXTREMES_OF_BATCH && is_whole && add_extremes_of_batch(group, batch, range)) return;
+    if (IS_NARROW_SUM) {
+        add_narrow_sum(group, batch);
+        return;
+    }
+    if (!IS_FLOAT && !HAS_EXTREMES && is_whole) {
+#pragma unroll
+        for (int k = 0; k < BATCH; k++) group_add(group, batch->a[k], batch->b[k], 0);
+        return;
+    }
 #pragma unroll
     for (int k = 0; k < BATCH; k++)
         if (k < batch->count) group_add(group, batch->a[k], batch->b[k], index_of(batch, range, k));

@@ -23,7 +23,7 @@ static __device__ __forceinline__ unit load_unit(u64 address)
 {
     unit bits = 0;
     if (ALIGNMENT == 16)
-        bits = *(const unit *)address;
+        bits = __ldg((const unit *)address);
     else
         for (int k = 0; k < (int)sizeof(unit); k++) bits |= (unit)((unit)((const unsigned char *)address)[k] << 8 * k);
     return IS_BOOL ? bits != 0 : bits;
@@ -76,7 +76,7 @@ static __device__ __forceinline__ void clear_batch(group_batch *batch)
 
 static __device__ __forceinline__ void load_vector(u64 address, unit *elements)
 {
-    uint4 words = *(const uint4 *)address;
+    uint4 words = __ldcs((const uint4 *)address);
     vector bits = {{words.x, words.y, words.z, words.w}};
 #pragma unroll
     for (int e = 0; e < PER_VECTOR; e++) elements[e] = IS_BOOL ? element_at(&bits, e) != 0 : element_at(&bits, e);

@@ -249,16 +249,17 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) groups(const __gri
     extern __shared__ __align__(16) char bins[];
     const team lanes = team_of(task.lanes_log2, task.is_across);
     group_state group;
+    if (task.stage == WF_GROUPS_STATUS) {
+        leave_status(&task);
+        return;
+    }
+    if (task.condition && *(const u32 *)task.condition == 0) return;
     if (task.stage == WF_GROUPS_CLEAR) {
         clear_slots(&task);
         return;
     }
     if (task.stage == WF_GROUPS_FINISH) {
         finish_slots(&task, &group);
-        return;
-    }
-    if (task.stage == WF_GROUPS_STATUS) {
-        leave_status(&task);
         return;
     }
     if (HAS_VALUE_SUM) sum_open(&group.sum, bins, GROUP_VALUE_ROWS);

@@ -167,6 +167,7 @@ static __device__ __forceinline__ void write_offsets(const struct wf_key_argumen
 
 extern "C" __global__ void __launch_bounds__(WF_KEY_BLOCK) keys(const __grid_constant__ struct wf_key_arguments task)
 {
+    if (task.condition && *(const u32 *)task.condition == 0) return;
     switch (task.stage) {
     case WF_KEYS_SUMS: sum_blocks(&task); break;
     case WF_KEYS_SCAN: scan_blocks(&task); break;

@@ -1,0 +1,120 @@
+#include "cuda/group_tables.h"
+#include "core/array.h"
+#include "cuda/table_arguments.h"
+
+#include <stddef.h>
+#include <string.h>
+
+enum {
+    COUNT_MIN = 1 << 14,      /* fewer are sorted as fast */
+    SHARED_NBYTES = 100 << 10, /* of a block, so that a multiprocessor has two */
+    WALK_TABLE = 4             /* no walk of kernels/groups.cu */
+};
+
+static int count_terms(wf_type type) {
+    if (wf_type_is_float(type)) return WF_TABLE_TERMS_MAX;
+    return wf_type_nbytes(type) == 8 ? 2 : 1;
+}
+
+static int count_words(const struct wf_accumulator *empty) {
+    return count_terms(empty->type) + (empty->op == WF_MEAN);
+}
+
+/* Bits of a term, so many that no word of `count` terms overflows, and that the words of one element have 64 or more. */
+static int find_term_bits(int64_t count) {
+    int bits = 63;
+    while (count > (INT64_C(1) << (63 - bits))) bits--;
+    return bits < 40 ? bits : 40;
+}
+
+bool wf_cuda_tables_fit(const struct wf_accumulator *empty, int64_t count) {
+    bool has_one_sum = empty->parts == WF_PART_SUM || empty->parts == WF_PART_ABS;
+    bool is_known = empty->op == WF_SUM || empty->op == WF_NORM1 || empty->op == WF_MEAN;
+    return has_one_sum && is_known && count >= COUNT_MIN && count <= INT32_MAX;
+}
+
+static int64_t table_nbytes(const struct wf_accumulator *empty, int64_t groups) {
+    return groups * count_words(empty) * 8;
+}
+
+int wf_cuda_table_copies(const struct wf_accumulator *empty, int64_t groups, const struct wf_gpu *gpu) {
+    int64_t room = gpu->shared_per_multiprocessor / 2 - 1024;
+    if (room > SHARED_NBYTES) room = SHARED_NBYTES;
+    if (groups > room || table_nbytes(empty, groups) > room) return 0;
+    int copies = WF_TABLE_COPIES_MAX;
+    while (copies * table_nbytes(empty, groups) > room) copies /= 2;
+    return copies;
+}
+
+size_t wf_cuda_tables_nbytes(const struct wf_accumulator *empty, int64_t groups) {
+    return sizeof(struct wf_table_findings) + (size_t)table_nbytes(empty, groups) + (size_t)groups * 4;
+}
+
+static wf_error find_kernel(wf_handle *handle, const struct wf_cuda_table_task *task, wf_cuda_function *function) {
+    struct wf_cuda *cuda = handle->device_state;
+    struct wf_kernel_key key;
+    memset(&key, 0, sizeof key);
+    key.type = task->empty->type;
+    key.parts = task->empty->parts;
+    key.walk = WALK_TABLE + 1;
+    key.alignment = 16;
+    key.block = 32;
+    key.vectors = 1;
+    key.resident = 1;
+    key.finish_op = task->empty->op;
+    key.finish_type = task->result_type;
+    int shared = task->sums_nbytes > SHARED_NBYTES ? task->sums_nbytes : SHARED_NBYTES;
+    return wf_kernels_tables(handle, &cuda->gpu, &cuda->kernels, &key, shared, function);
+}
+
+static wf_error launch(wf_handle *handle, wf_cuda_function function, struct wf_table_arguments *r, enum wf_table_stage stage,
+                       int64_t grid, int64_t block, int64_t shared) {
+    struct wf_cuda *cuda = handle->device_state;
+    void *arguments[] = {r};
+    r->stage = stage;
+    return WF_DRIVER_CALL(handle, LaunchKernel,
+                          (function, (unsigned)grid, 1, 1, (unsigned)block, 1, 1, (unsigned)shared, cuda->stream, arguments, NULL),
+                          "tables of %lld groups", (long long)r->table_count);
+}
+
+static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task *task) {
+    int64_t stride_bytes[WF_NDIM_MAX], count = wf_array_length(task->keys, 0);
+    wf_array_strides(task->keys, stride_bytes);
+    struct wf_table_arguments r = {.groups = *task->groups,
+                                   .keys = (uintptr_t)task->keys->data,
+                                   .key_stride = stride_bytes[0],
+                                   .count = count,
+                                   .table_count = task->table_count,
+                                   .findings = task->scratch,
+                                   .terms = count_terms(task->empty->type),
+                                   .term_bits = find_term_bits(count),
+                                   .has_counts = task->empty->op == WF_MEAN,
+                                   .copies = task->copies,
+                                   .key_nbytes = (int)wf_type_nbytes(task->keys->type),
+                                   .key_is_signed = wf_type_is_signed(task->keys->type),
+                                   .skips_bad_keys = task->skips_bad_keys};
+    r.words = r.findings + sizeof(struct wf_table_findings);
+    r.flags = r.words + (uint64_t)table_nbytes(task->empty, task->table_count);
+    return r;
+}
+
+wf_error wf_cuda_tables_reduce(wf_handle *handle, const struct wf_cuda_table_task *task, wf_cuda_pointer *condition) {
+    struct wf_cuda *cuda = handle->device_state;
+    struct wf_table_arguments r = make_arguments(task);
+    wf_cuda_function function;
+    int64_t blocks = r.count / WF_TABLE_BLOCK + 1, most = 2 * (int64_t)cuda->gpu.multiprocessors;
+    int64_t warps = (r.table_count + 31) / 32, finishing = 16 * (int64_t)cuda->gpu.multiprocessors;
+    if (blocks > most) blocks = most;
+    *condition = r.findings + offsetof(struct wf_table_findings, failed);
+    wf_error error = find_kernel(handle, task, &function);
+    if (!error)
+        error = WF_DRIVER_CALL(handle, MemsetD8Async,
+                               (task->scratch, 0, wf_cuda_tables_nbytes(task->empty, r.table_count), cuda->stream),
+                               "scratch memory");
+    if (!error && wf_type_is_float(task->empty->type))
+        error = launch(handle, function, &r, WF_TABLE_LOOK, blocks, WF_TABLE_BLOCK, 0);
+    if (!error)
+        error = launch(handle, function, &r, WF_TABLE_ADD, blocks, WF_TABLE_BLOCK, r.copies * table_nbytes(task->empty, r.table_count));
+    if (error) return error;
+    return launch(handle, function, &r, WF_TABLE_FINISH, warps < finishing ? warps : finishing, 32, task->sums_nbytes);
+}

@@ -1,0 +1,306 @@
+// Sums by key, for which elements need not be sorted: each becomes one to three integers, by the bits of a grid that all groups
+// share, and these are added to words of its key, in shared memory where there are few groups.  Integer additions commute, so
+// the bits of a result do not depend on their order.  What the grid does not hold sets `failed`; then nothing of it counts,
+// and the keys are sorted.
+//
+// Options are those of groups.cu, for the sum of values or of magnitudes alone.
+
+#include "kernels/group_finish.cuh"
+#include "kernels/group_state.cuh"
+#include "kernels/warp.cuh"
+#include "table_arguments.h"
+
+#define EACH 4 // elements of a lane that follow each other
+#define WORDS_MAX (WF_TABLE_TERMS_MAX + 1)
+#define NO_KEY (-1)
+
+static __device__ __forceinline__ struct wf_table_findings *findings_of(const struct wf_table_arguments *r)
+{
+    return (struct wf_table_findings *)r->findings;
+}
+
+static __device__ __forceinline__ unit load_value(const struct wf_table_arguments *r, i64 i)
+{
+    unit bits = __ldg((const unit *)(r->groups.x + (u64)(i * r->groups.dimension[r->groups.ndim].stride[0])));
+    return IS_BOOL ? bits != 0 : bits;
+}
+
+// The key at a position, or NO_KEY if it is of no group, which is noted.
+static __device__ __forceinline__ i64 load_key(const struct wf_table_arguments *r, i64 i)
+{
+    u64 address = r->keys + (u64)(i * r->key_stride), bits;
+    switch (r->key_nbytes) {
+    case 1: bits = __ldg((const unsigned char *)address); break;
+    case 2: bits = __ldg((const unsigned short *)address); break;
+    case 4: bits = __ldg((const u32 *)address); break;
+    default: bits = __ldg((const u64 *)address);
+    }
+    int unused = 64 - 8 * r->key_nbytes;
+    i64 key = r->key_is_signed ? (i64)(bits << unused) >> unused : (i64)bits;
+    if ((u64)key < (u64)r->table_count) return key;
+    if (!r->skips_bad_keys) atomicMin((u64 *)r->groups.bad, (u64)i);
+    return NO_KEY;
+}
+
+// ---- looking
+
+static __device__ __forceinline__ u32 field_of(unit bits)
+{
+    unit magnitude = bits & MAGNITUDE;
+    return magnitude < INFINITY_BITS ? (u32)(magnitude >> FRACTION_BITS) : 0;
+}
+
+static __device__ __forceinline__ void look(const struct wf_table_arguments *r)
+{
+    u32 high = 0;
+    bool has_negative_zero = false;
+    i64 step = (i64)gridDim.x * WF_TABLE_BLOCK;
+#pragma unroll 8
+    for (i64 i = (i64)blockIdx.x * WF_TABLE_BLOCK + threadIdx.x; i < r->count; i += step) {
+        unit bits = load_value(r, i);
+        high = max(high, field_of(bits));
+        has_negative_zero = has_negative_zero || bits == SIGN_BIT;
+    }
+    for (u32 delta = 16; delta; delta /= 2) high = max(high, __shfl_xor_sync(ALL_LANES, high, delta));
+    has_negative_zero = __any_sync(ALL_LANES, has_negative_zero);
+    if (lane_number()) return;
+    atomicMax(&findings_of(r)->high, high);
+    if (has_negative_zero) findings_of(r)->has_negative_zero = 1;
+}
+
+// ---- adding
+
+// A key, and what has been gathered for it and is not yet in the table.
+typedef struct {
+    i64 key;
+    i64 word[WORDS_MAX];
+} pending;
+
+// The exponent of the grid's unit, as a position of significand_of.
+static __device__ __forceinline__ int find_base(const struct wf_table_arguments *r)
+{
+    if (!IS_FLOAT) return 0;
+    return (int)max(findings_of(r)->high, 1u) - 1 + FRACTION_BITS + 1 - r->terms * r->term_bits;
+}
+
+// Divides an integer * 2^shift among the words.
+static __device__ __forceinline__ void add_shifted(const struct wf_table_arguments *r, u64 integer, int shift, bool negative,
+                                                   pending *sum)
+{
+    int first = (shift >= r->term_bits) + (shift >= 2 * r->term_bits);
+    u64 mask = ((u64)1 << r->term_bits) - 1;
+    wf_u128 rest = (wf_u128)integer << (shift - first * r->term_bits);
+#pragma unroll
+    for (int i = 0; i < WF_TABLE_TERMS_MAX; i++) {
+        if (i < first) continue;
+        i64 term = (i64)((u64)rest & mask);
+        sum->word[i] += negative ? -term : term;
+        rest >>= r->term_bits;
+    }
+}
+
+static __device__ __forceinline__ void note_special(const struct wf_table_arguments *r, i64 key, unit bits)
+{
+    u32 flag = WF_TABLE_NAN;
+    if (is_infinite(bits))
+        flag = HAS_SUM && is_negative(bits) ? WF_SPECIAL_NEGATIVE_INFINITY : WF_SPECIAL_POSITIVE_INFINITY;
+    else if (r->groups.nan == WF_NAN_OMIT)
+        return;
+    else if (r->groups.nan == WF_NAN_ERROR)
+        findings_of(r)->failed = 1;
+    atomicOr((u32 *)r->flags + key, flag);
+}
+
+static __device__ __forceinline__ void add_value(const struct wf_table_arguments *r, int base, unit bits, pending *sum)
+{
+    bool negative = HAS_SUM && is_negative(bits);
+    if (!IS_FLOAT) {
+        u64 magnitude = negative ? 0 - (u64)((i64)((u64)bits << (64 - WIDTH)) >> (64 - WIDTH)) : (u64)magnitude_of(bits);
+        if (HAS_SUM && !negative) magnitude = bits;
+        add_shifted(r, magnitude, 0, negative, sum);
+    } else if (is_either_special(bits, bits)) {
+        note_special(r, sum->key, bits);
+        if (is_nan(bits)) return;
+    } else {
+        int position;
+        u64 significand = significand_of(bits, &position);
+        int shift = position - base, below = min(max(-shift, 0), 63);
+        if (significand & (((u64)1 << below) - 1)) findings_of(r)->failed = 1;
+        add_shifted(r, significand >> below, max(shift, 0), negative, sum);
+    }
+    sum->word[WF_TABLE_TERMS_MAX]++;
+}
+
+extern __shared__ u64 block_table[];
+
+static __device__ __forceinline__ void add_word(const struct wf_table_arguments *r, int word, i64 key, u64 value)
+{
+    if (value == 0) return;
+    if (r->copies)
+        atomicAdd(&block_table[(word * r->table_count + key) * r->copies + lane_number() % r->copies], value);
+    else
+        atomicAdd((u64 *)r->words + word * r->table_count + key, value);
+}
+
+static __device__ __forceinline__ void clear_pending(pending *sum, i64 key)
+{
+    sum->key = key;
+#pragma unroll
+    for (int i = 0; i < WORDS_MAX; i++) sum->word[i] = 0;
+}
+
+static __device__ __forceinline__ void put_words(const struct wf_table_arguments *r, const pending *sum)
+{
+    if (sum->key < 0) return;
+#pragma unroll
+    for (int i = 0; i < WF_TABLE_TERMS_MAX; i++)
+        if (i < r->terms) add_word(r, i, sum->key, (u64)sum->word[i]);
+    if (r->has_counts) add_word(r, r->terms, sum->key, (u64)sum->word[WF_TABLE_TERMS_MAX]);
+}
+
+static __device__ __forceinline__ bool have_one_key(const pending *sum)
+{
+    return __all_sync(ALL_LANES, __shfl_sync(ALL_LANES, sum->key, 0) == sum->key);
+}
+
+// By all lanes, which add up what they have first if that is for one key.
+static __device__ __forceinline__ void put_words_of_warp(const struct wf_table_arguments *r, pending *sum)
+{
+    if (have_one_key(sum)) {
+        for (u32 delta = 16; delta; delta /= 2) {
+#pragma unroll
+            for (int i = 0; i < WORDS_MAX; i++) sum->word[i] += (i64)from_other((u64)sum->word[i], delta);
+        }
+        if (lane_number()) return;
+    }
+    put_words(r, sum);
+}
+
+// Elements from first on, of which there are `count`, one after the other: equal keys that follow each other are added up
+// before anything goes to the table.
+static __device__ __forceinline__ void add_elements(const struct wf_table_arguments *r, int base, i64 first, int count,
+                                                    pending *sum)
+{
+    i64 key[EACH];
+    unit bits[EACH];
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+        key[k] = k < count ? load_key(r, first + k) : NO_KEY;
+        bits[k] = k < count ? load_value(r, first + k) : 0;
+    }
+    if (__any_sync(ALL_LANES, key[0] != sum->key) && have_one_key(sum)) {
+        put_words_of_warp(r, sum);
+        clear_pending(sum, key[0]);
+    }
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+        if (key[k] != sum->key) {
+            put_words(r, sum);
+            clear_pending(sum, key[k]);
+        }
+        if (key[k] >= 0) add_value(r, base, bits[k], sum);
+    }
+}
+
+// Each warp has a piece of the elements, of which its lanes take neighbours.
+static __device__ __forceinline__ void add_piece(const struct wf_table_arguments *r)
+{
+    const i64 of_warp = 32 * EACH, warps = (i64)gridDim.x * (WF_TABLE_BLOCK / 32);
+    i64 rounds = ((r->count + of_warp - 1) / of_warp + warps - 1) / warps;
+    i64 begin = ((i64)blockIdx.x * (WF_TABLE_BLOCK / 32) + warp_number()) * rounds * of_warp;
+    i64 end = min(begin + rounds * of_warp, (i64)r->count);
+    int base = find_base(r);
+    pending sum;
+    clear_pending(&sum, NO_KEY);
+    for (i64 at = begin; at < end; at += of_warp) {
+        i64 first = at + lane_number() * EACH;
+        add_elements(r, base, first, (int)min(max(end - first, (i64)0), (i64)EACH), &sum);
+    }
+    put_words_of_warp(r, &sum);
+}
+
+// Adds a block's words to those of all.
+static __device__ __forceinline__ void merge_table(const struct wf_table_arguments *r, i64 words)
+{
+    for (i64 i = threadIdx.x; i < words; i += WF_TABLE_BLOCK) {
+        u64 sum = 0;
+        for (int copy = 0; copy < r->copies; copy++) sum += block_table[i * r->copies + copy];
+        if (sum) atomicAdd((u64 *)r->words + i, sum);
+    }
+}
+
+static __device__ __forceinline__ void add(const struct wf_table_arguments *r)
+{
+    i64 words = r->copies ? r->table_count * (r->terms + r->has_counts) : 0;
+    for (i64 i = threadIdx.x; i < words * r->copies; i += WF_TABLE_BLOCK) block_table[i] = 0;
+    __syncthreads();
+    add_piece(r);
+    __syncthreads();
+    merge_table(r, words);
+}
+
+// ---- results
+
+static __device__ __forceinline__ u64 word_at(const struct wf_table_arguments *r, int word, i64 group)
+{
+    return ((const u64 *)r->words)[word * r->table_count + group];
+}
+
+// Adds a group's words to its sum, in bins.
+static __device__ __forceinline__ void take_words(const struct wf_table_arguments *r, i64 group, group_sum *sum)
+{
+#if IS_FLOAT
+    int base = find_base(r);
+    for (int i = 0; i < r->terms; i++) {
+        int position = base + i * r->term_bits;
+        sum_add_term(sum, (i64)word_at(r, i, group) >> min(max(-position, 0), 63), max(position, 0));
+    }
+#else
+    for (int i = 0; i < r->terms; i++) {
+        wf_i128 value = (wf_i128)(i64)word_at(r, i, group) * ((wf_i128)1 << i * r->term_bits);
+        long_add(sum, (u64)value, (u64)(value >> 64), (i64)(value >> 127));
+    }
+#endif
+}
+
+static __device__ __forceinline__ void finish_key(const struct wf_table_arguments *r, i64 number, group_state *group)
+{
+    const struct wf_group_dimension *dimension = &r->groups.dimension[0];
+    bool has_dimension = r->groups.ndim > 0;
+    group_place place = {r->groups.x, 0, r->groups.results + (u64)(has_dimension ? number * dimension->result_stride : 0), number,
+                         number};
+    u32 flags = ((const u32 *)r->flags)[number];
+    i64 count = r->has_counts ? (i64)word_at(r, r->terms, number) : 1; // a sum of nothing is that of one 0
+    group_clear(group);
+    take_words(r, number, &group->sum);
+#if IS_FLOAT
+    group->special_seen = (flags & ~(u32)WF_TABLE_NAN) | PLAIN_SPECIAL;
+    if (flags & WF_TABLE_NAN) {
+        group->nan_count = 1;
+        group->first_nan = 0;
+    }
+    if (is_bins_empty(&group->sum) && findings_of(r)->has_negative_zero) findings_of(r)->failed = 1;
+#else
+    (void)flags;
+#endif
+    if (write_plain(&r->groups, &place, group, false, count)) return;
+    finish_group(&r->groups, place, *group, count);
+    sum_set_empty(&group->sum);
+}
+
+static __device__ __forceinline__ void finish(const struct wf_table_arguments *r, char *bins)
+{
+    group_state group;
+    if (findings_of(r)->failed) return;
+    sum_open(&group.sum, bins, GROUP_VALUE_ROWS);
+    for (i64 i = (i64)blockIdx.x * 32 + threadIdx.x; i < r->table_count; i += (i64)gridDim.x * 32) finish_key(r, i, &group);
+}
+
+extern "C" __global__ void __launch_bounds__(WF_TABLE_BLOCK, 2) tables(const __grid_constant__ struct wf_table_arguments task)
+{
+    switch (task.stage) {
+    case WF_TABLE_LOOK: look(&task); break;
+    case WF_TABLE_ADD: add(&task); break;
+    default: finish(&task, (char *)block_table);
+    }
+}

@@ -1,0 +1,45 @@
+/* The argument of the kernel that adds elements to tables by their keys: one struct, in C and in CUDA C. */
+#ifndef WF_CUDA_TABLE_ARGUMENTS_H
+#define WF_CUDA_TABLE_ARGUMENTS_H
+
+#include "group_arguments.h"
+
+enum wf_table_stage {
+    WF_TABLE_LOOK,  /* the largest exponent */
+    WF_TABLE_ADD,   /* every element, to its key's words */
+    WF_TABLE_FINISH /* the results */
+};
+
+enum {
+    WF_TABLE_BLOCK = 512,
+    WF_TABLE_TERMS_MAX = 3, /* words among which a sum's bits are divided */
+    WF_TABLE_COPIES_MAX = 32 /* of a table in shared memory, so that lanes with equal keys do not wait for each other */
+};
+
+/* What has been found out, at first all 0. */
+struct wf_table_findings {
+    unsigned int high;              /* the largest exponent field */
+    unsigned int has_negative_zero;
+    unsigned int failed;            /* tables do not hold it all: the keys are to be sorted */
+    unsigned int unused;
+};
+
+/* Addresses are of device memory. */
+struct wf_table_arguments {
+    struct wf_group_arguments groups; /* where the values and the results are */
+    unsigned long long keys;
+    long long key_stride; /* bytes */
+    long long count, table_count; /* elements, and groups */
+    unsigned long long words;    /* u64 for each group, terms + counts times: sums of terms, the lowest first; then counts */
+    unsigned long long flags;    /* u32 for each group: enum wf_special, of its infinities, and WF_TABLE_NAN */
+    unsigned long long findings; /* struct wf_table_findings */
+    int terms, term_bits; /* how many words a sum has, and how many bits of an element go to one */
+    int has_counts;
+    int copies; /* of a block's table in shared memory; 0: words are added to in global memory */
+    int key_nbytes, key_is_signed, skips_bad_keys;
+    int stage;
+};
+
+#define WF_TABLE_NAN 0x100
+
+#endif
