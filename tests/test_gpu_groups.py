@@ -185,6 +185,62 @@ def test_skewed_segments_and_keys(pair, type_name):
             pair.check(op, library.wf_groups_keys(0, count, byref(labels)), [array], "keys", count)
 
 
+TABLE_COUNT = (1 << 14) + 5  # elements, from which on they are added to tables
+
+
+def put(array, values):
+    """The same array of floats with some of its elements replaced."""
+    data, code = bytearray(array.data), {"f32": "f", "f64": "d"}[array.type]
+    for i, value in values.items():
+        struct.pack_into(code, data, i * array.nbytes, value)
+    array.data = bytes(data)
+    return array
+
+
+TABLE_KINDS = {"tame": {}, "minus zeros": {3: -0.0, 5000: -0.0}, "infinities": {7: math.inf, 9000: -math.inf},
+               "a NaN": {11: math.nan, 8000: math.inf}, "too wide": {100: 1e30, 200: -1e-30}}
+
+
+def table_keys(rng, groups, order):
+    keys = [min(int(groups * rng.random() ** 4), groups - 1) for _ in range(TABLE_COUNT)]
+    return sorted(keys) if order == "sorted" else keys
+
+
+@pytest.mark.parametrize("kind", TABLE_KINDS)
+@pytest.mark.parametrize("type_name", ("f32", "f64"))
+def test_tables_of_floats(pair, type_name, kind):
+    rng = random.Random(f"gpu tables {type_name} {kind}")
+    if not pair.gpu.is_real and type_name == "f64" and kind != "tame":
+        pytest.skip("no GPU: on the simulator fewer types")
+    cases = [(1, "sorted"), (7, "random"), (300, "sorted"), (6000, "random"), (TABLE_COUNT, "random")]
+    for groups, order in cases if pair.gpu.is_real else rng.sample(cases, 1):
+        array = put(Laid(type_name, (TABLE_COUNT,), rng, "plain", plain=True), TABLE_KINDS[kind])
+        keys = integer_vector(table_keys(rng, groups, order), "i64")
+        for op in ("sum", "mean", "norm1") if pair.gpu.is_real else ("sum",):
+            for nan in NAN_POLICIES if pair.gpu.is_real else ("propagate",):
+                pair.check(op, library.wf_groups_keys(0, groups, byref(keys)), [array], groups, order, nan=nan)
+                plan = library.wf_handle_plan(pair.device.pointer).decode()
+                assert plan.startswith("tables in shared memory" if groups <= 300 else "a table in global memory"), plan
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+def test_tables_of_all_types(pair, type_name):
+    """Values and keys that lie apart; bad keys, which are skipped or told."""
+    rng = random.Random(f"gpu tables {type_name}")
+    if not pair.gpu.is_real and type_name != "i16":
+        pytest.skip("no GPU: on the simulator fewer types")
+    for key_type in ("i8", "u16", "i32", "u64") if pair.gpu.is_real else ("u16",):
+        array = Laid(type_name, (TABLE_COUNT,), rng, "plain", plain=False)
+        values = [rng.randrange(100) for _ in range(TABLE_COUNT)]
+        values[rng.randrange(TABLE_COUNT)] = 120
+        labels = pair.labels_there(values, key_type, rng.choice([1, 3]))
+        here = integer_vector(values, key_type)
+        for op in ("sum", "mean") if pair.gpu.is_real else ("sum",):
+            for flags in (0, 1):
+                pair.check(op, library.wf_groups_keys(0, 100, byref(here)), [array], key_type, flags=flags,
+                           groups_there=library.wf_groups_keys(0, 100, byref(labels)))
+
+
 @pytest.mark.parametrize("columns", (1, 5, 33, 300))
 def test_rows_of_values_by_key(pair, columns):
     rng = random.Random(f"gpu embedding {columns}")

@@ -7,7 +7,7 @@
 
 enum {
     COUNT_MIN = 1 << 14,      /* fewer are sorted as fast */
-    SHARED_NBYTES = 100 << 10, /* of a block, so that a multiprocessor has two */
+    SHARED_NBYTES = 100 << 10, /* of a block */
     WALK_TABLE = 4             /* no walk of kernels/groups.cu */
 };
 
@@ -37,9 +37,16 @@ static int64_t table_nbytes(const struct wf_accumulator *empty, int64_t groups) 
     return groups * count_words(empty) * 8;
 }
 
+/* Shared memory of a block, of which a multiprocessor has two. */
+static int find_room(const struct wf_gpu *gpu) {
+    enum { RESERVED_NBYTES = 1024 }; /* of each block, by the driver */
+    int room = gpu->shared_per_multiprocessor / 2 - RESERVED_NBYTES;
+    if (room > gpu->shared_per_block) room = gpu->shared_per_block;
+    return room < SHARED_NBYTES ? room : SHARED_NBYTES;
+}
+
 int wf_cuda_table_copies(const struct wf_accumulator *empty, int64_t groups, const struct wf_gpu *gpu) {
-    int64_t room = gpu->shared_per_multiprocessor / 2 - 1024;
-    if (room > SHARED_NBYTES) room = SHARED_NBYTES;
+    int room = find_room(gpu);
     if (groups > room || table_nbytes(empty, groups) > room) return 0;
     int copies = WF_TABLE_COPIES_MAX;
     while (copies * table_nbytes(empty, groups) > room) copies /= 2;
@@ -63,7 +70,7 @@ static wf_error find_kernel(wf_handle *handle, const struct wf_cuda_table_task *
     key.resident = 1;
     key.finish_op = task->empty->op;
     key.finish_type = task->result_type;
-    int shared = task->sums_nbytes > SHARED_NBYTES ? task->sums_nbytes : SHARED_NBYTES;
+    int room = find_room(&cuda->gpu), shared = task->sums_nbytes > room ? task->sums_nbytes : room;
     return wf_kernels_tables(handle, &cuda->gpu, &cuda->kernels, &key, shared, function);
 }
 
@@ -91,7 +98,7 @@ static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task 
                                    .has_counts = task->empty->op == WF_MEAN,
                                    .copies = task->copies,
                                    .key_nbytes = (int)wf_type_nbytes(task->keys->type),
-                                   .key_is_signed = wf_type_is_signed(task->keys->type),
+                                   .key_is_signed = wf_type_table[task->keys->type].kind == WF_KIND_SIGNED,
                                    .skips_bad_keys = task->skips_bad_keys};
     r.words = r.findings + sizeof(struct wf_table_findings);
     r.flags = r.words + (uint64_t)table_nbytes(task->empty, task->table_count);
