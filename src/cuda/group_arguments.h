@@ -36,6 +36,7 @@ enum wf_group_stage {
 
 enum {
     WF_GROUP_DIMENSIONS = 68,
+    WF_GROUP_RING_BATCHES = 4, /* of each lane, on their way to shared memory */
     WF_GROUP_LISTED_ELEMENTS = 256 /* of each lane: a team lists groups of more, so that others do not wait for it */
 };
 

@@ -34,8 +34,8 @@ static void choose_lanes(struct wf_cuda_group_plan *plan, const struct wf_cuda_g
     if (plan->lanes_log2 > free_log2) plan->lanes_log2 = free_log2;
 }
 
-int64_t wf_cuda_group_warps(int sums_nbytes, const struct wf_gpu *gpu) {
-    int64_t resident = gpu->shared_per_multiprocessor / (sums_nbytes + BLOCK_NBYTES);
+int64_t wf_cuda_group_warps(int shared_nbytes, const struct wf_gpu *gpu) {
+    int64_t resident = gpu->shared_per_multiprocessor / (shared_nbytes + BLOCK_NBYTES);
     if (resident > WARPS_OF_MULTIPROCESSOR) resident = WARPS_OF_MULTIPROCESSOR;
     return gpu->multiprocessors * (resident ? resident : 1);
 }
@@ -64,7 +64,7 @@ static void choose_pieces(struct wf_cuda_group_plan *plan, const struct wf_cuda_
 
 struct wf_cuda_group_plan wf_cuda_group_plan_make(const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
     struct wf_cuda_group_plan plan = {0};
-    int64_t warps = wf_cuda_group_warps(task->sums_nbytes, gpu);
+    int64_t warps = wf_cuda_group_warps(task->shared_nbytes, gpu);
     choose_lanes(&plan, task, warps);
     plan.tiles = count_tiles(&plan, task);
     choose_pieces(&plan, task, warps);

@@ -13,7 +13,7 @@ struct wf_cuda_group_task {
     int64_t neighbours; /* how many groups lie `across` from each other, and have as many elements */
     int64_t nbytes;     /* of an element */
     int64_t slot_nbytes; /* memory in which pieces of a group are merged */
-    int sums_nbytes;    /* shared memory that a warp has for its sums */
+    int shared_nbytes;  /* of a warp */
 };
 
 struct wf_cuda_group_plan {
@@ -31,7 +31,7 @@ struct wf_cuda_group_plan {
 struct wf_cuda_group_plan wf_cuda_group_plan_make(const struct wf_cuda_group_task *task, const struct wf_gpu *gpu);
 
 /* Warps that the GPU has at a time, each with so much shared memory. */
-int64_t wf_cuda_group_warps(int sums_nbytes, const struct wf_gpu *gpu);
+int64_t wf_cuda_group_warps(int shared_nbytes, const struct wf_gpu *gpu);
 
 /* In words. */
 void wf_cuda_group_plan_describe(const struct wf_cuda_group_plan *plan, char *text, size_t capacity);

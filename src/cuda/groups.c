@@ -22,7 +22,7 @@ struct job {
     struct wf_group_arguments arguments;
     struct wf_cuda_group_plan plan;
     wf_cuda_function function;
-    int sums_nbytes;
+    int sums_nbytes, ring_nbytes; /* shared memory of a warp */
     int alignment;
     int64_t elements; /* of each group, on average */
     bool is_output_host, is_array_host, are_labels_host;
@@ -155,7 +155,7 @@ static void make_plan(struct job *job, const struct wf_gpu *gpu) {
         .neighbours = r->ndim && !last_counts ? r->dimension[r->ndim - 1].length : 1,
         .nbytes = (int64_t)wf_type_nbytes(job->grouped->a->type),
         .slot_nbytes = sizeof(struct wf_group_slot),
-        .sums_nbytes = job->sums_nbytes};
+        .shared_nbytes = job->sums_nbytes + job->ring_nbytes};
     job->plan = wf_cuda_group_plan_make(&task, gpu);
     job->plan.has_tables = layout->by == WF_GROUP_KEYS && layout->ndim == 1 && job->alignment > 1 && r->ndim == 1 &&
                            wf_cuda_tables_fit(job->grouped->empty, layout->reduced_count);
@@ -175,13 +175,20 @@ static bool are_whole_vectors(const struct job *job) {
     return job->grouped->layout->axis < 0 && bits % VECTOR_NBYTES == 0;
 }
 
+/* Whether pairs of elements have the same place in vectors. */
+static bool are_alike_in_vectors(const struct wf_group_arguments *r) {
+    uint64_t bits = r->x ^ r->y;
+    for (int d = 0; d < r->ndim; d++) bits |= (uint64_t)r->dimension[d].stride[0] ^ (uint64_t)r->dimension[d].stride[1];
+    return bits % VECTOR_NBYTES == 0;
+}
+
 /* Whether a group's elements lie side by side, and are enough for the few at its ends, outside of vectors, to cost little. */
 static bool is_contiguous(const struct job *job) {
     enum { WORTHWHILE_NBYTES = 128 };
     const struct wf_group_dimension *reduced = &job->arguments.dimension[job->arguments.ndim];
     int64_t nbytes = (int64_t)wf_type_nbytes(job->grouped->a->type);
     if (job->plan.is_across || job->alignment == 1 || reduced->stride[0] != nbytes) return false;
-    if (job->grouped->b && reduced->stride[1] != nbytes) return false;
+    if (job->grouped->b && (reduced->stride[1] != nbytes || !are_alike_in_vectors(&job->arguments))) return false;
     return are_whole_vectors(job) || job->elements * nbytes >= WORTHWHILE_NBYTES;
 }
 
@@ -205,9 +212,18 @@ static int find_sums_nbytes(const struct wf_accumulator *empty) {
 /* Warps of a multiprocessor: as many as shared memory has room for, if registers are not too few for what a lane keeps. */
 static int find_resident(const struct job *job, const struct wf_gpu *gpu) {
     unsigned parts = job->grouped->empty->parts;
-    int64_t room = wf_cuda_group_warps(job->sums_nbytes, gpu) / gpu->multiprocessors;
+    int64_t room = wf_cuda_group_warps(job->sums_nbytes + job->ring_nbytes, gpu) / gpu->multiprocessors;
     int most = parts & (WF_PART_SQUARES | WF_PART_DOT) ? 12 : parts & (WF_PART_SUM | WF_PART_ABS) ? 16 : 24;
     return room < most ? (int)room : most;
+}
+
+/* See kernels/group_walk.cuh: batches are at least 8 elements and a vector. */
+static int find_ring_nbytes(const struct job *job) {
+    enum { LANES = 32, BATCH = 8 };
+    int of_batch = BATCH * (int)wf_type_nbytes(job->grouped->a->type);
+    if (job->grouped->layout->by == WF_GROUP_KEYS || job->arguments.reduced_ndim > 1 || job->alignment == 1) return 0;
+    if (of_batch < VECTOR_NBYTES) of_batch = VECTOR_NBYTES;
+    return WF_GROUP_RING_BATCHES * LANES * of_batch * (job->grouped->b ? 2 : 1);
 }
 
 static wf_error find_kernel(wf_handle *handle, struct job *job) {
@@ -225,14 +241,14 @@ static wf_error find_kernel(wf_handle *handle, struct job *job) {
     key.resident = find_resident(job, &cuda->gpu);
     key.finish_op = empty->op;
     key.finish_type = job->grouped->result_type;
-    return wf_kernels_groups(handle, &cuda->gpu, &cuda->kernels, &key, job->sums_nbytes, &job->function);
+    return wf_kernels_groups(handle, &cuda->gpu, &cuda->kernels, &key, job->sums_nbytes + job->ring_nbytes, &job->function);
 }
 
 static wf_error launch(wf_handle *handle, struct job *job, enum wf_group_stage stage, int64_t grid) {
     struct wf_cuda *cuda = handle->device_state;
     struct wf_group_arguments *r = &job->arguments;
     void *arguments[] = {r};
-    unsigned shared = stage <= WF_GROUPS_LISTED ? (unsigned)job->sums_nbytes : 0;
+    unsigned shared = stage <= WF_GROUPS_LISTED ? (unsigned)(job->sums_nbytes + job->ring_nbytes) : 0;
     r->stage = stage;
     return WF_DRIVER_CALL(handle, LaunchKernel,
                           (job->function, (unsigned)grid, 1, 1, 32, 1, 1, shared, cuda->stream, arguments, NULL),
@@ -389,7 +405,7 @@ static wf_error launch_listed(wf_handle *handle, struct job *job) {
     struct wf_group_arguments *r = &job->arguments;
     int lanes_log2 = r->lanes_log2;
     if (!r->is_across) r->lanes_log2 = 5;
-    wf_error error = launch(handle, job, WF_GROUPS_LISTED, wf_cuda_group_warps(job->sums_nbytes, &cuda->gpu));
+    wf_error error = launch(handle, job, WF_GROUPS_LISTED, wf_cuda_group_warps(job->sums_nbytes + job->ring_nbytes, &cuda->gpu));
     r->lanes_log2 = lanes_log2;
     return error;
 }
@@ -477,6 +493,7 @@ static wf_error reduce_on_gpu(wf_handle *handle, struct job *job) {
     lay_out_elements(job);
     job->sums_nbytes = find_sums_nbytes(job->grouped->empty);
     job->alignment = find_alignment(job);
+    job->ring_nbytes = find_ring_nbytes(job);
     make_plan(job, &cuda->gpu);
     cuda->group_plan = job->plan;
     set_arguments(job);

@@ -1,4 +1,6 @@
-// How a lane comes by a group's elements: one by one, or, where they lie side by side, 16 bytes at a time.
+// How a lane comes by a group's elements: one by one, or, where they lie side by side, 16 bytes at a time.  Where addresses
+// follow from each other, several batches are on their way to shared memory, in a ring of which each lane has a part for itself;
+// others are loaded to registers.
 
 #ifndef GROUP_WALK_CUH
 #define GROUP_WALK_CUH
@@ -29,41 +31,7 @@ static __device__ __forceinline__ unit load_unit(u64 address)
     return IS_BOOL ? bits != 0 : bits;
 }
 
-#if WALK == WALK_CONTIGUOUS
-
-#define VECTORS_OF_BATCH (BATCH / PER_VECTOR)
-
-// First the lane's share of the group's whole vectors, then of the elements before and behind these.
-typedef struct {
-    u64 x, y;           // of the group's first element
-    int vector, others; // the next one: by its number among the vectors, and among the elements outside
-    int vectors, rest;  // how many are left
-} lane_walk;
-
-static __device__ __forceinline__ int share_of(int count, const team *lanes)
-{
-    return (count - (int)lanes->place + (1 << lanes->log2) - 1) >> lanes->log2;
-}
-
-static __device__ __forceinline__ lane_walk begin_walk(const struct wf_group_arguments *r, const group_place *place,
-                                                       i64 begin, int count, const team *lanes, group_range *range)
-{
-    u64 skipped = (u64)begin * sizeof(unit);
-    lane_walk walk = {place->x + skipped, place->y + skipped, (int)lanes->place, (int)lanes->place, 0, 0};
-    range->task = r;
-    range->begin = begin;
-    range->log2 = lanes->log2;
-    range->head = min((int)(((u32)-(i64)walk.x & 15) / (u32)sizeof(unit)), count);
-    range->inside = (count - range->head) / PER_VECTOR * PER_VECTOR;
-    walk.vectors = share_of(range->inside / PER_VECTOR, lanes);
-    walk.rest = share_of(count - range->inside, lanes);
-    return walk;
-}
-
-static __device__ __forceinline__ bool has_more(const lane_walk *walk)
-{
-    return walk->vectors > 0 || walk->rest > 0;
-}
+#define USES_GROUP_RING (WALK == WALK_CONTIGUOUS || (WALK == WALK_STRAIGHT && WIDTH >= 32 && ALIGNMENT == 16))
 
 static __device__ __forceinline__ void clear_batch(group_batch *batch)
 {
@@ -74,42 +42,156 @@ static __device__ __forceinline__ void clear_batch(group_batch *batch)
     }
 }
 
-static __device__ __forceinline__ void load_vector(u64 address, unit *elements)
+#if USES_GROUP_RING
+
+// ---- the ring
+
+#define COPY_NBYTES (WALK == WALK_CONTIGUOUS ? 16 : (int)sizeof(unit)) // what a lane copies at a time
+#define COPIES (BATCH * (int)sizeof(unit) / COPY_NBYTES)              // of a batch's operand
+#define OPERAND_NBYTES (32 * BATCH * (int)sizeof(unit))
+
+// A lane's elements that are copied: their addresses, those of the next batch to be asked for, and how far the next copy is.
+typedef struct {
+    char *ring;
+    u64 x, y;
+    i64 x_step, y_step;
+    int asked, taken; // batches
+    int copies;       // of an operand, in all
+} lane_ring;
+
+static __device__ __forceinline__ void copy_to_shared(char *to, u64 from)
 {
-    uint4 words = __ldcs((const uint4 *)address);
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from), "n"(COPY_NBYTES)
+                 : "memory");
+#else
+    for (int i = 0; i < COPY_NBYTES / 4; i++) ((u32 *)to)[i] = ((const u32 *)from)[i];
+#endif
+}
+
+static __device__ __forceinline__ void end_copies(void)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+// Until no more batches are on their way than those asked for after the one that is wanted.
+static __device__ __forceinline__ void wait_for_copies(void)
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(WF_GROUP_RING_BATCHES - 1) : "memory");
+#endif
+}
+
+static __device__ __forceinline__ char *copy_in_ring(const lane_ring *ring, int batch, int operand, int i)
+{
+    int at = (batch % WF_GROUP_RING_BATCHES * OPERANDS + operand) * OPERAND_NBYTES;
+    return ring->ring + at + (i * 32 + (int)lane_number()) * COPY_NBYTES;
+}
+
+static __device__ __forceinline__ int batches_of(const lane_ring *ring)
+{
+    return (ring->copies + COPIES - 1) / COPIES;
+}
+
+// Asks for the next batch, if there is one.
+static __device__ __forceinline__ void ask_for_batch(lane_ring *ring)
+{
+    int left = ring->copies - ring->asked * COPIES;
+#pragma unroll
+    for (int i = 0; i < COPIES; i++) {
+        if (i < left) {
+            copy_to_shared(copy_in_ring(ring, ring->asked, 0, i), ring->x + (u64)(i * ring->x_step));
+            if (OPERANDS == 2) copy_to_shared(copy_in_ring(ring, ring->asked, 1, i), ring->y + (u64)(i * ring->y_step));
+        }
+    }
+    end_copies();
+    ring->x += (u64)(COPIES * ring->x_step);
+    ring->y += (u64)(COPIES * ring->y_step);
+    ring->asked++;
+}
+
+static __device__ __forceinline__ void open_ring(lane_ring *ring)
+{
+    ring->asked = ring->taken = 0;
+    for (int i = 0; i < WF_GROUP_RING_BATCHES - 1; i++) ask_for_batch(ring);
+}
+
+static __device__ __forceinline__ void read_copy(const char *from, unit *elements)
+{
+#if WALK == WALK_CONTIGUOUS
+    uint4 words = *(const uint4 *)from;
     vector bits = {{words.x, words.y, words.z, words.w}};
 #pragma unroll
     for (int e = 0; e < PER_VECTOR; e++) elements[e] = IS_BOOL ? element_at(&bits, e) != 0 : element_at(&bits, e);
+#else
+    elements[0] = *(const unit *)from;
+#endif
 }
 
-static __device__ __forceinline__ void load_unaligned_vector(u64 address, unit *elements)
+// The next batch, whose place is taken by another one after the next; all but its number, which is given.
+static __device__ __forceinline__ int take_batch(lane_ring *ring, group_batch *batch)
 {
+    const int each = COPY_NBYTES / (int)sizeof(unit);
+    int number = ring->taken++, left = ring->copies - number * COPIES;
+    ask_for_batch(ring);
+    wait_for_copies();
+    batch->count = min(left, COPIES) * each;
+    if (left < COPIES) clear_batch(batch);
 #pragma unroll
-    for (int e = 0; e < PER_VECTOR; e++) elements[e] = load_unit(address + e * sizeof(unit));
+    for (int i = 0; i < COPIES; i++) {
+        if (i >= left) break;
+        read_copy(copy_in_ring(ring, number, 0, i), &batch->a[i * each]);
+        if (OPERANDS == 2) read_copy(copy_in_ring(ring, number, 1, i), &batch->b[i * each]);
+    }
+    return number;
 }
 
-static __device__ __forceinline__ void load_vectors(lane_walk *walk, const group_range *range, group_batch *batch)
+#endif
+
+#if WALK == WALK_CONTIGUOUS
+
+// ---- side by side
+
+// First the lane's share of the group's whole vectors, then of the elements before and behind these.
+typedef struct {
+    lane_ring ring;
+    u64 x, y;         // of the team's first element
+    int others, rest; // outside of vectors: the next one, by its number among them, and how many are left
+} lane_walk;
+
+static __device__ __forceinline__ int share_of(int count, const team *lanes)
 {
-    batch->first = range->head + walk->vector * PER_VECTOR;
-    batch->is_vectors = true;
-    batch->count = BATCH;
-    if (walk->vectors < VECTORS_OF_BATCH) {
-        clear_batch(batch);
-        batch->count = walk->vectors * PER_VECTOR;
-    }
-    u64 skipped = (u64)(u32)batch->first * sizeof(unit);
-#pragma unroll
-    for (int i = 0; i < VECTORS_OF_BATCH; i++, skipped += (u64)16 << range->log2) {
-        if (i >= walk->vectors) break;
-        load_vector(walk->x + skipped, &batch->a[i * PER_VECTOR]);
-        if (OPERANDS == 1) continue;
-        if ((walk->y + skipped) % 16)
-            load_unaligned_vector(walk->y + skipped, &batch->b[i * PER_VECTOR]);
-        else
-            load_vector(walk->y + skipped, &batch->b[i * PER_VECTOR]);
-    }
-    walk->vector += VECTORS_OF_BATCH << range->log2;
-    walk->vectors -= VECTORS_OF_BATCH;
+    return (count - (int)lanes->place + (1 << lanes->log2) - 1) >> lanes->log2;
+}
+
+static __device__ __forceinline__ lane_walk begin_walk(const struct wf_group_arguments *r, const group_place *place, char *ring,
+                                                       i64 begin, int count, const team *lanes, group_range *range)
+{
+    lane_walk walk;
+    walk.x = place->x + (u64)begin * sizeof(unit);
+    walk.y = place->y + (u64)begin * sizeof(unit);
+    range->task = r;
+    range->begin = begin;
+    range->log2 = lanes->log2;
+    range->head = min((int)(((u32)-(i64)walk.x & 15) / (u32)sizeof(unit)), count);
+    range->inside = (count - range->head) / PER_VECTOR * PER_VECTOR;
+    walk.others = (int)lanes->place;
+    walk.rest = share_of(count - range->inside, lanes);
+    u64 skipped = (u64)(u32)(range->head + (int)lanes->place * PER_VECTOR) * sizeof(unit);
+    walk.ring.ring = ring;
+    walk.ring.x = walk.x + skipped;
+    walk.ring.y = walk.y + skipped;
+    walk.ring.x_step = walk.ring.y_step = (i64)16 << lanes->log2;
+    walk.ring.copies = max(share_of(range->inside / PER_VECTOR, lanes), 0);
+    open_ring(&walk.ring);
+    return walk;
+}
+
+static __device__ __forceinline__ bool has_more(const lane_walk *walk)
+{
+    return walk->ring.taken < batches_of(&walk->ring) || walk->rest > 0;
 }
 
 static __device__ __forceinline__ void load_rest(lane_walk *walk, const group_range *range, group_batch *batch)
@@ -130,19 +212,69 @@ static __device__ __forceinline__ void load_rest(lane_walk *walk, const group_ra
 }
 
 // Loads the next elements, of which there may be none.
-static __device__ __forceinline__ void load_batch(const struct wf_group_arguments *r, lane_walk *walk,
+static __device__ __forceinline__ void load_batch(const struct wf_group_arguments *r, const team *lanes, lane_walk *walk,
                                                   const group_range *range, group_batch *batch)
 {
     (void)r;
-    if (walk->vectors > 0)
-        load_vectors(walk, range, batch);
-    else
+    if (walk->ring.taken >= batches_of(&walk->ring)) {
         load_rest(walk, range, batch);
+        return;
+    }
+    int number = take_batch(&walk->ring, batch);
+    batch->first = range->head + ((int)lanes->place + (number * COPIES << range->log2)) * PER_VECTOR;
+    batch->is_vectors = true;
+}
+
+#elif USES_GROUP_RING
+
+// ---- one by one, at distances that are all the same
+
+typedef struct {
+    lane_ring ring;
+} lane_walk;
+
+static __device__ __forceinline__ lane_walk begin_walk(const struct wf_group_arguments *r, const group_place *place, char *ring,
+                                                       i64 begin, int count, const team *lanes, group_range *range)
+{
+    const struct wf_group_dimension *dimension = &r->dimension[r->ndim];
+    i64 position = begin + lanes->place;
+    lane_walk walk;
+    range->task = r;
+    range->begin = begin;
+    range->log2 = lanes->log2;
+    walk.ring.ring = ring;
+    walk.ring.x = place->x + (u64)(position * dimension->stride[0]);
+    walk.ring.y = OPERANDS == 2 ? place->y + (u64)(position * dimension->stride[1]) : 0;
+    walk.ring.x_step = dimension->stride[0] << lanes->log2;
+    walk.ring.y_step = OPERANDS == 2 ? dimension->stride[1] << lanes->log2 : 0;
+    walk.ring.copies = max((count - (int)lanes->place + (1 << lanes->log2) - 1) >> lanes->log2, 0);
+    open_ring(&walk.ring);
+    return walk;
+}
+
+static __device__ __forceinline__ bool has_more(const lane_walk *walk)
+{
+    return walk->ring.taken < batches_of(&walk->ring);
+}
+
+// Loads the next elements, of which there may be none.
+static __device__ __forceinline__ void load_batch(const struct wf_group_arguments *r, const team *lanes, lane_walk *walk,
+                                                  const group_range *range, group_batch *batch)
+{
+    (void)r;
+    batch->first = 0;
+    batch->count = 0;
+    if (has_more(walk)) {
+        int number = take_batch(&walk->ring, batch);
+        batch->first = (int)lanes->place + (number * COPIES << range->log2);
+    } else {
+        clear_batch(batch);
+    }
 }
 
 #else
 
-// ---- one by one
+// ---- one by one, to registers
 
 // How far the element at a place of a group is from the first.
 static __device__ __forceinline__ void find_element(const struct wf_group_arguments *r, i64 place, i64 *x, i64 *y)
@@ -167,10 +299,11 @@ typedef struct {
     int done, left;
 } lane_walk;
 
-static __device__ __forceinline__ lane_walk begin_walk(const struct wf_group_arguments *r, const group_place *place,
+static __device__ __forceinline__ lane_walk begin_walk(const struct wf_group_arguments *r, const group_place *place, char *ring,
                                                        i64 begin, int count, const team *lanes, group_range *range)
 {
     const struct wf_group_dimension *dimension = &r->dimension[r->ndim];
+    (void)ring;
     lane_walk walk = {place->x, place->y, 0, 0, begin + lanes->place, (int)lanes->place, 0};
     range->task = r;
     range->begin = begin;
@@ -200,9 +333,10 @@ static __device__ __forceinline__ bool has_more(const lane_walk *walk)
 }
 
 // Loads the next elements, of which there may be none.
-static __device__ __forceinline__ void load_batch(const struct wf_group_arguments *r, lane_walk *walk,
+static __device__ __forceinline__ void load_batch(const struct wf_group_arguments *r, const team *lanes, lane_walk *walk,
                                                   const group_range *range, group_batch *batch)
 {
+    (void)lanes;
     batch->first = walk->done;
     batch->count = min(walk->left, BATCH);
     if (walk->left >= BATCH) {

@@ -12,7 +12,8 @@
 #include "kernels/group_walk.cuh"
 #include "kernels/team.cuh"
 
-#define OVERLAPS (!HAS_PRODUCT_SUM) // a batch is on its way while the one before is added, if there are registers for both
+// A batch is on its way to registers while the one before is added, if there are registers for both.
+#define OVERLAPS (!USES_GROUP_RING && !HAS_PRODUCT_SUM)
 
 // The elements of a team: those from begin to before end, of the group.
 typedef struct {
@@ -74,22 +75,29 @@ static __device__ __forceinline__ void find_range(const struct wf_group_argument
 
 // ---- reducing
 
+extern __shared__ __align__(16) char group_memory[]; // bins, then the ring
+
+static __device__ __forceinline__ char *ring_of_warp(void)
+{
+    return group_memory + GROUP_SUMS_NBYTES;
+}
+
 static __device__ __forceinline__ void add_range(const struct wf_group_arguments *r, const group_place *place,
                                                  const team_task *task, const team *lanes, group_state *group)
 {
     group_range range;
     int count = task->exists ? (int)(task->end - task->begin) : 0;
-    lane_walk walk = begin_walk(r, place, task->begin, count, lanes, &range);
+    lane_walk walk = begin_walk(r, place, ring_of_warp(), task->begin, count, lanes, &range);
     group_batch batch, next;
     bool has_any = has_more(&walk);
-    load_batch(r, &walk, &range, &next);
+    load_batch(r, lanes, &walk, &range, &next);
     place_windows(group, &next, lanes);
     for (bool goes_on = has_any; goes_on;) {
         batch = next;
         goes_on = has_more(&walk);
-        if (OVERLAPS && goes_on) load_batch(r, &walk, &range, &next);
+        if (OVERLAPS && goes_on) load_batch(r, lanes, &walk, &range, &next);
         group_add_batch(group, &batch, &range);
-        if (!OVERLAPS && goes_on) load_batch(r, &walk, &range, &next);
+        if (!OVERLAPS && goes_on) load_batch(r, lanes, &walk, &range, &next);
     }
     if (HAS_EXTREMES && has_any) close_extremes(group);
 }
@@ -246,7 +254,6 @@ static __device__ __forceinline__ void leave_status(const struct wf_group_argume
 
 extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) groups(const __grid_constant__ struct wf_group_arguments task)
 {
-    extern __shared__ __align__(16) char bins[];
     const team lanes = team_of(task.lanes_log2, task.is_across);
     group_state group;
     if (task.stage == WF_GROUPS_STATUS) {
@@ -262,8 +269,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) groups(const __gri
         finish_slots(&task, &group);
         return;
     }
-    if (HAS_VALUE_SUM) sum_open(&group.sum, bins, GROUP_VALUE_ROWS);
-    if (HAS_PRODUCT_SUM) sum_open(&group.product_sum, bins + (HAS_VALUE_SUM ? 512 * GROUP_VALUE_ROWS : 0), GROUP_PRODUCT_ROWS);
+    if (HAS_VALUE_SUM) sum_open(&group.sum, group_memory, GROUP_VALUE_ROWS);
+    if (HAS_PRODUCT_SUM) sum_open(&group.product_sum, group_memory + (HAS_VALUE_SUM ? 512 * GROUP_VALUE_ROWS : 0), GROUP_PRODUCT_ROWS);
     if (task.stage == WF_GROUPS_REDUCE)
         reduce_groups(&task, &lanes, &group);
     else
