@@ -25,20 +25,28 @@ static __device__ __forceinline__ unit load_value(const struct wf_table_argument
     return IS_BOOL ? bits != 0 : bits;
 }
 
-// The key at a position, or NO_KEY if it is of no group, which is noted.
-static __device__ __forceinline__ i64 load_key(const struct wf_table_arguments *r, i64 i)
+#define LOAD_KEYS(type)                                                                                                  \
+    for (int k = 0; k < EACH; k++)                                                                                      \
+        if (k < count) bits[k] = __ldg((const type *)(r->keys + (u64)((first + k) * r->key_stride)))
+
+// All at once, before any is looked at.
+static __device__ __forceinline__ void load_key_bits(const struct wf_table_arguments *r, i64 first, int count, u64 bits[EACH])
 {
-    u64 address = r->keys + (u64)(i * r->key_stride), bits;
     switch (r->key_nbytes) {
-    case 1: bits = __ldg((const unsigned char *)address); break;
-    case 2: bits = __ldg((const unsigned short *)address); break;
-    case 4: bits = __ldg((const u32 *)address); break;
-    default: bits = __ldg((const u64 *)address);
+    case 1: LOAD_KEYS(unsigned char); break;
+    case 2: LOAD_KEYS(unsigned short); break;
+    case 4: LOAD_KEYS(u32); break;
+    default: LOAD_KEYS(u64);
     }
+}
+
+// The key at a position, or NO_KEY if it is of no group, which is noted.
+static __device__ __forceinline__ i64 key_of_bits(const struct wf_table_arguments *r, u64 bits, i64 position)
+{
     int unused = 64 - 8 * r->key_nbytes;
     i64 key = r->key_is_signed ? (i64)(bits << unused) >> unused : (i64)bits;
     if ((u64)key < (u64)r->table_count) return key;
-    if (!r->skips_bad_keys) atomicMin((u64 *)r->groups.bad, (u64)i);
+    if (!r->skips_bad_keys) atomicMin((u64 *)r->groups.bad, (u64)position);
     return NO_KEY;
 }
 
@@ -50,16 +58,22 @@ static __device__ __forceinline__ u32 field_of(unit bits)
     return magnitude < INFINITY_BITS ? (u32)(magnitude >> FRACTION_BITS) : 0;
 }
 
+#define LOOKS 8 // elements that a lane loads at a time
+
 static __device__ __forceinline__ void look(const struct wf_table_arguments *r)
 {
     u32 high = 0;
     bool has_negative_zero = false;
     i64 step = (i64)gridDim.x * WF_TABLE_BLOCK;
-#pragma unroll 8
-    for (i64 i = (i64)blockIdx.x * WF_TABLE_BLOCK + threadIdx.x; i < r->count; i += step) {
-        unit bits = load_value(r, i);
-        high = max(high, field_of(bits));
-        has_negative_zero = has_negative_zero || bits == SIGN_BIT;
+    for (i64 first = (i64)blockIdx.x * WF_TABLE_BLOCK + threadIdx.x; first < r->count; first += LOOKS * step) {
+        unit bits[LOOKS];
+#pragma unroll
+        for (int k = 0; k < LOOKS; k++) bits[k] = load_value(r, min(first + k * step, (i64)r->count - 1));
+#pragma unroll
+        for (int k = 0; k < LOOKS; k++) {
+            high = max(high, field_of(bits[k]));
+            has_negative_zero = has_negative_zero || bits[k] == SIGN_BIT;
+        }
     }
     for (u32 delta = 16; delta; delta /= 2) high = max(high, __shfl_xor_sync(ALL_LANES, high, delta));
     has_negative_zero = __any_sync(ALL_LANES, has_negative_zero);
@@ -176,18 +190,31 @@ static __device__ __forceinline__ void put_words_of_warp(const struct wf_table_a
     put_words(r, sum);
 }
 
-// Elements from first on, of which there are `count`, one after the other: equal keys that follow each other are added up
-// before anything goes to the table.
-static __device__ __forceinline__ void add_elements(const struct wf_table_arguments *r, int base, i64 first, int count,
+// What a lane loads at a time: elements that follow each other, as they lie in memory.
+typedef struct {
+    u64 key_bits[EACH];
+    unit bits[EACH];
+    i64 first;
+    int count;
+} loaded;
+
+static __device__ __forceinline__ void load_elements(const struct wf_table_arguments *r, i64 first, i64 end, loaded *elements)
+{
+    elements->first = first;
+    elements->count = (int)min(max(end - first, (i64)0), (i64)EACH);
+    load_key_bits(r, first, elements->count, elements->key_bits);
+#pragma unroll
+    for (int k = 0; k < EACH; k++) elements->bits[k] = k < elements->count ? load_value(r, first + k) : 0;
+}
+
+// One after the other: equal keys that follow each other are added up before anything goes to the table.
+static __device__ __forceinline__ void add_elements(const struct wf_table_arguments *r, int base, const loaded *elements,
                                                     pending *sum)
 {
     i64 key[EACH];
-    unit bits[EACH];
 #pragma unroll
-    for (int k = 0; k < EACH; k++) {
-        key[k] = k < count ? load_key(r, first + k) : NO_KEY;
-        bits[k] = k < count ? load_value(r, first + k) : 0;
-    }
+    for (int k = 0; k < EACH; k++)
+        key[k] = k < elements->count ? key_of_bits(r, elements->key_bits[k], elements->first + k) : NO_KEY;
     if (__any_sync(ALL_LANES, key[0] != sum->key) && have_one_key(sum)) {
         put_words_of_warp(r, sum);
         clear_pending(sum, key[0]);
@@ -198,23 +225,27 @@ static __device__ __forceinline__ void add_elements(const struct wf_table_argume
             put_words(r, sum);
             clear_pending(sum, key[k]);
         }
-        if (key[k] >= 0) add_value(r, base, bits[k], sum);
+        if (key[k] >= 0) add_value(r, base, elements->bits[k], sum);
     }
 }
 
-// Each warp has a piece of the elements, of which its lanes take neighbours.
+// Each warp has a piece of the elements, of which its lanes take neighbours; the next ones are on their way meanwhile.
 static __device__ __forceinline__ void add_piece(const struct wf_table_arguments *r)
 {
     const i64 of_warp = 32 * EACH, warps = (i64)gridDim.x * (WF_TABLE_BLOCK / 32);
     i64 rounds = ((r->count + of_warp - 1) / of_warp + warps - 1) / warps;
     i64 begin = ((i64)blockIdx.x * (WF_TABLE_BLOCK / 32) + warp_number()) * rounds * of_warp;
-    i64 end = min(begin + rounds * of_warp, (i64)r->count);
+    i64 end = min(begin + rounds * of_warp, (i64)r->count), first = begin + lane_number() * EACH;
     int base = find_base(r);
+    loaded elements, next;
     pending sum;
     clear_pending(&sum, NO_KEY);
+    load_elements(r, first, end, &next);
     for (i64 at = begin; at < end; at += of_warp) {
-        i64 first = at + lane_number() * EACH;
-        add_elements(r, base, first, (int)min(max(end - first, (i64)0), (i64)EACH), &sum);
+        elements = next;
+        first += of_warp;
+        load_elements(r, first, end, &next);
+        add_elements(r, base, &elements, &sum);
     }
     put_words_of_warp(r, &sum);
 }
