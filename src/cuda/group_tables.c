@@ -20,17 +20,17 @@ static int count_words(const struct wf_accumulator *empty) {
     return count_terms(empty->type) + (empty->op == WF_MEAN);
 }
 
-/* Bits of a term, so many that no word of `count` terms overflows, and that the words of one element have 64 or more. */
+/* Bits of a term, so many that no word of `count` terms overflows, which are at most 2^bits; those of two are 64 or more. */
 static int find_term_bits(int64_t count) {
-    int bits = 63;
-    while (count > (INT64_C(1) << (63 - bits))) bits--;
+    int bits = 62;
+    while (count > (INT64_C(1) << (62 - bits))) bits--;
     return bits < 40 ? bits : 40;
 }
 
 bool wf_cuda_tables_fit(const struct wf_accumulator *empty, int64_t count) {
     bool has_one_sum = empty->parts == WF_PART_SUM || empty->parts == WF_PART_ABS;
     bool is_known = empty->op == WF_SUM || empty->op == WF_NORM1 || empty->op == WF_MEAN;
-    return has_one_sum && is_known && count >= COUNT_MIN && count <= INT32_MAX;
+    return has_one_sum && is_known && count >= COUNT_MIN && count <= INT64_C(1) << 30;
 }
 
 static int64_t table_nbytes(const struct wf_accumulator *empty, int64_t groups) {

@@ -97,20 +97,43 @@ static __device__ __forceinline__ int find_base(const struct wf_table_arguments 
     return (int)max(findings_of(r)->high, 1u) - 1 + FRACTION_BITS + 1 - r->terms * r->term_bits;
 }
 
-// Divides an integer * 2^shift among the words.
-static __device__ __forceinline__ void add_shifted(const struct wf_table_arguments *r, u64 integer, int shift, bool negative,
-                                                   pending *sum)
+// Of floats: for each word an f64 whose last bit is the word's unit, so that adding it rounds a value to units.
+typedef struct {
+    double anchor[WF_TABLE_TERMS_MAX];
+} grid;
+
+// Fails where an anchor would not be a normal number.
+static __device__ __forceinline__ grid place_grid(const struct wf_table_arguments *r)
 {
-    int first = (shift >= r->term_bits) + (shift >= 2 * r->term_bits);
-    u64 mask = ((u64)1 << r->term_bits) - 1;
-    wf_u128 rest = (wf_u128)integer << (shift - first * r->term_bits);
+    grid placed;
+    int lowest = LOW_EXPONENT + find_base(r) + 52;
+    if (lowest < -1022 || lowest + (WF_TABLE_TERMS_MAX - 1) * r->term_bits > 1022) findings_of(r)->failed = 1;
 #pragma unroll
-    for (int i = 0; i < WF_TABLE_TERMS_MAX; i++) {
-        if (i < first) continue;
-        i64 term = (i64)((u64)rest & mask);
-        sum->word[i] += negative ? -term : term;
-        rest >>= r->term_bits;
+    for (int i = 0; i < WF_TABLE_TERMS_MAX; i++)
+        placed.anchor[i] = __hiloint2double((lowest + i * r->term_bits + 1023) << 20 | 0x80000, 0);
+    return placed;
+}
+
+// Divides a value among the words, from the highest on; gives what is left of it.
+static __device__ __forceinline__ double add_float(const grid *grid, double value, pending *sum)
+{
+#pragma unroll
+    for (int i = WF_TABLE_TERMS_MAX - 1; i >= 0; i--) {
+        double rounded = __dadd_rn(value, grid->anchor[i]);
+        sum->word[i] += __double_as_longlong(rounded) - __double_as_longlong(grid->anchor[i]);
+        value = __dsub_rn(value, __dsub_rn(rounded, grid->anchor[i]));
+        if (value == 0) break;
     }
+    return value;
+}
+
+static __device__ __forceinline__ void add_integer(const struct wf_table_arguments *r, unit bits, pending *sum)
+{
+    bool negative = HAS_SUM && is_negative(bits);
+    u64 magnitude = magnitude_of(bits), mask = ((u64)1 << r->term_bits) - 1;
+    i64 low = (i64)(magnitude & mask), high = (i64)(magnitude >> r->term_bits);
+    sum->word[0] += negative ? -low : low;
+    sum->word[1] += negative ? -high : high;
 }
 
 static __device__ __forceinline__ void note_special(const struct wf_table_arguments *r, i64 key, unit bits)
@@ -125,22 +148,16 @@ static __device__ __forceinline__ void note_special(const struct wf_table_argume
     atomicOr((u32 *)r->flags + key, flag);
 }
 
-static __device__ __forceinline__ void add_value(const struct wf_table_arguments *r, int base, unit bits, pending *sum)
+static __device__ __forceinline__ void add_value(const struct wf_table_arguments *r, const grid *grid, unit bits, pending *sum)
 {
-    bool negative = HAS_SUM && is_negative(bits);
     if (!IS_FLOAT) {
-        u64 magnitude = negative ? 0 - (u64)((i64)((u64)bits << (64 - WIDTH)) >> (64 - WIDTH)) : (u64)magnitude_of(bits);
-        if (HAS_SUM && !negative) magnitude = bits;
-        add_shifted(r, magnitude, 0, negative, sum);
+        add_integer(r, bits, sum);
     } else if (is_either_special(bits, bits)) {
         note_special(r, sum->key, bits);
         if (is_nan(bits)) return;
     } else {
-        int position;
-        u64 significand = significand_of(bits, &position);
-        int shift = position - base, below = min(max(-shift, 0), 63);
-        if (significand & (((u64)1 << below) - 1)) findings_of(r)->failed = 1;
-        add_shifted(r, significand >> below, max(shift, 0), negative, sum);
+        double value = widen(bits);
+        if (add_float(grid, HAS_SUM ? value : fabs(value), sum) != 0) findings_of(r)->failed = 1;
     }
     sum->word[WF_TABLE_TERMS_MAX]++;
 }
@@ -208,7 +225,7 @@ static __device__ __forceinline__ void load_elements(const struct wf_table_argum
 }
 
 // One after the other: equal keys that follow each other are added up before anything goes to the table.
-static __device__ __forceinline__ void add_elements(const struct wf_table_arguments *r, int base, const loaded *elements,
+static __device__ __forceinline__ void add_elements(const struct wf_table_arguments *r, const grid *grid, const loaded *elements,
                                                     pending *sum)
 {
     i64 key[EACH];
@@ -225,7 +242,7 @@ static __device__ __forceinline__ void add_elements(const struct wf_table_argume
             put_words(r, sum);
             clear_pending(sum, key[k]);
         }
-        if (key[k] >= 0) add_value(r, base, elements->bits[k], sum);
+        if (key[k] >= 0) add_value(r, grid, elements->bits[k], sum);
     }
 }
 
@@ -236,7 +253,7 @@ static __device__ __forceinline__ void add_piece(const struct wf_table_arguments
     i64 rounds = ((r->count + of_warp - 1) / of_warp + warps - 1) / warps;
     i64 begin = ((i64)blockIdx.x * (WF_TABLE_BLOCK / 32) + warp_number()) * rounds * of_warp;
     i64 end = min(begin + rounds * of_warp, (i64)r->count), first = begin + lane_number() * EACH;
-    int base = find_base(r);
+    grid placed = place_grid(r);
     loaded elements, next;
     pending sum;
     clear_pending(&sum, NO_KEY);
@@ -245,7 +262,7 @@ static __device__ __forceinline__ void add_piece(const struct wf_table_arguments
         elements = next;
         first += of_warp;
         load_elements(r, first, end, &next);
-        add_elements(r, base, &elements, &sum);
+        add_elements(r, &placed, &elements, &sum);
     }
     put_words_of_warp(r, &sum);
 }
