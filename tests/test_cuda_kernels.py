@@ -84,7 +84,7 @@ def test_a_header_includes_what_it_uses(header, nvrtc):  # noqa: F811
         parts = [f"-DHAS_{part}={int(part == wanted)}" for part in PARTS]
         for is_small in (0, 1):
             sizes = ["-DIS_INDEXED=0", f"-DIS_SMALL={is_small}", "-DALIGNMENT=16", "-DBLOCK=128", "-DVECTORS=4",
-                     "-DSTAGES=0", "-DRESIDENT=1", "-DSUMS_NBYTES=0", "-DWALK=0"]
+                     "-DSTAGES=0", "-DRESIDENT=1", "-DSUMS_NBYTES=0", "-DWALK=0", "-DIS_SHORT=0"]
             nvrtc.compile("alone.cu", f'#include "kernels/{header}"\n', headers,
                           ["--std=c++20", "-default-device", "--device-int128", f"-DTYPE_{type_name}",
                            *parts, *sizes, *more])

@@ -159,6 +159,20 @@ def test_many_and_long_groups(pair, type_name):
             pair.check(op, library.wf_groups_axes(axes), operands(op, *made), shape, axes, nan="omit")
 
 
+@pytest.mark.parametrize("type_name", ("f32", "f16", "i32"))
+def test_short_groups(pair, type_name):
+    """Of a few elements, which a lane takes at once."""
+    rng = random.Random(f"gpu short {type_name}")
+    if not pair.gpu.is_real and type_name != "f32":
+        pytest.skip("no GPU: on the simulator fewer types")
+    for count in (1, 3, 4, 8):
+        for kind in ("plain", "wild", "special"):
+            for shape, axes in (((70, count), 2), ((count, 70), 1), ((2, count, 35), 2)):
+                array = Laid(type_name, shape, rng, kind, plain=rng.random() < 0.7)
+                for op in ("sum", "norm1", "max", "argmin", "mean") if pair.gpu.is_real else ("sum", "argmin"):
+                    pair.check(op, library.wf_groups_axes(axes), [array], shape, axes, kind, nan=rng.choice(NAN_POLICIES))
+
+
 def skewed_offsets(rng, length):
     """One long segment among many short ones, empty ones, and some in between."""
     long = length // 2

@@ -192,9 +192,16 @@ static bool is_contiguous(const struct job *job) {
     return are_whole_vectors(job) || job->elements * nbytes >= WORTHWHILE_NBYTES;
 }
 
+/* Whether every group is a batch at most, which one lane has: see kernels/group_state.cuh. */
+static bool is_short(const struct job *job) {
+    enum { BATCH = 8 };
+    return job->grouped->layout->axis < 0 && job->plan.lanes_log2 == 0 && job->arguments.reduced_count <= BATCH;
+}
+
 static int find_walk(const struct job *job) {
     if (job->grouped->layout->by == WF_GROUP_KEYS) return WALK_INDEXED;
     if (job->arguments.reduced_ndim > 1) return WALK_FOLDED;
+    if (is_short(job)) return WALK_STRAIGHT;
     return is_contiguous(job) ? WALK_CONTIGUOUS : WALK_STRAIGHT;
 }
 
@@ -235,6 +242,7 @@ static wf_error find_kernel(wf_handle *handle, struct job *job) {
     key.parts = empty->parts;
     key.is_indexed = wf_accumulator_is_indexed(empty);
     key.walk = find_walk(job) + 1;
+    key.is_short = is_short(job);
     key.alignment = job->alignment;
     key.block = 32;
     key.vectors = 1;

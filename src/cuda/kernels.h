@@ -9,7 +9,7 @@ struct wf_kernel_key {
     wf_type type;
     unsigned parts;
     int is_indexed, is_small;
-    int walk; /* of reductions by groups: kernels/groups.cu's WALK, plus 1 */
+    int walk, is_short; /* of reductions by groups: kernels/groups.cu's WALK, plus 1, and IS_SHORT */
     int alignment;
     int block, vectors, stages, resident, sums_nbytes;
     wf_op finish_op;      /* WF_OP_NONE: the result is not finished there */

@@ -74,13 +74,6 @@ static __device__ __forceinline__ struct wf_partial *set_words(partial_words *me
     return words;
 }
 
-// Where a result's elements begin, and where it goes.
-typedef struct {
-    u64 x, y, result;
-    i64 number; // of the result, in C order
-    i64 group;  // which segment or key
-} group_place;
-
 // Writes the result of a group of so many elements to its place, and notes why there is none.  finish: with its totals.
 static __device__ __forceinline__ void write_group(const struct wf_group_arguments *task, struct wf_finish *finish,
                                                    const group_state *group, const group_place *place, i64 count)
@@ -124,6 +117,15 @@ static __device__ __forceinline__ void store_unit(u64 address, u64 bits)
 {
     struct finish_target target = {(void *)address, 0};
     store_result(target, (wf_type)FINISH_RESULT_TYPE, bits, WF_OK);
+}
+
+// An f64, rounded to f16 or f32: its bits.
+static __device__ __forceinline__ u64 narrowed(double value)
+{
+    unsigned short half;
+    if (!IS_F16) return __float_as_uint(__double2float_rn(value));
+    asm("cvt.rn.f16.f64 %0, %1;" : "=h"(half) : "d"(value));
+    return half;
 }
 
 #if IS_FLOAT
@@ -220,9 +222,8 @@ static __device__ __forceinline__ bool write_plain_sum(const group_place *place,
 
 #if USES_GROUP_LEVELS
 
-static __device__ __forceinline__ bool write_plain_levels(const group_place *place, const group_levels *levels, int count)
+static __device__ __forceinline__ bool write_total(const group_place *place, level_total total)
 {
-    level_total total = total_of_levels(levels, count);
     u64 sign = (u64)((i64)total.word[2] >> 63), low = total.word[0] ^ sign, middle = total.word[1] ^ sign, bits = 0;
     u64 high = total.word[2] ^ sign;
     low += sign & 1;
@@ -242,6 +243,33 @@ static __device__ __forceinline__ bool write_plain_levels(const group_place *pla
 #endif
 
 #endif
+
+// ---- sums of a batch
+
+// f64 adds up to 8 values of 24 bits without an error if their exponents differ by no more than this.
+#define EXACT_SPAN (52 - FRACTION_BITS - 4)
+#define HAS_BATCH_SUM (IS_PLAIN_TERM_SUM && HAS_VALUE_SUM && (WIDTH == 32 || IS_F16) && BATCH == 8)
+
+// Writes the sum of a group that is one batch; false, and nothing is written, if f64 might not hold it, or if it is 0.
+static __device__ __forceinline__ bool write_batch_sum(const group_place *place, const group_batch *batch)
+{
+#if USES_GROUP_LEVELS && HAS_VALUE_SUM
+    field_range fields = fields_of_batch(batch->a);
+    double sum = 0;
+    if (fields.high > 2 * BIAS || fields.high - fields.low > EXACT_SPAN) return false;
+#pragma unroll
+    for (int k = 0; k < BATCH; k++) {
+        double value = widen(batch->a[k]);
+        sum = __dadd_rn(sum, HAS_SUM ? value : fabs(value));
+    }
+    if (sum == 0) return false;
+    store_unit(place->result, narrowed(sum));
+    return true;
+#else
+    (void)place, (void)batch;
+    return false;
+#endif
+}
 
 // ---- means and variances whose sums have 128 bits
 
@@ -346,8 +374,9 @@ static __device__ __forceinline__ bool write_quotient(const struct wf_group_argu
 static __device__ __forceinline__ bool write_float_sum(const group_place *place, group_state *group, bool in_windows)
 {
 #if USES_GROUP_LEVELS
-    if (in_windows && HAS_DOT) return write_plain_levels(place, &group->window.products, GROUP_PRODUCT_LEVELS);
-    if (in_windows) return write_plain_levels(place, &group->window.values, GROUP_VALUE_LEVELS);
+    if (in_windows && HAS_DOT) 
+        return write_total(place, total_of_levels(&group->window.products, GROUP_PRODUCT_LEVELS));
+    if (in_windows) return write_total(place, total_of_levels(&group->window.values, GROUP_VALUE_LEVELS));
 #endif
     (void)in_windows;
 #if IS_FLOAT

@@ -231,17 +231,22 @@ static __device__ __forceinline__ void total_add(level_total *total, u64 low, u6
     total->word[2] += high + carry;
 }
 
+// integer * 2^shift, for shifts below 128.
+static __device__ __forceinline__ void total_add_shifted(level_total *total, i64 integer, int shift)
+{
+    int within = shift % 64;
+    u64 low = (u64)integer << within, high = (u64)(integer >> 1 >> (63 - within)), sign = (u64)(integer >> 63);
+    if (shift < 64)
+        total_add(total, low, high, sign);
+    else
+        total_add(total, 0, low, high);
+}
+
 static __device__ __forceinline__ level_total total_of_levels(const group_levels *levels, int count)
 {
     level_total total = {{0, 0, 0}, level_unit(levels, count - 1)};
 #pragma unroll
-    for (int i = 0; i < count; i++) {
-        int shift = (count - 1 - i) * GROUP_LEVEL_BITS;
-        i64 units = levels->units[i];
-        u64 low = (u64)units << shift % 64, high = shift % 64 ? (u64)(units >> (64 - shift % 64)) : (u64)(units >> 63);
-        u64 sign = (u64)(units >> 63);
-        total_add(&total, shift < 64 ? low : 0, shift < 64 ? high : low, shift < 64 ? sign : high);
-    }
+    for (int i = 0; i < count; i++) total_add_shifted(&total, levels->units[i], (count - 1 - i) * GROUP_LEVEL_BITS);
     return total;
 }
 

@@ -43,6 +43,13 @@ typedef struct {
 
 #define BATCH (WALK == WALK_CONTIGUOUS && WIDTH == 8 ? 16 : 8) // elements that a lane loads at a time
 
+// Where a result's elements begin, and where it goes.
+typedef struct {
+    u64 x, y, result;
+    i64 number; // of the result, in C order
+    i64 group;  // which segment or key
+} group_place;
+
 // What a lane loads, of at most 2^30 elements of a group that its team has.
 typedef struct {
     unit a[BATCH], b[BATCH]; // behind the last element -0
@@ -203,6 +210,8 @@ static __device__ __forceinline__ void merge_bins(group_state *group, const team
     if (HAS_PRODUCT_SUM) sum_merge(&group->product_sum, lanes);
 }
 
+#define IS_RARE(condition) __builtin_expect(condition, 0)
+
 #if USES_GROUP_LEVELS
 
 // The exponent fields of a batch's operand: of the largest magnitude, and of the smallest one but 0; 4 * BIAS if all are 0.
@@ -240,7 +249,7 @@ static __device__ __forceinline__ void add_to_levels(group_window *window, const
 static __device__ __forceinline__ void add_to_window(group_window *window, const group_batch *batch, field_range x,
                                                      field_range y)
 {
-    if (x.low >= window->few[0] && (OPERANDS == 1 || y.low >= window->few[1]))
+    if (!IS_RARE(x.low < window->few[0]) && (OPERANDS == 1 || y.low >= window->few[1]))
         add_to_levels(window, batch, GROUP_VALUE_FEW, GROUP_PRODUCT_FEW);
     else
         add_to_levels(window, batch, GROUP_VALUE_LEVELS, GROUP_PRODUCT_LEVELS);
@@ -287,11 +296,11 @@ static __device__ __forceinline__ bool add_by_levels(group_state *group, const g
     group_window *window = &group->window;
     field_range x = fields_of_batch(batch->a), y = OPERANDS == 2 ? fields_of_batch(batch->b) : x;
     bool is_beyond = PLAIN_SPECIAL == 0 || (OPERANDS == 1 && x.low <= x.high) || is_beyond_negative_zero(batch);
-    if (x.high > 2 * BIAS || y.high > 2 * BIAS || (OPERANDS == 2 && !is_beyond)) return false;
+    if (IS_RARE(x.high > 2 * BIAS || y.high > 2 * BIAS || (OPERANDS == 2 && !is_beyond))) return false;
     if (is_beyond) group->special_seen |= PLAIN_SPECIAL;
-    if (x.low > x.high || y.low > y.high) return true; // zeros
-    if (window->terms > GROUP_LEVEL_ADDITIONS - BATCH) make_room_in_window(group);
-    if (!window_holds(window, x, y)) {
+    if (IS_RARE(x.low > x.high || y.low > y.high)) return true; // zeros
+    if (IS_RARE(window->terms > GROUP_LEVEL_ADDITIONS - BATCH)) make_room_in_window(group);
+    if (IS_RARE(!window_holds(window, x, y))) {
         drain_window(group);
         if (can_place(x.high)) window_place(window, with_margin(x.high), with_margin(y.high));
         if (!window_holds(window, x, y)) return false;
@@ -401,11 +410,36 @@ static __device__ __forceinline__ void add_narrow_sum(group_state *group, const 
 #endif
 }
 
-static __device__ __forceinline__ void group_add_batch(group_state *group, const group_batch *batch, const group_range *range)
+// By a loop that is not unrolled, over copies in memory, so that the code that is hot stays together.
+static __device__ __forceinline__ void add_one_by_one(group_state *group, const group_batch *batch, const group_range *range)
+{
+    unit a[BATCH], b[OPERANDS == 2 ? BATCH : 1] = {0};
+#pragma unroll
+    for (int k = 0; k < BATCH; k++) {
+        a[k] = batch->a[k];
+        if (OPERANDS == 2) b[k] = batch->b[k];
+    }
+#pragma unroll 1
+    for (int k = 0; k < batch->count; k++) group_add(group, a[k], b[OPERANDS == 2 ? k : 0], index_of(batch, range, k));
+}
+
+// Behind its last element a batch has the first one again, which changes no extreme.
+static __device__ __forceinline__ void repeat_first(group_batch *batch)
+{
+#pragma unroll
+    for (int k = 1; k < BATCH; k++)
+        if (k >= batch->count) batch->a[k] = batch->a[0];
+}
+
+// A batch of one element or more.
+static __device__ __forceinline__ void group_add_batch(group_state *group, group_batch *batch, const group_range *range)
 {
     bool is_whole = batch->count == BATCH;
     if (USES_GROUP_LEVELS && add_by_levels(group, batch)) return;
-    if (TAKES_EXTREMES_OF_BATCH && is_whole && add_extremes_of_batch(group, batch, range)) return;
+    if (TAKES_EXTREMES_OF_BATCH) {
+        if (!is_whole) repeat_first(batch);
+        if (add_extremes_of_batch(group, batch, range)) return;
+    }
     if (IS_NARROW_SUM) {
         add_narrow_sum(group, batch);
         return;
@@ -415,9 +449,7 @@ static __device__ __forceinline__ void group_add_batch(group_state *group, const
         for (int k = 0; k < BATCH; k++) group_add(group, batch->a[k], batch->b[k], 0);
         return;
     }
-#pragma unroll
-    for (int k = 0; k < BATCH; k++)
-        if (k < batch->count) group_add(group, batch->a[k], batch->b[k], index_of(batch, range, k));
+    add_one_by_one(group, batch, range);
 }
 
 // ---- merging

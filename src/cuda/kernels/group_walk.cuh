@@ -6,7 +6,6 @@
 #define GROUP_WALK_CUH
 
 #include "group_arguments.h"
-#include "kernels/group_finish.cuh"
 #include "kernels/group_state.cuh"
 #include "kernels/team.cuh"
 
@@ -31,7 +30,7 @@ static __device__ __forceinline__ unit load_unit(u64 address)
     return IS_BOOL ? bits != 0 : bits;
 }
 
-#define USES_GROUP_RING (WALK == WALK_CONTIGUOUS || (WALK == WALK_STRAIGHT && WIDTH >= 32 && ALIGNMENT == 16))
+#define USES_GROUP_RING (WALK == WALK_CONTIGUOUS || (WALK == WALK_STRAIGHT && WIDTH >= 32 && ALIGNMENT == 16 && !IS_SHORT))
 
 static __device__ __forceinline__ void clear_batch(group_batch *batch)
 {

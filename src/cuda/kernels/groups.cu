@@ -1,6 +1,6 @@
 // Reductions by groups: along axes, over segments, and of what has been sorted by key.  Besides the options of reduce.cu
 // (-DIS_SMALL=0, -DBLOCK=32), -DWALK: how a group's elements are found (group_state.cuh), -DALIGNMENT: 16 if every element is
-// aligned, or 1.
+// aligned, or 1, -DIS_SHORT: whether all groups are a batch each at most, of one lane.
 //
 // A block is a warp, and its lanes are teams of 1 to 32, each of which has one group at a time.  Lanes sum up exactly by
 // themselves (group_sums.cuh) and then merge, so any team gives the same bits.  Groups that are much longer than others are
@@ -82,7 +82,8 @@ static __device__ __forceinline__ char *ring_of_warp(void)
     return group_memory + GROUP_SUMS_NBYTES;
 }
 
-static __device__ __forceinline__ void add_range(const struct wf_group_arguments *r, const group_place *place,
+// Adds a team's elements to its lanes' groups; false if that is done with, each lane having written a result of its own.
+static __device__ __forceinline__ bool add_range(const struct wf_group_arguments *r, const group_place *place,
                                                  const team_task *task, const team *lanes, group_state *group)
 {
     group_range range;
@@ -91,6 +92,10 @@ static __device__ __forceinline__ void add_range(const struct wf_group_arguments
     group_batch batch, next;
     bool has_any = has_more(&walk);
     load_batch(r, lanes, &walk, &range, &next);
+    if (HAS_BATCH_SUM && IS_SHORT) {
+        bool is_done = !task->exists || (count && write_batch_sum(place, &next));
+        if (__all_sync(ALL_LANES, is_done)) return false;
+    }
     place_windows(group, &next, lanes);
     for (bool goes_on = has_any; goes_on;) {
         batch = next;
@@ -100,6 +105,7 @@ static __device__ __forceinline__ void add_range(const struct wf_group_arguments
         if (!OVERLAPS && goes_on) load_batch(r, lanes, &walk, &range, &next);
     }
     if (HAS_EXTREMES && has_any) close_extremes(group);
+    return true;
 }
 
 static __device__ __forceinline__ struct wf_group_slot *slot_at(const struct wf_group_arguments *r, i64 slot)
@@ -112,7 +118,7 @@ static __device__ __forceinline__ void reduce_task(const struct wf_group_argumen
 {
     group_place place = find_place(r, task->exists ? task->result : 0);
     group_clear(group);
-    add_range(r, &place, task, lanes, group);
+    if (!add_range(r, &place, task, lanes, group)) return;
     bool in_windows = group_merge(group, lanes);
     if (!task->exists || lanes->place) return;
     if (task->slot < 0 && write_plain(r, &place, group, in_windows, task->end - task->begin)) return;

@@ -164,11 +164,18 @@ static __device__ __forceinline__ void add_value(const struct wf_table_arguments
 
 extern __shared__ u64 block_table[];
 
+// An addition to a word in shared memory, by its halves, of each of which the GPU does one at once.
+static __device__ __forceinline__ void add_to_shared(u64 *word, u64 value)
+{
+    u32 low = (u32)value, before = atomicAdd((u32 *)word, low), high = (u32)(value >> 32) + (before + low < before);
+    if (high) atomicAdd((u32 *)word + 1, high);
+}
+
 static __device__ __forceinline__ void add_word(const struct wf_table_arguments *r, int word, i64 key, u64 value)
 {
     if (value == 0) return;
     if (r->copies)
-        atomicAdd(&block_table[(word * r->table_count + key) * r->copies + lane_number() % r->copies], value);
+        add_to_shared(&block_table[(word * r->table_count + key) * r->copies + lane_number() % r->copies], value);
     else
         atomicAdd((u64 *)r->words + word * r->table_count + key, value);
 }
@@ -311,6 +318,18 @@ static __device__ __forceinline__ void take_words(const struct wf_table_argument
 #endif
 }
 
+// Writes the sum of floats that are all finite; false if that has to be rounded below the normal numbers.
+static __device__ __forceinline__ bool write_words(const struct wf_table_arguments *r, const group_place *place)
+{
+#if USES_GROUP_LEVELS
+    level_total total = {{0, 0, 0}, LOW_EXPONENT + find_base(r)};
+    for (int i = 0; i < r->terms; i++) total_add_shifted(&total, (i64)word_at(r, i, place->number), i * r->term_bits);
+    if (IS_PLAIN_TERM_SUM && (total.word[0] || total.word[1] || total.word[2])) return write_total(place, total);
+#endif
+    (void)r, (void)place;
+    return false;
+}
+
 static __device__ __forceinline__ void finish_key(const struct wf_table_arguments *r, i64 number, group_state *group)
 {
     const struct wf_group_dimension *dimension = &r->groups.dimension[0];
@@ -319,6 +338,7 @@ static __device__ __forceinline__ void finish_key(const struct wf_table_argument
                          number};
     u32 flags = ((const u32 *)r->flags)[number];
     i64 count = r->has_counts ? (i64)word_at(r, r->terms, number) : 1; // a sum of nothing is that of one 0
+    if (flags == 0 && write_words(r, &place)) return;
     group_clear(group);
     take_words(r, number, &group->sum);
 #if IS_FLOAT
