@@ -18,11 +18,6 @@
 #define GROUP_LEVEL_BITS 44
 #define GROUP_VALUE_LEVELS (IS_F16 ? 1 : WIDTH == 64 ? 3 : 2)
 #define GROUP_PRODUCT_LEVELS (IS_F16 ? 2 : 3)
-
-// So many are enough for batches whose elements are not far from the largest.
-#define GROUP_VALUE_FEW (WIDTH == 64 ? 2 : 1)
-#define GROUP_PRODUCT_FEW (WIDTH == 32 ? 2 : 1)
-
 #define GROUP_LEVEL_ADDITIONS 120 // of 2^44 units each, which leave a sum in the binade of its anchor, 1.5 * 2^52 units
 #define GROUP_HELD_TERMS 480      // carried to integers, which are then below 2^53, as terms of f64 are
 
@@ -36,7 +31,6 @@ typedef struct {
     group_levels values, products;
     u32 terms, held;     // in the levels' sums, and carried to their units
     int high[2], low[2]; // the exponent fields of the operands that the window holds; -1: it is not placed
-    int few[2];          // as low, with few levels
 } group_window;
 
 static __device__ __forceinline__ int level_unit(const group_levels *levels, int level)
@@ -141,18 +135,6 @@ static __device__ __forceinline__ int halved(int field)
 
 #define TOP_OF_FIELD(field) ((field) - BIAS + 1)
 
-// The smallest exponent fields of operands whose terms so many levels hold, if these are the largest.  Of pairs, both operands
-// have the same room below.
-static __device__ __forceinline__ void lowest_fields(int high_x, int high_y, int value_levels, int product_levels, int *low)
-{
-    int top = TOP_OF_FIELD(high_x) + TOP_OF_FIELD(high_y), both = lowest_field(top, product_levels, 2);
-    int room = (high_x + high_y - both) >> 1;
-    low[0] = low[1] = HAS_VALUE_SUM ? max(lowest_field(TOP_OF_FIELD(high_x), value_levels, 1), 1) : 1;
-    if (!HAS_PRODUCT_SUM) return;
-    low[0] = max(low[0], OPERANDS == 1 ? halved(both) : high_x - room);
-    low[1] = max(both - low[0], 1);
-}
-
 // Places the empty levels so that they hold elements with exponent fields up to these.
 static __device__ __forceinline__ void window_place(group_window *window, int high_x, int high_y)
 {
@@ -161,8 +143,11 @@ static __device__ __forceinline__ void window_place(group_window *window, int hi
     if (HAS_VALUE_SUM) levels_place(&window->values, TOP_OF_FIELD(high_x), GROUP_VALUE_LEVELS);
     if (HAS_PRODUCT_SUM)
         levels_place(&window->products, TOP_OF_FIELD(high_x) + TOP_OF_FIELD(high_y), GROUP_PRODUCT_LEVELS);
-    lowest_fields(high_x, high_y, GROUP_VALUE_LEVELS, GROUP_PRODUCT_LEVELS, window->low);
-    lowest_fields(high_x, high_y, GROUP_VALUE_FEW, GROUP_PRODUCT_FEW, window->few);
+    int both = lowest_field(TOP_OF_FIELD(high_x) + TOP_OF_FIELD(high_y), GROUP_PRODUCT_LEVELS, 2);
+    int room = (high_x + high_y - both) >> 1; // below each of a pair's operands
+    window->low[0] = HAS_VALUE_SUM ? max(lowest_field(TOP_OF_FIELD(high_x), GROUP_VALUE_LEVELS, 1), 1) : 1;
+    if (HAS_PRODUCT_SUM) window->low[0] = max(window->low[0], OPERANDS == 1 ? halved(both) : high_x - room);
+    window->low[1] = max(both - window->low[0], 1);
 }
 
 // Whether f64 levels of that top are all normal numbers, and their sums too.

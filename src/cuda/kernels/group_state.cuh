@@ -235,24 +235,14 @@ static __device__ __forceinline__ bool window_holds(const group_window *window, 
     return holds && (OPERANDS == 1 || (y.high <= window->high[1] && y.low >= window->low[1]));
 }
 
-static __device__ __forceinline__ void add_to_levels(group_window *window, const group_batch *batch, int value_levels,
-                                                     int product_levels)
+static __device__ __forceinline__ void add_to_window(group_window *window, const group_batch *batch)
 {
 #pragma unroll
     for (int k = 0; k < BATCH; k++) {
         double x = widen(batch->a[k]), y = OPERANDS == 2 ? widen(batch->b[k]) : x;
-        if (HAS_PRODUCT_SUM) levels_add_term(&window->products, __dmul_rn(x, y), product_levels);
-        if (HAS_VALUE_SUM) levels_add_term(&window->values, HAS_SUM ? x : fabs(x), value_levels);
+        if (HAS_PRODUCT_SUM) levels_add_term(&window->products, __dmul_rn(x, y), GROUP_PRODUCT_LEVELS);
+        if (HAS_VALUE_SUM) levels_add_term(&window->values, HAS_SUM ? x : fabs(x), GROUP_VALUE_LEVELS);
     }
-}
-
-static __device__ __forceinline__ void add_to_window(group_window *window, const group_batch *batch, field_range x,
-                                                     field_range y)
-{
-    if (!IS_RARE(x.low < window->few[0]) && (OPERANDS == 1 || y.low >= window->few[1]))
-        add_to_levels(window, batch, GROUP_VALUE_FEW, GROUP_PRODUCT_FEW);
-    else
-        add_to_levels(window, batch, GROUP_VALUE_LEVELS, GROUP_PRODUCT_LEVELS);
     window->terms += BATCH;
 }
 
@@ -305,7 +295,7 @@ static __device__ __forceinline__ bool add_by_levels(group_state *group, const g
         if (can_place(x.high)) window_place(window, with_margin(x.high), with_margin(y.high));
         if (!window_holds(window, x, y)) return false;
     }
-    add_to_window(window, batch, x, y);
+    add_to_window(window, batch);
     return true;
 }
 

@@ -30,7 +30,10 @@ static __device__ __forceinline__ unit load_unit(u64 address)
     return IS_BOOL ? bits != 0 : bits;
 }
 
-#define USES_GROUP_RING (WALK == WALK_CONTIGUOUS || (WALK == WALK_STRAIGHT && WIDTH >= 32 && ALIGNMENT == 16 && !IS_SHORT))
+// Element by element the ring is worth its instructions where there are few others.
+#define USES_GROUP_RING                                                                                                  \
+    (WALK == WALK_CONTIGUOUS ||                                                                                          \
+     (WALK == WALK_STRAIGHT && WIDTH >= 32 && ALIGNMENT == 16 && !IS_SHORT && !HAS_VALUE_SUM))
 
 static __device__ __forceinline__ void clear_batch(group_batch *batch)
 {
