@@ -8,7 +8,7 @@
  *   axes.c          reductions along axes, of masked elements;  labels.c: by segments and keys
  *   place.c         where an array of results goes
  *   results.c       results in the caller's kind; errors as exceptions
- *   accumulator.c   the type Accumulator
+ *   accumulator.c   the type Accumulator;  accumulate.c: adding to one, and its results
  *   module.c        the lists of functions
  *
  * Only Python's limited API is used, so that one build serves every later version.  A function that returns int or a
@@ -122,7 +122,7 @@ int handles_begin(void);
 enum argument {
     ARG_A, ARG_B, ARG_AXIS, ARG_DTYPE, ARG_OUT, ARG_DDOF, ARG_KEEPDIMS, ARG_ORD, ARG_WHERE, ARG_CORRECTION, ARG_NAN,
     ARG_THREADS, ARG_DEVICE, ARG_LABELS, ARG_COUNT, ARG_FILL, ARG_SKIP, ARG_SHAPE, ARG_FIRST_INDEX, ARG_OP, ARG_BY,
-    ARGUMENTS
+    ARG_IDS, ARGUMENTS
 };
 
 /* A function's name and parameters: those that may be positional, in their order, ended by ARGUMENTS; and all. */
@@ -147,6 +147,8 @@ int read_ddof(PyObject *ddof, PyObject *correction, int64_t *result);
 int read_threads(PyObject *threads, int32_t *result);
 int read_device(PyObject *device, const char **name);
 int read_int64(PyObject *number, const char *name, int64_t *result);
+/* Puts the fill into value, to which the reduction then points. */
+int read_fill(PyObject *fill, PyObject *skip, wf_reduction *reduction, wf_value *value);
 
 /* ---- reductions */
 
@@ -184,6 +186,10 @@ PyObject *reduce_stats(PyObject *module, PyObject *const *arguments, Py_ssize_t 
 PyObject *reduce_by_labels(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names);
 PyObject *join_arrays(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *shape_of(PyObject *module, PyObject *object);
+/* Labels are integers: of an empty list, too, and bools are 0 and 1. */
+void see_integers(struct array *labels);
+/* raise_error, but that keys and offsets out of range are an IndexError. */
+PyObject *raise_label_error(const wf_handle *handle, wf_error error);
 
 /* The type that NumPy gives op's results, where the library's differs; otherwise WF_TYPE_DEFAULT. */
 wf_type numpy_result_type(wf_op op, wf_type type);

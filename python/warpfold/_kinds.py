@@ -110,8 +110,10 @@ def read(value):
 def _nest(flat, shape):
     if not shape:
         return flat[0]
+    if 0 in shape:
+        return [_nest(flat, shape[1:]) for _ in range(shape[0])]
     for length in reversed(shape[1:]):
-        flat = [flat[i:i + length] for i in range(0, len(flat), length)] if length else [[]] * shape[0]
+        flat = [flat[i:i + length] for i in range(0, len(flat), length)]
     return list(flat)
 
 
@@ -183,6 +185,14 @@ def finish(owner, memory, kind, shape):
     if not shape:
         return _decode(memory, kind)[0]
     return _of_buffer(owner, memory, kind, shape)
+
+
+def results(memory, kind, shape):
+    """The array of these elements where no caller's array tells its kind."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or (kind == "bf16" and "ml_dtypes" not in sys.modules):
+        return _nest(_decode(memory, kind), shape)
+    return numpy.frombuffer(memory, bfloat16(None) if kind == "bf16" else _TYPES[kind][0]).reshape(shape)
 
 
 def full(owner, kind, number):
