@@ -65,11 +65,13 @@ static int check_places(const struct added *added, const char *device) {
     return added->has_ids ? check_memory(&added->ids, &added->a, device) : 0;
 }
 
-static void update(struct accumulator *self, struct added *added, const char *device, int32_t threads) {
+static void update(struct state *state, struct accumulator *self, struct added *added, const char *device,
+                   int32_t threads) {
     if (!device) device = added->a.is_on_gpu ? "auto" : CPU;
     wf_handle *handle = check_places(added, device) ? NULL : handle_lend(device, threads);
     if (!handle) return;
     wf_error error = add(self, handle, added);
+    keep_stream(state, handle, &added->a, error);
     if (error) raise_label_error(handle, error);
     handle_return(handle, device);
 }
@@ -82,6 +84,7 @@ PyObject *accumulator_update(PyObject *self, PyTypeObject *type, PyObject *const
         1,
         {ARG_A, ARG_B, ARGUMENTS}};
     struct accumulator *accumulator = (struct accumulator *)self;
+    struct state *state = PyType_GetModuleState(type);
     PyObject *values[ARGUMENTS];
     struct added added;
     const char *device = NULL;
@@ -89,8 +92,8 @@ PyObject *accumulator_update(PyObject *self, PyTypeObject *type, PyObject *const
     if (arguments_read(&signature, arguments, count, names, values)) return NULL;
     if (values[ARG_THREADS] && read_threads(values[ARG_THREADS], &threads)) return NULL;
     if (values[ARG_DEVICE] && read_device(values[ARG_DEVICE], &device)) return NULL;
-    if (added_take(PyType_GetModuleState(type), &added, values)) return NULL;
-    if (!read_groups(accumulator->state, &added, values[ARG_AXIS])) update(accumulator, &added, device, threads);
+    if (added_take(state, &added, values)) return NULL;
+    if (!read_groups(accumulator->state, &added, values[ARG_AXIS])) update(state, accumulator, &added, device, threads);
     added_release(&added);
     if (PyErr_Occurred()) return NULL;
     Py_INCREF(self);

@@ -79,7 +79,8 @@ static PyObject *reduce_to_array(struct job *job, PyObject *const *values, struc
     bool is_whole = !results->ndim;
     wf_groups groups = wf_groups_axes(results->axes);
     if (place_open(&place, job, results, values[ARG_OUT], false)) return NULL;
-    return place_run(&place, job, results, is_whole && job->a.is_on_gpu ? NULL : &groups, raise_error);
+    bool is_one = is_whole && job->a.is_on_gpu && job->reduction.op != WF_PROD; /* which stays there only as a group */
+    return place_run(&place, job, results, is_one ? NULL : &groups, raise_error);
 }
 
 /* An array of no dimensions as NumPy gives it: a scalar. */

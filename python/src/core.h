@@ -29,6 +29,7 @@
  * imported here. */
 struct state {
     PyObject *kinds;          /* the module warpfold._kinds */
+    PyObject *streams;        /* handles' addresses: what keeps the stream alive that each was given last */
     PyTypeObject *accumulator;
     PyObject *ndarray;        /* the type of NumPy's arrays */
     PyObject *empty;          /* numpy.empty */
@@ -58,6 +59,7 @@ struct array {
     bool is_read_only;
     bool is_on_gpu;
     void *stream; /* of is_on_gpu: where the elements will be ready */
+    PyObject *stream_owner; /* keeps the stream alive; NULL: its library does */
     /* What is released at the end. */
     bool has_buffer;
     Py_buffer buffer;
@@ -165,6 +167,7 @@ struct job {
     wf_reduction reduction;
     struct array a, b;
     bool has_b;
+    PyObject *counted; /* what a is instead of an array that the caller left out; NULL: nothing */
     const char *device;
     int32_t threads;
     wf_value fill;
@@ -173,6 +176,9 @@ struct job {
 int job_begin(struct state *state, struct job *job, const struct function *function, PyObject *const *values);
 void job_end(struct job *job);
 const wf_array *job_b(const struct job *job);
+/* After a call that gave the handle the array's stream: what was the stream's owner before may go, unless the call failed
+ * and the handle may still have that one's. */
+void keep_stream(struct state *state, const wf_handle *handle, const struct array *array, wf_error error);
 /* Runs with the interpreter released where that is worth it. */
 wf_error job_run(struct job *job, wf_handle *handle, const wf_groups *groups, const wf_output *output,
                  wf_value *value);
@@ -225,6 +231,7 @@ struct results {
 
 /* The caller's out, or a new array of the caller's kind. */
 struct place {
+    struct target status; /* on a GPU, of results that may fail: status.object is NULL otherwise */
     struct target target; /* target.object is NULL: out is used */
     struct array out;
     void *temporary;      /* contiguous, where the library may not write to out itself */

@@ -88,18 +88,28 @@ static PyObject *run_groups(struct job *job, PyObject *const *values, struct arr
     return place_run(&place, job, &results, &groups, raise_label_error);
 }
 
-/* Without an array, each position of the axis counts as one element that is true. */
-static int begin_by_labels(struct state *state, struct job *job, struct function *function, PyObject **values) {
+/* Without an array, each position of the axis counts as one element that is true: the same one, in the labels' memory. */
+static int begin_by_labels(struct state *state, struct job *job, struct function *function, PyObject **values,
+                           const struct array *labels) {
     static const char one = 1;
-    bool counts = values[ARG_A] == Py_None;
-    if (counts) values[ARG_A] = values[ARG_LABELS];
-    if (job_begin(state, job, function, values)) return -1;
-    if (!counts) return 0;
-    job->a.view.data = &one;
-    job->a.view.type = WF_BOOL;
-    for (int32_t d = 0; d < job->a.view.ndim; d++) job->a.stride_bytes[d] = 0;
-    job->reduction.result_type = numpy_result_type(job->reduction.op, WF_BOOL);
-    return 0;
+    if (values[ARG_A] != Py_None) return job_begin(state, job, function, values);
+    PyObject *there = labels->is_on_gpu ? PyObject_CallMethod(state->kinds, "full", "OsO", values[ARG_LABELS], "bool",
+                                                              Py_True) : NULL;
+    if (labels->is_on_gpu && !there) return -1;
+    values[ARG_A] = there ? there : values[ARG_LABELS];
+    int status = job_begin(state, job, function, values);
+    if (!status) {
+        if (!there) job->a.view.data = &one;
+        job->a.owner = values[ARG_LABELS];
+        job->a.view.type = WF_BOOL;
+        job->a.view.ndim = labels->view.ndim;
+        for (int32_t d = 0; d < labels->view.ndim; d++) job->a.shape[d] = labels->shape[d], job->a.stride_bytes[d] = 0;
+        job->reduction.result_type = numpy_result_type(job->reduction.op, WF_BOOL);
+        job->counted = there;
+    } else {
+        Py_XDECREF(there);
+    }
+    return status;
 }
 
 PyObject *reduce_by_labels(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names) {
@@ -122,7 +132,7 @@ PyObject *reduce_by_labels(PyObject *module, PyObject *const *arguments, Py_ssiz
         return PyErr_Format(PyExc_ValueError, "no op '%s' by groups", name);
     struct state *state = state_of(module);
     if (array_take(state, values[ARG_LABELS], &labels)) return NULL;
-    if (!begin_by_labels(state, &job, &function, values)) {
+    if (!begin_by_labels(state, &job, &function, values, &labels)) {
         result = run_groups(&job, values, &labels);
         job_end(&job);
     }

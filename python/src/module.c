@@ -64,7 +64,8 @@ static PyMethodDef methods[] = {
 static int begin(PyObject *module) {
     struct state *state = state_of(module);
     if (handles_begin()) return PyErr_NoMemory(), -1;
-    state->kinds = PyImport_ImportModule("warpfold._kinds");
+    state->streams = PyDict_New();
+    state->kinds = state->streams ? PyImport_ImportModule("warpfold._kinds") : NULL;
     if (!state->kinds) return -1;
     if (PyModule_AddStringConstant(module, "__version__", wf_version())) return -1;
     return add_accumulator(module);
@@ -73,6 +74,7 @@ static int begin(PyObject *module) {
 static int visit(PyObject *module, visitproc visit, void *arg) {
     struct state *state = state_of(module);
     Py_VISIT(state->kinds);
+    Py_VISIT(state->streams);
     Py_VISIT((PyObject *)state->accumulator);
     Py_VISIT(state->ndarray);
     Py_VISIT(state->empty);
@@ -85,6 +87,7 @@ static int visit(PyObject *module, visitproc visit, void *arg) {
 static int clear(PyObject *module) {
     struct state *state = state_of(module);
     Py_CLEAR(state->kinds);
+    Py_CLEAR(state->streams);
     Py_CLEAR(state->accumulator);
     Py_CLEAR(state->ndarray);
     Py_CLEAR(state->empty);

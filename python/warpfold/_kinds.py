@@ -3,6 +3,7 @@
 Nothing is imported here that the caller has not imported: a library is found through the caller's own arrays.
 """
 
+import contextlib
 import struct
 import sys
 from array import array
@@ -143,6 +144,18 @@ def _library(owner):
     return sys.modules.get(name) if name in ("torch", "cupy") else None
 
 
+def _beside(owner, library):
+    """In what arrays are made where the owner is: a context, and the words that name its place."""
+    if library.__name__ == "torch":
+        return contextlib.nullcontext(), {"device": owner.device}
+    return (owner.device if hasattr(owner.device, "__enter__") else contextlib.nullcontext()), {}
+
+
+def _dtype(library, kind):
+    name = _TYPES[kind][0]
+    return getattr(library, name) if library.__name__ == "torch" else name
+
+
 def _namespace(owner):
     """The array API's namespace of an array that cannot be written to, such as jax's."""
     return owner.__array_namespace__() if hasattr(owner, "__array_namespace__") else None
@@ -161,8 +174,9 @@ def empty(owner, kind, shape):
     """What results for the owner are written to; see finish."""
     library = _library(owner)
     if library:
-        options = {"device": owner.device} if library.__name__ == "torch" else {}
-        return library.empty(shape, dtype=getattr(library, _TYPES[kind][0]), **options)
+        context, options = _beside(owner, library)
+        with context:
+            return library.empty(shape, dtype=_dtype(library, kind), **options)
     nbytes = _nbytes(kind)
     for length in shape:
         nbytes *= length
@@ -200,8 +214,19 @@ def full(owner, kind, number):
     library = _library(owner)
     if not library:
         return number
-    options = {"device": owner.device} if library.__name__ == "torch" else {}
-    return library.full((), number, dtype=getattr(library, _TYPES[kind][0]), **options)
+    context, options = _beside(owner, library)
+    with context:
+        return library.full((), number, dtype=_dtype(library, kind), **options)
+
+
+def status_word(owner):
+    """Where a GPU leaves how a reduction went, as an array of one int32; None where results come to the host."""
+    return full(owner, "i32", 0) if _library(owner) else None
+
+
+def has_failed(status):
+    """Waits for the GPU."""
+    return bool(status.item())
 
 
 def bfloat16(owner):
@@ -217,13 +242,15 @@ def bfloat16(owner):
 
 
 def stream(owner):
-    """The stream on which the owner's elements will be ready, as an integer."""
+    """The stream on which the owner's elements will be ready, as an integer, and what keeps it alive."""
     library = _library(owner)
     if library and library.__name__ == "torch":
-        return library.cuda.current_stream(owner.device).cuda_stream
+        current = library.cuda.current_stream(owner.device)
+        return current.cuda_stream, current
     if library:
-        return library.cuda.get_current_stream().ptr
-    return getattr(owner, "__cuda_array_interface__", {}).get("stream") or 0
+        current = library.cuda.get_current_stream()
+        return current.ptr, current
+    return getattr(owner, "__cuda_array_interface__", {}).get("stream") or 0, None
 
 
 def read_cuda(owner, interface):
