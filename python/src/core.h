@@ -9,6 +9,7 @@
  *   place.c         where an array of results goes
  *   results.c       results in the caller's kind; errors as exceptions
  *   accumulator.c   the type Accumulator;  accumulate.c: adding to one, and its results
+ *   rolling.c       reductions of windows
  *   module.c        the lists of functions
  *
  * Only Python's limited API is used, so that one build serves every later version.  A function that returns int or a
@@ -190,6 +191,7 @@ PyObject *reduce_function(PyObject *module, const struct function *function, PyO
                           Py_ssize_t count, PyObject *names);
 PyObject *reduce_stats(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names);
 PyObject *reduce_by_labels(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names);
+PyObject *reduce_windows(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names);
 PyObject *join_arrays(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *shape_of(PyObject *module, PyObject *object);
 /* Labels are integers: of an empty list, too, and bools are 0 and 1. */
@@ -239,6 +241,8 @@ struct place {
     int64_t stride_bytes[WF_NDIM_MAX];
 };
 
+/* Gives the caller's array, if it has all results; is_good: otherwise gives it up. */
+PyObject *place_close(struct place *place, struct job *job, const struct results *results, bool is_good);
 /* The shape of the results along results->axes. */
 void results_lay_out(struct results *results, const struct job *job, bool keeps_dimensions);
 /* Opens out, or if that is NULL a new array.  needs_order: the library is to write the results in C order. */

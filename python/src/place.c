@@ -69,7 +69,7 @@ int place_open(struct place *place, struct job *job, struct results *results, Py
     return 0;
 }
 
-static PyObject *place_close(struct place *place, struct job *job, const struct results *results, bool is_good) {
+PyObject *place_close(struct place *place, struct job *job, const struct results *results, bool is_good) {
     if (place->target.object) return target_finish(job->state, &job->a, &place->target, is_good);
     if (is_good && place->temporary) {
         int64_t stride_bytes[WF_NDIM_MAX];
