@@ -2,6 +2,7 @@
 
 import builtins
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any, Literal, NamedTuple, Self, SupportsIndex
 
 # Arrays of any library, numbers, nested lists; results are of the same kind.
@@ -207,3 +208,21 @@ class Rolling:
         self, window: int, op: _Op, *, ddof: float = ..., nan: _Nan = ..., threads: _Threads = ...,
     ) -> None: ...
     def update(self, a: _Array) -> Any: ...
+
+class KernelRun:
+    kernel: str
+    counts: dict[str, float]
+    findings: list[Any]
+    advice: list[Any]
+    lines: list[Any]
+    printed: str
+    stopped: bool
+    report: dict[str, Any]
+    page: str
+    def _repr_html_(self) -> str: ...
+
+def run_kernel(
+    source: str | PathLike[str], grid: int | Sequence[int] = ..., block: int | Sequence[int] = ...,
+    args: Sequence[Any] = ..., *, kernel: str | None = ..., shared: int = ..., cluster: int | Sequence[int] | None = ...,
+    schedule: str = ..., limit: int | None = ..., warp: int = ..., banks: int = ...,
+) -> KernelRun: ...

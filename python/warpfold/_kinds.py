@@ -166,7 +166,7 @@ def _is_numpy(owner):
     return numpy is not None and (isinstance(owner, (numpy.ndarray, numpy.generic)) or hasattr(owner, "__array__"))
 
 
-def _nbytes(kind):
+def nbytes(kind):
     return 2 if kind == "bf16" else struct.calcsize(_TYPES[kind][1])
 
 
@@ -177,10 +177,10 @@ def empty(owner, kind, shape):
         context, options = _beside(owner, library)
         with context:
             return library.empty(shape, dtype=_dtype(library, kind), **options)
-    nbytes = _nbytes(kind)
+    size = nbytes(kind)
     for length in shape:
-        nbytes *= length
-    return bytearray(nbytes)
+        size *= length
+    return bytearray(size)
 
 
 def finish(owner, memory, kind, shape):
