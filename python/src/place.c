@@ -147,10 +147,17 @@ static int run(struct place *place, struct job *job, wf_handle *handle, const st
     return error ? -1 : 0;
 }
 
+/* From how many elements on several threads are worth waking for groups, unless the caller says how many. */
+enum { THREADS_COUNT = 32768 };
+
+static int32_t choose_threads(const struct job *job) {
+    return job->threads || array_count(&job->a.view) >= THREADS_COUNT ? job->threads : 1;
+}
+
 PyObject *place_run(struct place *place, struct job *job, const struct results *results, const wf_groups *groups,
                     PyObject *(*raise)(const wf_handle *, wf_error)) {
     int status = open_status(place, job, results, groups);
-    wf_handle *handle = status ? NULL : handle_lend(job->device, job->threads);
+    wf_handle *handle = status ? NULL : handle_lend(job->device, choose_threads(job));
     if (handle) status = run(place, job, handle, results, groups, raise);
     if (handle) handle_return(handle, job->device);
     close_status(place);
