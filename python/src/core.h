@@ -6,6 +6,7 @@
  *   handles.c       handles of the library, each lent to one call at a time
  *   reduce.c        a reduction from the arguments to the result
  *   axes.c          reductions along axes, of masked elements;  labels.c: by segments and keys
+ *   initial.c       the same, beginning with a value of the caller's
  *   place.c         where an array of results goes
  *   results.c       results in the caller's kind; errors as exceptions
  *   accumulator.c   the type Accumulator;  accumulate.c: adding to one, and its results
@@ -125,7 +126,7 @@ int handles_begin(void);
 enum argument {
     ARG_A, ARG_B, ARG_AXIS, ARG_DTYPE, ARG_OUT, ARG_DDOF, ARG_KEEPDIMS, ARG_ORD, ARG_WHERE, ARG_CORRECTION, ARG_NAN,
     ARG_THREADS, ARG_DEVICE, ARG_LABELS, ARG_COUNT, ARG_FILL, ARG_SKIP, ARG_SHAPE, ARG_FIRST_INDEX, ARG_OP, ARG_BY,
-    ARG_IDS, ARGUMENTS
+    ARG_IDS, ARG_INITIAL, ARGUMENTS
 };
 
 /* A function's name and parameters: those that may be positional, in their order, ended by ARGUMENTS; and all. */
@@ -250,6 +251,10 @@ int place_open(struct place *place, struct job *job, struct results *results, Py
 /* Reduces into the open place, which is closed, and gives the caller's array; raise: for errors of the library. */
 PyObject *place_run(struct place *place, struct job *job, const struct results *results, const wf_groups *groups,
                     PyObject *(*raise)(const wf_handle *, wf_error));
+
+/* The same, with one element more for every result, initial, before the others; in host memory alone. */
+PyObject *place_run_from(struct place *place, struct job *job, const struct results *results, const wf_groups *groups,
+                         PyObject *initial);
 
 /* ---- results */
 

@@ -11,6 +11,8 @@ struct state *state_of(PyObject *module) {
 #define AXES (COMMON | BIT(ARG_AXIS) | BIT(ARG_KEEPDIMS) | BIT(ARG_OUT))
 #define TAKES_SUM (AXES | BIT(ARG_DTYPE) | BIT(ARG_WHERE))
 #define TAKES_EXTREMUM (AXES | BIT(ARG_WHERE))
+#define TAKES_TOTAL (TAKES_SUM | BIT(ARG_INITIAL))
+#define TAKES_BOUND (TAKES_EXTREMUM | BIT(ARG_INITIAL))
 #define TAKES_INDEX AXES
 #define TAKES_SPREAD (TAKES_SUM | BIT(ARG_DDOF) | BIT(ARG_CORRECTION))
 #define TAKES_COUNT (COMMON | BIT(ARG_AXIS) | BIT(ARG_KEEPDIMS) | BIT(ARG_WHERE))
@@ -20,6 +22,8 @@ struct state *state_of(PyObject *module) {
 /* Positional parameters in NumPy's order. */
 #define ORDER_SUM {ARG_A, ARG_AXIS, ARG_DTYPE, ARG_OUT, ARG_KEEPDIMS, ARGUMENTS}
 #define ORDER_EXTREMUM {ARG_A, ARG_AXIS, ARG_OUT, ARG_KEEPDIMS, ARGUMENTS}
+#define ORDER_TOTAL ORDER_SUM
+#define ORDER_BOUND ORDER_EXTREMUM
 #define ORDER_INDEX {ARG_A, ARG_AXIS, ARG_OUT, ARGUMENTS}
 #define ORDER_SPREAD {ARG_A, ARG_AXIS, ARG_DTYPE, ARG_OUT, ARG_DDOF, ARG_KEEPDIMS, ARGUMENTS}
 #define ORDER_COUNT {ARG_A, ARG_AXIS, ARGUMENTS}
@@ -30,6 +34,8 @@ struct state *state_of(PyObject *module) {
 #define TAIL_OMIT "threads=0, device=None)\n--\n\n"
 #define HEAD_SUM "(a, axis=None, dtype=None, out=None, keepdims=False, *, where=None, "
 #define HEAD_EXTREMUM "(a, axis=None, out=None, keepdims=False, *, where=None, "
+#define HEAD_TOTAL "(a, axis=None, dtype=None, out=None, keepdims=False, *, initial=None, where=None, "
+#define HEAD_BOUND "(a, axis=None, out=None, keepdims=False, *, initial=None, where=None, "
 #define HEAD_INDEX "(a, axis=None, out=None, *, keepdims=False, "
 #define HEAD_SPREAD "(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=None, correction=None, "
 #define HEAD_COUNT "(a, axis=None, *, keepdims=False, where=None, "

@@ -203,7 +203,8 @@ PyObject *reduce_function(PyObject *module, const struct function *function, PyO
     if (arguments_read(&function->signature, arguments, count, names, values)) return NULL;
     if (!chosen.op && read_order(values[ARG_ORD], &chosen.op)) return NULL;
     if (job_begin(state_of(module), &job, &chosen, values)) return NULL;
-    bool is_plain = !values[ARG_AXIS] && !values[ARG_KEEPDIMS] && !values[ARG_OUT] && !values[ARG_WHERE];
+    bool is_plain = !values[ARG_AXIS] && !values[ARG_KEEPDIMS] && !values[ARG_OUT] && !values[ARG_WHERE] &&
+                    !values[ARG_INITIAL];
     PyObject *result = job.has_b  ? reduce_pair(&job, values)
                        : is_plain ? job_value(&job)
                                   : reduce_axes(&job, values);

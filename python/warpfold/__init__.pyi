@@ -36,19 +36,19 @@ class Stats(NamedTuple):
     norminf: Any
 
 def sum(
-    a: _Array, axis: _Axis = ..., dtype: Any = ..., out: Any = ..., keepdims: bool = ..., *, where:
+    a: _Array, axis: _Axis = ..., dtype: Any = ..., out: Any = ..., keepdims: bool = ..., *, initial: Any = ..., where:
     _Array = ..., nan: _Nan = ..., threads: _Threads = ..., device: _Device = ...,
 ) -> Any: ...
 def prod(
-    a: _Array, axis: _Axis = ..., dtype: Any = ..., out: Any = ..., keepdims: bool = ..., *, where:
+    a: _Array, axis: _Axis = ..., dtype: Any = ..., out: Any = ..., keepdims: bool = ..., *, initial: Any = ..., where:
     _Array = ..., nan: _Nan = ..., threads: _Threads = ..., device: _Device = ...,
 ) -> Any: ...
 def min(
-    a: _Array, axis: _Axis = ..., out: Any = ..., keepdims: bool = ..., *, where: _Array = ..., nan:
+    a: _Array, axis: _Axis = ..., out: Any = ..., keepdims: bool = ..., *, initial: Any = ..., where: _Array = ..., nan:
     _Nan = ..., threads: _Threads = ..., device: _Device = ...,
 ) -> Any: ...
 def max(
-    a: _Array, axis: _Axis = ..., out: Any = ..., keepdims: bool = ..., *, where: _Array = ..., nan:
+    a: _Array, axis: _Axis = ..., out: Any = ..., keepdims: bool = ..., *, initial: Any = ..., where: _Array = ..., nan:
     _Nan = ..., threads: _Threads = ..., device: _Device = ...,
 ) -> Any: ...
 def argmin(
@@ -94,19 +94,19 @@ def vecdot(
     threads: _Threads = ..., device: _Device = ...,
 ) -> Any: ...
 def nansum(
-    a: _Array, axis: _Axis = ..., dtype: Any = ..., out: Any = ..., keepdims: bool = ..., *, where:
+    a: _Array, axis: _Axis = ..., dtype: Any = ..., out: Any = ..., keepdims: bool = ..., *, initial: Any = ..., where:
     _Array = ..., nan: _Nan = ..., threads: _Threads = ..., device: _Device = ...,
 ) -> Any: ...
 def nanprod(
-    a: _Array, axis: _Axis = ..., dtype: Any = ..., out: Any = ..., keepdims: bool = ..., *, where:
+    a: _Array, axis: _Axis = ..., dtype: Any = ..., out: Any = ..., keepdims: bool = ..., *, initial: Any = ..., where:
     _Array = ..., nan: _Nan = ..., threads: _Threads = ..., device: _Device = ...,
 ) -> Any: ...
 def nanmin(
-    a: _Array, axis: _Axis = ..., out: Any = ..., keepdims: bool = ..., *, where: _Array = ..., nan:
+    a: _Array, axis: _Axis = ..., out: Any = ..., keepdims: bool = ..., *, initial: Any = ..., where: _Array = ..., nan:
     _Nan = ..., threads: _Threads = ..., device: _Device = ...,
 ) -> Any: ...
 def nanmax(
-    a: _Array, axis: _Axis = ..., out: Any = ..., keepdims: bool = ..., *, where: _Array = ..., nan:
+    a: _Array, axis: _Axis = ..., out: Any = ..., keepdims: bool = ..., *, initial: Any = ..., where: _Array = ..., nan:
     _Nan = ..., threads: _Threads = ..., device: _Device = ...,
 ) -> Any: ...
 def nanargmin(

@@ -8,6 +8,7 @@ import struct
 import sys
 from array import array
 from collections import namedtuple
+from operator import index
 
 # Names of types in the library: (NumPy's and torch's name, code of the struct and array modules)
 _TYPES = {
@@ -125,6 +126,18 @@ def _decode(memory, kind):
     return [number for (number,) in struct.iter_unpack(_TYPES[kind][1], memory)]
 
 
+def element(kind, number):
+    """The bytes of a number as an element of that kind: one that an integer cannot hold is refused."""
+    if kind == "bf16":
+        bits = struct.unpack("I", struct.pack("f", number))[0]
+        return struct.pack("H", (bits >> 16) + (bits >> 15 & 1 and (bits & 0x17fff) != 0) if number == number else 0x7fc0)
+    code = _TYPES[kind][1]
+    try:
+        return struct.pack(code, float(number) if code in "efd" else bool(number) if code == "?" else index(number))
+    except struct.error:
+        raise OverflowError(f"initial {number!r} is no {dtype_name(kind)}") from None
+
+
 def _of_buffer(owner, memory, kind, shape):
     """An array for the owner of a buffer: array.array for its own kind, otherwise a memoryview."""
     code = _TYPES[kind][1]
@@ -215,6 +228,8 @@ def full(owner, kind, number):
     if not library:
         return number
     context, options = _beside(owner, library)
+    if library.__name__ == "torch":  # whose full() lacks some of the unsigned types
+        return library.tensor(number, dtype=_dtype(library, kind), **options)
     with context:
         return library.full((), number, dtype=_dtype(library, kind), **options)
 

@@ -458,6 +458,7 @@ def test_torch_on_the_host():
 @needs_cupy_gpu
 def test_cupys_current_stream():
     numbers = cupy.asarray(np.random.default_rng(1).standard_normal(1 << 20))
+    cupy.cuda.Device().synchronize()
     expected = wf.sum(cupy.asnumpy(numbers))
     rows = wf.sum(cupy.asnumpy(numbers).reshape(1024, 1024), axis=1)
     for _ in range(6):

@@ -51,6 +51,7 @@ def everything(buffer, lists, a, b):
     fails(lambda: shaped.update(lists, ids=[0, 5]))
     fails(lambda: shaped.result("sum"))
     fails(lambda: shaped - shaped)
+    wf.sum(buffer, initial=2), wf.max(lists, axis=0, initial=9), fails(lambda: wf.sum(buffer, initial="x"))
     wf._core.reduce_windows("sum", buffer, 3), wf._core.reduce_windows("sum", b, 2)
     fails(lambda: wf._core.reduce_windows("sum", buffer, 0))
     fails(lambda: acc.update([1]))
