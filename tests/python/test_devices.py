@@ -13,11 +13,14 @@ import gc
 import importlib
 import itertools
 import math
+import os
 
 import pytest
 
 wf = pytest.importorskip("warpfold", reason="the Python package was not built: no headers of Python")
 np = pytest.importorskip("numpy", reason="no NumPy")
+
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # jax would take the GPU's memory from the others
 
 
 def library(name):
