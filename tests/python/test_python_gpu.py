@@ -2,10 +2,12 @@
 
 A module stands in for cupy: what the package asks of it is an empty array, a full one, and the current stream."""
 
+import gc
 import math
 import struct
 import sys
 import types
+import weakref
 
 import pytest
 
@@ -137,6 +139,26 @@ def test_keys_on_the_gpu(gpu, cupy):  # noqa: F811
     with pytest.raises(IndexError, match="skip_bad_keys=True"):
         wf.segment_sum(values, ids, 1)
     assert wf.segment_sum(values, ids, 1, skip_bad_keys=True).tolist() == [0.0]
+
+
+def test_streams_live_as_long_as_their_handle(gpu, cupy):  # noqa: F811
+    """Each call is on a stream that nobody else keeps; the next one has to wait for it."""
+    alive = []
+
+    class Current:
+        def __init__(self):
+            self.stream = gpu.stream()
+            self.ptr = self.stream.pointer
+            alive.append(weakref.ref(self))
+
+    cupy.cuda.get_current_stream = Current
+    values, wrong = array_of(gpu, cupy, "f32", [1, 5, 3]), array_of(gpu, cupy, "i64", [2**62, 2**62])
+    for _ in range(4):
+        assert wf.argmax(values).tolist() == [1] and type(wf.sum(values)) is cupy.Array
+        with pytest.raises(OverflowError):
+            wf.sum(wrong)
+    gc.collect()
+    assert len(alive) > 10 and 1 <= sum(reference() is not None for reference in alive) < 4
 
 
 def test_what_is_not_supported_there_is_told(gpu, cupy):  # noqa: F811
