@@ -129,7 +129,10 @@ def test_failures_on_the_gpu_are_exceptions(gpu, cupy):  # noqa: F811
     with pytest.raises(ValueError, match="NaN"):
         wf.sum(holes, axis=1, nan="error")
     assert wf.argmax(array_of(gpu, cupy, "f32", [1, 2, 4, 3], (2, 2)), axis=1, nan="omit").tolist() == [1, 0]
-    assert wf.prod(array_of(gpu, cupy, "f32", [1, 2, 4, 3])).tolist() == [24.0]
+    factors = array_of(gpu, cupy, "f32", [1, 2, 4, 3], (2, 2))
+    assert wf.prod(factors).tolist() == [24.0] and wf.prod(factors, axis=0).tolist() == [4.0, 6.0]
+    kept = wf.prod(factors, keepdims=True)
+    assert kept.shape == (1, 1) and kept.tolist() == [24.0] and wf.sum(factors, keepdims=True).tolist() == [10.0]
 
 
 def test_keys_on_the_gpu(gpu, cupy):  # noqa: F811
