@@ -310,7 +310,8 @@ WF_API const char *wf_handle_plan(wf_handle *handle);
 
 /* Submits the handle's later GPU work to this CUstream (cudaStream_t); NULL, the initial setting, is the
  * legacy default stream.  Keep the stream alive until you set another one or the last call other than
- * wf_handle_destroy returns. */
+ * wf_handle_destroy returns.  The new stream waits for the handle's work in the old one, unless one of them is being
+ * captured in a CUDA graph. */
 WF_API wf_error wf_handle_set_stream(wf_handle *handle, void *stream);
 
 /* ---- one call ---------------------------------------------------------------------------------- */

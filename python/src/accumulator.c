@@ -1,15 +1,9 @@
 /* The type Accumulator: a reduction in progress.  A lock of its own lets one thread at a time use it; it is taken with
  * the interpreter released, so that a thread that waits for it stops no other. */
-#include "core.h"
+#include "accumulator.h"
 
-#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
-
-struct accumulator {
-    PyObject_HEAD
-    wf_accumulator *state;
-    pthread_mutex_t lock;
-};
 
 static struct accumulator *of(PyObject *self) {
     return (struct accumulator *)self;
@@ -61,7 +55,7 @@ static int read_shape(PyObject *given, int32_t *ndim, int64_t *shape) {
     return PyErr_Occurred() ? -1 : 0;
 }
 
-static int read_op(PyObject *name, wf_op *op) {
+int accumulator_read_op(PyObject *name, wf_op *op) {
     const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
     if (!text && PyErr_Occurred()) return -1;
     *op = text && !strcmp(text, "count_nonzero") ? WF_NONZERO : text && !strcmp(text, "vecdot") ? WF_DOT
@@ -93,92 +87,51 @@ static int read_call(const struct signature *signature, PyObject *positional, Py
     return status;
 }
 
-static struct state *state_of_type(PyTypeObject *type) {
-    return PyType_GetModuleState(type);
-}
-
 static PyObject *new(PyTypeObject *type, PyObject *positional, PyObject *named) {
     static const struct signature signature = {
         "Accumulator",
         BIT(ARG_OP) | BIT(ARG_DTYPE) | BIT(ARG_SHAPE) | BIT(ARG_DDOF) | BIT(ARG_CORRECTION) | BIT(ARG_NAN) |
-            BIT(ARG_FIRST_INDEX),
+            BIT(ARG_FIRST_INDEX) | BIT(ARG_FILL) | BIT(ARG_SKIP),
         1,
         {ARG_OP, ARG_DTYPE, ARG_SHAPE, ARGUMENTS}};
     PyObject *values[ARGUMENTS];
     wf_reduction reduction = wf_reduction_of(WF_OP_NONE);
+    wf_value fill;
     wf_type element = WF_F64;
     int32_t ndim;
     int64_t shape[WF_NDIM_MAX];
     if (read_call(&signature, positional, named, values)) return NULL;
-    bool is_read = !read_op(values[ARG_OP], &reduction.op) &&
-                   !(values[ARG_DTYPE] && read_type(state_of_type(type), values[ARG_DTYPE], &element)) &&
+    bool is_read = !accumulator_read_op(values[ARG_OP], &reduction.op) &&
+                   !(values[ARG_DTYPE] && read_type(PyType_GetModuleState(type), values[ARG_DTYPE], &element)) &&
                    !read_shape(values[ARG_SHAPE], &ndim, shape) &&
                    !read_ddof(values[ARG_DDOF], values[ARG_CORRECTION], &reduction.ddof) &&
                    !(values[ARG_NAN] && read_nan(values[ARG_NAN], &reduction.nan)) &&
                    !(values[ARG_FIRST_INDEX] &&
-                     read_int64(values[ARG_FIRST_INDEX], "first_index", &reduction.first_index));
+                     read_int64(values[ARG_FIRST_INDEX], "first_index", &reduction.first_index)) &&
+                   !read_fill(values[ARG_FILL], values[ARG_SKIP], &reduction, &fill);
     return is_read ? make(type, create(&reduction, element, ndim, shape)) : NULL;
 }
 
-/* ---- adding */
+/* ---- merging and subtracting */
 
-static wf_error add(struct accumulator *self, wf_handle *handle, const struct array *a, const struct array *b) {
-    wf_error error = WF_OK;
-    PyThreadState *thread = PyEval_SaveThread();
-    pthread_mutex_lock(&self->lock);
-    if (a->is_on_gpu) error = wf_handle_set_stream(handle, a->stream);
-    if (!error) error = wf_accumulator_add(handle, self->state, &a->view, b ? &b->view : NULL, NULL);
-    pthread_mutex_unlock(&self->lock);
-    PyEval_RestoreThread(thread);
-    return error;
-}
+typedef wf_error join(wf_handle *handle, wf_accumulator *into, const wf_accumulator *from);
 
-static PyObject *update(PyObject *self, PyTypeObject *type, PyObject *const *arguments, Py_ssize_t count,
-                        PyObject *names) {
-    static const struct signature signature = {
-        "update", BIT(ARG_A) | BIT(ARG_B) | BIT(ARG_THREADS) | BIT(ARG_DEVICE), 1, {ARG_A, ARG_B, ARGUMENTS}};
-    PyObject *values[ARGUMENTS];
-    struct state *state = state_of_type(type);
-    struct array a, b;
-    const char *device = NULL;
-    int32_t threads = 0;
-    if (arguments_read(&signature, arguments, count, names, values)) return NULL;
-    if (values[ARG_THREADS] && read_threads(values[ARG_THREADS], &threads)) return NULL;
-    if (values[ARG_DEVICE] && read_device(values[ARG_DEVICE], &device)) return NULL;
-    if (array_take(state, values[ARG_A], &a)) return NULL;
-    if (values[ARG_B] && array_take(state, values[ARG_B], &b)) return array_release(&a), NULL;
-    if (!device) device = a.is_on_gpu ? "auto" : CPU;
-    wf_handle *handle = check_memory(&a, values[ARG_B] ? &b : NULL, device) ? NULL : handle_lend(device, threads);
-    if (handle) {
-        wf_error error = add(of(self), handle, &a, values[ARG_B] ? &b : NULL);
-        if (error) raise_error(handle, error);
-        handle_return(handle, device);
-    }
-    if (values[ARG_B]) array_release(&b);
-    array_release(&a);
-    if (PyErr_Occurred()) return NULL;
-    Py_INCREF(self);
-    return self;
-}
-
-/* ---- merging */
-
-static wf_error merge_locked(struct accumulator *into, struct accumulator *from, wf_handle *handle) {
+static wf_error join_locked(join *function, struct accumulator *into, struct accumulator *from, wf_handle *handle) {
     struct accumulator *first = into < from ? into : from, *second = into < from ? from : into; /* one order for all */
     PyThreadState *thread = PyEval_SaveThread();
     pthread_mutex_lock(&first->lock);
     if (second != first) pthread_mutex_lock(&second->lock);
-    wf_error error = wf_accumulator_merge(handle, into->state, from->state);
+    wf_error error = function(handle, into->state, from->state);
     if (second != first) pthread_mutex_unlock(&second->lock);
     pthread_mutex_unlock(&first->lock);
     PyEval_RestoreThread(thread);
     return error;
 }
 
-static PyObject *merge_into(PyObject *self, PyObject *other) {
+static PyObject *join_into(join *function, PyObject *self, PyObject *other) {
     wf_handle *handle = handle_lend(CPU, 0);
     if (!handle) return NULL;
-    wf_error error = merge_locked(of(self), of(other), handle);
+    wf_error error = join_locked(function, of(self), of(other), handle);
     if (error) raise_error(handle, error);
     handle_return(handle, CPU);
     if (error) return NULL;
@@ -186,27 +139,52 @@ static PyObject *merge_into(PyObject *self, PyObject *other) {
     return self;
 }
 
-static PyObject *merge(PyObject *self, PyObject *other) {
-    if (Py_TYPE(other) == Py_TYPE(self)) return merge_into(self, other);
-    PyErr_Format(PyExc_TypeError, "merge() takes an Accumulator, not %R", other);
+static PyObject *join_checked(join *function, PyObject *self, PyObject *other) {
+    if (Py_TYPE(other) == Py_TYPE(self)) return join_into(function, self, other);
+    PyErr_Format(PyExc_TypeError, "an Accumulator is needed, not %R", other);
     return NULL;
+}
+
+static PyObject *merge(PyObject *self, PyObject *other) {
+    return join_checked(wf_accumulator_merge, self, other);
+}
+
+static PyObject *subtract(PyObject *self, PyObject *other) {
+    return join_checked(wf_accumulator_subtract, self, other);
 }
 
 /* ---- the saved form */
 
+/* Fills buffer, or memory that the caller frees by free where that is too small. */
+static wf_error save_locked(struct accumulator *self, wf_handle *handle, char *buffer, size_t capacity, char **memory,
+                            size_t *nbytes) {
+    *memory = NULL;
+    *nbytes = 0;
+    PyThreadState *thread = PyEval_SaveThread();
+    pthread_mutex_lock(&self->lock);
+    wf_error error = wf_accumulator_save(handle, self->state, buffer, capacity, nbytes);
+    if (*nbytes > capacity) {
+        *memory = malloc(*nbytes);
+        error = *memory ? wf_accumulator_save(handle, self->state, *memory, *nbytes, nbytes) : WF_ERROR_MEMORY;
+    }
+    pthread_mutex_unlock(&self->lock);
+    PyEval_RestoreThread(thread);
+    return error;
+}
+
 static PyObject *save(PyObject *self, PyObject *Py_UNUSED(nothing)) {
-    char buffer[WF_SAVED_NBYTES_MAX];
-    size_t nbytes = 0;
+    char buffer[WF_SAVED_NBYTES_MAX], *memory;
+    size_t nbytes;
+    PyObject *bytes = NULL;
     wf_handle *handle = handle_lend(CPU, 0);
     if (!handle) return NULL;
-    PyThreadState *thread = PyEval_SaveThread();
-    pthread_mutex_lock(&of(self)->lock);
-    wf_error error = wf_accumulator_save(handle, of(self)->state, buffer, sizeof buffer, &nbytes);
-    pthread_mutex_unlock(&of(self)->lock);
-    PyEval_RestoreThread(thread);
-    if (error) raise_error(handle, error);
+    wf_error error = save_locked(of(self), handle, buffer, sizeof buffer, &memory, &nbytes);
+    if (error == WF_ERROR_MEMORY) PyErr_NoMemory();
+    else if (error) raise_error(handle, error);
+    else bytes = PyBytes_FromStringAndSize(memory ? memory : buffer, (Py_ssize_t)nbytes);
     handle_return(handle, CPU);
-    return error ? NULL : PyBytes_FromStringAndSize(buffer, (Py_ssize_t)nbytes);
+    free(memory);
+    return bytes;
 }
 
 static PyObject *load(PyObject *type, PyObject *bytes) {
@@ -239,44 +217,43 @@ static PyObject *reduce(PyObject *self, PyObject *Py_UNUSED(nothing)) {
     return made;
 }
 
-static PyObject *plus(PyObject *left, PyObject *right) {
+static PyObject *join_copy(join *function, PyObject *left, PyObject *right) {
     if (Py_TYPE(left) != Py_TYPE(right)) Py_RETURN_NOTIMPLEMENTED;
     PyObject *made = copy(left, NULL);
-    PyObject *merged = made ? merge_into(made, right) : NULL;
+    PyObject *joined = made ? join_into(function, made, right) : NULL;
     Py_XDECREF(made);
-    return merged;
+    return joined;
+}
+
+static PyObject *join_in_place(join *function, PyObject *left, PyObject *right) {
+    if (Py_TYPE(left) != Py_TYPE(right)) Py_RETURN_NOTIMPLEMENTED;
+    return join_into(function, left, right);
+}
+
+static PyObject *plus(PyObject *left, PyObject *right) {
+    return join_copy(wf_accumulator_merge, left, right);
 }
 
 static PyObject *plus_in_place(PyObject *left, PyObject *right) {
-    if (Py_TYPE(left) != Py_TYPE(right)) Py_RETURN_NOTIMPLEMENTED;
-    return merge_into(left, right);
+    return join_in_place(wf_accumulator_merge, left, right);
 }
 
-/* ---- results */
-
-static PyObject *result(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
-    wf_op op = wf_accumulator_op(of(self)->state);
-    wf_value value;
-    if (count > 1) return PyErr_SetString(PyExc_TypeError, "result() takes at most one op"), NULL;
-    if (count && read_op(arguments[0], &op)) return NULL;
-    wf_handle *handle = handle_lend(CPU, 0);
-    if (!handle) return NULL;
-    PyThreadState *thread = PyEval_SaveThread();
-    pthread_mutex_lock(&of(self)->lock);
-    wf_error error = wf_accumulator_value(handle, of(self)->state, op, &value);
-    pthread_mutex_unlock(&of(self)->lock);
-    PyEval_RestoreThread(thread);
-    if (error) raise_error(handle, error);
-    handle_return(handle, CPU);
-    return error ? NULL : python_value(&value);
+static PyObject *minus(PyObject *left, PyObject *right) {
+    return join_copy(wf_accumulator_subtract, left, right);
 }
+
+static PyObject *minus_in_place(PyObject *left, PyObject *right) {
+    return join_in_place(wf_accumulator_subtract, left, right);
+}
+
+/* ---- what it tells of itself */
 
 static PyObject *get_op(PyObject *self, void *Py_UNUSED(closure)) {
     return PyUnicode_FromString(wf_op_name(wf_accumulator_op(of(self)->state)));
 }
 
 static PyObject *get_dtype(PyObject *self, void *Py_UNUSED(closure)) {
-    return PyObject_CallMethod(state_of_type(Py_TYPE(self))->kinds, "dtype_name", "s",
+    return PyObject_CallMethod(((struct state *)PyType_GetModuleState(Py_TYPE(self)))->kinds, "dtype_name", "s",
                                wf_type_name(wf_accumulator_type(of(self)->state)));
 }
 
@@ -289,11 +266,25 @@ static PyObject *get_count(PyObject *self, void *Py_UNUSED(closure)) {
     return PyLong_FromLongLong(count);
 }
 
+static PyObject *get_shape(PyObject *self, void *Py_UNUSED(closure)) {
+    int32_t ndim;
+    int64_t shape[WF_NDIM_MAX];
+    wf_accumulator_shape(of(self)->state, &ndim, shape);
+    return make_shape(ndim, shape);
+}
+
 static PyObject *describe(PyObject *self) {
     PyObject *count = get_count(self, NULL);
     PyObject *dtype = count ? get_dtype(self, NULL) : NULL;
-    PyObject *text = dtype ? PyUnicode_FromFormat("<Accumulator of %U: %s of %S elements>", dtype,
-                                                  wf_op_name(wf_accumulator_op(of(self)->state)), count) : NULL;
+    PyObject *shape = dtype ? get_shape(self, NULL) : NULL;
+    PyObject *text = NULL;
+    if (shape) {
+        const char *op = wf_op_name(wf_accumulator_op(of(self)->state));
+        text = PyTuple_Size(shape)
+                   ? PyUnicode_FromFormat("<Accumulator of %U: %S results, %s of %S elements>", dtype, shape, op, count)
+                   : PyUnicode_FromFormat("<Accumulator of %U: %s of %S elements>", dtype, op, count);
+    }
+    Py_XDECREF(shape);
     Py_XDECREF(dtype);
     Py_XDECREF(count);
     return text;
@@ -304,14 +295,24 @@ static PyObject *describe(PyObject *self) {
 #define AS_METHOD(function) ((PyCFunction)(void (*)(void))(function))
 
 static PyMethodDef methods[] = {
-    {"update", AS_METHOD(update), METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
-     "update($self, a, b=None, *, threads=0, device=None)\n--\n\n"
-     "Adds every element of a (for vecdot, paired with b), and returns self.  After an error nothing was added."},
+    {"update", AS_METHOD(accumulator_update), METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
+     "update($self, a, b=None, *, axis=None, ids=None, threads=0, device=None)\n--\n\n"
+     "Adds every element of a (for vecdot, paired with b), and returns self.  After an error nothing was added.\n\n"
+     "With a shape, the elements along axis (an int or a tuple) come together, and the other dimensions are the shape;\n"
+     "axis=None: the first dimensions, as many as a has more than the shape.  With ids, an integer for each position of\n"
+     "axis (0), elements with equal ids come together in the result that their id counts."},
     {"merge", merge, METH_O,
      "merge($self, other, /)\n--\n\nAdds the elements of other, and returns self; + gives a new Accumulator."},
-    {"result", AS_METHOD(result), METH_FASTCALL,
-     "result($self, op=None, /)\n--\n\n"
-     "The result so far, as a Python number; of another op, if its state determines that, too: var gives mean."},
+    {"subtract", subtract, METH_O,
+     "subtract($self, other, /)\n--\n\n"
+     "Takes out the elements of other, which were added before, and returns self; - gives a new Accumulator.\n\n"
+     "What remains is exactly what the other elements give: nothing drifts.  For sum, mean, var, std, norm1, norm2,\n"
+     "vecdot, any, all, count_nonzero and xor; other ops are a TypeError, and what was not added a ValueError, as is an\n"
+     "infinity."},
+    {"result", AS_METHOD(accumulator_result), METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
+     "result($self, op=None)\n--\n\n"
+     "The result so far, as a Python number; of another op, if its state determines that, too: var gives mean.\n"
+     "With a shape, an array of NumPy's if NumPy has been imported, otherwise nested lists."},
     {"bytes", save, METH_NOARGS,
      "bytes($self, /)\n--\n\nThe saved form, the same on every machine: equal reductions give equal bytes."},
     {"__bytes__", save, METH_NOARGS, NULL},
@@ -326,19 +327,28 @@ static PyMethodDef methods[] = {
 static PyGetSetDef properties[] = {
     {"op", get_op, NULL, "The op's name.", NULL},
     {"dtype", get_dtype, NULL, "The elements' dtype by name: 'float64'.", NULL},
-    {"count", get_count, NULL, "The number of elements so far, NaNs included.", NULL},
+    {"shape", get_shape, NULL, "The shape of the results; () of a single one.", NULL},
+    {"count", get_count, NULL, "The number of elements so far, NaNs included; of all results together.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 int add_accumulator(PyObject *module) {
     static PyType_Slot slots[] = {
         {Py_tp_doc,
-         "Accumulator(op, dtype='float64', shape=(), *, ddof=0, correction=None, nan='propagate', first_index=0)\n"
+         "Accumulator(op, dtype='float64', shape=(), *, ddof=0, correction=None, nan='propagate', first_index=0,\n"
+         "            fill=None, skip_bad_keys=False)\n"
          "--\n\n"
-         "A reduction in progress.  However the elements are split over accumulators, and in whatever order these are\n"
-         "merged, the result has the same bits.  Threads may share one.\n\n"
+         "A reduction in progress, or with a shape an array of them.  However the elements are split over accumulators,\n"
+         "and in whatever order these are merged, the results have the same bits; what is subtracted was never there.\n"
+         "fill: what a result without a value gives; skip_bad_keys: ids that count no result are left out.\n"
+         "Threads may share one.\n\n"
          ">>> total = Accumulator('mean').update([1.0, 2.0]) + Accumulator('mean').update([6.0])\n"
-         ">>> total.result(), total.count\n(3.0, 3)\n"},
+         ">>> total.result(), total.count\n(3.0, 3)\n"
+         ">>> columns = Accumulator('sum', shape=2).update([[1e100, 1.0], [2.0, 3.0]])\n"
+         ">>> left, right = (columns - Accumulator('sum', shape=2).update([[1e100, 0.0]])).result()\n"
+         ">>> float(left), float(right)\n(2.0, 4.0)\n"
+         ">>> keyed = Accumulator('max', shape=2).update([5.0, 7.0, 6.0], ids=[1, 0, 1])\n"
+         ">>> [float(largest) for largest in keyed.result()]\n[7.0, 6.0]\n"},
         {Py_tp_new, (void *)new},
         {Py_tp_dealloc, (void *)destroy},
         {Py_tp_methods, methods},
@@ -346,6 +356,8 @@ int add_accumulator(PyObject *module) {
         {Py_tp_repr, (void *)describe},
         {Py_nb_add, (void *)plus},
         {Py_nb_inplace_add, (void *)plus_in_place},
+        {Py_nb_subtract, (void *)minus},
+        {Py_nb_inplace_subtract, (void *)minus_in_place},
         {0, NULL},
     };
     static PyType_Spec spec = {"warpfold.Accumulator", sizeof(struct accumulator), 0, Py_TPFLAGS_DEFAULT, slots};

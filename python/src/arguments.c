@@ -7,8 +7,9 @@ static const char *const names_of_arguments[ARGUMENTS] = {
     [ARG_A] = "a", [ARG_B] = "b", [ARG_AXIS] = "axis", [ARG_DTYPE] = "dtype", [ARG_OUT] = "out", [ARG_DDOF] = "ddof",
     [ARG_KEEPDIMS] = "keepdims", [ARG_ORD] = "ord", [ARG_WHERE] = "where", [ARG_CORRECTION] = "correction",
     [ARG_NAN] = "nan", [ARG_THREADS] = "threads", [ARG_DEVICE] = "device", [ARG_LABELS] = "labels",
-    [ARG_COUNT] = "count", [ARG_FILL] = "fill", [ARG_SKIP] = "skip", [ARG_SHAPE] = "shape",
-    [ARG_FIRST_INDEX] = "first_index", [ARG_OP] = "op", [ARG_BY] = "by",
+    [ARG_COUNT] = "count", [ARG_FILL] = "fill", [ARG_SKIP] = "skip_bad_keys", [ARG_SHAPE] = "shape",
+    [ARG_FIRST_INDEX] = "first_index", [ARG_OP] = "op", [ARG_BY] = "by", [ARG_IDS] = "ids",
+    [ARG_INITIAL] = "initial",
 };
 
 static int find_argument(const struct signature *signature, PyObject *name) {

@@ -251,7 +251,7 @@ static void array_clear(struct array *array, PyObject *object) {
     array->owner = object;
     array->is_read_only = array->is_on_gpu = array->has_buffer = false;
     array->stream = array->tensor = array->copy = NULL;
-    array->held = NULL;
+    array->held = array->stream_owner = NULL;
 }
 
 int array_take(struct state *state, PyObject *object, struct array *array) {

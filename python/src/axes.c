@@ -68,7 +68,8 @@ static PyObject *reduce_where(struct job *job, PyObject *const *values, struct r
         job->reduction.flags = WF_SKIP_BAD_KEYS;
         place.output.ndim = 1;
         place.output.shape = &results->count;
-        result = place_run(&place, job, results, &groups, raise_error);
+        result = values[ARG_INITIAL] ? place_run_from(&place, job, results, &groups, values[ARG_INITIAL])
+                                     : place_run(&place, job, results, &groups, raise_error);
     }
     PyMem_Free(keys);
     return result;
@@ -79,7 +80,9 @@ static PyObject *reduce_to_array(struct job *job, PyObject *const *values, struc
     bool is_whole = !results->ndim;
     wf_groups groups = wf_groups_axes(results->axes);
     if (place_open(&place, job, results, values[ARG_OUT], false)) return NULL;
-    return place_run(&place, job, results, is_whole && job->a.is_on_gpu ? NULL : &groups, raise_error);
+    if (values[ARG_INITIAL]) return place_run_from(&place, job, results, &groups, values[ARG_INITIAL]);
+    bool is_one = is_whole && job->a.is_on_gpu && job->reduction.op != WF_PROD; /* which stays there only as a group */
+    return place_run(&place, job, results, is_one ? NULL : &groups, raise_error);
 }
 
 /* An array of no dimensions as NumPy gives it: a scalar. */
@@ -97,9 +100,11 @@ PyObject *reduce_axes(struct job *job, PyObject *const *values) {
     int keeps_dimensions = values[ARG_KEEPDIMS] ? PyObject_IsTrue(values[ARG_KEEPDIMS]) : 0;
     if (keeps_dimensions < 0 || read_axes(values[ARG_AXIS], job->a.view.ndim, &results.axes)) return NULL;
     results_lay_out(&results, job, keeps_dimensions);
-    bool is_plain = !values[ARG_OUT] && !values[ARG_WHERE];
+    bool is_plain = !values[ARG_OUT] && !values[ARG_WHERE] && !values[ARG_INITIAL];
+    if (values[ARG_INITIAL] && job->a.is_on_gpu)
+        return PyErr_SetString(PyExc_TypeError, "initial is not supported in CUDA memory"), NULL;
     if (is_plain && !results.ndim && !results.seen_ndim) return job_value(job);
-    if (check_not_empty(job, &results)) return NULL;
+    if (!values[ARG_INITIAL] && check_not_empty(job, &results)) return NULL;
     PyObject *result = (values[ARG_WHERE] ? reduce_where : reduce_to_array)(job, values, &results);
     return unwrap(result, job, &results, values[ARG_OUT]);
 }

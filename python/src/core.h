@@ -6,9 +6,11 @@
  *   handles.c       handles of the library, each lent to one call at a time
  *   reduce.c        a reduction from the arguments to the result
  *   axes.c          reductions along axes, of masked elements;  labels.c: by segments and keys
+ *   initial.c       the same, beginning with a value of the caller's
  *   place.c         where an array of results goes
  *   results.c       results in the caller's kind; errors as exceptions
- *   accumulator.c   the type Accumulator
+ *   accumulator.c   the type Accumulator;  accumulate.c: adding to one, and its results
+ *   rolling.c       reductions of windows
  *   module.c        the lists of functions
  *
  * Only Python's limited API is used, so that one build serves every later version.  A function that returns int or a
@@ -29,6 +31,7 @@
  * imported here. */
 struct state {
     PyObject *kinds;          /* the module warpfold._kinds */
+    PyObject *streams;        /* handles' addresses: what keeps the stream alive that each was given last */
     PyTypeObject *accumulator;
     PyObject *ndarray;        /* the type of NumPy's arrays */
     PyObject *empty;          /* numpy.empty */
@@ -58,6 +61,7 @@ struct array {
     bool is_read_only;
     bool is_on_gpu;
     void *stream; /* of is_on_gpu: where the elements will be ready */
+    PyObject *stream_owner; /* keeps the stream alive; NULL: its library does */
     /* What is released at the end. */
     bool has_buffer;
     Py_buffer buffer;
@@ -122,7 +126,7 @@ int handles_begin(void);
 enum argument {
     ARG_A, ARG_B, ARG_AXIS, ARG_DTYPE, ARG_OUT, ARG_DDOF, ARG_KEEPDIMS, ARG_ORD, ARG_WHERE, ARG_CORRECTION, ARG_NAN,
     ARG_THREADS, ARG_DEVICE, ARG_LABELS, ARG_COUNT, ARG_FILL, ARG_SKIP, ARG_SHAPE, ARG_FIRST_INDEX, ARG_OP, ARG_BY,
-    ARGUMENTS
+    ARG_IDS, ARG_INITIAL, ARGUMENTS
 };
 
 /* A function's name and parameters: those that may be positional, in their order, ended by ARGUMENTS; and all. */
@@ -147,6 +151,8 @@ int read_ddof(PyObject *ddof, PyObject *correction, int64_t *result);
 int read_threads(PyObject *threads, int32_t *result);
 int read_device(PyObject *device, const char **name);
 int read_int64(PyObject *number, const char *name, int64_t *result);
+/* Puts the fill into value, to which the reduction then points. */
+int read_fill(PyObject *fill, PyObject *skip, wf_reduction *reduction, wf_value *value);
 
 /* ---- reductions */
 
@@ -163,6 +169,7 @@ struct job {
     wf_reduction reduction;
     struct array a, b;
     bool has_b;
+    PyObject *counted; /* what a is instead of an array that the caller left out; NULL: nothing */
     const char *device;
     int32_t threads;
     wf_value fill;
@@ -171,6 +178,9 @@ struct job {
 int job_begin(struct state *state, struct job *job, const struct function *function, PyObject *const *values);
 void job_end(struct job *job);
 const wf_array *job_b(const struct job *job);
+/* After a call that gave the handle the array's stream: what was the stream's owner before may go, unless the call failed
+ * and the handle may still have that one's. */
+void keep_stream(struct state *state, const wf_handle *handle, const struct array *array, wf_error error);
 /* Runs with the interpreter released where that is worth it. */
 wf_error job_run(struct job *job, wf_handle *handle, const wf_groups *groups, const wf_output *output,
                  wf_value *value);
@@ -182,8 +192,13 @@ PyObject *reduce_function(PyObject *module, const struct function *function, PyO
                           Py_ssize_t count, PyObject *names);
 PyObject *reduce_stats(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names);
 PyObject *reduce_by_labels(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names);
+PyObject *reduce_windows(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names);
 PyObject *join_arrays(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *shape_of(PyObject *module, PyObject *object);
+/* Labels are integers: of an empty list, too, and bools are 0 and 1. */
+void see_integers(struct array *labels);
+/* raise_error, but that keys and offsets out of range are an IndexError. */
+PyObject *raise_label_error(const wf_handle *handle, wf_error error);
 
 /* The type that NumPy gives op's results, where the library's differs; otherwise WF_TYPE_DEFAULT. */
 wf_type numpy_result_type(wf_op op, wf_type type);
@@ -219,6 +234,7 @@ struct results {
 
 /* The caller's out, or a new array of the caller's kind. */
 struct place {
+    struct target status; /* on a GPU, of results that may fail: status.object is NULL otherwise */
     struct target target; /* target.object is NULL: out is used */
     struct array out;
     void *temporary;      /* contiguous, where the library may not write to out itself */
@@ -226,6 +242,8 @@ struct place {
     int64_t stride_bytes[WF_NDIM_MAX];
 };
 
+/* Gives the caller's array, if it has all results; is_good: otherwise gives it up. */
+PyObject *place_close(struct place *place, struct job *job, const struct results *results, bool is_good);
 /* The shape of the results along results->axes. */
 void results_lay_out(struct results *results, const struct job *job, bool keeps_dimensions);
 /* Opens out, or if that is NULL a new array.  needs_order: the library is to write the results in C order. */
@@ -233,6 +251,10 @@ int place_open(struct place *place, struct job *job, struct results *results, Py
 /* Reduces into the open place, which is closed, and gives the caller's array; raise: for errors of the library. */
 PyObject *place_run(struct place *place, struct job *job, const struct results *results, const wf_groups *groups,
                     PyObject *(*raise)(const wf_handle *, wf_error));
+
+/* The same, with one element more for every result, initial, before the others; in host memory alone. */
+PyObject *place_run_from(struct place *place, struct job *job, const struct results *results, const wf_groups *groups,
+                         PyObject *initial);
 
 /* ---- results */
 

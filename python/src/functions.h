@@ -4,10 +4,10 @@
 #define WARPFOLD_PYTHON_FUNCTIONS_H
 
 #define FUNCTIONS(FUNCTION)                                                                                       \
-    FUNCTION(sum, SUM, 1, WF_SUM, WF_NAN_PROPAGATE, HELP_SUM)                                                     \
-    FUNCTION(prod, SUM, 1, WF_PROD, WF_NAN_PROPAGATE, HELP_PROD)                                                  \
-    FUNCTION(min, EXTREMUM, 1, WF_MIN, WF_NAN_PROPAGATE, HELP_MIN)                                              \
-    FUNCTION(max, EXTREMUM, 1, WF_MAX, WF_NAN_PROPAGATE, HELP_MAX)                                              \
+    FUNCTION(sum, TOTAL, 1, WF_SUM, WF_NAN_PROPAGATE, HELP_SUM)                                                     \
+    FUNCTION(prod, TOTAL, 1, WF_PROD, WF_NAN_PROPAGATE, HELP_PROD)                                                  \
+    FUNCTION(min, BOUND, 1, WF_MIN, WF_NAN_PROPAGATE, HELP_MIN)                                              \
+    FUNCTION(max, BOUND, 1, WF_MAX, WF_NAN_PROPAGATE, HELP_MAX)                                              \
     FUNCTION(argmin, INDEX, 1, WF_ARGMIN, WF_NAN_PROPAGATE, HELP_ARGMIN)                                          \
     FUNCTION(argmax, INDEX, 1, WF_ARGMAX, WF_NAN_PROPAGATE, HELP_ARGMAX)                                          \
     FUNCTION(mean, SUM, 1, WF_MEAN, WF_NAN_PROPAGATE, HELP_MEAN)                                                  \
@@ -18,10 +18,10 @@
     FUNCTION(count_nonzero, COUNT, 1, WF_NONZERO, WF_NAN_PROPAGATE, HELP_COUNT_NONZERO)                           \
     FUNCTION(norm, NORM, 1, WF_OP_NONE, WF_NAN_PROPAGATE, HELP_NORM)                                              \
     FUNCTION(vecdot, PAIR, 2, WF_DOT, WF_NAN_PROPAGATE, HELP_VECDOT)                                              \
-    FUNCTION(nansum, SUM, 1, WF_SUM, WF_NAN_OMIT, "sum with nan='omit'.")                                         \
-    FUNCTION(nanprod, SUM, 1, WF_PROD, WF_NAN_OMIT, "prod with nan='omit'.")                                      \
-    FUNCTION(nanmin, EXTREMUM, 1, WF_MIN, WF_NAN_OMIT, "min with nan='omit'.")                                  \
-    FUNCTION(nanmax, EXTREMUM, 1, WF_MAX, WF_NAN_OMIT, "max with nan='omit'.")                                  \
+    FUNCTION(nansum, TOTAL, 1, WF_SUM, WF_NAN_OMIT, "sum with nan='omit'.")                                         \
+    FUNCTION(nanprod, TOTAL, 1, WF_PROD, WF_NAN_OMIT, "prod with nan='omit'.")                                      \
+    FUNCTION(nanmin, BOUND, 1, WF_MIN, WF_NAN_OMIT, "min with nan='omit'.")                                  \
+    FUNCTION(nanmax, BOUND, 1, WF_MAX, WF_NAN_OMIT, "max with nan='omit'.")                                  \
     FUNCTION(nanargmin, INDEX, 1, WF_ARGMIN, WF_NAN_OMIT, "argmin with nan='omit'.")                              \
     FUNCTION(nanargmax, INDEX, 1, WF_ARGMAX, WF_NAN_OMIT, "argmax with nan='omit'.")                              \
     FUNCTION(nanmean, SUM, 1, WF_MEAN, WF_NAN_OMIT, "mean with nan='omit'.")                                      \
@@ -32,7 +32,9 @@
     "The sum of the elements, or of those along axis.\n\n"                                                        \
     "The exact sum, rounded once, of floats; exact, or OverflowError, of integers.\n\n"                           \
     ">>> sum([1e100, 1.0, -1e100])\n1.0\n"                                                                        \
-    ">>> sum([[1, 2], [3, 4]], axis=0)\n[4, 6]\n"
+    ">>> sum([[1, 2], [3, 4]], axis=0)\n[4, 6]\n"                                                                   \
+    "\ninitial is one element more for every result, before the others:\n\n"                                       \
+    ">>> sum([1.0, -1e100], initial=1e100)\n1.0\n"
 #define HELP_PROD                                                                                                 \
     "The product of the elements, or of those along axis.\n\n"                                                    \
     "Of floats by one fixed tree over the positions, without overflow on the way; exact of integers.\n\n"         \

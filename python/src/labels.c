@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static PyObject *raise_label_error(const wf_handle *handle, wf_error error) {
+PyObject *raise_label_error(const wf_handle *handle, wf_error error) {
     const char *message = wf_handle_message(handle), *hint = strchr(message, ';');
     bool is_key = error == WF_ERROR_RANGE && !strncmp(message, "key ", 4);
     if (!is_key && strncmp(message, "offset ", 7)) return raise_error(handle, error);
@@ -36,15 +36,18 @@ static int end_segments(struct array *labels, int64_t end) {
     return 0;
 }
 
-static int read_fill(struct job *job, PyObject *fill) {
+int read_fill(PyObject *fill, PyObject *skip, wf_reduction *reduction, wf_value *value) {
+    int skips = skip ? PyObject_IsTrue(skip) : 0;
+    if (skips < 0) return -1;
+    if (skips) reduction->flags = WF_SKIP_BAD_KEYS;
     if (!fill) return 0;
     if (PyFloat_Check(fill)) {
-        job->fill = (wf_value){.type = WF_F64, .v = {.f64 = PyFloat_AsDouble(fill)}};
+        *value = (wf_value){.type = WF_F64, .v = {.f64 = PyFloat_AsDouble(fill)}};
     } else {
-        job->fill = (wf_value){.type = WF_I64};
-        if (read_int64(fill, "fill", &job->fill.v.i)) return -1;
+        *value = (wf_value){.type = WF_I64};
+        if (read_int64(fill, "fill", &value->v.i)) return -1;
     }
-    job->reduction.fill = &job->fill;
+    reduction->fill = value;
     return 0;
 }
 
@@ -62,13 +65,10 @@ static int read_groups(struct job *job, PyObject *const *values, struct array *l
     if (by_starts && end_segments(labels, job->a.shape[axis])) return -1;
     if (!by_starts && !by_keys && !values[ARG_COUNT]) count--;
     *groups = by_keys ? wf_groups_keys(axis, count, &labels->view) : wf_groups_segments(axis, count, &labels->view);
-    int skips = values[ARG_SKIP] ? PyObject_IsTrue(values[ARG_SKIP]) : 0;
-    if (skips > 0) job->reduction.flags = WF_SKIP_BAD_KEYS;
-    return skips < 0 ? -1 : read_fill(job, values[ARG_FILL]);
+    return read_fill(values[ARG_FILL], values[ARG_SKIP], &job->reduction, &job->fill);
 }
 
-/* Labels are integers: of an empty list, too, and bools are 0 and 1. */
-static void see_integers(struct array *labels) {
+void see_integers(struct array *labels) {
     if (labels->kind == KIND_PYTHON && !array_count(&labels->view)) labels->view.type = WF_I64;
     if (labels->view.type == WF_BOOL) labels->view.type = WF_U8;
 }
@@ -88,18 +88,28 @@ static PyObject *run_groups(struct job *job, PyObject *const *values, struct arr
     return place_run(&place, job, &results, &groups, raise_label_error);
 }
 
-/* Without an array, each position of the axis counts as one element that is true. */
-static int begin_by_labels(struct state *state, struct job *job, struct function *function, PyObject **values) {
+/* Without an array, each position of the axis counts as one element that is true: the same one, in the labels' memory. */
+static int begin_by_labels(struct state *state, struct job *job, struct function *function, PyObject **values,
+                           const struct array *labels) {
     static const char one = 1;
-    bool counts = values[ARG_A] == Py_None;
-    if (counts) values[ARG_A] = values[ARG_LABELS];
-    if (job_begin(state, job, function, values)) return -1;
-    if (!counts) return 0;
-    job->a.view.data = &one;
-    job->a.view.type = WF_BOOL;
-    for (int32_t d = 0; d < job->a.view.ndim; d++) job->a.stride_bytes[d] = 0;
-    job->reduction.result_type = numpy_result_type(job->reduction.op, WF_BOOL);
-    return 0;
+    if (values[ARG_A] != Py_None) return job_begin(state, job, function, values);
+    PyObject *there = labels->is_on_gpu ? PyObject_CallMethod(state->kinds, "full", "OsO", values[ARG_LABELS], "bool",
+                                                              Py_True) : NULL;
+    if (labels->is_on_gpu && !there) return -1;
+    values[ARG_A] = there ? there : values[ARG_LABELS];
+    int status = job_begin(state, job, function, values);
+    if (!status) {
+        if (!there) job->a.view.data = &one;
+        job->a.owner = values[ARG_LABELS];
+        job->a.view.type = WF_BOOL;
+        job->a.view.ndim = labels->view.ndim;
+        for (int32_t d = 0; d < labels->view.ndim; d++) job->a.shape[d] = labels->shape[d], job->a.stride_bytes[d] = 0;
+        job->reduction.result_type = numpy_result_type(job->reduction.op, WF_BOOL);
+        job->counted = there;
+    } else {
+        Py_XDECREF(there);
+    }
+    return status;
 }
 
 PyObject *reduce_by_labels(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names) {
@@ -122,7 +132,7 @@ PyObject *reduce_by_labels(PyObject *module, PyObject *const *arguments, Py_ssiz
         return PyErr_Format(PyExc_ValueError, "no op '%s' by groups", name);
     struct state *state = state_of(module);
     if (array_take(state, values[ARG_LABELS], &labels)) return NULL;
-    if (!begin_by_labels(state, &job, &function, values)) {
+    if (!begin_by_labels(state, &job, &function, values, &labels)) {
         result = run_groups(&job, values, &labels);
         job_end(&job);
     }

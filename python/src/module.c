@@ -11,6 +11,8 @@ struct state *state_of(PyObject *module) {
 #define AXES (COMMON | BIT(ARG_AXIS) | BIT(ARG_KEEPDIMS) | BIT(ARG_OUT))
 #define TAKES_SUM (AXES | BIT(ARG_DTYPE) | BIT(ARG_WHERE))
 #define TAKES_EXTREMUM (AXES | BIT(ARG_WHERE))
+#define TAKES_TOTAL (TAKES_SUM | BIT(ARG_INITIAL))
+#define TAKES_BOUND (TAKES_EXTREMUM | BIT(ARG_INITIAL))
 #define TAKES_INDEX AXES
 #define TAKES_SPREAD (TAKES_SUM | BIT(ARG_DDOF) | BIT(ARG_CORRECTION))
 #define TAKES_COUNT (COMMON | BIT(ARG_AXIS) | BIT(ARG_KEEPDIMS) | BIT(ARG_WHERE))
@@ -20,6 +22,8 @@ struct state *state_of(PyObject *module) {
 /* Positional parameters in NumPy's order. */
 #define ORDER_SUM {ARG_A, ARG_AXIS, ARG_DTYPE, ARG_OUT, ARG_KEEPDIMS, ARGUMENTS}
 #define ORDER_EXTREMUM {ARG_A, ARG_AXIS, ARG_OUT, ARG_KEEPDIMS, ARGUMENTS}
+#define ORDER_TOTAL ORDER_SUM
+#define ORDER_BOUND ORDER_EXTREMUM
 #define ORDER_INDEX {ARG_A, ARG_AXIS, ARG_OUT, ARGUMENTS}
 #define ORDER_SPREAD {ARG_A, ARG_AXIS, ARG_DTYPE, ARG_OUT, ARG_DDOF, ARG_KEEPDIMS, ARGUMENTS}
 #define ORDER_COUNT {ARG_A, ARG_AXIS, ARGUMENTS}
@@ -30,6 +34,8 @@ struct state *state_of(PyObject *module) {
 #define TAIL_OMIT "threads=0, device=None)\n--\n\n"
 #define HEAD_SUM "(a, axis=None, dtype=None, out=None, keepdims=False, *, where=None, "
 #define HEAD_EXTREMUM "(a, axis=None, out=None, keepdims=False, *, where=None, "
+#define HEAD_TOTAL "(a, axis=None, dtype=None, out=None, keepdims=False, *, initial=None, where=None, "
+#define HEAD_BOUND "(a, axis=None, out=None, keepdims=False, *, initial=None, where=None, "
 #define HEAD_INDEX "(a, axis=None, out=None, *, keepdims=False, "
 #define HEAD_SPREAD "(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=None, correction=None, "
 #define HEAD_COUNT "(a, axis=None, *, keepdims=False, where=None, "
@@ -54,6 +60,7 @@ static PyMethodDef methods[] = {
     FUNCTIONS(METHOD)
     {"stats", AS_METHOD(reduce_stats), METH_FASTCALL | METH_KEYWORDS, HELP_STATS},
     {"reduce_by_labels", AS_METHOD(reduce_by_labels), METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"reduce_windows", AS_METHOD(reduce_windows), METH_FASTCALL | METH_KEYWORDS, NULL},
     {"shape_of", shape_of, METH_O, NULL},
     {"join_arrays", AS_METHOD(join_arrays), METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
@@ -64,7 +71,8 @@ static PyMethodDef methods[] = {
 static int begin(PyObject *module) {
     struct state *state = state_of(module);
     if (handles_begin()) return PyErr_NoMemory(), -1;
-    state->kinds = PyImport_ImportModule("warpfold._kinds");
+    state->streams = PyDict_New();
+    state->kinds = state->streams ? PyImport_ImportModule("warpfold._kinds") : NULL;
     if (!state->kinds) return -1;
     if (PyModule_AddStringConstant(module, "__version__", wf_version())) return -1;
     return add_accumulator(module);
@@ -73,6 +81,7 @@ static int begin(PyObject *module) {
 static int visit(PyObject *module, visitproc visit, void *arg) {
     struct state *state = state_of(module);
     Py_VISIT(state->kinds);
+    Py_VISIT(state->streams);
     Py_VISIT((PyObject *)state->accumulator);
     Py_VISIT(state->ndarray);
     Py_VISIT(state->empty);
@@ -85,6 +94,7 @@ static int visit(PyObject *module, visitproc visit, void *arg) {
 static int clear(PyObject *module) {
     struct state *state = state_of(module);
     Py_CLEAR(state->kinds);
+    Py_CLEAR(state->streams);
     Py_CLEAR(state->accumulator);
     Py_CLEAR(state->ndarray);
     Py_CLEAR(state->empty);

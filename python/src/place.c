@@ -69,7 +69,7 @@ int place_open(struct place *place, struct job *job, struct results *results, Py
     return 0;
 }
 
-static PyObject *place_close(struct place *place, struct job *job, const struct results *results, bool is_good) {
+PyObject *place_close(struct place *place, struct job *job, const struct results *results, bool is_good) {
     if (place->target.object) return target_finish(job->state, &job->a, &place->target, is_good);
     if (is_good && place->temporary) {
         int64_t stride_bytes[WF_NDIM_MAX];
@@ -86,12 +86,80 @@ static PyObject *place_close(struct place *place, struct job *job, const struct 
     return out;
 }
 
-/* Runs with output at place, and gives the caller's array. */
+/* ---- on a GPU */
+
+/* Whether a result can fail in a way that is known only when it has been computed.  NaN tells where a float could not. */
+static bool may_fail(const struct job *job, const struct results *results, const wf_groups *groups) {
+    const wf_reduction *reduction = &job->reduction;
+    wf_op op = reduction->op;
+    bool is_extremum = op == WF_MIN || op == WF_MAX, is_index = op == WF_ARGMIN || op == WF_ARGMAX;
+    bool has_floats = type_is_float(job->a.view.type), is_float = type_is_float(results->type);
+    bool is_count = op == WF_ANY || op == WF_ALL || op == WF_NONZERO;
+    if (groups && groups->by != WF_GROUP_AXES && !(reduction->flags & WF_SKIP_BAD_KEYS)) return true;
+    if (reduction->nan == WF_NAN_ERROR && has_floats) return true;
+    if (is_float || is_count) return false;
+    bool has_all = !groups || groups->by == WF_GROUP_AXES; /* every group has an element: that was seen to */
+    if (is_index) return !has_all || (has_floats && reduction->nan == WF_NAN_OMIT);
+    return !is_extremum || !has_all;
+}
+
+/* Makes the word that tells of failures, where results that may fail stay in CUDA memory. */
+static int open_status(struct place *place, struct job *job, const struct results *results, const wf_groups *groups) {
+    place->status.object = NULL;
+    if (!job->a.is_on_gpu || !may_fail(job, results, groups)) return 0;
+    PyObject *word = PyObject_CallMethod(job->state->kinds, "status_word", "(O)", job->a.owner);
+    if (!word || word == Py_None) return Py_XDECREF(word), word ? 0 : -1;
+    if (array_take(job->state, word, &place->status.array)) return Py_DECREF(word), -1;
+    place->status.object = word;
+    place->output.status = (int32_t *)place->status.array.view.data;
+    return 0;
+}
+
+static void close_status(struct place *place) {
+    if (!place->status.object) return;
+    array_release(&place->status.array);
+    Py_CLEAR(place->status.object);
+}
+
+/* What has failed is done again with the results on the host, for the message. */
+static wf_error run_again(struct place *place, struct job *job, wf_handle *handle, const struct results *results,
+                          const wf_groups *groups) {
+    wf_output output = place->output;
+    output.data = PyMem_Calloc((size_t)results->count + 1, wf_type_nbytes(results->type));
+    output.stride_bytes = NULL;
+    output.status = NULL;
+    wf_error error = output.data ? job_run(job, handle, groups, &output, NULL) : WF_ERROR_MEMORY;
+    PyMem_Free(output.data);
+    return error;
+}
+
+/* Runs, and waits where that is needed to know of failures; -1 with an exception. */
+static int run(struct place *place, struct job *job, wf_handle *handle, const struct results *results,
+               const wf_groups *groups, PyObject *(*raise)(const wf_handle *, wf_error)) {
+    wf_error error = job_run(job, handle, groups, &place->output, NULL);
+    if (!error && place->status.object) {
+        PyObject *failed = PyObject_CallMethod(job->state->kinds, "has_failed", "(O)", place->status.object);
+        if (failed == Py_True) error = run_again(place, job, handle, results, groups);
+        Py_XDECREF(failed);
+        if (!failed) return -1;
+    }
+    if (error) raise(handle, error);
+    return error ? -1 : 0;
+}
+
+/* From how many elements on several threads are worth waking for groups, unless the caller says how many. */
+enum { THREADS_COUNT = 32768 };
+
+static int32_t choose_threads(const struct job *job) {
+    return job->threads || array_count(&job->a.view) >= THREADS_COUNT ? job->threads : 1;
+}
+
 PyObject *place_run(struct place *place, struct job *job, const struct results *results, const wf_groups *groups,
-                        PyObject *(*raise)(const wf_handle *, wf_error)) {
-    wf_handle *handle = handle_lend(job->device, job->threads);
-    wf_error error = handle ? job_run(job, handle, groups, &place->output, NULL) : WF_ERROR_DEVICE;
-    if (handle && error) raise(handle, error);
+                    PyObject *(*raise)(const wf_handle *, wf_error)) {
+    int status = open_status(place, job, results, groups);
+    wf_handle *handle = status ? NULL : handle_lend(job->device, choose_threads(job));
+    if (handle) status = run(place, job, handle, results, groups, raise);
     if (handle) handle_return(handle, job->device);
-    return place_close(place, job, results, !error);
+    close_status(place);
+    return place_close(place, job, results, handle && !status);
 }

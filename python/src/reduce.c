@@ -48,6 +48,7 @@ int job_begin(struct state *state, struct job *job, const struct function *funct
     job->reduction = wf_reduction_of(function->op);
     job->reduction.nan = function->nan;
     job->has_b = false;
+    job->counted = NULL;
     job->device = NULL;
     job->threads = 0;
     if (array_take(state, values[ARG_A], &job->a)) return -1;
@@ -60,24 +61,39 @@ int job_begin(struct state *state, struct job *job, const struct function *funct
 void job_end(struct job *job) {
     array_release(&job->a);
     if (job->has_b) array_release(&job->b);
+    Py_CLEAR(job->counted);
 }
 
 const wf_array *job_b(const struct job *job) {
     return job->has_b ? &job->b.view : NULL;
 }
 
+void keep_stream(struct state *state, const wf_handle *handle, const struct array *array, wf_error error) {
+    if (!array->stream_owner) return;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *key = PyLong_FromVoidPtr((void *)handle);
+    PyObject *last = key ? PyDict_GetItemWithError(state->streams, key) : NULL;
+    PyObject *kept = error && last ? Py_BuildValue("(OO)", last, array->stream_owner)
+                                   : Py_BuildValue("O", array->stream_owner);
+    if (key && kept) PyDict_SetItem(state->streams, key, kept);
+    Py_XDECREF(kept);
+    Py_XDECREF(key);
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+}
+
 wf_error job_run(struct job *job, wf_handle *handle, const wf_groups *groups, const wf_output *output,
                  wf_value *value) {
     const wf_array *a = &job->a.view, *b = job_b(job);
-    if (job->a.is_on_gpu) {
-        wf_error error = wf_handle_set_stream(handle, job->a.stream);
-        if (error) return error;
-    }
+    wf_error error = job->a.is_on_gpu ? wf_handle_set_stream(handle, job->a.stream) : WF_OK;
+    if (error) return error;
     int64_t nbytes = array_count(a) * (int64_t)wf_type_nbytes(a->type);
     PyThreadState *thread = nbytes >= RELEASE_NBYTES || job->a.is_on_gpu ? PyEval_SaveThread() : NULL;
-    wf_error error = output ? wf_reduce(handle, &job->reduction, a, b, groups, output)
-                            : wf_reduce_value(handle, &job->reduction, a, b, value);
+    error = output ? wf_reduce(handle, &job->reduction, a, b, groups, output)
+                   : wf_reduce_value(handle, &job->reduction, a, b, value);
     if (thread) PyEval_RestoreThread(thread);
+    keep_stream(job->state, handle, &job->a, error);
     return error;
 }
 
@@ -125,7 +141,7 @@ static wf_type tensor_type(const struct job *job) {
     if (job->a.kind != KIND_TENSOR) return WF_TYPE_DEFAULT;
     wf_type type = reduction->result_type;
     if (!type) type = wf_op_result_type(reduction->op, job->a.view.type);
-    bool can_stay = type_is_float(type) && reduction->nan != WF_NAN_ERROR &&
+    bool can_stay = type_is_float(type) && reduction->nan != WF_NAN_ERROR && reduction->op != WF_PROD &&
                     array_count(&job->a.view) > reduction->ddof;
     return job->a.is_on_gpu && !can_stay ? WF_TYPE_DEFAULT : type;
 }
@@ -187,7 +203,8 @@ PyObject *reduce_function(PyObject *module, const struct function *function, PyO
     if (arguments_read(&function->signature, arguments, count, names, values)) return NULL;
     if (!chosen.op && read_order(values[ARG_ORD], &chosen.op)) return NULL;
     if (job_begin(state_of(module), &job, &chosen, values)) return NULL;
-    bool is_plain = !values[ARG_AXIS] && !values[ARG_KEEPDIMS] && !values[ARG_OUT] && !values[ARG_WHERE];
+    bool is_plain = !values[ARG_AXIS] && !values[ARG_KEEPDIMS] && !values[ARG_OUT] && !values[ARG_WHERE] &&
+                    !values[ARG_INITIAL];
     PyObject *result = job.has_b  ? reduce_pair(&job, values)
                        : is_plain ? job_value(&job)
                                   : reduce_axes(&job, values);
@@ -235,6 +252,7 @@ PyObject *reduce_stats(PyObject *module, PyObject *const *arguments, Py_ssize_t 
         PyThreadState *thread = PyEval_SaveThread();
         if (!error) error = wf_reduce_stats(handle, &job.reduction, &job.a.view, &stats);
         PyEval_RestoreThread(thread);
+        keep_stream(state, handle, &job.a, error);
         PyObject *tuple = error ? raise_error(handle, error) : stats_values(&job, &stats);
         if (tuple) result = PyObject_CallMethod(state->kinds, "make_stats", "(O)", tuple);
         Py_XDECREF(tuple);

@@ -104,8 +104,12 @@ static PyObject *call_dlpack(PyObject *method, bool knows_versions, bool is_on_g
 }
 
 static int take_stream(struct state *state, PyObject *object, struct array *array) {
-    PyObject *stream = PyObject_CallMethod(state->kinds, "stream", "(O)", object);
-    if (stream) array->stream = PyLong_AsVoidPtr(stream);
+    PyObject *stream = PyObject_CallMethod(state->kinds, "stream", "(O)", object), *address, *owner;
+    if (stream && PyArg_ParseTuple(stream, "OO", &address, &owner)) {
+        array->stream = PyLong_AsVoidPtr(address);
+        Py_INCREF(owner);
+        array->stream_owner = owner;
+    }
     Py_XDECREF(stream);
     return PyErr_Occurred() ? -1 : 0;
 }
@@ -136,10 +140,17 @@ int take_dlpack(struct state *state, PyObject *object, struct array *array) {
 
 /* ---- the CUDA array interface */
 
+static bool has_dlpack(PyObject *object) {
+    PyObject *method;
+    bool found = find_attribute((PyObject *)Py_TYPE(object), "__dlpack__", &method) > 0;
+    if (found) Py_DECREF(method);
+    return found;
+}
+
 int take_cuda_interface(struct state *state, PyObject *object, struct array *array) {
     PyObject *interface;
     int found = find_attribute(object, "__cuda_array_interface__", &interface);
-    if (found <= 0) return found; /* host memory, or a type that the interface lacks: DLPack may have it */
+    if (found <= 0) return found; /* in host memory */
     /* (address, is_read_only, format, item size, shape, strides in bytes or None) */
     PyObject *read = PyObject_CallMethod(state->kinds, "read_cuda", "OO", object, interface);
     Py_DECREF(interface);
@@ -162,9 +173,10 @@ int take_cuda_interface(struct state *state, PyObject *object, struct array *arr
         array->kind = KIND_TENSOR;
         array->is_on_gpu = true;
         array->is_read_only = is_read_only;
-        if (!array->view.type || is_swapped)
+        if ((!array->view.type || is_swapped) && has_dlpack(object)) taken = 0; /* bfloat16, for example */
+        else if (!array->view.type || is_swapped)
             PyErr_Format(PyExc_TypeError, "elements of type '%s' in CUDA memory are not supported", format);
-        if (!PyErr_Occurred() && !take_stream(state, object, array)) taken = 1;
+        if (!PyErr_Occurred() && taken && !take_stream(state, object, array)) taken = 1;
     }
     Py_DECREF(read);
     return taken;
@@ -179,6 +191,7 @@ static void release_tensor(struct array *array) {
     PyErr_Fetch(&type, &value, &traceback);
     if (managed && managed->deleter) managed->deleter(managed);
     Py_CLEAR(array->held);
+    Py_CLEAR(array->stream_owner);
     array->tensor = NULL;
     PyErr_Restore(type, value, traceback);
 }
@@ -186,7 +199,7 @@ static void release_tensor(struct array *array) {
 void array_release(struct array *array) {
     if (array->has_buffer) PyBuffer_Release(&array->buffer);
     array->has_buffer = false;
-    if (array->tensor || array->held) release_tensor(array);
+    if (array->tensor || array->held || array->stream_owner) release_tensor(array);
     PyMem_Free(array->copy);
     array->copy = NULL;
 }

@@ -2,6 +2,7 @@
 
 import builtins
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any, Literal, NamedTuple, Self, SupportsIndex
 
 # Arrays of any library, numbers, nested lists; results are of the same kind.
@@ -35,19 +36,19 @@ class Stats(NamedTuple):
     norminf: Any
 
 def sum(
-    a: _Array, axis: _Axis = ..., dtype: Any = ..., out: Any = ..., keepdims: bool = ..., *, where:
+    a: _Array, axis: _Axis = ..., dtype: Any = ..., out: Any = ..., keepdims: bool = ..., *, initial: Any = ..., where:
     _Array = ..., nan: _Nan = ..., threads: _Threads = ..., device: _Device = ...,
 ) -> Any: ...
 def prod(
-    a: _Array, axis: _Axis = ..., dtype: Any = ..., out: Any = ..., keepdims: bool = ..., *, where:
+    a: _Array, axis: _Axis = ..., dtype: Any = ..., out: Any = ..., keepdims: bool = ..., *, initial: Any = ..., where:
     _Array = ..., nan: _Nan = ..., threads: _Threads = ..., device: _Device = ...,
 ) -> Any: ...
 def min(
-    a: _Array, axis: _Axis = ..., out: Any = ..., keepdims: bool = ..., *, where: _Array = ..., nan:
+    a: _Array, axis: _Axis = ..., out: Any = ..., keepdims: bool = ..., *, initial: Any = ..., where: _Array = ..., nan:
     _Nan = ..., threads: _Threads = ..., device: _Device = ...,
 ) -> Any: ...
 def max(
-    a: _Array, axis: _Axis = ..., out: Any = ..., keepdims: bool = ..., *, where: _Array = ..., nan:
+    a: _Array, axis: _Axis = ..., out: Any = ..., keepdims: bool = ..., *, initial: Any = ..., where: _Array = ..., nan:
     _Nan = ..., threads: _Threads = ..., device: _Device = ...,
 ) -> Any: ...
 def argmin(
@@ -93,19 +94,19 @@ def vecdot(
     threads: _Threads = ..., device: _Device = ...,
 ) -> Any: ...
 def nansum(
-    a: _Array, axis: _Axis = ..., dtype: Any = ..., out: Any = ..., keepdims: bool = ..., *, where:
+    a: _Array, axis: _Axis = ..., dtype: Any = ..., out: Any = ..., keepdims: bool = ..., *, initial: Any = ..., where:
     _Array = ..., nan: _Nan = ..., threads: _Threads = ..., device: _Device = ...,
 ) -> Any: ...
 def nanprod(
-    a: _Array, axis: _Axis = ..., dtype: Any = ..., out: Any = ..., keepdims: bool = ..., *, where:
+    a: _Array, axis: _Axis = ..., dtype: Any = ..., out: Any = ..., keepdims: bool = ..., *, initial: Any = ..., where:
     _Array = ..., nan: _Nan = ..., threads: _Threads = ..., device: _Device = ...,
 ) -> Any: ...
 def nanmin(
-    a: _Array, axis: _Axis = ..., out: Any = ..., keepdims: bool = ..., *, where: _Array = ..., nan:
+    a: _Array, axis: _Axis = ..., out: Any = ..., keepdims: bool = ..., *, initial: Any = ..., where: _Array = ..., nan:
     _Nan = ..., threads: _Threads = ..., device: _Device = ...,
 ) -> Any: ...
 def nanmax(
-    a: _Array, axis: _Axis = ..., out: Any = ..., keepdims: bool = ..., *, where: _Array = ..., nan:
+    a: _Array, axis: _Axis = ..., out: Any = ..., keepdims: bool = ..., *, initial: Any = ..., where: _Array = ..., nan:
     _Nan = ..., threads: _Threads = ..., device: _Device = ...,
 ) -> Any: ...
 def nanargmin(
@@ -174,14 +175,20 @@ def index_add(
 class Accumulator:
     op: str
     dtype: str
+    shape: tuple[int, ...]
     count: int
     def __new__(
         cls, op: _Op, dtype: Any = ..., shape: int | Sequence[int] = ..., *, ddof: float = ...,
-        correction: float | None = ..., nan: _Nan = ..., first_index: int = ...,
+        correction: float | None = ..., nan: _Nan = ..., first_index: int = ..., fill: float | None = ...,
+        skip_bad_keys: bool = ...,
     ) -> Self: ...
-    def update(self, a: _Array, b: _Array = ..., *, threads: _Threads = ..., device: _Device = ...) -> Self: ...
+    def update(
+        self, a: _Array, b: _Array = ..., *, axis: _Axis = ..., ids: _Array = ..., threads: _Threads = ...,
+        device: _Device = ...,
+    ) -> Self: ...
     def merge(self, other: Accumulator, /) -> Self: ...
-    def result(self, op: _Op | None = ..., /) -> Any: ...
+    def subtract(self, other: Accumulator, /) -> Self: ...
+    def result(self, op: _Op | None = ...) -> Any: ...
     def bytes(self) -> builtins.bytes: ...
     def __bytes__(self) -> builtins.bytes: ...
     @classmethod
@@ -191,3 +198,31 @@ class Accumulator:
     def __deepcopy__(self, memo: Any, /) -> Self: ...
     def __add__(self, other: Accumulator, /) -> Accumulator: ...
     def __iadd__(self, other: Accumulator, /) -> Self: ...
+    def __sub__(self, other: Accumulator, /) -> Accumulator: ...
+    def __isub__(self, other: Accumulator, /) -> Self: ...
+
+class Rolling:
+    window: int
+    op: str
+    def __init__(
+        self, window: int, op: _Op, *, ddof: float = ..., nan: _Nan = ..., threads: _Threads = ...,
+    ) -> None: ...
+    def update(self, a: _Array) -> Any: ...
+
+class KernelRun:
+    kernel: str
+    counts: dict[str, float]
+    findings: list[Any]
+    advice: list[Any]
+    lines: list[Any]
+    printed: str
+    stopped: bool
+    report: dict[str, Any]
+    page: str
+    def _repr_html_(self) -> str: ...
+
+def run_kernel(
+    source: str | PathLike[str], grid: int | Sequence[int] = ..., block: int | Sequence[int] = ...,
+    args: Sequence[Any] = ..., *, kernel: str | None = ..., shared: int = ..., cluster: int | Sequence[int] | None = ...,
+    schedule: str = ..., limit: int | None = ..., warp: int = ..., banks: int = ...,
+) -> KernelRun: ...

@@ -16,7 +16,7 @@ def _count(ids):
 def _segment(op, data, ids, num_segments, axis, options):
     count = _count(ids) if num_segments is None else num_segments
     skip = options.pop("skip_bad_keys", None)
-    return _core.reduce_by_labels(op, data, "keys", ids, axis=axis, count=count, skip=skip, **options)
+    return _core.reduce_by_labels(op, data, "keys", ids, axis=axis, count=count, skip_bad_keys=skip, **options)
 
 
 def _make_segment(name, op):

@@ -3,10 +3,12 @@
 Nothing is imported here that the caller has not imported: a library is found through the caller's own arrays.
 """
 
+import contextlib
 import struct
 import sys
 from array import array
 from collections import namedtuple
+from operator import index
 
 # Names of types in the library: (NumPy's and torch's name, code of the struct and array modules)
 _TYPES = {
@@ -110,8 +112,10 @@ def read(value):
 def _nest(flat, shape):
     if not shape:
         return flat[0]
+    if 0 in shape:
+        return [_nest(flat, shape[1:]) for _ in range(shape[0])]
     for length in reversed(shape[1:]):
-        flat = [flat[i:i + length] for i in range(0, len(flat), length)] if length else [[]] * shape[0]
+        flat = [flat[i:i + length] for i in range(0, len(flat), length)]
     return list(flat)
 
 
@@ -120,6 +124,18 @@ def _decode(memory, kind):
     if kind == "bf16":
         return [struct.unpack("f", struct.pack("I", bits << 16))[0] for (bits,) in struct.iter_unpack("H", memory)]
     return [number for (number,) in struct.iter_unpack(_TYPES[kind][1], memory)]
+
+
+def element(kind, number):
+    """The bytes of a number as an element of that kind: one that an integer cannot hold is refused."""
+    if kind == "bf16":
+        bits = struct.unpack("I", struct.pack("f", number))[0]
+        return struct.pack("H", (bits >> 16) + (bits >> 15 & 1 and (bits & 0x17fff) != 0) if number == number else 0x7fc0)
+    code = _TYPES[kind][1]
+    try:
+        return struct.pack(code, float(number) if code in "efd" else bool(number) if code == "?" else index(number))
+    except struct.error:
+        raise OverflowError(f"initial {number!r} is no {dtype_name(kind)}") from None
 
 
 def _of_buffer(owner, memory, kind, shape):
@@ -141,6 +157,18 @@ def _library(owner):
     return sys.modules.get(name) if name in ("torch", "cupy") else None
 
 
+def _beside(owner, library):
+    """In what arrays are made where the owner is: a context, and the words that name its place."""
+    if library.__name__ == "torch":
+        return contextlib.nullcontext(), {"device": owner.device}
+    return (owner.device if hasattr(owner.device, "__enter__") else contextlib.nullcontext()), {}
+
+
+def _dtype(library, kind):
+    name = _TYPES[kind][0]
+    return getattr(library, name) if library.__name__ == "torch" else name
+
+
 def _namespace(owner):
     """The array API's namespace of an array that cannot be written to, such as jax's."""
     return owner.__array_namespace__() if hasattr(owner, "__array_namespace__") else None
@@ -151,7 +179,7 @@ def _is_numpy(owner):
     return numpy is not None and (isinstance(owner, (numpy.ndarray, numpy.generic)) or hasattr(owner, "__array__"))
 
 
-def _nbytes(kind):
+def nbytes(kind):
     return 2 if kind == "bf16" else struct.calcsize(_TYPES[kind][1])
 
 
@@ -159,12 +187,13 @@ def empty(owner, kind, shape):
     """What results for the owner are written to; see finish."""
     library = _library(owner)
     if library:
-        options = {"device": owner.device} if library.__name__ == "torch" else {}
-        return library.empty(shape, dtype=getattr(library, _TYPES[kind][0]), **options)
-    nbytes = _nbytes(kind)
+        context, options = _beside(owner, library)
+        with context:
+            return library.empty(shape, dtype=_dtype(library, kind), **options)
+    size = nbytes(kind)
     for length in shape:
-        nbytes *= length
-    return bytearray(nbytes)
+        size *= length
+    return bytearray(size)
 
 
 def finish(owner, memory, kind, shape):
@@ -185,13 +214,34 @@ def finish(owner, memory, kind, shape):
     return _of_buffer(owner, memory, kind, shape)
 
 
+def results(memory, kind, shape):
+    """The array of these elements where no caller's array tells its kind."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or (kind == "bf16" and "ml_dtypes" not in sys.modules):
+        return _nest(_decode(memory, kind), shape)
+    return numpy.frombuffer(memory, bfloat16(None) if kind == "bf16" else _TYPES[kind][0]).reshape(shape)
+
+
 def full(owner, kind, number):
     """An array of no dimensions beside the owner, in its GPU's memory."""
     library = _library(owner)
     if not library:
         return number
-    options = {"device": owner.device} if library.__name__ == "torch" else {}
-    return library.full((), number, dtype=getattr(library, _TYPES[kind][0]), **options)
+    context, options = _beside(owner, library)
+    if library.__name__ == "torch":  # whose full() lacks some of the unsigned types
+        return library.tensor(number, dtype=_dtype(library, kind), **options)
+    with context:
+        return library.full((), number, dtype=_dtype(library, kind), **options)
+
+
+def status_word(owner):
+    """Where a GPU leaves how a reduction went, as an array of one int32; None where results come to the host."""
+    return full(owner, "i32", 0) if _library(owner) else None
+
+
+def has_failed(status):
+    """Waits for the GPU."""
+    return bool(status.item())
 
 
 def bfloat16(owner):
@@ -207,13 +257,15 @@ def bfloat16(owner):
 
 
 def stream(owner):
-    """The stream on which the owner's elements will be ready, as an integer."""
+    """The stream on which the owner's elements will be ready, as an integer, and what keeps it alive."""
     library = _library(owner)
     if library and library.__name__ == "torch":
-        return library.cuda.current_stream(owner.device).cuda_stream
+        current = library.cuda.current_stream(owner.device)
+        return current.cuda_stream, current
     if library:
-        return library.cuda.get_current_stream().ptr
-    return getattr(owner, "__cuda_array_interface__", {}).get("stream") or 0
+        current = library.cuda.get_current_stream()
+        return current.ptr, current
+    return getattr(owner, "__cuda_array_interface__", {}).get("stream") or 0, None
 
 
 def read_cuda(owner, interface):

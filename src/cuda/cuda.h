@@ -30,6 +30,9 @@ struct wf_cuda {
     struct wf_cuda_group_plan group_plan; /* the same, if the last reduction was one by groups; otherwise no blocks */
     wf_cuda_pointer groups;   /* scratch memory of reductions by groups; 0 until needed */
     size_t groups_nbytes;
+    bool is_captured;         /* a graph uses it: it stays until the handle goes */
+    wf_cuda_pointer captured[64]; /* such memory that became too small: each is at least twice as large as the one before */
+    int captured_count;
     wf_cuda_pointer posted;   /* words of small arrays' blocks, 0 between launches */
     wf_cuda_pointer working;  /* struct wf_partial after these words, the identity between launches */
     wf_cuda_pointer ticket;   /* after `working` */
@@ -79,6 +82,9 @@ wf_error wf_cuda_ensure_slot(wf_handle *handle, int slot, int operands, bool on_
 
 /* Whether the arrays, of which b may be NULL, are in host memory: both must be in the same. */
 wf_error wf_cuda_find_memory(wf_handle *handle, const wf_array *a, const wf_array *b, bool *is_host);
+
+/* Whether a graph is being made of the stream's work. */
+bool wf_cuda_is_capturing(wf_cuda_stream stream);
 
 /* Whether a pointer is to host memory. */
 wf_error wf_cuda_is_host(wf_handle *handle, const void *pointer, bool *is_host);

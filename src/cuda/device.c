@@ -286,14 +286,23 @@ static void cuda_describe_plan(const wf_handle *handle, char *text, size_t capac
         wf_cuda_plan_describe(&cuda->plan, text, capacity);
 }
 
-/* The new stream waits for the launches in the old one, which use the same scratch memory. */
+bool wf_cuda_is_capturing(wf_cuda_stream stream) {
+    int status = 0; /* an error, too: the legacy default stream has one while another stream is being captured */
+    return wf_driver_open(NULL, 0)->StreamIsCapturing(stream, &status) || status;
+}
+
+/* The new stream waits for the launches in the old one, which use the same scratch memory.  What is being captured
+ * can wait for nothing outside, nor be waited for: a graph does not run at the same time as other work of the handle. */
 static wf_error cuda_set_stream(wf_handle *handle, void *stream) {
     struct wf_cuda *cuda = handle->device_state;
+    if (stream == cuda->stream) return WF_OK;
     wf_error error = wf_gpu_enter(handle, &cuda->gpu);
     if (error) return error;
     wf_cuda_event done = cuda->slot[0].done;
-    error = WF_DRIVER_CALL(handle, EventRecord, (done, cuda->stream), "the stream that was");
-    if (!error) error = WF_DRIVER_CALL(handle, StreamWaitEvent, (stream, done, 0), "the new stream");
+    if (!wf_cuda_is_capturing(stream) && !wf_cuda_is_capturing(cuda->stream)) {
+        error = WF_DRIVER_CALL(handle, EventRecord, (done, cuda->stream), "the stream that was");
+        if (!error) error = WF_DRIVER_CALL(handle, StreamWaitEvent, (stream, done, 0), "the new stream");
+    }
     if (!error) cuda->stream = stream;
     wf_gpu_leave(&cuda->gpu);
     return error;
@@ -315,6 +324,7 @@ static void release(struct wf_cuda *cuda) {
     for (int i = 0; i < WF_CUDA_SLOTS; i++) free_slot(driver, &cuda->slot[i]);
     if (cuda->posted) driver->MemFree(cuda->posted);
     if (cuda->groups) driver->MemFree(cuda->groups);
+    for (int i = 0; i < cuda->captured_count; i++) driver->MemFree(cuda->captured[i]);
     if (cuda->host_partials) driver->MemFreeHost(cuda->host_partials);
 }
 

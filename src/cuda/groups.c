@@ -269,9 +269,25 @@ static size_t align(size_t nbytes) {
     return (nbytes + 255) / 256 * 256;
 }
 
+/* Memory that a graph uses stays; what takes its place is at least twice as large. */
+static wf_error replace_captured(wf_handle *handle, size_t nbytes) {
+    struct wf_cuda *cuda = handle->device_state;
+    wf_cuda_pointer larger;
+    if (nbytes < 2 * cuda->groups_nbytes) nbytes = 2 * cuda->groups_nbytes;
+    wf_error error = WF_DRIVER_CALL(handle, MemAlloc, (&larger, nbytes), "%zu bytes for groups", nbytes);
+    if (error) return error;
+    cuda->captured[cuda->captured_count++] = cuda->groups;
+    cuda->groups = larger;
+    cuda->groups_nbytes = nbytes;
+    cuda->is_captured = false;
+    return WF_OK;
+}
+
 static wf_error ensure_scratch(wf_handle *handle, size_t nbytes) {
     struct wf_cuda *cuda = handle->device_state;
+    if (!cuda->is_captured) cuda->is_captured = wf_cuda_is_capturing(cuda->stream);
     if (nbytes <= cuda->groups_nbytes) return WF_OK;
+    if (cuda->groups && cuda->is_captured) return replace_captured(handle, nbytes);
     if (cuda->groups) {
         wf_error error = WF_DRIVER_CALL(handle, StreamSynchronize, (cuda->stream), "cuda:%d", cuda->gpu.ordinal);
         if (error) return error;

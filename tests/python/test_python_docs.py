@@ -4,6 +4,8 @@ import ast
 import doctest
 import inspect
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,3 +55,15 @@ def test_help_page_lists_every_function():
     for name in wf.__all__:
         if name.islower() and not name.startswith(("segment_", "nan")):
             assert re.search(rf"\b{name}\b", text), name
+
+
+def test_the_page_of_all_functions(tmp_path):
+    """scripts/python-docs has a section for each, and the methods of the classes."""
+    package = tmp_path / "python"
+    package.mkdir()
+    (package / "warpfold").symlink_to(Path(wf.__file__).parent)
+    subprocess.run([sys.executable, ROOT / "scripts" / "python-docs", tmp_path], check=True, timeout=60)
+    page = (tmp_path / "python.html").read_text()
+    for name in (*wf.__all__, "Accumulator.subtract", "Rolling.update", "torch.scatter_add"):
+        assert page.count(f'id="{name}"') == 1, name
+    assert "class=" not in page and page.count("<pre>") == page.count("</pre>") > 50

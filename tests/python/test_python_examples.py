@@ -42,3 +42,34 @@ def test_pandas():
         pd.testing.assert_series_equal(got, expected)
     for key, total in groupby(frame, "key", "value").items():
         assert total == float(sum(map(Fraction, frame[frame.key == key].value.tolist())))
+
+
+def test_xarray_and_flox():
+    xr, _ = pytest.importorskip("xarray", reason="no xarray"), pytest.importorskip("flox", reason="no flox")
+    groupby, rng = example("xarray_flox").groupby, np.random.default_rng(4)
+    data = rng.standard_normal((5, 40)) * 10.0 ** rng.integers(-20, 20, (5, 40))
+    array = xr.DataArray(data, dims=("x", "time"))
+    months = xr.DataArray(rng.choice(["a", "b", "c"], 40), dims="time", name="month")
+    order = rng.permutation(40)
+    for op in ("sum", "max", "mean"):
+        got = groupby(array, months, op)
+        assert got.dims == ("x", "month") and got.equals(groupby(array[:, order], months[order], op))
+        for i, month in enumerate(got.month.values):
+            assert (got[:, i].values == getattr(wf, op)(data[:, months.values == month], axis=1)).all()
+    whole = array.reduce(wf.sum, "time")
+    assert whole.dims == ("x",) and (whole.values == [float(sum(map(Fraction, row.tolist()))) for row in data]).all()
+    assert float(array.reduce(wf.sum)) == wf.sum(data)
+
+
+def test_parallel_parts():
+    from concurrent.futures import ThreadPoolExecutor
+
+    parallel, rng = example("parallel_parts"), np.random.default_rng(5)
+    data = rng.standard_normal(3000) * 10.0 ** rng.integers(-20, 20, 3000)
+    for op in ("sum", "var"):
+        expected = wf.Accumulator(op).update(data)
+        for parts in (1, 5, 50):
+            got = parallel.with_futures(op, np.array_split(data, parts), executor=ThreadPoolExecutor)
+            assert got.bytes() == expected.bytes()
+    pytest.importorskip("joblib", reason="no joblib")
+    assert parallel.with_joblib("sum", np.array_split(data, 7), backend="threading").result() == wf.sum(data)

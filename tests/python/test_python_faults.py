@@ -12,13 +12,18 @@ _testcapi = pytest.importorskip("_testcapi", reason="no _testcapi, by which allo
 
 
 def calls():
-    buffer = array.array("d", range(24))
+    buffer, long = array.array("d", range(24)), array.array("d", range(1003))
     made = {
         "sum": lambda: wf.sum(buffer), "axis": lambda: wf.sum(memoryview(buffer).cast("B").cast("d", (4, 6)), axis=0).tolist(),
         "lists": lambda: wf.max([[1, 2], [3, 4]], axis=1), "where": lambda: wf.sum(buffer, where=[True] * 24),
-        "stats": lambda: wf.stats(buffer), "keys": lambda: wf.segment_sum(buffer, [0, 1] * 12),
+        "stats": lambda: wf.stats(buffer), "segments": lambda: wf.segment_sum(buffer, [0, 1] * 12),
         "bincount": lambda: wf.bincount([1, 2, 2]), "index_add": lambda: wf.index_add([1.0], 0, [0], [2.0]),
         "reduceat": lambda: wf.reduceat("sum", buffer, [0, 5]), "vecdot": lambda: wf.vecdot(buffer, buffer),
+        "initial": lambda: wf.sum(memoryview(buffer).cast("B").cast("d", (4, 6)), axis=1, initial=2).tolist(),
+        "windows": lambda: wf._core.reduce_windows("sum", buffer, 5),
+        "long windows": lambda: wf._core.reduce_windows("sum", long, 1000),
+        "shaped": lambda: list((wf.Accumulator("sum", shape=24).update(buffer) - wf.Accumulator("sum", shape=24)).result()),
+        "keys": lambda: list(wf.Accumulator("sum", shape=2).update(buffer, ids=[0, 1] * 12).result()),
         "accumulator": lambda: (wf.Accumulator("sum").update(buffer) + wf.Accumulator("sum")).copy().bytes(),
     }
     if "numpy" in sys.modules:

@@ -2,10 +2,12 @@
 
 A module stands in for cupy: what the package asks of it is an empty array, a full one, and the current stream."""
 
+import gc
 import math
 import struct
 import sys
 import types
+import weakref
 
 import pytest
 
@@ -19,7 +21,9 @@ from oracle import Oracle
 pytestmark = pytest.mark.slow  # kernels are compiled
 
 CUDA = 2
-TYPESTR = {"f32": "<f4", "i64": "<i8", "bool": "|b1"}
+TYPESTR = {"f32": "<f4", "i32": "<i4", "i64": "<i8", "f64": "<f8", "bool": "|b1"}
+NAMES = {"float32": "f32", "float64": "f64", "int32": "i32", "int64": "i64", "bool": "bool"}
+CODES = {"f32": "<f", "f64": "<d", "i32": "<i", "i64": "<q", "bool": "?"}
 
 
 class Array:
@@ -42,15 +46,31 @@ def cupy(gpu, monkeypatch):  # noqa: F811
     library.streams = []
 
     class CupyArray(Array):
-        pass
+        def __len__(self):
+            return self.shape[0]
+
+        def tolist(self):
+            for stream in library.streams:
+                stream.wait()
+            size = struct.calcsize(CODES[self.type_name])
+            return [number for number, in struct.iter_unpack(CODES[self.type_name],
+                                                             self.memory.read()[:size * math.prod(self.shape)])]
+
+        def item(self):
+            return self.tolist()[0]
+
+        def __int__(self):
+            return self.item()
+
+        def __lt__(self, number):
+            return self.item() < number
 
     def empty(shape, dtype):
-        name = {"float32": "f32", "int64": "i64", "bool": "bool"}[dtype]
-        return CupyArray(gpu.empty(8 * math.prod(shape), 0xff), name, tuple(shape))
+        return CupyArray(gpu.empty(8 * math.prod(shape), 0xff), NAMES[dtype], tuple(shape))
 
     def full(shape, value, dtype):
         made = empty(shape, dtype)
-        made.memory.write(struct.pack({"float32": "<f", "int64": "<q", "bool": "?"}[dtype], value))
+        made.memory.write(struct.pack(CODES[NAMES[dtype]], value))
         return made
 
     def get_current_stream():
@@ -60,8 +80,6 @@ def cupy(gpu, monkeypatch):  # noqa: F811
     CupyArray.__module__ = "cupy"
     library.Array, library.empty, library.full = CupyArray, empty, full
     library.cuda = types.SimpleNamespace(get_current_stream=get_current_stream)
-    for name in ("float32", "int64", "bool"):
-        setattr(library, name, name)
     monkeypatch.setitem(sys.modules, "cupy", library)
     return library
 
@@ -94,6 +112,56 @@ def test_axes_are_reduced_on_the_gpu(gpu, cupy):  # noqa: F811
         cupy.streams[-1].wait()
         found = struct.unpack(f"<{len(members)}f", sums.memory.read()[:4 * len(members)])
         assert list(found) == [number(Oracle("f32", group).reduce("sum")) for group in members]
+
+
+def array_of(gpu, cupy, type_name, numbers, shape=None):  # noqa: F811
+    data = b"".join(struct.pack(CODES[type_name], number) for number in numbers)
+    return cupy.Array(gpu.memory(data), type_name, shape or (len(numbers),))
+
+
+def test_failures_on_the_gpu_are_exceptions(gpu, cupy):  # noqa: F811
+    """Of one of many results: it is told, and nothing is 0 that is not."""
+    table = array_of(gpu, cupy, "i64", [1, 2, 2**62, 2**62], (2, 2))
+    with pytest.raises(OverflowError, match="does not fit"):
+        wf.sum(table, axis=1)
+    assert wf.sum(array_of(gpu, cupy, "i64", [1, 2, 3, 4], (2, 2)), axis=1).tolist() == [3, 7]
+    holes = array_of(gpu, cupy, "f32", [1, 2, math.nan, math.nan], (2, 2))
+    with pytest.raises(ValueError, match="NaN"):
+        wf.sum(holes, axis=1, nan="error")
+    assert wf.argmax(array_of(gpu, cupy, "f32", [1, 2, 4, 3], (2, 2)), axis=1, nan="omit").tolist() == [1, 0]
+    factors = array_of(gpu, cupy, "f32", [1, 2, 4, 3], (2, 2))
+    assert wf.prod(factors).tolist() == [24.0] and wf.prod(factors, axis=0).tolist() == [4.0, 6.0]
+    kept = wf.prod(factors, keepdims=True)
+    assert kept.shape == (1, 1) and kept.tolist() == [24.0] and wf.sum(factors, keepdims=True).tolist() == [10.0]
+
+
+def test_keys_on_the_gpu(gpu, cupy):  # noqa: F811
+    values, ids = array_of(gpu, cupy, "f32", [1e30, 2, 3, -1e30]), array_of(gpu, cupy, "i64", [0, 1, 1, 0])
+    assert wf.segment_sum(values, ids).tolist() == [0.0, 5.0]
+    assert wf.bincount(ids, minlength=3).tolist() == [2, 2, 0]
+    with pytest.raises(IndexError, match="skip_bad_keys=True"):
+        wf.segment_sum(values, ids, 1)
+    assert wf.segment_sum(values, ids, 1, skip_bad_keys=True).tolist() == [0.0]
+
+
+def test_streams_live_as_long_as_their_handle(gpu, cupy):  # noqa: F811
+    """Each call is on a stream that nobody else keeps; the next one has to wait for it."""
+    alive = []
+
+    class Current:
+        def __init__(self):
+            self.stream = gpu.stream()
+            self.ptr = self.stream.pointer
+            alive.append(weakref.ref(self))
+
+    cupy.cuda.get_current_stream = Current
+    values, wrong = array_of(gpu, cupy, "f32", [1, 5, 3]), array_of(gpu, cupy, "i64", [2**62, 2**62])
+    for _ in range(4):
+        assert wf.argmax(values).tolist() == [1] and type(wf.sum(values)) is cupy.Array
+        with pytest.raises(OverflowError):
+            wf.sum(wrong)
+    gc.collect()
+    assert len(alive) > 10 and 1 <= sum(reference() is not None for reference in alive) < 4
 
 
 def test_what_is_not_supported_there_is_told(gpu, cupy):  # noqa: F811

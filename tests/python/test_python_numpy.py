@@ -245,6 +245,38 @@ def test_nan_policies():
         alike(getattr(wf, "nan" + name)(a, axis=0), getattr(np, "nan" + name)(a, axis=0), name)
 
 
+@pytest.mark.parametrize("dtype", ["?", "i1", "u4", "i8", "f2", "f4", "f8"])
+def test_initial(dtype):
+    """One element more for every result; where nothing else is left, the result."""
+    a = numbers(dtype, (4, 5))
+    first, mask = a.dtype.type(1), np.arange(20).reshape(4, 5) % 5 > 2
+    for name in ("sum", "prod", "min", "max"):
+        if name == "prod" and dtype not in ("?", "f8"):
+            continue  # NumPy's wrap, or are rounded otherwise
+        for options in ({}, {"axis": 0}, {"axis": 1, "keepdims": True}, {"axis": (0, 1)}, {"where": mask}, {"axis": 0, "where": mask}):
+            alike(getattr(wf, name)(a, initial=first, **options), getattr(np, name)(a, initial=first, **options), name)
+        out = np.zeros(5, getattr(np, name)(a, axis=0).dtype)
+        assert getattr(wf, name)(a, axis=0, out=out, initial=1) is out
+        alike(out, getattr(np, name)(a, axis=0, initial=first), name)
+        empty = a[:0]
+        alike(getattr(wf, name)(empty, initial=first), getattr(np, name)(empty, initial=first))
+        alike(getattr(wf, name)(empty, axis=0, initial=first), getattr(np, name)(empty, axis=0, initial=first))
+
+
+def test_initial_is_one_of_the_exact_elements():
+    assert wf.sum([1.0, -1e100], initial=1e100) == 1.0 and wf.sum(np.ones(3, "f4"), initial=1e-30) == 3
+    assert wf.nanmax([math.nan], initial=-math.inf) == -math.inf and wf.min([[3, 1], [5, 7]], axis=1, initial=2) == [1, 2]
+    assert math.isnan(wf.sum([1.0], initial=math.nan))
+    for error, call in ((TypeError, lambda: wf.sum([1, 2], initial=0.5)), (OverflowError, lambda: wf.max(np.ones(2, "i1"), initial=300)),
+                        (TypeError, lambda: wf.mean([1.0], initial=1)), (TypeError, lambda: wf.sum([1.0], initial="x")),
+                        (OverflowError, lambda: wf.sum([2**62], initial=2**62))):
+        with pytest.raises((error, ValueError)):
+            call()
+    bfloat16 = pytest.importorskip("ml_dtypes", reason="no ml_dtypes").bfloat16
+    for value in (1.0, 1.00390625, 1.01171875, 3.389e38, -0.1):
+        assert wf.max(np.array([-np.inf], bfloat16), initial=value) == bfloat16(value)
+
+
 def test_norm_and_vecdot():
     a = np.random.default_rng(1).standard_normal((3, 4))
     for order in (1, 2, np.inf):

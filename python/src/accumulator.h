@@ -1,0 +1,23 @@
+/* The type Accumulator, to those of its methods that are in a file of their own. */
+#ifndef WARPFOLD_PYTHON_ACCUMULATOR_H
+#define WARPFOLD_PYTHON_ACCUMULATOR_H
+
+#include "core.h"
+
+#include <pthread.h>
+
+struct accumulator {
+    PyObject_HEAD
+    wf_accumulator *state;
+    pthread_mutex_t lock;
+};
+
+/* The op of that name, NumPy's or the library's. */
+int accumulator_read_op(PyObject *name, wf_op *op);
+
+PyObject *accumulator_update(PyObject *self, PyTypeObject *type, PyObject *const *arguments, Py_ssize_t count,
+                             PyObject *names);
+PyObject *accumulator_result(PyObject *self, PyTypeObject *type, PyObject *const *arguments, Py_ssize_t count,
+                             PyObject *names);
+
+#endif

@@ -1,0 +1,80 @@
+"""For torch: sums that change with every run on a GPU, exact instead: usable where deterministic algorithms are required.
+
+Each takes and returns torch's tensors, on any device, and gives the same bits on every one of them, in any order of the
+rows.  torch.use_deterministic_algorithms(True) concerns torch's own operations; none of those that it refuses or slows
+down is used here.  No gradients flow through these functions.
+
+>>> import torch, warpfold.torch as wft  # doctest: +SKIP
+>>> wft.index_add(torch.zeros(2), 0, torch.tensor([1, 1, 1]), torch.tensor([1e30, 1.0, -1e30]))  # doctest: +SKIP
+tensor([0., 1.])
+"""
+
+import sys
+
+from warpfold import _core
+
+__all__ = ["grad_norm", "index_add", "scatter_add"]
+
+
+def _library(tensor):
+    return sys.modules[type(tensor).__module__.partition(".")[0]]
+
+
+def _plain(tensor):
+    return tensor.detach() if hasattr(tensor, "detach") else tensor
+
+
+def index_add(input, dim, index, source):
+    """torch.index_add: a new tensor, input with the slices of source added along dim where index says.
+
+    Each element is the exact sum of all that comes together there, rounded once to input's dtype.  index: a vector of
+    integers, one for each slice of source; IndexError where one is out of range.
+    """
+    input, source = _plain(input), _plain(source)
+    library = _library(input)
+    rows = library.arange(input.shape[dim], dtype=index.dtype, device=index.device)
+    joined = library.cat([input, source], dim)
+    return _core.reduce_by_labels("sum", joined, "keys", library.cat([rows, index]), axis=dim, count=input.shape[dim],
+                                  dtype=str(input.dtype))
+
+
+def scatter_add(input, dim, index, src):
+    """torch.scatter_add: a new tensor, input with each src[i][j]... added where index[i][j]... says along dim.
+
+    index may be smaller than input and src, as torch's.  Each element is the exact sum of all that comes together there,
+    rounded once to input's dtype.
+    """
+    input, src = _plain(input), _plain(src)
+    library, length = _library(input), input.shape[dim]
+    within = tuple(slice(0, n) for n in index.shape)
+    if index.numel() and (int(_core.min(index)) < 0 or int(_core.max(index)) >= length):
+        raise IndexError(f"scatter_add: an index is not one of 0 to {length - 1}")
+    places = library.arange(input.numel(), device=input.device).reshape(input.shape)
+    step = 1
+    for n in input.shape[dim % input.dim() + 1:]:
+        step *= n
+    # The place of what index says: that of the same position in the first slice along dim, and so many slices on.
+    first = places.narrow(dim, 0, 1)[tuple(slice(0, n if d != dim % input.dim() else 1)
+                                           for d, n in enumerate(index.shape))]
+    to = (first + index * step).reshape(-1)
+    joined = library.cat([input.reshape(-1), src[within].reshape(-1)])
+    sums = _core.reduce_by_labels("sum", joined, "keys", library.cat([places.reshape(-1), to]), count=input.numel(),
+                                  dtype=str(input.dtype))
+    return sums.reshape(input.shape)
+
+
+def grad_norm(parameters, norm_type=2.0):
+    """The norm (1, 2 or inf) of all gradients together, as a float: the exact one, rounded once to double.
+
+    parameters: tensors, those without a gradient are left out.  How the gradients are split over parameters, and in
+    which order they come, changes no bit, and neither does the device, so that sharded training can add up Accumulators
+    of its parts instead: Accumulator("norm2", dtype).update(gradient), +.
+    """
+    names = {1.0: "norm1", 2.0: "norm2", float("inf"): "norminf"}
+    if float(norm_type) not in names:
+        raise ValueError(f"norm_type must be 1, 2 or inf, not {norm_type!r}")
+    total = _core.Accumulator(names[float(norm_type)], "float64")
+    for parameter in parameters:
+        if parameter.grad is not None:
+            total.update(_plain(parameter.grad).double())
+    return total.result()
