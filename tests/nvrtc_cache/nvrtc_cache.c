@@ -114,8 +114,10 @@ static void free_program(wf_nvrtc_program program) {
 /* Whether each of the text's #includes is one of the program's headers or, in angle brackets, the toolkit's: what lies
  * in other files may change, unseen by the key. */
 static bool includes_what_is_given(wf_nvrtc_program program, const char *text) {
-    for (const char *at = text; (at = strstr(at, "#include \""));) {
-        at += strlen("#include \"");
+    for (const char *at = text; (at = strstr(at, "include"));) {
+        at += strlen("include");
+        at += strspn(at, " \t");
+        if (*at++ != '"') continue;
         size_t length = strcspn(at, "\"\n");
         bool is_given = false;
         for (int i = 0; i < program->header_count; i++)
