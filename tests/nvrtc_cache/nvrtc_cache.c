@@ -117,7 +117,8 @@ static bool includes_what_is_given(wf_nvrtc_program program, const char *text) {
     for (const char *at = text; (at = strstr(at, "include"));) {
         at += strlen("include");
         at += strspn(at, " \t");
-        if (*at++ != '"') continue;
+        if (*at != '"') continue;
+        at++;
         size_t length = strcspn(at, "\"\n");
         bool is_given = false;
         for (int i = 0; i < program->header_count; i++)
