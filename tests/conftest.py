@@ -7,9 +7,7 @@ import sys
 
 import pytest
 
-from kernel_helpers import BUILD, cuda_folders, has_nvrtc
-
-NVRTC_CACHE = BUILD / "tests" / "libnvrtc_cache.so"
+from kernel_helpers import NVRTC_CACHE, cuda_folders, has_nvrtc
 
 
 @pytest.fixture

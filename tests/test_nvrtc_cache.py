@@ -2,8 +2,7 @@
 
 import pytest
 
-from conftest import NVRTC_CACHE
-from kernel_helpers import has_nvrtc
+from kernel_helpers import NVRTC_CACHE, has_nvrtc
 from test_ladder_sources import ladder_ptx
 
 SOURCE = '#include "value.h"\nextern "C" __global__ void set(int *out) { *out = VALUE; }\n'
