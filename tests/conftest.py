@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from kernel_helpers import NVRTC_CACHE, cuda_folders, has_nvrtc
+
 
 @pytest.fixture
 def write(tmp_path):
@@ -26,6 +28,16 @@ def pytest_configure():
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
+    keep_what_nvrtc_compiles()
+
+
+def keep_what_nvrtc_compiles():
+    """For all tests of this run, and of later ones: see tests/nvrtc_cache.  The toolkit's headers must be where they are
+    looked for without knowing where NVRTC is."""
+    if "WARPFOLD_NVRTC" in os.environ or not NVRTC_CACHE.exists() or not has_nvrtc():
+        return
+    if any((folder / "include" / "cuda_runtime.h").exists() for folder in cuda_folders()):
+        os.environ["WARPFOLD_NVRTC"] = str(NVRTC_CACHE)
 
 
 def pytest_collection_modifyitems(items):

@@ -12,14 +12,14 @@ from ctypes import byref
 import pytest
 
 import warpfold_ctypes as wf
-from group_helpers import (Laid, as_returned, expected_results, indices_along_axes, indices_of_positions, integer_vector,
-                           operands, ops_for, random_offsets, random_shape)
+from group_helpers import (Laid, as_returned, each_tier, expected_results, indices_along_axes, indices_of_positions,
+                           integer_vector, operands, ops_for, random_offsets, random_shape)
 from oracle import FLOATS, INTEGERS, STATS, TYPECODES, TYPES
 from samples import pack, sample
 from warpfold_ctypes import library
 
 
-@pytest.fixture(params=[tier for tier in wf.TIERS if wf.tier_handle(tier)])
+@pytest.fixture(params=each_tier())
 def handle(request):
     return wf.tier_handle(request.param)
 

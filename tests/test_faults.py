@@ -34,17 +34,16 @@ def environment(**faults):
             **{"FAULT_" + name.upper(): str(value) for name, value in faults.items()}}
 
 
-def take_signals():
-    """What a shell's background jobs ignore, what nohup has programs ignore, and so their children."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+def limited(letter, units, command):
+    """The command under a shell's ulimit.  A function for the child (preexec_fn) would need a copy of this process, which
+    costs more than most commands."""
+    return ["sh", "-c", f'ulimit -{letter} {units} && exec "$@"', "sh", *command]
 
 
 def start(folder, arguments, **options):
     faults = {name: options.pop(name) for name in ("kind", "at", "lasting", "error", "signal", "named", "count")
               if name in options}
     options.setdefault("stdout", subprocess.PIPE)
-    options.setdefault("preexec_fn", take_signals)
     return subprocess.run([CLI, *arguments], cwd=folder, env=environment(**faults), stdin=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, timeout=TIMEOUT_SECONDS, **options)
 
@@ -271,8 +270,8 @@ def test_a_limit_on_file_sizes(folder, name, nbytes):
 
 
 def run_limited(folder, limit, arguments):
-    return subprocess.run([CLI, *arguments], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
-                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)), check=False)
+    return subprocess.run(limited("v", limit >> 10, [CLI, *arguments]), cwd=folder, stdin=subprocess.DEVNULL,
+                          capture_output=True, check=False)
 
 
 def cannot_begin(folder, limit):

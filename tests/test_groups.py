@@ -10,8 +10,8 @@ from ctypes import byref
 import pytest
 
 import warpfold_ctypes as wf
-from group_helpers import (Laid, as_returned, expected_results, indices_along_axes, indices_of_positions, integer_vector,
-                           operands, ops_for, random_offsets, random_shape, returned)
+from group_helpers import (Laid, as_returned, each_tier, expected_results, indices_along_axes, indices_of_positions,
+                           integer_vector, operands, ops_for, random_offsets, random_shape, returned)
 from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, default_type, ops_of
 from samples import nearest, sample
 
@@ -19,7 +19,7 @@ TYPES = [*INTEGERS, *FLOATS]
 library = wf.library
 
 
-@pytest.fixture(params=[tier for tier in wf.TIERS if wf.tier_handle(tier)])
+@pytest.fixture(params=each_tier())
 def handle(request):
     return wf.tier_handle(request.param)
 

@@ -9,6 +9,7 @@ from ctypes import byref
 import pytest
 
 import warpfold_ctypes as wf
+from group_helpers import each_tier
 from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, default_type
 from samples import nearest, pack, sample, split
 
@@ -17,7 +18,7 @@ OPS = ["sum", "mean", "norm1", "min", "max", "argmin", "argmax", "var", "std", "
 BLOCK, CHUNK = 512, 1 << 14 # src/cpu/block.h: WF_UNITS_MAX; src/cpu/keyed.c
 
 
-@pytest.fixture(params=[tier for tier in wf.TIERS if wf.tier_handle(tier)])
+@pytest.fixture(params=each_tier())
 def handle(request):
     return wf.tier_handle(request.param)
 

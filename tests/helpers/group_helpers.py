@@ -4,6 +4,8 @@ import itertools
 import math
 import struct
 
+import pytest
+
 import warpfold_ctypes as wf
 from oracle import FLOATS, TYPECODES, Oracle, PairOracle, ops_of, default_type
 from samples import sample
@@ -104,3 +106,9 @@ def integer_vector(values, type_name, stride=1):
 
 def random_offsets(rng, length, count):
     return sorted(rng.choice([0, length, rng.randint(0, length), rng.randint(0, length)]) for _ in range(count + 1))
+
+
+def each_tier():
+    """Parameters for a fixture: the tiers of this machine; `make check` takes the best alone, which handles choose."""
+    *others, best = [tier for tier in wf.TIERS if wf.tier_handle(tier)]
+    return [*(pytest.param(tier, marks=pytest.mark.slow) for tier in others), best]

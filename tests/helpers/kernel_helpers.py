@@ -15,6 +15,8 @@ import pytest
 from cli_helpers import DESCRIPTIONS, ROOT, npy_header, npy_text, run
 from inspect_helpers import read_npy
 
+BUILD = Path(os.environ.get("WARPFOLD_BUILD", ROOT / "build")).absolute()
+NVRTC_CACHE = BUILD / "tests" / "libnvrtc_cache.so"
 KERNELS = ROOT / "tests" / "kernels"
 SCHEDULES = ["lockstep", *(pytest.param(name, marks=pytest.mark.slow) for name in ("split", "random:1"))]
 CODES = {"u8": "B", "i32": "i", "u32": "I", "i64": "q", "u64": "Q", "f16": "e", "f32": "f", "f64": "d"}

@@ -1,0 +1,69 @@
+"""What stands in for NVRTC in the tests gives what the real one gives, and compiles again whatever could have changed."""
+
+import pytest
+
+from kernel_helpers import NVRTC_CACHE, has_nvrtc
+from test_ladder_sources import ladder_ptx
+
+SOURCE = '#include "value.h"\nextern "C" __global__ void set(int *out) { *out = VALUE; }\n'
+HEADERS = {"value.h": "#define VALUE 12345\n"}
+OPTIONS = ["--gpu-architecture=compute_75"]
+
+
+@pytest.fixture
+def nvrtc(monkeypatch, tmp_path):
+    if not NVRTC_CACHE.exists() or not has_nvrtc():
+        pytest.skip("no NVRTC, or nothing that stands in for it was built")
+    monkeypatch.setenv("WARPFOLD_NVRTC", str(NVRTC_CACHE))
+    monkeypatch.setenv("TESTS_NVRTC_CACHE", str(tmp_path / "kept"))
+    return ladder_ptx.Nvrtc()
+
+
+@pytest.fixture
+def entries(tmp_path):
+    """entries() -> the files of what is kept."""
+    return lambda: sorted((tmp_path / "kept").glob("warpfold/*"))
+
+
+def test_what_was_compiled_is_what_nvrtc_compiles(nvrtc, entries, monkeypatch):
+    twice = [nvrtc.compile("a.cu", SOURCE, HEADERS, OPTIONS) for _ in range(2)]
+    assert len(entries()) == 1 and "12345" in twice[0]
+    monkeypatch.delenv("WARPFOLD_NVRTC")
+    assert twice == [ladder_ptx.Nvrtc().compile("a.cu", SOURCE, HEADERS, OPTIONS)] * 2
+
+
+def test_whatever_decides_is_heeded(nvrtc, entries, monkeypatch, tmp_path):
+    nvrtc.compile("a.cu", SOURCE, HEADERS, OPTIONS)
+    assert "54321" in nvrtc.compile("a.cu", SOURCE, {"value.h": "#define VALUE 54321\n"}, OPTIONS)
+    assert "7777" in nvrtc.compile("a.cu", SOURCE.replace("VALUE;", "7777;"), HEADERS, OPTIONS)
+    assert "compute_75" not in nvrtc.compile("a.cu", SOURCE, HEADERS, ["--gpu-architecture=compute_80"])
+    nvrtc.compile("b.cu", SOURCE, HEADERS, OPTIONS)
+    monkeypatch.chdir(tmp_path)  # -lineinfo writes it into the PTX
+    nvrtc.compile("b.cu", SOURCE, HEADERS, OPTIONS)
+    assert len(entries()) == 6
+
+
+def test_what_lies_in_other_files_is_read_again(nvrtc, entries, tmp_path):
+    for value, include in (("11111", "#include"), ("22222", "#include"), ("33333", "#  include"), ("44444", "#  include")):
+        (tmp_path / "value.h").write_text(f"#define VALUE {value}\n")
+        source = SOURCE.replace("#include", include)
+        assert value in nvrtc.compile("a.cu", source, {}, [*OPTIONS, f"-I{tmp_path}"])
+    assert entries() == []
+
+
+def test_an_error_is_kept_with_its_words(nvrtc, entries):
+    for _ in range(2):
+        with pytest.raises(ladder_ptx.CompileError, match='"VALUE" is undefined'):
+            nvrtc.compile("a.cu", SOURCE, {"value.h": ""}, OPTIONS)
+    assert len(entries()) == 1
+
+
+def test_a_damaged_entry_counts_as_none(nvrtc, entries):
+    right = nvrtc.compile("a.cu", SOURCE, HEADERS, OPTIONS)
+    [entry] = entries()
+    whole = entry.read_bytes()
+    for damaged in (whole[:-1], whole[:100], whole.replace(b"12345", b"12346"), b""):
+        assert damaged != whole
+        entry.write_bytes(damaged)
+        assert nvrtc.compile("a.cu", SOURCE, HEADERS, OPTIONS) == right
+        assert entry.read_bytes() == whole
