@@ -88,12 +88,23 @@ static bool is_served(const struct wf_accumulator *empty) {
 /* The binades of the elements: all are less than 2^top in magnitude, and multiples of 2^low. */
 struct binades {
     int top, low;
+    int low_of_most; /* the same of all but the two that have the lowest bits */
 };
+
+/* Puts low in its place among the three least. */
+static void note_low(int least[3], int low) {
+    for (int k = 0; k < 3; k++) {
+        int other = least[k];
+        if (low >= other) continue;
+        least[k] = low;
+        low = other;
+    }
+}
 
 /* Those of a few elements. */
 static struct binades sample_binades(const struct job *job) {
     enum { SAMPLES = 4096 };
-    struct binades found = {INT32_MIN, INT32_MAX};
+    int highest = INT32_MIN, least[3] = {INT32_MAX, INT32_MAX, INT32_MAX};
     wf_type type = job->grouped->empty->type;
     int64_t step = job->count / SAMPLES + 1;
     for (int64_t i = 0; i < job->count; i += step) {
@@ -102,10 +113,11 @@ static struct binades sample_binades(const struct job *job) {
         struct wf_number number = wf_number_of_bits(type, bits);
         if (number.kind != WF_NUMBER_FINITE) continue;
         int top = number.exponent + 128, low = number.exponent + 64 + __builtin_ctzll((uint64_t)(number.mantissa >> 64));
-        if (top > found.top) found.top = top;
-        if (low < found.low) found.low = low;
+        if (top > highest) highest = top;
+        if (low < least[2]) note_low(least, low);
     }
-    return found.top == INT32_MIN ? (struct binades){1, 0} : found;
+    if (highest == INT32_MIN) return (struct binades){1, 0, 0};
+    return (struct binades){highest, least[0], job->count < SAMPLES ? least[0] : least[2]};
 }
 
 static void set_anchors(struct wf_grid *grid, int lowest) {
@@ -123,11 +135,12 @@ static int upper_bits(const struct job *job) {
 }
 
 /* Makes the grid as fine as the levels allow, from 2^top down to 2^low at least; false: it takes too many levels. */
-static bool make_grid(struct wf_grid *grid, const struct job *job, struct binades range, int finest, int spare) {
+static bool make_grid(struct wf_grid *grid, const struct job *job, struct binades range, int finest, int spare,
+                      int levels_max) {
     int upper = upper_bits(job), needed = range.top - range.low, levels = 1;
     grid->distance = 63 - log2_above(job->carry_interval);
     if (grid->distance > 50) grid->distance = 50;
-    while (levels < WF_GRID_LEVELS_MAX && upper + (levels - 1) * grid->distance < needed + spare) levels++;
+    while (levels < levels_max && upper + (levels - 1) * grid->distance < needed + spare) levels++;
     int unneeded = upper + (levels - 1) * grid->distance - needed, lowest = range.low - unneeded * 3 / 4;
     if (unneeded < 0) return false;
     if (lowest < finest) lowest = finest;
@@ -144,21 +157,29 @@ static double largest_finite(wf_type type) {
     return ldexp((double)((INT64_C(1) << precision) - 1), wf_type_high_exponent(type) - precision);
 }
 
+/* One level, which costs half of what two do, if next to no element has bits below it. */
+static bool make_single_level(struct wf_grid *grid, const struct job *job, struct binades range, int finest) {
+    range.low = range.low_of_most;
+    return make_grid(grid, job, range, finest, 0, 1);
+}
+
 static bool plan_float_grids(struct job *job) {
     wf_type type = job->grouped->empty->type;
     const int spare = 4; /* so few elements have bits below those of the sample that they are better set aside */
     int finest = wf_type_low_exponent(type);
     struct binades range = sample_binades(job);
     if (job->parts & (WF_PART_SUM | WF_PART_ABS)) {
-        if (!make_grid(&job->grid[0], job, range, finest, spare)) return false;
+        if (!make_single_level(&job->grid[0], job, range, finest) &&
+            !make_grid(&job->grid[0], job, range, finest, spare, WF_GRID_LEVELS_MAX))
+            return false;
     } else {
         job->grid[0].limit = ldexp(1, range.top + 2);
     }
     if (job->parts & WF_PART_SQUARES) {
         int top = range.top + 2;
         if (top > wf_type_high_exponent(type)) top = wf_type_high_exponent(type);
-        struct binades squares = {2 * top, 2 * range.low};
-        if (!make_grid(&job->grid[1], job, squares, 2 * finest, 2 * spare)) return false;
+        struct binades squares = {2 * top, 2 * range.low, 2 * range.low};
+        if (!make_grid(&job->grid[1], job, squares, 2 * finest, 2 * spare, WF_GRID_LEVELS_MAX)) return false;
         if (job->grid[0].limit > ldexp(1, top)) job->grid[0].limit = ldexp(1, top);
     }
     if (job->grid[0].limit > largest_finite(type)) job->grid[0].limit = largest_finite(type);
@@ -394,11 +415,18 @@ static size_t read_elements(struct table *table, const struct job *job, int64_t 
     return count;
 }
 
+/* The first slots of a block, which meanwhile is split. */
+static void prefetch_slots(const struct table *table, const struct job *job, size_t count) {
+    for (size_t i = 0; job->copies == 1 && i < AHEAD && i < count; i++)
+        __builtin_prefetch(table->word + (size_t)table->key[i] * job->words, 1);
+}
+
 static bool add_range(struct table *table, const struct job *job, int64_t begin, int64_t end) {
     while (begin < end) {
         const unsigned char *x;
         size_t count = read_elements(table, job, begin, end - begin, &x);
         if (!check_keys(table, job, count)) return false;
+        prefetch_slots(table, job, count);
         job->split(&table->units, job->grid, job->parts, x, count);
         take_block(table, job, count, begin);
         table->has_minus_zero |= table->units.any_minus_zero;
