@@ -34,7 +34,7 @@ struct job {
     int64_t tile;       /* results of the last dimension */
     int64_t tile_count; /* in all */
     int64_t tiles_at_once;
-    int64_t shared_nbytes; /* groups of as much are shared by all threads */
+    int64_t shared_count; /* groups of so many elements are shared by all threads */
     atomic_llong next;
     atomic_llong first_failed; /* the number of the first result that failed; INT64_MAX: none */
 };
@@ -132,6 +132,14 @@ static bool columns_pay(const struct job *job) {
     return job->labels.positions.index || distance(last) < (uint64_t)(stride < 0 ? -stride : stride);
 }
 
+/* Groups that exceed a thread's fair share, or that are worth all threads in any case. */
+static int64_t shared_count_of(const struct job *job, int threads) {
+    enum { LEAST_NBYTES = 1 << 20, MOST_NBYTES = 1 << 23 };
+    int64_t nbytes = (int64_t)job->view.nbytes, share = group_count(job) * job->grouped->layout->count / (4 * threads);
+    if (share > MOST_NBYTES / nbytes) return MOST_NBYTES / nbytes;
+    return share < LEAST_NBYTES / nbytes ? LEAST_NBYTES / nbytes : share;
+}
+
 /* Tiles, of as many elements as a thread should take at a time. */
 static void divide(struct job *job, int threads) {
     enum { ELEMENTS_AT_ONCE = 1 << 16, ELEMENTS_OF_RESULT = 256 /* what a result costs besides */ };
@@ -145,8 +153,7 @@ static void divide(struct job *job, int threads) {
     job->tiles_at_once = results / job->tile + (results < job->tile);
     int64_t share = job->tile_count / (4 * threads) + 1;
     if (job->tiles_at_once > share) job->tiles_at_once = share;
-    bool few = layout->count < 4 * threads;
-    job->shared_nbytes = threads == 1 || job->uses_columns ? INT64_MAX : few ? INT64_C(1) << 20 : INT64_C(1) << 23;
+    job->shared_count = threads == 1 || job->uses_columns ? INT64_MAX : shared_count_of(job, threads);
 }
 
 /* ---- one result ---- */
@@ -424,7 +431,7 @@ static void note_failure(struct job *job, int64_t number) {
 }
 
 static bool is_shared(const struct job *job, const struct place *place) {
-    return count_of(job, place) >= job->shared_nbytes / (int64_t)job->view.nbytes;
+    return count_of(job, place) >= job->shared_count;
 }
 
 /* Writes the results of a tile's groups, of which each has so many elements. */
@@ -552,6 +559,12 @@ static bool has_large_groups(const struct job *job) {
     return place.group < groups;
 }
 
+/* Whether a tile is one segment, which is not shared. */
+static bool is_lesser_segment(const struct job *job, int64_t tile) {
+    const struct place place = {.group = tile};
+    return job->counts_groups >= 0 && job->grouped->layout->ndim == 1 && !is_shared(job, &place);
+}
+
 /* The groups that are so large that all threads share each of them, one after the other. */
 static void reduce_large_groups(wf_handle *handle, struct job *job) {
     struct wf_accumulator acc;
@@ -559,6 +572,7 @@ static void reduce_large_groups(wf_handle *handle, struct job *job) {
     struct place place;
     if (!has_large_groups(job)) return;
     for (int64_t tile = 0; tile < job->tile_count; tile++) {
+        if (is_lesser_segment(job, tile)) continue;
         int64_t count = find_tile(&place, job, tile);
         for (int64_t i = 0; i < count; i++, move(&place, job, job->ndim - 1, 1)) {
             if (!is_shared(job, &place)) continue;
