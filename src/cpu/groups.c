@@ -98,18 +98,11 @@ static void view_groups(struct job *job) {
     const struct wf_grouped *grouped = job->grouped;
     const struct wf_layout *layout = grouped->layout;
     if (layout->reduced_count == 0) return;
-    wf_array a = wf_array_nd(grouped->a->data, grouped->a->type, layout->reduced_ndim, layout->reduced_shape,
-                             layout->reduced_stride_bytes[0]);
-    wf_array b = a;
-    if (grouped->b) b.data = grouped->b->data;
-    b.stride_bytes = layout->reduced_stride_bytes[1];
-    bool keep_order = layout->axis >= 0 || wf_accumulator_is_indexed(grouped->empty);
-    wf_view_make(&job->view, &a, grouped->b ? &b : NULL, keep_order);
-    job->data_offset[0] = job->view.data[0] - (const unsigned char *)a.data;
-    job->data_offset[1] = grouped->b ? job->view.data[1] - (const unsigned char *)b.data : 0;
-    for (int o = 0; o < layout->operands && layout->axis >= 0; o++)
-        job->view.stride_bytes[o][0] =
-            job->labels.elements[o] ? (int64_t)job->view.nbytes : layout->reduced_stride_bytes[o][0];
+    wf_layout_view(layout, &job->view, grouped->a, grouped->b, wf_accumulator_is_indexed(grouped->empty));
+    job->data_offset[0] = job->view.data[0] - (const unsigned char *)grouped->a->data;
+    job->data_offset[1] = grouped->b ? job->view.data[1] - (const unsigned char *)grouped->b->data : 0;
+    for (int o = 0; o < layout->operands; o++)
+        if (job->labels.elements[o]) job->view.stride_bytes[o][0] = (int64_t)job->view.nbytes;
 }
 
 /* The elements of a group, on average. */
@@ -297,6 +290,26 @@ static void write_value(const wf_value *value, const struct few *few, size_t c) 
     wf_value_store(value, few->result + (int64_t)c * few->result_stride_bytes);
 }
 
+/* Writes results of so many bytes: mostly side by side, so that one copy is all that they cost. */
+static void write_found(const struct few *few, const uint64_t *found, size_t nbytes) {
+    if (few->result_stride_bytes == (int64_t)nbytes) {
+        memcpy(few->result, found, few->groups * nbytes);
+        return;
+    }
+    for (size_t c = 0; c < few->groups; c++)
+        memcpy(few->result + (int64_t)c * few->result_stride_bytes, (const char *)found + c * nbytes, nbytes);
+}
+
+/* Writes the fill to groups that have no value; false if there is none. */
+static bool write_fills(const struct few *few, const struct wf_grouped *grouped, enum wf_part part) {
+    for (size_t c = 0; c < few->groups; c++) {
+        if (!is_without_value(grouped->empty, part, count_in(few, c))) continue;
+        if (!grouped->has_fill) return false;
+        write_value(&grouped->fill, few, c);
+    }
+    return true;
+}
+
 /* Writes results that are what a part of the tile's columns comes to. */
 static bool write_parts(const struct worker *worker, const struct job *job, const struct few *few, enum wf_part part,
                         bool of_index) {
@@ -304,15 +317,10 @@ static bool write_parts(const struct worker *worker, const struct job *job, cons
     const struct wf_accumulator *empty = grouped->empty;
     uint64_t found[WF_COLUMNS_MAX];
     if (!wf_columns_results(worker->columns, job->cpu->tier, empty->type, part, of_index, found)) return false;
-    size_t nbytes = wf_type_nbytes(grouped->result_type);
-    for (size_t c = 0; c < few->groups; c++) {
-        if (of_index && few->offset) found[c] += (uint64_t)(empty->first_index + few->offset[c]);
-        memcpy(few->result + (int64_t)c * few->result_stride_bytes, (const char *)found + c * nbytes, nbytes);
-        if (!is_without_value(empty, part, count_in(few, c))) continue;
-        if (!grouped->has_fill) return false;
-        write_value(&grouped->fill, few, c);
-    }
-    return true;
+    for (size_t c = 0; of_index && few->offset && c < few->groups; c++)
+        found[c] += (uint64_t)(empty->first_index + few->offset[c]);
+    write_found(few, found, wf_type_nbytes(grouped->result_type));
+    return !few->offset || write_fills(few, grouped, part);
 }
 
 /* Writes means, variances and their roots. */
