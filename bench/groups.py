@@ -3,7 +3,8 @@
     groups.py BUILD [--quick] [--threads N] [--groups axes segments keys] [--types float32 ...] [--ops sum ...]
 
 prints a table: milliseconds of warpfold, its share of what the whole array takes with the same op and threads,
-milliseconds of NumPy, and NumPy's worst error in units in the last place where results are floats (warpfold's is 0.5).
+milliseconds of NumPy and, by key, of its add.at and maximum.at, and NumPy's worst error in units in the last place where
+results are floats (warpfold's is 0.5).
 Some groups' results are compared with the whole-array reduction of their elements, bit for bit, before anything is
 timed.
 """
@@ -35,8 +36,9 @@ def library_of(build):
 class Case:
     """An array and its groups."""
 
-    def __init__(self, wf, name, array, groups, numpy, members, kept=()):
+    def __init__(self, wf, name, array, groups, numpy, members, kept=(), at=lambda op: None):
         self.wf, self.name, self.array, self.groups, self.numpy, self.members = wf, name, array, groups, numpy, members
+        self.at = at # NumPy's other way, or None
         self.kept = kept # what the groups point to
         self.view = wf.array_nd(array.ctypes.data, TYPES[array.dtype.name], array.shape, array.strides)
 
@@ -122,7 +124,25 @@ def numpy_by_key(op, array, keys, key_count):
         return np.bincount(keys, array, key_count)
     if op == "mean":
         return np.bincount(keys, array, key_count) / np.bincount(keys, minlength=key_count)
+    if op == "var":
+        counts, values = np.maximum(np.bincount(keys, minlength=key_count), 1), array.astype("f8")
+        means = np.bincount(keys, values, key_count) / counts
+        return np.bincount(keys, (values - means[keys])**2, key_count) / counts
     return None
+
+
+def numpy_at(op, array, keys, key_count):
+    """What np.add.at and np.maximum.at make of accumulators of the array's type."""
+    if op == "sum":
+        results = np.zeros(key_count, array.dtype)
+        np.add.at(results, keys, array)
+    elif op == "max":
+        least = -np.inf if array.dtype.kind == "f" else np.iinfo(array.dtype).min
+        results = np.full(key_count, least, array.dtype)
+        np.maximum.at(results, keys, array)
+    else:
+        return None
+    return results
 
 
 def key_cases(wf, rng, dtype, scale):
@@ -136,20 +156,32 @@ def key_cases(wf, rng, dtype, scale):
         groups = wf.library.wf_groups_keys(0, key_count, byref(labels))
         yield Case(wf, f"{kind} {count} by {key_count} keys, {order}", array, groups,
                    lambda op, a=array, k=keys, n=key_count: numpy_by_key(op, a, k, n),
-                   lambda g, a=array, k=keys: a[k == g], (keys, labels))
+                   lambda g, a=array, k=keys: a[k == g], (keys, labels),
+                   lambda op, a=array, k=keys, n=key_count: numpy_at(op, a, k, n))
+
+
+def segment_plans(rng, count):
+    """Names and offsets: equal ones, and one that has half of the elements among ones of 1 to 100."""
+    for length in (4, 64, 300, 4096):
+        yield f"segments of {length}", np.arange(0, count + 1, length, dtype=np.int64)
+    tiny = np.cumsum(rng.integers(1, 101, count // 50))
+    tiny = np.concatenate([[0], tiny[tiny <= count // 2]])
+    yield "segments of 1 to 100", tiny
+    yield f"segments of 1 to 100, one of {count // 2} among them", \
+        np.concatenate([tiny[:tiny.size // 2], tiny[tiny.size // 2:] + count // 2])
 
 
 def segment_cases(wf, rng, dtype, scale):
     count = 2**22 * scale
     array = (rng.standard_normal(count) * 100).astype(dtype)
-    for length in (4, 64, 4096):
-        offsets = np.arange(0, count + 1, length, dtype=np.int64)
+    for name, offsets in segment_plans(rng, count):
+        used = array[:offsets[-1]]
         labels = wf.array_nd(offsets.ctypes.data, "i64", offsets.shape)
         groups = wf.library.wf_groups_segments(0, offsets.size - 1, byref(labels))
         ufuncs = {"sum": np.add, "max": np.maximum}
-        yield Case(wf, f"{count} in segments of {length}", array, groups,
-                   lambda op, o=offsets: ufuncs[op].reduceat(array, o[:-1]) if op in ufuncs else None,
-                   lambda g, n=length: array[g * n:(g + 1) * n], (offsets, labels))
+        yield Case(wf, f"{used.size} in {name}", used, groups,
+                   lambda op, a=used, o=offsets: ufuncs[op].reduceat(a, o[:-1]) if op in ufuncs else None,
+                   lambda g, a=used, o=offsets: a[o[g]:o[g + 1]], (offsets, labels))
 
 
 def measure(case, handle, op):
@@ -158,7 +190,9 @@ def measure(case, handle, op):
     peer = case.numpy(op)
     ulp = None if peer is None or op.startswith("arg") else worst_ulp(case.reduce(handle, op), peer)
     numpy = median_of(lambda: case.numpy(op)) if peer is not None else None
+    other = median_of(lambda: case.at(op)) if case.at(op) is not None else None
     words = [f"{grouped * 1e3:.1f}", f"{whole / grouped:.2f}", "" if numpy is None else f"{numpy * 1e3:.1f}",
+             "" if other is None else f"{other * 1e3:.1f}",
              "" if ulp is None else f"{ulp:.3g}"]
     print(f"| {case.array.dtype.name} {case.name} | {op} | {' | '.join(words)} |", flush=True)
 
@@ -176,9 +210,10 @@ def main():
     handle, rng = wf.Handle(), np.random.default_rng(1)
     handle.threads = chosen.threads
     handle.set_threads(chosen.threads)
-    print("| array, groups | op | ms | share of whole | NumPy ms | NumPy's worst error, ulp |\n|---|---|--:|--:|--:|--:|")
+    print("| array, groups | op | ms | share of whole | NumPy ms | its ufunc.at ms | NumPy's worst error, ulp |\n"
+          "|---|---|--:|--:|--:|--:|--:|")
     kinds = {"axes": axis_cases, "segments": segment_cases, "keys": key_cases}
-    for dtype in chosen.types or (("float32",) if chosen.quick else ("float32", "float64")):
+    for dtype in chosen.types or (("float32",) if chosen.quick else TYPES):
         for cases in map(kinds.get, chosen.groups):
             for case in cases(wf, rng, dtype, 1 if chosen.quick else 4):
                 for op in chosen.ops:

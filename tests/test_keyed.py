@@ -161,9 +161,11 @@ def test_bad_keys_are_left_out_or_refused(handle):
 
 
 @pytest.mark.parametrize("type_name", ["f32", "f64", "i64"])
-@pytest.mark.parametrize("key_count", [2, 5000])
+@pytest.mark.parametrize("key_count", [2, 5000, 20000])
 def test_threads(handle, type_name, key_count):
-    """More elements than a thread takes at a time: any threads and any order of the elements give the same bits."""
+    """More elements than a thread takes at a time: any threads and any order of the elements give the same bits.  Of 20000
+    keys, each is one thread's."""
+    chosen = {"fill": wf.value_of_bits(wf.WF_U8, 0), "flags": 1}
     rng = random.Random(f"threads {type_name} {key_count}")
     elements = split(type_name, sample(type_name, 4099, "plain") * 11)
     if type_name in FLOATS:
@@ -171,17 +173,20 @@ def test_threads(handle, type_name, key_count):
             elements[i] = pack(type_name, [rng.choice([1, FLOATS[type_name].infinity - 1, FLOATS[type_name].sign])])
     assert len(elements) > 2 * CHUNK
     keys = [rng.randrange(key_count) for _ in elements]
+    for i in rng.sample(range(len(keys)), 50):
+        keys[i] = rng.choice([-1, key_count, -2**63])
+    keys[7] = 1
     order = rng.sample(range(len(elements)), len(elements))
     for op in ("sum", "mean", "max"):
-        seen = {tuple(returned(handle, op, type_name, elements, keys, key_count, threads=threads, fill=wf.value_of_bits(wf.WF_U8, 0)))
+        seen = {tuple(returned(handle, op, type_name, elements, keys, key_count, threads=threads, **chosen))
                 for threads in (1, 2, 5)}
         seen.add(tuple(returned(handle, op, type_name, [elements[i] for i in order], [keys[i] for i in order], key_count,
-                                threads=2, fill=wf.value_of_bits(wf.WF_U8, 0))))
+                                threads=2, **chosen)))
         assert len(seen) == 1
         of_one = [element for element, key in zip(elements, keys) if key == 1]
         assert seen.pop()[1] == handle.reduce(op, wf.vector(b"".join(of_one), type_name))
     for op, best in (("argmin", min), ("argmax", max)):
-        whole = returned(handle, op, type_name, elements, keys, key_count, threads=3, fill=wf.value_of_bits(wf.WF_U8, 0))
+        whole = returned(handle, op, type_name, elements, keys, key_count, threads=3, **chosen)
         positions = [i for i, key in enumerate(keys) if key == 1]
         alone = handle.reduce(op, wf.vector(b"".join(elements[i] for i in positions), type_name))
         assert whole[1] == (alone[0], positions[alone[1]]), best

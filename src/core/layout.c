@@ -113,3 +113,14 @@ wf_error wf_layout_make(wf_handle *handle, struct wf_layout *layout, const wf_ar
         return wf_fail(handle, WF_ERROR_RANGE, "the results, or the elements of a group, are more than 2^63 - 1");
     return WF_OK;
 }
+
+void wf_layout_view(const struct wf_layout *layout, struct wf_view *view, const wf_array *a, const wf_array *b,
+                    bool is_indexed) {
+    wf_array of_one[2] = {*a, b ? *b : *a};
+    for (int o = 0; o < layout->operands; o++)
+        of_one[o] = wf_array_nd(of_one[o].data, a->type, layout->reduced_ndim, layout->reduced_shape,
+                                layout->reduced_stride_bytes[o]);
+    wf_view_make(view, &of_one[0], b ? &of_one[1] : NULL, layout->axis >= 0 || is_indexed);
+    for (int o = 0; o < layout->operands && layout->axis >= 0; o++)
+        view->stride_bytes[o][0] = layout->reduced_stride_bytes[o][0];
+}

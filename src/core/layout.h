@@ -4,6 +4,7 @@
 #define WF_CORE_LAYOUT_H
 
 #include "core/error.h"
+#include "core/view.h"
 
 struct wf_layout {
     wf_grouping by;
@@ -27,5 +28,10 @@ struct wf_layout {
  * everything but the values of the labels. */
 wf_error wf_layout_make(wf_handle *handle, struct wf_layout *layout, const wf_array *a, const wf_array *b,
                         const wf_groups *groups);
+
+/* Views the elements of one group, of which there is one at least, as those of the arrays that were laid out; of
+ * segments and keys, the whole axis, whose stride is the view's first even if it has no dimension. */
+void wf_layout_view(const struct wf_layout *layout, struct wf_view *view, const wf_array *a, const wf_array *b,
+                    bool is_indexed);
 
 #endif

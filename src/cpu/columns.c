@@ -7,9 +7,13 @@
 #ifdef __clang__
 #define INTERLEAVE_LOW(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
 #define INTERLEAVE_HIGH(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+#define FIRSTS(a, b) __builtin_shufflevector(a, b, 0, 2) /* of two vectors of two */
+#define SECONDS(a, b) __builtin_shufflevector(a, b, 1, 3)
 #else
 #define INTERLEAVE_LOW(a, b) __builtin_shuffle(a, b, (v4u32){0, 4, 1, 5})
 #define INTERLEAVE_HIGH(a, b) __builtin_shuffle(a, b, (v4u32){2, 6, 3, 7})
+#define FIRSTS(a, b) __builtin_shuffle(a, b, (v2u64){0, 2})
+#define SECONDS(a, b) __builtin_shuffle(a, b, (v2u64){1, 3})
 #endif
 
 #define TILE_NBYTES (WF_TILE_ROWS_MAX * WF_COLUMNS_MAX * sizeof(uint64_t))
@@ -90,6 +94,7 @@ static bool is_transposed(const struct wf_view *view, int o) {
 }
 
 typedef uint32_t v4u32 __attribute__((vector_size(16)));
+typedef uint64_t v2u64 __attribute__((vector_size(16)));
 
 /* Four elements of each of four groups, from rows of memory to rows of the tile. */
 static inline void transpose_square(unsigned char *tile, size_t pitch_nbytes, const unsigned char *from,
@@ -102,18 +107,37 @@ static inline void transpose_square(unsigned char *tile, size_t pitch_nbytes, co
     for (int e = 0; e < 4; e++) memcpy(tile + (size_t)e * pitch_nbytes, &turned[e], sizeof turned[e]);
 }
 
-/* Elements of 4 bytes, squares first; the strips that are left, one by one. */
-static void transpose_words(unsigned char *tile, const unsigned char *from, const unsigned char *const *address,
-                            int64_t stride_bytes, struct cut cut, size_t count) {
-    size_t groups = cut.groups / 4 * 4, squares = count / 4 * 4, pitch_nbytes = cut.pitch * 4;
-    for (size_t c = 0; c < groups; c += 4)
-        for (size_t e = 0; e < squares; e += 4)
-            transpose_square(tile + e * pitch_nbytes + c * 4, pitch_nbytes, from + (int64_t)c * stride_bytes + e * 4,
-                             stride_bytes);
-    copy_elements(tile + squares * pitch_nbytes, address + squares, stride_bytes, groups, cut.pitch, count - squares, 4);
+/* Two elements of 8 bytes of each of eight groups: the rows of the tile take whole lines, which they would otherwise lose
+ * to each other in the cache, where they are a power of two apart. */
+static inline void transpose_strip(unsigned char *tile, size_t pitch_nbytes, const unsigned char *from,
+                                   int64_t stride_bytes) {
+    for (int c = 0; c < 8; c += 2) {
+        v2u64 row[2];
+        for (int i = 0; i < 2; i++) memcpy(&row[i], from + (c + i) * stride_bytes, sizeof row[i]);
+        v2u64 firsts = FIRSTS(row[0], row[1]), seconds = SECONDS(row[0], row[1]);
+        memcpy(tile + c * 8, &firsts, sizeof firsts);
+        memcpy(tile + pitch_nbytes + c * 8, &seconds, sizeof seconds);
+    }
+}
+
+/* Elements of 4 or 8 bytes, those first that vectors take; the others one by one.  nbytes is a constant where this is
+ * called. */
+static inline __attribute__((always_inline)) void transpose(unsigned char *tile, const unsigned char *const *address,
+                                                            int64_t stride_bytes, struct cut cut, size_t count,
+                                                            size_t nbytes) {
+    const size_t across = nbytes == 4 ? 4 : 8, along = nbytes == 4 ? 4 : 2, pitch_nbytes = cut.pitch * nbytes;
+    const size_t groups = cut.groups / across * across, elements = count / along * along;
+    const unsigned char *first = address[0];
+    for (size_t c = 0; c < groups; c += across)
+        for (size_t e = 0; e < elements; e += along)
+            (nbytes == 4 ? transpose_square : transpose_strip)(tile + e * pitch_nbytes + c * nbytes, pitch_nbytes,
+                                                               first + (int64_t)c * stride_bytes + e * nbytes,
+                                                               stride_bytes);
+    copy_elements(tile + elements * pitch_nbytes, address + elements, stride_bytes, groups, cut.pitch, count - elements,
+                  nbytes);
     for (size_t c = groups; c < cut.groups; c++)
         for (size_t e = 0; e < count; e++)
-            memcpy(tile + e * pitch_nbytes + c * 4, address[e] + (int64_t)c * stride_bytes, 4);
+            memcpy(tile + e * pitch_nbytes + c * nbytes, address[e] + (int64_t)c * stride_bytes, nbytes);
 }
 
 /* Whether the elements of a tile's row lie as they do in memory. */
@@ -155,7 +179,9 @@ static void fill_tile(struct wf_columns *columns, const struct wf_view *view, in
     }
     size_t side_by_side = cut.side_by_side;
     if (side_by_side == 1 && view->nbytes == 4 && is_transposed(view, o))
-        transpose_words(tile, columns->address[0], columns->address, stride_bytes, cut, count);
+        transpose(tile, columns->address, stride_bytes, cut, count, 4);
+    else if (side_by_side == 1 && view->nbytes == 8 && is_transposed(view, o))
+        transpose(tile, columns->address, stride_bytes, cut, count, 8);
     else if (side_by_side == 1)
         copy_any(tile, columns->address, stride_bytes, cut.groups, cut.pitch, count, view->nbytes);
     for (size_t r = 0; side_by_side > 1 && r < rows; r++)

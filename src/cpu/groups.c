@@ -34,7 +34,7 @@ struct job {
     int64_t tile;       /* results of the last dimension */
     int64_t tile_count; /* in all */
     int64_t tiles_at_once;
-    int64_t shared_nbytes; /* groups of as much are shared by all threads */
+    int64_t shared_count; /* groups of so many elements are shared by all threads */
     atomic_llong next;
     atomic_llong first_failed; /* the number of the first result that failed; INT64_MAX: none */
 };
@@ -98,18 +98,11 @@ static void view_groups(struct job *job) {
     const struct wf_grouped *grouped = job->grouped;
     const struct wf_layout *layout = grouped->layout;
     if (layout->reduced_count == 0) return;
-    wf_array a = wf_array_nd(grouped->a->data, grouped->a->type, layout->reduced_ndim, layout->reduced_shape,
-                             layout->reduced_stride_bytes[0]);
-    wf_array b = a;
-    if (grouped->b) b.data = grouped->b->data;
-    b.stride_bytes = layout->reduced_stride_bytes[1];
-    bool keep_order = layout->axis >= 0 || wf_accumulator_is_indexed(grouped->empty);
-    wf_view_make(&job->view, &a, grouped->b ? &b : NULL, keep_order);
-    job->data_offset[0] = job->view.data[0] - (const unsigned char *)a.data;
-    job->data_offset[1] = grouped->b ? job->view.data[1] - (const unsigned char *)b.data : 0;
-    for (int o = 0; o < layout->operands && layout->axis >= 0; o++)
-        job->view.stride_bytes[o][0] =
-            job->labels.elements[o] ? (int64_t)job->view.nbytes : layout->reduced_stride_bytes[o][0];
+    wf_layout_view(layout, &job->view, grouped->a, grouped->b, wf_accumulator_is_indexed(grouped->empty));
+    job->data_offset[0] = job->view.data[0] - (const unsigned char *)grouped->a->data;
+    job->data_offset[1] = grouped->b ? job->view.data[1] - (const unsigned char *)grouped->b->data : 0;
+    for (int o = 0; o < layout->operands; o++)
+        if (job->labels.elements[o]) job->view.stride_bytes[o][0] = (int64_t)job->view.nbytes;
 }
 
 /* The elements of a group, on average. */
@@ -132,6 +125,14 @@ static bool columns_pay(const struct job *job) {
     return job->labels.positions.index || distance(last) < (uint64_t)(stride < 0 ? -stride : stride);
 }
 
+/* Groups that exceed a thread's fair share, or that are worth all threads in any case. */
+static int64_t shared_count_of(const struct job *job, int threads) {
+    enum { LEAST_NBYTES = 1 << 20, MOST_NBYTES = 1 << 23 };
+    int64_t nbytes = (int64_t)job->view.nbytes, share = group_count(job) * job->grouped->layout->count / (4 * threads);
+    if (share > MOST_NBYTES / nbytes) return MOST_NBYTES / nbytes;
+    return share < LEAST_NBYTES / nbytes ? LEAST_NBYTES / nbytes : share;
+}
+
 /* Tiles, of as many elements as a thread should take at a time. */
 static void divide(struct job *job, int threads) {
     enum { ELEMENTS_AT_ONCE = 1 << 16, ELEMENTS_OF_RESULT = 256 /* what a result costs besides */ };
@@ -145,8 +146,7 @@ static void divide(struct job *job, int threads) {
     job->tiles_at_once = results / job->tile + (results < job->tile);
     int64_t share = job->tile_count / (4 * threads) + 1;
     if (job->tiles_at_once > share) job->tiles_at_once = share;
-    bool few = layout->count < 4 * threads;
-    job->shared_nbytes = threads == 1 || job->uses_columns ? INT64_MAX : few ? INT64_C(1) << 20 : INT64_C(1) << 23;
+    job->shared_count = threads == 1 || job->uses_columns ? INT64_MAX : shared_count_of(job, threads);
 }
 
 /* ---- one result ---- */
@@ -290,6 +290,26 @@ static void write_value(const wf_value *value, const struct few *few, size_t c) 
     wf_value_store(value, few->result + (int64_t)c * few->result_stride_bytes);
 }
 
+/* Writes results of so many bytes: mostly side by side, so that one copy is all that they cost. */
+static void write_found(const struct few *few, const uint64_t *found, size_t nbytes) {
+    if (few->result_stride_bytes == (int64_t)nbytes) {
+        memcpy(few->result, found, few->groups * nbytes);
+        return;
+    }
+    for (size_t c = 0; c < few->groups; c++)
+        memcpy(few->result + (int64_t)c * few->result_stride_bytes, (const char *)found + c * nbytes, nbytes);
+}
+
+/* Writes the fill to groups that have no value; false if there is none. */
+static bool write_fills(const struct few *few, const struct wf_grouped *grouped, enum wf_part part) {
+    for (size_t c = 0; c < few->groups; c++) {
+        if (!is_without_value(grouped->empty, part, count_in(few, c))) continue;
+        if (!grouped->has_fill) return false;
+        write_value(&grouped->fill, few, c);
+    }
+    return true;
+}
+
 /* Writes results that are what a part of the tile's columns comes to. */
 static bool write_parts(const struct worker *worker, const struct job *job, const struct few *few, enum wf_part part,
                         bool of_index) {
@@ -297,15 +317,10 @@ static bool write_parts(const struct worker *worker, const struct job *job, cons
     const struct wf_accumulator *empty = grouped->empty;
     uint64_t found[WF_COLUMNS_MAX];
     if (!wf_columns_results(worker->columns, job->cpu->tier, empty->type, part, of_index, found)) return false;
-    size_t nbytes = wf_type_nbytes(grouped->result_type);
-    for (size_t c = 0; c < few->groups; c++) {
-        if (of_index && few->offset) found[c] += (uint64_t)(empty->first_index + few->offset[c]);
-        memcpy(few->result + (int64_t)c * few->result_stride_bytes, (const char *)found + c * nbytes, nbytes);
-        if (!is_without_value(empty, part, count_in(few, c))) continue;
-        if (!grouped->has_fill) return false;
-        write_value(&grouped->fill, few, c);
-    }
-    return true;
+    for (size_t c = 0; of_index && few->offset && c < few->groups; c++)
+        found[c] += (uint64_t)(empty->first_index + few->offset[c]);
+    write_found(few, found, wf_type_nbytes(grouped->result_type));
+    return !few->offset || write_fills(few, grouped, part);
 }
 
 /* Writes means, variances and their roots. */
@@ -424,7 +439,7 @@ static void note_failure(struct job *job, int64_t number) {
 }
 
 static bool is_shared(const struct job *job, const struct place *place) {
-    return count_of(job, place) >= job->shared_nbytes / (int64_t)job->view.nbytes;
+    return count_of(job, place) >= job->shared_count;
 }
 
 /* Writes the results of a tile's groups, of which each has so many elements. */
@@ -552,6 +567,12 @@ static bool has_large_groups(const struct job *job) {
     return place.group < groups;
 }
 
+/* Whether a tile is one segment, which is not shared. */
+static bool is_lesser_segment(const struct job *job, int64_t tile) {
+    const struct place place = {.group = tile};
+    return job->counts_groups >= 0 && job->grouped->layout->ndim == 1 && !is_shared(job, &place);
+}
+
 /* The groups that are so large that all threads share each of them, one after the other. */
 static void reduce_large_groups(wf_handle *handle, struct job *job) {
     struct wf_accumulator acc;
@@ -559,6 +580,7 @@ static void reduce_large_groups(wf_handle *handle, struct job *job) {
     struct place place;
     if (!has_large_groups(job)) return;
     for (int64_t tile = 0; tile < job->tile_count; tile++) {
+        if (is_lesser_segment(job, tile)) continue;
         int64_t count = find_tile(&place, job, tile);
         for (int64_t i = 0; i < count; i++, move(&place, job, job->ndim - 1, 1)) {
             if (!is_shared(job, &place)) continue;

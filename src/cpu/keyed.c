@@ -21,6 +21,7 @@ enum {
     GROUPS_AT_ONCE = 256,    /* that a thread finishes at a time */
     AHEAD = 32,              /* elements between a slot's prefetch and its use */
     COPIES = 4,              /* of a small table */
+    OWNERS_MAX = 8,          /* threads that each read all keys */
     ADDITIONS_LOG2_MAX = 40, /* elements in all */
 };
 
@@ -31,12 +32,15 @@ struct lost {
 
 /* What a thread has. */
 struct table {
+    int64_t first_group, groups; /* whose slots the table has: all, or those that the thread owns */
     int64_t *word; /* [copies][slots][words] */
     size_t nbytes;
     bool is_mapped;
     struct wf_units units;
     unsigned char copy[WF_UNITS_MAX * sizeof(uint64_t)]; /* of elements that do not lie side by side */
     int64_t key[WF_UNITS_MAX + AHEAD];
+    int64_t place[WF_UNITS_MAX]; /* of the elements in their block */
+    unsigned char own[WF_UNITS_MAX * sizeof(uint64_t)]; /* elements of the groups that the thread owns */
     const char *next_key, *next_x; /* behind what has been read */
     struct lost *lost;
     size_t lost_count, lost_capacity;
@@ -52,12 +56,12 @@ struct job {
     wf_split_function *split;
     unsigned parts;
     int64_t count, groups;
-    size_t slots; /* the groups', and one of bad keys */
     struct wf_grid grid[2]; /* of values, of squares */
     size_t words, copies; /* of a slot; of all slots: neighbours in memory go to different ones */
     bool is_indexed, counts; /* word 1 is a position; the last word counts elements */
     int64_t carry_interval;
     size_t lost_max; /* of a thread */
+    bool are_owned;  /* each group by one thread, which alone adds to it; otherwise all threads add to all groups */
     int threads, writers; /* that add, each to its table; that finish groups */
     struct table **table;
     struct lost *lost; /* of all threads, by group and position */
@@ -88,12 +92,23 @@ static bool is_served(const struct wf_accumulator *empty) {
 /* The binades of the elements: all are less than 2^top in magnitude, and multiples of 2^low. */
 struct binades {
     int top, low;
+    int low_of_most; /* the same of all but the two that have the lowest bits */
 };
+
+/* Puts low in its place among the three least. */
+static void note_low(int least[3], int low) {
+    for (int k = 0; k < 3; k++) {
+        int other = least[k];
+        if (low >= other) continue;
+        least[k] = low;
+        low = other;
+    }
+}
 
 /* Those of a few elements. */
 static struct binades sample_binades(const struct job *job) {
     enum { SAMPLES = 4096 };
-    struct binades found = {INT32_MIN, INT32_MAX};
+    int highest = INT32_MIN, least[3] = {INT32_MAX, INT32_MAX, INT32_MAX};
     wf_type type = job->grouped->empty->type;
     int64_t step = job->count / SAMPLES + 1;
     for (int64_t i = 0; i < job->count; i += step) {
@@ -102,10 +117,11 @@ static struct binades sample_binades(const struct job *job) {
         struct wf_number number = wf_number_of_bits(type, bits);
         if (number.kind != WF_NUMBER_FINITE) continue;
         int top = number.exponent + 128, low = number.exponent + 64 + __builtin_ctzll((uint64_t)(number.mantissa >> 64));
-        if (top > found.top) found.top = top;
-        if (low < found.low) found.low = low;
+        if (top > highest) highest = top;
+        if (low < least[2]) note_low(least, low);
     }
-    return found.top == INT32_MIN ? (struct binades){1, 0} : found;
+    if (highest == INT32_MIN) return (struct binades){1, 0, 0};
+    return (struct binades){highest, least[0], job->count < SAMPLES ? least[0] : least[2]};
 }
 
 static void set_anchors(struct wf_grid *grid, int lowest) {
@@ -123,11 +139,12 @@ static int upper_bits(const struct job *job) {
 }
 
 /* Makes the grid as fine as the levels allow, from 2^top down to 2^low at least; false: it takes too many levels. */
-static bool make_grid(struct wf_grid *grid, const struct job *job, struct binades range, int finest, int spare) {
+static bool make_grid(struct wf_grid *grid, const struct job *job, struct binades range, int finest, int spare,
+                      int levels_max) {
     int upper = upper_bits(job), needed = range.top - range.low, levels = 1;
     grid->distance = 63 - log2_above(job->carry_interval);
     if (grid->distance > 50) grid->distance = 50;
-    while (levels < WF_GRID_LEVELS_MAX && upper + (levels - 1) * grid->distance < needed + spare) levels++;
+    while (levels < levels_max && upper + (levels - 1) * grid->distance < needed + spare) levels++;
     int unneeded = upper + (levels - 1) * grid->distance - needed, lowest = range.low - unneeded * 3 / 4;
     if (unneeded < 0) return false;
     if (lowest < finest) lowest = finest;
@@ -144,21 +161,29 @@ static double largest_finite(wf_type type) {
     return ldexp((double)((INT64_C(1) << precision) - 1), wf_type_high_exponent(type) - precision);
 }
 
+/* One level, which costs half of what two do, if next to no element has bits below it. */
+static bool make_single_level(struct wf_grid *grid, const struct job *job, struct binades range, int finest) {
+    range.low = range.low_of_most;
+    return make_grid(grid, job, range, finest, 0, 1);
+}
+
 static bool plan_float_grids(struct job *job) {
     wf_type type = job->grouped->empty->type;
     const int spare = 4; /* so few elements have bits below those of the sample that they are better set aside */
     int finest = wf_type_low_exponent(type);
     struct binades range = sample_binades(job);
     if (job->parts & (WF_PART_SUM | WF_PART_ABS)) {
-        if (!make_grid(&job->grid[0], job, range, finest, spare)) return false;
+        if (!make_single_level(&job->grid[0], job, range, finest) &&
+            !make_grid(&job->grid[0], job, range, finest, spare, WF_GRID_LEVELS_MAX))
+            return false;
     } else {
         job->grid[0].limit = ldexp(1, range.top + 2);
     }
     if (job->parts & WF_PART_SQUARES) {
         int top = range.top + 2;
         if (top > wf_type_high_exponent(type)) top = wf_type_high_exponent(type);
-        struct binades squares = {2 * top, 2 * range.low};
-        if (!make_grid(&job->grid[1], job, squares, 2 * finest, 2 * spare)) return false;
+        struct binades squares = {2 * top, 2 * range.low, 2 * range.low};
+        if (!make_grid(&job->grid[1], job, squares, 2 * finest, 2 * spare, WF_GRID_LEVELS_MAX)) return false;
         if (job->grid[0].limit > ldexp(1, top)) job->grid[0].limit = ldexp(1, top);
     }
     if (job->grid[0].limit > largest_finite(type)) job->grid[0].limit = largest_finite(type);
@@ -182,7 +207,7 @@ static bool plan_integer_grids(struct job *job) {
 /* As many tables as scratch may be taken for: twice the elements and keys, and 64 bytes a group. */
 static bool plan_threads(struct job *job, int threads) {
     enum { FEW_NBYTES = 1 << 17 };
-    double table = (double)(job->words * job->slots) * sizeof(int64_t);
+    double table = (double)job->words * (double)(job->groups + 1) * sizeof(int64_t);
     double input = (double)job->count * (double)(job->view.nbytes + wf_type_nbytes(job->grouped->groups->labels->type));
     double scratch = 2 * input + 64 * (double)job->groups;
     int64_t worthwhile = job->count / job->groups / 4 + 1; /* else tables cost more than elements */
@@ -191,9 +216,32 @@ static bool plan_threads(struct job *job, int threads) {
     if (table > scratch) return false;
     job->threads = threads;
     if (job->threads > job->count / CHUNK + 1) job->threads = (int)(job->count / CHUNK + 1);
+    job->are_owned = job->threads > worthwhile && job->groups >= OWNERS_MAX * GROUPS_AT_ONCE;
+    if (job->are_owned && job->threads > OWNERS_MAX) job->threads = OWNERS_MAX;
+    if (job->are_owned) return true;
     if (job->threads > worthwhile) job->threads = (int)worthwhile;
     if (job->threads * table > scratch) job->threads = (int)(scratch / table);
     return true;
+}
+
+static int compare_keys(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Divides the groups among the owners, so that each has about as many elements, as far as a few keys tell. */
+static void share_groups(struct job *job, int64_t *begin) {
+    enum { SAMPLES = 1024 };
+    int64_t key[SAMPLES], step = job->count / SAMPLES, samples = step ? SAMPLES : job->count;
+    for (int64_t i = 0; i < samples; i++) wf_labels_read(job->grouped->groups->labels, i * (step ? step : 1), 1, &key[i]);
+    qsort(key, (size_t)samples, sizeof *key, compare_keys);
+    begin[0] = 0;
+    for (int t = 1; t < job->threads; t++) {
+        int64_t middle = key[samples * t / job->threads] / GROUPS_AT_ONCE * GROUPS_AT_ONCE;
+        if (middle > job->groups) middle = job->groups;
+        begin[t] = middle > begin[t - 1] ? middle : begin[t - 1];
+    }
+    begin[job->threads] = job->groups;
 }
 
 static bool plan(struct job *job, int threads) {
@@ -215,15 +263,20 @@ static bool plan(struct job *job, int threads) {
 
 /* Sums begin with 0, extrema with no key and no position. */
 static void clear_words(struct table *table, const struct job *job) {
-    size_t count = job->copies * job->slots * job->words;
+    size_t count = table->nbytes / sizeof(int64_t);
     if (job->parts & (WF_PART_MIN | WF_PART_MAX))
         for (size_t i = 0; i < count; i++) table->word[i] = INT64_MAX;
+}
+
+/* The groups', and one of bad keys. */
+static size_t slots_of(const struct table *table) {
+    return (size_t)table->groups + 1;
 }
 
 /* Zeros.  Elements go to random places: large pages spare most of the address translations. */
 static bool make_words(struct table *table, const struct job *job) {
     enum { LARGE = 1 << 22 };
-    table->nbytes = job->copies * job->slots * job->words * sizeof(int64_t);
+    table->nbytes = job->copies * slots_of(table) * job->words * sizeof(int64_t);
     table->is_mapped = table->nbytes >= LARGE;
     if (!table->is_mapped) {
         table->word = calloc(1, table->nbytes);
@@ -247,14 +300,17 @@ static void destroy_table(struct table *table) {
     free(table);
 }
 
-static struct table *make_table(const struct job *job) {
+static struct table *make_table(const struct job *job, int64_t begin, int64_t end) {
     struct table *table = NULL;
     if (posix_memalign((void **)&table, 64, sizeof *table)) return NULL;
+    table->first_group = begin;
+    table->groups = end - begin;
     table->lost = NULL;
     table->lost_count = table->lost_capacity = 0;
     table->has_minus_zero = table->units.any_lost = table->units.any_minus_zero = false;
     table->until_carry = job->carry_interval;
     memset(table->key, 0, sizeof table->key);
+    for (int i = 0; i < WF_UNITS_MAX; i++) table->place[i] = i;
     for (size_t i = 0; job->counts && i < WF_UNITS_MAX; i++) table->units.word[job->words - 1][i] = 1;
     if (make_words(table, job)) return table;
     destroy_table(table);
@@ -292,12 +348,12 @@ static inline __attribute__((always_inline)) void add_element(int64_t *slot, con
     for (size_t k = paired ? 2 : 0; k < words; k++) slot[k] += units->word[k][i];
 }
 
-static inline __attribute__((always_inline)) void add_to_copies(struct table *table, const struct job *job, size_t count,
-                                                                size_t words, size_t copies, bool paired) {
+static inline __attribute__((always_inline)) void add_to_copies(struct table *table, size_t count, size_t words,
+                                                                size_t copies, bool paired) {
     const int64_t *restrict key = table->key;
     const struct wf_units *restrict units = &table->units;
     int64_t *restrict copy[COPIES];
-    for (size_t c = 0; c < copies; c++) copy[c] = table->word + c * job->slots * words;
+    for (size_t c = 0; c < copies; c++) copy[c] = table->word + c * slots_of(table) * words;
     size_t whole = count / copies * copies;
     for (size_t i = 0; i < whole; i += copies)
         for (size_t c = 0; c < copies; c++) {
@@ -311,15 +367,16 @@ static inline __attribute__((always_inline)) void add_to_copies(struct table *ta
 static inline __attribute__((always_inline)) void add_words(struct table *table, const struct job *job, size_t count,
                                                             size_t words, bool paired) {
     if (job->copies > 1)
-        add_to_copies(table, job, count, words, COPIES, paired);
+        add_to_copies(table, count, words, COPIES, paired);
     else
-        add_to_copies(table, job, count, words, 1, paired);
+        add_to_copies(table, count, words, 1, paired);
 }
 
 /* The least key and, where it matters, its position: those of a thread rise. */
 static inline __attribute__((always_inline)) void take_least(struct table *table, size_t count, bool is_indexed,
                                                              int64_t position) {
     int64_t *restrict all = table->word;
+    const int64_t *restrict place = table->place;
     const int64_t *restrict slot = table->key, *restrict key = table->units.word[0];
     const int64_t words = is_indexed ? 2 : 1;
     for (size_t i = 0; i < count; i++) {
@@ -327,7 +384,7 @@ static inline __attribute__((always_inline)) void take_least(struct table *table
         __builtin_prefetch(all + slot[i + AHEAD] * words, 1);
         if (key[i] >= least[0]) continue;
         least[0] = key[i];
-        if (is_indexed) least[1] = position + (int64_t)i;
+        if (is_indexed) least[1] = position + place[i];
     }
 }
 
@@ -358,7 +415,7 @@ static void carry_term(int64_t *word, const struct wf_grid *grid) {
 static void carry(struct table *table, const struct job *job) {
     table->until_carry = job->carry_interval;
     if (job->grid[0].levels < 2 && job->grid[1].levels < 2) return;
-    for (size_t slot = 0; slot < job->copies * job->slots; slot++) {
+    for (size_t slot = 0; slot < job->copies * slots_of(table); slot++) {
         int64_t *word = table->word + slot * job->words;
         carry_term(word, &job->grid[0]);
         carry_term(word + job->grid[0].levels, &job->grid[1]);
@@ -375,8 +432,9 @@ static bool set_aside(struct table *table, const struct job *job, size_t count, 
         table->lost_capacity = capacity;
     }
     for (size_t i = 0; i < count; i++)
-        if (table->units.lost[i] && (uint64_t)table->key[i] < (uint64_t)job->groups)
-            table->lost[table->lost_count++] = (struct lost){table->key[i], position + (int64_t)i};
+        if (table->units.lost[i] && (uint64_t)table->key[i] < (uint64_t)table->groups)
+            table->lost[table->lost_count++] =
+                (struct lost){table->first_group + table->key[i], position + table->place[i]};
     return table->lost_count <= job->lost_max && (!table->lost_count || job->grouped->empty->nan != WF_NAN_ERROR);
 }
 
@@ -394,31 +452,78 @@ static size_t read_elements(struct table *table, const struct job *job, int64_t 
     return count;
 }
 
+/* The first slots of a block, which meanwhile is split. */
+static void prefetch_slots(const struct table *table, const struct job *job, size_t count) {
+    for (size_t i = 0; job->copies == 1 && i < AHEAD && i < count; i++)
+        __builtin_prefetch(table->word + (size_t)table->key[i] * job->words, 1);
+}
+
+/* Keeps the elements of the groups that the thread owns, and makes their keys slots; returns how many there are. */
+static inline __attribute__((always_inline)) size_t select_elements(struct table *table, const unsigned char *x,
+                                                                    size_t count, size_t nbytes) {
+    const int64_t first = table->first_group;
+    const uint64_t groups = (uint64_t)table->groups;
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t slot = (int64_t)((uint64_t)table->key[i] - (uint64_t)first);
+        table->key[kept] = slot;
+        table->place[kept] = (int64_t)i;
+        memcpy(table->own + kept * nbytes, x + i * nbytes, nbytes);
+        kept += (uint64_t)slot < groups;
+    }
+    memset(table->key + kept, 0, AHEAD * sizeof *table->key); /* slots are prefetched from there */
+    return kept;
+}
+
+static size_t select_own(struct table *table, const unsigned char *x, size_t count, size_t nbytes) {
+    switch (nbytes) {
+    case 4: return select_elements(table, x, count, 4);
+    case 8: return select_elements(table, x, count, 8);
+    default: return select_elements(table, x, count, nbytes);
+    }
+}
+
 static bool add_range(struct table *table, const struct job *job, int64_t begin, int64_t end) {
     while (begin < end) {
         const unsigned char *x;
         size_t count = read_elements(table, job, begin, end - begin, &x);
         if (!check_keys(table, job, count)) return false;
-        job->split(&table->units, job->grid, job->parts, x, count);
-        take_block(table, job, count, begin);
-        table->has_minus_zero |= table->units.any_minus_zero;
-        if (table->units.any_lost && !set_aside(table, job, count, begin)) return false;
-        begin += (int64_t)count;
-        if ((table->until_carry -= (int64_t)count) < WF_UNITS_MAX) carry(table, job);
+        int64_t next = begin + (int64_t)count;
+        if (job->are_owned) {
+            count = select_own(table, x, count, job->view.nbytes);
+            x = table->own;
+        }
+        if (count) {
+            prefetch_slots(table, job, count);
+            job->split(&table->units, job->grid, job->parts, x, count);
+            take_block(table, job, count, begin);
+            table->has_minus_zero |= table->units.any_minus_zero;
+            if (table->units.any_lost && !set_aside(table, job, count, begin)) return false;
+            if ((table->until_carry -= (int64_t)count) < WF_UNITS_MAX) carry(table, job);
+        }
+        begin = next;
     }
     return true;
 }
 
+static void add_chunk(struct table *table, struct job *job, int64_t begin) {
+    int64_t left = job->count - begin;
+    if (!add_range(table, job, begin, begin + (left < CHUNK ? left : CHUNK))) atomic_store(&job->declined, true);
+}
+
+/* An owner takes all chunks, other threads those that no other one has taken. */
 static void add_share(void *context, int i) {
     struct job *job = context;
+    struct table *table = job->table[i];
     int64_t begin;
     wf_environment callers = wf_environment_enter();
-    clear_words(job->table[i], job);
-    while (!atomic_load(&job->declined) && (begin = atomic_fetch_add(&job->next, CHUNK)) < job->count) {
-        int64_t left = job->count - begin;
-        if (!add_range(job->table[i], job, begin, begin + (left < CHUNK ? left : CHUNK))) atomic_store(&job->declined, true);
-    }
-    carry(job->table[i], job);
+    clear_words(table, job);
+    if (job->are_owned)
+        for (begin = 0; !atomic_load(&job->declined) && begin < job->count; begin += CHUNK) add_chunk(table, job, begin);
+    else
+        while (!atomic_load(&job->declined) && (begin = atomic_fetch_add(&job->next, CHUNK)) < job->count)
+            add_chunk(table, job, begin);
+    carry(table, job);
     wf_environment_leave(callers);
 }
 
@@ -431,8 +536,16 @@ struct merged {
 };
 
 static const int64_t *words_at(const struct job *job, size_t table, int64_t group) {
-    size_t slot = table % job->copies * job->slots + (size_t)group;
-    return job->table[table / job->copies]->word + slot * job->words;
+    const struct table *of_thread = job->table[table / job->copies];
+    size_t slot = table % job->copies * slots_of(of_thread) + (size_t)(group - of_thread->first_group);
+    return of_thread->word + slot * job->words;
+}
+
+/* The table of a group that a thread owns. */
+static size_t table_of(const struct job *job, int64_t group) {
+    size_t t = 0;
+    while (group - job->table[t]->first_group >= job->table[t]->groups) t++;
+    return t;
 }
 
 static void merge_extrema(int64_t *into, const int64_t *from, const struct job *job, size_t groups) {
@@ -445,8 +558,8 @@ static void merge_extrema(int64_t *into, const int64_t *from, const struct job *
 
 static void merge_tables(struct merged *merged, const struct job *job, int64_t begin, size_t groups) {
     size_t tables = (size_t)job->threads * job->copies, count = groups * job->words;
-    merged->word = words_at(job, 0, begin);
-    if (tables == 1) return;
+    merged->word = words_at(job, job->are_owned ? table_of(job, begin) : 0, begin);
+    if (tables == 1 || job->are_owned) return;
     memcpy(merged->sum, merged->word, count * sizeof(int64_t));
     merged->word = merged->sum;
     for (size_t t = 1; t < tables; t++) {
@@ -667,7 +780,7 @@ static bool mark_groups(struct job *job) {
     for (int t = 0; t < job->threads; t++) has_minus_zero |= job->table[t]->has_minus_zero;
     if (!has_minus_zero || !(job->parts & WF_PART_SUM) || !has_zero_sum(job)) return true;
     struct table *table = job->table[0];
-    job->marks = calloc(job->slots, 1);
+    job->marks = calloc((size_t)job->groups, 1);
     for (int64_t i = 0; job->marks && i < job->count;) {
         const unsigned char *x;
         size_t count = read_elements(table, job, i, job->count - i, &x);
@@ -708,13 +821,19 @@ static void run(struct job *job, int threads, void (*share)(void *context, int i
     wf_threads_run(job->cpu->threads, threads, share, job);
 }
 
-/* Tables for as many threads as there is memory for; false: for none. */
+/* Tables for as many threads as there is memory for, or for each owner; false: for none. */
 static bool make_tables(struct job *job) {
-    job->table = calloc((size_t)job->threads, sizeof(struct table *));
+    int64_t begin[OWNERS_MAX + 1];
     int made = 0;
-    while (job->table && made < job->threads && (job->table[made] = make_table(job))) made++;
+    job->table = calloc((size_t)job->threads, sizeof(struct table *));
+    if (job->are_owned) share_groups(job, begin);
+    while (job->table && made < job->threads &&
+           (job->table[made] = job->are_owned ? make_table(job, begin[made], begin[made + 1])
+                                              : make_table(job, 0, job->groups)))
+        made++;
+    bool enough = made == job->threads || !job->are_owned;
     job->threads = made;
-    return made > 0;
+    return made > 0 && enough;
 }
 
 static bool reduce(struct job *job) {
@@ -743,7 +862,6 @@ bool wf_cpu_try_keyed(wf_handle *handle, const struct wf_grouped *grouped) {
     bool is_vector = layout->by == WF_GROUP_KEYS && layout->ndim == 1 && layout->operands == 1;
     if (!is_vector || !is_served(grouped->empty) || !job.count || !job.groups) return false;
     if (job.count >> ADDITIONS_LOG2_MAX || job.groups >> ADDITIONS_LOG2_MAX) return false;
-    job.slots = (size_t)job.groups + 1;
     job.split = cpu->tier->split[grouped->empty->type];
     wf_view_make(&job.view, grouped->a, NULL, true);
     int64_t stride_bytes[WF_NDIM_MAX];

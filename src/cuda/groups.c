@@ -110,12 +110,7 @@ static void lay_out_elements(struct job *job) {
     r->reduced_ndim = 1;
     r->dimension[r->ndim] = (struct wf_group_dimension){.length = layout->reduced_count};
     if (layout->reduced_count == 0) return;
-    wf_array a = wf_array_nd(grouped->a->data, grouped->a->type, layout->reduced_ndim, layout->reduced_shape,
-                             layout->reduced_stride_bytes[0]);
-    wf_array b = a;
-    if (grouped->b) b.data = grouped->b->data;
-    b.stride_bytes = layout->reduced_stride_bytes[1];
-    wf_view_make(&view, &a, grouped->b ? &b : NULL, layout->axis >= 0 || wf_accumulator_is_indexed(grouped->empty));
+    wf_layout_view(layout, &view, grouped->a, grouped->b, wf_accumulator_is_indexed(grouped->empty));
     r->x = (uintptr_t)view.data[0];
     r->y = grouped->b ? (uintptr_t)view.data[1] : 0;
     r->reduced_ndim = view.ndim ? view.ndim : 1;
@@ -124,7 +119,7 @@ static void lay_out_elements(struct job *job) {
             .length = view.shape[d],
             .stride = {view.stride_bytes[0][d], grouped->b ? view.stride_bytes[1][d] : 0}};
     if (layout->axis < 0) return;
-    for (int o = 0; o < layout->operands; o++) r->dimension[r->ndim].stride[o] = layout->reduced_stride_bytes[o][0];
+    for (int o = 0; o < layout->operands; o++) r->dimension[r->ndim].stride[o] = view.stride_bytes[o][0];
 }
 
 static int find_alignment(const struct job *job) {

@@ -3,7 +3,6 @@
 #ifndef WF_CPU_LOOPS_COLUMN_SUMS_H
 #define WF_CPU_LOOPS_COLUMN_SUMS_H
 
-#include "core/round_to_odd.h"
 #include "cpu/loops/sums.h"
 #include "cpu/loops/columns.h"
 #include "cpu/loops/special.h"
@@ -147,6 +146,37 @@ static bool is_column_of_minus_zeros(const struct wf_tile *tile, size_t column) 
     return r == tile->rows;
 }
 
+/* a + b rounded to odd, as wf_add_rounding_to_odd does. */
+INLINE vf64 add_rounding_to_odd(vf64 a, vf64 b) {
+    vf64 sum = a + b, part = sum - a, error = (a - (sum - part)) + (b - part);
+    vi64 bits = (vi64)sum, is_exact = (vi64)(error == 0), is_odd = -(bits & 1);
+    vi64 grows = (vi64)(error > 0) ^ ~(vi64)(sum > 0); /* -1: to the neighbour farther from 0; or 0 */
+    return (vf64)(bits + ((-2 * grows - 1) & ~is_exact & ~is_odd));
+}
+
+/* What a level adds up to, LANES columns from the first on. */
+INLINE vf64 level_sum(const struct column_units *units, const struct window *window, int level, size_t first) {
+    vf64 anchor = anchor_of(window, 0, level);
+    vi64 found;
+    memcpy(&found, units->term[0][level] + first, sizeof found);
+    return (vf64)(found + (vi64)anchor) - anchor;
+}
+
+/* The sums of two levels, rounded as another conversion needs; returns whether any is 0. */
+INLINE bool add_column_levels(double sum[WF_COLUMNS_MAX], const struct column_units *units, const struct window *window,
+                              size_t columns) {
+    vi64 zeros = {0};
+    for (size_t c = 0; c < columns; c += LANES) {
+        vf64 upper = level_sum(units, window, 0, c), lower = level_sum(units, window, 1, c);
+        vf64 added = IS_F64 ? upper + lower : add_rounding_to_odd(upper, lower);
+        zeros |= (vi64)(added == 0);
+        memcpy(sum + c, &added, sizeof added);
+    }
+    int64_t any = 0;
+    for (int lane = 0; lane < LANES; lane++) any |= zeros[lane];
+    return any;
+}
+
 /* The sums of values, magnitudes or products where two levels hold them: what each level adds up to is a f64. */
 static bool find_sum_results(const struct wf_tile *tile, enum wf_part part, rounded *results) {
     struct magnitudes x = find_magnitudes(tile->x, tile->rows * tile->pitch), y = x;
@@ -154,17 +184,15 @@ static bool find_sum_results(const struct wf_tile *tile, enum wf_part part, roun
     struct range element[2] = {range_of(x), range_of(y)}, range[TERMS_MAX] = {{0, 0}};
     struct column_units units;
     struct window window;
+    double sum[WF_COLUMNS_MAX];
     if (!ADDER_ROUNDS || (IS_F64 && part == WF_PART_DOT) || x.max >= INFINITY_BITS || y.max >= INFINITY_BITS) return false;
     if (!ranges_of(part, element, range) || !extract_columns_functions[part](&units, &window, range, tile)) return false;
     if (window.shape.first > 2 || window.exponent[0][1] < -1022 + 52) return false;
-    double unit[2] = {ldexp(1, window.exponent[0][0] - 52), ldexp(1, window.exponent[0][1] - 52)};
-    for (size_t c = 0; c < tile->columns; c++) {
-        double upper = (double)units.term[0][0][c] * unit[0], lower = (double)units.term[0][1][c] * unit[1];
-        double sum = IS_F64 ? upper + lower : wf_add_rounding_to_odd(upper, lower);
-        if (sum == 0 && part == WF_PART_DOT) return false;
-        if (sum == 0 && part == WF_PART_SUM && is_column_of_minus_zeros(tile, c)) sum = -0.0;
-        results[c] = (rounded)sum;
-    }
+    bool has_zero = add_column_levels(sum, &units, &window, tile->columns);
+    if (has_zero && part == WF_PART_DOT) return false;
+    for (size_t c = 0; has_zero && part == WF_PART_SUM && c < tile->columns; c++)
+        if (sum[c] == 0 && is_column_of_minus_zeros(tile, c)) sum[c] = -0.0;
+    for (size_t c = 0; c < tile->columns; c++) results[c] = (rounded)sum[c];
     forget_rounding();
     return true;
 }
