@@ -209,26 +209,41 @@ ALSO(cudaMemcpyFromSymbolAsync, _ptsz)
 
 /* ---- filling ------------------------------------------------------------------------------------- */
 
-static cudaError_t fill_device(void *to, int value, size_t nbytes) {
-    unsigned char piece[PIECE];
+/* The bytes begin with a whole element, and end with one. */
+static cudaError_t fill_device(uint64_t to, const unsigned char *piece, size_t nbytes) {
     cudaError_t error = cudaSuccess;
-    memset(piece, value, nbytes < PIECE ? nbytes : PIECE);
     for (size_t done = 0, length; done < nbytes && !error; done += length) {
         length = nbytes - done < PIECE ? nbytes - done : PIECE;
-        error = runtime_error_of(simt_machine_write(runtime.machine, device_address(to) + done, piece, length));
+        error = runtime_error_of(simt_machine_write(runtime.machine, to + done, piece, length));
     }
     return error;
 }
 
-static cudaError_t fill(void *to, int value, size_t nbytes) {
+static void fill_host(unsigned char *to, const unsigned char *piece, size_t nbytes) {
+    for (size_t done = 0, length; done < nbytes; done += length) {
+        length = nbytes - done < PIECE ? nbytes - done : PIECE;
+        memcpy(to + done, piece, length);
+    }
+}
+
+static cudaError_t fill_row(uint64_t to, const struct pattern *pattern) {
     enum { SECTOR = 32 };
+    unsigned char piece[PIECE];
+    void *pointer = (void *)(uintptr_t)to;
+    const size_t nbytes = pattern->count * pattern->width;
     runtime_pass(nbytes / SECTOR);
     if (!nbytes) return cudaSuccess;
-    switch (side_of(to, nbytes)) {
-    case SIDE_DEVICE: return fill_device(to, value, nbytes);
-    case SIDE_BOTH: memset(to, value, nbytes); return cudaSuccess;
+    for (size_t i = 0; i < PIECE && i < nbytes; i += pattern->width) /* little-endian, as GPUs are */
+        memcpy(piece + i, &pattern->value, pattern->width);
+    switch (side_of(pointer, nbytes)) {
+    case SIDE_DEVICE: return fill_device(to, piece, nbytes);
+    case SIDE_BOTH: fill_host(pointer, piece, nbytes); return cudaSuccess;
     default: return cudaErrorInvalidValue;
     }
+}
+
+static cudaError_t fill(void *to, int value, size_t nbytes) {
+    return fill_row((uintptr_t)to, &(struct pattern){.value = (unsigned char)value, .width = 1, .count = nbytes});
 }
 
 static cudaError_t fill_rows(struct cudaPitchedPtr memory, int value, struct cudaExtent extent) {
@@ -255,6 +270,29 @@ static cudaError_t run_fill(const struct operation *operation) {
 static cudaError_t fill_in(cudaStream_t stream, const struct filling *filling) {
     if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
     return operation_do(&filling->operation, sizeof *filling, stream);
+}
+
+struct filling_rows {
+    struct operation operation;
+    struct pattern pattern;
+};
+
+static cudaError_t run_pattern(const struct operation *operation) {
+    const struct pattern *pattern = &((const struct filling_rows *)operation)->pattern;
+    cudaError_t error = cudaSuccess;
+    for (size_t row = 0; row < pattern->rows && !error; row++)
+        error = fill_row(pattern->to + row * pattern->pitch, pattern);
+    return error;
+}
+
+cudaError_t pattern_fill_in(cudaStream_t stream, const struct pattern *pattern) {
+    bool is_aligned = pattern->to % pattern->width == 0 && pattern->pitch % pattern->width == 0;
+    if (!is_aligned || (pattern->rows > 1 && pattern->count > pattern->pitch / pattern->width) ||
+        pattern->count > SIZE_MAX / pattern->width)
+        return cudaErrorInvalidValue;
+    if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
+    const struct filling_rows filling = {{NULL, run_pattern}, *pattern};
+    return operation_do(&filling.operation, sizeof filling, stream);
 }
 
 API cudaMemset(void *to, int value, size_t nbytes) { return CALL(fill(to, value, nbytes)); }

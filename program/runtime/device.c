@@ -60,6 +60,7 @@ static cudaError_t get_properties(struct cudaDeviceProp *properties, int device)
         .reservedSharedMemPerBlock = gpu->major >= 8 ? 1024 : 0,
         .hostRegisterSupported = 1,
         .memoryPoolsSupported = 1,
+        .clusterLaunch = gpu->major >= 9,
     };
     snprintf(properties->name, sizeof properties->name, "%s", gpu->name);
     return cudaSuccess;

@@ -41,6 +41,14 @@ struct runtime {
 
 extern struct runtime runtime;
 
+/* What each thread of the program has done. */
+struct thread {
+    cudaError_t last_error; /* of the runtime's calls */
+    bool has_called;        /* the runtime, which makes the primary context current */
+};
+
+extern _Thread_local struct thread runtime_thread;
+
 /* runtime.c */
 bool runtime_begin(void); /* takes the lock; false: runtime.sticky says why nothing can be done */
 cudaError_t runtime_end(cudaError_t error); /* notes an error for cudaGetLastError, and lets the lock go */
@@ -69,6 +77,11 @@ struct CUkern_st {
 struct CUkern_st *kernel_find(const void *host, cudaError_t *error);
 cudaError_t variable_find(const void *host, uint64_t *address, size_t *nbytes);
 
+/* A module of PTX or of a fat binary, for good; with the lock held.  NULL: *error, and *message if it is the text's. */
+struct module *module_load(const void *image, simt_message *message, cudaError_t *error);
+const simt_module *module_parsed(const struct module *module);
+struct CUkern_st *module_kernel(struct module *module, const char *name, cudaError_t *error);
+
 /* memory.c */
 enum buffer_kind { BUFFER_DEVICE, BUFFER_VARIABLE, BUFFER_MANAGED, BUFFER_PINNED, BUFFER_REGISTERED };
 
@@ -79,6 +92,10 @@ struct buffer {
     enum buffer_kind kind;
 };
 
+/* The module's variable, which is a buffer from then on. */
+cudaError_t module_variable(struct module *module, const char *name, enum buffer_kind kind, uint64_t *address,
+                            size_t *nbytes);
+
 /* The buffer that the address lies in; NULL: none. */
 const struct buffer *buffer_find(uint64_t address);
 cudaError_t buffer_add(const struct buffer *buffer);
@@ -87,6 +104,16 @@ void memory_count_leaks(void); /* into the record */
 
 /* copies.c */
 cudaError_t copy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind);
+
+/* Rows of elements, each filled with the `width` bytes (1, 2 or 4) of the value. */
+struct pattern {
+    uint64_t to;
+    size_t pitch; /* from row to row */
+    uint32_t value, width;
+    size_t count, rows;
+};
+
+cudaError_t pattern_fill_in(cudaStream_t stream, const struct pattern *pattern);
 
 /* streams.c */
 bool stream_is_known(cudaStream_t stream);
