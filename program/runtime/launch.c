@@ -164,6 +164,7 @@ static cudaError_t keep(const struct request *request, const struct CUkern_st *k
 static cudaError_t launch(const struct request *request) {
     cudaError_t error;
     const struct CUkern_st *kernel = kernel_find(request->function, &error);
+    if (!kernel) runtime.record->refused_launches++; /* programs that do not look go on with wrong results */
     if (!error) error = check_request(request, kernel);
     if (error) return error;
     return stream_is_captured(request->stream) ? keep(request, kernel) : execute(request, kernel);
