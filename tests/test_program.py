@@ -75,6 +75,7 @@ def line_of(text):
     ("add", ""), ("reduce", f"{sum(i * i % 77 for i in range(512))}\n"), ("managed", ""), ("registered", ""),
     ("symbols", "85 32 4 16 3 86\n"), ("dynamic", ""), ("many", ""), ("grid", f"{sum(range(256))}\n"),
     ("copies", "cudaErrorInvalidPitchValue\n" + 2 * "cudaErrorInvalidValue\n"),
+    ("waited", ""),
     ("streams", 2 * "cudaErrorInvalidResourceHandle\n"),
     ("graph", "cudaErrorStreamCaptureUnsupported\n0\n5 15 15 10 2\n"),
     ("memory", "4 cudaErrorMemoryAllocation\ncudaSuccess\n"),
@@ -175,6 +176,19 @@ def test_read_of_unwritten_memory_does_not_stop_the_program(ran):
 def test_leak(ran):
     report = ran("leak", status=3)[2]
     assert (report["leaks"], report["leaked_bytes"], report["findings"]) == (2, 1024, [])
+
+
+def test_host_code_that_does_not_wait(ran):
+    """A read of what a kernel writes, one of what a copy writes, a write of what a copy reads, and a read after waiting for
+    another stream."""
+    report = ran("early", status=3)[2]
+    found = [(finding["kind"], finding["kernel"], re.sub("0x[0-9a-f]+", "X", finding["message"]).split(":")[0])
+             for finding in report["findings"]]
+    assert found == [("race", "host code", f"the host {use} X while {what}") for use, what in (
+        ("uses", "the kernel _Z6numberPi may still write it"), ("uses", "an asynchronous copy may still write it"),
+        ("writes to", "an asynchronous copy may still read it"), ("uses", "an asynchronous copy may still write it"))]
+    assert all(re.fullmatch(r".*/modes\+0x[0-9a-f]+", finding["file"]) for finding in report["findings"])
+    assert report["status"] == 0 and ran("early", "--races", "off", status=0)
 
 
 def test_assertion_and_trap(ran):

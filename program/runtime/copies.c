@@ -80,11 +80,13 @@ static cudaError_t run_copy(const struct operation *operation) {
 
 static cudaError_t copy_in(cudaStream_t stream, const struct copying *copying) {
     if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
-    return operation_do(&copying->operation, sizeof *copying, stream);
+    cudaError_t error = operation_do(&copying->operation, sizeof *copying, stream);
+    if (!error && !stream_is_captured(stream)) host_note_copy(copying->to, copying->from, copying->nbytes, stream);
+    return error;
 }
 
 API cudaMemcpy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind) {
-    return CALL(copy(to, from, nbytes, kind));
+    return CALL_WAIT(copy(to, from, nbytes, kind));
 }
 ALSO(cudaMemcpy, _ptds)
 
@@ -94,7 +96,7 @@ API cudaMemcpyAsync(void *to, const void *from, size_t nbytes, enum cudaMemcpyKi
 ALSO(cudaMemcpyAsync, _ptsz)
 
 API cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t nbytes) {
-    return CALL(to_device || from_device ? cudaErrorInvalidDevice : copy(to, from, nbytes, cudaMemcpyDeviceToDevice));
+    return CALL_WAIT(to_device || from_device ? cudaErrorInvalidDevice : copy(to, from, nbytes, cudaMemcpyDeviceToDevice));
 }
 
 API cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t nbytes,
@@ -124,7 +126,7 @@ static cudaError_t copy_rows(const struct rows *rows) {
 
 API cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
                  enum cudaMemcpyKind kind) {
-    return CALL(copy_rows(&(struct rows){to, from, to_pitch, from_pitch, width, height, kind}));
+    return CALL_WAIT(copy_rows(&(struct rows){to, from, to_pitch, from_pitch, width, height, kind}));
 }
 ALSO(cudaMemcpy2D, _ptds)
 
@@ -152,7 +154,7 @@ static cudaError_t copy_planes(const struct cudaMemcpy3DParms *request) {
     return error;
 }
 
-API cudaMemcpy3D(const struct cudaMemcpy3DParms *request) { return CALL(copy_planes(request)); }
+API cudaMemcpy3D(const struct cudaMemcpy3DParms *request) { return CALL_WAIT(copy_planes(request)); }
 ALSO(cudaMemcpy3D, _ptds)
 
 API cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *request, cudaStream_t stream) {
@@ -186,12 +188,12 @@ static cudaError_t copy_from_symbol(void *to, const void *symbol, size_t nbytes,
 }
 
 API cudaMemcpyToSymbol(const void *symbol, const void *from, size_t nbytes, size_t offset, enum cudaMemcpyKind kind) {
-    return CALL(copy_to_symbol(symbol, from, nbytes, offset, kind));
+    return CALL_WAIT(copy_to_symbol(symbol, from, nbytes, offset, kind));
 }
 ALSO(cudaMemcpyToSymbol, _ptds)
 
 API cudaMemcpyFromSymbol(void *to, const void *symbol, size_t nbytes, size_t offset, enum cudaMemcpyKind kind) {
-    return CALL(copy_from_symbol(to, symbol, nbytes, offset, kind));
+    return CALL_WAIT(copy_from_symbol(to, symbol, nbytes, offset, kind));
 }
 ALSO(cudaMemcpyFromSymbol, _ptds)
 

@@ -134,7 +134,7 @@ API cudaGetDeviceFlags(unsigned *flags) { return CALL((*flags = 0, cudaSuccess))
 API cudaSetValidDevices(int *devices, int count) { return CALL(((void)devices, (void)count, cudaSuccess)); }
 API cudaRuntimeGetVersion(int *version) { return CALL(set_number(version, RUNTIME_VERSION)); }
 API cudaDriverGetVersion(int *version) { return CALL(set_number(version, RUNTIME_VERSION)); }
-API cudaDeviceSynchronize(void) { return CALL(cudaSuccess); }
+API cudaDeviceSynchronize(void) { return CALL_WAIT(cudaSuccess); }
 API cudaProfilerStart(void) { return CALL(cudaSuccess); }
 API cudaProfilerStop(void) { return CALL(cudaSuccess); }
 API cudaCtxResetPersistingL2Cache(void) { return CALL(cudaSuccess); }

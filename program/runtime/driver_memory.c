@@ -311,9 +311,20 @@ static cudaError_t copy_rows(const struct copy_2d *copying, cudaStream_t stream)
                        stream);
 }
 
-DRIVER cuMemcpy2D_v2(const struct copy_2d *copying) { return DRIVE(copy_rows(copying, NULL)); }
+/* What was asked for before is done when these return. */
+static cudaError_t copy_rows_now(const struct copy_2d *copying) {
+    cudaError_t error = cudaDeviceSynchronize();
+    return error ? error : copy_rows(copying, NULL);
+}
+
+static cudaError_t copy_planes_now(const struct planes *planes) {
+    cudaError_t error = cudaDeviceSynchronize();
+    return error ? error : copy_planes(planes, NULL);
+}
+
+DRIVER cuMemcpy2D_v2(const struct copy_2d *copying) { return DRIVE(copy_rows_now(copying)); }
 ALSO(cuMemcpy2D_v2, _ptds)
-DRIVER cuMemcpy2DUnaligned_v2(const struct copy_2d *copying) { return DRIVE(copy_rows(copying, NULL)); }
+DRIVER cuMemcpy2DUnaligned_v2(const struct copy_2d *copying) { return DRIVE(copy_rows_now(copying)); }
 ALSO(cuMemcpy2DUnaligned_v2, _ptds)
 
 DRIVER cuMemcpy2DAsync_v2(const struct copy_2d *copying, cudaStream_t stream) {
@@ -321,7 +332,7 @@ DRIVER cuMemcpy2DAsync_v2(const struct copy_2d *copying, cudaStream_t stream) {
 }
 ALSO(cuMemcpy2DAsync_v2, _ptsz)
 
-DRIVER cuMemcpy3D_v2(const struct planes *copying) { return DRIVE(copy_planes(copying, NULL)); }
+DRIVER cuMemcpy3D_v2(const struct planes *copying) { return DRIVE(copy_planes_now(copying)); }
 ALSO(cuMemcpy3D_v2, _ptds)
 
 DRIVER cuMemcpy3DAsync_v2(const struct planes *copying, cudaStream_t stream) {

@@ -167,7 +167,10 @@ static cudaError_t launch(const struct request *request) {
     if (!kernel) runtime.record->refused_launches++; /* programs that do not look go on with wrong results */
     if (!error) error = check_request(request, kernel);
     if (error) return error;
-    return stream_is_captured(request->stream) ? keep(request, kernel) : execute(request, kernel);
+    if (stream_is_captured(request->stream)) return keep(request, kernel);
+    error = execute(request, kernel);
+    if (!error) host_note_launch(kernel->name, request->stream);
+    return error;
 }
 
 API cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared_nbytes,

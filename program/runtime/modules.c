@@ -293,7 +293,8 @@ cudaError_t module_variable(struct module *module, const char *name, enum buffer
     simt_error found = simt_machine_variable(runtime.machine, module->parsed, name, address, nbytes, NULL);
     if (found) return found == SIMT_ERROR_MEMORY ? cudaErrorMemoryAllocation : cudaErrorInvalidSymbol;
     if (buffer_find(*address)) return cudaSuccess;
-    return buffer_add(&(struct buffer){*address, *nbytes, *address, kind});
+    return buffer_add(
+        &(struct buffer){.address = *address, .nbytes = *nbytes, .device_address = *address, .kind = kind});
 }
 
 static cudaError_t variable_place(const struct variable *variable, uint64_t *address, size_t *nbytes) {

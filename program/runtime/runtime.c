@@ -67,9 +67,15 @@ __attribute__((destructor)) static void end(void) {
 
 /* ---- calls --------------------------------------------------------------------------------------- */
 
-void runtime_enter(void) { pthread_mutex_lock(&lock); }
+void runtime_enter(void) {
+    pthread_mutex_lock(&lock);
+    host_open();
+}
 
-void runtime_leave(void) { pthread_mutex_unlock(&lock); }
+void runtime_leave(void) {
+    host_close();
+    pthread_mutex_unlock(&lock);
+}
 
 /* Not before the first call: other programs that this one starts may load the stand-in, too. */
 static void create_machine(void) {

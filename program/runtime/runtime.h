@@ -16,6 +16,9 @@
 /* The body of nearly every call: nothing is done any more once a launch has failed for good. */
 #define CALL(expression) runtime_end(runtime_begin() ? (expression) : runtime.sticky)
 
+/* The same for a call that returns when everything before it is done. */
+#define CALL_WAIT(expression) CALL((host_wait_all(), (expression)))
+
 /* The same for what a graph cannot keep: a captured stream must not ask for it. */
 #define CALL_NOW(stream, expression)                                                                               \
     CALL(stream_is_captured(stream) ? cudaErrorStreamCaptureUnsupported : (expression))
@@ -90,6 +93,7 @@ struct buffer {
     uint64_t nbytes;
     uint64_t device_address;
     enum buffer_kind kind;
+    uint32_t *touched; /* of managed memory: a bit for each 4 bytes that a kernel may be writing; NULL: not known */
 };
 
 /* The module's variable, which is a buffer from then on. */
@@ -99,6 +103,7 @@ cudaError_t module_variable(struct module *module, const char *name, enum buffer
 /* The buffer that the address lies in; NULL: none. */
 const struct buffer *buffer_find(uint64_t address);
 cudaError_t buffer_add(const struct buffer *buffer);
+const struct buffer *buffer_next(size_t *at); /* of all, from *at = 0 on; NULL: there are no more */
 void memory_clear(void);       /* cudaDeviceReset */
 void memory_count_leaks(void); /* into the record */
 
@@ -136,5 +141,19 @@ const struct simt_observer *const *watch_observers(const char *kernel, uint64_t 
 void watch_begin(const char *kernel); /* for those who show what goes on */
 void watch_end(void);
 void watch_note(const simt_launch *launch, const simt_report *report, bool is_watched, uint64_t number);
+void watch_note_host(const simt_finding *finding);
+
+/* host.c: memory that the program must not use before it has waited for a stream; with the lock held */
+extern const struct simt_observer host_observer;
+uint32_t *host_touched(size_t nbytes); /* for a buffer of that size; NULL: no memory */
+void host_open(void);  /* while the lock is held, all pages are open */
+void host_close(void);
+void host_note_copy(void *to, const void *from, size_t nbytes, cudaStream_t stream);
+void host_note_launch(const char *kernel, cudaStream_t stream);
+void host_wait_all(void);
+void host_wait_stream(cudaStream_t stream);
+uint64_t host_number(void); /* of what was noted last */
+void host_wait_until(cudaStream_t stream, uint64_t number); /* for what was noted in it until then */
+void host_join(cudaStream_t stream, uint64_t number); /* another stream waits for that: waiting for any counts as both */
 
 #endif
