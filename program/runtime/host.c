@@ -35,6 +35,7 @@ struct pending {
 static struct pending pending[PENDING];
 static size_t pending_count;
 static uint64_t last_number;
+static size_t touched_buffers; /* that kernels' stores are noted of */
 static struct sigaction previous;
 
 /* ---- pages --------------------------------------------------------------------------------------- */
@@ -176,13 +177,16 @@ void host_note_copy(void *to, const void *from, size_t nbytes, cudaStream_t stre
 
 /* ---- what kernels write -------------------------------------------------------------------------- */
 
-/* Plain stores to managed memory.  Others may be meant for a host that looks for them. */
+/* Plain stores to managed memory.  Others may be meant for a host that looks for them.  Nothing is allocated while a
+ * kernel runs. */
 static void note_store(void *block, const simt_event *event, const simt_access *access) {
     (void)block, (void)event;
+    if (!touched_buffers) return;
     if (access->space != SIMT_GLOBAL || access->kind != SIMT_STORE || access->order != SIMT_WEAK) return;
+    const struct buffer *buffer = NULL;
     for (uint32_t lanes = access->lanes; lanes; lanes &= lanes - 1) {
         uint64_t address = access->addresses[__builtin_ctz(lanes)];
-        const struct buffer *buffer = buffer_find(address); /* nothing is allocated while a kernel runs */
+        if (!buffer || address - buffer->address >= buffer->nbytes) buffer = buffer_find(address);
         if (!buffer || !buffer->touched) continue;
         uint64_t first = (address - buffer->address) / WORD;
         uint64_t last = (address - buffer->address + access->element_nbytes * access->elements - 1) / WORD;
@@ -193,7 +197,16 @@ static void note_store(void *block, const simt_event *event, const simt_access *
 
 const struct simt_observer host_observer = {.name = "host", .access = note_store};
 
-uint32_t *host_touched(size_t nbytes) { return calloc(nbytes / WORD / 32 + 1, sizeof(uint32_t)); }
+uint32_t *host_create_touched(size_t nbytes) {
+    uint32_t *touched = calloc(nbytes / WORD / 32 + 1, sizeof *touched);
+    touched_buffers += touched != NULL;
+    return touched;
+}
+
+void host_destroy_touched(uint32_t *touched) {
+    touched_buffers -= touched != NULL;
+    free(touched);
+}
 
 void host_note_launch(const char *kernel, cudaStream_t stream) {
     const struct buffer *buffer;

@@ -59,7 +59,7 @@ static bool is_counted(const struct buffer *buffer) {
 static void release(struct buffer *buffer) {
     if (is_counted(buffer)) runtime.used_nbytes -= buffer->nbytes;
     simt_machine_free(runtime.machine, buffer->device_address);
-    free(buffer->touched);
+    host_destroy_touched(buffer->touched);
     remove_buffer(buffer);
 }
 
@@ -84,11 +84,11 @@ static cudaError_t allocate(void **pointer, size_t nbytes, enum buffer_kind kind
     if (!nbytes) return cudaSuccess;
     if (is_counted(&buffer) && nbytes > runtime.memory_nbytes - runtime.used_nbytes) return cudaErrorMemoryAllocation;
     if (make(&buffer)) return cudaErrorMemoryAllocation;
-    if (kind == BUFFER_MANAGED) buffer.touched = host_touched(nbytes);
+    if (kind == BUFFER_MANAGED) buffer.touched = host_create_touched(nbytes);
     cudaError_t error = buffer_add(&buffer);
     if (error) {
         simt_machine_free(runtime.machine, buffer.device_address);
-        free(buffer.touched);
+        host_destroy_touched(buffer.touched);
         return error;
     }
     if (is_counted(&buffer)) runtime.used_nbytes += nbytes;

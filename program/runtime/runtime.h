@@ -145,7 +145,8 @@ void watch_note_host(const simt_finding *finding);
 
 /* host.c: memory that the program must not use before it has waited for a stream; with the lock held */
 extern const struct simt_observer host_observer;
-uint32_t *host_touched(size_t nbytes); /* for a buffer of that size; NULL: no memory */
+uint32_t *host_create_touched(size_t nbytes); /* for a buffer of that size; NULL: no memory */
+void host_destroy_touched(uint32_t *touched); /* NULL: nothing */
 void host_open(void);  /* while the lock is held, all pages are open */
 void host_close(void);
 void host_note_copy(void *to, const void *from, size_t nbytes, cudaStream_t stream);

@@ -419,7 +419,7 @@ static int mode_absent() {
 
 __global__ void number(int *data) { data[threadIdx.x] = threadIdx.x; }
 
-/* What a program does before it waits, and what it may do. */
+/* What a program asks for, and uses. */
 struct early {
     enum { COUNT = 2048 };
     int *managed, *pinned, *device;
