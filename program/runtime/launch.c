@@ -44,6 +44,7 @@ static cudaError_t check_request(const struct request *request, const struct CUk
     const dim3 block = request->block, grid = request->grid;
     uint64_t threads = (uint64_t)block.x * block.y * block.z, blocks = (uint64_t)grid.x * grid.y * grid.z;
     size_t fixed = simt_module_shared_nbytes(kernel->parsed, kernel->index);
+    if (!request->arguments && simt_module_parameter_count(kernel->parsed, kernel->index)) return cudaErrorInvalidValue;
     if (!stream_is_known(request->stream)) return cudaErrorInvalidResourceHandle;
     if (!is_extent(block, BLOCK_THREADS, BLOCK_THREADS, BLOCK_Z) || threads > BLOCK_THREADS ||
         !is_extent(grid, INT32_MAX, GRID_YZ, GRID_YZ))

@@ -118,6 +118,16 @@ cudaError_t runtime_error_of(simt_error error) {
     return error == SIMT_ERROR_MEMORY ? cudaErrorMemoryAllocation : error ? cudaErrorInvalidValue : cudaSuccess;
 }
 
+/* What a program can do about it. */
+static const char *way_out(const char *name) {
+    static const char *const pictures[] = {"Array", "Tex", "Surf", "Mipmapped"};
+    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++)
+        if (strstr(name, pictures[i]))
+            return ": textures, surfaces and arrays are not there: keep the data in linear memory (cudaMallocPitch)";
+    if (strstr(name, "Ipc") || strstr(name, "Shareable")) return ": there is one process";
+    return "";
+}
+
 /* Each name is told once. */
 cudaError_t runtime_absent(const char *name) {
     enum { NAMES = 64 };
@@ -127,7 +137,7 @@ cudaError_t runtime_absent(const char *name) {
     while (i < NAMES && told[i] && strcmp(told[i], name)) i++;
     if (i < NAMES && !told[i]) {
         told[i] = name;
-        runtime_say("%s is not supported by the simulator", name);
+        runtime_say("%s is not supported by the simulator%s", name, way_out(name));
     }
     return runtime_end(cudaErrorNotSupported);
 }

@@ -36,7 +36,7 @@ int cuEventDestroy_v2(handle), cuGetErrorName(int, const char **), cuGetErrorStr
 int cuGetProcAddress_v2(const char *, void **, int, uint64_t, int *), cuLinkCreate_v2(unsigned, int *, void **, handle *);
 int cuLinkAddData_v2(handle, int, void *, size_t, const char *, unsigned, int *, void **);
 int cuLinkComplete(handle, void **, size_t *), cuLinkDestroy(handle);
-int cuOccupancyMaxPotentialBlockSize(int *, int *, handle, size_t (*)(int), size_t, int);
+int cuTexObjectCreate(void), cuOccupancyMaxPotentialBlockSize(int *, int *, handle, size_t (*)(int), size_t, int);
 
 enum { INVALID_VALUE = 1, NOT_INITIALIZED = 3, INVALID_CONTEXT = 201, NO_BINARY = 209, INVALID_PTX = 218, NOT_FOUND = 500,
        ILLEGAL_ADDRESS = 700, NOT_SUPPORTED = 801, INVALID_CLUSTER_SIZE = 912 };
@@ -91,6 +91,17 @@ static int memory(handle add_function) {
     CHECK(add(add_function, data, 2, NULL) == 0 && cuMemcpyDtoH_v2(host, data, NBYTES) == 0);
     for (int i = 0; i < COUNT; i++) CHECK(host[i] == 7);
     CHECK(cuMemsetD16_v2(data + 2, 0x1234, 3) == 0 && cuMemsetD8_v2(data + 8, 9, 1) == 0);
+    struct {
+        address data;
+        int step;
+    } packed = {data + 16, 4};
+    size_t packed_nbytes = sizeof packed, short_nbytes = 8;
+    void *extra[] = {(void *)1, &packed, (void *)2, &packed_nbytes, NULL};
+    CHECK(cuLaunchKernel(add_function, 1, 1, 1, 2, 1, 1, 0, NULL, NULL, extra) == 0);
+    CHECK(cuMemcpyDtoH_v2(host, data, 28) == 0 && host[4] == 11 && host[5] == 11 && host[6] == 7);
+    extra[3] = &short_nbytes;
+    CHECK(cuLaunchKernel(add_function, 1, 1, 1, 2, 1, 1, 0, NULL, NULL, extra) == INVALID_VALUE);
+    CHECK(cuLaunchKernel(add_function, 1, 1, 1, 2, 1, 1, 0, NULL, NULL, NULL) == INVALID_VALUE);
     CHECK(cuMemcpyDtoH_v2(host, data, 12) == 0 && host[0] == 0x12340007 && host[1] == 0x12341234 && host[2] == 9);
     CHECK(cuMemsetD16_v2(data + 1, 0, 1) == INVALID_VALUE && cuMemsetD8_v2(data, 0, NBYTES + 1) == INVALID_VALUE);
     CHECK(cuMemGetAddressRange_v2(&base, &nbytes, data + 12) == 0 && base == data && nbytes == NBYTES);
@@ -178,7 +189,7 @@ static int names(void) {
     CHECK(cuGetProcAddress_v2("cuMemAlloc", &found, 13000, 0, NULL) == 0);
     CHECK(found == (void *)(uintptr_t)cuMemAlloc_v2);
     CHECK(cuGetProcAddress_v2("cuNothing", &found, 13000, 0, &status) == NOT_FOUND && !found && status == 1);
-    CHECK(cuGraphCreate(&graph, 0) == NOT_SUPPORTED);
+    CHECK(cuGraphCreate(&graph, 0) == NOT_SUPPORTED && cuTexObjectCreate() == NOT_SUPPORTED);
     CHECK(cuCtxGetCurrent(&context) == 0 && context && cuCtxPopCurrent_v2(NULL) == 0);
     CHECK(cuCtxGetCurrent(&found) == 0 && !found && cuCtxSetCurrent(context) == 0);
     return 0;
