@@ -27,7 +27,10 @@ char *program_find_folder(void) {
         char *named = NULL;
         if (asprintf(&named, "%s/%s/" RUNTIME_NAME, self, folders[i]) < 0) break;
         path = realpath(named, NULL);
+        int error = errno;
         free(named);
+        errno = error;
+        if (!path && error == ENOMEM) break;
         if (path && !is_usable(path)) {
             free(path);
             path = NULL;

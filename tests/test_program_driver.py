@@ -7,9 +7,11 @@ import sys
 
 import pytest
 
-from cli_helpers import run
+from cli_helpers import CLI, run
 from kernel_helpers import nvrtc_library
 from program_helpers import INCLUDE, SOURCES, STAND_INS, environment, needs_nvcc
+
+FAULTS = STAND_INS.parent / "tests" / "faults.so"
 
 
 @pytest.fixture(scope="session")
@@ -66,6 +68,22 @@ def test_program_is_looked_up_as_a_shell_does(tmp_path):
     assert (done.returncode, done.stdout) == (0, "0\n") and "no findings" in done.stderr, done
     done = run("run", "no-such-program", env=environment())
     assert done.returncode == 1 and "no-such-program: No such file" in done.stderr
+
+
+@pytest.mark.skipif(not FAULTS.exists(), reason="the tests' programs are not built")
+def test_short_of_memory(driver_program, tmp_path):
+    """warpfold itself, in one allocation after the other: the program runs as ever, or there is a message."""
+    settings = environment()
+    if "asan" in settings.get("LD_PRELOAD", ""):
+        pytest.skip("AddressSanitizer's asprintf reads beyond the text if an allocation fails in it")
+    settings.update(LD_PRELOAD=str(FAULTS), FAULT_KIND="memory")
+    statuses = []
+    for at in range(1, 25):
+        done = subprocess.run([CLI, "run", driver_program], capture_output=True, text=True,
+                              env={**settings, "FAULT_AT": str(at)})
+        assert done.returncode == 0 or (done.returncode == 1 and "out of memory" in done.stderr), (at, done)
+        statuses.append(done.returncode)
+    assert set(statuses) == {0, 1}
 
 
 @needs_nvcc
