@@ -462,7 +462,8 @@ void put_help(FILE *stream) {
           "\n"
           "RUNG is a kernel of the ladder, by number or name.  KERNEL is a .cu file, which\n"
           "needs NVRTC or nvcc, or a .ptx file, which needs neither.  PROGRAM is a .cu file\n"
-          "with a main, or what nvcc -cudart shared made of one; options come before it.\n"
+          "with a main, what nvcc made of one, or what loads CUDA later (python3); options\n"
+          "come before it.\n"
           "\n"
           "options, before or after the operands:\n",
           stream);

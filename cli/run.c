@@ -76,7 +76,7 @@ static int report(const struct program *program, const struct settings *settings
 static int conclude(const struct program *program, const char *path, const struct settings *settings) {
     struct program_end end = program_end(program);
     if (!end.was_simulated && !end.signal)
-        return fail("%s: it ended with status %d before the simulator could take part", path, end.status);
+        return fail("%s: it ended with status %d, and called nothing of the CUDA runtime or driver", path, end.status);
     int status = report(program, settings);
     if (status) return status;
     return end.has_findings ? STATUS_FINDINGS : end.status;

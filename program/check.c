@@ -1,4 +1,5 @@
-/* Whether a program can be run with the stand-in, by the libraries that it asks for. */
+/* Whether a program can be run with the stand-ins, by the libraries that it asks for.  One that asks for none of CUDA's,
+ * or a script, may load them later: it is run, and it turns out. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -8,12 +9,12 @@
 #include "private.h"
 
 static const char how_to_build[] =
-    "build it with 'nvcc -cudart shared -gencode arch=compute_75,code=compute_75', or give warpfold the .cu file";
+    "do not strip it, build it with 'nvcc -cudart shared -gencode arch=compute_75,code=compute_75', or give warpfold the .cu file";
 
 /* Libraries that drive a GPU themselves. */
 static const char *const absent_libraries[] = {
     "libcublas",   "libcublasLt", "libcurand", "libcufft", "libcusparse", "libcusolver", "libcudnn", "libnccl",
-    "libnvjpeg",   "libnpp",      "libcuda",   "libcufile", "libnvshmem", "libcutensor", NULL};
+    "libnvjpeg",   "libnpp",      "libcufile", "libnvshmem", "libcutensor", NULL};
 
 /* "libcublas.so.13" is "libcublas", "libnppial.so.13" one of "libnpp". */
 static bool is_library(const char *file, const char *name) {
@@ -51,10 +52,12 @@ static bool check_libraries(const struct elf *elf, const char *path, simt_messag
                  path, runtime);
         return false;
     }
-    if (elf_has_section(elf, ".nv_fatbin"))
-        return refuse(message, path, "the CUDA runtime is linked into it, so that no simulator can take its place",
+    if (elf_has_section(elf, ".nv_fatbin") && !elf_has_section(elf, ".symtab"))
+        return refuse(message, path,
+                      "the CUDA runtime is linked into it and the names of its functions are stripped, so that no "
+                      "simulator can take its place",
                       how_to_build);
-    return refuse(message, path, "it does not use the CUDA runtime library", how_to_build);
+    return true;
 }
 
 bool program_check(const char *path, int file, simt_message *message) {
@@ -65,9 +68,11 @@ bool program_check(const char *path, int file, simt_message *message) {
     size_t nbytes = (size_t)status.st_size;
     void *bytes = mmap(NULL, nbytes, PROT_READ, MAP_PRIVATE, file, 0);
     if (bytes == MAP_FAILED) return refuse(message, path, "it cannot be read", "");
-    bool is_sound = elf_open(&elf, bytes, nbytes) ? check_libraries(&elf, path, message)
-                                                  : refuse(message, path, "it is not a program for this computer",
-                                                           "warpfold run takes a .cu file or what nvcc made of one");
+    bool is_script = nbytes > 2 && !memcmp(bytes, "#!", 2);
+    bool is_sound = is_script ||
+                    (elf_open(&elf, bytes, nbytes) ? check_libraries(&elf, path, message)
+                                                   : refuse(message, path, "it is not a program for this computer",
+                                                            "warpfold run takes a .cu file or a program"));
     munmap(bytes, nbytes);
     return is_sound;
 }

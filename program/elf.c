@@ -1,7 +1,6 @@
 #include "elf.h"
 
 #include <elf.h>
-#include <stdint.h>
 #include <string.h>
 
 /* The part of the file, whole; NULL: it does not lie within. */
@@ -96,5 +95,38 @@ bool elf_has_section(const struct elf *elf, const char *name) {
         if (section.sh_name < names.sh_size && length <= names.sh_size - section.sh_name &&
             !memcmp(strings + section.sh_name, name, length))
             return true;
+    return false;
+}
+
+/* ---- functions ----------------------------------------------------------------------------------- */
+
+bool elf_open_symbols(const struct elf *elf, bool is_dynamic, struct elf_symbols *symbols) {
+    const uint32_t type = is_dynamic ? SHT_DYNSYM : SHT_SYMTAB;
+    Elf64_Ehdr header;
+    Elf64_Shdr table, strings;
+    if (!read_header(elf, &header)) return false;
+    for (unsigned i = 0; read_section(elf, &header, i, &table); i++) {
+        if (table.sh_type != type || !read_section(elf, &header, table.sh_link, &strings)) continue;
+        *symbols = (struct elf_symbols){.entries = part(elf, table.sh_offset, table.sh_size),
+                                        .address = table.sh_addr,
+                                        .count = table.sh_size / sizeof(Elf64_Sym),
+                                        .strings = (const char *)part(elf, strings.sh_offset, strings.sh_size),
+                                        .strings_nbytes = strings.sh_size};
+        return symbols->entries && symbols->strings && strings.sh_size &&
+               symbols->strings[strings.sh_size - 1] == '\0';
+    }
+    return false;
+}
+
+bool elf_next_function(const struct elf_symbols *symbols, size_t *at, struct elf_function *function) {
+    while (*at < symbols->count) {
+        Elf64_Sym symbol;
+        memcpy(&symbol, symbols->entries + (*at)++ * sizeof symbol, sizeof symbol);
+        if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF ||
+            symbol.st_name >= symbols->strings_nbytes)
+            continue;
+        *function = (struct elf_function){symbols->strings + symbol.st_name, symbol.st_value, symbol.st_size};
+        return true;
+    }
     return false;
 }

@@ -8,22 +8,26 @@
 #include "record.h"
 
 struct program {
-    const char *path;             /* as the user has it */
-    const char *const *arguments; /* from the path on */
+    const char *path;             /* as the user has it, or where PATH has it */
+    char *found;                  /* the latter; NULL: the former */
+    const char *const *arguments; /* from the program on */
     int file;                     /* open: of the program to be executed */
     int record_file;
     struct record *record;
-    const char *runtime; /* the stand-in's path */
+    char *folder; /* where the stand-ins are */
     struct program_end end;
     void (*progress)(void *context, uint64_t launch, const char *kernel, double seconds);
     void *progress_context;
     bool is_compiled; /* from a .cu file */
 };
 
-/* find.c: where the stand-in is, beside this program or where both are installed.  NULL: nowhere. */
-char *program_find_runtime(void);
+/* find.c: the folder of the stand-ins, beside this program or where they are installed.  NULL: nowhere. */
+char *program_find_folder(void);
 
-/* check.c: whether the stand-in can take part in the program; if not, *message says why. */
+/* The file that a name without a slash means to a shell, or NULL: none; errno is ENOMEM if there is no memory. */
+char *program_find_in_path(const char *name);
+
+/* check.c: whether the stand-ins can take part in the program; if not, *message says why. */
 bool program_check(const char *path, int file, simt_message *message);
 
 #endif

@@ -69,8 +69,14 @@ static bool compile(struct program *program, const struct program_settings *sett
     return is_written || fail(message, program->path, errno);
 }
 
+/* What is there by that name, or else what a shell would find. */
 static bool open_file(struct program *program, simt_message *message) {
     program->file = open(program->path, O_RDONLY | O_CLOEXEC);
+    if (program->file < 0 && errno == ENOENT) {
+        program->found = program_find_in_path(program->path);
+        if (program->found) program->path = program->found;
+        if (program->found) program->file = open(program->path, O_RDONLY | O_CLOEXEC);
+    }
     if (program->file < 0) return fail(message, program->path, errno);
     return access(program->path, X_OK) ? fail(message, program->path, errno) : true;
 }
@@ -115,9 +121,9 @@ static bool create_record(struct program *program, const struct program_settings
 static bool prepare(struct program *program, const struct program_settings *settings, simt_message *message) {
     if (!create_record(program, settings, message)) return false;
     errno = 0;
-    program->runtime = program_find_runtime();
-    if (!program->runtime && errno == ENOMEM) return fail(message, program->path, errno);
-    if (!program->runtime) {
+    program->folder = program_find_folder();
+    if (!program->folder && errno == ENOMEM) return fail(message, program->path, errno);
+    if (!program->folder) {
         snprintf(message->text, sizeof message->text,
                  "the simulator's libcudart.so.13 is not beside warpfold or where it is installed (its folder's name "
                  "may have no blanks or colons)");
@@ -152,38 +158,63 @@ void program_close(struct program *program) {
     if (program->record) munmap(program->record, sizeof *program->record);
     if (program->record_file >= 0) close(program->record_file);
     if (program->file >= 0) close(program->file);
-    free((char *)program->runtime);
+    free(program->folder);
+    free(program->found);
     free(program);
 }
 
 /* ---- running it ---------------------------------------------------------------------------------- */
 
-/* The stand-in comes before the library that the program would find, wherever it looks, but after what the user has
- * loaded first.  NULL: no memory. */
-static char **make_environment(const struct program *program) {
-    static const char preload[] = "LD_PRELOAD=";
-    const char *given = getenv("LD_PRELOAD");
-    size_t count = 0, length = 0;
-    while (environ[count]) count++;
-    char **environment = calloc(count + 3, sizeof *environment);
-    for (size_t i = 0; environment && i < count; i++)
-        if (strncmp(environ[i], preload, strlen(preload)) &&
-            strncmp(environ[i], RECORD_VARIABLE "=", strlen(RECORD_VARIABLE "=")))
-            environment[length++] = environ[i];
-    if (environment && asprintf(&environment[length], "%s%s%s%s", preload, given ? given : "", given ? ":" : "",
-                                program->runtime) >= 0 &&
-        asprintf(&environment[length + 1], RECORD_VARIABLE "=%d", program->record_file) >= 0)
-        return environment;
-    free(environment);
-    return NULL;
-}
+enum { SETTINGS = 3 }; /* of ours, which come first */
 
 static void free_environment(char **environment) {
-    size_t count = 0;
-    while (environment[count]) count++;
-    free(environment[count - 1]);
-    free(environment[count - 2]);
+    for (size_t i = 0; i < SETTINGS; i++) free(environment[i]);
     free(environment);
+}
+
+static bool is_ours(const char *setting) {
+    static const char *const ours[] = {"LD_PRELOAD=", "LD_AUDIT=", RECORD_VARIABLE "="};
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        if (!strncmp(setting, ours[i], strlen(ours[i]))) return true;
+    return false;
+}
+
+/* What the user has set goes first. */
+static char *list_of(const char *variable, const char *separator, const char *ours) {
+    const char *given = getenv(variable);
+    char *setting;
+    bool has_given = given && *given;
+    int length = asprintf(&setting, "%s=%s%s%s", variable, has_given ? given : "", has_given ? separator : "", ours);
+    return length < 0 ? NULL : setting;
+}
+
+/* The stand-ins come before the libraries that the program would find, wherever it looks, and calls of a runtime that
+ * is linked into it are led to them. */
+static bool set_libraries(const struct program *program, char **preload, char **audit) {
+    char *stand_ins = NULL, *redirect = NULL;
+    if (asprintf(&stand_ins, "%s/libcudart.so.13:%s/libcuda.so.1", program->folder, program->folder) < 0)
+        stand_ins = NULL;
+    if (asprintf(&redirect, "%s/libredirect.so", program->folder) < 0) redirect = NULL;
+    *preload = stand_ins ? list_of("LD_PRELOAD", ":", stand_ins) : NULL;
+    *audit = redirect ? list_of("LD_AUDIT", ":", redirect) : NULL;
+    free(stand_ins);
+    free(redirect);
+    return *preload && *audit;
+}
+
+/* NULL: no memory. */
+static char **make_environment(const struct program *program) {
+    size_t count = 0, length = SETTINGS;
+    while (environ[count]) count++;
+    char **environment = calloc(count + SETTINGS + 1, sizeof *environment);
+    if (!environment) return NULL;
+    for (size_t i = 0; i < count; i++)
+        if (!is_ours(environ[i])) environment[length++] = environ[i];
+    bool is_whole = set_libraries(program, &environment[0], &environment[1]);
+    if (asprintf(&environment[2], RECORD_VARIABLE "=%d", program->record_file) < 0) environment[2] = NULL;
+    if (is_whole && environment[2]) return environment;
+    free_environment(environment);
+    return NULL;
 }
 
 /* In the child: signals as the user's shell had them for programs, and no life after warpfold's. */
@@ -194,7 +225,8 @@ static void become(const struct program *program, char **environment, int failur
     for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) signal(defaults[i], SIG_DFL);
     sigprocmask(SIG_SETMASK, &none, NULL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    fexecve(program->file, (char *const *)program->arguments, environment);
+    if (program->is_compiled) fexecve(program->file, (char *const *)program->arguments, environment);
+    else execve(program->path, (char *const *)program->arguments, environment); /* a script is opened by its name */
     int error = errno;
     if (write(failure, &error, sizeof error) < 0) _exit(126);
     _exit(127);

@@ -3,8 +3,8 @@
  *
  *     program_open -> program_run -> program_put_report or program_put_json -> program_close
  *
- * The program runs as a process of its own, with its own standard streams; a library that stands in for the CUDA
- * runtime (runtime/) executes its kernels on the simulator and leaves a record of what they did.  The engine never
+ * The program runs as a process of its own, with its own standard streams; libraries that stand in for the CUDA
+ * runtime and driver (runtime/) execute its kernels on the simulator and leave a record of what they did.  The engine never
  * prints; errors are a text in the message.
  */
 #ifndef PROGRAM_PROGRAM_H
@@ -48,7 +48,7 @@ struct program_end {
     int status; /* what it ended with; of a signal, 128 and its number */
     int signal; /* 0: none */
     bool has_findings;
-    bool was_simulated; /* false: it never loaded the stand-in for the CUDA runtime */
+    bool was_simulated; /* false: it called nothing of CUDA's */
 };
 
 struct program_end program_end(const struct program *program);

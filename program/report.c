@@ -114,6 +114,7 @@ static void put_place(const struct report *report, const struct record_place *pl
     get_text(file, place->file);
     show_file(&report->names, file, shown);
     put_name(report->stream, shown, strlen(shown));
+    if (!place->line) return; /* of the host's code */
     fprintf(report->stream, ":%u, block (%u,%u,%u), thread (%u,%u,%u)", place->line, place->block[0], place->block[1],
             place->block[2], place->thread[0], place->thread[1], place->thread[2]);
 }
@@ -325,8 +326,10 @@ static void put_sarif_finding(struct json *json, const struct names *names, cons
     get_text(mangled, finding->kernel);
     readable_name(mangled, kernel, sizeof kernel);
     get_text(message, finding->message);
-    snprintf(text, sizeof text, "%s, block (%u,%u,%u), thread (%u,%u,%u): %s", kernel, block[0], block[1], block[2],
-             thread[0], thread[1], thread[2], message);
+    if (finding->place.line)
+        snprintf(text, sizeof text, "%s, block (%u,%u,%u), thread (%u,%u,%u): %s", kernel, block[0], block[1], block[2],
+                 thread[0], thread[1], thread[2], message);
+    else snprintf(text, sizeof text, "%s: %s", kernel, message);
     json_begin(json, '{');
     json_key_text(json, "ruleId", kind_name(finding));
     json_key_text(json, "level", "error");

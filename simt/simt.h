@@ -60,6 +60,9 @@ const char *simt_module_kernel_name(const simt_module *module, size_t kernel);
 size_t simt_module_parameter_count(const simt_module *module, size_t kernel);
 size_t simt_module_parameter_nbytes(const simt_module *module, size_t kernel, size_t parameter);
 
+/* Where a parameter begins in the bytes of all of them, laid out as the PTX says. */
+size_t simt_module_parameter_offset(const simt_module *module, size_t kernel, size_t parameter);
+
 /* Bytes of shared memory that each block has without asking (static). */
 size_t simt_module_shared_nbytes(const simt_module *module, size_t kernel);
 

@@ -99,7 +99,7 @@ def test_files(prefix, library, version):
         "bin/warpfold", "include/warpfold.h", "include/simt.h", "include/simt_observer.h",
         "share/doc/warpfold/LICENSE", "share/man/man1/warpfold.1",
         "share/bash-completion/completions/warpfold", "share/zsh/site-functions/_warpfold",
-        f"{lib}/warpfold/libcudart.so.13", f"{lib}/libsimt.a", f"{lib}/libwarpfold.a", f"{lib}/libwarpfold.so", f"{lib}/libwarpfold.so.{version[0]}",
+        *(f"{lib}/warpfold/{name}" for name in ("libcuda.so.1", "libcudart.so.13", "libredirect.so")), f"{lib}/libsimt.a", f"{lib}/libwarpfold.a", f"{lib}/libwarpfold.so", f"{lib}/libwarpfold.so.{version[0]}",
         f"{lib}/libwarpfold.so.{version}", f"{lib}/pkgconfig/warpfold.pc", f"{lib}/pkgconfig/simt.pc",
         *(f"{lib}/cmake/warpfold/warpfold-{part}.cmake" for part in ("config", "config-version", "targets")),
     }

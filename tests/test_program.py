@@ -6,7 +6,6 @@ What nvcc makes is compiled once: tests/programs/modes.cu has a mode for each te
 import json
 import os
 import re
-import shutil
 import signal
 import struct
 import subprocess
@@ -15,13 +14,10 @@ from pathlib import Path
 import pytest
 
 from cli_helpers import CLI, ROOT, run
+from program_helpers import INCLUDE, NVCC, SOURCES, STAND_INS, environment, needs_nvcc
 
-NVCC = os.environ.get("WARPFOLD_NVCC") or shutil.which("nvcc")
-INCLUDE = Path(NVCC).resolve().parent.parent / "include" if NVCC else None
-SOURCES = ROOT / "tests" / "programs"
 MODES = SOURCES / "modes.cu"
 
-needs_nvcc = pytest.mark.skipif(not NVCC, reason="no nvcc")
 LEAK = "leak"
 
 
@@ -29,14 +25,6 @@ def compiled(folder, name, source, *options):
     path = folder / name
     subprocess.run([NVCC, *options, "-o", path, source], check=True, timeout=300)
     return path
-
-
-def environment():
-    """With sanitizers the stand-in needs their library first, in a program that knows nothing of them."""
-    linked = subprocess.run(["ldd", CLI], capture_output=True, text=True).stdout
-    libraries = re.findall(r"(/\S*/lib(?:asan|ubsan)\.so\S*)", linked)
-    options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"  # of host code that is not ours
-    return {**os.environ, "ASAN_OPTIONS": options, **({"LD_PRELOAD": ":".join(libraries)} if libraries else {})}
 
 
 @pytest.fixture
@@ -87,6 +75,7 @@ def line_of(text):
     ("add", ""), ("reduce", f"{sum(i * i % 77 for i in range(512))}\n"), ("managed", ""), ("registered", ""),
     ("symbols", "85 32 4 16 3 86\n"), ("dynamic", ""), ("many", ""), ("grid", f"{sum(range(256))}\n"),
     ("copies", "cudaErrorInvalidPitchValue\n" + 2 * "cudaErrorInvalidValue\n"),
+    ("waited", ""),
     ("streams", 2 * "cudaErrorInvalidResourceHandle\n"),
     ("graph", "cudaErrorStreamCaptureUnsupported\n0\n5 15 15 10 2\n"),
     ("memory", "4 cudaErrorMemoryAllocation\ncudaSuccess\n"),
@@ -189,6 +178,19 @@ def test_leak(ran):
     assert (report["leaks"], report["leaked_bytes"], report["findings"]) == (2, 1024, [])
 
 
+def test_host_code_that_does_not_wait(ran):
+    """A read of what a kernel writes, one of what a copy writes, a write of what a copy reads, and a read after waiting for
+    another stream."""
+    report = ran("early", status=3)[2]
+    found = [(finding["kind"], finding["kernel"], re.sub("0x[0-9a-f]+", "X", finding["message"]).split(":")[0])
+             for finding in report["findings"]]
+    assert found == [("race", "host code", f"the host {use} X while {what}") for use, what in (
+        ("uses", "the kernel _Z6numberPi may still write it"), ("uses", "an asynchronous copy may still write it"),
+        ("writes to", "an asynchronous copy may still read it"), ("uses", "an asynchronous copy may still write it"))]
+    assert all(re.fullmatch(r".*/modes\+0x[0-9a-f]+", finding["file"]) for finding in report["findings"])
+    assert report["status"] == 0 and ran("early", "--races", "off", status=0)
+
+
 def test_assertion_and_trap(ran):
     _, output, report, _ = ran("assert", status=3)
     assert output == "cudaErrorAssert\ncudaErrorLaunchFailure\n"
@@ -280,17 +282,26 @@ def refused(said, *words, **options):
 
 
 @needs_nvcc
-def test_static_runtime_is_refused(tmp_path):
-    (tmp_path / "a.cu").write_text("int main() { return cudaDeviceSynchronize(); }\n")
-    refused("the CUDA runtime is linked into it", compiled(tmp_path, "static", tmp_path / "a.cu"))
+def test_runtime_that_is_linked_into_the_program(tmp_path):
+    """As nvcc does unless told otherwise: its functions are found by their names, until they are stripped."""
+    (tmp_path / "a.cu").write_text(
+        "#include <cstdio>\n__managed__ int sum;\n__global__ void count() { atomicAdd(&sum, 1); }\n"
+        'int main() { count<<<2, 32>>>(); printf("%d", cudaDeviceSynchronize()); printf(" %d\\n", sum); }\n')
+    program = compiled(tmp_path, "static", tmp_path / "a.cu")
+    done = run("run", program, env=environment())
+    assert (done.returncode, done.stdout) == (0, "0 64\n") and "count  1 launch" in done.stderr, done
+    subprocess.run(["strip", program], check=True)
+    refused("the names of its functions are stripped", program)
 
 
 def test_what_is_no_cuda_program_is_refused(tmp_path):
     script = tmp_path / "script"
-    script.write_text("#!/bin/sh\n")
+    script.write_text("int main() {}\n")
     script.chmod(0o755)
     refused("it is not a program for this computer", script)
-    refused("it does not use the CUDA runtime library", CLI)
+    script.write_text("#!/bin/sh\nexit 7\n")
+    refused("it ended with status 7, and called nothing of the CUDA runtime or driver", script)
+    refused("it ended with status 0, and called nothing", "true")
     refused("No such file", tmp_path / "none")
     refused("it is not a program", tmp_path)
 
@@ -396,13 +407,12 @@ def test_every_call_of_the_runtime_is_there():
     library = next((INCLUDE.parent / "lib64").glob("libcudart.so.13"), None)
     if not library:
         pytest.skip("no libcudart.so.13")
-    build = Path(CLI).parent
 
     def names(path):
         listed = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True, check=True).stdout
         return set(re.findall(r" T (\w+@@libcudart\.so\.13)", listed))
 
-    assert names(library) <= names(build / "program" / "libcudart.so.13") | {
+    assert names(library) <= names(STAND_INS / "libcudart.so.13") | {
         f"{name}@@libcudart.so.13" for name in ("__cudaGetProcAddress",)}
 
 

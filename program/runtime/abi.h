@@ -22,9 +22,11 @@
     X(cudaErrorNoDevice, 100, "no CUDA-capable device is detected")                                                \
     X(cudaErrorInvalidDevice, 101, "invalid device ordinal")                                                       \
     X(cudaErrorInvalidKernelImage, 200, "device kernel image is invalid")                                          \
+    X(cudaErrorDeviceUninitialized, 201, "invalid device context")                                                 \
     X(cudaErrorNoKernelImageForDevice, 209, "no kernel image is available for execution on the device")            \
     X(cudaErrorUnsupportedLimit, 215, "limit is not supported on this architecture")                               \
     X(cudaErrorInvalidPtx, 218, "a PTX JIT compilation failed")                                                    \
+    X(cudaErrorFileNotFound, 301, "file not found")                                                                \
     X(cudaErrorInvalidResourceHandle, 400, "invalid resource handle")                                              \
     X(cudaErrorIllegalState, 401, "the operation cannot be performed in the present state")                        \
     X(cudaErrorSymbolNotFound, 500, "named symbol not found")                                                      \
@@ -43,6 +45,7 @@
     X(cudaErrorCooperativeLaunchTooLarge, 720, "too many blocks in cooperative launch")                            \
     X(cudaErrorNotSupported, 801, "operation not supported")                                                       \
     X(cudaErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing")                  \
+    X(cudaErrorInvalidClusterSize, 912, "cluster misconfiguration")                                                \
     X(cudaErrorUnknown, 999, "unknown error")
 
 typedef enum cudaError {

@@ -80,11 +80,13 @@ static cudaError_t run_copy(const struct operation *operation) {
 
 static cudaError_t copy_in(cudaStream_t stream, const struct copying *copying) {
     if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
-    return operation_do(&copying->operation, sizeof *copying, stream);
+    cudaError_t error = operation_do(&copying->operation, sizeof *copying, stream);
+    if (!error && !stream_is_captured(stream)) host_note_copy(copying->to, copying->from, copying->nbytes, stream);
+    return error;
 }
 
 API cudaMemcpy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind) {
-    return CALL(copy(to, from, nbytes, kind));
+    return CALL_WAIT(copy(to, from, nbytes, kind));
 }
 ALSO(cudaMemcpy, _ptds)
 
@@ -94,7 +96,7 @@ API cudaMemcpyAsync(void *to, const void *from, size_t nbytes, enum cudaMemcpyKi
 ALSO(cudaMemcpyAsync, _ptsz)
 
 API cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t nbytes) {
-    return CALL(to_device || from_device ? cudaErrorInvalidDevice : copy(to, from, nbytes, cudaMemcpyDeviceToDevice));
+    return CALL_WAIT(to_device || from_device ? cudaErrorInvalidDevice : copy(to, from, nbytes, cudaMemcpyDeviceToDevice));
 }
 
 API cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t nbytes,
@@ -124,7 +126,7 @@ static cudaError_t copy_rows(const struct rows *rows) {
 
 API cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
                  enum cudaMemcpyKind kind) {
-    return CALL(copy_rows(&(struct rows){to, from, to_pitch, from_pitch, width, height, kind}));
+    return CALL_WAIT(copy_rows(&(struct rows){to, from, to_pitch, from_pitch, width, height, kind}));
 }
 ALSO(cudaMemcpy2D, _ptds)
 
@@ -152,7 +154,7 @@ static cudaError_t copy_planes(const struct cudaMemcpy3DParms *request) {
     return error;
 }
 
-API cudaMemcpy3D(const struct cudaMemcpy3DParms *request) { return CALL(copy_planes(request)); }
+API cudaMemcpy3D(const struct cudaMemcpy3DParms *request) { return CALL_WAIT(copy_planes(request)); }
 ALSO(cudaMemcpy3D, _ptds)
 
 API cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *request, cudaStream_t stream) {
@@ -186,12 +188,12 @@ static cudaError_t copy_from_symbol(void *to, const void *symbol, size_t nbytes,
 }
 
 API cudaMemcpyToSymbol(const void *symbol, const void *from, size_t nbytes, size_t offset, enum cudaMemcpyKind kind) {
-    return CALL(copy_to_symbol(symbol, from, nbytes, offset, kind));
+    return CALL_WAIT(copy_to_symbol(symbol, from, nbytes, offset, kind));
 }
 ALSO(cudaMemcpyToSymbol, _ptds)
 
 API cudaMemcpyFromSymbol(void *to, const void *symbol, size_t nbytes, size_t offset, enum cudaMemcpyKind kind) {
-    return CALL(copy_from_symbol(to, symbol, nbytes, offset, kind));
+    return CALL_WAIT(copy_from_symbol(to, symbol, nbytes, offset, kind));
 }
 ALSO(cudaMemcpyFromSymbol, _ptds)
 
@@ -209,26 +211,41 @@ ALSO(cudaMemcpyFromSymbolAsync, _ptsz)
 
 /* ---- filling ------------------------------------------------------------------------------------- */
 
-static cudaError_t fill_device(void *to, int value, size_t nbytes) {
-    unsigned char piece[PIECE];
+/* The bytes begin with a whole element, and end with one. */
+static cudaError_t fill_device(uint64_t to, const unsigned char *piece, size_t nbytes) {
     cudaError_t error = cudaSuccess;
-    memset(piece, value, nbytes < PIECE ? nbytes : PIECE);
     for (size_t done = 0, length; done < nbytes && !error; done += length) {
         length = nbytes - done < PIECE ? nbytes - done : PIECE;
-        error = runtime_error_of(simt_machine_write(runtime.machine, device_address(to) + done, piece, length));
+        error = runtime_error_of(simt_machine_write(runtime.machine, to + done, piece, length));
     }
     return error;
 }
 
-static cudaError_t fill(void *to, int value, size_t nbytes) {
+static void fill_host(unsigned char *to, const unsigned char *piece, size_t nbytes) {
+    for (size_t done = 0, length; done < nbytes; done += length) {
+        length = nbytes - done < PIECE ? nbytes - done : PIECE;
+        memcpy(to + done, piece, length);
+    }
+}
+
+static cudaError_t fill_row(uint64_t to, const struct pattern *pattern) {
     enum { SECTOR = 32 };
+    unsigned char piece[PIECE];
+    void *pointer = (void *)(uintptr_t)to;
+    const size_t nbytes = pattern->count * pattern->width;
     runtime_pass(nbytes / SECTOR);
     if (!nbytes) return cudaSuccess;
-    switch (side_of(to, nbytes)) {
-    case SIDE_DEVICE: return fill_device(to, value, nbytes);
-    case SIDE_BOTH: memset(to, value, nbytes); return cudaSuccess;
+    for (size_t i = 0; i < PIECE && i < nbytes; i += pattern->width) /* little-endian, as GPUs are */
+        memcpy(piece + i, &pattern->value, pattern->width);
+    switch (side_of(pointer, nbytes)) {
+    case SIDE_DEVICE: return fill_device(to, piece, nbytes);
+    case SIDE_BOTH: fill_host(pointer, piece, nbytes); return cudaSuccess;
     default: return cudaErrorInvalidValue;
     }
+}
+
+static cudaError_t fill(void *to, int value, size_t nbytes) {
+    return fill_row((uintptr_t)to, &(struct pattern){.value = (unsigned char)value, .width = 1, .count = nbytes});
 }
 
 static cudaError_t fill_rows(struct cudaPitchedPtr memory, int value, struct cudaExtent extent) {
@@ -255,6 +272,29 @@ static cudaError_t run_fill(const struct operation *operation) {
 static cudaError_t fill_in(cudaStream_t stream, const struct filling *filling) {
     if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
     return operation_do(&filling->operation, sizeof *filling, stream);
+}
+
+struct filling_rows {
+    struct operation operation;
+    struct pattern pattern;
+};
+
+static cudaError_t run_pattern(const struct operation *operation) {
+    const struct pattern *pattern = &((const struct filling_rows *)operation)->pattern;
+    cudaError_t error = cudaSuccess;
+    for (size_t row = 0; row < pattern->rows && !error; row++)
+        error = fill_row(pattern->to + row * pattern->pitch, pattern);
+    return error;
+}
+
+cudaError_t pattern_fill_in(cudaStream_t stream, const struct pattern *pattern) {
+    bool is_aligned = pattern->to % pattern->width == 0 && pattern->pitch % pattern->width == 0;
+    if (!is_aligned || (pattern->rows > 1 && pattern->count > pattern->pitch / pattern->width) ||
+        pattern->count > SIZE_MAX / pattern->width)
+        return cudaErrorInvalidValue;
+    if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
+    const struct filling_rows filling = {{NULL, run_pattern}, *pattern};
+    return operation_do(&filling.operation, sizeof filling, stream);
 }
 
 API cudaMemset(void *to, int value, size_t nbytes) { return CALL(fill(to, value, nbytes)); }

@@ -60,6 +60,7 @@ static cudaError_t get_properties(struct cudaDeviceProp *properties, int device)
         .reservedSharedMemPerBlock = gpu->major >= 8 ? 1024 : 0,
         .hostRegisterSupported = 1,
         .memoryPoolsSupported = 1,
+        .clusterLaunch = gpu->major >= 9,
     };
     snprintf(properties->name, sizeof properties->name, "%s", gpu->name);
     return cudaSuccess;
@@ -133,7 +134,7 @@ API cudaGetDeviceFlags(unsigned *flags) { return CALL((*flags = 0, cudaSuccess))
 API cudaSetValidDevices(int *devices, int count) { return CALL(((void)devices, (void)count, cudaSuccess)); }
 API cudaRuntimeGetVersion(int *version) { return CALL(set_number(version, RUNTIME_VERSION)); }
 API cudaDriverGetVersion(int *version) { return CALL(set_number(version, RUNTIME_VERSION)); }
-API cudaDeviceSynchronize(void) { return CALL(cudaSuccess); }
+API cudaDeviceSynchronize(void) { return CALL_WAIT(cudaSuccess); }
 API cudaProfilerStart(void) { return CALL(cudaSuccess); }
 API cudaProfilerStop(void) { return CALL(cudaSuccess); }
 API cudaCtxResetPersistingL2Cache(void) { return CALL(cudaSuccess); }

@@ -16,6 +16,7 @@ struct request {
     size_t shared_nbytes;
     cudaStream_t stream;
     bool is_cooperative;
+    uint8_t cluster[3]; /* 0: as the kernel says */
 };
 
 static void print(void *context, const char *text, size_t nbytes) {
@@ -43,6 +44,7 @@ static cudaError_t check_request(const struct request *request, const struct CUk
     const dim3 block = request->block, grid = request->grid;
     uint64_t threads = (uint64_t)block.x * block.y * block.z, blocks = (uint64_t)grid.x * grid.y * grid.z;
     size_t fixed = simt_module_shared_nbytes(kernel->parsed, kernel->index);
+    if (!request->arguments && simt_module_parameter_count(kernel->parsed, kernel->index)) return cudaErrorInvalidValue;
     if (!stream_is_known(request->stream)) return cudaErrorInvalidResourceHandle;
     if (!is_extent(block, BLOCK_THREADS, BLOCK_THREADS, BLOCK_Z) || threads > BLOCK_THREADS ||
         !is_extent(grid, INT32_MAX, GRID_YZ, GRID_YZ))
@@ -98,6 +100,7 @@ static cudaError_t execute(const struct request *request, const struct CUkern_st
                                 .grid = {request->grid.x, request->grid.y, request->grid.z},
                                 .block = {request->block.x, request->block.y, request->block.z},
                                 .shared_nbytes = request->shared_nbytes,
+                                .cluster = {request->cluster[0], request->cluster[1], request->cluster[2]},
                                 .arguments = (const void *const *)request->arguments,
                                 .schedule = (simt_schedule)settings->schedule,
                                 .seed = settings->seed,
@@ -162,39 +165,56 @@ static cudaError_t keep(const struct request *request, const struct CUkern_st *k
 static cudaError_t launch(const struct request *request) {
     cudaError_t error;
     const struct CUkern_st *kernel = kernel_find(request->function, &error);
+    if (!kernel) runtime.record->refused_launches++; /* programs that do not look go on with wrong results */
     if (!error) error = check_request(request, kernel);
     if (error) return error;
-    return stream_is_captured(request->stream) ? keep(request, kernel) : execute(request, kernel);
+    if (stream_is_captured(request->stream)) return keep(request, kernel);
+    error = execute(request, kernel);
+    if (!error) host_note_launch(kernel->name, request->stream);
+    return error;
 }
 
 API cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared_nbytes,
                      cudaStream_t stream) {
-    return CALL(launch(&(struct request){function, grid, block, arguments, shared_nbytes, stream, false}));
+    return CALL(launch(&(struct request){function, grid, block, arguments, shared_nbytes, stream, false, {0}}));
 }
 ALSO(cudaLaunchKernel, _ptsz)
 
 API __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments, size_t shared_nbytes,
                        cudaStream_t stream) {
-    return CALL(launch(&(struct request){kernel, grid, block, arguments, shared_nbytes, stream, false}));
+    return CALL(launch(&(struct request){kernel, grid, block, arguments, shared_nbytes, stream, false, {0}}));
 }
 ALSO(__cudaLaunchKernel, _ptsz)
 
 API cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared_nbytes,
                                 cudaStream_t stream) {
-    return CALL(launch(&(struct request){function, grid, block, arguments, shared_nbytes, stream, true}));
+    return CALL(launch(&(struct request){function, grid, block, arguments, shared_nbytes, stream, true, {0}}));
 }
 ALSO(cudaLaunchCooperativeKernel, _ptsz)
 
+/* false: no GPU of the kind takes it. */
+static bool set_cluster(struct request *request, dim3 cluster) {
+    enum { CLUSTER_BLOCKS = 16 };
+    bool is_single = cluster.x == 1 && cluster.y == 1 && cluster.z == 1;
+    if (!is_single && runtime.gpu->major < 9) return false;
+    if (!is_extent(cluster, CLUSTER_BLOCKS, CLUSTER_BLOCKS, CLUSTER_BLOCKS) ||
+        cluster.x * cluster.y * cluster.z > CLUSTER_BLOCKS || request->grid.x % cluster.x ||
+        request->grid.y % cluster.y || request->grid.z % cluster.z)
+        return false;
+    request->cluster[0] = (uint8_t)cluster.x;
+    request->cluster[1] = (uint8_t)cluster.y;
+    request->cluster[2] = (uint8_t)cluster.z;
+    return true;
+}
+
 static cudaError_t launch_configured(const cudaLaunchConfig_t *config, const void *function, void **arguments) {
     struct request request = {function,       config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes,
-                              config->stream, false};
+                              config->stream, false,           {0}};
     for (unsigned i = 0; i < config->numAttrs; i++) {
         const struct cudaLaunchAttribute *attribute = &config->attrs[i];
-        const dim3 cluster = attribute->val.cluster;
         if (attribute->id == LAUNCH_ATTRIBUTE_COOPERATIVE) request.is_cooperative = attribute->val.cooperative;
-        if (attribute->id != LAUNCH_ATTRIBUTE_CLUSTER || (uint64_t)cluster.x * cluster.y * cluster.z == 1) continue;
-        runtime_say("cudaLaunchKernelExC: clusters of several blocks are not supported by the simulator");
-        return cudaErrorNotSupported;
+        if (attribute->id == LAUNCH_ATTRIBUTE_CLUSTER && !set_cluster(&request, attribute->val.cluster))
+            return cudaErrorInvalidClusterSize;
     }
     return launch(&request);
 }

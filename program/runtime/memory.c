@@ -29,6 +29,8 @@ static struct buffer *find(uint64_t address) {
 
 const struct buffer *buffer_find(uint64_t address) { return find(address); }
 
+const struct buffer *buffer_next(size_t *at) { return *at < buffer_count ? &buffers[(*at)++] : NULL; }
+
 cudaError_t buffer_add(const struct buffer *buffer) {
     if (buffer_count == buffer_capacity) {
         size_t capacity = 2 * buffer_capacity + 64;
@@ -57,6 +59,7 @@ static bool is_counted(const struct buffer *buffer) {
 static void release(struct buffer *buffer) {
     if (is_counted(buffer)) runtime.used_nbytes -= buffer->nbytes;
     simt_machine_free(runtime.machine, buffer->device_address);
+    host_destroy_touched(buffer->touched);
     remove_buffer(buffer);
 }
 
@@ -81,9 +84,11 @@ static cudaError_t allocate(void **pointer, size_t nbytes, enum buffer_kind kind
     if (!nbytes) return cudaSuccess;
     if (is_counted(&buffer) && nbytes > runtime.memory_nbytes - runtime.used_nbytes) return cudaErrorMemoryAllocation;
     if (make(&buffer)) return cudaErrorMemoryAllocation;
+    if (kind == BUFFER_MANAGED) buffer.touched = host_create_touched(nbytes);
     cudaError_t error = buffer_add(&buffer);
     if (error) {
         simt_machine_free(runtime.machine, buffer.device_address);
+        host_destroy_touched(buffer.touched);
         return error;
     }
     if (is_counted(&buffer)) runtime.used_nbytes += nbytes;
@@ -144,17 +149,18 @@ static cudaError_t free_buffer(void *pointer, bool is_pinned) {
     return cudaSuccess;
 }
 
-API cudaFree(void *pointer) { return CALL(free_buffer(pointer, false)); }
+API cudaFree(void *pointer) { return CALL_WAIT(free_buffer(pointer, false)); }
 
 API cudaFreeAsync(void *pointer, cudaStream_t stream) {
-    return CALL_NOW(stream, free_buffer(pointer, false));
+    return CALL_NOW(stream, (host_wait_all(), free_buffer(pointer, false)));
 }
 ALSO(cudaFreeAsync, _ptsz)
 
-API cudaFreeHost(void *pointer) { return CALL(free_buffer(pointer, true)); }
+API cudaFreeHost(void *pointer) { return CALL_WAIT(free_buffer(pointer, true)); }
 
 /* Variables stay. */
 void memory_clear(void) {
+    host_wait_all();
     for (size_t i = buffer_count; i-- > 0;)
         if (buffers[i].kind == BUFFER_DEVICE || buffers[i].kind == BUFFER_PINNED ||
             buffers[i].kind == BUFFER_REGISTERED)
@@ -191,7 +197,7 @@ API cudaHostRegister(void *pointer, size_t nbytes, unsigned flags) {
     return CALL(register_host(pointer, nbytes));
 }
 
-API cudaHostUnregister(void *pointer) { return CALL(unregister_host(pointer)); }
+API cudaHostUnregister(void *pointer) { return CALL_WAIT(unregister_host(pointer)); }
 
 static cudaError_t get_device_pointer(void **device, void *host) {
     const struct buffer *buffer = find((uintptr_t)host);

@@ -1,4 +1,5 @@
-/* What a program registers before its main: fat binaries, kernels, variables.  Nothing is read before it is used. */
+/* What a program registers before its main (fat binaries, kernels, variables), which is not read before it is used, and
+ * what it loads by hand. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dl_iterate_phdr */
 #endif
@@ -20,7 +21,7 @@ struct wrapper {
 
 struct module {
     struct module *next;
-    const struct wrapper *wrapper;
+    const struct wrapper *wrapper; /* NULL: loaded by hand */
     simt_module *parsed;
     uint32_t arch;
     bool is_read;
@@ -69,25 +70,36 @@ static enum fatbin_error read_fatbin(const void *fatbin, struct fatbin_ptx *ptx)
     return fatbin_find_ptx(fatbin, segment.nbytes, arch, ptx);
 }
 
+static cudaError_t error_of_fatbin(enum fatbin_error damage) {
+    if (!damage) return cudaSuccess;
+    runtime_say("the program cannot be simulated: %s", fatbin_error_text(damage));
+    return damage == FATBIN_NO_PTX || damage == FATBIN_EMPTY ? cudaErrorNoKernelImageForDevice
+           : damage == FATBIN_MEMORY                         ? cudaErrorMemoryAllocation
+                                                             : cudaErrorInvalidKernelImage;
+}
+
+static cudaError_t parse_text(struct module *module, const char *text, size_t nbytes, simt_message *message) {
+    simt_error error = simt_module_parse(text, nbytes, "PTX", &module->parsed, message);
+    if (!error) return cudaSuccess;
+    runtime_say("the program's kernels cannot be simulated: %s", message->text);
+    return error == SIMT_ERROR_MEMORY ? cudaErrorMemoryAllocation : cudaErrorInvalidPtx;
+}
+
+static cudaError_t parse_ptx(struct module *module, const struct fatbin_ptx *ptx, simt_message *message) {
+    cudaError_t error = parse_text(module, ptx->text, ptx->nbytes, message);
+    free(ptx->text);
+    module->arch = ptx->arch;
+    return error;
+}
+
 static cudaError_t parse(struct module *module) {
     static simt_message message;
     struct fatbin_ptx ptx;
     if (module->wrapper->magic != WRAPPER_MAGIC) return cudaErrorInvalidKernelImage;
-    enum fatbin_error damage = read_fatbin(module->wrapper->fatbin, &ptx);
-    if (damage) {
-        runtime_say("the program cannot be simulated: %s", fatbin_error_text(damage));
-        if (module->wrapper->version == WRAPPER_LINKED)
-            runtime_say("device code that is linked from several files (-rdc=true) is not supported");
-        return damage == FATBIN_NO_PTX || damage == FATBIN_EMPTY ? cudaErrorNoKernelImageForDevice
-               : damage == FATBIN_MEMORY                         ? cudaErrorMemoryAllocation
-                                                                 : cudaErrorInvalidKernelImage;
-    }
-    simt_error error = simt_module_parse(ptx.text, ptx.nbytes, "PTX", &module->parsed, &message);
-    free(ptx.text);
-    module->arch = ptx.arch;
-    if (!error) return cudaSuccess;
-    runtime_say("the program's kernels cannot be simulated: %s", message.text);
-    return error == SIMT_ERROR_MEMORY ? cudaErrorMemoryAllocation : cudaErrorInvalidPtx;
+    cudaError_t error = error_of_fatbin(read_fatbin(module->wrapper->fatbin, &ptx));
+    if (error && module->wrapper->version == WRAPPER_LINKED)
+        runtime_say("device code that is linked from several files (-rdc=true) is not supported");
+    return error ? error : parse_ptx(module, &ptx, &message);
 }
 
 static cudaError_t module_read(struct module *module) {
@@ -101,6 +113,7 @@ REGISTER void **__cudaRegisterFatBinary(void *wrapper) {
     if (!module) return NULL;
     module->wrapper = wrapper;
     runtime_enter();
+    if (runtime.record) runtime.record->has_begun = 1;
     module->next = modules;
     modules = module;
     runtime_leave();
@@ -112,7 +125,60 @@ REGISTER void __cudaRegisterFatBinaryEnd(void **handle) { (void)handle; }
 /* Modules stay: kernels of a library that is closed cannot be launched any more, but the simulator knows them. */
 REGISTER void __cudaUnregisterFatBinary(void **handle) { (void)handle; }
 
+/* ---- images that are loaded by hand -------------------------------------------------------------- */
+
+/* How long the fat binary is, as it says itself: it may be anywhere in memory. */
+static size_t fatbin_nbytes(const unsigned char *fatbin) {
+    uint16_t header;
+    uint64_t behind;
+    memcpy(&header, fatbin + 6, sizeof header);
+    memcpy(&behind, fatbin + 8, sizeof behind);
+    return behind < SIZE_MAX / 2 ? header + behind : 0;
+}
+
+static cudaError_t parse_fatbin(struct module *module, const void *fatbin, simt_message *message) {
+    struct fatbin_ptx ptx;
+    uint32_t arch = (uint32_t)(runtime.gpu->major * 10 + runtime.gpu->minor);
+    cudaError_t error = error_of_fatbin(fatbin_find_ptx(fatbin, fatbin_nbytes(fatbin), arch, &ptx));
+    return error ? error : parse_ptx(module, &ptx, message);
+}
+
+static uint32_t arch_of_text(const char *text) {
+    const char *target = strstr(text, ".target sm_");
+    return target ? (uint32_t)strtoul(target + strlen(".target sm_"), NULL, 10) : 0;
+}
+
+/* PTX, a fat binary, or what nvcc wraps around one. */
+static cudaError_t parse_image(struct module *module, const void *image, simt_message *message) {
+    static const char elf[] = "\177ELF", fatbin[] = "\x50\xed\x55\xba", wrapped[] = "\xb1\x43\x62\x46";
+    if (!memcmp(image, wrapped, 4)) image = ((const struct wrapper *)image)->fatbin;
+    if (!memcmp(image, fatbin, 4)) return parse_fatbin(module, image, message);
+    if (!memcmp(image, elf, 4)) {
+        runtime_say("a module cannot be simulated: it is machine code (a cubin): load the PTX that it was made of");
+        return cudaErrorNoKernelImageForDevice;
+    }
+    module->arch = arch_of_text(image);
+    return parse_text(module, image, strlen(image), message);
+}
+
+struct module *module_load(const void *image, simt_message *message, cudaError_t *error) {
+    struct module *module = calloc(1, sizeof *module);
+    *error = module ? parse_image(module, image, message) : cudaErrorMemoryAllocation;
+    if (*error) {
+        free(module);
+        return NULL;
+    }
+    module->is_read = true;
+    module->next = modules;
+    modules = module;
+    return module;
+}
+
+const simt_module *module_parsed(const struct module *module) { return module->parsed; }
+
 /* ---- kernels ------------------------------------------------------------------------------------- */
+
+enum { SHARED_PLAIN = 48 << 10 };
 
 REGISTER void __cudaRegisterFunction(void **handle, const void *host, char *device, const char *name, int thread_limit,
                                      void *tid, void *bid, dim3 *block, dim3 *grid, int *warp_size) {
@@ -122,7 +188,6 @@ REGISTER void __cudaRegisterFunction(void **handle, const void *host, char *devi
         free(kernel);
         return;
     }
-    enum { SHARED_PLAIN = 48 << 10 };
     *kernel = (struct CUkern_st){
         .module = (struct module *)(void *)handle, .host = host, .name = name, .dynamic_shared_max = SHARED_PLAIN};
     runtime_enter();
@@ -144,6 +209,26 @@ static cudaError_t kernel_read(struct CUkern_st *kernel) {
         return cudaSuccess;
     }
     return cudaErrorInvalidDeviceFunction;
+}
+
+struct CUkern_st *module_kernel(struct module *module, const char *name, cudaError_t *error) {
+    struct CUkern_st *kernel = kernels;
+    while (kernel && (kernel->module != module || strcmp(kernel->name, name))) kernel = kernel->next;
+    if (kernel) {
+        *error = kernel_read(kernel);
+        return *error ? NULL : kernel;
+    }
+    kernel = calloc(1, sizeof *kernel);
+    if (kernel) *kernel = (struct CUkern_st){.module = module, .name = name, .dynamic_shared_max = SHARED_PLAIN};
+    *error = kernel ? kernel_read(kernel) : cudaErrorMemoryAllocation;
+    if (*error) {
+        free(kernel);
+        return NULL;
+    }
+    kernel->name = simt_module_kernel_name(kernel->parsed, kernel->index);
+    kernel->next = kernels;
+    kernels = kernel;
+    return kernel;
 }
 
 /* By the address of the host's function, or of the kernel itself: a cudaKernel_t. */
@@ -201,15 +286,20 @@ REGISTER void __cudaRegisterManagedVar(void **handle, void **host, char *device,
     register_variable(handle, host, name, host);
 }
 
-static cudaError_t variable_place(const struct variable *variable, uint64_t *address, size_t *nbytes) {
-    cudaError_t error = module_read(variable->module);
+cudaError_t module_variable(struct module *module, const char *name, enum buffer_kind kind, uint64_t *address,
+                            size_t *nbytes) {
+    cudaError_t error = module_read(module);
     if (error) return error;
-    simt_error found =
-        simt_machine_variable(runtime.machine, variable->module->parsed, variable->name, address, nbytes, NULL);
+    simt_error found = simt_machine_variable(runtime.machine, module->parsed, name, address, nbytes, NULL);
     if (found) return found == SIMT_ERROR_MEMORY ? cudaErrorMemoryAllocation : cudaErrorInvalidSymbol;
     if (buffer_find(*address)) return cudaSuccess;
-    enum buffer_kind kind = variable->managed ? BUFFER_MANAGED : BUFFER_VARIABLE;
-    return buffer_add(&(struct buffer){*address, *nbytes, *address, kind});
+    return buffer_add(
+        &(struct buffer){.address = *address, .nbytes = *nbytes, .device_address = *address, .kind = kind});
+}
+
+static cudaError_t variable_place(const struct variable *variable, uint64_t *address, size_t *nbytes) {
+    return module_variable(variable->module, variable->name, variable->managed ? BUFFER_MANAGED : BUFFER_VARIABLE,
+                           address, nbytes);
 }
 
 /* A managed variable is known by the pointer to it, or by where it is. */

@@ -17,7 +17,7 @@
 struct runtime runtime;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static _Thread_local cudaError_t last_error;
+_Thread_local struct thread runtime_thread;
 
 static const struct gpu gpus[] = {
 #define GPU(word, ...) {#word, __VA_ARGS__},
@@ -55,10 +55,8 @@ __attribute__((constructor)) static void begin(void) {
         runtime.record = calloc(1, sizeof *runtime.record);
         if (!runtime.record) return;
     }
-    runtime.record->has_begun = 1;
     runtime.gpu = &gpus[runtime.record->settings.gpu];
     runtime.memory_nbytes = memory_limit(runtime.gpu);
-    if (simt_machine_create(NULL, &runtime.machine)) runtime.machine = NULL;
 }
 
 __attribute__((destructor)) static void end(void) {
@@ -69,18 +67,35 @@ __attribute__((destructor)) static void end(void) {
 
 /* ---- calls --------------------------------------------------------------------------------------- */
 
-void runtime_enter(void) { pthread_mutex_lock(&lock); }
+void runtime_enter(void) {
+    pthread_mutex_lock(&lock);
+    host_open();
+}
 
-void runtime_leave(void) { pthread_mutex_unlock(&lock); }
+void runtime_leave(void) {
+    host_close();
+    pthread_mutex_unlock(&lock);
+}
+
+/* Not before the first call: other programs that this one starts may load the stand-in, too. */
+static void create_machine(void) {
+    if (!runtime.record || simt_machine_create(NULL, &runtime.machine)) {
+        runtime.machine = NULL;
+        runtime.sticky = cudaErrorMemoryAllocation;
+        return;
+    }
+    runtime.record->has_begun = 1;
+}
 
 bool runtime_begin(void) {
     runtime_enter();
-    if (!runtime.machine) runtime.sticky = cudaErrorMemoryAllocation;
+    runtime_thread.has_called = true;
+    if (!runtime.machine) create_machine();
     return !runtime.sticky;
 }
 
 cudaError_t runtime_end(cudaError_t error) {
-    if (error) last_error = error;
+    if (error) runtime_thread.last_error = error;
     runtime_leave();
     return error;
 }
@@ -103,6 +118,16 @@ cudaError_t runtime_error_of(simt_error error) {
     return error == SIMT_ERROR_MEMORY ? cudaErrorMemoryAllocation : error ? cudaErrorInvalidValue : cudaSuccess;
 }
 
+/* What a program can do about it. */
+static const char *way_out(const char *name) {
+    static const char *const pictures[] = {"Array", "Tex", "Surf", "Mipmapped"};
+    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++)
+        if (strstr(name, pictures[i]))
+            return ": textures, surfaces and arrays are not there: keep the data in linear memory (cudaMallocPitch)";
+    if (strstr(name, "Ipc") || strstr(name, "Shareable")) return ": there is one process";
+    return "";
+}
+
 /* Each name is told once. */
 cudaError_t runtime_absent(const char *name) {
     enum { NAMES = 64 };
@@ -112,7 +137,7 @@ cudaError_t runtime_absent(const char *name) {
     while (i < NAMES && told[i] && strcmp(told[i], name)) i++;
     if (i < NAMES && !told[i]) {
         told[i] = name;
-        runtime_say("%s is not supported by the simulator", name);
+        runtime_say("%s is not supported by the simulator%s", name, way_out(name));
     }
     return runtime_end(cudaErrorNotSupported);
 }
@@ -123,8 +148,8 @@ cudaError_t runtime_absent(const char *name) {
  * before the kernel is. */
 static cudaError_t take_error(bool is_reset) {
     runtime_enter();
-    cudaError_t error = last_error;
-    if (is_reset && (!error || error != runtime.sticky)) last_error = cudaSuccess;
+    cudaError_t error = runtime_thread.last_error;
+    if (is_reset && (!error || error != runtime.sticky)) runtime_thread.last_error = cudaSuccess;
     runtime_leave();
     return error;
 }

@@ -16,6 +16,9 @@
 /* The body of nearly every call: nothing is done any more once a launch has failed for good. */
 #define CALL(expression) runtime_end(runtime_begin() ? (expression) : runtime.sticky)
 
+/* The same for a call that returns when everything before it is done. */
+#define CALL_WAIT(expression) CALL((host_wait_all(), (expression)))
+
 /* The same for what a graph cannot keep: a captured stream must not ask for it. */
 #define CALL_NOW(stream, expression)                                                                               \
     CALL(stream_is_captured(stream) ? cudaErrorStreamCaptureUnsupported : (expression))
@@ -40,6 +43,14 @@ struct runtime {
 };
 
 extern struct runtime runtime;
+
+/* What each thread of the program has done. */
+struct thread {
+    cudaError_t last_error; /* of the runtime's calls */
+    bool has_called;        /* the runtime, which makes the primary context current */
+};
+
+extern _Thread_local struct thread runtime_thread;
 
 /* runtime.c */
 bool runtime_begin(void); /* takes the lock; false: runtime.sticky says why nothing can be done */
@@ -69,6 +80,11 @@ struct CUkern_st {
 struct CUkern_st *kernel_find(const void *host, cudaError_t *error);
 cudaError_t variable_find(const void *host, uint64_t *address, size_t *nbytes);
 
+/* A module of PTX or of a fat binary, for good; with the lock held.  NULL: *error, and *message if it is the text's. */
+struct module *module_load(const void *image, simt_message *message, cudaError_t *error);
+const simt_module *module_parsed(const struct module *module);
+struct CUkern_st *module_kernel(struct module *module, const char *name, cudaError_t *error);
+
 /* memory.c */
 enum buffer_kind { BUFFER_DEVICE, BUFFER_VARIABLE, BUFFER_MANAGED, BUFFER_PINNED, BUFFER_REGISTERED };
 
@@ -77,16 +93,32 @@ struct buffer {
     uint64_t nbytes;
     uint64_t device_address;
     enum buffer_kind kind;
+    uint32_t *touched; /* of managed memory: a bit for each 4 bytes that a kernel may be writing; NULL: not known */
 };
+
+/* The module's variable, which is a buffer from then on. */
+cudaError_t module_variable(struct module *module, const char *name, enum buffer_kind kind, uint64_t *address,
+                            size_t *nbytes);
 
 /* The buffer that the address lies in; NULL: none. */
 const struct buffer *buffer_find(uint64_t address);
 cudaError_t buffer_add(const struct buffer *buffer);
+const struct buffer *buffer_next(size_t *at); /* of all, from *at = 0 on; NULL: there are no more */
 void memory_clear(void);       /* cudaDeviceReset */
 void memory_count_leaks(void); /* into the record */
 
 /* copies.c */
 cudaError_t copy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind);
+
+/* Rows of elements, each filled with the `width` bytes (1, 2 or 4) of the value. */
+struct pattern {
+    uint64_t to;
+    size_t pitch; /* from row to row */
+    uint32_t value, width;
+    size_t count, rows;
+};
+
+cudaError_t pattern_fill_in(cudaStream_t stream, const struct pattern *pattern);
 
 /* streams.c */
 bool stream_is_known(cudaStream_t stream);
@@ -109,5 +141,20 @@ const struct simt_observer *const *watch_observers(const char *kernel, uint64_t 
 void watch_begin(const char *kernel); /* for those who show what goes on */
 void watch_end(void);
 void watch_note(const simt_launch *launch, const simt_report *report, bool is_watched, uint64_t number);
+void watch_note_host(const simt_finding *finding);
+
+/* host.c: memory that the program must not use before it has waited for a stream; with the lock held */
+extern const struct simt_observer host_observer;
+uint32_t *host_create_touched(size_t nbytes); /* for a buffer of that size; NULL: no memory */
+void host_destroy_touched(uint32_t *touched); /* NULL: nothing */
+void host_open(void);  /* while the lock is held, all pages are open */
+void host_close(void);
+void host_note_copy(void *to, const void *from, size_t nbytes, cudaStream_t stream);
+void host_note_launch(const char *kernel, cudaStream_t stream);
+void host_wait_all(void);
+void host_wait_stream(cudaStream_t stream);
+uint64_t host_number(void); /* of what was noted last */
+void host_wait_until(cudaStream_t stream, uint64_t number); /* for what was noted in it until then */
+void host_join(cudaStream_t stream, uint64_t number); /* another stream waits for that: waiting for any counts as both */
 
 #endif

@@ -17,6 +17,8 @@ struct CUevent_st {
     unsigned flags;
     bool is_recorded;
     uint64_t time;
+    cudaStream_t stream; /* where it was recorded last, and what had been noted for the host by then */
+    uint64_t number;
     cudaGraph_t capture; /* of the stream where it was recorded last */
 };
 
@@ -69,7 +71,7 @@ static cudaError_t destroy_stream(cudaStream_t stream) {
     return cudaSuccess;
 }
 
-API cudaStreamDestroy(cudaStream_t stream) { return CALL(destroy_stream(stream)); }
+API cudaStreamDestroy(cudaStream_t stream) { return CALL_WAIT(destroy_stream(stream)); }
 
 static cudaError_t check_stream(cudaStream_t stream) {
     return stream_is_known(stream) ? cudaSuccess : cudaErrorInvalidResourceHandle;
@@ -81,7 +83,9 @@ bool stream_is_captured(cudaStream_t stream) {
 }
 
 static cudaError_t wait_for(cudaStream_t stream) {
-    return stream_is_captured(stream) ? cudaErrorStreamCaptureUnsupported : check_stream(stream);
+    if (stream_is_captured(stream)) return cudaErrorStreamCaptureUnsupported;
+    host_wait_stream(stream);
+    return check_stream(stream);
 }
 
 API cudaStreamSynchronize(cudaStream_t stream) { return CALL(wait_for(stream)); }
@@ -149,6 +153,7 @@ struct host_call {
 /* The program's own code may call the runtime again. */
 static cudaError_t call_host(const struct operation *operation) {
     const struct host_call call = *(const struct host_call *)operation;
+    host_wait_all(); /* its turn has come */
     runtime_leave();
     if (call.function) call.function(call.data);
     if (call.callback) call.callback(call.stream, cudaSuccess, call.data);
@@ -209,6 +214,8 @@ static cudaError_t record_event(cudaEvent_t event, cudaStream_t stream) {
     event->capture = capture ? *capture : NULL;
     event->is_recorded = !event->capture; /* within a graph it orders, and has no time */
     event->time = runtime.clock;
+    event->stream = stream;
+    event->number = host_number();
     return cudaSuccess;
 }
 
@@ -221,13 +228,15 @@ API cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned fl
 }
 ALSO(cudaEventRecordWithFlags, _ptsz)
 
-static cudaError_t check_event(cudaEvent_t event) {
-    return find_event(event) ? cudaSuccess : cudaErrorInvalidResourceHandle;
+static cudaError_t wait_for_event(cudaEvent_t event) {
+    if (!find_event(event)) return cudaErrorInvalidResourceHandle;
+    if (event->is_recorded) host_wait_until(event->stream, event->number);
+    return cudaSuccess;
 }
 
-API cudaEventSynchronize(cudaEvent_t event) { return CALL(check_event(event)); }
+API cudaEventSynchronize(cudaEvent_t event) { return CALL(wait_for_event(event)); }
 
-API cudaEventQuery(cudaEvent_t event) { return CALL(check_event(event)); }
+API cudaEventQuery(cudaEvent_t event) { return CALL(wait_for_event(event)); }
 
 /* A stream that waits for a captured one is captured with it. */
 static cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event) {
@@ -235,6 +244,7 @@ static cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event) {
     cudaGraph_t *capture = stream_capture(stream);
     if (event->capture && !capture) return cudaErrorStreamCaptureUnsupported;
     if (event->capture) *capture = event->capture;
+    if (event->is_recorded) host_join(event->stream, event->number);
     return cudaSuccess;
 }
 

@@ -13,9 +13,11 @@ static bool is_named(const struct simt_observer *observer, const char *name) { r
 
 /* All of the simulator's, but that a read of unwritten memory does not stop the launch. */
 static const struct simt_observer *const *all_observers(void) {
-    static const struct simt_observer *observers[OBSERVERS_MAX + 1];
+    static const struct simt_observer *observers[OBSERVERS_MAX + 2];
     if (observers[0]) return observers;
-    for (size_t i = 0, count = 0; simt_observers[i] && count < OBSERVERS_MAX; i++) {
+    size_t count = 0;
+    if (!runtime.record->settings.skips_races) observers[count++] = &host_observer;
+    for (size_t i = 0; simt_observers[i] && count < OBSERVERS_MAX; i++) {
         if (is_named(simt_observers[i], "races") && runtime.record->settings.skips_races) continue;
         bool stops = is_named(simt_observers[i], simt_observe_uninitialised_going_on.name);
         observers[count++] = stops ? &simt_observe_uninitialised_going_on : simt_observers[i];
@@ -126,3 +128,5 @@ void watch_note(const simt_launch *launch, const simt_report *report, bool is_wa
     for (size_t i = 0; i < simt_report_finding_count(report); i++)
         note_finding(simt_report_finding(report, i), number);
 }
+
+void watch_note_host(const simt_finding *finding) { note_finding(finding, 0); }

@@ -261,6 +261,11 @@ size_t simt_module_parameter_nbytes(const simt_module *module, size_t kernel, si
     return function && parameter < function->parameter_count ? function->parameters[parameter]->nbytes : 0;
 }
 
+size_t simt_module_parameter_offset(const simt_module *module, size_t kernel, size_t parameter) {
+    const struct function *function = kernel_at(module, kernel);
+    return function && parameter < function->parameter_count ? function->parameters[parameter]->offset : 0;
+}
+
 static size_t add_shared(size_t nbytes, struct variable *const *variables, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         size_t alignment = variables[i]->alignment;

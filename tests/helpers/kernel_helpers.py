@@ -33,11 +33,17 @@ def has_nvcc():
     return bool(shutil.which("nvcc")) or any((folder / "bin" / "nvcc").exists() for folder in cuda_folders())
 
 
+def nvrtc_library():
+    """Its path or name; None: there is none."""
+    chosen = os.environ.get("WARPFOLD_NVRTC")
+    if chosen:
+        return chosen if Path(chosen).exists() else None
+    found = [path for folder in cuda_folders() for path in sorted((folder / "lib64").glob("libnvrtc.so*"))]
+    return ctypes.util.find_library("nvrtc") or (str(found[0]) if found else None)
+
+
 def has_nvrtc():
-    if os.environ.get("WARPFOLD_NVRTC"):
-        return Path(os.environ["WARPFOLD_NVRTC"]).exists()
-    return bool(ctypes.util.find_library("nvrtc")) or any(
-        list((folder / "lib64").glob("libnvrtc.so*")) for folder in cuda_folders())
+    return nvrtc_library() is not None
 
 
 def need_compiler(source):

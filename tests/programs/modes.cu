@@ -417,6 +417,84 @@ static int mode_absent() {
     return 0;
 }
 
+__global__ void number(int *data) { data[threadIdx.x] = threadIdx.x; }
+
+/* What a program asks for, and uses. */
+struct early {
+    enum { COUNT = 2048 };
+    int *managed, *pinned, *device;
+    cudaStream_t stream, other;
+    cudaEvent_t event;
+
+    early() {
+        CHECK(cudaMallocManaged(&managed, COUNT * sizeof(int)));
+        CHECK(cudaMallocHost(&pinned, COUNT * sizeof(int)));
+        CHECK(cudaMalloc(&device, COUNT * sizeof(int)));
+        CHECK(cudaMemset(device, 1, COUNT * sizeof(int)));
+        CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+        CHECK(cudaEventCreate(&event));
+    }
+    ~early() {
+        CHECK(cudaStreamDestroy(stream));
+        CHECK(cudaStreamDestroy(other));
+        CHECK(cudaFree(managed));
+        CHECK(cudaFreeHost(pinned));
+        CHECK(cudaFree(device));
+    }
+    void launch() {
+        number<<<1, 32, 0, stream>>>(managed);
+        CHECK(cudaMemcpyAsync(pinned, device, COUNT * sizeof(int), cudaMemcpyDeviceToHost, stream));
+    }
+    int use() {
+        volatile int *kernels = managed, *copied = pinned;
+        return kernels[5] == 5 && copied[COUNT - 1] == 0x01010101 ? 0 : 1;
+    }
+};
+
+static int mode_early() {
+    early early;
+    early.launch();
+    int status = early.use();
+    CHECK(cudaMemcpyAsync(early.device, early.pinned, 4096, cudaMemcpyHostToDevice, early.stream));
+    early.pinned[1023]++; /* which may be copied before or after */
+    CHECK(cudaStreamSynchronize(early.other));
+    CHECK(cudaMemcpyAsync(early.pinned, early.device, 8192, cudaMemcpyDeviceToHost, early.stream));
+    CHECK(cudaStreamSynchronize(early.other));
+    return status + (early.pinned[0] != 0x01010101);
+}
+
+static int mode_waited() {
+    early early;
+    int status = 0;
+    auto check = [&] { status = 2 * status + early.use(); };
+    early.launch();
+    CHECK(cudaStreamSynchronize(early.stream));
+    check();
+    early.launch();
+    CHECK(cudaDeviceSynchronize());
+    check();
+    early.launch();
+    CHECK(cudaEventRecord(early.event, early.stream));
+    CHECK(cudaEventSynchronize(early.event));
+    check();
+    early.launch();
+    CHECK(cudaEventRecord(early.event, early.stream));
+    CHECK(cudaStreamWaitEvent(early.other, early.event));
+    CHECK(cudaStreamSynchronize(early.other));
+    check();
+    early.launch();
+    CHECK(cudaMemcpy(early.device, early.device + 4, 4, cudaMemcpyDefault));
+    check();
+    early.launch();
+    CHECK(cudaLaunchHostFunc(early.stream, [](void *data) { (*(decltype(check) *)data)(); }, &check));
+    early.launch();
+    early.managed[1000] = early.managed[40]; /* which the kernel has not to do with */
+    CHECK(cudaStreamQuery(early.stream));
+    check();
+    return status;
+}
+
 static int mode_status() { return 5; }
 static int mode_crash() { abort(); }
 
@@ -429,7 +507,7 @@ int main(int argc, char **argv) {
         MODE(add),      MODE(reduce),  MODE(race),   MODE(bounds),     MODE(freed),  MODE(unwritten), MODE(leak),
         MODE(symbols),  MODE(managed), MODE(copies), MODE(streams),    MODE(device), MODE(memory),    MODE(grid),
         MODE(printf),   MODE(assert),  MODE(status), MODE(registered), MODE(crash),  MODE(forever),   MODE(many),
-        MODE(counting),
+        MODE(counting), MODE(early),   MODE(waited),
         MODE(dynamic),  MODE(absent),  MODE(graph),    MODE(configurations),
     };
     for (const auto &mode : modes)

@@ -1,0 +1,112 @@
+/* For this folder alone: the CUDA driver's interface (libcuda.so.1), as far as the stand-in has it.
+ *
+ * Most calls are the runtime library's in other words: handles of streams, events, graphs, pools and kernels are the
+ * same on both sides, and so are the numbers of attributes and of nearly all errors. */
+#ifndef PROGRAM_DRIVER_H
+#define PROGRAM_DRIVER_H
+
+#include "runtime.h"
+
+/* A CUresult. */
+#define DRIVER __attribute__((visibility("default"))) int
+
+/* The body of a call that needs a current context, and of one that needs the driver alone. */
+#define DRIVE(expression) driver_end(driver_begin(true) ? (expression) : driver_refusal())
+#define DRIVE_BARE(expression) driver_end(driver_begin(false) ? (expression) : driver_refusal())
+
+/* Names for the functions with and without a default stream for each thread. */
+
+
+typedef uint64_t CUdeviceptr;
+typedef struct CUctx_st *CUcontext;
+typedef struct module *CUmodule;        /* and CUlibrary */
+typedef struct CUkern_st *CUfunction;   /* and CUkernel */
+
+bool driver_begin(bool needs_context);
+cudaError_t driver_refusal(void); /* why driver_begin has refused */
+int driver_end(cudaError_t error); /* the CUresult; the runtime's last error is what it was */
+
+CUcontext driver_context(void); /* the calling thread's; NULL: none */
+
+/* The address of the driver's function that programs of that CUDA version (13000) mean by the name; NULL: none. */
+void *driver_find(const char *name, int version);
+
+static inline void *pointer_to(CUdeviceptr address) { return (void *)(uintptr_t)address; }
+
+/* What the runtime library's calls are called by each other. */
+API cudaRuntimeGetVersion(int *version);
+API cudaGetDeviceCount(int *count);
+API cudaDeviceGetAttribute(int *value, int attribute, int device);
+API cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device);
+API cudaDeviceGetPCIBusId(char *text, int capacity, int device);
+API cudaDeviceReset(void);
+API cudaDeviceSetLimit(int limit, size_t value);
+API cudaDeviceGetLimit(size_t *value, int limit);
+API cudaDeviceGetStreamPriorityRange(int *least, int *greatest);
+API cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device);
+API cudaDeviceGetMemPool(cudaMemPool_t *pool, int device);
+API cudaDeviceSetMemPool(int device, cudaMemPool_t pool);
+API cudaDeviceSynchronize(void);
+API cudaMalloc(void **pointer, size_t nbytes);
+API cudaMallocAsync(void **pointer, size_t nbytes, cudaStream_t stream);
+API cudaMallocFromPoolAsync(void **pointer, size_t nbytes, cudaMemPool_t pool, cudaStream_t stream);
+API cudaMallocManaged(void **pointer, size_t nbytes, unsigned flags);
+API cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height);
+API cudaHostAlloc(void **pointer, size_t nbytes, unsigned flags);
+API cudaFree(void *pointer);
+API cudaFreeAsync(void *pointer, cudaStream_t stream);
+API cudaFreeHost(void *pointer);
+API cudaHostRegister(void *pointer, size_t nbytes, unsigned flags);
+API cudaHostUnregister(void *pointer);
+API cudaHostGetDevicePointer(void **device, void *host, unsigned flags);
+API cudaHostGetFlags(unsigned *flags, void *host);
+API cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *pointer);
+API cudaMemGetInfo(size_t *available, size_t *total);
+API cudaMemPrefetchAsync(const void *pointer, size_t nbytes, struct cudaMemLocation location, unsigned flags,
+                         cudaStream_t stream);
+API cudaMemAdvise(const void *pointer, size_t nbytes, int advice, struct cudaMemLocation location);
+API cudaMemPoolCreate(cudaMemPool_t *pool, const void *properties);
+API cudaMemPoolDestroy(cudaMemPool_t pool);
+API cudaMemPoolTrimTo(cudaMemPool_t pool, size_t nbytes);
+API cudaMemPoolSetAttribute(cudaMemPool_t pool, int attribute, void *value);
+API cudaMemPoolGetAttribute(cudaMemPool_t pool, int attribute, void *value);
+API cudaMemcpy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind);
+API cudaMemcpyAsync(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind, cudaStream_t stream);
+API cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
+                      enum cudaMemcpyKind kind, cudaStream_t stream);
+API cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority);
+API cudaStreamDestroy(cudaStream_t stream);
+API cudaStreamSynchronize(cudaStream_t stream);
+API cudaStreamQuery(cudaStream_t stream);
+API cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
+API cudaStreamGetFlags(cudaStream_t stream, unsigned *flags);
+API cudaStreamGetPriority(cudaStream_t stream, int *priority);
+API cudaStreamGetId(cudaStream_t stream, unsigned long long *number);
+API cudaStreamGetDevice(cudaStream_t stream, int *device);
+API cudaStreamIsCapturing(cudaStream_t stream, int *status);
+API cudaStreamBeginCapture(cudaStream_t stream, int mode);
+API cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
+API cudaStreamAttachMemAsync(cudaStream_t stream, void *pointer, size_t nbytes, unsigned flags);
+API cudaThreadExchangeStreamCaptureMode(int *mode);
+API cudaLaunchHostFunc(cudaStream_t stream, void (*function)(void *), void *data);
+API cudaStreamAddCallback(cudaStream_t stream, void (*callback)(cudaStream_t, cudaError_t, void *), void *data,
+                          unsigned flags);
+API cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
+API cudaEventDestroy(cudaEvent_t event);
+API cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+API cudaEventSynchronize(cudaEvent_t event);
+API cudaEventQuery(cudaEvent_t event);
+API cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to);
+API cudaGraphInstantiate(cudaGraphExec_t *result, cudaGraph_t graph, unsigned long long flags);
+API cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
+API cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream);
+API cudaGraphExecDestroy(cudaGraphExec_t exec);
+API cudaGraphDestroy(cudaGraph_t graph);
+API cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function, void **arguments);
+API cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function);
+API cudaFuncSetAttribute(const void *function, int attribute, int value);
+API cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function, int block_threads,
+                                                  size_t dynamic_nbytes);
+API cudaOccupancyAvailableDynamicSMemPerBlock(size_t *nbytes, const void *function, int blocks, int block_threads);
+
+#endif

@@ -1,0 +1,371 @@
+/* The driver's memory, copies and fills. */
+#include "driver.h"
+
+#include <string.h>
+
+/* ---- allocating ---------------------------------------------------------------------------------- */
+
+static cudaError_t set_address(CUdeviceptr *result, const void *pointer, cudaError_t error) {
+    if (!error) *result = (uintptr_t)pointer;
+    return error;
+}
+
+static cudaError_t allocate(CUdeviceptr *result, size_t nbytes) {
+    void *pointer;
+    if (!result || !nbytes) return cudaErrorInvalidValue;
+    cudaError_t error = cudaMalloc(&pointer, nbytes);
+    return set_address(result, pointer, error);
+}
+
+static cudaError_t allocate_async(CUdeviceptr *result, size_t nbytes, cudaStream_t stream) {
+    void *pointer = NULL;
+    cudaError_t error = cudaMallocAsync(&pointer, nbytes, stream);
+    return set_address(result, pointer, error);
+}
+
+static cudaError_t allocate_from(CUdeviceptr *result, size_t nbytes, cudaMemPool_t pool, cudaStream_t stream) {
+    void *pointer = NULL;
+    cudaError_t error = cudaMallocFromPoolAsync(&pointer, nbytes, pool, stream);
+    return set_address(result, pointer, error);
+}
+
+static cudaError_t allocate_managed(CUdeviceptr *result, size_t nbytes, unsigned flags) {
+    void *pointer = NULL;
+    cudaError_t error = cudaMallocManaged(&pointer, nbytes, flags);
+    return set_address(result, pointer, error);
+}
+
+static cudaError_t allocate_rows(CUdeviceptr *result, size_t *pitch, size_t width, size_t height) {
+    void *pointer = NULL;
+    cudaError_t error = cudaMallocPitch(&pointer, pitch, width, height);
+    return set_address(result, pointer, error);
+}
+
+static cudaError_t get_device_pointer(CUdeviceptr *result, void *host, unsigned flags) {
+    void *pointer = NULL;
+    cudaError_t error = cudaHostGetDevicePointer(&pointer, host, flags);
+    return set_address(result, pointer, error);
+}
+
+DRIVER cuMemAlloc_v2(CUdeviceptr *result, size_t nbytes) { return DRIVE(allocate(result, nbytes)); }
+
+DRIVER cuMemAllocAsync(CUdeviceptr *result, size_t nbytes, cudaStream_t stream) {
+    return DRIVE(allocate_async(result, nbytes, stream));
+}
+ALSO(cuMemAllocAsync, _ptsz)
+
+DRIVER cuMemAllocFromPoolAsync(CUdeviceptr *result, size_t nbytes, cudaMemPool_t pool, cudaStream_t stream) {
+    return DRIVE(allocate_from(result, nbytes, pool, stream));
+}
+ALSO(cuMemAllocFromPoolAsync, _ptsz)
+
+DRIVER cuMemAllocManaged(CUdeviceptr *result, size_t nbytes, unsigned flags) {
+    return DRIVE(allocate_managed(result, nbytes, flags));
+}
+
+DRIVER cuMemAllocPitch_v2(CUdeviceptr *result, size_t *pitch, size_t width, size_t height, unsigned element_nbytes) {
+    (void)element_nbytes;
+    return DRIVE(allocate_rows(result, pitch, width, height));
+}
+
+DRIVER cuMemFree_v2(CUdeviceptr address) { return DRIVE(cudaFree(pointer_to(address))); }
+
+DRIVER cuMemFreeAsync(CUdeviceptr address, cudaStream_t stream) {
+    return DRIVE(cudaFreeAsync(pointer_to(address), stream));
+}
+ALSO(cuMemFreeAsync, _ptsz)
+
+DRIVER cuMemAllocHost_v2(void **pointer, size_t nbytes) { return DRIVE(cudaHostAlloc(pointer, nbytes, 0)); }
+
+DRIVER cuMemHostAlloc(void **pointer, size_t nbytes, unsigned flags) {
+    return DRIVE(cudaHostAlloc(pointer, nbytes, flags));
+}
+
+DRIVER cuMemFreeHost(void *pointer) { return DRIVE(cudaFreeHost(pointer)); }
+
+DRIVER cuMemHostRegister_v2(void *pointer, size_t nbytes, unsigned flags) {
+    return DRIVE(cudaHostRegister(pointer, nbytes, flags));
+}
+
+DRIVER cuMemHostUnregister(void *pointer) { return DRIVE(cudaHostUnregister(pointer)); }
+
+DRIVER cuMemHostGetDevicePointer_v2(CUdeviceptr *result, void *host, unsigned flags) {
+    return DRIVE(get_device_pointer(result, host, flags));
+}
+
+DRIVER cuMemHostGetFlags(unsigned *flags, void *host) { return DRIVE(cudaHostGetFlags(flags, host)); }
+DRIVER cuMemGetInfo_v2(size_t *available, size_t *total) { return DRIVE(cudaMemGetInfo(available, total)); }
+
+DRIVER cuMemPrefetchAsync_v2(CUdeviceptr address, size_t nbytes, struct cudaMemLocation location, unsigned flags,
+                             cudaStream_t stream) {
+    return DRIVE(cudaMemPrefetchAsync(pointer_to(address), nbytes, location, flags, stream));
+}
+ALSO(cuMemPrefetchAsync_v2, _ptsz)
+
+DRIVER cuMemPrefetchAsync(CUdeviceptr address, size_t nbytes, int device, cudaStream_t stream) {
+    return DRIVE(cudaMemPrefetchAsync(pointer_to(address), nbytes, (struct cudaMemLocation){1, device}, 0, stream));
+}
+ALSO(cuMemPrefetchAsync, _ptsz)
+
+DRIVER cuMemAdvise_v2(CUdeviceptr address, size_t nbytes, int advice, struct cudaMemLocation location) {
+    return DRIVE(cudaMemAdvise(pointer_to(address), nbytes, advice, location));
+}
+
+DRIVER cuMemAdvise(CUdeviceptr address, size_t nbytes, int advice, int device) {
+    return DRIVE(cudaMemAdvise(pointer_to(address), nbytes, advice, (struct cudaMemLocation){1, device}));
+}
+
+/* ---- pools --------------------------------------------------------------------------------------- */
+
+DRIVER cuMemPoolCreate(cudaMemPool_t *pool, const void *properties) {
+    return DRIVE_BARE(cudaMemPoolCreate(pool, properties));
+}
+
+DRIVER cuMemPoolDestroy(cudaMemPool_t pool) { return DRIVE_BARE(cudaMemPoolDestroy(pool)); }
+DRIVER cuMemPoolTrimTo(cudaMemPool_t pool, size_t nbytes) { return DRIVE_BARE(cudaMemPoolTrimTo(pool, nbytes)); }
+
+DRIVER cuMemPoolSetAttribute(cudaMemPool_t pool, int attribute, void *value) {
+    return DRIVE_BARE(cudaMemPoolSetAttribute(pool, attribute, value));
+}
+
+DRIVER cuMemPoolGetAttribute(cudaMemPool_t pool, int attribute, void *value) {
+    return DRIVE_BARE(cudaMemPoolGetAttribute(pool, attribute, value));
+}
+
+/* The one device has access to what is its own. */
+DRIVER cuMemPoolSetAccess(cudaMemPool_t pool, const void *access, size_t count) {
+    (void)access, (void)count;
+    return DRIVE_BARE(pool ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+/* ---- questions ----------------------------------------------------------------------------------- */
+
+static cudaError_t get_range(CUdeviceptr *base, size_t *nbytes, CUdeviceptr address) {
+    const struct buffer *buffer = buffer_find(address);
+    if (!buffer) return cudaErrorInvalidValue;
+    if (base) *base = buffer->address;
+    if (nbytes) *nbytes = buffer->nbytes;
+    return cudaSuccess;
+}
+
+DRIVER cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *nbytes, CUdeviceptr address) {
+    return DRIVE(CALL(get_range(base, nbytes, address)));
+}
+
+/* CUpointer_attribute, as far as there is an answer. */
+enum {
+    POINTER_CONTEXT = 1,
+    POINTER_MEMORY_TYPE,
+    POINTER_DEVICE,
+    POINTER_HOST,
+    POINTER_SYNC_MEMOPS = 6,
+    POINTER_BUFFER_ID,
+    POINTER_IS_MANAGED,
+    POINTER_ORDINAL,
+    POINTER_RANGE_START = 11,
+    POINTER_RANGE_NBYTES,
+    POINTER_IS_MAPPED,
+};
+
+static cudaError_t answer(void *to, const void *value, size_t nbytes) {
+    memcpy(to, value, nbytes);
+    return cudaSuccess;
+}
+
+static cudaError_t ask_pointer(void *value, int attribute, CUdeviceptr address) {
+    const struct buffer *buffer = buffer_find(address);
+    if (!buffer) return cudaErrorInvalidValue;
+    const uint64_t offset = address - buffer->address, device_address = buffer->device_address + offset;
+    const unsigned type = buffer->kind <= BUFFER_MANAGED ? 2 : 1, yes = 1, no = 0;
+    CUcontext context = driver_context();
+    switch (attribute) {
+    case POINTER_CONTEXT: return answer(value, &context, sizeof context);
+    case POINTER_MEMORY_TYPE: return answer(value, &type, sizeof type);
+    case POINTER_DEVICE: return answer(value, &device_address, sizeof device_address);
+    case POINTER_HOST:
+        return buffer->kind <= BUFFER_VARIABLE ? cudaErrorInvalidValue : answer(value, &address, sizeof address);
+    case POINTER_SYNC_MEMOPS: return answer(value, &no, 1);
+    case POINTER_BUFFER_ID: return answer(value, &buffer->address, sizeof buffer->address);
+    case POINTER_IS_MANAGED: return answer(value, buffer->kind == BUFFER_MANAGED ? &yes : &no, 1);
+    case POINTER_ORDINAL: return answer(value, &no, sizeof no);
+    case POINTER_RANGE_START: return answer(value, &buffer->address, sizeof buffer->address);
+    case POINTER_RANGE_NBYTES: return answer(value, &buffer->nbytes, sizeof buffer->nbytes);
+    case POINTER_IS_MAPPED: return answer(value, &yes, 1);
+    default: return cudaErrorNotSupported;
+    }
+}
+
+DRIVER cuPointerGetAttribute(void *value, int attribute, CUdeviceptr address) {
+    return DRIVE(CALL(ask_pointer(value, attribute, address)));
+}
+
+/* Of memory that is nobody's, the numbers are 0; their sizes are known by the questions alone. */
+static cudaError_t ask_all(unsigned count, const int *attributes, void **values, CUdeviceptr address) {
+    for (unsigned i = 0; i < count; i++) {
+        bool is_flag = attributes[i] == POINTER_SYNC_MEMOPS || attributes[i] == POINTER_IS_MANAGED ||
+                       attributes[i] == POINTER_IS_MAPPED;
+        bool is_number = attributes[i] == POINTER_MEMORY_TYPE || attributes[i] == POINTER_ORDINAL;
+        memset(values[i], 0, is_flag ? 1 : is_number ? sizeof(unsigned) : sizeof(uint64_t));
+        ask_pointer(values[i], attributes[i], address);
+    }
+    return cudaSuccess;
+}
+
+DRIVER cuPointerGetAttributes(unsigned count, int *attributes, void **values, CUdeviceptr address) {
+    return DRIVE(CALL(ask_all(count, attributes, values, address)));
+}
+
+/* ---- copies -------------------------------------------------------------------------------------- */
+
+#define COPY(name, kind, to_type, to_pointer, from_type, from_pointer)                                             \
+    DRIVER name##_v2(to_type to, from_type from, size_t nbytes) {                                                  \
+        return DRIVE(cudaMemcpy(to_pointer(to), from_pointer(from), nbytes, kind));                                \
+    }                                                                                                              \
+    ALSO(name##_v2, _ptds)                                                                                         \
+    DRIVER name##Async_v2(to_type to, from_type from, size_t nbytes, cudaStream_t stream) {                        \
+        return DRIVE(cudaMemcpyAsync(to_pointer(to), from_pointer(from), nbytes, kind, stream));                   \
+    }                                                                                                              \
+    ALSO(name##Async_v2, _ptsz)
+
+COPY(cuMemcpyHtoD, cudaMemcpyHostToDevice, CUdeviceptr, pointer_to, const void *, )
+COPY(cuMemcpyDtoH, cudaMemcpyDeviceToHost, void *, , CUdeviceptr, pointer_to)
+COPY(cuMemcpyDtoD, cudaMemcpyDeviceToDevice, CUdeviceptr, pointer_to, CUdeviceptr, pointer_to)
+
+DRIVER cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t nbytes) {
+    return DRIVE(cudaMemcpy(pointer_to(to), pointer_to(from), nbytes, cudaMemcpyDefault));
+}
+ALSO(cuMemcpy, _ptds)
+
+DRIVER cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t nbytes, cudaStream_t stream) {
+    return DRIVE(cudaMemcpyAsync(pointer_to(to), pointer_to(from), nbytes, cudaMemcpyDefault, stream));
+}
+ALSO(cuMemcpyAsync, _ptsz)
+
+DRIVER cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t nbytes) {
+    (void)to_context, (void)from_context;
+    return DRIVE(cudaMemcpy(pointer_to(to), pointer_to(from), nbytes, cudaMemcpyDeviceToDevice));
+}
+
+/* One end of a copy of rows or planes. */
+struct end {
+    size_t x, y, z, lod;
+    int type;
+    const void *host;
+    CUdeviceptr device;
+    void *array, *reserved;
+    size_t pitch, height;
+};
+
+struct planes {
+    struct end from, to;
+    size_t width, height, depth;
+};
+
+enum { TYPE_HOST = 1, TYPE_ARRAY = 3 };
+
+static char *place_in(const struct end *end, size_t plane) {
+    const char *base = end->type == TYPE_HOST ? end->host : pointer_to(end->device);
+    return (char *)(uintptr_t)base + ((end->z + plane) * end->height + end->y) * end->pitch + end->x;
+}
+
+static cudaError_t copy_planes(const struct planes *planes, cudaStream_t stream) {
+    cudaError_t error = cudaSuccess;
+    if (planes->from.type == TYPE_ARRAY || planes->to.type == TYPE_ARRAY) {
+        runtime_say("a copy was refused: CUDA arrays are not supported by the simulator: use linear memory");
+        return cudaErrorNotSupported;
+    }
+    for (size_t plane = 0; plane < planes->depth && !error; plane++)
+        error = cudaMemcpy2DAsync(place_in(&planes->to, plane), planes->to.pitch, place_in(&planes->from, plane),
+                                  planes->from.pitch, planes->width, planes->height, cudaMemcpyDefault, stream);
+    return error;
+}
+
+/* CUDA_MEMCPY2D and CUDA_MEMCPY3D. */
+struct end_2d {
+    size_t x, y;
+    int type;
+    const void *host;
+    CUdeviceptr device;
+    void *array;
+    size_t pitch;
+};
+
+struct copy_2d {
+    struct end_2d from, to;
+    size_t width, height;
+};
+
+/* A pitch of 0 is that of rows without gaps. */
+static struct end end_of(const struct end_2d *end, size_t width) {
+    return (struct end){.x = end->x,
+                        .y = end->y,
+                        .type = end->type,
+                        .host = end->host,
+                        .device = end->device,
+                        .pitch = end->pitch ? end->pitch : end->x + width};
+}
+
+static cudaError_t copy_rows(const struct copy_2d *copying, cudaStream_t stream) {
+    return copy_planes(&(struct planes){end_of(&copying->from, copying->width), end_of(&copying->to, copying->width),
+                                        copying->width, copying->height, 1},
+                       stream);
+}
+
+/* What was asked for before is done when these return. */
+static cudaError_t copy_rows_now(const struct copy_2d *copying) {
+    cudaError_t error = cudaDeviceSynchronize();
+    return error ? error : copy_rows(copying, NULL);
+}
+
+static cudaError_t copy_planes_now(const struct planes *planes) {
+    cudaError_t error = cudaDeviceSynchronize();
+    return error ? error : copy_planes(planes, NULL);
+}
+
+DRIVER cuMemcpy2D_v2(const struct copy_2d *copying) { return DRIVE(copy_rows_now(copying)); }
+ALSO(cuMemcpy2D_v2, _ptds)
+DRIVER cuMemcpy2DUnaligned_v2(const struct copy_2d *copying) { return DRIVE(copy_rows_now(copying)); }
+ALSO(cuMemcpy2DUnaligned_v2, _ptds)
+
+DRIVER cuMemcpy2DAsync_v2(const struct copy_2d *copying, cudaStream_t stream) {
+    return DRIVE(copy_rows(copying, stream));
+}
+ALSO(cuMemcpy2DAsync_v2, _ptsz)
+
+DRIVER cuMemcpy3D_v2(const struct planes *copying) { return DRIVE(copy_planes_now(copying)); }
+ALSO(cuMemcpy3D_v2, _ptds)
+
+DRIVER cuMemcpy3DAsync_v2(const struct planes *copying, cudaStream_t stream) {
+    return DRIVE(copy_planes(copying, stream));
+}
+ALSO(cuMemcpy3DAsync_v2, _ptsz)
+
+/* ---- fills --------------------------------------------------------------------------------------- */
+
+static cudaError_t fill(CUdeviceptr to, size_t pitch, uint32_t value, uint32_t width, size_t count, size_t rows,
+                        cudaStream_t stream) {
+    return CALL(pattern_fill_in(stream, &(struct pattern){to, pitch, value, width, count, rows}));
+}
+
+#define FILL(bits, type)                                                                                           \
+    DRIVER cuMemsetD##bits##_v2(CUdeviceptr to, type value, size_t count) {                                        \
+        return DRIVE(fill(to, 0, value, sizeof value, count, 1, NULL));                                            \
+    }                                                                                                              \
+    ALSO(cuMemsetD##bits##_v2, _ptds)                                                                              \
+    DRIVER cuMemsetD##bits##Async(CUdeviceptr to, type value, size_t count, cudaStream_t stream) {                 \
+        return DRIVE(fill(to, 0, value, sizeof value, count, 1, stream));                                          \
+    }                                                                                                              \
+    ALSO(cuMemsetD##bits##Async, _ptsz)                                                                            \
+    DRIVER cuMemsetD2D##bits##_v2(CUdeviceptr to, size_t pitch, type value, size_t width, size_t height) {         \
+        return DRIVE(fill(to, pitch, value, sizeof value, width, height, NULL));                                   \
+    }                                                                                                              \
+    ALSO(cuMemsetD2D##bits##_v2, _ptds)                                                                            \
+    DRIVER cuMemsetD2D##bits##Async(CUdeviceptr to, size_t pitch, type value, size_t width, size_t height,         \
+                                    cudaStream_t stream) {                                                         \
+        return DRIVE(fill(to, pitch, value, sizeof value, width, height, stream));                                 \
+    }                                                                                                              \
+    ALSO(cuMemsetD2D##bits##Async, _ptsz)
+
+FILL(8, unsigned char)
+FILL(16, unsigned short)
+FILL(32, unsigned)

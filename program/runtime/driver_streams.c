@@ -1,0 +1,114 @@
+/* The driver's streams, events and graphs. */
+#include "driver.h"
+
+/* ---- streams ------------------------------------------------------------------------------------- */
+
+DRIVER cuStreamCreate(cudaStream_t *stream, unsigned flags) {
+    return DRIVE(cudaStreamCreateWithPriority(stream, flags, 0));
+}
+
+DRIVER cuStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority) {
+    return DRIVE(cudaStreamCreateWithPriority(stream, flags, priority));
+}
+
+DRIVER cuStreamDestroy_v2(cudaStream_t stream) { return DRIVE(cudaStreamDestroy(stream)); }
+
+DRIVER cuStreamSynchronize(cudaStream_t stream) { return DRIVE(cudaStreamSynchronize(stream)); }
+ALSO(cuStreamSynchronize, _ptsz)
+
+DRIVER cuStreamQuery(cudaStream_t stream) { return DRIVE(cudaStreamQuery(stream)); }
+ALSO(cuStreamQuery, _ptsz)
+
+DRIVER cuStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
+    return DRIVE(cudaStreamWaitEvent(stream, event, flags));
+}
+ALSO(cuStreamWaitEvent, _ptsz)
+
+DRIVER cuStreamGetFlags(cudaStream_t stream, unsigned *flags) { return DRIVE(cudaStreamGetFlags(stream, flags)); }
+ALSO(cuStreamGetFlags, _ptsz)
+
+DRIVER cuStreamGetPriority(cudaStream_t stream, int *priority) {
+    return DRIVE(cudaStreamGetPriority(stream, priority));
+}
+ALSO(cuStreamGetPriority, _ptsz)
+
+DRIVER cuStreamGetId(cudaStream_t stream, unsigned long long *number) {
+    return DRIVE(cudaStreamGetId(stream, number));
+}
+ALSO(cuStreamGetId, _ptsz)
+
+DRIVER cuStreamGetDevice(cudaStream_t stream, int *device) { return DRIVE(cudaStreamGetDevice(stream, device)); }
+ALSO(cuStreamGetDevice, _ptsz)
+
+static cudaError_t get_context(CUcontext *context) {
+    *context = driver_context();
+    return cudaSuccess;
+}
+
+DRIVER cuStreamGetCtx(cudaStream_t stream, CUcontext *context) { return DRIVE(((void)stream, get_context(context))); }
+ALSO(cuStreamGetCtx, _ptsz)
+
+DRIVER cuStreamAttachMemAsync(cudaStream_t stream, CUdeviceptr address, size_t nbytes, unsigned flags) {
+    return DRIVE(cudaStreamAttachMemAsync(stream, pointer_to(address), nbytes, flags));
+}
+ALSO(cuStreamAttachMemAsync, _ptsz)
+
+DRIVER cuLaunchHostFunc(cudaStream_t stream, void (*function)(void *), void *data) {
+    return DRIVE(cudaLaunchHostFunc(stream, function, data));
+}
+ALSO(cuLaunchHostFunc, _ptsz)
+
+DRIVER cuStreamAddCallback(cudaStream_t stream, void (*callback)(cudaStream_t, cudaError_t, void *), void *data,
+                           unsigned flags) {
+    return DRIVE(cudaStreamAddCallback(stream, callback, data, flags));
+}
+ALSO(cuStreamAddCallback, _ptsz)
+
+/* ---- events -------------------------------------------------------------------------------------- */
+
+DRIVER cuEventCreate(cudaEvent_t *event, unsigned flags) { return DRIVE(cudaEventCreateWithFlags(event, flags)); }
+DRIVER cuEventDestroy_v2(cudaEvent_t event) { return DRIVE(cudaEventDestroy(event)); }
+DRIVER cuEventSynchronize(cudaEvent_t event) { return DRIVE(cudaEventSynchronize(event)); }
+DRIVER cuEventQuery(cudaEvent_t event) { return DRIVE(cudaEventQuery(event)); }
+
+DRIVER cuEventRecord(cudaEvent_t event, cudaStream_t stream) { return DRIVE(cudaEventRecord(event, stream)); }
+ALSO(cuEventRecord, _ptsz)
+
+DRIVER cuEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
+    (void)flags;
+    return DRIVE(cudaEventRecord(event, stream));
+}
+ALSO(cuEventRecordWithFlags, _ptsz)
+
+DRIVER cuEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to) {
+    return DRIVE(cudaEventElapsedTime(milliseconds, from, to));
+}
+ALSO(cuEventElapsedTime, _v2)
+
+/* ---- graphs of captured streams ------------------------------------------------------------------ */
+
+DRIVER cuStreamBeginCapture_v2(cudaStream_t stream, int mode) { return DRIVE(cudaStreamBeginCapture(stream, mode)); }
+ALSO(cuStreamBeginCapture_v2, _ptsz)
+
+DRIVER cuStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
+    return DRIVE(cudaStreamEndCapture(stream, graph));
+}
+ALSO(cuStreamEndCapture, _ptsz)
+
+DRIVER cuStreamIsCapturing(cudaStream_t stream, int *status) { return DRIVE(cudaStreamIsCapturing(stream, status)); }
+ALSO(cuStreamIsCapturing, _ptsz)
+
+DRIVER cuThreadExchangeStreamCaptureMode(int *mode) { return DRIVE_BARE(cudaThreadExchangeStreamCaptureMode(mode)); }
+
+DRIVER cuGraphInstantiateWithFlags(cudaGraphExec_t *result, cudaGraph_t graph, unsigned long long flags) {
+    return DRIVE(cudaGraphInstantiate(result, graph, flags));
+}
+
+DRIVER cuGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) { return DRIVE(cudaGraphLaunch(exec, stream)); }
+ALSO(cuGraphLaunch, _ptsz)
+
+DRIVER cuGraphUpload(cudaGraphExec_t exec, cudaStream_t stream) { return DRIVE(cudaGraphUpload(exec, stream)); }
+ALSO(cuGraphUpload, _ptsz)
+
+DRIVER cuGraphExecDestroy(cudaGraphExec_t exec) { return DRIVE(cudaGraphExecDestroy(exec)); }
+DRIVER cuGraphDestroy(cudaGraph_t graph) { return DRIVE(cudaGraphDestroy(graph)); }

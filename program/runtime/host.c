@@ -1,0 +1,254 @@
+/* Host code that uses memory too early: while an asynchronous copy, or a kernel, may still be at it.
+ *
+ * Everything is done when it is asked for, so nothing can go wrong here as it may on a GPU.  Instead, the pages that a copy
+ * or a kernel has to do with are taken from the program until it waits for the stream; the signal of a use before that is
+ * the finding, and the program goes on.  Where it cannot be told whether the program has waited, it has. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dladdr */
+#endif
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "runtime.h"
+#include "simt/simt_observer.h"
+
+enum { PENDING = 64, WORD = 4 };
+
+/* Bytes that something in a stream has to do with. */
+struct pending {
+    uintptr_t begin, end;
+    uintptr_t first_page, end_page; /* see set_pages */
+    cudaStream_t stream;
+    bool is_anywhere; /* another stream waits for that stream */
+    bool is_source;   /* of a copy: the program may still read it */
+    bool is_kernel;   /* its words are those that the buffer has marked */
+    uint64_t number;
+    char what[RECORD_NAME];
+};
+
+static struct pending pending[PENDING];
+static size_t pending_count;
+static uint64_t last_number;
+static size_t touched_buffers; /* that kernels' stores are noted of */
+static struct sigaction previous;
+
+/* ---- pages --------------------------------------------------------------------------------------- */
+
+static void protect(const struct pending *range, int protection) {
+    mprotect((void *)range->first_page, range->end_page - range->first_page, protection);
+}
+
+void host_close(void) {
+    for (size_t i = 0; i < pending_count; i++) protect(&pending[i], pending[i].is_source ? PROT_READ : PROT_NONE);
+}
+
+void host_open(void) {
+    for (size_t i = 0; i < pending_count; i++) protect(&pending[i], PROT_READ | PROT_WRITE);
+}
+
+/* ---- uses ---------------------------------------------------------------------------------------- */
+
+static bool is_touched(const struct pending *range, uintptr_t address) {
+    if (address < range->begin || address >= range->end) return false;
+    if (!range->is_kernel) return true;
+    const struct buffer *buffer = buffer_find(address);
+    if (!buffer || !buffer->touched) return false;
+    uint64_t word = (address - buffer->address) / WORD;
+    return buffer->touched[word / 32] >> word % 32 & 1;
+}
+
+static uintptr_t code_address(const ucontext_t *context) {
+#if defined __x86_64__
+    return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+#elif defined __aarch64__
+    return (uintptr_t)context->uc_mcontext.pc;
+#else
+    (void)context;
+    return 0;
+#endif
+}
+
+static void find(const struct pending *range, uintptr_t address, uintptr_t code) {
+    static simt_finding finding; /* the lock is held */
+    static char place[RECORD_NAME];
+    Dl_info info = {0};
+    bool is_known = dladdr((void *)code, &info) && info.dli_fname;
+    snprintf(place, sizeof place, "%.400s+0x%llx", is_known ? info.dli_fname : "?",
+             (unsigned long long)(code - (is_known ? (uintptr_t)info.dli_fbase : 0)));
+    finding = (simt_finding){
+        .kind = SIMT_FINDING_RACE, .kernel = "host code", .file = place, .address = address, .count = 1};
+    snprintf(finding.message, sizeof finding.message,
+             "the host %s 0x%llx while %.200s: wait for the stream first (cudaStreamSynchronize, say)",
+             range->is_source ? "writes to" : "uses", (unsigned long long)address, range->what);
+    watch_note_host(&finding);
+}
+
+static size_t touched_count(const struct buffer *buffer) { return buffer->nbytes / WORD / 32 + 1; }
+
+static void clear_touched(const struct buffer *buffer) {
+    if (buffer->touched) memset(buffer->touched, 0, touched_count(buffer) * sizeof *buffer->touched);
+}
+
+/* What was written has arrived, or is no longer watched. */
+static void forget(size_t index) {
+    const struct buffer *buffer = pending[index].is_kernel ? buffer_find(pending[index].begin) : NULL;
+    if (buffer) clear_touched(buffer);
+    pending[index] = pending[--pending_count];
+}
+
+/* Whether the pages were ours.  They are not watched any longer. */
+static bool meet(uintptr_t address, uintptr_t code) {
+    bool is_ours = false;
+    for (size_t i = pending_count; i-- > 0;) {
+        if (address < pending[i].first_page || address >= pending[i].end_page) continue;
+        is_ours = true;
+        if (is_touched(&pending[i], address)) find(&pending[i], address, code);
+        forget(i);
+    }
+    return is_ours;
+}
+
+static void handle(int number, siginfo_t *info, void *context) {
+    runtime_enter(); /* opens the pages */
+    bool is_ours = meet((uintptr_t)info->si_addr, code_address(context));
+    runtime_leave();
+    if (is_ours) return;
+    sigaction(number, &previous, NULL); /* it comes again, to whom it is meant for */
+}
+
+static bool is_watching(void) {
+    static bool is_tried, is_set;
+    if (runtime.record->settings.skips_races) return false;
+    if (is_tried) return is_set;
+    struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK};
+    is_tried = true;
+    is_set = !sigaction(SIGSEGV, &action, &previous);
+    return is_set;
+}
+
+/* ---- what is pending ----------------------------------------------------------------------------- */
+
+/* The part of a page that is beyond the buffer is nobody's, unless the memory is the program's own.  A kernel's words are
+ * known one by one: a use of others is let through. */
+static void set_pages(struct pending *range, const struct buffer *buffer) {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), end = buffer->address + buffer->nbytes;
+    bool is_own = buffer->kind != BUFFER_REGISTERED;
+    bool has_begin = range->is_kernel || (is_own && range->begin == buffer->address);
+    bool has_end = range->is_kernel || (is_own && range->end == end);
+    range->first_page = (range->begin + (has_begin ? 0 : page - 1)) / page * page;
+    range->end_page = (range->end + (has_end ? page - 1 : 0)) / page * page;
+}
+
+/* false: there is nothing to be watched, or no room for it. */
+static bool add(struct pending *range, const struct buffer *buffer) {
+    if (pending_count == PENDING || !is_watching()) return false;
+    set_pages(range, buffer);
+    range->number = ++last_number;
+    if (range->first_page >= range->end_page) return false;
+    pending[pending_count++] = *range;
+    return true;
+}
+
+static void add_copy_side(const void *pointer, size_t nbytes, bool is_source, cudaStream_t stream) {
+    const struct buffer *buffer = buffer_find((uintptr_t)pointer);
+    if (!buffer || buffer->kind < BUFFER_MANAGED) return;
+    struct pending range = {
+        .begin = (uintptr_t)pointer, .end = (uintptr_t)pointer + nbytes, .stream = stream, .is_source = is_source};
+    snprintf(range.what, sizeof range.what, "an asynchronous copy may still %s it", is_source ? "read" : "write");
+    add(&range, buffer);
+}
+
+void host_note_copy(void *to, const void *from, size_t nbytes, cudaStream_t stream) {
+    const struct buffer *source = buffer_find((uintptr_t)from), *target = buffer_find((uintptr_t)to);
+    if (!nbytes) return;
+    if (!source || !target) { /* pageable memory: the call waits for the copy */
+        host_wait_stream(stream);
+        return;
+    }
+    add_copy_side(to, nbytes, false, stream);
+    add_copy_side(from, nbytes, true, stream);
+}
+
+/* ---- what kernels write -------------------------------------------------------------------------- */
+
+/* Plain stores to managed memory.  Others may be meant for a host that looks for them.  Nothing is allocated while a
+ * kernel runs. */
+static void note_store(void *block, const simt_event *event, const simt_access *access) {
+    (void)block, (void)event;
+    if (!touched_buffers) return;
+    if (access->space != SIMT_GLOBAL || access->kind != SIMT_STORE || access->order != SIMT_WEAK) return;
+    const struct buffer *buffer = NULL;
+    for (uint32_t lanes = access->lanes; lanes; lanes &= lanes - 1) {
+        uint64_t address = access->addresses[__builtin_ctz(lanes)];
+        if (!buffer || address - buffer->address >= buffer->nbytes) buffer = buffer_find(address);
+        if (!buffer || !buffer->touched) continue;
+        uint64_t first = (address - buffer->address) / WORD;
+        uint64_t last = (address - buffer->address + access->element_nbytes * access->elements - 1) / WORD;
+        for (uint64_t word = first; word <= last; word++)
+            __atomic_fetch_or(&buffer->touched[word / 32], UINT32_C(1) << word % 32, __ATOMIC_RELAXED);
+    }
+}
+
+const struct simt_observer host_observer = {.name = "host", .access = note_store};
+
+uint32_t *host_create_touched(size_t nbytes) {
+    uint32_t *touched = calloc(nbytes / WORD / 32 + 1, sizeof *touched);
+    touched_buffers += touched != NULL;
+    return touched;
+}
+
+void host_destroy_touched(uint32_t *touched) {
+    touched_buffers -= touched != NULL;
+    free(touched);
+}
+
+void host_note_launch(const char *kernel, cudaStream_t stream) {
+    const struct buffer *buffer;
+    for (size_t at = 0; (buffer = buffer_next(&at));) {
+        size_t first = 0, end = buffer->touched ? touched_count(buffer) : 0;
+        while (first < end && !buffer->touched[first]) first++;
+        while (first < end && !buffer->touched[end - 1]) end--;
+        if (first == end) continue;
+        uint64_t end_nbytes = end * 32 * WORD;
+        struct pending range = {.begin = buffer->address + first * 32 * WORD,
+                                .end = buffer->address + (end_nbytes < buffer->nbytes ? end_nbytes : buffer->nbytes),
+                                .stream = stream,
+                                .is_kernel = true};
+        snprintf(range.what, sizeof range.what, "the kernel %.150s may still write it", kernel);
+        if (!add(&range, buffer)) clear_touched(buffer);
+    }
+}
+
+/* ---- waiting ------------------------------------------------------------------------------------- */
+
+void host_wait_all(void) {
+    while (pending_count > 0) forget(pending_count - 1);
+}
+
+/* The default streams wait for others, and others for them. */
+static bool is_default(cudaStream_t stream) { return (uintptr_t)stream <= 2; }
+
+static bool is_covered(const struct pending *range, cudaStream_t stream, uint64_t number) {
+    if (range->number > number) return false;
+    return range->stream == stream || range->is_anywhere || is_default(range->stream) || is_default(stream);
+}
+
+void host_wait_until(cudaStream_t stream, uint64_t number) {
+    for (size_t i = pending_count; i-- > 0;)
+        if (is_covered(&pending[i], stream, number)) forget(i);
+}
+
+void host_wait_stream(cudaStream_t stream) { host_wait_until(stream, UINT64_MAX); }
+
+uint64_t host_number(void) { return last_number; }
+
+void host_join(cudaStream_t stream, uint64_t number) {
+    for (size_t i = 0; i < pending_count; i++)
+        if (is_covered(&pending[i], stream, number)) pending[i].is_anywhere = true;
+}

@@ -1,0 +1,244 @@
+/* A program over the driver's interface alone, without CUDA's headers: it checks its own results, and ends with the number
+ * of the line that is wrong, modulo 256. */
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef uint64_t address;
+typedef void *handle;
+typedef struct {
+    unsigned grid[3], block[3], shared_nbytes;
+    handle stream;
+    void *attributes;
+    unsigned attribute_count;
+} launch_config;
+
+int cuInit(unsigned), cuDeviceGetCount(int *), cuDeviceGet(int *, int), cuDeviceGetName(char *, int, int);
+int cuDeviceGetAttribute(int *, int, int), cuDevicePrimaryCtxRetain(handle *, int), cuCtxSetCurrent(handle);
+int cuCtxGetCurrent(handle *), cuCtxPushCurrent_v2(handle), cuCtxPopCurrent_v2(handle *), cuCtxSynchronize(void);
+int cuModuleLoadData(handle *, const void *), cuModuleLoadDataEx(handle *, const void *, unsigned, int *, void **);
+int cuModuleGetFunction(handle *, handle, const char *), cuModuleGetGlobal_v2(address *, size_t *, handle, const char *);
+int cuFuncGetAttribute(int *, int, handle), cuFuncSetAttribute(handle, int, int), cuModuleUnload(handle);
+int cuLaunchKernel(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **);
+int cuLaunchKernelEx(const launch_config *, handle, void **, void **), cuGraphCreate(handle *, unsigned);
+int cuMemAlloc_v2(address *, size_t), cuMemFree_v2(address), cuMemAllocManaged(address *, size_t, unsigned);
+int cuMemAllocHost_v2(void **, size_t), cuMemFreeHost(void *), cuMemAllocPitch_v2(address *, size_t *, size_t, size_t, unsigned);
+int cuMemcpyHtoD_v2(address, const void *, size_t), cuMemcpyDtoH_v2(void *, address, size_t);
+int cuMemcpyDtoHAsync_v2(void *, address, size_t, handle), cuMemsetD8_v2(address, unsigned char, size_t);
+int cuMemsetD16_v2(address, unsigned short, size_t), cuMemsetD32Async(address, unsigned, size_t, handle);
+int cuMemsetD2D16_v2(address, size_t, unsigned short, size_t, size_t), cuMemcpy2D_v2(const void *);
+int cuPointerGetAttribute(void *, int, address), cuMemGetAddressRange_v2(address *, size_t *, address);
+int cuStreamCreate(handle *, unsigned), cuStreamDestroy_v2(handle), cuStreamSynchronize(handle);
+int cuStreamBeginCapture_v2(handle, int), cuStreamEndCapture(handle, handle *), cuGraphLaunch(handle, handle);
+int cuGraphInstantiateWithFlags(handle *, handle, unsigned long long), cuGraphExecDestroy(handle), cuGraphDestroy(handle);
+int cuEventCreate(handle *, unsigned), cuEventRecord(handle, handle), cuEventElapsedTime(float *, handle, handle);
+int cuEventDestroy_v2(handle), cuGetErrorName(int, const char **), cuGetErrorString(int, const char **);
+int cuGetProcAddress_v2(const char *, void **, int, uint64_t, int *), cuLinkCreate_v2(unsigned, int *, void **, handle *);
+int cuLinkAddData_v2(handle, int, void *, size_t, const char *, unsigned, int *, void **);
+int cuLinkComplete(handle, void **, size_t *), cuLinkDestroy(handle);
+int cuTexObjectCreate(void), cuOccupancyMaxPotentialBlockSize(int *, int *, handle, size_t (*)(int), size_t, int);
+
+enum { INVALID_VALUE = 1, NOT_INITIALIZED = 3, INVALID_CONTEXT = 201, NO_BINARY = 209, INVALID_PTX = 218, NOT_FOUND = 500,
+       ILLEGAL_ADDRESS = 700, NOT_SUPPORTED = 801, INVALID_CLUSTER_SIZE = 912 };
+
+#define CHECK(condition)                                                                                           \
+    do {                                                                                                           \
+        if (!(condition)) {                                                                                        \
+            fprintf(stderr, "line %d: " #condition "\n", __LINE__);                                                \
+            return __LINE__ % 256 ? __LINE__ % 256 : 1;                                                            \
+        }                                                                                                          \
+    } while (0)
+
+/* add: data[i] += step, of 64 threads. */
+static const char ptx[] = ".version 8.0\n.target sm_75\n.address_size 64\n"
+    ".visible .global .align 4 .u32 answer = 42;\n"
+    ".visible .entry add(.param .u64 data, .param .u32 step) {\n"
+    ".reg .b32 %r<8>; .reg .b64 %rd<4>;\n"
+    "ld.param.u64 %rd1, [data]; ld.param.u32 %r1, [step]; cvta.to.global.u64 %rd1, %rd1;\n"
+    "mov.u32 %r2, %tid.x; mul.wide.u32 %rd2, %r2, 4; add.s64 %rd1, %rd1, %rd2;\n"
+    "ld.global.u32 %r3, [%rd1]; add.s32 %r3, %r3, %r1; st.global.u32 [%rd1], %r3; ret; }\n";
+
+enum { COUNT = 64, NBYTES = COUNT * 4 };
+
+static int add(handle function, address data, int step, handle stream) {
+    void *arguments[] = {&data, &step};
+    return cuLaunchKernel(function, 1, 1, 1, COUNT, 1, 1, 0, stream, arguments, NULL);
+}
+
+static int begin(handle *function) {
+    handle context, module;
+    int count, device, major;
+    address pointer;
+    char name[64];
+    CHECK(cuMemAlloc_v2(&pointer, 4) == NOT_INITIALIZED);
+    CHECK(cuInit(0) == 0 && cuMemAlloc_v2(&pointer, 4) == INVALID_CONTEXT);
+    CHECK(cuDeviceGetCount(&count) == 0 && count == 1 && cuDeviceGet(&device, 0) == 0);
+    CHECK(cuDeviceGetName(name, sizeof name, 0) == 0 && !strcmp(name, "NVIDIA H200"));
+    CHECK(cuDeviceGetAttribute(&major, 75, 0) == 0 && major == 9);
+    CHECK(cuDevicePrimaryCtxRetain(&context, device) == 0 && cuCtxPushCurrent_v2(context) == 0);
+    CHECK(cuModuleLoadData(&module, ptx) == 0 && cuModuleGetFunction(function, module, "add") == 0);
+    CHECK(cuModuleGetFunction(function, module, "none") == NOT_FOUND);
+    CHECK(cuModuleGetFunction(function, module, "add") == 0);
+    return 0;
+}
+
+static int memory(handle add_function) {
+    address data, rows, base;
+    size_t nbytes, pitch;
+    unsigned host[COUNT], type;
+    unsigned short *halves = (unsigned short *)host;
+    CHECK(cuMemAlloc_v2(&data, NBYTES) == 0 && cuMemsetD32Async(data, 5, COUNT, NULL) == 0);
+    CHECK(add(add_function, data, 2, NULL) == 0 && cuMemcpyDtoH_v2(host, data, NBYTES) == 0);
+    for (int i = 0; i < COUNT; i++) CHECK(host[i] == 7);
+    CHECK(cuMemsetD16_v2(data + 2, 0x1234, 3) == 0 && cuMemsetD8_v2(data + 8, 9, 1) == 0);
+    struct {
+        address data;
+        int step;
+    } packed = {data + 16, 4};
+    size_t packed_nbytes = sizeof packed, short_nbytes = 8;
+    void *extra[] = {(void *)1, &packed, (void *)2, &packed_nbytes, NULL};
+    CHECK(cuLaunchKernel(add_function, 1, 1, 1, 2, 1, 1, 0, NULL, NULL, extra) == 0);
+    CHECK(cuMemcpyDtoH_v2(host, data, 28) == 0 && host[4] == 11 && host[5] == 11 && host[6] == 7);
+    extra[3] = &short_nbytes;
+    CHECK(cuLaunchKernel(add_function, 1, 1, 1, 2, 1, 1, 0, NULL, NULL, extra) == INVALID_VALUE);
+    CHECK(cuLaunchKernel(add_function, 1, 1, 1, 2, 1, 1, 0, NULL, NULL, NULL) == INVALID_VALUE);
+    CHECK(cuMemcpyDtoH_v2(host, data, 12) == 0 && host[0] == 0x12340007 && host[1] == 0x12341234 && host[2] == 9);
+    CHECK(cuMemsetD16_v2(data + 1, 0, 1) == INVALID_VALUE && cuMemsetD8_v2(data, 0, NBYTES + 1) == INVALID_VALUE);
+    CHECK(cuMemGetAddressRange_v2(&base, &nbytes, data + 12) == 0 && base == data && nbytes == NBYTES);
+    CHECK(cuPointerGetAttribute(&type, 2, data) == 0 && type == 2);
+    CHECK(cuPointerGetAttribute(&type, 2, (address)(uintptr_t)host) == INVALID_VALUE);
+    CHECK(cuMemAllocPitch_v2(&rows, &pitch, 6, 2, 4) == 0 && cuMemsetD2D16_v2(rows, pitch, 7, 3, 2) == 0);
+    struct {
+        size_t x, y;
+        int type;
+        void *host;
+        address device;
+        void *array;
+        size_t pitch;
+    } ends[2] = {{0, 1, 2, NULL, rows, NULL, pitch}, {2, 0, 1, host, 0, NULL, 0}};
+    struct {
+        char ends[sizeof ends];
+        size_t width, height;
+    } copy = {.width = 6, .height = 1};
+    memcpy(copy.ends, ends, sizeof ends);
+    CHECK(cuMemcpy2D_v2(&copy) == 0 && halves[0] == 7 && halves[1] == 7 && halves[3] == 7 && halves[4] == 9);
+    CHECK(cuMemFree_v2(data) == 0 && cuMemFree_v2(data) == INVALID_VALUE && cuMemFree_v2(rows) == 0);
+    return 0;
+}
+
+static int streams(handle add_function) {
+    handle stream, graph, exec, events[2];
+    address data;
+    unsigned *host;
+    float milliseconds;
+    launch_config config = {.grid = {1, 1, 1}, .block = {COUNT, 1, 1}};
+    int step = 100;
+    void *arguments[] = {&data, &step};
+    CHECK(cuMemAllocManaged(&data, NBYTES, 1) == 0 && cuMemAllocHost_v2((void **)&host, NBYTES) == 0);
+    CHECK(cuStreamCreate(&stream, 1) == 0 && cuEventCreate(&events[0], 0) == 0 && cuEventCreate(&events[1], 0) == 0);
+    CHECK(cuStreamBeginCapture_v2(stream, 0) == 0 && add(add_function, data, 3, stream) == 0);
+    CHECK(cuMemcpyDtoHAsync_v2(host, data, NBYTES, stream) == 0 && cuStreamEndCapture(stream, &graph) == 0);
+    CHECK(cuGraphInstantiateWithFlags(&exec, graph, 0) == 0 && cuEventRecord(events[0], stream) == 0);
+    for (int i = 0; i < 4; i++) CHECK(cuGraphLaunch(exec, stream) == 0);
+    CHECK(cuEventRecord(events[1], stream) == 0 && cuStreamSynchronize(stream) == 0 && host[COUNT - 1] == 12);
+    CHECK(cuEventElapsedTime(&milliseconds, events[0], events[1]) == 0 && milliseconds > 0);
+    CHECK(cuLaunchKernelEx(&config, add_function, arguments, NULL) == 0 && cuCtxSynchronize() == 0);
+    CHECK(((unsigned *)(uintptr_t)data)[1] == 112);
+    CHECK(cuGraphExecDestroy(exec) == 0 && cuGraphDestroy(graph) == 0 && cuEventDestroy_v2(events[0]) == 0);
+    CHECK(cuEventDestroy_v2(events[1]) == 0 && cuStreamDestroy_v2(stream) == 0 && cuMemFreeHost(host) == 0);
+    CHECK(cuMemFree_v2(data) == 0);
+    return 0;
+}
+
+static int modules(void) {
+    handle module, link, function;
+    char log[256] = "";
+    int names[] = {5, 6}, value;
+    void *values[] = {log, (void *)sizeof log}, *image;
+    size_t nbytes;
+    address variable;
+    CHECK(cuModuleLoadData(&module, "\177ELF of some kind") == NO_BINARY);
+    CHECK(cuModuleLoadDataEx(&module, ".version 8.0\nnonsense", 2, names, values) == INVALID_PTX);
+    CHECK(strstr(log, "nonsense") != NULL);
+    CHECK(cuLinkCreate_v2(0, NULL, NULL, &link) == 0);
+    CHECK(cuLinkAddData_v2(link, 1, (void *)ptx, sizeof ptx, "a", 0, NULL, NULL) == 0);
+    CHECK(cuLinkAddData_v2(link, 1, (void *)ptx, sizeof ptx, "b", 0, NULL, NULL) == NOT_SUPPORTED);
+    CHECK(cuLinkComplete(link, &image, &nbytes) == 0 && cuModuleLoadData(&module, image) == 0);
+    CHECK(cuLinkDestroy(link) == 0 && cuModuleGetGlobal_v2(&variable, &nbytes, module, "answer") == 0 && nbytes == 4);
+    CHECK(cuMemcpyDtoH_v2(&value, variable, 4) == 0 && value == 42);
+    CHECK(cuModuleGetFunction(&function, module, "add") == 0 && cuFuncGetAttribute(&value, 0, function) == 0);
+    CHECK(value == 1024 && cuFuncSetAttribute(function, 8, 1 << 20) == INVALID_VALUE);
+    CHECK(cuFuncSetAttribute(function, 8, 1 << 16) == 0 && cuFuncGetAttribute(&value, 8, function) == 0);
+    int grid, block;
+    CHECK(value == 1 << 16 && cuOccupancyMaxPotentialBlockSize(&grid, &block, function, NULL, 0, 0) == 0);
+    CHECK(block == 1024 && grid == 2 * 132 && cuModuleUnload(module) == 0);
+    return 0;
+}
+
+static int names(void) {
+    const char *text;
+    int (*count_devices)(int *), count = 0, status = 7;
+    void *found;
+    handle graph, context;
+    CHECK(cuGetErrorName(700, &text) == 0 && !strcmp(text, "CUDA_ERROR_ILLEGAL_ADDRESS"));
+    CHECK(cuGetErrorString(201, &text) == 0 && !strcmp(text, "invalid device context"));
+    CHECK(cuGetErrorName(12345, &text) == INVALID_VALUE && !text);
+    CHECK(cuGetProcAddress_v2("cuDeviceGetCount", &found, 13000, 0, &status) == 0 && status == 0);
+    memcpy(&count_devices, &found, sizeof found);
+    CHECK(count_devices(&count) == 0 && count == 1);
+    CHECK(cuGetProcAddress_v2("cuMemAlloc", &found, 13000, 0, NULL) == 0);
+    CHECK(found == (void *)(uintptr_t)cuMemAlloc_v2);
+    CHECK(cuGetProcAddress_v2("cuNothing", &found, 13000, 0, &status) == NOT_FOUND && !found && status == 1);
+    CHECK(cuGraphCreate(&graph, 0) == NOT_SUPPORTED && cuTexObjectCreate() == NOT_SUPPORTED);
+    CHECK(cuCtxGetCurrent(&context) == 0 && context && cuCtxPopCurrent_v2(NULL) == 0);
+    CHECK(cuCtxGetCurrent(&found) == 0 && !found && cuCtxSetCurrent(context) == 0);
+    return 0;
+}
+
+/* Each block writes its rank within its cluster, as launched. */
+static const char cluster_ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+    ".visible .entry rank(.param .u64 data) {\n"
+    ".reg .b32 %r<4>; .reg .b64 %rd<4>;\n"
+    "ld.param.u64 %rd1, [data]; cvta.to.global.u64 %rd1, %rd1;\n"
+    "mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd1, %rd1, %rd2;\n"
+    "mov.u32 %r2, %cluster_ctarank; st.global.u32 [%rd1], %r2; ret; }\n";
+
+static int clusters(void) {
+    handle module, function;
+    address data;
+    unsigned host[8];
+    struct {
+        int id, pad;
+        unsigned cluster[16];
+    } attribute = {4, 0, {4, 1, 1}};
+    launch_config config = {.grid = {8, 1, 1}, .block = {1, 1, 1}, .attributes = &attribute, .attribute_count = 1};
+    void *arguments[] = {&data};
+    CHECK(cuModuleLoadData(&module, cluster_ptx) == 0 && cuModuleGetFunction(&function, module, "rank") == 0);
+    CHECK(cuMemAlloc_v2(&data, sizeof host) == 0 && cuLaunchKernelEx(&config, function, arguments, NULL) == 0);
+    CHECK(cuMemcpyDtoH_v2(host, data, sizeof host) == 0 && cuMemFree_v2(data) == 0);
+    for (unsigned i = 0; i < 8; i++) CHECK(host[i] == i % 4);
+    attribute.cluster[0] = 3;
+    CHECK(cuLaunchKernelEx(&config, function, arguments, NULL) == INVALID_CLUSTER_SIZE);
+    return 0;
+}
+
+/* Beyond the end, which breaks the context. */
+static int wrong(handle add_function) {
+    address data;
+    CHECK(cuMemAlloc_v2(&data, NBYTES - 4) == 0 && cuMemsetD8_v2(data, 0, NBYTES - 4) == 0);
+    CHECK(add(add_function, data, 1, NULL) == 0);
+    CHECK(cuCtxSynchronize() == ILLEGAL_ADDRESS && cuMemAlloc_v2(&data, 4) == ILLEGAL_ADDRESS);
+    return 0;
+}
+
+int main(int count, char **words) {
+    handle function;
+    int status = begin(&function);
+    if (!status) status = memory(function);
+    if (!status) status = streams(function);
+    if (!status) status = modules();
+    if (!status) status = names();
+    if (!status) status = clusters();
+    if (!status && count > 1 && !strcmp(words[1], "wrong")) status = wrong(function);
+    return status;
+}

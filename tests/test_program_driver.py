@@ -1,0 +1,96 @@
+"""warpfold run: programs over the CUDA driver's interface, linked and loaded, alone and with NVRTC."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+from cli_helpers import CLI, run
+from kernel_helpers import nvrtc_library
+from program_helpers import INCLUDE, SOURCES, STAND_INS, environment, needs_nvcc
+
+FAULTS = STAND_INS.parent / "tests" / "faults.so"
+
+
+@pytest.fixture(scope="session")
+def driver_program(tmp_path_factory):
+    """Linked with a libcuda.so.1 of the same names, as programs are where there is no driver."""
+    folder = tmp_path_factory.mktemp("driver")
+    names = sorted(set(re.findall(r"\bcu[A-Z]\w+(?=\()", (SOURCES / "driver.c").read_text())))
+    (folder / "stub.c").write_text("".join(f"void {name}(void) {{}}\n" for name in names))
+    stub, program = folder / "libcuda.so", folder / "driver"
+    subprocess.run(["cc", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", stub, folder / "stub.c"], check=True)
+    subprocess.run(["cc", "-std=gnu17", "-o", program, SOURCES / "driver.c", stub], check=True)
+    return program
+
+
+def report_of(tmp_path, *words, status):
+    report = tmp_path / "report"
+    done = run("run", "--json", "--out", report, *words, env=environment())
+    assert done.returncode == status, done
+    return done, json.loads(report.read_text())
+
+
+def test_driver(driver_program, tmp_path):
+    """The program checks its results.  What is refused is told by name."""
+    done, report = report_of(tmp_path, driver_program, status=0)
+    assert [(kernel["kernel"], kernel["launches"]) for kernel in report["kernels"]] == [("add", 7), ("rank", 1)]
+    assert (report["findings"], report["leaks"]) == ([], 0)
+    for said in ("it is machine code (a cubin): load the PTX", "found 'nonsense'", "cuGraphCreate is not supported",
+                 "cuTexObjectCreate is not supported by the simulator: textures, surfaces and arrays are not there: keep",
+                 "linking of more than one text of PTX is not supported"):
+        assert said in done.stderr
+
+
+def test_wrong_kernel_breaks_the_context(driver_program, tmp_path):
+    report = report_of(tmp_path, driver_program, "wrong", status=3)[1]
+    finding, = report["findings"]
+    assert (finding["kind"], finding["thread"], finding["launch"], report["status"]) == ("bounds", [63, 0, 0], 9, 0)
+
+
+@pytest.mark.parametrize("threads, status, printed", [(32, 0, f"{1.5 * sum(range(32))}\n"), (33, 3, "")])
+def test_python_with_nvrtc(tmp_path, threads, status, printed):
+    """It asks NVRTC for machine code, and is given PTX; the name `python3` is looked up as a shell does."""
+    library = nvrtc_library()
+    if not library:
+        pytest.skip("no NVRTC")
+    done, report = report_of(tmp_path, sys.executable, SOURCES / "driver.py", library, threads, status=status)
+    assert done.stdout == printed
+    assert [(finding["kind"], finding["file"], finding["line"]) for finding in report["findings"]] == \
+        ([] if status == 0 else [("bounds", "scale.cu", 2)])
+    assert report["kernels"][0]["kernel"] == "scale"
+
+
+def test_program_is_looked_up_as_a_shell_does(tmp_path):
+    done = run("run", "python3", "-c", "import ctypes; print(ctypes.CDLL('libcuda.so.1').cuInit(0))", env=environment())
+    assert (done.returncode, done.stdout) == (0, "0\n") and "no findings" in done.stderr, done
+    done = run("run", "no-such-program", env=environment())
+    assert done.returncode == 1 and "no-such-program: No such file" in done.stderr
+
+
+@pytest.mark.skipif(not FAULTS.exists(), reason="the tests' programs are not built")
+def test_short_of_memory(driver_program, tmp_path):
+    """warpfold itself, in one allocation after the other: the program runs as ever, or there is a message."""
+    settings = environment()
+    if "asan" in settings.get("LD_PRELOAD", ""):
+        pytest.skip("AddressSanitizer's asprintf reads beyond the text if an allocation fails in it")
+    settings.update(LD_PRELOAD=str(FAULTS), FAULT_KIND="memory")
+    statuses = []
+    for at in range(1, 25):
+        done = subprocess.run([CLI, "run", driver_program], capture_output=True, text=True,
+                              env={**settings, "FAULT_AT": str(at)})
+        assert done.returncode == 0 or (done.returncode == 1 and "out of memory" in done.stderr), (at, done)
+        statuses.append(done.returncode)
+    assert set(statuses) == {0, 1}
+
+
+@needs_nvcc
+def test_every_call_of_the_driver_is_there():
+    """By its name, if only to fail."""
+    header = subprocess.run(["cc", "-E", INCLUDE / "cuda.h"], capture_output=True, text=True, check=True).stdout
+    declared = set(re.findall(r"CUresult\s+(cu[A-Z]\w+)\(", header))
+    listed = subprocess.run(["nm", "-D", "--defined-only", STAND_INS / "libcudart.so.13"], capture_output=True,
+                            text=True, check=True).stdout
+    assert len(declared) > 400 and declared <= set(re.findall(r" T (\w+)@@", listed))
