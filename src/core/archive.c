@@ -1,4 +1,5 @@
 #include "core/archive.h"
+#include "core/possible.h"
 
 /* A word of the partial's, at most limit, in nbytes bytes. */
 static void transfer_word(struct wf_archive *archive, uint64_t *word, size_t nbytes, int64_t limit) {
@@ -77,10 +78,7 @@ static void transfer_extremum(struct wf_archive *archive, const struct wf_accumu
     if (indexed) transfer_word(archive, index, 8, INT64_MAX);
     if (!archive->reading || archive->failed) return;
     if (!has_value) return;
-    uint64_t bits = wf_key_to_bits(acc->type, key);
-    wf_archive_require(archive, wf_bits_to_key(acc->type, bits) == key);
-    wf_archive_require(archive, acc->type != WF_BOOL || bits <= 1);
-    wf_archive_require(archive, wf_number_of_bits(acc->type, bits).kind != WF_NUMBER_NAN);
+    wf_archive_require(archive, wf_key_is_possible(acc->type, key));
     if (indexed)
         wf_archive_require(archive, acc->first_index <= (int64_t)*index && (int64_t)*index < acc->end_index);
     else
