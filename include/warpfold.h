@@ -499,9 +499,10 @@ WF_API wf_error wf_accumulator_move(wf_handle *handle, wf_accumulator *accumulat
  *
  * The number of words is the same for all accumulators of one reduction, type and shape; ranks without elements take
  * part with an accumulator without elements.  f64: sum 78 added, var 214; f32: sum 21, var 43; min 5 and 1 largest.
- * WF_ERROR_UNSUPPORTED for prod: products do not add up. */
+ * WF_ERROR_UNSUPPORTED for prod: products do not add up, and its counts are 0. */
 typedef struct wf_word_counts {
     int64_t added, largest, indices;
+    uint64_t settings; /* a hash of reduction, type and shape, which must be the same on all ranks */
 } wf_word_counts;
 
 WF_API wf_error wf_accumulator_word_counts(wf_handle *handle, const wf_accumulator *accumulator, wf_word_counts *counts);

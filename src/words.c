@@ -4,10 +4,14 @@
 #include "core/ops.h"
 #include "core/shaped.h"
 
-static wf_error check(wf_handle *handle, const wf_accumulator *accumulator) {
+static wf_error check_accumulator(wf_handle *handle, const wf_accumulator *accumulator) {
     if (!handle) return WF_ERROR_ARGUMENT;
-    if (!accumulator) return wf_fail(handle, WF_ERROR_ARGUMENT, "the accumulator is NULL");
-    if (!(accumulator->parts & WF_PART_PRODUCT)) return WF_OK;
+    return accumulator ? WF_OK : wf_fail(handle, WF_ERROR_ARGUMENT, "the accumulator is NULL");
+}
+
+static wf_error check(wf_handle *handle, const wf_accumulator *accumulator) {
+    const wf_error error = check_accumulator(handle, accumulator);
+    if (error || !(accumulator->parts & WF_PART_PRODUCT)) return error;
     return wf_fail(handle, WF_ERROR_UNSUPPORTED, "prod has no words: products do not add up; merge accumulators instead "
                    "(wf_accumulator_save, wf_accumulator_merge), as wf_mpi_allreduce does");
 }
@@ -30,9 +34,24 @@ static void pass(struct wf_words *words, const struct wf_accumulator *accumulato
     for (int64_t i = 0; shaped && i < shaped->count; i++) pass_result(words, shaped, i);
 }
 
+/* FNV-1a (Fowler, Noll, Vo), of whole numbers instead of bytes. */
+static uint64_t hash_settings(const struct wf_accumulator *acc) {
+    const struct wf_shaped *shaped = acc->shaped;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    const int64_t settings[] = {acc->op, acc->type, acc->nan, acc->result_type, acc->ddof, shaped ? shaped->ndim : 0};
+    const int count = sizeof settings / sizeof settings[0];
+    for (int i = 0; i < count + settings[count - 1]; i++) {
+        hash ^= (uint64_t)(i < count ? settings[i] : shaped->shape[i - count]);
+        hash *= UINT64_C(0x100000001b3);
+        hash ^= hash >> 29; /* a product moves nothing down */
+    }
+    return hash;
+}
+
 static wf_word_counts measure(const struct wf_accumulator *accumulator) {
     struct wf_words words = {.direction = WF_WORDS_MEASURE};
     struct wf_accumulator acc;
+    if (accumulator->parts & WF_PART_PRODUCT) return (wf_word_counts){.settings = hash_settings(accumulator)};
     wf_accumulator_init_like(&acc, accumulator, 0, NULL);
     wf_words_elements(&words, &acc);
     const wf_word_counts before = words.counts;
@@ -41,7 +60,7 @@ static wf_word_counts measure(const struct wf_accumulator *accumulator) {
     wf_words_parts(&words, &acc);
     return (wf_word_counts){before.added + results * (words.counts.added - before.added),
                             before.largest + results * (words.counts.largest - before.largest),
-                            before.indices + results * (words.counts.indices - before.indices)};
+                            before.indices + results * (words.counts.indices - before.indices), hash_settings(accumulator)};
 }
 
 /* ---- taking ---- */
@@ -81,7 +100,7 @@ static wf_error take(wf_handle *handle, struct wf_accumulator *accumulator, stru
 /* ---- the public functions ---- */
 
 wf_error wf_accumulator_word_counts(wf_handle *handle, const wf_accumulator *accumulator, wf_word_counts *counts) {
-    wf_error error = check(handle, accumulator);
+    wf_error error = check_accumulator(handle, accumulator);
     if (!error && !counts) error = wf_fail(handle, WF_ERROR_ARGUMENT, "the counts are NULL");
     if (!error) *counts = measure(accumulator);
     return error;
@@ -139,8 +158,8 @@ static void move(struct wf_accumulator *acc, int64_t by) {
 }
 
 wf_error wf_accumulator_move(wf_handle *handle, wf_accumulator *accumulator, int64_t first_index) {
-    if (!handle) return WF_ERROR_ARGUMENT;
-    if (!accumulator) return wf_fail(handle, WF_ERROR_ARGUMENT, "the accumulator is NULL");
+    const wf_error error = check_accumulator(handle, accumulator);
+    if (error) return error;
     if (accumulator->tree)
         return wf_fail(handle, WF_ERROR_UNSUPPORTED, "the indices of %s cannot be moved: its result depends on them; "
                        "give each accumulator its first index when it is created", wf_op_name(accumulator->op));

@@ -161,11 +161,22 @@ def test_what_has_no_words(handle):
         with pytest.raises(wf.WarpfoldError, match="do not add up") as caught:
             handle.accumulator("prod", type_name).words()
         assert caught.value.code == "WF_ERROR_UNSUPPORTED"
+        assert handle.accumulator("prod", type_name).word_counts().added == 0
     assert library.wf_accumulator_words(handle.pointer, None, None, None) == wf.WF_ERROR_ARGUMENT
     argmax = handle.accumulator("argmax", "f64")
     for function, count in (("words", 2), ("index_words", 2), ("from_words", 3)):
         code = getattr(library, f"wf_accumulator_{function}")(handle.pointer, argmax.pointer, *[None] * count)
         assert code == wf.WF_ERROR_ARGUMENT and handle.message.endswith("NULL")
+
+
+def test_settings_tell_what_cannot_be_merged(handle):
+    made = [handle.accumulator("sum", "f64", shape, **chosen) for shape, chosen in (
+        ((), {}), ((), {"nan": "omit"}), ((), {"ddof": 1}), ((), {"result_type": "f32"}), ((1,), {}), ((1, 2), {}),
+        ((2, 1), {}))] + [handle.accumulator(op, type_name) for op, type_name in (("sum", "f32"), ("mean", "f64"), ("prod", "f64"))]
+    assert len({each.word_counts().settings for each in made}) == len(made)
+    other = handle.accumulator("sum", "f64", first_index=5)
+    add(other, "sum", "f64", sample("f64", 9, "wild"))
+    assert other.word_counts().settings == made[0].word_counts().settings
 
 
 @pytest.mark.parametrize("type_name", ["f64", "i16"])

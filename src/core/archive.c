@@ -34,11 +34,11 @@ void wf_archive_hull(struct wf_archive *archive, struct wf_accumulator *acc) {
     wf_archive_require(archive, (acc->count == 0) == (acc->first_index == acc->end_index));
 }
 
-void wf_archive_first_nan(struct wf_archive *archive, struct wf_accumulator *acc) {
+void wf_archive_first_nan(struct wf_archive *archive, struct wf_accumulator *acc, const struct wf_accumulator *all) {
     struct wf_partial *partial = &acc->partial;
     transfer_word(archive, &partial->first_nan, 8, INT64_MAX);
     int64_t first_nan = (int64_t)partial->first_nan;
-    wf_archive_require(archive, partial->nan_count ? acc->first_index <= first_nan && first_nan < acc->end_index
+    wf_archive_require(archive, partial->nan_count ? all->first_index <= first_nan && first_nan < all->end_index
                                                    : first_nan == INT64_MAX);
 }
 
@@ -51,7 +51,7 @@ void wf_archive_elements(struct wf_archive *archive, struct wf_accumulator *acc)
     wf_archive_counts(archive, acc);
     if (wf_accumulator_is_indexed(acc)) {
         wf_archive_hull(archive, acc);
-        wf_archive_first_nan(archive, acc);
+        wf_archive_first_nan(archive, acc, acc);
     } else if (archive->reading) {
         acc->end_index = acc->count;
         if (acc->partial.nan_count) acc->partial.first_nan = 0;

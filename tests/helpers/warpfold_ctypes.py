@@ -135,7 +135,7 @@ class wf_reader_options(Structure):
 
 
 class wf_word_counts(Structure):
-    _fields_ = [("added", c_int64), ("largest", c_int64), ("indices", c_int64)]
+    _fields_ = [("added", c_int64), ("largest", c_int64), ("indices", c_int64), ("settings", c_uint64)]
 
 
 STRUCTURES = (wf_value, wf_array, wf_reduction, wf_groups, wf_output, wf_stats, wf_reader_options, wf_word_counts)
