@@ -164,11 +164,16 @@ static inline wf_error wf_mpi_combine(const struct wf_mpi_team *team, int64_t *w
     return WF_OK;
 }
 
+/* How many of them the frame has. */
+static inline int64_t wf_mpi_known(const wf_word_counts *counts) {
+    return counts->added < (int64_t)WF_MPI_BODY_WORDS ? counts->added : (int64_t)WF_MPI_BODY_WORDS;
+}
+
 /* Those behind the frame's; added are all there, and the frame's among them are known to all. */
 static inline wf_error wf_mpi_combine_rest(const struct wf_mpi_team *team, const wf_accumulator *accumulator,
                                            const wf_word_counts *counts, int64_t *added) {
     int64_t *largest = added + counts->added, *indices = largest + counts->largest, *room = indices + counts->indices;
-    const int64_t known = counts->added < WF_MPI_BODY_WORDS ? counts->added : WF_MPI_BODY_WORDS;
+    const int64_t known = wf_mpi_known(counts);
     wf_error error = wf_mpi_combine(team, added + known, counts->added - known, room, MPI_SUM, team->root);
     /* Whose an extremum is, its owner must be told. */
     if (!error) error = wf_mpi_combine(team, largest, counts->largest, room, MPI_MAX,
@@ -181,12 +186,12 @@ static inline wf_error wf_mpi_combine_rest(const struct wf_mpi_team *team, const
 static inline wf_error wf_mpi_fold_words(const struct wf_mpi_team *team, wf_accumulator *accumulator,
                                          const wf_word_counts *counts, int64_t *words, wf_error mine) {
     int64_t frame[WF_MPI_FRAME_WORDS] = {0};
-    const size_t known = counts->added < WF_MPI_BODY_WORDS ? (size_t)counts->added : WF_MPI_BODY_WORDS;
+    const size_t known_nbytes = (size_t)wf_mpi_known(counts) * sizeof *words;
     if (!mine) mine = wf_accumulator_words(team->handle, accumulator, words, words + counts->added);
-    if (!mine) memcpy(frame + WF_MPI_HEAD_WORDS, words, known * sizeof *words);
+    if (!mine) memcpy(frame + WF_MPI_HEAD_WORDS, words, known_nbytes);
     wf_error error = wf_mpi_begin(team, frame, mine, counts->settings);
     if (error) return error;
-    memcpy(words, frame + WF_MPI_HEAD_WORDS, known * sizeof *words);
+    memcpy(words, frame + WF_MPI_HEAD_WORDS, known_nbytes);
     error = wf_mpi_combine_rest(team, accumulator, counts, words);
     if (!error && (team->root < 0 || team->root == team->rank))
         error = wf_accumulator_from_words(team->handle, accumulator, words, words + counts->added,

@@ -96,7 +96,7 @@ def operations(prefix):
 def test_files(prefix, library, version):
     lib = library.relative_to(prefix).as_posix()
     expected = {
-        "bin/warpfold", "include/warpfold.h", "include/simt.h", "include/simt_observer.h",
+        "bin/warpfold", "include/warpfold.h", "include/warpfold_mpi.h", "include/simt.h", "include/simt_observer.h",
         "share/doc/warpfold/LICENSE", "share/man/man1/warpfold.1",
         "share/bash-completion/completions/warpfold", "share/zsh/site-functions/_warpfold",
         f"{lib}/warpfold/libcudart.so.13", f"{lib}/libsimt.a", f"{lib}/libwarpfold.a", f"{lib}/libwarpfold.so", f"{lib}/libwarpfold.so.{version[0]}",

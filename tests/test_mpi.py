@@ -1,0 +1,58 @@
+"""warpfold_mpi.h with each MPI library that is here: tests/mpi/ranks.c compares every rank's bytes with one process's."""
+
+import subprocess
+
+import pytest
+
+from mpi_helpers import ROOT, compile_program, need, run_ranks
+
+HEADER = ROOT / "include" / "warpfold_mpi.h"
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    """Compiled once for each library."""
+    made = {}
+
+    def program(library):
+        need(library)
+        if library not in made:
+            target = tmp_path_factory.mktemp(library) / "ranks"
+            made[library] = compile_program(library, ROOT / "tests" / "mpi" / "ranks.c", target)
+        return made[library]
+
+    return program
+
+
+# MPICH's ranks wait by spinning: more of them than processors are slow, and get a selection.
+@pytest.mark.parametrize("library,count,what", [
+    ("openmpi", 1, "all"), ("openmpi", 3, "all"), ("openmpi", 8, "all"), ("mpich", 1, "few"), ("mpich", 2, "all"),
+    ("mpich", 8, "few")])
+def test_every_rank_has_the_bytes_of_one_process(programs, library, count, what):
+    done = run_ranks(library, count, programs(library), what)
+    assert (done.returncode, done.stdout) == (0, f"{count} ranks: the same bytes\n"), done.stderr
+
+
+# Open MPI: linear, recursive doubling, ring, segmented ring, Rabenseifner.
+FORCED = [("openmpi", {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1", "OMPI_MCA_coll_tuned_allreduce_algorithm": number})
+          for number in "13456"]
+FORCED += [("mpich", {"MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM": name})
+           for name in ("recursive_doubling", "reduce_scatter_allgather", "smp")]
+
+
+@pytest.mark.parametrize("library,forced", FORCED, ids=lambda value: value if isinstance(value, str) else [*value.values()][-1])
+def test_algorithms(programs, library, forced):
+    count = {"openmpi": 7, "mpich": 3}[library]
+    done = run_ranks(library, count, programs(library), "few", **forced)
+    assert (done.returncode, done.stdout) == (0, f"{count} ranks: the same bytes\n"), done.stderr
+
+
+def test_header_is_c99_and_cpp(tmp_path):
+    need("mpich")
+    shown = subprocess.run(["mpicc.mpich", "-show"], check=True, capture_output=True, text=True).stdout.split()
+    folders = [word.replace("-I", "-isystem", 1) for word in shown if word.startswith("-I")]
+    for compiler, language in (("gcc", "c99"), ("g++", "c++11")):
+        source = tmp_path / f"only.{'c' if compiler == 'gcc' else 'cc'}"
+        source.write_text('#include "warpfold_mpi.h"\nint main() { return 0; }\n')
+        subprocess.run([compiler, f"-std={language}", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only", *folders,
+                        f"-I{HEADER.parent}", source], check=True)
