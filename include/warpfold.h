@@ -591,6 +591,13 @@ WF_API wf_type wf_reader_type(const wf_reader *reader);
 WF_API wf_error wf_reader_shape(wf_handle *handle, const wf_reader *reader, int32_t *ndim, int64_t *shape,
                                 int64_t *stride_bytes);
 
+/* The number of elements in the reader's only file, where they can be read in ranges: of a regular file, raw or a .npy in
+ * C order; otherwise -1. */
+WF_API int64_t wf_reader_count(const wf_reader *reader);
+
+/* Has the reader, of which nothing was read, read only count elements, from element first on, of wf_reader_count. */
+WF_API wf_error wf_reader_select(wf_handle *handle, wf_reader *reader, int64_t first, int64_t count);
+
 /* Sets *block to a contiguous vector of the next elements, at most limit.  It has at least one element except
  * at the end.  The data belong to the reader and are valid until the next call with it. */
 WF_API wf_error wf_reader_next(wf_handle *handle, wf_reader *reader, int64_t limit, wf_array *block);

@@ -223,7 +223,7 @@ static inline wf_error wf_mpi_save(const struct wf_mpi_team *team, const wf_accu
 }
 
 /* Sizes first, then, where all have the memory, the bytes. */
-static inline wf_error wf_mpi_gather(const struct wf_mpi_team *team, struct wf_mpi_saved *saved) {
+static inline wf_error wf_mpi_collect(const struct wf_mpi_team *team, struct wf_mpi_saved *saved) {
     int nbytes = (int)saved->mine_nbytes;
     wf_error error =
         wf_mpi_check(team->handle, MPI_Allgather(&nbytes, 1, MPI_INT, saved->nbytes, 1, MPI_INT, team->comm));
@@ -284,7 +284,7 @@ static inline wf_error wf_mpi_fold_saved(const struct wf_mpi_team *team, wf_accu
     memset(&saved, 0, sizeof saved);
     if (!mine) mine = wf_mpi_save(team, accumulator, &saved);
     wf_error error = wf_mpi_begin(team, frame, mine, counts->settings);
-    if (!error) error = wf_mpi_gather(team, &saved);
+    if (!error) error = wf_mpi_collect(team, &saved);
     if (!error) error = wf_mpi_merge_all(team, &saved, accumulator);
     free(saved.bytes);
     free(saved.nbytes);
@@ -370,7 +370,7 @@ static inline int wf_mpi_send_pieces(const struct wf_mpi_team *team, const struc
                          exchange->receive_nbytes, exchange->receive_offset, MPI_BYTE, team->comm);
 }
 
-static inline int wf_mpi_gather_pieces(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange,
+static inline int wf_mpi_share_pieces(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange,
                                        int64_t first, int64_t count) {
     char *results = exchange->results + (size_t)first * exchange->result_nbytes;
     const int even = (int)((size_t)exchange->piece_count * exchange->result_nbytes);
@@ -397,7 +397,7 @@ static inline wf_error wf_mpi_reduce_blocks(const struct wf_mpi_team *team, cons
         wf_error error = wf_mpi_check(team->handle, wf_mpi_send_pieces(team, exchange, first, block));
         if (error) return error;
         if (!*mine) *mine = wf_mpi_reduce_rows(team, exchange, reduction, results, own);
-        error = wf_mpi_check(team->handle, wf_mpi_gather_pieces(team, exchange, first, block));
+        error = wf_mpi_check(team->handle, wf_mpi_share_pieces(team, exchange, first, block));
         if (error) return error;
         first += block;
     }

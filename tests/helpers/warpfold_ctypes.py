@@ -208,6 +208,8 @@ FUNCTIONS = {
     "wf_reader_close": (None, [_reader]),
     "wf_reader_type": (c_int, [_reader]),
     "wf_reader_shape": (c_int, [_handle, _reader, POINTER(c_int32), POINTER(c_int64), POINTER(c_int64)]),
+    "wf_reader_count": (c_int64, [_reader]),
+    "wf_reader_select": (c_int, [_handle, _reader, c_int64, c_int64]),
     "wf_reader_next": (c_int, [_handle, _reader, c_int64, _array]),
     "wf_accumulator_add_reader": (c_int, [_handle, _accumulator, _reader, _reader]),
 }
