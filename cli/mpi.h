@@ -6,7 +6,7 @@
 
 struct mpi {
     void *library;
-    void *gather, *finalize;
+    void *collect, *finalize;
     void *world, *byte; /* Open MPI's handles are pointers; NULL: MPICH's are numbers */
     int rank, size;
 };
@@ -15,7 +15,7 @@ struct mpi {
 int mpi_begin(struct mpi *mpi);
 
 /* Gives rank 0 nbytes of every rank, one after the other; returns a status. */
-int mpi_gather(const struct mpi *mpi, const void *mine, int nbytes, void *all);
+int mpi_collect(const struct mpi *mpi, const void *mine, int nbytes, void *all);
 
 /* Every rank calls it before it ends. */
 void mpi_end(struct mpi *mpi);

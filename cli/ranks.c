@@ -100,7 +100,7 @@ static int exchange(wf_handle *handle, const struct request *request, const stru
     wf_accumulator *whole = NULL;
     if (!letters) return fail_memory();
     int status = write_letter(handle, request, mpi, letters);
-    int sent = mpi_gather(mpi, letters, (int)sizeof *letters, letters + 1);
+    int sent = mpi_collect(mpi, letters, (int)sizeof *letters, letters + 1);
     if (!status) status = sent;
     if (!status && received) status = join_letters(handle, request, letters + 1, mpi->size, &whole);
     if (!status && received) status = reduction_conclude(handle, whole, request->settings);

@@ -362,7 +362,7 @@ def test_bash_completes_ops_and_commands(complete, operations):
 
 def test_bash_completes_options(complete, help_options):
     assert complete("-") == complete("sum", "--") == set(help_options)
-    assert complete("sum", "data.npy", "--re") == {"--result-type"}
+    assert complete("sum", "data.npy", "--resul") == {"--result-type"}
 
 
 def test_bash_completes_what_options_take(complete, help_options):
