@@ -33,8 +33,8 @@ extern "C" {
  * (WF_ERROR_MERGE); ranks may have no elements.  Each rank's indices are its own business: where they matter (argmin,
  * argmax, stats, prod, WF_NAN_ERROR), give each its first_index (or wf_accumulator_move).
  *
- * Costs one all-reduce of 768 bytes for sum, mean, norm1 of every type (docs/scale.md has the others), prod an
- * all-gather of the saved accumulators. */
+ * Costs one all-reduce of 256 bytes for sum, mean, norm1, norm2, dot and var of numbers near 1 (docs/scale.md has the
+ * others), prod an all-gather of the saved accumulators. */
 static inline wf_error wf_mpi_allreduce(wf_handle *handle, wf_accumulator *accumulator, MPI_Comm comm);
 
 /* The same for the rank root alone; the others' accumulators stay as they are. */
@@ -56,8 +56,9 @@ static inline wf_error wf_mpi_agree(wf_handle *handle, wf_error mine, MPI_Comm c
 /* ---- how ------------------------------------------------------------------------------------------ */
 
 /* What every fold begins with, whatever the accumulator, so that ranks that disagree or failed still take part in the
- * same collective: how many failed, what they agree on, and the first words to be added. */
-enum { WF_MPI_HEAD_WORDS = 9, WF_MPI_FRAME_WORDS = 96, WF_MPI_BODY_WORDS = WF_MPI_FRAME_WORDS - WF_MPI_HEAD_WORDS };
+ * same collective: how many failed, what they agree on, how many have more than zeros behind them, and the first words to
+ * be added.  256 bytes: MPI libraries send so few at once. */
+enum { WF_MPI_HEAD_WORDS = 6, WF_MPI_FRAME_WORDS = 32, WF_MPI_BODY_WORDS = WF_MPI_FRAME_WORDS - WF_MPI_HEAD_WORDS };
 
 struct wf_mpi_team {
     wf_handle *handle;
@@ -101,19 +102,19 @@ static inline wf_error wf_mpi_spread(const struct wf_mpi_team *team, wf_error mi
     return wf_handle_fail(team->handle, (wf_error)first.error, message);
 }
 
-/* Whether all ranks have the same value, of 64 bits.  Of each 16 bits h, n ranks add up h and h^2, and the sum of
+/* Whether all ranks have the same value, of 32 bits.  Of each 16 bits h, n ranks add up h and h^2, and the sum of
  * (h_i - h)^2, which is sum(h^2) - 2 h sum(h) + n h^2 and below 2^63, is 0 only if all are alike. */
-static inline void wf_mpi_put_value(int64_t words[8], uint64_t value) {
-    for (int i = 0; i < 4; i++) {
+static inline void wf_mpi_put_value(int64_t words[4], uint64_t value) {
+    for (int i = 0; i < 2; i++) {
         const int64_t part = (int64_t)(value >> (16 * i) & 0xffff);
         words[2 * i] = part;
         words[2 * i + 1] = part * part;
     }
 }
 
-static inline int wf_mpi_is_value_of_all(const int64_t words[8], uint64_t value, int size) {
+static inline int wf_mpi_is_value_of_all(const int64_t words[4], uint64_t value, int size) {
     uint64_t difference = 0;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 2; i++) {
         const uint64_t part = value >> (16 * i) & 0xffff;
         difference |= (uint64_t)words[2 * i + 1] - 2 * part * (uint64_t)words[2 * i] + (uint64_t)size * part * part;
     }
@@ -122,7 +123,8 @@ static inline int wf_mpi_is_value_of_all(const int64_t words[8], uint64_t value,
 
 /* Sends around the frame, whose body is set, and returns whether all ranks go on. */
 static inline wf_error wf_mpi_begin(const struct wf_mpi_team *team, int64_t frame[WF_MPI_FRAME_WORDS], wf_error mine,
-                                    uint64_t value) {
+                                    uint64_t settings) {
+    const uint64_t value = settings ^ settings >> 32;
     frame[0] = mine != WF_OK;
     wf_mpi_put_value(frame + 1, value);
     wf_error error = wf_mpi_check(team->handle, MPI_Allreduce(MPI_IN_PLACE, frame, WF_MPI_FRAME_WORDS, MPI_INT64_T,
@@ -169,12 +171,20 @@ static inline int64_t wf_mpi_known(const wf_word_counts *counts) {
     return counts->added < (int64_t)WF_MPI_BODY_WORDS ? counts->added : (int64_t)WF_MPI_BODY_WORDS;
 }
 
-/* Those behind the frame's; added are all there, and the frame's among them are known to all. */
+/* Whether there is more than zeros behind the frame's. */
+static inline int wf_mpi_has_rest(const wf_word_counts *counts, const int64_t *added) {
+    for (int64_t i = wf_mpi_known(counts); i < counts->added; i++)
+        if (added[i]) return 1;
+    return 0;
+}
+
+/* Those behind the frame's, which all know; has_rest: whether of those to be added any rank has more than zeros. */
 static inline wf_error wf_mpi_combine_rest(const struct wf_mpi_team *team, const wf_accumulator *accumulator,
-                                           const wf_word_counts *counts, int64_t *added) {
+                                           const wf_word_counts *counts, int64_t *added, int has_rest) {
     int64_t *largest = added + counts->added, *indices = largest + counts->largest, *room = indices + counts->indices;
     const int64_t known = wf_mpi_known(counts);
-    wf_error error = wf_mpi_combine(team, added + known, counts->added - known, room, MPI_SUM, team->root);
+    wf_error error =
+        has_rest ? wf_mpi_combine(team, added + known, counts->added - known, room, MPI_SUM, team->root) : WF_OK;
     /* Whose an extremum is, its owner must be told. */
     if (!error) error = wf_mpi_combine(team, largest, counts->largest, room, MPI_MAX,
                                         counts->indices ? -1 : team->root);
@@ -188,11 +198,14 @@ static inline wf_error wf_mpi_fold_words(const struct wf_mpi_team *team, wf_accu
     int64_t frame[WF_MPI_FRAME_WORDS] = {0};
     const size_t known_nbytes = (size_t)wf_mpi_known(counts) * sizeof *words;
     if (!mine) mine = wf_accumulator_words(team->handle, accumulator, words, words + counts->added);
-    if (!mine) memcpy(frame + WF_MPI_HEAD_WORDS, words, known_nbytes);
+    if (!mine) {
+        memcpy(frame + WF_MPI_HEAD_WORDS, words, known_nbytes);
+        frame[WF_MPI_HEAD_WORDS - 1] = wf_mpi_has_rest(counts, words);
+    }
     wf_error error = wf_mpi_begin(team, frame, mine, counts->settings);
     if (error) return error;
     memcpy(words, frame + WF_MPI_HEAD_WORDS, known_nbytes);
-    error = wf_mpi_combine_rest(team, accumulator, counts, words);
+    error = wf_mpi_combine_rest(team, accumulator, counts, words, frame[WF_MPI_HEAD_WORDS - 1] != 0);
     if (!error && (team->root < 0 || team->root == team->rank))
         error = wf_accumulator_from_words(team->handle, accumulator, words, words + counts->added,
                                           words + counts->added + counts->largest);

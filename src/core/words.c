@@ -97,17 +97,57 @@ static void pass_specials(struct wf_words *words, uint64_t *flags) {
         if (count_flag(words, *flags & flag) && words->direction == WF_WORDS_TAKE) *flags |= flag;
 }
 
-static void pass_digits(struct wf_words *words, struct wf_exact x) {
-    int last = x.digit_count - 1;
-    if (words->direction == WF_WORDS_GIVE) wf_exact_normalise(x);
-    for (int i = 0; i <= last; i++) {
-        pass_added(words, &x.digit[i]);
-        require(words, i == last || x.digit[i] >= 0);
+/* Digits -2^31 <= d < 2^31 but for the last, by which small numbers of either sign have zeros above them. */
+static void balance(struct wf_exact x) {
+    wf_exact_normalise(x);
+    for (int i = 0; i < x.digit_count - 1; i++) {
+        const int64_t carry = (x.digit[i] + (INT64_C(1) << 31)) >> 32;
+        x.digit[i] -= carry * (INT64_C(1) << 32);
+        x.digit[i + 1] += carry;
     }
+}
+
+/* The digit that comes as number k, from that of 1 outwards, so that those of usual numbers come first. */
+static int outward(const struct wf_exact *x, int k) {
+    const int middle = -x->low_exponent / 32, above = x->digit_count - 1 - middle;
+    if (k > 2 * above) return x->digit_count - 1 - k;
+    if (k > 2 * middle) return k;
+    return middle + (k & 1 ? k / 2 + 1 : -(k / 2));
+}
+
+/* The inner ones, or the rest. */
+static void pass_digits(struct wf_words *words, const struct wf_exact *x, bool is_inner) {
+    enum { INNER = 9 };
+    const int64_t most = INT64_C(1) << 62; /* of 2^31 ranks */
+    const int cut = x->digit_count < INNER ? x->digit_count : INNER;
+    const int begin = is_inner ? 0 : cut, end = is_inner ? cut : x->digit_count;
+    words->counts.added += end - begin;
+    if (words->direction == WF_WORDS_GIVE)
+        for (int k = begin; k < end; k++) *words->added++ = x->digit[outward(x, k)];
     if (words->direction != WF_WORDS_TAKE) return;
-    if (!words->failed) wf_exact_normalise(x);
-    /* The two highest digits are headroom: they hold only the sign. */
+    for (int k = begin; k < end; k++) {
+        const int64_t digit = *words->added++;
+        x->digit[outward(x, k)] = digit;
+        words->failed |= digit < -most || digit > most;
+    }
+}
+
+/* The two highest digits are headroom: they hold only the sign. */
+static void settle_digits(struct wf_words *words, struct wf_exact x) {
+    const int last = x.digit_count - 1;
+    if (words->failed) return;
+    wf_exact_normalise(x);
     require(words, x.digit[last] == 0 ? x.digit[last - 1] == 0 : x.digit[last] == -1 && x.digit[last - 1] == UINT32_MAX);
+}
+
+/* The sums of a partial; returns how many. */
+static int sums_of(const struct wf_accumulator *acc, struct wf_exact sums[3]) {
+    const struct wf_partial *partial = &acc->partial;
+    int count = 0;
+    if (acc->parts & WF_PART_SUM) sums[count++] = wf_partial_sum(partial, acc->type);
+    if (acc->parts & WF_PART_ABS) sums[count++] = wf_partial_abs(partial, acc->type);
+    if (acc->parts & (WF_PART_SQUARES | WF_PART_DOT)) sums[count++] = wf_partial_product_sum(partial, acc->type);
+    return count;
 }
 
 /* Whose the extreme is can be asked only when it is known. */
@@ -160,17 +200,20 @@ static void pass_bits(struct wf_words *words, struct wf_accumulator *acc) {
 void wf_words_parts(struct wf_words *words, struct wf_accumulator *acc) {
     struct wf_partial *partial = &acc->partial;
     unsigned parts = acc->parts;
+    struct wf_exact sums[3];
+    const int sum_count = sums_of(acc, sums);
     if (wf_type_is_float(acc->type)) {
         pass_nans(words, acc);
         pass_specials(words, &partial->special_seen);
     }
-    if (parts & WF_PART_SUM) pass_digits(words, wf_partial_sum(partial, acc->type));
-    if (parts & WF_PART_ABS) pass_digits(words, wf_partial_abs(partial, acc->type));
-    if (parts & (WF_PART_SQUARES | WF_PART_DOT)) pass_digits(words, wf_partial_product_sum(partial, acc->type));
+    for (int i = 0; i < sum_count && words->direction == WF_WORDS_GIVE; i++) balance(sums[i]);
+    for (int i = 0; i < sum_count; i++) pass_digits(words, &sums[i], true);
     if (parts & WF_PART_MIN) pass_extremum(words, acc, true, &partial->min_key, &partial->min_index);
     if (parts & WF_PART_MAX) pass_extremum(words, acc, false, &partial->max_key, &partial->max_index);
     if (parts & WF_PART_NONZERO) wf_words_count(words, &partial->nonzero);
     if (parts & WF_PART_BITS) pass_bits(words, acc);
+    for (int i = 0; i < sum_count; i++) pass_digits(words, &sums[i], false);
+    for (int i = 0; i < sum_count && words->direction == WF_WORDS_TAKE; i++) settle_digits(words, sums[i]);
     acc->blocks = 0;
     if (words->direction == WF_WORDS_TAKE && !words->failed) require(words, !wf_result_flaw(acc));
 }
