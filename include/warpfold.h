@@ -498,7 +498,7 @@ WF_API wf_error wf_accumulator_move(wf_handle *handle, wf_accumulator *accumulat
  *        to those merged.
  *
  * The number of words is the same for all accumulators of one reduction, type and shape; ranks without elements take
- * part with an accumulator without elements.  f64: sum 78 added, var 214; f32: sum 21, var 43; min 5 and 1 largest.
+ * part with an accumulator without elements.  f64: sum 78 added, var 214; f32: sum 21, var 43; min 8 and 1 largest.
  * WF_ERROR_UNSUPPORTED for prod: products do not add up, and its counts are 0. */
 typedef struct wf_word_counts {
     int64_t added, largest, indices;

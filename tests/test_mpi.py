@@ -1,10 +1,14 @@
 """warpfold_mpi.h with each MPI library that is here: tests/mpi/ranks.c compares every rank's bytes with one process's."""
 
+import os
+import random
 import subprocess
+import sys
 
 import pytest
 
-from mpi_helpers import ROOT, compile_program, need, run_ranks
+from cli_helpers import npy, printed
+from mpi_helpers import BUILD, ENVIRONMENT, ROOT, compile_program, need, run_ranks
 
 HEADER = ROOT / "include" / "warpfold_mpi.h"
 
@@ -56,3 +60,23 @@ def test_header_is_c99_and_cpp(tmp_path):
         source.write_text('#include "warpfold_mpi.h"\nint main() { return 0; }\n')
         subprocess.run([compiler, f"-std={language}", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only", *folders,
                         f"-I{HEADER.parent}", source], check=True)
+
+
+def test_example_of_mpi4py(tmp_path):
+    """Its all-reduce, by pickled accumulators, against the command line."""
+    need("openmpi")
+    probe = [sys.executable, "-c", "import numpy, warpfold; from mpi4py import MPI; print(MPI.Get_library_version())"]
+    environment = {"PYTHONPATH": str(BUILD / "python")}
+    try:
+        found = subprocess.run(probe, env=os.environ | ENVIRONMENT | environment, capture_output=True, text=True, timeout=60)
+    except subprocess.TimeoutExpired:
+        pytest.skip("skipped: mpi4py does not start")
+    if "Open MPI" not in found.stdout:
+        pytest.skip("skipped: no numpy, no mpi4py for Open MPI, or no Python package in the build")
+    draw, paths = random.Random(4), []
+    for i in range(4):
+        paths.append(tmp_path / f"{i}.npy")
+        paths[-1].write_bytes(npy("f64", [draw.uniform(-1, 1) * 2.0 ** draw.randint(-60, 60) for _ in range(50 * i)]))
+    example = ROOT / "examples" / "python" / "mpi_sum.py"
+    done = run_ranks("openmpi", 3, sys.executable, example, *paths, **environment)
+    assert float.fromhex(done.stdout) == float.fromhex(printed("sum", "--hex", *paths)), done.stderr
