@@ -12,6 +12,7 @@ import pytest
 
 from cli_helpers import CLI, npy, npy_header, npy_text, printed, refused
 from mpi_helpers import need, run_ranks
+from test_faults import ENOSPC, LIBRARY, calls_to_fail, start
 
 KILLS = int(os.environ.get("WARPFOLD_KILLS", 20))
 
@@ -89,6 +90,27 @@ def test_killed_at_random(files, tmp_path):
         assert runs < 20 * KILLS
     assert printed(*words, "--resume", folder, "--piece", "200", "--save", again) == expected
     assert again.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not LIBRARY.exists(), reason="the tests' programs are not built")
+@pytest.mark.parametrize("kind,how", [("memory", {}), ("write", {"error": ENOSPC})])
+def test_a_call_fails(files, tmp_path, kind, how):
+    """One message and no answer, or the answer; and what is left in the folder can be gone on with."""
+    words = ["sum", "--hex", *map(str, files[2:])]
+    expected = printed(*words).encode()
+    resume = [*words, "--piece", "3000", "--resume"]
+    start(tmp_path, [*resume, "count"], kind=kind, count=tmp_path / "calls", **how)
+    failed = 0
+    for at in calls_to_fail(int((tmp_path / "calls").read_text()), False):
+        done = start(tmp_path, [*resume, f"r{at}"], kind=kind, at=at, lasting=0, **how)
+        if done.returncode:
+            failed += 1
+            assert (done.returncode, done.stdout) == (1, b"") and done.stderr.count(b"\n") == 1, (at, done)
+        else:
+            assert done.stdout == expected, (at, done)
+        assert printed(*resume, tmp_path / f"r{at}").encode() == expected
+    assert failed > 3
 
 
 def test_several_share_a_folder(files, tmp_path):
