@@ -107,29 +107,38 @@ static void balance(struct wf_exact x) {
     }
 }
 
-/* The digit that comes as number k, from that of 1 outwards, so that those of usual numbers come first. */
-static int outward(const struct wf_exact *x, int k) {
-    const int middle = -x->low_exponent / 32, above = x->digit_count - 1 - middle;
-    if (k > 2 * above) return x->digit_count - 1 - k;
-    if (k > 2 * middle) return k;
-    return middle + (k & 1 ? k / 2 + 1 : -(k / 2));
+static void pass_range(struct wf_words *words, const struct wf_exact *x, int begin, int end) {
+    const int64_t most = INT64_C(1) << 62; /* of 2^31 ranks */
+    const size_t nbytes = (size_t)(end - begin) * sizeof *x->digit;
+    words->counts.added += end - begin;
+    if (words->direction == WF_WORDS_GIVE) memcpy(words->added, x->digit + begin, nbytes);
+    if (words->direction == WF_WORDS_TAKE) memcpy(x->digit + begin, words->added, nbytes);
+    if (words->added) words->added += end - begin;
+    for (int i = begin; i < end && words->direction == WF_WORDS_TAKE; i++)
+        words->failed |= x->digit[i] < -most || x->digit[i] > most;
 }
 
-/* The inner ones, or the rest. */
-static void pass_digits(struct wf_words *words, const struct wf_exact *x, bool is_inner) {
-    enum { INNER = 9 };
-    const int64_t most = INT64_C(1) << 62; /* of 2^31 ranks */
-    const int cut = x->digit_count < INNER ? x->digit_count : INNER;
-    const int begin = is_inner ? 0 : cut, end = is_inner ? cut : x->digit_count;
-    words->counts.added += end - begin;
-    if (words->direction == WF_WORDS_GIVE)
-        for (int k = begin; k < end; k++) *words->added++ = x->digit[outward(x, k)];
-    if (words->direction != WF_WORDS_TAKE) return;
-    for (int k = begin; k < end; k++) {
-        const int64_t digit = *words->added++;
-        x->digit[outward(x, k)] = digit;
-        words->failed |= digit < -most || digit > most;
-    }
+/* Those around the digit of 1, which are all that usual numbers have: how many, with so many sums. */
+static int inner_count(const struct wf_exact *x, int sum_count) {
+    const int most = 18 / sum_count;
+    return x->digit_count < most ? x->digit_count : most;
+}
+
+/* What is near 1 has most of its digits below it. */
+static int inner_begin(const struct wf_exact *x, int count) {
+    const int begin = -x->low_exponent / 32 - count / 2 - 2, last = x->digit_count - count;
+    return begin < 0 ? 0 : begin < last ? begin : last;
+}
+
+static void pass_inner(struct wf_words *words, const struct wf_exact *x, int sum_count) {
+    const int count = inner_count(x, sum_count), begin = inner_begin(x, count);
+    pass_range(words, x, begin, begin + count);
+}
+
+static void pass_outer(struct wf_words *words, const struct wf_exact *x, int sum_count) {
+    const int count = inner_count(x, sum_count), begin = inner_begin(x, count);
+    pass_range(words, x, begin + count, x->digit_count);
+    pass_range(words, x, 0, begin);
 }
 
 /* The two highest digits are headroom: they hold only the sign. */
@@ -207,12 +216,12 @@ void wf_words_parts(struct wf_words *words, struct wf_accumulator *acc) {
         pass_specials(words, &partial->special_seen);
     }
     for (int i = 0; i < sum_count && words->direction == WF_WORDS_GIVE; i++) balance(sums[i]);
-    for (int i = 0; i < sum_count; i++) pass_digits(words, &sums[i], true);
+    for (int i = 0; i < sum_count; i++) pass_inner(words, &sums[i], sum_count);
     if (parts & WF_PART_MIN) pass_extremum(words, acc, true, &partial->min_key, &partial->min_index);
     if (parts & WF_PART_MAX) pass_extremum(words, acc, false, &partial->max_key, &partial->max_index);
     if (parts & WF_PART_NONZERO) wf_words_count(words, &partial->nonzero);
     if (parts & WF_PART_BITS) pass_bits(words, acc);
-    for (int i = 0; i < sum_count; i++) pass_digits(words, &sums[i], false);
+    for (int i = 0; i < sum_count; i++) pass_outer(words, &sums[i], sum_count);
     for (int i = 0; i < sum_count && words->direction == WF_WORDS_TAKE; i++) settle_digits(words, sums[i]);
     acc->blocks = 0;
     if (words->direction == WF_WORDS_TAKE && !words->failed) require(words, !wf_result_flaw(acc));
