@@ -1,4 +1,5 @@
-"""warpfold_mpi.h with each MPI library that is here: tests/mpi/ranks.c compares every rank's bytes with one process's."""
+"""warpfold_mpi.h with each MPI library that is here: tests/mpi/ranks.c compares every rank's bytes with one process's.
+And the command line under each mpirun.  Not under sanitizers: MPI libraries leak."""
 
 import os
 import random
@@ -7,8 +8,9 @@ import sys
 
 import pytest
 
-from cli_helpers import npy, printed
+from cli_helpers import CLI, npy, printed
 from mpi_helpers import BUILD, ENVIRONMENT, ROOT, compile_program, need, run_ranks
+from test_resume import files, texts  # noqa: F401 (fixtures)
 
 HEADER = ROOT / "include" / "warpfold_mpi.h"
 
@@ -80,3 +82,21 @@ def test_example_of_mpi4py(tmp_path):
     example = ROOT / "examples" / "python" / "mpi_sum.py"
     done = run_ranks("openmpi", 3, sys.executable, example, *paths, **environment)
     assert float.fromhex(done.stdout) == float.fromhex(printed("sum", "--hex", *paths)), done.stderr
+
+
+@pytest.mark.parametrize("library", ["openmpi", "mpich"])
+def test_ranks_print_one_answer(library, files, texts, tmp_path):
+    need(library)
+    for count, words in ((3, ("stats", "--json", *files)), (2, ("argmin", *texts)), (3, ("prod", "--hex", *files[:4]))):
+        saved, whole = tmp_path / "saved", tmp_path / "whole"
+        expected = printed(*words, "--save", whole)
+        done = run_ranks(library, count, CLI, *words, "--piece", "700", "--save", saved)
+        assert (done.returncode, done.stdout) == (0, expected), done.stderr
+        assert saved.read_bytes() == whole.read_bytes()
+    resumed = run_ranks(library, 2, CLI, *words, "--resume", tmp_path / "r", "--piece", "700")
+    assert (resumed.returncode, resumed.stdout) == (0, expected), resumed.stderr
+    failed = run_ranks(library, 2, CLI, "sum", files[0], tmp_path / "absent.npy")
+    assert failed.returncode != 0 and failed.stdout.strip("\n") == "" and "No such file" in failed.stderr
+    for operands in ((), ("--axis", "0", files[0])):
+        failed = run_ranks(library, 2, CLI, "sum", *operands)
+        assert failed.returncode != 0 and "warpfold: " in failed.stderr

@@ -11,7 +11,6 @@ import time
 import pytest
 
 from cli_helpers import CLI, npy, npy_header, npy_text, printed, refused
-from mpi_helpers import need, run_ranks
 from test_faults import ENOSPC, LIBRARY, calls_to_fail, start
 
 KILLS = int(os.environ.get("WARPFOLD_KILLS", 20))
@@ -161,24 +160,6 @@ def write_f32(folder):
 
 
 # ---- under mpirun ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("library", ["openmpi", "mpich"])
-def test_ranks_print_one_answer(library, files, texts, tmp_path):
-    need(library)
-    for count, words in ((3, ("stats", "--json", *files)), (2, ("argmin", *texts)), (3, ("prod", "--hex", *files[:4]))):
-        saved, whole = tmp_path / "saved", tmp_path / "whole"
-        expected = printed(*words, "--save", whole)
-        done = run_ranks(library, count, CLI, *words, "--piece", "700", "--save", saved)
-        assert (done.returncode, done.stdout) == (0, expected), done.stderr
-        assert saved.read_bytes() == whole.read_bytes()
-    resumed = run_ranks(library, 2, CLI, *words, "--resume", tmp_path / "r", "--piece", "700")
-    assert (resumed.returncode, resumed.stdout) == (0, expected), resumed.stderr
-    failed = run_ranks(library, 2, CLI, "sum", files[0], tmp_path / "absent.npy")
-    assert failed.returncode != 0 and failed.stdout.strip("\n") == "" and "No such file" in failed.stderr
-    for operands in ((), ("--axis", "0", files[0])):
-        failed = run_ranks(library, 2, CLI, "sum", *operands)
-        assert failed.returncode != 0 and "warpfold: " in failed.stderr
 
 
 def test_the_wrong_library_is_noticed(files, tmp_path):
