@@ -8,8 +8,10 @@
 #include "options.h"
 #include "output.h"
 #include "progress.h"
+#include "ranks.h"
 #include "report/printed.h"
 #include "report/reduction.h"
+#include "resume.h"
 #include "results.h"
 #include "saved.h"
 
@@ -53,8 +55,7 @@ static wf_error put_conclusion(FILE *stream, wf_handle *handle, const wf_accumul
     return WF_OK;
 }
 
-/* Ends every reduction to one result: saves the accumulator, even if it has no value to print, and prints the result. */
-static int conclude(wf_handle *handle, const wf_accumulator *accumulator, const struct settings *settings) {
+int reduction_conclude(wf_handle *handle, const wf_accumulator *accumulator, const struct settings *settings) {
     const char *plan = wf_handle_plan(handle);
     if (settings->verbose && plan[0]) say("plan of the last launch: %s", plan);
     struct saved saved = {NULL, 0};
@@ -72,17 +73,13 @@ static int conclude(wf_handle *handle, const wf_accumulator *accumulator, const 
     return error && !status ? fail_library(handle, error) : status;
 }
 
-int command_reduce(const struct request *request) {
+/* In one piece, by this process alone. */
+static int reduce_whole(wf_handle *handle, const struct request *request) {
     const struct settings *settings = request->settings;
     const wf_reduction reduction = settings_reduction(settings, request->op);
     wf_reader_options reader_options = settings_reader_options(settings);
-    wf_handle *handle = NULL;
     wf_reader *reader = NULL;
     wf_accumulator *accumulator = NULL;
-    int status = axes_check(request);
-    if (!status) status = open_device(settings, &handle);
-    if (status) return status;
-
     struct progress progress;
     progress_start(&progress, settings->quiet);
     progress_watch(&progress, &reader_options);
@@ -92,12 +89,37 @@ int command_reduce(const struct request *request) {
         error = wf_accumulator_create(handle, &reduction, wf_reader_type(reader), 0, NULL, &accumulator);
     if (!error && !settings->axis) error = wf_accumulator_add_reader(handle, accumulator, reader, NULL);
     progress_end(&progress);
-    status = error            ? fail_library(handle, error)
+    int status = error        ? fail_library(handle, error)
              : settings->axis ? axes_reduce(handle, reader, request)
-                              : conclude(handle, accumulator, settings);
+                              : reduction_conclude(handle, accumulator, settings);
 
     wf_accumulator_destroy(accumulator);
     wf_reader_close(reader);
+    return status;
+}
+
+/* Whether this is to be done in pieces, and can be. */
+static int check_pieces(const struct request *request, bool has_ranks) {
+    const struct settings *settings = request->settings;
+    const char *why = settings->resume ? "--resume" : has_ranks ? "mpirun" : NULL;
+    if (!why && settings->piece) return fail_usage("--piece is for --resume and mpirun, which read files in pieces");
+    if (!why) return STATUS_OK;
+    if (settings->axis) return fail_usage("%s does not go with --axis: reduce the whole array", why);
+    if (request->op == WF_DOT)
+        return fail_usage("%s does not go with dot: pairs are not read in pieces", why);
+    return STATUS_OK;
+}
+
+int command_reduce(const struct request *request) {
+    const bool has_ranks = ranks_of_environment().size > 1;
+    wf_handle *handle = NULL;
+    int status = axes_check(request);
+    if (!status) status = check_pieces(request, has_ranks);
+    if (!status) status = open_device(request->settings, &handle);
+    if (status) return status;
+    status = request->settings->resume ? resume_reduce(handle, request)
+             : has_ranks               ? ranks_reduce(handle, request)
+                                       : reduce_whole(handle, request);
     wf_handle_destroy(handle);
     return status;
 }
@@ -124,6 +146,7 @@ int command_reduce_pair(const struct request *request) {
     wf_reader *readers[2] = {NULL, NULL};
     wf_accumulator *accumulator = NULL;
     int status = axes_check(request);
+    if (!status) status = check_pieces(request, ranks_of_environment().size > 1);
     if (!status) status = open_device(settings, &handle);
     if (status) return status;
 
@@ -135,7 +158,7 @@ int command_reduce_pair(const struct request *request) {
         if (error) status = fail_library(handle, error);
     }
     if (!status) status = add_pairs(handle, request, readers, &progress, &accumulator);
-    if (!status) status = conclude(handle, accumulator, settings);
+    if (!status) status = reduction_conclude(handle, accumulator, settings);
 
     wf_accumulator_destroy(accumulator);
     wf_reader_close(readers[0]);
@@ -159,7 +182,7 @@ static int conclude_merge(wf_handle *handle, const wf_accumulator *accumulator, 
     wf_accumulator_shape(accumulator, &ndim, shape);
     if (ndim) return results_conclude(handle, accumulator, settings);
     if (settings->output_count) return fail("--out takes the results of an accumulator with a shape: this one is printed");
-    return conclude(handle, accumulator, settings);
+    return reduction_conclude(handle, accumulator, settings);
 }
 
 int command_merge(const struct request *request) {

@@ -27,6 +27,7 @@ struct settings {
     const char *device;
     const char *axis; /* "0,-1": the dimensions to be reduced, or NULL: all */
     const char *save; /* the file to keep the accumulator in, or NULL */
+    const char *resume; /* the folder to keep pieces' accumulators in, or NULL */
     const char *html; /* the file for a page to be written to, or NULL: print */
     const char *from; /* the ladder's JSON of an earlier run that the page is to show, or NULL */
     const char *column_name;
@@ -49,6 +50,7 @@ struct settings {
     int64_t count;   /* elements of the arrays of bench, ladder and explain; -1: its own choice */
     int64_t data;    /* a bench_data, from 1; 0: its own choice */
     int64_t nan;     /* a wf_nan */
+    int64_t piece;   /* elements; 0: the default */
     int64_t format;  /* a wf_format */
     int64_t missing; /* a wf_missing */
     int64_t byte_order; /* a wf_byte_order */

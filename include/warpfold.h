@@ -284,6 +284,10 @@ WF_API wf_error wf_handle_set_threads(wf_handle *handle, int32_t threads);
  * call has failed.  Valid until the next call with the handle. */
 WF_API const char *wf_handle_message(const wf_handle *handle);
 
+/* Leaves the message (NULL: the error's own) with the handle, which may be NULL, and returns error: for what is built on
+ * the library, such as warpfold_mpi.h. */
+WF_API wf_error wf_handle_fail(wf_handle *handle, wf_error error, const char *message);
+
 /* Describes the handle's device: "cpu: tier avx2, 8 processors".  Valid until the handle is destroyed. */
 WF_API const char *wf_handle_device(const wf_handle *handle);
 
@@ -476,6 +480,48 @@ WF_API wf_error wf_accumulator_save(wf_handle *handle, const wf_accumulator *acc
 WF_API wf_error wf_accumulator_load(wf_handle *handle, const void *buffer, size_t nbytes,
                                     wf_accumulator **accumulator);
 
+/* Moves the indices of all elements so that the first one's is first_index: for pieces whose place is known only when
+ * those before them have been counted.  WF_ERROR_UNSUPPORTED for prod with a float result, which is a tree of the
+ * indices; WF_ERROR_RANGE if the last index exceeds 2^63 - 2. */
+WF_API wf_error wf_accumulator_move(wf_handle *handle, wf_accumulator *accumulator, int64_t first_index);
+
+/* ---- ranks ------------------------------------------------------------------------------------- */
+
+/* An accumulator as 64-bit integers for collectives that know nothing of it: MPI, NCCL, torch.distributed, in any order
+ * and by any algorithm (warpfold_mpi.h does so).  The steps, on every rank of up to 2^31:
+ *
+ *     1. wf_accumulator_words writes added and largest.
+ *     2. The collective adds up the words of added (no addition overflows: each is at most 2^32 - 1 in magnitude), and
+ *        takes the largest of each word of largest, as signed integers.
+ *     3. Where there are indices (counts.indices > 0): wf_accumulator_index_words writes them, and the collective takes
+ *        the largest of each again.  (Of equal extremes the first is meant, and whose it is is known only after 2.)
+ *     4. wf_accumulator_from_words makes an accumulator what they tell: that of all elements, equal in its saved bytes
+ *        to those merged.
+ *
+ * The number of words is the same for all accumulators of one reduction, type and shape; ranks without elements take
+ * part with an accumulator without elements.  f64: sum 78 added, var 214; f32: sum 21, var 43; min 8 and 1 largest.
+ * WF_ERROR_UNSUPPORTED for prod: products do not add up, and its counts are 0. */
+typedef struct wf_word_counts {
+    int64_t added, largest, indices;
+    uint64_t settings; /* a hash of reduction, type and shape, which must be the same on all ranks */
+} wf_word_counts;
+
+WF_API wf_error wf_accumulator_word_counts(wf_handle *handle, const wf_accumulator *accumulator, wf_word_counts *counts);
+
+/* Each array must hold its count of words; one without words may be NULL. */
+WF_API wf_error wf_accumulator_words(wf_handle *handle, const wf_accumulator *accumulator, int64_t *added,
+                                     int64_t *largest);
+
+/* The indices of extremes that are this accumulator's own; for others, the least word.  largest: of all ranks. */
+WF_API wf_error wf_accumulator_index_words(wf_handle *handle, const wf_accumulator *accumulator,
+                                           const int64_t *largest, int64_t *indices);
+
+/* Replaces what accumulator holds, and keeps its reduction, type, shape and fill.  WF_ERROR_RANGE: all together have more
+ * than 2^63 - 1 elements.  WF_ERROR_FORMAT: these are not the sums and largest words of such accumulators.  On an error
+ * the accumulator is unchanged. */
+WF_API wf_error wf_accumulator_from_words(wf_handle *handle, wf_accumulator *accumulator, const int64_t *added,
+                                          const int64_t *largest, const int64_t *indices);
+
 /* ---- files ------------------------------------------------------------------------------------- */
 
 /* Reads the numbers of one or more files, in the order of the paths, as one array, in bounded memory.
@@ -545,6 +591,13 @@ WF_API wf_type wf_reader_type(const wf_reader *reader);
  * another format, which has no shape. */
 WF_API wf_error wf_reader_shape(wf_handle *handle, const wf_reader *reader, int32_t *ndim, int64_t *shape,
                                 int64_t *stride_bytes);
+
+/* The number of elements in the reader's only file, where they can be read in ranges: of a regular file, raw or a .npy in
+ * C order; otherwise -1. */
+WF_API int64_t wf_reader_count(const wf_reader *reader);
+
+/* Has the reader, of which nothing was read, read only count elements, from element first on, of wf_reader_count. */
+WF_API wf_error wf_reader_select(wf_handle *handle, wf_reader *reader, int64_t first, int64_t count);
 
 /* Sets *block to a contiguous vector of the next elements, at most limit.  It has at least one element except
  * at the end.  The data belong to the reader and are valid until the next call with it. */

@@ -13,7 +13,7 @@ install(TARGETS warpfold_shared warpfold_static simt EXPORT warpfold
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
     INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS runtime driver redirect LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/warpfold) # private: `warpfold run` loads it
-install(FILES include/warpfold.h simt/simt.h simt/simt_observer.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/warpfold.h include/warpfold_mpi.h simt/simt.h simt/simt_observer.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # ---- for CMake: find_package(warpfold)

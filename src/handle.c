@@ -54,6 +54,10 @@ const char *wf_handle_message(const wf_handle *handle) {
     return handle ? handle->message : "";
 }
 
+wf_error wf_handle_fail(wf_handle *handle, wf_error error, const char *message) {
+    return wf_fail(handle, error, "%s", message ? message : wf_error_text(error));
+}
+
 const char *wf_handle_device(const wf_handle *handle) {
     return handle ? handle->device_text : "";
 }

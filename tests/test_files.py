@@ -5,6 +5,7 @@ What a file's elements give is compared with what the same elements give from me
 
 import array
 import ctypes
+import itertools
 import os
 import random
 import struct
@@ -62,6 +63,44 @@ class Reader:
         self.handle.check(
             wf.library.wf_accumulator_add_reader(
                 self.handle.pointer, accumulator.pointer, self.pointer, b and b.pointer))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_ranges(handle, tmp_path, threads):
+    """Any range of a file of elements in C order, and of others none."""
+    draw = random.Random(threads)
+    data = random_data("f32", 500_000)
+    raw, npy, text, fortran = (tmp_path / name for name in ("a.raw", "a.npy", "a.txt", "f.npy"))
+    raw.write_bytes(data)
+    npy.write_bytes(npy_header(npy_text("<f4", (500, 1000))) + data)
+    fortran.write_bytes(npy_header(npy_text("<f4", (500, 1000), True)) + data)
+    text.write_text("1 2 3")
+
+    def select(reader, first, count):
+        reader.handle.check(wf.library.wf_reader_select(reader.handle.pointer, reader.pointer, first, count))
+
+    for path, first, count in itertools.product((raw, npy), (0, 1, 12345, 499_999, 500_000), (0, 1, 1000, 400_000)):
+        with Reader(handle, path, type_name="f32") as reader:
+            assert wf.library.wf_reader_count(reader.pointer) == 500_000
+            if first + count > 500_000:
+                with pytest.raises(wf.WarpfoldError, match="it has 500000"):
+                    select(reader, first, count)
+                continue
+            select(reader, first, count)
+            got, expected = (handle.accumulator("stats", "f32", first_index=first) for _ in range(2))
+            expected.add(wf.vector(data, "f32", count, 4 * first))
+            for _ in range(draw.choice((0, 1))):
+                got.add(wf.vector(block := reader.next(7), "f32"))
+                assert block == data[4 * first:4 * (first + min(count, 7))]
+            reader.add_to(got, threads)
+            assert got.save() == expected.save()
+            with pytest.raises(wf.WarpfoldError, match="before anything is read"):
+                select(reader, 0, 1)
+    for path, kind in ((text, "f64"), (fortran, "f32")):
+        with Reader(handle, path, type_name=kind) as reader:
+            assert wf.library.wf_reader_count(reader.pointer) == -1
+            with pytest.raises(wf.WarpfoldError, match="one regular file only"):
+                select(reader, 0, 1)
 
 
 def from_files(handle, op, *paths, threads, accumulator_options={}, before=None, **reader_options):

@@ -96,7 +96,7 @@ def operations(prefix):
 def test_files(prefix, library, version):
     lib = library.relative_to(prefix).as_posix()
     expected = {
-        "bin/warpfold", "include/warpfold.h", "include/simt.h", "include/simt_observer.h",
+        "bin/warpfold", "include/warpfold.h", "include/warpfold_mpi.h", "include/simt.h", "include/simt_observer.h",
         "share/doc/warpfold/LICENSE", "share/man/man1/warpfold.1",
         "share/bash-completion/completions/warpfold", "share/zsh/site-functions/_warpfold",
         *(f"{lib}/warpfold/{name}" for name in ("libcuda.so.1", "libcudart.so.13", "libredirect.so")), f"{lib}/libsimt.a", f"{lib}/libwarpfold.a", f"{lib}/libwarpfold.so", f"{lib}/libwarpfold.so.{version[0]}",
@@ -362,7 +362,7 @@ def test_bash_completes_ops_and_commands(complete, operations):
 
 def test_bash_completes_options(complete, help_options):
     assert complete("-") == complete("sum", "--") == set(help_options)
-    assert complete("sum", "data.npy", "--re") == {"--result-type"}
+    assert complete("sum", "data.npy", "--resul") == {"--result-type"}
 
 
 def test_bash_completes_what_options_take(complete, help_options):

@@ -1,4 +1,5 @@
 #include "core/archive.h"
+#include "core/possible.h"
 
 /* A word of the partial's, at most limit, in nbytes bytes. */
 static void transfer_word(struct wf_archive *archive, uint64_t *word, size_t nbytes, int64_t limit) {
@@ -33,11 +34,11 @@ void wf_archive_hull(struct wf_archive *archive, struct wf_accumulator *acc) {
     wf_archive_require(archive, (acc->count == 0) == (acc->first_index == acc->end_index));
 }
 
-void wf_archive_first_nan(struct wf_archive *archive, struct wf_accumulator *acc) {
+void wf_archive_first_nan(struct wf_archive *archive, struct wf_accumulator *acc, const struct wf_accumulator *all) {
     struct wf_partial *partial = &acc->partial;
     transfer_word(archive, &partial->first_nan, 8, INT64_MAX);
     int64_t first_nan = (int64_t)partial->first_nan;
-    wf_archive_require(archive, partial->nan_count ? acc->first_index <= first_nan && first_nan < acc->end_index
+    wf_archive_require(archive, partial->nan_count ? all->first_index <= first_nan && first_nan < all->end_index
                                                    : first_nan == INT64_MAX);
 }
 
@@ -50,7 +51,7 @@ void wf_archive_elements(struct wf_archive *archive, struct wf_accumulator *acc)
     wf_archive_counts(archive, acc);
     if (wf_accumulator_is_indexed(acc)) {
         wf_archive_hull(archive, acc);
-        wf_archive_first_nan(archive, acc);
+        wf_archive_first_nan(archive, acc, acc);
     } else if (archive->reading) {
         acc->end_index = acc->count;
         if (acc->partial.nan_count) acc->partial.first_nan = 0;
@@ -77,10 +78,7 @@ static void transfer_extremum(struct wf_archive *archive, const struct wf_accumu
     if (indexed) transfer_word(archive, index, 8, INT64_MAX);
     if (!archive->reading || archive->failed) return;
     if (!has_value) return;
-    uint64_t bits = wf_key_to_bits(acc->type, key);
-    wf_archive_require(archive, wf_bits_to_key(acc->type, bits) == key);
-    wf_archive_require(archive, acc->type != WF_BOOL || bits <= 1);
-    wf_archive_require(archive, wf_number_of_bits(acc->type, bits).kind != WF_NUMBER_NAN);
+    wf_archive_require(archive, wf_key_is_possible(acc->type, key));
     if (indexed)
         wf_archive_require(archive, acc->first_index <= (int64_t)*index && (int64_t)*index < acc->end_index);
     else

@@ -51,8 +51,8 @@ void wf_archive_counts(struct wf_archive *archive, struct wf_accumulator *acc);
 /* The counts and, if indices matter, the hull and the first NaN's index. */
 void wf_archive_elements(struct wf_archive *archive, struct wf_accumulator *acc);
 
-/* The first NaN's index, which lies in the hull. */
-void wf_archive_first_nan(struct wf_archive *archive, struct wf_accumulator *acc);
+/* The first NaN's index, which lies in the hull of the indices of all. */
+void wf_archive_first_nan(struct wf_archive *archive, struct wf_accumulator *acc, const struct wf_accumulator *all);
 
 /* What has been gathered of the elements. */
 void wf_archive_parts(struct wf_archive *archive, struct wf_accumulator *acc);

@@ -408,3 +408,9 @@ const char *wf_result_flaw(const struct wf_accumulator *acc) {
         if ((acc->parts & flaws[i].parts) == flaws[i].parts) flaw = flaws[i].find(acc);
     return flaw;
 }
+
+bool wf_key_is_possible(wf_type type, int64_t key) {
+    uint64_t bits = wf_key_to_bits(type, key);
+    return wf_bits_to_key(type, bits) == key && (type != WF_BOOL || bits <= 1) &&
+           wf_number_of_bits(type, bits).kind != WF_NUMBER_NAN;
+}

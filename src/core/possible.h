@@ -11,4 +11,7 @@ const char *wf_accumulator_flaw(const struct wf_accumulator *acc);
 /* The same for one result of many, whose hull of indices is that of all. */
 const char *wf_result_flaw(const struct wf_accumulator *acc);
 
+/* Whether an extreme of elements of the type can have the key. */
+bool wf_key_is_possible(wf_type type, int64_t key);
+
 #endif

@@ -62,7 +62,7 @@ static void transfer_result(struct wf_archive *archive, struct wf_accumulator *a
                             const struct wf_accumulator *common) {
     wf_archive_counts(archive, acc);
     if (acc->tree) transfer_tree_start(archive, acc, common);
-    if (wf_accumulator_is_indexed(acc) && wf_type_is_float(acc->type)) wf_archive_first_nan(archive, acc);
+    if (wf_accumulator_is_indexed(acc) && wf_type_is_float(acc->type)) wf_archive_first_nan(archive, acc, common);
     if (!archive->failed) wf_archive_parts(archive, acc);
 }
 

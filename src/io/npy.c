@@ -286,10 +286,12 @@ static wf_error npy_open(wf_handle *handle, wf_reader *reader, wf_type *type) {
 }
 
 /* Checks that nothing follows the array. */
-static wf_error npy_end(wf_handle *handle, struct wf_source *source, struct wf_chunk *chunk) {
+static wf_error npy_end(wf_handle *handle, wf_reader *reader, struct wf_chunk *chunk) {
+    struct wf_source *source = &reader->source;
     chunk->is_end = true;
     chunk->is_claimed = false;
     chunk->count = 0;
+    if (reader->is_selected) return WF_OK;
     wf_error error = wf_source_fill(handle, source, 1);
     if (error || wf_source_available(source) == 0) return error;
     return fail_length(handle, source, wf_source_offset(source), source->nbytes_read);
@@ -297,7 +299,7 @@ static wf_error npy_end(wf_handle *handle, struct wf_source *source, struct wf_c
 
 static wf_error npy_take(wf_handle *handle, wf_reader *reader, struct wf_chunk *chunk) {
     struct wf_source *source = &reader->source;
-    if (reader->count_left == 0) return npy_end(handle, source, chunk);
+    if (reader->count_left == 0) return npy_end(handle, reader, chunk);
     int64_t nbytes = (int64_t)wf_type_nbytes(reader->type);
     int64_t expected = wf_source_offset(source) + reader->count_left * nbytes;
     chunk->is_end = false;

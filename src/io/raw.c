@@ -74,7 +74,8 @@ static wf_error raw_open(wf_handle *handle, wf_reader *reader, wf_type *type) {
 
 /* A file that grows while it is read is read to its new end. */
 static wf_error raw_take(wf_handle *handle, wf_reader *reader, struct wf_chunk *chunk) {
-    wf_error error = wf_elements_take(handle, reader, INT64_MAX, chunk);
+    wf_error error = wf_elements_take(handle, reader, reader->is_selected ? reader->count_left : INT64_MAX, chunk);
+    if (reader->is_selected) reader->count_left -= chunk->count;
     chunk->is_end = chunk->nbytes == 0;
     if (error || chunk->nbytes % wf_type_nbytes(reader->type) == 0) return error;
     return fail_partial(handle, reader, reader->type, reader->source.nbytes_read);

@@ -245,6 +245,32 @@ wf_error wf_reader_shape(wf_handle *handle, const wf_reader *reader, int32_t *nd
     return WF_OK;
 }
 
+/* Elements that lie in their order in a file whose size is known. */
+int64_t wf_reader_count(const wf_reader *reader) {
+    if (!reader || reader->path_count != 1 || reader->source.nbytes_total < 0) return -1;
+    if (reader->format == &wf_reader_npy) return wf_npy_is_transposed(&reader->npy) ? -1 : reader->npy.count;
+    if (reader->format != &wf_reader_raw) return -1;
+    return reader->source.nbytes_total / (int64_t)wf_type_nbytes(reader->type);
+}
+
+wf_error wf_reader_select(wf_handle *handle, wf_reader *reader, int64_t first, int64_t count) {
+    if (!handle || !reader) return wf_fail(handle, WF_ERROR_ARGUMENT, "wf_reader_select needs a handle and a reader");
+    const int64_t whole = reader->is_selected ? 0 : wf_reader_count(reader);
+    if (whole < 0)
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED,
+                       "%s: a range can be read of one regular file only: raw, or .npy in C order", reader->source.name);
+    if (reader->is_selected || wf_reader_available(reader) ||
+        (size_t)wf_source_offset(&reader->source) != reader->npy.header_nbytes)
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "%s: a range must be chosen before anything is read", reader->source.name);
+    if (first < 0 || count < 0 || first > whole || count > whole - first)
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "%s: no elements %lld to %lld: it has %lld", reader->source.name,
+                       (long long)first, (long long)(first + count - 1), (long long)whole);
+    reader->is_selected = true;
+    reader->count_left = count;
+    if (first) wf_source_claim(&reader->source, (size_t)first * wf_type_nbytes(reader->type));
+    return WF_OK;
+}
+
 wf_array wf_reader_take_block(wf_reader *reader, int64_t limit) {
     int64_t available = wf_reader_available(reader), count = available < limit ? available : limit;
     size_t offset = (size_t)reader->position * wf_type_nbytes(reader->type);

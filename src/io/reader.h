@@ -70,7 +70,8 @@ struct wf_reader {
     int64_t nbytes_total;                  /* the bytes of all files; -1: unknown */
     struct wf_chunk chunk;                 /* what wf_reader_next returns, block by block */
     int64_t position;                      /* the offset of the next block in it, in elements */
-    int64_t count_left;                    /* .npy: elements not yet taken */
+    int64_t count_left;                    /* .npy, or selected: elements not yet taken */
+    bool is_selected;                      /* by wf_reader_select */
     bool is_swapped;                       /* .npy, raw: the byte order differs from this machine's */
     struct wf_npy_header npy;              /* .npy */
     bool wants_c_order;         /* .npy: deliver the elements in C order, whatever the order of storage */

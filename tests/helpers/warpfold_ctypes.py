@@ -134,14 +134,18 @@ class wf_reader_options(Structure):
     ]
 
 
-STRUCTURES = (wf_value, wf_array, wf_reduction, wf_groups, wf_output, wf_stats, wf_reader_options)
+class wf_word_counts(Structure):
+    _fields_ = [("added", c_int64), ("largest", c_int64), ("indices", c_int64), ("settings", c_uint64)]
+
+
+STRUCTURES = (wf_value, wf_array, wf_reduction, wf_groups, wf_output, wf_stats, wf_reader_options, wf_word_counts)
 
 # ---- functions -------------------------------------------------------------------------------------
 
 _handle = _accumulator = _reader = c_void_p
 _array, _reduction, _value = POINTER(wf_array), POINTER(wf_reduction), POINTER(wf_value)
 _groups, _output = POINTER(wf_groups), POINTER(wf_output)
-_f64, _f32 = POINTER(c_double), POINTER(c_float)
+_f64, _f32, _i64 = POINTER(c_double), POINTER(c_float), POINTER(c_int64)
 
 FUNCTIONS = {
     "wf_version": (c_char_p, []),
@@ -164,6 +168,7 @@ FUNCTIONS = {
     "wf_handle_destroy": (None, [_handle]),
     "wf_handle_set_threads": (c_int, [_handle, c_int32]),
     "wf_handle_message": (c_char_p, [_handle]),
+    "wf_handle_fail": (c_int, [_handle, c_int, c_char_p]),
     "wf_handle_device": (c_char_p, [_handle]),
     "wf_handle_plan": (c_char_p, [_handle]),
     "wf_device_describe": (c_int, [c_char_p, c_char_p, c_size_t]),
@@ -191,6 +196,11 @@ FUNCTIONS = {
     "wf_accumulator_shape": (c_int, [_accumulator, POINTER(c_int32), POINTER(c_int64)]),
     "wf_accumulator_save": (c_int, [_handle, _accumulator, c_void_p, c_size_t, POINTER(c_size_t)]),
     "wf_accumulator_load": (c_int, [_handle, c_void_p, c_size_t, POINTER(_accumulator)]),
+    "wf_accumulator_move": (c_int, [_handle, _accumulator, c_int64]),
+    "wf_accumulator_word_counts": (c_int, [_handle, _accumulator, POINTER(wf_word_counts)]),
+    "wf_accumulator_words": (c_int, [_handle, _accumulator, _i64, _i64]),
+    "wf_accumulator_index_words": (c_int, [_handle, _accumulator, _i64, _i64]),
+    "wf_accumulator_from_words": (c_int, [_handle, _accumulator, _i64, _i64, _i64]),
     "wf_reader_open": (
         c_int,
         [_handle, POINTER(c_char_p), c_size_t, POINTER(wf_reader_options), POINTER(_reader)],
@@ -198,6 +208,8 @@ FUNCTIONS = {
     "wf_reader_close": (None, [_reader]),
     "wf_reader_type": (c_int, [_reader]),
     "wf_reader_shape": (c_int, [_handle, _reader, POINTER(c_int32), POINTER(c_int64), POINTER(c_int64)]),
+    "wf_reader_count": (c_int64, [_reader]),
+    "wf_reader_select": (c_int, [_handle, _reader, c_int64, c_int64]),
     "wf_reader_next": (c_int, [_handle, _reader, c_int64, _array]),
     "wf_accumulator_add_reader": (c_int, [_handle, _accumulator, _reader, _reader]),
 }
@@ -476,6 +488,31 @@ class Accumulator:
 
     def subtract(self, other):
         self.handle.check(library.wf_accumulator_subtract(self.handle.pointer, self.pointer, other.pointer))
+
+    def move(self, first_index):
+        self.handle.check(library.wf_accumulator_move(self.handle.pointer, self.pointer, first_index))
+
+    def word_counts(self):
+        counts = wf_word_counts()
+        self.handle.check(library.wf_accumulator_word_counts(self.handle.pointer, self.pointer, byref(counts)))
+        return counts
+
+    def words(self):
+        """Those to be added, and those of which the largest is taken."""
+        counts = self.word_counts()
+        added, largest = (c_int64 * counts.added)(), (c_int64 * counts.largest)()
+        self.handle.check(library.wf_accumulator_words(self.handle.pointer, self.pointer, added, largest))
+        return list(added), list(largest)
+
+    def index_words(self, largest):
+        indices = (c_int64 * self.word_counts().indices)()
+        taken = (c_int64 * len(largest))(*largest)
+        self.handle.check(library.wf_accumulator_index_words(self.handle.pointer, self.pointer, taken, indices))
+        return list(indices)
+
+    def from_words(self, *words):
+        taken = [(c_int64 * len(each))(*each) for each in words]
+        self.handle.check(library.wf_accumulator_from_words(self.handle.pointer, self.pointer, *taken))
 
     @property
     def shape(self):

@@ -1,0 +1,244 @@
+/* What exact sums over ranks cost beside plain ones: MPI_SUM, the binned sums of ReproBLAS, and warpfold_mpi.h, in turns.
+ *
+ *     mpicc -O2 -Iinclude bench/mpi/allreduce.c build/libwarpfold.a -lm -lpthread -ldl -o allreduce
+ *     mpirun -n 8 ./allreduce [ROUNDS]
+ *
+ * Prints, of one number for each rank, the median time of a call and the median over rounds of its ratio to MPI_SUM's,
+ * and the error of the sum; of arrays, element by element, the same with the bandwidth. */
+#include "warpfold_mpi.h"
+
+#include <math.h>
+
+enum { CALLS = 20, ROUNDS_MAX = 1001, SHARE = 20000 };
+
+static int rank, size, rounds = 101;
+static wf_handle *handle;
+
+/* ---- binned sums (Demmel, Nguyen, "Parallel reproducible summation", 2015): three bins of 40 bits, the highest of which
+ * the largest magnitude chooses.  What lies below is lost: reproducible, not correctly rounded ---- */
+
+enum { BINS = 3, WIDTH = 40, LOWEST = -1074 };
+
+struct binned {
+    double bin; /* of the first: multiples of 2^(WIDTH * bin + LOWEST), or -1: nothing yet */
+    double primary[BINS], carry[BINS];
+};
+
+static double anchor(double bin) {
+    return ldexp(1.5, (int)bin * WIDTH + LOWEST + 52);
+}
+
+static void binned_clear(struct binned *sum) {
+    memset(sum, 0, sizeof *sum);
+    sum->bin = -1;
+}
+
+static void binned_raise(struct binned *sum, double bin) {
+    const int by = sum->bin < 0 ? BINS : (int)(bin - sum->bin);
+    if (by <= 0) return;
+    for (int k = BINS - 1; k >= 0; k--) {
+        sum->primary[k] = k >= by ? sum->primary[k - by] : anchor(bin - k);
+        sum->carry[k] = k >= by ? sum->carry[k - by] : 0;
+    }
+    sum->bin = bin;
+}
+
+/* Keeps what is in a bin small, and the rest as its carry. */
+static void binned_renorm(struct binned *sum) {
+    for (int k = 0; k < BINS; k++) {
+        const double unit = ldexp(1, (int)(sum->bin - k) * WIDTH + LOWEST + 50), middle = anchor(sum->bin - k);
+        const double moved = floor((sum->primary[k] - middle) / unit);
+        sum->primary[k] -= moved * unit;
+        sum->carry[k] += moved;
+    }
+}
+
+static void binned_add(struct binned *sum, double x) {
+    const double bin = x == 0 ? 0 : floor((double)(ilogb(x) - LOWEST) / WIDTH) + 1;
+    binned_raise(sum, bin < BINS - 1 ? BINS - 1 : bin);
+    for (int k = 0; k < BINS; k++) {
+        const volatile double q = sum->primary[k] + x;
+        x -= q - sum->primary[k];
+        sum->primary[k] = q;
+    }
+}
+
+static void binned_merge(void *in, void *inout, int *count, MPI_Datatype *type) {
+    (void)type;
+    for (int i = 0; i < *count; i++) {
+        struct binned a = ((struct binned *)in)[i], *b = (struct binned *)inout + i;
+        binned_raise(&a, b->bin);
+        binned_raise(b, a.bin);
+        for (int k = 0; k < BINS; k++) {
+            b->primary[k] += a.primary[k] - anchor(a.bin - k);
+            b->carry[k] += a.carry[k];
+        }
+        binned_renorm(b);
+    }
+}
+
+static double binned_value(const struct binned *sum) {
+    double value = 0;
+    for (int k = BINS - 1; k >= 0; k--)
+        value += (sum->primary[k] - anchor(sum->bin - k)) +
+                 sum->carry[k] * ldexp(1, (int)(sum->bin - k) * WIDTH + LOWEST + 50);
+    return value;
+}
+
+/* ---- what is compared ---- */
+
+static double share[SHARE], plain_value;
+static struct binned binned_share, binned_sum;
+static MPI_Datatype binned_type;
+static MPI_Op binned_op;
+static wf_accumulator *exact[CALLS];
+
+static void call_plain(int i) {
+    (void)i;
+    MPI_Allreduce(&plain_value, &(double){0}, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void call_binned(int i) {
+    (void)i;
+    MPI_Allreduce(&binned_share, &binned_sum, 1, binned_type, binned_op, MPI_COMM_WORLD);
+}
+
+static void call_exact(int i) {
+    if (wf_mpi_allreduce(handle, exact[i], MPI_COMM_WORLD)) MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static double time_calls(void (*call)(int), int calls) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double start = MPI_Wtime();
+    for (int i = 0; i < calls; i++) call(i);
+    double mine = (MPI_Wtime() - start) / calls, longest;
+    MPI_Allreduce(&mine, &longest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return longest;
+}
+
+static int compare(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, int count) {
+    qsort(values, (size_t)count, sizeof *values, compare);
+    return values[count / 2];
+}
+
+static wf_accumulator *make_exact(const double *data, int64_t count) {
+    const wf_reduction sum = {.nbytes = sizeof sum, .op = WF_SUM};
+    const wf_array array = wf_array_vector(data, WF_F64, count);
+    wf_accumulator *made = NULL;
+    if (wf_accumulator_create(handle, &sum, WF_F64, 0, NULL, &made) ||
+        wf_accumulator_add(handle, made, &array, NULL, NULL))
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    return made;
+}
+
+/* ---- one number for each rank ---- */
+
+static double value_of(wf_accumulator *sum) {
+    wf_value value;
+    if (wf_accumulator_value(handle, sum, WF_SUM, &value)) MPI_Abort(MPI_COMM_WORLD, 1);
+    return value.v.f64;
+}
+
+static void compare_scalars(void) {
+    static double plain[ROUNDS_MAX], binned[ROUNDS_MAX], ours[ROUNDS_MAX], twice[ROUNDS_MAX];
+    double result, most = 0, exact_value = 0;
+    for (int r = 0; r < rounds; r++) {
+        for (int i = 0; i < CALLS; i++) exact[i] = make_exact(share, SHARE);
+        plain[r] = time_calls(call_plain, CALLS);
+        binned[r] = time_calls(call_binned, CALLS) / plain[r];
+        ours[r] = time_calls(call_exact, CALLS) / plain[r];
+        twice[r] = time_calls(call_plain, CALLS) / plain[r];
+        exact_value = value_of(exact[0]);
+        for (int i = 0; i < CALLS; i++) wf_accumulator_destroy(exact[i]);
+    }
+    MPI_Allreduce(&plain_value, &result, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    for (int i = 0; i < SHARE; i++) most = fmax(most, fabs(share[i]));
+    const double ratio_binned = median(binned, rounds), ratio_ours = median(ours, rounds), noise = median(twice, rounds);
+    if (rank) return;
+    printf("one f64, %d ranks            time/MPI_SUM   relative error\n", size);
+    printf("  MPI_SUM (%5.1f us)               %6.2f         %.1e\n", 1e6 * median(plain, rounds), noise,
+           fabs(result - exact_value) / fabs(exact_value));
+    printf("  binned sums, as ReproBLAS       %6.2f         %.1e\n", ratio_binned,
+           fabs(binned_value(&binned_sum) - exact_value) / fabs(exact_value));
+    printf("  wf_mpi_allreduce                %6.2f         0 (correctly rounded)\n", ratio_ours);
+}
+
+/* ---- arrays ---- */
+
+static char *array_data, *array_results;
+static int64_t array_count;
+static wf_type array_type;
+
+static void call_plain_array(int i) {
+    (void)i;
+    MPI_Allreduce(array_data, array_results, (int)array_count, array_type == WF_F64 ? MPI_DOUBLE : MPI_FLOAT, MPI_SUM,
+                  MPI_COMM_WORLD);
+}
+
+static void call_exact_array(int i) {
+    (void)i;
+    const wf_reduction sum = {.nbytes = sizeof sum, .op = WF_SUM};
+    const wf_array array = wf_array_vector(array_data, array_type, array_count);
+    wf_output output = {.data = array_results, .type = array_type, .ndim = 1, .shape = &array_count};
+    if (wf_mpi_allreduce_array(handle, &sum, &array, &output, MPI_COMM_WORLD)) MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void compare_arrays(wf_type type, int64_t nbytes) {
+    double ours[ROUNDS_MAX], plain[ROUNDS_MAX];
+    const int few = rounds / 8 + 3;
+    array_type = type;
+    array_count = nbytes / (int64_t)wf_type_nbytes(type);
+    array_data = malloc((size_t)nbytes);
+    array_results = malloc((size_t)nbytes);
+    for (int64_t i = 0; i < array_count; i++) {
+        if (type == WF_F64)
+            ((double *)array_data)[i] = share[i % SHARE];
+        else
+            ((float *)array_data)[i] = (float)share[i % SHARE];
+    }
+    for (int r = 0; r < few; r++) {
+        plain[r] = time_calls(call_plain_array, 1);
+        ours[r] = plain[r] / time_calls(call_exact_array, 1);
+    }
+    const double ratio = median(ours, few), time = median(plain, few);
+    if (!rank)
+        printf("array of %s, %8lld KiB   MPI_SUM %7.1f MB/s a rank   ours %.2f of its bandwidth\n", wf_type_name(type),
+               (long long)nbytes >> 10, (double)nbytes / time / 1e6, ratio);
+    free(array_data);
+    free(array_results);
+}
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (argc > 1) rounds = atoi(argv[1]);
+    if (rounds < 1 || rounds > ROUNDS_MAX || wf_handle_create("cpu", &handle)) MPI_Abort(MPI_COMM_WORLD, 1);
+    wf_handle_set_threads(handle, 1);
+    MPI_Type_contiguous(sizeof(struct binned), MPI_BYTE, &binned_type);
+    MPI_Type_commit(&binned_type);
+    MPI_Op_create(binned_merge, 1, &binned_op);
+    binned_clear(&binned_share);
+    uint64_t state = (uint64_t)rank + 1;
+    for (int i = 0; i < SHARE; i++) {
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        share[i] = ldexp((double)(int64_t)state, (int)(state >> 8 & 15) - 70);
+        plain_value += share[i];
+        binned_add(&binned_share, share[i]);
+        if (i % 512 == 0) binned_renorm(&binned_share);
+    }
+    binned_renorm(&binned_share);
+    compare_scalars();
+    for (int64_t nbytes = 64 << 10; nbytes <= 16 << 20; nbytes <<= 4) {
+        compare_arrays(WF_F64, nbytes);
+        compare_arrays(WF_F32, nbytes);
+    }
+    wf_handle_destroy(handle);
+    MPI_Finalize();
+    return 0;
+}

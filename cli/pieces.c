@@ -1,0 +1,151 @@
+#include "pieces.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "output.h"
+
+enum { PIECE_COUNT = 1 << 24 }; /* elements: long enough that saving each costs nothing */
+
+/* ---- the files ---- */
+
+static int look_at(const char *path, struct piece_source *source) {
+    struct stat status;
+    if (!strcmp(path, "-")) return fail_usage("standard input ('-') cannot be read in pieces: give files");
+    if (stat(path, &status)) return fail("%s: %s", path, error_text(errno));
+    if (!S_ISREG(status.st_mode)) return fail("%s: not a regular file: it cannot be read in pieces", path);
+    *source = (struct piece_source){path, status.st_size, status.st_mtim};
+    return STATUS_OK;
+}
+
+static int check_unchanged(const struct piece_source *source) {
+    struct piece_source now;
+    int status = look_at(source->path, &now);
+    if (status) return status;
+    bool is_same = now.nbytes == source->nbytes && now.changed.tv_sec == source->changed.tv_sec &&
+                   now.changed.tv_nsec == source->changed.tv_nsec;
+    return is_same ? STATUS_OK : fail("%s: changed while it was read", source->path);
+}
+
+static int open_source(wf_handle *handle, const struct request *request, const struct piece_source *source,
+                       wf_reader **reader) {
+    const wf_reader_options options = settings_reader_options(request->settings);
+    wf_error error = wf_reader_open(handle, &source->path, 1, &options, reader);
+    return error ? fail_library(handle, error) : STATUS_OK;
+}
+
+/* ---- the pieces ---- */
+
+static int add_piece(struct pieces *pieces, const struct piece *piece) {
+    struct piece *longer = pieces->piece;
+    if ((pieces->count & (pieces->count - 1)) == 0) /* it is full */
+        longer = realloc(pieces->piece, (pieces->count ? 2 * pieces->count : 1) * sizeof *longer);
+    if (!longer) return fail_memory();
+    pieces->piece = longer;
+    longer[pieces->count++] = *piece;
+    return STATUS_OK;
+}
+
+/* index: of the file's first element; left at that of the next file's. */
+static int cut(struct pieces *pieces, const struct piece_source *source, int64_t count, int64_t most, int64_t *index) {
+    struct piece piece = {source, 0, count, *index};
+    if (count < 0) *index = -1;
+    if (count <= most) {
+        if (count >= 0 && *index >= 0) *index += count;
+        return add_piece(pieces, &piece);
+    }
+    int status = STATUS_OK;
+    for (; piece.first < count && !status; piece.first += most) {
+        piece.count = count - piece.first < most ? count - piece.first : most;
+        piece.index = *index;
+        status = add_piece(pieces, &piece);
+        if (*index >= 0) *index += piece.count;
+    }
+    return status;
+}
+
+static int add_source(wf_handle *handle, const struct request *request, struct pieces *pieces, size_t i, int64_t *index) {
+    const struct settings *settings = request->settings;
+    struct piece_source *source = &pieces->sources[i];
+    wf_reader *reader = NULL;
+    int status = look_at(request->operands[i], source);
+    if (!status) status = open_source(handle, request, source, &reader);
+    wf_type type = wf_reader_type(reader);
+    if (!status && pieces->type && type != pieces->type)
+        status = fail("%s: contains %s, but the first file contains %s: all files must have the same type",
+                      source->path, wf_type_name(type), wf_type_name(pieces->type));
+    pieces->type = type;
+    if (!status)
+        status = cut(pieces, source, wf_reader_count(reader), settings->piece ? settings->piece : PIECE_COUNT, index);
+    wf_reader_close(reader);
+    return status;
+}
+
+static int make_accumulator(wf_handle *handle, const struct request *request, const struct pieces *pieces,
+                            int64_t first_index, wf_accumulator **accumulator) {
+    wf_reduction reduction = settings_reduction(request->settings, request->op);
+    reduction.first_index = first_index;
+    wf_error error = wf_accumulator_create(handle, &reduction, pieces->type, 0, NULL, accumulator);
+    return error ? fail_library(handle, error) : STATUS_OK;
+}
+
+/* A float product depends on its elements' indices, which must be known before they are read. */
+static int check_indices(wf_handle *handle, const struct request *request, const struct pieces *pieces) {
+    wf_accumulator *accumulator = NULL;
+    bool is_known = true;
+    for (size_t i = 0; i < pieces->count; i++) is_known &= pieces->piece[i].index >= 0;
+    int status = make_accumulator(handle, request, pieces, 0, &accumulator);
+    if (!status && !is_known && wf_accumulator_move(handle, accumulator, 0))
+        status = fail_usage("%s with a float result cannot be cut where the number of elements is not known before: give "
+                            "raw or C-ordered .npy files, of texts and others one alone", wf_op_name(request->op));
+    wf_accumulator_destroy(accumulator);
+    return status;
+}
+
+int pieces_make(wf_handle *handle, const struct request *request, struct pieces *pieces) {
+    int64_t index = request->settings->first_index;
+    *pieces = (struct pieces){.sources = calloc(request->operand_count + 1, sizeof *pieces->sources)};
+    if (!pieces->sources) return fail_memory();
+    int status = STATUS_OK;
+    for (size_t i = 0; i < request->operand_count && !status; i++) {
+        status = add_source(handle, request, pieces, i, &index);
+        pieces->source_count++;
+    }
+    return status ? status : check_indices(handle, request, pieces);
+}
+
+void pieces_clear(struct pieces *pieces) {
+    free(pieces->sources);
+    free(pieces->piece);
+}
+
+/* ---- reducing ---- */
+
+int piece_reduce(wf_handle *handle, const struct request *request, const struct pieces *pieces, size_t i,
+                 wf_accumulator **accumulator) {
+    const struct piece *piece = &pieces->piece[i];
+    wf_reader *reader = NULL;
+    wf_error error = WF_OK;
+    int status = make_accumulator(handle, request, pieces, piece->index < 0 ? 0 : piece->index, accumulator);
+    if (!status) status = open_source(handle, request, piece->source, &reader);
+    if (!status && piece->count >= 0) error = wf_reader_select(handle, reader, piece->first, piece->count);
+    if (!status && !error) error = wf_accumulator_add_reader(handle, *accumulator, reader, NULL);
+    if (error == WF_ERROR_NAN) error = WF_OK; /* stays with the accumulator, which is told its place */
+    if (error) status = fail_library(handle, error);
+    wf_reader_close(reader);
+    return status ? status : check_unchanged(piece->source);
+}
+
+int pieces_append(wf_handle *handle, const struct request *request, wf_accumulator **whole, wf_accumulator *next) {
+    const int64_t index = request->settings->first_index + wf_accumulator_count(*whole);
+    wf_error error = wf_accumulator_move(handle, next, index);
+    if (error == WF_ERROR_UNSUPPORTED) error = WF_OK; /* a float product is in its place */
+    if (!error && *whole) error = wf_accumulator_merge(handle, *whole, next);
+    if (*whole)
+        wf_accumulator_destroy(next);
+    else
+        *whole = next;
+    return error ? fail_library(handle, error) : STATUS_OK;
+}

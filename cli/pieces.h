@@ -1,0 +1,42 @@
+/* The files of a reduction as pieces that can be reduced apart, by several processes or at several times: whole files,
+ * and ranges of large ones. */
+#ifndef CLI_PIECES_H
+#define CLI_PIECES_H
+
+#include "commands.h"
+
+#include <time.h>
+
+struct piece_source {
+    const char *path;
+    int64_t nbytes; /* of the file, as it was found */
+    struct timespec changed;
+};
+
+struct piece {
+    const struct piece_source *source;
+    int64_t first, count; /* elements of it; count -1: all that it has, however many */
+    int64_t index;        /* of the first one, in the array of all files; -1: not known before those before are read */
+};
+
+/* In the order of the array. */
+struct pieces {
+    wf_type type;
+    struct piece_source *sources;
+    size_t source_count;
+    struct piece *piece;
+    size_t count;
+};
+
+/* Looks at all files.  Returns a status, having said what is wrong; the pieces are to be cleared in any case. */
+int pieces_make(wf_handle *handle, const struct request *request, struct pieces *pieces);
+void pieces_clear(struct pieces *pieces);
+
+/* Reduces one piece.  Fails, too, if its file is not as it was found. */
+int piece_reduce(wf_handle *handle, const struct request *request, const struct pieces *pieces, size_t i,
+                 wf_accumulator **accumulator);
+
+/* Appends next, of the elements behind those of *whole (NULL: there are none), and destroys it, or makes it *whole. */
+int pieces_append(wf_handle *handle, const struct request *request, wf_accumulator **whole, wf_accumulator *next);
+
+#endif

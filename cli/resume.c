@@ -1,0 +1,213 @@
+/* The folder:
+ *
+ *     pieces      what is reduced: settings, then each file with its size and time.  Written once; whoever comes later
+ *                 must be about to do the same
+ *     N.acc       the accumulator of piece N, counted from 0; it appears whole or not at all, since deliver gives it
+ *                 its name when it is on the disk
+ *     lock        of byte N + 1 a lock is held by whoever reduces piece N, of byte 0 by whoever writes pieces.  The system
+ *                 lets go of a lock however its process ends, so that nothing has to be cleared away
+ *
+ * Where a file system has no locks, a piece may be reduced twice, into the same bytes. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* F_OFD_SETLK */
+#endif
+#include "resume.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "output.h"
+#include "pieces.h"
+#include "ranks.h"
+#include "saved.h"
+
+struct folder {
+    const char *path;
+    int lock;
+};
+
+/* ---- names and locks ---- */
+
+static bool name_in(const struct folder *folder, const char *name, char path[PATH_MAX]) {
+    int length = snprintf(path, PATH_MAX, "%s/%s", folder->path, name);
+    return length >= 0 && length < PATH_MAX;
+}
+
+static bool piece_name(const struct folder *folder, size_t i, char path[PATH_MAX]) {
+    char name[32];
+    snprintf(name, sizeof name, "%zu.acc", i);
+    return name_in(folder, name, path);
+}
+
+static bool is_there(const char *path) {
+    return !access(path, F_OK);
+}
+
+static int set_lock(const struct folder *folder, off_t byte, short type, bool waits) {
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+    int result;
+    do result = fcntl(folder->lock, waits ? F_OFD_SETLKW : F_OFD_SETLK, &lock);
+    while (result < 0 && errno == EINTR);
+    return result;
+}
+
+/* False: another process has it. */
+static bool acquire(const struct folder *folder, off_t byte, bool waits) {
+    return !set_lock(folder, byte, F_WRLCK, waits) || (errno != EAGAIN && errno != EACCES);
+}
+
+static void release(const struct folder *folder, off_t byte) {
+    set_lock(folder, byte, F_UNLCK, false);
+}
+
+static int open_folder(struct folder *folder, const char *path) {
+    char name[PATH_MAX];
+    *folder = (struct folder){path, -1};
+    if (!name_in(folder, "18446744073709551615.acc", name) || !name_in(folder, "lock", name))
+        return fail("%s: %s", path, error_text(ENAMETOOLONG));
+    if (mkdir(path, 0777) && errno != EEXIST) return fail("%s: %s", path, error_text(errno));
+    folder->lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    return folder->lock < 0 ? fail("%s: %s", name, error_text(errno)) : STATUS_OK;
+}
+
+/* ---- what is reduced ---- */
+
+static void put_settings(FILE *stream, const struct request *request, wf_type type) {
+    const struct settings *settings = request->settings;
+    const char *column = settings->column_name ? settings->column_name : "";
+    fprintf(stream, "pieces of a reduction by warpfold: version 1\n%s of %s", wf_op_name(request->op), wf_type_name(type));
+    fprintf(stream, ", --nan %" PRId64 " --ddof %" PRId64 " --first-index %" PRId64 " --result-type %s --piece %" PRId64,
+            settings->nan, settings->ddof, settings->first_index,
+            settings->result_type ? wf_type_name(settings->result_type) : "default", settings->piece);
+    fprintf(stream, " --format %" PRId64 " --byte-order %" PRId64 " --missing %" PRId64 " --skip %" PRId64
+            " --header %d --delimiter %d --column %" PRId64 " %s\n",
+            settings->format, settings->byte_order, settings->missing, settings->skip_lines, settings->has_header,
+            settings->delimiter, settings->column, column);
+}
+
+static void put_sources(FILE *stream, const struct pieces *pieces) {
+    for (size_t i = 0; i < pieces->source_count; i++) {
+        const struct piece_source *source = &pieces->sources[i];
+        fprintf(stream, "%s: %" PRId64 " bytes, changed at %lld.%09ld\n", source->path, source->nbytes,
+                (long long)source->changed.tv_sec, source->changed.tv_nsec);
+    }
+}
+
+static size_t line_length(const char *text) {
+    return strcspn(text, "\n");
+}
+
+/* The first line that differs tells what is another one. */
+static int refuse(const struct folder *folder, const char *then, const char *now) {
+    enum { SETTINGS = 2 };
+    int line = 0;
+    for (; *now && line_length(then) == line_length(now) && !strncmp(then, now, line_length(now)); line++) {
+        now += line_length(now) + (now[line_length(now)] == '\n');
+        then += line_length(then) + (then[line_length(then)] == '\n');
+    }
+    return fail("%s: has the pieces of another reduction: %s '%.*s', then '%.*s': use another directory, or remove it",
+                folder->path, line < SETTINGS ? "now" : "a file is not what it was: now", (int)line_length(now), now,
+                (int)line_length(then), then);
+}
+
+static int write_pieces(const char *name, const struct page *page) {
+    struct file_draft draft = {.path = name, .pieces = {{page->text, page->length}}, .piece_count = 1};
+    return deliver(&draft, 1, NULL);
+}
+
+static int check_pieces(const struct folder *folder, const char *name, const struct page *page) {
+    size_t nbytes;
+    char *then = file_read(name, &nbytes);
+    if (!then) return fail("%s: %s", name, error_text(errno));
+    int status = strcmp(then, page->text) ? refuse(folder, then, page->text) : STATUS_OK;
+    free(then);
+    return status;
+}
+
+/* Writes down what is to be reduced, or makes sure that it is what is written there. */
+static int agree(const struct folder *folder, const struct request *request, const struct pieces *pieces) {
+    char name[PATH_MAX];
+    struct page page;
+    page_open(&page);
+    if (page.stream) put_settings(page.stream, request, pieces->type);
+    if (page.stream) put_sources(page.stream, pieces);
+    int status = page_end(&page) && name_in(folder, "pieces", name) ? STATUS_OK : fail_memory();
+    if (!status) {
+        acquire(folder, 0, true);
+        status = is_there(name) ? check_pieces(folder, name, &page) : write_pieces(name, &page);
+        release(folder, 0);
+    }
+    page_clear(&page);
+    return status;
+}
+
+/* ---- the work ---- */
+
+static int reduce_and_save(wf_handle *handle, const struct request *request, const struct pieces *pieces, size_t i,
+                           const char *name) {
+    wf_accumulator *accumulator = NULL;
+    struct saved saved = {NULL, 0};
+    int status = piece_reduce(handle, request, pieces, i, &accumulator);
+    if (!status) status = saved_make(handle, accumulator, &saved);
+    struct file_draft draft = {.path = name, .pieces = {{saved.bytes, saved.nbytes}}, .piece_count = 1};
+    if (!status) status = deliver(&draft, 1, NULL);
+    saved_clear(&saved);
+    wf_accumulator_destroy(accumulator);
+    return status;
+}
+
+/* Does what is left, but for what another process is at, unless it waits for that. */
+static int work(wf_handle *handle, const struct request *request, const struct pieces *pieces,
+                const struct folder *folder, bool waits) {
+    char name[PATH_MAX];
+    int status = STATUS_OK;
+    for (size_t i = 0; i < pieces->count && !status; i++) {
+        piece_name(folder, i, name);
+        if (is_there(name) || !acquire(folder, (off_t)i + 1, waits)) continue;
+        if (!is_there(name)) status = reduce_and_save(handle, request, pieces, i, name);
+        release(folder, (off_t)i + 1);
+    }
+    return status;
+}
+
+static int join(wf_handle *handle, const struct request *request, const struct pieces *pieces,
+                const struct folder *folder, wf_accumulator **whole) {
+    char name[PATH_MAX];
+    int status = STATUS_OK;
+    for (size_t i = 0; i < pieces->count && !status; i++) {
+        wf_accumulator *next = NULL;
+        piece_name(folder, i, name);
+        status = saved_read(handle, name, &next);
+        if (!status) status = pieces_append(handle, request, whole, next);
+    }
+    return status;
+}
+
+static int run_in(const struct folder *folder, wf_handle *handle, const struct request *request) {
+    struct pieces pieces;
+    wf_accumulator *whole = NULL;
+    int status = pieces_make(handle, request, &pieces);
+    if (!status) status = agree(folder, request, &pieces);
+    if (!status) status = work(handle, request, &pieces, folder, false);
+    if (!status) status = work(handle, request, &pieces, folder, true);
+    const bool is_teller = ranks_of_environment().rank == 0;
+    if (!status && is_teller) status = join(handle, request, &pieces, folder, &whole);
+    if (!status && is_teller) status = reduction_conclude(handle, whole, request->settings);
+    wf_accumulator_destroy(whole);
+    pieces_clear(&pieces);
+    return status;
+}
+
+int resume_reduce(wf_handle *handle, const struct request *request) {
+    struct folder folder;
+    int status = open_folder(&folder, request->settings->resume);
+    if (!status) status = run_in(&folder, handle, request);
+    if (folder.lock >= 0) close(folder.lock);
+    return status;
+}

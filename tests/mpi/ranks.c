@@ -1,0 +1,234 @@
+/* What warpfold_mpi.h promises, asked of however many ranks this is started with: every rank's bytes are those of one
+ * process that has all elements.  Prints one line on rank 0; ends with status 1 where a rank saw anything else. */
+#include "warpfold_mpi.h"
+
+enum { COUNT = 400, SAVED_NBYTES = 1 << 20 };
+
+static int rank, size, failures;
+static MPI_Comm comm;
+static wf_handle *handle;
+enum { COLUMNS = 3 };
+
+static uint64_t data_a[COUNT * COLUMNS], data_b[COUNT * COLUMNS];
+static char one_saved[SAVED_NBYTES], all_saved[SAVED_NBYTES];
+
+static void expect(int condition, const char *what, wf_op op, wf_type type) {
+    if (condition) return;
+    failures++;
+    fprintf(stderr, "rank %d of %d: %s of %s: %s (%s)\n", rank, size, wf_op_name(op), wf_type_name(type), what,
+            wf_handle_message(handle));
+}
+
+static uint64_t next_random(uint64_t *state) {
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return *state ^ *state >> 29;
+}
+
+/* Shares are uneven, and every fourth is empty. */
+static int64_t share_begin(int of) {
+    int64_t weight = 0, total = 0;
+    for (int i = 0; i < size; i++) {
+        int64_t each = i % 4 == 3 ? 0 : 1 + i * i % 7;
+        if (i < of) weight += each;
+        total += each;
+    }
+    return COUNT * weight / total;
+}
+
+static wf_array part(const uint64_t *data, wf_type type, int64_t begin, int64_t end) {
+    return wf_array_vector((const char *)data + (size_t)begin * wf_type_nbytes(type), type, end - begin);
+}
+
+static wf_accumulator *make(const wf_reduction *asked, wf_type type, int64_t begin, int64_t end) {
+    wf_reduction reduction = *asked;
+    wf_accumulator *made = NULL;
+    reduction.first_index = begin;
+    wf_array a = part(data_a, type, begin, end), b = part(data_b, type, begin, end);
+    if (wf_accumulator_create(handle, &reduction, type, 0, NULL, &made)) return NULL;
+    wf_error error = wf_accumulator_add(handle, made, &a, asked->op == WF_DOT ? &b : NULL, NULL);
+    expect(!error || error == WF_ERROR_NAN, "add", asked->op, type);
+    return made;
+}
+
+/* The same of the columns of a matrix. */
+static wf_accumulator *make_shaped(const wf_reduction *asked, wf_type type, int64_t begin, int64_t end) {
+    const int64_t shape[2] = {end - begin, COLUMNS};
+    wf_reduction reduction = *asked;
+    wf_accumulator *made = NULL;
+    reduction.first_index = begin;
+    const wf_array a = wf_array_nd(part(data_a, type, COLUMNS * begin, 0).data, type, 2, shape, NULL);
+    const wf_array b = wf_array_nd(part(data_b, type, COLUMNS * begin, 0).data, type, 2, shape, NULL);
+    const wf_groups groups = wf_groups_axes(1);
+    if (wf_accumulator_create(handle, &reduction, type, 1, shape + 1, &made)) return NULL;
+    wf_error error = wf_accumulator_add(handle, made, &a, asked->op == WF_DOT ? &b : NULL, &groups);
+    expect(!error || error == WF_ERROR_NAN, "add", asked->op, type);
+    return made;
+}
+
+static int are_equal(const wf_accumulator *one, const wf_accumulator *other) {
+    size_t nbytes = 0, other_nbytes = 0;
+    wf_error error = wf_accumulator_save(handle, one, one_saved, SAVED_NBYTES, &nbytes);
+    if (!error) error = wf_accumulator_save(handle, other, all_saved, SAVED_NBYTES, &other_nbytes);
+    return !error && nbytes == other_nbytes && !memcmp(one_saved, all_saved, nbytes);
+}
+
+typedef wf_accumulator *maker(const wf_reduction *, wf_type, int64_t, int64_t);
+
+static void check_fold(maker *make_one, wf_op op, wf_type type, wf_nan nan) {
+    const int64_t begin = share_begin(rank), end = share_begin(rank + 1);
+    wf_reduction reduction = {.nbytes = sizeof reduction, .op = op, .nan = nan};
+    wf_accumulator *whole = make_one(&reduction, type, 0, COUNT);
+    if (!whole) return; /* no such reduction */
+    wf_accumulator *mine = make_one(&reduction, type, begin, end), *same = make_one(&reduction, type, begin, end);
+    expect(!wf_mpi_reduce(handle, same, size - 1, comm), "reduce", op, type);
+    expect(are_equal(same, rank == size - 1 ? whole : mine), "reduced", op, type);
+    expect(!wf_mpi_allreduce(handle, mine, comm), "all-reduce", op, type);
+    expect(are_equal(mine, whole), "all-reduced", op, type);
+    wf_accumulator_destroy(whole);
+    wf_accumulator_destroy(mine);
+    wf_accumulator_destroy(same);
+}
+
+static void check_folds(void) {
+    static const wf_type types[] = {WF_F64, WF_F32, WF_F16, WF_I8, WF_U64};
+    for (int t = 0; t < 5; t++)
+        for (wf_op op = WF_SUM; op <= WF_STATS; op = (wf_op)(op + 1)) {
+            check_fold(make, op, types[t], (op + t) % 3 == 2 ? WF_NAN_ERROR : (wf_nan)((op + t) % 3));
+            if (t % 2 == 0) check_fold(make_shaped, op, types[t], WF_NAN_OMIT);
+        }
+}
+
+/* ---- arrays ---- */
+
+static void fill(char *data, wf_type type, int64_t count, int of) {
+    uint64_t state = (uint64_t)of + 99;
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t bits = next_random(&state);
+        if (type == WF_I32) bits &= 0xfffff;
+        memcpy(data + (size_t)i * wf_type_nbytes(type), &bits, wf_type_nbytes(type));
+    }
+}
+
+static void check_array(wf_op op, wf_type type, int64_t count) {
+    const size_t nbytes = (size_t)count * wf_type_nbytes(type);
+    const int64_t shape[2] = {size, count};
+    char *rows = malloc((size_t)size * nbytes + 1);
+    const wf_type result_type = wf_op_result_type(op, type);
+    const size_t results_nbytes = (size_t)count * wf_type_nbytes(result_type);
+    char *expected = malloc(results_nbytes + 1), *results = malloc(results_nbytes + 1);
+    wf_reduction reduction = {.nbytes = sizeof reduction, .op = op};
+    for (int i = 0; i < size; i++) fill(rows + (size_t)i * nbytes, type, count, i);
+    const wf_array all = wf_array_nd(rows, type, 2, shape, NULL);
+    const wf_array mine = wf_array_vector(rows + (size_t)rank * nbytes, type, count);
+    const wf_groups groups = wf_groups_axes(1);
+    wf_output output = {.data = expected, .type = result_type, .ndim = 1, .shape = shape + 1};
+    expect(!wf_reduce(handle, &reduction, &all, NULL, &groups, &output), "reduce rows", op, type);
+    output.data = results;
+    expect(!wf_mpi_allreduce_array(handle, &reduction, &mine, &output, comm), "array", op, type);
+    expect(!memcmp(results, expected, results_nbytes), "array's results", op, type);
+    free(rows);
+    free(expected);
+    free(results);
+}
+
+static void check_arrays(void) {
+    static const int64_t counts[] = {0, 1, 7, 1000};
+    for (int i = 0; i < 4; i++) {
+        check_array(WF_SUM, WF_F32, counts[i]);
+        check_array(WF_SUM, WF_I32, counts[i]);
+        check_array(WF_ARGMAX, WF_F64, counts[i]);
+        check_array(WF_MEAN, WF_BF16, counts[i]);
+    }
+    check_array(WF_SUM, WF_F64, 600001); /* more than one block */
+}
+
+/* ---- errors: every rank learns of them, and nothing changes ---- */
+
+static void expect_error(wf_error error, wf_error wanted, const char *words, const char *what) {
+    expect(error == wanted, what, WF_OP_NONE, WF_TYPE_DEFAULT);
+    expect(strstr(wf_handle_message(handle), words) != NULL, what, WF_OP_NONE, WF_TYPE_DEFAULT);
+}
+
+static void check_errors(void) {
+    const int odd = size / 2; /* the rank that is wrong */
+    char text[32];
+    snprintf(text, sizeof text, "rank %d: ", odd);
+    const char *words = rank == odd ? "" : text;
+    wf_reduction sum = {.nbytes = sizeof sum, .op = WF_SUM}, other = sum;
+    wf_accumulator *mine = make(&sum, WF_F32, 0, 5), *before = make(&sum, WF_F32, 0, 5);
+    expect_error(wf_mpi_allreduce(handle, rank == odd ? NULL : mine, comm), WF_ERROR_ARGUMENT, words, "no accumulator");
+    expect_error(wf_mpi_reduce(handle, rank == odd ? NULL : mine, 0, comm), WF_ERROR_ARGUMENT, words, "no accumulator");
+    wf_error failed = rank == odd ? wf_handle_fail(handle, WF_ERROR_IO, "no file") : WF_OK;
+    expect_error(wf_mpi_agree(handle, failed, comm), WF_ERROR_IO, "no file", "agree");
+    expect(!wf_mpi_agree(handle, WF_OK, comm), "agree", WF_SUM, WF_F32);
+    wf_output output = {.data = text};
+    const wf_array array = wf_array_vector(data_a, WF_I8, rank == odd ? -1 : 3);
+    expect_error(wf_mpi_allreduce_array(handle, &sum, &array, &output, comm), WF_ERROR_ARGUMENT, words, "no length");
+    if (size > 1) {
+        other.nan = rank == odd ? WF_NAN_OMIT : WF_NAN_PROPAGATE;
+        wf_accumulator *unlike = make(&other, WF_F32, 0, 5);
+        expect_error(wf_mpi_allreduce(handle, unlike, comm), WF_ERROR_MERGE, "differ", "unlike");
+        wf_accumulator_destroy(unlike);
+        other = (wf_reduction){.nbytes = sizeof other, .op = rank == odd ? WF_PROD : WF_STATS};
+        unlike = make(&other, WF_F32, 0, 5);
+        expect_error(wf_mpi_reduce(handle, unlike, 0, comm), WF_ERROR_MERGE, "differ", "unlike");
+        wf_accumulator_destroy(unlike);
+        other.op = WF_PROD;
+        unlike = make(&other, WF_F32, 10 * rank, 10 * rank + 5);
+        expect_error(wf_mpi_allreduce(handle, unlike, comm), WF_ERROR_MERGE, "not neighbours", "gaps");
+        expect(wf_accumulator_count(unlike) == 5, "unchanged", WF_PROD, WF_F32);
+        wf_accumulator_destroy(unlike);
+    }
+    /* Sums that fit no i8, on one piece. */
+    int8_t bytes[64] = {0}, sums[64];
+    sum.result_type = WF_I8;
+    bytes[size > 1 ? 63 / size : 5] = 127;
+    bytes[40] = (int8_t)(rank ? 0 : 5);
+    output.data = sums;
+    const wf_array ours = wf_array_vector(bytes, WF_I8, 64);
+    wf_error error = wf_mpi_allreduce_array(handle, &sum, &ours, &output, comm);
+    expect(error == (size > 1 ? WF_ERROR_RANGE : WF_OK), "range", WF_SUM, WF_I8);
+    expect(are_equal(mine, before), "unchanged", WF_SUM, WF_F32);
+    wf_accumulator_destroy(mine);
+    wf_accumulator_destroy(before);
+}
+
+/* In the ranks' own order, or permuted. */
+static void check_all(int permutes, int few) {
+    int world_rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, permutes ? world_rank * 5 % 8 : world_rank, &comm);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    if (few) {
+        check_fold(make, WF_STATS, WF_F64, WF_NAN_OMIT);
+        check_fold(make_shaped, WF_VAR, WF_F32, WF_NAN_PROPAGATE);
+        check_array(WF_SUM, WF_F32, 1000);
+    } else {
+        check_folds();
+        check_arrays();
+        check_errors();
+    }
+    MPI_Comm_free(&comm);
+}
+
+int main(int argc, char **argv) {
+    const int few = argc > 1 && !strcmp(argv[1], "few");
+    int all_failures = 0;
+    uint64_t state = 7;
+    MPI_Init(&argc, &argv);
+    if (wf_handle_create("cpu", &handle)) MPI_Abort(MPI_COMM_WORLD, 1);
+    wf_handle_set_threads(handle, 1);
+    for (int i = 0; i < COUNT * COLUMNS; i++) {
+        data_a[i] = next_random(&state);
+        data_b[i] = next_random(&state);
+    }
+    check_all(0, few);
+    check_all(1, 1);
+    MPI_Allreduce(&failures, &all_failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    wf_handle_destroy(handle);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) printf("%d ranks: %s\n", size, all_failures ? "FAILED" : "the same bytes");
+    MPI_Finalize();
+    return all_failures != 0;
+}

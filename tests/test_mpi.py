@@ -1,0 +1,102 @@
+"""warpfold_mpi.h with each MPI library that is here: tests/mpi/ranks.c compares every rank's bytes with one process's.
+And the command line under each mpirun.  Not under sanitizers: MPI libraries leak."""
+
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+
+from cli_helpers import CLI, npy, printed
+from mpi_helpers import BUILD, ENVIRONMENT, ROOT, compile_program, need, run_ranks
+from test_resume import files, texts  # noqa: F401 (fixtures)
+
+HEADER = ROOT / "include" / "warpfold_mpi.h"
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory):
+    """Compiled once for each library."""
+    made = {}
+
+    def program(library):
+        need(library)
+        if library not in made:
+            target = tmp_path_factory.mktemp(library) / "ranks"
+            made[library] = compile_program(library, ROOT / "tests" / "mpi" / "ranks.c", target)
+        return made[library]
+
+    return program
+
+
+# MPICH's ranks wait by spinning: more of them than processors are slow, and get a selection.
+@pytest.mark.parametrize("library,count,what", [
+    ("openmpi", 1, "all"), ("openmpi", 3, "all"), ("openmpi", 8, "all"), ("mpich", 1, "few"), ("mpich", 2, "all"),
+    ("mpich", 8, "few")])
+def test_every_rank_has_the_bytes_of_one_process(programs, library, count, what):
+    done = run_ranks(library, count, programs(library), what)
+    assert (done.returncode, done.stdout) == (0, f"{count} ranks: the same bytes\n"), done.stderr
+
+
+# Open MPI: linear, recursive doubling, ring, segmented ring, Rabenseifner.
+FORCED = [("openmpi", {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1", "OMPI_MCA_coll_tuned_allreduce_algorithm": number})
+          for number in "13456"]
+FORCED += [("mpich", {"MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM": name})
+           for name in ("recursive_doubling", "reduce_scatter_allgather", "smp")]
+
+
+@pytest.mark.parametrize("library,forced", FORCED, ids=lambda value: value if isinstance(value, str) else [*value.values()][-1])
+def test_algorithms(programs, library, forced):
+    count = {"openmpi": 7, "mpich": 3}[library]
+    done = run_ranks(library, count, programs(library), "few", **forced)
+    assert (done.returncode, done.stdout) == (0, f"{count} ranks: the same bytes\n"), done.stderr
+
+
+def test_header_is_c99_and_cpp(tmp_path):
+    need("mpich")
+    shown = subprocess.run(["mpicc.mpich", "-show"], check=True, capture_output=True, text=True).stdout.split()
+    folders = [word.replace("-I", "-isystem", 1) for word in shown if word.startswith("-I")]
+    for compiler, language in (("gcc", "c99"), ("g++", "c++11")):
+        source = tmp_path / f"only.{'c' if compiler == 'gcc' else 'cc'}"
+        source.write_text('#include "warpfold_mpi.h"\nint main() { return 0; }\n')
+        subprocess.run([compiler, f"-std={language}", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only", *folders,
+                        f"-I{HEADER.parent}", source], check=True)
+
+
+def test_example_of_mpi4py(tmp_path):
+    """Its all-reduce, by pickled accumulators, against the command line."""
+    need("openmpi")
+    probe = [sys.executable, "-c", "import numpy, warpfold; from mpi4py import MPI; print(MPI.Get_library_version())"]
+    environment = {"PYTHONPATH": str(BUILD / "python")}
+    try:
+        found = subprocess.run(probe, env=os.environ | ENVIRONMENT | environment, capture_output=True, text=True, timeout=60)
+    except subprocess.TimeoutExpired:
+        pytest.skip("skipped: mpi4py does not start")
+    if "Open MPI" not in found.stdout:
+        pytest.skip("skipped: no numpy, no mpi4py for Open MPI, or no Python package in the build")
+    draw, paths = random.Random(4), []
+    for i in range(4):
+        paths.append(tmp_path / f"{i}.npy")
+        paths[-1].write_bytes(npy("f64", [draw.uniform(-1, 1) * 2.0 ** draw.randint(-60, 60) for _ in range(50 * i)]))
+    example = ROOT / "examples" / "python" / "mpi_sum.py"
+    done = run_ranks("openmpi", 3, sys.executable, example, *paths, **environment)
+    assert float.fromhex(done.stdout) == float.fromhex(printed("sum", "--hex", *paths)), done.stderr
+
+
+@pytest.mark.parametrize("library", ["openmpi", "mpich"])
+def test_ranks_print_one_answer(library, files, texts, tmp_path):
+    need(library)
+    for count, words in ((3, ("stats", "--json", *files)), (2, ("argmin", *texts)), (3, ("prod", "--hex", *files[:4]))):
+        saved, whole = tmp_path / "saved", tmp_path / "whole"
+        expected = printed(*words, "--save", whole)
+        done = run_ranks(library, count, CLI, *words, "--piece", "700", "--save", saved)
+        assert (done.returncode, done.stdout) == (0, expected), done.stderr
+        assert saved.read_bytes() == whole.read_bytes()
+    resumed = run_ranks(library, 2, CLI, *words, "--resume", tmp_path / "r", "--piece", "700")
+    assert (resumed.returncode, resumed.stdout) == (0, expected), resumed.stderr
+    failed = run_ranks(library, 2, CLI, "sum", files[0], tmp_path / "absent.npy")
+    assert failed.returncode != 0 and failed.stdout.strip("\n") == "" and "No such file" in failed.stderr
+    for operands in ((), ("--axis", "0", files[0])):
+        failed = run_ranks(library, 2, CLI, "sum", *operands)
+        assert failed.returncode != 0 and "warpfold: " in failed.stderr

@@ -1,0 +1,168 @@
+"""warpfold --resume: killed at any point and started again, alone or beside others, it gives what one run gives; and what
+does not belong together is refused."""
+
+import os
+import random
+import signal
+import struct
+import subprocess
+import time
+
+import pytest
+
+from cli_helpers import CLI, npy, npy_header, npy_text, printed, refused
+from test_faults import ENOSPC, LIBRARY, calls_to_fail, start
+
+KILLS = int(os.environ.get("WARPFOLD_KILLS", 20))
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Arrays of f64, one of them empty and one in Fortran order, which is not cut."""
+    folder, draw = tmp_path_factory.mktemp("files"), random.Random(5)
+    paths = []
+    for i, count in enumerate((5000, 0, 3, 7001, 600)):
+        values = [draw.uniform(-1, 1) * 2.0 ** draw.randint(-40, 40) for _ in range(count)]
+        shape = (30, 20) if count == 600 else None
+        paths.append(folder / f"{i}.npy")
+        paths[-1].write_bytes(npy("f64", values, shape, fortran_order=shape is not None))
+    return paths
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    folder, draw = tmp_path_factory.mktemp("texts"), random.Random(6)
+    for i in range(3):
+        (folder / f"{i}.txt").write_text("\n".join(str(draw.uniform(-9, 9)) for _ in range(100 * i)) + "\n")
+    return sorted(folder.iterdir())
+
+
+OPS = ("sum", "stats", "argmax", "var")
+
+
+@pytest.mark.parametrize("op", [*OPS, "prod"])
+def test_pieces_are_the_whole(op, files, texts, tmp_path):
+    for kind in (files[:4] if op == "prod" else files, texts):
+        if op == "prod" and kind is texts:
+            refused(2, "cannot be cut", op, "--resume", tmp_path / "none", *kind)
+            continue
+        words = op, "--json", "--first-index", "9", *kind
+        whole, folder = tmp_path / "whole", tmp_path / kind[0].suffix
+        pieces = "--resume", folder, "--piece", "1000", "--save", tmp_path / "pieces"
+        expected = printed(*words, "--save", whole)
+        for _ in range(2):  # the second time nothing is left to do
+            assert printed(*words, *pieces) == expected
+            assert (tmp_path / "pieces").read_bytes() == whole.read_bytes()
+        assert len(list(folder.glob("*.acc"))) == (3 if kind is texts else 5 + 1 + 1 + 8 + (op != "prod"))
+
+
+def test_a_nan_is_told_by_its_place_in_all(tmp_path):
+    paths = [tmp_path / "a.npy", tmp_path / "b.npy"]
+    for path, values in zip(paths, ([1.0] * 7, [1.0, 2.0, float("nan")])):
+        path.write_bytes(npy_header(npy_text("<f4", (len(values),))) + struct.pack(f"<{len(values)}f", *values))
+    for more in ((), ("--resume", tmp_path / "r", "--piece", "2")):
+        refused(1, "NaN at index 9", "sum", "--nan", "error", *paths, *more)
+
+
+def test_killed_at_random(files, tmp_path):
+    """Nothing that is killed leaves a piece that is not whole, or anything else behind."""
+    draw, folder, kills, runs = random.Random(KILLS), tmp_path / "r", 0, 0
+    words = "stats", "--json", *files
+    whole, again = tmp_path / "whole", tmp_path / "again"
+    expected = printed(*words, "--save", whole)
+    while kills < KILLS:
+        process = subprocess.Popen([CLI, *words, "--resume", folder, "--piece", "200", "--save", again],
+                                   stdout=subprocess.PIPE, text=True)
+        time.sleep(draw.uniform(0, 0.05))
+        process.send_signal(draw.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM)))
+        text, _ = process.communicate(timeout=120)
+        runs += 1
+        kills += process.returncode < 0
+        assert process.returncode < 0 or text == expected
+        for path in folder.iterdir() if folder.exists() else ():
+            assert path.name in ("pieces", "lock") or path.suffix == ".acc"
+            if path.suffix == ".acc" and draw.random() < 0.1:
+                printed("merge", path)
+        if process.returncode == 0 or len(list(folder.glob("*.acc"))) > 60:
+            for path in list(folder.iterdir()) if folder.exists() else ():  # again from the beginning
+                path.unlink()
+        assert runs < 20 * KILLS
+    assert printed(*words, "--resume", folder, "--piece", "200", "--save", again) == expected
+    assert again.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not LIBRARY.exists(), reason="the tests' programs are not built")
+@pytest.mark.parametrize("kind,how", [("memory", {}), ("write", {"error": ENOSPC})])
+def test_a_call_fails(files, tmp_path, kind, how):
+    """One message and no answer, or the answer; and what is left in the folder can be gone on with."""
+    words = ["sum", "--hex", *map(str, files[2:])]
+    expected = printed(*words).encode()
+    resume = [*words, "--piece", "3000", "--resume"]
+    start(tmp_path, [*resume, "count"], kind=kind, count=tmp_path / "calls", **how)
+    failed = 0
+    for at in calls_to_fail(int((tmp_path / "calls").read_text()), False):
+        done = start(tmp_path, [*resume, f"r{at}"], kind=kind, at=at, lasting=0, **how)
+        if done.returncode:
+            failed += 1
+            assert (done.returncode, done.stdout) == (1, b"") and done.stderr.count(b"\n") == 1, (at, done)
+        else:
+            assert done.stdout == expected, (at, done)
+        assert printed(*resume, tmp_path / f"r{at}").encode() == expected
+    assert failed > 3
+
+
+def test_several_share_a_folder(files, tmp_path):
+    words = [CLI, "sum", "--hex", *files, "--resume", tmp_path / "r", "--piece", "500"]
+    processes = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    processes[0].kill()
+    texts = {process.communicate(timeout=120)[0] for process in processes[1:]}
+    assert texts == {printed("sum", "--hex", *files)}
+    assert not any(process.returncode for process in processes[1:])
+
+
+def test_what_has_changed_is_refused(files, tmp_path):
+    folder, path = tmp_path / "r", tmp_path / "a.npy"
+    path.write_bytes(npy("f64", [1.0, 2.0]))
+    words = "--resume", folder, path
+    assert printed("sum", *words) == "3\n"
+    refused(1, ["another reduction", "mean of f64"], "mean", *words)
+    refused(1, "--ddof 1", "sum", "--ddof", "1", *words)
+    refused(1, "another reduction", "sum", *words, files[0])
+    before = path.stat()
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 10**9))
+    refused(1, ["a file is not what it was", "a.npy: 144 bytes"], "sum", *words)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert printed("sum", *words) == "3\n"
+    piece = folder / "0.acc"
+    piece.write_bytes(piece.read_bytes()[:-1])
+    refused(1, "0.acc: damaged accumulator", "sum", *words)
+    piece.unlink()
+    assert printed("sum", *words) == "3\n"
+
+
+def test_what_cannot_be_resumed(files, tmp_path):
+    resume = "--resume", tmp_path / "r"
+    refused(2, "--axis", "sum", "--axis", "0", files[4], *resume)
+    refused(2, "dot", "dot", files[0], files[0], *resume)
+    refused(2, "standard input", "sum", *resume)
+    refused(2, "--piece is for", "sum", "--piece", "5", files[0])
+    refused(1, "No such file", "sum", *resume, tmp_path / "absent")
+    refused(1, "No such file", "sum", "--resume", tmp_path / "absent" / "r", files[0])
+    refused(1, "not a regular file", "sum", *resume, tmp_path)
+    refused(1, "must have the same type", "sum", *resume, files[0], write_f32(tmp_path))
+
+
+def write_f32(folder):
+    path = folder / "other.npy"
+    path.write_bytes(npy_header(npy_text("<f4", (0,))))
+    return path
+
+
+# ---- under mpirun ----------------------------------------------------------------------------------------
+
+
+def test_the_wrong_library_is_noticed(files, tmp_path):
+    for variables, why in (({"OMPI_COMM_WORLD_SIZE": "2", "WARPFOLD_MPI": str(tmp_path / "none.so")}, "cannot be opened"),
+                           ({"PMI_SIZE": "2", "WARPFOLD_MPI": "libm.so.6"}, "no MPI library")):
+        refused(1, why, "sum", files[0], env=os.environ | variables)
