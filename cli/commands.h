@@ -12,9 +12,6 @@ struct request {
     wf_op op; /* of reduce and reduce_pair */
 };
 
-/* Ends every reduction to one result: saves the accumulator, even if it has no value to print, and prints the result. */
-int reduction_conclude(wf_handle *handle, const wf_accumulator *accumulator, const struct settings *settings);
-
 int command_reduce(const struct request *request);
 int command_reduce_pair(const struct request *request);
 int command_merge(const struct request *request);

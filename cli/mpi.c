@@ -1,6 +1,9 @@
 /* MPI libraries have no common binary interface: what MPI_COMM_WORLD is, a compiled program knows of one library.  There
  * are two in use, each unchanged for over ten years: that of Open MPI (libmpi.so.40), and that of MPICH, Intel MPI and
  * MVAPICH (libmpi.so.12, libmpich.so.12).  Four functions and two handles of each are all that is needed here. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* secure_getenv */
+#endif
 #include "mpi.h"
 
 #include <dlfcn.h>
@@ -8,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/getenv.h"
 #include "output.h"
 
 enum { MPICH_COMM_WORLD = 0x44000000, MPICH_BYTE = 0x4c00010d };
@@ -23,7 +25,7 @@ static void *open_one(const char *const names[]) {
 static void *open_library(void) {
     static const char *const open_mpi[] = {"libmpi.so.40", "libmpi.so", NULL};
     static const char *const mpich[] = {"libmpich.so.12", "libmpi.so.12", "libmpi.so", NULL};
-    const char *chosen = wf_getenv("WARPFOLD_MPI");
+    const char *chosen = secure_getenv("WARPFOLD_MPI");
     if (chosen) return dlopen(chosen, RTLD_NOW | RTLD_GLOBAL);
     return open_one(getenv("OMPI_COMM_WORLD_SIZE") ? open_mpi : mpich);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conclude.h"
 #include "mpi.h"
 #include "output.h"
 #include "pieces.h"

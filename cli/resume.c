@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "conclude.h"
 #include "output.h"
 #include "pieces.h"
 #include "ranks.h"

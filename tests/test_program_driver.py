@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from cli_helpers import CLI, run
-from kernel_helpers import nvrtc_library
+from kernel_helpers import real_nvrtc_library
 from program_helpers import INCLUDE, SOURCES, STAND_INS, environment, needs_nvcc
 
 FAULTS = STAND_INS.parent / "tests" / "faults.so"
@@ -53,7 +53,7 @@ def test_wrong_kernel_breaks_the_context(driver_program, tmp_path):
 @pytest.mark.parametrize("threads, status, printed", [(32, 0, f"{1.5 * sum(range(32))}\n"), (33, 3, "")])
 def test_python_with_nvrtc(tmp_path, threads, status, printed):
     """It asks NVRTC for machine code, and is given PTX; the name `python3` is looked up as a shell does."""
-    library = nvrtc_library()
+    library = real_nvrtc_library()
     if not library:
         pytest.skip("no NVRTC")
     done, report = report_of(tmp_path, sys.executable, SOURCES / "driver.py", library, threads, status=status)

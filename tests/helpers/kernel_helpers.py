@@ -38,6 +38,11 @@ def nvrtc_library():
     chosen = os.environ.get("WARPFOLD_NVRTC")
     if chosen:
         return chosen if Path(chosen).exists() else None
+    return real_nvrtc_library()
+
+
+def real_nvrtc_library():
+    """Not the one that keeps what it has compiled (conftest.py)."""
     found = [path for folder in cuda_folders() for path in sorted((folder / "lib64").glob("libnvrtc.so*"))]
     return ctypes.util.find_library("nvrtc") or (str(found[0]) if found else None)
 
