@@ -1,4 +1,4 @@
-"""One exact sum over the ranks of mpi4py, whose all-reduce pickles what it sends and adds with +.
+"""One exact sum over the ranks of mpi4py, whose all-reduce adds up integers.
 
     mpirun -n 4 python3 mpi_sum.py a.npy b.npy c.npy ...
 
@@ -18,7 +18,8 @@ def sum_of(paths, comm=MPI.COMM_WORLD):
     accumulator = warpfold.Accumulator("sum", "float64")
     for path in paths[comm.rank::comm.size]:
         accumulator.update(numpy.load(path, mmap_mode="r"))
-    return comm.allreduce(accumulator, op=MPI.SUM).result()
+    return warpfold.all_reduce(accumulator, lambda words: comm.Allreduce(MPI.IN_PLACE, words, MPI.SUM),
+                               lambda words: comm.Allreduce(MPI.IN_PLACE, words, MPI.MAX)).result()
 
 
 if __name__ == "__main__":

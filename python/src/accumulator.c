@@ -317,6 +317,18 @@ static PyMethodDef methods[] = {
      "bytes($self, /)\n--\n\nThe saved form, the same on every machine: equal reductions give equal bytes."},
     {"__bytes__", save, METH_NOARGS, NULL},
     {"from_bytes", load, METH_CLASS | METH_O, "from_bytes($type, saved, /)\n--\n\nThe Accumulator that was saved."},
+    {"words", accumulator_words, METH_NOARGS,
+     "words($self, /)\n--\n\n"
+     "(added, largest): memoryviews of int64, for collectives that know nothing of accumulators.\n\n"
+     "On every rank the same ones of a reduction, dtype and shape: what a collective makes of them, which adds up the\n"
+     "first and takes the largest of the second, in any order, is for take_words.  Not of prod."},
+    {"index_words", accumulator_index_words, METH_O,
+     "index_words($self, largest, /)\n--\n\n"
+     "Words of which the collective takes the largest in a second round: where there are any, as of argmax.\n\n"
+     "largest: that of all ranks."},
+    {"take_words", accumulator_take_words, METH_VARARGS,
+     "take_words($self, added, largest, indices=None, /)\n--\n\n"
+     "Makes this the accumulator of all ranks' elements, and returns self: the bytes of those merged."},
     {"copy", copy, METH_NOARGS, "copy($self, /)\n--\n\nA new Accumulator with the same elements."},
     {"__copy__", copy, METH_NOARGS, NULL},
     {"__deepcopy__", copy, METH_O, NULL},
