@@ -27,10 +27,10 @@ static int find_term_bits(int64_t count) {
     return bits < 40 ? bits : 40;
 }
 
-bool wf_cuda_tables_fit(const struct wf_accumulator *empty, int64_t count) {
+bool wf_cuda_tables_fit(const struct wf_accumulator *empty, int64_t count, int64_t groups) {
     bool has_one_sum = empty->parts == WF_PART_SUM || empty->parts == WF_PART_ABS;
     bool is_known = empty->op == WF_SUM || empty->op == WF_NORM1 || empty->op == WF_MEAN;
-    return has_one_sum && is_known && count >= COUNT_MIN && count <= INT64_C(1) << 30;
+    return has_one_sum && is_known && count >= COUNT_MIN && count <= INT64_C(1) << 30 && groups <= count;
 }
 
 static int64_t table_nbytes(const struct wf_accumulator *empty, int64_t groups) {

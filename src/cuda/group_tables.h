@@ -18,8 +18,8 @@ struct wf_cuda_table_task {
     wf_cuda_pointer scratch;
 };
 
-/* Whether there are tables for such a reduction of a vector, and elements enough to be worth them. */
-bool wf_cuda_tables_fit(const struct wf_accumulator *empty, int64_t count);
+/* Whether there are tables for such a reduction of a vector, and elements enough to be worth them and their memory. */
+bool wf_cuda_tables_fit(const struct wf_accumulator *empty, int64_t count, int64_t groups);
 
 /* Copies of the table that each block has in shared memory; 0 if it does not fit there. */
 int wf_cuda_table_copies(const struct wf_accumulator *empty, int64_t groups, const struct wf_gpu *gpu);

@@ -153,7 +153,7 @@ static void make_plan(struct job *job, const struct wf_gpu *gpu) {
         .shared_nbytes = job->sums_nbytes + job->ring_nbytes};
     job->plan = wf_cuda_group_plan_make(&task, gpu);
     job->plan.has_tables = layout->by == WF_GROUP_KEYS && layout->ndim == 1 && job->alignment > 1 && r->ndim == 1 &&
-                           wf_cuda_tables_fit(job->grouped->empty, layout->reduced_count);
+                           wf_cuda_tables_fit(job->grouped->empty, layout->reduced_count, layout->count);
     if (job->plan.has_tables) job->plan.copies = wf_cuda_table_copies(job->grouped->empty, layout->count, gpu);
 }
 
