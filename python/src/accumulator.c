@@ -317,6 +317,9 @@ static PyMethodDef methods[] = {
      "bytes($self, /)\n--\n\nThe saved form, the same on every machine: equal reductions give equal bytes."},
     {"__bytes__", save, METH_NOARGS, NULL},
     {"from_bytes", load, METH_CLASS | METH_O, "from_bytes($type, saved, /)\n--\n\nThe Accumulator that was saved."},
+    {"word_settings", accumulator_word_settings, METH_NOARGS,
+     "word_settings($self, /)\n--\n\n"
+     "An int of 64 bits, a hash of reduction, dtype and shape: words of accumulators with other settings do not go together."},
     {"words", accumulator_words, METH_NOARGS,
      "words($self, /)\n--\n\n"
      "(added, largest): memoryviews of int64, for collectives that know nothing of accumulators.\n\n"

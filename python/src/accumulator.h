@@ -19,6 +19,7 @@ PyObject *accumulator_update(PyObject *self, PyTypeObject *type, PyObject *const
                              PyObject *names);
 PyObject *accumulator_result(PyObject *self, PyTypeObject *type, PyObject *const *arguments, Py_ssize_t count,
                              PyObject *names);
+PyObject *accumulator_word_settings(PyObject *self, PyObject *nothing);
 PyObject *accumulator_words(PyObject *self, PyObject *nothing);
 PyObject *accumulator_index_words(PyObject *self, PyObject *largest);
 PyObject *accumulator_take_words(PyObject *self, PyObject *arguments);

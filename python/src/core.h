@@ -10,7 +10,7 @@
  *   place.c         where an array of results goes
  *   results.c       results in the caller's kind; errors as exceptions
  *   accumulator.c   the type Accumulator;  accumulate.c: adding to one, and its results
- *   rolling.c       reductions of windows
+ *   words.c         accumulators as integers that collectives add up;  rolling.c: reductions of windows
  *   module.c        the lists of functions
  *
  * Only Python's limited API is used, so that one build serves every later version.  A function that returns int or a

@@ -87,6 +87,14 @@ static wf_handle *begin(PyObject *self, struct words *words) {
     return NULL;
 }
 
+PyObject *accumulator_word_settings(PyObject *self, PyObject *Py_UNUSED(nothing)) {
+    struct words words;
+    wf_handle *handle = begin(self, &words);
+    if (!handle) return NULL;
+    handle_return(handle, CPU);
+    return PyLong_FromUnsignedLongLong(words.counts.settings);
+}
+
 PyObject *accumulator_words(PyObject *self, PyObject *Py_UNUSED(nothing)) {
     struct words words;
     PyObject *result = NULL;

@@ -1,5 +1,16 @@
 """Accumulators of all ranks, by whatever adds up integers over them."""
 
+from array import array
+
+
+def _check_settings(settings, largest):
+    """Of each half the largest and the smallest are the same only if all are."""
+    halves = (settings >> 32, settings & 0xffffffff)
+    words = array("q", [*halves, *(-half for half in halves)])
+    largest(memoryview(words))
+    if tuple(words[:2]) != halves or tuple(words[2:]) != tuple(-half for half in halves):
+        raise ValueError("the ranks' accumulators are of different reductions, dtypes or shapes")
+
 
 def all_reduce(accumulator, add, largest):
     """Makes accumulator that of all ranks' elements, with the bytes of those merged, and returns it.
@@ -11,8 +22,10 @@ def all_reduce(accumulator, add, largest):
                             lambda words: comm.Allreduce(MPI.IN_PLACE, words, MPI.MAX))
 
     and for torch.distributed there is warpfold.torch.all_reduce.  Sums of integers do not depend on the order, so neither
-    do the bits of the result, whatever algorithm is used.  TypeError for prod, whose products do not add up.
+    do the bits of the result, whatever algorithm is used.  ValueError on every rank
+    if they differ; TypeError for prod, whose products do not add up.
     """
+    _check_settings(accumulator.word_settings(), largest)
     sums, extremes = accumulator.words()
     if len(sums):
         add(sums)

@@ -7,7 +7,7 @@ import pytest
 
 wf = pytest.importorskip("warpfold", reason="the Python package was not built: no headers of Python")
 
-OPS = ("sum", "mean", "var", "norm1", "norm2", "min", "max", "argmin", "argmax", "count_nonzero", "stats")
+OPS = ("sum", "mean", "var", "norm1", "norm2", "norminf", "min", "max", "argmin", "argmax", "count_nonzero", "any", "stats")
 
 
 class Ranks:
@@ -39,12 +39,14 @@ class Ranks:
 
 
 def values_of(rng, count, dtype):
-    if dtype.startswith("int"):
-        return [rng.randrange(-100, 100) for _ in range(count)]
+    if "int" in dtype:
+        return [rng.randrange(0 if dtype == "uint8" else -100, 100) for _ in range(count)]
+    if dtype == "float16":
+        return [rng.gauss(0, 1) for _ in range(count)]
     return [rng.choice([rng.gauss(0, 1), rng.gauss(0, 1) * 1e20, -0.0, 3.0]) for _ in range(count)]
 
 
-@pytest.mark.parametrize("dtype", ("float64", "float32", "int32"))
+@pytest.mark.parametrize("dtype", ("float64", "float32", "float16", "int32", "uint8"))
 @pytest.mark.parametrize("op", OPS)
 def test_ranks_give_the_bytes_of_a_merge(op, dtype):
     rng = random.Random(f"{op} {dtype}")
@@ -72,6 +74,24 @@ def test_shapes_over_ranks():
     whole = shares[0] + shares[1] + shares[2]
     Ranks(3, "shapes").run(shares)
     assert [share.bytes() for share in shares] == [whole.bytes()] * 3
+
+
+@pytest.mark.parametrize("settings", ({"ddof": 1}, {"nan": "omit"}))
+def test_ranks_that_differ_all_learn_of_it(settings):
+    shares = [wf.Accumulator("var"), wf.Accumulator("var", **settings), wf.Accumulator("var")]
+    ranks, told = Ranks(3, "settings"), []
+
+    def work(rank):
+        with pytest.raises(ValueError, match="different reductions"):
+            wf.all_reduce(shares[rank], None, lambda words: ranks.reduce(rank, words, max))
+        told.append(rank)
+
+    threads = [threading.Thread(target=work, args=(rank,)) for rank in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(told) == [0, 1, 2]
 
 
 def test_what_has_no_words_and_what_are_no_words():
