@@ -181,7 +181,7 @@ static wf_error reduce_on_device(wf_handle *handle, const wf_reduction *reductio
     size_t nbytes = wf_type_nbytes(wf_accumulator_result_type(&empty, empty.op));
     if ((uintptr_t)output->data % nbytes || (uintptr_t)output->status % sizeof *output->status)
         return wf_fail(handle, WF_ERROR_ARGUMENT, "results and status in device memory must be aligned to their size");
-    if (reduction->fill || (count && !empty.tree && is_strided(&empty, a, b)))
+    if (reduction->fill || empty.tree || (count && is_strided(&empty, a, b)))
         return wf_reduce_groups(handle, reduction, a, b, &(wf_groups){.by = WF_GROUP_ALL}, output);
     return handle->device->reduce_on_device(handle, &empty, a, b, output);
 }

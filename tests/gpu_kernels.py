@@ -20,7 +20,7 @@ from gpu_memory import Gpu, why_none  # noqa: E402
 from group_helpers import Laid, integer_vector, operands  # noqa: E402
 from oracle import FLOATS, TYPES, ops_of  # noqa: E402
 from samples import agree, nbytes_of, outcome  # noqa: E402
-from test_gpu import Engines, outcome_on_device, stays_on_device  # noqa: E402
+from test_gpu import Engines, outcome_on_device  # noqa: E402
 from test_gpu_groups import Pair  # noqa: E402
 from warpfold_ctypes import library  # noqa: E402
 
@@ -49,7 +49,7 @@ def check(engines, op, type_name):
         for turn, (on_host, on_device) in enumerate(views(engines, type_name, count)):
             pair = 2 if op == "dot" else 1
             engines.check(op, [on_host] * pair, [on_device] * pair, type_name, count, turn)
-            if on_host.shape and on_host.stride_bytes[0] != nbytes_of(type_name) or not stays_on_device(op, type_name, None):
+            if on_host.shape and on_host.stride_bytes[0] != nbytes_of(type_name):
                 continue
             call = engines.host.reduce_pair if op == "dot" else engines.host.reduce
             agree(outcome(call, op, *[on_host] * pair), outcome_on_device(engines, op, [on_device] * pair), op,

@@ -173,6 +173,26 @@ def test_short_groups(pair, type_name):
                     pair.check(op, library.wf_groups_axes(axes), [array], shape, axes, kind, nan=rng.choice(NAN_POLICIES))
 
 
+PRODUCTS = [((3, 70001), 2), ((70001, 3), 1), ((40, 9), 1), ((9, 40), 2), ((5, 1), 2), ((2, 33, 65), 5), ((4, 0), 2), ((1,), 1),
+            ((2500, 40), 1), ((17, 4099), 2)]
+
+
+@pytest.mark.parametrize("type_name, result_type", [("f32", None), ("f64", None), ("f16", "f64"), ("bf16", None), ("i64", "f64"),
+                                                    ("u8", "f32"), ("f32", "i8")])
+def test_products_that_are_trees(pair, type_name, result_type):
+    """In stages: of one node each, and of many; of elements whose indices begin anywhere."""
+    rng = random.Random(f"gpu products {type_name}")
+    if not pair.gpu.is_real and type_name not in ("f32", "i64"):
+        pytest.skip("no GPU: on the simulator fewer types")
+    asked = {"result_type": result_type} if result_type else {}
+    for shape, axes in PRODUCTS if pair.gpu.is_real else rng.sample(PRODUCTS[2:-2], 4):
+        for kind in ("plain", "wild", "special"):
+            array = Laid(type_name, shape, rng, kind, plain=rng.random() < 0.7)
+            for first in (0, rng.choice([1, 2047, 2**40 - 5])):
+                pair.check("prod", library.wf_groups_axes(axes), [array], shape, axes, kind, nan=rng.choice(NAN_POLICIES),
+                           first_index=first, **asked)
+
+
 def skewed_offsets(rng, length):
     """One long segment among many short ones, empty ones, and some in between."""
     long = length // 2
@@ -313,6 +333,8 @@ def test_the_plan_tells_itself(pair):
     array = Laid("f32", (4, 1000), random.Random("plan"), plain=True)
     returned(pair.device, "sum", library.wf_groups_axes(2), [pair.there(array)])
     assert library.wf_handle_plan(pair.device.pointer).startswith(b"groups by 32 lanes each")
+    returned(pair.device, "prod", library.wf_groups_axes(2), [pair.there(array)])
+    assert library.wf_handle_plan(pair.device.pointer).startswith(b"trees: 4 nodes of up to 2^10 elements each")
 
 
 @pytest.mark.skipif("not __import__('gpu_memory').real_driver()", reason="no GPU")

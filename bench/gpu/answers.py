@@ -56,6 +56,8 @@ class Answers:
         if op == "dot":
             half = self.count // 2
             return self.handle.reduce_pair("dot", self.view(0, half), self.view(half, half), nan=self.nan)
+        if op == "prod":
+            return self.handle.reduce("prod", self.view(0, self.count), nan=self.nan)
         return self.stats[op]
 
     def check_with_numpy(self):

@@ -13,8 +13,8 @@ KINDS = ("uniform", "normal", "relu", "sparse", "ints", "grad", "lognormal", "on
          "alternating", "sorted", "missed")
 NAN_KINDS = ("one_nan", "nan_1000", "nan_2")  # with each policy that goes on
 KIND_TYPES = ("f32", "f64", "bf16", "f16")
-KIND_OPS = ("sum", "mean", "norm1", "var", "std", "norm2", "dot", "stats", "min", "max", "argmin", "argmax", "nonzero")
-QUICK_KIND_OPS = ("sum", "norm1", "var", "norm2", "dot", "stats", "max", "argmax", "nonzero")  # whose kernels differ
+KIND_OPS = ("sum", "mean", "norm1", "var", "std", "norm2", "dot", "stats", "min", "max", "argmin", "argmax", "nonzero", "prod")
+QUICK_KIND_OPS = ("sum", "norm1", "var", "norm2", "dot", "stats", "max", "argmax", "nonzero", "prod")  # whose kernels differ
 KIND_NBYTES = 1 << 30
 SMALL = 1 << 20  # up to here the time of a call in a CUDA graph is measured
 POOL = 1 << 28   # elements; arrays of a call are taken from them in turn
@@ -54,7 +54,7 @@ def reductions():
         for op in ("min", "max", "argmin", "argmax"):
             yield op, type_name
     for type_name in ("f32", "f64"):
-        for op in ("dot", "norm2", "var", "std", "stats"):
+        for op in ("dot", "norm2", "var", "std", "stats", "prod"):
             yield op, type_name
     yield "dot", "f16"
 

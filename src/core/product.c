@@ -84,25 +84,6 @@ static struct wf_factor tree_root(const struct wf_tree *tree) {
     return count ? node[0] : wf_factor_one;
 }
 
-/* value / 2^-126 rounded down, and whether that lost anything; |value| <= 2. */
-static wf_i128 to_fixed(double value, bool *inexact) {
-    int exponent;
-    double fraction = frexp(value, &exponent);
-    wf_i128 significand = (int64_t)ldexp(fraction, 53);
-    int shift = exponent - 53 + 126;
-    if (shift >= 0) return (wf_i128)((wf_u128)significand << shift);
-    if (shift < -120) shift = -120;
-    wf_i128 kept = significand >> -shift;
-    *inexact |= (wf_i128)((wf_u128)kept << -shift) != significand;
-    return kept;
-}
-
 struct wf_number wf_tree_number(const struct wf_tree *tree, bool negative) {
-    struct wf_factor root = tree_root(tree);
-    bool inexact = false;
-    wf_i128 fixed = to_fixed(root.hi, &inexact) + to_fixed(root.lo, &inexact);
-    /* Beyond 2^20 the exponent decides alone: it overflows or vanishes in every type. */
-    int64_t limit = 1 << 20;
-    int64_t exponent = root.exponent > limit ? limit : root.exponent < -limit ? -limit : root.exponent;
-    return wf_number_make(negative, (wf_u128)fixed, (int32_t)exponent - 126, inexact);
+    return wf_factor_number(tree_root(tree), negative);
 }

@@ -37,6 +37,10 @@ static inline struct wf_factor wf_factor_multiply(struct wf_factor a, struct wf_
     return product;
 }
 
+/* The number that a factor stands for, with that sign. */
+struct wf_number;
+struct wf_number wf_factor_number(struct wf_factor factor, bool negative);
+
 /* The factor that stands for an integer other than 0. */
 static inline struct wf_factor wf_factor_of_u64(uint64_t magnitude) {
     double hi = (double)magnitude;
@@ -73,7 +77,6 @@ void wf_tree_append(struct wf_tree *tree, int level, struct wf_factor factor);
 bool wf_tree_join(struct wf_tree *into, const struct wf_tree *from);
 
 /* The product of all, with that sign. */
-struct wf_number;
 struct wf_number wf_tree_number(const struct wf_tree *tree, bool negative);
 
 /* Levels of the largest aligned blocks that make up start <= i < end, in order; returns how many. */

@@ -234,9 +234,6 @@ static wf_error reduce_there(wf_handle *handle, const struct wf_accumulator *emp
                              const wf_array *b, const wf_output *output) {
     struct wf_cuda_range range = {.index = empty->first_index};
     int64_t count = count_of(a);
-    if (is_tree(empty))
-        return wf_fail(handle, WF_ERROR_UNSUPPORTED,
-                       "a floating-point product is finished on the host: its result must be in host memory");
     if (count) {
         struct wf_view view;
         wf_error error = check_on_device(handle, a, b);

@@ -76,6 +76,11 @@ struct wf_cuda_group_plan wf_cuda_group_plan_make(const struct wf_cuda_group_tas
 void wf_cuda_group_plan_describe(const struct wf_cuda_group_plan *plan, char *text, size_t capacity) {
     int lanes = 1 << plan->lanes_log2, at = 0;
     char pieces[48] = "";
+    if (plan->tree_levels) {
+        snprintf(text, capacity, "trees: %lld nodes of up to 2^%d elements each, then those above them",
+                 (long long)plan->tree_nodes, plan->tree_levels);
+        return;
+    }
     if (plan->has_tables && plan->copies)
         at = snprintf(text, capacity, "tables in shared memory, %d cop%s each; else ", plan->copies, plan->copies == 1 ? "y" : "ies");
     else if (plan->has_tables)

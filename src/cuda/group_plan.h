@@ -26,6 +26,9 @@ struct wf_cuda_group_plan {
     /* Elements by key are added to tables first; what is above says how they are reduced if tables do not hold them. */
     bool has_tables;
     int copies;     /* of the table that a block has in shared memory; 0: there is one, in global memory */
+    /* Products that are trees: all of the above but is_across does not matter. */
+    int tree_levels;    /* that the first launch goes up; 0: there are no trees */
+    int64_t tree_nodes; /* that it leaves */
 };
 
 struct wf_cuda_group_plan wf_cuda_group_plan_make(const struct wf_cuda_group_task *task, const struct wf_gpu *gpu);

@@ -5,6 +5,7 @@
 #include "cuda/group_arguments.h"
 #include "cuda/group_keys.h"
 #include "cuda/group_tables.h"
+#include "cuda/trees.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -28,7 +29,8 @@ struct job {
     bool is_output_host, is_array_host, are_labels_host;
     int64_t slots; /* that there is memory for */
     /* Parts of the scratch memory, which follow each other: bytes. */
-    size_t labels_nbytes, tables_nbytes, keys_nbytes, list_nbytes, slots_nbytes, results_nbytes;
+    size_t labels_nbytes, tables_nbytes, keys_nbytes, list_nbytes, slots_nbytes, trees_nbytes, results_nbytes;
+    wf_cuda_pointer labels, tables, keys, trees;
 };
 
 /* ---- the dimensions ---- */
@@ -317,16 +319,17 @@ static void size_scratch(struct job *job) {
     job->arguments.list_count = pieces;
     job->list_nbytes = (size_t)pieces * sizeof(struct wf_group_piece);
     job->slots_nbytes = (size_t)slots * sizeof(struct wf_group_slot);
+    if (grouped->empty->tree) job->trees_nbytes = wf_cuda_trees_nbytes(&job->arguments);
     if (job->is_output_host) job->results_nbytes = (size_t)layout->count * wf_type_nbytes(grouped->result_type);
 }
 
 /* Takes the parts out of one piece of memory. */
-static wf_error take_scratch(wf_handle *handle, struct job *job, wf_cuda_pointer *labels, wf_cuda_pointer *tables,
-                             wf_cuda_pointer *keys) {
+static wf_error take_scratch(wf_handle *handle, struct job *job) {
     struct wf_cuda *cuda = handle->device_state;
     struct wf_group_arguments *r = &job->arguments;
     size_t nbytes = align(sizeof(struct counters)) + align(job->labels_nbytes) + align(job->tables_nbytes) +
-                    align(job->keys_nbytes) + align(job->list_nbytes) + align(job->slots_nbytes) + align(job->results_nbytes);
+                    align(job->keys_nbytes) + align(job->list_nbytes) + align(job->slots_nbytes) + align(job->trees_nbytes) +
+                    align(job->results_nbytes);
     wf_error error = ensure_scratch(handle, nbytes);
     if (error) return error;
     wf_cuda_pointer at = cuda->groups;
@@ -334,13 +337,14 @@ static wf_error take_scratch(wf_handle *handle, struct job *job, wf_cuda_pointer
     r->bad = at + offsetof(struct counters, bad);
     if (job->list_nbytes) r->listed = at + offsetof(struct counters, listed);
     if (job->list_nbytes) r->used = at + offsetof(struct counters, used);
-    *labels = at += align(sizeof(struct counters));
-    *tables = at += align(job->labels_nbytes);
-    *keys = at += align(job->tables_nbytes);
+    job->labels = at += align(sizeof(struct counters));
+    job->tables = at += align(job->labels_nbytes);
+    job->keys = at += align(job->tables_nbytes);
     at += align(job->keys_nbytes);
     if (job->list_nbytes) r->list = at;
     r->slots = at += align(job->list_nbytes);
-    at += align(job->slots_nbytes);
+    job->trees = at += align(job->slots_nbytes);
+    at += align(job->trees_nbytes);
     if (job->is_output_host) r->results = at;
     error = WF_DRIVER_CALL(handle, MemsetD8Async, (cuda->groups, 0xff, offsetof(struct counters, listed), cuda->stream),
                            "scratch memory");
@@ -368,8 +372,7 @@ static wf_error send_labels(wf_handle *handle, const wf_array *labels, wf_cuda_p
     return error;
 }
 
-static wf_error add_to_tables(wf_handle *handle, const struct job *job, const wf_array *keys, wf_cuda_pointer tables_at,
-                              wf_cuda_pointer *condition) {
+static wf_error add_to_tables(wf_handle *handle, const struct job *job, const wf_array *keys, wf_cuda_pointer *condition) {
     const struct wf_grouped *grouped = job->grouped;
     struct wf_cuda_table_task task = {.groups = &job->arguments,
                                       .empty = grouped->empty,
@@ -379,30 +382,28 @@ static wf_error add_to_tables(wf_handle *handle, const struct job *job, const wf
                                       .skips_bad_keys = grouped->skips_bad_keys,
                                       .sums_nbytes = job->sums_nbytes,
                                       .copies = job->plan.copies,
-                                      .scratch = tables_at};
+                                      .scratch = job->tables};
     return wf_cuda_tables_reduce(handle, &task, condition);
 }
 
-static wf_error resolve_keys(wf_handle *handle, struct job *job, const wf_array *keys, wf_cuda_pointer tables_at,
-                             wf_cuda_pointer keys_at) {
+static wf_error resolve_keys(wf_handle *handle, struct job *job, const wf_array *keys) {
     const struct wf_grouped *grouped = job->grouped;
     struct wf_group_arguments *r = &job->arguments;
     wf_cuda_pointer condition = 0;
-    wf_error error = job->plan.has_tables ? add_to_tables(handle, job, keys, tables_at, &condition) : WF_OK;
+    wf_error error = job->plan.has_tables ? add_to_tables(handle, job, keys, &condition) : WF_OK;
     if (error) return error;
     r->condition = condition;
-    return wf_cuda_sort_keys(handle, keys, grouped->groups->count, grouped->skips_bad_keys, keys_at, r);
+    return wf_cuda_sort_keys(handle, keys, grouped->groups->count, grouped->skips_bad_keys, job->keys, r);
 }
 
-static wf_error resolve_labels(wf_handle *handle, struct job *job, wf_cuda_pointer labels_at, wf_cuda_pointer tables_at,
-                               wf_cuda_pointer keys_at) {
+static wf_error resolve_labels(wf_handle *handle, struct job *job) {
     const struct wf_grouped *grouped = job->grouped;
     struct wf_group_arguments *r = &job->arguments;
     wf_array labels = *grouped->groups->labels;
     wf_error error = WF_OK;
-    if (job->labels_nbytes) error = send_labels(handle, grouped->groups->labels, labels_at, &labels);
+    if (job->labels_nbytes) error = send_labels(handle, grouped->groups->labels, job->labels, &labels);
     if (error) return error;
-    if (grouped->layout->by == WF_GROUP_KEYS) return resolve_keys(handle, job, &labels, tables_at, keys_at);
+    if (grouped->layout->by == WF_GROUP_KEYS) return resolve_keys(handle, job, &labels);
     int64_t stride_bytes[WF_NDIM_MAX];
     wf_array_strides(&labels, stride_bytes);
     r->offsets = (uintptr_t)labels.data;
@@ -505,22 +506,36 @@ static wf_error collect(wf_handle *handle, const struct job *job) {
 
 /* ---- all of it ---- */
 
+static void plan_trees(struct job *job) {
+    struct wf_tree_stage first = wf_cuda_trees_begin(&job->arguments);
+    job->plan.tree_levels = first.levels;
+    job->plan.tree_nodes = job->arguments.count * first.nodes;
+}
+
+static wf_error reduce_elements(wf_handle *handle, struct job *job) {
+    wf_error error = job->grouped->groups->labels ? resolve_labels(handle, job) : WF_OK;
+    return error ? error : launch_all(handle, job);
+}
+
 static wf_error reduce_on_gpu(wf_handle *handle, struct job *job) {
     struct wf_cuda *cuda = handle->device_state;
-    wf_cuda_pointer labels = 0, tables = 0, keys = 0;
+    const struct wf_accumulator *empty = job->grouped->empty;
     lay_out_results(job);
     lay_out_elements(job);
-    job->sums_nbytes = find_sums_nbytes(job->grouped->empty);
+    job->sums_nbytes = find_sums_nbytes(empty);
     job->alignment = find_alignment(job);
     job->ring_nbytes = find_ring_nbytes(job);
     make_plan(job, &cuda->gpu);
-    cuda->group_plan = job->plan;
     set_arguments(job);
+    if (empty->tree) plan_trees(job);
+    cuda->group_plan = job->plan;
     size_scratch(job);
-    wf_error error = find_kernel(handle, job);
-    if (!error) error = take_scratch(handle, job, &labels, &tables, &keys);
-    if (!error && job->grouped->groups->labels) error = resolve_labels(handle, job, labels, tables, keys);
-    if (!error) error = launch_all(handle, job);
+    wf_error error = empty->tree ? WF_OK : find_kernel(handle, job);
+    if (!error) error = take_scratch(handle, job);
+    if (!error && empty->tree)
+        error = wf_cuda_trees_reduce(handle, empty, job->grouped->result_type, &job->arguments, job->trees);
+    else if (!error)
+        error = reduce_elements(handle, job);
     return !error && job->is_output_host ? collect(handle, job) : error;
 }
 
@@ -566,8 +581,8 @@ static wf_error find_places(wf_handle *handle, struct job *job) {
 static wf_error reduce_job(wf_handle *handle, struct job *job) {
     wf_error error = find_places(handle, job);
     if (error) return error;
-    /* A product of floats is a tree over the elements' indices, which the kernels for groups do not make. */
-    if (job->is_array_host || job->grouped->empty->tree) return wf_cuda_reduce_groups_on_host(handle, job->grouped);
+    bool are_trees_labelled = job->grouped->empty->tree && job->grouped->layout->axis >= 0; /* of lengths that differ */
+    if (job->is_array_host || are_trees_labelled) return wf_cuda_reduce_groups_on_host(handle, job->grouped);
     return reduce_on_gpu(handle, job);
 }
 

@@ -147,6 +147,11 @@ wf_error wf_kernels_tables(wf_handle *handle, const struct wf_gpu *gpu, struct w
     return find_or_load(handle, gpu, list, key, "kernels/tables.cu", shared_nbytes, function);
 }
 
+wf_error wf_kernels_trees(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list,
+                          const struct wf_kernel_key *key, wf_cuda_function *function) {
+    return find_or_load(handle, gpu, list, key, "kernels/trees.cu", 0, function);
+}
+
 wf_error wf_kernels_named(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list, const char *path,
                           wf_type type, unsigned which, wf_cuda_function *function) {
     struct wf_kernel_key key;

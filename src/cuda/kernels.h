@@ -36,8 +36,12 @@ wf_error wf_kernels_groups(wf_handle *handle, const struct wf_gpu *gpu, struct w
 wf_error wf_kernels_tables(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list,
                            const struct wf_kernel_key *key, int shared_nbytes, wf_cuda_function *function);
 
+/* The same of products' trees: of the types and the block alone, which tells it from the others. */
+wf_error wf_kernels_trees(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list,
+                          const struct wf_kernel_key *key, wf_cuda_function *function);
+
 /* In place of parts, to tell these apart from reductions. */
-enum { WF_KERNEL_GATHER = 1 << 16, WF_KERNEL_PRODUCT = 1 << 17, WF_KERNEL_KEYS = 1 << 18 };
+enum { WF_KERNEL_GATHER = 1 << 16, WF_KERNEL_KEYS = 1 << 17 };
 
 /* Another kernel of src/cuda/kernels, by its file's name ("gather.cu"), which needs nothing but the type; the key is
  * told apart by `which`. */

@@ -1,20 +1,20 @@
-/* The product of floats: the GPU computes the tree's nodes of whole blocks, the CPU the elements before and after. */
-#include "cuda/cuda.h"
+/* Products of floats that are added to an accumulator: the GPU computes the tree's nodes of whole blocks, the CPU the
+ * elements before and after. */
+#include "cuda/trees.h"
 #include "core/environment.h"
-#include "cuda/kernels/product.h"
 
 #include <string.h>
 
-static const int64_t block_length = INT64_C(1) << PRODUCT_LEVEL;
+static const int64_t block_length = INT64_C(1) << WF_TREE_LEVELS_MAX;
 
-/* Nodes copied to the host at a time. */
+/* Nodes of the first stage, at a time; those of the second follow them. */
 #define NODES_MAX ((int64_t)(WF_CUDA_CHUNK_NBYTES / 64))
 
 /* Multiplies fewer elements than a block on the CPU. */
 static wf_error add_few(wf_handle *handle, struct wf_accumulator *into, const struct wf_cuda_range *range) {
     struct wf_cuda *cuda = handle->device_state;
     size_t nbytes = (size_t)range->count * wf_type_nbytes(into->type);
-    unsigned char elements[sizeof(double) << PRODUCT_LEVEL];
+    unsigned char elements[sizeof(double) << WF_TREE_LEVELS_MAX];
     if (!range->count) return WF_OK;
     wf_error error = WF_DRIVER_CALL(handle, MemcpyDtoHAsync, (elements, range->x, nbytes, cuda->stream), "%zu bytes",
                                     nbytes);
@@ -28,49 +28,89 @@ static wf_error add_few(wf_handle *handle, struct wf_accumulator *into, const st
     return error ? wf_fail(handle, error, "%s", cuda->cpu.message) : WF_OK;
 }
 
-static wf_error launch(wf_handle *handle, struct wf_accumulator *into, const struct wf_cuda_range *range, int64_t blocks,
-                       wf_cuda_pointer nodes, wf_cuda_pointer partial) {
-    enum { BLOCK = 256 };
-    struct wf_cuda *cuda = handle->device_state;
-    struct wf_product_task task = {range->x, range->index, nodes, partial};
-    void *arguments[] = {&task};
+/* Nodes that come from the GPU: some of the first stage, then those of the second that are whole, then some of the
+ * first again. */
+struct nodes {
+    int64_t count, before, second; /* of the first stage; those of it that come first; of the second */
+};
+
+static struct nodes split(int64_t first_block, int64_t count) {
+    int64_t each = block_length, end = first_block + count;
+    int64_t begin_whole = (first_block + each - 1) / each, end_whole = end / each;
+    if (begin_whole >= end_whole) return (struct nodes){count, count, 0};
+    return (struct nodes){count, begin_whole * each - first_block, end_whole - begin_whole};
+}
+
+static wf_error launch(wf_handle *handle, const struct wf_accumulator *into, const struct wf_cuda_range *range,
+                       const struct nodes *nodes, wf_cuda_pointer to) {
+    struct wf_group_arguments all;
     wf_cuda_function function;
-    wf_error error = wf_kernels_named(handle, &cuda->gpu, &cuda->kernels, "kernels/product.cu", into->type,
-                                      WF_KERNEL_PRODUCT, &function);
-    if (error) return error;
-    return WF_DRIVER_CALL(handle, LaunchKernel,
-                          (function, (unsigned)blocks, 1, 1, BLOCK, 1, 1, 0, cuda->stream, arguments, NULL),
-                          "the prod of %lld elements", (long long)(blocks * block_length));
+    memset(&all, 0, sizeof all);
+    all.x = range->x;
+    all.count = 1;
+    all.counts_groups = -1;
+    all.reduced_count = nodes->count * block_length;
+    all.reduced_ndim = 1;
+    all.dimension[0] = (struct wf_group_dimension){.length = all.reduced_count,
+                                                   .stride = {(int64_t)wf_type_nbytes(into->type), 0}};
+    wf_error error = wf_cuda_trees_kernel(handle, into->type, wf_accumulator_result_type(into, WF_PROD), &function);
+    struct wf_tree_stage stage = wf_cuda_trees_whole(range->index, all.reduced_count), next;
+    stage.to = to;
+    stage.index = range->index;
+    if (!error) error = wf_cuda_trees_launch(handle, function, &all, &stage);
+    if (error || !nodes->second) return error;
+    next = wf_cuda_trees_whole(range->index / block_length + nodes->before, nodes->second * block_length);
+    next.from = to + (uint64_t)nodes->before * sizeof(struct wf_tree_node);
+    next.to = to + (uint64_t)nodes->count * sizeof(struct wf_tree_node);
+    return wf_cuda_trees_launch(handle, function, &all, &next);
 }
 
-static void join(struct wf_accumulator *into, const struct wf_partial *partial, const struct wf_factor *node,
-                 int64_t blocks) {
+static wf_error bring(wf_handle *handle, unsigned char *to, wf_cuda_pointer from, int64_t first, int64_t count) {
+    struct wf_cuda *cuda = handle->device_state;
+    size_t at = (size_t)first * sizeof(struct wf_tree_node), nbytes = (size_t)count * sizeof(struct wf_tree_node);
+    if (!count) return WF_OK;
+    return WF_DRIVER_CALL(handle, MemcpyDtoHAsync, (to + at, from + at, nbytes, cuda->stream), "%zu bytes", nbytes);
+}
+
+/* Appends to the tree what stands for so many nodes, and notes what is beside their factors. */
+static void append(struct wf_accumulator *into, struct wf_partial *noted, const struct wf_tree_node *node, int64_t count,
+                   int level) {
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t negative = (noted->product_flags ^ node[i].flags) & WF_PRODUCT_NEGATIVE;
+        wf_tree_append(into->tree, level, node[i].factor);
+        noted->product_flags = ((noted->product_flags | node[i].flags) & ~(uint64_t)WF_PRODUCT_NEGATIVE) | negative;
+        noted->nan_count += node[i].nan_count;
+        if (node[i].first_nan < noted->first_nan) noted->first_nan = node[i].first_nan;
+    }
+}
+
+static void join(struct wf_accumulator *into, const struct nodes *nodes, const struct wf_tree_node *node) {
+    struct wf_partial noted;
+    int64_t behind = nodes->before + nodes->second * block_length;
     wf_environment callers = wf_environment_enter();
-    for (int64_t i = 0; i < blocks; i++) wf_tree_append(into->tree, PRODUCT_LEVEL, node[i]);
+    wf_partial_clear_all(&noted);
+    append(into, &noted, node, nodes->before, WF_TREE_LEVELS_MAX);
+    append(into, &noted, node + nodes->count, nodes->second, 2 * WF_TREE_LEVELS_MAX);
+    append(into, &noted, node + behind, nodes->count - behind, WF_TREE_LEVELS_MAX);
     wf_environment_leave(callers);
-    wf_partial_merge(&into->partial, partial, into->type, into->parts);
+    wf_partial_merge(&into->partial, &noted, into->type, into->parts);
 }
 
-/* Multiplies whole aligned blocks, at most NODES_MAX.  Their partial lies after the nodes, so that one copy brings
- * both.  The nodes take the slots' second buffers, as chunks of strided arrays lie in the first ones. */
+/* Multiplies whole aligned blocks, at most NODES_MAX.  The nodes take the slots' second buffers, as chunks of strided
+ * arrays lie in the first ones. */
 static wf_error add_blocks(wf_handle *handle, struct wf_accumulator *into, const struct wf_cuda_range *range,
                            int64_t blocks) {
     struct wf_cuda *cuda = handle->device_state;
     struct wf_cuda_slot *slot = &cuda->slot[0];
-    size_t nodes_nbytes = (size_t)blocks * sizeof(struct wf_factor), nbytes = nodes_nbytes + sizeof(struct wf_partial);
+    struct nodes nodes = split(range->index / block_length, blocks);
+    int64_t behind = nodes.before + nodes.second * block_length;
     wf_error error = wf_cuda_ensure_slot(handle, 0, 2, true);
-    if (error) return error;
-    wf_cuda_pointer partial = slot->device[1] + nodes_nbytes;
-    wf_partial_clear_all(&cuda->host_partials[0]);
-    error = WF_DRIVER_CALL(handle, MemcpyHtoDAsync,
-                           (partial, &cuda->host_partials[0], sizeof(struct wf_partial), cuda->stream), "scratch memory");
-    if (!error) error = launch(handle, into, range, blocks, slot->device[1], partial);
-    if (!error)
-        error = WF_DRIVER_CALL(handle, MemcpyDtoHAsync, (slot->host[1], slot->device[1], nbytes, cuda->stream),
-                               "%zu bytes", nbytes);
+    if (!error) error = launch(handle, into, range, &nodes, slot->device[1]);
+    if (!error) error = bring(handle, slot->host[1], slot->device[1], 0, nodes.before);
+    if (!error) error = bring(handle, slot->host[1], slot->device[1], behind, nodes.count - behind + nodes.second);
     if (!error) error = WF_DRIVER_CALL(handle, StreamSynchronize, (cuda->stream), "cuda:%d", cuda->gpu.ordinal);
     if (error) return error;
-    join(into, (const void *)(slot->host[1] + nodes_nbytes), (const void *)slot->host[1], blocks);
+    join(into, &nodes, (const struct wf_tree_node *)(const void *)slot->host[1]);
     return WF_OK;
 }
 

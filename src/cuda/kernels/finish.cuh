@@ -112,7 +112,7 @@ static struct wf_number number_of_product(const struct wf_partial *partial)
 
 // ---- the result
 
-// Integer products with an integer result only: products of floats are a tree of factors, which product.cu makes.
+// Integer products with an integer result only: products of floats are trees of factors: see trees.cu.
 static bool is_supported(wf_op op, wf_type type, wf_type result_type)
 {
     if (op == WF_PROD && (wf_type_is_float(type) || wf_type_is_float(result_type))) return false;
@@ -151,6 +151,18 @@ static void store_result(struct finish_target target, wf_type type, uint64_t bit
     default: *(uint64_t *)target.value = bits;
     }
     if (target.status) *target.status = error;
+}
+
+// The words of a partial behind its digits: of these alone a lane may have a copy of its own.
+#define DIGITS_NBYTES (8 * (2 * WF_SUM_DIGITS + WF_PRODUCT_SUM_DIGITS))
+
+typedef struct {
+    uint64_t word[(sizeof(struct wf_partial) - DIGITS_NBYTES) / 8];
+} partial_words;
+
+static struct wf_partial *partial_of_words(partial_words *words)
+{
+    return (struct wf_partial *)((char *)words - DIGITS_NBYTES);
 }
 
 // Copies all of a partial but its digits.

@@ -11,7 +11,6 @@
 
 #ifdef FINISH_OP
 
-#define DIGITS_NBYTES (8 * (2 * WF_SUM_DIGITS + WF_PRODUCT_SUM_DIGITS)) // of a partial, at its beginning
 #define NEEDS_SQUARE (HAS_SUM && HAS_SQUARES)
 
 // Memory of as many limbs as the totals of the type can have, which are far fewer than those of any type's.
@@ -50,14 +49,9 @@ static __device__ __forceinline__ void read_totals(const struct wf_finish *finis
     if (HAS_PRODUCT_SUM) total_digits(finish->product_sum, partial->product_sum, 2 * VALUE_LOW, PRODUCT_DIGITS);
 }
 
-// The words of a partial behind its digits, of which a lane needs no more.
-typedef struct {
-    u64 word[(sizeof(struct wf_partial) - DIGITS_NBYTES) / 8];
-} partial_words;
-
 static __device__ __forceinline__ struct wf_partial *set_words(partial_words *memory, const group_state *group)
 {
-    struct wf_partial *words = (struct wf_partial *)((char *)memory - DIGITS_NBYTES);
+    struct wf_partial *words = partial_of_words(memory);
     words->min_key = group->min_key;
     words->min_index = group->min_index;
     words->max_key = group->max_key;
@@ -94,7 +88,7 @@ static __device__ __forceinline__ void write_group(const struct wf_group_argumen
         error = WF_OK;
     }
     store_result(target, (wf_type)FINISH_RESULT_TYPE, value.v.u, error);
-    if (error) atomicMin((u64 *)task->failed, (u64)place->number << 8 | (u64)error);
+    if (error) note_failure(task, place, error);
 }
 
 // A group that one team has had whole.  Clears its bins.

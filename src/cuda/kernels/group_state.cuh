@@ -4,9 +4,9 @@
 #define GROUP_STATE_CUH
 
 #include "core/partial_words.h"
-#include "group_arguments.h"
 #include "kernels/element.cuh"
 #include "kernels/group_levels.cuh"
+#include "kernels/group_place.cuh"
 #include "kernels/group_sums.cuh"
 #include "kernels/integers.cuh"
 #include "kernels/lane.cuh"
@@ -42,13 +42,6 @@ typedef struct {
 #define WALK_CONTIGUOUS 3 // along one dimension, side by side
 
 #define BATCH (WALK == WALK_CONTIGUOUS && WIDTH == 8 ? 16 : 8) // elements that a lane loads at a time
-
-// Where a result's elements begin, and where it goes.
-typedef struct {
-    u64 x, y, result;
-    i64 number; // of the result, in C order
-    i64 group;  // which segment or key
-} group_place;
 
 // What a lane loads, of at most 2^30 elements of a group that its team has.
 typedef struct {

@@ -9,17 +9,6 @@
 #include "kernels/group_state.cuh"
 #include "kernels/team.cuh"
 
-// The remainder; the quotient stays in *number.
-static __device__ __forceinline__ i64 split_off(i64 *number, i64 length)
-{
-    i64 whole = *number;
-    if ((u64)(whole | length) >> 32 == 0)
-        *number = (i64)((u32)whole / (u32)length);
-    else
-        *number = whole / length;
-    return whole - *number * length;
-}
-
 static __device__ __forceinline__ unit load_unit(u64 address)
 {
     unit bits = 0;

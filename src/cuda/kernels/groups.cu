@@ -25,24 +25,6 @@ typedef struct {
 
 // ---- finding
 
-static __device__ __forceinline__ void move_place(group_place *place, const struct wf_group_arguments *r, int d, i64 i)
-{
-    const struct wf_group_dimension *dimension = &r->dimension[d];
-    place->x += (u64)(i * dimension->stride[0]);
-    if (OPERANDS == 2) place->y += (u64)(i * dimension->stride[1]);
-    place->result += (u64)(i * dimension->result_stride);
-    place->number += i * dimension->number_stride;
-    if (d == r->counts_groups) place->group = i;
-}
-
-static __device__ __forceinline__ group_place find_place(const struct wf_group_arguments *r, i64 result)
-{
-    group_place place = {r->x, r->y, r->results, 0, 0};
-    for (int d = r->ndim - 1; d > 0; d--) move_place(&place, r, d, split_off(&result, r->dimension[d].length));
-    if (r->ndim) move_place(&place, r, 0, result);
-    return place;
-}
-
 static __device__ __forceinline__ i64 offset_at(const struct wf_group_arguments *r, i64 i)
 {
     u64 address = r->offsets + (u64)(i * r->offset_stride);
@@ -214,11 +196,6 @@ static __device__ __forceinline__ void take_neighbour(const struct wf_group_argu
     if (task->slot >= 0) task->slot += lanes->number;
 }
 
-static __device__ __forceinline__ bool has_bad_labels(const struct wf_group_arguments *r)
-{
-    return *(const u64 *)r->bad != ~(u64)0;
-}
-
 static __device__ __forceinline__ void reduce_listed(const struct wf_group_arguments *r, const team *lanes, group_state *group)
 {
     i64 listed = has_bad_labels(r) ? 0 : *(const i64 *)r->listed;
@@ -251,19 +228,12 @@ static __device__ __forceinline__ void clear_slots(const struct wf_group_argumen
         slot_clear(slot_at(r, i), (u64)i, (u64)r->reduced_count);
 }
 
-static __device__ __forceinline__ void leave_status(const struct wf_group_arguments *r)
-{
-    u64 failed = *(const u64 *)r->failed;
-    if (lane_number()) return;
-    *(int *)r->status = has_bad_labels(r) ? WF_ERROR_RANGE : failed == ~(u64)0 ? WF_OK : (int)(failed & 255);
-}
-
 extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) groups(const __grid_constant__ struct wf_group_arguments task)
 {
     const team lanes = team_of(task.lanes_log2, task.is_across);
     group_state group;
     if (task.stage == WF_GROUPS_STATUS) {
-        leave_status(&task);
+        if (lane_number() == 0) leave_status(&task);
         return;
     }
     if (task.condition && *(const u32 *)task.condition == 0) return;
