@@ -17,14 +17,14 @@
 
 /* Whether there can be such a device, on some machine. */
 static bool is_device_name(const char *name) {
-    return !strcmp(name, "auto") || !strcmp(name, "cpu") || ladder_gpu_is_name(name);
+    return !strcmp(name, "auto") || !strcmp(name, "cpu") || !strcmp(name, "cuda:all") || ladder_gpu_is_name(name);
 }
 
 static int open_device(const struct settings *settings, wf_handle **handle) {
     const char *device = settings->device ? settings->device : "auto";
     char text[512];
     if (!is_device_name(device))
-        return fail_usage("--device takes auto, cpu, cuda or cuda:N, not '%s'; 'warpfold devices' lists the "
+        return fail_usage("--device takes auto, cpu, cuda, cuda:N or cuda:all, not '%s'; 'warpfold devices' lists the "
                           "available ones",
                           device);
     wf_error error = wf_handle_create(device, handle);

@@ -269,8 +269,9 @@ typedef struct wf_output {
 /* A device with its threads and scratch memory, and the message of the last error. */
 typedef struct wf_handle wf_handle;
 
-/* device: "cpu"; "cuda" (the first GPU) or "cuda:N"; or "auto" (or NULL), which reduces device memory on the
- * GPU that holds it, and host memory on the CPU, where a single pass over it is fastest.  Starts no threads;
+/* device: "cpu"; "cuda" (the first GPU) or "cuda:N"; "auto" (or NULL), which reduces device memory on the
+ * GPU that holds it, and host memory on the CPU, where a single pass over it is fastest; or "cuda:all", the same but that
+ * host arrays (not by groups, and not products of floats) are spread over all GPUs.  Starts no threads;
  * auto opens a GPU only when an array needs it.  After WF_ERROR_DEVICE, wf_device_describe explains the
  * failure. */
 WF_API wf_error wf_handle_create(const char *device, wf_handle **handle);
@@ -301,7 +302,7 @@ WF_API const char *wf_handle_device(const wf_handle *handle);
  * about a second, and kept in a cache ($XDG_CACHE_HOME/warpfold).  The handle uses the GPU's primary context,
  * as the CUDA runtime, torch and cupy do, and leaves the calling thread's current context unchanged. */
 
-/* Describes the device "cpu", "cuda:N" or "auto"; or explains why it is unavailable and how to fix that, and
+/* Describes the device "cpu", "cuda:N", "cuda:all" or "auto"; or explains why it is unavailable and how to fix that, and
  * returns WF_ERROR_DEVICE.  Writes at most capacity bytes including the terminating NUL. */
 WF_API wf_error wf_device_describe(const char *device, char *text, size_t capacity);
 

@@ -1,9 +1,11 @@
 /* The device auto: data in host memory on the CPU, where one pass over it is fastest; data in a GPU's memory on
- * that GPU, which is opened when it is first needed. */
+ * that GPU, which is opened when it is first needed.  The device cuda:all is the same, but that it opens all GPUs at once
+ * and spreads host arrays over them. */
 #include "core/array.h"
 #include "core/handle.h"
 #include "core/small_sum.h"
-#include "cuda/driver.h"
+#include "core/spread.h"
+#include "cuda/gpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +21,9 @@ struct devices {
     wf_handle cpu;
     struct gpu *gpus;
     void *stream; /* of whichever GPU is used next */
+    /* Of cuda:all, else NULL. */
+    struct wf_spread *spread;
+    wf_handle **all; /* the GPUs' handles, by their ordinals */
 };
 
 enum { HOST = -1 }; /* where there is a GPU's ordinal otherwise */
@@ -105,12 +110,25 @@ static wf_error ensure_device(wf_handle *handle, int place, wf_handle **device) 
 
 /* ---- what a device does -------------------------------------------------------------------------- */
 
+/* A product's tree is the CPU's: see cuda/device.c. */
+static bool is_spread(const wf_handle *handle, const struct wf_accumulator *into) {
+    const struct devices *devices = handle->device_state;
+    return devices->spread && !into->tree;
+}
+
+static wf_error add_to_all(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b) {
+    const struct devices *devices = handle->device_state;
+    for (const struct gpu *gpu = devices->gpus; gpu; gpu = gpu->next) devices->all[gpu->ordinal]->threads = handle->threads;
+    return wf_spread_add(handle, devices->spread, devices->all, into, a, b);
+}
+
 static wf_error auto_add(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b) {
     int place, place_of_b = HOST;
     wf_handle *device = NULL;
     wf_error error = find_place(handle, a->data, &place);
     if (!error && b) error = find_place(handle, b->data, &place_of_b);
     if (!error && b) error = check_same(handle, "one array", place, "the other", place_of_b);
+    if (!error && place == HOST && is_spread(handle, into)) return add_to_all(handle, into, a, b);
     if (!error) error = ensure_device(handle, place, &device);
     if (error) return error;
     device->threads = handle->threads;
@@ -201,10 +219,13 @@ static void auto_close(wf_handle *handle) {
         free(gpu);
     }
     devices->cpu.device->close(&devices->cpu);
+    wf_spread_destroy(devices->spread);
+    free(devices->all);
     free(devices);
+    handle->device_state = NULL;
 }
 
-static wf_error auto_open(wf_handle *handle) {
+static wf_error open_devices(wf_handle *handle) {
     struct devices *devices = calloc(1, sizeof *devices);
     if (!devices) return WF_ERROR_MEMORY;
     wf_error error = wf_handle_open(&devices->cpu, "cpu");
@@ -214,11 +235,52 @@ static wf_error auto_open(wf_handle *handle) {
         return error;
     }
     handle->device_state = devices;
+    return WF_OK;
+}
+
+static wf_error auto_open(wf_handle *handle) {
+    wf_error error = open_devices(handle);
+    if (error) return error;
+    const struct devices *devices = handle->device_state;
     snprintf(handle->device_text, sizeof handle->device_text,
              "auto: data in host memory is reduced on %.120s, "
              "data in GPU memory on that GPU",
              devices->cpu.device_text);
     return WF_OK;
+}
+
+/* ---- cuda:all ------------------------------------------------------------------------------------ */
+
+static wf_error open_gpus(wf_handle *handle, int count) {
+    struct devices *devices = handle->device_state;
+    devices->all = calloc((size_t)count, sizeof *devices->all);
+    devices->spread = wf_spread_create(count);
+    if (!devices->all || !devices->spread) return wf_fail(handle, WF_ERROR_MEMORY, "out of memory for %d GPUs", count);
+    for (int i = 0; i < count; i++) {
+        wf_error error = ensure_device(handle, i, &devices->all[i]);
+        if (error) return error;
+    }
+    return WF_OK;
+}
+
+/* Without a GPU the first one says why. */
+static wf_error all_open(wf_handle *handle) {
+    int count = wf_gpu_count();
+    wf_error error = open_devices(handle);
+    if (error) return error;
+    error = open_gpus(handle, count ? count : 1);
+    const struct devices *devices = handle->device_state;
+    if (error)
+        auto_close(handle);
+    else
+        snprintf(handle->device_text, sizeof handle->device_text, "cuda:all: %d GPU%s, the first %.200s", count,
+                 count == 1 ? "" : "s", devices->all[0]->device_text);
+    return error;
+}
+
+static void all_describe_plan(const wf_handle *handle, char *text, size_t capacity) {
+    const struct devices *devices = handle->device_state;
+    devices->all[0]->device->describe_plan(devices->all[0], text, capacity);
 }
 
 const struct wf_device wf_device_auto = {.name = "auto",
@@ -232,3 +294,14 @@ const struct wf_device wf_device_auto = {.name = "auto",
                                          .reduce_groups = auto_reduce_groups,
                                          .add_groups = auto_add_groups,
                                          .set_stream = auto_set_stream};
+
+const struct wf_device wf_device_all = {.name = "cuda:all",
+                                        .open = all_open,
+                                        .close = auto_close,
+                                        .add = auto_add,
+                                        .find_output = auto_find_output,
+                                        .reduce_on_device = auto_reduce_on_device,
+                                        .reduce_groups = auto_reduce_groups,
+                                        .add_groups = auto_add_groups,
+                                        .set_stream = auto_set_stream,
+                                        .describe_plan = all_describe_plan};

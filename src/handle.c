@@ -9,6 +9,7 @@
 static const struct wf_device *find_device(const char *name) {
     if (!strcmp(name, wf_device_auto.name)) return &wf_device_auto;
     if (!strcmp(name, wf_device_cpu.name)) return &wf_device_cpu;
+    if (!strcmp(name, wf_device_all.name)) return &wf_device_all;
     return wf_gpu_ordinal(name) >= 0 ? &wf_device_cuda : NULL;
 }
 
@@ -16,7 +17,7 @@ wf_error wf_handle_open(wf_handle *handle, const char *device) {
     if (!device) device = wf_device_auto.name;
     *handle = (wf_handle){.device = find_device(device)};
     if (!handle->device)
-        return wf_fail(handle, WF_ERROR_DEVICE, "unknown device '%.64s': use auto, cpu, cuda or cuda:N", device);
+        return wf_fail(handle, WF_ERROR_DEVICE, "unknown device '%.64s': use auto, cpu, cuda, cuda:N or cuda:all", device);
     snprintf(handle->device_name, sizeof handle->device_name, "%s", device);
     wf_error error = handle->device->open(handle);
     if (error && !handle->message[0]) wf_fail(handle, error, "%s", wf_error_text(error));

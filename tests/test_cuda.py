@@ -2,8 +2,10 @@
 
 All but the last part runs `warpfold` with the libcuda of tests/fake_cuda, whatever GPU there is."""
 
+import array
 import ctypes
 import os
+import random
 import shutil
 import stat
 import subprocess
@@ -124,7 +126,7 @@ def test_no_such_gpu(number, tmp_path):
 @pytest.mark.parametrize("word", ["cuda:", "cuda:-1", "cuda:+1", "cuda: 1", "cuda:1x", "cuda0", "cudax", "CUDA", "simt",
                                   "cpu:0", "gpu", ""])
 def test_a_word_that_is_no_device(word, tmp_path):
-    refused(2, f"--device takes auto, cpu, cuda or cuda:N, not '{word}'", "sum", "--device", word,
+    refused(2, f"--device takes auto, cpu, cuda, cuda:N or cuda:all, not '{word}'", "sum", "--device", word,
             env=plain_environment(tmp_path))
 
 
@@ -135,6 +137,44 @@ def test_too_old_a_gpu(capability, tmp_path):
     words = f"SIMT machine has compute capability {capability}, but warpfold needs 7.5 or later: use the device cpu"
     assert devices(environment)[1] == f"cuda:0 is unavailable: {words}"
     refused(1, words, *SUM, data=NUMBERS, env=environment)
+
+
+# ---- all GPUs together -----------------------------------------------------------------------------------
+
+
+ALL_CASES = [("sum", "f64", 100_000), ("argmin", "i32", 200_003), ("dot", "f32", 70_001), ("prod", "f32", 70_000), ("max", "f64", 3)]
+
+
+@pytest.mark.parametrize("op, type_name, count", ALL_CASES)
+def test_an_array_is_shared_by_all_gpus(op, type_name, count, tmp_path):
+    need_fake()
+    generator, code = random.Random(op), {"f64": "d", "f32": "f", "i32": "i"}[type_name]
+    values = [generator.randint(-9, 9) * (1 if code == "i" else 2.0 ** generator.randint(-30, 9)) for _ in range(count)]
+    data = array.array(code, values).tobytes()
+    files = [tmp_path / name for name in ("a", "b")[:1 + (op == "dot")]]
+    for file in files:
+        file.write_bytes(data)
+    words = [op, "--type", type_name, "--format", "raw", "--hex", *files]
+    log = tmp_path / "log"
+    got = printed(*words, "--device", "cuda:all", env=fake_environment(tmp_path, devices=3, log=log))
+    assert got == printed(*words, "--device", "cpu")
+    launches = log.read_text().split().count("LaunchKernel")
+    if op == "prod":
+        assert launches == 0  # the CPU's
+    else:
+        assert launches >= min(len(data) // (1 << 18), 3)
+
+
+def test_what_one_of_all_gpus_cannot_do_is_told_with_its_name(tmp_path):
+    need_fake()
+    file = tmp_path / "data"
+    file.write_bytes(bytes(8 << 17))
+    words = ["sum", "--type", "f64", "--format", "raw", "--device", "cuda:all", file]
+    environment = fake_environment(tmp_path, devices=2, fail="LaunchKernel:2:719")
+    refused(1, "cuda:", *words, env=environment)
+    refused(1, "--device cuda:all: cuda:0: the driver finds no GPU", *words, env=fake_environment(tmp_path, devices=0))
+    refused(1, "cuDevicePrimaryCtxRetain (cuda:", *words,
+            env=fake_environment(tmp_path, devices=2, fail="DevicePrimaryCtxRetain:2+:46"))
 
 
 # ---- calls that fail -----------------------------------------------------------------------------------
@@ -477,7 +517,7 @@ def test_description_fits(gpu):
 def test_other_devices_are_described():
     assert device_text(b"cpu") == ("WF_OK", wf.Handle("cpu").device)
     assert device_text(b"auto") == device_text(None) == ("WF_OK", wf.Handle("auto").device)
-    assert device_text(b"gpu") == ("WF_ERROR_DEVICE", "unknown device 'gpu': use auto, cpu, cuda or cuda:N")
+    assert device_text(b"gpu") == ("WF_ERROR_DEVICE", "unknown device 'gpu': use auto, cpu, cuda, cuda:N or cuda:all")
 
 
 def test_the_cpu_has_no_streams():

@@ -613,3 +613,21 @@ def test_auto_keeps_files_on_the_cpu(engines, file_of):
     status, text, said = printed_on("auto", *words)
     assert (status, text) == printed_on("cpu", "sum", words[-1])[:2]
     assert "cpu" in said
+
+
+# ---- all GPUs together ---------------------------------------------------------------------------------
+
+
+def test_all_gpus_take_arrays_of_either_memory(engines):
+    together = wf.Handle("cuda:all")
+    assert together.device.startswith("cuda:all: ")
+    data = gpu_data.make("f32", 300_000, "nan_last")
+    for shape, strides in (([300_000], [4]), ([100_000], [-12]), ([500, 200], [2400, 8]), ([2, 70_000], [4, 8]), ([], [])):
+        offset = 4 * 299_999 if strides and strides[0] < 0 else 0
+        here = wf.strided(data, "f32", shape, strides, offset)
+        there = engines.gpu.memory(data).strided("f32", shape, strides, offset)
+        for op, nan in itertools.product(("sum", "argmax"), ("omit", "error")):
+            expected = outcome(engines.host, op, [here], nan=nan)
+            for view in (here, there):
+                got = outcome(together, op, [view], nan=nan)
+                agree(expected, got, op, shape, strides, nan, view is here)

@@ -183,7 +183,7 @@ int read_threads(PyObject *threads, int32_t *result) {
 
 int read_device(PyObject *device, const char **name) {
     if (!PyUnicode_Check(device)) {
-        PyErr_Format(PyExc_TypeError, "device must be 'auto', 'cpu', 'cuda' or 'cuda:N', not %R", device);
+        PyErr_Format(PyExc_TypeError, "device must be 'auto', 'cpu', 'cuda', 'cuda:N' or 'cuda:all', not %R", device);
         return -1;
     }
     *name = PyUnicode_AsUTF8AndSize(device, NULL);

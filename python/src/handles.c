@@ -9,7 +9,7 @@
 
 const char CPU[] = "cpu";
 
-enum { DEVICES = 18, SLOTS = 16 }; /* auto, cpu, cuda:0 to cuda:15 */
+enum { DEVICES = 18, SLOTS = 16 }; /* auto, cpu, cuda:0 to cuda:14, cuda:all */
 
 static _Atomic(wf_handle *) idle[DEVICES][SLOTS];
 
@@ -18,9 +18,10 @@ static int find_row(const char *device) {
     if (device == CPU || !strcmp(device, "cpu")) return 1;
     if (!strcmp(device, "auto")) return 0;
     if (!strcmp(device, "cuda")) return 2;
+    if (!strcmp(device, "cuda:all")) return DEVICES - 1;
     if (strncmp(device, "cuda:", 5) || device[5] < '0' || device[5] > '9') return -1;
     long ordinal = strtol(device + 5, NULL, 10);
-    return ordinal < DEVICES - 2 ? 2 + (int)ordinal : -1;
+    return ordinal < DEVICES - 3 ? 2 + (int)ordinal : -1;
 }
 
 static wf_handle *make(const char *device) {

@@ -48,5 +48,6 @@ struct wf_device {
 extern const struct wf_device wf_device_cpu;
 extern const struct wf_device wf_device_cuda;
 extern const struct wf_device wf_device_auto; /* one of the others, by where the data lies */
+extern const struct wf_device wf_device_all;  /* the same, but host arrays over all GPUs */
 
 #endif
