@@ -55,12 +55,14 @@ static simt_error fail_memory(simt_message *message) {
 
 /* ---- reasons ------------------------------------------------------------------------------------------ */
 
+/* Findings at the same pair of lines; gates of the same count, which is a message's first word. */
 static bool is_alike(const struct judge_reason *a, const struct judge_reason *b) {
-    bool is_place = a->line || b->line;
+    size_t count = strcspn(a->message, " ");
     if (strcmp(a->kind, b->kind) || strcmp(a->file, b->file)) return false;
+    if (!strcmp(a->kind, "gate")) return !strncmp(a->message, b->message, count + 1);
     bool is_same = a->line == b->line && a->other_line == b->other_line;
     bool is_turned = a->line == b->other_line && a->other_line == b->line;
-    return is_place ? is_same || is_turned : strcmp(a->kind, "gate") || !strcmp(a->message, b->message);
+    return is_same || is_turned;
 }
 
 static void refuse(struct trial *trial, const struct judge_reason *reason) {
