@@ -211,7 +211,8 @@ static const struct rule rules[] = {
     {"data", "KIND", COMMAND_BENCH, parse_kind_of_data, FIELD(data), 0, 0,
      "bench: only this kind of data, such as uniform, wide20 or nan_2; an unknown one is answered with all"},
     {"count", "N", COMMAND_BENCH | COMMAND_STEPS, parse_count, FIELD(count), 0, INT64_C(1) << 40,
-     "bench, ladder, explain: arrays of N elements (also -n N)"},
+     "bench, ladder, explain: arrays of N elements (also -n N; explain without any of -n, --values, --block, --warp and "
+     "--banks shows what the rung's first comment says)"},
     {"quick", NULL, COMMAND_BENCH, parse_flag, FIELD(quick), 0, 0, "bench: smaller arrays, fewer rounds"},
     {"peer", "COMMAND", COMMAND_BENCH, parse_text, FIELD(peer), 0, 0,
      "bench: also measure this program; bench/peers.py is one"},
