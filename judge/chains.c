@@ -280,6 +280,7 @@ static void access_element(struct block *block, const simt_event *event, const s
         set_destinations(block, event, operation, lane, longest);
         source = (source > longest ? source : longest) + operation->rounds;
     }
+    if (nbytes < 1 << WORD_SHIFT && source < longest) source = longest; /* the word's other bytes stay */
     if (access->kind != SIMT_LOAD)
         for (uint32_t w = 0; w < count; w++) words[w] = source;
 }

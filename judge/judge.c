@@ -1,6 +1,7 @@
 /* Launches the kernel on every size, data set and schedule, and says why it is refused, if it is. */
 #include "judge.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -65,6 +66,18 @@ static bool is_alike(const struct judge_reason *a, const struct judge_reason *b)
     return is_same || is_turned;
 }
 
+/* The generator of the first input that has several, or of the first one. */
+static const char *data_name(const struct trial *trial) {
+    const struct judge_task *task = trial->judging->task;
+    const struct argument *shown = NULL;
+    for (size_t a = 0; a < task->argument_count; a++)
+        if (has_data(task->arguments[a].role) &&
+            (!shown || shown->content_count < task->arguments[a].content_count))
+            shown = &task->arguments[a];
+    if (!shown) return "no data";
+    return shown->contents[trial->set < shown->content_count ? trial->set : shown->content_count - 1];
+}
+
 static void refuse(struct trial *trial, const struct judge_reason *reason) {
     struct judge_verdict *verdict = trial->judging->verdict;
     trial->is_refused = true;
@@ -79,8 +92,8 @@ static void refuse(struct trial *trial, const struct judge_reason *reason) {
     *added = *reason;
     added->launches = 1;
     added->last_launch = verdict->launches;
-    snprintf(added->where, sizeof added->where, "n = %s, data %zu, %s", trial->scope.size->text,
-             trial->set + 1, trial->schedule->name);
+    snprintf(added->where, sizeof added->where, "n = %s, %s, %s", trial->scope.size->text, data_name(trial),
+             trial->schedule->name);
 }
 
 static void refuse_for(struct trial *trial, const char *kind, const char *format, ...)
@@ -104,7 +117,12 @@ static void refuse_findings(struct trial *trial) {
         struct judge_reason reason = {.line = finding->line,
                                       .other_line = finding->has_other ? finding->other_line : 0};
         snprintf(reason.kind, sizeof reason.kind, "%s", simt_finding_kind_name(finding->kind));
-        snprintf(reason.message, sizeof reason.message, "%s", finding->message);
+        if (finding->kind == SIMT_FINDING_RUNAWAY)
+            snprintf(reason.message, sizeof reason.message,
+                     "no end after %" PRIu64 " warp instructions: an endless loop, or far too much work",
+                     trial->launch.instruction_limit);
+        else
+            snprintf(reason.message, sizeof reason.message, "%s", finding->message);
         snprintf(reason.file, sizeof reason.file, "%s", finding->file);
         refuse(trial, &reason);
         trial->is_over |= finding->kind == SIMT_FINDING_RUNAWAY || finding->kind == SIMT_FINDING_UNSUPPORTED;
@@ -173,35 +191,45 @@ static void note_error(struct judge_verdict *verdict, double error, double bound
     verdict->is_counted = is_counted;
 }
 
+/* An element, or what the output is reduced to, with its distances in ulp. */
+struct comparison {
+    uint64_t element, roundings;
+    long double value, exact, error, bound;
+};
+
+static void refuse_value(struct trial *trial, const struct comparison *c) {
+    const struct judge_task *task = trial->judging->task;
+    const char *output = task->arguments[task->reference.output].name;
+    char place[160];
+    if (task->reference.partials)
+        snprintf(place, sizeof place, "%s(%s)", wf_op_name(task->reference.partials), output);
+    else
+        snprintf(place, sizeof place, "%s[%" PRIu64 "]", output, c->element);
+    if (c->bound > 0)
+        refuse_for(trial, "result",
+                   "%s is %.9Lg, exactly %.9Lg: off by %.3Lg ulp, where %" PRIu64
+                   " rounded operations in a row explain no more than %.3Lg",
+                   place, c->value, c->exact, c->error, c->roundings, c->bound);
+    else
+        refuse_for(trial, "result", "%s is %.9Lg, and must be %.9Lg", place, c->value, c->exact);
+}
+
 /* false: it is wrong, and that has been said. */
 static bool compare(struct trial *trial, uint64_t i, long double value, bool is_whole) {
-    const struct judge_task *task = trial->judging->task;
-    const struct argument *output = &task->arguments[task->reference.output];
-    const long double exact = trial->expected.values[i];
+    const struct expected *expected = &trial->expected;
+    const wf_type type = trial->judging->task->arguments[trial->judging->task->reference.output].type;
+    struct comparison c = {.element = i, .value = value, .exact = expected->values[i]};
     bool is_counted;
-    uint64_t roundings = roundings_at(trial, i, &is_counted);
-    long double bound = bound_at(trial, i, roundings, is_whole, output->type);
-    long double error = value == exact ? 0 : fabsl(value - exact); /* of infinities, too */
-    long double ulp = ulp_at(exact != 0 ? exact : trial->expected.scales[i], output->type);
-    if (!(error <= bound)) {
-        const char *op = task->reference.partials ? wf_op_name(task->reference.partials) : NULL;
-        char place[160];
-        if (op)
-            snprintf(place, sizeof place, "%s(%s)", op, output->name);
-        else
-            snprintf(place, sizeof place, "%s[%llu]", output->name, (unsigned long long)i);
-        if (bound > 0)
-            refuse_for(trial, "result",
-                       "%s is %.9Lg, exactly %.9Lg: off by %.3Lg ulp, and no sum with %llu rounded additions "
-                       "in a row is off by more than %.3Lg",
-                       place, value, exact, error / ulp, (unsigned long long)roundings, bound / ulp);
-        else
-            refuse_for(trial, "result", "%s is %.9Lg, and must be %.9Lg", place, value, exact);
+    c.roundings = roundings_at(trial, i, &is_counted);
+    long double ulp = ulp_at(c.exact != 0 ? c.exact : expected->scales[i], type);
+    c.error = value == c.exact ? 0 : fabsl(value - c.exact) / ulp; /* 0 of equal infinities, too */
+    c.bound = bound_at(trial, i, c.roundings, is_whole, type) / ulp;
+    if (!(c.error <= c.bound)) {
+        refuse_value(trial, &c);
         return false;
     }
-    if (is_float(output->type))
-        note_error(trial->judging->verdict, (double)(error / ulp), (double)(bound / ulp), roundings,
-                   is_counted);
+    if (is_float(type))
+        note_error(trial->judging->verdict, (double)c.error, (double)c.bound, c.roundings, is_counted);
     return true;
 }
 

@@ -54,7 +54,7 @@ enum { JUDGE_MESSAGE_CAPACITY = 640, JUDGE_WHERE_CAPACITY = 96, JUDGE_FILE_CAPAC
 struct judge_reason {
     char kind[16]; /* that of a finding ("race"), or "result", "input", "gate" */
     char message[JUDGE_MESSAGE_CAPACITY];
-    char where[JUDGE_WHERE_CAPACITY]; /* the launch: "n = 33, data 2, split" */
+    char where[JUDGE_WHERE_CAPACITY]; /* the launch: "n = 33, integers(-8, 8), split" */
     char file[JUDGE_FILE_CAPACITY];   /* of a finding, else "" */
     uint32_t line, other_line;        /* 0: none */
     uint64_t launches, last_launch;   /* how many gave it, and the last one's number */

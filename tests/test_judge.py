@@ -192,6 +192,18 @@ def test_a_good_kernel_is_accepted(task, write):
     assert told["launches"] >= 40 and told["task"] == task
 
 
+def test_results_of_one_launch_are_no_results_of_the_next(write):
+    """The first data set of each size is known here, from what a kernel of zeros was told; it helps for one launch."""
+    one_size = ONE_SIZE.replace("uniform(0.5, 1)", "integers(-100, 100)")
+    signature = SUM.split("{")[0]
+    known = None
+    for launches in (4, 3):
+        task = write("a.task", one_size)
+        told = verdict(write("kernel.cu", signature + "{ *out = %s; }\n" % (known or 0)), "--task", task, status=3)
+        assert [reason["launches"] for reason in told["reasons"]] == [launches] and told["launches"] == 4
+        known = re.search(r"must be (-?\d+)$", told["reasons"][0]["message"])[1]
+
+
 @pytest.mark.parametrize("task", GOOD)
 def test_a_kernel_that_writes_nothing_is_refused(task, write):
     told = verdict(write("kernel.cu", GOOD[task].split("{")[0] + "{ }\n"), "--task", task, status=3)
@@ -386,7 +398,7 @@ def test_text_of_both_verdicts(write):
     done = run("judge", "--task", "sum", write("kernel.cu", SUM.replace("i < n ? in[i] : 0.0f", "in[i]")))
     assert (done.returncode, done.stderr) == (3, "")
     assert "refused after" in done.stdout and re.search(r"^bounds at .*kernel\.cu:5$", done.stdout, re.MULTILINE)
-    assert re.search(r"^    in \d+ of 84 launches, first: n = 0, data 1, lockstep$", done.stdout, re.MULTILINE)
+    assert re.search(r"^    in \d+ of 84 launches, first: n = 0, integers\(-8, 8\), lockstep$", done.stdout, re.MULTILINE)
 
 
 def test_ptx_is_judged_and_the_task_beside_a_kernel_is_its_own(write):
