@@ -386,6 +386,45 @@ Roundings: 8
     assert math.isfinite(verdict(write("kernel.cu", source), "--task", write("b.task", task))["bound_ulp"])
 
 
+SIMPLE = """__global__ void reduce(const %s *in, %s *out, int n)
+{
+    if (blockIdx.x + threadIdx.x == 0) {
+        %s sum = 0;
+        for (int i = 0; i < n; i++)
+            sum += in[i];
+        *out = sum;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("type_name, c_type, out, c_out, data", [
+    ("u8", "unsigned char", "u32", "unsigned int", "integers(0, 255)"), ("i8", "signed char", "i32", "int", "integers(-128, 127)"),
+    ("i64", "long long", "i64", "long long", "integers(-4e15, 4e15)"), ("u64", "unsigned long long", "u64",
+                                                                    "unsigned long long", "integers(0, 9e15)"),
+    ("f64", "double", "f64", "double", "uniform(-1, 1)")])
+def test_types(type_name, c_type, out, c_out, data, write):
+    task = ONE_SIZE.replace("f32[n] uniform(0.5, 1)", f"{type_name}[n] {data}").replace("f32[1]", f"{out}[1]")
+    task = task.replace("512", "1 33 512")
+    kernel = SIMPLE % (c_type, c_out, c_out)
+    told = verdict(write("good.cu", kernel), "--task", write("a.task", task), status=0)
+    assert (told["error_ulp"] is None) == (out != "f64") and told["launches"] == 12
+    off = verdict(write("bad.cu", kernel.replace("= sum;", "= sum + 1;")), "--task", write("a.task", task), status=3)
+    assert kinds(off) == {"result"}
+
+
+def test_an_exclusive_scan_and_a_reduction_of_nothing(write):
+    scan = (ROOT / "tasks" / "scan.task").read_text().replace("scan(in)", "exclusive_scan(in)")
+    shifted = "    s[t] = mine;\n    __syncthreads();\n    if (t < n)\n        out[t] = t ? s[t - 1] : 0;\n"
+    source = GOOD["scan"].replace("    if (t < n)\n        out[t] = mine;\n", shifted)
+    verdict(write("shifted.cu", source), "--task", write("scan.task", scan), status=0)
+    assert kinds(verdict(write("scan.cu", GOOD["scan"]), "--task", write("scan.task", scan), status=3)) == {"result"}
+    largest = (ROOT / "tasks" / "max.task").read_text().replace("Sizes: 1", "Sizes: 0 1") + "Empty: -inf\n"
+    source = GOOD["max"].replace("best = in[0]", "best = n ? in[0] : __int_as_float(0xff800000)")
+    verdict(write("max.cu", source), "--task", write("max.task", largest), status=0)
+    assert "bounds" in kinds(verdict(write("max.cu", GOOD["max"]), "--task", write("max.task", largest), status=3))
+
+
 # ---- text, PTX, and what is wrong ---------------------------------------------------------------------------------
 
 
