@@ -499,6 +499,7 @@ void put_help(FILE *stream) {
           "\n"
           "A decimal result is the shortest that reads back to the same bits.  Exit status:\n"
           "0: success; 1: the data or the device failed; 2: the command line is wrong;\n"
-          "3: inspect or run has findings, judge refuses; else run has the status of the program.\n",
+          "3: inspect or run has findings, or judge refuses; else run has the status of the\n"
+          "program.\n",
           stream);
 }
