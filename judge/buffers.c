@@ -61,11 +61,6 @@ static void generate(const struct argument *argument, struct buffer *buffer, con
     }
 }
 
-static simt_error fail_memory(simt_message *message) {
-    snprintf(message->text, sizeof message->text, "out of memory");
-    return SIMT_ERROR_MEMORY;
-}
-
 enum { NO_RESULT = 0xa5 }; /* in every byte: a float near -3e-16, an integer of no meaning */
 
 static simt_error make_output(struct buffer *buffer, const struct judge_task *task,

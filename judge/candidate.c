@@ -23,7 +23,7 @@ static simt_error compile(struct candidate *candidate, const struct judge_reques
         .path = request->path, .options = request->task->options, .leftovers = request->leftovers};
     if (!request->ptx) return simt_compile(&source, &candidate->ptx, NULL, message);
     candidate->ptx = strdup(request->ptx);
-    return candidate->ptx ? SIMT_OK : fail(message, SIMT_ERROR_MEMORY, "out of memory");
+    return candidate->ptx ? SIMT_OK : fail_memory(message);
 }
 
 /* As the source has it, or mangled: reduce, _Z6reducePKfPfi. */

@@ -49,11 +49,6 @@ struct trial {
     bool is_refused, is_over; /* is_over: more launches would only take long */
 };
 
-static simt_error fail_memory(simt_message *message) {
-    snprintf(message->text, sizeof message->text, "out of memory");
-    return SIMT_ERROR_MEMORY;
-}
-
 /* ---- reasons ------------------------------------------------------------------------------------------ */
 
 /* Findings at the same pair of lines; gates of the same count, which is a message's first word. */

@@ -20,9 +20,8 @@ static bool fail(const struct making *making, const char *text) {
     return false;
 }
 
-static bool fail_memory(struct making *making) {
-    making->error = SIMT_ERROR_MEMORY;
-    snprintf(making->message->text, sizeof making->message->text, "out of memory");
+static bool lack_memory(struct making *making) {
+    making->error = fail_memory(making->message);
     return false;
 }
 
@@ -99,7 +98,7 @@ static bool reduce_part(struct making *making, uint64_t result, uint64_t begin, 
     const unsigned char *b = is_pair ? buffer_of(making, 1)->bytes + begin * wf_type_nbytes(type) : NULL;
     long double *value = &making->expected->values[result];
     wf_error error = reduce(reference->op, type, a, b, count, value);
-    if (error == WF_ERROR_MEMORY) return fail_memory(making);
+    if (error == WF_ERROR_MEMORY) return lack_memory(making);
     bool is_empty = error || isnan(*value);
     if (is_empty && making->task->empty)
         return task_number(making->task, making->task->empty, making->scope, value, making->message);
@@ -237,7 +236,7 @@ static bool make_all(struct making *making) {
     int64_t roundings;
     expected->values = calloc(expected->count + 1, sizeof *expected->values);
     expected->scales = calloc(expected->count + 1, sizeof *expected->scales);
-    if (!expected->values || !expected->scales) return fail_memory(making);
+    if (!expected->values || !expected->scales) return lack_memory(making);
     if (!kinds[task->reference.kind](making)) return false;
     if (!task->roundings) return true;
     if (!task_whole(task, task->roundings, making->scope, &roundings, making->message)) return false;

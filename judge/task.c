@@ -465,8 +465,7 @@ simt_error judge_task_read(const char *text, const char *name, struct judge_task
     if (made) made->text = strdup(text);
     if (!made || !made->text) {
         judge_task_destroy(made);
-        snprintf(message->text, sizeof message->text, "out of memory");
-        return SIMT_ERROR_MEMORY;
+        return fail_memory(message);
     }
     snprintf(made->name_copy, sizeof made->name_copy, "%s", name);
     made->name = made->name_copy;

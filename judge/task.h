@@ -2,6 +2,8 @@
 #ifndef JUDGE_TASK_H
 #define JUDGE_TASK_H
 
+#include <stdio.h>
+
 #include "expression.h"
 #include "judge.h"
 #include "warpfold.h"
@@ -86,6 +88,11 @@ struct scope {
     const struct size *size;
     uint64_t grid, block; /* 0: not known yet */
 };
+
+static inline simt_error fail_memory(simt_message *message) {
+    snprintf(message->text, sizeof message->text, "out of memory");
+    return SIMT_ERROR_MEMORY;
+}
 
 /* A whole number, rounded down.  false: the message says what is wrong with the text. */
 bool task_whole(const struct judge_task *task, const char *text, const struct scope *scope, int64_t *number,
