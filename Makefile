@@ -6,6 +6,7 @@
 #   make install  build, then install below PREFIX (in the directory DESTDIR, for packages); make uninstall
 #   make bench    build, then measure: prints tables, writes build/bench.json (a few minutes); README=1 also renews the
 #                 tables in README.md and docs/
+#   make site     build, then write the gallery, plain files for any host, to build/site
 #   make clean    remove the build directory
 # run, check and test install what is missing where they may, and otherwise print the one command to type.
 # CMAKE_FLAGS passes options on: make CMAKE_FLAGS=-DWARPFOLD_WERROR=ON
@@ -45,7 +46,12 @@ bench:
 	@scripts/build $(BUILD) $(CMAKE_FLAGS)
 	@python3 bench/run.py $(BUILD) $(if $(README),--readme)
 
+site:
+	@scripts/need build
+	@scripts/build $(BUILD) $(CMAKE_FLAGS)
+	@WARPFOLD_CLI=$(BUILD)/warpfold scripts/site $(BUILD)/site
+
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all run check test install uninstall bench clean
+.PHONY: all run check test install uninstall bench site clean

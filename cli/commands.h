@@ -21,5 +21,6 @@ int command_ladder(const struct request *request);
 int command_explain(const struct request *request);
 int command_inspect(const struct request *request);
 int command_run(const struct request *request);
+int command_judge(const struct request *request);
 
 #endif

@@ -29,6 +29,7 @@ static const struct command commands[] = {
     {"explain", COMMAND_EXPLAIN, 1, 1, "one rung", command_explain},
     {"inspect", COMMAND_INSPECT, 1, 1, "one kernel", command_inspect},
     {"run", COMMAND_RUN, 1, SIZE_MAX, "a program and its arguments", command_run},
+    {"judge", COMMAND_JUDGE, 1, 1, "one kernel", command_judge},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

@@ -142,7 +142,8 @@ enum {
     COMMAND_READS = COMMAND_DATA | COMMAND_MERGE,
     COMMAND_STEPS = COMMAND_LADDER | COMMAND_EXPLAIN,
     COMMAND_SIMULATES = COMMAND_STEPS | COMMAND_INSPECT,
-    COMMAND_ANY = COMMAND_READS | COMMAND_DEVICES | COMMAND_BENCH | COMMAND_SIMULATES | COMMAND_RUN
+    COMMAND_ANY = COMMAND_READS | COMMAND_DEVICES | COMMAND_BENCH | COMMAND_SIMULATES | COMMAND_RUN |
+                  COMMAND_JUDGE
 };
 
 static const struct rule rules[] = {
@@ -184,7 +185,8 @@ static const struct rule rules[] = {
     {"piece", "N", COMMAND_DATA, parse_count, FIELD(piece), 1, INT64_MAX,
      "with --resume or under mpirun: the most elements of a raw or .npy file in one piece (default 16777216)"},
     {"hex", NULL, COMMAND_READS, parse_flag, FIELD(hex), 0, 0, "print values in hexadecimal"},
-    {"json", NULL, COMMAND_READS | COMMAND_BENCH | COMMAND_SIMULATES | COMMAND_RUN, parse_flag, FIELD(json), 0, 0,
+    {"json", NULL, COMMAND_READS | COMMAND_BENCH | COMMAND_SIMULATES | COMMAND_RUN | COMMAND_JUDGE, parse_flag,
+     FIELD(json), 0, 0,
      "print a JSON object, on one line"},
     {"sarif", NULL, COMMAND_RUN, parse_flag, FIELD(sarif), 0, 0,
      "run: print the findings as SARIF 2.1.0, which hosts of code show at their lines"},
@@ -209,7 +211,8 @@ static const struct rule rules[] = {
     {"data", "KIND", COMMAND_BENCH, parse_kind_of_data, FIELD(data), 0, 0,
      "bench: only this kind of data, such as uniform, wide20 or nan_2; an unknown one is answered with all"},
     {"count", "N", COMMAND_BENCH | COMMAND_STEPS, parse_count, FIELD(count), 0, INT64_C(1) << 40,
-     "bench, ladder, explain: arrays of N elements (also -n N)"},
+     "bench, ladder, explain: arrays of N elements (also -n N; explain without any of -n, --values, --block, --warp and "
+     "--banks shows what the rung's first comment says)"},
     {"quick", NULL, COMMAND_BENCH, parse_flag, FIELD(quick), 0, 0, "bench: smaller arrays, fewer rounds"},
     {"peer", "COMMAND", COMMAND_BENCH, parse_text, FIELD(peer), 0, 0,
      "bench: also measure this program; bench/peers.py is one"},
@@ -256,6 +259,9 @@ static const struct rule rules[] = {
     {"limit", "N", COMMAND_INSPECT | COMMAND_RUN, parse_count, FIELD(limit), 1, INT64_MAX,
      "stop a launch that executes more than N warp instructions (default: inspect " DIGITS(
          SIMT_INSTRUCTION_LIMIT) ", run " DIGITS(PROGRAM_INSTRUCTION_LIMIT) ")"},
+    {"task", "NAME|FILE", COMMAND_JUDGE, parse_text, FIELD(task), 0, 0,
+     "judge: what the kernel is to do, a task that is built in, such as sum, or a file (default: KERNEL's name with .task)"},
+    {"seed", "N", COMMAND_JUDGE, parse_count, FIELD(seed), 0, INT64_MAX, "judge: of the random data (default 0)"},
     {"gpu", "h200|a100|t4", COMMAND_RUN, parse_word, FIELD(gpu), 0, 0,
      "run: the GPU that the program finds, and that a .cu file is compiled for (default h200)"},
     {"races", "on|off", COMMAND_RUN, parse_word, FIELD(races), 0, 0,
@@ -408,6 +414,7 @@ void put_usage(FILE *stream) {
           "       warpfold explain [options] RUNG     one block of a rung, step by step\n"
           "       warpfold inspect [options] KERNEL   run your own kernel on the simulator\n"
           "       warpfold run [options] PROGRAM ...  run a CUDA program on the simulator\n"
+          "       warpfold judge [options] KERNEL     accept or refuse a kernel for a task\n"
           "       warpfold --version | --help\n",
           stream);
 }
@@ -488,9 +495,11 @@ void put_help(FILE *stream) {
           "  warpfold inspect add.cu --block 256 --grid 4 --arg f32[1024]=iota \\\n"
           "      --arg f32[1024]=ones --arg i32:1024 --out 0=sums.npy\n"
           "  warpfold run --gpu a100 program.cu 1024\n"
+          "  warpfold judge --task sum reduce.cu\n"
           "\n"
           "A decimal result is the shortest that reads back to the same bits.  Exit status:\n"
           "0: success; 1: the data or the device failed; 2: the command line is wrong;\n"
-          "3: inspect or run has findings; else run has the status of the program.\n",
+          "3: inspect or run has findings, or judge refuses; else run has the status of the\n"
+          "program.\n",
           stream);
 }

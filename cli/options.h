@@ -18,7 +18,8 @@ enum command_kind {
     COMMAND_LADDER = 16,
     COMMAND_EXPLAIN = 32,
     COMMAND_INSPECT = 64,
-    COMMAND_RUN = 128
+    COMMAND_RUN = 128,
+    COMMAND_JUDGE = 256
 };
 
 enum { RACES_ON, RACES_OFF };
@@ -41,6 +42,7 @@ struct settings {
     const char *schedule; /* "lockstep", "split", "random:SEED", or NULL */
     const char *values;   /* "3,1,7": the elements to be explained, or NULL */
     const char *kernel;   /* a kernel's name, or NULL where there is only one */
+    const char *task;     /* a task's name or file, or NULL: the one beside the kernel */
     const char *sources;  /* a folder whose files may be shown as a kernel's sources, or NULL */
     int64_t column;
     int64_t skip_lines;
@@ -61,6 +63,7 @@ struct settings {
     int64_t gpu;     /* an index of program_gpus */
     int64_t races;   /* RACES_ON or RACES_OFF */
     int64_t launch;  /* of a program, the only one to be watched; 0: all */
+    int64_t seed;    /* of the judge's data */
     int64_t limit;   /* warp instructions that the launch may execute; 0: SIMT_INSTRUCTION_LIMIT */
     wf_type type;
     wf_type result_type;

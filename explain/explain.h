@@ -20,6 +20,7 @@ struct explain_request {
     const struct ladder_rung *rung;
     wf_op op;
     wf_type type;
+    /* Where neither n, values, block nor settings are given, the rung's own picture says what they are. */
     uint64_t n;         /* elements; 0: 16, or a warp of a rung that needs whole ones */
     const void *values; /* n elements; NULL: small numbers of the program's own choice */
     uint32_t block;     /* threads, a power of two; 0: as many as the elements need */
@@ -38,7 +39,8 @@ struct explanation {
     simt_settings settings;
     simt_schedule schedule;
     uint64_t seed;
-    void *values; /* n elements */
+    bool is_picture; /* the rung's own choice of n and of the machine */
+    void *values;    /* n elements */
 
     struct ladder_plan plan;
     simt_module *module; /* whose strings the trace and the report use */

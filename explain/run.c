@@ -244,13 +244,27 @@ static simt_error run(const struct explain_request *request, struct explanation 
     return error || !request->wants_misprints ? error : run_misprints(explanation, message);
 }
 
+/* Whether nothing is said of the elements and the machine; then *request becomes the rung's own picture. */
+static bool take_picture(struct explain_request *request) {
+    const struct ladder_picture *picture = &request->rung->picture;
+    bool is_free = !request->n && !request->values && !request->block && !request->settings.warp_size &&
+                   !request->settings.banks;
+    if (!is_free || !picture->n) return false;
+    request->n = picture->n;
+    request->block = picture->block;
+    request->settings = (simt_settings){picture->warp, picture->banks};
+    return true;
+}
+
 simt_error explain_run(const struct explain_request *request, struct explanation **explanation,
                        simt_message *message) {
+    struct explain_request asked = *request;
     struct explanation *made = calloc(1, sizeof *made);
     *explanation = NULL;
     if (!made) return explain_fail_memory(message);
-    simt_error error = take_request(request, made, message);
-    if (!error) error = run(request, made, message);
+    made->is_picture = take_picture(&asked);
+    simt_error error = take_request(&asked, made, message);
+    if (!error) error = run(&asked, made, message);
     if (!error)
         *explanation = made;
     else

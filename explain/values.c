@@ -87,10 +87,12 @@ simt_error explain_parse_values(const char *text, wf_type type, void **values, u
                         wf_type_name(type));
 }
 
-/* Small numbers: easy to add up in the head, and their product fits. */
+/* Small numbers: easy to add up in the head, and their product fits.  Of 8 and of 16 of them, no two partial sums of a
+ * step are equal, whether neighbours or halves are added. */
 static int choose_element(wf_op op, uint64_t i) {
-    static const unsigned char numbers[] = {3, 1, 7, 0, 4, 1, 6, 3}, factors[] = {2, 1, 3, 1, 1, 2, 1, 3};
-    if (op != WF_PROD) return numbers[i % 8];
+    static const unsigned char numbers[] = {3, 1, 7, 0, 4, 1, 6, 3, 2, 1, 6, 0, 6, 2, 6, 5};
+    static const unsigned char factors[] = {2, 1, 3, 1, 1, 2, 1, 3};
+    if (op != WF_PROD) return (numbers[i % 16] + i / 16) % 8;
     return i < 16 ? factors[i % 8] : 1;
 }
 

@@ -13,6 +13,8 @@
 // Ops: sum prod min max
 // Tree: none
 // Barriers: none
+// Explain: -n 8 --warp 4 --banks 4
+// Textbook: atomicAdd(result, input[i]);
 
 #include "rung.cuh"
 

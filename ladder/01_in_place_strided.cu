@@ -17,6 +17,8 @@
 // Ops: sum prod min max
 // Tree: pairs
 // Barriers: each step
+// Explain: -n 16 --warp 4 --banks 4
+// Textbook: input[i] += input[i + stride];
 // Misprint: The chapter prints the requests of 256 elements as (4 x 2 + 4 + 2 + 1) x 3 = 141, and those
 //           of 2048 alike; the factor 5 is missing: (4 x 5 x 2 + 4 + 2 + 1) x 3 = 141.
 // Misprint: The chapter gives 35 % utilisation at 256 elements; counted it is 255/864 = 29.5 %: iteration

@@ -19,6 +19,8 @@
 // Ops: sum prod min max
 // Tree: leading
 // Barriers: each step
+// Explain: -n 16 --warp 4 --banks 4
+// Textbook: input[t] += input[t + stride];
 // Misprint: The chapter on reduction, 10.4, starts the stride at blockDim.x/2 with n/2 threads; right is
 //           blockDim.x.  As printed it sums 256 ones to 128.
 // Misprinted: convergent_stride

@@ -17,6 +17,8 @@
 // Ops: sum prod min max argmax
 // Tree: pairs
 // Barriers: each step
+// Explain: -n 16 --warp 4 --banks 4
+// Textbook: partialSum[2 * t] += partialSum[2 * t + stride];
 
 #include "rung.cuh"
 

@@ -16,6 +16,8 @@
 // Ops: sum prod min max argmax
 // Tree: multiples
 // Barriers: first and each step
+// Explain: -n 16 --warp 4 --banks 4
+// Textbook: sdata[tid] += sdata[tid + s];
 
 #include "rung.cuh"
 

@@ -16,6 +16,8 @@
 // Ops: sum prod min max argmax
 // Tree: strided
 // Barriers: first and each step
+// Explain: -n 16 --warp 4 --banks 4
+// Textbook: sdata[index] += sdata[index + s];
 // Misprint: Parallel patterns, step 2, guards with `index < blockDim.x / s`; right is `index <
 //           blockDim.x`.  As printed it sums 128 ones to 30.
 // Misprint: The CUDA programming note's list of conflicting threads slips: N+32 should be N+24; at i = 2

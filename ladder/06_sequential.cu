@@ -14,6 +14,8 @@
 // Ops: sum prod min max argmax
 // Tree: sequential
 // Barriers: first and each step
+// Explain: -n 16 --warp 4 --banks 4
+// Textbook: sdata[tid] += sdata[tid + s];
 // Misprint: The notebook's "optimized" kernel of part 6 is that of part 3; the picture of part 3 is of
 //           another tree, of neighbours; and its final pass fails above 256 blocks.
 

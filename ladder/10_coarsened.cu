@@ -14,6 +14,8 @@
 // Ops: sum prod min max argmax
 // Tree: sequential
 // Barriers: first and each step
+// Explain: -n 64 --warp 4 --banks 4
+// Textbook: sdata[tid] += sdata[tid + s];
 
 #include "rung.cuh"
 

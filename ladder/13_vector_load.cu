@@ -17,6 +17,8 @@
 // Ops: sum prod min max argmax
 // Tree: registers
 // Barriers: one
+// Explain: -n 256
+// Textbook: sum += __shfl_down_sync(0xffffffff, sum, delta);
 
 #include "rung.cuh"
 

@@ -16,6 +16,8 @@
 // Ops: sum prod min max argmax
 // Tree: registers
 // Barriers: one
+// Explain: -n 256
+// Textbook: sum = __reduce_add_sync(0xffffffff, sum);
 
 #include "rung.cuh"
 

@@ -63,6 +63,10 @@ struct ladder_rung {
     uint32_t shared_per_thread, shared_per_warp; /* values of shared memory */
     enum ladder_pattern pattern;
     enum ladder_barriers barriers;
+    struct ladder_picture {
+        uint32_t n, block, warp, banks; /* 0: not told */
+    } picture;                          /* what shows its lesson: few elements, small warps */
+    char textbook[80];                  /* the line that combines as a textbook has it: "sdata[tid] += sdata[tid + s];"; or "" */
     uint32_t cluster;                            /* blocks that make one partial result together; else 1 */
     enum ladder_finish finish;                   /* by default */
     uint32_t warp_size;                          /* the only one that it works with; 0: any */

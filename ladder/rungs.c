@@ -3,6 +3,7 @@
 #include "comment.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,25 @@ static void read_barriers(struct ladder_rung *rung, const char *text) {
     rung->barriers = (enum ladder_barriers)number_of_word(names, text);
 }
 
+/* "-n 16 --warp 4 --banks 4": options of `warpfold explain`. */
+static void read_picture(struct ladder_rung *rung, const char *text) {
+    struct ladder_picture *picture = &rung->picture;
+    const struct {
+        const char *name;
+        uint32_t *field;
+    } options[] = {{"-n", &picture->n}, {"--block", &picture->block}, {"--warp", &picture->warp}, {"--banks", &picture->banks}};
+    char name[16];
+    uint32_t number;
+    int length;
+    for (; sscanf(text, " %15s %" SCNu32 "%n", name, &number, &length) == 2; text += length)
+        for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+            if (!strcmp(name, options[i].name)) *options[i].field = number;
+}
+
+static void read_textbook(struct ladder_rung *rung, const char *text) {
+    snprintf(rung->textbook, sizeof rung->textbook, "%.79s", text);
+}
+
 /* "counted": it runs, but `explain` has no picture of it.  "engine": it is no kernel, but the library's own
  * reduction, which takes its GPU. */
 static void read_runs(struct ladder_rung *rung, const char *text) {
@@ -114,7 +134,7 @@ static const struct fact {
     {"// Warp:", read_warp},         {"// Target:", read_target},     {"// Ops:", read_ops},
     {"// Coarsen:", read_coarsen},   {"// In place:", read_in_place}, {"// Types:", read_types},
     {"// Cluster:", read_cluster},   {"// Runs:", read_runs},         {"// Tree:", read_tree},
-    {"// Barriers:", read_barriers},
+    {"// Barriers:", read_barriers}, {"// Explain:", read_picture},   {"// Textbook:", read_textbook},
 };
 
 static void read_fact(struct ladder_rung *rung, const struct ladder_line *line) {

@@ -15,6 +15,8 @@ install(TARGETS warpfold_shared warpfold_static simt EXPORT warpfold
 install(TARGETS runtime driver redirect LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/warpfold) # private: `warpfold run` loads it
 install(FILES include/warpfold.h include/warpfold_mpi.h simt/simt.h simt/simt_observer.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# The program has the tasks built in; these are for teachers, to begin their own from.
+install(DIRECTORY tasks puzzles DESTINATION ${CMAKE_INSTALL_DATADIR}/warpfold FILES_MATCHING PATTERN *.task PATTERN *.cu)
 
 # ---- for CMake: find_package(warpfold)
 

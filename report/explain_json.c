@@ -82,6 +82,8 @@ static void put_head(struct json *json, const struct explanation *explanation) {
     json_key_text(json, "schedule", schedules[explanation->schedule]);
     json_key_unsigned(json, "element_nbytes", explanation->timeline.element_nbytes);
     json_key_unsigned(json, "shared_offset", explanation->timeline.shared_offset);
+    json_key_bool(json, "is_picture", explanation->is_picture);
+    json_key_text(json, "textbook", explanation->variant.op == WF_SUM ? rung->textbook : "");
     json_key_text(json, "source", rung->file->text);
 }
 

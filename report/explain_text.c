@@ -271,6 +271,10 @@ static void put_head(const struct writer *writer) {
             wf_op_name(explanation->variant.op), explanation->n, wf_type_name(explanation->variant.type),
             explanation->block, plural(explanation->block), warp_size(writer), plural(warp_size(writer)),
             explanation->settings.banks, plural(explanation->settings.banks));
+    if (explanation->is_picture && explanation->settings.warp_size < EXPLAIN_WARP_DEFAULT)
+        fputs("small, to be seen at a glance; as on a GPU: -n 1024 --warp 32 --banks 32\n", writer->stream);
+    if (explanation->rung.textbook[0] && explanation->variant.op == WF_SUM)
+        fprintf(writer->stream, "as a textbook has it: %s\n", explanation->rung.textbook);
     if (writer->timeline->step_count)
         fprintf(writer->stream, "\n%sbefore the tree%s\n", writer->bold, writer->plain);
     if (writer->timeline->step_count)

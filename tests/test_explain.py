@@ -360,6 +360,48 @@ def test_shuffles_and_reductions_of_warps():
     assert reduced["steps"][0]["combines"][0]["sources"] == list(range(1, 32))
 
 
+# ---- without options: the rung's own picture -----------------------------------------------------------
+
+
+def test_rungs_beside_each_other_differ_at_first_sight():
+    """Divergence, then conflicts, then neither; a tree in place, and one in which whole warps rest."""
+    modulo, strided, sequential = (explain(rung) for rung in ("04", "05", "06"))
+    assert (modulo["warp"], modulo["banks"], modulo["n"], modulo["block"]) == (4, 4, 16, 16)
+    assert column(modulo, "divergent_warps") == [4, 4, 2, 1] and column(modulo, "bank_degree") == [1] * 4
+    assert column(strided, "divergent_warps") == [0, 0, 1, 1] and column(strided, "bank_degree") == [2, 4, 2, 1]
+    assert column(sequential, "divergent_warps") == [0, 0, 1, 1] and column(sequential, "bank_degree") == [1] * 4
+    in_place, convergent = explain("01"), explain("02")
+    assert column(in_place, "divergent_warps") == [0, 2, 2, 1] and column(convergent, "divergent_warps") == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("rung", ["00"] + TREES)
+def test_a_rung_has_a_picture_and_a_line_as_a_textbook_has_it(rung):
+    source, = (ROOT / "ladder").glob(f"{rung}_*.cu")
+    options = re.search(r"^// Explain: (.+)$", source.read_text(), re.MULTILINE)[1].split()
+    textbook = re.search(r"^// Textbook: (.+)$", source.read_text(), re.MULTILINE)[1]
+    told, same = explain(rung), explain(rung, *options)
+    assert told.pop("is_picture") and not same.pop("is_picture") and told == same
+    assert told["textbook"] == textbook and f"as a textbook has it: {textbook}" in printed("explain", rung).splitlines()
+    assert explain(rung, "--op", "max")["textbook"] == ""
+    warps = -(-told["block"] // told["warp"])
+    assert warps > 1, "one warp shows nothing of divergence"
+
+
+def test_partial_sums_of_the_pictures_differ():
+    """No two threads store the same value in a step: who reads them sees which is whose."""
+    for rung in ("01", "02", "03", "04", "05", "06", "07", "09"):
+        for step in explain(rung)["steps"]:
+            values = [combine["value"] for combine in step["combines"]]
+            assert len(set(values)) == len(values), rung
+
+
+@pytest.mark.parametrize("options", [["-n", 16], ["--warp", 32], ["--banks", 32], ["--block", 16], ["--values", PICTURE]])
+def test_any_option_of_the_machine_leaves_the_picture(options):
+    told = explain("05", *options)
+    assert not told["is_picture"] and (told["warp"], told["banks"]) == (32, 32)
+    assert told["n"] == (8 if "--values" in options else 16)
+
+
 # ---- the page ----------------------------------------------------------------------------------------
 
 
@@ -406,7 +448,8 @@ def test_banks_are_drawn():
 def test_registers_are_shown_until_the_barrier():
     page = printed("explain", "12", "-n", 64)
     step = page.split("\nstep 5 of 6\n")[1].split("\nstep 6 of 6\n")[0]
-    assert "registers [100, ., ., " in step
+    total = sum(explain("12", "-n", 64)["input"][:32])
+    assert f"registers [{total}, ., ., " in step
 
 
 def test_tree_is_drawn():
@@ -427,8 +470,8 @@ def test_tree_is_drawn():
 
 @pytest.mark.parametrize("rung, line", [
     ("01", "  Thread 0: input[0] += input[1]  lines 0, 0 -> 4"),
-    ("12", "  Thread 0: value += thread 16's -> 6"),
-    ("15", "  Thread 0: value += thread 1's ... thread 31's -> 100"),
+    ("12", "  Thread 0: value += thread 16's -> 7"),
+    ("15", "  Thread 0: value += thread 1's ... thread 31's -> 114"),
     ("00", "  Thread 2: result += its value -> 11"),
 ])
 def test_page_names_the_places(rung, line):

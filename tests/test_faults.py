@@ -63,6 +63,16 @@ def restore(folder, files):
 
 VOLATILE = ROOT / "ladder" / "ptx" / "wrong" / "last_warp_volatile.ptx"
 INSPECT = ["inspect", "kernel.ptx", "--block", "128", "--shared", "512", "--arg", "i32[256]=iota", "--arg", "i32[1]=zeros"]
+TASK = """Title: a sum
+Signature: void reduce(const float *in, float *out)
+Block: 128
+Grid: 1
+Shared: 512
+Argument: in input f32[n] uniform(-1, 1)
+Argument: out output f32[1]
+Sizes: 256
+Expect: out = sum(in)
+"""
 
 COMMANDS = {
     "text": ["sum", "text"],
@@ -90,6 +100,7 @@ COMMANDS = {
     "ladder, partials": ["ladder", "-n", "64", "--rung", "05", "--partials"],
     "ladder, a page": ["ladder", "-n", "64", "--rung", "05", "--json", "--html", "page.html"],
     "ladder, redrawn": ["ladder", "--html", "page.html", "--from", "run.json"],
+    "judge": ["judge", "kernel.ptx"],
     "inspect": INSPECT,
     "inspect, as JSON": [*INSPECT, "--json"],
     "inspect, with the source": [*INSPECT, "--source"],
@@ -111,6 +122,7 @@ def make_folder(tmp_path_factory):
     (folder / "large.raw").write_bytes(pack("f64", values) * 100)
     (folder / "table.csv").write_text("name,price\n" + "".join(f"x{i},{value}\n" for i, value in enumerate(values)))
     (folder / "kernel.ptx").write_bytes(VOLATILE.read_bytes())
+    (folder / "kernel.task").write_text(TASK)
     printed("sum", "--save", folder / "a.acc", folder / "a.npy")
     printed("sum", "--save", folder / "b.acc", folder / "b.npy")
     printed("sum", "--axis", "0", "--save", folder / "wide.acc", folder / "wide.npy")

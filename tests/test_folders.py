@@ -14,7 +14,7 @@ from object_files import calls_between
 
 BUILD = Path(os.environ.get("WARPFOLD_BUILD", ROOT / "build"))
 
-PUBLIC = {"warpfold.h", "explain/explain.h", "ladder/ladder.h", "ladder/gpu.h", "program/program.h", "simt/simt.h"}
+PUBLIC = {"warpfold.h", "explain/explain.h", "judge/judge.h", "ladder/ladder.h", "ladder/gpu.h", "program/program.h", "simt/simt.h"}
 
 
 def included(folder):
@@ -34,7 +34,7 @@ def test_the_command_line_knows_public_headers_only():
 
 
 @pytest.mark.parametrize("folder, above", [("explain", ["cli", "report", "bench"]), ("report", ["cli", "bench"]),
-                                           ("bench", ["cli", "explain"]), ("ladder", ["cli", "report", "explain", "bench", "program"]),
+                                           ("bench", ["cli", "explain"]), ("judge", ["cli", "report", "explain", "ladder", "bench", "program"]), ("ladder", ["cli", "report", "explain", "bench", "program"]),
                                            ("program", ["cli", "bench"])])
 def test_no_folder_knows_those_above_it(folder, above):
     own = {path.name for path in (ROOT / folder).glob("*.h")}
@@ -45,13 +45,13 @@ def test_no_folder_knows_those_above_it(folder, above):
 
 
 @pytest.mark.parametrize("folder, target", [("cli", "warpfold"), *((name, name) for name in (
-    "bench", "explain", "ladder", "report", "simt"))])
+    "bench", "explain", "judge", "ladder", "report", "simt"))])
 def test_no_circle_of_calls(folder, target):
     """No file calls another that, directly or not, calls it."""
     list(graphlib.TopologicalSorter(calls_between(folder, target)).static_order())
 
 
-@pytest.mark.parametrize("library", ["explain", "report"])
+@pytest.mark.parametrize("library", ["explain", "judge", "report"])
 def test_libraries_do_not_print_exit_or_read_options(library):
     done = subprocess.run(["nm", "-u", BUILD / f"lib{library}.a"], capture_output=True, text=True, check=True)
     names = {line.split()[-1] for line in done.stdout.splitlines() if line.startswith(" ")}

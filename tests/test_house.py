@@ -197,7 +197,7 @@ def test_binaries_are_hardened(name):
 GLOSSARY = (ROOT / "docs" / "glossary.md").read_text()
 OWN_SOURCES = [ROOT / "include" / "warpfold.h",
                *(path for folder in ("src", "src/core", "src/cpu", "src/io", "simt", "simt/compile", "simt/machine",
-                                     "simt/observe", "simt/ptx", "explain", "report", "cli", "ladder", "common",
+                                     "simt/observe", "simt/ptx", "explain", "report", "cli", "judge", "ladder", "common",
                                      "python/src")
                  for path in sorted((ROOT / folder).glob("*.[ch]")))]
 

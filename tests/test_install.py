@@ -102,6 +102,8 @@ def test_files(prefix, library, version):
         *(f"{lib}/warpfold/{name}" for name in ("libcuda.so.1", "libcudart.so.13", "libredirect.so")), f"{lib}/libsimt.a", f"{lib}/libwarpfold.a", f"{lib}/libwarpfold.so", f"{lib}/libwarpfold.so.{version[0]}",
         f"{lib}/libwarpfold.so.{version}", f"{lib}/pkgconfig/warpfold.pc", f"{lib}/pkgconfig/simt.pc",
         *(f"{lib}/cmake/warpfold/warpfold-{part}.cmake" for part in ("config", "config-version", "targets")),
+        *(f"share/warpfold/{path.relative_to(ROOT).as_posix()}" for folder, endings in (("tasks", [".task"]),
+          ("puzzles", [".cu", ".task"])) for path in (ROOT / folder).iterdir() if path.suffix in endings),
     }
     found = {name for name in files_below(prefix) if not re.search(r"warpfold-targets-\w+\.cmake$", name)}
     assert found == expected

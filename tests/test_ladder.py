@@ -403,7 +403,7 @@ def built_with(folder, path, damage):
     source.write_text(table[:begin] + damaged + table[end:])
     sanitizers = cache_entry("WARPFOLD_SANITIZE")
     objects = sorted((BUILD / "CMakeFiles" / "warpfold.dir").rglob("*.o"))
-    names = ("bench", "program", "report", "explain", "ladder", "simt", "warpfold")
+    names = ("bench", "program", "report", "judge", "explain", "ladder", "simt", "warpfold")
     libraries = [BUILD / f"lib{name}.a" for name in names]
     subprocess.run([cache_entry("CMAKE_C_COMPILER"), *([f"-fsanitize={sanitizers}"] if sanitizers else []),
                     f"-I{ROOT / 'ladder'}", source, *objects, *libraries, "-lm", "-lpthread", "-ldl", "-o", program],

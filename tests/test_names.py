@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from cli_helpers import CLI, TIMEOUT_SECONDS, refused, run
+from cli_helpers import CLI, ROOT, TIMEOUT_SECONDS, refused, run
 from test_inspect_cuda import ABSENT, compiler, nvcc, nvrtc  # noqa: F401  (fixtures)
 
 # ---- compilers ----------------------------------------------------------------------------------------
@@ -290,7 +290,8 @@ def said(*arguments, **options):
     ["ladder", b"--device", ODD], ["ladder", b"--schedule", ODD], ["ladder", b"--from", ODD, b"--html", b"/nowhere/x"],
     ["explain", ODD], ["explain", b"06", b"--values", ODD], ["explain", b"06", b"--html", b"/nowhere/" + ODD],
     ["inspect", ODD], ["inspect", ODD + b".cu"], ["inspect", ODD + b".ptx"], ["bench", b"--op", ODD],
-    ["inspect", b"k.ptx", b"--block", ODD],
+    ["inspect", b"k.ptx", b"--block", ODD], ["judge", ODD], ["judge", ODD + b".ptx"], ["judge", ODD + b".cu"],
+    ["judge", b"k.cu", b"--task", ODD], ["judge", b"k.cu", b"--task", ODD + b".task"],
 ], ids=lambda arguments: " ".join(map(str, arguments))[:24].encode("ascii", "replace").decode().replace("\\", ""))
 def test_messages_are_printable(arguments, tmp_path):
     assert PLAIN in said(*arguments, input=b"1 2\n", cwd=tmp_path)
@@ -299,6 +300,13 @@ def test_messages_are_printable(arguments, tmp_path):
 @pytest.mark.parametrize("option", [b"-\xff", b"-\x1b", b"--c\x1b", b"--he\n", b"--json=\x1b", b"-n", b"--type"])
 def test_options_are_printable(option):
     assert said(b"sum", option)
+
+
+def test_lines_of_a_task_are_printable(tmp_path):
+    task = (ROOT / "tasks" / "sum.task").read_bytes()
+    for line in (ODD, b"Gate: " + ODD, b"Argument: " + ODD + b" input f32[n] " + ODD, b"Roundings: " + ODD):
+        (tmp_path / "a.task").write_bytes(task + line + b"\n")
+        assert said("judge", "k.cu", "--task", tmp_path / "a.task")
 
 
 def test_text_is_quoted_in_printable_form(tmp_path):

@@ -120,7 +120,9 @@ function makeSourcePart(model) {
         if (lines.length) reveal(box, listing.row(lines[lines.length - 1]));
     }
     const controls = element("div", {class: "controls"}, "Counts of ", choice.node);
-    return {node: panel("The kernel", controls, box), show};
+    const words = ["Written for every type and op. For a sum a textbook has: ", element("code", null, data.textbook)];
+    const textbook = data.textbook ? [element("p", null, words)] : [];
+    return {node: panel("The kernel", ...textbook, controls, box), show};
 }
 
 function makeGridPart(model, go) {
@@ -164,7 +166,8 @@ function settingWords(data) {
     const machine = `warps of ${plural(data.warp, "lane")}, ${plural(data.banks, "bank")}`;
     const schedule = data.schedule === "lockstep" ? "" : `, schedule ${data.schedule}`;
     const block = `a block of ${plural(data.block, "thread")}`;
-    return `${data.op} of ${data.n} ${data.type} in ${block}, ${machine}${schedule}.`;
+    const small = data.is_picture && data.warp < 32 ? " Small, to be seen at a glance: a GPU has 32 lanes and 32 banks." : "";
+    return `${data.op} of ${data.n} ${data.type} in ${block}, ${machine}${schedule}.${small}`;
 }
 
 const BANKS_BESIDE = 16; // more of them need the page's whole width

@@ -1,0 +1,126 @@
+/* warpfold judge: a kernel against a task. */
+#include "judge/judge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "commands.h"
+#include "file.h"
+#include "output.h"
+#include "report/judge_report.h"
+#include "report/suggest.h"
+
+struct judging {
+    const char *path, *task_name;
+    char *ptx;       /* of a .ptx file, else NULL */
+    char *task_text; /* of a file, else NULL */
+    char *beside;    /* the name of the task beside the kernel, if that is it */
+    struct judge_task *task;
+};
+
+static bool ends_with(const char *text, const char *ending) {
+    size_t length = strlen(text), ending_length = strlen(ending);
+    return length >= ending_length && !strcmp(text + length - ending_length, ending);
+}
+
+static int read_text(const char *path, char **text) {
+    size_t nbytes;
+    *text = file_read(path, &nbytes);
+    if (!*text) return fail("%s: %s", file_name(path), error_text(errno));
+    return strlen(*text) == nbytes ? STATUS_OK : fail("%s: NUL byte: not a text file", file_name(path));
+}
+
+/* ---- the task ------------------------------------------------------------------------------------ */
+
+static int refuse_task(const char *name) {
+    const char *names[64] = {NULL};
+    char stems[63][32];
+    for (size_t i = 0; i < judge_file_count && i < 63; i++) {
+        snprintf(stems[i], sizeof stems[i], "%.*s", (int)(strlen(judge_files[i].path) - strlen(".task")),
+                 judge_files[i].path);
+        names[i] = stems[i];
+    }
+    struct page list;
+    page_open(&list);
+    for (size_t i = 0; list.stream && names[i]; i++) fprintf(list.stream, " %s", names[i]);
+    int status = page_end(&list)
+                     ? fail_usage("unknown task '%s'%s; there are%s; or name a file that ends in .task", name,
+                                  suggest_name(name, strlen(name), names, "").text, list.text)
+                     : fail_memory();
+    page_clear(&list);
+    return status;
+}
+
+/* Without --task: kernel.cu has kernel.task beside it. */
+static int name_task(struct judging *judging, const char *wanted) {
+    const char *dot = strrchr(judging->path, '.');
+    size_t length = (size_t)(dot - judging->path);
+    judging->task_name = wanted;
+    if (wanted) return STATUS_OK;
+    judging->beside = malloc(length + sizeof ".task");
+    if (!judging->beside) return fail_memory();
+    memcpy(judging->beside, judging->path, length);
+    strcpy(judging->beside + length, ".task");
+    judging->task_name = judging->beside;
+    return STATUS_OK;
+}
+
+static int read_task(struct judging *judging) {
+    simt_message message;
+    const char *text = judge_task_text(judging->task_name);
+    if (!text && !ends_with(judging->task_name, ".task")) return refuse_task(judging->task_name);
+    if (judging->beside && access(judging->beside, F_OK))
+        return fail_usage(
+            "judge needs --task: a name such as sum, or a file that ends in .task; %s is not there",
+            judging->beside);
+    int status = text ? STATUS_OK : read_text(judging->task_name, &judging->task_text);
+    if (status) return status;
+    simt_error error =
+        judge_task_read(text ? text : judging->task_text, judging->task_name, &judging->task, &message);
+    if (error == SIMT_ERROR_MEMORY) return fail_memory();
+    return error ? fail_usage("%s", message.text) : STATUS_OK;
+}
+
+/* ---- the verdict --------------------------------------------------------------------------------- */
+
+static int tell(const struct judging *judging, const struct settings *settings,
+                const struct judge_verdict *verdict) {
+    const struct judgement judgement = {judging->path, judging->task_name, judging->task, verdict,
+                                        (uint64_t)settings->seed};
+    struct page page;
+    page_open(&page);
+    if (page.stream && settings->json) put_judgement_json(page.stream, &judgement);
+    if (page.stream && !settings->json) put_judgement(page.stream, &judgement, wants_colour());
+    int status = page_print(&page);
+    return status || verdict->is_accepted ? status : STATUS_FINDINGS;
+}
+
+static int judge(const struct judging *judging, const struct settings *settings) {
+    const struct judge_request request = {judging->task, judging->path, judging->ptx,
+                                          (uint64_t)settings->seed, &cleanup_leftovers};
+    struct judge_verdict verdict;
+    simt_message message = {""};
+    simt_error error = judge_run(&request, &verdict, &message);
+    if (error == SIMT_ERROR_MEMORY) return fail_memory();
+    if (error == SIMT_ERROR_ARGUMENT) return fail_usage("%s", message.text);
+    return error ? fail_lines(message.text) : tell(judging, settings, &verdict);
+}
+
+int command_judge(const struct request *request) {
+    struct judging judging = {.path = request->operands[0]};
+    bool is_ptx = ends_with(judging.path, ".ptx");
+    if (!is_ptx && !ends_with(judging.path, ".cu"))
+        return fail_usage("judge takes a .cu or .ptx file, not '%s'", judging.path);
+    int status = is_ptx ? read_text(judging.path, &judging.ptx) : STATUS_OK;
+    if (!status) status = name_task(&judging, request->settings->task);
+    if (!status) status = read_task(&judging);
+    if (!status) status = judge(&judging, request->settings);
+    judge_task_destroy(judging.task);
+    free(judging.task_text);
+    free(judging.beside);
+    free(judging.ptx);
+    return status;
+}

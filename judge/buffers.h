@@ -1,0 +1,34 @@
+/* The arguments of one launch: arrays on the host, as bytes, and scalars. */
+#ifndef JUDGE_BUFFERS_H
+#define JUDGE_BUFFERS_H
+
+#include "task.h"
+
+struct buffer {
+    unsigned char *bytes; /* what is in it before the launch; NULL: nobody has written it */
+    uint64_t count;       /* elements; of a scalar 1 */
+    size_t nbytes;
+    uint64_t address; /* in the simulator */
+};
+
+struct buffers {
+    struct buffer items[ARGUMENTS_MAX];
+};
+
+/* What a launch's data are made of. */
+struct data {
+    size_t set; /* each input takes its generator of that number, or the last one */
+    uint64_t seed;
+    bool is_unwritten; /* outputs without a value stay so; otherwise they are filled with bytes that are no
+                          result */
+};
+
+/* SIMT_ERROR_ARGUMENT or _MEMORY: the message says why.  buffers_clear in any case. */
+simt_error buffers_make(struct buffers *buffers, const struct judge_task *task, const struct scope *scope,
+                        const struct data *data, simt_message *message);
+void buffers_clear(struct buffers *buffers);
+
+/* Element i of the type; integers of 64 bits are exact, too, where long double has 64 digits. */
+long double element_get(wf_type type, const void *bytes, uint64_t i);
+
+#endif

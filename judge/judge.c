@@ -1,0 +1,449 @@
+/* Launches the kernel on every size, data set and schedule, and says why it is refused, if it is. */
+#include "judge.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "buffers.h"
+#include "candidate.h"
+#include "chains.h"
+#include "reference.h"
+
+enum { OBSERVERS_MAX = 32, INSTRUCTIONS_LEAST = 1 << 18, INSTRUCTIONS_FOR_EACH = 1 << 12 };
+
+static const struct schedule {
+    const char *name;
+    simt_schedule schedule;
+    uint64_t seed;
+} schedules[] = {{"lockstep", SIMT_LOCKSTEP, 0},
+                 {"split", SIMT_SPLIT, 0},
+                 {"random:1", SIMT_RANDOM, 1},
+                 {"random:2", SIMT_RANDOM, 2}};
+enum { SCHEDULES = sizeof schedules / sizeof *schedules };
+
+struct judging {
+    const struct judge_request *request;
+    const struct judge_task *task;
+    struct candidate candidate;
+    struct chains *chains;
+    const struct simt_observer *observers[OBSERVERS_MAX];
+    struct judge_verdict *verdict;
+    simt_message *message;
+};
+
+/* One launch. */
+struct trial {
+    struct judging *judging;
+    struct scope scope;
+    size_t set;
+    const struct schedule *schedule;
+    simt_launch launch;
+    struct buffers buffers;
+    struct expected expected;
+    simt_machine *machine;
+    simt_report *report;
+    bool is_refused, is_over; /* is_over: more launches would only take long */
+};
+
+/* ---- reasons ------------------------------------------------------------------------------------------ */
+
+/* Findings at the same pair of lines; gates of the same count, which is a message's first word. */
+static bool is_alike(const struct judge_reason *a, const struct judge_reason *b) {
+    size_t count = strcspn(a->message, " ");
+    if (strcmp(a->kind, b->kind) || strcmp(a->file, b->file)) return false;
+    if (!strcmp(a->kind, "gate")) return !strncmp(a->message, b->message, count + 1);
+    bool is_same = a->line == b->line && a->other_line == b->other_line;
+    bool is_turned = a->line == b->other_line && a->other_line == b->line;
+    return is_same || is_turned;
+}
+
+/* The generator of the first input that has several, or of the first one. */
+static const char *data_name(const struct trial *trial) {
+    const struct judge_task *task = trial->judging->task;
+    const struct argument *shown = NULL;
+    for (size_t a = 0; a < task->argument_count; a++)
+        if (has_data(task->arguments[a].role) &&
+            (!shown || shown->content_count < task->arguments[a].content_count))
+            shown = &task->arguments[a];
+    if (!shown) return "no data";
+    return shown->contents[trial->set < shown->content_count ? trial->set : shown->content_count - 1];
+}
+
+static void refuse(struct trial *trial, const struct judge_reason *reason) {
+    struct judge_verdict *verdict = trial->judging->verdict;
+    trial->is_refused = true;
+    for (size_t i = 0; i < verdict->reason_count; i++) {
+        if (!is_alike(&verdict->reasons[i], reason)) continue;
+        verdict->reasons[i].launches += verdict->reasons[i].last_launch != verdict->launches;
+        verdict->reasons[i].last_launch = verdict->launches;
+        return;
+    }
+    if (verdict->reason_count == JUDGE_REASONS_MAX) return;
+    struct judge_reason *added = &verdict->reasons[verdict->reason_count++];
+    *added = *reason;
+    added->launches = 1;
+    added->last_launch = verdict->launches;
+    snprintf(added->where, sizeof added->where, "n = %s, %s, %s", trial->scope.size->text, data_name(trial),
+             trial->schedule->name);
+}
+
+static void refuse_for(struct trial *trial, const char *kind, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void refuse_for(struct trial *trial, const char *kind, const char *format, ...) {
+    struct judge_reason reason = {.launches = 1};
+    va_list arguments;
+    snprintf(reason.kind, sizeof reason.kind, "%s", kind);
+    va_start(arguments, format);
+    vsnprintf(reason.message, sizeof reason.message, format, arguments);
+    va_end(arguments);
+    refuse(trial, &reason);
+}
+
+/* ---- findings -------------------------------------------------------------------------------------------
+ */
+
+static void refuse_findings(struct trial *trial) {
+    for (size_t i = 0; i < simt_report_finding_count(trial->report); i++) {
+        const simt_finding *finding = simt_report_finding(trial->report, i);
+        struct judge_reason reason = {.line = finding->line,
+                                      .other_line = finding->has_other ? finding->other_line : 0};
+        snprintf(reason.kind, sizeof reason.kind, "%s", simt_finding_kind_name(finding->kind));
+        if (finding->kind == SIMT_FINDING_RUNAWAY)
+            snprintf(reason.message, sizeof reason.message,
+                     "no end after %" PRIu64 " warp instructions: an endless loop, or far too much work",
+                     trial->launch.instruction_limit);
+        else
+            snprintf(reason.message, sizeof reason.message, "%s", finding->message);
+        snprintf(reason.file, sizeof reason.file, "%s", finding->file);
+        refuse(trial, &reason);
+        trial->is_over |= finding->kind == SIMT_FINDING_RUNAWAY || finding->kind == SIMT_FINDING_UNSUPPORTED;
+    }
+}
+
+/* ---- the result ------------------------------------------------------------------------------------------
+ */
+
+static int digits_of(wf_type type) {
+    return type == WF_F32 ? 24 : 53;
+}
+
+static bool is_float(wf_type type) {
+    return type == WF_F32 || type == WF_F64;
+}
+
+/* The distance of neighbouring floats there. */
+static long double ulp_at(long double value, wf_type type) {
+    const int least = type == WF_F32 ? -149 : -1074;
+    int exponent;
+    frexpl(value, &exponent);
+    exponent -= digits_of(type);
+    return ldexpl(1, value == 0 || exponent < least ? least : exponent);
+}
+
+/* gamma(k) of k u < 1; Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., SIAM 2002, lemma 3.1.
+ */
+static long double gamma_of(uint64_t k, wf_type type) {
+    long double ku = (long double)k * ldexpl(1, -digits_of(type));
+    return ku < 1 ? ku / (1 - ku) : INFINITY;
+}
+
+/* The chains that lead to element i of the output, or where it is reduced afterwards to any. */
+static uint64_t roundings_at(const struct trial *trial, uint64_t i, bool *is_counted) {
+    const struct judge_task *task = trial->judging->task;
+    const struct expected *expected = &trial->expected;
+    const struct buffer *output = &trial->buffers.items[task->reference.output];
+    size_t element = wf_type_nbytes(task->arguments[task->reference.output].type);
+    bool is_whole = task->reference.partials != WF_OP_NONE;
+    *is_counted = false;
+    if (!expected->is_additive || !trial->judging->chains) return expected->roundings;
+    uint64_t counted = chains_longest(trial->judging->chains, task->reference.output,
+                                      is_whole ? 0 : i * element, is_whole ? output->nbytes : element);
+    *is_counted = counted < expected->roundings;
+    return *is_counted ? counted : expected->roundings;
+}
+
+/* Sums of whole numbers that stay below 2^p are exact in any order.  What is added is the rounding of the
+ * reference. */
+static long double bound_at(const struct trial *trial, uint64_t i, uint64_t roundings, bool is_whole,
+                            wf_type type) {
+    const struct expected *expected = &trial->expected;
+    if (!is_float(type)) return 0;
+    if (is_whole && expected->is_polynomial && expected->scales[i] <= ldexpl(1, digits_of(type))) return 0;
+    return roundings ? gamma_of(roundings, type) * expected->scales[i] + ldexpl(expected->scales[i], -60) : 0;
+}
+
+static void note_error(struct judge_verdict *verdict, double error, double bound, uint64_t roundings,
+                       bool is_counted) {
+    if (verdict->has_error && error <= verdict->error_ulp) return;
+    verdict->has_error = true;
+    verdict->error_ulp = error;
+    verdict->bound_ulp = bound;
+    verdict->roundings = roundings;
+    verdict->is_counted = is_counted;
+}
+
+/* An element, or what the output is reduced to, with its distances in ulp. */
+struct comparison {
+    uint64_t element, roundings;
+    long double value, exact, error, bound;
+};
+
+static void refuse_value(struct trial *trial, const struct comparison *c) {
+    const struct judge_task *task = trial->judging->task;
+    const char *output = task->arguments[task->reference.output].name;
+    char place[160];
+    if (task->reference.partials)
+        snprintf(place, sizeof place, "%s(%s)", wf_op_name(task->reference.partials), output);
+    else
+        snprintf(place, sizeof place, "%s[%" PRIu64 "]", output, c->element);
+    if (c->bound > 0)
+        refuse_for(trial, "result",
+                   "%s is %.9Lg, exactly %.9Lg: off by %.3Lg ulp, where %" PRIu64
+                   " rounded operations in a row explain no more than %.3Lg",
+                   place, c->value, c->exact, c->error, c->roundings, c->bound);
+    else
+        refuse_for(trial, "result", "%s is %.9Lg, and must be %.9Lg", place, c->value, c->exact);
+}
+
+/* false: it is wrong, and that has been said. */
+static bool compare(struct trial *trial, uint64_t i, long double value, bool is_whole) {
+    const struct expected *expected = &trial->expected;
+    const wf_type type = trial->judging->task->arguments[trial->judging->task->reference.output].type;
+    struct comparison c = {.element = i, .value = value, .exact = expected->values[i]};
+    bool is_counted;
+    c.roundings = roundings_at(trial, i, &is_counted);
+    long double ulp = ulp_at(c.exact != 0 ? c.exact : expected->scales[i], type);
+    c.error = value == c.exact ? 0 : fabsl(value - c.exact) / ulp; /* 0 of equal infinities, too */
+    c.bound = bound_at(trial, i, c.roundings, is_whole, type) / ulp;
+    if (!(c.error <= c.bound)) {
+        refuse_value(trial, &c);
+        return false;
+    }
+    if (is_float(type))
+        note_error(trial->judging->verdict, (double)c.error, (double)c.bound, c.roundings, is_counted);
+    return true;
+}
+
+static simt_error check_output(struct trial *trial) {
+    const struct judge_task *task = trial->judging->task;
+    const struct buffer *output = &trial->buffers.items[task->reference.output];
+    const bool is_whole = inputs_are_whole(task, &trial->buffers);
+    unsigned char *bytes = malloc(output->nbytes + 1);
+    simt_error error = bytes ? SIMT_OK : fail_memory(trial->judging->message);
+    if (!error) error = simt_machine_read(trial->machine, output->address, bytes, output->nbytes);
+    for (uint64_t i = 0; i < trial->expected.count && !error; i++) {
+        long double value;
+        error = output_value(task, bytes, output->count, i, &value, trial->judging->message);
+        if (!error && !compare(trial, i, value, is_whole)) break;
+    }
+    free(bytes);
+    return error;
+}
+
+/* Inputs must be as they were. */
+static simt_error check_inputs(struct trial *trial) {
+    const struct judge_task *task = trial->judging->task;
+    for (size_t a = 0; a < task->argument_count; a++) {
+        const struct argument *argument = &task->arguments[a];
+        const struct buffer *buffer = &trial->buffers.items[a];
+        size_t element = wf_type_nbytes(argument->type);
+        if (argument->role != ROLE_INPUT) continue;
+        unsigned char *bytes = malloc(buffer->nbytes + 1);
+        if (!bytes) return fail_memory(trial->judging->message);
+        simt_error error = simt_machine_read(trial->machine, buffer->address, bytes, buffer->nbytes);
+        size_t at = 0;
+        while (!error && at < buffer->nbytes && bytes[at] == buffer->bytes[at]) at++;
+        if (!error && at < buffer->nbytes)
+            refuse_for(trial, "input", "%s[%zu] is an input, and was changed", argument->name, at / element);
+        free(bytes);
+        if (error) return error;
+    }
+    return SIMT_OK;
+}
+
+/* ---- gates
+ * ------------------------------------------------------------------------------------------------- */
+
+/* Once for each size: what other data and schedules cost is another matter. */
+static simt_error check_gates(struct trial *trial) {
+    const struct judge_task *task = trial->judging->task;
+    struct judge_verdict *verdict = trial->judging->verdict;
+    if (trial->set || trial->schedule->schedule != SIMT_LOCKSTEP) return SIMT_OK;
+    verdict->gate_count = task->gate_count;
+    for (size_t g = 0; g < task->gate_count; g++) {
+        const struct gate *gate = &task->gates[g];
+        long double bound;
+        double count = simt_report_counter_value(trial->report, gate->name, NAN);
+        if (!task_number(task, gate->bound, &trial->scope, &bound, trial->judging->message))
+            return SIMT_ERROR_ARGUMENT;
+        if (isnan(count)) {
+            snprintf(trial->judging->message->text, sizeof trial->judging->message->text,
+                     "%s: the simulator has no count '%s'; `warpfold inspect --json` shows those that it has",
+                     task->name, gate->name);
+            return SIMT_ERROR_ARGUMENT;
+        }
+        verdict->gates[g] = (struct judge_gate_count){gate->name, count, (double)bound, gate->is_least};
+        if (gate->is_least ? count >= bound : count <= bound) continue;
+        refuse_for(trial, "gate", "%s is %.6g, and the task wants %s %.6Lg%s%s", gate->name, count,
+                   gate->is_least ? "at least" : "at most", bound, gate->advice ? ": " : "",
+                   gate->advice ? gate->advice : "");
+    }
+    return SIMT_OK;
+}
+
+/* ---- a launch
+ * ------------------------------------------------------------------------------------------------ */
+
+static simt_error place(struct trial *trial, const void **values) {
+    struct judging *judging = trial->judging;
+    if (judging->chains && !chains_begin(judging->chains, judging->task->argument_count))
+        return fail_memory(judging->message);
+    for (size_t a = 0; a < judging->task->argument_count; a++) {
+        struct buffer *buffer = &trial->buffers.items[a];
+        bool is_scalar = judging->task->arguments[a].role == ROLE_SCALAR;
+        values[a] = is_scalar ? (const void *)buffer->bytes : &buffer->address;
+        if (is_scalar) continue;
+        simt_error error =
+            simt_machine_allocate(trial->machine, buffer->nbytes ? buffer->nbytes : 1, &buffer->address);
+        if (!error && buffer->bytes)
+            error = simt_machine_write(trial->machine, buffer->address, buffer->bytes, buffer->nbytes);
+        if (error) return fail_memory(judging->message);
+        if (judging->chains && !chains_add(judging->chains, a, buffer->address, buffer->nbytes))
+            return fail_memory(judging->message);
+    }
+    return SIMT_OK;
+}
+
+static bool set_extent(const struct judging *judging, const char *const texts[3], const struct scope *scope,
+                       uint32_t extent[3]) {
+    for (int d = 0; d < 3; d++) {
+        int64_t number = 1;
+        if (texts[d] && !task_whole(judging->task, texts[d], scope, &number, judging->message)) return false;
+        extent[d] = number ? (uint32_t)number : 1; /* of nothing there is one block all the same */
+    }
+    return true;
+}
+
+static bool set_launch(struct trial *trial) {
+    const struct judging *judging = trial->judging;
+    simt_launch *launch = &trial->launch;
+    int64_t shared = 0;
+    *launch = (simt_launch){.module = judging->candidate.module,
+                            .kernel = judging->candidate.kernel,
+                            .schedule = trial->schedule->schedule,
+                            .seed = trial->schedule->seed,
+                            .threads = 1,
+                            .observers = judging->observers,
+                            .context = judging->chains};
+    if (!set_extent(judging, judging->task->block, &trial->scope, launch->block)) return false;
+    trial->scope.block = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
+    if (!set_extent(judging, judging->task->grid, &trial->scope, launch->grid)) return false;
+    trial->scope.grid = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    if (judging->task->shared &&
+        !task_whole(judging->task, judging->task->shared, &trial->scope, &shared, judging->message))
+        return false;
+    launch->shared_nbytes = (size_t)shared;
+    launch->instruction_limit =
+        INSTRUCTIONS_LEAST + INSTRUCTIONS_FOR_EACH * ((uint64_t)trial->scope.size->n + trial->scope.grid);
+    return true;
+}
+
+/* Later launches of a size have other data: nobody knows a result before. */
+static struct data data_of(const struct trial *trial) {
+    size_t size = (size_t)(trial->scope.size - trial->judging->task->sizes),
+           schedule = (size_t)(trial->schedule - schedules);
+    uint64_t number = (size * DATA_MAX + trial->set) * SCHEDULES + schedule;
+    return (struct data){trial->set, trial->judging->request->seed * 1000003 + number * 7919,
+                         schedule % 2 == 0};
+}
+
+static simt_error conclude(struct trial *trial, simt_error error) {
+    trial->judging->verdict->launches++;
+    if (error && (error != SIMT_ERROR_STOPPED || !trial->report)) return error;
+    refuse_findings(trial);
+    if (error) return SIMT_OK; /* stopped: memory is no result */
+    error = check_output(trial);
+    if (!error) error = check_inputs(trial);
+    return error ? error : check_gates(trial);
+}
+
+static simt_error launch(struct trial *trial) {
+    struct judging *judging = trial->judging;
+    const void *values[ARGUMENTS_MAX];
+    const struct data data = data_of(trial);
+    if (!set_launch(trial)) return SIMT_ERROR_ARGUMENT;
+    simt_error error = buffers_make(&trial->buffers, judging->task, &trial->scope, &data, judging->message);
+    if (!error)
+        error =
+            expected_make(&trial->expected, judging->task, &trial->scope, &trial->buffers, judging->message);
+    if (!error && simt_machine_create(NULL, &trial->machine)) error = fail_memory(judging->message);
+    if (!error) error = place(trial, values);
+    if (error) return error;
+    trial->launch.arguments = values;
+    return conclude(trial,
+                    simt_machine_launch(trial->machine, &trial->launch, &trial->report, judging->message));
+}
+
+static void trial_clear(struct trial *trial) {
+    simt_report_destroy(trial->report);
+    simt_machine_destroy(trial->machine);
+    expected_clear(&trial->expected);
+    buffers_clear(&trial->buffers);
+}
+
+/* ---- all of them
+ * --------------------------------------------------------------------------------------------- */
+
+/* Whether more launches would tell more. */
+static simt_error try(struct judging *judging, const struct size *size, size_t set,
+                      const struct schedule *schedule, bool *is_over) {
+    struct trial trial = {.judging = judging, .scope = {size, 0, 0}, .set = set, .schedule = schedule};
+    simt_error error = launch(&trial);
+    *is_over = trial.is_over;
+    trial_clear(&trial);
+    return error;
+}
+
+static simt_error try_all(struct judging *judging) {
+    const struct judge_task *task = judging->task;
+    size_t sets = task->data_count ? task->data_count : 1;
+    bool is_over = false;
+    simt_error error = SIMT_OK;
+    for (size_t i = 0; i < task->size_count; i++)
+        for (size_t set = 0; set < sets; set++)
+            for (size_t s = 0; s < SCHEDULES && !is_over && !error; s++)
+                error = try(judging, &task->sizes[i], set, &schedules[s], &is_over);
+    return error;
+}
+
+/* Chains are followed where the bound can use them. */
+static bool list_observers(struct judging *judging) {
+    const struct judge_task *task = judging->task;
+    size_t count = 0;
+    if (is_float(task->arguments[task->reference.output].type) && !task->roundings) {
+        judging->chains = chains_create(judging->candidate.ptx);
+        if (!judging->chains) return false;
+        judging->observers[count++] = &judge_observe_chains;
+    }
+    for (size_t i = 0; simt_observers[i] && count < OBSERVERS_MAX - 1; i++)
+        judging->observers[count++] = simt_observers[i];
+    return true;
+}
+
+simt_error judge_run(const struct judge_request *request, struct judge_verdict *verdict,
+                     simt_message *message) {
+    struct judging judging = {
+        .request = request, .task = request->task, .verdict = verdict, .message = message};
+    *verdict = (struct judge_verdict){0};
+    simt_error error = candidate_load(&judging.candidate, request, message);
+    if (!error && !list_observers(&judging)) error = fail_memory(message);
+    if (!error) error = try_all(&judging);
+    verdict->is_accepted = !error && !verdict->reason_count;
+    chains_destroy(judging.chains);
+    candidate_clear(&judging.candidate);
+    return error;
+}

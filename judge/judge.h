@@ -1,0 +1,101 @@
+/*
+ * judge.h -- a kernel against a task: is what it leaves right, on every size, schedule and data set, without
+ * a race, and as cheap as the task asks?
+ *
+ * A task is a small file (docs/judge.md): the kernel's signature, its launch, its arguments by role, the
+ * reference that its output is held against, sizes and gates.  The kernel runs on the simulator with data
+ * made from a seed, another one for each launch, so that no result can be known in advance.  What is expected
+ * is exact, from the engine of warpfold.h or computed here, and an error is held against a bound that is a
+ * theorem, not a tolerance.
+ *
+ * Nothing here prints or keeps state.  Errors and messages are those of simt.h; one thread at a time uses a
+ * task.
+ */
+#ifndef JUDGE_H
+#define JUDGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "simt.h"
+
+/* ---- tasks */
+
+/* Those that are built in, sorted by path: "sum.task". */
+struct judge_file {
+    const char *path;
+    const char *text; /* NUL-terminated */
+    size_t nbytes;    /* without the NUL */
+};
+extern const struct judge_file judge_files[];
+extern const size_t judge_file_count;
+
+/* The text of the task of that name, "sum"; NULL: there is none. */
+const char *judge_task_text(const char *name);
+
+struct judge_task;
+
+/* Reads a task.  `name` is what messages call it, a file's name for example.  *task is the caller's; NULL
+ * after an error: SIMT_ERROR_SYNTAX, with the line, or SIMT_ERROR_MEMORY. */
+simt_error judge_task_read(const char *text, const char *name, struct judge_task **task,
+                           simt_message *message);
+void judge_task_destroy(struct judge_task *task); /* NULL: nothing */
+
+/* "The sum of n floats"; valid as long as the task. */
+const char *judge_task_title(const struct judge_task *task);
+const char *judge_task_signature(const struct judge_task *task);
+
+/* ---- verdicts */
+
+enum { JUDGE_MESSAGE_CAPACITY = 640, JUDGE_WHERE_CAPACITY = 96, JUDGE_FILE_CAPACITY = 256 };
+
+/* Why a kernel is refused; of alike ones the first. */
+struct judge_reason {
+    char kind[16]; /* that of a finding ("race"), or "result", "input", "gate" */
+    char message[JUDGE_MESSAGE_CAPACITY];
+    char where[JUDGE_WHERE_CAPACITY]; /* the launch: "n = 33, integers(-8, 8), split" */
+    char file[JUDGE_FILE_CAPACITY];   /* of a finding, else "" */
+    uint32_t line, other_line;        /* 0: none */
+    uint64_t launches, last_launch;   /* how many gave it, and the last one's number */
+};
+
+/* A count of the task's gates, at its largest size. */
+struct judge_gate_count {
+    const char *name; /* as long as the task */
+    double count, allowed;
+    bool is_least; /* `allowed` is the least, not the most */
+};
+
+enum { JUDGE_REASONS_MAX = 16, JUDGE_GATES_MAX = 16 };
+
+struct judge_verdict {
+    bool is_accepted;
+    uint64_t launches;
+    struct judge_reason reasons[JUDGE_REASONS_MAX];
+    size_t reason_count;
+    /* The greatest error of a float that was met, in ulp of the exact result, and the bound there, after so
+     * many roundings: those counted along the longest chain, or where the kernel could not be followed the
+     * most there can be.  Of results that are not floats, has_error is false. */
+    bool has_error, is_counted;
+    double error_ulp, bound_ulp;
+    uint64_t roundings;
+    struct judge_gate_count gates[JUDGE_GATES_MAX];
+    size_t gate_count;
+};
+
+struct judge_request {
+    const struct judge_task *task;
+    const char *path;                /* of the source, which is compiled */
+    const char *ptx;                 /* the text of a .ptx file of that name instead, or NULL */
+    uint64_t seed;                   /* of the data */
+    const simt_leftovers *leftovers; /* as simt_source has them */
+};
+
+/* Judges.  SIMT_OK: there is a verdict, whatever it says.  SIMT_ERROR_ARGUMENT: the kernel has other
+ * parameters than the task, or the task cannot be launched; SIMT_ERROR_COMPILE and _SYNTAX: it is no kernel.
+ * The message says what is wrong. */
+simt_error judge_run(const struct judge_request *request, struct judge_verdict *verdict,
+                     simt_message *message);
+
+#endif

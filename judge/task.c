@@ -1,0 +1,500 @@
+/* Reads tasks.  A line is "Key: value"; those that begin with # are comments. */
+#include "task.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reading {
+    struct judge_task *task;
+    simt_message *message;
+    int line;
+    const char *expect;
+    int expect_line;
+};
+
+static bool fail(const struct reading *reading, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static bool fail(const struct reading *reading, const char *format, ...) {
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    snprintf(reading->message->text, sizeof reading->message->text, "%s:%d: %s", reading->task->name,
+             reading->line, text);
+    return false;
+}
+
+/* ---- words of a line ------------------------------------------------------------------------------ */
+
+static char *trim(char *text) {
+    while (isspace((unsigned char)*text)) text++;
+    for (size_t length = strlen(text); length && isspace((unsigned char)text[length - 1]);)
+        text[--length] = '\0';
+    return text;
+}
+
+/* Cuts the text at the separator, outside parentheses and brackets; returns what stands before it. */
+static char *cut(char **rest, char separator) {
+    char *begin = *rest, *at = begin;
+    int depth = 0;
+    if (!begin) return NULL;
+    for (; *at && (*at != separator || depth); at++)
+        depth += (*at == '(' || *at == '[') - (*at == ')' || *at == ']');
+    *rest = *at ? at + 1 : NULL;
+    *at = '\0';
+    return trim(begin);
+}
+
+static char *cut_word(char **rest) {
+    char *begin = trim(*rest);
+    size_t length = strcspn(begin, " \t");
+    *rest = begin[length] ? begin + length + 1 : begin + length;
+    begin[length] = '\0';
+    return begin;
+}
+
+/* ---- names ---------------------------------------------------------------------------------------- */
+
+bool scope_find(const struct scope *scope, const char *name, size_t length, struct number *number) {
+    const struct {
+        const char *name;
+        long double value;
+    } known[] = {
+        {"n", (long double)scope->size->n},       {"rows", (long double)scope->size->rows},
+        {"cols", (long double)scope->size->cols}, {"grid", (long double)scope->grid},
+        {"block", (long double)scope->block},     {"zeros", 0},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strlen(known[i].name) != length || memcmp(known[i].name, name, length)) continue;
+        *number = (struct number){known[i].value, fabsl(known[i].value)};
+        return true;
+    }
+    return false;
+}
+
+static bool find_in_scope(const void *scope, const char *name, size_t length, const long double *index,
+                          struct number *number) {
+    return !index && scope_find(scope, name, length, number);
+}
+
+bool task_number(const struct judge_task *task, const char *text, const struct scope *scope,
+                 long double *number, simt_message *message) {
+    const struct names names = {find_in_scope, scope};
+    struct evaluation evaluation;
+    *number = 0;
+    if (evaluate(text, &names, &evaluation)) {
+        *number = evaluation.number.value;
+        return true;
+    }
+    snprintf(message->text, sizeof message->text,
+             "%s: '%s': %s; there are n, rows, cols, block and grid, + - * / %%, ceil, floor, min, max",
+             task->name, text, evaluation.wrong);
+    return false;
+}
+
+bool task_whole(const struct judge_task *task, const char *text, const struct scope *scope, int64_t *number,
+                simt_message *message) {
+    long double value;
+    *number = 0;
+    if (!task_number(task, text, scope, &value, message)) return false;
+    if (!(value >= 0 && value <= INT32_MAX)) {
+        snprintf(message->text, sizeof message->text, "%s: '%s' is not from 0 to %ld where n = %s",
+                 task->name, text, (long)INT32_MAX, scope->size->text);
+        return false;
+    }
+    *number = (int64_t)value;
+    return true;
+}
+
+bool generator_read(const char *text, struct generator *generator) {
+    char word[16], end;
+    if (sscanf(text, "%15[a-z] (%lf ,%lf %c", word, &generator->low, &generator->high, &end) != 4 ||
+        end != ')')
+        return false;
+    generator->is_uniform = !strcmp(word, "uniform");
+    return (generator->is_uniform || !strcmp(word, "integers")) && generator->low <= generator->high;
+}
+
+static size_t find_argument(const struct judge_task *task, const char *name) {
+    size_t i = 0;
+    while (i < task->argument_count && strcmp(task->arguments[i].name, name)) i++;
+    return i;
+}
+
+/* ---- the lines of a task --------------------------------------------------------------------------- */
+
+static bool read_title(struct reading *reading, char *value) {
+    snprintf(reading->task->title, sizeof reading->task->title, "%s", value);
+    return true;
+}
+
+/* The kernel's name is the last word before the parenthesis. */
+static bool read_signature(struct reading *reading, char *value) {
+    struct judge_task *task = reading->task;
+    snprintf(task->signature, sizeof task->signature, "%s", value);
+    const char *end = strchr(value, '(');
+    if (!end) return fail(reading, "'%s' is not a kernel's signature: void name(parameters)", value);
+    while (end > value && isspace((unsigned char)end[-1])) end--;
+    const char *begin = end;
+    while (begin > value && (isalnum((unsigned char)begin[-1]) || begin[-1] == '_')) begin--;
+    if (begin == end) return fail(reading, "'%s' names no kernel", value);
+    snprintf(task->kernel, sizeof task->kernel, "%.*s", (int)(end - begin), begin);
+    return true;
+}
+
+static bool read_extent(struct reading *reading, char *value, const char *extent[3]) {
+    for (int d = 0; d < 3; d++) {
+        extent[d] = cut(&value, ',');
+        if (extent[d] && !*extent[d]) return fail(reading, "an extent is empty: X[, Y[, Z]]");
+    }
+    return value ? fail(reading, "there are three extents at most: X[, Y[, Z]]") : true;
+}
+
+static bool read_block(struct reading *reading, char *value) {
+    return read_extent(reading, value, reading->task->block);
+}
+
+static bool read_grid(struct reading *reading, char *value) {
+    return read_extent(reading, value, reading->task->grid);
+}
+
+static bool read_shared(struct reading *reading, char *value) {
+    reading->task->shared = value;
+    return true;
+}
+
+static bool read_roundings(struct reading *reading, char *value) {
+    reading->task->roundings = value;
+    return true;
+}
+
+static bool read_empty(struct reading *reading, char *value) {
+    reading->task->empty = value;
+    return true;
+}
+
+static bool read_options(struct reading *reading, char *value) {
+    struct judge_task *task = reading->task;
+    while (*value) {
+        if (task->option_count == OPTIONS_MAX)
+            return fail(reading, "there are more than %d options", OPTIONS_MAX);
+        task->options[task->option_count++] = cut_word(&value);
+    }
+    return true;
+}
+
+static bool read_sizes(struct reading *reading, char *value) {
+    struct judge_task *task = reading->task;
+    while (*trim(value)) {
+        char *word = cut_word(&value), *end;
+        if (task->size_count == SIZES_MAX) return fail(reading, "there are more than %d sizes", SIZES_MAX);
+        struct size *size = &task->sizes[task->size_count++];
+        *size = (struct size){word, 0, 1, 0};
+        size->cols = isdigit((unsigned char)*word) ? strtol(word, &end, 10) : -1;
+        if (size->cols >= 0 && *end == 'x') {
+            size->rows = size->cols;
+            size->cols = isdigit((unsigned char)end[1]) ? strtol(end + 1, &end, 10) : -1;
+        }
+        if (size->cols < 0 || *end || size->cols > 1 << 24 || size->rows > 1 << 24 ||
+            size->rows * size->cols > 1 << 24)
+            return fail(reading, "'%s' is not a size: N or ROWSxCOLS, at most 2^24 elements", word);
+        size->n = size->rows * size->cols;
+    }
+    return true;
+}
+
+/* Name: lowest or highest is allowed; then what to do about it. */
+static bool read_gate(struct reading *reading, char *value) {
+    struct judge_task *task = reading->task;
+    if (task->gate_count == JUDGE_GATES_MAX)
+        return fail(reading, "there are more than %d gates", JUDGE_GATES_MAX);
+    char *rest = value;
+    value = cut(&rest, ';');
+    char *sign = strstr(value, "<=");
+    bool is_least = !sign;
+    if (is_least) sign = strstr(value, ">=");
+    if (!sign) return fail(reading, "a gate is 'count <= bound' or 'count >= bound', not '%s'", value);
+    *sign = '\0';
+    task->gates[task->gate_count++] =
+        (struct gate){trim(value), trim(sign + 2), rest ? trim(rest) : NULL, is_least};
+    return true;
+}
+
+static bool read_expect(struct reading *reading, char *value) {
+    reading->expect = value;
+    reading->expect_line = reading->line;
+    return true;
+}
+
+/* ---- arguments ------------------------------------------------------------------------------------- */
+
+static bool is_known_type(wf_type type) {
+    return type && type != WF_BOOL && type != WF_F16 && type != WF_BF16;
+}
+
+static bool read_generators(struct reading *reading, struct argument *argument, char *text) {
+    while (text) {
+        struct generator generator;
+        if (argument->content_count == DATA_MAX)
+            return fail(reading, "there are more than %d generators", DATA_MAX);
+        char *word = cut(&text, '|');
+        if (!generator_read(word, &generator))
+            return fail(
+                reading,
+                "'%s': an input has uniform(LOW, HIGH) or integers(LOW, HIGH), several with | between", word);
+        argument->contents[argument->content_count++] = word;
+    }
+    if (reading->task->data_count < argument->content_count)
+        reading->task->data_count = argument->content_count;
+    return true;
+}
+
+/* TYPE[COUNT] CONTENTS */
+static bool read_buffer(struct reading *reading, struct argument *argument, char *text) {
+    char *bracket = strchr(text, '['), *end = bracket ? strrchr(text, ']') : NULL;
+    if (!end) return fail(reading, "'%s' is not a buffer: f32[n]", text);
+    *bracket = *end = '\0';
+    argument->type = wf_type_parse(trim(text));
+    argument->count = trim(bracket + 1);
+    char *contents = trim(end + 1);
+    if (!is_known_type(argument->type))
+        return fail(reading, "'%s': types are i8 to i64, u8 to u64, f32 and f64", trim(text));
+    if (has_data(argument->role)) return read_generators(reading, argument, contents);
+    if (*contents && strcmp(contents, "none")) argument->contents[argument->content_count++] = contents;
+    return true;
+}
+
+/* i32 EXPRESSION */
+static bool read_scalar(struct reading *reading, struct argument *argument, char *text) {
+    char *type = cut_word(&text);
+    argument->type = wf_type_parse(type);
+    argument->count = trim(text);
+    if (!is_known_type(argument->type))
+        return fail(reading, "'%s': types are i8 to i64, u8 to u64, f32 and f64", type);
+    return *argument->count ? true : fail(reading, "the scalar %s has no value", argument->name);
+}
+
+static bool read_argument(struct reading *reading, char *value) {
+    static const char *const roles[ROLES] = {"input", "inout", "output", "scratch", "scalar"};
+    struct judge_task *task = reading->task;
+    if (task->argument_count == ARGUMENTS_MAX)
+        return fail(reading, "there are more than %d arguments", ARGUMENTS_MAX);
+    const char *name = cut_word(&value), *word = cut_word(&value);
+    size_t role = 0;
+    while (role < ROLES && strcmp(word, roles[role])) role++;
+    if (role == ROLES)
+        return fail(reading, "%s: the role is input, inout, output, scratch or scalar, not '%s'", name, word);
+    if (find_argument(task, name) < task->argument_count)
+        return fail(reading, "there are two arguments '%s'", name);
+    struct argument *argument = &task->arguments[task->argument_count++];
+    *argument = (struct argument){.name = name, .role = (enum role)role};
+    return (role == ROLE_SCALAR ? read_scalar : read_buffer)(reading, argument, trim(value));
+}
+
+/* ---- the reference --------------------------------------------------------------------------------- */
+
+static bool is_word(const char *text, const char *word) {
+    return !strcmp(text, word);
+}
+
+/* sum, histogram, scan, exclusive_scan, softmax; a sum is also an op. */
+static bool read_reference_name(struct reading *reading, const char *name) {
+    struct reference *reference = &reading->task->reference;
+    reference->op = wf_op_parse(name);
+    if (reference->op == WF_STATS || reference->op == WF_PROD)
+        return fail(reading, "%s is no reference", name);
+    if (reference->op) return true;
+    reference->is_inclusive = is_word(name, "scan");
+    if (is_word(name, "histogram"))
+        reference->kind = REFERENCE_HISTOGRAM;
+    else if (reference->is_inclusive || is_word(name, "exclusive_scan"))
+        reference->kind = REFERENCE_SCAN;
+    else if (is_word(name, "softmax"))
+        reference->kind = REFERENCE_SOFTMAX;
+    else
+        return fail(
+            reading,
+            "'%s' is no reference: an op such as sum, max, dot; histogram, scan, exclusive_scan, softmax",
+            name);
+    return true;
+}
+
+static bool read_reference_inputs(struct reading *reading, char *text) {
+    struct judge_task *task = reading->task;
+    struct reference *reference = &task->reference;
+    while (text) {
+        const char *name = cut(&text, ',');
+        size_t index = find_argument(task, name);
+        if (index == task->argument_count || !has_data(task->arguments[index].role))
+            return fail(reading, "'%s' is no input", name);
+        if (reference->input_count == REFERENCE_INPUTS_MAX)
+            return fail(reading, "a reference has two inputs at most");
+        reference->inputs[reference->input_count++] = index;
+    }
+    size_t wanted = reference->op == WF_DOT ? 2 : 1;
+    return reference->input_count == wanted ? true
+                                            : fail(reading, "the reference takes %zu input(s)", wanted);
+}
+
+/* NAME(INPUTS) [by row] */
+static bool read_right(struct reading *reading, char *text) {
+    struct reference *reference = &reading->task->reference;
+    char *open = strchr(text, '('), *close = open ? strchr(open, ')') : NULL;
+    if (!close) return fail(reading, "'%s' is no reference: sum(in)", text);
+    *open = *close = '\0';
+    const char *rest = trim(close + 1);
+    reference->by_row = is_word(rest, "by row");
+    if (*rest && !reference->by_row) return fail(reading, "'%s': only 'by row' may follow a reference", rest);
+    return read_reference_name(reading, trim(text)) && read_reference_inputs(reading, open + 1);
+}
+
+/* out, out[i] or sum(out) */
+static bool read_left(struct reading *reading, char *text) {
+    struct judge_task *task = reading->task;
+    struct reference *reference = &task->reference;
+    char *open = strpbrk(text, "(["), *name = text;
+    if (open && *open == '[') {
+        if (strcmp(trim(open), "[i]"))
+            return fail(reading, "'%s': one element of the output is name[i]", text);
+        reference->kind = REFERENCE_ELEMENTS;
+        *open = '\0';
+    } else if (open) {
+        *open = '\0';
+        reference->partials = wf_op_parse(trim(text));
+        name = open + 1;
+        name[strcspn(name, ")")] = '\0';
+        if (!reference->partials) return fail(reading, "'%s' is no op", trim(text));
+    }
+    reference->output = find_argument(task, trim(name));
+    if (reference->output == task->argument_count || task->arguments[reference->output].role != ROLE_OUTPUT)
+        return fail(reading, "'%s' is no output", trim(name));
+    return true;
+}
+
+static bool read_reference(struct reading *reading) {
+    char *text = (char *)(uintptr_t)reading->expect; /* a part of task->text */
+    reading->line = reading->expect_line;
+    char *sign = strchr(text, '=');
+    if (!sign) return fail(reading, "expected is 'output = reference', not '%s'", text);
+    *sign = '\0';
+    if (!read_left(reading, trim(text))) return false;
+    if (reading->task->reference.kind != REFERENCE_ELEMENTS) return read_right(reading, trim(sign + 1));
+    reading->task->reference.elements = trim(sign + 1);
+    return true;
+}
+
+/* ---- the whole -------------------------------------------------------------------------------------- */
+
+static const struct key {
+    const char *name;
+    bool (*read)(struct reading *reading, char *value);
+    bool is_needed, is_list;
+} keys[] = {
+    {"Title", read_title, true, false},      {"Signature", read_signature, true, false},
+    {"Block", read_block, true, false},      {"Grid", read_grid, true, false},
+    {"Shared", read_shared, false, false},   {"Options", read_options, false, true},
+    {"Argument", read_argument, true, true}, {"Sizes", read_sizes, true, true},
+    {"Expect", read_expect, true, false},    {"Roundings", read_roundings, false, false},
+    {"Empty", read_empty, false, false},     {"Gate", read_gate, false, true},
+};
+enum { KEY_COUNT = sizeof keys / sizeof *keys };
+
+static bool read_line(struct reading *reading, char *line, unsigned *met) {
+    line = trim(line);
+    if (!*line || *line == '#') return true;
+    char *colon = strchr(line, ':');
+    if (!colon) return fail(reading, "'%s' is not of the form 'Key: value'", line);
+    *colon = '\0';
+    size_t key = 0;
+    while (key < KEY_COUNT && strcmp(keys[key].name, line)) key++;
+    if (key == KEY_COUNT) return fail(reading, "there is no key '%s'", line);
+    if (*met >> key & 1 && !keys[key].is_list) return fail(reading, "%s is given twice", line);
+    *met |= 1u << key;
+    char *value = trim(colon + 1);
+    return *value ? keys[key].read(reading, value) : fail(reading, "%s has no value", line);
+}
+
+/* What later depends on a size must be right for each, and is asked for once here. */
+static bool check(struct reading *reading) {
+    struct judge_task *task = reading->task;
+    for (size_t i = 0; i < task->size_count; i++) {
+        const struct scope scope = {&task->sizes[i], 1, 1};
+        int64_t whole;
+        long double number;
+        for (int d = 0; d < 3; d++)
+            if ((task->block[d] && !task_whole(task, task->block[d], &scope, &whole, reading->message)) ||
+                (task->grid[d] && !task_whole(task, task->grid[d], &scope, &whole, reading->message)))
+                return false;
+        if (task->shared && !task_whole(task, task->shared, &scope, &whole, reading->message)) return false;
+        if (task->roundings && !task_whole(task, task->roundings, &scope, &whole, reading->message))
+            return false;
+        if (task->empty && !task_number(task, task->empty, &scope, &number, reading->message)) return false;
+        for (size_t a = 0; a < task->argument_count; a++)
+            if (!task_number(task, task->arguments[a].count, &scope, &number, reading->message)) return false;
+        for (size_t g = 0; g < task->gate_count; g++)
+            if (!task_number(task, task->gates[g].bound, &scope, &number, reading->message)) return false;
+    }
+    return true;
+}
+
+static bool read_all(struct reading *reading) {
+    unsigned met = 0;
+    for (char *rest = reading->task->text, *line; rest;) {
+        line = rest;
+        rest = strchr(line, '\n');
+        if (rest) *rest++ = '\0';
+        reading->line++;
+        if (!read_line(reading, line, &met)) return false;
+    }
+    for (size_t key = 0; key < KEY_COUNT; key++)
+        if (keys[key].is_needed && !(met >> key & 1))
+            return fail(reading, "there is no line '%s:'", keys[key].name);
+    if (!reading->task->size_count) return fail(reading, "there is no size");
+    return read_reference(reading) && check(reading);
+}
+
+simt_error judge_task_read(const char *text, const char *name, struct judge_task **task,
+                           simt_message *message) {
+    struct judge_task *made = calloc(1, sizeof *made);
+    *task = NULL;
+    if (made) made->text = strdup(text);
+    if (!made || !made->text) {
+        judge_task_destroy(made);
+        return fail_memory(message);
+    }
+    snprintf(made->name_copy, sizeof made->name_copy, "%s", name);
+    made->name = made->name_copy;
+    struct reading reading = {.task = made, .message = message};
+    if (!read_all(&reading)) {
+        judge_task_destroy(made);
+        return SIMT_ERROR_SYNTAX;
+    }
+    *task = made;
+    return SIMT_OK;
+}
+
+void judge_task_destroy(struct judge_task *task) {
+    if (task) free(task->text);
+    free(task);
+}
+
+const char *judge_task_title(const struct judge_task *task) {
+    return task->title;
+}
+
+const char *judge_task_signature(const struct judge_task *task) {
+    return task->signature;
+}
+
+const char *judge_task_text(const char *name) {
+    size_t length = strlen(name);
+    for (size_t i = 0; i < judge_file_count; i++)
+        if (!strncmp(judge_files[i].path, name, length) && !strcmp(judge_files[i].path + length, ".task"))
+            return judge_files[i].text;
+    return NULL;
+}

@@ -1,0 +1,111 @@
+/* A task as read: texts that are evaluated for each size. */
+#ifndef JUDGE_TASK_H
+#define JUDGE_TASK_H
+
+#include <stdio.h>
+
+#include "expression.h"
+#include "judge.h"
+#include "warpfold.h"
+
+enum { ARGUMENTS_MAX = 16, SIZES_MAX = 32, OPTIONS_MAX = 8, DATA_MAX = 8, REFERENCE_INPUTS_MAX = 2 };
+
+enum role {
+    ROLE_INPUT,
+    ROLE_INOUT,
+    ROLE_OUTPUT,
+    ROLE_SCRATCH,
+    ROLE_SCALAR,
+    ROLES
+}; /* INOUT: an input that may change */
+
+static inline bool has_data(enum role role) {
+    return role == ROLE_INPUT || role == ROLE_INOUT;
+}
+
+struct argument {
+    const char *name;
+    enum role role;
+    wf_type type;
+    const char *count; /* of the elements; of a scalar its value */
+    const char
+        *contents[DATA_MAX]; /* of an input its generators; else NULL (nobody has written it) or its value */
+    size_t content_count;
+};
+
+/* A size, "1000" or "31x33". */
+struct size {
+    const char *text;
+    int64_t n, rows, cols; /* of one number: one row */
+};
+
+struct gate {
+    const char *name, *bound;
+    const char *advice; /* or NULL */
+    bool is_least;
+};
+
+enum reference_kind {
+    REFERENCE_OP,        /* a reduction of the engine, of all or by row */
+    REFERENCE_HISTOGRAM, /* out[k]: how many elements are k */
+    REFERENCE_SCAN,      /* out[i]: the sum of the elements up to i, and with it where inclusive */
+    REFERENCE_SOFTMAX,   /* of each row */
+    REFERENCE_ELEMENTS   /* an expression of i */
+};
+
+struct reference {
+    enum reference_kind kind;
+    wf_op op;
+    wf_op partials;    /* the output is reduced by it before it is compared; WF_OP_NONE: it is not */
+    bool is_inclusive; /* a scan */
+    bool by_row;
+    size_t output; /* an argument */
+    size_t inputs[REFERENCE_INPUTS_MAX];
+    size_t input_count;
+    const char *elements;
+};
+
+struct judge_task {
+    char *text; /* cut into the texts that everything here points to */
+    const char *name;
+    char name_copy[JUDGE_FILE_CAPACITY];
+    char title[128], signature[512], kernel[128];
+    struct argument arguments[ARGUMENTS_MAX];
+    size_t argument_count;
+    struct size sizes[SIZES_MAX];
+    size_t size_count, data_count; /* data_count: the most generators that an input has */
+    const char *block[3], *grid[3], *shared;
+    const char *options[OPTIONS_MAX + 1]; /* of the compiler, NULL-terminated */
+    size_t option_count;
+    const char *roundings, *empty; /* NULL: not stated */
+    struct reference reference;
+    struct gate gates[JUDGE_GATES_MAX];
+    size_t gate_count;
+};
+
+/* What the names in a task's expressions are at a size. */
+struct scope {
+    const struct size *size;
+    uint64_t grid, block; /* 0: not known yet */
+};
+
+static inline simt_error fail_memory(simt_message *message) {
+    snprintf(message->text, sizeof message->text, "out of memory");
+    return SIMT_ERROR_MEMORY;
+}
+
+/* A whole number, rounded down.  false: the message says what is wrong with the text. */
+bool task_whole(const struct judge_task *task, const char *text, const struct scope *scope, int64_t *number,
+                simt_message *message);
+bool task_number(const struct judge_task *task, const char *text, const struct scope *scope,
+                 long double *number, simt_message *message);
+bool scope_find(const struct scope *scope, const char *name, size_t length, struct number *number);
+
+/* "uniform(-1, 1)": a generator and its two bounds.  false: it is none. */
+struct generator {
+    bool is_uniform; /* else whole numbers */
+    double low, high;
+};
+bool generator_read(const char *text, struct generator *generator);
+
+#endif

@@ -1,0 +1,112 @@
+#include "judge_report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "json.h"
+#include "printed.h"
+
+enum { DIGITS = 3 };
+
+/* ---- text ---------------------------------------------------------------------------------------- */
+
+static void put_reason(FILE *stream, const struct judge_reason *reason, uint64_t launches) {
+    fprintf(stream, "\n%s", reason->kind);
+    if (reason->file[0]) {
+        fputs(" at ", stream);
+        put_name(stream, reason->file, strlen(reason->file));
+        fprintf(stream, ":%" PRIu32, reason->line);
+    }
+    if (reason->other_line) fprintf(stream, " and %" PRIu32, reason->other_line);
+    fputs("\n    ", stream);
+    put_name(stream, reason->message, strlen(reason->message));
+    fprintf(stream, "\n    in %" PRIu64 " of %" PRIu64 " launches, first: ", reason->launches, launches);
+    put_name(stream, reason->where, strlen(reason->where));
+    fputc('\n', stream);
+}
+
+static void put_error(FILE *stream, const struct judge_verdict *verdict) {
+    if (!verdict->has_error) return;
+    fprintf(stream, "  error at most %.*g ulp of the exact result", DIGITS, verdict->error_ulp);
+    if (verdict->roundings && verdict->error_ulp > 0)
+        fprintf(stream, "; its bound there, from %" PRIu64 " rounded operations in a row%s: %.*g ulp",
+                verdict->roundings, verdict->is_counted ? " (counted)" : "", DIGITS, verdict->bound_ulp);
+    fputc('\n', stream);
+}
+
+static void put_gates(FILE *stream, const struct judge_verdict *verdict) {
+    for (size_t i = 0; i < verdict->gate_count; i++) {
+        const struct judge_gate_count *gate = &verdict->gates[i];
+        fprintf(stream, "  %s %.6g, %s %.6g wanted, at the largest size\n", gate->name, gate->count,
+                gate->is_least ? "at least" : "at most", gate->allowed);
+    }
+}
+
+void put_judgement(FILE *stream, const struct judgement *judgement, bool has_colour) {
+    const struct judge_verdict *verdict = judgement->verdict;
+    const char *colour = !has_colour ? "" : verdict->is_accepted ? "\033[1;32m" : "\033[1;31m";
+    put_name(stream, judgement->path, strlen(judgement->path));
+    fputs(": ", stream);
+    put_name(stream, judge_task_title(judgement->task), strlen(judge_task_title(judgement->task)));
+    fprintf(stream, ": %s%s%s after %" PRIu64 " launches\n", colour,
+            verdict->is_accepted ? "accepted" : "refused", has_colour ? "\033[0m" : "", verdict->launches);
+    if (verdict->is_accepted) put_error(stream, verdict);
+    if (verdict->is_accepted) put_gates(stream, verdict);
+    for (size_t i = 0; i < verdict->reason_count; i++)
+        put_reason(stream, &verdict->reasons[i], verdict->launches);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------- */
+
+static void put_reasons_json(struct json *json, const struct judge_verdict *verdict) {
+    json_key_begin(json, "reasons", '[');
+    for (size_t i = 0; i < verdict->reason_count; i++) {
+        const struct judge_reason *reason = &verdict->reasons[i];
+        json_begin(json, '{');
+        json_key_text(json, "kind", reason->kind);
+        json_key_text(json, "message", reason->message);
+        json_key_text(json, "where", reason->where);
+        json_key_unsigned(json, "launches", reason->launches);
+        if (reason->file[0]) json_key_text(json, "file", reason->file);
+        if (reason->line) json_key_unsigned(json, "line", reason->line);
+        if (reason->other_line) json_key_unsigned(json, "other_line", reason->other_line);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+static void put_gates_json(struct json *json, const struct judge_verdict *verdict) {
+    json_key_begin(json, "gates", '[');
+    for (size_t i = 0; i < verdict->gate_count; i++) {
+        const struct judge_gate_count *gate = &verdict->gates[i];
+        json_begin(json, '{');
+        json_key_text(json, "count", gate->name);
+        json_key_number(json, "value", gate->count);
+        json_key_number(json, gate->is_least ? "least" : "most", gate->allowed);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+void put_judgement_json(FILE *stream, const struct judgement *judgement) {
+    const struct judge_verdict *verdict = judgement->verdict;
+    struct json json = json_to(stream);
+    json_begin(&json, '{');
+    json_key_text(&json, "kernel", judgement->path);
+    json_key_text(&json, "task", judgement->task_name);
+    json_key_text(&json, "title", judge_task_title(judgement->task));
+    json_key_bool(&json, "accepted", verdict->is_accepted);
+    json_key_unsigned(&json, "launches", verdict->launches);
+    json_key_unsigned(&json, "seed", judgement->seed);
+    json_key(&json, "error_ulp"),
+        verdict->has_error ? json_number(&json, verdict->error_ulp) : json_null(&json);
+    json_key(&json, "bound_ulp"),
+        verdict->has_error ? json_number(&json, verdict->bound_ulp) : json_null(&json);
+    json_key(&json, "roundings"),
+        verdict->has_error ? json_unsigned(&json, verdict->roundings) : json_null(&json);
+    json_key_bool(&json, "roundings_counted", verdict->is_counted);
+    put_reasons_json(&json, verdict);
+    put_gates_json(&json, verdict);
+    json_end(&json, '}');
+    fputc('\n', stream);
+}

@@ -1,0 +1,507 @@
+"""warpfold judge: the tasks that are built in, kernels that fool nobody, the ladder and its wrong kernels, task files, and
+what is said of a wrong one.
+
+What the simulator finds and counts is tested with its kernels; here, that a verdict follows from it."""
+
+import json
+import math
+import re
+import sys
+from fractions import Fraction
+
+import pytest
+
+from cli_helpers import ROOT, refused, run
+from kernel_helpers import has_nvcc, has_nvrtc
+
+sys.path.insert(0, str(ROOT / "ladder" / "wrong"))
+import wrong_kernels  # noqa: E402
+
+pytestmark = pytest.mark.skipif(not has_nvrtc() and not has_nvcc(), reason="neither NVRTC nor nvcc")
+
+TASKS = sorted(path.stem for path in (ROOT / "tasks").glob("*.task"))
+RUNGS = sorted(path.stem for path in (ROOT / "ladder").glob("[0-9]*.cu"))
+WRONG = sorted(path.stem for path in (ROOT / "ladder" / "wrong").glob("*.cu"))
+
+# ---- kernels ---------------------------------------------------------------------------------------------
+
+BLOCK_SUM = """
+    extern __shared__ float s[];
+    int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
+    s[t] = %s;
+    __syncthreads();
+    for (int k = blockDim.x / 2; k > 0; k /= 2) {
+        if (t < k)
+            s[t] += s[t + k];
+        __syncthreads();
+    }
+    if (t == 0)
+        atomicAdd(out, s[0]);
+"""
+
+SUM = "__global__ void reduce(const float *in, float *out, int n)\n{" + BLOCK_SUM % "i < n ? in[i] : 0.0f" + "}\n"
+
+GOOD = {
+    "sum": SUM,
+    "dot": "__global__ void dot(const float *a, const float *b, float *out, int n)\n{" +
+           BLOCK_SUM % "i < n ? a[i] * b[i] : 0.0f" + "}\n",
+    "max": """
+__global__ void largest(const float *in, float *out, int n)
+{
+    extern __shared__ float s[];
+    int t = threadIdx.x;
+    float best = in[0];
+    for (int i = t; i < n; i += blockDim.x)
+        best = fmaxf(best, in[i]);
+    s[t] = best;
+    __syncthreads();
+    for (int k = blockDim.x / 2; k > 0; k /= 2) {
+        if (t < k)
+            s[t] = fmaxf(s[t], s[t + k]);
+        __syncthreads();
+    }
+    if (t == 0)
+        *out = s[0];
+}
+""",
+    "argmax": """
+__global__ void where_largest(const float *in, int *out, int n)
+{
+    extern __shared__ int best[];
+    int t = threadIdx.x;
+    best[t] = t < n ? t : 0;
+    for (int i = t; i < n; i += blockDim.x)
+        if (in[i] > in[best[t]])
+            best[t] = i;
+    __syncthreads();
+    for (int k = blockDim.x / 2; k > 0; k /= 2) {
+        if (t < k) {
+            int a = best[t], b = best[t + k];
+            best[t] = in[b] > in[a] || (in[b] == in[a] && b < a) ? b : a;
+        }
+        __syncthreads();
+    }
+    if (t == 0)
+        *out = best[0];
+}
+""",
+    "row_sums": """
+__global__ void row_sums(const float *in, float *out, int rows, int cols)
+{
+    extern __shared__ float s[];
+    int t = threadIdx.x;
+    float sum = 0;
+    for (int c = t; c < cols; c += blockDim.x)
+        sum += in[blockIdx.x * cols + c];
+    s[t] = sum;
+    __syncthreads();
+    for (int k = blockDim.x / 2; k > 0; k /= 2) {
+        if (t < k)
+            s[t] += s[t + k];
+        __syncthreads();
+    }
+    if (t == 0)
+        out[blockIdx.x] = s[0];
+}
+""",
+    "histogram": """
+__global__ void histogram(const int *in, int *bins, int n)
+{
+    extern __shared__ int own[];
+    if (threadIdx.x < 64)
+        own[threadIdx.x] = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        atomicAdd(&own[in[i]], 1);
+    __syncthreads();
+    if (threadIdx.x < 64)
+        atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);
+}
+""",
+    "scan": """
+__global__ void scan(const float *in, float *out, int n)
+{
+    extern __shared__ float s[];
+    int t = threadIdx.x;
+    float mine = t < n ? in[t] : 0;
+    for (int d = 1; d < blockDim.x; d *= 2) {
+        s[t] = mine;
+        __syncthreads();
+        if (t >= d)
+            mine += s[t - d];
+        __syncthreads();
+    }
+    if (t < n)
+        out[t] = mine;
+}
+""",
+    "transpose": """
+__global__ void transpose(const float *in, float *out, int rows, int cols)
+{
+    __shared__ float tile[32][33];
+    int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
+    for (int j = 0; j < 32; j += 8)
+        if (x < cols && y + j < rows)
+            tile[threadIdx.y + j][threadIdx.x] = in[(y + j) * cols + x];
+    __syncthreads();
+    x = blockIdx.y * 32 + threadIdx.x, y = blockIdx.x * 32 + threadIdx.y;
+    for (int j = 0; j < 32; j += 8)
+        if (x < rows && y + j < cols)
+            out[(y + j) * rows + x] = tile[threadIdx.x][threadIdx.y + j];
+}
+""",
+    "softmax": """
+__global__ void softmax(const float *in, float *out, int rows, int cols)
+{
+    const float *row = in + blockIdx.x * cols;
+    float highest = row[0], sum = 0;
+    for (int c = 0; c < cols; c++)
+        highest = fmaxf(highest, row[c]);
+    for (int c = 0; c < cols; c++)
+        sum += expf(row[c] - highest);
+    for (int c = threadIdx.x; c < cols; c += blockDim.x)
+        out[blockIdx.x * cols + c] = expf(row[c] - highest) / sum;
+}
+""",
+}
+
+
+def verdict(kernel, *options, status=None):
+    done = run("judge", kernel, "--json", *options)
+    assert done.stderr == "" and done.returncode in (0, 3), done
+    told = json.loads(done.stdout)
+    assert told["accepted"] == (done.returncode == 0) == (told["reasons"] == [])
+    assert status is None or done.returncode == status, done.stdout
+    return told
+
+
+def kinds(told):
+    return {reason["kind"] for reason in told["reasons"]}
+
+
+# ---- the tasks that are built in ---------------------------------------------------------------------------
+
+
+def test_every_task_has_a_kernel_here():
+    assert sorted([*GOOD, "rung"]) == TASKS
+
+
+@pytest.mark.parametrize("task", GOOD)
+def test_a_good_kernel_is_accepted(task, write):
+    told = verdict(write("kernel.cu", GOOD[task]), "--task", task, status=0)
+    assert told["launches"] >= 40 and told["task"] == task
+
+
+def test_results_of_one_launch_are_no_results_of_the_next(write):
+    """The first data set of each size is known here, from what a kernel of zeros was told; it helps for one launch."""
+    one_size = ONE_SIZE.replace("uniform(0.5, 1)", "integers(-100, 100)")
+    signature = SUM.split("{")[0]
+    known = None
+    for launches in (4, 3):
+        task = write("a.task", one_size)
+        told = verdict(write("kernel.cu", signature + "{ *out = %s; }\n" % (known or 0)), "--task", task, status=3)
+        assert [reason["launches"] for reason in told["reasons"]] == [launches] and told["launches"] == 4
+        known = re.search(r"must be (-?\d+)$", told["reasons"][0]["message"])[1]
+
+
+@pytest.mark.parametrize("task", GOOD)
+def test_a_kernel_that_writes_nothing_is_refused(task, write):
+    told = verdict(write("kernel.cu", GOOD[task].split("{")[0] + "{ }\n"), "--task", task, status=3)
+    assert kinds(told) == {"result"}
+
+
+WORSE = {
+    "zero": ("sum", "*out = 0;", {"result"}),
+    "a constant": ("sum", "*out = 38;", {"result"}),
+    "one element less": ("sum", "if (blockIdx.x + threadIdx.x == 0) for (int i = 1; i < n; i++) *out += in[i];", {"result"}),
+    "one element twice": ("sum", "if (blockIdx.x + threadIdx.x == 0) { for (int i = 0; i < n; i++) *out += in[i];"
+                          " if (n) *out += in[n / 2]; }", {"result"}),
+    "the first block alone": ("sum", SUM.split("{", 1)[1].rsplit("}", 1)[0].replace("if (t == 0)", "if (i == 0)"), {"result"}),
+    "inputs changed": ("sum", "float *own = (float *)in; if (blockIdx.x + threadIdx.x == 0) { for (int i = 1; i < n; i++)"
+                       " own[0] += in[i]; if (n) *out = in[0]; }", {"input"}),
+    "past the end": ("sum", SUM.split("{", 1)[1].rsplit("}", 1)[0].replace("i < n ? in[i] : 0.0f", "in[i]"), {"bounds"}),
+    "no barrier": ("sum", SUM.split("{", 1)[1].rsplit("}", 1)[0].replace("            s[t] += s[t + k];\n        __syncthreads();",
+                                                                        "            s[t] += s[t + k];"), {"race", "result"}),
+    "never ends": ("sum", "while (n >= 0) { }", {"runaway"}),
+    "half precision": ("sum", "if (blockIdx.x + threadIdx.x == 0) { float s = 0; for (int i = 0; i < n; i++)"
+                       " s = __int_as_float(__float_as_int(s + in[i]) & 0xffffe000); *out = s; }", {"result"}),
+    "from 0 up": ("max", "if (threadIdx.x == 0) { float s = 0; for (int i = 0; i < n; i++) s = fmaxf(s, in[i]); *out = s; }",
+                  {"result"}),
+    "the last of equals": ("argmax", "if (threadIdx.x == 0) { int s = 0; for (int i = 0; i < n; i++) if (in[i] >= in[s]) s = i;"
+                           " *out = s; }", {"result"}),
+    "overflow": ("softmax", "if (threadIdx.x == 0) { const float *row = in + blockIdx.x * cols; float s = 0; for (int c = 0;"
+                 " c < cols; c++) s += expf(row[c]); for (int c = 0; c < cols; c++) out[blockIdx.x * cols + c] ="
+                 " expf(row[c]) / s; }", {"result"}),
+    "a lost update": ("histogram", "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)"
+                      " bins[in[i]]++;", {"race", "result"}),
+}
+
+
+@pytest.mark.parametrize("name", WORSE)
+def test_a_wrong_kernel_is_refused_for_its_fault(name, write):
+    task, body, faults = WORSE[name]
+    kernel = write("kernel.cu", GOOD[task].split("{")[0] + "{" + body + "}\n")
+    assert kinds(verdict(kernel, "--task", task, status=3)) == faults
+
+
+def test_gates_say_what_a_kernel_costs_and_what_to_do(write):
+    conflicts = verdict(write("a.cu", GOOD["transpose"].replace("[33]", "[32]")), "--task", "transpose", status=3)
+    (reason,) = {reason["message"].split(" is ")[0]: reason for reason in conflicts["reasons"]}.values()
+    assert reason["kind"] == "gate" and "bank_degree" in reason["message"] and "[32][33]" in reason["message"]
+    naive = GOOD["transpose"].split("{")[0] + """{
+    int x = blockIdx.x * 32 + threadIdx.x;
+    for (int y = blockIdx.y * 32 + threadIdx.y; y < min(rows, blockIdx.y * 32 + 32); y += 8)
+        if (x < cols)
+            out[x * rows + y] = in[y * cols + x];
+}
+"""
+    lines = verdict(write("b.cu", naive), "--task", "transpose", status=3)
+    assert {reason["message"].split(" is ")[0] for reason in lines["reasons"]} == {"global_requests"}
+    good = verdict(write("c.cu", GOOD["transpose"]), "--task", "transpose", status=0)
+    assert [gate["count"] for gate in good["gates"]] == ["bank_degree", "global_requests"]
+    assert all(gate["value"] <= gate["most"] for gate in good["gates"])
+
+
+# ---- the ladder ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rung", RUNGS)
+def test_every_rung_is_accepted(rung):
+    path = ROOT / "ladder" / f"{rung}.cu"
+    if re.search(r"^// Runs: engine", path.read_text(), re.MULTILINE):
+        assert rung in refused(2, "has no kernel 'reduce'", "judge", path, "--task", "rung")
+    else:
+        verdict(path, "--task", "rung", status=0)
+
+
+def wrong_task(name):
+    """The launch that shows the fault, with data of the judge's own."""
+    source = (ROOT / "ladder" / "wrong" / f"{name}.cu").read_text()
+    signature = re.search(r"__global__ (void reduce\(.*?\))", source)[1]
+    words = wrong_kernels.facts_of(name)["Launch"].split()
+    settings = dict(word.split("=") for word in words if "[" not in word and ":" not in word)
+    (kind, count), *_ = [re.match(r"([a-z]\d+)\[(\d+)\]", word).groups() for word in words if "[" in word]
+    scalars = "".join(f"Argument: n scalar {word.split(':')[0]} n\n" for word in words if ":" in word)
+    return f"""Title: {name}
+Signature: __global__ {signature}
+Block: {settings["block"]}
+Grid: {settings.get("grid", 1)}
+Shared: {settings.get("shared", 0)}
+Argument: in inout {kind}[n] integers(1, 9)
+Argument: out output {kind}[grid] zeros
+{scalars}Sizes: {count}
+Expect: sum(out) = sum(in)
+"""
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_every_wrong_kernel_is_refused_for_what_it_is_known_for(name, write):
+    told = verdict(ROOT / "ladder" / "wrong" / f"{name}.cu", "--task", write("wrong.task", wrong_task(name)), status=3)
+    report = wrong_kernels.facts_of(name)["Report"]
+    assert ("result" if report == "none" else report) in kinds(told)
+
+
+# ---- errors and their bound -------------------------------------------------------------------------------------
+
+ONE_BY_ONE = "__global__ void reduce(const float *in, float *out, int n)\n{\n    if (blockIdx.x + threadIdx.x)\n" \
+    "        return;\n    float s = %s;\n    for (int i = %s; i < n; i++)\n        s += in[i];\n    *out = s;\n}\n"
+
+ONE_SIZE = """Title: a sum
+Signature: __global__ void reduce(const float *in, float *out, int n)
+Block: 32
+Grid: 1
+Argument: in input f32[n] uniform(0.5, 1)
+Argument: out output f32[1] zeros
+Argument: n scalar i32 n
+Sizes: 512
+Expect: out = sum(in)
+"""
+TREE = """__global__ void reduce(const float *in, float *out, int n)
+{
+    float s = 0;
+    for (int i = threadIdx.x; i < n; i += 32)
+        s += in[i];
+    for (int d = 16; d; d /= 2)
+        s += __shfl_down_sync(0xffffffff, s, d);
+    if (threadIdx.x == 0)
+        *out = s;
+}
+"""
+
+
+@pytest.mark.parametrize("source, roundings, is_counted", [
+    (ONE_BY_ONE % ("0", "0"), 511, False),  # 512 are counted, but the one to zero is exact: n - 1
+    (TREE, 16 + 5, True),
+    (TREE.replace("float s = 0", "double s = 0").replace("__shfl_down_sync(0xffffffff, s, d)",
+                                                         "__shfl_down_sync(0xffffffff, (float)s, d)"), 16 + 10 + 1, True),
+    (TREE.replace("*out = s", "atomicAdd(out, s)"), 16 + 5 + 1, True),
+], ids=["one by one", "a tree", "through f64", "an atomic"])
+def test_the_longest_chain_of_additions_is_counted(source, roundings, is_counted, write):
+    told = verdict(write("kernel.cu", source), "--task", write("a.task", ONE_SIZE), status=0)
+    assert (told["roundings"], told["roundings_counted"]) == (roundings, is_counted)
+    u = Fraction(1, 2**24)
+    gamma = roundings * u / (1 - roundings * u)
+    # Of positive terms the scale is the sum, which lies between two powers of two: u is half an ulp there, or less.
+    assert gamma * 2**23 < told["bound_ulp"] <= gamma * 2**24 * (1 + Fraction(1, 2**20))
+    assert 0 < told["error_ulp"] <= told["bound_ulp"]
+
+
+def test_whole_numbers_must_be_exact_and_others_within_the_bound(write):
+    exact = ONE_SIZE.replace("uniform(0.5, 1)", "integers(-100, 100)")
+    off = TREE.replace("*out = s", "*out = s * (1 + 2e-7f) + 1e-3f")
+    close = TREE.replace("*out = s", "*out = s * (1 + 2e-7f)")  # two ulp: no bound of such a sum finds it
+    assert kinds(verdict(write("off.cu", off), "--task", write("a.task", exact), status=3)) == {"result"}
+    assert verdict(write("close.cu", close), "--task", write("b.task", ONE_SIZE), status=0)["error_ulp"] >= 1
+    message = verdict(write("off.cu", off), "--task", write("a.task", exact))["reasons"][0]["message"]
+    value, wanted = map(float, re.search(r"is ([-\d.]+), and must be ([-\d.]+)", message).groups())
+    assert wanted == int(wanted) and value != wanted
+
+
+def test_the_seed_makes_the_data_and_the_verdict_is_the_same_again(write):
+    kernel, task = write("kernel.cu", TREE), write("a.task", ONE_SIZE)
+    first, again, other = (verdict(kernel, "--task", task, "--seed", seed) for seed in (0, 0, 1))
+    assert first == again
+    assert first["seed"] == 0 and other["seed"] == 1 and other["error_ulp"] != first["error_ulp"]
+
+
+def test_a_stencil_by_an_expression(write):
+    task = """Title: a stencil
+Signature: __global__ void blur(const float *in, float *out, float weight, int n)
+Block: 64
+Grid: ceil(n / 64)
+Argument: in input f32[n] uniform(-1, 1) | integers(-9, 9)
+Argument: out output f32[n]
+Argument: weight scalar f32 0.25
+Argument: n scalar i32 n
+Sizes: 1 65 200
+Expect: out[i] = weight * in[max(i - 1, 0)] + in[i] / 2 + weight * in[min(i + 1, n - 1)]
+Roundings: 8
+"""
+    source = "__global__ void blur(const float *in, float *out, float weight, int n)\n{\n" \
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n)\n" \
+        "        out[i] = weight * in[max(i - 1, 0)] + 0.5f * in[i] + weight * in[min(i + 1, n - 1)];\n}\n"
+    task_path = write("a.task", task.replace("in[i] / 2", "0.5 * in[i]").replace("Roundings: 8\n", ""))
+    verdict(write("kernel.cu", source), "--task", task_path, status=0)
+    assert kinds(verdict(write("kernel.cu", source.replace("i - 1, 0", "i - 1, 1")), "--task", task_path, status=3)) >= {"result"}
+    assert math.isfinite(verdict(write("kernel.cu", source), "--task", write("b.task", task))["bound_ulp"])
+
+
+SIMPLE = """__global__ void reduce(const %s *in, %s *out, int n)
+{
+    if (blockIdx.x + threadIdx.x == 0) {
+        %s sum = 0;
+        for (int i = 0; i < n; i++)
+            sum += in[i];
+        *out = sum;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("type_name, c_type, out, c_out, data", [
+    ("u8", "unsigned char", "u32", "unsigned int", "integers(0, 255)"), ("i8", "signed char", "i32", "int", "integers(-128, 127)"),
+    ("i64", "long long", "i64", "long long", "integers(-4e15, 4e15)"), ("u64", "unsigned long long", "u64",
+                                                                    "unsigned long long", "integers(0, 9e15)"),
+    ("f64", "double", "f64", "double", "uniform(-1, 1)")])
+def test_types(type_name, c_type, out, c_out, data, write):
+    task = ONE_SIZE.replace("f32[n] uniform(0.5, 1)", f"{type_name}[n] {data}").replace("f32[1]", f"{out}[1]")
+    task = task.replace("512", "1 33 512")
+    kernel = SIMPLE % (c_type, c_out, c_out)
+    told = verdict(write("good.cu", kernel), "--task", write("a.task", task), status=0)
+    assert (told["error_ulp"] is None) == (out != "f64") and told["launches"] == 12
+    off = verdict(write("bad.cu", kernel.replace("= sum;", "= sum + 1;")), "--task", write("a.task", task), status=3)
+    assert kinds(off) == {"result"}
+
+
+def test_an_exclusive_scan_and_a_reduction_of_nothing(write):
+    scan = (ROOT / "tasks" / "scan.task").read_text().replace("scan(in)", "exclusive_scan(in)")
+    shifted = "    s[t] = mine;\n    __syncthreads();\n    if (t < n)\n        out[t] = t ? s[t - 1] : 0;\n"
+    source = GOOD["scan"].replace("    if (t < n)\n        out[t] = mine;\n", shifted)
+    verdict(write("shifted.cu", source), "--task", write("scan.task", scan), status=0)
+    assert kinds(verdict(write("scan.cu", GOOD["scan"]), "--task", write("scan.task", scan), status=3)) == {"result"}
+    largest = (ROOT / "tasks" / "max.task").read_text().replace("Sizes: 1", "Sizes: 0 1") + "Empty: -inf\n"
+    source = GOOD["max"].replace("best = in[0]", "best = n ? in[0] : __int_as_float(0xff800000)")
+    verdict(write("max.cu", source), "--task", write("max.task", largest), status=0)
+    assert "bounds" in kinds(verdict(write("max.cu", GOOD["max"]), "--task", write("max.task", largest), status=3))
+
+
+# ---- text, PTX, and what is wrong ---------------------------------------------------------------------------------
+
+
+def test_text_of_both_verdicts(write):
+    done = run("judge", "--task", "sum", write("kernel.cu", SUM))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(r"kernel\.cu: the sum of n floats: accepted after 84 launches\n  error at most [\d.]+ ulp of the "
+                     r"exact result; its bound there, from \d+ rounded operations in a row \(counted\): [\d.e+]+ ulp\n$",
+                     done.stdout)
+    done = run("judge", "--task", "sum", write("kernel.cu", SUM.replace("i < n ? in[i] : 0.0f", "in[i]")))
+    assert (done.returncode, done.stderr) == (3, "")
+    assert "refused after" in done.stdout and re.search(r"^bounds at .*kernel\.cu:5$", done.stdout, re.MULTILINE)
+    assert re.search(r"^    in \d+ of 84 launches, first: n = 0, integers\(-8, 8\), lockstep$", done.stdout, re.MULTILINE)
+
+
+def test_ptx_is_judged_and_the_task_beside_a_kernel_is_its_own(write):
+    name = "missing_loop_barrier"
+    kernel = write("kernel.ptx", (ROOT / "ladder" / "ptx" / "wrong" / f"{name}.ptx").read_text())
+    refused(2, "judge needs --task", "judge", kernel)
+    write("kernel.task", wrong_task(name))
+    assert "race" in kinds(verdict(kernel, status=3))
+
+
+def test_what_is_no_task_no_kernel_or_no_file(write):
+    kernel = write("kernel.cu", SUM)
+    refused(2, "unknown task 'summ'; did you mean 'sum'?", "judge", "--task", "summ", kernel)
+    refused(1, "absent.task", "judge", "--task", "absent.task", kernel)
+    refused(2, "judge takes a .cu or .ptx file", "judge", "--task", "sum", "kernel.txt")
+    refused(2, "has 3 parameters, the task 4", "judge", "--task", "dot", kernel)
+    refused(1, "bad.cu(1): error: ", "judge", "--task", "sum", write("bad.cu", "__global__ void reduce(int) { x; }"))
+    refused(2, "judge does not take --warp", "judge", "--task", "sum", "--warp", "8", kernel)
+
+
+@pytest.mark.parametrize("line, said", [
+    ("nonsense", "4: 'nonsense' is not of the form 'Key: value'"),
+    ("Nonsense: 1", "there is no key 'Nonsense'"),
+    ("Title: again", "Title is given twice"),
+    ("Argument: in input f32[n] uniform(0, 1)", "there are two arguments 'in'"),
+    ("Argument: x input f16[n] uniform(0, 1)", "types are i8 to i64"),
+    ("Argument: x input f32[n] normal(0, 1)", "an input has uniform(LOW, HIGH)"),
+    ("Argument: x input f32[n] uniform(1, 0)", "an input has uniform(LOW, HIGH)"),
+    ("Argument: x both f32[n]", "the role is input, inout, output, scratch or scalar, not 'both'"),
+    ("Argument: x scratch f32[m]", "'m': there is no such name"),
+    ("Argument: x scalar i32", "the scalar x has no value"),
+    ("Gate: bank_degree", "a gate is 'count <= bound'"),
+    ("Gate: bank_degree <= (1", "a ')' is missing"),
+    ("Gate: nonsense <= 1", "the simulator has no count 'nonsense'"),
+    ("Sizes: 12y", "'12y' is not a size"),
+    ("Sizes: 100000x100000", "at most 2^24 elements"),
+    ("Shared: n / 0", "it divides by zero"),
+    ("Shared: 0 - 1", "is not from 0 to"),
+    ("Shared: " + "(" * 40, "nested too deep"),
+    ("Roundings: n +", "a number or a name is missing"),
+])
+def test_a_wrong_line_of_a_task_is_named(line, said, write):
+    lines = ONE_SIZE.splitlines()
+    task = write("a.task", "\n".join([*lines[:3], line, *lines[3:]]))
+    source = TREE
+    if line.startswith("Argument: x sc"):
+        source = TREE.replace("(const", "(float *x, const") if "scratch" in line else TREE
+    refused(2, said, "judge", "--task", task, write("kernel.cu", source))
+
+
+@pytest.mark.parametrize("was, now, said", [
+    ("sum(in)", "mad(in)", "'mad' is no reference"),
+    ("sum(in)", "sum(out)", "'out' is no input"),
+    ("sum(in)", "dot(in)", "takes 2 input(s)"),
+    ("sum(in)", "sum(in) by column", "only 'by row'"),
+    ("sum(in)", "sum", "is no reference"),
+    ("out = sum", "in = sum", "'in' is no output"),
+    ("out = sum", "out[j] = sum", "one element of the output is name[i]"),
+    ("out = sum(in)", "out[i] = in[i] / 2", "needs 'Roundings:'"),
+    ("out = sum(in)", "out[i] = in[n]", "there is no such element"),
+    ("Expect: out = sum(in)", "", "there is no line 'Expect:'"),
+    ("Sizes: 512", "Sizes: 0\nGrid: 1", "Grid is given twice"),
+    ("sum(in)", "softmax(in)", "softmax takes and gives"),
+    ("sum(in)", "max(in)\nSizes: 0", "'Empty:'"),
+])
+def test_a_wrong_reference_is_named(was, now, said, write):
+    refused(2, said, "judge", "--task", write("a.task", ONE_SIZE.replace(was, now)), write("kernel.cu", TREE))

@@ -1,0 +1,64 @@
+"""The puzzles: each as it is shipped is refused for what its first comment says, and its solution, which is written down
+here alone, is accepted."""
+
+import json
+import re
+
+import pytest
+
+from cli_helpers import ROOT, run
+from kernel_helpers import has_nvcc, has_nvrtc
+
+pytestmark = pytest.mark.skipif(not has_nvrtc() and not has_nvcc(), reason="neither NVRTC nor nvcc")
+
+PUZZLES = sorted(path.stem for path in (ROOT / "puzzles").glob("*.cu"))
+
+# What stands there, and what should.
+SOLUTIONS = {
+    "01_missing_barrier": ("tid + s];\n", "tid + s];\n        __syncthreads();\n"),
+    "02_past_the_end": ("= in[i];", "= i < n ? in[i] : 0;"),
+    "03_left_unwritten": ("    if (i < n)\n        sdata[tid] = in[i];", "    sdata[tid] = i < n ? in[i] : 0;"),
+    "04_left_waiting": ("            __syncthreads();\n        }", "        }\n        __syncthreads();"),
+    "05_lost_updates": ("bins[in[i]]++;", "atomicAdd(&bins[in[i]], 1);"),
+    "06_many_blocks": ("*out = sdata[0];", "atomicAdd(out, sdata[0]);"),
+    "07_last_warp": ("s /= 2)\n            sdata[tid] += sdata[tid + s];\n    }",
+                     "s /= 2) {\n            if (tid < s)\n                sdata[tid] += sdata[tid + s];\n            __syncwarp();\n"
+                     "        }\n    }"),
+    "08_below_zero": ("float best = 0;", "float best = in[0];"),
+    "09_whole_warps": ("s = 1; s < blockDim.x; s *= 2) {\n        if (tid % (2 * s) == 0)",
+                       "s = blockDim.x / 2; s > 0; s /= 2) {\n        if (tid < s)"),
+    "10_one_word": ("    if (i < n)\n        atomicAdd(out, in[i]);", """    extern __shared__ int sdata[];
+    unsigned int tid = threadIdx.x;
+    sdata[tid] = i < n ? in[i] : 0;
+    __syncthreads();
+    for (unsigned int s = blockDim.x / 2; s > 0; s /= 2) {
+        if (tid < s)
+            sdata[tid] += sdata[tid + s];
+        __syncthreads();
+    }
+    if (tid == 0)
+        atomicAdd(out, sdata[0]);"""),
+    "11_whole_lines": ("c = lane * piece; c < min(cols, (lane + 1) * piece); c++)", "c = lane; c < cols; c += 32)"),
+    "12_conflict_free": ("tile[32][32];", "tile[32][33];"),
+}
+
+
+def test_there_are_twelve_and_each_has_its_task():
+    assert len(PUZZLES) == 12 and sorted(SOLUTIONS) == PUZZLES
+    assert sorted(path.stem for path in (ROOT / "puzzles").glob("*.task")) == PUZZLES
+    assert [name[:2] for name in PUZZLES] == [f"{number:02}" for number in range(1, 13)]
+
+
+@pytest.mark.parametrize("name", PUZZLES)
+def test_a_puzzle_is_refused_and_its_solution_accepted(name, write):
+    source = (ROOT / "puzzles" / f"{name}.cu").read_text()
+    report = re.search(r"^// Report: (\w+)$", source, re.MULTILINE)[1]
+    done = run("judge", ROOT / "puzzles" / f"{name}.cu", "--json")
+    assert (done.returncode, done.stderr) == (3, "")
+    kinds = [reason["kind"] for reason in json.loads(done.stdout)["reasons"]]
+    assert kinds[0] == report and set(kinds) <= {report, "result"} and (report != "gate" or set(kinds) == {"gate"})
+
+    was, now = SOLUTIONS[name]
+    assert source.count(was) == 1
+    done = run("judge", "--task", ROOT / "puzzles" / f"{name}.task", write(f"{name}.cu", source.replace(was, now)))
+    assert (done.returncode, done.stderr) == (0, ""), done

@@ -1,0 +1,151 @@
+"""The site that `make site` writes: every page is there, every link leads somewhere, and what draws with scripts has its
+text without them."""
+
+import html
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from cli_helpers import CLI, ROOT, TIMEOUT_SECONDS, printed
+from page_helpers import PHONE, PROJECTOR, browser, is_within_width, show  # noqa: F401
+
+sys.path.insert(0, str(ROOT / "scripts"))
+import markdown  # noqa: E402
+
+LINK_ATTRIBUTES = {("a", "href"), ("img", "src"), ("link", "href"), ("script", "src")}
+
+
+class Reader(HTMLParser):
+    """The links of a page, its anchors, and its text outside scripts and styles."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.links, self.anchors, self.text, self.open = [], set(), "", []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.open.append(tag)
+        for name, value in attributes:
+            if (tag, name) in LINK_ATTRIBUTES:
+                self.links.append(value)
+            if name == "id":
+                self.anchors.add(value)
+
+    def handle_endtag(self, tag):
+        self.text += " " if tag in ("td", "th") else ""
+        while self.open and self.open.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        if not {"script", "style"} & set(self.open):
+            self.text += data
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """{path within the site: its page}, and the folder."""
+    folder = tmp_path_factory.mktemp("site")
+    environment = {**os.environ, "WARPFOLD_CLI": CLI}
+    subprocess.run([sys.executable, ROOT / "scripts" / "site", folder], check=True, timeout=TIMEOUT_SECONDS,
+                   env=environment, stdout=subprocess.DEVNULL)
+    return folder, {path.relative_to(folder).as_posix(): Reader(path.read_text()) for path in folder.rglob("*.html")}
+
+
+def test_every_page_is_there(site):
+    _, pages = site
+    rungs = [path for path in (ROOT / "ladder").glob("[0-9]*.cu") if "\n// Runs:" not in path.read_text()]
+    expected = {"index.html", "ladder.html", "puzzles.html", *(f"explain/{path.stem}.html" for path in rungs),
+                *(f"wrong/{path.stem}.html" for path in (ROOT / "ladder" / "wrong").glob("*.cu")),
+                *(f"docs/{path.stem}.html" for path in (ROOT / "docs").glob("*.md")),
+                *(f"source/{path.relative_to(ROOT)}.html" for path in (ROOT / "ladder").glob("*.cu")),
+                *(f"source/{path.relative_to(ROOT)}.html" for path in (ROOT / "puzzles").iterdir())}
+    assert len(rungs) == 16 and expected <= set(pages)
+
+
+def test_every_link_leads_somewhere(site):
+    folder, pages = site
+    broken, count = [], 0
+    for name, page in pages.items():
+        for link in page.links:
+            if link.startswith(("https://", "data:")):
+                continue
+            path, _, anchor = link.partition("#")
+            target = os.path.normpath(Path(name).parent / path) if path else name
+            count += 1
+            exists = (folder / target).is_file() and not target.startswith("..")
+            if not exists or (anchor and anchor not in pages[target].anchors):
+                broken.append((name, link))
+    assert count > 500 and broken == []
+
+
+def test_every_page_can_be_reached_from_the_first(site):
+    _, pages = site
+    reached, waiting = set(), ["index.html"]
+    while waiting:
+        name = waiting.pop()
+        if name in reached or name not in pages:
+            continue
+        reached.add(name)
+        waiting += [os.path.normpath(Path(name).parent / link.partition("#")[0]) for link in pages[name].links
+                    if not link.startswith(("https://", "data:", "#"))]
+    assert set(pages) - reached == set()
+
+
+def test_nothing_is_fetched_from_elsewhere(site):
+    folder, pages = site
+    for name in pages:
+        text = (folder / name).read_text()
+        assert "default-src 'none'" in text and not re.search(r"<(script|img|iframe)[^>]* src=\"(?!data:|pictures/)", text), name
+
+
+def test_pages_that_draw_have_their_text_without_scripts(site):
+    folder, pages = site
+    noscript = re.search(r"<noscript>.*?<pre>(.*?)</pre></noscript>", (folder / "explain" / "05_interleaved_strided.html").read_text(),
+                         re.DOTALL)[1]
+    assert html.unescape(noscript) == printed("explain", "05")
+    assert "race at ladder/wrong/missing_loop_barrier.cu" in pages["wrong/missing_loop_barrier.html"].text
+
+
+def test_texts_are_those_of_the_repository(site):
+    _, pages = site
+    source = (ROOT / "ladder" / "06_sequential.cu").read_text()
+    assert source in pages["source/ladder/06_sequential.cu.html"].text
+    assert "sdata[index] += sdata[index + s];" in pages["docs/ladder.html"].text
+    puzzle = (ROOT / "puzzles" / "12_conflict_free.cu").read_text().split("\n\n", 1)[1].rstrip()
+    assert puzzle in pages["puzzles.html"].text and "[33]" not in pages["puzzles.html"].text
+    words = re.compile(r"\w{4,}")
+    written = re.sub(r"\]\([^)]*\)|<!--.*?-->", "", (ROOT / "docs" / "machine.md").read_text())
+    assert len(words.findall(written)) > 500
+    assert set(words.findall(written)) <= set(words.findall(pages["docs/machine.html"].text))
+
+
+@pytest.mark.parametrize("text, made", [
+    ("# A `b` c", '<h1 id="a-b-c">A <code>b</code> c</h1>'),
+    ("a *b* **c** 2 * 3 * 4", "<p>a <i>b</i> <b>c</b> 2 * 3 * 4</p>"),
+    ("`a*b*c` [x `y`](z.md#w)", '<p><code>a*b*c</code> <a href="z.md#w">x <code>y</code></a></p>'),
+    ("<https://a.b/c>", '<p><a href="https://a.b/c">https://a.b/c</a></p>'),
+    ("a < b & c", "<p>a &lt; b &amp; c</p>"),
+    ("- a\n  b\n- c", "<ul><li>a b</li><li>c</li></ul>"),
+    ("1. a\n2. b\n\nc", "<ol><li>a</li><li>b</li></ol>\n<p>c</p>"),
+    ("    a\n\n    b\n\nc", '<pre class="scroll" tabindex="0">a\n\nb</pre>\n<p>c</p>'),
+    ("```c\n*a* <b>\n```", '<pre class="scroll" tabindex="0">*a* &lt;b&gt;</pre>'),
+    ("<!-- a -->\nb", "<p>b</p>"),
+    ("|a|b|\n|---|---:|\n|1|2 \\| 3|", '<div class="scroll"><table><thead><tr><th class=left>a</th><th>b</th></tr></thead><tbody>\n'
+     "<tr><td class=left>1</td><td>2 | 3</td></tr>\n</tbody></table></div>"),
+])
+def test_markdown(text, made):
+    assert markdown.to_html(text, lambda target: target) == made
+
+
+@pytest.mark.parametrize("size", [PHONE, (1440, 900), PROJECTOR])
+def test_texts_fit_the_screen(site, show, size):
+    folder, _ = site
+    for name in ("index.html", "puzzles.html", "docs/ladder.html", "docs/judge.html", "explain/05_interleaved_strided.html"):
+        page = show(folder / name, size)
+        assert is_within_width(page), name
+        assert page.locator("nav a").count() >= 4
