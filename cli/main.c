@@ -22,6 +22,10 @@ static const struct command reduce = {NULL, COMMAND_DATA, 0, SIZE_MAX, "files", 
 static const struct command reduce_pair = {NULL, COMMAND_DATA, 2, 2, "two files", command_reduce_pair};
 
 static const struct command commands[] = {
+    {"median", COMMAND_MEDIAN, 0, SIZE_MAX, "files", command_quantile},
+    {"quantile", COMMAND_QUANTILE, 0, SIZE_MAX, "files", command_quantile},
+    {"histogram", COMMAND_HISTOGRAM, 0, SIZE_MAX, "files", command_histogram},
+    {"distinct", COMMAND_DISTINCT, 0, SIZE_MAX, "files", command_distinct},
     {"merge", COMMAND_MERGE, 1, SIZE_MAX, "accumulators", command_merge},
     {"devices", COMMAND_DEVICES, 0, 0, "no operands", command_devices},
     {"bench", COMMAND_BENCH, 0, 0, "no operands", command_bench},
@@ -76,7 +80,7 @@ static int run_command(const struct settings *settings) {
         return fail_usage("%s takes %s", name, command->operands);
     if (command->kind != COMMAND_RUN && count_standard_inputs(&request) > 1) return fail_usage("standard input ('-') can be read only once");
     if (check_format(settings)) return STATUS_USAGE;
-    if (command == &reduce && request.operand_count == 0) {
+    if (command->kind & COMMAND_INPUTS && request.operand_count == 0) {
         request.operands = standard_input;
         request.operand_count = 1;
     }

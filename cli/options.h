@@ -18,8 +18,16 @@ enum command_kind {
     COMMAND_LADDER = 16,
     COMMAND_EXPLAIN = 32,
     COMMAND_INSPECT = 64,
-    COMMAND_RUN = 128
+    COMMAND_RUN = 128,
+    COMMAND_MEDIAN = 256,
+    COMMAND_QUANTILE = 512,
+    COMMAND_DISTINCT = 1024,
+    COMMAND_HISTOGRAM = 2048
 };
+
+/* Those that read files of elements. */
+enum { COMMAND_ORDERS = COMMAND_MEDIAN | COMMAND_QUANTILE | COMMAND_DISTINCT | COMMAND_HISTOGRAM };
+enum { COMMAND_INPUTS = COMMAND_DATA | COMMAND_ORDERS };
 
 enum { RACES_ON, RACES_OFF };
 
@@ -39,6 +47,8 @@ struct settings {
     const char *cluster;  /* the same, or NULL: as the kernel says */
     const char *finish;   /* how a rung's partials are combined, or NULL: the rung's own way */
     const char *schedule; /* "lockstep", "split", "random:SEED", or NULL */
+    const char *q;        /* "0.5,0.99": quantiles, or NULL */
+    const char *bins;     /* "20", or "0,1,2.5": the edges; NULL: 10 */
     const char *values;   /* "3,1,7": the elements to be explained, or NULL */
     const char *kernel;   /* a kernel's name, or NULL where there is only one */
     const char *sources;  /* a folder whose files may be shown as a kernel's sources, or NULL */
@@ -50,6 +60,7 @@ struct settings {
     int64_t count;   /* elements of the arrays of bench, ladder and explain; -1: its own choice */
     int64_t data;    /* a bench_data, from 1; 0: its own choice */
     int64_t nan;     /* a wf_nan */
+    int64_t between; /* a wf_between */
     int64_t piece;   /* elements; 0: the default */
     int64_t format;  /* a wf_format */
     int64_t missing; /* a wf_missing */

@@ -25,6 +25,8 @@ static const struct alias command_aliases[] = {
     {"average", "mean"},      {"avg", "mean"},       {"add", "sum"},
     {"total", "sum"},         {"multiply", "prod"},  {"sd", "std"},
     {"summary", "stats"},     {"describe", "stats"}, {"help", "--help"},
+    {"percentile", "quantile"}, {"percentiles", "quantile"}, {"quantiles", "quantile"}, {"nunique", "distinct"},
+    {"unique", "distinct"},   {"uniq", "distinct"},  {"hist", "histogram"},
     {"version", "--version"},
 };
 

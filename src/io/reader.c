@@ -121,6 +121,13 @@ void wf_reader_close_file(wf_reader *reader) {
     reader->position = reader->chunk.count = 0;
 }
 
+wf_error wf_reader_rewind(wf_handle *handle, wf_reader *reader) {
+    if (reader->format) wf_reader_close_file(reader);
+    reader->path_index = 0;
+    reader->nbytes_done = 0;
+    return reader->error = open_file(handle, reader);
+}
+
 /* ---- chunks -------------------------------------------------------------------------------------- */
 
 wf_error wf_chunk_create(wf_handle *handle, struct wf_chunk *chunk) {
