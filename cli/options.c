@@ -270,12 +270,22 @@ static const struct rule rules[] = {
      "run: look for races, which takes most of the time (default on)"},
     {"launch", "N", COMMAND_RUN, parse_count, FIELD(launch), 1, INT64_MAX,
      "run: count and check the Nth launch only, from 1, or the Nth of --kernel"},
-    {"help", NULL, COMMAND_ANY, parse_flag, FIELD(help), 0, 0, "print this text (also -h)"},
-    {"version", NULL, COMMAND_ANY, parse_flag, FIELD(version), 0, 0, "print the version"},
+    {"help", NULL, COMMAND_ANY, parse_flag, FIELD(help), 0, 0, "print the help, of the command if one is given (also -h)"},
+    {"version", NULL, COMMAND_ANY, parse_flag, FIELD(version), 0, 0, "print the version (also -V)"},
 };
 
 enum { RULE_COUNT = sizeof rules / sizeof rules[0] };
-_Static_assert(RULE_COUNT <= 64, "settings.given has a bit for each");
+_Static_assert(sizeof rules / sizeof rules[0] <= SETTINGS_GIVEN_MAX, "settings.given has a place for each");
+
+/* The options by what they are for: each is in the first group that one of its commands is in. */
+static const struct group {
+    const char *title;
+    unsigned commands;
+} groups[] = {
+    {"numbers", COMMAND_PRINTS},
+    {"bench, ladder and explain", COMMAND_BENCH | COMMAND_STEPS},
+    {"inspect and run", COMMAND_INSPECT | COMMAND_RUN},
+};
 
 /* The number of options that begin with what was typed. */
 static int count_options(const char *typed) {
@@ -299,8 +309,8 @@ enum { GETOPT_OPERAND = 1, GETOPT_FIRST_RULE = 256 };
 static int rule_of(int code) {
     if (code >= GETOPT_FIRST_RULE) return code - GETOPT_FIRST_RULE;
     int rule = 0;
-    while (strcmp(rules[rule].name, code == 'n' ? "count" : "help")) rule++;
-    return rule; /* -n N, -h */
+    while (strcmp(rules[rule].name, code == 'n' ? "count" : code == 'V' ? "version" : "help")) rule++;
+    return rule; /* -n N, -V, -h */
 }
 
 /* Reports what getopt refused; typed is the argument as the user wrote it. */
@@ -315,14 +325,14 @@ static int refuse_option(int code, int option, const char *typed) {
     if (option >= GETOPT_FIRST_RULE) return fail_usage("%s%s takes no value", dashes, shown);
     if (!option && count_options(shown) > 1)
         return fail_usage("'%s' is ambiguous: it abbreviates several options", shown);
-    return fail_usage("unknown option '%s'%s", shown, option ? "" : suggest_option(shown).text);
+    return fail_usage("unknown option '%s'%s", shown, (option ? suggest_letter((char)option) : suggest_option(shown)).text);
 }
 
 /* Whether the option may be given: for the first time, again with the same value, or any number of times if it makes a
  * list.  Two different values are an error, so that neither is silently ignored. */
 static bool may_give(const struct settings *settings, const char *const *values, int rule, const char *value) {
     bool is_list = rules[rule].parse == parse_argument || rules[rule].parse == parse_output;
-    if (!(settings->given >> rule & 1) || is_list || !value || !strcmp(value, values[rule])) return true;
+    if (!settings->given[rule] || is_list || !value || !strcmp(value, values[rule])) return true;
     fail_usage("--%s is given twice, as '%s' and '%s': it takes one %s at a time", rules[rule].name,
                values[rule], value, rules[rule].parse == parse_column ? "column" : "value");
     return false;
@@ -350,7 +360,7 @@ int settings_parse(struct settings *settings, int argc, char **argv) {
     if (!settings_create(settings, (size_t)argc)) return fail_memory();
     int code;
     /* "-": operands come in their order among the options, even under POSIXLY_CORRECT; ":": no messages. */
-    while (!has_program(settings) && (code = getopt_long(argc, argv, "-:hn:", long_options, NULL)) != -1) {
+    while (!has_program(settings) && (code = getopt_long(argc, argv, "-:hVn:", long_options, NULL)) != -1) {
         if (code == '?' || code == ':') return refuse_option(code, optopt, argv[optind - 1]);
         if (code == GETOPT_OPERAND) {
             settings->operands[settings->operand_count++] = optarg;
@@ -358,7 +368,7 @@ int settings_parse(struct settings *settings, int argc, char **argv) {
         }
         int rule = rule_of(code);
         if (!may_give(settings, values, rule, optarg)) return STATUS_USAGE;
-        settings->given |= UINT64_C(1) << rule;
+        settings->given[rule] = true;
         values[rule] = optarg;
         if (!rules[rule].parse(&rules[rule], optarg, settings)) return STATUS_USAGE;
     }
@@ -375,7 +385,7 @@ void settings_clear(struct settings *settings) {
 
 const char *settings_misplaced_option(const struct settings *settings, enum command_kind kind) {
     for (int i = 0; i < RULE_COUNT; i++)
-        if (settings->given >> i & 1 && !(rules[i].commands & kind)) return rules[i].name;
+        if (settings->given[i] && !(rules[i].commands & kind)) return rules[i].name;
     return NULL;
 }
 
@@ -408,6 +418,10 @@ enum { HELP_WIDTH = 80, HELP_NAMES_INDENT = 10, HELP_OPTION_INDENT = 22 };
 void put_usage(FILE *stream) {
     fputs("usage: warpfold OP [options] [FILE...]     reduce all numbers of the files\n"
           "       warpfold stats [options] [FILE...]  count, sum, mean, var ... in one pass\n"
+          "       warpfold median [options] [FILE...] the middle of the sorted numbers\n"
+          "       warpfold quantile --q Q [FILE...]   other places of the sorted numbers\n"
+          "       warpfold histogram [FILE...]        how many numbers are in each bin\n"
+          "       warpfold distinct [FILE...]         how many values differ\n"
           "       warpfold dot [options] A B          sum the products of paired numbers\n"
           "       warpfold merge [options] ACC...     merge saved accumulators\n"
           "       warpfold devices                    list the devices of this machine\n"
@@ -416,6 +430,7 @@ void put_usage(FILE *stream) {
           "       warpfold explain [options] RUNG     one block of a rung, step by step\n"
           "       warpfold inspect [options] KERNEL   run your own kernel on the simulator\n"
           "       warpfold run [options] PROGRAM ...  run a CUDA program on the simulator\n"
+          "       warpfold help [COMMAND]             the options of one command\n"
           "       warpfold --version | --help\n",
           stream);
 }
@@ -457,6 +472,21 @@ static void put_option(FILE *stream, const struct rule *rule) {
     fputc('\n', stream);
 }
 
+void put_options(FILE *stream, enum command_kind kind, bool (*has)(const void *context, const char *option),
+                 const void *context) {
+    for (int i = 0; i < RULE_COUNT; i++)
+        if (rules[i].commands & kind && (!has || has(context, rules[i].name))) put_option(stream, &rules[i]);
+}
+
+/* Those of one group, but not of the groups before it. */
+static void put_group(FILE *stream, size_t group) {
+    unsigned before = 0;
+    for (size_t i = 0; i < group; i++) before |= groups[i].commands;
+    fprintf(stream, "\noptions for %s:\n", groups[group].title);
+    for (int i = 0; i < RULE_COUNT; i++)
+        if (rules[i].commands & groups[group].commands && !(rules[i].commands & before)) put_option(stream, &rules[i]);
+}
+
 void put_help(FILE *stream) {
     fputs("warpfold reduces arrays of numbers to one number.  Sums, means, variances and\n"
           "norms are exact results, rounded once: they are the same for any number of\n"
@@ -478,15 +508,16 @@ void put_help(FILE *stream) {
           "with a main, what nvcc made of one, or what loads CUDA later (python3); options\n"
           "come before it.\n"
           "\n"
-          "options, before or after the operands:\n",
+          "Options stand before or after the operands.\n",
           stream);
-    for (int i = 0; i < RULE_COUNT; i++) put_option(stream, &rules[i]);
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) put_group(stream, i);
     fputs("\n"
           "examples:\n"
           "  warpfold sum x.npy\n"
           "  warpfold mean --axis 0 --out means.npy x.npy\n"
           "  seq 10 | warpfold mean\n"
           "  warpfold stats --column price table.csv\n"
+          "  warpfold quantile --q 0.5,0.99 --column price table.csv\n"
           "  warpfold norm2 --type f32 --json part1.raw part2.raw\n"
           "  warpfold sum --save a.acc a.npy\n"
           "  warpfold sum --save b.acc b.npy\n"

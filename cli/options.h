@@ -31,6 +31,8 @@ enum { COMMAND_INPUTS = COMMAND_DATA | COMMAND_ORDERS };
 
 enum { RACES_ON, RACES_OFF };
 
+enum { SETTINGS_GIVEN_MAX = 128 };
+
 struct settings {
     const char *device;
     const char *axis; /* "0,-1": the dimensions to be reduced, or NULL: all */
@@ -89,7 +91,7 @@ struct settings {
     bool source; /* print a kernel's source with what each line costs */
     bool help;
     bool version;
-    uint64_t given; /* a bit for each line of the table whose option was met */
+    bool given[SETTINGS_GIVEN_MAX]; /* for each line of the table: whether its option was met */
 
     /* In the order given; settings_clear frees these three. */
     const char **operands; /* the command and what follows it */
@@ -112,5 +114,9 @@ wf_reader_options settings_reader_options(const struct settings *settings);
 
 void put_usage(FILE *stream);
 void put_help(FILE *stream);
+
+/* The options that commands of the kind take, of which has(context, option), unless it is NULL. */
+void put_options(FILE *stream, enum command_kind kind, bool (*has)(const void *context, const char *option),
+                 const void *context);
 
 #endif

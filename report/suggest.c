@@ -24,10 +24,15 @@ static const struct alias type_aliases[] = {
 static const struct alias command_aliases[] = {
     {"average", "mean"},      {"avg", "mean"},       {"add", "sum"},
     {"total", "sum"},         {"multiply", "prod"},  {"sd", "std"},
-    {"summary", "stats"},     {"describe", "stats"}, {"help", "--help"},
+    {"summary", "stats"},     {"describe", "stats"}, 
     {"percentile", "quantile"}, {"percentiles", "quantile"}, {"quantiles", "quantile"}, {"nunique", "distinct"},
     {"unique", "distinct"},   {"uniq", "distinct"},  {"hist", "histogram"},
     {"version", "--version"},
+};
+
+static const struct alias letter_aliases[] = {
+    {"c", "column"}, {"d", "delimiter"}, {"f", "format"}, {"j", "threads"}, {"o", "out"},
+    {"q", "quiet"},  {"t", "type"},      {"v", "verbose"},
 };
 
 static const char *find_alias(const struct alias *aliases, size_t count, const char *typed) {
@@ -48,6 +53,12 @@ struct suggestion suggest_name(const char *wanted, size_t length, const char *co
     wf_nearest_begin(&nearest, wanted, length);
     for (; *names; names++) wf_nearest_offer(&nearest, *names, strlen(*names));
     return suggest(dashes, nearest.name);
+}
+
+struct suggestion suggest_letter(char letter) {
+    const char typed[] = {letter, 0};
+    const char *alias = find_alias(letter_aliases, sizeof letter_aliases / sizeof letter_aliases[0], typed);
+    return suggest("--", alias ? alias : "");
 }
 
 /* ">f4", as numpy writes it: the number is of bytes there. */
