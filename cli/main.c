@@ -7,6 +7,7 @@
 #include "cleanup.h"
 #include "commands.h"
 #include "help.h"
+#include "operands.h"
 #include "options.h"
 #include "output.h"
 #include "report/suggest.h"
@@ -65,7 +66,7 @@ static int check_format(const struct settings *settings) {
 }
 
 static size_t count_standard_inputs(const struct request *request) {
-    size_t count = 0;
+    size_t count = request->settings->files_from && !strcmp(request->settings->files_from, "-");
     for (size_t i = 0; i < request->operand_count; i++) count += !strcmp(request->operands[i], "-");
     return count;
 }
@@ -153,6 +154,7 @@ int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of writing, with a message */
     signal(SIGXFSZ, SIG_IGN); /* so is a file that is to become larger than it may */
     int status = settings_parse(&settings, argc, argv);
+    if (!status && !settings.help) status = operands_extend(&settings);
     if (!status) status = run(&settings);
     settings_clear(&settings);
     return status;

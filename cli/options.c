@@ -166,6 +166,8 @@ static const struct rule rules[] = {
      "them without counting them in indices"},
     {"byte-order", "native|little|big", COMMAND_INPUTS, parse_word, FIELD(byte_order), 0, 0,
      "byte order of raw files (default: this machine's)"},
+    {"files-from", "LIST", COMMAND_INPUTS | COMMAND_MERGE, parse_text, FIELD(files_from), 0, 0,
+     "also read the files that LIST names, one a line (or ended by NUL bytes, as find -print0 writes); - for standard input"},
     {"nan", "propagate|omit|error", COMMAND_INPUTS | COMMAND_BENCH, parse_word, FIELD(nan), 0, 0,
      "a NaN makes the result NaN (default), is ignored, or is an error that states its index"},
     {"ddof", "N", COMMAND_DATA, parse_count, FIELD(ddof), 0, INT64_MAX,
@@ -378,6 +380,7 @@ int settings_parse(struct settings *settings, int argc, char **argv) {
 
 void settings_clear(struct settings *settings) {
     free(settings->operands);
+    free(settings->file_list);
     free(settings->arguments);
     free(settings->outputs);
     *settings = (struct settings){0};

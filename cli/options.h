@@ -38,6 +38,7 @@ struct settings {
     const char *axis; /* "0,-1": the dimensions to be reduced, or NULL: all */
     const char *save; /* the file to keep the accumulator in, or NULL */
     const char *resume; /* the folder to keep pieces' accumulators in, or NULL */
+    const char *files_from; /* a list of files to read, "-" for standard input, or NULL */
     const char *html; /* the file for a page to be written to, or NULL: print */
     const char *from; /* the ladder's JSON of an earlier run that the page is to show, or NULL */
     const char *column_name;
@@ -94,6 +95,7 @@ struct settings {
     bool given[SETTINGS_GIVEN_MAX]; /* for each line of the table: whether its option was met */
 
     /* In the order given; settings_clear frees these three. */
+    char *file_list; /* what operands from files_from point into; freed too */
     const char **operands; /* the command and what follows it */
     size_t operand_count;
     const char **arguments; /* --arg: a kernel's */

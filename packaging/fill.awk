@@ -160,7 +160,7 @@ function argument_words(text) {
 }
 
 function takes_file(text) {
-    return text == "ACC" || text == "FILE"
+    return text == "ACC" || text == "FILE" || text == "LIST"
 }
 
 # Ops and commands; stats and dot are both.

@@ -61,6 +61,19 @@ struct suggestion suggest_letter(char letter) {
     return suggest("--", alias ? alias : "");
 }
 
+/* "f32be", "i16le". */
+static struct suggestion suggest_ordered_type(const char *wanted) {
+    char name[8];
+    struct suggestion suggestion = {""};
+    size_t length = strlen(wanted);
+    if (length < 4 || length >= sizeof name) return suggestion;
+    const char *order = !strcmp(wanted + length - 2, "be") ? "big" : !strcmp(wanted + length - 2, "le") ? "little" : NULL;
+    snprintf(name, sizeof name, "%.*s", (int)length - 2, wanted);
+    if (!order || !wf_type_parse(name)) return suggestion;
+    snprintf(suggestion.text, sizeof suggestion.text, "; did you mean '%s' with --byte-order %s?", name, order);
+    return suggestion;
+}
+
 /* ">f4", as numpy writes it: the number is of bytes there. */
 static struct suggestion suggest_numpy_type(const char *wanted) {
     char name[8];
@@ -77,6 +90,7 @@ static struct suggestion suggest_numpy_type(const char *wanted) {
 struct suggestion suggest_type(const char *wanted) {
     const char *names[32] = {NULL}, *alias;
     struct suggestion suggestion = suggest_numpy_type(wanted);
+    if (!suggestion.text[0]) suggestion = suggest_ordered_type(wanted);
     if (suggestion.text[0]) return suggestion;
     alias = find_alias(type_aliases, sizeof type_aliases / sizeof type_aliases[0], wanted);
     if (alias) return suggest("", alias);

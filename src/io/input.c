@@ -144,7 +144,7 @@ static wf_error hold_elements(struct wf_input *input) {
 static bool is_repeatable(const wf_reader *reader) {
     bool is_repeatable = true;
     for (size_t i = 0; i < reader->path_count; i++)
-        is_repeatable &= strcmp(reader->paths[i], "-") != 0 && wf_source_measure(reader->paths[i]) >= 0;
+        is_repeatable &= wf_source_is_repeatable(reader->paths[i]);
     return is_repeatable;
 }
 
@@ -158,7 +158,8 @@ wf_error wf_input_of_reader(wf_handle *handle, wf_reader *reader, struct wf_inpu
         free(input->held);
         return error;
     }
-    start_threads(input, is_held ? input->count * (int64_t)wf_type_nbytes(input->type) : reader->nbytes_total);
+    int64_t nbytes = is_held ? input->count * (int64_t)wf_type_nbytes(input->type) : reader->nbytes_total;
+    start_threads(input, nbytes < 0 ? INT64_MAX : nbytes); /* of compressed files: not known */
     return WF_OK;
 }
 

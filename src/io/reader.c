@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "common/printable.h"
+#include "io/decode.h"
+#include "io/zip.h"
 
 enum { ELEMENT_NBYTES_MAX = 8 };
 
@@ -32,6 +34,25 @@ static bool is_text(const unsigned char *bytes, size_t nbytes) {
     for (size_t i = 0; i < nbytes; i++)
         control |= (bytes[i] < ' ' && (bytes[i] < '\t' || bytes[i] > '\r')) || bytes[i] == 0x7f;
     return !control;
+}
+
+/* A file is compressed if its name says so; or its first bytes, unless it is said to be anything else. */
+static wf_error decode(wf_handle *handle, wf_reader *reader) {
+    struct wf_source *source = &reader->source;
+    const char *path = reader->paths[reader->path_index];
+    enum wf_codec codec = wf_codec_of_name(path);
+    if (wf_zip_may_be_archive(path)) {
+        wf_error error = wf_source_fill(handle, source, 4);
+        if (error) return error;
+        if (wf_zip_is_archive(wf_source_window(source), wf_source_available(source)))
+            return wf_zip_open_member(handle, source, path);
+    }
+    if (!codec && !reader->options.format && !reader->options.type) {
+        wf_error error = wf_source_fill(handle, source, WF_SOURCE_NBYTES);
+        if (error) return error;
+        codec = wf_codec_of_bytes(wf_source_window(source), wf_source_available(source));
+    }
+    return codec ? wf_source_decode(handle, source, codec, NULL) : WF_OK;
 }
 
 static wf_error detect_format(wf_handle *handle, wf_reader *reader, const struct wf_reader_format **format) {
@@ -96,6 +117,7 @@ static wf_error open_file(wf_handle *handle, wf_reader *reader) {
     wf_type type;
     reader->npy = (struct wf_npy_header){0};
     wf_error error = wf_source_open(handle, &reader->source, reader->paths[reader->path_index]);
+    if (!error) error = decode(handle, reader);
     if (!error) error = detect_format(handle, reader, &format);
     if (!error) error = check_format(handle, reader, format);
     if (!error) error = format->open(handle, reader, &type);
@@ -123,6 +145,7 @@ void wf_reader_close_file(wf_reader *reader) {
 
 wf_error wf_reader_rewind(wf_handle *handle, wf_reader *reader) {
     if (reader->format) wf_reader_close_file(reader);
+    wf_source_close(&reader->source); /* of a file that could not be opened */
     reader->path_index = 0;
     reader->nbytes_done = 0;
     return reader->error = open_file(handle, reader);
@@ -190,7 +213,7 @@ static wf_error copy_arguments(wf_handle *handle, wf_reader *reader, const char 
         const char *path = paths[reader->path_count];
         if (!path) return wf_fail(handle, WF_ERROR_ARGUMENT, "path %zu is NULL", reader->path_count);
         if (!(reader->paths[reader->path_count] = strdup(path))) return fail_memory(handle);
-        int64_t nbytes = wf_source_measure(path);
+        int64_t nbytes = wf_codec_of_name(path) ? -1 : wf_source_measure(path);
         reader->nbytes_total = nbytes < 0 || reader->nbytes_total < 0 ? -1 : reader->nbytes_total + nbytes;
     }
     return WF_OK;
