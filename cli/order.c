@@ -25,10 +25,11 @@ static int session_open(struct session *session, const struct request *request) 
     wf_reader_options options = settings_reader_options(settings);
     session->handle = NULL;
     session->reader = NULL;
-    if (wf_handle_create("cpu", &session->handle)) return fail("cpu: cannot be used");
     progress_start(&session->progress, settings->quiet);
     progress_watch(&session->progress, &options);
-    wf_error error = wf_handle_set_threads(session->handle, (int32_t)settings->threads);
+    wf_error error = wf_handle_create("cpu", &session->handle);
+    if (error) return fail("cpu: %s", wf_error_text(error));
+    error = wf_handle_set_threads(session->handle, (int32_t)settings->threads);
     if (!error) error = wf_reader_open(session->handle, request->operands, request->operand_count, &options, &session->reader);
     return error ? fail_library(session->handle, error) : STATUS_OK;
 }
@@ -55,25 +56,20 @@ static struct reduction_format format_of(const struct settings *settings) {
 
 /* ---- lists of numbers ---------------------------------------------------------------------------- */
 
-/* "0.5,0.99", into an array of the caller's, to be freed.  0: it is no such list, which was said. */
-static int64_t parse_list(const char *option, const char *text, double **numbers) {
-    int64_t count = 0;
+/* "0.5,0.99", into an array of the caller's, to be freed in any case.  Returns a status, having said what is wrong. */
+static int parse_list(const char *option, const char *text, double **numbers, int64_t *count) {
+    *count = 0;
     *numbers = malloc((strlen(text) + 1) * sizeof **numbers);
-    if (!*numbers) {
-        fail_memory();
-        return 0;
-    }
+    if (!*numbers) return fail_memory();
     for (const char *at = text;; at++) {
         char *end;
         bool is_number = *at && !strchr(" \t\n\v\f\r", *at);
-        (*numbers)[count] = strtod(at, &end);
-        if (!is_number || end == at || (*end && *end != ',') || (*numbers)[count] != (*numbers)[count]) {
-            fail_usage("--%s takes numbers separated by commas, not '%s'", option, text);
-            return 0;
-        }
-        count++;
+        double number = strtod(at, &end);
+        if (!is_number || end == at || (*end && *end != ',') || number != number)
+            return fail_usage("--%s takes numbers separated by commas, not '%s'", option, text);
+        (*numbers)[(*count)++] = number;
         at = end;
-        if (!*at) return count;
+        if (!*at) return STATUS_OK;
     }
 }
 
@@ -105,9 +101,11 @@ int command_quantile(const struct request *request) {
     bool is_median = !strcmp(request->settings->operands[0], "median");
     if (!is_median && !request->settings->q) return fail_usage("quantile needs --q, such as --q 0.5,0.99");
     double *q = NULL;
-    int64_t count = parse_list("q", is_median ? "0.5" : request->settings->q, &q);
-    wf_value *values = count ? malloc((size_t)count * sizeof *values) : NULL;
-    int status = !count ? STATUS_USAGE : !values ? fail_memory() : check_quantiles(q, count);
+    int64_t count;
+    int status = parse_list("q", is_median ? "0.5" : request->settings->q, &q, &count);
+    if (!status) status = check_quantiles(q, count);
+    wf_value *values = status ? NULL : malloc((size_t)count * sizeof *values);
+    if (!status && !values) status = fail_memory();
     if (!status) status = print_quantiles(request, q, count, values);
     free(q);
     free(values);
@@ -139,23 +137,20 @@ static int terminal_width(void) {
     return size.ws_col < WIDTH_MAX ? size.ws_col : WIDTH_MAX;
 }
 
-/* Sets *edges, if they are given, and returns how many there are; 0: they are not as they must be, which was said. */
-static int64_t parse_bins(const char *text, double **edges) {
+/* Sets *edge_count, and *edges if they are given.  Returns a status, having said what is wrong. */
+static int parse_bins(const char *text, double **edges, int64_t *edge_count) {
     char *end = NULL;
     errno = 0;
     long long bins = text[0] >= '0' && text[0] <= '9' ? strtoll(text, &end, 10) : 0;
-    if (end && !*end && !errno && bins >= 1 && bins <= BINS_MAX) return bins + 1;
-    if (!strchr(text, ',')) {
-        fail_usage("--bins takes a number from 1 to %d, or edges separated by commas, not '%s'", BINS_MAX, text);
-        return 0;
-    }
-    int64_t count = parse_list("bins", text, edges);
-    for (int64_t i = 1; i < count; i++)
-        if ((*edges)[i] < (*edges)[i - 1]) {
-            fail_usage("--bins: the edges must rise, but %g follows %g", (*edges)[i], (*edges)[i - 1]);
-            return 0;
-        }
-    return count;
+    *edge_count = bins + 1;
+    if (end && !*end && !errno && bins >= 1 && bins <= BINS_MAX) return STATUS_OK;
+    if (!strchr(text, ','))
+        return fail_usage("--bins takes a number from 1 to %d, or edges separated by commas, not '%s'", BINS_MAX, text);
+    int status = parse_list("bins", text, edges, edge_count);
+    for (int64_t i = 1; !status && i < *edge_count; i++)
+        if ((*edges)[i] < (*edges)[i - 1])
+            status = fail_usage("--bins: the edges must rise, but %g follows %g", (*edges)[i], (*edges)[i - 1]);
+    return status;
 }
 
 static int print_histogram(const struct request *request, const double *edges, int64_t edge_count, double *found,
@@ -178,10 +173,11 @@ static int print_histogram(const struct request *request, const double *edges, i
 int command_histogram(const struct request *request) {
     const char *bins = request->settings->bins;
     double *edges = NULL;
-    int64_t edge_count = bins ? parse_bins(bins, &edges) : BINS_DEFAULT + 1;
+    int64_t edge_count = BINS_DEFAULT + 1;
+    int status = bins ? parse_bins(bins, &edges, &edge_count) : STATUS_OK;
     double *found = malloc((size_t)(edge_count + 1) * sizeof *found);
     int64_t *counts = malloc((size_t)(edge_count + 2) * sizeof *counts);
-    int status = !edge_count ? STATUS_USAGE : !found || !counts ? fail_memory() : STATUS_OK;
+    if (!status && (!found || !counts)) status = fail_memory();
     if (!status) status = print_histogram(request, edges, edge_count, found, counts);
     free(edges);
     free(found);

@@ -51,18 +51,24 @@ struct zstd {
 static struct {
     pthread_once_t once;
     bool has_zlib, has_zstd;
+    bool zlib_needs_memory, zstd_needs_memory; /* which is why there is none */
     struct zlib zlib;
     struct zstd zstd;
 } libraries = {.once = PTHREAD_ONCE_INIT};
 
 /* It stays loaded. */
-static void *open_library(const char *variable, const char *name) {
+static void *open_library(const char *variable, const char *name, bool *needs_memory) {
     const char *chosen = wf_getenv(variable);
-    return dlopen(chosen ? chosen : name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    errno = 0;
+    void *library = dlopen(chosen ? chosen : name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    const char *reason = library ? "" : dlerror();
+    *needs_memory = !library && (errno == ENOMEM || !reason || strstr(reason, "out of memory"));
+    return library;
 }
 
 static void open_libraries(void) {
-    void *zlib = open_library("WARPFOLD_ZLIB", "libz.so.1"), *zstd = open_library("WARPFOLD_ZSTD", "libzstd.so.1");
+    void *zlib = open_library("WARPFOLD_ZLIB", "libz.so.1", &libraries.zlib_needs_memory);
+    void *zstd = open_library("WARPFOLD_ZSTD", "libzstd.so.1", &libraries.zstd_needs_memory);
     libraries.has_zlib = zlib != NULL;
     libraries.has_zstd = zstd != NULL;
 #define X(result, name, parameters) \
@@ -205,8 +211,13 @@ enum wf_codec wf_codec_of_bytes(const unsigned char *bytes, size_t nbytes) {
     return nbytes >= 4 && !memcmp(bytes, "\x28\xb5\x2f\xfd", 4) ? WF_CODEC_ZSTD : WF_CODEC_NONE;
 }
 
+static wf_error fail_memory(wf_handle *handle, const struct wf_source *source) {
+    return wf_fail(handle, WF_ERROR_MEMORY, "%s: out of memory for decoding", source->name);
+}
+
 static wf_error fail_absent(wf_handle *handle, const struct wf_source *source, enum wf_codec codec) {
     bool is_zstd = codec == WF_CODEC_ZSTD;
+    if (is_zstd ? libraries.zstd_needs_memory : libraries.zlib_needs_memory) return fail_memory(handle, source);
     return wf_fail(handle, WF_ERROR_IO, "%s: %s data need the library %s, which cannot be opened: install %s%s",
                    source->name, names[codec], is_zstd ? "libzstd.so.1" : "libz.so.1", is_zstd ? "zstd" : "zlib",
                    is_zstd                   ? ", or pipe the output of zstdcat"
@@ -227,7 +238,7 @@ wf_error wf_source_decode(wf_handle *handle, struct wf_source *source, enum wf_c
     if (decoder) decoder->codec = codec;
     if (!decoder || !begin_stream(decoder)) {
         free(decoder);
-        return wf_fail(handle, WF_ERROR_MEMORY, "%s: out of memory for decoding", source->name);
+        return fail_memory(handle, source);
     }
     decoder->is_open = true; /* nothing at all is too little */
     decoder->expected = sums ? *sums : (struct wf_member_sums){.compressed_nbytes = UINT64_MAX};
