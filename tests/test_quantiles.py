@@ -296,6 +296,24 @@ def test_a_reader_begins_at_its_first_file(handle, tmp_path):
         assert reader.next(1) == b""
 
 
+def test_a_file_that_changes_between_passes(handle, tmp_path):
+    """What the first pass has counted is not there in the second."""
+    path, count = tmp_path / "a", 5_000_000
+    path.write_bytes(array.array("I", range(0, 500 << 20, 500 << 3)) * (count * 8 // (1 << 20)))
+    nbytes = path.stat().st_size
+    assert nbytes > 4 << 22
+
+    def overwrite(done, total):
+        if done == total:
+            with path.open("r+b") as file:
+                file.write(bytes(nbytes))
+
+    with Reader(handle, path, type_name="u32", format=wf.WF_FORMAT_RAW, progress=overwrite) as reader:
+        with pytest.raises(wf.WarpfoldError, match="changed while it was read") as refused:
+            quantiles_of_reader(handle, reader, quantiles([0.5]), threads=1)
+    assert refused.value.code == "WF_ERROR_IO"
+
+
 def test_errors_of_files(handle, tmp_path):
     (tmp_path / "a").write_text("1\nnan\n2\n")
     (tmp_path / "b").write_text("1\nx\n")
