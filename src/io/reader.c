@@ -36,6 +36,28 @@ static bool is_text(const unsigned char *bytes, size_t nbytes) {
     return !control;
 }
 
+/* What is known not to be read, and what to do then. */
+static const struct {
+    const char *bytes, *words;
+} unread_formats[] = {
+    {"PAR1", "a Parquet file, which is not read: convert it, or pipe its column as text"},
+    {"ARROW1", "an Arrow file, which is not read: convert it, or pipe its column as text"},
+    {"\x89HDF", "an HDF5 file, which is not read: convert it, as by h5py and numpy.save"},
+    {"\xfd" "7zXZ", "xz data, which are not decoded: pipe the output of xzcat"},
+    {"BZh", "bzip2 data, which are not decoded: pipe the output of bzcat"},
+    {"PK\3\4", "a zip archive, of which only those with a name that ends in .npz are read"},
+};
+
+static wf_error fail_unread(wf_handle *handle, const struct wf_source *source) {
+    const char *words = "not .npy and not text; for raw data give the element type (--type)";
+    for (size_t i = 0; i < sizeof unread_formats / sizeof unread_formats[0]; i++) {
+        size_t length = strlen(unread_formats[i].bytes);
+        if (wf_source_available(source) >= length && !memcmp(wf_source_window(source), unread_formats[i].bytes, length))
+            words = unread_formats[i].words;
+    }
+    return wf_fail(handle, WF_ERROR_FORMAT, "%s: %s", source->name, words);
+}
+
 /* A file is compressed if its name says so; or its first bytes, unless it is said to be anything else. */
 static wf_error decode(wf_handle *handle, wf_reader *reader) {
     struct wf_source *source = &reader->source;
@@ -75,8 +97,7 @@ static wf_error detect_format(wf_handle *handle, wf_reader *reader, const struct
     else if (reader->options.type)
         *format = &wf_reader_raw;
     else
-        return wf_fail(handle, WF_ERROR_FORMAT,
-                       "%s: not .npy and not text; for raw data give the element type (--type)", source->name);
+        return fail_unread(handle, source);
     return WF_OK;
 }
 
