@@ -47,18 +47,22 @@ bool wf_selection_is_open(const struct wf_selection *selection) {
     return false;
 }
 
-/* The open ranges, or only the first ones if they are to be counted, which rise as the targets do. */
-static int64_t list_open(const struct wf_selection *selection, struct wf_key_range *ranges, int64_t limit, int64_t *keys) {
+/* The open ranges, which rise as the targets do; *keys: how many they have. */
+static int64_t list_open(const struct wf_selection *selection, struct wf_key_range *ranges, int64_t *keys) {
     int64_t count = 0;
     *keys = 0;
     for (int64_t i = 0; i < selection->target_count; i++) {
         const struct wf_key_range *range = &selection->target[i].range;
         if (!range->bits || (count && is_same(range, &ranges[count - 1]))) continue;
-        if (count == limit) break;
         ranges[count++] = *range;
         *keys += range->count;
     }
     return count;
+}
+
+static int64_t most_ranges(int thread_count) {
+    int64_t most = WF_SELECTION_COUNTERS_MAX / thread_count;
+    return most < 1 ? 1 : most < WF_SELECTION_RANGES_MAX ? most : WF_SELECTION_RANGES_MAX;
 }
 
 static wf_error choose_ranges(struct wf_selection *selection) {
@@ -70,12 +74,12 @@ static wf_error choose_ranges(struct wf_selection *selection) {
         selection->range_count = 1;
         return WF_OK;
     }
-    selection->range_count = list_open(selection, selection->range, INT64_MAX, &keys);
+    selection->range_count = list_open(selection, selection->range, &keys);
     selection->keeps = keys <= WF_SELECTION_KEPT_MAX;
     selection->counts = !selection->keeps;
     selection->kept_limit = keys;
-    if (selection->counts && selection->range_count > WF_SELECTION_RANGES_MAX)
-        selection->range_count = WF_SELECTION_RANGES_MAX;
+    int64_t counted = most_ranges(selection->thread_count);
+    if (selection->counts && selection->range_count > counted) selection->range_count = counted;
     return WF_OK;
 }
 
@@ -83,9 +87,9 @@ static wf_error choose_ranges(struct wf_selection *selection) {
 
 wf_error wf_selection_begin_pass(struct wf_selection *selection, int thread_count) {
     free_pass(selection);
+    selection->thread_count = thread_count;
     wf_error error = choose_ranges(selection);
     if (error) return error;
-    selection->thread_count = thread_count;
     atomic_store(&selection->kept_count, 0);
     if (selection->counts)
         selection->digits = calloc((size_t)thread_count * (size_t)selection->range_count * DIGITS, sizeof *selection->digits);
