@@ -84,7 +84,25 @@ static wf_error fill_nan(wf_handle *handle, const struct request *request, wf_va
     return error;
 }
 
-/* ---- of sorted keys ---- */
+/* ---- of few keys ---- */
+
+enum {
+    SORTED_LENGTH_MAX = 1 << 14, /* keys: more of them are selected in passes */
+    BUCKETS_LENGTH_MIN = 64,     /* fewer are sorted, and so are those of which much is asked */
+    BUCKETS_Q_MAX = 4
+};
+
+static wf_error values_of_buckets(wf_handle *handle, const struct request *request, struct wf_buckets *buckets,
+                                  wf_value *values) {
+    wf_error error = WF_OK;
+    for (int64_t i = 0; i < request->quantiles->count && !error; i++) {
+        struct wf_place place = wf_quantile_place(request->fraction[i], request->quantiles->between, buckets->count);
+        uint64_t lower = wf_buckets_key(buckets, place.lower), upper = wf_buckets_key(buckets, place.upper);
+        struct wf_number number = wf_quantile_number(&request->ordering, &place, lower, upper);
+        error = round_result(handle, request, &number, &values[i]);
+    }
+    return error;
+}
 
 static wf_error values_of_sorted(wf_handle *handle, const struct request *request, const uint64_t *keys, int64_t count,
                                  wf_value *values) {
@@ -95,6 +113,18 @@ static wf_error values_of_sorted(wf_handle *handle, const struct request *reques
         error = round_result(handle, request, &number, &values[i]);
     }
     return error;
+}
+
+/* scratch must hold 2 * count keys. */
+static wf_error values_of_keys(wf_handle *handle, const struct request *request, uint64_t *keys, uint64_t *scratch,
+                               int64_t count, wf_value *values) {
+    struct wf_buckets buckets;
+    if (count >= BUCKETS_LENGTH_MIN && request->quantiles->count <= BUCKETS_Q_MAX) {
+        wf_buckets_begin(&buckets, keys, scratch, count);
+        return values_of_buckets(handle, request, &buckets, values);
+    }
+    wf_ordered_sort(keys, scratch, count);
+    return values_of_sorted(handle, request, keys, count, values);
 }
 
 /* ---- of an input ---- */
@@ -225,11 +255,9 @@ struct group_buffers {
     wf_value *values;
 };
 
-enum { SORTED_LENGTH_MAX = 1 << 14 };
-
 static bool make_buffers(const struct groups *groups, struct group_buffers *buffers) {
     size_t length = (size_t)groups->length_max + 1;
-    buffers->keys = malloc(2 * length * sizeof *buffers->keys);
+    buffers->keys = malloc(3 * length * sizeof *buffers->keys);
     buffers->values = malloc((size_t)(groups->request->quantiles->count + 1) * sizeof *buffers->values);
     buffers->scratch = buffers->keys ? buffers->keys + length : NULL;
     return buffers->keys && buffers->values;
@@ -293,8 +321,7 @@ static wf_error values_of_short_group(const struct groups *groups, wf_handle *ha
     if (count < length && policy == WF_NAN_ERROR) return WF_ERROR_NAN;
     if (count < length && policy == WF_NAN_PROPAGATE) return fill_nan(handle, groups->request, buffers->values);
     if (!count) return fail_empty(handle);
-    wf_ordered_sort(buffers->keys, buffers->scratch, count);
-    return values_of_sorted(handle, groups->request, buffers->keys, count, buffers->values);
+    return values_of_keys(handle, groups->request, buffers->keys, buffers->scratch, count, buffers->values);
 }
 
 /* What a group that has no value gives. */

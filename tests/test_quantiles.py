@@ -39,12 +39,14 @@ def draw_elements(seed, type_name, flavour, count):
 def test_every_type(handle, type_name, flavour):
     if flavour is special and type_name in INTEGERS:
         flavour = wild
-    for count, nan in itertools.product((0, 1, 2, 3, 10, 11, 101), NAN_POLICIES):
+    for count, nan in itertools.product((0, 1, 2, 3, 11, 101), NAN_POLICIES):
         data = draw_elements(count, type_name, flavour, count)
         for between in BETWEENS:
-            found = or_error(lambda: quantiles_of_array(
-                handle, wf.vector(data, type_name), quantiles(QS, between, nan)))
-            assert found == expected_quantiles(type_name, data, QS, between, nan), (count, nan, between)
+            wanted = expected_quantiles(type_name, data, QS, between, nan)
+            for first, end in ((0, 10), (0, 4), (4, 8)):  # all and a few, which are found in other ways
+                found = or_error(lambda: quantiles_of_array(
+                    handle, wf.vector(data, type_name), quantiles(QS[first:end], between, nan)))
+                assert found == (wanted if isinstance(wanted, str) else wanted[first:end]), (count, nan, between)
 
 
 @pytest.mark.parametrize("type_name, flavour", [("u8", wild), ("i16", wild), ("f32", coarse), ("f64", wild)])

@@ -100,6 +100,43 @@ void wf_ordered_sort(uint64_t *keys, uint64_t *scratch, int64_t count) {
     if (from != keys) memcpy(keys, from, (size_t)count * sizeof *keys);
 }
 
+/* ---- buckets ---- */
+
+enum { BUCKET_BITS = 10 };
+
+void wf_buckets_begin(struct wf_buckets *buckets, uint64_t *keys, uint64_t *scratch, int64_t count) {
+    uint64_t low = keys[0], high = keys[0];
+    for (int64_t i = 1; i < count; i++) {
+        low = keys[i] < low ? keys[i] : low;
+        high = keys[i] > high ? keys[i] : high;
+    }
+    int bits = high > low ? 64 - wf_leading_zeros_u64(high - low) : 0;
+    *buckets = (struct wf_buckets){
+        .keys = keys, .sorted = scratch, .count = count, .low = low, .shift = bits > BUCKET_BITS ? bits - BUCKET_BITS : 0, .bucket = -1};
+    for (int64_t i = 0; i < count; i++) buckets->counts[(keys[i] - low) >> buckets->shift]++;
+}
+
+static void sort_bucket(struct wf_buckets *buckets) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < buckets->count; i++) {
+        buckets->sorted[count] = buckets->keys[i];
+        count += (buckets->keys[i] - buckets->low) >> buckets->shift == (uint64_t)buckets->bucket;
+    }
+    wf_ordered_sort(buckets->sorted, buckets->sorted + buckets->count, count);
+}
+
+uint64_t wf_buckets_key(struct wf_buckets *buckets, int64_t position) {
+    int64_t before = 0;
+    int bucket = 0;
+    for (; position >= before + buckets->counts[bucket]; bucket++) before += buckets->counts[bucket];
+    if (bucket != buckets->bucket) {
+        buckets->bucket = bucket;
+        buckets->before = before;
+        sort_bucket(buckets);
+    }
+    return buckets->sorted[position - before];
+}
+
 int64_t wf_ordered_distinct(const uint64_t *keys, int64_t count) {
     int64_t distinct = count > 0;
     for (int64_t i = 1; i < count; i++) distinct += keys[i] != keys[i - 1];

@@ -25,6 +25,22 @@ uint64_t wf_ordered_key(const struct wf_ordering *ordering, uint64_t bits);
 /* Sorts; scratch must hold count keys, too.  The time depends on count and on how many bytes differ, on nothing else. */
 void wf_ordered_sort(uint64_t *keys, uint64_t *scratch, int64_t count);
 
+/* Some keys by their position in the sorted order, without sorting them all: they are counted by buckets, and only buckets
+ * that are asked for are sorted. */
+struct wf_buckets {
+    uint64_t *keys, *sorted; /* the caller's: count keys, and as many twice to sort them */
+    int64_t count;
+    uint64_t low;
+    int shift;
+    int bucket; /* that is sorted; -1: none */
+    int64_t before; /* keys in the buckets before it */
+    uint32_t counts[1024];
+};
+
+/* scratch must hold 2 * count keys; count: 1 to 2^32 - 1. */
+void wf_buckets_begin(struct wf_buckets *buckets, uint64_t *keys, uint64_t *scratch, int64_t count);
+uint64_t wf_buckets_key(struct wf_buckets *buckets, int64_t position);
+
 /* The number of distinct keys among those that are sorted. */
 int64_t wf_ordered_distinct(const uint64_t *keys, int64_t count);
 
