@@ -14,6 +14,9 @@ struct request {
 
 int command_reduce(const struct request *request);
 int command_reduce_pair(const struct request *request);
+int command_quantile(const struct request *request); /* and median, which is one without --q */
+int command_histogram(const struct request *request);
+int command_distinct(const struct request *request);
 int command_merge(const struct request *request);
 int command_devices(const struct request *request);
 int command_bench(const struct request *request);

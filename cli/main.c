@@ -6,6 +6,8 @@
 
 #include "cleanup.h"
 #include "commands.h"
+#include "help.h"
+#include "operands.h"
 #include "options.h"
 #include "output.h"
 #include "report/suggest.h"
@@ -22,6 +24,10 @@ static const struct command reduce = {NULL, COMMAND_DATA, 0, SIZE_MAX, "files", 
 static const struct command reduce_pair = {NULL, COMMAND_DATA, 2, 2, "two files", command_reduce_pair};
 
 static const struct command commands[] = {
+    {"median", COMMAND_MEDIAN, 0, SIZE_MAX, "files", command_quantile},
+    {"quantile", COMMAND_QUANTILE, 0, SIZE_MAX, "files", command_quantile},
+    {"histogram", COMMAND_HISTOGRAM, 0, SIZE_MAX, "files", command_histogram},
+    {"distinct", COMMAND_DISTINCT, 0, SIZE_MAX, "files", command_distinct},
     {"merge", COMMAND_MERGE, 1, SIZE_MAX, "accumulators", command_merge},
     {"devices", COMMAND_DEVICES, 0, 0, "no operands", command_devices},
     {"bench", COMMAND_BENCH, 0, 0, "no operands", command_bench},
@@ -44,8 +50,9 @@ static const struct command *find_command(const char *name, wf_op *op) {
 }
 
 static int refuse_command(const char *name) {
-    const char *names[COMMAND_COUNT + 1] = {NULL};
+    const char *names[COMMAND_COUNT + 2] = {NULL};
     for (int i = 0; i < COMMAND_COUNT; i++) names[i] = commands[i].name;
+    names[COMMAND_COUNT] = "help";
     struct suggestion suggestion = suggest_command(name, names);
     return fail_usage("unknown command '%s'%s", name, suggestion.text);
 }
@@ -60,9 +67,19 @@ static int check_format(const struct settings *settings) {
 }
 
 static size_t count_standard_inputs(const struct request *request) {
-    size_t count = 0;
+    size_t count = request->settings->files_from && !strcmp(request->settings->files_from, "-");
     for (size_t i = 0; i < request->operand_count; i++) count += !strcmp(request->operands[i], "-");
     return count;
+}
+
+/* "mean std file": no file is called std. */
+static int check_operands(const struct request *request) {
+    for (size_t i = 0; i < request->operand_count; i++) {
+        const char *operand = request->operands[i];
+        if (wf_op_parse(operand) && access(operand, F_OK))
+            return fail_usage("there is no file '%s', which is an op: give one op at a time, or stats", operand);
+    }
+    return STATUS_OK;
 }
 
 static int run_command(const struct settings *settings) {
@@ -71,13 +88,14 @@ static int run_command(const struct settings *settings) {
     struct request request = {settings, settings->operands + 1, settings->operand_count - 1, WF_OP_NONE};
     const struct command *command = find_command(name, &request.op);
     if (!command) return refuse_command(name);
+    set_usage_command(name);
     const char *misplaced = settings_misplaced_option(settings, command->kind);
     if (misplaced) return fail_usage("%s does not take --%s", name, misplaced);
     if (request.operand_count < command->operand_min || request.operand_count > command->operand_max)
         return fail_usage("%s takes %s", name, command->operands);
     if (command->kind != COMMAND_RUN && count_standard_inputs(&request) > 1) return fail_usage("standard input ('-') can be read only once");
-    if (check_format(settings)) return STATUS_USAGE;
-    if (command == &reduce && request.operand_count == 0) {
+    if (check_format(settings) || (command->kind & COMMAND_INPUTS && check_operands(&request))) return STATUS_USAGE;
+    if (command->kind & COMMAND_INPUTS && request.operand_count == 0) {
         request.operands = standard_input;
         request.operand_count = 1;
     }
@@ -95,8 +113,26 @@ static void put_version(FILE *stream) {
     fprintf(stream, "warpfold %s\n", wf_version());
 }
 
+static int print_command_help(const char *name) {
+    wf_op op;
+    const struct command *command = find_command(name, &op);
+    if (!command) return refuse_command(name);
+    struct page page;
+    page_open(&page);
+    if (page.stream) put_command_help(page.stream, name, command->kind);
+    return page_print(&page);
+}
+
+/* "warpfold help", "warpfold help OP", "warpfold OP --help", "warpfold --help". */
+static int print_help(const struct settings *settings) {
+    bool is_first = settings->operand_count && !strcmp(settings->operands[0], "help");
+    if (settings->operand_count > 2 && is_first) return fail_usage("help takes one command");
+    const char *name = settings->operand_count > is_first ? settings->operands[is_first] : NULL;
+    return name ? print_command_help(name) : print_text(put_help);
+}
+
 static int run(const struct settings *settings) {
-    if (settings->help) return print_text(put_help);
+    if (settings->help || (settings->operand_count && !strcmp(settings->operands[0], "help"))) return print_help(settings);
     if (settings->version) return print_text(put_version);
     if (settings->operand_count == 0) {
         put_usage(stderr);
@@ -119,6 +155,7 @@ int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of writing, with a message */
     signal(SIGXFSZ, SIG_IGN); /* so is a file that is to become larger than it may */
     int status = settings_parse(&settings, argc, argv);
+    if (!status && !settings.help) status = operands_extend(&settings);
     if (!status) status = run(&settings);
     settings_clear(&settings);
     return status;

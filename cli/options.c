@@ -140,38 +140,48 @@ static bool parse_output(const struct rule *rule, const char *text, struct setti
 
 enum {
     COMMAND_READS = COMMAND_DATA | COMMAND_MERGE,
+    COMMAND_PRINTS = COMMAND_READS | COMMAND_ORDERS,
     COMMAND_STEPS = COMMAND_LADDER | COMMAND_EXPLAIN,
     COMMAND_SIMULATES = COMMAND_STEPS | COMMAND_INSPECT,
-    COMMAND_ANY = COMMAND_READS | COMMAND_DEVICES | COMMAND_BENCH | COMMAND_SIMULATES | COMMAND_RUN |
+    COMMAND_ANY = COMMAND_PRINTS | COMMAND_DEVICES | COMMAND_BENCH | COMMAND_SIMULATES | COMMAND_RUN |
                   COMMAND_JUDGE
 };
 
 static const struct rule rules[] = {
-    {"type", "T", COMMAND_DATA | COMMAND_BENCH | COMMAND_STEPS, parse_type, FIELD(type), 0, 0,
+    {"type", "T", COMMAND_INPUTS | COMMAND_BENCH | COMMAND_STEPS, parse_type, FIELD(type), 0, 0,
      "element type of raw and text files (text: default f64; a .npy file must have this type), or of a rung's "
      "elements"},
-    {"format", "auto|npy|raw|text", COMMAND_DATA, parse_word, FIELD(format), 0, 0,
+    {"format", "auto|npy|raw|text", COMMAND_INPUTS, parse_word, FIELD(format), 0, 0,
      "file format (auto: detected from name and first bytes)"},
-    {"delimiter", "C", COMMAND_DATA, parse_delimiter, FIELD(delimiter), 0, 0,
+    {"delimiter", "C", COMMAND_INPUTS, parse_delimiter, FIELD(delimiter), 0, 0,
      "field separator of a text; tab or '\\t' for a tab character (default: the first of comma, tab, semicolon and bar "
      "in its first line, outside quotes; otherwise blanks)"},
-    {"column", "N|NAME", COMMAND_DATA, parse_column, FIELD(column), 1, INT64_MAX,
+    {"column", "N|NAME", COMMAND_INPUTS, parse_column, FIELD(column), 1, INT64_MAX,
      "read only this column of a text table, given by number, from 1, or by name in the header line"},
-    {"header", NULL, COMMAND_DATA, parse_flag, FIELD(has_header), 0, 0,
+    {"header", NULL, COMMAND_INPUTS, parse_flag, FIELD(has_header), 0, 0,
      "the first line of a text table has names, not numbers"},
-    {"skip", "LINES", COMMAND_DATA, parse_count, FIELD(skip_lines), 0, INT64_MAX,
+    {"skip", "LINES", COMMAND_INPUTS, parse_count, FIELD(skip_lines), 0, INT64_MAX,
      "skip the first LINES lines of each text file"},
-    {"missing", "error|skip", COMMAND_DATA, parse_word, FIELD(missing), 0, 0,
+    {"missing", "error|skip", COMMAND_INPUTS, parse_word, FIELD(missing), 0, 0,
      "text fields that are empty, NA, NaN, null or -: report an error (default, except for NaN in floats), or skip "
      "them without counting them in indices"},
-    {"byte-order", "native|little|big", COMMAND_DATA, parse_word, FIELD(byte_order), 0, 0,
+    {"byte-order", "native|little|big", COMMAND_INPUTS, parse_word, FIELD(byte_order), 0, 0,
      "byte order of raw files (default: this machine's)"},
-    {"nan", "propagate|omit|error", COMMAND_DATA | COMMAND_BENCH, parse_word, FIELD(nan), 0, 0,
+    {"files-from", "LIST", COMMAND_INPUTS | COMMAND_MERGE, parse_text, FIELD(files_from), 0, 0,
+     "also read the files that LIST names, one a line (or ended by NUL bytes, as find -print0 writes); - for standard input"},
+    {"nan", "propagate|omit|error", COMMAND_INPUTS | COMMAND_BENCH, parse_word, FIELD(nan), 0, 0,
      "a NaN makes the result NaN (default), is ignored, or is an error that states its index"},
     {"ddof", "N", COMMAND_DATA, parse_count, FIELD(ddof), 0, INT64_MAX,
      "var and std divide by the count minus N (default 0)"},
-    {"result-type", "T", COMMAND_DATA, parse_type, FIELD(result_type), 0, 0,
+    {"result-type", "T", COMMAND_DATA | COMMAND_MEDIAN | COMMAND_QUANTILE, parse_type, FIELD(result_type), 0, 0,
      "type of the result (default: the element type for floats; otherwise i64, u64 or f64, depending on the op)"},
+    {"q", "Q[,R...]", COMMAND_QUANTILE, parse_text, FIELD(q), 0, 0,
+     "quantile: 0 to 1, such as 0.5,0.99; several are printed one a line, each with its q"},
+    {"between", "linear|lower|higher|nearest|midpoint", COMMAND_MEDIAN | COMMAND_QUANTILE, parse_word, FIELD(between), 0, 0,
+     "the value between two elements: exact and rounded once (linear, the default; midpoint), or one of the two"},
+    {"bins", "N|A,B,...", COMMAND_HISTOGRAM, parse_text, FIELD(bins), 0, 0,
+     "histogram: N bins of equal width (default 10), or the edges of the bins, each of which has its lower edge; the last "
+     "has both"},
     {"first-index", "N", COMMAND_DATA, parse_count, FIELD(first_index), 0, INT64_MAX,
      "index of the first number, for argmin, argmax and prod (default 0)"},
     {"axis", "K[,L...]", COMMAND_DATA, parse_text, FIELD(axis), 0, 0,
@@ -184,8 +194,8 @@ static const struct rule rules[] = {
      "may share one"},
     {"piece", "N", COMMAND_DATA, parse_count, FIELD(piece), 1, INT64_MAX,
      "with --resume or under mpirun: the most elements of a raw or .npy file in one piece (default 16777216)"},
-    {"hex", NULL, COMMAND_READS, parse_flag, FIELD(hex), 0, 0, "print values in hexadecimal"},
-    {"json", NULL, COMMAND_READS | COMMAND_BENCH | COMMAND_SIMULATES | COMMAND_RUN | COMMAND_JUDGE, parse_flag,
+    {"hex", NULL, COMMAND_PRINTS, parse_flag, FIELD(hex), 0, 0, "print values in hexadecimal"},
+    {"json", NULL, COMMAND_PRINTS | COMMAND_BENCH | COMMAND_SIMULATES | COMMAND_RUN | COMMAND_JUDGE, parse_flag,
      FIELD(json), 0, 0,
      "print a JSON object, on one line"},
     {"sarif", NULL, COMMAND_RUN, parse_flag, FIELD(sarif), 0, 0,
@@ -200,11 +210,11 @@ static const struct rule rules[] = {
      "inspect: also show sources in this folder and below (default: in the folder of KERNEL and below)"},
     {"device", "auto|cpu|cuda[:N]|simt", COMMAND_READS | COMMAND_LADDER, parse_text, FIELD(device), 0, 0,
      "device to run on (simt: ladder only, the simulator, which needs no GPU)"},
-    {"threads", "N", COMMAND_DATA | COMMAND_BENCH | COMMAND_INSPECT | COMMAND_RUN, parse_count, FIELD(threads),
+    {"threads", "N", COMMAND_INPUTS | COMMAND_BENCH | COMMAND_INSPECT | COMMAND_RUN, parse_count, FIELD(threads),
      0, INT32_MAX, "use at most N threads (default 0: one per processor)"},
     {"verbose", NULL, COMMAND_READS, parse_flag, FIELD(verbose), 0, 0,
      "report the device and the threads on standard error"},
-    {"quiet", NULL, COMMAND_READS | COMMAND_BENCH | COMMAND_RUN, parse_flag, FIELD(quiet), 0, 0,
+    {"quiet", NULL, COMMAND_PRINTS | COMMAND_BENCH | COMMAND_RUN, parse_flag, FIELD(quiet), 0, 0,
      "do not show progress on a terminal"},
     {"op", "OP", COMMAND_BENCH | COMMAND_STEPS, parse_text, FIELD(op), 0, 0,
      "bench: only this op; ladder, explain: sum (default), prod, min, max or argmax"},
@@ -268,12 +278,22 @@ static const struct rule rules[] = {
      "run: look for races, which takes most of the time (default on)"},
     {"launch", "N", COMMAND_RUN, parse_count, FIELD(launch), 1, INT64_MAX,
      "run: count and check the Nth launch only, from 1, or the Nth of --kernel"},
-    {"help", NULL, COMMAND_ANY, parse_flag, FIELD(help), 0, 0, "print this text (also -h)"},
-    {"version", NULL, COMMAND_ANY, parse_flag, FIELD(version), 0, 0, "print the version"},
+    {"help", NULL, COMMAND_ANY, parse_flag, FIELD(help), 0, 0, "print the help, of the command if one is given (also -h)"},
+    {"version", NULL, COMMAND_ANY, parse_flag, FIELD(version), 0, 0, "print the version (also -V)"},
 };
 
 enum { RULE_COUNT = sizeof rules / sizeof rules[0] };
-_Static_assert(RULE_COUNT <= 64, "settings.given has a bit for each");
+_Static_assert(sizeof rules / sizeof rules[0] <= SETTINGS_GIVEN_MAX, "settings.given has a place for each");
+
+/* The options by what they are for: each is in the first group that one of its commands is in. */
+static const struct group {
+    const char *title;
+    unsigned commands;
+} groups[] = {
+    {"numbers", COMMAND_PRINTS},
+    {"bench, ladder and explain", COMMAND_BENCH | COMMAND_STEPS},
+    {"inspect and run", COMMAND_INSPECT | COMMAND_RUN},
+};
 
 /* The number of options that begin with what was typed. */
 static int count_options(const char *typed) {
@@ -297,8 +317,8 @@ enum { GETOPT_OPERAND = 1, GETOPT_FIRST_RULE = 256 };
 static int rule_of(int code) {
     if (code >= GETOPT_FIRST_RULE) return code - GETOPT_FIRST_RULE;
     int rule = 0;
-    while (strcmp(rules[rule].name, code == 'n' ? "count" : "help")) rule++;
-    return rule; /* -n N, -h */
+    while (strcmp(rules[rule].name, code == 'n' ? "count" : code == 'V' ? "version" : "help")) rule++;
+    return rule; /* -n N, -V, -h */
 }
 
 /* Reports what getopt refused; typed is the argument as the user wrote it. */
@@ -313,14 +333,14 @@ static int refuse_option(int code, int option, const char *typed) {
     if (option >= GETOPT_FIRST_RULE) return fail_usage("%s%s takes no value", dashes, shown);
     if (!option && count_options(shown) > 1)
         return fail_usage("'%s' is ambiguous: it abbreviates several options", shown);
-    return fail_usage("unknown option '%s'%s", shown, option ? "" : suggest_option(shown).text);
+    return fail_usage("unknown option '%s'%s", shown, (option ? suggest_letter((char)option) : suggest_option(shown)).text);
 }
 
 /* Whether the option may be given: for the first time, again with the same value, or any number of times if it makes a
  * list.  Two different values are an error, so that neither is silently ignored. */
 static bool may_give(const struct settings *settings, const char *const *values, int rule, const char *value) {
     bool is_list = rules[rule].parse == parse_argument || rules[rule].parse == parse_output;
-    if (!(settings->given >> rule & 1) || is_list || !value || !strcmp(value, values[rule])) return true;
+    if (!settings->given[rule] || is_list || !value || !strcmp(value, values[rule])) return true;
     fail_usage("--%s is given twice, as '%s' and '%s': it takes one %s at a time", rules[rule].name,
                values[rule], value, rules[rule].parse == parse_column ? "column" : "value");
     return false;
@@ -348,7 +368,7 @@ int settings_parse(struct settings *settings, int argc, char **argv) {
     if (!settings_create(settings, (size_t)argc)) return fail_memory();
     int code;
     /* "-": operands come in their order among the options, even under POSIXLY_CORRECT; ":": no messages. */
-    while (!has_program(settings) && (code = getopt_long(argc, argv, "-:hn:", long_options, NULL)) != -1) {
+    while (!has_program(settings) && (code = getopt_long(argc, argv, "-:hVn:", long_options, NULL)) != -1) {
         if (code == '?' || code == ':') return refuse_option(code, optopt, argv[optind - 1]);
         if (code == GETOPT_OPERAND) {
             settings->operands[settings->operand_count++] = optarg;
@@ -356,7 +376,7 @@ int settings_parse(struct settings *settings, int argc, char **argv) {
         }
         int rule = rule_of(code);
         if (!may_give(settings, values, rule, optarg)) return STATUS_USAGE;
-        settings->given |= UINT64_C(1) << rule;
+        settings->given[rule] = true;
         values[rule] = optarg;
         if (!rules[rule].parse(&rules[rule], optarg, settings)) return STATUS_USAGE;
     }
@@ -366,6 +386,7 @@ int settings_parse(struct settings *settings, int argc, char **argv) {
 
 void settings_clear(struct settings *settings) {
     free(settings->operands);
+    free(settings->file_list);
     free(settings->arguments);
     free(settings->outputs);
     *settings = (struct settings){0};
@@ -373,7 +394,7 @@ void settings_clear(struct settings *settings) {
 
 const char *settings_misplaced_option(const struct settings *settings, enum command_kind kind) {
     for (int i = 0; i < RULE_COUNT; i++)
-        if (settings->given >> i & 1 && !(rules[i].commands & kind)) return rules[i].name;
+        if (settings->given[i] && !(rules[i].commands & kind)) return rules[i].name;
     return NULL;
 }
 
@@ -406,6 +427,10 @@ enum { HELP_WIDTH = 80, HELP_NAMES_INDENT = 10, HELP_OPTION_INDENT = 22 };
 void put_usage(FILE *stream) {
     fputs("usage: warpfold OP [options] [FILE...]     reduce all numbers of the files\n"
           "       warpfold stats [options] [FILE...]  count, sum, mean, var ... in one pass\n"
+          "       warpfold median [options] [FILE...] the middle of the sorted numbers\n"
+          "       warpfold quantile --q Q [FILE...]   other places of the sorted numbers\n"
+          "       warpfold histogram [FILE...]        how many numbers are in each bin\n"
+          "       warpfold distinct [FILE...]         how many values differ\n"
           "       warpfold dot [options] A B          sum the products of paired numbers\n"
           "       warpfold merge [options] ACC...     merge saved accumulators\n"
           "       warpfold devices                    list the devices of this machine\n"
@@ -415,6 +440,7 @@ void put_usage(FILE *stream) {
           "       warpfold inspect [options] KERNEL   run your own kernel on the simulator\n"
           "       warpfold run [options] PROGRAM ...  run a CUDA program on the simulator\n"
           "       warpfold judge [options] KERNEL     accept or refuse a kernel for a task\n"
+          "       warpfold help [COMMAND]             the options of one command\n"
           "       warpfold --version | --help\n",
           stream);
 }
@@ -456,6 +482,21 @@ static void put_option(FILE *stream, const struct rule *rule) {
     fputc('\n', stream);
 }
 
+void put_options(FILE *stream, enum command_kind kind, bool (*has)(const void *context, const char *option),
+                 const void *context) {
+    for (int i = 0; i < RULE_COUNT; i++)
+        if (rules[i].commands & kind && (!has || has(context, rules[i].name))) put_option(stream, &rules[i]);
+}
+
+/* Those of one group, but not of the groups before it. */
+static void put_group(FILE *stream, size_t group) {
+    unsigned before = 0;
+    for (size_t i = 0; i < group; i++) before |= groups[i].commands;
+    fprintf(stream, "\noptions for %s:\n", groups[group].title);
+    for (int i = 0; i < RULE_COUNT; i++)
+        if (rules[i].commands & groups[group].commands && !(rules[i].commands & before)) put_option(stream, &rules[i]);
+}
+
 void put_help(FILE *stream) {
     fputs("warpfold reduces arrays of numbers to one number.  Sums, means, variances and\n"
           "norms are exact results, rounded once: they are the same for any number of\n"
@@ -477,15 +518,16 @@ void put_help(FILE *stream) {
           "with a main, what nvcc made of one, or what loads CUDA later (python3); options\n"
           "come before it.\n"
           "\n"
-          "options, before or after the operands:\n",
+          "Options stand before or after the operands.\n",
           stream);
-    for (int i = 0; i < RULE_COUNT; i++) put_option(stream, &rules[i]);
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) put_group(stream, i);
     fputs("\n"
           "examples:\n"
           "  warpfold sum x.npy\n"
           "  warpfold mean --axis 0 --out means.npy x.npy\n"
           "  seq 10 | warpfold mean\n"
           "  warpfold stats --column price table.csv\n"
+          "  warpfold quantile --q 0.5,0.99 --column price table.csv\n"
           "  warpfold norm2 --type f32 --json part1.raw part2.raw\n"
           "  warpfold sum --save a.acc a.npy\n"
           "  warpfold sum --save b.acc b.npy\n"

@@ -19,16 +19,27 @@ enum command_kind {
     COMMAND_EXPLAIN = 32,
     COMMAND_INSPECT = 64,
     COMMAND_RUN = 128,
-    COMMAND_JUDGE = 256
+    COMMAND_JUDGE = 256,
+    COMMAND_MEDIAN = 512,
+    COMMAND_QUANTILE = 1024,
+    COMMAND_DISTINCT = 2048,
+    COMMAND_HISTOGRAM = 4096
 };
 
+/* Those that read files of elements. */
+enum { COMMAND_ORDERS = COMMAND_MEDIAN | COMMAND_QUANTILE | COMMAND_DISTINCT | COMMAND_HISTOGRAM };
+enum { COMMAND_INPUTS = COMMAND_DATA | COMMAND_ORDERS };
+
 enum { RACES_ON, RACES_OFF };
+
+enum { SETTINGS_GIVEN_MAX = 128 };
 
 struct settings {
     const char *device;
     const char *axis; /* "0,-1": the dimensions to be reduced, or NULL: all */
     const char *save; /* the file to keep the accumulator in, or NULL */
     const char *resume; /* the folder to keep pieces' accumulators in, or NULL */
+    const char *files_from; /* a list of files to read, "-" for standard input, or NULL */
     const char *html; /* the file for a page to be written to, or NULL: print */
     const char *from; /* the ladder's JSON of an earlier run that the page is to show, or NULL */
     const char *column_name;
@@ -40,6 +51,8 @@ struct settings {
     const char *cluster;  /* the same, or NULL: as the kernel says */
     const char *finish;   /* how a rung's partials are combined, or NULL: the rung's own way */
     const char *schedule; /* "lockstep", "split", "random:SEED", or NULL */
+    const char *q;        /* "0.5,0.99": quantiles, or NULL */
+    const char *bins;     /* "20", or "0,1,2.5": the edges; NULL: 10 */
     const char *values;   /* "3,1,7": the elements to be explained, or NULL */
     const char *kernel;   /* a kernel's name, or NULL where there is only one */
     const char *task;     /* a task's name or file, or NULL: the one beside the kernel */
@@ -52,6 +65,7 @@ struct settings {
     int64_t count;   /* elements of the arrays of bench, ladder and explain; -1: its own choice */
     int64_t data;    /* a bench_data, from 1; 0: its own choice */
     int64_t nan;     /* a wf_nan */
+    int64_t between; /* a wf_between */
     int64_t piece;   /* elements; 0: the default */
     int64_t format;  /* a wf_format */
     int64_t missing; /* a wf_missing */
@@ -81,9 +95,10 @@ struct settings {
     bool source; /* print a kernel's source with what each line costs */
     bool help;
     bool version;
-    uint64_t given; /* a bit for each line of the table whose option was met */
+    bool given[SETTINGS_GIVEN_MAX]; /* for each line of the table: whether its option was met */
 
     /* In the order given; settings_clear frees these three. */
+    char *file_list; /* what operands from files_from point into; freed too */
     const char **operands; /* the command and what follows it */
     size_t operand_count;
     const char **arguments; /* --arg: a kernel's */
@@ -104,5 +119,9 @@ wf_reader_options settings_reader_options(const struct settings *settings);
 
 void put_usage(FILE *stream);
 void put_help(FILE *stream);
+
+/* The options that commands of the kind take, of which has(context, option), unless it is NULL. */
+void put_options(FILE *stream, enum command_kind kind, bool (*has)(const void *context, const char *option),
+                 const void *context);
 
 #endif

@@ -52,12 +52,18 @@ int fail(const char *format, ...) {
     return STATUS_FAILED;
 }
 
+static const char *usage_command = "";
+
+void set_usage_command(const char *name) {
+    usage_command = name;
+}
+
 int fail_usage(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     say_list(format, arguments);
     va_end(arguments);
-    say("try 'warpfold --help'");
+    say("try 'warpfold %s%s--help'", usage_command, usage_command[0] ? " " : "");
     return STATUS_USAGE;
 }
 

@@ -16,6 +16,8 @@ void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The same, for what goes wrong: returns STATUS_FAILED, or STATUS_USAGE after naming the help. */
 int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The command whose help fail_usage names, once it is known; kept. */
+void set_usage_command(const char *name);
 int fail_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A text of several lines, each a message of its own: a compiler's words. */

@@ -612,6 +612,73 @@ WF_API wf_error wf_reader_next(wf_handle *handle, wf_reader *reader, int64_t lim
 WF_API wf_error wf_accumulator_add_reader(wf_handle *handle, wf_accumulator *accumulator, wf_reader *a,
                                           wf_reader *b);
 
+/* ---- order ------------------------------------------------------------------------------------- */
+
+/* Quantiles, distinct values and histograms depend on the order of the elements' values alone, in which -0 is below +0.
+ * They are exact, for any number of threads.
+ *
+ * Each function takes an array in host memory, or a reader of which nothing was read yet and which is at its end
+ * afterwards.  Regular files are read several times, in bounded memory; of what can be read only once, such as a pipe, the
+ * elements are held in memory, up to 256 MiB of them: more is WF_ERROR_RANGE.  A file that changes meanwhile is
+ * WF_ERROR_IO, as far as that shows. */
+
+/* What a quantile is where it falls between two elements.  With n elements, sorted and counted from 0, the quantile q lies
+ * at q * (n - 1). */
+typedef enum wf_between {
+    WF_LINEAR = 0,  /* a + (b - a) * the fraction of the way from a to b: exact, rounded once */
+    WF_LOWER = 1,   /* a */
+    WF_HIGHER = 2,  /* b */
+    WF_NEAREST = 3, /* the nearer one; halfway, the one at the even position */
+    WF_MIDPOINT = 4 /* (a + b) / 2: exact, rounded once */
+} wf_between;
+
+typedef struct wf_quantiles {
+    size_t nbytes;   /* sizeof(wf_quantiles) */
+    const double *q; /* count of them, 0 or from 1e-20 to 1.  Each stands for its shortest decimal: 0.1 is one tenth */
+    int64_t count;   /* 0 or more */
+    wf_between between;
+    wf_nan nan;
+    wf_type result_type; /* WF_TYPE_DEFAULT: that of the elements; of integers, f64 with WF_LINEAR and WF_MIDPOINT */
+} wf_quantiles;
+
+/* The type of the results over elements of type; WF_TYPE_DEFAULT if type or quantiles->between is invalid. */
+WF_API wf_type wf_quantiles_result_type(const wf_quantiles *quantiles, wf_type type);
+
+/* The quantiles of a, or along axes of it: groups is NULL or by WF_GROUP_AXES.  The shape of the output is count, before
+ * that of the groups' results (wf_groups_shape).  Its type is WF_TYPE_DEFAULT or that of wf_quantiles_result_type.
+ * WF_ERROR_EMPTY: there are no elements, or all are NaN that are omitted; along axes the result is NaN instead, where it
+ * is a float.  WF_ERROR_RANGE: a result does not fit an integer type.  After an error the results are unspecified.
+ * output->status is not used. */
+WF_API wf_error wf_quantile(wf_handle *handle, const wf_quantiles *quantiles, const wf_array *a, const wf_groups *groups,
+                            const wf_output *output);
+
+/* The quantiles of all elements: values receives quantiles->count, nothing on an error. */
+WF_API wf_error wf_quantile_reader(wf_handle *handle, const wf_quantiles *quantiles, wf_reader *reader, wf_value *values);
+
+/* The number of distinct values.  -0 and +0 are one value, as they are equal; so are all NaN (none with WF_NAN_OMIT). */
+WF_API wf_error wf_count_distinct(wf_handle *handle, wf_nan nan, const wf_array *a, int64_t *count);
+WF_API wf_error wf_count_distinct_reader(wf_handle *handle, wf_nan nan, wf_reader *reader, int64_t *count);
+
+/* The bins of a histogram: edges[i] <= x < edges[i + 1], the last one with its upper edge. */
+typedef struct wf_histogram {
+    size_t nbytes;       /* sizeof(wf_histogram) */
+    const double *edges; /* edge_count of them, no NaN, never falling; may be infinite.  NULL: bins of equal width */
+    int64_t edge_count;  /* 2 to 2^20 + 1 */
+    wf_nan nan;          /* WF_NAN_ERROR, or any other: they are counted apart */
+} wf_histogram;
+
+/* Sets counts[0] to the number of elements below the first edge, counts[1] to counts[edge_count - 1] to those in the
+ * bins, counts[edge_count] to those above the last edge, and counts[edge_count + 1] to that of NaN.  found_edges receives
+ * the edges, unless it is NULL.
+ *
+ * Bins of equal width reach from the least number to the largest (if these are equal, from 0.5 below to 0.5 above); each
+ * edge is the double nearest to its exact place, and the first and the last bin take what is beyond a rounded edge.  There
+ * must be numbers, otherwise WF_ERROR_EMPTY, and no infinity, otherwise WF_ERROR_RANGE. */
+WF_API wf_error wf_count_bins(wf_handle *handle, const wf_histogram *histogram, const wf_array *a, double *found_edges,
+                              int64_t *counts);
+WF_API wf_error wf_count_bins_reader(wf_handle *handle, const wf_histogram *histogram, wf_reader *reader,
+                                     double *found_edges, int64_t *counts);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,7 +1,7 @@
 # Fills a template of this folder: in place of each @word@ comes what warpfold's own help lists, so that the man
 # page and the completions hold no second list of ops, types and options.
 #
-#   awk -v version=0.1.0 -f fill.awk file=header warpfold.h file=help help.txt file=template warpfold.1.in
+#   awk -v version=0.1.0 -f fill.awk file=header warpfold.h file=help help.txt file=commands commands.txt file=template warpfold.1.in
 
 # ---- the header: what each op gives, from the comment beside its name; some names share one
 
@@ -25,7 +25,12 @@ file == "help" && /^$/ { part = "" }
 file == "help" && /^usage:/ { part = "usage" }
 file == "help" && /^OP is:/ { part = "ops" }
 file == "help" && /^types:/ { part = "types" }
-file == "help" && /^options/ { part = "options"; next }
+file == "help" && /^options/ {
+    part = "options"
+    title = $0
+    gsub(/^options for |:$/, "", title)
+    next
+}
 file == "help" && /^examples:/ { part = "examples"; next }
 file == "help" && part == "" && /./ { part = "text"; if (option_count == 0) text_count++ }
 
@@ -49,6 +54,7 @@ file == "help" && (part == "ops" || part == "types") {
 }
 file == "help" && part == "options" && /^  --/ {
     option[++option_count] = $1
+    group[option_count] = title
     $0 = substr($0, index($0, $1) + length($1))
     # An argument is one space away, the description at least two, or on the next line.
     argument[option_count] = /^ [^ ]/ ? $1 : ""
@@ -59,6 +65,11 @@ file == "help" && part == "options" && NF {
     option_meaning[option_count] = option_meaning[option_count] (option_meaning[option_count] == "" ? "" : " ") $0
 }
 file == "help" && part == "examples" { example[++example_count] = substr($0, 3) }
+
+# ---- the help of each command: its options
+
+file == "commands" && /^command: / { command = $2; commands[++command_count] = $2 }
+file == "commands" && /^  --/ { command_options[command] = command_options[command] (command_options[command] == "" ? "" : " ") $1 }
 
 # ---- as roff writes it
 
@@ -118,6 +129,7 @@ function roff_types(i, result) {
 function roff_options(i, result, words) {
     result = ".ad l\n" # a list of words has no blanks to widen
     for (i = 1; i <= option_count; i++) {
+        if (group[i] != group[i - 1]) result = result ".SS For " group[i] "\n"
         words = styled(option[i] (argument[i] == "" ? "" : " " argument[i]))
         gsub(/\|/, "|\\:", words) # lines may break there
         result = result ".TP\n" words "\n" escaped(option_meaning[i]) ".\n"
@@ -148,7 +160,7 @@ function argument_words(text) {
 }
 
 function takes_file(text) {
-    return text == "ACC" || text == "FILE"
+    return text == "ACC" || text == "FILE" || text == "LIST"
 }
 
 # Ops and commands; stats and dot are both.
@@ -172,19 +184,40 @@ function bash_arguments(i, result, words) {
     return result
 }
 
+# The commands whose options are not those of an op, each with its own.
+function bash_options(i, result) {
+    for (i = 1; i <= command_count; i++)
+        if (commands[i] != "sum") result = result "        " commands[i] ") words='" command_options[commands[i]] "' ;;\n"
+    return result "        '') words='" joined(option, option_count, " ") "' ;;\n" \
+        "        *) words='" command_options["sum"] " --ddof --first-index' ;;\n"
+}
+
+function has_word(list, word) {
+    return index(" " list " ", " " word " ")
+}
+
+# The commands that take the option: "" all, otherwise their names between blanks, with "OP" for ops.
+function takers(name, i, result) {
+    for (i = 1; i <= command_count; i++)
+        if (has_word(command_options[commands[i]] (commands[i] == "sum" ? " --ddof --first-index" : ""), name))
+            result = result (result == "" ? "" : "|") (commands[i] == "sum" ? "op" : commands[i])
+    return result
+}
+
 function zsh_options(i, result, text) {
     for (i = 1; i <= option_count; i++) {
+        result = result (i > 1 ? "\n" : "") "_warpfold_for '" takers(option[i]) "' "
         text = option_meaning[i]
         gsub(/\\/, "&&", text)
         gsub(/\[|\]|:/, "\\\\&", text)
         gsub(/'/, "'\\''", text)
-        result = result (i > 1 ? "\n" : "") "    '" option[i] (argument[i] == "" ? "" : "=") "[" text "]"
+        result = result "'" option[i] (argument[i] == "" ? "" : "=") "[" text "]"
         if (argument[i] != "") {
             result = result ":" argument[i] ":"
             if (takes_file(argument[i])) result = result "_files"
             else if (argument_words(argument[i]) != "") result = result "(" argument_words(argument[i]) ")"
         }
-        result = result "' \\"
+        result = result "'"
     }
     return result
 }
@@ -206,8 +239,9 @@ function filling(word) {
     if (word == "types") return roff_types()
     if (word == "options") return roff_options()
     if (word == "examples") return roff_examples()
+    if (word == "op_names") return joined(op, op_count, " ")
     if (word == "operations") return operations()
-    if (word == "option_names") return joined(option, option_count, " ")
+    if (word == "bash_options") return bash_options()
     if (word == "bash_arguments") return bash_arguments()
     if (word == "zsh_options") return zsh_options()
     fail("nothing is known for @" word "@")

@@ -64,6 +64,12 @@ elseif(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
     message(STATUS "no CMAKE_CROSSCOMPILING_EMULATOR: no man page and no completions")
     return()
 endif()
+# The options of each command; those of most ops are those of sum.
+add_custom_command(OUTPUT commands.txt
+    COMMAND sh -c "for c in sum dot median quantile histogram distinct merge devices bench ladder explain inspect run judge; do \
+        echo command: $c && $0 help $c || exit; done >commands.txt.new" $<TARGET_FILE:warpfold>
+    COMMAND ${CMAKE_COMMAND} -E rename commands.txt.new commands.txt
+    DEPENDS warpfold VERBATIM)
 # Each is written beside its place and renamed: what a killed build leaves is never taken for the whole.
 add_custom_command(OUTPUT help.txt
     COMMAND warpfold --help >help.txt.new
@@ -71,15 +77,16 @@ add_custom_command(OUTPUT help.txt
     DEPENDS warpfold)
 set(header ${CMAKE_CURRENT_SOURCE_DIR}/include/warpfold.h)
 set(help ${CMAKE_CURRENT_BINARY_DIR}/help.txt)
+set(commands ${CMAKE_CURRENT_BINARY_DIR}/commands.txt)
 set(fill ${CMAKE_CURRENT_SOURCE_DIR}/packaging/fill.awk)
 set(pages warpfold.1 warpfold.bash warpfold.zsh)
 foreach(page IN LISTS pages)
     set(template ${CMAKE_CURRENT_SOURCE_DIR}/packaging/${page}.in)
     add_custom_command(OUTPUT ${page}
         COMMAND ${CMAKE_COMMAND} -E env LC_ALL=C ${AWK} -v version=${PROJECT_VERSION} -f ${fill}
-            file=header ${header} file=help ${help} file=template ${template} >${page}.new
+            file=header ${header} file=help ${help} file=commands ${commands} file=template ${template} >${page}.new
         COMMAND ${CMAKE_COMMAND} -E rename ${page}.new ${page}
-        DEPENDS ${header} ${help} ${fill} ${template})
+        DEPENDS ${header} ${help} ${commands} ${fill} ${template})
 endforeach()
 add_custom_target(pages ALL DEPENDS ${pages})
 list(TRANSFORM pages PREPEND ${CMAKE_CURRENT_BINARY_DIR}/)

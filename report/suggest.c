@@ -24,8 +24,15 @@ static const struct alias type_aliases[] = {
 static const struct alias command_aliases[] = {
     {"average", "mean"},      {"avg", "mean"},       {"add", "sum"},
     {"total", "sum"},         {"multiply", "prod"},  {"sd", "std"},
-    {"summary", "stats"},     {"describe", "stats"}, {"help", "--help"},
+    {"summary", "stats"},     {"describe", "stats"}, 
+    {"percentile", "quantile"}, {"percentiles", "quantile"}, {"quantiles", "quantile"}, {"nunique", "distinct"},
+    {"unique", "distinct"},   {"uniq", "distinct"},  {"hist", "histogram"},
     {"version", "--version"},
+};
+
+static const struct alias letter_aliases[] = {
+    {"c", "column"}, {"d", "delimiter"}, {"f", "format"}, {"j", "threads"}, {"o", "out"},
+    {"q", "quiet"},  {"t", "type"},      {"v", "verbose"},
 };
 
 static const char *find_alias(const struct alias *aliases, size_t count, const char *typed) {
@@ -48,6 +55,25 @@ struct suggestion suggest_name(const char *wanted, size_t length, const char *co
     return suggest(dashes, nearest.name);
 }
 
+struct suggestion suggest_letter(char letter) {
+    const char typed[] = {letter, 0};
+    const char *alias = find_alias(letter_aliases, sizeof letter_aliases / sizeof letter_aliases[0], typed);
+    return suggest("--", alias ? alias : "");
+}
+
+/* "f32be", "i16le". */
+static struct suggestion suggest_ordered_type(const char *wanted) {
+    char name[8];
+    struct suggestion suggestion = {""};
+    size_t length = strlen(wanted);
+    if (length < 4 || length >= sizeof name) return suggestion;
+    const char *order = !strcmp(wanted + length - 2, "be") ? "big" : !strcmp(wanted + length - 2, "le") ? "little" : NULL;
+    snprintf(name, sizeof name, "%.*s", (int)length - 2, wanted);
+    if (!order || !wf_type_parse(name)) return suggestion;
+    snprintf(suggestion.text, sizeof suggestion.text, "; did you mean '%s' with --byte-order %s?", name, order);
+    return suggestion;
+}
+
 /* ">f4", as numpy writes it: the number is of bytes there. */
 static struct suggestion suggest_numpy_type(const char *wanted) {
     char name[8];
@@ -64,6 +90,7 @@ static struct suggestion suggest_numpy_type(const char *wanted) {
 struct suggestion suggest_type(const char *wanted) {
     const char *names[32] = {NULL}, *alias;
     struct suggestion suggestion = suggest_numpy_type(wanted);
+    if (!suggestion.text[0]) suggestion = suggest_ordered_type(wanted);
     if (suggestion.text[0]) return suggestion;
     alias = find_alias(type_aliases, sizeof type_aliases / sizeof type_aliases[0], wanted);
     if (alias) return suggest("", alias);

@@ -245,7 +245,36 @@ def test_help_is_complete():
                    "threads verbose quiet help version").split():
         assert re.search(rf"^  --{option}\b.*", text, re.M), option
     assert max(map(len, text.splitlines())) <= 80
-    assert printed("sum", "--help") == printed("-h") == text
+    assert printed("help") == printed("-h") == text
+
+
+COMMANDS = (*OPS, "dot", "stats", "median", "quantile", "histogram", "distinct", "merge", "devices", "bench", "ladder",
+            "explain", "inspect", "run")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_a_command(name):
+    """Its own options, each of which it takes, and examples of itself."""
+    text = printed("help", name)
+    assert text == printed(name, "--help") == printed("--help", name)
+    assert text.startswith(f"usage: warpfold {name} [options]") and max(map(len, text.splitlines())) <= 80
+    examples = text.split("\nexamples:\n")[1].splitlines()
+    assert 1 <= len(examples) <= 2 and all(line.startswith(f"  warpfold {name}") for line in examples)
+    options = set(re.findall(r"^  --([a-z-]+)", text, re.M))
+    assert {"help", "version"} < options or name == "devices"
+    for other, has in {"ddof": name in ("var", "std", "stats"), "bins": name == "histogram", "arg": name == "inspect",
+                       "save": name in (*OPS, "dot", "stats", "merge"), "sweep": name == "ladder"}.items():
+        assert (other in options) == has, other
+
+
+def test_help_of_what_is_no_command():
+    refused(2, "did you mean 'sum'", "help", "summ")
+    refused(2, "did you mean 'sum'", "summ", "--help")
+    refused(2, "one command", "help", "sum", "mean")
+    assert printed("-V") == printed("--version")
+    assert run("sum", "a", "b", "--device", "tpu").stderr.splitlines()[-1] == "warpfold: try 'warpfold sum --help'"
+    refused(2, "did you mean '--delimiter'", "sum", "-d", ",")
+    refused(2, "there is no file 'std', which is an op", "mean", "std", "file")
 
 
 # ---- input -------------------------------------------------------------------------------------------

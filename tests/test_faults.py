@@ -6,6 +6,7 @@ as they were; never by a signal.  A preloaded library (tests/faults/faults.c) co
 FAULTS_ALL=1 lets every call fail in its turn; without it the first ones and a sample of the others do.
 """
 
+import gzip
 import os
 import re
 import resource
@@ -13,6 +14,7 @@ import signal
 import stat
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -89,6 +91,13 @@ COMMANDS = {
     "save": ["sum", "--save", "new.acc", "a.npy"],
     "save over a file": ["merge", "--save", "a.acc", "a.acc", "b.acc"],
     "no result": ["min", "--save", "new.acc", "empty"],
+    "median": ["median", "text"],
+    "quantiles": ["quantile", "--q", "0.1,0.9", "--type", "f64", "--threads", "2", "large.raw"],
+    "distinct": ["distinct", "a.npy"],
+    "histogram": ["histogram", "--json", "text"],
+    "gzip": ["sum", "text.gz"],
+    "member": ["sum", "two.npz:b"],
+    "list": ["sum", "--files-from", "list"],
     "devices": ["devices"],
     "help": ["--help"],
     "version": ["--version"],
@@ -113,6 +122,11 @@ def make_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("faults")
     values = [((i * 37) % 101 - 50) / 8 for i in range(3000)]
     (folder / "text").write_text("\n".join(map(str, values)))
+    (folder / "text.gz").write_bytes(gzip.compress((folder / "text").read_bytes()))
+    with zipfile.ZipFile(folder / "two.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.npy", npy("f32", values[:3]))
+        archive.writestr("b.npy", npy("f32", values))
+    (folder / "list").write_text("text\ntext\n")
     (folder / "empty").write_text("")
     (folder / "a.npy").write_bytes(npy("f32", values))
     (folder / "b.npy").write_bytes(npy("f32", values[::-1]))

@@ -354,16 +354,22 @@ FILES = {"data one.npy", "data two.raw", "sum"}
 
 def test_bash_completes_ops_and_commands(complete, operations):
     assert complete("") == operations
+    assert complete("help", "") == operations
     assert complete("arg") == {"argmin", "argmax"}
-    assert complete("me") == {"mean", "merge"}
-    assert complete("--json", "me") == {"mean", "merge"}
+    assert complete("me") == {"mean", "median", "merge"}
+    assert complete("--json", "me") == {"mean", "median", "merge"}
     assert complete("--nan", "omit", "st") == {"std", "stats"}
     assert complete("--nan", "=", "omit", "st") == {"std", "stats"}
     assert complete("zz") == set()
 
 
 def test_bash_completes_options(complete, help_options):
-    assert complete("-") == complete("sum", "--") == set(help_options)
+    assert complete("-") == set(help_options)
+    assert {"--nan", "--ddof", "--save"} < complete("sum", "--") and not {"--arg", "--bins"} & complete("sum", "--")
+    assert complete("merge", "a.acc", "--") < complete("sum", "--")
+    assert complete("histogram", "--b") == {"--bins", "--byte-order"}
+    assert complete("inspect", "k.cu", "--ar") == {"--arg"}
+    assert complete("devices", "") == complete("explain", "") == set()
     assert complete("sum", "data.npy", "--resul") == {"--result-type"}
 
 

@@ -225,7 +225,7 @@ def test_arrays_larger_than_a_panel(tmp_path, shape):
 
 @pytest.mark.parametrize("arguments, meant", [
     (["summ"], "sum"), (["SUM"], "sum"), (["meean"], "mean"), (["variance"], "var"), (["stast"], "stats"),
-    (["average"], "mean"), (["inspekt", "x"], "inspect"), (["laddr"], "ladder"), (["help"], "--help"),
+    (["average"], "mean"), (["inspekt", "x"], "inspect"), (["laddr"], "ladder"), (["hlep"], "help"),
     (["sum", "--delimeter", ","], "--delimiter"), (["sum", "--threds=3"], "--threads"),
     (["sum", "--type", "float32"], "f32"), (["sum", "--type", "F64"], "f64"), (["sum", "--type", "f46"], "f64"),
     (["sum", "--result-type", "double"], "f64"), (["sum", "--type", ">f4"], "f32"),

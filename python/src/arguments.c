@@ -9,7 +9,7 @@ static const char *const names_of_arguments[ARGUMENTS] = {
     [ARG_NAN] = "nan", [ARG_THREADS] = "threads", [ARG_DEVICE] = "device", [ARG_LABELS] = "labels",
     [ARG_COUNT] = "count", [ARG_FILL] = "fill", [ARG_SKIP] = "skip_bad_keys", [ARG_SHAPE] = "shape",
     [ARG_FIRST_INDEX] = "first_index", [ARG_OP] = "op", [ARG_BY] = "by", [ARG_IDS] = "ids",
-    [ARG_INITIAL] = "initial",
+    [ARG_INITIAL] = "initial", [ARG_Q] = "q", [ARG_METHOD] = "method",
 };
 
 static int find_argument(const struct signature *signature, PyObject *name) {

@@ -6,6 +6,7 @@
  *   handles.c       handles of the library, each lent to one call at a time
  *   reduce.c        a reduction from the arguments to the result
  *   axes.c          reductions along axes, of masked elements;  labels.c: by segments and keys
+ *   quantile.c      quantiles, along axes
  *   initial.c       the same, beginning with a value of the caller's
  *   place.c         where an array of results goes
  *   results.c       results in the caller's kind; errors as exceptions
@@ -126,7 +127,7 @@ int handles_begin(void);
 enum argument {
     ARG_A, ARG_B, ARG_AXIS, ARG_DTYPE, ARG_OUT, ARG_DDOF, ARG_KEEPDIMS, ARG_ORD, ARG_WHERE, ARG_CORRECTION, ARG_NAN,
     ARG_THREADS, ARG_DEVICE, ARG_LABELS, ARG_COUNT, ARG_FILL, ARG_SKIP, ARG_SHAPE, ARG_FIRST_INDEX, ARG_OP, ARG_BY,
-    ARG_IDS, ARG_INITIAL, ARGUMENTS
+    ARG_IDS, ARG_INITIAL, ARG_Q, ARG_METHOD, ARGUMENTS
 };
 
 /* A function's name and parameters: those that may be positional, in their order, ended by ARGUMENTS; and all. */
@@ -193,6 +194,7 @@ PyObject *reduce_function(PyObject *module, const struct function *function, PyO
 PyObject *reduce_stats(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names);
 PyObject *reduce_by_labels(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names);
 PyObject *reduce_windows(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names);
+PyObject *reduce_quantiles(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names);
 PyObject *join_arrays(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *shape_of(PyObject *module, PyObject *object);
 /* Labels are integers: of an empty list, too, and bools are 0 and 1. */

@@ -15,6 +15,7 @@ from warpfold._groups import (  # noqa: F401
     bincount, index_add, reduceat, segment_all, segment_any, segment_argmax, segment_argmin, segment_count_nonzero,
     segment_max, segment_mean, segment_min, segment_norm, segment_prod, segment_std, segment_sum, segment_var)
 from warpfold._kinds import AxisError, Stats  # noqa: F401
+from warpfold._order import median, quantile  # noqa: F401
 from warpfold._ranks import all_reduce  # noqa: F401
 from warpfold._rolling import Rolling  # noqa: F401
 from warpfold._simulator import KernelRun, run_kernel  # noqa: F401

@@ -135,6 +135,14 @@ def stats(
     a: _Array, *, dtype: Any = ..., ddof: float = ..., correction: float | None = ..., nan: _Nan = ...,
     threads: _Threads = ..., device: _Device = ...,
 ) -> Stats: ...
+def quantile(
+    a: _Array, q: Any, axis: _Axis = ..., *, method: Literal["linear", "lower", "higher", "nearest", "midpoint"] = ...,
+    keepdims: bool = ..., dtype: Any = ..., nan: _Nan = ..., threads: _Threads = ..., device: _Device = ...,
+) -> Any: ...
+def median(
+    a: _Array, axis: _Axis = ..., *, keepdims: bool = ..., dtype: Any = ..., nan: _Nan = ..., threads: _Threads = ...,
+    device: _Device = ...,
+) -> Any: ...
 
 class _Segment:
     def __call__(

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "common/printable.h"
+#include "io/decode.h"
+#include "io/zip.h"
 
 enum { ELEMENT_NBYTES_MAX = 8 };
 
@@ -34,6 +36,47 @@ static bool is_text(const unsigned char *bytes, size_t nbytes) {
     return !control;
 }
 
+/* What is known not to be read, and what to do then. */
+static const struct {
+    const char *bytes, *words;
+} unread_formats[] = {
+    {"PAR1", "a Parquet file, which is not read: convert it, or pipe its column as text"},
+    {"ARROW1", "an Arrow file, which is not read: convert it, or pipe its column as text"},
+    {"\x89HDF", "an HDF5 file, which is not read: convert it, as by h5py and numpy.save"},
+    {"\xfd" "7zXZ", "xz data, which are not decoded: pipe the output of xzcat"},
+    {"BZh", "bzip2 data, which are not decoded: pipe the output of bzcat"},
+    {"PK\3\4", "a zip archive, of which only those with a name that ends in .npz are read"},
+};
+
+static wf_error fail_unread(wf_handle *handle, const struct wf_source *source) {
+    const char *words = "not .npy and not text; for raw data give the element type (--type)";
+    for (size_t i = 0; i < sizeof unread_formats / sizeof unread_formats[0]; i++) {
+        size_t length = strlen(unread_formats[i].bytes);
+        if (wf_source_available(source) >= length && !memcmp(wf_source_window(source), unread_formats[i].bytes, length))
+            words = unread_formats[i].words;
+    }
+    return wf_fail(handle, WF_ERROR_FORMAT, "%s: %s", source->name, words);
+}
+
+/* A file is compressed if its name says so; or its first bytes, unless it is said to be anything else. */
+static wf_error decode(wf_handle *handle, wf_reader *reader) {
+    struct wf_source *source = &reader->source;
+    const char *path = reader->paths[reader->path_index];
+    enum wf_codec codec = wf_codec_of_name(path);
+    if (wf_zip_may_be_archive(path)) {
+        wf_error error = wf_source_fill(handle, source, 4);
+        if (error) return error;
+        if (wf_zip_is_archive(wf_source_window(source), wf_source_available(source)))
+            return wf_zip_open_member(handle, source, path);
+    }
+    if (!codec && !reader->options.format && !reader->options.type) {
+        wf_error error = wf_source_fill(handle, source, WF_SOURCE_NBYTES);
+        if (error) return error;
+        codec = wf_codec_of_bytes(wf_source_window(source), wf_source_available(source));
+    }
+    return codec ? wf_source_decode(handle, source, codec, NULL) : WF_OK;
+}
+
 static wf_error detect_format(wf_handle *handle, wf_reader *reader, const struct wf_reader_format **format) {
     static const struct wf_reader_format *const chosen[] = {[WF_FORMAT_NPY] = &wf_reader_npy,
                                                             [WF_FORMAT_RAW] = &wf_reader_raw,
@@ -54,8 +97,7 @@ static wf_error detect_format(wf_handle *handle, wf_reader *reader, const struct
     else if (reader->options.type)
         *format = &wf_reader_raw;
     else
-        return wf_fail(handle, WF_ERROR_FORMAT,
-                       "%s: not .npy and not text; for raw data give the element type (--type)", source->name);
+        return fail_unread(handle, source);
     return WF_OK;
 }
 
@@ -96,6 +138,7 @@ static wf_error open_file(wf_handle *handle, wf_reader *reader) {
     wf_type type;
     reader->npy = (struct wf_npy_header){0};
     wf_error error = wf_source_open(handle, &reader->source, reader->paths[reader->path_index]);
+    if (!error) error = decode(handle, reader);
     if (!error) error = detect_format(handle, reader, &format);
     if (!error) error = check_format(handle, reader, format);
     if (!error) error = format->open(handle, reader, &type);
@@ -119,6 +162,14 @@ void wf_reader_close_file(wf_reader *reader) {
     reader->format = NULL;
     reader->path_index++;
     reader->position = reader->chunk.count = 0;
+}
+
+wf_error wf_reader_rewind(wf_handle *handle, wf_reader *reader) {
+    if (reader->format) wf_reader_close_file(reader);
+    wf_source_close(&reader->source); /* of a file that could not be opened */
+    reader->path_index = 0;
+    reader->nbytes_done = 0;
+    return reader->error = open_file(handle, reader);
 }
 
 /* ---- chunks -------------------------------------------------------------------------------------- */
@@ -183,7 +234,7 @@ static wf_error copy_arguments(wf_handle *handle, wf_reader *reader, const char 
         const char *path = paths[reader->path_count];
         if (!path) return wf_fail(handle, WF_ERROR_ARGUMENT, "path %zu is NULL", reader->path_count);
         if (!(reader->paths[reader->path_count] = strdup(path))) return fail_memory(handle);
-        int64_t nbytes = wf_source_measure(path);
+        int64_t nbytes = wf_codec_of_name(path) ? -1 : wf_source_measure(path);
         reader->nbytes_total = nbytes < 0 || reader->nbytes_total < 0 ? -1 : reader->nbytes_total + nbytes;
     }
     return WF_OK;

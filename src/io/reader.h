@@ -83,6 +83,9 @@ struct wf_reader {
 wf_error wf_reader_ensure_file(wf_handle *handle, wf_reader *reader);
 void wf_reader_close_file(wf_reader *reader);
 
+/* Opens the first file again, from its beginning.  Not for standard input, nor after wf_reader_select. */
+wf_error wf_reader_rewind(wf_handle *handle, wf_reader *reader);
+
 /* Takes chunks until reader->chunk has elements or the last file ends. */
 wf_error wf_reader_ensure_elements(wf_handle *handle, wf_reader *reader);
 

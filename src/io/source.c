@@ -1,7 +1,9 @@
 #include "io/source.h"
+#include "io/zip.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +35,8 @@ static ssize_t read_descriptor(struct wf_source *source, void *bytes, size_t nby
     if (source->needs_seek && lseek(source->descriptor, source->origin + source->nbytes_read, SEEK_SET) < 0)
         return -1;
     source->needs_seek = false;
+    int64_t left = source->is_restricted ? source->nbytes_total - source->nbytes_read : INT64_MAX;
+    if ((int64_t)nbytes > left) nbytes = left > 0 ? (size_t)left : 0;
     for (;;) {
         ssize_t count = read(source->descriptor, bytes, nbytes);
         if (count >= 0 || (errno != EINTR && errno != EAGAIN)) return count;
@@ -47,11 +51,26 @@ const char *wf_source_name(const char *path) {
 }
 
 /* Opening a FIFO waits for a writer, and a signal may interrupt the wait. */
-static int open_descriptor(const char *path) {
+static int open_path(const char *path) {
     for (;;) {
         int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
         if (descriptor >= 0 || errno != EINTR) return descriptor;
     }
+}
+
+/* The archive's path, where the path is that of a member of one; false: it is not, or too long. */
+static bool find_archive(const char *path, char archive[PATH_MAX]) {
+    size_t length = wf_zip_archive_length(path);
+    if (!length || length >= PATH_MAX) return false;
+    memcpy(archive, path, length);
+    archive[length] = 0;
+    return true;
+}
+
+static int open_descriptor(const char *path) {
+    char archive[PATH_MAX];
+    int descriptor = open_path(path);
+    return descriptor < 0 && errno == ENOENT && find_archive(path, archive) ? open_path(archive) : descriptor;
 }
 
 /* Files whose size is reported as 0, such as those in /proc, may still have contents. */
@@ -70,13 +89,30 @@ int64_t wf_source_measure(const char *path) {
     return status.st_size;
 }
 
+bool wf_source_is_repeatable(const char *path) {
+    char archive[PATH_MAX];
+    if (wf_source_measure(path) >= 0) return strcmp(path, "-") != 0;
+    return find_archive(path, archive) && wf_source_measure(archive) >= 0;
+}
+
+void wf_source_restrict(struct wf_source *source, int64_t offset, int64_t nbytes) {
+    source->origin += offset;
+    source->nbytes_total = nbytes;
+    source->nbytes_read = 0;
+    source->begin = source->end = 0;
+    source->is_at_end = false;
+    source->needs_seek = source->is_restricted = true;
+}
+
 wf_error wf_source_open(wf_handle *handle, struct wf_source *source, const char *path) {
     bool is_standard_input = !strcmp(path, "-");
     source->name = wf_source_name(path);
     source->read = read_descriptor;
+    source->decoder = NULL;
+    source->damage[0] = 0;
     source->begin = source->end = 0;
     source->nbytes_read = 0;
-    source->is_at_end = source->needs_seek = false;
+    source->is_at_end = source->needs_seek = source->is_restricted = false;
     source->owns_descriptor = !is_standard_input;
     source->descriptor = is_standard_input ? STDIN_FILENO : open_descriptor(path);
 
@@ -94,6 +130,8 @@ wf_error wf_source_open(wf_handle *handle, struct wf_source *source, const char 
 }
 
 void wf_source_close(struct wf_source *source) {
+    if (source->decoder) source->close_decoder(source->decoder);
+    source->decoder = NULL;
     if (source->owns_descriptor && source->descriptor >= 0) close(source->descriptor);
     source->descriptor = -1;
 }
@@ -102,6 +140,7 @@ void wf_source_close(struct wf_source *source) {
 static wf_error read_some(wf_handle *handle, struct wf_source *source, void *bytes, size_t nbytes,
                           size_t *done) {
     ssize_t count = source->read(source, bytes, nbytes);
+    if (count < 0 && source->damage[0]) return wf_fail(handle, WF_ERROR_FORMAT, "%s: %s", source->name, source->damage);
     if (count < 0) return fail_with(handle, source, "read", errno);
     *done += (size_t)count;
     source->nbytes_read += count;

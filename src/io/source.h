@@ -19,11 +19,15 @@ struct wf_source {
     int64_t nbytes_total; /* the size of a regular file from origin on; -1: unknown */
     int64_t origin;       /* the position in a regular file where reading began */
     bool needs_seek;      /* a claim has left the descriptor's position behind nbytes_read */
+    bool is_restricted;   /* the descriptor's file goes on after nbytes_total */
     bool is_at_end;       /* no bytes follow the window */
     bool owns_descriptor;
     int descriptor;
     /* As read(2). */
     ssize_t (*read)(struct wf_source *source, void *bytes, size_t nbytes);
+    void *decoder; /* of compressed bytes (io/decode.h), or NULL */
+    void (*close_decoder)(void *decoder);
+    char damage[128]; /* why reading failed, where the compressed bytes are at fault; otherwise "" */
 };
 
 /* Allocates the buffer, which is reused for every file. */
@@ -39,6 +43,12 @@ int64_t wf_source_measure(const char *path);
 
 wf_error wf_source_open(wf_handle *handle, struct wf_source *source, const char *path);
 void wf_source_close(struct wf_source *source);
+
+/* Whether the path is that of a regular file, or of a member of one, which can be opened again and again. */
+bool wf_source_is_repeatable(const char *path);
+
+/* Has a regular file, whatever was read of it, be only nbytes of it from offset on. */
+void wf_source_restrict(struct wf_source *source, int64_t offset, int64_t nbytes);
 
 /* Reads until the window has nbytes (at most WF_SOURCE_NBYTES) or the source ends.  The window may move
  * inside the buffer. */

@@ -1,6 +1,6 @@
 /* files: several threads, each with a reader of its own, add one file after the other to accumulators, with
  * several threads each.  What they save must be, byte for byte, what one thread saves of the same elements in
- * memory.  For a thread checker as much as for the comparison. */
+ * memory; so must be quantiles, distinct values and histograms.  For a thread checker as much as for the comparison. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,11 +19,20 @@ struct saved {
     uint8_t bytes[WF_SAVED_NBYTES_MAX];
 };
 
+enum { QS = 3, BINS = 5 };
+
+struct order {
+    wf_error error;
+    double quantile[QS];
+    int64_t distinct, counts[BINS + 3];
+};
+
 struct caller {
     pthread_t thread;
     wf_handle *handle;
     const char *path[FORMATS];
     const struct saved *expected;
+    const struct order *order;
     int reports;
     int failures;
 };
@@ -67,10 +76,44 @@ static void check(struct caller *caller, int format, int op) {
             got.error ? wf_handle_message(caller->handle) : "other bytes than the elements in memory give");
 }
 
+static const wf_quantiles quantiles = {
+    .nbytes = sizeof(wf_quantiles), .q = (const double[QS]){0.1, 0.5, 0.999}, .count = QS};
+static const wf_histogram histogram = {.nbytes = sizeof(wf_histogram), .edge_count = BINS + 1};
+
+static void check_order(struct caller *caller, int format) {
+    wf_reader *reader = NULL;
+    wf_value values[QS] = {{.type = WF_F64}};
+    struct order got = {.error = wf_reader_open(caller->handle, &caller->path[format], 1, &reading[format], &reader)};
+    if (!got.error) got.error = wf_handle_set_threads(caller->handle, THREADS_EACH);
+    if (!got.error) got.error = wf_quantile_reader(caller->handle, &quantiles, reader, values);
+    if (!got.error) got.error = wf_count_distinct_reader(caller->handle, WF_NAN_PROPAGATE, reader, &got.distinct);
+    if (!got.error) got.error = wf_count_bins_reader(caller->handle, &histogram, reader, NULL, got.counts);
+    for (int i = 0; i < QS; i++) got.quantile[i] = values[i].v.f64;
+    wf_reader_close(reader);
+    if (!memcmp(&got, caller->order, sizeof got)) return;
+    caller->failures++;
+    fprintf(stderr, "files: %s: order: %s\n", caller->path[format],
+            got.error ? wf_handle_message(caller->handle) : "other results than the elements in memory give");
+}
+
+static int expect_order(const double *data, struct order *order) {
+    wf_handle *handle;
+    if (wf_handle_create("cpu", &handle) || wf_handle_set_threads(handle, 1)) return 1;
+    wf_array array = wf_array_vector(data, WF_F64, COUNT);
+    const int64_t shape[] = {QS};
+    const wf_output output = {.data = order->quantile, .type = WF_F64, .ndim = 1, .shape = shape};
+    order->error = wf_quantile(handle, &quantiles, &array, NULL, &output);
+    if (!order->error) order->error = wf_count_distinct(handle, WF_NAN_PROPAGATE, &array, &order->distinct);
+    if (!order->error) order->error = wf_count_bins(handle, &histogram, &array, NULL, order->counts);
+    wf_handle_destroy(handle);
+    return order->error != WF_OK;
+}
+
 static void *call(void *argument) {
     struct caller *caller = argument;
     for (int format = 0; format < FORMATS; format++)
         for (int op = 0; op < OPS; op++) check(caller, format, op);
+    for (int format = 0; format < FORMATS; format++) check_order(caller, format);
     return NULL;
 }
 
@@ -119,15 +162,16 @@ static int write_file(char *path, int format, const double *data) {
 
 int main(void) {
     static struct saved expected[OPS];
+    static struct order order;
     static struct caller callers[CALLERS];
     static char paths[FORMATS][FILENAME_MAX];
     double *data = make_data();
-    int failures = !data || expect(data, expected);
+    int failures = !data || expect(data, expected) || expect_order(data, &order);
     for (int format = 0; format < FORMATS; format++)
         if (!failures && !write_file(paths[format], format, data)) failures = 1;
     if (failures) fprintf(stderr, "files: no files to read\n");
     for (int i = 0; i < CALLERS && !failures; i++) {
-        callers[i] = (struct caller){.path = {paths[0], paths[1]}, .expected = expected};
+        callers[i] = (struct caller){.path = {paths[0], paths[1]}, .expected = expected, .order = &order};
         if (wf_handle_create("cpu", &callers[i].handle)) return 1;
         if (pthread_create(&callers[i].thread, NULL, call, &callers[i])) return 1;
     }

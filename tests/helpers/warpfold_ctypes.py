@@ -34,6 +34,7 @@ def _names(enumeration):
 
 ERRORS, TYPES, OPS, NANS = map(_names, ("error", "type", "op", "nan"))
 FORMATS, BYTE_ORDERS, MISSING, GROUPINGS = map(_names, ("format", "byte_order", "missing", "grouping"))
+BETWEENS = _names("between")
 
 WF_NDIM_MAX = 64
 WF_NO_INDEX = 2**64 - 1
@@ -138,7 +139,23 @@ class wf_word_counts(Structure):
     _fields_ = [("added", c_int64), ("largest", c_int64), ("indices", c_int64), ("settings", c_uint64)]
 
 
-STRUCTURES = (wf_value, wf_array, wf_reduction, wf_groups, wf_output, wf_stats, wf_reader_options, wf_word_counts)
+class wf_quantiles(Structure):
+    _fields_ = [
+        ("nbytes", c_size_t),
+        ("q", POINTER(c_double)),
+        ("count", c_int64),
+        ("between", c_int),
+        ("nan", c_int),
+        ("result_type", c_int),
+    ]
+
+
+class wf_histogram(Structure):
+    _fields_ = [("nbytes", c_size_t), ("edges", POINTER(c_double)), ("edge_count", c_int64), ("nan", c_int)]
+
+
+STRUCTURES = (wf_value, wf_array, wf_reduction, wf_groups, wf_output, wf_stats, wf_reader_options, wf_word_counts,
+              wf_quantiles, wf_histogram)
 
 # ---- functions -------------------------------------------------------------------------------------
 
@@ -212,6 +229,13 @@ FUNCTIONS = {
     "wf_reader_select": (c_int, [_handle, _reader, c_int64, c_int64]),
     "wf_reader_next": (c_int, [_handle, _reader, c_int64, _array]),
     "wf_accumulator_add_reader": (c_int, [_handle, _accumulator, _reader, _reader]),
+    "wf_quantiles_result_type": (c_int, [POINTER(wf_quantiles), c_int]),
+    "wf_quantile": (c_int, [_handle, POINTER(wf_quantiles), _array, _groups, _output]),
+    "wf_quantile_reader": (c_int, [_handle, POINTER(wf_quantiles), _reader, _value]),
+    "wf_count_distinct": (c_int, [_handle, c_int, _array, _i64]),
+    "wf_count_distinct_reader": (c_int, [_handle, c_int, _reader, _i64]),
+    "wf_count_bins": (c_int, [_handle, POINTER(wf_histogram), _array, _f64, _i64]),
+    "wf_count_bins_reader": (c_int, [_handle, POINTER(wf_histogram), _reader, _f64, _i64]),
 }
 for _suffix, _real, _data in (("f64", c_double, _f64), ("f32", c_float, _f32)):
     for _op in ("sum", "mean", "var", "std", "norm2", "min", "max"):
