@@ -9,6 +9,7 @@
 #include "options.h"
 #include "output.h"
 #include "report/suggest.h"
+#include "table.h"
 
 struct command {
     const char *name; /* NULL: the name of an op */
@@ -19,6 +20,7 @@ struct command {
 };
 
 static const struct command reduce = {NULL, COMMAND_DATA, 0, SIZE_MAX, "files", command_reduce};
+static const struct command reduce_table = {NULL, COMMAND_DATA, 0, SIZE_MAX, "files", command_table};
 static const struct command reduce_pair = {NULL, COMMAND_DATA, 2, 2, "two files", command_reduce_pair};
 
 static const struct command commands[] = {
@@ -35,6 +37,7 @@ enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 static const struct command *find_command(const char *name, wf_op *op) {
     *op = wf_op_parse(name);
+    if (strchr(name, ',') || !strcmp(name, "count")) return &reduce_table;
     if (*op == WF_DOT) return &reduce_pair;
     if (*op != WF_OP_NONE) return &reduce;
     for (int i = 0; i < COMMAND_COUNT; i++)
@@ -76,7 +79,7 @@ static int run_command(const struct settings *settings) {
         return fail_usage("%s takes %s", name, command->operands);
     if (command->kind != COMMAND_RUN && count_standard_inputs(&request) > 1) return fail_usage("standard input ('-') can be read only once");
     if (check_format(settings)) return STATUS_USAGE;
-    if (command == &reduce && request.operand_count == 0) {
+    if ((command == &reduce || command == &reduce_table) && request.operand_count == 0) {
         request.operands = standard_input;
         request.operand_count = 1;
     }

@@ -43,6 +43,7 @@ struct settings {
     const char *kernel;   /* a kernel's name, or NULL where there is only one */
     const char *sources;  /* a folder whose files may be shown as a kernel's sources, or NULL */
     int64_t column;
+    int64_t decimals; /* of a table's values; -1: they are numbers of the type */
     int64_t skip_lines;
     int64_t threads;
     int64_t ddof;
@@ -66,6 +67,8 @@ struct settings {
     wf_type result_type;
     char delimiter;
     bool has_header;
+    bool sort; /* the groups of a table by their keys */
+    bool csv;
     bool hex;
     bool json;
     bool sarif;
@@ -80,13 +83,17 @@ struct settings {
     bool version;
     uint64_t given; /* a bit for each line of the table whose option was met */
 
-    /* In the order given; settings_clear frees these three. */
+    /* In the order given; settings_clear frees these. */
     const char **operands; /* the command and what follows it */
     size_t operand_count;
     const char **arguments; /* --arg: a kernel's */
     size_t argument_count;
     const char **outputs; /* --out: which of them are written to files */
     size_t output_count;
+    const char **columns; /* --column, each value once */
+    size_t column_count;
+    const char **by;
+    size_t by_count;
 };
 
 /* Reads the whole command line.  Returns the exit status, having said what is wrong. */
