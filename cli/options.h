@@ -22,6 +22,7 @@ enum command_kind {
 };
 
 enum { RACES_ON, RACES_OFF };
+enum { PER_TABLE, PER_ROW };
 
 struct settings {
     const char *device;
@@ -44,6 +45,7 @@ struct settings {
     const char *sources;  /* a folder whose files may be shown as a kernel's sources, or NULL */
     int64_t column;
     int64_t decimals; /* of a table's values; -1: they are numbers of the type */
+    int64_t per; /* PER_TABLE or PER_ROW */
     int64_t skip_lines;
     int64_t threads;
     int64_t ddof;

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/tally.h"
+#include "io/table_per_row.h"
 #include "output.h"
 #include "progress.h"
 #include "ranks.h"
@@ -14,7 +14,7 @@
 bool table_is_asked_for(const struct settings *settings) {
     const bool has_list = settings->column_count > 1 || (settings->column_name && strchr(settings->column_name, ','));
     const bool has_no_column = settings->has_header && !settings->column && !settings->column_name;
-    return has_list || has_no_column || settings->by_count || settings->sort || settings->csv || settings->decimals >= 0 ||
+    return has_list || has_no_column || settings->by_count || settings->per || settings->sort || settings->csv || settings->decimals >= 0 ||
            strchr(settings->operands[0], ',') || !strcmp(settings->operands[0], "count");
 }
 
@@ -75,6 +75,8 @@ static int check_options(const struct settings *settings) {
     if (settings->resume) return fail_usage("--resume does not take tables: --save those of single files, and merge them");
     if (ranks_of_environment().size > 1) return fail_usage("mpirun does not take tables: --save those of single files, and merge them");
     if (settings->first_index) return fail_usage("--first-index does not go with tables, which tell rows by file and line");
+    if (settings->per && settings->by_count) return fail_usage("--per row does not go with --by: rows are not grouped");
+    if (settings->per && settings->save) return fail_usage("--per row does not go with --save: rows are not merged");
     if (settings->sort && !settings->by_count) return fail_usage("--sort needs --by: there are no groups");
     return STATUS_OK;
 }
@@ -136,10 +138,24 @@ static int conclude(wf_handle *handle, const struct settings *settings, struct w
     return status;
 }
 
+/* Of each row. */
+static int conclude_rows(const struct settings *settings, struct wf_tally *tally, struct wf_row_results *rows) {
+    struct tally_report report = {.tally = tally, .results = rows->result, .form = choose_form(settings, false),
+                                  .hex = settings->hex};
+    struct page page;
+    page_open(&page);
+    if (report.form == TALLY_ALIGNED) report.form = TALLY_TABS;
+    const bool is_put = page.stream && put_tally_rows(page.stream, &report, rows->count);
+    int status = page_end(&page) && is_put ? deliver(NULL, 0, &page) : fail_memory();
+    page_clear(&page);
+    return status;
+}
+
 /* ---- the command ---- */
 
+/* The rows' results, where they are asked for; otherwise the tally's. */
 static wf_error read_table(wf_handle *handle, const struct request *request, const struct wf_tally_settings *table,
-                           struct wf_tally *tally) {
+                           struct wf_tally *tally, struct wf_row_results *rows) {
     const struct settings *settings = request->settings;
     const struct wf_table_plan plan = {.columns = settings->columns, .column_count = settings->column_count,
                                        .by = settings->by, .by_count = settings->by_count, .type = table->type,
@@ -153,7 +169,8 @@ static wf_error read_table(wf_handle *handle, const struct request *request, con
     progress_watch(&progress, &options);
     wf_error error = wf_tally_begin(handle, tally, table);
     if (!error) error = wf_reader_open(handle, request->operands, request->operand_count, &options, &reader);
-    if (!error) error = wf_tally_read(handle, tally, reader, &plan);
+    if (!error && settings->per) error = wf_table_reduce_rows(handle, tally, reader, &plan, rows);
+    if (!error && !settings->per) error = wf_tally_read(handle, tally, reader, &plan);
     progress_end(&progress);
     wf_reader_close(reader);
     return error;
@@ -177,8 +194,12 @@ int command_table(const struct request *request) {
     if (!status) status = make_settings(settings, &table);
     if (!status) status = open_cpu(settings, &handle);
     if (status) return status;
-    wf_error error = read_table(handle, request, &table, &tally);
-    status = error ? fail_library(handle, error) : conclude(handle, settings, &tally);
+    struct wf_row_results rows = {.count = 0};
+    wf_error error = read_table(handle, request, &table, &tally, &rows);
+    status = error           ? fail_library(handle, error)
+             : settings->per ? conclude_rows(settings, &tally, &rows)
+                             : conclude(handle, settings, &tally);
+    wf_row_results_clear(&rows);
     wf_tally_clear(&tally);
     wf_handle_destroy(handle);
     return status;

@@ -331,3 +331,56 @@ bool put_tally(FILE *stream, struct tally_report *report) {
     }
     return !report->has_failed;
 }
+
+/* ---- rows ---- */
+
+static const char *column_at(struct tally_report *report, size_t i, int64_t row) {
+    return report->tally->name[value_of(results_of(report, 0, i), WF_U64, row).v.u];
+}
+
+static void put_row_value(FILE *stream, struct tally_report *report, size_t i, int64_t row) {
+    char text[CELL_CAPACITY];
+    const wf_op op = report->tally->settings.op[i];
+    if (is_index(op) && wf_tally_has_result(report->tally, 0, op, row)) {
+        const char *name = column_at(report, i, row);
+        put_text(stream, report->form, name, strlen(name));
+        return;
+    }
+    format_value(report, 0, i, row, text);
+    fputs(text, stream);
+}
+
+static void put_rows_json(FILE *stream, struct tally_report *report, int64_t count) {
+    const struct wf_tally *tally = report->tally;
+    struct json json = json_to(stream);
+    json_begin(&json, '{');
+    json_key_text(&json, "type", wf_type_name(tally->settings.type));
+    json_key_begin(&json, "results", '[');
+    for (int64_t row = 0; row < count; row++) {
+        json_begin(&json, '{');
+        for (size_t i = 0; i < tally->settings.op_count; i++) {
+            const wf_op op = tally->settings.op[i];
+            json_key(&json, op_name(op));
+            if (is_index(op) && wf_tally_has_result(tally, 0, op, row)) json_text(&json, column_at(report, i, row));
+            else json_result(&json, report, 0, i, row);
+        }
+        json_end(&json, '}');
+    }
+    json_end(&json, ']');
+    json_end(&json, '}');
+    fputc('\n', stream);
+}
+
+bool put_tally_rows(FILE *stream, struct tally_report *report, int64_t count) {
+    const size_t ops = report->tally->settings.op_count;
+    const char separator = report->form == TALLY_COMMAS ? ',' : '\t';
+    const bool has_names = ops > 1 || report->form == TALLY_COMMAS;
+    if (report->form == TALLY_JSON) put_rows_json(stream, report, count);
+    for (int64_t row = has_names ? -1 : 0; row < count && report->form != TALLY_JSON; row++)
+        for (size_t i = 0; i < ops; i++) {
+            if (row < 0) fputs(op_name(report->tally->settings.op[i]), stream);
+            else put_row_value(stream, report, i, row);
+            fputc(i + 1 < ops ? separator : '\n', stream);
+        }
+    return !report->has_failed;
+}

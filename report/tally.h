@@ -32,4 +32,8 @@ struct tally_report {
  * empty, in JSON null.  false: there was no memory, and not all is there. */
 bool put_tally(FILE *stream, struct tally_report *report);
 
+/* The results of rows, by op: a line for each, under the ops' names where these are several or the form is CSV.  The
+ * report's results are one of each row, for each op; of extrema's indices the columns are named. */
+bool put_tally_rows(FILE *stream, struct tally_report *report, int64_t count);
+
 #endif
