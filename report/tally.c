@@ -86,6 +86,10 @@ static void put_commas(FILE *stream, const char *text, size_t nbytes) {
 
 /* A tab inside a text would be read as the end of it. */
 static void put_tabs(FILE *stream, const char *text, size_t nbytes) {
+    if (!memchr(text, '\t', nbytes) && !memchr(text, '\r', nbytes)) {
+        fwrite(text, 1, nbytes, stream);
+        return;
+    }
     for (size_t i = 0; i < nbytes; i++) {
         if (text[i] == '\t') fputs("\\t", stream);
         else if (text[i] == '\r') fputs("\\r", stream);
@@ -190,7 +194,7 @@ static void put_separated(FILE *stream, struct tally_report *report, char separa
     for (int64_t row = -1; row < cell_rows(report->tally); row++)
         for (size_t k = 0; k < columns; k++) {
             put_any(stream, report, report->form, row, k);
-            fputc(k + 1 < columns ? separator : '\n', stream);
+            putc_unlocked(k + 1 < columns ? separator : '\n', stream);
         }
 }
 

@@ -123,8 +123,11 @@ static bool usual_decimal(const struct wf_number *number, wf_type type, struct d
 
 static int format_decimal(const struct decimal *decimal, const char *sign, char *text, size_t capacity) {
     static const char zeros[] = "0000000000000000";
-    char digits[24];
-    int count = snprintf(digits, sizeof digits, "%" PRIu64, decimal->digits);
+    char buffer[24] = "", *digits = buffer + sizeof buffer - 1;
+    uint64_t left = decimal->digits;
+    do *--digits = (char)('0' + left % 10);
+    while (left /= 10);
+    int count = (int)(buffer + sizeof buffer - 1 - digits);
     int exponent = decimal->exponent + count - 1;
     if (exponent < FIXED_EXPONENT_MIN || exponent > FIXED_EXPONENT_MAX)
         return snprintf(text, capacity, "%s%c%s%se%+03d", sign, digits[0], count > 1 ? "." : "", digits + 1,
