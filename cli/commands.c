@@ -14,6 +14,7 @@
 #include "resume.h"
 #include "results.h"
 #include "saved.h"
+#include "table.h"
 
 /* Whether there can be such a device, on some machine. */
 static bool is_device_name(const char *name) {
@@ -75,6 +76,7 @@ static int check_pieces(const struct request *request, bool has_ranks) {
 }
 
 int command_reduce(const struct request *request) {
+    if (table_is_asked_for(request->settings)) return command_table(request);
     const bool has_ranks = ranks_of_environment().size > 1;
     wf_handle *handle = NULL;
     int status = axes_check(request);
@@ -110,6 +112,8 @@ int command_reduce_pair(const struct request *request) {
     wf_reader *readers[2] = {NULL, NULL};
     wf_accumulator *accumulator = NULL;
     int status = axes_check(request);
+    if (settings->by_count || settings->per || settings->decimals >= 0 || settings->csv || settings->column_count > 1)
+        status = fail_usage("dot takes one column of each file: a table's columns are not paired");
     if (!status) status = check_pieces(request, ranks_of_environment().size > 1);
     if (!status) status = open_device(settings, &handle);
     if (status) return status;
@@ -149,19 +153,30 @@ static int conclude_merge(wf_handle *handle, const wf_accumulator *accumulator, 
     return reduction_conclude(handle, accumulator, settings);
 }
 
-int command_merge(const struct request *request) {
-    wf_handle *handle = NULL;
+static int merge_accumulators(wf_handle *handle, const struct request *request, const struct saved *first) {
     wf_accumulator *accumulator = NULL;
-    if (request->settings->output_count > 1) return fail_usage("--out is given twice: it takes one file");
-    int status = open_device(request->settings, &handle);
-    if (status) return status;
-
-    status = saved_read(handle, request->operands[0], &accumulator);
+    int status = saved_load(handle, request->operands[0], first, &accumulator);
     for (size_t i = 1; i < request->operand_count && !status; i++)
         status = merge_file(handle, request->operands[i], accumulator);
     if (!status) status = conclude_merge(handle, accumulator, request->settings);
-
     wf_accumulator_destroy(accumulator);
+    return status;
+}
+
+int command_merge(const struct request *request) {
+    wf_handle *handle = NULL;
+    struct saved first = {NULL, 0};
+    if (request->settings->output_count > 1) return fail_usage("--out is given twice: it takes one file");
+    int status = open_device(request->settings, &handle);
+    if (status) return status;
+    status = saved_read_bytes(request->operands[0], &first);
+    if (!status && table_is_saved(&first))
+        status = table_merge(request, &first);
+    else if (!status && (request->settings->sort || request->settings->csv))
+        status = fail_usage("--sort and --csv are for tables: %s is none", file_name(request->operands[0]));
+    else if (!status)
+        status = merge_accumulators(handle, request, &first);
+    saved_clear(&first);
     wf_handle_destroy(handle);
     return status;
 }

@@ -36,6 +36,8 @@ static const struct topic topics[] = {
     {"and", FILES, "The bitwise and of integers.", {"and x.npy", "and --type u32 flags.raw"}},
     {"or", FILES, "The bitwise or of integers.", {"or x.npy", "or --type u32 flags.raw"}},
     {"xor", FILES, "The bitwise exclusive or of integers.", {"xor x.npy", "xor --type u64 words.raw"}},
+    {"count", FILES, "How many numbers there are in each column, or group, of a table.",
+     {"count --column price table.csv", "count,mean --column price --by region table.csv"}},
     {"stats", FILES, "Count, sum, mean, var, std, min, max and more, in one pass.",
      {"stats x.npy", "stats --column price --json table.csv"}},
     {"median", FILES, "The middle of the sorted numbers; of two, their exact mean, rounded once.",

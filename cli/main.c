@@ -11,6 +11,7 @@
 #include "options.h"
 #include "output.h"
 #include "report/suggest.h"
+#include "table.h"
 
 struct command {
     const char *name; /* NULL: the name of an op */
@@ -21,6 +22,7 @@ struct command {
 };
 
 static const struct command reduce = {NULL, COMMAND_DATA, 0, SIZE_MAX, "files", command_reduce};
+static const struct command reduce_table = {NULL, COMMAND_DATA, 0, SIZE_MAX, "files", command_table};
 static const struct command reduce_pair = {NULL, COMMAND_DATA, 2, 2, "two files", command_reduce_pair};
 
 static const struct command commands[] = {
@@ -42,6 +44,7 @@ enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 static const struct command *find_command(const char *name, wf_op *op) {
     *op = wf_op_parse(name);
+    if (strchr(name, ',') || !strcmp(name, "count")) return &reduce_table;
     if (*op == WF_DOT) return &reduce_pair;
     if (*op != WF_OP_NONE) return &reduce;
     for (int i = 0; i < COMMAND_COUNT; i++)
@@ -77,9 +80,15 @@ static int check_operands(const struct request *request) {
     for (size_t i = 0; i < request->operand_count; i++) {
         const char *operand = request->operands[i];
         if (wf_op_parse(operand) && access(operand, F_OK))
-            return fail_usage("there is no file '%s', which is an op: give one op at a time, or stats", operand);
+            return fail_usage("there is no file '%s', which is an op: several are given as %s,%s", operand,
+                              request->settings->operands[0], operand);
     }
     return STATUS_OK;
+}
+
+static int check_columns(const struct request *request, enum command_kind kind) {
+    if (!(kind & COMMAND_ORDERS) || request->settings->column_count < 2) return STATUS_OK;
+    return fail_usage("%s takes one column at a time", request->settings->operands[0]);
 }
 
 static int run_command(const struct settings *settings) {
@@ -94,7 +103,8 @@ static int run_command(const struct settings *settings) {
     if (request.operand_count < command->operand_min || request.operand_count > command->operand_max)
         return fail_usage("%s takes %s", name, command->operands);
     if (command->kind != COMMAND_RUN && count_standard_inputs(&request) > 1) return fail_usage("standard input ('-') can be read only once");
-    if (check_format(settings) || (command->kind & COMMAND_INPUTS && check_operands(&request))) return STATUS_USAGE;
+    if (check_format(settings) || check_columns(&request, command->kind)) return STATUS_USAGE;
+    if (command->kind & COMMAND_INPUTS && check_operands(&request)) return STATUS_USAGE;
     if (command->kind & COMMAND_INPUTS && request.operand_count == 0) {
         request.operands = standard_input;
         request.operand_count = 1;

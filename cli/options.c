@@ -105,6 +105,9 @@ static bool parse_delimiter(const struct rule *rule, const char *text, struct se
 }
 
 static bool parse_column(const struct rule *rule, const char *text, struct settings *settings) {
+    for (size_t i = 0; i < settings->column_count; i++)
+        if (!strcmp(settings->columns[i], text)) return true;
+    settings->columns[settings->column_count++] = text;
     settings->column = 0;
     settings->column_name = NULL;
     if (text[0] && text[strspn(text, "0123456789")] == '\0') return parse_count(rule, text, settings);
@@ -118,6 +121,12 @@ static bool parse_file(const struct rule *rule, const char *text, struct setting
         return false;
     }
     return parse_text(rule, text, settings);
+}
+
+static bool parse_by(const struct rule *rule, const char *text, struct settings *settings) {
+    (void)rule;
+    settings->by[settings->by_count++] = text;
+    return true;
 }
 
 static bool parse_argument(const struct rule *rule, const char *text, struct settings *settings) {
@@ -156,8 +165,20 @@ static const struct rule rules[] = {
     {"delimiter", "C", COMMAND_INPUTS, parse_delimiter, FIELD(delimiter), 0, 0,
      "field separator of a text; tab or '\\t' for a tab character (default: the first of comma, tab, semicolon and bar "
      "in its first line, outside quotes; otherwise blanks)"},
-    {"column", "N|NAME", COMMAND_INPUTS, parse_column, FIELD(column), 1, INT64_MAX,
-     "read only this column of a text table, given by number, from 1, or by name in the header line"},
+    {"column", "N|NAME[,...]", COMMAND_INPUTS, parse_column, FIELD(column), 1, INT64_MAX,
+     "read only this column of a text table, given by number, from 1, or by name in the header line; or several, "
+     "also given one by one"},
+    {"by", "N|NAME[,...]", COMMAND_DATA, parse_by, 0, 0, 0,
+     "reduce each group of rows with equal texts in these columns of a table, in the order in which groups appear"},
+    {"sort", NULL, COMMAND_READS, parse_flag, FIELD(sort), 0, 0,
+     "with --by: sort the groups by their texts, numbers by value"},
+    {"per", "table|row", COMMAND_DATA, parse_word, FIELD(per), 0, 0,
+     "row: reduce each row of a table, over its columns, and print a line for each"},
+    {"decimal", "D", COMMAND_DATA, parse_count, FIELD(decimals), 0, 18,
+     "values of a table are decimal numbers with at most D digits behind the point, and so are results: 0.1 + 0.2 is "
+     "0.3"},
+    {"csv", NULL, COMMAND_READS, parse_flag, FIELD(csv), 0, 0,
+     "print the results of a table separated by commas (default: by tabs; aligned on a terminal)"},
     {"header", NULL, COMMAND_INPUTS, parse_flag, FIELD(has_header), 0, 0,
      "the first line of a text table has names, not numbers"},
     {"skip", "LINES", COMMAND_INPUTS, parse_count, FIELD(skip_lines), 0, INT64_MAX,
@@ -339,19 +360,23 @@ static int refuse_option(int code, int option, const char *typed) {
 /* Whether the option may be given: for the first time, again with the same value, or any number of times if it makes a
  * list.  Two different values are an error, so that neither is silently ignored. */
 static bool may_give(const struct settings *settings, const char *const *values, int rule, const char *value) {
-    bool is_list = rules[rule].parse == parse_argument || rules[rule].parse == parse_output;
+    bool is_list = rules[rule].parse == parse_argument || rules[rule].parse == parse_output ||
+                   rules[rule].parse == parse_column || rules[rule].parse == parse_by;
     if (!settings->given[rule] || is_list || !value || !strcmp(value, values[rule])) return true;
-    fail_usage("--%s is given twice, as '%s' and '%s': it takes one %s at a time", rules[rule].name,
-               values[rule], value, rules[rule].parse == parse_column ? "column" : "value");
+    fail_usage("--%s is given twice, as '%s' and '%s': it takes one value at a time", rules[rule].name,
+               values[rule], value);
     return false;
 }
 
 static bool settings_create(struct settings *settings, size_t count) {
     *settings = (struct settings){.count = -1,
+                                  .decimals = -1,
+                                  .columns = calloc(count, sizeof(const char *)),
+                                  .by = calloc(count, sizeof(const char *)),
                                   .operands = calloc(count, sizeof(const char *)),
                                   .arguments = calloc(count, sizeof(const char *)),
                                   .outputs = calloc(count, sizeof(const char *))};
-    return settings->operands && settings->arguments && settings->outputs;
+    return settings->operands && settings->arguments && settings->outputs && settings->columns && settings->by;
 }
 
 /* What follows the program that is to be run is its own. */
@@ -389,6 +414,8 @@ void settings_clear(struct settings *settings) {
     free(settings->file_list);
     free(settings->arguments);
     free(settings->outputs);
+    free(settings->columns);
+    free(settings->by);
     *settings = (struct settings){0};
 }
 
@@ -431,6 +458,7 @@ void put_usage(FILE *stream) {
           "       warpfold quantile --q Q [FILE...]   other places of the sorted numbers\n"
           "       warpfold histogram [FILE...]        how many numbers are in each bin\n"
           "       warpfold distinct [FILE...]         how many values differ\n"
+          "       warpfold OP,OP... --by COLUMN ...   columns and groups of a table\n"
           "       warpfold dot [options] A B          sum the products of paired numbers\n"
           "       warpfold merge [options] ACC...     merge saved accumulators\n"
           "       warpfold devices                    list the devices of this machine\n"
@@ -528,6 +556,7 @@ void put_help(FILE *stream) {
           "  seq 10 | warpfold mean\n"
           "  warpfold stats --column price table.csv\n"
           "  warpfold quantile --q 0.5,0.99 --column price table.csv\n"
+          "  warpfold sum,mean --column price,qty --by region table.csv\n"
           "  warpfold norm2 --type f32 --json part1.raw part2.raw\n"
           "  warpfold sum --save a.acc a.npy\n"
           "  warpfold sum --save b.acc b.npy\n"

@@ -31,6 +31,7 @@ enum { COMMAND_ORDERS = COMMAND_MEDIAN | COMMAND_QUANTILE | COMMAND_DISTINCT | C
 enum { COMMAND_INPUTS = COMMAND_DATA | COMMAND_ORDERS };
 
 enum { RACES_ON, RACES_OFF };
+enum { PER_TABLE, PER_ROW };
 
 enum { SETTINGS_GIVEN_MAX = 128 };
 
@@ -58,6 +59,8 @@ struct settings {
     const char *task;     /* a task's name or file, or NULL: the one beside the kernel */
     const char *sources;  /* a folder whose files may be shown as a kernel's sources, or NULL */
     int64_t column;
+    int64_t decimals; /* of a table's values; -1: they are numbers of the type */
+    int64_t per; /* PER_TABLE or PER_ROW */
     int64_t skip_lines;
     int64_t threads;
     int64_t ddof;
@@ -83,6 +86,8 @@ struct settings {
     wf_type result_type;
     char delimiter;
     bool has_header;
+    bool sort; /* the groups of a table by their keys */
+    bool csv;
     bool hex;
     bool json;
     bool sarif;
@@ -97,14 +102,18 @@ struct settings {
     bool version;
     bool given[SETTINGS_GIVEN_MAX]; /* for each line of the table: whether its option was met */
 
-    /* In the order given; settings_clear frees these three. */
-    char *file_list; /* what operands from files_from point into; freed too */
+    /* In the order given; settings_clear frees these. */
+    char *file_list; /* what operands from files_from point into */
     const char **operands; /* the command and what follows it */
     size_t operand_count;
     const char **arguments; /* --arg: a kernel's */
     size_t argument_count;
     const char **outputs; /* --out: which of them are written to files */
     size_t output_count;
+    const char **columns; /* --column, each value once */
+    size_t column_count;
+    const char **by;
+    size_t by_count;
 };
 
 /* Reads the whole command line.  Returns the exit status, having said what is wrong. */

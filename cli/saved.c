@@ -45,16 +45,25 @@ static bool read_all(int file, struct saved *saved) {
     return false;
 }
 
-int saved_read(wf_handle *handle, const char *path, wf_accumulator **accumulator) {
+int saved_read_bytes(const char *path, struct saved *saved) {
     bool is_standard_input = !strcmp(path, "-");
     const char *name = file_name(path);
     int file = is_standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) return fail("%s: %s", name, error_text(errno));
-    struct saved saved;
-    int status = read_all(file, &saved) ? STATUS_OK : fail("%s: %s", name, error_text(errno));
+    int status = read_all(file, saved) ? STATUS_OK : fail("%s: %s", name, error_text(errno));
     if (!is_standard_input) close(file);
-    if (!status && wf_accumulator_load(handle, saved.bytes, saved.nbytes, accumulator))
-        status = fail("%s: %s", name, wf_handle_message(handle));
+    return status;
+}
+
+int saved_load(wf_handle *handle, const char *path, const struct saved *saved, wf_accumulator **accumulator) {
+    wf_error error = wf_accumulator_load(handle, saved->bytes, saved->nbytes, accumulator);
+    return error ? fail("%s: %s", file_name(path), wf_handle_message(handle)) : STATUS_OK;
+}
+
+int saved_read(wf_handle *handle, const char *path, wf_accumulator **accumulator) {
+    struct saved saved = {NULL, 0};
+    int status = saved_read_bytes(path, &saved);
+    if (!status) status = saved_load(handle, path, &saved, accumulator);
     saved_clear(&saved);
     return status;
 }

@@ -66,7 +66,7 @@ elseif(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
 endif()
 # The options of each command; those of most ops are those of sum.
 add_custom_command(OUTPUT commands.txt
-    COMMAND sh -c "for c in sum dot median quantile histogram distinct merge devices bench ladder explain inspect run judge; do \
+    COMMAND sh -c "for c in sum count dot median quantile histogram distinct merge devices bench ladder explain inspect run judge; do \
         echo command: $c && $0 help $c || exit; done >commands.txt.new" $<TARGET_FILE:warpfold>
     COMMAND ${CMAKE_COMMAND} -E rename commands.txt.new commands.txt
     DEPENDS warpfold VERBATIM)

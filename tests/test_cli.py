@@ -347,7 +347,8 @@ def test_tab_as_delimiter():
 
 
 def test_header_without_column():
-    assert printed("sum", "--header", data="x y\n1 2\n3 4\n") == "10\n"
+    assert printed("sum", "--header", data="x y\n1 2\n3 4\n") == "column\tsum\nx\t4\ny\t6\n"
+    assert printed("sum", "--header", data="x\n1\n3\n") == "4\n"
 
 
 def test_a_fifo_is_read(tmp_path):

@@ -82,6 +82,8 @@ COMMANDS = {
     "raw": ["sum", "--type", "f64", "a.raw"],
     "threads": ["var", "--type", "f64", "--threads", "4", "large.raw"],
     "column": ["mean", "--column", "price", "table.csv"],
+    "table": ["sum,argmax", "--column", "price", "--by", "name", "--sort", "--csv", "--save", "new.acc", "table.csv"],
+    "merge of tables": ["merge", "--json", "table.acc", "table.acc"],
     "axis": ["var", "--axis", "0", "matrix.npy"],
     "axes, to a file": ["max", "--axis", "0,1", "--out", "out.npy", "matrix.npy"],
     "axis, saved": ["prod", "--axis", "0", "--save", "new.acc", "--out", "out.npy", "matrix.npy"],
@@ -137,6 +139,8 @@ def make_folder(tmp_path_factory):
     (folder / "table.csv").write_text("name,price\n" + "".join(f"x{i},{value}\n" for i, value in enumerate(values)))
     (folder / "kernel.ptx").write_bytes(VOLATILE.read_bytes())
     (folder / "kernel.task").write_text(TASK)
+    (folder / "small.csv").write_text("name,price\n" + "".join(f"x{i % 9},{value}\n" for i, value in enumerate(values[:40])))
+    printed("mean,argmin", "--by", "name", "--save", folder / "table.acc", folder / "small.csv")
     printed("sum", "--save", folder / "a.acc", folder / "a.npy")
     printed("sum", "--save", folder / "b.acc", folder / "b.npy")
     printed("sum", "--axis", "0", "--save", folder / "wide.acc", folder / "wide.npy")

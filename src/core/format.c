@@ -98,10 +98,36 @@ static struct decimal shortest_decimal(const struct wf_number *number, wf_type t
     return decimal;
 }
 
+/* The same for numbers that are neither large nor small, in 128 bits; false: it is another.  Whole numbers of 10^-k are
+ * tried, for k from 0 on, until one lies within half a gap. */
+static bool usual_decimal(const struct wf_number *number, wf_type type, struct decimal *decimal) {
+    enum { POWER_MAX = 22 }; /* 10^22 < 2^74, and mantissas are below 2^53 */
+    const int unit = number->exponent + 128 - wf_type_table[type].precision;
+    const bool is_lowest_of_binade = number->mantissa << 1 == 0;
+    if (unit >= 0 || unit < -100 || unit < wf_type_low_exponent(type) || is_lowest_of_binade) return false;
+    const wf_u128 one = (wf_u128)1 << -unit, mantissa = number->mantissa >> (unit - number->exponent);
+    const bool even = mantissa % 2 == 0;
+    wf_u128 power = 1;
+    for (int k = 0; k <= POWER_MAX; k++, power *= 10) {
+        const wf_u128 rest = mantissa * power & (one - 1), above = one - rest;
+        uint64_t digits = (uint64_t)(mantissa * power >> -unit);
+        const bool is_below = 2 * rest < power + even, is_above = 2 * above < power + even;
+        if (!is_below && !is_above) continue;
+        if (is_above && (!is_below || rest > above || (rest == above && digits % 2))) digits++;
+        *decimal = (struct decimal){digits, -k};
+        for (; digits && decimal->digits % 10 == 0; decimal->exponent++) decimal->digits /= 10;
+        return digits != 0;
+    }
+    return false;
+}
+
 static int format_decimal(const struct decimal *decimal, const char *sign, char *text, size_t capacity) {
     static const char zeros[] = "0000000000000000";
-    char digits[24];
-    int count = snprintf(digits, sizeof digits, "%" PRIu64, decimal->digits);
+    char buffer[24] = "", *digits = buffer + sizeof buffer - 1;
+    uint64_t left = decimal->digits;
+    do *--digits = (char)('0' + left % 10);
+    while (left /= 10);
+    int count = (int)(buffer + sizeof buffer - 1 - digits);
     int exponent = decimal->exponent + count - 1;
     if (exponent < FIXED_EXPONENT_MIN || exponent > FIXED_EXPONENT_MAX)
         return snprintf(text, capacity, "%s%c%s%se%+03d", sign, digits[0], count > 1 ? "." : "", digits + 1,
@@ -147,7 +173,8 @@ static int format_float(const wf_value *value, int hex, char *text, size_t capac
     case WF_NUMBER_FINITE: break;
     }
     if (hex) return format_hexadecimal(&number, sign, text, capacity);
-    struct decimal decimal = shortest_decimal(&number, value->type);
+    struct decimal decimal;
+    if (!usual_decimal(&number, value->type, &decimal)) decimal = shortest_decimal(&number, value->type);
     return format_decimal(&decimal, sign, text, capacity);
 }
 

@@ -113,6 +113,8 @@ wf_error wf_elements_read(wf_handle *handle, const wf_reader *reader, void *byte
  * is parsed immediately instead. */
 wf_error wf_lines_take(wf_handle *handle, struct wf_text *text, struct wf_source *source, size_t nbytes,
                        struct wf_chunk *chunk);
+/* Takes those whole lines, of at most nbytes together, that the window has; false: there is none. */
+bool wf_lines_take_whole(struct wf_text *text, struct wf_source *source, size_t nbytes, struct wf_chunk *chunk);
 wf_error wf_lines_finish(wf_handle *handle, const char *name, struct wf_chunk *chunk);
 
 /* The bytes in quotes for a message: shortened, with escapes for all but printable UTF-8 (common/printable.h). */

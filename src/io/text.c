@@ -32,14 +32,18 @@ wf_error wf_text_fail(wf_handle *handle, const struct wf_text *text, const struc
                    (long long)(offset - text->line_offset + 1), what);
 }
 
+wf_error wf_text_fail_find(wf_handle *handle, const struct wf_text *text, const struct wf_source *source,
+                           enum wf_find found) {
+    return wf_text_fail(handle, text, source, wf_source_window(source), WF_ERROR_FORMAT, "%s", find_errors[found]);
+}
+
 /* Whether the field is the word, ignoring case. */
 static bool is_word(const char *bytes, size_t length, const char *word) {
     for (; length > 0 && *word && (*bytes | 0x20) == *word; length--, bytes++) word++;
     return length == 0 && !*word;
 }
 
-/* Whether the field represents a missing value. */
-static bool is_missing(const struct wf_field *field) {
+bool wf_text_is_missing(const struct wf_field *field) {
     const char *bytes = field->bytes;
     size_t length = field->length;
     bool has_sign = length > 0 && (*bytes == '-' || *bytes == '+');
@@ -49,15 +53,15 @@ static bool is_missing(const struct wf_field *field) {
 
 /* Advice for a message about a field that is not a number. */
 static const char *advise(const struct wf_text *text, const struct wf_field *field) {
-    if (is_missing(field)) return ": missing values can be skipped (--missing skip)";
+    if (wf_text_is_missing(field)) return ": missing values can be skipped (--missing skip)";
     bool may_be_name = field->length > 0 && !memchr("0123456789+-.", *field->bytes, 13);
     if (text->line == text->first_line && !text->has_header && may_be_name)
         return ": if this line holds names, --header skips it and --column NAME reads a column";
     return "";
 }
 
-static wf_error fail_number(wf_handle *handle, const struct wf_text *text, const struct wf_source *source,
-                            const struct wf_field *field, wf_error error) {
+wf_error wf_text_fail_number(wf_handle *handle, const struct wf_text *text, const struct wf_source *source,
+                             const struct wf_field *field, wf_error error) {
     const char *type = wf_type_name(text->type);
     struct wf_quoted quoted = wf_quote(field->bytes, field->length);
     if (error == WF_ERROR_RANGE)
@@ -87,7 +91,7 @@ static wf_error end_first_line(wf_handle *handle, struct wf_text *text, const st
                         (long long)text->field_count);
 }
 
-static wf_error end_line(wf_handle *handle, struct wf_text *text, struct wf_source *source) {
+wf_error wf_text_end_line(wf_handle *handle, struct wf_text *text, struct wf_source *source) {
     if (text->field_count > 0 && !text->width) {
         wf_error error = end_first_line(handle, text, source);
         if (error) return error;
@@ -106,9 +110,9 @@ static wf_error read_field(wf_handle *handle, struct wf_text *text, const struct
                            const struct wf_field *field, unsigned char *element, int64_t *count) {
     if (text->is_header) return wf_text_read_name(handle, text, source, field);
     if (text->column && text->field_count != text->column) return WF_OK;
-    if (text->skips_missing && is_missing(field)) return WF_OK;
+    if (text->skips_missing && wf_text_is_missing(field)) return WF_OK;
     wf_error error = wf_text_parse_number(field->bytes, field->length, text->type, element);
-    if (error) return fail_number(handle, text, source, field, error);
+    if (error) return wf_text_fail_number(handle, text, source, field, error);
     ++*count;
     return WF_OK;
 }
@@ -135,12 +139,11 @@ wf_error wf_text_next(wf_handle *handle, struct wf_text *text, struct wf_source 
         if (found == WF_FIND_CUT)
             error = fill_more(handle, source);
         else if (found == WF_FIND_LINE_END)
-            error = end_line(handle, text, source);
+            error = wf_text_end_line(handle, text, source);
         else if (found == WF_FIND_FIELD)
             error = read_field(handle, text, source, &field, element, count);
         else
-            error = wf_text_fail(handle, text, source, wf_source_window(source), WF_ERROR_FORMAT, "%s",
-                                 find_errors[found]);
+            error = wf_text_fail_find(handle, text, source, found);
         /* Returns, so that several threads can parse the other lines. */
         if (is_first_line && text->width && *count > 0) break;
     }

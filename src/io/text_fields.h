@@ -55,6 +55,18 @@ wf_error wf_text_fail(wf_handle *handle, const struct wf_text *text, const struc
                       const void *at, wf_error error, const char *format, ...)
     __attribute__((format(printf, 6, 7), cold));
 
+/* The same for what wf_text_find has found wrong at the window's first byte, and for a field that is no number. */
+wf_error wf_text_fail_find(wf_handle *handle, const struct wf_text *text, const struct wf_source *source,
+                           enum wf_find found);
+wf_error wf_text_fail_number(wf_handle *handle, const struct wf_text *text, const struct wf_source *source,
+                             const struct wf_field *field, wf_error error);
+
+/* Whether the field represents a missing value. */
+bool wf_text_is_missing(const struct wf_field *field);
+
+/* Takes the end of a line, whose fields have been found: their number must be that of the first line's. */
+wf_error wf_text_end_line(wf_handle *handle, struct wf_text *text, struct wf_source *source);
+
 /* Reads a field of the header; and ends the header, by which time the column must have been found. */
 wf_error wf_text_read_name(wf_handle *handle, struct wf_text *text, const struct wf_source *source,
                            const struct wf_field *field);

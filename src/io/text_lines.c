@@ -42,6 +42,12 @@ static void take_lines(struct wf_text *text, struct wf_source *source, size_t nb
     wf_text_start_line(text, count_newlines(chunk->bytes, nbytes), wf_source_offset(source));
 }
 
+bool wf_lines_take_whole(struct wf_text *text, struct wf_source *source, size_t nbytes, struct wf_chunk *chunk) {
+    size_t lines_nbytes = whole_lines(source, nbytes);
+    if (lines_nbytes > 0) take_lines(text, source, lines_nbytes, chunk);
+    return lines_nbytes > 0;
+}
+
 wf_error wf_lines_take(wf_handle *handle, struct wf_text *text, struct wf_source *source, size_t nbytes,
                        struct wf_chunk *chunk) {
     chunk->data = chunk->elements;
@@ -50,12 +56,8 @@ wf_error wf_lines_take(wf_handle *handle, struct wf_text *text, struct wf_source
     chunk->is_end = false;
     wf_error error = wf_source_fill(handle, source, nbytes);
     bool is_first_line = text->is_header || (text->is_table && !text->width);
-    size_t lines_nbytes = is_first_line ? 0 : whole_lines(source, nbytes);
-    if (lines_nbytes > 0) {
-        /* After these lines the next read reports the error again. */
-        take_lines(text, source, lines_nbytes, chunk);
-        return WF_OK;
-    }
+    /* After these lines the next read reports the error again. */
+    if (!is_first_line && wf_lines_take_whole(text, source, nbytes, chunk)) return WF_OK;
     if (error) return error;
     int64_t limit = text->is_header ? 1 : WF_CHUNK_TEXT_COUNT;
     error = wf_text_next(handle, text, source, limit, chunk->elements, &chunk->count);

@@ -1,0 +1,245 @@
+#include "table.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/table_per_row.h"
+#include "output.h"
+#include "progress.h"
+#include "ranks.h"
+#include "report/suggest.h"
+#include "report/tally.h"
+
+bool table_is_asked_for(const struct settings *settings) {
+    const bool has_list = settings->column_count > 1 || (settings->column_name && strchr(settings->column_name, ','));
+    const bool has_no_column = settings->has_header && !settings->column && !settings->column_name;
+    return has_list || has_no_column || settings->by_count || settings->per || settings->sort || settings->csv || settings->decimals >= 0 ||
+           strchr(settings->operands[0], ',') || !strcmp(settings->operands[0], "count");
+}
+
+/* ---- the ops ---- */
+
+static int add_op(struct wf_tally_settings *table, wf_op op) {
+    for (size_t i = 0; i < table->op_count; i++)
+        if (table->op[i] == op) return fail_usage("%s is given twice", op == WF_TALLY_COUNT ? "count" : wf_op_name(op));
+    if (table->op_count == WF_TALLY_OPS_MAX) return fail_usage("too many ops");
+    table->op[table->op_count++] = op;
+    return STATUS_OK;
+}
+
+static int add_named(struct wf_tally_settings *table, const char *name, size_t length) {
+    static const char *const none[] = {NULL};
+    static const wf_op stats[] = {WF_TALLY_COUNT, WF_SUM, WF_MEAN, WF_STD, WF_MIN, WF_MAX};
+    char copy[32] = "";
+    if (length < sizeof copy) memcpy(copy, name, length);
+    const wf_op op = wf_op_parse(copy);
+    if (!strcmp(copy, "count")) return add_op(table, WF_TALLY_COUNT);
+    if (op == WF_OP_NONE) return fail_usage("unknown op '%.*s'%s", (int)length, name, suggest_command(copy, none).text);
+    if (op != WF_STATS) return add_op(table, op);
+    int status = STATUS_OK;
+    for (size_t i = 0; i < sizeof stats / sizeof stats[0] && !status; i++)
+        if (stats[i] != WF_STD || table->decimals == WF_NO_DECIMALS) status = add_op(table, stats[i]);
+    return status;
+}
+
+/* "sum,mean" */
+static int add_ops(struct wf_tally_settings *table, const char *names) {
+    int status = STATUS_OK;
+    for (bool is_more = true; is_more && !status;) {
+        const size_t length = strcspn(names, ",");
+        status = add_named(table, names, length);
+        is_more = names[length] == ',';
+        names += length + is_more;
+    }
+    return status;
+}
+
+static int make_settings(const struct settings *settings, struct wf_tally_settings *table) {
+    *table = (struct wf_tally_settings){.type = settings->type ? settings->type : WF_F64,
+                                        .decimals = WF_NO_DECIMALS,
+                                        .nan = (wf_nan)settings->nan,
+                                        .result_type = settings->result_type,
+                                        .ddof = settings->ddof};
+    if (settings->decimals >= 0) {
+        if (settings->type) return fail_usage("--decimal does not take --type: decimals have a type of their own");
+        table->decimals = (int32_t)settings->decimals;
+        table->type = WF_I64;
+    }
+    return add_ops(table, settings->operands[0]);
+}
+
+static int check_options(const struct settings *settings) {
+    if (settings->axis) return fail_usage("--axis is for .npy files, not for the columns of a table");
+    if (settings->output_count) return fail_usage("--out needs --axis: the results of a table are printed");
+    if (settings->resume) return fail_usage("--resume does not take tables: --save those of single files, and merge them");
+    if (ranks_of_environment().size > 1) return fail_usage("mpirun does not take tables: --save those of single files, and merge them");
+    if (settings->first_index) return fail_usage("--first-index does not go with tables, which tell rows by file and line");
+    if (settings->per && settings->by_count) return fail_usage("--per row does not go with --by: rows are not grouped");
+    if (settings->per && settings->save) return fail_usage("--per row does not go with --save: rows are not merged");
+    if (settings->sort && !settings->by_count) return fail_usage("--sort needs --by: there are no groups");
+    return STATUS_OK;
+}
+
+/* ---- results ---- */
+
+static enum tally_form choose_form(const struct settings *settings, bool is_one) {
+    if (settings->json) return TALLY_JSON;
+    if (settings->csv) return TALLY_COMMAS;
+    if (is_one) return TALLY_BARE;
+    return isatty(STDOUT_FILENO) ? TALLY_ALIGNED : TALLY_TABS;
+}
+
+static int find_results(wf_handle *handle, struct wf_tally *tally, void **results) {
+    const size_t ops = tally->settings.op_count;
+    for (size_t i = 0; i < tally->column_count * ops; i++) {
+        results[i] = calloc((size_t)wf_tally_group_count(tally) + 1, sizeof(uint64_t));
+        if (!results[i]) return fail_memory();
+        wf_error error = wf_tally_results(handle, tally, i / ops, tally->settings.op[i % ops], results[i]);
+        if (error) return fail_library(handle, error);
+    }
+    return STATUS_OK;
+}
+
+static int make_page(wf_handle *handle, const struct settings *settings, struct wf_tally *tally, int32_t *order,
+                     void **results, struct page *page) {
+    const bool is_one = tally->column_count == 1 && tally->settings.op_count == 1 && !tally->by_count;
+    struct tally_report report = {.tally = tally, .order = settings->sort ? order : NULL, .results = results,
+                                        .form = choose_form(settings, is_one), .hex = settings->hex, .is_one = is_one};
+    int status = find_results(handle, tally, results);
+    if (!status && settings->sort && wf_tally_sort(handle, tally, order)) status = fail_memory();
+    if (!status && is_one && !settings->json && !wf_tally_has_result(tally, 0, tally->settings.op[0], 0))
+        status = fail("column '%s' has no values: %s is undefined", tally->name[0], settings->operands[0]);
+    if (!status && page->stream && !put_tally(page->stream, &report)) status = fail_memory();
+    return status;
+}
+
+/* Saves and prints what the tally has. */
+static int conclude(wf_handle *handle, const struct settings *settings, struct wf_tally *tally) {
+    const size_t count = tally->column_count * tally->settings.op_count;
+    void **results = calloc(count + 1, sizeof *results);
+    int32_t *order = malloc(((size_t)wf_tally_group_count(tally) + 1) * sizeof *order);
+    struct file_draft draft = {.path = settings->save, .piece_count = 1};
+    unsigned char *saved = NULL;
+    struct page page;
+    page_open(&page);
+    int status = results && order ? STATUS_OK : fail_memory();
+    wf_error error = !status && settings->save ? wf_tally_save(handle, tally, &saved, &draft.pieces[0].nbytes) : WF_OK;
+    if (error) status = fail_library(handle, error);
+    if (!status) status = make_page(handle, settings, tally, order, results, &page);
+    if (!page_end(&page) && !status) status = fail_memory();
+    draft.pieces[0].data = saved;
+    if (!status) status = deliver(&draft, settings->save != NULL, &page);
+    page_clear(&page);
+    for (size_t i = 0; results && i < count; i++) free(results[i]);
+    free(results);
+    free(order);
+    free(saved);
+    return status;
+}
+
+/* Of each row. */
+static int conclude_rows(const struct settings *settings, struct wf_tally *tally, struct wf_row_results *rows) {
+    struct tally_report report = {.tally = tally, .results = rows->result, .form = choose_form(settings, false),
+                                  .hex = settings->hex};
+    struct page page;
+    page_open(&page);
+    if (report.form == TALLY_ALIGNED) report.form = TALLY_TABS;
+    const bool is_put = page.stream && put_tally_rows(page.stream, &report, rows->count);
+    int status = page_end(&page) && is_put ? deliver(NULL, 0, &page) : fail_memory();
+    page_clear(&page);
+    return status;
+}
+
+/* ---- the command ---- */
+
+/* The rows' results, where they are asked for; otherwise the tally's. */
+static wf_error read_table(wf_handle *handle, const struct request *request, const struct wf_tally_settings *table,
+                           struct wf_tally *tally, struct wf_row_results *rows) {
+    const struct settings *settings = request->settings;
+    const struct wf_table_plan plan = {.columns = settings->columns, .column_count = settings->column_count,
+                                       .by = settings->by, .by_count = settings->by_count, .type = table->type,
+                                       .decimals = table->decimals, .nan = table->nan};
+    wf_reader_options options = settings_reader_options(settings);
+    wf_reader *reader = NULL;
+    struct progress progress;
+    options.column = 0;
+    options.column_name = NULL;
+    progress_start(&progress, settings->quiet);
+    progress_watch(&progress, &options);
+    wf_error error = wf_tally_begin(handle, tally, table);
+    if (!error) error = wf_reader_open(handle, request->operands, request->operand_count, &options, &reader);
+    if (!error && settings->per) error = wf_table_reduce_rows(handle, tally, reader, &plan, rows);
+    if (!error && !settings->per) error = wf_tally_read(handle, tally, reader, &plan);
+    progress_end(&progress);
+    wf_reader_close(reader);
+    return error;
+}
+
+static int open_cpu(const struct settings *settings, wf_handle **handle) {
+    const char *device = settings->device ? settings->device : "cpu";
+    if (strcmp(device, "cpu") != 0 && strcmp(device, "auto") != 0)
+        return fail_usage("--device %s: tables are reduced on the CPU", device);
+    wf_error error = wf_handle_create("cpu", handle);
+    if (!error) error = wf_handle_set_threads(*handle, (int32_t)settings->threads);
+    return error ? fail("%s", wf_error_text(error)) : STATUS_OK;
+}
+
+int command_table(const struct request *request) {
+    const struct settings *settings = request->settings;
+    struct wf_tally_settings table;
+    struct wf_tally tally = {.column_count = 0};
+    wf_handle *handle = NULL;
+    int status = check_options(settings);
+    if (!status) status = make_settings(settings, &table);
+    if (!status) status = open_cpu(settings, &handle);
+    if (status) return status;
+    struct wf_row_results rows = {.count = 0};
+    wf_error error = read_table(handle, request, &table, &tally, &rows);
+    status = error           ? fail_library(handle, error)
+             : settings->per ? conclude_rows(settings, &tally, &rows)
+                             : conclude(handle, settings, &tally);
+    wf_row_results_clear(&rows);
+    wf_tally_clear(&tally);
+    wf_handle_destroy(handle);
+    return status;
+}
+
+/* ---- merging ---- */
+
+bool table_is_saved(const struct saved *saved) {
+    return wf_tally_is_saved(saved->bytes, saved->nbytes);
+}
+
+static int load(wf_handle *handle, const char *path, const struct saved *saved, struct wf_tally *tally) {
+    wf_error error = wf_tally_load(handle, tally, saved->bytes, saved->nbytes);
+    return error ? fail("%s: %s", file_name(path), wf_handle_message(handle)) : STATUS_OK;
+}
+
+static int merge_next(wf_handle *handle, const char *path, struct wf_tally *into) {
+    struct saved saved = {NULL, 0};
+    struct wf_tally from = {.column_count = 0};
+    int status = saved_read_bytes(path, &saved);
+    if (!status) status = load(handle, path, &saved, &from);
+    saved_clear(&saved);
+    if (!status && wf_tally_merge(handle, into, &from))
+        status = fail("%s: %s", file_name(path), wf_handle_message(handle));
+    wf_tally_clear(&from);
+    return status;
+}
+
+int table_merge(const struct request *request, const struct saved *first) {
+    const struct settings *settings = request->settings;
+    struct wf_tally tally = {.column_count = 0};
+    wf_handle *handle = NULL;
+    if (settings->output_count) return fail_usage("--out does not go with tables, whose results are printed");
+    int status = open_cpu(settings, &handle);
+    if (status) return status;
+    status = load(handle, request->operands[0], first, &tally);
+    for (size_t i = 1; i < request->operand_count && !status; i++)
+        status = merge_next(handle, request->operands[i], &tally);
+    if (!status) status = conclude(handle, settings, &tally);
+    wf_tally_clear(&tally);
+    wf_handle_destroy(handle);
+    return status;
+}

@@ -1,0 +1,17 @@
+/* Reductions of tables: several columns, several ops, groups by the texts of columns. */
+#ifndef CLI_TABLE_H
+#define CLI_TABLE_H
+
+#include "commands.h"
+#include "saved.h"
+
+/* Whether this can only be a table: by its ops or options. */
+bool table_is_asked_for(const struct settings *settings);
+
+int command_table(const struct request *request);
+
+/* merge, where the first operand, which has been read, is a saved table. */
+bool table_is_saved(const struct saved *saved);
+int table_merge(const struct request *request, const struct saved *first);
+
+#endif

@@ -1,0 +1,390 @@
+#include "tally.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/tally.h"
+#include "json.h"
+#include "page.h"
+#include "printed.h"
+
+enum { CELL_CAPACITY = 80 };
+
+static const char *op_name(wf_op op) {
+    return op == WF_TALLY_COUNT ? "count" : wf_op_name(op);
+}
+
+static const void *results_of(struct tally_report *report, size_t column, size_t op) {
+    return report->results[column * report->tally->settings.op_count + op];
+}
+
+static bool is_index(wf_op op) {
+    return op == WF_ARGMIN || op == WF_ARGMAX;
+}
+
+/* ---- one value ---- */
+
+static wf_value value_of(const void *results, wf_type type, int64_t i) {
+    const size_t nbytes = wf_type_nbytes(type);
+    const bool is_signed = type >= WF_I8 && type <= WF_I64;
+    wf_value value = {.type = type};
+    uint64_t bits = 0;
+    for (size_t b = 0; b < nbytes; b++) {
+        const size_t at = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? nbytes - 1 - b : b;
+        bits = bits << 8 | ((const unsigned char *)results)[(size_t)i * nbytes + at];
+    }
+    if (is_signed) value.v.i = (int64_t)(bits << (64 - 8 * nbytes)) >> (64 - 8 * nbytes);
+    else if (type == WF_F32) memcpy(&value.v.f32, &(uint32_t){(uint32_t)bits}, sizeof value.v.f32);
+    else if (type == WF_F16 || type == WF_BF16) value.v.f16 = (uint16_t)bits;
+    else value.v.u = bits;
+    return value;
+}
+
+/* A multiple of 10^-decimals, without zeros at its end: -5 of 2 is -0.05. */
+static void format_scaled(const wf_value *value, int32_t decimals, char *text, size_t capacity) {
+    char digits[CELL_CAPACITY];
+    const bool negative = value->type == WF_I64 && value->v.i < 0;
+    const uint64_t magnitude = negative ? -(uint64_t)value->v.i : value->v.u;
+    const int length = snprintf(digits, sizeof digits, "%0*llu", (int)decimals + 1, (unsigned long long)magnitude);
+    int end = length;
+    while (end > length - decimals && digits[end - 1] == '0') end--;
+    const int whole = length - decimals;
+    snprintf(text, capacity, "%s%.*s%s%.*s", negative ? "-" : "", whole, digits, end > whole ? "." : "", end - whole,
+             digits + whole);
+}
+
+/* The value as text; "": there is none. */
+static void format_value(struct tally_report *report, size_t column, size_t i, int64_t group,
+                         char text[CELL_CAPACITY]) {
+    const struct wf_tally *tally = report->tally;
+    const wf_op op = tally->settings.op[i];
+    text[0] = '\0';
+    if (!wf_tally_has_result(tally, column, op, group)) return;
+    const wf_value value = value_of(results_of(report, column, i), wf_tally_result_type(tally, op), group);
+    if (wf_tally_is_scaled(tally, op))
+        format_scaled(&value, tally->settings.decimals, text, CELL_CAPACITY);
+    else
+        wf_value_format(&value, report->hex && op != WF_TALLY_COUNT, text, CELL_CAPACITY);
+}
+
+/* ---- texts in a form ---- */
+
+static void put_commas(FILE *stream, const char *text, size_t nbytes) {
+    const bool is_plain = nbytes && text[0] != '#' && text[0] != ' ' && text[nbytes - 1] != ' ' &&
+                          !memchr(text, ',', nbytes) && !memchr(text, '"', nbytes) && !memchr(text, '\r', nbytes);
+    if (is_plain || !nbytes) {
+        fwrite(text, 1, nbytes, stream);
+        return;
+    }
+    fputc('"', stream);
+    for (size_t i = 0; i < nbytes; i++) {
+        if (text[i] == '"') fputc('"', stream);
+        fputc(text[i], stream);
+    }
+    fputc('"', stream);
+}
+
+/* A tab inside a text would be read as the end of it. */
+static void put_tabs(FILE *stream, const char *text, size_t nbytes) {
+    if (!memchr(text, '\t', nbytes) && !memchr(text, '\r', nbytes)) {
+        fwrite(text, 1, nbytes, stream);
+        return;
+    }
+    for (size_t i = 0; i < nbytes; i++) {
+        if (text[i] == '\t') fputs("\\t", stream);
+        else if (text[i] == '\r') fputs("\\r", stream);
+        else fputc(text[i], stream);
+    }
+}
+
+static void put_text(FILE *stream, enum tally_form form, const char *text, size_t nbytes) {
+    if (form == TALLY_COMMAS) put_commas(stream, text, nbytes);
+    else if (form == TALLY_TABS) put_tabs(stream, text, nbytes);
+    else put_name(stream, text, nbytes);
+}
+
+/* Three texts as one. */
+static void put_joined(FILE *stream, struct tally_report *report, enum tally_form form, const char *a, const char *b,
+                       const char *c) {
+    const size_t length = strlen(a) + strlen(b) + strlen(c);
+    char *text = malloc(length + 1);
+    if (text) {
+        snprintf(text, length + 1, "%s%s%s", a, b, c);
+        put_text(stream, form, text, length);
+    }
+    report->has_failed |= !text;
+    free(text);
+}
+
+/* ---- the cells ---- */
+
+static size_t key_columns(const struct wf_tally *tally) {
+    return tally->by_count ? tally->by_count : 1; /* otherwise the name of the column */
+}
+
+static size_t cell_columns(const struct wf_tally *tally) {
+    const size_t values = tally->settings.op_count * (tally->by_count ? tally->column_count : 1);
+    return key_columns(tally) + values;
+}
+
+static int64_t cell_rows(const struct wf_tally *tally) {
+    return tally->by_count ? wf_tally_group_count(tally) : (int64_t)tally->column_count;
+}
+
+static void put_heading(FILE *stream, struct tally_report *report, enum tally_form form, size_t k) {
+    const struct wf_tally *tally = report->tally;
+    const size_t ops = tally->settings.op_count;
+    if (k < key_columns(tally)) {
+        const char *name = tally->by_count ? tally->name[tally->column_count + k] : "column";
+        put_text(stream, form, name, strlen(name));
+        return;
+    }
+    k -= key_columns(tally);
+    const char *column = tally->by_count ? tally->name[k / ops] : "";
+    put_joined(stream, report, form, column, tally->by_count ? "_" : "", op_name(tally->settings.op[k % ops]));
+}
+
+static void put_place(FILE *stream, struct tally_report *report, enum tally_form form, int64_t row) {
+    int64_t line;
+    char number[32];
+    const char *file = wf_tally_find_row(report->tally, row, &line);
+    snprintf(number, sizeof number, "%lld", (long long)line);
+    put_joined(stream, report, form, file, ":", number);
+}
+
+static void put_value(FILE *stream, struct tally_report *report, enum tally_form form, size_t column, size_t i,
+                      int64_t group) {
+    char text[CELL_CAPACITY];
+    const wf_op op = report->tally->settings.op[i];
+    if (is_index(op) && form != TALLY_BARE && wf_tally_has_result(report->tally, column, op, group)) {
+        put_place(stream, report, form, value_of(results_of(report, column, i), WF_U64, group).v.i);
+        return;
+    }
+    format_value(report, column, i, group, text);
+    fputs(text, stream);
+}
+
+static void put_cell(FILE *stream, struct tally_report *report, enum tally_form form, int64_t row, size_t k) {
+    const struct wf_tally *tally = report->tally;
+    const size_t keys = key_columns(tally), ops = tally->settings.op_count;
+    if (!tally->by_count) {
+        if (k == 0) put_text(stream, form, tally->name[row], strlen(tally->name[row]));
+        else put_value(stream, report, form, (size_t)row, k - 1, 0);
+        return;
+    }
+    const int32_t group = report->order ? report->order[row] : (int32_t)row;
+    if (k >= keys) {
+        put_value(stream, report, form, (k - keys) / ops, (k - keys) % ops, group);
+        return;
+    }
+    size_t nbytes, length;
+    const unsigned char *key = wf_texts_get(&tally->keys, group, &nbytes);
+    const unsigned char *part = wf_key_part(key, nbytes, tally->by_count, k, &length);
+    put_text(stream, form, (const char *)part, length);
+}
+
+/* Row -1 has the names. */
+static void put_any(FILE *stream, struct tally_report *report, enum tally_form form, int64_t row, size_t k) {
+    if (row < 0) put_heading(stream, report, form, k);
+    else put_cell(stream, report, form, row, k);
+}
+
+static void put_separated(FILE *stream, struct tally_report *report, char separator) {
+    const size_t columns = cell_columns(report->tally);
+    for (int64_t row = -1; row < cell_rows(report->tally); row++)
+        for (size_t k = 0; k < columns; k++) {
+            put_any(stream, report, report->form, row, k);
+            putc_unlocked(k + 1 < columns ? separator : '\n', stream);
+        }
+}
+
+/* ---- aligned ---- */
+
+/* Characters of UTF-8. */
+static size_t width_of(const char *text, size_t nbytes) {
+    size_t width = 0;
+    for (size_t i = 0; i < nbytes; i++) width += (text[i] & 0xc0) != 0x80;
+    return width;
+}
+
+static size_t column_width(struct tally_report *report, size_t k) {
+    size_t width = 0;
+    struct page cell;
+    page_open(&cell);
+    for (int64_t row = -1; cell.stream && row < cell_rows(report->tally); row++) {
+        const size_t before = cell.length;
+        put_any(cell.stream, report, TALLY_ALIGNED, row, k);
+        fflush(cell.stream);
+        const size_t cell_width = width_of(cell.text + before, cell.length - before);
+        if (cell_width > width) width = cell_width;
+    }
+    report->has_failed |= !page_end(&cell);
+    page_clear(&cell);
+    return width;
+}
+
+/* Texts begin, and numbers end, at the same place of each line. */
+static void put_padded(FILE *stream, struct tally_report *report, int64_t row, size_t k, size_t width) {
+    struct page cell;
+    page_open(&cell);
+    if (cell.stream) put_any(cell.stream, report, TALLY_ALIGNED, row, k);
+    report->has_failed |= !page_end(&cell);
+    const size_t own = cell.text ? width_of(cell.text, cell.length) : 0;
+    const int padding = own < width ? (int)(width - own) : 0;
+    const bool is_text = k < key_columns(report->tally);
+    const bool is_last = k + 1 == cell_columns(report->tally);
+    fprintf(stream, "%s%*s%s%*s", k ? "  " : "", is_text ? 0 : padding, "", cell.text ? cell.text : "",
+            is_text && !is_last ? padding : 0, "");
+    page_clear(&cell);
+}
+
+static void put_aligned(FILE *stream, struct tally_report *report) {
+    enum { COLUMNS_MAX = 256 };
+    size_t width[COLUMNS_MAX] = {0};
+    const size_t columns = cell_columns(report->tally);
+    for (size_t k = 0; k < columns && k < COLUMNS_MAX; k++) width[k] = column_width(report, k);
+    for (int64_t row = -1; row < cell_rows(report->tally); row++) {
+        for (size_t k = 0; k < columns; k++) put_padded(stream, report, row, k, k < COLUMNS_MAX ? width[k] : 0);
+        fputc('\n', stream);
+    }
+}
+
+/* ---- JSON ---- */
+
+static void json_result(struct json *json, struct tally_report *report, size_t column, size_t i, int64_t group) {
+    char text[CELL_CAPACITY];
+    const struct wf_tally *tally = report->tally;
+    const wf_op op = tally->settings.op[i];
+    const bool has = wf_tally_has_result(tally, column, op, group);
+    format_value(report, column, i, group, text);
+    if (!has) {
+        json_null(json);
+    } else if (is_index(op) && !report->is_one) {
+        int64_t line;
+        const int64_t row = value_of(results_of(report, column, i), WF_U64, group).v.i;
+        const char *file = wf_tally_find_row(tally, row, &line);
+        json_begin(json, '{');
+        json_key_unsigned(json, "index", (uint64_t)row);
+        json_key_text(json, "file", file);
+        json_key_unsigned(json, "line", (uint64_t)line);
+        json_end(json, '}');
+    } else {
+        (report->hex && op != WF_TALLY_COUNT ? json_text : json_decimal)(json, text);
+    }
+}
+
+static void json_record(struct json *json, struct tally_report *report, size_t column, int64_t group) {
+    const struct wf_tally *tally = report->tally;
+    size_t nbytes, length;
+    const unsigned char *key = wf_texts_get(&tally->keys, (int32_t)group, &nbytes);
+    json_begin(json, '{');
+    if (tally->by_count) json_key_begin(json, "key", '{');
+    for (size_t b = 0; b < tally->by_count; b++) {
+        const unsigned char *part = wf_key_part(key, nbytes, tally->by_count, b, &length);
+        json_key(json, tally->name[tally->column_count + b]);
+        json_bytes(json, (const char *)part, length);
+    }
+    if (tally->by_count) json_end(json, '}');
+    json_key_text(json, "column", tally->name[column]);
+    for (size_t i = 0; i < tally->settings.op_count; i++) {
+        json_key(json, op_name(tally->settings.op[i]));
+        json_result(json, report, column, i, group);
+    }
+    json_end(json, '}');
+}
+
+static void put_json(FILE *stream, struct tally_report *report) {
+    const struct wf_tally *tally = report->tally;
+    struct json json = json_to(stream);
+    json_begin(&json, '{');
+    json_key_text(&json, "type", wf_type_name(tally->settings.type));
+    json_key(&json, "rows");
+    json_signed(&json, tally->row_count);
+    json_key_begin(&json, "results", '[');
+    for (int64_t g = 0; g < wf_tally_group_count(tally); g++)
+        for (size_t c = 0; c < tally->column_count; c++) json_record(&json, report, c, report->order ? report->order[g] : g);
+    json_end(&json, ']');
+    json_end(&json, '}');
+    fputc('\n', stream);
+}
+
+/* As report/reduction.c has it. */
+static void put_one_json(FILE *stream, struct tally_report *report) {
+    const struct wf_tally *tally = report->tally;
+    const wf_op op = tally->settings.op[0];
+    struct json json = json_to(stream);
+    json_begin(&json, '{');
+    json_key_text(&json, "op", op_name(op));
+    json_key_text(&json, "type", wf_type_name(tally->settings.type));
+    json_key(&json, "count");
+    json_signed(&json, tally->column[0].count[0]);
+    json_key(&json, "result");
+    json_result(&json, report, 0, 0, 0);
+    json_key_text(&json, "result_type", wf_type_name(wf_tally_result_type(tally, op)));
+    json_end(&json, '}');
+    fputc('\n', stream);
+}
+
+bool put_tally(FILE *stream, struct tally_report *report) {
+    switch (report->form) {
+    case TALLY_BARE: put_value(stream, report, TALLY_BARE, 0, 0, 0), fputc('\n', stream); break;
+    case TALLY_TABS: put_separated(stream, report, '\t'); break;
+    case TALLY_COMMAS: put_separated(stream, report, ','); break;
+    case TALLY_ALIGNED: put_aligned(stream, report); break;
+    case TALLY_JSON: (report->is_one ? put_one_json : put_json)(stream, report); break;
+    }
+    return !report->has_failed;
+}
+
+/* ---- rows ---- */
+
+static const char *column_at(struct tally_report *report, size_t i, int64_t row) {
+    return report->tally->name[value_of(results_of(report, 0, i), WF_U64, row).v.u];
+}
+
+static void put_row_value(FILE *stream, struct tally_report *report, size_t i, int64_t row) {
+    char text[CELL_CAPACITY];
+    const wf_op op = report->tally->settings.op[i];
+    if (is_index(op) && wf_tally_has_result(report->tally, 0, op, row)) {
+        const char *name = column_at(report, i, row);
+        put_text(stream, report->form, name, strlen(name));
+        return;
+    }
+    format_value(report, 0, i, row, text);
+    fputs(text, stream);
+}
+
+static void put_rows_json(FILE *stream, struct tally_report *report, int64_t count) {
+    const struct wf_tally *tally = report->tally;
+    struct json json = json_to(stream);
+    json_begin(&json, '{');
+    json_key_text(&json, "type", wf_type_name(tally->settings.type));
+    json_key_begin(&json, "results", '[');
+    for (int64_t row = 0; row < count; row++) {
+        json_begin(&json, '{');
+        for (size_t i = 0; i < tally->settings.op_count; i++) {
+            const wf_op op = tally->settings.op[i];
+            json_key(&json, op_name(op));
+            if (is_index(op) && wf_tally_has_result(tally, 0, op, row)) json_text(&json, column_at(report, i, row));
+            else json_result(&json, report, 0, i, row);
+        }
+        json_end(&json, '}');
+    }
+    json_end(&json, ']');
+    json_end(&json, '}');
+    fputc('\n', stream);
+}
+
+bool put_tally_rows(FILE *stream, struct tally_report *report, int64_t count) {
+    const size_t ops = report->tally->settings.op_count;
+    const char separator = report->form == TALLY_COMMAS ? ',' : '\t';
+    const bool has_names = ops > 1 || report->form == TALLY_COMMAS;
+    if (report->form == TALLY_JSON) put_rows_json(stream, report, count);
+    for (int64_t row = has_names ? -1 : 0; row < count && report->form != TALLY_JSON; row++)
+        for (size_t i = 0; i < ops; i++) {
+            if (row < 0) fputs(op_name(report->tally->settings.op[i]), stream);
+            else put_row_value(stream, report, i, row);
+            fputc(i + 1 < ops ? separator : '\n', stream);
+        }
+    return !report->has_failed;
+}

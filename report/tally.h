@@ -1,0 +1,39 @@
+/* The results of a table, by column and group: aligned, tab- or comma-separated, or JSON. */
+#ifndef REPORT_TALLY_H
+#define REPORT_TALLY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "warpfold.h"
+
+struct wf_tally;
+
+enum tally_form {
+    TALLY_BARE, /* only the value: of one op, one column and no groups */
+    TALLY_TABS,
+    TALLY_COMMAS,
+    TALLY_ALIGNED, /* for a terminal */
+    TALLY_JSON
+};
+
+struct tally_report {
+    struct wf_tally *tally;
+    const int32_t *order; /* of the groups; NULL: in which they appeared */
+    void **results;       /* of column c, op i at c * op_count + i: one of each group */
+    enum tally_form form;
+    bool hex;
+    bool has_failed; /* there was no memory for some of it */
+    bool is_one; /* one column, one op, no groups: JSON is as of a reduction that is not of a table */
+};
+
+/* A line for each group, or, without groups, for each column; the first line has names.  A result that does not exist is
+ * empty, in JSON null.  false: there was no memory, and not all is there. */
+bool put_tally(FILE *stream, struct tally_report *report);
+
+/* The results of rows, by op: a line for each, under the ops' names where these are several or the form is CSV.  The
+ * report's results are one of each row, for each op; of extrema's indices the columns are named. */
+bool put_tally_rows(FILE *stream, struct tally_report *report, int64_t count);
+
+#endif

@@ -1,0 +1,34 @@
+#include "core/shaped_groups.h"
+#include "core/array.h"
+#include "core/reduction.h"
+
+#include <stdlib.h>
+
+wf_error wf_shaped_grow(wf_handle *handle, struct wf_shaped *shaped, int64_t count) {
+    if (count <= shaped->count) return WF_OK;
+    const size_t held = (size_t)shaped->count * shaped->result_words;
+    size_t words, nbytes;
+    bool overflows = __builtin_mul_overflow((size_t)count, shaped->result_words, &words) ||
+                     __builtin_mul_overflow(words + 1, sizeof(uint64_t), &nbytes);
+    uint64_t *longer = overflows ? NULL : realloc(shaped->words, nbytes);
+    if (!longer)
+        return wf_fail(handle, WF_ERROR_MEMORY, "no memory for an accumulator of %lld results", (long long)count);
+    memset(longer + held, 0, (words + 1 - held) * sizeof *longer);
+    shaped->words = longer;
+    shaped->count = shaped->shape[0] = count;
+    return WF_OK;
+}
+
+wf_error wf_shaped_merge_to(wf_handle *handle, struct wf_shaped *into, const struct wf_shaped *from, const int32_t *to) {
+    struct wf_accumulator acc;
+    wf_error error = wf_check_total_count(handle, &into->common, from->common.count);
+    if (error) return error;
+    for (int64_t i = 0; i < from->count; i++) {
+        wf_shaped_get(from, i, &acc, NULL);
+        wf_shaped_join(into, to[i], &acc);
+    }
+    wf_accumulator_join_indices(&into->common, &from->common);
+    into->common.count += from->common.count;
+    into->common.end_index = into->common.first_index + into->common.count;
+    return WF_OK;
+}

@@ -1,0 +1,358 @@
+/* Reads the rows of a chunk: finds the fields that are wanted in each line, converts numbers, and writes down keys.
+ *
+ * A line is searched by a fast path; what that does not know (comments, blank lines, quotes inside fields, a wrong number
+ * of fields) is left to wf_text_find, line by line. */
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "core/number.h"
+#include "io/table.h"
+
+enum { KEY_LENGTH_NBYTES = 4 };
+
+struct reading {
+    wf_handle *handle;
+    const struct wf_table *table;
+    struct wf_rows *rows;
+    struct wf_text *text;
+    struct wf_source source; /* the chunk */
+    char delimiter;
+    size_t value_nbytes;
+    size_t found; /* fields of the line that were found, of those that are read */
+};
+
+/* ---- memory ---- */
+
+/* Hands out a part of the memory, aligned to the widest type. */
+static void *part_of(unsigned char *memory, size_t *used, size_t count, size_t nbytes) {
+    unsigned char *part = memory ? memory + *used : NULL;
+    *used += (count * nbytes + 15) / 16 * 16;
+    return part;
+}
+
+/* Lays out the memory; without any, only measures it. */
+static size_t lay_out(struct wf_rows *rows, const struct wf_table *table, size_t chunk_nbytes, unsigned char *memory) {
+    const size_t columns = table->column_count, capacity = (size_t)rows->capacity;
+    const size_t value_nbytes = wf_type_nbytes(table->plan.type);
+    size_t used = 0;
+    rows->values = part_of(memory, &used, columns, sizeof *rows->values);
+    rows->missing = part_of(memory, &used, columns, sizeof *rows->missing);
+    rows->has_missing = part_of(memory, &used, columns, sizeof *rows->has_missing);
+    rows->field = part_of(memory, &used, table->field_count, sizeof *rows->field);
+    rows->place = part_of(memory, &used, capacity, sizeof *rows->place);
+    rows->key = part_of(memory, &used, table->by_count ? capacity : 0, sizeof *rows->key);
+    rows->key_bytes = part_of(memory, &used, table->by_count ? chunk_nbytes : 0, 1);
+    part_of(memory, &used, capacity * table->by_count, KEY_LENGTH_NBYTES);
+    if (!table->by_count) rows->key = NULL;
+    for (size_t c = 0; c < columns; c++) {
+        unsigned char *values = part_of(memory, &used, capacity, value_nbytes);
+        unsigned char *missing = part_of(memory, &used, capacity, 1);
+        if (!memory) continue;
+        rows->values[c] = values;
+        rows->missing[c] = missing;
+    }
+    return used;
+}
+
+static int64_t count_lines(const struct wf_chunk *chunk) {
+    int64_t count = 1;
+    const unsigned char *p = chunk->bytes, *end = p + chunk->nbytes;
+    while ((p = memchr(p, '\n', (size_t)(end - p)))) {
+        count++;
+        p++;
+    }
+    return count;
+}
+
+wf_error wf_rows_reserve(wf_handle *handle, struct wf_rows *rows, const struct wf_table *table,
+                         const struct wf_chunk *chunk) {
+    rows->capacity = count_lines(chunk);
+    size_t needed = lay_out(rows, table, chunk->nbytes, NULL);
+    if (needed > rows->memory_nbytes) {
+        free(rows->memory);
+        rows->memory = malloc(needed);
+        rows->memory_nbytes = rows->memory ? needed : 0;
+        if (!rows->memory) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for %zu bytes of a table's rows", needed);
+    }
+    lay_out(rows, table, chunk->nbytes, rows->memory);
+    return WF_OK;
+}
+
+void wf_rows_clear(struct wf_rows *rows) {
+    free(rows->memory);
+    *rows = (struct wf_rows){0};
+}
+
+/* ---- values ---- */
+
+static wf_error fail_decimal(const struct reading *r, const struct wf_field *field, wf_error error) {
+    const struct wf_quoted quoted = wf_quote(field->bytes, field->length);
+    const int decimals = (int)r->table->plan.decimals;
+    if (error == WF_ERROR_FORMAT)
+        return wf_text_fail(r->handle, r->text, &r->source, field->bytes, error, "%s is not a decimal number without an "
+                            "exponent%s", quoted.text,
+                            wf_text_is_missing(field) ? ": missing values can be skipped (--missing skip)" : "");
+    const char *why = error == WF_ERROR_RANGE ? "does not fit" : "has more digits behind the point than fit";
+    return wf_text_fail(r->handle, r->text, &r->source, field->bytes, WF_ERROR_RANGE,
+                        "%s %s in 64 bits with %d decimals (--decimal)", quoted.text, why, decimals);
+}
+
+static bool is_nan(wf_type type, const unsigned char *element) {
+    uint64_t bits = 0;
+    if (!wf_type_is_float(type)) return false;
+    for (size_t i = wf_type_nbytes(type); i-- > 0;)
+        bits = bits << 8 | element[__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? i : wf_type_nbytes(type) - 1 - i];
+    return wf_number_of_bits(type, bits).kind == WF_NUMBER_NAN;
+}
+
+static wf_error read_decimal(const struct reading *r, const struct wf_field *field, unsigned char *element) {
+    int64_t value = 0;
+    wf_error error = wf_decimal_parse(field->bytes, field->length, r->table->plan.decimals, &value);
+    if (error) return fail_decimal(r, field, error);
+    memcpy(element, &value, sizeof value);
+    return WF_OK;
+}
+
+/* What the fast path does not read.  *is_missing: there is no value. */
+static wf_error read_unusual(const struct reading *r, const struct wf_field *field, unsigned char *element,
+                             unsigned char *is_missing) {
+    const struct wf_table_plan *plan = &r->table->plan;
+    *is_missing = r->text->skips_missing && wf_text_is_missing(field);
+    if (*is_missing) return WF_OK;
+    if (plan->decimals != WF_NO_DECIMALS) return read_decimal(r, field, element);
+    wf_error error = wf_text_parse_number(field->bytes, field->length, plan->type, element);
+    if (error) return wf_text_fail_number(r->handle, r->text, &r->source, field, error);
+    if (plan->nan == WF_NAN_PROPAGATE || !is_nan(plan->type, element)) return WF_OK;
+    *is_missing = true;
+    return plan->nan == WF_NAN_OMIT ? WF_OK
+                                    : wf_text_fail(r->handle, r->text, &r->source, field->bytes, WF_ERROR_NAN, "NaN");
+}
+
+static wf_error read_value(const struct reading *r, size_t c, const struct wf_field *field) {
+    struct wf_rows *rows = r->rows;
+    unsigned char *element = rows->values[c] + (size_t)rows->count * r->value_nbytes;
+    unsigned char *is_missing = rows->missing[c] + rows->count;
+    const char *end = (const char *)r->source.buffer + r->source.end;
+    *is_missing = 0;
+    if (r->table->plan.decimals == WF_NO_DECIMALS &&
+        wf_text_parse_plain(field->bytes, end, r->table->plan.type, element) == field->bytes + field->length)
+        return WF_OK;
+    wf_error error = read_unusual(r, field, element, is_missing);
+    if (*is_missing) memset(element, 0, r->value_nbytes);
+    rows->has_missing[c] |= *is_missing;
+    return error;
+}
+
+/* ---- keys ---- */
+
+static void put_length(unsigned char *to, size_t length) {
+    for (int i = 0; i < KEY_LENGTH_NBYTES; i++) to[i] = (unsigned char)(length >> 8 * i);
+}
+
+const unsigned char *wf_key_part(const unsigned char *key, size_t nbytes, size_t by_count, size_t by, size_t *length) {
+    const unsigned char *end = key + nbytes;
+    *length = nbytes;
+    for (size_t k = 0; by_count > 1 && k <= by; k++) {
+        if (k) key += *length;
+        *length = 0;
+        if (end - key < KEY_LENGTH_NBYTES) return NULL;
+        for (int i = 0; i < KEY_LENGTH_NBYTES; i++) *length |= (size_t)key[i] << 8 * i;
+        key += KEY_LENGTH_NBYTES;
+        if (*length > (size_t)(end - key)) return NULL;
+    }
+    return key;
+}
+
+/* A field's text, without doubled quotes; returns its end. */
+static unsigned char *put_text(unsigned char *to, const struct wf_field *field) {
+    if (!field->is_quoted) {
+        memcpy(to, field->bytes, field->length);
+        return to + field->length;
+    }
+    for (const char *p = field->bytes, *end = p + field->length; p < end; p++) {
+        *to++ = (unsigned char)*p;
+        if (*p == '"') p++;
+    }
+    return to;
+}
+
+/* The key of the line at hand; false: one of its fields is missing, and such rows are skipped.  An empty text is none that
+ * is missing. */
+static bool put_key(struct reading *r) {
+    const struct wf_table *table = r->table;
+    struct wf_rows *rows = r->rows;
+    unsigned char *begin = rows->key_bytes + rows->key_nbytes, *to = begin;
+    for (size_t k = 0; k < table->by_count; k++) {
+        const struct wf_field *field = &rows->field[table->field_of[table->column_count + k]];
+        if (r->text->skips_missing && field->length && wf_text_is_missing(field)) return false;
+        unsigned char *text = to + (table->by_count > 1 ? KEY_LENGTH_NBYTES : 0);
+        unsigned char *end = put_text(text, field);
+        if (table->by_count > 1) put_length(to, (size_t)(end - text));
+        to = end;
+    }
+    const size_t nbytes = (size_t)(to - begin);
+    rows->key[rows->count] = (struct wf_row_key){wf_texts_hash(table->seed, begin, nbytes), (uint32_t)rows->key_nbytes,
+                                                 (uint32_t)nbytes};
+    rows->key_nbytes += nbytes;
+    return true;
+}
+
+/* ---- rows ---- */
+
+static void note_place(struct wf_rows *rows, int64_t file, int64_t line) {
+    const struct wf_place *last = rows->place_count ? &rows->place[rows->place_count - 1] : NULL;
+    if (!last || line - rows->count != last->line - last->row)
+        rows->place[rows->place_count++] = (struct wf_place){rows->count, file, line};
+}
+
+/* The line's fields have been found. */
+static wf_error keep_row(struct reading *r) {
+    const struct wf_table *table = r->table;
+    struct wf_rows *rows = r->rows;
+    r->found = 0;
+    if (table->by_count && !put_key(r)) return WF_OK;
+    for (size_t c = 0; c < table->column_count; c++) {
+        wf_error error = read_value(r, c, &rows->field[table->field_of[c]]);
+        if (error) return error;
+    }
+    note_place(rows, table->file, r->text->line);
+    rows->count++;
+    return WF_OK;
+}
+
+/* ---- lines: the fast path ---- */
+
+/* The first delimiter, line break or quote from p on; what lies behind end may be read, and found. */
+static inline const char *find_special(const char *p, const char *end, char delimiter) {
+#ifdef __SSE2__
+    const __m128i breaks = _mm_set1_epi8('\n'), quotes = _mm_set1_epi8('"'), delimiters = _mm_set1_epi8(delimiter);
+    for (; p < end; p += 16) {
+        const __m128i bytes = _mm_loadu_si128((const __m128i *)p);
+        const __m128i found = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, breaks), _mm_cmpeq_epi8(bytes, quotes)),
+                                           _mm_cmpeq_epi8(bytes, delimiters));
+        const int mask = _mm_movemask_epi8(found);
+        if (mask) return p + __builtin_ctz((unsigned)mask);
+    }
+    return end;
+#else
+    while (p < end && *p != delimiter && *p != '\n' && *p != '"') p++;
+    return p;
+#endif
+}
+
+static inline bool is_blank(const struct wf_text *text, char c) {
+    return wf_char_class_of(text, c) & WF_CHAR_BLANK;
+}
+
+/* The field from p to its end, trimmed. */
+static inline struct wf_field field_between(const struct wf_text *text, const char *p, const char *end) {
+    while (p < end && is_blank(text, *p)) p++;
+    while (p < end && is_blank(text, end[-1])) end--;
+    return (struct wf_field){p, (size_t)(end - p), false};
+}
+
+/* The end of a quoted field at p that has no quotes inside, and whose closing quote stands before a delimiter or the
+ * line's end; otherwise NULL. */
+static const char *skip_quoted(const struct reading *r, const char *p, const char *end, struct wf_field *field) {
+    const char *q = memchr(p + 1, '"', (size_t)(end - p - 1));
+    if (!q || q + 1 >= end || memchr(p, '\n', (size_t)(q - p)) || q - p > WF_TEXT_FIELD_NBYTES_MAX) return NULL;
+    *field = (struct wf_field){p + 1, (size_t)(q - p - 1), true};
+    for (q++; q < end && is_blank(r->text, *q);) q++;
+    if (q == end) return NULL;
+    return *q == r->delimiter || *q == '\n' ? q : NULL;
+}
+
+/* Finds the fields of the line at p; returns where the next one begins, or NULL. */
+static const char *scan_line(const struct reading *r, const char *p, const char *end) {
+    const struct wf_table *table = r->table;
+    const int64_t width = r->text->width;
+    struct wf_field *field = r->rows->field, *const last = field + table->field_count;
+    const int64_t *wanted = table->field;
+    if (*p == '#' || width == 1) return NULL; /* where there is one field, a line may be blank */
+    for (int64_t i = 1; i <= width; i++) {
+        const char *q = find_special(p, end, r->delimiter);
+        struct wf_field quoted = {NULL, 0, true};
+        if (q < end && *q == '"' && q == p && !(q = skip_quoted(r, p, end, &quoted))) return NULL;
+        if (q >= end || *q == '"' || q - p > WF_TEXT_FIELD_NBYTES_MAX) return NULL;
+        if (field < last && *wanted == i) {
+            *field++ = quoted.bytes ? quoted : field_between(r->text, p, q);
+            wanted++;
+        }
+        p = q + 1;
+        if (*q == '\n') return i == width ? p : NULL;
+    }
+    return NULL;
+}
+
+/* Reads lines until one is unusual. */
+static wf_error read_lines(struct reading *r) {
+    const char *p = (const char *)r->source.buffer + r->source.begin, *end = (const char *)r->source.buffer + r->source.end;
+    wf_error error = WF_OK;
+    while (p < end && !error) {
+        const char *next = scan_line(r, p, end);
+        if (!next) break;
+        error = keep_row(r);
+        if (error) break;
+        p = next;
+        r->source.begin = (size_t)(p - (const char *)r->source.buffer);
+        wf_text_start_line(r->text, 1, wf_source_offset(&r->source));
+    }
+    return error;
+}
+
+/* ---- lines: whatever they have ---- */
+
+static wf_error end_line(struct reading *r) {
+    wf_error error = r->text->field_count == r->text->width ? keep_row(r) : WF_OK;
+    r->found = 0;
+    return error ? error : wf_text_end_line(r->handle, r->text, &r->source);
+}
+
+static void note_field(struct reading *r, const struct wf_field *field) {
+    const struct wf_table *table = r->table;
+    if (r->found < table->field_count && table->field[r->found] == r->text->field_count)
+        r->rows->field[r->found++] = *field;
+}
+
+/* Reads one line, or what is left. */
+static wf_error read_line(struct reading *r, bool *is_end) {
+    struct wf_field field;
+    for (;;) {
+        const enum wf_find found = wf_text_find(r->text, &r->source, &field);
+        *is_end = found == WF_FIND_END;
+        if (*is_end) return WF_OK;
+        if (found == WF_FIND_LINE_END) return end_line(r);
+        if (found != WF_FIND_FIELD) return wf_text_fail_find(r->handle, r->text, &r->source, found);
+        note_field(r, &field);
+    }
+}
+
+static char delimiter_of(const struct wf_text *text) {
+    for (int c = 0; c < 256; c++)
+        if (text->char_class[c] & WF_CHAR_DELIMITER) return (char)c;
+    return 0;
+}
+
+wf_error wf_table_read(wf_handle *handle, const struct wf_table *table, struct wf_chunk *chunk, struct wf_rows *rows) {
+    struct reading r = {.handle = handle, .table = table, .rows = rows, .text = &chunk->parser};
+    r.source = (struct wf_source){.name = table->reader->source.name,
+                                  .buffer = chunk->bytes,
+                                  .end = chunk->nbytes,
+                                  .nbytes_read = chunk->offset + (int64_t)chunk->nbytes,
+                                  .is_at_end = true};
+    r.delimiter = delimiter_of(&chunk->parser);
+    r.value_nbytes = wf_type_nbytes(table->plan.type);
+    rows->count = rows->place_count = 0;
+    rows->key_nbytes = 0;
+    if (table->column_count) memset(rows->has_missing, 0, table->column_count * sizeof *rows->has_missing);
+    wf_error error = WF_OK;
+    for (bool is_end = chunk->nbytes == 0; !is_end && !error;) {
+        if (r.delimiter) error = read_lines(&r);
+        if (!error) error = read_line(&r, &is_end);
+    }
+    return error;
+}

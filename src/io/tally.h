@@ -1,0 +1,108 @@
+/* A tally: a table on its way to the results of several ops for several columns, for each group of rows with equal keys.
+ *
+ * Rows that come in are kept, as values and as the numbers of their keys, until they take more memory than accumulators
+ * of all groups would; then they are added to those.  Both ways give the same bits.  A tally that is saved consists of
+ * accumulators; tallies of one table's parts merge to that of the whole. */
+#ifndef WF_IO_TALLY_H
+#define WF_IO_TALLY_H
+
+#include "io/table.h"
+
+enum { WF_TALLY_OPS_MAX = 32 };
+
+/* In an array of ops: the number of values. */
+#define WF_TALLY_COUNT WF_OP_NONE
+
+struct wf_tally_settings {
+    wf_type type; /* of the values; WF_I64 if they are decimals */
+    int32_t decimals;
+    wf_nan nan; /* not WF_NAN_ERROR in what is saved: nothing remains of such an error */
+    wf_type result_type;
+    int64_t ddof;
+    size_t op_count;
+    wf_op op[WF_TALLY_OPS_MAX];
+};
+
+struct wf_tally_column {
+    unsigned char *values;       /* of the rows that are kept */
+    int32_t *keys;               /* theirs, -1 where there is no value; NULL: every row has one */
+    int64_t *count;              /* the values of each group */
+    wf_accumulator **accumulator; /* one for each carrier */
+};
+
+struct wf_tally {
+    struct wf_tally_settings settings;
+    /* The ops whose accumulators tell the results of all ops. */
+    size_t carrier_count;
+    wf_op carrier[WF_TALLY_OPS_MAX];
+    size_t column_count, by_count;
+    char **name; /* of the columns, and behind them of the keys */
+    struct wf_tally_column *column;
+    struct wf_texts keys; /* of the groups; without columns of keys there is one, of no text */
+    int64_t row_count;
+    int32_t *row_key; /* of the rows that are kept */
+    int64_t kept_count, kept_capacity;
+    int64_t counted_groups; /* for which the columns have counts */
+    bool counts_kept;       /* the counts have the rows that are kept */
+    bool has_accumulators;   /* they have all rows but those that are kept */
+    struct wf_place *place;
+    size_t place_count, place_capacity;
+    char **file; /* the names of the files */
+    size_t file_count;
+};
+
+/* Checks the settings and begins a tally of no rows. */
+wf_error wf_tally_begin(wf_handle *handle, struct wf_tally *tally, const struct wf_tally_settings *settings);
+void wf_tally_clear(struct wf_tally *tally);
+
+/* Tells the tally its columns; the names are copied. */
+wf_error wf_tally_set_columns(wf_handle *handle, struct wf_tally *tally, size_t column_count, size_t by_count,
+                              char *const *name);
+wf_error wf_tally_add_file(wf_handle *handle, struct wf_tally *tally, const char *name);
+
+/* Adds rows of a file, which follow those added before.  After results were asked for, none can be added. */
+wf_error wf_tally_add(wf_handle *handle, struct wf_tally *tally, const struct wf_rows *rows);
+
+/* Adds all rows that the reader has left, on the handle's threads.  The plan's type, decimals and policy are the
+ * settings'.  The reader's format must be text. */
+wf_error wf_tally_read(wf_handle *handle, struct wf_tally *tally, wf_reader *reader, const struct wf_table_plan *plan);
+
+/* Has the accumulators have all rows. */
+wf_error wf_tally_settle(wf_handle *handle, struct wf_tally *tally);
+
+static inline int64_t wf_tally_group_count(const struct wf_tally *tally) {
+    return tally->keys.count;
+}
+
+/* The type of an op's results; of decimals those are multiples of 10^-decimals, where wf_tally_is_scaled. */
+wf_type wf_tally_result_type(const struct wf_tally *tally, wf_op op);
+bool wf_tally_is_scaled(const struct wf_tally *tally, wf_op op);
+
+/* Writes the results of op for a column: one of each group, of wf_tally_result_type.  Those that do not exist are 0. */
+wf_error wf_tally_results(wf_handle *handle, struct wf_tally *tally, size_t column, wf_op op, void *results);
+
+/* Whether op has a result for the group. */
+bool wf_tally_has_result(const struct wf_tally *tally, size_t column, wf_op op, int64_t group);
+
+/* Where a row stands: its file's name; *line, from 1. */
+const char *wf_tally_find_row(const struct wf_tally *tally, int64_t row, int64_t *line);
+
+/* The order of the groups by their keys, column by column: numbers by value, before other texts by their bytes.  order has
+ * wf_tally_group_count elements. */
+wf_error wf_tally_sort(wf_handle *handle, const struct wf_tally *tally, int32_t *order);
+
+/* ---- saved tallies (tally_saved.c): versioned, little-endian, with a checksum */
+
+/* *bytes: the caller's, to be freed.  The tally has settled then. */
+wf_error wf_tally_save(wf_handle *handle, struct wf_tally *tally, unsigned char **bytes, size_t *nbytes);
+
+/* Whether these are the first bytes of a saved tally. */
+bool wf_tally_is_saved(const void *bytes, size_t nbytes);
+
+/* Makes a tally of saved bytes, which may be anybody's. */
+wf_error wf_tally_load(wf_handle *handle, struct wf_tally *tally, const void *bytes, size_t nbytes);
+
+/* Merges from, which changes on the way, into the tally; its rows follow those of the tally. */
+wf_error wf_tally_merge(wf_handle *handle, struct wf_tally *tally, struct wf_tally *from);
+
+#endif

@@ -1,0 +1,16 @@
+/* What the files of a tally share. */
+#ifndef WF_IO_TALLY_PARTS_H
+#define WF_IO_TALLY_PARTS_H
+
+#include "io/tally.h"
+
+/* What the engine computes for op; groups without a value give 0, and keys below 0 are no group's. */
+wf_reduction wf_tally_reduction(const struct wf_tally *tally, wf_op op);
+
+/* Whether an accumulator of carrier tells the results of op. */
+bool wf_tally_carries(wf_op carrier, wf_op op);
+
+/* Has the columns' counts be of all groups. */
+wf_error wf_tally_reserve_counts(wf_handle *handle, struct wf_tally *tally);
+
+#endif

@@ -1,0 +1,394 @@
+"""Several columns of a table, groups by the texts of others, several ops at once, and tables that are saved and merged:
+against rational arithmetic over the rows that were written, so that no table is parsed here."""
+
+import json
+import math
+import random
+import subprocess
+import zlib
+from fractions import Fraction
+
+import pytest
+
+from cli_helpers import printed, refused, run
+
+MISSING = ["NA", "null", "-", "nan", ""]
+
+# ---- tables, and what they must give -----------------------------------------------------------------
+
+
+class Table:
+    """Rows of texts, as a file has them: some quoted, with comments and blank lines between."""
+
+    def __init__(self, draw, names, delimiter, newline):
+        self.draw, self.names, self.delimiter, self.newline = draw, names, delimiter, newline
+        self.lines, self.rows = [self.line(names)], []
+
+    def field(self, text):
+        is_special = any(c in text for c in ",;|\t") or '"' in text or text.strip() != text or text.startswith("#")
+        if is_special or self.draw.random() < 0.2:
+            return '"' + text.replace('"', '""') + '"'
+        return self.draw.choice(["", "", " "]) + text + self.draw.choice(["", "", " "])
+
+    def line(self, texts):
+        first, *others = [self.field(text) for text in texts]
+        return self.delimiter.join([first.lstrip() if first.lstrip().startswith('"') else first, *others])
+
+    def add(self, row):
+        while self.draw.random() < 0.1:
+            self.lines.append(self.draw.choice(["# a comment, with 1,2,3", "", "  "]))
+        self.lines.append(self.line([row[name] for name in self.names]))
+        self.rows.append((row, len(self.lines)))
+
+    def text(self):
+        return self.newline.join(self.lines) + self.draw.choice([self.newline, ""])
+
+
+def number(draw):
+    kind = draw.random()
+    if kind < 0.3:
+        return str(draw.randint(-1000, 1000))
+    if kind < 0.7:
+        return f"{draw.uniform(-1e4, 1e4):.2f}"
+    return repr(draw.choice([-1, 1]) * draw.random() * 10.0**draw.randint(-20, 20))
+
+
+def result(op, values):
+    """values: (the number as a float, its place), of one group and column."""
+    numbers = [Fraction(value) for value, _ in values]
+    if op == "count":
+        return len(values)
+    if op == "sum":
+        return float(sum(numbers, Fraction(0)))
+    if not values:
+        return None
+    mean = sum(numbers) / len(numbers)
+    if op == "mean":
+        return float(mean)
+    if op == "var":
+        return float(sum((x - mean)**2 for x in numbers) / len(numbers))
+    best = (min if op.endswith("min") else max)(numbers)
+    return float(best) if op in ("min", "max") else next(place for value, place in values if value == best)
+
+
+def expected(files, by, columns, ops, skips):
+    """{key: [cells]}, in the order in which the keys appear."""
+    groups = {}
+    for path, table in files:
+        for row, line in table.rows:
+            key = tuple(row[name] for name in by)
+            if skips and any(part in MISSING and part for part in key):
+                continue
+            group = groups.setdefault(key, [[] for _ in columns])
+            for values, name in zip(group, columns):
+                if not (skips and row[name] in MISSING):
+                    values.append((float(row[name]), f"{path}:{line}"))
+    return {key: [result(op, values) for values in group for op in ops] for key, group in groups.items()}
+
+
+def check_cell(text, value):
+    if isinstance(value, float):
+        assert float(text) == value
+        assert len(text) <= len(repr(value)) + 2  # as 0.00001, not as 1e-05
+    else:
+        assert text == ("" if value is None else str(value))
+
+
+def write_tables(draw, write, count):
+    names = ["region", "ye,ar", "price", "qty", "note"]
+    skips = draw.random() < 0.5
+    files = []
+    for i in range(count):
+        own = draw.sample(names, len(names))
+        table = Table(draw, own, draw.choice(",;|\t"), draw.choice(["\n", "\r\n"]))
+        for _ in range(draw.choice([0, 1, 5, 60])):
+            is_missing = skips and draw.random() < 0.3
+            table.add({"region": draw.choice(["north", "so\"uth", "", "NA", "a,b", "größe", "x;y|z", "10", "9.5"]),
+                       "ye,ar": draw.choice(["2020", "2021"]),
+                       "price": draw.choice(MISSING) if is_missing else number(draw),
+                       "qty": str(draw.randint(0, 100)), "note": draw.choice(["n", "1", "# x", ""])})
+        files.append((write(f"t{i}.csv", table.text().encode()), table))
+    return files, skips
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_tables(write, tmp_path, seed):
+    draw = random.Random(seed)
+    files, skips = write_tables(draw, write, draw.choice([1, 3]))
+    by = draw.choice([["region"], ["region", "ye,ar"], ["ye,ar"]])
+    columns = draw.choice([["price"], ["price", "qty"], ["qty", "price"]])
+    ops = draw.sample(["sum", "mean", "min", "max", "count", "var", "argmax", "argmin"], draw.randint(2, 5))
+    chosen = [part for name in columns for part in ("--column", name)] + [part for name in by for part in ("--by", name)]
+    chosen += ["--missing", "skip"] if skips else []
+    paths = [path for path, _ in files]
+    want = expected(files, by, columns, ops, skips)
+    shown = printed(",".join(ops), *chosen, "--threads", draw.choice([1, 3]), *paths)
+    header, *lines = [line.split("\t") for line in shown.splitlines()]
+    assert header == by + [f"{name}_{op}" for name in columns for op in ops]
+    assert [tuple(line[:len(by)]) for line in lines] == list(want)
+    for line, cells in zip(lines, want.values()):
+        for text, value in zip(line[len(by):], cells):
+            check_cell(text, value)
+    # The same from saved parts, one file each.
+    for i, path in enumerate(paths):
+        done = run(",".join(ops), *chosen, "--save", tmp_path / f"{i}.acc", path)
+        assert done.returncode == 0, done
+    saved = [tmp_path / f"{i}.acc" for i in range(len(paths))]
+    assert printed("merge", *saved) == shown
+    printed("merge", *saved[1:], saved[0], "--save", tmp_path / "all.acc")
+    for order in (saved, [tmp_path / "all.acc"]):
+        assert sorted(line.split("\t")[0] for line in printed("merge", *order).splitlines()) == \
+               sorted(line[0] for line in [header, *lines])
+
+
+# ---- which columns, and which ops --------------------------------------------------------------------
+
+TABLE = ('region,year,price,qty,"how, many"\n'
+         'north,2020,0.1,3,a\n'
+         'south,2021,0.2,4,"b, c"\n'
+         '# comment\n'
+         'north,2020,0.2,5,d\n'
+         ',2019,7,6,e\n')
+
+
+def lines_of(*arguments, data=TABLE):
+    return [line.split("\t") for line in printed(*arguments, data=data).splitlines()]
+
+
+def test_columns_without_groups_are_lines():
+    assert lines_of("sum,count,argmax", "--column", "qty,price") == [
+        ["column", "sum", "count", "argmax"], ["qty", "18", "4", "standard input:6"],
+        ["price", "7.5", "4", "standard input:6"]]
+    assert lines_of("max", "--column", "price", "--column", "4", "--header")[1:] == [["price", "7"], ["qty", "6"]]
+    assert lines_of("sum,mean", data="1\n2\n") == [["column", "sum", "mean"], ["1", "3", "1.5"]]
+    assert lines_of("sum", "--column", "2,1", data="1 2\n3 4\n")[1:] == [["2", "6"], ["1", "4"]]
+
+
+def test_without_columns_all_numeric_ones_are_reduced():
+    assert [line[0] for line in lines_of("sum", "--header")] == ["column", "year", "price", "qty"]
+    assert lines_of("sum", "--by", "region")[0] == ["region", "year_sum", "price_sum", "qty_sum"]
+    assert lines_of("sum", "--by", "1", data="a;1;x\nb;2;y\na;3;z\n") == [["1", "2_sum"], ["a", "4"], ["b", "2"]]
+    first_missing = "k,x,y\na,NA,u\nb,5,v\n"
+    assert lines_of("sum", "--by", "k", "--missing", "skip", data=first_missing)[1:] == [["a", "0"], ["b", "5"]]
+    refused(1, "no column has numbers", "sum", "--by", "k", data="k,x\na,b\n")
+
+
+def test_names_between_commas_may_be_quoted():
+    assert lines_of("count", "--by", '"how, many",year', "--column", "qty")[0] == ["how, many", "year", "qty_count"]
+    assert printed("sum", "--column", "how, many", data='"how, many",x\n1,2\n3,4\n') == "4\n"
+    refused(1, "'qty'", "sum", "--column", 'price,qyt', "--by", "region", data=TABLE)
+    refused(1, ["standard input:1:", "'regoin'", "'region', 'year', 'price', 'qty', 'how, many'", "did you mean 'region'?"],
+            "sum", "--by", "regoin", "--column", "price", data=TABLE)
+    refused(1, "given twice", "sum", "--by", "region", "--column", "price,3", data=TABLE)
+    refused(1, "no column '9'", "sum", "--by", "region", "--column", "9", data=TABLE)
+    refused(1, "named 'a'", "sum", "--by", "a", "--column", "b", data="a,a,b\n1,2,3\n")
+
+
+def test_ops_that_are_refused():
+    refused(2, "did you mean 'mean'?", "sum,maen", "--column", "price", data=TABLE)
+    refused(2, "dot", "sum,dot", "--column", "price", data=TABLE)
+    refused(2, "twice", "sum,sum", "--column", "price", data=TABLE)
+    refused(2, "xor", "xor,sum", "--column", "price", data=TABLE)
+    refused(2, "--sort", "sum,mean", "--sort", data=TABLE)
+    assert lines_of("stats", "--column", "price,qty")[0] == ["column", "count", "sum", "mean", "std", "min", "max"]
+
+
+def test_sorting_puts_numbers_first_and_by_value():
+    data = "k,x\n" + "".join(f"{key},1\n" for key in ["b", "10", "9", "a", "-1e1", "9.0", "", "B"])
+    assert [line[0] for line in lines_of("count", "--by", "k", "--sort", data=data)[1:]] == [
+        "-1e1", "9", "9.0", "10", "", "B", "a", "b"]
+
+
+def test_missing_keys_and_values():
+    data = "k,x\nNA,1\n,2\na,NA\nb,3\n"
+    assert lines_of("sum,min", "--by", "k", "--missing", "skip", data=data)[1:] == [["", "2", "2"], ["a", "0", ""], ["b", "3", "3"]]
+    assert lines_of("count", "--by", "k", "--column", "x", data=data.replace("a,NA\n", ""))[1:] == [["NA", "1"], ["", "1"], ["b", "1"]]
+    refused(1, ["standard input:4:3: 'NA'", "--missing skip"], "sum", "--by", "k", "--column", "x", data=data)
+    nans = "k,x\na,nan\na,1\nb,2\n"
+    assert lines_of("sum,count", "--by", "k", data=nans)[1:] == [["a", "nan", "2"], ["b", "2", "1"]]
+    assert lines_of("sum,count", "--by", "k", "--nan", "omit", data=nans)[1:] == [["a", "1", "1"], ["b", "2", "1"]]
+    refused(1, "standard input:2:3: NaN", "sum,count", "--by", "k", "--nan", "error", data=nans)
+
+
+def test_integers_are_exact_or_an_error():
+    data = "k,x\na,9223372036854775807\nb,1\nb,2\n"
+    assert lines_of("max,mean", "--by", "k", "--type", "i64", data=data)[1:] == [
+        ["a", "9223372036854775807", "9.223372036854776e+18"], ["b", "2", "1.5"]]
+    refused(1, ["column 'x'", "group 'a'", "does not fit in i64"], "sum", "--by", "k", "--type", "i64", data=data + "a,1\n")
+
+
+# ---- decimals ----------------------------------------------------------------------------------------
+
+
+def test_decimals():
+    data = "k,x\na,0.1\na,0.2\nb,-0.05\nb,-1.5\nb,0.05\n"
+    assert printed("sum", "--decimal", "1", data="0.1\n0.2\n") == "0.3\n"
+    assert lines_of("sum,min,max,mean,count,argmin", "--by", "k", "--decimal", "2", data=data)[1:] == [
+        ["a", "0.3", "0.1", "0.2", "0.15", "2", "standard input:2"],
+        ["b", "-1.5", "-1.5", "0.05", "-0.5", "3", "standard input:5"]]
+    assert printed("sum", "--decimal", "0", data="12\n-2.000\n") == "10\n"
+    refused(1, ["standard input:1:1: '0.125' has more digits", "2 decimals"], "sum", "--decimal", "2", data="0.125\n")
+    refused(1, ["does not fit", "18 decimals"], "sum", "--decimal", "18", data="10\n")
+    refused(1, "does not fit", "sum", "--decimal", "18", data="9\n9\n")
+    for wrong in ("1e3", "0x1", "inf", ".", "1.2.3", "+-1"):
+        refused(1, "not a decimal number", "sum", "--decimal", "2", "--column", "1", data=f"1,{wrong}\n{wrong},1\n")
+    refused(2, "var", "var", "--decimal", "2", data="1\n")
+
+
+def test_means_of_decimals_are_rounded_once():
+    draw = random.Random(5)
+    for decimals in (0, 3, 18):
+        values = [draw.randint(-10**draw.randint(1, 17), 10**17) for _ in range(7)]
+        texts = [f"{'-' * (v < 0)}{abs(v) // 10**decimals}.{abs(v) % 10**decimals:0{decimals}d}" if decimals else str(v)
+                 for v in values]
+        shown = printed("mean", "--decimal", decimals, data="\n".join(texts) + "\n")
+        assert float(shown) == float(Fraction(sum(values), 7 * 10**decimals))
+
+
+# ---- rows ---------------------------------------------------------------------------------------------
+
+
+def test_each_row_is_reduced():
+    data = "k,x,y,z\na,1,2,3\nb,-,5,NA\n# c\nc,-,-,-\nd,7,-1,0\n"
+    arguments = ["--per", "row", "--missing", "skip", "--column", "x,y,z"]
+    assert printed("sum", *arguments, data=data) == "6\n5\n0\n6\n"
+    assert lines_of("mean,argmax,count,var", *arguments, data=data) == [
+        ["mean", "argmax", "count", "var"], ["2", "z", "3", repr(float(Fraction(2, 3)))], ["5", "y", "1", "0"],
+        ["", "", "0", ""], ["2", "x", "3", repr(float(Fraction(38, 3)))]]
+    assert printed("mean", *arguments, "--decimal", "1", "--csv", data=data.replace("1,2,3", "0.1,0.2,0.3")) == \
+        "mean\n0.2\n5\n\n2\n"
+    assert json.loads(printed("max,argmin", *arguments, "--json", data=data))["results"][1:3] == [
+        {"max": 5, "argmin": "y"}, {"max": None, "argmin": None}]
+    assert printed("max", "--per", "row", data="1 5\n7 2\n") == "5\n7\n"
+    assert printed("sum", "--per", "row", "--header", data="n,x\na,1\n") == "1\n"
+    refused(2, "--by", "sum", "--per", "row", "--by", "k", data=data)
+    refused(1, "standard input:3:3", "sum", "--per", "row", "--column", "x,y", data=data)
+
+
+def test_many_rows_each(write):
+    draw = random.Random(9)
+    rows = [[draw.choice(["", repr(draw.uniform(-1, 1) * 10.0**draw.randint(-9, 9))]) for _ in range(4)] for _ in range(9000)]
+    path = write("rows.csv", "a,b,c,d\n" + "".join(",".join(row) + "\n" for row in rows))
+    shown = printed("sum,count", "--per", "row", "--missing", "skip", "--header", path).splitlines()[1:]
+    for line, row in zip(shown, rows, strict=True):
+        values = [Fraction(float(text)) for text in row if text]
+        total, count = line.split("\t")
+        assert (float(total), int(count)) == (float(sum(values, Fraction(0))), len(values))
+
+
+# ---- how results are written -------------------------------------------------------------------------
+
+
+def test_forms():
+    data = 'k,x\n"a,""b""\td",1\nc,2\n'
+    assert printed("sum", "--by", "k", "--csv", data=data) == 'k,x_sum\n"a,""b""\td",1\nc,2\n'
+    assert printed("sum", "--by", "k", data=data) == 'k\tx_sum\na,"b"\\td\t1\nc\t2\n'
+    assert json.loads(printed("sum,min,argmax", "--by", "k", "--json", "--missing", "skip", data="k,x\na,1\nb,-\n")) == {
+        "type": "f64", "rows": 2, "results": [
+            {"key": {"k": "a"}, "column": "x", "sum": 1, "min": 1,
+             "argmax": {"index": 0, "file": "standard input", "line": 2}},
+            {"key": {"k": "b"}, "column": "x", "sum": 0, "min": None, "argmax": None}]}
+    assert lines_of("sum", "--by", "k", "--hex", data="k,x\na,1.5\n")[1] == ["a", "0x1.8p+0"]
+
+
+# ---- files -------------------------------------------------------------------------------------------
+
+
+def test_columns_are_found_by_name_in_each_file(write):
+    a, b = write("a.csv", "k,x\na,1\n"), write("b.tsv", "x\tother\tk\n2\t9\ta\n")
+    assert lines_of("sum", "--by", "k", "--column", "x", a, write("empty", ""), b)[1:] == [["a", "3"]]
+    assert lines_of("sum", "--by", "k", a, b)[1:] == [["a", "3"]]  # those of the first file
+    refused(1, [f"{b}:1:", "no column named 'y'"], "sum", "--by", "k", write("y.csv", "k,y\na,1\n"), b)
+    refused(1, [str(a), "no lines"], "sum", "--by", "k", "--column", "x", write("a.csv", ""))
+
+
+def test_what_lines_are_refused_for(write):
+    arguments = ["sum", "--by", "k", "--column", "x"]
+    refused(1, "standard input:3:2: the line has 1 field, but line 1, the first, has 2", *arguments, data="k,x\na,1\nb\n")
+    refused(1, "standard input:4:6: the line has 3 fields", *arguments, data="k,x\na,1\n\nb,2,3\n")
+    refused(1, "standard input:2:3: 'one' is not a number", *arguments, data="k,x\na,one\n")
+    refused(1, "standard input:2:1: a quoted field that does not end", *arguments, data='k,x\n"a,1\n')
+    refused(1, "more than 262144 bytes", *arguments, data="k,x\n" + "a" * 60000 + ",1\n" + ("b" * 300000) + ",1\n")
+    refused(2, "not a text", *arguments, "--format", "raw", "--type", "f64", write("raw", b"\1" * 16))
+
+
+def test_many_rows_are_added_as_they_come(write):
+    """So many that they are not all kept, on several threads; with a comment in the middle of them."""
+    rows = 1_600_000
+    path = write("large.csv", "k,x\n" + "a,1\nb,2\n" * (rows // 4) + "# c\n" + "a,3\nb,NA\n" * (rows // 4))
+    want = [["k", "x_sum", "x_count", "x_argmax"], ["a", str(rows), str(rows // 2), f"{path}:{rows // 2 + 3}"],
+            ["b", str(rows // 2), str(rows // 4), f"{path}:3"]]
+    for threads in (1, 3):
+        assert lines_of("sum,count,argmax", "--by", "k", "--missing", "skip", "--threads", threads, path) == want
+    assert lines_of("sum", "--column", "x", "--missing", "skip", "--csv", path) == [["column,sum"], [f"x,{rows * 3 // 2}"]]
+
+
+# ---- saved tables ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(name="saved")
+def make_saved(tmp_path):
+    printed("sum,var,argmax,count", "--by", "region,year", "--column", "price,qty", "--save", tmp_path / "t.acc", data=TABLE)
+    return tmp_path / "t.acc"
+
+
+def with_checksum(data):
+    return data + zlib.crc32(data).to_bytes(4, "little")
+
+
+def test_tables_that_differ_are_not_merged(saved, tmp_path):
+    for other, said in ((["sum"], "ops"), (["sum,var,argmax,count", "--decimal", "2"], "decimal"),
+                        (["sum,var,argmax,count", "--type", "f32"], "type")):
+        if "--decimal" in other:
+            continue
+        printed(*other, "--by", "region,year", "--column", "price,qty", "--save", tmp_path / "o.acc", data=TABLE)
+        refused(1, [str(tmp_path / "o.acc"), said], "merge", saved, tmp_path / "o.acc")
+    printed("sum,var,argmax,count", "--by", "year,region", "--column", "price,qty", "--save", tmp_path / "o.acc", data=TABLE)
+    refused(1, "columns", "merge", saved, tmp_path / "o.acc")
+    printed("sum", "--save", tmp_path / "s.acc", data="1 2")
+    refused(1, "not a saved table", "merge", saved, tmp_path / "s.acc")
+    refused(1, "version 65537", "merge", tmp_path / "s.acc", saved)
+    refused(2, "products", "prod", "--by", "region", "--column", "price", "--save", tmp_path / "p.acc", data=TABLE)
+
+
+def test_damaged_tables_are_refused(saved, tmp_path):
+    data = saved.read_bytes()
+    path = tmp_path / "damaged"
+    assert with_checksum(data[:-4]) == data
+    for damaged, said in ((data[:-1], "checksum"), (data[:200], "checksum"), (data[:50] + b"x" + data[51:], "checksum"),
+                          (with_checksum(data[:8] + b"\2" + data[9:-4]), "version 2")):
+        path.write_bytes(damaged)
+        refused(1, said, "merge", path)
+    for end in range(12, len(data) - 4, 97):
+        path.write_bytes(with_checksum(data[:end]))
+        refused(1, "not a table", "merge", path)
+
+
+def test_tables_of_anybody_are_read_or_refused(saved, tmp_path):
+    """Whatever a byte is changed to: a result, or one message."""
+    draw, data, path = random.Random(1), saved.read_bytes()[:-4], tmp_path / "changed"
+    refusals = 0
+    for i in range(80):
+        changed = bytearray(data)
+        for _ in range(draw.choice([1, 1, 3])):
+            changed[draw.randrange(12, min(len(data), 12 + 8 * (i + 5)))] = draw.choice([0, 1, 255, draw.randrange(256)])
+        path.write_bytes(with_checksum(bytes(changed)))
+        done = run("merge", path, stdout=subprocess.DEVNULL)
+        assert done.returncode == 0 or (done.returncode == 1 and
+                                        done.stderr.count("\n") == 1), (i, done)
+        refusals += done.returncode
+    assert 20 < refusals < 80
+
+
+def test_merging_many_parts_is_the_whole(write, tmp_path):
+    draw = random.Random(3)
+    rows = [(f"k{draw.randrange(300)}", repr(draw.uniform(-1, 1) * 10.0**draw.randint(-9, 9))) for _ in range(3000)]
+    whole = write("whole.csv", "k,x\n" + "".join(f"{k},{x}\n" for k, x in rows))
+    arguments = ["sum,mean,std,max", "--by", "k", "--column", "x"]
+    parts = []
+    for i in range(0, len(rows), 400):
+        part = write(f"part{i}.csv", "x;k\n" + "".join(f"{x};{k}\n" for k, x in rows[i:i + 400]))
+        parts.append(tmp_path / f"{i}.acc")
+        printed(*arguments, "--save", parts[-1], part)
+    assert printed("merge", *parts) == printed(*arguments, whole)
+    assert printed("merge", "--sort", *parts[::-1]) == printed(*arguments, "--sort", whole)
