@@ -59,7 +59,7 @@ def refused(status, said, *arguments, data=b"", **options):
     for words in [said] if isinstance(said, str) else said:
         assert words in lines[0], (words, done.stderr)
     if status == 2:
-        assert re.fullmatch(r"warpfold: try 'warpfold (\w+ )?--help'", lines[-1]), done
+        assert re.fullmatch(r"warpfold: try 'warpfold ([\w,]+ )?--help'", lines[-1]), done
     return lines[0]
 
 
