@@ -157,6 +157,7 @@ SIZES = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("count", SIZES)
 @pytest.mark.parametrize("op", OPS)
 def test_raw_files_of_any_size(handle, write, op, count):
@@ -169,6 +170,7 @@ def test_raw_files_of_any_size(handle, write, op, count):
             assert got == expected, (type_name, threads)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("order", "<>")
 @pytest.mark.parametrize("type_name", ["f64", "f32", "i16", "u8"])
 def test_npy_files_of_either_byte_order(handle, write, type_name, order):
@@ -443,6 +445,7 @@ def separate(words, separators, draw):
     return pieces[:-1] + [words[-1]]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("separators", SEPARATORS)
 def test_text_with_any_separators(handle, write, spelled, separators):
     texts, data = spelled

@@ -66,6 +66,7 @@ def test_every_value_of_16_bits(type_name):
         check_double(type_name, bits)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", ["f32", "f64"])
 def test_floats(type_name):
     form, draw = FLOATS[type_name], random.Random(8)

@@ -188,6 +188,7 @@ ret;""",
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("grid", [1, 5])
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", ENDLESS)
@@ -263,6 +264,7 @@ ret;""",
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("schedule, threads", [("lockstep", 1), ("lockstep", 2), ("split", 1)])
 @pytest.mark.parametrize("name", LONG)
 def test_long_loops_are_not_taken_for_endless(write, name, schedule, threads):

@@ -197,6 +197,7 @@ def test_every_finish(nvrtc, finish, op, type_name):
     check_verified(op, type_name, "--finish", finish, "-n", 3000, "--block", 64)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("schedule", ["lockstep", "split", "random:1", "random:2"])
 def test_every_schedule(schedule):
     check_verified("sum", "f32", "-n", 3000, "--block", 64, "--schedule", schedule)

@@ -71,6 +71,7 @@ def line_of(text):
 # ---- right programs
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("mode, printed", [
     ("add", ""), ("reduce", f"{sum(i * i % 77 for i in range(512))}\n"), ("managed", ""), ("registered", ""),
     ("symbols", "85 32 4 16 3 86\n"), ("dynamic", ""), ("many", ""), ("grid", f"{sum(range(256))}\n"),
