@@ -295,6 +295,7 @@ def test_pipes_that_end_too_soon(handle, feed, threads):
 # ---- files that change -------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("threads", FEW_AND_MANY)
 @pytest.mark.parametrize("name", ["file.raw", "file.npy"])
 def test_files_that_become_shorter(handle, write, name, threads):
@@ -478,6 +479,7 @@ def test_text_around_the_size_of_pieces(handle, write):
                 assert from_files(handle, "argmin", write(text), threads=threads, type_name="u8") == expected
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", ["bool", "i8", "u16", "i64", "u64", "f16", "bf16", "f32"])
 def test_text_of_other_types(handle, write, type_name):
     """Whole files against their lines, each read as a file of its own by blocks of one."""

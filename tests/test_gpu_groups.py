@@ -94,6 +94,7 @@ def random_arrays(type_name, shape, rng):
     return [Laid(type_name, shape, rng, rng.choice(["special", "plain", "wild"]), rng.random() < 0.5) for _ in range(2)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", TYPES)
 def test_axes(pair, type_name):
     rng = random.Random(f"gpu axes {type_name}")

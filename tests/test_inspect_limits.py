@@ -132,6 +132,7 @@ atom.release.gpu.global.exch.b32 %r1, [%rd1], 0;
 ret;"""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("name, body, grid, block", [("flag", FLAG, 300, 64), ("lock", LOCK, 4, 96)])
 def test_what_waits_for_others_ends(write, tmp_path, name, body, grid, block, schedule):

@@ -222,6 +222,7 @@ def has_portions(rung):
     return 1 <= int(rung[:2]) <= 10
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("grid, n", [(1, 100), (3, 1200), (8, 1000), (16, 9)])
 @pytest.mark.parametrize("rung", [rung for rung in RUNGS if facts(rung)["Finish"] == "relaunch"])
 def test_partials(rung, grid, n):

@@ -263,6 +263,7 @@ def test_cub_and_thrust(tmp_path):
 
 
 @needs_nvcc
+@pytest.mark.slow
 def test_ptx_compressed_by_lz4(tmp_path):
     """Among the ways that nvcc has, the one for speed; that of the other tests is zstd's."""
     (tmp_path / "small.cu").write_text("__global__ void empty() {}\nint main() { empty<<<1, 1>>>();\n"
