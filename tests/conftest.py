@@ -4,6 +4,7 @@ import gc
 import os
 import signal
 import sys
+import zlib
 
 import pytest
 
@@ -41,9 +42,16 @@ def keep_what_nvrtc_compiles():
 
 
 def pytest_collection_modifyitems(items):
-    """A browser is slow, whatever it is shown."""
+    """A browser is slow, whatever it is shown; and so are all cases of a test together that is marked `sampled`."""
+    sampled = {}
     for item in items:
         if "browser" in item.fixturenames:
+            item.add_marker(pytest.mark.slow)
+        if item.get_closest_marker("sampled"):
+            sampled.setdefault(item.nodeid.split("[")[0], []).append(item)
+    for cases in sampled.values():
+        cases.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))  # neither one type's only nor one tier's
+        for item in cases[(len(cases) + 3) // 4:]:
             item.add_marker(pytest.mark.slow)
 
 

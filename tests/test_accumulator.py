@@ -90,6 +90,7 @@ def merge_in_random_order(draw, op, parts):
 # ---- the same bits -----------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", EACH_TYPE)
 def test_any_split_order_threads_tier_and_saving(type_name):
     handles = wf.tier_handles()
@@ -139,6 +140,7 @@ def many_bytes(type_name, nbytes=600_000):
     return pack(type_name, [x if x & limit != limit else x ^ lowest_bit for x in elements])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", TYPES)
 def test_threads(tier_handle, type_name):
     """Every number of threads and every tier saves the bytes that one scalar thread saves."""

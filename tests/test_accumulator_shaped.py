@@ -113,6 +113,7 @@ def is_tree(op, type_name):
 # ---- the same bits, however the axis is cut ----------------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("by", ["axes", "segments", "keys"])
 @pytest.mark.parametrize("type_name", TYPES)
 def test_pieces_of_the_axis(handle, type_name, by):
@@ -246,6 +247,7 @@ def finite(type_name, rng, kind="wild"):
     return bytes(data)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", TYPES)
 @pytest.mark.parametrize("shape", [(), (5,)])
 def test_what_is_subtracted_was_never_there(handle, type_name, shape):

@@ -193,6 +193,7 @@ def midpoints(result_type, draw, count=12):
         yield bits, low + half_gap, half_gap
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("result_type", FLOATS)
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_sums_at_and_beside_every_kind_of_midpoint(handle, type_name, result_type):
@@ -325,6 +326,7 @@ def test_halves_round_to_even_integers(handle):
 # ---- cancellation ------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_cancellation_to_the_last_bit(handle, type_name):
     form, draw = FLOATS[type_name], random.Random(type_name)
@@ -564,6 +566,7 @@ def test_specials_in_the_interior_of_blocks(handle, type_name):
             check_float(handle, type_name, bits, place, hex(value), ops=ops, threads=(1, 3))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_one_outlier_after_many_blocks_alike(handle, type_name):
     """What held for block after block of the data ends to hold: far larger, far smaller, no number."""

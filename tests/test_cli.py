@@ -45,6 +45,7 @@ def values_of(type_name):
 # ---- results -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", DESCRIPTIONS)
 def test_every_op_of_a_npy(write, type_name):
     values = values_of(type_name)

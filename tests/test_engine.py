@@ -137,6 +137,7 @@ def test_default_result_types():
 # ---- every op x type x count -------------------------------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", TYPES)
 def test_every_op_and_count(handle, type_name):
     for count, flavour in itertools.product(COUNTS, FLAVOURS):
@@ -144,6 +145,7 @@ def test_every_op_and_count(handle, type_name):
         check_all_ops(handle, type_name, wf.vector(data, type_name), data, flavour, count, flavour)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("flavour", FLAVOURS)
 @pytest.mark.parametrize("type_name", EACH_TYPE)
 def test_every_op_over_several_blocks(handle, type_name, flavour):
@@ -151,6 +153,7 @@ def test_every_op_over_several_blocks(handle, type_name, flavour):
     check_all_ops(handle, type_name, wf.vector(data, type_name), data, flavour, flavour)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", TYPES)
 def test_every_result_type_and_ddof(handle, type_name):
     for count, flavour in itertools.product((0, 1, 2, 7, 64, 301), FLAVOURS):
@@ -171,6 +174,7 @@ def test_every_result_type_and_ddof(handle, type_name):
                 )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", TYPES)
 def test_stats(handle, type_name):
     for count, flavour in itertools.product((0, 1, 2, 33, 257, 5003), FLAVOURS):
@@ -191,6 +195,7 @@ def test_stats(handle, type_name):
                 )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", EACH_TYPE)
 def test_dot(handle, type_name):
     counts = (*COUNTS, LONG_COUNTS[nbytes_of(type_name)])
@@ -293,6 +298,7 @@ def test_unaligned_data(handle, type_name):
         check_all_ops(handle, type_name, wf.vector(moved, type_name, offset=offset), data, "special", offset)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", TYPES)
 def test_strides(handle, type_name):
     nbytes = nbytes_of(type_name)
@@ -332,6 +338,7 @@ def random_view(draw, type_name, shape, buffer_nbytes):
             return strides, draw.randint(-low, buffer_nbytes - high - nbytes)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", TYPES)
 def test_views_of_many_dimensions(handle, type_name):
     draw = random.Random(type_name)
@@ -443,6 +450,7 @@ def test_indices_stay_as_they_were(handle, type_name):
         assert handle.reduce(op, view, first_index=40) == ("u64", 40)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_a_special_number_at_every_place(handle, type_name):
     """Each of zeros, infinities and NaNs at each index, in an array of -0, of ones, and of anything."""

@@ -141,6 +141,7 @@ def test_adding_on_load_leaves_room_for_more_blocks():
 # ---- the closed forms --------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("rung", TREES)
 def test_closed_forms_at_every_power_of_two(rung):
     for count in powers(rung):
@@ -150,6 +151,7 @@ def test_closed_forms_at_every_power_of_two(rung):
         assert told["total"]["races"] == 0
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("rung", ["01", "02"] + SHARED)
 @pytest.mark.parametrize("warp, banks", [(2, 2), (2, 8), (8, 32), (32, 2), (1, 1), (16, 4)])
 def test_closed_forms_at_other_machines(rung, warp, banks):
@@ -205,6 +207,7 @@ def test_total_is_the_sum_of_the_steps(rung):
         assert sum(bin(lanes).count("1") for lanes in step["active"]) == step["active_lanes"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("rung", ["00"] + TREES)
 @pytest.mark.parametrize("count", [1, 2, 5, 33, 64, 100])
 def test_every_element_is_in_the_result_once(rung, count):

@@ -205,6 +205,7 @@ FAILURES = [("open", EIO), ("stat", EIO), ("write", ENOSPC), ("write", EDQUOT), 
             ("fstat", EIO), ("dup", EIO), ("rename", EIO), ("linkat", EIO), ("close", EIO), ("read", EIO), ("mmap", EIO)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", WRITING)
 @pytest.mark.parametrize("call, error", FAILURES)
 def test_a_system_call_fails(folder, tmp_path, name, call, error):

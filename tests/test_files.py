@@ -157,6 +157,7 @@ SIZES = [
 ]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("count", SIZES)
 @pytest.mark.parametrize("op", OPS)
 def test_raw_files_of_any_size(handle, write, op, count):
@@ -169,6 +170,7 @@ def test_raw_files_of_any_size(handle, write, op, count):
             assert got == expected, (type_name, threads)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("order", "<>")
 @pytest.mark.parametrize("type_name", ["f64", "f32", "i16", "u8"])
 def test_npy_files_of_either_byte_order(handle, write, type_name, order):
@@ -293,6 +295,7 @@ def test_pipes_that_end_too_soon(handle, feed, threads):
 # ---- files that change -------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("threads", FEW_AND_MANY)
 @pytest.mark.parametrize("name", ["file.raw", "file.npy"])
 def test_files_that_become_shorter(handle, write, name, threads):
@@ -443,6 +446,7 @@ def separate(words, separators, draw):
     return pieces[:-1] + [words[-1]]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("separators", SEPARATORS)
 def test_text_with_any_separators(handle, write, spelled, separators):
     texts, data = spelled
@@ -475,6 +479,7 @@ def test_text_around_the_size_of_pieces(handle, write):
                 assert from_files(handle, "argmin", write(text), threads=threads, type_name="u8") == expected
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", ["bool", "i8", "u16", "i64", "u64", "f16", "bf16", "f32"])
 def test_text_of_other_types(handle, write, type_name):
     """Whole files against their lines, each read as a file of its own by blocks of one."""

@@ -66,7 +66,7 @@ def test_every_value_of_16_bits(type_name):
         check_double(type_name, bits)
 
 
-@pytest.mark.parametrize("type_name", ["f32", "f64"])
+@pytest.mark.parametrize("type_name", ["f32", pytest.param("f64", marks=pytest.mark.slow)])
 def test_floats(type_name):
     form, draw = FLOATS[type_name], random.Random(8)
     binade = 1 << (form.precision - 1)

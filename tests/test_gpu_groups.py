@@ -94,6 +94,7 @@ def random_arrays(type_name, shape, rng):
     return [Laid(type_name, shape, rng, rng.choice(["special", "plain", "wild"]), rng.random() < 0.5) for _ in range(2)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", TYPES)
 def test_axes(pair, type_name):
     rng = random.Random(f"gpu axes {type_name}")
@@ -147,6 +148,7 @@ LONG = [((3, 70001), 2), ((70001, 3), 1), ((1000, 70), 1), ((70, 1000), 2), ((1,
         ((31, 33, 65), 2), ((31, 33, 65), 5), ((100003, 4), 2), ((300007, 1), 2)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", ("f32", "f64", "i32", "i8", "f16"))
 def test_many_and_long_groups(pair, type_name):
     rng = random.Random(f"gpu long {type_name}")

@@ -27,6 +27,7 @@ def handle(request):
 # ---- axes -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", TYPES)
 def test_axes(handle, type_name):
     rng = random.Random(f"axes {type_name}")
@@ -47,6 +48,7 @@ def test_axes(handle, type_name):
 # ---- segments and keys ------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", TYPES)
 def test_segments(handle, type_name):
     rng = random.Random(f"segments {type_name}")
@@ -69,6 +71,7 @@ def test_segments(handle, type_name):
             assert got == as_returned(expected, op, type_name), (shape, axis, offsets, op, nan)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", TYPES)
 def test_keys(handle, type_name):
     rng = random.Random(f"keys {type_name}")
@@ -251,6 +254,7 @@ def test_threads_share_large_groups(handle, op, type_name):
 # ---- short segments, which fill a tile together ---------------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["plain", "special", "zeros"])
 @pytest.mark.parametrize("type_name", TYPES)
 def test_short_segments(handle, type_name, kind):
@@ -326,6 +330,7 @@ def test_roots_of_short_groups(handle, type_name):
         assert handle.reduce_groups(op, library.wf_groups_axes(2), array, ddof=ddof) == expected
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", TYPES)
 @pytest.mark.parametrize("length", [1, 2, 31, 64, 65, 128, 129, 300])
 def test_neighbours_side_by_side(handle, type_name, length):

@@ -82,6 +82,7 @@ def test_cuda(compiler, write, tmp_path, name):
     assert report["barriers"] == (1 if "fill" in name else 0)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", ["ns::fill<int, 32>", "plain"])
 def test_host_code(nvcc, nvrtc, write, tmp_path, name):
     write("twice.cuh", HEADER)

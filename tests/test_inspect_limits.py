@@ -132,6 +132,7 @@ atom.release.gpu.global.exch.b32 %r1, [%rd1], 0;
 ret;"""
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("name, body, grid, block", [("flag", FLAG, 300, 64), ("lock", LOCK, 4, 96)])
 def test_what_waits_for_others_ends(write, tmp_path, name, body, grid, block, schedule):
@@ -188,6 +189,7 @@ ret;""",
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("grid", [1, 5])
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", ENDLESS)
@@ -263,6 +265,7 @@ ret;""",
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("schedule, threads", [("lockstep", 1), ("lockstep", 2), ("split", 1)])
 @pytest.mark.parametrize("name", LONG)
 def test_long_loops_are_not_taken_for_endless(write, name, schedule, threads):

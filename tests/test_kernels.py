@@ -478,6 +478,7 @@ def cost(case):
     return pytest.param(case, marks=pytest.mark.slow) if is_slow else case
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("case", map(cost, CASES), ids=str)
 def test_kernel(case, schedule, tmp_path):

@@ -85,6 +85,7 @@ def returned(handle, op, type_name, elements, keys, key_count, key_type="i64", s
         return error.code
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["plain", "zeros", "aside", "wide", "specials"])
 @pytest.mark.parametrize("type_name", TYPES)
 def test_tables(handle, type_name, kind):
@@ -160,6 +161,7 @@ def test_bad_keys_are_left_out_or_refused(handle):
         assert handle.message.startswith(f"key {next(i for i, key in enumerate(keys) if not 0 <= key < 3)} is ")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", ["f32", "f64", "i64"])
 @pytest.mark.parametrize("key_count", [2, 5000, 20000])
 def test_threads(handle, type_name, key_count):

@@ -197,6 +197,7 @@ def test_every_finish(nvrtc, finish, op, type_name):
     check_verified(op, type_name, "--finish", finish, "-n", 3000, "--block", 64)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("schedule", ["lockstep", "split", "random:1", "random:2"])
 def test_every_schedule(schedule):
     check_verified("sum", "f32", "-n", 3000, "--block", 64, "--schedule", schedule)
@@ -221,6 +222,7 @@ def has_portions(rung):
     return 1 <= int(rung[:2]) <= 10
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("grid, n", [(1, 100), (3, 1200), (8, 1000), (16, 9)])
 @pytest.mark.parametrize("rung", [rung for rung in RUNGS if facts(rung)["Finish"] == "relaunch"])
 def test_partials(rung, grid, n):

@@ -27,6 +27,12 @@ def environment(tmp_path_factory):
     return fake_environment(cache, capability="8.0")
 
 
+@pytest.fixture(scope="module")
+def slow(environment):
+    """The same, but a GPU so slow that few samples are taken: each is dear where the simulator runs the kernels."""
+    return {**environment, "FAKE_CUDA_SLOWER": "100000"}
+
+
 def printed(environment, *options):
     done = run("ladder", "--device", "cuda", *options, env=environment)
     assert (done.returncode, done.stderr) == (0, ""), done
@@ -66,6 +72,7 @@ def test_every_rung_with_the_ptx_of_the_machine(environment, op, type_name):
         assert all(row.get("microseconds") is None for row in table["rungs"])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", TYPES)
 @pytest.mark.parametrize("op", OPS)
 def test_every_op_and_type(environment, op, type_name):
@@ -112,8 +119,8 @@ def test_partials_of_clusters(environment):
 
 
 @pytest.mark.slow
-def test_json(environment):
-    table = ladder(environment, "-n", 4096, "--block", 128)
+def test_json(slow):
+    table = ladder(slow, "-n", 4096, "--block", 128)
     assert [table[key] for key in ("n", "op", "type", "block", "device", "counted_n")] == \
         [4096, "sum", "f32", 128, "cuda:0", 4096]
     check_verified(table, "sum", "f32")
@@ -142,19 +149,19 @@ def test_counts_are_those_of_the_machine(environment):
 
 
 @pytest.mark.slow
-def test_ulp_is_of_random_data(environment):
-    assert one(environment, "06", "-n", 3000, "--type", "i32")["ulp"] is None
-    assert one(environment, "06", "-n", 3000, "--op", "max")["ulp"] == 0
-    tree, queue = (one(environment, rung, "-n", 1 << 14)["ulp"] for rung in ("06", "00"))
+def test_ulp_is_of_random_data(slow):
+    assert one(slow, "06", "-n", 3000, "--type", "i32")["ulp"] is None
+    assert one(slow, "06", "-n", 3000, "--op", "max")["ulp"] == 0
+    tree, queue = (one(slow, rung, "-n", 1 << 14)["ulp"] for rung in ("06", "00"))
     assert 0 <= tree < queue
 
 
 @pytest.mark.slow
-def test_the_exact_sum_has_no_error(environment):
+def test_the_exact_sum_has_no_error(slow):
     for type_name in ("f32", "f64"):
-        row = one(environment, "17", "-n", 3000, "--type", type_name)
+        row = one(slow, "17", "-n", 3000, "--type", type_name)
         assert (row["verified"], row["ulp"]) == (True, 0)
-    assert one(environment, "17", "-n", 3000, "--type", "i32")["verified"] is True
+    assert one(slow, "17", "-n", 3000, "--type", "i32")["verified"] is True
 
 
 def test_table(environment):

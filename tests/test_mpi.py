@@ -5,6 +5,7 @@ import os
 import random
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
@@ -13,6 +14,7 @@ from mpi_helpers import BUILD, ENVIRONMENT, ROOT, compile_program, need, run_ran
 from test_resume import files, texts  # noqa: F401 (fixtures)
 
 HEADER = ROOT / "include" / "warpfold_mpi.h"
+SLOW = partial(pytest.param, marks=pytest.mark.slow)
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +34,8 @@ def programs(tmp_path_factory):
 
 # MPICH's ranks wait by spinning: more of them than processors are slow, and get a selection.
 @pytest.mark.parametrize("library,count,what", [
-    ("openmpi", 1, "all"), ("openmpi", 3, "all"), ("openmpi", 8, "all"), ("mpich", 1, "few"), ("mpich", 2, "all"),
-    ("mpich", 8, "few")])
+    SLOW("openmpi", 1, "all"), ("openmpi", 3, "all"), SLOW("openmpi", 8, "all"), ("mpich", 1, "few"),
+    SLOW("mpich", 2, "all"), SLOW("mpich", 8, "few")])
 def test_every_rank_has_the_bytes_of_one_process(programs, library, count, what):
     done = run_ranks(library, count, programs(library), what)
     assert (done.returncode, done.stdout) == (0, f"{count} ranks: the same bytes\n"), done.stderr
@@ -46,6 +48,7 @@ FORCED += [("mpich", {"MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM": name})
            for name in ("recursive_doubling", "reduce_scatter_allgather", "smp")]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("library,forced", FORCED, ids=lambda value: value if isinstance(value, str) else [*value.values()][-1])
 def test_algorithms(programs, library, forced):
     count = {"openmpi": 7, "mpich": 3}[library]
@@ -84,7 +87,7 @@ def test_example_of_mpi4py(tmp_path):
     assert float.fromhex(done.stdout) == float.fromhex(printed("sum", "--hex", *paths)), done.stderr
 
 
-@pytest.mark.parametrize("library", ["openmpi", "mpich"])
+@pytest.mark.parametrize("library", ["openmpi", SLOW("mpich")])
 def test_ranks_print_one_answer(library, files, texts, tmp_path):
     need(library)
     for count, words in ((3, ("stats", "--json", *files)), (2, ("argmin", *texts)), (3, ("prod", "--hex", *files[:4]))):

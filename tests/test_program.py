@@ -71,6 +71,7 @@ def line_of(text):
 # ---- right programs
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("mode, printed", [
     ("add", ""), ("reduce", f"{sum(i * i % 77 for i in range(512))}\n"), ("managed", ""), ("registered", ""),
     ("symbols", "85 32 4 16 3 86\n"), ("dynamic", ""), ("many", ""), ("grid", f"{sum(range(256))}\n"),
@@ -262,6 +263,7 @@ def test_cub_and_thrust(tmp_path):
 
 
 @needs_nvcc
+@pytest.mark.slow
 def test_ptx_compressed_by_lz4(tmp_path):
     """Among the ways that nvcc has, the one for speed; that of the other tests is zstd's."""
     (tmp_path / "small.cu").write_text("__global__ void empty() {}\nint main() { empty<<<1, 1>>>();\n"

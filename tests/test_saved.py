@@ -141,6 +141,7 @@ def test_a_sum_of_nothing_is_nothing(handle):
     assert "invalid accumulator, which no data produces" in refusal(handle, sum_of_nothing(256))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("op", ["sum", "mean", "var", "norm1", "norminf", "nonzero", "xor", "and"])
 @pytest.mark.parametrize("type_name", ["i8", "u8"])
 def test_of_one_byte_only_what_a_byte_leads_to(handle, op, type_name):
@@ -190,6 +191,7 @@ def check_possible(accumulator, context):
             assert bits <= count, (value, context)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("part", range(8))
 def test_mutated_forms_with_mended_checksums(handle, part):
     """Either refused, or saved again as just these bytes, and with results that some data could have."""

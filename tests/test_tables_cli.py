@@ -170,6 +170,7 @@ def c_index(place, shape):
 SHAPES = [[3, 1, 2], [2, 3, 4, 5], [1, 1, 7], [300, 211], [7, 5, 3, 2, 2, 2], [2, 0, 3], [1500, 3], [3, 1500], [2, 70_001]]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("shape", SHAPES)
 def test_arrays_of_many_shapes(write, shape):
     """Small integers, with many ties: the first in C order is the one."""

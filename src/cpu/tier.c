@@ -2,11 +2,13 @@
 
 #include <string.h>
 
-#if defined(WARPFOLD_X86)
+#if defined(TIER_AVX2) || defined(TIER_AVX512)
 static bool has_avx2(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
 }
+#endif
 
+#if defined(TIER_AVX512)
 static bool has_avx512(void) {
     return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
@@ -17,15 +19,18 @@ static bool always(void) {
     return true;
 }
 
-/* The fastest first. */
+/* Those that the build has, the fastest first. */
 static const struct {
     const struct wf_tier *tier;
     bool (*is_supported)(void);
 } tiers[] = {
-#if defined(WARPFOLD_X86)
+#if defined(TIER_AVX512)
     {&wf_tier_avx512, has_avx512},
+#endif
+#if defined(TIER_AVX2)
     {&wf_tier_avx2, has_avx2},
-#elif defined(__aarch64__)
+#endif
+#if defined(TIER_NEON)
     {&wf_tier_neon, always},
 #endif
     {&wf_tier_scalar, always},

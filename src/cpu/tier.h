@@ -16,13 +16,8 @@ struct wf_tier {
     wf_split_function *split[WF_TYPE_COUNT];
 };
 
-extern const struct wf_tier wf_tier_scalar;
-#if defined(WARPFOLD_X86)
-extern const struct wf_tier wf_tier_avx2;
-extern const struct wf_tier wf_tier_avx512;
-#elif defined(__aarch64__)
-extern const struct wf_tier wf_tier_neon;
-#endif
+/* Those that the build has: scalar is always there. */
+extern const struct wf_tier wf_tier_scalar, wf_tier_avx2, wf_tier_avx512, wf_tier_neon;
 
 /* The tier of this name, or, if name is NULL, the fastest one that this processor supports.  Returns NULL if
  * there is no such tier or the processor does not support it. */

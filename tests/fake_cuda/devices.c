@@ -45,6 +45,7 @@ static wf_cuda_result initialise(void) {
     if (sscanf(capability, "%d.%d", &fake.major, &fake.minor) != 2) return CUDA_INVALID_VALUE;
     fake.multiprocessors = (int)number_from("FAKE_CUDA_MULTIPROCESSORS", 4);
     fake.memory_nbytes = (size_t)number_from("FAKE_CUDA_MEMORY", 1L << 30);
+    fake.slower = (int)number_from("FAKE_CUDA_SLOWER", 1);
     fake.observes = number_from("FAKE_CUDA_OBSERVE", 0) != 0;
     for (int i = 0; i < DEVICES_MAX; i++) fake.contexts[i].ordinal = i;
     if (simt_machine_create(NULL, &fake.machine)) return CUDA_OUT_OF_MEMORY;

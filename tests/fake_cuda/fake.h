@@ -11,6 +11,7 @@
  *   FAKE_CUDA_CAPABILITY=X.Y       their compute capability (7.5)
  *   FAKE_CUDA_MULTIPROCESSORS=N    (4)
  *   FAKE_CUDA_MEMORY=BYTES         of each GPU (2^30)
+ *   FAKE_CUDA_SLOWER=N             times between events are N times as long (1)
  *   FAKE_CUDA_OBSERVE=1            every observer watches the kernels, and what any finds is a failed launch
  *   FAKE_CUDA_FAIL=CALL:N:RESULT   the Nth call of cuCALL returns RESULT; N+: that and all later ones do;
  *                                  several, with commas
@@ -102,6 +103,7 @@ struct fake {
     int major, minor, multiprocessors;
     size_t memory_nbytes;
     bool observes;
+    int slower;
     struct CUctx_st contexts[DEVICES_MAX];
     size_t used_nbytes[DEVICES_MAX];
     simt_machine *machine;

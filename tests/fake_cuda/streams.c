@@ -108,7 +108,8 @@ wf_cuda_result cuEventElapsedTime(float *milliseconds, wf_cuda_event start, wf_c
     if (result) return result;
     if (!is_event(start) || !is_event(end) || !start->is_recorded || !end->is_recorded)
         return fake_end(CUDA_INVALID_HANDLE);
-    *milliseconds = (float)((double)(end->when.tv_sec - start->when.tv_sec) * 1e3 +
-                            (double)(end->when.tv_nsec - start->when.tv_nsec) / 1e6);
+    double elapsed = (double)(end->when.tv_sec - start->when.tv_sec) * 1e3 +
+                     (double)(end->when.tv_nsec - start->when.tv_nsec) / 1e6;
+    *milliseconds = (float)(elapsed * fake.slower);
     return fake_end(CUDA_SUCCESS);
 }

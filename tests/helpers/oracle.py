@@ -12,7 +12,7 @@ import functools
 import math
 import operator
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -196,7 +196,18 @@ def parts(bits, form):
 
 
 def parts_of_all(elements, form):
-    """parts() of each; in one comprehension, since most of the time of all tests is spent here."""
+    """parts() of each; many of 16 bits are looked up, since most of the time of all tests is spent here."""
+    if form.sign >> 16 or len(elements) < 1 << 12:
+        return parts_of_each(elements, form)
+    return list(map(parts_of_16_bits(form).__getitem__, elements))
+
+
+@functools.cache
+def parts_of_16_bits(form):
+    return parts_of_each(range(1 << 16), form)
+
+
+def parts_of_each(elements, form):
     sign, leading, lowest = form.sign, 1 << (form.precision - 1), form.lowest
     width, fields, below = form.precision - 1, form.infinity, leading - 1
     return [
@@ -295,12 +306,18 @@ class Oracle:
         self.elements = unpack(type_name, data)
         self.first_index = first_index
         self.times = times
-        self.nans, self.present = [], list(enumerate(self.elements, first_index))
+        self.nans, self.numbers = [], self.elements
         if self.form:
             limit, mask = self.form.infinity, self.form.sign - 1
-            self.nans = [index for index, bits in self.present if bits & mask > limit]
-            if self.nans:
-                self.present = [(index, bits) for index, bits in self.present if bits & mask <= limit]
+            if max(map(mask.__and__, self.elements), default=0) > limit:
+                self.nans = [index for index, bits in enumerate(self.elements, first_index) if bits & mask > limit]
+                self.numbers = [bits for bits in self.elements if bits & mask <= limit]
+
+    @cached_property
+    def indices(self):
+        """Those of the numbers."""
+        every, nans = range(self.first_index, self.first_index + len(self.elements)), set(self.nans)
+        return [index for index in every if index not in nans] if nans else every
 
     # Sums over what is no NaN and no infinity, as integers over a denominator.
 
@@ -316,9 +333,15 @@ class Oracle:
     def finite(self):
         """(negative, m, e) of every finite element."""
         if not self.form:
-            return [(x < 0, abs(x), 0) for _, x in self.present]
+            return [(x < 0, abs(x), 0) for x in self.numbers]
+        return parts_of_all(self.finite_numbers, self.form)
+
+    @cached_property
+    def finite_numbers(self):
+        if not self.infinities:
+            return self.numbers
         limit, mask = self.form.infinity, self.form.sign - 1
-        return parts_of_all([bits for _, bits in self.present if bits & mask != limit], self.form)
+        return [bits for bits in self.numbers if bits & mask != limit]
 
     @cached_property
     def infinities(self):
@@ -326,11 +349,13 @@ class Oracle:
         if not self.form:
             return set()
         limit, sign = self.form.infinity, self.form.sign
-        return {bits >= sign for _, bits in self.present if bits & (sign - 1) == limit}
+        return {bits >= sign for bits in {limit, limit | sign}.intersection(self.numbers)}
 
     @cached_property
     def sums(self):
         """S1, S2 and the sum of magnitudes."""
+        if self.form and not self.form.sign >> 16:
+            return self.sums_of_16_bits()
         signed = defaultdict(list)
         for negative, m, e in self.finite:
             signed[e].append(-m if negative else m)
@@ -338,6 +363,17 @@ class Oracle:
         magnitudes = {e: map(abs, ms) for e, ms in signed.items()}
         totals = (signed, self.lowest), (squares, 2 * self.lowest), (magnitudes, self.lowest)
         return [exact_sum(*total) * self.times for total in totals]
+
+    def sums_of_16_bits(self):
+        """The same, each bit pattern taken as many times as it occurs."""
+        times = Counter(self.finite_numbers)
+        signed = squares = magnitudes = 0
+        for count, (negative, m, e) in zip(times.values(), parts_of_all(list(times), self.form)):
+            magnitude = m << (e - self.lowest)
+            signed += count * (-magnitude if negative else magnitude)
+            squares += count * magnitude**2
+            magnitudes += count * magnitude
+        return [total * self.times for total in (signed, squares, magnitudes)]
 
     # What the policy makes of it.
 
@@ -359,7 +395,7 @@ class Oracle:
         return whole
 
     def count(self, nan):
-        return (len(self.present) if nan == "omit" else len(self.elements)) * self.times
+        return (len(self.numbers) if nan == "omit" else len(self.elements)) * self.times
 
     def value(self, op, nan, result_type, ddof):
         """The exact value, before rounding."""
@@ -393,12 +429,12 @@ class Oracle:
         return self.norm(op)
 
     def counted(self, op, poisoned):
-        nonzeros = len(self.present) - self.zeros + (len(self.nans) if poisoned else 0)
+        nonzeros = len(self.numbers) - self.zeros + (len(self.nans) if poisoned else 0)
         return {"any": int(nonzeros > 0), "all": int(self.zeros == 0), "nonzero": nonzeros * self.times}[op]
 
     @cached_property
     def zeros(self):
-        return [m for _, m, _ in self.finite].count(0)
+        return self.numbers.count(0) + (self.numbers.count(self.form.sign) if self.form else 0)
 
     def bitwise(self, op):
         least, most = INTEGERS[self.type]
@@ -417,11 +453,12 @@ class Oracle:
     @cached_property
     def extremes(self):
         """(index, element) of the first least and of the first greatest; -0 is less than +0."""
-        order = [x for _, x in self.present]
+        order = self.numbers
         if self.form:
             sign = self.form.sign
             order = [x if x < sign else sign - 1 - x for x in order]
-        return {op: self.present[order.index(choose(order))] for op, choose in (("min", min), ("max", max))}
+        places = ((op, order.index(choose(order))) for op, choose in (("min", min), ("max", max)))
+        return {op: (self.indices[place], self.numbers[place]) for op, place in places}
 
     def sum_or_mean(self, divisor):
         if self.infinities:
@@ -432,7 +469,7 @@ class Oracle:
     @cached_property
     def only_minus_zeros(self):
         return (
-            bool(self.form) and bool(self.present) and all(bits == self.form.sign for _, bits in self.present)
+            bool(self.form) and bool(self.numbers) and all(bits == self.form.sign for bits in self.numbers)
         )
 
     def variance(self, count, ddof, root):
@@ -448,15 +485,17 @@ class Oracle:
             return Real(False, self.sums[2], self.denominator)
         if op == "norm2":
             return Real(False, self.sums[1], self.denominator**2, True)
-        # Of magnitudes with equal e the greater m is greater; a greater e has a leading bit, and outdoes any m below.
-        e, m = max(((e, m) for _, m, e in self.finite), default=(self.lowest, 0))
+        if not self.form:
+            return integer(max(map(abs, self.numbers), default=0))
+        # Magnitudes have the order of their bits.
+        _, m, e = parts(max(map((self.form.sign - 1).__and__, self.numbers), default=0), self.form)
         return Real(False, m << (e - self.lowest), self.denominator)
 
     def product(self, result_type):
         zero = self.zeros > 0
         if not self.form and result_type in INTEGERS:
             return integer(0 if zero else self.integer_product())
-        negative = sum(x < 0 if self.form is None else x >= self.form.sign for _, x in self.present) % 2 == 1
+        negative = sum(x < 0 if self.form is None else x >= self.form.sign for x in self.numbers) % 2 == 1
         if self.infinities:
             return NaN() if zero else Infinity(negative)
         if zero:  # an integer's has no sign
@@ -466,7 +505,7 @@ class Oracle:
     @cached_property
     def root(self):
         """The root of the tree, where all is finite and nonzero."""
-        return tree([(index, leaf(m, e)) for (index, _), (_, m, e) in zip(self.present, self.finite)])
+        return tree([(index, leaf(m, e)) for index, (_, m, e) in zip(self.indices, self.finite)])
 
     def integer_product(self):
         result = 1

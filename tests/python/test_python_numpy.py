@@ -31,6 +31,7 @@ def alike(got, expected, *context):
     np.testing.assert_allclose(np.asarray(got, float), np.asarray(expected, float), rtol=tolerance, err_msg=str(context))
 
 
+@pytest.mark.sampled
 @pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:Degrees of freedom")  # NumPy's
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", OPS)
