@@ -5,7 +5,7 @@
 static int check_not_empty(const struct job *job, const struct results *results) {
     wf_op op = job->reduction.op;
     bool is_extremum = op == WF_MIN || op == WF_MAX || op == WF_ARGMIN || op == WF_ARGMAX;
-    if (!is_extremum || results->reduced_count || !results->count) return 0;
+    if (!is_extremum || results->reduced_count || !results->count || job->reduction.fill) return 0;
     PyErr_Format(PyExc_ValueError, "%s of no elements: an axis that is reduced has length 0", wf_op_name(op));
     return -1;
 }
@@ -58,6 +58,7 @@ static int64_t *make_keys(struct job *job, PyObject *where, const struct results
 
 static PyObject *reduce_where(struct job *job, PyObject *const *values, struct results *results) {
     struct place place;
+    int32_t ndim = job->a.view.ndim;
     int64_t *keys = make_keys(job, values[ARG_WHERE], results);
     PyObject *result = NULL;
     if (keys && !array_copy(&job->a, false) && !place_open(&place, job, results, values[ARG_OUT], true)) {
@@ -66,6 +67,7 @@ static PyObject *reduce_where(struct job *job, PyObject *const *values, struct r
         wf_groups groups = wf_groups_keys(0, results->count, &labels);
         job->a.view = wf_array_nd(job->a.view.data, job->a.view.type, 1, &count, NULL);
         job->reduction.flags = WF_SKIP_BAD_KEYS;
+        results->masked_ndim = ndim;
         place.output.ndim = 1;
         place.output.shape = &results->count;
         result = values[ARG_INITIAL] ? place_run_from(&place, job, results, &groups, values[ARG_INITIAL])

@@ -8,7 +8,7 @@ import struct
 import sys
 from array import array
 from collections import namedtuple
-from operator import index
+from operator import index, sub
 
 # Names of types in the library: (NumPy's and torch's name, code of the struct and array modules)
 _TYPES = {
@@ -46,6 +46,11 @@ Stats.__doc__ = "What stats() gives: all of it from one pass."
 
 def make_stats(values):
     return Stats._make(values)
+
+
+def read_stats(accumulator):
+    """The Stats of an Accumulator of stats that has a shape."""
+    return Stats._make(accumulator.result({"nonzero": "count_nonzero"}.get(name, name)) for name in Stats._fields)
 
 
 def type_name(dtype):
@@ -146,6 +151,17 @@ def _of_buffer(owner, memory, kind, shape):
     if code in ("", "e") or 0 in shape:
         return _nest(_decode(memory, kind), shape)
     return memoryview(memory).cast(code, shape)
+
+
+def minus(a, b):
+    """a - b, element by element, of two results of one shape that are integers of any kind."""
+    if isinstance(a, list):
+        return [minus(x, y) for x, y in zip(a, b)]
+    if not isinstance(a, (memoryview, array)):
+        return a - b
+    view = memoryview(a)
+    flat = array(view.format, map(sub, *(memoryview(each).cast("B").cast(view.format) for each in (a, b))))
+    return flat if isinstance(a, array) else memoryview(flat).cast("B").cast(view.format, view.shape)
 
 
 # ---- arrays of the caller's kind
