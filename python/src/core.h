@@ -201,6 +201,7 @@ PyObject *reduce_by_labels(PyObject *module, PyObject *const *arguments, Py_ssiz
 PyObject *reduce_windows(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names);
 PyObject *join_arrays(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *shape_of(PyObject *module, PyObject *object);
+PyObject *type_of(PyObject *module, PyObject *object); /* the library's name of it */
 /* Labels are integers: of an empty list, too, and bools are 0 and 1. */
 void see_integers(struct array *labels);
 /* raise_error, but that keys and offsets out of range are an IndexError. */

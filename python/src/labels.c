@@ -125,7 +125,7 @@ PyObject *reduce_by_labels(PyObject *module, PyObject *const *arguments, Py_ssiz
     return result;
 }
 
-/* ---- shapes */
+/* ---- what arrays are */
 
 PyObject *shape_of(PyObject *module, PyObject *object) {
     struct array array;
@@ -133,6 +133,14 @@ PyObject *shape_of(PyObject *module, PyObject *object) {
     PyObject *shape = make_shape(array.view.ndim, array.shape);
     array_release(&array);
     return shape;
+}
+
+PyObject *type_of(PyObject *module, PyObject *object) {
+    struct array array;
+    if (array_take(state_of(module), object, &array)) return NULL;
+    PyObject *name = PyUnicode_FromString(wf_type_name(array.view.type));
+    array_release(&array);
+    return name;
 }
 
 /* ---- joining two arrays along an axis, for index_add */

@@ -63,6 +63,7 @@ static PyMethodDef methods[] = {
     {"reduce_by_labels", AS_METHOD(reduce_by_labels), METH_FASTCALL | METH_KEYWORDS, NULL},
     {"reduce_windows", AS_METHOD(reduce_windows), METH_FASTCALL | METH_KEYWORDS, NULL},
     {"shape_of", shape_of, METH_O, NULL},
+    {"type_of", type_of, METH_O, NULL},
     {"join_arrays", AS_METHOD(join_arrays), METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
