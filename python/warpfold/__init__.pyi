@@ -20,7 +20,7 @@ __all__: list[str]
 class AxisError(ValueError, IndexError): ...
 
 class Stats(NamedTuple):
-    count: Any  # type: ignore[assignment]
+    count: Any
     nans: Any
     sum: Any
     mean: Any
@@ -231,7 +231,7 @@ class KernelRun:
     def _repr_html_(self) -> str: ...
 
 def all_reduce(
-    accumulator: Accumulator, add: Callable[[memoryview], Any], largest: Callable[[memoryview], Any]
+    accumulator: Accumulator | BaseException, add: Callable[[memoryview], Any], largest: Callable[[memoryview], Any],
 ) -> Accumulator: ...
 def run_kernel(
     source: str | PathLike[str], grid: int | Sequence[int] = ..., block: int | Sequence[int] = ...,

@@ -84,8 +84,9 @@ def _flatten(value):
         raise ValueError("lists within lists: at most 64 dimensions are supported")
     flat = [value]
     for length in shape:
-        if not all(isinstance(row, (list, tuple, range)) and len(row) == length for row in flat):
-            raise ValueError("the lists have different lengths: an array has rows of one length")
+        for row in flat:
+            if not isinstance(row, (list, tuple, range)) or len(row) != length:
+                raise ValueError("the lists have different lengths: an array has rows of one length")
         flat = [item for row in flat for item in row]
     return flat, tuple(shape)
 
@@ -105,7 +106,7 @@ def read(value):
             raise TypeError(f"cannot reduce {kind.__name__}: pass an array, a number or nested lists of numbers")
     if types == {bool}:
         return memoryview(bytes(flat)).cast("?"), shape
-    if types and all(hasattr(kind, "__index__") for kind in types):
+    if types and all([hasattr(kind, "__index__") for kind in types]):
         try:
             return array("Q" if max(flat) >= 2**63 else "q", flat), shape
         except OverflowError:
