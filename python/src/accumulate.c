@@ -122,7 +122,8 @@ static wf_type type_of_results(const wf_accumulator *accumulator, const struct r
 
 /* What the results are called: indices and counts are read as int64, as NumPy has them, whose bits are the same. */
 static const char *name_results(const wf_accumulator *accumulator, const struct reading *reading, wf_type type) {
-    bool is_count = reading->what != READ_OP || numpy_result_type(reading->op, wf_accumulator_type(accumulator)) == WF_I64;
+    bool is_count = reading->what != READ_OP;
+    if (!is_count) is_count = numpy_result_type(reading->op, wf_accumulator_type(accumulator)) == WF_I64;
     return wf_type_name(type == WF_U64 && is_count ? WF_I64 : type);
 }
 
@@ -136,8 +137,8 @@ static wf_error read_output(wf_handle *handle, const wf_accumulator *state, cons
 }
 
 /* Reads one value, if there is no output, or stats, if there is no value either. */
-static int read_results(struct accumulator *self, const struct reading *reading, const wf_output *output, wf_value *value,
-                        wf_stats *stats) {
+static int read_results(struct accumulator *self, const struct reading *reading, const wf_output *output,
+                        wf_value *value, wf_stats *stats) {
     wf_handle *handle = handle_lend(CPU, 0);
     if (!handle) return -1;
     PyThreadState *thread = PyEval_SaveThread();
@@ -181,7 +182,8 @@ static PyObject *read_stats(struct state *state, PyObject *self, int32_t ndim) {
     static const struct array python = {.kind = KIND_PYTHON};
     wf_stats stats = {.nbytes = sizeof stats};
     if (ndim) return PyObject_CallMethod(state->kinds, "read_stats", "(O)", self);
-    return read_results((struct accumulator *)self, NULL, NULL, NULL, &stats) ? NULL : make_stats(state, &python, &stats);
+    if (read_results((struct accumulator *)self, NULL, NULL, NULL, &stats)) return NULL;
+    return make_stats(state, &python, &stats);
 }
 
 PyObject *accumulator_result(PyObject *self, PyTypeObject *type, PyObject *const *arguments, Py_ssize_t count,

@@ -38,7 +38,9 @@ static int take_mask(struct job *job, PyObject *where, struct array *mask) {
     if (array_take(job->state, where, mask)) return -1;
     if (mask->view.type != WF_BOOL)
         PyErr_Format(PyExc_TypeError, "where must be bool, not %s", wf_type_name(mask->view.type));
-    else if (!check_memory(mask, &job->a, job->device) && !array_broadcast(mask, job->a.view.ndim, job->a.shape, "where")) return 0;
+    else if (!check_memory(mask, &job->a, job->device) &&
+             !array_broadcast(mask, job->a.view.ndim, job->a.shape, "where"))
+        return 0;
     array_release(mask);
     return -1;
 }
@@ -115,8 +117,8 @@ static PyObject *reduce_selected(struct job *job, PyObject *const *values, struc
     PyObject *shape = reduced ? make_shape(results->seen_ndim, results->seen_shape) : NULL;
     PyObject *given[] = {values[ARG_WHERE], values[ARG_INITIAL], values[ARG_OUT], values[ARG_FILL]};
     for (int i = 0; i < 4; i++) given[i] = given[i] ? given[i] : Py_None;
-    PyObject *arguments = shape ? Py_BuildValue("sOOOOOOi", wf_op_name(reduction->op), job->a.owner, reduced, shape, given[0],
-                                                given[1], given[2], job->counted != NULL) : NULL;
+    PyObject *arguments = shape ? Py_BuildValue("sOOOOOOi", wf_op_name(reduction->op), job->a.owner, reduced, shape,
+                                                given[0], given[1], given[2], job->counted != NULL) : NULL;
     PyObject *settings = arguments ? Py_BuildValue("{sssLsisssOsz}", "nan", policies[reduction->nan], "ddof",
                                                    (long long)reduction->ddof, "threads", (int)job->threads, "device",
                                                    job->device, "fill", given[3], "dtype", dtype) : NULL;

@@ -237,7 +237,7 @@ struct results {
     int32_t ndim, seen_ndim;
     int64_t shape[WF_NDIM_MAX], seen_shape[WF_NDIM_MAX];
     int64_t count, reduced_count;
-    int32_t masked_ndim; /* where: indices count all elements of an array of so many dimensions; 0: those of their group */
+    int32_t masked_ndim; /* where: indices count all elements of an array of so many dimensions; 0: of their group */
 };
 
 /* The caller's out, or a new array of the caller's kind. */

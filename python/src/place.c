@@ -87,7 +87,7 @@ static int64_t position_in_group(const struct job *job, const struct results *re
 static void find_positions(struct place *place, const struct job *job, const struct results *results) {
     wf_op op = job->reduction.op;
     int64_t *indices = place->output.data;
-    if (!results->masked_ndim || (op != WF_ARGMIN && op != WF_ARGMAX)) return;
+    if (!results->masked_ndim || results->type != WF_I64 || (op != WF_ARGMIN && op != WF_ARGMAX)) return;
     for (int64_t i = 0; i < results->count; i++)
         if (indices[i] > 0) indices[i] = position_in_group(job, results, indices[i]);
 }

@@ -245,7 +245,8 @@ int job_count_elements(struct job *job) {
 /* Among other results the smallest of no floats is NaN, where min() of none is an error. */
 static void fill_extremum(struct job *job) {
     wf_reduction *reduction = &job->reduction;
-    if (reduction->fill || (reduction->op != WF_MIN && reduction->op != WF_MAX) || !type_is_float(job->a.view.type)) return;
+    bool is_extremum = reduction->op == WF_MIN || reduction->op == WF_MAX;
+    if (reduction->fill || !is_extremum || !type_is_float(job->a.view.type)) return;
     job->fill = (wf_value){.type = WF_F64, .v = {.f64 = NAN}};
     reduction->fill = &job->fill;
 }
