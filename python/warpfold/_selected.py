@@ -1,7 +1,7 @@
 """where and initial of arrays in CUDA memory: what is reduced is laid out there, by the array's own library.
 
 The number of a result is the key of its elements, and -1 that of masked ones.  All of it happens on the GPU, on the current
-stream, with a copy of the elements and 8 bytes for each; nothing waits.
+stream, with a copy of the elements and 8 bytes for each; no element comes to the host.
 """
 
 from warpfold import _core, _kinds
@@ -23,11 +23,11 @@ def _number_rows(a, library, shape):
 def _lay_out(a, library, order, shape, where, initial):
     """The elements and their keys, two vectors.  shape: how many results, and elements of each."""
     rows, keys = _see_rows(a, order, shape, library), _number_rows(a, library, shape)
-    if where is not None:
+    if where is not None and where is not True:
         if isinstance(where, bool):
             where = _kinds.full(a, "bool", where)
         mask = _see_rows(library.broadcast_to(where, a.shape), order, shape, library)
-        keys = library.where(mask, keys, _kinds.full(a, "i64", -1))
+        keys = library.where(mask, keys, -1)
     if initial is not None:
         join = library.cat if library.__name__ == "torch" else library.concatenate
         kind = _core.type_of(a)
