@@ -454,8 +454,15 @@ WF_API wf_error wf_accumulator_value(wf_handle *handle, const wf_accumulator *ac
  * hold what op needs. */
 WF_API wf_type wf_accumulator_op_result_type(const wf_accumulator *accumulator, wf_op op);
 
-/* All of wf_stats, from an accumulator of WF_STATS without a shape; with one, its results are read op by op. */
+/* All of wf_stats, from an accumulator of WF_STATS without a shape; with one, its results are read op by op, and by
+ * wf_accumulator_counts. */
 WF_API wf_error wf_accumulator_stats(wf_handle *handle, const wf_accumulator *accumulator, wf_stats *stats);
+
+/* How many elements each result is of, as wf_stats.count and wf_stats.nans tell of one: without the NaNs that are left out
+ * (WF_NAN_OMIT), and how many NaNs came, left out or not.  Each output is in host memory, of u64 and the accumulator's
+ * shape; NULL: not wanted; its status is not written. */
+WF_API wf_error wf_accumulator_counts(wf_handle *handle, const wf_accumulator *accumulator, const wf_output *counts,
+                                      const wf_output *nans);
 
 WF_API wf_op wf_accumulator_op(const wf_accumulator *accumulator);
 WF_API wf_type wf_accumulator_type(const wf_accumulator *accumulator);

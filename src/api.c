@@ -64,7 +64,7 @@ static wf_error check_stats(wf_handle *handle, const wf_stats *stats) {
 static wf_error finish_stats(wf_handle *handle, const struct wf_accumulator *acc, wf_stats *stats) {
     wf_stats made = {
         .nbytes = stats->nbytes,
-        .count = (uint64_t)acc->count - (acc->nan == WF_NAN_OMIT ? acc->partial.nan_count : 0),
+        .count = (uint64_t)wf_accumulator_element_count(acc),
         .nans = acc->partial.nan_count,
     };
     const struct {
@@ -375,6 +375,27 @@ wf_error wf_accumulator_stats(wf_handle *handle, const wf_accumulator *accumulat
         error = wf_fail(handle, WF_ERROR_UNSUPPORTED, "an accumulator of %s cannot yield stats: create it with WF_STATS",
                         wf_op_name(accumulator->op));
     return error ? error : finish_stats(handle, accumulator, stats);
+}
+
+/* Of an accumulator without a shape. */
+static wf_error check_count_output(wf_handle *handle, const wf_output *output) {
+    if (!output) return WF_OK;
+    wf_error error = check_single(handle, output);
+    if (error || !output->type || output->type == WF_U64) return error;
+    return wf_fail(handle, WF_ERROR_ARGUMENT, "the output's type is %s, but counts are u64", wf_type_name(output->type));
+}
+
+wf_error wf_accumulator_counts(wf_handle *handle, const wf_accumulator *accumulator, const wf_output *counts,
+                               const wf_output *nans) {
+    wf_error error = check_accumulator(handle, accumulator);
+    if (!error && accumulator->shaped) return wf_shaped_counts(handle, accumulator->shaped, counts, nans);
+    if (!error) error = check_count_output(handle, counts);
+    if (!error) error = check_count_output(handle, nans);
+    if (error) return error;
+    int64_t count = wf_accumulator_element_count(accumulator);
+    if (counts) memcpy(counts->data, &count, sizeof count);
+    if (nans) memcpy(nans->data, &accumulator->partial.nan_count, sizeof count);
+    return WF_OK;
 }
 
 wf_op wf_accumulator_op(const wf_accumulator *accumulator) {

@@ -219,18 +219,22 @@ static wf_error check_indices(wf_handle *handle, const struct wf_shaped *shaped,
                    "%s: the merged accumulators have overlapping indices; give each its own first index", wf_op_name(op));
 }
 
+static wf_error open_output(wf_handle *handle, struct reading *reading) {
+    wf_error error = check_output(handle, reading);
+    wf_array results = wf_array_nd(reading->output->data, reading->type, reading->shaped->ndim, reading->shaped->shape,
+                                   reading->output->stride_bytes);
+    wf_array_strides(&results, reading->stride_bytes);
+    return error;
+}
+
 static wf_error begin(wf_handle *handle, struct reading *reading) {
     const struct wf_accumulator *common = &reading->shaped->common;
     wf_error error = wf_accumulator_check_op(handle, common, reading->op);
     if (error) return error;
     reading->type = wf_accumulator_result_type(common, reading->op);
-    error = check_output(handle, reading);
+    error = open_output(handle, reading);
     if (!error) error = check_indices(handle, reading->shaped, reading->op);
-    if (!error) error = find_fill(handle, reading);
-    wf_array results = wf_array_nd(reading->output->data, reading->type, reading->shaped->ndim, reading->shaped->shape,
-                                   reading->output->stride_bytes);
-    wf_array_strides(&results, reading->stride_bytes);
-    return error;
+    return error ? error : find_fill(handle, reading);
 }
 
 /* Where result i goes. */
@@ -270,5 +274,27 @@ wf_error wf_shaped_result(wf_handle *handle, const struct wf_shaped *shaped, wf_
     for (int64_t i = 0; !error && i < shaped->count; i++)
         if (read_result(&reading, i, NULL)) error = explain(handle, &reading, i);
     if (output->status && output->data) *output->status = error;
+    return error;
+}
+
+/* ---- counts ---- */
+
+static void store_count(const struct reading *reading, int64_t i, int64_t count) {
+    if (reading->output) memcpy(place_of(reading, i), &count, sizeof count);
+}
+
+wf_error wf_shaped_counts(wf_handle *handle, const struct wf_shaped *shaped, const wf_output *counts,
+                          const wf_output *nans) {
+    struct reading elements = {.shaped = shaped, .type = WF_U64, .output = counts}, missing = elements;
+    struct wf_accumulator acc;
+    struct wf_tree tree;
+    missing.output = nans;
+    wf_error error = counts ? open_output(handle, &elements) : WF_OK;
+    if (!error && nans) error = open_output(handle, &missing);
+    for (int64_t i = 0; !error && i < shaped->count; i++) {
+        wf_shaped_get(shaped, i, &acc, &tree);
+        store_count(&elements, i, wf_accumulator_element_count(&acc));
+        store_count(&missing, i, (int64_t)acc.partial.nan_count);
+    }
     return error;
 }

@@ -14,7 +14,7 @@ import pytest
 import warpfold_ctypes as wf
 from group_helpers import (Laid, as_returned, each_tier, expected_results, indices_along_axes, indices_of_positions,
                            integer_vector, operands, ops_for, random_offsets, random_shape)
-from oracle import FLOATS, INTEGERS, STATS, TYPECODES, TYPES
+from oracle import FLOATS, INTEGERS, STATS, TYPECODES, TYPES, Oracle
 from samples import pack, sample
 from warpfold_ctypes import library
 
@@ -66,6 +66,12 @@ class Grouped:
 
     def expected(self, op, first_index, **chosen):
         return expected_results(op, operands(op, *self.arrays), self.indices(), first_index, **chosen)
+
+    def counts(self, nan):
+        """Of each result the elements and the NaNs."""
+        packed = [b"".join(map(self.arrays[0].at, indices)) for _, _, indices in self.indices()]
+        oracles = [Oracle(self.type, elements) for elements in packed]
+        return [[oracle.count(nan) for oracle in oracles], [len(oracle.nans) for oracle in oracles]]
 
     def groups(self, begin, end):
         """Those of the positions begin <= i < end; keeps what they point to."""
@@ -133,6 +139,7 @@ def test_pieces_of_the_axis(handle, type_name, by):
             assert results_of(whole, op) == expected, context
             assert results_of(one_by_one, op) == expected, context
             assert whole.shape == given.shape
+            assert op == "dot" or whole.counts() == one_by_one.counts() == given.counts(nan), context
             saved = whole.save()
             assert one_by_one.save() == saved, context
             assert handle.load(saved).save() == saved, context
@@ -469,6 +476,29 @@ def test_outputs(handle):
     statistics = handle.accumulator("stats", "f64", (3,))
     assert wf.ERRORS[library.wf_accumulator_stats(handle.pointer, statistics.pointer, byref(stats))] == "WF_ERROR_ARGUMENT"
     assert results_of(statistics, "stats") == "WF_ERROR_UNSUPPORTED"
+
+
+def test_counts(handle):
+    """By every stride; of one result, too; of pairs, and of what was taken out."""
+    counts, nan = [(ctypes.c_int64 * 6)(*[7] * 6) for _ in range(2)], math.nan
+    chosen = dict(ndim=1, shape=(ctypes.c_int64 * 1)(3), stride_bytes=(ctypes.c_int64 * 1)(-16))
+    accumulator = add_values(add_values(handle.accumulator("sum", "f64", (3,), nan="omit"), 3.0, nan, nan), nan, nan, 1.0)
+    outputs = [wf.wf_output(data=ctypes.addressof(memory) + 32, **chosen) for memory in counts]
+    read = lambda *outputs: wf.ERRORS[library.wf_accumulator_counts(  # noqa: E731
+        handle.pointer, accumulator.pointer, *(output and byref(output) for output in outputs))]
+    assert read(*outputs) == "WF_OK" and [list(memory) for memory in counts] == [[1, 7, 0, 7, 1, 7], [1, 7, 2, 7, 1, 7]]
+    assert read(None, None) == read(outputs[0], None) == read(None, outputs[1]) == "WF_OK"
+    for wrong in (dict(data=None), dict(shape=(ctypes.c_int64 * 1)(2)), dict(type=wf.WF_F64), dict(ndim=0)):
+        assert read(None, wf.wf_output(**{**chosen, "data": ctypes.addressof(counts[0]), **wrong})) == "WF_ERROR_ARGUMENT"
+    single = add_values(handle.accumulator("argmax", "f64"), 1.0, nan, 2.0)
+    assert single.counts() == [[3], [1]]
+    for wrong in (dict(data=None), dict(ndim=1), dict(type=wf.WF_I32)):
+        output = wf.wf_output(**{"data": ctypes.addressof(counts[0]), **wrong})
+        assert wf.ERRORS[library.wf_accumulator_counts(handle.pointer, single.pointer, byref(output), None)] == \
+            "WF_ERROR_ARGUMENT"
+    rest = add_values(handle.accumulator("sum", "f64"), 1.0, nan, 2.0, nan)
+    rest.subtract(add_values(handle.accumulator("sum", "f64"), nan, 2.0))
+    assert rest.counts() == [[2], [1]]
 
 
 def test_a_result_type_is_asked_for_once(handle):

@@ -102,20 +102,50 @@ PyObject *accumulator_update(PyObject *self, PyTypeObject *type, PyObject *const
 
 /* ---- results */
 
-/* What the results are called: indices and counts are read as int64, as NumPy has them, whose bits are the same. */
-static const char *name_results(const wf_accumulator *accumulator, wf_op op, wf_type type) {
-    bool is_count = type == WF_U64 && numpy_result_type(op, wf_accumulator_type(accumulator)) == WF_I64;
-    return wf_type_name(is_count ? WF_I64 : type);
+/* What is read of an accumulator: the results of op, or how many elements or NaNs each of them is of. */
+struct reading {
+    enum { READ_OP, READ_COUNT, READ_NANS } what;
+    wf_op op;
+};
+
+static int read_what(PyObject *name, struct reading *reading) {
+    bool is_text = name && PyUnicode_Check(name);
+    if (is_text && !PyUnicode_CompareWithASCIIString(name, "count")) reading->what = READ_COUNT;
+    else if (is_text && !PyUnicode_CompareWithASCIIString(name, "nans")) reading->what = READ_NANS;
+    else if (name) return accumulator_read_op(name, &reading->op);
+    return 0;
 }
 
-/* Reads one value, or all that the output takes. */
-static int read_results(struct accumulator *self, wf_op op, const wf_output *output, wf_value *value) {
+static wf_type type_of_results(const wf_accumulator *accumulator, const struct reading *reading) {
+    return reading->what == READ_OP ? wf_accumulator_op_result_type(accumulator, reading->op) : WF_U64;
+}
+
+/* What the results are called: indices and counts are read as int64, as NumPy has them, whose bits are the same. */
+static const char *name_results(const wf_accumulator *accumulator, const struct reading *reading, wf_type type) {
+    bool is_count = reading->what != READ_OP;
+    if (!is_count) is_count = numpy_result_type(reading->op, wf_accumulator_type(accumulator)) == WF_I64;
+    return wf_type_name(type == WF_U64 && is_count ? WF_I64 : type);
+}
+
+static wf_error read_output(wf_handle *handle, const wf_accumulator *state, const struct reading *reading,
+                            const wf_output *output) {
+    switch (reading->what) {
+    case READ_COUNT: return wf_accumulator_counts(handle, state, output, NULL);
+    case READ_NANS: return wf_accumulator_counts(handle, state, NULL, output);
+    default: return wf_accumulator_result(handle, state, reading->op, output);
+    }
+}
+
+/* Reads one value, if there is no output, or stats, if there is no value either. */
+static int read_results(struct accumulator *self, const struct reading *reading, const wf_output *output,
+                        wf_value *value, wf_stats *stats) {
     wf_handle *handle = handle_lend(CPU, 0);
     if (!handle) return -1;
     PyThreadState *thread = PyEval_SaveThread();
     pthread_mutex_lock(&self->lock);
-    wf_error error = output ? wf_accumulator_result(handle, self->state, op, output)
-                            : wf_accumulator_value(handle, self->state, op, value);
+    wf_error error = output  ? read_output(handle, self->state, reading, output)
+                     : value ? wf_accumulator_value(handle, self->state, reading->op, value)
+                             : wf_accumulator_stats(handle, self->state, stats);
     pthread_mutex_unlock(&self->lock);
     PyEval_RestoreThread(thread);
     if (error) raise_error(handle, error);
@@ -123,36 +153,51 @@ static int read_results(struct accumulator *self, wf_op op, const wf_output *out
     return error ? -1 : 0;
 }
 
-static PyObject *read_array(struct state *state, struct accumulator *self, wf_op op, int32_t ndim,
+static PyObject *read_array(struct state *state, struct accumulator *self, const struct reading *reading, int32_t ndim,
                             const int64_t *shape) {
-    wf_output output = {.type = wf_accumulator_op_result_type(self->state, op), .ndim = ndim, .shape = shape};
+    wf_output output = {.type = type_of_results(self->state, reading), .ndim = ndim, .shape = shape};
     wf_array laid = {.ndim = ndim, .shape = shape};
     Py_ssize_t nbytes = (Py_ssize_t)(array_count(&laid) * (int64_t)wf_type_nbytes(output.type));
     PyObject *result = NULL, *memory = PyByteArray_FromStringAndSize(NULL, nbytes);
     PyObject *tuple = memory ? make_shape(ndim, shape) : NULL;
     if (tuple) {
         output.data = PyByteArray_AsString(memory);
-        if (!read_results(self, op, &output, NULL))
+        if (!read_results(self, reading, &output, NULL, NULL))
             result = PyObject_CallMethod(state->kinds, "results", "OsO", memory,
-                                         name_results(self->state, op, output.type), tuple);
+                                         name_results(self->state, reading, output.type), tuple);
     }
     Py_XDECREF(tuple);
     Py_XDECREF(memory);
     return result;
 }
 
+static PyObject *read_value(struct accumulator *self, const struct reading *reading) {
+    wf_value value = {.type = WF_U64};
+    wf_output output = {.data = &value.v, .type = WF_U64};
+    bool is_count = reading->what != READ_OP;
+    return read_results(self, reading, is_count ? &output : NULL, &value, NULL) ? NULL : python_value(&value);
+}
+
+static PyObject *read_stats(struct state *state, PyObject *self, int32_t ndim) {
+    static const struct array python = {.kind = KIND_PYTHON};
+    wf_stats stats = {.nbytes = sizeof stats};
+    if (ndim) return PyObject_CallMethod(state->kinds, "read_stats", "(O)", self);
+    if (read_results((struct accumulator *)self, NULL, NULL, NULL, &stats)) return NULL;
+    return make_stats(state, &python, &stats);
+}
+
 PyObject *accumulator_result(PyObject *self, PyTypeObject *type, PyObject *const *arguments, Py_ssize_t count,
                              PyObject *names) {
     static const struct signature signature = {"result", BIT(ARG_OP), 0, {ARG_OP, ARGUMENTS}};
     struct accumulator *accumulator = (struct accumulator *)self;
-    wf_op op = wf_accumulator_op(accumulator->state);
+    struct state *state = PyType_GetModuleState(type);
+    struct reading reading = {.what = READ_OP, .op = wf_accumulator_op(accumulator->state)};
     PyObject *values[ARGUMENTS];
-    wf_value value;
     int32_t ndim;
     int64_t shape[WF_NDIM_MAX];
     if (arguments_read(&signature, arguments, count, names, values)) return NULL;
-    if (values[ARG_OP] && accumulator_read_op(values[ARG_OP], &op)) return NULL;
+    if (read_what(values[ARG_OP], &reading)) return NULL;
     wf_accumulator_shape(accumulator->state, &ndim, shape);
-    if (ndim) return read_array(PyType_GetModuleState(type), accumulator, op, ndim, shape);
-    return read_results(accumulator, op, NULL, &value) ? NULL : python_value(&value);
+    if (reading.what == READ_OP && reading.op == WF_STATS) return read_stats(state, self, ndim);
+    return ndim ? read_array(state, accumulator, &reading, ndim, shape) : read_value(accumulator, &reading);
 }

@@ -311,7 +311,9 @@ static PyMethodDef methods[] = {
      "infinity."},
     {"result", AS_METHOD(accumulator_result), METH_METHOD | METH_FASTCALL | METH_KEYWORDS,
      "result($self, op=None)\n--\n\n"
-     "The result so far, as a Python number; of another op, if its state determines that, too: var gives mean.\n"
+     "The result so far, as a Python number; of another op, if its state determines that, too: var gives mean.  Every\n"
+     "Accumulator tells 'count' and 'nans': its elements, without NaNs that are omitted, and its NaNs.  That of stats\n"
+     "gives a Stats.\n"
      "With a shape, an array of NumPy's if NumPy has been imported, otherwise nested lists."},
     {"bytes", save, METH_NOARGS,
      "bytes($self, /)\n--\n\nThe saved form, the same on every machine: equal reductions give equal bytes."},

@@ -127,7 +127,19 @@ static int take_numpy(PyObject *object, struct array *array) {
     return take_numpy_without_buffer(object, array);
 }
 
-/* Keeps what results in NumPy's kind need, from the first array that is met. */
+/* Puts a new reference where none is yet; without the interpreter's lock, another thread may have been first. */
+static void keep_first(PyObject **place, PyObject *object) {
+    PyObject *nothing = NULL;
+    if (!__atomic_compare_exchange_n(place, &nothing, object, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        Py_DECREF(object);
+}
+
+static void keep_attribute(PyObject **place, PyObject *owner, const char *name) {
+    PyObject *object = *place || PyErr_Occurred() ? NULL : PyObject_GetAttrString(owner, name);
+    if (object) keep_first(place, object);
+}
+
+/* Keeps what results in NumPy's kind need, from the first array that is met; the type of arrays comes last. */
 static int meet_numpy(struct state *state) {
     static const char *const names[] = {[WF_BOOL] = "bool_", [WF_I8] = "int8", [WF_I16] = "int16",
                                         [WF_I32] = "int32", [WF_I64] = "int64", [WF_U8] = "uint8",
@@ -136,13 +148,11 @@ static int meet_numpy(struct state *state) {
     PyObject *numpy = PyImport_ImportModule("numpy"); /* there already: one of its objects is here */
     if (!numpy) return -1;
     for (size_t type = 0; type < sizeof names / sizeof names[0]; type++) {
-        if (!names[type] || state->scalars[type]) continue;
-        state->scalars[type] = PyObject_GetAttrString(numpy, names[type]);
-        if (!state->scalars[type]) break;
+        if (names[type]) keep_attribute(&state->scalars[type], numpy, names[type]);
     }
-    if (!state->empty && !PyErr_Occurred()) state->empty = PyObject_GetAttrString(numpy, "empty");
+    keep_attribute(&state->empty, numpy, "empty");
     if (!PyErr_Occurred()) probe_scalars(state);
-    if (!PyErr_Occurred()) state->ndarray = PyObject_GetAttrString(numpy, "ndarray");
+    keep_attribute(&state->ndarray, numpy, "ndarray");
     Py_DECREF(numpy);
     return PyErr_Occurred() ? -1 : 0;
 }
@@ -184,7 +194,7 @@ static int is_numpy(struct state *state, PyObject *object) {
     if (is_array > 0 && (refuse_masked(object) || (!state->ndarray && meet_numpy(state)))) return -1;
     if (!is_array && !state->stranger) {
         Py_INCREF((PyObject *)Py_TYPE(object));
-        state->stranger = (PyObject *)Py_TYPE(object);
+        keep_first(&state->stranger, (PyObject *)Py_TYPE(object));
     }
     return is_array;
 }
@@ -223,7 +233,7 @@ static int take_plain_buffer(struct state *state, PyObject *object, struct array
     PyObject *type = (PyObject *)Py_TYPE(object);
     if (!state->plain_buffer && PyType_GetFlags(Py_TYPE(object)) & Py_TPFLAGS_IMMUTABLETYPE) {
         Py_INCREF(type);
-        state->plain_buffer = type;
+        keep_first(&state->plain_buffer, type);
     }
     return take_buffer(object, array);
 }
@@ -256,8 +266,9 @@ static void array_clear(struct array *array, PyObject *object) {
 
 int array_take(struct state *state, PyObject *object, struct array *array) {
     array_clear(array, object);
-    int taken = (PyObject *)Py_TYPE(object) == state->ndarray ? take_numpy(object, array)
-                                                              : take_any(state, object, array);
+    PyObject *ndarray = __atomic_load_n(&state->ndarray, __ATOMIC_ACQUIRE); /* with what was kept before it */
+    int taken = (PyObject *)Py_TYPE(object) == ndarray ? take_numpy(object, array)
+                                                       : take_any(state, object, array);
     if (taken) array_release(array);
     return taken;
 }

@@ -5,7 +5,7 @@
 static int check_not_empty(const struct job *job, const struct results *results) {
     wf_op op = job->reduction.op;
     bool is_extremum = op == WF_MIN || op == WF_MAX || op == WF_ARGMIN || op == WF_ARGMAX;
-    if (!is_extremum || results->reduced_count || !results->count) return 0;
+    if (!is_extremum || results->reduced_count || !results->count || job->reduction.fill) return 0;
     PyErr_Format(PyExc_ValueError, "%s of no elements: an axis that is reduced has length 0", wf_op_name(op));
     return -1;
 }
@@ -38,9 +38,9 @@ static int take_mask(struct job *job, PyObject *where, struct array *mask) {
     if (array_take(job->state, where, mask)) return -1;
     if (mask->view.type != WF_BOOL)
         PyErr_Format(PyExc_TypeError, "where must be bool, not %s", wf_type_name(mask->view.type));
-    else if (mask->is_on_gpu || job->a.is_on_gpu)
-        PyErr_SetString(PyExc_TypeError, "where is not yet supported in CUDA memory");
-    else if (!array_broadcast(mask, job->a.view.ndim, job->a.shape, "where")) return 0;
+    else if (!check_memory(mask, &job->a, job->device) &&
+             !array_broadcast(mask, job->a.view.ndim, job->a.shape, "where"))
+        return 0;
     array_release(mask);
     return -1;
 }
@@ -58,6 +58,7 @@ static int64_t *make_keys(struct job *job, PyObject *where, const struct results
 
 static PyObject *reduce_where(struct job *job, PyObject *const *values, struct results *results) {
     struct place place;
+    int32_t ndim = job->a.view.ndim;
     int64_t *keys = make_keys(job, values[ARG_WHERE], results);
     PyObject *result = NULL;
     if (keys && !array_copy(&job->a, false) && !place_open(&place, job, results, values[ARG_OUT], true)) {
@@ -66,6 +67,7 @@ static PyObject *reduce_where(struct job *job, PyObject *const *values, struct r
         wf_groups groups = wf_groups_keys(0, results->count, &labels);
         job->a.view = wf_array_nd(job->a.view.data, job->a.view.type, 1, &count, NULL);
         job->reduction.flags = WF_SKIP_BAD_KEYS;
+        results->masked_ndim = ndim;
         place.output.ndim = 1;
         place.output.shape = &results->count;
         result = values[ARG_INITIAL] ? place_run_from(&place, job, results, &groups, values[ARG_INITIAL])
@@ -74,6 +76,63 @@ static PyObject *reduce_where(struct job *job, PyObject *const *values, struct r
     PyMem_Free(keys);
     return result;
 }
+
+/* ---- in CUDA memory */
+
+/* Checks where and out; results then have out's type. */
+static int check_selected(struct job *job, PyObject *const *values, struct results *results) {
+    PyObject *where = values[ARG_WHERE];
+    struct array mask;
+    struct place place;
+    if (where && !PyBool_Check(where)) { /* which are no arrays: they need not be in CUDA memory */
+        if (take_mask(job, where, &mask)) return -1;
+        array_release(&mask);
+    }
+    if (!values[ARG_OUT]) return 0;
+    if (place_open(&place, job, results, values[ARG_OUT], false)) return -1;
+    place_close(&place, job, results, false);
+    return 0;
+}
+
+static PyObject *reduced_dimensions(const struct results *results, int32_t ndim) {
+    PyObject *list = PyList_New(0);
+    for (int32_t d = 0; list && d < ndim; d++) {
+        if (!(results->axes >> d & 1)) continue;
+        PyObject *dimension = PyLong_FromLong(d);
+        if (!dimension || PyList_Append(list, dimension)) Py_CLEAR(list);
+        Py_XDECREF(dimension);
+    }
+    return list;
+}
+
+/* warpfold._selected tells how. */
+static PyObject *reduce_selected(struct job *job, PyObject *const *values, struct results *results) {
+    static const char *const policies[] = {"propagate", "omit", "error"};
+    const wf_reduction *reduction = &job->reduction;
+    if (check_selected(job, values, results)) return NULL;
+    const char *dtype = reduction->result_type ? wf_type_name(reduction->result_type) : NULL;
+    PyObject *module = PyImport_ImportModule("warpfold._selected");
+    PyObject *function = module ? PyObject_GetAttrString(module, "reduce_selected") : NULL;
+    PyObject *reduced = function ? reduced_dimensions(results, job->a.view.ndim) : NULL;
+    PyObject *shape = reduced ? make_shape(results->seen_ndim, results->seen_shape) : NULL;
+    PyObject *given[] = {values[ARG_WHERE], values[ARG_INITIAL], values[ARG_OUT], values[ARG_FILL]};
+    for (int i = 0; i < 4; i++) given[i] = given[i] ? given[i] : Py_None;
+    PyObject *arguments = shape ? Py_BuildValue("sOOOOOOi", wf_op_name(reduction->op), job->a.owner, reduced, shape,
+                                                given[0], given[1], given[2], job->counted != NULL) : NULL;
+    PyObject *settings = arguments ? Py_BuildValue("{sssLsisssOsz}", "nan", policies[reduction->nan], "ddof",
+                                                   (long long)reduction->ddof, "threads", (int)job->threads, "device",
+                                                   job->device, "fill", given[3], "dtype", dtype) : NULL;
+    PyObject *result = settings ? PyObject_Call(function, arguments, settings) : NULL;
+    Py_XDECREF(settings);
+    Py_XDECREF(arguments);
+    Py_XDECREF(shape);
+    Py_XDECREF(reduced);
+    Py_XDECREF(function);
+    Py_XDECREF(module);
+    return result;
+}
+
+/* ---- in host memory, or without a selection */
 
 static PyObject *reduce_to_array(struct job *job, PyObject *const *values, struct results *results) {
     struct place place;
@@ -101,10 +160,10 @@ PyObject *reduce_axes(struct job *job, PyObject *const *values) {
     if (keeps_dimensions < 0 || read_axes(values[ARG_AXIS], job->a.view.ndim, &results.axes)) return NULL;
     results_lay_out(&results, job, keeps_dimensions);
     bool is_plain = !values[ARG_OUT] && !values[ARG_WHERE] && !values[ARG_INITIAL];
-    if (values[ARG_INITIAL] && job->a.is_on_gpu)
-        return PyErr_SetString(PyExc_TypeError, "initial is not supported in CUDA memory"), NULL;
     if (is_plain && !results.ndim && !results.seen_ndim) return job_value(job);
     if (!values[ARG_INITIAL] && check_not_empty(job, &results)) return NULL;
+    bool is_selected = values[ARG_WHERE] || values[ARG_INITIAL];
+    if (job->a.is_on_gpu && is_selected) return reduce_selected(job, values, &results);
     PyObject *result = (values[ARG_WHERE] ? reduce_where : reduce_to_array)(job, values, &results);
     return unwrap(result, job, &results, values[ARG_OUT]);
 }

@@ -170,7 +170,7 @@ struct job {
     wf_reduction reduction;
     struct array a, b;
     bool has_b;
-    PyObject *counted; /* what a is instead of an array that the caller left out; NULL: nothing */
+    PyObject *counted; /* what is read instead of a, where elements are counted in CUDA memory; NULL: nothing */
     const char *device;
     int32_t threads;
     wf_value fill;
@@ -178,6 +178,10 @@ struct job {
 
 int job_begin(struct state *state, struct job *job, const struct function *function, PyObject *const *values);
 void job_end(struct job *job);
+/* The op of that name; "elements" is the sum of as many ones as there are elements, for job_count_elements. */
+int job_read_op(PyObject *name, wf_op *op, bool *counts_elements);
+/* Has a job that has begun count the elements, which it does not read. */
+int job_count_elements(struct job *job);
 const wf_array *job_b(const struct job *job);
 /* After a call that gave the handle the array's stream: what was the stream's owner before may go, unless the call failed
  * and the handle may still have that one's. */
@@ -191,12 +195,15 @@ PyObject *job_value(struct job *job);
 PyObject *reduce_axes(struct job *job, PyObject *const *values); /* axis, keepdims, out, where */
 PyObject *reduce_function(PyObject *module, const struct function *function, PyObject *const *arguments,
                           Py_ssize_t count, PyObject *names);
+/* The same by the op's name: the op may be any but vecdot and stats, or "elements", see job_read_op. */
+PyObject *reduce_op(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names);
 PyObject *reduce_stats(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names);
 PyObject *reduce_by_labels(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names);
 PyObject *reduce_windows(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names);
 PyObject *reduce_quantiles(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names);
 PyObject *join_arrays(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *shape_of(PyObject *module, PyObject *object);
+PyObject *type_of(PyObject *module, PyObject *object); /* the library's name of it */
 /* Labels are integers: of an empty list, too, and bools are 0 and 1. */
 void see_integers(struct array *labels);
 /* raise_error, but that keys and offsets out of range are an IndexError. */
@@ -232,6 +239,7 @@ struct results {
     int32_t ndim, seen_ndim;
     int64_t shape[WF_NDIM_MAX], seen_shape[WF_NDIM_MAX];
     int64_t count, reduced_count;
+    int32_t masked_ndim; /* where: indices count all elements of an array of so many dimensions; 0: of their group */
 };
 
 /* The caller's out, or a new array of the caller's kind. */
@@ -265,6 +273,8 @@ PyObject *raise_error(const wf_handle *handle, wf_error error);
 PyObject *python_value(const wf_value *value);
 /* Finds out which of NumPy's scalars are plain. */
 int probe_scalars(struct state *state);
+/* A warpfold.Stats, of scalars as those of an array. */
+PyObject *make_stats(struct state *state, const struct array *like, const wf_stats *stats);
 /* A NumPy scalar for its arrays, otherwise a number of Python's. */
 PyObject *scalar_of_kind(struct state *state, const struct array *like, const wf_value *value);
 

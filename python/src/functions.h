@@ -76,10 +76,5 @@
 #define HELP_VECDOT                                                                                               \
     "The dot products along axis (the last one): exact, rounded once.\n\n"                                        \
     ">>> vecdot([1e200, 1.0, -1e200], [1e100, 1.0, 1e100])\n1.0\n"
-#define HELP_STATS                                                                                                \
-    "stats(a, *, dtype=None, ddof=0, correction=None, nan='propagate', threads=0, device=None)\n--\n\n"           \
-    "count, nans, sum, mean, var, std, min, max, argmin, argmax, nonzero, norm1, norm2 and norminf of all elements " \
-    "in one pass.\nWhat is undefined, such as the mean of no elements, is None.\n\n"                              \
-    ">>> stats([1.0, 2.0, 6.0]).mean\n3.0\n"
 
 #endif

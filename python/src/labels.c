@@ -88,28 +88,19 @@ static PyObject *run_groups(struct job *job, PyObject *const *values, struct arr
     return place_run(&place, job, &results, &groups, raise_label_error);
 }
 
-/* Without an array, each position of the axis counts as one element that is true: the same one, in the labels' memory. */
-static int begin_by_labels(struct state *state, struct job *job, struct function *function, PyObject **values,
-                           const struct array *labels) {
-    static const char one = 1;
-    if (values[ARG_A] != Py_None) return job_begin(state, job, function, values);
-    PyObject *there = labels->is_on_gpu ? PyObject_CallMethod(state->kinds, "full", "OsO", values[ARG_LABELS], "bool",
-                                                              Py_True) : NULL;
-    if (labels->is_on_gpu && !there) return -1;
-    values[ARG_A] = there ? there : values[ARG_LABELS];
-    int status = job_begin(state, job, function, values);
-    if (!status) {
-        if (!there) job->a.view.data = &one;
-        job->a.owner = values[ARG_LABELS];
-        job->a.view.type = WF_BOOL;
-        job->a.view.ndim = labels->view.ndim;
-        for (int32_t d = 0; d < labels->view.ndim; d++) job->a.shape[d] = labels->shape[d], job->a.stride_bytes[d] = 0;
-        job->reduction.result_type = numpy_result_type(job->reduction.op, WF_BOOL);
-        job->counted = there;
-    } else {
-        Py_XDECREF(there);
+/* Without an array, the labels are counted. */
+static int begin_by_labels(struct state *state, struct job *job, PyObject **values) {
+    struct function function = {.op = WF_OP_NONE};
+    bool counts_elements;
+    if (job_read_op(values[ARG_OP], &function.op, &counts_elements)) return -1;
+    if (values[ARG_A] == Py_None) {
+        values[ARG_A] = values[ARG_LABELS];
+        counts_elements = true;
     }
-    return status;
+    if (job_begin(state, job, &function, values)) return -1;
+    if (!counts_elements || !job_count_elements(job)) return 0;
+    job_end(job);
+    return -1;
 }
 
 PyObject *reduce_by_labels(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names) {
@@ -121,18 +112,12 @@ PyObject *reduce_by_labels(PyObject *module, PyObject *const *arguments, Py_ssiz
         4,
         {ARG_OP, ARG_A, ARG_BY, ARG_LABELS, ARGUMENTS}};
     PyObject *values[ARGUMENTS], *result = NULL;
-    struct function function = {.op = WF_OP_NONE};
     struct array labels;
     struct job job;
     if (arguments_read(&signature, arguments, count, names, values)) return NULL;
-    const char *name = PyUnicode_AsUTF8AndSize(values[ARG_OP], NULL);
-    if (!name) return NULL;
-    function.op = wf_op_parse(name);
-    if (!function.op || function.op == WF_DOT || function.op == WF_STATS)
-        return PyErr_Format(PyExc_ValueError, "no op '%s' by groups", name);
     struct state *state = state_of(module);
     if (array_take(state, values[ARG_LABELS], &labels)) return NULL;
-    if (!begin_by_labels(state, &job, &function, values, &labels)) {
+    if (!begin_by_labels(state, &job, values)) {
         result = run_groups(&job, values, &labels);
         job_end(&job);
     }
@@ -140,7 +125,7 @@ PyObject *reduce_by_labels(PyObject *module, PyObject *const *arguments, Py_ssiz
     return result;
 }
 
-/* ---- shapes */
+/* ---- what arrays are */
 
 PyObject *shape_of(PyObject *module, PyObject *object) {
     struct array array;
@@ -148,6 +133,14 @@ PyObject *shape_of(PyObject *module, PyObject *object) {
     PyObject *shape = make_shape(array.view.ndim, array.shape);
     array_release(&array);
     return shape;
+}
+
+PyObject *type_of(PyObject *module, PyObject *object) {
+    struct array array;
+    if (array_take(state_of(module), object, &array)) return NULL;
+    PyObject *name = PyUnicode_FromString(wf_type_name(array.view.type));
+    array_release(&array);
+    return name;
 }
 
 /* ---- joining two arrays along an axis, for index_add */

@@ -58,11 +58,13 @@ FUNCTIONS(FUNCTION)
 
 static PyMethodDef methods[] = {
     FUNCTIONS(METHOD)
-    {"stats", AS_METHOD(reduce_stats), METH_FASTCALL | METH_KEYWORDS, HELP_STATS},
+    {"stats", AS_METHOD(reduce_stats), METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"reduce_op", AS_METHOD(reduce_op), METH_FASTCALL | METH_KEYWORDS, NULL},
     {"reduce_by_labels", AS_METHOD(reduce_by_labels), METH_FASTCALL | METH_KEYWORDS, NULL},
     {"reduce_windows", AS_METHOD(reduce_windows), METH_FASTCALL | METH_KEYWORDS, NULL},
     {"quantile", AS_METHOD(reduce_quantiles), METH_FASTCALL | METH_KEYWORDS, NULL},
     {"shape_of", shape_of, METH_O, NULL},
+    {"type_of", type_of, METH_O, NULL},
     {"join_arrays", AS_METHOD(join_arrays), METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -9,6 +9,7 @@ void results_lay_out(struct results *results, const struct job *job, bool keeps_
                                                : wf_op_result_type(job->reduction.op, a->type);
     results->ndim = results->seen_ndim = 0;
     results->count = results->reduced_count = 1;
+    results->masked_ndim = 0;
     for (int32_t d = 0; d < a->ndim; d++) {
         bool is_reduced = results->axes >> d & 1;
         *(is_reduced ? &results->reduced_count : &results->count) *= a->shape[d];
@@ -69,7 +70,30 @@ int place_open(struct place *place, struct job *job, struct results *results, Py
     return 0;
 }
 
+/* The position in its group of the element at index, of all elements in C order. */
+static int64_t position_in_group(const struct job *job, const struct results *results, int64_t index) {
+    int64_t position = 0, step = 1;
+    for (int32_t d = results->masked_ndim - 1; d >= 0; d--) {
+        int64_t length = job->a.shape[d];
+        bool is_reduced = results->axes >> d & 1;
+        if (is_reduced) position += index % length * step;
+        if (is_reduced) step *= length;
+        index /= length;
+    }
+    return position;
+}
+
+/* Results that are indices of selected elements become positions in their groups; fills are negative. */
+static void find_positions(struct place *place, const struct job *job, const struct results *results) {
+    wf_op op = job->reduction.op;
+    int64_t *indices = place->output.data;
+    if (!results->masked_ndim || results->type != WF_I64 || (op != WF_ARGMIN && op != WF_ARGMAX)) return;
+    for (int64_t i = 0; i < results->count; i++)
+        if (indices[i] > 0) indices[i] = position_in_group(job, results, indices[i]);
+}
+
 PyObject *place_close(struct place *place, struct job *job, const struct results *results, bool is_good) {
+    if (is_good) find_positions(place, job, results);
     if (place->target.object) return target_finish(job->state, &job->a, &place->target, is_good);
     if (is_good && place->temporary) {
         int64_t stride_bytes[WF_NDIM_MAX];

@@ -1,5 +1,5 @@
 /* A reduction, from the arguments of a call to its result. */
-#include "core.h"
+#include "accumulator.h"
 
 #include <math.h>
 #include <string.h>
@@ -102,7 +102,7 @@ wf_error job_run(struct job *job, wf_handle *handle, const wf_groups *groups, co
 /* Where there is no value, floats are NaN, as NumPy's are; but the smallest or largest of no elements is an error. */
 static void set_fill(struct job *job) {
     wf_op op = job->reduction.op;
-    if (op == WF_SUM) return; /* there always is a sum */
+    if (op == WF_SUM || job->reduction.fill) return; /* there always is a sum */
     bool is_float = op == WF_MEAN || op == WF_VAR || op == WF_STD;
     bool is_extremum = op == WF_MIN || op == WF_MAX;
     if (is_extremum) is_float = type_is_float(job->a.view.type) && array_count(&job->a.view);
@@ -212,10 +212,72 @@ PyObject *reduce_function(PyObject *module, const struct function *function, PyO
     return result;
 }
 
+/* ---- ops by their names */
+
+int job_read_op(PyObject *name, wf_op *op, bool *counts_elements) {
+    *counts_elements = PyUnicode_Check(name) && !PyUnicode_CompareWithASCIIString(name, "elements");
+    *op = WF_SUM;
+    if (!*counts_elements && accumulator_read_op(name, op) && !PyErr_ExceptionMatches(PyExc_ValueError)) return -1;
+    PyErr_Clear();
+    if (*op && *op != WF_DOT && *op != WF_STATS) return 0;
+    PyErr_Format(PyExc_ValueError, "no op %R by groups", name);
+    return -1;
+}
+
+int job_count_elements(struct job *job) {
+    static const char one = 1;
+    struct array *a = &job->a, there;
+    a->view.data = &one;
+    if (a->is_on_gpu) {
+        job->counted = PyObject_CallMethod(job->state->kinds, "full", "OsO", a->owner, "bool", Py_True);
+        if (!job->counted || array_take(job->state, job->counted, &there)) return -1;
+        a->view.data = there.view.data; /* which stays as long as job->counted */
+        int status = check_memory(&there, a, job->device);
+        array_release(&there);
+        if (status) return -1;
+    }
+    a->view.type = WF_BOOL;
+    memset(a->stride_bytes, 0, sizeof a->stride_bytes);
+    job->reduction.result_type = numpy_result_type(job->reduction.op, WF_BOOL);
+    return 0;
+}
+
+/* Among other results the smallest of no floats is NaN, where min() of none is an error. */
+static void fill_extremum(struct job *job) {
+    wf_reduction *reduction = &job->reduction;
+    bool is_extremum = reduction->op == WF_MIN || reduction->op == WF_MAX;
+    if (reduction->fill || !is_extremum || !type_is_float(job->a.view.type)) return;
+    job->fill = (wf_value){.type = WF_F64, .v = {.f64 = NAN}};
+    reduction->fill = &job->fill;
+}
+
+PyObject *reduce_op(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names) {
+    static const struct signature signature = {
+        "reduce_op",
+        BIT(ARG_OP) | BIT(ARG_A) | BIT(ARG_AXIS) | BIT(ARG_KEEPDIMS) | BIT(ARG_WHERE) | BIT(ARG_DTYPE) | BIT(ARG_DDOF) |
+            BIT(ARG_CORRECTION) | BIT(ARG_NAN) | BIT(ARG_FILL) | BIT(ARG_THREADS) | BIT(ARG_DEVICE),
+        2,
+        {ARG_OP, ARG_A, ARGUMENTS}};
+    PyObject *values[ARGUMENTS], *result = NULL;
+    struct function function = {.op = WF_OP_NONE};
+    bool counts_elements;
+    struct job job;
+    if (arguments_read(&signature, arguments, count, names, values)) return NULL;
+    if (job_read_op(values[ARG_OP], &function.op, &counts_elements)) return NULL;
+    if (job_begin(state_of(module), &job, &function, values)) return NULL;
+    if (!(counts_elements && job_count_elements(&job)) &&
+        !read_fill(values[ARG_FILL], NULL, &job.reduction, &job.fill)) {
+        fill_extremum(&job);
+        result = reduce_axes(&job, values);
+    }
+    job_end(&job);
+    return result;
+}
+
 /* ---- stats */
 
 /* A tuple in the order of warpfold._kinds.Stats. */
-static PyObject *stats_values(struct job *job, const wf_stats *stats) {
+static PyObject *stats_tuple(struct state *state, const struct array *like, const wf_stats *stats) {
     const wf_value *values[] = {&stats->sum,    &stats->mean,   &stats->var,     &stats->std,   &stats->min,
                                 &stats->max,    &stats->argmin, &stats->argmax,  &stats->nonzero,
                                 &stats->norm1,  &stats->norm2,  &stats->norminf};
@@ -225,11 +287,18 @@ static PyObject *stats_values(struct job *job, const wf_stats *stats) {
         bool counts = i < 2 || values[i - 2]->type == WF_U64; /* integers have no other result of this type here */
         PyObject *item = i < 2    ? PyLong_FromUnsignedLongLong(i ? stats->nans : stats->count)
                          : counts ? python_value(values[i - 2])
-                                  : scalar_of_kind(job->state, &job->a, values[i - 2]);
+                                  : scalar_of_kind(state, like, values[i - 2]);
         if (item && !PyTuple_SetItem(tuple, i, item)) continue;
         Py_CLEAR(tuple);
     }
     return tuple;
+}
+
+PyObject *make_stats(struct state *state, const struct array *like, const wf_stats *stats) {
+    PyObject *tuple = stats_tuple(state, like, stats);
+    PyObject *made = tuple ? PyObject_CallMethod(state->kinds, "make_stats", "(O)", tuple) : NULL;
+    Py_XDECREF(tuple);
+    return made;
 }
 
 PyObject *reduce_stats(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *names) {
@@ -253,9 +322,7 @@ PyObject *reduce_stats(PyObject *module, PyObject *const *arguments, Py_ssize_t 
         if (!error) error = wf_reduce_stats(handle, &job.reduction, &job.a.view, &stats);
         PyEval_RestoreThread(thread);
         keep_stream(state, handle, &job.a, error);
-        PyObject *tuple = error ? raise_error(handle, error) : stats_values(&job, &stats);
-        if (tuple) result = PyObject_CallMethod(state->kinds, "make_stats", "(O)", tuple);
-        Py_XDECREF(tuple);
+        result = error ? raise_error(handle, error) : make_stats(state, &job.a, &stats);
         handle_return(handle, job.device);
     }
     job_end(&job);

@@ -20,17 +20,17 @@ __all__: list[str]
 class AxisError(ValueError, IndexError): ...
 
 class Stats(NamedTuple):
-    count: int  # type: ignore[assignment]
-    nans: int
+    count: Any
+    nans: Any
     sum: Any
     mean: Any
     var: Any
     std: Any
     min: Any
     max: Any
-    argmin: int | None
-    argmax: int | None
-    nonzero: int
+    argmin: Any
+    argmax: Any
+    nonzero: Any
     norm1: Any
     norm2: Any
     norminf: Any
@@ -132,7 +132,12 @@ def nanstd(
     ..., device: _Device = ...,
 ) -> Any: ...
 def stats(
-    a: _Array, *, dtype: Any = ..., ddof: float = ..., correction: float | None = ..., nan: _Nan = ...,
+    a: _Array, axis: _Axis = ..., *, keepdims: bool = ..., where: _Array = ..., dtype: Any = ..., ddof: float | None = ...,
+    correction: float | None = ..., nan: _Nan = ..., threads: _Threads = ..., device: _Device = ...,
+) -> Stats: ...
+def segment_stats(
+    data: _Array, ids: _Array, num_segments: SupportsIndex | None = ..., *, axis: SupportsIndex = ..., dtype: Any = ...,
+    nan: _Nan = ..., ddof: float | None = ..., fill: float | None = ..., skip_bad_keys: bool = ...,
     threads: _Threads = ..., device: _Device = ...,
 ) -> Stats: ...
 def quantile(
@@ -234,7 +239,7 @@ class KernelRun:
     def _repr_html_(self) -> str: ...
 
 def all_reduce(
-    accumulator: Accumulator, add: Callable[[memoryview], Any], largest: Callable[[memoryview], Any]
+    accumulator: Accumulator | BaseException, add: Callable[[memoryview], Any], largest: Callable[[memoryview], Any],
 ) -> Accumulator: ...
 def run_kernel(
     source: str | PathLike[str], grid: int | Sequence[int] = ..., block: int | Sequence[int] = ...,

@@ -45,7 +45,7 @@ segment_var = _make_segment("var", "var")
 segment_std = _make_segment("std", "std")
 segment_any = _make_segment("any", "any")
 segment_all = _make_segment("all", "all")
-segment_count_nonzero = _make_segment("count_nonzero", "nonzero")
+segment_count_nonzero = _make_segment("count_nonzero", "count_nonzero")
 
 
 def segment_norm(data, ids, num_segments=None, *, ord=2, axis=0, **options):
@@ -86,7 +86,6 @@ def reduceat(op, a, indices, axis=0, *, dtype=None, out=None, nan=None, ddof=Non
     >>> reduceat("sum", [1, 2, 3, 4], [0, 1, 3])
     [1, 5, 4]
     """
-    op = {"count_nonzero": "nonzero"}.get(op, op)
     return _core.reduce_by_labels(op, a, "starts", indices, axis=axis, dtype=dtype, out=out, nan=nan, ddof=ddof,
                                   fill=fill, threads=threads, device=device)
 

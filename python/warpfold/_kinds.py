@@ -8,7 +8,7 @@ import struct
 import sys
 from array import array
 from collections import namedtuple
-from operator import index
+from operator import index, sub
 
 # Names of types in the library: (NumPy's and torch's name, code of the struct and array modules)
 _TYPES = {
@@ -48,6 +48,11 @@ def make_stats(values):
     return Stats._make(values)
 
 
+def read_stats(accumulator):
+    """The Stats of an Accumulator of stats that has a shape."""
+    return Stats._make(accumulator.result({"nonzero": "count_nonzero"}.get(name, name)) for name in Stats._fields)
+
+
 def type_name(dtype):
     """The library's name of a dtype: a name, a Python type, or an object of NumPy, torch or the like."""
     if dtype in _PYTHON_TYPES:
@@ -79,8 +84,9 @@ def _flatten(value):
         raise ValueError("lists within lists: at most 64 dimensions are supported")
     flat = [value]
     for length in shape:
-        if not all(isinstance(row, (list, tuple, range)) and len(row) == length for row in flat):
-            raise ValueError("the lists have different lengths: an array has rows of one length")
+        for row in flat:
+            if not isinstance(row, (list, tuple, range)) or len(row) != length:
+                raise ValueError("the lists have different lengths: an array has rows of one length")
         flat = [item for row in flat for item in row]
     return flat, tuple(shape)
 
@@ -100,7 +106,7 @@ def read(value):
             raise TypeError(f"cannot reduce {kind.__name__}: pass an array, a number or nested lists of numbers")
     if types == {bool}:
         return memoryview(bytes(flat)).cast("?"), shape
-    if types and all(hasattr(kind, "__index__") for kind in types):
+    if types and all([hasattr(kind, "__index__") for kind in types]):
         try:
             return array("Q" if max(flat) >= 2**63 else "q", flat), shape
         except OverflowError:
@@ -132,10 +138,13 @@ def element(kind, number):
         bits = struct.unpack("I", struct.pack("f", number))[0]
         return struct.pack("H", (bits >> 16) + (bits >> 15 & 1 and (bits & 0x17fff) != 0) if number == number else 0x7fc0)
     code = _TYPES[kind][1]
+    if code == "?" and number not in (0, 1):
+        raise OverflowError(f"initial {number!r} is no bool, as the array's elements are: convert the array")
     try:
         return struct.pack(code, float(number) if code in "efd" else bool(number) if code == "?" else index(number))
     except struct.error:
-        raise OverflowError(f"initial {number!r} is no {dtype_name(kind)}") from None
+        raise OverflowError(f"initial {number!r} is no {dtype_name(kind)}, as the array's elements are: convert the "
+                            "array") from None
 
 
 def _of_buffer(owner, memory, kind, shape):
@@ -148,23 +157,34 @@ def _of_buffer(owner, memory, kind, shape):
     return memoryview(memory).cast(code, shape)
 
 
+def minus(a, b):
+    """a - b, element by element, of two results of one shape that are integers of any kind."""
+    if isinstance(a, list):
+        return [minus(x, y) for x, y in zip(a, b)]
+    if not isinstance(a, (memoryview, array)):
+        return a - b
+    view = memoryview(a)
+    flat = array(view.format, map(sub, *(memoryview(each).cast("B").cast(view.format) for each in (a, b))))
+    return flat if isinstance(a, array) else memoryview(flat).cast("B").cast(view.format, view.shape)
+
+
 # ---- arrays of the caller's kind
 
 
-def _library(owner):
+def library_of(owner):
     """The caller's library, if it makes empty arrays into which results can be written."""
     name = type(owner).__module__.partition(".")[0]
     return sys.modules.get(name) if name in ("torch", "cupy") else None
 
 
-def _beside(owner, library):
+def beside(owner, library):
     """In what arrays are made where the owner is: a context, and the words that name its place."""
     if library.__name__ == "torch":
         return contextlib.nullcontext(), {"device": owner.device}
     return (owner.device if hasattr(owner.device, "__enter__") else contextlib.nullcontext()), {}
 
 
-def _dtype(library, kind):
+def dtype_of(library, kind):
     name = _TYPES[kind][0]
     return getattr(library, name) if library.__name__ == "torch" else name
 
@@ -183,13 +203,18 @@ def nbytes(kind):
     return 2 if kind == "bf16" else struct.calcsize(_TYPES[kind][1])
 
 
+def as_element(kind, number):
+    """The number as an element of that kind has it."""
+    return _decode(element(kind, number), kind)[0]
+
+
 def empty(owner, kind, shape):
     """What results for the owner are written to; see finish."""
-    library = _library(owner)
+    library = library_of(owner)
     if library:
-        context, options = _beside(owner, library)
+        context, options = beside(owner, library)
         with context:
-            return library.empty(shape, dtype=_dtype(library, kind), **options)
+            return library.empty(shape, dtype=dtype_of(library, kind), **options)
     size = nbytes(kind)
     for length in shape:
         size *= length
@@ -198,7 +223,7 @@ def empty(owner, kind, shape):
 
 def finish(owner, memory, kind, shape):
     """The array of the owner's kind that has these elements."""
-    if _library(owner):
+    if library_of(owner):
         return memory
     if isinstance(owner, (list, tuple, range, int, float)):
         return _nest(_decode(memory, kind), shape)
@@ -224,19 +249,19 @@ def results(memory, kind, shape):
 
 def full(owner, kind, number):
     """An array of no dimensions beside the owner, in its GPU's memory."""
-    library = _library(owner)
+    library = library_of(owner)
     if not library:
         return number
-    context, options = _beside(owner, library)
+    context, options = beside(owner, library)
     if library.__name__ == "torch":  # whose full() lacks some of the unsigned types
-        return library.tensor(number, dtype=_dtype(library, kind), **options)
+        return library.tensor(number, dtype=dtype_of(library, kind), **options)
     with context:
-        return library.full((), number, dtype=_dtype(library, kind), **options)
+        return library.full((), number, dtype=dtype_of(library, kind), **options)
 
 
 def status_word(owner):
     """Where a GPU leaves how a reduction went, as an array of one int32; None where results come to the host."""
-    return full(owner, "i32", 0) if _library(owner) else None
+    return full(owner, "i32", 0) if library_of(owner) else None
 
 
 def has_failed(status):
@@ -258,7 +283,7 @@ def bfloat16(owner):
 
 def stream(owner):
     """The stream on which the owner's elements will be ready, as an integer, and what keeps it alive."""
-    library = _library(owner)
+    library = library_of(owner)
     if library and library.__name__ == "torch":
         current = library.cuda.current_stream(owner.device)
         return current.cuda_stream, current

@@ -85,7 +85,7 @@ def all_reduce(accumulator, group=None):
     """Makes accumulator that of all ranks' elements of a group of torch.distributed, and returns it.
 
     The bits of its result are those of one process that has added all elements, for any number and order of ranks, and
-    whatever algorithm Gloo or NCCL uses: a few hundred bytes of integers are added up (with NCCL on the current device).
+    whatever algorithm Gloo or NCCL uses; a rank that failed passes its exception (see warpfold.all_reduce): a few hundred bytes of integers are added up (with NCCL on the current device).
     """
     import torch
     from torch import distributed

@@ -39,6 +39,10 @@ void wf_accumulator_init_like(struct wf_accumulator *acc, const struct wf_accumu
     clear(acc, first_index);
 }
 
+int64_t wf_accumulator_element_count(const struct wf_accumulator *acc) {
+    return acc->count - (acc->nan == WF_NAN_OMIT ? (int64_t)acc->partial.nan_count : 0);
+}
+
 bool wf_accumulator_is_indexed(const struct wf_accumulator *acc) {
     return acc->op == WF_ARGMIN || acc->op == WF_ARGMAX || acc->op == WF_STATS || acc->tree ||
            acc->nan == WF_NAN_ERROR;

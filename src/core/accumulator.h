@@ -40,6 +40,9 @@ void wf_accumulator_init_like(struct wf_accumulator *acc, const struct wf_accumu
 /* Whether the index of an element can change the result. */
 bool wf_accumulator_is_indexed(const struct wf_accumulator *acc);
 
+/* The number of its elements, without the NaNs that are left out. */
+int64_t wf_accumulator_element_count(const struct wf_accumulator *acc);
+
 /* Its partial, for the loops. */
 struct wf_open_partial wf_accumulator_open(struct wf_accumulator *acc);
 

@@ -61,5 +61,7 @@ wf_error wf_shaped_add(wf_handle *handle, struct wf_shaped *shaped, const wf_arr
 wf_error wf_shaped_merge(wf_handle *handle, struct wf_shaped *into, const struct wf_shaped *from);
 wf_error wf_shaped_subtract(wf_handle *handle, struct wf_shaped *from, const struct wf_shaped *part);
 wf_error wf_shaped_result(wf_handle *handle, const struct wf_shaped *shaped, wf_op op, const wf_output *output);
+wf_error wf_shaped_counts(wf_handle *handle, const struct wf_shaped *shaped, const wf_output *counts,
+                          const wf_output *nans);
 
 #endif

@@ -206,6 +206,7 @@ FUNCTIONS = {
     "wf_accumulator_result": (c_int, [_handle, _accumulator, c_int, _output]),
     "wf_accumulator_value": (c_int, [_handle, _accumulator, c_int, _value]),
     "wf_accumulator_stats": (c_int, [_handle, _accumulator, POINTER(wf_stats)]),
+    "wf_accumulator_counts": (c_int, [_handle, _accumulator, _output, _output]),
     "wf_accumulator_op": (c_int, [_accumulator]),
     "wf_accumulator_type": (c_int, [_accumulator]),
     "wf_accumulator_count": (c_int64, [_accumulator]),
@@ -554,6 +555,15 @@ class Accumulator:
             library.wf_accumulator_result(self.handle.pointer, self.pointer, OP_BY_NAME[op], byref(output))
         )
         return values_of(memory, type_number) if type_number else []
+
+    def counts(self):
+        """Of each result the elements and the NaNs, in C order."""
+        shape = self.shape
+        counts = [(c_int64 * math.prod(shape))() for _ in range(2)]
+        outputs = [wf_output(data=ctypes.addressof(memory), ndim=len(shape), shape=(c_int64 * len(shape))(*shape))
+                   for memory in counts]
+        self.handle.check(library.wf_accumulator_counts(self.handle.pointer, self.pointer, *map(byref, outputs)))
+        return [list(memory) for memory in counts]
 
     def result(self, op):
         value = wf_value()

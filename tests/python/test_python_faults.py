@@ -3,11 +3,14 @@
 import array
 import gc
 import sys
+import sysconfig
 
 import pytest
 
 wf = pytest.importorskip("warpfold", reason="the Python package was not built: no headers of Python")
 
+if sysconfig.get_config_var("Py_GIL_DISABLED"):
+    pytest.skip("the free-threaded interpreter itself does not survive a lack of memory", allow_module_level=True)
 _testcapi = pytest.importorskip("_testcapi", reason="no _testcapi, by which allocations fail")
 
 

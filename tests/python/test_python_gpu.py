@@ -18,6 +18,11 @@ from tensors import TableTensor, Tensor
 from test_python_ops import number
 from oracle import Oracle
 
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
 pytestmark = pytest.mark.slow  # kernels are compiled
 
 CUDA = 2
@@ -62,8 +67,37 @@ def cupy(gpu, monkeypatch):  # noqa: F811
         def __int__(self):
             return self.item()
 
+        def numpy(self):
+            return numpy.array(self.tolist(), self.type_name.replace("bool", "?").replace("i32", "i4").replace("i64", "i8")
+                               .replace("f32", "f4").replace("f64", "f8")).reshape(self.shape)
+
         def __lt__(self, number):
-            return self.item() < number
+            return made(self.numpy() < number) if self.shape else self.item() < number
+
+        def __mod__(self, number):
+            return made(self.numpy() % number)
+
+        def __sub__(self, other):
+            return made(self.numpy() - other.numpy())
+
+        def __setitem__(self, index, other):
+            self.memory.write(numpy.ascontiguousarray(other.numpy().astype(self.numpy().dtype)[index]).tobytes())
+
+        def reshape(self, shape):
+            return made(self.numpy().reshape(shape))
+
+    def made(array):
+        result = empty(array.shape, str(array.dtype))
+        result.memory.write(array.tobytes())
+        return result
+
+    def as_cupy(function):
+        """NumPy's, for arrays on the GPU."""
+        def call(*arguments, **options):
+            given = [[x.numpy() for x in a] if isinstance(a, list) and isinstance(a[0], CupyArray) else
+                     a.numpy() if isinstance(a, CupyArray) else a for a in arguments]
+            return made(function(*given, **options))
+        return call
 
     def empty(shape, dtype):
         return CupyArray(gpu.empty(8 * math.prod(shape), 0xff), NAMES[dtype], tuple(shape))
@@ -79,6 +113,8 @@ def cupy(gpu, monkeypatch):  # noqa: F811
 
     CupyArray.__module__ = "cupy"
     library.Array, library.empty, library.full = CupyArray, empty, full
+    for name in ("arange", "broadcast_to", "concatenate", "transpose", "where"):
+        setattr(library, name, as_cupy(getattr(numpy, name, None)))
     library.cuda = types.SimpleNamespace(get_current_stream=get_current_stream)
     monkeypatch.setitem(sys.modules, "cupy", library)
     return library
@@ -144,6 +180,50 @@ def test_keys_on_the_gpu(gpu, cupy):  # noqa: F811
     assert wf.segment_sum(values, ids, 1, skip_bad_keys=True).tolist() == [0.0]
 
 
+@pytest.mark.skipif(numpy is None, reason="no NumPy")
+def test_masks_and_first_values_on_the_gpu(gpu, cupy):  # noqa: F811
+    """The results are those of the same elements in host memory, and stay on the GPU."""
+    numbers = [1e30, 2, 3, math.nan, 5, -1e30, 7, 8, 9, 10, 11, 12]
+    flags = [True, True, False, False, True, True, False, False, True, False, True, False]
+    array, mask = array_of(gpu, cupy, "f32", numbers, (2, 3, 2)), array_of(gpu, cupy, "bool", flags, (2, 3, 2))
+    host, where = array.numpy(), mask.numpy()
+    row = array_of(gpu, cupy, "bool", [True, False])
+    for op, axis, options in (("sum", (0, 2), {}), ("sum", None, {"initial": 1.0}), ("max", 1, {"initial": 6, "keepdims": True}),
+                              ("min", (), {"initial": 4.0}), ("mean", 0, {"nan": "omit"}), ("sum", (), {"dtype": "f8"})):
+        for ours, theirs in ((mask, where), (row, where[0, 1] & row.numpy()), (False, False), (True, True), (None, None)):
+            if ours is None and not "initial" in options or ours is row:
+                theirs = row.numpy() if ours is row else None
+            got = getattr(wf, op)(array, axis=axis, where=ours, **options)
+            assert type(got) is cupy.Array
+            expected = numpy.asarray(getattr(wf, op)(host, axis=axis, where=theirs, **options))
+            assert got.shape == expected.shape and got.numpy().tobytes() == expected.tobytes()
+    out = array_of(gpu, cupy, "f64", [0, 0])
+    assert wf.sum(array, axis=(1, 2), where=mask, out=out) is out
+    assert out.tolist() == wf.sum(host, axis=(1, 2), where=where, dtype="f8").tolist()
+    ints = array_of(gpu, cupy, "i64", [1, 2, 3, 4], (2, 2))
+    assert wf.max(ints, axis=1, initial=3).tolist() == [3, 4] and wf.prod(ints, where=ints < 3).tolist() == [2]
+    for error, call in ((ValueError, lambda: wf.min(ints, axis=1, where=ints < 3)), (OverflowError, lambda: wf.sum(ints, initial=2**64)),
+                        (TypeError, lambda: wf.sum(ints, initial=0.5)), (TypeError, lambda: wf.sum(ints, where=ints)),
+                        (ValueError, lambda: wf.sum(ints, where=row, out=out, axis=())),
+                        (ValueError, lambda: wf.sum(ints, where=array_of(gpu, cupy, "bool", [True] * 3)))):
+        with pytest.raises(error):
+            call()
+
+
+@pytest.mark.skipif(numpy is None, reason="no NumPy")
+def test_what_stats_of_groups_is_made_of(gpu, cupy):  # noqa: F811
+    """Counts, positions of what a mask selects, and -1 where there is nothing; all of stats would be kernels of every op."""
+    array = array_of(gpu, cupy, "f32", [1e30, 2, math.nan, 3, 5, math.nan], (2, 3))
+    mask = array_of(gpu, cupy, "bool", [True, True, True, False, False, True], (2, 3))
+    for op, settings in (("elements", {}), ("argmin", {"fill": -1, "nan": "omit"}), ("argmin", {"fill": -1})):
+        got = wf._core.reduce_op(op, array, axis=1, where=mask, **settings)
+        expected = wf._core.reduce_op(op, array.numpy(), axis=1, where=mask.numpy(), **settings)
+        assert type(got) is cupy.Array and got.tolist() == expected.tolist()
+    assert wf._core.reduce_op("elements", array, axis=0).tolist() == [2, 2, 2]
+    counts = wf._kinds.minus(wf._core.reduce_op("elements", array, axis=1), wf._core.reduce_op("elements", array, axis=1, where=mask))
+    assert type(counts) is cupy.Array and counts.tolist() == [0, 2]
+
+
 def test_streams_live_as_long_as_their_handle(gpu, cupy):  # noqa: F811
     """Each call is on a stream that nobody else keeps; the next one has to wait for it."""
     alive = []
@@ -166,8 +246,15 @@ def test_streams_live_as_long_as_their_handle(gpu, cupy):  # noqa: F811
 
 def test_what_is_not_supported_there_is_told(gpu, cupy):  # noqa: F811
     array = cupy.Array(gpu.memory(sample("f32", 12, "plain")), "f32", (3, 4))
-    with pytest.raises(TypeError, match="not yet supported in CUDA memory"):
-        wf.sum(array, where=True)
+    for options in ({"where": [True] * 4}, {"where": bytearray(12)}):
+        with pytest.raises(TypeError, match="CUDA memory and another is not|where must be bool"):
+            wf.sum(array, **options)
+    for options in ({"where": True}, {"initial": 1.0}):
+        with pytest.raises(TypeError, match="torch's and cupy's arrays alone"):
+            wf.sum(Array(array.memory, "f32", (3, 4)), **options)
+    for call in (lambda: wf.Accumulator("sum", "f4", 4).update(array), lambda: wf.Accumulator("sum", "f4", 3).update(array, axis=1)):
+        with pytest.raises(TypeError, match="accumulators with a shape are not yet supported"):
+            call()
     with pytest.raises(ValueError):
         wf.max(cupy.Array(gpu.memory(b""), "f32", (0,)))
     host, index = [1.0] * 12, [0, 1, 0]

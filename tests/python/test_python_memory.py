@@ -5,6 +5,7 @@ import doctest
 import gc
 import inspect
 import os
+import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -129,6 +130,48 @@ def test_threads_and_the_rest_of_the_interpreter():
     wf.sum(values)
     thread.join(10)
     assert ran.is_set()
+
+
+HAMMER = """
+import array, sys, threading
+import warpfold as wf
+try:
+    import numpy
+    rows, total = numpy.arange(24.0).reshape(4, 6), numpy.arange(24.0)
+    counts = [numpy.float64, numpy.ndarray]
+except ImportError:
+    rows, total, counts = memoryview(array.array("d", range(24))).cast("B").cast("d", (4, 6)), array.array("d", range(24)), [array.array]
+before = [sys.getrefcount(x) for x in counts]
+shared, shaped = wf.Accumulator("var"), wf.Accumulator("sum", shape=6)
+barrier, wrong = threading.Barrier(8), []
+
+def work():
+    barrier.wait()
+    for turn in range(60):
+        sums = wf.sum(rows, axis=0).tolist()
+        shared.update(total)
+        shaped.update(rows)
+        if sums != [36, 40, 44, 48, 52, 56] or wf.sum(total) != 276 or wf.max([turn, 5]) != max(turn, 5):
+            wrong.append(turn)
+        if not turn % 20:
+            shared.copy().merge(shared).bytes(), wf.stats(rows, 1), wf.Rolling(3, "sum").update(total), wf.segment_sum(total, [0] * 24)
+
+threads = [threading.Thread(target=work) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert not wrong and shared.count == 8 * 60 * 24 and list(shaped.result()) == [480 * x for x in (36, 40, 44, 48, 52, 56)]
+assert all(sys.getrefcount(x) - n < 60 for x, n in zip(counts, before))
+"""
+
+
+def test_many_threads_meet_everything_first():
+    """In a new process, in which nothing is kept yet; on a free-threaded interpreter all of them at once."""
+    path = str(next(iter(wf.__path__))).rpartition("/")[0]
+    done = subprocess.run([sys.executable, "-c", HAMMER], env={**os.environ, "PYTHONPATH": f"{path}:{os.environ.get('PYTHONPATH', '')}"},
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")

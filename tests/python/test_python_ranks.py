@@ -94,6 +94,25 @@ def test_ranks_that_differ_all_learn_of_it(settings):
     assert sorted(told) == [0, 1, 2]
 
 
+def test_a_rank_that_failed_leaves_none_waiting():
+    shares = [wf.Accumulator("sum").update([1.0]), OSError("no such share"), wf.Accumulator("sum")]
+    ranks, told = Ranks(3, "failure"), {}
+
+    def work(rank):
+        try:
+            wf.all_reduce(shares[rank], None, lambda words: ranks.reduce(rank, words, max))
+        except Exception as error:
+            told[rank] = error
+
+    threads = [threading.Thread(target=work, args=(rank,)) for rank in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert told[1] is shares[1] and {type(told[0]), type(told[2])} == {RuntimeError}
+    assert shares[0].result() == 1.0
+
+
 def test_what_has_no_words_and_what_are_no_words():
     total = wf.Accumulator("sum").update([1.0, 2.0])
     added, largest = total.words()

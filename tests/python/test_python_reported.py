@@ -88,3 +88,81 @@ def test_mxnet_17703_bfloat16_counts_further_than_256():
     bfloat16 = pytest.importorskip("ml_dtypes", reason="no ml_dtypes").bfloat16
     assert wf.sum(np.ones(1000, bfloat16), dtype="f4") == 1000
     assert wf.segment_sum(np.ones(1000, bfloat16), np.arange(1000) % 2).tolist() == [500, 500]
+
+
+@pytest.mark.parametrize("op", ["sum", "mean", "var", "std"])
+def test_numpy_11331_14691_15093_20458_and_29772_every_axis_is_as_exact(op):
+    """Means and variances of many float32 and float16 numbers far from 0, along each axis of each layout."""
+    rng = np.random.default_rng(7)
+    for dtype, far in (("f4", 2.0**12), ("f2", 2.0**3)):
+        x = (rng.random((3000, 2, 3)) + far).astype(dtype)
+        fast = getattr(wf, op)(np.ascontiguousarray(np.moveaxis(x, 0, -1)), axis=-1)
+        for view in (x, np.asfortranarray(x), x[::-1]):
+            assert (getattr(wf, op)(view, axis=0) == fast).all()
+        column = [Fraction(float(number)) for number in x[:, 1, 2]]
+        mean = sum(column) / len(column)
+        var = sum((number - mean) ** 2 for number in column) / len(column)
+        value = {"sum": sum(column), "mean": mean, "var": var, "std": math.sqrt(var)}[op]
+        with np.errstate(over="ignore"):  # the sum of 3000 float16
+            assert fast[1, 2] == np.dtype(dtype).type(float(value))
+
+
+def test_arrow_45681_pandas_48433_the_whole_is_its_groups():
+    """A sum is that of one group, and the groups' exact sums are parts of it."""
+    rng = np.random.default_rng(8)
+    x, ids = rng.standard_normal(5000).astype("f4") * 1e6, rng.integers(0, 9, 5000)
+    assert wf.segment_sum(x, np.zeros(5000, int))[0] == wf.sum(x)
+    parts = wf.Accumulator("sum", "f4", 9).update(x, ids=ids)
+    assert parts.result().tolist() == [wf.sum(x[ids == key]) for key in range(9)] == wf.segment_sum(x, ids).tolist()
+    pandas = pytest.importorskip("pandas", reason="no pandas")
+    assert wf.sum(pandas.Series(x)) == wf.sum(x)
+
+
+def test_spark_rapids_9822_no_overflow_on_the_way():
+    """Finite on one device and infinite on another: what is added meanwhile has no say."""
+    values = [1.5e308, 1.5e308, -1.5e308, 5e304, -1.5e308, 1.0]
+    for order in (values, values[::-1], sorted(values)):
+        assert wf.sum(order) == wf.segment_sum(order, [0] * 6)[0] == exact(values)
+        assert wf.mean(order) == float(sum(map(Fraction, values)) / 6)
+
+
+def test_polars_21099_25163_and_clickhouse_1678_any_order_any_threads():
+    rng = np.random.default_rng(9)
+    x, ids = rng.standard_normal(50_000) * 10.0 ** rng.integers(-12, 12, 50_000), rng.integers(0, 3, 50_000)
+    seen = set()
+    for threads in (1, 2, 5):
+        order = rng.permutation(50_000)
+        seen.add((wf.sum(x[order], threads=threads), wf.segment_mean(x[order], ids[order], threads=threads).tobytes()))
+    assert len(seen) == 1
+
+
+def test_xarray_8515_the_mean_of_groups_in_any_order():
+    assert wf.segment_mean([1.0, 10.0, 3.0, 20.0, math.nan], [1, 0, 1, 0, 1], nan="omit") == [15.0, 2.0]
+
+
+def test_xgboost_12265_small_numbers_beside_large_ones_are_not_lost():
+    """Integers on one scale lose what is below it."""
+    hessians = [1e-16] * 1000 + [1e6]
+    assert wf.segment_sum(hessians, [0] * 1000 + [1]) == [exact([1e-16] * 1000), 1e6]
+    assert wf.sum([*hessians, -1e6]) == exact([1e-16] * 1000)
+
+
+def test_pytorch_88621_126484_and_134393_the_norm_of_gradients_in_shards():
+    rng = np.random.default_rng(10)
+    gradient = rng.standard_normal(4096).astype("f4") * 10.0 ** rng.integers(-6, 6, 4096).astype("f4")
+    for shards in (1, 2, 8):
+        total = wf.Accumulator("norm2", "f4")
+        for part in np.split(gradient, shards)[::-1]:
+            total += wf.Accumulator("norm2", "f4").update(part)
+        assert total.result() == wf.norm(gradient)
+
+
+def test_bottleneck_193_xarray_1346_2370_pandas_25307_and_42878_float32_means():
+    """Whether another library is installed changes no result, for there is one."""
+    x = np.full((1000, 300), 280.15, "f4")
+    assert (wf.nanmean(x, axis=0) == np.float32(280.15)).all() and wf.nanstd(x) == 0 and wf.nanvar(x[::-1, ::2], axis=1).max() == 0
+
+
+def test_numpy_7998_weights_of_every_float_and_threads():
+    weights, ids = np.full(5000, 0.1, "f4"), np.zeros(5000, "i1")
+    assert wf.bincount(ids, weights, 3).tolist() == [exact([float(np.float32(0.1))] * 5000), 0.0, 0.0]

@@ -1,0 +1,140 @@
+"""Random calls of NumPy and of the package: the same type, dtype, shape and numbers, or an error of the same class; but
+for the differences that docs/python.md names, each of which is seen here."""
+
+import collections
+import random
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+
+wf = pytest.importorskip("warpfold", reason="the Python package was not built: no headers of Python")
+np = pytest.importorskip("numpy", reason="no NumPy")
+
+FLOATS, INTEGERS = ("f2", "f4", "f8"), ("i1", "i4", "i8", "u1", "u2", "u8")
+SHAPES = [(), (1,), (0,), (4,), (2, 3), (0, 3), (3, 0), (2, 1, 3), (2, 3, 2)]
+AXES = [None, 0, 1, -1, -2, 2, -4, (), (0,), (0, 1), (-1, 0), (0, 0), (1, -1), (0, 2, 1), (0, 5), 1.0, "x", [0]]
+SUMS, BOUNDS, SPREADS = ("sum", "prod"), ("min", "max"), ("var", "std")
+ARGS, TRUTHS = ("argmin", "argmax"), ("any", "all")
+OPS = (*SUMS, "mean", *SPREADS, *BOUNDS, *ARGS, *TRUTHS, "count_nonzero")
+NAN_OPS = tuple("nan" + name for name in (*SUMS, "mean", *SPREADS, *BOUNDS, *ARGS))
+
+
+class Case:
+    """A random call."""
+
+    def __init__(self, rng, name):
+        self.name, self.op = name, name.removeprefix("nan")
+        self.dtype = rng.choice(("?", *FLOATS, *FLOATS, *INTEGERS))
+        shape = rng.choice(SHAPES)
+        numbers = [rng.choice([0, 1, 1, 2, 3]) for _ in range(int(np.prod(shape)))]
+        if self.dtype in FLOATS:
+            numbers = [np.nan if rng.random() < 0.1 else x - 1.5 for x in numbers]
+        self.a = np.array(numbers, self.dtype).reshape(shape)
+        self.options = {}
+        if rng.random() < 0.8:
+            self.options["axis"] = rng.choice(AXES[:len(AXES) if rng.random() < 0.3 else 5])
+        if rng.random() < 0.4:
+            self.options["keepdims"] = rng.choice([True, False])
+        if self.op in (*SUMS, "mean", *SPREADS) and rng.random() < 0.3:
+            self.options["dtype"] = rng.choice(["f4", "f8", "i8", "?", "nonsense", None, *FLOATS])
+        if self.op in SPREADS and rng.random() < 0.5:
+            self.options["ddof"] = rng.choice([0, 1, 2, 1.0, 5])
+        if self.op not in ARGS and rng.random() < 0.3:
+            self.options["where"] = self.mask(rng)
+        if self.op in SUMS + BOUNDS and rng.random() < 0.3:
+            self.options["initial"] = rng.choice([1, 2])
+        if self.op != "count_nonzero" and rng.random() < 0.3:
+            self.options["out"] = self.out(rng)
+        if name.startswith("nan") or name == "count_nonzero":
+            for extra in ("where", "initial"):
+                self.options.pop(extra, None)
+
+    def mask(self, rng):
+        shape = rng.choice([self.a.shape, self.a.shape[-1:], (), (7,)])
+        mask = np.array([rng.random() < 0.7 for _ in range(int(np.prod(shape)))]).reshape(shape)
+        return rng.choice([mask, mask, True])
+
+    def out(self, rng):
+        """Of the results' shape and dtype, as NumPy has them, or of others."""
+        options = {name: value for name, value in self.options.items() if name != "out"}
+        made = outcome(getattr(np, self.name), self.a, options)
+        if isinstance(made, Exception) or rng.random() < 0.2:
+            return np.zeros((3, 3))
+        return np.zeros(np.shape(made), rng.choice([np.asarray(made).dtype] * 3 + ["f8", "f4", "i8"]))
+
+    def __repr__(self):
+        return f"{self.name}({self.a!r}, {self.options})"
+
+
+def outcome(function, a, options):
+    options = {name: value.copy() if name == "out" else value for name, value in options.items()}
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            result = function(a, **options)
+    except Exception as error:
+        return error
+    assert "out" not in options or result is options["out"]
+    return result
+
+
+def difference(case, theirs, ours):
+    """The words of docs/python.md that name the difference of a call that is not alike; None: there must be none."""
+    options, is_float = case.options, case.a.dtype.kind == "f"
+    dtype, out = options.get("dtype"), options.get("out")
+    gives_float = is_float or case.op in ("mean", *SPREADS)
+    kind = np.dtype(dtype).kind if dtype not in (None, "nonsense") else None
+    failed, raised = isinstance(theirs, Exception), isinstance(ours, Exception)
+    if kind in ("i", "b") and raised and (gives_float or kind == "b"):
+        return "floats are not made integers or bools"
+    if dtype not in (None, "nonsense") and not raised and not failed and not case.op == "mean":
+        return "elements are converted first"
+    if case.op in ARGS and isinstance(options.get("axis"), tuple) and failed:
+        return "`argmax` and so on of several axes"
+    if case.op in BOUNDS and failed and "initial" not in options and not raised and "where" in options:
+        return "needs `initial`"
+    if case.op in BOUNDS and "where" in options and raised and not is_float and "undefined" in str(ours):
+        return "needs `initial`"
+    if case.name in ("nanargmin", "nanargmax") and failed and not raised:
+        return "`argmax` and so on of several axes"
+    if not case.a.ndim and options.get("axis") in (0, -1) and failed and not raised:
+        return "`axis` 0 of a number"
+    if case.op in SPREADS and case.a.size and options.get("ddof", 0) > 1 and not failed and not raised:
+        return "`ddof` of more than there are elements"
+    if case.a.dtype.kind == "b" and options.get("initial") == 2 and raised:
+        return "`initial` that is no element"
+    if out is not None and failed != raised:
+        return "`out` of another type"
+    return None
+
+
+def alike(case, theirs, ours):
+    if isinstance(theirs, Exception) or isinstance(ours, Exception):
+        expected = [each for each in (TypeError, ValueError, IndexError) if isinstance(theirs, each)]
+        several = len(case.options) > 1 or 0 in case.a.shape  # things may be wrong: which one is told is not NumPy's choice
+        return isinstance(ours, (TypeError, ValueError) if several else tuple(expected)) and isinstance(theirs, Exception)
+    if case.op == "count_nonzero":
+        theirs = np.int64(theirs) if isinstance(theirs, (int, np.integer)) else theirs
+    if (type(theirs), theirs.dtype, theirs.shape) != (type(ours), ours.dtype, ours.shape):
+        return False
+    tolerance = max({"e": 1e-2, "f": 1e-5, "d": 1e-12}.get(each, 0) for each in (ours.dtype.char, case.a.dtype.char))
+    return np.allclose(np.asarray(ours, float), np.asarray(theirs, float), rtol=tolerance, equal_nan=True)
+
+
+def test_random_calls():
+    rng, seen = random.Random("alike"), collections.Counter()
+    for i in range(6000):
+        case = Case(rng, rng.choice(OPS + NAN_OPS))
+        theirs, ours = (outcome(getattr(library, case.name), case.a, case.options) for library in (np, wf))
+        if alike(case, theirs, ours):
+            seen["error" if isinstance(ours, Exception) else "result"] += 1
+            continue
+        why = difference(case, theirs, ours)
+        assert why, (i, case, theirs, ours)
+        seen[why] += 1
+    text = (Path(__file__).resolve().parent.parent.parent / "docs" / "python.md").read_text()
+    table = re.sub(r"\s+", " ", text)
+    assert all(why in table for why in seen if why not in ("error", "result")), seen
+    assert seen["result"] > 3000 and seen["error"] > 500, seen
