@@ -15,7 +15,7 @@ from samples import nearest, pack, sample, split
 
 TYPES = [*INTEGERS, *FLOATS]
 OPS = ["sum", "mean", "norm1", "min", "max", "argmin", "argmax", "var", "std", "norm2"]
-BLOCK, CHUNK = 512, 1 << 14 # src/cpu/block.h: WF_UNITS_MAX; src/cpu/keyed.c
+BLOCK, CHUNK = 512, 1 << 14 # src/cpu/block.h: WF_UNITS_MAX; src/cpu/keyed_job.h
 
 
 @pytest.fixture(params=each_tier())
