@@ -16,7 +16,6 @@
 enum {
     KEYED_CHUNK = 1 << 14,      /* elements that a thread takes at a time */
     KEYED_GROUPS_AT_ONCE = 256, /* that a thread finishes at a time */
-    KEYED_AHEAD = 32,           /* elements between a slot's prefetch and its use */
     KEYED_COPIES = 4,           /* of a small table */
     KEYED_OWNERS_MAX = 8,       /* threads that each read all keys */
 };
@@ -30,11 +29,11 @@ struct keyed_lost {
 struct keyed_table {
     int64_t first_group, groups; /* whose slots the table has: all, or those that the thread owns */
     int64_t *word; /* [copies][slots][words] */
-    size_t nbytes;
-    bool is_mapped;
+    struct wf_pages pages, *kept; /* where the words are, and go at the end */
     struct wf_units units;
     unsigned char copy[WF_UNITS_MAX * sizeof(uint64_t)]; /* of elements that do not lie side by side */
-    int64_t key[WF_UNITS_MAX + KEYED_AHEAD];
+    const int64_t *key; /* of the elements of a block, the labels themselves or copies; WF_KEYS_AHEAD more may be read */
+    int64_t key_copy[WF_UNITS_MAX + WF_KEYS_AHEAD];
     int64_t place[WF_UNITS_MAX]; /* of the elements in their block */
     unsigned char own[WF_UNITS_MAX * sizeof(uint64_t)]; /* elements of the groups that the thread owns */
     const char *next_key, *next_x; /* behind what has been read */
@@ -50,9 +49,11 @@ struct keyed {
     struct wf_view view;
     int64_t key_stride_bytes;
     wf_split_function *split;
+    wf_slots_function *add_to_slots; /* for what split and wf_units need not be; NULL: they must */
     unsigned parts;
     int64_t count, groups;
     struct wf_grid grid[2]; /* of values, of squares */
+    bool joins_equal; /* keys that are equal may well follow each other */
     size_t words, copies; /* of a slot; of all slots: neighbours in memory go to different ones */
     bool is_indexed, counts; /* word 1 is a position; the last word counts elements */
     int64_t carry_interval;
@@ -75,8 +76,8 @@ bool wf_keyed_plan(struct keyed *job);
 
 /* ---- a table ---- */
 
-/* Makes the table of the groups begin <= g < end, all zeros; NULL without memory. */
-struct keyed_table *wf_table_make(const struct keyed *job, int64_t begin, int64_t end);
+/* Makes a thread's table of the groups begin <= g < end; NULL without memory. */
+struct keyed_table *wf_table_make(const struct keyed *job, int thread, int64_t begin, int64_t end);
 void wf_table_destroy(struct keyed_table *table);
 
 /* Makes the words those of no elements. */
@@ -94,7 +95,12 @@ size_t wf_table_read(struct keyed_table *table, const struct keyed *job, int64_t
 /* Adds the elements begin <= i < end; false if tables do not serve them. */
 bool wf_table_add(struct keyed_table *table, const struct keyed *job, int64_t begin, int64_t end);
 
-/* Moves up what exceeds half a unit of the next level. */
+/* What exceeds half a unit of the next level, in these units. */
+static inline int64_t wf_keyed_carry(int64_t word, const struct wf_grid *grid) {
+    return (word + (INT64_C(1) << grid->distance) / 2) >> grid->distance;
+}
+
+/* Moves that up, unless the words have room for all elements there are. */
 void wf_table_carry(struct keyed_table *table, const struct keyed *job);
 
 /* ---- owners ---- */

@@ -51,8 +51,8 @@ bool wf_keyed_make_tables(struct keyed *job) {
     job->table = calloc((size_t)job->threads, sizeof(struct keyed_table *));
     if (job->are_owned) share_groups(job, begin);
     while (job->table && made < job->threads &&
-           (job->table[made] = job->are_owned ? wf_table_make(job, begin[made], begin[made + 1])
-                                              : wf_table_make(job, 0, job->groups)))
+           (job->table[made] = job->are_owned ? wf_table_make(job, made, begin[made], begin[made + 1])
+                                              : wf_table_make(job, made, 0, job->groups)))
         made++;
     bool enough = made == job->threads || !job->are_owned;
     job->threads = made;

@@ -1,4 +1,5 @@
 /* Which words a slot of a table by key has: grids fine enough for what a sample of the elements shows. */
+#include "core/labels.h"
 #include "cpu/keyed_job.h"
 
 #include <math.h>
@@ -133,6 +134,18 @@ static bool plan_integer_grids(struct keyed *job) {
     return true;
 }
 
+/* Whether nearly everywhere in a sample four keys that follow each other are equal: where fewer are, branches guessed wrong
+ * cost more than is gained. */
+static bool has_equal_keys_together(const struct keyed *job) {
+    enum { SAMPLES = 64 };
+    int64_t key[4], step = job->count / SAMPLES, equal = 0;
+    for (int64_t i = 0; step >= 4 && i < SAMPLES; i++) {
+        wf_labels_read(job->grouped->groups->labels, i * step, 4, key);
+        equal += key[0] == key[3] && key[0] == key[1] && key[0] == key[2];
+    }
+    return equal > SAMPLES * 3 / 4;
+}
+
 bool wf_keyed_plan(struct keyed *job) {
     const struct wf_accumulator *empty = job->grouped->empty;
     if (!is_served(empty)) return false;
@@ -145,6 +158,9 @@ bool wf_keyed_plan(struct keyed *job) {
     job->counts = empty->op == WF_MEAN || empty->op == WF_VAR || empty->op == WF_STD;
     job->words = is_extremum ? (size_t)1 + job->is_indexed
                             : (size_t)(job->grid[0].levels + job->grid[1].levels) + job->counts;
+    bool is_float_sum = wf_type_is_float(empty->type) && (job->parts == WF_PART_SUM || job->parts == WF_PART_ABS);
+    if (is_float_sum && job->grid[0].levels <= 2) job->add_to_slots = job->cpu->tier->add_to_slots[empty->type];
+    job->joins_equal = has_equal_keys_together(job);
     job->lost_max = (size_t)(job->count / 32 + 64);
     return true;
 }

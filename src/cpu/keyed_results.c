@@ -26,10 +26,15 @@ static bool total_of(wf_i128 *total, const int64_t *word, const struct wf_grid *
 /* A sum whose levels each add up to an f64 is rounded by the adder, for an f32 to odd first.  A sum of zeros is +0. */
 static inline bool add_levels(double *sum, const struct wf_grid *grid, const int64_t *word, bool is_f64) {
     const uint64_t most = UINT64_C(1) << 53;
-    int64_t low = grid->levels == 2 ? word[1] : 0;
-    double upper = (double)word[0] * grid->unit[0], lower = (double)low * grid->unit[grid->levels - 1];
+    int64_t high = word[0], low = 0;
+    if (grid->levels == 2) {
+        int64_t carry = wf_keyed_carry(word[1], grid);
+        high += carry;
+        low = word[1] - carry * (INT64_C(1) << grid->distance);
+    }
+    double upper = (double)high * grid->unit[0], lower = (double)low * grid->unit[grid->levels - 1];
     *sum = is_f64 ? upper + lower : wf_add_rounding_to_odd(upper, lower);
-    return (uint64_t)word[0] + most <= 2 * most && (uint64_t)low + most <= 2 * most;
+    return (uint64_t)high + most <= 2 * most && (uint64_t)low + most <= 2 * most;
 }
 
 static bool round_by_adding(wf_value *value, const struct wf_grid *grid, const int64_t *word) {
