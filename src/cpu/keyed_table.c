@@ -120,8 +120,8 @@ static void take_units(struct keyed_table *table, const struct keyed *job, size_
     }
 }
 
-/* Adds a block's elements to the slots of their keys; false if there are bad ones.  Which are lost is found out where some
- * are. */
+/* Adds a block's elements to the slots of their keys; false if there are bad ones.  Which are lost is found out only
+ * where some are. */
 static bool take_block(struct keyed_table *table, const struct keyed *job, const unsigned char *x, size_t count,
                        int64_t position) {
     struct wf_units *units = &table->units;
