@@ -332,7 +332,7 @@ def test_roots_of_short_groups(handle, type_name):
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("type_name", TYPES)
-@pytest.mark.parametrize("length", [1, 2, 31, 64, 65, 128, 129, 300])
+@pytest.mark.parametrize("length", [1, 2, 31, 64, 65, 128, 129, 300, 511])
 def test_neighbours_side_by_side(handle, type_name, length):
     """Rows and columns of every length about a tile's, one of them with what a tile of plain numbers cannot hold."""
     rng = random.Random(f"neighbours {type_name} {length}")

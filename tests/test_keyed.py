@@ -4,6 +4,7 @@ whether the tables take them, set some aside, or leave the keys to be sorted."""
 import itertools
 import random
 import struct
+from array import array
 from ctypes import byref
 
 import pytest
@@ -15,7 +16,7 @@ from samples import nearest, pack, sample, split
 
 TYPES = [*INTEGERS, *FLOATS]
 OPS = ["sum", "mean", "norm1", "min", "max", "argmin", "argmax", "var", "std", "norm2"]
-BLOCK, CHUNK = 512, 1 << 14 # src/cpu/block.h: WF_UNITS_MAX; src/cpu/keyed.c
+BLOCK, CHUNK = 512, 1 << 14 # src/cpu/block.h: WF_UNITS_MAX; src/cpu/keyed_job.h
 
 
 @pytest.fixture(params=each_tier())
@@ -192,3 +193,44 @@ def test_threads(handle, type_name, key_count):
         positions = [i for i, key in enumerate(keys) if key == 1]
         alone = handle.reduce(op, wf.vector(b"".join(elements[i] for i in positions), type_name))
         assert whole[1] == (alone[0], positions[alone[1]]), best
+
+
+def by_key(handle, op, type_name, elements, keys, key_count, **chosen):
+    labels = wf.vector(keys.tobytes(), "i64")
+    return handle.reduce_groups(op, wf.library.wf_groups_keys(0, key_count, byref(labels)),
+                                wf.vector(b"".join(elements), type_name), threads=1, **chosen)
+
+
+@pytest.mark.parametrize("type_name", ["f32", "f64"])
+def test_equal_keys_that_follow_each_other(handle, type_name):
+    """Runs of equal keys, longer than a vector: the bits of any order, and of a group alone, bad keys among them or not."""
+    length, key_count = 24, 4200
+    count = length * key_count
+    elements = split(type_name, sample(type_name, count // 24, "plain")) * 24
+    keys = array("q", (i // length for i in range(count)))
+    order = random.Random(type_name).sample(range(count), count)
+    shuffled, their_keys = [elements[i] for i in order], array("q", (keys[i] for i in order))
+    for op in ("sum", "mean"):
+        got = by_key(handle, op, type_name, elements, keys, key_count)
+        assert got == by_key(handle, op, type_name, shuffled, their_keys, key_count), op
+        for g in (0, 1, key_count - 1):
+            alone = b"".join(elements[g * length:(g + 1) * length])
+            assert got[g] == Oracle(type_name, alone).reduce(op), (op, g)
+    keys[length] = key_count
+    with pytest.raises(wf.WarpfoldError, match=f"key {length} is {key_count}"):
+        by_key(handle, "sum", type_name, elements, keys, key_count)
+    got = by_key(handle, "sum", type_name, elements, keys, key_count, flags=1)
+    assert got[1] == Oracle(type_name, b"".join(elements[length + 1:2 * length])).reduce("sum")
+
+
+def test_large_tables_begin_with_nothing(handle):
+    """Their memory may be that of the call before."""
+    key_count, count = 300_000, 4000
+    elements = split("f64", sample("f64", count, "plain"))
+    everywhere = array("q", random.Random("large").sample(range(key_count), count))
+    first = by_key(handle, "sum", "f64", elements, everywhere, key_count)
+    assert first[everywhere[5]] == Oracle("f64", elements[5]).reduce("sum")
+    second = by_key(handle, "sum", "f64", elements, array("q", [key_count - 1] * count), key_count)
+    assert set(second[:-1]) == {("f64", 0)} and second[-1] == Oracle("f64", b"".join(elements)).reduce("sum")
+    assert by_key(handle, "max", "f64", elements, everywhere, key_count)[everywhere[7]] == \
+        Oracle("f64", elements[7]).reduce("max")

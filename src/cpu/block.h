@@ -60,6 +60,7 @@ typedef bool wf_run_function(struct wf_open_partial *into, struct wf_scratch *sc
 #define WF_COLUMNS_STEP 32
 #define WF_TILE_ROWS_MAX 128
 #define WF_TILE_ROWS_OF_PRODUCTS_MAX 63
+#define WF_WHOLE_TILE_ROWS_MAX 511 /* where it has all elements of its groups, of 4 bytes or more, without products */
 
 struct wf_tile {
     const unsigned char *x, *y; /* y is NULL but for pairs */
@@ -105,8 +106,7 @@ struct wf_grid {
 #define WF_UNITS_WORDS_MAX (2 * WF_GRID_LEVELS_MAX)
 
 struct wf_units {
-    _Alignas(64) int64_t pair[WF_UNITS_MAX][2]; /* words 0 and 1, where values have two levels */
-    int64_t word[WF_UNITS_WORDS_MAX][WF_UNITS_MAX];
+    _Alignas(64) int64_t word[WF_UNITS_WORDS_MAX][WF_UNITS_MAX];
     int64_t lost[WF_UNITS_MAX]; /* all ones where an element does not fit: its words are 0, or INT64_MAX for a key */
     bool any_lost, any_minus_zero;
 };
@@ -119,6 +119,31 @@ enum wf_mark { WF_MARK_MINUS_ZERO = 1, WF_MARK_OTHER = 2 };
  * the extreme.  None, of floats: word 0 is an enum wf_mark, 0 for a NaN. */
 typedef void wf_split_function(struct wf_units *units, const struct wf_grid grid[2], unsigned parts, const void *x,
                                size_t count);
+
+/* A table by key: copies of its slots, which neighbouring elements go to by turns. */
+struct wf_slots {
+    int64_t *word;             /* [copies][slots][words] */
+    int64_t last;              /* slot that a key may have */
+    size_t words;              /* of a slot: of each level, and perhaps one that counts elements */
+    size_t copies, copy_words; /* how many there are, and how many words each has */
+    bool joins_equal;          /* where the keys of a vector are equal, its elements are added up first */
+};
+
+#define WF_KEYS_AHEAD 32
+
+static inline bool wf_has_bad_key(const int64_t *key, size_t count, int64_t last) {
+    int64_t any = 0; /* the sign of a key below 0, or of what is left of the last one above it */
+    for (size_t i = 0; i < count; i++) any |= key[i] | (int64_t)((uint64_t)last - (uint64_t)key[i]);
+    return any < 0;
+}
+
+enum wf_seen { WF_SEEN_LOST = 1, WF_SEEN_MINUS_ZERO = 2, WF_SEEN_BAD_KEY = 4 };
+
+/* Splits elements, or their magnitudes, onto a grid of one or two levels, and adds them to the slots of their keys: what
+ * wf_split_function and adding its words does, but faster.  Returns enum wf_seen of all; of those that are lost only the
+ * count has been added.  BAD_KEY: some key is not 0 to last; nothing has been added. */
+typedef unsigned wf_slots_function(const struct wf_slots *slots, const struct wf_grid *grid, bool magnitudes, const void *x,
+                                   const int64_t *key, size_t count);
 
 /* The name of a tier's function for a type: wf_add_block_F32_avx2.  Either may be a macro, such as
  * -DTYPE=F32. */

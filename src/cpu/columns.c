@@ -16,7 +16,8 @@
 #define SECONDS(a, b) __builtin_shuffle(a, b, (v2u64){1, 3})
 #endif
 
-#define TILE_NBYTES (WF_TILE_ROWS_MAX * WF_COLUMNS_MAX * sizeof(uint64_t))
+#define TILE_NBYTES ((WF_WHOLE_TILE_ROWS_MAX + 1) * WF_COLUMNS_STEP * sizeof(uint64_t))
+_Static_assert(TILE_NBYTES >= WF_TILE_ROWS_MAX * WF_COLUMNS_MAX * sizeof(uint64_t), "tiles of parts of groups fit, too");
 
 struct wf_columns {
     _Alignas(64) unsigned char tile[2][TILE_NBYTES];
@@ -251,10 +252,17 @@ void wf_columns_add(struct wf_columns *columns, const struct wf_tier *tier, cons
 
 /* ---- a tile that has all elements of its groups ---- */
 
+bool wf_columns_fit(int64_t count, int64_t groups, size_t nbytes, unsigned parts) {
+    int64_t pitch = (groups + WF_COLUMNS_STEP - 1) / WF_COLUMNS_STEP * WF_COLUMNS_STEP;
+    if (count <= rows_max(parts)) return true;
+    return rows_max(parts) == WF_TILE_ROWS_MAX && nbytes > 2 && count <= WF_WHOLE_TILE_ROWS_MAX &&
+           count * pitch * (int64_t)nbytes <= (int64_t)TILE_NBYTES;
+}
+
 bool wf_columns_fill(struct wf_columns *columns, const struct wf_view *view, const int64_t stride_bytes[2], size_t count,
                      int64_t index, unsigned parts) {
     struct cut cut = cut_of(count, true, view->count);
-    if (view->count > rows_max(parts)) return false;
+    if (!wf_columns_fit(view->count, (int64_t)count, view->nbytes, parts)) return false;
     size_t rows = (size_t)view->count;
     for (int o = 0; o < view->operands; o++) fill_tile(columns, view, o, stride_bytes[o], cut, 0, rows);
     columns->whole = (struct wf_tile){columns->tile[0], view->operands > 1 ? columns->tile[1] : NULL, rows, count, cut.pitch,

@@ -23,6 +23,9 @@ struct wf_accumulator *wf_columns_accumulators(struct wf_columns *columns);
 void wf_columns_add(struct wf_columns *columns, const struct wf_tier *tier, const struct wf_view *view,
                     const int64_t stride_bytes[2], size_t count, int64_t begin, int64_t end);
 
+/* Whether a tile has room for all elements of so many groups, `count` of each. */
+bool wf_columns_fit(int64_t count, int64_t groups, size_t nbytes, unsigned parts);
+
 /* Makes a tile of all elements of so many groups; false if it has no room for them.  index: of the first elements. */
 bool wf_columns_fill(struct wf_columns *columns, const struct wf_view *view, const int64_t stride_bytes[2], size_t count,
                      int64_t index, unsigned parts);

@@ -141,6 +141,7 @@ static struct worker *worker_create(void) {
     }
     worker->wide_bins.in_use = false;
     worker->columns = NULL;
+    worker->kept = (struct wf_pages){0};
     worker->guess_type = WF_TYPE_DEFAULT;
     worker->scratch = (struct wf_scratch){.copy = {worker->copy[0], worker->copy[1]},
                                           .copy_nbytes = WF_BLOCK_NBYTES,
@@ -245,6 +246,7 @@ static void cpu_close(wf_handle *handle) {
     wf_threads_destroy(cpu->threads);
     for (int i = 0; i < cpu->worker_count; i++) {
         wf_columns_destroy(cpu->worker[i]->columns);
+        wf_pages_free(cpu->worker[i]->kept);
         free(cpu->worker[i]);
     }
     free(cpu->worker);

@@ -31,6 +31,7 @@ struct job {
     int counts_groups; /* the dimension that counts segments or keys; -1: none */
     struct dimension dimension[WF_NDIM_MAX + 1];
     bool uses_columns;  /* a tile's results are folded side by side */
+    bool must_be_whole; /* but one by one unless a tile has all elements of its groups */
     int64_t tile;       /* results of the last dimension */
     int64_t tile_count; /* in all */
     int64_t tiles_at_once;
@@ -111,18 +112,65 @@ static int64_t group_count(const struct job *job) {
     return job->counts_groups < 0 ? layout->reduced_count : layout->reduced_count / layout->shape[layout->axis];
 }
 
-/* Whether neighbouring groups are folded side by side: where their elements are nearer to each other than those of one
- * group, or where groups are so short that what each costs by itself would count. */
-static bool columns_pay(const struct job *job) {
+/* The ops whose results are a part's, or its index, as they are. */
+static enum wf_part part_of_op(wf_op op, bool *of_index) {
+    unsigned parts = wf_op_parts(op);
+    const unsigned sums = WF_PART_SUM | WF_PART_ABS | WF_PART_DOT, extrema = WF_PART_MIN | WF_PART_MAX;
+    bool is_plain = op == WF_SUM || op == WF_NORM1 || op == WF_DOT || op == WF_MIN || op == WF_MAX || op == WF_NONZERO;
+    *of_index = op == WF_ARGMIN || op == WF_ARGMAX;
+    return (is_plain || *of_index) && parts & (sums | extrema | WF_PART_NONZERO) ? (enum wf_part)parts : (enum wf_part)0;
+}
+
+/* The parts of an op whose results short groups give without accumulators, which would cost more than the elements; 0:
+ * another one, or all are added to an accumulator.  *part: that which is the result, or whose index; 0: it must be finished. */
+static unsigned short_parts(const struct job *job, enum wf_part *part, bool *of_index) {
+    const struct wf_grouped *grouped = job->grouped;
+    const struct wf_accumulator *empty = grouped->empty;
+    *part = part_of_op(empty->op, of_index);
+    if (grouped->into) return 0;
+    if (*part) return grouped->result_type == wf_op_result_type(empty->op, empty->type) ? (unsigned)*part : 0;
+    return empty->op == WF_MEAN || empty->op == WF_VAR || empty->op == WF_STD ? empty->parts : 0;
+}
+
+/* How many groups that are longer than other tiles a tile has room for as a whole; 0: none. */
+static int64_t columns_of_long_tile(const struct job *job) {
+    bool of_index;
+    enum wf_part part;
+    unsigned parts = short_parts(job, &part, &of_index);
+    int64_t count = group_count(job);
+    bool is_long = job->counts_groups < 0 && parts && count > WF_TILE_ROWS_MAX;
+    if (!is_long) return 0;
+    int64_t columns = WF_COLUMNS_MAX;
+    while (columns && !wf_columns_fit(count, columns, job->view.nbytes, parts)) columns -= WF_COLUMNS_STEP;
+    return columns;
+}
+
+/* Whether the elements of neighbouring groups are nearer to each other than those of one group. */
+static bool neighbours_are_near(const struct job *job) {
+    int64_t stride = job->view.stride_bytes[0][job->view.ndim - 1];
+    return job->labels.positions.index ||
+           distance(&job->dimension[job->ndim - 1]) < (uint64_t)(stride < 0 ? -stride : stride);
+}
+
+/* Whether groups of that length, which blocks take as well, are faster transposed. */
+static bool is_worth_transposing(int64_t count, size_t nbytes) {
+    enum { LENGTH_MAX_OF_4_BYTES = 320 };
+    return nbytes == 8 || (nbytes == 4 && count <= LENGTH_MAX_OF_4_BYTES);
+}
+
+/* Sets whether and how many neighbouring groups are folded side by side: where their elements are near, or where groups
+ * are so short that what each costs by itself would count. */
+static void choose_columns(struct job *job) {
     enum { SHORT = 256, NARROW = 8 };
     const struct wf_accumulator *empty = job->grouped->empty;
-    const struct dimension *last = &job->dimension[job->ndim - 1];
-    int64_t count = group_count(job);
-    if (last->length < 2 || count == 0 || empty->tree || empty->parts & WF_PART_PRODUCT) return false;
-    if (count <= SHORT) return true;
-    if (last->length < NARROW && wf_accumulator_is_indexed(empty)) return false;
-    int64_t stride = job->view.stride_bytes[0][job->view.ndim - 1];
-    return job->labels.positions.index || distance(last) < (uint64_t)(stride < 0 ? -stride : stride);
+    int64_t count = group_count(job), neighbours = job->dimension[job->ndim - 1].length;
+    if (neighbours < 2 || count == 0 || empty->tree || empty->parts & WF_PART_PRODUCT) return;
+    bool are_few = neighbours < NARROW && wf_accumulator_is_indexed(empty);
+    bool pays = count <= SHORT || (!are_few && neighbours_are_near(job));
+    int64_t columns = columns_of_long_tile(job);
+    job->uses_columns = pays || (columns && is_worth_transposing(count, job->view.nbytes));
+    job->must_be_whole = !pays;
+    if (job->uses_columns) job->tile = columns ? columns : WF_COLUMNS_MAX;
 }
 
 /* Groups that exceed a thread's fair share, or that are worth all threads in any case. */
@@ -139,8 +187,8 @@ static void divide(struct job *job, int threads) {
     const struct wf_layout *layout = job->grouped->layout;
     int64_t of_one = group_count(job) + ELEMENTS_OF_RESULT;
     int64_t length = job->dimension[job->ndim - 1].length, results = ELEMENTS_AT_ONCE / of_one + 1;
-    job->uses_columns = columns_pay(job);
-    job->tile = job->uses_columns ? WF_COLUMNS_MAX : results;
+    job->tile = results;
+    choose_columns(job);
     if (job->tile > length) job->tile = length;
     job->tile_count = layout->count / length * ((length + job->tile - 1) / job->tile);
     job->tiles_at_once = results / job->tile + (results < job->tile);
@@ -258,15 +306,6 @@ static void fold_columns(struct worker *worker, const struct job *job, const str
     wf_columns_add(worker->columns, job->cpu->tier, &view, stride_bytes, results, begin, end);
 }
 
-/* The ops whose results are a part's, or its index, as they are. */
-static enum wf_part part_of_op(wf_op op, bool *of_index) {
-    unsigned parts = wf_op_parts(op);
-    const unsigned sums = WF_PART_SUM | WF_PART_ABS | WF_PART_DOT, extrema = WF_PART_MIN | WF_PART_MAX;
-    bool is_plain = op == WF_SUM || op == WF_NORM1 || op == WF_DOT || op == WF_MIN || op == WF_MAX || op == WF_NONZERO;
-    *of_index = op == WF_ARGMIN || op == WF_ARGMAX;
-    return (is_plain || *of_index) && parts & (sums | extrema | WF_PART_NONZERO) ? (enum wf_part)parts : (enum wf_part)0;
-}
-
 /* Groups whose elements are all in one tile. */
 struct few {
     size_t groups;
@@ -345,17 +384,6 @@ static bool write_finished(const struct worker *worker, const struct job *job, c
     return true;
 }
 
-/* The parts of an op whose results short groups give without accumulators, which would cost more than the elements; 0:
- * another one, or all are added to an accumulator.  *part: that which is the result, or whose index; 0: it must be finished. */
-static unsigned short_parts(const struct job *job, enum wf_part *part, bool *of_index) {
-    const struct wf_grouped *grouped = job->grouped;
-    const struct wf_accumulator *empty = grouped->empty;
-    *part = part_of_op(empty->op, of_index);
-    if (grouped->into) return 0;
-    if (*part) return grouped->result_type == wf_op_result_type(empty->op, empty->type) ? (unsigned)*part : 0;
-    return empty->op == WF_MEAN || empty->op == WF_VAR || empty->op == WF_STD ? empty->parts : 0;
-}
-
 /* Writes the results of short groups; false if the general path must find them. */
 static bool try_short_columns(struct worker *worker, const struct job *job, const struct place *place, size_t results,
                               int64_t count) {
@@ -365,7 +393,7 @@ static bool try_short_columns(struct worker *worker, const struct job *job, cons
     int64_t first;
     enum wf_part part;
     unsigned parts = short_parts(job, &part, &of_index);
-    if (!parts || count == 0 || count > WF_TILE_ROWS_MAX) return false;
+    if (!parts || count == 0) return false;
     struct wf_view view = view_tile(job, place, &first);
     if (of_index && view.positions.index) return false;
     if (!wf_columns_fill(worker->columns, &view, last->stride_bytes, results, first, parts)) return false;
@@ -461,20 +489,20 @@ static bool has_columns(struct worker *worker) {
     return worker->columns;
 }
 
-static void reduce_columns(struct job *job, struct worker *worker, struct place *place, int64_t results) {
+/* Reduces a tile's groups side by side; false if they are better reduced one by one. */
+static bool reduce_columns(struct job *job, struct worker *worker, struct place *place, int64_t results) {
     int64_t count = count_of(job, place);
-    if (try_short_columns(worker, job, place, (size_t)results, count)) return;
+    if (try_short_columns(worker, job, place, (size_t)results, count)) return true;
+    if (job->must_be_whole) return false;
     fold_columns(worker, job, place, (size_t)results, 0, count);
     write_columns(job, wf_columns_accumulators(worker->columns), place, results, count);
+    return true;
 }
 
 static void reduce_tile(struct job *job, struct worker *worker, int64_t tile) {
     struct place place;
     int64_t count = find_tile(&place, job, tile);
-    if (job->uses_columns && has_columns(worker)) {
-        reduce_columns(job, worker, &place, count);
-        return;
-    }
+    if (job->uses_columns && has_columns(worker) && reduce_columns(job, worker, &place, count)) return;
     for (int64_t i = 0; i < count; i++, move(&place, job, job->ndim - 1, 1)) {
         if (is_shared(job, &place) || try_small_sum(job, &place)) continue;
         fold_group(&worker->partial, &worker->tree, job, &place, NULL, worker);

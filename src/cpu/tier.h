@@ -14,6 +14,7 @@ struct wf_tier {
     wf_results_function *find_results[WF_TYPE_COUNT];
     wf_totals_function *find_totals[WF_TYPE_COUNT];
     wf_split_function *split[WF_TYPE_COUNT];
+    wf_slots_function *add_to_slots[WF_TYPE_COUNT]; /* NULL: the type has none */
 };
 
 /* Those that the build has: scalar is always there. */

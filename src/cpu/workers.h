@@ -6,6 +6,7 @@
 #include "core/threads.h"
 #include "core/view.h"
 #include "cpu/columns.h"
+#include "cpu/pages.h"
 #include "cpu/tier.h"
 
 /* The state of one thread. */
@@ -19,6 +20,7 @@ struct worker {
     struct wf_accumulator partial;
     struct wf_tree tree; /* the partial's */
     struct wf_columns *columns; /* NULL: not needed yet */
+    struct wf_pages kept;       /* of a table by key, for the next one */
 };
 
 struct cpu {

@@ -10,7 +10,9 @@
 enum { COLUMN_LEVELS_MAX = 4 };
 
 /* headroom_of's: a level holds as many additions as a tile has rows. */
-_Static_assert(WF_TILE_ROWS_OF_PRODUCTS_MAX <= (1 << 6) - 1 && WF_TILE_ROWS_MAX <= (1 << 9) - 1, "levels overflow");
+_Static_assert(WF_TILE_ROWS_OF_PRODUCTS_MAX <= (1 << 6) - 1 && WF_TILE_ROWS_MAX <= (1 << 9) - 1 &&
+                   WF_WHOLE_TILE_ROWS_MAX <= (1 << 9) - 1,
+               "levels overflow");
 
 /* What each level of each term adds up to, in units of the level's grid. */
 struct column_units {

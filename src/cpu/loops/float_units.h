@@ -25,17 +25,6 @@ INLINE void store_words(struct wf_units *units, int first, const vi64 *unit, int
     }
 }
 
-/* Words of one element side by side. */
-INLINE void store_pairs(struct wf_units *units, const vi64 unit[2], vi64 kept, size_t i) {
-    vf64 upper = (vf64)(unit[0] & kept), lower = (vf64)(unit[1] & kept);
-    vf64 even = left_lanes(upper, lower, 1), odd = right_lanes(upper, lower, 1);
-    UNROLLED
-    for (size_t lane = 0; lane < LANES; lane += 2) {
-        memcpy(units->pair[i + lane], (const char *)&even + lane * sizeof(int64_t), sizeof units->pair[0]);
-        memcpy(units->pair[i + lane + 1], (const char *)&odd + lane * sizeof(int64_t), sizeof units->pair[0]);
-    }
-}
-
 struct split {
     int values, squares; /* levels of each */
     bool magnitudes;
@@ -50,10 +39,7 @@ INLINE void split_vector(struct wf_units *units, const struct wf_grid grid[2], s
     vf64 term = split.magnitudes ? magnitude : value;
     if (split.values) kept &= split_term(unit[0], &grid[0], split.values, term) == 0;
     if (split.squares) kept &= split_term(unit[1], &grid[1], split.squares, value * value) == 0;
-    if (split.values == 2)
-        store_pairs(units, unit[0], kept, i);
-    else
-        store_words(units, 0, unit[0], split.values, kept, i);
+    store_words(units, 0, unit[0], split.values, kept, i);
     store_words(units, split.values, unit[1], split.squares, kept, i);
     vi64 lost = ~kept;
     memcpy(&units->lost[i], &lost, sizeof lost);
@@ -95,10 +81,6 @@ void WF_LOOPS_NAME(split, TYPE, TIER)(struct wf_units *units, const struct wf_gr
         mark_zeros(units, x, count);
     else if (parts & (WF_PART_MIN | WF_PART_MAX))
         take_keys(units, x, count, parts & WF_PART_MAX);
-    else if (parts == WF_PART_SUM && split.values == 1)
-        split_block(units, grid, (struct split){1, 0, false}, x, count);
-    else if (parts == WF_PART_SUM && split.values == 2)
-        split_block(units, grid, (struct split){2, 0, false}, x, count);
     else
         split_block(units, grid, split, x, count);
 }

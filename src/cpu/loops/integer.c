@@ -371,8 +371,8 @@ INLINE void take_values(struct wf_units *units, const unsigned char *x, size_t c
         uword bits = bits_at(x, i);
         uint64_t value = magnitudes ? magnitude_of(bits) : (uint64_t)key_of(bits);
         if (IS_64) {
-            units->pair[i][0] = IS_SIGNED && !magnitudes ? (int64_t)value >> 32 : (int64_t)(value >> 32);
-            units->pair[i][1] = (uint32_t)value;
+            units->word[0][i] = IS_SIGNED && !magnitudes ? (int64_t)value >> 32 : (int64_t)(value >> 32);
+            units->word[1][i] = (uint32_t)value;
         } else {
             units->word[0][i] = (int64_t)value;
         }

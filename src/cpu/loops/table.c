@@ -12,14 +12,15 @@
     wf_columns_function WF_LOOPS_NAME(add_columns, NAME, TIER);                                              \
     wf_results_function WF_LOOPS_NAME(find_results, NAME, TIER);                                             \
     wf_totals_function WF_LOOPS_NAME(find_totals, NAME, TIER);                                               \
-    wf_split_function WF_LOOPS_NAME(split, NAME, TIER);
+    wf_split_function WF_LOOPS_NAME(split, NAME, TIER);                                                      \
+    wf_slots_function WF_LOOPS_NAME(add_to_slots, NAME, TIER);
 WF_TYPES(X)
 #undef X
 
-/* Only floats have runs. */
-#define RUN_FLOAT(NAME) [WF_##NAME] = WF_LOOPS_NAME(add_run, NAME, TIER),
-#define RUN_SIGNED(NAME)
-#define RUN_UNSIGNED(NAME)
+/* Only floats have these. */
+#define OF_FLOAT(verb, NAME) [WF_##NAME] = WF_LOOPS_NAME(verb, NAME, TIER),
+#define OF_SIGNED(verb, NAME)
+#define OF_UNSIGNED(verb, NAME)
 
 const struct wf_tier TIER_STRUCT(TIER) = {
     .name = TIER_NAME(TIER),
@@ -60,7 +61,13 @@ const struct wf_tier TIER_STRUCT(TIER) = {
         },
     .add_run =
         {
-#define X(NAME, name, type, kind, precision, exponent_bits) RUN_##kind(NAME)
+#define X(NAME, name, type, kind, precision, exponent_bits) OF_##kind(add_run, NAME)
+            WF_TYPES(X)
+#undef X
+        },
+    .add_to_slots =
+        {
+#define X(NAME, name, type, kind, precision, exponent_bits) OF_##kind(add_to_slots, NAME)
             WF_TYPES(X)
 #undef X
         },

@@ -1,0 +1,166 @@
+/* Which words a slot of a table by key has: grids fine enough for what a sample of the elements shows. */
+#include "core/labels.h"
+#include "cpu/keyed_job.h"
+
+#include <math.h>
+
+static int log2_above(int64_t count) {
+    return count <= 1 ? 0 : 64 - wf_leading_zeros_u64((uint64_t)count - 1);
+}
+
+/* The ops that tables serve, of each type. */
+static bool is_served(const struct wf_accumulator *empty) {
+    const unsigned squares = WF_PART_SQUARES;
+    switch (empty->op) {
+    case WF_SUM: case WF_MEAN: case WF_NORM1: case WF_MIN: case WF_MAX: case WF_ARGMIN: case WF_ARGMAX: return true;
+    case WF_VAR: case WF_STD: case WF_NORM2:
+        return wf_type_table[empty->type].nbytes < 8 && empty->parts & squares;
+    default: return false;
+    }
+}
+
+/* The binades of the elements: all are less than 2^top in magnitude, and multiples of 2^low. */
+struct binades {
+    int top, low;
+    int low_of_most; /* the same of all but the two that have the lowest bits */
+};
+
+/* Puts low in its place among the three least. */
+static void note_low(int least[3], int low) {
+    for (int k = 0; k < 3; k++) {
+        int other = least[k];
+        if (low >= other) continue;
+        least[k] = low;
+        low = other;
+    }
+}
+
+/* Those of a few elements. */
+static struct binades sample_binades(const struct keyed *job) {
+    enum { SAMPLES = 4096 };
+    int highest = INT32_MIN, least[3] = {INT32_MAX, INT32_MAX, INT32_MAX};
+    wf_type type = job->grouped->empty->type;
+    int64_t step = job->count / SAMPLES + 1;
+    for (int64_t i = 0; i < job->count; i += step) {
+        uint64_t bits = 0;
+        memcpy(&bits, job->view.data[0] + i * job->view.stride_bytes[0][0], job->view.nbytes);
+        struct wf_number number = wf_number_of_bits(type, bits);
+        if (number.kind != WF_NUMBER_FINITE) continue;
+        int top = number.exponent + 128, low = number.exponent + 64 + __builtin_ctzll((uint64_t)(number.mantissa >> 64));
+        if (top > highest) highest = top;
+        if (low < least[2]) note_low(least, low);
+    }
+    if (highest == INT32_MIN) return (struct binades){1, 0, 0};
+    return (struct binades){highest, least[0], job->count < SAMPLES ? least[0] : least[2]};
+}
+
+static void set_anchors(struct wf_grid *grid, int lowest) {
+    for (int k = 0; k < grid->levels; k++) {
+        grid->exponent[k] = lowest + (grid->levels - 1 - k) * grid->distance;
+        grid->unit[k] = ldexp(1, grid->exponent[k]);
+        grid->anchor[k] = grid->unit[k] * 0x1.8p52;
+    }
+}
+
+/* The bits of the terms that level 0 takes, so that the units of all elements add up to less than 2^63. */
+static int upper_bits(const struct keyed *job) {
+    int bits = 62 - log2_above(job->count + 1);
+    return bits < 50 ? bits : 50;
+}
+
+/* Makes the grid as fine as the levels allow, from 2^top down to 2^low at least; false: it takes too many levels. */
+static bool make_grid(struct wf_grid *grid, const struct keyed *job, struct binades range, int finest, int spare,
+                      int levels_max) {
+    int upper = upper_bits(job), needed = range.top - range.low, levels = 1;
+    grid->distance = 63 - log2_above(job->carry_interval);
+    if (grid->distance > 50) grid->distance = 50;
+    while (levels < levels_max && upper + (levels - 1) * grid->distance < needed + spare) levels++;
+    int unneeded = upper + (levels - 1) * grid->distance - needed, lowest = range.low - unneeded * 3 / 4;
+    if (unneeded < 0) return false;
+    if (lowest < finest) lowest = finest;
+    grid->levels = levels;
+    int top = lowest + (levels - 1) * grid->distance + upper;
+    if (top < range.top || top > 960 || lowest < -1000) return false;
+    set_anchors(grid, lowest);
+    grid->limit = ldexp(1, top);
+    return true;
+}
+
+static double largest_finite(wf_type type) {
+    int precision = wf_type_table[type].precision;
+    return ldexp((double)((INT64_C(1) << precision) - 1), wf_type_high_exponent(type) - precision);
+}
+
+/* One level, which costs half of what two do, if next to no element has bits below it. */
+static bool make_single_level(struct wf_grid *grid, const struct keyed *job, struct binades range, int finest) {
+    range.low = range.low_of_most;
+    return make_grid(grid, job, range, finest, 0, 1);
+}
+
+static bool plan_float_grids(struct keyed *job) {
+    wf_type type = job->grouped->empty->type;
+    const int spare = 4; /* so few elements have bits below those of the sample that they are better set aside */
+    int finest = wf_type_low_exponent(type);
+    struct binades range = sample_binades(job);
+    if (job->parts & (WF_PART_SUM | WF_PART_ABS)) {
+        if (!make_single_level(&job->grid[0], job, range, finest) &&
+            !make_grid(&job->grid[0], job, range, finest, spare, WF_GRID_LEVELS_MAX))
+            return false;
+    } else {
+        job->grid[0].limit = ldexp(1, range.top + 2);
+    }
+    if (job->parts & WF_PART_SQUARES) {
+        int top = range.top + 2;
+        if (top > wf_type_high_exponent(type)) top = wf_type_high_exponent(type);
+        struct binades squares = {2 * top, 2 * range.low, 2 * range.low};
+        if (!make_grid(&job->grid[1], job, squares, 2 * finest, 2 * spare, WF_GRID_LEVELS_MAX)) return false;
+        if (job->grid[0].limit > ldexp(1, top)) job->grid[0].limit = ldexp(1, top);
+    }
+    if (job->grid[0].limit > largest_finite(type)) job->grid[0].limit = largest_finite(type);
+    return true;
+}
+
+/* Halves where the integers are long: see loops/integer.c. */
+static bool plan_integer_grids(struct keyed *job) {
+    size_t nbytes = job->view.nbytes;
+    if (job->count > 1 << 30) return false;
+    if (job->parts & (WF_PART_SUM | WF_PART_ABS)) job->grid[0].levels = nbytes == 8 ? 2 : 1;
+    if (job->parts & WF_PART_SQUARES) job->grid[1].levels = nbytes == 4 ? 2 : 1;
+    for (int g = 0; g < 2; g++) {
+        job->grid[g].distance = 32;
+        for (int k = 0; k < job->grid[g].levels; k++) job->grid[g].exponent[k] = 32 * (job->grid[g].levels - 1 - k);
+    }
+    job->carry_interval = 1 << 30;
+    return true;
+}
+
+/* Whether nearly everywhere in a sample four keys that follow each other are equal: where fewer are, branches guessed wrong
+ * cost more than is gained. */
+static bool has_equal_keys_together(const struct keyed *job) {
+    enum { SAMPLES = 64 };
+    int64_t key[4], step = job->count / SAMPLES, equal = 0;
+    for (int64_t i = 0; step >= 4 && i < SAMPLES; i++) {
+        wf_labels_read(job->grouped->groups->labels, i * step, 4, key);
+        equal += key[0] == key[3] && key[0] == key[1] && key[0] == key[2];
+    }
+    return equal > SAMPLES * 3 / 4;
+}
+
+bool wf_keyed_plan(struct keyed *job) {
+    const struct wf_accumulator *empty = job->grouped->empty;
+    if (!is_served(empty)) return false;
+    bool is_extremum = empty->parts & (WF_PART_MIN | WF_PART_MAX);
+    int64_t interval = job->groups < job->count / 32 ? job->groups * 32 + (1 << 15) : job->count;
+    job->parts = empty->parts;
+    job->carry_interval = interval < job->count ? interval : job->count;
+    if (!is_extremum && !(wf_type_is_float(empty->type) ? plan_float_grids : plan_integer_grids)(job)) return false;
+    job->is_indexed = is_extremum && empty->op != WF_MIN && empty->op != WF_MAX;
+    job->counts = empty->op == WF_MEAN || empty->op == WF_VAR || empty->op == WF_STD;
+    job->words = is_extremum ? (size_t)1 + job->is_indexed
+                            : (size_t)(job->grid[0].levels + job->grid[1].levels) + job->counts;
+    bool is_float_sum = wf_type_is_float(empty->type) && (job->parts == WF_PART_SUM || job->parts == WF_PART_ABS);
+    if (is_float_sum && job->grid[0].levels <= 2) job->add_to_slots = job->cpu->tier->add_to_slots[empty->type];
+    job->joins_equal = has_equal_keys_together(job);
+    job->lost_max = (size_t)(job->count / 32 + 64);
+    return true;
+}

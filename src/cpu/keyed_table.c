@@ -1,0 +1,256 @@
+/* A table by key: elements become integers, which are added to the words of their groups' slots, or compared with them. */
+#include "core/array.h"
+#include "core/labels.h"
+#include "cpu/keyed_job.h"
+
+#include <stdlib.h>
+
+static size_t words_of(const struct keyed_table *table, const struct keyed *job) {
+    return job->copies * wf_table_slots(table) * job->words;
+}
+
+/* Sums begin with 0, extrema with no key and no position. */
+void wf_table_clear(struct keyed_table *table, const struct keyed *job) {
+    size_t count = words_of(table, job);
+    bool of_extrema = job->parts & (WF_PART_MIN | WF_PART_MAX);
+    if (table->pages.are_used && !of_extrema) memset(table->word, 0, count * sizeof *table->word);
+    for (size_t i = 0; of_extrema && i < count; i++) table->word[i] = INT64_MAX;
+}
+
+void wf_table_destroy(struct keyed_table *table) {
+    if (!table) return;
+    wf_pages_leave(table->kept, table->pages);
+    free(table->lost);
+    free(table);
+}
+
+struct keyed_table *wf_table_make(const struct keyed *job, int thread, int64_t begin, int64_t end) {
+    struct keyed_table *table = NULL;
+    if (posix_memalign((void **)&table, 64, sizeof *table)) return NULL;
+    table->first_group = begin;
+    table->groups = end - begin;
+    table->lost = NULL;
+    table->lost_count = table->lost_capacity = 0;
+    table->has_minus_zero = table->units.any_lost = table->units.any_minus_zero = false;
+    table->until_carry = job->carry_interval;
+    memset(table->key_copy, 0, sizeof table->key_copy);
+    for (int i = 0; i < WF_UNITS_MAX; i++) table->place[i] = i;
+    for (size_t i = 0; job->counts && i < WF_UNITS_MAX; i++) table->units.word[job->words - 1][i] = 1;
+    table->kept = &job->cpu->worker[thread]->kept;
+    table->pages = wf_pages_take(table->kept, words_of(table, job) * sizeof *table->word);
+    table->word = table->pages.at;
+    if (table->word) return table;
+    wf_table_destroy(table);
+    return NULL;
+}
+
+/* Makes keys of no group the last slot; false if they must not be skipped. */
+static bool replace_bad_keys(struct keyed_table *table, const struct keyed *job, size_t count) {
+    const int64_t last = job->groups - 1;
+    for (size_t i = 0; i < count; i++)
+        table->key_copy[i] = table->key[i] < 0 || table->key[i] > last ? job->groups : table->key[i];
+    table->key = table->key_copy;
+    return job->grouped->skips_bad_keys;
+}
+
+/* The slot of a key that need not be one yet. */
+static inline __attribute__((always_inline)) void prefetch_slot(const int64_t *word, int64_t key, size_t words) {
+    __builtin_prefetch((const void *)((uintptr_t)word + (uint64_t)key * words * sizeof *word), 1);
+}
+
+/* The first slots of a block, unless the one before it has asked for them. */
+static void prefetch_slots(const struct keyed_table *table, const struct keyed *job, size_t count) {
+    if (job->copies > 1 || table->key != table->key_copy) return;
+    for (size_t i = 0; i < WF_KEYS_AHEAD && i < count; i++) prefetch_slot(table->word, table->key[i], job->words);
+}
+
+/* What the next block will read: meanwhile the processor expects nothing of the kind. */
+static inline __attribute__((always_inline)) void prefetch_block(const struct keyed_table *table, size_t i) {
+    __builtin_prefetch(table->next_key + i * sizeof(int64_t));
+    __builtin_prefetch(table->next_x + i * sizeof(int64_t));
+}
+
+static inline __attribute__((always_inline)) void add_to_copies(struct keyed_table *table, size_t count, size_t words,
+                                                                size_t copies) {
+    const int64_t *restrict key = table->key;
+    const struct wf_units *restrict units = &table->units;
+    int64_t *restrict copy[KEYED_COPIES];
+    for (size_t c = 0; c < copies; c++) copy[c] = table->word + c * wf_table_slots(table) * words;
+    for (size_t i = 0; i < count; i++) {
+        size_t c = i % copies;
+        if (copies == 1) prefetch_slot(copy[c], key[i + WF_KEYS_AHEAD], words);
+        if (c == 0) prefetch_block(table, i);
+        for (size_t k = 0; k < words; k++) copy[c][(size_t)key[i] * words + k] += units->word[k][i];
+    }
+}
+
+static inline __attribute__((always_inline)) void add_words(struct keyed_table *table, const struct keyed *job,
+                                                            size_t count, size_t words) {
+    if (job->copies > 1)
+        add_to_copies(table, count, words, KEYED_COPIES);
+    else
+        add_to_copies(table, count, words, 1);
+}
+
+/* The least key and, where it matters, its position: those of a thread rise. */
+static inline __attribute__((always_inline)) void take_least(struct keyed_table *table, size_t count, bool is_indexed,
+                                                             int64_t position) {
+    int64_t *restrict all = table->word;
+    const int64_t *restrict place = table->place;
+    const int64_t *restrict slot = table->key, *restrict key = table->units.word[0];
+    const int64_t words = is_indexed ? 2 : 1;
+    for (size_t i = 0; i < count; i++) {
+        int64_t *least = all + slot[i] * words;
+        prefetch_slot(all, slot[i + WF_KEYS_AHEAD], (size_t)words);
+        if (key[i] >= least[0]) continue;
+        least[0] = key[i];
+        if (is_indexed) least[1] = position + place[i];
+    }
+}
+
+static void take_units(struct keyed_table *table, const struct keyed *job, size_t count, int64_t position) {
+    if (job->parts & (WF_PART_MIN | WF_PART_MAX)) {
+        job->is_indexed ? take_least(table, count, true, position) : take_least(table, count, false, position);
+        return;
+    }
+    switch (job->words) {
+    case 1: add_words(table, job, count, 1); break;
+    case 2: add_words(table, job, count, 2); break;
+    default: add_words(table, job, count, job->words);
+    }
+}
+
+/* Adds a block's elements to the slots of their keys; false if there are bad ones.  Which are lost is found out only
+ * where some are. */
+static bool take_block(struct keyed_table *table, const struct keyed *job, const unsigned char *x, size_t count,
+                       int64_t position) {
+    struct wf_units *units = &table->units;
+    struct wf_slots slots = {table->word, table->groups - 1, job->words, job->copies,
+                             wf_table_slots(table) * job->words, job->joins_equal};
+    if (!job->add_to_slots) {
+        job->split(units, job->grid, job->parts, x, count);
+        take_units(table, job, count, position);
+        return true;
+    }
+    unsigned seen = job->add_to_slots(&slots, job->grid, job->parts & WF_PART_ABS, x, table->key, count);
+    if (seen & WF_SEEN_BAD_KEY) {
+        if (!replace_bad_keys(table, job, count)) return false;
+        slots.last++;
+        seen = job->add_to_slots(&slots, job->grid, job->parts & WF_PART_ABS, x, table->key, count);
+    }
+    units->any_minus_zero = seen & WF_SEEN_MINUS_ZERO;
+    units->any_lost = seen & WF_SEEN_LOST;
+    if (units->any_lost) job->split(units, job->grid, job->parts, x, count);
+    return true;
+}
+
+static void carry_term(int64_t *word, const struct wf_grid *grid) {
+    for (int k = grid->levels - 1; k > 0; k--) {
+        int64_t carry = wf_keyed_carry(word[k], grid);
+        word[k] -= carry * (INT64_C(1) << grid->distance);
+        word[k - 1] += carry;
+    }
+}
+
+void wf_table_carry(struct keyed_table *table, const struct keyed *job) {
+    table->until_carry = job->carry_interval;
+    if (job->carry_interval >= job->count || (job->grid[0].levels < 2 && job->grid[1].levels < 2)) return;
+    for (size_t slot = 0; slot < job->copies * wf_table_slots(table); slot++) {
+        int64_t *word = table->word + slot * job->words;
+        carry_term(word, &job->grid[0]);
+        carry_term(word + job->grid[0].levels, &job->grid[1]);
+    }
+}
+
+/* Sets the elements aside that have been lost; false if they are too many. */
+static bool set_aside(struct keyed_table *table, const struct keyed *job, size_t count, int64_t position) {
+    if (table->lost_count + count > table->lost_capacity) {
+        size_t capacity = 2 * (table->lost_capacity + count);
+        struct keyed_lost *larger = realloc(table->lost, capacity * sizeof *larger);
+        if (!larger) return false;
+        table->lost = larger;
+        table->lost_capacity = capacity;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (table->units.lost[i] && (uint64_t)table->key[i] < (uint64_t)table->groups)
+            table->lost[table->lost_count++] =
+                (struct keyed_lost){table->first_group + table->key[i], position + table->place[i]};
+    return table->lost_count <= job->lost_max && (!table->lost_count || job->grouped->empty->nan != WF_NAN_ERROR);
+}
+
+/* The keys of elements, where they lie if they are as the loops want them, or copied. */
+static const int64_t *keys_at(struct keyed_table *table, const struct keyed *job, int64_t position, size_t count) {
+    const wf_array *labels = job->grouped->groups->labels;
+    const char *key = (const char *)labels->data + position * job->key_stride_bytes;
+    bool lie_together = labels->type == WF_I64 && job->key_stride_bytes == sizeof(int64_t);
+    bool is_aligned = (uintptr_t)key % sizeof(int64_t) == 0;
+    if (lie_together && is_aligned && job->count - position >= (int64_t)count + WF_KEYS_AHEAD)
+        return (const int64_t *)(const void *)key;
+    wf_labels_read(labels, position, count, table->key_copy);
+    return table->key_copy;
+}
+
+size_t wf_table_read(struct keyed_table *table, const struct keyed *job, int64_t position, int64_t limit,
+                            const unsigned char **x) {
+    unsigned char *buffer[2] = {table->copy, NULL};
+    const unsigned char *data[2] = {NULL, NULL};
+    if (limit > WF_UNITS_MAX) limit = WF_UNITS_MAX;
+    size_t count = (size_t)wf_view_block(&job->view, position, limit, WF_UNITS_MAX, buffer, data);
+    table->key = keys_at(table, job, position, count);
+    table->next_key = (const char *)job->grouped->groups->labels->data + (position + (int64_t)count) * job->key_stride_bytes;
+    table->next_x = (const char *)job->view.data[0] + (position + (int64_t)count) * job->view.stride_bytes[0][0];
+    *x = data[0];
+    return count;
+}
+
+/* Keeps the elements of the groups that the thread owns, and makes their keys slots; returns how many there are. */
+static inline __attribute__((always_inline)) size_t select_elements(struct keyed_table *table, const unsigned char *x,
+                                                                    size_t count, size_t nbytes) {
+    const int64_t first = table->first_group;
+    const uint64_t groups = (uint64_t)table->groups;
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t slot = (int64_t)((uint64_t)table->key[i] - (uint64_t)first);
+        table->key_copy[kept] = slot;
+        table->place[kept] = (int64_t)i;
+        memcpy(table->own + kept * nbytes, x + i * nbytes, nbytes);
+        kept += (uint64_t)slot < groups;
+    }
+    memset(table->key_copy + kept, 0, WF_KEYS_AHEAD * sizeof *table->key); /* slots are prefetched from there */
+    table->key = table->key_copy;
+    return kept;
+}
+
+/* Leaves out what other threads own; returns how many elements remain. */
+static size_t select_own(struct keyed_table *table, const struct keyed *job, const unsigned char **x, size_t count) {
+    if (!job->are_owned) return count;
+    size_t kept = 0;
+    switch (job->view.nbytes) {
+    case 4: kept = select_elements(table, *x, count, 4); break;
+    case 8: kept = select_elements(table, *x, count, 8); break;
+    default: kept = select_elements(table, *x, count, job->view.nbytes);
+    }
+    *x = table->own;
+    return kept;
+}
+
+bool wf_table_add(struct keyed_table *table, const struct keyed *job, int64_t begin, int64_t end) {
+    const bool checks_later = job->add_to_slots && !job->are_owned; /* as add_to_slots does */
+    while (begin < end) {
+        const unsigned char *x;
+        size_t count = wf_table_read(table, job, begin, end - begin, &x);
+        int64_t next = begin + (int64_t)count;
+        bool any_bad = !checks_later && wf_has_bad_key(table->key, count, job->groups - 1);
+        if (any_bad && !replace_bad_keys(table, job, count)) return false;
+        count = select_own(table, job, &x, count);
+        if (count) {
+            prefetch_slots(table, job, count);
+            if (!take_block(table, job, x, count, begin)) return false;
+            table->has_minus_zero |= table->units.any_minus_zero;
+            if (table->units.any_lost && !set_aside(table, job, count, begin)) return false;
+            if ((table->until_carry -= (int64_t)count) < WF_UNITS_MAX) wf_table_carry(table, job);
+        }
+        begin = next;
+    }
+    return true;
+}

@@ -1,0 +1,146 @@
+/* Sums of floats by key: what elements leave on the one or two levels of a grid is added to the slots of their keys as it
+ * comes, with no integers in memory in between. */
+#ifndef WF_CPU_LOOPS_FLOAT_SLOTS_H
+#define WF_CPU_LOOPS_FLOAT_SLOTS_H
+
+#include "cpu/loops/float_units.h"
+
+/* What is constant for the compiler. */
+struct slot_form {
+    int levels;
+    size_t words, copies;
+};
+
+typedef int64_t pair __attribute__((vector_size(16)));
+
+/* The words of LANES elements, those of one element side by side. */
+struct slot_words {
+    pair of_two[LANES];
+    vi64 of_one;
+};
+
+INLINE void arrange_words(struct slot_words *words, const vi64 *unit, vi64 kept, int levels) {
+    words->of_one = unit[0] & kept;
+    if (levels == 1) return;
+    vf64 lower = (vf64)(unit[1] & kept), upper = (vf64)words->of_one;
+    vf64 even = left_lanes(upper, lower, 1), odd = right_lanes(upper, lower, 1);
+    UNROLLED
+    for (int lane = 0; lane < LANES; lane += 2) {
+        memcpy(&words->of_two[lane], (const char *)&even + lane * 8, sizeof(pair));
+        memcpy(&words->of_two[lane + 1], (const char *)&odd + lane * 8, sizeof(pair));
+    }
+}
+
+INLINE void add_to_slot(int64_t *slot, const struct slot_words *words, int lane, struct slot_form form) {
+    pair sum;
+    if (form.levels == 2) {
+        memcpy(&sum, slot, sizeof sum);
+        sum += words->of_two[lane];
+        memcpy(slot, &sum, sizeof sum);
+    } else {
+        slot[0] += words->of_one[lane];
+    }
+    if ((int)form.words > form.levels) slot[form.levels]++;
+}
+
+/* As far ahead as the keys of the next block, which are checked before it is read. */
+INLINE void prefetch_soon(const void *x) {
+    __builtin_prefetch((const void *)((uintptr_t)x + WF_UNITS_MAX * sizeof(int64_t)));
+}
+
+/* Adds up the words of all lanes in the first: equal keys, which would wait for each other's stores. */
+INLINE void join_lanes(struct slot_words *words, int levels) {
+    int64_t sum = 0;
+    UNROLLED
+    for (int lane = 1; levels == 2 && lane < LANES; lane++) words->of_two[0] += words->of_two[lane];
+    UNROLLED
+    for (int lane = 0; levels == 1 && lane < LANES; lane++) sum += words->of_one[lane];
+    words->of_one[0] = sum;
+}
+
+INLINE bool are_same(const int64_t *key) {
+    int64_t differ = 0;
+    UNROLLED
+    for (int lane = 1; lane < LANES; lane++) differ |= key[lane] ^ key[0];
+    return !differ;
+}
+
+/* The slot of a key that need not be one yet. */
+INLINE void prefetch_slot(const int64_t *word, int64_t key, struct slot_form form) {
+    __builtin_prefetch((const void *)((uintptr_t)word + (uint64_t)key * form.words * sizeof *word), 1);
+}
+
+/* LANES elements at x, of which the first `count` are added.  seen: in which lanes some were lost, or were -0. */
+INLINE void add_vector_to_slots(const struct wf_slots *slots, const struct wf_grid *grid, vi64 magnitude_mask,
+                                const unsigned char *x, const int64_t *key, int count, vi64 seen[2],
+                                struct slot_form form) {
+    vf64 value = widen(x), magnitude = (vf64)((vi64)value & INT64_MAX), term = (vf64)((vi64)value & magnitude_mask);
+    vi64 unit[WF_GRID_LEVELS_MAX], kept = magnitude <= grid->limit; /* not so a NaN */
+    struct slot_words words;
+    prefetch_soon(key);
+    prefetch_soon(x);
+    seen[1] |= (vi64)value == INT64_MIN;
+    kept &= split_term(unit, grid, form.levels, term) == 0;
+    seen[0] |= ~kept;
+    arrange_words(&words, unit, kept, form.levels);
+    if (form.copies == 1 && slots->joins_equal && count == LANES && key[0] == key[LANES - 1] && are_same(key)) {
+        join_lanes(&words, form.levels);
+        add_to_slot(slots->word + (size_t)key[0] * form.words, &words, 0, form);
+        if ((int)form.words > form.levels) slots->word[(size_t)key[0] * form.words + (size_t)form.levels] += LANES - 1;
+        return;
+    }
+    UNROLLED
+    for (int lane = 0; lane < LANES; lane++) {
+        int64_t *copy = slots->word + (size_t)lane % form.copies * slots->copy_words;
+        if (form.copies == 1) prefetch_slot(copy, key[lane + WF_KEYS_AHEAD], form);
+        if (lane < count) add_to_slot(copy + (size_t)key[lane] * form.words, &words, lane, form);
+    }
+}
+
+INLINE unsigned add_all_to_slots(const struct wf_slots *slots, const struct wf_grid *grid, bool magnitudes,
+                                 const unsigned char *x, const int64_t *key, size_t count, struct slot_form form) {
+    const struct wf_grid own = *grid; /* which no store changes, as compilers see */
+    const struct wf_slots own_slots = *slots;
+    const vi64 magnitude_mask = (vi64){0} + (magnitudes ? INT64_MAX : -1);
+    struct source source = {x, x, count, sizeof(uword), {0, 0}};
+    struct group group;
+    vi64 seen[2] = {{0}};
+    unsigned any = 0;
+    size_t i = 0;
+    for (; i + LANES <= count; i += LANES)
+        add_vector_to_slots(&own_slots, &own, magnitude_mask, x + i * sizeof(uword), key + i, LANES, seen, form);
+    if (i < count)
+        add_vector_to_slots(&own_slots, &own, magnitude_mask,
+                            padded(part_of(source, i, LANES), LANES * sizeof(uword), &group).x, key + i,
+                            (int)(count - i), seen, form);
+    for (int lane = 0; lane < LANES; lane++)
+        any |= (seen[0][lane] ? WF_SEEN_LOST : 0) | (seen[1][lane] ? WF_SEEN_MINUS_ZERO : 0);
+    forget_rounding();
+    return any;
+}
+
+/* Each form in a function of its own. */
+#define EACH_SLOT_FORM(FORM)                                                                                 \
+    FORM(1, 1, 1) FORM(1, 1, 4) FORM(1, 2, 1) FORM(1, 2, 4) FORM(2, 2, 1) FORM(2, 2, 4) FORM(2, 3, 1) FORM(2, 3, 4)
+#define SLOT_FUNCTION(LEVELS, WORDS, COPIES)                                                                 \
+    APART unsigned add_to_slots_##LEVELS##_##WORDS##_##COPIES(                                               \
+        const struct wf_slots *slots, const struct wf_grid *grid, bool magnitudes, const void *x,            \
+        const int64_t *key, size_t count) {                                                                  \
+        return add_all_to_slots(slots, grid, magnitudes, x, key, count,                                      \
+                                (struct slot_form){LEVELS, WORDS, COPIES});                                  \
+    }
+EACH_SLOT_FORM(SLOT_FUNCTION)
+
+wf_slots_function WF_LOOPS_NAME(add_to_slots, TYPE, TIER);
+
+unsigned WF_LOOPS_NAME(add_to_slots, TYPE, TIER)(const struct wf_slots *slots, const struct wf_grid *grid,
+                                                 bool magnitudes, const void *x, const int64_t *key, size_t count) {
+    if (wf_has_bad_key(key, count, slots->last)) return WF_SEEN_BAD_KEY;
+#define SLOT_CASE(LEVELS, WORDS, COPIES)                                                                     \
+    if (grid->levels == LEVELS && slots->words == WORDS && slots->copies == COPIES)                          \
+        return add_to_slots_##LEVELS##_##WORDS##_##COPIES(slots, grid, magnitudes, x, key, count);
+    EACH_SLOT_FORM(SLOT_CASE)
+    __builtin_unreachable();
+}
+
+#endif

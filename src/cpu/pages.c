@@ -1,0 +1,44 @@
+#include "cpu/pages.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum {
+    LARGE_NBYTES = 1 << 22,
+    KEPT_NBYTES_MAX = 1 << 25, /* the system takes longer to clear pages than to clear them here */
+};
+
+static struct wf_pages allocate(size_t nbytes) {
+    return (struct wf_pages){.at = calloc(1, nbytes), .nbytes = nbytes};
+}
+
+static struct wf_pages map(size_t nbytes) {
+    void *at = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) return (struct wf_pages){0};
+#ifdef MADV_HUGEPAGE
+    madvise(at, nbytes, MADV_HUGEPAGE); /* as far as there are any */
+#endif
+    return (struct wf_pages){.at = at, .nbytes = nbytes, .are_mapped = true};
+}
+
+struct wf_pages wf_pages_take(struct wf_pages *kept, size_t nbytes) {
+    struct wf_pages pages = *kept;
+    if (nbytes < LARGE_NBYTES) return allocate(nbytes);
+    if (pages.nbytes < nbytes) return map(nbytes);
+    *kept = (struct wf_pages){0};
+    return pages;
+}
+
+void wf_pages_free(struct wf_pages pages) {
+    if (pages.are_mapped)
+        munmap(pages.at, pages.nbytes);
+    else
+        free(pages.at);
+}
+
+void wf_pages_leave(struct wf_pages *kept, struct wf_pages pages) {
+    bool are_worth_it = pages.are_mapped && pages.nbytes <= KEPT_NBYTES_MAX && pages.nbytes > kept->nbytes;
+    pages.are_used = true;
+    wf_pages_free(are_worth_it ? *kept : pages);
+    if (are_worth_it) *kept = pages;
+}
