@@ -132,6 +132,12 @@ static bool parse_output(const struct rule *rule, const char *text, struct setti
     return true;
 }
 
+static bool parse_print(const struct rule *rule, const char *text, struct settings *settings) {
+    (void)rule;
+    settings->prints[settings->print_count++] = text;
+    return true;
+}
+
 /* ---- the table ----------------------------------------------------------------------------------- */
 
 #define DIGITS_OF(number) #number
@@ -186,8 +192,12 @@ static const struct rule rules[] = {
     {"hex", NULL, COMMAND_READS, parse_flag, FIELD(hex), 0, 0, "print values in hexadecimal"},
     {"json", NULL, COMMAND_READS | COMMAND_BENCH | COMMAND_SIMULATES | COMMAND_RUN, parse_flag, FIELD(json), 0, 0,
      "print a JSON object, on one line"},
-    {"sarif", NULL, COMMAND_RUN, parse_flag, FIELD(sarif), 0, 0,
-     "run: print the findings as SARIF 2.1.0, which hosts of code show at their lines"},
+    {"sarif", NULL, COMMAND_INSPECT | COMMAND_RUN, parse_flag, FIELD(sarif), 0, 0,
+     "inspect, run: print findings and advice as SARIF 2.1.0, which hosts of code show at their lines"},
+    {"github", NULL, COMMAND_INSPECT | COMMAND_RUN, parse_flag, FIELD(github), 0, 0,
+     "inspect, run: print findings and advice as annotations of a workflow on GitHub"},
+    {"strict", NULL, COMMAND_INSPECT | COMMAND_RUN, parse_flag, FIELD(strict), 0, 0,
+     "inspect, run: advice, too, makes the exit status 3"},
     {"html", "FILE", COMMAND_SIMULATES, parse_file, FIELD(html), 0, 0,
      "ladder, explain, inspect: write an HTML page instead of the text"},
     {"from", "FILE", COMMAND_LADDER, parse_file, FIELD(from), 0, 0,
@@ -246,7 +256,9 @@ static const struct rule rules[] = {
      "count and check this one only"},
     {"arg", "ARG", COMMAND_INSPECT, parse_argument, 0, 0, 0,
      "inspect: the kernel's next argument: a scalar (i32:5, f32:1.5) or a buffer with its number of elements "
-     "(f32[1024]=zeros, ones, iota, random:SEED, none for unwritten memory, or a .npy file)"},
+     "(f32[1024]=zeros, ones, iota, random:SEED, or a .npy file; f32[1024] alone is unwritten: an output)"},
+    {"print", "K[:N]", COMMAND_INSPECT, parse_print, 0, 0, 0,
+     "inspect: print the first N elements (default 8) of argument K, numbered from 0, after the run"},
     {"out", "[K=]FILE", COMMAND_DATA | COMMAND_MERGE | COMMAND_INSPECT | COMMAND_RUN, parse_output, 0, 0, 0,
      "with --axis, and merge: write the results to a .npy file; inspect: write argument K, numbered from 0, to one after the run; "
      "run: write the report to FILE "
@@ -313,7 +325,8 @@ static int refuse_option(int code, int option, const char *typed) {
 /* Whether the option may be given: for the first time, again with the same value, or any number of times if it makes a
  * list.  Two different values are an error, so that neither is silently ignored. */
 static bool may_give(const struct settings *settings, const char *const *values, int rule, const char *value) {
-    bool is_list = rules[rule].parse == parse_argument || rules[rule].parse == parse_output;
+    bool is_list = rules[rule].parse == parse_argument || rules[rule].parse == parse_output ||
+                   rules[rule].parse == parse_print;
     if (!(settings->given >> rule & 1) || is_list || !value || !strcmp(value, values[rule])) return true;
     fail_usage("--%s is given twice, as '%s' and '%s': it takes one %s at a time", rules[rule].name,
                values[rule], value, rules[rule].parse == parse_column ? "column" : "value");
@@ -324,8 +337,9 @@ static bool settings_create(struct settings *settings, size_t count) {
     *settings = (struct settings){.count = -1,
                                   .operands = calloc(count, sizeof(const char *)),
                                   .arguments = calloc(count, sizeof(const char *)),
-                                  .outputs = calloc(count, sizeof(const char *))};
-    return settings->operands && settings->arguments && settings->outputs;
+                                  .outputs = calloc(count, sizeof(const char *)),
+                                  .prints = calloc(count, sizeof(const char *))};
+    return settings->operands && settings->arguments && settings->outputs && settings->prints;
 }
 
 /* What follows the program that is to be run is its own. */
@@ -362,6 +376,7 @@ void settings_clear(struct settings *settings) {
     free(settings->operands);
     free(settings->arguments);
     free(settings->outputs);
+    free(settings->prints);
     *settings = (struct settings){0};
 }
 

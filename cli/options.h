@@ -69,6 +69,8 @@ struct settings {
     bool hex;
     bool json;
     bool sarif;
+    bool github; /* annotations of findings */
+    bool strict; /* advice counts as findings do */
     bool verbose;
     bool quiet;
     bool quick;
@@ -80,13 +82,15 @@ struct settings {
     bool version;
     uint64_t given; /* a bit for each line of the table whose option was met */
 
-    /* In the order given; settings_clear frees these three. */
+    /* In the order given; settings_clear frees these four. */
     const char **operands; /* the command and what follows it */
     size_t operand_count;
     const char **arguments; /* --arg: a kernel's */
     size_t argument_count;
     const char **outputs; /* --out: which of them are written to files */
     size_t output_count;
+    const char **prints; /* --print: which of them are shown */
+    size_t print_count;
 };
 
 /* Reads the whole command line.  Returns the exit status, having said what is wrong. */

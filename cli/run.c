@@ -39,7 +39,8 @@ static int read_settings(const struct settings *given, struct program_settings *
                                           .threads = (uint32_t)given->threads,
                                           .skips_races = given->races == RACES_OFF,
                                           .leftovers = &cleanup_leftovers};
-    if (given->sarif && given->json) return fail_usage("--sarif and --json exclude each other: one report is written");
+    if (given->sarif + given->json + given->github > 1)
+        return fail_usage("--json, --sarif and --github exclude each other: one report is written");
     if (given->output_count > 1)
         return fail_usage("--out is given twice, as '%s' and '%s': it takes one value at a time", given->outputs[0],
                           given->outputs[1]);
@@ -53,6 +54,7 @@ static bool make_report(const struct program *program, const struct settings *se
     bool has_colour = !settings->output_count && wants_colour();
     if (is_whole)
         is_whole = settings->sarif  ? program_put_sarif(page->stream, program)
+                   : settings->github ? program_put_annotations(page->stream, program)
                    : settings->json ? program_put_json(page->stream, program)
                                     : program_put_report(page->stream, program, has_colour);
     return page_end(page) && is_whole;
@@ -79,7 +81,7 @@ static int conclude(const struct program *program, const char *path, const struc
         return fail("%s: it ended with status %d, and called nothing of the CUDA runtime or driver", path, end.status);
     int status = report(program, settings);
     if (status) return status;
-    return end.has_findings ? STATUS_FINDINGS : end.status;
+    return end.has_findings || (end.has_advice && settings->strict) ? STATUS_FINDINGS : end.status;
 }
 
 int command_run(const struct request *request) {

@@ -298,6 +298,7 @@ struct program_end program_end(const struct program *program) {
     struct program_end end = program->end;
     end.has_findings = program->record->finding_count > 0 ||
                        (program->record->has_ended && program->record->leaks > 0);
+    end.has_advice = program->record->advice_count > 0;
     end.was_simulated = program->record->has_begun;
     return end;
 }

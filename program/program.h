@@ -47,7 +47,7 @@ bool program_run(struct program *program, simt_message *message);
 struct program_end {
     int status; /* what it ended with; of a signal, 128 and its number */
     int signal; /* 0: none */
-    bool has_findings;
+    bool has_findings, has_advice;
     bool was_simulated; /* false: it called nothing of CUDA's */
 };
 
@@ -56,7 +56,8 @@ struct program_end program_end(const struct program *program);
 /* The report.  false: no memory. */
 bool program_put_report(FILE *stream, const struct program *program, bool has_colour);
 bool program_put_json(FILE *stream, const struct program *program);
-bool program_put_sarif(FILE *stream, const struct program *program); /* the findings alone */
+bool program_put_sarif(FILE *stream, const struct program *program); /* findings and advice alone */
+bool program_put_annotations(FILE *stream, const struct program *program);
 
 void program_close(struct program *program); /* NULL: nothing */
 

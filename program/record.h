@@ -11,7 +11,7 @@
 /* The environment variable with the number of the open file that holds it. */
 #define RECORD_VARIABLE "WARPFOLD_RECORD"
 
-enum { RECORD_VERSION = 2, RECORD_KERNELS = 1024, RECORD_FINDINGS = 1024, RECORD_NAME = 512 };
+enum { RECORD_VERSION = 3, RECORD_KERNELS = 1024, RECORD_FINDINGS = 1024, RECORD_ADVICE = 256, RECORD_NAME = 512 };
 
 struct record_settings {
     uint32_t gpu;      /* index among gpus.h */
@@ -57,6 +57,14 @@ struct record_finding {
     struct record_place place, other;
 };
 
+/* Of the first launch of a kernel that was watched. */
+struct record_advice {
+    uint32_t kind; /* an index of advice_kinds */
+    uint32_t line;
+    uint64_t count, least;
+    char kernel[RECORD_NAME], file[RECORD_NAME], message[RECORD_NAME], cure[RECORD_NAME];
+};
+
 /* The launch that goes on: its name need not be whole, as it may be another's meanwhile. */
 struct record_running {
     uint64_t launch; /* from 1, of all; 0: none */
@@ -72,9 +80,10 @@ struct record {
     uint64_t launches, refused_launches;
     uint64_t leaks, leaked_nbytes; /* device memory that was not freed */
     uint64_t kernels_lost, findings_lost; /* those that had no room here */
-    uint32_t kernel_count, finding_count;
+    uint32_t kernel_count, finding_count, advice_count;
     struct record_kernel kernels[RECORD_KERNELS];
     struct record_finding findings[RECORD_FINDINGS];
+    struct record_advice advice[RECORD_ADVICE];
 };
 
 #endif
