@@ -108,6 +108,7 @@ static bool create_record(struct program *program, const struct program_settings
                                  .threads = settings->threads,
                                  .schedule = settings->schedule,
                                  .skips_races = settings->skips_races,
+                                 .counts_lines = settings->counts_lines,
                                  .seed = settings->seed,
                                  .launch = settings->launch,
                                  .instruction_limit = settings->instruction_limit ? settings->instruction_limit

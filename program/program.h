@@ -24,6 +24,7 @@ struct program_settings {
     simt_schedule schedule;
     uint64_t seed;
     bool skips_races;
+    bool counts_lines; /* what each line of the source costs, which takes time */
     /* Told now and then what has been going on for so long: a launch, from 1, of that kernel; 0: none.  NULL: nobody
      * wants to know. */
     void (*progress)(void *context, uint64_t launch, const char *kernel, double seconds);
@@ -56,6 +57,7 @@ struct program_end program_end(const struct program *program);
 /* The report.  false: no memory. */
 bool program_put_report(FILE *stream, const struct program *program, bool has_colour);
 bool program_put_json(FILE *stream, const struct program *program);
+bool program_put_page_data(FILE *stream, const struct program *program); /* JSON with the sources */
 bool program_put_sarif(FILE *stream, const struct program *program); /* findings and advice alone */
 bool program_put_annotations(FILE *stream, const struct program *program);
 

@@ -1,13 +1,14 @@
 /* What the record of a program says, for people and for programs. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* asprintf, get_current_dir_name */
+#define _GNU_SOURCE /* strsignal */
 #endif
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "gpus.h"
+#include "lines.h"
+#include "names.h"
 #include "private.h"
 #include "report/advice.h"
 #include "report/code_host.h"
@@ -23,8 +24,6 @@ static const char *const gpu_names[] = {
 };
 
 /* ---- reading the record, which the program may have written into -------------------------------- */
-
-static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 static uint32_t kernel_count(const struct record *record) { return least(record->kernel_count, RECORD_KERNELS); }
 
@@ -57,34 +56,6 @@ static uint64_t count_findings(const struct record *record) {
 static double utilization(const struct record_kernel *kernel) {
     enum { WARP = 32 };
     return kernel->instructions > 0 ? kernel->thread_instructions / (kernel->instructions * WARP) : 1;
-}
-
-/* ---- names of files: as the user has them, not as the compiler was given them -------------------- */
-
-struct names {
-    const char *path;
-    char *directory; /* the working one, with a slash behind it */
-};
-
-static struct names names_of(const struct program *program) {
-    struct names names = {.path = program->path};
-    char *directory = get_current_dir_name();
-    if (directory && asprintf(&names.directory, "%s/", directory) < 0) names.directory = NULL;
-    free(directory);
-    return names;
-}
-
-/* nvcc sees the folder of the source as a link in a private one. */
-static void show_file(const struct names *names, const char *file, char text[2 * RECORD_NAME]) {
-    static const char beside[] = "/warpfold-beside/";
-    const char *behind = strstr(file, beside), *slash = strrchr(names->path, '/');
-    int folder = slash ? (int)(slash - names->path) + 1 : 0;
-    size_t length = names->directory ? strlen(names->directory) : 0;
-    if (behind)
-        snprintf(text, 2 * RECORD_NAME, "%.*s%s", folder, names->path, behind + strlen(beside));
-    else
-        snprintf(text, 2 * RECORD_NAME, "%s",
-                 length && !strncmp(file, names->directory, length) ? file + length : file);
 }
 
 /* ---- text ---------------------------------------------------------------------------------------- */
@@ -122,7 +93,7 @@ static void put_kernel(FILE *stream, const struct record_kernel *kernel) {
 static void put_place(const struct report *report, const struct record_place *place) {
     char file[RECORD_NAME], shown[2 * RECORD_NAME];
     get_text(file, place->file);
-    show_file(&report->names, file, shown);
+    names_show(&report->names, file, shown);
     put_name(report->stream, shown, strlen(shown));
     if (!place->line) return; /* of the host's code */
     fprintf(report->stream, ":%u, block (%u,%u,%u), thread (%u,%u,%u)", place->line, place->block[0], place->block[1],
@@ -136,7 +107,7 @@ static bool put_line(const struct report *report, const struct record_place *pla
     const struct places places = {report->program->path, "."};
     size_t length;
     get_text(file, place->file);
-    show_file(&report->names, file, shown);
+    names_show(&report->names, file, shown);
     bool is_read = sources_add(&sources, shown, &places);
     const char *line = is_read ? source_line(&sources.items[0], place->line, &length) : NULL;
     if (line) {
@@ -169,7 +140,7 @@ static bool put_advice(const struct report *report, const struct record_advice *
     fprintf(report->stream, "\n%sadvice%s: %s in ", report->hint, report->plain, advice_kind(advice));
     put_kernel_name(report->stream, advice->kernel);
     get_text(place.file, advice->file);
-    show_file(&report->names, place.file, shown);
+    names_show(&report->names, place.file, shown);
     fputs(" at ", report->stream);
     put_name(report->stream, shown, strlen(shown));
     fprintf(report->stream, ":%u\n    ", advice->line);
@@ -213,6 +184,42 @@ static void put_end(const struct report *report) {
                 strsignal(report->program->end.signal));
 }
 
+/* ---- kernels by what they cost ---- */
+
+static int compare_costs(const void *a, const void *b) {
+    const struct record_kernel *x = *(const struct record_kernel *const *)a, *y = *(const struct record_kernel *const *)b;
+    return x->instructions > y->instructions ? -1 : x->instructions < y->instructions;
+}
+
+/* Those that executed most, with their share of all.  false: no memory. */
+static bool put_slowest(FILE *stream, const struct record *record) {
+    enum { MOST = 10 };
+    const uint32_t count = kernel_count(record);
+    const struct record_kernel **kernels = calloc((size_t)count + 1, sizeof *kernels);
+    double all = 0;
+    if (!kernels) return false;
+    for (uint32_t i = 0; i < count; i++) kernels[i] = &record->kernels[i];
+    for (uint32_t i = 0; i < count; i++) all += kernels[i]->instructions;
+    qsort(kernels, count, sizeof *kernels, compare_costs);
+    if (count > 1 && all > 0) fputs("\nslowest kernels, by warp instructions\n", stream);
+    for (uint32_t i = 0; i < count && i < MOST && count > 1 && kernels[i]->instructions > 0; i++) {
+        fprintf(stream, "%7.1f %%%14.0f  ", 100 * kernels[i]->instructions / all, kernels[i]->instructions);
+        put_kernel_name(stream, kernels[i]->name);
+        fputc('\n', stream);
+    }
+    free(kernels);
+    return true;
+}
+
+static bool put_lines_of_sources(const struct report *report) {
+    struct program_lines lines;
+    if (!report->program->record->settings.counts_lines) return true;
+    bool has_memory = program_lines_read(&lines, report->program, &report->names);
+    if (has_memory) program_lines_put(report->stream, &lines);
+    program_lines_clear(&lines);
+    return has_memory;
+}
+
 bool program_put_report(FILE *stream, const struct program *program, bool has_colour) {
     struct report report = {stream, program, names_of(program), "", "", "", ""};
     const struct record *record = program->record;
@@ -222,13 +229,14 @@ bool program_put_report(FILE *stream, const struct program *program, bool has_co
     fprintf(stream, "  on a simulated %s\n",
             gpu_names[least(record->settings.gpu, sizeof gpu_names / sizeof *gpu_names - 1)]);
     for (uint32_t i = 0; i < kernel_count(record); i++) put_kernel(stream, &record->kernels[i]);
+    has_memory = put_slowest(stream, record) && put_lines_of_sources(&report) && has_memory;
     for (uint32_t i = 0; i < finding_count(record); i++)
         has_memory = has_memory && put_finding(&report, &record->findings[i]);
     for (uint32_t i = 0; i < advice_count(record); i++)
         has_memory = has_memory && put_advice(&report, &record->advice[i]);
     put_leaks(&report);
     put_end(&report);
-    free(report.names.directory);
+    names_clear(&report.names);
     return has_memory;
 }
 
@@ -258,7 +266,7 @@ static void put_json_kernel(struct json *json, const struct record_kernel *kerne
 static void put_json_place(struct json *json, const struct names *names, const struct record_place *place) {
     char file[RECORD_NAME], shown[2 * RECORD_NAME];
     get_text(file, place->file);
-    show_file(names, file, shown);
+    names_show(names, file, shown);
     json_key_text(json, "file", shown);
     json_key_unsigned(json, "line", place->line);
     json_key_list(json, "block", place->block, 3);
@@ -292,7 +300,7 @@ static void put_json_advice(struct json *json, const struct names *names, const 
     json_key_text(json, "kind", advice_kind(advice));
     put_json_name(json, "kernel", advice->kernel);
     get_text(text, advice->file);
-    show_file(names, text, shown);
+    names_show(names, text, shown);
     json_key_text(json, "file", shown);
     json_key_unsigned(json, "line", advice->line);
     json_key_unsigned(json, "count", advice->count);
@@ -304,12 +312,21 @@ static void put_json_advice(struct json *json, const struct names *names, const 
     json_end(json, '}');
 }
 
-bool program_put_json(FILE *stream, const struct program *program) {
+static bool put_json_lines(struct json *json, const struct program *program, const struct names *names, bool is_page) {
+    struct program_lines lines;
+    bool has_memory = program_lines_read(&lines, program, names);
+    if (has_memory) program_lines_put_json(json, &lines, is_page);
+    program_lines_clear(&lines);
+    return has_memory;
+}
+
+static bool put_json(FILE *stream, const struct program *program, bool is_page) {
     const struct record *record = program->record;
     struct json json = json_to(stream);
     struct names names = names_of(program);
     json_begin(&json, '{');
     json_key_text(&json, "program", program->path);
+    json_key_text(&json, "gpu", gpu_names[least(record->settings.gpu, sizeof gpu_names / sizeof *gpu_names - 1)]);
     json_key_unsigned(&json, "status", (uint64_t)program->end.status);
     json_key_unsigned(&json, "signal", (uint64_t)program->end.signal);
     json_key_begin(&json, "kernels", '[');
@@ -325,12 +342,17 @@ bool program_put_json(FILE *stream, const struct program *program) {
     json_key_unsigned(&json, "leaks", has_leaks(record) ? record->leaks : 0);
     json_key_unsigned(&json, "leaked_bytes", has_leaks(record) ? record->leaked_nbytes : 0);
     json_key_unsigned(&json, "refused_launches", record->refused_launches);
+    bool has_memory = names.directory != NULL;
+    if (record->settings.counts_lines) has_memory = put_json_lines(&json, program, &names, is_page) && has_memory;
     json_end(&json, '}');
     fputc('\n', stream);
-    bool has_memory = names.directory != NULL;
-    free(names.directory);
+    names_clear(&names);
     return has_memory;
 }
+
+bool program_put_json(FILE *stream, const struct program *program) { return put_json(stream, program, false); }
+
+bool program_put_page_data(FILE *stream, const struct program *program) { return put_json(stream, program, true); }
 
 /* ---- hosts of code ------------------------------------------------------------------------------- */
 
@@ -351,9 +373,9 @@ static void give_finding(const struct hosted *hosted, const struct record_findin
                  thread[0], thread[1], thread[2], message);
     else snprintf(text, sizeof text, "%s: %s", kernel, message);
     get_text(file, finding->place.file);
-    show_file(&hosted->names, file, shown);
+    names_show(&hosted->names, file, shown);
     get_text(file, finding->other.file);
-    show_file(&hosted->names, file, other_shown);
+    names_show(&hosted->names, file, other_shown);
     put(to, &(struct host_result){.rule = kind_name(finding),
                                   .message = text,
                                   .file = shown,
@@ -369,7 +391,7 @@ static void give_advice(const struct hosted *hosted, const struct record_advice 
     get_text(cure, advice->cure);
     snprintf(text, sizeof text, "%s. Cure: %s", message, cure);
     get_text(file, advice->file);
-    show_file(&hosted->names, file, shown);
+    names_show(&hosted->names, file, shown);
     put(to, &(struct host_result){.rule = advice_kind(advice),
                                   .message = text,
                                   .is_warning = true,
@@ -396,7 +418,7 @@ static bool put_hosted(FILE *stream, const struct program *program,
     struct hosted hosted = {program, names_of(program)};
     bool has_memory = hosted.names.directory != NULL;
     write(stream, give_all, &hosted);
-    free(hosted.names.directory);
+    names_clear(&hosted.names);
     return has_memory;
 }
 

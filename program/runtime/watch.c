@@ -14,12 +14,14 @@ static bool is_named(const struct simt_observer *observer, const char *name) { r
 
 /* All of the simulator's, and, at a kernel's first launch, that which advice is about, as it costs time. */
 static const struct simt_observer *const *all_observers(bool is_first) {
-    static const struct simt_observer *lists[2][OBSERVERS_MAX + 3];
-    const struct simt_observer **observers = lists[is_first];
+    static const struct simt_observer *lists[2][OBSERVERS_MAX + 4];
+    bool counts_lines = is_first || runtime.record->settings.counts_lines;
+    const struct simt_observer **observers = lists[counts_lines];
     if (observers[0]) return observers;
     size_t count = 0;
     if (!runtime.record->settings.skips_races) observers[count++] = &host_observer;
-    if (is_first) observers[count++] = &simt_observe_lines;
+    if (counts_lines) observers[count++] = &simt_observe_lines;
+    if (runtime.record->settings.counts_lines) observers[count++] = &code_observer;
     for (size_t i = 0; simt_observers[i] && count < OBSERVERS_MAX; i++) {
         if (is_named(simt_observers[i], "races") && runtime.record->settings.skips_races) continue;
         observers[count++] = simt_observers[i];
@@ -163,8 +165,10 @@ void watch_note(const simt_launch *launch, const simt_report *report, bool is_wa
     if (entry) entry->launches++;
     if (entry) entry->watched += is_watched;
     if (!report) return;
+    bool is_first = entry && is_watched && entry->watched == 1;
     if (entry && is_watched) note_counts(entry, launch, report);
-    if (simt_report_line_count(report)) note_advice(launch, report); /* none: not the kernel's first */
+    if (is_first && simt_report_line_count(report)) note_advice(launch, report);
+    if (runtime.record->settings.counts_lines) lines_note(report);
     /* Even a launch that is not watched may be stopped, and says by what. */
     for (size_t i = 0; i < simt_report_finding_count(report); i++)
         note_finding(simt_report_finding(report, i), number);
