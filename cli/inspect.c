@@ -52,13 +52,12 @@ static int read_launch(simt_launch *launch, const struct settings *settings) {
     return status;
 }
 
-/* Observers that record places cost more, so they run only if their output was asked for. */
+/* Replays cost more than all others, so they run only if a page was asked for. */
 static void list_observers(struct inspection *inspection) {
     const struct settings *settings = inspection->settings;
     size_t count = 0;
     if (settings->html) inspection->observers[count++] = &simt_observe_replay;
-    if (settings->html || settings->json || settings->source)
-        inspection->observers[count++] = &simt_observe_lines;
+    inspection->observers[count++] = &simt_observe_lines; /* advice is about them */
     for (size_t i = 0; simt_observers[i] && count < OBSERVERS_MAX - 1; i++)
         inspection->observers[count++] = simt_observers[i];
     inspection->launch.observers = inspection->observers;
@@ -88,9 +87,14 @@ static bool make_html(const struct inspection_report *report, struct page *page)
 static bool make_text(const struct settings *settings, const struct inspection_report *report,
                       struct page *page) {
     page_open(page);
-    if (page->stream && settings->json) put_report_json(page->stream, report, false);
-    if (page->stream && !settings->json) put_report(page->stream, report, wants_colour());
-    if (page->stream && !settings->json && settings->source) put_heat(page->stream, report, wants_colour());
+    if (!page->stream) return page_end(page);
+    if (settings->json) put_report_json(page->stream, report, false);
+    else if (settings->sarif) put_report_sarif(page->stream, report);
+    else if (settings->github) put_report_annotations(page->stream, report);
+    else {
+        put_report(page->stream, report, wants_colour());
+        if (settings->source) put_heat(page->stream, report, wants_colour());
+    }
     return page_end(page);
 }
 
@@ -99,7 +103,7 @@ static int hand_on(const struct inspection *inspection, const struct inspection_
     const struct settings *settings = inspection->settings;
     const struct arguments *arguments = &inspection->arguments;
     struct page html = {0}, text = {0};
-    bool is_printed = settings->json || !settings->html;
+    bool is_printed = settings->json || settings->sarif || settings->github || !settings->html;
     size_t count = 0;
     struct file_draft *drafts = calloc(arguments->output_count + 1, sizeof *drafts);
     bool has_memory = drafts && (!settings->html || make_html(report, &html)) &&
@@ -116,21 +120,52 @@ static int hand_on(const struct inspection *inspection, const struct inspection_
     return status;
 }
 
+static void list_advice(const struct inspection *inspection, struct inspection_report *report) {
+    const uint32_t *block = inspection->launch.block;
+    const struct advice_subject subject = {
+        .report = report->counts,
+        .warp_size = inspection->machine.warp_size,
+        .block_threads = block[0] * block[1] * block[2],
+        .shared_nbytes = inspection->launch.shared_nbytes +
+                         simt_module_shared_nbytes(inspection->kernel.module, inspection->kernel.index),
+        .source = inspection->kernel.text};
+    report->advice_count = advice_list(&subject, report->advice);
+}
+
+static int tell_all(const struct inspection *inspection, struct inspection_report *report) {
+    const struct places places = {inspection->path, inspection->settings->sources};
+    int status =
+        sources_read(&report->sources, report->counts, &places) ? hand_on(inspection, report) : fail_memory();
+    sources_clear(&report->sources);
+    bool is_clean = simt_report_finding_count(report->counts) == 0 && !report->is_stopped &&
+                    !(inspection->settings->strict && report->advice_count);
+    return status || is_clean ? status : STATUS_FINDINGS;
+}
+
 static int tell(const struct inspection *inspection, const simt_report *counts, bool is_stopped) {
-    struct inspection_report report = {.kernel = inspection->kernel.name,
+    const struct arguments *arguments = &inspection->arguments;
+    const struct kernel *kernel = &inspection->kernel;
+    struct report_buffer *buffers = arguments_buffers(arguments, kernel->has_source ? &kernel->source : NULL);
+    struct report_values *values = is_stopped ? NULL : arguments_values(arguments);
+    struct inspection_report report = {.kernel = kernel->name,
                                        .path = inspection->path,
-                                       .ptx = inspection->kernel.ptx,
+                                       .ptx = kernel->ptx,
                                        .machine = inspection->machine,
                                        .launch = &inspection->launch,
                                        .counts = counts,
                                        .printed = inspection->printed.text,
                                        .printed_nbytes = inspection->printed.length,
-                                       .is_stopped = is_stopped};
-    const struct places places = {inspection->path, inspection->settings->sources};
-    int status = sources_read(&report.sources, counts, &places) ? hand_on(inspection, &report) : fail_memory();
-    sources_clear(&report.sources);
-    bool is_clean = simt_report_finding_count(counts) == 0 && !is_stopped;
-    return status || is_clean ? status : STATUS_FINDINGS;
+                                       .is_stopped = is_stopped,
+                                       .buffers = buffers,
+                                       .buffer_count = arguments->count,
+                                       .values = values,
+                                       .value_count = values ? arguments->shown_count : 0};
+    list_advice(inspection, &report);
+    int status = buffers && (values || is_stopped) ? tell_all(inspection, &report) : fail_memory();
+    for (size_t i = 0; i < report.value_count; i++) free(values[i].text);
+    free(values);
+    free(buffers);
+    return status;
 }
 
 /* Writes no outputs after a stopped launch: what it left in memory is not a result. */
@@ -192,13 +227,18 @@ int command_inspect(const struct request *request) {
                                     .path = request->operands[0],
                                     .machine = {settings->warp ? (uint32_t)settings->warp : LANES_DEFAULT,
                                                 settings->banks ? (uint32_t)settings->banks : LANES_DEFAULT}};
-    int status = read_launch(&inspection.launch, settings);
+    int status = settings->json + settings->sarif + settings->github > 1
+                     ? fail_usage("--json, --sarif and --github exclude each other: one report is printed")
+                     : read_launch(&inspection.launch, settings);
     list_observers(&inspection);
     if (!status) status = arguments_parse(&inspection.arguments, settings);
     if (!status) status = kernel_load(&inspection.kernel, inspection.path, settings->kernel);
+    if (!status && inspection.kernel.has_source && inspection.kernel.source.count && !settings->argument_count)
+        status = arguments_suggest(inspection.path, inspection.kernel.name, settings->kernel,
+                                   &inspection.kernel.source);
     if (!status)
         status = arguments_check(&inspection.arguments, inspection.kernel.module, inspection.kernel.index,
-                                 inspection.kernel.name);
+                                 inspection.kernel.name, inspection.kernel.has_source ? &inspection.kernel.source : NULL);
     if (!status) status = run_on_machine(&inspection);
     inspection_clear(&inspection);
     return status;

@@ -5,29 +5,32 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "inspect_fill.h"
 #include "output.h"
+#include "report/printed.h"
 
-enum { POINTER_NBYTES = 8, TYPE_NAME_CAPACITY = 8 };
+enum { POINTER_NBYTES = 8, TYPE_NAME_CAPACITY = KERNEL_WORD };
 
 /* ---- reading --arg ------------------------------------------------------------------------------- */
 
 static int fail_argument(const char *text) {
     return fail_usage(
         "--arg takes a scalar such as i32:5 or f32:1.5, bytes:00ff for a struct, or a buffer such as "
-        "f32[1024]=zeros, not '%s'",
+        "f32[1024]=zeros or, for an output, f32[1024], not '%s'",
         text);
 }
 
-/* PTX's names of plain bits stand for the unsigned type of their width. */
+/* PTX's names of plain bits stand for the unsigned type of their width; C's for what they are. */
 static wf_type parse_argument_type(const char *text, size_t length) {
     char name[TYPE_NAME_CAPACITY];
     if (length == 0 || length >= sizeof name) return WF_TYPE_DEFAULT;
     memcpy(name, text, length);
     name[length] = '\0';
     if (name[0] == 'b' && isdigit((unsigned char)name[1])) name[0] = 'u';
-    return wf_type_parse(name);
+    const char *of_c = kernel_type_element(name);
+    return wf_type_parse(of_c ? of_c : name);
 }
 
 static int hexadecimal_digit(char c) {
@@ -68,11 +71,11 @@ static int parse_buffer(struct argument *argument, const char *text) {
     errno = 0;
     argument->is_buffer = true;
     argument->count = isdigit((unsigned char)*text) ? strtoull(text, &end, 10) : UINT64_MAX;
-    if (argument->count == UINT64_MAX || errno || strncmp(end, "]=", 2) || !end[2])
+    if (argument->count == UINT64_MAX || errno || *end != ']' || (end[1] && (end[1] != '=' || !end[2])))
         return fail_argument(argument->text);
     if (argument->count > PTRDIFF_MAX / wf_type_nbytes(argument->type))
         return fail_usage("--arg %s: buffer size overflows", argument->text);
-    argument->fill = end + 2;
+    argument->fill = end[1] ? end + 2 : "none";
     argument->nbytes = POINTER_NBYTES;
     argument->value = calloc(1, POINTER_NBYTES);
     if (!argument->value) return fail_memory();
@@ -109,12 +112,32 @@ static int parse_output(struct output *output, const char *text, const struct ar
     return STATUS_OK;
 }
 
+/* ---- reading --print ----------------------------------------------------------------------------- */
+
+static int parse_shown(struct shown *shown, const char *text, const struct arguments *arguments) {
+    enum { SHOWN_DEFAULT = 8 };
+    char *end = NULL;
+    errno = 0;
+    unsigned long long number = isdigit((unsigned char)text[0]) ? strtoull(text, &end, 10) : 0, count = SHOWN_DEFAULT;
+    if (end && *end == ':' && isdigit((unsigned char)end[1])) count = strtoull(end + 1, &end, 10);
+    if (!end || errno || *end)
+        return fail_usage("--print takes K[:N], an argument's number and how many elements, not '%s'", text);
+    if (number >= arguments->count || !arguments->items[number].is_buffer)
+        return fail_usage("--print %s: argument %llu is no buffer; there are %zu arguments, numbered from 0", text, number,
+                          arguments->count);
+    const uint64_t all = arguments->items[number].count;
+    *shown = (struct shown){.argument = (size_t)number, .count = count < all ? count : all};
+    return STATUS_OK;
+}
+
 int arguments_parse(struct arguments *arguments, const struct settings *settings) {
     *arguments =
-        (struct arguments){.count = settings->argument_count, .output_count = settings->output_count};
+        (struct arguments){.count = settings->argument_count, .output_count = settings->output_count,
+                           .shown_count = settings->print_count};
     arguments->items = calloc(arguments->count + 1, sizeof *arguments->items);
     arguments->outputs = calloc(arguments->output_count + 1, sizeof *arguments->outputs);
-    if (!arguments->items || !arguments->outputs) return fail_memory();
+    arguments->shown = calloc(arguments->shown_count + 1, sizeof *arguments->shown);
+    if (!arguments->items || !arguments->outputs || !arguments->shown) return fail_memory();
     int status = STATUS_OK;
     for (size_t i = 0; i < arguments->count && !status; i++) {
         arguments->items[i].text = settings->arguments[i];
@@ -122,6 +145,8 @@ int arguments_parse(struct arguments *arguments, const struct settings *settings
     }
     for (size_t i = 0; i < arguments->output_count && !status; i++)
         status = parse_output(&arguments->outputs[i], settings->outputs[i], arguments);
+    for (size_t i = 0; i < arguments->shown_count && !status; i++)
+        status = parse_shown(&arguments->shown[i], settings->prints[i], arguments);
     return status;
 }
 
@@ -129,8 +154,10 @@ void arguments_clear(struct arguments *arguments) {
     for (size_t i = 0; arguments->items && i < arguments->count; i++) free(arguments->items[i].value);
     for (size_t i = 0; arguments->outputs && i < arguments->output_count; i++)
         free(arguments->outputs[i].bytes);
+    for (size_t i = 0; arguments->shown && i < arguments->shown_count; i++) free(arguments->shown[i].bytes);
     free(arguments->items);
     free(arguments->outputs);
+    free(arguments->shown);
     *arguments = (struct arguments){0};
 }
 
@@ -146,8 +173,28 @@ static void put_sizes(char *text, size_t capacity, const simt_module *module, si
     }
 }
 
+/* Types of one size that hold integers may stand for each other. */
+static bool is_alike(wf_type type, const char *element) {
+    const wf_type wanted = wf_type_parse(element);
+    const bool are_integers = type < WF_F16 && wanted < WF_F16;
+    return type == wanted || (are_integers && wf_type_nbytes(type) == wf_type_nbytes(wanted));
+}
+
+static int check_types(const struct arguments *arguments, const struct kernel_source *source, const char *name) {
+    for (size_t i = 0; i < arguments->count && i < source->count; i++) {
+        const struct argument *argument = &arguments->items[i];
+        const struct kernel_parameter *parameter = &source->parameters[i];
+        if (!parameter->element || !argument->type) continue;
+        if (argument->is_buffer == parameter->is_pointer && is_alike(argument->type, parameter->element)) continue;
+        return fail_usage("--arg %s: argument %zu of %s is `%s%s%s%s`: give %s%s", argument->text, i, name,
+                          parameter->is_const ? "const " : "", parameter->type, parameter->is_pointer ? " *" : " ",
+                          parameter->name, parameter->element, parameter->is_pointer ? "[N]=..." : ":NUMBER");
+    }
+    return STATUS_OK;
+}
+
 int arguments_check(const struct arguments *arguments, const simt_module *module, size_t kernel,
-                    const char *name) {
+                    const char *name, const struct kernel_source *source) {
     size_t count = simt_module_parameter_count(module, kernel);
     char sizes[256] = "";
     put_sizes(sizes, sizeof sizes, module, kernel, count);
@@ -163,7 +210,84 @@ int arguments_check(const struct arguments *arguments, const simt_module *module
                 "%s takes %zu bytes as argument %zu, counted from 0, and '%s' has %zu (all: %s)", name,
                 nbytes, i, arguments->items[i].text, arguments->items[i].nbytes, sizes);
     }
-    return STATUS_OK;
+    return source ? check_types(arguments, source, name) : STATUS_OK;
+}
+
+/* ---- a command to begin with --------------------------------------------------------------------- */
+
+static void put_extent(FILE *stream, const char *option, const uint64_t extent[3]) {
+    fprintf(stream, " --%s %" PRIu64, option, extent[0]);
+    if (extent[1] > 1 || extent[2] > 1) fprintf(stream, ",%" PRIu64, extent[1]);
+    if (extent[2] > 1) fprintf(stream, ",%" PRIu64, extent[2]);
+}
+
+/* 'f32[1024]=random:1', or an output without a fill, or a scalar. */
+static void put_argument(FILE *stream, const struct kernel_parameter *parameter, uint64_t threads) {
+    const char *element = parameter->element;
+    const bool is_float = element && strchr("fb", element[0]) && strcmp(element, "bool");
+    const uint64_t count = parameter->has_count ? parameter->count : threads;
+    if (!element && !parameter->is_pointer) fprintf(stream, " --arg bytes:00");
+    else if (!parameter->is_pointer) fprintf(stream, " --arg %s:%" PRIu64, element, is_float ? 1 : count);
+    else
+        fprintf(stream, " --arg '%s[%" PRIu64 "]%s'", element ? element : "u8", count,
+                !parameter->is_const ? "" : is_float ? "=random:1" : "=iota");
+}
+
+static void put_signature(FILE *stream, const char *name, const struct kernel_source *source) {
+    put_name(stream, name, strlen(name));
+    fputc('(', stream);
+    for (size_t i = 0; i < source->count; i++) {
+        const struct kernel_parameter *parameter = &source->parameters[i];
+        fprintf(stream, "%s%s", i ? ", " : "", parameter->is_const ? "const " : "");
+        put_name(stream, parameter->type, strlen(parameter->type));
+        fprintf(stream, " %s%s", parameter->is_pointer ? "*" : "", parameter->name);
+    }
+    fputc(')', stream);
+}
+
+int arguments_suggest(const char *path, const char *name, const char *wanted, const struct kernel_source *source) {
+    const uint64_t one_warp[3] = {32, 1, 1}, one[3] = {1, 1, 1};
+    const uint64_t *grid = source->has_launch ? source->grid : one, *block = source->has_launch ? source->block : one_warp;
+    const uint64_t threads = grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2];
+    struct page page;
+    page_open(&page);
+    if (page.stream) {
+        fputs("warpfold: ", page.stream);
+        put_signature(page.stream, name, source);
+        fputs(" takes these arguments, each by an --arg; to begin with:\n    warpfold inspect ", page.stream);
+        put_name(page.stream, path, strlen(path));
+        if (wanted) fprintf(page.stream, " --kernel '%s'", wanted);
+        put_extent(page.stream, "grid", grid);
+        put_extent(page.stream, "block", block);
+        if (source->shared) fprintf(page.stream, " --shared %" PRIu64, source->shared);
+        for (size_t i = 0; i < source->count; i++) put_argument(page.stream, &source->parameters[i], threads);
+        for (size_t i = 0; i < source->count; i++)
+            if (source->parameters[i].is_pointer && !source->parameters[i].is_const) {
+                fprintf(page.stream, " --print %zu", i);
+                break;
+            }
+        fputc('\n', page.stream);
+    }
+    bool is_whole = page_end(&page);
+    if (is_whole) write_all(STDERR_FILENO, page.text, page.length); /* as it is: to be copied */
+    page_clear(&page);
+    return is_whole ? STATUS_USAGE : fail_memory();
+}
+
+struct report_buffer *arguments_buffers(const struct arguments *arguments, const struct kernel_source *source) {
+    struct report_buffer *buffers = calloc(arguments->count + 1, sizeof *buffers);
+    for (size_t i = 0; buffers && i < arguments->count; i++) {
+        const struct argument *argument = &arguments->items[i];
+        if (!argument->is_buffer) continue;
+        const struct kernel_parameter *parameter = source ? &source->parameters[i] : NULL;
+        buffers[i] = (struct report_buffer){.address = argument->address,
+                                            .count = argument->count,
+                                            .element_nbytes = wf_type_nbytes(argument->type),
+                                            .name = parameter && parameter->name[0] ? parameter->name : NULL,
+                                            .type = parameter && parameter->element ? parameter->type
+                                                                                    : wf_type_name(argument->type)};
+    }
+    return buffers;
 }
 
 /* ---- in the simulator's memory --------------------------------------------------------------------- */
@@ -200,6 +324,13 @@ int arguments_read(struct arguments *arguments, const simt_machine *machine) {
         struct output *output = &arguments->outputs[i];
         if (!read_output(output, &arguments->items[output->argument], machine)) return fail_memory();
     }
+    for (size_t i = 0; i < arguments->shown_count; i++) {
+        struct shown *shown = &arguments->shown[i];
+        const struct argument *argument = &arguments->items[shown->argument];
+        const size_t nbytes = (size_t)shown->count * wf_type_nbytes(argument->type);
+        shown->bytes = malloc(nbytes ? nbytes : 1);
+        if (!shown->bytes || simt_machine_read(machine, argument->address, shown->bytes, nbytes)) return fail_memory();
+    }
     return STATUS_OK;
 }
 
@@ -208,4 +339,46 @@ struct file_draft output_draft(const struct output *output) {
         .path = output->path,
         .pieces = {{output->header, output->header_nbytes}, {output->bytes, output->nbytes}},
         .piece_count = 2};
+}
+
+/* ---- what --print shows -------------------------------------------------------------------------- */
+
+static wf_value value_at(const unsigned char *bytes, wf_type type) {
+    const size_t nbytes = wf_type_nbytes(type);
+    uint64_t bits = 0;
+    memcpy(&bits, bytes, nbytes); /* little-endian: the low bytes */
+    const unsigned shift = 64 - 8 * (unsigned)nbytes;
+    wf_value value = {.type = type};
+    if (type >= WF_I8 && type <= WF_I64) value.v.i = (int64_t)(bits << shift) >> shift;
+    else if (type == WF_F16 || type == WF_BF16) value.v.f16 = (uint16_t)bits;
+    else memcpy(&value.v, &bits, sizeof bits);
+    return value;
+}
+
+static bool write_values(const struct shown *shown, wf_type type, struct report_values *values) {
+    struct page page;
+    page_open(&page);
+    for (uint64_t i = 0; page.stream && i < shown->count; i++) {
+        char text[64];
+        const wf_value value = value_at(shown->bytes + i * wf_type_nbytes(type), type);
+        wf_value_format(&value, 0, text, sizeof text);
+        fprintf(page.stream, "%s%s", i ? " " : "", text);
+    }
+    bool is_whole = page_end(&page);
+    *values = (struct report_values){.argument = shown->argument, .count = shown->count};
+    if (is_whole) values->text = strdup(page.text);
+    page_clear(&page);
+    return values->text != NULL;
+}
+
+struct report_values *arguments_values(const struct arguments *arguments) {
+    struct report_values *values = calloc(arguments->shown_count + 1, sizeof *values);
+    for (size_t i = 0; values && i < arguments->shown_count; i++) {
+        const struct shown *shown = &arguments->shown[i];
+        if (write_values(shown, arguments->items[shown->argument].type, &values[i])) continue;
+        for (size_t done = 0; done < i; done++) free(values[done].text);
+        free(values);
+        return NULL;
+    }
+    return values;
 }

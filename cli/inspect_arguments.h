@@ -9,6 +9,8 @@
 #include "file.h"
 #include "npy.h"
 #include "options.h"
+#include "report/inspect_report.h"
+#include "report/kernel_source.h"
 #include "simt/simt.h"
 #include "warpfold.h"
 
@@ -32,11 +34,20 @@ struct output {
     size_t nbytes;
 };
 
+/* Of --print: how many elements of an argument's buffer are shown after the launch. */
+struct shown {
+    size_t argument;
+    uint64_t count;
+    unsigned char *bytes;
+};
+
 struct arguments {
     struct argument *items;
     size_t count;
     struct output *outputs;
     size_t output_count;
+    struct shown *shown;
+    size_t shown_count;
 };
 
 /* All of these say what is wrong and return a status. */
@@ -45,15 +56,26 @@ struct arguments {
 int arguments_parse(struct arguments *arguments, const struct settings *settings);
 void arguments_clear(struct arguments *arguments);
 
-/* Are they as many and as large as the kernel's parameters? */
+/* Are they as many and as large as the kernel's parameters, and of the types that the source gives these?  `source`:
+ * NULL where there is none. */
 int arguments_check(const struct arguments *arguments, const simt_module *module, size_t kernel,
-                    const char *name);
+                    const char *name, const struct kernel_source *source);
+
+/* Says what the kernel takes, and a command that launches it. */
+int arguments_suggest(const char *path, const char *name, const char *wanted, const struct kernel_source *source);
+
+/* The buffers as reports name them; the caller's to free, `arguments` must stay.  NULL: no memory. */
+struct report_buffer *arguments_buffers(const struct arguments *arguments, const struct kernel_source *source);
 
 /* Allocates and fills the buffers. */
 int arguments_place(struct arguments *arguments, simt_machine *machine);
 
-/* Takes out of the simulator what the files of --out are to hold. */
+/* Takes out of the simulator what the files of --out are to hold, and what --print shows. */
 int arguments_read(struct arguments *arguments, const simt_machine *machine);
+
+/* The elements that --print shows, as text: argument_count of --print of them; the caller's to free, each text and
+ * all.  NULL: no memory. */
+struct report_values *arguments_values(const struct arguments *arguments);
 
 /* The file that it then is. */
 struct file_draft output_draft(const struct output *output);

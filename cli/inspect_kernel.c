@@ -41,6 +41,25 @@ static size_t find_kernel(const simt_module *module, const char *wanted, size_t 
     return count;
 }
 
+/* The only kernel that the text defines, of several that were compiled: headers bring their own. */
+static bool find_own(const struct kernel *kernel, const char *text, size_t *index) {
+    size_t count = 0;
+    struct kernel_source source;
+    for (size_t i = 0; i < simt_module_kernel_count(kernel->module); i++) {
+        char name[KERNEL_NAME_CAPACITY];
+        readable_name(simt_module_kernel_name(kernel->module, i), name, sizeof name);
+        if (!kernel_source_read(text, name, &source)) continue;
+        *index = i;
+        count++;
+    }
+    return count == 1;
+}
+
+static void read_source(struct kernel *kernel) {
+    kernel->has_source = kernel->text && kernel_source_read(kernel->text, kernel->name, &kernel->source) &&
+                         kernel->source.count == simt_module_parameter_count(kernel->module, kernel->index);
+}
+
 static void name_kernel(struct kernel *kernel, const char *wanted) {
     if (wanted)
         snprintf(kernel->name, sizeof kernel->name, "%s", wanted);
@@ -128,8 +147,12 @@ static int load_source(struct kernel *kernel, const char *path, const char *want
     if (error == SIMT_ERROR_MEMORY) return fail_lines(instance_message.text);
     if (!error) return STATUS_OK;
     if (compile(kernel, path, NULL, &message)) return fail_lines(message.text);
-    size_t fitting = find_kernel(kernel->module, wanted, &kernel->index);
+    size_t fitting = find_kernel(kernel->module, wanted, &kernel->index), nbytes;
     if (fitting == 1) return STATUS_OK;
+    char *text = wanted ? NULL : file_read(path, &nbytes);
+    bool is_own = text && find_own(kernel, text, &kernel->index);
+    free(text);
+    if (is_own) return STATUS_OK;
     if (wanted && !is_instance) error = compile_instance(kernel, path, wanted, &instance_message);
     if (error == SIMT_ERROR_MEMORY) return fail_lines(instance_message.text);
     if (!error) return STATUS_OK;
@@ -144,12 +167,17 @@ int kernel_load(struct kernel *kernel, const char *path, const char *wanted) {
     if (!is_ptx && !ends_with(path, ".cu"))
         return fail_usage("inspect takes a .cu or .ptx file, not '%s'", path);
     int status = (is_ptx ? load_ptx : load_source)(kernel, path, wanted);
-    if (!status) name_kernel(kernel, wanted);
-    return status;
+    if (status) return status;
+    size_t nbytes;
+    name_kernel(kernel, wanted);
+    kernel->text = is_ptx ? NULL : file_read(path, &nbytes);
+    read_source(kernel);
+    return STATUS_OK;
 }
 
 void kernel_clear(struct kernel *kernel) {
     simt_module_destroy(kernel->module);
     free(kernel->ptx);
+    free(kernel->text);
     *kernel = (struct kernel){0};
 }

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "report/kernel_source.h"
 #include "simt/simt.h"
 
 enum { KERNEL_NAME_CAPACITY = 512 };
@@ -13,6 +14,9 @@ struct kernel {
     size_t index;
     char *ptx; /* the module's text */
     char name[KERNEL_NAME_CAPACITY]; /* as it was asked for, else as its author has it */
+    char *text;                      /* of the .cu file; NULL: there is none */
+    struct kernel_source source;     /* what that says of the kernel, */
+    bool has_source;                 /* if it says anything that fits */
 };
 
 /* Compiles or reads the file.  `wanted`: NULL where it has one kernel only.  Says what is wrong and returns a

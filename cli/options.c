@@ -141,6 +141,12 @@ static bool parse_output(const struct rule *rule, const char *text, struct setti
     return true;
 }
 
+static bool parse_print(const struct rule *rule, const char *text, struct settings *settings) {
+    (void)rule;
+    settings->prints[settings->print_count++] = text;
+    return true;
+}
+
 /* ---- the table ----------------------------------------------------------------------------------- */
 
 #define DIGITS_OF(number) #number
@@ -219,14 +225,18 @@ static const struct rule rules[] = {
     {"json", NULL, COMMAND_PRINTS | COMMAND_BENCH | COMMAND_SIMULATES | COMMAND_RUN | COMMAND_JUDGE, parse_flag,
      FIELD(json), 0, 0,
      "print a JSON object, on one line"},
-    {"sarif", NULL, COMMAND_RUN, parse_flag, FIELD(sarif), 0, 0,
-     "run: print the findings as SARIF 2.1.0, which hosts of code show at their lines"},
-    {"html", "FILE", COMMAND_SIMULATES, parse_file, FIELD(html), 0, 0,
-     "ladder, explain, inspect: write an HTML page instead of the text"},
+    {"sarif", NULL, COMMAND_INSPECT | COMMAND_RUN, parse_flag, FIELD(sarif), 0, 0,
+     "inspect, run: print findings and advice as SARIF 2.1.0, which hosts of code show at their lines"},
+    {"github", NULL, COMMAND_INSPECT | COMMAND_RUN, parse_flag, FIELD(github), 0, 0,
+     "inspect, run: print findings and advice as annotations of a workflow on GitHub"},
+    {"strict", NULL, COMMAND_INSPECT | COMMAND_RUN, parse_flag, FIELD(strict), 0, 0,
+     "inspect, run: advice, too, makes the exit status 3"},
+    {"html", "FILE", COMMAND_SIMULATES | COMMAND_RUN, parse_file, FIELD(html), 0, 0,
+     "ladder, explain, inspect: write an HTML page instead of the text; run: besides the report"},
     {"from", "FILE", COMMAND_LADDER, parse_file, FIELD(from), 0, 0,
      "ladder: render FILE, the JSON of an earlier run, instead of running (needs --html)"},
-    {"source", NULL, COMMAND_INSPECT, parse_flag, FIELD(source), 0, 0,
-     "inspect: also print the source with the cost of each line"},
+    {"source", NULL, COMMAND_INSPECT | COMMAND_RUN, parse_flag, FIELD(source), 0, 0,
+     "inspect, run: also print the source with the cost of each line; run: and which lines no launch executed"},
     {"sources", "FOLDER", COMMAND_INSPECT, parse_text, FIELD(sources), 0, 0,
      "inspect: also show sources in this folder and below (default: in the folder of KERNEL and below)"},
     {"device", "auto|cpu|cuda[:N]|simt", COMMAND_READS | COMMAND_LADDER, parse_text, FIELD(device), 0, 0,
@@ -280,7 +290,9 @@ static const struct rule rules[] = {
      "count and check this one only"},
     {"arg", "ARG", COMMAND_INSPECT, parse_argument, 0, 0, 0,
      "inspect: the kernel's next argument: a scalar (i32:5, f32:1.5) or a buffer with its number of elements "
-     "(f32[1024]=zeros, ones, iota, random:SEED, none for unwritten memory, or a .npy file)"},
+     "(f32[1024]=zeros, ones, iota, random:SEED, or a .npy file; f32[1024] alone is unwritten: an output)"},
+    {"print", "K[:N]", COMMAND_INSPECT, parse_print, 0, 0, 0,
+     "inspect: print the first N elements (default 8) of argument K, numbered from 0, after the run"},
     {"out", "[K=]FILE", COMMAND_DATA | COMMAND_MERGE | COMMAND_INSPECT | COMMAND_RUN, parse_output, 0, 0, 0,
      "with --axis, and merge: write the results to a .npy file; inspect: write argument K, numbered from 0, to one after the run; "
      "run: write the report to FILE "
@@ -361,7 +373,7 @@ static int refuse_option(int code, int option, const char *typed) {
  * list.  Two different values are an error, so that neither is silently ignored. */
 static bool may_give(const struct settings *settings, const char *const *values, int rule, const char *value) {
     bool is_list = rules[rule].parse == parse_argument || rules[rule].parse == parse_output ||
-                   rules[rule].parse == parse_column || rules[rule].parse == parse_by;
+                   rules[rule].parse == parse_column || rules[rule].parse == parse_by || rules[rule].parse == parse_print;
     if (!settings->given[rule] || is_list || !value || !strcmp(value, values[rule])) return true;
     fail_usage("--%s is given twice, as '%s' and '%s': it takes one value at a time", rules[rule].name,
                values[rule], value);
@@ -375,8 +387,10 @@ static bool settings_create(struct settings *settings, size_t count) {
                                   .by = calloc(count, sizeof(const char *)),
                                   .operands = calloc(count, sizeof(const char *)),
                                   .arguments = calloc(count, sizeof(const char *)),
-                                  .outputs = calloc(count, sizeof(const char *))};
-    return settings->operands && settings->arguments && settings->outputs && settings->columns && settings->by;
+                                  .outputs = calloc(count, sizeof(const char *)),
+                                  .prints = calloc(count, sizeof(const char *))};
+    return settings->operands && settings->arguments && settings->outputs && settings->prints && settings->columns &&
+           settings->by;
 }
 
 /* What follows the program that is to be run is its own. */
@@ -416,6 +430,7 @@ void settings_clear(struct settings *settings) {
     free(settings->outputs);
     free(settings->columns);
     free(settings->by);
+    free(settings->prints);
     *settings = (struct settings){0};
 }
 

@@ -91,6 +91,8 @@ struct settings {
     bool hex;
     bool json;
     bool sarif;
+    bool github; /* annotations of findings */
+    bool strict; /* advice counts as findings do */
     bool verbose;
     bool quiet;
     bool quick;
@@ -114,6 +116,8 @@ struct settings {
     size_t column_count;
     const char **by;
     size_t by_count;
+    const char **prints; /* --print: which of them are shown */
+    size_t print_count;
 };
 
 /* Reads the whole command line.  Returns the exit status, having said what is wrong. */

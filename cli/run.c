@@ -8,6 +8,7 @@
 #include "inspect.h"
 #include "output.h"
 #include "program/program.h"
+#include "report/html.h"
 #include "report/kernel_name.h"
 #include "report/printed.h"
 
@@ -38,8 +39,10 @@ static int read_settings(const struct settings *given, struct program_settings *
                                           .instruction_limit = (uint64_t)given->limit,
                                           .threads = (uint32_t)given->threads,
                                           .skips_races = given->races == RACES_OFF,
+                                          .counts_lines = given->source || given->html,
                                           .leftovers = &cleanup_leftovers};
-    if (given->sarif && given->json) return fail_usage("--sarif and --json exclude each other: one report is written");
+    if (given->sarif + given->json + given->github > 1)
+        return fail_usage("--json, --sarif and --github exclude each other: one report is written");
     if (given->output_count > 1)
         return fail_usage("--out is given twice, as '%s' and '%s': it takes one value at a time", given->outputs[0],
                           given->outputs[1]);
@@ -53,6 +56,7 @@ static bool make_report(const struct program *program, const struct settings *se
     bool has_colour = !settings->output_count && wants_colour();
     if (is_whole)
         is_whole = settings->sarif  ? program_put_sarif(page->stream, program)
+                   : settings->github ? program_put_annotations(page->stream, program)
                    : settings->json ? program_put_json(page->stream, program)
                                     : program_put_report(page->stream, program, has_colour);
     return page_end(page) && is_whole;
@@ -73,13 +77,27 @@ static int report(const struct program *program, const struct settings *settings
     return status;
 }
 
+static int report_page(const struct program *program, const char *path, const struct settings *settings) {
+    struct page data, page = {0};
+    page_open(&data);
+    bool is_whole = data.stream && program_put_page_data(data.stream, program);
+    is_whole = page_end(&data) && is_whole;
+    const struct html_page html = {"run", path, data.text};
+    is_whole = is_whole && html_make(&html, &page);
+    page_clear(&data);
+    if (is_whole) return deliver_html(settings->html, &page, NULL);
+    page_clear(&page);
+    return fail_memory();
+}
+
 static int conclude(const struct program *program, const char *path, const struct settings *settings) {
     struct program_end end = program_end(program);
     if (!end.was_simulated && !end.signal)
         return fail("%s: it ended with status %d, and called nothing of the CUDA runtime or driver", path, end.status);
     int status = report(program, settings);
+    if (!status && settings->html) status = report_page(program, path, settings);
     if (status) return status;
-    return end.has_findings ? STATUS_FINDINGS : end.status;
+    return end.has_findings || (end.has_advice && settings->strict) ? STATUS_FINDINGS : end.status;
 }
 
 int command_run(const struct request *request) {

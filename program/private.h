@@ -21,6 +21,9 @@ struct program {
     bool is_compiled; /* from a .cu file */
 };
 
+/* Of a count in the record, and what there is room for. */
+static inline uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
 /* find.c: the folder of the stand-ins, beside this program or where they are installed.  NULL: nowhere. */
 char *program_find_folder(void);
 

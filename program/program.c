@@ -108,6 +108,7 @@ static bool create_record(struct program *program, const struct program_settings
                                  .threads = settings->threads,
                                  .schedule = settings->schedule,
                                  .skips_races = settings->skips_races,
+                                 .counts_lines = settings->counts_lines,
                                  .seed = settings->seed,
                                  .launch = settings->launch,
                                  .instruction_limit = settings->instruction_limit ? settings->instruction_limit
@@ -298,6 +299,7 @@ struct program_end program_end(const struct program *program) {
     struct program_end end = program->end;
     end.has_findings = program->record->finding_count > 0 ||
                        (program->record->has_ended && program->record->leaks > 0);
+    end.has_advice = program->record->advice_count > 0;
     end.was_simulated = program->record->has_begun;
     return end;
 }

@@ -24,6 +24,7 @@ struct program_settings {
     simt_schedule schedule;
     uint64_t seed;
     bool skips_races;
+    bool counts_lines; /* what each line of the source costs, which takes time */
     /* Told now and then what has been going on for so long: a launch, from 1, of that kernel; 0: none.  NULL: nobody
      * wants to know. */
     void (*progress)(void *context, uint64_t launch, const char *kernel, double seconds);
@@ -47,7 +48,7 @@ bool program_run(struct program *program, simt_message *message);
 struct program_end {
     int status; /* what it ended with; of a signal, 128 and its number */
     int signal; /* 0: none */
-    bool has_findings;
+    bool has_findings, has_advice;
     bool was_simulated; /* false: it called nothing of CUDA's */
 };
 
@@ -56,7 +57,9 @@ struct program_end program_end(const struct program *program);
 /* The report.  false: no memory. */
 bool program_put_report(FILE *stream, const struct program *program, bool has_colour);
 bool program_put_json(FILE *stream, const struct program *program);
-bool program_put_sarif(FILE *stream, const struct program *program); /* the findings alone */
+bool program_put_page_data(FILE *stream, const struct program *program); /* JSON with the sources */
+bool program_put_sarif(FILE *stream, const struct program *program); /* findings and advice alone */
+bool program_put_annotations(FILE *stream, const struct program *program);
 
 void program_close(struct program *program); /* NULL: nothing */
 

@@ -11,13 +11,15 @@
 /* The environment variable with the number of the open file that holds it. */
 #define RECORD_VARIABLE "WARPFOLD_RECORD"
 
-enum { RECORD_VERSION = 2, RECORD_KERNELS = 1024, RECORD_FINDINGS = 1024, RECORD_NAME = 512 };
+enum { RECORD_VERSION = 4, RECORD_KERNELS = 1024, RECORD_FINDINGS = 1024, RECORD_ADVICE = 256, RECORD_NAME = 512,
+       RECORD_FILES = 256, RECORD_LINES = 1 << 15 };
 
 struct record_settings {
     uint32_t gpu;      /* index among gpus.h */
     uint32_t threads;  /* of the host; 0: all */
     uint32_t schedule; /* a simt_schedule */
     uint32_t skips_races;
+    uint32_t counts_lines; /* of every launch that is watched; else none */
     uint64_t seed, instruction_limit;
     uint64_t launch; /* the only one to be watched, from 1; 0: all */
     char kernel[RECORD_NAME]; /* the only one to be watched; "": all */
@@ -57,6 +59,33 @@ struct record_finding {
     struct record_place place, other;
 };
 
+/* Of the first launch of a kernel that was watched. */
+struct record_advice {
+    uint32_t kind; /* an index of advice_kinds */
+    uint32_t line;
+    uint64_t count, least;
+    char kernel[RECORD_NAME], file[RECORD_NAME], message[RECORD_NAME], cure[RECORD_NAME];
+};
+
+/* A line of a source that has code, and what all launches executed of it. */
+#define RECORD_LINE_COUNTS(X)                                                                                      \
+    X(instructions)                                                                                                \
+    X(thread_instructions)                                                                                         \
+    X(branches)                                                                                                    \
+    X(divergent_branches)                                                                                          \
+    X(global_requests)                                                                                             \
+    X(global_sectors)                                                                                              \
+    X(shared_wavefronts)                                                                                           \
+    X(shared_wavefronts_least)                                                                                     \
+    X(atomics)
+
+struct record_line {
+    uint32_t file, line; /* file: its number */
+#define RECORD_LINE_FIELD(name) uint64_t name;
+    RECORD_LINE_COUNTS(RECORD_LINE_FIELD)
+#undef RECORD_LINE_FIELD
+};
+
 /* The launch that goes on: its name need not be whole, as it may be another's meanwhile. */
 struct record_running {
     uint64_t launch; /* from 1, of all; 0: none */
@@ -72,9 +101,13 @@ struct record {
     uint64_t launches, refused_launches;
     uint64_t leaks, leaked_nbytes; /* device memory that was not freed */
     uint64_t kernels_lost, findings_lost; /* those that had no room here */
-    uint32_t kernel_count, finding_count;
+    uint64_t lines_lost;
+    uint32_t kernel_count, finding_count, advice_count, file_count, line_count;
     struct record_kernel kernels[RECORD_KERNELS];
     struct record_finding findings[RECORD_FINDINGS];
+    struct record_advice advice[RECORD_ADVICE];
+    char files[RECORD_FILES][RECORD_NAME];
+    struct record_line lines[RECORD_LINES];
 };
 
 #endif

@@ -1,14 +1,17 @@
 /* What the record of a program says, for people and for programs. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* asprintf, get_current_dir_name */
+#define _GNU_SOURCE /* strsignal */
 #endif
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "gpus.h"
+#include "lines.h"
+#include "names.h"
 #include "private.h"
+#include "report/advice.h"
+#include "report/code_host.h"
 #include "report/inspect_source.h"
 #include "report/json.h"
 #include "report/kernel_name.h"
@@ -22,8 +25,6 @@ static const char *const gpu_names[] = {
 
 /* ---- reading the record, which the program may have written into -------------------------------- */
 
-static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
-
 static uint32_t kernel_count(const struct record *record) { return least(record->kernel_count, RECORD_KERNELS); }
 
 static uint32_t finding_count(const struct record *record) { return least(record->finding_count, RECORD_FINDINGS); }
@@ -31,6 +32,14 @@ static uint32_t finding_count(const struct record *record) { return least(record
 /* A text of the record that is sure to end. */
 static void get_text(char text[RECORD_NAME], const char from[RECORD_NAME]) {
     snprintf(text, RECORD_NAME, "%.*s", RECORD_NAME - 1, from);
+}
+
+static uint32_t advice_count(const struct record *record) { return least(record->advice_count, RECORD_ADVICE); }
+
+static const char *advice_kind(const struct record_advice *advice) {
+    uint32_t number = 0;
+    while (number < advice->kind && advice_kinds[number + 1]) number++;
+    return advice_kinds[number];
 }
 
 static const char *kind_name(const struct record_finding *finding) {
@@ -49,41 +58,13 @@ static double utilization(const struct record_kernel *kernel) {
     return kernel->instructions > 0 ? kernel->thread_instructions / (kernel->instructions * WARP) : 1;
 }
 
-/* ---- names of files: as the user has them, not as the compiler was given them -------------------- */
-
-struct names {
-    const char *path;
-    char *directory; /* the working one, with a slash behind it */
-};
-
-static struct names names_of(const struct program *program) {
-    struct names names = {.path = program->path};
-    char *directory = get_current_dir_name();
-    if (directory && asprintf(&names.directory, "%s/", directory) < 0) names.directory = NULL;
-    free(directory);
-    return names;
-}
-
-/* nvcc sees the folder of the source as a link in a private one. */
-static void show_file(const struct names *names, const char *file, char text[2 * RECORD_NAME]) {
-    static const char beside[] = "/warpfold-beside/";
-    const char *behind = strstr(file, beside), *slash = strrchr(names->path, '/');
-    int folder = slash ? (int)(slash - names->path) + 1 : 0;
-    size_t length = names->directory ? strlen(names->directory) : 0;
-    if (behind)
-        snprintf(text, 2 * RECORD_NAME, "%.*s%s", folder, names->path, behind + strlen(beside));
-    else
-        snprintf(text, 2 * RECORD_NAME, "%s",
-                 length && !strncmp(file, names->directory, length) ? file + length : file);
-}
-
 /* ---- text ---------------------------------------------------------------------------------------- */
 
 struct report {
     FILE *stream;
     const struct program *program;
     struct names names;
-    const char *bad, *good, *plain;
+    const char *bad, *good, *hint, *plain;
 };
 
 static void put_kernel_name(FILE *stream, const char recorded[RECORD_NAME]) {
@@ -112,7 +93,7 @@ static void put_kernel(FILE *stream, const struct record_kernel *kernel) {
 static void put_place(const struct report *report, const struct record_place *place) {
     char file[RECORD_NAME], shown[2 * RECORD_NAME];
     get_text(file, place->file);
-    show_file(&report->names, file, shown);
+    names_show(&report->names, file, shown);
     put_name(report->stream, shown, strlen(shown));
     if (!place->line) return; /* of the host's code */
     fprintf(report->stream, ":%u, block (%u,%u,%u), thread (%u,%u,%u)", place->line, place->block[0], place->block[1],
@@ -126,7 +107,7 @@ static bool put_line(const struct report *report, const struct record_place *pla
     const struct places places = {report->program->path, "."};
     size_t length;
     get_text(file, place->file);
-    show_file(&report->names, file, shown);
+    names_show(&report->names, file, shown);
     bool is_read = sources_add(&sources, shown, &places);
     const char *line = is_read ? source_line(&sources.items[0], place->line, &length) : NULL;
     if (line) {
@@ -150,7 +131,26 @@ static bool put_finding(const struct report *report, const struct record_finding
     fputs("\n    ", report->stream);
     put_name(report->stream, message, strlen(message));
     fputc('\n', report->stream);
-    return put_line(report, &finding->place);
+    return put_line(report, &finding->place) && (!finding->has_other || put_line(report, &finding->other));
+}
+
+static bool put_advice(const struct report *report, const struct record_advice *advice) {
+    char text[RECORD_NAME], shown[2 * RECORD_NAME];
+    struct record_place place = {.line = advice->line};
+    fprintf(report->stream, "\n%sadvice%s: %s in ", report->hint, report->plain, advice_kind(advice));
+    put_kernel_name(report->stream, advice->kernel);
+    get_text(place.file, advice->file);
+    names_show(&report->names, place.file, shown);
+    fputs(" at ", report->stream);
+    put_name(report->stream, shown, strlen(shown));
+    fprintf(report->stream, ":%u\n    ", advice->line);
+    get_text(text, advice->message);
+    put_name(report->stream, text, strlen(text));
+    fputs("\n    cure: ", report->stream);
+    get_text(text, advice->cure);
+    put_name(report->stream, text, strlen(text));
+    fputc('\n', report->stream);
+    return put_line(report, &place);
 }
 
 static void put_leaks(const struct report *report) {
@@ -172,29 +172,71 @@ static void put_end(const struct report *report) {
         fprintf(report->stream, "\n%" PRIu64 " launch%s did not run.\n", record->refused_launches,
                 record->refused_launches == 1 ? "" : "es");
     if (count)
-        fprintf(report->stream, "\n%s%" PRIu64 " finding%s%s\n", report->bad, count, count == 1 ? "" : "s",
+        fprintf(report->stream, "\n%s%" PRIu64 " finding%s%s", report->bad, count, count == 1 ? "" : "s",
                 report->plain);
     else
-        fprintf(report->stream, "\n%sno findings%s\n", report->good, report->plain);
+        fprintf(report->stream, "\n%sno findings%s", report->good, report->plain);
+    if (advice_count(record))
+        fprintf(report->stream, ", %u piece%s of advice", advice_count(record), advice_count(record) == 1 ? "" : "s");
+    fputc('\n', report->stream);
     if (report->program->end.signal)
         fprintf(report->stream, "The program was ended by signal %d (%s).\n", report->program->end.signal,
                 strsignal(report->program->end.signal));
 }
 
+/* ---- kernels by what they cost ---- */
+
+static int compare_costs(const void *a, const void *b) {
+    const struct record_kernel *x = *(const struct record_kernel *const *)a, *y = *(const struct record_kernel *const *)b;
+    return x->instructions > y->instructions ? -1 : x->instructions < y->instructions;
+}
+
+/* Those that executed most, with their share of all.  false: no memory. */
+static bool put_slowest(FILE *stream, const struct record *record) {
+    enum { MOST = 10 };
+    const uint32_t count = kernel_count(record);
+    const struct record_kernel **kernels = calloc((size_t)count + 1, sizeof *kernels);
+    double all = 0;
+    if (!kernels) return false;
+    for (uint32_t i = 0; i < count; i++) kernels[i] = &record->kernels[i];
+    for (uint32_t i = 0; i < count; i++) all += kernels[i]->instructions;
+    qsort(kernels, count, sizeof *kernels, compare_costs);
+    if (count > 1 && all > 0) fputs("\nslowest kernels, by warp instructions\n", stream);
+    for (uint32_t i = 0; i < count && i < MOST && count > 1 && kernels[i]->instructions > 0; i++) {
+        fprintf(stream, "%7.1f %%%14.0f  ", 100 * kernels[i]->instructions / all, kernels[i]->instructions);
+        put_kernel_name(stream, kernels[i]->name);
+        fputc('\n', stream);
+    }
+    free(kernels);
+    return true;
+}
+
+static bool put_lines_of_sources(const struct report *report) {
+    struct program_lines lines;
+    if (!report->program->record->settings.counts_lines) return true;
+    bool has_memory = program_lines_read(&lines, report->program, &report->names);
+    if (has_memory) program_lines_put(report->stream, &lines);
+    program_lines_clear(&lines);
+    return has_memory;
+}
+
 bool program_put_report(FILE *stream, const struct program *program, bool has_colour) {
-    struct report report = {stream, program, names_of(program), "", "", ""};
+    struct report report = {stream, program, names_of(program), "", "", "", ""};
     const struct record *record = program->record;
     bool has_memory = report.names.directory != NULL;
-    if (has_colour) report.bad = "\033[1;31m", report.good = "\033[1;32m", report.plain = "\033[0m";
+    if (has_colour) report.bad = "\033[1;31m", report.good = "\033[1;32m", report.hint = "\033[1;33m", report.plain = "\033[0m";
     put_name(stream, program->path, strlen(program->path));
     fprintf(stream, "  on a simulated %s\n",
             gpu_names[least(record->settings.gpu, sizeof gpu_names / sizeof *gpu_names - 1)]);
     for (uint32_t i = 0; i < kernel_count(record); i++) put_kernel(stream, &record->kernels[i]);
+    has_memory = put_slowest(stream, record) && put_lines_of_sources(&report) && has_memory;
     for (uint32_t i = 0; i < finding_count(record); i++)
         has_memory = has_memory && put_finding(&report, &record->findings[i]);
+    for (uint32_t i = 0; i < advice_count(record); i++)
+        has_memory = has_memory && put_advice(&report, &record->advice[i]);
     put_leaks(&report);
     put_end(&report);
-    free(report.names.directory);
+    names_clear(&report.names);
     return has_memory;
 }
 
@@ -224,7 +266,7 @@ static void put_json_kernel(struct json *json, const struct record_kernel *kerne
 static void put_json_place(struct json *json, const struct names *names, const struct record_place *place) {
     char file[RECORD_NAME], shown[2 * RECORD_NAME];
     get_text(file, place->file);
-    show_file(names, file, shown);
+    names_show(names, file, shown);
     json_key_text(json, "file", shown);
     json_key_unsigned(json, "line", place->line);
     json_key_list(json, "block", place->block, 3);
@@ -252,12 +294,39 @@ static void put_json_finding(struct json *json, const struct names *names, const
     json_end(json, '}');
 }
 
-bool program_put_json(FILE *stream, const struct program *program) {
+static void put_json_advice(struct json *json, const struct names *names, const struct record_advice *advice) {
+    char text[RECORD_NAME], shown[2 * RECORD_NAME];
+    json_begin(json, '{');
+    json_key_text(json, "kind", advice_kind(advice));
+    put_json_name(json, "kernel", advice->kernel);
+    get_text(text, advice->file);
+    names_show(names, text, shown);
+    json_key_text(json, "file", shown);
+    json_key_unsigned(json, "line", advice->line);
+    json_key_unsigned(json, "count", advice->count);
+    json_key_unsigned(json, "least", advice->least);
+    get_text(text, advice->message);
+    json_key_text(json, "message", text);
+    get_text(text, advice->cure);
+    json_key_text(json, "cure", text);
+    json_end(json, '}');
+}
+
+static bool put_json_lines(struct json *json, const struct program *program, const struct names *names, bool is_page) {
+    struct program_lines lines;
+    bool has_memory = program_lines_read(&lines, program, names);
+    if (has_memory) program_lines_put_json(json, &lines, is_page);
+    program_lines_clear(&lines);
+    return has_memory;
+}
+
+static bool put_json(FILE *stream, const struct program *program, bool is_page) {
     const struct record *record = program->record;
     struct json json = json_to(stream);
     struct names names = names_of(program);
     json_begin(&json, '{');
     json_key_text(&json, "program", program->path);
+    json_key_text(&json, "gpu", gpu_names[least(record->settings.gpu, sizeof gpu_names / sizeof *gpu_names - 1)]);
     json_key_unsigned(&json, "status", (uint64_t)program->end.status);
     json_key_unsigned(&json, "signal", (uint64_t)program->end.signal);
     json_key_begin(&json, "kernels", '[');
@@ -266,62 +335,35 @@ bool program_put_json(FILE *stream, const struct program *program) {
     json_key_begin(&json, "findings", '[');
     for (uint32_t i = 0; i < finding_count(record); i++) put_json_finding(&json, &names, &record->findings[i]);
     json_end(&json, ']');
+    json_key_begin(&json, "advice", '[');
+    for (uint32_t i = 0; i < advice_count(record); i++) put_json_advice(&json, &names, &record->advice[i]);
+    json_end(&json, ']');
     json_key_unsigned(&json, "findings_left_out", record->findings_lost);
     json_key_unsigned(&json, "leaks", has_leaks(record) ? record->leaks : 0);
     json_key_unsigned(&json, "leaked_bytes", has_leaks(record) ? record->leaked_nbytes : 0);
     json_key_unsigned(&json, "refused_launches", record->refused_launches);
+    bool has_memory = names.directory != NULL;
+    if (record->settings.counts_lines) has_memory = put_json_lines(&json, program, &names, is_page) && has_memory;
     json_end(&json, '}');
     fputc('\n', stream);
-    bool has_memory = names.directory != NULL;
-    free(names.directory);
+    names_clear(&names);
     return has_memory;
 }
 
-/* ---- SARIF 2.1.0 (OASIS), for hosts of code ------------------------------------------------------- */
+bool program_put_json(FILE *stream, const struct program *program) { return put_json(stream, program, false); }
 
-/* A file's name as a URI: relative to where warpfold was started, or absolute. */
-static void put_sarif_uri(struct json *json, const char *file) {
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
-    json_key(json, "uri");
-    json_open_text(json);
-    if (file[0] == '/') fputs("file://", json->stream);
-    for (; *file; file++)
-        fprintf(json->stream, strchr(plain, *file) ? "%c" : "%%%02X", (unsigned char)*file);
-    json_close_text(json);
-}
+bool program_put_page_data(FILE *stream, const struct program *program) { return put_json(stream, program, true); }
 
-static void put_sarif_text(struct json *json, const char *key, const char *text) {
-    json_key(json, key);
-    json_begin(json, '{');
-    json_key_text(json, "text", text);
-    json_end(json, '}');
-}
+/* ---- hosts of code ------------------------------------------------------------------------------- */
 
-static void put_sarif_place(struct json *json, const struct names *names, const struct record_place *place,
-                            const char *said) {
-    char file[RECORD_NAME], shown[2 * RECORD_NAME];
-    get_text(file, place->file);
-    show_file(names, file, shown);
-    json_begin(json, '{');
-    json_key(json, "physicalLocation");
-    json_begin(json, '{');
-    json_key(json, "artifactLocation");
-    json_begin(json, '{');
-    put_sarif_uri(json, shown);
-    json_end(json, '}');
-    if (place->line) {
-        json_key(json, "region");
-        json_begin(json, '{');
-        json_key_unsigned(json, "startLine", place->line);
-        json_end(json, '}');
-    }
-    json_end(json, '}');
-    if (said) put_sarif_text(json, "message", said);
-    json_end(json, '}');
-}
+struct hosted {
+    const struct program *program;
+    struct names names;
+};
 
-static void put_sarif_finding(struct json *json, const struct names *names, const struct record_finding *finding) {
+static void give_finding(const struct hosted *hosted, const struct record_finding *finding, host_put *put, void *to) {
     char mangled[RECORD_NAME], kernel[RECORD_NAME], message[RECORD_NAME], text[2 * RECORD_NAME + 160];
+    char file[RECORD_NAME], shown[2 * RECORD_NAME], other_shown[2 * RECORD_NAME];
     const uint32_t *block = finding->place.block, *thread = finding->place.thread;
     get_text(mangled, finding->kernel);
     readable_name(mangled, kernel, sizeof kernel);
@@ -330,71 +372,58 @@ static void put_sarif_finding(struct json *json, const struct names *names, cons
         snprintf(text, sizeof text, "%s, block (%u,%u,%u), thread (%u,%u,%u): %s", kernel, block[0], block[1], block[2],
                  thread[0], thread[1], thread[2], message);
     else snprintf(text, sizeof text, "%s: %s", kernel, message);
-    json_begin(json, '{');
-    json_key_text(json, "ruleId", kind_name(finding));
-    json_key_text(json, "level", "error");
-    put_sarif_text(json, "message", text);
-    json_key_begin(json, "locations", '[');
-    put_sarif_place(json, names, &finding->place, NULL);
-    json_end(json, ']');
-    if (finding->has_other) {
-        json_key_begin(json, "relatedLocations", '[');
-        put_sarif_place(json, names, &finding->other, "the other access");
-        json_end(json, ']');
-    }
-    json_key_unsigned(json, "occurrenceCount", finding->count ? finding->count : 1);
-    json_end(json, '}');
+    get_text(file, finding->place.file);
+    names_show(&hosted->names, file, shown);
+    get_text(file, finding->other.file);
+    names_show(&hosted->names, file, other_shown);
+    put(to, &(struct host_result){.rule = kind_name(finding),
+                                  .message = text,
+                                  .file = shown,
+                                  .line = finding->place.line,
+                                  .other_file = finding->has_other ? other_shown : NULL,
+                                  .other_line = finding->other.line,
+                                  .count = finding->count});
 }
 
-static void put_sarif_leaks(struct json *json, const struct record *record) {
+static void give_advice(const struct hosted *hosted, const struct record_advice *advice, host_put *put, void *to) {
+    char message[RECORD_NAME], cure[RECORD_NAME], text[2 * RECORD_NAME + 16], file[RECORD_NAME], shown[2 * RECORD_NAME];
+    get_text(message, advice->message);
+    get_text(cure, advice->cure);
+    snprintf(text, sizeof text, "%s. Cure: %s", message, cure);
+    get_text(file, advice->file);
+    names_show(&hosted->names, file, shown);
+    put(to, &(struct host_result){.rule = advice_kind(advice),
+                                  .message = text,
+                                  .is_warning = true,
+                                  .file = shown,
+                                  .line = advice->line,
+                                  .count = advice->count});
+}
+
+static void give_all(const void *from, host_put *put, void *to) {
+    const struct hosted *hosted = from;
+    const struct record *record = hosted->program->record;
     char text[160];
+    for (uint32_t i = 0; i < finding_count(record); i++) give_finding(hosted, &record->findings[i], put, to);
+    for (uint32_t i = 0; i < advice_count(record); i++) give_advice(hosted, &record->advice[i], put, to);
+    if (!has_leaks(record)) return;
     snprintf(text, sizeof text,
              "%" PRIu64 " allocations of device memory, %" PRIu64 " bytes, not freed when the program ended",
              record->leaks, record->leaked_nbytes);
-    json_begin(json, '{');
-    json_key_text(json, "ruleId", "leak");
-    json_key_text(json, "level", "warning");
-    put_sarif_text(json, "message", text);
-    json_end(json, '}');
+    put(to, &(struct host_result){.rule = "leak", .message = text, .is_warning = true});
 }
 
-static void put_sarif_tool(struct json *json) {
-    json_key(json, "tool");
-    json_begin(json, '{');
-    json_key(json, "driver");
-    json_begin(json, '{');
-    json_key_text(json, "name", "warpfold");
-    json_key_begin(json, "rules", '[');
-    for (uint32_t kind = 0; kind <= SIMT_FINDING_TRAP + 1u; kind++) {
-        json_begin(json, '{');
-        json_key_text(json, "id",
-                      kind > SIMT_FINDING_TRAP ? "leak" : simt_finding_kind_name((enum simt_finding_kind)kind));
-        json_end(json, '}');
-    }
-    json_end(json, ']');
-    json_end(json, '}');
-    json_end(json, '}');
-}
-
-bool program_put_sarif(FILE *stream, const struct program *program) {
-    const struct record *record = program->record;
-    struct json json = json_to(stream);
-    struct names names = names_of(program);
-    json_begin(&json, '{');
-    json_key_text(&json, "version", "2.1.0");
-    json_key_text(&json, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
-    json_key_begin(&json, "runs", '[');
-    json_begin(&json, '{');
-    put_sarif_tool(&json);
-    json_key_begin(&json, "results", '[');
-    for (uint32_t i = 0; i < finding_count(record); i++) put_sarif_finding(&json, &names, &record->findings[i]);
-    if (has_leaks(record)) put_sarif_leaks(&json, record);
-    json_end(&json, ']');
-    json_end(&json, '}');
-    json_end(&json, ']');
-    json_end(&json, '}');
-    fputc('\n', stream);
-    bool has_memory = names.directory != NULL;
-    free(names.directory);
+static bool put_hosted(FILE *stream, const struct program *program,
+                       void (*write)(FILE *stream, host_give *give, const void *from)) {
+    struct hosted hosted = {program, names_of(program)};
+    bool has_memory = hosted.names.directory != NULL;
+    write(stream, give_all, &hosted);
+    names_clear(&hosted.names);
     return has_memory;
+}
+
+bool program_put_sarif(FILE *stream, const struct program *program) { return put_hosted(stream, program, put_sarif); }
+
+bool program_put_annotations(FILE *stream, const struct program *program) {
+    return put_hosted(stream, program, put_annotations);
 }

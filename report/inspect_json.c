@@ -27,22 +27,69 @@ static void put_other(struct json *json, const simt_finding *finding) {
     json_end(json, '}');
 }
 
-static void put_finding(struct json *json, const simt_finding *finding) {
+static void put_finding(struct json *json, const struct inspection_report *report, size_t index) {
+    const simt_finding *finding = simt_report_finding(report->counts, index);
+    const simt_finding_detail *detail = simt_report_finding_detail(report->counts, index);
+    char message[sizeof finding->message + 256];
+    finding_message(report, finding, message, sizeof message);
     json_begin(json, '{');
     json_key_text(json, "kind", simt_finding_kind_name(finding->kind));
     json_key_text(json, "file", finding->file);
     put_place(json, finding->line, finding->ptx_line, finding->block, finding->thread);
     json_key_unsigned(json, "address", finding->address);
-    json_key_text(json, "message", finding->message);
+    json_key_text(json, "message", message);
     put_other(json, finding);
     json_key_unsigned(json, "count", finding->count);
+    json_key_unsigned(json, "threads", detail->threads);
+    json_key(json, "missing");
+    if (detail->missing) json_text(json, detail->missing);
+    else json_null(json);
     json_end(json, '}');
 }
 
-static void put_findings(struct json *json, const simt_report *counts) {
+static void put_findings(struct json *json, const struct inspection_report *report) {
     json_key_begin(json, "findings", '[');
-    for (size_t i = 0; i < simt_report_finding_count(counts); i++)
-        put_finding(json, simt_report_finding(counts, i));
+    for (size_t i = 0; i < simt_report_finding_count(report->counts); i++)
+        put_finding(json, report, i);
+    json_end(json, ']');
+}
+
+static void put_all_advice(struct json *json, const struct inspection_report *report) {
+    json_key_begin(json, "advice", '[');
+    for (size_t i = 0; i < report->advice_count; i++) {
+        const struct advice *advice = &report->advice[i];
+        json_begin(json, '{');
+        json_key_text(json, "kind", advice->kind);
+        json_key_text(json, "file", advice->file);
+        json_key_unsigned(json, "line", advice->line);
+        json_key_text(json, "unit", advice->unit);
+        json_key_unsigned(json, "count", advice->count);
+        json_key_unsigned(json, "least", advice->least);
+        json_key_text(json, "message", advice->message);
+        json_key_text(json, "cure", advice->cure);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+static void put_values(struct json *json, const struct inspection_report *report) {
+    json_key_begin(json, "values", '[');
+    for (size_t i = 0; i < report->value_count; i++) {
+        const struct report_values *values = &report->values[i];
+        json_begin(json, '{');
+        json_key_unsigned(json, "argument", values->argument);
+        json_key_text(json, "name", report->buffers[values->argument].name);
+        json_key_begin(json, "elements", '[');
+        for (const char *at = values->text; *at;) {
+            char word[64];
+            int length = (int)strcspn(at, " ");
+            snprintf(word, sizeof word, "%.*s", length, at);
+            json_decimal(json, word);
+            at += length + (at[length] == ' ');
+        }
+        json_end(json, ']');
+        json_end(json, '}');
+    }
     json_end(json, ']');
 }
 
@@ -205,12 +252,14 @@ void put_report_json(FILE *stream, const struct inspection_report *report, bool 
     json_key_text(&json, "kernel", report->kernel);
     for (const char *const *name = report_main_counts; *name; name++)
         json_key_number(&json, *name, report_count(report, *name));
-    put_findings(&json, report->counts);
+    put_findings(&json, report);
+    put_all_advice(&json, report);
     put_counts(&json, report->counts);
     put_all_lines(&json, report->counts);
     json_key_list(&json, "grid", report->launch->grid, 3);
     json_key_list(&json, "block", report->launch->block, 3);
     json_key_bool(&json, "stopped", report->is_stopped);
+    if (report->value_count) put_values(&json, report);
     json_key(&json, "printed");
     json_bytes(&json, report->printed, report->printed_nbytes);
     if (in_full) put_page_data(&json, report);

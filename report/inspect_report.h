@@ -6,8 +6,24 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "advice.h"
 #include "inspect_source.h"
 #include "simt/simt.h"
+
+/* An argument of the kernel that points to memory; address 0: it is none. */
+struct report_buffer {
+    uint64_t address, count; /* elements */
+    size_t element_nbytes;
+    const char *name; /* NULL: not known */
+    const char *type; /* of an element: "float" */
+};
+
+/* Elements that were asked for. */
+struct report_values {
+    size_t argument;
+    uint64_t count;
+    char *text; /* with a blank between each two */
+};
 
 struct inspection_report {
     const char *kernel; /* as its author, or --kernel, has it */
@@ -20,6 +36,12 @@ struct inspection_report {
     const char *printed; /* by the kernel */
     size_t printed_nbytes;
     bool is_stopped;
+    const struct report_buffer *buffers; /* by the argument's number */
+    size_t buffer_count;
+    const struct report_values *values;
+    size_t value_count;
+    struct advice advice[ADVICE_MAX];
+    size_t advice_count;
 };
 
 /* The counts that come first, in this order; NULL at the end. */
@@ -30,6 +52,19 @@ double report_count(const struct inspection_report *report, const char *name);
 void put_schedule(FILE *stream, const simt_launch *launch);
 
 void put_report(FILE *stream, const struct inspection_report *report, bool has_colour);
+
+/* inspect_words.c: the finding's message, and of an address the element that it is. */
+void put_finding_message(FILE *stream, const struct inspection_report *report, const simt_finding *finding);
+
+/* The same, in a text that is cut where it is longer. */
+void finding_message(const struct inspection_report *report, const simt_finding *finding, char *text, size_t nbytes);
+
+/* What a count means, and which is good; "" if its name says it. */
+const char *count_legend(const char *name);
+
+/* inspect_hosts.c: findings and advice for hosts of code. */
+void put_report_sarif(FILE *stream, const struct inspection_report *report);
+void put_report_annotations(FILE *stream, const struct inspection_report *report);
 
 /* inspect_json.c: an object on one line; with `in_full` also what the page draws: sources, PTX and its
  * counts, replays. */

@@ -17,12 +17,12 @@ double report_count(const struct inspection_report *report, const char *name) {
 }
 
 struct colours {
-    const char *bad, *good, *plain;
+    const char *bad, *good, *hint, *plain;
 };
 
 static struct colours colours(bool has_colour) {
-    if (!has_colour) return (struct colours){"", "", ""};
-    return (struct colours){"\033[1;31m", "\033[1;32m", "\033[0m"};
+    if (!has_colour) return (struct colours){"", "", "", ""};
+    return (struct colours){"\033[1;31m", "\033[1;32m", "\033[1;33m", "\033[0m"};
 }
 
 static void put_extent(FILE *stream, const char *name, const uint32_t extent[3]) {
@@ -42,7 +42,7 @@ static void put_counts(FILE *stream, const struct inspection_report *report) {
         char text[32];
         double value = report_count(report, *name);
         snprintf(text, sizeof text, value == floor(value) ? "%.0f" : "%.4f", value);
-        fprintf(stream, "  %-20s%14s\n", *name, text);
+        fprintf(stream, "  %-20s%14s  %s\n", *name, text, count_legend(*name));
     }
     double approximate = report_count(report, "approximate");
     if (approximate > 0)
@@ -50,21 +50,23 @@ static void put_counts(FILE *stream, const struct inspection_report *report) {
                 "approximate", approximate);
 }
 
-/* The line that a finding is about, if the source is still there. */
-static void put_source_line(FILE *stream, const struct sources *sources, const simt_finding *finding) {
+/* The line, if the source is still there. */
+static void put_source_line(FILE *stream, const struct sources *sources, const char *file, uint32_t number) {
     for (size_t i = 0; i < sources->count; i++) {
-        if (strcmp(sources->items[i].file, finding->file)) continue;
+        if (strcmp(sources->items[i].file, file)) continue;
         size_t length;
-        const char *line = source_line(&sources->items[i], finding->line, &length);
+        const char *line = source_line(&sources->items[i], number, &length);
         if (!line) continue;
-        fprintf(stream, "%8" PRIu32 " | ", finding->line);
+        fprintf(stream, "%8" PRIu32 " | ", number);
         put_lines(stream, line, length);
         fputc('\n', stream);
     }
 }
 
-static void put_finding(FILE *stream, const struct inspection_report *report, const simt_finding *finding,
+static void put_finding(FILE *stream, const struct inspection_report *report, size_t index,
                         const struct colours *colours) {
+    const simt_finding *finding = simt_report_finding(report->counts, index);
+    const uint32_t threads = simt_report_finding_detail(report->counts, index)->threads;
     fprintf(stream, "\n%s%s%s at ", colours->bad, simt_finding_kind_name(finding->kind), colours->plain);
     put_name(stream, finding->file, strlen(finding->file));
     fprintf(stream,
@@ -73,11 +75,38 @@ static void put_finding(FILE *stream, const struct inspection_report *report, co
             finding->line, finding->block[0], finding->block[1],
             finding->block[2], finding->thread[0], finding->thread[1], finding->thread[2]);
     if (finding->address) fprintf(stream, ", address 0x%" PRIx64, finding->address);
+    if (threads > 1) fprintf(stream, "; %" PRIu32 " threads of a block", threads);
     if (finding->count > 1) fprintf(stream, ", %" PRIu64 " times", finding->count);
+    char text[sizeof finding->message + 256];
+    finding_message(report, finding, text, sizeof text);
     fputs("\n    ", stream);
-    put_name(stream, finding->message, strlen(finding->message));
+    put_name(stream, text, strlen(text));
     fputc('\n', stream);
-    put_source_line(stream, &report->sources, finding);
+    bool is_one_line = !finding->has_other || (finding->line == finding->other_line &&
+                                               !strcmp(finding->file, finding->other_file));
+    bool is_other_first = finding->other_line < finding->line;
+    if (!is_one_line && is_other_first)
+        put_source_line(stream, &report->sources, finding->other_file, finding->other_line);
+    put_source_line(stream, &report->sources, finding->file, finding->line);
+    if (!is_one_line && !is_other_first)
+        put_source_line(stream, &report->sources, finding->other_file, finding->other_line);
+}
+
+static void put_advice(FILE *stream, const struct inspection_report *report, const struct advice *advice,
+                       const struct colours *colours) {
+    fprintf(stream, "\n%sadvice%s: %s at ", colours->hint, colours->plain, advice->kind);
+    put_name(stream, advice->file, strlen(advice->file));
+    fprintf(stream, ":%" PRIu32 "\n    %s\n    cure: ", advice->line, advice->message);
+    put_name(stream, advice->cure, strlen(advice->cure));
+    fputc('\n', stream);
+    put_source_line(stream, &report->sources, advice->file, advice->line);
+}
+
+static void put_values(FILE *stream, const struct inspection_report *report, const struct report_values *values) {
+    const struct report_buffer *buffer = &report->buffers[values->argument];
+    if (buffer->name) put_name(stream, buffer->name, strlen(buffer->name));
+    else fprintf(stream, "argument %zu", values->argument);
+    fprintf(stream, ", the first %" PRIu64 " of %" PRIu64 ": %s\n", values->count, buffer->count, values->text);
 }
 
 void put_report(FILE *stream, const struct inspection_report *report, bool has_colour) {
@@ -96,10 +125,16 @@ void put_report(FILE *stream, const struct inspection_report *report, bool has_c
     fputc('\n', stream);
     put_counts(stream, report);
     for (size_t i = 0; i < count; i++)
-        put_finding(stream, report, simt_report_finding(report->counts, i), &colour);
+        put_finding(stream, report, i, &colour);
+    for (size_t i = 0; i < report->advice_count; i++) put_advice(stream, report, &report->advice[i], &colour);
+    if (report->value_count) fputc('\n', stream);
+    for (size_t i = 0; i < report->value_count; i++) put_values(stream, report, &report->values[i]);
     if (count == 0 && !report->is_stopped)
-        fprintf(stream, "\n%sno findings%s\n", colour.good, colour.plain);
+        fprintf(stream, "\n%sno findings%s", colour.good, colour.plain);
     else
-        fprintf(stream, "\n%s%zu finding%s%s\n", colour.bad, count, count == 1 ? "" : "s", colour.plain);
+        fprintf(stream, "\n%s%zu finding%s%s", colour.bad, count, count == 1 ? "" : "s", colour.plain);
+    if (report->advice_count)
+        fprintf(stream, ", %zu piece%s of advice", report->advice_count, report->advice_count == 1 ? "" : "s");
+    fputc('\n', stream);
     if (report->is_stopped) fputs("The launch was stopped here; the counts are up to this point.\n", stream);
 }

@@ -162,7 +162,7 @@ typedef struct simt_finding {
     uint32_t block[3];
     uint32_t thread[3];
     uint64_t address; /* of memory findings, else 0; of shared memory its offset */
-    uint64_t count;   /* how often it was met: findings of one kind at one instruction are one */
+    uint64_t count;   /* how often it was met: findings of one kind at one line, or pair of lines, are one */
     char message[512];
     uint32_t ptx_line;
     bool has_other; /* a race: the access that it is with */
@@ -171,6 +171,13 @@ typedef struct simt_finding {
     uint32_t other_block[3];
     uint32_t other_thread[3];
 } simt_finding;
+
+/* What a report says of a finding besides. */
+typedef struct simt_finding_detail {
+    uint32_t threads;    /* that met it, by their numbers in a block */
+    bool other_is_later; /* a race: in the program's order; else the other access comes first */
+    const char *missing; /* a race: what would order the two, "__syncthreads()"; NULL: the message tells.  Static */
+} simt_finding_detail;
 
 typedef struct simt_report simt_report;
 
@@ -183,9 +190,11 @@ size_t simt_report_counter_count(const simt_report *report);
 const char *simt_report_counter_name(const simt_report *report, size_t index);
 double simt_report_counter_value(const simt_report *report, const char *name, double otherwise);
 
-/* Findings in the order in which they were first met. */
+/* Findings in the order in which they were first met, but races by the order that they lack: that of a grid, of a
+ * block, of a warp. */
 size_t simt_report_finding_count(const simt_report *report);
 const simt_finding *simt_report_finding(const simt_report *report, size_t index);
+const simt_finding_detail *simt_report_finding_detail(const simt_report *report, size_t index);
 
 /* The counts of a place.  Summed over the places, each is the count of its name (simt_report_counter_value). */
 #define SIMT_LINE_COUNTS(X)                                                                                       \
@@ -217,11 +226,31 @@ typedef struct simt_line {
     double bank_degree; /* the greatest that an access had; 0: there was none */
 } simt_line;
 
+/* Shared memory with one word of padding after every 16, 32, 64, 128, 256 words. */
+#define SIMT_PADDINGS 5
+#define SIMT_PADDED_WORDS(padding) (16u << (padding))
+
+/* What a place might cost: the least sectors, had each access been to consecutive bytes; the least atomics, had each warp
+ * first combined its lanes' of one address; barriers between which nothing was accessed. */
+#define SIMT_LINE_LEASTS(X)                                                                                        \
+    X(global_sectors_least)                                                                                        \
+    X(atomics_least)                                                                                               \
+    X(idle_barriers)
+
+typedef struct simt_line_least {
+#define SIMT_LINE_FIELD(name) uint64_t name;
+    SIMT_LINE_LEASTS(SIMT_LINE_FIELD)
+#undef SIMT_LINE_FIELD
+    uint64_t shared_wavefronts_padded[SIMT_PADDINGS]; /* wavefronts, if the memory were padded so */
+    uint64_t lane_stride; /* bytes from a lane's global access to the next lane's; 0: it is not the same for all */
+} simt_line_least;
+
 /* The counts of each line of the source, sorted by file and line, and of each instruction of the PTX, in its
  * order. Places that were never reached are left out.  None unless simt_observe_lines, which costs time, was
  * among the observers. */
 size_t simt_report_line_count(const simt_report *report);
 const simt_line *simt_report_line(const simt_report *report, size_t index);
+const simt_line_least *simt_report_line_least(const simt_report *report, size_t index);
 size_t simt_report_instruction_count(const simt_report *report);
 const simt_line *simt_report_instruction(const simt_report *report, size_t index);
 
@@ -305,8 +334,7 @@ extern const struct simt_observer *const simt_counters[];
  * comes first in a list, before observers that record findings. */
 extern const struct simt_observer simt_observe_lines, simt_observe_replay;
 
-/* In place of the one of simt_observers that has the same name: a launch goes on after a read of memory that nothing
- * has written, as it would on a GPU. */
+/* The one of simt_observers that has the same name. */
 extern const struct simt_observer simt_observe_uninitialised_going_on;
 
 #ifdef __cplusplus

@@ -195,14 +195,18 @@ void simt_report_lose(simt_report *report);
 /* Adds the cost of an instruction to the report, and to that of its line of the source.  To be called in
  * launch_end, in order of the pc.  false: no memory, which the report has noted. */
 bool simt_report_add_instruction(simt_report *report, const simt_line *instruction);
+/* The same, with what it might cost; NULL: not known. */
+bool simt_report_add_costs(simt_report *report, const simt_line *instruction, const simt_line_least *least);
 void simt_line_add(simt_line *sum, const simt_line *line); /* adds every count */
+/* Adds what `line`, which has been added to the sum, might cost. */
+void simt_line_add_least(const simt_line *sum, simt_line_least *to, const simt_line *line, const simt_line_least *least);
 
 /* Adds a replay to the report, which then owns its entries and frees them.  To be called in launch_end.  false: no
  * memory, which the report has noted; the entries are still the caller's. */
 bool simt_report_add_replay(simt_report *report, const simt_replay *replay);
 
 /* Records a finding at the instruction of `event`, by `lane`, at `address` (0: none).  Findings of one kind
- * at one pc are counted as one.  Any host thread may call it.  Returns whether it was the first of its kind
+ * at one line are counted as one.  Any host thread may call it.  Returns whether it was the first of its kind
  * there. */
 bool simt_record_finding(const simt_event *event, enum simt_finding_kind kind, uint32_t lane,
                          uint64_t address, const char *format, ...)
@@ -211,10 +215,30 @@ bool simt_record_finding(const simt_event *event, enum simt_finding_kind kind, u
 #endif
     ;
 
+/* The same, by several lanes. */
+bool simt_record_finding_of_lanes(const simt_event *event, enum simt_finding_kind kind, uint32_t lanes,
+                                  uint64_t address, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 5, 6)))
+#endif
+    ;
+
+/* In launch_end: drops the findings of that kind at the line of that instruction if a race has the same line. */
+void simt_report_withdraw(simt_report *report, enum simt_finding_kind kind, uint32_t pc);
+
+/* Whether the instruction at `to` may come after that at `from` with no barrier of the block in between, nor, if
+ * asked for, one of the warp. */
+bool simt_may_follow(const simt_event *event, uint32_t from, uint32_t to, bool within_warp);
+
 /* The other access of a race: by the thread of that number in its block. */
 typedef struct simt_racing_access {
     uint32_t pc, thread;
-    uint64_t block; /* simt_block_view.index */
+    uint64_t block;      /* simt_block_view.index */
+    uint32_t lanes;      /* of the event, that race with it or with others at its pc */
+    bool is_later;       /* it comes after the event in the program's order */
+    uint32_t strength;   /* of the order that is missing: a stronger race of two lines takes the finding over */
+    const char *missing; /* static; NULL: the message says it all, else ": no MISSING WHERE" ends it */
+    const char *where;   /* " between line 7 and line 9" */
 } simt_racing_access;
 
 /* Records a race between the lane's access and `other`. */

@@ -386,8 +386,8 @@ def line_of(text):
 
 
 STORES = {line_of("tile_a[i / 16"), line_of("tile_b[i / 32")}
-WRONG = [("tiled_gemm<no_barrier_before>", {"race", "uninitialised"}, "load of shared memory at byte"),
-         ("tiled_gemm<no_barrier_after>", {"race"}, "store of shared memory at byte"),
+WRONG = [("tiled_gemm<no_barrier_before>", {"race"}, "no __syncthreads() between line "),
+         ("tiled_gemm<no_barrier_after>", {"race"}, "no __syncthreads() between line "),
          ("no_warp_barrier", {"race"}, "load of shared memory at byte 2 races with the store by thread (1,0,0) of block "
           "(0,0,0) at "),
          ("not_all_lanes", {"barrier"}, "lanes 0x0000ffff of warp 0 execute ldmatrix.sync.aligned.m8n8.x1.shared.b16, "
@@ -404,7 +404,7 @@ def test_wrong_kernels(name, kinds, said, schedule, tmp_path):
         case = Case(SOURCE, name, "1", "32", [given("f16", [0.0] * 256), result("f32", [0.0] * 32)])
     findings = inspect(case, tmp_path, "--schedule", schedule, status=3)["findings"]
     assert {finding["kind"] for finding in findings} == kinds
-    assert any(finding["message"].startswith(said) for finding in findings)
+    assert any(said in finding["message"] for finding in findings)
     if "gemm" in name:
         assert all(STORES & {finding["line"], finding["other"]["line"]} for finding in findings
                    if finding["kind"] == "race")

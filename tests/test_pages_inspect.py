@@ -1,5 +1,7 @@
 """The page of inspect in a browser: every control, and its numbers beside the JSON."""
 
+from pathlib import Path
+
 import pytest
 
 from cli_helpers import run
@@ -113,6 +115,25 @@ def test_finding_is_marked_at_its_line(show, race_page):
     marked = page.locator(".listing tr.wrong")
     assert marked.get_attribute("data-line") == str(finding["ptx_line"])
     assert "chosen" in marked.get_attribute("class")
+
+
+def test_advice_is_shown_at_its_line_with_its_counter(show, tmp_path):
+    path = tmp_path / "conflicts.html"
+    ptx = Path(__file__).parent.parent / "ladder" / "ptx" / "05_interleaved_strided.sum.f32.ptx"
+    arguments = ["f32[512]=ones", "u64:0", "u64:512", "u64:256", "f32[2]", "u64:0", "f32[1]=zeros", "u64:0", "u32[1]=zeros"]
+    assert run("inspect", ptx, "--grid", 2, "--block", 256, "--shared", 1024, "--html", path,
+               "--sources", ptx.parent.parent,
+               *(word for argument in arguments for word in ("--arg", argument))).returncode == 0
+    page = show(path)
+    first, second = page_data(page)["advice"]
+    assert {first["kind"], second["kind"]} == {"bank-conflict"} and first["line"] != second["line"]
+    conflicts = page.locator('[aria-label="Heat by"] button[data-value="conflicts"]')
+    assert conflicts.get_attribute("aria-pressed") == "true", "it opens on what the advice is about"
+    button = page.locator("button.advice").nth(1)
+    assert second["message"] in button.text_content() and second["cure"] in button.text_content()
+    button.click()
+    assert page.locator(".listing tr.chosen").get_attribute("data-line") == str(second["line"])
+    assert page.locator(".listing tr.advised").count() == 2
 
 
 def lanes_of(page):

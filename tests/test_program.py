@@ -140,10 +140,11 @@ def test_absent_call_fails_by_name_once(ran):
 
 def test_race(ran):
     report = ran("race", status=3)[2]
-    races = [finding for finding in report["findings"] if finding["kind"] == "race"]
-    lines = {line_of("shared[threadIdx.x] = data[threadIdx.x];"), line_of("no __syncthreads() before it")}
-    assert races and all({race["line"], race["other"]["line"]} == lines for race in races)
-    assert all(race["count"] == 2 and race["launch"] == 1 for race in races)
+    race, = [finding for finding in report["findings"] if finding["kind"] == "race"]
+    lines = [line_of("shared[threadIdx.x] = data[threadIdx.x];"), line_of("no __syncthreads() before it")]
+    assert sorted((race["line"], race["other"]["line"])) == lines
+    assert race["message"].endswith(f": no __syncthreads() between line {lines[0]} and line {lines[1]}")
+    assert race["count"] == 4 and race["launch"] == 1
 
 
 def test_races_are_looked_for_unless_told_otherwise(ran):
@@ -220,6 +221,7 @@ def test_text_names_the_kernel_the_finding_and_the_line(modes):
     assert done.returncode == 3
     assert re.search(r"^reverse_racing  2 launches, grid 1,1,1  block 64,1,1$", done.stderr, re.MULTILINE)
     assert re.search(r"^race in reverse_racing at modes.cu:\d+, block", done.stderr, re.MULTILINE)
+    assert f"{line_of('shared[threadIdx.x] = data[threadIdx.x];'):8} |     shared[threadIdx.x] = data" in done.stderr
     assert f"{line_of('before it'):8} |     data[threadIdx.x] = shared[63 - threadIdx.x];" in done.stderr
 
 

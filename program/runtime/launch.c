@@ -64,7 +64,6 @@ static cudaError_t error_of_finding(const simt_finding *finding) {
         [SIMT_FINDING_BOUNDS] = cudaErrorIllegalAddress,       [SIMT_FINDING_MISALIGNED] = cudaErrorMisalignedAddress,
         [SIMT_FINDING_RUNAWAY] = cudaErrorLaunchTimeout,       [SIMT_FINDING_BARRIER] = cudaErrorLaunchTimeout,
         [SIMT_FINDING_UNSUPPORTED] = cudaErrorNotSupported,    [SIMT_FINDING_TRAP] = cudaErrorLaunchFailure,
-        [SIMT_FINDING_UNINITIALISED] = cudaErrorLaunchFailure,
     };
     if (finding->kind == SIMT_FINDING_TRAP && strstr(finding->message, "assertion")) return cudaErrorAssert;
     return (size_t)finding->kind < sizeof errors / sizeof *errors ? errors[finding->kind] : cudaSuccess;

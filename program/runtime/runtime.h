@@ -142,8 +142,10 @@ void watch_begin(const char *kernel); /* for those who show what goes on */
 void watch_end(void);
 void watch_note(const simt_launch *launch, const simt_report *report, bool is_watched, uint64_t number);
 void watch_note_host(const simt_finding *finding);
+void lines_note(const simt_report *report); /* the costs of its lines */
 
 /* host.c: memory that the program must not use before it has waited for a stream; with the lock held */
+extern const struct simt_observer code_observer; /* notes which lines have code */
 extern const struct simt_observer host_observer;
 uint32_t *host_create_touched(size_t nbytes); /* for a buffer of that size; NULL: no memory */
 void host_destroy_touched(uint32_t *touched); /* NULL: nothing */

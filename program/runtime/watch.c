@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/advice.h"
 #include "report/kernel_name.h"
 #include "simt/simt_observer.h"
 
@@ -11,18 +12,28 @@ enum { OBSERVERS_MAX = 32 };
 
 static bool is_named(const struct simt_observer *observer, const char *name) { return !strcmp(observer->name, name); }
 
-/* All of the simulator's, but that a read of unwritten memory does not stop the launch. */
-static const struct simt_observer *const *all_observers(void) {
-    static const struct simt_observer *observers[OBSERVERS_MAX + 2];
+/* All of the simulator's, and, at a kernel's first launch, that which advice is about, as it costs time. */
+static const struct simt_observer *const *all_observers(bool is_first) {
+    static const struct simt_observer *lists[2][OBSERVERS_MAX + 4];
+    bool counts_lines = is_first || runtime.record->settings.counts_lines;
+    const struct simt_observer **observers = lists[counts_lines];
     if (observers[0]) return observers;
     size_t count = 0;
     if (!runtime.record->settings.skips_races) observers[count++] = &host_observer;
+    if (counts_lines) observers[count++] = &simt_observe_lines;
+    if (runtime.record->settings.counts_lines) observers[count++] = &code_observer;
     for (size_t i = 0; simt_observers[i] && count < OBSERVERS_MAX; i++) {
         if (is_named(simt_observers[i], "races") && runtime.record->settings.skips_races) continue;
-        bool stops = is_named(simt_observers[i], simt_observe_uninitialised_going_on.name);
-        observers[count++] = stops ? &simt_observe_uninitialised_going_on : simt_observers[i];
+        observers[count++] = simt_observers[i];
     }
     return observers;
+}
+
+static bool is_watched_first(const char *kernel) {
+    const struct record *record = runtime.record;
+    for (uint32_t i = 0; i < record->kernel_count; i++)
+        if (!strncmp(record->kernels[i].name, kernel, RECORD_NAME - 1)) return !record->kernels[i].watched;
+    return true;
 }
 
 /* NULL: this launch is not to be watched.  *number counts those that might be, from 1. */
@@ -31,7 +42,7 @@ const struct simt_observer *const *watch_observers(const char *kernel, uint64_t 
     *number = 0;
     if (settings->kernel[0] && !name_match(kernel, settings->kernel)) return NULL;
     *number = ++runtime.record->launches;
-    return settings->launch && settings->launch != *number ? NULL : all_observers();
+    return settings->launch && settings->launch != *number ? NULL : all_observers(is_watched_first(kernel));
 }
 
 /* ---- what goes on, for those who look at the record meanwhile ------------------------------------- */
@@ -118,12 +129,46 @@ static void note_finding(const simt_finding *finding, uint64_t launch) {
     record->finding_count++; /* at last: whoever reads it finds it whole */
 }
 
+/* ---- advice -------------------------------------------------------------------------------------- */
+
+static uint32_t kind_number(const char *kind) {
+    uint32_t number = 0;
+    while (advice_kinds[number + 1] && strcmp(advice_kinds[number], kind)) number++;
+    return number;
+}
+
+static void note_advice(const simt_launch *launch, const simt_report *report) {
+    struct record *record = runtime.record;
+    struct advice advice[ADVICE_MAX];
+    const struct advice_subject subject = {
+        .report = report,
+        .warp_size = SIMT_LANES,
+        .block_threads = launch->block[0] * launch->block[1] * launch->block[2],
+        .shared_nbytes = launch->shared_nbytes + simt_module_shared_nbytes(launch->module, launch->kernel)};
+    const size_t count = advice_list(&subject, advice);
+    for (size_t i = 0; i < count && record->advice_count < RECORD_ADVICE; i++) {
+        struct record_advice *entry = &record->advice[record->advice_count];
+        entry->kind = kind_number(advice[i].kind);
+        entry->line = advice[i].line;
+        entry->count = advice[i].count;
+        entry->least = advice[i].least;
+        copy_text(entry->kernel, simt_module_kernel_name(launch->module, launch->kernel));
+        copy_text(entry->file, advice[i].file);
+        copy_text(entry->message, advice[i].message);
+        copy_text(entry->cure, advice[i].cure);
+        record->advice_count++;
+    }
+}
+
 void watch_note(const simt_launch *launch, const simt_report *report, bool is_watched, uint64_t number) {
     struct record_kernel *entry = kernel_entry(simt_module_kernel_name(launch->module, launch->kernel));
     if (entry) entry->launches++;
     if (entry) entry->watched += is_watched;
     if (!report) return;
+    bool is_first = entry && is_watched && entry->watched == 1;
     if (entry && is_watched) note_counts(entry, launch, report);
+    if (is_first && simt_report_line_count(report)) note_advice(launch, report);
+    if (runtime.record->settings.counts_lines) lines_note(report);
     /* Even a launch that is not watched may be stopped, and says by what. */
     for (size_t i = 0; i < simt_report_finding_count(report); i++)
         note_finding(simt_report_finding(report, i), number);

@@ -26,6 +26,10 @@ const HEATS = [
         {key: "barriers", title: "barriers"}]},
 ];
 
+// By which of them a kind of advice shows.
+const HEAT_OF_ADVICE = {"bank-conflict": "conflicts", "uncoalesced": "requests", "divergence": "divergence",
+                        "contended-atomic": "waits", "redundant-barrier": "waits", "low-occupancy": "instructions"};
+
 // A line's counts and what follows from them.
 function withShares(counts, warpSize) {
     const percent = (part, whole) => whole ? Math.round(1000 * part / whole) / 10 : 0;
@@ -96,6 +100,9 @@ function makeListing(data, texts, findings, chooseLine) {
             row.classList.toggle("heated", counts[key] > 0);
             row.style.setProperty("--heat", counts[key] / most);
         }
+        for (const advice of data.advice)
+            if (advice.file === shown.name && listing.row(advice.line))
+                listing.note(advice.line, "advised", "!", `${advice.kind}: ${advice.message}; cure: ${advice.cure}`);
         for (const finding of findings) {
             const line = shown.lineOf(finding.place);
             if (line && listing.row(line))
@@ -140,6 +147,7 @@ function makeListing(data, texts, findings, chooseLine) {
             markChosen();
             reveal(line);
         },
+        heatBy(value) { heatChoice.select(value); },
         // Marks where the replay is, in whatever text is shown.
         point(place) {
             pointed = place;
@@ -212,6 +220,13 @@ function makeSummary(data) {
                 scroller("All counts", makeTable("Counts", ["name", "count"], Object.entries(data.counts)))));
 }
 
+// A button that shows the line; choose(advice) is called for it.
+function makeAdvice(advice, choose) {
+    return element("button", {type: "button", class: "advice", onclick: () => choose(advice)},
+        element("b", null, advice.kind), ` at ${advice.file.split("/").pop()}:${advice.line}`, element("br"),
+        advice.message, element("br"), `Cure: ${advice.cure}`);
+}
+
 function hottestLine(text) {
     const most = Math.max(...[...text.counts.values()].map(line => line.instructions));
     return [...text.counts.keys()].find(line => text.counts.get(line).instructions === most) || 0;
@@ -236,6 +251,14 @@ function showPage(data, main) {
         showLine(text, text.lineOf(finding.place));
         replay.show(finding);
     }
+    function showAdvice(advice) {
+        const text = texts.find(entry => entry.name === advice.file && entry.text !== null);
+        const place = data.instruction_list.find(entry =>
+            entry.line === advice.line && data.sources[entry.source].file === advice.file);
+        listing.heatBy(HEAT_OF_ADVICE[advice.kind]);
+        if (text) showLine(text, advice.line);
+        else if (place) showLine(texts.find(entry => entry.isPtx), place.ptx_line);
+    }
     const buttons = findings.map(finding => element("button",
         {type: "button", class: "finding", "aria-pressed": "false", onclick: () => showFinding(finding)},
         element("b", null, finding.kind), ` at ${finding.file.split("/").pop()}:${finding.line}`,
@@ -246,9 +269,12 @@ function showPage(data, main) {
         panel(findings.length ? plural(findings.length, "finding") : "Findings", findings.length
             ? element("ul", {class: "findings"}, buttons.map(button => element("li", null, button)))
             : element("p", {class: "none"}, "no findings")),
+        data.advice.length ? panel("Advice", element("ul", {class: "findings"}, data.advice.map(advice =>
+            element("li", null, makeAdvice(advice, showAdvice))))) : null,
         findings.length ? panel("Replay", replay.node) : null,
         element("div", {class: "columns source-and-line"}, panel("Source", listing.node), panel("Line", detail)),
     ].filter(Boolean));
     if (findings.length) showFinding(findings[0]);
+    else if (data.advice.length) showAdvice(data.advice[0]);
     else showLine(listing.shown, hottestLine(listing.shown));
 }

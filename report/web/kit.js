@@ -215,7 +215,8 @@ function makeSource(text, columns, choose, first = 1) {
         row.noted = row.mark.textContent = mark;
         row.node.title = title;
     }
-    return {node, count, point, note, row: line => rows[line - first].node};
+    return {node, count, point, note, has: line => rows[line - first] !== undefined,
+            row: line => rows[line - first].node};
 }
 
 function makeSourceRow(line, number, columns, choose) {

@@ -183,21 +183,8 @@ static bool waits(const struct path *path) {
 
 static void say_deadlock(struct warp *warp, struct path *path) {
     simt_event event = simt_event_of(warp, path, path->waiting_lanes);
-    uint32_t lane = (uint32_t)__builtin_ctz(path->waiting_lanes | UINT32_C(1) << (SIMT_LANES - 1));
-    uint32_t others = warp->live & ~path->waiting_lanes;
     if (path->state == PATH_AT_MBARRIER) simt_mbarrier_deadlock(warp, path);
-    else if (path->state == PATH_AT_BARRIER)
-        simt_record_finding(&event, SIMT_FINDING_BARRIER, lane, 0,
-                            "lanes 0x%08x of warp %u wait at barrier %u, which other threads never reach",
-                            (unsigned)path->waiting_lanes, warp->index, path->barrier);
-    else if (path->state == PATH_AT_CLUSTER_BARRIER)
-        simt_record_finding(&event, SIMT_FINDING_BARRIER, lane, 0,
-                            "lanes 0x%08x of warp %u wait at the cluster's barrier, which other threads never reach",
-                            (unsigned)path->waiting_lanes, warp->index);
-    else
-        simt_record_finding(&event, SIMT_FINDING_BARRIER, lane, 0,
-                            "lanes 0x%08x of warp %u wait for all lanes of their mask; lanes 0x%08x never arrive",
-                            (unsigned)path->waiting_lanes, warp->index, (unsigned)others);
+    else simt_deadlock_say(warp, path);
     simt_stop(&event);
 }
 
@@ -276,7 +263,8 @@ static void examine(struct warp *warp) {
     warp->all_changes = changes;
     warp->examine_at = warp->executed + (warp->repeats_itself ? EXAMINED_FIRST : warp->executed);
     if (found == RECURRENCE_FOREVER && !simt_is_stopped(launch))
-        note_endless(warp, path, "what decides about its end is the same in every round");
+        note_endless(warp, path, "what decides about its end is the same in every round (a flag that others set must be "
+                    "volatile or atomic, or it is read once)");
 }
 
 /* As far as is known. */
@@ -304,7 +292,8 @@ void simt_block_endless(struct block *block) {
             for (struct path *path = members[b]->warps[w].leaves; path; path = path->next)
                 if (path->state == PATH_READY) {
                     note_endless(&members[b]->warps[w], path,
-                                 "it waits for memory to change, and all others have ended or wait, too");
+                                 "it waits for memory to change, and all others have ended or wait, too: whoever is to "
+                                 "change it must run meanwhile, not behind a barrier or in lanes that wait for these");
                     return;
                 }
 }

@@ -59,35 +59,64 @@ static void notify_observers(const struct launch *launch, const simt_event *even
     }
 }
 
-static bool record(const simt_event *event, simt_finding *finding, const char *format, va_list arguments) {
+static bool record(const simt_event *event, const simt_finding *finding, const struct meeting_note *note,
+                   const char *format, va_list arguments) {
     struct launch *launch = event->block->machine;
     size_t index;
-    enum noted noted = simt_report_note(launch->report, finding, event->pc, &index, format, arguments);
-    if (noted == NOTED_NEW) notify_observers(launch, event, index, finding);
+    enum noted noted = simt_report_note(launch->report, finding, note, &index, format, arguments);
+    if (noted == NOTED_NEW || noted == NOTED_STRONGER) notify_observers(launch, event, index, finding);
     else simt_block_charge((struct block *)(uintptr_t)event->block, 1);
     if (noted == NOTED_NO_MEMORY) simt_launch_no_memory(launch);
     return noted == NOTED_NEW;
 }
 
+static struct meeting_note note_of(const simt_event *event, uint32_t lanes) {
+    return (struct meeting_note){.pc = event->pc,
+                                 .other_pc = event->pc,
+                                 .first_thread = event->warp * event->block->launch->warp_size,
+                                 .lanes = lanes};
+}
+
 bool simt_record_finding(const simt_event *event, enum simt_finding_kind kind, uint32_t lane,
                          uint64_t address, const char *format, ...) {
-    simt_finding finding = {.kind = kind, .address = address, .count = 1};
+    simt_finding finding = {.kind = kind, .address = address};
+    const struct meeting_note note = note_of(event, UINT32_C(1) << lane);
     va_list arguments;
     fill_place(&finding, event, lane);
     va_start(arguments, format);
-    bool is_new = record(event, &finding, format, arguments);
+    bool is_new = record(event, &finding, &note, format, arguments);
+    va_end(arguments);
+    return is_new;
+}
+
+bool simt_record_finding_of_lanes(const simt_event *event, enum simt_finding_kind kind, uint32_t lanes,
+                                  uint64_t address, const char *format, ...) {
+    simt_finding finding = {.kind = kind, .address = address};
+    const struct meeting_note note = note_of(event, lanes);
+    va_list arguments;
+    fill_place(&finding, event, (uint32_t)__builtin_ctz(lanes));
+    va_start(arguments, format);
+    bool is_new = record(event, &finding, &note, format, arguments);
     va_end(arguments);
     return is_new;
 }
 
 bool simt_record_race(const simt_event *event, uint32_t lane, uint64_t address,
                       const simt_racing_access *other, const char *format, ...) {
-    simt_finding finding = {.kind = SIMT_FINDING_RACE, .address = address, .count = 1};
+    simt_finding finding = {.kind = SIMT_FINDING_RACE, .address = address};
+    struct meeting_note note = note_of(event, other->lanes | UINT32_C(1) << lane);
     va_list arguments;
     fill_place(&finding, event, lane);
     fill_other(&finding, event->block->launch, other);
+    note.other_pc = other->pc;
+    note.has_other_thread = other->block == event->block->index;
+    note.other_thread = other->thread;
+    note.other_is_later = other->is_later;
+    note.strength = other->strength;
+    note.missing = other->missing;
+    note.where = other->where;
     va_start(arguments, format);
-    bool is_new = record(event, &finding, format, arguments);
+    bool is_new = record(event, &finding, &note, format, arguments);
     va_end(arguments);
     return is_new;
 }

@@ -488,6 +488,7 @@ simt_error simt_machine_launch(simt_machine *machine, const simt_launch *request
     }
     error = launch_run(&launch, message);
     launch_clear(&launch);
+    simt_report_finish(launch.report);
     if (report && (!error || error == SIMT_ERROR_STOPPED)) *report = launch.report;
     else simt_report_destroy(launch.report);
     return error;

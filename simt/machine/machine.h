@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 
+#include "findings.h"
 #include "lane_mask.h"
 #include "lanes.h"
 #include "matrix.h"
@@ -277,6 +278,8 @@ struct path {
     uint32_t reconvergence; /* it has arrived when its pc is this */
     uint32_t children;
     enum path_state state;
+    uint32_t parted_at; /* of an inner node: its branch, if has_parted */
+    bool has_parted;
     bool is_callee; /* the root of a called function: `ret` leads to its parent */
     uint32_t waiting_lanes; /* those that execute the instruction that the path waits at */
     uint32_t barrier;       /* PATH_AT_BARRIER */
@@ -498,6 +501,9 @@ bool simt_builtin_allocates(const struct simt_module *module);
 /* Bytes of lane's memory at a generic address, if all `nbytes` of it are there; else NULL. */
 unsigned char *simt_generic_bytes(const struct warp *warp, uint32_t lane, uint64_t address, size_t nbytes);
 
+/* deadlock.c */
+void simt_deadlock_say(struct warp *warp, struct path *path); /* who waits with the path, and for whom */
+
 /* warp.c */
 enum { POLLS_TURN = 64 }; /* polls of a warp after which others get their turn */
 enum progress { PROGRESS_YES, PROGRESS_WAITING, PROGRESS_DONE };
@@ -532,11 +538,10 @@ void simt_block_charge(struct block *block, uint64_t instructions);
 /* report.c */
 simt_report *simt_report_create(void);
 bool simt_report_is_whole(const simt_report *report); /* nothing is lost for want of memory */
-enum noted { NOTED_NEW, NOTED_AGAIN, NOTED_NO_MEMORY };
-/* Notes a finding; the first of its kind at that pc gets its message from the format, and *index is its place in the
- * report. */
-enum noted simt_report_note(simt_report *report, simt_finding *finding, uint32_t pc, size_t *index,
-                            const char *format, va_list arguments);
+/* Notes a finding, as findings.h says; *index is its place in the report until that is finished. */
+enum noted simt_report_note(simt_report *report, const simt_finding *finding, const struct meeting_note *note,
+                            size_t *index, const char *format, va_list arguments);
+void simt_report_finish(simt_report *report); /* once all observers have told it what they have */
 
 static inline simt_event simt_event_of(const struct warp *warp, const struct path *path, uint32_t mask) {
     return (simt_event){&warp->block->view, warp->index, path->pc, path->mask, mask};

@@ -88,6 +88,9 @@ bool simt_path_part(struct warp *warp, struct path *path, uint32_t taken, uint32
         path->pc = reconvergence;
         return true;
     }
+    struct path *node = reconvergence == path->reconvergence && path->parent ? path->parent : path;
+    node->parted_at = path->pc;
+    node->has_parted = true;
     if (reconvergence == path->reconvergence && reconvergence != NO_PC) {
         path->pc = next;
         if (target == reconvergence) path->mask = others;

@@ -5,28 +5,25 @@
 
 #include "machine.h"
 
-enum { FINDINGS_MAX = 1000 };
-
 struct count {
     const char *name; /* a string literal of the observer's */
     double value;
 };
 
-struct found {
-    simt_finding finding;
-    uint32_t pc;
+struct costs {
+    simt_line line;
+    simt_line_least least;
 };
 
 struct line_list {
-    simt_line *items;
+    struct costs *items;
     size_t count, capacity;
 };
 
 struct simt_report {
     struct count *counts;
     size_t count_count, count_capacity;
-    struct found *findings;
-    size_t finding_count, finding_capacity;
+    struct found_list findings;
     pthread_mutex_t lock; /* of the findings */
     struct line_list lines, instructions;
     simt_replay *replays;
@@ -50,7 +47,7 @@ void simt_report_destroy(simt_report *report) {
     free(report->instructions.items);
     for (size_t i = 0; i < report->replay_count; i++) free((void *)report->replays[i].entries);
     free(report->replays);
-    free(report->findings);
+    simt_findings_clear(&report->findings);
     free(report->counts);
     free(report);
 }
@@ -93,55 +90,55 @@ double simt_report_counter_value(const simt_report *report, const char *name, do
 
 /* ---- findings */
 
+/* By finding, its own warp first. */
+static int compare_replays(const void *a, const void *b) {
+    const simt_replay *one = a, *other = b;
+    if (one->finding != other->finding) return one->finding < other->finding ? -1 : 1;
+    return (int)one->is_other - (int)other->is_other;
+}
+
 const char *simt_finding_kind_name(enum simt_finding_kind kind) {
     static const char *const names[] = {"race",        "bounds",  "uninitialised", "barrier", "misaligned",
                                         "runaway", "unsupported",   "shuffle", "trap"};
     return (size_t)kind < sizeof names / sizeof *names ? names[kind] : "unknown";
 }
 
-size_t simt_report_finding_count(const simt_report *report) { return report ? report->finding_count : 0; }
+size_t simt_report_finding_count(const simt_report *report) { return report ? report->findings.count : 0; }
 
 const simt_finding *simt_report_finding(const simt_report *report, size_t index) {
-    return index < report->finding_count ? &report->findings[index].finding : NULL;
+    return index < report->findings.count ? &report->findings.items[index].finding : NULL;
 }
 
-static bool find_again(simt_report *report, enum simt_finding_kind kind, uint32_t pc) {
-    for (size_t i = 0; i < report->finding_count; i++)
-        if (report->findings[i].pc == pc && report->findings[i].finding.kind == kind) {
-            report->findings[i].finding.count++;
-            return true;
-        }
-    return false;
+const simt_finding_detail *simt_report_finding_detail(const simt_report *report, size_t index) {
+    return index < report->findings.count ? &report->findings.items[index].detail : NULL;
 }
 
-/* NULL: there are enough already, or there is no memory. */
-static struct found *find_new(simt_report *report, enum noted *noted) {
-    *noted = NOTED_AGAIN;
-    if (report->finding_count == report->finding_capacity) {
-        size_t capacity = 2 * report->finding_capacity + 8;
-        if (capacity > FINDINGS_MAX) return NULL;
-        struct found *grown = realloc(report->findings, capacity * sizeof *grown);
-        *noted = grown ? NOTED_AGAIN : NOTED_NO_MEMORY;
-        if (!grown) return NULL;
-        report->findings = grown;
-        report->finding_capacity = capacity;
-    }
-    *noted = NOTED_NEW;
-    return &report->findings[report->finding_count++];
-}
-
-enum noted simt_report_note(simt_report *report, simt_finding *finding, uint32_t pc, size_t *index,
-                            const char *format, va_list arguments) {
-    enum noted noted = NOTED_AGAIN;
+enum noted simt_report_note(simt_report *report, const simt_finding *finding, const struct meeting_note *note,
+                            size_t *index, const char *format, va_list arguments) {
     pthread_mutex_lock(&report->lock);
-    struct found *found = find_again(report, finding->kind, pc) ? NULL : find_new(report, &noted);
-    *index = report->finding_count - 1;
-    if (found) {
-        vsnprintf(finding->message, sizeof finding->message, format, arguments);
-        *found = (struct found){*finding, pc};
-    }
+    enum noted noted = simt_findings_note(&report->findings, finding, note, index, format, arguments);
     pthread_mutex_unlock(&report->lock);
     return noted;
+}
+
+void simt_report_withdraw(simt_report *report, enum simt_finding_kind kind, uint32_t pc) {
+    simt_findings_withdraw(&report->findings, kind, pc);
+}
+
+/* Findings move, and those that are withdrawn take their replays with them. */
+void simt_report_finish(simt_report *report) {
+    size_t *place, kept = 0;
+    if (simt_findings_finish(&report->findings, &place)) {
+        for (size_t i = 0; i < report->replay_count; i++) {
+            simt_replay replay = report->replays[i];
+            replay.finding = place[replay.finding];
+            if (replay.finding == SIZE_MAX) free((void *)replay.entries);
+            else report->replays[kept++] = replay;
+        }
+        report->replay_count = kept;
+        qsort(report->replays, kept, kept ? sizeof *report->replays : 1, compare_replays);
+    } else simt_report_lose(report);
+    free(place);
 }
 
 /* ---- lines */
@@ -153,11 +150,21 @@ void simt_line_add(simt_line *sum, const simt_line *line) {
     if (line->bank_degree > sum->bank_degree) sum->bank_degree = line->bank_degree;
 }
 
+void simt_line_add_least(const simt_line *sum, simt_line_least *to, const simt_line *line, const simt_line_least *least) {
+    const bool is_first = sum->global_accesses == line->global_accesses;
+#define ADD(name) to->name += least->name;
+    SIMT_LINE_LEASTS(ADD)
+#undef ADD
+    for (int i = 0; i < SIMT_PADDINGS; i++) to->shared_wavefronts_padded[i] += least->shared_wavefronts_padded[i];
+    if (line->global_accesses && is_first) to->lane_stride = least->lane_stride;
+    else if (line->global_accesses && to->lane_stride != least->lane_stride) to->lane_stride = 0;
+}
+
 /* Room for one more before the item at `index`; NULL: no memory. */
-static simt_line *insert(simt_report *report, struct line_list *list, size_t index) {
+static struct costs *insert(simt_report *report, struct line_list *list, size_t index) {
     if (list->count == list->capacity) {
         size_t capacity = 2 * list->capacity + 64;
-        simt_line *grown = realloc(list->items, capacity * sizeof *grown);
+        struct costs *grown = realloc(list->items, capacity * sizeof *grown);
         if (!grown) {
             simt_report_lose(report);
             return NULL;
@@ -180,28 +187,40 @@ static size_t search(const struct line_list *list, const simt_line *line) {
     size_t low = 0, high = list->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (compare_lines(&list->items[middle], line) < 0) low = middle + 1;
+        if (compare_lines(&list->items[middle].line, line) < 0) low = middle + 1;
         else high = middle;
     }
     return low;
 }
 
-bool simt_report_add_instruction(simt_report *report, const simt_line *instruction) {
-    simt_line *added = insert(report, &report->instructions, report->instructions.count);
+bool simt_report_add_costs(simt_report *report, const simt_line *instruction, const simt_line_least *least) {
+    static const simt_line_least unknown;
+    if (!least) least = &unknown;
+    struct costs *added = insert(report, &report->instructions, report->instructions.count);
     if (!added) return false;
-    *added = *instruction;
+    *added = (struct costs){*instruction, *least};
     size_t index = search(&report->lines, instruction);
-    if (index < report->lines.count && !compare_lines(&report->lines.items[index], instruction)) {
-        simt_line_add(&report->lines.items[index], instruction);
+    if (index < report->lines.count && !compare_lines(&report->lines.items[index].line, instruction)) {
+        struct costs *sum = &report->lines.items[index];
+        simt_line_add(&sum->line, instruction);
+        simt_line_add_least(&sum->line, &sum->least, instruction, least);
         return true;
     }
-    simt_line *line = insert(report, &report->lines, index);
-    if (line) *line = *instruction;
+    struct costs *line = insert(report, &report->lines, index);
+    if (line) *line = (struct costs){*instruction, *least};
     return line != NULL;
 }
 
+bool simt_report_add_instruction(simt_report *report, const simt_line *instruction) {
+    return simt_report_add_costs(report, instruction, NULL);
+}
+
 static const simt_line *line_get(const struct line_list *list, size_t index) {
-    return index < list->count ? &list->items[index] : NULL;
+    return index < list->count ? &list->items[index].line : NULL;
+}
+
+const simt_line_least *simt_report_line_least(const simt_report *report, size_t index) {
+    return index < report->lines.count ? &report->lines.items[index].least : NULL;
 }
 
 size_t simt_report_line_count(const simt_report *report) { return report ? report->lines.count : 0; }

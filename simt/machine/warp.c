@@ -35,6 +35,12 @@ static void settle(struct warp *warp, struct path *path) {
 /* Warp instructions that a block takes from the launch's at a time. */
 enum { GRANT = 1 << 14 };
 
+/* Whether most of what the warp does is to wait for memory to change. */
+static bool spins(const struct warp *warp) {
+    enum { LOOP_MAX = 64 };
+    return (uint64_t)warp->polls * LOOP_MAX > warp->executed;
+}
+
 /* Whether the path may execute one more instruction, where the block has executed all that it was allowed. */
 static __attribute__((noinline)) bool ask_for_more(struct warp *warp, const struct path *path) {
     struct block *block = warp->block;
@@ -43,11 +49,15 @@ static __attribute__((noinline)) bool ask_for_more(struct warp *warp, const stru
     if (block->allowed > block->tally.instructions) return true;
     block->is_starved = true;
     if (!launch->is_alone) return false;
+    static const char endless[] = "an endless loop here or in another block (a flag that another thread sets must be "
+                                  "volatile or atomic), or too much work for the limit (--limit N)";
+    static const char polling[] =
+        "its threads read memory in a loop until others change it, and these wait for them (at a barrier, or in "
+        "lockstep: --schedule split), have ended, or begin later; or the limit is too low (--limit N)";
     simt_event event = simt_event_of(warp, path, path->mask);
-    simt_record_finding(&event, SIMT_FINDING_RUNAWAY, (uint32_t)__builtin_ctz(path->mask), 0,
-                        "the launch has used up its limit of %llu warp instructions without ending: an "
-                        "endless loop here or in another block, or too much work for the limit (--limit N)",
-                        (unsigned long long)launch->limit);
+    simt_record_finding_of_lanes(&event, SIMT_FINDING_RUNAWAY, path->mask, 0,
+                                 "the launch has used up its limit of %llu warp instructions without ending: %s",
+                                 (unsigned long long)launch->limit, spins(warp) ? polling : endless);
     simt_stop(&event);
     return false;
 }

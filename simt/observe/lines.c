@@ -1,17 +1,25 @@
 /* Counts what every instruction costs, so that the report can add the costs up to lines of the source. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "observe.h"
 #include "counts.h"
 
-enum { LINE_NBYTES = 128, SECTOR_NBYTES = 32 };
+enum { LINE_NBYTES = 128, SECTOR_NBYTES = 32, WORD_NBYTES = 4 };
+
+struct cost {
+    simt_line line;
+    simt_line_least least;
+};
 
 /* The costs of a block, and of the launch.  A block executes few of a module's instructions: `pcs` lists them. */
 struct costs {
     const simt_launch_view *view;
-    simt_line *lines; /* by the pc; NULL: nothing was executed, or there is no memory */
+    struct cost *lines; /* by the pc; NULL: nothing was executed, or there is no memory */
     uint32_t *pcs;
     uint32_t pc_count;
+    uint32_t barrier_pc; /* the last, if has_barrier and it has not been found idle */
+    bool has_barrier, is_idle; /* nothing was accessed since */
     bool out_of_memory;
 };
 
@@ -32,16 +40,21 @@ static bool costs_open(struct costs *costs) {
 }
 
 /* NULL: no memory. */
-static simt_line *line_at(struct costs *costs, uint32_t pc) {
+static struct cost *cost_at(struct costs *costs, uint32_t pc) {
     if (!costs_open(costs)) return NULL;
-    simt_line *line = &costs->lines[pc];
-    if (!line->opcode) {
+    struct cost *cost = &costs->lines[pc];
+    if (!cost->line.opcode) {
         const simt_place *place = &costs->view->places[pc];
-        *line = (simt_line){
+        cost->line = (simt_line){
             .file = place->file, .line = place->line, .ptx_line = place->ptx_line, .opcode = place->opcode};
         costs->pcs[costs->pc_count++] = pc;
     }
-    return line;
+    return cost;
+}
+
+static simt_line *line_at(struct costs *costs, uint32_t pc) {
+    struct cost *cost = cost_at(costs, pc);
+    return cost ? &cost->line : NULL;
 }
 
 /* ---- what is counted ----------------------------------------------------------------------------------------- */
@@ -61,27 +74,74 @@ static void count_branch(void *block, const simt_event *event, uint32_t taken) {
     line->divergent_branches += taken != 0 && taken != event->active;
 }
 
-static void count_global(simt_line *line, const simt_access *access) {
-    line->global_accesses++;
-    line->global_requests += simt_lines(access, LINE_NBYTES);
-    line->global_sectors += simt_lines(access, SECTOR_NBYTES);
-    line->global_bytes += simt_lines(access, 1);
+/* The same for all of the access's lanes, or 0; of a lone lane that of nobody. */
+static uint64_t lane_stride(const simt_access *access, uint64_t otherwise) {
+    uint32_t first = first_lane(access->lanes), last = last_lane(access->lanes);
+    if (first == last) return otherwise;
+    const uint64_t *addresses = access->addresses, stride = addresses[first + 1] - addresses[first];
+    for (uint32_t lane = first; lane < last; lane++)
+        if ((access->lanes >> lane & 3) != 3 || addresses[lane + 1] - addresses[lane] != stride) return 0;
+    return stride;
 }
 
-static void count_shared(simt_line *line, const simt_access *access, const simt_launch_view *view) {
+static void count_global(struct cost *cost, const simt_access *access) {
+    simt_line *line = &cost->line;
+    simt_line_least *least = &cost->least;
+    const uint32_t nbytes = simt_lines(access, 1);
+    const uint64_t stride = lane_stride(access, least->lane_stride);
+    least->lane_stride = line->global_accesses++ && least->lane_stride != stride ? 0 : stride;
+    line->global_requests += simt_lines(access, LINE_NBYTES);
+    line->global_sectors += simt_lines(access, SECTOR_NBYTES);
+    least->global_sectors_least += (nbytes + SECTOR_NBYTES - 1) / SECTOR_NBYTES;
+    line->global_bytes += nbytes;
+}
+
+/* What the access would need if shared memory had a word of padding after so many words. */
+static uint32_t padded_wavefronts(const simt_access *access, const simt_launch_view *view, uint32_t words) {
+    uint64_t addresses[SIMT_LANES];
+    uint32_t least;
+    simt_access padded = *access;
+    for (uint32_t lane = 0; lane < SIMT_LANES; lane++)
+        addresses[lane] = access->addresses[lane] + access->addresses[lane] / WORD_NBYTES / words * WORD_NBYTES;
+    padded.addresses = addresses;
+    padded.is_consecutive = false;
+    return simt_wavefronts(&padded, view->warp_size, view->banks, &least);
+}
+
+static void count_shared(struct cost *cost, const simt_access *access, const simt_launch_view *view) {
+    simt_line *line = &cost->line;
     uint32_t least, needed = simt_wavefronts(access, view->warp_size, view->banks, &least);
     line->shared_accesses++;
     line->shared_wavefronts += needed;
     line->shared_wavefronts_least += least;
+    for (uint32_t i = 0; i < SIMT_PADDINGS; i++)
+        cost->least.shared_wavefronts_padded[i] +=
+            needed > least ? padded_wavefronts(access, view, SIMT_PADDED_WORDS(i)) : needed;
     if (needed > line->bank_degree * least) line->bank_degree = (double)needed / least;
 }
 
+/* Lanes whose atomics one could do for all.  Exchanges depend on what was there. */
+static uint32_t distinct_addresses(const simt_access *access, const char *opcode) {
+    uint32_t count = 0;
+    if (strstr(opcode, ".cas") || strstr(opcode, ".exch")) return lane_count(access->lanes);
+    for (uint32_t rest = access->lanes; rest; count++) {
+        const uint64_t address = access->addresses[first_lane(rest)];
+        for (uint32_t lanes = rest; lanes; lanes &= lanes - 1)
+            if (access->addresses[first_lane(lanes)] == address) rest &= ~(1u << first_lane(lanes));
+    }
+    return count;
+}
+
 static void count_access(void *block, const simt_event *event, const simt_access *access) {
-    simt_line *line = line_at(block, event->pc);
-    if (!line || !access->lanes) return;
-    if (access->space == SIMT_GLOBAL) count_global(line, access);
-    if (access->space == SIMT_SHARED) count_shared(line, access, event->block->launch);
-    if (access->kind == SIMT_ATOMIC) line->atomics += (uint64_t)lane_count(access->lanes) * access->elements;
+    struct costs *costs = block;
+    struct cost *cost = cost_at(costs, event->pc);
+    if (!cost || !access->lanes) return;
+    if (access->space == SIMT_GLOBAL) count_global(cost, access);
+    if (access->space == SIMT_SHARED) count_shared(cost, access, event->block->launch);
+    if (access->space == SIMT_GLOBAL || access->space == SIMT_SHARED) costs->is_idle = false;
+    if (access->kind != SIMT_ATOMIC) return;
+    cost->line.atomics += (uint64_t)lane_count(access->lanes) * access->elements;
+    cost->least.atomics_least += (uint64_t)distinct_addresses(access, cost->line.opcode) * access->elements;
 }
 
 static void count_shuffle(void *block, const simt_event *event, const uint8_t *sources) {
@@ -93,8 +153,24 @@ static void count_shuffle(void *block, const simt_event *event, const uint8_t *s
 static void count_barrier(void *block, const simt_block_view *view, uint32_t barrier, uint32_t pc,
                           const uint32_t *lanes) {
     (void)view, (void)barrier, (void)lanes;
-    simt_line *line = line_at(block, pc);
-    if (line) line->barriers++;
+    struct costs *costs = block;
+    struct cost *cost = cost_at(costs, pc);
+    if (!cost) return;
+    cost->line.barriers++;
+    cost->least.idle_barriers += costs->is_idle;
+    costs->has_barrier = !costs->is_idle;
+    costs->barrier_pc = pc;
+    costs->is_idle = true;
+}
+
+static void note_copy(void *block, const simt_event *event, const simt_copy *copy) {
+    (void)event, (void)copy;
+    ((struct costs *)block)->is_idle = false;
+}
+
+static void note_mbarrier(void *block, const simt_event *event, const simt_mbarrier *operation) {
+    (void)event, (void)operation;
+    ((struct costs *)block)->is_idle = false;
 }
 
 /* ---- from blocks to the launch ------------------------------------------------------------------------------- */
@@ -107,16 +183,21 @@ static bool begin_launch(void *state, const simt_launch_view *view) {
 static bool begin_block(void *launch, void *state, const simt_block_view *view) {
     (void)launch;
     ((struct costs *)state)->view = view->launch;
+    ((struct costs *)state)->is_idle = true;
     return true;
 }
 
 static void end_block(void *launch, void *block, const simt_block_view *view) {
     (void)view;
     struct costs *total = launch, *costs = block;
+    if (costs->lines && costs->has_barrier && costs->is_idle) costs->lines[costs->barrier_pc].least.idle_barriers++;
     total->out_of_memory |= costs->out_of_memory;
     for (uint32_t i = 0; i < costs->pc_count; i++) {
-        simt_line *sum = line_at(total, costs->pcs[i]);
-        if (sum) simt_line_add(sum, &costs->lines[costs->pcs[i]]);
+        const struct cost *cost = &costs->lines[costs->pcs[i]];
+        struct cost *sum = cost_at(total, costs->pcs[i]);
+        if (!sum) continue;
+        simt_line_add(&sum->line, &cost->line);
+        simt_line_add_least(&sum->line, &sum->least, &cost->line, &cost->least);
     }
     costs_clear(costs);
 }
@@ -125,7 +206,7 @@ static void end_launch(void *launch, simt_report *report) {
     struct costs *costs = launch;
     if (costs->out_of_memory) simt_report_lose(report);
     for (uint32_t pc = 0; costs->lines && pc < costs->view->place_count; pc++)
-        if (costs->lines[pc].opcode) simt_report_add_instruction(report, &costs->lines[pc]);
+        if (costs->lines[pc].line.opcode) simt_report_add_costs(report, &costs->lines[pc].line, &costs->lines[pc].least);
     costs_clear(costs);
 }
 
@@ -142,4 +223,6 @@ const struct simt_observer simt_observe_lines = {
     .access = count_access,
     .shuffle = count_shuffle,
     .barrier = count_barrier,
+    .copy = note_copy,
+    .mbarrier = note_mbarrier,
 };

@@ -29,7 +29,6 @@ struct visit {
     uint64_t pc_and_tick; /* of its stamps, with the block: all but the thread */
     uint64_t same_thread; /* the bits in which stamps of one thread agree */
     uint32_t racing;      /* lanes */
-    uint32_t found_pc;    /* with which a race of this access was last found, if any lane races */
 };
 
 static bool is_settled(const struct races_block *block, uint64_t stamp) {
@@ -43,19 +42,35 @@ static bool is_atomic(const simt_access *access) {
 
 /* ---- what is found */
 
-static void find(struct visit *visit, uint32_t lane, uint64_t address, uint64_t stamp, bool is_scoped) {
-    const struct races *races = visit->block->races;
-    uint32_t pc = (uint32_t)stamp_field(stamp, 0, races->thread_shift);
-    bool is_found = visit->racing && visit->found_pc == pc;
-    visit->racing |= 1u << lane;
-    visit->found_pc = pc;
-    const struct encounter encounter = {.event = visit->event,
-                                        .lane = lane,
-                                        .is_shared = visit->access->space == SIMT_SHARED,
-                                        .address = address,
-                                        .stamp = stamp,
-                                        .is_scoped = is_scoped};
-    if (!is_found) simt_races_report(visit->block, &encounter);
+/* Whether the thread holds what looks like a lock, taken without a fence. */
+static bool holds_lock(const struct visit *visit, uint32_t lane) {
+    const struct races_block *block = visit->block;
+    if (!block->is_parted) return false;
+    const struct thread *thread = &block->threads[visit->event->warp * block->races->view->warp_size + lane];
+    const char *opcode = block->races->view->places[thread->reading_pc].opcode;
+    return thread->is_reading && (strstr(opcode, ".cas") || strstr(opcode, ".exch"));
+}
+
+/* Keeps the strongest encounter with each instruction. */
+static void find(struct visit *visit, const struct encounter *encounter) {
+    struct races_block *block = visit->block;
+    uint32_t pc = (uint32_t)stamp_field(encounter->stamp, 0, block->races->thread_shift), i = 0;
+    visit->racing |= encounter->lanes;
+    while (i < block->encounter_count &&
+           stamp_field(block->encounters[i].stamp, 0, block->races->thread_shift) != pc)
+        i++;
+    if (i == ENCOUNTERS_MAX) return;
+    struct encounter *kept = &block->encounters[i];
+    const uint32_t lanes = i < block->encounter_count ? kept->lanes | encounter->lanes : encounter->lanes;
+    if (i == block->encounter_count || simt_races_strength(block, encounter) > simt_races_strength(block, kept))
+        *kept = *encounter;
+    block->encounter_count += i == block->encounter_count;
+    kept->lanes = lanes;
+}
+
+static void report_encounters(struct races_block *block) {
+    for (uint32_t i = 0; i < block->encounter_count; i++) simt_races_report(block, &block->encounters[i]);
+    block->encounter_count = 0;
 }
 
 /* ---- cells */
@@ -135,6 +150,22 @@ static void note_value(struct visit *visit, uint32_t thread, uint32_t cell, uint
     *old = is_only || *old == value ? value : value | VALUE_MIXED;
 }
 
+static bool is_of_line(const struct visit *visit, uint64_t stamp) {
+    const struct races *races = visit->block->races;
+    const simt_place *place = &races->view->places[stamp_field(stamp, 0, races->thread_shift)],
+                     *own = &races->view->places[visit->event->pc];
+    return place->line == own->line && !strcmp(place->file, own->file);
+}
+
+/* Whether this store races with a load or store of its line, where another thread has stored at that line, too. */
+static bool is_update(const struct visit *visit, uint32_t cell, uint64_t other, uint64_t stamp) {
+    if (visit->history != PLAIN_WRITES || !is_of_line(visit, other)) return false;
+    if (!visit->page->stamps[PLAIN_READS][0]) return false;
+    uint64_t read = visit->page->stamps[PLAIN_READS][0][cell], written = visit->page->stamps[PLAIN_WRITES][0][cell];
+    return read && is_of_line(visit, read) && !is_settled(visit->block, written) &&
+           (written ^ stamp) & visit->same_thread && is_of_line(visit, written);
+}
+
 static void visit_cell(struct visit *visit, uint32_t lane, uint32_t cell, uint64_t stamp, uint64_t value) {
     const struct races_block *block = visit->block;
     uint32_t thread = visit->event->warp * block->races->view->warp_size + lane;
@@ -147,7 +178,16 @@ static void visit_cell(struct visit *visit, uint32_t lane, uint32_t cell, uint64
                              visit->page->values[cell] == value && !(value & VALUE_MIXED);
         if (is_same_value) continue;
         uint64_t address = visit->page->number << PAGE_BITS | (uint64_t)cell << visit->page->cell_bits;
-        find(visit, lane, address, other, i >= visit->scoped_from);
+        const struct encounter encounter = {.event = visit->event,
+                                            .lane = lane,
+                                            .lanes = 1u << lane,
+                                            .is_shared = visit->access->space == SIMT_SHARED,
+                                            .address = address,
+                                            .stamp = other,
+                                            .is_scoped = i >= visit->scoped_from,
+                                            .is_update = is_update(visit, cell, other, stamp),
+                                            .is_locked = holds_lock(visit, lane)};
+        find(visit, &encounter);
     }
     if (visit->history == PLAIN_WRITES) note_value(visit, thread, cell, stamp, value);
     uint64_t *first = &visit->page->stamps[visit->history][0][cell];
@@ -301,8 +341,9 @@ static void check_access_of(struct races_block *block, const simt_event *event, 
                          ((UINT64_C(1) << races->block_shift) - (UINT64_C(1) << races->tick_shift))),
     };
     if (!visit_neighbours(&visit)) visit_lanes(&visit);
+    if (visit.racing) report_encounters(block);
     if (visit.racing) block->racing_accesses += (uint32_t)__builtin_popcount(visit.racing);
-    if (atomic) simt_order_atomic(block, event->warp, access, races_is_of_block(races, event->pc));
+    if (atomic) simt_order_atomic(block, event, access, races_is_of_block(races, event->pc));
 }
 
 /* ---- hooks */

@@ -52,6 +52,28 @@ enum engine { ENGINE_GROUPS, ENGINE_BULK_READS, ENGINE_BULK_WRITES, ENGINE_MBARR
 
 struct races_async; /* races_async.c */
 
+/* Two instructions found racing.  first: the one that comes first in the program's order, by whether the two accesses
+ * were of one warp. */
+enum first_of_pair { FIRST_UNKNOWN, FIRST_LOWER, FIRST_HIGHER };
+struct racing_pair {
+    uint64_t pcs; /* the lower pc << 32 | the higher */
+    uint8_t first[2];
+};
+
+/* A stamp's access races with that of the event's lane. */
+struct encounter {
+    const simt_event *event;
+    uint32_t lane, lanes;
+    bool is_shared, is_by_engine, is_read; /* the event's access; whether an engine reads is told */
+    bool is_unfenced; /* they are in order, but no proxy fence is between them */
+    bool is_scoped;   /* both are atomic, but the scope of one is its block */
+    bool is_update;   /* several threads read and write the address at one line */
+    bool is_locked;   /* after the thread has, without a fence, taken what looks like a lock */
+    uint64_t address, stamp;
+};
+
+enum { ENCOUNTERS_MAX = 8 }; /* of one access, with different instructions */
+
 struct races {
     const simt_launch_view *view;
     bool has_engines; /* the module has asynchronous copies */
@@ -68,7 +90,7 @@ struct races {
     struct shard shards[SHARDS];
     pthread_mutex_t lock; /* of what follows */
     struct races_shared *clusters; /* those that run */
-    uint64_t *pairs;      /* of instructions found racing: the lower pc << 32 | the higher */
+    struct racing_pair *pairs;
     size_t pair_count, pair_capacity;
     uint64_t racing_accesses;
 };
@@ -82,6 +104,7 @@ struct thread {
     uint32_t
         fence_tick[SCOPES]; /* and all that it knew and did up to then; 0: no fence since the last barrier */
     uint64_t reading;       /* the address of the last atomic read, if is_reading */
+    uint32_t reading_pc;    /* where that was, */
     bool is_reading, is_reading_shared;
     bool is_acquire; /* that read is an acquire in itself */
     bool is_reading_block; /* it is of block scope: what other blocks release is not for it */
@@ -99,6 +122,8 @@ struct races_block {
     bool is_parted;                    /* threads differ in what they know */
     bool has_fences, has_acquired, has_acquires;
     uint64_t racing_accesses;
+    struct encounter encounters[ENCOUNTERS_MAX]; /* of the access that is looked at */
+    uint32_t encounter_count;
 };
 
 static inline uint64_t stamp_field(uint64_t stamp, uint32_t from, uint32_t to) {
@@ -162,7 +187,7 @@ void simt_order_fence(struct races_block *block, uint32_t warp, uint32_t lanes, 
 /* Before an access, if block->has_acquires: takes what its lanes acquired. */
 void simt_order_acquire(struct races_block *block, uint32_t warp, uint32_t lanes);
 /* After the access was checked, if it is atomic; one of block scope orders nothing between blocks. */
-void simt_order_atomic(struct races_block *block, uint32_t warp, const simt_access *access, bool is_of_block);
+void simt_order_atomic(struct races_block *block, const simt_event *event, const simt_access *access, bool is_of_block);
 
 /* fence.proxy.async by the lanes. */
 void simt_order_proxy_fence(struct races_block *block, uint32_t warp, uint32_t lanes, bool of_shared, bool of_global);
@@ -186,16 +211,7 @@ bool simt_order_has(const struct races_block *block, struct clock clock, uint64_
 
 /* ---- races_find.c: what is reported */
 
-/* A stamp's access races with that of the event's lane. */
-struct encounter {
-    const simt_event *event;
-    uint32_t lane;
-    bool is_shared, is_by_engine, is_read; /* the event's access; whether an engine reads is told */
-    bool is_unfenced; /* they are in order, but no proxy fence is between them */
-    bool is_scoped;   /* both are atomic, but the scope of one is its block */
-    uint64_t address, stamp;
-};
-
+uint32_t simt_races_strength(const struct races_block *block, const struct encounter *encounter);
 void simt_races_report(struct races_block *block, const struct encounter *encounter);
 
 /* ---- races_async.c: copies, mbarriers, the barrier of a cluster */

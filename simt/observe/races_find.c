@@ -66,26 +66,83 @@ static const char *advice(const struct races_block *block, const struct encounte
         return "no barrier, and no mbarrier on which that thread arrives and this one waits, comes before the copy";
     if (other->block != block->index && encounter->is_shared) return "no barrier of the cluster orders them";
     if (other->block != block->index) return "only a fence and an atomic order accesses of two blocks";
-    if (encounter->event->warp != other->thread / block->races->view->warp_size) return "no barrier orders them";
-    return "no __syncwarp() orders these lanes, which may run at different times";
+    return NULL;
 }
 
-/* Counts each pair of instructions once. */
-static void note_pair(struct races *races, uint32_t pc, uint32_t other_pc) {
-    uint64_t pair = pc < other_pc ? (uint64_t)pc << 32 | other_pc : (uint64_t)other_pc << 32 | pc;
-    for (size_t i = 0; i < races->pair_count; i++)
-        if (races->pairs[i] == pair) return;
+/* ---- the order that is missing, by how much it joins: lanes of a warp, a block, a grid */
+
+static bool is_same_warp(const struct races_block *block, const struct encounter *encounter,
+                         const struct stamped *other) {
+    return other->block == block->index && encounter->event->warp == other->thread / block->races->view->warp_size;
+}
+
+uint32_t simt_races_strength(const struct races_block *block, const struct encounter *encounter) {
+    enum { BARRIER, UPDATE, LOCK, CURES };
+    const struct stamped other = read_stamp(block->races, encounter->stamp);
+    if (other.is_by_engine || encounter->is_by_engine || encounter->is_unfenced || encounter->is_scoped) return 0;
+    const uint32_t reach = other.block != block->index ? 2 : !is_same_warp(block, encounter, &other);
+    return reach * CURES + (encounter->is_locked ? LOCK : encounter->is_update ? UPDATE : BARRIER);
+}
+
+/* Which of the two comes first in the program's order: the one after which the other may follow with no barrier. */
+static enum first_of_pair order_pair(const simt_event *event, uint32_t low, uint32_t high, bool is_same) {
+    return low == high || simt_may_follow(event, low, high, is_same) || !simt_may_follow(event, high, low, is_same)
+               ? FIRST_LOWER
+               : FIRST_HIGHER;
+}
+
+static void name_where(const struct races *races, uint32_t first, uint32_t second, char *text, size_t nbytes) {
+    const simt_place *one = &races->view->places[first], *other = &races->view->places[second];
+    if (one->line == other->line && !strcmp(one->file, other->file))
+        snprintf(text, nbytes, " between the %s and the %s of line %u", verb_of(one), verb_of(other), one->line);
+    else snprintf(text, nbytes, " between line %u and line %u", one->line, other->line);
+}
+
+static void name_missing(const struct races_block *block, const struct encounter *encounter,
+                         const struct stamped *stamped, simt_racing_access *other, char *text, size_t nbytes) {
+    const uint32_t pc = encounter->event->pc, line = block->races->view->places[pc].line;
+    other->where = text;
+    if (encounter->is_locked) {
+        other->missing = "__threadfence()";
+        snprintf(text, nbytes, " between the atomic that takes the lock and line %u, and before it is freed", line);
+    } else if (encounter->is_update) {
+        other->missing = "atomic operation such as atomicAdd()";
+        snprintf(text, nbytes, " at line %u, where threads read, change and write one element", line);
+    } else {
+        other->missing = is_same_warp(block, encounter, stamped) ? "__syncwarp()" : "__syncthreads()";
+        name_where(block->races, other->is_later ? pc : stamped->pc, other->is_later ? stamped->pc : pc, text, nbytes);
+    }
+}
+
+/* NULL: no memory. */
+static struct racing_pair *add_pair(struct races *races, uint64_t pcs) {
     if (races->pair_count == races->pair_capacity) {
         size_t capacity = 2 * races->pair_capacity + 16;
-        uint64_t *pairs = realloc(races->pairs, capacity * sizeof *pairs);
+        struct racing_pair *pairs = realloc(races->pairs, capacity * sizeof *pairs);
         if (!pairs) {
             races_lose(races);
-            return;
+            return NULL;
         }
         races->pairs = pairs;
         races->pair_capacity = capacity;
     }
-    races->pairs[races->pair_count++] = pair;
+    races->pairs[races->pair_count] = (struct racing_pair){.pcs = pcs};
+    return &races->pairs[races->pair_count++];
+}
+
+/* Counts each pair of instructions once.  Returns whether the other comes later in the program's order. */
+static bool note_pair(struct races *races, const simt_event *event, uint32_t other_pc, bool is_same_warp) {
+    const bool is_lower = event->pc < other_pc;
+    const uint32_t low = is_lower ? event->pc : other_pc, high = is_lower ? other_pc : event->pc;
+    const uint64_t pcs = (uint64_t)low << 32 | high;
+    struct racing_pair *pair = NULL;
+    for (size_t i = 0; i < races->pair_count && !pair; i++)
+        if (races->pairs[i].pcs == pcs) pair = &races->pairs[i];
+    if (!pair) pair = add_pair(races, pcs);
+    if (!pair) return false;
+    uint8_t *first = &pair->first[is_same_warp];
+    if (*first == FIRST_UNKNOWN) *first = (uint8_t)order_pair(event, low, high, is_same_warp);
+    return is_lower == (*first == FIRST_LOWER) && event->pc != other_pc;
 }
 
 /* "byte 16", "byte 16 of block 1 of the cluster", "0x7000..." */
@@ -102,23 +159,31 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     struct races *races = block->races;
     const simt_launch_view *view = races->view;
     const struct stamped stamped = read_stamp(races, encounter->stamp);
+    simt_racing_access other = {.pc = stamped.pc,
+                                .thread = stamped.thread,
+                                .block = stamped.block,
+                                .lanes = encounter->lanes,
+                                .strength = simt_races_strength(block, encounter)};
     pthread_mutex_lock(&races->lock);
-    note_pair(races, encounter->event->pc, stamped.pc);
+    other.is_later = note_pair(races, encounter->event, stamped.pc, is_same_warp(block, encounter, &stamped));
     pthread_mutex_unlock(&races->lock);
 
     const uint32_t *grid = view->grid, *size = view->block, thread = stamped.thread;
     const uint64_t other_block = stamped.block;
     const simt_place *place = &view->places[stamped.pc], *own = &view->places[encounter->event->pc];
-    char where[64], line[24];
+    const char *said = advice(block, encounter, &stamped);
+    char where[64], line[24], missing[96];
     name_place(races, encounter, where, sizeof where);
     snprintf(line, sizeof line, place->file ? ":%u" : "line %u", place->file ? place->line : place->ptx_line);
-    const simt_racing_access other = {.pc = stamped.pc, .thread = thread, .block = other_block};
+    if (said) other.is_later = false; /* as it was in this launch: what is missing depends on it */
+    if (!said || (stamped.block != block->index && !encounter->is_shared && encounter->is_update && !encounter->is_scoped))
+        name_missing(block, encounter, &stamped, &other, missing, sizeof missing);
     simt_record_race(
         encounter->event, encounter->lane, encounter->address, &other,
-        "%s %s %s memory at %s races with the %s by thread (%u,%u,%u) of block (%u,%u,%u) at %s%s: %s", verb_of(own),
+        "%s %s %s memory at %s races with the %s by thread (%u,%u,%u) of block (%u,%u,%u) at %s%s%s%s", verb_of(own),
         !encounter->is_by_engine ? "of" : encounter->is_read ? "from" : "to",
         encounter->is_shared ? "shared" : "global", where, verb_of(place), thread % size[0], thread / size[0] % size[1],
         thread / size[0] / size[1], (uint32_t)(other_block % grid[0]), (uint32_t)(other_block / grid[0] % grid[1]),
         (uint32_t)(other_block / grid[0] / grid[1]), place->file ? place->file : "", line,
-        advice(block, encounter, &stamped));
+        other.missing ? "" : ": ", other.missing ? "" : said);
 }

@@ -203,12 +203,12 @@ static bool release(struct races_block *block, uint32_t thread, bool is_shared, 
     return true;
 }
 
-void simt_order_atomic(struct races_block *block, uint32_t warp, const simt_access *access, bool is_of_block) {
+void simt_order_atomic(struct races_block *block, const simt_event *event, const simt_access *access, bool is_of_block) {
     const enum scope widest = is_of_block ? SCOPE_BLOCK : SCOPE_GRID;
     bool is_release = access->order == SIMT_RELEASE || access->order == SIMT_ACQUIRE_RELEASE;
     bool is_acquire = access->order == SIMT_ACQUIRE || access->order == SIMT_ACQUIRE_RELEASE;
     bool is_shared = access->space == SIMT_SHARED, has_released = false;
-    uint32_t first = warp * block->races->view->warp_size;
+    uint32_t first = event->warp * block->races->view->warp_size;
     if (!part(block)) return;
     for (uint32_t lanes = access->lanes; lanes; lanes &= lanes - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(lanes);
@@ -221,6 +221,7 @@ void simt_order_atomic(struct races_block *block, uint32_t warp, const simt_acce
         }
         if (access->kind == SIMT_STORE) continue;
         thread->is_reading = true;
+        thread->reading_pc = event->pc;
         thread->is_reading_shared = is_shared;
         thread->is_reading_block = is_of_block;
         thread->reading = access->addresses[lane];

@@ -128,10 +128,21 @@ static void keep(struct watch *watch, const simt_event *event, uint32_t warp, si
     pthread_mutex_unlock(&watch->replays->lock);
 }
 
+/* What an earlier meeting of the finding left, in whose place a stronger one comes. */
+static void forget(struct replays *replays, size_t finding) {
+    pthread_mutex_lock(&replays->lock);
+    for (int i = 0; i < REPLAYED_WARPS; i++) {
+        free((void *)replays->found[finding][i].entries);
+        replays->found[finding][i] = (simt_replay){0};
+    }
+    pthread_mutex_unlock(&replays->lock);
+}
+
 static void keep_finding(void *state, const simt_event *event, size_t index, const simt_finding *finding) {
     struct watch *watch = state;
     const simt_launch_view *view = event->block->launch;
     if (index >= FINDINGS_MAX) return;
+    forget(watch->replays, index);
     keep(watch, event, event->warp, index, false);
     if (!finding->has_other || memcmp(finding->block, finding->other_block, sizeof finding->block)) return;
     const uint32_t *thread = finding->other_thread;

@@ -10,9 +10,9 @@ static void check_shuffle(void *block, const simt_event *event, const uint8_t *s
     if (!strays) return;
     *(uint64_t *)block += lane_count(strays);
     uint32_t lane = (uint32_t)__builtin_ctz(strays);
-    simt_record_finding(
-        event, SIMT_FINDING_SHUFFLE, lane, 0,
-        "lane %u shuffles in the value of lane %u, which is not in the mask: the value is undefined", lane,
+    simt_record_finding_of_lanes(
+        event, SIMT_FINDING_SHUFFLE, strays, 0,
+        "lane %u shuffles in the value of lane %u, which does not take part: the value is undefined", lane,
         sources[lane]);
 }
 

@@ -20,11 +20,11 @@ enum { WARPS = 4, THREADS = 32 * WARPS, BLOCKS = 8, PLACES = 1024, FULL = -1 };
 /* ---- the machine's part */
 
 static struct {
-    int findings, stops;
+    int findings, stops, withdrawn;
     enum simt_finding_kind kind;
-    uint32_t lane;
+    uint32_t lane, lanes;
     uint64_t address;
-    char message[512];
+    char message[512], missing[64], where[96];
     simt_racing_access other;
     double races, racing_accesses, uninitialised_reads, undefined_shuffles;
 } seen;
@@ -41,6 +41,8 @@ static bool note(enum simt_finding_kind kind, uint32_t lane, uint64_t address, c
         seen.lane = lane;
         seen.address = address;
         if (other) seen.other = *other;
+        if (other && other->missing) snprintf(seen.missing, sizeof seen.missing, "%s", other->missing);
+        if (other && other->where) snprintf(seen.where, sizeof seen.where, "%s", other->where);
     }
     pthread_mutex_unlock(&lock);
     return is_first;
@@ -54,6 +56,28 @@ bool simt_record_finding(const simt_event *event, enum simt_finding_kind kind, u
     bool is_first = note(kind, lane, address, NULL, format, arguments);
     va_end(arguments);
     return is_first;
+}
+
+bool simt_record_finding_of_lanes(const simt_event *event, enum simt_finding_kind kind, uint32_t lanes,
+                                  uint64_t address, const char *format, ...) {
+    va_list arguments;
+    (void)event;
+    seen.lanes = lanes;
+    va_start(arguments, format);
+    bool is_first = note(kind, (uint32_t)__builtin_ctz(lanes), address, NULL, format, arguments);
+    va_end(arguments);
+    return is_first;
+}
+
+void simt_report_withdraw(simt_report *report, enum simt_finding_kind kind, uint32_t pc) {
+    (void)report, (void)kind, (void)pc;
+    seen.withdrawn++;
+}
+
+/* The programs here are straight. */
+bool simt_may_follow(const simt_event *event, uint32_t from, uint32_t to, bool within_warp) {
+    (void)event, (void)within_warp;
+    return from < to;
 }
 
 bool simt_record_race(const simt_event *event, uint32_t lane, uint64_t address,

@@ -1,0 +1,196 @@
+#include "advice.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernel_source.h"
+
+#define BANKS "bank-conflict"
+#define SECTORS "uncoalesced"
+#define ATOMICS "contended-atomic"
+#define DIVERGENCE "divergence"
+#define BARRIER "redundant-barrier"
+#define OCCUPANCY "low-occupancy"
+
+const char *const advice_kinds[] = {BANKS, SECTORS, ATOMICS, DIVERGENCE, BARRIER, OCCUPANCY, NULL};
+
+enum { LINES_MAX = 3 }; /* of each kind */
+
+/* Whether the count is so much more than the least, in percent and in all. */
+static bool is_excess(uint64_t count, uint64_t least, uint64_t percent, uint64_t excess) {
+    return count * 100 >= least * percent && count >= least + excess;
+}
+
+/* ---- banks --------------------------------------------------------------------------------------- */
+
+static void cure_banks(const struct advice_subject *subject, const simt_line *line,
+                       const simt_line_least *possible, struct advice *advice) {
+    char rows[KERNEL_WORD], padded[KERNEL_WORD];
+    int best = 0;
+    for (int i = 1; i < SIMT_PADDINGS; i++)
+        if (possible->shared_wavefronts_padded[i] < possible->shared_wavefronts_padded[best]) best = i;
+    for (int i = 0; i < SIMT_PADDINGS; i++) /* of equals, that which the source has rows of */
+        if (subject->source && possible->shared_wavefronts_padded[i] == possible->shared_wavefronts_padded[best] &&
+            kernel_source_rows(subject->source, SIMT_PADDED_WORDS(i), rows, padded))
+            best = i;
+    const uint64_t then = possible->shared_wavefronts_padded[best];
+    const uint32_t words = SIMT_PADDED_WORDS(best);
+    if (!is_excess(line->shared_wavefronts, then, ADVICE_BANKS_PERCENT, ADVICE_BANKS_EXCESS))
+        snprintf(advice->cure, ADVICE_TEXT,
+                 "let neighbouring lanes access neighbouring words: index by threadIdx.x without a factor");
+    else if (subject->source && kernel_source_rows(subject->source, words, rows, padded))
+        snprintf(advice->cure, ADVICE_TEXT, "pad the row: `%s` for `%s`; then %" PRIu64, padded, rows, then);
+    else
+        snprintf(advice->cure, ADVICE_TEXT,
+                 "pad the row: one word after every %u, `[%u][%u]`; then %" PRIu64
+                 "; or let neighbouring lanes access neighbouring words",
+                 words, words, words + 1, then);
+}
+
+static bool advise_banks(const struct advice_subject *subject, const simt_line *line,
+                           const simt_line_least *possible, struct advice *advice) {
+    const uint64_t count = line->shared_wavefronts, least = line->shared_wavefronts_least;
+    if (!least || !is_excess(count, least, ADVICE_BANKS_PERCENT, ADVICE_BANKS_EXCESS)) return false;
+    *advice = (struct advice){.kind = BANKS, .unit = "wavefronts", .count = count, .least = least};
+    snprintf(advice->message, ADVICE_TEXT,
+             "lanes of a warp want different words of one bank and take turns: %" PRIu64
+             " wavefronts, where %" PRIu64 " would do; the worst access takes %.4g times as many",
+             count, least, line->bank_degree);
+    cure_banks(subject, line, possible, advice);
+    return true;
+}
+
+/* ---- global memory ------------------------------------------------------------------------------- */
+
+static bool advise_sectors(const struct advice_subject *subject, const simt_line *line,
+                           const simt_line_least *possible, struct advice *advice) {
+    (void)subject;
+    const uint64_t count = line->global_sectors, least = possible->global_sectors_least;
+    if (line->atomics || !least || !is_excess(count, least, ADVICE_SECTORS_PERCENT, ADVICE_SECTORS_EXCESS)) return false;
+    char stride[64] = "";
+    if (possible->lane_stride && possible->lane_stride < UINT32_MAX)
+        snprintf(stride, sizeof stride, ", each %" PRIu64 " bytes from the next lane's", possible->lane_stride);
+    *advice = (struct advice){.kind = SECTORS, .unit = "sectors", .count = count, .least = least};
+    snprintf(advice->message, ADVICE_TEXT,
+             "lanes of a warp access global memory in scattered places%s: %" PRIu64
+             " sectors of 32 bytes, where the %" PRIu64 " bytes that they want need %" PRIu64,
+             stride, count, line->global_bytes, least);
+    snprintf(advice->cure, ADVICE_TEXT,
+             "let neighbouring lanes access neighbouring elements (threadIdx.x the fastest index), or move a tile "
+             "through shared memory");
+    return true;
+}
+
+static bool advise_atomics(const struct advice_subject *subject, const simt_line *line,
+                           const simt_line_least *possible, struct advice *advice) {
+    (void)subject;
+    const uint64_t count = line->atomics, least = possible->atomics_least;
+    if (!least || !is_excess(count, least, ADVICE_ATOMICS_PERCENT, ADVICE_ATOMICS_EXCESS)) return false;
+    *advice = (struct advice){.kind = ATOMICS, .unit = "atomics", .count = count, .least = least};
+    snprintf(advice->message, ADVICE_TEXT,
+             "lanes of a warp update one address, one after the other: %" PRIu64 " atomics, where %" PRIu64
+             " would do if each warp combined its own first",
+             count, least);
+    snprintf(advice->cure, ADVICE_TEXT,
+             "combine within the warp (__shfl_down_sync, __reduce_add_sync) or the block (shared memory), then one "
+             "atomic for all");
+    return true;
+}
+
+/* ---- control ------------------------------------------------------------------------------------- */
+
+static bool advise_divergence(const struct advice_subject *subject, const simt_line *line,
+                           const simt_line_least *possible, struct advice *advice) {
+    (void)possible;
+    const double used = 100 * simt_report_counter_value(subject->report, "utilization", 1);
+    const uint64_t count = line->divergent_branches, branches = line->branches;
+    if (used >= ADVICE_UTILIZATION_PERCENT || count < ADVICE_DIVERGENT_MIN ||
+        count * 100 < branches * ADVICE_DIVERGENT_PERCENT)
+        return false;
+    *advice = (struct advice){.kind = DIVERGENCE, .unit = "divergent branches", .count = count, .least = 0};
+    snprintf(advice->message, ADVICE_TEXT,
+             "%" PRIu64 " of %" PRIu64 " branches part the lanes of their warp, which then run one side after the "
+             "other; %.0f %% of all lanes are used",
+             count, branches, used);
+    snprintf(advice->cure, ADVICE_TEXT,
+             "let whole warps take one side: the condition a function of threadIdx.x / 32, or active threads numbered "
+             "from 0 without gaps");
+    return true;
+}
+
+static bool advise_barriers(const struct advice_subject *subject, const simt_line *line,
+                           const simt_line_least *possible, struct advice *advice) {
+    (void)subject;
+    if (!line->barriers || possible->idle_barriers < line->barriers) return false;
+    *advice = (struct advice){.kind = BARRIER, .unit = "barriers", .count = line->barriers, .least = 0};
+    snprintf(advice->message, ADVICE_TEXT,
+             "the block accessed no memory between this barrier and the one before it, or none after it: it orders "
+             "nothing, %" PRIu64 " times",
+             line->barriers);
+    snprintf(advice->cure, ADVICE_TEXT, "leave this __syncthreads() out; then 0");
+    return true;
+}
+
+static bool advise_occupancy(const struct advice_subject *subject, const simt_line *line,
+                           const simt_line_least *possible, struct advice *advice) {
+    (void)possible;
+    enum { WARPS_MAX = 64, BLOCKS_MAX = 32 };
+    const double share = 100 * simt_report_counter_value(subject->report, "occupancy", 1);
+    const uint64_t blocks = (uint64_t)simt_report_counter_value(subject->report, "resident_blocks", 0);
+    if (share >= ADVICE_OCCUPANCY_PERCENT || line != simt_report_line(subject->report, 0)) return false;
+    *advice = (struct advice){.kind = OCCUPANCY, .unit = "resident warps", .least = WARPS_MAX};
+    advice->count = (uint64_t)(share * WARPS_MAX / 100);
+    if (blocks == BLOCKS_MAX) {
+        snprintf(advice->message, ADVICE_TEXT,
+                 "blocks of %" PRIu32 " threads: a multiprocessor holds %" PRIu64 " of them, %" PRIu64
+                 " warps of %d, too few to hide how long memory takes",
+                 subject->block_threads, blocks, advice->count, WARPS_MAX);
+        snprintf(advice->cure, ADVICE_TEXT, "blocks of 128 to 256 threads");
+    } else {
+        snprintf(advice->message, ADVICE_TEXT,
+                 "%zu bytes of shared memory and %" PRIu32 " threads a block: a multiprocessor holds %" PRIu64
+                 " of them, %" PRIu64 " warps of %d, too few to hide how long memory takes",
+                 subject->shared_nbytes, subject->block_threads, blocks, advice->count, WARPS_MAX);
+        snprintf(advice->cure, ADVICE_TEXT, "less shared memory for each thread, or a number of threads that divides 2048");
+    }
+    return true;
+}
+
+/* ---- all ----------------------------------------------------------------------------------------- */
+
+typedef bool advise_function(const struct advice_subject *subject, const simt_line *line,
+                             const simt_line_least *possible, struct advice *advice);
+
+static uint64_t excess(const struct advice *advice) {
+    return advice->count > advice->least ? advice->count - advice->least : 0;
+}
+
+/* Puts it in its place among those of its kind, from `first` on; the least of too many falls out. */
+static size_t insert(struct advice *list, size_t first, size_t count, const struct advice *advice) {
+    size_t at = count;
+    while (at > first && excess(&list[at - 1]) < excess(advice)) at--;
+    if (count < ADVICE_MAX && count - first < LINES_MAX) count++;
+    else if (at == count) return count;
+    memmove(&list[at + 1], &list[at], (count - at - 1) * sizeof *list);
+    list[at] = *advice;
+    return count;
+}
+
+size_t advice_list(const struct advice_subject *subject, struct advice advice[ADVICE_MAX]) {
+    static advise_function *const kinds[] = {advise_banks,      advise_sectors,  advise_atomics,
+                                             advise_divergence, advise_barriers, advise_occupancy};
+    size_t count = 0;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        const size_t first = count;
+        for (size_t i = 0; i < simt_report_line_count(subject->report); i++) {
+            const simt_line *line = simt_report_line(subject->report, i);
+            struct advice one;
+            if (!kinds[k](subject, line, simt_report_line_least(subject->report, i), &one)) continue;
+            one.file = line->file;
+            one.line = line->line;
+            count = insert(advice, first, count, &one);
+        }
+    }
+    return count;
+}

@@ -1,0 +1,48 @@
+/* What makes a right kernel slow: advice, which is no finding. */
+#ifndef REPORT_ADVICE_H
+#define REPORT_ADVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "simt/simt.h"
+
+/* Thresholds, as docs/findings.md has them. */
+enum {
+    ADVICE_BANKS_PERCENT = 150,     /* wavefronts, of the least, */
+    ADVICE_BANKS_EXCESS = 8,        /* and how many more */
+    ADVICE_SECTORS_PERCENT = 200,   /* sectors, of the least, */
+    ADVICE_SECTORS_EXCESS = 32,     /* and how many more */
+    ADVICE_ATOMICS_PERCENT = 400,   /* atomics, of those that a warp would need, */
+    ADVICE_ATOMICS_EXCESS = 96,     /* and how many more */
+    ADVICE_UTILIZATION_PERCENT = 85, /* lanes used below it, */
+    ADVICE_DIVERGENT_PERCENT = 25,  /* and branches of a line that part their warp */
+    ADVICE_DIVERGENT_MIN = 8,
+    ADVICE_OCCUPANCY_PERCENT = 50   /* resident warps below it */
+};
+
+enum { ADVICE_MAX = 12, ADVICE_TEXT = 320 };
+
+struct advice {
+    const char *kind; /* "bank-conflict": static */
+    const char *unit; /* of the counts: static */
+    const char *file; /* the report's */
+    uint32_t line;
+    uint64_t count, least;
+    char message[ADVICE_TEXT], cure[ADVICE_TEXT];
+};
+
+/* Rules of advice, for those who list them; NULL at the end. */
+extern const char *const advice_kinds[];
+
+struct advice_subject {
+    const simt_report *report; /* with lines */
+    uint32_t warp_size, block_threads;
+    size_t shared_nbytes; /* of a block */
+    const char *source;   /* the text of the kernel's file; NULL: it is not there */
+};
+
+/* The worst first of each kind; returns how many. */
+size_t advice_list(const struct advice_subject *subject, struct advice advice[ADVICE_MAX]);
+
+#endif

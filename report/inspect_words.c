@@ -1,0 +1,57 @@
+/* Words that all reports of inspect share. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "inspect_report.h"
+
+/* The buffer that the address belongs to, be it before its begin or behind its end: allocations are 4 GiB apart. */
+static const struct report_buffer *find_buffer(const struct inspection_report *report, uint64_t address) {
+    const uint64_t reach = UINT64_C(1) << 31;
+    for (size_t i = 0; i < report->buffer_count; i++) {
+        const struct report_buffer *buffer = &report->buffers[i];
+        if (buffer->address && address + reach - buffer->address < 2 * reach) return buffer;
+    }
+    return NULL;
+}
+
+static bool is_of_global_memory(const simt_finding *finding) {
+    return finding->address && strstr(finding->message, " global memory") != NULL;
+}
+
+void finding_message(const struct inspection_report *report, const simt_finding *finding, char *text, size_t nbytes) {
+    const struct report_buffer *buffer =
+        is_of_global_memory(finding) ? find_buffer(report, finding->address) : NULL;
+    int length = snprintf(text, nbytes, "%s", finding->message);
+    if (!buffer || length < 0 || (size_t)length >= nbytes) return;
+    char name[96];
+    const size_t number = (size_t)(buffer - report->buffers);
+    if (buffer->name) snprintf(name, sizeof name, "`%s`", buffer->name);
+    else snprintf(name, sizeof name, "argument %zu", number);
+    const int64_t offset = (int64_t)(finding->address - buffer->address), size = (int64_t)buffer->element_nbytes;
+    const int64_t index = offset / size - (offset % size < 0);
+    snprintf(text + length, nbytes - (size_t)length, " (index %" PRId64 " of %s, %s[%" PRIu64 "])", index, name,
+             buffer->type, buffer->count);
+}
+
+void put_finding_message(FILE *stream, const struct inspection_report *report, const simt_finding *finding) {
+    char text[sizeof finding->message + 256];
+    finding_message(report, finding, text, sizeof text);
+    fputs(text, stream);
+}
+
+const char *count_legend(const char *name) {
+    static const char *const legends[][2] = {
+        {"instructions", "executed by warps"},
+        {"divergent_branches", "branches that parted a warp's lanes; 0 is best"},
+        {"utilization", "share of lanes that took part; 1 is best"},
+        {"global_sectors", "32 bytes of global memory each; fewer are better"},
+        {"global_requests", "128-byte lines that warps asked for"},
+        {"coalescing", "share of the sectors' bytes that was used; 1 is best"},
+        {"shared_wavefronts", "turns that shared memory took"},
+        {"bank_degree", "turns of the worst access, by the least; 1 is best"},
+        {"barriers", "of whole blocks"},
+        {"atomics", "of single threads"}};
+    for (size_t i = 0; i < sizeof legends / sizeof *legends; i++)
+        if (!strcmp(name, legends[i][0])) return legends[i][1];
+    return "";
+}

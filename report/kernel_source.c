@@ -1,0 +1,405 @@
+#include "kernel_source.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- text ---------------------------------------------------------------------------------------- */
+
+static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+static const char *skip_blanks(const char *text) {
+    while (isspace((unsigned char)*text)) text++;
+    return text;
+}
+
+/* The text with blanks in place of comments; NULL: no memory. */
+static char *without_comments(const char *text) {
+    char *copy = strdup(text);
+    for (char *at = copy; at && *at; at++) {
+        bool is_line = at[0] == '/' && at[1] == '/', is_block = at[0] == '/' && at[1] == '*';
+        if (*at == '"')
+            for (at++; *at && *at != '"' && *at != '\n'; at++) at += *at == '\\' && at[1];
+        if (!is_line && !is_block) {
+            if (!*at) break;
+            continue;
+        }
+        char *end = is_line ? at + strcspn(at, "\n") : strstr(at + 2, "*/");
+        if (!end) end = at + strlen(at);
+        else if (is_block) end += 2;
+        for (; at < end; at++)
+            if (*at != '\n') *at = ' ';
+        at--;
+    }
+    return copy;
+}
+
+/* The next place of the whole word; NULL: none. */
+static const char *find_word(const char *text, const char *word, size_t length) {
+    for (const char *at = text; length && *at; at++) {
+        if (is_word(*at) && (at == text || !is_word(at[-1])) && !strncmp(at, word, length) && !is_word(at[length]))
+            return at;
+    }
+    return NULL;
+}
+
+/* Behind the bracket that closes the one at `open`; NULL: it is not closed. */
+static const char *behind_bracket(const char *open) {
+    int depth = 0;
+    for (const char *at = open; *at; at++) {
+        depth += strchr("([{", *at) != NULL;
+        depth -= strchr(")]}", *at) != NULL;
+        if (!depth) return at + 1;
+    }
+    return NULL;
+}
+
+/* The end of what stands before a comma, or before `end`, outside brackets and template arguments. */
+static const char *item_end(const char *at, const char *end) {
+    int depth = 0;
+    for (; at < end && (depth || *at != ','); at++) {
+        depth += strchr("([{<", *at) != NULL;
+        depth -= strchr(")]}>", *at) != NULL;
+    }
+    return at;
+}
+
+/* ---- constant expressions ------------------------------------------------------------------------ */
+
+enum { EXPRESSION_DEPTH_MAX = 24 };
+
+struct expression {
+    const char *text; /* where names are defined */
+    const char *at, *end;
+    size_t element_nbytes; /* of what sizeof is about */
+    int depth;
+    bool is_known;
+};
+
+static uint64_t evaluate(const char *text, const char *at, const char *end, size_t element_nbytes, int depth,
+                         bool *is_known);
+
+/* The number that a name stands for, where the text gives it one: `name = 5;` or `#define name 5`. */
+static uint64_t value_of(struct expression *of, const char *name, size_t length) {
+    for (const char *at = of->text; (at = find_word(at, name, length)); at += length) {
+        const char *behind = skip_blanks(at + length), *before = at;
+        while (before > of->text && isspace((unsigned char)before[-1])) before--;
+        bool is_macro = before - of->text >= 7 && !strncmp(before - 7, "#define", 7);
+        const char *end = behind + strcspn(behind, is_macro ? "\n" : ";,\n");
+        if (!is_macro && (behind[0] != '=' || behind[1] == '=')) continue;
+        bool is_known = of->depth < EXPRESSION_DEPTH_MAX;
+        uint64_t value =
+            is_known ? evaluate(of->text, behind + !is_macro, end, of->element_nbytes, of->depth + 1, &is_known) : 0;
+        if (is_known) return value;
+    }
+    of->is_known = false;
+    return 0;
+}
+
+static uint64_t primary(struct expression *of) {
+    of->at = skip_blanks(of->at);
+    if (of->at >= of->end) return of->is_known = false;
+    if (isdigit((unsigned char)*of->at)) {
+        char *end;
+        uint64_t value = strtoull(of->at, &end, 0);
+        while (end < of->end && strchr("uUlL", *end)) end++;
+        of->is_known &= !is_word(*end) && *end != '.';
+        of->at = end;
+        return value;
+    }
+    const char *name = of->at;
+    while (of->at < of->end && is_word(*of->at)) of->at++;
+    size_t length = (size_t)(of->at - name);
+    if (length == 6 && !strncmp(name, "sizeof", 6)) {
+        of->at = skip_blanks(of->at);
+        if (*of->at == '(') of->at = behind_bracket(of->at);
+        else {
+            while (of->at < of->end && (*of->at == '*' || *of->at == ' ')) of->at++;
+            while (of->at < of->end && is_word(*of->at)) of->at++;
+        }
+        if (!of->at) of->at = of->end;
+        return of->element_nbytes;
+    }
+    if (length) return value_of(of, name, length);
+    const char *behind = *of->at == '(' ? behind_bracket(of->at) : NULL;
+    if (!behind || behind > of->end || of->depth >= EXPRESSION_DEPTH_MAX) return of->is_known = false;
+    uint64_t value =
+        evaluate(of->text, of->at + 1, behind - 1, of->element_nbytes, of->depth + 1, &of->is_known);
+    of->at = behind;
+    return value;
+}
+
+static uint64_t product(struct expression *of) {
+    uint64_t value = primary(of);
+    for (;;) {
+        of->at = skip_blanks(of->at);
+        char sign = of->at < of->end ? *of->at : 0;
+        if (!of->is_known || !sign || !strchr("*/%", sign)) return value;
+        of->at++;
+        uint64_t other = primary(of);
+        if (sign != '*' && !other) return of->is_known = false;
+        value = sign == '*' ? value * other : sign == '/' ? value / other : value % other;
+    }
+}
+
+/* Sums of products; shifts bind as in C. */
+static uint64_t evaluate(const char *text, const char *at, const char *end, size_t element_nbytes, int depth,
+                         bool *is_known) {
+    struct expression of = {text, at, end, element_nbytes, depth, true};
+    uint64_t value = product(&of);
+    for (;;) {
+        of.at = skip_blanks(of.at);
+        if (!of.is_known || of.at >= of.end) break;
+        if (*of.at == '+' || *of.at == '-') {
+            bool is_sum = *of.at++ == '+';
+            uint64_t other = product(&of);
+            value = is_sum ? value + other : value - other;
+        } else if (!strncmp(of.at, "<<", 2)) {
+            of.at += 2;
+            value <<= product(&of) & 63;
+        } else of.is_known = false;
+    }
+    *is_known = of.is_known;
+    return value;
+}
+
+/* ---- types --------------------------------------------------------------------------------------- */
+
+const char *kernel_type_element(const char *type) {
+    static const char *const names[][2] = {
+        {"float", "f32"}, {"double", "f64"}, {"int", "i32"}, {"unsigned", "u32"}, {"unsigned int", "u32"},
+        {"uint", "u32"}, {"int32_t", "i32"}, {"uint32_t", "u32"}, {"signed", "i32"}, {"char", "i8"},
+        {"signed char", "i8"}, {"unsigned char", "u8"}, {"int8_t", "i8"}, {"uint8_t", "u8"}, {"short", "i16"},
+        {"unsigned short", "u16"}, {"int16_t", "i16"}, {"uint16_t", "u16"}, {"long", "i64"}, {"long long", "i64"},
+        {"long int", "i64"}, {"long long int", "i64"}, {"unsigned long", "u64"}, {"unsigned long long", "u64"},
+        {"unsigned long long int", "u64"}, {"int64_t", "i64"}, {"uint64_t", "u64"}, {"size_t", "u64"},
+        {"bool", "bool"}, {"__half", "f16"}, {"half", "f16"}, {"__nv_bfloat16", "bf16"}, {"nv_bfloat16", "bf16"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(type, names[i][0])) return names[i][1];
+    return NULL;
+}
+
+static size_t element_nbytes(const char *element) {
+    const char *digits = element ? element + strcspn(element, "0123456789") : "";
+    return *digits ? strtoul(digits, NULL, 10) / 8 : 1;
+}
+
+static bool is_qualifier(const char *word, size_t length) {
+    static const char *const words[] = {"const", "volatile", "restrict", "__restrict__", "__restrict", "struct",
+                                        "__grid_constant__"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == length && !strncmp(words[i], word, length)) return true;
+    return false;
+}
+
+static void append(char text[KERNEL_WORD], const char *word, size_t length) {
+    size_t at = strlen(text);
+    if (at + length + 2 > KERNEL_WORD) return;
+    snprintf(text + at, KERNEL_WORD - at, "%s%.*s", at && is_word(*word) && is_word(text[at - 1]) ? " " : "",
+             (int)length, word);
+}
+
+/* "const float *__restrict__ in" */
+static void read_parameter(const char *at, const char *end, struct kernel_parameter *parameter) {
+    const char *name = end, *name_end = end;
+    const char *bracket = memchr(at, '[', (size_t)(end - at));
+    *parameter = (struct kernel_parameter){.is_pointer = bracket != NULL};
+    if (bracket) name_end = bracket;
+    while (name_end > at && !is_word(name_end[-1])) name_end--;
+    for (name = name_end; name > at && is_word(name[-1]);) name--;
+    append(parameter->name, name, (size_t)(name_end - name));
+    while (at < name) {
+        size_t length = 0;
+        while (at + length < name && is_word(at[length])) length++;
+        parameter->is_pointer |= *at == '*';
+        if (length && is_qualifier(at, length)) parameter->is_const |= !strncmp(at, "const", 5);
+        else if (length) append(parameter->type, at, length);
+        else if (!isspace((unsigned char)*at) && *at != '*') append(parameter->type, at, 1);
+        at += length ? length : 1;
+    }
+    parameter->element = kernel_type_element(parameter->type);
+}
+
+/* ---- the kernel ---------------------------------------------------------------------------------- */
+
+/* The bracket that opens its parameters; NULL: the text does not define it. */
+static const char *find_parameters(const char *text, const char *name, size_t length) {
+    static const char global[] = "__global__";
+    for (const char *at = text; (at = find_word(at, global, strlen(global)));) {
+        at += strlen(global);
+        for (;;) { /* words, and those with brackets that are no name: __launch_bounds__(256) */
+            at = skip_blanks(at);
+            const char *word = at;
+            while (is_word(*at)) at++;
+            if (at == word) {
+                if (!*at || *at == ';' || *at == '(') break;
+                at++;
+                continue;
+            }
+            const char *open = skip_blanks(at);
+            if (*open != '(') continue;
+            if ((size_t)(at - word) == length && !strncmp(word, name, length)) return open;
+            at = behind_bracket(open);
+            if (!at) return NULL;
+            if (strncmp(word, "__", 2)) break;
+        }
+    }
+    return NULL;
+}
+
+/* dim3(a, b), a name that is one, or a number. */
+static bool read_extent(const char *text, const char *at, const char *end, uint64_t extent[3], int depth) {
+    static const char dim3[] = "dim3";
+    at = skip_blanks(at);
+    const char *word = at;
+    while (at < end && is_word(*at)) at++;
+    size_t length = (size_t)(at - word);
+    const char *open = skip_blanks(at);
+    bool is_dim3 = length == 4 && !strncmp(word, dim3, 4);
+    for (const char *found = text; !is_dim3 && length && skip_blanks(at) >= end && depth == 0 &&
+                                   (found = find_word(found, word, length));
+         found += length) {
+        const char *behind = skip_blanks(found + length), *begin = found; /* of the statement: dim3 a(1), b(2); */
+        while (begin > text && !strchr(";{}", begin[-1])) begin--;
+        if (*behind != '(' || strncmp(skip_blanks(begin), dim3, 4)) continue;
+        open = behind;
+        is_dim3 = true;
+        break;
+    }
+    bool is_known = true;
+    for (int d = 0; d < 3; d++) extent[d] = 1;
+    if (!is_dim3) {
+        extent[0] = evaluate(text, word, end, 4, 0, &is_known);
+        return is_known;
+    }
+    const char *last = *open == '(' ? behind_bracket(open) : NULL;
+    if (!last) return false;
+    const char *item = open + 1;
+    for (int d = 0; d < 3 && item < last - 1 && is_known; d++) {
+        const char *stop = item_end(item, last - 1);
+        extent[d] = evaluate(text, item, stop, 4, 0, &is_known);
+        item = stop + 1;
+    }
+    return is_known;
+}
+
+/* The elements that cudaMalloc gives the pointer of that name. */
+static bool read_allocation(const char *text, const char *name, size_t length, struct kernel_parameter *parameter) {
+    for (const char *at = text; (at = strstr(at, "cudaMalloc"));) {
+        at += strlen("cudaMalloc");
+        const char *open = at + strcspn(at, "(;\n");
+        const char *behind = *open == '(' ? behind_bracket(open) : NULL;
+        if (!behind) continue;
+        const char *comma = item_end(open + 1, behind - 1), *word = comma;
+        while (word > open && !is_word(word[-1])) word--;
+        if ((size_t)(word - open) <= length || strncmp(word - length, name, length) || is_word(word[-(ptrdiff_t)length - 1]))
+            continue;
+        const size_t nbytes = element_nbytes(parameter->element);
+        bool is_known = comma < behind - 1;
+        const char *end = is_known ? item_end(comma + 1, behind - 1) : comma;
+        uint64_t bytes = is_known ? evaluate(text, comma + 1, end, nbytes, 0, &is_known) : 0;
+        parameter->count = bytes / nbytes;
+        return is_known;
+    }
+    return false;
+}
+
+static void read_launch_arguments(const char *text, const char *open, struct kernel_source *source) {
+    const char *behind = *open == '(' ? behind_bracket(open) : NULL;
+    if (!behind) return;
+    const char *item = open + 1;
+    for (size_t i = 0; i < source->count && item < behind - 1; i++) {
+        struct kernel_parameter *parameter = &source->parameters[i];
+        const char *end = item_end(item, behind - 1), *word = skip_blanks(item), *word_end = word;
+        while (word_end < end && is_word(*word_end)) word_end++;
+        if (parameter->is_pointer)
+            parameter->has_count = read_allocation(text, word, (size_t)(word_end - word), parameter);
+        else parameter->count = evaluate(text, item, end, element_nbytes(parameter->element), 0, &parameter->has_count);
+        item = end + 1;
+    }
+}
+
+/* name<<<grid, block, shared>>>(arguments) */
+static void read_launch(const char *text, const char *name, size_t length, struct kernel_source *source) {
+    for (const char *at = text; (at = find_word(at, name, length)); at += length) {
+        const char *open = strstr(at, "<<<");
+        if (!open || memchr(at, ';', (size_t)(open - at)) || memchr(at, '(', (size_t)(open - at))) continue;
+        const char *close = strstr(open, ">>>"), *grid = open + 3;
+        if (!close) return;
+        const char *grid_end = item_end(grid, close), *block = grid_end + 1;
+        if (block >= close) return;
+        const char *block_end = item_end(block, close);
+        source->has_launch = read_extent(text, grid, grid_end, source->grid, 0) &&
+                             read_extent(text, block, block_end, source->block, 0);
+        if (block_end < close) {
+            bool is_known;
+            const char *shared = block_end + 1;
+            uint64_t nbytes = evaluate(text, shared, item_end(shared, close), 4, 0, &is_known);
+            source->shared = is_known ? nbytes : 0;
+        }
+        read_launch_arguments(text, skip_blanks(close + 3), source);
+        return;
+    }
+}
+
+/* "ns::reduce<int, 64>" -> "reduce" */
+static const char *bare_name(const char *name, size_t *length) {
+    const char *end = name + strcspn(name, "<(");
+    const char *begin = end;
+    while (begin > name && is_word(begin[-1])) begin--;
+    *length = (size_t)(end - begin);
+    return begin;
+}
+
+bool kernel_source_read(const char *text, const char *name, struct kernel_source *source) {
+    size_t length;
+    char *plain = without_comments(text);
+    name = bare_name(name, &length);
+    *source = (struct kernel_source){.count = 0};
+    const char *open = plain && length ? find_parameters(plain, name, length) : NULL;
+    const char *behind = open ? behind_bracket(open) : NULL;
+    if (behind) {
+        const char *item = skip_blanks(open + 1);
+        while (item < behind - 1 && source->count < KERNEL_PARAMETERS_MAX) {
+            const char *end = item_end(item, behind - 1);
+            read_parameter(item, end, &source->parameters[source->count++]);
+            item = end + 1;
+        }
+        read_launch(plain, name, length, source);
+    }
+    free(plain);
+    return behind != NULL;
+}
+
+/* ---- shared memory ------------------------------------------------------------------------------- */
+
+bool kernel_source_rows(const char *text, uint64_t elements, char name[KERNEL_WORD], char padded[KERNEL_WORD]) {
+    static const char shared[] = "__shared__";
+    char *plain = without_comments(text);
+    bool is_found = false;
+    for (const char *at = plain; at && !is_found && (at = find_word(at, shared, strlen(shared)));) {
+        at += strlen(shared);
+        const char *end = at + strcspn(at, ";"), *item = at;
+        while (item < end && !is_found) {
+            const char *stop = item_end(item, end), *bracket = memchr(item, '[', (size_t)(stop - item)), *last = bracket;
+            for (const char *next = bracket; next && next < stop; next++)
+                if (*next == '[') last = next;
+            const char *close = last ? memchr(last, ']', (size_t)(stop - last)) : NULL;
+            bool is_known = close && last != bracket;
+            uint64_t count = is_known ? evaluate(plain, last + 1, close, 4, 0, &is_known) : 0;
+            const char *word = bracket;
+            while (is_known && word > item && is_word(word[-1])) word--;
+            if (is_known && count == elements && last - word < KERNEL_WORD / 2) {
+                snprintf(name, KERNEL_WORD, "%.*s", (int)(close + 1 - word), word);
+                snprintf(padded, KERNEL_WORD, "%.*s[%.*s + 1]", (int)(last - word), word, (int)(close - last - 1), last + 1);
+                if (isdigit((unsigned char)last[1]))
+                    snprintf(padded, KERNEL_WORD, "%.*s[%llu]", (int)(last - word), word, (unsigned long long)count + 1);
+                is_found = true;
+            }
+            item = stop + 1;
+        }
+    }
+    free(plain);
+    return is_found;
+}

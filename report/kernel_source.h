@@ -1,0 +1,39 @@
+/* What the source of a kernel says of its parameters and of its launch: a reader of CUDA C's surface, not a parser.  What
+ * it does not understand it leaves out. */
+#ifndef REPORT_KERNEL_SOURCE_H
+#define REPORT_KERNEL_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { KERNEL_PARAMETERS_MAX = 32, KERNEL_WORD = 64 };
+
+struct kernel_parameter {
+    char type[KERNEL_WORD]; /* of what it is or points to, without const: "float" */
+    char name[KERNEL_WORD];
+    const char *element; /* warpfold's name of that type, "f32"; NULL: it is none of them.  Static */
+    bool is_pointer, is_const;
+    uint64_t count;     /* a buffer's elements by its cudaMalloc, or the scalar that is passed; */
+    bool has_count;     /* if the text tells */
+};
+
+struct kernel_source {
+    struct kernel_parameter parameters[KERNEL_PARAMETERS_MAX];
+    size_t count;
+    uint64_t grid[3], block[3], shared; /* of its first launch, */
+    bool has_launch;                    /* if that is there and in numbers */
+};
+
+/* `name` as the source or --kernel has it, with or without namespaces and template arguments.  false: the text has no
+ * such kernel, or there is no memory. */
+bool kernel_source_read(const char *text, const char *name, struct kernel_source *source);
+
+/* "float" -> "f32"; NULL: none of warpfold's types. */
+const char *kernel_type_element(const char *type);
+
+/* The dimensions of the first array of shared memory whose last one has so many elements, "tile[32][32]", into
+ * `name`, and of that plus one, "tile[32][33]", into `padded`.  false: there is none. */
+bool kernel_source_rows(const char *text, uint64_t elements, char name[KERNEL_WORD], char padded[KERNEL_WORD]);
+
+#endif

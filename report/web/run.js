@@ -1,0 +1,168 @@
+// The page of run: what the kernels of a program cost, what was found, and what was executed of its sources.
+
+// The counters that can heat a source: each by its first column's key.
+const HEATS = [
+    {value: "instructions", text: "Instructions", columns: [
+        {key: "instructions", title: "warp instr."},
+        {key: "lanes", title: "lanes %"}]},
+    {value: "divergence", text: "Divergence", columns: [
+        {key: "divergent_branches", title: "divergent"},
+        {key: "branches", title: "branches"}]},
+    {value: "requests", text: "Global requests", columns: [
+        {key: "global_requests", title: "requests"},
+        {key: "global_sectors", title: "sectors"}]},
+    {value: "conflicts", text: "Bank conflicts", columns: [
+        {key: "excess", title: "in excess"},
+        {key: "shared_wavefronts", title: "wavefronts"}]},
+    {value: "atomics", text: "Atomics", columns: [{key: "atomics", title: "atomics"}]},
+];
+
+const WARP = 32;
+
+const percent = (part, whole) => whole ? Math.round(1000 * part / whole) / 10 : 0;
+
+// ---- kernels
+
+function shareCell(part) {
+    const bar = element("span", {class: "bar", "aria-hidden": "true"});
+    bar.style.setProperty("--part", part);
+    return {text: element("span", null, `${percent(part, 1)} %`, bar), class: "share"};
+}
+
+function makeKernels(data) {
+    const all = data.kernels.reduce((sum, kernel) => sum + kernel.instructions, 0);
+    const slowest = [...data.kernels].sort((a, b) => b.instructions - a.instructions);
+    const table = makeTable("Kernels, those that executed most first",
+        ["kernel", "launches", "warp instructions", "of all", "lanes %", "sectors", "wavefronts", "least", "barriers",
+         "atomics"],
+        slowest.map(kernel => [kernel.kernel, kernel.launches, kernel.instructions,
+            shareCell(all ? kernel.instructions / all : 0), percent(kernel.utilization, 1), kernel.global_sectors,
+            kernel.shared_wavefronts, kernel.shared_wavefronts_least, kernel.barriers, kernel.atomics]));
+    table.classList.add("kernels");
+    return panel("Kernels", scroller("Kernels", table));
+}
+
+// ---- sources
+
+// Each with its counts by line, and the lines whose code no launch executed.
+function listSources(data) {
+    return data.sources.map(source => {
+        const coverage = data.coverage.find(entry => entry.file === source.file);
+        const lines = data.lines.filter(line => line.file === source.file && line.instructions);
+        return {
+            ...source, coverage,
+            counts: new Map(lines.map(line => [line.line, {
+                ...line, lanes: percent(line.thread_instructions, line.instructions * WARP),
+                excess: line.shared_wavefronts - line.shared_wavefronts_least,
+            }])),
+        };
+    }).filter(source => source.coverage);
+}
+
+function tellCoverage(coverage) {
+    const missed = coverage.lines - coverage.executed;
+    return `${coverage.executed} of ${coverage.lines} lines with code were executed` +
+        (missed ? `; ${missed} marked ○ were not.` : ".");
+}
+
+function makeListing(data, sources) {
+    const box = scroller("Source"), told = element("p", {"aria-live": "polite"});
+    box.classList.add("listing");
+    let shown = sources[0], heat = HEATS[0], listing = null;
+
+    function draw() {
+        const key = heat.columns[0].key;
+        listing = makeSource(shown.text, heat.columns);
+        listing.count(shown.counts);
+        for (const row of listing.node.rows) row.querySelector(".text").before(...row.querySelectorAll(".count"));
+        const most = Math.max(1, ...[...shown.counts.values()].map(line => line[key]));
+        for (const [line, counts] of shown.counts) {
+            if (!listing.has(line)) continue;
+            listing.row(line).classList.toggle("heated", counts[key] > 0);
+            listing.row(line).style.setProperty("--heat", counts[key] / most);
+        }
+        const note = (entries, name, mark, words) => {
+            for (const entry of entries)
+                if (entry.file === shown.file && listing.has(entry.line))
+                    listing.note(entry.line, name, mark, words(entry));
+        };
+        note(shown.coverage.not_executed.map(line => ({file: shown.file, line})), "missed", "○", () => "not executed");
+        note(data.advice, "advised", "!", advice => `${advice.kind}: ${advice.message}; cure: ${advice.cure}`);
+        note(data.findings, "wrong", "✕", finding => `${finding.kind}: ${finding.message}`);
+        told.textContent = tellCoverage(shown.coverage);
+        box.replaceChildren(listing.node);
+    }
+    const fileChoice = makeChoice("File", sources.map((source, i) => ({
+        value: String(i), text: source.file.split("/").pop(), title: source.file,
+    })), value => {
+        shown = sources[Number(value)];
+        draw();
+    });
+    const heatChoice = makeChoice("Heat by", HEATS, value => {
+        heat = HEATS.find(entry => entry.value === value);
+        draw();
+    });
+    return {
+        node: panel("Sources", element("div", {class: "bar-row"}, heatChoice.node, fileChoice.node), told, box),
+        show(place) {
+            const index = sources.findIndex(source => source.file === place.file);
+            if (index < 0) return;
+            fileChoice.select(String(index));
+            if (!listing.has(place.line)) return;
+            for (const row of box.querySelectorAll("tr.chosen")) row.classList.remove("chosen");
+            const row = listing.row(place.line);
+            row.classList.add("chosen");
+            box.scrollTop = row.offsetTop - box.clientHeight / 2;
+        },
+    };
+}
+
+// ---- findings and advice
+
+function makeEntries(title, none, entries, words, choose) {
+    if (!entries.length) return panel(title, element("p", {class: "none"}, none));
+    return panel(title, element("ul", {class: "findings"}, entries.map(entry => element("li", null, words(entry, choose)))));
+}
+
+// What was found, memory that was not freed at last, which has no place.
+function listFindings(data) {
+    if (!data.leaks) return data.findings;
+    const message = `${plural(data.leaks, "allocation")} of device memory, ${numeral(data.leaked_bytes)} bytes, ` +
+        "not freed when the program ended: call cudaFree";
+    return [...data.findings, {kind: "leak", message, count: 1}];
+}
+
+function findingButton(finding, choose) {
+    const place = finding.file ? ` in ${finding.kernel} at ${finding.file}:${finding.line}` : "";
+    const times = finding.count > 1 ? `, ${numeral(finding.count)} times` : "";
+    return element("button", {type: "button", class: "finding", onclick: () => choose(finding)},
+        element("b", null, finding.kind), place + times, element("br"), finding.message);
+}
+
+function adviceButton(advice, choose) {
+    return element("button", {type: "button", class: "advice", onclick: () => choose(advice)},
+        element("b", null, advice.kind), ` in ${advice.kernel} at ${advice.file}:${advice.line}`, element("br"),
+        advice.message, element("br"), `Cure: ${advice.cure}`);
+}
+
+// ---- the page
+
+function makeSummary(data) {
+    const launches = data.kernels.reduce((sum, kernel) => sum + kernel.launches, 0);
+    const end = data.signal ? `ended by signal ${data.signal}` : `status ${data.status}`;
+    return panel("Summary",
+        element("p", null, element("code", null, data.program), ` on a simulated ${data.gpu} · ${end} · `,
+                `${plural(data.kernels.length, "kernel")}, ${plural(launches, "launch", "launches")}`),
+        data.refused_launches ? element("p", null,
+            `${plural(data.refused_launches, "launch", "launches")} did not run.`) : null);
+}
+
+function showPage(data, main) {
+    const sources = listSources(data), listing = sources.length ? makeListing(data, sources) : null;
+    const choose = place => listing && listing.show(place);
+    main.append(makeSummary(data), makeKernels(data),
+        makeEntries("Findings", "no findings", listFindings(data), findingButton, choose),
+        makeEntries("Advice", "no advice", data.advice, adviceButton, choose),
+        listing ? listing.node : panel("Sources", element("p", null,
+            "No source can be shown: compile with -lineinfo, and run beside the sources.")));
+}

@@ -1,0 +1,245 @@
+#include "findings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FINDINGS_MAX = 1000 };
+
+/* ---- which finding it is */
+
+static size_t slot_of(const struct found_list *list, uint32_t kind, uint32_t pc, uint32_t other_pc) {
+    uint64_t hash = (((uint64_t)pc << 32 | other_pc) + kind) * UINT64_C(0x9e3779b97f4a7c15);
+    size_t slot = (hash >> 32) & (list->key_capacity - 1);
+    for (;; slot = (slot + 1) & (list->key_capacity - 1)) {
+        const struct found_key *key = &list->keys[slot];
+        if (!key->index || (key->kind == kind && key->pc == pc && key->other_pc == other_pc)) return slot;
+    }
+}
+
+static bool grow_keys(struct found_list *list) {
+    if (2 * list->key_count < list->key_capacity) return true;
+    struct found_list grown = {.key_capacity = list->key_capacity ? 2 * list->key_capacity : 64};
+    grown.keys = calloc(grown.key_capacity, sizeof *grown.keys);
+    if (!grown.keys) return false;
+    for (size_t i = 0; i < list->key_capacity; i++) {
+        const struct found_key *key = &list->keys[i];
+        if (key->index) grown.keys[slot_of(&grown, key->kind, key->pc, key->other_pc)] = *key;
+    }
+    free(list->keys);
+    list->keys = grown.keys;
+    list->key_capacity = grown.key_capacity;
+    return true;
+}
+
+static bool is_line(const char *file, uint32_t line, const char *other_file, uint32_t other_line) {
+    return line == other_line && !strcmp(file, other_file);
+}
+
+/* Of a race: the access that comes first in the program's order. */
+static const char *first_file(const struct found *found) {
+    return found->detail.other_is_later ? found->finding.file : found->finding.other_file;
+}
+
+static uint32_t first_line(const struct found *found) {
+    return found->detail.other_is_later ? found->finding.line : found->finding.other_line;
+}
+
+static const char *second_file(const struct found *found) {
+    return found->detail.other_is_later ? found->finding.other_file : found->finding.file;
+}
+
+static uint32_t second_line(const struct found *found) {
+    return found->detail.other_is_later ? found->finding.other_line : found->finding.line;
+}
+
+static bool is_same_place(const struct found *one, const struct found *other) {
+    const simt_finding *a = &one->finding, *b = &other->finding;
+    if (a->kind != b->kind || a->has_other != b->has_other) return false;
+    if (!a->has_other) return is_line(a->file, a->line, b->file, b->line);
+    return is_line(first_file(one), first_line(one), first_file(other), first_line(other)) &&
+           is_line(second_file(one), second_line(one), second_file(other), second_line(other)) &&
+           !one->detail.missing == !other->detail.missing;
+}
+
+/* NULL: there are enough already, or there is no memory. */
+static struct found *add(struct found_list *list, enum noted *noted) {
+    *noted = NOTED_AGAIN;
+    if (list->count == list->capacity) {
+        size_t capacity = 2 * list->capacity + 8;
+        if (capacity > FINDINGS_MAX) return NULL;
+        struct found *grown = realloc(list->items, capacity * sizeof *grown);
+        *noted = grown ? NOTED_AGAIN : NOTED_NO_MEMORY;
+        if (!grown) return NULL;
+        list->items = grown;
+        list->capacity = capacity;
+    }
+    *noted = NOTED_NEW;
+    struct found *found = &list->items[list->count++];
+    memset(found, 0, sizeof *found);
+    return found;
+}
+
+/* The finding, made if need be; *noted says so. */
+static struct found *look_up(struct found_list *list, const struct found *like, const struct meeting_note *note,
+                             enum noted *noted) {
+    *noted = NOTED_NO_MEMORY;
+    if (!grow_keys(list)) return NULL;
+    struct found_key *key = &list->keys[slot_of(list, like->finding.kind, note->pc, note->other_pc)];
+    *noted = NOTED_AGAIN;
+    if (key->index) return &list->items[key->index - 1];
+    struct found *found = NULL;
+    for (size_t i = 0; i < list->count && !found; i++)
+        if (is_same_place(&list->items[i], like)) found = &list->items[i];
+    if (!found) found = add(list, noted);
+    if (!found) return NULL;
+    *key = (struct found_key){like->finding.kind, note->pc, note->other_pc, (uint32_t)(found - list->items) + 1};
+    list->key_count++;
+    return found;
+}
+
+/* ---- what is noted */
+
+static void mark_thread(struct found *found, uint32_t thread) {
+    uint64_t bit = UINT64_C(1) << thread % 64, *threads = &found->threads[thread % FINDING_THREADS_MAX / 64];
+    found->detail.threads += !(*threads & bit);
+    *threads |= bit;
+}
+
+static void mark_threads(struct found *found, const struct meeting_note *note) {
+    for (uint32_t lanes = note->lanes; lanes; lanes &= lanes - 1)
+        mark_thread(found, note->first_thread + (uint32_t)__builtin_ctz(lanes));
+    if (note->has_other_thread) mark_thread(found, note->other_thread);
+}
+
+/* A stronger meeting keeps of the one before it who met it, and how often. */
+static void take_over(struct found *found, const struct found *like, const struct meeting_note *note,
+                      const char *format, va_list arguments) {
+    const uint64_t count = found->finding.count;
+    const uint32_t threads = found->detail.threads;
+    found->finding = like->finding;
+    found->detail = like->detail;
+    found->finding.count = count;
+    found->detail.threads = threads;
+    found->strength = note->strength;
+    snprintf(found->where, sizeof found->where, "%s", note->where ? note->where : "");
+    vsnprintf(found->finding.message, sizeof found->finding.message, format, arguments);
+}
+
+enum noted simt_findings_note(struct found_list *list, const simt_finding *finding, const struct meeting_note *note,
+                              size_t *index, const char *format, va_list arguments) {
+    enum noted noted;
+    const struct found like = {.finding = *finding,
+                               .detail = {.other_is_later = note->other_is_later, .missing = note->missing}};
+    struct found *found = look_up(list, &like, note, &noted);
+    if (!found) return noted;
+    *index = (size_t)(found - list->items);
+    if (noted == NOTED_AGAIN && note->strength > found->strength) noted = NOTED_STRONGER;
+    if (noted != NOTED_AGAIN) take_over(found, &like, note, format, arguments);
+    found->finding.count++;
+    mark_threads(found, note);
+    return noted;
+}
+
+/* ---- the end */
+
+static bool is_race_at(const struct found *found, const simt_finding *finding) {
+    const simt_finding *race = &found->finding;
+    return race->kind == SIMT_FINDING_RACE && (is_line(race->file, race->line, finding->file, finding->line) ||
+                                               is_line(race->other_file, race->other_line, finding->file, finding->line));
+}
+
+void simt_findings_withdraw(struct found_list *list, enum simt_finding_kind kind, uint32_t pc) {
+    if (!list->key_capacity) return;
+    const struct found_key *key = &list->keys[slot_of(list, kind, pc, pc)];
+    if (!key->index) return;
+    struct found *found = &list->items[key->index - 1];
+    for (size_t i = 0; i < list->count && !found->is_withdrawn; i++)
+        found->is_withdrawn = is_race_at(&list->items[i], &found->finding);
+}
+
+static bool is_of_one_line(const struct found *found) {
+    return is_line(first_file(found), first_line(found), second_file(found), second_line(found));
+}
+
+/* What a stronger order between the same line and another would mend, too. */
+static bool is_mended_with(const struct found *found, const struct found *other) {
+    return !is_of_one_line(found) && !is_of_one_line(other) &&
+           (is_line(first_file(found), first_line(found), first_file(other), first_line(other)) ||
+            is_line(second_file(found), second_line(found), second_file(other), second_line(other)));
+}
+
+static void strengthen(struct found_list *list, struct found *found) {
+    for (size_t i = 0; i < list->count && found->detail.missing; i++) {
+        const struct found *other = &list->items[i];
+        if (!other->detail.missing || other->strength <= found->strength || !is_mended_with(found, other)) continue;
+        found->detail.missing = other->detail.missing;
+        found->strength = other->strength;
+    }
+}
+
+static void name_missing(struct found *found) {
+    simt_finding *finding = &found->finding;
+    size_t length = strlen(finding->message);
+    if (found->detail.missing)
+        snprintf(finding->message + length, sizeof finding->message - length, ": no %s%s", found->detail.missing,
+                 found->where);
+}
+
+static void swap(struct found *a, struct found *b) {
+    struct found kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* Whether it belongs before the other: races by their strength; all else stays in order of its beginning. */
+static bool comes_before(const struct found *found, const struct found *other) {
+    return found->strength > other->strength && found->finding.kind == SIMT_FINDING_RACE &&
+           other->finding.kind == SIMT_FINDING_RACE;
+}
+
+/* from[i]: the number that finding i had. */
+static void sort(struct found_list *list, size_t *from) {
+    for (size_t i = 1; i < list->count; i++)
+        for (size_t j = i; j > 0 && comes_before(&list->items[j], &list->items[j - 1]); j--) {
+            const size_t number = from[j];
+            swap(&list->items[j], &list->items[j - 1]);
+            from[j] = from[j - 1];
+            from[j - 1] = number;
+        }
+}
+
+static void drop_withdrawn(struct found_list *list, size_t *from) {
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->items[i].is_withdrawn) continue;
+        from[kept] = i;
+        if (kept < i) list->items[kept] = list->items[i];
+        kept++;
+    }
+    list->count = kept;
+}
+
+bool simt_findings_finish(struct found_list *list, size_t **place) {
+    const size_t count = list->count;
+    *place = calloc(count + 1, sizeof **place);
+    size_t *from = calloc(count + 1, sizeof *from);
+    if (!*place || !from) {
+        free(from);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) (*place)[i] = SIZE_MAX;
+    drop_withdrawn(list, from);
+    for (size_t i = 0; i < list->count; i++) strengthen(list, &list->items[i]);
+    for (size_t i = 0; i < list->count; i++) name_missing(&list->items[i]);
+    sort(list, from);
+    for (size_t i = 0; i < list->count; i++) (*place)[from[i]] = i;
+    free(from);
+    return true;
+}
+
+void simt_findings_clear(struct found_list *list) {
+    free(list->items);
+    free(list->keys);
+    *list = (struct found_list){0};
+}

@@ -1,0 +1,42 @@
+/* Which of two instructions comes first, as far as the program's text tells. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine.h"
+
+/* Where threads wait for each other: all of the block or, if that counts, of the warp. */
+static bool is_barrier(const char *opcode, bool within_warp) {
+    return (!strncmp(opcode, "bar.", 4) || !strncmp(opcode, "barrier.", 8)) &&
+           (within_warp || !strstr(opcode, "warp")) && !strstr(opcode, "cluster") && !strstr(opcode, "arrive");
+}
+
+static bool ends_path(const struct code *code) {
+    static const char *const bases[] = {"ret", "exit", "trap", "brx"};
+    for (size_t b = 0; b < sizeof bases / sizeof *bases; b++)
+        if (!strcmp(code->instruction->base, bases[b])) return !code->has_guard;
+    return false;
+}
+
+static void reach(unsigned char *reached, uint32_t *list, uint32_t *count, uint32_t pc, uint32_t end) {
+    if (pc >= end || reached[pc]) return;
+    reached[pc] = 1;
+    list[(*count)++] = pc;
+}
+
+bool simt_may_follow(const simt_event *event, uint32_t from, uint32_t to, bool within_warp) {
+    const struct launch *launch = event->block->machine;
+    const uint32_t end = launch->view.place_count;
+    unsigned char *reached = calloc(end, sizeof *reached);
+    uint32_t *list = calloc(end, sizeof *list), count = 0;
+    if (reached && list) reach(reached, list, &count, from + 1, end);
+    for (uint32_t i = 0; i < count && !reached[to]; i++) {
+        const struct code *code = &launch->image->codes[list[i]];
+        if (!code->instruction || is_barrier(launch->view.places[list[i]].opcode, within_warp)) continue;
+        if (code->is_branch) reach(reached, list, &count, code->target, end);
+        if (!ends_path(code) && (!code->is_branch || code->has_guard)) reach(reached, list, &count, list[i] + 1, end);
+    }
+    bool is_reached = reached && list && reached[to];
+    free(reached);
+    free(list);
+    return is_reached;
+}

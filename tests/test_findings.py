@@ -1,0 +1,376 @@
+"""What inspect and run say of a wrong kernel, and of a slow one: one fault is one finding, and each names its cure."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from cli_helpers import run
+from inspect_helpers import inspected
+
+ROOT = Path(__file__).resolve().parent.parent
+ABSENT = "/nonexistent"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nvrtc(tmp_path_factory):
+    path = tmp_path_factory.mktemp("probe") / "probe.cu"
+    path.write_text('extern "C" __global__ void probe() {}\n')
+    if run("inspect", path, env={**os.environ, "WARPFOLD_NVCC": ABSENT}).returncode:
+        pytest.skip("skipped: no NVRTC")
+
+
+def line_of(source, marked):
+    """The number of the line that ends in `// marked`."""
+    number, = [number for number, line in enumerate(source.splitlines(), 1) if line.endswith(f"// {marked}")]
+    return number
+
+
+# ---- findings ------------------------------------------------------------------------------------------
+
+TREE = """__global__ void sum(const float *in, float *out) {
+    __shared__ float s[256];
+    int t = threadIdx.x;
+    s[t] = in[t]; // store
+    for (int k = 128; k > 0; k /= 2) {
+        if (t < k) s[t] += s[t + k]; // load
+        __syncthreads();
+    }
+    if (t == 0) out[0] = s[0];
+}
+"""
+MATMUL = """#define T 16
+__global__ void matmul(const float *a, const float *b, float *c, int n) {
+    __shared__ float as[T][T], bs[T][T];
+    int x = threadIdx.x, y = threadIdx.y, row = blockIdx.y * T + y, col = blockIdx.x * T + x;
+    float sum = 0;
+    for (int k = 0; k < n; k += T) {
+        as[y][x] = a[row * n + k + x]; // first
+        bs[y][x] = b[(k + y) * n + col]; // second
+        __syncthreads();
+        for (int i = 0; i < T; i++)
+            sum += as[y][i] * bs[i][x]; // use
+    }
+    c[row * n + col] = sum;
+}
+"""
+TAIL = """__global__ void tail(const int *in, int *out) {
+    __shared__ volatile int s[64];
+    int t = threadIdx.x;
+    s[t] = in[t];
+    __syncthreads();
+    if (t < 32) {
+        s[t] += s[t + 16]; // one
+        s[t] += s[t + 8]; // two
+    }
+    out[t] = s[t];
+}
+"""
+
+
+def test_a_read_before_the_barrier_is_the_race_that_it_is(write):
+    path, lines = write("tree.cu", TREE), (line_of(TREE, "store"), line_of(TREE, "load"))
+    for schedule in ("lockstep", "split", "random:2"):
+        report = inspected(path, "--block", 256, "--arg", "f32[256]=ones", "--arg", "f32[1]", "--schedule", schedule,
+                           status=3)
+        assert not report["stopped"]
+        race, = report["findings"]
+        assert (race["kind"], race["missing"]) == ("race", "__syncthreads()")
+        assert sorted((race["line"], race["other"]["line"])) == sorted(lines)
+        assert race["message"].endswith(": no __syncthreads() between line {} and line {}".format(*lines))
+    # Each of 128 reads what one of 128 others writes.
+    assert race["threads"] > 128 and report["counts"]["uninitialised_reads"] > 0
+
+
+def test_what_nothing_writes_stays_a_finding_beside_a_race(write):
+    source = TREE.replace("s[t] = in[t];", "if (t < 200) s[t] = in[t];")
+    report = inspected(write("tree.cu", source), "--block", 256, "--arg", "f32[256]=ones", "--arg", "f32[1]", status=3)
+    assert sorted(finding["kind"] for finding in report["findings"]) == ["race", "uninitialised"]
+
+
+def test_one_fault_is_one_finding_for_each_pair_of_lines(write):
+    report = inspected(write("matmul.cu", MATMUL), "--block", "16,16", "--grid", "2,2", "--arg", "f32[1024]=iota", "--arg",
+                       "f32[1024]=iota", "--arg", "f32[1024]", "--arg", "i32:32", status=3)
+    use = line_of(MATMUL, "use")
+    said = [finding["message"].split(": ")[-1] for finding in report["findings"]]
+    # Rows of the first tile are read within a warp only, and yet what is missing is the block's barrier.
+    assert sorted(said) == [f"no __syncthreads() between line {use} and line {line_of(MATMUL, name)}"
+                            for name in ("first", "second")]
+    assert max(finding["threads"] for finding in report["findings"]) == 256
+
+
+def test_lanes_of_a_last_warp_lack_syncwarp(write):
+    report = inspected(write("tail.cu", TAIL), "--block", 64, "--arg", "i32[64]=iota", "--arg", "i32[64]", status=3)
+    one, two = line_of(TAIL, "one"), line_of(TAIL, "two")
+    said = {finding["message"].split(": ")[-1] for finding in report["findings"]}
+    assert f"no __syncwarp() between line {one} and line {two}" in said
+    assert f"no __syncwarp() between the load and the store of line {one}" in said
+    assert {finding["missing"] for finding in report["findings"]} == {"__syncwarp()"}
+
+
+WRONG = {
+    "barrier": ("""__global__ void f(float *out) {
+    int t = threadIdx.x;
+    if (t < 16) { // branch
+        __syncthreads(); // here
+    }
+    out[t] = t;
+}
+""", ["--block", 32, "--arg", "f32[32]"], "barrier",
+                "threads 0-15 wait at line {here}; 16-31 skipped it at line {branch}: all threads of the block"),
+    "ended": ("""__global__ void f(float *out) {
+    int t = threadIdx.x;
+    if (t >= 48 && t < 60) { asm("bar.sync 3, 64;"); } // here
+    out[t] = t;
+}
+""", ["--block", 64, "--arg", "f32[64]"], "barrier",
+              "threads 48-59 wait at line {here}; 0-31 have ended; 32-47, 60-63 skipped it at line {here}: at barrier 3,"),
+    "mask": ("""__global__ void f(float *out) {
+    int t = threadIdx.x;
+    float v = t;
+    if (t < 18) // branch
+        v += __shfl_down_sync(0xffffffff, v, 1); // here
+    out[t] = v;
+}
+""", ["--block", 32, "--arg", "f32[32]"], "barrier",
+             "threads 0-17 wait at line {here}; 18-31 skipped it at line {branch}: the mask 0xffffffff names lanes that"),
+    "bounds": ("""__global__ void f(const float *in, float *out) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = in[i]; // here
+}
+""", ["--block", 256, "--grid", 4, "--arg", "f32[1000]=iota", "--arg", "f32[1024]"], "bounds",
+               "byte 4000 of an allocation of 4000 (index 1000 of `in`, float[1000])"),
+    "before": ("""__global__ void f(double *out) {
+    out[(int)threadIdx.x - 2] = 1; // here
+}
+""", ["--arg", "f64[32]"], "bounds", "(index -2 of `out`, double[32])"),
+    "histogram": ("""__global__ void f(const int *in, int *bins) {
+    bins[in[threadIdx.x] & 7]++; // here
+}
+""", ["--block", 256, "--arg", "i32[256]=random:1", "--arg", "i32[8]=zeros"], "race",
+                  "no atomic operation such as atomicAdd() at line {here}, where threads read, change and write"),
+    "lock": ("""__device__ int lock;
+__global__ void f(int *out) {
+    while (atomicCAS(&lock, 0, 1) != 0) { }
+    *out += 1; // here
+    atomicExch(&lock, 0);
+}
+""", ["--arg", "i32[1]=zeros"], "race", "no __threadfence() between the atomic that takes the lock and line {here}"),
+    "spin": ("""__global__ void f(volatile int *flag, int *out) {
+    while (*flag == 0) { } // here
+    *out = 1;
+}
+""", ["--arg", "i32[1]=zeros", "--arg", "i32[1]", "--limit", 200000], "runaway",
+             "limit of 200000 warp instructions without ending: its threads read memory in a loop until others"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_finding_names_its_cure(name, write):
+    source, arguments, kind, said = WRONG[name]
+    finding, = inspected(write("wrong.cu", source), *arguments, status=3)["findings"]
+    lines = {marked: line_of(source, marked) for marked in re.findall(r"// (\w+)$", source, re.MULTILINE)}
+    assert (finding["kind"], finding["line"]) == (kind, lines["here"])
+    assert said.format(**lines) in finding["message"]
+
+
+# ---- advice --------------------------------------------------------------------------------------------
+
+TRANSPOSE = """__global__ void transpose(const float *in, float *out, int n) {
+    __shared__ float tile[32][32];
+    int x = threadIdx.x, y = threadIdx.y, bx = blockIdx.x * 32, by = blockIdx.y * 32;
+    tile[y][x] = in[(by + y) * n + bx + x];
+    __syncthreads();
+    out[(bx + y) * n + by + x] = tile[x][y]; // turn
+}
+"""
+TRANSPOSED = ["--block", "32,32", "--grid", "2,2", "--arg", "f32[4096]=iota", "--arg", "f32[4096]", "--arg", "i32:64"]
+
+
+def test_bank_conflicts_and_what_padding_would_give(write):
+    path = write("transpose.cu", TRANSPOSE)
+    advice, = inspected(path, *TRANSPOSED)["advice"]
+    assert (advice["kind"], advice["line"]) == ("bank-conflict", line_of(TRANSPOSE, "turn"))
+    assert (advice["count"], advice["least"]) == (32 * 32 * 4, 32 * 4)
+    assert advice["cure"].startswith("pad the row: `tile[32][33]` for `tile[32][32]`; then ")
+    padded = inspected(write("padded.cu", TRANSPOSE.replace("[32][32]", "[32][33]")), *TRANSPOSED)
+    line, = [line for line in padded["lines"] if line["line"] == advice["line"]]
+    assert padded["advice"] == [] and int(advice["cure"].split()[-1]) == line["shared_wavefronts"]
+
+
+def test_advice_leaves_the_status_unless_strict(write):
+    path = write("transpose.cu", TRANSPOSE)
+    done = run("inspect", path, *TRANSPOSED)
+    assert done.returncode == 0 and done.stdout.endswith("\nno findings, 1 piece of advice\n")
+    assert run("inspect", path, *TRANSPOSED, "--strict").returncode == 3
+
+
+SLOW = {
+    "uncoalesced": ("""__global__ void f(const float *in, float *out) {
+    float sum = 0;
+    for (int c = 0; c < 8; c++)
+        sum += in[threadIdx.x * 8 + c]; // here
+    out[threadIdx.x] = sum;
+}
+""", ["--block", 64, "--arg", "f32[512]=iota", "--arg", "f32[64]"], 8 * 64, 8 * 2 * 4, "each 32 bytes from the next lane's"),
+    "contended-atomic": ("""__global__ void f(int *out) {
+    atomicAdd(out, (int)threadIdx.x); // here
+}
+""", ["--block", 256, "--arg", "i32[1]=zeros"], 256, 8, "one address"),
+    "divergence": ("""__global__ void f(float *out) {
+    float v = threadIdx.x;
+    for (int i = 0; i < 16; i++)
+        if (threadIdx.x % 2) v = v * v + out[threadIdx.x]; // here
+        else v = v + 1 / (v + 2);
+    out[threadIdx.x] = v;
+}
+""", ["--block", 64, "--arg", "f32[64]=zeros"], 32, 0, "part the lanes of their warp"),
+    "redundant-barrier": ("""__global__ void f(float *out) {
+    __shared__ float s[64];
+    s[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    float v = s[63 - threadIdx.x];
+    __syncthreads();
+    __syncthreads(); // here
+    s[threadIdx.x] = v;
+    __syncthreads();
+    out[threadIdx.x] = s[threadIdx.x ^ 1];
+}
+""", ["--block", 64, "--grid", 3, "--arg", "f32[64]"], 3, 0, "orders nothing"),
+    "low-occupancy": ("""extern __shared__ float s[];
+__global__ void f(float *out) {
+    s[threadIdx.x] = threadIdx.x; // here
+    out[threadIdx.x] = s[threadIdx.x];
+}
+""", ["--block", 128, "--shared", 100_000, "--arg", "f32[128]"], 8, 64, "100000 bytes of shared memory and 128 threads"),
+}
+
+
+@pytest.mark.parametrize("kind", SLOW)
+def test_advice(kind, write):
+    source, arguments, count, least, said = SLOW[kind]
+    advice, = [advice for advice in inspected(write("slow.cu", source), *arguments)["advice"] if advice["kind"] == kind]
+    assert advice["message"] and advice["cure"]
+    assert (advice["count"], advice["least"]) == (count, least)
+    assert said in advice["message"]
+    if kind != "low-occupancy":  # which is the launch's
+        assert advice["line"] == line_of(source, "here")
+
+
+# What the first comments of these rungs admit; the others have no advice.
+ADMITTED = {"00": {"contended-atomic": "atomic operations on one address"},
+            "01": {"uncoalesced": "scattered|apart", "divergence": "every warp diverges"},
+            "03": {"divergence": "divergence is back", "bank-conflict": "bank"},
+            "04": {"divergence": "every warp diverges"},
+            "05": {"bank-conflict": "ever fewer banks"}}
+
+
+@pytest.mark.parametrize("ptx", sorted((ROOT / "ladder" / "ptx").glob("*.sum.f32.ptx")), ids=lambda path: path.name[:2])
+def test_rungs_get_the_advice_that_their_comments_admit(ptx):
+    text = (ROOT / "ladder" / f"{ptx.name.split('.')[0]}.cu").read_text()
+    facts, block, grid = dict(re.findall(r"^// (\w+): (\S+)", text, re.MULTILINE)), 256, 8
+    tile = int(facts["Tile"]) if facts["Tile"].isdigit() else 4
+    shared = {"0": 0, "1": block, "2": 2 * block, "warp": block // 32}.get(facts["Shared"], 16 * block)
+    n = grid * block * tile
+    arguments = [f"f32[{n}]=random:1", "u64:0", f"u64:{n}", f"u64:{n // grid}", f"f32[{grid}]", "u64:0", "f32[1]=zeros",
+                 "u64:0", "u32[1]=zeros"]
+    report = inspected(ptx, "--grid", grid, "--block", block, "--shared", 4 * shared,
+                       *(word for argument in arguments for word in ("--arg", argument)))
+    assert report["findings"] == []
+    admitted = ADMITTED.get(ptx.name[:2], {})
+    assert {advice["kind"] for advice in report["advice"]} == set(admitted)
+    comment = " ".join(re.match(r"(?://.*\n)*", text).group().replace("//", " ").split())
+    for words in admitted.values():
+        assert re.search(words, comment), words
+
+
+# ---- the first line ------------------------------------------------------------------------------------
+
+PROGRAM = """__global__ void __launch_bounds__(256) scale(const float *__restrict__ in, float *out, // in: read
+                                              float factor, unsigned int n) {
+    unsigned int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = factor * in[i];
+}
+int main() {
+    const int n = 1 << 10, threads = 128;
+    float *in, *out; /* out = 5; */
+    cudaMalloc(&in, n * sizeof(float));
+    cudaMalloc((void **)&out, sizeof *out * n);
+    scale<<<(n + threads - 1) / threads, threads>>>(in, out, 2.0f, n);
+}
+"""
+
+
+def test_without_arguments_it_says_which_command_to_begin_with(write):
+    path = write("scale.cu", PROGRAM.split("int main")[0] + "#if 0\nint main" + PROGRAM.split("int main")[1] + "#endif\n")
+    done = run("inspect", path)
+    assert (done.returncode, done.stdout) == (2, "")
+    said, command = done.stderr.splitlines()
+    assert "scale(const float *in, float *out, float factor, unsigned int n)" in said
+    words = command.replace("'", "").split()
+    assert words == ["warpfold", "inspect", str(path), "--grid", "8", "--block", "128", "--arg", "f32[1024]=random:1", "--arg",
+                     "f32[1024]", "--arg", "f32:1", "--arg", "u32:1024", "--print", "1"]
+    report = inspected(*words[2:])
+    assert report["findings"] == report["advice"] == []
+    assert report["values"][0]["name"] == "out" and len(report["values"][0]["elements"]) == 8
+
+
+def test_extents_of_a_launch(write):
+    source = TRANSPOSE + """#if 0
+int main() {
+    int n = 64;
+    dim3 block(32, 32), grid(n / 32, n / 32);
+    transpose<<<grid, block, 16>>>(a, b, n);
+}
+#endif
+"""
+    assert "--grid 2,2 --block 32,32 --shared 16 --arg" in run("inspect", write("t.cu", source)).stderr
+
+
+@pytest.mark.parametrize("argument, wanted", [("f64[1000]=iota", "`const float *in`: give f32[N]=..."),
+                                              ("i32[1000]=iota", "`const float *in`: give f32[N]=..."),
+                                              ("u64:0", "`const float *in`: give f32[N]=...")])
+def test_arguments_of_another_type_are_refused(argument, wanted, write):
+    source, arguments, _, _ = WRONG["bounds"]
+    done = run("inspect", write("wrong.cu", source), "--arg", argument, "--arg", "f32[1024]")
+    assert done.returncode == 2 and f"argument 0 of f is {wanted}" in done.stderr
+
+
+def test_results_are_printed(write):
+    source = "__global__ void f(int *a, double *b, signed char *c) { a[threadIdx.x] = -(int)threadIdx.x; b[threadIdx.x] = " \
+             "threadIdx.x / 8.; c[threadIdx.x] = -1; }\n"
+    words = ["--block", 4, "--arg", "int[4]", "--arg", "double[4]", "--arg", "i8[4]", "--print", "0:3", "--print", 1, "--print", 2]
+    done = run("inspect", write("print.cu", source), *words)
+    assert done.returncode == 0
+    for text in ("a, the first 3 of 4: 0 -1 -2\n", "b, the first 4 of 4: 0 0.125 0.25 0.375\n", "c, the first 4 of 4: -1 -1 -1 -1\n"):
+        assert text in done.stdout
+    assert [value["elements"] for value in inspected(write("print.cu", source), *words)["values"]] == \
+        [[0, -1, -2], [0, .125, .25, .375], [-1] * 4]
+    for wrong in ("3", "x", "0:", "0:-1", "0=4"):
+        assert run("inspect", write("print.cu", source), *words, "--print", wrong).returncode == 2
+
+
+# ---- hosts of code -------------------------------------------------------------------------------------
+
+
+def test_sarif_and_annotations(write):
+    source, arguments, _, _ = WRONG["bounds"]
+    path = write("wrong.cu", source)
+    done = run("inspect", path, *arguments, "--sarif")
+    assert done.returncode == 3
+    result, = json.loads(done.stdout)["runs"][0]["results"]
+    assert (result["ruleId"], result["level"]) == ("bounds", "error")
+    assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == line_of(source, "here")
+    assert "(index 1000 of `in`, float[1000])" in result["message"]["text"]
+    done = run("inspect", path, *arguments, "--github")
+    assert done.returncode == 3 and done.stdout.count("\n") == 1
+    assert done.stdout.startswith(f"::error file={path},line={line_of(source, 'here')},title=bounds::f, block (3,0,0)")
+    path = write("100%: a,b.cu", TRANSPOSE)
+    done = run("inspect", path, *TRANSPOSED, "--github")
+    assert done.returncode == 0
+    assert f"::warning file={path.parent}/100%25%3A a%2Cb.cu,line={line_of(TRANSPOSE, 'turn')},title=bank-conflict::" in done.stdout
+    warning, = json.loads(run("inspect", path, *TRANSPOSED, "--sarif").stdout)["runs"][0]["results"]
+    assert (warning["ruleId"], warning["level"]) == ("bank-conflict", "warning")
+    assert run("inspect", path, *TRANSPOSED, "--sarif", "--json").returncode == 2
