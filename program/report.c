@@ -14,6 +14,7 @@
 #include "report/inspect_source.h"
 #include "report/json.h"
 #include "report/kernel_name.h"
+#include "report/kernel_source.h"
 #include "report/printed.h"
 
 static const char *const gpu_names[] = {
@@ -87,6 +88,47 @@ static void show_file(const struct names *names, const char *file, char text[2 *
                  length && !strncmp(file, names->directory, length) ? file + length : file);
 }
 
+/* ---- messages, with the argument that an address belongs to -------------------------------------- */
+
+enum { MESSAGE_NBYTES = RECORD_NAME + 192 };
+
+/* What the kernel's source, if it is the user's to show, says of its parameters. */
+static bool read_kernel(const struct program *program, const struct names *names, const struct record_finding *finding,
+                        struct kernel_source *kernel) {
+    char file[RECORD_NAME], shown[2 * RECORD_NAME], mangled[RECORD_NAME], name[RECORD_NAME];
+    struct sources sources = {0};
+    const struct places places = {program->path, "."};
+    get_text(file, finding->place.file);
+    show_file(names, file, shown);
+    get_text(mangled, finding->kernel);
+    readable_name(mangled, name, sizeof name);
+    bool is_read = sources_add(&sources, shown, &places) && sources.count && sources.items[0].text &&
+                   kernel_source_read(sources.items[0].text, name, kernel);
+    sources_clear(&sources);
+    return is_read;
+}
+
+/* "... (index 1000 of `in`, float *)", or "... (argument 0)" where the source is not there. */
+static void get_message(const struct program *program, const struct names *names, const struct record_finding *finding,
+                        char text[MESSAGE_NBYTES]) {
+    struct kernel_source kernel;
+    char message[RECORD_NAME];
+    get_text(message, finding->message);
+    int length = snprintf(text, MESSAGE_NBYTES, "%s", message);
+    if (!finding->argument || length < 0) return;
+    const uint32_t number = finding->argument - 1;
+    const struct kernel_parameter *parameter =
+        read_kernel(program, names, finding, &kernel) && number < kernel.count ? &kernel.parameters[number] : NULL;
+    const int64_t nbytes = parameter ? (int64_t)kernel_element_nbytes(parameter) : 0;
+    if (!nbytes) {
+        snprintf(text + length, MESSAGE_NBYTES - (size_t)length, " (argument %u)", number);
+        return;
+    }
+    const int64_t index = finding->offset / nbytes - (finding->offset % nbytes < 0);
+    snprintf(text + length, MESSAGE_NBYTES - (size_t)length, " (index %" PRId64 " of `%s`, %s *)", index,
+             parameter->name, parameter->type);
+}
+
 /* ---- text ---------------------------------------------------------------------------------------- */
 
 struct report {
@@ -149,14 +191,14 @@ static bool put_line(const struct report *report, const struct record_place *pla
 }
 
 static bool put_finding(const struct report *report, const struct record_finding *finding) {
-    char message[RECORD_NAME];
+    char message[MESSAGE_NBYTES];
     fprintf(report->stream, "\n%s%s%s in ", report->bad, kind_name(finding), report->plain);
     put_kernel_name(report->stream, finding->kernel);
     fputs(" at ", report->stream);
     put_place(report, &finding->place);
     if (finding->address) fprintf(report->stream, ", address 0x%" PRIx64, finding->address);
     if (finding->count > 1) fprintf(report->stream, ", %" PRIu64 " times", finding->count);
-    get_text(message, finding->message);
+    get_message(report->program, &report->names, finding, message);
     fputs("\n    ", report->stream);
     put_name(report->stream, message, strlen(message));
     fputc('\n', report->stream);
@@ -265,9 +307,10 @@ static void put_json_place(struct json *json, const struct names *names, const s
     json_key_list(json, "thread", place->thread, 3);
 }
 
-static void put_json_finding(struct json *json, const struct names *names, const struct record_finding *finding) {
-    char message[RECORD_NAME];
-    get_text(message, finding->message);
+static void put_json_finding(struct json *json, const struct program *program, const struct names *names,
+                             const struct record_finding *finding) {
+    char message[MESSAGE_NBYTES];
+    get_message(program, names, finding, message);
     json_begin(json, '{');
     json_key_text(json, "kind", kind_name(finding));
     put_json_name(json, "kernel", finding->kernel);
@@ -316,7 +359,7 @@ bool program_put_json(FILE *stream, const struct program *program) {
     for (uint32_t i = 0; i < kernel_count(record); i++) put_json_kernel(&json, &record->kernels[i]);
     json_end(&json, ']');
     json_key_begin(&json, "findings", '[');
-    for (uint32_t i = 0; i < finding_count(record); i++) put_json_finding(&json, &names, &record->findings[i]);
+    for (uint32_t i = 0; i < finding_count(record); i++) put_json_finding(&json, program, &names, &record->findings[i]);
     json_end(&json, ']');
     json_key_begin(&json, "advice", '[');
     for (uint32_t i = 0; i < advice_count(record); i++) put_json_advice(&json, &names, &record->advice[i]);
@@ -340,12 +383,12 @@ struct hosted {
 };
 
 static void give_finding(const struct hosted *hosted, const struct record_finding *finding, host_put *put, void *to) {
-    char mangled[RECORD_NAME], kernel[RECORD_NAME], message[RECORD_NAME], text[2 * RECORD_NAME + 160];
+    char mangled[RECORD_NAME], kernel[RECORD_NAME], message[MESSAGE_NBYTES], text[MESSAGE_NBYTES + RECORD_NAME + 160];
     char file[RECORD_NAME], shown[2 * RECORD_NAME], other_shown[2 * RECORD_NAME];
     const uint32_t *block = finding->place.block, *thread = finding->place.thread;
     get_text(mangled, finding->kernel);
     readable_name(mangled, kernel, sizeof kernel);
-    get_text(message, finding->message);
+    get_message(hosted->program, &hosted->names, finding, message);
     if (finding->place.line)
         snprintf(text, sizeof text, "%s, block (%u,%u,%u), thread (%u,%u,%u): %s", kernel, block[0], block[1], block[2],
                  thread[0], thread[1], thread[2], message);

@@ -157,6 +157,7 @@ def test_bounds(ran):
     finding = report["findings"][0]
     assert (finding["kind"], finding["line"], finding["thread"]) == \
         ("bounds", line_of("{ data[index + threadIdx.x] = 7; }"), [24, 0, 0])
+    assert finding["message"].endswith("byte 256 of an allocation of 256 (index 64 of `data`, int *)")
     assert (report["leaks"], report["leaked_bytes"], report["status"]) == (1, 256, 4)
 
 
