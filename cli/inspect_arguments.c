@@ -186,6 +186,8 @@ static int check_types(const struct arguments *arguments, const struct kernel_so
         const struct kernel_parameter *parameter = &source->parameters[i];
         if (!parameter->element || !argument->type) continue;
         const bool is_raw = parameter->is_pointer && strstr(parameter->type, "char"); /* bytes of anything */
+        const bool is_address = parameter->is_pointer && !argument->is_buffer && argument->type < WF_F16; /* u64:0 */
+        if (is_address) continue;
         if (argument->is_buffer == parameter->is_pointer && (is_raw || is_alike(argument->type, parameter->element)))
             continue;
         return fail_usage("--arg %s: argument %zu of %s is `%s%s%s%s`: give %s%s", argument->text, i, name,
