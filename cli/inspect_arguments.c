@@ -185,7 +185,11 @@ static int check_types(const struct arguments *arguments, const struct kernel_so
         const struct argument *argument = &arguments->items[i];
         const struct kernel_parameter *parameter = &source->parameters[i];
         if (!parameter->element || !argument->type) continue;
-        if (argument->is_buffer == parameter->is_pointer && is_alike(argument->type, parameter->element)) continue;
+        const bool is_raw = parameter->is_pointer && strstr(parameter->type, "char"); /* bytes of anything */
+        const bool is_address = parameter->is_pointer && !argument->is_buffer && argument->type < WF_F16; /* u64:0 */
+        if (is_address) continue;
+        if (argument->is_buffer == parameter->is_pointer && (is_raw || is_alike(argument->type, parameter->element)))
+            continue;
         return fail_usage("--arg %s: argument %zu of %s is `%s%s%s%s`: give %s%s", argument->text, i, name,
                           parameter->is_const ? "const " : "", parameter->type, parameter->is_pointer ? " *" : " ",
                           parameter->name, parameter->element, parameter->is_pointer ? "[N]=..." : ":NUMBER");

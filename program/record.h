@@ -55,6 +55,8 @@ struct record_finding {
     uint32_t kind; /* a simt_finding_kind */
     uint32_t has_other;
     uint64_t address, count, launch; /* launch: the first that had it, from 1 */
+    int64_t offset;    /* bytes from where the kernel's argument points to the address, */
+    uint32_t argument; /* which is number argument - 1; 0: none */
     char kernel[RECORD_NAME], message[RECORD_NAME];
     struct record_place place, other;
 };

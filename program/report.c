@@ -15,6 +15,7 @@
 #include "report/inspect_source.h"
 #include "report/json.h"
 #include "report/kernel_name.h"
+#include "report/kernel_source.h"
 #include "report/printed.h"
 
 static const char *const gpu_names[] = {
@@ -58,6 +59,46 @@ static double utilization(const struct record_kernel *kernel) {
     return kernel->instructions > 0 ? kernel->thread_instructions / (kernel->instructions * WARP) : 1;
 }
 
+/* ---- messages, with the argument that an address belongs to -------------------------------------- */
+
+enum { MESSAGE_NBYTES = RECORD_NAME + 192 };
+
+/* What the kernel's source, if it is the user's to show, says of its parameters. */
+static bool read_kernel(const struct program *program, const struct names *names, const struct record_finding *finding,
+                        struct kernel_source *kernel) {
+    char shown[2 * RECORD_NAME], mangled[RECORD_NAME], name[RECORD_NAME];
+    struct sources sources = {0};
+    const struct places places = {program->path, "."};
+    names_show(names, finding->place.file, shown);
+    get_text(mangled, finding->kernel);
+    readable_name(mangled, name, sizeof name);
+    bool is_read = sources_add(&sources, shown, &places) && sources.count && sources.items[0].text &&
+                   kernel_source_read(sources.items[0].text, name, kernel);
+    sources_clear(&sources);
+    return is_read;
+}
+
+/* "... (index 1000 of `in`, float *)", or "... (argument 0)" where the source is not there. */
+static void get_message(const struct program *program, const struct names *names, const struct record_finding *finding,
+                        char text[MESSAGE_NBYTES]) {
+    struct kernel_source kernel;
+    char message[RECORD_NAME];
+    get_text(message, finding->message);
+    int length = snprintf(text, MESSAGE_NBYTES, "%s", message);
+    if (!finding->argument || length < 0) return;
+    const uint32_t number = finding->argument - 1;
+    const struct kernel_parameter *parameter =
+        read_kernel(program, names, finding, &kernel) && number < kernel.count ? &kernel.parameters[number] : NULL;
+    const int64_t nbytes = parameter ? (int64_t)kernel_element_nbytes(parameter) : 0;
+    if (!nbytes) {
+        snprintf(text + length, MESSAGE_NBYTES - (size_t)length, " (argument %u)", number);
+        return;
+    }
+    const int64_t index = finding->offset / nbytes - (finding->offset % nbytes < 0);
+    snprintf(text + length, MESSAGE_NBYTES - (size_t)length, " (index %" PRId64 " of `%s`, %s *)", index,
+             parameter->name, parameter->type);
+}
+
 /* ---- text ---------------------------------------------------------------------------------------- */
 
 struct report {
@@ -91,9 +132,8 @@ static void put_kernel(FILE *stream, const struct record_kernel *kernel) {
 }
 
 static void put_place(const struct report *report, const struct record_place *place) {
-    char file[RECORD_NAME], shown[2 * RECORD_NAME];
-    get_text(file, place->file);
-    names_show(&report->names, file, shown);
+    char shown[2 * RECORD_NAME];
+    names_show(&report->names, place->file, shown);
     put_name(report->stream, shown, strlen(shown));
     if (!place->line) return; /* of the host's code */
     fprintf(report->stream, ":%u, block (%u,%u,%u), thread (%u,%u,%u)", place->line, place->block[0], place->block[1],
@@ -102,12 +142,11 @@ static void put_place(const struct report *report, const struct record_place *pl
 
 /* The line itself, if the file is below the program's folder or the working one.  false: no memory. */
 static bool put_line(const struct report *report, const struct record_place *place) {
-    char file[RECORD_NAME], shown[2 * RECORD_NAME];
+    char shown[2 * RECORD_NAME];
     struct sources sources = {0};
     const struct places places = {report->program->path, "."};
     size_t length;
-    get_text(file, place->file);
-    names_show(&report->names, file, shown);
+    names_show(&report->names, place->file, shown);
     bool is_read = sources_add(&sources, shown, &places);
     const char *line = is_read ? source_line(&sources.items[0], place->line, &length) : NULL;
     if (line) {
@@ -120,14 +159,14 @@ static bool put_line(const struct report *report, const struct record_place *pla
 }
 
 static bool put_finding(const struct report *report, const struct record_finding *finding) {
-    char message[RECORD_NAME];
+    char message[MESSAGE_NBYTES];
     fprintf(report->stream, "\n%s%s%s in ", report->bad, kind_name(finding), report->plain);
     put_kernel_name(report->stream, finding->kernel);
     fputs(" at ", report->stream);
     put_place(report, &finding->place);
     if (finding->address) fprintf(report->stream, ", address 0x%" PRIx64, finding->address);
     if (finding->count > 1) fprintf(report->stream, ", %" PRIu64 " times", finding->count);
-    get_text(message, finding->message);
+    get_message(report->program, &report->names, finding, message);
     fputs("\n    ", report->stream);
     put_name(report->stream, message, strlen(message));
     fputc('\n', report->stream);
@@ -264,18 +303,18 @@ static void put_json_kernel(struct json *json, const struct record_kernel *kerne
 }
 
 static void put_json_place(struct json *json, const struct names *names, const struct record_place *place) {
-    char file[RECORD_NAME], shown[2 * RECORD_NAME];
-    get_text(file, place->file);
-    names_show(names, file, shown);
+    char shown[2 * RECORD_NAME];
+    names_show(names, place->file, shown);
     json_key_text(json, "file", shown);
     json_key_unsigned(json, "line", place->line);
     json_key_list(json, "block", place->block, 3);
     json_key_list(json, "thread", place->thread, 3);
 }
 
-static void put_json_finding(struct json *json, const struct names *names, const struct record_finding *finding) {
-    char message[RECORD_NAME];
-    get_text(message, finding->message);
+static void put_json_finding(struct json *json, const struct program *program, const struct names *names,
+                             const struct record_finding *finding) {
+    char message[MESSAGE_NBYTES];
+    get_message(program, names, finding, message);
     json_begin(json, '{');
     json_key_text(json, "kind", kind_name(finding));
     put_json_name(json, "kernel", finding->kernel);
@@ -333,7 +372,7 @@ static bool put_json(FILE *stream, const struct program *program, bool is_page) 
     for (uint32_t i = 0; i < kernel_count(record); i++) put_json_kernel(&json, &record->kernels[i]);
     json_end(&json, ']');
     json_key_begin(&json, "findings", '[');
-    for (uint32_t i = 0; i < finding_count(record); i++) put_json_finding(&json, &names, &record->findings[i]);
+    for (uint32_t i = 0; i < finding_count(record); i++) put_json_finding(&json, program, &names, &record->findings[i]);
     json_end(&json, ']');
     json_key_begin(&json, "advice", '[');
     for (uint32_t i = 0; i < advice_count(record); i++) put_json_advice(&json, &names, &record->advice[i]);
@@ -362,20 +401,18 @@ struct hosted {
 };
 
 static void give_finding(const struct hosted *hosted, const struct record_finding *finding, host_put *put, void *to) {
-    char mangled[RECORD_NAME], kernel[RECORD_NAME], message[RECORD_NAME], text[2 * RECORD_NAME + 160];
-    char file[RECORD_NAME], shown[2 * RECORD_NAME], other_shown[2 * RECORD_NAME];
+    char mangled[RECORD_NAME], kernel[RECORD_NAME], message[MESSAGE_NBYTES], text[MESSAGE_NBYTES + RECORD_NAME + 160];
+    char shown[2 * RECORD_NAME], other_shown[2 * RECORD_NAME];
     const uint32_t *block = finding->place.block, *thread = finding->place.thread;
     get_text(mangled, finding->kernel);
     readable_name(mangled, kernel, sizeof kernel);
-    get_text(message, finding->message);
+    get_message(hosted->program, &hosted->names, finding, message);
     if (finding->place.line)
         snprintf(text, sizeof text, "%s, block (%u,%u,%u), thread (%u,%u,%u): %s", kernel, block[0], block[1], block[2],
                  thread[0], thread[1], thread[2], message);
     else snprintf(text, sizeof text, "%s: %s", kernel, message);
-    get_text(file, finding->place.file);
-    names_show(&hosted->names, file, shown);
-    get_text(file, finding->other.file);
-    names_show(&hosted->names, file, other_shown);
+    names_show(&hosted->names, finding->place.file, shown);
+    names_show(&hosted->names, finding->other.file, other_shown);
     put(to, &(struct host_result){.rule = kind_name(finding),
                                   .message = text,
                                   .file = shown,
@@ -386,12 +423,11 @@ static void give_finding(const struct hosted *hosted, const struct record_findin
 }
 
 static void give_advice(const struct hosted *hosted, const struct record_advice *advice, host_put *put, void *to) {
-    char message[RECORD_NAME], cure[RECORD_NAME], text[2 * RECORD_NAME + 16], file[RECORD_NAME], shown[2 * RECORD_NAME];
+    char message[RECORD_NAME], cure[RECORD_NAME], text[2 * RECORD_NAME + 16], shown[2 * RECORD_NAME];
     get_text(message, advice->message);
     get_text(cure, advice->cure);
     snprintf(text, sizeof text, "%s. Cure: %s", message, cure);
-    get_text(file, advice->file);
-    names_show(&hosted->names, file, shown);
+    names_show(&hosted->names, advice->file, shown);
     put(to, &(struct host_result){.rule = advice_kind(advice),
                                   .message = text,
                                   .is_warning = true,

@@ -29,6 +29,9 @@ struct kernel_source {
  * such kernel, or there is no memory. */
 bool kernel_source_read(const char *text, const char *name, struct kernel_source *source);
 
+/* Bytes of what the parameter points to; 0: its type is none of warpfold's. */
+size_t kernel_element_nbytes(const struct kernel_parameter *parameter);
+
 /* "float" -> "f32"; NULL: none of warpfold's types. */
 const char *kernel_type_element(const char *type);
 

@@ -331,11 +331,17 @@ int main() {
 
 @pytest.mark.parametrize("argument, wanted", [("f64[1000]=iota", "`const float *in`: give f32[N]=..."),
                                               ("i32[1000]=iota", "`const float *in`: give f32[N]=..."),
-                                              ("u64:0", "`const float *in`: give f32[N]=...")])
+                                              ("f64:0", "`const float *in`: give f32[N]=...")])
 def test_arguments_of_another_type_are_refused(argument, wanted, write):
     source, arguments, _, _ = WRONG["bounds"]
     done = run("inspect", write("wrong.cu", source), "--arg", argument, "--arg", "f32[1024]")
     assert done.returncode == 2 and f"argument 0 of f is {wanted}" in done.stderr
+
+
+def test_what_points_to_nothing_or_to_bytes_fits_any_pointer(write):
+    source = "__global__ void f(const float *in, char *out) { if (!in) out[threadIdx.x] = 1; }\n"
+    report = inspected(write("null.cu", source), "--arg", "u64:0", "--arg", "f64[4]", "--print", "1:1")
+    assert report["findings"] == [] and report["values"][0]["elements"] != [0]
 
 
 def test_results_are_printed(write):

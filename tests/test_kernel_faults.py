@@ -23,6 +23,7 @@ class Fault:
     grid: str = "1"
     threads: str = "32"
     buffer: str = "zeros"
+    type_name: str = "i32"
     extra: tuple = ()
     shared: int = 0
     options: tuple = ()
@@ -41,7 +42,7 @@ FAULTS = [
     Fault("before_shared", "bounds", (0, 0, 0), shared=256),
     Fault("past_local", "bounds", ANY),
     Fault("misaligned", "misaligned", (3, 0, 0)),
-    Fault("misaligned_vector", "misaligned", (1, 0, 0)),
+    Fault("misaligned_vector", "misaligned", (1, 0, 0), type_name="f32"),
     Fault("uninitialised_shared", "uninitialised", (20, 0, 0)),
     Fault("uninitialised_global", "uninitialised", (0, 0, 0), buffer="none", extra=(Buffer("i32", (64, "none")),)),
     Fault("no_barrier", "race", ANY, threads="64"),
@@ -66,7 +67,7 @@ def marked_lines(kernel):
 
 
 def found(fault, folder, *options):
-    case = Case(SOURCE, fault.kernel, fault.grid, fault.threads, [Buffer("i32", (64, fault.buffer)), *fault.extra],
+    case = Case(SOURCE, fault.kernel, fault.grid, fault.threads, [Buffer(fault.type_name, (64, fault.buffer)), *fault.extra],
                 shared=fault.shared, options=fault.options)
     return inspect(case, folder, *options, status=3)["findings"]
 

@@ -81,6 +81,7 @@ def test_ptx_has_the_instructions_counts(show, costs_page):
     page = show(costs_page)
     data = page_data(page)
     page.get_by_role("button", name="PTX", exact=True).click()
+    page.get_by_role("button", name="Instructions", exact=True).click()
     assert len(page.locator(".listing tbody tr").all()) == data["ptx"].rstrip("\n").count("\n") + 1
     for place in data["instruction_list"]:
         assert shown_counts(page, place["ptx_line"])[0] == numeral(place["instructions"])
@@ -243,9 +244,21 @@ def test_page_opens_at_once_and_is_small(show, race_page):
     assert page.evaluate("performance.getEntriesByType('navigation')[0].duration") < 5000
 
 
-def test_page_opens_at_the_costliest_line(show, costs_page):
+def test_page_opens_at_the_first_advice(show, costs_page):
     page = show(costs_page)
+    first = page_data(page)["advice"][0]
+    assert page.locator(".listing tr.chosen").get_attribute("data-line") == str(first["line"])
+
+
+def test_page_opens_at_the_costliest_line(show, tmp_path):
+    """Where there is nothing to advise."""
+    ptx, html = tmp_path / "loop.ptx", tmp_path / "loop.html"
+    ptx.write_text(HEAD + kernel("loop", [], "mov.u32 %r1, 0;\nAGAIN:\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 9;\n"
+                                 "@%p1 bra AGAIN;\nret;"))
+    assert run("inspect", ptx, "--html", html).returncode == 0
+    page = show(html)
     lines = page_data(page)["lines"]
     most = max(line["instructions"] for line in lines)
     first = next(line["line"] for line in lines if line["instructions"] == most)
+    assert most == 9 and page_data(page)["advice"] == []
     assert page.locator(".listing tr.chosen").get_attribute("data-line") == str(first)

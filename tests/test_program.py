@@ -158,6 +158,7 @@ def test_bounds(ran):
     finding = report["findings"][0]
     assert (finding["kind"], finding["line"], finding["thread"]) == \
         ("bounds", line_of("{ data[index + threadIdx.x] = 7; }"), [24, 0, 0])
+    assert finding["message"].endswith("byte 256 of an allocation of 256 (index 64 of `data`, int *)")
     assert (report["leaks"], report["leaked_bytes"], report["status"]) == (1, 256, 4)
 
 
@@ -435,6 +436,20 @@ def test_progress_of_a_long_launch_is_shown_on_a_terminal(modes):
         shown += os.read(master, 1024)
     assert shown.index(b"\r\x1b[K") > shown.index(b"launch 1") and process.wait() == 128 + signal.SIGKILL
     os.close(master)
+
+
+def test_advice_is_given_beside_findings(ran, modes):
+    """`dynamic` takes so much shared memory that few of its blocks fit into a multiprocessor."""
+    _, _, report, _ = ran("dynamic", status=0)
+    advice, = report["advice"]
+    assert (advice["kind"], advice["kernel"]) == ("low-occupancy", "dynamic") and advice["count"] < advice["least"] / 2
+    assert ran("dynamic", "--strict", status=3)[2]["findings"] == []
+    done = run("run", "--github", modes, "dynamic", env=environment(), cwd=SOURCES)
+    assert (done.returncode, done.stderr) == (
+        0, f"::warning file=modes.cu,line={advice['line']},title=low-occupancy::{advice['message']}. Cure: {advice['cure']}\n")
+    done = run("run", modes, "dynamic", env=environment(), cwd=SOURCES)
+    assert f"advice: low-occupancy in dynamic at modes.cu:{advice['line']}\n    {advice['message']}\n" in done.stderr
+    assert done.stderr.endswith("no findings, 1 piece of advice\n")
 
 
 def test_sarif_has_the_findings_at_their_lines(modes, tmp_path):

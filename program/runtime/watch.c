@@ -103,7 +103,23 @@ static bool is_same(const struct record_finding *known, const simt_finding *find
            !strncmp(known->kernel, finding->kernel, RECORD_NAME - 1);
 }
 
-static void note_finding(const simt_finding *finding, uint64_t launch) {
+/* Which argument of the kernel points to the address, or so near that no other allocation is between. */
+static void name_argument(struct record_finding *entry, const simt_launch *launch) {
+    const uint64_t reach = UINT64_C(1) << 31;
+    const size_t count = simt_module_parameter_count(launch->module, launch->kernel);
+    if (!entry->address || !strstr(entry->message, " global memory")) return;
+    for (size_t i = 0; i < count && !entry->argument; i++) {
+        uint64_t pointer;
+        if (simt_module_parameter_nbytes(launch->module, launch->kernel, i) != sizeof pointer) continue;
+        memcpy(&pointer, launch->arguments[i], sizeof pointer);
+        if (!pointer || entry->address + reach - pointer >= 2 * reach) continue;
+        entry->argument = (uint32_t)i + 1;
+        entry->offset = (int64_t)(entry->address - pointer);
+    }
+}
+
+/* launch: NULL where the host's code has done it. */
+static void note_finding(const simt_finding *finding, const simt_launch *launch, uint64_t number) {
     struct record *record = runtime.record;
     for (uint32_t i = 0; i < record->finding_count; i++)
         if (is_same(&record->findings[i], finding)) {
@@ -118,7 +134,7 @@ static void note_finding(const simt_finding *finding, uint64_t launch) {
     entry->kind = (uint32_t)finding->kind;
     entry->address = finding->address;
     entry->count = finding->count;
-    entry->launch = launch;
+    entry->launch = number;
     copy_text(entry->kernel, finding->kernel);
     copy_text(entry->message, finding->message);
     fill_place(&entry->place, finding->file, finding->line, finding->block, finding->thread);
@@ -126,6 +142,8 @@ static void note_finding(const simt_finding *finding, uint64_t launch) {
     if (finding->has_other)
         fill_place(&entry->other, finding->other_file, finding->other_line, finding->other_block,
                    finding->other_thread);
+    entry->argument = 0;
+    if (launch) name_argument(entry, launch);
     record->finding_count++; /* at last: whoever reads it finds it whole */
 }
 
@@ -171,7 +189,7 @@ void watch_note(const simt_launch *launch, const simt_report *report, bool is_wa
     if (runtime.record->settings.counts_lines) lines_note(report);
     /* Even a launch that is not watched may be stopped, and says by what. */
     for (size_t i = 0; i < simt_report_finding_count(report); i++)
-        note_finding(simt_report_finding(report, i), number);
+        note_finding(simt_report_finding(report, i), launch, number);
 }
 
-void watch_note_host(const simt_finding *finding) { note_finding(finding, 0); }
+void watch_note_host(const simt_finding *finding) { note_finding(finding, NULL, 0); }

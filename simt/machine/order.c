@@ -24,10 +24,11 @@ static void reach(unsigned char *reached, uint32_t *list, uint32_t *count, uint3
 }
 
 bool simt_may_follow(const simt_event *event, uint32_t from, uint32_t to, bool within_warp) {
-    const struct launch *launch = event->block->machine;
+    struct launch *launch = event->block->machine;
     const uint32_t end = launch->view.place_count;
     unsigned char *reached = calloc(end, sizeof *reached);
     uint32_t *list = calloc(end, sizeof *list), count = 0;
+    if (!reached || !list) simt_launch_no_memory(launch);
     if (reached && list) reach(reached, list, &count, from + 1, end);
     for (uint32_t i = 0; i < count && !reached[to]; i++) {
         const struct code *code = &launch->image->codes[list[i]];

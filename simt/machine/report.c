@@ -136,7 +136,7 @@ void simt_report_finish(simt_report *report) {
             else report->replays[kept++] = replay;
         }
         report->replay_count = kept;
-        qsort(report->replays, kept, kept ? sizeof *report->replays : 1, compare_replays);
+        if (kept) qsort(report->replays, kept, sizeof *report->replays, compare_replays);
     } else simt_report_lose(report);
     free(place);
 }

@@ -13,7 +13,7 @@ enum { ADDITIONS_LOG2_MAX = 40 }; /* elements in all */
 
 static void add_chunk(struct keyed_table *table, struct keyed *job, int64_t begin) {
     int64_t left = job->count - begin;
-    bool done = wf_table_add(table, job, begin, begin + (left < KEYED_CHUNK ? left : KEYED_CHUNK));
+    bool done = wf_key_table_add(table, job, begin, begin + (left < KEYED_CHUNK ? left : KEYED_CHUNK));
     if (!done) atomic_store(&job->declined, true);
 }
 
@@ -23,14 +23,14 @@ static void add_share(void *context, int i) {
     struct keyed_table *table = job->table[i];
     int64_t begin;
     wf_environment callers = wf_environment_enter();
-    wf_table_clear(table, job);
+    wf_key_table_clear(table, job);
     if (job->are_owned)
         for (begin = 0; !atomic_load(&job->declined) && begin < job->count; begin += KEYED_CHUNK)
             add_chunk(table, job, begin);
     else
         while (!atomic_load(&job->declined) && (begin = atomic_fetch_add(&job->next, KEYED_CHUNK)) < job->count)
             add_chunk(table, job, begin);
-    wf_table_carry(table, job);
+    wf_key_table_carry(table, job);
     wf_environment_leave(callers);
 }
 
@@ -59,7 +59,7 @@ static bool reduce(struct keyed *job) {
 }
 
 static void release(struct keyed *job, int tables) {
-    for (int t = 0; job->table && t < tables; t++) wf_table_destroy(job->table[t]);
+    for (int t = 0; job->table && t < tables; t++) wf_key_table_destroy(job->table[t]);
     free(job->table);
     free(job->lost);
     free(job->marks);

@@ -77,23 +77,23 @@ bool wf_keyed_plan(struct keyed *job);
 /* ---- a table ---- */
 
 /* Makes a thread's table of the groups begin <= g < end; NULL without memory. */
-struct keyed_table *wf_table_make(const struct keyed *job, int thread, int64_t begin, int64_t end);
-void wf_table_destroy(struct keyed_table *table);
+struct keyed_table *wf_key_table_make(const struct keyed *job, int thread, int64_t begin, int64_t end);
+void wf_key_table_destroy(struct keyed_table *table);
 
 /* Makes the words those of no elements. */
-void wf_table_clear(struct keyed_table *table, const struct keyed *job);
+void wf_key_table_clear(struct keyed_table *table, const struct keyed *job);
 
 /* The groups', and one of bad keys. */
-static inline size_t wf_table_slots(const struct keyed_table *table) {
+static inline size_t wf_key_table_slots(const struct keyed_table *table) {
     return (size_t)table->groups + 1;
 }
 
 /* Reads the elements from position on that lie side by side, at most limit, and their keys; returns how many. */
-size_t wf_table_read(struct keyed_table *table, const struct keyed *job, int64_t position, int64_t limit,
+size_t wf_key_table_read(struct keyed_table *table, const struct keyed *job, int64_t position, int64_t limit,
                      const unsigned char **x);
 
 /* Adds the elements begin <= i < end; false if tables do not serve them. */
-bool wf_table_add(struct keyed_table *table, const struct keyed *job, int64_t begin, int64_t end);
+bool wf_key_table_add(struct keyed_table *table, const struct keyed *job, int64_t begin, int64_t end);
 
 /* What exceeds half a unit of the next level, in these units. */
 static inline int64_t wf_keyed_carry(int64_t word, const struct wf_grid *grid) {
@@ -101,7 +101,7 @@ static inline int64_t wf_keyed_carry(int64_t word, const struct wf_grid *grid) {
 }
 
 /* Moves that up, unless the words have room for all elements there are. */
-void wf_table_carry(struct keyed_table *table, const struct keyed *job);
+void wf_key_table_carry(struct keyed_table *table, const struct keyed *job);
 
 /* ---- owners ---- */
 

@@ -51,8 +51,8 @@ bool wf_keyed_make_tables(struct keyed *job) {
     job->table = calloc((size_t)job->threads, sizeof(struct keyed_table *));
     if (job->are_owned) share_groups(job, begin);
     while (job->table && made < job->threads &&
-           (job->table[made] = job->are_owned ? wf_table_make(job, made, begin[made], begin[made + 1])
-                                              : wf_table_make(job, made, 0, job->groups)))
+           (job->table[made] = job->are_owned ? wf_key_table_make(job, made, begin[made], begin[made + 1])
+                                              : wf_key_table_make(job, made, 0, job->groups)))
         made++;
     bool enough = made == job->threads || !job->are_owned;
     job->threads = made;
@@ -63,7 +63,7 @@ bool wf_keyed_make_tables(struct keyed *job) {
 
 static const int64_t *words_at(const struct keyed *job, size_t table, int64_t group) {
     const struct keyed_table *of_thread = job->table[table / job->copies];
-    size_t slot = table % job->copies * wf_table_slots(of_thread) + (size_t)(group - of_thread->first_group);
+    size_t slot = table % job->copies * wf_key_table_slots(of_thread) + (size_t)(group - of_thread->first_group);
     return of_thread->word + slot * job->words;
 }
 

@@ -212,7 +212,7 @@ static bool mark_groups(struct keyed *job) {
     job->marks = calloc((size_t)job->groups, 1);
     for (int64_t i = 0; job->marks && i < job->count;) {
         const unsigned char *x;
-        size_t count = wf_table_read(table, job, i, job->count - i, &x);
+        size_t count = wf_key_table_read(table, job, i, job->count - i, &x);
         job->split(&table->units, job->grid, 0, x, count);
         for (size_t j = 0; j < count; j++)
             if ((uint64_t)table->key[j] < (uint64_t)job->groups)

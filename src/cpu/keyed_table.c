@@ -6,25 +6,25 @@
 #include <stdlib.h>
 
 static size_t words_of(const struct keyed_table *table, const struct keyed *job) {
-    return job->copies * wf_table_slots(table) * job->words;
+    return job->copies * wf_key_table_slots(table) * job->words;
 }
 
 /* Sums begin with 0, extrema with no key and no position. */
-void wf_table_clear(struct keyed_table *table, const struct keyed *job) {
+void wf_key_table_clear(struct keyed_table *table, const struct keyed *job) {
     size_t count = words_of(table, job);
     bool of_extrema = job->parts & (WF_PART_MIN | WF_PART_MAX);
     if (table->pages.are_used && !of_extrema) memset(table->word, 0, count * sizeof *table->word);
     for (size_t i = 0; of_extrema && i < count; i++) table->word[i] = INT64_MAX;
 }
 
-void wf_table_destroy(struct keyed_table *table) {
+void wf_key_table_destroy(struct keyed_table *table) {
     if (!table) return;
     wf_pages_leave(table->kept, table->pages);
     free(table->lost);
     free(table);
 }
 
-struct keyed_table *wf_table_make(const struct keyed *job, int thread, int64_t begin, int64_t end) {
+struct keyed_table *wf_key_table_make(const struct keyed *job, int thread, int64_t begin, int64_t end) {
     struct keyed_table *table = NULL;
     if (posix_memalign((void **)&table, 64, sizeof *table)) return NULL;
     table->first_group = begin;
@@ -40,7 +40,7 @@ struct keyed_table *wf_table_make(const struct keyed *job, int thread, int64_t b
     table->pages = wf_pages_take(table->kept, words_of(table, job) * sizeof *table->word);
     table->word = table->pages.at;
     if (table->word) return table;
-    wf_table_destroy(table);
+    wf_key_table_destroy(table);
     return NULL;
 }
 
@@ -75,7 +75,7 @@ static inline __attribute__((always_inline)) void add_to_copies(struct keyed_tab
     const int64_t *restrict key = table->key;
     const struct wf_units *restrict units = &table->units;
     int64_t *restrict copy[KEYED_COPIES];
-    for (size_t c = 0; c < copies; c++) copy[c] = table->word + c * wf_table_slots(table) * words;
+    for (size_t c = 0; c < copies; c++) copy[c] = table->word + c * wf_key_table_slots(table) * words;
     for (size_t i = 0; i < count; i++) {
         size_t c = i % copies;
         if (copies == 1) prefetch_slot(copy[c], key[i + WF_KEYS_AHEAD], words);
@@ -126,7 +126,7 @@ static bool take_block(struct keyed_table *table, const struct keyed *job, const
                        int64_t position) {
     struct wf_units *units = &table->units;
     struct wf_slots slots = {table->word, table->groups - 1, job->words, job->copies,
-                             wf_table_slots(table) * job->words, job->joins_equal};
+                             wf_key_table_slots(table) * job->words, job->joins_equal};
     if (!job->add_to_slots) {
         job->split(units, job->grid, job->parts, x, count);
         take_units(table, job, count, position);
@@ -152,10 +152,10 @@ static void carry_term(int64_t *word, const struct wf_grid *grid) {
     }
 }
 
-void wf_table_carry(struct keyed_table *table, const struct keyed *job) {
+void wf_key_table_carry(struct keyed_table *table, const struct keyed *job) {
     table->until_carry = job->carry_interval;
     if (job->carry_interval >= job->count || (job->grid[0].levels < 2 && job->grid[1].levels < 2)) return;
-    for (size_t slot = 0; slot < job->copies * wf_table_slots(table); slot++) {
+    for (size_t slot = 0; slot < job->copies * wf_key_table_slots(table); slot++) {
         int64_t *word = table->word + slot * job->words;
         carry_term(word, &job->grid[0]);
         carry_term(word + job->grid[0].levels, &job->grid[1]);
@@ -190,7 +190,7 @@ static const int64_t *keys_at(struct keyed_table *table, const struct keyed *job
     return table->key_copy;
 }
 
-size_t wf_table_read(struct keyed_table *table, const struct keyed *job, int64_t position, int64_t limit,
+size_t wf_key_table_read(struct keyed_table *table, const struct keyed *job, int64_t position, int64_t limit,
                             const unsigned char **x) {
     unsigned char *buffer[2] = {table->copy, NULL};
     const unsigned char *data[2] = {NULL, NULL};
@@ -234,11 +234,11 @@ static size_t select_own(struct keyed_table *table, const struct keyed *job, con
     return kept;
 }
 
-bool wf_table_add(struct keyed_table *table, const struct keyed *job, int64_t begin, int64_t end) {
+bool wf_key_table_add(struct keyed_table *table, const struct keyed *job, int64_t begin, int64_t end) {
     const bool checks_later = job->add_to_slots && !job->are_owned; /* as add_to_slots does */
     while (begin < end) {
         const unsigned char *x;
-        size_t count = wf_table_read(table, job, begin, end - begin, &x);
+        size_t count = wf_key_table_read(table, job, begin, end - begin, &x);
         int64_t next = begin + (int64_t)count;
         bool any_bad = !checks_later && wf_has_bad_key(table->key, count, job->groups - 1);
         if (any_bad && !replace_bad_keys(table, job, count)) return false;
@@ -248,7 +248,7 @@ bool wf_table_add(struct keyed_table *table, const struct keyed *job, int64_t be
             if (!take_block(table, job, x, count, begin)) return false;
             table->has_minus_zero |= table->units.any_minus_zero;
             if (table->units.any_lost && !set_aside(table, job, count, begin)) return false;
-            if ((table->until_carry -= (int64_t)count) < WF_UNITS_MAX) wf_table_carry(table, job);
+            if ((table->until_carry -= (int64_t)count) < WF_UNITS_MAX) wf_key_table_carry(table, job);
         }
         begin = next;
     }
