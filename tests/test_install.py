@@ -4,10 +4,13 @@ program says, and uninstalling leaves nothing.
 Everything is tried in a directory that the installation was moved to after: it must not know where it was made.
 """
 
+import math
 import os
 import re
 import shutil
+import struct
 import subprocess
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -176,6 +179,45 @@ def test_cmake_package(target, prefix, tmp_path, version):
     assert run(tmp_path / "build" / "program") == f"{version} 1.5\n"
     is_shared = "libwarpfold.so" in run("objdump", "-p", tmp_path / "build" / "program")
     assert is_shared == (target == "warpfold::warpfold")
+
+
+EXAMPLES = ROOT / "examples"
+
+
+def test_example_in_c_by_cmake(prefix, tmp_path):
+    run("cmake", "-S", EXAMPLES / "cmake", "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", tmp_path)
+    matrix = [[1e16, 0.1, 1], [1, 0.2, 2], [-1e16, 0.3, 3], [1, 0.4, 5]]
+    means = " ".join(f"{float(sum(map(Fraction, column)) / 4):g}" for column in zip(*matrix))
+    values = [Fraction(value) for row in matrix for value in row]
+    variance = (12 * sum(value * value for value in values) - sum(values) ** 2) / (12 * 11)
+    assert run(tmp_path / "columns") == f"means {means}\nvariance {float(variance):.17g}\n"
+
+
+def test_example_in_cplusplus(environment, tmp_path):
+    need("pkg-config")
+    flags = run("pkg-config", "--cflags", "--libs", "warpfold", env=environment).split()
+    run(need("c++"), "-std=c++17", "-Wall", "-Wextra", "-Werror", "-pthread", EXAMPLES / "cpp" / "threads.cpp", *flags,
+        "-o", tmp_path / "threads")
+    # The exact sum of the floats 1/1, 1/2 ..., as each is rounded, rounded once.
+    as_f32 = [struct.unpack("f", struct.pack("f", 1 / i))[0] for i in range(1, 100001)]
+    exact = math.fsum(as_f32)
+    rounded = struct.unpack("f", struct.pack("f", exact))[0]
+    printed = run(tmp_path / "threads", env=environment).splitlines()
+    assert [line.split(": ")[0] for line in printed] == ["1 parts", "2 parts", "7 parts"]
+    assert {float.fromhex(line.split(": ")[1]) for line in printed} == {rounded}
+
+
+def test_example_at_the_shell(prefix, tmp_path):
+    (tmp_path / "data").mkdir()
+    for day in range(6):
+        rows = "".join(f"{'north' if i % 3 else 'south'},{i / 7 + day}\n" for i in range(20))
+        (tmp_path / "data" / f"day {day}.csv").write_text("region,price\n" + rows)
+    environment = {**os.environ, "PATH": f"{prefix / 'bin'}:{os.environ['PATH']}"}
+    joined = run("sh", EXAMPLES / "shell" / "many_files.sh", tmp_path / "data", env=environment)
+    files = sorted((tmp_path / "data").iterdir())
+    whole = run(prefix / "bin" / "warpfold", "sum,mean,max", "--by", "region", "--column", "price", "--sort", *files)
+    assert joined == whole and joined.splitlines()[1].startswith("north\t")
 
 
 def test_simulator_by_cmake(prefix, tmp_path):
