@@ -432,6 +432,21 @@ def test_keys(show, tmp_path):
         assert where.text_content() == said
 
 
+def test_address_names_the_step(show, tmp_path):
+    path = write_page(tmp_path, "06", "-n", 16)[0]
+    page = show(path)
+    where = page.locator(".where").first
+    assert "#" not in page.url
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert page.url.endswith("#step=2")
+    page.goto(path.as_uri() + "#step=3")
+    assert where.text_content() == "Step 3 of 4"
+    page.goto(path.as_uri() + "#step=99")
+    page.reload()
+    assert where.text_content() == "Result"
+
+
 def test_player_buttons_and_slider(show, tmp_path):
     page = show(write_page(tmp_path, "06", "-n", 16)[0])
     where, slider = page.locator(".where").first, page.get_by_label("Step", exact=True).first

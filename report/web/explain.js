@@ -204,6 +204,27 @@ function layOutPage(model, main, parts, controls) {
     ].flat().filter(Boolean));
 }
 
+// The step of an address that ends in #step=3; null: it names none.
+function stepOfAddress() {
+    const match = location.hash.match(/^#step=(\d+)$/);
+    return match ? Number(match[1]) : null;
+}
+
+// Goes to the step that the address names, now and when it changes.
+function followAddress(player) {
+    const follow = () => {
+        const step = stepOfAddress();
+        if (step !== null && step !== player.index) player.go(step);
+    };
+    addEventListener("hashchange", follow);
+    follow();
+}
+
+// The address then names the step that is shown, so that it can be handed on, without a way back for each step.
+function nameStep(index) {
+    if (index || stepOfAddress() !== null) history.replaceState(null, "", `#step=${index}`);
+}
+
 function showPage(data, main) {
     const model = buildModel(data);
     const warp = interestingWarp(model, Math.min(1, model.frames.length - 1));
@@ -211,6 +232,7 @@ function showPage(data, main) {
     let now = 0, player = null, isLaidOut = false;
     const show = index => {
         now = index;
+        if (isLaidOut) nameStep(index);
         if (isLaidOut) Object.values(parts).forEach(part => part.show(index, view));
     };
     const showWarp = chosen => {
@@ -233,5 +255,6 @@ function showPage(data, main) {
     });
     layOutPage(model, main, parts, [player.node, naming.node, parts.warp.node]);
     isLaidOut = true;
+    followAddress(player);
     show(now);
 }
