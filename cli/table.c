@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/table_per_row.h"
+#include "io/tables.h"
 #include "output.h"
 #include "progress.h"
 #include "ranks.h"

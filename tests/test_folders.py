@@ -14,7 +14,8 @@ from object_files import calls_between
 
 BUILD = Path(os.environ.get("WARPFOLD_BUILD", ROOT / "build"))
 
-PUBLIC = {"warpfold.h", "explain/explain.h", "judge/judge.h", "ladder/ladder.h", "ladder/gpu.h", "program/program.h", "simt/simt.h"}
+PUBLIC = {"warpfold.h", "explain/explain.h", "io/tables.h", "judge/judge.h", "ladder/ladder.h", "ladder/gpu.h",
+          "program/program.h", "simt/simt.h"}
 
 
 def included(folder):

@@ -4,6 +4,8 @@
 #define GROUP_PLACE_CUH
 
 #include "group_arguments.h"
+#include "core/portable.h"
+#include "warpfold.h"
 #include "kernels/parts.cuh"
 
 // Where a result's elements begin, and where it goes.
