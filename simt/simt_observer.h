@@ -159,7 +159,8 @@ typedef struct simt_observer {
     bool (*launch_begin)(void *launch, const simt_launch_view *view); /* false: no memory */
     void (*launch_end)(void *launch, simt_report *report);            /* simt_report_add; frees what it holds */
     bool (*block_begin)(void *launch, void *block, const simt_block_view *view); /* state zeroed; false: no memory */
-    /* Adds to the launch's state; frees what it holds. */
+    /* Adds to the launch's state; frees what it holds.  Of a block that block_begin returned true for, even if it then has
+     * not run for want of memory elsewhere. */
     void (*block_end)(void *launch, void *block, const simt_block_view *view);
 
     void (*instruction)(void *block, const simt_event *event);

@@ -77,16 +77,26 @@ static struct block **members_of(struct block **block, uint32_t *count) {
     return (*block)->cluster ? (*block)->cluster->blocks : block;
 }
 
-static bool observers_begin(struct block *block) {
+/* Returns how many have begun: all, unless there is no memory. */
+static uint32_t observers_begin(struct block *block) {
     const struct launch *launch = block->launch;
     memset(block->states, 0, launch->states_nbytes);
     for (uint32_t o = 0; o < launch->all.count; o++) {
         const struct hook *hook = &launch->all.hooks[o];
         if (!hook->observer->block_begin) continue;
-        if (!hook->observer->block_begin(launch->launch_states[o], block->states + hook->state, &block->view))
-            return false;
+        if (!hook->observer->block_begin(launch->launch_states[o], block->states + hook->state, &block->view)) return o;
     }
-    return true;
+    return launch->all.count;
+}
+
+/* Ends the first so many, with the launch's lock. */
+static void observers_end(struct block *block, uint32_t count) {
+    const struct launch *launch = block->launch;
+    for (uint32_t o = 0; o < count; o++) {
+        const struct hook *hook = &launch->all.hooks[o];
+        if (hook->observer->block_end)
+            hook->observer->block_end(launch->launch_states[o], block->states + hook->state, &block->view);
+    }
 }
 
 static bool warps_begin(struct block *block) {
@@ -124,7 +134,7 @@ static void place(struct block *block, uint64_t cluster, uint32_t rank) {
 }
 
 static bool block_begin(struct block *block, uint64_t cluster, uint32_t rank) {
-    const struct launch *launch = block->launch;
+    struct launch *launch = block->launch;
     place(block, cluster, rank);
     const uint64_t index = block->view.index;
     block->has_ended = block->has_cluster_barrier = false;
@@ -139,17 +149,13 @@ static bool block_begin(struct block *block, uint64_t cluster, uint32_t rank) {
         block->barriers[b] = (struct barrier){.lanes = block->barrier_lanes + (size_t)b * block->warp_count};
     memset(block->shared, 0, launch->view.shared_nbytes);
     if (block->shared_written) memset(block->shared_written, 0, launch->view.shared_nbytes);
-    if (observers_begin(block) && warps_begin(block)) return true;
-    simt_launch_no_memory(block->launch);
+    const uint32_t begun = observers_begin(block);
+    if (begun == launch->all.count && warps_begin(block)) return true;
+    pthread_mutex_lock(&launch->lock);
+    observers_end(block, begun);
+    pthread_mutex_unlock(&launch->lock);
+    simt_launch_no_memory(launch);
     return false;
-}
-
-bool simt_block_begin(struct block *block, uint64_t index) {
-    uint32_t count;
-    struct block **members = members_of(&block, &count);
-    for (uint32_t rank = 0; rank < count; rank++)
-        if (!block_begin(members[rank], index, rank)) return false;
-    return true;
 }
 
 static void block_end(struct block *block) {
@@ -159,12 +165,17 @@ static void block_end(struct block *block) {
     for (uint32_t w = 0; w < block->warp_count; w++) simt_paths_clear(&block->warps[w]);
     pthread_mutex_lock(&launch->lock);
     launch->exited += exited;
-    for (uint32_t o = 0; o < launch->all.count; o++) {
-        const struct hook *hook = &launch->all.hooks[o];
-        if (hook->observer->block_end)
-            hook->observer->block_end(launch->launch_states[o], block->states + hook->state, &block->view);
-    }
+    observers_end(block, launch->all.count);
     pthread_mutex_unlock(&launch->lock);
+}
+
+bool simt_block_begin(struct block *block, uint64_t index) {
+    uint32_t count, begun = 0;
+    struct block **members = members_of(&block, &count);
+    while (begun < count && block_begin(members[begun], index, begun)) begun++;
+    if (begun == count) return true;
+    while (begun > 0) block_end(members[--begun]);
+    return false;
 }
 
 void simt_block_end(struct block *block) {
