@@ -1,5 +1,6 @@
-"""Every reduction kernel compiles for a GPU with a copy engine, to machine code, and kernels that have it copy run on the
-SIMT machine, bulk copies included: the CPU's bits, and no finding.  tests/test_gpu.py runs the others there."""
+"""Every reduction kernel compiles for a GPU with a copy engine, those of some types to machine code, and those of the
+others run on the SIMT machine and give the CPU's bits.  Kernels that have the engine copy run there, too, bulk copies
+included, without a finding.  tests/test_gpu.py runs those for other GPUs."""
 
 import array
 import random
@@ -13,6 +14,7 @@ from test_ladder_sources import nvrtc  # noqa: F401: a fixture
 
 pytestmark = pytest.mark.slow  # minutes of compiling
 NBYTES = 1 << 18  # enough for several blocks
+TO_MACHINE_CODE = ("f32", "f64", "i8")
 
 
 @pytest.fixture(scope="module")
@@ -21,20 +23,35 @@ def cache(tmp_path_factory):
     return tmp_path_factory.mktemp("cache")
 
 
-@pytest.mark.parametrize("type_name, small", [*((name, "0") for name in TYPES), ("f32", "1"), ("i8", "1")])
+def commands(type_name, data):
+    """Of every op, on the GPU: a product of floats in host memory is the CPU's work."""
+    for op in (*ops_of(type_name), "dot", "stats"):
+        if op != "prod" or type_name not in FLOATS:
+            yield [op, "--type", type_name, "--format", "raw", "--hex", *[data] * (2 if op == "dot" else 1), "--device"]
+
+
+@pytest.mark.parametrize("type_name, small", [*((name, "0") for name in TO_MACHINE_CODE), ("f32", "1")])
 def test_kernels_compile_for_a_copy_engine(type_name, small, cache, tmp_path):
     """Those of small arrays, which have no use for it, are the same as elsewhere."""
     need_fake()
     environment = fake_environment(cache, capability="9.0", WARPFOLD_CUDA_IMAGE=None, WARPFOLD_CUDA_SMALL=small)
     data = tmp_path / "data"
     data.write_bytes(bytes(NBYTES))
-    for op in (*ops_of(type_name), "dot", "stats"):
-        if op == "prod" and type_name in FLOATS:
-            continue  # of host memory: the CPU's work
-        files = [data] * (2 if op == "dot" else 1)
-        done = run(op, "--type", type_name, "--format", "raw", "--device", "cuda", *files, env=environment)
+    for command in commands(type_name, data):
+        done = run(*command, "cuda", env=environment)
         # What is compiled is no PTX, which is all that this libcuda can load.
-        assert done.returncode == 1 and "cuModuleLoadData" in done.stderr, (op, type_name, done.stderr)
+        assert done.returncode == 1 and "cuModuleLoadData" in done.stderr, (command, done.stderr)
+
+
+@pytest.mark.parametrize("type_name, small", [*((name, "0") for name in TYPES if name not in TO_MACHINE_CODE), ("i8", "1")])
+def test_kernels_for_a_copy_engine_give_the_cpus_bits(type_name, small, cache, tmp_path):
+    need_fake()
+    environment = fake_environment(cache, capability="9.0", WARPFOLD_CUDA_SMALL=small)
+    data = tmp_path / "data"
+    data.write_bytes(random.Random(type_name).randbytes(30000))
+    for command in commands(type_name, data):
+        found, expected = run(*command, "cuda", env=environment), run(*command, "cpu")
+        assert (found.returncode, found.stdout, found.stderr) == (expected.returncode, expected.stdout, expected.stderr), command
 
 
 # ---- bulk copies
