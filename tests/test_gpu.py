@@ -16,7 +16,7 @@ import gpu_data  # noqa: E402
 import warpfold_ctypes as wf  # noqa: E402
 from cli_helpers import DESCRIPTIONS, npy_header, npy_text, run  # noqa: E402
 from cuda_helpers import gpu  # noqa: E402, F401: a fixture
-from each_type import but_slow  # noqa: E402
+from each_type import but_alike, but_slow  # noqa: E402
 from oracle import FLOATS, TYPES, ops_of  # noqa: E402
 from samples import NAN_POLICIES, agree, nbytes_of, pack  # noqa: E402
 from test_accumulator import cut, merge_in_random_order  # noqa: E402
@@ -139,7 +139,7 @@ class Engines:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("type_name", TYPES)
+@pytest.mark.parametrize("type_name", but_alike(TYPES))
 def test_every_op_policy_and_result_type(engines, type_name):
     ops = engines.ops_of(type_name)
     kinds = ("many_nans", "wide") if type_name in FLOATS else ("any_bits", "small")
@@ -155,7 +155,7 @@ def test_every_op_policy_and_result_type(engines, type_name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("type_name", TYPES)
+@pytest.mark.parametrize("type_name", but_alike(TYPES))
 def test_sizes_around_every_boundary(engines, type_name):
     kinds = ("normal", "wide", "full", "uniform") if type_name in FLOATS else ("any_bits", "small", "around_zero")
     for turn, count in enumerate(engines.choose(COUNTS, FEW_COUNTS)):
@@ -166,7 +166,7 @@ def test_sizes_around_every_boundary(engines, type_name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("type_name", TYPES)
+@pytest.mark.parametrize("type_name", but_alike(TYPES))
 def test_kinds_of_data(engines, type_name):
     ops = engines.ops_of(type_name)
     counts = engines.choose((2, 33, 1000, 70001, 300007), (700, BLOCKS_NBYTES // nbytes_of(type_name)))
@@ -236,7 +236,7 @@ def test_the_same_again_and_again(engines, op, type_name, kind, turns):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("type_name", TYPES)
+@pytest.mark.parametrize("type_name", but_alike(TYPES))
 def test_offsets(engines, type_name):
     """From aligned to odd addresses; a dot of arrays that are aligned each in its own way."""
     nbytes = nbytes_of(type_name)
@@ -269,7 +269,7 @@ def test_strides(engines, type_name):
                 engines.check(op, on_host[:pair], on_device[:pair], type_name, count, stride)
 
 
-@pytest.mark.parametrize("type_name", TYPES)
+@pytest.mark.parametrize("type_name", but_alike(TYPES))
 def test_views_of_many_dimensions(engines, type_name):
     draw = random.Random(type_name)
     buffer = gpu_data.make(type_name, 32768 // nbytes_of(type_name), "any_bits")
@@ -374,7 +374,7 @@ def test_sums_of_a_few_binades_have_every_digit(engines, type_name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("type_name", TYPES)
+@pytest.mark.parametrize("type_name", but_alike(TYPES))
 def test_accumulators_save_the_same_bytes(engines, type_name):
     """Whole on the CPU; in pieces on both, merged in any order."""
     for op, turn in itertools.product(engines.ops_of(type_name), range(engines.choose(6, 1))):
@@ -444,7 +444,7 @@ def result_types_of(op):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("type_name", TYPES)
+@pytest.mark.parametrize("type_name", but_alike(TYPES))
 def test_results_and_errors_left_on_the_gpu(engines, type_name):
     kinds = ("wide", "nan_last", "largest") if type_name in FLOATS else ("any_bits", "greatest", "small")
     counts = engines.choose((0, 1, 2, 1000, 70001), (0, 400, BLOCKS_NBYTES // nbytes_of(type_name)))
