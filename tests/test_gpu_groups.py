@@ -2,6 +2,7 @@
 there is no GPU, a small selection runs on the simulator."""
 
 import ctypes
+import itertools
 import math
 import random
 import struct
@@ -159,6 +160,45 @@ def test_many_and_long_groups(pair, type_name):
         made = [Laid(type_name, shape, rng, "wild", plain=True) for _ in range(2)]
         for op in ("sum", "var", "argmax", "dot", "nonzero") if pair.gpu.is_real else SELECTED[type_name]:
             pair.check(op, library.wf_groups_axes(axes), operands(op, *made), shape, axes, nan="omit")
+
+
+# For each type by how many binades elements are apart, and where: windows hold these, or just do not.
+EDGES = {"f32": ((10, 58, 59, 60, 61, 62, 90), (0, 100)), "f64": ((20, 29, 30, 31, 32, 33, 74, 76, 120), (0, -360, 440, -700))}
+
+
+class Binades:
+    """A matrix of odd significands, exponents so far apart, in rows.  A row's second half is the first one times `sign`, but for
+    the lowest bit of an element as small as any: where all else cancels, only the lowest bits of that are left."""
+
+    def __init__(self, type_name, shape, rng, span, top, sign):
+        self.type, self.shape = type_name, shape
+        code, self.nbytes, bits = ("f", 4, 24) if type_name == "f32" else ("d", 8, 53)
+        self.strides, self.offset = (shape[1] * self.nbytes, self.nbytes), self.nbytes
+
+        def odd(exponent):
+            return math.ldexp(rng.choice((-1, 1)) * (rng.randrange(2 ** (bits - 1), 2 ** bits) | 1), exponent - bits)
+
+        self.data = bytes(self.nbytes)
+        for _ in range(shape[0]):
+            half = [odd(rng.choice((top, top - span, rng.randint(top - span, top)))) for _ in range(shape[1] // 2)]
+            half[3] = odd(top - span)
+            row = [*half, *(sign * x for x in half)]
+            row[len(half) + 3] += math.ldexp(1, top - span - bits)
+            self.data += struct.pack(f"={len(row)}{code}", *row)
+
+    def view(self):
+        return wf.strided(self.data, self.type, self.shape, self.strides, self.offset)
+
+
+@pytest.mark.parametrize("type_name", EDGES)
+def test_binades_at_the_edge_of_a_window(pair, type_name):
+    rng = random.Random(f"edges {type_name}")
+    ops = ("var", "dot", "norm2", "sum") if pair.gpu.is_real else ("dot",) if type_name == "f64" else ("sum",)
+    for span, top, further in itertools.product(*EDGES[type_name], (0, 2)):
+        shape = rng.choice([(3, 700), (40, 34)])
+        made = [Binades(type_name, shape, rng, span, top, -1), Binades(type_name, shape, rng, span + further, top, 1)]
+        for op in ops:
+            pair.check(op, library.wf_groups_axes(2), operands(op, *made), shape, span, top, further)
 
 
 @pytest.mark.parametrize("type_name", ("f32", "f16", "i32"))

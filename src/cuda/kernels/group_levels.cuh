@@ -10,20 +10,20 @@
 #include "kernels/group_sums.cuh"
 #include "kernels/parts.cuh"
 
-// Products of f64 are two terms each, and are added to bins.
-#define USES_GROUP_LEVELS (IS_FLOAT && HAS_SUMS && !(WIDTH == 64 && HAS_PRODUCT_SUM))
+#define USES_GROUP_LEVELS (IS_FLOAT && HAS_SUMS)
 
 #if USES_GROUP_LEVELS
 
 #define GROUP_LEVEL_BITS 44
 #define GROUP_VALUE_LEVELS (IS_F16 ? 1 : WIDTH == 64 ? 3 : 2)
-#define GROUP_PRODUCT_LEVELS (IS_F16 ? 2 : 3)
+#define GROUP_PRODUCT_LEVELS (IS_F16 ? 2 : WIDTH == 64 ? 4 : 3)
+#define GROUP_LEVELS (HAS_PRODUCT_SUM ? LARGER(GROUP_PRODUCT_LEVELS, GROUP_VALUE_LEVELS) : GROUP_VALUE_LEVELS)
 #define GROUP_LEVEL_ADDITIONS 120 // of 2^44 units each, which leave a sum in the binade of its anchor, 1.5 * 2^52 units
 #define GROUP_HELD_TERMS 480      // carried to integers, which are then below 2^53, as terms of f64 are
 
 typedef struct {
-    double sum[3];
-    i64 units[3]; // carried from each
+    double sum[GROUP_LEVELS];
+    i64 units[GROUP_LEVELS]; // carried from each
     int top;      // all terms are below 2^top
 } group_levels;
 
@@ -53,15 +53,24 @@ static __device__ __forceinline__ void levels_place(group_levels *levels, int to
     }
 }
 
-static __device__ __forceinline__ void levels_add_term(group_levels *levels, double term, int count)
+// Adds a term to levels `from` to `count` - 1.  It is too small for those above.
+static __device__ __forceinline__ void levels_add_term(group_levels *levels, double term, int from, int count)
 {
 #pragma unroll
-    for (int i = 0; i < count - 1; i++) {
+    for (int i = from; i < count - 1; i++) {
         double sum = __dadd_rn(levels->sum[i], term), taken = __dsub_rn(sum, levels->sum[i]);
         levels->sum[i] = sum;
         term = __dsub_rn(term, taken);
     }
     levels->sum[count - 1] = __dadd_rn(levels->sum[count - 1], term);
+}
+
+// A product of f64 is two terms, the second of which is below 2^-9 units of the first level.
+static __device__ __forceinline__ void levels_add_product(group_levels *levels, double x, double y)
+{
+    double product = __dmul_rn(x, y);
+    levels_add_term(levels, product, 0, GROUP_PRODUCT_LEVELS);
+    if (WIDTH == 64) levels_add_term(levels, __fma_rn(x, y, -product), 1, GROUP_PRODUCT_LEVELS);
 }
 
 static __device__ __forceinline__ void levels_carry(group_levels *levels, int count)
@@ -91,7 +100,7 @@ static __device__ __forceinline__ void levels_drain(group_levels *levels, int co
 static __device__ __forceinline__ void window_clear(group_window *window)
 {
 #pragma unroll
-    for (int i = 0; i < 3; i++) window->values.units[i] = window->products.units[i] = 0;
+    for (int i = 0; i < GROUP_LEVELS; i++) window->values.units[i] = window->products.units[i] = 0;
     window->terms = window->held = 0;
     window->high[0] = window->high[1] = -1;
 }
@@ -150,10 +159,11 @@ static __device__ __forceinline__ void window_place(group_window *window, int hi
     window->low[1] = max(both - window->low[0], 1);
 }
 
-// Whether f64 levels of that top are all normal numbers, and their sums too.
-static __device__ __forceinline__ bool can_place(int high)
+// Whether f64 levels for such fields are all normal numbers, and their sums and what products leave, too.
+static __device__ __forceinline__ bool can_place(int high_x, int high_y)
 {
-    return WIDTH < 64 || (high > 300 && high < 1900);
+    int top = TOP_OF_FIELD(high_x) + TOP_OF_FIELD(high_y);
+    return WIDTH < 64 || (high_x > 300 && high_x < 1900 && (!HAS_PRODUCT_SUM || (top > -700 && top < 900)));
 }
 
 // ---- merging
@@ -216,15 +226,17 @@ static __device__ __forceinline__ void total_add(level_total *total, u64 low, u6
     total->word[2] += high + carry;
 }
 
-// integer * 2^shift, for shifts below 128.
+// integer * 2^shift, of which 192 bits are kept.
 static __device__ __forceinline__ void total_add_shifted(level_total *total, i64 integer, int shift)
 {
     int within = shift % 64;
     u64 low = (u64)integer << within, high = (u64)(integer >> 1 >> (63 - within)), sign = (u64)(integer >> 63);
     if (shift < 64)
         total_add(total, low, high, sign);
-    else
+    else if (shift < 128)
         total_add(total, 0, low, high);
+    else
+        total->word[2] += low;
 }
 
 static __device__ __forceinline__ level_total total_of_levels(const group_levels *levels, int count)

@@ -233,8 +233,8 @@ static __device__ __forceinline__ void add_to_window(group_window *window, const
 #pragma unroll
     for (int k = 0; k < BATCH; k++) {
         double x = widen(batch->a[k]), y = OPERANDS == 2 ? widen(batch->b[k]) : x;
-        if (HAS_PRODUCT_SUM) levels_add_term(&window->products, __dmul_rn(x, y), GROUP_PRODUCT_LEVELS);
-        if (HAS_VALUE_SUM) levels_add_term(&window->values, HAS_SUM ? x : fabs(x), GROUP_VALUE_LEVELS);
+        if (HAS_PRODUCT_SUM) levels_add_product(&window->products, x, y);
+        if (HAS_VALUE_SUM) levels_add_term(&window->values, HAS_SUM ? x : fabs(x), 0, GROUP_VALUE_LEVELS);
     }
     window->terms += BATCH;
 }
@@ -270,7 +270,7 @@ static __device__ __forceinline__ void place_windows(group_state *group, const g
         x = max(x, __shfl_xor_sync(ALL_LANES, x, team_delta(lanes, step)));
         if (OPERANDS == 2) y = max(y, __shfl_xor_sync(ALL_LANES, y, team_delta(lanes, step)));
     }
-    if (can_place(x)) window_place(&group->window, with_margin(x), with_margin(OPERANDS == 2 ? y : x));
+    if (can_place(x, y)) window_place(&group->window, with_margin(x), with_margin(OPERANDS == 2 ? y : x));
 }
 
 // Adds a batch to the levels, which are placed anew where they do not hold it; false if none would.
@@ -285,7 +285,7 @@ static __device__ __forceinline__ bool add_by_levels(group_state *group, const g
     if (IS_RARE(window->terms > GROUP_LEVEL_ADDITIONS - BATCH)) make_room_in_window(group);
     if (IS_RARE(!window_holds(window, x, y))) {
         drain_window(group);
-        if (can_place(x.high)) window_place(window, with_margin(x.high), with_margin(y.high));
+        if (can_place(x.high, y.high)) window_place(window, with_margin(x.high), with_margin(y.high));
         if (!window_holds(window, x, y)) return false;
     }
     add_to_window(window, batch);
