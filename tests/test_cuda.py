@@ -277,7 +277,9 @@ def test_finishing_kernels_are_without_findings(part, tmp_path):
     need_fake()
     pytest.importorskip("numpy", reason="no numpy")
     command = [sys.executable, Path(__file__).parent / "gpu_kernels.py", str(part), "80"]
-    done = subprocess.run(command, env=fake_environment(tmp_path, observe=1), capture_output=True, check=False)
+    # Where less is optimized, words that no part of the result needs are copied, written or not.
+    environment = fake_environment(tmp_path, observe=1, TESTS_NVRTC_QUICK=None)
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)
     assert done.returncode == 0 and b"the GPU gives the CPU's bits" in done.stdout, done.stderr.decode()
 
 

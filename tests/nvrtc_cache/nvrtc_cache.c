@@ -3,7 +3,8 @@
  * the texts, names and options, and the folder in which the compiler runs.
  *
  * TESTS_NVRTC         the file of the real NVRTC; by default it is looked for as the library does
- * TESTS_NVRTC_CACHE   the folder of the entries; by default they lie beside this library */
+ * TESTS_NVRTC_CACHE   the folder of the entries; by default they lie beside this library
+ * TESTS_NVRTC_QUICK   the engine's kernels are optimized less: "mid", or what else --Ofast-compile may be */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dladdr */
 #endif
@@ -22,8 +23,8 @@
 #include "common/nvrtc.h"
 #include "cuda/cache.h"
 
-enum { FINE = 0, OUT_OF_MEMORY = 1, COMPILATION = 6, NAME_EXPRESSION_NOT_VALID = 10 };
-enum { EXPRESSIONS_MAX = 8 };
+enum { FINE = 0, OUT_OF_MEMORY = 1, INVALID_OPTION = 5, COMPILATION = 6, NAME_EXPRESSION_NOT_VALID = 10 };
+enum { EXPRESSIONS_MAX = 8, OPTIONS_MAX = 64 };
 
 /* NULL: none; what is compiled is not kept. */
 static const char *cache_folder(void) {
@@ -151,6 +152,8 @@ static struct wf_cache_key key_of(wf_nvrtc_program program, int option_count, co
     }
     for (int i = 0; i < program->expression_count; i++) wf_cache_key_add(&key, program->expressions[i]);
     for (int i = 0; i < option_count; i++) wf_cache_key_add(&key, options[i]);
+    const char *quick = getenv("TESTS_NVRTC_QUICK");
+    if (quick) wf_cache_key_add(&key, quick);
     return key;
 }
 
@@ -223,7 +226,7 @@ static bool fetch_results(wf_nvrtc_program program, wf_nvrtc_program compiled) {
     return is_fetched;
 }
 
-static int compile(wf_nvrtc_program program, int option_count, const char *const *options) {
+static int compile_with(wf_nvrtc_program program, int option_count, const char *const *options) {
     const struct wf_nvrtc *nvrtc = &real.nvrtc;
     wf_nvrtc_program compiled = NULL;
     int error = nvrtc->CreateProgram(&compiled, program->text, program->name, program->header_count,
@@ -236,6 +239,25 @@ static int compile(wf_nvrtc_program program, int option_count, const char *const
     if (!fetch_results(program, compiled)) error = OUT_OF_MEMORY;
     nvrtc->DestroyProgram(&compiled);
     return error;
+}
+
+static bool is_of_engine(wf_nvrtc_program program) {
+    for (int i = 0; i < program->header_count; i++)
+        if (!strcmp(program->header_names[i], "kernels/parts.cuh")) return true;
+    return false;
+}
+
+/* An NVRTC of before 12.8 does not know the option. */
+static int compile(wf_nvrtc_program program, int option_count, const char *const *options) {
+    const char *quick = getenv("TESTS_NVRTC_QUICK"), *all[OPTIONS_MAX];
+    char option[64];
+    if (!quick || !is_of_engine(program) || option_count >= OPTIONS_MAX)
+        return compile_with(program, option_count, options);
+    memcpy(all, options, (size_t)option_count * sizeof *all);
+    snprintf(option, sizeof option, "--Ofast-compile=%s", quick);
+    all[option_count] = option;
+    int returned = compile_with(program, option_count + 1, all);
+    return returned == INVALID_OPTION ? compile_with(program, option_count, options) : returned;
 }
 
 /* ---- NVRTC's functions, as nvrtc.fn lists them ---------------------------------------------------- */
