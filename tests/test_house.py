@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import abi
+from kernel_helpers import has_nvrtc
 from object_files import calls_between
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -267,6 +268,18 @@ def test_c_program(name):
 
 def test_readme_is_a_first_page():
     assert len((ROOT / "README.md").read_text().splitlines()) <= 120
+
+
+def test_readme_commands():
+    """The README's commands, run here, print what stands below them."""
+    text = (ROOT / "README.md").read_text().partition("## Try it")[2].partition("\n## ")[0]
+    sessions = re.findall(r"^    \$ (.*)\n((?:    (?!\$ ).*\n)+)", text, re.MULTILINE)
+    assert len(sessions) == 3
+    for command, shown in sessions:
+        if "judge" in command and not has_nvrtc():
+            continue
+        printed = run("sh", "-c", command.replace("build/", f"{BUILD}/"), cwd=ROOT)
+        assert printed == re.sub(r"^    ", "", shown, flags=re.MULTILINE), command
 
 
 def test_readme_program(tmp_path):

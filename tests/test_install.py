@@ -457,6 +457,47 @@ def test_zsh_completion_offers_what_the_help_lists(prefix, help_options, operati
     assert set(re.search(r"\((.*)\)", first_operand).group(1).split()) == operations
 
 
+DRIVE_ZSH = """
+# FUNCTIONS TYPED: has an interactive shell complete what is typed, and prints the words that it offers.
+zmodload zsh/zpty
+setup=$(mktemp) offered=$(mktemp)
+cat >$setup <<'SETUP'
+autoload -Uz compinit && compinit -D -u
+zstyle ':completion:*' completer _complete
+compadd() {
+    typeset -a hits
+    [[ " $* " == *" -"[OAD]" "* ]] || { builtin compadd -A hits "$@"; print -rl -- $hits >>$OFFERED }
+    builtin compadd "$@"
+}
+leave() { exit }
+zle -N leave
+bindkey '^I' complete-word '^X' leave
+SETUP
+export OFFERED=$offered
+zpty shell "PROMPT= zsh -fi"
+zpty -w shell "fpath=(${(q)1} \\$fpath); source $setup"
+zpty -w -n shell "$2"$'\\t\\C-x'
+while zpty -r shell line; do done
+cat $offered
+rm $setup $offered
+"""
+
+
+def test_zsh_completes(prefix, operations, tmp_path):
+    for name in ("data one.npy", "data two.raw", "sum"):
+        (tmp_path / name).touch()
+    functions = prefix / "share" / "zsh" / "site-functions"
+
+    def complete(typed):
+        return set(run(need("zsh"), "-fc", DRIVE_ZSH, "zsh", functions, typed, cwd=tmp_path).splitlines()) - {""}
+
+    assert complete("warpfold ") == operations
+    assert complete("warpfold sum --nan ") == complete("warpfold sum --nan=") == {"propagate", "omit", "error"}
+    assert {"--nan", "--ddof", "--save"} < complete("warpfold sum --") and "--bins" not in complete("warpfold sum --")
+    assert complete("warpfold histogram --bin") == {"--bins"}
+    assert complete("warpfold sum data") == {r"data\ one.npy", r"data\ two.raw"}
+
+
 # ---- uninstalling
 
 

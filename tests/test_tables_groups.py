@@ -1,8 +1,11 @@
 """Several columns of a table, groups by the texts of others, several ops at once, and tables that are saved and merged:
 against rational arithmetic over the rows that were written, so that no table is parsed here."""
 
+import csv
+import io
 import json
 import math
+import os
 import random
 import subprocess
 import zlib
@@ -321,6 +324,38 @@ def test_many_rows_are_added_as_they_come(write):
     for threads in (1, 3):
         assert lines_of("sum,count,argmax", "--by", "k", "--missing", "skip", "--threads", threads, path) == want
     assert lines_of("sum", "--column", "x", "--missing", "skip", "--csv", path) == [["column,sum"], [f"x,{rows * 3 // 2}"]]
+
+
+def hostile_field(draw):
+    kind = draw.random()
+    if kind < 0.5:
+        return draw.choice(["a", "bb", "some words", "0.5"])
+    if kind < 0.9:  # quotes and delimiters one beside the other, and across what is searched at a time
+        return "".join(draw.choices(['"', ",", "x", " ", "#"], k=draw.choice([1, 2, 3, 70])))
+    return draw.choice(["", "é" * 40, "y" * draw.choice([63, 64, 65, 3000])])
+
+
+@pytest.mark.parametrize("columns", [3, 40, 5000])
+def test_hostile_fields_are_those_of_another_reader(write, columns):
+    """Many fields that are quoted, long or neither, against Python's csv; by each way to find them."""
+    draw = random.Random(columns)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator=draw.choice(["\n", "\r\n"]))
+    names = ["k", *(f"c{i}" for i in range(columns - 2)), "x"]
+    writer.writerow(names)
+    for _ in range(60_000 // columns):
+        fields = ["" if draw.random() < 0.7 else hostile_field(draw) for _ in names[1:]]
+        writer.writerow(["k" + fields[0], *fields[1:], f"{draw.uniform(-9, 9):.3f}"])
+    path = write("hostile.csv", text.getvalue().encode())
+    sums = {}
+    for key, *_, x in list(csv.reader(io.StringIO(text.getvalue())))[1:]:
+        key = key if '"' in key or "," in key else key.strip()  # unquoted fields are trimmed
+        sums.setdefault(key, []).append(Fraction(float(x)))
+    want = [(key, float(sum(values))) for key, values in sums.items()]
+    for tier in ("", "scalar"):
+        environment = {**os.environ, "WARPFOLD_TIER": tier} if tier else os.environ
+        shown = json.loads(printed("sum,count", "--by", "k", "--column", "x", "--json", path, env=environment))
+        assert [(record["key"]["k"], record["sum"]) for record in shown["results"]] == want
 
 
 # ---- saved tables ------------------------------------------------------------------------------------

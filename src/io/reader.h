@@ -19,6 +19,7 @@ struct wf_chunk {
     void *elements;        /* capacity: WF_CHUNK_TEXT_COUNT elements of the widest type */
     size_t nbytes;         /* the number of bytes */
     int64_t offset;        /* where the bytes begin in the file */
+    int64_t newline_count; /* text: those in the bytes */
     bool is_claimed;       /* the bytes are reserved, but not read yet */
     struct wf_text parser; /* its state before the bytes */
 };

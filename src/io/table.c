@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/getenv.h"
+
 wf_error wf_table_open(wf_handle *handle, struct wf_table *table, wf_reader *reader, const struct wf_table_plan *plan) {
-    *table = (struct wf_table){.reader = reader, .plan = *plan, .file = -1};
+    *table = (struct wf_table){.reader = reader, .plan = *plan, .file = -1,
+                                .find_places = wf_places_choose(wf_getenv("WARPFOLD_TIER"))};
     table->has_header = reader->options.has_header || wf_table_plan_has_names(plan);
     if (plan->decimals > WF_DECIMALS_MAX)
         return wf_fail(handle, WF_ERROR_ARGUMENT, "at most %d decimals can be held", WF_DECIMALS_MAX);

@@ -7,6 +7,7 @@
 #define WF_IO_TABLE_H
 
 #include "core/texts.h"
+#include "io/table_places.h"
 #include "io/text_fields.h"
 
 /* What is read. */
@@ -29,10 +30,11 @@ struct wf_place {
 
 struct wf_row_key {
     uint64_t hash;
-    uint32_t offset, nbytes; /* of its text, in key_bytes */
+    const unsigned char *bytes; /* in the chunk, or in key_bytes */
+    uint32_t nbytes;
 };
 
-/* The rows of a chunk. */
+/* The rows of a chunk, to whose bytes they refer. */
 struct wf_rows {
     int64_t count;
     int64_t capacity;        /* rows for which there is memory */
@@ -42,6 +44,7 @@ struct wf_rows {
     unsigned char **missing; /* of each column: 1 where there is none */
     bool *has_missing;       /* of each column */
     struct wf_field *field;  /* of the line at hand: those that are read */
+    struct wf_specials specials;
     struct wf_row_key *key;  /* NULL: rows are not grouped */
     unsigned char *key_bytes;
     size_t key_nbytes;
@@ -53,6 +56,7 @@ struct wf_table {
     wf_reader *reader;
     struct wf_table_plan plan;
     uint64_t seed;     /* of the keys' hashes */
+    wf_places_function *find_places;
     bool has_header;
     bool is_resolved;  /* the columns are known */
     /* The columns of values, and behind them those of keys. */

@@ -1,18 +1,14 @@
 /* Reads the rows of a chunk: finds the fields that are wanted in each line, converts numbers, and writes down keys.
  *
- * A line is searched by a fast path; what that does not know (comments, blank lines, quotes inside fields, a wrong number
- * of fields) is left to wf_text_find, line by line. */
+ * A line is searched by a fast path; what that does not know (comments, blank lines, quotes inside unquoted fields, a
+ * wrong number of fields) is left to wf_text_find, line by line. */
 #include <stdlib.h>
 #include <string.h>
-
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 #include "core/number.h"
 #include "io/table.h"
 
-enum { KEY_LENGTH_NBYTES = 4 };
+enum { KEY_LENGTH_NBYTES = 4, PLACES_AHEAD = 2048 };
 
 struct reading {
     wf_handle *handle;
@@ -34,18 +30,27 @@ static void *part_of(unsigned char *memory, size_t *used, size_t count, size_t n
     return part;
 }
 
+/* Behind the places there is room for one more. */
+static struct wf_places places_in(unsigned char *memory, size_t *used, size_t capacity) {
+    return (struct wf_places){.at = part_of(memory, used, capacity + 1, sizeof(uint32_t)), .capacity = capacity};
+}
+
 /* Lays out the memory; without any, only measures it. */
-static size_t lay_out(struct wf_rows *rows, const struct wf_table *table, size_t chunk_nbytes, unsigned char *memory) {
+static size_t lay_out(struct wf_rows *rows, const struct wf_table *table, const struct wf_chunk *chunk,
+                      unsigned char *memory) {
     const size_t columns = table->column_count, capacity = (size_t)rows->capacity;
     const size_t value_nbytes = wf_type_nbytes(table->plan.type);
+    const size_t places_capacity = PLACES_AHEAD + (size_t)chunk->parser.width;
     size_t used = 0;
     rows->values = part_of(memory, &used, columns, sizeof *rows->values);
     rows->missing = part_of(memory, &used, columns, sizeof *rows->missing);
     rows->has_missing = part_of(memory, &used, columns, sizeof *rows->has_missing);
     rows->field = part_of(memory, &used, table->field_count, sizeof *rows->field);
+    rows->specials = (struct wf_specials){.all = places_in(memory, &used, places_capacity),
+                                          .fence = places_in(memory, &used, places_capacity)};
     rows->place = part_of(memory, &used, capacity, sizeof *rows->place);
     rows->key = part_of(memory, &used, table->by_count ? capacity : 0, sizeof *rows->key);
-    rows->key_bytes = part_of(memory, &used, table->by_count ? chunk_nbytes : 0, 1);
+    rows->key_bytes = part_of(memory, &used, table->by_count ? chunk->nbytes : 0, 1);
     part_of(memory, &used, capacity * table->by_count, KEY_LENGTH_NBYTES);
     if (!table->by_count) rows->key = NULL;
     for (size_t c = 0; c < columns; c++) {
@@ -58,27 +63,17 @@ static size_t lay_out(struct wf_rows *rows, const struct wf_table *table, size_t
     return used;
 }
 
-static int64_t count_lines(const struct wf_chunk *chunk) {
-    int64_t count = 1;
-    const unsigned char *p = chunk->bytes, *end = p + chunk->nbytes;
-    while ((p = memchr(p, '\n', (size_t)(end - p)))) {
-        count++;
-        p++;
-    }
-    return count;
-}
-
 wf_error wf_rows_reserve(wf_handle *handle, struct wf_rows *rows, const struct wf_table *table,
                          const struct wf_chunk *chunk) {
-    rows->capacity = count_lines(chunk);
-    size_t needed = lay_out(rows, table, chunk->nbytes, NULL);
+    rows->capacity = chunk->newline_count + 1;
+    size_t needed = lay_out(rows, table, chunk, NULL);
     if (needed > rows->memory_nbytes) {
         free(rows->memory);
         rows->memory = malloc(needed);
         rows->memory_nbytes = rows->memory ? needed : 0;
         if (!rows->memory) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for %zu bytes of a table's rows", needed);
     }
-    lay_out(rows, table, chunk->nbytes, rows->memory);
+    lay_out(rows, table, chunk, rows->memory);
     return WF_OK;
 }
 
@@ -180,25 +175,39 @@ static unsigned char *put_text(unsigned char *to, const struct wf_field *field) 
     return to;
 }
 
-/* The key of the line at hand; false: one of its fields is missing, and such rows are skipped.  An empty text is none that
- * is missing. */
-static bool put_key(struct reading *r) {
+/* Writes the key of the line at hand. */
+static struct wf_row_key put_key(const struct reading *r) {
     const struct wf_table *table = r->table;
     struct wf_rows *rows = r->rows;
     unsigned char *begin = rows->key_bytes + rows->key_nbytes, *to = begin;
     for (size_t k = 0; k < table->by_count; k++) {
-        const struct wf_field *field = &rows->field[table->field_of[table->column_count + k]];
-        if (r->text->skips_missing && field->length && wf_text_is_missing(field)) return false;
         unsigned char *text = to + (table->by_count > 1 ? KEY_LENGTH_NBYTES : 0);
-        unsigned char *end = put_text(text, field);
+        unsigned char *end = put_text(text, &rows->field[table->field_of[table->column_count + k]]);
         if (table->by_count > 1) put_length(to, (size_t)(end - text));
         to = end;
     }
-    const size_t nbytes = (size_t)(to - begin);
-    rows->key[rows->count] = (struct wf_row_key){wf_texts_hash(table->seed, begin, nbytes), (uint32_t)rows->key_nbytes,
-                                                 (uint32_t)nbytes};
-    rows->key_nbytes += nbytes;
-    return true;
+    rows->key_nbytes += (size_t)(to - begin);
+    return (struct wf_row_key){.bytes = begin, .nbytes = (uint32_t)(to - begin)};
+}
+
+/* Whether a field of the key is missing, and such rows are skipped.  An empty text is none that is missing. */
+static bool lacks_key(const struct reading *r) {
+    const struct wf_table *table = r->table;
+    for (size_t k = 0; r->text->skips_missing && k < table->by_count; k++) {
+        const struct wf_field *field = &r->rows->field[table->field_of[table->column_count + k]];
+        if (field->length && wf_text_is_missing(field)) return true;
+    }
+    return false;
+}
+
+/* Notes the key of the line at hand: most are the bytes of the chunk. */
+static void note_key(const struct reading *r) {
+    const struct wf_table *table = r->table;
+    const struct wf_field *field = &r->rows->field[table->field_of[table->column_count]];
+    struct wf_row_key key = {.bytes = (const unsigned char *)field->bytes, .nbytes = (uint32_t)field->length};
+    if (table->by_count > 1 || field->is_quoted) key = put_key(r);
+    key.hash = wf_texts_hash(table->seed, key.bytes, key.nbytes);
+    r->rows->key[r->rows->count] = key;
 }
 
 /* ---- rows ---- */
@@ -214,7 +223,8 @@ static wf_error keep_row(struct reading *r) {
     const struct wf_table *table = r->table;
     struct wf_rows *rows = r->rows;
     r->found = 0;
-    if (table->by_count && !put_key(r)) return WF_OK;
+    if (lacks_key(r)) return WF_OK;
+    if (table->by_count) note_key(r);
     for (size_t c = 0; c < table->column_count; c++) {
         wf_error error = read_value(r, c, &rows->field[table->field_of[c]]);
         if (error) return error;
@@ -226,23 +236,8 @@ static wf_error keep_row(struct reading *r) {
 
 /* ---- lines: the fast path ---- */
 
-/* The first delimiter, line break or quote from p on; what lies behind end may be read, and found. */
-static inline const char *find_special(const char *p, const char *end, char delimiter) {
-#ifdef __SSE2__
-    const __m128i breaks = _mm_set1_epi8('\n'), quotes = _mm_set1_epi8('"'), delimiters = _mm_set1_epi8(delimiter);
-    for (; p < end; p += 16) {
-        const __m128i bytes = _mm_loadu_si128((const __m128i *)p);
-        const __m128i found = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, breaks), _mm_cmpeq_epi8(bytes, quotes)),
-                                           _mm_cmpeq_epi8(bytes, delimiters));
-        const int mask = _mm_movemask_epi8(found);
-        if (mask) return p + __builtin_ctz((unsigned)mask);
-    }
-    return end;
-#else
-    while (p < end && *p != delimiter && *p != '\n' && *p != '"') p++;
-    return p;
-#endif
-}
+/* The bytes that end fields, and quotes, are found ahead of the lines.  A line of plain fields is one whose last special is
+ * the next fence, and only those of its fields that are read need a look. */
 
 static inline bool is_blank(const struct wf_text *text, char c) {
     return wf_char_class_of(text, c) & WF_CHAR_BLANK;
@@ -255,53 +250,92 @@ static inline struct wf_field field_between(const struct wf_text *text, const ch
     return (struct wf_field){p, (size_t)(end - p), false};
 }
 
-/* The end of a quoted field at p that has no quotes inside, and whose closing quote stands before a delimiter or the
- * line's end; otherwise NULL. */
-static const char *skip_quoted(const struct reading *r, const char *p, const char *end, struct wf_field *field) {
-    const char *q = memchr(p + 1, '"', (size_t)(end - p - 1));
-    if (!q || q + 1 >= end || memchr(p, '\n', (size_t)(q - p)) || q - p > WF_TEXT_FIELD_NBYTES_MAX) return NULL;
-    *field = (struct wf_field){p + 1, (size_t)(q - p - 1), true};
-    for (q++; q < end && is_blank(r->text, *q);) q++;
-    if (q == end) return NULL;
-    return *q == r->delimiter || *q == '\n' ? q : NULL;
+/* Finds the wanted fields of the line at p, which has delimiters only at the places that begin at `special`, and ends
+ * behind the last of its fields. */
+static inline void find_plain(const struct reading *r, const char *p, const uint32_t *special) {
+    const struct wf_table *table = r->table;
+    const char *base = (const char *)r->source.buffer;
+    struct wf_field *field = r->rows->field;
+    for (size_t i = 0; i < table->field_count; i++) {
+        const int64_t number = table->field[i];
+        field[i] = field_between(r->text, number > 1 ? base + special[number - 2] + 1 : p, base + special[number - 1]);
+    }
 }
 
-/* Finds the fields of the line at p; returns where the next one begins, or NULL. */
-static const char *scan_line(const struct reading *r, const char *p, const char *end) {
+/* Finds the end of the quoted field at p, a delimiter or the line's end, and leaves it as the next special; false: the
+ * field is unusual. */
+static bool find_quoted(const struct reading *r, const char *p, struct wf_places *special, struct wf_field *field) {
+    const char *base = (const char *)r->source.buffer, *close;
+    size_t next = special->next + 1;
+    for (;; next += 2) { /* a doubled quote is one in the text */
+        while (next < special->count && base[special->at[next]] == r->delimiter) next++;
+        if (next + 1 >= special->count || base[special->at[next]] != '"') return false;
+        close = base + special->at[next];
+        if (base[special->at[next + 1]] != '"' || special->at[next + 1] != special->at[next] + 1) break;
+    }
+    const char *end = base + special->at[next + 1];
+    if (*end == '"' || end - p > WF_TEXT_FIELD_NBYTES_MAX) return false;
+    for (const char *blank = close + 1; blank < end; blank++)
+        if (!is_blank(r->text, *blank)) return false;
+    special->next = next + 1;
+    *field = (struct wf_field){p + 1, (size_t)(close - p - 1), true};
+    return true;
+}
+
+/* Finds the fields of the line at p, some of which may be quoted; returns where it ends, or NULL. */
+static const char *find_any(struct reading *r, const char *p) {
     const struct wf_table *table = r->table;
-    const int64_t width = r->text->width;
-    struct wf_field *field = r->rows->field, *const last = field + table->field_count;
-    const int64_t *wanted = table->field;
-    if (*p == '#' || width == 1) return NULL; /* where there is one field, a line may be blank */
-    for (int64_t i = 1; i <= width; i++) {
-        const char *q = find_special(p, end, r->delimiter);
-        struct wf_field quoted = {NULL, 0, true};
-        if (q < end && *q == '"' && q == p && !(q = skip_quoted(r, p, end, &quoted))) return NULL;
-        if (q >= end || *q == '"' || q - p > WF_TEXT_FIELD_NBYTES_MAX) return NULL;
-        if (field < last && *wanted == i) {
-            *field++ = quoted.bytes ? quoted : field_between(r->text, p, q);
-            wanted++;
-        }
+    const char *base = (const char *)r->source.buffer;
+    struct wf_places special = r->rows->specials.all;
+    size_t wanted = 0;
+    for (int64_t i = 1; special.next < special.count; i++, special.next++) {
+        const char *q = base + special.at[special.next];
+        struct wf_field field = {p, 0, false};
+        if (*q == '"' && (q != p || !find_quoted(r, p, &special, &field))) return NULL;
+        q = base + special.at[special.next];
+        if (q - p > WF_TEXT_FIELD_NBYTES_MAX) return NULL;
+        if (wanted < table->field_count && table->field[wanted] == i)
+            r->rows->field[wanted++] = field.is_quoted ? field : field_between(r->text, p, q);
         p = q + 1;
-        if (*q == '\n') return i == width ? p : NULL;
+        if (*q != '\n') continue;
+        wf_specials_pass(&r->rows->specials, (size_t)(p - base));
+        return i == r->text->width ? q : NULL;
     }
     return NULL;
 }
 
+/* Finds the fields of the line at p; returns its end, or NULL. */
+static inline const char *find_line(struct reading *r, const char *p) {
+    struct wf_specials *specials = &r->rows->specials;
+    struct wf_places *all = &specials->all, *fence = &specials->fence;
+    const size_t width = (size_t)r->text->width;
+    const char *base = (const char *)r->source.buffer;
+    if (all->count - all->next < width) r->table->find_places(specials, base, r->source.end, r->delimiter);
+    if (all->count - all->next < width || *p == '#') return NULL;
+    const uint32_t *special = all->at + all->next, last = special[width - 1];
+    const bool is_plain = last == fence->at[fence->next] && base[last] == '\n';
+    if (!is_plain || base + last - p > WF_TEXT_FIELD_NBYTES_MAX) return find_any(r, p);
+    find_plain(r, p, special);
+    all->next += width;
+    fence->next++;
+    return base + last;
+}
+
 /* Reads lines until one is unusual. */
 static wf_error read_lines(struct reading *r) {
-    const char *p = (const char *)r->source.buffer + r->source.begin, *end = (const char *)r->source.buffer + r->source.end;
-    wf_error error = WF_OK;
-    while (p < end && !error) {
-        const char *next = scan_line(r, p, end);
-        if (!next) break;
-        error = keep_row(r);
-        if (error) break;
-        p = next;
-        r->source.begin = (size_t)(p - (const char *)r->source.buffer);
+    const char *const base = (const char *)r->source.buffer, *const end = base + r->source.end;
+    const char *p = base + r->source.begin;
+    if (r->text->width == 1) return WF_OK; /* a line may be blank */
+    wf_specials_pass(&r->rows->specials, r->source.begin);
+    while (p < end) {
+        const char *line_end = find_line(r, p);
+        wf_error error = line_end ? keep_row(r) : WF_OK;
+        if (!line_end || error) return error;
+        p = line_end + 1;
+        r->source.begin = (size_t)(p - base);
         wf_text_start_line(r->text, 1, wf_source_offset(&r->source));
     }
-    return error;
+    return WF_OK;
 }
 
 /* ---- lines: whatever they have ---- */

@@ -197,7 +197,7 @@ static wf_error find_keys(wf_handle *handle, struct wf_tally *tally, const struc
     for (int64_t i = 0; i < rows->count; i++) {
         const struct wf_row_key *key = &rows->key[i];
         if (i + AHEAD < rows->count) wf_texts_prefetch(&tally->keys, key[AHEAD].hash);
-        keys[i] = wf_texts_add(&tally->keys, rows->key_bytes + key->offset, key->nbytes, key->hash);
+        keys[i] = wf_texts_add(&tally->keys, key->bytes, key->nbytes, key->hash);
         if (keys[i] < 0) return fail_memory(handle);
     }
     return WF_OK;

@@ -39,7 +39,8 @@ static void take_lines(struct wf_text *text, struct wf_source *source, size_t nb
     chunk->nbytes = nbytes;
     memcpy(chunk->bytes, wf_source_window(source), nbytes);
     source->begin += nbytes;
-    wf_text_start_line(text, count_newlines(chunk->bytes, nbytes), wf_source_offset(source));
+    chunk->newline_count = count_newlines(chunk->bytes, nbytes);
+    wf_text_start_line(text, chunk->newline_count, wf_source_offset(source));
 }
 
 bool wf_lines_take_whole(struct wf_text *text, struct wf_source *source, size_t nbytes, struct wf_chunk *chunk) {

@@ -437,11 +437,11 @@ static void bound_closely(uint64_t digits, int exponent, uint64_t *top, int *uni
     *unit = power_table[step].exponent + exponent + 192 - rest_shift - digits_shift - product_shift;
 }
 
-/* False if the bounds do not round to the same element, or not to a normal number well inside the type's
- * range. */
-static bool round_closely(uint64_t digits, int exponent, bool negative, wf_type type, void *element) {
-    const struct wf_type_traits *traits = &wf_type_table[type];
-    int fraction_bits = traits->precision - 1, drop = 64 - traits->precision;
+/* False if the bounds do not round to the same element, or not to a normal number well inside the range of the float type
+ * that has this precision and so many bits for exponents. */
+static inline __attribute__((always_inline)) bool round_closely(uint64_t digits, int exponent, bool negative, int precision,
+                                                                int exponent_bits, uint64_t *element) {
+    const int fraction_bits = precision - 1, drop = 64 - precision, bias = (1 << (exponent_bits - 1)) - 1;
     uint64_t bits = 0;
     if (digits) {
         uint64_t top, half = UINT64_C(1) << (drop - 1);
@@ -449,11 +449,24 @@ static bool round_closely(uint64_t digits, int exponent, bool negative, wf_type 
         if (exponent < EXPONENT_MIN || exponent > EXPONENT_MAX) return false;
         bound_closely(digits, exponent, &top, &unit);
         uint64_t rest = top & (2 * half - 1);
-        int field = unit + 63 + wf_type_bias(type);
-        if (half - rest < 12 || field < 1 || field >= 2 * wf_type_bias(type)) return false;
+        int field = unit + 63 + bias;
+        if (half - rest < 12 || field < 1 || field >= 2 * bias) return false;
         bits = ((uint64_t)(field - 1) << fraction_bits) + (top >> drop) + (rest > half);
     }
-    store_bits(bits | (uint64_t)negative << (fraction_bits + traits->exponent_bits), type, element);
+    *element = bits | (uint64_t)negative << (fraction_bits + exponent_bits);
+    return true;
+}
+
+static bool store_closely(uint64_t digits, int exponent, bool negative, wf_type type, void *element) {
+    const struct wf_type_traits *traits = &wf_type_table[type];
+    uint64_t bits;
+    if (type == WF_F64) { /* the type of most texts, for which the compiler knows all shifts */
+        if (!round_closely(digits, exponent, negative, 53, 11, &bits)) return false;
+        memcpy(element, &bits, sizeof bits);
+        return true;
+    }
+    if (!round_closely(digits, exponent, negative, traits->precision, traits->exponent_bits, &bits)) return false;
+    store_bits(bits, type, element);
     return true;
 }
 
@@ -480,5 +493,5 @@ const char *wf_text_parse_plain(const char *p, const char *end, wf_type type, vo
     }
     if (digit_count == 0 || digit_count > U64_DIGITS) return NULL;
     if ((*p | 0x20) == 'e' && !(p = scan_small_exponent(p + 1, end, &exponent))) return NULL;
-    return round_closely(digits, exponent, negative, type, element) ? p : NULL;
+    return store_closely(digits, exponent, negative, type, element) ? p : NULL;
 }
