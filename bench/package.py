@@ -66,18 +66,20 @@ def keyed_peers_of(ids, weights, count):
     return named
 
 
-def error_in_ulp(result, value):
-    result = np.asarray(result)[()]  # some peers give Python's floats
+def error_in_ulp(result, value, dtype):
+    result = np.dtype(dtype).type(result)  # some peers give Python's floats
     nearest = result.dtype.type(value.numerator / value.denominator)
     return float(abs(Fraction(float(result)) - value) / Fraction(float(np.spacing(np.abs(nearest)))))
 
 
 def measure(functions, rounds):
-    """The least time of a call, of rounds of 10 ms each; the first call, which may compile, is not timed."""
+    """The least time of a call, of rounds of 3 ms or more each; the first call, which may compile, is not timed."""
     timers, calls = {name: timeit.Timer(function) for name, function in functions.items()}, {}
     for name, timer in timers.items():
         timer.timeit(1)
-        calls[name] = max(1, min(5000, int(0.01 / timer.timeit(1))))
+        calls[name] = 1
+        while timer.timeit(calls[name]) < 0.003:
+            calls[name] *= 3
     best = dict.fromkeys(timers, math.inf)
     for _ in range(rounds):
         for name, timer in timers.items():
@@ -92,15 +94,15 @@ def time_text(seconds):
     return f"{seconds:.3g} s"
 
 
-def cells(label, ours, peers, rounds, value):
-    """A row of the table; value: the result to compare with, as a fraction, or None."""
+def cells(label, ours, peers, rounds, value=None, dtype=None):
+    """A row of the table; value: the result to compare with, as a fraction, or None; dtype: the results'."""
     best = measure({"warpfold": ours, **peers}, rounds)
     made = [label, time_text(best["warpfold"])]
     for name in PEERS:
         if name not in peers:
             made.append("")
             continue
-        error = "" if value is None or name == "fsum" else f", {error_in_ulp(peers[name](), value):.2g} ulp"
+        error = "" if value is None or name == "fsum" else f", {error_in_ulp(peers[name](), value, dtype):.2g} ulp"
         made.append(f"{best[name] / best['warpfold']:.2g}{error}")
     return made
 
@@ -110,17 +112,17 @@ def row(wf, op, a, axis, rounds):
     ours, value = partial(getattr(wf, op), a, **options), None
     if axis is None and a.size <= 100_000:
         value = exact(op, a)
-        assert value is None or error_in_ulp(ours(), value) <= 0.5, f"{op} is not exact"
+        assert value is None or error_in_ulp(ours(), value, a.dtype) <= 0.5, f"{op} is not exact"
     elif axis is None and a.dtype.kind == "f" and op in ("sum", "mean", "var"):
         value = Fraction(float(ours()))
     label = f"{op} {a.dtype} {' x '.join(map(str, a.shape))}" + (f", axis {axis}" if axis is not None else "")
-    return cells(label, ours, peers_of(op, a, axis), rounds, value)
+    return cells(label, ours, peers_of(op, a, axis), rounds, value, a.dtype)
 
 
 def keyed_row(wf, rng, size, count, rounds):
     ids, weights = rng.integers(0, count, size), rng.standard_normal(size)
     ours = partial(wf.bincount, ids, weights, count)
-    return cells(f"bincount float64, {size} of {count} keys", ours, keyed_peers_of(ids, weights, count), rounds, None)
+    return cells(f"bincount float64, {size} of {count} keys", ours, keyed_peers_of(ids, weights, count), rounds)
 
 
 def rows(wf, is_quick):

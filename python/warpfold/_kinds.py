@@ -59,7 +59,7 @@ def type_name(dtype):
         return _PYTHON_TYPES[dtype]
     name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None) or getattr(dtype, "__name__", None)
     name = _NAMES.get(str(name or dtype).rpartition(".")[2])
-    if name is None or not getattr(dtype, "isnative", True):
+    if name is None:
         raise TypeError(f"dtype {dtype!r} is not one of {', '.join(name for name, _ in _TYPES.values())}")
     return name
 
