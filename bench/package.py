@@ -1,10 +1,11 @@
-"""The Python package beside NumPy (and math.fsum, bottleneck, numbagg where they are): time and error of the same call.
+"""The Python package beside NumPy (and math.fsum, bottleneck, numbagg, torch where they are): time and error of a call.
 
     package.py BUILD [--quick]
 
-prints a table: for each call, nanoseconds of warpfold and of each peer, and the peer's error in units in the last place
-(warpfold's is at most 0.5; its result is compared with exact fractions before anything is timed).  Calls are timed in
-turns; the least of the rounds is shown, which a busy machine disturbs least.
+prints a table in markdown: for each call, nanoseconds of warpfold, and of each peer how many times as long it takes and
+its error in units in the last place.  Up to 10^5 elements warpfold's result is compared with exact fractions before
+anything is timed, and must be at most 0.5 off; beyond that, errors are told against warpfold's.  Calls are timed in turns;
+the least of the rounds is shown, which a busy machine disturbs least.
 """
 
 import argparse
@@ -27,46 +28,119 @@ def exact(op, a):
     return total / (len(a) if op == "mean" else 1)
 
 
-def peers_of(op, a):
-    named = {"NumPy": getattr(np, op, None), "fsum": math.fsum if op == "sum" and a.ndim == 1 else None}
-    for name, function in (("bottleneck", f"nan{op}"), ("numbagg", f"nan{op}")):
-        try:
-            named[name] = getattr(importlib.import_module(name), function, None)
-        except ImportError:
-            pass
-    return {name: function for name, function in named.items() if function}
+PEERS = ("NumPy", "fsum", "bottleneck", "numbagg", "torch")
 
 
-def error_in_ulp(result, value):
-    result = np.asarray(result)[()]  # some peers give Python's floats
+def library(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+def peers_of(op, a, axis):
+    """Functions without arguments, by name; torch's tensors are made before."""
+    options = {} if axis is None else {"axis": axis}
+    named = {"NumPy": partial(getattr(np, op), a, **options)}
+    if op == "sum" and a.ndim == 1 and a.size <= 10_000_000:
+        named["fsum"] = partial(math.fsum, a)
+    for name in ("bottleneck", "numbagg"):
+        function = getattr(library(name), f"nan{op}", None)
+        if function:
+            named[name] = partial(function, a, **options)
+    torch = library("torch")
+    if torch and op in ("sum", "mean", "max", "argmax"):
+        named["torch"] = partial(getattr(torch, op if op != "max" or axis is None else "amax"), torch.from_numpy(a),
+                                 **options)
+    return named
+
+
+def keyed_peers_of(ids, weights, count):
+    named = {"NumPy": partial(np.bincount, ids, weights, count)}
+    numbagg, torch = library("numbagg"), library("torch")
+    if numbagg:
+        named["numbagg"] = partial(numbagg.group_nansum, weights, ids, num_labels=count)
+    if torch:
+        zeros, index, source = torch.zeros(count, dtype=torch.float64), torch.from_numpy(ids), torch.from_numpy(weights)
+        named["torch"] = lambda: zeros.zero_().index_add_(0, index, source)
+    return named
+
+
+def error_in_ulp(result, value, dtype):
+    result = np.dtype(dtype).type(result)  # some peers give Python's floats
     nearest = result.dtype.type(value.numerator / value.denominator)
     return float(abs(Fraction(float(result)) - value) / Fraction(float(np.spacing(np.abs(nearest)))))
 
 
-def measure(functions, calls, rounds):
-    timers = {name: timeit.Timer(function) for name, function in functions.items()}
+def measure(functions, rounds):
+    """The least time of a call, of rounds of 3 ms or more each; the first call, which may compile, is not timed."""
+    timers, calls = {name: timeit.Timer(function) for name, function in functions.items()}, {}
+    for name, timer in timers.items():
+        timer.timeit(1)
+        calls[name] = 1
+        while timer.timeit(calls[name]) < 0.003:
+            calls[name] *= 3
     best = dict.fromkeys(timers, math.inf)
     for _ in range(rounds):
         for name, timer in timers.items():
-            best[name] = min(best[name], timer.timeit(calls) / calls)
+            best[name] = min(best[name], timer.timeit(calls[name]) / calls[name])
     return best
+
+
+def time_text(seconds):
+    for unit, size in (("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3)):
+        if seconds < 1000 * size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.3g} s"
+
+
+def cells(label, ours, peers, rounds, value=None, dtype=None):
+    """A row of the table; value: the result to compare with, as a fraction, or None; dtype: the results'."""
+    best = measure({"warpfold": ours, **peers}, rounds)
+    made = [label, time_text(best["warpfold"])]
+    for name in PEERS:
+        if name not in peers:
+            made.append("")
+            continue
+        error = "" if value is None or name == "fsum" else f", {error_in_ulp(peers[name](), value, dtype):.2g} ulp"
+        made.append(f"{best[name] / best['warpfold']:.2g}{error}")
+    return made
 
 
 def row(wf, op, a, axis, rounds):
     options = {} if axis is None else {"axis": axis}
-    value = exact(op, a) if axis is None and a.size <= 100_000 else None
-    got = getattr(wf, op)(a, **options)
-    assert value is None or error_in_ulp(got, value) <= 0.5, f"{op} is not exact"
-    functions = {"warpfold": partial(getattr(wf, op), a, **options)}
-    for name, function in peers_of(op, a).items():
-        if axis is None or name != "fsum":
-            functions[name] = partial(function, a, **options)
-    best = measure(functions, max(1, 200_000 // (a.size + 100)), rounds)
-    cells = [f"{op} {a.dtype} {'x'.join(map(str, a.shape))}" + (f" axis {axis}" if axis is not None else "")]
-    for name, seconds in best.items():
-        off = "" if value is None or name in ("warpfold", "fsum") else f", {error_in_ulp(functions[name](), value):.2g} ulp"
-        cells.append(f"{name} {seconds * 1e9:.0f} ns{off}")
-    return cells
+    ours, value = partial(getattr(wf, op), a, **options), None
+    if axis is None and a.size <= 100_000:
+        value = exact(op, a)
+        assert value is None or error_in_ulp(ours(), value, a.dtype) <= 0.5, f"{op} is not exact"
+    elif axis is None and a.dtype.kind == "f" and op in ("sum", "mean", "var"):
+        value = Fraction(float(ours()))
+    label = f"{op} {a.dtype} {' x '.join(map(str, a.shape))}" + (f", axis {axis}" if axis is not None else "")
+    return cells(label, ours, peers_of(op, a, axis), rounds, value, a.dtype)
+
+
+def keyed_row(wf, rng, size, count, rounds):
+    ids, weights = rng.integers(0, count, size), rng.standard_normal(size)
+    ours = partial(wf.bincount, ids, weights, count)
+    return cells(f"bincount float64, {size} of {count} keys", ours, keyed_peers_of(ids, weights, count), rounds)
+
+
+def rows(wf, is_quick):
+    rng = np.random.default_rng(1)
+    for count in (4, 1000) if is_quick else (4, 100, 1000, 100_000, 10_000_000):
+        for op in ("sum", "mean", "var", "max", "argmax"):
+            yield row(wf, op, rng.standard_normal(count), None, 5)
+    for dtype in ("f4", "i4"):
+        yield row(wf, "sum", np.ones(4, dtype), None, 5)
+    axes = (((1000, 10), 1), ((10, 1000), 0), ((100, 100), 0), ((100, 100), 1), ((3000, 3000), 0), ((3000, 3000), 1))
+    for shape, axis in axes[:1 if is_quick else None]:
+        for op in ("sum", "max", "mean"):
+            yield row(wf, op, rng.standard_normal(shape), axis, 5)
+    for size, count in ((10_000, 10), (1_000_000, 10), (1_000_000, 100_000))[:1 if is_quick else None]:
+        yield keyed_row(wf, rng, size, count, 5)
+    if not is_quick:
+        for dtype in ("f4", "f8"):
+            yield row(wf, "sum", rng.random(100_000_000, np.dtype(dtype)), None, 3)
 
 
 def main():
@@ -77,14 +151,9 @@ def main():
     sys.path.insert(0, str(Path(arguments.build).resolve() / "python"))
     import warpfold as wf
 
-    rng = np.random.default_rng(1)
-    sizes = (4, 1000) if arguments.quick else (4, 100, 1000, 100_000, 10_000_000)
-    for count in sizes:
-        for op in ("sum", "mean", "var", "max", "argmax"):
-            print(" | ".join(row(wf, op, rng.standard_normal(count), None, 5)))
-    for shape, axis in (((1000, 10), 1), ((10, 1000), 0), ((300, 300), 0))[:1 if arguments.quick else 3]:
-        for op in ("sum", "max", "mean"):
-            print(" | ".join(row(wf, op, rng.standard_normal(shape), axis, 5)))
+    print("| call | warpfold | " + " | ".join(PEERS) + " |\n|---|" + "--:|" * (len(PEERS) + 1))
+    for made in rows(wf, arguments.quick):
+        print("| " + " | ".join(made) + " |", flush=True)
 
 
 if __name__ == "__main__":

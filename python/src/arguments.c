@@ -98,6 +98,10 @@ int read_int64(PyObject *number, const char *name, int64_t *result) {
 
 int read_axis(PyObject *axis, int32_t ndim, int32_t *position) {
     int64_t number;
+    if (PyBool_Check(axis)) { /* keepdims, most likely, in the wrong place */
+        PyErr_Format(PyExc_TypeError, "axis must be an integer, not %R", axis);
+        return -1;
+    }
     if (read_int64(axis, "axis", &number)) return -1;
     int64_t counted = number < 0 ? number + ndim : number;
     if (counted < 0 || counted >= ndim) return raise_axis(number, ndim);

@@ -25,6 +25,14 @@ int find_attribute(PyObject *object, const char *name, PyObject **attribute) {
     return 0;
 }
 
+/* ---- what the state keeps */
+
+void keep_first(PyObject **place, PyObject *object) {
+    PyObject *nothing = NULL;
+    if (!__atomic_compare_exchange_n(place, &nothing, object, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        Py_DECREF(object);
+}
+
 /* ---- buffers */
 
 static wf_type type_of_size(const wf_type types[4], Py_ssize_t nbytes) {
@@ -56,7 +64,7 @@ wf_type type_of_format(const char *format, Py_ssize_t nbytes, bool *is_swapped) 
     return *format == '?' && nbytes == 1 ? bools[0] : WF_TYPE_DEFAULT;
 }
 
-static int take_buffer_as(PyObject *object, struct array *array, wf_type type) {
+int take_buffer_as(PyObject *object, struct array *array, wf_type type) {
     if (PyObject_GetBuffer(object, &array->buffer, PyBUF_RECORDS_RO)) return -1;
     array->has_buffer = true;
     const Py_buffer *buffer = &array->buffer;
@@ -82,121 +90,6 @@ static int take_buffer_as(PyObject *object, struct array *array, wf_type type) {
 static int take_buffer(PyObject *object, struct array *array) {
     array->kind = KIND_BUFFER;
     return take_buffer_as(object, array, WF_TYPE_DEFAULT);
-}
-
-/* ---- NumPy */
-
-/* NumPy's bfloat16 (of ml_dtypes) has no buffer: its bits are seen as uint16. */
-static int take_numpy_bfloat16(PyObject *object, struct array *array) {
-    array->held = PyObject_CallMethod(object, "view", "s", "uint16");
-    return array->held ? take_buffer_as(array->held, array, WF_BF16) : -1;
-}
-
-/* The exception that GetBuffer left says nothing to a user. */
-static int explain_numpy_type(PyObject *name) {
-    PyErr_Clear();
-    PyErr_Format(PyExc_TypeError,
-                 "elements of dtype %U are not supported: convert the array to bool, an integer of 8 to 64 bits, "
-                 "float16, bfloat16, float32 or float64", name);
-    return -1;
-}
-
-static int take_numpy_without_buffer(PyObject *object, struct array *array) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    PyObject *dtype = PyObject_GetAttrString(object, "dtype");
-    PyObject *name = dtype ? PyObject_GetAttrString(dtype, "name") : NULL;
-    Py_XDECREF(dtype);
-    PyErr_Restore(type, value, traceback);
-    if (!name) return -1;
-    int taken;
-    if (!PyUnicode_CompareWithASCIIString(name, "bfloat16")) {
-        PyErr_Clear();
-        taken = take_numpy_bfloat16(object, array);
-    } else {
-        taken = explain_numpy_type(name);
-    }
-    Py_DECREF(name);
-    return taken;
-}
-
-static int take_numpy(PyObject *object, struct array *array) {
-    array->kind = KIND_NUMPY;
-    if (!take_buffer_as(object, array, WF_TYPE_DEFAULT)) return 0;
-    if (array->has_buffer || PyErr_ExceptionMatches(PyExc_MemoryError)) return -1;
-    return take_numpy_without_buffer(object, array);
-}
-
-/* Puts a new reference where none is yet; without the interpreter's lock, another thread may have been first. */
-static void keep_first(PyObject **place, PyObject *object) {
-    PyObject *nothing = NULL;
-    if (!__atomic_compare_exchange_n(place, &nothing, object, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        Py_DECREF(object);
-}
-
-static void keep_attribute(PyObject **place, PyObject *owner, const char *name) {
-    PyObject *object = *place || PyErr_Occurred() ? NULL : PyObject_GetAttrString(owner, name);
-    if (object) keep_first(place, object);
-}
-
-/* Keeps what results in NumPy's kind need, from the first array that is met; the type of arrays comes last. */
-static int meet_numpy(struct state *state) {
-    static const char *const names[] = {[WF_BOOL] = "bool_", [WF_I8] = "int8", [WF_I16] = "int16",
-                                        [WF_I32] = "int32", [WF_I64] = "int64", [WF_U8] = "uint8",
-                                        [WF_U16] = "uint16", [WF_U32] = "uint32", [WF_U64] = "uint64",
-                                        [WF_F16] = "float16", [WF_F32] = "float32", [WF_F64] = "float64"};
-    PyObject *numpy = PyImport_ImportModule("numpy"); /* there already: one of its objects is here */
-    if (!numpy) return -1;
-    for (size_t type = 0; type < sizeof names / sizeof names[0]; type++) {
-        if (names[type]) keep_attribute(&state->scalars[type], numpy, names[type]);
-    }
-    keep_attribute(&state->empty, numpy, "empty");
-    if (!PyErr_Occurred()) probe_scalars(state);
-    keep_attribute(&state->ndarray, numpy, "ndarray");
-    Py_DECREF(numpy);
-    return PyErr_Occurred() ? -1 : 0;
-}
-
-/* Whether a class of the object's, other than the object's own type perhaps, is the one of that module and name. */
-static int has_class(PyObject *object, const char *module, const char *name) {
-    PyObject *classes = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__mro__");
-    if (!classes) return -1;
-    int found = 0;
-    for (Py_ssize_t i = 0; !found && i < PyTuple_Size(classes); i++) {
-        PyObject *class = PyTuple_GetItem(classes, i);
-        PyObject *its_name = PyObject_GetAttrString(class, "__name__");
-        PyObject *its_module = its_name ? PyObject_GetAttrString(class, "__module__") : NULL;
-        if (!its_module) found = -1;
-        else if (PyUnicode_Check(its_name) && PyUnicode_Check(its_module))
-            found = !PyUnicode_CompareWithASCIIString(its_name, name) &&
-                    !PyUnicode_CompareWithASCIIString(its_module, module);
-        Py_XDECREF(its_name);
-        Py_XDECREF(its_module);
-    }
-    Py_DECREF(classes);
-    return found;
-}
-
-static int refuse_masked(PyObject *object) {
-    PyObject *mask;
-    int found = find_attribute(object, "_mask", &mask);
-    if (found <= 0) return found;
-    Py_DECREF(mask);
-    PyErr_SetString(PyExc_TypeError, "masked arrays are not supported, since their mask would be ignored: pass "
-                                     "a.compressed(), or a.data with where=~a.mask");
-    return -1;
-}
-
-/* 1: an object of NumPy's, 0: of another's. */
-static int is_numpy(struct state *state, PyObject *object) {
-    int is_array = has_class(object, "numpy", "ndarray");
-    if (!is_array) is_array = has_class(object, "numpy", "generic");
-    if (is_array > 0 && (refuse_masked(object) || (!state->ndarray && meet_numpy(state)))) return -1;
-    if (!is_array && !state->stranger) {
-        Py_INCREF((PyObject *)Py_TYPE(object));
-        keep_first(&state->stranger, (PyObject *)Py_TYPE(object));
-    }
-    return is_array;
 }
 
 /* ---- numbers, lists, and what makes an array of itself */
@@ -259,6 +152,7 @@ static int take_any(struct state *state, PyObject *object, struct array *array) 
 /* The members but shape, stride_bytes and buffer, which need not be cleared. */
 static void array_clear(struct array *array, PyObject *object) {
     array->owner = object;
+    array->kind = KIND_PYTHON;
     array->is_read_only = array->is_on_gpu = array->has_buffer = false;
     array->stream = array->tensor = array->copy = NULL;
     array->held = array->stream_owner = NULL;
@@ -267,7 +161,7 @@ static void array_clear(struct array *array, PyObject *object) {
 int array_take(struct state *state, PyObject *object, struct array *array) {
     array_clear(array, object);
     PyObject *ndarray = __atomic_load_n(&state->ndarray, __ATOMIC_ACQUIRE); /* with what was kept before it */
-    int taken = (PyObject *)Py_TYPE(object) == ndarray ? take_numpy(object, array)
+    int taken = (PyObject *)Py_TYPE(object) == ndarray ? take_ndarray(state, object, array)
                                                        : take_any(state, object, array);
     if (taken) array_release(array);
     return taken;

@@ -1,7 +1,8 @@
 /* The extension module: what its files share.
  *
  *   arguments.c     the arguments of a call, positional and by name
- *   arrays.c        takes the caller's arrays in: buffers, numbers, lists;  tensors.c: DLPack, CUDA array interface
+ *   arrays.c        takes the caller's arrays in: buffers, numbers, lists;  numpy.c: NumPy's;  tensors.c: DLPack, CUDA
+ *                   array interface
  *   copies.c        copies of strided arrays, where one cannot be avoided
  *   handles.c       handles of the library, each lent to one call at a time
  *   reduce.c        a reduction from the arguments to the result
@@ -24,6 +25,7 @@
 
 #include "warpfold.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 /* ---- the module */
@@ -39,7 +41,9 @@ struct state {
     PyObject *plain_buffer;   /* the first type that was found to have a buffer and nothing else */
     PyObject *stranger;       /* the first type that was found to be none of NumPy's: not looked into again */
     PyObject *scalars[WF_F64 + 1]; /* numpy.float64 and so on, by wf_type; NULL: bf16, which NumPy lacks */
-    bool is_plain[WF_F64 + 1];     /* the scalar is an object's header and the number behind it */
+    PyObject *dtypes[WF_F64 + 1];  /* their dtypes, in the machine's byte order */
+    atomic_bool is_plain[WF_F64 + 1]; /* the scalar is an object's header and the number behind it */
+    atomic_bool has_fields;           /* NumPy's arrays are what numpy.c takes them for */
 };
 
 struct state *state_of(PyObject *module);
@@ -75,6 +79,16 @@ struct array {
 /* Takes object in without a copy, unless its elements are Python's or have another byte order. */
 int array_take(struct state *state, PyObject *object, struct array *array);
 void array_release(struct array *array);
+
+/* Puts a new reference where none is yet; without the interpreter's lock, another thread may have been first. */
+void keep_first(PyObject **place, PyObject *object);
+/* Takes an object's buffer; type is that of its elements, or WF_TYPE_DEFAULT if the buffer's format tells. */
+int take_buffer_as(PyObject *object, struct array *array, wf_type type);
+
+/* numpy.c: whether an object is NumPy's, 1, 0 or -1; takes one in; takes in what is of the type ndarray itself. */
+int is_numpy(struct state *state, PyObject *object);
+int take_numpy(PyObject *object, struct array *array);
+int take_ndarray(struct state *state, PyObject *object, struct array *array);
 
 /* tensors.c: 1 if the object has the protocol and was taken, 0 if it has not. */
 int take_exchange_table(PyObject *object, struct array *array);

@@ -90,7 +90,10 @@ static int visit(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(state->empty);
     Py_VISIT(state->plain_buffer);
     Py_VISIT(state->stranger);
-    for (int type = 0; type <= WF_F64; type++) Py_VISIT(state->scalars[type]);
+    for (int type = 0; type <= WF_F64; type++) {
+        Py_VISIT(state->scalars[type]);
+        Py_VISIT(state->dtypes[type]);
+    }
     return 0;
 }
 
@@ -103,7 +106,10 @@ static int clear(PyObject *module) {
     Py_CLEAR(state->empty);
     Py_CLEAR(state->plain_buffer);
     Py_CLEAR(state->stranger);
-    for (int type = 0; type <= WF_F64; type++) Py_CLEAR(state->scalars[type]);
+    for (int type = 0; type <= WF_F64; type++) {
+        Py_CLEAR(state->scalars[type]);
+        Py_CLEAR(state->dtypes[type]);
+    }
     return 0;
 }
 

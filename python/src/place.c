@@ -20,7 +20,8 @@ void results_lay_out(struct results *results, const struct job *job, bool keeps_
 
 static int check_out(const struct array *out, const struct results *results) {
     if (out->is_read_only) {
-        PyErr_SetString(PyExc_ValueError, "output array is read-only");
+        PyErr_SetString(PyExc_ValueError, out->copy ? "output array has not the machine's byte order"
+                                                    : "output array is read-only");
         return -1;
     }
     bool is_same = out->view.ndim == results->seen_ndim;

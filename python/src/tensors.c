@@ -199,6 +199,7 @@ static void release_tensor(struct array *array) {
 void array_release(struct array *array) {
     if (array->has_buffer) PyBuffer_Release(&array->buffer);
     array->has_buffer = false;
+    if (array->kind == KIND_NUMPY) Py_CLEAR(array->held); /* which runs nothing but NumPy's own */
     if (array->tensor || array->held || array->stream_owner) release_tensor(array);
     PyMem_Free(array->copy);
     array->copy = NULL;

@@ -123,6 +123,70 @@ def alike(case, theirs, ours):
     return np.allclose(np.asarray(ours, float), np.asarray(theirs, float), rtol=tolerance, equal_nan=True)
 
 
+def odd_arrays():
+    """What a random array hardly ever is."""
+    base = np.arange(24.0).reshape(2, 3, 4) - 5
+    read_only = base.copy()
+    read_only.flags.writeable = False
+    unaligned = np.frombuffer(b"x" + base.tobytes(), "u1")[1:].view("f8").reshape(base.shape)
+    fields = np.ones((2, 3), [("a", "i1"), ("b", "f4")])["b"]
+    metadata = np.ones((3, 2), np.dtype("f8", metadata={"a": 1}))
+    return [base[::-1, :, ::-1], np.broadcast_to(base[:1], (5, 3, 4)), np.broadcast_to(np.float32(3), (4, 2)),
+            np.asfortranarray(base), base.astype(">f8"), base.astype(">i4"), base.astype(">f2")[:, ::2], read_only,
+            unaligned, fields, metadata, base > 0, np.ones((1,) * 32), np.zeros((3, 0, 2), "i4"), np.float32(2.5),
+            np.array(5, "i2"), np.True_, base.astype(np.intc)[1], base.astype("longlong"), np.rot90(base, axes=(0, 2))]
+
+
+ODD_OPTIONS = [{"axis": np.int8(0)}, {"axis": True}, {"axis": (0, 0)}, {"axis": 99}, {"axis": -1, "keepdims": 1}]
+ODD_MASKS = [True, np.zeros((1, 4), bool), np.ones((7, 1, 1), bool), [True, False, True, False], np.ones(4)]
+
+
+def options_of(name, a):
+    yield from [{}, {"axis": ()}, {"axis": 0}, {"axis": tuple(range(a.ndim))}, *ODD_OPTIONS]
+    if name in ("sum", "mean", "prod", "any"):
+        yield from ({"where": mask, **axis} for mask in ODD_MASKS for axis in ({}, {"axis": -1}))
+    if name in ("sum", "mean"):
+        yield from ({"dtype": dtype} for dtype in ("M8[s]", "V8", np.float64))
+        yield from ({"out": np.zeros(1)}, {"out": np.zeros((2, 2)), "axis": 0})
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_odd_arrays(name):
+    seen = 0
+    for a in odd_arrays():
+        for options in options_of(name, a):
+            if name in ARGS and isinstance(options.get("axis"), tuple) or not a.ndim and "axis" in options:
+                continue  # differences that random calls show
+            theirs, ours = (outcome(getattr(library, name), a, options) for library in (np, wf))
+            if isinstance(theirs, Exception) or isinstance(ours, Exception):
+                same = isinstance(ours, (TypeError, ValueError)) and isinstance(theirs, (TypeError, ValueError))
+            else:
+                theirs, ours = np.asarray(theirs), np.asarray(ours)
+                same = (theirs.dtype, theirs.shape) == (ours.dtype, ours.shape) and np.allclose(
+                    ours.astype(float), theirs.astype(float), rtol=1e-2 if "e" in (a.dtype.char, ours.dtype.char) else 1e-5,
+                    equal_nan=True)
+            assert same, (a, options, theirs, ours)
+            seen += 1
+    assert seen > 100
+
+
+@pytest.mark.parametrize("dtype", ["O", "M8[s]", "m8[s]", "c8", "c16", "g", "S3", "U2", "V8", [("a", "i4")]])
+def test_other_elements_are_refused(dtype):
+    for a in (np.zeros(3, dtype), np.zeros((2, 0), dtype), np.zeros((), dtype)):
+        with pytest.raises(TypeError, match="not supported"):
+            wf.sum(a)
+        with pytest.raises(TypeError, match="not supported"):
+            wf.max(np.ones(3), out=a)
+
+
+def test_a_mask_that_is_no_bool_and_no_results_along_an_empty_axis():
+    """More rows of the table of differences."""
+    with pytest.raises(TypeError, match="where must be bool"):
+        wf.sum([1.0, 2.0], where=1)
+    assert wf.min(np.zeros((0, 0)), axis=0).shape == (0,) == wf.argmax(np.zeros((0, 0)), axis=1).shape
+    assert type(wf.sum(np.matrix([[1.0, 2.0]]), axis=0)) is np.ndarray
+
+
 def test_random_calls():
     rng, seen = random.Random("alike"), collections.Counter()
     for i in range(6000):
