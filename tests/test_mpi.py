@@ -133,6 +133,11 @@ def test_ranks_print_one_answer(library, files, texts, tmp_path):
     assert (resumed.returncode, resumed.stdout) == (0, expected), resumed.stderr
     failed = run_ranks(library, 2, CLI, "sum", files[0], tmp_path / "absent.npy")
     assert failed.returncode != 0 and failed.stdout.strip("\n") == "" and "No such file" in failed.stderr
+    # Not what one command is, nor what one shared folder has.
+    for odd in (("mean", files[0]), ("sum", files[1]), ("sum", "--nan", "omit", files[0])):
+        differ = f'test "$OMPI_COMM_WORLD_RANK$PMI_RANK" = 1 && exec "$0" {" ".join(map(str, odd))}; exec "$0" sum "$1"'
+        failed = run_ranks(library, 2, "sh", "-c", differ, CLI, files[0])
+        assert failed.returncode != 0 and failed.stdout.strip("\n") == "" and "rank 1 reduces other files" in failed.stderr
     for operands in ((), ("--axis", "0", files[0])):
         failed = run_ranks(library, 2, CLI, "sum", *operands)
         assert failed.returncode != 0 and "warpfold: " in failed.stderr
