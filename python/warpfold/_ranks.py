@@ -1,9 +1,12 @@
 """Accumulators and arrays of all ranks, by whatever adds up integers and moves bytes between them."""
 
 import hashlib
+import math
 from array import array
 
 from warpfold import _core
+
+_MANY_RESULTS = 32  # from so many on, it is worth another message to leave zeros out
 
 
 def _attempt(function, *arguments):
@@ -37,6 +40,26 @@ def _words(accumulator):
     return accumulator.word_settings(), *accumulator.words()
 
 
+def _add_results(sums, results, add, largest):
+    """The words of many results: only those places of a result's words are sent where any rank has more than zeros.
+
+    Behind the first words, which are of all results together, each result has as many."""
+    head = sums[:2]
+    each = (len(sums) - len(head)) // results
+    columns = [sums[len(head) + place::each] for place in range(each)]
+    used = array("q", [_core.any(column) for column in columns])
+    largest(memoryview(used))
+    columns = [column for column, is_used in zip(columns, used) if is_used]
+    packed = array("q", bytes(8 * (len(head) + results * len(columns))))
+    places = memoryview(packed)
+    parts = [places[:len(head)], *(places[len(head) + results * i:][:results] for i in range(len(columns)))]
+    for part, column in zip(parts, (head, *columns)):
+        part[:] = column
+    add(places)
+    for part, column in zip(parts, (head, *columns)):
+        column[:] = part
+
+
 def all_reduce(accumulator, add, largest):
     """Makes accumulator that of all ranks' elements, with the bytes of those merged, and returns it.
 
@@ -58,7 +81,10 @@ def all_reduce(accumulator, add, largest):
     words, failure = _attempt(_words, accumulator)
     settings, sums, extremes = words or (0, None, None)
     _agree(failure, settings, largest, "the ranks' accumulators are of different reductions, dtypes or shapes")
-    if len(sums):
+    results = math.prod(accumulator.shape)
+    if results >= _MANY_RESULTS:
+        _add_results(sums, results, add, largest)
+    elif len(sums):
         add(sums)
     if len(extremes):
         largest(extremes)

@@ -128,6 +128,33 @@ def test_shapes_over_ranks():
     assert [share.bytes() for share in shares] == [whole.bytes()] * 3
 
 
+@pytest.mark.parametrize("op", ("mean", "var", "max", "argmin", "stats", "count_nonzero"))
+def test_words_of_many_results(op):
+    """Those that are zeros on all ranks are not sent: by which the bytes do not change, wherever the numbers are."""
+    np = pytest.importorskip("numpy")
+    rng, first = np.random.default_rng(5), 0
+    for count, scale in ((1, 0), (3, 0), (4, 60)):
+        shares, sent = [], []
+        for rank in range(count):
+            rows = rng.standard_normal((rank, 5, 8)) * 2.0 ** rng.integers(-scale, scale + 1, (rank, 5, 8))
+            rows[:, rank, :] = -0.0 if rank % 2 else float("nan")
+            shares.append(wf.Accumulator(op, shape=(5, 8), first_index=first).update(rows, axis=0))
+            first += rank
+        whole = shares[0].copy()
+        for share in shares[1:]:
+            whole.merge(share)
+        ranks = Ranks(count, op)
+
+        def add(rank, words):
+            sent.append(len(words))
+            ranks.reduce(rank, words, sum)
+
+        ranks.each(lambda rank: wf.all_reduce(shares[rank], lambda words: add(rank, words),
+                                              lambda words: ranks.reduce(rank, words, max)))
+        assert [share.bytes() for share in shares] == [whole.bytes()] * count
+        assert max(sent) < len(whole.words()[0]) / (3 if scale == 0 else 1.2)
+
+
 @pytest.mark.parametrize("settings", ({"ddof": 1}, {"nan": "omit"}))
 def test_ranks_that_differ_all_learn_of_it(settings):
     for told in Ranks(3, "settings").run([wf.Accumulator("var"), wf.Accumulator("var", **settings), wf.Accumulator("var")]):
