@@ -511,7 +511,7 @@ static inline wf_error wf_mpi_prepare(const struct wf_mpi_team *team, const wf_r
     exchange->send_offset = exchange->send_nbytes + team->size;
     exchange->receive_nbytes = exchange->send_offset + team->size;
     exchange->receive_offset = exchange->receive_nbytes + team->size;
-    *settings = counts.settings ^ (uint64_t)count * UINT64_C(0x9e3779b97f4a7c15);
+    *settings = counts.settings ^ ((uint64_t)count + 1) * UINT64_C(0x9e3779b97f4a7c15); /* not those of an accumulator */
     return WF_OK;
 }
 

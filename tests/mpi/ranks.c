@@ -183,6 +183,11 @@ static void check_errors(void) {
         wf_accumulator *unlike = make(&other, WF_F32, 0, 5);
         expect_error(wf_mpi_allreduce(handle, unlike, comm), WF_ERROR_MERGE, "differ", "unlike");
         wf_accumulator_destroy(unlike);
+        const wf_array none = wf_array_vector(NULL, WF_F32, 0);
+        const wf_output nowhere = {.data = NULL};
+        expect_error(rank == odd ? wf_mpi_allreduce_array(handle, &sum, &none, &nowhere, comm)
+                                 : wf_mpi_allreduce(handle, mine, comm),
+                     WF_ERROR_MERGE, "differ", "an array and accumulators");
         other = (wf_reduction){.nbytes = sizeof other, .op = rank == odd ? WF_PROD : WF_STATS};
         unlike = make(&other, WF_F32, 0, 5);
         expect_error(wf_mpi_reduce(handle, unlike, 0, comm), WF_ERROR_MERGE, "differ", "unlike");
