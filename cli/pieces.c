@@ -1,6 +1,7 @@
 #include "pieces.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -119,6 +120,32 @@ int pieces_make(wf_handle *handle, const struct request *request, struct pieces 
 void pieces_clear(struct pieces *pieces) {
     free(pieces->sources);
     free(pieces->piece);
+}
+
+/* ---- in words ---- */
+
+static void put_settings(FILE *stream, const struct request *request, wf_type type) {
+    const struct settings *settings = request->settings;
+    const char *column = settings->column_name ? settings->column_name : "";
+    fprintf(stream, "pieces of a reduction by warpfold: version 1\n%s of %s", wf_op_name(request->op), wf_type_name(type));
+    fprintf(stream, ", --nan %" PRId64 " --ddof %" PRId64 " --first-index %" PRId64 " --result-type %s --piece %" PRId64,
+            settings->nan, settings->ddof, settings->first_index,
+            settings->result_type ? wf_type_name(settings->result_type) : "default", settings->piece);
+    fprintf(stream, " --format %" PRId64 " --byte-order %" PRId64 " --missing %" PRId64 " --skip %" PRId64
+            " --header %d --delimiter %d --column %" PRId64 " %s\n",
+            settings->format, settings->byte_order, settings->missing, settings->skip_lines, settings->has_header,
+            settings->delimiter, settings->column, column);
+}
+
+void pieces_describe(FILE *stream, const struct request *request, const struct pieces *pieces, bool has_times) {
+    put_settings(stream, request, pieces->type);
+    for (size_t i = 0; i < pieces->source_count; i++) {
+        const struct piece_source *source = &pieces->sources[i];
+        fprintf(stream, "%s: %" PRId64 " bytes", source->path, source->nbytes);
+        if (has_times)
+            fprintf(stream, ", changed at %lld.%09ld", (long long)source->changed.tv_sec, source->changed.tv_nsec);
+        fputc('\n', stream);
+    }
 }
 
 /* ---- reducing ---- */

@@ -5,6 +5,7 @@
 
 #include "commands.h"
 
+#include <stdio.h>
 #include <time.h>
 
 struct piece_source {
@@ -31,6 +32,9 @@ struct pieces {
 /* Looks at all files.  Returns a status, having said what is wrong; the pieces are to be cleared in any case. */
 int pieces_make(wf_handle *handle, const struct request *request, struct pieces *pieces);
 void pieces_clear(struct pieces *pieces);
+
+/* Writes what is reduced, as lines: the settings in two, then each file with its size and, with times, when it was changed. */
+void pieces_describe(FILE *stream, const struct request *request, const struct pieces *pieces, bool has_times);
 
 /* Reduces one piece.  Fails, too, if its file is not as it was found. */
 int piece_reduce(wf_handle *handle, const struct request *request, const struct pieces *pieces, size_t i,

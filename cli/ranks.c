@@ -45,6 +45,7 @@ static void share_processors(wf_handle *handle, const struct settings *settings,
 struct letter {
     int32_t status;
     uint32_t nbytes;
+    uint64_t work; /* a hash of what all ranks together reduce: the same for all */
     unsigned char bytes[WF_SAVED_NBYTES_MAX];
 };
 
@@ -64,12 +65,26 @@ static int reduce_share(wf_handle *handle, const struct request *request, const 
     return status;
 }
 
+/* FNV-1a (Fowler, Noll, Vo) of the settings, and of the files with their sizes.  Not of their times: ranks may have copies
+ * of their own. */
+static int hash_work(const struct request *request, const struct pieces *pieces, uint64_t *hash) {
+    struct page page;
+    page_open(&page);
+    if (page.stream) pieces_describe(page.stream, request, pieces, false);
+    int status = page_end(&page) ? STATUS_OK : fail_memory();
+    *hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < page.length && !status; i++) *hash = (*hash ^ (unsigned char)page.text[i]) * UINT64_C(0x100000001b3);
+    page_clear(&page);
+    return status;
+}
+
 /* A rank that has nothing sends nothing. */
 static int write_letter(wf_handle *handle, const struct request *request, const struct mpi *mpi, struct letter *letter) {
     struct pieces pieces;
     wf_accumulator *share = NULL;
     size_t nbytes = 0;
     int status = pieces_make(handle, request, &pieces);
+    if (!status) status = hash_work(request, &pieces, &letter->work);
     if (!status) status = reduce_share(handle, request, &pieces, mpi, &share);
     if (!status && share) {
         wf_error error = wf_accumulator_save(handle, share, letter->bytes, sizeof letter->bytes, &nbytes);
@@ -86,6 +101,10 @@ static int join_letters(wf_handle *handle, const struct request *request, const 
                         wf_accumulator **whole) {
     int status = STATUS_OK;
     for (int i = 0; i < count && !status; i++) status = letters[i].status;
+    for (int i = 1; i < count && !status; i++)
+        if (letters[i].work != letters[0].work)
+            status = fail("rank %d reduces other files than rank 0, files of other sizes, or in another way: every rank "
+                          "must be given the same command and see the same files", i);
     for (int i = 0; i < count && !status; i++) {
         wf_accumulator *next = NULL;
         if (!letters[i].nbytes) continue;

@@ -79,27 +79,6 @@ static int open_folder(struct folder *folder, const char *path) {
 
 /* ---- what is reduced ---- */
 
-static void put_settings(FILE *stream, const struct request *request, wf_type type) {
-    const struct settings *settings = request->settings;
-    const char *column = settings->column_name ? settings->column_name : "";
-    fprintf(stream, "pieces of a reduction by warpfold: version 1\n%s of %s", wf_op_name(request->op), wf_type_name(type));
-    fprintf(stream, ", --nan %" PRId64 " --ddof %" PRId64 " --first-index %" PRId64 " --result-type %s --piece %" PRId64,
-            settings->nan, settings->ddof, settings->first_index,
-            settings->result_type ? wf_type_name(settings->result_type) : "default", settings->piece);
-    fprintf(stream, " --format %" PRId64 " --byte-order %" PRId64 " --missing %" PRId64 " --skip %" PRId64
-            " --header %d --delimiter %d --column %" PRId64 " %s\n",
-            settings->format, settings->byte_order, settings->missing, settings->skip_lines, settings->has_header,
-            settings->delimiter, settings->column, column);
-}
-
-static void put_sources(FILE *stream, const struct pieces *pieces) {
-    for (size_t i = 0; i < pieces->source_count; i++) {
-        const struct piece_source *source = &pieces->sources[i];
-        fprintf(stream, "%s: %" PRId64 " bytes, changed at %lld.%09ld\n", source->path, source->nbytes,
-                (long long)source->changed.tv_sec, source->changed.tv_nsec);
-    }
-}
-
 static size_t line_length(const char *text) {
     return strcspn(text, "\n");
 }
@@ -136,8 +115,7 @@ static int agree(const struct folder *folder, const struct request *request, con
     char name[PATH_MAX];
     struct page page;
     page_open(&page);
-    if (page.stream) put_settings(page.stream, request, pieces->type);
-    if (page.stream) put_sources(page.stream, pieces);
+    if (page.stream) pieces_describe(page.stream, request, pieces, true);
     int status = page_end(&page) && name_in(folder, "pieces", name) ? STATUS_OK : fail_memory();
     if (!status) {
         acquire(folder, 0, true);
@@ -177,6 +155,14 @@ static int work(wf_handle *handle, const struct request *request, const struct p
     return status;
 }
 
+/* A checksum says that a file is whole, not that it is in its place. */
+static int check_saved(const wf_accumulator *saved, const struct request *request, const struct piece *piece,
+                       const char *name) {
+    const bool is_it = wf_accumulator_op(saved) == request->op &&
+                       (piece->count < 0 || wf_accumulator_count(saved) == piece->count);
+    return is_it ? STATUS_OK : fail("%s: not the accumulator of its piece: remove it, and the piece is reduced again", name);
+}
+
 static int join(wf_handle *handle, const struct request *request, const struct pieces *pieces,
                 const struct folder *folder, wf_accumulator **whole) {
     char name[PATH_MAX];
@@ -185,7 +171,11 @@ static int join(wf_handle *handle, const struct request *request, const struct p
         wf_accumulator *next = NULL;
         piece_name(folder, i, name);
         status = saved_read(handle, name, &next);
-        if (!status) status = pieces_append(handle, request, whole, next);
+        if (!status) status = check_saved(next, request, &pieces->piece[i], name);
+        if (status)
+            wf_accumulator_destroy(next);
+        else
+            status = pieces_append(handle, request, whole, next);
     }
     return status;
 }

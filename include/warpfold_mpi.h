@@ -342,6 +342,8 @@ struct wf_mpi_exchange {
     size_t nbytes, result_nbytes; /* of an element */
     int64_t piece_count;          /* of elements in each piece but the last ones */
     char *rows;                   /* room for a piece of every rank */
+    char *slots;                  /* of short arrays: every rank's error and results; NULL: of long ones */
+    size_t slot_nbytes;
     int *send_nbytes, *send_offset, *receive_nbytes, *receive_offset; /* of every rank, for blocks that are uneven */
 };
 
@@ -417,6 +419,40 @@ static inline wf_error wf_mpi_reduce_blocks(const struct wf_mpi_team *team, cons
     return WF_OK;
 }
 
+/* Short arrays need no collective of their own for errors: each rank's travels before its results, in a slot.  Copying
+ * longer ones out of slots would take longer than that. */
+enum { WF_MPI_SLOT_HEAD_NBYTES = 8, WF_MPI_SLOTS_MOST_NBYTES = 1 << 17 };
+
+/* Moves every rank's results to their places; returns whether any has an error instead. */
+static inline int wf_mpi_open_slots(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange, int64_t count) {
+    int64_t failed = 0, error;
+    for (int i = 0; i < team->size; i++) {
+        const char *slot = exchange->slots + (size_t)i * exchange->slot_nbytes;
+        const size_t nbytes = (size_t)wf_mpi_piece(exchange->piece_count, count, i) * exchange->result_nbytes;
+        memcpy(&error, slot, sizeof error);
+        failed |= error;
+        if (nbytes)
+            memcpy(exchange->results + (size_t)(i * exchange->piece_count) * exchange->result_nbytes,
+                   slot + WF_MPI_SLOT_HEAD_NBYTES, nbytes);
+    }
+    return failed != 0;
+}
+
+static inline wf_error wf_mpi_reduce_block(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange,
+                                           const wf_reduction *reduction, int64_t count) {
+    char *slot = exchange->slots + (size_t)team->rank * exchange->slot_nbytes;
+    wf_error error = wf_mpi_check(team->handle, wf_mpi_send_pieces(team, exchange, 0, count));
+    if (error) return error;
+    const wf_error mine = wf_mpi_reduce_rows(team, exchange, reduction, slot + WF_MPI_SLOT_HEAD_NBYTES,
+                                             wf_mpi_piece(exchange->piece_count, count, team->rank));
+    const int64_t told = mine;
+    memcpy(slot, &told, sizeof told);
+    error = wf_mpi_check(team->handle, MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, exchange->slots,
+                                                     (int)exchange->slot_nbytes, MPI_BYTE, team->comm));
+    if (error) return error;
+    return wf_mpi_open_slots(team, exchange, count) ? wf_mpi_spread(team, mine) : WF_OK;
+}
+
 static inline int64_t wf_mpi_count(const wf_array *array) {
     int64_t count = 1;
     if (!array->shape) return array->count;
@@ -466,11 +502,16 @@ static inline wf_error wf_mpi_prepare(const struct wf_mpi_team *team, const wf_r
     if (exchange->piece_count > even) exchange->piece_count = even ? even : 1;
     exchange->rows = (char *)malloc((size_t)exchange->piece_count * (size_t)team->size * exchange->nbytes);
     exchange->send_nbytes = (int *)malloc(4 * (size_t)team->size * sizeof(int));
+    exchange->slot_nbytes = WF_MPI_SLOT_HEAD_NBYTES + ((size_t)exchange->piece_count * exchange->result_nbytes + 7) / 8 * 8;
+    if (exchange->piece_count >= even && exchange->slot_nbytes * (size_t)team->size <= WF_MPI_SLOTS_MOST_NBYTES) {
+        exchange->slots = (char *)malloc((size_t)team->size * exchange->slot_nbytes);
+        if (!exchange->slots) return wf_handle_fail(team->handle, WF_ERROR_MEMORY, NULL);
+    }
     if (!exchange->rows || !exchange->send_nbytes) return wf_handle_fail(team->handle, WF_ERROR_MEMORY, NULL);
     exchange->send_offset = exchange->send_nbytes + team->size;
     exchange->receive_nbytes = exchange->send_offset + team->size;
     exchange->receive_offset = exchange->receive_nbytes + team->size;
-    *settings = counts.settings ^ (uint64_t)count * UINT64_C(0x9e3779b97f4a7c15);
+    *settings = counts.settings ^ ((uint64_t)count + 1) * UINT64_C(0x9e3779b97f4a7c15); /* not those of an accumulator */
     return WF_OK;
 }
 
@@ -485,8 +526,13 @@ static inline wf_error wf_mpi_allreduce_array(wf_handle *handle, const wf_reduct
     if (error) return error;
     wf_error mine = wf_mpi_prepare(&team, reduction, array, output, &exchange, &settings);
     error = wf_mpi_begin(&team, frame, mine, settings);
-    if (!error) error = wf_mpi_reduce_blocks(&team, &exchange, reduction, wf_mpi_count(array), &mine);
-    if (!error) error = wf_mpi_agree_in(&team, mine);
+    if (!error && exchange.slots) {
+        error = wf_mpi_reduce_block(&team, &exchange, reduction, wf_mpi_count(array));
+    } else if (!error) {
+        error = wf_mpi_reduce_blocks(&team, &exchange, reduction, wf_mpi_count(array), &mine);
+        if (!error) error = wf_mpi_agree_in(&team, mine);
+    }
+    free(exchange.slots);
     free(exchange.rows);
     free(exchange.send_nbytes);
     return error;

@@ -136,9 +136,11 @@ wf_error wf_accumulator_from_words(wf_handle *handle, wf_accumulator *accumulato
                                    const int64_t *largest, const int64_t *indices) {
     wf_error error = check(handle, accumulator);
     if (error) return error;
-    const wf_word_counts counts = measure(accumulator);
     if (!added) return wf_fail(handle, WF_ERROR_ARGUMENT, "the words that were added are NULL");
-    if ((!largest && counts.largest) || (!indices && counts.indices)) return fail_indices(handle);
+    if (!largest || !indices) {
+        const wf_word_counts counts = measure(accumulator);
+        if ((!largest && counts.largest) || (!indices && counts.indices)) return fail_indices(handle);
+    }
     const struct wf_words words = {.direction = WF_WORDS_TAKE,
                                    .added = (int64_t *)(uintptr_t)added,
                                    .largest = (int64_t *)(uintptr_t)largest,

@@ -67,8 +67,9 @@ def test_header_is_c99_and_cpp(tmp_path):
                         f"-I{HEADER.parent}", source], check=True)
 
 
-def test_example_of_mpi4py(tmp_path):
-    """Its all-reduce, by pickled accumulators, against the command line."""
+@pytest.fixture(scope="module")
+def mpi4py():
+    """The environment of ranks in Python."""
     need("openmpi")
     probe = [sys.executable, "-c", "import numpy, warpfold; from mpi4py import MPI; print(MPI.Get_library_version())"]
     environment = {"PYTHONPATH": str(BUILD / "python")}
@@ -78,12 +79,44 @@ def test_example_of_mpi4py(tmp_path):
         pytest.skip("skipped: mpi4py does not start")
     if "Open MPI" not in found.stdout:
         pytest.skip("skipped: no numpy, no mpi4py for Open MPI, or no Python package in the build")
+    return environment
+
+
+ARRAYS = """
+import numpy, warpfold, warpfold.mpi
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+draw = numpy.random.default_rng(1)
+for shape, dtype in (((3, 7), "f4"), ((200_001,), "f8"), ((5,), "f2"), ((0,), "f8")):
+    rows = (draw.standard_normal((comm.size, *shape)) * 100).astype(dtype)
+    expected = warpfold.sum(rows, axis=0)
+    for share in (rows[comm.rank], rows[-1 - comm.rank]):
+        got = warpfold.mpi.all_reduce_array(share, comm)
+        assert got.dtype == dtype and got.shape == shape and got.tobytes() == expected.tobytes()
+try:
+    warpfold.mpi.all_reduce_array(OSError("no share") if comm.rank == 1 else rows[0], comm)
+except (OSError, RuntimeError) as error:
+    told = comm.gather(str(error))
+if comm.rank == 0:
+    for text in told:
+        print(text)
+"""
+
+
+def test_arrays_of_mpi4py(mpi4py):
+    done = run_ranks("openmpi", 3, sys.executable, "-c", ARRAYS, **mpi4py)
+    other = "another rank failed: its own exception says why"
+    assert done.stdout.splitlines() == [other, "no share", other], done.stderr
+
+
+def test_example_of_mpi4py(mpi4py, tmp_path):
+    """Its all-reduce, of words, against the command line."""
     draw, paths = random.Random(4), []
     for i in range(4):
         paths.append(tmp_path / f"{i}.npy")
         paths[-1].write_bytes(npy("f64", [draw.uniform(-1, 1) * 2.0 ** draw.randint(-60, 60) for _ in range(50 * i)]))
     example = ROOT / "examples" / "python" / "mpi_sum.py"
-    done = run_ranks("openmpi", 3, sys.executable, example, *paths, **environment)
+    done = run_ranks("openmpi", 3, sys.executable, example, *paths, **mpi4py)
     assert float.fromhex(done.stdout) == float.fromhex(printed("sum", "--hex", *paths)), done.stderr
 
 
@@ -100,6 +133,11 @@ def test_ranks_print_one_answer(library, files, texts, tmp_path):
     assert (resumed.returncode, resumed.stdout) == (0, expected), resumed.stderr
     failed = run_ranks(library, 2, CLI, "sum", files[0], tmp_path / "absent.npy")
     assert failed.returncode != 0 and failed.stdout.strip("\n") == "" and "No such file" in failed.stderr
+    # Not what one command is, nor what one shared folder has.
+    for odd in (("mean", files[0]), ("sum", files[1]), ("sum", "--nan", "omit", files[0])):
+        differ = f'test "$OMPI_COMM_WORLD_RANK$PMI_RANK" = 1 && exec "$0" {" ".join(map(str, odd))}; exec "$0" sum "$1"'
+        failed = run_ranks(library, 2, "sh", "-c", differ, CLI, files[0])
+        assert failed.returncode != 0 and failed.stdout.strip("\n") == "" and "rank 1 reduces other files" in failed.stderr
     for operands in ((), ("--axis", "0", files[0])):
         failed = run_ranks(library, 2, CLI, "sum", *operands)
         assert failed.returncode != 0 and "warpfold: " in failed.stderr

@@ -139,6 +139,9 @@ def test_what_has_changed_is_refused(files, tmp_path):
     refused(1, "0.acc: damaged accumulator", "sum", *words)
     piece.unlink()
     assert printed("sum", *words) == "3\n"
+    for other in (("sum", files[1]), ("mean", path)):  # whole, but of another piece or op
+        printed(*other, "--save", piece)
+        refused(1, "0.acc: not the accumulator of its piece", "sum", *words)
 
 
 def test_what_cannot_be_resumed(files, tmp_path):

@@ -3,6 +3,8 @@
  *     mpicc -O2 -Iinclude bench/mpi/allreduce.c build/libwarpfold.a -lm -lpthread -ldl -o allreduce
  *     mpirun -n 8 ./allreduce [ROUNDS]
  *
+ * -DREPROBLAS and the paths of ReproBLAS compare with that library, too: its all-reduce, and its sum of a rank's share.
+ *
  * Prints, of one number for each rank, the median time of a call and the median over rounds of its ratio to MPI_SUM's,
  * and the error of the sum; of arrays, element by element, the same with the bandwidth. */
 #include "warpfold_mpi.h"
@@ -85,6 +87,14 @@ static double binned_value(const struct binned *sum) {
     return value;
 }
 
+/* ---- the library itself ---- */
+
+#ifdef REPROBLAS
+#include <binned.h>
+#include <binnedBLAS.h>
+#include <binnedMPI.h>
+#endif
+
 /* ---- what is compared ---- */
 
 static double share[SHARE], plain_value;
@@ -106,6 +116,33 @@ static void call_binned(int i) {
 static void call_exact(int i) {
     if (wf_mpi_allreduce(handle, exact[i], MPI_COMM_WORLD)) MPI_Abort(MPI_COMM_WORLD, 1);
 }
+
+/* The message of wf_mpi_allreduce without the rest. */
+static void call_frame(int i) {
+    static int64_t frame[WF_MPI_FRAME_WORDS];
+    (void)i;
+    MPI_Allreduce(MPI_IN_PLACE, frame, WF_MPI_FRAME_WORDS, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+}
+
+#ifdef REPROBLAS
+static double_binned *library_share, *library_sum;
+
+static void call_library(int i) {
+    (void)i;
+    MPI_Allreduce(library_share, library_sum, 1, binnedMPI_DOUBLE_BINNED(BINS), binnedMPI_DBDBADD(BINS), MPI_COMM_WORLD);
+}
+
+static void sum_by_library(int i) {
+    (void)i;
+    binned_dbsetzero(BINS, library_share);
+    binnedBLAS_dbdsum(BINS, SHARE, share, 1, library_share);
+}
+
+static void sum_exactly(int i) {
+    const wf_array array = wf_array_vector(share, WF_F64, SHARE);
+    if (wf_accumulator_add(handle, exact[i], &array, NULL, NULL)) MPI_Abort(MPI_COMM_WORLD, 1);
+}
+#endif
 
 static double time_calls(void (*call)(int), int calls) {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -145,13 +182,15 @@ static double value_of(wf_accumulator *sum) {
 }
 
 static void compare_scalars(void) {
-    static double plain[ROUNDS_MAX], binned[ROUNDS_MAX], ours[ROUNDS_MAX], twice[ROUNDS_MAX];
+    static double plain[ROUNDS_MAX], binned[ROUNDS_MAX], ours[ROUNDS_MAX], twice[ROUNDS_MAX],
+        frame[ROUNDS_MAX];
     double result, most = 0, exact_value = 0;
     for (int r = 0; r < rounds; r++) {
         for (int i = 0; i < CALLS; i++) exact[i] = make_exact(share, SHARE);
         plain[r] = time_calls(call_plain, CALLS);
         binned[r] = time_calls(call_binned, CALLS) / plain[r];
         ours[r] = time_calls(call_exact, CALLS) / plain[r];
+        frame[r] = time_calls(call_frame, CALLS) / plain[r];
         twice[r] = time_calls(call_plain, CALLS) / plain[r];
         exact_value = value_of(exact[0]);
         for (int i = 0; i < CALLS; i++) wf_accumulator_destroy(exact[i]);
@@ -159,6 +198,7 @@ static void compare_scalars(void) {
     MPI_Allreduce(&plain_value, &result, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     for (int i = 0; i < SHARE; i++) most = fmax(most, fabs(share[i]));
     const double ratio_binned = median(binned, rounds), ratio_ours = median(ours, rounds), noise = median(twice, rounds);
+    const double ratio_frame = median(frame, rounds);
     if (rank) return;
     printf("one f64, %d ranks            time/MPI_SUM   relative error\n", size);
     printf("  MPI_SUM (%5.1f us)               %6.2f         %.1e\n", 1e6 * median(plain, rounds), noise,
@@ -166,7 +206,47 @@ static void compare_scalars(void) {
     printf("  binned sums, as ReproBLAS       %6.2f         %.1e\n", ratio_binned,
            fabs(binned_value(&binned_sum) - exact_value) / fabs(exact_value));
     printf("  wf_mpi_allreduce                %6.2f         0 (correctly rounded)\n", ratio_ours);
+    printf("    of which its message of %d bytes %5.2f\n", WF_MPI_FRAME_WORDS * 8, ratio_frame);
 }
+
+#ifdef REPROBLAS
+static double error_of_library(void) {
+    wf_accumulator *whole = make_exact(share, SHARE);
+    sum_by_library(0);
+    call_library(0);
+    if (wf_mpi_allreduce(handle, whole, MPI_COMM_WORLD)) MPI_Abort(MPI_COMM_WORLD, 1);
+    const double expected = value_of(whole);
+    wf_accumulator_destroy(whole);
+    return fabs(binned_ddbconv(BINS, library_sum) - expected) / fabs(expected);
+}
+
+static void compare_with_library(void) {
+    static double ours[ROUNDS_MAX], sums[ROUNDS_MAX];
+    const double first = share[0], second = share[1], large = ldexp(1, 90);
+    library_share = binned_dballoc(BINS);
+    library_sum = binned_dballoc(BINS);
+    share[0] = large;
+    share[1] = -large;
+    const double error_of_wide = error_of_library();
+    share[0] = first;
+    share[1] = second;
+    const double error = error_of_library();
+    for (int i = 0; i < CALLS; i++) exact[i] = make_exact(share, SHARE);
+    for (int r = 0; r < rounds; r++) {
+        sums[r] = 1 / time_calls(sum_by_library, CALLS);
+        sums[r] *= time_calls(sum_exactly, CALLS);
+        ours[r] = time_calls(call_library, CALLS) / time_calls(call_plain, CALLS);
+    }
+    for (int i = 0; i < CALLS; i++) wf_accumulator_destroy(exact[i]);
+    const double ratio = median(ours, rounds), ratio_sums = median(sums, rounds);
+    free(library_share);
+    free(library_sum);
+    if (rank) return;
+    printf("  ReproBLAS                       %6.2f         %.1e (with two large numbers that cancel: %.1e)\n",
+           ratio, error, error_of_wide);
+    printf("  our sum of the share takes      %6.2f times ReproBLAS' time\n", ratio_sums);
+}
+#endif
 
 /* ---- arrays ---- */
 
@@ -234,7 +314,10 @@ int main(int argc, char **argv) {
     }
     binned_renorm(&binned_share);
     compare_scalars();
-    for (int64_t nbytes = 64 << 10; nbytes <= 16 << 20; nbytes <<= 4) {
+#ifdef REPROBLAS
+    compare_with_library();
+#endif
+    for (int64_t nbytes = 4 << 10; nbytes <= 16 << 20; nbytes <<= 4) {
         compare_arrays(WF_F64, nbytes);
         compare_arrays(WF_F32, nbytes);
     }

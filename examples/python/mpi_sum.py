@@ -11,6 +11,7 @@ import numpy
 from mpi4py import MPI
 
 import warpfold
+import warpfold.mpi
 
 
 def sum_of(paths, comm=MPI.COMM_WORLD):
@@ -18,8 +19,7 @@ def sum_of(paths, comm=MPI.COMM_WORLD):
     accumulator = warpfold.Accumulator("sum", "float64")
     for path in paths[comm.rank::comm.size]:
         accumulator.update(numpy.load(path, mmap_mode="r"))
-    return warpfold.all_reduce(accumulator, lambda words: comm.Allreduce(MPI.IN_PLACE, words, MPI.SUM),
-                               lambda words: comm.Allreduce(MPI.IN_PLACE, words, MPI.MAX)).result()
+    return warpfold.mpi.all_reduce(accumulator, comm).result()
 
 
 if __name__ == "__main__":

@@ -11,10 +11,9 @@ tensor([0., 1.])
 
 import sys
 
-from warpfold import _core
-from warpfold._ranks import all_reduce as _all_reduce
+from warpfold import _core, _ranks
 
-__all__ = ["all_reduce", "grad_norm", "index_add", "scatter_add"]
+__all__ = ["all_reduce", "all_reduce_array", "grad_norm", "index_add", "scatter_add"]
 
 
 def _library(tensor):
@@ -81,23 +80,68 @@ def grad_norm(parameters, norm_type=2.0):
     return total.result()
 
 
+# ---- over the ranks of torch.distributed
+
+
+class _Ranks:
+    """What _ranks asks of a group of torch.distributed: NCCL has its tensors on the current GPU, others on the host."""
+
+    def __init__(self, group):
+        import torch
+        from torch import distributed
+
+        self.torch, self.distributed, self.group = torch, distributed, group
+        self.count = distributed.get_world_size(group)
+        self.device = "cuda" if distributed.get_backend(group) == "nccl" else "cpu"
+        self.block_nbytes = 64 << 20 if self.device == "cuda" else 4 << 20
+
+    def _reduce(self, words, op):
+        here = self.torch.frombuffer(words, dtype=self.torch.int64)
+        there = here.to(self.device)
+        self.distributed.all_reduce(there, op=op, group=self.group)
+        if there is not here:
+            here.copy_(there)
+
+    def add(self, words):
+        self._reduce(words, self.distributed.ReduceOp.SUM)
+
+    def largest(self, words):
+        self._reduce(words, self.distributed.ReduceOp.MAX)
+
+    def exchange(self, send, receive):
+        self.distributed.all_to_all_single(receive.view(self.torch.uint8), send.view(self.torch.uint8), group=self.group)
+
+    def share(self, send, receive):
+        self.distributed.all_gather_into_tensor(receive.view(self.torch.uint8), send.view(self.torch.uint8),
+                                                group=self.group)
+
+    def contiguous(self, tensor):
+        return _plain(tensor).to(self.device).contiguous()
+
+    def empty(self, count, dtype):
+        return self.torch.empty(count, dtype=dtype, device=self.device)
+
+
 def all_reduce(accumulator, group=None):
     """Makes accumulator that of all ranks' elements of a group of torch.distributed, and returns it.
 
     The bits of its result are those of one process that has added all elements, for any number and order of ranks, and
-    whatever algorithm Gloo or NCCL uses; a rank that failed passes its exception (see warpfold.all_reduce): a few hundred bytes of integers are added up (with NCCL on the current device).
+    whatever algorithm Gloo or NCCL uses; a rank that failed passes its exception (see warpfold.all_reduce): a few hundred
+    bytes of integers are added up for each result (with NCCL on the current device).  Accumulators with the shapes of
+    parameters make gradients independent of how a batch is shared (examples/python/torch_ranks.py).
     """
-    import torch
-    from torch import distributed
+    ranks = _Ranks(group)
+    return _ranks.all_reduce(accumulator, ranks.add, ranks.largest)
 
-    on_gpu = distributed.get_backend(group) == "nccl"
 
-    def reduced_by(op):
-        def reduce(words):
-            here = torch.frombuffer(words, dtype=torch.int64)
-            there = here.cuda() if on_gpu else here
-            distributed.all_reduce(there, op=op, group=group)
-            here.copy_(there)
-        return reduce
+def all_reduce_array(tensor, op="sum", group=None, *, dtype=None, nan="propagate", ddof=None):
+    """A new tensor: each element is op of the ranks' elements at its place, in the order of the ranks, rounded once.
 
-    return _all_reduce(accumulator, reduced_by(distributed.ReduceOp.SUM), reduced_by(distributed.ReduceOp.MAX))
+    A sum is exact, so its bits depend on no order of the ranks, no algorithm and no message size, unlike those of
+    torch.distributed.all_reduce.  tensor: of equal shape and dtype on all ranks (ValueError on every rank otherwise); the
+    result is where it is; op, dtype, nan and ddof as those of a reduction along an axis.  A rank that fails before may pass
+    its exception instead; every rank learns of every rank's error.  Moves the bytes of a ring: an exchange of the pieces,
+    which are then added up, and a gathering of the sums.
+    """
+    results = _ranks.all_reduce_array(tensor, _Ranks(group), op, dtype=dtype, nan=nan, ddof=ddof)
+    return results.to(tensor.device)

@@ -110,6 +110,8 @@ static bool is_within(struct wf_exact x, wf_type type, int64_t count, bool negat
     struct wf_big bound;
     if (!count) return is_zero(x);
     wf_total_of_exact(&total, x);
+    /* The largest has all bits of the type's range, and most sums have fewer. */
+    if (32 * total.magnitude.count < wf_type_high_exponent(type) - wf_type_low_exponent(type)) return true;
     largest_magnitude(type, negative, &bound);
     wf_big_multiply_u64(&bound, (uint64_t)count);
     return wf_big_compare(&total.magnitude, &bound) <= 0;

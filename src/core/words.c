@@ -99,23 +99,33 @@ static void pass_specials(struct wf_words *words, uint64_t *flags) {
 
 /* Digits -2^31 <= d < 2^31 but for the last, by which small numbers of either sign have zeros above them. */
 static void balance(struct wf_exact x) {
-    wf_exact_normalise(x);
-    for (int i = 0; i < x.digit_count - 1; i++) {
-        const int64_t carry = (x.digit[i] + (INT64_C(1) << 31)) >> 32;
-        x.digit[i] -= carry * (INT64_C(1) << 32);
-        x.digit[i + 1] += carry;
+    const int64_t half = INT64_C(1) << 31;
+    int64_t carry = 0, *last = &x.digit[x.digit_count - 1];
+    for (int64_t *digit = x.digit; digit < last; digit++) {
+        if (!(*digit | carry)) continue; /* most are: then no digit waits for the one before */
+        const int64_t sum = *digit + carry + half; /* no overflow: digits have more than a bit to spare */
+        *digit = (int64_t)(uint32_t)sum - half;
+        carry = sum >> 32;
     }
+    *last = (int64_t)((uint64_t)*last + (uint64_t)carry);
+}
+
+/* Of 2^31 ranks: -2^62 <= d < 2^62, where either d or its complement has no bit from 2^62 on. */
+static bool are_sums_of_digits(const int64_t *digit, int count) {
+    int64_t bits = 0;
+    for (int i = 0; i < count; i++) bits |= digit[i] ^ digit[i] >> 63;
+    return bits < INT64_C(1) << 62;
 }
 
 static void pass_range(struct wf_words *words, const struct wf_exact *x, int begin, int end) {
-    const int64_t most = INT64_C(1) << 62; /* of 2^31 ranks */
     const size_t nbytes = (size_t)(end - begin) * sizeof *x->digit;
     words->counts.added += end - begin;
     if (words->direction == WF_WORDS_GIVE) memcpy(words->added, x->digit + begin, nbytes);
-    if (words->direction == WF_WORDS_TAKE) memcpy(x->digit + begin, words->added, nbytes);
+    if (words->direction == WF_WORDS_TAKE) {
+        require(words, are_sums_of_digits(words->added, end - begin));
+        memcpy(x->digit + begin, words->added, nbytes);
+    }
     if (words->added) words->added += end - begin;
-    for (int i = begin; i < end && words->direction == WF_WORDS_TAKE; i++)
-        words->failed |= x->digit[i] < -most || x->digit[i] > most;
 }
 
 /* Those around the digit of 1, which are all that usual numbers have: how many, with so many sums. */

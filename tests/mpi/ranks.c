@@ -139,6 +139,7 @@ static void check_arrays(void) {
         check_array(WF_ARGMAX, WF_F64, counts[i]);
         check_array(WF_MEAN, WF_BF16, counts[i]);
     }
+    check_array(WF_SUM, WF_F32, 40001);  /* one block, too long for slots */
     check_array(WF_SUM, WF_F64, 600001); /* more than one block */
 }
 
@@ -147,6 +148,19 @@ static void check_arrays(void) {
 static void expect_error(wf_error error, wf_error wanted, const char *words, const char *what) {
     expect(error == wanted, what, WF_OP_NONE, WF_TYPE_DEFAULT);
     expect(strstr(wf_handle_message(handle), words) != NULL, what, WF_OP_NONE, WF_TYPE_DEFAULT);
+}
+
+/* Sums that fit no i8, on one piece. */
+static void check_range(int64_t count) {
+    const wf_reduction sum = {.nbytes = sizeof sum, .op = WF_SUM, .result_type = WF_I8};
+    int8_t *bytes = calloc(2, (size_t)count);
+    const wf_array ours = wf_array_vector(bytes, WF_I8, count);
+    const wf_output output = {.data = bytes + count};
+    bytes[size > 1 ? (count - 1) / size : 5] = 127;
+    bytes[count / 8 * 5] = (int8_t)(rank ? 0 : 5);
+    wf_error error = wf_mpi_allreduce_array(handle, &sum, &ours, &output, comm);
+    expect(error == (size > 1 ? WF_ERROR_RANGE : WF_OK), "range", WF_SUM, WF_I8);
+    free(bytes);
 }
 
 static void check_errors(void) {
@@ -169,6 +183,11 @@ static void check_errors(void) {
         wf_accumulator *unlike = make(&other, WF_F32, 0, 5);
         expect_error(wf_mpi_allreduce(handle, unlike, comm), WF_ERROR_MERGE, "differ", "unlike");
         wf_accumulator_destroy(unlike);
+        const wf_array none = wf_array_vector(NULL, WF_F32, 0);
+        const wf_output nowhere = {.data = NULL};
+        expect_error(rank == odd ? wf_mpi_allreduce_array(handle, &sum, &none, &nowhere, comm)
+                                 : wf_mpi_allreduce(handle, mine, comm),
+                     WF_ERROR_MERGE, "differ", "an array and accumulators");
         other = (wf_reduction){.nbytes = sizeof other, .op = rank == odd ? WF_PROD : WF_STATS};
         unlike = make(&other, WF_F32, 0, 5);
         expect_error(wf_mpi_reduce(handle, unlike, 0, comm), WF_ERROR_MERGE, "differ", "unlike");
@@ -179,15 +198,8 @@ static void check_errors(void) {
         expect(wf_accumulator_count(unlike) == 5, "unchanged", WF_PROD, WF_F32);
         wf_accumulator_destroy(unlike);
     }
-    /* Sums that fit no i8, on one piece. */
-    int8_t bytes[64] = {0}, sums[64];
-    sum.result_type = WF_I8;
-    bytes[size > 1 ? 63 / size : 5] = 127;
-    bytes[40] = (int8_t)(rank ? 0 : 5);
-    output.data = sums;
-    const wf_array ours = wf_array_vector(bytes, WF_I8, 64);
-    wf_error error = wf_mpi_allreduce_array(handle, &sum, &ours, &output, comm);
-    expect(error == (size > 1 ? WF_ERROR_RANGE : WF_OK), "range", WF_SUM, WF_I8);
+    check_range(64);
+    check_range(200000); /* of which an error travels apart */
     expect(are_equal(mine, before), "unchanged", WF_SUM, WF_F32);
     wf_accumulator_destroy(mine);
     wf_accumulator_destroy(before);

@@ -1,4 +1,5 @@
-"""Accumulators as words that are added up over ranks, in any order: the bytes of those merged."""
+"""Accumulators as words that are added up over ranks, in any order: the bytes of those merged.  And arrays, of which
+every rank reduces a piece: the oracle's results."""
 
 import random
 import threading
@@ -6,6 +7,10 @@ import threading
 import pytest
 
 wf = pytest.importorskip("warpfold", reason="the Python package was not built: no headers of Python")
+from oracle import Oracle
+from samples import nbytes_of, sample
+from test_python_ops import DTYPES, number, same
+from warpfold import _ranks
 
 OPS = ("sum", "mean", "var", "norm1", "norm2", "norminf", "min", "max", "argmin", "argmax", "count_nonzero", "any", "stats")
 
@@ -26,16 +31,63 @@ class Ranks:
         for i, word in enumerate(total):
             words[i] = word
 
-    def run(self, accumulators):
-        def work(rank):
-            wf.all_reduce(accumulators[rank], lambda words: self.reduce(rank, words, sum),
-                          lambda words: self.reduce(rank, words, max))
+    def each(self, work):
+        """What work(rank) gives, or raises, on a thread for each rank."""
+        given = [None] * self.count
 
-        threads = [threading.Thread(target=work, args=(rank,)) for rank in range(self.count)]
+        def keep(rank):
+            try:
+                given[rank] = work(rank)
+            except Exception as error:
+                given[rank] = error
+
+        threads = [threading.Thread(target=keep, args=(rank,)) for rank in range(self.count)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
+        return given
+
+    def run(self, accumulators):
+        return self.each(lambda rank: wf.all_reduce(accumulators[rank], lambda words: self.reduce(rank, words, sum),
+                                                    lambda words: self.reduce(rank, words, max)))
+
+
+class ArrayRanks:
+    """One rank's collectives of arrays, as _ranks asks for them."""
+
+    block_nbytes = 64
+
+    def __init__(self, ranks, rank):
+        self.ranks, self.rank, self.count = ranks, rank, ranks.count
+        self.np = pytest.importorskip("numpy")
+
+    def largest(self, words):
+        self.ranks.reduce(self.rank, words, max)
+
+    def meet(self, send):
+        self.ranks.words[self.rank] = send.copy()
+        self.ranks.barrier.wait()
+        every = list(self.ranks.words)
+        self.ranks.barrier.wait()
+        return every
+
+    def exchange(self, send, receive):
+        receive[:] = self.np.concatenate([each.reshape(self.count, -1)[self.rank] for each in self.meet(send)])
+
+    def share(self, send, receive):
+        receive[:] = self.np.concatenate(self.meet(send))
+
+    def contiguous(self, array):
+        return self.np.asarray(array, order="C")
+
+    def empty(self, count, dtype):
+        return self.np.empty(count, dtype)
+
+
+def reduce_arrays(arrays, op="sum", **options):
+    ranks = Ranks(len(arrays), op)
+    return ranks.each(lambda rank: _ranks.all_reduce_array(arrays[rank], ArrayRanks(ranks, rank), op, **options))
 
 
 def values_of(rng, count, dtype):
@@ -76,40 +128,46 @@ def test_shapes_over_ranks():
     assert [share.bytes() for share in shares] == [whole.bytes()] * 3
 
 
+@pytest.mark.parametrize("op", ("mean", "var", "max", "argmin", "stats", "count_nonzero"))
+def test_words_of_many_results(op):
+    """Those that are zeros on all ranks are not sent: by which the bytes do not change, wherever the numbers are."""
+    np = pytest.importorskip("numpy")
+    rng, first = np.random.default_rng(5), 0
+    for count, scale in ((1, 0), (3, 0), (4, 60)):
+        shares, sent = [], []
+        for rank in range(count):
+            rows = rng.standard_normal((rank, 5, 8)) * 2.0 ** rng.integers(-scale, scale + 1, (rank, 5, 8))
+            rows[:, rank, :] = -0.0 if rank % 2 else float("nan")
+            shares.append(wf.Accumulator(op, shape=(5, 8), first_index=first).update(rows, axis=0))
+            first += rank
+        whole = shares[0].copy()
+        for share in shares[1:]:
+            whole.merge(share)
+        ranks = Ranks(count, op)
+
+        def add(rank, words):
+            sent.append(len(words))
+            ranks.reduce(rank, words, sum)
+
+        ranks.each(lambda rank: wf.all_reduce(shares[rank], lambda words: add(rank, words),
+                                              lambda words: ranks.reduce(rank, words, max)))
+        assert [share.bytes() for share in shares] == [whole.bytes()] * count
+        assert max(sent) < len(whole.words()[0]) / (3 if scale == 0 else 1.2)
+
+
 @pytest.mark.parametrize("settings", ({"ddof": 1}, {"nan": "omit"}))
 def test_ranks_that_differ_all_learn_of_it(settings):
-    shares = [wf.Accumulator("var"), wf.Accumulator("var", **settings), wf.Accumulator("var")]
-    ranks, told = Ranks(3, "settings"), []
-
-    def work(rank):
-        with pytest.raises(ValueError, match="different reductions"):
-            wf.all_reduce(shares[rank], None, lambda words: ranks.reduce(rank, words, max))
-        told.append(rank)
-
-    threads = [threading.Thread(target=work, args=(rank,)) for rank in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(told) == [0, 1, 2]
+    for told in Ranks(3, "settings").run([wf.Accumulator("var"), wf.Accumulator("var", **settings), wf.Accumulator("var")]):
+        assert type(told) is ValueError and "different reductions" in str(told)
 
 
-def test_a_rank_that_failed_leaves_none_waiting():
-    shares = [wf.Accumulator("sum").update([1.0]), OSError("no such share"), wf.Accumulator("sum")]
-    ranks, told = Ranks(3, "failure"), {}
-
-    def work(rank):
-        try:
-            wf.all_reduce(shares[rank], None, lambda words: ranks.reduce(rank, words, max))
-        except Exception as error:
-            told[rank] = error
-
-    threads = [threading.Thread(target=work, args=(rank,)) for rank in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert told[1] is shares[1] and {type(told[0]), type(told[2])} == {RuntimeError}
+@pytest.mark.parametrize("failure", (OSError("no such share"), wf.Accumulator("prod"), None))
+def test_a_rank_that_failed_leaves_none_waiting(failure):
+    """It says so, it has what has no words, or no accumulator."""
+    shares = [wf.Accumulator("sum").update([1.0]), failure, wf.Accumulator("sum")]
+    told = Ranks(3, "failure").run(shares)
+    assert {type(told[0]), type(told[2])} == {RuntimeError}
+    assert told[1] is failure or type(told[1]) in (TypeError, AttributeError)
     assert shares[0].result() == 1.0
 
 
@@ -127,12 +185,54 @@ def test_what_has_no_words_and_what_are_no_words():
         wf.Accumulator("prod").words()
 
 
-def test_torch_distributed_of_one_rank(tmp_path):
-    torch = pytest.importorskip("torch")
-    import warpfold.torch
-    torch.distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/ranks", rank=0, world_size=1)
-    try:
-        total = wf.Accumulator("argmax", "float32").update([1.0, 7.0, 3.0])
-        assert warpfold.torch.all_reduce(total).result() == 1
-    finally:
-        torch.distributed.destroy_process_group()
+# ---- arrays
+
+
+@pytest.mark.parametrize("op", ("sum", "mean", "var", "max", "argmin"))
+@pytest.mark.parametrize("type_name", ("f64", "f32", "f16", "i32", "u8"))
+def test_arrays_element_by_element(type_name, op):
+    """Of 1 to 8 ranks, in pieces that are even and uneven, in one block and in several: the oracle's results, on all."""
+    np, size = pytest.importorskip("numpy"), nbytes_of(type_name)
+    for count, length in ((1, 3), (2, 8), (3, 40), (5, 2), (8, 37)):
+        data = [sample(type_name, length, "plain", seed=100 * count + rank) for rank in range(count)]
+        got = reduce_arrays([np.frombuffer(each, DTYPES[type_name]) for each in data], op)
+        for i in range(length):
+            wanted = number(Oracle(type_name, b"".join(each[i * size:(i + 1) * size] for each in data)).reduce(op))
+            same(got[0][i].item(), wanted)
+        assert all(each.dtype == got[0].dtype and each.tobytes() == got[0].tobytes() for each in got)
+
+
+def test_arrays_in_any_order_of_ranks():
+    np = pytest.importorskip("numpy")
+    rng = np.random.default_rng(3)
+    shares = rng.standard_normal((6, 3, 7, 2)) * 10.0 ** rng.integers(-20, 20, (6, 3, 7, 2))
+    one = reduce_arrays(shares)[0]
+    assert one.shape == (3, 7, 2) and one.tobytes() == wf.sum(shares, axis=0).tobytes()
+    assert all(each.tobytes() == one.tobytes() for each in reduce_arrays(shares[rng.permutation(6)]))
+    assert one.tobytes() != sum(shares).tobytes()  # which rounds at each step
+    columns = shares.transpose(0, 3, 2, 1)  # not contiguous
+    assert reduce_arrays(columns)[5].tobytes() == one.transpose(2, 1, 0).tobytes()
+
+
+def test_arrays_of_nothing_and_of_no_dimensions():
+    np = pytest.importorskip("numpy")
+    assert [each.shape for each in reduce_arrays([np.empty((0, 3), "f4")] * 3)] == [(0, 3)] * 3
+    assert [each.item() for each in reduce_arrays([np.array(1e30), np.array(1.0), np.array(-1e30)])] == [1.0] * 3
+
+
+@pytest.mark.parametrize("other", (OSError("no file"), [1.0, 2.0], [[1.0], [2.0], [3.0]], None))
+def test_arrays_of_ranks_that_differ_or_failed(other):
+    np = pytest.importorskip("numpy")
+    told = reduce_arrays([np.ones(3), other if isinstance(other, OSError) else np.array(other), np.ones(3)])
+    assert {type(told[0]), type(told[2])} <= {RuntimeError, ValueError}
+    assert told[1] is other or type(told[1]) in (ValueError, TypeError)
+
+
+def test_an_error_of_one_piece_is_one_of_all_ranks():
+    np = pytest.importorskip("numpy")
+    shares = np.ones((4, 40))
+    shares[2, 33] = float("nan")
+    told = reduce_arrays(shares, nan="error")
+    assert sorted(type(each).__name__ for each in told) == ["RuntimeError"] * 3 + ["ValueError"]
+    told = reduce_arrays(np.full((2, 3), 100, "i1"), dtype="int8")
+    assert {"OverflowError"} <= {type(each).__name__ for each in told} <= {"RuntimeError", "OverflowError"}

@@ -1,0 +1,118 @@
+"""warpfold.torch over the ranks of torch.distributed, with Gloo: in a process that forks the ranks, which import torch
+once."""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def main(folder):
+    import torch
+    from torch import distributed
+    import warpfold as wf
+    import warpfold.torch as wft
+
+    sys.path.insert(0, str(ROOT / "examples" / "python"))
+    import torch_ranks
+
+    torch.set_num_threads(1)
+    start = multiprocessing.get_context("fork")
+
+    def on_ranks(count, work):
+        """What work(rank, count) gives on each rank, as text."""
+        queue = start.SimpleQueue()
+
+        def run(rank):
+            torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/{work.__name__}{count}", rank=rank,
+                                                 world_size=count)
+            queue.put((rank, work(rank, count)))
+            torch.distributed.destroy_process_group()
+
+        ranks = [start.Process(target=run, args=(rank,)) for rank in range(count)]
+        for rank in ranks:
+            rank.start()
+        for rank in ranks:
+            rank.join(120)
+        assert [rank.exitcode for rank in ranks] == [0] * count, (work.__name__, count)
+        return [text for _, text in sorted(queue.get() for _ in ranks)]
+
+    def bits(tensor):
+        return tensor.numpy(force=True).tobytes().hex()
+
+    def trains(rank, count):
+        """Batches shared in turns, and in a run backwards."""
+        batches = list(torch_ranks.make_batches(7))
+        shares = batches[rank::count], batches[::-1][7 * rank // count:7 * (rank + 1) // count]
+        models = [torch_ranks.train(share, steps=2) for share in shares]
+        return [(*(bits(parameter) for parameter in model.parameters()), float(loss).hex()) for model, loss in models]
+
+    seen = [each for count in (1, 2, 5) for both in on_ranks(count, trains) for each in both]
+    assert len(seen) == 16 and all(each == seen[0] for each in seen)
+
+    def gives_metrics(rank, count):
+        draw = torch.Generator().manual_seed(5)
+        scores, tokens = torch.randn(60, generator=draw) * 2.0 ** 30, torch.randint(0, 4, (60,), generator=draw)
+        rows = torch.randn(60, 3, generator=draw)
+        embedding, norm = wf.Accumulator("sum", "float32", shape=(4, 3)), wf.Accumulator("norm2", "float32")
+        best, here = wf.Accumulator("argmax", "float32", first_index=60 * rank // count), slice(60 * rank // count,
+                                                                                              60 * (rank + 1) // count)
+        embedding.update(rows[here], ids=tokens[here])
+        found = [wft.all_reduce(total).result() for total in
+                 (best.update(scores[here]), norm.update(scores[here]), embedding)]
+        expected = torch.zeros(4, 3, dtype=torch.float64).index_add(0, tokens, rows.double())
+        assert found[0] == int(scores.argmax())
+        assert abs(found[1] / float(scores.double().norm()) - 1) < 1e-7
+        assert torch.allclose(torch.as_tensor(found[2]).double(), expected, rtol=1e-6)
+        return found[0], float(found[1]).hex(), bits(torch.as_tensor(found[2]))
+
+    assert len({each for count in (1, 4) for each in on_ranks(count, gives_metrics)}) == 1
+
+    def reduces_arrays(rank, count):
+        found = []
+        for dtype, length, op in ((torch.float32, 1001, "sum"), (torch.bfloat16, 64, "mean"), (torch.int64, 5, "sum"),
+                                  (torch.float64, 9, "argmax"), (torch.float32, 2_100_001 // count, "sum")):
+            rows = [(100 * torch.randn(length, generator=torch.Generator().manual_seed(i))).to(dtype) for i in range(count)]
+            got, same = wft.all_reduce_array(rows[rank], op), wft.all_reduce_array(rows[-1 - rank], op)
+            assert got.dtype == (torch.int64 if op == "argmax" else dtype)
+            assert torch.equal(got, wf._core.reduce_op(op, torch.stack(rows), axis=0))
+            assert op == "argmax" or torch.equal(got, same), "other bits in another order of ranks"
+            if dtype == torch.float32:
+                exact = torch.stack(rows).double().sum(0)  # 8 summands of alike magnitudes: no bit is lost
+                assert torch.equal(got, exact.float())
+        parameter = torch.nn.Parameter(torch.full((2, 2), float(rank)))
+        assert not wft.all_reduce_array(parameter).requires_grad
+        for wrong in (torch.ones(3 + rank), ValueError("mine") if rank == count - 1 else torch.ones(3)):
+            try:
+                wft.all_reduce_array(wrong)
+                found.append("nothing")
+            except (ValueError, RuntimeError) as error:
+                found.append(str(error))
+        return found
+
+    for count in (2, 8):
+        found = on_ranks(count, reduces_arrays)
+        assert [texts[0][:30] for texts in found] == ["the ranks' arrays are of diffe"] * count
+        assert [texts[1] for texts in found] == ["another rank failed: its own exception says why"] * (count - 1) + ["mine"]
+    print("the same bits")
+
+
+@pytest.mark.slow
+def test_ranks_of_torch(tmp_path):
+    torch = pytest.importorskip("torch", reason="no torch")
+    if not torch.distributed.is_available() or not torch.distributed.is_gloo_available():
+        pytest.skip("skipped: torch without Gloo")
+    wf = pytest.importorskip("warpfold", reason="the Python package was not built: no headers of Python")
+    package = Path(wf.__file__).parent.parent
+    done = subprocess.run([sys.executable, __file__, tmp_path], capture_output=True, text=True, timeout=300,
+                          env=os.environ | {"PYTHONPATH": str(package), "OMP_NUM_THREADS": "1"})
+    assert done.stdout == "the same bits\n", done.stderr
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
