@@ -36,7 +36,8 @@
     X(bits)        /* any bit pattern: NaNs, infinities and the largest exponents among them */               \
     X(alternating) /* another kind every thousand elements */                                                 \
     X(sorted)      /* by magnitude, over all exponents */                                                     \
-    X(missed)      /* in each chunk some that no window of narrow data holds */
+    X(missed)      /* in each chunk some that no window of narrow data holds */                               \
+    X(two_scales)  /* one in three, at random, as far away as those */
 
 enum bench_kind {
 #define X(name) BENCH_KIND_##name,
@@ -106,6 +107,11 @@ BENCH_INLINE struct bench_element spread_at(struct bench_format form, uint64_t i
     return with_exponent(form, i, low + ((random_at(i) >> 32) * count >> 32));
 }
 
+/* So much smaller that no narrow window holds both. */
+BENCH_INLINE double far_below(struct bench_format form, double value) {
+    return value * (form.bias > 127 ? 0x1p-300 : form.bias > 15 ? 0x1p-60 : 0x1p-14);
+}
+
 BENCH_INLINE struct bench_element special_at(struct bench_format form, bool is_nan) {
     const uint64_t infinity = (uint64_t)(2 * form.bias + 1) << form.fraction_bits;
     return pattern(is_nan ? infinity | UINT64_C(1) << (form.fraction_bits - 1) : infinity);
@@ -149,8 +155,8 @@ BENCH_INLINE struct bench_element bench_element_at(struct bench_format form, uin
         default: return real(0);
         }
     case BENCH_KIND_sorted: return with_exponent(form, i, i * ((uint64_t)form.top + 1) / count);
-    case BENCH_KIND_missed:
-        return real(i % 61 ? uniform : uniform * (form.bias > 127 ? 0x1p-300 : form.bias > 15 ? 0x1p-60 : 0x1p-14));
+    case BENCH_KIND_missed: return real(i % 61 ? uniform : far_below(form, uniform));
+    case BENCH_KIND_two_scales: return real(dice % 3 ? uniform : far_below(form, uniform));
     default: return real(uniform);
     }
 }

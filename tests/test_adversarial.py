@@ -716,6 +716,35 @@ def test_few_and_many_outliers(type_name):
                 check_dot(handle, type_name, data, partner, handle.device, result_types=(None, "f64"))
 
 
+@pytest.mark.parametrize("type_name", but_slow(FLOATS, "f16", "bf16"))
+def test_outliers_block_after_block(type_name):
+    """So many that they are added as a block of their own: near each other or anywhere, at times with NaNs among them."""
+    form, draw = FLOATS[type_name], random.Random(type_name)
+    nbytes, one = nbytes_of(type_name), magnitude_bits(type_name, 0)
+    block, lead = 32768 // nbytes, 1 << (form.precision - 1)
+    near = lambda: one + draw.randrange(lead)
+    far = [lambda: draw.randrange(lead), lambda: draw.randrange(form.infinity), lambda: draw.choice((0, form.nan, lead))]
+
+    def some(often, kind):
+        draws = [far[kind] if draw.random() < often else near for _ in range(block)]
+        return [drawn() | draw.choice((0, form.sign)) for drawn in draws]
+
+    parts = [some(0.02, 0), some(0.02, 1), some(0.02, 0), some(0.5, 0), some(0.5, 1), some(0.02, 1), some(0, 0)]
+    for blocks in (parts, [*parts[:3], some(0.02, 2), *parts[3:], some(0.3, 1)[:block // 2 + 5]]):
+        bits = [element for each in blocks for element in each]
+        data = pack(type_name, bits)
+        spread = b"".join(data[i:i + nbytes] + b"\xff" * nbytes for i in range(0, len(data), nbytes))
+        whole = Oracle(type_name, data)
+        expected = {op: whole.reduce(op, "omit") for op in ("sum", "norm1", "norm2", "var")}
+        stats = whole.stats("omit", None, 0)
+        for handle in wf.tier_handles():
+            for view in (wf.vector(data, type_name), wf.strided(spread, type_name, [len(bits)], [2 * nbytes])):
+                for op, value in expected.items():
+                    agree(value, outcome(handle.reduce, op, view, nan="omit", threads=1), op, type_name, handle.device)
+                found = outcome(handle.stats, view, nan="omit", threads=1)
+                agree(stats, found, "stats", type_name, handle.device)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_only_minus_zeros_but_one(handle, type_name):

@@ -10,7 +10,7 @@ WIDE_DATA = {"f32": ("normal", "wide60", "full"), "f64": ("normal", "wide60", "f
 # Kinds of data as users have them, and as they hurt: data.cu says what each is.
 KINDS = ("uniform", "normal", "relu", "sparse", "ints", "grad", "lognormal", "one_nan", "one_infinity", "nan_1000",
          "nan_2", "subnormal", "half_subnormal", "wide20", "wide60", "wide100", "wide250", "full", "bits",
-         "alternating", "sorted", "missed")
+         "alternating", "sorted", "missed", "two_scales")
 NAN_KINDS = ("one_nan", "nan_1000", "nan_2")  # with each policy that goes on
 KIND_TYPES = ("f32", "f64", "bf16", "f16")
 KIND_OPS = ("sum", "mean", "norm1", "var", "std", "norm2", "dot", "stats", "min", "max", "argmin", "argmax", "nonzero", "prod")

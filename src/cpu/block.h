@@ -24,6 +24,7 @@ struct wf_guess {
     unsigned wait;            /* the number of blocks until a run is tried again */
     unsigned wait_next;       /* from which the next wait follows, should that run fail */
     int specials;             /* for so many blocks to come, infinities and NaNs are expected */
+    int outliers;             /* for so many blocks to come, outliers are expected; negative: none of use */
     int top[2][2], low[2][2]; /* [block][operand] */
 };
 

@@ -52,6 +52,7 @@ static void forget_other_guesses(struct worker *worker, const struct wf_accumula
     struct wf_guess *guess = &worker->scratch.guess;
     bool is_alike = worker->guess_type == into->type && worker->guess_parts == into->parts;
     if (guess->specials) guess->specials = 1;
+    guess->outliers = guess->outliers > 0;
     if (is_alike && !is_wide_guess(guess)) return;
     *guess = (struct wf_guess){.specials = is_alike ? guess->specials : 0};
     worker->guess_type = into->type;

@@ -20,16 +20,38 @@ INLINE bool are_for_bins(struct source source, struct target into) {
     return into.bins && (source.count >= FEW_FOR_BINS || into.bins->format.exponent_bits != 0);
 }
 
-/* What elements add to which bins: significand[i] to the bin of field[i], which is the sign and the exponent.
- */
+/* What elements add to which bins: a significand, narrow[i] if it has at most 32 bits, to the bin of field[i],
+ * which is the sign and the exponent. */
 struct deposits {
-    uint64_t significand[WF_BINS_ROUND];
+    union {
+        uint64_t wide[WF_BINS_ROUND];
+        uint32_t narrow[WF_BINS_ROUND];
+    } significand;
     uint16_t field[WF_BINS_ROUND];
 };
+
+INLINE void set_significand(struct deposits *deposits, size_t i, int bits, uint64_t significand) {
+    if (bits <= 32)
+        deposits->significand.narrow[i] = (uint32_t)significand;
+    else
+        deposits->significand.wide[i] = significand;
+}
+
+INLINE uint64_t significand_at(const struct deposits *deposits, size_t i, int bits) {
+    return bits <= 32 ? deposits->significand.narrow[i] : deposits->significand.wide[i];
+}
 
 /* Decodes elements, or the products of pairs.  The bits of elements are masked first: by all ones or, for
  * magnitudes, by all but the sign. */
 typedef void decode_elements(struct deposits *deposits, struct source part, uint64_t mask);
+
+/* Four fields by one load: loads are what bins wait for. */
+INLINE size_t field_at(const uint16_t *field, size_t first, size_t turn) {
+    const size_t place = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? turn % 4 : 3 - turn % 4;
+    uint64_t fields;
+    memcpy(&fields, field + first + turn / 4 * 4, sizeof fields);
+    return (uint16_t)(fields >> 16 * place);
+}
 
 /* Empties the bins of infinities and NaNs; returns whether there were any. */
 INLINE bool drop_special(uint64_t *bin, size_t count, size_t exponents) {
@@ -41,21 +63,24 @@ INLINE bool drop_special(uint64_t *bin, size_t count, size_t exponents) {
     return any;
 }
 
-/* Adds decoded elements to as many sets of bins in turn as there is room for, so that equal exponents in a
+/* Adds decoded elements, whose significands have so many bits, to as many sets of bins in turn as there is room for, so that equal exponents in a
  * row do not wait for each other; returns the union of all bits of the bins that were added to. */
 INLINE uint64_t add_deposits(uint64_t *bin, struct wf_bins_format format, struct deposits *deposits,
-                             struct source part) {
+                             struct source part, int bits) {
     enum { TURNS = 8, SECOND_LEVEL_CACHE = 2 };
     size_t sets = wf_bins_sets(format), set_count = wf_bins_per_set(format), count = part.count;
     uint64_t any = 0;
-    for (; count % TURNS; count++) deposits->field[count] = deposits->significand[count] = 0;
+    for (; count % TURNS; count++) {
+        deposits->field[count] = 0;
+        set_significand(deposits, count, bits, 0);
+    }
     for (size_t j = 0; j < count; j += TURNS) {
         /* Prefetches the next block, and to the second-level cache, since the first is full of bins. */
         uintptr_t next = (uintptr_t)part.x + j * part.nbytes + WF_BLOCK_NBYTES;
         if (part.ahead.distance) __builtin_prefetch((const void *)next, 0, SECOND_LEVEL_CACHE);
         for (size_t turn = 0; turn < TURNS; turn++) {
-            uint64_t *taker = &bin[turn % sets * set_count + deposits->field[j + turn]];
-            any |= *taker += deposits->significand[j + turn];
+            uint64_t *taker = &bin[turn % sets * set_count + field_at(deposits->field, j, turn)];
+            any |= *taker += significand_at(deposits, j + turn, bits);
         }
     }
     return any;
@@ -83,7 +108,7 @@ INLINE bool add_to_bins(struct target into, struct wf_bins_format format, int bi
         struct source part = part_of(source, i, WF_BINS_ROUND);
         prepare_bins(into, format, bits, part.count);
         decode(&deposits, part, mask);
-        uint64_t any = add_deposits(into.bins->bin, format, &deposits, part);
+        uint64_t any = add_deposits(into.bins->bin, format, &deposits, part, bits);
         if (drop_special(into.bins->bin, bins_count, exponents)) is_finite = false;
         if (!is_counted && any >> 63) wf_bins_flush(into.bins, into.exact, into.magnitudes);
     }

@@ -16,19 +16,34 @@ enum outcome {
     SLOW                   /* nothing was added, and no window can: the sums must be added one by one */
 };
 
+/* Whether one sum is asked for, of values or magnitudes, and they may go to bins unseen. */
+static bool may_begin_with_bins(const struct block *block) {
+    unsigned parts = block->into->parts;
+    bool is_one = parts == WF_PART_SUM || parts == WF_PART_ABS;
+    return is_one && block->scratch->bins && block->source.count >= FEW_FOR_BINS;
+}
+
 /* Adds a sum of values or magnitudes, for which recent blocks had no window, to bins without a scan before.
  * The bins tell whether there are infinities and NaNs to be noted. */
 static bool add_unscanned_to_bins(struct block *block) {
     struct wf_open_partial *into = block->into;
-    struct target target = target_of(block, into->parts);
     struct source source = source_of(block, false);
-    bool is_one = into->parts == WF_PART_SUM || into->parts == WF_PART_ABS;
-    if (!is_one || !target.bins || source.count < FEW_FOR_BINS) return false;
-    if (!kind_of(into->parts).add_wide(target, source)) {
+    if (!may_begin_with_bins(block)) return false;
+    /* By name, so that compilers know that these are no products, whose loops they then make better. */
+    add_to_wide_sum *add_wide = into->parts == WF_PART_SUM ? add_values : add_magnitudes;
+    if (!add_wide(target_of(block, into->parts), source)) {
         note_specials(into, source.x, source.count, block->index);
         expect_specials(&block->scratch->guess);
     }
     return true;
+}
+
+/* Adds a block through the window that recent blocks suggest, without what lies outside. */
+static bool add_parted_by_guess(struct block *block) {
+    struct wf_guess *guess = &block->scratch->guess;
+    struct magnitudes within[2];
+    for (int operand = 0; operand < 2; operand++) within[operand] = magnitudes_in(guessed_range(guess, operand));
+    return add_parted(block, within, outliers_max(block));
 }
 
 /* The first attempt: through the window that recent blocks suggest. */
@@ -43,6 +58,7 @@ static enum outcome add_by_guess(struct block *block) {
     if (block->is_scanned || guess->known < 2 || (is_due && NOTES_ROUNDING)) return RETRY_WITH_RANGE_SCAN;
     if (!find_window(&window, block->into->parts & SUMS, range))
         return !is_due && add_unscanned_to_bins(block) ? TAKEN : RETRY_WITH_RANGE_SCAN;
+    if (guess->outliers > 0 && !is_due) return add_parted_by_guess(block) ? TAKEN : RETRY_WITH_RANGE_SCAN;
     if (!add_through(block, &window, true)) {
         guess->uses = 0;
         return RETRY_WITH_RANGE_SCAN;
@@ -67,7 +83,8 @@ static enum outcome add_by_range_scan(struct block *block) {
     if (!is_finite(block)) return SLOW;
     bool covers = find_window(&window, block->into->parts & SUMS, block->range);
     if (covers && !has_guessed_window(block)) block->scratch->guess.uses = 0; /* the next ones may be narrow, too */
-    if ((!covers || is_wide(&window)) && add_without_outliers(block)) return TAKEN;
+    size_t far_max = covers ? OUTLIERS_FEW : outliers_max(block);
+    if ((!covers || is_wide(&window)) && add_without_outliers(block, far_max)) return TAKEN;
     learn(&block->scratch->guess, block->range);
     return covers && add_through(block, &window, false) ? TAKEN : SLOW;
 }
@@ -96,9 +113,15 @@ APART void clean_block(struct block *block) {
     block->scratch->passes = 0;
 }
 
+/* Whether the first attempt is bins, which leave out infinities and NaNs by themselves. */
+static bool begins_with_bins(const struct block *block) {
+    const struct wf_guess *guess = &block->scratch->guess;
+    return may_begin_with_bins(block) && !is_scan_due(guess) && !has_guessed_window(block);
+}
+
 /* Where recent blocks had infinities or NaNs, they are taken out of this one before anything is tried. */
 static enum outcome add_in_one_pass(struct block *block) {
-    if (is_to_be_cleaned(block)) {
+    if (is_to_be_cleaned(block) && !begins_with_bins(block)) {
         block->scratch->guess.specials--;
         clean_block(block);
     }
@@ -107,51 +130,6 @@ static enum outcome add_in_one_pass(struct block *block) {
 }
 
 /* ---- sums one by one ---- */
-
-/* Whether bins of values are there for the sum of this block's magnitudes, too. */
-static bool bins_take_both(const struct block *block, unsigned sum) {
-    const unsigned both = WF_PART_SUM | WF_PART_ABS;
-    return sum & both && (block->into->parts & both) == both &&
-           are_for_bins(block->source, target_of(block, WF_PART_SUM));
-}
-
-/* Adds one of the sums of a block that has been scanned and is finite. */
-INLINE void add_sum(struct block *block, unsigned sum) {
-    struct target into = target_of(block, sum);
-    struct kind kind = kind_of(sum);
-    struct range range[TERMS_MAX] = {{0, 0}};
-    struct window window;
-    if (sum & PRODUCTS && (block->magnitudes[0].max == 0 || block->magnitudes[1].max == 0)) return;
-    bool are_exact = ranges_of(sum, block->range, range);
-    if (are_exact && make_window(&window, range, kind) &&
-        !(is_wide(&window) && bins_take_both(block, sum))) { /* else a wide window for each */
-        struct extracted extracted;
-        extract_through(&extracted, block, &window, sum);
-        for (int t = 0; t < kind.terms; t++) add_extracted(into.exact, &window, &extracted, t);
-    } else if (sum != WF_PART_ABS ||
-               !bins_take_both(block, sum)) { /* else the bins of values have taken it */
-        kind.add_wide(into, source_of(block, sum == WF_PART_DOT));
-    }
-}
-
-/* Whether values and squares are asked for, and neither have a window. */
-static bool are_moments_for_bins(const struct block *block) {
-    struct window window;
-    return (block->into->parts & MOMENTS) == MOMENTS && block->scratch->bins && block->source.count >= FEW_FOR_BINS &&
-           !find_window(&window, WF_PART_SUM, block->range) && !find_window(&window, WF_PART_SQUARES, block->range);
-}
-
-static void add_sums(struct block *block) {
-    unsigned parts = block->into->parts;
-    if (are_moments_for_bins(block)) { /* those of values take magnitudes, too */
-        add_moments(target_of(block, WF_PART_SUM), target_of(block, WF_PART_SQUARES), source_of(block, false));
-        return;
-    }
-    if (parts & WF_PART_SUM) add_sum(block, WF_PART_SUM);
-    if (parts & WF_PART_ABS) add_sum(block, WF_PART_ABS);
-    if (parts & WF_PART_SQUARES) add_sum(block, WF_PART_SQUARES);
-    if (parts & WF_PART_DOT) add_sum(block, WF_PART_DOT);
-}
 
 /* Adds the sums of a block that could not be added in one pass as it was, and can be copied. */
 static void add_by_copy(struct block *block) {
@@ -266,7 +244,7 @@ bool WF_LOOPS_NAME(add_run, TYPE, TIER)(struct wf_open_partial *into, struct wf_
     struct range range[2] = {guessed_range(guess, 0), guessed_range(guess, 1)};
     struct window window;
     if (!(into->parts & SUMS) || into->parts & ~in_one_pass) return false;
-    if (guess->specials || (guess->wait ? guess->wait-- : is_scan_due(guess))) return false;
+    if (guess->specials || guess->outliers > 0 || (guess->wait ? guess->wait-- : is_scan_due(guess))) return false;
     scratch->passes = 1;
     if (!find_window(&window, into->parts & SUMS, range)) return false;
     if (!add_through(&run, &window, true)) {

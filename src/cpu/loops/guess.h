@@ -43,6 +43,20 @@ static void expect_specials(struct wf_guess *guess) {
     guess->specials = 16;
 }
 
+/* Blocks are parted from outliers before anything else is tried where that was of use for most of the last ones;
+ * where it was of none, not for a while. */
+static void count_outliers(struct wf_guess *guess, size_t count, bool of_use) {
+    enum { OUTLIERS_MAX = 16, WAIT = 32 };
+    guess->outliers += !of_use ? -4 : count ? 2 : -1;
+    if (guess->outliers < 0) guess->outliers = of_use ? 0 : -WAIT;
+    if (guess->outliers > OUTLIERS_MAX) guess->outliers = OUTLIERS_MAX;
+}
+
+static bool may_have_outliers(struct wf_guess *guess) {
+    if (guess->outliers < 0) guess->outliers++;
+    return guess->outliers >= 0;
+}
+
 /* After a run whose guess was wrong, since some elements did not fit into a window that nearly all fit into,
  * no runs are tried for a while: the longer, the more often that happens. */
 static void wait_after_run(struct wf_guess *guess) {

@@ -1,79 +1,210 @@
-/* Outliers: a few elements can make the range of a block too wide for any window, or for all but the widest.
- * They are split off and added one by one; the others go through the window that a sample of the block
- * suggests. */
+/* Outliers: elements that lie far from most others of their block can make its range too wide for any window,
+ * or for all but the widest.  So the near ones are parted from them and go through the window that they need;
+ * the others are added one by one or, if there are many, as a block of their own. */
 #ifndef WF_CPU_LOOPS_OUTLIERS_H
 #define WF_CPU_LOOPS_OUTLIERS_H
 
+#include "cpu/loops/each_sum.h"
 #include "cpu/loops/guess.h"
-#include "cpu/loops/sums.h"
+#include "cpu/loops/special.h"
 
-#define OUTLIERS_MAX 64
-
-/* The indices of a few elements of a block. */
-struct outliers {
-    int count;
-    uint16_t index[OUTLIERS_MAX];
-};
+#define OUTLIERS_FEW 64
+#define OUTLIERS_FEW_BLOCKS 4
 
 INLINE bool is_within(uword bits, struct magnitudes within) {
     uword magnitude = bits & MAGNITUDE;
-    return magnitude == 0 || (magnitude >= within.min && magnitude <= within.max);
+    bool is_zero = magnitude == 0, is_between = (uword)(magnitude - within.min) <= (uword)(within.max - within.min);
+    return is_zero | is_between;
 }
 
-/* A range that is likely to hold nearly all magnitudes, judging by a few of them. */
-static struct magnitudes sample(const unsigned char *x, size_t count) {
-    enum { SAMPLES = 64, FIELDS_ABOVE = 2, FIELDS_BELOW = 8, FIELD_MAX = (1 << EXPONENT_BITS) - 2 };
-    uword largest = 0, smallest = INFINITY_BITS;
+/* All magnitudes with these exponent fields, as far as finite elements have them. */
+static struct magnitudes magnitudes_between(int low, int high) {
+    enum { FIELD_MAX = (1 << EXPONENT_BITS) - 2 };
+    high = high < FIELD_MAX ? high : FIELD_MAX;
+    return (struct magnitudes){((uword)(high + 1) << FRACTION_BITS) - 1, low > 0 ? (uword)low << FRACTION_BITS : 1};
+}
+
+/* Those of a range: what range_of makes of them is that range. */
+static struct magnitudes magnitudes_in(struct range range) {
+    int low = range.low - LOW_EXPONENT + 1;
+    return magnitudes_between(low > 1 ? low : 0, range.top + BIAS - 1);
+}
+
+/* The first of SPAN classes in a row, each of CLASS_FIELDS exponent fields, that are the largest part of a sample; -1 if
+ * that is less than half of it. */
+enum { CLASS_FIELDS = 16, SPAN = 2, CLASSES = (1 << EXPONENT_BITS) / CLASS_FIELDS };
+
+static int densest(const uint8_t seen[CLASSES], int samples) {
+    int best = 0, first = -1;
+    for (int i = 0; i + SPAN <= CLASSES; i++)
+        if (seen[i] + seen[i + 1] > best) {
+            best = seen[i] + seen[i + 1];
+            first = i;
+        }
+    return 2 * best >= samples ? first : -1;
+}
+
+/* Finds a range that is likely to hold most magnitudes, judging by a few of them; returns whether there is one, and, if
+ * all are to be within, whether it holds those. */
+static bool sample(struct magnitudes *near, const unsigned char *x, size_t count, bool all) {
+    enum { SAMPLES = 64, FIELDS_ABOVE = 2, FIELDS_BELOW = 8 };
+    uint8_t seen[CLASSES] = {0};
+    int field[SAMPLES], samples = 0, low = 1 << EXPONENT_BITS, high = -1;
     for (size_t i = 0; i < count; i += count / SAMPLES + 1) {
         uword magnitude = bits_at(x, i) & MAGNITUDE;
-        if (magnitude > largest) largest = magnitude;
-        if (magnitude && magnitude < smallest) smallest = magnitude;
+        if (!magnitude) continue;
+        field[samples] = (int)(magnitude >> FRACTION_BITS);
+        seen[field[samples++] / CLASS_FIELDS]++;
     }
-    int high = (int)(largest >> FRACTION_BITS) + FIELDS_ABOVE,
-        low = (int)(smallest >> FRACTION_BITS) - FIELDS_BELOW;
-    high = high < FIELD_MAX ? high : FIELD_MAX;
-    low = low > 0 ? low : 0;
-    return (struct magnitudes){((uword)(high + 1) << FRACTION_BITS) - 1, (uword)low << FRACTION_BITS};
+    int first = densest(seen, samples);
+    for (int i = 0; i < samples; i++) {
+        bool is_near = field[i] / CLASS_FIELDS >= first && field[i] / CLASS_FIELDS < first + SPAN;
+        if (!is_near && all) return false;
+        if (is_near && field[i] < low) low = field[i];
+        if (is_near && field[i] > high) high = field[i];
+    }
+    *near = magnitudes_between(low - FIELDS_BELOW, high + FIELDS_ABOVE);
+    return first >= 0;
 }
 
-/* Copies elements begin <= j < end with 0 in place of those that are not within the range, and notes the
- * indices of these; returns whether there was room for all. */
-static bool split_each(struct outliers *outliers, unsigned char *to, const unsigned char *x, size_t begin,
-                       size_t end, struct magnitudes within) {
+/* Elements, or pairs, being parted: those that are near fill the room from its begin on, the others from its end on. */
+struct parted {
+    unsigned char *x, *y; /* y is x if there are no pairs */
+    size_t room;          /* of either, in elements */
+    size_t near, far;     /* how many there are so far */
+};
+
+INLINE void put(unsigned char *to, size_t i, uword bits) {
+    memcpy(to + i * sizeof bits, &bits, sizeof bits);
+}
+
+/* Parts elements begin <= j < end, without a branch: each is written to both sides, and stays where it is counted. */
+INLINE void part_each(struct parted *parted, struct source source, size_t begin, size_t end,
+                      const struct magnitudes within[2], bool pairs) {
+    struct parted to = *parted;
     for (size_t j = begin; j < end; j++) {
-        uword bits = bits_at(x, j);
-        bool inside = is_within(bits, within);
-        if (!inside && outliers->count == OUTLIERS_MAX) return false;
-        if (!inside) outliers->index[outliers->count++] = (uint16_t)j;
-        bits = inside ? bits : 0;
-        memcpy(to + j * sizeof bits, &bits, sizeof bits);
+        uword x = bits_at(source.x, j);
+        size_t last = to.room - 1 - to.far;
+        bool is_near = is_within(x, within[0]);
+        if (pairs) {
+            uword y = bits_at(source.y, j);
+            is_near &= is_within(y, within[1]);
+            put(to.y, to.near, y);
+            put(to.y, last, y);
+        }
+        put(to.x, to.near, x);
+        put(to.x, last, x);
+        to.near += is_near;
+        to.far += !is_near;
     }
-    return true;
+    *parted = to;
 }
 
-/* The same for all elements: whole vectors first, then one by one in groups in which there is an outlier. */
-static bool split_outliers(struct outliers *outliers, unsigned char *to, const unsigned char *x, size_t count,
-                           struct magnitudes within) {
-    enum { GROUP = 4 * STEP };
-    const sword least = (sword)within.min, most = (sword)within.max;
-    outliers->count = 0;
-    for (size_t i = 0; i < count; i += GROUP) {
-        size_t end = i + GROUP < count ? i + GROUP : count, vectors_end = i;
-        vsword outside = {0};
-        for (; vectors_end + STEP <= end; vectors_end += STEP) {
-            vsword bits;
-            memcpy(&bits, x + vectors_end * sizeof(uword), sizeof bits);
-            vsword magnitude = bits & (sword)MAGNITUDE;
-            vsword out = (magnitude > most) | ((magnitude < least) & (magnitude > 0));
-            bits &= ~out;
-            memcpy(to + vectors_end * sizeof(uword), &bits, sizeof bits);
-            outside |= out;
-        }
-        bool any = vectors_end < end;
-        for (int lane = 0; lane < LANES; lane++) any |= ((vi64)outside)[lane] != 0;
-        if (any && !split_each(outliers, to, x, i, end, within)) return false;
+/* All ones in the lanes whose elements are not within the range. */
+INLINE vsword outside_of(vsword bits, struct magnitudes within) {
+    vsword magnitude = bits & (sword)MAGNITUDE;
+    return (magnitude > (sword)within.max) | ((magnitude < (sword)within.min) & (magnitude > 0));
+}
+
+INLINE vsword load_bits(const unsigned char *x, size_t i) {
+    vsword bits;
+    memcpy(&bits, x + i * sizeof(uword), sizeof bits);
+    return bits;
+}
+
+INLINE void store_bits(unsigned char *x, size_t i, vsword bits) {
+    memcpy(x + i * sizeof(uword), &bits, sizeof bits);
+}
+
+/* Elements of several vectors, or pairs; near: all ones where they are within their ranges. */
+#define GROUP_VECTORS 4
+#define GROUP (GROUP_VECTORS * STEP)
+
+struct group_parts {
+    vsword x[GROUP_VECTORS], y[GROUP_VECTORS], near[GROUP_VECTORS];
+};
+
+/* Returns whether all are near. */
+INLINE bool load_group(struct group_parts *group, struct source source, size_t i, const struct magnitudes within[2],
+                       bool pairs) {
+    vsword outside = {0};
+    UNROLLED
+    for (size_t v = 0; v < GROUP_VECTORS; v++) {
+        group->x[v] = load_bits(source.x, i + v * STEP);
+        group->y[v] = pairs ? load_bits(source.y, i + v * STEP) : group->x[v];
+        group->near[v] = ~outside_of(group->x[v], within[0]);
+        if (pairs) group->near[v] &= ~outside_of(group->y[v], within[1]);
+        outside |= ~group->near[v];
     }
-    return true;
+    return !any_lane(outside);
+}
+
+INLINE void copy_group(struct parted *parted, const struct group_parts *group, bool pairs) {
+    UNROLLED
+    for (size_t v = 0; v < GROUP_VECTORS; v++) {
+        store_bits(parted->x, parted->near + v * STEP, group->x[v]);
+        if (pairs) store_bits(parted->y, parted->near + v * STEP, group->y[v]);
+    }
+    parted->near += GROUP;
+}
+
+/* Each vector of elements is stored as a whole on both sides: room for two must be left. */
+INLINE void gather_group(struct parted *parted, const struct group_parts *group) {
+    UNROLLED
+    for (size_t v = 0; v < GROUP_VECTORS; v++) {
+        size_t count;
+        vsword x = gather_first(group->x[v], group->near[v], &count);
+        store_bits(parted->x, parted->near, x);
+        store_bits(parted->x, parted->room - parted->far - STEP, x);
+        parted->near += count;
+        parted->far += STEP - count;
+    }
+}
+
+/* Parts all elements, or pairs; gives up where more than far_max are far.  Returns whether it did not. */
+INLINE bool part(struct parted *parted, struct source source, const struct magnitudes given[2], size_t far_max,
+                 bool pairs) {
+    const struct magnitudes within[2] = {given[0], given[1]}; /* in registers, as are the sides */
+    struct parted to = *parted;
+    struct group_parts group;
+    size_t i = 0;
+    for (; i + GROUP + STEP <= source.count && to.far <= far_max; i += GROUP) {
+        prefetch_source(source, i, GROUP * sizeof(uword));
+        if (load_group(&group, source, i, within, pairs))
+            copy_group(&to, &group, pairs);
+        else if (GATHERS_FIRST && !pairs)
+            gather_group(&to, &group);
+        else
+            part_each(&to, source, i, i + GROUP, within, pairs);
+    }
+    if (to.far <= far_max) part_each(&to, source, i, source.count, within, pairs);
+    *parted = to;
+    return to.far <= far_max;
+}
+
+APART bool part_elements(struct parted *parted, struct source source, const struct magnitudes within[2],
+                         size_t far_max) {
+    return part(parted, source, within, far_max, false);
+}
+
+APART bool part_pairs(struct parted *parted, struct source source, const struct magnitudes within[2],
+                      size_t far_max) {
+    return part(parted, source, within, far_max, true);
+}
+
+/* How many elements of a block may be outliers: where parting them, or adding their products, takes long, only few. */
+static size_t outliers_max(const struct block *block) {
+    bool is_cheap = GATHERS_FIRST && block->source.y == block->source.x;
+    return is_cheap ? block->source.count / 8 * 5 : OUTLIERS_FEW;
+}
+
+/* Room for a block's elements that does not hold them already, or NULL. */
+static unsigned char *room_beside(const struct block *block) {
+    unsigned char *const *copy = block->scratch->copy;
+    const unsigned char *x = block->source.x, *y = block->source.y;
+    if (block->source.count > room_for_copy(block)) return NULL;
+    if (x != copy[0] && y != copy[0] && (x == y || y != copy[1])) return copy[0];
+    return x == y && x == copy[0] && block->scratch->bins ? copy[1] : NULL; /* without bins, they overlap */
 }
 
 /* Adds to all sums what the elements at an index add. */
@@ -87,39 +218,77 @@ static void add_element(struct wf_open_partial *into, struct source source, size
     if (into->parts & PRODUCTS) wf_exact_add_product(&into->product_sum, x, y);
 }
 
-/* Adds the outliers of both operands, each index once. */
-static void add_outliers(const struct block *block, const struct outliers outliers[2],
-                         struct magnitudes within_x) {
-    for (int i = 0; i < outliers[0].count; i++) add_element(block->into, block->source, outliers[0].index[i]);
-    for (int i = 0; i < outliers[1].count; i++)
-        if (is_within(bits_at(block->source.x, outliers[1].index[i]), within_x))
-            add_element(block->into, block->source, outliers[1].index[i]);
+/* Makes bins ready for a block that has too few elements to pay for them, but whose likes are many. */
+static void open_bins(const struct block *block) {
+    struct wf_open_partial *into = block->into;
+    unsigned of_values = into->parts & WF_PART_SUM ? WF_PART_SUM : into->parts & WF_PART_ABS; /* SUM's take both */
+    if (!block->scratch->bins) return;
+    if (of_values) wf_bins_use(target_of(block, of_values).bins, BINS_OF_VALUES);
+    if (into->parts & PRODUCTS && IS_F64)
+        wf_wide_bins_use(block->scratch->wide_bins, 0, &into->product_sum);
+    else if (into->parts & PRODUCTS)
+        wf_bins_use(target_of(block, WF_PART_SQUARES).bins, BINS_OF_PRODUCTS);
 }
 
-/* Adds all sums of a finite block whose range is wide, if that is due to few of its elements. */
-static bool add_without_outliers(struct block *block) {
+/* Adds the elements of a scanned, finite block. */
+static void add_outliers(struct block *block) {
     struct source source = block->source;
-    struct block rest = *block;
-    bool pairs = source.y != source.x;
-    rest.source.x = block->scratch->copy[0];
-    rest.source.y = block->scratch->copy[pairs];
-    if (source.count > room_for_copy(block)) return false;
-    if (source.x == rest.source.x || source.y == rest.source.y) return false; /* the copy is the source */
-    struct magnitudes within[2] = {sample(source.x, source.count)};
-    within[1] = pairs ? sample(source.y, source.count) : within[0];
-    struct range range[2] = {range_of(within[0]), range_of(within[1])};
+    if (source.count > OUTLIERS_FEW && block->scratch->guess.outliers > OUTLIERS_FEW_BLOCKS) open_bins(block);
+    if (source.count > OUTLIERS_FEW) {
+        if (!add_through_window(block)) add_sums(block);
+        return;
+    }
+    for (size_t i = 0; i < source.count; i++) add_element(block->into, source, i);
+}
+
+/* The part of a block that lies at an index of what was parted. */
+static struct block part_at(const struct block *block, const struct parted *parted, size_t first, size_t count) {
+    struct block part = {.into = block->into, .scratch = block->scratch, .index = block->index};
+    part.source = (struct source){parted->x + first * sizeof(uword), parted->y + first * sizeof(uword), count,
+                                  sizeof(uword), {0, 0}};
+    return part;
+}
+
+/* Whether outliers gain by having been parted from so many elements in all: bins of products wait for one
+ * another where most go to few of them. */
+static bool are_worth_parting(const struct block *far, size_t count) {
     struct window window;
-    struct outliers outliers[2] = {{.count = 0}, {.count = 0}};
-    if (!find_window(&window, block->into->parts & SUMS, range) || is_wide(&window)) return false;
-    for (int i = 0; i <= pairs; i++)
-        if (!split_outliers(&outliers[i], block->scratch->copy[i], i ? source.y : source.x, source.count,
-                            within[i]))
-            return false;
-    rest.is_scanned = false;
-    ensure_scanned(&rest);
-    if (!add_through_window(&rest)) return false;
-    learn(&block->scratch->guess, rest.range);
-    add_outliers(block, outliers, within[0]);
+    return far->source.count <= count / 8 || !(far->into->parts & PRODUCTS) ||
+           find_window(&window, far->into->parts & SUMS, far->range);
+}
+
+/* Adds all sums of a block if the ranges have a window, and at most far_max of the elements, all finite, lie outside;
+ * returns whether it did. */
+APART bool add_parted(struct block *block, const struct magnitudes within[2], size_t far_max) {
+    struct range range[2] = {range_of(within[0]), range_of(within[1])};
+    unsigned char *x = room_beside(block);
+    bool pairs = block->source.y != block->source.x;
+    struct parted parted = {x, pairs ? block->scratch->copy[1] : x, block->source.count, 0, 0};
+    struct window window;
+    if (within[0].min > within[0].max || within[1].min > within[1].max) return false; /* guessed from zeros */
+    if (!x || !find_window(&window, block->into->parts & SUMS, range) || is_wide(&window)) return false;
+    if (!(pairs ? part_pairs : part_elements)(&parted, source_of(block, pairs), within, far_max)) return false;
+    struct block near = part_at(block, &parted, 0, parted.near);
+    struct block far = part_at(block, &parted, parted.near, parted.far);
+    ensure_scanned(&far);
+    if (!is_finite(&far)) return false;
+    count_outliers(&block->scratch->guess, parted.far, are_worth_parting(&far, block->source.count));
+    if (parted.near) add_through(&near, &window, false);
+    if (parted.far) add_outliers(&far);
+    return true;
+}
+
+/* Adds all sums of a finite block whose range is wide, if most of its elements are near each other. */
+static bool add_without_outliers(struct block *block, size_t far_max) {
+    struct source source = block->source;
+    struct magnitudes within[2];
+    bool all = far_max <= OUTLIERS_FEW;
+    if (!all && !may_have_outliers(&block->scratch->guess)) return false;
+    if (!sample(&within[0], source.x, source.count, all)) return false;
+    within[1] = within[0];
+    if (source.y != source.x && !sample(&within[1], source.y, source.count, all)) return false;
+    if (!add_parted(block, within, far_max)) return false;
+    learn(&block->scratch->guess, (struct range[2]){range_of(within[0]), range_of(within[1])});
     return true;
 }
 

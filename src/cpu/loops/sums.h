@@ -46,13 +46,16 @@ INLINE uword significand_of(uword bits) {
     return (uword)((bits & (HIDDEN_BIT - 1)) | (bits & INFINITY_BITS ? HIDDEN_BIT : 0));
 }
 
+/* Of significands. */
+enum { VALUE_BITS = FRACTION_BITS + 1, PRODUCT_BITS = 2 * VALUE_BITS };
+
 static void decode(struct deposits *deposits, struct source part, uint64_t mask) {
     const unsigned char *x = part.x;
     size_t count = part.count;
     for (size_t i = 0; i < count; i++) {
         uword bits = bits_at(x, i) & (uword)mask;
         deposits->field[i] = (uint16_t)(bits >> FRACTION_BITS);
-        deposits->significand[i] = significand_of(bits);
+        set_significand(deposits, i, VALUE_BITS, significand_of(bits));
     }
 }
 
@@ -61,7 +64,7 @@ static void decode(struct deposits *deposits, struct source part, uint64_t mask)
 
 /* Values and magnitudes go to bins without being made terms first. */
 INLINE bool add_elements(struct target into, struct source source, load_terms *load, uint64_t mask) {
-    if (are_for_bins(source, into)) return add_to_bins(into, BINS_OF_VALUES, FRACTION_BITS + 1, decode, source, mask);
+    if (are_for_bins(source, into)) return add_to_bins(into, BINS_OF_VALUES, VALUE_BITS, decode, source, mask);
     return add_each(into, source, load);
 }
 
@@ -91,7 +94,7 @@ static void decode_squares(struct deposits *deposits, struct source part, uint64
         uword bits = bits_at(part.x, i);
         uint32_t significand = (uint32_t)significand_of(bits);
         deposits->field[i] = (uint16_t)(2 * exponent_field(bits));
-        deposits->significand[i] = (uint64_t)significand * significand;
+        set_significand(deposits, i, PRODUCT_BITS, (uint64_t)significand * significand);
     }
 }
 
@@ -101,7 +104,7 @@ static void decode_products(struct deposits *deposits, struct source part, uint6
     for (size_t i = 0; i < part.count; i++) {
         uword a = bits_at(part.x, i), b = bits_at(part.y, i);
         deposits->field[i] = product_field(a, b, EXPONENT_BITS + 1);
-        deposits->significand[i] = (uint64_t)(uint32_t)significand_of(a) * (uint32_t)significand_of(b);
+        set_significand(deposits, i, PRODUCT_BITS, (uint64_t)(uint32_t)significand_of(a) * (uint32_t)significand_of(b));
     }
 }
 
@@ -161,15 +164,14 @@ APART void add_each_product(const struct wf_exact *into, struct source source) {
 
 APART bool add_products(struct target into, struct source source) {
     const struct wf_bins_format format = BINS_OF_PRODUCTS;
-    const int bits = 2 * (FRACTION_BITS + 1);
     if (IS_F64 && into.wide_bins && (source.count >= FEW_FOR_BINS || into.wide_bins->in_use))
         add_wide_products(into, source);
     else if (IS_F64 || !are_for_bins(source, into))
         add_each_product(into.exact, source);
     else if (source.x == source.y)
-        add_to_bins(into, format, bits, decode_squares, source, 0);
+        add_to_bins(into, format, PRODUCT_BITS, decode_squares, source, 0);
     else
-        add_to_bins(into, format, bits, decode_products, source, 0);
+        add_to_bins(into, format, PRODUCT_BITS, decode_products, source, 0);
     return true;
 }
 
@@ -191,15 +193,17 @@ INLINE uint64_t add_moments_round(uint64_t *bin, uint64_t *square_bin, wf_u128 *
     uint64_t any = 0;
     decode(&deposits.values, part, UINT64_MAX);
     for (size_t i = 0; i < count; i++) deposits.square_field[i] = (uint16_t)(2 * exponent_field(bits_at(part.x, i)));
-    for (; count % TURNS; count++)
-        deposits.values.field[count] = deposits.square_field[count] = deposits.values.significand[count] = 0;
+    for (; count % TURNS; count++) {
+        deposits.values.field[count] = deposits.square_field[count] = 0;
+        set_significand(&deposits.values, count, VALUE_BITS, 0);
+    }
     for (size_t j = 0; j < count; j += TURNS) {
         uintptr_t next = (uintptr_t)part.x + j * part.nbytes + WF_BLOCK_NBYTES;
         if (part.ahead.distance) __builtin_prefetch((const void *)next, 0, SECOND_LEVEL_CACHE);
         for (size_t turn = 0; turn < TURNS; turn++) {
-            uint64_t significand = deposits.values.significand[j + turn];
-            size_t field = deposits.square_field[j + turn];
-            any |= bin[turn % sets * per_set + deposits.values.field[j + turn]] += significand;
+            uint64_t significand = significand_at(&deposits.values, j + turn, VALUE_BITS);
+            size_t field = field_at(deposits.square_field, j, turn);
+            any |= bin[turn % sets * per_set + field_at(deposits.values.field, j, turn)] += significand;
             if (IS_F64)
                 wide_bin[field] += (wf_u128)significand * significand;
             else
@@ -214,8 +218,8 @@ APART void add_moments(struct target values, struct target squares, struct sourc
     if (IS_F64) wf_wide_bins_use(squares.wide_bins, source.count, squares.exact);
     for (size_t i = 0; i < source.count; i += WF_BINS_ROUND) {
         struct source part = part_of(source, i, WF_BINS_ROUND);
-        prepare_bins(values, BINS_OF_VALUES, FRACTION_BITS + 1, part.count);
-        if (!IS_F64) prepare_bins(squares, BINS_OF_PRODUCTS, 2 * (FRACTION_BITS + 1), part.count);
+        prepare_bins(values, BINS_OF_VALUES, VALUE_BITS, part.count);
+        if (!IS_F64) prepare_bins(squares, BINS_OF_PRODUCTS, PRODUCT_BITS, part.count);
         uint64_t any = add_moments_round(values.bins->bin, squares.bins->bin, squares.wide_bins->bin, part);
         if (IS_F64 && any >> 63) wf_bins_flush(values.bins, values.exact, values.magnitudes);
     }

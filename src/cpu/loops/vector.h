@@ -17,6 +17,9 @@
  *
  * - add_where_negative(sum, term, x): sum + term in the lanes in which the sign bit of x is set.
  *
+ * - GATHERS_FIRST, if there is gather_first(x, first, &count): the lanes in which first is all ones, then the
+ *   others, each in their order; count is set to how many are first.
+ *
  * - NOTES_ROUNDING: whether the processor's inexact flag can prove that a pass has not rounded.
  *
  * - quiet_multiply_add, quiet_multiply, quiet_add: may round without setting that flag.
@@ -69,6 +72,15 @@ INLINE vf64 right_lanes(vf64 a, vf64 b, int distance) {
     default: return SHUFFLED(a, b, EACH_LANE(RIGHT_LANE, 4));
     }
 }
+
+#ifndef GATHERS_FIRST
+#define GATHERS_FIRST 0
+INLINE vsword gather_first(vsword x, vsword first, size_t *count) {
+    (void)first;
+    *count = 0;
+    return x;
+}
+#endif
 
 INLINE vf64 load_f64(const unsigned char *x) {
     vf64 value;

@@ -57,4 +57,24 @@ INLINE vf64 widen_f32(const unsigned char *x) {
     return (vf64)_mm256_cvtps_pd(_mm_loadu_ps((const float *)x));
 }
 
+/* Which lane of 32 bits goes where, a byte for each place: those of a mask first, then the others. */
+#define BITS_BELOW(mask, lane) __builtin_popcount((mask) & ((1 << (lane)) - 1))
+#define PLACE(mask, lane)                                                                                    \
+    ((mask) >> (lane) & 1 ? BITS_BELOW(mask, lane) : __builtin_popcount(mask) + (lane)-BITS_BELOW(mask, lane))
+#define FROM(mask, lane) UINT64_C(lane) << 8 * PLACE(mask, lane)
+#define ORDER(m) FROM(m, 1) | FROM(m, 2) | FROM(m, 3) | FROM(m, 4) | FROM(m, 5) | FROM(m, 6) | FROM(m, 7)
+#define ORDERS_4(m) ORDER(m), ORDER(m + 1), ORDER(m + 2), ORDER(m + 3)
+#define ORDERS_16(m) ORDERS_4(m), ORDERS_4(m + 4), ORDERS_4(m + 8), ORDERS_4(m + 12)
+#define ORDERS_64(m) ORDERS_16(m), ORDERS_16(m + 16), ORDERS_16(m + 32), ORDERS_16(m + 48)
+
+#define GATHERS_FIRST (sizeof(uword) >= 4)
+
+INLINE vsword gather_first(vsword x, vsword first, size_t *count) {
+    static const uint64_t orders[256] = {ORDERS_64(0), ORDERS_64(64), ORDERS_64(128), ORDERS_64(192)};
+    unsigned mask = (unsigned)_mm256_movemask_ps((__m256)first);
+    *count = (size_t)__builtin_popcount(mask) * 4 / sizeof(uword);
+    __m256i order = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)&orders[mask]));
+    return (vsword)_mm256_permutevar8x32_epi32((__m256i)x, order);
+}
+
 #include "cpu/loops/vector_unchecked.h"
