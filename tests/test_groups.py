@@ -359,3 +359,73 @@ def test_threads_share_long_columns(handle, op, type_name):
     got = {tuple(handle.reduce_groups(op, library.wf_groups_axes(1), array, threads=threads)) for threads in (1, 2, 5)}
     alone = [handle.reduce(op, wf.strided(data, type_name, shape[:1], (shape[1] * nbytes,), c * nbytes)) for c in range(9)]
     assert got == {tuple(alone)}
+
+
+# ---- sums of many rows, or columns, that share a window ----------------------------------------------------
+
+
+def mixed(type_name, rows, columns, rng):
+    """Rows of elements whose kind changes from one stretch of columns to the next, and somewhere down the rows."""
+    nbytes = struct.calcsize(TYPECODES[type_name])
+    minus_zero, tiny = b"\0" * (nbytes - 1) + b"\x80", b"\1" + b"\0" * (nbytes - 1)
+
+    def stretch(kind, count):
+        fixed = {"minus zeros": minus_zero, "zeros": bytes(nbytes), "tiny": tiny}
+        return fixed[kind] * count if kind in fixed else sample(type_name, count, kind, seed=rng.random())
+
+    kinds, widths = ["plain", "plain", "plain", "unit", "wild", "special", "minus zeros", "zeros", "tiny"], []
+    while sum(widths) < columns:
+        widths.append(min(rng.choice([1, 3, 40, 200]), columns - sum(widths)))
+    upper, lower = ([rng.choice(kinds) for _ in widths] for _ in range(2))
+    lower = [below if rng.random() < 0.3 else above for above, below in zip(upper, lower)]
+    change = rng.randint(0, rows)
+    return b"".join(stretch(kind, width) for row in range(rows)
+                    for kind, width in zip(upper if row < change else lower, widths))
+
+
+def columns_alone(handle, op, type_name, data, shape):
+    """What each column gives as an array of its own, which takes another way."""
+    nbytes = struct.calcsize(TYPECODES[type_name])
+    return [handle.reduce(op, wf.strided(data, type_name, shape[:1], (shape[1] * nbytes,), c * nbytes))
+            for c in range(shape[1])]
+
+
+def transposed(data, rows, columns, nbytes):
+    cells = [data[i:i + nbytes] for i in range(0, len(data), nbytes)]
+    return b"".join(cells[r * columns + c] for c in range(columns) for r in range(rows))
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", FLOATS)
+@pytest.mark.parametrize("rows,columns", [(2, 1100), (5, 330), (41, 129), (520, 34), (37, 1), (301, 7), (2100, 5)])
+def test_groups_that_share_a_window(handle, type_name, rows, columns):
+    """Panels of columns and the same groups as rows: what a window does not cover is found otherwise, to the same bits."""
+    rng, nbytes = random.Random(f"window {type_name} {rows} {columns}"), struct.calcsize(TYPECODES[type_name])
+    plain = sample(type_name, rows * columns, "plain", seed=rng.random())
+    for data in (mixed(type_name, rows, columns, rng), plain):
+        turned = transposed(data, rows, columns, nbytes)
+        for op in ("sum", rng.choice(["norm1", "mean"])):
+            expected = columns_alone(handle, op, type_name, data, (rows, columns))
+            down = wf.strided(data, type_name, (rows, columns), (columns * nbytes, nbytes))
+            along = wf.strided(turned, type_name, (columns, rows), (rows * nbytes, nbytes))
+            threads = rng.choice([1, 2])
+            assert handle.reduce_groups(op, library.wf_groups_axes(1), down, threads=threads) == expected
+            assert handle.reduce_groups(op, library.wf_groups_axes(2), along, threads=threads) == expected
+            some = rng.randrange(columns)
+            cells = b"".join(data[(r * columns + some) * nbytes:][:nbytes] for r in range(rows))
+            assert Oracle(type_name, cells).reduce(op) == expected[some]
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_segments_that_share_a_window(handle, type_name):
+    """Segments of 0 to 2100 elements, of all kinds."""
+    rng, nbytes = random.Random(f"segments of a window {type_name}"), struct.calcsize(TYPECODES[type_name])
+    lengths = [rng.choice([0, 1, 2, 5, 30, rng.randrange(150), 700, 2100]) for _ in range(60)]
+    data = mixed(type_name, 1, sum(lengths), rng)
+    offsets = [0, *itertools.accumulate(lengths)]
+    labels = integer_vector(offsets, "i64", 1)
+    groups = library.wf_groups_segments(0, len(lengths), byref(labels))
+    array = wf.strided(data, type_name, (sum(lengths),), (nbytes,))
+    for op in ("sum", "norm1", "mean"):
+        expected = [Oracle(type_name, data[a * nbytes:b * nbytes]).reduce(op) for a, b in zip(offsets, offsets[1:])]
+        assert returned(handle, op, groups, [array]) == as_returned(expected, op, type_name)

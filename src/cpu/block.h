@@ -79,6 +79,21 @@ typedef bool wf_columns_function(struct wf_open_partial *into, const struct wf_t
  * if some element or part needs more. */
 typedef bool wf_results_function(const struct wf_tile *tile, enum wf_part part, bool of_index, void *results);
 
+/* Rows whose elements lie side by side, each of which is another group's: at most WF_COLUMNS_MAX rows, of at most
+ * WF_ROW_COUNT_MAX elements, so that what a level adds up to is an f64. */
+#define WF_ROW_COUNT_MAX 2048
+#define WF_ROWS_NBYTES 12288 /* of all, about: two times that should stay in the first-level cache */
+
+struct wf_rows {
+    const unsigned char *x; /* the first row, or, of segments, the vector */
+    size_t rows;
+    int64_t count, stride_bytes; /* of each row, and from one to the next; or, of segments: */
+    const int64_t *offset;       /* where each begins, and the last ends, in elements; else NULL */
+};
+
+/* The sums of values or magnitudes (part) of each row, as wf_results_function writes them. */
+typedef bool wf_row_results_function(const struct wf_rows *rows, enum wf_part part, void *results);
+
 /* The exact sums of each column, in units of 2^exponent, where all of a group is in one tile. */
 struct wf_column_totals {
     wf_i128 sum[WF_COLUMNS_MAX], squares[WF_COLUMNS_MAX];
@@ -89,6 +104,44 @@ struct wf_column_totals {
 /* Finds them.  parts: WF_PART_SUM, with WF_PART_SQUARES or without.  False, and nothing of use written, if some element
  * or part needs more. */
 typedef bool wf_totals_function(const struct wf_tile *tile, unsigned parts, struct wf_column_totals *totals);
+
+/* The same of rows: the part, values or magnitudes, in sum. */
+typedef bool wf_row_totals_function(const struct wf_rows *rows, enum wf_part part, struct wf_column_totals *totals);
+
+/* A panel: neighbouring columns, whose rows are read where they lie.  It is cut into strips of a multiple of
+ * WF_STRIP_COLUMNS, so that what a window does not cover spoils its strip alone. */
+#define WF_PANEL_COLUMNS_MAX 1024
+#define WF_STRIP_COLUMNS 64
+#define WF_PANEL_ROWS_MAX (1 << 20)
+#define WF_PANEL_ROWS 8 /* that are scanned, and then added, at a time */
+
+struct wf_panel {
+    const unsigned char *x;
+    int64_t stride_bytes; /* from one row to the next */
+    size_t rows, columns;
+    size_t rest; /* columns that one more row has */
+};
+
+struct wf_panel_sums {
+    _Alignas(64) double sum[2][WF_PANEL_COLUMNS_MAX]; /* in progress, from the level's anchor on */
+    int64_t unit[2][WF_PANEL_COLUMNS_MAX];            /* in units of 2^(exponent - 52) */
+    unsigned char copy[WF_PANEL_ROWS * WF_STRIP_COLUMNS * sizeof(uint64_t)]; /* of the rows of a strip that is not full */
+    int32_t exponent[2];
+    int64_t count; /* of each column's elements, at most */
+    bool has_failed[WF_PANEL_COLUMNS_MAX / WF_STRIP_COLUMNS];
+};
+
+/* Adds up the columns' values or magnitudes (part); false, and nothing of use done, if no window covers what a sample of
+ * the rows shows, or all strips have failed. */
+typedef bool wf_sum_panel_function(struct wf_panel_sums *sums, const struct wf_panel *panel, enum wf_part part);
+
+/* What they come to, of at most WF_COLUMNS_MAX columns from the first on, of which none has failed: as
+ * wf_results_function and wf_totals_function have it, but that no 0 is -0.  False: results need more than an f64.
+ * has_zero: whether any is 0. */
+typedef bool wf_panel_results_function(const struct wf_panel_sums *sums, size_t first, size_t columns, void *results,
+                                       bool *has_zero);
+typedef bool wf_panel_totals_function(const struct wf_panel_sums *sums, size_t first, size_t columns,
+                                      struct wf_column_totals *totals);
 
 /* Grids onto which elements are split, so that what each level takes is an integer, in units of 2^exponent; a level
  * is 2^distance of the next one's units apart. */

@@ -28,6 +28,7 @@ struct wf_columns {
     struct wf_scratch scratch; /* for columns that must be added one by one */
     struct wf_open_partial open[WF_COLUMNS_MAX];
     struct wf_accumulator accumulator[WF_COLUMNS_MAX];
+    struct wf_panel_sums panel;
 };
 
 struct wf_columns *wf_columns_create(void) {
@@ -44,6 +45,10 @@ void wf_columns_destroy(struct wf_columns *columns) {
 
 struct wf_accumulator *wf_columns_accumulators(struct wf_columns *columns) {
     return columns->accumulator;
+}
+
+struct wf_panel_sums *wf_columns_panel(struct wf_columns *columns) {
+    return &columns->panel;
 }
 
 /* ---- filling a tile ---- */

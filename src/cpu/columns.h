@@ -16,6 +16,9 @@ void wf_columns_destroy(struct wf_columns *columns);
 /* The accumulators of the columns. */
 struct wf_accumulator *wf_columns_accumulators(struct wf_columns *columns);
 
+/* Space for the sums of a panel (panels.h). */
+struct wf_panel_sums *wf_columns_panel(struct wf_columns *columns);
+
 /* Adds elements begin <= i < end of so many groups, at most WF_COLUMNS_MAX, each to its accumulator, whose end_index is
  * the index of a group's first element.  The accumulators have been cleared, all that there are, and none has a tree.
  * view: the elements of the first group; stride_bytes: from there to the next group's.  In the environment of

@@ -5,6 +5,7 @@
 #include "core/small_finish.h"
 #include "core/small_sum.h"
 #include "cpu/keyed.h"
+#include "cpu/panels.h"
 #include "cpu/workers.h"
 
 #include <stdatomic.h>
@@ -30,7 +31,10 @@ struct job {
     int ndim;
     int counts_groups; /* the dimension that counts segments or keys; -1: none */
     struct dimension dimension[WF_NDIM_MAX + 1];
-    bool uses_columns;  /* a tile's results are folded side by side */
+    bool uses_rows;     /* a group's elements lie side by side, and are so few that several groups share a window */
+    bool uses_panels;   /* a tile's results are a panel's, or, where that fails, folded as follows: */
+    int64_t columns;    /* so many results */
+    bool uses_columns;  /* are folded side by side */
     bool must_be_whole; /* but one by one unless a tile has all elements of its groups */
     int64_t tile;       /* results of the last dimension */
     int64_t tile_count; /* in all */
@@ -173,6 +177,40 @@ static void choose_columns(struct job *job) {
     if (job->uses_columns) job->tile = columns ? columns : WF_COLUMNS_MAX;
 }
 
+/* The ops whose results are sums of a group's values or magnitudes, or are made of one; 0: others. */
+static enum wf_part summed_part(const struct job *job) {
+    bool of_index;
+    enum wf_part part;
+    unsigned parts = short_parts(job, &part, &of_index);
+    bool is_sum = parts == WF_PART_SUM || (part && parts == WF_PART_ABS);
+    return is_sum ? (enum wf_part)parts : (enum wf_part)0;
+}
+
+/* Sets whether tiles are panels: as wide as threads leave them, at least one for each.  Columns have been chosen. */
+static void choose_panels(struct job *job, int threads) {
+    const struct dimension *last = &job->dimension[job->ndim - 1];
+    int64_t groups = last->length;
+    if (!job->uses_columns || group_count(job) < 2 || !summed_part(job) || job->counts_groups >= 0) return;
+    if (!job->cpu->tier->sum_panel[job->grouped->empty->type] || last->stride_bytes[0] != (int64_t)job->view.nbytes) return;
+    while (threads > 1 && groups > WF_STRIP_COLUMNS && job->grouped->layout->count / groups < 4 * threads) groups /= 2;
+    if (job->grouped->layout->count / groups < threads) return;
+    groups = (int64_t)wf_panel_groups(&job->view, groups);
+    job->uses_panels = groups != 0;
+    if (groups) job->tile = groups;
+}
+
+/* Sets whether lanes go along each group's elements: where they lie side by side, and are more than vectors of neighbouring
+ * groups serve better. */
+static void choose_rows(struct job *job) {
+    enum { LEAST_NBYTES = 96 };
+    const struct wf_view *view = &job->view;
+    int64_t count = group_count(job), nbytes = (int64_t)view->nbytes;
+    if (!count || !summed_part(job) || view->ndim != 1 || view->stride_bytes[0][0] != nbytes) return;
+    if (!job->cpu->tier->find_row_results[job->grouped->empty->type]) return;
+    if (job->labels.positions.index || (job->counts_groups >= 0 && job->grouped->layout->ndim > 1)) return;
+    job->uses_rows = count <= WF_ROW_COUNT_MAX && (job->counts_groups >= 0 || count * nbytes >= LEAST_NBYTES);
+}
+
 /* Groups that exceed a thread's fair share, or that are worth all threads in any case. */
 static int64_t shared_count_of(const struct job *job, int threads) {
     enum { LEAST_NBYTES = 1 << 20, MOST_NBYTES = 1 << 23 };
@@ -188,7 +226,10 @@ static void divide(struct job *job, int threads) {
     int64_t of_one = group_count(job) + ELEMENTS_OF_RESULT;
     int64_t length = job->dimension[job->ndim - 1].length, results = ELEMENTS_AT_ONCE / of_one + 1;
     job->tile = results;
-    choose_columns(job);
+    choose_rows(job);
+    if (!job->uses_rows) choose_columns(job);
+    job->columns = job->tile;
+    if (!job->uses_rows) choose_panels(job, threads);
     if (job->tile > length) job->tile = length;
     job->tile_count = layout->count / length * ((length + job->tile - 1) / job->tile);
     job->tiles_at_once = results / job->tile + (results < job->tile);
@@ -313,6 +354,11 @@ struct few {
     const int64_t *offset; /* where each begins, and the last ends */
     unsigned char *result;
     int64_t result_stride_bytes;
+    /* What has their sums, if it is not the worker's tile: */
+    const struct wf_rows *rows;
+    const struct wf_panel_sums *panel; /* from the column `first` on */
+    size_t first;
+    const struct wf_view *view; /* of the panel's first group */
 };
 
 static int64_t count_in(const struct few *few, size_t c) {
@@ -349,15 +395,86 @@ static bool write_fills(const struct few *few, const struct wf_grouped *grouped,
     return true;
 }
 
-/* Writes results that are what a part of the tile's columns comes to. */
+/* Makes -0 what is 0 as the sum of nothing but -0. */
+static void find_minus_zeros(bool *are_minus_zeros, const bool *is_zero, const struct few *few) {
+    bool any = false;
+    for (size_t c = 0; c < few->groups; c++) any |= is_zero[c];
+    memset(are_minus_zeros, 0, few->groups);
+    if (any) wf_panel_find_minus_zeros(are_minus_zeros, is_zero, few->view, few->first, few->groups);
+}
+
+/* Of a panel: results are f32 or f64. */
+static bool find_panel_results(const struct job *job, const struct few *few, enum wf_part part, void *found) {
+    bool is_zero[WF_COLUMNS_MAX], are_minus_zeros[WF_COLUMNS_MAX];
+    wf_type type = job->grouped->empty->type;
+    unsigned char *bytes = found;
+    size_t nbytes = wf_type_nbytes(type);
+    bool has_zero;
+    if (!job->cpu->tier->find_panel_results[type](few->panel, few->first, few->groups, found, &has_zero)) return false;
+    if (part != WF_PART_SUM || !has_zero) return true;
+    for (size_t c = 0; c < few->groups; c++) {
+        uint64_t bits = 0;
+        memcpy(&bits, bytes + c * nbytes, nbytes);
+        is_zero[c] = !bits;
+    }
+    find_minus_zeros(are_minus_zeros, is_zero, few);
+    for (size_t c = 0; c < few->groups; c++)
+        if (are_minus_zeros[c]) bytes[(c + 1) * nbytes - 1] = 0x80;
+    return true;
+}
+
+static bool find_panel_totals(const struct job *job, const struct few *few, enum wf_part part,
+                              struct wf_column_totals *totals) {
+    bool is_zero[WF_COLUMNS_MAX];
+    if (!job->cpu->tier->find_panel_totals[job->grouped->empty->type](few->panel, few->first, few->groups, totals))
+        return false;
+    if (part != WF_PART_SUM) return true;
+    for (size_t c = 0; c < few->groups; c++) is_zero[c] = totals->sum[c] == 0;
+    find_minus_zeros(totals->is_minus_zero, is_zero, few);
+    return true;
+}
+
+/* Finds what a part of each group comes to, as wf_results_function does. */
+static bool find_results(const struct worker *worker, const struct job *job, const struct few *few, enum wf_part part,
+                         bool of_index, void *found) {
+    wf_type type = job->grouped->empty->type;
+    if (few->rows) return job->cpu->tier->find_row_results[type](few->rows, part, found);
+    if (few->panel) return find_panel_results(job, few, part, found);
+    return wf_columns_results(worker->columns, job->cpu->tier, type, part, of_index, found);
+}
+
+/* Finds the exact sums.  part: that which rows and panels add up. */
+static bool find_totals(const struct worker *worker, const struct job *job, const struct few *few, enum wf_part part,
+                        struct wf_column_totals *totals) {
+    const struct wf_accumulator *empty = job->grouped->empty;
+    if (few->rows) return job->cpu->tier->find_row_totals[empty->type](few->rows, part, totals);
+    if (few->panel) return find_panel_totals(job, few, part, totals);
+    return wf_columns_totals(worker->columns, job->cpu->tier, empty->type, empty->parts, totals);
+}
+
+/* Rounds exact sums to the results' type. */
+static bool round_totals(const struct worker *worker, const struct job *job, const struct few *few, enum wf_part part) {
+    struct wf_column_totals totals;
+    wf_value value;
+    if (!(few->rows || few->panel) || !find_totals(worker, job, few, part, &totals)) return false;
+    for (size_t c = 0; c < few->groups; c++) {
+        bool is_negative = totals.sum[c] ? totals.sum[c] < 0 : totals.is_minus_zero[c];
+        wf_u128 magnitude = totals.sum[c] < 0 ? -(wf_u128)totals.sum[c] : (wf_u128)totals.sum[c];
+        struct wf_number number = wf_number_make(is_negative, magnitude, totals.sum_exponent, false);
+        if (!wf_number_round(&number, job->grouped->result_type, &value)) return false;
+        write_value(&value, few, c);
+    }
+    return true;
+}
+
+/* Writes results that are what a part of the groups comes to. */
 static bool write_parts(const struct worker *worker, const struct job *job, const struct few *few, enum wf_part part,
                         bool of_index) {
     const struct wf_grouped *grouped = job->grouped;
-    const struct wf_accumulator *empty = grouped->empty;
     uint64_t found[WF_COLUMNS_MAX];
-    if (!wf_columns_results(worker->columns, job->cpu->tier, empty->type, part, of_index, found)) return false;
+    if (!find_results(worker, job, few, part, of_index, found)) return round_totals(worker, job, few, part);
     for (size_t c = 0; of_index && few->offset && c < few->groups; c++)
-        found[c] += (uint64_t)(empty->first_index + few->offset[c]);
+        found[c] += (uint64_t)(grouped->empty->first_index + few->offset[c]);
     write_found(few, found, wf_type_nbytes(grouped->result_type));
     return !few->offset || write_fills(few, grouped, part);
 }
@@ -368,7 +485,8 @@ static bool write_finished(const struct worker *worker, const struct job *job, c
     const struct wf_accumulator *empty = grouped->empty;
     struct wf_column_totals totals;
     struct wf_number number;
-    if (!wf_columns_totals(worker->columns, job->cpu->tier, empty->type, empty->parts, &totals)) return false;
+    if (!find_totals(worker, job, few, WF_PART_SUM, &totals)) return false;
+    if (!(empty->parts & WF_PART_SQUARES)) memset(totals.squares, 0, sizeof totals.squares);
     for (size_t c = 0; c < few->groups; c++) {
         wf_value value = {.type = grouped->result_type};
         struct wf_small_sums sums = {totals.sum[c], totals.squares[c], totals.sum_exponent, totals.squares_exponent,
@@ -388,7 +506,7 @@ static bool write_finished(const struct worker *worker, const struct job *job, c
 static bool try_short_columns(struct worker *worker, const struct job *job, const struct place *place, size_t results,
                               int64_t count) {
     const struct dimension *last = &job->dimension[job->ndim - 1];
-    struct few few = {results, count, NULL, place->result, last->result_stride_bytes};
+    struct few few = {results, count, NULL, place->result, last->result_stride_bytes, NULL, NULL, 0, NULL};
     bool of_index;
     int64_t first;
     enum wf_part part;
@@ -414,7 +532,8 @@ static size_t count_short_segments(const struct job *job, const struct place *pl
 /* Writes their results; false if the general path must find them. */
 static bool try_short_segments(struct worker *worker, const struct job *job, const struct place *place, size_t groups) {
     const int64_t *offset = job->labels.offsets + place->group;
-    struct few few = {groups, 0, offset, place->result, job->dimension[job->counts_groups].result_stride_bytes};
+    struct few few = {groups, 0, offset, place->result, job->dimension[job->counts_groups].result_stride_bytes,
+                      NULL, NULL, 0, NULL};
     bool of_index;
     enum wf_part part;
     unsigned parts = short_parts(job, &part, &of_index);
@@ -424,6 +543,33 @@ static bool try_short_segments(struct worker *worker, const struct job *job, con
         view.data[o] = job->labels.elements[o] ? job->labels.elements[o] : place->data[o] + job->data_offset[o];
     if (!wf_columns_fill_segments(worker->columns, &view, job->grouped->empty->type, offset, groups, parts)) return false;
     return part ? write_parts(worker, job, &few, part, of_index) : write_finished(worker, job, &few);
+}
+
+/* Writes the sums or means of rows, the first of which is at that place; false if the general path must find them. */
+static bool try_rows(const struct worker *worker, const struct job *job, const struct place *place, size_t groups) {
+    bool is_segment = job->counts_groups >= 0, of_index;
+    const struct dimension *along = &job->dimension[is_segment ? job->counts_groups : job->ndim - 1];
+    const int64_t *offset = is_segment ? job->labels.offsets + place->group : NULL;
+    const unsigned char *x = job->labels.elements[0] ? job->labels.elements[0] : place->data[0] + job->data_offset[0];
+    struct wf_rows rows = {x, groups, is_segment ? 0 : job->view.count, along->stride_bytes[0], offset};
+    struct few few = {groups, rows.count, offset, place->result, along->result_stride_bytes, &rows, NULL, 0, NULL};
+    enum wf_part part;
+    short_parts(job, &part, &of_index);
+    return part ? write_parts(worker, job, &few, part, false) : write_finished(worker, job, &few);
+}
+
+/* How many rows, at most limit, stay in the first-level cache; none if the first is too long. */
+static int64_t count_rows(const struct job *job, const struct place *place, int64_t limit) {
+    int64_t most = WF_ROWS_NBYTES / (int64_t)job->view.nbytes, groups = 0;
+    if (limit > WF_COLUMNS_MAX) limit = WF_COLUMNS_MAX;
+    if (job->counts_groups < 0) {
+        int64_t fitting = most / job->view.count + 1;
+        return fitting < limit ? fitting : limit;
+    }
+    const int64_t *offset = job->labels.offsets + place->group;
+    while (groups < limit && offset[groups + 1] - offset[groups] <= WF_ROW_COUNT_MAX && offset[groups] - offset[0] <= most)
+        groups++;
+    return groups;
 }
 
 /* Writes what acc gives, or the value of groups that have none; or adds acc to an accumulator. */
@@ -499,15 +645,69 @@ static bool reduce_columns(struct job *job, struct worker *worker, struct place 
     return true;
 }
 
+static void reduce_group(struct job *job, struct worker *worker, const struct place *place) {
+    if (is_shared(job, place) || try_small_sum(job, place)) return;
+    fold_group(&worker->partial, &worker->tree, job, place, NULL, worker);
+    if (write_result(job, place, &worker->partial, NULL)) note_failure(job, place->number);
+}
+
+/* Neighbouring groups side by side, as many at a time as have been chosen, or one by one. */
+static void reduce_neighbours(struct job *job, struct worker *worker, struct place place, int64_t count) {
+    for (int64_t taken; count; count -= taken, move(&place, job, job->ndim - 1, taken)) {
+        struct place next = place;
+        taken = count < job->columns ? count : job->columns;
+        if (job->uses_columns && reduce_columns(job, worker, &next, taken)) continue;
+        for (int64_t i = 0; i < taken; i++, move(&next, job, job->ndim - 1, 1)) reduce_group(job, worker, &next);
+    }
+}
+
+/* A tile that is a panel; by columns what fails of it. */
+static void reduce_panel(struct job *job, struct worker *worker, struct place place, int64_t count) {
+    struct wf_panel_sums *sums = wf_columns_panel(worker->columns);
+    int64_t first, taken, stride = job->dimension[job->ndim - 1].result_stride_bytes;
+    struct wf_view view = view_tile(job, &place, &first);
+    bool of_index;
+    enum wf_part part, summed = summed_part(job);
+    short_parts(job, &part, &of_index);
+    bool is_summed = wf_panel_sum(sums, job->cpu->tier, job->grouped->empty->type, summed, &view, (size_t)count);
+    for (int64_t c = 0; c < count; c += taken, move(&place, job, job->ndim - 1, taken)) {
+        taken = count - c < WF_STRIP_COLUMNS ? count - c : WF_STRIP_COLUMNS;
+        struct few few = {(size_t)taken, view.count, NULL, place.result, stride, NULL, sums, (size_t)c, &view};
+        bool is_whole = is_summed && !sums->has_failed[c / WF_STRIP_COLUMNS];
+        if (is_whole && (part ? write_parts(worker, job, &few, part, false) : write_finished(worker, job, &few))) continue;
+        reduce_neighbours(job, worker, place, taken);
+    }
+}
+
+/* Reduces rows that a window of their own may cover where one for all does not. */
+static void reduce_rows(struct job *job, struct worker *worker, struct place place, int64_t count) {
+    int along = job->counts_groups >= 0 ? job->counts_groups : job->ndim - 1;
+    if (try_rows(worker, job, &place, (size_t)count)) return;
+    for (int64_t i = 0; i < count; i++, move(&place, job, along, 1))
+        if (count == 1 || !try_rows(worker, job, &place, 1)) reduce_group(job, worker, &place);
+}
+
+static void reduce_tile_of_rows(struct job *job, struct worker *worker, struct place place, int64_t count) {
+    for (int64_t at_once; count; count -= at_once) {
+        at_once = count_rows(job, &place, count);
+        reduce_rows(job, worker, place, at_once);
+        move(&place, job, job->ndim - 1, at_once);
+    }
+}
+
 static void reduce_tile(struct job *job, struct worker *worker, int64_t tile) {
     struct place place;
     int64_t count = find_tile(&place, job, tile);
-    if (job->uses_columns && has_columns(worker) && reduce_columns(job, worker, &place, count)) return;
-    for (int64_t i = 0; i < count; i++, move(&place, job, job->ndim - 1, 1)) {
-        if (is_shared(job, &place) || try_small_sum(job, &place)) continue;
-        fold_group(&worker->partial, &worker->tree, job, &place, NULL, worker);
-        if (write_result(job, &place, &worker->partial, NULL)) note_failure(job, place.number);
+    if (job->uses_rows && job->counts_groups < 0) {
+        reduce_tile_of_rows(job, worker, place, count);
+        return;
     }
+    if (job->uses_columns && !has_columns(worker))
+        for (int64_t i = 0; i < count; i++, move(&place, job, job->ndim - 1, 1)) reduce_group(job, worker, &place);
+    else if (job->uses_panels)
+        reduce_panel(job, worker, place, count);
+    else
+        reduce_neighbours(job, worker, place, count);
 }
 
 /* Whether each tile is one segment of a vector. */
@@ -520,11 +720,17 @@ static bool are_segments(const struct job *job) {
 static int64_t reduce_tiles(struct job *job, struct worker *worker, int64_t tile, int64_t limit) {
     struct place place;
     int64_t count = 1;
+    if (job->uses_rows && are_segments(job)) {
+        find_tile(&place, job, tile);
+        int64_t rows = count_rows(job, &place, limit);
+        if (rows) reduce_rows(job, worker, place, rows);
+        if (rows) return rows;
+    }
     if (are_segments(job) && has_columns(worker)) {
         find_tile(&place, job, tile);
         size_t groups = count_short_segments(job, &place, limit);
         if (try_short_segments(worker, job, &place, groups)) return (int64_t)groups;
-        if (groups) count = (int64_t)groups;
+        count = groups ? (int64_t)groups : 1;
     }
     for (int64_t i = 0; i < count; i++) reduce_tile(job, worker, tile + i);
     return count;

@@ -156,27 +156,43 @@ INLINE vf64 add_rounding_to_odd(vf64 a, vf64 b) {
     return (vf64)(bits + ((-2 * grows - 1) & ~is_exact & ~is_odd));
 }
 
-/* What a level adds up to, LANES columns from the first on. */
-INLINE vf64 level_sum(const struct column_units *units, const struct window *window, int level, size_t first) {
+/* The unit of a level's grid, which is a normal number. */
+INLINE vf64 unit_of(const struct window *window, int level) {
+    return (vf64)((vi64){0} + ((int64_t)(window->exponent[0][level] - 52 + 1023) << 52));
+}
+
+/* What a level adds up to, LANES columns from the first on.  are_long: it may be more than an anchor takes, but is a f64. */
+INLINE vf64 level_sum(const struct column_units *units, const struct window *window, int level, size_t first,
+                      bool are_long) {
     vf64 anchor = anchor_of(window, 0, level);
     vi64 found;
     memcpy(&found, units->term[0][level] + first, sizeof found);
+    if (are_long) return __builtin_convertvector(found, vf64) * unit_of(window, level);
     return (vf64)(found + (vi64)anchor) - anchor;
 }
 
-/* The sums of two levels, rounded as another conversion needs; returns whether any is 0. */
+/* The sums of one level or two, rounded as another conversion needs; returns whether any is 0. */
 INLINE bool add_column_levels(double sum[WF_COLUMNS_MAX], const struct column_units *units, const struct window *window,
-                              size_t columns) {
+                              size_t columns, bool are_long) {
     vi64 zeros = {0};
     for (size_t c = 0; c < columns; c += LANES) {
-        vf64 upper = level_sum(units, window, 0, c), lower = level_sum(units, window, 1, c);
-        vf64 added = IS_F64 ? upper + lower : add_rounding_to_odd(upper, lower);
+        vf64 added = level_sum(units, window, 0, c, are_long);
+        if (window->shape.first > 1) {
+            vf64 lower = level_sum(units, window, 1, c, are_long);
+            added = IS_F64 ? added + lower : add_rounding_to_odd(added, lower);
+        }
         zeros |= (vi64)(added == 0);
         memcpy(sum + c, &added, sizeof added);
     }
     int64_t any = 0;
     for (int lane = 0; lane < LANES; lane++) any |= zeros[lane];
     return any;
+}
+
+/* Whether the sums of all levels are f64. */
+static bool are_levels_f64(const struct window *window) {
+    int levels = window->shape.first;
+    return levels <= 2 && window->exponent[0][levels - 1] >= -1022 + 52;
 }
 
 /* The sums of values, magnitudes or products where two levels hold them: what each level adds up to is a f64. */
@@ -189,8 +205,8 @@ static bool find_sum_results(const struct wf_tile *tile, enum wf_part part, roun
     double sum[WF_COLUMNS_MAX];
     if (!ADDER_ROUNDS || (IS_F64 && part == WF_PART_DOT) || x.max >= INFINITY_BITS || y.max >= INFINITY_BITS) return false;
     if (!ranges_of(part, element, range) || !extract_columns_functions[part](&units, &window, range, tile)) return false;
-    if (window.shape.first > 2 || window.exponent[0][1] < -1022 + 52) return false;
-    bool has_zero = add_column_levels(sum, &units, &window, tile->columns);
+    if (!are_levels_f64(&window)) return false;
+    bool has_zero = add_column_levels(sum, &units, &window, tile->columns, false);
     if (has_zero && part == WF_PART_DOT) return false;
     for (size_t c = 0; has_zero && part == WF_PART_SUM && c < tile->columns; c++)
         if (sum[c] == 0 && is_column_of_minus_zeros(tile, c)) sum[c] = -0.0;
@@ -216,6 +232,17 @@ static bool total_of(wf_i128 *total, const struct column_units *units, const str
 
 static int32_t finest_exponent(const struct window *window, int term) {
     return window->exponent[term][levels_of(window->shape, term) - 1] - 52;
+}
+
+/* Of one term alone. */
+static bool find_value_totals(struct wf_column_totals *totals, const struct column_units *units,
+                              const struct window *window, size_t columns) {
+    totals->sum_exponent = finest_exponent(window, 0);
+    for (size_t c = 0; c < columns; c++) {
+        if (!total_of(&totals->sum[c], units, window, 0, c)) return false;
+        totals->is_minus_zero[c] = false;
+    }
+    return true;
 }
 
 /* The sums of values and of squares that are one term; of squares the second of the terms. */

@@ -4,6 +4,8 @@
 #include "cpu/loops/guess.h"
 #include "cpu/loops/leaves.h"
 #include "cpu/loops/outliers.h"
+#include "cpu/loops/panel_sums.h"
+#include "cpu/loops/row_sums.h"
 #include "cpu/loops/special.h"
 #include "cpu/loops/sums.h"
 

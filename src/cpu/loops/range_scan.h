@@ -26,6 +26,15 @@ INLINE void scan_range(struct scan *scan, const unsigned char *x) {
     scan->min = (vi64)min_signed((vsword)scan->min, less_one);
 }
 
+/* The same for bounds, whose exponents are those of the magnitudes, or, of the smallest, one less. */
+INLINE void scan_bounds(struct scan *scan, const unsigned char *x) {
+    vsword bits;
+    memcpy(&bits, x, sizeof bits);
+    vsword magnitude = bits & (sword)MAGNITUDE;
+    scan->max = (vi64)upper_bound((vsword)scan->max, magnitude);
+    scan->min = (vi64)lower_bound((vsword)scan->min, magnitude - 1);
+}
+
 static struct magnitudes scanned_magnitudes(const struct scan *scan) {
     uword max[STEP], less_one[STEP];
     memcpy(max, &scan->max, sizeof max);
@@ -38,23 +47,32 @@ static struct magnitudes scanned_magnitudes(const struct scan *scan) {
     return (struct magnitudes){largest, smallest == MAGNITUDE ? MAGNITUDE : (uword)(smallest + 1)};
 }
 
+static struct magnitudes larger_range(struct magnitudes a, struct magnitudes b) {
+    return (struct magnitudes){a.max > b.max ? a.max : b.max, a.min < b.min ? a.min : b.min};
+}
+
 /* A scan in a pass of its own. */
-static struct magnitudes find_magnitudes(const unsigned char *x, size_t count) {
+INLINE struct magnitudes scan_all(const unsigned char *x, size_t count, scan_vector *scan_one) {
     struct scan scan[2] = {RANGE_SCAN_START, RANGE_SCAN_START};
     size_t i = 0;
     for (; i + 2 * STEP <= count; i += 2 * STEP) {
-        scan_range(&scan[0], x + i * sizeof(uword));
-        scan_range(&scan[1], x + (i + STEP) * sizeof(uword));
+        scan_one(&scan[0], x + i * sizeof(uword));
+        scan_one(&scan[1], x + (i + STEP) * sizeof(uword));
     }
     for (; i < count; i += STEP) {
         unsigned char tail[VECTOR_NBYTES] = {0};
         memcpy(tail, x + i * sizeof(uword), (count - i < STEP ? count - i : STEP) * sizeof(uword));
-        scan_range(&scan[0], tail);
+        scan_one(&scan[0], tail);
     }
-    struct magnitudes even = scanned_magnitudes(&scan[0]), odd = scanned_magnitudes(&scan[1]);
-    if (odd.max > even.max) even.max = odd.max;
-    if (odd.min < even.min) even.min = odd.min;
-    return even;
+    return larger_range(scanned_magnitudes(&scan[0]), scanned_magnitudes(&scan[1]));
+}
+
+static struct magnitudes find_magnitudes(const unsigned char *x, size_t count) {
+    return scan_all(x, count, scan_range);
+}
+
+static struct magnitudes find_bounds(const unsigned char *x, size_t count) {
+    return scan_all(x, count, scan_bounds);
 }
 
 INLINE struct range range_of(struct magnitudes magnitudes) {

@@ -12,6 +12,11 @@
     wf_columns_function WF_LOOPS_NAME(add_columns, NAME, TIER);                                              \
     wf_results_function WF_LOOPS_NAME(find_results, NAME, TIER);                                             \
     wf_totals_function WF_LOOPS_NAME(find_totals, NAME, TIER);                                               \
+    wf_row_results_function WF_LOOPS_NAME(find_row_results, NAME, TIER);                                     \
+    wf_row_totals_function WF_LOOPS_NAME(find_row_totals, NAME, TIER);                                       \
+    wf_sum_panel_function WF_LOOPS_NAME(sum_panel, NAME, TIER);                                              \
+    wf_panel_results_function WF_LOOPS_NAME(find_panel_results, NAME, TIER);                                 \
+    wf_panel_totals_function WF_LOOPS_NAME(find_panel_totals, NAME, TIER);                                   \
     wf_split_function WF_LOOPS_NAME(split, NAME, TIER);                                                      \
     wf_slots_function WF_LOOPS_NAME(add_to_slots, NAME, TIER);
 WF_TYPES(X)
@@ -62,6 +67,36 @@ const struct wf_tier TIER_STRUCT(TIER) = {
     .add_run =
         {
 #define X(NAME, name, type, kind, precision, exponent_bits) OF_##kind(add_run, NAME)
+            WF_TYPES(X)
+#undef X
+        },
+    .find_row_results =
+        {
+#define X(NAME, name, type, kind, precision, exponent_bits) OF_##kind(find_row_results, NAME)
+            WF_TYPES(X)
+#undef X
+        },
+    .find_row_totals =
+        {
+#define X(NAME, name, type, kind, precision, exponent_bits) OF_##kind(find_row_totals, NAME)
+            WF_TYPES(X)
+#undef X
+        },
+    .sum_panel =
+        {
+#define X(NAME, name, type, kind, precision, exponent_bits) OF_##kind(sum_panel, NAME)
+            WF_TYPES(X)
+#undef X
+        },
+    .find_panel_results =
+        {
+#define X(NAME, name, type, kind, precision, exponent_bits) OF_##kind(find_panel_results, NAME)
+            WF_TYPES(X)
+#undef X
+        },
+    .find_panel_totals =
+        {
+#define X(NAME, name, type, kind, precision, exponent_bits) OF_##kind(find_panel_totals, NAME)
             WF_TYPES(X)
 #undef X
         },

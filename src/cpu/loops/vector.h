@@ -13,6 +13,9 @@
  * - max_unsigned: of unsigned integers that were exclusive-ored with UNSIGNED_FLIP, which is 0 or, if the
  *   tier can only compare signed integers, the top bit.
  *
+ * - upper_bound, lower_bound: of unsigned integers, something at least, or at most, each of them; and HAS_BOUNDS, where
+ *   they are faster than max_signed and min_signed.
+ *
  * - widen_f16, widen_bf16, widen_f32: LANES elements in memory as f64.
  *
  * - add_where_negative(sum, term, x): sum + term in the lanes in which the sign bit of x is set.
@@ -37,6 +40,13 @@
 #define VECTOR_HEADER(tier) VECTOR_HEADER_(tier)
 
 #include QUOTE(VECTOR_HEADER(TIER))
+
+#ifndef HAS_BOUNDS
+#define upper_bound max_signed
+INLINE vsword lower_bound(vsword a, vsword b) {
+    return min_signed(a, b & (sword)((uword)-1 >> 1)); /* all ones are the largest */
+}
+#endif
 
 /* The lanes whose numbers have no bit `distance` (1, 2 or 4), of a where they are, and of b in place of a's others;
  * right_lanes: the lanes with that bit, of a in place of b's others, and of b. */

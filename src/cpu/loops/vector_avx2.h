@@ -42,6 +42,17 @@ INLINE vsword max_unsigned(vsword a, vsword b) {
     }
 }
 
+/* Where max_signed and min_signed would take three instructions: of 64 bits the halves by themselves, so that the upper
+ * half is the bound's. */
+#define HAS_BOUNDS
+INLINE vsword upper_bound(vsword a, vsword b) {
+    return (vsword)(sizeof(sword) == 2 ? _mm256_max_epu16((__m256i)a, (__m256i)b) : _mm256_max_epu32((__m256i)a, (__m256i)b));
+}
+
+INLINE vsword lower_bound(vsword a, vsword b) {
+    return (vsword)(sizeof(sword) == 2 ? _mm256_min_epu16((__m256i)a, (__m256i)b) : _mm256_min_epu32((__m256i)a, (__m256i)b));
+}
+
 /* Conversions by their instructions' names, since gcc 12 splits a __builtin_convertvector from f32 to f64 in
  * halves. */
 INLINE vf64 widen_f16(const unsigned char *x) {
