@@ -42,6 +42,10 @@ static const struct form {
     {"mbarrier", "test_wait", "test_wait ?parity ?acquire|relaxed " SCOPE " " SPACE " b64"},
     {"mbarrier", "try_wait", "try_wait ?parity ?acquire|relaxed " SCOPE " " SPACE " b64"},
     {"mbarrier", "", "expect_tx|complete_tx ?relaxed " SCOPE " " CLUSTER_SPACE " b64"},
+    {"st", "async",
+     "async ?weak ?shared::cluster mbarrier::complete_tx::bytes ?v2|v4 b32|b64|u32|u64|s32|s64|f32|f64"},
+    {"red", "async",
+     "async relaxed cluster ?shared::cluster mbarrier::complete_tx::bytes " OPERATION " u32|s32|u64|b32"},
     {"fence", "mbarrier_init", "mbarrier_init release cluster"},
     {"fence", "proxy async", "proxy async ?global|shared::cta|shared::cluster"},
     {"barrier", "cluster arrive", "cluster arrive ?release|relaxed ?aligned"},
@@ -150,7 +154,9 @@ static bool verify_reduction(const struct verifier *verifier) {
     bool is_half = type == TYPE_F16 || type == TYPE_BF16, is_known = false;
     for (uint32_t m = 0; m < instruction->modifier_count; m++)
         is_known |= simt_scalar_find(instruction->modifiers[m], type) != NULL;
-    if (!is_known || (type == TYPE_S64 && simt_has(instruction, "add")))
+    const bool is_wide_other = !strcmp(instruction->base, "red") && simt_type_nbytes(type) == 8 &&
+                               !simt_has(instruction, "add");
+    if (!is_known || is_wide_other || (type == TYPE_S64 && simt_has(instruction, "add")))
         return simt_verify_refuse(verifier, "its operation is not one of its type");
     if ((is_half && simt_has(instruction, "add")) != simt_has(instruction, "noftz"))
         return simt_verify_refuse(verifier, ".noftz belongs to .add of .f16 and .bf16");
@@ -173,6 +179,12 @@ static bool verify_mapped(const struct verifier *verifier) {
            simt_verify_refuse(verifier, "the address must have the size of its type");
 }
 
+static bool verify_send(const struct verifier *verifier) {
+    const struct instruction *instruction = verifier->instruction;
+    return !simt_has(instruction, "v4") || simt_type_nbytes(simt_last_type(instruction)) == 4 ||
+           simt_verify_refuse(verifier, "a vector of more than 16 bytes");
+}
+
 static bool verify_values(const struct verifier *verifier) {
     const struct instruction *instruction = verifier->instruction;
     const bool is_copy = !strcmp(instruction->base, "cp"), is_bulk = simt_has(instruction, "bulk");
@@ -180,6 +192,8 @@ static bool verify_values(const struct verifier *verifier) {
     const bool is_arrival = simt_has(instruction, "arrive") || simt_has(instruction, "arrive_drop");
     if (!strcmp(instruction->base, "mapa") || !strcmp(instruction->base, "getctarank")) return verify_mapped(verifier);
     if (is_plain) return verify_copy(verifier);
+    if (!strcmp(instruction->base, "red")) return verify_reduction(verifier);
+    if (!strcmp(instruction->base, "st")) return verify_send(verifier);
     if (is_copy && is_bulk && instruction->operand_count > 1 && !verify_bulk(verifier)) return false;
     if (is_copy && simt_has(instruction, "reduce")) return verify_reduction(verifier);
     return strcmp(instruction->base, "mbarrier") != 0 || !is_arrival || verify_arrival(verifier);

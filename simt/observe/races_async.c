@@ -239,7 +239,7 @@ void simt_async_copy(void *state, const simt_event *event, const simt_copy *copy
                           .lane = copy->lane,
                           .thread = event->warp * block->races->view->warp_size + copy->lane,
                           .is_by_engine = true,
-                          .is_bulk = copy->engine != SIMT_ENGINE_GROUP};
+                          .is_bulk = copy->engine != SIMT_ENGINE_GROUP && !copy->is_generic};
     struct meeting *meeting = NULL;
     enum engine reads = ENGINE_GROUPS, writes = ENGINE_GROUPS;
     if (copy->engine == SIMT_ENGINE_MBARRIER) {
@@ -253,7 +253,7 @@ void simt_async_copy(void *state, const simt_event *event, const simt_copy *copy
     check_spans(&visit, copy, reads, writes);
     if (meeting) simt_order_engine(block, &meeting->arriving.seen, reads, visit.thread, block->tick);
     if (copy->completes) simt_order_complete(block, meeting);
-    if (visit.is_bulk) advance_behind(block, event, copy->lane);
+    if (copy->engine != SIMT_ENGINE_GROUP) advance_behind(block, event, copy->lane);
 }
 
 /* ---- mbarriers, which are accessed atomically but when they begin and end */
