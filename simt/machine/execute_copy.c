@@ -242,6 +242,7 @@ static bool decode_any_copy(struct decoder *decoder, struct code *code) {
         code->execute = execute_nothing;
         return true;
     }
+    if (simt_has(instruction, "tensor")) return simt_decode_tensor(decoder, code);
     return simt_has(instruction, "bulk") ? decode_bulk(decoder, code) : decode_copy(decoder, code);
 }
 

@@ -10,15 +10,22 @@
 #define SPACE "?shared|shared::cta"
 #define CLUSTER_SPACE "?shared|shared::cta|shared::cluster"
 #define SCOPE "?cta|cluster"
+#define DIMENSIONS "1d|2d|3d|4d|5d"
 #define OPERATION "add|min|max|and|or|xor|inc|dec"
 static const struct form {
     const char *base, *modifiers, *words;
 } forms[] = {
-    {"cp", "async bulk tensor", NULL},
+    {"cp", "async bulk prefetch tensor", "async bulk prefetch tensor " DIMENSIONS " L2 global ?tile ?L2::cache_hint"},
+    {"cp", "reduce async bulk tensor",
+     "reduce async bulk tensor " DIMENSIONS " global shared::cta " OPERATION " ?tile bulk_group ?L2::cache_hint"},
+    {"cp", "async bulk tensor bulk_group",
+     "async bulk tensor " DIMENSIONS " global shared::cta ?tile bulk_group ?L2::cache_hint"},
+    {"cp", "async bulk tensor",
+     "async bulk tensor " DIMENSIONS " shared::cluster|shared::cta global ?tile mbarrier::complete_tx::bytes "
+     "?multicast::cluster ?L2::cache_hint"},
     {"cp", "async bulk commit_group", "async bulk commit_group"},
     {"cp", "async bulk wait_group", "async bulk wait_group ?read"},
     {"cp", "async bulk prefetch", "async bulk prefetch L2 global ?L2::cache_hint"},
-    {"cp", "reduce async bulk tensor", NULL},
     {"cp", "reduce async bulk global",
      "reduce async bulk global shared::cta bulk_group ?L2::cache_hint " OPERATION
      " ?noftz u32|s32|u64|s64|b32|b64|f16|bf16|f32|f64"},
@@ -191,6 +198,7 @@ static bool verify_values(const struct verifier *verifier) {
     const bool is_plain = is_copy && !is_bulk && (simt_has(instruction, "ca") || simt_has(instruction, "cg"));
     const bool is_arrival = simt_has(instruction, "arrive") || simt_has(instruction, "arrive_drop");
     if (!strcmp(instruction->base, "mapa") || !strcmp(instruction->base, "getctarank")) return verify_mapped(verifier);
+    if (simt_has(instruction, "tensor")) return true;
     if (is_plain) return verify_copy(verifier);
     if (!strcmp(instruction->base, "red")) return verify_reduction(verifier);
     if (!strcmp(instruction->base, "st")) return verify_send(verifier);

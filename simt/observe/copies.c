@@ -13,7 +13,7 @@ static void count_copy(void *block, const simt_event *event, const simt_copy *co
     if (copy->engine == SIMT_ENGINE_GROUP) counts[COPIES]++;
     else if (copy->is_generic) counts[SENDS]++;
     else {
-        counts[BULK_COPIES]++;
+        counts[BULK_COPIES] += !copy->is_part;
         counts[BULK_BYTES] += copy->to.nbytes;
     }
 }

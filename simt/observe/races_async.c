@@ -253,7 +253,7 @@ void simt_async_copy(void *state, const simt_event *event, const simt_copy *copy
     check_spans(&visit, copy, reads, writes);
     if (meeting) simt_order_engine(block, &meeting->arriving.seen, reads, visit.thread, block->tick);
     if (copy->completes) simt_order_complete(block, meeting);
-    if (copy->engine != SIMT_ENGINE_GROUP) advance_behind(block, event, copy->lane);
+    if (copy->engine != SIMT_ENGINE_GROUP && !copy->is_part) advance_behind(block, event, copy->lane);
 }
 
 /* ---- mbarriers, which are accessed atomically but when they begin and end */

@@ -158,6 +158,16 @@ static const struct {
      "st.async.shared::cluster.b32: it needs the modifier mbarrier::complete_tx::bytes"},
     {"red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.min.u64 [%r1], %rd1, [%r3];",
      "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.min.u64: its operation is not one of its type"},
+    {"cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd1, {%r1}], [sh];",
+     "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group: operand 1 must have 2 coordinates"},
+    {"cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group [%rd1], [sh];",
+     "cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group: operand 1 must be the address of a tensor map and the "
+     "coordinates of a box, [address, {x, ..}]"},
+    {"cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [sh], [%rd1, {%rd2}], [sh];",
+     "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes: operand 2 must be a register of "
+     ".b32, found one of .b64"},
+    {"cp.async.bulk.tensor.global.shared::cta.tile.bulk_group [%rd1, {%r1}], [sh];",
+     "cp.async.bulk.tensor.global.shared::cta.tile.bulk_group: it needs the modifier 1d|2d|3d|4d|5d"},
     {"cp.async.bulk.global.shared::cta.bulk_group [sh], [sh], 16;",
      "cp.async.bulk.global.shared::cta.bulk_group: sh is a .shared variable, not .global"},
     {"cp.reduce.async.bulk.global.shared::cta.bulk_group.min.f32 [%rd1], [%r2], %r3;",
