@@ -61,6 +61,7 @@ RIGHT = [
     Case(SOURCE, "partial", "1", "64",
          [given("i32", ITEMS[1:21]), result("i32", [ITEMS[64 - t] if 63 - t < 20 else 0 for t in range(64)]),
           "i32:20"]),
+    Case(SOURCE, "retired", "1", "64", [result("i32", [1])]),
     Case(SOURCE, "counted", "1", "64", [given("i32", ITEMS[:64]), result("i32", [63 - t for t in range(64)] + [3])]),
     Case(SOURCE, "reduced", "5", "64",
          [zeros("i32", 128, [15 * t for t in range(64)] + [5 * t for t in range(64)])]),

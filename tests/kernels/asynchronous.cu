@@ -228,6 +228,24 @@ __global__ void reduced(int *sums) {
     }
 }
 
+// The warp that is the last to count itself makes an end of the mbarrier that both have arrived at.
+__global__ void retired(int *out) {
+    __shared__ mbarrier m;
+    __shared__ unsigned count;
+    unsigned before, t = threadIdx.x;
+    if (t == 0) {
+        count = 0;
+        init(&m, 3);
+    }
+    __syncthreads();
+    if (t % 32) return;
+    arrive(&m);
+    asm volatile("atom.acq_rel.cta.shared::cta.add.u32 %0, [%1], 1;" : "=r"(before) : "r"(address(&count)) : "memory");
+    if (before == 0) return;
+    asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(address(&m)) : "memory");
+    out[0] = before;
+}
+
 // ---- clusters, of four blocks
 
 DEVICE unsigned rank() {
