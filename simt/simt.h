@@ -127,6 +127,24 @@ simt_error simt_machine_allocate_shared(simt_machine *machine, size_t nbytes, vo
  * caller's, who may not take it away before simt_machine_free or _destroy. */
 simt_error simt_machine_adopt(simt_machine *machine, void *bytes, size_t nbytes, uint64_t *address);
 
+/* A tensor in global memory and the box of it that cp.async.bulk.tensor copies, as cuTensorMapEncodeTiled describes them:
+ * dimension 0 is the innermost.  The box lies in shared memory with its rows one after another; a swizzle exchanges 16-byte
+ * chunks within rows of 128 bytes. */
+enum { SIMT_TENSOR_RANK_MAX = 5, SIMT_TENSOR_MAP_NBYTES = 128 };
+enum { SIMT_SWIZZLE_NONE = 0, SIMT_SWIZZLE_32 = 1, SIMT_SWIZZLE_64 = 2, SIMT_SWIZZLE_128 = 3 };
+typedef struct simt_tensor_map {
+    uint64_t address;                            /* of the first element */
+    uint64_t stride_bytes[SIMT_TENSOR_RANK_MAX]; /* that of dimension 0 is an element's size, whatever it says */
+    uint64_t sizes[SIMT_TENSOR_RANK_MAX];        /* elements */
+    uint16_t box[SIMT_TENSOR_RANK_MAX];          /* elements: 1 to 256 */
+    uint8_t rank, swizzle;
+    uint8_t element; /* the type, by its number in CUtensorMapDataType: 0 (u8) to 9 (bf16) */
+} simt_tensor_map;
+
+/* The map as kernels get it.  SIMT_ERROR_ARGUMENT: it breaks one of the rules that CUDA has for it. */
+simt_error simt_tensor_map_encode(const simt_tensor_map *map, unsigned char bytes[SIMT_TENSOR_MAP_NBYTES],
+                                  simt_message *message);
+
 /* Frees what one of these three gave, by its first address.  Addresses are never used again: a kernel that uses them
  * nevertheless has a finding that says so. */
 simt_error simt_machine_free(simt_machine *machine, uint64_t address);

@@ -121,6 +121,8 @@ typedef struct simt_copy {
     uint32_t lane;
     simt_span from, to; /* 0 bytes `from`: it only writes zeros */
     bool is_reduction;  /* updates what is there, atomically */
+    bool is_generic;    /* of the generic proxy, though an mbarrier counts it: st.async, red.async, from registers */
+    bool is_part;       /* of the copy of a tensor's box, which is told of by parts and then, with 0 bytes, as a whole */
     uint64_t mbarrier;  /* SIMT_ENGINE_MBARRIER: its address in shared memory, */
     bool completes;     /* and whether its phase ends with these bytes */
 } simt_copy;

@@ -49,11 +49,19 @@ def fetched(fault):
                 counts={"cluster_barriers": 2 * 2})
 
 
+def sent(fault):
+    out = [1000 * ((block + 3) % 4) + 127 - i for block in range(8) for i in range(128)]
+    sums = [sum(1000 * ((block + 3) % 4) + 4 * t for t in range(32)) for block in range(8)]
+    return Case(SOURCE, f"sent<{fault}>", "8", "32", [result("i32", out), result("i32", sums)],
+                options=("--cluster", "4"), counts={"asynchronous_stores": 8 * 2 * 32, "bulk_copies": 0})
+
+
 RIGHT = [
-    *(make("right") for make in (staged, rounds, ring, stored, passed, fetched)),
+    *(make("right") for make in (staged, rounds, ring, stored, passed, fetched, sent)),
     Case(SOURCE, "partial", "1", "64",
          [given("i32", ITEMS[1:21]), result("i32", [ITEMS[64 - t] if 63 - t < 20 else 0 for t in range(64)]),
           "i32:20"]),
+    Case(SOURCE, "retired", "1", "64", [result("i32", [1])]),
     Case(SOURCE, "counted", "1", "64", [given("i32", ITEMS[:64]), result("i32", [63 - t for t in range(64)] + [3])]),
     Case(SOURCE, "reduced", "5", "64",
          [zeros("i32", 128, [15 * t for t in range(64)] + [5 * t for t in range(64)])]),
@@ -167,6 +175,16 @@ WRONG = [
     Wrong(fetched, "leaves_early", "bounds", "line: fetch",
           "loads shared memory of block (0,0,0) of the cluster, all of whose threads have exited: a barrier of the "
           "cluster must keep them", block=(1, 0, 0)),
+    *(Wrong(sent, fault, "race", "line: read sent",
+            racing("load of shared memory at byte 496 of the cluster's block 0", "asynchronous store", "(31,0,0)",
+                   PHASE_NOT_OVER, "(3,0,0)"), "line: send") for fault in ("no_wait", "no_expect")),
+    Wrong(sent, "expects_more", "barrier", "await",
+          endless("0xffffffff", 0, 0, 520, "16 bytes that were announced (expect_tx)")),
+    Wrong(sent, "no_init_barrier", "barrier", "line: send",
+          "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 at byte 520 of shared memory: there is no "
+          "mbarrier here: mbarrier.init must come first, and nothing may overwrite it"),
+    Wrong(sent, "misaligned", "misaligned", "line: send", "the address must be a multiple of the number of bytes",
+          block=(3, 0, 0)),
 ]
 
 

@@ -277,6 +277,31 @@ def test_ptx_compressed_by_lz4(tmp_path):
     assert done.returncode == 0 and "empty  1 launch" in done.stderr, done
 
 
+@needs_nvcc
+@pytest.mark.slow
+def test_device_code_of_several_files(tmp_path):
+    """Joined from their PTX: a call, variables and kernels of the other file, what both bring, and lines of both.  Of a
+    file that has machine code alone, what is called is told by name."""
+    other = SOURCES / "linked_other.cu"
+    options = ["-rdc=true", "-lineinfo", "-gencode"]
+    for name, code in ("first", "compute_75"), ("other", "compute_75"), ("machine", "sm_75"):
+        subprocess.run([NVCC, *options, f"arch=compute_75,code={code}", "-c", "-o", tmp_path / f"{name}.o",
+                        SOURCES / "linked.cu" if name == "first" else other], check=True)
+    for name in "other", "machine":
+        subprocess.run([NVCC, "-arch=sm_75", "-cudart", "shared", "-o", tmp_path / name, tmp_path / "first.o",
+                        tmp_path / f"{name}.o"], check=True)
+    done = run("run", tmp_path / "other", env=environment())
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done
+    done = run("run", "--json", "--out", tmp_path / "report", tmp_path / "other", "beyond", env=environment())
+    finding, = json.loads((tmp_path / "report").read_text())["findings"]
+    lines = other.read_text().splitlines()
+    assert (done.returncode, finding["kind"], Path(finding["file"]).name) == (3, "bounds", other.name), finding
+    assert "line: store" in lines[finding["line"] - 1]
+    done = run("run", tmp_path / "machine", env=environment())
+    assert (done.returncode, done.stdout) == (3, "cudaErrorNotSupported\n"), done
+    assert "calls _Z5twicei, which the module declares but does not define" in done.stderr
+
+
 # ---- what is refused
 
 

@@ -380,6 +380,7 @@ DRIVER cuGetProcAddress(const char *name, void **function, int version, uint64_t
 /* The runtime's way to the same: what is not there is told by the status alone. */
 static cudaError_t find_entry(const char *name, void **function, int version, int *status) {
     cudaError_t error = find(name, function, version, status);
+    __atomic_store_n(&is_initialised, true, __ATOMIC_RELEASE); /* as the runtime does with its first call */
     return error == cudaErrorSymbolNotFound && status ? cudaSuccess : error;
 }
 

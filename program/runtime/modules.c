@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "join.h"
 #include "program/fatbin.h"
 #include "runtime.h"
 
@@ -16,7 +17,7 @@ enum { WRAPPER_MAGIC = 0x466243b1, WRAPPER_LINKED = 2 };
 struct wrapper {
     uint32_t magic, version;
     const void *fatbin;
-    const void *others; /* version 2: of separately compiled files */
+    const void *const *others; /* version 2: those of the files that were linked (-rdc=true), up to NULL */
 };
 
 struct module {
@@ -92,13 +93,37 @@ static cudaError_t parse_ptx(struct module *module, const struct fatbin_ptx *ptx
     return error;
 }
 
+/* Device code of several files, of which the linker has left machine code alone; but each brings its PTX.  The library
+ * for launches from kernels, which may be among them, has none for most GPUs: a call of what is missing is told by name. */
+static enum fatbin_error read_linked(const void *const *fatbins, struct fatbin_ptx *whole) {
+    struct fatbin_ptx ptx = {.arch = 0};
+    enum fatbin_error error = FATBIN_OK;
+    size_t count = 0, files = 0;
+    while (fatbins[files]) files++;
+    char **texts = calloc(files + 1, sizeof *texts);
+    if (!texts) return FATBIN_MEMORY;
+    for (size_t f = 0; f < files && !error; f++) {
+        error = read_fatbin(fatbins[f], &ptx);
+        if (!error) texts[count++] = ptx.text;
+        if (!error && ptx.arch > whole->arch) whole->arch = ptx.arch;
+        if (error == FATBIN_NO_PTX && (count || f + 1 < files)) error = FATBIN_OK;
+    }
+    if (!error && !count) error = FATBIN_NO_PTX;
+    whole->text = error ? NULL : join_ptx(texts, count);
+    whole->nbytes = whole->text ? strlen(whole->text) : 0;
+    for (size_t t = 0; t < count; t++) free(texts[t]);
+    free(texts);
+    return error || whole->text ? error : FATBIN_MEMORY;
+}
+
 static cudaError_t parse(struct module *module) {
     static simt_message message;
-    struct fatbin_ptx ptx;
-    if (module->wrapper->magic != WRAPPER_MAGIC) return cudaErrorInvalidKernelImage;
-    cudaError_t error = error_of_fatbin(read_fatbin(module->wrapper->fatbin, &ptx));
-    if (error && module->wrapper->version == WRAPPER_LINKED)
-        runtime_say("device code that is linked from several files (-rdc=true) is not supported");
+    struct fatbin_ptx ptx = {.arch = 0};
+    const struct wrapper *wrapper = module->wrapper;
+    if (wrapper->magic != WRAPPER_MAGIC) return cudaErrorInvalidKernelImage;
+    bool is_linked = wrapper->version == WRAPPER_LINKED && wrapper->others && wrapper->others[0];
+    cudaError_t error = error_of_fatbin(is_linked ? read_linked(wrapper->others, &ptx)
+                                                  : read_fatbin(wrapper->fatbin, &ptx));
     return error ? error : parse_ptx(module, &ptx, &message);
 }
 

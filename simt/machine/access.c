@@ -361,7 +361,11 @@ unsigned char *simt_generic_bytes(const struct warp *warp, uint32_t lane, uint64
     case SIMT_LOCAL:
         if (nbytes > warp->local_capacity || address > warp->local_capacity - nbytes) return NULL;
         return warp->local + lane * warp->local_capacity + address;
-    case SIMT_PARAMETER: return NULL;
+    case SIMT_PARAMETER:
+        if (nbytes > warp->block->launch->parameters_nbytes ||
+            address > warp->block->launch->parameters_nbytes - nbytes)
+            return NULL;
+        return warp->block->launch->parameters + address;
     default:
         allocation = simt_memory_find(memory, address);
         if (!allocation || nbytes > allocation->nbytes || address - allocation->address > allocation->nbytes - nbytes)

@@ -38,5 +38,8 @@ bool simt_decode_lanes(struct decoder *decoder, struct code *code);
 bool simt_decode_warp_barrier(struct decoder *decoder, struct code *code);
 bool simt_decode_cluster_barrier(struct decoder *decoder, struct code *code); /* execute_cluster.c */
 bool simt_decode_copies_arrive(struct decoder *decoder, struct code *code);   /* execute_mbarrier.c */
+bool simt_decode_tensor(struct decoder *decoder, struct code *code);          /* execute_tensor.c */
+/* execute_send.c: of a store or reduction whose values and address are decoded */
+bool simt_decode_send(struct decoder *decoder, struct code *code);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "access.h"
+#include "copier.h"
 #include "decoder.h"
 #include "element.h"
 #include "mbarrier.h"
@@ -12,117 +13,6 @@
 enum { SIZE, IGNORED, MULTICAST };
 
 enum { BULK_ALIGNMENT = 16 };
-
-/* ---- one side of a lane's copy */
-
-struct side {
-    simt_span span;
-    unsigned char *host, *written; /* NULL: all is written */
-    struct block *home;            /* of shared memory */
-};
-
-struct copier {
-    struct warp *warp;
-    struct path *path;
-    const struct code *code;
-    uint32_t lanes, lane;
-};
-
-static simt_event event_of(const struct copier *copier) {
-    return simt_event_of(copier->warp, copier->path, copier->lanes);
-}
-
-static bool stop(const struct copier *copier, enum simt_finding_kind kind, uint64_t address, const char *what) {
-    simt_event event = event_of(copier);
-    simt_record_finding(&event, kind, copier->lane, address, "%s", what);
-    simt_stop(&event);
-    return false;
-}
-
-static bool fault(const struct copier *copier, const struct side *side, const char *verb, uint64_t offset,
-                  uint64_t limit, const char *of) {
-    char what[256];
-    const char *space = side->span.space == SIMT_SHARED ? "shared" : "global";
-    snprintf(what, sizeof what, "%s %u bytes of %s memory at byte %llu of %s %llu", verb, side->span.nbytes, space,
-             (unsigned long long)offset, of, (unsigned long long)limit);
-    return stop(copier, SIMT_FINDING_BOUNDS, side->span.address, what);
-}
-
-static bool locate_shared(const struct copier *copier, struct side *side, const char *verb) {
-    struct block *block = copier->warp->block;
-    uint64_t offset = side->span.address, limit = block->launch->view.shared_nbytes;
-    side->home = simt_shared_home(block, &offset);
-    if (!side->home || offset > limit || limit - offset < side->span.nbytes)
-        return fault(copier, side, verb, offset, limit, "the block's");
-    if (side->home->has_ended)
-        return stop(copier, SIMT_FINDING_BOUNDS, side->span.address,
-                    "copies to or from the shared memory of a block of the cluster all of whose threads have exited: a "
-                    "barrier of the cluster must keep them");
-    side->host = side->home->shared + offset;
-    side->written = side->home->shared_written ? side->home->shared_written + offset : NULL;
-    return true;
-}
-
-static bool locate_global(const struct copier *copier, struct side *side, const char *verb, bool is_written) {
-    char what[160];
-    const struct memory *memory = &copier->warp->block->launch->machine->memory;
-    const struct allocation *allocation = simt_memory_find(memory, side->span.address);
-    if (!allocation || (is_written && allocation->is_constant)) {
-        snprintf(what, sizeof what, "%s %u bytes of global memory at 0x%llx, where nothing %s", verb, side->span.nbytes,
-                 (unsigned long long)side->span.address, allocation ? "can be stored" : "is allocated");
-        return stop(copier, SIMT_FINDING_BOUNDS, side->span.address, what);
-    }
-    uint64_t offset = side->span.address - allocation->address;
-    if (offset > allocation->nbytes || allocation->nbytes - offset < side->span.nbytes)
-        return fault(copier, side, verb, offset, allocation->nbytes, "an allocation of");
-    side->host = allocation->bytes + offset;
-    side->written = allocation->written ? allocation->written + offset : NULL;
-    return true;
-}
-
-static bool locate(const struct copier *copier, struct side *side, bool is_written) {
-    const char *verb = is_written ? "copies to" : "copies from";
-    if (side->span.nbytes == 0) return true;
-    return side->span.space == SIMT_SHARED ? locate_shared(copier, side, verb)
-                                           : locate_global(copier, side, verb, is_written);
-}
-
-/* ---- bytes */
-
-static void copy_bytes(unsigned char *to, const unsigned char *from, size_t nbytes) {
-    size_t b = 0;
-    for (; b + sizeof(uint32_t) <= nbytes; b += sizeof(uint32_t))
-        element_store(to + b, sizeof(uint32_t), element_load(from + b, sizeof(uint32_t)));
-    for (; b < nbytes; b++) element_store(to + b, 1, element_load(from + b, 1));
-}
-
-/* What was not written before is not by being copied. */
-static void copy_marks(const struct side *to, const struct side *from) {
-    for (size_t b = 0; to->written && b < to->span.nbytes; b++) {
-        bool is_written = b >= from->span.nbytes || !from->written ||
-                          __atomic_load_n(from->written + b, __ATOMIC_RELAXED);
-        __atomic_store_n(to->written + b, is_written ? 0xff : 0, __ATOMIC_RELAXED);
-    }
-}
-
-/* What `from` lacks are zeros. */
-static void copy_side(const struct side *to, const struct side *from) {
-    if (from->span.nbytes) copy_bytes(to->host, from->host, from->span.nbytes);
-    for (size_t b = from->span.nbytes; b < to->span.nbytes; b++) element_store(to->host + b, 1, 0);
-    copy_marks(to, from);
-}
-
-static void reduce_side(const struct copy_code *code, const struct side *to, const struct side *from) {
-    const uint32_t nbytes = code->element_nbytes;
-    bool has_changed = false;
-    for (size_t b = 0; b < to->span.nbytes; b += nbytes)
-        element_update(to->host + b, nbytes, code->scalar, element_load(from->host + b, nbytes), 0, &has_changed);
-}
-
-static void notify(const struct copier *copier, const simt_copy *copy) {
-    simt_event event = event_of(copier);
-    SIMT_NOTIFY(copier->warp->block->launch, copier->warp->block, copy, &event, copy);
-}
 
 /* ---- cp.async: 4, 8 or 16 bytes of each lane */
 
@@ -139,7 +29,7 @@ static bool read_sizes(const struct copier *copier, uint32_t sizes[SIMT_LANES]) 
             sizes[lane] = ((const uint32_t *)slot_lanes(copier->path, code->call.slots[SIZE]))[lane];
         if (ignored >> lane & 1) sizes[lane] = 0;
         if (sizes[lane] > nbytes) {
-            stop(copier, SIMT_FINDING_BOUNDS, 0, "cp.async is to read more bytes than it writes");
+            simt_copier_stop(copier, SIMT_FINDING_BOUNDS, 0, "cp.async is to read more bytes than it writes");
             return false;
         }
     }
@@ -168,9 +58,12 @@ static bool open_destination(const struct copier *copier, struct request *reques
 static bool copy_lane(const struct copier *copier, uint64_t source, uint64_t destination, uint32_t size) {
     struct side from = {.span = {SIMT_GLOBAL, source, size}};
     struct side to = {.span = {SIMT_SHARED, destination, copier->code->memory.vector.element_nbytes}};
-    if (!locate(copier, &from, false) || !locate(copier, &to, true)) return false;
-    notify(copier, &(simt_copy){.engine = SIMT_ENGINE_GROUP, .lane = copier->lane, .from = from.span, .to = to.span});
-    copy_side(&to, &from);
+    if (!simt_side_locate(copier, &from, false) || !simt_side_locate(copier, &to, true)) return false;
+    simt_copier_notify(copier, &(simt_copy){.engine = SIMT_ENGINE_GROUP,
+                                            .lane = copier->lane,
+                                            .from = from.span,
+                                            .to = to.span});
+    simt_side_copy(&to, &from);
     return true;
 }
 
@@ -198,30 +91,14 @@ static bool is_aligned(const struct copier *copier, const simt_span *span, const
     if (span->address % BULK_ALIGNMENT == 0 && span->nbytes % BULK_ALIGNMENT == 0) return true;
     snprintf(what, sizeof what, "copies %u bytes, %s 0x%llx of %s memory: both must be multiples of %d", span->nbytes,
              name, (unsigned long long)span->address, span->space == SIMT_SHARED ? "shared" : "global", BULK_ALIGNMENT);
-    return stop(copier, SIMT_FINDING_MISALIGNED, span->address, what);
+    return simt_copier_stop(copier, SIMT_FINDING_MISALIGNED, span->address, what);
 }
 
-static bool say_mbarrier(const struct copier *copier, uint64_t address, const char *why) {
-    char what[256];
-    snprintf(what, sizeof what, "%s at byte %llu of shared memory: %s", copier->code->instruction->opcode,
-             (unsigned long long)(address & ((1u << SIMT_RANK_SHIFT) - 1)), why);
-    return stop(copier, SIMT_FINDING_BARRIER, address, what);
-}
-
-/* Tells the mbarrier of the bytes that came. */
-static bool complete(const struct copier *copier, simt_copy *copy, struct side *side) {
-    struct mbarrier mbarrier;
-    if (!locate(copier, side, true)) return false;
-    if (side->span.address % MBARRIER_NBYTES || !simt_mbarrier_read(side->host, &mbarrier))
-        return say_mbarrier(copier, side->span.address,
-                            "there is no mbarrier here: mbarrier.init must come first, and nothing may overwrite it");
-    const char *why = simt_mbarrier_complete(&mbarrier, copy->to.nbytes);
-    if (why) return say_mbarrier(copier, side->span.address, why);
-    copy->completes = simt_mbarrier_advance(&mbarrier);
-    simt_mbarrier_write(side->host, &mbarrier);
-    side->home->idle_waits = 0;
-    if (copy->completes) simt_mbarrier_waits_wake(side->home);
-    return true;
+static void reduce_side(const struct copy_code *code, const struct side *to, const struct side *from) {
+    const uint32_t nbytes = code->element_nbytes;
+    bool has_changed = false;
+    for (size_t b = 0; b < to->span.nbytes; b += nbytes)
+        element_update(to->host + b, nbytes, code->scalar, element_load(from->host + b, nbytes), 0, &has_changed);
 }
 
 /* `target`: 1 + the rank of the block that gets the bytes; 0: as the addresses say. */
@@ -235,11 +112,11 @@ static bool copy_bulk(const struct copier *copier, simt_copy copy, uint64_t targ
     }
     struct side from = {.span = copy.from}, to = {.span = copy.to};
     if (!is_aligned(copier, &copy.from, "from") || !is_aligned(copier, &copy.to, "to")) return false;
-    if (!locate(copier, &from, false) || !locate(copier, &to, true)) return false;
-    if (code->engine == SIMT_ENGINE_MBARRIER && !complete(copier, &copy, &mbarrier)) return false;
-    notify(copier, &copy);
+    if (!simt_side_locate(copier, &from, false) || !simt_side_locate(copier, &to, true)) return false;
+    if (code->engine == SIMT_ENGINE_MBARRIER && !simt_side_complete(copier, &copy, &mbarrier)) return false;
+    simt_copier_notify(copier, &copy);
     if (code->scalar) reduce_side(code, &to, &from);
-    else if (copy.to.nbytes) copy_side(&to, &from);
+    else if (copy.to.nbytes) simt_side_copy(&to, &from);
     return true;
 }
 
@@ -250,7 +127,7 @@ static bool copy_to_targets(const struct copier *copier, const simt_copy *copy) 
                                 copier->lane) & UINT16_MAX;
     const uint32_t count = copier->warp->block->cluster ? copier->warp->block->cluster->count : 1;
     if (targets >> count)
-        return stop(copier, SIMT_FINDING_BOUNDS, 0, "a multicast copy to a block that the cluster does not have");
+        return simt_copier_stop(copier, SIMT_FINDING_BOUNDS, 0, "a multicast copy to a block that the cluster does not have");
     if (count == 1) return !targets || copy_bulk(copier, *copy, 0);
     for (uint64_t rank = 0; rank < count; rank++)
         if (targets >> rank & 1 && !copy_bulk(copier, *copy, rank + 1)) return false;
@@ -365,6 +242,7 @@ static bool decode_any_copy(struct decoder *decoder, struct code *code) {
         code->execute = execute_nothing;
         return true;
     }
+    if (simt_has(instruction, "tensor")) return simt_decode_tensor(decoder, code);
     return simt_has(instruction, "bulk") ? decode_bulk(decoder, code) : decode_copy(decoder, code);
 }
 

@@ -237,13 +237,18 @@ static bool decode_vector(struct decoder *decoder, struct code *code, const stru
     return true;
 }
 
-static bool decode_access(struct decoder *decoder, struct code *code, uint32_t value, uint32_t address) {
+static bool decode_transfer(struct decoder *decoder, struct code *code, uint32_t value, uint32_t address) {
     const struct instruction *instruction = decoder->instruction;
-    if (instruction->operand_count < 2 || !knows_modifiers(instruction, NULL)) return false;
     decode_space(instruction, code);
     code->memory.order = decode_order(instruction, SIMT_WEAK);
     return decode_vector(decoder, code, &instruction->operands[value]) &&
            simt_address(decoder, &instruction->operands[address], &code->memory.address);
+}
+
+static bool decode_access(struct decoder *decoder, struct code *code, uint32_t value, uint32_t address) {
+    const struct instruction *instruction = decoder->instruction;
+    return instruction->operand_count >= 2 && knows_modifiers(instruction, NULL) &&
+           decode_transfer(decoder, code, value, address);
 }
 
 /* A parameter of the kernel, by its name: it stands in the frame, the same for all lanes. */
@@ -274,6 +279,8 @@ static bool decode_load(struct decoder *decoder, struct code *code) {
 }
 
 static bool decode_store(struct decoder *decoder, struct code *code) {
+    if (simt_has(decoder->instruction, "async"))
+        return decode_transfer(decoder, code, 1, 0) && simt_decode_send(decoder, code);
     code->execute = execute_store;
     return decode_access(decoder, code, 1, 0);
 }
@@ -319,7 +326,13 @@ static bool decode_update(struct decoder *decoder, struct code *code, uint32_t f
 
 static bool decode_atomic(struct decoder *decoder, struct code *code) { return decode_update(decoder, code, 1); }
 
-static bool decode_reduction(struct decoder *decoder, struct code *code) { return decode_update(decoder, code, 0); }
+static bool decode_reduction(struct decoder *decoder, struct code *code) {
+    const struct instruction *instruction = decoder->instruction;
+    const char *name;
+    if (!simt_has(instruction, "async")) return decode_update(decoder, code, 0);
+    code->memory.scalar = find_operation(instruction, simt_last_type(instruction), &name);
+    return code->memory.scalar && decode_transfer(decoder, code, 1, 0) && simt_decode_send(decoder, code);
+}
 
 /* ---- fences */
 

@@ -89,13 +89,15 @@ struct mbarrier_code {
 
 /* An asynchronous copy, to `memory.address`.  Its operands are in code.call.slots[]. */
 struct copy_code {
-    struct memory_code memory;
+    struct memory_code memory; /* of a tensor's, the address in shared memory, either way */
     struct address_code source, mbarrier;
     enum simt_space from, to;
     enum simt_engine engine;
     scalar_function *scalar; /* a reduction's */
     uint8_t element_nbytes;  /* of a reduction */
     bool has_size, is_ignored, is_ignored_negated, is_multicast;
+    const char *operation; /* a tensor's, whose map, at `source`, has the type; NULL: none */
+    uint32_t rank;
 };
 
 struct copy_group_code {

@@ -10,15 +10,22 @@
 #define SPACE "?shared|shared::cta"
 #define CLUSTER_SPACE "?shared|shared::cta|shared::cluster"
 #define SCOPE "?cta|cluster"
+#define DIMENSIONS "1d|2d|3d|4d|5d"
 #define OPERATION "add|min|max|and|or|xor|inc|dec"
 static const struct form {
     const char *base, *modifiers, *words;
 } forms[] = {
-    {"cp", "async bulk tensor", NULL},
+    {"cp", "async bulk prefetch tensor", "async bulk prefetch tensor " DIMENSIONS " L2 global ?tile ?L2::cache_hint"},
+    {"cp", "reduce async bulk tensor",
+     "reduce async bulk tensor " DIMENSIONS " global shared::cta " OPERATION " ?tile bulk_group ?L2::cache_hint"},
+    {"cp", "async bulk tensor bulk_group",
+     "async bulk tensor " DIMENSIONS " global shared::cta ?tile bulk_group ?L2::cache_hint"},
+    {"cp", "async bulk tensor",
+     "async bulk tensor " DIMENSIONS " shared::cluster|shared::cta global ?tile mbarrier::complete_tx::bytes "
+     "?multicast::cluster ?L2::cache_hint"},
     {"cp", "async bulk commit_group", "async bulk commit_group"},
     {"cp", "async bulk wait_group", "async bulk wait_group ?read"},
     {"cp", "async bulk prefetch", "async bulk prefetch L2 global ?L2::cache_hint"},
-    {"cp", "reduce async bulk tensor", NULL},
     {"cp", "reduce async bulk global",
      "reduce async bulk global shared::cta bulk_group ?L2::cache_hint " OPERATION
      " ?noftz u32|s32|u64|s64|b32|b64|f16|bf16|f32|f64"},
@@ -42,6 +49,10 @@ static const struct form {
     {"mbarrier", "test_wait", "test_wait ?parity ?acquire|relaxed " SCOPE " " SPACE " b64"},
     {"mbarrier", "try_wait", "try_wait ?parity ?acquire|relaxed " SCOPE " " SPACE " b64"},
     {"mbarrier", "", "expect_tx|complete_tx ?relaxed " SCOPE " " CLUSTER_SPACE " b64"},
+    {"st", "async",
+     "async ?weak ?shared::cluster mbarrier::complete_tx::bytes ?v2|v4 b32|b64|u32|u64|s32|s64|f32|f64"},
+    {"red", "async",
+     "async relaxed cluster ?shared::cluster mbarrier::complete_tx::bytes " OPERATION " u32|s32|u64|b32"},
     {"fence", "mbarrier_init", "mbarrier_init release cluster"},
     {"fence", "proxy async", "proxy async ?global|shared::cta|shared::cluster"},
     {"barrier", "cluster arrive", "cluster arrive ?release|relaxed ?aligned"},
@@ -150,7 +161,9 @@ static bool verify_reduction(const struct verifier *verifier) {
     bool is_half = type == TYPE_F16 || type == TYPE_BF16, is_known = false;
     for (uint32_t m = 0; m < instruction->modifier_count; m++)
         is_known |= simt_scalar_find(instruction->modifiers[m], type) != NULL;
-    if (!is_known || (type == TYPE_S64 && simt_has(instruction, "add")))
+    const bool is_wide_other = !strcmp(instruction->base, "red") && simt_type_nbytes(type) == 8 &&
+                               !simt_has(instruction, "add");
+    if (!is_known || is_wide_other || (type == TYPE_S64 && simt_has(instruction, "add")))
         return simt_verify_refuse(verifier, "its operation is not one of its type");
     if ((is_half && simt_has(instruction, "add")) != simt_has(instruction, "noftz"))
         return simt_verify_refuse(verifier, ".noftz belongs to .add of .f16 and .bf16");
@@ -173,13 +186,22 @@ static bool verify_mapped(const struct verifier *verifier) {
            simt_verify_refuse(verifier, "the address must have the size of its type");
 }
 
+static bool verify_send(const struct verifier *verifier) {
+    const struct instruction *instruction = verifier->instruction;
+    return !simt_has(instruction, "v4") || simt_type_nbytes(simt_last_type(instruction)) == 4 ||
+           simt_verify_refuse(verifier, "a vector of more than 16 bytes");
+}
+
 static bool verify_values(const struct verifier *verifier) {
     const struct instruction *instruction = verifier->instruction;
     const bool is_copy = !strcmp(instruction->base, "cp"), is_bulk = simt_has(instruction, "bulk");
     const bool is_plain = is_copy && !is_bulk && (simt_has(instruction, "ca") || simt_has(instruction, "cg"));
     const bool is_arrival = simt_has(instruction, "arrive") || simt_has(instruction, "arrive_drop");
     if (!strcmp(instruction->base, "mapa") || !strcmp(instruction->base, "getctarank")) return verify_mapped(verifier);
+    if (simt_has(instruction, "tensor")) return true;
     if (is_plain) return verify_copy(verifier);
+    if (!strcmp(instruction->base, "red")) return verify_reduction(verifier);
+    if (!strcmp(instruction->base, "st")) return verify_send(verifier);
     if (is_copy && is_bulk && instruction->operand_count > 1 && !verify_bulk(verifier)) return false;
     if (is_copy && simt_has(instruction, "reduce")) return verify_reduction(verifier);
     return strcmp(instruction->base, "mbarrier") != 0 || !is_arrival || verify_arrival(verifier);

@@ -39,6 +39,7 @@ bool simt_types_fit(enum type type, enum type other) {
  *   size         of .u32, or a predicate that may be negated
  *   [] [w] [x]   an address in memory: of any state space, of one that is written, of one that has atomics
  *   [s] [g]      an address in shared or global memory, whatever the opcode says of others
+ *   [t]          a tensor map and the coordinates of a box
  *   label, targets (.branchtargets)
  * The first row whose modifiers (all of those named) the opcode has says what it is; rows behind it with the
  * same modifiers are other numbers of operands.  No operands at all, NULL: an instruction that the machine
@@ -52,14 +53,22 @@ static const struct signature {
                   {"trap", "", ""},
                   {"brkpt", "", ""},
                   {"nanosleep", "", "u32"},
-                  {"prefetch", "tensormap", NULL},
                   {"prefetch", "", "[]"},
                   {"prefetchu", "", "[]"},
                   {"discard", "", "[] 0"},
                   {"applypriority", "", "[] 0"},
                   {"pmevent", "", "0"},
                   {"setmaxnreg", "", "0"},
-                  {"cp", "async bulk tensor", NULL},
+                  {"cp", "async bulk tensor im2col", NULL},
+                  {"cp", "async bulk tensor im2col::w", NULL},
+                  {"cp", "async bulk tensor im2col::w::128", NULL},
+                  {"cp", "async bulk tensor im2col_no_offs", NULL},
+                  {"cp", "async bulk tensor tile::gather4", NULL},
+                  {"cp", "async bulk tensor tile::scatter4", NULL},
+                  {"cp", "async bulk tensor prefetch", "[t]"},
+                  {"cp", "async bulk tensor multicast::cluster", "[s] [t] [s] u16"},
+                  {"cp", "async bulk tensor bulk_group", "[t] [s]"},
+                  {"cp", "async bulk tensor", "[s] [t] [s]"},
                   {"cp", "async bulk commit_group", ""},
                   {"cp", "async bulk wait_group", "0"},
                   {"cp", "async bulk prefetch", "[g] u32"},
@@ -93,12 +102,14 @@ static const struct signature {
                   {"griddepcontrol", "", ""},
                   {"ld", "", "=t* []"},
                   {"ldu", "", "=t* []"},
-                  {"st", "async", NULL},
+                  {"st", "async mmio", NULL},
+                  {"st", "async", "[x] t* [x]"},
                   {"st", "bulk", NULL},
                   {"st", "", "[w] t*"},
                   {"atom", "cas", "=t_ [x] t t"},
                   {"atom", "", "=t_ [x] t"},
-                  {"red", "async", NULL},
+                  {"red", "async mmio", NULL},
+                  {"red", "async", "[x] t [x]"},
                   {"red", "", "[x] t"},
                   {"membar", "", ""},
                   {"fence", "proxy async", ""},
@@ -317,7 +328,26 @@ static bool verify_size(const struct place *place, const struct operand *operand
     return verify_value(place, operand, &expected);
 }
 
+/* [tensor map, {coordinates}] */
+static bool verify_tensor(const struct place *place, const struct operand *operand) {
+    static const char *const ranks[] = {"1d", "2d", "3d", "4d", "5d"};
+    const struct expected coordinate = {.type = TYPE_B32};
+    const struct operand *map = operand->elements;
+    if (operand->kind != OPERAND_VECTOR || !operand->is_bracketed || operand->element_count != 2 ||
+        map->kind != OPERAND_ADDRESS || !map->has_base_register || map[1].kind != OPERAND_VECTOR || map[1].is_bracketed)
+        return refuse(place, "the address of a tensor map and the coordinates of a box, [address, {x, ..}]");
+    if (!verify_base(place, map)) return false;
+    for (uint32_t r = 0; r < sizeof ranks / sizeof *ranks; r++)
+        if (simt_has(place->verifier->instruction, ranks[r]) && map[1].element_count != r + 1)
+            return simt_verify_refuse(place->verifier, "operand %u must have %u coordinates", place->number, r + 1);
+    if (map[1].element_count > SIMT_TENSOR_RANK_MAX) return refuse(place, "with 5 coordinates at most");
+    for (uint32_t d = 0; d < map[1].element_count; d++)
+        if (!verify_value(place, &map[1].elements[d], &coordinate)) return false;
+    return true;
+}
+
 static bool verify_by_word(const struct place *place, const struct operand *operand, const char *word) {
+    if (!strcmp(word, "[t]")) return verify_tensor(place, operand);
     if (word[0] == '[' && strchr("sg", word[1])) return verify_space(place, operand, word[1]);
     if (word[0] == '[') return verify_memory(place, operand, word[1]);
     if (strcmp(word, "size") == 0) return verify_size(place, operand);

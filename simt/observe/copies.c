@@ -2,17 +2,18 @@
  * loads and stores: no other observer counts their bytes. */
 #include "counts.h"
 
-enum { COPIES, BULK_COPIES, BULK_BYTES, ARRIVALS, WAITS, PROXY_FENCES, CLUSTER_BARRIERS, COUNTS };
+enum { COPIES, SENDS, BULK_COPIES, BULK_BYTES, ARRIVALS, WAITS, PROXY_FENCES, CLUSTER_BARRIERS, COUNTS };
 
-static const char *const names[COUNTS] = {"asynchronous_copies", "bulk_copies",  "bulk_bytes",      "mbarrier_arrivals",
-                                          "mbarrier_waits",      "proxy_fences", "cluster_barriers"};
+static const char *const names[COUNTS] = {"asynchronous_copies", "asynchronous_stores", "bulk_copies",  "bulk_bytes",
+                                          "mbarrier_arrivals",   "mbarrier_waits",      "proxy_fences", "cluster_barriers"};
 
 static void count_copy(void *block, const simt_event *event, const simt_copy *copy) {
     (void)event;
     uint64_t *counts = block;
     if (copy->engine == SIMT_ENGINE_GROUP) counts[COPIES]++;
+    else if (copy->is_generic) counts[SENDS]++;
     else {
-        counts[BULK_COPIES]++;
+        counts[BULK_COPIES] += !copy->is_part;
         counts[BULK_BYTES] += copy->to.nbytes;
     }
 }

@@ -52,6 +52,11 @@ void simt_async_shared_clear(struct races_shared *shared) {
     }
 }
 
+/* What the lane's last atomic has acquired, comes before what it does now. */
+static void take_acquired(struct races_block *block, const simt_event *event, uint32_t lane) {
+    if (block->has_acquires) simt_order_acquire(block, event->warp, UINT32_C(1) << lane);
+}
+
 /* Lanes of one instruction share a tick. */
 static void advance_behind(struct races_block *block, const simt_event *event, uint32_t lane) {
     if (event->mask >> lane == 1) simt_order_advance(block);
@@ -234,12 +239,13 @@ static void check_spans(struct visit *visit, const simt_copy *copy, enum engine 
 void simt_async_copy(void *state, const simt_event *event, const simt_copy *copy) {
     struct races_block *block = state;
     if (races_are_over(block)) return;
+    take_acquired(block, event, copy->lane);
     struct visit visit = {.block = block,
                           .event = event,
                           .lane = copy->lane,
                           .thread = event->warp * block->races->view->warp_size + copy->lane,
                           .is_by_engine = true,
-                          .is_bulk = copy->engine != SIMT_ENGINE_GROUP};
+                          .is_bulk = copy->engine != SIMT_ENGINE_GROUP && !copy->is_generic};
     struct meeting *meeting = NULL;
     enum engine reads = ENGINE_GROUPS, writes = ENGINE_GROUPS;
     if (copy->engine == SIMT_ENGINE_MBARRIER) {
@@ -253,7 +259,7 @@ void simt_async_copy(void *state, const simt_event *event, const simt_copy *copy
     check_spans(&visit, copy, reads, writes);
     if (meeting) simt_order_engine(block, &meeting->arriving.seen, reads, visit.thread, block->tick);
     if (copy->completes) simt_order_complete(block, meeting);
-    if (visit.is_bulk) advance_behind(block, event, copy->lane);
+    if (copy->engine != SIMT_ENGINE_GROUP && !copy->is_part) advance_behind(block, event, copy->lane);
 }
 
 /* ---- mbarriers, which are accessed atomically but when they begin and end */
@@ -290,6 +296,7 @@ void simt_async_mbarrier(void *state, const simt_event *event, const simt_mbarri
     const uint32_t thread = event->warp * block->races->view->warp_size + operation->lane;
     struct meeting *meeting = meeting_at(block, races_address(event->block, operation->address));
     if (!meeting) return;
+    take_acquired(block, event, operation->lane);
     check_object(block, event, operation);
     switch (operation->operation) {
     case SIMT_MBARRIER_ARRIVE:

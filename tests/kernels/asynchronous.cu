@@ -228,6 +228,24 @@ __global__ void reduced(int *sums) {
     }
 }
 
+// The warp that is the last to count itself makes an end of the mbarrier that both have arrived at.
+__global__ void retired(int *out) {
+    __shared__ mbarrier m;
+    __shared__ unsigned count;
+    unsigned before, t = threadIdx.x;
+    if (t == 0) {
+        count = 0;
+        init(&m, 3);
+    }
+    __syncthreads();
+    if (t % 32) return;
+    arrive(&m);
+    asm volatile("atom.acq_rel.cta.shared::cta.add.u32 %0, [%1], 1;" : "=r"(before) : "r"(address(&count)) : "memory");
+    if (before == 0) return;
+    asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(address(&m)) : "memory");
+    out[0] = before;
+}
+
 // ---- clusters, of four blocks
 
 DEVICE unsigned rank() {
@@ -288,5 +306,31 @@ __global__ void multicast(const int *in, int *out) {
                      : "memory");
     await(&m, 0);
     out[64 * blockIdx.x + t] = tile[t];
+    cluster_sync();
+}
+
+// Each block sends a tile to the next, in registers, and adds to a sum there; the mbarrier there counts both.
+template <fault fault> __global__ void sent(int *out, int *sums) {
+    __shared__ __align__(16) int tile[128];
+    __shared__ __align__(8) unsigned long long sum;
+    __shared__ mbarrier m;
+    unsigned t = threadIdx.x, r = rank(), first = 1000 * r + 4 * t, nbytes = 32 * (16 + 8);
+    if (t == 0) {
+        sum = 0;
+        init(&m, 1);
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        if (fault == no_expect) arrive(&m);
+        else arrive_expect(&m, fault == expects_more ? nbytes + 16 : nbytes);
+    }
+    if (fault != no_init_barrier) cluster_sync();
+    unsigned next = (r + 1) % 4, there = in_block(&m, next);
+    unsigned to = in_block(&tile[4 * t], next) + (fault == misaligned ? 4 : 0);
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(to),
+                 "r"(first), "r"(first + 1), "r"(first + 2), "r"(first + 3), "r"(there) : "memory"); // line: send
+    asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u64 [%0], %1, [%2];" ::"r"(
+                     in_block(&sum, next)), "l"((unsigned long long)first), "r"(there) : "memory");
+    if (fault != no_wait) await(&m, 0);
+    for (int i = 0; i < 4; i++) out[128 * blockIdx.x + 4 * t + i] = tile[127 - 4 * t - i]; // line: read sent
+    if (t == 0) sums[blockIdx.x] = (int)sum;
     cluster_sync();
 }

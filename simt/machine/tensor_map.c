@@ -1,0 +1,86 @@
+#include "tensor_map.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { STRIDE_ALIGNMENT = 16, BOX_MAX = 256 };
+#define SIZE_MAX_ELEMENTS (UINT64_C(1) << 32)
+#define STRIDE_LIMIT (UINT64_C(1) << 40)
+#define TAG UINT64_C(0x70616d726f736e74)
+
+struct stored {
+    uint64_t tag;
+    simt_tensor_map map;
+};
+_Static_assert(sizeof(struct stored) <= SIMT_TENSOR_MAP_NBYTES, "a tensor map has 128 bytes");
+
+/* By the driver's numbers. */
+static const enum type types[] = {TYPE_U8,  TYPE_U16, TYPE_U32, TYPE_S32, TYPE_U64,
+                                  TYPE_S64, TYPE_F16, TYPE_F32, TYPE_F64, TYPE_BF16};
+
+enum type simt_tensor_type(const simt_tensor_map *map) { return types[map->element]; }
+
+uint32_t simt_tensor_element_nbytes(const simt_tensor_map *map) { return simt_type_nbytes(types[map->element]); }
+
+static simt_error refuse(simt_message *message, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    if (message) vsnprintf(message->text, sizeof message->text, format, arguments);
+    va_end(arguments);
+    return SIMT_ERROR_ARGUMENT;
+}
+
+static simt_error check_dimension(const simt_tensor_map *map, uint32_t d, simt_message *message) {
+    const uint64_t stride = map->stride_bytes[d];
+    if (map->sizes[d] == 0 || map->sizes[d] > SIZE_MAX_ELEMENTS)
+        return refuse(message, "dimension %u of a tensor map has %llu elements: it must have 1 to 2^32", d,
+                      (unsigned long long)map->sizes[d]);
+    if (map->box[d] == 0 || map->box[d] > BOX_MAX)
+        return refuse(message, "dimension %u of a tensor map's box has %u elements: it must have 1 to 256", d, map->box[d]);
+    if (d && (stride == 0 || stride % STRIDE_ALIGNMENT || stride >= STRIDE_LIMIT))
+        return refuse(message, "dimension %u of a tensor map has a stride of %llu bytes: it must be a multiple of 16 below "
+                               "2^40", d, (unsigned long long)stride);
+    return SIMT_OK;
+}
+
+static simt_error check(const simt_tensor_map *map, simt_message *message) {
+    static const uint32_t swizzled[] = {[SIMT_SWIZZLE_32] = 32, [SIMT_SWIZZLE_64] = 64, [SIMT_SWIZZLE_128] = 128};
+    if (map->element >= sizeof types / sizeof *types)
+        return refuse(message, "type %u of elements of a tensor map", map->element);
+    if (map->rank == 0 || map->rank > SIMT_TENSOR_RANK_MAX)
+        return refuse(message, "a tensor map of %u dimensions: it must have 1 to 5", map->rank);
+    if (map->address % STRIDE_ALIGNMENT)
+        return refuse(message, "the address of a tensor map, 0x%llx, must be a multiple of 16",
+                      (unsigned long long)map->address);
+    if (map->swizzle > SIMT_SWIZZLE_128) return refuse(message, "swizzle %u of a tensor map", map->swizzle);
+    for (uint32_t d = 0; d < map->rank; d++) {
+        simt_error error = check_dimension(map, d, message);
+        if (error) return error;
+    }
+    const uint32_t row_nbytes = map->box[0] * simt_tensor_element_nbytes(map);
+    if (row_nbytes % STRIDE_ALIGNMENT)
+        return refuse(message, "a row of a tensor map's box has %u bytes: it must be a multiple of 16", row_nbytes);
+    if (map->swizzle && row_nbytes > swizzled[map->swizzle])
+        return refuse(message, "a row of a tensor map's box has %u bytes: its swizzle allows %u", row_nbytes,
+                      swizzled[map->swizzle]);
+    return SIMT_OK;
+}
+
+simt_error simt_tensor_map_encode(const simt_tensor_map *map, unsigned char bytes[SIMT_TENSOR_MAP_NBYTES],
+                                  simt_message *message) {
+    const struct stored stored = {TAG, *map};
+    simt_error error = check(map, message);
+    if (error) return error;
+    memset(bytes, 0, SIMT_TENSOR_MAP_NBYTES);
+    memcpy(bytes, &stored, sizeof stored);
+    return SIMT_OK;
+}
+
+/* A kernel may have changed some bytes: they are checked again. */
+bool simt_tensor_map_read(const unsigned char bytes[SIMT_TENSOR_MAP_NBYTES], simt_tensor_map *map) {
+    struct stored stored;
+    memcpy(&stored, bytes, sizeof stored);
+    *map = stored.map;
+    return stored.tag == TAG && check(map, NULL) == SIMT_OK;
+}

@@ -1,0 +1,13 @@
+/* A tensor map as it lies in memory: 128 bytes, which CUDA leaves to the driver. */
+#ifndef SIMT_TENSOR_MAP_H
+#define SIMT_TENSOR_MAP_H
+
+#include "ptx/ptx.h"
+
+/* false: these bytes are none. */
+bool simt_tensor_map_read(const unsigned char bytes[SIMT_TENSOR_MAP_NBYTES], simt_tensor_map *map);
+
+enum type simt_tensor_type(const simt_tensor_map *map); /* of an element */
+uint32_t simt_tensor_element_nbytes(const simt_tensor_map *map);
+
+#endif

@@ -1,0 +1,51 @@
+"""warpfold run: copies of tensors by tensor maps.  The program checks every byte against the definition."""
+
+import json
+import subprocess
+
+import pytest
+
+from cli_helpers import run
+from program_helpers import NVCC, SOURCES, environment, needs_nvcc
+
+SOURCE = SOURCES / "tensors.cu"
+
+
+@pytest.fixture(scope="module")
+def tensors(tmp_path_factory):
+    program = tmp_path_factory.mktemp("tensors") / "tensors"
+    subprocess.run([NVCC, "-cudart", "shared", "-lineinfo", "-gencode", "arch=compute_90,code=compute_90", "-o", program,
+                    SOURCE], check=True)
+    return program
+
+
+def line_of(comment):
+    return 1 + next(i for i, text in enumerate(SOURCE.read_text().splitlines()) if f"// line: {comment}" in text)
+
+
+def findings_of(program, mode, folder):
+    run("run", "--json", "--out", folder / "report", program, mode, env=environment())
+    return json.loads((folder / "report").read_text())["findings"]
+
+
+@needs_nvcc
+def test_boxes_of_one_to_five_dimensions(tensors):
+    done = run("run", tensors, env=environment())
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done
+    for said in ("a stride of 120 bytes: it must be a multiple of 16", "box has 257 elements: it must have 1 to 256",
+                 "box has 12 bytes: it must be a multiple of 16", "box has 64 bytes: its swizzle allows 32",
+                 "0x700000000004, must be a multiple of 16",
+                 "cuTensorMapEncodeTiled of elements that are flushed, TF32 or of 4 or 6 bits is not supported"):
+        assert said in done.stderr
+
+
+@needs_nvcc
+@pytest.mark.parametrize("mode, place, said", [
+    ("no_wait", "read", "races with the bulk copy by thread (0,0,0) of block (0,0,0) at"),
+    ("no_fence", "store", "an asynchronous copy may miss it without fence.proxy.async, after the one and before the other"),
+])
+def test_what_nobody_waits_for_or_fences_is_a_race(tensors, tmp_path, mode, place, said):
+    found = findings_of(tensors, mode, tmp_path)
+    races = [finding for finding in found if finding["kind"] == "race" and finding["line"] == line_of(place)]
+    assert races and said in races[0]["message"], found
+    assert {finding["kind"] for finding in found} <= {"race", "leak"}
