@@ -108,6 +108,7 @@ def test_lanes_of_a_last_warp_lack_syncwarp(write):
     assert finding["message"].endswith(f"no __syncwarp() between the load and the store of line {one}; nor at the other accesses "
                                        f"of lines {one} to {two}, of which 3 pairs race")
     assert finding["missing"] == "__syncwarp()" and finding["threads"] == 32
+    assert (finding["pairs"], finding["from_line"], finding["to_line"]) == (3, one, two)
 
 
 WRONG = {

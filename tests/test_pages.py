@@ -467,8 +467,9 @@ def test_wrong_lines_are_marked(rung, kernel, line, show, tmp_path):
         assert marked.count() == 1 and line in marked.text_content()
     else:
         assert wrong["findings"]
-        assert {row.get_attribute("data-line") for row in marked.all()} == {
-            str(finding["line"]) for finding in wrong["findings"]}
+        assert {int(row.get_attribute("data-line")) for row in marked.all()} == {
+            line for finding in wrong["findings"] for line in
+            (range(finding["from_line"], finding["to_line"] + 1) if finding["pairs"] > 1 else [finding["line"]])}
         for finding in wrong["findings"]:
             assert finding["message"] in article.text_content()
 

@@ -104,9 +104,9 @@ function makeListing(data, texts, findings, chooseLine) {
             if (advice.file === shown.name && listing.row(advice.line))
                 listing.note(advice.line, "advised", "!", `${advice.kind}: ${advice.message}; cure: ${advice.cure}`);
         for (const finding of findings) {
-            const line = shown.lineOf(finding.place);
-            if (line && listing.row(line))
-                listing.note(line, "wrong", "✕", `${finding.kind}: ${finding.message}`);
+            const own = shown.lineOf(finding.place), lines = own === finding.line ? linesOfFinding(finding) : [own];
+            for (const line of lines)
+                if (line && listing.has(line)) listing.note(line, "wrong", "✕", `${finding.kind}: ${finding.message}`);
         }
         box.replaceChildren(listing.node);
         markChosen();

@@ -232,6 +232,12 @@ function makeSourceRow(line, number, columns, choose) {
     return {node, mark, counts, noted: ""};
 }
 
+// The lines that a finding is told at: one, or those between which the pairs of a race lie.
+function linesOfFinding(finding) {
+    if (!(finding.pairs > 1)) return [finding.line];
+    return Array.from({length: finding.to_line - finding.from_line + 1}, (_, i) => finding.from_line + i);
+}
+
 // ---- lanes
 
 // The three states of a lane, in any picture: it works; it waits while its warp works; its warp rests.
