@@ -65,7 +65,8 @@ struct record_finding {
 struct record_advice {
     uint32_t kind; /* an index of advice_kinds */
     uint32_t line;
-    uint64_t count, least;
+    uint64_t count, least, then;
+    uint32_t paddings; /* as struct advice has them */
     char kernel[RECORD_NAME], file[RECORD_NAME], message[RECORD_NAME], cure[RECORD_NAME];
 };
 

@@ -63,19 +63,37 @@ static double utilization(const struct record_kernel *kernel) {
 
 enum { MESSAGE_NBYTES = RECORD_NAME + 192 };
 
-/* What the kernel's source, if it is the user's to show, says of its parameters. */
+/* The text of a file that the record names, if it is the user's to show; NULL: it is not.  sources_clear in any case. */
+static const char *read_source(const struct program *program, const struct names *names, const char file[RECORD_NAME],
+                               struct sources *sources) {
+    char shown[2 * RECORD_NAME];
+    const struct places places = {program->path, "."};
+    *sources = (struct sources){0};
+    names_show(names, file, shown);
+    return sources_add(sources, shown, &places) && sources->count ? sources->items[0].text : NULL;
+}
+
+/* What the kernel's source says of its parameters. */
 static bool read_kernel(const struct program *program, const struct names *names, const struct record_finding *finding,
                         struct kernel_source *kernel) {
-    char shown[2 * RECORD_NAME], mangled[RECORD_NAME], name[RECORD_NAME];
-    struct sources sources = {0};
-    const struct places places = {program->path, "."};
-    names_show(names, finding->place.file, shown);
+    char mangled[RECORD_NAME], name[RECORD_NAME];
+    struct sources sources;
     get_text(mangled, finding->kernel);
     readable_name(mangled, name, sizeof name);
-    bool is_read = sources_add(&sources, shown, &places) && sources.count && sources.items[0].text &&
-                   kernel_source_read(sources.items[0].text, name, kernel);
+    const char *text = read_source(program, names, finding->place.file, &sources);
+    bool is_read = text && kernel_source_read(text, name, kernel);
     sources_clear(&sources);
     return is_read;
+}
+
+/* The cure, which names the array to be padded where the source has it. */
+static void get_cure(const struct program *program, const struct names *names, const struct record_advice *advice,
+                     char cure[RECORD_NAME]) {
+    struct sources sources = {0};
+    get_text(cure, advice->cure);
+    const char *text = advice->paddings ? read_source(program, names, advice->file, &sources) : NULL;
+    if (text) advice_name_array(text, advice->paddings, advice->then, cure, RECORD_NAME);
+    sources_clear(&sources);
 }
 
 /* "... (index 1000 of `in`, float *)", or "... (argument 0)" where the source is not there. */
@@ -186,7 +204,7 @@ static bool put_advice(const struct report *report, const struct record_advice *
     get_text(text, advice->message);
     put_name(report->stream, text, strlen(text));
     fputs("\n    cure: ", report->stream);
-    get_text(text, advice->cure);
+    get_cure(report->program, &report->names, advice, text);
     put_name(report->stream, text, strlen(text));
     fputc('\n', report->stream);
     return put_line(report, &place);
@@ -333,7 +351,8 @@ static void put_json_finding(struct json *json, const struct program *program, c
     json_end(json, '}');
 }
 
-static void put_json_advice(struct json *json, const struct names *names, const struct record_advice *advice) {
+static void put_json_advice(struct json *json, const struct program *program, const struct names *names,
+                            const struct record_advice *advice) {
     char text[RECORD_NAME], shown[2 * RECORD_NAME];
     json_begin(json, '{');
     json_key_text(json, "kind", advice_kind(advice));
@@ -346,7 +365,7 @@ static void put_json_advice(struct json *json, const struct names *names, const 
     json_key_unsigned(json, "least", advice->least);
     get_text(text, advice->message);
     json_key_text(json, "message", text);
-    get_text(text, advice->cure);
+    get_cure(program, names, advice, text);
     json_key_text(json, "cure", text);
     json_end(json, '}');
 }
@@ -375,7 +394,7 @@ static bool put_json(FILE *stream, const struct program *program, bool is_page) 
     for (uint32_t i = 0; i < finding_count(record); i++) put_json_finding(&json, program, &names, &record->findings[i]);
     json_end(&json, ']');
     json_key_begin(&json, "advice", '[');
-    for (uint32_t i = 0; i < advice_count(record); i++) put_json_advice(&json, &names, &record->advice[i]);
+    for (uint32_t i = 0; i < advice_count(record); i++) put_json_advice(&json, program, &names, &record->advice[i]);
     json_end(&json, ']');
     json_key_unsigned(&json, "findings_left_out", record->findings_lost);
     json_key_unsigned(&json, "leaks", has_leaks(record) ? record->leaks : 0);
@@ -425,7 +444,7 @@ static void give_finding(const struct hosted *hosted, const struct record_findin
 static void give_advice(const struct hosted *hosted, const struct record_advice *advice, host_put *put, void *to) {
     char message[RECORD_NAME], cure[RECORD_NAME], text[2 * RECORD_NAME + 16], shown[2 * RECORD_NAME];
     get_text(message, advice->message);
-    get_text(cure, advice->cure);
+    get_cure(hosted->program, &hosted->names, advice, cure);
     snprintf(text, sizeof text, "%s. Cure: %s", message, cure);
     names_show(&hosted->names, advice->file, shown);
     put(to, &(struct host_result){.rule = advice_kind(advice),

@@ -24,28 +24,44 @@ static bool is_excess(uint64_t count, uint64_t least, uint64_t percent, uint64_t
 
 /* ---- banks --------------------------------------------------------------------------------------- */
 
+bool advice_name_array(const char *source, uint32_t paddings, uint64_t then, char *cure, size_t nbytes) {
+    char rows[KERNEL_WORD], padded[KERNEL_WORD];
+    for (int i = SIMT_PADDINGS - 1; i >= 0; i--) {
+        if (!(paddings >> i & 1) || !kernel_source_rows(source, SIMT_PADDED_WORDS(i), rows, padded)) continue;
+        snprintf(cure, nbytes, "pad the row: `%s` for `%s`; then %" PRIu64, padded, rows, then);
+        return true;
+    }
+    return false;
+}
+
+/* The paddings that give the least count, and that count. */
+static uint32_t best_paddings(const simt_line_least *possible, uint64_t *then) {
+    uint32_t paddings = 0;
+    *then = UINT64_MAX;
+    for (int i = 0; i < SIMT_PADDINGS; i++) {
+        const uint64_t count = possible->shared_wavefronts_padded[i];
+        if (count < *then) paddings = 0;
+        if (count < *then) *then = count;
+        if (count == *then) paddings |= UINT32_C(1) << i;
+    }
+    return paddings;
+}
+
 static void cure_banks(const struct advice_subject *subject, const simt_line *line,
                        const simt_line_least *possible, struct advice *advice) {
-    char rows[KERNEL_WORD], padded[KERNEL_WORD];
-    int best = 0;
-    for (int i = 1; i < SIMT_PADDINGS; i++)
-        if (possible->shared_wavefronts_padded[i] < possible->shared_wavefronts_padded[best]) best = i;
-    for (int i = 0; i < SIMT_PADDINGS; i++) /* of equals, that which the source has rows of */
-        if (subject->source && possible->shared_wavefronts_padded[i] == possible->shared_wavefronts_padded[best] &&
-            kernel_source_rows(subject->source, SIMT_PADDED_WORDS(i), rows, padded))
-            best = i;
-    const uint64_t then = possible->shared_wavefronts_padded[best];
-    const uint32_t words = SIMT_PADDED_WORDS(best);
-    if (!is_excess(line->shared_wavefronts, then, ADVICE_BANKS_PERCENT, ADVICE_BANKS_EXCESS))
+    const uint32_t paddings = best_paddings(possible, &advice->then);
+    if (!is_excess(line->shared_wavefronts, advice->then, ADVICE_BANKS_PERCENT, ADVICE_BANKS_EXCESS)) {
         snprintf(advice->cure, ADVICE_TEXT,
                  "let neighbouring lanes access neighbouring words: index by threadIdx.x without a factor");
-    else if (subject->source && kernel_source_rows(subject->source, words, rows, padded))
-        snprintf(advice->cure, ADVICE_TEXT, "pad the row: `%s` for `%s`; then %" PRIu64, padded, rows, then);
-    else
+        return;
+    }
+    advice->paddings = paddings;
+    const uint32_t words = SIMT_PADDED_WORDS(__builtin_ctz(paddings));
+    if (!subject->source || !advice_name_array(subject->source, paddings, advice->then, advice->cure, ADVICE_TEXT))
         snprintf(advice->cure, ADVICE_TEXT,
                  "pad the row: one word after every %u, `[%u][%u]`; then %" PRIu64
                  "; or let neighbouring lanes access neighbouring words",
-                 words, words, words + 1, then);
+                 words, words, words + 1, advice->then);
 }
 
 static bool advise_banks(const struct advice_subject *subject, const simt_line *line,

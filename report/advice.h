@@ -2,6 +2,7 @@
 #ifndef REPORT_ADVICE_H
 #define REPORT_ADVICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,8 @@ struct advice {
     const char *file; /* the report's */
     uint32_t line;
     uint64_t count, least;
+    uint32_t paddings; /* bit i: a word of padding after every SIMT_PADDED_WORDS(i) words is a cure, */
+    uint64_t then;     /* and gives this count */
     char message[ADVICE_TEXT], cure[ADVICE_TEXT];
 };
 
@@ -41,6 +44,10 @@ struct advice_subject {
     size_t shared_nbytes; /* of a block */
     const char *source;   /* the text of the kernel's file; NULL: it is not there */
 };
+
+/* Names in the cure of a bank conflict the array of shared memory to be padded; `paddings` and `then` as above.  false:
+ * the source has none, and the cure stays as it is. */
+bool advice_name_array(const char *source, uint32_t paddings, uint64_t then, char *cure, size_t nbytes);
 
 /* The worst first of each kind; returns how many. */
 size_t advice_list(const struct advice_subject *subject, struct advice advice[ADVICE_MAX]);

@@ -15,6 +15,9 @@ void json_tally(struct json *json, const struct tally *tally);
 /* A combine: the thread, the target and the sources, without the result. */
 void json_combine(struct json *json, const struct timeline *timeline, const struct combine *combine);
 void json_findings(struct json *json, const simt_report *report);
+
+/* The members "pairs", "from_line" and "to_line" of a finding: simt_report_finding_pairs. */
+void json_finding_pairs(struct json *json, const simt_report *report, size_t index);
 /* Its symbol; null where it is not known. */
 void json_symbol(struct json *json, const struct explanation *explanation, uint32_t term);
 

@@ -50,6 +50,13 @@ void json_tally(struct json *json, const struct tally *tally) {
     json_key_number(json, "bank_degree", tally->bank_degree);
 }
 
+void json_finding_pairs(struct json *json, const simt_report *report, size_t index) {
+    uint32_t from_line = 0, to_line = 0;
+    json_key_unsigned(json, "pairs", simt_report_finding_pairs(report, index, &from_line, &to_line));
+    json_key_unsigned(json, "from_line", from_line);
+    json_key_unsigned(json, "to_line", to_line);
+}
+
 void json_findings(struct json *json, const simt_report *report) {
     json_key_begin(json, "findings", '[');
     for (size_t i = 0; i < simt_report_finding_count(report); i++) {
@@ -59,6 +66,7 @@ void json_findings(struct json *json, const simt_report *report) {
         json_key_unsigned(json, "line", finding->line);
         json_key_unsigned(json, "thread", finding->thread[0]);
         json_key_text(json, "message", finding->message);
+        json_finding_pairs(json, report, i);
         json_end(json, '}');
     }
     json_end(json, ']');

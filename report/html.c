@@ -9,6 +9,11 @@ static const struct html_file *find_file(const char *path) {
     return NULL;
 }
 
+const char *html_file_text(const char *path) {
+    const struct html_file *file = find_file(path);
+    return file ? file->text : NULL;
+}
+
 /* Is it "kit.js" or "kit_more.js", for the kind "kit" and the suffix ".js"? */
 static bool is_part(const struct html_file *file, const char *kind, const char *suffix) {
     size_t length = strlen(kind), suffix_length = strlen(suffix);

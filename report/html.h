@@ -9,7 +9,7 @@
 
 /* The files, embedded: sorted by path, as strcmp does. */
 struct html_file {
-    const char *path; /* within report/web/: "page.html" */
+    const char *path; /* within report/web/: "page.html"; or "ladder_times.jsonl", recorded on a GPU */
     const char *text; /* NUL-terminated */
     size_t nbytes;    /* without the NUL */
 };
@@ -21,6 +21,9 @@ struct html_page {
     const char *title; /* plain text */
     const char *json;  /* the page's data: whatever the command's --json prints */
 };
+
+/* An embedded file's text; NULL: there is none of that name. */
+const char *html_file_text(const char *path);
 
 /* The page's text; has it ended whole? */
 bool html_make(const struct html_page *html, struct page *page);

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "explain_json.h"
 #include "inspect_report.h"
 #include "json.h"
 
@@ -44,6 +45,7 @@ static void put_finding(struct json *json, const struct inspection_report *repor
     json_key(json, "missing");
     if (detail->missing) json_text(json, detail->missing);
     else json_null(json);
+    json_finding_pairs(json, report->counts, index);
     json_end(json, '}');
 }
 

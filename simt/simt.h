@@ -213,6 +213,9 @@ double simt_report_counter_value(const simt_report *report, const char *name, do
 size_t simt_report_finding_count(const simt_report *report);
 const simt_finding *simt_report_finding(const simt_report *report, size_t index);
 const simt_finding_detail *simt_report_finding_detail(const simt_report *report, size_t index);
+/* How many pairs of lines race that are told as this finding, and the first and the last of their lines; 1 of
+ * all else; 0: there is no such finding, and the lines stay as they are. */
+uint32_t simt_report_finding_pairs(const simt_report *report, size_t index, uint32_t *first_line, uint32_t *last_line);
 
 /* The counts of a place.  Summed over the places, each is the count of its name (simt_report_counter_value). */
 #define SIMT_LINE_COUNTS(X)                                                                                       \

@@ -104,10 +104,11 @@ def test_one_fault_is_one_finding_for_each_pair_of_lines(write):
 def test_lanes_of_a_last_warp_lack_syncwarp(write):
     report = inspected(write("tail.cu", TAIL), "--block", 64, "--arg", "i32[64]=iota", "--arg", "i32[64]", status=3)
     one, two = line_of(TAIL, "one"), line_of(TAIL, "two")
-    said = {finding["message"].split(": ")[-1] for finding in report["findings"]}
-    assert f"no __syncwarp() between line {one} and line {two}" in said
-    assert f"no __syncwarp() between the load and the store of line {one}" in said
-    assert {finding["missing"] for finding in report["findings"]} == {"__syncwarp()"}
+    finding, = report["findings"]  # one fault: pairs that share lines are told as one
+    assert finding["message"].endswith(f"no __syncwarp() between the load and the store of line {one}; nor at the other accesses "
+                                       f"of lines {one} to {two}, of which 3 pairs race")
+    assert finding["missing"] == "__syncwarp()" and finding["threads"] == 32
+    assert (finding["pairs"], finding["from_line"], finding["to_line"]) == (3, one, two)
 
 
 WRONG = {

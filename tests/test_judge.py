@@ -210,7 +210,19 @@ def test_a_kernel_that_writes_nothing_is_refused(task, write):
     assert kinds(told) == {"result"}
 
 
+ALONE = "if (blockIdx.x + threadIdx.x == 0) { %s }"
+BLOCKS = SUM.split("{", 1)[1].rsplit("}", 1)[0]
 WORSE = {
+    "not a number": ("sum", ALONE % '*out = nanf("");', {"result"}),
+    "the input": ("sum", ALONE % "if (n) *out = in[0];", {"result"}),
+    "behind the input": ("sum", ALONE % "*out = in[n + 1];", {"bounds"}),
+    "right for powers of two": ("sum", BLOCKS.replace("i < n", "i < (n & -n)"), {"result"}),
+    "right unless n is odd and large": ("sum", ALONE % "for (int i = 0; i < n - (n > 2000); i++) *out += in[i];", {"result"}),
+    "whole numbers only": ("sum", BLOCKS.replace("in[i]", "(float)(int)in[i]"), {"result"}),
+    "sums of the launch before": ("sum", ALONE % "*out = kept; for (kept = 0; n--;) kept += in[n];", {"result"}),
+    "atomics for barriers": ("sum", BLOCKS.replace("        __syncthreads();", "        atomicAdd(&kept, 1);"), {"race", "result"}),
+    "a race of few blocks and data": ("sum", BLOCKS.replace(
+        "atomicAdd(out, s[0])", "if (blockIdx.x == 3 && n > 2000 && in[5] > 0.9f) *out += s[0]; else atomicAdd(out, s[0])"), {"race"}),
     "zero": ("sum", "*out = 0;", {"result"}),
     "a constant": ("sum", "*out = 38;", {"result"}),
     "one element less": ("sum", "if (blockIdx.x + threadIdx.x == 0) for (int i = 1; i < n; i++) *out += in[i];", {"result"}),
@@ -240,7 +252,7 @@ WORSE = {
 @pytest.mark.parametrize("name", WORSE)
 def test_a_wrong_kernel_is_refused_for_its_fault(name, write):
     task, body, faults = WORSE[name]
-    kernel = write("kernel.cu", GOOD[task].split("{")[0] + "{" + body + "}\n")
+    kernel = write("kernel.cu", "__device__ float kept;\n" + GOOD[task].split("{")[0] + "{" + body + "}\n")
     assert kinds(verdict(kernel, "--task", task, status=3)) == faults
 
 

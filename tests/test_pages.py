@@ -7,8 +7,8 @@ import signal
 
 import pytest
 
-from cli_helpers import printed, refused, run
-from page_helpers import PHONE, PROJECTOR, browser, is_within_width, numeral, page_data, show, unnamed_controls
+from cli_helpers import ROOT, printed, refused, run
+from page_helpers import PHONE, PROJECTOR, browser, is_in_view, is_within_width, numeral, page_data, show, unnamed_controls
 
 assert browser and show  # fixtures
 
@@ -144,7 +144,25 @@ def test_stage_shows_every_step(rung, show, tmp_path):
         assert page.locator(".stage .box.made").count() == len({combine["target"] for combine in step["combines"]})
         caption = page.locator(".caption").text_content()
         assert re.match(rf"{step['active_lanes']} of \d+ lanes? active ", caption)
-        assert f"{step['divergent_warps']} warp" in caption
+        assert f"{step['divergent_warps'] or 'no'} warp" in caption
+        assert cells_that_lie(page) == where_cells_lie(data, step)
+
+
+def cells_that_lie(page):
+    """What stands at the cells under the names bank and sector."""
+    return page.locator(".stage").evaluate("""stage => {
+        const texts = [...stage.querySelectorAll("text.faint")];
+        const name = texts.find(node => ["bank", "sector"].includes(node.textContent));
+        return name ? texts.filter(node => node !== name && node.getAttribute("y") === name.getAttribute("y"))
+            .map(node => Number(node.textContent)) : null;
+    }""")
+
+
+def where_cells_lie(data, step):
+    cells = range(len(data["start"]["values"]))
+    first = [data["shared_offset"] + cell * data["element_nbytes"] for cell in cells]
+    return {"shared": [byte // 4 % data["banks"] for byte in first],
+            "input": [cell * data["element_nbytes"] // 32 for cell in cells]}.get(step["store"])
 
 
 def cell_values(page, row):
@@ -225,6 +243,7 @@ def test_every_access_is_drawn_as_it_was(rung, options, show, tmp_path):
         for button, access in list(zip(buttons.all(), accesses))[:4]:
             button.click()
             (check_banks if access["space"] == "shared" else check_lines)(page, data, access)
+            check_sentence(page, data, access)
 
 
 def check_banks(page, data, access):
@@ -239,6 +258,47 @@ def check_banks(page, data, access):
     assert (page.locator(".banks .box.conflict").count() > 0) == is_conflict
     words = page.locator(".panel", has=page.locator(".accesses")).locator("p").first.text_content()
     assert f"{access['wavefronts']} wavefront" in words and ("(conflict)" in words) == is_conflict
+
+
+def check_sentence(page, data, access):
+    """Every number of the sentence follows from the access; and so do the turns beside the cells."""
+    words = page.locator(".sentence").text_content()
+    about, said = words.split(": ", 1)
+    assert about == f"Warp {access['warp']}, line {access['line']}"
+    lanes = lanes_of(access["lanes"])
+    if access["space"] == "global":
+        touched = len({offset + k for offset in access["offsets"] for k in range(access["nbytes"])})
+        assert numbers(said.split(" touch")[0]) == ends(lanes)
+        assert numbers(said.split(" touch")[1]) == [touched, access["requests"], access["sectors"], 32]
+        return
+    needed = {}
+    for lane, word, _ in access["words"]:
+        needed.setdefault(word % data["banks"], {}).setdefault(word, lane)
+    cost = [access["wavefronts"]]
+    if access["wavefronts"] > access["least"]:
+        crowded = sorted((bank for bank in needed if len(needed[bank]) > 1), key=lambda bank: (-len(needed[bank]), bank))
+        worst = needed[crowded[0]]
+        expected = ends(list(worst.values())) + [len(worst)] * (len(worst) > 4) + [crowded[0]] + ends(list(worst))
+        expected += cost + [access["least"]] + ends(crowded[1:])
+        assert f"this {access['kind']} takes {cost[0]} turns instead of {access['least']}." in said
+    else:
+        expected = ends(lanes) + [sum(map(len, needed.values())), len(needed)] + cost
+    assert numbers(said) == expected, said
+    drawn = page.locator(".stage .turn").evaluate_all(
+        f"nodes => nodes.map(node => [Number(node.dataset.cell), Number(node.textContent)])")
+    offset, nbytes = data["shared_offset"], data["element_nbytes"]
+    turns = {((word * 4 - offset) // nbytes, wavefront + 1) for _, word, wavefront in access["words"]}
+    assert not drawn or turns <= set(map(tuple, drawn))
+    assert bool(page.locator(".stage .turn.clashing").count()) == bool(drawn and len(expected) > 0 and access["wavefronts"] > access["least"])
+
+
+def numbers(text):
+    return [int(number) for number in re.findall(r"\d+", text)]
+
+
+def ends(values):
+    """A list as a sentence tells it: all, or the first two and the last."""
+    return values if len(values) <= 4 else [*values[:2], values[-1]]
 
 
 def check_lines(page, data, access):
@@ -333,7 +393,10 @@ def test_warp_grid_goes_where_it_says(show, tmp_path):
         for index, step in enumerate(data["steps"]):
             text = buttons.nth(warp * steps + index).text_content()
             count = len(lanes_of(step["active"][warp]))
-            assert text == (str(count) + (" div" if warp in step["diverged"] else "") if count else "–")
+            degree = max([access["wavefronts"] / access["least"] for access in step["accesses"]
+                          if access["warp"] == warp and access["space"] == "shared"], default=1)
+            assert text == (str(count) + (" div" if warp in step["diverged"] else "")
+                            + (f" ×{degree:g}" if degree > 1 else "") if count else "–")
     buttons.nth(2 * steps + 1).click()
     assert page.locator(".where").first.text_content() == "Step 2 of 8"
     assert page.get_by_label("Warp shown").input_value() == "2"
@@ -404,8 +467,9 @@ def test_wrong_lines_are_marked(rung, kernel, line, show, tmp_path):
         assert marked.count() == 1 and line in marked.text_content()
     else:
         assert wrong["findings"]
-        assert {row.get_attribute("data-line") for row in marked.all()} == {
-            str(finding["line"]) for finding in wrong["findings"]}
+        assert {int(row.get_attribute("data-line")) for row in marked.all()} == {
+            line for finding in wrong["findings"] for line in
+            (range(finding["from_line"], finding["to_line"] + 1) if finding["pairs"] > 1 else [finding["line"]])}
         for finding in wrong["findings"]:
             assert finding["message"] in article.text_content()
 
@@ -503,19 +567,44 @@ def test_every_control(rung, options, show, tmp_path):
 
 def test_tab_reaches_every_control_and_shows_where(show, tmp_path):
     page = show(write_page(tmp_path, "05", *PICTURE)[0])
-    reached = set()
+    go_to(page, 1)
+    reached, tip = set(), page.locator("#term-tip")
+    meanings = terms_of_pages()
     for _ in range(60):
         page.keyboard.press("Tab")
         told = page.evaluate("""() => { const node = document.activeElement;
             return node === document.body ? null : {
                 words: node.getAttribute("aria-label") || node.textContent.trim() || node.tagName,
+                term: node.dataset.term || null,
                 outline: getComputedStyle(node).outlineStyle}; }""")
         if told is None:
             break
         assert told["outline"] != "none", told
+        assert tip.is_visible() == (told["term"] is not None)
+        assert told["term"] is None or tip.text_content() == f"{told['term']} {meanings[told['term']]}"
         reached.add(told["words"])
     assert {"Skip to the picture", "Dark", "Step", "Play (space)", "Values", "Symbols", "the whole run",
-            "Picture of the step", "Source"} <= reached
+            "Picture of the step", "Source", "bank degree", "turns"} <= reached
+    page.locator(".term", has_text="diverges").first.hover()
+    assert tip.text_content() == f"divergence {meanings['divergence']}"
+    page.keyboard.press("Escape")
+    assert not tip.is_visible()
+    assert page.locator(".terms dt").count() > 10
+    assert all(meanings[row[0]] == row[1] for row in zip(texts(page.locator(".terms dt")), texts(page.locator(".terms dd"))))
+
+
+def terms_of_pages():
+    """{term: meaning} of the pages."""
+    source = (ROOT / "report" / "web" / "kit_terms.js").read_text()
+    return dict(re.findall(r'^    "(.+?)": "(.+)",$', source[:source.index("};")], re.MULTILINE))
+
+
+def test_terms_mean_what_the_glossary_says():
+    glossary = dict(re.findall(r"^\| \*\*(.+?)\*\* \| (.+?) \|", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE))
+    assert len(terms_of_pages()) > 10
+    for term, meaning in terms_of_pages().items():
+        known = re.sub(r" \([^()]*\)|`", "", glossary[term])
+        assert meaning.rstrip(".").lower() in known.lower(), term
 
 
 # ---- looks -------------------------------------------------------------------------------------------
@@ -578,6 +667,9 @@ def test_page_fits_phone_and_projector(rung, options, size, show, tmp_path):
     page = show(path, size)
     for _ in each_frame(page, range(len(data["steps"]) + 2)):
         assert is_within_width(page)
+    if size == PHONE:  # the cause in reach of what drives it
+        assert is_in_view(page, ".player") and page.locator(".player").first.evaluate(
+            "node => { scrollTo(0, 400); return node.getBoundingClientRect().bottom <= innerHeight; }")
 
 
 def test_lanes_are_told_apart_without_colour(show, tmp_path):

@@ -477,6 +477,17 @@ def test_advice_is_given_beside_findings(ran, modes):
     assert done.stderr.endswith("no findings, 1 piece of advice\n")
 
 
+def test_advice_on_banks_names_the_array(ran, modes):
+    """As inspect does, with the count that the padding gives."""
+    _, _, report, _ = ran("columns", status=0)
+    advice, = (advice for advice in report["advice"] if advice["kind"] == "bank-conflict")
+    cure = f"pad the row: `tile[32][33]` for `tile[32][32]`; then {advice['least']}"
+    assert advice["cure"] == cure and advice["count"] == 32 * advice["least"]
+    assert MODES.read_text().splitlines()[advice["line"] - 1].endswith("// conflicts")
+    done = run("run", modes, "columns", env=environment(), cwd=SOURCES)
+    assert f"\n    cure: {cure}\n" in done.stderr
+
+
 def test_sarif_has_the_findings_at_their_lines(modes, tmp_path):
     report = tmp_path / "findings.sarif"
     assert run("run", "--sarif", "--out", report, modes, "race", env=environment(), cwd=SOURCES).returncode == 3

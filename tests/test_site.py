@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cli_helpers import CLI, ROOT, TIMEOUT_SECONDS, printed
-from page_helpers import PHONE, PROJECTOR, browser, is_within_width, show  # noqa: F401
+from page_helpers import PHONE, PROJECTOR, browser, is_in_view, is_within_width, show  # noqa: F401
 
 sys.path.insert(0, str(ROOT / "scripts"))
 import markdown  # noqa: E402
@@ -150,3 +150,15 @@ def test_texts_fit_the_screen(site, show):
         for width, height in (PHONE, (1440, 900), PROJECTOR):
             page.set_viewport_size({"width": width, "height": height})
             assert is_within_width(page), (name, width)
+
+
+@pytest.mark.parametrize("stem", ["05_interleaved_strided", "08_unrolled_last_warp", "12_warp_shuffle"])
+def test_a_step_is_on_one_screen(stem, site, show):
+    """The idea, the stage, the memory, the code and what drives them, at every step."""
+    folder, _ = site
+    page = show(folder / "explain" / f"{stem}.html", (1440, 900))
+    for _ in range(int(page.locator("input[type=range]").first.get_attribute("max")) + 1):
+        assert is_in_view(page, ".idea", ".player", ".stage-panel", ".memory-panel", ".kernel-panel")
+        assert page.evaluate("""() => [...document.querySelectorAll(".bench .scroll")]
+            .every(node => node.scrollWidth <= node.clientWidth + 1)""")
+        page.keyboard.press("ArrowRight")

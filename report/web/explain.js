@@ -14,17 +14,26 @@ function readComment(source) {
     const end = lines.findIndex(line => !line.startsWith("//"));
     const text = lines.slice(0, end).map(line => line.replace(/^\/\/ ?/, "")).join("\n");
     const parts = text.split(/\n\s*\n/).slice(1).flatMap(part => part.split(/\n(?=\S[^:]{2,18}:  )/));
-    const isForHost = part => part.split("\n").every(line => /^[A-Z][\w ]*: \S/.test(line) && line.length < 60);
+    const isForHost = part => /^Tile: /.test(part);
     const paragraphs = parts.filter(part => !isForHost(part)).map(part => part.replace(/\s+/g, " ").trim());
     return {end, paragraphs};
 }
 
-function makeIdea(paragraphs) {
-    return paragraphs.map(paragraph => {
-        const lead = paragraph.match(/^(Cures of \d+|Still costs|From):/);
-        return lead ? element("p", null, element("b", null, lead[0]), withCode(paragraph.slice(lead[0].length)))
-                    : element("p", null, withCode(paragraph));
+// The title and the first paragraph: what the rung does.
+function makeIdea(data) {
+    const [idea] = readComment(data.source).paragraphs;
+    return element("section", {class: "panel idea", "aria-label": "The idea"},
+                   element("h2", null, data.title, " ", element("small", {class: "setting faint"}, settingWords(data))),
+                   element("p", null, withCode(idea)));
+}
+
+// What else its comment says: what it cures, what it still costs, where it is from.
+function makeMorePanel(data) {
+    const paragraphs = readComment(data.source).paragraphs.slice(1).map(text => {
+        const lead = (text.match(/^(Cures|Still costs|From)\b[^:]*:/) || [""])[0];
+        return element("p", null, element("b", null, lead), withCode(text.slice(lead.length)));
     });
+    return panel("What it cures, and what it costs", element("div", {class: "beside"}, paragraphs));
 }
 
 function usedColumns(data) {
@@ -62,12 +71,18 @@ function reveal(box, row) {
 // ---- parts that follow the steps: each has a node and show(index, view)
 
 function makeStagePart(model) {
-    const words = element("p", {class: "caption", "aria-live": "polite"}), stage = element("div");
+    const words = element("p", {class: "caption", "aria-live": "polite"}), sentence = element("p", {class: "sentence"});
+    const stage = element("div");
     function show(index, view) {
-        words.textContent = caption(model, index);
-        stage.replaceChildren(...drawStages(model, index, view));
+        const access = accessesOf(model, index, view.warp)[view.access];
+        words.replaceChildren(...withTerms(caption(model, index)));
+        sentence.replaceChildren(...access ? withTerms(`Warp ${view.warp}, line ${access.line}: ${tellAccess(model, access)}`) : []);
+        sentence.classList.toggle("costly", Boolean(access) && isConflict(access));
+        stage.replaceChildren(drawStage(model, index, view));
     }
-    return {node: [words, scroller("Picture of the step", stage), laneLegend(), cellLegend()], show};
+    const node = element("section", {class: "panel stage-panel", "aria-label": "The block, step by step"}, words, sentence,
+                         scroller("Picture of the step", stage), makeLegend([...laneEntries(), ...cellEntries()]));
+    return {node, show};
 }
 
 function makeAdditionsPart(model) {
@@ -77,28 +92,35 @@ function makeAdditionsPart(model) {
             show: (index, view) => box.replaceChildren(makeCombineTable(model, index, view))};
 }
 
-function makeMemoryPart(model) {
-    const choice = element("div", {class: "accesses"}), picture = element("div");
+// The access with the worst conflict is looked at first; look(i) is called for another that is chosen.
+function makeMemoryPart(model, look) {
+    const choice = element("span", {class: "accesses"}), picture = element("div");
+    function draw(access) {
+        picture.replaceChildren(element("p", null, `Warp ${access.warp}: `, withTerms(`${accessLabel(access)}.`)),
+                                scroller("Picture of the access", drawAccess(model, access)));
+    }
     function show(index, view) {
         const accesses = accessesOf(model, index, view.warp);
         choice.replaceChildren();
         picture.replaceChildren();
-        if (accesses.length) choice.append(makeAccessChoice(model, accesses, picture));
-        else picture.append(element("p", {class: "faint"}, `Warp ${view.warp} touches no memory here.`));
+        node.classList.toggle("quiet", !accesses.length);
+        if (!accesses.length) return picture.append(element("p", {class: "faint"}, `Warp ${view.warp} touches no memory here.`));
+        const choices = accesses.map((access, i) => ({value: i, text: `${i + 1} ${access.kind}`, title: accessLabel(access)}));
+        const chosen = i => {
+            draw(accesses[i]);
+            if (i !== view.access) look(i);
+        };
+        choice.append(makeChoice("Access", choices, chosen, view.access).node);
     }
-    return {node: panel("Memory", choice, picture), show};
+    const node = panel("Memory", picture);
+    node.classList.add("memory-panel");
+    node.querySelector("h2").append(choice);
+    return {node, show};
 }
 
-// The access with the worst conflict is shown first.
-function makeAccessChoice(model, accesses, picture) {
-    const draw = i => picture.replaceChildren(
-        element("p", null, `Warp ${accesses[i].warp}: ${accessLabel(accesses[i])}.`),
-        scroller("Picture of the access", drawAccess(model, accesses[i])));
-    const choice = makeChoice("Access", accesses.map((access, i) => (
-        {value: i, text: `${i + 1} ${access.kind}`, title: accessLabel(access)})), draw);
-    const degrees = accesses.map(bankDegree);
-    choice.select(degrees.indexOf(Math.max(...degrees)));
-    return choice.node;
+function worstAccess(model, index, warp) {
+    const degrees = accessesOf(model, index, warp).map(bankDegree);
+    return degrees.indexOf(Math.max(...degrees));
 }
 
 function makeSourcePart(model) {
@@ -119,17 +141,20 @@ function makeSourcePart(model) {
         listing.point(lines);
         if (lines.length) reveal(box, listing.row(lines[lines.length - 1]));
     }
-    const controls = element("div", {class: "controls"}, "Counts of ", choice.node);
-    const words = ["Written for every type and op. For a sum a textbook has: ", element("code", null, data.textbook)];
+    const controls = element("span", {class: "controls"}, "counts of ", choice.node);
+    const words = ["For a sum a textbook has: ", element("code", null, data.textbook)];
     const textbook = data.textbook ? [element("p", null, words)] : [];
-    return {node: panel("The kernel", ...textbook, controls, box), show};
+    const node = panel("The kernel", ...textbook, box);
+    node.classList.add("kernel-panel");
+    node.querySelector("h2").append(controls);
+    return {node, show};
 }
 
 function makeGridPart(model, go) {
     const grid = makeWarpGrid(model, go), box = scroller("Active lanes by warp and step", grid.node);
     box.classList.add("grid");
-    const words = "Hatched, div: the warp diverges. The keys up and down go through the warps.";
-    return {node: panel("Which warps work", box, element("p", {class: "faint"}, words)),
+    const words = "Active lanes. Hatched, div: the warp diverges. ×2: a bank conflict, twice the turns. Keys up and down: other warps.";
+    return {node: panel("Which warps work", box, element("p", {class: "faint"}, withTerms(words))),
             show: (index, view) => grid.mark(index, view.warp)};
 }
 
@@ -152,37 +177,29 @@ function makeWarpPart(model, view, changed) {
 }
 
 const CELL_ROLES = [
-    {role: "read", text: "read"}, {role: "made", text: "written"},
-    {role: "conflict", text: "waits for its bank: a conflict"},
+    {role: "read", text: "read"}, {role: "made", text: "written"}, {role: "conflict", text: "bank conflict"},
 ];
 
-function cellLegend() {
-    return makeLegend(CELL_ROLES.map(({role, text}) => ({picture: svgBox(`box ${role}`, 2, 2, 16, 16, 2), text})));
+function cellEntries() {
+    return CELL_ROLES.map(({role, text}) => ({picture: svgBox(`box ${role}`, 2, 2, 16, 16, 2), text}));
 }
 
 // ---- the whole
+
+const STAGE_BESIDE = 16; // threads: more need the page's whole width
 
 function settingWords(data) {
     const machine = `warps of ${plural(data.warp, "lane")}, ${plural(data.banks, "bank")}`;
     const schedule = data.schedule === "lockstep" ? "" : `, schedule ${data.schedule}`;
     const block = `a block of ${plural(data.block, "thread")}`;
-    const small = data.is_picture && data.warp < 32 ? " Small, to be seen at a glance: a GPU has 32 lanes and 32 banks." : "";
-    return `${data.op} of ${data.n} ${data.type} in ${block}, ${machine}${schedule}.${small}`;
-}
-
-const BANKS_BESIDE = 16; // more of them need the page's whole width
-
-function arrange(model, memory, additions, source) {
-    const across = Math.max(model.data.banks, Math.min(model.data.warp, model.data.block));
-    const two = left => element("div", {class: "columns two"}, left, source);
-    return across > BANKS_BESIDE ? [two(additions), memory]
-                                 : two(element("div", {class: "columns"}, memory, additions));
+    const small = data.is_picture && data.warp < 32 ? " (small, for the eye: a GPU has 32 and 32)" : "";
+    return `${data.op} of ${data.n} ${data.type} in ${block}, ${machine}${small}${schedule}`;
 }
 
 function makeComparisonPanel(data) {
     const steps = scroller("Counts of the steps", makeStepTable(data));
     const block = scroller("Counts of the block", makeBlockTable(data));
-    return panel("Counted beside predicted", steps, element("p", null, comparisonWords(data)), block);
+    return panel("Counted beside predicted", element("p", null, comparisonWords(data)), element("div", {class: "tables"}, steps, block));
 }
 
 function makeFindingsPanel(data) {
@@ -191,17 +208,24 @@ function makeFindingsPanel(data) {
         `${finding.kind} at line ${finding.line}, thread ${finding.thread}: ${finding.message}`))));
 }
 
+// Stage, memory and kernel on one screen: the kernel beside both, or, where the stage is wide, below it.
+function makeBench(model, parts) {
+    const isWide = !showsAll(model) || model.data.block > STAGE_BESIDE;
+    return element("div", {class: isWide ? "bench wide" : "bench"}, parts.stage.node, parts.memory.node, parts.source.node);
+}
+
+const PAGE_TERMS = ["active lane", "bank", "bank conflict", "bank degree", "barrier", "block", "divergence", "lane", "race",
+                    "request", "sector", "step", "utilisation", "warp", "wavefront"];
+
 function layOutPage(model, main, parts, controls) {
     const {data} = model;
+    main.classList.add("explain");
     main.append(...[
-        element("section", {class: "panel first", "aria-label": "The block, step by step"},
-                element("p", {class: "setting"}, element("b", null, data.title), " – ", settingWords(data)),
-                element("div", {class: "bar"}, controls), parts.stage.node),
-        arrange(model, parts.memory.node, parts.additions.node, parts.source.node),
+        makeIdea(data), element("div", {class: "bar"}, controls), makeBench(model, parts), makeMorePanel(data),
         element("div", {class: parts.tree.node ? "columns two" : "columns"}, parts.grid.node, parts.tree.node),
-        makeComparisonPanel(data), panel("The idea", makeIdea(readComment(data.source).paragraphs)),
-        makeErrorsPanel(data), makeFindingsPanel(data),
-    ].flat().filter(Boolean));
+        parts.additions.node, makeComparisonPanel(data), makeErrorsPanel(data), makeFindingsPanel(data),
+        makeTermsPanel(PAGE_TERMS),
+    ].filter(Boolean));
 }
 
 // The step of an address that ends in #step=3; null: it names none.
@@ -228,19 +252,25 @@ function nameStep(index) {
 function showPage(data, main) {
     const model = buildModel(data);
     const warp = interestingWarp(model, Math.min(1, model.frames.length - 1));
-    const view = {all: showsAll(model), warp, symbols: false};
+    const view = {all: showsAll(model), warp, symbols: false, access: -1};
     let now = 0, player = null, isLaidOut = false;
     const show = index => {
         now = index;
-        if (isLaidOut) nameStep(index);
-        if (isLaidOut) Object.values(parts).forEach(part => part.show(index, view));
+        view.access = worstAccess(model, index, view.warp);
+        if (!isLaidOut) return;
+        nameStep(index);
+        Object.values(parts).forEach(part => part.show(index, view));
+    };
+    const look = access => {
+        view.access = access;
+        parts.stage.show(now, view);
     };
     const showWarp = chosen => {
         view.warp = chosen;
         show(now);
     };
     const parts = {
-        stage: makeStagePart(model), additions: makeAdditionsPart(model), memory: makeMemoryPart(model),
+        stage: makeStagePart(model), additions: makeAdditionsPart(model), memory: makeMemoryPart(model, look),
         source: makeSourcePart(model), tree: makeTreePart(model), warp: makeWarpPart(model, view, showWarp),
         grid: makeGridPart(model, (index, chosen) => {
             view.warp = chosen;

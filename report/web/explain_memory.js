@@ -3,9 +3,9 @@
 const LINE_NBYTES = 128, SECTOR_NBYTES = 32, WORD_NBYTES = 4;
 const SECTORS = [0, 1, 2, 3]; // of a line
 const WORDS_PER_SECTOR = SECTOR_NBYTES / WORD_NBYTES;
-const BANKS = {left: 108, pitch: 30, laneY: 34, headY: 96, rowY: 112, rowHeight: 34, lowHeight: 19,
-               rowsRoomy: 8};
-const LINES = {left: 168, pitch: 21, rowHeight: 32, top: 20, height: 26};
+const BANKS = {left: 58, pitch: 28, crowdedPitch: 22, crowded: 16, laneY: 13, headY: 64, rowY: 71, rowHeight: 30,
+               lowHeight: 17, rowsRoomy: 2, scaleMost: 1.15};
+const LINES = {left: 96, pitch: 17.5, rowHeight: 32, top: 20, height: 26, scaleMost: 1.15};
 
 function isConflict(access) {
     return access.space === "shared" && access.wavefronts > access.least;
@@ -23,11 +23,15 @@ function drawAccess(model, access) {
 
 // ---- banks
 
-// What the word of shared memory is called: the cell that it is (part of).
+// The cell that a word of shared memory is (part of).
+function cellOfWord(model, word) {
+    return Math.floor((word * WORD_NBYTES - model.data.shared_offset) / model.data.element_nbytes);
+}
+
 function wordName(model, word) {
-    const nbytes = model.data.element_nbytes, offset = word * WORD_NBYTES - model.data.shared_offset;
-    const cell = Math.floor(offset / nbytes);
-    return cell >= 0 && cell < model.data.total.shared_nbytes / nbytes ? `[${cell}]` : `w${word}`;
+    const nbytes = model.data.element_nbytes, cell = cellOfWord(model, word);
+    const isNamed = cell >= 0 && cell < model.data.total.shared_nbytes / nbytes;
+    return !isNamed ? `w${word}` : cell < 10 ? `[${cell}]` : String(cell);
 }
 
 // {bank, wavefront, word, lanes} of each word that is fetched.
@@ -44,12 +48,13 @@ function wordsOf(model, access) {
 function layOutBanks(model, access) {
     const {banks} = model.data, laneCount = Math.min(model.data.warp, model.data.block);
     const rowHeight = access.wavefronts > BANKS.rowsRoomy ? BANKS.lowHeight : BANKS.rowHeight;
-    const bankPitch = BANKS.pitch * Math.max(1, laneCount / banks);
+    const across = Math.max(banks, laneCount), pitch = across > BANKS.crowded ? BANKS.crowdedPitch : BANKS.pitch;
+    const bankPitch = pitch * Math.max(1, laneCount / banks);
     return {
-        banks, laneCount, rowHeight,
-        width: BANKS.left + Math.max(banks, laneCount) * BANKS.pitch + 10,
-        height: BANKS.rowY + access.wavefronts * rowHeight + 8,
-        laneX: lane => BANKS.left + (lane + 0.5) * BANKS.pitch,
+        banks, laneCount, rowHeight, pitch,
+        width: BANKS.left + across * pitch + 6,
+        height: BANKS.rowY + access.wavefronts * rowHeight + 4,
+        laneX: lane => BANKS.left + (lane + 0.5) * pitch,
         bankX: bank => BANKS.left + (bank + 0.5) * bankPitch,
         rowY: row => BANKS.rowY + row * rowHeight,
     };
@@ -69,19 +74,19 @@ function drawBanks(model, access) {
     const rows = Array.from({length: access.wavefronts}, (_, row) => row);
     const aside = (text, y) => svgText(text, BANKS.left - 10, y, "end faint");
     return svg("svg", {class: "banks", role: "img", viewBox: `0 0 ${width} ${height}`,
-                       style: `min-width:${width}px;max-width:${1.5 * width}px`,
+                       style: `min-width:${0.8 * width}px;max-width:${BANKS.scaleMost * width}px`,
                        "aria-label": tellBanks(access, words, load)},
                aside("lanes", BANKS.laneY + 4), aside("banks", BANKS.headY + 4),
                words.map(word => drawWires(layout, word, clashes(word.bank))),
                Array.from({length: layout.laneCount}, (_, lane) => drawBankLane(layout, access, lane)),
                load.map((count, bank) => drawBankHead(layout, bank, clashes(bank) ? count : 0)),
-               rows.map(row => aside(`wavefront ${row + 1}`, layout.rowY(row) + layout.rowHeight / 2 + 3)),
+               rows.map(row => aside(`turn ${row + 1}`, layout.rowY(row) + layout.rowHeight / 2 + 3)),
                rows.map(row => load.map((_, bank) => drawSlot(layout, "slot", bank, row))),
                words.map(word => drawWord(model, layout, word, clashes(word.bank))));
 }
 
 function drawWires(layout, word, isClashing) {
-    const end = `${layout.bankX(word.bank)} ${BANKS.headY - 22}`;
+    const end = `${layout.bankX(word.bank)} ${BANKS.headY - 20}`;
     return word.lanes.map(lane => svg("path", {class: isClashing ? "wire clash" : "wire",
                                                d: `M${layout.laneX(lane)} ${BANKS.laneY + 11}L${end}`}));
 }
@@ -99,8 +104,8 @@ function drawBankHead(layout, bank, clashing) {
 }
 
 function drawSlot(layout, name, bank, row) {
-    const x = layout.bankX(bank) - BANKS.pitch / 2 + 1;
-    return svgBox(name, x, layout.rowY(row), BANKS.pitch - 2, layout.rowHeight - 3);
+    const x = layout.bankX(bank) - layout.pitch / 2 + 1;
+    return svgBox(name, x, layout.rowY(row), layout.pitch - 2, layout.rowHeight - 3);
 }
 
 // In low rows there is room for the lane only.
@@ -114,9 +119,9 @@ function drawWord(model, layout, word, isClashing) {
     return svg("g", attributes,
                svg("title", null, `${place}: word ${word.word} for lane ${word.lanes.join(", ")}`),
                drawSlot(layout, isClashing ? "box conflict" : "box read", word.bank, word.wavefront),
-               svgBox("plate", x - 11, y + 2, 22, layout.rowHeight - 7, 2),
+               svgBox("plate", x - layout.pitch / 2 + 3, y + 2, layout.pitch - 6, layout.rowHeight - 7, 2),
                svgText(`L${lanes}`, x, y + (isLow ? 12 : 13), "middle small strong"),
-               isLow ? null : svgText(wordName(model, word.word), x, y + 25, "middle tiny"));
+               isLow ? null : svgText(wordName(model, word.word), x, y + 23, "middle tiny"));
 }
 
 // ---- lines
@@ -141,7 +146,7 @@ function drawLines(model, access) {
     const height = LINES.top + lines.length * LINES.rowHeight + 6;
     const words = `${plural(lines.length, "line")} of 128 bytes, ${plural(access.sectors, "sector")} of 32`;
     return svg("svg", {class: "lines", role: "img", viewBox: `0 0 ${width} ${height}`, "aria-label": words,
-                       style: `min-width:${width}px;max-width:${1.5 * width}px`},
+                       style: `min-width:${0.8 * width}px;max-width:${LINES.scaleMost * width}px`},
                SECTORS.map(sector => svgText(`sector ${sector}`, sectorX(sector) + 3, 12, "faint small")),
                lines.map((line, row) => drawLine(model, access, line, LINES.top + row * LINES.rowHeight)));
 }

@@ -1,10 +1,11 @@
-// The stage: threads above the array, an arrow for every addition.
+// The stage: threads above the array, an arrow for every addition; above each cell its bank and its turn there.
 
-const STAGE = {cellHeight: 34, threadRadius: 12, lanePitch: 36, gap: 22, margin: 14, threadsY: 42, cellsY: 128,
-               nodeY: 218, afterY: 262, characterWidth: 8.2, symbolWidth: 6.6, elementPitch: 24,
-               elementWidthMost: 1600};
+const STAGE = {cellHeight: 34, threadRadius: 12, lanePitch: 36, gap: 22, margin: 14, left: 50, threadsY: 36,
+               indexY: 93, bankY: 107, turnY: 121, cellsY: 128, nodeY: 205, afterY: 233, characterWidth: 8.2,
+               symbolWidth: 6.6, elementPitch: 24,
+               elementPitchLow: 12, elementWidthMost: 1600, scaleMost: 1.3};
 const CELLS_TOGETHER = 32; // more are shown a warp at a time
-const LANES_TOGETHER = 16; // of such a warp, side by side: its cells may lie far apart
+const CROWD = 20;          // more arrows are thin
 
 function showsAll(model) {
     const cells = Math.max(...model.frames.map(frame => (frame.after || frame.before).length));
@@ -17,14 +18,6 @@ function stageThreads(model, view) {
     const first = view.all ? 0 : view.warp * model.data.warp;
     const end = view.all ? model.data.block : Math.min(first + model.data.warp, model.data.block);
     return Array.from({length: end - first}, (_, i) => first + i);
-}
-
-// The threads that are drawn side by side; a stage for each.
-function stageGroups(model, view) {
-    const threads = stageThreads(model, view), size = view.all ? threads.length : LANES_TOGETHER;
-    const groups = [];
-    for (let i = 0; i < threads.length; i += size) groups.push(threads.slice(i, i + size));
-    return groups;
 }
 
 function shownCombines(frame, threads) {
@@ -47,31 +40,38 @@ function cellPitch(model, frame, view, cells) {
     const lists = [frame.before, frame.after].filter(Boolean);
     const lines = cells.flatMap(i => lists.flatMap(list => cellLines(model, list[i], view.symbols)));
     const longest = Math.max(2, ...lines.map(line => line.length));
-    return Math.max(36, longest * (view.symbols ? STAGE.symbolWidth : STAGE.characterWidth) + 14);
+    const isCrowded = cells.length > CELLS_TOGETHER;
+    return Math.max(isCrowded ? 21 : 36,
+                    longest * (view.symbols ? STAGE.symbolWidth : STAGE.characterWidth) + (isCrowded ? 4 : 14));
 }
 
 // Before the tree the elements stand above the cells, and there are more of them.
 function elementWidth(frame, cells) {
     if (frame.kind !== "start" || frame.store === "input") return 0;
     const count = new Set(cells.flatMap(cell => elementsOf(frame.after[cell].symbol))).size;
-    return Math.min(count * STAGE.elementPitch, STAGE.elementWidthMost);
+    return Math.min(count * (count > CELLS_TOGETHER ? STAGE.elementPitchLow : STAGE.elementPitch), STAGE.elementWidthMost);
+}
+
+// The width right of the names of the rows.
+function roomOf(width) {
+    return width - STAGE.left - STAGE.margin;
 }
 
 // x and threadX: the middle of each cell and thread.  Cells that are no neighbours have a gap between them.
 function layOut(model, frame, view, threads) {
     const cells = shownCells(frame, view, threads), pitch = cellPitch(model, frame, view, cells);
     const places = [];
-    let end = STAGE.margin;
+    let end = STAGE.left;
     cells.forEach((cell, i) => {
         if (i && cell !== cells[i - 1] + 1) end += STAGE.gap;
         places.push(end + pitch / 2);
         end += pitch;
     });
-    const width = Math.max(end + STAGE.margin, threads.length * STAGE.lanePitch + 2 * STAGE.margin,
+    const width = Math.max(end + STAGE.margin, threads.length * STAGE.lanePitch + STAGE.left + STAGE.margin,
                            elementWidth(frame, cells), 300);
-    const shift = (width - end - STAGE.margin) / 2, spread = (width - 2 * STAGE.margin) / threads.length;
+    const shift = (width - end - STAGE.margin) / 2, spread = roomOf(width) / threads.length;
     const x = new Map(cells.map((cell, i) => [cell, places[i] + shift]));
-    const threadX = new Map(threads.map((thread, i) => [thread, STAGE.margin + (i + 0.5) * spread]));
+    const threadX = new Map(threads.map((thread, i) => [thread, STAGE.left + (i + 0.5) * spread]));
     return {cells, threads, x, threadX, width, pitch, spread};
 }
 
@@ -133,11 +133,65 @@ function cellWords(lines, x, y, symbols) {
 
 function drawIndices(layout, frame) {
     if (frame.store === "result") return null;
-    return layout.cells.map(cell => indexText(cell, layout.x.get(cell)));
+    const isCrowded = layout.cells.length > CELLS_TOGETHER;
+    return [rowName(frame.store === "registers" ? "thread" : "index", STAGE.indexY),
+            layout.cells.map(cell => indexText(isCrowded ? cell : `[${cell}]`, layout.x.get(cell), STAGE.indexY))];
 }
 
-function indexText(index, x) {
-    return svgText(`[${index}]`, x, STAGE.cellsY - 5, "middle faint small");
+function indexText(text, x, y) {
+    return svgText(text, x, y, "middle faint small");
+}
+
+function rowName(text, y) {
+    return svgText(text, STAGE.left - 8, y, "end faint small");
+}
+
+// ---- where cells lie: their banks, or sectors; and when the access that is looked at is served there
+
+// The banks of a cell of shared memory: "3", or "6-7" where it is wider than a word.
+function bankText(model, cell) {
+    const {element_nbytes: nbytes, shared_offset: offset, banks} = model.data;
+    const wordAt = byte => Math.floor((offset + byte) / WORD_NBYTES) % banks;
+    const first = wordAt(cell * nbytes), last = wordAt((cell + 1) * nbytes - 1);
+    return first === last ? String(first) : `${first}-${last}`;
+}
+
+// {cell: {turn, isConflict}} of the access that is looked at, and of its like in the other warps.
+function turnsOf(model, index, view) {
+    const turns = new Map();
+    for (let warp = 0; warp < model.warpCount; warp++) {
+        const access = accessesOf(model, index, warp)[view.access];
+        if (!access || access.space !== "shared" || !(view.all || warp === view.warp)) continue;
+        const crowded = isConflict(access) ? crowdedBanks(model, access).map(({bank}) => bank) : [];
+        for (const {word, bank, wavefront} of wordsOf(model, access))
+            turns.set(cellOfWord(model, word), {turn: wavefront + 1, isConflict: crowded.includes(bank)});
+    }
+    return turns;
+}
+
+function drawPlaces(model, index, layout, view) {
+    const {store} = model.frames[index], nbytes = model.data.element_nbytes;
+    const each = (y, textOf) => layout.cells.map(cell => indexText(textOf(cell), layout.x.get(cell), y));
+    if (store === "input") return [rowName("sector", STAGE.bankY),
+                                   each(STAGE.bankY, cell => Math.floor(cell * nbytes / SECTOR_NBYTES))];
+    if (store !== "shared") return null;
+    const turns = turnsOf(model, index, view);
+    return [layout.cells.filter(cell => (turns.get(cell) || {}).isConflict).map(cell => drawConflict(layout, cell)),
+            rowName("bank", STAGE.bankY), each(STAGE.bankY, cell => bankText(model, cell)),
+            turns.size ? rowName("turn", STAGE.turnY) : null,
+            layout.cells.filter(cell => turns.has(cell)).map(cell => drawTurn(layout, cell, turns.get(cell)))];
+}
+
+// Behind the bank and the turn of a cell that another lane's word keeps from being served at once.
+function drawConflict(layout, cell) {
+    const width = Math.min(30, layout.pitch - 3), x = layout.x.get(cell) - width / 2;
+    return [svgBox("box conflict", x, STAGE.bankY - 11, width, STAGE.turnY - STAGE.bankY + 15, 3),
+            svgBox("plate", x + 3, STAGE.bankY - 9, width - 6, STAGE.turnY - STAGE.bankY + 11, 2)];
+}
+
+function drawTurn(layout, cell, {turn, isConflict}) {
+    const name = isConflict ? "turn middle small clashing" : "turn middle small";
+    return svg("text", {class: name, x: layout.x.get(cell), y: STAGE.turnY, "data-cell": cell}, turn);
 }
 
 // ---- additions
@@ -158,7 +212,7 @@ function drawCombine(frame, layout, combine) {
     const name = combine.symbol === null && frame.store === "registers" ? "combine unused" : "combine";
     const attributes = {class: name, "data-thread": combine.thread, "data-target": combine.target};
     if (frame.store === "result") return svg("g", attributes, drawQueued(layout, combine, target));
-    return svg("g", attributes, drawReach(layout, combine.thread, target, STAGE.cellsY - 16),
+    return svg("g", attributes, drawReach(layout, combine.thread, target, STAGE.indexY - 11),
                svg("path", {class: "arrow", d: `M${target} ${bottom}V${STAGE.nodeY - 11}`}),
                combine.sources.map(source => arrow(bend(layout.x.get(source), bottom, target))));
 }
@@ -178,15 +232,16 @@ function drawNode(model, layout, target) {
                svgText(sign, x, STAGE.nodeY + (isWord ? 3 : 5), isWord ? "middle tiny" : "middle sign"));
 }
 
-function drawStep(model, frame, layout, view) {
+function drawStep(model, index, layout, view) {
+    const frame = model.frames[index];
     const combines = shownCombines(frame, layout.threads), isQueue = frame.store === "result";
     const targets = new Set(combines.map(combine => combine.target));
     const reads = new Set(isQueue ? [] : combines.flatMap(combine => combine.sources));
     const roleBefore = cell => reads.has(cell) ? "read" : targets.has(cell) ? "own" : "";
     const roleAfter = cell => targets.has(cell) ? "made" : "rest";
     return [
-        combines.map(combine => drawCombine(frame, layout, combine)),
-        drawIndices(layout, frame),
+        svg("g", {class: combines.length > CROWD ? "crowd" : null}, combines.map(combine => drawCombine(frame, layout, combine))),
+        drawIndices(layout, frame), drawPlaces(model, index, layout, view),
         isQueue ? null : drawCells(model, frame, layout, view, frame.before, STAGE.cellsY, roleBefore),
         [...targets].map(target => drawNode(model, layout, target)),
         drawCells(model, frame, layout, view, frame.after, STAGE.afterY, roleAfter),
@@ -209,20 +264,22 @@ function loadsOf(model, threads) {
 const ELEMENT_ROOM = 18; // narrower elements go without their texts
 
 // The elements above the cells that they go into.
-function drawLoads(model, frame, layout, view) {
+function drawLoads(model, index, layout, view) {
+    const frame = model.frames[index];
     const drawRow = (y, role) => drawCells(model, frame, layout, view, frame.after, y, () => role);
     if (frame.store === "input") return drawRow(STAGE.cellsY, "");
     const wantedBy = cell => elementsOf(frame.after[cell].symbol).map(element => ({cell, element}));
     const wanted = layout.cells.flatMap(wantedBy);
     const elements = [...new Set(wanted.map(want => want.element))].sort((a, b) => a - b);
-    const spread = (layout.width - 2 * STAGE.margin) / Math.max(1, elements.length);
-    const x = new Map(elements.map((element, i) => [element, STAGE.margin + (i + 0.5) * spread]));
+    const spread = roomOf(layout.width) / Math.max(1, elements.length);
+    const x = new Map(elements.map((element, i) => [element, STAGE.left + (i + 0.5) * spread]));
     const width = Math.min(layout.pitch, spread) - (spread < ELEMENT_ROOM ? 1 : 4);
     const bottom = STAGE.cellsY + STAGE.cellHeight, top = STAGE.afterY - 1;
     return [
         loadsOf(model, layout.threads).filter(load => x.has(load.element))
             .map(load => drawReach(layout, load.thread, x.get(load.element), STAGE.cellsY - 16)),
-        svg("g", {class: wanted.length > CELLS_TOGETHER ? "crowd" : null}, wanted.map(({cell, element}) =>
+        rowName("input", STAGE.cellsY + 21), rowName(frame.store, STAGE.afterY + 21),
+        svg("g", {class: wanted.length > CROWD ? "crowd" : null}, wanted.map(({cell, element}) =>
             arrow(`M${x.get(element)} ${bottom}L${layout.x.get(cell)} ${top}`))),
         elements.map(element => drawElement(model, view, element, x.get(element), width)),
         drawRow(STAGE.afterY, "made"),
@@ -231,7 +288,7 @@ function drawLoads(model, frame, layout, view) {
 
 function drawElement(model, view, element, x, width) {
     const value = model.data.input[element];
-    const words = [indexText(element, x),
+    const words = [indexText(`[${element}]`, x, STAGE.cellsY - 5),
                    cellWords([view.symbols ? `a${element}` : valueText(value)], x, STAGE.cellsY, view.symbols)];
     return svg("g", {class: "cell", "data-element": element},
                svg("title", null, `input[${element}] = ${value}`),
@@ -239,7 +296,8 @@ function drawElement(model, view, element, x, width) {
                width < ELEMENT_ROOM - 4 ? null : words);
 }
 
-function drawResult(model, frame, layout, view) {
+function drawResult(model, index, layout, view) {
+    const frame = model.frames[index];
     const result = view.symbols ? shortSymbol(model, model.data.symbol).join(" ") : model.data.result;
     const text = `result ${result}`, width = text.length * STAGE.characterWidth + 20;
     const x = layout.x.get(0) || layout.width / 2, room = STAGE.margin + width / 2;
@@ -255,33 +313,13 @@ function drawResult(model, frame, layout, view) {
 
 // ---- the whole
 
-function drawStages(model, index, view) {
-    const layouts = stageGroups(model, view).map(threads => layOut(model, model.frames[index], view, threads));
-    const widest = Math.max(...layouts.map(layout => layout.width));
-    return layouts.map(layout => drawStage(model, index, view, layout, layout.width / widest));
-}
-
-// `share`: of the room's width, so that all groups of threads have one scale.
-function drawStage(model, index, view, layout, share) {
-    const frame = model.frames[index], {width} = layout, height = STAGE.afterY + STAGE.cellHeight + 12;
+// The stage at a moment: of all threads, or of a warp.
+function drawStage(model, index, view) {
+    const frame = model.frames[index], layout = layOut(model, frame, view, stageThreads(model, view));
+    const {width} = layout, height = STAGE.afterY + STAGE.cellHeight + 8;
     const draw = {start: drawLoads, step: drawStep, end: drawResult}[frame.kind];
-    const style = `width:${100 * share}%;min-width:${0.72 * width}px;max-width:${2 * width}px`;
+    const style = `min-width:${0.72 * width}px;max-width:${STAGE.scaleMost * width}px`;
     return svg("svg", {class: "stage", role: "img", viewBox: `0 0 ${width} ${height}`, style,
                        "aria-label": caption(model, index)},
-               drawThreads(model, index, layout), draw(model, frame, layout, view));
-}
-
-function caption(model, index) {
-    const {data} = model, frame = model.frames[index];
-    const threads = plural(data.block, "thread");
-    if (frame.kind === "start") return `${plural(data.n, "element")}; a block of ${threads}.`;
-    if (frame.kind === "end") return `The block's result is ${data.result}.`;
-    const step = frame.step, parting = step.divergent_warps === 1 ? "diverges" : "diverge";
-    const lanes = `${step.active_lanes} of ${plural(step.warps * data.warp, "lane")} active`;
-    const words = [`${lanes} in ${plural(step.warps, "working warp")}`,
-                   `${plural(step.divergent_warps, "warp")} ${parting}`];
-    if (step.global_requests) words.push(plural(step.global_requests, "global request"));
-    if (step.shared_wavefronts) words.push(plural(step.shared_wavefronts, "shared wavefront"),
-                                           `bank degree ${numeral(step.bank_degree)}`);
-    return `${words.join("; ")}.`;
+               drawThreads(model, index, layout), draw(model, index, layout, view));
 }

@@ -77,11 +77,14 @@ function pressOne(buttons, pressed) {
 
 function warpButton(model, step, frame, warp, go) {
     const lanes = lanesOf(step.active[warp] >>> 0).length, parts = step.diverged.includes(warp);
-    const words = `step ${frame}, warp ${warp}: ${plural(lanes, "active lane")}${parts ? ", diverges" : ""}`;
+    const accesses = step.accesses.filter(access => access.warp === warp), degree = Math.max(1, ...accesses.map(bankDegree));
+    const words = `step ${frame}, warp ${warp}: ${plural(lanes, "active lane")}${parts ? ", diverges" : ""}`
+        + (degree > 1 ? `, a bank conflict of degree ${numeral(degree)}` : "");
+    const marks = `${parts ? " div" : ""}${degree > 1 ? ` ×${numeral(degree)}` : ""}`;
     return element("button", {
-        type: "button", class: `share ${parts ? "parts" : lanes ? "works" : "rests"}`, "aria-pressed": "false",
+        type: "button", class: `share ${parts ? "parts" : lanes ? "works" : "rests"}${degree > 1 ? " clashes" : ""}`, "aria-pressed": "false",
         style: `--share:${lanes / model.data.warp}`, "aria-label": words, onclick: () => go(frame, warp),
-    }, lanes ? `${lanes}${parts ? " div" : ""}` : "–");
+    }, lanes ? `${lanes}${marks}` : "–");
 }
 
 // Up and down go through the warps; left and right are the player's.

@@ -53,7 +53,8 @@ function noteWrongLines(listing, wrong) {
     lines.forEach((line, i) => {
         if (isWrong(line)) listing.note(i + 1, "wrong", "✗", `right is: ${right}`);
     });
-    for (const finding of wrong.findings) listing.note(finding.line, "wrong", "✗", finding.message);
+    for (const finding of wrong.findings)
+        for (const line of linesOfFinding(finding)) listing.note(line, "wrong", "✗", finding.message);
 }
 
 function wrongWords(wrong) {

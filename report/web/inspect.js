@@ -104,9 +104,9 @@ function makeListing(data, texts, findings, chooseLine) {
             if (advice.file === shown.name && listing.row(advice.line))
                 listing.note(advice.line, "advised", "!", `${advice.kind}: ${advice.message}; cure: ${advice.cure}`);
         for (const finding of findings) {
-            const line = shown.lineOf(finding.place);
-            if (line && listing.row(line))
-                listing.note(line, "wrong", "✕", `${finding.kind}: ${finding.message}`);
+            const own = shown.lineOf(finding.place), lines = own === finding.line ? linesOfFinding(finding) : [own];
+            for (const line of lines)
+                if (line && listing.has(line)) listing.note(line, "wrong", "✕", `${finding.kind}: ${finding.message}`);
         }
         box.replaceChildren(listing.node);
         markChosen();
@@ -174,7 +174,7 @@ const LINE_FACTS = [
 // entries: [key, name, value]
 function makeFacts(entries, id) {
     return element("dl", {class: "facts", id}, entries.map(([key, name, value]) =>
-        element("div", {"data-key": key}, element("dt", null, name), element("dd", null, numeral(value)))));
+        element("div", {"data-key": key}, element("dt", null, withTerms(name)), element("dd", null, numeral(value)))));
 }
 
 function makeLineDetail(data, text, line) {
@@ -206,14 +206,26 @@ function ptxText(data, line) {
 const MAIN_COUNTS = ["instructions", "divergent_branches", "utilization", "global_sectors", "global_requests",
                      "coalescing", "shared_wavefronts", "bank_degree", "barriers", "atomics"];
 
+// The counts that a kind of advice is about.
+const COUNTS_OF_ADVICE = {"bank-conflict": ["shared_wavefronts", "bank_degree"], "uncoalesced": ["global_sectors", "coalescing"],
+                          "divergence": ["divergent_branches", "utilization"], "contended-atomic": ["atomics"],
+                          "redundant-barrier": ["barriers"]};
+
+function makeMainCounts(data) {
+    const facts = makeFacts(MAIN_COUNTS.map(name => [name, name.replaceAll("_", " "), data[name]]), "counts");
+    const hot = new Set(data.advice.flatMap(advice => COUNTS_OF_ADVICE[advice.kind] || []));
+    for (const fact of facts.children) fact.classList.toggle("hot", hot.has(fact.dataset.key));
+    return facts;
+}
+
 function makeSummary(data) {
     const extent = values => values.join(" × ");
     return panel("Summary",
-        element("p", null, element("code", null, data.path),
+        element("p", {class: "launch"}, element("code", null, data.path),
                 ` · grid ${extent(data.grid)} · block ${extent(data.block)} · schedule ${data.schedule}`,
                 ` · ${data.warp} lanes, ${data.banks} banks`),
         data.stopped ? element("p", null, "The launch was stopped here; the counts are up to this point.") : null,
-        makeFacts(MAIN_COUNTS.map(name => [name, name.replaceAll("_", " "), data[name]]), "counts"),
+        makeMainCounts(data),
         data.printed ? element("details", null, element("summary", null, "What the kernel printed"),
                                element("pre", {class: "scroll"}, data.printed)) : null,
         element("details", {class: "no-print"}, element("summary", null, "All counts"),
@@ -226,6 +238,20 @@ function makeAdvice(advice, choose) {
         element("b", null, advice.kind), ` at ${advice.file.split("/").pop()}:${advice.line}`, element("br"),
         advice.message, element("br"), `Cure: ${advice.cure}`);
 }
+
+// What was found, and what is advised; each is a button.
+function makeProblems(data, findings, showAdvice) {
+    const advice = data.advice.map(advice => makeAdvice(advice, showAdvice));
+    const list = buttons => element("ul", {class: "findings"}, buttons.map(button => element("li", null, button)));
+    const isGood = !findings.length && !advice.length;
+    const none = element("p", {class: isGood ? "none" : "faint"}, "no findings", advice.length ? ": it may be right, but not yet fast" : "");
+    return element("div", {class: advice.length && findings.length ? "columns two" : "columns"},
+        findings.length ? panel(plural(findings.length, "finding"), list(findings)) : advice.length ? "" : panel("Findings", none),
+        advice.length ? panel("Advice", findings.length ? "" : none, list(advice)) : "");
+}
+
+const PAGE_TERMS = ["active lane", "bank conflict", "bank degree", "barrier", "divergence", "finding", "race", "request", "sector",
+                    "utilisation", "warp", "wavefront"];
 
 function hottestLine(text) {
     const most = Math.max(...[...text.counts.values()].map(line => line.instructions));
@@ -265,15 +291,11 @@ function showPage(data, main) {
         `, block (${finding.block}), thread (${finding.thread})`,
         finding.count > 1 ? `, ${finding.count} times` : "", element("br"), finding.message));
 
-    main.append(...[makeSummary(data),
-        panel(findings.length ? plural(findings.length, "finding") : "Findings", findings.length
-            ? element("ul", {class: "findings"}, buttons.map(button => element("li", null, button)))
-            : element("p", {class: "none"}, "no findings")),
-        data.advice.length ? panel("Advice", element("ul", {class: "findings"}, data.advice.map(advice =>
-            element("li", null, makeAdvice(advice, showAdvice))))) : null,
-        findings.length ? panel("Replay", replay.node) : null,
-        element("div", {class: "columns source-and-line"}, panel("Source", listing.node), panel("Line", detail)),
-    ].filter(Boolean));
+    main.classList.add("inspect");
+    main.append(makeSummary(data), makeProblems(data, buttons, showAdvice),
+        element("div", {class: `columns source-and-line${findings.length ? " has-replay" : ""}`}, panel("Source", listing.node),
+                element("div", {class: "columns"}, findings.length ? panel("Replay", replay.node) : "", panel("Line", detail))),
+        makeTermsPanel(PAGE_TERMS));
     if (findings.length) showFinding(findings[0]);
     else if (data.advice.length) showAdvice(data.advice[0]);
     else showLine(listing.shown, hottestLine(listing.shown));

@@ -1,7 +1,7 @@
 // The replay of inspect: the last instructions of a warp before a finding, lane by lane.
 
 const TAPE_ROWS = 4; // before and behind the one that is shown
-const CELL = 26, LANE = 26, MARGIN = 92;
+const CELL = 18, LANE = 18, MARGIN = 78;
 
 // makeReplay(data, places, listing): show(finding) draws its replay; the listing's pointer goes along.
 function makeReplay(data, places, listing) {
@@ -116,9 +116,9 @@ function drawLanes(data, finding, frame) {
     for (let lane = 0; lane < data.warp; lane++) {
         const x = MARGIN + lane * LANE + LANE / 2;
         const state = hasLane(frame.mask, lane) ? "active" : hasLane(frame.active, lane) ? "waiting" : "idle";
-        picture.append(svg("g", {"data-lane": lane, "data-state": state}, laneShape(state, x, 18, 9)));
+        picture.append(svg("g", {"data-lane": lane, "data-state": state}, laneShape(state, x, 18, 7)));
         if (found.includes(lane))
-            picture.append(svg("rect", {class: "lane-found", x: x - 12, y: 6, width: 24, height: 24, rx: 4}));
+            picture.append(svg("rect", {class: "lane-found", x: x - 9, y: 8, width: 18, height: 20, rx: 4}));
         picture.append(svg("text", {class: "middle faint", x, y: 46}, lane));
         if (frame.taken !== undefined && hasLane(frame.taken, lane))
             picture.append(svg("text", {class: "middle on-active", x, y: 22}, state === "idle" ? "" : "↷"));
@@ -165,7 +165,7 @@ function drawMemory(data, finding, frame) {
         picture.append(svg("text", {class: "middle faint", x: MARGIN + (column + .5) * CELL, y: 12}, column));
     rows.forEach((row, i) => {
         const y = 20 + i * CELL, begin = row * columns * 4n;
-        picture.append(svg("text", {class: "faint", x: 0, y: y + 17},
+        picture.append(svg("text", {class: "faint", x: 0, y: y + 13},
             isShared ? `byte ${begin}` : `…${(begin & 0xffffffffn).toString(16).padStart(8, "0")}`));
         for (let column = 0n; column < columns; column++) {
             const word = row * columns + column, lanes = words.get(word);
@@ -174,7 +174,7 @@ function drawMemory(data, finding, frame) {
             const classes = ["word", state, state && word === found ? "found" : null].filter(Boolean);
             const x = MARGIN + Number(column) * CELL;
             picture.append(svg("rect", {class: classes.join(" "), x, y, width: CELL, height: CELL}));
-            if (lanes) picture.append(svg("text", {class: "middle lane", x: x + CELL / 2, y: y + 17},
+            if (lanes) picture.append(svg("text", {class: "middle lane", x: x + CELL / 2, y: y + 13},
                                           lanes.length > 1 ? `${lanes[0]}+` : lanes[0]));
         }
     });

@@ -55,9 +55,9 @@ function numeral(value) {
 
 // ---- switches
 
-// Buttons of which one is pressed.  choices: [{value, text, title}]; choose(value) is called on a change, and
+// Buttons of which one is pressed.  choices: [{value, text, title}]; choose(value) is called on a press, and
 // for the first.  The result's select(value) presses one.
-function makeChoice(label, choices, choose) {
+function makeChoice(label, choices, choose, first = choices[0].value) {
     const buttons = choices.map(choice => element("button", {
         type: "button", "aria-pressed": "false", title: choice.title || null, "data-value": choice.value,
         onclick: () => select(choice.value),
@@ -66,7 +66,7 @@ function makeChoice(label, choices, choose) {
         buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(choices[i].value === value)));
         choose(value);
     }
-    select(choices[0].value);
+    select(first);
     return {node: element("div", {class: "group", role: "group", "aria-label": label}, buttons), select};
 }
 
@@ -222,21 +222,29 @@ function makeSource(text, columns, choose, first = 1) {
 function makeSourceRow(line, number, columns, choose) {
     const counts = columns.map(() => element("td", {class: "count"}));
     const mark = element("td", {class: "mark"});
+    const indent = Math.min(16, line.match(/^ */)[0].length); // a long line goes on below, further in
     const text = choose
         ? element("button", {type: "button", class: "line", "aria-label": line.trim() ? null : "empty line",
                             onclick: () => choose(number)}, line || " ") : line;
     const head = element("th", {class: "number", scope: "row"}, number);
-    const node = element("tr", {"data-line": number}, head, mark, counts, element("td", {class: "text"}, text));
+    const node = element("tr", {"data-line": number}, head, mark, counts,
+                         element("td", {class: "text", style: `--indent:${indent + 4}ch`}, text));
     return {node, mark, counts, noted: ""};
+}
+
+// The lines that a finding is told at: one, or those between which the pairs of a race lie.
+function linesOfFinding(finding) {
+    if (!(finding.pairs > 1)) return [finding.line];
+    return Array.from({length: finding.to_line - finding.from_line + 1}, (_, i) => finding.from_line + i);
 }
 
 // ---- lanes
 
 // The three states of a lane, in any picture: it works; it waits while its warp works; its warp rests.
 const LANE_STATES = [
-    {state: "active", text: "active: executes the addition"},
-    {state: "waiting", text: "waiting: masked off while its warp works (divergence)"},
-    {state: "idle", text: "idle: nobody in its warp works"},
+    {state: "active", text: "active"},
+    {state: "waiting", text: "waiting while its warp works"},
+    {state: "idle", text: "idle: its warp rests"},
 ];
 
 // A disc, a hatched square, a dashed ring: a lane of the given state around (x, y).
@@ -247,14 +255,14 @@ function laneShape(state, x, y, radius) {
     return svg("circle", {class: "lane-" + state, cx: x, cy: y, r: radius});
 }
 
-function laneLegend() {
-    return makeLegend(LANE_STATES.map(({state, text}) => ({picture: laneShape(state, 10, 10, 8), text})));
+function laneEntries() {
+    return LANE_STATES.map(({state, text}) => ({picture: laneShape(state, 10, 10, 8), text}));
 }
 
 // entries: {picture, text}; the picture is 20 wide and high.
 function makeLegend(entries) {
     return element("ul", {class: "legend"}, entries.map(({picture, text}) => element("li", null,
-        svg("svg", {width: 20, height: 20, "aria-hidden": "true"}, picture), text)));
+        svg("svg", {width: 20, height: 20, "aria-hidden": "true"}, picture), element("span", null, withTerms(text)))));
 }
 
 // ---- the page
@@ -269,5 +277,6 @@ function keepWide(key, value, context) {
 function start() {
     const data = JSON.parse(document.getElementById("data").textContent, keepWide);
     document.getElementById("controls").append(themeChoice());
+    document.body.append(makeTermTip());
     showPage(data, document.getElementById("main"));
 }

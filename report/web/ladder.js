@@ -2,10 +2,11 @@
 
 // Whatever a run may tell of a rung; those of which none is told are left out.  goal: which is better.
 const METRICS = [
-    {key: "gbps", text: "GB/s", goal: "more"},
+    {key: "per_element", text: "picoseconds per element", goal: "less", digits: 4},
+    {key: "gbps", text: "GB/s", goal: "more", digits: 4},
     {key: "share", text: "share of the ceiling, %", goal: "more", unit: 0.01, decimals: 1},
-    {key: "microseconds", text: "microseconds", goal: "less"},
-    {key: "gain_in_all", text: "gain on the first rung", goal: "more"},
+    {key: "microseconds", text: "microseconds", goal: "less", digits: 4},
+    {key: "gain_in_all", text: "gain on the first rung", goal: "more", digits: 4},
     {key: "steps", text: "steps", goal: "less"},
     {key: "instructions", text: "warp instructions", goal: "less"},
     {key: "utilization", text: "lanes used, %", goal: "more", unit: 0.01, decimals: 1},
@@ -26,6 +27,7 @@ function valueOf(row, metric) {
     const value = row[metric.key];
     if (typeof value !== "number") return undefined;
     const told = value / (metric.unit || 1);
+    if (metric.digits) return Number(told.toPrecision(metric.digits));
     return metric.decimals === undefined ? told : Number(told.toFixed(metric.decimals));
 }
 
@@ -64,7 +66,9 @@ function readComment(source) {
 
 // The rungs that the run has, each with its row, and what its source tells where this program knows it.
 function joinRungs(run, rungs) {
-    return run.rungs.map(row => {
+    return run.rungs.map(told => {
+        const isTimed = typeof told.microseconds === "number" && run.n > 0;
+        const row = isTimed ? {...told, per_element: told.microseconds * 1e6 / run.n} : told;
         const id = `${row.rung}_${row.name}`, known = rungs.find(rung => rung.id === id);
         const source = known ? known.source : "", tree = known ? known.tree : null;
         return {row, id, source, tree, told: readComment(source)};
@@ -184,18 +188,30 @@ function drawRung(rung, before, metrics) {
 
 // ---- the page
 
+const LEAD = "Each rung is a kernel that adds up an array, and cures one ill of the rung before. "
+    + "The chart compares what they take; a bar shows its rung below.";
+
+// The run with the most elements of those that were timed, where there is one: counts alone do not tell what is fast.
+function firstRun(runs) {
+    const timed = runs.filter(run => run.rungs.some(row => typeof row.microseconds === "number"));
+    return runs.indexOf((timed.length ? timed : runs).reduce((most, run) => run.n > most.n ? run : most));
+}
+
+function nameOfRun(run, isRecorded) {
+    const where = run.device === "simt" ? "simulator" : String(run.gpu || run.device).split(",")[0].replace("NVIDIA ", "");
+    return `${where}${isRecorded ? ", recorded" : ""}: n = ${grouped(run.n)}`;
+}
+
 function showPage(data, main) {
-    const runs = listRuns(data.runs), body = element("div", {class: "columns"});
-    if (!runs.length) {
+    const own = listRuns(data.runs), runs = [...own, ...listRuns(data.recorded || [])], body = element("div", {class: "columns"});
+    if (!own.length) {
         main.append(panel("The ladder", element("p", null, "The data hold no run: no object with rungs.")));
         return;
     }
     const showRun = run => body.replaceChildren(...drawRun(run, joinRungs(run, data.rungs)));
-    if (runs.length === 1) showRun(runs[0]);
-    else main.append(element("div", {class: "controls"}, makeChoice("Run", runs.map((run, i) => (
-        {value: String(i), text: `n = ${run.n.toLocaleString("en")}`, title: tellRun(run)})),
-        value => showRun(runs[Number(value)])).node));
-    main.append(body);
+    const choices = runs.map((run, i) => ({value: i, text: nameOfRun(run, i >= own.length), title: tellRun(run)}));
+    main.append(element("p", {class: "lead"}, withTerms(LEAD)),
+                element("div", {class: "controls"}, makeChoice("Run", choices, i => showRun(runs[i]), firstRun(runs)).node), body);
 }
 
 function drawRun(run, rungs) {

@@ -1,12 +1,13 @@
 // The ladder's charts: bars in plain SVG, one for each rung.
 
-const BAR = {row: 24, name: 210, width: 560, value: 110};
+const BAR = {row: 24, name: 180, width: 440, value: 90};
 
 // The chosen metric large, all of them small.  choose(index) is called for a bar that is clicked.
 function makeChart(run, rungs, metrics, choose) {
     const box = element("div", {class: "chart"});
     const find = key => metrics.find(entry => entry.key === key);
-    let metric = find("gbps") || find("instructions") || metrics[0], isLogarithmic = false, marked = -1;
+    let metric = find("per_element") || find("instructions") || metrics[0], marked = -1;
+    let isLogarithmic = isWide(rungs, metric);
     const redraw = () => box.replaceChildren(scroller(`Chart of ${metric.text}`,
         drawChart(run, rungs, metric, isLogarithmic, marked, choose)));
     const minis = metrics.map(entry => element("button",
@@ -17,7 +18,7 @@ function makeChart(run, rungs, metrics, choose) {
     const scale = makeChoice("Scale", scales, value => {
         isLogarithmic = value === "logarithmic";
         redraw();
-    });
+    }, isLogarithmic ? "logarithmic" : "linear");
     function chooseMetric(entry) {
         metric = entry;
         minis.forEach((mini, i) => mini.setAttribute("aria-pressed", String(metrics[i] === entry)));
@@ -25,7 +26,7 @@ function makeChart(run, rungs, metrics, choose) {
     }
     chooseMetric(metric);
     return {
-        node: element("div", {class: "columns two"},
+        node: element("div", {class: "columns chart-and-minis"},
             element("div", null, element("div", {class: "controls"}, scale.node), box,
                     element("p", {class: "faint"}, "▲ better than the rung before, ▼ worse.")),
             element("div", {class: "minis", role: "group", "aria-label": "What the chart shows"}, minis)),
@@ -34,6 +35,12 @@ function makeChart(run, rungs, metrics, choose) {
             redraw();
         },
     };
+}
+
+// Would the longest bar leave nothing to be seen of the others?
+function isWide(rungs, metric) {
+    const values = rungs.map(rung => valueOf(rung.row, metric)).filter(value => value > 0).sort((a, b) => a - b);
+    return values.length > 1 && values[values.length - 1] > 50 * values[Math.floor(values.length / 2)];
 }
 
 // From 0 to 1; zero stays zero on a logarithmic scale, whose first decade is that below 1 or the least value.
@@ -46,6 +53,7 @@ function lengthOf(value, most, least, isLogarithmic) {
 
 function ceilingOf(run, metric) {
     if (metric.key === "share") return run.rungs.some(row => typeof row.share === "number") ? 100 : undefined;
+    if (metric.key === "per_element") return run.ceiling_microseconds > 0 ? run.ceiling_microseconds * 1e6 / run.n : undefined;
     if (metric.key !== "gbps") return undefined;
     const told = run.ceiling_gbps ?? Math.max(...run.rungs.map(row => row.ceiling_gbps || 0));
     return told > 0 ? told : undefined;
@@ -75,8 +83,9 @@ function drawChart(run, rungs, metric, isLogarithmic, marked, choose) {
     });
     if (!ceiling) return picture;
     const x = BAR.name + place(ceiling);
+    const isLeft = x < BAR.name + BAR.width / 2;
     picture.append(svg("line", {class: "ceiling", x1: x, x2: x, y1: 16, y2: height}),
-                   svg("text", {class: "end", x: x - 4, y: 14}, `ceiling ${numeral(ceiling)}`));
+                   svg("text", {class: isLeft ? null : "end", x: isLeft ? x + 4 : x - 4, y: 14}, `${metric.goal === "less" ? "reading alone" : "ceiling"} ${numeral(Number(ceiling.toPrecision(4)))}`));
     return picture;
 }
 

@@ -178,12 +178,77 @@ static void strengthen(struct found_list *list, struct found *found) {
     }
 }
 
+/* ---- one fault of many lines: a last warp that is unrolled lacks a barrier at each of them */
+
+static bool is_between_lanes(const struct found *found) {
+    return found->detail.missing && !strcmp(found->detail.missing, "__syncwarp()");
+}
+
+static bool has_line(const struct found *found, const char *file, uint32_t line) {
+    return is_line(first_file(found), first_line(found), file, line) ||
+           is_line(second_file(found), second_line(found), file, line);
+}
+
+static bool shares_line(const struct found *found, const struct found *other) {
+    return has_line(found, first_file(other), first_line(other)) || has_line(found, second_file(other), second_line(other));
+}
+
+/* The first of those that it is told with, by way of lines that they share. */
+static size_t first_of(const struct found_list *list, size_t i) {
+    while (list->items[i].told_with != i) i = list->items[i].told_with;
+    return i;
+}
+
+static void link_lanes(struct found_list *list) {
+    for (size_t i = 0; i < list->count; i++) {
+        list->items[i].told_with = i;
+        for (size_t j = 0; j < i && is_between_lanes(&list->items[i]); j++) {
+            if (!is_between_lanes(&list->items[j]) || !shares_line(&list->items[i], &list->items[j])) continue;
+            const size_t one = first_of(list, i), other = first_of(list, j);
+            list->items[one > other ? one : other].told_with = one > other ? other : one;
+        }
+    }
+}
+
+static void span_line(struct found *found, uint32_t line) {
+    if (line < found->from_line) found->from_line = line;
+    if (line > found->to_line) found->to_line = line;
+}
+
+static void join(struct found *found, struct found *other) {
+    span_line(found, first_line(other));
+    span_line(found, second_line(other));
+    found->pairs++;
+    if (found == other) return;
+    found->finding.count += other->finding.count;
+    found->detail.threads = 0;
+    for (size_t i = 0; i < FINDING_THREADS_MAX / 64; i++) {
+        found->threads[i] |= other->threads[i];
+        found->detail.threads += (uint32_t)__builtin_popcountll(found->threads[i]);
+    }
+    other->is_withdrawn = true;
+}
+
+/* Races of lanes of a warp that share lines become one. */
+static void join_lanes(struct found_list *list) {
+    link_lanes(list);
+    for (size_t i = 0; i < list->count; i++) {
+        list->items[i].from_line = UINT32_MAX;
+        join(&list->items[first_of(list, i)], &list->items[i]);
+    }
+}
+
 static void name_missing(struct found *found) {
     simt_finding *finding = &found->finding;
     size_t length = strlen(finding->message);
     if (found->detail.missing)
         snprintf(finding->message + length, sizeof finding->message - length, ": no %s%s", found->detail.missing,
                  found->where);
+    length = strlen(finding->message);
+    if (found->pairs > 1)
+        snprintf(finding->message + length, sizeof finding->message - length,
+                 "; nor at the other accesses of lines %u to %u, of which %u pairs race", found->from_line, found->to_line,
+                 found->pairs);
 }
 
 static void swap(struct found *a, struct found *b) {
@@ -213,7 +278,7 @@ static void drop_withdrawn(struct found_list *list, size_t *from) {
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
         if (list->items[i].is_withdrawn) continue;
-        from[kept] = i;
+        from[kept] = from[i];
         if (kept < i) list->items[kept] = list->items[i];
         kept++;
     }
@@ -229,8 +294,11 @@ bool simt_findings_finish(struct found_list *list, size_t **place) {
         return false;
     }
     for (size_t i = 0; i < count; i++) (*place)[i] = SIZE_MAX;
+    for (size_t i = 0; i < count; i++) from[i] = i;
     drop_withdrawn(list, from);
     for (size_t i = 0; i < list->count; i++) strengthen(list, &list->items[i]);
+    join_lanes(list);
+    drop_withdrawn(list, from);
     for (size_t i = 0; i < list->count; i++) name_missing(&list->items[i]);
     sort(list, from);
     for (size_t i = 0; i < list->count; i++) (*place)[from[i]] = i;

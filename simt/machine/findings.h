@@ -25,6 +25,9 @@ struct found {
     uint64_t threads[FINDING_THREADS_MAX / 64]; /* a bit each */
     uint32_t strength;
     bool is_withdrawn;
+    /* At the end: the finding that tells of it, too, and of that one the lines and the number of pairs of lines. */
+    size_t told_with;
+    uint32_t from_line, to_line, pairs;
     char where[96]; /* behind what is missing: " between line 7 and line 9" */
 };
 

@@ -113,6 +113,14 @@ const simt_finding_detail *simt_report_finding_detail(const simt_report *report,
     return index < report->findings.count ? &report->findings.items[index].detail : NULL;
 }
 
+uint32_t simt_report_finding_pairs(const simt_report *report, size_t index, uint32_t *first_line, uint32_t *last_line) {
+    if (index >= report->findings.count) return 0;
+    const struct found *found = &report->findings.items[index];
+    *first_line = found->from_line;
+    *last_line = found->to_line;
+    return found->pairs;
+}
+
 enum noted simt_report_note(simt_report *report, const simt_finding *finding, const struct meeting_note *note,
                             size_t *index, const char *format, va_list arguments) {
     pthread_mutex_lock(&report->lock);

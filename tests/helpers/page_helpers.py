@@ -70,6 +70,13 @@ def is_within_width(page):
     return page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
+def is_in_view(page, *selectors):
+    """Do the first of each stand within the window, from top to bottom?"""
+    return page.evaluate("""selectors => selectors.every(selector => {
+        const {top, bottom} = document.querySelector(selector).getBoundingClientRect();
+        return 0 <= top && Math.floor(bottom) <= innerHeight; })""", list(selectors))
+
+
 def unnamed_controls(page):
     """Whatever can be operated, and has no name that could be read out."""
     return page.evaluate("""() => [...document.querySelectorAll("button, input, select, a, [tabindex='0'], svg[role=img]")]

@@ -53,6 +53,15 @@ __global__ void dynamic(int *result) {
     result[threadIdx.x] = shared[blockDim.x - 1 - threadIdx.x];
 }
 
+__global__ void columns(int *result) {
+    __shared__ int tile[32][32];
+    for (int y = threadIdx.y; y < 32; y += 8) tile[y][threadIdx.x] = y;
+    __syncthreads();
+    int sum = 0;
+    for (int y = threadIdx.y; y < 32; y += 8) sum += tile[threadIdx.x][y]; // conflicts
+    atomicAdd(result + threadIdx.x, sum);
+}
+
 __device__ int counter;
 __constant__ int factors[4];
 __managed__ int managed_sum = 5;
@@ -184,6 +193,16 @@ static int mode_dynamic() {
     CHECK(cudaMemcpy(&value, result + 1, sizeof value, cudaMemcpyDeviceToHost));
     CHECK(cudaFree(result));
     return value != 254;
+}
+
+static int mode_columns() {
+    int *result, values[32];
+    CHECK(cudaMalloc(&result, sizeof values));
+    CHECK(cudaMemset(result, 0, sizeof values));
+    columns<<<1, dim3(32, 8)>>>(result);
+    CHECK(cudaMemcpy(values, result, sizeof values, cudaMemcpyDeviceToHost));
+    CHECK(cudaFree(result));
+    return values[3] != 32 * 3;
 }
 
 static int mode_symbols() {
@@ -508,7 +527,7 @@ int main(int argc, char **argv) {
         MODE(symbols),  MODE(managed), MODE(copies), MODE(streams),    MODE(device), MODE(memory),    MODE(grid),
         MODE(printf),   MODE(assert),  MODE(status), MODE(registered), MODE(crash),  MODE(forever),   MODE(many),
         MODE(counting), MODE(early),   MODE(waited),
-        MODE(dynamic),  MODE(absent),  MODE(graph),    MODE(configurations),
+        MODE(dynamic),  MODE(columns), MODE(absent),  MODE(graph),    MODE(configurations),
     };
     for (const auto &mode : modes)
         if (argc > 1 && !strcmp(argv[1], mode.name)) return mode.run();

@@ -1,0 +1,76 @@
+// What happens at a moment, in sentences.  Their numbers are the data's.
+
+const LISTED_MOST = 4; // more lanes or words are told by their first and last
+
+// "0", "0 and 2", "0, 1 and 3", "0, 2 … 30"
+function listNumbers(numbers) {
+    if (numbers.length > LISTED_MOST) return `${numbers[0]}, ${numbers[1]} … ${numbers[numbers.length - 1]}`;
+    if (numbers.length < 2) return numbers.join("");
+    return `${numbers.slice(0, -1).join(", ")} and ${numbers[numbers.length - 1]}`;
+}
+
+function namedNumbers(noun, numbers) {
+    return `${noun}${numbers.length === 1 ? "" : "s"} ${listNumbers(numbers)}`;
+}
+
+// ---- an access
+
+// The banks of which an access needs more than one word: {bank, words}, the most words first.
+function crowdedBanks(model, access) {
+    const banks = new Map();
+    for (const word of wordsOf(model, access)) banks.set(word.bank, [...(banks.get(word.bank) || []), word]);
+    return [...banks].map(([bank, words]) => ({bank, words})).filter(({words}) => words.length > 1)
+        .sort((a, b) => b.words.length - a.words.length || a.bank - b.bank);
+}
+
+// "Lanes 0 and 2 both need bank 2, words 2 and 10: this load takes 2 turns instead of 1."
+function tellConflict(model, access) {
+    const [{bank, words}, ...others] = crowdedBanks(model, access);
+    const lanes = words.map(word => word.lanes[0]), places = words.map(word => word.word);
+    const all = lanes.length === 2 ? " both" : lanes.length > LISTED_MOST ? `, ${lanes.length} in all,` : " all";
+    const who = `${namedNumbers("Lane", lanes)}${all}`;
+    const cost = `this ${access.kind} takes ${plural(access.wavefronts, "turn")} instead of ${access.least}`;
+    const alike = others.length ? ` Likewise at ${namedNumbers("bank", others.map(other => other.bank))}.` : "";
+    return `${who} need bank ${bank}, ${namedNumbers("word", places)}: ${cost}.${alike}`;
+}
+
+function tellShared(model, access) {
+    if (isConflict(access)) return tellConflict(model, access);
+    const words = wordsOf(model, access), lanes = lanesOf(access.lanes);
+    const banks = new Set(words.map(word => word.bank)).size;
+    const who = `${namedNumbers("Lane", lanes)} ${lanes.length === 1 ? "needs" : "need"} ${plural(words.length, "word")}`;
+    return `${who} in ${plural(banks, "bank")}: this ${access.kind} takes ${plural(access.wavefronts, "turn")}, the least.`;
+}
+
+function tellGlobal(access) {
+    const lanes = lanesOf(access.lanes), lines = linesOf(access);
+    const words = lines.reduce((sum, line) => sum + line.words.size, 0);
+    const where = access.array === "input" ? "the input" : "the result";
+    return `${namedNumbers("Lane", lanes)} ${lanes.length === 1 ? "touches" : "touch"} ${plural(words * WORD_NBYTES, "byte")} of ${where}: `
+        + `this ${access.kind} takes ${plural(access.requests, "request")} and ${plural(access.sectors, "sector")} of ${SECTOR_NBYTES} bytes.`;
+}
+
+function tellAccess(model, access) {
+    return access.space === "shared" ? tellShared(model, access) : tellGlobal(access);
+}
+
+// ---- a moment
+
+// "4 of 8 lanes active in 1 working warp; 1 warp diverges; 6 shared wavefronts, bank degree 2."
+function tellStep(data, step) {
+    const parting = step.divergent_warps === 0 ? "no warp diverges"
+        : `${plural(step.divergent_warps, "warp")} ${step.divergent_warps === 1 ? "diverges" : "diverge"}`;
+    const words = [`${step.active_lanes} of ${plural(step.warps * data.warp, "lane")} active in ${plural(step.warps, "working warp")}`,
+                   parting];
+    if (step.global_requests) words.push(plural(step.global_requests, "global request"));
+    if (step.shared_wavefronts) words.push(`${plural(step.shared_wavefronts, "shared wavefront")}, bank degree ${numeral(step.bank_degree)}`);
+    const isWithout = !step.global_requests && !step.shared_wavefronts;
+    return `${words.join("; ")}.${isWithout ? " Values go from register to register, no memory is touched." : ""}`;
+}
+
+function caption(model, index) {
+    const {data} = model, frame = model.frames[index];
+    if (frame.kind === "start") return `${plural(data.n, "element")}; a block of ${plural(data.block, "thread")}.`;
+    if (frame.kind === "end") return `The block's result is ${data.result}.`;
+    return tellStep(data, frame.step);
+}
