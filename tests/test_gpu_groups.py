@@ -235,6 +235,19 @@ def test_products_that_are_trees(pair, type_name, result_type):
                            first_index=first, **asked)
 
 
+@pytest.mark.parametrize("type_name, code, low", [("f32", "f", 149), ("f64", "d", 1074)])
+def test_products_with_subnormal_factors(pair, type_name, code, low):
+    """Beside large ones, so that the product is an ordinary number: the exponent of each factor counts."""
+    rng = random.Random(f"subnormal products {type_name}")
+    for count in (2, 3, 13):
+        values = [factor for _ in range(count) for factor in
+                  (math.ldexp(rng.randrange(-63, 64, 2), -low), 2.0 ** (low // 2), 2.0 ** (low - low // 2))]
+        rng.shuffle(values)
+        array = Laid(type_name, (len(values),), rng, plain=True)
+        array.data = struct.pack(f"={len(values)}{code}", *values)
+        pair.check("prod", library.wf_groups_axes(1), [array], count)
+
+
 def skewed_offsets(rng, length):
     """One long segment among many short ones, empty ones, and some in between."""
     long = length // 2

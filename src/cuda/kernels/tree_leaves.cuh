@@ -11,7 +11,7 @@
 
 #define LEAVES (1 << WF_TREE_LEAVES_LOG2)
 #define FIELD_MAX ((1u << EXPONENT_BITS) - 1)
-#define ARE_LEAVES_WIDE (!IS_FLOAT && WIDTH == 64) // more than an f64's bits
+#define LEAF_BITS (IS_FLOAT ? FRACTION_BITS + 1 : WIDTH)
 
 typedef struct {
     double hi[LEAVES], lo[LEAVES];
@@ -22,17 +22,12 @@ static __device__ __forceinline__ u32 field_of(unit bits)
     return (u32)(bits >> FRACTION_BITS) & FIELD_MAX;
 }
 
-static __device__ __forceinline__ void multiply_leaves(double *hi, double *lo, double other_hi, double other_lo)
+// Of operands that are f64 alone.
+static __device__ __forceinline__ void multiply_singles(double *hi, double *lo, double other_hi)
 {
-    double p = __dmul_rn(*hi, other_hi), error = __fma_rn(*hi, other_hi, -p);
-    if (!ARE_LEAVES_WIDE) { // p is the sum of both already
-        *hi = p;
-        *lo = error;
-        return;
-    }
-    error = __dadd_rn(error, __dadd_rn(__dmul_rn(*hi, other_lo), __dmul_rn(*lo, other_hi)));
-    *hi = __dadd_rn(p, error);
-    *lo = __dsub_rn(error, __dsub_rn(*hi, p));
+    double p = __dmul_rn(*hi, other_hi);
+    *lo = __fma_rn(*hi, other_hi, -p);
+    *hi = p;
 }
 
 static __device__ __forceinline__ void multiply_nodes(double *hi, double *lo, double other_hi, double other_lo)
@@ -43,17 +38,24 @@ static __device__ __forceinline__ void multiply_nodes(double *hi, double *lo, do
     *lo = __dsub_rn(error, __dsub_rn(*hi, p));
 }
 
+// Of nodes that are products of so many leaves each: as multiply_nodes, without what is surely 0.
+static __device__ __forceinline__ void multiply_products(significands *s, int leaves, int a, int b)
+{
+    if (2 * leaves * LEAF_BITS <= 53)
+        s->hi[a] = __dmul_rn(s->hi[a], s->hi[b]);
+    else if (leaves * LEAF_BITS <= 53)
+        multiply_singles(&s->hi[a], &s->lo[a], s->hi[b]);
+    else
+        multiply_nodes(&s->hi[a], &s->lo[a], s->hi[b], s->lo[b]);
+}
+
 // The product of all leaves; exponent: the sum of theirs.
 static __device__ __forceinline__ struct wf_factor multiply_all(significands *s, i64 exponent)
 {
 #pragma unroll
     for (int apart = 1; apart < LEAVES; apart *= 2) {
 #pragma unroll
-        for (int k = 0; k < LEAVES; k += 2 * apart)
-            if (apart == 1)
-                multiply_leaves(&s->hi[k], &s->lo[k], s->hi[k + 1], s->lo[k + 1]);
-            else
-                multiply_nodes(&s->hi[k], &s->lo[k], s->hi[k + apart], s->lo[k + apart]);
+        for (int k = 0; k < LEAVES; k += 2 * apart) multiply_products(s, apart, k, k + apart);
     }
     u64 bits = (u64)__double_as_longlong(s->hi[0]);
     int binade = (int)(bits >> 52) - 1023;
@@ -90,26 +92,55 @@ static __device__ __forceinline__ double significand_at_one(unit bits)
     return __longlong_as_double((i64)(fraction << (52 - FRACTION_BITS) | (u64)1023 << 52));
 }
 
-// Leaves that are all ordinary floats, neither zero, subnormal, infinite nor NaN; false if they are not.
-static __device__ __forceinline__ bool multiply_ordinary(const unit bits[LEAVES], tree_notes *notes, struct wf_factor *factor)
+static __device__ __forceinline__ struct wf_factor multiply_ordinary(const unit bits[LEAVES])
 {
     significands s;
-    unit signs = 0;
     u32 fields = 0;
-    bool is_ordinary = true;
 #pragma unroll
     for (int k = 0; k < LEAVES; k++) {
-        u32 field = field_of(bits[k]);
-        is_ordinary = is_ordinary && field - 1 < FIELD_MAX - 1;
-        fields += field;
-        signs ^= bits[k];
+        fields += field_of(bits[k]);
         s.hi[k] = significand_at_one(bits[k]);
         s.lo[k] = 0;
     }
-    if (!is_ordinary) return false;
-    *factor = multiply_all(&s, (i64)fields - LEAVES * BIAS);
+    return multiply_all(&s, (i64)fields - LEAVES * BIAS);
+}
+
+// As leaf_of, without branches: every other element of some data is like this.
+static __device__ __forceinline__ struct wf_factor multiply_unusual(const unit bits[LEAVES], i64 index, tree_notes *notes)
+{
+    significands s;
+    i64 exponent = 0;
+#pragma unroll
+    for (int k = 0; k < LEAVES; k++) {
+        u32 field = field_of(bits[k]);
+        u64 fraction = (u64)bits[k] & (((u64)1 << FRACTION_BITS) - 1);
+        bool is_least = field == 0, is_most = field == FIELD_MAX, is_none = is_most || (is_least && !fraction);
+        u64 subnormal = (u64)__double_as_longlong((double)(i64)fraction);
+        u64 significand = is_least ? subnormal : fraction << (52 - FRACTION_BITS);
+        s.hi[k] = is_none ? 1 : __longlong_as_double((i64)((significand & (((u64)1 << 52) - 1)) | (u64)1023 << 52));
+        s.lo[k] = 0;
+        exponent += is_none ? 0 : is_least ? (int)(subnormal >> 52) - 1023 + LOW_EXPONENT : (int)field - BIAS;
+        bool nan = is_most && fraction;
+        notes->flags |= (u32)(is_most && !nan ? WF_PRODUCT_INFINITY : 0) | (u32)(is_none && is_least ? WF_PRODUCT_ZERO : 0);
+        notes->flags ^= (u32)(!nan && bits[k] & SIGN_BIT ? WF_PRODUCT_NEGATIVE : 0);
+        notes->nan_count += nan;
+        if (nan) notes->first_nan = min(notes->first_nan, (u64)(index + k));
+    }
+    return multiply_all(&s, exponent);
+}
+
+static __device__ __forceinline__ struct wf_factor multiply_floats(const unit bits[LEAVES], i64 index, tree_notes *notes)
+{
+    unit signs = 0;
+    bool is_ordinary = true; // neither zero, subnormal, infinite nor NaN
+#pragma unroll
+    for (int k = 0; k < LEAVES; k++) {
+        is_ordinary = is_ordinary && field_of(bits[k]) - 1 < FIELD_MAX - 1;
+        signs ^= bits[k];
+    }
+    if (!is_ordinary) return multiply_unusual(bits, index, notes);
     if (signs & SIGN_BIT) notes->flags ^= WF_PRODUCT_NEGATIVE;
-    return true;
+    return multiply_ordinary(bits);
 }
 
 #endif

@@ -116,7 +116,7 @@ static __device__ __forceinline__ struct wf_factor multiply_elements(const struc
     unit bits[LEAVES];
     if (r->reduced_ndim == 1 && range.begin == 0 && range.end == LEAVES && ((address | (u64)stride) % sizeof(unit)) == 0) {
         load_straight(bits, address, stride);
-        if (multiply_ordinary(bits, notes, &factor)) return factor;
+        return multiply_floats(bits, index + first, notes);
     }
 #endif
     if (range.begin >= range.end) return factor;
