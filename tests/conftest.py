@@ -44,8 +44,19 @@ def keep_what_nvrtc_compiles():
             os.environ.setdefault("TESTS_NVRTC_QUICK", "mid")
 
 
+# A file stays with one worker: those that take longest begin first, so that none is left alone with one at the end.
+LONGEST = ("test_cuda_kernels", "test_gpu", "test_cuda", "test_ladder", "test_pages", "test_gpu_groups", "test_program",
+           "test_pages_inspect", "test_ladder_sources", "test_groups", "test_mpi", "test_kernels", "test_adversarial")
+
+
+def turn_of(item):
+    name = item.path.stem
+    return LONGEST.index(name) if name in LONGEST else len(LONGEST)
+
+
 def pytest_collection_modifyitems(items):
     """A browser is slow, whatever it is shown; and so are all cases of a test together that is marked `sampled`."""
+    items.sort(key=turn_of)
     sampled = {}
     for item in items:
         if "browser" in item.fixturenames:
