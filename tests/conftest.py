@@ -8,7 +8,6 @@ import zlib
 
 import pytest
 
-from each_type import EVERY_KERNEL
 from kernel_helpers import NVRTC_CACHE, cuda_folders, has_nvrtc
 
 
@@ -40,7 +39,7 @@ def keep_what_nvrtc_compiles():
         return
     if any((folder / "include" / "cuda_runtime.h").exists() for folder in cuda_folders()):
         os.environ["WARPFOLD_NVRTC"] = str(NVRTC_CACHE)
-        if not EVERY_KERNEL:  # half of the time that compiling takes; with "max" the simulator has more to do
+        if "TESTS_EVERY_KERNEL" not in os.environ:  # half of the time that compiling takes; with "max" the simulator has more to do
             os.environ.setdefault("TESTS_NVRTC_QUICK", "mid")
 
 

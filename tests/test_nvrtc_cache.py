@@ -67,3 +67,17 @@ def test_a_damaged_entry_counts_as_none(nvrtc, entries):
         entry.write_bytes(damaged)
         assert nvrtc.compile("a.cu", SOURCE, HEADERS, OPTIONS) == right
         assert entry.read_bytes() == whole
+
+
+def test_what_is_compiled_quickly_changes_nothing_else(nvrtc, entries, monkeypatch):
+    """Of the engine's kernels alone, NVRTC is asked to optimize less, in a process of its own."""
+    source = 'extern "C" __global__ void sum(int *out) { for (int i = 0; i < 9; i++) out[threadIdx.x] += out[i]; }\n'
+    headers = {"kernels/parts.cuh": ""}
+    monkeypatch.delenv("TESTS_NVRTC_QUICK", raising=False)
+    plain, engines = (nvrtc.compile("a.cu", source, given, OPTIONS) for given in ({}, headers))
+    assert plain == engines
+    monkeypatch.setenv("TESTS_NVRTC_QUICK", "max")
+    assert nvrtc.compile("a.cu", source, headers, OPTIONS) != plain, "or an NVRTC that knows no --Ofast-compile"
+    monkeypatch.setenv("TESTS_NVRTC_CACHE", "/nowhere")
+    assert nvrtc.compile("a.cu", source, {}, OPTIONS) == plain
+    assert len(entries()) == 3

@@ -4,11 +4,12 @@
  *
  * TESTS_NVRTC         the file of the real NVRTC; by default it is looked for as the library does
  * TESTS_NVRTC_CACHE   the folder of the entries; by default they lie beside this library
- * TESTS_NVRTC_QUICK   the engine's kernels are optimized less: "mid", or what else --Ofast-compile may be */
+ * TESTS_NVRTC_QUICK   the engine's PTX is optimized less: "mid", or what else --Ofast-compile may be */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dladdr */
 #endif
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/getenv.h"
@@ -136,6 +138,19 @@ static bool is_whole(wf_nvrtc_program program) {
     return is_whole;
 }
 
+static bool is_of_engine(wf_nvrtc_program program) {
+    for (int i = 0; i < program->header_count; i++)
+        if (!strcmp(program->header_names[i], "kernels/parts.cuh")) return true;
+    return false;
+}
+
+/* NULL: as usual, for what a GPU executes, too. */
+static const char *quick_mode(wf_nvrtc_program program, int option_count, const char *const *options) {
+    bool is_ptx = false;
+    for (int i = 0; i < option_count; i++) is_ptx |= strstr(options[i], "=compute_") != NULL;
+    return is_ptx && option_count < OPTIONS_MAX && is_of_engine(program) ? getenv("TESTS_NVRTC_QUICK") : NULL;
+}
+
 static struct wf_cache_key key_of(wf_nvrtc_program program, int option_count, const char *const *options) {
     struct wf_cache_key key;
     char folder[PATH_MAX], counts[64];
@@ -152,8 +167,8 @@ static struct wf_cache_key key_of(wf_nvrtc_program program, int option_count, co
     }
     for (int i = 0; i < program->expression_count; i++) wf_cache_key_add(&key, program->expressions[i]);
     for (int i = 0; i < option_count; i++) wf_cache_key_add(&key, options[i]);
-    const char *quick = getenv("TESTS_NVRTC_QUICK");
-    if (quick) wf_cache_key_add(&key, quick);
+    const char *mode = quick_mode(program, option_count, options);
+    if (mode) wf_cache_key_add(&key, mode);
     return key;
 }
 
@@ -226,7 +241,7 @@ static bool fetch_results(wf_nvrtc_program program, wf_nvrtc_program compiled) {
     return is_fetched;
 }
 
-static int compile_with(wf_nvrtc_program program, int option_count, const char *const *options) {
+static int compile(wf_nvrtc_program program, int option_count, const char *const *options) {
     const struct wf_nvrtc *nvrtc = &real.nvrtc;
     wf_nvrtc_program compiled = NULL;
     int error = nvrtc->CreateProgram(&compiled, program->text, program->name, program->header_count,
@@ -241,23 +256,34 @@ static int compile_with(wf_nvrtc_program program, int option_count, const char *
     return error;
 }
 
-static bool is_of_engine(wf_nvrtc_program program) {
-    for (int i = 0; i < program->header_count; i++)
-        if (!strcmp(program->header_names[i], "kernels/parts.cuh")) return true;
-    return false;
+/* An NVRTC of before 12.8 does not know the option. */
+static int compile_quickly(wf_nvrtc_program program, int option_count, const char *const *options, const char *mode) {
+    const char *all[OPTIONS_MAX];
+    char option[64];
+    memcpy(all, options, (size_t)option_count * sizeof *all);
+    snprintf(option, sizeof option, "--Ofast-compile=%s", mode);
+    all[option_count] = option;
+    int returned = compile(program, option_count + 1, all);
+    return returned == INVALID_OPTION ? compile(program, option_count, options) : returned;
 }
 
-/* An NVRTC of before 12.8 does not know the option. */
-static int compile(wf_nvrtc_program program, int option_count, const char *const *options) {
-    const char *quick = getenv("TESTS_NVRTC_QUICK"), *all[OPTIONS_MAX];
-    char option[64];
-    if (!quick || !is_of_engine(program) || option_count >= OPTIONS_MAX)
-        return compile_with(program, option_count, options);
-    memcpy(all, options, (size_t)option_count * sizeof *all);
-    snprintf(option, sizeof option, "--Ofast-compile=%s", quick);
-    all[option_count] = option;
-    int returned = compile_with(program, option_count + 1, all);
-    return returned == INVALID_OPTION ? compile_with(program, option_count, options) : returned;
+static void compile_and_keep(wf_nvrtc_program program, int option_count, const char *const *options,
+                             const struct wf_cache_key *key) {
+    const char *mode = quick_mode(program, option_count, options);
+    int returned = mode ? compile_quickly(program, option_count, options, mode) : compile(program, option_count, options);
+    if (returned == FINE || returned == COMPILATION) write_entry(key, program, returned);
+}
+
+/* In a child, which leaves an entry: what NVRTC compiles after something with that option, in the same process, is other
+ * code than before (13.0).  No other thread is within NVRTC, whose locks the child has, too. */
+static void compile_in_child(wf_nvrtc_program program, int option_count, const char *const *options,
+                             const struct wf_cache_key *key) {
+    pid_t child = fork();
+    if (!child) {
+        compile_and_keep(program, option_count, options, key);
+        _exit(0);
+    }
+    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
 }
 
 /* ---- NVRTC's functions, as nvrtc.fn lists them ---------------------------------------------------- */
@@ -303,13 +329,19 @@ int nvrtcAddNameExpression(wf_nvrtc_program program, const char *name) {
 }
 
 int nvrtcCompileProgram(wf_nvrtc_program program, int option_count, const char *const *options) {
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     forget_results(program);
-    bool is_kept = is_whole(program);
+    bool is_kept = is_whole(program), is_quick = is_kept && quick_mode(program, option_count, options);
     struct wf_cache_key key = key_of(program, option_count, options);
     int returned = FINE;
     if (is_kept && read_entry(&key, program, &returned)) return returned;
-    returned = compile(program, option_count, options);
-    if (is_kept && (returned == FINE || returned == COMPILATION)) write_entry(&key, program, returned);
+    pthread_mutex_lock(&mutex);
+    if (is_quick) compile_in_child(program, option_count, options, &key);
+    if (!is_quick || !read_entry(&key, program, &returned)) {
+        returned = compile(program, option_count, options);
+        if (is_kept && !is_quick && (returned == FINE || returned == COMPILATION)) write_entry(&key, program, returned);
+    }
+    pthread_mutex_unlock(&mutex);
     return returned;
 }
 
