@@ -69,7 +69,7 @@ def test_a_damaged_entry_counts_as_none(nvrtc, entries):
         assert entry.read_bytes() == whole
 
 
-def test_what_is_compiled_quickly_changes_nothing_else(nvrtc, entries, monkeypatch):
+def test_what_is_compiled_quickly_changes_nothing_else(nvrtc, entries, monkeypatch, tmp_path):
     """Of the engine's kernels alone, NVRTC is asked to optimize less, in a process of its own."""
     source = 'extern "C" __global__ void sum(int *out) { for (int i = 0; i < 9; i++) out[threadIdx.x] += out[i]; }\n'
     headers = {"kernels/parts.cuh": ""}
@@ -78,6 +78,6 @@ def test_what_is_compiled_quickly_changes_nothing_else(nvrtc, entries, monkeypat
     assert plain == engines
     monkeypatch.setenv("TESTS_NVRTC_QUICK", "max")
     assert nvrtc.compile("a.cu", source, headers, OPTIONS) != plain, "or an NVRTC that knows no --Ofast-compile"
-    monkeypatch.setenv("TESTS_NVRTC_CACHE", "/nowhere")
+    monkeypatch.setenv("TESTS_NVRTC_CACHE", str(tmp_path / "others"))  # not what was kept before
     assert nvrtc.compile("a.cu", source, {}, OPTIONS) == plain
     assert len(entries()) == 3
