@@ -1,3 +1,6 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* fwrite_unlocked */
+#endif
 #include "tally.h"
 
 #include <stdlib.h>
@@ -27,12 +30,10 @@ static bool is_index(wf_op op) {
 static wf_value value_of(const void *results, wf_type type, int64_t i) {
     const size_t nbytes = wf_type_nbytes(type);
     const bool is_signed = type >= WF_I8 && type <= WF_I64;
+    const unsigned char *element = (const unsigned char *)results + (size_t)i * nbytes;
     wf_value value = {.type = type};
     uint64_t bits = 0;
-    for (size_t b = 0; b < nbytes; b++) {
-        const size_t at = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? nbytes - 1 - b : b;
-        bits = bits << 8 | ((const unsigned char *)results)[(size_t)i * nbytes + at];
-    }
+    memcpy((unsigned char *)&bits + (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : sizeof bits - nbytes), element, nbytes);
     if (is_signed) value.v.i = (int64_t)(bits << (64 - 8 * nbytes)) >> (64 - 8 * nbytes);
     else if (type == WF_F32) memcpy(&value.v.f32, &(uint32_t){(uint32_t)bits}, sizeof value.v.f32);
     else if (type == WF_F16 || type == WF_BF16) value.v.f16 = (uint16_t)bits;
@@ -41,7 +42,7 @@ static wf_value value_of(const void *results, wf_type type, int64_t i) {
 }
 
 /* A multiple of 10^-decimals, without zeros at its end: -5 of 2 is -0.05. */
-static void format_scaled(const wf_value *value, int32_t decimals, char *text, size_t capacity) {
+static size_t format_scaled(const wf_value *value, int32_t decimals, char *text, size_t capacity) {
     char digits[CELL_CAPACITY];
     const bool negative = value->type == WF_I64 && value->v.i < 0;
     const uint64_t magnitude = negative ? -(uint64_t)value->v.i : value->v.u;
@@ -49,22 +50,20 @@ static void format_scaled(const wf_value *value, int32_t decimals, char *text, s
     int end = length;
     while (end > length - decimals && digits[end - 1] == '0') end--;
     const int whole = length - decimals;
-    snprintf(text, capacity, "%s%.*s%s%.*s", negative ? "-" : "", whole, digits, end > whole ? "." : "", end - whole,
-             digits + whole);
+    return (size_t)snprintf(text, capacity, "%s%.*s%s%.*s", negative ? "-" : "", whole, digits, end > whole ? "." : "",
+                            end - whole, digits + whole);
 }
 
-/* The value as text; "": there is none. */
-static void format_value(struct tally_report *report, size_t column, size_t i, int64_t group,
-                         char text[CELL_CAPACITY]) {
+/* The value as text, "" where there is none; returns its length. */
+static size_t format_value(struct tally_report *report, size_t column, size_t i, int64_t group,
+                           char text[CELL_CAPACITY]) {
     const struct wf_tally *tally = report->tally;
     const wf_op op = tally->settings.op[i];
     text[0] = '\0';
-    if (!wf_tally_has_result(tally, column, op, group)) return;
+    if (!wf_tally_has_result(tally, column, op, group)) return 0;
     const wf_value value = value_of(results_of(report, column, i), wf_tally_result_type(tally, op), group);
-    if (wf_tally_is_scaled(tally, op))
-        format_scaled(&value, tally->settings.decimals, text, CELL_CAPACITY);
-    else
-        wf_value_format(&value, report->hex && op != WF_TALLY_COUNT, text, CELL_CAPACITY);
+    if (wf_tally_is_scaled(tally, op)) return format_scaled(&value, tally->settings.decimals, text, CELL_CAPACITY);
+    return wf_value_format(&value, report->hex && op != WF_TALLY_COUNT, text, CELL_CAPACITY);
 }
 
 /* ---- texts in a form ---- */
@@ -73,7 +72,7 @@ static void put_commas(FILE *stream, const char *text, size_t nbytes) {
     const bool is_plain = nbytes && text[0] != '#' && text[0] != ' ' && text[nbytes - 1] != ' ' &&
                           !memchr(text, ',', nbytes) && !memchr(text, '"', nbytes) && !memchr(text, '\r', nbytes);
     if (is_plain || !nbytes) {
-        fwrite(text, 1, nbytes, stream);
+        fwrite_unlocked(text, 1, nbytes, stream);
         return;
     }
     fputc('"', stream);
@@ -87,7 +86,7 @@ static void put_commas(FILE *stream, const char *text, size_t nbytes) {
 /* A tab inside a text would be read as the end of it. */
 static void put_tabs(FILE *stream, const char *text, size_t nbytes) {
     if (!memchr(text, '\t', nbytes) && !memchr(text, '\r', nbytes)) {
-        fwrite(text, 1, nbytes, stream);
+        fwrite_unlocked(text, 1, nbytes, stream);
         return;
     }
     for (size_t i = 0; i < nbytes; i++) {
@@ -160,8 +159,7 @@ static void put_value(FILE *stream, struct tally_report *report, enum tally_form
         put_place(stream, report, form, value_of(results_of(report, column, i), WF_U64, group).v.i);
         return;
     }
-    format_value(report, column, i, group, text);
-    fputs(text, stream);
+    fwrite_unlocked(text, 1, format_value(report, column, i, group, text), stream);
 }
 
 static void put_cell(FILE *stream, struct tally_report *report, enum tally_form form, int64_t row, size_t k) {

@@ -358,6 +358,20 @@ def test_hostile_fields_are_those_of_another_reader(write, columns):
         assert [(record["key"]["k"], record["sum"]) for record in shown["results"]] == want
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_keys_that_differ_in_one_byte_are_different_groups(write, threads):
+    """Keys of all lengths, short and long, alike at their beginnings and ends, in a table that grows on the way."""
+    draw = random.Random(threads)
+    keys = [""] + ["x" * i + c + "x" * (length - i - 1) for length in range(1, 40) for i in range(length) for c in "yz"]
+    rows = draw.choices(keys, k=2 * len(keys)) + draw.choices(keys[:9], k=60_000)
+    want = {}
+    for i, key in enumerate(rows):
+        want.setdefault(key, []).append(i)
+    path = write("keys.csv", "k,v\n" + "".join(f"{key},{i}\n" for i, key in enumerate(rows)))
+    lines = printed("sum,count", "--by", "k", "--column", "v", "--threads", threads, path).splitlines()[1:]
+    assert lines == [f"{key}\t{sum(values)}\t{len(values)}" for key, values in want.items()]
+
+
 # ---- saved tables ------------------------------------------------------------------------------------
 
 

@@ -98,31 +98,82 @@ static struct decimal shortest_decimal(const struct wf_number *number, wf_type t
     return decimal;
 }
 
-/* The same for numbers that are neither large nor small, in 128 bits; false: it is another.  Whole numbers of 10^-k are
- * tried, for k from 0 on, until one lies within half a gap. */
+/* ---- usual decimals ------------------------------------------------------------------------------ */
+
+/* Numbers that are neither large nor small: mantissa * 2^-shift. */
+struct usual {
+    uint64_t mantissa; /* below 2^53 */
+    int shift;         /* 1 to 100 */
+};
+
+enum { POWER_MAX = 22, FEW_MAX = 3, FEW_SHIFT_MAX = 62 }; /* 10^22 < 2^74, 10^3 < 2^10 */
+
+static const uint64_t powers_of_10[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000,
+                                        10000000000, 100000000000};
+
+/* Whether a whole number of 10^-k lies within half a gap of the number, and so reads back as it; *digits: the nearest, of
+ * two the even one. */
+static bool has_decimal(const struct usual *number, int k, uint64_t *digits) {
+    const wf_u128 power = k < 12 ? powers_of_10[k] : (wf_u128)powers_of_10[11] * powers_of_10[k - 11];
+    const wf_u128 scaled = number->mantissa * power, half = (wf_u128)1 << (number->shift - 1);
+    const wf_u128 whole = (scaled + half) >> number->shift, rest = scaled + half - (whole << number->shift);
+    *digits = (uint64_t)whole - (rest == 0 && whole % 2);
+    return 2 * (rest > half ? rest - half : half - rest) < power + (number->mantissa % 2 == 0);
+}
+
+/* The same for few digits behind the point and numbers that are not small, in 64 bits. */
+static bool has_few(const struct usual *number, int k, uint64_t *digits) {
+    const uint64_t power = powers_of_10[k], scaled = number->mantissa * power, half = UINT64_C(1) << (number->shift - 1);
+    const uint64_t whole = (scaled + half) >> number->shift, rest = scaled + half - (whole << number->shift);
+    *digits = whole - (rest == 0 && whole % 2);
+    return 2 * (rest > half ? rest - half : half - rest) < power + (number->mantissa % 2 == 0);
+}
+
+/* The fewest digits behind the point: with k of them, a number can also be written with k + 1. */
+static int fewest_digits(const struct usual *number, uint64_t *digits) {
+    int low = 0, high = POWER_MAX;
+    for (; low <= FEW_MAX && number->shift <= FEW_SHIFT_MAX; low++)
+        if (has_few(number, low, digits)) return low;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (has_decimal(number, middle, digits)) high = middle;
+        else low = middle + 1;
+    }
+    return has_decimal(number, low, digits) ? low : -1;
+}
+
+/* The same as shortest_decimal for usual numbers; false: it is another. */
 static bool usual_decimal(const struct wf_number *number, wf_type type, struct decimal *decimal) {
-    enum { POWER_MAX = 22 }; /* 10^22 < 2^74, and mantissas are below 2^53 */
     const int unit = number->exponent + 128 - wf_type_table[type].precision;
     const bool is_lowest_of_binade = number->mantissa << 1 == 0;
     if (unit >= 0 || unit < -100 || unit < wf_type_low_exponent(type) || is_lowest_of_binade) return false;
-    const wf_u128 one = (wf_u128)1 << -unit, mantissa = number->mantissa >> (unit - number->exponent);
-    const bool even = mantissa % 2 == 0;
-    wf_u128 power = 1;
-    for (int k = 0; k <= POWER_MAX; k++, power *= 10) {
-        const wf_u128 rest = mantissa * power & (one - 1), above = one - rest;
-        uint64_t digits = (uint64_t)(mantissa * power >> -unit);
-        const bool is_below = 2 * rest < power + even, is_above = 2 * above < power + even;
-        if (!is_below && !is_above) continue;
-        if (is_above && (!is_below || rest > above || (rest == above && digits % 2))) digits++;
-        *decimal = (struct decimal){digits, -k};
-        for (; digits && decimal->digits % 10 == 0; decimal->exponent++) decimal->digits /= 10;
-        return digits != 0;
-    }
-    return false;
+    const struct usual usual = {(uint64_t)(number->mantissa >> (unit - number->exponent)), -unit};
+    uint64_t digits;
+    const int k = fewest_digits(&usual, &digits);
+    if (k < 0 || !digits) return false;
+    *decimal = (struct decimal){digits, -k};
+    for (; k == 0 && decimal->digits % 10 == 0; decimal->exponent++) decimal->digits /= 10;
+    return true;
 }
 
+/* ---- digits -------------------------------------------------------------------------------------- */
+
+enum { DIGITS_MAX = 20, COPY_NBYTES = 32 };
+
+/* Writes the digits of the number before end; returns the first. */
+static char *put_digits(char *end, uint64_t number) {
+    static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748"
+                                "49505152535455565758596061626364656667686970717273747576777879808182838485868788899091929394959697"
+                                "9899";
+    for (; number >= 100; number /= 100) memcpy(end -= 2, pairs + number % 100 * 2, 2);
+    if (number >= 10) return memcpy(end - 2, pairs + number * 2, 2);
+    *--end = (char)('0' + number);
+    return end;
+}
+
+/* Copies COPY_NBYTES, of which count are meant: a copy of a constant size is no call. */
 static char *put(char *to, const char *bytes, int count) {
-    memcpy(to, bytes, (size_t)count);
+    memcpy(to, bytes, COPY_NBYTES);
     return to + count;
 }
 
@@ -136,22 +187,18 @@ static int copy_text(const char *from, size_t length, char *text, size_t capacit
 }
 
 static int format_decimal(const struct decimal *decimal, const char *sign, char *text, size_t capacity) {
-    static const char zeros[] = "0000000000000000";
-    char buffer[24] = "", *digits = buffer + sizeof buffer - 1, fixed[64], *to = fixed;
-    uint64_t left = decimal->digits;
-    do *--digits = (char)('0' + left % 10);
-    while (left /= 10);
-    int count = (int)(buffer + sizeof buffer - 1 - digits);
+    static const char zeros[COPY_NBYTES] = "0000000000000000", small[COPY_NBYTES] = "0.0000000000000000";
+    char buffer[DIGITS_MAX + COPY_NBYTES], fixed[3 * COPY_NBYTES], *to = fixed;
+    char *digits = put_digits(buffer + DIGITS_MAX, decimal->digits);
+    int count = (int)(buffer + DIGITS_MAX - digits);
     int exponent = decimal->exponent + count - 1;
     if (exponent < FIXED_EXPONENT_MIN || exponent > FIXED_EXPONENT_MAX)
-        return snprintf(text, capacity, "%s%c%s%se%+03d", sign, digits[0], count > 1 ? "." : "", digits + 1,
+        return snprintf(text, capacity, "%s%c%s%.*se%+03d", sign, digits[0], count > 1 ? "." : "", count - 1, digits + 1,
                         exponent);
     const int whole = exponent < 0 ? 0 : exponent < count - 1 ? exponent + 1 : count; /* digits before the point */
-    to = put(to, sign, (int)strlen(sign));
-    if (exponent < 0) {
-        to = put(to, "0.", 2);
-        to = put(to, zeros, -exponent - 1);
-    }
+    *to = *sign;
+    to += *sign != '\0';
+    if (exponent < 0) to = put(to, small, 1 - exponent);
     to = put(to, digits, whole);
     if (whole && whole < count) *to++ = '.';
     to = put(to, digits + whole, count - whole);
@@ -181,7 +228,10 @@ static int format_hexadecimal(const struct wf_number *number, const char *sign, 
 static int format_integer(const wf_value *value, int hex, char *text, size_t capacity) {
     bool negative = wf_type_table[value->type].kind == WF_KIND_SIGNED && value->v.i < 0;
     uint64_t magnitude = negative ? -value->v.u : value->v.u;
-    return snprintf(text, capacity, hex ? "%s0x%" PRIx64 : "%s%" PRIu64, negative ? "-" : "", magnitude);
+    if (hex) return snprintf(text, capacity, "%s0x%" PRIx64, negative ? "-" : "", magnitude);
+    char buffer[1 + DIGITS_MAX], *end = buffer + sizeof buffer, *digits = put_digits(end, magnitude);
+    if (negative) *--digits = '-';
+    return copy_text(digits, (size_t)(end - digits), text, capacity);
 }
 
 static int format_float(const wf_value *value, int hex, char *text, size_t capacity) {

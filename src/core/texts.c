@@ -1,11 +1,9 @@
 #include "core/texts.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-enum { SLOTS_MIN = 64 };
+enum { SLOTS_MIN_LOG2 = 6, SLOTS_MIN = 1 << SLOTS_MIN_LOG2 };
 
 void wf_texts_begin(struct wf_texts *texts) {
     struct timespec now = {0};
@@ -55,32 +53,49 @@ static uint64_t slot_of(uint64_t hash, int32_t number) {
     return (hash >> 32 << 32) | ((uint32_t)number + 1);
 }
 
+static int32_t number_in(uint64_t slot) {
+    return (int32_t)((uint32_t)slot - 1);
+}
+
+static inline bool are_same_8(const unsigned char *a, const unsigned char *b) {
+    return !memcmp(a, b, 8);
+}
+
+/* Short texts are compared without a call. */
+static inline bool are_same(const unsigned char *a, const unsigned char *b, size_t nbytes) {
+    if (nbytes >= 8 && nbytes <= 16) return are_same_8(a, b) && are_same_8(a + nbytes - 8, b + nbytes - 8);
+    if (nbytes >= 4 && nbytes < 8) return !memcmp(a, b, 4) && !memcmp(a + nbytes - 4, b + nbytes - 4, 4);
+    return !nbytes || !memcmp(a, b, nbytes);
+}
+
 /* The slot of the text, or the free one where it belongs. */
-static uint64_t *find(const struct wf_texts *texts, const void *bytes, size_t nbytes, uint64_t hash) {
+static inline uint64_t *find(const struct wf_texts *texts, const struct wf_hashed_text *wanted) {
     const size_t mask = texts->slot_count - 1;
-    for (size_t i = hash & mask;; i = (i + 1) & mask) {
+    for (size_t i = wanted->hash >> texts->slot_shift;; i = (i + 1) & mask) {
         uint64_t *slot = texts->slot + i;
         if (!*slot) return slot;
-        if (*slot >> 32 != hash >> 32) continue;
-        size_t length;
-        const unsigned char *text = wf_texts_get(texts, (int32_t)((uint32_t)*slot - 1), &length);
-        if (length == nbytes && !memcmp(text, bytes, nbytes)) return slot;
+        if (*slot >> 32 != wanted->hash >> 32) continue;
+        size_t nbytes;
+        const unsigned char *text = wf_texts_get(texts, number_in(*slot), &nbytes);
+        if (nbytes == wanted->nbytes && are_same(text, wanted->bytes, nbytes)) return slot;
     }
 }
 
+/* Slots are in the order of the hashes, as far as these are known, so that both tables are passed through once. */
 static bool grow_slots(struct wf_texts *texts) {
     const size_t slot_count = texts->slot_count ? 2 * texts->slot_count : SLOTS_MIN, mask = slot_count - 1;
+    const int slot_shift = texts->slot_count ? texts->slot_shift - 1 : 64 - SLOTS_MIN_LOG2;
     uint64_t *slot = calloc(slot_count, sizeof *slot);
     if (!slot) return false;
-    for (int32_t number = 0; number < texts->count; number++) {
-        const uint64_t hash = texts->entry[number].hash;
-        size_t i = hash & mask;
-        while (slot[i]) i = (i + 1) & mask;
-        slot[i] = slot_of(hash, number);
+    for (size_t k = 0; k < texts->slot_count; k++) {
+        size_t i = texts->slot[k] >> slot_shift;
+        while (texts->slot[k] && slot[i]) i = (i + 1) & mask;
+        if (texts->slot[k]) slot[i] = texts->slot[k];
     }
     free(texts->slot);
     texts->slot = slot;
     texts->slot_count = slot_count;
+    texts->slot_shift = slot_shift;
     return true;
 }
 
@@ -93,25 +108,60 @@ static void *grown(void *items, size_t *capacity, size_t needed, size_t nbytes) 
     return moved;
 }
 
-static bool append(struct wf_texts *texts, const void *bytes, size_t nbytes, uint64_t hash) {
-    const size_t number = (size_t)texts->count, offset = number ? texts->entry[number].offset : 0;
-    struct wf_text_entry *entry = grown(texts->entry, &texts->entry_capacity, number + 2, sizeof *entry);
-    if (entry) texts->entry = entry;
-    unsigned char *own = grown(texts->bytes, &texts->bytes_capacity, offset + nbytes + 1, 1);
-    if (own) texts->bytes = own;
-    if (!entry || !own) return false;
-    if (nbytes) memcpy(own + offset, bytes, nbytes);
-    entry[number] = (struct wf_text_entry){hash, offset};
-    entry[number + 1] = (struct wf_text_entry){0, offset + nbytes};
+static bool set_long(struct wf_texts *texts, struct wf_text_entry *entry, const struct wf_hashed_text *text) {
+    const uint64_t offset = texts->bytes_nbytes;
+    unsigned char *own = grown(texts->bytes, &texts->bytes_capacity, offset + text->nbytes, 1);
+    if (!own) return false;
+    texts->bytes = own;
+    texts->bytes_nbytes += text->nbytes;
+    memcpy(own + offset, text->bytes, text->nbytes);
+    memcpy(entry->text, &offset, sizeof offset);
+    return true;
+}
+
+static bool append(struct wf_texts *texts, const struct wf_hashed_text *text) {
+    struct wf_text_entry *entry = grown(texts->entry, &texts->entry_capacity, (size_t)texts->count + 1, sizeof *entry);
+    if (!entry) return false;
+    texts->entry = entry;
+    entry += texts->count;
+    *entry = (struct wf_text_entry){.nbytes = text->nbytes};
+    if (text->nbytes > WF_TEXT_SHORT_NBYTES && !set_long(texts, entry, text)) return false;
+    for (uint32_t i = 0; i < text->nbytes && text->nbytes <= WF_TEXT_SHORT_NBYTES; i++) entry->text[i] = text->bytes[i];
     texts->count++;
     return true;
 }
 
-int32_t wf_texts_add(struct wf_texts *texts, const void *bytes, size_t nbytes, uint64_t hash) {
+static inline int32_t add(struct wf_texts *texts, const struct wf_hashed_text *text) {
     if (2 * ((size_t)texts->count + 1) > texts->slot_count && !grow_slots(texts)) return -1;
-    uint64_t *slot = find(texts, bytes, nbytes, hash);
-    if (*slot) return (int32_t)((uint32_t)*slot - 1);
-    if (texts->count >= WF_TEXTS_COUNT_MAX || !append(texts, bytes, nbytes, hash)) return -1;
-    *slot = slot_of(hash, texts->count - 1);
+    uint64_t *slot = find(texts, text);
+    if (*slot) return number_in(*slot);
+    if (texts->count >= WF_TEXTS_COUNT_MAX || !append(texts, text)) return -1;
+    *slot = slot_of(text->hash, texts->count - 1);
     return texts->count - 1;
+}
+
+int32_t wf_texts_add(struct wf_texts *texts, const void *bytes, size_t nbytes) {
+    const struct wf_hashed_text text = {wf_texts_hash(texts->seed, bytes, nbytes), bytes, (uint32_t)nbytes};
+    return add(texts, &text);
+}
+
+/* Fetches the slot of a text that will be looked up; and, once that is there, the entry that it names. */
+static inline void fetch_slot(const struct wf_texts *texts, const struct wf_hashed_text *text) {
+    if (texts->slot_count) __builtin_prefetch(texts->slot + (text->hash >> texts->slot_shift));
+}
+
+static inline void fetch_entry(const struct wf_texts *texts, const struct wf_hashed_text *text) {
+    const uint64_t slot = texts->slot_count ? texts->slot[text->hash >> texts->slot_shift] : 0;
+    if (slot) __builtin_prefetch(texts->entry + number_in(slot));
+}
+
+bool wf_texts_add_all(struct wf_texts *texts, const struct wf_hashed_text *text, int64_t count, int32_t *number) {
+    enum { SLOTS_AHEAD = 24, ENTRIES_AHEAD = 12 };
+    for (int64_t i = 0; i < count; i++) {
+        if (i + SLOTS_AHEAD < count) fetch_slot(texts, text + i + SLOTS_AHEAD);
+        if (i + ENTRIES_AHEAD < count) fetch_entry(texts, text + i + ENTRIES_AHEAD);
+        number[i] = add(texts, text + i);
+        if (number[i] < 0) return false;
+    }
+    return true;
 }

@@ -28,12 +28,6 @@ struct wf_place {
     int64_t row, file, line;
 };
 
-struct wf_row_key {
-    uint64_t hash;
-    const unsigned char *bytes; /* in the chunk, or in key_bytes */
-    uint32_t nbytes;
-};
-
 /* The rows of a chunk, to whose bytes they refer. */
 struct wf_rows {
     int64_t count;
@@ -45,7 +39,7 @@ struct wf_rows {
     bool *has_missing;       /* of each column */
     struct wf_field *field;  /* of the line at hand: those that are read */
     struct wf_specials specials;
-    struct wf_row_key *key;  /* NULL: rows are not grouped */
+    struct wf_hashed_text *key; /* their bytes are the chunk's, or in key_bytes; NULL: rows are not grouped */
     unsigned char *key_bytes;
     size_t key_nbytes;
     struct wf_place *place; /* rows are counted from the chunk's first */

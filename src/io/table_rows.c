@@ -176,7 +176,7 @@ static unsigned char *put_text(unsigned char *to, const struct wf_field *field) 
 }
 
 /* Writes the key of the line at hand. */
-static struct wf_row_key put_key(const struct reading *r) {
+static struct wf_hashed_text put_key(const struct reading *r) {
     const struct wf_table *table = r->table;
     struct wf_rows *rows = r->rows;
     unsigned char *begin = rows->key_bytes + rows->key_nbytes, *to = begin;
@@ -187,7 +187,7 @@ static struct wf_row_key put_key(const struct reading *r) {
         to = end;
     }
     rows->key_nbytes += (size_t)(to - begin);
-    return (struct wf_row_key){.bytes = begin, .nbytes = (uint32_t)(to - begin)};
+    return (struct wf_hashed_text){.bytes = begin, .nbytes = (uint32_t)(to - begin)};
 }
 
 /* Whether a field of the key is missing, and such rows are skipped.  An empty text is none that is missing. */
@@ -204,7 +204,7 @@ static bool lacks_key(const struct reading *r) {
 static void note_key(const struct reading *r) {
     const struct wf_table *table = r->table;
     const struct wf_field *field = &r->rows->field[table->field_of[table->column_count]];
-    struct wf_row_key key = {.bytes = (const unsigned char *)field->bytes, .nbytes = (uint32_t)field->length};
+    struct wf_hashed_text key = {.bytes = (const unsigned char *)field->bytes, .nbytes = (uint32_t)field->length};
     if (table->by_count > 1 || field->is_quoted) key = put_key(r);
     key.hash = wf_texts_hash(table->seed, key.bytes, key.nbytes);
     r->rows->key[r->rows->count] = key;

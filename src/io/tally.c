@@ -139,7 +139,7 @@ wf_error wf_tally_set_columns(wf_handle *handle, struct wf_tally *tally, size_t 
         wf_error error = make_column(handle, tally, &tally->column[c]);
         if (error) return error;
     }
-    const bool has_group = by_count || wf_texts_add(&tally->keys, "", 0, wf_texts_hash(tally->keys.seed, "", 0)) == 0;
+    const bool has_group = by_count || wf_texts_add(&tally->keys, "", 0) == 0;
     return has_group ? WF_OK : fail_memory(handle);
 }
 
@@ -188,19 +188,12 @@ static wf_error reserve_rows(wf_handle *handle, struct wf_tally *tally, int64_t 
 
 /* The numbers of the rows' keys. */
 static wf_error find_keys(wf_handle *handle, struct wf_tally *tally, const struct wf_rows *rows) {
-    enum { AHEAD = 8 };
     int32_t *keys = tally->row_key + tally->kept_count;
     if (!rows->key) {
         memset(keys, 0, (size_t)rows->count * sizeof *keys);
         return WF_OK;
     }
-    for (int64_t i = 0; i < rows->count; i++) {
-        const struct wf_row_key *key = &rows->key[i];
-        if (i + AHEAD < rows->count) wf_texts_prefetch(&tally->keys, key[AHEAD].hash);
-        keys[i] = wf_texts_add(&tally->keys, key->bytes, key->nbytes, key->hash);
-        if (keys[i] < 0) return fail_memory(handle);
-    }
-    return WF_OK;
+    return wf_texts_add_all(&tally->keys, rows->key, rows->count, keys) ? WF_OK : fail_memory(handle);
 }
 
 static wf_error keep_values(wf_handle *handle, struct wf_tally *tally, const struct wf_rows *rows, size_t c) {

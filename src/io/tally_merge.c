@@ -35,7 +35,7 @@ static wf_error merge_keys(wf_handle *handle, struct wf_texts *into, const struc
     for (int32_t i = 0; i < from->count; i++) {
         size_t nbytes;
         const unsigned char *text = wf_texts_get(from, i, &nbytes);
-        to[i] = wf_texts_add(into, text, nbytes, wf_texts_hash(into->seed, text, nbytes));
+        to[i] = wf_texts_add(into, text, nbytes);
         if (to[i] < 0) return fail_memory(handle);
     }
     return WF_OK;

@@ -197,7 +197,7 @@ static wf_error get_keys(wf_handle *handle, struct wf_archive *archive, struct w
         const uint8_t *key = get_bytes(archive, &nbytes);
         wf_archive_require(archive, nbytes <= UINT32_MAX && is_key(tally, key, nbytes));
         if (archive->failed) break;
-        const int32_t number = wf_texts_add(&tally->keys, key, nbytes, wf_texts_hash(tally->keys.seed, key, nbytes));
+        const int32_t number = wf_texts_add(&tally->keys, key, nbytes);
         if (number < 0) return fail_memory(handle);
         wf_archive_require(archive, number == i); /* otherwise it was there before */
     }
