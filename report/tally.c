@@ -68,9 +68,15 @@ static size_t format_value(struct tally_report *report, size_t column, size_t i,
 
 /* ---- texts in a form ---- */
 
+static bool has_control(const char *text, size_t nbytes) {
+    bool has = false;
+    for (size_t i = 0; i < nbytes; i++) has |= (unsigned char)text[i] < ' ';
+    return has;
+}
+
 static void put_commas(FILE *stream, const char *text, size_t nbytes) {
     const bool is_plain = nbytes && text[0] != '#' && text[0] != ' ' && text[nbytes - 1] != ' ' &&
-                          !memchr(text, ',', nbytes) && !memchr(text, '"', nbytes) && !memchr(text, '\r', nbytes);
+                          !memchr(text, ',', nbytes) && !memchr(text, '"', nbytes) && !has_control(text, nbytes);
     if (is_plain || !nbytes) {
         fwrite_unlocked(text, 1, nbytes, stream);
         return;
@@ -83,15 +89,16 @@ static void put_commas(FILE *stream, const char *text, size_t nbytes) {
     fputc('"', stream);
 }
 
-/* A tab inside a text would be read as the end of it. */
+/* A tab or a line break inside a text would be read as the end of it. */
 static void put_tabs(FILE *stream, const char *text, size_t nbytes) {
-    if (!memchr(text, '\t', nbytes) && !memchr(text, '\r', nbytes)) {
+    if (!has_control(text, nbytes)) {
         fwrite_unlocked(text, 1, nbytes, stream);
         return;
     }
     for (size_t i = 0; i < nbytes; i++) {
         if (text[i] == '\t') fputs("\\t", stream);
         else if (text[i] == '\r') fputs("\\r", stream);
+        else if (text[i] == '\n') fputs("\\n", stream);
         else fputc(text[i], stream);
     }
 }

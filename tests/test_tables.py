@@ -20,6 +20,7 @@ from test_files import Reader
 
 SECONDS = float(os.environ.get("WARPFOLD_TABLES", 0))
 WINDOW = 2**18
+FIELD_NBYTES_MAX = 65536
 
 # ---- the reference reader ----------------------------------------------------------------------------
 
@@ -37,9 +38,14 @@ MISSING = re.compile(rb"|-|na|null|[+-]?nan", re.I)
 WHITE = b" \t\v\f\r"
 
 
+class Unclosed(Refused):
+    pass
+
+
 def delimiter_of(line):
+    """Of the text's rest, from the first line on."""
     outside, quoted, at = b"", False, 0
-    while at < len(line):
+    while at < len(line) and (quoted or line[at:at + 1] != b"\n"):
         byte = line[at:at + 1]
         if quoted:
             if line[at:at + 2] == b'""':
@@ -68,8 +74,8 @@ def fields_of(line, number, delimiter):
             at += 1
             while True:
                 closing = line.find(b'"', at)
-                if closing < 0:
-                    raise Refused(number, begin + 1, "a quoted field that does not end on its line")
+                if closing < 0 or closing - begin >= FIELD_NBYTES_MAX:
+                    raise Unclosed(number, begin + 1, "a quoted field that has no end within 65536 bytes")
                 if line[closing + 1:closing + 2] != b'"':
                     break
                 at = closing + 2
@@ -106,6 +112,21 @@ def number_of(field, number, begin, skips):
     raise Refused(number, begin + 1, "is not a number" if field else "an empty field")
 
 
+def row_at(lines, i, delimiter):
+    """The row that begins with this line, and how many lines more it has: those that quoted fields run over."""
+    row, more = lines[i], 0
+    while i + more + 1 < len(lines) and len(row) < 3 * FIELD_NBYTES_MAX:
+        try:
+            list(fields_of(row, 0, delimiter))
+            break
+        except Unclosed:
+            more += 1
+            row += b"\n" + lines[i + more]
+        except Refused:
+            break
+    return row, more
+
+
 def read_table(data, *, skip=0, header=False, column=0, name=None, delimiter=None, skips=False):
     """The numbers of one text."""
     lines = data.split(b"\n")
@@ -115,8 +136,10 @@ def read_table(data, *, skip=0, header=False, column=0, name=None, delimiter=Non
         lines[0] = lines[0][3:]
     values, width, first = [], None, None
     header = header or name is not None
+    inside = 0  # how many lines more belong to the row before
     for number, line in enumerate(lines, 1):
-        if number <= skip or line.startswith(b"#"):
+        inside -= 1
+        if inside >= 0 or number <= skip or line.startswith(b"#"):
             continue
         blanks = bytes(byte for byte in WHITE if bytes([byte]) != delimiter)
         if not line.strip(blanks):
@@ -124,8 +147,9 @@ def read_table(data, *, skip=0, header=False, column=0, name=None, delimiter=Non
         is_first = first is None
         if is_first:
             first = number
-            delimiter = delimiter or delimiter_of(line)
+            delimiter = delimiter or delimiter_of(b"\n".join(lines[number - 1:]))
             is_table = bool(delimiter or header or column)
+        line, inside = row_at(lines, number - 1, delimiter)
         found = []
         for begin, field, quoted in fields_of(line, number, delimiter):
             found.append(field.replace(b'""', b'"') if quoted else field)
@@ -151,7 +175,7 @@ def read_table(data, *, skip=0, header=False, column=0, name=None, delimiter=Non
 
 # ---- random tables -----------------------------------------------------------------------------------
 
-NAMES = [b"x", b"price", b"how, many", b"a b", b"n", "größe".encode(), "数".encode(), b'5" pipe', b"", b"#id", b"2", b"a;b"]
+NAMES = [b"x", b"price", b"two\nlines", b'"\n,"\n', b"how, many", b"a b", b"n", "größe".encode(), "数".encode(), b'5" pipe', b"", b"#id", b"2", b"a;b"]
 ODD = [b"", b"NA", b"na", b"NaN", b"-nan", b"null", b"NULL", b"-", b"x", b"1,5", b"1 2", b"--1", b"1e999", b"#1", b"0x", b"N/A",
        b'"', b"1e", b".", b"\xff"]
 NUMBERS = [
@@ -212,7 +236,7 @@ class Table:
             field = draw.choice(NAMES)
         else:
             field = draw.choice(NUMBERS if not self.plain else NUMBERS[:3])(draw)
-        special = bytes([*WHITE, 34]) + (self.delimiter or b"") + b",;|"
+        special = bytes([*WHITE, 10, 34]) + (self.delimiter or b"") + b",;|"
         if any(byte in special for byte in field) and draw.random() < 0.9 or not self.plain and draw.random() < 0.1:
             return self.quoted(field)
         if not field and self.delimiter is None:
@@ -240,7 +264,7 @@ class Table:
         if "name" in self.options and self.draw.random() < 0.9 and self.options["name"] not in names:
             names[self.draw.randrange(self.width)] = self.options["name"]
         return self.joined([self.quoted(name) if self.delimiter is None or self.draw.random() < 0.3 or
-                            re.search(rb'[,;|\t"_: ]|^#|^$', name) else name for name in names])
+                            re.search(rb'[,;|\t"_: \n]|^#|^$', name) else name for name in names])
 
     def make_text(self):
         draw, lines = self.draw, []

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import random
+import re
 import subprocess
 import zlib
 from fractions import Fraction
@@ -310,7 +311,7 @@ def test_what_lines_are_refused_for(write):
     refused(1, "standard input:3:2: the line has 1 field, but line 1, the first, has 2", *arguments, data="k,x\na,1\nb\n")
     refused(1, "standard input:4:6: the line has 3 fields", *arguments, data="k,x\na,1\n\nb,2,3\n")
     refused(1, "standard input:2:3: 'one' is not a number", *arguments, data="k,x\na,one\n")
-    refused(1, "standard input:2:1: a quoted field that does not end", *arguments, data='k,x\n"a,1\n')
+    refused(1, "standard input:2:1: a quoted field that has no end", *arguments, data='k,x\n"a,1\n')
     refused(1, "more than 262144 bytes", *arguments, data="k,x\n" + "a" * 60000 + ",1\n" + ("b" * 300000) + ",1\n")
     refused(2, "not a text", *arguments, "--format", "raw", "--type", "f64", write("raw", b"\1" * 16))
 
@@ -356,6 +357,56 @@ def test_hostile_fields_are_those_of_another_reader(write, columns):
         environment = {**os.environ, "WARPFOLD_TIER": tier} if tier else os.environ
         shown = json.loads(printed("sum,count", "--by", "k", "--column", "x", "--json", path, env=environment))
         assert [(record["key"]["k"], record["sum"]) for record in shown["results"]] == want
+
+
+def broken_field(draw, newline):
+    """Line breaks, quotes, delimiters and what looks like lines of its own."""
+    parts = ["\n", "\n", newline, '"', '""', ",", ";", "#", " ", "x", '"\n', ',"', '5" pipe', "1,2\n", "\n#", "é",
+             "y" * draw.choice([9, 70, 999])]
+    return "".join(draw.choices(parts, k=draw.choice([0, 1, 2, 3, 9])))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_line_breaks_in_quoted_fields_are_those_of_another_reader(write, seed):
+    """Rows over several lines, between comments and fields with quotes inside, against Python's csv: groups, sums, the line
+    of an extremum and one column alone, by any number of threads, from files and pipes; and CSV that is written."""
+    draw = random.Random(seed)
+    newline, text, rows, line = draw.choice(["\n", "\r\n"]), "", [], 1
+    names = ["k", "two\nlines" if seed % 2 else "b", "x"]
+    rarely = draw.choice([1, 1, 0.01])
+    while len(text) < 700_000:
+        first = broken_field(draw, newline) if draw.random() < rarely else '5" pipe'
+        fields = [first, broken_field(draw, newline), len(rows) / 4]
+        row = io.StringIO()
+        csv.writer(row, lineterminator=newline).writerow(fields if rows else names)
+        row = row.getvalue()
+        if fields[0] == '5" pipe' and rows:  # such a quote may stand alone in a field of no quotes
+            row = row.replace('"5"" pipe"', fields[0], 1)
+        if row.startswith("#") or draw.random() < 0.05:
+            text += '# "a comment\n' if draw.random() < 0.5 else "\n"
+            line += 1
+        if row.startswith("#"):
+            continue
+        rows.append((fields[0], line))
+        text += row
+        line += row.count("\n")
+    rows = rows[1:]
+    without_comments = io.StringIO(re.sub(r'(?m)^# "a comment$', "", text), newline="")
+    [header, *read] = [row for row in csv.reader(without_comments) if row]
+    assert header == names and len(read) == len(rows)
+    want = {}
+    for i, ((key, at), (same, _, x)) in enumerate(zip(rows, read)):
+        assert same.replace("\r", "") == key.replace("\r", "") and float(x) == (i + 1) / 4
+        key = key if re.search(r'[",\r\n]', key) and '5" pipe' != key else key.strip()
+        want.setdefault(key, []).append((float(x), at))
+    path = write("broken.csv", text.encode())
+    for threads in (1, 3):
+        shown = json.loads(printed("sum,argmax", "--by", "k", "--column", "x", "--threads", threads, "--json", path))["results"]
+        assert [(record["key"]["k"], record["sum"], record["argmax"]["line"]) for record in shown] == [
+            (key, sum(x for x, _ in values), values[-1][1]) for key, values in want.items()]
+        assert float(printed("sum", "--column", "x", "--threads", threads, data=text)) == sum(float(x) for *_, x in read)
+    commas = list(csv.reader(io.StringIO(printed("sum", "--by", "k", "--column", "x", "--csv", path), newline="")))
+    assert [row[0] for row in commas[1:]] == list(want)
 
 
 @pytest.mark.parametrize("threads", [1, 3])

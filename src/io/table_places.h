@@ -26,9 +26,10 @@ typedef void wf_places_function(struct wf_specials *specials, const char *text, 
 /* For a tier of this name, or, if it is NULL, the fastest that this processor has. */
 wf_places_function *wf_places_choose(const char *tier);
 
-/* Passes the places before `to`. */
+/* Passes the places before `to`, those that are not known included. */
 static inline void wf_specials_pass(struct wf_specials *specials, size_t to) {
     struct wf_places *all = &specials->all, *fence = &specials->fence;
+    if (specials->looked_at < to) specials->looked_at = to;
     while (all->next < all->count && all->at[all->next] < to) all->next++;
     while (fence->next < fence->count && fence->at[fence->next] < to) fence->next++;
 }

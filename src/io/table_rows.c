@@ -365,12 +365,6 @@ static wf_error read_line(struct reading *r, bool *is_end) {
     }
 }
 
-static char delimiter_of(const struct wf_text *text) {
-    for (int c = 0; c < 256; c++)
-        if (text->char_class[c] & WF_CHAR_DELIMITER) return (char)c;
-    return 0;
-}
-
 wf_error wf_table_read(wf_handle *handle, const struct wf_table *table, struct wf_chunk *chunk, struct wf_rows *rows) {
     struct reading r = {.handle = handle, .table = table, .rows = rows, .text = &chunk->parser};
     r.source = (struct wf_source){.name = table->reader->source.name,
@@ -378,7 +372,7 @@ wf_error wf_table_read(wf_handle *handle, const struct wf_table *table, struct w
                                   .end = chunk->nbytes,
                                   .nbytes_read = chunk->offset + (int64_t)chunk->nbytes,
                                   .is_at_end = true};
-    r.delimiter = delimiter_of(&chunk->parser);
+    r.delimiter = wf_text_delimiter(&chunk->parser);
     r.value_nbytes = wf_type_nbytes(table->plan.type);
     rows->count = rows->place_count = 0;
     rows->key_nbytes = 0;

@@ -10,11 +10,11 @@
 #include "core/handle.h"
 #include "io/text_fields.h"
 
-_Static_assert(WF_TEXT_FIELD_NBYTES_MAX == 65536, "the message below states this number");
+_Static_assert(WF_TEXT_FIELD_NBYTES_MAX == 65536, "the messages below state this number");
 
 static const char *const find_errors[] = {
     [WF_FIND_TOO_LONG] = "a field of more than 65536 bytes",
-    [WF_FIND_UNCLOSED] = "a quoted field that does not end on its line",
+    [WF_FIND_UNCLOSED] = "a quoted field that has no end within 65536 bytes",
     [WF_FIND_UNSEPARATED] = "a quoted field with something other than a delimiter after it",
 };
 
@@ -102,7 +102,7 @@ wf_error wf_text_end_line(wf_handle *handle, struct wf_text *text, struct wf_sou
                             (long long)text->first_line, (long long)text->width);
     }
     source->begin += wf_source_available(source) > 0;
-    wf_text_start_line(text, 1, wf_source_offset(source));
+    wf_text_start_line(text, 1 + text->break_count, wf_source_offset(source));
     return WF_OK;
 }
 

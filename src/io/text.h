@@ -27,6 +27,7 @@ struct wf_text {
     int64_t line;            /* the number of the current line, from 1 */
     int64_t line_offset;     /* the offset of its first byte in the source */
     int64_t field_count;     /* the fields found in it so far */
+    int64_t break_count;     /* the line breaks inside these, which are quoted */
     bool is_after_field;     /* a field was just read; a delimiter may follow */
     bool is_after_delimiter; /* a delimiter was just read; a field must follow */
     bool is_comment;         /* the window ended inside a comment of this line */

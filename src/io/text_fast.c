@@ -96,6 +96,7 @@ static inline const char *skip_field(const struct wf_text *text, const char *p, 
     const char *q = p;
     if (p < end && *p == '"') {
         if (wf_text_scan_quoted(text, p, end, false, &field, &q) != WF_FIND_FIELD) return NULL;
+        if (memchr(field.bytes, '\n', field.length)) return NULL;
         q = skip_blanks(text, q, end);
         /* Blanks separate fields here, so after them the next field begins. */
         if (!text->has_delimiter && q < end && *q != '\n') return q - 1;

@@ -21,16 +21,13 @@ static enum wf_find scan_unquoted(const struct wf_text *text, const char *p, con
     return WF_FIND_FIELD;
 }
 
-/* A quote inside a quoted field is doubled, as in RFC 4180; unlike there, a line break inside one is an
- * error. */
+/* A quote inside a quoted field is doubled, and line breaks are part of it, as in RFC 4180. */
 enum wf_find wf_text_scan_quoted(const struct wf_text *text, const char *p, const char *end, bool is_at_end,
                                  struct wf_field *field, const char **next) {
     const char *stop = field_limit(p, end), *q = p + 1;
     for (;; q += 2) {
-        while (q < stop && *q != '"' && *q != '\n') q++;
-        if (q >= stop && stop < end) return WF_FIND_TOO_LONG;
-        if (q >= stop) return is_at_end ? WF_FIND_UNCLOSED : WF_FIND_CUT;
-        if (*q == '\n') return WF_FIND_UNCLOSED;
+        while (q < stop && *q != '"') q++;
+        if (q >= stop) return stop < end || is_at_end ? WF_FIND_UNCLOSED : WF_FIND_CUT;
         if (q + 1 == end && !is_at_end) return WF_FIND_CUT;
         if (q + 1 == end || q[1] != '"') break;
     }
@@ -81,6 +78,7 @@ enum wf_find wf_text_find(struct wf_text *text, struct wf_source *source, struct
         if (found != WF_FIND_FIELD) return found;
     }
     source->begin = (size_t)(next - base);
+    text->break_count += wf_text_count_breaks(field);
     text->is_after_field = true;
     text->is_after_delimiter = false;
     text->field_count++;

@@ -35,18 +35,37 @@ static inline unsigned wf_char_class_of(const struct wf_text *text, char c) {
  * a field with an error. */
 enum wf_find wf_text_find(struct wf_text *text, struct wf_source *source, struct wf_field *field);
 
-/* Scans the quoted field at p; *next is the byte after the closing quote. */
+/* Scans the quoted field at p; *next is the byte after the closing quote.  It may have line breaks inside. */
 enum wf_find wf_text_scan_quoted(const struct wf_text *text, const char *p, const char *end, bool is_at_end,
                                  struct wf_field *field, const char **next);
+
+/* The end of the last line that ends outside of quoted fields, of the lines from begin to end, which is behind a line break;
+ * NULL: there is none.  Fields that are longer than a field can be are left to the parser. */
+const char *wf_text_last_line_end(const struct wf_text *text, const char *begin, const char *end, bool is_line_begin);
+
+/* 0: blanks separate fields. */
+static inline char wf_text_delimiter(const struct wf_text *text) {
+    for (int c = 0; c < 256; c++)
+        if (text->char_class[c] & WF_CHAR_DELIMITER) return (char)c;
+    return 0;
+}
+
+/* Counts the line breaks inside a field. */
+static inline int64_t wf_text_count_breaks(const struct wf_field *field) {
+    int64_t count = 0;
+    for (size_t i = 0; field->is_quoted && i < field->length; i++) count += field->bytes[i] == '\n';
+    return count;
+}
 
 /* Reads elements by the fast path, as far as it applies.  Returns their number. */
 int64_t wf_text_read_fast(struct wf_text *text, struct wf_source *source, int64_t limit, void *elements);
 
-/* Moves line_count lines on, to the line that begins at offset. */
+/* Moves line_count lines on, to the line that begins at offset.  (A line that has a quoted field with line breaks counts
+ * as all that it consists of.) */
 static inline void wf_text_start_line(struct wf_text *text, int64_t line_count, int64_t offset) {
     text->line += line_count;
     text->line_offset = offset;
-    text->field_count = 0;
+    text->field_count = text->break_count = 0;
     text->is_after_field = text->is_after_delimiter = text->is_comment = false;
 }
 

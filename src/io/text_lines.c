@@ -22,14 +22,17 @@ static int64_t count_newlines(const unsigned char *bytes, size_t nbytes) {
 }
 
 /* The length of the whole lines in the first nbytes of the window. */
-static size_t whole_lines(const struct wf_source *source, size_t nbytes) {
+static size_t whole_lines(const struct wf_text *text, const struct wf_source *source, size_t nbytes) {
     if (wf_source_available(source) <= nbytes) {
         nbytes = wf_source_available(source);
         if (source->is_at_end) return nbytes;
     }
     const unsigned char *window = wf_source_window(source);
     const unsigned char *newline = memrchr(window, '\n', nbytes);
-    return newline ? (size_t)(newline + 1 - window) : 0;
+    const char *begin = (const char *)window;
+    const bool is_line_begin = wf_source_offset(source) == text->line_offset;
+    const char *end = newline ? wf_text_last_line_end(text, begin, (const char *)newline + 1, is_line_begin) : NULL;
+    return end ? (size_t)(end - begin) : 0;
 }
 
 static void take_lines(struct wf_text *text, struct wf_source *source, size_t nbytes,
@@ -40,11 +43,11 @@ static void take_lines(struct wf_text *text, struct wf_source *source, size_t nb
     memcpy(chunk->bytes, wf_source_window(source), nbytes);
     source->begin += nbytes;
     chunk->newline_count = count_newlines(chunk->bytes, nbytes);
-    wf_text_start_line(text, chunk->newline_count, wf_source_offset(source));
+    wf_text_start_line(text, text->break_count + chunk->newline_count, wf_source_offset(source));
 }
 
 bool wf_lines_take_whole(struct wf_text *text, struct wf_source *source, size_t nbytes, struct wf_chunk *chunk) {
-    size_t lines_nbytes = whole_lines(source, nbytes);
+    size_t lines_nbytes = whole_lines(text, source, nbytes);
     if (lines_nbytes > 0) take_lines(text, source, lines_nbytes, chunk);
     return lines_nbytes > 0;
 }

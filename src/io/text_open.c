@@ -45,13 +45,14 @@ static bool is_one_of(char c, const char *list) {
 }
 
 /* The first of the choices that the line has outside quotes; 0 if it has none, so that blanks separate the
- * fields.  A quote opens only where a field can begin: 5" is a field. */
-static char choose_delimiter(const char *line, const char *end) {
+ * fields.  A quote opens only where a field can begin: 5" is a field.  The line ends at the first line break outside quotes;
+ * *is_cut: not before end. */
+static char choose_delimiter(const char *line, const char *end, bool *is_cut) {
     static const char choices[] = ",\t;|", before_quotes[] = ",;| \t\v\f\r";
     char delimiter = 0;
     const char *best = choices + strlen(choices);
     bool is_quoted = false;
-    for (const char *p = line; p < end; p++) {
+    for (const char *p = line; p < end && (is_quoted || *p != '\n'); p++) {
         if (is_quoted && *p == '"' && p + 1 < end && p[1] == '"') {
             p++;
         } else if (*p == '"' && (is_quoted || p == line || is_one_of(p[-1], before_quotes))) {
@@ -61,13 +62,24 @@ static char choose_delimiter(const char *line, const char *end) {
             delimiter = *p;
         }
     }
+    *is_cut = is_quoted;
     return delimiter;
 }
 
-/* Moves the window to the first line that is neither blank nor a comment, or to the end of the source.
- * *length is the length of the line, or of its part in the window. */
-static wf_error find_first_line(wf_handle *handle, struct wf_text *text, struct wf_source *source,
-                                size_t *length) {
+/* The delimiter of the line at the window's begin, which may be fetched further for that. */
+static wf_error find_delimiter(wf_handle *handle, struct wf_source *source, char *delimiter) {
+    for (bool is_cut = true;;) {
+        const size_t available = wf_source_available(source);
+        const char *line = (const char *)wf_source_window(source);
+        *delimiter = choose_delimiter(line, line + available, &is_cut);
+        if (!is_cut || source->is_at_end || available >= WF_SOURCE_NBYTES) return WF_OK;
+        wf_error error = wf_source_fill(handle, source, available < WF_SOURCE_NBYTES / 2 ? 2 * available : WF_SOURCE_NBYTES);
+        if (error) return error;
+    }
+}
+
+/* Moves the window to the first line that is neither blank nor a comment, or to the end of the source. */
+static wf_error find_first_line(wf_handle *handle, struct wf_text *text, struct wf_source *source) {
     for (;;) {
         const char *line = (const char *)wf_source_window(source);
         size_t available = wf_source_available(source);
@@ -77,12 +89,12 @@ static wf_error find_first_line(wf_handle *handle, struct wf_text *text, struct 
             if (error) return error;
             continue;
         }
-        *length = newline ? (size_t)(newline - line) : available;
+        const size_t length = newline ? (size_t)(newline - line) : available;
         if (available == 0) return WF_OK;
         size_t blank_count = 0;
-        while (blank_count < *length && wf_char_class_of(text, line[blank_count]) & WF_CHAR_BLANK)
+        while (blank_count < length && wf_char_class_of(text, line[blank_count]) & WF_CHAR_BLANK)
             blank_count++;
-        bool is_comment = line[0] == '#', is_blank = newline && blank_count == *length;
+        bool is_comment = line[0] == '#', is_blank = newline && blank_count == length;
         if (!is_comment && !is_blank) return WF_OK;
         wf_error error = skip_lines(handle, text, source, 1);
         if (error) return error;
@@ -97,13 +109,13 @@ wf_error wf_text_open(wf_handle *handle, struct wf_text *text, struct wf_source 
     text->is_header = text->has_header = options->has_header || options->column_name;
     text->skips_missing = options->missing == WF_MISSING_SKIP;
     set_char_classes(text, options->delimiter);
-    size_t length = 0;
+    char delimiter = options->delimiter;
     wf_error error = skip_byte_order_mark(handle, text, source);
     if (!error) error = skip_lines(handle, text, source, options->skip_lines);
-    if (!error) error = find_first_line(handle, text, source, &length);
+    if (!error) error = find_first_line(handle, text, source);
+    if (!error && !delimiter) error = find_delimiter(handle, source, &delimiter);
     if (error) return error;
-    const char *line = (const char *)wf_source_window(source);
-    if (!options->delimiter) set_char_classes(text, choose_delimiter(line, line + length));
+    set_char_classes(text, delimiter);
     text->first_line = text->line;
     text->is_table = text->has_delimiter || text->has_header || text->column;
     return WF_OK;
