@@ -282,17 +282,32 @@ static bool find_quoted(const struct reading *r, const char *p, struct wf_places
     return true;
 }
 
-/* Finds the fields of the line at p, some of which may be quoted; returns where it ends, or NULL. */
+static const char *skip_blanks(const struct wf_text *text, const char *p) {
+    while (is_blank(text, *p)) p++;
+    return p;
+}
+
+/* Finds the end of the field at p, and leaves it as the next special; false: the field is unusual.  A quote that does not
+ * begin a field is part of it. */
+static bool find_end(const struct reading *r, const char *p, struct wf_places *special, struct wf_field *field) {
+    const char *base = (const char *)r->source.buffer;
+    *field = (struct wf_field){p, 0, false};
+    if (special->next == special->count) return false;
+    if (base + special->at[special->next] == p && *p == '"') return find_quoted(r, p, special, field);
+    if (*skip_blanks(r->text, p) == '"') return false; /* no blank is special */
+    while (special->next < special->count && base[special->at[special->next]] == '"') special->next++;
+    return special->next < special->count;
+}
+
+/* Finds the fields of the line at p, which may have quotes; returns where it ends, or NULL. */
 static const char *find_any(struct reading *r, const char *p) {
     const struct wf_table *table = r->table;
     const char *base = (const char *)r->source.buffer;
     struct wf_places special = r->rows->specials.all;
+    struct wf_field field;
     size_t wanted = 0;
-    for (int64_t i = 1; special.next < special.count; i++, special.next++) {
+    for (int64_t i = 1; find_end(r, p, &special, &field); i++, special.next++) {
         const char *q = base + special.at[special.next];
-        struct wf_field field = {p, 0, false};
-        if (*q == '"' && (q != p || !find_quoted(r, p, &special, &field))) return NULL;
-        q = base + special.at[special.next];
         if (q - p > WF_TEXT_FIELD_NBYTES_MAX) return NULL;
         if (wanted < table->field_count && table->field[wanted] == i)
             r->rows->field[wanted++] = field.is_quoted ? field : field_between(r->text, p, q);
@@ -321,6 +336,24 @@ static inline const char *find_line(struct reading *r, const char *p) {
     return base + last;
 }
 
+/* The same for a line at p whose fields are separated by blanks and have no quotes in front. */
+static const char *find_blank_separated(struct reading *r, const char *p) {
+    const struct wf_table *table = r->table;
+    const char *const end = (const char *)r->source.buffer + r->source.end;
+    size_t wanted = 0;
+    if (*p == '#') return NULL;
+    for (int64_t i = 1;; i++) {
+        while (p < end && is_blank(r->text, *p)) p++;
+        if (p == end || *p == '"') return NULL;
+        if (*p == '\n') return i == r->text->width + 1 ? p : NULL;
+        const char *begin = p;
+        while (p < end && !wf_char_class_of(r->text, *p)) p++;
+        if (p == end || p - begin > WF_TEXT_FIELD_NBYTES_MAX) return NULL;
+        if (wanted < table->field_count && table->field[wanted] == i)
+            r->rows->field[wanted++] = (struct wf_field){begin, (size_t)(p - begin), false};
+    }
+}
+
 /* Reads lines until one is unusual. */
 static wf_error read_lines(struct reading *r) {
     const char *const base = (const char *)r->source.buffer, *const end = base + r->source.end;
@@ -328,7 +361,7 @@ static wf_error read_lines(struct reading *r) {
     if (r->text->width == 1) return WF_OK; /* a line may be blank */
     wf_specials_pass(&r->rows->specials, r->source.begin);
     while (p < end) {
-        const char *line_end = find_line(r, p);
+        const char *line_end = r->delimiter ? find_line(r, p) : find_blank_separated(r, p);
         wf_error error = line_end ? keep_row(r) : WF_OK;
         if (!line_end || error) return error;
         p = line_end + 1;
@@ -379,7 +412,7 @@ wf_error wf_table_read(wf_handle *handle, const struct wf_table *table, struct w
     if (table->column_count) memset(rows->has_missing, 0, table->column_count * sizeof *rows->has_missing);
     wf_error error = WF_OK;
     for (bool is_end = chunk->nbytes == 0; !is_end && !error;) {
-        if (r.delimiter) error = read_lines(&r);
+        error = read_lines(&r);
         if (!error) error = read_line(&r, &is_end);
     }
     return error;
