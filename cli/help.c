@@ -49,7 +49,7 @@ static const struct topic topics[] = {
     {"distinct", FILES, "The number of distinct values.", {"distinct x.npy", "distinct --column id table.csv"}},
     {"merge", "ACC...", "Merges accumulators that --save has written, and prints the result.",
      {"merge a.acc b.acc", "merge --save all.acc part*.acc"}},
-    {"devices", "", "Lists the devices of this machine.", {"devices", NULL}},
+    {"devices", "", "Lists the devices of this machine.", {"devices", "devices | grep cuda"}},
     {"bench", "", "Measures how fast this machine reduces.", {"bench --quick", "bench --op sum --type f32"}},
     {"ladder", "", "Runs the kernels of the ladder, verified and counted, or timed on a GPU.",
      {"ladder --op max --type i32", "ladder --rung 07 --html page.html"}},

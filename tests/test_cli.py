@@ -342,6 +342,24 @@ def test_columns_of_a_table(column, result):
     assert printed("sum", *arguments, data=TABLE) == result + "\n"
 
 
+@pytest.mark.parametrize("data, several", [
+    ("1,000\n2,500\n", "503"), ("1,000", "1"), ("# prices\n\n12,034,567\r\n", "613"), ("1,000\n2\n", None)])
+def test_digits_between_commas_may_be_one_number(data, several):
+    refused(1, "--delimiter , reads several", "sum", data=data)
+    refused(1, "--delimiter , reads several", "median", data=data)
+    if several:
+        assert printed("sum", "--delimiter", ",", data=data) == several + "\n"
+        assert printed("sum", "--column", "1", data=data) == str(sum(int(line.split(",")[0]) for line in data.split() if line[0].isdigit())) + "\n"
+
+
+@pytest.mark.parametrize("data, sum_", [
+    ("100,200\n", "300"), ("1,00\n", "1"), ("1000,000\n", "1000"), ("1,0001\n", "2"), ("1,000,\n", None), ("1,000,x\n", None),
+    ("1, 000\n", "1"), ("-1,000\n", "-1"), ("1;000\n", "1"), ("0,0,0\n", "0"), ("5,6\n1,000\n", "12")])
+def test_other_digits_between_commas_are_several_numbers(data, sum_):
+    done = run("sum", data=data)
+    assert done.stdout == (sum_ + "\n" if sum_ else "") and "reads several" not in done.stderr
+
+
 def test_tab_as_delimiter():
     for delimiter in ("tab", "\\t", "\t"):
         assert printed("sum", "--delimiter", delimiter, "--column", "2", data="a b\t1\nc\t2\n") == "3\n"

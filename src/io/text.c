@@ -84,6 +84,9 @@ static wf_error end_first_line(wf_handle *handle, struct wf_text *text, const st
     if (text->is_header) {
         wf_error error = wf_text_end_header(handle, text, source);
         if (error) return error;
+    } else if (text->is_grouped && !text->column) {
+        return wf_text_fail(handle, text, source, wf_source_window(source), WF_ERROR_FORMAT,
+                            "commas may separate numbers here, or group the digits of one: --delimiter , reads several");
     }
     if (text->column <= text->width) return WF_OK;
     return wf_text_fail(handle, text, source, wf_source_window(source), WF_ERROR_FORMAT,

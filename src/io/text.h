@@ -35,6 +35,7 @@ struct wf_text {
     bool has_header;         /* the fields of the first line are column names */
     bool has_delimiter;      /* a delimiter separates fields, not blanks */
     bool is_table;           /* every line must have as many fields as the first */
+    bool is_grouped;         /* the first line may be one number, such as 1,000 */
     bool skips_missing;      /* fields that represent a missing value are skipped */
     uint8_t char_class[256]; /* enum wf_char_class of each byte */
     struct wf_text_names names;

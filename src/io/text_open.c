@@ -101,6 +101,25 @@ static wf_error find_first_line(wf_handle *handle, struct wf_text *text, struct 
     }
 }
 
+/* Whether the line may be one number whose digits commas group, such as 1,000: as a row of numbers, one of them would begin
+ * with a needless 0. */
+static bool has_grouped_digits(const char *p, const char *end) {
+    size_t digits = 0, groups = 0;
+    bool has_zero = false;
+    for (; p < end && *p != '\n' && *p != '\r'; p++) {
+        if (*p == ',' && digits >= 1 && digits <= 3 && (!groups || digits == 3)) {
+            groups++;
+            digits = 0;
+            has_zero |= end - p > 1 && p[1] == '0';
+        } else if (*p >= '0' && *p <= '9') {
+            digits++;
+        } else {
+            return false;
+        }
+    }
+    return groups && digits == 3 && has_zero;
+}
+
 wf_error wf_text_open(wf_handle *handle, struct wf_text *text, struct wf_source *source, wf_type type,
                       const wf_reader_options *options) {
     *text = (struct wf_text){.type = type, .line = 1};
@@ -116,6 +135,8 @@ wf_error wf_text_open(wf_handle *handle, struct wf_text *text, struct wf_source 
     if (!error && !delimiter) error = find_delimiter(handle, source, &delimiter);
     if (error) return error;
     set_char_classes(text, delimiter);
+    const char *line = (const char *)wf_source_window(source);
+    text->is_grouped = !options->delimiter && has_grouped_digits(line, line + wf_source_available(source));
     text->first_line = text->line;
     text->is_table = text->has_delimiter || text->has_header || text->column;
     return WF_OK;
