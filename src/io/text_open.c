@@ -51,8 +51,9 @@ static char choose_delimiter(const char *line, const char *end, bool *is_cut) {
     static const char choices[] = ",\t;|", before_quotes[] = ",;| \t\v\f\r";
     char delimiter = 0;
     const char *best = choices + strlen(choices);
+    const char *p = line;
     bool is_quoted = false;
-    for (const char *p = line; p < end && (is_quoted || *p != '\n'); p++) {
+    for (; p < end && (is_quoted || *p != '\n'); p++) {
         if (is_quoted && *p == '"' && p + 1 < end && p[1] == '"') {
             p++;
         } else if (*p == '"' && (is_quoted || p == line || is_one_of(p[-1], before_quotes))) {
@@ -62,7 +63,7 @@ static char choose_delimiter(const char *line, const char *end, bool *is_cut) {
             delimiter = *p;
         }
     }
-    *is_cut = is_quoted;
+    *is_cut = p >= end;
     return delimiter;
 }
 
