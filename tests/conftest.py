@@ -44,8 +44,9 @@ def keep_what_nvrtc_compiles():
 
 
 # A file stays with one worker: those that take longest begin first, so that none is left alone with one at the end.
-LONGEST = ("test_cuda_kernels", "test_gpu", "test_cuda", "test_ladder", "test_pages", "test_gpu_groups", "test_program",
-           "test_pages_inspect", "test_ladder_sources", "test_groups", "test_mpi", "test_kernels", "test_adversarial")
+LONGEST = ("test_gpu", "test_ladder", "test_gpu_groups", "test_pages", "test_cuda_kernels", "test_adversarial", "test_program",
+           "test_groups", "test_inspect_limits", "test_mpi", "test_files", "test_cuda", "test_faults", "test_house",
+           "test_pages_inspect", "test_inspect_cuda", "test_kernels", "test_tables", "test_ladder_gpu", "test_engine")
 
 
 def turn_of(item):
@@ -63,8 +64,9 @@ def pytest_collection_modifyitems(items):
         if item.get_closest_marker("sampled"):
             sampled.setdefault(item.nodeid.split("[")[0], []).append(item)
     for cases in sampled.values():
-        cases.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))  # neither one type's only nor one tier's
-        for item in cases[(len(cases) + 3) // 4:]:
+        # Of those not slow on their own; neither one type's only nor one tier's.
+        cases.sort(key=lambda item: (item.get_closest_marker("slow") is not None, zlib.crc32(item.nodeid.encode())))
+        for item in cases[(len(cases) + 7) // 8:]:
             item.add_marker(pytest.mark.slow)
 
 

@@ -27,6 +27,7 @@ def bits_along(shape, axes, values, fortran_order):
         yield [at(i) for i in itertools.product(*([fixed[d]] if d in fixed else range(n) for d, n in enumerate(shape)))]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", ["f64", "f16", "i16", "u64", "bool"])
 @pytest.mark.parametrize("fortran_order", [False, True])
 @pytest.mark.parametrize("order", ["<", ">"])

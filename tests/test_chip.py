@@ -41,6 +41,7 @@ def told_differences():
     return chip_docs(ROOT, "--differences")
 
 
+@pytest.mark.slow
 def test_every_difference_has_a_reason(told_differences):
     assert told_differences.returncode == 0, told_differences.stdout
 

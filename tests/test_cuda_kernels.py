@@ -9,7 +9,7 @@ import pytest
 
 from cli_helpers import ROOT, run
 from cuda_helpers import fake_environment, need_fake
-from each_type import ALIKE, EVERY_KERNEL
+from each_type import ALIKE, EVERY_KERNEL, needs_every_kernel
 from oracle import FLOATS, TYPES, ops_of
 from test_ladder_sources import nvrtc  # noqa: F401: a fixture
 
@@ -45,11 +45,15 @@ def test_kernels_compile_for_a_copy_engine(type_name, small, cache, tmp_path):
         assert done.returncode == 1 and "cuModuleLoadData" in done.stderr, (command, done.stderr)
 
 
-@pytest.mark.parametrize("type_name, small", [*((name, "0") for name in TYPES), ("f32", "1"), ("i8", "1")])
+# What is copied has a size and no type; a small array is not copied, and test_gpu.py runs its kernels.
+COPIED_ALIKE = (*ALIKE, "u8", "bf16")
+
+
+@pytest.mark.parametrize("type_name, small", [
+    *(pytest.param(name, "0", marks=[needs_every_kernel] * (name in COPIED_ALIKE)) for name in TYPES),
+    *(pytest.param(name, "1", marks=needs_every_kernel) for name in ("f32", "i8"))])
 def test_kernels_for_a_copy_engine_give_the_cpus_bits(type_name, small, cache, tmp_path):
     need_fake()
-    if not EVERY_KERNEL and type_name in ALIKE:
-        pytest.skip("its kernels are as those of other types: TESTS_EVERY_KERNEL=1, as in CI, takes them all")
     environment = fake_environment(cache, capability="9.0", WARPFOLD_CUDA_SMALL=small)
     data = tmp_path / "data"
     data.write_bytes(random.Random(type_name).randbytes(30000))
@@ -100,10 +104,11 @@ def embedded():
 def test_a_header_includes_what_it_uses(header, nvrtc):  # noqa: F811
     """So it compiles alone, whatever is reduced."""
     headers = embedded()
-    for type_name, wanted, more in [("f32", "SUM", []), ("u8", "SUM", []), ("f64", "DOT", []),
-                                    ("f64", "MIN", ["-DFINISH_OP=3", "-DFINISH_TYPE=13", "-DFINISH_RESULT_TYPE=13"])]:
+    for turn, (type_name, wanted, more) in enumerate([
+            ("f32", "SUM", []), ("u8", "SUM", []), ("f64", "DOT", []),
+            ("f64", "MIN", ["-DFINISH_OP=3", "-DFINISH_TYPE=13", "-DFINISH_RESULT_TYPE=13"])]):
         parts = [f"-DHAS_{part}={int(part == wanted)}" for part in PARTS]
-        for is_small in (0, 1):
+        for is_small in (0, 1) if EVERY_KERNEL else (turn % 2,):
             sizes = ["-DIS_INDEXED=0", f"-DIS_SMALL={is_small}", "-DALIGNMENT=16", "-DBLOCK=128", "-DVECTORS=4",
                      "-DSTAGES=0", "-DRESIDENT=1", "-DSUMS_NBYTES=0", "-DWALK=0", "-DIS_SHORT=0"]
             nvrtc.compile("alone.cu", f'#include "kernels/{header}"\n', headers,

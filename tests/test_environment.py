@@ -173,6 +173,7 @@ def reduce_with_traps(directory):
         check_under(shim, [(0, 0, 0, 1), (2, 1, 0, 1)], handle, type_name, 3000, flavour)
 
 
+@pytest.mark.slow
 def test_traps(shim, tmp_path):
     script = f"import test_environment; test_environment.reduce_with_traps({str(tmp_path)!r})"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -283,6 +283,7 @@ def test_a_signal_while_saving(folder, tmp_path, name, call, number, named):
         assert done.returncode == -number, (at, done)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", WRITING)
 @pytest.mark.parametrize("nbytes", [0, 1, 100, 200, 5000])
 def test_a_limit_on_file_sizes(folder, name, nbytes):

@@ -168,6 +168,7 @@ __global__ void f(int *out) {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", WRONG)
 def test_a_finding_names_its_cure(name, write):
     source, arguments, kind, said = WRONG[name]

@@ -110,6 +110,7 @@ def test_axes(pair, type_name):
                        first_index=rng.choice([0, 7]))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", TYPES)
 def test_segments(pair, type_name):
     rng = random.Random(f"gpu segments {type_name}")
@@ -126,6 +127,7 @@ def test_segments(pair, type_name):
                        groups_there=rng.choice([groups, groups_there]), first_index=rng.choice([0, 7]))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", TYPES)
 def test_keys(pair, type_name):
     rng = random.Random(f"gpu keys {type_name}")
@@ -149,6 +151,7 @@ LONG = [((3, 70001), 2), ((70001, 3), 1), ((1000, 70), 1), ((70, 1000), 2), ((1,
         ((31, 33, 65), 2), ((31, 33, 65), 5), ((100003, 4), 2), ((300007, 1), 2)]
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize("type_name", ("f32", "f64", "i32", "i8", "f16"))
 def test_many_and_long_groups(pair, type_name):
@@ -190,6 +193,7 @@ class Binades:
         return wf.strided(self.data, self.type, self.shape, self.strides, self.offset)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_name", EDGES)
 def test_binades_at_the_edge_of_a_window(pair, type_name):
     rng = random.Random(f"edges {type_name}")
@@ -201,6 +205,7 @@ def test_binades_at_the_edge_of_a_window(pair, type_name):
             pair.check(op, library.wf_groups_axes(2), operands(op, *made), shape, span, top, further)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", ("f32", "f16", "i32"))
 def test_short_groups(pair, type_name):
     """Of a few elements, which a lane takes at once."""
@@ -219,6 +224,7 @@ PRODUCTS = [((3, 70001), 2), ((70001, 3), 1), ((40, 9), 1), ((9, 40), 2), ((5, 1
             ((2500, 40), 1), ((17, 4099), 2)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name, result_type", [("f32", None), ("f64", None), ("f16", "f64"), ("bf16", None), ("i64", "f64"),
                                                     ("u8", "f32"), ("f32", "i8")])
 def test_products_that_are_trees(pair, type_name, result_type):
@@ -255,6 +261,7 @@ def skewed_offsets(rng, length):
     return [0, *rest, *(offset + long for offset in rest[-1:]), length]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_name", ("f32", "i32", "f64"))
 def test_skewed_segments_and_keys(pair, type_name):
     rng = random.Random(f"gpu skewed {type_name}")
@@ -295,6 +302,7 @@ def table_keys(rng, groups, order):
     return sorted(keys) if order == "sorted" else keys
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", TABLE_KINDS)
 @pytest.mark.parametrize("type_name", ("f32", "f64"))
 def test_tables_of_floats(pair, type_name, kind):
@@ -312,6 +320,7 @@ def test_tables_of_floats(pair, type_name, kind):
                 assert plan.startswith("tables in shared memory" if groups <= 300 else "a table in global memory"), plan
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", TYPES)
 def test_tables_of_all_types(pair, type_name):
     """Values and keys that lie apart; bad keys, which are skipped or told."""

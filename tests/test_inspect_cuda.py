@@ -167,6 +167,7 @@ def test_no_compiler(write):
     refused(1, [str(path), "NVRTC", "nvcc"], "inspect", path, env=environment)
 
 
+@pytest.mark.slow
 def test_nothing_is_left_behind(nvcc, write, tmp_path):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -184,6 +185,7 @@ __global__ void mine() {
 """
 
 
+@pytest.mark.slow
 def test_printf(nvcc, write):
     path = write("mine.cu", PRINTING)
     lines = ['thread 0 "café {}" 1.50\t', 'thread 1 "café {}" 1.50\t']

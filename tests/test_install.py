@@ -165,6 +165,7 @@ def test_pkg_config_static(static, environment, tmp_path, version):
     assert "libwarpfold" not in run("objdump", "-p", tmp_path / "a.out")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["warpfold::warpfold", "warpfold::static"])
 def test_cmake_package(target, prefix, tmp_path, version):
     (tmp_path / "program.c").write_text(PROGRAM)
@@ -194,6 +195,7 @@ def test_example_in_c_by_cmake(prefix, tmp_path):
     assert run(tmp_path / "columns") == f"means {means}\nvariance {float(variance):.17g}\n"
 
 
+@pytest.mark.slow
 def test_example_in_cplusplus(environment, tmp_path):
     need("pkg-config")
     flags = run("pkg-config", "--cflags", "--libs", "warpfold", env=environment).split()
@@ -483,6 +485,7 @@ rm $setup $offered
 """
 
 
+@pytest.mark.slow
 def test_zsh_completes(prefix, operations, tmp_path):
     for name in ("data one.npy", "data two.raw", "sum"):
         (tmp_path / name).touch()

@@ -186,6 +186,7 @@ def test_every_task_has_a_kernel_here():
     assert sorted([*GOOD, "rung"]) == TASKS
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("task", GOOD)
 def test_a_good_kernel_is_accepted(task, write):
     told = verdict(write("kernel.cu", GOOD[task]), "--task", task, status=0)
@@ -204,6 +205,7 @@ def test_results_of_one_launch_are_no_results_of_the_next(write):
         known = re.search(r"must be (-?\d+)$", told["reasons"][0]["message"])[1]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("task", GOOD)
 def test_a_kernel_that_writes_nothing_is_refused(task, write):
     told = verdict(write("kernel.cu", GOOD[task].split("{")[0] + "{ }\n"), "--task", task, status=3)
@@ -249,6 +251,7 @@ WORSE = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", WORSE)
 def test_a_wrong_kernel_is_refused_for_its_fault(name, write):
     task, body, faults = WORSE[name]
@@ -277,6 +280,7 @@ def test_gates_say_what_a_kernel_costs_and_what_to_do(write):
 # ---- the ladder ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("rung", RUNGS)
 def test_every_rung_is_accepted(rung):
     path = ROOT / "ladder" / f"{rung}.cu"
@@ -410,6 +414,7 @@ SIMPLE = """__global__ void reduce(const %s *in, %s *out, int n)
 """
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name, c_type, out, c_out, data", [
     ("u8", "unsigned char", "u32", "unsigned int", "integers(0, 255)"), ("i8", "signed char", "i32", "int", "integers(-128, 127)"),
     ("i64", "long long", "i64", "long long", "integers(-4e15, 4e15)"), ("u64", "unsigned long long", "u64",

@@ -209,6 +209,7 @@ def findings_of(wrong, schedule, folder):
     return inspect(case, folder, "--schedule", schedule, "--threads", 1, status=3)["findings"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("wrong", WRONG, ids=str)
 def test_wrong(wrong, tmp_path):
     findings = findings_of(wrong, "lockstep", tmp_path)

@@ -223,6 +223,7 @@ def test_equal_keys_that_follow_each_other(handle, type_name):
     assert got[1] == Oracle(type_name, b"".join(elements[length + 1:2 * length])).reduce("sum")
 
 
+@pytest.mark.slow
 def test_large_tables_begin_with_nothing(handle):
     """Their memory may be that of the call before."""
     key_count, count = 300_000, 4000

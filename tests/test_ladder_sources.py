@@ -159,9 +159,12 @@ def quickly(nvrtc):
 @pytest.mark.slow
 @pytest.mark.parametrize("rung", KERNELS)
 def test_every_combination_compiles(rung, nvrtc):
-    for op in ladder_ptx.facts(source(rung))["Ops"].split():
+    """Of types and finishes, where not all are asked for, each with each, but for the op."""
+    for place, op in enumerate(ladder_ptx.facts(source(rung))["Ops"].split()):
         for type_name in TYPES if EVERY_KERNEL else ("i64", "f32"):
-            for finish in FINISHES:
+            for turn, finish in enumerate(FINISHES):
+                if not EVERY_KERNEL and op != "argmax" and (place + turn + (type_name == "f32")) % 2:
+                    continue
                 if op == "argmax" and finish == "atomic" and type_name.endswith("64"):
                     with pytest.raises(ladder_ptx.CompileError, match="elements of 32 bits only"):
                         compiled(nvrtc, rung, op, type_name, finish)

@@ -103,6 +103,7 @@ if comm.rank == 0:
 """
 
 
+@pytest.mark.slow
 def test_arrays_of_mpi4py(mpi4py):
     done = run_ranks("openmpi", 3, sys.executable, "-c", ARRAYS, **mpi4py)
     other = "another rank failed: its own exception says why"
@@ -120,6 +121,7 @@ def test_example_of_mpi4py(mpi4py, tmp_path):
     assert float.fromhex(done.stdout) == float.fromhex(printed("sum", "--hex", *paths)), done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", ["openmpi", SLOW("mpich")])
 def test_ranks_print_one_answer(library, files, texts, tmp_path):
     need(library)

@@ -311,6 +311,7 @@ def refused(said, *words, **options):
     assert said in done.stderr and done.stderr.startswith("warpfold: "), done.stderr
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_runtime_that_is_linked_into_the_program(tmp_path):
     """As nvcc does unless told otherwise: its functions are found by their names, until they are stripped."""

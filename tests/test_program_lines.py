@@ -37,6 +37,7 @@ def made(program):
     return json.loads(report.read_text()), page, ["", *(program.parent / "lines.cu").read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_counts_of_lines_add_up_to_those_of_kernels(made):
     report, _, source = made
     for name in COUNTS:

@@ -28,6 +28,7 @@ def findings_of(program, mode, folder):
     return json.loads((folder / "report").read_text())["findings"]
 
 
+@pytest.mark.slow
 @needs_nvcc
 def test_boxes_of_one_to_five_dimensions(tensors):
     done = run("run", tensors, env=environment())

@@ -49,6 +49,7 @@ def test_there_are_twelve_and_each_has_its_task():
     assert [name[:2] for name in PUZZLES] == [f"{number:02}" for number in range(1, 13)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", PUZZLES)
 def test_a_puzzle_is_refused_and_its_solution_accepted(name, write):
     source = (ROOT / "puzzles" / f"{name}.cu").read_text()

@@ -34,6 +34,7 @@ def draw_elements(seed, type_name, flavour, count):
 # ---- quantiles of arrays
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", TYPES)
 @pytest.mark.parametrize("flavour", FLAVOURS, ids=lambda flavour: flavour.__name__)
 def test_every_type(handle, type_name, flavour):
@@ -204,6 +205,7 @@ def test_distinct(handle, type_name):
         assert found == expected_distinct(type_name, data, nan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 3])
 def test_more_distinct_values_than_fit(handle, threads):
     """They are counted in several passes."""
@@ -216,6 +218,7 @@ EDGES = ([0.0, 1.0], [-1.0, 0.0, 0.5, 2.0], [float("-inf"), -0.0, float("inf")],
          [-1e19, -128.0, 127.5, 1e19], [i / 8 for i in range(-40, 41)])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", TYPES)
 def test_histograms(handle, type_name):
     for edges, flavour in itertools.product(EDGES, (plain, wild, coarse, special)):

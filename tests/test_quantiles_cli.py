@@ -116,6 +116,7 @@ def test_pipes_that_are_too_long():
     assert "268435456 bytes of elements" in done.stderr and "save them to a file" in done.stderr
 
 
+@pytest.mark.slow
 def test_files_take_little_memory(tmp_path):
     path = tmp_path / "long"
     block = random.Random(1).randbytes(1 << 20)

@@ -187,6 +187,7 @@ def test_arrays_of_many_shapes(write, shape):
         assert printed("dot", c, f) == str(sum(value * value for value in values)) + "\n"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("shape", [[3, 2_200_000], [2, 3, 2_100_000], [4000, 1500], [5, 1_000_000], [1100, 3, 1700]])
 def test_arrays_larger_than_a_panel(tmp_path, shape):
     """Bytes made by one rule from their index, in an order of storage that numpy would have, by blocks."""

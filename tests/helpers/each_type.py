@@ -25,5 +25,9 @@ def but_alike(names, alike=ALIKE):
     return [pytest.param(name, marks=skipped) if name in alike and not EVERY_KERNEL else name for name in names]
 
 
+needs_every_kernel = pytest.mark.skipif(
+    not EVERY_KERNEL, reason="its kernels differ from others by what those show: TESTS_EVERY_KERNEL=1, as in CI, takes them all")
+
+
 CHECKED = ("bool", "i8", "u32", "f16", "f32", "f64")
 EACH_TYPE = but_slow(TYPES, *(name for name in TYPES if name not in CHECKED))

@@ -25,30 +25,54 @@ def browser():
         pytest.skip("skipped: no Chromium")
     with playwright.sync_playwright() as running:
         chromium = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield chromium
+        yield Browser(chromium)
         chromium.close()
+
+
+class Browser:
+    """Pages are used again: each is a process of Chromium's, which takes longer to start than most tests."""
+
+    def __init__(self, chromium):
+        self.chromium = chromium
+        self.idle = {}  # by size and options
+
+    def take(self, size, options):
+        idle = self.idle.get((size, *options.items()))
+        if idle:
+            return idle.pop()
+        return self.chromium.new_context(viewport={"width": size[0], "height": size[1]}, **options).new_page()
+
+    def give_back(self, page, size, options):
+        """Nothing that a test has done to the page is left for the next."""
+        page.goto("about:blank")
+        page.emulate_media(media="null")
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        page.mouse.move(0, 0)
+        self.idle.setdefault((size, *options.items()), []).append(page)
 
 
 @pytest.fixture
 def show(browser):
     """show(path, size) -> the page, opened.  At the end: it said no error, and asked for nothing but itself."""
-    contexts, said, asked = [], [], []
+    opened, said, asked = [], [], []
+    listeners = {"console": lambda message: said.append(message.text), "pageerror": lambda error: said.append(str(error)),
+                 "request": lambda request: asked.append(request.url)}
 
     def open_page(path, size=(1280, 900), **options):
         if not IS_SHOWN:
             pytest.skip("made, not shown")
-        context = browser.new_context(viewport={"width": size[0], "height": size[1]}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
+        page = browser.take(size, options)
+        opened.append((page, size, options))
+        for event, listener in listeners.items():
+            page.on(event, listener)
         page.goto(path.as_uri())
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for page, size, options in opened:
+        for event, listener in listeners.items():
+            page.remove_listener(event, listener)
+        browser.give_back(page, size, options)
     assert said == []
     assert all(url.startswith(("file:", "data:")) for url in asked)
 

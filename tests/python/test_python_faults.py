@@ -62,6 +62,7 @@ def survives(name):
     assert (failed > 0 or name in few) and call() == expected
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", sorted(calls()))
 def test_a_lack_of_memory_is_survived(name):
     """In a child, which has this thread alone: pytest's others, by which workers hear what to do, would lack memory, too."""

@@ -60,6 +60,7 @@ def everything(buffer, lists, a, b):
     fails(lambda: wf.Accumulator("sum", "none"))
 
 
+@pytest.mark.slow
 def test_references_and_memory_stay():
     buffer, lists = array.array("d", range(9)), [[1.5, 2.0], [3.0, 4.0]]
     a, b = tensor(), tensor(versions=False)
