@@ -7,6 +7,8 @@ from array import array
 from warpfold import _core
 
 _MANY_RESULTS = 32  # from so many on, it is worth another message to leave zeros out
+_HEAD_WORDS = 10
+_WORDS_BESIDE = 118  # all words of single accumulators, but for squares of f64
 
 
 def _attempt(function, *arguments):
@@ -17,18 +19,24 @@ def _attempt(function, *arguments):
         return None, error
 
 
-def _agree(failure, settings, largest, unlike=""):
-    """Has every rank learn of one that failed, or whose settings, of 64 bits, are another's: of each half the largest and
-    the smallest are the same only if all are."""
-    halves = (settings >> 32, settings & 0xffffffff)
-    words = array("q", [*halves, *(-half for half in halves), bool(failure)])
-    largest(memoryview(words))
+def _agree(failure, settings, add, unlike="", words=()):
+    """Has every rank learn of one that failed, or whose settings, of 64 bits, are another's; gives the sums of the words, at
+    most _WORDS_BESIDE of them, by the same message.
+
+    Quarters of the settings are added up, and their squares: all are alike just if the count times the sum of squares is the
+    square of the sum (Cauchy and Schwarz), so that all ranks come to the same answer."""
+    quarters = [settings >> shift & 0xffff for shift in (0, 16, 32, 48)]
+    sent = array("q", [bool(failure), 1, *quarters, *(quarter * quarter for quarter in quarters), *words])
+    sent.extend([0] * (_HEAD_WORDS + _WORDS_BESIDE - len(sent)))  # of one length, whatever a rank has
+    add(memoryview(sent))
     if failure:
         raise failure
-    if words[4]:
+    failures, count = sent[:2]
+    if failures:
         raise RuntimeError("another rank failed: its own exception says why")
-    if tuple(words[:2]) != halves or tuple(words[2:4]) != tuple(-half for half in halves):
+    if any(count * squares != total * total for total, squares in zip(sent[2:6], sent[6:_HEAD_WORDS])):
         raise ValueError(unlike)
+    return sent[_HEAD_WORDS:_HEAD_WORDS + len(words)]
 
 
 # ---- accumulators
@@ -79,10 +87,13 @@ def all_reduce(accumulator, add, largest):
         total = warpfold.all_reduce(total, add, largest)
     """
     words, failure = _attempt(_words, accumulator)
-    settings, sums, extremes = words or (0, None, None)
-    _agree(failure, settings, largest, "the ranks' accumulators are of different reductions, dtypes or shapes")
+    settings, sums, extremes = words or (0, (), ())
+    beside = sums if len(sums) <= _WORDS_BESIDE else ()
+    totals = _agree(failure, settings, add, "the ranks' accumulators are of different reductions, dtypes or shapes", beside)
     results = math.prod(accumulator.shape)
-    if results >= _MANY_RESULTS:
+    if len(beside):
+        sums[:] = totals
+    elif results >= _MANY_RESULTS:
         _add_results(sums, results, add, largest)
     elif len(sums):
         add(sums)
@@ -101,8 +112,9 @@ class _Exchange:
     """An array in blocks: of each, every rank gets one piece from all, reduces it, and hands the results to all.
 
     ranks: their count; exchange(send, receive), which sends piece i to rank i and receives one of each; share(send,
-    receive), which sends one piece to all; both of bytes, of equal pieces; largest, as all_reduce's; contiguous(array) and
-    empty(count, dtype), arrays of the library that are where the collectives need them; block_nbytes.
+    receive), which sends one piece to all; both of bytes, of equal pieces, and each gives what to call before receive is
+    read or send is written; add, as all_reduce's; contiguous(array) and empty(count, dtype), arrays of the library that are
+    where the collectives need them; block_nbytes.
     """
 
     def __init__(self, array, ranks, op, options):
@@ -113,46 +125,76 @@ class _Exchange:
         self.data, self.shape = flat.reshape(-1), tuple(flat.shape)
         self.count = len(self.data)
         even = -(-self.count // ranks.count)
-        self.piece = max(1, min(even, ranks.block_nbytes // (ranks.count * flat.itemsize)))
-        self.rows = ranks.empty(self.piece * ranks.count, flat.dtype)
-        self.padded = ranks.empty(self.piece * ranks.count, flat.dtype)
-        none = self._reduce(0)
+        piece = max(1, min(even, ranks.block_nbytes // (ranks.count * flat.itemsize)))
+        self.block = piece * ranks.count
+        blocks = -(-self.count // self.block)
+        self.rows = [ranks.empty(min(self.block, even * ranks.count), flat.dtype) for _ in range(min(2, blocks) or 1)]
+        none = self._reduce(self.rows[0][:0])
         self.results = ranks.empty(self.count, none.dtype)
-        self.spare = ranks.empty(self.piece * ranks.count, none.dtype)
+        self.spare = {x.dtype: ranks.empty(self._padded(self.count % self.block), x.dtype) for x in (flat, none)}
         alike = repr((ranks.count, op, sorted(options.items(), key=str), str(flat.dtype), self.shape))
         self.settings = int.from_bytes(hashlib.sha256(alike.encode()).digest()[:8], "big")
 
-    def _reduce(self, piece):
-        rows = self.rows[:self.ranks.count * piece].reshape(self.ranks.count, piece)
+    def _reduce(self, rows):
+        rows = rows.reshape(self.ranks.count, len(rows) // self.ranks.count)
         return _core.reduce_op(self.op, rows, axis=0, **self.options)
 
-    def _full(self, part, spare):
-        """Where what is sent for, or received as, part is: there, or in as much memory as equal pieces need."""
-        piece = -(-len(part) // self.ranks.count)
-        return piece, part if len(part) == piece * self.ranks.count else spare[:piece * self.ranks.count]
+    def _padded(self, count):
+        return -(-count // self.ranks.count) * self.ranks.count
 
-    def block(self, begin, failure):
-        """Whatever the own piece gives, the others get theirs; returns what failed."""
-        part, results = (x[begin:begin + self.piece * self.ranks.count] for x in (self.data, self.results))
-        piece, send = self._full(part, self.padded)
+    def _equal_pieces(self, part):
+        """Where what is sent for, or received as, part is: there, or in as much memory as equal pieces need."""
+        count = self._padded(len(part))
+        return part if len(part) == count else self.spare[part.dtype][:count]
+
+    def exchange(self, begin):
+        """Starts the exchange of the block's pieces; gives these, and what waits for them."""
+        part = self.data[begin:begin + self.block]
+        send = self._equal_pieces(part)
         if send is not part:
             send[:len(part)] = part
             send[len(part):] = 0
-        self.ranks.exchange(send, self.rows[:len(send)])
-        mine, error = _attempt(self._reduce, piece)
-        receive = self._full(results, self.spare)[1]
-        self.ranks.share(receive[:piece] if error else mine, receive)
-        if receive is not results:
-            results[:] = receive[:len(results)]
-        return failure or error
+        rows = self.rows[begin // self.block % 2][:len(send)]
+        return rows, self.ranks.exchange(send, rows)
+
+    def share(self, begin, rows):
+        """Reduces the pieces and hands out the results; gives what waits for them, and what failed.
+
+        Whatever the own piece gives, the others get theirs."""
+        part = self.results[begin:begin + self.block]
+        receive = self._equal_pieces(part)
+        mine, error = _attempt(self._reduce, rows)
+        wait = self.ranks.share(receive[:len(receive) // self.ranks.count] if error else mine, receive)
+
+        def end():
+            wait()
+            if receive is not part:
+                part[:] = receive[:len(part)]
+
+        return end, error
+
+    def run(self):
+        """All blocks, each exchanged while the one before is reduced; the first failure, or None."""
+        failure, ends = None, []
+        blocks = range(0, self.count, self.block)
+        begun = self.exchange(0) if blocks else None
+        for begin in blocks:
+            rows, wait = begun
+            wait()
+            if begin + self.block < self.count:
+                begun = self.exchange(begin + self.block)
+            end, error = self.share(begin, rows)
+            ends.append(end)
+            failure = failure or error
+        for end in ends:
+            end()
+        return failure
 
 
 def all_reduce_array(array, ranks, op, **options):
     """What warpfold.mpi and warpfold.torch have under this name; ranks: as _Exchange's."""
     job, failure = _attempt(_Exchange, array, ranks, op, options)
-    _agree(failure, 0 if failure else job.settings, ranks.largest,
+    _agree(failure, 0 if failure else job.settings, ranks.add,
            "the ranks' arrays are of different shapes or dtypes, or are to be reduced differently")
-    for begin in range(0, job.count, job.piece * ranks.count):
-        failure = job.block(begin, failure)
-    _agree(failure, 0, ranks.largest)
+    _agree(job.run(), 0, ranks.add)
     return job.results.reshape(job.shape)

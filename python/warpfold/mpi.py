@@ -27,10 +27,10 @@ class _Ranks:
         self.comm.Allreduce(self.mpi.IN_PLACE, words, self.mpi.MAX)
 
     def exchange(self, send, receive):
-        self.comm.Alltoall(send.view(self.numpy.uint8), receive.view(self.numpy.uint8))
+        return self.comm.Ialltoall(send.view(self.numpy.uint8), receive.view(self.numpy.uint8)).Wait
 
     def share(self, send, receive):
-        self.comm.Allgather(send.view(self.numpy.uint8), receive.view(self.numpy.uint8))
+        return self.comm.Iallgather(send.view(self.numpy.uint8), receive.view(self.numpy.uint8)).Wait
 
     def contiguous(self, array):
         return self.numpy.asarray(array, order="C")

@@ -91,9 +91,9 @@ class _Ranks:
         from torch import distributed
 
         self.torch, self.distributed, self.group = torch, distributed, group
-        self.count = distributed.get_world_size(group)
+        self.count, self.rank = distributed.get_world_size(group), distributed.get_rank(group)
         self.device = "cuda" if distributed.get_backend(group) == "nccl" else "cpu"
-        self.block_nbytes = 64 << 20 if self.device == "cuda" else 4 << 20
+        self.block_nbytes = 256 << 20 if self.device == "cuda" else 4 << 20
 
     def _reduce(self, words, op):
         here = self.torch.frombuffer(words, dtype=self.torch.int64)
@@ -109,11 +109,15 @@ class _Ranks:
         self._reduce(words, self.distributed.ReduceOp.MAX)
 
     def exchange(self, send, receive):
-        self.distributed.all_to_all_single(receive.view(self.torch.uint8), send.view(self.torch.uint8), group=self.group)
+        return self.distributed.all_to_all_single(receive.view(self.torch.uint8), send.view(self.torch.uint8),
+                                                  group=self.group, async_op=True).wait
 
     def share(self, send, receive):
-        self.distributed.all_gather_into_tensor(receive.view(self.torch.uint8), send.view(self.torch.uint8),
-                                                group=self.group)
+        here = receive[self.rank * len(send):][:len(send)]
+        here[:] = send  # in its place, whence NCCL sends it without another copy
+        send = here
+        return self.distributed.all_gather_into_tensor(receive.view(self.torch.uint8), send.view(self.torch.uint8),
+                                                       group=self.group, async_op=True).wait
 
     def contiguous(self, tensor):
         return _plain(tensor).to(self.device).contiguous()

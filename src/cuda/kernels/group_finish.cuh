@@ -238,33 +238,6 @@ static __device__ __forceinline__ bool write_total(const group_place *place, lev
 
 #endif
 
-// ---- sums of a batch
-
-// f64 adds up to 8 values of 24 bits without an error if their exponents differ by no more than this.
-#define EXACT_SPAN (52 - FRACTION_BITS - 4)
-#define HAS_BATCH_SUM (IS_PLAIN_TERM_SUM && HAS_VALUE_SUM && (WIDTH == 32 || IS_F16) && BATCH == 8)
-
-// Writes the sum of a group that is one batch; false, and nothing is written, if f64 might not hold it, or if it is 0.
-static __device__ __forceinline__ bool write_batch_sum(const group_place *place, const group_batch *batch)
-{
-#if USES_GROUP_LEVELS && HAS_VALUE_SUM
-    field_range fields = fields_of_batch(batch->a);
-    double sum = 0;
-    if (fields.high > 2 * BIAS || fields.high - fields.low > EXACT_SPAN) return false;
-#pragma unroll
-    for (int k = 0; k < BATCH; k++) {
-        double value = widen(batch->a[k]);
-        sum = __dadd_rn(sum, HAS_SUM ? value : fabs(value));
-    }
-    if (sum == 0) return false;
-    store_unit(place->result, narrowed(sum));
-    return true;
-#else
-    (void)place, (void)batch;
-    return false;
-#endif
-}
-
 // ---- means and variances whose sums have 128 bits
 
 #define IS_SMALL_QUOTIENT (FINISH_OP == WF_MEAN || FINISH_OP == WF_VAR || FINISH_OP == WF_STD)

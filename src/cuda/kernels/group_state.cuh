@@ -108,12 +108,16 @@ static __device__ __forceinline__ narrow_key narrow_key_of(unit bits)
     return (narrow_key)(unit)(IS_SIGNED ? bits ^ SIGN_BIT : bits);
 }
 
-static __device__ __forceinline__ u64 key_of_narrow(narrow_key key)
+static __device__ __forceinline__ unit unit_of_narrow(narrow_key key)
 {
     unit bits = (unit)key;
-    if (IS_FLOAT) bits = bits & SIGN_BIT ? bits ^ SIGN_BIT : (unit)~bits;
-    if (IS_SIGNED) bits ^= SIGN_BIT;
-    return ordered(key_of(bits));
+    if (IS_FLOAT) return bits & SIGN_BIT ? bits ^ SIGN_BIT : (unit)~bits;
+    return IS_SIGNED ? bits ^ SIGN_BIT : bits;
+}
+
+static __device__ __forceinline__ u64 key_of_narrow(narrow_key key)
+{
+    return ordered(key_of(unit_of_narrow(key)));
 }
 
 // Whether indices may fall; of floats no key is that of nothing.
@@ -381,13 +385,17 @@ static __device__ __forceinline__ bool add_extremes_of_batch(group_state *group,
 #define IS_NARROW_SUM                                                                                                    \
     (!IS_FLOAT && WIDTH <= 32 && HAS_VALUE_SUM && !HAS_PRODUCT_SUM && !HAS_EXTREMES && !HAS_NONZERO && !HAS_BITS && !HAS_PRODUCT)
 
+static __device__ __forceinline__ i64 narrow_term(unit bits)
+{
+    if (!HAS_SUM) return (i64)magnitude_of(bits);
+    return IS_SIGNED ? (i64)((u64)bits << (64 - WIDTH)) >> (64 - WIDTH) : (i64)bits;
+}
+
 static __device__ __forceinline__ void add_narrow_sum(group_state *group, const group_batch *batch)
 {
     i64 sum = 0;
 #pragma unroll
-    for (int k = 0; k < BATCH; k++)
-        sum += HAS_SUM && IS_SIGNED ? (i64)((u64)batch->a[k] << (64 - WIDTH)) >> (64 - WIDTH) :
-               HAS_SUM ? (i64)batch->a[k] : (i64)magnitude_of(batch->a[k]);
+    for (int k = 0; k < BATCH; k++) sum += narrow_term(batch->a[k]);
 #if !IS_FLOAT
     long_add(&group->sum, (u64)sum, (u64)(sum >> 63), sum >> 63);
 #endif

@@ -8,6 +8,7 @@
 
 #include "group_arguments.h"
 #include "kernels/group_finish.cuh"
+#include "kernels/group_short.cuh"
 #include "kernels/group_state.cuh"
 #include "kernels/group_walk.cuh"
 #include "kernels/team.cuh"
@@ -64,8 +65,8 @@ static __device__ __forceinline__ char *ring_of_warp(void)
     return group_memory + GROUP_SUMS_NBYTES;
 }
 
-// Adds a team's elements to its lanes' groups; false if that is done with, each lane having written a result of its own.
-static __device__ __forceinline__ bool add_range(const struct wf_group_arguments *r, const group_place *place,
+// Adds a team's elements to its lanes' groups.
+static __device__ __forceinline__ void add_range(const struct wf_group_arguments *r, const group_place *place,
                                                  const team_task *task, const team *lanes, group_state *group)
 {
     group_range range;
@@ -74,10 +75,6 @@ static __device__ __forceinline__ bool add_range(const struct wf_group_arguments
     group_batch batch, next;
     bool has_any = has_more(&walk);
     load_batch(r, lanes, &walk, &range, &next);
-    if (HAS_BATCH_SUM && IS_SHORT) {
-        bool is_done = !task->exists || (count && write_batch_sum(place, &next));
-        if (__all_sync(ALL_LANES, is_done)) return false;
-    }
     place_windows(group, &next, lanes);
     for (bool goes_on = has_any; goes_on;) {
         batch = next;
@@ -87,7 +84,6 @@ static __device__ __forceinline__ bool add_range(const struct wf_group_arguments
         if (!OVERLAPS && goes_on) load_batch(r, lanes, &walk, &range, &next);
     }
     if (HAS_EXTREMES && has_any) close_extremes(group);
-    return true;
 }
 
 static __device__ __forceinline__ struct wf_group_slot *slot_at(const struct wf_group_arguments *r, i64 slot)
@@ -100,7 +96,7 @@ static __device__ __forceinline__ void reduce_task(const struct wf_group_argumen
 {
     group_place place = find_place(r, task->exists ? task->result : 0);
     group_clear(group);
-    if (!add_range(r, &place, task, lanes, group)) return;
+    add_range(r, &place, task, lanes, group);
     bool in_windows = group_merge(group, lanes);
     if (!task->exists || lanes->place) return;
     if (task->slot < 0 && write_plain(r, &place, group, in_windows, task->end - task->begin)) return;
@@ -179,8 +175,120 @@ static __device__ __forceinline__ team_task find_task(const struct wf_group_argu
     return task;
 }
 
+#if IS_SHORT
+
+// ---- short groups
+
+// A lane's share of neighbouring results of a row of the last dimension: every 32nd, a tile being 32.
+typedef struct {
+    u64 x, result; // of the first
+    i64 x_step, result_step;
+    int left; // neighbours from the first on, itself included
+} short_span;
+
+// The elements of the lane's results, `rows` of each with what pads them.
+static __device__ __forceinline__ void load_span(const struct wf_group_arguments *r, const short_span *span, const int rows,
+                                                 const int tiles, unit *elements)
+{
+    int count = (int)r->reduced_count;
+#pragma unroll
+    for (int k = 0; k < rows; k++) {
+        i64 x = 0, y;
+        if (k < count) find_element(r, k, &x, &y);
+#pragma unroll
+        for (int t = 0; t < tiles; t++) {
+            elements[t * rows + k] = SHORT_PADDING;
+            if (k < count && 32 * t < span->left)
+                elements[t * rows + k] = load_unit(span->x + (u64)(x + t * span->x_step));
+        }
+    }
+}
+
+// Gives which results have to be found otherwise: bit t, of tile t.
+static __device__ __forceinline__ u32 reduce_span(const struct wf_group_arguments *r, const short_span *span, const int rows,
+                                                  const int tiles)
+{
+    unit elements[SHORT_LOADS];
+    u32 others = 0;
+    load_span(r, span, rows, tiles, elements);
+#pragma unroll
+    for (int t = 0; t < tiles; t++) {
+        u64 bits;
+        if (32 * t >= span->left) break;
+        if (short_result(rows, elements + t * rows, (int)r->reduced_count, r->first_index, &bits))
+            store_unit(span->result + (u64)(t * span->result_step), bits);
+        else
+            others |= 1u << t;
+    }
+    return others;
+}
+
+// A result that took more to find; false if it has to be found as those of longer groups are.
+static __device__ __forceinline__ bool reduce_rare(const struct wf_group_arguments *r, i64 result)
+{
+    unit elements[SHORT_ROWS];
+    u64 bits;
+    group_place place = find_place(r, result);
+    short_span span = {place.x, place.result, 0, 0, 1};
+    load_span(r, &span, SHORT_ROWS, 1, elements);
+    if (!rare_result(r, elements, &bits)) return false;
+    store_unit(place.result, bits);
+    return true;
+}
+
+// The results from `first` on that could not be found so: those in bits t of the tiles.
+static __device__ __forceinline__ void reduce_others(const struct wf_group_arguments *r, i64 first, u32 others,
+                                                     const team *lanes, group_state *group)
+{
+    if (!__any_sync(ALL_LANES, others != 0)) return;
+#pragma unroll 1
+    for (int t = 0; t < SHORT_LOADS / 2; t++) {
+        i64 result = first + 32 * t + lane_number();
+        bool is_wanted = others >> t & 1;
+        if (HAS_RARE_RESULT && is_wanted) is_wanted = !reduce_rare(r, result);
+        if (!__any_sync(ALL_LANES, is_wanted)) continue;
+        team_task task = {result, 0, r->reduced_count, -1, is_wanted};
+        reduce_task(r, &task, lanes, group);
+    }
+}
+
+// left: results from this one on that lanes' steps lead to; at most 0: not even this one.
+static __device__ __forceinline__ short_span find_span(const struct wf_group_arguments *r, i64 result, i64 left)
+{
+    const struct wf_group_dimension *last = &r->dimension[max(r->ndim - 1, 0)];
+    group_place place = find_place(r, left > 0 ? result : 0);
+    short_span span = {place.x, place.result, 32 * last->stride[0], 32 * last->result_stride, 0};
+    span.left = (int)max(min(left, (i64)32 * SHORT_LOADS), (i64)0);
+    return span;
+}
+
+// Spans of as many tiles as have SHORT_LOADS elements; where the last dimension is short, of one, whose lanes may have results
+// of several rows.
+static __device__ __forceinline__ void reduce_short(const struct wf_group_arguments *r, const team *lanes, group_state *group)
+{
+    bool is_flat = last_length(r) < 128;
+    int rows = r->reduced_count <= 2 ? 2 : r->reduced_count <= 4 ? 4 : 8, width = is_flat ? 32 : 32 * SHORT_LOADS / rows;
+    i64 length = is_flat ? r->count : last_length(r), spans = (length + width - 1) / width, all = spans * (r->count / length);
+    for (i64 i = blockIdx.x; i < all; i += gridDim.x) {
+        i64 row = i, at = split_off(&row, spans) * width, first = row * length + at, left = length - at - lane_number();
+        short_span span = find_span(r, first + lane_number(), is_flat ? min(left, (i64)1) : left);
+        u32 others = rows == 2   ? reduce_span(r, &span, 2, SHORT_LOADS / 2)
+                     : rows == 4 ? reduce_span(r, &span, 4, SHORT_LOADS / 4)
+                                 : reduce_span(r, &span, 8, SHORT_LOADS / 8);
+        reduce_others(r, first, others, lanes, group);
+    }
+}
+
+#endif
+
 static __device__ __forceinline__ void reduce_groups(const struct wf_group_arguments *r, const team *lanes, group_state *group)
 {
+#if IS_SHORT
+    if (HAS_SHORT_RESULT) {
+        reduce_short(r, lanes, group);
+        return;
+    }
+#endif
     for (i64 i = blockIdx.x; i < r->tiles * r->pieces; i += gridDim.x) {
         team_task task = find_task(r, i / r->pieces, i % r->pieces, lanes);
         reduce_task(r, &task, lanes, group);
