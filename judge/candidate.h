@@ -7,10 +7,11 @@
 struct candidate {
     char *ptx; /* its module's text */
     simt_module *module;
-    size_t kernel;
+    size_t kernels[STAGES_MAX]; /* of each stage */
+    const char *unsteady, *unsteady_source; /* a register that differs from run to run, in words; NULL: none is read */
 };
 
-/* Compiles the source and finds the kernel of the task's name, or the file's only one.  candidate_clear in
+/* Compiles the source and finds the kernels of the task's names, or of one the file's only one.  candidate_clear in
  * any case. */
 simt_error candidate_load(struct candidate *candidate, const struct judge_request *request,
                           simt_message *message);

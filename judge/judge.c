@@ -35,7 +35,7 @@ struct judging {
     simt_message *message;
 };
 
-/* One launch. */
+/* One launch, or one of each of the task's kernels. */
 struct trial {
     struct judging *judging;
     struct scope scope;
@@ -45,7 +45,7 @@ struct trial {
     struct buffers buffers;
     struct expected expected;
     simt_machine *machine;
-    simt_report *report;
+    simt_report *reports[STAGES_MAX]; /* NULL: not launched */
     bool is_refused, is_over; /* is_over: more launches would only take long */
 };
 
@@ -106,9 +106,9 @@ static void refuse_for(struct trial *trial, const char *kind, const char *format
 /* ---- findings -------------------------------------------------------------------------------------------
  */
 
-static void refuse_findings(struct trial *trial) {
-    for (size_t i = 0; i < simt_report_finding_count(trial->report); i++) {
-        const simt_finding *finding = simt_report_finding(trial->report, i);
+static void refuse_findings(struct trial *trial, const simt_report *report) {
+    for (size_t i = 0; i < simt_report_finding_count(report); i++) {
+        const simt_finding *finding = simt_report_finding(report, i);
         struct judge_reason reason = {.line = finding->line,
                                       .other_line = finding->has_other ? finding->other_line : 0};
         snprintf(reason.kind, sizeof reason.kind, "%s", simt_finding_kind_name(finding->kind));
@@ -268,16 +268,22 @@ static simt_error check_inputs(struct trial *trial) {
 /* ---- gates
  * ------------------------------------------------------------------------------------------------- */
 
-/* Once for each size: what other data and schedules cost is another matter. */
-static simt_error check_gates(struct trial *trial) {
+/* Of several kernels the one that is furthest from the gate is shown. */
+static void show_count(struct trial *trial, size_t g, size_t stage, double count, double bound) {
+    const struct gate *gate = &trial->judging->task->gates[g];
+    struct judge_gate_count *shown = &trial->judging->verdict->gates[g];
+    if (stage && (gate->is_least ? count >= shown->count : count <= shown->count)) return;
+    *shown = (struct judge_gate_count){gate->name, count, bound, gate->is_least};
+}
+
+static simt_error check_gates_of(struct trial *trial, size_t stage) {
     const struct judge_task *task = trial->judging->task;
-    struct judge_verdict *verdict = trial->judging->verdict;
-    if (trial->set || trial->schedule->schedule != SIMT_LOCKSTEP) return SIMT_OK;
-    verdict->gate_count = task->gate_count;
+    const char *kernel = task->stages[stage].kernel;
+    const bool is_named = task->stage_count > 1;
     for (size_t g = 0; g < task->gate_count; g++) {
         const struct gate *gate = &task->gates[g];
         long double bound;
-        double count = simt_report_counter_value(trial->report, gate->name, NAN);
+        double count = simt_report_counter_value(trial->reports[stage], gate->name, NAN);
         if (!task_number(task, gate->bound, &trial->scope, &bound, trial->judging->message))
             return SIMT_ERROR_ARGUMENT;
         if (isnan(count)) {
@@ -286,13 +292,23 @@ static simt_error check_gates(struct trial *trial) {
                      task->name, gate->name);
             return SIMT_ERROR_ARGUMENT;
         }
-        verdict->gates[g] = (struct judge_gate_count){gate->name, count, (double)bound, gate->is_least};
+        show_count(trial, g, stage, count, (double)bound);
         if (gate->is_least ? count >= bound : count <= bound) continue;
-        refuse_for(trial, "gate", "%s is %.6g, and the task wants %s %.6Lg%s%s", gate->name, count,
-                   gate->is_least ? "at least" : "at most", bound, gate->advice ? ": " : "",
+        refuse_for(trial, "gate", "%s%s%s is %.6g, and the task wants %s %.6Lg%s%s", gate->name,
+                   is_named ? " of " : "", is_named ? kernel : "", count, gate->is_least ? "at least" : "at most", bound, gate->advice ? ": " : "",
                    gate->advice ? gate->advice : "");
     }
     return SIMT_OK;
+}
+
+/* Once for each size: what other data and schedules cost is another matter. */
+static simt_error check_gates(struct trial *trial) {
+    const struct judge_task *task = trial->judging->task;
+    if (trial->set || trial->schedule->schedule != SIMT_LOCKSTEP) return SIMT_OK;
+    trial->judging->verdict->gate_count = task->gate_count;
+    simt_error error = SIMT_OK;
+    for (size_t s = 0; s < task->stage_count && !error; s++) error = check_gates_of(trial, s);
+    return error;
 }
 
 /* ---- a launch
@@ -328,23 +344,24 @@ static bool set_extent(const struct judging *judging, const char *const texts[3]
     return true;
 }
 
-static bool set_launch(struct trial *trial) {
+static bool set_launch(struct trial *trial, size_t s) {
     const struct judging *judging = trial->judging;
+    const struct stage *stage = &judging->task->stages[s];
     simt_launch *launch = &trial->launch;
     int64_t shared = 0;
     *launch = (simt_launch){.module = judging->candidate.module,
-                            .kernel = judging->candidate.kernel,
+                            .kernel = judging->candidate.kernels[s],
                             .schedule = trial->schedule->schedule,
                             .seed = trial->schedule->seed,
                             .threads = 1,
                             .observers = judging->observers,
                             .context = judging->chains};
-    if (!set_extent(judging, judging->task->block, &trial->scope, launch->block)) return false;
+    if (!set_extent(judging, stage->block, &trial->scope, launch->block)) return false;
     trial->scope.block = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
-    if (!set_extent(judging, judging->task->grid, &trial->scope, launch->grid)) return false;
+    if (!set_extent(judging, stage->grid, &trial->scope, launch->grid)) return false;
     trial->scope.grid = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
-    if (judging->task->shared &&
-        !task_whole(judging->task, judging->task->shared, &trial->scope, &shared, judging->message))
+    if (stage->shared &&
+        !task_whole(judging->task, stage->shared, &trial->scope, &shared, judging->message))
         return false;
     launch->shared_nbytes = (size_t)shared;
     launch->instruction_limit =
@@ -361,12 +378,27 @@ static struct data data_of(const struct trial *trial) {
                          schedule % 2 == 0};
 }
 
-static simt_error conclude(struct trial *trial, simt_error error) {
-    trial->judging->verdict->launches++;
-    if (error && (error != SIMT_ERROR_STOPPED || !trial->report)) return error;
-    refuse_findings(trial);
-    if (error) return SIMT_OK; /* stopped: memory is no result */
-    error = check_output(trial);
+/* SIMT_ERROR_STOPPED: what the kernel did has been told, and memory is no result. */
+static simt_error run_stage(struct trial *trial, size_t s, const void *const *values) {
+    const struct stage *stage = &trial->judging->task->stages[s];
+    const void *own[ARGUMENTS_MAX];
+    for (size_t i = 0; i < stage->argument_count; i++) own[i] = values[stage->arguments[i]];
+    if (s && !set_launch(trial, s)) return SIMT_ERROR_ARGUMENT;
+    trial->launch.arguments = own;
+    simt_error error =
+        simt_machine_launch(trial->machine, &trial->launch, &trial->reports[s], trial->judging->message);
+    if (!error || (error == SIMT_ERROR_STOPPED && trial->reports[s])) refuse_findings(trial, trial->reports[s]);
+    return error;
+}
+
+static simt_error run_stages(struct trial *trial, const void *const *values) {
+    const struct judge_task *task = trial->judging->task;
+    simt_error error = SIMT_OK;
+    size_t s = 0;
+    trial->judging->verdict->launches++; /* those of a task of several kernels count as one */
+    while (s < task->stage_count && !error) error = run_stage(trial, s++, values);
+    if (error == SIMT_ERROR_STOPPED && trial->reports[s - 1]) return SIMT_OK;
+    if (!error) error = check_output(trial);
     if (!error) error = check_inputs(trial);
     return error ? error : check_gates(trial);
 }
@@ -375,21 +407,18 @@ static simt_error launch(struct trial *trial) {
     struct judging *judging = trial->judging;
     const void *values[ARGUMENTS_MAX];
     const struct data data = data_of(trial);
-    if (!set_launch(trial)) return SIMT_ERROR_ARGUMENT;
+    if (!set_launch(trial, 0)) return SIMT_ERROR_ARGUMENT;
     simt_error error = buffers_make(&trial->buffers, judging->task, &trial->scope, &data, judging->message);
     if (!error)
         error =
             expected_make(&trial->expected, judging->task, &trial->scope, &trial->buffers, judging->message);
     if (!error && simt_machine_create(NULL, &trial->machine)) error = fail_memory(judging->message);
     if (!error) error = place(trial, values);
-    if (error) return error;
-    trial->launch.arguments = values;
-    return conclude(trial,
-                    simt_machine_launch(trial->machine, &trial->launch, &trial->report, judging->message));
+    return error ? error : run_stages(trial, values);
 }
 
 static void trial_clear(struct trial *trial) {
-    simt_report_destroy(trial->report);
+    for (size_t s = 0; s < STAGES_MAX; s++) simt_report_destroy(trial->reports[s]);
     simt_machine_destroy(trial->machine);
     expected_clear(&trial->expected);
     buffers_clear(&trial->buffers);
@@ -434,6 +463,20 @@ static bool list_observers(struct judging *judging) {
     return true;
 }
 
+/* No number of launches shows what a clock decides. */
+static void refuse_unsteady(struct judging *judging) {
+    struct judge_verdict *verdict = judging->verdict;
+    if (!judging->candidate.unsteady) return;
+    verdict->reason_count += verdict->reason_count < JUDGE_REASONS_MAX;
+    struct judge_reason *reason = &verdict->reasons[verdict->reason_count - 1];
+    *reason = (struct judge_reason){
+        .kind = "clock", .where = "the compiled code", .launches = verdict->launches};
+    snprintf(reason->message, sizeof reason->message,
+             "reads %s, %s, which differs from run to run: what a kernel returns must follow from its "
+             "arguments alone; leave it out",
+             judging->candidate.unsteady, judging->candidate.unsteady_source);
+}
+
 simt_error judge_run(const struct judge_request *request, struct judge_verdict *verdict,
                      simt_message *message) {
     struct judging judging = {
@@ -442,6 +485,7 @@ simt_error judge_run(const struct judge_request *request, struct judge_verdict *
     simt_error error = candidate_load(&judging.candidate, request, message);
     if (!error && !list_observers(&judging)) error = fail_memory(message);
     if (!error) error = try_all(&judging);
+    if (!error) refuse_unsteady(&judging);
     verdict->is_accepted = !error && !verdict->reason_count;
     chains_destroy(judging.chains);
     candidate_clear(&judging.candidate);

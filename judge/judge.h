@@ -44,7 +44,7 @@ void judge_task_destroy(struct judge_task *task); /* NULL: nothing */
 
 /* "The sum of n floats"; valid as long as the task. */
 const char *judge_task_title(const struct judge_task *task);
-const char *judge_task_signature(const struct judge_task *task);
+const char *judge_task_signature(const struct judge_task *task); /* of several kernels that of the first */
 
 /* ---- verdicts */
 
@@ -52,7 +52,7 @@ enum { JUDGE_MESSAGE_CAPACITY = 640, JUDGE_WHERE_CAPACITY = 96, JUDGE_FILE_CAPAC
 
 /* Why a kernel is refused; of alike ones the first. */
 struct judge_reason {
-    char kind[16]; /* that of a finding ("race"), or "result", "input", "gate" */
+    char kind[16]; /* that of a finding ("race"), or "result", "input", "gate", "clock" */
     char message[JUDGE_MESSAGE_CAPACITY];
     char where[JUDGE_WHERE_CAPACITY]; /* the launch: "n = 33, integers(-8, 8), split" */
     char file[JUDGE_FILE_CAPACITY];   /* of a finding, else "" */

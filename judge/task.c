@@ -133,21 +133,40 @@ static bool read_title(struct reading *reading, char *value) {
     return true;
 }
 
-/* The kernel's name is the last word before the parenthesis. */
+/* The word that ends there, blanks behind it apart. */
+static const char *word_before(const char *begin, const char *end, int *length) {
+    while (end > begin && isspace((unsigned char)end[-1])) end--;
+    const char *word = end;
+    while (word > begin && (isalnum((unsigned char)word[-1]) || word[-1] == '_')) word--;
+    *length = (int)(end - word);
+    return word;
+}
+
+/* The kernel's name is the last word before the parenthesis.  Each signature begins a stage. */
 static bool read_signature(struct reading *reading, char *value) {
     struct judge_task *task = reading->task;
-    snprintf(task->signature, sizeof task->signature, "%s", value);
     const char *end = strchr(value, '(');
+    int length;
     if (!end) return fail(reading, "'%s' is not a kernel's signature: void name(parameters)", value);
-    while (end > value && isspace((unsigned char)end[-1])) end--;
-    const char *begin = end;
-    while (begin > value && (isalnum((unsigned char)begin[-1]) || begin[-1] == '_')) begin--;
-    if (begin == end) return fail(reading, "'%s' names no kernel", value);
-    snprintf(task->kernel, sizeof task->kernel, "%.*s", (int)(end - begin), begin);
+    const char *name = word_before(value, end, &length);
+    if (!length) return fail(reading, "'%s' names no kernel", value);
+    if (task->stage_count == STAGES_MAX)
+        return fail(reading, "there are more than %d signatures", STAGES_MAX);
+    struct stage *stage = &task->stages[task->stage_count++];
+    stage->line = reading->line;
+    snprintf(stage->signature, sizeof stage->signature, "%s", value);
+    snprintf(stage->kernel, sizeof stage->kernel, "%.*s", length, name);
     return true;
 }
 
-static bool read_extent(struct reading *reading, char *value, const char *extent[3]) {
+/* The stage whose launch is told: that of the signature before, or the first. */
+static struct stage *told_stage(const struct reading *reading) {
+    struct judge_task *task = reading->task;
+    return &task->stages[task->stage_count ? task->stage_count - 1 : 0];
+}
+
+static bool read_extent(struct reading *reading, char *value, const char *extent[3], const char *key) {
+    if (extent[0]) return fail(reading, "%s is given twice", key);
     for (int d = 0; d < 3; d++) {
         extent[d] = cut(&value, ',');
         if (extent[d] && !*extent[d]) return fail(reading, "an extent is empty: X[, Y[, Z]]");
@@ -156,15 +175,17 @@ static bool read_extent(struct reading *reading, char *value, const char *extent
 }
 
 static bool read_block(struct reading *reading, char *value) {
-    return read_extent(reading, value, reading->task->block);
+    return read_extent(reading, value, told_stage(reading)->block, "Block");
 }
 
 static bool read_grid(struct reading *reading, char *value) {
-    return read_extent(reading, value, reading->task->grid);
+    return read_extent(reading, value, told_stage(reading)->grid, "Grid");
 }
 
 static bool read_shared(struct reading *reading, char *value) {
-    reading->task->shared = value;
+    struct stage *stage = told_stage(reading);
+    if (stage->shared) return fail(reading, "Shared is given twice");
+    stage->shared = value;
     return true;
 }
 
@@ -395,9 +416,9 @@ static const struct key {
     bool (*read)(struct reading *reading, char *value);
     bool is_needed, is_list;
 } keys[] = {
-    {"Title", read_title, true, false},      {"Signature", read_signature, true, false},
-    {"Block", read_block, true, false},      {"Grid", read_grid, true, false},
-    {"Shared", read_shared, false, false},   {"Options", read_options, false, true},
+    {"Title", read_title, true, false},      {"Signature", read_signature, true, true},
+    {"Block", read_block, true, true},       {"Grid", read_grid, true, true},
+    {"Shared", read_shared, false, true},    {"Options", read_options, false, true},
     {"Argument", read_argument, true, true}, {"Sizes", read_sizes, true, true},
     {"Expect", read_expect, true, false},    {"Roundings", read_roundings, false, false},
     {"Empty", read_empty, false, false},     {"Gate", read_gate, false, true},
@@ -419,6 +440,16 @@ static bool read_line(struct reading *reading, char *line, unsigned *met) {
     return *value ? keys[key].read(reading, value) : fail(reading, "%s has no value", line);
 }
 
+static bool check_launch(const struct reading *reading, const struct stage *stage, const struct scope *scope) {
+    const struct judge_task *task = reading->task;
+    const char *const texts[] = {stage->block[0], stage->block[1], stage->block[2], stage->grid[0],
+                                 stage->grid[1],  stage->grid[2],  stage->shared};
+    int64_t whole;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i] && !task_whole(task, texts[i], scope, &whole, reading->message)) return false;
+    return true;
+}
+
 /* What later depends on a size must be right for each, and is asked for once here. */
 static bool check(struct reading *reading) {
     struct judge_task *task = reading->task;
@@ -426,11 +457,8 @@ static bool check(struct reading *reading) {
         const struct scope scope = {&task->sizes[i], 1, 1};
         int64_t whole;
         long double number;
-        for (int d = 0; d < 3; d++)
-            if ((task->block[d] && !task_whole(task, task->block[d], &scope, &whole, reading->message)) ||
-                (task->grid[d] && !task_whole(task, task->grid[d], &scope, &whole, reading->message)))
-                return false;
-        if (task->shared && !task_whole(task, task->shared, &scope, &whole, reading->message)) return false;
+        for (size_t s = 0; s < task->stage_count; s++)
+            if (!check_launch(reading, &task->stages[s], &scope)) return false;
         if (task->roundings && !task_whole(task, task->roundings, &scope, &whole, reading->message))
             return false;
         if (task->empty && !task_number(task, task->empty, &scope, &number, reading->message)) return false;
@@ -438,6 +466,50 @@ static bool check(struct reading *reading) {
             if (!task_number(task, task->arguments[a].count, &scope, &number, reading->message)) return false;
         for (size_t g = 0; g < task->gate_count; g++)
             if (!task_number(task, task->gates[g].bound, &scope, &number, reading->message)) return false;
+    }
+    return true;
+}
+
+/* ---- several kernels: their parameters are the task's arguments by name */
+
+static bool add_parameter(struct reading *reading, struct stage *stage, const char *name, int length) {
+    const struct judge_task *task = reading->task;
+    size_t index = 0;
+    while (index < task->argument_count && (strncmp(task->arguments[index].name, name, (size_t)length) ||
+                                            task->arguments[index].name[length]))
+        index++;
+    if (!length || index == task->argument_count)
+        return fail(reading, "'%.*s' in the signature of '%s' is no argument of the task", length, name, stage->kernel);
+    if (stage->argument_count == ARGUMENTS_MAX)
+        return fail(reading, "'%s' has more than %d parameters", stage->kernel, ARGUMENTS_MAX);
+    stage->arguments[stage->argument_count++] = index;
+    return true;
+}
+
+static bool read_parameters(struct reading *reading, struct stage *stage) {
+    const char *begin = strchr(stage->signature, '(') + 1;
+    while (*begin && *begin != ')') {
+        const char *end = begin + strcspn(begin, ",)");
+        int length;
+        const char *name = word_before(begin, end, &length);
+        if (!add_parameter(reading, stage, name, length)) return false;
+        begin = *end == ',' ? end + 1 : end;
+    }
+    return true;
+}
+
+/* Of one kernel the parameters are the arguments, in order, whatever they are called. */
+static bool read_stages(struct reading *reading) {
+    struct judge_task *task = reading->task;
+    for (size_t s = 0; s < task->stage_count; s++) {
+        struct stage *stage = &task->stages[s];
+        reading->line = stage->line;
+        if (!stage->block[0] || !stage->grid[0])
+            return fail(reading, "there is no line '%s:' for the kernel '%s'", stage->block[0] ? "Grid" : "Block",
+                        stage->kernel);
+        if (task->stage_count > 1 && !read_parameters(reading, stage)) return false;
+        for (size_t a = 0; task->stage_count == 1 && a < task->argument_count; a++)
+            stage->arguments[stage->argument_count++] = a;
     }
     return true;
 }
@@ -455,7 +527,7 @@ static bool read_all(struct reading *reading) {
         if (keys[key].is_needed && !(met >> key & 1))
             return fail(reading, "there is no line '%s:'", keys[key].name);
     if (!reading->task->size_count) return fail(reading, "there is no size");
-    return read_reference(reading) && check(reading);
+    return read_stages(reading) && read_reference(reading) && check(reading);
 }
 
 simt_error judge_task_read(const char *text, const char *name, struct judge_task **task,
@@ -488,7 +560,7 @@ const char *judge_task_title(const struct judge_task *task) {
 }
 
 const char *judge_task_signature(const struct judge_task *task) {
-    return task->signature;
+    return task->stages[0].signature;
 }
 
 const char *judge_task_text(const char *name) {

@@ -8,7 +8,7 @@
 #include "judge.h"
 #include "warpfold.h"
 
-enum { ARGUMENTS_MAX = 16, SIZES_MAX = 32, OPTIONS_MAX = 8, DATA_MAX = 8, REFERENCE_INPUTS_MAX = 2 };
+enum { ARGUMENTS_MAX = 16, SIZES_MAX = 32, OPTIONS_MAX = 8, DATA_MAX = 8, REFERENCE_INPUTS_MAX = 2, STAGES_MAX = 8 };
 
 enum role {
     ROLE_INPUT,
@@ -65,16 +65,26 @@ struct reference {
     const char *elements;
 };
 
+/* A kernel of the task and its launch; those of a task run in order, on the same memory. */
+struct stage {
+    char signature[512], kernel[128];
+    const char *block[3], *grid[3], *shared; /* shared: NULL: none */
+    size_t arguments[ARGUMENTS_MAX];         /* of each parameter the task's argument */
+    size_t argument_count;
+    int line;
+};
+
 struct judge_task {
     char *text; /* cut into the texts that everything here points to */
     const char *name;
     char name_copy[JUDGE_FILE_CAPACITY];
-    char title[128], signature[512], kernel[128];
+    char title[128];
+    struct stage stages[STAGES_MAX];
+    size_t stage_count;
     struct argument arguments[ARGUMENTS_MAX];
     size_t argument_count;
     struct size sizes[SIZES_MAX];
     size_t size_count, data_count; /* data_count: the most generators that an input has */
-    const char *block[3], *grid[3], *shared;
     const char *options[OPTIONS_MAX + 1]; /* of the compiler, NULL-terminated */
     size_t option_count;
     const char *roundings, *empty; /* NULL: not stated */

@@ -111,6 +111,18 @@ def test_lanes_of_a_last_warp_lack_syncwarp(write):
     assert (finding["pairs"], finding["from_line"], finding["to_line"]) == (3, one, two)
 
 
+def test_steps_that_race_with_themselves_are_one_fault_and_others_stay_apart(write):
+    """A barrier between the steps, none within them; further down lies another fault."""
+    steps = "".join(f"    s[t] += s[t + {step}];\n    __syncwarp(); // {step}\n" for step in (4, 2, 1))
+    source = ("__global__ void f(int *out) {\n    __shared__ int s[64];\n    int t = threadIdx.x;\n    s[t] = s[t + 32] = t;\n"
+              f"    __syncwarp();\n{steps}    out[t] = 0;\n\n    s[t] += s[t ^ 1]; // apart\n    __syncwarp();\n    out[t] = s[t];\n}}\n")
+    report = inspected(write("steps.cu", source), "--arg", "i32[32]", status=3)
+    one, apart = line_of(source, "4") - 1, line_of(source, "apart")
+    told = {(finding["line"], finding["to_line"], finding["pairs"]) for finding in report["findings"]}
+    assert told == {(one, one + 4, 3), (apart, apart, 1)}
+    assert all(finding["missing"] == "__syncwarp()" for finding in report["findings"])
+
+
 WRONG = {
     "barrier": ("""__global__ void f(float *out) {
     int t = threadIdx.x;

@@ -259,6 +259,88 @@ def test_a_wrong_kernel_is_refused_for_its_fault(name, write):
     assert kinds(verdict(kernel, "--task", task, status=3)) == faults
 
 
+UNSTEADY = {"clock()": "%clock,", "clock64()": "%clock,", 'the "%globaltimer"': "%globaltimer,",
+            'the "%smid"': "%smid,", 'the "%warpid"': "%warpid,"}
+
+
+@pytest.mark.parametrize("call", UNSTEADY)
+def test_a_kernel_that_asks_the_clock_is_refused_though_every_launch_was_right(call, write):
+    """Wrong so rarely that no launch here meets it."""
+    register = call.split('"')[1] if '"' in call else ""
+    width, letter = ("u64", "l") if "timer" in call else ("u32", "r")
+    read = 'asm volatile("mov.%s %%0, %%%s;" : "=%s"(now));' % (width, register, letter) if register else f"now = {call};"
+    body = "long long now; " if not register or width == "u64" else "int now; "
+    source = GOOD["sum"].replace("{", "{" + body + read + " if (now == 0x123456) return;", 1)
+    told = verdict(write("kernel.cu", source), "--task", "sum", status=3)
+    assert kinds(told) == {"clock"} and UNSTEADY[call] in told["reasons"][0]["message"]
+    assert told["reasons"][0]["launches"] == told["launches"]
+
+
+# ---- several kernels, launched in order ----------------------------------------------------------------------
+
+TWO_PASSES = """
+Title: the sum of n floats in two passes
+Signature: __global__ void block_sums(const float *in, float *partials, int n)
+Block: 64
+Grid: ceil(n / 64)
+Shared: 4 * block
+Signature: __global__ void add_up(const float *partials, float *out, int count)
+Block: 1
+Grid: 1
+Argument: in       input   f32[n]    integers(-8, 8) | uniform(0.5, 1)
+Argument: partials scratch f32[grid]
+Argument: count    scalar  i32       grid
+Argument: out      output  f32[1]
+Argument: n        scalar  i32       n
+Sizes: 1 64 200
+Expect: out = sum(in)
+Gate: barriers <= 28
+"""
+TWO_KERNELS = SUM.replace("reduce", "block_sums").replace("float *out", "float *partials").replace(
+    "atomicAdd(out, s[0])", "partials[blockIdx.x] = s[0]") + """
+__global__ void add_up(const float *partials, float *out, int count)
+{
+    float sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += partials[i];
+    *out = sum;
+}
+"""
+
+
+def test_kernels_that_are_launched_in_order(write):
+    task = write("a.task", TWO_PASSES)
+    told = verdict(write("kernel.cu", TWO_KERNELS), "--task", task, status=0)
+    assert told["launches"] == 3 * 2 * 4
+    assert told["gates"][0]["value"] == 4 * 7  # the first kernel's; the second has none
+    assert told["roundings"] <= 6 + 4  # along the chain through both
+
+
+@pytest.mark.parametrize("was, now, faults", [
+    ("sum += partials[i]", "sum = partials[i]", {"result"}),
+    ("i < count", "i <= count", {"bounds"}),
+    ("partials[blockIdx.x] = s[0]", "if (blockIdx.x < 3) partials[blockIdx.x] = s[0]", {"uninitialised", "result"}),
+    ("        __syncthreads();", "        __syncthreads(); __syncthreads();", {"gate"}),
+])
+def test_a_fault_in_either_kernel_is_found(was, now, faults, write):
+    assert was in TWO_KERNELS
+    told = verdict(write("kernel.cu", TWO_KERNELS.replace(was, now)), "--task", write("a.task", TWO_PASSES), status=3)
+    assert kinds(told) == faults
+    assert all("barriers of block_sums is" in reason["message"] for reason in told["reasons"] if reason["kind"] == "gate")
+
+
+@pytest.mark.parametrize("was, now, said", [
+    ("int count)", "int counted)", "'counted' in the signature of 'add_up' is no argument of the task"),
+    ("Block: 1\n", "", "7: there is no line 'Block:' for the kernel 'add_up'"),
+    ("Grid: 1\n", "Grid: 1\nGrid: 2\n", "Grid is given twice"),
+    ("void add_up", "void total", "has no kernel 'total'"),
+])
+def test_a_wrong_task_of_several_kernels_is_told(was, now, said, write):
+    task = TWO_PASSES.replace(was, now)
+    assert task != TWO_PASSES
+    refused(2, said, "judge", "--task", write("a.task", task), write("kernel.cu", TWO_KERNELS))
+
+
 def test_gates_say_what_a_kernel_costs_and_what_to_do(write):
     conflicts = verdict(write("a.cu", GOOD["transpose"].replace("[33]", "[32]")), "--task", "transpose", status=3)
     (reason,) = {reason["message"].split(" is ")[0]: reason for reason in conflicts["reasons"]}.values()

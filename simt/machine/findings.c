@@ -193,7 +193,22 @@ static bool shares_line(const struct found *found, const struct found *other) {
     return has_line(found, first_file(other), first_line(other)) || has_line(found, second_file(other), second_line(other));
 }
 
-/* The first of those that it is told with, by way of lines that they share. */
+enum { LINES_APART = 2 }; /* a barrier on a line of its own may lie between */
+
+/* Steps of one unrolled loop that race with themselves, each on its line. */
+static bool is_next_step(const struct found *found, const struct found *other) {
+    const uint32_t one = first_line(found), two = first_line(other);
+    return is_of_one_line(found) && is_of_one_line(other) &&
+           is_line(first_file(found), one, first_file(other), one) &&
+           (one > two ? one - two : two - one) <= LINES_APART;
+}
+
+static bool is_told_with(const struct found *found, const struct found *other) {
+    return is_between_lanes(found) && is_between_lanes(other) &&
+           (shares_line(found, other) || is_next_step(found, other));
+}
+
+/* The first of those that it is told with, by way of lines that they share or follow. */
 static size_t first_of(const struct found_list *list, size_t i) {
     while (list->items[i].told_with != i) i = list->items[i].told_with;
     return i;
@@ -202,8 +217,8 @@ static size_t first_of(const struct found_list *list, size_t i) {
 static void link_lanes(struct found_list *list) {
     for (size_t i = 0; i < list->count; i++) {
         list->items[i].told_with = i;
-        for (size_t j = 0; j < i && is_between_lanes(&list->items[i]); j++) {
-            if (!is_between_lanes(&list->items[j]) || !shares_line(&list->items[i], &list->items[j])) continue;
+        for (size_t j = 0; j < i; j++) {
+            if (!is_told_with(&list->items[i], &list->items[j])) continue;
             const size_t one = first_of(list, i), other = first_of(list, j);
             list->items[one > other ? one : other].told_with = one > other ? other : one;
         }
@@ -229,7 +244,7 @@ static void join(struct found *found, struct found *other) {
     other->is_withdrawn = true;
 }
 
-/* Races of lanes of a warp that share lines become one. */
+/* Races of lanes of a warp that share lines, or follow each other step by step, become one. */
 static void join_lanes(struct found_list *list) {
     link_lanes(list);
     for (size_t i = 0; i < list->count; i++) {
