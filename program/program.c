@@ -105,6 +105,7 @@ static bool create_record(struct program *program, const struct program_settings
     record->version = RECORD_VERSION;
     record->settings =
         (struct record_settings){.gpu = find_gpu(settings->gpu),
+                                 .gpus = settings->gpus,
                                  .threads = settings->threads,
                                  .schedule = settings->schedule,
                                  .skips_races = settings->skips_races,

@@ -17,6 +17,7 @@
 
 struct program_settings {
     const char *gpu;    /* a word of program_gpus; NULL: the first */
+    uint32_t gpus;      /* how many of them, to SIMT_DEVICES; 0: one */
     const char *kernel; /* the only one to be watched; NULL: all */
     uint64_t launch;    /* the only one to be watched, from 1; 0: all */
     uint64_t instruction_limit; /* of each launch; 0: PROGRAM_INSTRUCTION_LIMIT */

@@ -194,6 +194,35 @@ def test_host_code_that_does_not_wait(ran):
     assert report["status"] == 0 and ran("early", "--races", "off", status=0)
 
 
+def test_each_thread_has_its_device_and_each_device_its_variables(ran):
+    """The counter begins at 10 on each, and 5 in managed memory is added."""
+    _, output, report, _ = ran("threads", "--gpus", "3", status=0)
+    assert output == "15 16 17, 12 on 1\n" and report["gpus"] == 3 and report["findings"] == []
+    kernel, = report["kernels"]
+    assert (kernel["kernel"], kernel["launches"]) == ("count_up", 6)
+
+
+def test_copies_and_accesses_between_devices(ran):
+    _, output, report, _ = ran("peers", "--gpus", "3", status=0)
+    assert output.split() == ["cudaErrorPeerAccessAlreadyEnabled", "cudaErrorInvalidDevice",
+                              "cudaErrorPeerAccessNotEnabled", "cudaErrorInvalidValue",
+                              "cudaErrorInvalidResourceHandle", "cudaErrorInvalidResourceHandle"]
+    assert (report["findings"], report["leaks"]) == ([], 0)
+
+
+def test_kernel_that_may_not_access_another_devices_memory(ran):
+    _, output, report, _ = ran("foreign", "--gpus", "2", status=3)
+    finding, = report["findings"]
+    assert (output, finding["kind"], finding["launch"]) == ("cudaErrorIllegalAddress\n", "bounds", 2)
+    assert re.fullmatch(r"loads 4 bytes of global memory at 0x\w+, which is device 1's: device 0 has no access to it "
+                        r"\(cudaDeviceEnablePeerAccess\) \(index 0 of `from`, int \*\)", finding["message"])
+
+
+def test_host_code_that_waits_for_another_device(ran):
+    finding, = ran("other_waited", "--gpus", "2", status=3)[2]["findings"]
+    assert finding["kind"] == "race" and "the kernel _Z5storePii may still write it" in finding["message"]
+
+
 def test_assertion_and_trap(ran):
     _, output, report, _ = ran("assert", status=3)
     assert output == "cudaErrorAssert\ncudaErrorLaunchFailure\n"
@@ -410,6 +439,7 @@ CHECK = """
 #define O(type, member) printf("%s %zu\\n", #type "." #member, offsetof(struct type, member));
 int main(void) {{
     S(cudaDeviceProp) S(cudaFuncAttributes) S(cudaMemcpy3DParms) S(cudaPointerAttributes) S(cudaMemLocation)
+    S(cudaMemPoolProps) O(cudaMemPoolProps, location) S(cudaMemcpy3DPeerParms) O(cudaMemcpy3DPeerParms, dstDevice)
     O(cudaDeviceProp, surfaceAlignment) O(cudaDeviceProp, sharedMemPerBlockOptin) O(cudaDeviceProp, cooperativeLaunch)
     O(cudaDeviceProp, reserved) O(cudaDeviceProp, major) O(cudaDeviceProp, memoryPoolsSupported)
     O(cudaFuncAttributes, maxDynamicSharedSizeBytes) O(cudaFuncAttributes, reserved) S(cudaChannelFormatDesc)

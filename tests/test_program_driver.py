@@ -44,6 +44,11 @@ def test_driver(driver_program, tmp_path):
         assert said in done.stderr
 
 
+def test_driver_of_two_devices(driver_program, tmp_path):
+    report = report_of(tmp_path, "--gpus", "2", driver_program, "devices", status=0)[1]
+    assert (report["findings"], report["leaks"], report["gpus"]) == ([], 0, 2)
+
+
 def test_wrong_kernel_breaks_the_context(driver_program, tmp_path):
     report = report_of(tmp_path, driver_program, "wrong", status=3)[1]
     finding, = report["findings"]

@@ -126,6 +126,27 @@ struct cudaMemLocation {
     int type, id;
 };
 
+struct cudaMemPoolProps {
+    int allocType, handleTypes;
+    struct cudaMemLocation location;
+    void *win32SecurityAttributes;
+    size_t maxSize;
+    unsigned short usage;
+    unsigned char reserved[54];
+};
+
+struct cudaMemcpy3DPeerParms {
+    void *srcArray;
+    struct cudaPos srcPos;
+    struct cudaPitchedPtr srcPtr;
+    int srcDevice;
+    void *dstArray;
+    struct cudaPos dstPos;
+    struct cudaPitchedPtr dstPtr;
+    int dstDevice;
+    struct cudaExtent extent;
+};
+
 struct cudaLaunchAttribute {
     int id;
     char pad[4];

@@ -95,14 +95,37 @@ API cudaMemcpyAsync(void *to, const void *from, size_t nbytes, enum cudaMemcpyKi
 }
 ALSO(cudaMemcpyAsync, _ptsz)
 
+/* Whether the memory is the device's, or everybody's. */
+static cudaError_t check_place(const void *pointer, int device) {
+    const struct buffer *buffer = buffer_find((uintptr_t)pointer);
+    cudaError_t error = device_check(device);
+    if (error || !buffer || buffer->kind > BUFFER_VARIABLE) return error;
+    return buffer->device == device ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+static cudaError_t check_places(const void *to, int to_device, const void *from, int from_device) {
+    cudaError_t error = check_place(to, to_device);
+    return error ? error : check_place(from, from_device);
+}
+
+static cudaError_t copy_between(void *to, int to_device, const void *from, int from_device, size_t nbytes) {
+    cudaError_t error = check_places(to, to_device, from, from_device);
+    return error ? error : copy(to, from, nbytes, cudaMemcpyDeviceToDevice);
+}
+
 API cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t nbytes) {
-    return CALL_WAIT(to_device || from_device ? cudaErrorInvalidDevice : copy(to, from, nbytes, cudaMemcpyDeviceToDevice));
+    return CALL_WAIT(copy_between(to, to_device, from, from_device, nbytes));
+}
+
+static cudaError_t copy_between_in(cudaStream_t stream, const struct copying *copying, int to_device, int from_device) {
+    cudaError_t error = check_places(copying->to, to_device, copying->from, from_device);
+    return error ? error : copy_in(stream, copying);
 }
 
 API cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t nbytes,
                         cudaStream_t stream) {
-    return CALL_NOW(stream, to_device || from_device ? cudaErrorInvalidDevice
-                                                     : copy(to, from, nbytes, cudaMemcpyDeviceToDevice));
+    const struct copying copying = {{NULL, run_copy}, to, from, nbytes, cudaMemcpyDeviceToDevice};
+    return CALL(copy_between_in(stream, &copying, to_device, from_device));
 }
 
 /* ---- rows and planes ----------------------------------------------------------------------------- */
@@ -161,6 +184,22 @@ API cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *request, cudaStream_t stre
     return CALL_NOW(stream, copy_planes(request));
 }
 ALSO(cudaMemcpy3DAsync, _ptsz)
+
+static cudaError_t copy_planes_between(const struct cudaMemcpy3DPeerParms *request) {
+    cudaError_t error =
+        check_places(request->dstPtr.ptr, request->dstDevice, request->srcPtr.ptr, request->srcDevice);
+    const struct cudaMemcpy3DParms planes = {request->srcArray, request->srcPos, request->srcPtr, request->dstArray,
+                                             request->dstPos,   request->dstPtr, request->extent, cudaMemcpyDefault};
+    return error ? error : copy_planes(&planes);
+}
+
+API cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *request) { return CALL_WAIT(copy_planes_between(request)); }
+ALSO(cudaMemcpy3DPeer, _ptds)
+
+API cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *request, cudaStream_t stream) {
+    return CALL_NOW(stream, copy_planes_between(request));
+}
+ALSO(cudaMemcpy3DPeerAsync, _ptsz)
 
 /* ---- symbols ------------------------------------------------------------------------------------- */
 

@@ -40,12 +40,14 @@ ALSO(cuStreamGetId, _ptsz)
 DRIVER cuStreamGetDevice(cudaStream_t stream, int *device) { return DRIVE(cudaStreamGetDevice(stream, device)); }
 ALSO(cuStreamGetDevice, _ptsz)
 
-static cudaError_t get_context(CUcontext *context) {
-    *context = driver_context();
-    return cudaSuccess;
+static cudaError_t get_context(cudaStream_t stream, CUcontext *context) {
+    int device;
+    cudaError_t error = cudaStreamGetDevice(stream, &device);
+    *context = error ? NULL : driver_context_on(device);
+    return error;
 }
 
-DRIVER cuStreamGetCtx(cudaStream_t stream, CUcontext *context) { return DRIVE(((void)stream, get_context(context))); }
+DRIVER cuStreamGetCtx(cudaStream_t stream, CUcontext *context) { return DRIVE(get_context(stream, context)); }
 ALSO(cuStreamGetCtx, _ptsz)
 
 DRIVER cuStreamAttachMemAsync(cudaStream_t stream, CUdeviceptr address, size_t nbytes, unsigned flags) {

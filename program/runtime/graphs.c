@@ -102,7 +102,7 @@ static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t stream) {
     if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
     if (stream_is_captured(stream)) return cudaErrorStreamCaptureUnsupported;
     for (const struct operation *operation = exec->graph->first; operation && !error; operation = operation->next)
-        error = runtime.sticky ? runtime.sticky : operation->run(operation);
+        error = device_current()->sticky ? device_current()->sticky : operation->run(operation);
     host_note_launch("of a graph", stream);
     return error;
 }

@@ -45,11 +45,12 @@ static cudaError_t check_request(const struct request *request, const struct CUk
     uint64_t threads = (uint64_t)block.x * block.y * block.z, blocks = (uint64_t)grid.x * grid.y * grid.z;
     size_t fixed = simt_module_shared_nbytes(kernel->parsed, kernel->index);
     if (!request->arguments && simt_module_parameter_count(kernel->parsed, kernel->index)) return cudaErrorInvalidValue;
-    if (!stream_is_known(request->stream)) return cudaErrorInvalidResourceHandle;
+    if (!stream_is_known(request->stream) || stream_device(request->stream) != runtime_thread.device)
+        return cudaErrorInvalidResourceHandle;
     if (!is_extent(block, BLOCK_THREADS, BLOCK_THREADS, BLOCK_Z) || threads > BLOCK_THREADS ||
         !is_extent(grid, INT32_MAX, GRID_YZ, GRID_YZ))
         return cudaErrorInvalidConfiguration;
-    if (request->shared_nbytes > (size_t)kernel->dynamic_shared_max ||
+    if (request->shared_nbytes > (size_t)kernel->dynamic_shared_max[runtime_thread.device] ||
         request->shared_nbytes + fixed > (size_t)runtime.gpu->block_shared_nbytes)
         return cudaErrorInvalidValue;
     uint64_t resident = (uint64_t)resident_blocks(kernel, (int)threads, request->shared_nbytes);
@@ -85,7 +86,7 @@ static cudaError_t conclude(simt_error error, const simt_report *report, const s
     if (error != SIMT_ERROR_STOPPED) runtime_say("a launch was refused: %s", message->text);
     if (error == SIMT_ERROR_MEMORY) return cudaErrorMemoryAllocation;
     if (error == SIMT_ERROR_ARGUMENT) return cudaErrorInvalidConfiguration;
-    runtime.sticky = error == SIMT_ERROR_STOPPED ? error_of_report(report) : cudaErrorLaunchFailure;
+    device_current()->sticky = error == SIMT_ERROR_STOPPED ? error_of_report(report) : cudaErrorLaunchFailure;
     return cudaSuccess;
 }
 
@@ -123,6 +124,7 @@ struct kept_launch {
     struct operation operation;
     struct request request;
     const struct CUkern_st *kernel;
+    int device;
     size_t nbytes; /* with the arguments */
     unsigned char arguments[];
 };
@@ -142,7 +144,10 @@ static cudaError_t run_kept(const struct operation *operation) {
     if (!request.arguments) return cudaErrorMemoryAllocation;
     for (size_t p = 0; p < count; offset += argument_nbytes(kept->kernel, p++))
         request.arguments[p] = (void *)(uintptr_t)(kept->arguments + offset);
+    const int current = runtime_thread.device;
+    runtime_use(kept->device);
     cudaError_t error = execute(&request, kept->kernel);
+    runtime_use(current);
     free(request.arguments);
     return error;
 }
@@ -152,7 +157,7 @@ static cudaError_t keep(const struct request *request, const struct CUkern_st *k
     for (size_t p = 0; p < count; p++) nbytes += argument_nbytes(kernel, p);
     struct kept_launch *kept = calloc(1, sizeof *kept + nbytes);
     if (!kept) return cudaErrorMemoryAllocation;
-    *kept = (struct kept_launch){{NULL, run_kept}, *request, kernel, sizeof *kept + nbytes};
+    *kept = (struct kept_launch){{NULL, run_kept}, *request, kernel, runtime_thread.device, sizeof *kept + nbytes};
     for (size_t p = 0; p < count; offset += argument_nbytes(kernel, p++))
         memcpy(kept->arguments + offset, request->arguments[p],
                simt_module_parameter_nbytes(kernel->parsed, kernel->index, p));
@@ -265,7 +270,7 @@ static cudaError_t get_attributes(struct cudaFuncAttributes *attributes, const v
         .numRegs = REGISTERS_ASSUMED,
         .ptxVersion = kernel->ptx_version,
         .binaryVersion = runtime.gpu->major * 10 + runtime.gpu->minor,
-        .maxDynamicSharedSizeBytes = kernel->dynamic_shared_max,
+        .maxDynamicSharedSizeBytes = kernel->dynamic_shared_max[runtime_thread.device],
         .preferredShmemCarveout = -1,
     };
     return cudaSuccess;
@@ -282,7 +287,7 @@ static cudaError_t set_attribute(const void *function, int attribute, int value)
     struct CUkern_st *kernel = kernel_find(function, &error);
     if (error || attribute != FUNCTION_DYNAMIC_SHARED) return error;
     if (value < 0 || value > runtime.gpu->block_shared_nbytes) return cudaErrorInvalidValue;
-    kernel->dynamic_shared_max = value;
+    kernel->dynamic_shared_max[runtime_thread.device] = value;
     return cudaSuccess;
 }
 

@@ -47,6 +47,10 @@ static bool locate_global(const struct copier *copier, struct side *side, const 
                  (unsigned long long)side->span.address, allocation ? "can be stored" : "is allocated");
         return simt_copier_stop(copier, SIMT_FINDING_BOUNDS, side->span.address, what);
     }
+    if (!simt_memory_reaches(memory, allocation))
+        return simt_copier_stop(copier, SIMT_FINDING_BOUNDS, side->span.address,
+                                "copies to or from global memory of a device that this one has no access to "
+                                "(cudaDeviceEnablePeerAccess)");
     uint64_t offset = side->span.address - allocation->address;
     if (offset > allocation->nbytes || allocation->nbytes - offset < side->span.nbytes)
         return fault(copier, side, verb, offset, allocation->nbytes, "an allocation of");

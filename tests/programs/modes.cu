@@ -514,6 +514,8 @@ static int mode_waited() {
     return status;
 }
 
+#include "devices.cuh"
+
 static int mode_status() { return 5; }
 static int mode_crash() { abort(); }
 
@@ -528,6 +530,7 @@ int main(int argc, char **argv) {
         MODE(printf),   MODE(assert),  MODE(status), MODE(registered), MODE(crash),  MODE(forever),   MODE(many),
         MODE(counting), MODE(early),   MODE(waited),
         MODE(dynamic),  MODE(columns), MODE(absent),  MODE(graph),    MODE(configurations),
+        MODE(threads),  MODE(peers),   MODE(foreign), MODE(other_waited),
     };
     for (const auto &mode : modes)
         if (argc > 1 && !strcmp(argv[1], mode.name)) return mode.run();
