@@ -79,6 +79,8 @@ def line_of(text):
     ("waited", ""),
     ("streams", 2 * "cudaErrorInvalidResourceHandle\n"),
     ("graph", "cudaErrorStreamCaptureUnsupported\n0\n5 15 15 10 2\n"),
+    ("nodes", "17 1\n23 2\n17 3\n21 4\n5 5\n5 77\n" + 2 * "cudaErrorInvalidValue\n" + "cudaErrorInvalidConfiguration\n"),
+    ("captured_rows", ""),
     ("memory", "4 cudaErrorMemoryAllocation\ncudaSuccess\n"),
     ("configurations", 3 * "cudaErrorInvalidConfiguration\n" + "cudaErrorInvalidValue\n" +
      "cudaErrorCooperativeLaunchTooLarge\ncudaErrorInvalidDeviceFunction\n"),
@@ -132,7 +134,7 @@ def test_program_that_is_killed(ran):
 def test_absent_call_fails_by_name_once(ran):
     _, output, _, errors = ran("absent", status=0)
     assert output == 2 * "cudaErrorNotSupported\n"
-    assert errors == "warpfold: cudaGraphCreate is not supported by the simulator\n"
+    assert errors == "warpfold: cudaGraphClone is not supported by the simulator\n"
 
 
 # ---- wrong programs
@@ -439,7 +441,7 @@ CHECK = """
 #define O(type, member) printf("%s %zu\\n", #type "." #member, offsetof(struct type, member));
 int main(void) {{
     S(cudaDeviceProp) S(cudaFuncAttributes) S(cudaMemcpy3DParms) S(cudaPointerAttributes) S(cudaMemLocation)
-    S(cudaMemPoolProps) O(cudaMemPoolProps, location) S(cudaMemcpy3DPeerParms) O(cudaMemcpy3DPeerParms, dstDevice)
+    S(cudaKernelNodeParams) S(cudaMemsetParams) O(cudaMemsetParams, width) S(cudaHostNodeParams) S(cudaMemPoolProps) O(cudaMemPoolProps, location) S(cudaMemcpy3DPeerParms) O(cudaMemcpy3DPeerParms, dstDevice)
     O(cudaDeviceProp, surfaceAlignment) O(cudaDeviceProp, sharedMemPerBlockOptin) O(cudaDeviceProp, cooperativeLaunch)
     O(cudaDeviceProp, reserved) O(cudaDeviceProp, major) O(cudaDeviceProp, memoryPoolsSupported)
     O(cudaFuncAttributes, maxDynamicSharedSizeBytes) O(cudaFuncAttributes, reserved) S(cudaChannelFormatDesc)

@@ -103,7 +103,7 @@ DRIVER cuDriverGetVersion(int *version) {
     X(716, "CUDA_ERROR_MISALIGNED_ADDRESS") X(719, "CUDA_ERROR_LAUNCH_FAILED")                                     \
     X(720, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE") X(801, "CUDA_ERROR_NOT_SUPPORTED")                           \
     X(900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED")                                                                       \
-    X(912, "CUDA_ERROR_INVALID_CLUSTER_SIZE") X(999, "CUDA_ERROR_UNKNOWN")
+    X(910, "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE") X(912, "CUDA_ERROR_INVALID_CLUSTER_SIZE") X(999, "CUDA_ERROR_UNKNOWN")
 
 static const char *name_of(int result) {
     switch (result) {

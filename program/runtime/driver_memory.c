@@ -287,6 +287,43 @@ static cudaError_t copy_planes(const struct planes *planes, cudaStream_t stream)
     return error;
 }
 
+static struct cudaPitchedPtr pointer_of(const struct end *end) {
+    void *base = end->type == TYPE_HOST ? (void *)(uintptr_t)end->host : pointer_to(end->device);
+    return (struct cudaPitchedPtr){base, end->pitch, end->pitch, end->height};
+}
+
+/* As the runtime has it.  Any pointer says that there is an array, which is refused. */
+static struct cudaMemcpy3DParms params_of(const struct planes *planes) {
+    const struct end *from = &planes->from, *to = &planes->to;
+    return (struct cudaMemcpy3DParms){.srcArray = from->type == TYPE_ARRAY ? from->array : NULL,
+                                      .srcPos = {from->x, from->y, from->z},
+                                      .srcPtr = pointer_of(from),
+                                      .dstArray = to->type == TYPE_ARRAY ? to->array : NULL,
+                                      .dstPos = {to->x, to->y, to->z},
+                                      .dstPtr = pointer_of(to),
+                                      .extent = {planes->width, planes->height, planes->depth},
+                                      .kind = cudaMemcpyDefault};
+}
+
+DRIVER cuGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
+                            const struct planes *copying, CUcontext context) {
+    (void)context;
+    const struct cudaMemcpy3DParms params = params_of(copying);
+    return DRIVE(cudaGraphAddMemcpyNode(node, graph, dependencies, count, &params));
+}
+
+DRIVER cuGraphMemcpyNodeSetParams(cudaGraphNode_t node, const struct planes *copying) {
+    const struct cudaMemcpy3DParms params = params_of(copying);
+    return DRIVE(cudaGraphMemcpyNodeSetParams(node, &params));
+}
+
+DRIVER cuGraphExecMemcpyNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node, const struct planes *copying,
+                                      CUcontext context) {
+    (void)context;
+    const struct cudaMemcpy3DParms params = params_of(copying);
+    return DRIVE(cudaGraphExecMemcpyNodeSetParams(exec, node, &params));
+}
+
 /* CUDA_MEMCPY2D and CUDA_MEMCPY3D. */
 struct end_2d {
     size_t x, y;

@@ -1,5 +1,5 @@
 /* Launches of kernels, and what programs ask about kernels before. */
-#include "runtime.h"
+#include "graphs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,7 +125,6 @@ struct kept_launch {
     struct request request;
     const struct CUkern_st *kernel;
     int device;
-    size_t nbytes; /* with the arguments */
     unsigned char arguments[];
 };
 
@@ -152,17 +151,26 @@ static cudaError_t run_kept(const struct operation *operation) {
     return error;
 }
 
-static cudaError_t keep(const struct request *request, const struct CUkern_st *kernel) {
+static cudaError_t keep(const struct request *request, const struct CUkern_st *kernel, struct operation **made) {
     size_t count = simt_module_parameter_count(kernel->parsed, kernel->index), nbytes = 0, offset = 0;
     for (size_t p = 0; p < count; p++) nbytes += argument_nbytes(kernel, p);
     struct kept_launch *kept = calloc(1, sizeof *kept + nbytes);
     if (!kept) return cudaErrorMemoryAllocation;
-    *kept = (struct kept_launch){{NULL, run_kept}, *request, kernel, runtime_thread.device, sizeof *kept + nbytes};
+    *kept = (struct kept_launch){
+        {NODE_LAUNCH, sizeof *kept + nbytes, run_kept}, *request, kernel, runtime_thread.device};
     for (size_t p = 0; p < count; offset += argument_nbytes(kernel, p++))
         memcpy(kept->arguments + offset, request->arguments[p],
                simt_module_parameter_nbytes(kernel->parsed, kernel->index, p));
-    cudaError_t error = operation_do(&kept->operation, kept->nbytes, request->stream);
-    free(kept);
+    *made = &kept->operation;
+    return cudaSuccess;
+}
+
+static cudaError_t capture(const struct request *request, const struct CUkern_st *kernel) {
+    struct operation *made;
+    cudaError_t error = keep(request, kernel, &made);
+    if (error) return error;
+    error = operation_do(made, request->stream);
+    free(made);
     return error;
 }
 
@@ -172,10 +180,23 @@ static cudaError_t launch(const struct request *request) {
     if (!kernel) runtime.record->refused_launches++; /* programs that do not look go on with wrong results */
     if (!error) error = check_request(request, kernel);
     if (error) return error;
-    if (stream_is_captured(request->stream)) return keep(request, kernel);
+    if (stream_is_captured(request->stream)) return capture(request, kernel);
     error = execute(request, kernel);
     if (!error) host_note_launch(kernel->name, request->stream);
     return error;
+}
+
+cudaError_t launch_make(const struct cudaKernelNodeParams *params, struct operation **made) {
+    cudaError_t error;
+    if (!params || params->extra) return cudaErrorInvalidValue;
+    const struct request request = {.function = params->func,
+                                    .grid = params->gridDim,
+                                    .block = params->blockDim,
+                                    .arguments = params->kernelParams,
+                                    .shared_nbytes = params->sharedMemBytes};
+    const struct CUkern_st *kernel = kernel_find(request.function, &error);
+    if (!error) error = check_request(&request, kernel);
+    return error ? error : keep(&request, kernel, made);
 }
 
 API cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared_nbytes,

@@ -144,13 +144,16 @@ bool stream_is_captured(cudaStream_t stream); /* what cannot be captured is refu
 void stream_end_capture(cudaGraph_t graph); /* in all streams that it captures */
 
 /* graphs.c: what is to be done when a graph is launched */
+enum operation_kind { NODE_LAUNCH, NODE_COPY, NODE_FILL, NODE_HOST, NODE_EMPTY = 5 }; /* a cudaGraphNodeType */
+
 struct operation {
-    struct operation *next;
+    enum operation_kind kind;
+    size_t nbytes; /* of the whole of which this is the beginning */
     cudaError_t (*run)(const struct operation *operation); /* with the lock held */
 };
 
-/* Does the operation, or keeps a copy of it, of nbytes, in the graph that captures the stream. */
-cudaError_t operation_do(const struct operation *operation, size_t nbytes, cudaStream_t stream);
+/* Does the operation, or keeps a copy of it in the graph that captures the stream. */
+cudaError_t operation_do(const struct operation *operation, cudaStream_t stream);
 
 /* watch.c: what is observed of a launch, and noted of it */
 const struct simt_observer *const *watch_observers(const char *kernel, uint64_t *number);

@@ -1,6 +1,6 @@
 /* Streams, events, and the host's functions in streams.  What is asked for has been done when the call returns, so that
  * there is nothing to wait for; time is the simulator's (runtime_pass). */
-#include "runtime.h"
+#include "graphs.h"
 
 #include <stdlib.h>
 
@@ -167,21 +167,29 @@ static cudaError_t call_host(const struct operation *operation) {
     return cudaSuccess;
 }
 
+#define HOST_CALL {NODE_HOST, sizeof(struct host_call), call_host}
+
 static cudaError_t launch_host(const struct host_call *call) {
     cudaError_t error = check_stream(call->stream);
-    return error ? error : operation_do(&call->operation, sizeof *call, call->stream);
+    return error ? error : operation_do(&call->operation, call->stream);
 }
 
 API cudaLaunchHostFunc(cudaStream_t stream, host_function *function, void *data) {
-    return CALL(launch_host(&(struct host_call){{NULL, call_host}, function, NULL, stream, data}));
+    return CALL(launch_host(&(struct host_call){HOST_CALL, function, NULL, stream, data}));
 }
 ALSO(cudaLaunchHostFunc, _ptsz)
 
 API cudaStreamAddCallback(cudaStream_t stream, host_callback *callback, void *data, unsigned flags) {
     (void)flags;
-    return CALL(launch_host(&(struct host_call){{NULL, call_host}, NULL, callback, stream, data}));
+    return CALL(launch_host(&(struct host_call){HOST_CALL, NULL, callback, stream, data}));
 }
 ALSO(cudaStreamAddCallback, _ptsz)
+
+cudaError_t host_make(const struct cudaHostNodeParams *params, struct operation **made) {
+    if (!params || !params->fn) return cudaErrorInvalidValue;
+    const struct host_call call = {HOST_CALL, params->fn, NULL, NULL, params->userData};
+    return operation_keep(&call.operation, made);
+}
 
 /* ---- events -------------------------------------------------------------------------------------- */
 

@@ -20,7 +20,7 @@ int cuModuleLoadData(handle *, const void *), cuModuleLoadDataEx(handle *, const
 int cuModuleGetFunction(handle *, handle, const char *), cuModuleGetGlobal_v2(address *, size_t *, handle, const char *);
 int cuFuncGetAttribute(int *, int, handle), cuFuncSetAttribute(handle, int, int), cuModuleUnload(handle);
 int cuLaunchKernel(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **);
-int cuLaunchKernelEx(const launch_config *, handle, void **, void **), cuGraphCreate(handle *, unsigned);
+int cuLaunchKernelEx(const launch_config *, handle, void **, void **), cuGraphCreate(handle *, unsigned), cuGraphClone(handle *, handle);
 int cuMemAlloc_v2(address *, size_t), cuMemFree_v2(address), cuMemAllocManaged(address *, size_t, unsigned);
 int cuMemAllocHost_v2(void **, size_t), cuMemFreeHost(void *), cuMemAllocPitch_v2(address *, size_t *, size_t, size_t, unsigned);
 int cuMemcpyHtoD_v2(address, const void *, size_t), cuMemcpyDtoH_v2(void *, address, size_t);
@@ -40,6 +40,10 @@ int cuCtxCreate_v2(handle *, unsigned, int), cuCtxDestroy_v2(handle), cuCtxGetDe
 int cuCtxEnablePeerAccess(handle, unsigned), cuDeviceCanAccessPeer(int *, int, int), cuStreamGetCtx(handle, handle *);
 int cuMemcpyPeer(address, handle, address, handle, size_t), cuDeviceGetPCIBusId(char *, int, int);
 int cuMemcpyPeerAsync(address, handle, address, handle, size_t, handle), cuDeviceGetByPCIBusId(int *, const char *);
+int cuGraphAddKernelNode_v2(handle *, handle, const handle *, size_t, const void *), cuGraphNodeGetType(handle, int *);
+int cuGraphAddMemsetNode(handle *, handle, const handle *, size_t, const void *, handle);
+int cuGraphAddMemcpyNode(handle *, handle, const handle *, size_t, const void *, handle);
+int cuGraphExecKernelNodeSetParams_v2(handle, handle, const void *);
 int cuTexObjectCreate(void), cuOccupancyMaxPotentialBlockSize(int *, int *, handle, size_t (*)(int), size_t, int);
 
 enum { INVALID_VALUE = 1, NOT_INITIALIZED = 3, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, NO_BINARY = 209, INVALID_PTX = 218, INVALID_HANDLE = 400,
@@ -154,6 +158,52 @@ static int streams(handle add_function) {
     return 0;
 }
 
+/* Nodes: a fill of 10, an addition of 4, and a copy of all to the host. */
+static int nodes(handle add_function) {
+    handle graph, exec, fill, addition, copy, context;
+    address data;
+    unsigned host[COUNT];
+    int step = 4, type;
+    void *arguments[] = {&data, &step};
+    struct {
+        handle function;
+        unsigned grid[3], block[3], shared_nbytes;
+        void **arguments, **extra;
+        handle kernel, context;
+    } kernel = {add_function, {1, 1, 1}, {COUNT, 1, 1}, 0, arguments, NULL, NULL, NULL};
+    CHECK(cuMemAlloc_v2(&data, NBYTES) == 0 && cuCtxGetCurrent(&context) == 0 && cuGraphCreate(&graph, 0) == 0);
+    struct {
+        address to;
+        size_t pitch;
+        unsigned value, width;
+        size_t count, rows;
+    } filling = {data, 0, 10, 4, COUNT, 1};
+    struct {
+        size_t x, y, z, lod;
+        int type;
+        void *host;
+        address device;
+        void *array, *reserved;
+        size_t pitch, height;
+    } ends[2] = {{.type = 2, .device = data, .pitch = NBYTES, .height = 1},
+                 {.type = 1, .host = host, .pitch = NBYTES, .height = 1}};
+    struct {
+        char ends[sizeof ends];
+        size_t width, height, depth;
+    } copying = {.width = NBYTES, .height = 1, .depth = 1};
+    memcpy(copying.ends, ends, sizeof ends);
+    CHECK(cuGraphAddMemsetNode(&fill, graph, NULL, 0, &filling, context) == 0);
+    CHECK(cuGraphAddKernelNode_v2(&addition, graph, &fill, 1, &kernel) == 0);
+    CHECK(cuGraphAddMemcpyNode(&copy, graph, &addition, 1, &copying, context) == 0);
+    CHECK(cuGraphNodeGetType(copy, &type) == 0 && type == 1 && cuGraphInstantiateWithFlags(&exec, graph, 0) == 0);
+    CHECK(cuGraphLaunch(exec, NULL) == 0 && cuCtxSynchronize() == 0 && host[COUNT - 1] == 14);
+    step = 5;
+    CHECK(cuGraphExecKernelNodeSetParams_v2(exec, addition, &kernel) == 0 && cuGraphLaunch(exec, NULL) == 0);
+    CHECK(cuCtxSynchronize() == 0 && host[COUNT - 1] == 15 && cuGraphExecDestroy(exec) == 0);
+    CHECK(cuGraphDestroy(graph) == 0 && cuMemFree_v2(data) == 0);
+    return 0;
+}
+
 static int modules(void) {
     handle module, link, function;
     char log[256] = "";
@@ -193,7 +243,7 @@ static int names(void) {
     CHECK(cuGetProcAddress_v2("cuMemAlloc", &found, 13000, 0, NULL) == 0);
     CHECK(found == (void *)(uintptr_t)cuMemAlloc_v2);
     CHECK(cuGetProcAddress_v2("cuNothing", &found, 13000, 0, &status) == NOT_FOUND && !found && status == 1);
-    CHECK(cuGraphCreate(&graph, 0) == NOT_SUPPORTED && cuTexObjectCreate() == NOT_SUPPORTED);
+    CHECK(cuGraphClone(&graph, NULL) == NOT_SUPPORTED && cuTexObjectCreate() == NOT_SUPPORTED);
     CHECK(cuCtxGetCurrent(&context) == 0 && context && cuCtxPopCurrent_v2(NULL) == 0);
     CHECK(cuCtxGetCurrent(&found) == 0 && !found && cuCtxSetCurrent(context) == 0);
     return 0;
@@ -274,6 +324,7 @@ int main(int count, char **words) {
     int status = begin(&function);
     if (!status) status = memory(function);
     if (!status) status = streams(function);
+    if (!status) status = nodes(function);
     if (!status) status = modules();
     if (!status) status = names();
     if (!status) status = clusters();
