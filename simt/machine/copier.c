@@ -2,10 +2,18 @@
 #include "copier.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "access.h"
 #include "element.h"
 #include "mbarrier.h"
+
+void simt_copy_operands(const struct path *path, const struct code *code, struct copy_operands *operands) {
+    simt_addresses(path, &code->copy.source, operands->from);
+    simt_addresses(path, &code->memory.address, operands->to);
+    if (code->copy.engine == SIMT_ENGINE_MBARRIER) simt_addresses(path, &code->copy.mbarrier, operands->mbarriers);
+    else memset(operands->mbarriers, 0, sizeof operands->mbarriers);
+}
 
 bool simt_copier_stop(const struct copier *copier, enum simt_finding_kind kind, uint64_t address, const char *what) {
     simt_event event = simt_event_of(copier->warp, copier->path, copier->lanes);
