@@ -95,9 +95,8 @@ int count_on_machine(const struct ladder_request *asked, const struct data_set *
     struct trial trial = {asked, &variant, NULL};
     simt_module *module;
     simt_message message;
+    if (row->rung.is_engine) return count_engine(asked, set, row);
     row->ulp = NAN;
-    row->is_skipped = row->rung.needs_gpu;
-    if (row->is_skipped) return STATUS_OK;
     if (ladder_module(&variant, &cleanup_leftovers, &module, &message)) return fail_lines(message.text);
     trial.module = module;
     int status = look_for_faults(&trial, &set->checked, row);

@@ -87,6 +87,10 @@ bool is_repeated(const struct ladder_outcome *outcome, size_t index);
  * keeps the rung from running is an error. */
 int count_on_machine(const struct ladder_request *asked, const struct data_set *set, struct ladder_row *row);
 
+/* The same for the rung that is the library's own reduction: only where it was asked for by its name, and there is an NVRTC;
+ * else the row says that it needs a GPU. */
+int count_engine(const struct ladder_request *asked, const struct data_set *set, struct ladder_row *row);
+
 /* The whole command, on each device. */
 int run_on_machine(const struct ladder_request *asked);
 int run_on_gpu(const struct ladder_request *asked);

@@ -307,6 +307,8 @@ static const struct rule rules[] = {
     {"seed", "N", COMMAND_JUDGE, parse_count, FIELD(seed), 0, INT64_MAX, "judge: of the random data (default 0)"},
     {"gpu", "h200|a100|t4", COMMAND_RUN, parse_word, FIELD(gpu), 0, 0,
      "run: the GPU that the program finds, and that a .cu file is compiled for (default h200)"},
+    {"gpus", "N", COMMAND_RUN, parse_count, FIELD(gpus), 1, SIMT_DEVICES,
+     "run: how many of them the program finds (default 1, at most " DIGITS(SIMT_DEVICES) ")"},
     {"races", "on|off", COMMAND_RUN, parse_word, FIELD(races), 0, 0,
      "run: look for races, which takes most of the time (default on)"},
     {"launch", "N", COMMAND_RUN, parse_count, FIELD(launch), 1, INT64_MAX,

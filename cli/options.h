@@ -78,6 +78,7 @@ struct settings {
     int64_t warp;    /* lanes, a power of two; 0: 32 */
     int64_t banks;   /* a power of two; 0: 32 */
     int64_t gpu;     /* an index of program_gpus */
+    int64_t gpus;    /* that a program finds; 0: one */
     int64_t races;   /* RACES_ON or RACES_OFF */
     int64_t launch;  /* of a program, the only one to be watched; 0: all */
     int64_t seed;    /* of the judge's data */

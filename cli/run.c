@@ -34,6 +34,7 @@ static void show_progress(void *context, uint64_t launch, const char *kernel, do
 
 static int read_settings(const struct settings *given, struct program_settings *settings) {
     *settings = (struct program_settings){.gpu = program_gpus[given->gpu],
+                                          .gpus = (uint32_t)given->gpus,
                                           .kernel = given->kernel,
                                           .launch = (uint64_t)given->launch,
                                           .instruction_limit = (uint64_t)given->limit,

@@ -105,6 +105,7 @@ static bool create_record(struct program *program, const struct program_settings
     record->version = RECORD_VERSION;
     record->settings =
         (struct record_settings){.gpu = find_gpu(settings->gpu),
+                                 .gpus = settings->gpus,
                                  .threads = settings->threads,
                                  .schedule = settings->schedule,
                                  .skips_races = settings->skips_races,
@@ -119,7 +120,7 @@ static bool create_record(struct program *program, const struct program_settings
     return false;
 }
 
-static bool prepare(struct program *program, const struct program_settings *settings, simt_message *message) {
+static bool prepare_stand_ins(struct program *program, const struct program_settings *settings, simt_message *message) {
     if (!create_record(program, settings, message)) return false;
     errno = 0;
     program->folder = program_find_folder();
@@ -130,6 +131,11 @@ static bool prepare(struct program *program, const struct program_settings *sett
                  "may have no blanks or colons)");
         return false;
     }
+    return true;
+}
+
+static bool prepare(struct program *program, const struct program_settings *settings, simt_message *message) {
+    if (!prepare_stand_ins(program, settings, message)) return false;
     program->is_compiled = has_ending(program->path, ".cu");
     return program->is_compiled ? compile(program, settings, message)
                                 : open_file(program, message) && program_check(program->path, program->file, message);
@@ -152,6 +158,40 @@ bool program_open(struct program **result, const char *const *arguments, const s
     }
     *result = program;
     return true;
+}
+
+/* ---- in this process ----------------------------------------------------------------------------- */
+
+static bool set_driver(const struct program *program) {
+    char record[16], *driver;
+    if (asprintf(&driver, "%s/libcuda.so.1", program->folder) < 0) return false;
+    snprintf(record, sizeof record, "%d", program->record_file);
+    bool is_set = !setenv(RECORD_VARIABLE, record, 1) && !setenv("WARPFOLD_LIBCUDA", driver, 1) &&
+                  !setenv("WARPFOLD_CUDA_IMAGE", "ptx", 1);
+    free(driver);
+    return is_set;
+}
+
+bool program_open_here(struct program **result, const struct program_settings *settings, simt_message *message) {
+    static const char name[] = "this process";
+    struct program *program = calloc(1, sizeof *program);
+    *result = NULL;
+    if (!program) return fail(message, name, ENOMEM);
+    *program = (struct program){.path = name, .file = -1, .record_file = -1};
+    bool is_open = prepare_stand_ins(program, settings, message) &&
+                   (set_driver(program) || fail(message, name, ENOMEM));
+    if (is_open) *result = program;
+    else program_close(program);
+    return is_open;
+}
+
+uint64_t program_finding_count(const struct program *program) { return program->record->finding_count; }
+
+uint64_t program_race_count(const struct program *program) {
+    uint64_t races = 0;
+    for (uint32_t i = 0; i < program->record->finding_count; i++)
+        races += program->record->findings[i].kind == SIMT_FINDING_RACE;
+    return races;
 }
 
 void program_close(struct program *program) {

@@ -17,6 +17,7 @@
 
 struct program_settings {
     const char *gpu;    /* a word of program_gpus; NULL: the first */
+    uint32_t gpus;      /* how many of them, to SIMT_DEVICES; 0: one */
     const char *kernel; /* the only one to be watched; NULL: all */
     uint64_t launch;    /* the only one to be watched, from 1; 0: all */
     uint64_t instruction_limit; /* of each launch; 0: PROGRAM_INSTRUCTION_LIMIT */
@@ -44,6 +45,12 @@ bool program_open(struct program **program, const char *const *arguments, const 
 
 /* Runs it to its end.  false: it could not be started. */
 bool program_run(struct program *program, simt_message *message);
+
+/* Makes the stand-in this process's own CUDA driver, as if program_run had started it, with its images as PTX: for the
+ * library, before it has loaded a driver.  What is found until then can be asked for.  false: as program_open. */
+bool program_open_here(struct program **program, const struct program_settings *settings, simt_message *message);
+uint64_t program_finding_count(const struct program *program);
+uint64_t program_race_count(const struct program *program);
 
 struct program_end {
     int status; /* what it ended with; of a signal, 128 and its number */

@@ -11,11 +11,12 @@
 /* The environment variable with the number of the open file that holds it. */
 #define RECORD_VARIABLE "WARPFOLD_RECORD"
 
-enum { RECORD_VERSION = 4, RECORD_KERNELS = 1024, RECORD_FINDINGS = 1024, RECORD_ADVICE = 256, RECORD_NAME = 512,
+enum { RECORD_VERSION = 5, RECORD_KERNELS = 1024, RECORD_FINDINGS = 1024, RECORD_ADVICE = 256, RECORD_NAME = 512,
        RECORD_FILES = 256, RECORD_LINES = 1 << 15 };
 
 struct record_settings {
     uint32_t gpu;      /* index among gpus.h */
+    uint32_t gpus;     /* how many there are */
     uint32_t threads;  /* of the host; 0: all */
     uint32_t schedule; /* a simt_schedule */
     uint32_t skips_races;

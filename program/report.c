@@ -277,14 +277,19 @@ static bool put_lines_of_sources(const struct report *report) {
     return has_memory;
 }
 
+static void put_gpus(FILE *stream, const struct record *record) {
+    const char *name = gpu_names[least(record->settings.gpu, sizeof gpu_names / sizeof *gpu_names - 1)];
+    if (record->settings.gpus > 1) fprintf(stream, "  on %u simulated devices, each a %s\n", record->settings.gpus, name);
+    else fprintf(stream, "  on a simulated %s\n", name);
+}
+
 bool program_put_report(FILE *stream, const struct program *program, bool has_colour) {
     struct report report = {stream, program, names_of(program), "", "", "", ""};
     const struct record *record = program->record;
     bool has_memory = report.names.directory != NULL;
     if (has_colour) report.bad = "\033[1;31m", report.good = "\033[1;32m", report.hint = "\033[1;33m", report.plain = "\033[0m";
     put_name(stream, program->path, strlen(program->path));
-    fprintf(stream, "  on a simulated %s\n",
-            gpu_names[least(record->settings.gpu, sizeof gpu_names / sizeof *gpu_names - 1)]);
+    put_gpus(stream, record);
     for (uint32_t i = 0; i < kernel_count(record); i++) put_kernel(stream, &record->kernels[i]);
     has_memory = put_slowest(stream, record) && put_lines_of_sources(&report) && has_memory;
     for (uint32_t i = 0; i < finding_count(record); i++)
@@ -385,6 +390,7 @@ static bool put_json(FILE *stream, const struct program *program, bool is_page) 
     json_begin(&json, '{');
     json_key_text(&json, "program", program->path);
     json_key_text(&json, "gpu", gpu_names[least(record->settings.gpu, sizeof gpu_names / sizeof *gpu_names - 1)]);
+    json_key_unsigned(&json, "gpus", record->settings.gpus ? record->settings.gpus : 1);
     json_key_unsigned(&json, "status", (uint64_t)program->end.status);
     json_key_unsigned(&json, "signal", (uint64_t)program->end.signal);
     json_key_begin(&json, "kernels", '[');

@@ -113,6 +113,13 @@ typedef struct simt_settings {
 simt_error simt_machine_create(const simt_settings *settings, simt_machine **machine); /* NULL: defaults */
 void simt_machine_destroy(simt_machine *machine);                                      /* NULL: nothing */
 
+/* A machine may have several devices, which share one address space.  From this call on, what is allocated, the variables
+ * of modules, and launches are those of the device, 0 to SIMT_DEVICES - 1; its kernels reach its own memory and that of
+ * its peers (a bit for each device), and any other device's is a finding.  Memory that the host uses, too, is everybody's.
+ * Without the call there is device 0 alone. */
+#define SIMT_DEVICES 16
+simt_error simt_machine_set_device(simt_machine *machine, uint32_t device, uint32_t peers);
+
 /* Global memory, at device addresses aligned to 256 bytes, with a gap after each allocation that no kernel may
  * touch.  It counts as uninitialised until written. */
 simt_error simt_machine_allocate(simt_machine *machine, size_t nbytes, uint64_t *address);
@@ -150,7 +157,7 @@ simt_error simt_tensor_map_encode(const simt_tensor_map *map, unsigned char byte
 simt_error simt_machine_free(simt_machine *machine, uint64_t address);
 
 /* The address and size of a module's variable in global or constant memory, by its name in the PTX.  It is the same
- * for all kernels of the module, and has its initial value until somebody writes to it. */
+ * for all kernels of the module on the device (of managed variables: on all), and has its initial value until somebody writes to it. */
 simt_error simt_machine_variable(simt_machine *machine, const simt_module *module, const char *name,
                                  uint64_t *address, size_t *nbytes, simt_message *message);
 

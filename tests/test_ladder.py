@@ -488,10 +488,19 @@ def test_usage(said, options):
 
 @pytest.mark.parametrize("rung", [rung for rung in RUNGS if needs_gpu(rung)])
 def test_what_needs_a_gpu_says_so(rung):
-    lines = printed("ladder", "--rung", rung, "-n", 100).splitlines()
+    """The library's own reduction is compiled by NVRTC."""
+    lines = printed("ladder", "--rung", rung, "-n", 100, env=dict(os.environ, WARPFOLD_NVRTC="/absent")).splitlines()
     assert lines[-1].startswith(rung) and " GPU only " in lines[-1]
     refused(2, f"--partials: {rung}", "ladder", "--rung", rung, "--partials")
     refused(1, f"{rung} needs a GPU", "explain", rung)
+
+
+@pytest.mark.parametrize("type_name", ["f32", "i32"])
+def test_the_librarys_own_reduction_without_a_gpu(nvrtc, type_name):
+    row = one("17", "-n", 3000, "--type", type_name)
+    result = sum(floats("sum", 3000)) if type_name == "f32" else wrap(sum(integers("sum", 32, 3000)), 32)
+    assert (row["verified"], row["races"], row["launches"], row["result"]) == (True, 0, 1, result)
+    assert row["ulp"] == (0 if type_name == "f32" else None)
 
 
 @pytest.mark.parametrize("option", ["--sweep", "--once"])

@@ -79,6 +79,8 @@ def line_of(text):
     ("waited", ""),
     ("streams", 2 * "cudaErrorInvalidResourceHandle\n"),
     ("graph", "cudaErrorStreamCaptureUnsupported\n0\n5 15 15 10 2\n"),
+    ("nodes", "17 1\n23 2\n17 3\n21 4\n5 5\n5 77\n" + 2 * "cudaErrorInvalidValue\n" + "cudaErrorInvalidConfiguration\n"),
+    ("captured_rows", ""),
     ("memory", "4 cudaErrorMemoryAllocation\ncudaSuccess\n"),
     ("configurations", 3 * "cudaErrorInvalidConfiguration\n" + "cudaErrorInvalidValue\n" +
      "cudaErrorCooperativeLaunchTooLarge\ncudaErrorInvalidDeviceFunction\n"),
@@ -132,7 +134,7 @@ def test_program_that_is_killed(ran):
 def test_absent_call_fails_by_name_once(ran):
     _, output, _, errors = ran("absent", status=0)
     assert output == 2 * "cudaErrorNotSupported\n"
-    assert errors == "warpfold: cudaGraphCreate is not supported by the simulator\n"
+    assert errors == "warpfold: cudaGraphClone is not supported by the simulator\n"
 
 
 # ---- wrong programs
@@ -192,6 +194,35 @@ def test_host_code_that_does_not_wait(ran):
         ("writes to", "an asynchronous copy may still read it"), ("uses", "an asynchronous copy may still write it"))]
     assert all(re.fullmatch(r".*/modes\+0x[0-9a-f]+", finding["file"]) for finding in report["findings"])
     assert report["status"] == 0 and ran("early", "--races", "off", status=0)
+
+
+def test_each_thread_has_its_device_and_each_device_its_variables(ran):
+    """The counter begins at 10 on each, and 5 in managed memory is added."""
+    _, output, report, _ = ran("threads", "--gpus", "3", status=0)
+    assert output == "15 16 17, 12 on 1\n" and report["gpus"] == 3 and report["findings"] == []
+    kernel, = report["kernels"]
+    assert (kernel["kernel"], kernel["launches"]) == ("count_up", 6)
+
+
+def test_copies_and_accesses_between_devices(ran):
+    _, output, report, _ = ran("peers", "--gpus", "3", status=0)
+    assert output.split() == ["cudaErrorPeerAccessAlreadyEnabled", "cudaErrorInvalidDevice",
+                              "cudaErrorPeerAccessNotEnabled", "cudaErrorInvalidValue",
+                              "cudaErrorInvalidResourceHandle", "cudaErrorInvalidResourceHandle"]
+    assert (report["findings"], report["leaks"]) == ([], 0)
+
+
+def test_kernel_that_may_not_access_another_devices_memory(ran):
+    _, output, report, _ = ran("foreign", "--gpus", "2", status=3)
+    finding, = report["findings"]
+    assert (output, finding["kind"], finding["launch"]) == ("cudaErrorIllegalAddress\n", "bounds", 2)
+    assert re.fullmatch(r"loads 4 bytes of global memory at 0x\w+, which is device 1's: device 0 has no access to it "
+                        r"\(cudaDeviceEnablePeerAccess\) \(index 0 of `from`, int \*\)", finding["message"])
+
+
+def test_host_code_that_waits_for_another_device(ran):
+    finding, = ran("other_waited", "--gpus", "2", status=3)[2]["findings"]
+    assert finding["kind"] == "race" and "the kernel _Z5storePii may still write it" in finding["message"]
 
 
 def test_assertion_and_trap(ran):
@@ -411,6 +442,7 @@ CHECK = """
 #define O(type, member) printf("%s %zu\\n", #type "." #member, offsetof(struct type, member));
 int main(void) {{
     S(cudaDeviceProp) S(cudaFuncAttributes) S(cudaMemcpy3DParms) S(cudaPointerAttributes) S(cudaMemLocation)
+    S(cudaKernelNodeParams) S(cudaMemsetParams) O(cudaMemsetParams, width) S(cudaHostNodeParams) S(cudaMemPoolProps) O(cudaMemPoolProps, location) S(cudaMemcpy3DPeerParms) O(cudaMemcpy3DPeerParms, dstDevice)
     O(cudaDeviceProp, surfaceAlignment) O(cudaDeviceProp, sharedMemPerBlockOptin) O(cudaDeviceProp, cooperativeLaunch)
     O(cudaDeviceProp, reserved) O(cudaDeviceProp, major) O(cudaDeviceProp, memoryPoolsSupported)
     O(cudaFuncAttributes, maxDynamicSharedSizeBytes) O(cudaFuncAttributes, reserved) S(cudaChannelFormatDesc)

@@ -36,18 +36,23 @@ def report_of(tmp_path, *words, status):
 def test_driver(driver_program, tmp_path):
     """The program checks its results.  What is refused is told by name."""
     done, report = report_of(tmp_path, driver_program, status=0)
-    assert [(kernel["kernel"], kernel["launches"]) for kernel in report["kernels"]] == [("add", 7), ("rank", 1)]
+    assert [(kernel["kernel"], kernel["launches"]) for kernel in report["kernels"]] == [("add", 9), ("rank", 1)]
     assert (report["findings"], report["leaks"]) == ([], 0)
-    for said in ("it is machine code (a cubin): load the PTX", "found 'nonsense'", "cuGraphCreate is not supported",
+    for said in ("it is machine code (a cubin): load the PTX", "found 'nonsense'", "cuGraphClone is not supported",
                  "cuTexObjectCreate is not supported by the simulator: textures, surfaces and arrays are not there: keep",
                  "linking of more than one text of PTX is not supported"):
         assert said in done.stderr
 
 
+def test_driver_of_two_devices(driver_program, tmp_path):
+    report = report_of(tmp_path, "--gpus", "2", driver_program, "devices", status=0)[1]
+    assert (report["findings"], report["leaks"], report["gpus"]) == ([], 0, 2)
+
+
 def test_wrong_kernel_breaks_the_context(driver_program, tmp_path):
     report = report_of(tmp_path, driver_program, "wrong", status=3)[1]
     finding, = report["findings"]
-    assert (finding["kind"], finding["thread"], finding["launch"], report["status"]) == ("bounds", [63, 0, 0], 9, 0)
+    assert (finding["kind"], finding["thread"], finding["launch"], report["status"]) == ("bounds", [63, 0, 0], 11, 0)
 
 
 @pytest.mark.parametrize("threads, status, printed", [(32, 0, f"{1.5 * sum(range(32))}\n"), (33, 3, "")])

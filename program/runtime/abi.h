@@ -45,6 +45,8 @@
     X(cudaErrorCooperativeLaunchTooLarge, 720, "too many blocks in cooperative launch")                            \
     X(cudaErrorNotSupported, 801, "operation not supported")                                                       \
     X(cudaErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing")                  \
+    X(cudaErrorGraphExecUpdateFailure, 910, "the graph update was not performed because it included changes which " \
+      "violated constraints specific to instantiated graph update")                                             \
     X(cudaErrorInvalidClusterSize, 912, "cluster misconfiguration")                                                \
     X(cudaErrorUnknown, 999, "unknown error")
 
@@ -64,6 +66,7 @@ typedef struct CUkern_st *cudaKernel_t;
 typedef struct CUmemPool_st *cudaMemPool_t;
 typedef struct CUgraph_st *cudaGraph_t;
 typedef struct CUgraphExec_st *cudaGraphExec_t;
+typedef struct CUgraphNode_st *cudaGraphNode_t;
 
 enum cudaMemcpyKind {
     cudaMemcpyHostToHost,
@@ -124,6 +127,51 @@ struct cudaChannelFormatDesc {
 
 struct cudaMemLocation {
     int type, id;
+};
+
+struct cudaMemPoolProps {
+    int allocType, handleTypes;
+    struct cudaMemLocation location;
+    void *win32SecurityAttributes;
+    size_t maxSize;
+    unsigned short usage;
+    unsigned char reserved[54];
+};
+
+struct cudaMemcpy3DPeerParms {
+    void *srcArray;
+    struct cudaPos srcPos;
+    struct cudaPitchedPtr srcPtr;
+    int srcDevice;
+    void *dstArray;
+    struct cudaPos dstPos;
+    struct cudaPitchedPtr dstPtr;
+    int dstDevice;
+    struct cudaExtent extent;
+};
+
+struct cudaKernelNodeParams {
+    void *func;
+    dim3 gridDim, blockDim;
+    unsigned sharedMemBytes;
+    void **kernelParams, **extra;
+};
+
+struct cudaMemsetParams {
+    void *dst;
+    size_t pitch;
+    unsigned value, elementSize;
+    size_t width, height;
+};
+
+struct cudaHostNodeParams {
+    void (*fn)(void *data);
+    void *userData;
+};
+
+struct cudaGraphExecUpdateResultInfo {
+    int result;
+    cudaGraphNode_t errorNode, errorFromNode;
 };
 
 struct cudaLaunchAttribute {

@@ -1,5 +1,5 @@
 /* Copies and fills.  Device memory is the simulator's; everything else is the program's own, native memory. */
-#include "runtime.h"
+#include "graphs.h"
 
 #include <string.h>
 
@@ -78,11 +78,18 @@ static cudaError_t run_copy(const struct operation *operation) {
     return copy(copying->to, copying->from, copying->nbytes, copying->kind);
 }
 
+#define COPYING {NODE_COPY, sizeof(struct copying), run_copy}
+
 static cudaError_t copy_in(cudaStream_t stream, const struct copying *copying) {
     if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
-    cudaError_t error = operation_do(&copying->operation, sizeof *copying, stream);
+    cudaError_t error = operation_do(&copying->operation, stream);
     if (!error && !stream_is_captured(stream)) host_note_copy(copying->to, copying->from, copying->nbytes, stream);
     return error;
+}
+
+cudaError_t copy_make(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind, struct operation **made) {
+    const struct copying copying = {COPYING, to, from, nbytes, kind};
+    return operation_keep(&copying.operation, made);
 }
 
 API cudaMemcpy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind) {
@@ -91,18 +98,41 @@ API cudaMemcpy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind ki
 ALSO(cudaMemcpy, _ptds)
 
 API cudaMemcpyAsync(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind, cudaStream_t stream) {
-    return CALL(copy_in(stream, &(struct copying){{NULL, run_copy}, to, from, nbytes, kind}));
+    return CALL(copy_in(stream, &(struct copying){COPYING, to, from, nbytes, kind}));
 }
 ALSO(cudaMemcpyAsync, _ptsz)
 
+/* Whether the memory is the device's, or everybody's. */
+static cudaError_t check_place(const void *pointer, int device) {
+    const struct buffer *buffer = buffer_find((uintptr_t)pointer);
+    cudaError_t error = device_check(device);
+    if (error || !buffer || buffer->kind > BUFFER_VARIABLE) return error;
+    return buffer->device == device ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+static cudaError_t check_places(const void *to, int to_device, const void *from, int from_device) {
+    cudaError_t error = check_place(to, to_device);
+    return error ? error : check_place(from, from_device);
+}
+
+static cudaError_t copy_between(void *to, int to_device, const void *from, int from_device, size_t nbytes) {
+    cudaError_t error = check_places(to, to_device, from, from_device);
+    return error ? error : copy(to, from, nbytes, cudaMemcpyDeviceToDevice);
+}
+
 API cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t nbytes) {
-    return CALL_WAIT(to_device || from_device ? cudaErrorInvalidDevice : copy(to, from, nbytes, cudaMemcpyDeviceToDevice));
+    return CALL_WAIT(copy_between(to, to_device, from, from_device, nbytes));
+}
+
+static cudaError_t copy_between_in(cudaStream_t stream, const struct copying *copying, int to_device, int from_device) {
+    cudaError_t error = check_places(copying->to, to_device, copying->from, from_device);
+    return error ? error : copy_in(stream, copying);
 }
 
 API cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t nbytes,
                         cudaStream_t stream) {
-    return CALL_NOW(stream, to_device || from_device ? cudaErrorInvalidDevice
-                                                     : copy(to, from, nbytes, cudaMemcpyDeviceToDevice));
+    const struct copying copying = {COPYING, to, from, nbytes, cudaMemcpyDeviceToDevice};
+    return CALL(copy_between_in(stream, &copying, to_device, from_device));
 }
 
 /* ---- rows and planes ----------------------------------------------------------------------------- */
@@ -124,6 +154,20 @@ static cudaError_t copy_rows(const struct rows *rows) {
     return error;
 }
 
+struct copying_rows {
+    struct operation operation;
+    struct rows rows;
+};
+
+static cudaError_t run_rows(const struct operation *operation) {
+    return copy_rows(&((const struct copying_rows *)operation)->rows);
+}
+
+static cudaError_t copy_rows_in(cudaStream_t stream, const struct rows *rows) {
+    const struct copying_rows copying = {{NODE_COPY, sizeof copying, run_rows}, *rows};
+    return stream_is_known(stream) ? operation_do(&copying.operation, stream) : cudaErrorInvalidResourceHandle;
+}
+
 API cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
                  enum cudaMemcpyKind kind) {
     return CALL_WAIT(copy_rows(&(struct rows){to, from, to_pitch, from_pitch, width, height, kind}));
@@ -132,7 +176,7 @@ ALSO(cudaMemcpy2D, _ptds)
 
 API cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
                       enum cudaMemcpyKind kind, cudaStream_t stream) {
-    return CALL_NOW(stream, copy_rows(&(struct rows){to, from, to_pitch, from_pitch, width, height, kind}));
+    return CALL(copy_rows_in(stream, &(struct rows){to, from, to_pitch, from_pitch, width, height, kind}));
 }
 ALSO(cudaMemcpy2DAsync, _ptsz)
 
@@ -154,17 +198,53 @@ static cudaError_t copy_planes(const struct cudaMemcpy3DParms *request) {
     return error;
 }
 
+struct copying_planes {
+    struct operation operation;
+    struct cudaMemcpy3DParms request;
+};
+
+static cudaError_t run_planes(const struct operation *operation) {
+    return copy_planes(&((const struct copying_planes *)operation)->request);
+}
+
+cudaError_t planes_make(const struct cudaMemcpy3DParms *params, struct operation **made) {
+    if (!params) return cudaErrorInvalidValue;
+    const struct copying_planes copying = {{NODE_COPY, sizeof copying, run_planes}, *params};
+    return operation_keep(&copying.operation, made);
+}
+
+static cudaError_t copy_planes_in(cudaStream_t stream, const struct cudaMemcpy3DParms *request) {
+    const struct copying_planes copying = {{NODE_COPY, sizeof copying, run_planes}, *request};
+    return stream_is_known(stream) ? operation_do(&copying.operation, stream) : cudaErrorInvalidResourceHandle;
+}
+
 API cudaMemcpy3D(const struct cudaMemcpy3DParms *request) { return CALL_WAIT(copy_planes(request)); }
 ALSO(cudaMemcpy3D, _ptds)
 
 API cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *request, cudaStream_t stream) {
-    return CALL_NOW(stream, copy_planes(request));
+    return CALL(copy_planes_in(stream, request));
 }
 ALSO(cudaMemcpy3DAsync, _ptsz)
 
+static cudaError_t copy_planes_between(const struct cudaMemcpy3DPeerParms *request) {
+    cudaError_t error =
+        check_places(request->dstPtr.ptr, request->dstDevice, request->srcPtr.ptr, request->srcDevice);
+    const struct cudaMemcpy3DParms planes = {request->srcArray, request->srcPos, request->srcPtr, request->dstArray,
+                                             request->dstPos,   request->dstPtr, request->extent, cudaMemcpyDefault};
+    return error ? error : copy_planes(&planes);
+}
+
+API cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *request) { return CALL_WAIT(copy_planes_between(request)); }
+ALSO(cudaMemcpy3DPeer, _ptds)
+
+API cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *request, cudaStream_t stream) {
+    return CALL_NOW(stream, copy_planes_between(request));
+}
+ALSO(cudaMemcpy3DPeerAsync, _ptsz)
+
 /* ---- symbols ------------------------------------------------------------------------------------- */
 
-static cudaError_t find_part(const void *symbol, size_t offset, size_t nbytes, uint64_t *address) {
+cudaError_t variable_find_part(const void *symbol, size_t offset, size_t nbytes, uint64_t *address) {
     size_t whole;
     cudaError_t error = variable_find(symbol, address, &whole);
     if (error) return error;
@@ -176,14 +256,14 @@ static cudaError_t find_part(const void *symbol, size_t offset, size_t nbytes, u
 static cudaError_t copy_to_symbol(const void *symbol, const void *from, size_t nbytes, size_t offset,
                                   enum cudaMemcpyKind kind) {
     uint64_t address;
-    cudaError_t error = find_part(symbol, offset, nbytes, &address);
+    cudaError_t error = variable_find_part(symbol, offset, nbytes, &address);
     return error ? error : copy((void *)(uintptr_t)address, from, nbytes, kind);
 }
 
 static cudaError_t copy_from_symbol(void *to, const void *symbol, size_t nbytes, size_t offset,
                                     enum cudaMemcpyKind kind) {
     uint64_t address;
-    cudaError_t error = find_part(symbol, offset, nbytes, &address);
+    cudaError_t error = variable_find_part(symbol, offset, nbytes, &address);
     return error ? error : copy(to, (const void *)(uintptr_t)address, nbytes, kind);
 }
 
@@ -197,15 +277,31 @@ API cudaMemcpyFromSymbol(void *to, const void *symbol, size_t nbytes, size_t off
 }
 ALSO(cudaMemcpyFromSymbol, _ptds)
 
+static cudaError_t copy_to_symbol_in(cudaStream_t stream, const void *symbol, const void *from, size_t nbytes,
+                                     size_t offset, enum cudaMemcpyKind kind) {
+    uint64_t address = 0;
+    cudaError_t error = variable_find_part(symbol, offset, nbytes, &address);
+    const struct copying copying = {COPYING, (void *)(uintptr_t)address, from, nbytes, kind};
+    return error ? error : copy_in(stream, &copying);
+}
+
+static cudaError_t copy_from_symbol_in(cudaStream_t stream, void *to, const void *symbol, size_t nbytes, size_t offset,
+                                       enum cudaMemcpyKind kind) {
+    uint64_t address = 0;
+    cudaError_t error = variable_find_part(symbol, offset, nbytes, &address);
+    const struct copying copying = {COPYING, to, (const void *)(uintptr_t)address, nbytes, kind};
+    return error ? error : copy_in(stream, &copying);
+}
+
 API cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t nbytes, size_t offset,
                             enum cudaMemcpyKind kind, cudaStream_t stream) {
-    return CALL_NOW(stream, copy_to_symbol(symbol, from, nbytes, offset, kind));
+    return CALL(copy_to_symbol_in(stream, symbol, from, nbytes, offset, kind));
 }
 ALSO(cudaMemcpyToSymbolAsync, _ptsz)
 
 API cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t nbytes, size_t offset, enum cudaMemcpyKind kind,
                               cudaStream_t stream) {
-    return CALL_NOW(stream, copy_from_symbol(to, symbol, nbytes, offset, kind));
+    return CALL(copy_from_symbol_in(stream, to, symbol, nbytes, offset, kind));
 }
 ALSO(cudaMemcpyFromSymbolAsync, _ptsz)
 
@@ -259,49 +355,54 @@ static cudaError_t fill_rows(struct cudaPitchedPtr memory, int value, struct cud
 
 struct filling {
     struct operation operation;
-    void *to;
-    int value;
-    size_t nbytes;
-};
-
-static cudaError_t run_fill(const struct operation *operation) {
-    const struct filling *filling = (const struct filling *)operation;
-    return fill(filling->to, filling->value, filling->nbytes);
-}
-
-static cudaError_t fill_in(cudaStream_t stream, const struct filling *filling) {
-    if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
-    return operation_do(&filling->operation, sizeof *filling, stream);
-}
-
-struct filling_rows {
-    struct operation operation;
     struct pattern pattern;
 };
 
 static cudaError_t run_pattern(const struct operation *operation) {
-    const struct pattern *pattern = &((const struct filling_rows *)operation)->pattern;
+    const struct pattern *pattern = &((const struct filling *)operation)->pattern;
     cudaError_t error = cudaSuccess;
     for (size_t row = 0; row < pattern->rows && !error; row++)
         error = fill_row(pattern->to + row * pattern->pitch, pattern);
     return error;
 }
 
-cudaError_t pattern_fill_in(cudaStream_t stream, const struct pattern *pattern) {
+static cudaError_t check_pattern(const struct pattern *pattern) {
+    if (pattern->width != 1 && pattern->width != 2 && pattern->width != 4) return cudaErrorInvalidValue;
     bool is_aligned = pattern->to % pattern->width == 0 && pattern->pitch % pattern->width == 0;
-    if (!is_aligned || (pattern->rows > 1 && pattern->count > pattern->pitch / pattern->width) ||
-        pattern->count > SIZE_MAX / pattern->width)
-        return cudaErrorInvalidValue;
-    if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
-    const struct filling_rows filling = {{NULL, run_pattern}, *pattern};
-    return operation_do(&filling.operation, sizeof filling, stream);
+    if (!is_aligned || pattern->count > SIZE_MAX / pattern->width) return cudaErrorInvalidValue;
+    bool has_room = pattern->rows <= 1 || pattern->count <= pattern->pitch / pattern->width;
+    return has_room ? cudaSuccess : cudaErrorInvalidPitchValue;
+}
+
+#define FILLING {NODE_FILL, sizeof(struct filling), run_pattern}
+
+cudaError_t pattern_fill_in(cudaStream_t stream, const struct pattern *pattern) {
+    cudaError_t error = check_pattern(pattern);
+    const struct filling filling = {FILLING, *pattern};
+    if (error) return error;
+    return stream_is_known(stream) ? operation_do(&filling.operation, stream) : cudaErrorInvalidResourceHandle;
+}
+
+/* Of bytes. */
+static struct pattern pattern_of(void *to, size_t pitch, int value, size_t width, size_t height) {
+    return (struct pattern){(uintptr_t)to, pitch, (unsigned char)value, 1, width, height};
+}
+
+cudaError_t fill_make(const struct cudaMemsetParams *params, struct operation **made) {
+    if (!params) return cudaErrorInvalidValue;
+    const struct filling filling = {FILLING,
+                                    {(uintptr_t)params->dst, params->pitch, params->value, params->elementSize,
+                                     params->width, params->height}};
+    cudaError_t error = check_pattern(&filling.pattern);
+    return error ? error : operation_keep(&filling.operation, made);
 }
 
 API cudaMemset(void *to, int value, size_t nbytes) { return CALL(fill(to, value, nbytes)); }
 ALSO(cudaMemset, _ptds)
 
 API cudaMemsetAsync(void *to, int value, size_t nbytes, cudaStream_t stream) {
-    return CALL(fill_in(stream, &(struct filling){{NULL, run_fill}, to, value, nbytes}));
+    const struct pattern pattern = pattern_of(to, nbytes, value, nbytes, 1);
+    return CALL(pattern_fill_in(stream, &pattern));
 }
 ALSO(cudaMemsetAsync, _ptsz)
 
@@ -312,8 +413,8 @@ API cudaMemset2D(void *to, size_t pitch, int value, size_t width, size_t height)
 ALSO(cudaMemset2D, _ptds)
 
 API cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream) {
-    return CALL_NOW(stream, fill_rows((struct cudaPitchedPtr){to, pitch, width, height}, value,
-                                      (struct cudaExtent){width, height, 1}));
+    const struct pattern pattern = pattern_of(to, pitch, value, width, height);
+    return CALL(pattern_fill_in(stream, &pattern));
 }
 ALSO(cudaMemset2DAsync, _ptsz)
 

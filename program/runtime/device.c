@@ -13,15 +13,14 @@ enum {
     SHARED_PLAIN = 48 << 10,
     CONSTANT_NBYTES = 64 << 10,
     ALIGNMENT = 512,
-    TEXTURE_PITCH = 32,
-    RUNTIME_VERSION = 13000
+    TEXTURE_PITCH = 32
 };
 
 /* ---- properties ---------------------------------------------------------------------------------- */
 
 static cudaError_t get_properties(struct cudaDeviceProp *properties, int device) {
     const struct gpu *gpu = runtime.gpu;
-    if (device) return cudaErrorInvalidDevice;
+    if (device_check(device)) return cudaErrorInvalidDevice;
     *properties = (struct cudaDeviceProp){
         .totalGlobalMem = runtime.memory_nbytes,
         .sharedMemPerBlock = SHARED_PLAIN,
@@ -40,7 +39,7 @@ static cudaError_t get_properties(struct cudaDeviceProp *properties, int device)
         .canMapHostMemory = 1,
         .surfaceAlignment = ALIGNMENT,
         .concurrentKernels = 1,
-        .pciBusID = 1,
+        .pciBusID = 1 + device,
         .asyncEngineCount = 3,
         .unifiedAddressing = 1,
         .memoryBusWidth = gpu->bus_bits,
@@ -116,68 +115,16 @@ API cudaDeviceGetAttribute(int *value, int attribute, int device) {
     return CALL(get_attribute(value, attribute, device));
 }
 
-/* ---- which device -------------------------------------------------------------------------------- */
+/* ---- limits and preferences: remembered for all devices, and without effect --------------------------------------- */
 
-static cudaError_t set_number(int *result, int number) {
+enum { LIMITS = 7 };
+static size_t limits[LIMITS] = {1024, 1 << 20, 8 << 20, 2, 2048, 0, 0}; /* stack, printf, heap, ... */
+
+static cudaError_t set_config(int *result, int number) {
     if (!result) return cudaErrorInvalidValue;
     *result = number;
     return cudaSuccess;
 }
-
-static cudaError_t check_device(int device) { return device ? cudaErrorInvalidDevice : cudaSuccess; }
-
-API cudaGetDeviceCount(int *count) { return CALL(set_number(count, 1)); }
-API cudaGetDevice(int *device) { return CALL(set_number(device, 0)); }
-API cudaSetDevice(int device) { return CALL(check_device(device)); }
-API cudaSetDeviceFlags(unsigned flags) { return CALL(((void)flags, cudaSuccess)); }
-API cudaGetDeviceFlags(unsigned *flags) { return CALL((*flags = 0, cudaSuccess)); }
-API cudaSetValidDevices(int *devices, int count) { return CALL(((void)devices, (void)count, cudaSuccess)); }
-API cudaRuntimeGetVersion(int *version) { return CALL(set_number(version, RUNTIME_VERSION)); }
-API cudaDriverGetVersion(int *version) { return CALL(set_number(version, RUNTIME_VERSION)); }
-API cudaDeviceSynchronize(void) { return CALL_WAIT(cudaSuccess); }
-API cudaProfilerStart(void) { return CALL(cudaSuccess); }
-API cudaProfilerStop(void) { return CALL(cudaSuccess); }
-API cudaCtxResetPersistingL2Cache(void) { return CALL(cudaSuccess); }
-
-API cudaInitDevice(int device, unsigned device_flags, unsigned flags) {
-    (void)device_flags, (void)flags;
-    return CALL(check_device(device));
-}
-
-API cudaChooseDevice(int *device, const struct cudaDeviceProp *properties) {
-    (void)properties;
-    return CALL(set_number(device, 0));
-}
-
-API cudaDeviceGetPCIBusId(char *text, int capacity, int device) {
-    cudaError_t error = CALL(check_device(device));
-    if (!error) snprintf(text, (size_t)capacity, "0000:01:00.0");
-    return error;
-}
-
-API cudaDeviceCanAccessPeer(int *can, int device, int peer) {
-    return CALL(device || peer ? cudaErrorInvalidDevice : set_number(can, 0));
-}
-
-API cudaDeviceEnablePeerAccess(int peer, unsigned flags) {
-    (void)peer, (void)flags;
-    return CALL(cudaErrorInvalidDevice);
-}
-
-API cudaDeviceDisablePeerAccess(int peer) { return CALL(((void)peer, cudaErrorPeerAccessNotEnabled)); }
-
-/* Also ends what an error of a launch has begun. */
-API cudaDeviceReset(void) {
-    if (!runtime_begin() && !runtime.machine) return runtime_end(runtime.sticky);
-    memory_clear();
-    runtime.sticky = cudaSuccess;
-    return runtime_end(cudaSuccess);
-}
-
-/* ---- limits and preferences: remembered, and without effect --------------------------------------- */
-
-enum { LIMITS = 7 };
-static size_t limits[LIMITS] = {1024, 1 << 20, 8 << 20, 2, 2048, 0, 0}; /* stack, printf, heap, ... */
 
 static cudaError_t set_limit(int limit, size_t value) {
     if (limit < 0 || limit >= LIMITS) return cudaErrorUnsupportedLimit;
@@ -194,9 +141,9 @@ static cudaError_t get_limit(size_t *value, int limit) {
 API cudaDeviceSetLimit(int limit, size_t value) { return CALL(set_limit(limit, value)); }
 API cudaDeviceGetLimit(size_t *value, int limit) { return CALL(get_limit(value, limit)); }
 API cudaDeviceSetCacheConfig(int config) { return CALL(((void)config, cudaSuccess)); }
-API cudaDeviceGetCacheConfig(int *config) { return CALL(set_number(config, 0)); }
+API cudaDeviceGetCacheConfig(int *config) { return CALL(set_config(config, 0)); }
 API cudaDeviceSetSharedMemConfig(int config) { return CALL(((void)config, cudaSuccess)); }
-API cudaDeviceGetSharedMemConfig(int *config) { return CALL(set_number(config, 1)); }
+API cudaDeviceGetSharedMemConfig(int *config) { return CALL(set_config(config, 1)); }
 
 __attribute__((visibility("default"))) struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
                                                                                           int kind) {

@@ -11,8 +11,9 @@
 
 /* ---- contexts of each thread --------------------------------------------------------------------- */
 
-/* All contexts share the one device's memory and streams. */
+/* All contexts of a device share its memory and streams. */
 struct CUctx_st {
+    int device;
     unsigned flags, users;
     unsigned long long number;
 };
@@ -20,15 +21,26 @@ struct CUctx_st {
 enum { STACK = 64 };
 
 static bool is_initialised;
-static struct CUctx_st primary = {.number = 1};
+static struct CUctx_st primaries[SIMT_DEVICES];
 static _Thread_local CUcontext stack[STACK];
 static _Thread_local int depth;
 static _Thread_local struct thread kept;
 
-CUcontext driver_context(void) {
-    if (depth) return stack[depth - 1];
-    return runtime_thread.has_called ? &primary : NULL;
+__attribute__((constructor)) static void number_primaries(void) {
+    for (int d = 0; d < SIMT_DEVICES; d++) primaries[d] = (struct CUctx_st){.device = d, .number = (unsigned)d + 1};
 }
+
+/* The runtime may have made another device current since the context was. */
+CUcontext driver_context_on(int device) {
+    bool is_current = depth && stack[depth - 1]->device == device;
+    return is_current ? stack[depth - 1] : &primaries[device];
+}
+
+CUcontext driver_context(void) {
+    return depth || runtime_thread.has_called ? driver_context_on(runtime_thread.device) : NULL;
+}
+
+int driver_device(CUcontext context) { return context ? context->device : -1; }
 
 bool driver_begin(bool needs_context) {
     kept = runtime_thread;
@@ -54,7 +66,8 @@ static int result_of(cudaError_t error) {
 }
 
 int driver_end(cudaError_t error) {
-    runtime_thread = kept;
+    runtime_thread.last_error = kept.last_error;
+    runtime_thread.has_called = kept.has_called;
     return result_of(error);
 }
 
@@ -90,7 +103,7 @@ DRIVER cuDriverGetVersion(int *version) {
     X(716, "CUDA_ERROR_MISALIGNED_ADDRESS") X(719, "CUDA_ERROR_LAUNCH_FAILED")                                     \
     X(720, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE") X(801, "CUDA_ERROR_NOT_SUPPORTED")                           \
     X(900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED")                                                                       \
-    X(912, "CUDA_ERROR_INVALID_CLUSTER_SIZE") X(999, "CUDA_ERROR_UNKNOWN")
+    X(910, "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE") X(912, "CUDA_ERROR_INVALID_CLUSTER_SIZE") X(999, "CUDA_ERROR_UNKNOWN")
 
 static const char *name_of(int result) {
     switch (result) {
@@ -116,11 +129,9 @@ DRIVER cuGetErrorString(int result, const char **text) {
 
 /* ---- devices ------------------------------------------------------------------------------------- */
 
-static cudaError_t check_device(int device) { return device ? cudaErrorInvalidDevice : cudaSuccess; }
-
 static cudaError_t get_device(int *result, int device) {
     *result = device;
-    return check_device(device);
+    return device_check(device);
 }
 
 DRIVER cuDeviceGetCount(int *count) { return DRIVE_BARE(cudaGetDeviceCount(count)); }
@@ -132,21 +143,23 @@ DRIVER cuDeviceGetAttribute(int *value, int attribute, int device) {
 
 static cudaError_t get_name(char *name, int capacity, int device) {
     if (capacity > 0) snprintf(name, (size_t)capacity, "%s", runtime.gpu->name);
-    return check_device(device);
+    return device_check(device);
 }
 
 DRIVER cuDeviceGetName(char *name, int capacity, int device) { return DRIVE_BARE(get_name(name, capacity, device)); }
 
 static cudaError_t get_memory(size_t *nbytes, int device) {
     *nbytes = runtime.memory_nbytes;
-    return check_device(device);
+    return device_check(device);
 }
 
 DRIVER cuDeviceTotalMem_v2(size_t *nbytes, int device) { return DRIVE_BARE(get_memory(nbytes, device)); }
 
 static cudaError_t get_uuid(char uuid[16], int device) {
+    static const char digits[] = "0123456789abcdef";
     memcpy(uuid, "warpfold's GPU 0", 16);
-    return check_device(device);
+    if (!device_check(device)) uuid[15] = digits[device];
+    return device_check(device);
 }
 
 DRIVER cuDeviceGetUuid_v2(char *uuid, int device) { return DRIVE_BARE(get_uuid(uuid, device)); }
@@ -159,7 +172,7 @@ DRIVER cuDeviceGetPCIBusId(char *text, int capacity, int device) {
 static cudaError_t get_capability(int *major, int *minor, int device) {
     *major = runtime.gpu->major;
     *minor = runtime.gpu->minor;
-    return check_device(device);
+    return device_check(device);
 }
 
 DRIVER cuDeviceComputeCapability(int *major, int *minor, int device) {
@@ -167,8 +180,15 @@ DRIVER cuDeviceComputeCapability(int *major, int *minor, int device) {
 }
 
 DRIVER cuDeviceCanAccessPeer(int *can, int device, int peer) {
-    *can = 0;
-    return DRIVE_BARE(device || peer ? cudaErrorInvalidDevice : cudaSuccess);
+    return DRIVE_BARE(cudaDeviceCanAccessPeer(can, device, peer));
+}
+
+DRIVER cuDeviceGetP2PAttribute(int *value, int attribute, int device, int peer) {
+    return DRIVE_BARE(cudaDeviceGetP2PAttribute(value, attribute, device, peer));
+}
+
+DRIVER cuDeviceGetByPCIBusId(int *device, const char *text) {
+    return DRIVE_BARE(cudaDeviceGetByPCIBusId(device, text));
 }
 
 DRIVER cuDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device) {
@@ -181,62 +201,80 @@ DRIVER cuDeviceSetMemPool(int device, cudaMemPool_t pool) { return DRIVE_BARE(cu
 /* ---- contexts ------------------------------------------------------------------------------------ */
 
 static cudaError_t retain(CUcontext *context, int device) {
-    if (device) return cudaErrorInvalidDevice;
-    __atomic_add_fetch(&primary.users, 1, __ATOMIC_RELAXED);
-    *context = &primary;
+    if (device_check(device)) return cudaErrorInvalidDevice;
+    *context = &primaries[device];
+    __atomic_add_fetch(&(*context)->users, 1, __ATOMIC_RELAXED);
     return cudaSuccess;
 }
 
 static cudaError_t release(int device) {
-    if (device) return cudaErrorInvalidDevice;
-    if (!primary.users) return cudaErrorDeviceUninitialized;
-    __atomic_sub_fetch(&primary.users, 1, __ATOMIC_RELAXED);
+    if (device_check(device)) return cudaErrorInvalidDevice;
+    if (!primaries[device].users) return cudaErrorDeviceUninitialized;
+    __atomic_sub_fetch(&primaries[device].users, 1, __ATOMIC_RELAXED);
     return cudaSuccess;
 }
 
 DRIVER cuDevicePrimaryCtxRetain(CUcontext *context, int device) { return DRIVE_BARE(retain(context, device)); }
 DRIVER cuDevicePrimaryCtxRelease_v2(int device) { return DRIVE_BARE(release(device)); }
 
-DRIVER cuDevicePrimaryCtxReset_v2(int device) {
-    return DRIVE_BARE(device ? cudaErrorInvalidDevice : cudaDeviceReset());
+static cudaError_t reset(int device) {
+    const int current = runtime_thread.device;
+    cudaError_t error = device_check(device);
+    if (error) return error;
+    runtime_thread.device = device;
+    error = cudaDeviceReset();
+    runtime_thread.device = current;
+    return error;
 }
 
+DRIVER cuDevicePrimaryCtxReset_v2(int device) { return DRIVE_BARE(reset(device)); }
+
 static cudaError_t get_state(int device, unsigned *flags, int *is_active) {
-    *flags = primary.flags;
-    *is_active = primary.users > 0;
-    return check_device(device);
+    cudaError_t error = device_check(device);
+    if (error) return error;
+    *flags = primaries[device].flags;
+    *is_active = primaries[device].users > 0;
+    return cudaSuccess;
 }
 
 DRIVER cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *is_active) {
     return DRIVE_BARE(get_state(device, flags, is_active));
 }
 
-static cudaError_t set_flags(CUcontext context, unsigned flags, cudaError_t error) {
-    if (!error) context->flags = flags;
-    return error;
+static cudaError_t set_flags(CUcontext context, unsigned flags) {
+    context->flags = flags;
+    return cudaSuccess;
 }
 
 DRIVER cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags) {
-    return DRIVE_BARE(set_flags(&primary, flags, check_device(device)));
+    return DRIVE_BARE(device_check(device) ? cudaErrorInvalidDevice : set_flags(&primaries[device], flags));
 }
+
+/* The device of the context is the runtime's current one, too. */
+static void follow_stack(void) { runtime_thread.device = depth ? stack[depth - 1]->device : runtime_thread.chosen; }
 
 static cudaError_t push(CUcontext context) {
     if (!context || depth == STACK) return cudaErrorDeviceUninitialized;
     stack[depth++] = context;
+    follow_stack();
     return cudaSuccess;
 }
 
 /* Also after a launch that has failed, so that programs can end in order. */
 static cudaError_t pop(CUcontext *context) {
     if (!depth) return cudaErrorDeviceUninitialized;
+    CUcontext top = driver_context();
     depth--;
-    if (context) *context = stack[depth];
+    if (context) *context = top;
+    follow_stack();
     return cudaSuccess;
 }
 
 static cudaError_t set_current(CUcontext context) {
     if (depth) depth--;
-    return context ? push(context) : cudaSuccess;
+    if (context) return push(context);
+    follow_stack();
+    return cudaSuccess;
 }
 
 static cudaError_t get_current(CUcontext *context) {
@@ -250,11 +288,11 @@ DRIVER cuCtxSetCurrent(CUcontext context) { return DRIVE_BARE(set_current(contex
 DRIVER cuCtxGetCurrent(CUcontext *context) { return DRIVE_BARE(get_current(context)); }
 
 static cudaError_t create_context(CUcontext *context, unsigned flags, int device) {
-    static unsigned long long last = 1;
-    if (device) return cudaErrorInvalidDevice;
+    static unsigned long long last = SIMT_DEVICES;
+    if (device_check(device)) return cudaErrorInvalidDevice;
     *context = calloc(1, sizeof **context);
     if (!*context) return cudaErrorMemoryAllocation;
-    **context = (struct CUctx_st){flags, 1, __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED)};
+    **context = (struct CUctx_st){device, flags, 1, __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED)};
     return push(*context);
 }
 
@@ -269,8 +307,9 @@ DRIVER cuCtxCreate_v4(CUcontext *context, const void *parameters, unsigned flags
 
 /* Other threads may have it on their stacks: it stays, but nothing begins with it any more. */
 static cudaError_t destroy_context(CUcontext context) {
-    if (!context || context == &primary) return cudaErrorDeviceUninitialized;
+    if (!context || context == &primaries[context->device]) return cudaErrorDeviceUninitialized;
     if (depth && stack[depth - 1] == context) depth--;
+    follow_stack();
     return cudaSuccess;
 }
 
@@ -291,18 +330,32 @@ static cudaError_t get_id(CUcontext context, unsigned long long *number) {
     return cudaSuccess;
 }
 
-DRIVER cuCtxGetDevice(int *device) { return DRIVE(set_number(device, 0)); }
-DRIVER cuCtxGetDevice_v2(int *device, CUcontext context) { return DRIVE(((void)context, set_number(device, 0))); }
+DRIVER cuCtxGetDevice(int *device) { return DRIVE(set_number(device, driver_context()->device)); }
+
+DRIVER cuCtxGetDevice_v2(int *device, CUcontext context) {
+    return DRIVE(set_number(device, (context ? context : driver_context())->device));
+}
+
 DRIVER cuCtxGetFlags(unsigned *flags) { return DRIVE(get_unsigned(flags, driver_context()->flags)); }
-DRIVER cuCtxSetFlags(unsigned flags) { return DRIVE(set_flags(driver_context(), flags, cudaSuccess)); }
+DRIVER cuCtxSetFlags(unsigned flags) { return DRIVE(set_flags(driver_context(), flags)); }
 DRIVER cuCtxGetId(CUcontext context, unsigned long long *number) { return DRIVE(get_id(context, number)); }
 DRIVER cuCtxSynchronize(void) { return DRIVE(cudaDeviceSynchronize()); }
-DRIVER cuCtxSynchronize_v2(CUcontext context) { return DRIVE(((void)context, cudaDeviceSynchronize())); }
+
+static cudaError_t synchronize(CUcontext context) {
+    return CALL((host_wait_device((context ? context : driver_context())->device), cudaSuccess));
+}
+
+DRIVER cuCtxSynchronize_v2(CUcontext context) { return DRIVE(synchronize(context)); }
 DRIVER cuCtxGetLimit(size_t *value, int limit) { return DRIVE(cudaDeviceGetLimit(value, limit)); }
 DRIVER cuCtxSetLimit(int limit, size_t value) { return DRIVE(cudaDeviceSetLimit(limit, value)); }
 DRIVER cuCtxGetCacheConfig(int *config) { return DRIVE(set_number(config, 0)); }
 DRIVER cuCtxSetCacheConfig(int config) { return DRIVE(((void)config, cudaSuccess)); }
 DRIVER cuCtxResetPersistingL2Cache(void) { return DRIVE(cudaSuccess); }
+DRIVER cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
+    return DRIVE(cudaDeviceEnablePeerAccess(driver_device(peer), flags));
+}
+
+DRIVER cuCtxDisablePeerAccess(CUcontext peer) { return DRIVE(cudaDeviceDisablePeerAccess(driver_device(peer))); }
 DRIVER cuProfilerStart(void) { return DRIVE_BARE(cudaSuccess); }
 DRIVER cuProfilerStop(void) { return DRIVE_BARE(cudaSuccess); }
 

@@ -14,9 +14,6 @@
 #define DRIVE(expression) driver_end(driver_begin(true) ? (expression) : driver_refusal())
 #define DRIVE_BARE(expression) driver_end(driver_begin(false) ? (expression) : driver_refusal())
 
-/* Names for the functions with and without a default stream for each thread. */
-
-
 typedef uint64_t CUdeviceptr;
 typedef struct CUctx_st *CUcontext;
 typedef struct module *CUmodule;        /* and CUlibrary */
@@ -27,6 +24,8 @@ cudaError_t driver_refusal(void); /* why driver_begin has refused */
 int driver_end(cudaError_t error); /* the CUresult; the runtime's last error is what it was */
 
 CUcontext driver_context(void); /* the calling thread's; NULL: none */
+CUcontext driver_context_on(int device); /* the same if it is the device's, and else the device's primary one */
+int driver_device(CUcontext context); /* -1: NULL */
 
 /* The address of the driver's function that programs of that CUDA version (13000) mean by the name; NULL: none. */
 void *driver_find(const char *name, int version);
@@ -40,6 +39,14 @@ API cudaDeviceGetAttribute(int *value, int attribute, int device);
 API cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device);
 API cudaDeviceGetPCIBusId(char *text, int capacity, int device);
 API cudaDeviceReset(void);
+API cudaDeviceGetByPCIBusId(int *device, const char *text);
+API cudaDeviceCanAccessPeer(int *can, int device, int peer);
+API cudaDeviceGetP2PAttribute(int *value, int attribute, int device, int peer);
+API cudaDeviceEnablePeerAccess(int peer, unsigned flags);
+API cudaDeviceDisablePeerAccess(int peer);
+API cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t nbytes);
+API cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t nbytes,
+                        cudaStream_t stream);
 API cudaDeviceSetLimit(int limit, size_t value);
 API cudaDeviceGetLimit(size_t *value, int limit);
 API cudaDeviceGetStreamPriorityRange(int *least, int *greatest);
@@ -65,7 +72,7 @@ API cudaMemGetInfo(size_t *available, size_t *total);
 API cudaMemPrefetchAsync(const void *pointer, size_t nbytes, struct cudaMemLocation location, unsigned flags,
                          cudaStream_t stream);
 API cudaMemAdvise(const void *pointer, size_t nbytes, int advice, struct cudaMemLocation location);
-API cudaMemPoolCreate(cudaMemPool_t *pool, const void *properties);
+API cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *properties);
 API cudaMemPoolDestroy(cudaMemPool_t pool);
 API cudaMemPoolTrimTo(cudaMemPool_t pool, size_t nbytes);
 API cudaMemPoolSetAttribute(cudaMemPool_t pool, int attribute, void *value);
@@ -102,6 +109,34 @@ API cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 API cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream);
 API cudaGraphExecDestroy(cudaGraphExec_t exec);
 API cudaGraphDestroy(cudaGraph_t graph);
+API cudaGraphCreate(cudaGraph_t *graph, unsigned flags);
+API cudaGraphDestroyNode(cudaGraphNode_t node);
+API cudaGraphNodeGetType(cudaGraphNode_t node, int *kind);
+API cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count);
+API cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                             const void *edges, size_t count);
+API cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                                const void *edges, size_t count);
+API cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, struct cudaGraphExecUpdateResultInfo *info);
+API cudaGraphNodeSetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned is_enabled);
+API cudaGraphNodeGetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned *is_enabled);
+API cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count);
+API cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
+                           const struct cudaKernelNodeParams *params);
+API cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const struct cudaKernelNodeParams *params);
+API cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node, const struct cudaKernelNodeParams *params);
+API cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
+                           const struct cudaMemsetParams *params);
+API cudaGraphMemsetNodeSetParams(cudaGraphNode_t node, const struct cudaMemsetParams *params);
+API cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node, const struct cudaMemsetParams *params);
+API cudaGraphAddHostNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
+                           const struct cudaHostNodeParams *params);
+API cudaGraphHostNodeSetParams(cudaGraphNode_t node, const struct cudaHostNodeParams *params);
+API cudaGraphExecHostNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node, const struct cudaHostNodeParams *params);
+API cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
+                           const struct cudaMemcpy3DParms *params);
+API cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node, const struct cudaMemcpy3DParms *params);
+API cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node, const struct cudaMemcpy3DParms *params);
 API cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function, void **arguments);
 API cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function);
 API cudaFuncSetAttribute(const void *function, int attribute, int value);

@@ -117,7 +117,7 @@ DRIVER cuMemAdvise(CUdeviceptr address, size_t nbytes, int advice, int device) {
 
 /* ---- pools --------------------------------------------------------------------------------------- */
 
-DRIVER cuMemPoolCreate(cudaMemPool_t *pool, const void *properties) {
+DRIVER cuMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *properties) {
     return DRIVE_BARE(cudaMemPoolCreate(pool, properties));
 }
 
@@ -132,9 +132,10 @@ DRIVER cuMemPoolGetAttribute(cudaMemPool_t pool, int attribute, void *value) {
     return DRIVE_BARE(cudaMemPoolGetAttribute(pool, attribute, value));
 }
 
-/* The one device has access to what is its own. */
+/* A device has access to what is its own; of several, those that are peers. */
 DRIVER cuMemPoolSetAccess(cudaMemPool_t pool, const void *access, size_t count) {
     (void)access, (void)count;
+    if (runtime.device_count > 1) return runtime_absent("cuMemPoolSetAccess");
     return DRIVE_BARE(pool ? cudaSuccess : cudaErrorInvalidValue);
 }
 
@@ -177,7 +178,7 @@ static cudaError_t ask_pointer(void *value, int attribute, CUdeviceptr address) 
     if (!buffer) return cudaErrorInvalidValue;
     const uint64_t offset = address - buffer->address, device_address = buffer->device_address + offset;
     const unsigned type = buffer->kind <= BUFFER_MANAGED ? 2 : 1, yes = 1, no = 0;
-    CUcontext context = driver_context();
+    CUcontext context = driver_context_on(buffer->device);
     switch (attribute) {
     case POINTER_CONTEXT: return answer(value, &context, sizeof context);
     case POINTER_MEMORY_TYPE: return answer(value, &type, sizeof type);
@@ -187,7 +188,7 @@ static cudaError_t ask_pointer(void *value, int attribute, CUdeviceptr address) 
     case POINTER_SYNC_MEMOPS: return answer(value, &no, 1);
     case POINTER_BUFFER_ID: return answer(value, &buffer->address, sizeof buffer->address);
     case POINTER_IS_MANAGED: return answer(value, buffer->kind == BUFFER_MANAGED ? &yes : &no, 1);
-    case POINTER_ORDINAL: return answer(value, &no, sizeof no);
+    case POINTER_ORDINAL: return answer(value, &buffer->device, sizeof buffer->device);
     case POINTER_RANGE_START: return answer(value, &buffer->address, sizeof buffer->address);
     case POINTER_RANGE_NBYTES: return answer(value, &buffer->nbytes, sizeof buffer->nbytes);
     case POINTER_IS_MAPPED: return answer(value, &yes, 1);
@@ -242,8 +243,14 @@ DRIVER cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t nbytes, cudaStream
 ALSO(cuMemcpyAsync, _ptsz)
 
 DRIVER cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t nbytes) {
-    (void)to_context, (void)from_context;
-    return DRIVE(cudaMemcpy(pointer_to(to), pointer_to(from), nbytes, cudaMemcpyDeviceToDevice));
+    return DRIVE(cudaMemcpyPeer(pointer_to(to), driver_device(to_context), pointer_to(from),
+                                driver_device(from_context), nbytes));
+}
+
+DRIVER cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t nbytes,
+                         cudaStream_t stream) {
+    return DRIVE(cudaMemcpyPeerAsync(pointer_to(to), driver_device(to_context), pointer_to(from),
+                                     driver_device(from_context), nbytes, stream));
 }
 
 /* One end of a copy of rows or planes. */
@@ -278,6 +285,43 @@ static cudaError_t copy_planes(const struct planes *planes, cudaStream_t stream)
         error = cudaMemcpy2DAsync(place_in(&planes->to, plane), planes->to.pitch, place_in(&planes->from, plane),
                                   planes->from.pitch, planes->width, planes->height, cudaMemcpyDefault, stream);
     return error;
+}
+
+static struct cudaPitchedPtr pointer_of(const struct end *end) {
+    void *base = end->type == TYPE_HOST ? (void *)(uintptr_t)end->host : pointer_to(end->device);
+    return (struct cudaPitchedPtr){base, end->pitch, end->pitch, end->height};
+}
+
+/* As the runtime has it.  Any pointer says that there is an array, which is refused. */
+static struct cudaMemcpy3DParms params_of(const struct planes *planes) {
+    const struct end *from = &planes->from, *to = &planes->to;
+    return (struct cudaMemcpy3DParms){.srcArray = from->type == TYPE_ARRAY ? from->array : NULL,
+                                      .srcPos = {from->x, from->y, from->z},
+                                      .srcPtr = pointer_of(from),
+                                      .dstArray = to->type == TYPE_ARRAY ? to->array : NULL,
+                                      .dstPos = {to->x, to->y, to->z},
+                                      .dstPtr = pointer_of(to),
+                                      .extent = {planes->width, planes->height, planes->depth},
+                                      .kind = cudaMemcpyDefault};
+}
+
+DRIVER cuGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
+                            const struct planes *copying, CUcontext context) {
+    (void)context;
+    const struct cudaMemcpy3DParms params = params_of(copying);
+    return DRIVE(cudaGraphAddMemcpyNode(node, graph, dependencies, count, &params));
+}
+
+DRIVER cuGraphMemcpyNodeSetParams(cudaGraphNode_t node, const struct planes *copying) {
+    const struct cudaMemcpy3DParms params = params_of(copying);
+    return DRIVE(cudaGraphMemcpyNodeSetParams(node, &params));
+}
+
+DRIVER cuGraphExecMemcpyNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node, const struct planes *copying,
+                                      CUcontext context) {
+    (void)context;
+    const struct cudaMemcpy3DParms params = params_of(copying);
+    return DRIVE(cudaGraphExecMemcpyNodeSetParams(exec, node, &params));
 }
 
 /* CUDA_MEMCPY2D and CUDA_MEMCPY3D. */

@@ -1,4 +1,4 @@
-/* The driver's streams, events and graphs. */
+/* The driver's streams and events. */
 #include "driver.h"
 
 /* ---- streams ------------------------------------------------------------------------------------- */
@@ -40,12 +40,14 @@ ALSO(cuStreamGetId, _ptsz)
 DRIVER cuStreamGetDevice(cudaStream_t stream, int *device) { return DRIVE(cudaStreamGetDevice(stream, device)); }
 ALSO(cuStreamGetDevice, _ptsz)
 
-static cudaError_t get_context(CUcontext *context) {
-    *context = driver_context();
-    return cudaSuccess;
+static cudaError_t get_context(cudaStream_t stream, CUcontext *context) {
+    int device;
+    cudaError_t error = cudaStreamGetDevice(stream, &device);
+    *context = error ? NULL : driver_context_on(device);
+    return error;
 }
 
-DRIVER cuStreamGetCtx(cudaStream_t stream, CUcontext *context) { return DRIVE(((void)stream, get_context(context))); }
+DRIVER cuStreamGetCtx(cudaStream_t stream, CUcontext *context) { return DRIVE(get_context(stream, context)); }
 ALSO(cuStreamGetCtx, _ptsz)
 
 DRIVER cuStreamAttachMemAsync(cudaStream_t stream, CUdeviceptr address, size_t nbytes, unsigned flags) {
@@ -84,31 +86,3 @@ DRIVER cuEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to)
     return DRIVE(cudaEventElapsedTime(milliseconds, from, to));
 }
 ALSO(cuEventElapsedTime, _v2)
-
-/* ---- graphs of captured streams ------------------------------------------------------------------ */
-
-DRIVER cuStreamBeginCapture_v2(cudaStream_t stream, int mode) { return DRIVE(cudaStreamBeginCapture(stream, mode)); }
-ALSO(cuStreamBeginCapture_v2, _ptsz)
-
-DRIVER cuStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
-    return DRIVE(cudaStreamEndCapture(stream, graph));
-}
-ALSO(cuStreamEndCapture, _ptsz)
-
-DRIVER cuStreamIsCapturing(cudaStream_t stream, int *status) { return DRIVE(cudaStreamIsCapturing(stream, status)); }
-ALSO(cuStreamIsCapturing, _ptsz)
-
-DRIVER cuThreadExchangeStreamCaptureMode(int *mode) { return DRIVE_BARE(cudaThreadExchangeStreamCaptureMode(mode)); }
-
-DRIVER cuGraphInstantiateWithFlags(cudaGraphExec_t *result, cudaGraph_t graph, unsigned long long flags) {
-    return DRIVE(cudaGraphInstantiate(result, graph, flags));
-}
-
-DRIVER cuGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) { return DRIVE(cudaGraphLaunch(exec, stream)); }
-ALSO(cuGraphLaunch, _ptsz)
-
-DRIVER cuGraphUpload(cudaGraphExec_t exec, cudaStream_t stream) { return DRIVE(cudaGraphUpload(exec, stream)); }
-ALSO(cuGraphUpload, _ptsz)
-
-DRIVER cuGraphExecDestroy(cudaGraphExec_t exec) { return DRIVE(cudaGraphExecDestroy(exec)); }
-DRIVER cuGraphDestroy(cudaGraph_t graph) { return DRIVE(cudaGraphDestroy(graph)); }

@@ -1,56 +1,255 @@
-/* Graphs of what streams were asked for while they were captured.  A graph is a list in the order of the host's calls,
- * which respects every order that the streams ask for. */
-#include "runtime.h"
+/* Graphs of operations: what streams were asked for while they were captured, and nodes that the program adds by hand.
+ *
+ * A graph's nodes are in the order in which they came, which respects every order that captured streams ask for; a node that
+ * the program adds comes after those that it depends on. */
+#include "graphs.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+struct CUgraphNode_st {
+    struct CUgraphNode_st *next;
+    cudaGraph_t graph;
+    struct operation *operation;
+    cudaGraphNode_t *dependencies;
+    size_t dependency_count;
+    bool is_ordered; /* while the graph is instantiated */
+};
+
 struct CUgraph_st {
-    struct operation *first, **end;
-    size_t users; /* the program's own handle, and those that can be launched */
+    cudaGraphNode_t first, *end;
+    size_t count;
+};
+
+/* What is launched has its own operations, in their order. */
+struct step {
+    cudaGraphNode_t node; /* that it was made of, which may be gone */
+    struct operation *operation;
+    bool is_off;
 };
 
 struct CUgraphExec_st {
-    cudaGraph_t graph;
+    size_t count;
+    struct step steps[];
 };
 
-/* ---- making and releasing ------------------------------------------------------------------------ */
+/* ---- operations ---------------------------------------------------------------------------------- */
 
-static cudaGraph_t create(void) {
-    cudaGraph_t graph = calloc(1, sizeof *graph);
-    if (graph) *graph = (struct CUgraph_st){.end = &graph->first, .users = 1};
-    return graph;
+cudaError_t operation_keep(const struct operation *operation, struct operation **kept) {
+    *kept = malloc(operation->nbytes);
+    if (!*kept) return cudaErrorMemoryAllocation;
+    memcpy(*kept, operation, operation->nbytes);
+    return cudaSuccess;
 }
 
-static void release(cudaGraph_t graph) {
-    if (--graph->users > 0) return;
-    for (struct operation *operation = graph->first, *next; operation; operation = next) {
-        next = operation->next;
+static cudaError_t run_nothing(const struct operation *operation) {
+    (void)operation;
+    return cudaSuccess;
+}
+
+/* ---- nodes --------------------------------------------------------------------------------------- */
+
+static void destroy_node(cudaGraphNode_t node) {
+    free(node->operation);
+    free(node->dependencies);
+    free(node);
+}
+
+/* The operation is the graph's then, or gone if there is no memory. */
+static cudaGraphNode_t append(cudaGraph_t graph, struct operation *operation) {
+    cudaGraphNode_t node = calloc(1, sizeof *node);
+    if (!node) {
         free(operation);
+        return NULL;
+    }
+    *node = (struct CUgraphNode_st){.graph = graph, .operation = operation};
+    *graph->end = node;
+    graph->end = &node->next;
+    graph->count++;
+    return node;
+}
+
+static bool depends_on(cudaGraphNode_t node, cudaGraphNode_t other) {
+    for (size_t i = 0; i < node->dependency_count; i++)
+        if (node->dependencies[i] == other) return true;
+    return false;
+}
+
+static cudaError_t depend(cudaGraphNode_t node, cudaGraphNode_t other) {
+    if (!other || other->graph != node->graph || other == node || depends_on(node, other)) return cudaErrorInvalidValue;
+    cudaGraphNode_t *grown = realloc(node->dependencies, (node->dependency_count + 1) * sizeof *grown);
+    if (!grown) return cudaErrorMemoryAllocation;
+    node->dependencies = grown;
+    node->dependencies[node->dependency_count++] = other;
+    return cudaSuccess;
+}
+
+static void forget(cudaGraphNode_t node, cudaGraphNode_t other) {
+    for (size_t i = 0; i < node->dependency_count; i++)
+        if (node->dependencies[i] == other) node->dependencies[i--] = node->dependencies[--node->dependency_count];
+}
+
+static void remove_node(cudaGraphNode_t node) {
+    cudaGraph_t graph = node->graph;
+    cudaGraphNode_t *place = &graph->first;
+    for (cudaGraphNode_t other = graph->first; other; other = other->next) forget(other, node);
+    while (*place != node) place = &(*place)->next;
+    *place = node->next;
+    if (graph->end == &node->next) graph->end = place;
+    graph->count--;
+    destroy_node(node);
+}
+
+cudaError_t graph_add(const struct graph_place *place, cudaError_t error, struct operation *const *made) {
+    if (error) return error;
+    if (!place->node || !place->graph || (place->count && !place->dependencies)) {
+        free(*made);
+        return cudaErrorInvalidValue;
+    }
+    cudaGraphNode_t node = append(place->graph, *made);
+    if (!node) return cudaErrorMemoryAllocation;
+    for (size_t i = 0; i < place->count && !error; i++) error = depend(node, place->dependencies[i]);
+    if (error) remove_node(node);
+    else *place->node = node;
+    return error;
+}
+
+static cudaError_t replace(struct operation **place, struct operation *operation) {
+    bool is_of_kind = place && (*place)->kind == operation->kind;
+    if (is_of_kind) {
+        free(*place);
+        *place = operation;
+    } else free(operation);
+    return is_of_kind ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t graph_set(cudaGraphNode_t node, cudaError_t error, struct operation *const *made) {
+    return error ? error : replace(node ? &node->operation : NULL, *made);
+}
+
+static struct step *find_step(cudaGraphExec_t exec, cudaGraphNode_t node) {
+    for (size_t i = 0; exec && i < exec->count; i++)
+        if (exec->steps[i].node == node) return &exec->steps[i];
+    return NULL;
+}
+
+cudaError_t graph_set_step(cudaGraphExec_t exec, cudaGraphNode_t node, cudaError_t error,
+                           struct operation *const *made) {
+    struct step *step = find_step(exec, node);
+    return error ? error : replace(step ? &step->operation : NULL, *made);
+}
+
+/* ---- graphs -------------------------------------------------------------------------------------- */
+
+static cudaError_t create(cudaGraph_t *graph) {
+    *graph = calloc(1, sizeof **graph);
+    if (!*graph) return cudaErrorMemoryAllocation;
+    (*graph)->end = &(*graph)->first;
+    return cudaSuccess;
+}
+
+API cudaGraphCreate(cudaGraph_t *graph, unsigned flags) {
+    return CALL(!graph || flags ? cudaErrorInvalidValue : create(graph));
+}
+
+static cudaError_t destroy(cudaGraph_t graph) {
+    if (!graph) return cudaErrorInvalidValue;
+    for (cudaGraphNode_t node = graph->first, next; node; node = next) {
+        next = node->next;
+        destroy_node(node);
     }
     free(graph);
+    return cudaSuccess;
 }
 
-cudaError_t operation_do(const struct operation *operation, size_t nbytes, cudaStream_t stream) {
-    cudaGraph_t *capture = stream_capture(stream);
-    if (!capture || !*capture) return operation->run(operation);
-    struct operation *kept = malloc(nbytes);
-    if (!kept) return cudaErrorMemoryAllocation;
-    memcpy(kept, operation, nbytes);
-    kept->next = NULL;
-    *(*capture)->end = kept;
-    (*capture)->end = &kept->next;
+API cudaGraphDestroy(cudaGraph_t graph) { return CALL(destroy(graph)); }
+
+API cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count) {
+    const struct operation nothing = {NODE_EMPTY, sizeof nothing, run_nothing};
+    struct operation *made = NULL;
+    const struct graph_place place = {node, graph, dependencies, count};
+    return CALL(graph_add(&place, operation_keep(&nothing, &made), &made));
+}
+
+API cudaGraphDestroyNode(cudaGraphNode_t node) {
+    return CALL(node ? (remove_node(node), cudaSuccess) : cudaErrorInvalidValue);
+}
+
+/* nodes: NULL asks for their number.  Where there are fewer than asked for, the rest is NULL. */
+static cudaError_t get_nodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) {
+    if (!graph || !count) return cudaErrorInvalidValue;
+    cudaGraphNode_t node = graph->first;
+    for (size_t i = 0; nodes && i < *count; i++) {
+        nodes[i] = node;
+        node = node ? node->next : NULL;
+    }
+    if (!nodes || *count > graph->count) *count = graph->count;
     return cudaSuccess;
+}
+
+API cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) {
+    return CALL(get_nodes(graph, nodes, count));
+}
+
+static cudaError_t get_kind(cudaGraphNode_t node, int *kind) {
+    if (!node || !kind) return cudaErrorInvalidValue;
+    *kind = (int)node->operation->kind;
+    return cudaSuccess;
+}
+
+API cudaGraphNodeGetType(cudaGraphNode_t node, int *kind) { return CALL(get_kind(node, kind)); }
+
+/* Edges of other kinds, of kernels that begin before others have ended, are not there. */
+static bool is_plain(const unsigned char *edges, size_t count) {
+    enum { EDGE_NBYTES = 8 };
+    for (size_t i = 0; edges && i < count * EDGE_NBYTES; i++)
+        if (edges[i]) return false;
+    return true;
+}
+
+static cudaError_t add_dependencies(const cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                                    size_t count) {
+    cudaError_t error = cudaSuccess;
+    for (size_t i = 0; i < count && !error; i++)
+        error = to[i] && to[i]->graph == graph ? depend(to[i], from[i]) : cudaErrorInvalidValue;
+    return error;
+}
+
+API cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                             const void *edges, size_t count) {
+    if (!is_plain(edges, count)) return runtime_absent("cudaGraphAddDependencies with data for its edges");
+    return CALL(add_dependencies(graph, from, to, count));
+}
+
+static cudaError_t remove_dependencies(const cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                                       size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (!to[i] || to[i]->graph != graph || !depends_on(to[i], from[i])) return cudaErrorInvalidValue;
+        forget(to[i], from[i]);
+    }
+    return cudaSuccess;
+}
+
+API cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                                const void *edges, size_t count) {
+    if (!is_plain(edges, count)) return runtime_absent("cudaGraphRemoveDependencies with data for its edges");
+    return CALL(remove_dependencies(graph, from, to, count));
 }
 
 /* ---- capturing ----------------------------------------------------------------------------------- */
 
+cudaError_t operation_do(const struct operation *operation, cudaStream_t stream) {
+    cudaGraph_t *capture = stream_capture(stream);
+    struct operation *kept;
+    if (!capture || !*capture) return operation->run(operation);
+    cudaError_t error = operation_keep(operation, &kept);
+    return error || append(*capture, kept) ? error : cudaErrorMemoryAllocation;
+}
+
 static cudaError_t begin_capture(cudaStream_t stream) {
     cudaGraph_t *capture = stream_capture(stream);
     if (!capture) return cudaErrorStreamCaptureUnsupported; /* a default stream */
-    if (*capture) return cudaErrorIllegalState;
-    *capture = create();
-    return *capture ? cudaSuccess : cudaErrorMemoryAllocation;
+    return *capture ? cudaErrorIllegalState : create(capture);
 }
 
 API cudaStreamBeginCapture(cudaStream_t stream, int mode) {
@@ -75,15 +274,53 @@ API cudaThreadExchangeStreamCaptureMode(int *mode) {
     return CALL(cudaSuccess);
 }
 
-/* ---- launching ----------------------------------------------------------------------------------- */
+/* ---- instantiating ------------------------------------------------------------------------------- */
+
+static void release(cudaGraphExec_t exec) {
+    for (size_t i = 0; i < exec->count; i++) free(exec->steps[i].operation);
+    free(exec);
+}
+
+static bool is_next(cudaGraphNode_t node) {
+    if (node->is_ordered) return false;
+    for (size_t i = 0; i < node->dependency_count; i++)
+        if (!node->dependencies[i]->is_ordered) return false;
+    return true;
+}
+
+static cudaError_t add_step(cudaGraphExec_t exec, cudaGraphNode_t node) {
+    struct step *step = &exec->steps[exec->count];
+    cudaError_t error = operation_keep(node->operation, &step->operation);
+    if (error) return error;
+    step->node = node;
+    node->is_ordered = true;
+    exec->count++;
+    return cudaSuccess;
+}
+
+/* Each node behind what it depends on.  Programs mostly add them so: then one round is enough.  A round without a node: they
+ * depend on each other. */
+static cudaError_t order(cudaGraphExec_t exec, cudaGraph_t graph) {
+    cudaError_t error = cudaSuccess;
+    for (cudaGraphNode_t node = graph->first; node; node = node->next) node->is_ordered = false;
+    while (exec->count < graph->count && !error) {
+        size_t before = exec->count;
+        for (cudaGraphNode_t node = graph->first; node && !error; node = node->next)
+            if (is_next(node)) error = add_step(exec, node);
+        if (exec->count == before && !error) error = cudaErrorInvalidValue;
+    }
+    return error;
+}
 
 static cudaError_t instantiate(cudaGraphExec_t *result, cudaGraph_t graph) {
-    if (!graph) return cudaErrorInvalidValue;
-    *result = calloc(1, sizeof **result);
-    if (!*result) return cudaErrorMemoryAllocation;
-    (*result)->graph = graph;
-    graph->users++;
-    return cudaSuccess;
+    if (!result || !graph) return cudaErrorInvalidValue;
+    *result = NULL;
+    cudaGraphExec_t exec = calloc(1, sizeof *exec + graph->count * sizeof *exec->steps);
+    if (!exec) return cudaErrorMemoryAllocation;
+    cudaError_t error = order(exec, graph);
+    if (error) release(exec);
+    else *result = exec;
+    return error;
 }
 
 API cudaGraphInstantiate(cudaGraphExec_t *result, cudaGraph_t graph, unsigned long long flags) {
@@ -96,13 +333,49 @@ API cudaGraphInstantiateWithFlags(cudaGraphExec_t *result, cudaGraph_t graph, un
     return CALL(instantiate(result, graph));
 }
 
+/* What an update says of itself. */
+enum { UPDATE_OK, UPDATE_TOPOLOGY = 2, UPDATE_KIND };
+
+static int compare(const struct CUgraphExec_st *old, const struct CUgraphExec_st *new) {
+    if (old->count != new->count) return UPDATE_TOPOLOGY;
+    for (size_t i = 0; i < new->count; i++)
+        if (old->steps[i].operation->kind != new->steps[i].operation->kind) return UPDATE_KIND;
+    return UPDATE_OK;
+}
+
+/* Takes the operations of another graph of the same form: nodes correspond by their order. */
+static cudaError_t update(cudaGraphExec_t exec, cudaGraph_t graph, struct cudaGraphExecUpdateResultInfo *info) {
+    cudaGraphExec_t taken;
+    if (!exec || !info) return cudaErrorInvalidValue;
+    cudaError_t error = instantiate(&taken, graph);
+    if (error) return error;
+    *info = (struct cudaGraphExecUpdateResultInfo){.result = compare(exec, taken)};
+    for (size_t i = 0; i < exec->count && info->result == UPDATE_OK; i++) {
+        struct operation *before = exec->steps[i].operation;
+        exec->steps[i].operation = taken->steps[i].operation;
+        taken->steps[i].operation = before;
+    }
+    release(taken);
+    return info->result == UPDATE_OK ? cudaSuccess : cudaErrorGraphExecUpdateFailure;
+}
+
+API cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, struct cudaGraphExecUpdateResultInfo *info) {
+    return CALL(update(exec, graph, info));
+}
+
+/* ---- launching ----------------------------------------------------------------------------------- */
+
+static cudaError_t run_step(const struct step *step) {
+    if (step->is_off) return cudaSuccess;
+    return device_current()->sticky ? device_current()->sticky : step->operation->run(step->operation);
+}
+
 static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t stream) {
     cudaError_t error = cudaSuccess;
     if (!exec) return cudaErrorInvalidValue;
     if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
     if (stream_is_captured(stream)) return cudaErrorStreamCaptureUnsupported;
-    for (const struct operation *operation = exec->graph->first; operation && !error; operation = operation->next)
-        error = runtime.sticky ? runtime.sticky : operation->run(operation);
+    for (size_t i = 0; i < exec->count && !error; i++) error = run_step(&exec->steps[i]);
     host_note_launch("of a graph", stream);
     return error;
 }
@@ -117,17 +390,31 @@ ALSO(cudaGraphUpload, _ptsz)
 
 static cudaError_t destroy_exec(cudaGraphExec_t exec) {
     if (!exec) return cudaErrorInvalidValue;
-    release(exec->graph);
-    free(exec);
+    release(exec);
     return cudaSuccess;
 }
 
 API cudaGraphExecDestroy(cudaGraphExec_t exec) { return CALL(destroy_exec(exec)); }
 
-static cudaError_t destroy(cudaGraph_t graph) {
-    if (!graph) return cudaErrorInvalidValue;
-    release(graph);
+/* Kernels, copies and fills alone can be left out. */
+static cudaError_t set_enabled(cudaGraphExec_t exec, cudaGraphNode_t node, bool is_enabled) {
+    struct step *step = find_step(exec, node);
+    if (!step || step->operation->kind > NODE_FILL) return cudaErrorInvalidValue;
+    step->is_off = !is_enabled;
     return cudaSuccess;
 }
 
-API cudaGraphDestroy(cudaGraph_t graph) { return CALL(destroy(graph)); }
+static cudaError_t get_enabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned *is_enabled) {
+    const struct step *step = find_step(exec, node);
+    if (!step || !is_enabled) return cudaErrorInvalidValue;
+    *is_enabled = !step->is_off;
+    return cudaSuccess;
+}
+
+API cudaGraphNodeSetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned is_enabled) {
+    return CALL(set_enabled(exec, node, is_enabled));
+}
+
+API cudaGraphNodeGetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned *is_enabled) {
+    return CALL(get_enabled(exec, node, is_enabled));
+}

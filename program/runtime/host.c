@@ -25,6 +25,7 @@ struct pending {
     uintptr_t begin, end;
     uintptr_t first_page, end_page; /* see set_pages */
     cudaStream_t stream;
+    int device;
     bool is_anywhere; /* another stream waits for that stream */
     bool is_source;   /* of a copy: the program may still read it */
     bool is_kernel;   /* its words are those that the buffer has marked */
@@ -149,6 +150,7 @@ static void set_pages(struct pending *range, const struct buffer *buffer) {
 static bool add(struct pending *range, const struct buffer *buffer) {
     if (pending_count == PENDING || !is_watching()) return false;
     set_pages(range, buffer);
+    range->device = stream_device(range->stream);
     range->number = ++last_number;
     if (range->first_page >= range->end_page) return false;
     pending[pending_count++] = *range;
@@ -231,24 +233,32 @@ void host_wait_all(void) {
     while (pending_count > 0) forget(pending_count - 1);
 }
 
-/* The default streams wait for others, and others for them. */
+void host_wait_device(int device) {
+    for (size_t i = pending_count; i-- > 0;)
+        if (pending[i].device == device || pending[i].is_anywhere) forget(i);
+}
+
+/* A device's default streams wait for its others, and these for them. */
 static bool is_default(cudaStream_t stream) { return (uintptr_t)stream <= 2; }
 
-static bool is_covered(const struct pending *range, cudaStream_t stream, uint64_t number) {
+static bool is_covered(const struct pending *range, cudaStream_t stream, int device, uint64_t number) {
     if (range->number > number) return false;
-    return range->stream == stream || range->is_anywhere || is_default(range->stream) || is_default(stream);
+    if (range->is_anywhere) return true;
+    return range->device == device && (range->stream == stream || is_default(range->stream) || is_default(stream));
 }
 
-void host_wait_until(cudaStream_t stream, uint64_t number) {
+void host_wait_until(cudaStream_t stream, int device, uint64_t number) {
     for (size_t i = pending_count; i-- > 0;)
-        if (is_covered(&pending[i], stream, number)) forget(i);
+        if (is_covered(&pending[i], stream, device, number)) forget(i);
 }
 
-void host_wait_stream(cudaStream_t stream) { host_wait_until(stream, UINT64_MAX); }
+void host_wait_stream(cudaStream_t stream) {
+    host_wait_until(stream, stream_device(stream), UINT64_MAX);
+}
 
 uint64_t host_number(void) { return last_number; }
 
-void host_join(cudaStream_t stream, uint64_t number) {
+void host_join(cudaStream_t stream, int device, uint64_t number) {
     for (size_t i = 0; i < pending_count; i++)
-        if (is_covered(&pending[i], stream, number)) pending[i].is_anywhere = true;
+        if (is_covered(&pending[i], stream, device, number)) pending[i].is_anywhere = true;
 }

@@ -1,5 +1,5 @@
 /* Launches of kernels, and what programs ask about kernels before. */
-#include "runtime.h"
+#include "graphs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,11 +45,12 @@ static cudaError_t check_request(const struct request *request, const struct CUk
     uint64_t threads = (uint64_t)block.x * block.y * block.z, blocks = (uint64_t)grid.x * grid.y * grid.z;
     size_t fixed = simt_module_shared_nbytes(kernel->parsed, kernel->index);
     if (!request->arguments && simt_module_parameter_count(kernel->parsed, kernel->index)) return cudaErrorInvalidValue;
-    if (!stream_is_known(request->stream)) return cudaErrorInvalidResourceHandle;
+    if (!stream_is_known(request->stream) || stream_device(request->stream) != runtime_thread.device)
+        return cudaErrorInvalidResourceHandle;
     if (!is_extent(block, BLOCK_THREADS, BLOCK_THREADS, BLOCK_Z) || threads > BLOCK_THREADS ||
         !is_extent(grid, INT32_MAX, GRID_YZ, GRID_YZ))
         return cudaErrorInvalidConfiguration;
-    if (request->shared_nbytes > (size_t)kernel->dynamic_shared_max ||
+    if (request->shared_nbytes > (size_t)kernel->dynamic_shared_max[runtime_thread.device] ||
         request->shared_nbytes + fixed > (size_t)runtime.gpu->block_shared_nbytes)
         return cudaErrorInvalidValue;
     uint64_t resident = (uint64_t)resident_blocks(kernel, (int)threads, request->shared_nbytes);
@@ -85,7 +86,7 @@ static cudaError_t conclude(simt_error error, const simt_report *report, const s
     if (error != SIMT_ERROR_STOPPED) runtime_say("a launch was refused: %s", message->text);
     if (error == SIMT_ERROR_MEMORY) return cudaErrorMemoryAllocation;
     if (error == SIMT_ERROR_ARGUMENT) return cudaErrorInvalidConfiguration;
-    runtime.sticky = error == SIMT_ERROR_STOPPED ? error_of_report(report) : cudaErrorLaunchFailure;
+    device_current()->sticky = error == SIMT_ERROR_STOPPED ? error_of_report(report) : cudaErrorLaunchFailure;
     return cudaSuccess;
 }
 
@@ -123,7 +124,7 @@ struct kept_launch {
     struct operation operation;
     struct request request;
     const struct CUkern_st *kernel;
-    size_t nbytes; /* with the arguments */
+    int device;
     unsigned char arguments[];
 };
 
@@ -142,22 +143,34 @@ static cudaError_t run_kept(const struct operation *operation) {
     if (!request.arguments) return cudaErrorMemoryAllocation;
     for (size_t p = 0; p < count; offset += argument_nbytes(kept->kernel, p++))
         request.arguments[p] = (void *)(uintptr_t)(kept->arguments + offset);
+    const int current = runtime_thread.device;
+    runtime_use(kept->device);
     cudaError_t error = execute(&request, kept->kernel);
+    runtime_use(current);
     free(request.arguments);
     return error;
 }
 
-static cudaError_t keep(const struct request *request, const struct CUkern_st *kernel) {
+static cudaError_t keep(const struct request *request, const struct CUkern_st *kernel, struct operation **made) {
     size_t count = simt_module_parameter_count(kernel->parsed, kernel->index), nbytes = 0, offset = 0;
     for (size_t p = 0; p < count; p++) nbytes += argument_nbytes(kernel, p);
     struct kept_launch *kept = calloc(1, sizeof *kept + nbytes);
     if (!kept) return cudaErrorMemoryAllocation;
-    *kept = (struct kept_launch){{NULL, run_kept}, *request, kernel, sizeof *kept + nbytes};
+    *kept = (struct kept_launch){
+        {NODE_LAUNCH, sizeof *kept + nbytes, run_kept}, *request, kernel, runtime_thread.device};
     for (size_t p = 0; p < count; offset += argument_nbytes(kernel, p++))
         memcpy(kept->arguments + offset, request->arguments[p],
                simt_module_parameter_nbytes(kernel->parsed, kernel->index, p));
-    cudaError_t error = operation_do(&kept->operation, kept->nbytes, request->stream);
-    free(kept);
+    *made = &kept->operation;
+    return cudaSuccess;
+}
+
+static cudaError_t capture(const struct request *request, const struct CUkern_st *kernel) {
+    struct operation *made;
+    cudaError_t error = keep(request, kernel, &made);
+    if (error) return error;
+    error = operation_do(made, request->stream);
+    free(made);
     return error;
 }
 
@@ -167,10 +180,23 @@ static cudaError_t launch(const struct request *request) {
     if (!kernel) runtime.record->refused_launches++; /* programs that do not look go on with wrong results */
     if (!error) error = check_request(request, kernel);
     if (error) return error;
-    if (stream_is_captured(request->stream)) return keep(request, kernel);
+    if (stream_is_captured(request->stream)) return capture(request, kernel);
     error = execute(request, kernel);
     if (!error) host_note_launch(kernel->name, request->stream);
     return error;
+}
+
+cudaError_t launch_make(const struct cudaKernelNodeParams *params, struct operation **made) {
+    cudaError_t error;
+    if (!params || params->extra) return cudaErrorInvalidValue;
+    const struct request request = {.function = params->func,
+                                    .grid = params->gridDim,
+                                    .block = params->blockDim,
+                                    .arguments = params->kernelParams,
+                                    .shared_nbytes = params->sharedMemBytes};
+    const struct CUkern_st *kernel = kernel_find(request.function, &error);
+    if (!error) error = check_request(&request, kernel);
+    return error ? error : keep(&request, kernel, made);
 }
 
 API cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared_nbytes,
@@ -265,7 +291,7 @@ static cudaError_t get_attributes(struct cudaFuncAttributes *attributes, const v
         .numRegs = REGISTERS_ASSUMED,
         .ptxVersion = kernel->ptx_version,
         .binaryVersion = runtime.gpu->major * 10 + runtime.gpu->minor,
-        .maxDynamicSharedSizeBytes = kernel->dynamic_shared_max,
+        .maxDynamicSharedSizeBytes = kernel->dynamic_shared_max[runtime_thread.device],
         .preferredShmemCarveout = -1,
     };
     return cudaSuccess;
@@ -282,7 +308,7 @@ static cudaError_t set_attribute(const void *function, int attribute, int value)
     struct CUkern_st *kernel = kernel_find(function, &error);
     if (error || attribute != FUNCTION_DYNAMIC_SHARED) return error;
     if (value < 0 || value > runtime.gpu->block_shared_nbytes) return cudaErrorInvalidValue;
-    kernel->dynamic_shared_max = value;
+    kernel->dynamic_shared_max[runtime_thread.device] = value;
     return cudaSuccess;
 }
 

@@ -57,7 +57,7 @@ static bool is_counted(const struct buffer *buffer) {
 }
 
 static void release(struct buffer *buffer) {
-    if (is_counted(buffer)) runtime.used_nbytes -= buffer->nbytes;
+    if (is_counted(buffer)) runtime.devices[buffer->device].used_nbytes -= buffer->nbytes;
     simt_machine_free(runtime.machine, buffer->device_address);
     host_destroy_touched(buffer->touched);
     remove_buffer(buffer);
@@ -78,11 +78,12 @@ static simt_error make(struct buffer *buffer) {
 }
 
 static cudaError_t allocate(void **pointer, size_t nbytes, enum buffer_kind kind) {
-    struct buffer buffer = {.nbytes = nbytes, .kind = kind};
+    struct buffer buffer = {.nbytes = nbytes, .kind = kind, .device = runtime_thread.device};
     if (!pointer) return cudaErrorInvalidValue;
     *pointer = NULL;
     if (!nbytes) return cudaSuccess;
-    if (is_counted(&buffer) && nbytes > runtime.memory_nbytes - runtime.used_nbytes) return cudaErrorMemoryAllocation;
+    if (is_counted(&buffer) && nbytes > runtime.memory_nbytes - device_current()->used_nbytes)
+        return cudaErrorMemoryAllocation;
     if (make(&buffer)) return cudaErrorMemoryAllocation;
     if (kind == BUFFER_MANAGED) buffer.touched = host_create_touched(nbytes);
     cudaError_t error = buffer_add(&buffer);
@@ -91,7 +92,7 @@ static cudaError_t allocate(void **pointer, size_t nbytes, enum buffer_kind kind
         host_destroy_touched(buffer.touched);
         return error;
     }
-    if (is_counted(&buffer)) runtime.used_nbytes += nbytes;
+    if (is_counted(&buffer)) device_current()->used_nbytes += nbytes;
     *pointer = (void *)(uintptr_t)buffer.address;
     return cudaSuccess;
 }
@@ -158,12 +159,12 @@ ALSO(cudaFreeAsync, _ptsz)
 
 API cudaFreeHost(void *pointer) { return CALL_WAIT(free_buffer(pointer, true)); }
 
-/* Variables stay. */
+/* What is the current device's; variables stay. */
 void memory_clear(void) {
     host_wait_all();
     for (size_t i = buffer_count; i-- > 0;)
-        if (buffers[i].kind == BUFFER_DEVICE || buffers[i].kind == BUFFER_PINNED ||
-            buffers[i].kind == BUFFER_REGISTERED)
+        if (buffers[i].device == runtime_thread.device && buffers[i].kind != BUFFER_VARIABLE &&
+            buffers[i].kind != BUFFER_MANAGED)
             release(&buffers[i]);
 }
 
@@ -178,7 +179,10 @@ void memory_count_leaks(void) {
 /* ---- memory of the host's ------------------------------------------------------------------------ */
 
 static cudaError_t register_host(void *pointer, size_t nbytes) {
-    struct buffer buffer = {.address = (uintptr_t)pointer, .nbytes = nbytes, .kind = BUFFER_REGISTERED};
+    struct buffer buffer = {.address = (uintptr_t)pointer,
+                            .nbytes = nbytes,
+                            .kind = BUFFER_REGISTERED,
+                            .device = runtime_thread.device};
     if (!pointer || !nbytes) return cudaErrorInvalidValue;
     if (find(buffer.address) || find(buffer.address + nbytes - 1)) return cudaErrorHostMemoryAlreadyRegistered;
     if (simt_machine_adopt(runtime.machine, pointer, nbytes, &buffer.device_address)) return cudaErrorMemoryAllocation;
@@ -226,7 +230,7 @@ API cudaHostGetFlags(unsigned *flags, void *host) { return CALL(get_flags(flags,
 static cudaError_t get_attributes(struct cudaPointerAttributes *attributes, const void *pointer) {
     const struct buffer *buffer = find((uintptr_t)pointer);
     void *given = (void *)(uintptr_t)pointer;
-    *attributes = (struct cudaPointerAttributes){.device = buffer ? 0 : -2};
+    *attributes = (struct cudaPointerAttributes){.device = buffer ? buffer->device : -2};
     if (!buffer) {
         attributes->hostPointer = given;
         return cudaSuccess;
@@ -246,7 +250,7 @@ API cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const voi
 
 static cudaError_t get_info(size_t *available, size_t *total) {
     *total = runtime.memory_nbytes;
-    *available = runtime.memory_nbytes - runtime.used_nbytes;
+    *available = runtime.memory_nbytes - device_current()->used_nbytes;
     return cudaSuccess;
 }
 
@@ -277,43 +281,49 @@ API cudaStreamAttachMemAsync(cudaStream_t stream, void *pointer, size_t nbytes, 
 }
 ALSO(cudaStreamAttachMemAsync, _ptsz)
 
-/* ---- pools: names for the one that there is ------------------------------------------------------ */
+/* ---- pools: names for the one that each device has ------------------------------------------------------ */
 
 struct CUmemPool_st {
     uint64_t release_threshold;
+    int device;
 };
 
-static struct CUmemPool_st default_pool;
+static struct CUmemPool_st default_pools[SIMT_DEVICES];
 
-static cudaError_t get_pool(cudaMemPool_t *pool) {
-    *pool = &default_pool;
+static cudaError_t get_pool(cudaMemPool_t *pool, int device) {
+    cudaError_t error = device_check(device);
+    if (error) return error;
+    *pool = &default_pools[device];
+    (*pool)->device = device;
     return cudaSuccess;
 }
 
 API cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device) {
-    return CALL(device ? cudaErrorInvalidDevice : get_pool(pool));
+    return CALL(get_pool(pool, device));
 }
 
 API cudaDeviceGetMemPool(cudaMemPool_t *pool, int device) {
-    return CALL(device ? cudaErrorInvalidDevice : get_pool(pool));
+    return CALL(get_pool(pool, device));
 }
 
 API cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
-    return CALL(device || !pool ? cudaErrorInvalidValue : cudaSuccess);
+    return CALL(device_check(device) || !pool || pool->device != device ? cudaErrorInvalidValue : cudaSuccess);
 }
 
-static cudaError_t create_pool(cudaMemPool_t *pool) {
-    *pool = calloc(1, sizeof **pool);
-    return *pool ? cudaSuccess : cudaErrorMemoryAllocation;
+static cudaError_t create_pool(cudaMemPool_t *pool, const struct cudaMemPoolProps *properties) {
+    cudaError_t error = device_check(properties->location.id);
+    *pool = error ? NULL : calloc(1, sizeof **pool);
+    if (!*pool) return error ? error : cudaErrorMemoryAllocation;
+    (*pool)->device = properties->location.id;
+    return cudaSuccess;
 }
 
-API cudaMemPoolCreate(cudaMemPool_t *pool, const void *properties) {
-    (void)properties;
-    return CALL(create_pool(pool));
+API cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *properties) {
+    return CALL(properties ? create_pool(pool, properties) : cudaErrorInvalidValue);
 }
 
 static cudaError_t destroy_pool(cudaMemPool_t pool) {
-    if (!pool || pool == &default_pool) return cudaErrorInvalidValue;
+    if (!pool || pool == &default_pools[pool->device]) return cudaErrorInvalidValue;
     free(pool);
     return cudaSuccess;
 }
@@ -336,8 +346,8 @@ static cudaError_t set_pool(cudaMemPool_t pool, int attribute, const void *value
 
 static cudaError_t ask_pool(cudaMemPool_t pool, int attribute, void *value) {
     const int is_allowed = 1;
-    const uint64_t used = runtime.used_nbytes;
     if (!pool || attribute < POOL_REUSE_FIRST) return cudaErrorInvalidValue;
+    const uint64_t used = runtime.devices[pool->device].used_nbytes;
     if (attribute <= POOL_REUSE_LAST) memcpy(value, &is_allowed, sizeof is_allowed);
     else if (attribute == POOL_THRESHOLD) memcpy(value, &pool->release_threshold, sizeof pool->release_threshold);
     else memcpy(value, &used, sizeof used);
@@ -352,7 +362,16 @@ API cudaMemPoolGetAttribute(cudaMemPool_t pool, int attribute, void *value) {
     return CALL(ask_pool(pool, attribute, value));
 }
 
+static cudaError_t allocate_from(cudaMemPool_t pool, void **pointer, size_t nbytes) {
+    const int current = runtime_thread.device;
+    if (!pool) return cudaErrorInvalidValue;
+    runtime_use(pool->device);
+    cudaError_t error = allocate(pointer, nbytes, BUFFER_DEVICE);
+    runtime_use(current);
+    return error;
+}
+
 API cudaMallocFromPoolAsync(void **pointer, size_t nbytes, cudaMemPool_t pool, cudaStream_t stream) {
-    return CALL_NOW(stream, pool ? allocate(pointer, nbytes, BUFFER_DEVICE) : cudaErrorInvalidValue);
+    return CALL_NOW(stream, allocate_from(pool, pointer, nbytes));
 }
 ALSO(cudaMallocFromPoolAsync, _ptsz)

@@ -205,16 +205,20 @@ const simt_module *module_parsed(const struct module *module) { return module->p
 
 enum { SHARED_PLAIN = 48 << 10 };
 
+/* NULL: no memory. */
+static struct CUkern_st *create_kernel(struct module *module, const void *host, const char *name) {
+    struct CUkern_st *kernel = calloc(1, sizeof *kernel);
+    if (!kernel) return NULL;
+    *kernel = (struct CUkern_st){.module = module, .host = host, .name = name};
+    for (int d = 0; d < SIMT_DEVICES; d++) kernel->dynamic_shared_max[d] = SHARED_PLAIN;
+    return kernel;
+}
+
 REGISTER void __cudaRegisterFunction(void **handle, const void *host, char *device, const char *name, int thread_limit,
                                      void *tid, void *bid, dim3 *block, dim3 *grid, int *warp_size) {
     (void)device, (void)thread_limit, (void)tid, (void)bid, (void)block, (void)grid, (void)warp_size;
-    struct CUkern_st *kernel = calloc(1, sizeof *kernel);
-    if (!kernel || !handle) {
-        free(kernel);
-        return;
-    }
-    *kernel = (struct CUkern_st){
-        .module = (struct module *)(void *)handle, .host = host, .name = name, .dynamic_shared_max = SHARED_PLAIN};
+    struct CUkern_st *kernel = handle ? create_kernel((struct module *)(void *)handle, host, name) : NULL;
+    if (!kernel) return;
     runtime_enter();
     kernel->next = kernels;
     kernels = kernel;
@@ -243,8 +247,7 @@ struct CUkern_st *module_kernel(struct module *module, const char *name, cudaErr
         *error = kernel_read(kernel);
         return *error ? NULL : kernel;
     }
-    kernel = calloc(1, sizeof *kernel);
-    if (kernel) *kernel = (struct CUkern_st){.module = module, .name = name, .dynamic_shared_max = SHARED_PLAIN};
+    kernel = create_kernel(module, NULL, name);
     *error = kernel ? kernel_read(kernel) : cudaErrorMemoryAllocation;
     if (*error) {
         free(kernel);
@@ -319,7 +322,8 @@ cudaError_t module_variable(struct module *module, const char *name, enum buffer
     if (found) return found == SIMT_ERROR_MEMORY ? cudaErrorMemoryAllocation : cudaErrorInvalidSymbol;
     if (buffer_find(*address)) return cudaSuccess;
     return buffer_add(
-        &(struct buffer){.address = *address, .nbytes = *nbytes, .device_address = *address, .kind = kind});
+        &(struct buffer){.address = *address, .nbytes = *nbytes, .device_address = *address, .kind = kind,
+                         .device = runtime_thread.device});
 }
 
 static cudaError_t variable_place(const struct variable *variable, uint64_t *address, size_t *nbytes) {

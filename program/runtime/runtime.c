@@ -40,12 +40,12 @@ static struct record *open_record(void) {
     return NULL;
 }
 
-/* A GPU has what it has, but no more than half of what this computer has. */
-static size_t memory_limit(const struct gpu *gpu) {
+/* A GPU has what it has, but all of them no more than half of what this computer has. */
+static size_t memory_limit(const struct gpu *gpu, size_t count) {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     size_t limit = (size_t)gpu->memory_gb << 30;
     size_t half = pages > 0 && page > 0 ? (size_t)pages / 2 * (size_t)page : limit;
-    return half < limit ? half : limit;
+    return half / count < limit ? half / count : limit;
 }
 
 /* Before the program's own constructors, which register its kernels. */
@@ -56,7 +56,9 @@ __attribute__((constructor)) static void begin(void) {
         if (!runtime.record) return;
     }
     runtime.gpu = &gpus[runtime.record->settings.gpu];
-    runtime.memory_nbytes = memory_limit(runtime.gpu);
+    uint32_t count = runtime.record->settings.gpus;
+    runtime.device_count = count >= 1 && count <= SIMT_DEVICES ? (int)count : 1;
+    runtime.memory_nbytes = memory_limit(runtime.gpu, (size_t)runtime.device_count);
 }
 
 __attribute__((destructor)) static void end(void) {
@@ -67,9 +69,16 @@ __attribute__((destructor)) static void end(void) {
 
 /* ---- calls --------------------------------------------------------------------------------------- */
 
+void runtime_use(int device) {
+    runtime_thread.device = device;
+    if (runtime.machine)
+        simt_machine_set_device(runtime.machine, (uint32_t)device, runtime.devices[device].peers);
+}
+
 void runtime_enter(void) {
     pthread_mutex_lock(&lock);
     host_open();
+    runtime_use(runtime_thread.device);
 }
 
 void runtime_leave(void) {
@@ -81,9 +90,10 @@ void runtime_leave(void) {
 static void create_machine(void) {
     if (!runtime.record || simt_machine_create(NULL, &runtime.machine)) {
         runtime.machine = NULL;
-        runtime.sticky = cudaErrorMemoryAllocation;
+        for (int d = 0; d < SIMT_DEVICES; d++) runtime.devices[d].sticky = cudaErrorMemoryAllocation;
         return;
     }
+    runtime_use(runtime_thread.device);
     runtime.record->has_begun = 1;
 }
 
@@ -91,7 +101,7 @@ bool runtime_begin(void) {
     runtime_enter();
     runtime_thread.has_called = true;
     if (!runtime.machine) create_machine();
-    return !runtime.sticky;
+    return !device_current()->sticky;
 }
 
 cudaError_t runtime_end(cudaError_t error) {
@@ -149,7 +159,7 @@ cudaError_t runtime_absent(const char *name) {
 static cudaError_t take_error(bool is_reset) {
     runtime_enter();
     cudaError_t error = runtime_thread.last_error;
-    if (is_reset && (!error || error != runtime.sticky)) runtime_thread.last_error = cudaSuccess;
+    if (is_reset && (!error || error != device_current()->sticky)) runtime_thread.last_error = cudaSuccess;
     runtime_leave();
     return error;
 }

@@ -14,7 +14,7 @@
 #define API __attribute__((visibility("default"))) cudaError_t
 
 /* The body of nearly every call: nothing is done any more once a launch has failed for good. */
-#define CALL(expression) runtime_end(runtime_begin() ? (expression) : runtime.sticky)
+#define CALL(expression) runtime_end(runtime_begin() ? (expression) : device_current()->sticky)
 
 /* The same for a call that returns when everything before it is done. */
 #define CALL_WAIT(expression) CALL((host_wait_all(), (expression)))
@@ -33,13 +33,21 @@ struct gpu {
         clock_khz;
 };
 
+/* One of several GPUs, all of a kind. */
+struct device {
+    cudaError_t sticky; /* of a launch that failed for good */
+    size_t used_nbytes;
+    uint32_t peers; /* whose memory its kernels may access: a bit for each */
+};
+
 struct runtime {
     simt_machine *machine;
     const struct gpu *gpu;
     struct record *record;
-    cudaError_t sticky;  /* of a launch that failed for good */
-    uint64_t clock;      /* nanoseconds of simulated time: see runtime_pass */
-    size_t memory_nbytes, used_nbytes;
+    struct device devices[SIMT_DEVICES];
+    int device_count;
+    uint64_t clock;       /* nanoseconds of simulated time: see runtime_pass */
+    size_t memory_nbytes; /* of each device */
 };
 
 extern struct runtime runtime;
@@ -48,16 +56,22 @@ extern struct runtime runtime;
 struct thread {
     cudaError_t last_error; /* of the runtime's calls */
     bool has_called;        /* the runtime, which makes the primary context current */
+    int device;             /* that is current, */
+    int chosen;             /* and the one that cudaSetDevice has made so */
 };
 
 extern _Thread_local struct thread runtime_thread;
 
+static inline struct device *device_current(void) { return &runtime.devices[runtime_thread.device]; }
+
 /* runtime.c */
-bool runtime_begin(void); /* takes the lock; false: runtime.sticky says why nothing can be done */
+bool runtime_begin(void); /* takes the lock; false: the device's `sticky` says why nothing can be done */
 cudaError_t runtime_end(cudaError_t error); /* notes an error for cudaGetLastError, and lets the lock go */
 void runtime_leave(void); /* lets others in while the program's own code runs, */
 void runtime_enter(void); /* and takes the lock again */
 void runtime_say(const char *format, ...) __attribute__((format(printf, 1, 2))); /* a line on standard error */
+void runtime_use(int device); /* the calling thread's is another from now on */
+cudaError_t device_check(int device); /* whether there is one of that number */
 /* Simulated time: a nanosecond for each warp instruction or 32 bytes copied, and a microsecond for the call. */
 void runtime_pass(uint64_t units);
 cudaError_t runtime_absent(const char *name);
@@ -73,7 +87,7 @@ struct CUkern_st {
     const char *name;
     const simt_module *parsed; /* NULL before the first use */
     size_t index;              /* in it */
-    int dynamic_shared_max, ptx_version;
+    int dynamic_shared_max[SIMT_DEVICES], ptx_version;
 };
 
 /* *error says why there is none: NULL. */
@@ -93,6 +107,7 @@ struct buffer {
     uint64_t nbytes;
     uint64_t device_address;
     enum buffer_kind kind;
+    int device; /* whose it is; of memory that the host uses, where it was allocated */
     uint32_t *touched; /* of managed memory: a bit for each 4 bytes that a kernel may be writing; NULL: not known */
 };
 
@@ -122,19 +137,23 @@ cudaError_t pattern_fill_in(cudaStream_t stream, const struct pattern *pattern);
 
 /* streams.c */
 bool stream_is_known(cudaStream_t stream);
+int stream_device(cudaStream_t stream); /* the default streams are the current device's */
 /* The graph that captures what is asked for in the stream; NULL: none does, it is done at once. */
 cudaGraph_t *stream_capture(cudaStream_t stream);
 bool stream_is_captured(cudaStream_t stream); /* what cannot be captured is refused then */
 void stream_end_capture(cudaGraph_t graph); /* in all streams that it captures */
 
 /* graphs.c: what is to be done when a graph is launched */
+enum operation_kind { NODE_LAUNCH, NODE_COPY, NODE_FILL, NODE_HOST, NODE_EMPTY = 5 }; /* a cudaGraphNodeType */
+
 struct operation {
-    struct operation *next;
+    enum operation_kind kind;
+    size_t nbytes; /* of the whole of which this is the beginning */
     cudaError_t (*run)(const struct operation *operation); /* with the lock held */
 };
 
-/* Does the operation, or keeps a copy of it, of nbytes, in the graph that captures the stream. */
-cudaError_t operation_do(const struct operation *operation, size_t nbytes, cudaStream_t stream);
+/* Does the operation, or keeps a copy of it in the graph that captures the stream. */
+cudaError_t operation_do(const struct operation *operation, cudaStream_t stream);
 
 /* watch.c: what is observed of a launch, and noted of it */
 const struct simt_observer *const *watch_observers(const char *kernel, uint64_t *number);
@@ -154,9 +173,12 @@ void host_close(void);
 void host_note_copy(void *to, const void *from, size_t nbytes, cudaStream_t stream);
 void host_note_launch(const char *kernel, cudaStream_t stream);
 void host_wait_all(void);
+void host_wait_device(int device);
 void host_wait_stream(cudaStream_t stream);
 uint64_t host_number(void); /* of what was noted last */
-void host_wait_until(cudaStream_t stream, uint64_t number); /* for what was noted in it until then */
-void host_join(cudaStream_t stream, uint64_t number); /* another stream waits for that: waiting for any counts as both */
+/* For what was noted until then in the stream, which is the device's. */
+void host_wait_until(cudaStream_t stream, int device, uint64_t number);
+/* Another stream waits for that: waiting for any counts as both. */
+void host_join(cudaStream_t stream, int device, uint64_t number);
 
 #endif

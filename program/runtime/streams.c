@@ -1,13 +1,13 @@
 /* Streams, events, and the host's functions in streams.  What is asked for has been done when the call returns, so that
  * there is nothing to wait for; time is the simulator's (runtime_pass). */
-#include "runtime.h"
+#include "graphs.h"
 
 #include <stdlib.h>
 
 struct CUstream_st {
     struct CUstream_st *next;
     unsigned flags;
-    int priority;
+    int priority, device;
     unsigned long long number;
     cudaGraph_t capture; /* NULL: none */
 };
@@ -15,6 +15,7 @@ struct CUstream_st {
 struct CUevent_st {
     struct CUevent_st *next;
     unsigned flags;
+    int device;
     bool is_recorded;
     uint64_t time;
     cudaStream_t stream; /* where it was recorded last, and what had been noted for the host by then */
@@ -39,6 +40,11 @@ bool stream_is_known(cudaStream_t stream) {
     return (uintptr_t)stream <= STREAM_DEFAULT_LAST || find_stream(stream);
 }
 
+int stream_device(cudaStream_t stream) {
+    const struct CUstream_st *known = find_stream(stream);
+    return known ? known->device : runtime_thread.device;
+}
+
 /* The default streams are not captured. */
 cudaGraph_t *stream_capture(cudaStream_t stream) {
     struct CUstream_st *known = find_stream(stream);
@@ -49,7 +55,7 @@ static cudaError_t create_stream(cudaStream_t *stream, unsigned flags, int prior
     static unsigned long long last_number = STREAM_DEFAULT_LAST;
     *stream = calloc(1, sizeof **stream);
     if (!*stream) return cudaErrorMemoryAllocation;
-    **stream = (struct CUstream_st){streams, flags, priority, ++last_number, NULL};
+    **stream = (struct CUstream_st){streams, flags, priority, runtime_thread.device, ++last_number, NULL};
     streams = *stream;
     return cudaSuccess;
 }
@@ -122,7 +128,7 @@ static cudaError_t set_number(int *result, int number) {
 }
 
 API cudaStreamGetDevice(cudaStream_t stream, int *device) {
-    return CALL(stream_is_known(stream) ? set_number(device, 0) : cudaErrorInvalidResourceHandle);
+    return CALL(stream_is_known(stream) ? set_number(device, stream_device(stream)) : cudaErrorInvalidResourceHandle);
 }
 ALSO(cudaStreamGetDevice, _ptsz)
 
@@ -161,21 +167,29 @@ static cudaError_t call_host(const struct operation *operation) {
     return cudaSuccess;
 }
 
+#define HOST_CALL {NODE_HOST, sizeof(struct host_call), call_host}
+
 static cudaError_t launch_host(const struct host_call *call) {
     cudaError_t error = check_stream(call->stream);
-    return error ? error : operation_do(&call->operation, sizeof *call, call->stream);
+    return error ? error : operation_do(&call->operation, call->stream);
 }
 
 API cudaLaunchHostFunc(cudaStream_t stream, host_function *function, void *data) {
-    return CALL(launch_host(&(struct host_call){{NULL, call_host}, function, NULL, stream, data}));
+    return CALL(launch_host(&(struct host_call){HOST_CALL, function, NULL, stream, data}));
 }
 ALSO(cudaLaunchHostFunc, _ptsz)
 
 API cudaStreamAddCallback(cudaStream_t stream, host_callback *callback, void *data, unsigned flags) {
     (void)flags;
-    return CALL(launch_host(&(struct host_call){{NULL, call_host}, NULL, callback, stream, data}));
+    return CALL(launch_host(&(struct host_call){HOST_CALL, NULL, callback, stream, data}));
 }
 ALSO(cudaStreamAddCallback, _ptsz)
+
+cudaError_t host_make(const struct cudaHostNodeParams *params, struct operation **made) {
+    if (!params || !params->fn) return cudaErrorInvalidValue;
+    const struct host_call call = {HOST_CALL, params->fn, NULL, NULL, params->userData};
+    return operation_keep(&call.operation, made);
+}
 
 /* ---- events -------------------------------------------------------------------------------------- */
 
@@ -188,7 +202,7 @@ static struct CUevent_st *find_event(cudaEvent_t event) {
 static cudaError_t create_event(cudaEvent_t *event, unsigned flags) {
     *event = calloc(1, sizeof **event);
     if (!*event) return cudaErrorMemoryAllocation;
-    **event = (struct CUevent_st){.next = events, .flags = flags};
+    **event = (struct CUevent_st){.next = events, .flags = flags, .device = runtime_thread.device};
     events = *event;
     return cudaSuccess;
 }
@@ -210,6 +224,7 @@ API cudaEventDestroy(cudaEvent_t event) { return CALL(destroy_event(event)); }
 
 static cudaError_t record_event(cudaEvent_t event, cudaStream_t stream) {
     if (!find_event(event) || !stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
+    if (event->device != stream_device(stream)) return cudaErrorInvalidResourceHandle;
     const cudaGraph_t *capture = stream_capture(stream);
     event->capture = capture ? *capture : NULL;
     event->is_recorded = !event->capture; /* within a graph it orders, and has no time */
@@ -230,7 +245,7 @@ ALSO(cudaEventRecordWithFlags, _ptsz)
 
 static cudaError_t wait_for_event(cudaEvent_t event) {
     if (!find_event(event)) return cudaErrorInvalidResourceHandle;
-    if (event->is_recorded) host_wait_until(event->stream, event->number);
+    if (event->is_recorded) host_wait_until(event->stream, event->device, event->number);
     return cudaSuccess;
 }
 
@@ -244,7 +259,7 @@ static cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event) {
     cudaGraph_t *capture = stream_capture(stream);
     if (event->capture && !capture) return cudaErrorStreamCaptureUnsupported;
     if (event->capture) *capture = event->capture;
-    if (event->is_recorded) host_join(event->stream, event->number);
+    if (event->is_recorded) host_join(event->stream, event->device, event->number);
     return cudaSuccess;
 }
 
@@ -259,7 +274,7 @@ static bool has_time(cudaEvent_t event) {
 }
 
 static cudaError_t get_elapsed(float *milliseconds, cudaEvent_t from, cudaEvent_t to) {
-    if (!has_time(from) || !has_time(to)) return cudaErrorInvalidResourceHandle;
+    if (!has_time(from) || !has_time(to) || from->device != to->device) return cudaErrorInvalidResourceHandle;
     *milliseconds = (float)(((double)to->time - (double)from->time) * 1e-6);
     return cudaSuccess;
 }

@@ -41,12 +41,18 @@ static void fault(struct warp *warp, struct path *path, const struct request *re
                   const struct allocation *allocation, uint64_t limit) {
     static const char *const verbs[] = {"loads", "stores", "updates"};
     const char *verb = verbs[request->kind], *space = space_name(request->space);
+    const struct memory *memory = &warp->block->launch->machine->memory;
     simt_event event = simt_event_of(warp, path, request->lanes);
     unsigned long long address = request->addresses[lane];
     if (address % request->nbytes)
         simt_record_finding(&event, SIMT_FINDING_MISALIGNED, lane, address,
                             "%s %u bytes of %s memory at 0x%llx, which is not a multiple of %u", verb,
                             request->nbytes, space, address, request->nbytes);
+    else if (allocation && !simt_memory_reaches(memory, allocation))
+        simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address,
+                            "%s %u bytes of global memory at 0x%llx, which is device %d's: device %u has no access to "
+                            "it (cudaDeviceEnablePeerAccess)", verb, request->nbytes, address,
+                            __builtin_ctz(allocation->devices), memory->device);
     else if (allocation && request->kind != SIMT_LOAD && allocation->is_constant)
         simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address,
                             "%s %u bytes of constant memory at 0x%llx, which is read-only", verb,
@@ -209,8 +215,10 @@ static bool is_within(const struct request *request, const struct allocation *al
 }
 
 /* Lanes of one allocation, which is nearly always. */
-static bool open_allocation(struct request *request, const struct allocation *allocation) {
+static bool open_allocation(const struct memory *memory, struct request *request,
+                            const struct allocation *allocation) {
     if (!allocation || (allocation->is_constant && request->kind != SIMT_LOAD)) return false;
+    if (!simt_memory_reaches(memory, allocation)) return false;
     uint64_t base = allocation->address, limit = allocation->nbytes;
     request->is_consecutive = request->is_consecutive && run_is_within(request, base, limit);
     if (!request->is_consecutive && !all_within(request, base, limit)) return false;
@@ -223,14 +231,15 @@ static bool open_allocation(struct request *request, const struct allocation *al
 
 static bool open_global(struct warp *warp, struct path *path, struct request *request) {
     const struct memory *memory = &warp->block->launch->machine->memory;
-    if (open_allocation(request, simt_memory_find(memory, request->addresses[__builtin_ctz(request->lanes)])))
+    const uint64_t first = request->addresses[__builtin_ctz(request->lanes)];
+    if (open_allocation(memory, request, simt_memory_find(memory, first)))
         return true;
     request->is_consecutive = false;
     memset(request->written, 0, sizeof request->written);
     SIMT_FOR_EACH_LANE (lane, request->lanes) {
         uint64_t address = request->addresses[lane];
         const struct allocation *allocation = simt_memory_find(memory, address);
-        if (!is_within(request, allocation, address)) {
+        if (!is_within(request, allocation, address) || !simt_memory_reaches(memory, allocation)) {
             fault(warp, path, request, lane, allocation, 0);
             return false;
         }
@@ -368,7 +377,8 @@ unsigned char *simt_generic_bytes(const struct warp *warp, uint32_t lane, uint64
         return warp->block->launch->parameters + address;
     default:
         allocation = simt_memory_find(memory, address);
-        if (!allocation || nbytes > allocation->nbytes || address - allocation->address > allocation->nbytes - nbytes)
+        if (!allocation || !simt_memory_reaches(memory, allocation)) return NULL;
+        if (nbytes > allocation->nbytes || address - allocation->address > allocation->nbytes - nbytes)
             return NULL;
         return allocation->bytes + (address - allocation->address);
     }

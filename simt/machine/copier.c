@@ -2,10 +2,18 @@
 #include "copier.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "access.h"
 #include "element.h"
 #include "mbarrier.h"
+
+void simt_copy_operands(const struct path *path, const struct code *code, struct copy_operands *operands) {
+    simt_addresses(path, &code->copy.source, operands->from);
+    simt_addresses(path, &code->memory.address, operands->to);
+    if (code->copy.engine == SIMT_ENGINE_MBARRIER) simt_addresses(path, &code->copy.mbarrier, operands->mbarriers);
+    else memset(operands->mbarriers, 0, sizeof operands->mbarriers);
+}
 
 bool simt_copier_stop(const struct copier *copier, enum simt_finding_kind kind, uint64_t address, const char *what) {
     simt_event event = simt_event_of(copier->warp, copier->path, copier->lanes);
@@ -47,6 +55,10 @@ static bool locate_global(const struct copier *copier, struct side *side, const 
                  (unsigned long long)side->span.address, allocation ? "can be stored" : "is allocated");
         return simt_copier_stop(copier, SIMT_FINDING_BOUNDS, side->span.address, what);
     }
+    if (!simt_memory_reaches(memory, allocation))
+        return simt_copier_stop(copier, SIMT_FINDING_BOUNDS, side->span.address,
+                                "copies to or from global memory of a device that this one has no access to "
+                                "(cudaDeviceEnablePeerAccess)");
     uint64_t offset = side->span.address - allocation->address;
     if (offset > allocation->nbytes || allocation->nbytes - offset < side->span.nbytes)
         return fault(copier, side, verb, offset, allocation->nbytes, "an allocation of");

@@ -20,6 +20,13 @@ struct side {
     struct block *home;            /* of shared memory */
 };
 
+/* The addresses that the lanes' operands name; 0 where the copy has no mbarrier. */
+struct copy_operands {
+    uint64_t from[SIMT_LANES], to[SIMT_LANES], mbarriers[SIMT_LANES];
+};
+
+void simt_copy_operands(const struct path *path, const struct code *code, struct copy_operands *operands);
+
 /* Records the finding and stops the launch: false. */
 bool simt_copier_stop(const struct copier *copier, enum simt_finding_kind kind, uint64_t address, const char *what);
 

@@ -136,19 +136,17 @@ static bool copy_to_targets(const struct copier *copier, const simt_copy *copy) 
 
 static enum outcome execute_bulk(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
     struct copier copier = {warp, path, code, mask, 0};
-    uint64_t from[SIMT_LANES], to[SIMT_LANES], mbarriers[SIMT_LANES] = {0};
-    simt_addresses(path, &code->copy.source, from);
-    simt_addresses(path, &code->memory.address, to);
-    if (code->copy.engine == SIMT_ENGINE_MBARRIER) simt_addresses(path, &code->copy.mbarrier, mbarriers);
+    struct copy_operands operands;
+    simt_copy_operands(path, code, &operands);
     const uint32_t *sizes = slot_lanes(path, code->call.slots[SIZE]);
     SIMT_FOR_EACH_LANE (lane, mask) {
         copier.lane = lane;
         const simt_copy copy = {.engine = code->copy.engine,
                                 .lane = lane,
-                                .from = {code->copy.from, from[lane], sizes[lane]},
-                                .to = {code->copy.to, to[lane], sizes[lane]},
+                                .from = {code->copy.from, operands.from[lane], sizes[lane]},
+                                .to = {code->copy.to, operands.to[lane], sizes[lane]},
                                 .is_reduction = code->copy.scalar != NULL,
-                                .mbarrier = mbarriers[lane]};
+                                .mbarrier = operands.mbarriers[lane]};
         if (!copy_to_targets(&copier, &copy)) return OUTCOME_LEFT;
     }
     return OUTCOME_NEXT;

@@ -191,13 +191,11 @@ static bool copy_lane(const struct copier *copier, uint64_t map, uint64_t shared
 
 static enum outcome execute_tensor(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
     struct copier copier = {warp, path, code, mask, 0};
-    uint64_t maps[SIMT_LANES], shared[SIMT_LANES], mbarriers[SIMT_LANES] = {0};
-    simt_addresses(path, &code->copy.source, maps);
-    simt_addresses(path, &code->memory.address, shared);
-    if (code->copy.engine == SIMT_ENGINE_MBARRIER) simt_addresses(path, &code->copy.mbarrier, mbarriers);
+    struct copy_operands operands;
+    simt_copy_operands(path, code, &operands);
     SIMT_FOR_EACH_LANE (lane, mask) {
         copier.lane = lane;
-        if (!copy_lane(&copier, maps[lane], shared[lane], mbarriers[lane])) return OUTCOME_LEFT;
+        if (!copy_lane(&copier, operands.from[lane], operands.to[lane], operands.mbarriers[lane])) return OUTCOME_LEFT;
     }
     return OUTCOME_NEXT;
 }

@@ -35,13 +35,14 @@ simt_error simt_image_create(struct simt_machine *machine, const struct simt_mod
     const struct image *sibling = NULL;
     for (struct image *image = machine->images; image; image = image->next) {
         if (image->module != module) continue;
-        sibling = image;
-        if (image->kernel != kernel) continue;
+        bool is_here = image->device == machine->memory.device;
+        if (is_here || !sibling) sibling = image;
+        if (!is_here || image->kernel != kernel) continue;
         *result = image;
         return SIMT_OK;
     }
     struct image *image = calloc(1, sizeof *image);
-    if (image) *image = (struct image){.module = module, .kernel = kernel};
+    if (image) *image = (struct image){.module = module, .kernel = kernel, .device = machine->memory.device};
     if (!image || !image_fill(image, sibling, &machine->memory)) {
         simt_image_destroy(image);
         snprintf(message->text, sizeof message->text, "%s: out of memory for its code and variables", module->name);

@@ -27,7 +27,15 @@ simt_error simt_machine_create(const simt_settings *settings, simt_machine **res
     if (!machine) return SIMT_ERROR_MEMORY;
     machine->warp_size = warp_size;
     machine->banks = banks;
+    machine->memory.reachable = 1;
     *result = machine;
+    return SIMT_OK;
+}
+
+simt_error simt_machine_set_device(simt_machine *machine, uint32_t device, uint32_t peers) {
+    if (device >= SIMT_DEVICES) return SIMT_ERROR_ARGUMENT;
+    machine->memory.device = device;
+    machine->memory.reachable = peers | UINT32_C(1) << device;
     return SIMT_OK;
 }
 
@@ -200,6 +208,7 @@ static bool prepare_workspace(struct launch *launch) {
     struct simt_machine *machine = launch->machine;
     if (!machine->workspace) machine->workspace = simt_memory_allocate(&machine->memory, WORKSPACE_NBYTES, false);
     launch->workspace = machine->workspace;
+    if (launch->workspace) launch->workspace->devices = SIMT_ALL_DEVICES;
     if (!launch->workspace) return false;
     memset(launch->workspace->bytes, 0, WORKSPACE_NBYTES);
     memset(launch->workspace->written, 0xff, WORKSPACE_NBYTES);

@@ -80,10 +80,14 @@ static void place_shared(struct image *image) {
                 place(image, module->functions[f]->variables[v], image->dynamic_offset);
 }
 
-/* A module's global variables are one for all its kernels. */
+/* A module's global variables are one for all its kernels, of each device; managed ones are one for all devices. */
+static bool is_shared_by(const struct image *image, const struct image *sibling, const struct variable *variable) {
+    return sibling && (sibling->device == image->device || variable->is_managed);
+}
+
 static bool place_global(struct image *image, const struct image *sibling, struct memory *memory,
                          const struct variable *variable) {
-    if (sibling) {
+    if (is_shared_by(image, sibling, variable)) {
         place(image, variable, simt_variable_address(sibling, variable));
         return true;
     }
@@ -99,7 +103,9 @@ static bool place_global(struct image *image, const struct image *sibling, struc
 }
 
 /* Addresses in initial values, once every variable has its own. */
-static void relocate(const struct image *image, struct memory *memory, const struct variable *variable) {
+static void relocate(const struct image *image, const struct image *sibling, struct memory *memory,
+                     const struct variable *variable) {
+    if (is_shared_by(image, sibling, variable)) return;
     struct allocation *allocation = simt_memory_find(memory, simt_variable_address(image, variable));
     for (uint32_t r = 0; r < variable->relocation_count; r++) {
         const struct relocation *relocation = &variable->relocations[r];
@@ -151,14 +157,14 @@ static void place_in_frame(struct image *image, const struct function *function,
     if (layout->copies_inputs) layout->locals_nbytes += inputs;
 }
 
-static void relocate_all(const struct image *image, struct memory *memory) {
+static void relocate_all(const struct image *image, const struct image *sibling, struct memory *memory) {
     const struct simt_module *module = image->module;
     for (uint32_t v = 0; v < module->variable_count; v++)
-        if (is_global(module->variables[v])) relocate(image, memory, module->variables[v]);
+        if (is_global(module->variables[v])) relocate(image, sibling, memory, module->variables[v]);
     for (uint32_t f = 0; f < module->function_count; f++)
         for (uint32_t v = 0; v < module->functions[f]->variable_count; v++)
             if (is_global(module->functions[f]->variables[v]))
-                relocate(image, memory, module->functions[f]->variables[v]);
+                relocate(image, sibling, memory, module->functions[f]->variables[v]);
 }
 
 static bool place_all(struct image *image, const struct image *sibling, struct memory *memory) {
@@ -175,7 +181,7 @@ static bool place_all(struct image *image, const struct image *sibling, struct m
                 return false;
         place_in_frame(image, function, &image->layouts[f]);
     }
-    if (!sibling) relocate_all(image, memory);
+    relocate_all(image, sibling, memory);
     return true;
 }
 

@@ -213,6 +213,7 @@ struct image {
     struct image *next;
     const struct simt_module *module;
     const struct function *kernel; /* whose static shared variables these are */
+    uint32_t device;               /* whose global variables they are */
     struct code *codes;
     struct layout *layouts; /* of module->functions */
     struct placed *placed;  /* a hash table of variables */
@@ -428,8 +429,8 @@ void simt_image_destroy(struct image *image);
 
 /* layout.c
  *
- * Gives every variable and register its place; `sibling`, if there is one, is another image of the module, whose
- * global variables it shares.  false: no memory. */
+ * Gives every variable and register its place; `sibling`, if there is one, is another image of the module, of the same
+ * device if it can be, whose global variables it shares.  false: no memory. */
 bool simt_lay_out(struct image *image, const struct image *sibling, struct memory *memory);
 uint64_t simt_variable_address(const struct image *image, const struct variable *variable);
 const struct layout *simt_layout(const struct image *image, const struct function *function);

@@ -23,14 +23,18 @@ struct allocation {
     uint64_t address;
     bool is_constant;
     bool is_heap; /* a kernel's malloc made it, and only such ones are freed by kernels */
+    uint32_t devices; /* whose it is: a bit for each */
 };
 
 struct memory {
     struct allocation **slots; /* by (address - GLOBAL_BASE) >> 32 */
     uint64_t slot_count, slot_capacity;
     uint64_t heap_nbytes; /* of what kernels allocated and have not freed */
+    uint32_t device;      /* whose memory is allocated and whose kernels are executed, */
+    uint32_t reachable;   /* and whose memory they reach: a bit for each device */
 };
 
+#define SIMT_ALL_DEVICES UINT32_MAX
 #define SIMT_GLOBAL_BASE UINT64_C(0x700000000000)
 /* Windows of generic addresses onto the other spaces, 4 GiB each. */
 #define SIMT_SHARED_WINDOW UINT64_C(0x10000000000)
@@ -48,6 +52,11 @@ void simt_memory_clear(struct memory *memory);
 static inline struct allocation *simt_memory_find(const struct memory *memory, uint64_t address) {
     uint64_t slot = (address - SIMT_GLOBAL_BASE) >> 32;
     return slot < memory->slot_count ? memory->slots[slot] : NULL;
+}
+
+/* Whether the device's kernels may access it. */
+static inline bool simt_memory_reaches(const struct memory *memory, const struct allocation *allocation) {
+    return allocation->devices & memory->reachable;
 }
 
 #endif

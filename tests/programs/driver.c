@@ -20,7 +20,7 @@ int cuModuleLoadData(handle *, const void *), cuModuleLoadDataEx(handle *, const
 int cuModuleGetFunction(handle *, handle, const char *), cuModuleGetGlobal_v2(address *, size_t *, handle, const char *);
 int cuFuncGetAttribute(int *, int, handle), cuFuncSetAttribute(handle, int, int), cuModuleUnload(handle);
 int cuLaunchKernel(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **);
-int cuLaunchKernelEx(const launch_config *, handle, void **, void **), cuGraphCreate(handle *, unsigned);
+int cuLaunchKernelEx(const launch_config *, handle, void **, void **), cuGraphCreate(handle *, unsigned), cuGraphClone(handle *, handle);
 int cuMemAlloc_v2(address *, size_t), cuMemFree_v2(address), cuMemAllocManaged(address *, size_t, unsigned);
 int cuMemAllocHost_v2(void **, size_t), cuMemFreeHost(void *), cuMemAllocPitch_v2(address *, size_t *, size_t, size_t, unsigned);
 int cuMemcpyHtoD_v2(address, const void *, size_t), cuMemcpyDtoH_v2(void *, address, size_t);
@@ -36,10 +36,18 @@ int cuEventDestroy_v2(handle), cuGetErrorName(int, const char **), cuGetErrorStr
 int cuGetProcAddress_v2(const char *, void **, int, uint64_t, int *), cuLinkCreate_v2(unsigned, int *, void **, handle *);
 int cuLinkAddData_v2(handle, int, void *, size_t, const char *, unsigned, int *, void **);
 int cuLinkComplete(handle, void **, size_t *), cuLinkDestroy(handle);
+int cuCtxCreate_v2(handle *, unsigned, int), cuCtxDestroy_v2(handle), cuCtxGetDevice(int *), cuMemGetInfo_v2(size_t *, size_t *);
+int cuCtxEnablePeerAccess(handle, unsigned), cuDeviceCanAccessPeer(int *, int, int), cuStreamGetCtx(handle, handle *);
+int cuMemcpyPeer(address, handle, address, handle, size_t), cuDeviceGetPCIBusId(char *, int, int);
+int cuMemcpyPeerAsync(address, handle, address, handle, size_t, handle), cuDeviceGetByPCIBusId(int *, const char *);
+int cuGraphAddKernelNode_v2(handle *, handle, const handle *, size_t, const void *), cuGraphNodeGetType(handle, int *);
+int cuGraphAddMemsetNode(handle *, handle, const handle *, size_t, const void *, handle);
+int cuGraphAddMemcpyNode(handle *, handle, const handle *, size_t, const void *, handle);
+int cuGraphExecKernelNodeSetParams_v2(handle, handle, const void *);
 int cuTexObjectCreate(void), cuOccupancyMaxPotentialBlockSize(int *, int *, handle, size_t (*)(int), size_t, int);
 
-enum { INVALID_VALUE = 1, NOT_INITIALIZED = 3, INVALID_CONTEXT = 201, NO_BINARY = 209, INVALID_PTX = 218, NOT_FOUND = 500,
-       ILLEGAL_ADDRESS = 700, NOT_SUPPORTED = 801, INVALID_CLUSTER_SIZE = 912 };
+enum { INVALID_VALUE = 1, NOT_INITIALIZED = 3, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, NO_BINARY = 209, INVALID_PTX = 218, INVALID_HANDLE = 400,
+       NOT_FOUND = 500, ILLEGAL_ADDRESS = 700, NOT_SUPPORTED = 801, INVALID_CLUSTER_SIZE = 912 };
 
 #define CHECK(condition)                                                                                           \
     do {                                                                                                           \
@@ -150,6 +158,52 @@ static int streams(handle add_function) {
     return 0;
 }
 
+/* Nodes: a fill of 10, an addition of 4, and a copy of all to the host. */
+static int nodes(handle add_function) {
+    handle graph, exec, fill, addition, copy, context;
+    address data;
+    unsigned host[COUNT];
+    int step = 4, type;
+    void *arguments[] = {&data, &step};
+    struct {
+        handle function;
+        unsigned grid[3], block[3], shared_nbytes;
+        void **arguments, **extra;
+        handle kernel, context;
+    } kernel = {add_function, {1, 1, 1}, {COUNT, 1, 1}, 0, arguments, NULL, NULL, NULL};
+    CHECK(cuMemAlloc_v2(&data, NBYTES) == 0 && cuCtxGetCurrent(&context) == 0 && cuGraphCreate(&graph, 0) == 0);
+    struct {
+        address to;
+        size_t pitch;
+        unsigned value, width;
+        size_t count, rows;
+    } filling = {data, 0, 10, 4, COUNT, 1};
+    struct {
+        size_t x, y, z, lod;
+        int type;
+        void *host;
+        address device;
+        void *array, *reserved;
+        size_t pitch, height;
+    } ends[2] = {{.type = 2, .device = data, .pitch = NBYTES, .height = 1},
+                 {.type = 1, .host = host, .pitch = NBYTES, .height = 1}};
+    struct {
+        char ends[sizeof ends];
+        size_t width, height, depth;
+    } copying = {.width = NBYTES, .height = 1, .depth = 1};
+    memcpy(copying.ends, ends, sizeof ends);
+    CHECK(cuGraphAddMemsetNode(&fill, graph, NULL, 0, &filling, context) == 0);
+    CHECK(cuGraphAddKernelNode_v2(&addition, graph, &fill, 1, &kernel) == 0);
+    CHECK(cuGraphAddMemcpyNode(&copy, graph, &addition, 1, &copying, context) == 0);
+    CHECK(cuGraphNodeGetType(copy, &type) == 0 && type == 1 && cuGraphInstantiateWithFlags(&exec, graph, 0) == 0);
+    CHECK(cuGraphLaunch(exec, NULL) == 0 && cuCtxSynchronize() == 0 && host[COUNT - 1] == 14);
+    step = 5;
+    CHECK(cuGraphExecKernelNodeSetParams_v2(exec, addition, &kernel) == 0 && cuGraphLaunch(exec, NULL) == 0);
+    CHECK(cuCtxSynchronize() == 0 && host[COUNT - 1] == 15 && cuGraphExecDestroy(exec) == 0);
+    CHECK(cuGraphDestroy(graph) == 0 && cuMemFree_v2(data) == 0);
+    return 0;
+}
+
 static int modules(void) {
     handle module, link, function;
     char log[256] = "";
@@ -189,7 +243,7 @@ static int names(void) {
     CHECK(cuGetProcAddress_v2("cuMemAlloc", &found, 13000, 0, NULL) == 0);
     CHECK(found == (void *)(uintptr_t)cuMemAlloc_v2);
     CHECK(cuGetProcAddress_v2("cuNothing", &found, 13000, 0, &status) == NOT_FOUND && !found && status == 1);
-    CHECK(cuGraphCreate(&graph, 0) == NOT_SUPPORTED && cuTexObjectCreate() == NOT_SUPPORTED);
+    CHECK(cuGraphClone(&graph, NULL) == NOT_SUPPORTED && cuTexObjectCreate() == NOT_SUPPORTED);
     CHECK(cuCtxGetCurrent(&context) == 0 && context && cuCtxPopCurrent_v2(NULL) == 0);
     CHECK(cuCtxGetCurrent(&found) == 0 && !found && cuCtxSetCurrent(context) == 0);
     return 0;
@@ -222,6 +276,39 @@ static int clusters(void) {
     return 0;
 }
 
+/* Two devices, each with its context, module and memory. */
+static int devices(void) {
+    handle contexts[2], modules[2], functions[2], context, stream;
+    address data[2];
+    unsigned host[COUNT];
+    size_t available, total;
+    int count, device, can;
+    char bus[16];
+    CHECK(cuInit(0) == 0 && cuDeviceGetCount(&count) == 0 && count == 2);
+    CHECK(cuDeviceGet(&device, 1) == 0 && device == 1 && cuDeviceGet(&device, 2) == INVALID_DEVICE);
+    CHECK(cuDeviceGetPCIBusId(bus, sizeof bus, 1) == 0 && cuDeviceGetByPCIBusId(&device, bus) == 0 && device == 1);
+    CHECK(cuDevicePrimaryCtxRetain(&contexts[0], 0) == 0 && cuCtxCreate_v2(&contexts[1], 0, 1) == 0);
+    for (int d = 0; d < 2; d++) {
+        CHECK(cuCtxSetCurrent(contexts[d]) == 0 && cuCtxGetDevice(&device) == 0 && device == d);
+        CHECK(cuModuleLoadData(&modules[d], ptx) == 0 && cuModuleGetFunction(&functions[d], modules[d], "add") == 0);
+        CHECK(cuMemAlloc_v2(&data[d], NBYTES) == 0 && cuMemsetD32Async(data[d], (unsigned)d, COUNT, NULL) == 0);
+        CHECK(cuPointerGetAttribute(&device, 9, data[d]) == 0 && device == d);
+        CHECK(cuMemGetInfo_v2(&available, &total) == 0 && available == total - NBYTES);
+    }
+    CHECK(cuStreamCreate(&stream, 1) == 0 && cuStreamGetCtx(stream, &context) == 0 && context == contexts[1]);
+    CHECK(cuCtxPushCurrent_v2(contexts[0]) == 0 && cuCtxGetDevice(&device) == 0 && device == 0);
+    CHECK(add(functions[0], data[0], 1, stream) == INVALID_HANDLE); /* the stream is the other device's */
+    CHECK(cuDeviceCanAccessPeer(&can, 0, 1) == 0 && can == 1 && cuCtxEnablePeerAccess(contexts[1], 0) == 0);
+    CHECK(add(functions[0], data[1], 4, NULL) == 0 && cuCtxSynchronize() == 0);
+    CHECK(cuMemcpyPeer(data[0], contexts[0], data[1], contexts[0], NBYTES) == INVALID_VALUE);
+    CHECK(cuMemcpyPeerAsync(data[0], contexts[0], data[1], contexts[1], NBYTES / 2, stream) == 0);
+    CHECK(cuCtxPopCurrent_v2(&context) == 0 && context == contexts[0] && cuStreamSynchronize(stream) == 0);
+    CHECK(cuMemcpyDtoH_v2(host, data[0], NBYTES) == 0 && host[0] == 5 && host[COUNT / 2] == 0);
+    CHECK(cuMemFree_v2(data[0]) == 0 && cuMemFree_v2(data[1]) == 0 && cuStreamDestroy_v2(stream) == 0);
+    CHECK(cuCtxDestroy_v2(contexts[1]) == 0 && cuCtxGetCurrent(&context) == 0 && !context);
+    return 0;
+}
+
 /* Beyond the end, which breaks the context. */
 static int wrong(handle add_function) {
     address data;
@@ -233,9 +320,11 @@ static int wrong(handle add_function) {
 
 int main(int count, char **words) {
     handle function;
+    if (count > 1 && !strcmp(words[1], "devices")) return devices();
     int status = begin(&function);
     if (!status) status = memory(function);
     if (!status) status = streams(function);
+    if (!status) status = nodes(function);
     if (!status) status = modules();
     if (!status) status = names();
     if (!status) status = clusters();

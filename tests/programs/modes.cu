@@ -430,9 +430,9 @@ static int mode_graph() {
 }
 
 static int mode_absent() {
-    cudaGraph_t graph;
-    printf("%s\n", cudaGetErrorName(cudaGraphCreate(&graph, 0)));
-    printf("%s\n", cudaGetErrorName(cudaGraphCreate(&graph, 0)));
+    cudaGraph_t graph = nullptr, clone;
+    printf("%s\n", cudaGetErrorName(cudaGraphClone(&clone, graph)));
+    printf("%s\n", cudaGetErrorName(cudaGraphClone(&clone, graph)));
     return 0;
 }
 
@@ -514,6 +514,9 @@ static int mode_waited() {
     return status;
 }
 
+#include "devices.cuh"
+#include "graphs.cuh"
+
 static int mode_status() { return 5; }
 static int mode_crash() { abort(); }
 
@@ -528,6 +531,7 @@ int main(int argc, char **argv) {
         MODE(printf),   MODE(assert),  MODE(status), MODE(registered), MODE(crash),  MODE(forever),   MODE(many),
         MODE(counting), MODE(early),   MODE(waited),
         MODE(dynamic),  MODE(columns), MODE(absent),  MODE(graph),    MODE(configurations),
+        MODE(threads),  MODE(peers),   MODE(foreign), MODE(other_waited), MODE(nodes), MODE(captured_rows),
     };
     for (const auto &mode : modes)
         if (argc > 1 && !strcmp(argv[1], mode.name)) return mode.run();

@@ -1,0 +1,132 @@
+/* The driver's graphs. */
+#include "driver.h"
+
+/* ---- captured streams, and launching ------------------------------------------------------------- */
+
+DRIVER cuStreamBeginCapture_v2(cudaStream_t stream, int mode) { return DRIVE(cudaStreamBeginCapture(stream, mode)); }
+ALSO(cuStreamBeginCapture_v2, _ptsz)
+
+DRIVER cuStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) {
+    return DRIVE(cudaStreamEndCapture(stream, graph));
+}
+ALSO(cuStreamEndCapture, _ptsz)
+
+DRIVER cuStreamIsCapturing(cudaStream_t stream, int *status) { return DRIVE(cudaStreamIsCapturing(stream, status)); }
+ALSO(cuStreamIsCapturing, _ptsz)
+
+DRIVER cuThreadExchangeStreamCaptureMode(int *mode) { return DRIVE_BARE(cudaThreadExchangeStreamCaptureMode(mode)); }
+
+DRIVER cuGraphInstantiateWithFlags(cudaGraphExec_t *result, cudaGraph_t graph, unsigned long long flags) {
+    return DRIVE(cudaGraphInstantiate(result, graph, flags));
+}
+
+DRIVER cuGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) { return DRIVE(cudaGraphLaunch(exec, stream)); }
+ALSO(cuGraphLaunch, _ptsz)
+
+DRIVER cuGraphUpload(cudaGraphExec_t exec, cudaStream_t stream) { return DRIVE(cudaGraphUpload(exec, stream)); }
+ALSO(cuGraphUpload, _ptsz)
+
+DRIVER cuGraphExecDestroy(cudaGraphExec_t exec) { return DRIVE(cudaGraphExecDestroy(exec)); }
+DRIVER cuGraphDestroy(cudaGraph_t graph) { return DRIVE(cudaGraphDestroy(graph)); }
+
+DRIVER cuGraphExecUpdate_v2(cudaGraphExec_t exec, cudaGraph_t graph, struct cudaGraphExecUpdateResultInfo *info) {
+    return DRIVE(cudaGraphExecUpdate(exec, graph, info));
+}
+
+DRIVER cuGraphNodeSetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned is_enabled) {
+    return DRIVE(cudaGraphNodeSetEnabled(exec, node, is_enabled));
+}
+
+DRIVER cuGraphNodeGetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned *is_enabled) {
+    return DRIVE(cudaGraphNodeGetEnabled(exec, node, is_enabled));
+}
+
+/* ---- nodes --------------------------------------------------------------------------------------- */
+
+DRIVER cuGraphCreate(cudaGraph_t *graph, unsigned flags) { return DRIVE(cudaGraphCreate(graph, flags)); }
+DRIVER cuGraphDestroyNode(cudaGraphNode_t node) { return DRIVE(cudaGraphDestroyNode(node)); }
+DRIVER cuGraphNodeGetType(cudaGraphNode_t node, int *kind) { return DRIVE(cudaGraphNodeGetType(node, kind)); }
+
+DRIVER cuGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) {
+    return DRIVE(cudaGraphGetNodes(graph, nodes, count));
+}
+
+DRIVER cuGraphAddDependencies_v2(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                                 const void *edges, size_t count) {
+    return DRIVE(cudaGraphAddDependencies(graph, from, to, edges, count));
+}
+
+DRIVER cuGraphRemoveDependencies_v2(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                                    const void *edges, size_t count) {
+    return DRIVE(cudaGraphRemoveDependencies(graph, from, to, edges, count));
+}
+
+/* CUDA_KERNEL_NODE_PARAMS; the context is the current one. */
+struct kernel_node {
+    CUfunction function;
+    dim3 grid, block;
+    unsigned shared_nbytes;
+    void **arguments, **extra;
+    CUfunction kernel; /* in place of the function */
+    CUcontext context;
+};
+
+static struct cudaKernelNodeParams params_of(const struct kernel_node *node) {
+    return (struct cudaKernelNodeParams){.func = node->function ? node->function : node->kernel,
+                                         .gridDim = node->grid,
+                                         .blockDim = node->block,
+                                         .sharedMemBytes = node->shared_nbytes,
+                                         .kernelParams = node->arguments,
+                                         .extra = node->extra};
+}
+
+DRIVER cuGraphAddKernelNode_v2(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                               size_t count, const struct kernel_node *kernel) {
+    const struct cudaKernelNodeParams params = params_of(kernel);
+    return DRIVE(cudaGraphAddKernelNode(node, graph, dependencies, count, &params));
+}
+
+DRIVER cuGraphKernelNodeSetParams_v2(cudaGraphNode_t node, const struct kernel_node *kernel) {
+    const struct cudaKernelNodeParams params = params_of(kernel);
+    return DRIVE(cudaGraphKernelNodeSetParams(node, &params));
+}
+
+DRIVER cuGraphExecKernelNodeSetParams_v2(cudaGraphExec_t exec, cudaGraphNode_t node, const struct kernel_node *kernel) {
+    const struct cudaKernelNodeParams params = params_of(kernel);
+    return DRIVE(cudaGraphExecKernelNodeSetParams(exec, node, &params));
+}
+
+DRIVER cuGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
+                            const struct cudaMemsetParams *params, CUcontext context) {
+    (void)context;
+    return DRIVE(cudaGraphAddMemsetNode(node, graph, dependencies, count, params));
+}
+
+DRIVER cuGraphMemsetNodeSetParams(cudaGraphNode_t node, const struct cudaMemsetParams *params) {
+    return DRIVE(cudaGraphMemsetNodeSetParams(node, params));
+}
+
+DRIVER cuGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node, const struct cudaMemsetParams *params,
+                                      CUcontext context) {
+    (void)context;
+    return DRIVE(cudaGraphExecMemsetNodeSetParams(exec, node, params));
+}
+
+DRIVER cuGraphAddHostNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
+                          const struct cudaHostNodeParams *params) {
+    return DRIVE(cudaGraphAddHostNode(node, graph, dependencies, count, params));
+}
+
+DRIVER cuGraphHostNodeSetParams(cudaGraphNode_t node, const struct cudaHostNodeParams *params) {
+    return DRIVE(cudaGraphHostNodeSetParams(node, params));
+}
+
+DRIVER cuGraphExecHostNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                    const struct cudaHostNodeParams *params) {
+    return DRIVE(cudaGraphExecHostNodeSetParams(exec, node, params));
+}
+
+DRIVER cuGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                           size_t count) {
+    return DRIVE(cudaGraphAddEmptyNode(node, graph, dependencies, count));
+}

@@ -1,0 +1,32 @@
+/* For this folder alone: nodes of graphs, which are operations in the place of a graph. */
+#ifndef PROGRAM_GRAPHS_H
+#define PROGRAM_GRAPHS_H
+
+#include "runtime.h"
+
+/* A copy of the operation: *kept, to be freed, or NULL. */
+cudaError_t operation_keep(const struct operation *operation, struct operation **kept);
+
+struct graph_place {
+    cudaGraphNode_t *node; /* where it is told */
+    cudaGraph_t graph;
+    const cudaGraphNode_t *dependencies;
+    size_t count;
+};
+
+/* A node of the operation, or another operation of the same kind for a node, of a graph or of what is launched.  They take
+ * the operation, *made, and pass on an error of making it, with which there is none. */
+cudaError_t graph_add(const struct graph_place *place, cudaError_t error, struct operation *const *made);
+cudaError_t graph_set(cudaGraphNode_t node, cudaError_t error, struct operation *const *made);
+cudaError_t graph_set_step(cudaGraphExec_t exec, cudaGraphNode_t node, cudaError_t error,
+                           struct operation *const *made);
+
+/* launch.c, copies.c, streams.c: operations as the parameters of nodes have them */
+cudaError_t launch_make(const struct cudaKernelNodeParams *params, struct operation **made);
+cudaError_t copy_make(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind, struct operation **made);
+cudaError_t planes_make(const struct cudaMemcpy3DParms *params, struct operation **made);
+cudaError_t fill_make(const struct cudaMemsetParams *params, struct operation **made);
+cudaError_t host_make(const struct cudaHostNodeParams *params, struct operation **made);
+cudaError_t variable_find_part(const void *symbol, size_t offset, size_t nbytes, uint64_t *address);
+
+#endif

@@ -1,0 +1,141 @@
+// A mode of modes.cu: a graph of nodes that the program adds.
+__global__ void times(int *data, int factor) { data[threadIdx.x] *= factor; }
+__global__ void plus(int *data, int term) { data[threadIdx.x] += term; }
+
+struct node_graph {
+    cudaGraph_t graph;
+    cudaGraphNode_t fill, multiply, add, copy, host;
+    int *data, result[4], calls, factor, term;
+
+    cudaKernelNodeParams kernel(void *function, int *value, void **arguments) {
+        arguments[0] = &data;
+        arguments[1] = value;
+        cudaKernelNodeParams params = {};
+        params.func = function;
+        params.gridDim = dim3(1);
+        params.blockDim = dim3(4);
+        params.kernelParams = arguments;
+        return params;
+    }
+
+    /* 3 is multiplied by 5 before 2 is added, although the addition is the older node. */
+    node_graph() : calls(0), factor(5), term(2) {
+        void *arguments[2];
+        CHECK(cudaMalloc(&data, sizeof result));
+        CHECK(cudaGraphCreate(&graph, 0));
+        cudaKernelNodeParams params = kernel((void *)plus, &term, arguments);
+        CHECK(cudaGraphAddKernelNode(&add, graph, nullptr, 0, &params));
+        params = kernel((void *)times, &factor, arguments);
+        cudaMemsetParams filling = {};
+        filling.dst = data;
+        filling.value = 3;
+        filling.elementSize = 4;
+        filling.width = 4;
+        filling.height = 1;
+        CHECK(cudaGraphAddMemsetNode(&fill, graph, nullptr, 0, &filling));
+        CHECK(cudaGraphAddKernelNode(&multiply, graph, &fill, 1, &params));
+        CHECK(cudaGraphAddDependencies(graph, &multiply, &add, nullptr, 1));
+        cudaGraphNode_t empty;
+        CHECK(cudaGraphAddEmptyNode(&empty, graph, &add, 1));
+        CHECK(cudaGraphAddMemcpyNode1D(&copy, graph, &empty, 1, result, data, sizeof result, cudaMemcpyDefault));
+        cudaHostNodeParams call = {[](void *calls) { ++*(int *)calls; }, &calls};
+        CHECK(cudaGraphAddHostNode(&host, graph, &copy, 1, &call));
+        factor = term = 100; // the nodes have what it was
+    }
+    void launch(cudaGraphExec_t exec) {
+        CHECK(cudaGraphLaunch(exec, 0));
+        CHECK(cudaDeviceSynchronize());
+        printf("%d %d\n", result[3], calls);
+    }
+    ~node_graph() {
+        CHECK(cudaGraphDestroy(graph));
+        CHECK(cudaFree(data));
+    }
+};
+
+static int mode_nodes() {
+    node_graph nodes;
+    cudaGraphExec_t exec, second;
+    cudaGraphNode_t all[8];
+    cudaGraphNodeType type;
+    cudaGraphExecUpdateResultInfo info;
+    void *arguments[2];
+    int seven = 7;
+    size_t count = 8;
+    unsigned is_enabled;
+    CHECK(cudaGraphGetNodes(nodes.graph, nullptr, &count));
+    EXPECT(count == 6);
+    CHECK(cudaGraphGetNodes(nodes.graph, all, &count));
+    CHECK(cudaGraphNodeGetType(all[1], &type));
+    EXPECT(all[0] == nodes.add && type == cudaGraphNodeTypeMemset);
+    CHECK(cudaGraphInstantiate(&exec, nodes.graph, 0));
+    nodes.launch(exec); // 3 * 5 + 2
+    cudaKernelNodeParams params = nodes.kernel((void *)times, &seven, arguments);
+    CHECK(cudaGraphExecKernelNodeSetParams(exec, nodes.multiply, &params));
+    nodes.launch(exec); // 3 * 7 + 2
+    CHECK(cudaGraphInstantiate(&second, nodes.graph, 0));
+    nodes.launch(second); // the graph's own node is as it was
+    CHECK(cudaGraphNodeSetEnabled(exec, nodes.add, 0));
+    CHECK(cudaGraphNodeGetEnabled(exec, nodes.add, &is_enabled));
+    EXPECT(!is_enabled);
+    nodes.launch(exec); // 3 * 7
+    CHECK(cudaGraphExecUpdate(second, nodes.graph, &info));
+    EXPECT(cudaGraphExecKernelNodeSetParams(exec, nodes.fill, &params) == cudaErrorInvalidValue);
+    CHECK(cudaGraphDestroyNode(nodes.multiply)); // and the addition does not wait for the filling any more
+    EXPECT(cudaGraphExecUpdate(second, nodes.graph, &info) == cudaErrorGraphExecUpdateFailure);
+    EXPECT(info.result == cudaGraphExecUpdateErrorTopologyChanged);
+    CHECK(cudaGraphExecDestroy(second));
+    CHECK(cudaGraphAddDependencies(nodes.graph, &nodes.fill, &nodes.add, nullptr, 1));
+    params.kernelParams[1] = &seven;
+    CHECK(cudaGraphInstantiate(&second, nodes.graph, 0));
+    nodes.launch(second); // 3 + 2
+    CHECK(cudaGraphAddDependencies(nodes.graph, &nodes.add, &nodes.fill, nullptr, 1));
+    CHECK(cudaGraphExecDestroy(exec));
+    EXPECT(cudaGraphInstantiate(&exec, nodes.graph, 0) == cudaErrorInvalidValue); // they wait for each other
+    CHECK(cudaGraphRemoveDependencies(nodes.graph, &nodes.add, &nodes.fill, nullptr, 1));
+    cudaHostNodeParams call = {[](void *calls) { *(int *)calls = 77; }, &nodes.calls};
+    CHECK(cudaGraphExecHostNodeSetParams(second, nodes.host, &call));
+    nodes.launch(second);
+    printf("%s\n", cudaGetErrorName(cudaGraphAddKernelNode(all, nodes.graph, nullptr, 1, &params)));
+    printf("%s\n", cudaGetErrorName(cudaGraphAddDependencies(nodes.graph, &nodes.fill, &nodes.add, nullptr, 1)));
+    params.blockDim = dim3(2000);
+    printf("%s\n", cudaGetErrorName(cudaGraphAddKernelNode(all, nodes.graph, nullptr, 0, &params)));
+    CHECK(cudaGraphExecDestroy(second));
+    return 0;
+}
+
+/* Rows, planes and variables can be captured, too. */
+static int mode_captured_rows() {
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    unsigned char *rows, host[3][8] = {};
+    int factor = 9, seen[2] = {};
+    size_t pitch;
+    cudaMemcpy3DParms planes = {};
+    CHECK(cudaStreamCreate(&stream));
+    CHECK(cudaMallocPitch(&rows, &pitch, 8, 3));
+    CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+    CHECK(cudaMemset2DAsync(rows, pitch, 4, 8, 3, stream));
+    CHECK(cudaMemset2DAsync(rows, pitch, 6, 2, 2, stream));
+    CHECK(cudaMemcpy2DAsync(host, 8, rows, pitch, 4, 3, cudaMemcpyDeviceToHost, stream));
+    planes.srcPtr = make_cudaPitchedPtr(rows, pitch, 8, 3);
+    planes.dstPtr = make_cudaPitchedPtr(host, 8, 8, 3);
+    planes.srcPos = planes.dstPos = make_cudaPos(6, 2, 0);
+    planes.extent = make_cudaExtent(2, 1, 1);
+    planes.kind = cudaMemcpyDeviceToHost;
+    CHECK(cudaMemcpy3DAsync(&planes, stream));
+    CHECK(cudaMemcpyToSymbolAsync(factors, &factor, sizeof factor, 4, cudaMemcpyHostToDevice, stream));
+    CHECK(cudaMemcpyFromSymbolAsync(seen, factors, sizeof seen, 0, cudaMemcpyDeviceToHost, stream));
+    CHECK(cudaStreamEndCapture(stream, &graph));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    EXPECT(host[0][0] == 0 && seen[1] == 0);
+    CHECK(cudaGraphLaunch(exec, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    const unsigned char expected[3][8] = {{6, 6, 4, 4}, {6, 6, 4, 4}, {4, 4, 4, 4, 0, 0, 4, 4}};
+    EXPECT(!memcmp(host, expected, sizeof host) && seen[0] == 0 && seen[1] == 9);
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaFree(rows));
+    return 0;
+}
