@@ -3,7 +3,8 @@
     package.py BUILD [--quick]
 
 prints a table in markdown: for each call, nanoseconds of warpfold, and of each peer how many times as long it takes and
-its error in units in the last place.  Up to 10^5 elements warpfold's result is compared with exact fractions before
+its error in units in the last place.  "Worst": how many times as long warpfold takes where the elements are of a worse
+kind, random bits of finite numbers or half of them subnormal, whichever takes longer.  Up to 10^5 elements warpfold's result is compared with exact fractions before
 anything is timed, and must be at most 0.5 off; beyond that, errors are told against warpfold's.  Calls are timed in turns;
 the least of the rounds is shown, which a busy machine disturbs least.
 """
@@ -49,7 +50,7 @@ def peers_of(op, a, axis):
         if function:
             named[name] = partial(function, a, **options)
     torch = library("torch")
-    if torch and op in ("sum", "mean", "max", "argmax"):
+    if torch and op in ("sum", "mean", "max", "argmax") and (a.dtype.kind == "f" or op != "mean"):
         named["torch"] = partial(getattr(torch, op if op != "max" or axis is None else "amax"), torch.from_numpy(a),
                                  **options)
     return named
@@ -94,10 +95,24 @@ def time_text(seconds):
     return f"{seconds:.3g} s"
 
 
-def cells(label, ours, peers, rounds, value=None, dtype=None):
-    """A row of the table; value: the result to compare with, as a fraction, or None; dtype: the results'."""
-    best = measure({"warpfold": ours, **peers}, rounds)
-    made = [label, time_text(best["warpfold"])]
+def worse(a):
+    """Arrays like a, of floats: of every exponent, and with subnormals in every other place."""
+    if a.dtype.kind != "f" or a.size > 10_000_000:
+        return []
+    rng, unsigned = np.random.default_rng(2), np.dtype(f"u{a.itemsize}")
+    bits = rng.integers(0, np.iinfo(unsigned).max, a.shape, unsigned)
+    wide, subnormal = bits.view(a.dtype).copy(), a.copy()
+    wide[~np.isfinite(wide)] = 1
+    subnormal.reshape(-1)[::2] = np.finfo(a.dtype).smallest_subnormal
+    return [wide, subnormal]
+
+
+def cells(label, ours, peers, rounds, value=None, dtype=None, worst=()):
+    """A row of the table; value: the result to compare with, as a fraction, or None; dtype: the results'; worst: warpfold's
+    calls of the same with worse elements."""
+    best = measure({"warpfold": ours, **peers, **dict(enumerate(worst))}, rounds)
+    slowest = max((best[i] for i in range(len(worst))), default=None)
+    made = [label, time_text(best["warpfold"]), f"{slowest / best['warpfold']:.2g}" if slowest else ""]
     for name in PEERS:
         if name not in peers:
             made.append("")
@@ -116,7 +131,8 @@ def row(wf, op, a, axis, rounds):
     elif axis is None and a.dtype.kind == "f" and op in ("sum", "mean", "var"):
         value = Fraction(float(ours()))
     label = f"{op} {a.dtype} {' x '.join(map(str, a.shape))}" + (f", axis {axis}" if axis is not None else "")
-    return cells(label, ours, peers_of(op, a, axis), rounds, value, a.dtype)
+    worst = [partial(getattr(wf, op), other, **options) for other in worse(a)]
+    return cells(label, ours, peers_of(op, a, axis), rounds, value, a.dtype, worst)
 
 
 def keyed_row(wf, rng, size, count, rounds):
@@ -130,8 +146,11 @@ def rows(wf, is_quick):
     for count in (4, 1000) if is_quick else (4, 100, 1000, 100_000, 10_000_000):
         for op in ("sum", "mean", "var", "max", "argmax"):
             yield row(wf, op, rng.standard_normal(count), None, 5)
-    for dtype in ("f4", "i4"):
-        yield row(wf, "sum", np.ones(4, dtype), None, 5)
+    for op in ("std", "min", "argmin", "any", "all", "prod", "count_nonzero"):
+        yield row(wf, op, rng.standard_normal(4), None, 5)
+    for dtype in ("f4", "i4", "i8"):
+        for op in ("sum", "mean", "max"):
+            yield row(wf, op, (100 * rng.standard_normal(4)).astype(dtype), None, 5)
     axes = (((1000, 10), 1), ((10, 1000), 0), ((100, 100), 0), ((100, 100), 1), ((3000, 3000), 0), ((3000, 3000), 1))
     for shape, axis in axes[:1 if is_quick else None]:
         for op in ("sum", "max", "mean"):
@@ -151,7 +170,7 @@ def main():
     sys.path.insert(0, str(Path(arguments.build).resolve() / "python"))
     import warpfold as wf
 
-    print("| call | warpfold | " + " | ".join(PEERS) + " |\n|---|" + "--:|" * (len(PEERS) + 1))
+    print("| call | warpfold | worst | " + " | ".join(PEERS) + " |\n|---|" + "--:|" * (len(PEERS) + 2))
     for made in rows(wf, arguments.quick):
         print("| " + " | ".join(made) + " |", flush=True)
 

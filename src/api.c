@@ -95,15 +95,12 @@ static wf_error reduce(wf_handle *handle, struct wf_accumulator *acc, const wf_r
 
 /* ---- one call, one value ---- */
 
-/* Sums a few floats without an accumulator, which would cost more than the additions.  Returns false if the
- * general path must find the sum, or the error. */
-static bool try_small_sum(wf_handle *handle, const wf_reduction *reduction, const wf_array *a, const wf_array *b,
+/* Reduces a few elements without an accumulator, which would cost more than they do.  Returns false if the general path
+ * must find the value, or the error. */
+static bool try_few(wf_handle *handle, const wf_reduction *reduction, const wf_array *a, const wf_array *b,
                     wf_value *value) {
-    struct wf_number sum;
-    if (!handle || !reduction || !a || b || !handle->device->sum_few) return false;
-    if (reduction->op != WF_SUM || reduction->first_index || wf_reduction_check(NULL, reduction)) return false;
-    wf_type type = reduction->result_type ? reduction->result_type : a->type;
-    return handle->device->sum_few(a, &sum) && wf_number_round(&sum, type, value);
+    if (!handle || !reduction || !a || b || !handle->device->reduce_few || wf_reduction_check(NULL, reduction)) return false;
+    return handle->device->reduce_few(reduction, a, value);
 }
 
 static wf_error find_value(wf_handle *handle, const wf_reduction *reduction, const wf_array *a, const wf_array *b,
@@ -125,7 +122,7 @@ static __attribute__((noinline)) wf_error find_product(wf_handle *handle, const 
 wf_error wf_reduce_value(wf_handle *handle, const wf_reduction *reduction, const wf_array *a, const wf_array *b,
                          wf_value *value) {
     if (!value) return wf_fail(handle, WF_ERROR_ARGUMENT, "value is NULL");
-    if (try_small_sum(handle, reduction, a, b, value)) return WF_OK;
+    if (try_few(handle, reduction, a, b, value)) return WF_OK;
     if (reduction && reduction->op == WF_STATS)
         return wf_fail(handle, WF_ERROR_ARGUMENT, "stats has no single value: use wf_reduce_stats");
     if (reduction && a && reduction->op == WF_PROD) return find_product(handle, reduction, a, b, value);

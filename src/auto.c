@@ -137,8 +137,8 @@ static wf_error auto_add(wf_handle *handle, struct wf_accumulator *into, const w
 }
 
 /* Without a driver in the process all memory is the host's. */
-static bool auto_sum_few(const wf_array *array, struct wf_number *sum) {
-    return !wf_driver_is_loaded() && wf_small_sum(array, sum);
+static bool auto_reduce_few(const wf_reduction *reduction, const wf_array *array, wf_value *value) {
+    return !wf_driver_is_loaded() && wf_small_value(reduction, array, value);
 }
 
 static wf_error check_place(wf_handle *handle, const wf_array *array, int place_of_result) {
@@ -288,7 +288,7 @@ const struct wf_device wf_device_auto = {.name = "auto",
                                          .open = auto_open,
                                          .close = auto_close,
                                          .add = auto_add,
-                                         .sum_few = auto_sum_few,
+                                         .reduce_few = auto_reduce_few,
                                          .find_output = auto_find_output,
                                          .reduce_on_device = auto_reduce_on_device,
                                          .reduce_groups = auto_reduce_groups,

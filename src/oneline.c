@@ -19,10 +19,10 @@ static void reduce_alone(wf_op op, wf_type type, const void *x, const void *y, i
     wf_environment_leave(callers);
 }
 
-static bool try_small_sum(wf_type type, const void *x, int64_t count, wf_value *result) {
-    struct wf_number sum;
+static bool try_few(wf_op op, wf_type type, const void *x, int64_t count, wf_value *result) {
+    const wf_reduction reduction = wf_reduction_of(op);
     wf_array array = wf_array_vector(x, type, count);
-    return wf_small_sum(&array, &sum) && wf_number_round(&sum, type, result);
+    return wf_small_value(&reduction, &array, result);
 }
 
 /* The result, or a value of type WF_TYPE_DEFAULT if it is undefined or the arguments are invalid. */
@@ -31,7 +31,7 @@ static wf_value reduce(wf_op op, wf_type type, const void *x, const void *y, int
     bool pairs = wf_op_takes_pairs(op);
     int64_t nbytes = (int64_t)wf_type_nbytes(type);
     if (count < 0 || count > INT64_MAX / nbytes || (count && (!x || (pairs && !y)))) return result;
-    if (op != WF_SUM || !try_small_sum(type, x, count, &result)) reduce_alone(op, type, x, pairs ? y : NULL, count, &result);
+    if (pairs || !try_few(op, type, x, count, &result)) reduce_alone(op, type, x, pairs ? y : NULL, count, &result);
     return result;
 }
 

@@ -9,10 +9,11 @@ import pytest
 
 import warpfold_ctypes as wf
 from each_type import but_slow
-from oracle import FLOATS, Oracle, PairOracle, fraction
+from oracle import FLOATS, INTEGERS, Oracle, PairOracle, fraction
 from samples import agree, nbytes_of, nearest, outcome, pack, pack_values
 
 FLOAT_OPS = "sum mean var std norm1 norm2 norminf prod min max argmin argmax".split()
+COUNTS = ["any", "all", "nonzero"]
 
 
 @pytest.fixture(scope="module")
@@ -790,7 +791,7 @@ def test_small_counts_exhaustively(handle, type_name):
             check_float(handle, type_name, bits, [hex(x) for x in bits])
 
 
-# ---- a few elements, which are summed without an accumulator -----------------------------------------
+# ---- a few elements, which are reduced without an accumulator -----------------------------------------
 
 
 def few_bits(type_name, count, spread):
@@ -827,6 +828,30 @@ def test_sums_of_a_few(handle, type_name):
 
 
 @pytest.mark.parametrize("type_name", FLOATS)
+def test_every_op_of_a_few(handle, type_name):
+    """Where squares begin not to fit, at 61 bits, and beyond; of one sign, where sums are largest, too."""
+    form = FLOATS[type_name]
+    random.seed(type_name)
+    edge = 61 - form.precision
+    for count, spread in itertools.product((1, 2, 4, 5, 31, 32, 33), (0, edge - 1, edge, edge + 1, 90)):
+        bits = few_bits(type_name, count, spread)
+        for elements in (bits, [b | form.sign for b in bits]):
+            check_float(handle, type_name, elements, count, spread, ops=FLOAT_OPS + COUNTS)
+
+
+@pytest.mark.parametrize("type_name", ("i64", "u64"))
+def test_every_op_of_a_few_integers(handle, type_name):
+    """About 2^61, up to which squares fit."""
+    draw, (low, high) = random.Random(type_name), INTEGERS[type_name]
+    edges = [sign * (1 << bits) + near for sign in (1, -1) for bits in (0, 30, 61) for near in (-1, 0, 1)]
+    edges = [edge for edge in edges if low <= edge <= high]
+    for count in (1, 2, 4, 5, 31, 32, 33):
+        for _ in range(4):
+            data = pack(type_name, draw.choices(edges, k=count))
+            check(handle, type_name, data, ops=FLOAT_OPS + COUNTS, result_types=(None, "f64"))
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
 def test_sums_of_a_few_as_large_as_they_can_be(handle, type_name):
     """All of one sign and of the largest fraction, but for one, far below."""
     form = FLOATS[type_name]
@@ -838,7 +863,7 @@ def test_sums_of_a_few_as_large_as_they_can_be(handle, type_name):
 
 
 @pytest.mark.parametrize("type_name", FLOATS)
-def test_sums_of_a_few_special_ones(handle, type_name):
+def test_a_few_special_ones(handle, type_name):
     inf, nan, minus = FLOATS[type_name].infinity, FLOATS[type_name].nan, FLOATS[type_name].sign
     one, tiny = magnitude_bits(type_name, 0), 1
     for bits in (
@@ -846,4 +871,4 @@ def test_sums_of_a_few_special_ones(handle, type_name):
         + [[0], [minus], [minus, 0], [minus] * 3, [one, one | minus], [tiny, tiny | minus, minus]]
         + [[tiny], [tiny | minus, minus], [one, tiny, one | minus], [inf - 1] * 32, [inf - 1, inf - 1 | minus]]
     ):
-        check_float(handle, type_name, bits, ops=["sum"], result_types=(None, "f16", "f64", "u64"))
+        check_float(handle, type_name, bits, ops=FLOAT_OPS + COUNTS, result_types=(None, "f16", "f64", "u64"))

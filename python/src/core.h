@@ -41,6 +41,7 @@ struct state {
     PyObject *plain_buffer;   /* the first type that was found to have a buffer and nothing else */
     PyObject *stranger;       /* the first type that was found to be none of NumPy's: not looked into again */
     PyObject *scalars[WF_F64 + 1]; /* numpy.float64 and so on, by wf_type; NULL: bf16, which NumPy lacks */
+    PyObject *truths[2];           /* numpy.False_, numpy.True_ */
     PyObject *dtypes[WF_F64 + 1];  /* their dtypes, in the machine's byte order */
     atomic_bool is_plain[WF_F64 + 1]; /* the scalar is an object's header and the number behind it */
     atomic_bool has_fields;           /* NumPy's arrays are what numpy.c takes them for */

@@ -107,6 +107,8 @@ static int meet_numpy(struct state *state) {
         keep_attribute(&state->scalars[type], numpy, names[type]);
         keep_dtype(state, (wf_type)type, numpy);
     }
+    keep_attribute(&state->truths[0], numpy, "False_");
+    keep_attribute(&state->truths[1], numpy, "True_");
     keep_attribute(&state->empty, numpy, "empty");
     if (!PyErr_Occurred() && !probe_scalars(state)) probe_arrays(state, numpy);
     keep_attribute(&state->ndarray, numpy, "ndarray");

@@ -19,6 +19,10 @@ void results_lay_out(struct results *results, const struct job *job, bool keeps_
 }
 
 static int check_out(const struct array *out, const struct results *results) {
+    if (out->kind == KIND_PYTHON) {
+        PyErr_SetString(PyExc_TypeError, "out must be an array: into numbers and lists nothing is written");
+        return -1;
+    }
     if (out->is_read_only) {
         PyErr_SetString(PyExc_ValueError, out->copy ? "output array has not the machine's byte order"
                                                     : "output array is read-only");

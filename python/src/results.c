@@ -84,6 +84,7 @@ static PyObject *plain_scalar(PyObject *type, const wf_value *value) {
 
 static PyObject *numpy_value(struct state *state, const struct array *like, const wf_value *value) {
     PyObject *type = state->scalars[value->type];
+    if (value->type == WF_BOOL) return Py_NewRef(state->truths[value->v.u != 0]);
     if (state->is_plain[value->type]) return plain_scalar(type, value);
     PyObject *number = python_value(value);
     if (!number || number == Py_None) return number;

@@ -21,8 +21,8 @@ struct wf_device {
      * elements; the caller moves end_index and count on. */
     wf_error (*add)(wf_handle *handle, struct wf_accumulator *into, const wf_array *a, const wf_array *b);
 
-    /* The exact sum of the array, if it is found without an accumulator: see core/small_sum.h.  NULL: it never is. */
-    bool (*sum_few)(const wf_array *array, struct wf_number *sum);
+    /* The value of a reduction, if it is found without an accumulator: see core/small_sum.h.  NULL: it never is. */
+    bool (*reduce_few)(const wf_reduction *reduction, const wf_array *array, wf_value *value);
 
     /* Whether the output lies in the device's own memory.  NULL: it never does. */
     wf_error (*find_output)(wf_handle *handle, const wf_output *output, bool *is_on_device);

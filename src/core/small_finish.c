@@ -31,7 +31,8 @@ static bool lower_exponent(struct odd *x, int32_t exponent) {
 /* n*S2 - S1^2, which is never negative. */
 static bool small_variance_numerator(struct odd *numerator, const struct wf_small_sums *sums) {
     struct odd sum = odd_of(sums->sum, sums->sum_exponent), squares = odd_of(sums->squares, sums->squares_exponent);
-    if (sum.magnitude >> 63 || squares.magnitude >> 95) return false;
+    int count_bits = 64 - wf_leading_zeros_u64((uint64_t)sums->count);
+    if (sum.magnitude >> 63 || wf_leading_zeros_u128(squares.magnitude | 1) <= count_bits) return false;
     struct odd square = {sum.magnitude * sum.magnitude, 2 * sum.exponent};
     squares.magnitude *= (wf_u128)sums->count;
     if (!lower_exponent(&squares, square.exponent) || !lower_exponent(&square, squares.exponent)) return false;
@@ -71,6 +72,10 @@ bool wf_small_finish(wf_op op, const struct wf_small_sums *sums, int64_t ddof, s
         wf_u128 magnitude = sums->sum < 0 ? -(wf_u128)sums->sum : (wf_u128)sums->sum;
         bool is_negative = magnitude ? sums->sum < 0 : sums->is_minus_zero;
         *number = wf_quotient_u128(is_negative, magnitude, sums->sum_exponent, (uint64_t)count);
+        return true;
+    }
+    if (op == WF_NORM2) {
+        *number = root_of_quotient(odd_of(sums->squares, sums->squares_exponent), 1);
         return true;
     }
     if (count <= ddof || !small_variance_numerator(&numerator, sums)) return false;

@@ -274,5 +274,5 @@ static wf_error cpu_open(wf_handle *handle) {
 
 const struct wf_device wf_device_cpu = {
     .name = "cpu", .adds_in_parallel = true, .open = cpu_open, .close = cpu_close, .add = cpu_add,
-    .sum_few = wf_small_sum, .reduce_groups = wf_cpu_reduce_groups,
+    .reduce_few = wf_small_value, .reduce_groups = wf_cpu_reduce_groups,
     .add_groups = wf_cpu_reduce_groups};

@@ -203,3 +203,11 @@ def test_default_types_are_told_apart():
     """NumPy's results where the library's own differ."""
     assert type(wf.sum([True, True])) is int and type(wf.norm([1, 2], 1)) is float
     assert default_type("norm1", "i8") == "u64"
+
+
+@pytest.mark.parametrize("out", [3, [0.0], (0.0,), range(1)], ids=str)
+def test_nothing_is_written_to_a_copy(out):
+    """Numbers and lists are copied: what was written there would be lost."""
+    for function in (wf.sum, wf.mean, wf.argmax):
+        with pytest.raises(TypeError, match="out must be an array"):
+            function([[1.0, 2.0]], out=out)

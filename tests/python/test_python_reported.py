@@ -1,4 +1,7 @@
-"""What users of other libraries have reported, by the numbers of their issues; the data are our own."""
+"""What users of other libraries have reported, by the numbers of their issues; the data are our own.
+
+Those of rolling windows are in test_python_rolling.py, of dask's own graphs in test_python_examples.py.  Reports of speed
+alone, of operations that are not here (matrix products, cumulative sums) and of a library's own layers have no test."""
 
 import math
 import random
@@ -166,3 +169,43 @@ def test_bottleneck_193_xarray_1346_2370_pandas_25307_and_42878_float32_means():
 def test_numpy_7998_weights_of_every_float_and_threads():
     weights, ids = np.full(5000, 0.1, "f4"), np.zeros(5000, "i1")
     assert wf.bincount(ids, weights, 3).tolist() == [exact([float(np.float32(0.1))] * 5000), 0.0, 0.0]
+
+
+def test_cudf_2494_3464_duckdb_4270_polars_25337_datafusion_11264_float32_groups_in_any_order():
+    rng = np.random.default_rng(11)
+    x, ids = (rng.standard_normal(9000) * 1e5).astype("f4"), rng.integers(0, 40, 9000)
+    results = {op: getattr(wf, f"segment_{op}")(x, ids).tobytes() for op in ("sum", "mean", "var", "norm")}
+    for threads in (1, 3):
+        order = rng.permutation(9000)
+        for op, expected in results.items():
+            assert getattr(wf, f"segment_{op}")(x[order], ids[order], threads=threads).tobytes() == expected
+    assert wf.segment_sum(x, ids)[7] == np.float32(exact(x[ids == 7].tolist()))
+
+
+def test_pytorch_50469_84683_pytorch_scatter_20_226_269_tt_metal_53386_gradients_of_an_embedding():
+    """Rows of float16 are added by key: many to one row, in any order, without the error of a float16 that is full."""
+    rng = np.random.default_rng(12)
+    rows, keys = rng.random((4000, 3)).astype("f2"), np.where(rng.random(4000) < 0.5, 2, rng.integers(0, 9, 4000))
+    got, order = wf.index_add(np.zeros((9, 3), "f2"), 0, keys, rows), rng.permutation(4000)
+    assert (wf.index_add(np.zeros((9, 3), "f2"), 0, keys[order], rows[order], threads=2) == got).all()
+    assert got[2].tolist() == [float(np.float16(exact(rows[keys == 2, c].tolist()))) for c in range(3)]
+
+
+def test_torchmetrics_880_a_confusion_matrix_is_the_same_every_time():
+    rng = np.random.default_rng(13)
+    target, guess, weights = rng.integers(0, 4, 5000), rng.integers(0, 4, 5000), rng.random(5000)
+    order = rng.permutation(5000)
+    matrix = wf.bincount(4 * target + guess, weights, 16)
+    assert wf.bincount((4 * target + guess)[order], weights[order], 16, threads=3).tobytes() == matrix.tobytes()
+    assert matrix[6] == exact(weights[(target == 1) & (guess == 2)].tolist())
+
+
+def test_dask_12359_any_tree_of_partial_results():
+    """Along an axis, chunks of any length, merged so many at a time."""
+    x = np.random.default_rng(14).standard_normal((240, 5)) * 10.0 ** np.arange(-120, 120)[:, None]
+    whole = wf.Accumulator("mean", "f8", 5).update(x, axis=0)
+    for length, split_every in ((1, 2), (7, 3), (50, 4), (240, 2)):
+        parts = [wf.Accumulator("mean", "f8", 5).update(x[i:i + length], axis=0) for i in range(0, 240, length)]
+        while len(parts) > 1:
+            parts = [sum(parts[i + 1:i + split_every], parts[i]) for i in range(0, len(parts), split_every)]
+        assert parts[0].result().tobytes() == whole.result().tobytes() == wf.mean(x, axis=0).tobytes()

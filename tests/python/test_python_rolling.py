@@ -3,6 +3,7 @@
 import math
 import random
 from array import array
+from fractions import Fraction
 
 import pytest
 
@@ -130,3 +131,17 @@ def test_pandas_42064_var_of_equal_numbers_is_zero():
         assert got[-7:] == [0.0] * 7 and min(got) >= 0.0
     long = array("d", [1e16] * 10 + [0.3] * (LONG + 5))
     assert wf.Rolling(LONG, "var").update(long)[-1] == 0.0
+
+
+@pytest.mark.parametrize("window", [8, LONG])
+def test_pandas_28244_and_61071_a_window_is_the_same_in_a_slice(window):
+    """Large numbers that came and went, and where the series began, change nothing."""
+    rng = random.Random(61071)
+    values = [rng.choice([0.0, rng.uniform(-1, 1), rng.uniform(-1, 1) * 1e15]) for _ in range(30)]
+    values += [rng.uniform(-1e-2, 1e-2) for _ in range(window + 5)]
+    for op in ("mean", "sum", "var"):
+        whole = wf.Rolling(window, op).update(values)
+        for begin in (1, 2, 17, 30):
+            assert wf.Rolling(window, op).update(values[begin:]) == whole[begin:]
+    last = [Fraction(number) for number in values[-window:]]
+    assert wf.Rolling(window, "mean").update(values)[-1] == float(sum(last) / window)
