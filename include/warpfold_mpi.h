@@ -305,16 +305,17 @@ static inline wf_error wf_mpi_merge(const struct wf_mpi_team *team, const struct
     return left ? error : WF_OK;
 }
 
-/* First into a copy, so that nothing changes where they do not fit together. */
+/* Into a copy, which takes its place when all ranks have theirs: nothing changes where one has not. */
 static inline wf_error wf_mpi_merge_all(const struct wf_mpi_team *team, const struct wf_mpi_saved *saved,
                                         wf_accumulator *accumulator) {
     wf_accumulator *copy = NULL;
     wf_error error = wf_accumulator_load(team->handle, saved->mine, saved->mine_nbytes, &copy);
     if (!error) error = wf_mpi_merge(team, saved, copy);
-    wf_accumulator_destroy(copy);
     error = wf_mpi_agree_in(team, error);
-    if (error || (team->root >= 0 && team->root != team->rank)) return error;
-    return wf_mpi_merge(team, saved, accumulator);
+    if (!error && (team->root < 0 || team->root == team->rank))
+        error = wf_accumulator_swap(team->handle, accumulator, copy);
+    wf_accumulator_destroy(copy);
+    return error;
 }
 
 static inline wf_error wf_mpi_fold_saved(const struct wf_mpi_team *team, wf_accumulator *accumulator,

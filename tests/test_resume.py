@@ -13,7 +13,7 @@ import pytest
 from cli_helpers import CLI, npy, npy_header, npy_text, printed, refused
 from test_faults import ENOSPC, LIBRARY, calls_to_fail, start
 
-KILLS = int(os.environ.get("WARPFOLD_KILLS", 20))
+KILLS = int(os.environ.get("WARPFOLD_KILLS", 100))
 
 
 @pytest.fixture(scope="module")
