@@ -139,6 +139,9 @@ def test_what_has_changed_is_refused(files, tmp_path):
     refused(1, "0.acc: damaged accumulator", "sum", *words)
     piece.unlink()
     assert printed("sum", *words) == "3\n"
+    (folder / "pieces").rename(tmp_path / "pieces")
+    refused(1, ["0.acc: is there, but not", "which says of what it is a piece"], "sum", *words)
+    (tmp_path / "pieces").rename(folder / "pieces")
     for other in (("sum", files[1]), ("mean", path)):  # whole, but of another piece or op
         printed(*other, "--save", piece)
         refused(1, "0.acc: not the accumulator of its piece", "sum", *words)
