@@ -191,7 +191,22 @@ static void check_errors(void) {
     wf_output output = {.data = text};
     const wf_array array = wf_array_vector(data_a, WF_I8, rank == odd ? -1 : 3);
     expect_error(wf_mpi_allreduce_array(handle, &sum, &array, &output, comm), WF_ERROR_ARGUMENT, words, "no length");
+    const wf_array right = wf_array_vector(data_a, WF_I8, 3);
+    output.type = rank == odd ? WF_F32 : WF_I64;
+    expect_error(wf_mpi_allreduce_array(handle, &sum, &right, &output, comm), WF_ERROR_ARGUMENT, words, "no such output");
+    output = (wf_output){.data = rank == odd ? NULL : text};
+    expect_error(wf_mpi_allreduce_array(handle, &sum, &right, &output, comm), WF_ERROR_ARGUMENT, words, "no output");
+    expect_error(wf_mpi_allreduce_array(handle, &sum, rank == odd ? NULL : &right, &output, comm), WF_ERROR_ARGUMENT, words,
+                 "no array");
+    expect_error(wf_mpi_allreduce(handle, rank == odd ? NULL : mine, comm), WF_ERROR_ARGUMENT, words, "no accumulator");
+    expect_error(wf_mpi_reduce(handle, rank == odd ? NULL : mine, 0, comm), WF_ERROR_ARGUMENT, words, "no accumulator");
     if (size > 1) {
+        const wf_array longer = wf_array_vector(data_a, WF_I8, rank == odd ? 2 : 1);
+        output = (wf_output){.data = text};
+        expect_error(wf_mpi_allreduce_array(handle, &sum, &longer, &output, comm), WF_ERROR_MERGE, "differ", "lengths");
+        const wf_array typed = wf_array_vector(data_a, rank == odd ? WF_I8 : WF_U8, 2);
+        expect_error(wf_mpi_allreduce_array(handle, &sum, &typed, &output, comm), WF_ERROR_MERGE, "differ", "types");
+        expect(wf_mpi_allreduce(rank == odd ? NULL : handle, mine, comm) == WF_ERROR_ARGUMENT, "no handle", WF_SUM, WF_F32);
         other.nan = rank == odd ? WF_NAN_OMIT : WF_NAN_PROPAGATE;
         wf_accumulator *unlike = make(&other, WF_F32, 0, 5);
         expect_error(wf_mpi_allreduce(handle, unlike, comm), WF_ERROR_MERGE, "differ", "unlike");
@@ -299,17 +314,19 @@ static void check_memory(void) {
         check_lack(all_reduce_array, make, WF_SUM, "no memory, arrays");
 }
 
-/* In the ranks' own order, or permuted. */
-static void check_all(int permutes, int few) {
+/* By so many communicators at once, of which some have one rank; in the ranks' own order, or permuted. */
+static void check_all(int communicators, int permutes, int few) {
     int world_rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-    MPI_Comm_split(MPI_COMM_WORLD, 0, permutes ? world_rank * 5 % 8 : world_rank, &comm);
+    MPI_Comm_split(MPI_COMM_WORLD, world_rank % communicators, permutes ? world_rank * 5 % 8 : world_rank, &comm);
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     if (few) {
         check_fold(make, WF_STATS, WF_F64, WF_NAN_OMIT);
         check_fold(make_shaped, WF_VAR, WF_F32, WF_NAN_PROPAGATE);
+        check_fold(make, WF_PROD, WF_F64, WF_NAN_PROPAGATE);
         check_array(WF_SUM, WF_F32, 1000);
+        check_array(WF_SUM, WF_F32, 40001);
     } else {
         check_folds();
         check_arrays();
@@ -330,11 +347,13 @@ int main(int argc, char **argv) {
         data_a[i] = next_random(&state);
         data_b[i] = next_random(&state);
     }
-    check_all(0, few);
-    check_all(1, 1);
+    check_all(1, 0, few);
+    check_all(1, 1, 1);
+    check_all(3, 0, 1);
     MPI_Allreduce(&failures, &all_failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     wf_handle_destroy(handle);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (rank == 0) printf("%d ranks: %s\n", size, all_failures ? "FAILED" : "the same bytes");
     MPI_Finalize();
     return all_failures != 0;
