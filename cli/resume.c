@@ -96,7 +96,13 @@ static int refuse(const struct folder *folder, const char *then, const char *now
                 (int)line_length(then), then);
 }
 
-static int write_pieces(const char *name, const struct page *page) {
+/* Pieces come after what says of what they are. */
+static int write_pieces(const struct folder *folder, const char *name, const struct page *page, size_t count) {
+    char piece[PATH_MAX];
+    for (size_t i = 0; i < count; i++)
+        if (piece_name(folder, i, piece) && is_there(piece))
+            return fail("%s: is there, but not %s, which says of what it is a piece: use another directory, or remove it",
+                        piece, name);
     struct file_draft draft = {.path = name, .pieces = {{page->text, page->length}}, .piece_count = 1};
     return deliver(&draft, 1, NULL);
 }
@@ -119,7 +125,8 @@ static int agree(const struct folder *folder, const struct request *request, con
     int status = page_end(&page) && name_in(folder, "pieces", name) ? STATUS_OK : fail_memory();
     if (!status) {
         acquire(folder, 0, true);
-        status = is_there(name) ? check_pieces(folder, name, &page) : write_pieces(name, &page);
+        status = is_there(name) ? check_pieces(folder, name, &page)
+                                : write_pieces(folder, name, &page, pieces->count);
         release(folder, 0);
     }
     page_clear(&page);

@@ -428,6 +428,10 @@ WF_API wf_error wf_accumulator_add(wf_handle *handle, wf_accumulator *accumulato
  * must have the same op, type, NaN policy, result type, ddof and shape; into keeps its fill. */
 WF_API wf_error wf_accumulator_merge(wf_handle *handle, wf_accumulator *into, const wf_accumulator *from);
 
+/* Exchanges all that two accumulators hold, reductions, types and shapes included: for one that was made anew to take
+ * another's place.  Needs no memory.  WF_ERROR_MERGE if only one has a shape. */
+WF_API wf_error wf_accumulator_swap(wf_handle *handle, wf_accumulator *one, wf_accumulator *other);
+
 /* Takes the elements of part, which were added before, out of from: what remains is, by its bits, as if they had never
  * been added, so that windows slide without drift.  For sum, mean, var, std, norm1, norm2, dot, any, all, nonzero and
  * xor; other ops are WF_ERROR_UNSUPPORTED, since what they keep does not tell what remains.  Both must be alike as in

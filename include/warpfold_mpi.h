@@ -68,9 +68,10 @@ struct wf_mpi_team {
 };
 
 static inline wf_error wf_mpi_check(wf_handle *handle, int code) {
-    char text[MPI_MAX_ERROR_STRING + 8] = "MPI: ";
+    char text[MPI_MAX_ERROR_STRING + 8];
     int length;
     if (code == MPI_SUCCESS) return WF_OK;
+    memcpy(text, "MPI: ", 5);
     MPI_Error_string(code, text + 5, &length);
     return wf_handle_fail(handle, WF_ERROR_IO, text);
 }
@@ -166,49 +167,75 @@ static inline wf_error wf_mpi_combine(const struct wf_mpi_team *team, int64_t *w
     return WF_OK;
 }
 
-/* How many of them the frame has. */
-static inline int64_t wf_mpi_known(const wf_word_counts *counts) {
-    return counts->added < (int64_t)WF_MPI_BODY_WORDS ? counts->added : (int64_t)WF_MPI_BODY_WORDS;
+/* Those of an accumulator.  The first to be added lie in the frame, the others behind it. */
+struct wf_mpi_words {
+    wf_word_counts counts;
+    int64_t *frame, *added, *largest, *indices;
+    int64_t *room; /* for the largest and indices, or the added behind the frame's, of a reduction to one rank */
+};
+
+/* Where they lie in a buffer, of which the length is returned; NULL: only that. */
+static inline size_t wf_mpi_lay_out(struct wf_mpi_words *words, int64_t *buffer, int has_root) {
+    const wf_word_counts *counts = &words->counts;
+    const int64_t added = counts->added > (int64_t)WF_MPI_BODY_WORDS ? counts->added : (int64_t)WF_MPI_BODY_WORDS;
+    const int64_t count = WF_MPI_HEAD_WORDS + added + counts->largest + counts->indices;
+    if (!buffer) return (size_t)(has_root ? 2 * count : count);
+    words->frame = buffer;
+    words->added = buffer + WF_MPI_HEAD_WORDS;
+    words->largest = words->added + added;
+    words->indices = words->largest + counts->largest;
+    words->room = buffer + count;
+    return (size_t)count;
 }
 
-/* Whether there is more than zeros behind the frame's. */
-static inline int wf_mpi_has_rest(const wf_word_counts *counts, const int64_t *added) {
-    for (int64_t i = wf_mpi_known(counts); i < counts->added; i++)
-        if (added[i]) return 1;
-    return 0;
+/* How many are behind the frame's. */
+static inline int64_t wf_mpi_rest(const wf_word_counts *counts) {
+    return counts->added > (int64_t)WF_MPI_BODY_WORDS ? counts->added - (int64_t)WF_MPI_BODY_WORDS : 0;
 }
 
-/* Those behind the frame's, which all know; has_rest: whether of those to be added any rank has more than zeros. */
+/* Whether they are more than zeros: all are zeros if the first is, and each equals the next. */
+static inline int wf_mpi_has_rest(const struct wf_mpi_words *words) {
+    const int64_t *rest = words->added + WF_MPI_BODY_WORDS, count = wf_mpi_rest(&words->counts);
+    return count && (rest[0] || memcmp(rest, rest + 1, (size_t)(count - 1) * sizeof *rest));
+}
+
+/* Sends around the frame.  What it has no words for, and an accumulator that has none, is zeros. */
+static inline wf_error wf_mpi_combine_frame(const struct wf_mpi_team *team, const wf_accumulator *accumulator,
+                                            struct wf_mpi_words *words, wf_error mine) {
+    const int64_t count = words->counts.added;
+    words->frame[WF_MPI_HEAD_WORDS - 1] = 0;
+    if (count < (int64_t)WF_MPI_BODY_WORDS)
+        memset(words->added + count, 0, (size_t)(WF_MPI_BODY_WORDS - count) * sizeof *words->added);
+    if (!mine) mine = wf_accumulator_words(team->handle, accumulator, words->added, words->largest);
+    if (!mine)
+        words->frame[WF_MPI_HEAD_WORDS - 1] = wf_mpi_has_rest(words);
+    else
+        memset(words->added, 0, WF_MPI_BODY_WORDS * sizeof *words->added);
+    return wf_mpi_begin(team, words->frame, mine, words->counts.settings);
+}
+
+/* Those behind the frame's, which all know by now. */
 static inline wf_error wf_mpi_combine_rest(const struct wf_mpi_team *team, const wf_accumulator *accumulator,
-                                           const wf_word_counts *counts, int64_t *added, int has_rest) {
-    int64_t *largest = added + counts->added, *indices = largest + counts->largest, *room = indices + counts->indices;
-    const int64_t known = wf_mpi_known(counts);
-    wf_error error =
-        has_rest ? wf_mpi_combine(team, added + known, counts->added - known, room, MPI_SUM, team->root) : WF_OK;
+                                           const struct wf_mpi_words *words) {
+    const wf_word_counts *counts = &words->counts;
+    wf_error error = WF_OK;
+    if (words->frame[WF_MPI_HEAD_WORDS - 1])
+        error = wf_mpi_combine(team, words->added + WF_MPI_BODY_WORDS, wf_mpi_rest(counts), words->room, MPI_SUM, team->root);
     /* Whose an extremum is, its owner must be told. */
-    if (!error) error = wf_mpi_combine(team, largest, counts->largest, room, MPI_MAX,
-                                        counts->indices ? -1 : team->root);
+    if (!error) error = wf_mpi_combine(team, words->largest, counts->largest, words->room, MPI_MAX,
+                                       counts->indices ? -1 : team->root);
     if (error || !counts->indices) return error;
-    error = wf_accumulator_index_words(team->handle, accumulator, largest, indices);
-    return error ? error : wf_mpi_combine(team, indices, counts->indices, room, MPI_MAX, team->root);
+    error = wf_accumulator_index_words(team->handle, accumulator, words->largest, words->indices);
+    return error ? error : wf_mpi_combine(team, words->indices, counts->indices, words->room, MPI_MAX, team->root);
 }
 
 static inline wf_error wf_mpi_fold_words(const struct wf_mpi_team *team, wf_accumulator *accumulator,
-                                         const wf_word_counts *counts, int64_t *words, wf_error mine) {
-    int64_t frame[WF_MPI_FRAME_WORDS] = {0};
-    const size_t known_nbytes = (size_t)wf_mpi_known(counts) * sizeof *words;
-    if (!mine) mine = wf_accumulator_words(team->handle, accumulator, words, words + counts->added);
-    if (!mine) {
-        memcpy(frame + WF_MPI_HEAD_WORDS, words, known_nbytes);
-        frame[WF_MPI_HEAD_WORDS - 1] = wf_mpi_has_rest(counts, words);
-    }
-    wf_error error = wf_mpi_begin(team, frame, mine, counts->settings);
+                                         struct wf_mpi_words *words, wf_error mine) {
+    wf_error error = wf_mpi_combine_frame(team, accumulator, words, mine);
     if (error) return error;
-    memcpy(words, frame + WF_MPI_HEAD_WORDS, known_nbytes);
-    error = wf_mpi_combine_rest(team, accumulator, counts, words, frame[WF_MPI_HEAD_WORDS - 1] != 0);
+    error = wf_mpi_combine_rest(team, accumulator, words);
     if (!error && (team->root < 0 || team->root == team->rank))
-        error = wf_accumulator_from_words(team->handle, accumulator, words, words + counts->added,
-                                          words + counts->added + counts->largest);
+        error = wf_accumulator_from_words(team->handle, accumulator, words->added, words->largest, words->indices);
     return team->root < 0 ? error : wf_mpi_agree_in(team, error); /* all have the same words, or only the root knows */
 }
 
@@ -278,16 +305,17 @@ static inline wf_error wf_mpi_merge(const struct wf_mpi_team *team, const struct
     return left ? error : WF_OK;
 }
 
-/* First into a copy, so that nothing changes where they do not fit together. */
+/* Into a copy, which takes its place when all ranks have theirs: nothing changes where one has not. */
 static inline wf_error wf_mpi_merge_all(const struct wf_mpi_team *team, const struct wf_mpi_saved *saved,
                                         wf_accumulator *accumulator) {
     wf_accumulator *copy = NULL;
     wf_error error = wf_accumulator_load(team->handle, saved->mine, saved->mine_nbytes, &copy);
     if (!error) error = wf_mpi_merge(team, saved, copy);
-    wf_accumulator_destroy(copy);
     error = wf_mpi_agree_in(team, error);
-    if (error || (team->root >= 0 && team->root != team->rank)) return error;
-    return wf_mpi_merge(team, saved, accumulator);
+    if (!error && (team->root < 0 || team->root == team->rank))
+        error = wf_accumulator_swap(team->handle, accumulator, copy);
+    wf_accumulator_destroy(copy);
+    return error;
 }
 
 static inline wf_error wf_mpi_fold_saved(const struct wf_mpi_team *team, wf_accumulator *accumulator,
@@ -310,18 +338,23 @@ static inline wf_error wf_mpi_fold_saved(const struct wf_mpi_team *team, wf_accu
 
 static inline wf_error wf_mpi_fold(wf_handle *handle, wf_accumulator *accumulator, int root, MPI_Comm comm) {
     enum { FEW = 1024 }; /* those of one result need no memory that could be lacking */
-    int64_t few[FEW], *words = few;
+    int64_t few[FEW], *buffer = few;
     struct wf_mpi_team team;
-    wf_word_counts counts = {0, 0, 0, 0};
+    struct wf_mpi_words words = {{0, 0, 0, 0}, few, few, few, few, few};
     wf_error error = wf_mpi_join(&team, handle, root, comm);
     if (error) return error;
-    wf_error mine = wf_accumulator_word_counts(handle, accumulator, &counts);
-    if (!mine && wf_accumulator_op(accumulator) == WF_PROD) return wf_mpi_fold_saved(&team, accumulator, &counts, mine);
-    const int64_t once = counts.added + counts.largest + counts.indices, count = root < 0 ? once : 2 * once;
-    if (count > FEW) words = (int64_t *)malloc((size_t)count * sizeof *words);
-    if (!words) mine = wf_handle_fail(handle, WF_ERROR_MEMORY, "no memory for the words of an accumulator");
-    error = wf_mpi_fold_words(&team, accumulator, &counts, words, mine);
-    if (words != few) free(words);
+    wf_error mine = wf_accumulator_word_counts(handle, accumulator, &words.counts);
+    if (!mine && wf_accumulator_op(accumulator) == WF_PROD)
+        return wf_mpi_fold_saved(&team, accumulator, &words.counts, mine);
+    const size_t count = wf_mpi_lay_out(&words, NULL, root >= 0);
+    if (count > FEW) buffer = (int64_t *)malloc(count * sizeof *buffer);
+    if (!buffer) {
+        mine = wf_handle_fail(handle, WF_ERROR_MEMORY, "no memory for the words of an accumulator");
+        words.counts.added = words.counts.largest = words.counts.indices = 0;
+    }
+    wf_mpi_lay_out(&words, buffer ? buffer : few, root >= 0);
+    error = wf_mpi_fold_words(&team, accumulator, &words, mine);
+    if (buffer != few) free(buffer);
     return error;
 }
 

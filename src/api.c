@@ -320,6 +320,37 @@ wf_error wf_accumulator_merge(wf_handle *handle, wf_accumulator *into, const wf_
     return WF_OK;
 }
 
+static void swap_shaped(struct wf_shaped *one, struct wf_shaped *other) {
+    const struct wf_shaped kept = *one;
+    *one = *other;
+    *other = kept;
+    one->common.shaped = one;
+    other->common.shaped = other;
+    if (one->common.tree) one->common.tree = &one->tree;
+    if (other->common.tree) other->common.tree = &other->tree;
+}
+
+static void swap_owned(struct owned *one, struct owned *other) {
+    const struct owned kept = *one;
+    *one = *other;
+    *other = kept;
+    if (one->accumulator.tree) one->accumulator.tree = &one->tree;
+    if (other->accumulator.tree) other->accumulator.tree = &other->tree;
+}
+
+wf_error wf_accumulator_swap(wf_handle *handle, wf_accumulator *one, wf_accumulator *other) {
+    wf_error error = check_accumulator(handle, one);
+    if (!error) error = check_accumulator(handle, other);
+    if (error) return error;
+    if (!one->shaped != !other->shaped)
+        return wf_fail(handle, WF_ERROR_MERGE, "the accumulators cannot be exchanged: one of them has a shape, the other none");
+    if (one->shaped)
+        swap_shaped(one->shaped, other->shaped);
+    else
+        swap_owned((struct owned *)one, (struct owned *)other);
+    return WF_OK;
+}
+
 static wf_error subtract(wf_handle *handle, wf_accumulator *from, const wf_accumulator *part) {
     struct wf_accumulator rest = *from;
     wf_error error = check_nan(handle, from);

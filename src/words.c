@@ -25,12 +25,16 @@ static void pass_result(struct wf_words *words, const struct wf_shaped *shaped, 
     wf_words_parts(words, &acc);
 }
 
+/* What is not written to, unless words are taken into it. */
+static struct wf_accumulator *as_source(const struct wf_accumulator *accumulator) {
+    return (struct wf_accumulator *)(uintptr_t)accumulator;
+}
+
 /* In every direction but taking.  The results of a shape have as many words each. */
 static void pass(struct wf_words *words, const struct wf_accumulator *accumulator) {
     const struct wf_shaped *shaped = accumulator->shaped;
-    struct wf_accumulator acc = *accumulator;
-    wf_words_elements(words, &acc);
-    if (!shaped) wf_words_parts(words, &acc);
+    wf_words_elements(words, as_source(accumulator));
+    if (!shaped) wf_words_parts(words, as_source(accumulator));
     for (int64_t i = 0; shaped && i < shaped->count; i++) pass_result(words, shaped, i);
 }
 
@@ -50,14 +54,13 @@ static uint64_t hash_settings(const struct wf_accumulator *acc) {
 
 static wf_word_counts measure(const struct wf_accumulator *accumulator) {
     struct wf_words words = {.direction = WF_WORDS_MEASURE};
-    struct wf_accumulator acc;
     if (accumulator->parts & WF_PART_PRODUCT) return (wf_word_counts){.settings = hash_settings(accumulator)};
-    wf_accumulator_init_like(&acc, accumulator, 0, NULL);
-    wf_words_elements(&words, &acc);
+    wf_words_elements(&words, as_source(accumulator));
     const wf_word_counts before = words.counts;
     const int64_t results = accumulator->shaped ? accumulator->shaped->count : 1;
-    if (accumulator->shaped) wf_words_count(&words, (uint64_t *)&acc.count);
-    wf_words_parts(&words, &acc);
+    uint64_t count_of_result = 0;
+    if (accumulator->shaped) wf_words_count(&words, &count_of_result);
+    wf_words_parts(&words, as_source(accumulator));
     return (wf_word_counts){before.added + results * (words.counts.added - before.added),
                             before.largest + results * (words.counts.largest - before.largest),
                             before.indices + results * (words.counts.indices - before.indices), hash_settings(accumulator)};
@@ -93,7 +96,7 @@ static wf_error take(wf_handle *handle, struct wf_accumulator *accumulator, stru
     if (words.failed) return fail_taken(handle);
     if (!keeps) return WF_OK;
     acc.shaped = shaped;
-    *accumulator = acc;
+    wf_accumulator_copy(accumulator, &acc);
     return WF_OK;
 }
 

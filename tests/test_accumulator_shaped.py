@@ -15,7 +15,7 @@ import warpfold_ctypes as wf
 from group_helpers import (Laid, as_returned, each_tier, expected_results, indices_along_axes, indices_of_positions,
                            integer_vector, operands, ops_for, random_offsets, random_shape)
 from oracle import FLOATS, INTEGERS, STATS, TYPECODES, TYPES, Oracle
-from samples import pack, sample
+from samples import nbytes_of, pack, sample
 from warpfold_ctypes import library
 
 
@@ -689,3 +689,27 @@ def test_an_auto_handle_takes_host_memory():
     accumulator = handle.accumulator("sum", "f64", (2,))
     add_values(accumulator, 1.0, 2.0)
     assert accumulator.results("sum") == [bits(1.0), bits(2.0)]
+
+
+@pytest.mark.parametrize("op", ["sum", "prod", "argmax"])
+def test_exchanged(handle, op):
+    """What two hold, but for a shape and none; and each goes on with what it got."""
+    made = []
+    for shape, type_name in (((), "f64"), ((), "f32"), ((3,), "f64"), ((2,), "f32")):
+        array = wf.strided(sample(type_name, 12, "plain", op), type_name, (*shape, 12 // (shape or (1,))[0]),
+                           [12 // n * nbytes_of(type_name) for n in shape] + [nbytes_of(type_name)])
+        groups = library.wf_groups_axes(2) if shape else None
+        made.append((handle.accumulator(op, type_name, shape), array, groups))
+        made[-1][0].add(array, groups=groups)
+    for (one, array, groups), (other, _, _) in (made[:2], made[2:]):
+        saved = one.save(), other.save()
+        one.swap(other)
+        assert (other.save(), one.save()) == saved
+        one.swap(one)
+        assert one.save() == saved[1]
+        for accumulator in (other, again := handle.load(saved[0])):
+            accumulator.add(array, groups=groups)
+        assert other.save() == again.save() != saved[0] and one.save() == saved[1]
+    with pytest.raises(wf.WarpfoldError, match="one of them has a shape"):
+        made[0][0].swap(made[2][0])
+    assert library.wf_accumulator_swap(handle.pointer, made[0][0].pointer, None) == wf.WF_ERROR_ARGUMENT

@@ -13,7 +13,7 @@ import warpfold_ctypes as wf
 from group_helpers import (Laid, as_returned, each_tier, expected_results, indices_along_axes, indices_of_positions,
                            integer_vector, operands, ops_for, random_offsets, random_shape, returned)
 from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, default_type, ops_of
-from samples import nearest, sample
+from samples import nearest, pack, sample, specials
 
 TYPES = [*INTEGERS, *FLOATS]
 library = wf.library
@@ -429,3 +429,21 @@ def test_segments_that_share_a_window(handle, type_name):
     for op in ("sum", "norm1", "mean"):
         expected = [Oracle(type_name, data[a * nbytes:b * nbytes]).reduce(op) for a, b in zip(offsets, offsets[1:])]
         assert returned(handle, op, groups, [array]) == as_returned(expected, op, type_name)
+
+
+@pytest.mark.parametrize("type_name", ["f32", "f64"])
+def test_pairs_of_rows(handle, type_name):
+    """Two elements are one addition: every special one with every other, numbers that cancel, more than a thread's share."""
+    nbytes = struct.calcsize(TYPECODES[type_name])
+    each, wild = pack(type_name, specials(type_name)), sample(type_name, 800, "wild")
+    pieces = [[data[i:i + nbytes] for i in range(0, len(data), nbytes)] for data in (each, wild)]
+    pairs = [*itertools.product(pieces[0], repeat=2), *zip(pieces[1][::2], pieces[1][1::2])]
+    rows, count = [b"".join(row) for row in zip(*pairs)], len(pairs)
+    expected = as_returned([Oracle(type_name, x + y).reduce("sum") for x, y in pairs], "sum", type_name)
+    for padding in (0, nbytes):
+        data = rows[0] + bytes(padding) + rows[1]
+        view = wf.strided(data, type_name, (2, count), (len(rows[0]) + padding, nbytes))
+        assert returned(handle, "sum", library.wf_groups_axes(1), [view], threads=2) == expected
+    times = (1 << 17) // count + 1
+    many = wf.strided(rows[0] * times + rows[1] * times, type_name, (2, count * times), (len(rows[0]) * times, nbytes))
+    assert returned(handle, "sum", library.wf_groups_axes(1), [many], threads=3) == expected * times

@@ -41,17 +41,33 @@ def test_every_rank_has_the_bytes_of_one_process(programs, library, count, what)
     assert (done.returncode, done.stdout) == (0, f"{count} ranks: the same bytes\n"), done.stderr
 
 
-# Open MPI: linear, recursive doubling, ring, segmented ring, Rabenseifner.
-FORCED = [("openmpi", {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1", "OMPI_MCA_coll_tuned_allreduce_algorithm": number})
-          for number in "13456"]
-FORCED += [("mpich", {"MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM": name})
-           for name in ("recursive_doubling", "reduce_scatter_allgather", "smp")]
+def forced_in_openmpi(**algorithms):
+    names = {f"OMPI_MCA_coll_tuned_{name}_algorithm": str(number) for name, number in algorithms.items()}
+    return {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1", **names}
+
+
+def forced_in_mpich(**algorithms):
+    return {f"MPIR_CVAR_{name.upper()}_INTRA_ALGORITHM": algorithm for name, algorithm in algorithms.items()}
+
+
+# Each that ompi_info and MPICH's variables name, of every collective that the header calls; some need two ranks, an even
+# number of them, or a power of two.
+FORCED = [("openmpi", count, forced_in_openmpi(**dict(zip(
+    ("allreduce", "reduce", "alltoall", "alltoallv", "allgather", "allgatherv", "bcast"), numbers))))
+    for count, *numbers in ((7, 1, 1, 1, 1, 1, 1, 1), (2, 2, 2, 5, 2, 6, 5, 2), (6, 3, 3, 2, 1, 5, 4, 3), (8, 4, 4, 3, 2, 3, 2, 4),
+                            (5, 5, 5, 4, 1, 2, 3, 5), (7, 6, 6, 4, 2, 4, 3, 6), (4, 3, 7, 2, 1, 3, 2, 7),
+                            (3, 5, 7, 3, 2, 2, 1, 8), (2, 6, 7, 2, 1, 1, 3, 9))]
+FORCED += [("mpich", count, forced_in_mpich(**algorithms)) for count, algorithms in (
+    (3, dict(allreduce="recursive_doubling", reduce="binomial", alltoall="brucks", allgather="brucks", bcast="binomial")),
+    (4, dict(allreduce="reduce_scatter_allgather", reduce="reduce_scatter_gather", alltoallv="scattered",
+             allgather="recursive_doubling", allgatherv="brucks", bcast="scatter_recursive_doubling_allgather")),
+    (3, dict(allreduce="smp", reduce="smp", alltoall="pairwise", allgather="ring", allgatherv="ring", bcast="scatter_ring_allgather")),
+    (2, dict(allreduce="nb", reduce="nb", alltoall="nb", alltoallv="nb", allgather="nb", allgatherv="nb", bcast="nb")))]
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("library,forced", FORCED, ids=lambda value: value if isinstance(value, str) else [*value.values()][-1])
-def test_algorithms(programs, library, forced):
-    count = {"openmpi": 7, "mpich": 3}[library]
+@pytest.mark.parametrize("library,count,forced", FORCED, ids=lambda value: "" if isinstance(value, dict) else str(value))
+def test_algorithms(programs, library, count, forced):
     done = run_ranks(library, count, programs(library), "few", **forced)
     assert (done.returncode, done.stdout) == (0, f"{count} ranks: the same bytes\n"), done.stderr
 

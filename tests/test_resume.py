@@ -13,7 +13,7 @@ import pytest
 from cli_helpers import CLI, npy, npy_header, npy_text, printed, refused
 from test_faults import ENOSPC, LIBRARY, calls_to_fail, start
 
-KILLS = int(os.environ.get("WARPFOLD_KILLS", 20))
+KILLS = int(os.environ.get("WARPFOLD_KILLS", 100))
 
 
 @pytest.fixture(scope="module")
@@ -139,6 +139,9 @@ def test_what_has_changed_is_refused(files, tmp_path):
     refused(1, "0.acc: damaged accumulator", "sum", *words)
     piece.unlink()
     assert printed("sum", *words) == "3\n"
+    (folder / "pieces").rename(tmp_path / "pieces")
+    refused(1, ["0.acc: is there, but not", "which says of what it is a piece"], "sum", *words)
+    (tmp_path / "pieces").rename(folder / "pieces")
     for other in (("sum", files[1]), ("mean", path)):  # whole, but of another piece or op
         printed(*other, "--save", piece)
         refused(1, "0.acc: not the accumulator of its piece", "sum", *words)

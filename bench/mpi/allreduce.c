@@ -1,7 +1,7 @@
 /* What exact sums over ranks cost beside plain ones: MPI_SUM, the binned sums of ReproBLAS, and warpfold_mpi.h, in turns.
  *
  *     mpicc -O2 -Iinclude bench/mpi/allreduce.c build/libwarpfold.a -lm -lpthread -ldl -o allreduce
- *     mpirun -n 8 ./allreduce [ROUNDS]
+ *     mpirun -n 8 ./allreduce [ROUNDS [BYTES-OF-THE-LONGEST-ARRAY]]
  *
  * -DREPROBLAS and the paths of ReproBLAS compare with that library, too: its all-reduce, and its sum of a rank's share.
  *
@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-enum { CALLS = 20, ROUNDS_MAX = 1001, SHARE = 20000 };
+enum { CALLS = 10, ROUNDS_MAX = 1001, SHARE = 20000 };
 
 static int rank, size, rounds = 101;
 static wf_handle *handle;
@@ -101,7 +101,7 @@ static double share[SHARE], plain_value;
 static struct binned binned_share, binned_sum;
 static MPI_Datatype binned_type;
 static MPI_Op binned_op;
-static wf_accumulator *exact[CALLS];
+static wf_accumulator *exact; /* reduced again and again: its elements become as many times more as there are ranks */
 
 static void call_plain(int i) {
     (void)i;
@@ -114,7 +114,8 @@ static void call_binned(int i) {
 }
 
 static void call_exact(int i) {
-    if (wf_mpi_allreduce(handle, exact[i], MPI_COMM_WORLD)) MPI_Abort(MPI_COMM_WORLD, 1);
+    (void)i;
+    if (wf_mpi_allreduce(handle, exact, MPI_COMM_WORLD)) MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
 /* The message of wf_mpi_allreduce without the rest. */
@@ -140,11 +141,14 @@ static void sum_by_library(int i) {
 
 static void sum_exactly(int i) {
     const wf_array array = wf_array_vector(share, WF_F64, SHARE);
-    if (wf_accumulator_add(handle, exact[i], &array, NULL, NULL)) MPI_Abort(MPI_COMM_WORLD, 1);
+    (void)i;
+    if (wf_accumulator_add(handle, exact, &array, NULL, NULL)) MPI_Abort(MPI_COMM_WORLD, 1);
 }
 #endif
 
+/* Seconds of a call on the slowest rank; one before them finds everything where it will be. */
 static double time_calls(void (*call)(int), int calls) {
+    call(0);
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = MPI_Wtime();
     for (int i = 0; i < calls; i++) call(i);
@@ -181,32 +185,32 @@ static double value_of(wf_accumulator *sum) {
     return value.v.f64;
 }
 
+/* Whoever comes first in a round comes last in the next. */
 static void compare_scalars(void) {
-    static double plain[ROUNDS_MAX], binned[ROUNDS_MAX], ours[ROUNDS_MAX], twice[ROUNDS_MAX],
-        frame[ROUNDS_MAX];
-    double result, most = 0, exact_value = 0;
+    static void (*const calls[])(int) = {call_plain, call_binned, call_exact, call_frame, call_plain};
+    enum { PLAIN, BINNED, EXACT, FRAME, AGAIN, KINDS };
+    static double time[KINDS][ROUNDS_MAX];
+    double result, ratio[KINDS];
     for (int r = 0; r < rounds; r++) {
-        for (int i = 0; i < CALLS; i++) exact[i] = make_exact(share, SHARE);
-        plain[r] = time_calls(call_plain, CALLS);
-        binned[r] = time_calls(call_binned, CALLS) / plain[r];
-        ours[r] = time_calls(call_exact, CALLS) / plain[r];
-        frame[r] = time_calls(call_frame, CALLS) / plain[r];
-        twice[r] = time_calls(call_plain, CALLS) / plain[r];
-        exact_value = value_of(exact[0]);
-        for (int i = 0; i < CALLS; i++) wf_accumulator_destroy(exact[i]);
+        exact = make_exact(share, SHARE);
+        for (int k = 0; k < KINDS; k++) time[(k + r) % KINDS][r] = time_calls(calls[(k + r) % KINDS], CALLS);
+        for (int k = 1; k < KINDS; k++) time[k][r] /= time[PLAIN][r];
+        wf_accumulator_destroy(exact);
     }
+    exact = make_exact(share, SHARE);
+    call_exact(0);
+    const double exact_value = value_of(exact);
+    wf_accumulator_destroy(exact);
     MPI_Allreduce(&plain_value, &result, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    for (int i = 0; i < SHARE; i++) most = fmax(most, fabs(share[i]));
-    const double ratio_binned = median(binned, rounds), ratio_ours = median(ours, rounds), noise = median(twice, rounds);
-    const double ratio_frame = median(frame, rounds);
+    for (int k = 0; k < KINDS; k++) ratio[k] = median(time[k], rounds);
     if (rank) return;
     printf("one f64, %d ranks            time/MPI_SUM   relative error\n", size);
-    printf("  MPI_SUM (%5.1f us)               %6.2f         %.1e\n", 1e6 * median(plain, rounds), noise,
+    printf("  MPI_SUM (%5.1f us)               %6.2f         %.1e\n", 1e6 * ratio[PLAIN], ratio[AGAIN],
            fabs(result - exact_value) / fabs(exact_value));
-    printf("  binned sums, as ReproBLAS       %6.2f         %.1e\n", ratio_binned,
+    printf("  binned sums, as ReproBLAS       %6.2f         %.1e\n", ratio[BINNED],
            fabs(binned_value(&binned_sum) - exact_value) / fabs(exact_value));
-    printf("  wf_mpi_allreduce                %6.2f         0 (correctly rounded)\n", ratio_ours);
-    printf("    of which its message of %d bytes %5.2f\n", WF_MPI_FRAME_WORDS * 8, ratio_frame);
+    printf("  wf_mpi_allreduce                %6.2f         0 (correctly rounded)\n", ratio[EXACT]);
+    printf("    of which its message of %d bytes %5.2f\n", WF_MPI_FRAME_WORDS * 8, ratio[FRAME]);
 }
 
 #ifdef REPROBLAS
@@ -231,13 +235,13 @@ static void compare_with_library(void) {
     share[0] = first;
     share[1] = second;
     const double error = error_of_library();
-    for (int i = 0; i < CALLS; i++) exact[i] = make_exact(share, SHARE);
+    exact = make_exact(share, SHARE);
     for (int r = 0; r < rounds; r++) {
         sums[r] = 1 / time_calls(sum_by_library, CALLS);
         sums[r] *= time_calls(sum_exactly, CALLS);
         ours[r] = time_calls(call_library, CALLS) / time_calls(call_plain, CALLS);
     }
-    for (int i = 0; i < CALLS; i++) wf_accumulator_destroy(exact[i]);
+    wf_accumulator_destroy(exact);
     const double ratio = median(ours, rounds), ratio_sums = median(sums, rounds);
     free(library_share);
     free(library_sum);
@@ -270,7 +274,7 @@ static void call_exact_array(int i) {
 
 static void compare_arrays(wf_type type, int64_t nbytes) {
     double ours[ROUNDS_MAX], plain[ROUNDS_MAX];
-    const int few = rounds / 8 + 3;
+    const int few = rounds / 8 + 3, calls = nbytes < 1 << 18 ? CALLS : 1;
     array_type = type;
     array_count = nbytes / (int64_t)wf_type_nbytes(type);
     array_data = malloc((size_t)nbytes);
@@ -282,8 +286,10 @@ static void compare_arrays(wf_type type, int64_t nbytes) {
             ((float *)array_data)[i] = (float)share[i % SHARE];
     }
     for (int r = 0; r < few; r++) {
-        plain[r] = time_calls(call_plain_array, 1);
-        ours[r] = plain[r] / time_calls(call_exact_array, 1);
+        if (r % 2) ours[r] = time_calls(call_exact_array, calls);
+        plain[r] = time_calls(call_plain_array, calls);
+        if (r % 2 == 0) ours[r] = time_calls(call_exact_array, calls);
+        ours[r] = plain[r] / ours[r];
     }
     const double ratio = median(ours, few), time = median(plain, few);
     if (!rank)
@@ -298,6 +304,7 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (argc > 1) rounds = atoi(argv[1]);
+    const int64_t most = argc > 2 ? atoll(argv[2]) : 64 << 20;
     if (rounds < 1 || rounds > ROUNDS_MAX || wf_handle_create("cpu", &handle)) MPI_Abort(MPI_COMM_WORLD, 1);
     wf_handle_set_threads(handle, 1);
     MPI_Type_contiguous(sizeof(struct binned), MPI_BYTE, &binned_type);
@@ -317,7 +324,7 @@ int main(int argc, char **argv) {
 #ifdef REPROBLAS
     compare_with_library();
 #endif
-    for (int64_t nbytes = 4 << 10; nbytes <= 16 << 20; nbytes <<= 4) {
+    for (int64_t nbytes = 1 << 10; nbytes <= most; nbytes <<= 2) {
         compare_arrays(WF_F64, nbytes);
         compare_arrays(WF_F32, nbytes);
     }

@@ -39,6 +39,13 @@ void wf_accumulator_init_like(struct wf_accumulator *acc, const struct wf_accumu
     clear(acc, first_index);
 }
 
+void wf_accumulator_copy(struct wf_accumulator *into, const struct wf_accumulator *from) {
+    struct wf_tree *const tree = into->tree;
+    memcpy(into, from, offsetof(struct wf_accumulator, partial));
+    into->tree = tree;
+    wf_partial_copy(&into->partial, &from->partial, from->type, from->parts);
+}
+
 int64_t wf_accumulator_element_count(const struct wf_accumulator *acc) {
     return acc->count - (acc->nan == WF_NAN_OMIT ? (int64_t)acc->partial.nan_count : 0);
 }

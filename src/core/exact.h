@@ -25,6 +25,15 @@ static inline int wf_exact_digit_count(int low_exponent, int high_exponent) {
     return (high_exponent - low_exponent + 64 + 31) / 32 + 2;
 }
 
+/* Whether so many digits are all 0. */
+static inline bool wf_digits_are_zero(const int64_t *digit, int count) {
+    for (; count >= 4; count -= 4, digit += 4)
+        if (digit[0] | digit[1] | digit[2] | digit[3]) return false;
+    int64_t bits = 0;
+    for (int i = 0; i < count; i++) bits |= digit[i];
+    return !bits;
+}
+
 /* Moves carries up: digits 0 <= d < 2^32, but for the last, which has the sign.  Equal values have equal
  * digits then. */
 void wf_exact_normalise(struct wf_exact x);

@@ -1,5 +1,7 @@
 #include "core/partial.h"
 
+#include <stddef.h>
+
 _Static_assert(WF_SUM_DIGITS < WF_PRODUCT_SUM_DIGITS && WF_PRODUCT_SUM_DIGITS == WF_EXACT_DIGITS_MAX,
                "the longest sum");
 
@@ -26,6 +28,19 @@ void wf_partial_clear(struct wf_partial *partial, wf_type type, unsigned parts) 
     if (parts & WF_PART_SUM) clear_digits(wf_partial_sum(partial, type));
     if (parts & WF_PART_ABS) clear_digits(wf_partial_abs(partial, type));
     if (parts & (WF_PART_SQUARES | WF_PART_DOT)) clear_digits(wf_partial_product_sum(partial, type));
+}
+
+static void copy_digits(struct wf_exact into, struct wf_exact from) {
+    memcpy(into.digit, from.digit, (size_t)into.digit_count * sizeof into.digit[0]);
+}
+
+void wf_partial_copy(struct wf_partial *into, const struct wf_partial *from, wf_type type, unsigned parts) {
+    const size_t words = offsetof(struct wf_partial, min_key);
+    memcpy((char *)into + words, (const char *)from + words, sizeof *into - words);
+    if (parts & WF_PART_SUM) copy_digits(wf_partial_sum(into, type), wf_partial_sum(from, type));
+    if (parts & WF_PART_ABS) copy_digits(wf_partial_abs(into, type), wf_partial_abs(from, type));
+    if (parts & (WF_PART_SQUARES | WF_PART_DOT))
+        copy_digits(wf_partial_product_sum(into, type), wf_partial_product_sum(from, type));
 }
 
 void wf_partial_clear_all(struct wf_partial *partial) {

@@ -63,7 +63,7 @@ static void pass_hull(struct wf_words *words, struct wf_accumulator *acc) {
 bool wf_words_elements(struct wf_words *words, struct wf_accumulator *acc) {
     uint64_t count = (uint64_t)acc->count;
     wf_words_count(words, &count);
-    acc->count = (int64_t)count;
+    if (words->direction == WF_WORDS_TAKE) acc->count = (int64_t)count;
     bool fits = !words->failed;
     if (wf_accumulator_is_indexed(acc)) {
         pass_hull(words, acc);
@@ -97,35 +97,49 @@ static void pass_specials(struct wf_words *words, uint64_t *flags) {
         if (count_flag(words, *flags & flag) && words->direction == WF_WORDS_TAKE) *flags |= flag;
 }
 
-/* Digits -2^31 <= d < 2^31 but for the last, by which small numbers of either sign have zeros above them. */
-static void balance(struct wf_exact x) {
-    const int64_t half = INT64_C(1) << 31;
-    int64_t carry = 0, *last = &x.digit[x.digit_count - 1];
-    for (int64_t *digit = x.digit; digit < last; digit++) {
-        if (!(*digit | carry)) continue; /* most are: then no digit waits for the one before */
-        const int64_t sum = *digit + carry + half; /* no overflow: digits have more than a bit to spare */
-        *digit = (int64_t)(uint32_t)sum - half;
+/* ---- digits ---- */
+
+static const int64_t HALF = INT64_C(1) << 31;
+
+/* Of 2^31 ranks: -2^62 <= d < 2^62, so that d + 2^62 has no bit from 2^63 on. */
+static bool are_sums_of_digits(const int64_t *digit, int count) {
+    uint64_t bits = 0;
+    for (int i = 0; i < count; i++) bits |= (uint64_t)digit[i] + (UINT64_C(1) << 62);
+    return bits >> 63 == 0;
+}
+
+/* Gives digits -2^31 <= d < 2^31, by which small numbers of either sign have zeros above them.  Returns the carry.  No
+ * overflow: digits have more than a bit to spare. */
+static int64_t balance(const int64_t *digit, int count, int64_t carry, int64_t *balanced) {
+    if (!carry && wf_digits_are_zero(digit, count)) { /* most are */
+        if (balanced) memset(balanced, 0, (size_t)count * sizeof *balanced);
+        return 0;
+    }
+    for (int i = 0; i < count; i++) {
+        const int64_t sum = digit[i] + carry + HALF;
+        if (balanced) balanced[i] = (int64_t)(uint32_t)sum - HALF;
         carry = sum >> 32;
     }
-    *last = (int64_t)((uint64_t)*last + (uint64_t)carry);
+    return carry;
 }
 
-/* Of 2^31 ranks: -2^62 <= d < 2^62, where either d or its complement has no bit from 2^62 on. */
-static bool are_sums_of_digits(const int64_t *digit, int count) {
-    int64_t bits = 0;
-    for (int i = 0; i < count; i++) bits |= digit[i] ^ digit[i] >> 63;
-    return bits < INT64_C(1) << 62;
+/* carry: of the digits below, left at that of these.  The last digit has the sign, and is not balanced. */
+static void give_range(struct wf_words *words, const struct wf_exact *x, int begin, int end, int64_t *carry) {
+    const bool has_last = end == x->digit_count;
+    const int count = end - begin - has_last;
+    *carry = balance(x->digit + begin, count, *carry, words->added);
+    if (has_last) words->added[count] = (int64_t)((uint64_t)x->digit[end - 1] + (uint64_t)*carry);
 }
 
-static void pass_range(struct wf_words *words, const struct wf_exact *x, int begin, int end) {
-    const size_t nbytes = (size_t)(end - begin) * sizeof *x->digit;
-    words->counts.added += end - begin;
-    if (words->direction == WF_WORDS_GIVE) memcpy(words->added, x->digit + begin, nbytes);
+static void pass_range(struct wf_words *words, const struct wf_exact *x, int begin, int end, int64_t *carry) {
+    const int count = end - begin;
+    words->counts.added += count;
+    if (words->direction == WF_WORDS_GIVE && count) give_range(words, x, begin, end, carry);
     if (words->direction == WF_WORDS_TAKE) {
-        require(words, are_sums_of_digits(words->added, end - begin));
-        memcpy(x->digit + begin, words->added, nbytes);
+        require(words, are_sums_of_digits(words->added, count));
+        memcpy(x->digit + begin, words->added, (size_t)count * sizeof *x->digit);
     }
-    if (words->added) words->added += end - begin;
+    if (words->added) words->added += count;
 }
 
 /* Those around the digit of 1, which are all that usual numbers have: how many, with so many sums. */
@@ -140,22 +154,26 @@ static int inner_begin(const struct wf_exact *x, int count) {
     return begin < 0 ? 0 : begin < last ? begin : last;
 }
 
-static void pass_inner(struct wf_words *words, const struct wf_exact *x, int sum_count) {
+/* carry: left at that of the inner digits, for the outer ones. */
+static void pass_inner(struct wf_words *words, const struct wf_exact *x, int sum_count, int64_t *carry) {
     const int count = inner_count(x, sum_count), begin = inner_begin(x, count);
-    pass_range(words, x, begin, begin + count);
+    if (words->direction == WF_WORDS_GIVE) *carry = balance(x->digit, begin, 0, NULL);
+    pass_range(words, x, begin, begin + count, carry);
 }
 
-static void pass_outer(struct wf_words *words, const struct wf_exact *x, int sum_count) {
+static void pass_outer(struct wf_words *words, const struct wf_exact *x, int sum_count, int64_t *carry) {
     const int count = inner_count(x, sum_count), begin = inner_begin(x, count);
-    pass_range(words, x, begin + count, x->digit_count);
-    pass_range(words, x, 0, begin);
+    int64_t none = 0;
+    pass_range(words, x, begin + count, x->digit_count, carry);
+    pass_range(words, x, 0, begin, &none);
 }
 
 /* The two highest digits are headroom: they hold only the sign. */
-static void settle_digits(struct wf_words *words, struct wf_exact x) {
-    const int last = x.digit_count - 1;
+static void settle_digits(struct wf_words *words, struct wf_exact x, int sum_count) {
+    const int begin = inner_begin(&x, inner_count(&x, sum_count)), last = x.digit_count - 1;
     if (words->failed) return;
-    wf_exact_normalise(x);
+    const int first = wf_digits_are_zero(x.digit, begin) ? begin : 0;
+    wf_exact_normalise((struct wf_exact){x.digit + first, 0, x.digit_count - first});
     require(words, x.digit[last] == 0 ? x.digit[last - 1] == 0 : x.digit[last] == -1 && x.digit[last - 1] == UINT32_MAX);
 }
 
@@ -220,19 +238,19 @@ void wf_words_parts(struct wf_words *words, struct wf_accumulator *acc) {
     struct wf_partial *partial = &acc->partial;
     unsigned parts = acc->parts;
     struct wf_exact sums[3];
+    int64_t carry[3] = {0};
     const int sum_count = sums_of(acc, sums);
     if (wf_type_is_float(acc->type)) {
         pass_nans(words, acc);
         pass_specials(words, &partial->special_seen);
     }
-    for (int i = 0; i < sum_count && words->direction == WF_WORDS_GIVE; i++) balance(sums[i]);
-    for (int i = 0; i < sum_count; i++) pass_inner(words, &sums[i], sum_count);
+    for (int i = 0; i < sum_count; i++) pass_inner(words, &sums[i], sum_count, &carry[i]);
     if (parts & WF_PART_MIN) pass_extremum(words, acc, true, &partial->min_key, &partial->min_index);
     if (parts & WF_PART_MAX) pass_extremum(words, acc, false, &partial->max_key, &partial->max_index);
     if (parts & WF_PART_NONZERO) wf_words_count(words, &partial->nonzero);
     if (parts & WF_PART_BITS) pass_bits(words, acc);
-    for (int i = 0; i < sum_count; i++) pass_outer(words, &sums[i], sum_count);
-    for (int i = 0; i < sum_count && words->direction == WF_WORDS_TAKE; i++) settle_digits(words, sums[i]);
+    for (int i = 0; i < sum_count; i++) pass_outer(words, &sums[i], sum_count, &carry[i]);
+    for (int i = 0; i < sum_count && words->direction == WF_WORDS_TAKE; i++) settle_digits(words, sums[i], sum_count);
     acc->blocks = 0;
     if (words->direction == WF_WORDS_TAKE && !words->failed) require(words, !wf_result_flaw(acc));
 }

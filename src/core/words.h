@@ -32,8 +32,8 @@ struct wf_words {
  * come first.  False where more than 2^63 - 1 are taken. */
 bool wf_words_elements(struct wf_words *words, struct wf_accumulator *acc);
 
-/* What has been gathered of a result's elements.  acc: normalised in place where it is given; taken into the
- * identity, with its count, and checked.  Not for products, which do not add up. */
+/* What has been gathered of a result's elements.  acc: taken into the identity, with its count, and checked; in other
+ * directions not written to.  Not for products, which do not add up. */
 void wf_words_parts(struct wf_words *words, struct wf_accumulator *acc);
 
 /* A count, at most 2^63 - 1. */

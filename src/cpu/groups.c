@@ -5,6 +5,7 @@
 #include "core/small_finish.h"
 #include "core/small_sum.h"
 #include "cpu/keyed.h"
+#include "cpu/pairs.h"
 #include "cpu/panels.h"
 #include "cpu/workers.h"
 
@@ -874,7 +875,7 @@ static wf_error reserve(wf_handle *handle, const struct job *job) {
 
 wf_error wf_cpu_reduce_groups(wf_handle *handle, const struct wf_grouped *grouped) {
     const struct wf_layout *layout = grouped->layout;
-    if (!grouped->into && wf_cpu_try_keyed(handle, grouped)) return WF_OK;
+    if (!grouped->into && (wf_cpu_try_keyed(handle, grouped) || wf_cpu_try_pairs(handle, grouped))) return WF_OK;
     struct job *job = calloc(1, sizeof *job);
     if (!job) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for a reduction by groups");
     job->grouped = grouped;

@@ -32,7 +32,8 @@ def need(library):
 
 def compile_program(library, source, target):
     subprocess.run([f"mpicc.{library}", "-std=gnu17", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'include'}", source,
-                    BUILD / "libwarpfold.so", f"-Wl,-rpath,{BUILD}", "-o", target], check=True)
+                    *(f"-Wl,--wrap={name}" for name in ("malloc", "calloc", "realloc", "posix_memalign")),
+                    BUILD / "libwarpfold.a", "-lm", "-lpthread", "-ldl", "-o", target], check=True)
     return target
 
 

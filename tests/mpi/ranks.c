@@ -65,6 +65,19 @@ static wf_accumulator *make_shaped(const wf_reduction *asked, wf_type type, int6
     return made;
 }
 
+/* More words than lie on the stack. */
+static wf_accumulator *make_many(const wf_reduction *asked, wf_type type, int64_t begin, int64_t end) {
+    const int64_t shape[1] = {COUNT};
+    const wf_array a = part(data_a, type, 0, COUNT);
+    const wf_groups groups = wf_groups_axes(0);
+    wf_accumulator *made = NULL;
+    (void)begin;
+    (void)end;
+    expect(!wf_accumulator_create(handle, asked, type, 1, shape, &made), "create", asked->op, type);
+    expect(!wf_accumulator_add(handle, made, &a, NULL, &groups), "add", asked->op, type);
+    return made;
+}
+
 static int are_equal(const wf_accumulator *one, const wf_accumulator *other) {
     size_t nbytes = 0, other_nbytes = 0;
     wf_error error = wf_accumulator_save(handle, one, one_saved, SAVED_NBYTES, &nbytes);
@@ -178,7 +191,22 @@ static void check_errors(void) {
     wf_output output = {.data = text};
     const wf_array array = wf_array_vector(data_a, WF_I8, rank == odd ? -1 : 3);
     expect_error(wf_mpi_allreduce_array(handle, &sum, &array, &output, comm), WF_ERROR_ARGUMENT, words, "no length");
+    const wf_array right = wf_array_vector(data_a, WF_I8, 3);
+    output.type = rank == odd ? WF_F32 : WF_I64;
+    expect_error(wf_mpi_allreduce_array(handle, &sum, &right, &output, comm), WF_ERROR_ARGUMENT, words, "no such output");
+    output = (wf_output){.data = rank == odd ? NULL : text};
+    expect_error(wf_mpi_allreduce_array(handle, &sum, &right, &output, comm), WF_ERROR_ARGUMENT, words, "no output");
+    expect_error(wf_mpi_allreduce_array(handle, &sum, rank == odd ? NULL : &right, &output, comm), WF_ERROR_ARGUMENT, words,
+                 "no array");
+    expect_error(wf_mpi_allreduce(handle, rank == odd ? NULL : mine, comm), WF_ERROR_ARGUMENT, words, "no accumulator");
+    expect_error(wf_mpi_reduce(handle, rank == odd ? NULL : mine, 0, comm), WF_ERROR_ARGUMENT, words, "no accumulator");
     if (size > 1) {
+        const wf_array longer = wf_array_vector(data_a, WF_I8, rank == odd ? 2 : 1);
+        output = (wf_output){.data = text};
+        expect_error(wf_mpi_allreduce_array(handle, &sum, &longer, &output, comm), WF_ERROR_MERGE, "differ", "lengths");
+        const wf_array typed = wf_array_vector(data_a, rank == odd ? WF_I8 : WF_U8, 2);
+        expect_error(wf_mpi_allreduce_array(handle, &sum, &typed, &output, comm), WF_ERROR_MERGE, "differ", "types");
+        expect(wf_mpi_allreduce(rank == odd ? NULL : handle, mine, comm) == WF_ERROR_ARGUMENT, "no handle", WF_SUM, WF_F32);
         other.nan = rank == odd ? WF_NAN_OMIT : WF_NAN_PROPAGATE;
         wf_accumulator *unlike = make(&other, WF_F32, 0, 5);
         expect_error(wf_mpi_allreduce(handle, unlike, comm), WF_ERROR_MERGE, "differ", "unlike");
@@ -205,21 +233,105 @@ static void check_errors(void) {
     wf_accumulator_destroy(before);
 }
 
-/* In the ranks' own order, or permuted. */
-static void check_all(int permutes, int few) {
+/* ---- memory that is lacking: of the calls that are the library's and the header's, since what they are linked to is
+ * wrapped, and of none that is MPI's ---- */
+
+static long allocations, failing; /* counted, and which of them fails; 0: none */
+
+static int fails(void) {
+    return ++allocations == failing;
+}
+
+void *__real_malloc(size_t), *__real_calloc(size_t, size_t), *__real_realloc(void *, size_t);
+int __real_posix_memalign(void **, size_t, size_t);
+
+void *__wrap_malloc(size_t nbytes) {
+    return fails() ? NULL : __real_malloc(nbytes);
+}
+
+void *__wrap_calloc(size_t count, size_t nbytes) {
+    return fails() ? NULL : __real_calloc(count, nbytes);
+}
+
+void *__wrap_realloc(void *memory, size_t nbytes) {
+    return fails() ? NULL : __real_realloc(memory, nbytes);
+}
+
+int __wrap_posix_memalign(void **memory, size_t alignment, size_t nbytes) {
+    return fails() ? 12 /* ENOMEM */ : __real_posix_memalign(memory, alignment, nbytes);
+}
+
+/* Lets each allocation of the call fail on one rank: all ranks return that, or do without; none hangs; nothing changes.
+ * Ends when the call on that rank has no more of them. */
+static void check_lack(wf_error (*call)(wf_accumulator *), maker *make_one, wf_op op, const char *what) {
+    const wf_reduction reduction = {.nbytes = sizeof reduction, .op = op};
+    int odd = size / 2, tries = 0;
+    for (int is_left = 1; is_left; tries++) {
+        wf_accumulator *mine = make_one(&reduction, WF_F32, 5 * rank, 5 * rank + 5);
+        wf_accumulator *before = make_one(&reduction, WF_F32, 5 * rank, 5 * rank + 5);
+        allocations = 0;
+        failing = rank == odd ? tries + 1 : 0;
+        const wf_error error = call(mine);
+        is_left = allocations >= failing;
+        failing = 0;
+        MPI_Bcast(&is_left, 1, MPI_INT, odd, comm);
+        expect(!error || (is_left && error == WF_ERROR_MEMORY), what, op, WF_F32);
+        if (error) expect(are_equal(mine, before), "unchanged without memory", op, WF_F32);
+        int all = !error, one = !error;
+        MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm);
+        expect(all == one, "known to all", op, WF_F32);
+        wf_accumulator_destroy(mine);
+        wf_accumulator_destroy(before);
+    }
+    expect(tries > 1 || op == WF_VAR, "has failed", op, WF_F32);
+}
+
+static wf_error all_reduce_it(wf_accumulator *mine) {
+    return wf_mpi_allreduce(handle, mine, comm);
+}
+
+static wf_error reduce_it(wf_accumulator *mine) {
+    return wf_mpi_reduce(handle, mine, size - 1, comm);
+}
+
+static int64_t lacking_count;
+
+static wf_error all_reduce_array(wf_accumulator *mine) {
+    const wf_reduction sum = {.nbytes = sizeof sum, .op = WF_SUM};
+    static float values[40001], results[40001];
+    const wf_array array = wf_array_vector(values, WF_F32, lacking_count);
+    const wf_output output = {.data = results};
+    (void)mine;
+    return wf_mpi_allreduce_array(handle, &sum, &array, &output, comm);
+}
+
+static void check_memory(void) {
+    check_lack(all_reduce_it, make, WF_VAR, "no memory, words");
+    check_lack(reduce_it, make_many, WF_STATS, "no memory, many words");
+    check_lack(all_reduce_it, make, WF_PROD, "no memory, products");
+    check_lack(reduce_it, make_shaped, WF_PROD, "no memory, products of a shape");
+    for (lacking_count = 7; lacking_count <= 40001; lacking_count += 39994)
+        check_lack(all_reduce_array, make, WF_SUM, "no memory, arrays");
+}
+
+/* By so many communicators at once, of which some have one rank; in the ranks' own order, or permuted. */
+static void check_all(int communicators, int permutes, int few) {
     int world_rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-    MPI_Comm_split(MPI_COMM_WORLD, 0, permutes ? world_rank * 5 % 8 : world_rank, &comm);
+    MPI_Comm_split(MPI_COMM_WORLD, world_rank % communicators, permutes ? world_rank * 5 % 8 : world_rank, &comm);
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     if (few) {
         check_fold(make, WF_STATS, WF_F64, WF_NAN_OMIT);
         check_fold(make_shaped, WF_VAR, WF_F32, WF_NAN_PROPAGATE);
+        check_fold(make, WF_PROD, WF_F64, WF_NAN_PROPAGATE);
         check_array(WF_SUM, WF_F32, 1000);
+        check_array(WF_SUM, WF_F32, 40001);
     } else {
         check_folds();
         check_arrays();
         check_errors();
+        check_memory();
     }
     MPI_Comm_free(&comm);
 }
@@ -235,11 +347,13 @@ int main(int argc, char **argv) {
         data_a[i] = next_random(&state);
         data_b[i] = next_random(&state);
     }
-    check_all(0, few);
-    check_all(1, 1);
+    check_all(1, 0, few);
+    check_all(1, 1, 1);
+    check_all(3, 0, 1);
     MPI_Allreduce(&failures, &all_failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     wf_handle_destroy(handle);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (rank == 0) printf("%d ranks: %s\n", size, all_failures ? "FAILED" : "the same bytes");
     MPI_Finalize();
     return all_failures != 0;
