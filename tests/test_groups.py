@@ -416,6 +416,37 @@ def test_groups_that_share_a_window(handle, type_name, rows, columns):
             assert Oracle(type_name, cells).reduce(op) == expected[some]
 
 
+def few_rows(type_name, rows, columns, rng):
+    """Columns that registers take, and some whose elements or results need more: infinite, tiny, of all exponents."""
+    kinds = {"odd": mixed(type_name, rows, columns, rng)}
+    for kind in ("plain", "unit", "wild"):
+        kinds[kind] = sample(type_name, rows * columns, kind, seed=rng.random())
+    nbytes = struct.calcsize(TYPECODES[type_name])
+    large, low = FLOATS[type_name].infinity - 1, rng.randrange(3)
+    kinds["edges"] = b"".join(rng.choice([large, large ^ FLOATS[type_name].sign, low, 1]).to_bytes(nbytes, "little")
+                              for _ in range(rows * columns))
+    return kinds
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", FLOATS)
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 7, 8, 9, 16, 33, 63])
+def test_few_rows(handle, type_name, rows):
+    """Sums, quotients and variances of a few rows, found in registers or not: the bits of each column by itself."""
+    rng, columns, nbytes = random.Random(f"few {type_name} {rows}"), 150, struct.calcsize(TYPECODES[type_name])
+    for kind, data in few_rows(type_name, rows, columns, rng).items():
+        down = wf.strided(data, type_name, (rows, columns), (columns * nbytes, nbytes))
+        along = wf.strided(transposed(data, rows, columns, nbytes), type_name, (columns, rows), (rows * nbytes, nbytes))
+        ddof, some = rng.randrange(min(rows, 3)), rng.randrange(columns)
+        cells = b"".join(data[(r * columns + some) * nbytes:][:nbytes] for r in range(rows))
+        for op in ("sum", "mean", rng.choice(["norm1", "var"]), rng.choice(["var", "std"])):
+            expected = [handle.reduce(op, wf.strided(data, type_name, (rows,), (columns * nbytes,), c * nbytes), ddof=ddof)
+                        for c in range(columns)]
+            for axis, array in ((0, down), (1, along)):
+                assert handle.reduce_groups(op, library.wf_groups_axes(1 << axis), array, ddof=ddof) == expected, (kind, op)
+            assert Oracle(type_name, cells).reduce(op, ddof=ddof) == expected[some]
+
+
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_segments_that_share_a_window(handle, type_name):
     """Segments of 0 to 2100 elements, of all kinds."""

@@ -21,7 +21,7 @@ static void write_value(const wf_value *value, const struct few *few, size_t c) 
 }
 
 /* Writes results of so many bytes: mostly side by side, so that one copy is all that they cost. */
-static void write_found(const struct few *few, const uint64_t *found, size_t nbytes) {
+static void write_found(const struct few *few, const void *found, size_t nbytes) {
     if (few->result_stride_bytes == (int64_t)nbytes) {
         memcpy(few->result, found, few->groups * nbytes);
         return;
@@ -147,9 +147,21 @@ static bool write_finished(const struct worker *worker, const struct job *job, c
     return true;
 }
 
+/* Whether the worker's tile has few elements of each group, and what they come to has been written. */
+static bool try_quotient(const struct worker *worker, const struct job *job, const struct few *few) {
+    uint64_t found[WF_COLUMNS_MAX];
+    wf_type type = job->grouped->empty->type;
+    if (!job->quotient.parts || few->rows || few->panel || few->offset) return false;
+    if (!wf_columns_find_few(worker->columns, job->cpu->tier, type, &job->quotient, found)) return false;
+    write_found(few, found, wf_type_nbytes(type));
+    return true;
+}
+
 bool wf_few_write(const struct worker *worker, const struct job *job, const struct few *few) {
     bool of_index;
     enum wf_part part;
     wf_job_short_parts(job, &part, &of_index);
+    if (few->found) write_found(few, few->found, wf_type_nbytes(job->grouped->result_type));
+    if (few->found || try_quotient(worker, job, few)) return true;
     return part ? write_parts(worker, job, few, part, of_index) : write_finished(worker, job, few);
 }

@@ -22,6 +22,13 @@ struct dimension {
     int64_t number_stride;       /* of the results' numbers, which count in C order */
 };
 
+/* What a tile may be that is read where it lies. */
+enum panel {
+    NO_PANEL,
+    PANEL_OF_SUMS,     /* of many rows, through a window: panels.h */
+    PANEL_OF_FEW_ROWS, /* in registers: wf_few_rows_function */
+};
+
 /* What the threads share. */
 struct job {
     const struct wf_grouped *grouped;
@@ -35,7 +42,8 @@ struct job {
     int counts_groups; /* the dimension that counts segments or keys; -1: none */
     struct dimension dimension[WF_NDIM_MAX + 1];
     bool uses_rows;     /* a group's elements lie side by side, and are so few that several groups share a window */
-    bool uses_panels;   /* a tile's results are a panel's, or, where that fails, folded as follows: */
+    struct wf_quotient quotient; /* what few elements come to; its parts are 0 if they are not few, or it is another op */
+    enum panel panel;   /* a tile's results are a panel's, or, where that fails, folded as follows: */
     int64_t columns;    /* so many results */
     bool uses_columns;  /* are folded side by side */
     bool must_be_whole; /* but one by one unless a tile has all elements of its groups */
@@ -62,7 +70,7 @@ struct few {
     const int64_t *offset; /* where each begins, and the last ends */
     unsigned char *result;
     int64_t result_stride_bytes;
-    /* What has their sums, if it is not the worker's tile: */
+    const unsigned char *found; /* their results; or NULL, and what has their sums, if it is not the worker's tile: */
     const struct wf_rows *rows;
     const struct wf_panel_sums *panel; /* from the column `first` on */
     size_t first;

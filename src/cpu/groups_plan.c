@@ -134,17 +134,57 @@ enum wf_part wf_job_summed_part(const struct job *job) {
     return is_sum ? (enum wf_part)parts : (enum wf_part)0;
 }
 
+/* Whether registers serve sums of so many f64, each of which takes a dozen additions: a window takes fewer, but more besides. */
+static bool are_worth_pairs(wf_type type, int64_t count) {
+    enum { F64_MAX = 8 };
+    return type != WF_F64 || count <= F64_MAX;
+}
+
+/* Sets what few elements come to, if they have one type with their results and are added up or divided. */
+static void choose_quotient(struct job *job) {
+    const struct wf_grouped *grouped = job->grouped;
+    const struct wf_accumulator *empty = grouped->empty;
+    bool squares = empty->parts & WF_PART_SQUARES, of_index;
+    enum wf_part part;
+    unsigned parts = wf_job_short_parts(job, &part, &of_index);
+    int64_t count = wf_job_group_count(job), divisor = part ? 1 : squares ? count * (count - empty->ddof) : count;
+    bool is_sum = (parts & ~(unsigned)(WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES)) == 0;
+    if (!parts || !is_sum || job->counts_groups >= 0 || count == 0 || count > WF_FEW_ROWS_MAX) return;
+    if (!job->cpu->tier->find_few_rows[empty->type] || grouped->result_type != empty->type) return;
+    if (squares && (empty->ddof < 0 || count <= empty->ddof)) return;
+    if (part && !are_worth_pairs(empty->type, count)) return;
+    job->quotient = (struct wf_quotient){parts, (double)count, (double)divisor, (divisor & (divisor - 1)) == 0,
+                                         empty->op == WF_STD};
+}
+
+/* Which panels serve, if the array has any. */
+static enum panel panel_for(const struct job *job) {
+    if (job->quotient.parts) return PANEL_OF_FEW_ROWS;
+    bool is_sum = wf_job_group_count(job) > 1 && wf_job_summed_part(job);
+    return is_sum && job->cpu->tier->sum_panel[job->grouped->empty->type] ? PANEL_OF_SUMS : NO_PANEL;
+}
+
+/* How many of so many neighbouring groups a panel takes; 0: none. */
+static int64_t panel_groups(const struct job *job, enum panel panel, int64_t groups) {
+    bool is_flat = job->view.ndim == 1 && !job->view.positions.index;
+    if (panel == PANEL_OF_SUMS) return (int64_t)wf_panel_groups(&job->view, groups);
+    if (!is_flat || groups < WF_STRIP_COLUMNS) return 0;
+    return groups < WF_PANEL_COLUMNS_MAX ? groups : WF_PANEL_COLUMNS_MAX;
+}
+
 /* Sets whether tiles are panels: as wide as threads leave them, at least one for each.  Columns have been chosen. */
 static void choose_panels(struct job *job, int threads) {
     const struct dimension *last = &job->dimension[job->ndim - 1];
     int64_t groups = last->length;
-    if (!job->uses_columns || wf_job_group_count(job) < 2 || !wf_job_summed_part(job) || job->counts_groups >= 0) return;
-    if (!job->cpu->tier->sum_panel[job->grouped->empty->type] || last->stride_bytes[0] != (int64_t)job->view.nbytes) return;
+    enum panel panel = panel_for(job);
+    if (!job->uses_columns || panel == NO_PANEL || job->counts_groups >= 0) return;
+    if (last->stride_bytes[0] != (int64_t)job->view.nbytes) return;
     while (threads > 1 && groups > WF_STRIP_COLUMNS && job->grouped->layout->count / groups < 4 * threads) groups /= 2;
     if (job->grouped->layout->count / groups < threads) return;
-    groups = (int64_t)wf_panel_groups(&job->view, groups);
-    job->uses_panels = groups != 0;
-    if (groups) job->tile = groups;
+    groups = panel_groups(job, panel, groups);
+    if (!groups) return;
+    job->panel = panel;
+    job->tile = groups;
 }
 
 /* Sets whether lanes go along each group's elements: where they lie side by side, and are more than vectors of neighbouring
@@ -175,6 +215,7 @@ void wf_job_divide(struct job *job, int threads) {
     int64_t of_one = wf_job_group_count(job) + ELEMENTS_OF_RESULT;
     int64_t length = job->dimension[job->ndim - 1].length, results = ELEMENTS_AT_ONCE / of_one + 1;
     job->tile = results;
+    choose_quotient(job);
     choose_rows(job);
     if (!job->uses_rows) choose_columns(job);
     job->columns = job->tile;

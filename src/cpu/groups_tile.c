@@ -6,7 +6,8 @@
 static bool try_short_columns(struct worker *worker, const struct job *job, const struct place *place, size_t results,
                               int64_t count) {
     const struct dimension *last = &job->dimension[job->ndim - 1];
-    struct few few = {results, count, NULL, place->result, last->result_stride_bytes, NULL, NULL, 0, NULL};
+    struct few few = {.groups = results, .count = count, .result = place->result,
+                      .result_stride_bytes = last->result_stride_bytes};
     bool of_index;
     int64_t first;
     enum wf_part part;
@@ -32,8 +33,8 @@ static size_t count_short_segments(const struct job *job, const struct place *pl
 /* Writes their results; false if the general path must find them. */
 static bool try_short_segments(struct worker *worker, const struct job *job, const struct place *place, size_t groups) {
     const int64_t *offset = job->labels.offsets + place->group;
-    struct few few = {groups, 0, offset, place->result, job->dimension[job->counts_groups].result_stride_bytes,
-                      NULL, NULL, 0, NULL};
+    struct few few = {.groups = groups, .offset = offset, .result = place->result,
+                      .result_stride_bytes = job->dimension[job->counts_groups].result_stride_bytes};
     bool of_index;
     enum wf_part part;
     unsigned parts = wf_job_short_parts(job, &part, &of_index);
@@ -52,7 +53,8 @@ static bool try_rows(const struct worker *worker, const struct job *job, const s
     const int64_t *offset = is_segment ? job->labels.offsets + place->group : NULL;
     const unsigned char *x = job->labels.elements[0] ? job->labels.elements[0] : place->data[0] + job->data_offset[0];
     struct wf_rows rows = {x, groups, is_segment ? 0 : job->view.count, along->stride_bytes[0], offset};
-    struct few few = {groups, rows.count, offset, place->result, along->result_stride_bytes, &rows, NULL, 0, NULL};
+    struct few few = {.groups = groups, .count = rows.count, .offset = offset, .result = place->result,
+                      .result_stride_bytes = along->result_stride_bytes, .rows = &rows};
     return wf_few_write(worker, job, &few);
 }
 
@@ -101,17 +103,30 @@ static void reduce_neighbours(struct job *job, struct worker *worker, struct pla
     }
 }
 
+/* Finds what so many groups that a view shows come to, or adds them up; false if all strips have failed. */
+static bool find_panel(const struct job *job, struct wf_panel_sums *sums, const struct wf_view *view, size_t groups) {
+    const struct wf_tier *tier = job->cpu->tier;
+    wf_type type = job->grouped->empty->type;
+    struct wf_panel rows = {view->data[0], view->stride_bytes[0][0], (size_t)view->count, groups, 0};
+    if (job->panel == PANEL_OF_SUMS) return wf_panel_sum(sums, tier, type, wf_job_summed_part(job), view, groups);
+    if (groups < WF_STRIP_COLUMNS) return false;
+    tier->find_few_rows[type](&rows, groups, &job->quotient, sums->unit, sums->has_failed);
+    return true;
+}
+
 /* A tile that is a panel; by columns what fails of it. */
 static void reduce_panel(struct job *job, struct worker *worker, struct place place, int64_t count) {
     struct wf_panel_sums *sums = wf_columns_panel(worker->columns);
     int64_t first, taken, stride = job->dimension[job->ndim - 1].result_stride_bytes;
+    int64_t nbytes = (int64_t)wf_type_nbytes(job->grouped->result_type);
     struct wf_view view = wf_place_view_tile(job, &place, &first);
-    enum wf_part part = wf_job_summed_part(job);
-    bool is_summed = wf_panel_sum(sums, job->cpu->tier, job->grouped->empty->type, part, &view, (size_t)count);
+    bool is_found = find_panel(job, sums, &view, (size_t)count);
     for (int64_t c = 0; c < count; c += taken, wf_place_move(&place, job, job->ndim - 1, taken)) {
         taken = count - c < WF_STRIP_COLUMNS ? count - c : WF_STRIP_COLUMNS;
-        struct few few = {(size_t)taken, view.count, NULL, place.result, stride, NULL, sums, (size_t)c, &view};
-        bool is_whole = is_summed && !sums->has_failed[c / WF_STRIP_COLUMNS];
+        struct few few = {.groups = (size_t)taken, .count = view.count, .result = place.result, .result_stride_bytes = stride,
+                          .panel = sums, .first = (size_t)c, .view = &view};
+        if (job->panel != PANEL_OF_SUMS) few.found = (const unsigned char *)sums->unit + c * nbytes;
+        bool is_whole = is_found && !sums->has_failed[c / WF_STRIP_COLUMNS];
         if (is_whole && wf_few_write(worker, job, &few)) continue;
         reduce_neighbours(job, worker, place, taken);
     }
@@ -142,7 +157,7 @@ static void reduce_tile(struct job *job, struct worker *worker, int64_t tile) {
     }
     if (job->uses_columns && !wf_job_has_columns(worker))
         for (int64_t i = 0; i < count; i++, wf_place_move(&place, job, job->ndim - 1, 1)) reduce_group(job, worker, &place);
-    else if (job->uses_panels)
+    else if (job->panel != NO_PANEL)
         reduce_panel(job, worker, place, count);
     else
         reduce_neighbours(job, worker, place, count);
