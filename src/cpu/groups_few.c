@@ -79,10 +79,20 @@ static bool find_panel_totals(const struct job *job, const struct few *few, enum
     return true;
 }
 
+/* Of rows whose elements are compared. */
+static bool find_row_extremes(const struct job *job, const struct few *few, bool largest, bool of_index, uint64_t *found) {
+    const struct wf_accumulator *empty = job->grouped->empty;
+    if (!job->cpu->tier->find_row_extremes[empty->type](few->rows, largest, of_index, found)) return false;
+    for (size_t c = 0; of_index && !few->offset && c < few->groups; c++) found[c] += (uint64_t)empty->first_index;
+    return true;
+}
+
 /* Finds what a part of each group comes to, as wf_results_function does. */
 static bool find_results(const struct worker *worker, const struct job *job, const struct few *few, enum wf_part part,
-                         bool of_index, void *found) {
+                         bool of_index, uint64_t *found) {
     wf_type type = job->grouped->empty->type;
+    bool is_extreme = part & (WF_PART_MIN | WF_PART_MAX);
+    if (few->rows && is_extreme) return find_row_extremes(job, few, part == WF_PART_MAX, of_index, found);
     if (few->rows) return job->cpu->tier->find_row_results[type](few->rows, part, found);
     if (few->panel) return find_panel_results(job, few, part, found);
     return wf_columns_results(worker->columns, job->cpu->tier, type, part, of_index, found);
@@ -117,7 +127,8 @@ static bool write_parts(const struct worker *worker, const struct job *job, cons
                         bool of_index) {
     const struct wf_grouped *grouped = job->grouped;
     uint64_t found[WF_COLUMNS_MAX];
-    if (!find_results(worker, job, few, part, of_index, found)) return round_totals(worker, job, few, part);
+    if (!find_results(worker, job, few, part, of_index, found))
+        return part & (WF_PART_SUM | WF_PART_ABS) && round_totals(worker, job, few, part);
     for (size_t c = 0; of_index && few->offset && c < few->groups; c++)
         found[c] += (uint64_t)(grouped->empty->first_index + few->offset[c]);
     write_found(few, found, wf_type_nbytes(grouped->result_type));
