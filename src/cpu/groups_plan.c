@@ -140,7 +140,8 @@ enum wf_part wf_job_extreme_part(const struct job *job, bool *of_index) {
     return part && (parts == WF_PART_MIN || parts == WF_PART_MAX) ? part : (enum wf_part)0;
 }
 
-/* Whether registers serve sums of so many f64, each of which takes a dozen additions: a window takes fewer, but more besides. */
+/* Whether registers serve sums of so many elements: an f64 takes a dozen additions there, and fewer through a window, which
+ * takes more besides. */
 static bool are_worth_pairs(wf_type type, int64_t count) {
     enum { F64_MAX = 8 };
     return type != WF_F64 || count <= F64_MAX;

@@ -128,8 +128,8 @@ static void reduce_panel(struct job *job, struct worker *worker, struct place pl
     bool is_found = find_panel(job, sums, &view, (size_t)count);
     for (int64_t c = 0; c < count; c += taken, wf_place_move(&place, job, job->ndim - 1, taken)) {
         taken = count - c < WF_STRIP_COLUMNS ? count - c : WF_STRIP_COLUMNS;
-        struct few few = {.groups = (size_t)taken, .count = view.count, .result = place.result, .result_stride_bytes = stride,
-                          .panel = sums, .first = (size_t)c, .view = &view};
+        struct few few = {.groups = (size_t)taken, .count = view.count, .result = place.result,
+                          .result_stride_bytes = stride, .panel = sums, .first = (size_t)c, .view = &view};
         if (job->panel != PANEL_OF_SUMS) few.found = (const unsigned char *)sums->unit + c * nbytes;
         bool is_whole = is_found && !sums->has_failed[c / WF_STRIP_COLUMNS];
         if (is_whole && wf_few_write(worker, job, &few)) continue;
