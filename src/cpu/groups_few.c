@@ -80,9 +80,9 @@ static bool find_panel_totals(const struct job *job, const struct few *few, enum
 }
 
 /* Of rows whose elements are compared. */
-static bool find_row_extremes(const struct job *job, const struct few *few, bool largest, bool of_index, uint64_t *found) {
+static bool find_row_minmax(const struct job *job, const struct few *few, bool largest, bool of_index, uint64_t *found) {
     const struct wf_accumulator *empty = job->grouped->empty;
-    if (!job->cpu->tier->find_row_extremes[empty->type](few->rows, largest, of_index, found)) return false;
+    if (!job->cpu->tier->find_row_minmax[empty->type](few->rows, largest, of_index, found)) return false;
     for (size_t c = 0; of_index && !few->offset && c < few->groups; c++) found[c] += (uint64_t)empty->first_index;
     return true;
 }
@@ -91,8 +91,8 @@ static bool find_row_extremes(const struct job *job, const struct few *few, bool
 static bool find_results(const struct worker *worker, const struct job *job, const struct few *few, enum wf_part part,
                          bool of_index, uint64_t *found) {
     wf_type type = job->grouped->empty->type;
-    bool is_extreme = part & (WF_PART_MIN | WF_PART_MAX);
-    if (few->rows && is_extreme) return find_row_extremes(job, few, part == WF_PART_MAX, of_index, found);
+    bool is_minmax = part & (WF_PART_MIN | WF_PART_MAX);
+    if (few->rows && is_minmax) return find_row_minmax(job, few, part == WF_PART_MAX, of_index, found);
     if (few->rows) return job->cpu->tier->find_row_results[type](few->rows, part, found);
     if (few->panel) return find_panel_results(job, few, part, found);
     return wf_columns_results(worker->columns, job->cpu->tier, type, part, of_index, found);

@@ -27,7 +27,7 @@ enum panel {
     NO_PANEL,
     PANEL_OF_SUMS,     /* of many rows, through a window: panels.h */
     PANEL_OF_FEW_ROWS, /* in registers: wf_few_rows_function */
-    PANEL_OF_EXTREMES, /* wf_panel_extremes_function */
+    PANEL_OF_MINMAX, /* wf_panel_minmax_function */
 };
 
 /* What the threads share. */
@@ -95,7 +95,7 @@ int64_t wf_job_group_count(const struct job *job);
 unsigned wf_job_short_parts(const struct job *job, enum wf_part *part, bool *of_index);
 
 /* The part of ops whose results are a group's least or largest element, or its index; 0: others. */
-enum wf_part wf_job_extreme_part(const struct job *job, bool *of_index);
+enum wf_part wf_job_minmax_part(const struct job *job, bool *of_index);
 
 /* The ops whose results are sums of a group's values or magnitudes, or are made of one; 0: others. */
 enum wf_part wf_job_summed_part(const struct job *job);

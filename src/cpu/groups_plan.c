@@ -134,7 +134,7 @@ enum wf_part wf_job_summed_part(const struct job *job) {
     return is_sum ? (enum wf_part)parts : (enum wf_part)0;
 }
 
-enum wf_part wf_job_extreme_part(const struct job *job, bool *of_index) {
+enum wf_part wf_job_minmax_part(const struct job *job, bool *of_index) {
     enum wf_part part;
     unsigned parts = wf_job_short_parts(job, &part, of_index);
     return part && (parts == WF_PART_MIN || parts == WF_PART_MAX) ? part : (enum wf_part)0;
@@ -168,7 +168,7 @@ static void choose_quotient(struct job *job) {
 static enum panel panel_for(const struct job *job) {
     bool of_index;
     if (job->quotient.parts) return PANEL_OF_FEW_ROWS;
-    if (wf_job_extreme_part(job, &of_index) && !of_index) return PANEL_OF_EXTREMES;
+    if (wf_job_minmax_part(job, &of_index) && !of_index) return PANEL_OF_MINMAX;
     bool is_sum = wf_job_group_count(job) > 1 && wf_job_summed_part(job);
     return is_sum && job->cpu->tier->sum_panel[job->grouped->empty->type] ? PANEL_OF_SUMS : NO_PANEL;
 }
@@ -199,15 +199,15 @@ static void choose_panels(struct job *job, int threads) {
 /* Sets whether lanes go along each group's elements: where they lie side by side, and are more than vectors of neighbouring
  * groups serve better. */
 static void choose_rows(struct job *job) {
-    enum { LEAST_NBYTES = 96, LEAST_NBYTES_OF_EXTREMES = 192 };
+    enum { LEAST_NBYTES = 96, LEAST_NBYTES_OF_MINMAX = 192 };
     const struct wf_view *view = &job->view;
     int64_t count = wf_job_group_count(job), nbytes = (int64_t)view->nbytes;
-    bool of_index, is_extreme = wf_job_extreme_part(job, &of_index), is_segment = job->counts_groups >= 0;
+    bool of_index, is_minmax = wf_job_minmax_part(job, &of_index), is_segment = job->counts_groups >= 0;
     bool is_divided = job->quotient.divisor > 1; /* which registers do sooner than integers */
     bool is_sum = wf_job_summed_part(job) && !is_divided && job->cpu->tier->find_row_results[job->grouped->empty->type];
-    if (!count || !(is_sum || is_extreme) || view->ndim != 1 || view->stride_bytes[0][0] != nbytes) return;
+    if (!count || !(is_sum || is_minmax) || view->ndim != 1 || view->stride_bytes[0][0] != nbytes) return;
     if (job->labels.positions.index || (is_segment && job->grouped->layout->ndim > 1)) return;
-    bool is_long = count * nbytes >= (is_extreme ? LEAST_NBYTES_OF_EXTREMES : LEAST_NBYTES);
+    bool is_long = count * nbytes >= (is_minmax ? LEAST_NBYTES_OF_MINMAX : LEAST_NBYTES);
     job->uses_rows = count <= WF_ROW_COUNT_MAX && (is_long || (is_segment && is_sum));
 }
 

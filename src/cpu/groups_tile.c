@@ -110,9 +110,9 @@ static bool find_panel(const struct job *job, struct wf_panel_sums *sums, const 
     struct wf_panel rows = {view->data[0], view->stride_bytes[0][0], (size_t)view->count, groups, 0};
     if (job->panel == PANEL_OF_SUMS) return wf_panel_sum(sums, tier, type, wf_job_summed_part(job), view, groups);
     if (groups < WF_STRIP_COLUMNS) return false;
-    if (job->panel == PANEL_OF_EXTREMES) {
-        bool of_index, largest = wf_job_extreme_part(job, &of_index) == WF_PART_MAX;
-        tier->find_panel_extremes[type](&rows, largest, sums->unit, sums->has_failed);
+    if (job->panel == PANEL_OF_MINMAX) {
+        bool of_index, largest = wf_job_minmax_part(job, &of_index) == WF_PART_MAX;
+        tier->find_panel_minmax[type](&rows, largest, sums->unit, sums->has_failed);
         return true;
     }
     tier->find_few_rows[type](&rows, groups, &job->quotient, sums->unit, sums->has_failed);

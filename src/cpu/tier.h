@@ -5,7 +5,7 @@
 
 #include "core/types.h"
 #include "cpu/block.h"
-#include "cpu/extremes.h"
+#include "cpu/minmax.h"
 
 struct wf_tier {
     const char *name;
@@ -14,8 +14,8 @@ struct wf_tier {
     wf_columns_function *add_columns[WF_TYPE_COUNT];
     wf_results_function *find_results[WF_TYPE_COUNT];
     wf_totals_function *find_totals[WF_TYPE_COUNT];
-    wf_panel_extremes_function *find_panel_extremes[WF_TYPE_COUNT];
-    wf_row_extremes_function *find_row_extremes[WF_TYPE_COUNT];
+    wf_panel_minmax_function *find_panel_minmax[WF_TYPE_COUNT];
+    wf_row_minmax_function *find_row_minmax[WF_TYPE_COUNT];
     /* NULL: the type has none */
     wf_row_results_function *find_row_results[WF_TYPE_COUNT];
     wf_row_totals_function *find_row_totals[WF_TYPE_COUNT];

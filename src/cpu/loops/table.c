@@ -12,8 +12,8 @@
     wf_columns_function WF_LOOPS_NAME(add_columns, NAME, TIER);                                              \
     wf_results_function WF_LOOPS_NAME(find_results, NAME, TIER);                                             \
     wf_totals_function WF_LOOPS_NAME(find_totals, NAME, TIER);                                               \
-    wf_panel_extremes_function WF_LOOPS_NAME(find_panel_extremes, NAME, TIER);                               \
-    wf_row_extremes_function WF_LOOPS_NAME(find_row_extremes, NAME, TIER);                                   \
+    wf_panel_minmax_function WF_LOOPS_NAME(find_panel_minmax, NAME, TIER);                                   \
+    wf_row_minmax_function WF_LOOPS_NAME(find_row_minmax, NAME, TIER);                                       \
     wf_row_results_function WF_LOOPS_NAME(find_row_results, NAME, TIER);                                     \
     wf_row_totals_function WF_LOOPS_NAME(find_row_totals, NAME, TIER);                                       \
     wf_sum_panel_function WF_LOOPS_NAME(sum_panel, NAME, TIER);                                              \
@@ -60,17 +60,17 @@ const struct wf_tier TIER_STRUCT(TIER) = {
             WF_TYPES(X)
 #undef X
         },
-    .find_panel_extremes =
+    .find_panel_minmax =
         {
 #define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
-    [WF_##NAME] = WF_LOOPS_NAME(find_panel_extremes, NAME, TIER),
+    [WF_##NAME] = WF_LOOPS_NAME(find_panel_minmax, NAME, TIER),
             WF_TYPES(X)
 #undef X
         },
-    .find_row_extremes =
+    .find_row_minmax =
         {
 #define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
-    [WF_##NAME] = WF_LOOPS_NAME(find_row_extremes, NAME, TIER),
+    [WF_##NAME] = WF_LOOPS_NAME(find_row_minmax, NAME, TIER),
             WF_TYPES(X)
 #undef X
         },

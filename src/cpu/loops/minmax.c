@@ -1,6 +1,6 @@
 /* Extremes of a type: elements become signed integers of the same order, and NaNs come beyond all others.  Compiled for each
  * tier and type, see vector_types.h. */
-#include "cpu/extremes.h"
+#include "cpu/minmax.h"
 #include "cpu/loops/vector.h"
 
 #define KIND_SIGNED 0
@@ -116,9 +116,9 @@ INLINE void find_columns(const struct wf_panel *panel, bool largest, unsigned ch
     }
 }
 
-wf_panel_extremes_function WF_LOOPS_NAME(find_panel_extremes, TYPE, TIER);
+wf_panel_minmax_function WF_LOOPS_NAME(find_panel_minmax, TYPE, TIER);
 
-void WF_LOOPS_NAME(find_panel_extremes, TYPE, TIER)(const struct wf_panel *panel, bool largest, void *results,
+void WF_LOOPS_NAME(find_panel_minmax, TYPE, TIER)(const struct wf_panel *panel, bool largest, void *results,
                                                     bool *has_failed) {
     largest ? find_columns(panel, true, results, has_failed) : find_columns(panel, false, results, has_failed);
 }
@@ -192,9 +192,9 @@ INLINE bool find_rows(const struct wf_rows *rows, bool largest, bool of_index, u
     return !any_lane_of(nans);
 }
 
-wf_row_extremes_function WF_LOOPS_NAME(find_row_extremes, TYPE, TIER);
+wf_row_minmax_function WF_LOOPS_NAME(find_row_minmax, TYPE, TIER);
 
-bool WF_LOOPS_NAME(find_row_extremes, TYPE, TIER)(const struct wf_rows *rows, bool largest, bool of_index, void *results) {
+bool WF_LOOPS_NAME(find_row_minmax, TYPE, TIER)(const struct wf_rows *rows, bool largest, bool of_index, void *results) {
     if (of_index) return largest ? find_rows(rows, true, true, results) : find_rows(rows, false, true, results);
     return largest ? find_rows(rows, true, false, results) : find_rows(rows, false, false, results);
 }
