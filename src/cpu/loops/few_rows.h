@@ -48,7 +48,8 @@ INLINE vf64 round_to_half(vf64 x) {
     vf64 subnormal = (vf64)((vu64)((magnitude + anchor) - anchor) | sign);
     bits += ((UINT64_C(1) << (shift - 1)) - 1) + (bits >> shift & 1);
     vi64 normal = (vi64)(bits & ~((UINT64_C(1) << shift) - 1));
-    vi64 is_normal = (vi64)(magnitude >= two_to(1 - BIAS)), is_large = (vi64)(magnitude >= (2 - two_to(-PRECISION)) * two_to(BIAS));
+    vi64 is_normal = (vi64)(magnitude >= two_to(1 - BIAS));
+    vi64 is_large = (vi64)(magnitude >= (2 - two_to(-PRECISION)) * two_to(BIAS));
     return (vf64)((normal & is_normal) | ((vi64)subnormal & ~is_normal) | is_large);
 }
 
@@ -215,7 +216,8 @@ INLINE vf64 few_result(struct few_sums *sums, const struct wf_quotient *quotient
 }
 
 /* Adds one more row to each vector's sums. */
-INLINE void add_few_row(struct few_sums *sums, struct scan *scan, const unsigned char *x, enum few_asked asked, bool is_second) {
+INLINE void add_few_row(struct few_sums *sums, struct scan *scan, const unsigned char *x, enum few_asked asked,
+                        bool is_second) {
     UNROLLED
     for (size_t v = 0; v < FEW_VECTORS; v++) {
         if (!IS_F64 && v * LANES % STEP == 0) scan_bounds(scan, x + v * LANES * sizeof(uword));

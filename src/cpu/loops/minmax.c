@@ -89,7 +89,8 @@ INLINE void improve_all(unsigned char *best, const struct wf_panel *panel, bool 
         size_t count = panel->rows - r < WF_PANEL_ROWS ? panel->rows - r : WF_PANEL_ROWS;
         for (size_t c = 0; c < panel->columns; c += GROUP) {
             size_t left = panel->columns - c, begin = left < GROUP ? panel->columns - GROUP : c; /* seen twice, at worst */
-            improve_group(best + begin * sizeof(uword), rows + begin * sizeof(uword), panel->stride_bytes, count, r == 0, largest);
+            improve_group(best + begin * sizeof(uword), rows + begin * sizeof(uword), panel->stride_bytes, count, r == 0,
+                          largest);
         }
     }
 }
@@ -178,7 +179,8 @@ INLINE bool find_rows(const struct wf_rows *rows, bool largest, bool of_index, u
     const size_t result_nbytes = of_index ? sizeof(uint64_t) : sizeof(uword);
     vsword nans = {0};
     for (size_t r = 0; r < rows->rows; r++) {
-        const unsigned char *x = rows->x + (rows->offset ? rows->offset[r] * (int64_t)sizeof(uword) : (int64_t)r * rows->stride_bytes);
+        int64_t begin = rows->offset ? rows->offset[r] * (int64_t)sizeof(uword) : (int64_t)r * rows->stride_bytes;
+        const unsigned char *x = rows->x + begin;
         size_t count = (size_t)(rows->offset ? rows->offset[r + 1] - rows->offset[r] : rows->count);
         memset(results + r * result_nbytes, 0, result_nbytes);
         if (!count) continue;
