@@ -21,7 +21,8 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
-TYPES = {"float16": "f16", "float32": "f32", "float64": "f64", "int8": "i8", "int32": "i32"}
+TYPES = {"float16": "f16", "float32": "f32", "float64": "f64", "int8": "i8", "int32": "i32",
+         "int64": "i64"}
 ROUNDS = 5
 
 
@@ -92,7 +93,8 @@ def worst_ulp(results, others):
 
 def axis_cases(wf, rng, dtype, scale):
     shapes = [((4, 2**20), 1), ((2**11, 2**11), 1), ((2**16, 64), 1), ((2**18, 16), 1), ((2**20, 4), 1),
-              ((2**11, 2**11), 0), ((2**16, 64), 0), ((2**20, 4), 0), ((16, 512, 512), 1)]
+              ((2**11, 2**11), 0), ((2**16, 64), 0), ((2**20, 4), 0), ((1, 4, 2**18), 1), ((1, 16, 2**16), 1),
+              ((16, 512, 512), 1)]
     for shape, axis in shapes:
         shape = (shape[0] * scale, *shape[1:])
         array = (rng.standard_normal(shape) * 100).astype(dtype)

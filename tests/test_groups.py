@@ -285,6 +285,11 @@ def test_short_segments(handle, type_name, kind):
         assert got == as_returned(expected, op, type_name), (op, lengths, nan)
 
 
+def transposed(data, rows, columns, nbytes):
+    cells = [data[i:i + nbytes] for i in range(0, len(data), nbytes)]
+    return b"".join(cells[r * columns + c] for c in range(columns) for r in range(rows))
+
+
 # ---- neighbouring groups, which are folded side by side ---------------------------------------------------
 
 
@@ -361,6 +366,49 @@ def test_threads_share_long_columns(handle, op, type_name):
     assert got == {tuple(alone)}
 
 
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", TYPES)
+@pytest.mark.parametrize("rows,columns", [(2, 1100), (9, 150), (300, 70)])
+def test_extremes_along_axes(handle, type_name, rows, columns):
+    """Extremes of columns read where they lie, and of rows in vectors: NaNs and zeros of either sign here and there."""
+    rng, nbytes = random.Random(f"extremes {type_name} {rows}"), struct.calcsize(TYPECODES[type_name])
+    data = bytearray(sample(type_name, rows * columns, "plain", seed=rng.random()))
+    zeros = [bytes(nbytes), bytes(nbytes - 1) + (b"\x80" if type_name in FLOATS else b"\0")]
+    for c in rng.sample(range(columns), columns // 3): # columns of nothing but zeros, and of other values
+        odd = rng.choice([sample(type_name, rows - 1, "special", seed=rng.random()) + sample(type_name, 1, "plain"),
+                          b"".join(rng.choices(zeros, k=rows))])
+        for r in range(rows):
+            at = (r * columns + c) * nbytes
+            data[at:at + nbytes] = odd[r * nbytes:(r + 1) * nbytes]
+    data = bytes(data)
+    turned = transposed(data, rows, columns, nbytes)
+    for op, nan in itertools.product(("max", rng.choice(["min", "argmin"]), "argmax"), ("propagate", "omit")):
+        expected = [handle.reduce(op, wf.strided(data, type_name, (rows,), (columns * nbytes,), c * nbytes), nan=nan,
+                                  first_index=3) for c in range(columns)]
+        down = wf.strided(data, type_name, (rows, columns), (columns * nbytes, nbytes))
+        along = wf.strided(turned, type_name, (columns, rows), (rows * nbytes, nbytes))
+        threads = rng.choice([1, 2])
+        for axis, array in ((0, down), (1, along)):
+            groups = library.wf_groups_axes(1 << axis)
+            assert handle.reduce_groups(op, groups, array, nan=nan, first_index=3, threads=threads) == expected, (op, axis)
+
+
+@pytest.mark.parametrize("type_name", ["i8", "u64", "f16", "f32", "f64"])
+def test_extremes_of_segments(handle, type_name):
+    """Segments of 1 to 700 elements, some of one value alone."""
+    rng, nbytes = random.Random(f"extremes of segments {type_name}"), struct.calcsize(TYPECODES[type_name])
+    lengths = [rng.choice([1, 2, 30, rng.randrange(1, 200), 700]) for _ in range(40)]
+    data = b"".join(rng.choice([sample(type_name, n, "plain", seed=rng.random()), sample(type_name, 1, "plain") * n])
+                    for n in lengths)
+    offsets = [0, *itertools.accumulate(lengths)]
+    labels = integer_vector(offsets, "i64", 1)
+    groups = library.wf_groups_segments(0, len(lengths), byref(labels))
+    array = wf.strided(data, type_name, (sum(lengths),), (nbytes,))
+    for op in ("max", "argmax", "min", "argmin"):
+        expected = [Oracle(type_name, data[a * nbytes:b * nbytes], first_index=a).reduce(op) for a, b in zip(offsets, offsets[1:])]
+        assert returned(handle, op, groups, [array]) == as_returned(expected, op, type_name)
+
+
 # ---- sums of many rows, or columns, that share a window ----------------------------------------------------
 
 
@@ -390,11 +438,6 @@ def columns_alone(handle, op, type_name, data, shape):
             for c in range(shape[1])]
 
 
-def transposed(data, rows, columns, nbytes):
-    cells = [data[i:i + nbytes] for i in range(0, len(data), nbytes)]
-    return b"".join(cells[r * columns + c] for c in range(columns) for r in range(rows))
-
-
 @pytest.mark.sampled
 @pytest.mark.parametrize("type_name", FLOATS)
 @pytest.mark.parametrize("rows,columns", [(2, 1100), (5, 330), (41, 129), (520, 34), (37, 1), (301, 7), (2100, 5)])
@@ -414,6 +457,37 @@ def test_groups_that_share_a_window(handle, type_name, rows, columns):
             some = rng.randrange(columns)
             cells = b"".join(data[(r * columns + some) * nbytes:][:nbytes] for r in range(rows))
             assert Oracle(type_name, cells).reduce(op) == expected[some]
+
+
+def few_rows(type_name, rows, columns, rng):
+    """Columns that registers take, and some whose elements or results need more: infinite, tiny, of all exponents."""
+    kinds = {"odd": mixed(type_name, rows, columns, rng)}
+    for kind in ("plain", "unit", "wild"):
+        kinds[kind] = sample(type_name, rows * columns, kind, seed=rng.random())
+    nbytes = struct.calcsize(TYPECODES[type_name])
+    large, low = FLOATS[type_name].infinity - 1, rng.randrange(3)
+    kinds["edges"] = b"".join(rng.choice([large, large ^ FLOATS[type_name].sign, low, 1]).to_bytes(nbytes, "little")
+                              for _ in range(rows * columns))
+    return kinds
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", FLOATS)
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 7, 8, 9, 16, 33, 63])
+def test_few_rows(handle, type_name, rows):
+    """Sums, quotients and variances of a few rows, found in registers or not: the bits of each column by itself."""
+    rng, columns, nbytes = random.Random(f"few {type_name} {rows}"), 150, struct.calcsize(TYPECODES[type_name])
+    for kind, data in few_rows(type_name, rows, columns, rng).items():
+        down = wf.strided(data, type_name, (rows, columns), (columns * nbytes, nbytes))
+        along = wf.strided(transposed(data, rows, columns, nbytes), type_name, (columns, rows), (rows * nbytes, nbytes))
+        ddof, some = rng.randrange(min(rows, 3)), rng.randrange(columns)
+        cells = b"".join(data[(r * columns + some) * nbytes:][:nbytes] for r in range(rows))
+        for op in ("sum", "mean", rng.choice(["norm1", "var"]), rng.choice(["var", "std"])):
+            expected = [handle.reduce(op, wf.strided(data, type_name, (rows,), (columns * nbytes,), c * nbytes), ddof=ddof)
+                        for c in range(columns)]
+            for axis, array in ((0, down), (1, along)):
+                assert handle.reduce_groups(op, library.wf_groups_axes(1 << axis), array, ddof=ddof) == expected, (kind, op)
+            assert Oracle(type_name, cells).reduce(op, ddof=ddof) == expected[some]
 
 
 @pytest.mark.parametrize("type_name", FLOATS)

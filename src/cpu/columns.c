@@ -337,3 +337,12 @@ bool wf_columns_totals(const struct wf_columns *columns, const struct wf_tier *t
                        struct wf_column_totals *totals) {
     return tier->find_totals[type](&columns->whole, parts, totals);
 }
+
+bool wf_columns_find_few(const struct wf_columns *columns, const struct wf_tier *tier, wf_type type,
+                         const struct wf_quotient *asked, void *results) {
+    const struct wf_tile *tile = &columns->whole;
+    struct wf_panel rows = {tile->x, (int64_t)(tile->pitch * wf_type_nbytes(type)), tile->rows, tile->pitch, 0};
+    bool has_failed;
+    tier->find_few_rows[type](&rows, tile->columns, asked, results, &has_failed);
+    return !has_failed;
+}

@@ -42,6 +42,10 @@ bool wf_columns_fill_segments(struct wf_columns *columns, const struct wf_view *
 bool wf_columns_results(const struct wf_columns *columns, const struct wf_tier *tier, wf_type type, enum wf_part part,
                         bool of_index, void *results);
 
+/* What is asked for of each group of the tile (wf_few_rows_function); false if some group needs more. */
+bool wf_columns_find_few(const struct wf_columns *columns, const struct wf_tier *tier, wf_type type,
+                         const struct wf_quotient *asked, void *results);
+
 /* The exact sums of each group of the tile. */
 bool wf_columns_totals(const struct wf_columns *columns, const struct wf_tier *tier, wf_type type, unsigned parts,
                        struct wf_column_totals *totals);

@@ -1,5 +1,6 @@
 /* Adds blocks of a float type to an accumulator: compiled for each tier and type, see vector_types.h. */
 #include "cpu/loops/column_sums.h"
+#include "cpu/loops/few_rows.h"
 #include "cpu/loops/float_slots.h"
 #include "cpu/loops/guess.h"
 #include "cpu/loops/leaves.h"

@@ -12,11 +12,14 @@
     wf_columns_function WF_LOOPS_NAME(add_columns, NAME, TIER);                                              \
     wf_results_function WF_LOOPS_NAME(find_results, NAME, TIER);                                             \
     wf_totals_function WF_LOOPS_NAME(find_totals, NAME, TIER);                                               \
+    wf_panel_minmax_function WF_LOOPS_NAME(find_panel_minmax, NAME, TIER);                                   \
+    wf_row_minmax_function WF_LOOPS_NAME(find_row_minmax, NAME, TIER);                                       \
     wf_row_results_function WF_LOOPS_NAME(find_row_results, NAME, TIER);                                     \
     wf_row_totals_function WF_LOOPS_NAME(find_row_totals, NAME, TIER);                                       \
     wf_sum_panel_function WF_LOOPS_NAME(sum_panel, NAME, TIER);                                              \
     wf_panel_results_function WF_LOOPS_NAME(find_panel_results, NAME, TIER);                                 \
     wf_panel_totals_function WF_LOOPS_NAME(find_panel_totals, NAME, TIER);                                   \
+    wf_few_rows_function WF_LOOPS_NAME(find_few_rows, NAME, TIER);                                           \
     wf_split_function WF_LOOPS_NAME(split, NAME, TIER);                                                      \
     wf_slots_function WF_LOOPS_NAME(add_to_slots, NAME, TIER);
 WF_TYPES(X)
@@ -54,6 +57,20 @@ const struct wf_tier TIER_STRUCT(TIER) = {
         {
 #define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
     [WF_##NAME] = WF_LOOPS_NAME(find_totals, NAME, TIER),
+            WF_TYPES(X)
+#undef X
+        },
+    .find_panel_minmax =
+        {
+#define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
+    [WF_##NAME] = WF_LOOPS_NAME(find_panel_minmax, NAME, TIER),
+            WF_TYPES(X)
+#undef X
+        },
+    .find_row_minmax =
+        {
+#define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
+    [WF_##NAME] = WF_LOOPS_NAME(find_row_minmax, NAME, TIER),
             WF_TYPES(X)
 #undef X
         },
@@ -97,6 +114,12 @@ const struct wf_tier TIER_STRUCT(TIER) = {
     .find_panel_totals =
         {
 #define X(NAME, name, type, kind, precision, exponent_bits) OF_##kind(find_panel_totals, NAME)
+            WF_TYPES(X)
+#undef X
+        },
+    .find_few_rows =
+        {
+#define X(NAME, name, type, kind, precision, exponent_bits) OF_##kind(find_few_rows, NAME)
             WF_TYPES(X)
 #undef X
         },

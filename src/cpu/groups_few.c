@@ -1,0 +1,178 @@
+/* Reductions by groups: results of groups whose elements are all in one tile, panel or window of rows: without
+ * accumulators, which would cost more than the elements. */
+#include "core/small_finish.h"
+#include "cpu/groups_job.h"
+#include "cpu/panels.h"
+
+#include <string.h>
+
+static int64_t count_in(const struct few *few, size_t c) {
+    return few->offset ? few->offset[c + 1] - few->offset[c] : few->count;
+}
+
+/* Whether a group has no value, but for ops that have one of no elements. */
+static bool is_without_value(const struct wf_accumulator *empty, enum wf_part part, int64_t count) {
+    if (part) return count == 0 && part & (WF_PART_MIN | WF_PART_MAX);
+    return count <= (empty->op == WF_MEAN ? 0 : empty->ddof);
+}
+
+static void write_value(const wf_value *value, const struct few *few, size_t c) {
+    wf_value_store(value, few->result + (int64_t)c * few->result_stride_bytes);
+}
+
+/* Writes results of so many bytes: mostly side by side, so that one copy is all that they cost. */
+static void write_found(const struct few *few, const void *found, size_t nbytes) {
+    if (few->result_stride_bytes == (int64_t)nbytes) {
+        memcpy(few->result, found, few->groups * nbytes);
+        return;
+    }
+    for (size_t c = 0; c < few->groups; c++)
+        memcpy(few->result + (int64_t)c * few->result_stride_bytes, (const char *)found + c * nbytes, nbytes);
+}
+
+/* Writes the fill to groups that have no value; false if there is none. */
+static bool write_fills(const struct few *few, const struct wf_grouped *grouped, enum wf_part part) {
+    for (size_t c = 0; c < few->groups; c++) {
+        if (!is_without_value(grouped->empty, part, count_in(few, c))) continue;
+        if (!grouped->has_fill) return false;
+        write_value(&grouped->fill, few, c);
+    }
+    return true;
+}
+
+/* Makes -0 what is 0 as the sum of nothing but -0. */
+static void find_minus_zeros(bool *are_minus_zeros, const bool *is_zero, const struct few *few) {
+    bool any = false;
+    for (size_t c = 0; c < few->groups; c++) any |= is_zero[c];
+    memset(are_minus_zeros, 0, few->groups);
+    if (any) wf_panel_find_minus_zeros(are_minus_zeros, is_zero, few->view, few->first, few->groups);
+}
+
+/* Of a panel: results are f32 or f64. */
+static bool find_panel_results(const struct job *job, const struct few *few, enum wf_part part, void *found) {
+    bool is_zero[WF_COLUMNS_MAX], are_minus_zeros[WF_COLUMNS_MAX];
+    wf_type type = job->grouped->empty->type;
+    unsigned char *bytes = found;
+    size_t nbytes = wf_type_nbytes(type);
+    bool has_zero;
+    if (!job->cpu->tier->find_panel_results[type](few->panel, few->first, few->groups, found, &has_zero)) return false;
+    if (part != WF_PART_SUM || !has_zero) return true;
+    for (size_t c = 0; c < few->groups; c++) {
+        uint64_t bits = 0;
+        memcpy(&bits, bytes + c * nbytes, nbytes);
+        is_zero[c] = !bits;
+    }
+    find_minus_zeros(are_minus_zeros, is_zero, few);
+    for (size_t c = 0; c < few->groups; c++)
+        if (are_minus_zeros[c]) bytes[(c + 1) * nbytes - 1] = 0x80;
+    return true;
+}
+
+static bool find_panel_totals(const struct job *job, const struct few *few, enum wf_part part,
+                              struct wf_column_totals *totals) {
+    bool is_zero[WF_COLUMNS_MAX];
+    if (!job->cpu->tier->find_panel_totals[job->grouped->empty->type](few->panel, few->first, few->groups, totals))
+        return false;
+    if (part != WF_PART_SUM) return true;
+    for (size_t c = 0; c < few->groups; c++) is_zero[c] = totals->sum[c] == 0;
+    find_minus_zeros(totals->is_minus_zero, is_zero, few);
+    return true;
+}
+
+/* Of rows whose elements are compared. */
+static bool find_row_minmax(const struct job *job, const struct few *few, bool largest, bool of_index, uint64_t *found) {
+    const struct wf_accumulator *empty = job->grouped->empty;
+    if (!job->cpu->tier->find_row_minmax[empty->type](few->rows, largest, of_index, found)) return false;
+    for (size_t c = 0; of_index && !few->offset && c < few->groups; c++) found[c] += (uint64_t)empty->first_index;
+    return true;
+}
+
+/* Finds what a part of each group comes to, as wf_results_function does. */
+static bool find_results(const struct worker *worker, const struct job *job, const struct few *few, enum wf_part part,
+                         bool of_index, uint64_t *found) {
+    wf_type type = job->grouped->empty->type;
+    bool is_minmax = part & (WF_PART_MIN | WF_PART_MAX);
+    if (few->rows && is_minmax) return find_row_minmax(job, few, part == WF_PART_MAX, of_index, found);
+    if (few->rows) return job->cpu->tier->find_row_results[type](few->rows, part, found);
+    if (few->panel) return find_panel_results(job, few, part, found);
+    return wf_columns_results(worker->columns, job->cpu->tier, type, part, of_index, found);
+}
+
+/* Finds the exact sums.  part: that which rows and panels add up. */
+static bool find_totals(const struct worker *worker, const struct job *job, const struct few *few, enum wf_part part,
+                        struct wf_column_totals *totals) {
+    const struct wf_accumulator *empty = job->grouped->empty;
+    if (few->rows) return job->cpu->tier->find_row_totals[empty->type](few->rows, part, totals);
+    if (few->panel) return find_panel_totals(job, few, part, totals);
+    return wf_columns_totals(worker->columns, job->cpu->tier, empty->type, empty->parts, totals);
+}
+
+/* Rounds exact sums to the results' type. */
+static bool round_totals(const struct worker *worker, const struct job *job, const struct few *few, enum wf_part part) {
+    struct wf_column_totals totals;
+    wf_value value;
+    if (!(few->rows || few->panel) || !find_totals(worker, job, few, part, &totals)) return false;
+    for (size_t c = 0; c < few->groups; c++) {
+        bool is_negative = totals.sum[c] ? totals.sum[c] < 0 : totals.is_minus_zero[c];
+        wf_u128 magnitude = totals.sum[c] < 0 ? -(wf_u128)totals.sum[c] : (wf_u128)totals.sum[c];
+        struct wf_number number = wf_number_make(is_negative, magnitude, totals.sum_exponent, false);
+        if (!wf_number_round(&number, job->grouped->result_type, &value)) return false;
+        write_value(&value, few, c);
+    }
+    return true;
+}
+
+/* Writes results that are what a part of the groups comes to. */
+static bool write_parts(const struct worker *worker, const struct job *job, const struct few *few, enum wf_part part,
+                        bool of_index) {
+    const struct wf_grouped *grouped = job->grouped;
+    uint64_t found[WF_COLUMNS_MAX];
+    if (!find_results(worker, job, few, part, of_index, found))
+        return part & (WF_PART_SUM | WF_PART_ABS) && round_totals(worker, job, few, part);
+    for (size_t c = 0; of_index && few->offset && c < few->groups; c++)
+        found[c] += (uint64_t)(grouped->empty->first_index + few->offset[c]);
+    write_found(few, found, wf_type_nbytes(grouped->result_type));
+    return !few->offset || write_fills(few, grouped, part);
+}
+
+/* Writes means, variances and their roots. */
+static bool write_finished(const struct worker *worker, const struct job *job, const struct few *few) {
+    const struct wf_grouped *grouped = job->grouped;
+    const struct wf_accumulator *empty = grouped->empty;
+    struct wf_column_totals totals;
+    struct wf_number number;
+    if (!find_totals(worker, job, few, WF_PART_SUM, &totals)) return false;
+    if (!(empty->parts & WF_PART_SQUARES)) memset(totals.squares, 0, sizeof totals.squares);
+    for (size_t c = 0; c < few->groups; c++) {
+        wf_value value = {.type = grouped->result_type};
+        struct wf_small_sums sums = {totals.sum[c], totals.squares[c], totals.sum_exponent, totals.squares_exponent,
+                                     totals.is_minus_zero[c], count_in(few, c)};
+        bool is_without = is_without_value(empty, (enum wf_part)0, sums.count);
+        if (is_without && !grouped->has_fill) return false;
+        if (is_without)
+            value = grouped->fill;
+        else if (!wf_small_finish(empty->op, &sums, empty->ddof, &number) || !wf_number_round(&number, value.type, &value))
+            return false;
+        write_value(&value, few, c);
+    }
+    return true;
+}
+
+/* Whether the worker's tile has few elements of each group, and what they come to has been written. */
+static bool try_quotient(const struct worker *worker, const struct job *job, const struct few *few) {
+    uint64_t found[WF_COLUMNS_MAX];
+    wf_type type = job->grouped->empty->type;
+    if (!job->quotient.parts || few->rows || few->panel || few->offset) return false;
+    if (!wf_columns_find_few(worker->columns, job->cpu->tier, type, &job->quotient, found)) return false;
+    write_found(few, found, wf_type_nbytes(type));
+    return true;
+}
+
+bool wf_few_write(const struct worker *worker, const struct job *job, const struct few *few) {
+    bool of_index;
+    enum wf_part part;
+    wf_job_short_parts(job, &part, &of_index);
+    if (few->found) write_found(few, few->found, wf_type_nbytes(job->grouped->result_type));
+    if (few->found || try_quotient(worker, job, few)) return true;
+    return part ? write_parts(worker, job, few, part, of_index) : write_finished(worker, job, few);
+}

@@ -1,0 +1,57 @@
+/* Reductions by groups: where the elements of a result lie, and where it goes. */
+#include "cpu/groups_job.h"
+
+void wf_place_move(struct place *place, const struct job *job, int d, int64_t i) {
+    const struct dimension *dimension = &job->dimension[d];
+    for (int o = 0; o < job->grouped->layout->operands; o++) place->data[o] += i * dimension->stride_bytes[o];
+    place->result += i * dimension->result_stride_bytes;
+    place->number += i * dimension->number_stride;
+    if (d == job->counts_groups) place->group += i;
+}
+
+int64_t wf_place_find(struct place *place, const struct job *job, int64_t tile) {
+    const struct wf_grouped *grouped = job->grouped;
+    int last = job->ndim - 1;
+    int64_t length = job->dimension[last].length, tiles = (length + job->tile - 1) / job->tile;
+    int64_t first = tile % tiles * job->tile, rest = tile / tiles;
+    *place = (struct place){{grouped->a->data, grouped->b ? grouped->b->data : NULL}, grouped->output->data, 0, 0};
+    wf_place_move(place, job, last, first);
+    for (int d = last - 1; d >= 0; d--) {
+        wf_place_move(place, job, d, rest % job->dimension[d].length);
+        rest /= job->dimension[d].length;
+    }
+    return length - first < job->tile ? length - first : job->tile;
+}
+
+void wf_place_view(struct wf_view *view, int64_t *begin, const struct job *job, const struct place *place) {
+    const struct wf_layout *layout = job->grouped->layout;
+    *begin = 0;
+    for (int o = 0; o < layout->operands; o++)
+        view->data[o] = job->labels.elements[o] ? job->labels.elements[o] : place->data[o] + job->data_offset[o];
+    if (layout->axis < 0) return;
+    const int64_t *offset = job->labels.offsets + place->group;
+    const char *index = job->labels.positions.index;
+    *begin = offset[0];
+    view->count = view->shape[0] = offset[1] - offset[0];
+    view->positions = job->labels.positions;
+    if (index) view->positions.index = index + *begin * (view->positions.are_wide ? 8 : 4);
+    for (int o = 0; o < layout->operands && !index; o++) view->data[o] += *begin * view->stride_bytes[o][0];
+}
+
+int64_t wf_place_count(const struct job *job, const struct place *place) {
+    const struct wf_layout *layout = job->grouped->layout;
+    const int64_t *offsets = job->labels.offsets;
+    return layout->axis < 0 ? layout->reduced_count : offsets[place->group + 1] - offsets[place->group];
+}
+
+struct wf_view wf_place_view_tile(const struct job *job, const struct place *place, int64_t *first) {
+    struct wf_view view = job->view;
+    int64_t begin = 0;
+    wf_place_view(&view, &begin, job, place);
+    *first = job->grouped->empty->first_index + (view.positions.index ? 0 : begin);
+    return view;
+}
+
+bool wf_place_is_shared(const struct job *job, const struct place *place) {
+    return wf_place_count(job, place) >= job->shared_count;
+}

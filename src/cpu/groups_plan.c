@@ -1,0 +1,241 @@
+/* Reductions by groups: how the results are laid out, and which way they are taken. */
+#include "cpu/groups_job.h"
+#include "cpu/panels.h"
+
+#include <string.h>
+
+static struct dimension dimension_of(const struct wf_layout *layout, int d) {
+    if (layout->reduced_count == 0) return (struct dimension){.length = layout->shape[d]}; /* there may be no data */
+    return (struct dimension){.length = layout->shape[d],
+                              .stride_bytes = {layout->stride_bytes[0][d],
+                                               layout->operands > 1 ? layout->stride_bytes[1][d] : 0}};
+}
+
+/* Sets the strides of the output and of the results' numbers. */
+static void set_result_strides(struct job *job) {
+    const struct wf_output *output = job->grouped->output;
+    int64_t packed = (int64_t)wf_type_nbytes(job->grouped->result_type), number = 1;
+    for (int d = job->ndim - 1; d >= 0; d--) {
+        job->dimension[d].result_stride_bytes = output->stride_bytes ? output->stride_bytes[d] : packed;
+        job->dimension[d].number_stride = number;
+        packed *= job->dimension[d].length;
+        number *= job->dimension[d].length;
+    }
+}
+
+static uint64_t distance(const struct dimension *dimension) {
+    int64_t stride = dimension->stride_bytes[0];
+    return stride < 0 ? 0 - (uint64_t)stride : (uint64_t)stride;
+}
+
+/* Moves the dimension in which elements are nearest to each other to the end: one of length 1, if groups are all that
+ * the results count. */
+static void order_dimensions(struct job *job) {
+    int nearest = -1;
+    for (int d = 0; d < job->ndim; d++) {
+        bool usable = d != job->counts_groups && job->dimension[d].length > 1;
+        if (usable && (nearest < 0 || distance(&job->dimension[d]) <= distance(&job->dimension[nearest]))) nearest = d;
+    }
+    job->dimension[job->ndim++] = nearest < 0 ? (struct dimension){.length = 1} : job->dimension[nearest];
+    if (nearest >= 0) job->dimension[nearest] = (struct dimension){.length = 1};
+}
+
+/* The view of one group.  Without elements there is none. */
+static void view_groups(struct job *job) {
+    const struct wf_grouped *grouped = job->grouped;
+    const struct wf_layout *layout = grouped->layout;
+    if (layout->reduced_count == 0) return;
+    wf_layout_view(layout, &job->view, grouped->a, grouped->b, wf_accumulator_is_indexed(grouped->empty));
+    job->data_offset[0] = job->view.data[0] - (const unsigned char *)grouped->a->data;
+    job->data_offset[1] = grouped->b ? job->view.data[1] - (const unsigned char *)grouped->b->data : 0;
+    for (int o = 0; o < layout->operands; o++)
+        if (job->labels.elements[o]) job->view.stride_bytes[o][0] = (int64_t)job->view.nbytes;
+}
+
+void wf_job_lay_out(struct job *job) {
+    const struct wf_layout *layout = job->grouped->layout;
+    job->ndim = layout->ndim;
+    job->counts_groups = layout->axis;
+    for (int d = 0; d < layout->ndim; d++) job->dimension[d] = dimension_of(layout, d);
+    set_result_strides(job);
+    order_dimensions(job);
+    view_groups(job);
+}
+
+int64_t wf_job_group_count(const struct job *job) {
+    const struct wf_layout *layout = job->grouped->layout;
+    return job->counts_groups < 0 ? layout->reduced_count : layout->reduced_count / layout->shape[layout->axis];
+}
+
+/* The ops whose results are a part's, or its index, as they are. */
+static enum wf_part part_of_op(wf_op op, bool *of_index) {
+    unsigned parts = wf_op_parts(op);
+    const unsigned sums = WF_PART_SUM | WF_PART_ABS | WF_PART_DOT, extrema = WF_PART_MIN | WF_PART_MAX;
+    bool is_plain = op == WF_SUM || op == WF_NORM1 || op == WF_DOT || op == WF_MIN || op == WF_MAX || op == WF_NONZERO;
+    *of_index = op == WF_ARGMIN || op == WF_ARGMAX;
+    return (is_plain || *of_index) && parts & (sums | extrema | WF_PART_NONZERO) ? (enum wf_part)parts : (enum wf_part)0;
+}
+
+unsigned wf_job_short_parts(const struct job *job, enum wf_part *part, bool *of_index) {
+    const struct wf_grouped *grouped = job->grouped;
+    const struct wf_accumulator *empty = grouped->empty;
+    *part = part_of_op(empty->op, of_index);
+    if (grouped->into) return 0;
+    if (*part) return grouped->result_type == wf_op_result_type(empty->op, empty->type) ? (unsigned)*part : 0;
+    return empty->op == WF_MEAN || empty->op == WF_VAR || empty->op == WF_STD ? empty->parts : 0;
+}
+
+/* How many groups that are longer than other tiles a tile has room for as a whole; 0: none. */
+static int64_t columns_of_long_tile(const struct job *job) {
+    bool of_index;
+    enum wf_part part;
+    unsigned parts = wf_job_short_parts(job, &part, &of_index);
+    int64_t count = wf_job_group_count(job);
+    bool is_long = job->counts_groups < 0 && parts && count > WF_TILE_ROWS_MAX;
+    if (!is_long) return 0;
+    int64_t columns = WF_COLUMNS_MAX;
+    while (columns && !wf_columns_fit(count, columns, job->view.nbytes, parts)) columns -= WF_COLUMNS_STEP;
+    return columns;
+}
+
+/* Whether the elements of neighbouring groups are nearer to each other than those of one group. */
+static bool neighbours_are_near(const struct job *job) {
+    int64_t stride = job->view.stride_bytes[0][job->view.ndim - 1];
+    return job->labels.positions.index ||
+           distance(&job->dimension[job->ndim - 1]) < (uint64_t)(stride < 0 ? -stride : stride);
+}
+
+/* Whether groups of that length, which blocks take as well, are faster transposed. */
+static bool is_worth_transposing(int64_t count, size_t nbytes) {
+    enum { LENGTH_MAX_OF_4_BYTES = 320 };
+    return nbytes == 8 || (nbytes == 4 && count <= LENGTH_MAX_OF_4_BYTES);
+}
+
+/* Sets whether and how many neighbouring groups are folded side by side: where their elements are near, or where groups
+ * are so short that what each costs by itself would count. */
+static void choose_columns(struct job *job) {
+    enum { SHORT = 256, NARROW = 8 };
+    const struct wf_accumulator *empty = job->grouped->empty;
+    int64_t count = wf_job_group_count(job), neighbours = job->dimension[job->ndim - 1].length;
+    if (neighbours < 2 || count == 0 || empty->tree || empty->parts & WF_PART_PRODUCT) return;
+    bool are_few = neighbours < NARROW && wf_accumulator_is_indexed(empty);
+    bool pays = count <= SHORT || (!are_few && neighbours_are_near(job));
+    int64_t columns = columns_of_long_tile(job);
+    job->uses_columns = pays || (columns && is_worth_transposing(count, job->view.nbytes));
+    job->must_be_whole = !pays;
+    if (job->uses_columns) job->tile = columns ? columns : WF_COLUMNS_MAX;
+}
+
+enum wf_part wf_job_summed_part(const struct job *job) {
+    bool of_index;
+    enum wf_part part;
+    unsigned parts = wf_job_short_parts(job, &part, &of_index);
+    bool is_sum = parts == WF_PART_SUM || (part && parts == WF_PART_ABS);
+    return is_sum ? (enum wf_part)parts : (enum wf_part)0;
+}
+
+enum wf_part wf_job_minmax_part(const struct job *job, bool *of_index) {
+    enum wf_part part;
+    unsigned parts = wf_job_short_parts(job, &part, of_index);
+    return part && (parts == WF_PART_MIN || parts == WF_PART_MAX) ? part : (enum wf_part)0;
+}
+
+/* Whether registers serve sums of so many elements: an f64 takes a dozen additions there, and fewer through a window, which
+ * takes more besides. */
+static bool are_worth_pairs(wf_type type, int64_t count) {
+    enum { F64_MAX = 8 };
+    return type != WF_F64 || count <= F64_MAX;
+}
+
+/* Sets what few elements come to, if they have one type with their results and are added up or divided. */
+static void choose_quotient(struct job *job) {
+    const struct wf_grouped *grouped = job->grouped;
+    const struct wf_accumulator *empty = grouped->empty;
+    bool squares = empty->parts & WF_PART_SQUARES, of_index;
+    enum wf_part part;
+    unsigned parts = wf_job_short_parts(job, &part, &of_index);
+    int64_t count = wf_job_group_count(job), divisor = part ? 1 : squares ? count * (count - empty->ddof) : count;
+    bool is_sum = (parts & ~(unsigned)(WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES)) == 0;
+    if (!parts || !is_sum || job->counts_groups >= 0 || count == 0 || count > WF_FEW_ROWS_MAX) return;
+    if (!job->cpu->tier->find_few_rows[empty->type] || grouped->result_type != empty->type) return;
+    if (squares && (empty->ddof < 0 || count <= empty->ddof)) return;
+    if (part && !are_worth_pairs(empty->type, count)) return;
+    job->quotient = (struct wf_quotient){parts, (double)count, (double)divisor, (divisor & (divisor - 1)) == 0,
+                                         empty->op == WF_STD};
+}
+
+/* Which panels serve, if the array has any. */
+static enum panel panel_for(const struct job *job) {
+    bool of_index;
+    if (job->quotient.parts) return PANEL_OF_FEW_ROWS;
+    if (wf_job_minmax_part(job, &of_index) && !of_index) return PANEL_OF_MINMAX;
+    bool is_sum = wf_job_group_count(job) > 1 && wf_job_summed_part(job);
+    return is_sum && job->cpu->tier->sum_panel[job->grouped->empty->type] ? PANEL_OF_SUMS : NO_PANEL;
+}
+
+/* How many of so many neighbouring groups a panel takes; 0: none. */
+static int64_t panel_groups(const struct job *job, enum panel panel, int64_t groups) {
+    bool is_flat = job->view.ndim == 1 && !job->view.positions.index;
+    if (panel == PANEL_OF_SUMS) return (int64_t)wf_panel_groups(&job->view, groups);
+    if (!is_flat || groups < WF_STRIP_COLUMNS) return 0;
+    return groups < WF_PANEL_COLUMNS_MAX ? groups : WF_PANEL_COLUMNS_MAX;
+}
+
+/* Sets whether tiles are panels: as wide as threads leave them, at least one for each.  Columns have been chosen. */
+static void choose_panels(struct job *job, int threads) {
+    const struct dimension *last = &job->dimension[job->ndim - 1];
+    int64_t groups = last->length;
+    enum panel panel = panel_for(job);
+    if (!job->uses_columns || panel == NO_PANEL || job->counts_groups >= 0) return;
+    if (last->stride_bytes[0] != (int64_t)job->view.nbytes) return;
+    while (threads > 1 && groups > WF_STRIP_COLUMNS && job->grouped->layout->count / groups < 4 * threads) groups /= 2;
+    if (job->grouped->layout->count / groups < threads) return;
+    groups = panel_groups(job, panel, groups);
+    if (!groups) return;
+    job->panel = panel;
+    job->tile = groups;
+}
+
+/* Sets whether lanes go along each group's elements: where they lie side by side, and are more than vectors of neighbouring
+ * groups serve better. */
+static void choose_rows(struct job *job) {
+    enum { LEAST_NBYTES = 96, LEAST_NBYTES_OF_MINMAX = 192 };
+    const struct wf_view *view = &job->view;
+    int64_t count = wf_job_group_count(job), nbytes = (int64_t)view->nbytes;
+    bool of_index, is_minmax = wf_job_minmax_part(job, &of_index), is_segment = job->counts_groups >= 0;
+    bool is_divided = job->quotient.divisor > 1; /* which registers do sooner than integers */
+    bool is_sum = wf_job_summed_part(job) && !is_divided && job->cpu->tier->find_row_results[job->grouped->empty->type];
+    if (!count || !(is_sum || is_minmax) || view->ndim != 1 || view->stride_bytes[0][0] != nbytes) return;
+    if (job->labels.positions.index || (is_segment && job->grouped->layout->ndim > 1)) return;
+    bool is_long = count * nbytes >= (is_minmax ? LEAST_NBYTES_OF_MINMAX : LEAST_NBYTES);
+    job->uses_rows = count <= WF_ROW_COUNT_MAX && (is_long || (is_segment && is_sum));
+}
+
+/* Groups that exceed a thread's fair share, or that are worth all threads in any case. */
+static int64_t shared_count_of(const struct job *job, int threads) {
+    enum { LEAST_NBYTES = 1 << 20, MOST_NBYTES = 1 << 23 };
+    int64_t nbytes = (int64_t)job->view.nbytes;
+    int64_t share = wf_job_group_count(job) * job->grouped->layout->count / (4 * threads);
+    if (share > MOST_NBYTES / nbytes) return MOST_NBYTES / nbytes;
+    return share < LEAST_NBYTES / nbytes ? LEAST_NBYTES / nbytes : share;
+}
+
+/* Tiles, of as many elements as a thread should take at a time. */
+void wf_job_divide(struct job *job, int threads) {
+    enum { ELEMENTS_AT_ONCE = 1 << 16, ELEMENTS_OF_RESULT = 256 /* what a result costs besides */ };
+    const struct wf_layout *layout = job->grouped->layout;
+    int64_t of_one = wf_job_group_count(job) + ELEMENTS_OF_RESULT;
+    int64_t length = job->dimension[job->ndim - 1].length, results = ELEMENTS_AT_ONCE / of_one + 1;
+    job->tile = results;
+    choose_quotient(job);
+    choose_rows(job);
+    if (!job->uses_rows) choose_columns(job);
+    job->columns = job->tile;
+    if (!job->uses_rows) choose_panels(job, threads);
+    if (job->tile > length) job->tile = length;
+    job->tile_count = layout->count / length * ((length + job->tile - 1) / job->tile);
+    job->tiles_at_once = results / job->tile + (results < job->tile);
+    int64_t share = job->tile_count / (4 * threads) + 1;
+    if (job->tiles_at_once > share) job->tiles_at_once = share;
+    job->shared_count = threads == 1 || job->uses_columns ? INT64_MAX : shared_count_of(job, threads);
+}

@@ -1,0 +1,194 @@
+/* Reductions by groups: what a thread does with the tiles that it takes. */
+#include "cpu/groups_job.h"
+#include "cpu/panels.h"
+
+/* Writes the results of short groups; false if the general path must find them. */
+static bool try_short_columns(struct worker *worker, const struct job *job, const struct place *place, size_t results,
+                              int64_t count) {
+    const struct dimension *last = &job->dimension[job->ndim - 1];
+    struct few few = {.groups = results, .count = count, .result = place->result,
+                      .result_stride_bytes = last->result_stride_bytes};
+    bool of_index;
+    int64_t first;
+    enum wf_part part;
+    unsigned parts = wf_job_short_parts(job, &part, &of_index);
+    if (!parts || count == 0) return false;
+    struct wf_view view = wf_place_view_tile(job, place, &first);
+    if (of_index && view.positions.index) return false;
+    if (!wf_columns_fill(worker->columns, &view, last->stride_bytes, results, first, parts)) return false;
+    return wf_few_write(worker, job, &few);
+}
+
+/* How many segments of a vector, at most limit, are so short that one tile takes them from that place on. */
+static size_t count_short_segments(const struct job *job, const struct place *place, int64_t limit) {
+    const int64_t *offset = job->labels.offsets + place->group;
+    bool products = job->grouped->empty->parts & (WF_PART_SQUARES | WF_PART_DOT);
+    int64_t longest = products ? WF_TILE_ROWS_OF_PRODUCTS_MAX : WF_TILE_ROWS_MAX;
+    size_t groups = 0;
+    if (limit > WF_COLUMNS_MAX) limit = WF_COLUMNS_MAX;
+    while ((int64_t)groups < limit && offset[groups + 1] - offset[groups] <= longest) groups++;
+    return groups;
+}
+
+/* Writes their results; false if the general path must find them. */
+static bool try_short_segments(struct worker *worker, const struct job *job, const struct place *place, size_t groups) {
+    const int64_t *offset = job->labels.offsets + place->group;
+    struct few few = {.groups = groups, .offset = offset, .result = place->result,
+                      .result_stride_bytes = job->dimension[job->counts_groups].result_stride_bytes};
+    bool of_index;
+    enum wf_part part;
+    unsigned parts = wf_job_short_parts(job, &part, &of_index);
+    struct wf_view view = job->view;
+    if (!parts || groups < 2) return false;
+    for (int o = 0; o < view.operands; o++)
+        view.data[o] = job->labels.elements[o] ? job->labels.elements[o] : place->data[o] + job->data_offset[o];
+    if (!wf_columns_fill_segments(worker->columns, &view, job->grouped->empty->type, offset, groups, parts)) return false;
+    return wf_few_write(worker, job, &few);
+}
+
+/* Writes the sums or means of rows, the first of which is at that place; false if the general path must find them. */
+static bool try_rows(const struct worker *worker, const struct job *job, const struct place *place, size_t groups) {
+    bool is_segment = job->counts_groups >= 0;
+    const struct dimension *along = &job->dimension[is_segment ? job->counts_groups : job->ndim - 1];
+    const int64_t *offset = is_segment ? job->labels.offsets + place->group : NULL;
+    const unsigned char *x = job->labels.elements[0] ? job->labels.elements[0] : place->data[0] + job->data_offset[0];
+    struct wf_rows rows = {x, groups, is_segment ? 0 : job->view.count, along->stride_bytes[0], offset};
+    struct few few = {.groups = groups, .count = rows.count, .offset = offset, .result = place->result,
+                      .result_stride_bytes = along->result_stride_bytes, .rows = &rows};
+    return wf_few_write(worker, job, &few);
+}
+
+/* How many rows, at most limit, stay in the first-level cache; none if the first is too long. */
+static int64_t count_rows(const struct job *job, const struct place *place, int64_t limit) {
+    int64_t most = WF_ROWS_NBYTES / (int64_t)job->view.nbytes, groups = 0;
+    if (limit > WF_COLUMNS_MAX) limit = WF_COLUMNS_MAX;
+    if (job->counts_groups < 0) {
+        int64_t fitting = most / job->view.count + 1;
+        return fitting < limit ? fitting : limit;
+    }
+    const int64_t *offset = job->labels.offsets + place->group;
+    while (groups < limit && offset[groups + 1] - offset[groups] <= WF_ROW_COUNT_MAX && offset[groups] - offset[0] <= most)
+        groups++;
+    return groups;
+}
+
+bool wf_job_has_columns(struct worker *worker) {
+    if (!worker->columns) worker->columns = wf_columns_create();
+    return worker->columns;
+}
+
+/* Reduces a tile's groups side by side; false if they are better reduced one by one. */
+static bool reduce_columns(struct job *job, struct worker *worker, struct place *place, int64_t results) {
+    int64_t count = wf_place_count(job, place);
+    if (try_short_columns(worker, job, place, (size_t)results, count)) return true;
+    if (job->must_be_whole) return false;
+    wf_job_fold_columns(worker, job, place, (size_t)results, 0, count);
+    wf_job_write_columns(job, wf_columns_accumulators(worker->columns), place, results, count);
+    return true;
+}
+
+static void reduce_group(struct job *job, struct worker *worker, const struct place *place) {
+    if (wf_place_is_shared(job, place) || wf_job_try_small_sum(job, place)) return;
+    wf_job_fold(&worker->partial, &worker->tree, job, place, NULL, worker);
+    if (wf_job_write(job, place, &worker->partial, NULL)) wf_job_note_failure(job, place->number);
+}
+
+/* Neighbouring groups side by side, as many at a time as have been chosen, or one by one. */
+static void reduce_neighbours(struct job *job, struct worker *worker, struct place place, int64_t count) {
+    for (int64_t taken; count; count -= taken, wf_place_move(&place, job, job->ndim - 1, taken)) {
+        struct place next = place;
+        taken = count < job->columns ? count : job->columns;
+        if (job->uses_columns && reduce_columns(job, worker, &next, taken)) continue;
+        for (int64_t i = 0; i < taken; i++, wf_place_move(&next, job, job->ndim - 1, 1)) reduce_group(job, worker, &next);
+    }
+}
+
+/* Finds what so many groups that a view shows come to, or adds them up; false if all strips have failed. */
+static bool find_panel(const struct job *job, struct wf_panel_sums *sums, const struct wf_view *view, size_t groups) {
+    const struct wf_tier *tier = job->cpu->tier;
+    wf_type type = job->grouped->empty->type;
+    struct wf_panel rows = {view->data[0], view->stride_bytes[0][0], (size_t)view->count, groups, 0};
+    if (job->panel == PANEL_OF_SUMS) return wf_panel_sum(sums, tier, type, wf_job_summed_part(job), view, groups);
+    if (groups < WF_STRIP_COLUMNS) return false;
+    if (job->panel == PANEL_OF_MINMAX) {
+        bool of_index, largest = wf_job_minmax_part(job, &of_index) == WF_PART_MAX;
+        tier->find_panel_minmax[type](&rows, largest, sums->unit, sums->has_failed);
+        return true;
+    }
+    tier->find_few_rows[type](&rows, groups, &job->quotient, sums->unit, sums->has_failed);
+    return true;
+}
+
+/* A tile that is a panel; by columns what fails of it. */
+static void reduce_panel(struct job *job, struct worker *worker, struct place place, int64_t count) {
+    struct wf_panel_sums *sums = wf_columns_panel(worker->columns);
+    int64_t first, taken, stride = job->dimension[job->ndim - 1].result_stride_bytes;
+    int64_t nbytes = (int64_t)wf_type_nbytes(job->grouped->result_type);
+    struct wf_view view = wf_place_view_tile(job, &place, &first);
+    bool is_found = find_panel(job, sums, &view, (size_t)count);
+    for (int64_t c = 0; c < count; c += taken, wf_place_move(&place, job, job->ndim - 1, taken)) {
+        taken = count - c < WF_STRIP_COLUMNS ? count - c : WF_STRIP_COLUMNS;
+        struct few few = {.groups = (size_t)taken, .count = view.count, .result = place.result,
+                          .result_stride_bytes = stride, .panel = sums, .first = (size_t)c, .view = &view};
+        if (job->panel != PANEL_OF_SUMS) few.found = (const unsigned char *)sums->unit + c * nbytes;
+        bool is_whole = is_found && !sums->has_failed[c / WF_STRIP_COLUMNS];
+        if (is_whole && wf_few_write(worker, job, &few)) continue;
+        reduce_neighbours(job, worker, place, taken);
+    }
+}
+
+/* Reduces rows that a window of their own may cover where one for all does not. */
+static void reduce_rows(struct job *job, struct worker *worker, struct place place, int64_t count) {
+    int along = job->counts_groups >= 0 ? job->counts_groups : job->ndim - 1;
+    if (try_rows(worker, job, &place, (size_t)count)) return;
+    for (int64_t i = 0; i < count; i++, wf_place_move(&place, job, along, 1))
+        if (count == 1 || !try_rows(worker, job, &place, 1)) reduce_group(job, worker, &place);
+}
+
+static void reduce_tile_of_rows(struct job *job, struct worker *worker, struct place place, int64_t count) {
+    for (int64_t at_once; count; count -= at_once) {
+        at_once = count_rows(job, &place, count);
+        reduce_rows(job, worker, place, at_once);
+        wf_place_move(&place, job, job->ndim - 1, at_once);
+    }
+}
+
+static void reduce_tile(struct job *job, struct worker *worker, int64_t tile) {
+    struct place place;
+    int64_t count = wf_place_find(&place, job, tile);
+    if (job->uses_rows && job->counts_groups < 0) {
+        reduce_tile_of_rows(job, worker, place, count);
+        return;
+    }
+    if (job->uses_columns && !wf_job_has_columns(worker))
+        for (int64_t i = 0; i < count; i++, wf_place_move(&place, job, job->ndim - 1, 1)) reduce_group(job, worker, &place);
+    else if (job->panel != NO_PANEL)
+        reduce_panel(job, worker, place, count);
+    else
+        reduce_neighbours(job, worker, place, count);
+}
+
+/* Whether each tile is one segment of a vector. */
+static bool are_segments(const struct job *job) {
+    return job->grouped->layout->axis >= 0 && job->grouped->layout->ndim == 1 && job->view.ndim == 1 &&
+           !job->labels.positions.index && job->tile == 1;
+}
+
+int64_t wf_job_reduce_tiles(struct job *job, struct worker *worker, int64_t tile, int64_t limit) {
+    struct place place;
+    int64_t count = 1;
+    if (job->uses_rows && are_segments(job)) {
+        wf_place_find(&place, job, tile);
+        int64_t rows = count_rows(job, &place, limit);
+        if (rows) reduce_rows(job, worker, place, rows);
+        if (rows) return rows;
+    }
+    if (are_segments(job) && wf_job_has_columns(worker)) {
+        wf_place_find(&place, job, tile);
+        size_t groups = count_short_segments(job, &place, limit);
+        if (try_short_segments(worker, job, &place, groups)) return (int64_t)groups;
+        count = groups ? (int64_t)groups : 1;
+    }
+    for (int64_t i = 0; i < count; i++) reduce_tile(job, worker, tile + i);
+    return count;
+}

@@ -1,0 +1,312 @@
+/* Columns of a few floats each: what is asked for of them, in registers.  Lanes are columns, which are read where they lie.
+ *
+ * A sum is exact as an f64 and what it lost (Knuth's two-sum): of f32 and shorter types it loses nothing if their range is
+ * not too wide, which a scan tells; of f64 what is lost is added up, too, and a lane in which that is not exact fails.
+ * Quotients and variances are as exact as three or four f64 make them, and their error has a bound: a lane fails unless all
+ * that lies within it is rounded to the same result (Ziv, "Fast evaluation of elementary mathematical functions with
+ * correctly rounded last bit", 1991).  Infinities and NaNs fail. */
+#ifndef WF_CPU_LOOPS_FEW_ROWS_H
+#define WF_CPU_LOOPS_FEW_ROWS_H
+
+#include "cpu/loops/panel_sums.h"
+#include "cpu/loops/row_sums.h"
+
+#include <math.h>
+
+/* high + low, of which high is the sum rounded. */
+struct pair {
+    vf64 high, low;
+};
+
+INLINE struct pair two_sum(vf64 a, vf64 b) {
+    vf64 sum = a + b, part = sum - a;
+    return (struct pair){sum, (a - (sum - part)) + (b - part)};
+}
+
+INLINE struct pair two_product(vf64 a, vf64 b) {
+    vf64 product = a * b;
+    return (struct pair){product, product_error(a, b, product)};
+}
+
+/* What has been added up of LANES columns. */
+struct few_sums {
+    struct pair value, square;
+    vi64 lost; /* not all bits 0: value is not exact */
+};
+
+/* ---- rounding ---- */
+
+INLINE vf64 two_to(int exponent) {
+    return (vf64)((vi64){0} + ((int64_t)(exponent + 1023) << 52));
+}
+
+/* Of types of 16 bits, of which the processor knows no rounding of f64. */
+INLINE vf64 round_to_half(vf64 x) {
+    const int shift = IS_F64 ? 1 : 53 - PRECISION;
+    vu64 bits = (vu64)x, sign = bits & (uint64_t)INT64_MIN;
+    vf64 magnitude = (vf64)(bits & INT64_MAX), anchor = 1.5 * two_to(52 + LOW_EXPONENT);
+    vf64 subnormal = (vf64)((vu64)((magnitude + anchor) - anchor) | sign);
+    bits += ((UINT64_C(1) << (shift - 1)) - 1) + (bits >> shift & 1);
+    vi64 normal = (vi64)(bits & ~((UINT64_C(1) << shift) - 1));
+    vi64 is_normal = (vi64)(magnitude >= two_to(1 - BIAS));
+    vi64 is_large = (vi64)(magnitude >= (2 - two_to(-PRECISION)) * two_to(BIAS));
+    return (vf64)((normal & is_normal) | ((vi64)subnormal & ~is_normal) | is_large);
+}
+
+/* Rounds numbers to elements, which stay f64.  Those that are too large for an element become infinite or NaN. */
+INLINE vf64 round_to_element(vf64 x) {
+    if (IS_F64) return x;
+    if (ELEMENT != ELEMENT_F32) return round_to_half(x);
+    return __builtin_convertvector(__builtin_convertvector(x, vf32), vf64);
+}
+
+/* Stores elements, which are exact as f64. */
+INLINE void store_elements(rounded *results, vf64 x) {
+    if (IS_F64) {
+        memcpy(results, &x, sizeof x);
+    } else if (ELEMENT == ELEMENT_F32) {
+        vf32 single = __builtin_convertvector(x, vf32);
+        memcpy(results, &single, sizeof single);
+    } else {
+        /* An f32 whose exponent field is the element's. */
+        const int shift = IS_F64 ? 1 : 24 - PRECISION;
+        vf32 scaled = __builtin_convertvector(x * two_to(BIAS - 127), vf32);
+        vu32 bits = (vu32)scaled, sign = bits >> 31 << 15;
+        vu16 found = __builtin_convertvector((bits << 1 >> (1 + shift)) | sign, vu16);
+        memcpy(results, &found, sizeof found);
+    }
+}
+
+/* The neighbour of x in the direction of what is left, if that is not 0 and x is even: x rounded to odd. */
+INLINE vf64 round_to_odd(vf64 x, vf64 left) {
+    vi64 bits = (vi64)x, is_even = (bits & 1) - 1, is_exact = (vi64)(left == 0);
+    vi64 step = ((bits ^ (vi64)left) < 0) | 1; /* away from 0, or towards it */
+    return (vf64)(bits + (step & is_even & ~is_exact));
+}
+
+/* All bits 0 where everything between two numbers is rounded to the same element. */
+INLINE vi64 differ(vf64 a, vf64 b) {
+    return ~(vi64)(round_to_element(a) == round_to_element(b));
+}
+
+/* ---- results ---- */
+
+/* The sum rounded once.  That of nothing but -0 is -0. */
+INLINE vf64 sum_of_pair(struct pair x) {
+    vf64 sum = x.high + x.low;
+    vi64 is_zero = (vi64)(x.high == 0) & (vi64)(sum == 0);
+    return (vf64)((vi64)sum | ((vi64)x.high & is_zero));
+}
+
+/* The quotient x / n, but for at most 2^-99 of it: n is a small natural number. */
+INLINE struct pair quotient_of(struct pair x, vf64 n) {
+    vf64 quotient = x.high / n, left = fused(-quotient, n, x.high);
+    return two_sum(quotient, (left + x.low) / n);
+}
+
+/* Of f64, whose sums are two.  A power of two divides what has been rounded, and a sum that is an f64 is divided by the
+ * processor, where no result is subnormal. */
+INLINE vf64 mean_of_f64(struct few_sums *sums, vf64 n, bool is_power) {
+    const double least = 0x1p-900;
+    vf64 sum = sum_of_pair(sums->value);
+    struct pair parts = two_sum(sums->value.high, sums->value.low);
+    vf64 magnitude = (vf64)((vi64)sum & INT64_MAX), direct = sum / n;
+    sums->lost |= (vi64)(magnitude < least) & (vi64)(magnitude != 0);
+    if (is_power) return direct;
+    struct pair mean = quotient_of(parts, n);
+    vi64 is_direct = (vi64)(parts.low == 0);
+    vf64 wider = mean.high + mean.low * (1 + 0x1p-30);
+    sums->lost |= ~is_direct & ~(vi64)(wider == mean.high);
+    return (vf64)(((vi64)direct & is_direct) | ((vi64)mean.high & ~is_direct));
+}
+
+INLINE vf64 mean_of(struct few_sums *sums, const struct wf_quotient *asked) {
+    vf64 n = (vf64){0} + asked->divisor, sum = sums->value.high, quotient = sum / n;
+    if (IS_F64) return mean_of_f64(sums, n, asked->is_power);
+    return round_to_odd(quotient, fused(-quotient, n, sum));
+}
+
+/* The square root of each lane. */
+INLINE vf64 root_of(vf64 x) {
+    vf64 root = {0};
+    for (int lane = 0; lane < LANES; lane++) root[lane] = sqrt(x[lane]);
+    return root;
+}
+
+/* n*S2 - S1^2, and a bound of its error: n*S2 is at least as large as S1^2, and what is added up of it loses less than
+ * 2^-91 of it, of at most 63 elements; S1 has lost as little of the sum of magnitudes, whose square is at most n*S2. */
+INLINE struct pair variance_numerator(const struct few_sums *sums, vf64 n, vf64 *bound) {
+    struct pair sum = sums->value, minuend = two_product(n, sums->square.high), square = two_product(sum.high, sum.high);
+    struct pair difference = two_sum(minuend.high, -square.high);
+    vf64 rest = (minuend.low - square.low) + (n * sums->square.low - 2 * sum.high * sum.low);
+    *bound = minuend.high * 0x1p-90;
+    return two_sum(difference.high, difference.low + rest);
+}
+
+INLINE vf64 variance_of(struct few_sums *sums, const struct wf_quotient *asked) {
+    vf64 bound, n = (vf64){0} + asked->count, divisor = (vf64){0} + asked->divisor;
+    struct pair found = quotient_of(variance_numerator(sums, n, &bound), divisor);
+    sums->lost = ~(vi64)(bound > 0x1p-900); /* what subnormal products lack is far below that */
+    sums->lost |= ~(vi64)(found.high > 0);
+    bound = bound / divisor + found.high * 0x1p-98;
+    if (asked->is_root) {
+        vf64 root = root_of(found.high), left = fused(-root, root, found.high) + found.low;
+        bound = bound / root;
+        found = two_sum(root, left / (2 * root));
+    }
+    if (!IS_F64) {
+        vf64 width = found.high * 0x1p-51 + bound;
+        sums->lost |= differ(found.high - width, found.high + width);
+        return found.high;
+    }
+    sums->lost |= ~(vi64)(found.high + (found.low - bound) == found.high + (found.low + bound));
+    return found.high;
+}
+
+/* ---- sums ---- */
+
+/* Vectors of columns that are added up at a time: a line of each row, which might not stay in the cache if rows are a power
+ * of two apart; but no more than there are registers for, and a vector of elements. */
+enum {
+    FEW_OF_LINE = 64 / (int)sizeof(uword) / LANES,
+    FEW_VECTORS = FEW_OF_LINE < 1 ? 1 : FEW_OF_LINE > UNROLL_MAX ? UNROLL_MAX : FEW_OF_LINE,
+};
+
+/* What is asked for, as a constant. */
+enum few_asked { FEW_SUM, FEW_MAGNITUDES, FEW_MEAN, FEW_VARIANCE };
+
+INLINE void add_few_square(struct few_sums *sums, vf64 x) {
+    struct pair square = {x * x, {0}};
+    if (IS_F64) square = two_product(x, x);
+    struct pair sum = two_sum(sums->square.high, square.high);
+    sums->square = (struct pair){sum.high, sums->square.low + (sum.low + square.low)};
+}
+
+/* Adds the elements of one more row.  is_second: nothing has been lost before. */
+INLINE void add_few(struct few_sums *sums, const unsigned char *x, enum few_asked asked, bool is_second) {
+    vf64 value = value_of(widen(x), asked == FEW_MAGNITUDES);
+    if (!IS_F64) {
+        sums->value.high += value;
+    } else {
+        struct pair sum = two_sum(sums->value.high, value), low = {sum.low, {0}};
+        if (asked == FEW_VARIANCE)
+            low.high = sums->value.low + sum.low;
+        else if (!is_second)
+            low = two_sum(sums->value.low, sum.low);
+        sums->value = (struct pair){sum.high, low.high};
+        sums->lost |= (vi64)low.low;
+    }
+    if (asked == FEW_VARIANCE) add_few_square(sums, value);
+}
+
+INLINE void start_few(struct few_sums *sums, const unsigned char *x, enum few_asked asked) {
+    *sums = (struct few_sums){.value = {value_of(widen(x), asked == FEW_MAGNITUDES), {0}}};
+    if (asked == FEW_VARIANCE) sums->square = IS_F64 ? two_product(sums->value.high, sums->value.high)
+                                                     : (struct pair){sums->value.high * sums->value.high, {0}};
+}
+
+INLINE vf64 few_result(struct few_sums *sums, const struct wf_quotient *quotient, enum few_asked asked) {
+    switch (asked) {
+    case FEW_MEAN: return mean_of(sums, quotient);
+    case FEW_VARIANCE: return variance_of(sums, quotient);
+    default: break;
+    }
+    if (IS_F64) return sum_of_pair(sums->value);
+    return sums->value.high;
+}
+
+/* Adds one more row to each vector's sums. */
+INLINE void add_few_row(struct few_sums *sums, struct scan *scan, const unsigned char *x, enum few_asked asked,
+                        bool is_second) {
+    UNROLLED
+    for (size_t v = 0; v < FEW_VECTORS; v++) {
+        if (!IS_F64 && v * LANES % STEP == 0) scan_bounds(scan, x + v * LANES * sizeof(uword));
+        add_few(&sums[v], x + v * LANES * sizeof(uword), asked, is_second);
+    }
+}
+
+/* The results of some columns.  failed: lanes, not all bits 0, that have failed. */
+INLINE void find_few(rounded *results, int64_t *failed, struct scan *scan, struct strip strip,
+                     const struct wf_quotient *quotient, enum few_asked asked) {
+    struct few_sums sums[FEW_VECTORS];
+    UNROLLED
+    for (size_t v = 0; v < FEW_VECTORS; v++) {
+        if (!IS_F64 && v * LANES % STEP == 0) scan_bounds(scan, strip.x + v * LANES * sizeof(uword));
+        start_few(&sums[v], strip.x + v * LANES * sizeof(uword), asked);
+    }
+    if (strip.rows > 1) add_few_row(sums, scan, strip.x += strip.stride_bytes, asked, true);
+    for (size_t r = 2; r < strip.rows; r++) add_few_row(sums, scan, strip.x += strip.stride_bytes, asked, false);
+    UNROLLED
+    for (size_t v = 0; v < FEW_VECTORS; v++) {
+        vf64 found = round_to_element(few_result(&sums[v], quotient, asked));
+        vi64 lost = sums[v].lost | (vi64)(found - found);
+        store_elements(results + v * LANES, found);
+        memcpy(failed + v * LANES, &lost, sizeof lost);
+    }
+}
+
+/* Whether the elements are finite, and the sums of as many as there may be are f64. */
+INLINE bool are_sums_f64(const struct scan *scan) {
+    const int sum_bits = 6;
+    struct magnitudes found = scanned_magnitudes(scan);
+    struct range range = range_of(found);
+    return found.max < INFINITY_BITS && range.top - range.low <= 53 - sum_bits;
+}
+_Static_assert(WF_FEW_ROWS_MAX < 1 << 6, "sums of few rows have more bits");
+
+INLINE bool find_few_of_strip(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient,
+                              enum few_asked asked) {
+    int64_t failed[WF_STRIP_COLUMNS], any = 0;
+    struct scan scan = RANGE_SCAN_START;
+    for (size_t c = 0; c < strip.columns; c += FEW_VECTORS * LANES) {
+        struct strip part = strip;
+        part.x += c * sizeof(uword);
+        find_few(results + c, failed + c, &scan, part, quotient, asked);
+    }
+    for (size_t c = 0; c < used; c++) any |= failed[c];
+    return any == 0 && (IS_F64 || are_sums_f64(&scan));
+}
+
+#define FEW(name, asked)                                                                                     \
+    APART bool name(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) { \
+        return find_few_of_strip(results, strip, used, quotient, asked);                                     \
+    }
+FEW(find_few_sums, FEW_SUM)
+FEW(find_few_magnitudes, FEW_MAGNITUDES)
+FEW(find_few_means, FEW_MEAN)
+FEW(find_few_variances, FEW_VARIANCE)
+#undef FEW
+
+typedef bool find_few_function(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient);
+
+static find_few_function *few_function(const struct wf_quotient *asked) {
+    if (asked->parts & WF_PART_SQUARES) return find_few_variances;
+    if (asked->divisor != 1) return find_few_means;
+    return asked->parts & WF_PART_ABS ? find_few_magnitudes : find_few_sums;
+}
+
+/* The strip after the next one: rows are too far apart for the processor to expect all of them. */
+INLINE void prefetch_few(struct strip strip) {
+    enum { FEW_ENOUGH = 8 }; /* that they do not push each other out of the cache */
+    size_t nbytes = strip.columns * sizeof(uword);
+    for (size_t r = 0; r < strip.rows && strip.rows <= FEW_ENOUGH; r++)
+        prefetch_next_strip(strip.x + (int64_t)r * strip.stride_bytes, (int64_t)(2 * nbytes), nbytes);
+}
+
+wf_few_rows_function WF_LOOPS_NAME(find_few_rows, TYPE, TIER);
+
+void WF_LOOPS_NAME(find_few_rows, TYPE, TIER)(const struct wf_panel *rows, size_t used, const struct wf_quotient *asked,
+                                              void *results, bool *has_failed) {
+    find_few_function *find = few_function(asked);
+    const size_t columns = rows->columns, width = columns < WF_STRIP_COLUMNS ? columns : WF_STRIP_COLUMNS;
+    for (size_t first = 0; first < columns; first += width) {
+        size_t begin = columns - first < width ? columns - width : first; /* the last strip may begin in the one before */
+        struct strip strip = {rows->x + begin * sizeof(uword), rows->stride_bytes, rows->rows, width, 0};
+        size_t left = used - begin < width ? used - begin : width;
+        prefetch_few(strip);
+        has_failed[first / WF_STRIP_COLUMNS] = !find((rounded *)results + begin, strip, left, asked);
+    }
+    forget_rounding();
+}
+
+#endif

@@ -1,0 +1,202 @@
+/* Extremes of a type: elements become signed integers of the same order, and NaNs come beyond all others.  Compiled for each
+ * tier and type, see vector_types.h. */
+#include "cpu/minmax.h"
+#include "cpu/loops/vector.h"
+
+#define KIND_SIGNED 0
+#define KIND_UNSIGNED 1
+#define KIND_FLOAT 2
+#define X(NAME, name, type, kind, precision, exponent_bits) KIND_OF_##NAME = KIND_##kind,
+enum { WF_TYPES(X) KIND = PASTE(KIND_OF_, TYPE) };
+#undef X
+
+enum {
+    IS_FLOAT = KIND == KIND_FLOAT,
+    IS_BOOL = ELEMENT == ELEMENT_BOOL,
+    GROUP = 4 * STEP < WF_STRIP_COLUMNS ? 4 * STEP : WF_STRIP_COLUMNS, /* columns that are looked at together */
+};
+
+#define LARGEST_ORDER ((uword)((uword)-1 >> 1))
+/* Of floats: what an infinity is, and how many NaNs there are of either sign. */
+#define INFINITE ((uword)(((UINT64_C(1) << EXPONENT_BITS) - 1) << (PRECISION - 1)))
+#define NANS ((uword)(LARGEST_ORDER - INFINITE))
+
+/* NaNs of one sign would come below all numbers, those of the other above: all orders are moved, around the end, so that
+ * they are on the side that is looked for. */
+INLINE vsword move_orders(vsword orders, bool largest) {
+    return (vsword)(largest ? (vuword)orders - NANS : (vuword)orders + NANS);
+}
+
+INLINE vsword orders_at(const unsigned char *x, bool largest) {
+    vsword bits;
+    memcpy(&bits, x, sizeof bits);
+    if (IS_BOOL) return (bits != 0) & 1;
+    if (KIND == KIND_UNSIGNED) return bits ^ (sword)TOP_BIT;
+    return IS_FLOAT ? move_orders(bits ^ ((bits < 0) & (sword)LARGEST_ORDER), largest) : bits;
+}
+
+INLINE vsword elements_of(vsword orders, bool largest) {
+    if (KIND == KIND_UNSIGNED && !IS_BOOL) return orders ^ (sword)TOP_BIT;
+    if (!IS_FLOAT) return orders;
+    vsword bits = move_orders(orders, !largest);
+    return bits ^ ((bits < 0) & (sword)LARGEST_ORDER);
+}
+
+/* The lanes, all ones, of NaNs. */
+INLINE vsword nan_lanes(vsword orders, bool largest) {
+    const sword last = (sword)(uword)(INFINITE - NANS), first = (sword)(uword)(TOP_BIT + NANS + NANS);
+    if (!IS_FLOAT) return (vsword){0};
+    return largest ? orders > last : orders < first;
+}
+
+INLINE vsword better(vsword a, vsword b, bool largest) {
+    return largest ? max_signed(a, b) : min_signed(a, b);
+}
+
+INLINE bool any_lane_of(vsword lanes) {
+    uint64_t words[VECTOR_NBYTES / 8], any = 0;
+    memcpy(words, &lanes, sizeof words);
+    for (size_t i = 0; i < VECTOR_NBYTES / 8; i++) any |= words[i];
+    return any;
+}
+
+/* ---- columns ---- */
+
+/* Puts what rows improve of a group of columns in its place.  is_first: nothing is there. */
+INLINE void improve_group(unsigned char *best, const unsigned char *x, int64_t stride_bytes, size_t rows, bool is_first,
+                          bool largest) {
+    vsword found[GROUP / STEP];
+    UNROLLED
+    for (size_t v = 0; v < GROUP / STEP; v++) {
+        if (is_first)
+            found[v] = orders_at(x + v * VECTOR_NBYTES, largest);
+        else
+            memcpy(&found[v], best + v * VECTOR_NBYTES, sizeof found[v]);
+    }
+    for (size_t r = 0; r < rows; r++, x += stride_bytes) {
+        UNROLLED
+        for (size_t v = 0; v < GROUP / STEP; v++)
+            found[v] = better(found[v], orders_at(x + v * VECTOR_NBYTES, largest), largest);
+    }
+    UNROLLED
+    for (size_t v = 0; v < GROUP / STEP; v++) memcpy(best + v * VECTOR_NBYTES, &found[v], sizeof found[v]);
+}
+
+/* A few rows at a time, so that they are read in long pieces. */
+INLINE void improve_all(unsigned char *best, const struct wf_panel *panel, bool largest) {
+    for (size_t r = 0; r < panel->rows; r += WF_PANEL_ROWS) {
+        const unsigned char *rows = panel->x + (int64_t)r * panel->stride_bytes;
+        size_t count = panel->rows - r < WF_PANEL_ROWS ? panel->rows - r : WF_PANEL_ROWS;
+        for (size_t c = 0; c < panel->columns; c += GROUP) {
+            size_t left = panel->columns - c, begin = left < GROUP ? panel->columns - GROUP : c; /* seen twice, at worst */
+            improve_group(best + begin * sizeof(uword), rows + begin * sizeof(uword), panel->stride_bytes, count, r == 0,
+                          largest);
+        }
+    }
+}
+
+/* Makes elements of a strip's orders; returns whether there is a NaN. */
+INLINE bool finish_strip(unsigned char *best, size_t columns, bool largest) {
+    vsword nans = {0};
+    for (size_t c = 0; c < columns; c += STEP) {
+        vsword orders = {0};
+        size_t nbytes = (columns - c < STEP ? columns - c : STEP) * sizeof(uword);
+        memcpy(&orders, best + c * sizeof(uword), nbytes);
+        nans |= nan_lanes(orders, largest);
+        orders = elements_of(orders, largest);
+        memcpy(best + c * sizeof(uword), &orders, nbytes);
+    }
+    return any_lane_of(nans);
+}
+
+INLINE void find_columns(const struct wf_panel *panel, bool largest, unsigned char *results, bool *has_failed) {
+    improve_all(results, panel, largest);
+    for (size_t c = 0; c < panel->columns; c += WF_STRIP_COLUMNS) {
+        size_t left = panel->columns - c, columns = left < WF_STRIP_COLUMNS ? left : WF_STRIP_COLUMNS;
+        has_failed[c / WF_STRIP_COLUMNS] = finish_strip(results + c * sizeof(uword), columns, largest);
+    }
+}
+
+wf_panel_minmax_function WF_LOOPS_NAME(find_panel_minmax, TYPE, TIER);
+
+void WF_LOOPS_NAME(find_panel_minmax, TYPE, TIER)(const struct wf_panel *panel, bool largest, void *results,
+                                                    bool *has_failed) {
+    largest ? find_columns(panel, true, results, has_failed) : find_columns(panel, false, results, has_failed);
+}
+
+/* ---- rows ---- */
+
+/* Elements that fill a vector at least: the last vector may begin in the one before. */
+INLINE vsword best_of_vectors(const unsigned char *x, size_t count, bool largest) {
+    const size_t nbytes = count * sizeof(uword), last = nbytes - VECTOR_NBYTES;
+    vsword best[2] = {orders_at(x, largest), orders_at(x + last, largest)};
+    for (size_t i = VECTOR_NBYTES; i + 2 * VECTOR_NBYTES <= nbytes; i += 2 * VECTOR_NBYTES) {
+        best[0] = better(best[0], orders_at(x + i, largest), largest);
+        best[1] = better(best[1], orders_at(x + i + VECTOR_NBYTES, largest), largest);
+    }
+    if (nbytes >= 2 * VECTOR_NBYTES) best[1] = better(best[1], orders_at(x + last - VECTOR_NBYTES, largest), largest);
+    return better(best[0], best[1], largest);
+}
+
+/* Fewer: filled up with the first. */
+INLINE vsword orders_of_few(const unsigned char *x, size_t count, bool largest) {
+    unsigned char filled[VECTOR_NBYTES];
+    for (size_t i = 0; i < STEP; i++)
+        memcpy(filled + i * sizeof(uword), x + (i < count ? i : 0) * sizeof(uword), sizeof(uword));
+    return orders_at(filled, largest);
+}
+
+/* The best lane, in all lanes. */
+INLINE vsword spread_best(vsword orders, bool largest) {
+    sword lanes[STEP], best;
+    memcpy(lanes, &orders, sizeof lanes);
+    best = lanes[0];
+    for (size_t lane = 1; lane < STEP; lane++)
+        best = (largest ? lanes[lane] > best : lanes[lane] < best) ? lanes[lane] : best;
+    return (vsword){0} + best;
+}
+
+/* The first lane that is all ones, of which there is one. */
+INLINE size_t first_lane(vsword found) {
+    sword lanes[STEP];
+    size_t lane = 0;
+    memcpy(lanes, &found, sizeof lanes);
+    while (!lanes[lane]) lane++;
+    return lane;
+}
+
+/* The first element that has that order, as some element has. */
+INLINE uint64_t position_of(vsword wanted, const unsigned char *x, size_t count, bool largest) {
+    if (count < STEP) return first_lane(orders_of_few(x, count, largest) == wanted);
+    for (size_t i = 0;; i += STEP) {
+        if (i + STEP > count) i = count - STEP;
+        vsword found = orders_at(x + i * sizeof(uword), largest) == wanted;
+        if (any_lane_of(found)) return i + first_lane(found);
+    }
+}
+
+INLINE bool find_rows(const struct wf_rows *rows, bool largest, bool of_index, unsigned char *results) {
+    const size_t result_nbytes = of_index ? sizeof(uint64_t) : sizeof(uword);
+    vsword nans = {0};
+    for (size_t r = 0; r < rows->rows; r++) {
+        int64_t begin = rows->offset ? rows->offset[r] * (int64_t)sizeof(uword) : (int64_t)r * rows->stride_bytes;
+        const unsigned char *x = rows->x + begin;
+        size_t count = (size_t)(rows->offset ? rows->offset[r + 1] - rows->offset[r] : rows->count);
+        memset(results + r * result_nbytes, 0, result_nbytes);
+        if (!count) continue;
+        vsword best = count < STEP ? orders_of_few(x, count, largest) : best_of_vectors(x, count, largest);
+        best = spread_best(best, largest);
+        nans |= nan_lanes(best, largest);
+        uint64_t position = of_index ? position_of(best, x, count, largest) : 0;
+        vsword element = elements_of(best, largest);
+        memcpy(results + r * result_nbytes, of_index ? (const void *)&position : (const void *)&element, result_nbytes);
+    }
+    return !any_lane_of(nans);
+}
+
+wf_row_minmax_function WF_LOOPS_NAME(find_row_minmax, TYPE, TIER);
+
+bool WF_LOOPS_NAME(find_row_minmax, TYPE, TIER)(const struct wf_rows *rows, bool largest, bool of_index, void *results) {
+    if (of_index) return largest ? find_rows(rows, true, true, results) : find_rows(rows, false, true, results);
+    return largest ? find_rows(rows, true, false, results) : find_rows(rows, false, false, results);
+}
