@@ -7,6 +7,7 @@
 
 /* With fewer elements, clearing and flushing bins costs more than the bins save. */
 #define FEW_FOR_BINS 1024
+#define FEW_FOR_BINS_OF_PRODUCTS 256 /* of narrow types: one by one, they take four times as long as values */
 
 /* An exact sum, and the bins that are flushed to it, or NULL. */
 struct target {
@@ -18,6 +19,10 @@ struct target {
 
 INLINE bool are_for_bins(struct source source, struct target into) {
     return into.bins && (source.count >= FEW_FOR_BINS || into.bins->format.exponent_bits != 0);
+}
+
+INLINE bool are_products_for_bins(struct source source, struct target into) {
+    return into.bins && (source.count >= FEW_FOR_BINS_OF_PRODUCTS || into.bins->format.exponent_bits != 0);
 }
 
 /* What elements add to which bins: a significand, narrow[i] if it has at most 32 bits, to the bin of field[i],

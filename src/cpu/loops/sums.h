@@ -166,7 +166,7 @@ APART bool add_products(struct target into, struct source source) {
     const struct wf_bins_format format = BINS_OF_PRODUCTS;
     if (IS_F64 && into.wide_bins && (source.count >= FEW_FOR_BINS || into.wide_bins->in_use))
         add_wide_products(into, source);
-    else if (IS_F64 || !are_for_bins(source, into))
+    else if (IS_F64 || !are_products_for_bins(source, into))
         add_each_product(into.exact, source);
     else if (source.x == source.y)
         add_to_bins(into, format, PRODUCT_BITS, decode_squares, source, 0);
