@@ -18,8 +18,8 @@ static void flush_set(const uint64_t *set, struct wf_bins_format format, const s
                       const struct wf_exact *magnitudes) {
     const size_t fields = (size_t)1 << format.exponent_bits;
     for (size_t i = 0; i < 2 * fields; i++) {
-        int field = (int)(i % fields), exponent = (field ? field : 1) - 1 + format.low_exponent;
         if (!set[i]) continue;
+        int field = (int)(i & (fields - 1)), exponent = (field ? field : 1) - 1 + format.low_exponent;
         flush_bin(into, set[i], i >= fields, exponent);
         if (magnitudes) flush_bin(magnitudes, set[i], false, exponent);
     }

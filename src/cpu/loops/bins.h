@@ -7,6 +7,7 @@
 
 /* With fewer elements, clearing and flushing bins costs more than the bins save. */
 #define FEW_FOR_BINS 1024
+#define FEW_FOR_BINS_OF_PRODUCTS 256 /* of narrow types: one by one, they take four times as long as values */
 
 /* An exact sum, and the bins that are flushed to it, or NULL. */
 struct target {
@@ -18,6 +19,10 @@ struct target {
 
 INLINE bool are_for_bins(struct source source, struct target into) {
     return into.bins && (source.count >= FEW_FOR_BINS || into.bins->format.exponent_bits != 0);
+}
+
+INLINE bool are_products_for_bins(struct source source, struct target into) {
+    return into.bins && (source.count >= FEW_FOR_BINS_OF_PRODUCTS || into.bins->format.exponent_bits != 0);
 }
 
 /* What elements add to which bins: a significand, narrow[i] if it has at most 32 bits, to the bin of field[i],
@@ -45,8 +50,9 @@ INLINE uint64_t significand_at(const struct deposits *deposits, size_t i, int bi
  * magnitudes, by all but the sign. */
 typedef void decode_elements(struct deposits *deposits, struct source part, uint64_t mask);
 
-/* Four fields by one load: loads are what bins wait for. */
-INLINE size_t field_at(const uint16_t *field, size_t first, size_t turn) {
+/* Four fields by one load, where significands are narrow: there, loads are what bins wait for. */
+INLINE size_t field_at(const uint16_t *field, size_t first, size_t turn, int bits) {
+    if (bits > 32) return field[first + turn];
     const size_t place = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? turn % 4 : 3 - turn % 4;
     uint64_t fields;
     memcpy(&fields, field + first + turn / 4 * 4, sizeof fields);
@@ -79,7 +85,7 @@ INLINE uint64_t add_deposits(uint64_t *bin, struct wf_bins_format format, struct
         uintptr_t next = (uintptr_t)part.x + j * part.nbytes + WF_BLOCK_NBYTES;
         if (part.ahead.distance) __builtin_prefetch((const void *)next, 0, SECOND_LEVEL_CACHE);
         for (size_t turn = 0; turn < TURNS; turn++) {
-            uint64_t *taker = &bin[turn % sets * set_count + field_at(deposits->field, j, turn)];
+            uint64_t *taker = &bin[turn % sets * set_count + field_at(deposits->field, j, turn, bits)];
             any |= *taker += significand_at(deposits, j + turn, bits);
         }
     }

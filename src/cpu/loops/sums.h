@@ -166,7 +166,7 @@ APART bool add_products(struct target into, struct source source) {
     const struct wf_bins_format format = BINS_OF_PRODUCTS;
     if (IS_F64 && into.wide_bins && (source.count >= FEW_FOR_BINS || into.wide_bins->in_use))
         add_wide_products(into, source);
-    else if (IS_F64 || !are_for_bins(source, into))
+    else if (IS_F64 || !are_products_for_bins(source, into))
         add_each_product(into.exact, source);
     else if (source.x == source.y)
         add_to_bins(into, format, PRODUCT_BITS, decode_squares, source, 0);
@@ -202,8 +202,8 @@ INLINE uint64_t add_moments_round(uint64_t *bin, uint64_t *square_bin, wf_u128 *
         if (part.ahead.distance) __builtin_prefetch((const void *)next, 0, SECOND_LEVEL_CACHE);
         for (size_t turn = 0; turn < TURNS; turn++) {
             uint64_t significand = significand_at(&deposits.values, j + turn, VALUE_BITS);
-            size_t field = field_at(deposits.square_field, j, turn);
-            any |= bin[turn % sets * per_set + field_at(deposits.values.field, j, turn)] += significand;
+            size_t field = field_at(deposits.square_field, j, turn, VALUE_BITS);
+            any |= bin[turn % sets * per_set + field_at(deposits.values.field, j, turn, VALUE_BITS)] += significand;
             if (IS_F64)
                 wide_bin[field] += (wf_u128)significand * significand;
             else
