@@ -2,7 +2,6 @@
  * simulator's, as for programs that `run` runs.  NVRTC compiles its kernels, so the table of all rungs, which does without,
  * leaves it out. */
 #include "ladder_request.h"
-#include "common/nvrtc.h"
 #include "ladder/gpu.h"
 #include "output.h"
 #include "program/program.h"
@@ -48,18 +47,13 @@ static int run_opened(struct engine *engine, const struct data_set *set, struct 
     return verify(engine, set, row);
 }
 
-static bool has_compiler(void) {
-    struct wf_nvrtc nvrtc;
-    return wf_nvrtc_open(&nvrtc);
-}
-
 int count_engine(const struct ladder_request *asked, const struct data_set *set, struct ladder_row *row) {
     const struct program_settings settings = {.threads = 1};
     struct engine engine = {.asked = asked};
     struct program *program;
     simt_message message;
     row->ulp = NAN;
-    row->is_skipped = ladder_is_on_gpu(asked->settings) || !asked->settings->rung || !has_compiler();
+    row->is_skipped = ladder_is_on_gpu(asked->settings) || !asked->settings->rung || !program_has_nvrtc();
     if (row->is_skipped) return STATUS_OK;
     if (!program_open_here(&program, &settings, &message)) return fail("%s: %s", row->rung.id, message.text);
     int status = run_opened(&engine, set, row);

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/nvrtc.h"
 #include "gpus.h"
 #include "private.h"
 
@@ -183,6 +184,11 @@ bool program_open_here(struct program **result, const struct program_settings *s
     if (is_open) *result = program;
     else program_close(program);
     return is_open;
+}
+
+bool program_has_nvrtc(void) {
+    struct wf_nvrtc nvrtc;
+    return wf_nvrtc_open(&nvrtc);
 }
 
 uint64_t program_finding_count(const struct program *program) { return program->record->finding_count; }

@@ -49,6 +49,7 @@ bool program_run(struct program *program, simt_message *message);
 /* Makes the stand-in this process's own CUDA driver, as if program_run had started it, with its images as PTX: for the
  * library, before it has loaded a driver.  What is found until then can be asked for.  false: as program_open. */
 bool program_open_here(struct program **program, const struct program_settings *settings, simt_message *message);
+bool program_has_nvrtc(void); /* which such a process needs to compile kernels */
 uint64_t program_finding_count(const struct program *program);
 uint64_t program_race_count(const struct program *program);
 

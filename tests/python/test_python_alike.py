@@ -88,7 +88,7 @@ def difference(case, theirs, ours):
     kind = np.dtype(dtype).kind if dtype not in (None, "nonsense") else None
     failed, raised = isinstance(theirs, Exception), isinstance(ours, Exception)
     if kind in ("i", "b") and raised and (gives_float or kind == "b"):
-        return "floats are not made integers or bools"
+        return "floats are not made integers, nor sums bools"
     if dtype not in (None, "nonsense") and not raised and not failed and not case.op == "mean":
         return "elements are converted first"
     if case.op in ARGS and isinstance(options.get("axis"), tuple) and failed:
