@@ -12,7 +12,8 @@ struct wf_small_sums {
     int64_t count;
 };
 
-/* The mean, the variance, its root, or the root of the squares' sum (op: WF_MEAN, WF_VAR, WF_STD, WF_NORM2); false if there is none, or if 128 bits are too few. */
+/* The mean, the variance, its root, or the root of the squares' sum (op: WF_MEAN, WF_VAR, WF_STD, WF_NORM2); false if there
+ * is none, or if 128 bits are too few. */
 bool wf_small_finish(wf_op op, const struct wf_small_sums *sums, int64_t ddof, struct wf_number *number);
 
 #endif
