@@ -236,6 +236,38 @@ def test_short_groups_that_cancel(pair, type_name):
                 pair.check(op, library.wf_groups_axes(2), [array], span, top, sign)
 
 
+class Ties:
+    """Rows of eight whose sum is half-way between two numbers, or off that by something tiny; and pairs of large numbers that
+    cancel.  1 and half of its last bit; or what is left of 1, and an odd number nearly half as large."""
+
+    def __init__(self, type_name, rows, rng):
+        self.type, self.shape = type_name, (rows, 8)
+        code, self.nbytes, bits = ("f", 4, 24) if type_name == "f32" else ("d", 8, 53)
+        self.strides, self.offset, self.data = (8 * self.nbytes, self.nbytes), 0, b""
+        for _ in range(rows):
+            tiny = [rng.choice((-1, 0, 0, 1)) * math.ldexp(1, -rng.randint(bits + 2, 120)) for _ in range(2)]
+            large = [math.ldexp(rng.choice((1, 1.5)), rng.randint(1, 100)) for _ in range(2)]
+            row = [1 + rng.randrange(4) * math.ldexp(2, -bits), rng.choice((-1, 1)) * math.ldexp(1, -bits - rng.randrange(2)),
+                   *tiny, *large, *(-x for x in large)]
+            if rng.random() < 0.5:
+                odd = 2 * rng.randrange(2 ** (bits - 2), 2 ** (bits - 1)) + 1
+                row = [1 + math.ldexp(2, -bits), -math.ldexp(odd, 1 - 2 * bits), tiny[0] * math.ldexp(1, -bits), -1.0,
+                       large[0], -large[0], 0.0, 0.0]
+            else:
+                rng.shuffle(row)
+            self.data += struct.pack(f"=8{code}", *row)
+
+    def view(self):
+        return wf.strided(self.data, self.type, self.shape, self.strides, self.offset)
+
+
+@pytest.mark.parametrize("type_name", EDGES)
+def test_short_groups_that_end_in_ties(pair, type_name):
+    array = Ties(type_name, 600, random.Random(f"gpu ties {type_name}"))
+    for op in ("sum", "mean") if pair.gpu.is_real or type_name == "f64" else ("sum",):
+        pair.check(op, library.wf_groups_axes(2), [array])
+
+
 PRODUCTS = [((3, 70001), 2), ((70001, 3), 1), ((40, 9), 1), ((9, 40), 2), ((5, 1), 2), ((2, 33, 65), 5), ((4, 0), 2), ((1,), 1),
             ((2500, 40), 1), ((17, 4099), 2)]
 

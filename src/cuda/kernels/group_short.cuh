@@ -156,13 +156,10 @@ static __device__ __forceinline__ bool short_result(const int rows, const unit *
 
 // ---- of floats that two f64 do not hold, and of those that are no numbers
 
-// The sum of eight terms as that of eight f64 without common bits, the largest last, of which many may be 0 (Shewchuk,
-// Adaptive precision floating-point arithmetic, section 2.4), added up from the smallest on: what is left of the smaller
-// ones does not change how the last addition rounds, as those before it round to odd.
-static __device__ __forceinline__ double_sum add_expansion(const unit *elements)
+// The sum of eight terms as that of eight f64, many of them 0, of which each is less than half of the last bit of the next
+// one (Shewchuk, Adaptive precision floating-point arithmetic and fast robust geometric predicates, theorem 10).
+static __device__ __forceinline__ void expand(const unit *elements, double *part)
 {
-    double part[SHORT_ROWS];
-    double_sum sum = {0, 0};
 #pragma unroll
     for (int k = 0; k < SHORT_ROWS; k++) {
         double term = short_term(elements[k]);
@@ -174,10 +171,25 @@ static __device__ __forceinline__ double_sum add_expansion(const unit *elements)
         }
         part[k] = term;
     }
-    sum.high = part[0];
+}
+
+// Added up from the smallest on, rounding to odd, by which the last addition rounds as the sum does: a narrower type in any
+// case, f64 if it is of something at least eight times as large.  false: it may not.
+static __device__ __forceinline__ bool add_expansion(const unit *elements, double_sum *total)
+{
+    double part[SHORT_ROWS];
+    double_sum sum = {short_term(SHORT_PADDING), 0};
+    bool is_sure = true;
+    expand(elements, part);
 #pragma unroll
-    for (int k = 1; k < SHORT_ROWS; k++) sum = two_sum(rounded_to_odd(sum), part[k]);
-    return sum;
+    for (int k = 0; k < SHORT_ROWS; k++) {
+        if (part[k] == 0) continue;
+        double smaller = rounded_to_odd(sum);
+        is_sure = WIDTH < 64 || sum.rest == 0 || 8 * fabs(smaller) <= fabs(part[k]);
+        sum = two_sum(smaller, part[k]);
+    }
+    *total = sum;
+    return is_sure && fabs(sum.high) <= 0x1.fffffffffffffp1023;
 }
 
 // Takes NaNs out, as far as the policy allows, and notes infinities.
@@ -221,8 +233,8 @@ static __device__ __forceinline__ bool rare_result(const struct wf_group_argumen
         if (!found.is_positive || !found.is_negative) *bits = INFINITY_BITS | (found.is_negative ? SIGN_BIT : (unit)0);
         return true;
     }
-    double_sum sum = add_expansion(elements);
-    if (!(fabs(sum.high) <= 0x1.fffffffffffffp1023)) return false;
+    double_sum sum;
+    if (!add_expansion(elements, &sum)) return false;
     if (FINISH_OP == WF_MEAN && !divide_short(sum, count, &sum)) return false;
     *bits = rounded_bits(sum);
     return true;
