@@ -135,6 +135,51 @@ __global__ void scan(const float *in, float *out, int n)
         out[t] = mine;
 }
 """,
+    "scan_blocks": """
+__device__ float scan_of_block(float mine)
+{
+    extern __shared__ float s[];
+    int t = threadIdx.x;
+    for (int d = 1; d < blockDim.x; d *= 2) {
+        s[t] = mine;
+        __syncthreads();
+        if (t >= d)
+            mine += s[t - d];
+        __syncthreads();
+    }
+    return mine;
+}
+
+__global__ void scan_each(const float *in, float *out, float *totals, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float mine = scan_of_block(i < n ? in[i] : 0);
+    if (i < n)
+        out[i] = mine;
+    if (threadIdx.x == blockDim.x - 1)
+        totals[blockIdx.x] = mine;
+}
+
+__global__ void scan_totals(float *totals, int blocks)
+{
+    int t = threadIdx.x;
+    float mine = t < blocks ? totals[t] : 0;
+    for (int d = 1; d < 32; d *= 2) {
+        float other = __shfl_up_sync(0xffffffff, mine, d);
+        if (t >= d)
+            mine += other;
+    }
+    if (t < blocks)
+        totals[t] = mine;
+}
+
+__global__ void add_totals(float *out, const float *totals, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n && blockIdx.x)
+        out[i] += totals[blockIdx.x - 1];
+}
+""",
     "transpose": """
 __global__ void transpose(const float *in, float *out, int rows, int cols)
 {
@@ -208,7 +253,8 @@ def test_results_of_one_launch_are_no_results_of_the_next(write):
 @pytest.mark.sampled
 @pytest.mark.parametrize("task", GOOD)
 def test_a_kernel_that_writes_nothing_is_refused(task, write):
-    told = verdict(write("kernel.cu", GOOD[task].split("{")[0] + "{ }\n"), "--task", task, status=3)
+    nothing = re.sub(r"^(__global__[^{]*)\{\n.*?^\}", r"\1{ }", GOOD[task], flags=re.MULTILINE | re.DOTALL)
+    told = verdict(write("kernel.cu", nothing), "--task", task, status=3)
     assert kinds(told) == {"result"}
 
 
@@ -327,6 +373,18 @@ def test_a_fault_in_either_kernel_is_found(was, now, faults, write):
     told = verdict(write("kernel.cu", TWO_KERNELS.replace(was, now)), "--task", write("a.task", TWO_PASSES), status=3)
     assert kinds(told) == faults
     assert all("barriers of block_sums is" in reason["message"] for reason in told["reasons"] if reason["kind"] == "gate")
+
+
+@pytest.mark.parametrize("was, now, faults", [
+    ("totals[blockIdx.x - 1]", "totals[blockIdx.x]", {"result"}),
+    ("i < n && blockIdx.x", "i < n && blockIdx.x > 1", {"result"}),
+    ("threadIdx.x == blockDim.x - 1", "i == n - 1", {"uninitialised", "result"}),
+    ("        __syncthreads();\n    }", "    }", {"race", "result"}),
+])
+def test_a_scan_by_three_kernels_with_a_fault_in_one(was, now, faults, write):
+    assert was in GOOD["scan_blocks"]
+    kernel = write("kernel.cu", GOOD["scan_blocks"].replace(was, now))
+    assert kinds(verdict(kernel, "--task", "scan_blocks", status=3)) == faults
 
 
 @pytest.mark.parametrize("was, now, said", [
