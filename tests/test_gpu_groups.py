@@ -268,6 +268,28 @@ def test_short_groups_that_end_in_ties(pair, type_name):
         pair.check(op, library.wf_groups_axes(2), [array])
 
 
+class Alternatives:
+    """Rows of each choice of three values."""
+
+    def __init__(self, type_name, values):
+        rows = list(itertools.product(values, repeat=3))
+        self.type, self.shape, self.offset = type_name, (len(rows), 3), 0
+        code, nbytes = ("f", 4) if type_name == "f32" else ("d", 8)
+        self.strides = (3 * nbytes, nbytes)
+        self.data = struct.pack(f"={3 * len(rows)}{code}", *itertools.chain(*rows))
+
+    def view(self):
+        return wf.strided(self.data, self.type, self.shape, self.strides, self.offset)
+
+
+@pytest.mark.parametrize("type_name", EDGES)
+def test_short_groups_of_zeros(pair, type_name):
+    """-0 if all are, of those that are left: -0 + 0 and 1 - 1 are 0."""
+    array = Alternatives(type_name, (-0.0, 0.0, math.nan, 1.0, -1.0))
+    for op, nan in itertools.product(("sum", "mean"), ("propagate", "omit")):
+        pair.check(op, library.wf_groups_axes(2), [array], op, nan, nan=nan)
+
+
 PRODUCTS = [((3, 70001), 2), ((70001, 3), 1), ((40, 9), 1), ((9, 40), 2), ((5, 1), 2), ((2, 33, 65), 5), ((4, 0), 2), ((1,), 1),
             ((2500, 40), 1), ((17, 4099), 2)]
 

@@ -255,7 +255,7 @@ PyObject *reduce_op(PyObject *module, PyObject *const *arguments, Py_ssize_t cou
     static const struct signature signature = {
         "reduce_op",
         BIT(ARG_OP) | BIT(ARG_A) | BIT(ARG_AXIS) | BIT(ARG_KEEPDIMS) | BIT(ARG_WHERE) | BIT(ARG_DTYPE) | BIT(ARG_DDOF) |
-            BIT(ARG_CORRECTION) | BIT(ARG_NAN) | BIT(ARG_FILL) | BIT(ARG_THREADS) | BIT(ARG_DEVICE),
+            BIT(ARG_CORRECTION) | BIT(ARG_NAN) | BIT(ARG_FILL) | BIT(ARG_THREADS) | BIT(ARG_DEVICE) | BIT(ARG_OUT),
         2,
         {ARG_OP, ARG_A, ARGUMENTS}};
     PyObject *values[ARGUMENTS], *result = NULL;

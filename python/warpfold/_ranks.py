@@ -111,10 +111,11 @@ def all_reduce(accumulator, add, largest):
 class _Exchange:
     """An array in blocks: of each, every rank gets one piece from all, reduces it, and hands the results to all.
 
-    ranks: their count; exchange(send, receive), which sends piece i to rank i and receives one of each; share(send,
-    receive), which sends one piece to all; both of bytes, of equal pieces, and each gives what to call before receive is
-    read or send is written; add, as all_reduce's; contiguous(array) and empty(count, dtype), arrays of the library that are
-    where the collectives need them; block_nbytes.
+    ranks: their count, and which of them this is (rank); exchange(send, receive), which sends piece i to rank i and receives
+    one of each; share(pieces), which sends piece rank to all and receives the others in their places; both of bytes, of
+    equal pieces, and each gives what to call before what it writes is read or what it sends is written; add, as
+    all_reduce's; contiguous(array) and empty(count, dtype), arrays of the library that are where the collectives need them;
+    block_nbytes.
     """
 
     def __init__(self, array, ranks, op, options):
@@ -135,9 +136,9 @@ class _Exchange:
         alike = repr((ranks.count, op, sorted(options.items(), key=str), str(flat.dtype), self.shape))
         self.settings = int.from_bytes(hashlib.sha256(alike.encode()).digest()[:8], "big")
 
-    def _reduce(self, rows):
+    def _reduce(self, rows, **where):
         rows = rows.reshape(self.ranks.count, len(rows) // self.ranks.count)
-        return _core.reduce_op(self.op, rows, axis=0, **self.options)
+        return _core.reduce_op(self.op, rows, axis=0, **where, **self.options)
 
     def _padded(self, count):
         return -(-count // self.ranks.count) * self.ranks.count
@@ -162,14 +163,15 @@ class _Exchange:
 
         Whatever the own piece gives, the others get theirs."""
         part = self.results[begin:begin + self.block]
-        receive = self._equal_pieces(part)
-        mine, error = _attempt(self._reduce, rows)
-        wait = self.ranks.share(receive[:len(receive) // self.ranks.count] if error else mine, receive)
+        pieces = self._equal_pieces(part)
+        piece = len(pieces) // self.ranks.count
+        _, error = _attempt(lambda: self._reduce(rows, out=pieces[self.ranks.rank * piece:][:piece]))
+        wait = self.ranks.share(pieces)
 
         def end():
             wait()
-            if receive is not part:
-                part[:] = receive[:len(part)]
+            if pieces is not part:
+                part[:] = pieces[:len(part)]
 
         return end, error
 

@@ -18,7 +18,8 @@ class _Ranks:
         import numpy
         from mpi4py import MPI
 
-        self.comm, self.count, self.mpi, self.numpy = comm, comm.Get_size(), MPI, numpy
+        self.comm, self.mpi, self.numpy = comm, MPI, numpy
+        self.count, self.rank = comm.Get_size(), comm.Get_rank()
 
     def add(self, words):
         self.comm.Allreduce(self.mpi.IN_PLACE, words, self.mpi.SUM)
@@ -29,8 +30,8 @@ class _Ranks:
     def exchange(self, send, receive):
         return self.comm.Ialltoall(send.view(self.numpy.uint8), receive.view(self.numpy.uint8)).Wait
 
-    def share(self, send, receive):
-        return self.comm.Iallgather(send.view(self.numpy.uint8), receive.view(self.numpy.uint8)).Wait
+    def share(self, pieces):
+        return self.comm.Iallgather(self.mpi.IN_PLACE, pieces.view(self.numpy.uint8)).Wait
 
     def contiguous(self, array):
         return self.numpy.asarray(array, order="C")

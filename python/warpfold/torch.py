@@ -91,7 +91,7 @@ class _Ranks:
         from torch import distributed
 
         self.torch, self.distributed, self.group = torch, distributed, group
-        self.count = distributed.get_world_size(group)
+        self.count, self.rank = distributed.get_world_size(group), distributed.get_rank(group)
         self.device = "cuda" if distributed.get_backend(group) == "nccl" else "cpu"
         self.block_nbytes = 256 << 20 if self.device == "cuda" else 4 << 20
 
@@ -112,9 +112,10 @@ class _Ranks:
         return self.distributed.all_to_all_single(receive.view(self.torch.uint8), send.view(self.torch.uint8),
                                                   group=self.group, async_op=True).wait
 
-    def share(self, send, receive):
-        return self.distributed.all_gather_into_tensor(receive.view(self.torch.uint8), send.view(self.torch.uint8),
-                                                       group=self.group, async_op=True).wait
+    def share(self, pieces):
+        pieces = pieces.view(self.torch.uint8)
+        return self.distributed.all_gather_into_tensor(pieces, pieces.chunk(self.count)[self.rank], group=self.group,
+                                                       async_op=True).wait
 
     def contiguous(self, tensor):
         return _plain(tensor).to(self.device).contiguous()

@@ -19,6 +19,7 @@ INLINE vf64 product_error(vf64 a, vf64 b, vf64 p) {
 /* AVX2 compares 64-bit integers, but has no maximum of them. */
 INLINE vsword max_signed(vsword a, vsword b) {
     switch (sizeof(sword)) {
+    case 1: return (vsword)_mm256_max_epi8((__m256i)a, (__m256i)b);
     case 2: return (vsword)_mm256_max_epi16((__m256i)a, (__m256i)b);
     case 4: return (vsword)_mm256_max_epi32((__m256i)a, (__m256i)b);
     default: return select_where(a > b, a, b);
@@ -27,6 +28,7 @@ INLINE vsword max_signed(vsword a, vsword b) {
 
 INLINE vsword min_signed(vsword a, vsword b) {
     switch (sizeof(sword)) {
+    case 1: return (vsword)_mm256_min_epi8((__m256i)a, (__m256i)b);
     case 2: return (vsword)_mm256_min_epi16((__m256i)a, (__m256i)b);
     case 4: return (vsword)_mm256_min_epi32((__m256i)a, (__m256i)b);
     default: return select_where(a < b, a, b);
@@ -36,6 +38,7 @@ INLINE vsword min_signed(vsword a, vsword b) {
 #define UNSIGNED_FLIP ((uword)(sizeof(uword) == 8 ? TOP_BIT : 0))
 INLINE vsword max_unsigned(vsword a, vsword b) {
     switch (sizeof(uword)) {
+    case 1: return (vsword)_mm256_max_epu8((__m256i)a, (__m256i)b);
     case 2: return (vsword)_mm256_max_epu16((__m256i)a, (__m256i)b);
     case 4: return (vsword)_mm256_max_epu32((__m256i)a, (__m256i)b);
     default: return max_signed(a, b);

@@ -18,6 +18,7 @@ INLINE vf64 product_error(vf64 a, vf64 b, vf64 p) {
 
 INLINE vsword max_signed(vsword a, vsword b) {
     switch (sizeof(sword)) {
+    case 1: return (vsword)_mm512_max_epi8((__m512i)a, (__m512i)b);
     case 2: return (vsword)_mm512_max_epi16((__m512i)a, (__m512i)b);
     case 4: return (vsword)_mm512_max_epi32((__m512i)a, (__m512i)b);
     default: return (vsword)_mm512_max_epi64((__m512i)a, (__m512i)b);
@@ -26,6 +27,7 @@ INLINE vsword max_signed(vsword a, vsword b) {
 
 INLINE vsword min_signed(vsword a, vsword b) {
     switch (sizeof(sword)) {
+    case 1: return (vsword)_mm512_min_epi8((__m512i)a, (__m512i)b);
     case 2: return (vsword)_mm512_min_epi16((__m512i)a, (__m512i)b);
     case 4: return (vsword)_mm512_min_epi32((__m512i)a, (__m512i)b);
     default: return (vsword)_mm512_min_epi64((__m512i)a, (__m512i)b);
@@ -35,6 +37,7 @@ INLINE vsword min_signed(vsword a, vsword b) {
 #define UNSIGNED_FLIP ((uword)0)
 INLINE vsword max_unsigned(vsword a, vsword b) {
     switch (sizeof(uword)) {
+    case 1: return (vsword)_mm512_max_epu8((__m512i)a, (__m512i)b);
     case 2: return (vsword)_mm512_max_epu16((__m512i)a, (__m512i)b);
     case 4: return (vsword)_mm512_max_epu32((__m512i)a, (__m512i)b);
     default: return (vsword)_mm512_max_epu64((__m512i)a, (__m512i)b);

@@ -93,6 +93,8 @@ static __device__ __forceinline__ bool add_two(const unit *elements, u64 *bits)
 // The quotient as an f64 and the sign, at least, of what is left; false if it might be rounded the wrong way.
 static __device__ __forceinline__ bool divide_short(double_sum sum, int count, double_sum *quotient)
 {
+    *quotient = sum;
+    if (sum.high == 0) return true; // -0 stays
     double n = count, high = __ddiv_rn(sum.high, n), left = __dadd_rn(__fma_rn(-high, n, sum.high), sum.rest);
     quotient->high = high;
     quotient->rest = left;
@@ -100,7 +102,7 @@ static __device__ __forceinline__ bool divide_short(double_sum sum, int count, d
     double more = __ddiv_rn(left, n), margin = fabs(more) * 0x1p-40;
     quotient->high = __dadd_rn(high, __dadd_rn(more, margin));
     bool is_near = quotient->high == __dadd_rn(high, __dsub_rn(more, margin));
-    return is_near && (fabs(sum.high) > 0x1p-900 || sum.high == 0); // below, what is left may not be a number
+    return is_near && fabs(sum.high) > 0x1p-900; // below, what is left may not be a number
 }
 
 static __device__ __forceinline__ bool short_float(const int rows, const unit *elements, int count, u64 *bits)
@@ -173,12 +175,20 @@ static __device__ __forceinline__ void expand(const unit *elements, double *part
     }
 }
 
+static __device__ __forceinline__ bool are_all_negative_zeros(const unit *elements)
+{
+    unit unlike = 0;
+#pragma unroll
+    for (int k = 0; k < SHORT_ROWS; k++) unlike |= elements[k] ^ SIGN_BIT;
+    return HAS_SUM && unlike == 0;
+}
+
 // Added up from the smallest on, rounding to odd, by which the last addition rounds as the sum does: a narrower type in any
 // case, f64 if it is of something at least eight times as large.  false: it may not.
 static __device__ __forceinline__ bool add_expansion(const unit *elements, double_sum *total)
 {
     double part[SHORT_ROWS];
-    double_sum sum = {short_term(SHORT_PADDING), 0};
+    double_sum sum = {are_all_negative_zeros(elements) ? -0.0 : 0.0, 0};
     bool is_sure = true;
     expand(elements, part);
 #pragma unroll
