@@ -176,21 +176,24 @@ class _Exchange:
         return end, error
 
     def run(self):
-        """All blocks, each exchanged while the one before is reduced; the first failure, or None."""
+        """Two exchanges on their way at any time, each block reduced as it has come; gives the first failure, or None, and what
+        waits for the results."""
         failure, ends = None, []
-        blocks = range(0, self.count, self.block)
-        begun = self.exchange(0) if blocks else None
-        for begin in blocks:
-            rows, wait = begun
+        begun = [self.exchange(begin) for begin in range(0, self.count, self.block)[:2]]
+        for begin in range(0, self.count, self.block):
+            rows, wait = begun.pop(0)
             wait()
-            if begin + self.block < self.count:
-                begun = self.exchange(begin + self.block)
             end, error = self.share(begin, rows)
             ends.append(end)
             failure = failure or error
-        for end in ends:
-            end()
-        return failure
+            if begin + 2 * self.block < self.count:
+                begun.append(self.exchange(begin + 2 * self.block))
+
+        def end_all():
+            for end in ends:
+                end()
+
+        return failure, end_all
 
 
 def all_reduce_array(array, ranks, op, **options):
@@ -198,5 +201,9 @@ def all_reduce_array(array, ranks, op, **options):
     job, failure = _attempt(_Exchange, array, ranks, op, options)
     _agree(failure, 0 if failure else job.settings, ranks.add,
            "the ranks' arrays are of different shapes or dtypes, or are to be reduced differently")
-    _agree(job.run(), 0, ranks.add)
+    failure, end = job.run()
+    try:
+        _agree(failure, 0, ranks.add)  # while the last results are on their way
+    finally:
+        end()
     return job.results.reshape(job.shape)

@@ -92,12 +92,17 @@ class _Ranks:
 
         self.torch, self.distributed, self.group = torch, distributed, group
         self.count, self.rank = distributed.get_world_size(group), distributed.get_rank(group)
-        self.device = "cuda" if distributed.get_backend(group) == "nccl" else "cpu"
-        self.block_nbytes = 256 << 20 if self.device == "cuda" else 4 << 20
+        self.is_on_gpu = distributed.get_backend(group) == "nccl"
+        self.device = "cuda" if self.is_on_gpu else "cpu"
+        self.block_nbytes = 1 << 30 if self.is_on_gpu else 4 << 20
+        self.stream = None
 
     def _reduce(self, words, op):
         here = self.torch.frombuffer(words, dtype=self.torch.int64)
-        there = here.to(self.device)
+        there = here
+        if self.is_on_gpu:
+            pinned = self.torch.empty_like(here, pin_memory=True)
+            there = pinned.copy_(here).to(self.device, non_blocking=True)
         self.distributed.all_reduce(there, op=op, group=self.group)
         if there is not here:
             here.copy_(there)
@@ -108,14 +113,24 @@ class _Ranks:
     def largest(self, words):
         self._reduce(words, self.distributed.ReduceOp.MAX)
 
+    def _begin(self, collective, receive, send):
+        """On a GPU in a stream of their own, in which one follows upon the other, and which goes before the current one."""
+        if not self.is_on_gpu:
+            return collective(receive, send, group=self.group, async_op=True).wait
+        cuda = self.torch.cuda
+        self.stream = self.stream or cuda.Stream(priority=-1)
+        self.stream.wait_stream(cuda.current_stream())
+        with cuda.stream(self.stream):
+            collective(receive, send, group=self.group)
+            done = self.stream.record_event()
+        return lambda: cuda.current_stream().wait_event(done)
+
     def exchange(self, send, receive):
-        return self.distributed.all_to_all_single(receive.view(self.torch.uint8), send.view(self.torch.uint8),
-                                                  group=self.group, async_op=True).wait
+        return self._begin(self.distributed.all_to_all_single, receive.view(self.torch.uint8), send.view(self.torch.uint8))
 
     def share(self, pieces):
         pieces = pieces.view(self.torch.uint8)
-        return self.distributed.all_gather_into_tensor(pieces, pieces.chunk(self.count)[self.rank], group=self.group,
-                                                       async_op=True).wait
+        return self._begin(self.distributed.all_gather_into_tensor, pieces, pieces.chunk(self.count)[self.rank])
 
     def contiguous(self, tensor):
         return _plain(tensor).to(self.device).contiguous()
