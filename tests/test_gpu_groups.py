@@ -205,7 +205,11 @@ def test_binades_at_the_edge_of_a_window(pair, type_name):
             pair.check(op, library.wf_groups_axes(2), operands(op, *made), shape, span, top, further)
 
 
-SHORT = {"f32": ("sum", "argmin"), "f64": ("sum",), "bf16": ("mean",), "f16": (), "i8": ("sum",), "i32": (), "u64": ("max",)}
+SHORT = {"f32": ("sum", "argmin", "var"), "f64": ("sum", "std"), "bf16": ("mean",), "f16": ("norm2",), "i8": ("sum",), "i32": (),
+         "u64": ("max",)}
+
+
+SHORT_OPS = ("sum", "norm1", "max", "argmin", "mean", "var", "std", "norm2")
 
 
 @pytest.mark.sampled
@@ -221,8 +225,9 @@ def test_short_groups(pair, type_name):
                 if not pair.gpu.is_real and (count in (1, 4) or kind == "plain" or len(shape) != 2 + (count == 3)):
                     continue
                 array = Laid(type_name, shape, rng, kind, plain=rng.random() < 0.7)
-                for op in ("sum", "norm1", "max", "argmin", "mean") if pair.gpu.is_real else SHORT[type_name]:
-                    pair.check(op, library.wf_groups_axes(axes), [array], shape, axes, kind, nan=rng.choice(NAN_POLICIES))
+                for op in SHORT_OPS if pair.gpu.is_real else SHORT[type_name]:
+                    pair.check(op, library.wf_groups_axes(axes), [array], shape, axes, kind, nan=rng.choice(NAN_POLICIES),
+                               ddof=rng.choice((0, 0, 1, 2)) if op in ("var", "std") else 0)
 
 
 @pytest.mark.parametrize("type_name", EDGES)
@@ -232,7 +237,7 @@ def test_short_groups_that_cancel(pair, type_name):
     for span, top in itertools.product((10, 29, 30, 54, 83, 107, 120), (0, -360) if type_name == "f64" else (0,)):
         for sign in (-1, 1):
             array = Binades(type_name, (40, 8), rng, span, top, sign)
-            for op in ("sum", "mean") if pair.gpu.is_real else ("sum",) if type_name == "f32" else ("mean",):
+            for op in ("sum", "mean", "var", "norm2") if pair.gpu.is_real else ("sum",) if type_name == "f32" else ("mean",):
                 pair.check(op, library.wf_groups_axes(2), [array], span, top, sign)
 
 
@@ -264,7 +269,7 @@ class Ties:
 @pytest.mark.parametrize("type_name", EDGES)
 def test_short_groups_that_end_in_ties(pair, type_name):
     array = Ties(type_name, 600, random.Random(f"gpu ties {type_name}"))
-    for op in ("sum", "mean") if pair.gpu.is_real or type_name == "f64" else ("sum",):
+    for op in ("sum", "mean", "std") if pair.gpu.is_real else ("sum", "mean") if type_name == "f64" else ("sum",):
         pair.check(op, library.wf_groups_axes(2), [array])
 
 
@@ -286,7 +291,7 @@ class Alternatives:
 def test_short_groups_of_zeros(pair, type_name):
     """-0 if all are, of those that are left: -0 + 0 and 1 - 1 are 0."""
     array = Alternatives(type_name, (-0.0, 0.0, math.nan, 1.0, -1.0))
-    for op, nan in itertools.product(("sum", "mean"), ("propagate", "omit")):
+    for op, nan in itertools.product(("sum", "mean", "var", "norm2"), ("propagate", "omit")):
         pair.check(op, library.wf_groups_axes(2), [array], op, nan, nan=nan)
 
 

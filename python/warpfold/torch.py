@@ -99,10 +99,7 @@ class _Ranks:
 
     def _reduce(self, words, op):
         here = self.torch.frombuffer(words, dtype=self.torch.int64)
-        there = here
-        if self.is_on_gpu:
-            pinned = self.torch.empty_like(here, pin_memory=True)
-            there = pinned.copy_(here).to(self.device, non_blocking=True)
+        there = here.to(self.device)
         self.distributed.all_reduce(there, op=op, group=self.group)
         if there is not here:
             here.copy_(there)

@@ -16,7 +16,8 @@
 #define IS_PLAIN_SUM (FINISH_OP == WF_SUM && !IS_FLOAT && FINISH_RESULT_TYPE == (IS_SIGNED ? WF_I64 : WF_U64))
 #define IS_PLAIN_FLOAT_SUM (FINISH_OP == WF_SUM && IS_FLOAT && FINISH_RESULT_TYPE == FINISH_TYPE)
 #define IS_PLAIN_EXTREME ((FINISH_OP == WF_MIN || FINISH_OP == WF_MAX) && FINISH_RESULT_TYPE == FINISH_TYPE)
-#define IS_PLAIN_INDEX ((FINISH_OP == WF_ARGMIN || FINISH_OP == WF_ARGMAX) && FINISH_RESULT_TYPE == WF_U64)
+#define IS_PLAIN_INDEX                                                                                                   \
+    ((FINISH_OP == WF_ARGMIN || FINISH_OP == WF_ARGMAX) && (FINISH_RESULT_TYPE == WF_U64 || FINISH_RESULT_TYPE == WF_I64))
 
 // Modulo 2^128, which no sum of 2^63 integers reaches.
 static __device__ __forceinline__ wf_error direct_sum(u64 *result)

@@ -12,7 +12,10 @@
 #define IS_SHORT_INTEGERS                                                                                                \
     (IS_NARROW_SUM && (IS_PLAIN_SUM || (FINISH_OP == WF_MEAN && FINISH_RESULT_TYPE == WF_F64)))
 #define IS_SHORT_EXTREME (TAKES_EXTREMES_OF_BATCH && (IS_PLAIN_EXTREME || IS_PLAIN_INDEX))
-#define HAS_SHORT_RESULT (OPERANDS == 1 && (IS_SHORT_SUM || IS_SHORT_MEAN || IS_SHORT_INTEGERS || IS_SHORT_EXTREME))
+#define IS_SHORT_SPREAD (FINISH_OP == WF_VAR || FINISH_OP == WF_STD)
+#define IS_SHORT_OF_SQUARES (IS_FLOAT && (IS_SHORT_SPREAD || FINISH_OP == WF_NORM2) && FINISH_RESULT_TYPE == FINISH_TYPE)
+#define HAS_SHORT_RESULT                                                                                                 \
+    (OPERANDS == 1 && (IS_SHORT_SUM || IS_SHORT_MEAN || IS_SHORT_INTEGERS || IS_SHORT_EXTREME || IS_SHORT_OF_SQUARES))
 
 #define SHORT_ROWS 8 // elements of a group at most
 #define SHORT_LOADS (WIDTH == 64 ? 16 : 32) // elements that a lane has on their way
@@ -41,20 +44,23 @@ static __device__ __forceinline__ double short_term(unit bits)
     return HAS_SUM ? value : fabs(value);
 }
 
+// Whether two f64 hold the sum with one more term.
+static __device__ __forceinline__ bool add_exactly(double_sum *sum, double term)
+{
+    double_sum high = two_sum(sum->high, term), low = two_sum(sum->rest, high.rest);
+    sum->high = high.high;
+    sum->rest = low.high;
+    return low.rest == 0;
+}
+
 // Whether two f64 hold the sum of the elements.
 static __device__ __forceinline__ bool add_short(const int rows, const unit *elements, double_sum *total)
 {
-    double high = short_term(elements[0]), low = 0;
+    double_sum sum = {short_term(elements[0]), 0};
     bool is_exact = true;
 #pragma unroll
-    for (int k = 1; k < rows; k++) {
-        double_sum sum = two_sum(high, short_term(elements[k])), left = two_sum(low, sum.rest);
-        high = sum.high;
-        low = left.high;
-        is_exact = is_exact && left.rest == 0;
-    }
-    double_sum plain = {high, 0}; // -0 stays
-    *total = low == 0 ? plain : two_sum(high, low);
+    for (int k = 1; k < rows; k++) is_exact = add_exactly(&sum, short_term(elements[k])) && is_exact;
+    *total = sum.rest == 0 ? sum : two_sum(sum.high, sum.rest); // -0 stays
     return is_exact && fabs(total->high) <= 0x1.fffffffffffffp1023;
 }
 
@@ -73,11 +79,15 @@ static __device__ __forceinline__ u64 rounded_to_bf16(double value)
     return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 
+static __device__ __forceinline__ u64 rounded_value(double value)
+{
+    if (WIDTH == 64) return (u64)__double_as_longlong(value);
+    return IS_F16 || WIDTH == 32 ? narrowed(value) : rounded_to_bf16(value);
+}
+
 static __device__ __forceinline__ u64 rounded_bits(double_sum sum)
 {
-    if (WIDTH == 64) return (u64)__double_as_longlong(sum.high);
-    double value = rounded_to_odd(sum);
-    return IS_F16 || WIDTH == 32 ? narrowed(value) : rounded_to_bf16(value);
+    return rounded_value(WIDTH == 64 ? sum.high : rounded_to_odd(sum));
 }
 
 // The machine's addition rounds once.
@@ -115,6 +125,119 @@ static __device__ __forceinline__ bool short_float(const int rows, const unit *e
     return true;
 }
 
+// ---- variances and norms of floats: in three or four f64, whose error has a bound (see cpu/loops/few_rows.h)
+
+typedef struct {
+    double_sum values, squares;
+} sums_of_squares;
+
+static __device__ __forceinline__ double_sum two_product(double a, double b)
+{
+    double_sum product = {__dmul_rn(a, b), 0};
+    product.rest = __fma_rn(a, b, -product.high);
+    return product;
+}
+
+static __device__ __forceinline__ double_sum square_of(double x)
+{
+    double_sum exact = {__dmul_rn(x, x), 0};
+    return WIDTH == 64 ? two_product(x, x) : exact;
+}
+
+// What is left is added up, too, by which each sum loses less than a 2^100th of the sum of magnitudes.
+static __device__ __forceinline__ sums_of_squares add_squares(const int rows, const unit *elements)
+{
+    double first = widen(elements[0]);
+    sums_of_squares sums = {{first, 0}, square_of(first)};
+#pragma unroll
+    for (int k = 1; k < rows; k++) {
+        double x = widen(elements[k]);
+        double_sum square = square_of(x), value = two_sum(sums.values.high, x), both = two_sum(sums.squares.high, square.high);
+        sums.values.high = value.high;
+        sums.values.rest += value.rest;
+        sums.squares.high = both.high;
+        sums.squares.rest += both.rest + square.rest;
+    }
+    return sums;
+}
+
+// n*S2 - S1^2, but for less than a 2^90th of n*S2, which is at least as large as S1^2.
+static __device__ __forceinline__ double_sum variance_numerator(const sums_of_squares *sums, double n, double *minuend)
+{
+    double_sum value = sums->values, product = two_product(n, sums->squares.high), square = two_product(value.high, value.high);
+    double_sum difference = two_sum(product.high, -square.high);
+    double rest = (product.rest - square.rest) + (n * sums->squares.rest - 2 * value.high * value.rest);
+    *minuend = product.high;
+    return two_sum(difference.high, difference.rest + rest);
+}
+
+// The root of a sum that is known but for bound, and the bound of the root's error.
+static __device__ __forceinline__ double_sum root_of(double_sum sum, double *bound)
+{
+    double root = __dsqrt_rn(sum.high), left = __fma_rn(-root, root, sum.high) + sum.rest;
+    *bound = *bound / root;
+    return two_sum(root, left / (2 * root));
+}
+
+// False if what lies within the bound is not rounded to the same result.
+static __device__ __forceinline__ bool round_within(double_sum found, double bound, u64 *bits)
+{
+    double least = found.high + (found.rest - bound), largest = found.high + (found.rest + bound);
+    *bits = rounded_value(least);
+    return *bits == rounded_value(largest);
+}
+
+// Of f64, by pairs: in the range in which no product of pairs is subnormal or infinite.
+static __device__ __forceinline__ bool finish_squares_of_f64(const sums_of_squares *sums, double n, double divisor, u64 *bits)
+{
+    double minuend, bound;
+    double_sum found = two_sum(sums->squares.high, sums->squares.rest);
+    if (IS_SHORT_SPREAD) {
+        double_sum numerator = variance_numerator(sums, n, &minuend);
+        double quotient = __ddiv_rn(numerator.high, divisor), left = __fma_rn(-quotient, divisor, numerator.high);
+        found = two_sum(quotient, (left + numerator.rest) / divisor);
+        bound = minuend * 0x1p-90 / divisor + quotient * 0x1p-98;
+    } else {
+        minuend = found.high;
+        bound = found.high * 0x1p-98;
+    }
+    if (!(minuend > 0x1p-800 && minuend < 0x1p1000 && found.high > 0)) return false;
+    if (FINISH_OP != WF_VAR) found = root_of(found, &bound);
+    return round_within(found, bound, bits);
+}
+
+// Of narrower types f64 do, if not too much of n*S2 cancels.
+static __device__ __forceinline__ bool finish_squares(const sums_of_squares *sums, double n, double divisor, u64 *bits)
+{
+    if (WIDTH == 64) return finish_squares_of_f64(sums, n, divisor, bits);
+    double_sum found = {sums->squares.high, 0};
+    if (IS_SHORT_SPREAD) {
+        double minuend, numerator = variance_numerator(sums, n, &minuend).high;
+        if (!(numerator * 0x1p40 >= minuend && numerator > 0)) return false;
+        found.high = numerator * (1 / divisor);
+    }
+    if (FINISH_OP != WF_VAR) found.high = __dsqrt_rn(found.high);
+    return found.high <= 0x1.fffffffffffffp1023 && round_within(found, found.high * 0x1p-48, bits);
+}
+
+static __device__ __forceinline__ bool short_of_squares(const int rows, const unit *elements, int count, i64 ddof, u64 *bits)
+{
+    if (IS_SHORT_SPREAD && ddof >= count) return false;
+    sums_of_squares sums = add_squares(rows, elements);
+    return finish_squares(&sums, count, (double)(count * (count - ddof)), bits);
+}
+
+// Variances of equal numbers and norms of zeros: 0.
+static __device__ __forceinline__ bool is_zero_of_squares(const int rows, const unit *elements, int count)
+{
+    double first = widen(elements[0]);
+    bool are_alike = IS_SHORT_SPREAD ? fabs(first) <= 0x1.fffffffffffffp1023 : first == 0;
+#pragma unroll
+    for (int k = 1; k < rows; k++)
+        if (k < count) are_alike = are_alike && widen(elements[k]) == first;
+    return are_alike;
+}
+
 // ---- integers and extremes
 
 static __device__ __forceinline__ u64 short_integer(const int rows, const unit *elements, int count)
@@ -146,11 +269,18 @@ static __device__ __forceinline__ bool short_extreme(const int rows, const unit 
 // ---- of any kind
 
 // The bits of the result of count elements, which are followed by padding; false if there is none, or it takes more to find.
-static __device__ __forceinline__ bool short_result(const int rows, const unit *elements, int count, i64 first_index, u64 *bits)
+static __device__ __forceinline__ bool short_result(const struct wf_group_arguments *r, const int rows, const unit *elements,
+                                                    u64 *bits)
 {
+    const int count = (int)r->reduced_count;
     *bits = 0;
     if (count == 0 || !HAS_SHORT_RESULT) return false;
-    if (IS_SHORT_EXTREME) return short_extreme(rows, elements, count, first_index, bits);
+    if (IS_SHORT_EXTREME) return short_extreme(rows, elements, count, r->first_index, bits);
+    if (IS_SHORT_OF_SQUARES) {
+        if (short_of_squares(rows, elements, count, r->ddof, bits)) return true;
+        *bits = 0;
+        return r->ddof < count && is_zero_of_squares(rows, elements, count);
+    }
     if (IS_FLOAT) return short_float(rows, elements, count, bits);
     *bits = short_integer(rows, elements, count);
     return true;
@@ -229,25 +359,101 @@ static __device__ __forceinline__ short_specials take_specials(unit *elements, i
 
 #define HAS_RARE_RESULT (IS_FLOAT && HAS_SHORT_RESULT && !IS_SHORT_EXTREME)
 
-// As short_result, of sums and means of floats, with NaNs and infinities, and of what is far apart.
-static __device__ __forceinline__ bool rare_result(const struct wf_group_arguments *r, unit *elements, u64 *bits)
+// What there is besides infinities does not matter.
+static __device__ __forceinline__ u64 infinite_result(const short_specials *found)
 {
-    if (!HAS_RARE_RESULT || r->reduced_count == 0) return false;
-    short_specials found = take_specials(elements, (int)r->reduced_count);
-    int count = (int)r->reduced_count - found.nans;
-    *bits = QUIET_NAN;
-    if (found.nans && r->nan == WF_NAN_ERROR) return false;
-    if (found.nans && r->nan == WF_NAN_PROPAGATE) return true;
-    if (count == 0) return false;
-    if (found.is_positive || found.is_negative) {
-        if (!found.is_positive || !found.is_negative) *bits = INFINITY_BITS | (found.is_negative ? SIGN_BIT : (unit)0);
-        return true;
+    bool is_nan = IS_SHORT_SPREAD || (found->is_positive && found->is_negative);
+    return is_nan ? QUIET_NAN : INFINITY_BITS | (found->is_negative ? SIGN_BIT : (unit)0);
+}
+
+// What is to be divided by the divisor, and its root taken: whether two f64 hold it.
+static __device__ __forceinline__ bool add_squares_exactly(const unit *elements, double n, double_sum *total)
+{
+    double_sum value = {0, 0}, squares = {0, 0};
+    bool is_exact = true;
+#pragma unroll
+    for (int k = 0; k < SHORT_ROWS; k++) {
+        double x = widen(elements[k]);
+        double_sum square = square_of(x);
+        is_exact = add_exactly(&value, x) && add_exactly(&squares, square.high) && add_exactly(&squares, square.rest) && is_exact;
     }
+    if (IS_SHORT_SPREAD) {
+        double_sum minuend = two_product(n, squares.high), more = two_product(n, squares.rest);
+        double_sum square = two_product(value.high, value.high);
+        is_exact = is_exact && value.rest == 0 && more.rest == 0 && add_exactly(&minuend, more.high) &&
+                   add_exactly(&minuend, -square.high) && add_exactly(&minuend, -square.rest);
+        squares = minuend;
+    }
+    *total = two_sum(squares.high, squares.rest);
+    return is_exact;
+}
+
+// The root of the quotient, and the sign of what is left; false if that is not known.
+static __device__ __forceinline__ bool root_of_quotient(double_sum sum, double quotient, double divisor, double_sum *found)
+{
+    double root = __dsqrt_rn(quotient);
+    double_sum square = two_product(root, root), high = two_product(-divisor, square.high), low = two_product(-divisor, square.rest);
+    bool is_exact = add_exactly(&sum, high.high) && add_exactly(&sum, high.rest) && add_exactly(&sum, low.high) &&
+                    add_exactly(&sum, low.rest);
+    found->high = root;
+    found->rest = sum.high + sum.rest;
+    return is_exact;
+}
+
+// sum / divisor, rounded once; near: the same, but for a few last bits.
+static __device__ __forceinline__ double rounded_quotient(double_sum sum, double divisor, double_sum near)
+{
+    bool is_above = near.rest > 0;
+    i64 bits = __double_as_longlong(near.high);
+    double next = __longlong_as_double(is_above ? bits + 1 : bits - 1), half = 0.5 * __dsub_rn(next, near.high);
+    double beyond_half = (__fma_rn(-near.high, divisor, sum.high) - divisor * half) + sum.rest;
+    bool is_next = is_above ? beyond_half > 0 : beyond_half < 0;
+    return is_next || (beyond_half == 0 && bits & 1) ? next : near.high;
+}
+
+// As short_of_squares, where what is left tells how to round.
+static __device__ __forceinline__ bool rare_of_squares(const unit *elements, int count, i64 ddof, u64 *bits)
+{
+    const double divisor = IS_SHORT_SPREAD ? (double)(count * (count - ddof)) : 1;
+    double_sum sum;
+    if (!add_squares_exactly(elements, count, &sum) || (WIDTH == 64 && FINISH_OP != WF_VAR) ||
+        (WIDTH == 64 && !(sum.high > 0x1p-800 && sum.high < 0x1p1000)))
+        return short_of_squares(SHORT_ROWS, elements, count, ddof, bits);
+    double quotient = __ddiv_rn(sum.high, divisor);
+    double_sum found = two_sum(quotient, (__fma_rn(-quotient, divisor, sum.high) + sum.rest) / divisor);
+    if (WIDTH == 64)
+        found.high = rounded_quotient(sum, divisor, found);
+    else if (FINISH_OP == WF_VAR)
+        found.rest = __fma_rn(-found.high, divisor, sum.high) + sum.rest;
+    else if (!root_of_quotient(sum, found.high, divisor, &found))
+        return false;
+    *bits = rounded_bits(found);
+    return true;
+}
+
+static __device__ __forceinline__ bool rare_sum(const unit *elements, int count, u64 *bits)
+{
     double_sum sum;
     if (!add_expansion(elements, &sum)) return false;
     if (FINISH_OP == WF_MEAN && !divide_short(sum, count, &sum)) return false;
     *bits = rounded_bits(sum);
     return true;
+}
+
+// As short_result, of floats, with NaNs and infinities, and of sums of what is far apart.
+static __device__ __forceinline__ bool rare_result(const struct wf_group_arguments *r, unit *elements, u64 *bits)
+{
+    if (!HAS_RARE_RESULT || r->reduced_count == 0) return false;
+    short_specials found = take_specials(elements, (int)r->reduced_count);
+    int count = (int)r->reduced_count - found.nans;
+    if (count == 0 && r->nan != WF_NAN_PROPAGATE) return false;
+    if (IS_SHORT_SPREAD && r->ddof >= count) return false;
+    *bits = QUIET_NAN;
+    if (found.nans && r->nan != WF_NAN_OMIT) return r->nan == WF_NAN_PROPAGATE;
+    *bits = infinite_result(&found);
+    if (found.is_positive || found.is_negative) return true;
+    if (IS_SHORT_OF_SQUARES) return rare_of_squares(elements, count, r->ddof, bits);
+    return rare_sum(elements, count, bits);
 }
 
 #endif

@@ -215,7 +215,7 @@ static __device__ __forceinline__ u32 reduce_span(const struct wf_group_argument
     for (int t = 0; t < tiles; t++) {
         u64 bits;
         if (32 * t >= span->left) break;
-        if (short_result(rows, elements + t * rows, (int)r->reduced_count, r->first_index, &bits))
+        if (short_result(r, rows, elements + t * rows, &bits))
             store_unit(span->result + (u64)(t * span->result_step), bits);
         else
             others |= 1u << t;
