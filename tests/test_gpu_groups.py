@@ -288,6 +288,18 @@ class Alternatives:
 
 
 @pytest.mark.parametrize("type_name", EDGES)
+def test_short_groups_half_way_between_results(pair, type_name):
+    """Variances of pairs, which are squares of a few bits more than a result has, or that and something tiny."""
+    bits = 24 if type_name == "f32" else 53
+    rng = random.Random(f"gpu half-way {type_name}")
+    for half in ((bits + 1) // 2, (bits + 3) // 2):
+        apart = [float(rng.randrange(2 ** (half - 1), 2 ** half) | 1) for _ in range(7)]
+        array = Alternatives(type_name, [0.0, *apart, math.ldexp(1, 2 * half - 60)])
+        for op in ("var", "std") if pair.gpu.is_real else ("var",):
+            pair.check(op, library.wf_groups_axes(2), [array], op, half, ddof=1)
+
+
+@pytest.mark.parametrize("type_name", EDGES)
 def test_short_groups_of_zeros(pair, type_name):
     """-0 if all are, of those that are left: -0 + 0 and 1 - 1 are 0."""
     array = Alternatives(type_name, (-0.0, 0.0, math.nan, 1.0, -1.0))

@@ -129,6 +129,7 @@ static __device__ __forceinline__ bool short_float(const int rows, const unit *e
 
 typedef struct {
     double_sum values, squares;
+    u64 left; // but for the sign, not 0 if there was anything left of an addition
 } sums_of_squares;
 
 static __device__ __forceinline__ double_sum two_product(double a, double b)
@@ -148,7 +149,7 @@ static __device__ __forceinline__ double_sum square_of(double x)
 static __device__ __forceinline__ sums_of_squares add_squares(const int rows, const unit *elements)
 {
     double first = widen(elements[0]);
-    sums_of_squares sums = {{first, 0}, square_of(first)};
+    sums_of_squares sums = {{first, 0}, square_of(first), 0};
 #pragma unroll
     for (int k = 1; k < rows; k++) {
         double x = widen(elements[k]);
@@ -157,17 +158,21 @@ static __device__ __forceinline__ sums_of_squares add_squares(const int rows, co
         sums.values.rest += value.rest;
         sums.squares.high = both.high;
         sums.squares.rest += both.rest + square.rest;
+        sums.left |= (u64)(__double_as_longlong(value.rest) | __double_as_longlong(both.rest));
     }
     return sums;
 }
 
-// n*S2 - S1^2, but for less than a 2^90th of n*S2, which is at least as large as S1^2.
-static __device__ __forceinline__ double_sum variance_numerator(const sums_of_squares *sums, double n, double *minuend)
+// n*S2 - S1^2, but for less than a 2^90th of n*S2, which is at least as large as S1^2; is_exact, of narrower types: there is
+// nothing left of any operation before the difference.
+static __device__ __forceinline__ double_sum variance_numerator(const sums_of_squares *sums, double n, double *minuend,
+                                                                bool *is_exact)
 {
     double_sum value = sums->values, product = two_product(n, sums->squares.high), square = two_product(value.high, value.high);
     double_sum difference = two_sum(product.high, -square.high);
     double rest = (product.rest - square.rest) + (n * sums->squares.rest - 2 * value.high * value.rest);
     *minuend = product.high;
+    *is_exact = sums->left << 1 == 0 && product.rest == 0 && square.rest == 0;
     return two_sum(difference.high, difference.rest + rest);
 }
 
@@ -191,9 +196,10 @@ static __device__ __forceinline__ bool round_within(double_sum found, double bou
 static __device__ __forceinline__ bool finish_squares_of_f64(const sums_of_squares *sums, double n, double divisor, u64 *bits)
 {
     double minuend, bound;
+    bool is_exact;
     double_sum found = two_sum(sums->squares.high, sums->squares.rest);
     if (IS_SHORT_SPREAD) {
-        double_sum numerator = variance_numerator(sums, n, &minuend);
+        double_sum numerator = variance_numerator(sums, n, &minuend, &is_exact);
         double quotient = __ddiv_rn(numerator.high, divisor), left = __fma_rn(-quotient, divisor, numerator.high);
         found = two_sum(quotient, (left + numerator.rest) / divisor);
         bound = minuend * 0x1p-90 / divisor + quotient * 0x1p-98;
@@ -206,15 +212,59 @@ static __device__ __forceinline__ bool finish_squares_of_f64(const sums_of_squar
     return round_within(found, bound, bits);
 }
 
-// Of narrower types f64 do, if not too much of n*S2 cancels.
+// The root of the quotient, and the sign of what is left; false if that is not known.
+static __device__ __forceinline__ bool root_of_quotient(double_sum sum, double quotient, double divisor, double_sum *found)
+{
+    double root = __dsqrt_rn(quotient);
+    double_sum square = two_product(root, root), high = two_product(-divisor, square.high), low = two_product(-divisor, square.rest);
+    bool is_exact = add_exactly(&sum, high.high) && add_exactly(&sum, high.rest) && add_exactly(&sum, low.high) &&
+                    add_exactly(&sum, low.rest);
+    found->high = root;
+    found->rest = sum.high + sum.rest;
+    return is_exact;
+}
+
+// sum / divisor, rounded once; near: the same, but for a few last bits.
+static __device__ __forceinline__ double rounded_quotient(double_sum sum, double divisor, double_sum near)
+{
+    bool is_above = near.rest > 0;
+    i64 bits = __double_as_longlong(near.high);
+    double next = __longlong_as_double(is_above ? bits + 1 : bits - 1), half = 0.5 * __dsub_rn(next, near.high);
+    double beyond_half = (__fma_rn(-near.high, divisor, sum.high) - divisor * half) + sum.rest;
+    bool is_next = is_above ? beyond_half > 0 : beyond_half < 0;
+    return is_next || (beyond_half == 0 && bits & 1) ? next : near.high;
+}
+
+// What is exact, divided, its root taken, and rounded once; false if that takes more.
+static __device__ __noinline__ bool finish_exactly(double_sum sum, double divisor, u64 *bits)
+{
+    double quotient = __ddiv_rn(sum.high, divisor);
+    double_sum found = two_sum(quotient, (__fma_rn(-quotient, divisor, sum.high) + sum.rest) / divisor);
+    if (WIDTH == 64) {
+        if (FINISH_OP != WF_VAR || !(sum.high > 0x1p-800 && sum.high < 0x1p1000)) return false;
+        found.high = rounded_quotient(sum, divisor, found);
+    } else if (FINISH_OP == WF_VAR) {
+        found.rest = __fma_rn(-found.high, divisor, sum.high) + sum.rest;
+    } else if (!root_of_quotient(sum, found.high, divisor, &found)) {
+        return false;
+    }
+    *bits = rounded_bits(found);
+    return true;
+}
+
+// Of narrower types f64 do, if not too much of n*S2 cancels; but those of few bits are often half-way between two results.
 static __device__ __forceinline__ bool finish_squares(const sums_of_squares *sums, double n, double divisor, u64 *bits)
 {
     if (WIDTH == 64) return finish_squares_of_f64(sums, n, divisor, bits);
     double_sum found = {sums->squares.high, 0};
     if (IS_SHORT_SPREAD) {
-        double minuend, numerator = variance_numerator(sums, n, &minuend).high;
-        if (!(numerator * 0x1p40 >= minuend && numerator > 0)) return false;
-        found.high = numerator * (1 / divisor);
+        bool is_exact;
+        double minuend;
+        double_sum numerator = variance_numerator(sums, n, &minuend, &is_exact);
+        if (!(minuend <= 0x1.fffffffffffffp1023)) return false;
+        if (is_exact) return finish_exactly(numerator, divisor, bits);
+        if (!(numerator.high * 0x1p40 >= minuend)) return false;
+        found.high = numerator.high * (1 / divisor);
     }
     if (FINISH_OP != WF_VAR) found.high = __dsqrt_rn(found.high);
     return found.high <= 0x1.fffffffffffffp1023 && round_within(found, found.high * 0x1p-48, bits);
@@ -388,47 +438,13 @@ static __device__ __forceinline__ bool add_squares_exactly(const unit *elements,
     return is_exact;
 }
 
-// The root of the quotient, and the sign of what is left; false if that is not known.
-static __device__ __forceinline__ bool root_of_quotient(double_sum sum, double quotient, double divisor, double_sum *found)
-{
-    double root = __dsqrt_rn(quotient);
-    double_sum square = two_product(root, root), high = two_product(-divisor, square.high), low = two_product(-divisor, square.rest);
-    bool is_exact = add_exactly(&sum, high.high) && add_exactly(&sum, high.rest) && add_exactly(&sum, low.high) &&
-                    add_exactly(&sum, low.rest);
-    found->high = root;
-    found->rest = sum.high + sum.rest;
-    return is_exact;
-}
-
-// sum / divisor, rounded once; near: the same, but for a few last bits.
-static __device__ __forceinline__ double rounded_quotient(double_sum sum, double divisor, double_sum near)
-{
-    bool is_above = near.rest > 0;
-    i64 bits = __double_as_longlong(near.high);
-    double next = __longlong_as_double(is_above ? bits + 1 : bits - 1), half = 0.5 * __dsub_rn(next, near.high);
-    double beyond_half = (__fma_rn(-near.high, divisor, sum.high) - divisor * half) + sum.rest;
-    bool is_next = is_above ? beyond_half > 0 : beyond_half < 0;
-    return is_next || (beyond_half == 0 && bits & 1) ? next : near.high;
-}
-
-// As short_of_squares, where what is left tells how to round.
+// As short_of_squares, by sums that are exact.
 static __device__ __forceinline__ bool rare_of_squares(const unit *elements, int count, i64 ddof, u64 *bits)
 {
-    const double divisor = IS_SHORT_SPREAD ? (double)(count * (count - ddof)) : 1;
     double_sum sum;
-    if (!add_squares_exactly(elements, count, &sum) || (WIDTH == 64 && FINISH_OP != WF_VAR) ||
-        (WIDTH == 64 && !(sum.high > 0x1p-800 && sum.high < 0x1p1000)))
-        return short_of_squares(SHORT_ROWS, elements, count, ddof, bits);
-    double quotient = __ddiv_rn(sum.high, divisor);
-    double_sum found = two_sum(quotient, (__fma_rn(-quotient, divisor, sum.high) + sum.rest) / divisor);
-    if (WIDTH == 64)
-        found.high = rounded_quotient(sum, divisor, found);
-    else if (FINISH_OP == WF_VAR)
-        found.rest = __fma_rn(-found.high, divisor, sum.high) + sum.rest;
-    else if (!root_of_quotient(sum, found.high, divisor, &found))
-        return false;
-    *bits = rounded_bits(found);
-    return true;
+    bool is_exact = add_squares_exactly(elements, count, &sum);
+    double divisor = IS_SHORT_SPREAD ? (double)(count * (count - ddof)) : 1;
+    return (is_exact && finish_exactly(sum, divisor, bits)) || short_of_squares(SHORT_ROWS, elements, count, ddof, bits);
 }
 
 static __device__ __forceinline__ bool rare_sum(const unit *elements, int count, u64 *bits)
@@ -446,10 +462,12 @@ static __device__ __forceinline__ bool rare_result(const struct wf_group_argumen
     if (!HAS_RARE_RESULT || r->reduced_count == 0) return false;
     short_specials found = take_specials(elements, (int)r->reduced_count);
     int count = (int)r->reduced_count - found.nans;
-    if (count == 0 && r->nan != WF_NAN_PROPAGATE) return false;
-    if (IS_SHORT_SPREAD && r->ddof >= count) return false;
     *bits = QUIET_NAN;
-    if (found.nans && r->nan != WF_NAN_OMIT) return r->nan == WF_NAN_PROPAGATE;
+    if (found.nans && r->nan == WF_NAN_PROPAGATE) return !IS_SHORT_SPREAD || r->ddof < r->reduced_count;
+    if (found.nans && r->nan == WF_NAN_ERROR) return false;
+    if (IS_SHORT_SPREAD && r->ddof >= count) return false;
+    *bits = 0;
+    if (count == 0) return FINISH_OP != WF_MEAN;
     *bits = infinite_result(&found);
     if (found.is_positive || found.is_negative) return true;
     if (IS_SHORT_OF_SQUARES) return rare_of_squares(elements, count, r->ddof, bits);
