@@ -293,8 +293,9 @@ def test_short_groups_half_way_between_results(pair, type_name):
     bits = 24 if type_name == "f32" else 53
     rng = random.Random(f"gpu half-way {type_name}")
     for half in ((bits + 1) // 2, (bits + 3) // 2):
-        apart = [float(rng.randrange(2 ** (half - 1), 2 ** half) | 1) for _ in range(7)]
-        array = Alternatives(type_name, [0.0, *apart, math.ldexp(1, 2 * half - 60)])
+        apart = [3.0 * (rng.randrange(2 ** (half - 3), 2 ** (half - 2)) | 1) for _ in range(7)]
+        tiny = math.ldexp(1, half - 52)
+        array = Alternatives(type_name, [0.0, *apart, tiny, -tiny])
         for op in ("var", "std") if pair.gpu.is_real else ("var",):
             pair.check(op, library.wf_groups_axes(2), [array], op, half, ddof=1)
 
