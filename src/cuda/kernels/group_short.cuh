@@ -252,22 +252,25 @@ static __device__ __noinline__ bool finish_exactly(double_sum sum, double diviso
     return true;
 }
 
-// Of narrower types f64 do, if not too much of n*S2 cancels; but those of few bits are often half-way between two results.
+// Of narrower types an f64 does, if not too much of n*S2 cancels.
+static __device__ __forceinline__ bool round_quotient(double numerator, double minuend, double divisor, u64 *bits)
+{
+    double found = IS_SHORT_SPREAD ? numerator * (1 / divisor) : numerator;
+    if (FINISH_OP != WF_VAR) found = __dsqrt_rn(found);
+    double_sum alone = {found, 0};
+    return numerator * 0x1p40 >= minuend && found <= 0x1.fffffffffffffp1023 && round_within(alone, found * 0x1p-48, bits);
+}
+
+// Variances of numbers of few bits are often half-way between two results.
 static __device__ __forceinline__ bool finish_squares(const sums_of_squares *sums, double n, double divisor, u64 *bits)
 {
     if (WIDTH == 64) return finish_squares_of_f64(sums, n, divisor, bits);
-    double_sum found = {sums->squares.high, 0};
-    if (IS_SHORT_SPREAD) {
-        bool is_exact;
-        double minuend;
-        double_sum numerator = variance_numerator(sums, n, &minuend, &is_exact);
-        if (!(minuend <= 0x1.fffffffffffffp1023)) return false;
-        if (is_exact) return finish_exactly(numerator, divisor, bits);
-        if (!(numerator.high * 0x1p40 >= minuend)) return false;
-        found.high = numerator.high * (1 / divisor);
-    }
-    if (FINISH_OP != WF_VAR) found.high = __dsqrt_rn(found.high);
-    return found.high <= 0x1.fffffffffffffp1023 && round_within(found, found.high * 0x1p-48, bits);
+    if (!IS_SHORT_SPREAD) return round_quotient(sums->squares.high, 0, divisor, bits);
+    bool is_exact;
+    double minuend;
+    double_sum numerator = variance_numerator(sums, n, &minuend, &is_exact);
+    if (round_quotient(numerator.high, minuend, divisor, bits)) return true;
+    return is_exact && minuend <= 0x1.fffffffffffffp1023 && finish_exactly(numerator, divisor, bits);
 }
 
 static __device__ __forceinline__ bool short_of_squares(const int rows, const unit *elements, int count, i64 ddof, u64 *bits)
