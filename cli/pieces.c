@@ -127,7 +127,7 @@ void pieces_clear(struct pieces *pieces) {
 static void put_settings(FILE *stream, const struct request *request, wf_type type) {
     const struct settings *settings = request->settings;
     const char *column = settings->column_name ? settings->column_name : "";
-    fprintf(stream, "pieces of a reduction by warpfold: version 1\n%s of %s", wf_op_name(request->op), wf_type_name(type));
+    fprintf(stream, "pieces of a reduction by warpfold: version 2\n%s of %s", wf_op_name(request->op), wf_type_name(type));
     fprintf(stream, ", --nan %" PRId64 " --ddof %" PRId64 " --first-index %" PRId64 " --result-type %s --piece %" PRId64,
             settings->nan, settings->ddof, settings->first_index,
             settings->result_type ? wf_type_name(settings->result_type) : "default", settings->piece);
@@ -137,15 +137,28 @@ static void put_settings(FILE *stream, const struct request *request, wf_type ty
             settings->delimiter, settings->column, column);
 }
 
+static void put_source(FILE *stream, const struct piece_source *source, bool has_times) {
+    fprintf(stream, "%s: %" PRId64 " bytes", source->path, source->nbytes);
+    if (has_times)
+        fprintf(stream, ", changed at %lld.%09ld", (long long)source->changed.tv_sec, source->changed.tv_nsec);
+    fputc('\n', stream);
+}
+
 void pieces_describe(FILE *stream, const struct request *request, const struct pieces *pieces, bool has_times) {
     put_settings(stream, request, pieces->type);
-    for (size_t i = 0; i < pieces->source_count; i++) {
-        const struct piece_source *source = &pieces->sources[i];
-        fprintf(stream, "%s: %" PRId64 " bytes", source->path, source->nbytes);
-        if (has_times)
-            fprintf(stream, ", changed at %lld.%09ld", (long long)source->changed.tv_sec, source->changed.tv_nsec);
-        fputc('\n', stream);
-    }
+    for (size_t i = 0; i < pieces->source_count; i++) put_source(stream, &pieces->sources[i], has_times);
+}
+
+void piece_describe(FILE *stream, const struct request *request, const struct pieces *pieces, size_t i) {
+    const struct piece *piece = &pieces->piece[i];
+    put_settings(stream, request, pieces->type);
+    put_source(stream, piece->source, true);
+    fprintf(stream, "piece %zu of %zu: ", i, pieces->count);
+    if (piece->count < 0)
+        fputs("all elements\n", stream);
+    else
+        fprintf(stream, "%" PRId64 " elements from %" PRId64 " on, which is %" PRId64 " of all\n", piece->count, piece->first,
+                piece->index);
 }
 
 /* ---- reducing ---- */

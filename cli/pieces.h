@@ -36,6 +36,9 @@ void pieces_clear(struct pieces *pieces);
 /* Writes what is reduced, as lines: the settings in two, then each file with its size and, with times, when it was changed. */
 void pieces_describe(FILE *stream, const struct request *request, const struct pieces *pieces, bool has_times);
 
+/* The same of one piece, with its range of elements. */
+void piece_describe(FILE *stream, const struct request *request, const struct pieces *pieces, size_t i);
+
 /* Reduces one piece.  Fails, too, if its file is not as it was found. */
 int piece_reduce(wf_handle *handle, const struct request *request, const struct pieces *pieces, size_t i,
                  wf_accumulator **accumulator);

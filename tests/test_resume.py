@@ -80,7 +80,7 @@ def test_killed_at_random(files, tmp_path):
         kills += process.returncode < 0
         assert process.returncode < 0 or text == expected
         for path in folder.iterdir() if folder.exists() else ():
-            assert path.name in ("pieces", "lock") or path.suffix == ".acc"
+            assert path.name in ("pieces", "lock") or path.suffix in (".of", ".acc")
             if path.suffix == ".acc" and draw.random() < 0.1:
                 printed("merge", path)
         if process.returncode == 0 or len(list(folder.glob("*.acc"))) > 60:
@@ -145,6 +145,30 @@ def test_what_has_changed_is_refused(files, tmp_path):
     for other in (("sum", files[1]), ("mean", path)):  # whole, but of another piece or op
         printed(*other, "--save", piece)
         refused(1, "0.acc: not the accumulator of its piece", "sum", *words)
+
+
+def test_a_piece_of_another_place_is_refused(tmp_path):
+    """Of equal op, length and even file size: a range of the same file, and another folder's."""
+    paths, folders = [tmp_path / "a.npy", tmp_path / "b.npy"], [tmp_path / "r", tmp_path / "s"]
+    for path, first in zip(paths, (1.0, 100.0)):
+        path.write_bytes(npy("f64", [first, first + 1, first + 2, first + 3]))
+    words = ["sum", "--piece", "2", "--resume"]
+    for folder, path in zip(folders, paths):
+        printed(*words, folder, path)
+    here, expected = folders[0], printed("sum", paths[0])
+    kept = {path.name: path.read_bytes() for path in here.iterdir()}
+    for source, target in ((here / "0", here / "1"), (here / "1", here / "0"), (folders[1] / "0", here / "0")):
+        for endings in (["acc"], ["acc", "of"], ["of"]):
+            for ending in endings:
+                target.with_suffix(f".{ending}").write_bytes(source.with_suffix(f".{ending}").read_bytes())
+            refused(1, f"{target.name}.acc: not the accumulator of its piece", *words, here, paths[0])
+            target.with_suffix(".acc").unlink()  # as the message says
+            assert printed(*words, here, paths[0]) == expected
+            assert kept == {path.name: path.read_bytes() for path in here.iterdir()}
+    (here / "1.of").unlink()
+    refused(1, "1.acc: not the accumulator of its piece", *words, here, paths[0])
+    (here / "pieces").write_bytes(kept["pieces"].replace(b"version 2", b"version 1"))
+    refused(1, ["now 'pieces of a reduction by warpfold: version 2'", "then"], *words, here, paths[0])
 
 
 def test_what_cannot_be_resumed(files, tmp_path):
