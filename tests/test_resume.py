@@ -189,6 +189,17 @@ def write_f32(folder):
     return path
 
 
+def test_xargs_does_the_same(files, tmp_path):
+    """docs/scale.md has this line: what moves files shares the work."""
+    folder = tmp_path / "big files"
+    folder.mkdir()
+    for path in files:
+        (folder / path.name).symlink_to(path)
+    line = 'ls *.npy | xargs -P 4 -I{} "$0" sum --save {}.acc {} > /dev/null && "$0" merge --hex *.acc'
+    done = subprocess.run(["sh", "-c", line, CLI], cwd=folder, capture_output=True, text=True, timeout=60)
+    assert done.stdout == printed("sum", "--hex", *files), done.stderr
+
+
 # ---- under mpirun ----------------------------------------------------------------------------------------
 
 
