@@ -146,7 +146,8 @@ def test_example_of_mpi4py(mpi4py, tmp_path):
 @pytest.mark.parametrize("library", ["openmpi", SLOW("mpich")])
 def test_ranks_print_one_answer(library, files, texts, tmp_path):
     need(library)
-    for count, words in ((3, ("stats", "--json", *files)), (2, ("argmin", *texts)), (3, ("prod", "--hex", *files[:4]))):
+    for count, words in ((3, ("stats", "--json", *files)), (2, ("argmin", *texts)), (3, ("prod", "--hex", *files[:4])),
+                         (3, ("dot", "--hex", files[3], files[3]))):
         saved, whole = tmp_path / "saved", tmp_path / "whole"
         expected = printed(*words, "--save", whole)
         done = run_ranks(library, count, CLI, *words, "--piece", "700", "--save", saved)

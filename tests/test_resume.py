@@ -56,6 +56,32 @@ def test_pieces_are_the_whole(op, files, texts, tmp_path):
         assert len(list(folder.glob("*.acc"))) == (3 if kind is texts else 5 + 1 + 1 + 8 + (op != "prod"))
 
 
+def test_pairs_are_cut_alike(files, tmp_path):
+    """Ranges of both files, whole files where they cannot be cut, and what one process refuses."""
+    draw = random.Random(8)
+    other, order, text = tmp_path / "other.npy", tmp_path / "order.npy", tmp_path / "text.txt"
+    values = [draw.uniform(-1, 1) * 2.0 ** draw.randint(-400, 400) for _ in range(5000)]
+    other.write_bytes(npy("f64", values))
+    order.write_bytes(npy("f64", values[:600], (30, 20)))
+    text.write_text("\n".join(map(repr, values[:600])))
+    raw = tmp_path / "values.f64"
+    raw.write_bytes(struct.pack("<5000d", *values))
+    for i, (pair, count) in enumerate((((files[0], other), 5), ((files[4], order), 1), ((text, order), 1), ((raw, other), 5))):
+        words = "dot", "--hex", "--type", "f64", *pair, "--save"
+        expected = printed(*words, tmp_path / "whole")
+        for _ in range(2):
+            resume = "--resume", tmp_path / f"r{i}", "--piece", "1000"
+            assert printed(*words, tmp_path / "pieces", *resume) == expected
+            assert (tmp_path / "pieces").read_bytes() == (tmp_path / "whole").read_bytes()
+        assert len(list((tmp_path / f"r{i}").glob("*.acc"))) == count
+    refused(1, "pairs need equal lengths", "dot", text, other, "--resume", tmp_path / "lengths")
+    (tmp_path / "row.npy").write_bytes(npy("f64", values[:600], (1, 600)))
+    refused(1, "pairs need equal shapes", "dot", order, tmp_path / "row.npy", "--resume", tmp_path / "shapes")
+    refused(1, "must have the same type", "dot", order, write_f32(tmp_path), "--resume", tmp_path / "types")
+    os.utime(order, ns=(10**18, 10**18))
+    refused(1, "a file is not what it was", "dot", files[4], order, *resume[:1], tmp_path / "r1", *resume[2:])
+
+
 def test_a_nan_is_told_by_its_place_in_all(tmp_path):
     paths = [tmp_path / "a.npy", tmp_path / "b.npy"]
     for path, values in zip(paths, ([1.0] * 7, [1.0, 2.0, float("nan")])):
@@ -174,7 +200,6 @@ def test_a_piece_of_another_place_is_refused(tmp_path):
 def test_what_cannot_be_resumed(files, tmp_path):
     resume = "--resume", tmp_path / "r"
     refused(2, "--axis", "sum", "--axis", "0", files[4], *resume)
-    refused(2, "dot", "dot", files[0], files[0], *resume)
     refused(2, "standard input", "sum", *resume)
     refused(2, "--piece is for", "sum", "--piece", "5", files[0])
     refused(1, "No such file", "sum", *resume, tmp_path / "absent")
