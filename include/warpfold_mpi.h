@@ -90,7 +90,7 @@ static inline wf_error wf_mpi_spread(const struct wf_mpi_team *team, wf_error mi
     struct {
         int error;
         char message[1024];
-    } first = {mine, ""};
+    } first = {(int)mine, ""};
     char message[1100];
     int place = mine ? team->size - team->rank : 0, highest = 0;
     if (mine) snprintf(first.message, sizeof first.message, "%s", team->handle ? wf_handle_message(team->handle) : "");
@@ -508,7 +508,7 @@ static inline wf_error wf_mpi_begin_slots(const struct wf_mpi_team *team, const 
     const size_t most = mine ? 0 : sizeof slot->data / exchange->nbytes;
     const size_t nbytes = mine ? 0 : ((uint64_t)exchange->count < most ? (size_t)exchange->count : most) * exchange->nbytes;
     slot->settings = settings;
-    slot->error = mine;
+    slot->error = (int32_t)mine;
     slot->is_apart = mine || memcmp(wf_handle_device(team->handle), "cpu", 3) != 0;
     if (nbytes) memcpy(slot->data, exchange->data, nbytes);
     memset(slot->data + nbytes, 0, sizeof slot->data - nbytes);
