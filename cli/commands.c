@@ -63,29 +63,31 @@ static int reduce_whole(wf_handle *handle, const struct request *request) {
     return status;
 }
 
-/* Whether this is to be done in pieces, and can be. */
-static int check_pieces(const struct request *request, bool has_ranks) {
+static bool is_in_pieces(const struct request *request) {
+    return request->settings->resume || ranks_of_environment().size > 1;
+}
+
+static int reduce_in_pieces(wf_handle *handle, const struct request *request) {
+    return request->settings->resume ? resume_reduce(handle, request) : ranks_reduce(handle, request);
+}
+
+/* Whether it can be done in pieces, if it is to be. */
+static int check_pieces(const struct request *request) {
     const struct settings *settings = request->settings;
-    const char *why = settings->resume ? "--resume" : has_ranks ? "mpirun" : NULL;
+    const char *why = settings->resume ? "--resume" : is_in_pieces(request) ? "mpirun" : NULL;
     if (!why && settings->piece) return fail_usage("--piece is for --resume and mpirun, which read files in pieces");
     if (!why) return STATUS_OK;
-    if (settings->axis) return fail_usage("%s does not go with --axis: reduce the whole array", why);
-    if (request->op == WF_DOT)
-        return fail_usage("%s does not go with dot: pairs are not read in pieces", why);
-    return STATUS_OK;
+    return settings->axis ? fail_usage("%s does not go with --axis: reduce the whole array", why) : STATUS_OK;
 }
 
 int command_reduce(const struct request *request) {
     if (table_is_asked_for(request->settings)) return command_table(request);
-    const bool has_ranks = ranks_of_environment().size > 1;
     wf_handle *handle = NULL;
     int status = axes_check(request);
-    if (!status) status = check_pieces(request, has_ranks);
+    if (!status) status = check_pieces(request);
     if (!status) status = open_device(request->settings, &handle);
     if (status) return status;
-    status = request->settings->resume ? resume_reduce(handle, request)
-             : has_ranks               ? ranks_reduce(handle, request)
-                                       : reduce_whole(handle, request);
+    status = is_in_pieces(request) ? reduce_in_pieces(handle, request) : reduce_whole(handle, request);
     wf_handle_destroy(handle);
     return status;
 }
@@ -105,32 +107,37 @@ static int add_pairs(wf_handle *handle, const struct request *request, wf_reader
     return error ? fail_library(handle, error) : STATUS_OK;
 }
 
-int command_reduce_pair(const struct request *request) {
-    const struct settings *settings = request->settings;
-    wf_reader_options reader_options = settings_reader_options(settings);
-    wf_handle *handle = NULL;
+static int reduce_pair_whole(wf_handle *handle, const struct request *request) {
+    wf_reader_options reader_options = settings_reader_options(request->settings);
     wf_reader *readers[2] = {NULL, NULL};
     wf_accumulator *accumulator = NULL;
-    int status = axes_check(request);
-    if (settings->by_count || settings->per || settings->decimals >= 0 || settings->csv || settings->column_count > 1)
-        status = fail_usage("dot takes one column of each file: a table's columns are not paired");
-    if (!status) status = check_pieces(request, ranks_of_environment().size > 1);
-    if (!status) status = open_device(settings, &handle);
-    if (status) return status;
-
     struct progress progress;
-    progress_start(&progress, settings->quiet);
+    int status = STATUS_OK;
+    progress_start(&progress, request->settings->quiet);
     progress_watch(&progress, &reader_options); /* the first reader reports what both have done */
     for (int i = 0; i < 2 && !status; i++) {
         wf_error error = wf_reader_open(handle, &request->operands[i], 1, &reader_options, &readers[i]);
         if (error) status = fail_library(handle, error);
     }
     if (!status) status = add_pairs(handle, request, readers, &progress, &accumulator);
-    if (!status) status = reduction_conclude(handle, accumulator, settings);
+    if (!status) status = reduction_conclude(handle, accumulator, request->settings);
 
     wf_accumulator_destroy(accumulator);
     wf_reader_close(readers[0]);
     wf_reader_close(readers[1]);
+    return status;
+}
+
+int command_reduce_pair(const struct request *request) {
+    const struct settings *settings = request->settings;
+    wf_handle *handle = NULL;
+    int status = axes_check(request);
+    if (settings->by_count || settings->per || settings->decimals >= 0 || settings->csv || settings->column_count > 1)
+        status = fail_usage("dot takes one column of each file: a table's columns are not paired");
+    if (!status) status = check_pieces(request);
+    if (!status) status = open_device(settings, &handle);
+    if (status) return status;
+    status = is_in_pieces(request) ? reduce_in_pieces(handle, request) : reduce_pair_whole(handle, request);
     wf_handle_destroy(handle);
     return status;
 }

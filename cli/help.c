@@ -71,8 +71,7 @@ struct exception {
 
 static const struct exception exceptions[] = {
     {"ddof", " var std stats "},        {"first-index", " argmin argmax prod stats "},
-    {"axis", " not dot stats "},        {"resume", " not dot "},
-    {"piece", " not dot "},             {"out", " not dot stats "},
+    {"axis", " not dot stats "},        {"out", " not dot stats "},
     {"nan", " not and or xor "},
 };
 

@@ -13,15 +13,16 @@
 
 /* ---- messages ------------------------------------------------------------------------------------ */
 
-/* Without memory a long message is truncated. */
+/* In one piece, that those of several ranks do not mix; without memory a long message is truncated. */
 static void say_text(const char *text) {
     char *line = copy_name(text);
-    fputs("warpfold: ", stderr);
-    if (line)
-        fputs(line, stderr);
-    else
+    if (line) {
+        fprintf(stderr, "warpfold: %s\n", line);
+    } else {
+        fputs("warpfold: ", stderr);
         put_name(stderr, text, strlen(text));
-    fputc('\n', stderr);
+        fputc('\n', stderr);
+    }
     free(line);
 }
 

@@ -15,7 +15,7 @@ struct piece_source {
 };
 
 struct piece {
-    const struct piece_source *source;
+    const struct piece_source *source, *pair; /* pair: of dot's second elements; NULL: it is another op */
     int64_t first, count; /* elements of it; count -1: all that it has, however many */
     int64_t index;        /* of the first one, in the array of all files; -1: not known before those before are read */
 };
@@ -29,12 +29,15 @@ struct pieces {
     size_t count;
 };
 
-/* Looks at all files.  Returns a status, having said what is wrong; the pieces are to be cleared in any case. */
+/* Looks at all files; of dot there are two, which are cut alike.  Returns a status, having said what is wrong; the pieces are to be cleared in any case. */
 int pieces_make(wf_handle *handle, const struct request *request, struct pieces *pieces);
 void pieces_clear(struct pieces *pieces);
 
 /* Writes what is reduced, as lines: the settings in two, then each file with its size and, with times, when it was changed. */
 void pieces_describe(FILE *stream, const struct request *request, const struct pieces *pieces, bool has_times);
+
+/* The same of one piece, with its range of elements. */
+void piece_describe(FILE *stream, const struct request *request, const struct pieces *pieces, size_t i);
 
 /* Reduces one piece.  Fails, too, if its file is not as it was found. */
 int piece_reduce(wf_handle *handle, const struct request *request, const struct pieces *pieces, size_t i,

@@ -65,15 +65,13 @@ static int reduce_share(wf_handle *handle, const struct request *request, const 
     return status;
 }
 
-/* FNV-1a (Fowler, Noll, Vo) of the settings, and of the files with their sizes.  Not of their times: ranks may have copies
- * of their own. */
+/* Of the settings, and of the files with their sizes.  Not of their times: ranks may have copies of their own. */
 static int hash_work(const struct request *request, const struct pieces *pieces, uint64_t *hash) {
     struct page page;
     page_open(&page);
     if (page.stream) pieces_describe(page.stream, request, pieces, false);
     int status = page_end(&page) ? STATUS_OK : fail_memory();
-    *hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < page.length && !status; i++) *hash = (*hash ^ (unsigned char)page.text[i]) * UINT64_C(0x100000001b3);
+    *hash = status ? 0 : hash_bytes(page.text, page.length);
     page_clear(&page);
     return status;
 }

@@ -2,8 +2,10 @@
  *
  *     pieces      what is reduced: settings, then each file with its size and time.  Written once; whoever comes later
  *                 must be about to do the same
- *     N.acc       the accumulator of piece N, counted from 0; it appears whole or not at all, since deliver gives it
- *                 its name when it is on the disk
+ *     N.of        what piece N is, counted from 0: settings, file, range, and the checksum of its accumulator, by which
+ *                 one that was copied over it is noticed
+ *     N.acc       its accumulator, behind N.of; each appears whole or not at all, since deliver gives it its name when it
+ *                 is on the disk
  *     lock        of byte N + 1 a lock is held by whoever reduces piece N, of byte 0 by whoever writes pieces.  The system
  *                 lets go of a lock however its process ends, so that nothing has to be cleared away
  *
@@ -40,9 +42,9 @@ static bool name_in(const struct folder *folder, const char *name, char path[PAT
     return length >= 0 && length < PATH_MAX;
 }
 
-static bool piece_name(const struct folder *folder, size_t i, char path[PATH_MAX]) {
+static bool piece_name(const struct folder *folder, size_t i, const char *ending, char path[PATH_MAX]) {
     char name[32];
-    snprintf(name, sizeof name, "%zu.acc", i);
+    snprintf(name, sizeof name, "%zu.%s", i, ending);
     return name_in(folder, name, path);
 }
 
@@ -100,7 +102,7 @@ static int refuse(const struct folder *folder, const char *then, const char *now
 static int write_pieces(const struct folder *folder, const char *name, const struct page *page, size_t count) {
     char piece[PATH_MAX];
     for (size_t i = 0; i < count; i++)
-        if (piece_name(folder, i, piece) && is_there(piece))
+        if (piece_name(folder, i, "acc", piece) && is_there(piece))
             return fail("%s: is there, but not %s, which says of what it is a piece: use another directory, or remove it",
                         piece, name);
     struct file_draft draft = {.path = name, .pieces = {{page->text, page->length}}, .piece_count = 1};
@@ -135,14 +137,49 @@ static int agree(const struct folder *folder, const struct request *request, con
 
 /* ---- the work ---- */
 
+/* Opens the page, which is to be cleared in any case. */
+static int describe(const struct request *request, const struct pieces *pieces, size_t i, const struct saved *saved,
+                    struct page *page) {
+    page_open(page);
+    if (page->stream) {
+        piece_describe(page->stream, request, pieces, i);
+        fprintf(page->stream, "accumulator: %zu bytes, FNV-1a %016" PRIx64 "\n", saved->nbytes,
+                hash_bytes(saved->bytes, saved->nbytes));
+    }
+    return page_end(page) ? STATUS_OK : fail_memory();
+}
+
+static bool has_text(const char *name, const char *text) {
+    size_t nbytes;
+    char *found = file_read(name, &nbytes);
+    const bool is_it = found && !strcmp(found, text);
+    free(found);
+    return is_it;
+}
+
+/* What was killed in between has left the description, which then stays as it is. */
+static int save(const struct folder *folder, const struct request *request, const struct pieces *pieces, size_t i,
+                const struct saved *saved) {
+    char of[PATH_MAX], acc[PATH_MAX];
+    struct page page;
+    piece_name(folder, i, "of", of);
+    piece_name(folder, i, "acc", acc);
+    int status = describe(request, pieces, i, saved, &page);
+    struct file_draft drafts[2] = {{.path = of, .pieces = {{page.text, page.length}}, .piece_count = 1},
+                                   {.path = acc, .pieces = {{saved->bytes, saved->nbytes}}, .piece_count = 1}};
+    const size_t begin = !status && has_text(of, page.text);
+    if (!status) status = deliver(drafts + begin, 2 - begin, NULL);
+    page_clear(&page);
+    return status;
+}
+
 static int reduce_and_save(wf_handle *handle, const struct request *request, const struct pieces *pieces, size_t i,
-                           const char *name) {
+                           const struct folder *folder) {
     wf_accumulator *accumulator = NULL;
     struct saved saved = {NULL, 0};
     int status = piece_reduce(handle, request, pieces, i, &accumulator);
     if (!status) status = saved_make(handle, accumulator, &saved);
-    struct file_draft draft = {.path = name, .pieces = {{saved.bytes, saved.nbytes}}, .piece_count = 1};
-    if (!status) status = deliver(&draft, 1, NULL);
+    if (!status) status = save(folder, request, pieces, i, &saved);
     saved_clear(&saved);
     wf_accumulator_destroy(accumulator);
     return status;
@@ -154,31 +191,45 @@ static int work(wf_handle *handle, const struct request *request, const struct p
     char name[PATH_MAX];
     int status = STATUS_OK;
     for (size_t i = 0; i < pieces->count && !status; i++) {
-        piece_name(folder, i, name);
+        piece_name(folder, i, "acc", name);
         if (is_there(name) || !acquire(folder, (off_t)i + 1, waits)) continue;
-        if (!is_there(name)) status = reduce_and_save(handle, request, pieces, i, name);
+        if (!is_there(name)) status = reduce_and_save(handle, request, pieces, i, folder);
         release(folder, (off_t)i + 1);
     }
     return status;
 }
 
-/* A checksum says that a file is whole, not that it is in its place. */
-static int check_saved(const wf_accumulator *saved, const struct request *request, const struct piece *piece,
-                       const char *name) {
-    const bool is_it = wf_accumulator_op(saved) == request->op &&
-                       (piece->count < 0 || wf_accumulator_count(saved) == piece->count);
-    return is_it ? STATUS_OK : fail("%s: not the accumulator of its piece: remove it, and the piece is reduced again", name);
+/* The accumulator's own checksum says that it is whole, not that it is in its place. */
+static int check_saved(const struct folder *folder, const struct request *request, const struct pieces *pieces, size_t i,
+                       const struct saved *saved, const char *name) {
+    char of[PATH_MAX];
+    struct page page;
+    piece_name(folder, i, "of", of);
+    int status = describe(request, pieces, i, saved, &page);
+    if (!status && !has_text(of, page.text))
+        status = fail("%s: not the accumulator of its piece: remove it, and the piece is reduced again", name);
+    page_clear(&page);
+    return status;
+}
+
+static int read_piece(wf_handle *handle, const struct request *request, const struct pieces *pieces,
+                      const struct folder *folder, size_t i, wf_accumulator **accumulator) {
+    char name[PATH_MAX];
+    struct saved saved = {NULL, 0};
+    piece_name(folder, i, "acc", name);
+    int status = saved_read_bytes(name, &saved);
+    if (!status) status = saved_load(handle, name, &saved, accumulator);
+    if (!status) status = check_saved(folder, request, pieces, i, &saved, name);
+    saved_clear(&saved);
+    return status;
 }
 
 static int join(wf_handle *handle, const struct request *request, const struct pieces *pieces,
                 const struct folder *folder, wf_accumulator **whole) {
-    char name[PATH_MAX];
     int status = STATUS_OK;
     for (size_t i = 0; i < pieces->count && !status; i++) {
         wf_accumulator *next = NULL;
-        piece_name(folder, i, name);
-        status = saved_read(handle, name, &next);
-        if (!status) status = check_saved(next, request, &pieces->piece[i], name);
+        status = read_piece(handle, request, pieces, folder, i, &next);
         if (status)
             wf_accumulator_destroy(next);
         else

@@ -81,3 +81,10 @@ void saved_clear(struct saved *saved) {
     free(saved->bytes);
     saved->bytes = NULL;
 }
+
+uint64_t hash_bytes(const void *bytes, size_t nbytes) {
+    const unsigned char *byte = bytes;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < nbytes; i++) hash = (hash ^ byte[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}

@@ -2,6 +2,8 @@
 #ifndef CLI_SAVED_H
 #define CLI_SAVED_H
 
+#include <stdint.h>
+
 #include "warpfold.h"
 
 /* What is written to such a file. */
@@ -18,5 +20,8 @@ int saved_load(wf_handle *handle, const char *path, const struct saved *saved, w
 /* Returns a status; the bytes are the caller's, to be cleared. */
 int saved_make(wf_handle *handle, const wf_accumulator *accumulator, struct saved *saved);
 void saved_clear(struct saved *saved);
+
+/* FNV-1a (Fowler, Noll, Vo), by which bytes are told from others: not from those of somebody who means to deceive. */
+uint64_t hash_bytes(const void *bytes, size_t nbytes);
 
 #endif

@@ -45,7 +45,8 @@ static inline wf_error wf_mpi_reduce(wf_handle *handle, wf_accumulator *accumula
  * a message counts results within a piece.  array and output are contiguous, of the same number of elements on all ranks
  * (WF_ERROR_MERGE otherwise); on every rank output has all results.  They must not overlap.
  *
- * Moves the bytes of a ring (each rank sends and receives twice its array, less a piece), and needs 4 MiB. */
+ * Moves the bytes of a ring (each rank sends and receives twice its array, less a piece), and needs 4 MiB.  Arrays of up to
+ * 2 KiB on up to 8 ranks take one all-to-all, of up to 4 KiB two, and each rank reduces them itself. */
 static inline wf_error wf_mpi_allreduce_array(wf_handle *handle, const wf_reduction *reduction, const wf_array *array,
                                               const wf_output *output, MPI_Comm comm);
 
@@ -55,7 +56,7 @@ static inline wf_error wf_mpi_agree(wf_handle *handle, wf_error mine, MPI_Comm c
 
 /* ---- how ------------------------------------------------------------------------------------------ */
 
-/* What every fold begins with, whatever the accumulator, so that ranks that disagree or failed still take part in the
+/* What every fold of accumulators begins with, whatever they are, so that ranks that disagree or failed still take part in the
  * same collective: how many failed, what they agree on, how many have more than zeros behind them, and the first words to
  * be added.  256 bytes: MPI libraries send so few at once. */
 enum { WF_MPI_HEAD_WORDS = 6, WF_MPI_FRAME_WORDS = 32, WF_MPI_BODY_WORDS = WF_MPI_FRAME_WORDS - WF_MPI_HEAD_WORDS };
@@ -89,7 +90,7 @@ static inline wf_error wf_mpi_spread(const struct wf_mpi_team *team, wf_error mi
     struct {
         int error;
         char message[1024];
-    } first = {mine, ""};
+    } first = {(int)mine, ""};
     char message[1100];
     int place = mine ? team->size - team->rank : 0, highest = 0;
     if (mine) snprintf(first.message, sizeof first.message, "%s", team->handle ? wf_handle_message(team->handle) : "");
@@ -122,6 +123,10 @@ static inline int wf_mpi_is_value_of_all(const int64_t words[4], uint64_t value,
     return !difference;
 }
 
+static inline wf_error wf_mpi_fail_differ(const struct wf_mpi_team *team) {
+    return wf_handle_fail(team->handle, WF_ERROR_MERGE, "the ranks differ in reduction, type, shape or number of elements");
+}
+
 /* Sends around the frame, whose body is set, and returns whether all ranks go on. */
 static inline wf_error wf_mpi_begin(const struct wf_mpi_team *team, int64_t frame[WF_MPI_FRAME_WORDS], wf_error mine,
                                     uint64_t settings) {
@@ -133,7 +138,7 @@ static inline wf_error wf_mpi_begin(const struct wf_mpi_team *team, int64_t fram
     if (error) return error;
     if (frame[0]) return wf_mpi_spread(team, mine);
     if (wf_mpi_is_value_of_all(frame + 1, value, team->size)) return WF_OK;
-    return wf_handle_fail(team->handle, WF_ERROR_MERGE, "the ranks differ in reduction, type, shape or number of elements");
+    return wf_mpi_fail_differ(team);
 }
 
 static inline wf_error wf_mpi_agree_in(const struct wf_mpi_team *team, wf_error mine) {
@@ -366,30 +371,90 @@ static inline wf_error wf_mpi_reduce(wf_handle *handle, wf_accumulator *accumula
     return wf_mpi_fold(handle, accumulator, root, comm);
 }
 
-/* ---- arrays: every rank gets one piece of each block from all ranks, reduces it, and hands it to all ---- */
+/* ---- arrays ---- */
 
 struct wf_mpi_exchange {
+    const wf_reduction *reduction;
     const char *data;
     char *results;
     wf_type type, result_type;
     size_t nbytes, result_nbytes; /* of an element */
+    int64_t count;                /* of elements */
     int64_t piece_count;          /* of elements in each piece but the last ones */
-    char *rows;                   /* room for a piece of every rank */
-    char *slots;                  /* of short arrays: every rank's error and results; NULL: of long ones */
-    size_t slot_nbytes;
+    char *room;                   /* for what follows */
+    char *rows;                   /* a piece of every rank */
+    char *boxes;                  /* of short arrays: every rank's error and results; NULL: of long ones */
+    size_t box_nbytes;
     int *send_nbytes, *send_offset, *receive_nbytes, *receive_offset; /* of every rank, for blocks that are uneven */
 };
 
-/* The elements of a block of count that are the rank's piece. */
-static inline int64_t wf_mpi_piece(int64_t piece_count, int64_t count, int rank) {
-    const int64_t left = count - rank * piece_count;
-    return left <= 0 ? 0 : left < piece_count ? left : piece_count;
+/* -1: a negative length, or too many. */
+static inline int64_t wf_mpi_count(const wf_array *array) {
+    int64_t count = 1;
+    if (!array->shape) return array->count;
+    for (int32_t d = 0; d < array->ndim; d++) {
+        const int64_t length = array->shape[d];
+        if (length < 0 || (length && count > INT64_MAX / length)) return -1;
+        count *= length;
+    }
+    return count;
 }
 
+static inline int wf_mpi_is_contiguous(int32_t ndim, const int64_t *shape, const int64_t *stride_bytes, int64_t nbytes) {
+    if (!shape) return !stride_bytes || *stride_bytes == nbytes;
+    for (int32_t d = ndim - 1; stride_bytes && d >= 0; d--) {
+        if (shape[d] != 1 && stride_bytes[d] != nbytes) return 0;
+        nbytes *= shape[d];
+    }
+    return 1;
+}
+
+/* Checks what may be wrong on one rank alone.  What is wrong with the reduction itself, wf_reduce tells every rank. */
+static inline wf_error wf_mpi_check_array(const struct wf_mpi_team *team, const wf_reduction *reduction,
+                                          const wf_array *array, const wf_output *output, struct wf_mpi_exchange *exchange) {
+    if (!reduction || !array || !output)
+        return wf_handle_fail(team->handle, WF_ERROR_ARGUMENT, "the reduction, the array or the output is NULL");
+    if (!team->handle) return WF_ERROR_ARGUMENT;
+    if (reduction->op == WF_STATS || reduction->op == WF_DOT || reduction->fill)
+        return wf_handle_fail(team->handle, WF_ERROR_UNSUPPORTED,
+                              "element by element: an op of one array with one result, without a fill value");
+    exchange->reduction = reduction;
+    exchange->data = (const char *)array->data;
+    exchange->results = (char *)output->data;
+    exchange->type = array->type;
+    exchange->result_type = reduction->result_type ? reduction->result_type : wf_op_result_type(reduction->op, array->type);
+    exchange->nbytes = wf_type_nbytes(array->type);
+    exchange->result_nbytes = wf_type_nbytes(exchange->result_type);
+    exchange->count = wf_mpi_count(array);
+    if (exchange->count < 0) return wf_handle_fail(team->handle, WF_ERROR_ARGUMENT, "no array has so many elements");
+    if (!exchange->nbytes || !exchange->result_nbytes)
+        return wf_handle_fail(team->handle, WF_ERROR_UNSUPPORTED, "element by element: no such op of such elements");
+    if ((output->type && output->type != exchange->result_type) || (exchange->count && (!array->data || !output->data)) ||
+        !wf_mpi_is_contiguous(array->ndim, array->shape, array->stride_bytes, (int64_t)exchange->nbytes) ||
+        !wf_mpi_is_contiguous(output->ndim, output->shape, output->stride_bytes, (int64_t)exchange->result_nbytes))
+        return wf_handle_fail(team->handle, WF_ERROR_ARGUMENT,
+                              "element by element: array and output must be contiguous, and the output of the result type");
+    return WF_OK;
+}
+
+/* What ranks must agree on: FNV-1a (Fowler, Noll, Vo), of whole numbers instead of bytes. */
+static inline uint64_t wf_mpi_array_settings(const struct wf_mpi_exchange *exchange) {
+    const wf_reduction *of = exchange->reduction;
+    const int64_t settings[] = {of->op, of->nan, of->ddof, of->first_index, of->flags, exchange->result_type, exchange->type,
+                                exchange->count};
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+        hash = (hash ^ (uint64_t)settings[i]) * UINT64_C(0x100000001b3);
+        hash ^= hash >> 29; /* a product moves nothing down */
+    }
+    return hash;
+}
+
+/* Reduces elements of every rank, which lie row_nbytes apart. */
 static inline wf_error wf_mpi_reduce_rows(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange,
-                                          const wf_reduction *reduction, char *results, int64_t count) {
-    const int64_t shape[2] = {team->size, count};
-    const wf_array rows = wf_array_nd(exchange->rows, exchange->type, 2, shape, NULL);
+                                          const char *rows, size_t row_nbytes, char *results, int64_t count) {
+    const int64_t shape[2] = {team->size, count}, stride_bytes[2] = {(int64_t)row_nbytes, (int64_t)exchange->nbytes};
+    const wf_array array = wf_array_nd(rows, exchange->type, 2, shape, stride_bytes);
     const wf_groups along_ranks = wf_groups_axes(1);
     wf_output output;
     memset(&output, 0, sizeof output);
@@ -397,7 +462,110 @@ static inline wf_error wf_mpi_reduce_rows(const struct wf_mpi_team *team, const 
     output.type = exchange->result_type;
     output.ndim = 1;
     output.shape = shape + 1;
-    return count ? wf_reduce(team->handle, reduction, &rows, NULL, &along_ranks, &output) : WF_OK;
+    return wf_reduce(team->handle, exchange->reduction, &array, NULL, &along_ranks, &output);
+}
+
+/* ---- short arrays of few ranks: each rank gets those of all, and reduces them itself ---- */
+
+/* Messages of a slot MPI libraries send at once. */
+enum { WF_MPI_RANKS_FEW = 8, WF_MPI_SLOT_NBYTES = 2048, WF_MPI_SHORT_NBYTES = 2 * WF_MPI_SLOT_NBYTES };
+
+/* What every fold of arrays by few ranks begins with: its length must not depend on what ranks may differ in. */
+struct wf_mpi_slot {
+    uint64_t settings;
+    int32_t error, is_apart; /* is_apart: its reductions may fail where others' do not */
+    char data[WF_MPI_SLOT_NBYTES]; /* the array's first elements */
+};
+
+/* Every rank's bytes to every rank, by MPI_Alltoall, since the ranks of MPI_Allgather wait for each other several times:
+ * mine has them once, and room for so many of each rank. */
+static inline wf_error wf_mpi_gather(const struct wf_mpi_team *team, char *mine, size_t nbytes, char *all) {
+    for (int i = 1; i < team->size; i++) memcpy(mine + (size_t)i * nbytes, mine, nbytes);
+    return wf_mpi_check(team->handle, MPI_Alltoall(mine, (int)nbytes, MPI_BYTE, all, (int)nbytes, MPI_BYTE, team->comm));
+}
+
+/* All ranks look at the same slots, and come to the same.  *is_apart: whether any rank is. */
+static inline wf_error wf_mpi_read_slots(const struct wf_mpi_team *team, const struct wf_mpi_slot *slots, wf_error mine,
+                                         int *is_apart) {
+    int32_t error = 0;
+    uint64_t difference = 0;
+    *is_apart = 0;
+    for (int i = 0; i < team->size; i++) {
+        error |= slots[i].error;
+        *is_apart |= slots[i].is_apart;
+        difference |= slots[i].settings ^ slots[0].settings;
+    }
+    return error ? wf_mpi_spread(team, mine) : difference ? wf_mpi_fail_differ(team) : WF_OK;
+}
+
+struct wf_mpi_slots {
+    struct wf_mpi_slot sent[WF_MPI_RANKS_FEW], slot[WF_MPI_RANKS_FEW];
+};
+
+static inline wf_error wf_mpi_begin_slots(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange,
+                                          uint64_t settings, wf_error mine, struct wf_mpi_slots *slots, int *is_apart) {
+    struct wf_mpi_slot *slot = slots->sent;
+    const size_t most = mine ? 0 : sizeof slot->data / exchange->nbytes;
+    const size_t nbytes = mine ? 0 : ((uint64_t)exchange->count < most ? (size_t)exchange->count : most) * exchange->nbytes;
+    slot->settings = settings;
+    slot->error = (int32_t)mine;
+    slot->is_apart = mine || memcmp(wf_handle_device(team->handle), "cpu", 3) != 0;
+    if (nbytes) memcpy(slot->data, exchange->data, nbytes);
+    memset(slot->data + nbytes, 0, sizeof slot->data - nbytes);
+    const wf_error error = wf_mpi_gather(team, (char *)slots->sent, sizeof *slot, (char *)slots->slot);
+    return error ? error : wf_mpi_read_slots(team, slots->slot, mine, is_apart);
+}
+
+/* One by one: what takes no memory, which one rank alone might lack. */
+static inline wf_error wf_mpi_reduce_columns(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange,
+                                             const char *rows, size_t row_nbytes, char *results, int64_t count) {
+    const int64_t shape[1] = {team->size}, stride_bytes[1] = {(int64_t)row_nbytes};
+    wf_error error = WF_OK;
+    for (int64_t i = 0; i < count && !error; i++) {
+        const wf_array column = wf_array_nd(rows + (size_t)i * exchange->nbytes, exchange->type, 1, shape, stride_bytes);
+        wf_output output;
+        memset(&output, 0, sizeof output);
+        output.data = results + (size_t)i * exchange->result_nbytes;
+        output.type = exchange->result_type;
+        error = wf_reduce(team->handle, exchange->reduction, &column, NULL, NULL, &output);
+    }
+    return error;
+}
+
+/* Those behind the first slot are gathered without its head. */
+static inline wf_error wf_mpi_reduce_slot(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange,
+                                          struct wf_mpi_slots *slots, int64_t first, int64_t count) {
+    const size_t nbytes = (size_t)count * exchange->nbytes, row_nbytes = first ? nbytes : sizeof(struct wf_mpi_slot);
+    char *results = exchange->results + (size_t)first * exchange->result_nbytes;
+    char *sent = (char *)slots->sent, *rows = first ? (char *)slots->slot : slots->slot->data;
+    wf_error error = WF_OK;
+    if (first) {
+        memcpy(sent, exchange->data + (size_t)first * exchange->nbytes, nbytes);
+        error = wf_mpi_gather(team, sent, nbytes, rows);
+    }
+    if (error) return error;
+    error = wf_mpi_reduce_rows(team, exchange, rows, row_nbytes, results, count);
+    return error == WF_ERROR_MEMORY ? wf_mpi_reduce_columns(team, exchange, rows, row_nbytes, results, count) : error;
+}
+
+/* An error is every rank's, since all reduce the same: one of the reduction itself of no elements, too. */
+static inline wf_error wf_mpi_reduce_slots(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange,
+                                           struct wf_mpi_slots *slots) {
+    const int64_t most = (int64_t)(WF_MPI_SLOT_NBYTES / exchange->nbytes);
+    wf_error error = WF_OK;
+    for (int64_t first = 0; (first < exchange->count || !first) && !error; first += most) {
+        const int64_t left = exchange->count - first;
+        error = wf_mpi_reduce_slot(team, exchange, slots, first, left < most ? left : most);
+    }
+    return error;
+}
+
+/* ---- other arrays: every rank gets one piece of each block from all ranks, reduces it, and hands it to all ---- */
+
+/* The elements of a block of count that are the rank's piece. */
+static inline int64_t wf_mpi_piece(int64_t piece_count, int64_t count, int rank) {
+    const int64_t left = count - rank * piece_count;
+    return left <= 0 ? 0 : left < piece_count ? left : piece_count;
 }
 
 static inline int wf_mpi_send_pieces(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange, int64_t first,
@@ -433,18 +601,23 @@ static inline int wf_mpi_share_pieces(const struct wf_mpi_team *team, const stru
                           exchange->receive_offset, MPI_BYTE, team->comm);
 }
 
+static inline wf_error wf_mpi_reduce_piece(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange,
+                                           char *results, int64_t count) {
+    return wf_mpi_reduce_rows(team, exchange, exchange->rows, (size_t)count * exchange->nbytes, results, count);
+}
+
 /* An error of the own piece does not keep others from theirs: *mine is told at the end. */
 static inline wf_error wf_mpi_reduce_blocks(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange,
-                                            const wf_reduction *reduction, int64_t count, wf_error *mine) {
-    for (int64_t first = 0; first < count;) {
+                                            wf_error *mine) {
+    for (int64_t first = 0; first < exchange->count;) {
         int64_t block = exchange->piece_count * team->size;
-        if (block > count - first) block = count - first;
+        if (block > exchange->count - first) block = exchange->count - first;
         const int64_t own = wf_mpi_piece(exchange->piece_count, block, team->rank);
         char *results = exchange->results +
                         (size_t)(own ? first + team->rank * exchange->piece_count : 0) * exchange->result_nbytes;
         wf_error error = wf_mpi_check(team->handle, wf_mpi_send_pieces(team, exchange, first, block));
         if (error) return error;
-        if (!*mine) *mine = wf_mpi_reduce_rows(team, exchange, reduction, results, own);
+        if (!*mine) *mine = wf_mpi_reduce_piece(team, exchange, results, own);
         error = wf_mpi_check(team->handle, wf_mpi_share_pieces(team, exchange, first, block));
         if (error) return error;
         first += block;
@@ -452,122 +625,102 @@ static inline wf_error wf_mpi_reduce_blocks(const struct wf_mpi_team *team, cons
     return WF_OK;
 }
 
-/* Short arrays need no collective of their own for errors: each rank's travels before its results, in a slot.  Copying
- * longer ones out of slots would take longer than that. */
-enum { WF_MPI_SLOT_HEAD_NBYTES = 8, WF_MPI_SLOTS_MOST_NBYTES = 1 << 17 };
+/* Arrays that are not long need no collective of their own for errors: each rank's travels before its results, in a box.
+ * Copying longer ones out of boxes would take longer than that. */
+enum { WF_MPI_BOX_HEAD_NBYTES = 8, WF_MPI_BOXES_MOST_NBYTES = 1 << 17 };
 
 /* Moves every rank's results to their places; returns whether any has an error instead. */
-static inline int wf_mpi_open_slots(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange, int64_t count) {
+static inline int wf_mpi_open_boxes(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange) {
     int64_t failed = 0, error;
     for (int i = 0; i < team->size; i++) {
-        const char *slot = exchange->slots + (size_t)i * exchange->slot_nbytes;
-        const size_t nbytes = (size_t)wf_mpi_piece(exchange->piece_count, count, i) * exchange->result_nbytes;
-        memcpy(&error, slot, sizeof error);
+        const char *box = exchange->boxes + (size_t)i * exchange->box_nbytes;
+        const size_t nbytes = (size_t)wf_mpi_piece(exchange->piece_count, exchange->count, i) * exchange->result_nbytes;
+        memcpy(&error, box, sizeof error);
         failed |= error;
         if (nbytes)
             memcpy(exchange->results + (size_t)(i * exchange->piece_count) * exchange->result_nbytes,
-                   slot + WF_MPI_SLOT_HEAD_NBYTES, nbytes);
+                   box + WF_MPI_BOX_HEAD_NBYTES, nbytes);
     }
     return failed != 0;
 }
 
-static inline wf_error wf_mpi_reduce_block(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange,
-                                           const wf_reduction *reduction, int64_t count) {
-    char *slot = exchange->slots + (size_t)team->rank * exchange->slot_nbytes;
-    wf_error error = wf_mpi_check(team->handle, wf_mpi_send_pieces(team, exchange, 0, count));
+static inline wf_error wf_mpi_reduce_block(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange) {
+    char *box = exchange->boxes + (size_t)team->rank * exchange->box_nbytes;
+    wf_error error = wf_mpi_check(team->handle, wf_mpi_send_pieces(team, exchange, 0, exchange->count));
     if (error) return error;
-    const wf_error mine = wf_mpi_reduce_rows(team, exchange, reduction, slot + WF_MPI_SLOT_HEAD_NBYTES,
-                                             wf_mpi_piece(exchange->piece_count, count, team->rank));
+    const wf_error mine = wf_mpi_reduce_piece(team, exchange, box + WF_MPI_BOX_HEAD_NBYTES,
+                                              wf_mpi_piece(exchange->piece_count, exchange->count, team->rank));
     const int64_t told = mine;
-    memcpy(slot, &told, sizeof told);
-    error = wf_mpi_check(team->handle, MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, exchange->slots,
-                                                     (int)exchange->slot_nbytes, MPI_BYTE, team->comm));
+    memcpy(box, &told, sizeof told);
+    error = wf_mpi_check(team->handle, MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, exchange->boxes,
+                                                     (int)exchange->box_nbytes, MPI_BYTE, team->comm));
     if (error) return error;
-    return wf_mpi_open_slots(team, exchange, count) ? wf_mpi_spread(team, mine) : WF_OK;
+    return wf_mpi_open_boxes(team, exchange) ? wf_mpi_spread(team, mine) : WF_OK;
 }
 
-static inline int64_t wf_mpi_count(const wf_array *array) {
-    int64_t count = 1;
-    if (!array->shape) return array->count;
-    for (int32_t d = 0; d < array->ndim; d++) count *= array->shape[d] < 0 ? -1 : array->shape[d];
-    return count;
+static inline size_t wf_mpi_round_up(size_t nbytes) {
+    return (nbytes + 15) / 16 * 16;
 }
 
-static inline int wf_mpi_is_contiguous(int32_t ndim, const int64_t *shape, const int64_t *stride_bytes, int64_t nbytes) {
-    if (!shape) return !stride_bytes || *stride_bytes == nbytes;
-    for (int32_t d = ndim - 1; stride_bytes && d >= 0; d--) {
-        if (shape[d] != 1 && stride_bytes[d] != nbytes) return 0;
-        nbytes *= shape[d];
-    }
-    return 1;
-}
-
-/* Checks everything that wf_reduce would not, and makes room.  *settings: what ranks must agree on. */
-static inline wf_error wf_mpi_prepare(const struct wf_mpi_team *team, const wf_reduction *reduction,
-                                      const wf_array *array, const wf_output *output,
-                                      struct wf_mpi_exchange *exchange, uint64_t *settings) {
-    const size_t block_nbytes = 4 << 20;
-    wf_accumulator *accumulator = NULL; /* knows the reduction's checks, result type and hash */
-    wf_word_counts counts = {0, 0, 0, 0};
-    if (!array || !output)
-        return wf_handle_fail(team->handle, WF_ERROR_ARGUMENT, "the array or the output is NULL");
-    wf_error error = wf_accumulator_create(team->handle, reduction, array->type, 0, NULL, &accumulator);
-    if (!error) error = wf_accumulator_word_counts(team->handle, accumulator, &counts);
-    exchange->result_type = error ? WF_TYPE_DEFAULT : wf_accumulator_op_result_type(accumulator, reduction->op);
-    wf_accumulator_destroy(accumulator);
-    if (error) return error;
-    exchange->data = (const char *)array->data;
-    exchange->results = (char *)output->data;
-    exchange->type = array->type;
-    exchange->nbytes = wf_type_nbytes(array->type);
-    exchange->result_nbytes = wf_type_nbytes(exchange->result_type);
-    if (reduction->op == WF_STATS || reduction->op == WF_DOT)
-        return wf_handle_fail(team->handle, WF_ERROR_UNSUPPORTED, "element by element: an op of one array with one result");
-    if ((output->type && output->type != exchange->result_type) || (wf_mpi_count(array) > 0 && (!array->data || !output->data)) ||
-        !wf_mpi_is_contiguous(array->ndim, array->shape, array->stride_bytes, (int64_t)exchange->nbytes) ||
-        !wf_mpi_is_contiguous(output->ndim, output->shape, output->stride_bytes, (int64_t)exchange->result_nbytes))
-        return wf_handle_fail(team->handle, WF_ERROR_ARGUMENT,
-                              "element by element: array and output must be contiguous, and the output of the result type");
-    const int64_t count = wf_mpi_count(array);
-    if (count < 0) return wf_handle_fail(team->handle, WF_ERROR_ARGUMENT, "the array has a negative length");
-    const int64_t even = count / team->size + (count % team->size != 0);
-    exchange->piece_count = (int64_t)(block_nbytes / ((size_t)team->size * exchange->nbytes)) + 1;
+/* What the exchange takes.  So much at least that C libraries keep it when it is freed: less they give back to the system,
+ * which then clears every page anew for each call. */
+static inline wf_error wf_mpi_make_room(const struct wf_mpi_team *team, struct wf_mpi_exchange *exchange) {
+    const size_t block_nbytes = 4 << 20, room_least_nbytes = 1 << 20, size = (size_t)team->size;
+    const int64_t even = exchange->count / team->size + (exchange->count % team->size != 0);
+    exchange->piece_count = (int64_t)(block_nbytes / (size * exchange->nbytes)) + 1;
     if (exchange->piece_count > even) exchange->piece_count = even ? even : 1;
-    exchange->rows = (char *)malloc((size_t)exchange->piece_count * (size_t)team->size * exchange->nbytes);
-    exchange->send_nbytes = (int *)malloc(4 * (size_t)team->size * sizeof(int));
-    exchange->slot_nbytes = WF_MPI_SLOT_HEAD_NBYTES + ((size_t)exchange->piece_count * exchange->result_nbytes + 7) / 8 * 8;
-    if (exchange->piece_count >= even && exchange->slot_nbytes * (size_t)team->size <= WF_MPI_SLOTS_MOST_NBYTES) {
-        exchange->slots = (char *)malloc((size_t)team->size * exchange->slot_nbytes);
-        if (!exchange->slots) return wf_handle_fail(team->handle, WF_ERROR_MEMORY, NULL);
-    }
-    if (!exchange->rows || !exchange->send_nbytes) return wf_handle_fail(team->handle, WF_ERROR_MEMORY, NULL);
+    exchange->box_nbytes = WF_MPI_BOX_HEAD_NBYTES + ((size_t)exchange->piece_count * exchange->result_nbytes + 7) / 8 * 8;
+    const int has_boxes = exchange->piece_count >= even && exchange->box_nbytes * size <= WF_MPI_BOXES_MOST_NBYTES;
+    const size_t rows_nbytes = wf_mpi_round_up((size_t)exchange->piece_count * size * exchange->nbytes);
+    const size_t boxes_nbytes = has_boxes ? wf_mpi_round_up(exchange->box_nbytes * size) : 0;
+    const size_t nbytes = rows_nbytes + boxes_nbytes + 4 * size * sizeof(int);
+    exchange->room = (char *)malloc(nbytes < room_least_nbytes ? room_least_nbytes : nbytes);
+    if (!exchange->room) return wf_handle_fail(team->handle, WF_ERROR_MEMORY, NULL);
+    exchange->rows = exchange->room;
+    exchange->boxes = has_boxes ? exchange->room + rows_nbytes : NULL;
+    exchange->send_nbytes = (int *)(void *)(exchange->room + rows_nbytes + boxes_nbytes);
     exchange->send_offset = exchange->send_nbytes + team->size;
     exchange->receive_nbytes = exchange->send_offset + team->size;
     exchange->receive_offset = exchange->receive_nbytes + team->size;
-    *settings = counts.settings ^ ((uint64_t)count + 1) * UINT64_C(0x9e3779b97f4a7c15); /* not those of an accumulator */
     return WF_OK;
+}
+
+static inline wf_error wf_mpi_exchange_pieces(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange) {
+    wf_error mine = WF_OK;
+    if (exchange->boxes) return wf_mpi_reduce_block(team, exchange);
+    const wf_error error = wf_mpi_reduce_blocks(team, exchange, &mine);
+    return error ? error : wf_mpi_agree_in(team, mine);
+}
+
+/* Whether each rank would do with the others' arrays, if it agreed with them. */
+static inline int wf_mpi_is_short(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange) {
+    const int64_t most = WF_MPI_SHORT_NBYTES;
+    return team->size <= WF_MPI_RANKS_FEW && exchange->count <= most && exchange->count * (int64_t)exchange->nbytes <= most;
+}
+
+static inline wf_error wf_mpi_reduce_array(const struct wf_mpi_team *team, struct wf_mpi_exchange *exchange, wf_error mine) {
+    struct wf_mpi_slots slots;
+    int64_t frame[WF_MPI_FRAME_WORDS] = {0};
+    int is_apart = 1;
+    const int is_short = wf_mpi_is_short(team, exchange);
+    const uint64_t settings = mine ? 0 : wf_mpi_array_settings(exchange);
+    if (!mine && !is_short) mine = wf_mpi_make_room(team, exchange);
+    wf_error error = team->size <= WF_MPI_RANKS_FEW ? wf_mpi_begin_slots(team, exchange, settings, mine, &slots, &is_apart)
+                                                    : wf_mpi_begin(team, frame, mine, settings);
+    if (!error && is_short && !is_apart) return wf_mpi_reduce_slots(team, exchange, &slots);
+    if (!error && is_short) error = wf_mpi_agree_in(team, wf_mpi_make_room(team, exchange));
+    return error ? error : wf_mpi_exchange_pieces(team, exchange);
 }
 
 static inline wf_error wf_mpi_allreduce_array(wf_handle *handle, const wf_reduction *reduction, const wf_array *array,
                                               const wf_output *output, MPI_Comm comm) {
-    int64_t frame[WF_MPI_FRAME_WORDS] = {0};
-    uint64_t settings = 0;
     struct wf_mpi_team team;
     struct wf_mpi_exchange exchange;
     memset(&exchange, 0, sizeof exchange);
     wf_error error = wf_mpi_join(&team, handle, -1, comm);
     if (error) return error;
-    wf_error mine = wf_mpi_prepare(&team, reduction, array, output, &exchange, &settings);
-    error = wf_mpi_begin(&team, frame, mine, settings);
-    if (!error && exchange.slots) {
-        error = wf_mpi_reduce_block(&team, &exchange, reduction, wf_mpi_count(array));
-    } else if (!error) {
-        error = wf_mpi_reduce_blocks(&team, &exchange, reduction, wf_mpi_count(array), &mine);
-        if (!error) error = wf_mpi_agree_in(&team, mine);
-    }
-    free(exchange.slots);
-    free(exchange.rows);
-    free(exchange.send_nbytes);
+    error = wf_mpi_reduce_array(&team, &exchange, wf_mpi_check_array(&team, reduction, array, output, &exchange));
+    free(exchange.room);
     return error;
 }
 

@@ -35,7 +35,7 @@ def programs(tmp_path_factory):
 # MPICH's ranks wait by spinning: more of them than processors are slow, and get a selection.
 @pytest.mark.parametrize("library,count,what", [
     SLOW("openmpi", 1, "all"), ("openmpi", 3, "all"), SLOW("openmpi", 8, "all"), ("mpich", 1, "few"),
-    SLOW("mpich", 2, "all"), SLOW("mpich", 8, "few")])
+    SLOW("mpich", 2, "all"), SLOW("mpich", 8, "few"), SLOW("openmpi", 9, "few")])  # 9: more than send all to all
 def test_every_rank_has_the_bytes_of_one_process(programs, library, count, what):
     done = run_ranks(library, count, programs(library), what)
     assert (done.returncode, done.stdout) == (0, f"{count} ranks: the same bytes\n"), done.stderr
@@ -57,11 +57,16 @@ FORCED = [("openmpi", count, forced_in_openmpi(**dict(zip(
     for count, *numbers in ((7, 1, 1, 1, 1, 1, 1, 1), (2, 2, 2, 5, 2, 6, 5, 2), (6, 3, 3, 2, 1, 5, 4, 3), (8, 4, 4, 3, 2, 3, 2, 4),
                             (5, 5, 5, 4, 1, 2, 3, 5), (7, 6, 6, 4, 2, 4, 3, 6), (4, 3, 7, 2, 1, 3, 2, 7),
                             (3, 5, 7, 3, 2, 2, 1, 8), (2, 6, 7, 2, 1, 1, 3, 9))]
+# What else Open MPI has in place of its "tuned" algorithms.
+FORCED += [("openmpi", 3, {"OMPI_MCA_coll": "basic,libnbc,self,inter"})]
+FORCED += [("openmpi", 4, {f"OMPI_MCA_coll_{name}_priority": "99"}) for name in ("sm", "adapt", "han")]
 FORCED += [("mpich", count, forced_in_mpich(**algorithms)) for count, algorithms in (
-    (3, dict(allreduce="recursive_doubling", reduce="binomial", alltoall="brucks", allgather="brucks", bcast="binomial")),
-    (4, dict(allreduce="reduce_scatter_allgather", reduce="reduce_scatter_gather", alltoallv="scattered",
-             allgather="recursive_doubling", allgatherv="brucks", bcast="scatter_recursive_doubling_allgather")),
+    (3, dict(allreduce="recursive_doubling", reduce="binomial", alltoall="brucks", alltoallv="pairwise_sendrecv_replace",
+             allgather="brucks", allgatherv="brucks", bcast="binomial")),
+    (4, dict(allreduce="reduce_scatter_allgather", reduce="reduce_scatter_gather", alltoall="scattered", alltoallv="scattered",
+             allgather="recursive_doubling", allgatherv="recursive_doubling", bcast="scatter_recursive_doubling_allgather")),
     (3, dict(allreduce="smp", reduce="smp", alltoall="pairwise", allgather="ring", allgatherv="ring", bcast="scatter_ring_allgather")),
+    (2, dict(alltoall="pairwise_sendrecv_replace", bcast="smp")),
     (2, dict(allreduce="nb", reduce="nb", alltoall="nb", alltoallv="nb", allgather="nb", allgatherv="nb", bcast="nb")))]
 
 
@@ -141,7 +146,8 @@ def test_example_of_mpi4py(mpi4py, tmp_path):
 @pytest.mark.parametrize("library", ["openmpi", SLOW("mpich")])
 def test_ranks_print_one_answer(library, files, texts, tmp_path):
     need(library)
-    for count, words in ((3, ("stats", "--json", *files)), (2, ("argmin", *texts)), (3, ("prod", "--hex", *files[:4]))):
+    for count, words in ((3, ("stats", "--json", *files)), (2, ("argmin", *texts)), (3, ("prod", "--hex", *files[:4])),
+                         (3, ("dot", "--hex", files[3], files[3]))):
         saved, whole = tmp_path / "saved", tmp_path / "whole"
         expected = printed(*words, "--save", whole)
         done = run_ranks(library, count, CLI, *words, "--piece", "700", "--save", saved)

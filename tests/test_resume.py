@@ -56,6 +56,32 @@ def test_pieces_are_the_whole(op, files, texts, tmp_path):
         assert len(list(folder.glob("*.acc"))) == (3 if kind is texts else 5 + 1 + 1 + 8 + (op != "prod"))
 
 
+def test_pairs_are_cut_alike(files, tmp_path):
+    """Ranges of both files, whole files where they cannot be cut, and what one process refuses."""
+    draw = random.Random(8)
+    other, order, text = tmp_path / "other.npy", tmp_path / "order.npy", tmp_path / "text.txt"
+    values = [draw.uniform(-1, 1) * 2.0 ** draw.randint(-400, 400) for _ in range(5000)]
+    other.write_bytes(npy("f64", values))
+    order.write_bytes(npy("f64", values[:600], (30, 20)))
+    text.write_text("\n".join(map(repr, values[:600])))
+    raw = tmp_path / "values.f64"
+    raw.write_bytes(struct.pack("<5000d", *values))
+    for i, (pair, count) in enumerate((((files[0], other), 5), ((files[4], order), 1), ((text, order), 1), ((raw, other), 5))):
+        words = "dot", "--hex", "--type", "f64", *pair, "--save"
+        expected = printed(*words, tmp_path / "whole")
+        for _ in range(2):
+            resume = "--resume", tmp_path / f"r{i}", "--piece", "1000"
+            assert printed(*words, tmp_path / "pieces", *resume) == expected
+            assert (tmp_path / "pieces").read_bytes() == (tmp_path / "whole").read_bytes()
+        assert len(list((tmp_path / f"r{i}").glob("*.acc"))) == count
+    refused(1, "pairs need equal lengths", "dot", text, other, "--resume", tmp_path / "lengths")
+    (tmp_path / "row.npy").write_bytes(npy("f64", values[:600], (1, 600)))
+    refused(1, "pairs need equal shapes", "dot", order, tmp_path / "row.npy", "--resume", tmp_path / "shapes")
+    refused(1, "must have the same type", "dot", order, write_f32(tmp_path), "--resume", tmp_path / "types")
+    os.utime(order, ns=(10**18, 10**18))
+    refused(1, "a file is not what it was", "dot", files[4], order, *resume[:1], tmp_path / "r1", *resume[2:])
+
+
 def test_a_nan_is_told_by_its_place_in_all(tmp_path):
     paths = [tmp_path / "a.npy", tmp_path / "b.npy"]
     for path, values in zip(paths, ([1.0] * 7, [1.0, 2.0, float("nan")])):
@@ -80,7 +106,7 @@ def test_killed_at_random(files, tmp_path):
         kills += process.returncode < 0
         assert process.returncode < 0 or text == expected
         for path in folder.iterdir() if folder.exists() else ():
-            assert path.name in ("pieces", "lock") or path.suffix == ".acc"
+            assert path.name in ("pieces", "lock") or path.suffix in (".of", ".acc")
             if path.suffix == ".acc" and draw.random() < 0.1:
                 printed("merge", path)
         if process.returncode == 0 or len(list(folder.glob("*.acc"))) > 60:
@@ -147,10 +173,33 @@ def test_what_has_changed_is_refused(files, tmp_path):
         refused(1, "0.acc: not the accumulator of its piece", "sum", *words)
 
 
+def test_a_piece_of_another_place_is_refused(tmp_path):
+    """Of equal op, length and even file size: a range of the same file, and another folder's."""
+    paths, folders = [tmp_path / "a.npy", tmp_path / "b.npy"], [tmp_path / "r", tmp_path / "s"]
+    for path, first in zip(paths, (1.0, 100.0)):
+        path.write_bytes(npy("f64", [first, first + 1, first + 2, first + 3]))
+    words = ["sum", "--piece", "2", "--resume"]
+    for folder, path in zip(folders, paths):
+        printed(*words, folder, path)
+    here, expected = folders[0], printed("sum", paths[0])
+    kept = {path.name: path.read_bytes() for path in here.iterdir()}
+    for source, target in ((here / "0", here / "1"), (here / "1", here / "0"), (folders[1] / "0", here / "0")):
+        for endings in (["acc"], ["acc", "of"], ["of"]):
+            for ending in endings:
+                target.with_suffix(f".{ending}").write_bytes(source.with_suffix(f".{ending}").read_bytes())
+            refused(1, f"{target.name}.acc: not the accumulator of its piece", *words, here, paths[0])
+            target.with_suffix(".acc").unlink()  # as the message says
+            assert printed(*words, here, paths[0]) == expected
+            assert kept == {path.name: path.read_bytes() for path in here.iterdir()}
+    (here / "1.of").unlink()
+    refused(1, "1.acc: not the accumulator of its piece", *words, here, paths[0])
+    (here / "pieces").write_bytes(kept["pieces"].replace(b"version 2", b"version 1"))
+    refused(1, ["now 'pieces of a reduction by warpfold: version 2'", "then"], *words, here, paths[0])
+
+
 def test_what_cannot_be_resumed(files, tmp_path):
     resume = "--resume", tmp_path / "r"
     refused(2, "--axis", "sum", "--axis", "0", files[4], *resume)
-    refused(2, "dot", "dot", files[0], files[0], *resume)
     refused(2, "standard input", "sum", *resume)
     refused(2, "--piece is for", "sum", "--piece", "5", files[0])
     refused(1, "No such file", "sum", *resume, tmp_path / "absent")
@@ -163,6 +212,17 @@ def write_f32(folder):
     path = folder / "other.npy"
     path.write_bytes(npy_header(npy_text("<f4", (0,))))
     return path
+
+
+def test_xargs_does_the_same(files, tmp_path):
+    """docs/scale.md has this line: what moves files shares the work."""
+    folder = tmp_path / "big files"
+    folder.mkdir()
+    for path in files:
+        (folder / path.name).symlink_to(path)
+    line = 'ls *.npy | xargs -P 4 -I{} "$0" sum --save {}.acc {} > /dev/null && "$0" merge --hex *.acc'
+    done = subprocess.run(["sh", "-c", line, CLI], cwd=folder, capture_output=True, text=True, timeout=60)
+    assert done.stdout == printed("sum", "--hex", *files), done.stderr
 
 
 # ---- under mpirun ----------------------------------------------------------------------------------------

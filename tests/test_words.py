@@ -3,6 +3,7 @@ accumulator, by its saved bytes; and 2^31 ranks have room."""
 
 import itertools
 import random
+import struct
 
 import pytest
 
@@ -115,6 +116,50 @@ def test_room_for_every_rank(handle, type_name):
             merged.merge(merged)
         rank.from_words(total, most, indices)
         assert rank.save() == merged.save(), op
+
+
+def times(handle, accumulator, count):
+    """The accumulator merged count - 1 times with itself, bit by bit of the count from the highest."""
+    total = handle.load(accumulator.save())
+    for bit in f"{count:b}"[1:]:
+        total.merge(total)
+        if bit == "1":
+            total.merge(accumulator)
+    return total
+
+
+# Digits of 32 bits at both ends of their range: balanced, -2^31 has a carry to the next.
+ENDS = {"low": (2**31, 2**31 - 1, 2**31 - 1), "high": (2**31 - 1,) * 3, "negative": (-(2**31),) * 3}
+
+
+@pytest.mark.parametrize("ends", ENDS)
+def test_digits_at_the_limit(handle, ends):
+    """2^31 ranks with the largest digits that words have."""
+    one = 2.0 ** (-1074 % 32)  # the lowest digit of f64 counts subnormals
+    rank = handle.accumulator("sum", "f64")
+    add(rank, "sum", "f64", struct.pack("<3d", *(digit * one * 2.0 ** (32 * place) for place, digit in enumerate(ENDS[ends]))))
+    before = rank.save()
+    added, most = rank.words()
+    assert sorted(map(abs, added))[-3:] == ([2**31 - 1] * 3 if ends == "high" else [2**31] * 3)
+    rank.from_words([RANKS * word for word in added], most, [])
+    assert rank.save() == times(handle, handle.load(before), RANKS).save()
+
+
+@pytest.mark.parametrize("type_name,bits", [("f16", 0x7BFF), ("f32", 0xFF7FFFFF), ("f64", 0x7FEFFFFFFFFFFFFF),
+                                            ("i64", -(2**63)), ("u64", 2**64 - 1)])
+def test_elements_at_the_limit(handle, type_name, bits):
+    """2^31 ranks of 2^32 - 1 elements each, the largest in magnitude: 2^63 - 2^31 of the 2^63 - 1 that can be."""
+    for op in ("sum", "norm1", "dot", "var", "stats"):
+        one = handle.accumulator(op, type_name)
+        add(one, op, type_name, pack(type_name, [bits]), pack(type_name, [bits]))
+        rank = times(handle, one, 2**32 - 1)
+        added, most = rank.words()
+        assert max(added) >= 2**32 - 1
+        total, indices = [RANKS * word for word in added], rank.index_words(most)
+        assert all(-2**63 <= word < 2**63 for word in total)
+        all_ranks = handle.load(rank.save())
+        all_ranks.from_words(total, most, indices)
+        assert all_ranks.save() == times(handle, rank, RANKS).save(), op
 
 
 def test_more_elements_than_can_be(handle):

@@ -70,6 +70,10 @@ static void grow(struct wf_threads *threads, int thread_count) {
 }
 
 void wf_threads_run(struct wf_threads *threads, int count, void (*work)(void *context, int i), void *context) {
+    if (count == 1) { /* without locks: a fifth of the time of small groups */
+        work(context, 0);
+        return;
+    }
     grow(threads, count - 1);
     int helpers = count - 1 < threads->thread_count ? count - 1 : threads->thread_count;
     pthread_mutex_lock(&threads->lock);

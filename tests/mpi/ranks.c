@@ -2,6 +2,8 @@
  * process that has all elements.  Prints one line on rank 0; ends with status 1 where a rank saw anything else. */
 #include "warpfold_mpi.h"
 
+#include <math.h>
+
 enum { COUNT = 400, SAVED_NBYTES = 1 << 20 };
 
 static int rank, size, failures;
@@ -145,15 +147,31 @@ static void check_array(wf_op op, wf_type type, int64_t count) {
 }
 
 static void check_arrays(void) {
-    static const int64_t counts[] = {0, 1, 7, 1000};
-    for (int i = 0; i < 4; i++) {
+    static const int64_t counts[] = {0, 1, 7, 300, 1000, 1030, 2100}; /* in one slot, in two, in boxes */
+    for (int i = 0; i < 7; i++) {
         check_array(WF_SUM, WF_F32, counts[i]);
         check_array(WF_SUM, WF_I32, counts[i]);
         check_array(WF_ARGMAX, WF_F64, counts[i]);
         check_array(WF_MEAN, WF_BF16, counts[i]);
+        check_array(WF_PROD, WF_F32, counts[i]);
+    }
+    for (wf_op op = WF_SUM; op < WF_STATS; op = (wf_op)(op + 1)) {
+        if (op != WF_DOT && wf_op_result_type(op, WF_F64)) check_array(op, WF_F64, 5);
+        if (op != WF_DOT && wf_op_result_type(op, WF_U8)) check_array(op, WF_U8, 2050);
     }
     check_array(WF_SUM, WF_F32, 40001);  /* one block, too long for slots */
     check_array(WF_SUM, WF_F64, 600001); /* more than one block */
+}
+
+/* One rank's handle may use a GPU, whose errors others would not have: no array is short then. */
+static void check_unlike_handles(void) {
+    wf_handle *cpu = handle;
+    if (rank == size / 2) expect(!wf_handle_create("auto", &handle), "create", WF_OP_NONE, WF_TYPE_DEFAULT);
+    check_array(WF_SUM, WF_F32, 100);
+    check_array(WF_ARGMAX, WF_F64, 0);
+    check_array(WF_MEAN, WF_F64, 500);
+    if (handle != cpu) wf_handle_destroy(handle);
+    handle = cpu;
 }
 
 /* ---- errors: every rank learns of them, and nothing changes ---- */
@@ -174,6 +192,47 @@ static void check_range(int64_t count) {
     wf_error error = wf_mpi_allreduce_array(handle, &sum, &ours, &output, comm);
     expect(error == (size > 1 ? WF_ERROR_RANGE : WF_OK), "range", WF_SUM, WF_I8);
     free(bytes);
+}
+
+/* On one rank: a reduction, a length short or long. */
+static void check_arrays_that_differ(int odd) {
+    static double values[3000], results[3000];
+    static const int64_t counts[][2] = {{2, 1}, {0, 1}, {256, 257}, {512, 513}, {513, 512}, {3000, 5}, {5, 3000}};
+    const wf_output output = {.data = results};
+    wf_reduction argmax = {.nbytes = sizeof argmax, .op = WF_ARGMAX};
+    for (int i = 0; i < 7; i++) {
+        const wf_array array = wf_array_vector(values, WF_F64, counts[i][rank == odd]);
+        expect_error(wf_mpi_allreduce_array(handle, &argmax, &array, &output, comm), WF_ERROR_MERGE, "differ", "lengths");
+    }
+    const wf_array array = wf_array_vector(values, WF_F64, 5);
+    argmax.first_index = rank == odd;
+    expect_error(wf_mpi_allreduce_array(handle, &argmax, &array, &output, comm), WF_ERROR_MERGE, "differ", "first indices");
+    argmax.first_index = 0;
+    argmax.nan = rank == odd ? WF_NAN_OMIT : WF_NAN_PROPAGATE;
+    expect_error(wf_mpi_allreduce_array(handle, &argmax, &array, &output, comm), WF_ERROR_MERGE, "differ", "NaNs");
+}
+
+/* Errors of the reduction itself, and of elements of one rank: short arrays and long ones. */
+static void check_arrays_that_fail(int odd, const char *words) {
+    static double values[3000], results[3000];
+    const wf_output output = {.data = results};
+    const wf_reduction wrong = {.nbytes = sizeof wrong, .op = WF_SUM, .nan = (wf_nan)7};
+    const wf_reduction bits = {.nbytes = sizeof bits, .op = WF_XOR}, sum = {.nbytes = sizeof sum, .op = WF_SUM};
+    const wf_reduction careful = {.nbytes = sizeof careful, .op = WF_SUM, .nan = WF_NAN_ERROR};
+    for (int64_t count = 0; count <= 3000; count = 30 * count + 100) {
+        const wf_array array = wf_array_vector(values, WF_F64, count);
+        const wf_array typed = wf_array_vector(values, rank == odd ? (wf_type)99 : WF_F64, count);
+        expect_error(wf_mpi_allreduce_array(handle, &wrong, &array, &output, comm), WF_ERROR_ARGUMENT, "", "no such nan");
+        expect_error(wf_mpi_allreduce_array(handle, &bits, &array, &output, comm), WF_ERROR_UNSUPPORTED, "", "xor of f64");
+        expect_error(wf_mpi_allreduce_array(handle, rank == odd ? NULL : &sum, &array, &output, comm), WF_ERROR_ARGUMENT,
+                     words, "no reduction");
+        expect_error(wf_mpi_allreduce_array(handle, &sum, &typed, &output, comm), WF_ERROR_UNSUPPORTED, words, "no type");
+        if (!count) continue;
+        values[count - 1] = rank == odd ? NAN : 1;
+        expect_error(wf_mpi_allreduce_array(handle, &careful, &array, &output, comm), WF_ERROR_NAN, "NaN", "a NaN");
+        values[count - 1] = 0;
+        expect(!wf_mpi_allreduce_array(handle, &careful, &array, &output, comm), "no NaN", WF_SUM, WF_F64);
+    }
 }
 
 static void check_errors(void) {
@@ -211,11 +270,7 @@ static void check_errors(void) {
         wf_accumulator *unlike = make(&other, WF_F32, 0, 5);
         expect_error(wf_mpi_allreduce(handle, unlike, comm), WF_ERROR_MERGE, "differ", "unlike");
         wf_accumulator_destroy(unlike);
-        const wf_array none = wf_array_vector(NULL, WF_F32, 0);
-        const wf_output nowhere = {.data = NULL};
-        expect_error(rank == odd ? wf_mpi_allreduce_array(handle, &sum, &none, &nowhere, comm)
-                                 : wf_mpi_allreduce(handle, mine, comm),
-                     WF_ERROR_MERGE, "differ", "an array and accumulators");
+        check_arrays_that_differ(odd);
         other = (wf_reduction){.nbytes = sizeof other, .op = rank == odd ? WF_PROD : WF_STATS};
         unlike = make(&other, WF_F32, 0, 5);
         expect_error(wf_mpi_reduce(handle, unlike, 0, comm), WF_ERROR_MERGE, "differ", "unlike");
@@ -226,6 +281,7 @@ static void check_errors(void) {
         expect(wf_accumulator_count(unlike) == 5, "unchanged", WF_PROD, WF_F32);
         wf_accumulator_destroy(unlike);
     }
+    check_arrays_that_fail(odd, words);
     check_range(64);
     check_range(200000); /* of which an error travels apart */
     expect(are_equal(mine, before), "unchanged", WF_SUM, WF_F32);
@@ -237,9 +293,11 @@ static void check_errors(void) {
  * wrapped, and of none that is MPI's ---- */
 
 static long allocations, failing; /* counted, and which of them fails; 0: none */
+static int lasting;               /* and all after it */
 
 static int fails(void) {
-    return ++allocations == failing;
+    allocations++;
+    return failing && (lasting ? allocations >= failing : allocations == failing);
 }
 
 void *__real_malloc(size_t), *__real_calloc(size_t, size_t), *__real_realloc(void *, size_t);
@@ -305,12 +363,29 @@ static wf_error all_reduce_array(wf_accumulator *mine) {
     return wf_mpi_allreduce_array(handle, &sum, &array, &output, comm);
 }
 
+/* Each rank reduces all, and one alone lacks memory: it does without, since nobody would hear of it. */
+static void check_short_arrays_without_memory(void) {
+    failing = rank == size / 2;
+    for (lasting = 0; lasting < 2; lasting++)
+        for (wf_op op = WF_SUM; op < WF_STATS; op = (wf_op)(op + 1)) {
+            if (op == WF_DOT || !wf_op_result_type(op, WF_F32)) continue;
+            const wf_reduction reduction = {.nbytes = sizeof reduction, .op = op};
+            float values[600] = {1, 2, 3}, results[1200];
+            const wf_array array = wf_array_vector(values, WF_F32, 600);
+            const wf_output output = {.data = results};
+            allocations = 0;
+            expect(!wf_mpi_allreduce_array(handle, &reduction, &array, &output, comm), "without memory", op, WF_F32);
+        }
+    failing = lasting = 0;
+}
+
 static void check_memory(void) {
     check_lack(all_reduce_it, make, WF_VAR, "no memory, words");
     check_lack(reduce_it, make_many, WF_STATS, "no memory, many words");
     check_lack(all_reduce_it, make, WF_PROD, "no memory, products");
     check_lack(reduce_it, make_shaped, WF_PROD, "no memory, products of a shape");
-    for (lacking_count = 7; lacking_count <= 40001; lacking_count += 39994)
+    check_short_arrays_without_memory();
+    for (lacking_count = 3000; lacking_count <= 40001; lacking_count += 37001)
         check_lack(all_reduce_array, make, WF_SUM, "no memory, arrays");
 }
 
@@ -326,10 +401,12 @@ static void check_all(int communicators, int permutes, int few) {
         check_fold(make_shaped, WF_VAR, WF_F32, WF_NAN_PROPAGATE);
         check_fold(make, WF_PROD, WF_F64, WF_NAN_PROPAGATE);
         check_array(WF_SUM, WF_F32, 1000);
+        check_array(WF_SUM, WF_F32, 5000);
         check_array(WF_SUM, WF_F32, 40001);
     } else {
         check_folds();
         check_arrays();
+        check_unlike_handles();
         check_errors();
         check_memory();
     }
