@@ -10,6 +10,7 @@
 #include "abi.h"
 #include "program/record.h"
 #include "simt/simt.h"
+#include "touched.h"
 
 #define API __attribute__((visibility("default"))) cudaError_t
 
@@ -17,7 +18,7 @@
 #define CALL(expression) runtime_end(runtime_begin() ? (expression) : device_current()->sticky)
 
 /* The same for a call that returns when everything before it is done. */
-#define CALL_WAIT(expression) CALL((host_wait_all(), (expression)))
+#define CALL_WAIT(expression) CALL((host_wait_all(), order_wait(ORDER_ALL), (expression)))
 
 /* The same for what a graph cannot keep: a captured stream must not ask for it. */
 #define CALL_NOW(stream, expression)                                                                               \
@@ -135,6 +136,26 @@ struct pattern {
 
 cudaError_t pattern_fill_in(cudaStream_t stream, const struct pattern *pattern);
 
+/* order.c: which operations of streams and graphs are ordered.  Two that touch the same memory, one of them to store, and
+ * of which neither waits for the other, race.  With the lock held, all of this.
+ *
+ * A set of operations has a bit for each that the host has not yet waited for. */
+typedef uint64_t order_set;
+#define ORDER_ALL UINT64_MAX
+
+/* An operation begins that comes after those of the set; what it touches is noted until it ends.  Returns the set of it
+ * and those before; 0: it is not watched. */
+void order_begin(order_set before, bool is_of_graph, const char *name);
+order_set order_end(void);
+/* The running operation touches these bytes, if they are the device's or the simulator knows them. */
+void order_touch(const void *pointer, size_t nbytes, enum touched_how how);
+/* The host has waited for the operations, or those of the device: whatever it asks for now comes after them. */
+void order_wait(order_set set);
+void order_wait_device(int device);
+/* From now on there may be operations that others do not wait for: what they touch is noted. */
+void order_watch(void);
+extern const struct simt_observer order_observer; /* notes what kernels touch */
+
 /* streams.c */
 bool stream_is_known(cudaStream_t stream);
 int stream_device(cudaStream_t stream); /* the default streams are the current device's */
@@ -142,6 +163,10 @@ int stream_device(cudaStream_t stream); /* the default streams are the current d
 cudaGraph_t *stream_capture(cudaStream_t stream);
 bool stream_is_captured(cudaStream_t stream); /* what cannot be captured is refused then */
 void stream_end_capture(cudaGraph_t graph); /* in all streams that it captures */
+/* What the stream's next operation comes after, and that it has got another. */
+order_set stream_order(cudaStream_t stream);
+void stream_advance(cudaStream_t stream, order_set set);
+void streams_strike(order_set set); /* these are other operations from now on */
 
 /* graphs.c: what is to be done when a graph is launched */
 enum operation_kind { NODE_LAUNCH, NODE_COPY, NODE_FILL, NODE_HOST, NODE_EMPTY = 5 }; /* a cudaGraphNodeType */
