@@ -1,18 +1,10 @@
 /* Copies and fills.  Device memory is the simulator's; everything else is the program's own, native memory. */
+#include "arrays.h"
 #include "graphs.h"
 
 #include <string.h>
 
 enum { PIECE = 1 << 16 }; /* what is copied from device to device at a time */
-
-/* A call that comes after what the default stream was asked for, and returns when it is done. */
-static cudaError_t end_in_turn(cudaError_t error) {
-    order_wait(order_end());
-    return error;
-}
-
-#define CALL_IN_TURN(expression)                                                                                   \
-    CALL((host_wait_all(), order_begin(stream_order(NULL), false, "a copy"), end_in_turn(expression)))
 
 /* ---- one row ------------------------------------------------------------------------------------- */
 
@@ -148,14 +140,7 @@ API cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_devi
 
 /* ---- rows and planes ----------------------------------------------------------------------------- */
 
-struct rows {
-    void *to;
-    const void *from;
-    size_t to_pitch, from_pitch, width, height;
-    enum cudaMemcpyKind kind;
-};
-
-static cudaError_t copy_rows(const struct rows *rows) {
+cudaError_t copy_rows(const struct rows *rows) {
     cudaError_t error = cudaSuccess;
     if (rows->height > 1 && (rows->width > rows->to_pitch || rows->width > rows->from_pitch))
         return cudaErrorInvalidPitchValue;
@@ -174,7 +159,7 @@ static cudaError_t run_rows(const struct operation *operation) {
     return copy_rows(&((const struct copying_rows *)operation)->rows);
 }
 
-static cudaError_t copy_rows_in(cudaStream_t stream, const struct rows *rows) {
+cudaError_t copy_rows_in(cudaStream_t stream, const struct rows *rows) {
     const struct copying_rows copying = {{NODE_COPY, sizeof copying, run_rows}, *rows};
     return stream_is_known(stream) ? operation_do(&copying.operation, stream) : cudaErrorInvalidResourceHandle;
 }
@@ -195,12 +180,9 @@ static char *place_in(const struct cudaPitchedPtr *memory, const struct cudaPos 
     return (char *)memory->ptr + ((position->z + plane) * memory->ysize + position->y) * memory->pitch + position->x;
 }
 
-static cudaError_t copy_planes(const struct cudaMemcpy3DParms *request) {
+static cudaError_t copy_planes(const struct cudaMemcpy3DParms *given) {
+    const struct cudaMemcpy3DParms plain = array_resolve(given), *request = &plain;
     cudaError_t error = cudaSuccess;
-    if (request->srcArray || request->dstArray) {
-        runtime_say("cudaMemcpy3D: CUDA arrays are not supported by the simulator");
-        return cudaErrorNotSupported;
-    }
     for (size_t plane = 0; plane < request->extent.depth && !error; plane++)
         error = copy_rows(&(struct rows){place_in(&request->dstPtr, &request->dstPos, plane),
                                          place_in(&request->srcPtr, &request->srcPos, plane), request->dstPtr.pitch,

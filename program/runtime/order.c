@@ -144,6 +144,11 @@ order_set order_end(void) {
     return ended->before | bit_of(ended);
 }
 
+cudaError_t order_end_waited(cudaError_t error) {
+    order_wait(order_end());
+    return error;
+}
+
 /* ---- kernels ------------------------------------------------------------------------------------- */
 
 static bool begin_kernel(void *launch, const simt_launch_view *view) {

@@ -20,6 +20,10 @@
 /* The same for a call that returns when everything before it is done. */
 #define CALL_WAIT(expression) CALL((host_wait_all(), order_wait(ORDER_ALL), (expression)))
 
+/* The same for one that comes after what the default stream was asked for, too, and touches memory. */
+#define CALL_IN_TURN(expression)                                                                                   \
+    CALL((host_wait_all(), order_begin(stream_order(NULL), false, "a copy"), order_end_waited(expression)))
+
 /* The same for what a graph cannot keep: a captured stream must not ask for it. */
 #define CALL_NOW(stream, expression)                                                                               \
     CALL(stream_is_captured(stream) ? cudaErrorStreamCaptureUnsupported : (expression))
@@ -120,11 +124,23 @@ cudaError_t module_variable(struct module *module, const char *name, enum buffer
 const struct buffer *buffer_find(uint64_t address);
 cudaError_t buffer_add(const struct buffer *buffer);
 const struct buffer *buffer_next(size_t *at); /* of all, from *at = 0 on; NULL: there are no more */
+cudaError_t memory_allocate_rows(void **pointer, size_t *pitch, size_t width, size_t rows); /* bytes */
+cudaError_t memory_free(void *pointer);
 void memory_clear(void);       /* cudaDeviceReset */
 void memory_count_leaks(void); /* into the record */
 
 /* copies.c */
 cudaError_t copy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind);
+
+struct rows {
+    void *to;
+    const void *from;
+    size_t to_pitch, from_pitch, width, height;
+    enum cudaMemcpyKind kind;
+};
+
+cudaError_t copy_rows(const struct rows *rows);
+cudaError_t copy_rows_in(cudaStream_t stream, const struct rows *rows);
 
 /* Rows of elements, each filled with the `width` bytes (1, 2 or 4) of the value. */
 struct pattern {
@@ -147,6 +163,7 @@ typedef uint64_t order_set;
  * and those before; 0: it is not watched. */
 void order_begin(order_set before, bool is_of_graph, const char *name);
 order_set order_end(void);
+cudaError_t order_end_waited(cudaError_t error); /* and the host waits for it; returns the error */
 /* The running operation touches these bytes, if they are the device's or the simulator knows them. */
 void order_touch(const void *pointer, size_t nbytes, enum touched_how how);
 /* The host has waited for the operations, or those of the device: whatever it asks for now comes after them. */
