@@ -191,22 +191,6 @@ API cudaGraphDestroyNode(cudaGraphNode_t node) {
     return CALL(node ? (remove_node(node), cudaSuccess) : cudaErrorInvalidValue);
 }
 
-/* nodes: NULL asks for their number.  Where there are fewer than asked for, the rest is NULL. */
-static cudaError_t get_nodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) {
-    if (!graph || !count) return cudaErrorInvalidValue;
-    cudaGraphNode_t node = graph->first;
-    for (size_t i = 0; nodes && i < *count; i++) {
-        nodes[i] = node;
-        node = node ? node->next : NULL;
-    }
-    if (!nodes || *count > graph->count) *count = graph->count;
-    return cudaSuccess;
-}
-
-API cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) {
-    return CALL(get_nodes(graph, nodes, count));
-}
-
 static cudaError_t get_kind(cudaGraphNode_t node, int *kind) {
     if (!node || !kind) return cudaErrorInvalidValue;
     *kind = (int)node->operation->kind;
@@ -216,8 +200,9 @@ static cudaError_t get_kind(cudaGraphNode_t node, int *kind) {
 API cudaGraphNodeGetType(cudaGraphNode_t node, int *kind) { return CALL(get_kind(node, kind)); }
 
 /* Edges of other kinds, of kernels that begin before others have ended, are not there. */
+enum { EDGE_NBYTES = 8 };
+
 static bool is_plain(const unsigned char *edges, size_t count) {
-    enum { EDGE_NBYTES = 8 };
     for (size_t i = 0; edges && i < count * EDGE_NBYTES; i++)
         if (edges[i]) return false;
     return true;
@@ -250,6 +235,104 @@ API cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, 
                                 const void *edges, size_t count) {
     if (!is_plain(edges, count)) return runtime_absent("cudaGraphRemoveDependencies with data for its edges");
     return CALL(remove_dependencies(graph, from, to, count));
+}
+
+/* ---- questions ----------------------------------------------------------------------------------- */
+
+/* A list that the caller has room for; without it, the caller asks for its length. */
+struct listing {
+    cudaGraphNode_t *nodes;
+    size_t room, count;
+};
+
+static void list(struct listing *listing, cudaGraphNode_t node) {
+    if (listing->nodes && listing->count < listing->room) listing->nodes[listing->count] = node;
+    listing->count++;
+}
+
+/* Where there are fewer than asked for, the rest is NULL. */
+static cudaError_t end_list(const struct listing *listing, size_t *count) {
+    for (size_t i = listing->count; listing->nodes && i < listing->room; i++) listing->nodes[i] = NULL;
+    if (!listing->nodes || *count > listing->count) *count = listing->count;
+    return cudaSuccess;
+}
+
+static struct listing begin_list(cudaGraphNode_t *nodes, const size_t *count) {
+    return (struct listing){nodes, *count, 0};
+}
+
+static void clear_edges(void *edges, size_t count) {
+    if (edges) memset(edges, 0, count * EDGE_NBYTES);
+}
+
+static cudaError_t get_nodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) {
+    if (!graph || !count) return cudaErrorInvalidValue;
+    struct listing listing = begin_list(nodes, count);
+    for (cudaGraphNode_t node = graph->first; node; node = node->next) list(&listing, node);
+    return end_list(&listing, count);
+}
+
+API cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) {
+    return CALL(get_nodes(graph, nodes, count));
+}
+
+static cudaError_t get_roots(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) {
+    if (!graph || !count) return cudaErrorInvalidValue;
+    struct listing listing = begin_list(nodes, count);
+    for (cudaGraphNode_t node = graph->first; node; node = node->next)
+        if (!node->dependency_count) list(&listing, node);
+    return end_list(&listing, count);
+}
+
+API cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) {
+    return CALL(get_roots(graph, nodes, count));
+}
+
+static cudaError_t get_edges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to, void *edges,
+                             size_t *count) {
+    if (!graph || !count || !from != !to) return cudaErrorInvalidValue;
+    struct listing sources = begin_list(from, count), targets = begin_list(to, count);
+    size_t both = *count;
+    for (cudaGraphNode_t node = graph->first; node; node = node->next)
+        for (size_t i = 0; i < node->dependency_count; i++) {
+            list(&sources, node->dependencies[i]);
+            list(&targets, node);
+        }
+    end_list(&sources, &both);
+    end_list(&targets, count);
+    clear_edges(from ? edges : NULL, *count);
+    return cudaSuccess;
+}
+
+API cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to, void *edges, size_t *count) {
+    return CALL(get_edges(graph, from, to, edges, count));
+}
+
+static cudaError_t get_dependencies(cudaGraphNode_t node, cudaGraphNode_t *nodes, void *edges, size_t *count) {
+    if (!node || !count) return cudaErrorInvalidValue;
+    struct listing listing = begin_list(nodes, count);
+    for (size_t i = 0; i < node->dependency_count; i++) list(&listing, node->dependencies[i]);
+    end_list(&listing, count);
+    clear_edges(nodes ? edges : NULL, *count);
+    return cudaSuccess;
+}
+
+API cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *nodes, void *edges, size_t *count) {
+    return CALL(get_dependencies(node, nodes, edges, count));
+}
+
+static cudaError_t get_dependents(cudaGraphNode_t node, cudaGraphNode_t *nodes, void *edges, size_t *count) {
+    if (!node || !count) return cudaErrorInvalidValue;
+    struct listing listing = begin_list(nodes, count);
+    for (cudaGraphNode_t other = node->graph->first; other; other = other->next)
+        if (depends_on(other, node)) list(&listing, other);
+    end_list(&listing, count);
+    clear_edges(nodes ? edges : NULL, *count);
+    return cudaSuccess;
+}
+
+API cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t *nodes, void *edges, size_t *count) {
+    return CALL(get_dependents(node, nodes, edges, count));
 }
 
 /* ---- capturing ----------------------------------------------------------------------------------- */

@@ -68,6 +68,32 @@ static void nodes(bool is_ordered) {
     launch(graph);
 }
 
+#define EXPECT(condition)                                                                                          \
+    do                                                                                                             \
+        if (!(condition)) {                                                                                        \
+            printf("line %d: %s\n", __LINE__, #condition);                                                         \
+            exit(8);                                                                                               \
+        }                                                                                                          \
+    while (0)
+
+/* What was captured: fill -> store, and fill -> load or store -> load. */
+static void ask(cudaGraph_t graph, bool is_ordered) {
+    cudaGraphNode_t nodes[4], from[4], to[4], some[4];
+    size_t count = 4;
+    CHECK(cudaGraphGetNodes(graph, nodes, &count));
+    EXPECT(count == 3 && !nodes[3]);
+    CHECK(cudaGraphGetEdges(graph, nullptr, nullptr, nullptr, &count));
+    EXPECT(count == 2);
+    CHECK(cudaGraphGetEdges(graph, from, to, nullptr, &count));
+    EXPECT(from[0] == nodes[0] && to[0] == nodes[1] && from[1] == nodes[is_ordered] && to[1] == nodes[2]);
+    CHECK(cudaGraphGetRootNodes(graph, some, &(count = 1)));
+    EXPECT(count == 1 && some[0] == nodes[0]);
+    CHECK(cudaGraphNodeGetDependencies(nodes[2], some, nullptr, &(count = 4)));
+    EXPECT(count == 1 && some[0] == nodes[is_ordered] && !some[1]);
+    CHECK(cudaGraphNodeGetDependentNodes(nodes[0], some, nullptr, &(count = 4)));
+    EXPECT(count == (is_ordered ? 1 : 2) && some[0] == nodes[1]);
+}
+
 /* The second stream waits for the first one's event, or for the one before the store. */
 static void captured(bool is_ordered) {
     cudaGraph_t graph;
@@ -81,6 +107,7 @@ static void captured(bool is_ordered) {
     CHECK(cudaEventRecord(event, two));
     CHECK(cudaStreamWaitEvent(one, event, 0));
     CHECK(cudaStreamEndCapture(one, &graph));
+    ask(graph, is_ordered);
     launch(graph);
 }
 
