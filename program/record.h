@@ -47,6 +47,8 @@ struct record_kernel {
 #undef RECORD_FIELD
 };
 
+enum { RECORD_ALL_THREADS = UINT32_MAX }; /* thread[0]: a place of the whole operation, not of a thread */
+
 struct record_place {
     char file[RECORD_NAME];
     uint32_t line, block[3], thread[3];

@@ -149,13 +149,19 @@ static void put_kernel(FILE *stream, const struct record_kernel *kernel) {
     fprintf(stream, "  %-24s%14.4f\n", "utilization", utilization(kernel));
 }
 
+static bool has_thread(const struct record_place *place) {
+    return place->line && place->thread[0] != RECORD_ALL_THREADS;
+}
+
 static void put_place(const struct report *report, const struct record_place *place) {
     char shown[2 * RECORD_NAME];
     names_show(&report->names, place->file, shown);
     put_name(report->stream, shown, strlen(shown));
     if (!place->line) return; /* of the host's code */
-    fprintf(report->stream, ":%u, block (%u,%u,%u), thread (%u,%u,%u)", place->line, place->block[0], place->block[1],
-            place->block[2], place->thread[0], place->thread[1], place->thread[2]);
+    fprintf(report->stream, ":%u", place->line);
+    if (has_thread(place))
+        fprintf(report->stream, ", block (%u,%u,%u), thread (%u,%u,%u)", place->block[0], place->block[1],
+                place->block[2], place->thread[0], place->thread[1], place->thread[2]);
 }
 
 /* The line itself, if the file is below the program's folder or the working one.  false: no memory. */
@@ -180,7 +186,7 @@ static bool put_finding(const struct report *report, const struct record_finding
     char message[MESSAGE_NBYTES];
     fprintf(report->stream, "\n%s%s%s in ", report->bad, kind_name(finding), report->plain);
     put_kernel_name(report->stream, finding->kernel);
-    fputs(" at ", report->stream);
+    if (finding->place.file[0]) fputs(" at ", report->stream);
     put_place(report, &finding->place);
     if (finding->address) fprintf(report->stream, ", address 0x%" PRIx64, finding->address);
     if (finding->count > 1) fprintf(report->stream, ", %" PRIu64 " times", finding->count);
@@ -330,6 +336,7 @@ static void put_json_place(struct json *json, const struct names *names, const s
     names_show(names, place->file, shown);
     json_key_text(json, "file", shown);
     json_key_unsigned(json, "line", place->line);
+    if (place->thread[0] == RECORD_ALL_THREADS) return;
     json_key_list(json, "block", place->block, 3);
     json_key_list(json, "thread", place->thread, 3);
 }
@@ -432,11 +439,12 @@ static void give_finding(const struct hosted *hosted, const struct record_findin
     get_text(mangled, finding->kernel);
     readable_name(mangled, kernel, sizeof kernel);
     get_message(hosted->program, &hosted->names, finding, message);
-    if (finding->place.line)
+    if (has_thread(&finding->place))
         snprintf(text, sizeof text, "%s, block (%u,%u,%u), thread (%u,%u,%u): %s", kernel, block[0], block[1], block[2],
                  thread[0], thread[1], thread[2], message);
     else snprintf(text, sizeof text, "%s: %s", kernel, message);
     names_show(&hosted->names, finding->place.file, shown);
+    if (!shown[0]) snprintf(shown, sizeof shown, "%s", hosted->program->path);
     names_show(&hosted->names, finding->other.file, other_shown);
     put(to, &(struct host_result){.rule = kind_name(finding),
                                   .message = text,

@@ -152,6 +152,29 @@ typedef struct simt_tensor_map {
 simt_error simt_tensor_map_encode(const simt_tensor_map *map, unsigned char bytes[SIMT_TENSOR_MAP_NBYTES],
                                   simt_message *message);
 
+/* A texture: rows of texels in global memory, as cudaCreateTextureObject describes them.  Its handle in kernels is the
+ * address of its bytes, which are in global memory, too. */
+enum { SIMT_TEXTURE_NBYTES = 128 };
+enum { SIMT_TEXEL_SIGNED, SIMT_TEXEL_UNSIGNED, SIMT_TEXEL_FLOAT };
+enum simt_texture_mode { SIMT_TEXTURE_WRAP, SIMT_TEXTURE_CLAMP, SIMT_TEXTURE_MIRROR, SIMT_TEXTURE_BORDER };
+typedef struct simt_texture {
+    uint64_t address;                  /* of the first texel */
+    uint64_t row_nbytes, plane_nbytes; /* from a row to the next, and from a plane or a layer to the next */
+    uint32_t sizes[3];                 /* texels; the last of those that `rank` counts is that of layers, if it has any */
+    uint8_t rank;                      /* 1 to 3 */
+    uint8_t channels, channel_nbytes, kind;
+    uint8_t modes[3];                  /* a simt_texture_mode for each dimension, of coordinates outside */
+    bool is_layered;
+    bool is_linear;          /* filtered; else the nearest texel */
+    bool is_normalised;      /* its coordinates: 1 is the size */
+    bool is_normalised_read; /* integers are read as floats from 0 or -1 to 1 */
+    float border[4];
+} simt_texture;
+
+/* SIMT_ERROR_ARGUMENT: it breaks one of the rules that CUDA has for it. */
+simt_error simt_texture_encode(const simt_texture *texture, unsigned char bytes[SIMT_TEXTURE_NBYTES],
+                               simt_message *message);
+
 /* Frees what one of these three gave, by its first address.  Addresses are never used again: a kernel that uses them
  * nevertheless has a finding that says so. */
 simt_error simt_machine_free(simt_machine *machine, uint64_t address);

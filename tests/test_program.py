@@ -14,17 +14,11 @@ from pathlib import Path
 import pytest
 
 from cli_helpers import CLI, ROOT, run
-from program_helpers import INCLUDE, NVCC, SOURCES, STAND_INS, environment, needs_nvcc
+from program_helpers import INCLUDE, NVCC, SOURCES, STAND_INS, compiled, environment, needs_nvcc
 
 MODES = SOURCES / "modes.cu"
 
 LEAK = "leak"
-
-
-def compiled(folder, name, source, *options):
-    path = folder / name
-    subprocess.run([NVCC, *options, "-o", path, source], check=True, timeout=300)
-    return path
 
 
 @pytest.fixture

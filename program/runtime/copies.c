@@ -1,4 +1,5 @@
 /* Copies and fills.  Device memory is the simulator's; everything else is the program's own, native memory. */
+#include "arrays.h"
 #include "graphs.h"
 
 #include <string.h>
@@ -49,6 +50,8 @@ static cudaError_t copy_row(void *to, const void *from, size_t nbytes, enum cuda
     if ((unsigned)kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
     enum side to_side = side_of(to, nbytes), from_side = side_of(from, nbytes);
     if (!is_of_kind(to_side, from_side, kind)) return cudaErrorInvalidValue;
+    order_touch(from, nbytes, TOUCHED_LOAD);
+    order_touch(to, nbytes, TOUCHED_STORE);
     if (to_side == SIDE_DEVICE && from_side == SIDE_DEVICE) return copy_on_device(to, from, nbytes);
     if (to_side == SIDE_DEVICE)
         return runtime_error_of(simt_machine_write(runtime.machine, device_address(to), from, nbytes));
@@ -93,7 +96,7 @@ cudaError_t copy_make(void *to, const void *from, size_t nbytes, enum cudaMemcpy
 }
 
 API cudaMemcpy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind) {
-    return CALL_WAIT(copy(to, from, nbytes, kind));
+    return CALL_IN_TURN(copy(to, from, nbytes, kind));
 }
 ALSO(cudaMemcpy, _ptds)
 
@@ -121,7 +124,7 @@ static cudaError_t copy_between(void *to, int to_device, const void *from, int f
 }
 
 API cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t nbytes) {
-    return CALL_WAIT(copy_between(to, to_device, from, from_device, nbytes));
+    return CALL_IN_TURN(copy_between(to, to_device, from, from_device, nbytes));
 }
 
 static cudaError_t copy_between_in(cudaStream_t stream, const struct copying *copying, int to_device, int from_device) {
@@ -137,14 +140,7 @@ API cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_devi
 
 /* ---- rows and planes ----------------------------------------------------------------------------- */
 
-struct rows {
-    void *to;
-    const void *from;
-    size_t to_pitch, from_pitch, width, height;
-    enum cudaMemcpyKind kind;
-};
-
-static cudaError_t copy_rows(const struct rows *rows) {
+cudaError_t copy_rows(const struct rows *rows) {
     cudaError_t error = cudaSuccess;
     if (rows->height > 1 && (rows->width > rows->to_pitch || rows->width > rows->from_pitch))
         return cudaErrorInvalidPitchValue;
@@ -163,14 +159,14 @@ static cudaError_t run_rows(const struct operation *operation) {
     return copy_rows(&((const struct copying_rows *)operation)->rows);
 }
 
-static cudaError_t copy_rows_in(cudaStream_t stream, const struct rows *rows) {
+cudaError_t copy_rows_in(cudaStream_t stream, const struct rows *rows) {
     const struct copying_rows copying = {{NODE_COPY, sizeof copying, run_rows}, *rows};
     return stream_is_known(stream) ? operation_do(&copying.operation, stream) : cudaErrorInvalidResourceHandle;
 }
 
 API cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
                  enum cudaMemcpyKind kind) {
-    return CALL_WAIT(copy_rows(&(struct rows){to, from, to_pitch, from_pitch, width, height, kind}));
+    return CALL_IN_TURN(copy_rows(&(struct rows){to, from, to_pitch, from_pitch, width, height, kind}));
 }
 ALSO(cudaMemcpy2D, _ptds)
 
@@ -184,12 +180,9 @@ static char *place_in(const struct cudaPitchedPtr *memory, const struct cudaPos 
     return (char *)memory->ptr + ((position->z + plane) * memory->ysize + position->y) * memory->pitch + position->x;
 }
 
-static cudaError_t copy_planes(const struct cudaMemcpy3DParms *request) {
+static cudaError_t copy_planes(const struct cudaMemcpy3DParms *given) {
+    const struct cudaMemcpy3DParms plain = array_resolve(given), *request = &plain;
     cudaError_t error = cudaSuccess;
-    if (request->srcArray || request->dstArray) {
-        runtime_say("cudaMemcpy3D: CUDA arrays are not supported by the simulator");
-        return cudaErrorNotSupported;
-    }
     for (size_t plane = 0; plane < request->extent.depth && !error; plane++)
         error = copy_rows(&(struct rows){place_in(&request->dstPtr, &request->dstPos, plane),
                                          place_in(&request->srcPtr, &request->srcPos, plane), request->dstPtr.pitch,
@@ -218,7 +211,7 @@ static cudaError_t copy_planes_in(cudaStream_t stream, const struct cudaMemcpy3D
     return stream_is_known(stream) ? operation_do(&copying.operation, stream) : cudaErrorInvalidResourceHandle;
 }
 
-API cudaMemcpy3D(const struct cudaMemcpy3DParms *request) { return CALL_WAIT(copy_planes(request)); }
+API cudaMemcpy3D(const struct cudaMemcpy3DParms *request) { return CALL_IN_TURN(copy_planes(request)); }
 ALSO(cudaMemcpy3D, _ptds)
 
 API cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *request, cudaStream_t stream) {
@@ -234,7 +227,7 @@ static cudaError_t copy_planes_between(const struct cudaMemcpy3DPeerParms *reque
     return error ? error : copy_planes(&planes);
 }
 
-API cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *request) { return CALL_WAIT(copy_planes_between(request)); }
+API cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *request) { return CALL_IN_TURN(copy_planes_between(request)); }
 ALSO(cudaMemcpy3DPeer, _ptds)
 
 API cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *request, cudaStream_t stream) {
@@ -268,12 +261,12 @@ static cudaError_t copy_from_symbol(void *to, const void *symbol, size_t nbytes,
 }
 
 API cudaMemcpyToSymbol(const void *symbol, const void *from, size_t nbytes, size_t offset, enum cudaMemcpyKind kind) {
-    return CALL_WAIT(copy_to_symbol(symbol, from, nbytes, offset, kind));
+    return CALL_IN_TURN(copy_to_symbol(symbol, from, nbytes, offset, kind));
 }
 ALSO(cudaMemcpyToSymbol, _ptds)
 
 API cudaMemcpyFromSymbol(void *to, const void *symbol, size_t nbytes, size_t offset, enum cudaMemcpyKind kind) {
-    return CALL_WAIT(copy_from_symbol(to, symbol, nbytes, offset, kind));
+    return CALL_IN_TURN(copy_from_symbol(to, symbol, nbytes, offset, kind));
 }
 ALSO(cudaMemcpyFromSymbol, _ptds)
 
@@ -331,6 +324,7 @@ static cudaError_t fill_row(uint64_t to, const struct pattern *pattern) {
     const size_t nbytes = pattern->count * pattern->width;
     runtime_pass(nbytes / SECTOR);
     if (!nbytes) return cudaSuccess;
+    order_touch(pointer, nbytes, TOUCHED_STORE);
     for (size_t i = 0; i < PIECE && i < nbytes; i += pattern->width) /* little-endian, as GPUs are */
         memcpy(piece + i, &pattern->value, pattern->width);
     switch (side_of(pointer, nbytes)) {
@@ -397,7 +391,15 @@ cudaError_t fill_make(const struct cudaMemsetParams *params, struct operation **
     return error ? error : operation_keep(&filling.operation, made);
 }
 
-API cudaMemset(void *to, int value, size_t nbytes) { return CALL(fill(to, value, nbytes)); }
+/* Fills do not wait for the device, but for the default stream. */
+static cudaError_t end_fill(cudaError_t error) {
+    stream_advance(NULL, order_end());
+    return error;
+}
+
+#define CALL_FILL(expression) CALL((order_begin(stream_order(NULL), false, "a fill"), end_fill(expression)))
+
+API cudaMemset(void *to, int value, size_t nbytes) { return CALL_FILL(fill(to, value, nbytes)); }
 ALSO(cudaMemset, _ptds)
 
 API cudaMemsetAsync(void *to, int value, size_t nbytes, cudaStream_t stream) {
@@ -407,7 +409,7 @@ API cudaMemsetAsync(void *to, int value, size_t nbytes, cudaStream_t stream) {
 ALSO(cudaMemsetAsync, _ptsz)
 
 API cudaMemset2D(void *to, size_t pitch, int value, size_t width, size_t height) {
-    return CALL(fill_rows((struct cudaPitchedPtr){to, pitch, width, height}, value,
+    return CALL_FILL(fill_rows((struct cudaPitchedPtr){to, pitch, width, height}, value,
                           (struct cudaExtent){width, height, 1}));
 }
 ALSO(cudaMemset2D, _ptds)
@@ -419,7 +421,7 @@ API cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t he
 ALSO(cudaMemset2DAsync, _ptsz)
 
 API cudaMemset3D(struct cudaPitchedPtr memory, int value, struct cudaExtent extent) {
-    return CALL(fill_rows(memory, value, extent));
+    return CALL_FILL(fill_rows(memory, value, extent));
 }
 ALSO(cudaMemset3D, _ptds)
 

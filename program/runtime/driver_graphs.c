@@ -51,6 +51,22 @@ DRIVER cuGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count)
     return DRIVE(cudaGraphGetNodes(graph, nodes, count));
 }
 
+DRIVER cuGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) {
+    return DRIVE(cudaGraphGetRootNodes(graph, nodes, count));
+}
+
+DRIVER cuGraphGetEdges_v2(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to, void *edges, size_t *count) {
+    return DRIVE(cudaGraphGetEdges(graph, from, to, edges, count));
+}
+
+DRIVER cuGraphNodeGetDependencies_v2(cudaGraphNode_t node, cudaGraphNode_t *nodes, void *edges, size_t *count) {
+    return DRIVE(cudaGraphNodeGetDependencies(node, nodes, edges, count));
+}
+
+DRIVER cuGraphNodeGetDependentNodes_v2(cudaGraphNode_t node, cudaGraphNode_t *nodes, void *edges, size_t *count) {
+    return DRIVE(cudaGraphNodeGetDependentNodes(node, nodes, edges, count));
+}
+
 DRIVER cuGraphAddDependencies_v2(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
                                  const void *edges, size_t count) {
     return DRIVE(cudaGraphAddDependencies(graph, from, to, edges, count));

@@ -349,7 +349,7 @@ static struct end end_of(const struct end_2d *end, size_t width) {
                         .pitch = end->pitch ? end->pitch : end->x + width};
 }
 
-static cudaError_t copy_rows(const struct copy_2d *copying, cudaStream_t stream) {
+static cudaError_t copy_2d_in(const struct copy_2d *copying, cudaStream_t stream) {
     return copy_planes(&(struct planes){end_of(&copying->from, copying->width), end_of(&copying->to, copying->width),
                                         copying->width, copying->height, 1},
                        stream);
@@ -358,7 +358,7 @@ static cudaError_t copy_rows(const struct copy_2d *copying, cudaStream_t stream)
 /* What was asked for before is done when these return. */
 static cudaError_t copy_rows_now(const struct copy_2d *copying) {
     cudaError_t error = cudaDeviceSynchronize();
-    return error ? error : copy_rows(copying, NULL);
+    return error ? error : copy_2d_in(copying, NULL);
 }
 
 static cudaError_t copy_planes_now(const struct planes *planes) {
@@ -372,7 +372,7 @@ DRIVER cuMemcpy2DUnaligned_v2(const struct copy_2d *copying) { return DRIVE(copy
 ALSO(cuMemcpy2DUnaligned_v2, _ptds)
 
 DRIVER cuMemcpy2DAsync_v2(const struct copy_2d *copying, cudaStream_t stream) {
-    return DRIVE(copy_rows(copying, stream));
+    return DRIVE(copy_2d_in(copying, stream));
 }
 ALSO(cuMemcpy2DAsync_v2, _ptsz)
 

@@ -1,7 +1,7 @@
 /* Graphs of operations: what streams were asked for while they were captured, and nodes that the program adds by hand.
  *
- * A graph's nodes are in the order in which they came, which respects every order that captured streams ask for; a node that
- * the program adds comes after those that it depends on. */
+ * Nodes are executed in the order in which they came, but each after those that it depends on.  What no dependency orders
+ * may be concurrent: order.c tells which of those touch the same memory. */
 #include "graphs.h"
 
 #include <stdlib.h>
@@ -13,7 +13,8 @@ struct CUgraphNode_st {
     struct operation *operation;
     cudaGraphNode_t *dependencies;
     size_t dependency_count;
-    bool is_ordered; /* while the graph is instantiated */
+    bool is_ordered; /* while the graph is instantiated: */
+    size_t step;     /* its number there */
 };
 
 struct CUgraph_st {
@@ -26,6 +27,8 @@ struct step {
     cudaGraphNode_t node; /* that it was made of, which may be gone */
     struct operation *operation;
     bool is_off;
+    size_t *before, before_count; /* steps that it depends on */
+    order_set known;              /* when it has run: it and what was before it */
 };
 
 struct CUgraphExec_st {
@@ -40,6 +43,19 @@ cudaError_t operation_keep(const struct operation *operation, struct operation *
     if (!*kept) return cudaErrorMemoryAllocation;
     memcpy(*kept, operation, operation->nbytes);
     return cudaSuccess;
+}
+
+/* Host functions may call the runtime, and touch nothing that is known. */
+static bool is_watched(const struct operation *operation) { return operation->kind <= NODE_FILL; }
+
+/* *set: what it comes after; then it, too. */
+static cudaError_t run_after(const struct operation *operation, order_set *set, bool is_of_graph) {
+    static const char *const names[] = {"a kernel", "a copy", "a fill"};
+    if (!is_watched(operation)) return operation->run(operation);
+    order_begin(*set, is_of_graph, names[operation->kind]);
+    cudaError_t error = operation->run(operation);
+    *set |= order_end();
+    return error;
 }
 
 static cudaError_t run_nothing(const struct operation *operation) {
@@ -175,22 +191,6 @@ API cudaGraphDestroyNode(cudaGraphNode_t node) {
     return CALL(node ? (remove_node(node), cudaSuccess) : cudaErrorInvalidValue);
 }
 
-/* nodes: NULL asks for their number.  Where there are fewer than asked for, the rest is NULL. */
-static cudaError_t get_nodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) {
-    if (!graph || !count) return cudaErrorInvalidValue;
-    cudaGraphNode_t node = graph->first;
-    for (size_t i = 0; nodes && i < *count; i++) {
-        nodes[i] = node;
-        node = node ? node->next : NULL;
-    }
-    if (!nodes || *count > graph->count) *count = graph->count;
-    return cudaSuccess;
-}
-
-API cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) {
-    return CALL(get_nodes(graph, nodes, count));
-}
-
 static cudaError_t get_kind(cudaGraphNode_t node, int *kind) {
     if (!node || !kind) return cudaErrorInvalidValue;
     *kind = (int)node->operation->kind;
@@ -200,8 +200,9 @@ static cudaError_t get_kind(cudaGraphNode_t node, int *kind) {
 API cudaGraphNodeGetType(cudaGraphNode_t node, int *kind) { return CALL(get_kind(node, kind)); }
 
 /* Edges of other kinds, of kernels that begin before others have ended, are not there. */
+enum { EDGE_NBYTES = 8 };
+
 static bool is_plain(const unsigned char *edges, size_t count) {
-    enum { EDGE_NBYTES = 8 };
     for (size_t i = 0; edges && i < count * EDGE_NBYTES; i++)
         if (edges[i]) return false;
     return true;
@@ -236,14 +237,145 @@ API cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, 
     return CALL(remove_dependencies(graph, from, to, count));
 }
 
+/* ---- questions ----------------------------------------------------------------------------------- */
+
+/* A list that the caller has room for; without it, the caller asks for its length. */
+struct listing {
+    cudaGraphNode_t *nodes;
+    size_t room, count;
+};
+
+static void list(struct listing *listing, cudaGraphNode_t node) {
+    if (listing->nodes && listing->count < listing->room) listing->nodes[listing->count] = node;
+    listing->count++;
+}
+
+/* Where there are fewer than asked for, the rest is NULL. */
+static cudaError_t end_list(const struct listing *listing, size_t *count) {
+    for (size_t i = listing->count; listing->nodes && i < listing->room; i++) listing->nodes[i] = NULL;
+    if (!listing->nodes || *count > listing->count) *count = listing->count;
+    return cudaSuccess;
+}
+
+static struct listing begin_list(cudaGraphNode_t *nodes, const size_t *count) {
+    return (struct listing){nodes, *count, 0};
+}
+
+static void clear_edges(void *edges, size_t count) {
+    if (edges) memset(edges, 0, count * EDGE_NBYTES);
+}
+
+static cudaError_t get_nodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) {
+    if (!graph || !count) return cudaErrorInvalidValue;
+    struct listing listing = begin_list(nodes, count);
+    for (cudaGraphNode_t node = graph->first; node; node = node->next) list(&listing, node);
+    return end_list(&listing, count);
+}
+
+API cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) {
+    return CALL(get_nodes(graph, nodes, count));
+}
+
+static cudaError_t get_roots(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) {
+    if (!graph || !count) return cudaErrorInvalidValue;
+    struct listing listing = begin_list(nodes, count);
+    for (cudaGraphNode_t node = graph->first; node; node = node->next)
+        if (!node->dependency_count) list(&listing, node);
+    return end_list(&listing, count);
+}
+
+API cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count) {
+    return CALL(get_roots(graph, nodes, count));
+}
+
+static cudaError_t get_edges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to, void *edges,
+                             size_t *count) {
+    if (!graph || !count || !from != !to) return cudaErrorInvalidValue;
+    struct listing sources = begin_list(from, count), targets = begin_list(to, count);
+    size_t both = *count;
+    for (cudaGraphNode_t node = graph->first; node; node = node->next)
+        for (size_t i = 0; i < node->dependency_count; i++) {
+            list(&sources, node->dependencies[i]);
+            list(&targets, node);
+        }
+    end_list(&sources, &both);
+    end_list(&targets, count);
+    clear_edges(from ? edges : NULL, *count);
+    return cudaSuccess;
+}
+
+API cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to, void *edges, size_t *count) {
+    return CALL(get_edges(graph, from, to, edges, count));
+}
+
+static cudaError_t get_dependencies(cudaGraphNode_t node, cudaGraphNode_t *nodes, void *edges, size_t *count) {
+    if (!node || !count) return cudaErrorInvalidValue;
+    struct listing listing = begin_list(nodes, count);
+    for (size_t i = 0; i < node->dependency_count; i++) list(&listing, node->dependencies[i]);
+    end_list(&listing, count);
+    clear_edges(nodes ? edges : NULL, *count);
+    return cudaSuccess;
+}
+
+API cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *nodes, void *edges, size_t *count) {
+    return CALL(get_dependencies(node, nodes, edges, count));
+}
+
+static cudaError_t get_dependents(cudaGraphNode_t node, cudaGraphNode_t *nodes, void *edges, size_t *count) {
+    if (!node || !count) return cudaErrorInvalidValue;
+    struct listing listing = begin_list(nodes, count);
+    for (cudaGraphNode_t other = node->graph->first; other; other = other->next)
+        if (depends_on(other, node)) list(&listing, other);
+    end_list(&listing, count);
+    clear_edges(nodes ? edges : NULL, *count);
+    return cudaSuccess;
+}
+
+API cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t *nodes, void *edges, size_t *count) {
+    return CALL(get_dependents(node, nodes, edges, count));
+}
+
 /* ---- capturing ----------------------------------------------------------------------------------- */
+
+cudaError_t front_join(struct front *front, const struct front *other) {
+    if (!other->count) return cudaSuccess;
+    cudaGraphNode_t *grown = realloc(front->nodes, (front->count + other->count) * sizeof *grown);
+    if (!grown) return cudaErrorMemoryAllocation;
+    memcpy(grown + front->count, other->nodes, other->count * sizeof *grown);
+    *front = (struct front){grown, front->count + other->count};
+    return cudaSuccess;
+}
+
+void front_clear(struct front *front) {
+    free(front->nodes);
+    *front = (struct front){0};
+}
+
+/* The stream's next node: behind those at its front, and then alone there. */
+static cudaError_t append_in(cudaStream_t stream, cudaGraph_t graph, struct operation *operation) {
+    struct front *front = stream_front(stream);
+    cudaError_t error = cudaSuccess;
+    cudaGraphNode_t node = append(graph, operation);
+    if (!node) return cudaErrorMemoryAllocation;
+    for (size_t i = 0; i < front->count && !error; i++)
+        if (!depends_on(node, front->nodes[i])) error = depend(node, front->nodes[i]);
+    front_clear(front);
+    return error ? error : front_join(front, &(struct front){&node, 1});
+}
+
+static cudaError_t run_in(cudaStream_t stream, const struct operation *operation) {
+    order_set set = stream_order(stream);
+    cudaError_t error = run_after(operation, &set, false);
+    stream_advance(stream, set);
+    return error;
+}
 
 cudaError_t operation_do(const struct operation *operation, cudaStream_t stream) {
     cudaGraph_t *capture = stream_capture(stream);
     struct operation *kept;
-    if (!capture || !*capture) return operation->run(operation);
+    if (!capture || !*capture) return run_in(stream, operation);
     cudaError_t error = operation_keep(operation, &kept);
-    return error || append(*capture, kept) ? error : cudaErrorMemoryAllocation;
+    return error ? error : append_in(stream, *capture, kept);
 }
 
 static cudaError_t begin_capture(cudaStream_t stream) {
@@ -277,7 +409,10 @@ API cudaThreadExchangeStreamCaptureMode(int *mode) {
 /* ---- instantiating ------------------------------------------------------------------------------- */
 
 static void release(cudaGraphExec_t exec) {
-    for (size_t i = 0; i < exec->count; i++) free(exec->steps[i].operation);
+    for (size_t i = 0; i < exec->count; i++) {
+        free(exec->steps[i].operation);
+        free(exec->steps[i].before);
+    }
     free(exec);
 }
 
@@ -292,9 +427,12 @@ static cudaError_t add_step(cudaGraphExec_t exec, cudaGraphNode_t node) {
     struct step *step = &exec->steps[exec->count];
     cudaError_t error = operation_keep(node->operation, &step->operation);
     if (error) return error;
-    step->node = node;
+    node->step = exec->count++; /* whatever the step holds is released with the rest */
     node->is_ordered = true;
-    exec->count++;
+    step->node = node;
+    step->before = calloc(node->dependency_count + 1, sizeof *step->before);
+    if (!step->before) return cudaErrorMemoryAllocation;
+    for (size_t i = 0; i < node->dependency_count; i++) step->before[step->before_count++] = node->dependencies[i]->step;
     return cudaSuccess;
 }
 
@@ -365,9 +503,21 @@ API cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, struct cudaGrap
 
 /* ---- launching ----------------------------------------------------------------------------------- */
 
-static cudaError_t run_step(const struct step *step) {
+static cudaError_t run_step(const struct CUgraphExec_st *exec, struct step *step, order_set before) {
+    for (size_t i = 0; i < step->before_count; i++) before |= exec->steps[step->before[i]].known;
+    step->known = before;
     if (step->is_off) return cudaSuccess;
-    return device_current()->sticky ? device_current()->sticky : step->operation->run(step->operation);
+    return device_current()->sticky ? device_current()->sticky : run_after(step->operation, &step->known, true);
+}
+
+/* Whether some step does not wait for the one before. */
+static bool has_branches(const struct CUgraphExec_st *exec) {
+    for (size_t i = 1; i < exec->count; i++) {
+        bool waits = false;
+        for (size_t d = 0; d < exec->steps[i].before_count; d++) waits |= exec->steps[i].before[d] == i - 1;
+        if (!waits) return true;
+    }
+    return false;
 }
 
 static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t stream) {
@@ -375,7 +525,12 @@ static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t stream) {
     if (!exec) return cudaErrorInvalidValue;
     if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
     if (stream_is_captured(stream)) return cudaErrorStreamCaptureUnsupported;
-    for (size_t i = 0; i < exec->count && !error; i++) error = run_step(&exec->steps[i]);
+    const order_set before = stream_order(stream);
+    if (has_branches(exec)) order_watch();
+    for (size_t i = 0; i < exec->count && !error; i++) {
+        error = run_step(exec, &exec->steps[i], before);
+        stream_advance(stream, exec->steps[i].known);
+    }
     host_note_launch("of a graph", stream);
     return error;
 }

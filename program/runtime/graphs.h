@@ -4,6 +4,16 @@
 
 #include "runtime.h"
 
+/* The nodes that the next one of a captured stream depends on.  Zeroed, none. */
+struct front {
+    cudaGraphNode_t *nodes;
+    size_t count;
+};
+
+cudaError_t front_join(struct front *front, const struct front *other); /* adds the other's */
+void front_clear(struct front *front);
+struct front *stream_front(cudaStream_t stream); /* of one that is captured */
+
 /* A copy of the operation: *kept, to be freed, or NULL. */
 cudaError_t operation_keep(const struct operation *operation, struct operation **kept);
 

@@ -236,6 +236,7 @@ void host_wait_all(void) {
 void host_wait_device(int device) {
     for (size_t i = pending_count; i-- > 0;)
         if (pending[i].device == device || pending[i].is_anywhere) forget(i);
+    order_wait_device(device);
 }
 
 /* A device's default streams wait for its others, and these for them. */
@@ -254,6 +255,7 @@ void host_wait_until(cudaStream_t stream, int device, uint64_t number) {
 
 void host_wait_stream(cudaStream_t stream) {
     host_wait_until(stream, stream_device(stream), UINT64_MAX);
+    order_wait(stream_order(stream));
 }
 
 uint64_t host_number(void) { return last_number; }

@@ -181,7 +181,9 @@ static cudaError_t launch(const struct request *request) {
     if (!error) error = check_request(request, kernel);
     if (error) return error;
     if (stream_is_captured(request->stream)) return capture(request, kernel);
+    order_begin(stream_order(request->stream), false, kernel->name);
     error = execute(request, kernel);
+    stream_advance(request->stream, order_end());
     if (!error) host_note_launch(kernel->name, request->stream);
     return error;
 }

@@ -117,7 +117,7 @@ API cudaHostAlloc(void **pointer, size_t nbytes, unsigned flags) {
 }
 
 /* Rows begin where a GPU would let them begin. */
-static cudaError_t allocate_rows(void **pointer, size_t *pitch, size_t width, size_t rows) {
+cudaError_t memory_allocate_rows(void **pointer, size_t *pitch, size_t width, size_t rows) {
     enum { PITCH = 512 };
     if (width > SIZE_MAX / 2 - PITCH) return cudaErrorMemoryAllocation;
     *pitch = (width + PITCH - 1) / PITCH * PITCH;
@@ -126,13 +126,13 @@ static cudaError_t allocate_rows(void **pointer, size_t *pitch, size_t width, si
 }
 
 API cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height) {
-    return CALL(allocate_rows(pointer, pitch, width, height));
+    return CALL(memory_allocate_rows(pointer, pitch, width, height));
 }
 
 static cudaError_t allocate_planes(struct cudaPitchedPtr *result, struct cudaExtent extent) {
     if (extent.height && extent.depth > SIZE_MAX / extent.height) return cudaErrorMemoryAllocation;
     *result = (struct cudaPitchedPtr){.xsize = extent.width, .ysize = extent.height};
-    return allocate_rows(&result->ptr, &result->pitch, extent.width, extent.height * extent.depth);
+    return memory_allocate_rows(&result->ptr, &result->pitch, extent.width, extent.height * extent.depth);
 }
 
 API cudaMalloc3D(struct cudaPitchedPtr *result, struct cudaExtent extent) {
@@ -149,6 +149,8 @@ static cudaError_t free_buffer(void *pointer, bool is_pinned) {
     release(buffer);
     return cudaSuccess;
 }
+
+cudaError_t memory_free(void *pointer) { return free_buffer(pointer, false); }
 
 API cudaFree(void *pointer) { return CALL_WAIT(free_buffer(pointer, false)); }
 

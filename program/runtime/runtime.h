@@ -10,6 +10,7 @@
 #include "abi.h"
 #include "program/record.h"
 #include "simt/simt.h"
+#include "touched.h"
 
 #define API __attribute__((visibility("default"))) cudaError_t
 
@@ -17,7 +18,11 @@
 #define CALL(expression) runtime_end(runtime_begin() ? (expression) : device_current()->sticky)
 
 /* The same for a call that returns when everything before it is done. */
-#define CALL_WAIT(expression) CALL((host_wait_all(), (expression)))
+#define CALL_WAIT(expression) CALL((host_wait_all(), order_wait(ORDER_ALL), (expression)))
+
+/* The same for one that comes after what the default stream was asked for, too, and touches memory. */
+#define CALL_IN_TURN(expression)                                                                                   \
+    CALL((host_wait_all(), order_begin(stream_order(NULL), false, "a copy"), order_end_waited(expression)))
 
 /* The same for what a graph cannot keep: a captured stream must not ask for it. */
 #define CALL_NOW(stream, expression)                                                                               \
@@ -119,11 +124,23 @@ cudaError_t module_variable(struct module *module, const char *name, enum buffer
 const struct buffer *buffer_find(uint64_t address);
 cudaError_t buffer_add(const struct buffer *buffer);
 const struct buffer *buffer_next(size_t *at); /* of all, from *at = 0 on; NULL: there are no more */
+cudaError_t memory_allocate_rows(void **pointer, size_t *pitch, size_t width, size_t rows); /* bytes */
+cudaError_t memory_free(void *pointer);
 void memory_clear(void);       /* cudaDeviceReset */
 void memory_count_leaks(void); /* into the record */
 
 /* copies.c */
 cudaError_t copy(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind);
+
+struct rows {
+    void *to;
+    const void *from;
+    size_t to_pitch, from_pitch, width, height;
+    enum cudaMemcpyKind kind;
+};
+
+cudaError_t copy_rows(const struct rows *rows);
+cudaError_t copy_rows_in(cudaStream_t stream, const struct rows *rows);
 
 /* Rows of elements, each filled with the `width` bytes (1, 2 or 4) of the value. */
 struct pattern {
@@ -135,6 +152,27 @@ struct pattern {
 
 cudaError_t pattern_fill_in(cudaStream_t stream, const struct pattern *pattern);
 
+/* order.c: which operations of streams and graphs are ordered.  Two that touch the same memory, one of them to store, and
+ * of which neither waits for the other, race.  With the lock held, all of this.
+ *
+ * A set of operations has a bit for each that the host has not yet waited for. */
+typedef uint64_t order_set;
+#define ORDER_ALL UINT64_MAX
+
+/* An operation begins that comes after those of the set; what it touches is noted until it ends.  Returns the set of it
+ * and those before; 0: it is not watched. */
+void order_begin(order_set before, bool is_of_graph, const char *name);
+order_set order_end(void);
+cudaError_t order_end_waited(cudaError_t error); /* and the host waits for it; returns the error */
+/* The running operation touches these bytes, if they are the device's or the simulator knows them. */
+void order_touch(const void *pointer, size_t nbytes, enum touched_how how);
+/* The host has waited for the operations, or those of the device: whatever it asks for now comes after them. */
+void order_wait(order_set set);
+void order_wait_device(int device);
+/* From now on there may be operations that others do not wait for: what they touch is noted. */
+void order_watch(void);
+extern const struct simt_observer order_observer; /* notes what kernels touch */
+
 /* streams.c */
 bool stream_is_known(cudaStream_t stream);
 int stream_device(cudaStream_t stream); /* the default streams are the current device's */
@@ -142,6 +180,10 @@ int stream_device(cudaStream_t stream); /* the default streams are the current d
 cudaGraph_t *stream_capture(cudaStream_t stream);
 bool stream_is_captured(cudaStream_t stream); /* what cannot be captured is refused then */
 void stream_end_capture(cudaGraph_t graph); /* in all streams that it captures */
+/* What the stream's next operation comes after, and that it has got another. */
+order_set stream_order(cudaStream_t stream);
+void stream_advance(cudaStream_t stream, order_set set);
+void streams_strike(order_set set); /* these are other operations from now on */
 
 /* graphs.c: what is to be done when a graph is launched */
 enum operation_kind { NODE_LAUNCH, NODE_COPY, NODE_FILL, NODE_HOST, NODE_EMPTY = 5 }; /* a cudaGraphNodeType */

@@ -9,7 +9,9 @@ struct CUstream_st {
     unsigned flags;
     int priority, device;
     unsigned long long number;
+    order_set known;     /* operations that its next one comes after */
     cudaGraph_t capture; /* NULL: none */
+    struct front front;  /* its latest nodes there */
 };
 
 struct CUevent_st {
@@ -20,13 +22,16 @@ struct CUevent_st {
     uint64_t time;
     cudaStream_t stream; /* where it was recorded last, and what had been noted for the host by then */
     uint64_t number;
+    order_set known;
     cudaGraph_t capture; /* of the stream where it was recorded last */
+    struct front front;
 };
 
-enum { STREAM_DEFAULT_LAST = 2 /* 1: the legacy one, 2: a thread's own */, EVENT_WITHOUT_TIME = 2 };
+enum { STREAM_DEFAULT_LAST = 2 /* 1: the legacy one, 2: a thread's own */, STREAM_APART = 1, EVENT_WITHOUT_TIME = 2 };
 
 static struct CUstream_st *streams;
 static struct CUevent_st *events;
+static order_set default_known[SIMT_DEVICES]; /* of the default streams of each device */
 
 /* ---- streams ------------------------------------------------------------------------------------- */
 
@@ -51,11 +56,45 @@ cudaGraph_t *stream_capture(cudaStream_t stream) {
     return known ? &known->capture : NULL;
 }
 
+struct front *stream_front(cudaStream_t stream) { return &find_stream(stream)->front; }
+
+/* ---- order --------------------------------------------------------------------------------------- */
+
+/* A device's default streams wait for its others, and these for them, unless they were made to stand apart. */
+order_set stream_order(cudaStream_t stream) {
+    const struct CUstream_st *known = find_stream(stream);
+    const int device = stream_device(stream);
+    if (known) return known->known | (known->flags & STREAM_APART ? 0 : default_known[device]);
+    order_set set = default_known[device];
+    for (const struct CUstream_st *other = streams; other; other = other->next)
+        if (other->device == device && !(other->flags & STREAM_APART)) set |= other->known;
+    return set;
+}
+
+void stream_advance(cudaStream_t stream, order_set set) {
+    struct CUstream_st *known = find_stream(stream);
+    if (known) known->known |= set;
+    else default_known[runtime_thread.device] |= set;
+}
+
+void streams_strike(order_set set) {
+    for (struct CUstream_st *stream = streams; stream; stream = stream->next) stream->known &= ~set;
+    for (struct CUevent_st *event = events; event; event = event->next) event->known &= ~set;
+    for (size_t device = 0; device < SIMT_DEVICES; device++) default_known[device] &= ~set;
+}
+
+/* ---- creating ------------------------------------------------------------------------------------ */
+
 static cudaError_t create_stream(cudaStream_t *stream, unsigned flags, int priority) {
     static unsigned long long last_number = STREAM_DEFAULT_LAST;
     *stream = calloc(1, sizeof **stream);
     if (!*stream) return cudaErrorMemoryAllocation;
-    **stream = (struct CUstream_st){streams, flags, priority, runtime_thread.device, ++last_number, NULL};
+    **stream = (struct CUstream_st){.next = streams,
+                                    .flags = flags,
+                                    .priority = priority,
+                                    .device = runtime_thread.device,
+                                    .number = ++last_number};
+    if (streams || flags & STREAM_APART) order_watch();
     streams = *stream;
     return cudaSuccess;
 }
@@ -73,6 +112,7 @@ static cudaError_t destroy_stream(cudaStream_t stream) {
     while (*place && *place != stream) place = &(*place)->next;
     if (!*place) return cudaErrorInvalidResourceHandle;
     *place = stream->next;
+    front_clear(&stream->front);
     free(stream);
     return cudaSuccess;
 }
@@ -216,6 +256,7 @@ static cudaError_t destroy_event(cudaEvent_t event) {
     while (*place && *place != event) place = &(*place)->next;
     if (!*place) return cudaErrorInvalidResourceHandle;
     *place = event->next;
+    front_clear(&event->front);
     free(event);
     return cudaSuccess;
 }
@@ -231,7 +272,9 @@ static cudaError_t record_event(cudaEvent_t event, cudaStream_t stream) {
     event->time = runtime.clock;
     event->stream = stream;
     event->number = host_number();
-    return cudaSuccess;
+    event->known = stream_order(stream);
+    front_clear(&event->front);
+    return event->capture ? front_join(&event->front, stream_front(stream)) : cudaSuccess;
 }
 
 API cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return CALL(record_event(event, stream)); }
@@ -246,6 +289,7 @@ ALSO(cudaEventRecordWithFlags, _ptsz)
 static cudaError_t wait_for_event(cudaEvent_t event) {
     if (!find_event(event)) return cudaErrorInvalidResourceHandle;
     if (event->is_recorded) host_wait_until(event->stream, event->device, event->number);
+    if (event->is_recorded) order_wait(event->known);
     return cudaSuccess;
 }
 
@@ -258,9 +302,11 @@ static cudaError_t wait_event(cudaStream_t stream, cudaEvent_t event) {
     if (!stream_is_known(stream) || !find_event(event)) return cudaErrorInvalidResourceHandle;
     cudaGraph_t *capture = stream_capture(stream);
     if (event->capture && !capture) return cudaErrorStreamCaptureUnsupported;
-    if (event->capture) *capture = event->capture;
     if (event->is_recorded) host_join(event->stream, event->device, event->number);
-    return cudaSuccess;
+    if (!event->capture) stream_advance(stream, event->known);
+    if (!event->capture) return cudaSuccess;
+    *capture = event->capture;
+    return front_join(stream_front(stream), &event->front);
 }
 
 API cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
@@ -287,7 +333,7 @@ API cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to) 
 
 void stream_end_capture(cudaGraph_t graph) {
     for (struct CUstream_st *stream = streams; stream; stream = stream->next)
-        if (stream->capture == graph) stream->capture = NULL;
+        if (stream->capture == graph) stream->capture = NULL, front_clear(&stream->front);
     for (struct CUevent_st *event = events; event; event = event->next)
-        if (event->capture == graph) event->capture = NULL;
+        if (event->capture == graph) event->capture = NULL, front_clear(&event->front);
 }

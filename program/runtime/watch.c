@@ -14,12 +14,15 @@ static bool is_named(const struct simt_observer *observer, const char *name) { r
 
 /* All of the simulator's, and, at a kernel's first launch, that which advice is about, as it costs time. */
 static const struct simt_observer *const *all_observers(bool is_first) {
-    static const struct simt_observer *lists[2][OBSERVERS_MAX + 4];
+    static const struct simt_observer *lists[2][OBSERVERS_MAX + 5];
     bool counts_lines = is_first || runtime.record->settings.counts_lines;
     const struct simt_observer **observers = lists[counts_lines];
     if (observers[0]) return observers;
     size_t count = 0;
-    if (!runtime.record->settings.skips_races) observers[count++] = &host_observer;
+    if (!runtime.record->settings.skips_races) {
+        observers[count++] = &host_observer;
+        observers[count++] = &order_observer;
+    }
     if (counts_lines) observers[count++] = &simt_observe_lines;
     if (runtime.record->settings.counts_lines) observers[count++] = &code_observer;
     for (size_t i = 0; simt_observers[i] && count < OBSERVERS_MAX; i++) {

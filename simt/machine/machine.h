@@ -74,6 +74,14 @@ struct memory_code {
     scalar_function *scalar;      /* what an atomic does */
 };
 
+/* A fetch from a texture, whose handle `memory.address` is.  Its coordinates are in code.call.slots, its results
+ * memory.vector. */
+struct texture_code {
+    struct memory_code memory;
+    uint8_t rank;
+    bool has_layer, is_float, is_integer; /* is_float: its results; is_integer: its coordinates */
+};
+
 /* An operation on an mbarrier.  Its operand, in code.call.slots[MBARRIER_VALUE], is a count of arrivals or bytes, a
  * parity or a state; the result is in slots[MBARRIER_RESULT]. */
 enum mbarrier_kind { MBARRIER_INITIALISE, MBARRIER_INVALIDATE, MBARRIER_ARRIVE, MBARRIER_COUNT, MBARRIER_WAIT };
@@ -171,6 +179,7 @@ struct code {
         struct address_move_code address_move;
         struct negated_code negated;
         struct matrix_code matrix;
+        struct texture_code texture;
         struct barrier_code barrier;
         uint32_t target; /* of a branch */
         struct {

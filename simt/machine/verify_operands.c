@@ -40,6 +40,8 @@ bool simt_types_fit(enum type type, enum type other) {
  *   [] [w] [x]   an address in memory: of any state space, of one that is written, of one that has atomics
  *   [s] [g]      an address in shared or global memory, whatever the opcode says of others
  *   [t]          a tensor map and the coordinates of a box
+ *   [c]          a texture's handle and coordinates
+ *   =4           a vector of 4 results of 32 bits
  *   label, targets (.branchtargets)
  * The first row whose modifiers (all of those named) the opcode has says what it is; rows behind it with the
  * same modifiers are other numbers of operands.  No operands at all, NULL: an instruction that the machine
@@ -100,6 +102,14 @@ static const struct signature {
                   {"mapa", "", "=t & u32"},
                   {"getctarank", "", "=u32 &"},
                   {"griddepcontrol", "", ""},
+                  {"tex", "cube", NULL},
+                  {"tex", "acube", NULL},
+                  {"tex", "2dms", NULL},
+                  {"tex", "a2dms", NULL},
+                  {"tex", "grad", NULL},
+                  {"tex", "v2", NULL},
+                  {"tex", "level", "=4 [c] f32"},
+                  {"tex", "", "=4 [c]"},
                   {"ld", "", "=t* []"},
                   {"ldu", "", "=t* []"},
                   {"st", "async mmio", NULL},
@@ -346,8 +356,32 @@ static bool verify_tensor(const struct place *place, const struct operand *opera
     return true;
 }
 
+static bool verify_four(const struct place *place, const struct operand *operand) {
+    const struct expected result = {.type = TYPE_B32, .is_result = true, .may_be_thrown_away = true};
+    if (operand->kind != OPERAND_VECTOR || operand->is_bracketed || operand->element_count != 4)
+        return refuse(place, "a vector of 4");
+    for (uint32_t e = 0; e < 4; e++)
+        if (!verify_value(place, &operand->elements[e], &result)) return false;
+    return true;
+}
+
+/* [handle, {coordinates}]: how many, the decoder checks */
+static bool verify_texture(const struct place *place, const struct operand *operand) {
+    const struct expected coordinate = {.type = TYPE_B32};
+    const struct operand *handle = operand->elements;
+    if (operand->kind != OPERAND_VECTOR || !operand->is_bracketed || operand->element_count != 2 ||
+        handle->kind != OPERAND_ADDRESS || !handle->has_base_register || handle[1].kind != OPERAND_VECTOR ||
+        handle[1].is_bracketed)
+        return refuse(place, "a texture's handle and coordinates, [handle, {x, ..}]");
+    for (uint32_t d = 0; d < handle[1].element_count; d++)
+        if (!verify_value(place, &handle[1].elements[d], &coordinate)) return false;
+    return verify_base(place, handle);
+}
+
 static bool verify_by_word(const struct place *place, const struct operand *operand, const char *word) {
     if (!strcmp(word, "[t]")) return verify_tensor(place, operand);
+    if (!strcmp(word, "[c]")) return verify_texture(place, operand);
+    if (!strcmp(word, "=4")) return verify_four(place, operand);
     if (word[0] == '[' && strchr("sg", word[1])) return verify_space(place, operand, word[1]);
     if (word[0] == '[') return verify_memory(place, operand, word[1]);
     if (strcmp(word, "size") == 0) return verify_size(place, operand);

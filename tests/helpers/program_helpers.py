@@ -24,3 +24,9 @@ def environment():
     libraries = re.findall(r"(/\S*/lib(?:asan|ubsan)\.so\S*)", linked)
     options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"  # of host code that is not ours
     return {**os.environ, "ASAN_OPTIONS": options, **({"LD_PRELOAD": ":".join(libraries)} if libraries else {})}
+
+
+def compiled(folder, name, source, *options):
+    path = folder / name
+    subprocess.run([NVCC, *options, "-o", path, source], check=True, timeout=300)
+    return path

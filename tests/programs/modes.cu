@@ -485,7 +485,7 @@ static int mode_early() {
 
 static int mode_waited() {
     early early;
-    int status = 0;
+    int status = 0, first;
     auto check = [&] { status = 2 * status + early.use(); };
     early.launch();
     CHECK(cudaStreamSynchronize(early.stream));
@@ -503,7 +503,7 @@ static int mode_waited() {
     CHECK(cudaStreamSynchronize(early.other));
     check();
     early.launch();
-    CHECK(cudaMemcpy(early.device, early.device + 4, 4, cudaMemcpyDefault));
+    CHECK(cudaMemcpy(&first, early.device, sizeof first, cudaMemcpyDefault)); // which the stream's copy only loads
     check();
     early.launch();
     CHECK(cudaLaunchHostFunc(early.stream, [](void *data) { (*(decltype(check) *)data)(); }, &check));

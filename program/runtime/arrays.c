@@ -1,0 +1,205 @@
+/* CUDA arrays, and copies to and from them. */
+#include "arrays.h"
+
+#include <stdlib.h>
+
+bool format_read(const struct cudaChannelFormatDesc *format, simt_texture *texture) {
+    const int bits[] = {format->x, format->y, format->z, format->w};
+    uint8_t channels = 0;
+    while (channels < 4 && bits[channels]) channels++;
+    for (uint8_t c = 1; c < channels; c++)
+        if (bits[c] != bits[0]) return false;
+    texture->channels = channels;
+    texture->channel_nbytes = (uint8_t)(bits[0] / 8);
+    texture->kind = (uint8_t)format->f;
+    const bool is_size = bits[0] == 8 || bits[0] == 16 || bits[0] == 32;
+    return is_size && channels != 3 && channels && format->f >= SIMT_TEXEL_SIGNED && format->f <= SIMT_TEXEL_FLOAT;
+}
+
+static size_t texel_nbytes(const struct cudaArray *array) {
+    simt_texture texture;
+    return format_read(&array->format, &texture) ? (size_t)texture.channels * texture.channel_nbytes : 0;
+}
+
+static size_t at_least_one(size_t size) { return size ? size : 1; }
+
+/* ---- arrays -------------------------------------------------------------------------------------- */
+
+static cudaError_t allocate(struct cudaArray **result, const struct cudaChannelFormatDesc *format,
+                            struct cudaExtent extent, unsigned flags) {
+    if (!result || !format || !extent.width) return cudaErrorInvalidValue;
+    if (flags & ~(unsigned)(ARRAY_LAYERED | ARRAY_SURFACE))
+        return runtime_absent("a CUDA array for a cube map, gathering or another flag");
+    struct cudaArray array = {.extent = extent, .format = *format, .flags = flags};
+    const size_t nbytes = texel_nbytes(&array), rows = at_least_one(extent.height), planes = at_least_one(extent.depth);
+    if (!nbytes) return runtime_absent("a CUDA array of such channels");
+    if (extent.width > SIZE_MAX / nbytes || rows > SIZE_MAX / planes) return cudaErrorMemoryAllocation;
+    cudaError_t error = memory_allocate_rows(&array.memory, &array.pitch, extent.width * nbytes, rows * planes);
+    if (error) return error;
+    *result = malloc(sizeof **result);
+    if (!*result) {
+        memory_free(array.memory);
+        return cudaErrorMemoryAllocation;
+    }
+    **result = array;
+    return cudaSuccess;
+}
+
+API cudaMallocArray(struct cudaArray **array, const struct cudaChannelFormatDesc *format, size_t width, size_t height,
+                    unsigned flags) {
+    return CALL(allocate(array, format, (struct cudaExtent){width, height, 0}, flags));
+}
+
+API cudaMalloc3DArray(struct cudaArray **array, const struct cudaChannelFormatDesc *format, struct cudaExtent extent,
+                      unsigned flags) {
+    return CALL(allocate(array, format, extent, flags));
+}
+
+static cudaError_t free_array(struct cudaArray *array) {
+    if (!array) return cudaSuccess;
+    cudaError_t error = memory_free(array->memory);
+    free(array);
+    return error;
+}
+
+API cudaFreeArray(struct cudaArray *array) { return CALL_WAIT(free_array(array)); }
+
+static cudaError_t get_info(struct cudaChannelFormatDesc *format, struct cudaExtent *extent, unsigned *flags,
+                            const struct cudaArray *array) {
+    if (!array) return cudaErrorInvalidResourceHandle;
+    if (format) *format = array->format;
+    if (extent) *extent = array->extent;
+    if (flags) *flags = array->flags;
+    return cudaSuccess;
+}
+
+API cudaArrayGetInfo(struct cudaChannelFormatDesc *format, struct cudaExtent *extent, unsigned *flags,
+                     const struct cudaArray *array) {
+    return CALL(get_info(format, extent, flags, array));
+}
+
+API cudaGetChannelDesc(struct cudaChannelFormatDesc *format, const struct cudaArray *array) {
+    return CALL(get_info(format, NULL, NULL, array));
+}
+
+/* ---- copies of rows; offsets and widths are bytes ------------------------------------------------- */
+
+static char *place_in(const struct cudaArray *array, size_t x, size_t y) {
+    return (char *)array->memory + y * array->pitch + x;
+}
+
+static cudaError_t check_rows(const struct cudaArray *array, size_t x, size_t y, size_t width, size_t height) {
+    if (!array) return cudaErrorInvalidResourceHandle;
+    const size_t nbytes = array->extent.width * texel_nbytes(array), rows = at_least_one(array->extent.height);
+    bool is_within = x <= nbytes && width <= nbytes - x && y <= rows && height <= rows - y;
+    return is_within ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+/* The two sides of a copy: NULL: plain memory, which is in the rows already. */
+struct sides {
+    const struct cudaArray *to, *from;
+    size_t to_x, to_y, from_x, from_y;
+};
+
+static cudaError_t set_sides(struct rows *rows, const struct sides *sides) {
+    cudaError_t error = cudaSuccess;
+    if (sides->to) error = check_rows(sides->to, sides->to_x, sides->to_y, rows->width, rows->height);
+    if (sides->from && !error)
+        error = check_rows(sides->from, sides->from_x, sides->from_y, rows->width, rows->height);
+    if (error) return error;
+    if (sides->to) rows->to = place_in(sides->to, sides->to_x, sides->to_y), rows->to_pitch = sides->to->pitch;
+    if (sides->from)
+        rows->from = place_in(sides->from, sides->from_x, sides->from_y), rows->from_pitch = sides->from->pitch;
+    return cudaSuccess;
+}
+
+static cudaError_t copy_sides(struct rows rows, const struct sides *sides) {
+    cudaError_t error = set_sides(&rows, sides);
+    return error ? error : copy_rows(&rows);
+}
+
+static cudaError_t copy_sides_in(cudaStream_t stream, struct rows rows, const struct sides *sides) {
+    cudaError_t error = set_sides(&rows, sides);
+    return error ? error : copy_rows_in(stream, &rows);
+}
+
+#define TO_ARRAY (struct rows){NULL, from, 0, pitch, width, height, kind}, &(struct sides){to, NULL, x, y, 0, 0}
+#define FROM_ARRAY (struct rows){to, NULL, pitch, 0, width, height, kind}, &(struct sides){NULL, from, 0, 0, x, y}
+
+API cudaMemcpy2DToArray(struct cudaArray *to, size_t x, size_t y, const void *from, size_t pitch, size_t width,
+                        size_t height, enum cudaMemcpyKind kind) {
+    return CALL_IN_TURN(copy_sides(TO_ARRAY));
+}
+ALSO(cudaMemcpy2DToArray, _ptds)
+
+API cudaMemcpy2DToArrayAsync(struct cudaArray *to, size_t x, size_t y, const void *from, size_t pitch, size_t width,
+                             size_t height, enum cudaMemcpyKind kind, cudaStream_t stream) {
+    return CALL(copy_sides_in(stream, TO_ARRAY));
+}
+ALSO(cudaMemcpy2DToArrayAsync, _ptsz)
+
+API cudaMemcpy2DFromArray(void *to, size_t pitch, const struct cudaArray *from, size_t x, size_t y, size_t width,
+                          size_t height, enum cudaMemcpyKind kind) {
+    return CALL_IN_TURN(copy_sides(FROM_ARRAY));
+}
+ALSO(cudaMemcpy2DFromArray, _ptds)
+
+API cudaMemcpy2DFromArrayAsync(void *to, size_t pitch, const struct cudaArray *from, size_t x, size_t y, size_t width,
+                               size_t height, enum cudaMemcpyKind kind, cudaStream_t stream) {
+    return CALL(copy_sides_in(stream, FROM_ARRAY));
+}
+ALSO(cudaMemcpy2DFromArrayAsync, _ptsz)
+
+API cudaMemcpy2DArrayToArray(struct cudaArray *to, size_t to_x, size_t to_y, const struct cudaArray *from,
+                             size_t from_x, size_t from_y, size_t width, size_t height, enum cudaMemcpyKind kind) {
+    return CALL_IN_TURN(copy_sides((struct rows){.width = width, .height = height, .kind = kind},
+                                   &(struct sides){to, from, to_x, to_y, from_x, from_y}));
+}
+ALSO(cudaMemcpy2DArrayToArray, _ptds)
+
+/* Bytes that fill rows one after another, from the middle of one on. */
+static cudaError_t copy_bytes(const struct cudaArray *array, size_t x, size_t y, char *host, size_t nbytes,
+                              bool is_to_array, enum cudaMemcpyKind kind) {
+    cudaError_t error = array ? cudaSuccess : cudaErrorInvalidResourceHandle;
+    const size_t width = array ? array->extent.width * texel_nbytes(array) : 0;
+    for (size_t length; nbytes && !error; x = 0, y++, host += length, nbytes -= length) {
+        length = x < width && nbytes > width - x ? width - x : nbytes;
+        error = check_rows(array, x, y, length, 1);
+        if (error) break;
+        error = is_to_array ? copy(place_in(array, x, y), host, length, kind)
+                            : copy(host, place_in(array, x, y), length, kind);
+    }
+    return error;
+}
+
+API cudaMemcpyToArray(struct cudaArray *to, size_t x, size_t y, const void *from, size_t nbytes,
+                      enum cudaMemcpyKind kind) {
+    return CALL_IN_TURN(copy_bytes(to, x, y, (char *)(uintptr_t)from, nbytes, true, kind));
+}
+ALSO(cudaMemcpyToArray, _ptds)
+
+API cudaMemcpyFromArray(void *to, const struct cudaArray *from, size_t x, size_t y, size_t nbytes,
+                        enum cudaMemcpyKind kind) {
+    return CALL_IN_TURN(copy_bytes(from, x, y, to, nbytes, false, kind));
+}
+ALSO(cudaMemcpyFromArray, _ptds)
+
+/* ---- planes -------------------------------------------------------------------------------------- */
+
+static void resolve_side(const struct cudaArray *array, struct cudaPitchedPtr *memory, struct cudaPos *position) {
+    if (!array) return;
+    const size_t nbytes = texel_nbytes(array);
+    *memory = (struct cudaPitchedPtr){array->memory, array->pitch, array->extent.width * nbytes,
+                                      at_least_one(array->extent.height)};
+    position->x *= nbytes;
+}
+
+struct cudaMemcpy3DParms array_resolve(const struct cudaMemcpy3DParms *request) {
+    struct cudaMemcpy3DParms plain = *request;
+    const struct cudaArray *array = request->dstArray ? request->dstArray : request->srcArray;
+    if (array) plain.extent.width *= texel_nbytes(array);
+    resolve_side(request->srcArray, &plain.srcPtr, &plain.srcPos);
+    resolve_side(request->dstArray, &plain.dstPtr, &plain.dstPos);
+    plain.srcArray = plain.dstArray = NULL;
+    return plain;
+}

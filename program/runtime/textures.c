@@ -1,0 +1,171 @@
+/* Texture objects: their handle is the address of what the simulator makes of their descriptions. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "arrays.h"
+
+struct resource {
+    enum { RESOURCE_ARRAY, RESOURCE_MIPMAPPED, RESOURCE_LINEAR, RESOURCE_PITCHED } type;
+    union {
+        struct cudaArray *array;
+        struct {
+            void *memory;
+            struct cudaChannelFormatDesc format;
+            size_t nbytes;
+        } linear;
+        struct {
+            void *memory;
+            struct cudaChannelFormatDesc format;
+            size_t width, height, pitch;
+        } pitched;
+        int reserved[32];
+    };
+    unsigned flags;
+};
+
+struct sampler {
+    int modes[3], is_linear, is_normalised_read, srgb;
+    float border[4];
+    int is_normalised;
+    unsigned anisotropy;
+    int mipmap_filter;
+    float mipmap_bias, mipmap_least, mipmap_most;
+    int plain_trilinear, seamless_cube;
+};
+
+struct texture {
+    struct texture *next;
+    uint64_t handle;
+    struct resource resource;
+    struct sampler sampler;
+};
+
+static struct texture *textures;
+
+/* ---- what it consists of ------------------------------------------------------------------------- */
+
+static void set_array(simt_texture *texture, const struct cudaArray *array) {
+    const struct cudaExtent extent = array->extent;
+    const bool has_rows = extent.height, has_planes = extent.depth;
+    texture->address = (uintptr_t)array->memory;
+    texture->row_nbytes = array->pitch;
+    texture->plane_nbytes = array->pitch * (has_rows ? extent.height : 1);
+    texture->is_layered = array->flags & ARRAY_LAYERED;
+    texture->sizes[texture->rank++] = (uint32_t)extent.width;
+    if (has_rows) texture->sizes[texture->rank++] = (uint32_t)extent.height;
+    if (has_planes) texture->sizes[texture->rank++] = (uint32_t)extent.depth;
+}
+
+static const struct cudaChannelFormatDesc *format_of(const struct resource *resource) {
+    switch (resource->type) {
+    case RESOURCE_ARRAY: return &resource->array->format;
+    case RESOURCE_LINEAR: return &resource->linear.format;
+    default: return &resource->pitched.format;
+    }
+}
+
+static void set_resource(simt_texture *texture, const struct resource *resource) {
+    switch (resource->type) {
+    case RESOURCE_ARRAY: set_array(texture, resource->array); break;
+    case RESOURCE_LINEAR:
+        texture->address = (uintptr_t)resource->linear.memory;
+        texture->rank = 1;
+        texture->sizes[0] =
+            (uint32_t)(resource->linear.nbytes / ((size_t)texture->channels * texture->channel_nbytes));
+        break;
+    default:
+        texture->address = (uintptr_t)resource->pitched.memory;
+        texture->row_nbytes = resource->pitched.pitch;
+        texture->rank = 2;
+        texture->sizes[0] = (uint32_t)resource->pitched.width;
+        texture->sizes[1] = (uint32_t)resource->pitched.height;
+    }
+}
+
+static void set_sampler(simt_texture *texture, const struct sampler *sampler) {
+    for (size_t d = 0; d < 3; d++) texture->modes[d] = (uint8_t)sampler->modes[d];
+    texture->is_linear = sampler->is_linear;
+    texture->is_normalised = sampler->is_normalised;
+    texture->is_normalised_read = sampler->is_normalised_read && texture->kind != SIMT_TEXEL_FLOAT;
+    memcpy(texture->border, sampler->border, sizeof texture->border);
+}
+
+static const char *what_is_absent(const struct resource *resource, const struct sampler *sampler, const void *view) {
+    if (resource->type == RESOURCE_MIPMAPPED) return "cudaCreateTextureObject of a mipmapped array";
+    if (view) return "cudaCreateTextureObject with a view of its resource";
+    if (sampler->srgb) return "cudaCreateTextureObject with colours in sRGB";
+    return NULL;
+}
+
+/* ---- objects ------------------------------------------------------------------------------------- */
+
+static cudaError_t store(const simt_texture *made, uint64_t *handle) {
+    unsigned char bytes[SIMT_TEXTURE_NBYTES];
+    simt_message message;
+    if (simt_texture_encode(made, bytes, &message)) {
+        runtime_say("cudaCreateTextureObject: %s", message.text);
+        return cudaErrorInvalidValue;
+    }
+    cudaError_t error = runtime_error_of(simt_machine_allocate(runtime.machine, sizeof bytes, handle));
+    return error ? error : runtime_error_of(simt_machine_write(runtime.machine, *handle, bytes, sizeof bytes));
+}
+
+static cudaError_t create(uint64_t *handle, const struct resource *resource, const struct sampler *sampler,
+                          const void *view) {
+    simt_texture made = {0};
+    if (!handle || !resource || !sampler || resource->type > RESOURCE_PITCHED) return cudaErrorInvalidValue;
+    const char *absent = what_is_absent(resource, sampler, view);
+    if (absent) return runtime_absent(absent);
+    if (resource->type == RESOURCE_ARRAY && !resource->array) return cudaErrorInvalidValue;
+    if (!format_read(format_of(resource), &made)) return runtime_absent("cudaCreateTextureObject of such channels");
+    set_resource(&made, resource);
+    set_sampler(&made, sampler);
+    struct texture *texture = calloc(1, sizeof *texture);
+    if (!texture) return cudaErrorMemoryAllocation;
+    *texture = (struct texture){textures, 0, *resource, *sampler};
+    cudaError_t error = store(&made, &texture->handle);
+    if (error) {
+        free(texture);
+        return error;
+    }
+    textures = texture;
+    *handle = texture->handle;
+    return cudaSuccess;
+}
+
+API cudaCreateTextureObject(uint64_t *handle, const struct resource *resource, const struct sampler *sampler,
+                            const void *view) {
+    return CALL(create(handle, resource, sampler, view));
+}
+
+static struct texture **find(uint64_t handle) {
+    struct texture **place = &textures;
+    while (*place && (*place)->handle != handle) place = &(*place)->next;
+    return place;
+}
+
+static cudaError_t destroy(uint64_t handle) {
+    struct texture **place = find(handle), *texture = *place;
+    if (!texture) return handle ? cudaErrorInvalidValue : cudaSuccess;
+    *place = texture->next;
+    free(texture);
+    return runtime_error_of(simt_machine_free(runtime.machine, handle));
+}
+
+API cudaDestroyTextureObject(uint64_t handle) { return CALL_WAIT(destroy(handle)); }
+
+static cudaError_t get(uint64_t handle, struct resource *resource, struct sampler *sampler) {
+    const struct texture *texture = *find(handle);
+    if (!texture) return cudaErrorInvalidValue;
+    if (resource) *resource = texture->resource;
+    if (sampler) *sampler = texture->sampler;
+    return cudaSuccess;
+}
+
+API cudaGetTextureObjectResourceDesc(struct resource *resource, uint64_t handle) {
+    return CALL(get(handle, resource, NULL));
+}
+
+API cudaGetTextureObjectTextureDesc(struct sampler *sampler, uint64_t handle) {
+    return CALL(get(handle, NULL, sampler));
+}

@@ -1,0 +1,24 @@
+/* Textures as kernels have them: bytes that tex finds at its handle, an address. */
+#ifndef SIMT_TEXTURE_H
+#define SIMT_TEXTURE_H
+
+#include "machine.h"
+
+/* false: it is none, or is not as CUDA has it. */
+bool simt_texture_read(const unsigned char bytes[SIMT_TEXTURE_NBYTES], simt_texture *texture);
+
+static inline uint32_t simt_texel_nbytes(const simt_texture *texture) {
+    return (uint32_t)texture->channels * texture->channel_nbytes;
+}
+
+/* A coordinate in texels: of one that is normalised, times the size. */
+double simt_texture_position(const simt_texture *texture, uint32_t dimension, double coordinate);
+
+/* The texel's number in the dimension, by its mode; -1: outside, where the border's colour is. */
+int64_t simt_texture_index(const simt_texture *texture, uint32_t dimension, int64_t number);
+
+/* A channel as a float: what is stored, or normalised to [0, 1] or [-1, 1]; and as 32 bits of an integer. */
+double simt_channel_value(const simt_texture *texture, uint64_t bits);
+uint32_t simt_channel_bits(const simt_texture *texture, uint64_t bits);
+
+#endif

@@ -1,0 +1,189 @@
+// Fetches from textures of every kind that the simulator knows, printed as bits; tests/test_program_textures.py computes them.
+#include <cstdio>
+#include <cstdlib>
+
+#define CHECK(call)                                                                                                \
+    do                                                                                                             \
+        if ((call) != cudaSuccess) {                                                                               \
+            printf("%s\n", #call);                                                                                 \
+            exit(9);                                                                                               \
+        }                                                                                                          \
+    while (0)
+
+enum { WIDTH = 7, HEIGHT = 5, DEPTH = 3, POINTS = 64 };
+
+/* In [-2, 3) of the size, by steps that 2^-10 divides: exact in f32. */
+static __host__ __device__ float coordinate(int i, int d, float size) {
+    return ((i * (37 + 22 * d) + 11 * d) % 80 / 16.f - 2) * size + (i % 8) / 64.f;
+}
+
+__global__ void fetch_1d(cudaTextureObject_t texture, float scale, float *out) {
+    out[threadIdx.x] = tex1D<float>(texture, coordinate(threadIdx.x, 0, scale * WIDTH));
+}
+__global__ void fetch_2d(cudaTextureObject_t texture, float sx, float sy, float *out) {
+    out[threadIdx.x] = tex2D<float>(texture, coordinate(threadIdx.x, 0, sx), coordinate(threadIdx.x, 1, sy));
+}
+__global__ void fetch_2d_u8(cudaTextureObject_t texture, uchar4 *out) {
+    out[threadIdx.x] = tex2D<uchar4>(texture, coordinate(threadIdx.x, 0, WIDTH), coordinate(threadIdx.x, 1, HEIGHT));
+}
+__global__ void fetch_2d_s16(cudaTextureObject_t texture, float2 *out) {
+    out[threadIdx.x] = tex2D<float2>(texture, coordinate(threadIdx.x, 0, WIDTH), coordinate(threadIdx.x, 1, HEIGHT));
+}
+__global__ void fetch_3d(cudaTextureObject_t texture, float *out) {
+    out[threadIdx.x] = tex3D<float>(texture, coordinate(threadIdx.x, 0, WIDTH), coordinate(threadIdx.x, 1, HEIGHT),
+                                    coordinate(threadIdx.x, 2, DEPTH));
+}
+__global__ void fetch_layer(cudaTextureObject_t texture, float *out) {
+    int i = threadIdx.x;
+    out[i] = tex2DLayered<float>(texture, coordinate(i, 0, WIDTH), coordinate(i, 1, HEIGHT), i % 5 - 1);
+}
+__global__ void fetch_linear(cudaTextureObject_t texture, int *out) {
+    out[threadIdx.x] = tex1Dfetch<int>(texture, (int)threadIdx.x - 16);
+}
+
+static float texels[DEPTH][HEIGHT][WIDTH];
+
+static void print(const char *name, const void *device, int words) {
+    unsigned host[POINTS * 2];
+    CHECK(cudaMemcpy(host, device, POINTS * words * 4, cudaMemcpyDeviceToHost));
+    printf("%s", name);
+    for (int i = 0; i < POINTS * words; i++) printf(" %08x", host[i]);
+    printf("\n");
+}
+
+static cudaTextureObject_t make(const cudaResourceDesc &resource, cudaTextureAddressMode mode, bool is_linear,
+                                bool is_normalised = false, bool reads_normalised = false) {
+    cudaTextureDesc sampler = {};
+    cudaTextureObject_t texture;
+    for (auto &each : sampler.addressMode) each = mode;
+    sampler.filterMode = is_linear ? cudaFilterModeLinear : cudaFilterModePoint;
+    sampler.readMode = reads_normalised ? cudaReadModeNormalizedFloat : cudaReadModeElementType;
+    sampler.normalizedCoords = is_normalised;
+    CHECK(cudaCreateTextureObject(&texture, &resource, &sampler, nullptr));
+    return texture;
+}
+
+static cudaResourceDesc of_array(cudaArray_t array) {
+    cudaResourceDesc resource = {};
+    resource.resType = cudaResourceTypeArray;
+    resource.res.array.array = array;
+    return resource;
+}
+
+static cudaArray_t array_of(int height, int depth, unsigned flags) {
+    cudaArray_t array;
+    cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
+    CHECK(cudaMalloc3DArray(&array, &format, make_cudaExtent(WIDTH, height, depth), flags));
+    cudaMemcpy3DParms copy = {};
+    copy.srcPtr = make_cudaPitchedPtr(texels, WIDTH * sizeof(float), WIDTH, height ? height : 1);
+    copy.dstArray = array;
+    copy.extent = make_cudaExtent(WIDTH, height ? height : 1, depth ? depth : 1);
+    copy.kind = cudaMemcpyHostToDevice;
+    CHECK(cudaMemcpy3D(&copy));
+    return array;
+}
+
+template <class Launch> static void with(cudaTextureObject_t texture, const char *name, int words, Launch launch) {
+    void *out;
+    CHECK(cudaMalloc(&out, POINTS * words * 4));
+    launch(texture, out);
+    print(name, out, words);
+    CHECK(cudaDestroyTextureObject(texture));
+    CHECK(cudaFree(out));
+}
+
+static void plain_arrays(int mode, bool is_linear, bool is_normalised) {
+    char name[64];
+    const float size[2] = {is_normalised ? 1.f : (float)WIDTH, is_normalised ? 1.f : (float)HEIGHT};
+    cudaArray_t row = array_of(0, 0, 0), plane = array_of(HEIGHT, 0, 0);
+    snprintf(name, sizeof name, "1d %d %d %d", mode, is_linear, is_normalised);
+    with(make(of_array(row), (cudaTextureAddressMode)mode, is_linear, is_normalised), name, 1,
+         [&](cudaTextureObject_t texture, void *out) {
+             fetch_1d<<<1, POINTS>>>(texture, size[0] / WIDTH, (float *)out);
+         });
+    snprintf(name, sizeof name, "2d %d %d %d", mode, is_linear, is_normalised);
+    with(make(of_array(plane), (cudaTextureAddressMode)mode, is_linear, is_normalised), name, 1,
+         [&](cudaTextureObject_t texture, void *out) {
+             fetch_2d<<<1, POINTS>>>(texture, size[0], size[1], (float *)out);
+         });
+    CHECK(cudaFreeArray(row));
+    CHECK(cudaFreeArray(plane));
+}
+
+/* Texels of integers in rows of plain memory. */
+template <class Texel, class Fill> static void pitched(const char *name, bool reads_normalised, Fill fill) {
+    Texel host[HEIGHT][WIDTH];
+    void *memory;
+    size_t pitch;
+    cudaResourceDesc resource = {};
+    for (int y = 0; y < HEIGHT; y++)
+        for (int x = 0; x < WIDTH; x++) host[y][x] = fill(13 * (y * WIDTH + x));
+    CHECK(cudaMallocPitch(&memory, &pitch, sizeof host[0], HEIGHT));
+    CHECK(cudaMemcpy2D(memory, pitch, host, sizeof host[0], sizeof host[0], HEIGHT, cudaMemcpyHostToDevice));
+    resource.resType = cudaResourceTypePitch2D;
+    resource.res.pitch2D.devPtr = memory;
+    resource.res.pitch2D.desc = cudaCreateChannelDesc<Texel>();
+    resource.res.pitch2D.width = WIDTH;
+    resource.res.pitch2D.height = HEIGHT;
+    resource.res.pitch2D.pitchInBytes = pitch;
+    with(make(resource, cudaAddressModeClamp, reads_normalised, false, reads_normalised), name,
+         reads_normalised ? 2 : 1, [&](cudaTextureObject_t texture, void *out) {
+             if (reads_normalised) fetch_2d_s16<<<1, POINTS>>>(texture, (float2 *)out);
+             else fetch_2d_u8<<<1, POINTS>>>(texture, (uchar4 *)out);
+         });
+    CHECK(cudaFree(memory));
+}
+
+static void linear_memory() {
+    int host[POINTS / 2], *memory;
+    cudaResourceDesc resource = {};
+    for (int i = 0; i < POINTS / 2; i++) host[i] = -i * 1001;
+    CHECK(cudaMalloc(&memory, sizeof host));
+    CHECK(cudaMemcpy(memory, host, sizeof host, cudaMemcpyHostToDevice));
+    resource.resType = cudaResourceTypeLinear;
+    resource.res.linear.devPtr = memory;
+    resource.res.linear.desc = cudaCreateChannelDesc<int>();
+    resource.res.linear.sizeInBytes = sizeof host;
+    with(make(resource, cudaAddressModeClamp, false), "linear", 1,
+         [](cudaTextureObject_t texture, void *out) { fetch_linear<<<1, POINTS>>>(texture, (int *)out); });
+    CHECK(cudaFree(memory));
+}
+
+/* Rows and bytes to an array, from it, and to another. */
+static void copies() {
+    float host[HEIGHT][WIDTH] = {};
+    cudaArray_t first = array_of(HEIGHT, 0, 0), second = array_of(HEIGHT, 0, 0);
+    CHECK(cudaMemcpy2DToArray(first, 4, 1, texels[1], 12, 8, 2, cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpy2DArrayToArray(second, 8, 3, first, 4, 1, 8, 2, cudaMemcpyDeviceToDevice));
+    CHECK(cudaMemcpy2DFromArray(host, sizeof host[0], second, 0, 0, sizeof host[0], HEIGHT, cudaMemcpyDeviceToHost));
+    printf("copies %g %g %g %g %g\n", host[3][1], host[3][2], host[3][3], host[4][2], host[4][3]);
+    printf("outside %d\n",
+           cudaMemcpy2DToArray(first, 4, 4, texels, 8, 8, 2, cudaMemcpyHostToDevice) == cudaErrorInvalidValue);
+    CHECK(cudaFreeArray(first));
+    CHECK(cudaFreeArray(second));
+}
+
+int main(int argc, char **) {
+    for (int i = 0; i < DEPTH * HEIGHT * WIDTH; i++) texels[0][0][i] = (float)(i * i % 101 - 40);
+    for (int mode = 0; mode < 4; mode++)
+        for (int kind = 0; kind < 4; kind++) plain_arrays(mode, kind & 1, kind >> 1);
+    pitched<uchar4>("u8", false, [](int i) { return make_uchar4(i, i + 1, 2 * i, 255 - i); });
+    pitched<short2>("s16", true, [](int i) { return make_short2(i * 140 - 32768, -i); });
+    cudaArray_t volume = array_of(HEIGHT, DEPTH, 0), layers = array_of(HEIGHT, DEPTH, cudaArrayLayered);
+    for (int is_linear = 0; is_linear < 2; is_linear++) {
+        with(make(of_array(volume), cudaAddressModeBorder, is_linear), is_linear ? "3d linear" : "3d point", 1,
+             [](cudaTextureObject_t texture, void *out) { fetch_3d<<<1, POINTS>>>(texture, (float *)out); });
+        with(make(of_array(layers), cudaAddressModeClamp, is_linear), is_linear ? "layer linear" : "layer point", 1,
+             [](cudaTextureObject_t texture, void *out) { fetch_layer<<<1, POINTS>>>(texture, (float *)out); });
+    }
+    linear_memory();
+    copies();
+    if (argc > 1) // a texture that is gone
+        with(make(of_array(volume), cudaAddressModeClamp, false), "gone", 1, [](cudaTextureObject_t texture, void *out) {
+            fetch_3d<<<1, POINTS>>>(texture + 4096, (float *)out);
+            exit(cudaDeviceSynchronize() == cudaErrorIllegalAddress ? 0 : 7);
+        });
+    CHECK(cudaFreeArray(volume));
+    CHECK(cudaFreeArray(layers));
+    return 0;
+}

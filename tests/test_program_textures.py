@@ -1,0 +1,129 @@
+"""warpfold run: fetches from textures, compared bit by bit with the CUDA programming guide's formulas in exact fractions."""
+
+import json
+import math
+from fractions import Fraction
+
+import numpy
+import pytest
+
+from cli_helpers import run
+from program_helpers import SOURCES, compiled, environment, needs_nvcc
+
+pytestmark = needs_nvcc
+
+SIZES = (7, 5, 3)  # width, height, depth
+POINTS = range(64)
+WRAP, CLAMP, MIRROR, BORDER = range(4)
+TEXELS = [i * i % 101 - 40 for i in range(math.prod(SIZES))]
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    options = ["-cudart", "shared", "-gencode", "arch=compute_75,code=compute_75"]
+    return compiled(tmp_path_factory.mktemp("textures"), "textures", SOURCES / "textures.cu", *options)
+
+
+@pytest.fixture(scope="module")
+def printed(program):
+    done = run("run", program, env=environment())
+    assert done.returncode == 0 and "no findings" in done.stderr, done
+    *fetches, copies, outside = done.stdout.splitlines()
+    lines = [line.rsplit(" ", 128 if line.startswith("s16") else 64) for line in fetches]
+    words = {name: [int(word, 16) for word in words] for name, *words in lines}
+    return {**words, "copies": [int(word) for word in copies.split()[1:]], "outside": outside}
+
+
+def coordinate(i, d, size):
+    return (Fraction((i * (37 + 22 * d) + 11 * d) % 80, 16) - 2) * size + Fraction(i % 8, 64)
+
+
+def index(number, size, mode):
+    """None: outside."""
+    if 0 <= number < size:
+        return number
+    if mode == WRAP:
+        return number % size
+    if mode == CLAMP:
+        return min(max(number, 0), size - 1)
+    if mode == MIRROR:
+        return size - 1 - number % size if number // size % 2 else number % size
+    return None
+
+
+def fetched(point, sizes, mode, is_linear, texel):
+    """texel(*index) of the nearest, or the mean of those around, with 8 bits of each weight; what is outside is 0."""
+    if not is_linear:
+        at = [index(math.floor(x), n, mode) for x, n in zip(point, sizes)]
+        return Fraction(0) if None in at else Fraction(texel(*at))
+    total = Fraction(0)
+    below = [math.floor(x - Fraction(1, 2)) for x in point]
+    weights = [Fraction(math.floor((x - Fraction(1, 2) - b) * 256 + Fraction(1, 2)), 256) for x, b in zip(point, below)]
+    for corner in range(2 ** len(point)):
+        high = [corner >> d & 1 for d in range(len(point))]
+        at = [index(b + h, n, mode) for b, h, n in zip(below, high, sizes)]
+        if None not in at:
+            total += math.prod(w if h else 1 - w for w, h in zip(weights, high)) * texel(*at)
+    return total
+
+
+def bits(value):
+    """Of the f32; the value is one of few bits, or was rounded to f64 alone, far from the middle of two f32."""
+    return int(numpy.float32(float(value)).view(numpy.uint32))
+
+
+def plane(x, y=0, z=0):
+    return TEXELS[(z * 5 + y) * 7 + x]
+
+
+@pytest.mark.parametrize("rank", [1, 2])
+@pytest.mark.parametrize("is_linear", [0, 1])
+@pytest.mark.parametrize("is_normalised", [0, 1])
+@pytest.mark.parametrize("mode", [WRAP, CLAMP, MIRROR, BORDER])
+def test_arrays(printed, rank, is_linear, is_normalised, mode):
+    words = printed[f"{rank}d {mode} {is_linear} {is_normalised}"]
+    told = mode if is_normalised or mode == BORDER else CLAMP  # others need normalised coordinates
+    for i in POINTS:
+        point = [coordinate(i, d, 1) * SIZES[d] if is_normalised else coordinate(i, d, SIZES[d]) for d in range(rank)]
+        assert words[i] == bits(fetched(point, SIZES, told, is_linear, plane)), (i, point)
+
+
+@pytest.mark.parametrize("is_linear", [0, 1])
+def test_planes_and_layers(printed, is_linear):
+    kind = "linear" if is_linear else "point"
+    for i in POINTS:
+        point = [coordinate(i, d, SIZES[d]) for d in range(3)]
+        assert printed[f"3d {kind}"][i] == bits(fetched(point, SIZES, BORDER, is_linear, plane))
+        layer = min(max(i % 5 - 1, 0), 2)
+        expected = fetched(point[:2], SIZES, CLAMP, is_linear, lambda x, y: plane(x, y, layer))
+        assert printed[f"layer {kind}"][i] == bits(expected)
+
+
+def test_integers(printed):
+    for i in POINTS:
+        point = [coordinate(i, d, SIZES[d]) for d in range(2)]
+        n = int(fetched(point, SIZES, CLAMP, False, lambda x, y: 13 * (y * 7 + x)))
+        channels = [n, n + 1, 2 * n, 255 - n]
+        assert printed["u8"][i] == sum((c & 255) << (8 * k) for k, c in enumerate(channels))
+        for k, channel in enumerate((lambda n: n * 140 - 32768, lambda n: -n)):
+            value = fetched(point, SIZES, CLAMP, True,
+                            lambda x, y: max(Fraction(channel(13 * (y * 7 + x)), 32767), Fraction(-1)))
+            assert printed["s16"][2 * i + k] == bits(value)
+
+
+def test_linear_memory(printed):
+    assert printed["linear"] == [-(i - 16) * 1001 & 0xFFFFFFFF if 16 <= i < 48 else 0 for i in POINTS]
+
+
+def test_copies(printed):
+    """Rows of 2 texels, 3 apart in the second plane, to the second array's column 2 of rows 3 and 4."""
+    second = TEXELS[35:]
+    assert printed["copies"] == [TEXELS[3 * 7 + 1], second[0], second[1], second[3], second[4]]
+    assert printed["outside"] == "outside 1"
+
+
+def test_a_handle_that_is_none(program, tmp_path):
+    done = run("run", "--json", "--out", tmp_path / "report", program, "gone", env=environment())
+    assert done.returncode == 3, done
+    (finding,) = (f for f in json.loads((tmp_path / "report").read_text())["findings"] if f["kind"] != "leak")
+    assert finding["kind"] == "bounds" and "there is no texture of this handle" in finding["message"]
