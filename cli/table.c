@@ -101,36 +101,45 @@ static int find_results(wf_handle *handle, struct wf_tally *tally, void **result
     return STATUS_OK;
 }
 
-static int make_page(wf_handle *handle, const struct settings *settings, struct wf_tally *tally, int32_t *order,
-                     void **results, struct page *page) {
-    const bool is_one = tally->column_count == 1 && tally->settings.op_count == 1 && !tally->by_count;
-    struct tally_report report = {.tally = tally, .order = settings->sort ? order : NULL, .results = results,
-                                        .form = choose_form(settings, is_one), .hex = settings->hex, .is_one = is_one};
+static bool put(FILE *stream, void *report) {
+    return put_tally(stream, report);
+}
+
+/* What is aligned takes memory, and stands in it before any of it is printed. */
+static int deliver_report(struct file_draft *draft, size_t draft_count, struct tally_report *report) {
+    if (report->form != TALLY_ALIGNED) return deliver_by(draft, draft_count, put, report);
+    struct page page;
+    page_open(&page);
+    const bool is_put = page.stream && put_tally(page.stream, report);
+    int status = page_end(&page) && is_put ? deliver(draft, draft_count, &page) : fail_memory();
+    page_clear(&page);
+    return status;
+}
+
+static int find_all(wf_handle *handle, const struct settings *settings, struct wf_tally *tally, int32_t *order, void **results) {
     int status = find_results(handle, tally, results);
     if (!status && settings->sort && wf_tally_sort(handle, tally, order)) status = fail_memory();
-    if (!status && is_one && !settings->json && !wf_tally_has_result(tally, 0, tally->settings.op[0], 0))
-        status = fail("column '%s' has no values: %s is undefined", tally->name[0], settings->operands[0]);
-    if (!status && page->stream && !put_tally(page->stream, &report)) status = fail_memory();
     return status;
 }
 
 /* Saves and prints what the tally has. */
 static int conclude(wf_handle *handle, const struct settings *settings, struct wf_tally *tally) {
     const size_t count = tally->column_count * tally->settings.op_count;
+    const bool is_one = count == 1 && !tally->by_count;
     void **results = calloc(count + 1, sizeof *results);
     int32_t *order = malloc(((size_t)wf_tally_group_count(tally) + 1) * sizeof *order);
     struct file_draft draft = {.path = settings->save, .piece_count = 1};
     unsigned char *saved = NULL;
-    struct page page;
-    page_open(&page);
     int status = results && order ? STATUS_OK : fail_memory();
     wf_error error = !status && settings->save ? wf_tally_save(handle, tally, &saved, &draft.pieces[0].nbytes) : WF_OK;
     if (error) status = fail_library(handle, error);
-    if (!status) status = make_page(handle, settings, tally, order, results, &page);
-    if (!page_end(&page) && !status) status = fail_memory();
+    if (!status) status = find_all(handle, settings, tally, order, results);
+    if (!status && is_one && !settings->json && !wf_tally_has_result(tally, 0, tally->settings.op[0], 0))
+        status = fail("column '%s' has no values: %s is undefined", tally->name[0], settings->operands[0]);
+    struct tally_report report = {.tally = tally, .order = settings->sort ? order : NULL, .results = results,
+                                  .form = choose_form(settings, is_one), .hex = settings->hex, .is_one = is_one};
     draft.pieces[0].data = saved;
-    if (!status) status = deliver(&draft, settings->save != NULL, &page);
-    page_clear(&page);
+    if (!status) status = deliver_report(&draft, settings->save != NULL, &report);
     for (size_t i = 0; results && i < count; i++) free(results[i]);
     free(results);
     free(order);
