@@ -30,11 +30,14 @@ static int add_op(struct wf_tally_settings *table, wf_op op) {
 
 static int add_named(struct wf_tally_settings *table, const char *name, size_t length) {
     static const char *const none[] = {NULL};
+    static const char *const alone[] = {"median", "quantile", "histogram", "distinct"};
     static const wf_op stats[] = {WF_TALLY_COUNT, WF_SUM, WF_MEAN, WF_STD, WF_MIN, WF_MAX};
     char copy[32] = "";
     if (length < sizeof copy) memcpy(copy, name, length);
     const wf_op op = wf_op_parse(copy);
     if (!strcmp(copy, "count")) return add_op(table, WF_TALLY_COUNT);
+    for (size_t i = 0; i < sizeof alone / sizeof alone[0]; i++)
+        if (!strcmp(copy, alone[i])) return fail_usage("%s does not go with other ops or groups: 'warpfold %s --column C'", copy, copy);
     if (op == WF_OP_NONE) return fail_usage("unknown op '%.*s'%s", (int)length, name, suggest_command(copy, none).text);
     if (op != WF_STATS) return add_op(table, op);
     int status = STATUS_OK;
@@ -74,6 +77,7 @@ static int check_options(const struct settings *settings) {
     if (settings->output_count) return fail_usage("--out needs --axis: the results of a table are printed");
     if (settings->resume) return fail_usage("--resume does not take tables: --save those of single files, and merge them");
     if (ranks_of_environment().size > 1) return fail_usage("mpirun does not take tables: --save those of single files, and merge them");
+    if (settings->csv && settings->json) return fail_usage("--csv does not go with --json: there is one output");
     if (settings->first_index) return fail_usage("--first-index does not go with tables, which tell rows by file and line");
     if (settings->per && settings->by_count) return fail_usage("--per row does not go with --by: rows are not grouped");
     if (settings->per && settings->save) return fail_usage("--per row does not go with --save: rows are not merged");
