@@ -12,6 +12,8 @@ struct topic {
 
 #define FILES "[FILE...]"
 
+static const char several[] = "OP,OP..."; /* ops between commas have one help */
+
 static const struct topic topics[] = {
     {"sum", FILES, "The exact sum, rounded once.", {"sum x.npy", "sum --column price table.csv"}},
     {"prod", FILES, "The product: exact of integers; of floats by a fixed tree of the indices.",
@@ -38,6 +40,8 @@ static const struct topic topics[] = {
     {"xor", FILES, "The bitwise exclusive or of integers.", {"xor x.npy", "xor --type u64 words.raw"}},
     {"count", FILES, "How many numbers there are in each column, or group, of a table.",
      {"count --column price table.csv", "count,mean --column price --by region table.csv"}},
+    {"OP,OP...", FILES, "Several ops in one pass: a line of results for each column, or group, of a table.",
+     {"sum,mean --column price,qty table.csv", "sum,mean,max --by region --column price table.csv"}},
     {"stats", FILES, "Count, sum, mean, var, std, min, max and more, in one pass.",
      {"stats x.npy", "stats --column price --json table.csv"}},
     {"median", FILES, "The middle of the sorted numbers; of two, their exact mean, rounded once.",
@@ -70,8 +74,9 @@ struct exception {
 };
 
 static const struct exception exceptions[] = {
-    {"ddof", " var std stats "},        {"first-index", " argmin argmax prod stats "},
-    {"axis", " not dot stats "},        {"out", " not dot stats "},
+    {"ddof", " var std stats OP,OP... "},       {"first-index", " argmin argmax prod stats "},
+    {"axis", " not dot stats count OP,OP... "}, {"resume", " not count OP,OP... "},
+    {"piece", " not count OP,OP... "},          {"out", " not dot stats count OP,OP... "},
     {"nan", " not and or xor "},
 };
 
@@ -84,7 +89,7 @@ static bool is_listed(const char *list, const char *name) {
 static bool takes_option(const void *command, const char *option) {
     for (size_t i = 0; i < sizeof exceptions / sizeof exceptions[0]; i++) {
         const struct exception *exception = &exceptions[i];
-        bool is_op = wf_op_parse(command) != WF_OP_NONE;
+        bool is_op = wf_op_parse(command) != WF_OP_NONE || !strcmp(command, "count") || !strcmp(command, several);
         if (!is_op || strcmp(exception->option, option)) continue;
         return is_listed(exception->commands, command) != (strstr(exception->commands, " not ") != NULL);
     }
@@ -93,6 +98,7 @@ static bool takes_option(const void *command, const char *option) {
 
 void put_command_help(FILE *stream, const char *name, enum command_kind kind) {
     size_t i = 0, count = sizeof topics / sizeof topics[0];
+    if (strchr(name, ',')) name = several;
     while (i < count && strcmp(topics[i].name, name)) i++;
     if (i == count) {
         put_help(stream);

@@ -338,11 +338,11 @@ static int count_options(const char *typed) {
     return count;
 }
 
-static struct suggestion suggest_option(const char *typed) {
+static struct suggestion suggest_rule(const char *typed) {
     const char *names[RULE_COUNT + 1] = {NULL};
     for (int i = 0; i < RULE_COUNT; i++) names[i] = rules[i].name;
     const char *name = typed + strspn(typed, "-");
-    return suggest_name(name, strcspn(name, "="), names, "--");
+    return suggest_option(name, strcspn(name, "="), names);
 }
 
 /* ---- reading the command line -------------------------------------------------------------------- */
@@ -368,7 +368,7 @@ static int refuse_option(int code, int option, const char *typed) {
     if (option >= GETOPT_FIRST_RULE) return fail_usage("%s%s takes no value", dashes, shown);
     if (!option && count_options(shown) > 1)
         return fail_usage("'%s' is ambiguous: it abbreviates several options", shown);
-    return fail_usage("unknown option '%s'%s", shown, (option ? suggest_letter((char)option) : suggest_option(shown)).text);
+    return fail_usage("unknown option '%s'%s", shown, (option ? suggest_letter((char)option) : suggest_rule(shown)).text);
 }
 
 /* Whether the option may be given: for the first time, again with the same value, or any number of times if it makes a
@@ -471,7 +471,8 @@ enum { HELP_WIDTH = 80, HELP_NAMES_INDENT = 10, HELP_OPTION_INDENT = 22 };
 void put_usage(FILE *stream) {
     fputs("usage: warpfold OP [options] [FILE...]     reduce all numbers of the files\n"
           "       warpfold stats [options] [FILE...]  count, sum, mean, var ... in one pass\n"
-          "       warpfold median [options] [FILE...] the middle of the sorted numbers\n"
+          "       warpfold count [options] [FILE...]  how many numbers of a table\n"
+          "       warpfold median [FILE...]           the middle of the sorted numbers\n"
           "       warpfold quantile --q Q [FILE...]   other places of the sorted numbers\n"
           "       warpfold histogram [FILE...]        how many numbers are in each bin\n"
           "       warpfold distinct [FILE...]         how many values differ\n"

@@ -1,5 +1,5 @@
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* vasprintf */
+#define _GNU_SOURCE /* vasprintf, fopencookie */
 #endif
 #include "output.h"
 
@@ -123,6 +123,26 @@ int deliver(struct file_draft *drafts, size_t count, const struct page *page) {
         (!write_all(STDOUT_FILENO, page->text, page->length) || !close_copy(STDOUT_FILENO)))
         status = fail("standard output: %s", error_text(errno));
     return status;
+}
+
+/* The write function of the stream that deliver_by opens: errno of its first failure stays in the cookie. */
+static ssize_t write_through(void *cookie, const char *data, size_t nbytes) {
+    int *error = cookie;
+    if (!*error && !write_all(STDOUT_FILENO, data, nbytes)) *error = errno;
+    return *error ? 0 : (ssize_t)nbytes;
+}
+
+int deliver_by(struct file_draft *drafts, size_t count, bool (*put)(FILE *stream, void *context), void *context) {
+    int error = 0;
+    FILE *stream = fopencookie(&error, "w", (cookie_io_functions_t){.write = write_through});
+    if (!stream) return fail_memory();
+    int status = deliver(drafts, count, NULL);
+    const bool is_put = status || put(stream, context);
+    const bool is_closed = !fclose(stream);
+    if (status) return status;
+    if (!error && !close_copy(STDOUT_FILENO)) error = errno;
+    if (error) return fail("standard output: %s", error_text(error));
+    return is_put && is_closed ? STATUS_OK : fail_memory();
 }
 
 int page_print(struct page *page) {

@@ -39,6 +39,10 @@ const char *file_name(const char *operand);
  * room. The page has ended.  Returns the exit status, having said what went wrong. */
 int deliver(struct file_draft *drafts, size_t count, const struct page *page);
 
+/* The same with what put writes to a stream, as it comes: for what is too long to be kept as text.  put should need no
+ * memory, as some of it may have been printed; false: there was none. */
+int deliver_by(struct file_draft *drafts, size_t count, bool (*put)(FILE *stream, void *context), void *context);
+
 /* Ends the page, prints it and clears it. */
 int page_print(struct page *page);
 

@@ -30,11 +30,14 @@ static int add_op(struct wf_tally_settings *table, wf_op op) {
 
 static int add_named(struct wf_tally_settings *table, const char *name, size_t length) {
     static const char *const none[] = {NULL};
+    static const char *const alone[] = {"median", "quantile", "histogram", "distinct"};
     static const wf_op stats[] = {WF_TALLY_COUNT, WF_SUM, WF_MEAN, WF_STD, WF_MIN, WF_MAX};
     char copy[32] = "";
     if (length < sizeof copy) memcpy(copy, name, length);
     const wf_op op = wf_op_parse(copy);
     if (!strcmp(copy, "count")) return add_op(table, WF_TALLY_COUNT);
+    for (size_t i = 0; i < sizeof alone / sizeof alone[0]; i++)
+        if (!strcmp(copy, alone[i])) return fail_usage("%s does not go with other ops or groups: 'warpfold %s --column C'", copy, copy);
     if (op == WF_OP_NONE) return fail_usage("unknown op '%.*s'%s", (int)length, name, suggest_command(copy, none).text);
     if (op != WF_STATS) return add_op(table, op);
     int status = STATUS_OK;
@@ -74,6 +77,7 @@ static int check_options(const struct settings *settings) {
     if (settings->output_count) return fail_usage("--out needs --axis: the results of a table are printed");
     if (settings->resume) return fail_usage("--resume does not take tables: --save those of single files, and merge them");
     if (ranks_of_environment().size > 1) return fail_usage("mpirun does not take tables: --save those of single files, and merge them");
+    if (settings->csv && settings->json) return fail_usage("--csv does not go with --json: there is one output");
     if (settings->first_index) return fail_usage("--first-index does not go with tables, which tell rows by file and line");
     if (settings->per && settings->by_count) return fail_usage("--per row does not go with --by: rows are not grouped");
     if (settings->per && settings->save) return fail_usage("--per row does not go with --save: rows are not merged");
@@ -101,36 +105,45 @@ static int find_results(wf_handle *handle, struct wf_tally *tally, void **result
     return STATUS_OK;
 }
 
-static int make_page(wf_handle *handle, const struct settings *settings, struct wf_tally *tally, int32_t *order,
-                     void **results, struct page *page) {
-    const bool is_one = tally->column_count == 1 && tally->settings.op_count == 1 && !tally->by_count;
-    struct tally_report report = {.tally = tally, .order = settings->sort ? order : NULL, .results = results,
-                                        .form = choose_form(settings, is_one), .hex = settings->hex, .is_one = is_one};
+static bool put(FILE *stream, void *report) {
+    return put_tally(stream, report);
+}
+
+/* What is aligned takes memory, and stands in it before any of it is printed. */
+static int deliver_report(struct file_draft *draft, size_t draft_count, struct tally_report *report) {
+    if (report->form != TALLY_ALIGNED) return deliver_by(draft, draft_count, put, report);
+    struct page page;
+    page_open(&page);
+    const bool is_put = page.stream && put_tally(page.stream, report);
+    int status = page_end(&page) && is_put ? deliver(draft, draft_count, &page) : fail_memory();
+    page_clear(&page);
+    return status;
+}
+
+static int find_all(wf_handle *handle, const struct settings *settings, struct wf_tally *tally, int32_t *order, void **results) {
     int status = find_results(handle, tally, results);
     if (!status && settings->sort && wf_tally_sort(handle, tally, order)) status = fail_memory();
-    if (!status && is_one && !settings->json && !wf_tally_has_result(tally, 0, tally->settings.op[0], 0))
-        status = fail("column '%s' has no values: %s is undefined", tally->name[0], settings->operands[0]);
-    if (!status && page->stream && !put_tally(page->stream, &report)) status = fail_memory();
     return status;
 }
 
 /* Saves and prints what the tally has. */
 static int conclude(wf_handle *handle, const struct settings *settings, struct wf_tally *tally) {
     const size_t count = tally->column_count * tally->settings.op_count;
+    const bool is_one = count == 1 && !tally->by_count;
     void **results = calloc(count + 1, sizeof *results);
     int32_t *order = malloc(((size_t)wf_tally_group_count(tally) + 1) * sizeof *order);
     struct file_draft draft = {.path = settings->save, .piece_count = 1};
     unsigned char *saved = NULL;
-    struct page page;
-    page_open(&page);
     int status = results && order ? STATUS_OK : fail_memory();
     wf_error error = !status && settings->save ? wf_tally_save(handle, tally, &saved, &draft.pieces[0].nbytes) : WF_OK;
     if (error) status = fail_library(handle, error);
-    if (!status) status = make_page(handle, settings, tally, order, results, &page);
-    if (!page_end(&page) && !status) status = fail_memory();
+    if (!status) status = find_all(handle, settings, tally, order, results);
+    if (!status && is_one && !settings->json && !wf_tally_has_result(tally, 0, tally->settings.op[0], 0))
+        status = fail("column '%s' has no values: %s is undefined", tally->name[0], settings->operands[0]);
+    struct tally_report report = {.tally = tally, .order = settings->sort ? order : NULL, .results = results,
+                                  .form = choose_form(settings, is_one), .hex = settings->hex, .is_one = is_one};
     draft.pieces[0].data = saved;
-    if (!status) status = deliver(&draft, settings->save != NULL, &page);
-    page_clear(&page);
+    if (!status) status = deliver_report(&draft, settings->save != NULL, &report);
     for (size_t i = 0; results && i < count; i++) free(results[i]);
     free(results);
     free(order);

@@ -186,8 +186,10 @@ function bash_arguments(i, result, words) {
 
 # The commands whose options are not those of an op, each with its own.
 function bash_options(i, result) {
-    for (i = 1; i <= command_count; i++)
+    for (i = 1; i <= command_count; i++) {
+        if (commands[i] == "count") result = result "        *,*) words='" command_options["count"] " --ddof' ;;\n"
         if (commands[i] != "sum") result = result "        " commands[i] ") words='" command_options[commands[i]] "' ;;\n"
+    }
     return result "        '') words='" joined(option, option_count, " ") "' ;;\n" \
         "        *) words='" command_options["sum"] " --ddof --first-index' ;;\n"
 }
@@ -199,7 +201,7 @@ function has_word(list, word) {
 # The commands that take the option: "" all, otherwise their names between blanks, with "OP" for ops.
 function takers(name, i, result) {
     for (i = 1; i <= command_count; i++)
-        if (has_word(command_options[commands[i]] (commands[i] == "sum" ? " --ddof --first-index" : ""), name))
+        if (has_word(command_options[commands[i]] (commands[i] == "sum" ? " --ddof --first-index" : commands[i] == "count" ? " --ddof" : ""), name))
             result = result (result == "" ? "" : "|") (commands[i] == "sum" ? "op" : commands[i])
     return result
 }

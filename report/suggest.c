@@ -30,6 +30,13 @@ static const struct alias command_aliases[] = {
     {"version", "--version"},
 };
 
+static const struct alias option_aliases[] = {
+    {"group", "by"},      {"group-by", "by"},       {"groupby", "by"},     {"key", "by"},         {"keys", "by"},
+    {"sep", "delimiter"}, {"separator", "delimiter"}, {"field-separator", "delimiter"}, {"fs", "delimiter"}, {"field", "column"},
+    {"fields", "column"}, {"dtype", "type"},        {"output", "out"},     {"quantile", "q"},     {"quantiles", "q"},
+    {"percentile", "q"},  {"jobs", "threads"},      {"ignore-missing", "missing"},  {"skip-missing", "missing"},
+};
+
 static const struct alias letter_aliases[] = {
     {"c", "column"}, {"d", "delimiter"}, {"f", "format"}, {"j", "threads"}, {"o", "out"},
     {"q", "quiet"},  {"t", "type"},      {"v", "verbose"},
@@ -53,6 +60,13 @@ struct suggestion suggest_name(const char *wanted, size_t length, const char *co
     wf_nearest_begin(&nearest, wanted, length);
     for (; *names; names++) wf_nearest_offer(&nearest, *names, strlen(*names));
     return suggest(dashes, nearest.name);
+}
+
+struct suggestion suggest_option(const char *wanted, size_t length, const char *const *names) {
+    char typed[20] = "";
+    if (length < sizeof typed) memcpy(typed, wanted, length);
+    const char *alias = find_alias(option_aliases, sizeof option_aliases / sizeof option_aliases[0], typed);
+    return alias ? suggest("--", alias) : suggest_name(wanted, length, names, "--");
 }
 
 struct suggestion suggest_letter(char letter) {

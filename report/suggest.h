@@ -15,6 +15,9 @@ struct suggestion suggest_name(const char *wanted, size_t length, const char *co
 /* A type, by the names that other languages have for it, too. */
 struct suggestion suggest_type(const char *wanted);
 
+/* The option that was meant: of another program's name, or the nearest. */
+struct suggestion suggest_option(const char *wanted, size_t length, const char *const *names);
+
 /* The option that a letter stands for in other programs. */
 struct suggestion suggest_letter(char letter);
 

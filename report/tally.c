@@ -11,7 +11,7 @@
 #include "page.h"
 #include "printed.h"
 
-enum { CELL_CAPACITY = 80 };
+enum { CELL_CAPACITY = TALLY_CELL_CAPACITY };
 
 static const char *op_name(wf_op op) {
     return op == WF_TALLY_COUNT ? "count" : wf_op_name(op);
@@ -54,6 +54,18 @@ static size_t format_scaled(const wf_value *value, int32_t decimals, char *text,
                             end - whole, digits + whole);
 }
 
+/* Sum, mean and extrema of a group of one are the same number, whose text is kept. */
+static size_t format_number(struct tally_report *report, const wf_value *value, bool hex, char text[CELL_CAPACITY]) {
+    struct tally_printed *last = &report->last;
+    if (value->type != last->value.type || value->v.u != last->value.v.u || hex != last->hex) {
+        last->value = *value;
+        last->hex = hex;
+        last->length = wf_value_format(value, hex, last->text, sizeof last->text);
+    }
+    memcpy(text, last->text, sizeof last->text);
+    return last->length;
+}
+
 /* The value as text, "" where there is none; returns its length. */
 static size_t format_value(struct tally_report *report, size_t column, size_t i, int64_t group,
                            char text[CELL_CAPACITY]) {
@@ -63,7 +75,7 @@ static size_t format_value(struct tally_report *report, size_t column, size_t i,
     if (!wf_tally_has_result(tally, column, op, group)) return 0;
     const wf_value value = value_of(results_of(report, column, i), wf_tally_result_type(tally, op), group);
     if (wf_tally_is_scaled(tally, op)) return format_scaled(&value, tally->settings.decimals, text, CELL_CAPACITY);
-    return wf_value_format(&value, report->hex && op != WF_TALLY_COUNT, text, CELL_CAPACITY);
+    return format_number(report, &value, report->hex && op != WF_TALLY_COUNT, text);
 }
 
 /* ---- texts in a form ---- */
@@ -74,27 +86,24 @@ static bool has_control(const char *text, size_t nbytes) {
     return has;
 }
 
-static void put_commas(FILE *stream, const char *text, size_t nbytes) {
-    const bool is_plain = nbytes && text[0] != '#' && text[0] != ' ' && text[nbytes - 1] != ' ' &&
-                          !memchr(text, ',', nbytes) && !memchr(text, '"', nbytes) && !has_control(text, nbytes);
-    if (is_plain || !nbytes) {
-        fwrite_unlocked(text, 1, nbytes, stream);
-        return;
-    }
+/* Whether the text stands in a form as it is. */
+static bool is_plain(enum tally_form form, const char *text, size_t nbytes) {
+    if (has_control(text, nbytes)) return false;
+    return form == TALLY_TABS || !nbytes ||
+           (text[0] != '#' && text[0] != ' ' && text[nbytes - 1] != ' ' && !memchr(text, ',', nbytes) && !memchr(text, '"', nbytes));
+}
+
+static void put_quoted(FILE *stream, const char *text, size_t nbytes, const char *tail) {
     fputc('"', stream);
     for (size_t i = 0; i < nbytes; i++) {
         if (text[i] == '"') fputc('"', stream);
         fputc(text[i], stream);
     }
-    fputc('"', stream);
+    fprintf(stream, "%s\"", tail);
 }
 
 /* A tab or a line break inside a text would be read as the end of it. */
-static void put_tabs(FILE *stream, const char *text, size_t nbytes) {
-    if (!has_control(text, nbytes)) {
-        fwrite_unlocked(text, 1, nbytes, stream);
-        return;
-    }
+static void put_escaped(FILE *stream, const char *text, size_t nbytes) {
     for (size_t i = 0; i < nbytes; i++) {
         if (text[i] == '\t') fputs("\\t", stream);
         else if (text[i] == '\r') fputs("\\r", stream);
@@ -103,23 +112,16 @@ static void put_tabs(FILE *stream, const char *text, size_t nbytes) {
     }
 }
 
-static void put_text(FILE *stream, enum tally_form form, const char *text, size_t nbytes) {
-    if (form == TALLY_COMMAS) put_commas(stream, text, nbytes);
-    else if (form == TALLY_TABS) put_tabs(stream, text, nbytes);
-    else put_name(stream, text, nbytes);
-}
-
-/* Three texts as one. */
-static void put_joined(FILE *stream, struct tally_report *report, enum tally_form form, const char *a, const char *b,
-                       const char *c) {
-    const size_t length = strlen(a) + strlen(b) + strlen(c);
-    char *text = malloc(length + 1);
-    if (text) {
-        snprintf(text, length + 1, "%s%s%s", a, b, c);
-        put_text(stream, form, text, length);
+/* The text and its tail, which is plain, as one. */
+static void put_text(FILE *stream, enum tally_form form, const char *text, size_t nbytes, const char *tail) {
+    if (form == TALLY_COMMAS && !is_plain(form, text, nbytes)) {
+        put_quoted(stream, text, nbytes, tail);
+        return;
     }
-    report->has_failed |= !text;
-    free(text);
+    if (form == TALLY_COMMAS) fwrite_unlocked(text, 1, nbytes, stream);
+    else if (form == TALLY_TABS) put_escaped(stream, text, nbytes);
+    else put_name(stream, text, nbytes);
+    fputs(tail, stream);
 }
 
 /* ---- the cells ---- */
@@ -142,20 +144,22 @@ static void put_heading(FILE *stream, struct tally_report *report, enum tally_fo
     const size_t ops = tally->settings.op_count;
     if (k < key_columns(tally)) {
         const char *name = tally->by_count ? tally->name[tally->column_count + k] : "column";
-        put_text(stream, form, name, strlen(name));
+        put_text(stream, form, name, strlen(name), "");
         return;
     }
     k -= key_columns(tally);
+    char tail[32];
     const char *column = tally->by_count ? tally->name[k / ops] : "";
-    put_joined(stream, report, form, column, tally->by_count ? "_" : "", op_name(tally->settings.op[k % ops]));
+    snprintf(tail, sizeof tail, "%s%s", tally->by_count ? "_" : "", op_name(tally->settings.op[k % ops]));
+    put_text(stream, form, column, strlen(column), tail);
 }
 
 static void put_place(FILE *stream, struct tally_report *report, enum tally_form form, int64_t row) {
     int64_t line;
-    char number[32];
+    char tail[32];
     const char *file = wf_tally_find_row(report->tally, row, &line);
-    snprintf(number, sizeof number, "%lld", (long long)line);
-    put_joined(stream, report, form, file, ":", number);
+    snprintf(tail, sizeof tail, ":%lld", (long long)line);
+    put_text(stream, form, file, strlen(file), tail);
 }
 
 static void put_value(FILE *stream, struct tally_report *report, enum tally_form form, size_t column, size_t i,
@@ -169,23 +173,32 @@ static void put_value(FILE *stream, struct tally_report *report, enum tally_form
     fwrite_unlocked(text, 1, format_value(report, column, i, group, text), stream);
 }
 
-static void put_cell(FILE *stream, struct tally_report *report, enum tally_form form, int64_t row, size_t k) {
+/* What stands in a cell: a text, or the result of an op for a column and a group. */
+struct cell {
+    const char *text; /* NULL: a result */
+    size_t nbytes;
+    size_t column, op;
+    int64_t group;
+};
+
+static struct cell cell_at(const struct tally_report *report, int64_t row, size_t k) {
     const struct wf_tally *tally = report->tally;
     const size_t keys = key_columns(tally), ops = tally->settings.op_count;
-    if (!tally->by_count) {
-        if (k == 0) put_text(stream, form, tally->name[row], strlen(tally->name[row]));
-        else put_value(stream, report, form, (size_t)row, k - 1, 0);
-        return;
-    }
-    const int32_t group = report->order ? report->order[row] : (int32_t)row;
-    if (k >= keys) {
-        put_value(stream, report, form, (k - keys) / ops, (k - keys) % ops, group);
-        return;
-    }
-    size_t nbytes, length;
-    const unsigned char *key = wf_texts_get(&tally->keys, group, &nbytes);
-    const unsigned char *part = wf_key_part(key, nbytes, tally->by_count, k, &length);
-    put_text(stream, form, (const char *)part, length);
+    const int64_t group = !tally->by_count ? 0 : report->order ? report->order[row] : row;
+    if (k >= keys && !tally->by_count) return (struct cell){.column = (size_t)row, .op = k - keys};
+    if (k >= keys) return (struct cell){.column = (k - keys) / ops, .op = (k - keys) % ops, .group = group};
+    if (!tally->by_count) return (struct cell){.text = tally->name[row], .nbytes = strlen(tally->name[row])};
+    struct cell cell;
+    size_t nbytes;
+    const unsigned char *key = wf_texts_get(&tally->keys, (int32_t)group, &nbytes);
+    cell.text = (const char *)wf_key_part(key, nbytes, tally->by_count, k, &cell.nbytes);
+    return cell;
+}
+
+static void put_cell(FILE *stream, struct tally_report *report, enum tally_form form, int64_t row, size_t k) {
+    const struct cell cell = cell_at(report, row, k);
+    if (cell.text) put_text(stream, form, cell.text, cell.nbytes, "");
+    else put_value(stream, report, form, cell.column, cell.op, cell.group);
 }
 
 /* Row -1 has the names. */
@@ -194,13 +207,44 @@ static void put_any(FILE *stream, struct tally_report *report, enum tally_form f
     else put_cell(stream, report, form, row, k);
 }
 
+/* ---- separated ---- */
+
+/* Cells on their way to the stream: for most of them a call of one of its functions would take as long as all else. */
+struct block {
+    FILE *stream;
+    size_t nbytes;
+    char bytes[1 << 16];
+};
+
+static void flush(struct block *block) {
+    fwrite_unlocked(block->bytes, 1, block->nbytes, block->stream);
+    block->nbytes = 0;
+}
+
+/* Puts a cell, and leaves room for what ends it; false: it is none of the usual, which are short and plain. */
+static bool put_usual(struct block *block, struct tally_report *report, int64_t row, size_t k) {
+    const struct cell cell = cell_at(report, row, k);
+    if (block->nbytes + CELL_CAPACITY >= sizeof block->bytes) flush(block);
+    char *to = block->bytes + block->nbytes;
+    if (!cell.text && is_index(report->tally->settings.op[cell.op])) return false;
+    if (cell.text && (cell.nbytes > CELL_CAPACITY || !is_plain(report->form, cell.text, cell.nbytes))) return false;
+    if (cell.text) memcpy(to, cell.text, cell.nbytes);
+    block->nbytes += cell.text ? cell.nbytes : format_value(report, cell.column, cell.op, cell.group, to);
+    return true;
+}
+
 static void put_separated(FILE *stream, struct tally_report *report, char separator) {
     const size_t columns = cell_columns(report->tally);
-    for (int64_t row = -1; row < cell_rows(report->tally); row++)
+    struct block block = {.stream = stream, .nbytes = 0};
+    for (int64_t row = -1; row < cell_rows(report->tally) && !ferror(stream); row++)
         for (size_t k = 0; k < columns; k++) {
-            put_any(stream, report, report->form, row, k);
-            putc_unlocked(k + 1 < columns ? separator : '\n', stream);
+            if (row < 0 || !put_usual(&block, report, row, k)) {
+                flush(&block);
+                put_any(stream, report, report->form, row, k);
+            }
+            block.bytes[block.nbytes++] = k + 1 < columns ? separator : '\n';
         }
+    flush(&block);
 }
 
 /* ---- aligned ---- */
@@ -352,7 +396,7 @@ static void put_row_value(FILE *stream, struct tally_report *report, size_t i, i
     const wf_op op = report->tally->settings.op[i];
     if (is_index(op) && wf_tally_has_result(report->tally, 0, op, row)) {
         const char *name = column_at(report, i, row);
-        put_text(stream, report->form, name, strlen(name));
+        put_text(stream, report->form, name, strlen(name), "");
         return;
     }
     format_value(report, 0, i, row, text);

@@ -18,6 +18,16 @@ enum tally_form {
     TALLY_JSON
 };
 
+enum { TALLY_CELL_CAPACITY = 104 /* as wf_value_format is fastest */ };
+
+/* The last number that was put, as text. */
+struct tally_printed {
+    wf_value value;
+    bool hex;
+    size_t length;
+    char text[TALLY_CELL_CAPACITY];
+};
+
 struct tally_report {
     struct wf_tally *tally;
     const int32_t *order; /* of the groups; NULL: in which they appeared */
@@ -25,6 +35,7 @@ struct tally_report {
     enum tally_form form;
     bool hex;
     bool has_failed; /* there was no memory for some of it */
+    struct tally_printed last;
     bool is_one; /* one column, one op, no groups: JSON is as of a reduction that is not of a table */
 };
 

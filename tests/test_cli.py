@@ -249,8 +249,8 @@ def test_help_is_complete():
     assert printed("help") == printed("-h") == text
 
 
-COMMANDS = (*OPS, "dot", "stats", "median", "quantile", "histogram", "distinct", "merge", "devices", "bench", "ladder",
-            "explain", "inspect", "run")
+COMMANDS = (*OPS, "dot", "stats", "count", "median", "quantile", "histogram", "distinct", "merge", "devices", "bench", "ladder",
+            "explain", "inspect", "run", "judge")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -264,8 +264,16 @@ def test_help_of_a_command(name):
     options = set(re.findall(r"^  --([a-z-]+)", text, re.M))
     assert {"help", "version"} < options or name == "devices"
     for other, has in {"ddof": name in ("var", "std", "stats"), "bins": name == "histogram", "arg": name == "inspect",
-                       "save": name in (*OPS, "dot", "stats", "merge"), "sweep": name == "ladder"}.items():
+                       "save": name in (*OPS, "dot", "stats", "count", "merge"), "sweep": name == "ladder"}.items():
         assert (other in options) == has, other
+
+
+def test_help_of_several_ops():
+    text = printed("sum,std", "--help")
+    assert text == printed("help", "mean,max") and text.startswith("usage: warpfold OP,OP... [options] [FILE...]\n")
+    options = set(re.findall(r"^  --([a-z-]+)", text, re.M))
+    assert {"by", "decimal", "per", "sort", "save", "ddof"} < options and not {"axis", "out", "resume", "piece", "first-index"} & options
+    assert len(text.split("\nexamples:\n")[1].splitlines()) == 2
 
 
 def test_help_of_what_is_no_command():

@@ -104,7 +104,7 @@ def test_without_the_library(write, ending, library):
 
 @pytest.mark.parametrize("first, said", [
     (b"PAR1", "Parquet"), (b"ARROW1\0\0", "Arrow"), (b"\x89HDF\r\n", "HDF5"), (b"\xfd7zXZ\0", "xzcat"), (b"BZh9", "bzcat"),
-    (b"PK\3\4", ".npz"), (b"\0", "not .npy and not text")])
+    (b"PK\3\4", ".npz"), (b"\xff\xfe1\0", "iconv"), (b"\xfe\xff\0001", "iconv"), (b"\0", "not .npy and not text")])
 def test_formats_that_are_not_read(write, first, said):
     path = write("file", first + b"\0\1\2")
     refused(1, said, "sum", path)

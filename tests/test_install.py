@@ -348,6 +348,11 @@ def test_man_page_is_found(prefix):
     assert re.match(r"WARPFOLD\(1\) ", shown)
 
 
+def command_tag(form, lines):
+    """The line of the page that is this form of the command."""
+    return next(line for line in lines if re.sub(r"\\f[BIR]", "", line) == form)
+
+
 def test_man_page_holds_what_the_help_holds(prefix, help_options):
     # As lines of letters: without hyphenation, places to break, justification and fonts.
     lines = man_page(prefix).read_text().replace(r"\-", "-").replace(r"\:", "").splitlines()
@@ -355,6 +360,10 @@ def test_man_page_holds_what_the_help_holds(prefix, help_options):
     assert ALL_OPS | set(TYPES) <= tags
     for option, argument in help_options.items():
         assert f"{option} {argument}".strip() in tags
+    usage = run(prefix / "bin" / "warpfold", "--help").split("usage:")[1].split("\n\n")[0]
+    for line in usage.splitlines():
+        form, _, meaning = line.strip().partition("  ")
+        assert not meaning or lines[lines.index(command_tag(form, lines), lines.index(".SH COMMANDS")) + 1] == meaning.strip() + "."
     help_words = re.sub(r"\s+", " ", run(prefix / "bin" / "warpfold", "--help"))
     for meaning in (lines[i + 1] for i, line in enumerate(lines) if line.startswith(r"\fB--")):
         assert meaning.rstrip(".").replace(r"\(aq", "'").replace(r"\e", "\\") in help_words
@@ -413,6 +422,7 @@ def test_bash_completes_options(complete, help_options):
     assert complete("merge", "a.acc", "--") < complete("sum", "--")
     assert complete("histogram", "--b") == {"--bins", "--byte-order"}
     assert complete("inspect", "k.cu", "--ar") == {"--arg"}
+    assert {"--by", "--ddof"} < complete("sum,std", "--") and "--axis" not in complete("sum,std", "--")
     assert complete("devices", "") == complete("explain", "") == set()
     assert complete("sum", "data.npy", "--resul") == {"--result-type"}
 

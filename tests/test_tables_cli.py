@@ -45,6 +45,10 @@ def test_tables(data, arguments, result):
     ("1 2\n3 # three\n", [], ":2:3: ", "'#'"),
     ("1\n2,5\n", [], ":2:1: ", "'2,5'"),
     ("1;NA\n", [], ":1:3: ", "--missing skip"),
+    ("x;y\n1;2,5\n", ["--column", "y"], ":2:3: ", "'2,5' is not a number: numbers have a point, and no commas"),
+    ("x\r1\r2\r", ["--column", "x"], ":1:2: ", "tr '\\r' '\\n'"),
+    ("k,x\ra,1\rb,2", ["--column", "2", "--header"], ":1:4: ", "tr '\\r' '\\n'"),
+    ("k,x\ra,1\rb,2\r", ["--column", "2", "--by", "1", "--header"], ":1:4: ", "tr '\\r' '\\n'"),
     ("price qty\n1 2\n", [], ":1:1: ", "--column NAME"),
     ("x;y\n1;2\n", ["--column", "2"], ":1:3: ", "--header"),
     ("x,y\n1,2\n", ["--column", "3", "--header"], ":1:4: ", "no column 3"),
@@ -226,7 +230,7 @@ def test_arrays_larger_than_a_panel(tmp_path, shape):
     (["summ"], "sum"), (["SUM"], "sum"), (["meean"], "mean"), (["variance"], "var"), (["stast"], "stats"),
     (["average"], "mean"), (["inspekt", "x"], "inspect"), (["laddr"], "ladder"), (["hlep"], "help"),
     (["sum", "--delimeter", ","], "--delimiter"), (["sum", "--threds=3"], "--threads"),
-    (["sum", "--type", "float32"], "f32"), (["sum", "--type", "F64"], "f64"), (["sum", "--type", "f46"], "f64"),
+    (["sum", "--group", "k"], "--by"), (["sum", "--sep=;"], "--delimiter"), (["sum", "--type", "float32"], "f32"), (["sum", "--type", "F64"], "f64"), (["sum", "--type", "f46"], "f64"),
     (["sum", "--result-type", "double"], "f64"), (["sum", "--type", ">f4"], "f32"),
 ])
 def test_names_that_do_not_exist(arguments, meant):

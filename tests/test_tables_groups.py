@@ -191,6 +191,8 @@ def test_names_between_commas_may_be_quoted():
 def test_ops_that_are_refused():
     refused(2, "did you mean 'mean'?", "sum,maen", "--column", "price", data=TABLE)
     refused(2, "dot", "sum,dot", "--column", "price", data=TABLE)
+    refused(2, "'warpfold median --column C'", "sum,median", "--column", "price", data=TABLE)
+    refused(2, ["--csv", "--json"], "sum", "--column", "price", "--csv", "--json", data=TABLE)
     refused(2, "twice", "sum,sum", "--column", "price", data=TABLE)
     refused(2, "xor", "xor,sum", "--column", "price", data=TABLE)
     refused(2, "--sort", "sum,mean", "--sort", data=TABLE)
@@ -281,6 +283,18 @@ def test_many_rows_each(write):
 
 
 # ---- how results are written -------------------------------------------------------------------------
+
+
+def test_many_groups_are_printed_whole():
+    """More than a block of cells, with keys that are long, empty or have what a form escapes; numbers that repeat, of
+    several types."""
+    keys = [f"k{i}" + "y" * (i % 130) + ("\t" if i % 7 == 0 else "") for i in range(3000)] + ["", "#", "é"]
+    values = [(i // 2 % 5) / 4 for i in range(len(keys))]
+    data = "k,x\n" + "".join(f'"{key}",{value}\n' for key, value in zip(keys, values))
+    rows = [[key, "1", *[f"{value:g}"] * 2, f"standard input:{i + 2}"] for i, (key, value) in enumerate(zip(keys, values))]
+    arguments = ["count,sum,max,argmax", "--by", "k", "--column", "x"]
+    assert lines_of(*arguments, data=data)[1:] == [[cell.replace("\t", "\\t") for cell in row] for row in rows]
+    assert list(csv.reader(io.StringIO(printed(*arguments, "--csv", data=data))))[1:] == rows
 
 
 def test_forms():

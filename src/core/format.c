@@ -188,7 +188,8 @@ static int copy_text(const char *from, size_t length, char *text, size_t capacit
 
 static int format_decimal(const struct decimal *decimal, const char *sign, char *text, size_t capacity) {
     static const char zeros[COPY_NBYTES] = "0000000000000000", small[COPY_NBYTES] = "0.0000000000000000";
-    char buffer[DIGITS_MAX + COPY_NBYTES], fixed[3 * COPY_NBYTES], *to = fixed;
+    char buffer[DIGITS_MAX + COPY_NBYTES], fixed[3 * COPY_NBYTES + 1];
+    char *const begin = capacity >= sizeof fixed ? text : fixed, *to = begin; /* put writes more than it means */
     char *digits = put_digits(buffer + DIGITS_MAX, decimal->digits);
     int count = (int)(buffer + DIGITS_MAX - digits);
     int exponent = decimal->exponent + count - 1;
@@ -203,7 +204,8 @@ static int format_decimal(const struct decimal *decimal, const char *sign, char 
     if (whole && whole < count) *to++ = '.';
     to = put(to, digits + whole, count - whole);
     if (whole == count) to = put(to, zeros, decimal->exponent);
-    return copy_text(fixed, (size_t)(to - fixed), text, capacity);
+    *to = '\0';
+    return begin == text ? (int)(to - text) : copy_text(fixed, (size_t)(to - fixed), text, capacity);
 }
 
 /* ---- every kind of text ------------------------------------------------------------------------- */

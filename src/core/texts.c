@@ -14,7 +14,7 @@ void wf_texts_begin(struct wf_texts *texts) {
 void wf_texts_clear(struct wf_texts *texts) {
     free(texts->bytes);
     free(texts->entry);
-    free(texts->slot);
+    wf_pages_free(texts->pages);
     *texts = (struct wf_texts){0};
 }
 
@@ -81,18 +81,28 @@ static inline uint64_t *find(const struct wf_texts *texts, const struct wf_hashe
     }
 }
 
+/* Writes to each page of new memory: one that is read first is given twice, as the system's page of zeros and as its own. */
+static void touch(const struct wf_pages *pages) {
+    enum { PAGE_NBYTES = 4096 };
+    volatile unsigned char *bytes = pages->at;
+    for (size_t i = 0; i < pages->nbytes && pages->are_mapped; i += PAGE_NBYTES) bytes[i] = 0;
+}
+
 /* Slots are in the order of the hashes, as far as these are known, so that both tables are passed through once. */
 static bool grow_slots(struct wf_texts *texts) {
     const size_t slot_count = texts->slot_count ? 2 * texts->slot_count : SLOTS_MIN, mask = slot_count - 1;
     const int slot_shift = texts->slot_count ? texts->slot_shift - 1 : 64 - SLOTS_MIN_LOG2;
-    uint64_t *slot = calloc(slot_count, sizeof *slot);
+    struct wf_pages none = {0}, pages = wf_pages_take(&none, slot_count * sizeof(uint64_t));
+    uint64_t *slot = pages.at;
     if (!slot) return false;
+    touch(&pages);
     for (size_t k = 0; k < texts->slot_count; k++) {
         size_t i = texts->slot[k] >> slot_shift;
         while (texts->slot[k] && slot[i]) i = (i + 1) & mask;
         if (texts->slot[k]) slot[i] = texts->slot[k];
     }
-    free(texts->slot);
+    wf_pages_free(texts->pages);
+    texts->pages = pages;
     texts->slot = slot;
     texts->slot_count = slot_count;
     texts->slot_shift = slot_shift;

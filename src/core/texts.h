@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/pages.h"
+
 #define WF_TEXTS_COUNT_MAX (INT32_MAX - 1)
 
 enum { WF_TEXT_SHORT_NBYTES = 12 };
@@ -27,6 +29,7 @@ struct wf_texts {
     int32_t count;
     uint64_t *slot; /* 0: free; otherwise the upper half of a hash, and number + 1 below; in the order of the hashes */
     size_t slot_count; /* a power of two, at least twice the count */
+    struct wf_pages pages; /* the slots' */
     int slot_shift;    /* a hash shifted right by this is its slot's index */
 };
 

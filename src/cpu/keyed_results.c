@@ -57,8 +57,9 @@ static bool find_sum(wf_value *value, const struct keyed *job, int64_t group, co
     wf_u128 magnitude = total < 0 ? -(wf_u128)total : (wf_u128)total;
     bool negative = total ? total < 0 : is_minus_zero(job, group);
     int exponent = grid->exponent[grid->levels - 1];
-    struct wf_number number = job->counts ? wf_quotient_u128(negative, magnitude, exponent, (uint64_t)count)
-                                          : wf_number_make(negative, magnitude, exponent, false);
+    bool is_power = (count & (count - 1)) == 0; /* of two: nothing to divide, as in groups of one element */
+    struct wf_number number = is_power ? wf_number_make(negative, magnitude, exponent - __builtin_ctzll((uint64_t)count), false)
+                                       : wf_quotient_u128(negative, magnitude, exponent, (uint64_t)count);
     return wf_number_round(&number, value->type, value);
 }
 

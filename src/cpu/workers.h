@@ -6,7 +6,7 @@
 #include "core/threads.h"
 #include "core/view.h"
 #include "cpu/columns.h"
-#include "cpu/pages.h"
+#include "core/pages.h"
 #include "cpu/tier.h"
 
 /* The state of one thread. */

@@ -45,6 +45,8 @@ static const struct {
     {"\x89HDF", "an HDF5 file, which is not read: convert it, as by h5py and numpy.save"},
     {"\xfd" "7zXZ", "xz data, which are not decoded: pipe the output of xzcat"},
     {"BZh", "bzip2 data, which are not decoded: pipe the output of bzcat"},
+    {"\xff\xfe", "UTF-16 text, which is not read: pipe the output of iconv -f UTF-16 -t UTF-8"},
+    {"\xfe\xff", "UTF-16 text, which is not read: pipe the output of iconv -f UTF-16 -t UTF-8"},
     {"PK\3\4", "a zip archive, of which only those with a name that ends in .npz are read"},
 };
 

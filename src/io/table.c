@@ -112,6 +112,7 @@ wf_error wf_table_begin_file(wf_handle *handle, struct wf_table *table) {
     text->has_header = table->has_header;
     text->is_table = true;
     wf_error error = wf_source_fill(handle, &reader->source, WF_SOURCE_NBYTES);
+    if (!error && table->has_header) error = wf_text_check_line_ends(handle, text, &reader->source);
     if (!error) error = read_first_line(handle, table, &names);
     if (!error && names.count) error = resolve(handle, table, &names);
     if (!error && names.count && table->has_header) error = wf_text_end_line(handle, text, &reader->source);

@@ -51,9 +51,20 @@ bool wf_text_is_missing(const struct wf_field *field) {
            is_word(bytes, length, "null") || is_word(bytes + has_sign, length - has_sign, "nan");
 }
 
+/* Whether the field is a number but for commas: one for a point, or those that group digits. */
+static bool has_commas(const struct wf_field *field) {
+    size_t commas = 0, others = 0;
+    for (size_t i = 0; i < field->length; i++) {
+        commas += field->bytes[i] == ',';
+        others += !memchr("0123456789+-.,", field->bytes[i], 14);
+    }
+    return commas && !others;
+}
+
 /* Advice for a message about a field that is not a number. */
 static const char *advise(const struct wf_text *text, const struct wf_field *field) {
     if (wf_text_is_missing(field)) return ": missing values can be skipped (--missing skip)";
+    if (has_commas(field)) return ": numbers have a point, and no commas";
     bool may_be_name = field->length > 0 && !memchr("0123456789+-.", *field->bytes, 13);
     if (text->line == text->first_line && !text->has_header && may_be_name)
         return ": if this line holds names, --header skips it and --column NAME reads a column";

@@ -121,6 +121,18 @@ static bool has_grouped_digits(const char *p, const char *end) {
     return groups && digits == 3 && has_zero;
 }
 
+wf_error wf_text_check_line_ends(wf_handle *handle, const struct wf_text *text, const struct wf_source *source) {
+    const char *line = (const char *)wf_source_window(source), *end = line + wf_source_available(source);
+    if (line == end || memchr(line, '\n', (size_t)(end - line))) return WF_OK;
+    const char *begin = line;
+    while (begin < end && *begin != '\r') begin++;
+    const char *next = begin;
+    while (next < end && wf_char_class_of(text, *next) & WF_CHAR_BLANK) next++;
+    if (next == end) return WF_OK;
+    return wf_text_fail(handle, text, source, begin, WF_ERROR_FORMAT, "lines that end in a carriage return alone: pipe the "
+                        "output of tr '\\r' '\\n'");
+}
+
 wf_error wf_text_open(wf_handle *handle, struct wf_text *text, struct wf_source *source, wf_type type,
                       const wf_reader_options *options) {
     *text = (struct wf_text){.type = type, .line = 1};
@@ -140,5 +152,5 @@ wf_error wf_text_open(wf_handle *handle, struct wf_text *text, struct wf_source 
     text->is_grouped = !options->delimiter && has_grouped_digits(line, line + wf_source_available(source));
     text->first_line = text->line;
     text->is_table = text->has_delimiter || text->has_header || text->column;
-    return WF_OK;
+    return text->has_header ? wf_text_check_line_ends(handle, text, source) : WF_OK;
 }

@@ -1,4 +1,4 @@
-#include "cpu/pages.h"
+#include "core/pages.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 /* Memory for large tables: pages as large as there are, since elements go to random places. */
-#ifndef WF_CPU_PAGES_H
-#define WF_CPU_PAGES_H
+#ifndef WF_CORE_PAGES_H
+#define WF_CORE_PAGES_H
 
 #include <stdbool.h>
 #include <stddef.h>
