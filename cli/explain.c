@@ -19,10 +19,6 @@ static int read_rung(const char *name, struct ladder_rung *rung) {
     if (rung->needs_gpu)
         return fail("%s needs a GPU; to time it there: warpfold ladder --device cuda --rung %02d",
                     rung->id, rung->number);
-    if (rung->is_unexplained)
-        return fail("%s has no steps of one block: its blocks work in clusters; "
-                    "to count it: warpfold ladder --rung %02d",
-                    rung->id, rung->number);
     return STATUS_OK;
 }
 

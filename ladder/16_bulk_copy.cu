@@ -17,8 +17,10 @@
 // Warp: 32
 // Target: sm_90
 // Cluster: 2
-// Runs: counted
 // Ops: sum prod min max argmax
+// Tree: registers
+// Explain: -n 4096 --block 64
+// Textbook: *cluster.map_shared_rank(&sums[rank], 0) = sum;
 
 #define CLUSTER 2
 

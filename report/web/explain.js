@@ -191,9 +191,8 @@ const STAGE_BESIDE = 16; // threads: more need the page's whole width
 function settingWords(data) {
     const machine = `warps of ${plural(data.warp, "lane")}, ${plural(data.banks, "bank")}`;
     const schedule = data.schedule === "lockstep" ? "" : `, schedule ${data.schedule}`;
-    const block = `a block of ${plural(data.block, "thread")}`;
     const small = data.is_picture && data.warp < 32 ? " (small, for the eye: a GPU has 32 and 32)" : "";
-    return `${data.op} of ${data.n} ${data.type} in ${block}, ${machine}${small}${schedule}`;
+    return `${data.op} of ${data.n} ${data.type} in ${blockWords(data)}, ${machine}${small}${schedule}`;
 }
 
 function makeComparisonPanel(data) {
