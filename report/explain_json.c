@@ -67,12 +67,29 @@ static void put_prediction(struct json *json, const struct prediction *predictio
 
 /* ---- the whole ----------------------------------------------------------------------------------- */
 
+/* The rung so many further on, or null: "before": {"id": "04_interleaved_modulo", "title": ...}. */
+static void put_neighbour(struct json *json, const char *name, const struct ladder_rung *rung, int step) {
+    struct ladder_rung other;
+    int number = rung->number + step;
+    json_key(json, name);
+    if (number < 0 || !ladder_rung_get((size_t)number, &other) || other.needs_gpu) {
+        json_null(json);
+        return;
+    }
+    json_begin(json, '{');
+    json_key_text(json, "id", other.id);
+    json_key_text(json, "title", other.title);
+    json_end(json, '}');
+}
+
 static void put_head(struct json *json, const struct explanation *explanation) {
     static const char *const schedules[] = {
         [SIMT_LOCKSTEP] = "lockstep", [SIMT_SPLIT] = "split", [SIMT_RANDOM] = "random"};
     const struct ladder_rung *rung = &explanation->rung;
     json_key_text(json, "rung", rung->id);
     json_key_text(json, "title", rung->title);
+    put_neighbour(json, "before", rung, -1);
+    put_neighbour(json, "next", rung, 1);
     json_key_text(json, "op", wf_op_name(explanation->variant.op));
     json_key_text(json, "type", wf_type_name(explanation->variant.type));
     json_key_unsigned(json, "n", explanation->n);

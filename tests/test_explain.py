@@ -599,7 +599,7 @@ def test_bulk_copies_of_any_count(count):
 def test_bulk_copies_in_words():
     page = printed("explain", "16")
     assert "block 0 of a cluster of 2 such blocks" in page and "one bulk copy of 8192 bytes" in page
-    assert "barriers of the whole cluster" in page and "*cluster.map_shared_rank(&sums[rank], 0) = sum;" in page
+    assert "barriers of the whole cluster" in page and "*cluster.map_shared_rank(own, 0) = sum;" in page
 
 
 def test_one_rung_is_needed():

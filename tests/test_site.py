@@ -100,7 +100,7 @@ def test_nothing_is_fetched_from_elsewhere(site):
     folder, pages = site
     for name in pages:
         text = (folder / name).read_text()
-        assert "default-src 'none'" in text and not re.search(r"<(script|img|iframe)[^>]* src=\"(?!data:|pictures/)", text), name
+        assert "default-src 'none'" in text and not re.search(r"<(script|img|iframe)[^>]* src=\"(?!data:|(?:docs/)?pictures/)", text), name
 
 
 def test_pages_that_draw_have_their_text_without_scripts(site):
@@ -109,6 +109,13 @@ def test_pages_that_draw_have_their_text_without_scripts(site):
                          re.DOTALL)[1]
     assert html.unescape(noscript) == printed("explain", "05")
     assert "race at ladder/wrong/missing_loop_barrier.cu" in pages["wrong/missing_loop_barrier.html"].text
+
+
+def test_a_wrong_kernel_page_says_what_is_wrong(site):
+    _, pages = site
+    assert "Wrong: No barrier in the loop" in pages["wrong/missing_loop_barrier.html"].text
+    assert "Found: race." in pages["wrong/missing_loop_barrier.html"].text
+    assert "Its sum is wrong, and no observer finds why." in pages["wrong/final_pass.html"].text
 
 
 def test_texts_are_those_of_the_repository(site):
@@ -152,7 +159,7 @@ def test_texts_fit_the_screen(site, show):
             assert is_within_width(page), (name, width)
 
 
-@pytest.mark.parametrize("stem", ["05_interleaved_strided", "08_unrolled_last_warp", "12_warp_shuffle"])
+@pytest.mark.parametrize("stem", ["05_interleaved_strided", "08_unrolled_last_warp", "12_warp_shuffle", "16_bulk_copy"])
 def test_a_step_is_on_one_screen(stem, site, show):
     """The idea, the stage, the memory, the code and what drives them, at every step."""
     folder, _ = site

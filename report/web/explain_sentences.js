@@ -75,8 +75,8 @@ function blockWords(data) {
 
 // "Thread 0 asks for a bulk copy of 8192 bytes: ..."
 function tellCopies(data) {
-    return data.outside.copies.map(copy => ` Thread ${copy.thread} asks for a bulk copy of ${plural(copy.nbytes, "byte")}: `
-        + "they come from the input to shared memory without passing through a register.").join("");
+    return data.outside.copies.map(copy => ` Thread ${copy.thread} asks for one bulk copy: `
+        + `${plural(copy.nbytes, "byte")} straight to shared memory.`).join("");
 }
 
 function caption(model, index) {
