@@ -602,6 +602,11 @@ def test_bulk_copies_in_words():
     assert "barriers of the whole cluster" in page and "*cluster.map_shared_rank(own, 0) = sum;" in page
 
 
+def test_the_exact_sum_has_no_block():
+    refused(1, "has no block to follow: docs/exact-sums.md tells how it works; to run it: ", "explain", "17")
+    refused(1, "has no block to follow", "explain", "17", "--json")
+
+
 def test_one_rung_is_needed():
     refused(2, "one rung", "explain")
     refused(2, "one rung", "explain", "01", "02")

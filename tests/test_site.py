@@ -2,10 +2,12 @@
 text without them."""
 
 import html
+import json
 import os
 import re
 import subprocess
 import sys
+from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -109,6 +111,21 @@ def test_pages_that_draw_have_their_text_without_scripts(site):
                          re.DOTALL)[1]
     assert html.unescape(noscript) == printed("explain", "05")
     assert "race at ladder/wrong/missing_loop_barrier.cu" in pages["wrong/missing_loop_barrier.html"].text
+
+
+def test_the_page_of_the_exact_sum(site):
+    """Its results are those of the commands that it names, its digits make the exact sum."""
+    folder, pages = site
+    text = (folder / "explain" / "17_exact.html").read_text()
+    elements = re.search(r"<code>([-\de.,]+)</code>; the same from behind", text)[1]
+    rows = re.findall(r"<tr><td class=left>(.*?)</td><td>(.*?)</td><td>(.*?)</td><td>(.*?)</td></tr>", text)
+    told = json.loads(printed("explain", "06", "--type", "f32", f"--values={elements}", "--json"))["result"]
+    assert rows[2][1] == str(told) and "06" in rows[2][0] and len(rows) == 4
+    exact = sum(Fraction(element) for element in elements.split(","))
+    assert {float(result) for result in rows[3][1:]} == {float(exact)} and len({result for row in rows[:3] for result in row[1:]}) > 1
+    digits = [int(digit) for digit in re.findall(r"<td><b>(-?\d+)</b></td>", text)]
+    assert sum(digit * Fraction(2) ** power for digit, power in zip(digits, (32, 0, -32))) == exact
+    assert "17_exact.html" in (folder / "explain" / "16_bulk_copy.html").read_text()
 
 
 def test_a_wrong_kernel_page_says_what_is_wrong(site):
