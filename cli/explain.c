@@ -17,11 +17,8 @@ static int read_rung(const char *name, struct ladder_rung *rung) {
     if (!ladder_rung_find(name, rung))
         return fail_usage("unknown rung '%s'; 'warpfold ladder' lists them", name);
     if (rung->needs_gpu)
-        return fail("%s needs a GPU; to time it there: warpfold ladder --device cuda --rung %02d",
-                    rung->id, rung->number);
-    if (rung->is_unexplained)
-        return fail("%s has no steps of one block: its blocks work in clusters; "
-                    "to count it: warpfold ladder --rung %02d",
+        return fail("%s is the library's own reduction and has no block to follow: docs/exact-sums.md tells how it works; "
+                    "to run it: warpfold ladder --rung %02d",
                     rung->id, rung->number);
     return STATUS_OK;
 }

@@ -289,7 +289,8 @@ struct prediction predict(const struct prediction_setting *setting) {
     bool in_place = technique->store == STORE_INPUT;
     prediction.has_tree = is_tree && (is_full || !in_place);
     prediction.has_outside = is_tree && is_full;
-    prediction.has_atomics = is_tree || !is_tried_again(setting);
+    prediction.has_barriers = prediction.has_tree && setting->rung->barriers != LADDER_BARRIERS_UNKNOWN;
+    prediction.has_atomics = setting->rung->cluster == 1 && (is_tree || !is_tried_again(setting));
     if (technique->pattern)
         predict_memory_tree(&prediction, setting, technique);
     else if (is_tree)

@@ -25,6 +25,7 @@ enum { PREDICTED_STEPS_MAX = 12 };
 struct prediction {
     bool has_tree;    /* there are closed forms of the steps */
     bool has_outside; /* and of what lies before and after them: for a full tile */
+    bool has_barriers;
     bool has_atomics; /* unless they try again until they win */
     size_t step_count;
     struct tally steps[PREDICTED_STEPS_MAX], total, outside; /* outside: requests and wavefronts only */

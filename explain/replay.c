@@ -35,6 +35,8 @@ struct replay {
     struct timeline *timeline;
     const struct timeline_setting *setting;
     struct cell *input, *shared;
+    const struct trace_event **copies; /* into shared memory, as they were asked for */
+    size_t copy_count, copy_capacity;
     struct lane *lanes; /* one for each thread */
     uint32_t lane_count;
     struct word *words;
@@ -85,9 +87,22 @@ static struct cell identity(const struct replay *replay) {
 
 /* ---- memory -------------------------------------------------------------------------------------- */
 
+/* A word that a bulk copy brought stands for the word of global memory that it came from. */
+static void follow_copies(const struct replay *replay, enum simt_space *space, uint64_t *address) {
+    if (*space != SIMT_SHARED) return;
+    for (size_t i = replay->copy_count; i-- > 0;) {
+        struct trace_copy copy = trace_copied(replay->timeline->trace, replay->copies[i]);
+        if (*address - copy.to >= copy.nbytes) continue;
+        *space = SIMT_GLOBAL;
+        *address += copy.from - copy.to;
+        return;
+    }
+}
+
 /* Finds the cell of an address; false: it cannot hold an element. */
 static bool locate(const struct replay *replay, enum simt_space space, uint64_t address, struct item *item) {
     const struct timeline *timeline = replay->timeline;
+    follow_copies(replay, &space, &address);
     bool is_shared = space == SIMT_SHARED;
     uint64_t offset = address - (is_shared ? timeline->shared_offset : timeline->input_address);
     enum store store = is_shared ? STORE_SHARED : STORE_INPUT;
@@ -201,8 +216,9 @@ static void store(struct replay *replay, uint32_t thread, struct item target, ui
         if (lane->loaded[i].store == target.store && lane->loaded[i].index != target.index)
             add_source(timeline, &combine, (uint32_t)lane->loaded[i].index);
     fold(replay, lane);
-    *cell = (struct cell){held(replay, lane).term, bits};
-    hold(lane, *cell);
+    struct cell own = held(replay, lane);
+    *cell = (struct cell){own.term, bits};
+    hold(lane, target.store == STORES ? own : *cell); /* what leaves may contain other blocks' results */
     lane->is_stored = true;
     lane->stored = target;
     lane->has_stored = true;
@@ -235,10 +251,11 @@ static bool is_swap(const struct trace *trace, const struct trace_event *event) 
     return strstr(trace->places[event->pc].opcode, ".cas.");
 }
 
-/* Other atomic operations than the block's own only read. */
+/* Other atomic operations than the block's own only read, or draw a ticket. */
 static bool is_combining(const struct replay *replay, const struct trace_event *event) {
     wf_op op = replay->setting->op;
     const char *opcode = replay->timeline->trace->places[event->pc].opcode;
+    if (replay->setting->rung->finish != LADDER_FINISH_ATOMIC) return false;
     const char *own = op == WF_SUM ? ".add." : op == WF_MIN ? ".min." : ".max.";
     return is_swap(replay->timeline->trace, event) || (op != WF_PROD && strstr(opcode, own));
 }
@@ -320,6 +337,14 @@ static void replay_warp_reduction(struct replay *replay, const struct trace_even
     add_combine(timeline, &combine);
 }
 
+static void replay_copy(struct replay *replay, const struct trace_event *event) {
+    const struct trace_event **copies = array_grow(replay->copies, sizeof *copies, replay->copy_count + 1,
+                                                   &replay->copy_capacity, &replay->timeline->out_of_memory);
+    if (!copies) return;
+    replay->copies = copies;
+    copies[replay->copy_count++] = event;
+}
+
 static void replay_barrier(struct replay *replay) {
     for (uint32_t thread = 0; thread < replay->lane_count; thread++) replay->lanes[thread].holds = false;
     for (uint32_t warp = 0; warp < replay->timeline->warp_count; warp++) replay->is_shuffled[warp] = false;
@@ -328,6 +353,7 @@ static void replay_barrier(struct replay *replay) {
 void replay_event(struct replay *replay, const struct trace_event *event, bool in_tree) {
     switch (event->kind) {
     case TRACE_ACCESS: replay_access(replay, event, in_tree); break;
+    case TRACE_COPY: replay_copy(replay, event); break;
     case TRACE_BARRIER: replay_barrier(replay); break;
     case TRACE_SHUFFLE:
         if (in_tree) replay_shuffle(replay, event);
@@ -376,6 +402,7 @@ void replay_destroy(struct replay *replay) {
     free(replay->shared);
     free(replay->lanes);
     free(replay->words);
+    free(replay->copies);
     free(replay->shuffled);
     free(replay->is_shuffled);
     free(replay);

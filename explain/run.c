@@ -132,6 +132,7 @@ static simt_error launch(struct stage *stage, simt_message *message) {
     const simt_launch request = {
         .module = explanation->module,
         .kernel = ladder_kernel(explanation->module),
+        .grid = {explanation->rung.cluster},
         .block = {explanation->block},
         .shared_nbytes = plan->shared_nbytes,
         .arguments = arguments,

@@ -5,9 +5,10 @@
 
 #include "array.h"
 #include "observe/observe.h"
-#include "observe/observe.h"
 
+/* NULL: no memory, or not a trace's block. */
 static struct trace_event *add_event(struct trace *trace, enum trace_kind kind, const simt_event *event) {
+    if (!trace) return NULL;
     struct trace_event *events = array_grow(trace->events, sizeof *trace->events, trace->count + 1,
                                             &trace->capacity, &trace->out_of_memory);
     if (!events) return NULL;
@@ -49,7 +50,7 @@ static bool begin_launch(void *launch, const simt_launch_view *view) {
 
 static bool begin_block(void *launch, void *block, const simt_block_view *view) {
     (void)launch;
-    *(struct trace **)block = view->launch->context;
+    *(struct trace **)block = view->index == 0 ? view->launch->context : NULL;
     return true;
 }
 
@@ -80,6 +81,19 @@ static void record_access(void *block, const simt_event *event, const simt_acces
         words[lane] = access->addresses[lane];
     }
     if (value_count) memcpy(words + SIMT_LANES, access->values, value_count * sizeof *words);
+}
+
+/* Of a copy into this block's own shared memory from global memory; others are not followed. */
+static void record_copy(void *block, const simt_event *event, const simt_copy *copy) {
+    struct trace *trace = *(struct trace **)block;
+    if (copy->from.space != SIMT_GLOBAL || copy->to.space != SIMT_SHARED || copy->is_reduction) return;
+    struct trace_event *added = add_event(trace, TRACE_COPY, event);
+    uint64_t *words = added ? add_words(trace, added, 3) : NULL;
+    if (!words) return;
+    added->mask = UINT32_C(1) << copy->lane;
+    words[0] = copy->from.address;
+    words[1] = copy->to.address & ((UINT64_C(1) << SIMT_RANK_SHIFT) - 1);
+    words[2] = copy->from.nbytes;
 }
 
 static void record_shuffle(void *block, const simt_event *event, const uint8_t *sources) {
@@ -114,6 +128,7 @@ const struct simt_observer trace_observer = {
     .shuffle = record_shuffle,
     .warp_barrier = record_warp_barrier,
     .barrier = record_barrier,
+    .copy = record_copy,
 };
 
 void trace_clear(struct trace *trace) {
@@ -135,6 +150,11 @@ const uint64_t *trace_values(const struct trace *trace, const struct trace_event
 
 const uint64_t *trace_sources(const struct trace *trace, const struct trace_event *event) {
     return &trace->words[event->words];
+}
+
+struct trace_copy trace_copied(const struct trace *trace, const struct trace_event *event) {
+    const uint64_t *words = &trace->words[event->words];
+    return (struct trace_copy){words[0], words[1], words[2]};
 }
 
 bool trace_is_warp_reduction(const struct trace *trace, const struct trace_event *event) {

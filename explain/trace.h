@@ -14,6 +14,7 @@ enum trace_kind {
     TRACE_ACCESS,
     TRACE_SHUFFLE,
     TRACE_WARP_BARRIER,
+    TRACE_COPY,   /* a lane's bulk copy into shared memory */
     TRACE_BARRIER /* of the block: of no warp */
 };
 
@@ -26,7 +27,7 @@ struct trace_event {
     enum simt_space space;
     enum simt_access_kind access;
     uint32_t element_nbytes, elements;
-    size_t words; /* of accesses and shuffles: where their lanes' words begin */
+    size_t words; /* of accesses, shuffles and copies: where their lanes' words begin */
 };
 
 struct trace {
@@ -39,7 +40,7 @@ struct trace {
     bool out_of_memory;
 };
 
-/* Fills the trace that is the launch's context, zeroed before, with all that a launch of one block does. */
+/* Fills the trace that is the launch's context, zeroed before, with all that the launch's first block does. */
 extern const struct simt_observer trace_observer;
 void trace_clear(struct trace *trace);
 
@@ -48,6 +49,12 @@ const uint64_t *trace_addresses(const struct trace *trace, const struct trace_ev
 const uint64_t *trace_values(const struct trace *trace, const struct trace_event *event);
 /* For a shuffle: the lane whose value each lane receives. */
 const uint64_t *trace_sources(const struct trace *trace, const struct trace_event *event);
+
+/* Bytes that a copy brings from global memory to an offset in the block's shared memory. */
+struct trace_copy {
+    uint64_t from, to, nbytes;
+};
+struct trace_copy trace_copied(const struct trace *trace, const struct trace_event *event);
 
 /* Whether the instruction itself reduces the lanes of a warp (redux). */
 bool trace_is_warp_reduction(const struct trace *trace, const struct trace_event *event);

@@ -12,6 +12,7 @@
 #include "candidate.h"
 #include "chains.h"
 #include "reference.h"
+#include "sizes.h"
 
 enum { OBSERVERS_MAX = 32, INSTRUCTIONS_LEAST = 1 << 18, INSTRUCTIONS_FOR_EACH = 1 << 12 };
 
@@ -24,6 +25,7 @@ static const struct schedule {
                  {"random:1", SIMT_RANDOM, 1},
                  {"random:2", SIMT_RANDOM, 2}};
 enum { SCHEDULES = sizeof schedules / sizeof *schedules };
+_Static_assert(SIZES_MAX + MORE_SIZES_MAX <= JUDGE_SIZES_MAX, "a verdict has room for all sizes");
 
 struct judging {
     const struct judge_request *request;
@@ -39,6 +41,7 @@ struct judging {
 struct trial {
     struct judging *judging;
     struct scope scope;
+    size_t size_number; /* of the task's sizes, then of the others */
     size_t set;
     const struct schedule *schedule;
     simt_launch launch;
@@ -301,10 +304,11 @@ static simt_error check_gates_of(struct trial *trial, size_t stage) {
     return SIMT_OK;
 }
 
-/* Once for each size: what other data and schedules cost is another matter. */
+/* Once for each size of the task: what other data and schedules cost is another matter. */
 static simt_error check_gates(struct trial *trial) {
     const struct judge_task *task = trial->judging->task;
-    if (trial->set || trial->schedule->schedule != SIMT_LOCKSTEP) return SIMT_OK;
+    bool is_of_task = trial->size_number < task->size_count;
+    if (!is_of_task || trial->set || trial->schedule->schedule != SIMT_LOCKSTEP) return SIMT_OK;
     trial->judging->verdict->gate_count = task->gate_count;
     simt_error error = SIMT_OK;
     for (size_t s = 0; s < task->stage_count && !error; s++) error = check_gates_of(trial, s);
@@ -371,9 +375,8 @@ static bool set_launch(struct trial *trial, size_t s) {
 
 /* Later launches of a size have other data: nobody knows a result before. */
 static struct data data_of(const struct trial *trial) {
-    size_t size = (size_t)(trial->scope.size - trial->judging->task->sizes),
-           schedule = (size_t)(trial->schedule - schedules);
-    uint64_t number = (size * DATA_MAX + trial->set) * SCHEDULES + schedule;
+    size_t schedule = (size_t)(trial->schedule - schedules);
+    uint64_t number = (trial->size_number * DATA_MAX + trial->set) * SCHEDULES + schedule;
     return (struct data){trial->set, trial->judging->request->seed * 1000003 + number * 7919,
                          schedule % 2 == 0};
 }
@@ -427,25 +430,55 @@ static void trial_clear(struct trial *trial) {
 /* ---- all of them
  * --------------------------------------------------------------------------------------------- */
 
-/* Whether more launches would tell more. */
+/* *is_over: more launches would not tell more. */
 static simt_error try(struct judging *judging, const struct size *size, size_t set,
                       const struct schedule *schedule, bool *is_over) {
-    struct trial trial = {.judging = judging, .scope = {size, 0, 0}, .set = set, .schedule = schedule};
+    struct judge_verdict *verdict = judging->verdict;
+    struct trial trial = {.judging = judging,
+                          .scope = {size, 0, 0},
+                          .size_number = verdict->size_count - 1,
+                          .set = set,
+                          .schedule = schedule};
     simt_error error = launch(&trial);
     *is_over = trial.is_over;
     trial_clear(&trial);
     return error;
 }
 
-static simt_error try_all(struct judging *judging) {
+static void note_size(struct judge_verdict *verdict, const struct size *size) {
+    snprintf(verdict->sizes[verdict->size_count++], JUDGE_SIZE_CAPACITY, "%s", size->text);
+}
+
+static size_t data_sets(const struct judge_task *task) {
+    return task->data_count ? task->data_count : 1;
+}
+
+/* Each size with all data and schedules. */
+static simt_error try_sizes_of_task(struct judging *judging) {
     const struct judge_task *task = judging->task;
-    size_t sets = task->data_count ? task->data_count : 1;
     bool is_over = false;
     simt_error error = SIMT_OK;
-    for (size_t i = 0; i < task->size_count; i++)
-        for (size_t set = 0; set < sets; set++)
+    for (size_t i = 0; i < task->size_count && !is_over && !error; i++) {
+        note_size(judging->verdict, &task->sizes[i]);
+        judging->verdict->task_size_count++;
+        for (size_t set = 0; set < data_sets(task); set++)
             for (size_t s = 0; s < SCHEDULES && !is_over && !error; s++)
                 error = try(judging, &task->sizes[i], set, &schedules[s], &is_over);
+    }
+    return error;
+}
+
+/* Each once, data and schedules in turn; none where the kernel is refused already. */
+static simt_error try_more_sizes(struct judging *judging) {
+    const size_t sets = data_sets(judging->task);
+    struct more_sizes more;
+    bool is_over = false;
+    simt_error error = SIMT_OK;
+    sizes_choose(judging->task, judging->candidate.ptx, judging->request->seed, &more);
+    for (size_t i = 0; i < more.count && !judging->verdict->reason_count && !is_over && !error; i++) {
+        note_size(judging->verdict, &more.items[i]);
+        error = try(judging, &more.items[i], i % sets, &schedules[i / sets % SCHEDULES], &is_over);
+    }
     return error;
 }
 
@@ -484,7 +517,8 @@ simt_error judge_run(const struct judge_request *request, struct judge_verdict *
     *verdict = (struct judge_verdict){0};
     simt_error error = candidate_load(&judging.candidate, request, message);
     if (!error && !list_observers(&judging)) error = fail_memory(message);
-    if (!error) error = try_all(&judging);
+    if (!error) error = try_sizes_of_task(&judging);
+    if (!error) error = try_more_sizes(&judging);
     if (!error) refuse_unsteady(&judging);
     verdict->is_accepted = !error && !verdict->reason_count;
     chains_destroy(judging.chains);

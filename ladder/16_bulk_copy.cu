@@ -1,8 +1,9 @@
 // Bulk copies
 //
 // From sm_90 on a thread can ask for kilobytes at once: a bulk copy brings them from global to shared memory
-// by itself and reports their arrival to a barrier in shared memory, an mbarrier, that counts bytes.  A ring
-// of such copies is on its way while the block adds up what came before, so no register holds a load in
+// by itself and reports their arrival to a barrier in shared memory, an mbarrier, that counts bytes.
+//
+// A ring of such copies is on its way while the block adds up what came before, so no register holds a load in
 // flight and hardly an instruction asks for one.  And the blocks of a cluster, which run side by side, write
 // their results into the shared memory of the first of them: one partial result for two blocks.
 //
@@ -17,8 +18,10 @@
 // Warp: 32
 // Target: sm_90
 // Cluster: 2
-// Runs: counted
 // Ops: sum prod min max argmax
+// Tree: registers
+// Explain: -n 4096 --block 64
+// Textbook: *cluster.map_shared_rank(own, 0) = sum;
 
 #define CLUSTER 2
 

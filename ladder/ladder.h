@@ -75,7 +75,6 @@ struct ladder_rung {
     uint32_t types;                              /* bit type of wf_type */
     bool in_place;                               /* overwrites its input */
     bool needs_gpu;                              /* the simulator cannot run it */
-    bool is_unexplained;                         /* its steps are not those of one block */
     bool is_engine;                              /* no kernel of its own: it is the library's reduction */
 };
 

@@ -119,10 +119,8 @@ static void read_textbook(struct ladder_rung *rung, const char *text) {
     snprintf(rung->textbook, sizeof rung->textbook, "%.79s", text);
 }
 
-/* "counted": it runs, but `explain` has no picture of it.  "engine": it is no kernel, but the library's own
- * reduction, which takes its GPU. */
+/* "engine": it is no kernel, but the library's own reduction, which takes its GPU. */
 static void read_runs(struct ladder_rung *rung, const char *text) {
-    rung->is_unexplained = true;
     rung->needs_gpu = rung->is_engine = !strcmp(text, "engine");
 }
 

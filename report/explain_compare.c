@@ -138,10 +138,11 @@ static bool put_block_counts(FILE *stream, const struct explanation *explanation
     any |= put_count(stream, "shared wavefronts outside the tree",
                      (struct count){(double)outside->shared_wavefronts,
                                     if_known(known, (double)predicted->shared_wavefronts)});
-    any |= put_count(stream, "barriers",
+    bool is_one = explanation->rung.cluster == 1; /* counts of the launch are those of one block */
+    any |= put_count(stream, is_one ? "barriers" : "barriers of the whole cluster",
                      (struct count){explain_count(explanation, "barriers"),
-                                    if_known(prediction->has_tree, (double)prediction->barriers)});
-    any |= put_count(stream, "atomic operations",
+                                    if_known(prediction->has_barriers, (double)prediction->barriers)});
+    any |= put_count(stream, is_one ? "atomic operations" : "atomic operations of the cluster",
                      (struct count){explain_count(explanation, "atomics"),
                                     if_known(prediction->has_atomics, (double)prediction->atomics)});
     any |= put_count(stream, "races", (struct count){explain_count(explanation, "races"), 0});

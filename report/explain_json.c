@@ -49,8 +49,8 @@ static void put_prediction(struct json *json, const struct prediction *predictio
     if (prediction->has_tree) {
         json_tally(json, &prediction->total);
         put_lanes(json, prediction->total.active_lanes, prediction->lane_steps, prediction->step_count);
-        json_key_unsigned(json, "barriers", prediction->barriers);
     }
+    if (prediction->has_barriers) json_key_unsigned(json, "barriers", prediction->barriers);
     if (prediction->has_atomics) json_key_unsigned(json, "atomics", prediction->atomics);
     json_key_unsigned(json, "races", 0);
     json_key_number(json, "occupancy", prediction->occupancy);
@@ -67,16 +67,34 @@ static void put_prediction(struct json *json, const struct prediction *predictio
 
 /* ---- the whole ----------------------------------------------------------------------------------- */
 
+/* The rung so many further on, or null: "before": {"id": "04_interleaved_modulo", "title": ...}. */
+static void put_neighbour(struct json *json, const char *name, const struct ladder_rung *rung, int step) {
+    struct ladder_rung other;
+    int number = rung->number + step;
+    json_key(json, name);
+    if (number < 0 || !ladder_rung_get((size_t)number, &other) || other.needs_gpu) {
+        json_null(json);
+        return;
+    }
+    json_begin(json, '{');
+    json_key_text(json, "id", other.id);
+    json_key_text(json, "title", other.title);
+    json_end(json, '}');
+}
+
 static void put_head(struct json *json, const struct explanation *explanation) {
     static const char *const schedules[] = {
         [SIMT_LOCKSTEP] = "lockstep", [SIMT_SPLIT] = "split", [SIMT_RANDOM] = "random"};
     const struct ladder_rung *rung = &explanation->rung;
     json_key_text(json, "rung", rung->id);
     json_key_text(json, "title", rung->title);
+    put_neighbour(json, "before", rung, -1);
+    put_neighbour(json, "next", rung, 1);
     json_key_text(json, "op", wf_op_name(explanation->variant.op));
     json_key_text(json, "type", wf_type_name(explanation->variant.type));
     json_key_unsigned(json, "n", explanation->n);
     json_key_unsigned(json, "block", explanation->block);
+    json_key_unsigned(json, "cluster", rung->cluster);
     json_key_unsigned(json, "warp", explanation->settings.warp_size);
     json_key_unsigned(json, "banks", explanation->settings.banks);
     json_key_text(json, "schedule", schedules[explanation->schedule]);
@@ -109,6 +127,7 @@ static void put_input(struct json *json, const struct explanation *explanation) 
 static bool put_outside(struct json *json, const struct explanation *explanation) {
     json_key_begin(json, "outside", '{');
     json_tally(json, &explanation->timeline.outside);
+    json_copies(json, explanation);
     json_accesses(json, explanation, SIZE_MAX);
     bool has_memory = json_lines(json, explanation, SIZE_MAX);
     json_end(json, '}');

@@ -27,6 +27,7 @@ bool json_steps(struct json *json, const struct explanation *explanation);
 /* explain_json_trace.c: of a step, or outside the tree (step SIZE_MAX): "accesses", who touched what;
  * "lines", what was executed of the source. */
 void json_accesses(struct json *json, const struct explanation *explanation, size_t step);
+void json_copies(struct json *json, const struct explanation *explanation);
 bool json_lines(struct json *json, const struct explanation *explanation, size_t step);
 
 /* explain_json_misprints.c: "printed_errors" and "wrong", the kernels as the sources print them. */

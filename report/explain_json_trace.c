@@ -85,6 +85,27 @@ void json_accesses(struct json *json, const struct explanation *explanation, siz
     json_end(json, ']');
 }
 
+/* Bulk copies from the input to shared memory: [{thread, line, from, to, nbytes}], in bytes of each. */
+void json_copies(struct json *json, const struct explanation *explanation) {
+    const struct timeline *timeline = &explanation->timeline;
+    const struct trace *trace = timeline->trace;
+    json_key_begin(json, "copies", '[');
+    for (size_t i = 0; i < trace->count; i++) {
+        const struct trace_event *event = &trace->events[i];
+        if (event->kind != TRACE_COPY) continue;
+        struct trace_copy copy = trace_copied(trace, event);
+        json_begin(json, '{');
+        json_key_unsigned(json, "thread",
+                          event->warp * trace->launch.warp_size + (uint32_t)__builtin_ctz(event->mask));
+        json_key_unsigned(json, "line", timeline->lines[event->pc]);
+        json_key_unsigned(json, "from", copy.from - timeline->input_address);
+        json_key_unsigned(json, "to", copy.to);
+        json_key_unsigned(json, "nbytes", copy.nbytes);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
 /* ---- lines of the source ------------------------------------------------------------------------- */
 
 struct line {

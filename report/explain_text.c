@@ -261,6 +261,18 @@ static void put_step(const struct writer *writer, size_t index) {
 
 /* ---- before and after ---------------------------------------------------------------------------- */
 
+/* What bulk copies brought into shared memory. */
+static void put_copies(const struct writer *writer) {
+    const struct trace *trace = writer->timeline->trace;
+    for (size_t i = 0; i < trace->count; i++) {
+        const struct trace_event *event = &trace->events[i];
+        if (event->kind != TRACE_COPY) continue;
+        fprintf(writer->stream, "  Thread %" PRIu32 ": one bulk copy of %" PRIu64 " bytes to shared memory (line %" PRIu32 ")\n",
+                event->warp * warp_size(writer) + (uint32_t)__builtin_ctz(event->mask), trace_copied(trace, event).nbytes,
+                writer->timeline->lines[event->pc]);
+    }
+}
+
 static void put_head(const struct writer *writer) {
     const struct explanation *explanation = writer->explanation;
     fprintf(writer->stream, "%s%s: %s%s\n", writer->bold, explanation->rung.id, explanation->rung.title,
@@ -271,12 +283,16 @@ static void put_head(const struct writer *writer) {
             wf_op_name(explanation->variant.op), explanation->n, wf_type_name(explanation->variant.type),
             explanation->block, plural(explanation->block), warp_size(writer), plural(warp_size(writer)),
             explanation->settings.banks, plural(explanation->settings.banks));
+    if (explanation->rung.cluster > 1)
+        fprintf(writer->stream, "shown is block 0 of a cluster of %" PRIu32 " such blocks, which share the elements\n",
+                explanation->rung.cluster);
     if (explanation->is_picture && explanation->settings.warp_size < EXPLAIN_WARP_DEFAULT)
         fputs("small, to be seen at a glance; as on a GPU: -n 1024 --warp 32 --banks 32\n", writer->stream);
     if (explanation->rung.textbook[0] && explanation->variant.op == WF_SUM)
         fprintf(writer->stream, "as a textbook has it: %s\n", explanation->rung.textbook);
     if (writer->timeline->step_count)
         fprintf(writer->stream, "\n%sbefore the tree%s\n", writer->bold, writer->plain);
+    put_copies(writer);
     if (writer->timeline->step_count)
         put_store(writer, writer->timeline->start_store, writer->timeline->start);
 }
@@ -293,6 +309,7 @@ static void put_result(const struct writer *writer) {
         fputs(" = ", writer->stream);
         put_symbol(writer->stream, explanation, writer->timeline->result.term);
     }
+    if (explanation->rung.cluster > 1) fputs(", from all blocks of the cluster", writer->stream);
     fputc('\n', writer->stream);
 }
 

@@ -34,6 +34,18 @@ static void put_error(FILE *stream, const struct judge_verdict *verdict) {
     fputc('\n', stream);
 }
 
+/* Wrapped. */
+static void put_sizes(FILE *stream, const struct judge_verdict *verdict) {
+    enum { WIDTH = 112 };
+    int column = fprintf(stream, "  n =");
+    for (size_t i = 0; i < verdict->size_count; i++) {
+        const char *before = i == verdict->task_size_count ? "; once each" : "";
+        if (column + (int)(strlen(before) + strlen(verdict->sizes[i])) + 1 > WIDTH) column = fprintf(stream, "\n     ") - 1;
+        column += fprintf(stream, "%s %s", before, verdict->sizes[i]);
+    }
+    fputc('\n', stream);
+}
+
 static void put_gates(FILE *stream, const struct judge_verdict *verdict) {
     for (size_t i = 0; i < verdict->gate_count; i++) {
         const struct judge_gate_count *gate = &verdict->gates[i];
@@ -50,6 +62,7 @@ void put_judgement(FILE *stream, const struct judgement *judgement, bool has_col
     put_name(stream, judge_task_title(judgement->task), strlen(judge_task_title(judgement->task)));
     fprintf(stream, ": %s%s%s after %" PRIu64 " launches\n", colour,
             verdict->is_accepted ? "accepted" : "refused", has_colour ? "\033[0m" : "", verdict->launches);
+    if (verdict->is_accepted) put_sizes(stream, verdict);
     if (verdict->is_accepted) put_error(stream, verdict);
     if (verdict->is_accepted) put_gates(stream, verdict);
     for (size_t i = 0; i < verdict->reason_count; i++)
@@ -98,6 +111,10 @@ void put_judgement_json(FILE *stream, const struct judgement *judgement) {
     json_key_bool(&json, "accepted", verdict->is_accepted);
     json_key_unsigned(&json, "launches", verdict->launches);
     json_key_unsigned(&json, "seed", judgement->seed);
+    json_key_begin(&json, "sizes", '[');
+    for (size_t i = 0; i < verdict->size_count; i++) json_text(&json, verdict->sizes[i]);
+    json_end(&json, ']');
+    json_key_unsigned(&json, "sizes_of_task", verdict->task_size_count);
     json_key(&json, "error_ulp"),
         verdict->has_error ? json_number(&json, verdict->error_ulp) : json_null(&json);
     json_key(&json, "bound_ulp"),

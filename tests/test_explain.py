@@ -570,11 +570,41 @@ def test_refused(said, arguments):
     refused(2, said, "explain", *arguments)
 
 
-@pytest.mark.parametrize("rung, said", [("16", "its blocks work in clusters; to count it: "),
-                                        ("17", "needs a GPU; to time it there: ")])
-def test_rungs_without_steps(rung, said):
-    refused(1, said, "explain", rung)
-    refused(1, said, "explain", rung, "--json")
+# ---- rung 16: bulk copies and a cluster
+
+
+def test_bulk_copies_and_the_cluster():
+    """Block 0 of two: what its copies brought is what its threads add; the result is that of both blocks."""
+    told = explain("16")
+    assert (told["n"], told["block"], told["cluster"]) == (4096, 64, 2)
+    assert told["result"] == sum(told["input"])
+    assert elements(told["symbol"]) == list(range(2048))  # the stages go round the grid: 2048 each
+    assert [(copy["from"], copy["nbytes"]) for copy in told["outside"]["copies"]] == [(0, 8192)]
+    assert told["steps"][-1]["combines"][0]["value"] == sum(told["input"][:2048])
+    assert replay(told)[-1][0] == (sum(told["input"][:2048]), told["symbol"])
+    starts = zip(told["start"]["values"], told["start"]["symbols"])
+    assert all(value == sum(told["input"][i] for i in elements(symbol)) for value, symbol in starts)
+    check_prediction(told)
+    assert "barriers" not in told["predicted"]  # those of the cluster's blocks together have no closed form
+
+
+@pytest.mark.parametrize("count", [1, 3, 2047, 2049, 9001])
+def test_bulk_copies_of_any_count(count):
+    told = explain("16", "-n", count)
+    assert told["result"] == sum(told["input"]) and told["findings"] == []
+    assert sum(copy["nbytes"] for copy in told["outside"]["copies"]) == 4 * sum(
+        min(2048, count - at) // 4 * 4 for at in range(0, count, 4096))
+
+
+def test_bulk_copies_in_words():
+    page = printed("explain", "16")
+    assert "block 0 of a cluster of 2 such blocks" in page and "one bulk copy of 8192 bytes" in page
+    assert "barriers of the whole cluster" in page and "*cluster.map_shared_rank(own, 0) = sum;" in page
+
+
+def test_the_exact_sum_has_no_block():
+    refused(1, "has no block to follow: docs/exact-sums.md tells how it works; to run it: ", "explain", "17")
+    refused(1, "has no block to follow", "explain", "17", "--json")
 
 
 def test_one_rung_is_needed():

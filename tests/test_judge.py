@@ -357,7 +357,7 @@ __global__ void add_up(const float *partials, float *out, int count)
 def test_kernels_that_are_launched_in_order(write):
     task = write("a.task", TWO_PASSES)
     told = verdict(write("kernel.cu", TWO_KERNELS), "--task", task, status=0)
-    assert told["launches"] == 3 * 2 * 4
+    assert told["launches"] == 3 * 2 * 4 + len(told["sizes"]) - 3
     assert told["gates"][0]["value"] == 4 * 7  # the first kernel's; the second has none
     assert told["roundings"] <= 6 + 4  # along the chain through both
 
@@ -565,7 +565,7 @@ def test_types(type_name, c_type, out, c_out, data, write):
     task = task.replace("512", "1 33 512")
     kernel = SIMPLE % (c_type, c_out, c_out)
     told = verdict(write("good.cu", kernel), "--task", write("a.task", task), status=0)
-    assert (told["error_ulp"] is None) == (out != "f64") and told["launches"] == 12
+    assert (told["error_ulp"] is None) == (out != "f64") and told["launches"] == 12 + len(told["sizes"]) - 3
     off = verdict(write("bad.cu", kernel.replace("= sum;", "= sum + 1;")), "--task", write("a.task", task), status=3)
     assert kinds(off) == {"result"}
 
@@ -582,13 +582,47 @@ def test_an_exclusive_scan_and_a_reduction_of_nothing(write):
     assert "bounds" in kinds(verdict(write("max.cu", GOOD["max"]), "--task", write("max.task", largest), status=3))
 
 
+# ---- sizes that the task does not name
+
+
+@pytest.mark.parametrize("task, was, now, size", [
+    ("sum", "i < n ?", "i < n && n != 777 ?", "777"),
+    ("sum", "i < n ?", "i < n && (unsigned)(n - 700) > 2 ?", "70[0-2]"),
+    ("sum", "i < n ?", "i < n && n % 1000 != 389 ?", "389"),
+    ("sum", "i < n ?", "i < n && (n & n - 1 || n <= 256) ?", "512|1024|2048"),
+    ("max", "i < n; i", "i < (n == 1234 ? 0 : n); i", "1234"),
+    ("row_sums", "c < cols; c", "c < cols - (cols == 71); c", r"\d+x71"),
+])
+def test_a_kernel_that_is_wrong_at_one_size_is_refused(task, was, now, size, write):
+    assert was in GOOD[task]
+    told = verdict(write("kernel.cu", GOOD[task].replace(was, now, 1)), "--task", task, status=3)
+    assert kinds(told) == {"result"} and re.match(f"n = ({size}),", told["reasons"][0]["where"])
+    assert re.fullmatch(size, told["sizes"][-1]) and told["sizes"][-1] not in told["sizes"][:told["sizes_of_task"]]
+
+
+def test_more_sizes_are_such_as_the_task_has(write):
+    """Multiples of what all of the task's sizes are multiples of, in their range, each once, chosen by kernel and seed."""
+    whole_warps = (ROOT / "tasks" / "sum.task").read_text().replace("0 1 31 33 256 1000 2500", "64 320 1024")
+    kernel, task = write("kernel.cu", SUM), write("a.task", whole_warps)
+    told = verdict(kernel, "--task", task, status=0)
+    sizes = [int(size) for size in told["sizes"]]
+    assert sizes[:3] == [64, 320, 1024] and told["sizes_of_task"] == 3 and len(set(sizes)) == len(sizes) > 8
+    assert all(64 <= n <= 1024 and n % 64 == 0 for n in sizes) and told["launches"] == 3 * 3 * 4 + len(sizes) - 3
+    assert verdict(kernel, "--task", task, status=0)["sizes"] == told["sizes"]
+    sums = [verdict(kernel, "--task", "sum", "--seed", seed, status=0)["sizes"] for seed in (1, 2)]
+    assert sums[0] != sums[1] and {"2047", "2048", "2049", "257", "511"} <= set(sums[0])
+    rows = verdict(write("rows.cu", GOOD["row_sums"]), "--task", "row_sums", status=0)["sizes"]
+    assert all(re.fullmatch(r"\d+x\d+", size) for size in rows) and len(rows) > 12
+
+
 # ---- text, PTX, and what is wrong ---------------------------------------------------------------------------------
 
 
 def test_text_of_both_verdicts(write):
     done = run("judge", "--task", "sum", write("kernel.cu", SUM))
     assert (done.returncode, done.stderr) == (0, "")
-    assert re.search(r"kernel\.cu: the sum of n floats: accepted after 84 launches\n  error at most [\d.]+ ulp of the "
+    assert re.search(r"kernel\.cu: the sum of n floats: accepted after 1\d\d launches\n  n = 0 1 31 33 256 1000 2500; once "
+                     r"each \d+[\d \n]+\n  error at most [\d.]+ ulp of the "
                      r"exact result; its bound there, from \d+ rounded operations in a row \(counted\): [\d.e+]+ ulp\n$",
                      done.stdout)
     done = run("judge", "--task", "sum", write("kernel.cu", SUM.replace("i < n ? in[i] : 0.0f", "in[i]")))

@@ -63,6 +63,46 @@ def texts(locator):
     return [text.strip() for text in locator.all_text_contents()]
 
 
+# ---- rungs beside it
+
+
+@pytest.mark.parametrize("name, before, following", [("05.html", "04.html", "06.html"),
+                                                ("b_05_interleaved_strided.html", "b_04_interleaved_modulo.html",
+                                                 "b_06_sequential.html"), ("mine.html", None, None)])
+def test_links_to_the_rungs_beside_it(name, before, following, tmp_path, show):
+    """By this page's own name; where that has no number, what writes them is told alone."""
+    path = tmp_path / name
+    assert run("explain", "05", *PICTURE, "--html", path).returncode == 0
+    rungs = show(path).get_by_role("navigation", name="Rungs")
+    assert texts(rungs.locator("code")) == [f"warpfold explain 04 --html {before or '04.html'}",
+                                            f"warpfold explain 06 --html {following or '06.html'}"]
+    addresses = [link.get_attribute("href") for link in rungs.get_by_role("link").all()]
+    assert addresses == ([before, following] if before else [])
+    assert "06 Sequential addressing" in rungs.text_content()
+
+
+def test_the_first_and_the_last_rung_have_one_neighbour(tmp_path):
+    first, last = (json.loads(printed("explain", rung, "--json")) for rung in ("00", "16"))
+    assert first["before"] is None and first["next"]["id"].startswith("01_")
+    assert last["before"]["id"] == "15_redux" and last["before"]["title"] == "One instruction for a warp"
+
+
+# ---- rung 16
+
+
+def test_a_block_of_a_cluster(tmp_path, show):
+    path, data = write_page(tmp_path, "16")
+    page = show(path, (1440, 900))
+    assert "a block of 64 threads, the first of a cluster of 2" in page.locator(".idea").text_content()
+    stage = page.locator("svg.stage")
+    assert f"one bulk copy: {numeral(data['outside']['copies'][0]['nbytes'])} bytes straight to shared memory" in \
+        stage.get_attribute("aria-label").replace(",", "")
+    assert stage.get_by_text("1024 elements, 32 for each thread").is_visible()  # those of warp 0
+    page.keyboard.press("End")
+    assert stage.get_attribute("aria-label").endswith(f"the result is {data['result']}.")
+    assert page.get_by_text("barriers, of the whole cluster").count() == 1
+
+
 # ---- how it is written -------------------------------------------------------------------------------
 
 

@@ -2,10 +2,12 @@
 text without them."""
 
 import html
+import json
 import os
 import re
 import subprocess
 import sys
+from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -64,7 +66,7 @@ def test_every_page_is_there(site):
                 *(f"docs/{path.stem}.html" for path in (ROOT / "docs").glob("*.md")),
                 *(f"source/{path.relative_to(ROOT)}.html" for path in (ROOT / "ladder").glob("*.cu")),
                 *(f"source/{path.relative_to(ROOT)}.html" for path in (ROOT / "puzzles").iterdir())}
-    assert len(rungs) == 16 and expected <= set(pages)
+    assert len(rungs) == 17 and expected <= set(pages)
 
 
 def test_every_link_leads_somewhere(site):
@@ -100,7 +102,7 @@ def test_nothing_is_fetched_from_elsewhere(site):
     folder, pages = site
     for name in pages:
         text = (folder / name).read_text()
-        assert "default-src 'none'" in text and not re.search(r"<(script|img|iframe)[^>]* src=\"(?!data:|pictures/)", text), name
+        assert "default-src 'none'" in text and not re.search(r"<(script|img|iframe)[^>]* src=\"(?!data:|(?:docs/)?pictures/)", text), name
 
 
 def test_pages_that_draw_have_their_text_without_scripts(site):
@@ -109,6 +111,28 @@ def test_pages_that_draw_have_their_text_without_scripts(site):
                          re.DOTALL)[1]
     assert html.unescape(noscript) == printed("explain", "05")
     assert "race at ladder/wrong/missing_loop_barrier.cu" in pages["wrong/missing_loop_barrier.html"].text
+
+
+def test_the_page_of_the_exact_sum(site):
+    """Its results are those of the commands that it names, its digits make the exact sum."""
+    folder, pages = site
+    text = (folder / "explain" / "17_exact.html").read_text()
+    elements = re.search(r"<code>([-\de.,]+)</code>; the same from behind", text)[1]
+    rows = re.findall(r"<tr><td class=left>(.*?)</td><td>(.*?)</td><td>(.*?)</td><td>(.*?)</td></tr>", text)
+    told = json.loads(printed("explain", "06", "--type", "f32", f"--values={elements}", "--json"))["result"]
+    assert rows[2][1] == str(told) and "06" in rows[2][0] and len(rows) == 4
+    exact = sum(Fraction(element) for element in elements.split(","))
+    assert {float(result) for result in rows[3][1:]} == {float(exact)} and len({result for row in rows[:3] for result in row[1:]}) > 1
+    digits = [int(digit) for digit in re.findall(r"<td><b>(-?\d+)</b></td>", text)]
+    assert sum(digit * Fraction(2) ** power for digit, power in zip(digits, (32, 0, -32))) == exact
+    assert "17_exact.html" in (folder / "explain" / "16_bulk_copy.html").read_text()
+
+
+def test_a_wrong_kernel_page_says_what_is_wrong(site):
+    _, pages = site
+    assert "Wrong: No barrier in the loop" in pages["wrong/missing_loop_barrier.html"].text
+    assert "Found: race." in pages["wrong/missing_loop_barrier.html"].text
+    assert "Its sum is wrong, and no observer finds why." in pages["wrong/final_pass.html"].text
 
 
 def test_texts_are_those_of_the_repository(site):
@@ -152,7 +176,7 @@ def test_texts_fit_the_screen(site, show):
             assert is_within_width(page), (name, width)
 
 
-@pytest.mark.parametrize("stem", ["05_interleaved_strided", "08_unrolled_last_warp", "12_warp_shuffle"])
+@pytest.mark.parametrize("stem", ["05_interleaved_strided", "08_unrolled_last_warp", "12_warp_shuffle", "16_bulk_copy"])
 def test_a_step_is_on_one_screen(stem, site, show):
     """The idea, the stage, the memory, the code and what drives them, at every step."""
     folder, _ = site

@@ -27,13 +27,35 @@ function makeIdea(data) {
                    element("p", null, withCode(idea)));
 }
 
+// ---- other rungs
+
+// The address of another rung's page beside this one: this page's name with the other's id or number; null: it has neither.
+function addressBeside(own, id) {
+    const name = decodeURIComponent(location.pathname.split("/").pop()), number = own.slice(0, 2);
+    if (name.includes(own)) return name.replace(own, id);
+    const alone = new RegExp(`(^|\\D)${number}(?!\\d)`);
+    return alone.test(name) ? name.replace(alone, `$1${id.slice(0, 2)}`) : null;
+}
+
+// Links to the rungs before and after, with what writes their pages: this page cannot know whether they are there.
+function makeNeighbours(data) {
+    const link = (word, other) => {
+        if (!other) return null;
+        const number = other.id.slice(0, 2), address = addressBeside(data.rung, other.id);
+        const name = `${number} ${other.title}`, file = address || `${number}.html`;
+        return element("p", null, element("b", null, `${word}: `), address ? element("a", {href: address}, name) : name,
+                       element("small", {class: "faint"}, " written by ", element("code", null, `warpfold explain ${number} --html ${file}`)));
+    };
+    return element("nav", {"aria-label": "Rungs", class: "beside"}, link("Before", data.before), link("Next", data.next));
+}
+
 // What else its comment says: what it cures, what it still costs, where it is from.
 function makeMorePanel(data) {
     const paragraphs = readComment(data.source).paragraphs.slice(1).map(text => {
         const lead = (text.match(/^(Cures|Still costs|From)\b[^:]*:/) || [""])[0];
         return element("p", null, element("b", null, lead), withCode(text.slice(lead.length)));
     });
-    return panel("What it cures, and what it costs", element("div", {class: "beside"}, paragraphs));
+    return panel("What it cures, and what it costs", element("div", {class: "beside"}, paragraphs), makeNeighbours(data));
 }
 
 function usedColumns(data) {
@@ -191,9 +213,8 @@ const STAGE_BESIDE = 16; // threads: more need the page's whole width
 function settingWords(data) {
     const machine = `warps of ${plural(data.warp, "lane")}, ${plural(data.banks, "bank")}`;
     const schedule = data.schedule === "lockstep" ? "" : `, schedule ${data.schedule}`;
-    const block = `a block of ${plural(data.block, "thread")}`;
     const small = data.is_picture && data.warp < 32 ? " (small, for the eye: a GPU has 32 and 32)" : "";
-    return `${data.op} of ${data.n} ${data.type} in ${block}, ${machine}${small}${schedule}`;
+    return `${data.op} of ${data.n} ${data.type} in ${blockWords(data)}, ${machine}${small}${schedule}`;
 }
 
 function makeComparisonPanel(data) {

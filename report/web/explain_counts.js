@@ -34,7 +34,9 @@ function makeStepTable(data) {
 }
 
 function makeBlockTable(data) {
-    const rows = BLOCK_COUNTS.map(row => [row.title, counted(data.total[row.key], data.predicted[row.key])]);
+    const isOfLaunch = key => data.cluster > 1 && ["barriers", "atomics", "races"].includes(key);
+    const titleOf = row => isOfLaunch(row.key) ? `${row.title}, of the whole cluster` : row.title;
+    const rows = BLOCK_COUNTS.map(row => [titleOf(row), counted(data.total[row.key], data.predicted[row.key])]);
     for (const key of ["global_requests", "shared_wavefronts"])
         rows.push([`${key.replace("_", " ")} outside the tree`,
                    counted(data.outside[key], data.predicted.outside && data.predicted.outside[key])]);

@@ -68,9 +68,22 @@ function tellStep(data, step) {
     return `${words.join("; ")}.${isWithout ? " Values go from register to register, no memory is touched." : ""}`;
 }
 
+function blockWords(data) {
+    const block = `a block of ${plural(data.block, "thread")}`;
+    return data.cluster > 1 ? `${block}, the first of a cluster of ${data.cluster}` : block;
+}
+
+// "Thread 0 asks for a bulk copy of 8192 bytes: ..."
+function tellCopies(data) {
+    return data.outside.copies.map(copy => ` Thread ${copy.thread} asks for one bulk copy: `
+        + `${plural(copy.nbytes, "byte")} straight to shared memory.`).join("");
+}
+
 function caption(model, index) {
     const {data} = model, frame = model.frames[index];
-    if (frame.kind === "start") return `${plural(data.n, "element")}; a block of ${plural(data.block, "thread")}.`;
-    if (frame.kind === "end") return `The block's result is ${data.result}.`;
+    if (frame.kind === "start") return `${plural(data.n, "element")}; ${blockWords(data)}.${tellCopies(data)}`;
+    if (frame.kind === "end")
+        return data.cluster > 1 ? `With what the cluster's other blocks wrote into this one's shared memory, the result is ${data.result}.`
+            : `The block's result is ${data.result}.`;
     return tellStep(data, frame.step);
 }

@@ -1,6 +1,6 @@
 // The stage: threads above the array, an arrow for every addition; above each cell its bank and its turn there.
 
-const STAGE = {cellHeight: 34, threadRadius: 12, lanePitch: 36, gap: 22, margin: 14, left: 50, threadsY: 36,
+const STAGE = {cellHeight: 34, threadRadius: 12, lanePitch: 36, gap: 22, margin: 14, left: 66, threadsY: 36,
                indexY: 93, bankY: 107, turnY: 121, cellsY: 128, nodeY: 205, afterY: 233, characterWidth: 8.2,
                symbolWidth: 6.6, elementPitch: 24,
                elementPitchLow: 12, elementWidthMost: 1600, scaleMost: 1.3};
@@ -49,7 +49,7 @@ function cellPitch(model, frame, view, cells) {
 function elementWidth(frame, cells) {
     if (frame.kind !== "start" || frame.store === "input") return 0;
     const count = new Set(cells.flatMap(cell => elementsOf(frame.after[cell].symbol))).size;
-    return Math.min(count * (count > CELLS_TOGETHER ? STAGE.elementPitchLow : STAGE.elementPitch), STAGE.elementWidthMost);
+    return count > ELEMENTS_MOST ? 0 : Math.min(count * (count > CELLS_TOGETHER ? STAGE.elementPitchLow : STAGE.elementPitch), STAGE.elementWidthMost);
 }
 
 // The width right of the names of the rows.
@@ -261,7 +261,18 @@ function loadsOf(model, threads) {
         .filter(load => threads.includes(load.thread));
 }
 
-const ELEMENT_ROOM = 18; // narrower elements go without their texts
+const ELEMENT_ROOM = 18;   // narrower elements go without their texts
+const ELEMENTS_MOST = 512; // more are one band
+
+// So many elements that each would be a hair: a band, from which each cell gets its share.
+function drawBand(layout, frame, count) {
+    const width = roomOf(layout.width), middle = STAGE.left + width / 2, y = STAGE.cellsY;
+    const each = layout.cells.map(cell => elementsOf(frame.after[cell].symbol).length);
+    const least = Math.min(...each), most = Math.max(...each);
+    const words = `${plural(count, "element")}, ${least === most ? most : `${least} to ${most}`} for each thread`;
+    return [svgBox("box read", STAGE.left, y, width, STAGE.cellHeight, 3), svgText(words, middle, y + 21, "middle"),
+            layout.cells.map(cell => arrow(`M${layout.x.get(cell)} ${y + STAGE.cellHeight}V${STAGE.afterY - 1}`))];
+}
 
 // The elements above the cells that they go into.
 function drawLoads(model, index, layout, view) {
@@ -271,6 +282,9 @@ function drawLoads(model, index, layout, view) {
     const wantedBy = cell => elementsOf(frame.after[cell].symbol).map(element => ({cell, element}));
     const wanted = layout.cells.flatMap(wantedBy);
     const elements = [...new Set(wanted.map(want => want.element))].sort((a, b) => a - b);
+    const names = [rowName("input", STAGE.cellsY + 21), rowName(frame.store, STAGE.afterY + 21)];
+    if (elements.length > ELEMENTS_MOST)
+        return [names, drawBand(layout, frame, elements.length), drawRow(STAGE.afterY, "made")];
     const spread = roomOf(layout.width) / Math.max(1, elements.length);
     const x = new Map(elements.map((element, i) => [element, STAGE.left + (i + 0.5) * spread]));
     const width = Math.min(layout.pitch, spread) - (spread < ELEMENT_ROOM ? 1 : 4);
@@ -278,7 +292,7 @@ function drawLoads(model, index, layout, view) {
     return [
         loadsOf(model, layout.threads).filter(load => x.has(load.element))
             .map(load => drawReach(layout, load.thread, x.get(load.element), STAGE.cellsY - 16)),
-        rowName("input", STAGE.cellsY + 21), rowName(frame.store, STAGE.afterY + 21),
+        names,
         svg("g", {class: wanted.length > CROWD ? "crowd" : null}, wanted.map(({cell, element}) =>
             arrow(`M${x.get(element)} ${bottom}L${layout.x.get(cell)} ${top}`))),
         elements.map(element => drawElement(model, view, element, x.get(element), width)),

@@ -104,8 +104,3 @@ function makeErrorsPanel(data) {
     const errors = data.printed_errors.map(text => element("li", null, withCode(text)));
     return panel("Printed wrong in the sources", element("ul", null, errors), data.wrong.map(makeWrong));
 }
-
-// `code` between backquotes.
-function withCode(text) {
-    return text.split("`").map((part, i) => i % 2 ? element("code", null, part) : part);
-}

@@ -236,7 +236,7 @@ function makeSummary(data) {
 function makeAdvice(advice, choose) {
     return element("button", {type: "button", class: "advice", onclick: () => choose(advice)},
         element("b", null, advice.kind), ` at ${advice.file.split("/").pop()}:${advice.line}`, element("br"),
-        advice.message, element("br"), `Cure: ${advice.cure}`);
+        advice.message, element("br"), withCode(`Cure: ${advice.cure}`));
 }
 
 // What was found, and what is advised; each is a button.
@@ -245,8 +245,10 @@ function makeProblems(data, findings, showAdvice) {
     const list = buttons => element("ul", {class: "findings"}, buttons.map(button => element("li", null, button)));
     const isGood = !findings.length && !advice.length;
     const none = element("p", {class: isGood ? "none" : "faint"}, "no findings", advice.length ? ": it may be right, but not yet fast" : "");
+    const judged = element("p", {class: "faint"}, withCode(
+        "With these arguments no race, no access out of bounds, no missing barrier was met. Whether the result is right, `warpfold judge` tells."));
     return element("div", {class: advice.length && findings.length ? "columns two" : "columns"},
-        findings.length ? panel(plural(findings.length, "finding"), list(findings)) : advice.length ? "" : panel("Findings", none),
+        findings.length ? panel(plural(findings.length, "finding"), list(findings)) : advice.length ? "" : panel("Findings", none, judged),
         advice.length ? panel("Advice", findings.length ? "" : none, list(advice)) : "");
 }
 

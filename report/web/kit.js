@@ -7,6 +7,11 @@ function element(name, attributes, ...children) {
     return fill(document.createElement(name), attributes, children);
 }
 
+// `code` between backquotes.
+function withCode(text) {
+    return text.split("`").map((part, i) => i % 2 ? element("code", null, part) : part);
+}
+
 function svg(name, attributes, ...children) {
     return fill(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
 }

@@ -142,7 +142,7 @@ function findingButton(finding, choose) {
 function adviceButton(advice, choose) {
     return element("button", {type: "button", class: "advice", onclick: () => choose(advice)},
         element("b", null, advice.kind), ` in ${advice.kernel} at ${advice.file}:${advice.line}`, element("br"),
-        advice.message, element("br"), `Cure: ${advice.cure}`);
+        advice.message, element("br"), withCode(`Cure: ${advice.cure}`));
 }
 
 // ---- the page

@@ -1,0 +1,213 @@
+#include "sizes.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONSTANTS_MAX = 32, BY_CHANCE = 8, MULTIPLES = 3, TRIES = 2 * MORE_SIZES_MAX };
+
+/* The rows or the columns of the task's sizes. */
+struct range {
+    int64_t least, most, step; /* all are multiples of the step */
+};
+
+struct choice {
+    const struct judge_task *task;
+    struct more_sizes *more;
+    struct range rows, cols;
+    int64_t elements_left, elements_most; /* for all sizes together; of the task's largest */
+    uint64_t state;                       /* of the generator */
+};
+
+/* ---- ranges ---- */
+
+static int64_t greatest_divisor(int64_t a, int64_t b) {
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static void widen(struct range *range, int64_t number) {
+    if (number < range->least) range->least = number;
+    if (number > range->most) range->most = number;
+    range->step = greatest_divisor(range->step, number);
+}
+
+static bool contains(const struct range *range, int64_t number) {
+    return number >= range->least && number <= range->most && range->step && number % range->step == 0;
+}
+
+static bool is_matrix(const struct choice *choice) {
+    return choice->rows.most > 1;
+}
+
+/* ---- one more ---- */
+
+static bool is_known(const struct choice *choice, int64_t rows, int64_t cols) {
+    for (size_t i = 0; i < choice->task->size_count; i++)
+        if (choice->task->sizes[i].rows == rows && choice->task->sizes[i].cols == cols) return true;
+    for (size_t i = 0; i < choice->more->count; i++)
+        if (choice->more->items[i].rows == rows && choice->more->items[i].cols == cols) return true;
+    return false;
+}
+
+static void add(struct choice *choice, int64_t rows, int64_t cols) {
+    struct more_sizes *more = choice->more;
+    if (more->count == MORE_SIZES_MAX || !contains(&choice->rows, rows) || !contains(&choice->cols, cols)) return;
+    int64_t n = rows * cols;
+    if (n > choice->elements_most || n > choice->elements_left || is_known(choice, rows, cols)) return;
+    choice->elements_left -= n;
+    char *text = more->texts[more->count];
+    if (is_matrix(choice))
+        snprintf(text, JUDGE_SIZE_CAPACITY, "%" PRId64 "x%" PRId64, rows, cols);
+    else
+        snprintf(text, JUDGE_SIZE_CAPACITY, "%" PRId64, cols);
+    more->items[more->count++] = (struct size){text, n, rows, cols};
+}
+
+/* splitmix64 */
+static uint64_t next_random(struct choice *choice) {
+    uint64_t z = choice->state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* A number of the range, so that there are no more than elements_most with so many others. */
+static int64_t by_chance(struct choice *choice, const struct range *range, int64_t others) {
+    int64_t most = others > 0 && choice->elements_most / others < range->most ? choice->elements_most / others : range->most;
+    if (most <= range->least || !range->step) return range->least;
+    uint64_t places = (uint64_t)((most - range->least) / range->step + 1);
+    return range->least + (int64_t)(next_random(choice) % places) * range->step;
+}
+
+/* The number as n, or as the rows and as the columns of a matrix. */
+static void add_number(struct choice *choice, int64_t number) {
+    if (!is_matrix(choice)) {
+        add(choice, 1, number);
+        return;
+    }
+    add(choice, number, by_chance(choice, &choice->cols, number));
+    add(choice, by_chance(choice, &choice->rows, number), number);
+}
+
+static void add_around(struct choice *choice, int64_t number) {
+    for (int64_t step = -1; step <= 1; step++) add_number(choice, number + step);
+}
+
+/* ---- what the kernel's instructions say ---- */
+
+static bool is_of_a_name(char letter) {
+    return isalnum((unsigned char)letter) || strchr("._$%", letter);
+}
+
+/* Instructions alone: directives, labels and comments begin otherwise. */
+static bool is_instruction(const char *line) {
+    while (*line == ' ' || *line == '\t') line++;
+    return isalpha((unsigned char)*line) || *line == '@';
+}
+
+static size_t add_constant(int64_t *constants, size_t count, int64_t number) {
+    for (size_t i = 0; i < count; i++)
+        if (constants[i] == number) return count;
+    if (count < CONSTANTS_MAX && number > 1) constants[count++] = number;
+    return count;
+}
+
+/* The whole numbers of one line, without their signs. */
+static size_t read_constants(const char *line, size_t length, int64_t *constants, size_t count) {
+    for (size_t at = 0; at < length; at++) {
+        char *end;
+        if (!isdigit((unsigned char)line[at]) || (at && is_of_a_name(line[at - 1]))) continue;
+        int64_t number = strtoll(line + at, &end, 10);
+        if (!is_of_a_name(*end)) count = add_constant(constants, count, number);
+        at = (size_t)(end - line);
+    }
+    return count;
+}
+
+/* Fills the constants of the kernels' comparisons, then of their other instructions, and returns how many; and mixes the
+ * instructions into the generator. */
+static size_t read_kernel(struct choice *choice, const char *ptx, int64_t constants[CONSTANTS_MAX]) {
+    size_t count = 0;
+    for (int round = 0; round < 2; round++)
+        for (const char *line = ptx; *line;) {
+            size_t length = strcspn(line, "\n");
+            const char *compares = strstr(line, "setp.");
+            bool is_comparison = compares && compares < line + length;
+            if (is_instruction(line) && is_comparison == !round) {
+                count = read_constants(line, length, constants, count);
+                for (size_t i = 0; i < length; i++)
+                    choice->state = (choice->state ^ (unsigned char)line[i]) * UINT64_C(0x100000001b3);
+            }
+            line += length + (line[length] == '\n');
+        }
+    return count;
+}
+
+/* ---- the whole ---- */
+
+static struct choice begin(const struct judge_task *task, uint64_t seed, struct more_sizes *more) {
+    struct choice choice = {.task = task, .more = more, .state = seed};
+    choice.rows = choice.cols = (struct range){INT64_MAX, 0, 0};
+    more->count = 0;
+    for (size_t i = 0; i < task->size_count; i++) {
+        const struct size *size = &task->sizes[i];
+        widen(&choice.rows, size->rows);
+        widen(&choice.cols, size->cols);
+        choice.elements_left += MORE_ELEMENTS * size->n;
+        if (size->n > choice.elements_most) choice.elements_most = size->n;
+    }
+    return choice;
+}
+
+static void add_by_chance(struct choice *choice) {
+    size_t wanted = choice->more->count + BY_CHANCE;
+    for (int tries = 0; tries < TRIES && choice->more->count < wanted; tries++) {
+        int64_t rows = by_chance(choice, &choice->rows, 1);
+        add(choice, rows, by_chance(choice, &choice->cols, rows));
+    }
+}
+
+/* Threads of a block and of the whole grid at the task's last size. */
+static void add_launch(struct choice *choice) {
+    const struct judge_task *task = choice->task;
+    struct scope scope = {&task->sizes[task->size_count - 1], 0, 0};
+    uint64_t *const products[] = {&scope.block, &scope.grid};
+    const char *const *const texts[] = {task->stages[0].block, task->stages[0].grid};
+    for (size_t k = 0; k < 2; k++) {
+        uint64_t product = 1;
+        for (size_t i = 0; i < 3; i++) {
+            simt_message ignored;
+            int64_t extent = 1;
+            if (texts[k][i] && !task_whole(task, texts[k][i], &scope, &extent, &ignored)) return;
+            product *= extent > 0 ? (uint64_t)extent : 1;
+        }
+        *products[k] = product;
+    }
+    for (int64_t i = 1; i <= MULTIPLES; i++) add_around(choice, i * (int64_t)scope.block);
+    add_around(choice, (int64_t)scope.grid);
+    add_around(choice, (int64_t)(scope.grid * scope.block));
+}
+
+static void add_primes(struct choice *choice) {
+    static const int primes[] = {3, 7, 13, 29, 61, 127, 251, 509, 1021, 2039, 4093};
+    for (size_t i = 0; i < sizeof primes / sizeof *primes; i++) add_number(choice, primes[i]);
+}
+
+void sizes_choose(const struct judge_task *task, const char *ptx, uint64_t seed, struct more_sizes *more) {
+    struct choice choice = begin(task, seed, more);
+    int64_t constants[CONSTANTS_MAX];
+    size_t count = read_kernel(&choice, ptx, constants);
+    for (size_t i = 0; i < count; i++) add_number(&choice, constants[i]);
+    for (size_t i = 0; i < count; i++) add_around(&choice, constants[i]);
+    add_by_chance(&choice);
+    add_launch(&choice);
+    add_primes(&choice);
+    for (int64_t power = 2; power <= choice.elements_most; power *= 2) add_around(&choice, power);
+}

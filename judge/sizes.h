@@ -1,0 +1,23 @@
+/* More sizes than the task names, between its least and its greatest: a kernel that is wrong at one that a task's author
+ * did not think of should be wrong here. */
+#ifndef JUDGE_SIZES_H
+#define JUDGE_SIZES_H
+
+#include "task.h"
+
+enum { MORE_SIZES_MAX = 64 };
+
+struct more_sizes {
+    struct size items[MORE_SIZES_MAX];
+    char texts[MORE_SIZES_MAX][JUDGE_SIZE_CAPACITY]; /* theirs */
+    size_t count;
+};
+
+/* Chooses them: whole numbers that the compiled kernel names and their neighbours; some by chance, from the kernel's
+ * instructions and the seed; those around multiples of the block and of the grid, around powers of two, and primes.  Where
+ * all of the task's sizes are multiples of a number, these are, too.  Together they have at most MORE_ELEMENTS times the
+ * task's elements. */
+enum { MORE_ELEMENTS = 8 };
+void sizes_choose(const struct judge_task *task, const char *ptx, uint64_t seed, struct more_sizes *more);
+
+#endif
