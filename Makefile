@@ -1,7 +1,8 @@
 # A thin front on CMake.
 #   make          build/warpfold, build/libwarpfold.so, build/libwarpfold.a
 #   make run      build, then a demonstration on real data
-#   make check    build, then the tests that take no time: a minute in all, while working
+#   make check    build, then the tests that see what changed since the last one that passed, but for slow ones: a minute
+#                 while working; ALL=1: whatever changed
 #   make test     build, then every test
 #   make install  build, then install below PREFIX (in the directory DESTDIR, for packages); make uninstall
 #   make bench    build, then measure: prints tables, writes build/bench.json (a few minutes); README=1 also renews the
@@ -26,10 +27,12 @@ run:
 
 check:
 	@scripts/need build test
+	@scripts/affected $(BUILD) began $(CMAKE_FLAGS)
 	@scripts/build $(BUILD) $(CMAKE_FLAGS)
 	@ctest --test-dir $(BUILD) --label-exclude slow --parallel "$$(nproc)" --output-on-failure >$(BUILD)/ctest.log || \
 	    { cat $(BUILD)/ctest.log; exit 1; }
-	@scripts/test $(BUILD) -m "not slow" tests
+	@scripts/test $(BUILD) -m "not slow" $(if $(ALL),tests,$$(scripts/affected $(BUILD)))
+	@scripts/affected $(BUILD) passed
 
 test:
 	@scripts/need build test

@@ -548,9 +548,9 @@ WF_API wf_error wf_accumulator_from_words(wf_handle *handle, wf_accumulator *acc
  * fields.  The first line is the one after skipped lines, a byte order mark, blank lines and comments.  Lines
  * that begin with # are comments and are ignored anywhere.  Blanks around a field are trimmed.  A field may
  * be quoted; a quote inside it is doubled, and it may have line breaks, like those of RFC 4180.  A first line such
- * as "1,000" is an error unless the delimiter is given: it may be one number.  Every line must have as many fields as the first one.  The one
- * exception is blank-separated numbers read without a header or a column, whose lines may have any number of
- * fields. */
+ * as "1,000" is an error unless the delimiter is given: it may be one number.  Every line must have as many fields
+ * as the first one.  The one exception is blank-separated numbers read without a header or a column, whose lines
+ * may have any number of fields. */
 typedef struct wf_reader wf_reader;
 
 typedef enum wf_format {

@@ -125,22 +125,17 @@ API cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, struct cudaGrap
 API cudaGraphNodeSetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned is_enabled);
 API cudaGraphNodeGetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigned *is_enabled);
 API cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count);
-API cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
-                           const struct cudaKernelNodeParams *params);
-API cudaGraphKernelNodeSetParams(cudaGraphNode_t node, const struct cudaKernelNodeParams *params);
-API cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node, const struct cudaKernelNodeParams *params);
-API cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
-                           const struct cudaMemsetParams *params);
-API cudaGraphMemsetNodeSetParams(cudaGraphNode_t node, const struct cudaMemsetParams *params);
-API cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node, const struct cudaMemsetParams *params);
-API cudaGraphAddHostNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
-                           const struct cudaHostNodeParams *params);
-API cudaGraphHostNodeSetParams(cudaGraphNode_t node, const struct cudaHostNodeParams *params);
-API cudaGraphExecHostNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node, const struct cudaHostNodeParams *params);
-API cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
-                           const struct cudaMemcpy3DParms *params);
-API cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node, const struct cudaMemcpy3DParms *params);
-API cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node, const struct cudaMemcpy3DParms *params);
+/* What nodes of each kind have: they are added, and their parameters set in a graph or in what was made of it. */
+#define NODE_OF(Kind, params)                                                                                      \
+    API cudaGraphAdd##Kind##Node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,    \
+                                 size_t count, const params *given);                                               \
+    API cudaGraph##Kind##NodeSetParams(cudaGraphNode_t node, const params *given);                                 \
+    API cudaGraphExec##Kind##NodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node, const params *given);
+NODE_OF(Kernel, struct cudaKernelNodeParams)
+NODE_OF(Memset, struct cudaMemsetParams)
+NODE_OF(Host, struct cudaHostNodeParams)
+NODE_OF(Memcpy, struct cudaMemcpy3DParms)
+#undef NODE_OF
 API cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function, void **arguments);
 API cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function);
 API cudaFuncSetAttribute(const void *function, int attribute, int value);

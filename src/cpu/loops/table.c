@@ -25,108 +25,30 @@
 WF_TYPES(X)
 #undef X
 
-/* Only floats have these. */
-#define OF_FLOAT(verb, NAME) [WF_##NAME] = WF_LOOPS_NAME(verb, NAME, TIER),
-#define OF_SIGNED(verb, NAME)
-#define OF_UNSIGNED(verb, NAME)
+#define EACH(loop, NAME) .loop[WF_##NAME] = WF_LOOPS_NAME(loop, NAME, TIER),
+/* What only floats have. */
+#define OF_FLOAT(loop, NAME) EACH(loop, NAME)
+#define OF_SIGNED(loop, NAME)
+#define OF_UNSIGNED(loop, NAME)
 
 const struct wf_tier TIER_STRUCT(TIER) = {
     .name = TIER_NAME(TIER),
-    .add_block =
-        {
 #define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
-    [WF_##NAME] = WF_LOOPS_NAME(add_block, NAME, TIER),
-            WF_TYPES(X)
+    EACH(add_block, NAME)                                                                                    \
+    EACH(add_columns, NAME)                                                                                  \
+    EACH(find_results, NAME)                                                                                 \
+    EACH(find_totals, NAME)                                                                                  \
+    EACH(find_panel_minmax, NAME)                                                                            \
+    EACH(find_row_minmax, NAME)                                                                              \
+    EACH(split, NAME)                                                                                        \
+    OF_##kind(add_run, NAME)                                                                                 \
+    OF_##kind(find_row_results, NAME)                                                                        \
+    OF_##kind(find_row_totals, NAME)                                                                         \
+    OF_##kind(sum_panel, NAME)                                                                               \
+    OF_##kind(find_panel_results, NAME)                                                                      \
+    OF_##kind(find_panel_totals, NAME)                                                                       \
+    OF_##kind(find_few_rows, NAME)                                                                           \
+    OF_##kind(add_to_slots, NAME)
+    WF_TYPES(X)
 #undef X
-        },
-    .add_columns =
-        {
-#define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
-    [WF_##NAME] = WF_LOOPS_NAME(add_columns, NAME, TIER),
-            WF_TYPES(X)
-#undef X
-        },
-    .find_results =
-        {
-#define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
-    [WF_##NAME] = WF_LOOPS_NAME(find_results, NAME, TIER),
-            WF_TYPES(X)
-#undef X
-        },
-    .find_totals =
-        {
-#define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
-    [WF_##NAME] = WF_LOOPS_NAME(find_totals, NAME, TIER),
-            WF_TYPES(X)
-#undef X
-        },
-    .find_panel_minmax =
-        {
-#define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
-    [WF_##NAME] = WF_LOOPS_NAME(find_panel_minmax, NAME, TIER),
-            WF_TYPES(X)
-#undef X
-        },
-    .find_row_minmax =
-        {
-#define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
-    [WF_##NAME] = WF_LOOPS_NAME(find_row_minmax, NAME, TIER),
-            WF_TYPES(X)
-#undef X
-        },
-    .split =
-        {
-#define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
-    [WF_##NAME] = WF_LOOPS_NAME(split, NAME, TIER),
-            WF_TYPES(X)
-#undef X
-        },
-    .add_run =
-        {
-#define X(NAME, name, type, kind, precision, exponent_bits) OF_##kind(add_run, NAME)
-            WF_TYPES(X)
-#undef X
-        },
-    .find_row_results =
-        {
-#define X(NAME, name, type, kind, precision, exponent_bits) OF_##kind(find_row_results, NAME)
-            WF_TYPES(X)
-#undef X
-        },
-    .find_row_totals =
-        {
-#define X(NAME, name, type, kind, precision, exponent_bits) OF_##kind(find_row_totals, NAME)
-            WF_TYPES(X)
-#undef X
-        },
-    .sum_panel =
-        {
-#define X(NAME, name, type, kind, precision, exponent_bits) OF_##kind(sum_panel, NAME)
-            WF_TYPES(X)
-#undef X
-        },
-    .find_panel_results =
-        {
-#define X(NAME, name, type, kind, precision, exponent_bits) OF_##kind(find_panel_results, NAME)
-            WF_TYPES(X)
-#undef X
-        },
-    .find_panel_totals =
-        {
-#define X(NAME, name, type, kind, precision, exponent_bits) OF_##kind(find_panel_totals, NAME)
-            WF_TYPES(X)
-#undef X
-        },
-    .find_few_rows =
-        {
-#define X(NAME, name, type, kind, precision, exponent_bits) OF_##kind(find_few_rows, NAME)
-            WF_TYPES(X)
-#undef X
-        },
-    .add_to_slots =
-        {
-#define X(NAME, name, type, kind, precision, exponent_bits) OF_##kind(add_to_slots, NAME)
-            WF_TYPES(X)
-#undef X
-        },
 };
