@@ -120,7 +120,10 @@ int take_dlpack(struct state *state, PyObject *object, struct array *array) {
     if (found <= 0) return found;
     PyObject *device = PyObject_CallMethod(object, "__dlpack_device__", NULL);
     int device_type = 0, device_id, taken = -1;
-    if (device && PyTuple_Check(device) && PyArg_ParseTuple(device, "ii", &device_type, &device_id)) {
+    if (!device && PyErr_ExceptionMatches(PyExc_AttributeError)) { /* what jax traces has half of the protocol */
+        PyErr_Clear();
+        taken = 0;
+    } else if (device && PyTuple_Check(device) && PyArg_ParseTuple(device, "ii", &device_type, &device_id)) {
         bool is_on_gpu = device_type == DL_CUDA || device_type == DL_CUDA_MANAGED;
         array->held = call_dlpack(method, true, is_on_gpu);
         if (!array->held && PyErr_ExceptionMatches(PyExc_TypeError)) { /* older than version 1 */
