@@ -135,6 +135,16 @@ def test_scatter_add(device, deterministic):
 
 
 @pytest.mark.parametrize("device", DEVICES)
+def test_a_lazily_negated_tensor_is_refused(device):
+    """The memory of a conjugate's imaginary part has the other sign."""
+    a = torch.view_as_complex(torch.ones(3, 2).to(device)).conj().imag
+    assert a.is_neg()
+    with pytest.raises(TypeError, match="resolve_neg"):
+        wf.sum(a)
+    assert wf.sum(a.resolve_neg()) == a.sum() == -3
+
+
+@pytest.mark.parametrize("device", DEVICES)
 def test_grad_norm(device, deterministic):
     torch.manual_seed(3)
     gradients = torch.randn(1000) * 10.0 ** torch.randint(-6, 6, (1000,))
