@@ -200,7 +200,7 @@ def test_large_arrays_and_threads_do_not_change_bits():
 
 
 def test_nothing_was_imported():
-    """The package needs no NumPy: in a new process it reduces lists, buffers and tensors without it."""
+    """cccl#4610: the package needs no other.  In a new process it reduces lists and buffers without NumPy."""
     import subprocess
 
     code = ("import sys, array, warpfold as wf; wf.sum([[1, 2]], axis=0); wf.bincount([1, 2]);"
