@@ -68,7 +68,8 @@ static int refuse_lazy_negation(PyObject *object) {
     Py_DECREF(method);
     int status = is_negated ? 0 : -1;
     if (is_negated == Py_True) {
-        PyErr_SetString(PyExc_TypeError, "a tensor that is negated when it is read is not supported: pass a.resolve_neg()");
+        PyErr_SetString(PyExc_TypeError,
+                        "a tensor that is negated when it is read is not supported: pass a.resolve_neg()");
         status = -1;
     }
     Py_XDECREF(is_negated);
