@@ -80,10 +80,10 @@ int take_buffer_as(PyObject *object, struct array *array, wf_type type) {
     array->view = (wf_array){.data = buffer->buf, .type = type, .ndim = buffer->ndim, .shape = array->shape,
                              .stride_bytes = array->stride_bytes};
     array->is_read_only = buffer->readonly;
-    for (int d = 0; d < buffer->ndim; d++) {
-        array->shape[d] = buffer->shape[d];
-        array->stride_bytes[d] = buffer->strides[d];
-    }
+    for (int d = 0; d < buffer->ndim; d++) array->shape[d] = buffer->shape[d];
+    if (!buffer->strides) /* which ctypes leaves out */
+        contiguous_strides(buffer->ndim, array->shape, buffer->itemsize, array->stride_bytes);
+    for (int d = 0; buffer->strides && d < buffer->ndim; d++) array->stride_bytes[d] = buffer->strides[d];
     return is_swapped ? array_copy(array, true) : 0;
 }
 

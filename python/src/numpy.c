@@ -118,10 +118,16 @@ static int meet_numpy(struct state *state) {
 
 /* ---- arrays by their buffers */
 
-/* NumPy's bfloat16 (of ml_dtypes) has no buffer: its bits are seen as uint16. */
-static int take_numpy_bfloat16(PyObject *object, struct array *array) {
-    array->held = PyObject_CallMethod(object, "view", "s", "uint16");
-    return array->held ? take_buffer_as(array->held, array, WF_BF16) : -1;
+/* NumPy's bfloat16 (of ml_dtypes) has no buffer: its bits are seen as uint16 of the same byte order. */
+static int take_numpy_bfloat16(PyObject *object, PyObject *dtype, struct array *array) {
+    PyObject *order = PyObject_GetAttrString(dtype, "byteorder");
+    PyObject *bits = order ? PyUnicode_FromFormat("%Uu2", order) : NULL;
+    if (bits) array->held = PyObject_CallMethod(object, "view", "O", bits);
+    Py_XDECREF(bits);
+    Py_XDECREF(order);
+    if (!array->held || take_buffer_as(array->held, array, WF_TYPE_DEFAULT)) return -1;
+    array->view.type = WF_BF16;
+    return 0;
 }
 
 /* The exception that GetBuffer left says nothing to a user. */
@@ -138,17 +144,16 @@ static int take_numpy_without_buffer(PyObject *object, struct array *array) {
     PyErr_Fetch(&type, &value, &traceback);
     PyObject *dtype = PyObject_GetAttrString(object, "dtype");
     PyObject *name = dtype ? PyObject_GetAttrString(dtype, "name") : NULL;
-    Py_XDECREF(dtype);
     PyErr_Restore(type, value, traceback);
-    if (!name) return -1;
-    int taken;
-    if (!PyUnicode_CompareWithASCIIString(name, "bfloat16")) {
+    int taken = -1;
+    if (name && !PyUnicode_CompareWithASCIIString(name, "bfloat16")) {
         PyErr_Clear();
-        taken = take_numpy_bfloat16(object, array);
-    } else {
+        taken = take_numpy_bfloat16(object, dtype, array);
+    } else if (name) {
         taken = explain_numpy_type(name);
     }
-    Py_DECREF(name);
+    Py_XDECREF(name);
+    Py_XDECREF(dtype);
     return taken;
 }
 

@@ -29,6 +29,18 @@ static int check_result_type(const struct job *job, wf_type type) {
 
 /* ---- the job */
 
+/* Where the library of the caller's arrays has none of 64 bits, as jax unless it is told to, results are rounded to 32
+ * at once, and integers that do not fit are an error. */
+static int narrow_result_type(struct job *job) {
+    wf_type *type = &job->reduction.result_type;
+    wf_type whole = *type ? *type : wf_op_result_type(job->reduction.op, job->a.view.type);
+    if (job->a.kind != KIND_TENSOR || wf_type_nbytes(whole) < 8) return 0;
+    PyObject *name = PyObject_CallMethod(job->state->kinds, "narrowed", "Os", job->a.owner, wf_type_name(whole));
+    int status = !name || (name != Py_None && read_type(job->state, name, type)) ? -1 : 0;
+    Py_XDECREF(name);
+    return status;
+}
+
 static int read_settings(struct job *job, PyObject *const *values) {
     wf_reduction *reduction = &job->reduction;
     if (values[ARG_NAN] && read_nan(values[ARG_NAN], &reduction->nan)) return -1;
@@ -38,9 +50,10 @@ static int read_settings(struct job *job, PyObject *const *values) {
     if (!job->device) job->device = job->a.is_on_gpu ? "auto" : CPU; /* auto would look where the elements are */
     if (check_memory(&job->a, job->has_b ? &job->b : NULL, job->device)) return -1;
     reduction->result_type = numpy_result_type(reduction->op, job->a.view.type);
-    if (!values[ARG_DTYPE]) return 0;
-    if (read_type(job->state, values[ARG_DTYPE], &reduction->result_type)) return -1;
-    return check_result_type(job, reduction->result_type);
+    if (values[ARG_DTYPE] && (read_type(job->state, values[ARG_DTYPE], &reduction->result_type) ||
+                              check_result_type(job, reduction->result_type)))
+        return -1;
+    return values[ARG_OUT] ? 0 : narrow_result_type(job);
 }
 
 int job_begin(struct state *state, struct job *job, const struct function *function, PyObject *const *values) {

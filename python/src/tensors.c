@@ -58,6 +58,24 @@ static int take_managed(const struct dl_managed_versioned *managed, struct array
     return take_tensor(&managed->tensor, array);
 }
 
+/* torch negates some tensors only when they are read, such as the imaginary part of a conjugate; their memory, all that
+ * DLPack knows of, has the other sign. */
+static int refuse_lazy_negation(PyObject *object) {
+    PyObject *method;
+    int found = find_attribute(object, "is_neg", &method);
+    if (found <= 0) return found;
+    PyObject *is_negated = PyObject_CallFunctionObjArgs(method, NULL);
+    Py_DECREF(method);
+    int status = is_negated ? 0 : -1;
+    if (is_negated == Py_True) {
+        PyErr_SetString(PyExc_TypeError,
+                        "a tensor that is negated when it is read is not supported: pass a.resolve_neg()");
+        status = -1;
+    }
+    Py_XDECREF(is_negated);
+    return status;
+}
+
 int take_exchange_table(PyObject *object, struct array *array) {
     PyObject *capsule;
     int found = find_attribute((PyObject *)Py_TYPE(object), "__dlpack_c_exchange_api__", &capsule);
@@ -68,6 +86,7 @@ int take_exchange_table(PyObject *object, struct array *array) {
     Py_DECREF(capsule);
     while (table && table->version.major != 1) table = table->previous;
     if (!table) return 0;
+    if (refuse_lazy_negation(object)) return -1;
     struct dl_managed_versioned *managed;
     if (table->managed_of_object(object, &managed)) {
         if (!PyErr_Occurred()) PyErr_SetString(PyExc_BufferError, "the array's library gave no DLPack tensor");
@@ -118,9 +137,13 @@ int take_dlpack(struct state *state, PyObject *object, struct array *array) {
     PyObject *method;
     int found = find_attribute(object, "__dlpack__", &method);
     if (found <= 0) return found;
+    if (refuse_lazy_negation(object)) return Py_DECREF(method), -1;
     PyObject *device = PyObject_CallMethod(object, "__dlpack_device__", NULL);
     int device_type = 0, device_id, taken = -1;
-    if (device && PyTuple_Check(device) && PyArg_ParseTuple(device, "ii", &device_type, &device_id)) {
+    if (!device && PyErr_ExceptionMatches(PyExc_AttributeError)) { /* what jax traces has half of the protocol */
+        PyErr_Clear();
+        taken = 0;
+    } else if (device && PyTuple_Check(device) && PyArg_ParseTuple(device, "ii", &device_type, &device_id)) {
         bool is_on_gpu = device_type == DL_CUDA || device_type == DL_CUDA_MANAGED;
         array->held = call_dlpack(method, true, is_on_gpu);
         if (!array->held && PyErr_ExceptionMatches(PyExc_TypeError)) { /* older than version 1 */

@@ -194,6 +194,17 @@ def _namespace(owner):
     return owner.__array_namespace__() if hasattr(owner, "__array_namespace__") else None
 
 
+def narrowed(owner, kind):
+    """The dtype of 32 bits of results that would have 64 where the owner's library has none of these, as jax unless it is
+    told to; None: it has them."""
+    inspect = None if library_of(owner) else getattr(_namespace(owner), "__array_namespace_info__", None)
+    if inspect is None:
+        return None
+    default = inspect().default_dtypes()["real floating" if kind == "f64" else "integral"]  # quicker than all dtypes
+    is_there = "64" in str(default) or _TYPES[kind][0] in inspect().dtypes()
+    return None if is_there else _TYPES[f"{kind[0]}32"][0]
+
+
 def _is_numpy(owner):
     numpy = sys.modules.get("numpy")
     return numpy is not None and (isinstance(owner, (numpy.ndarray, numpy.generic)) or hasattr(owner, "__array__"))

@@ -354,6 +354,9 @@ def test_bfloat16():
     rows = wf.max(a, axis=1)
     assert rows.dtype == a.dtype and rows.tolist() == [2.5, 4]
     assert wf.sum(a, dtype="f4").dtype == np.float32
+    for order in "<>":
+        swapped = a.astype(a.dtype.newbyteorder(order))
+        assert wf.sum(swapped) == 10.5 and (wf.max(swapped[:, ::-1], axis=0) == [4, 3]).all()
     assert wf.sum(np.ones(3, "f4"), axis=0, dtype=ml_dtypes.bfloat16).dtype == a.dtype
 
 

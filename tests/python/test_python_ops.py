@@ -1,5 +1,6 @@
 """Every op of the package on every type: the oracle's bits, by each way in."""
 
+import ctypes
 import math
 import random
 import struct
@@ -144,6 +145,20 @@ def test_buffers_and_older_dlpack(type_name):
             check(lambda: getattr(wf, name)(way), oracle, OPS[name])
 
 
+@pytest.mark.parametrize("kind", [ctypes.c_double, ctypes.c_float, ctypes.c_int16, ctypes.c_uint64, ctypes.c_bool,
+                                  ctypes.c_int32.__ctype_be__, ctypes.c_double.__ctype_be__], ids=lambda kind: kind.__name__)
+def test_arrays_of_ctypes(kind):
+    """Whose buffers tell no strides."""
+    rows = [[1, 0, 1], [0, 0, 1]] if kind is ctypes.c_bool else [[1, 2, 3], [4, 5, 6]]
+    matrix = (kind * 3 * 2)(*((kind * 3)(*row) for row in rows))
+    assert wf.sum(matrix[0]) == sum(rows[0]) and wf.sum(matrix) == sum(map(sum, rows))
+    assert wf.sum(matrix, axis=0).tolist() == [a + b for a, b in zip(*rows)] and wf.argmax(matrix, axis=1).tolist() == [
+        row.index(max(row)) for row in rows]
+    assert wf.sum(kind(1)) == 1 and wf.sum((kind * 0)()) == 0
+    with pytest.raises(TypeError, match="not supported"):
+        wf.sum((ctypes.c_char * 3)())
+
+
 @pytest.mark.parametrize("type_name", TYPES)
 def test_strides_and_axes(type_name):
     """Any order of the dimensions, steps over elements, backwards and repeated."""
@@ -185,7 +200,7 @@ def test_large_arrays_and_threads_do_not_change_bits():
 
 
 def test_nothing_was_imported():
-    """The package needs no NumPy: in a new process it reduces lists, buffers and tensors without it."""
+    """cccl#4610: the package needs no other.  In a new process it reduces lists and buffers without NumPy."""
     import subprocess
 
     code = ("import sys, array, warpfold as wf; wf.sum([[1, 2]], axis=0); wf.bincount([1, 2]);"

@@ -1,7 +1,9 @@
 """What users of other libraries have reported, by the numbers of their issues; the data are our own.
 
-Those of rolling windows are in test_python_rolling.py, of dask's own graphs in test_python_examples.py.  Reports of speed
-alone, of operations that are not here (matrix products, cumulative sums) and of a library's own layers have no test."""
+Those of rolling windows are in test_python_rolling.py, of dask's own graphs in test_python_examples.py, of torch's
+deterministic algorithms in test_python_torch.py.  Reports of speed alone (such as numpy#22870, #23136, jax#17844, #26227,
+cudf#24026), of operations that are not here (matrix products, cumulative sums as pytorch#190946, an assignment of many to
+one place as pytorch#133204), of other libraries' files and of their layers have no test."""
 
 import math
 import random
@@ -209,3 +211,84 @@ def test_dask_12359_any_tree_of_partial_results():
         while len(parts) > 1:
             parts = [sum(parts[i + 1:i + split_every], parts[i]) for i in range(0, len(parts), split_every)]
         assert parts[0].result().tobytes() == whole.result().tobytes() == wf.mean(x, axis=0).tobytes()
+
+
+def test_cub_441_and_cccl_9995_runs_of_keys_add_up_alike_every_time():
+    """Keys in runs, as of a sorted column, the same keys mixed, and the runs by their beginnings."""
+    rng = np.random.default_rng(15)
+    keys, values = np.sort(rng.integers(0, 6, 3000)), (rng.standard_normal(3000) * 10.0 ** rng.integers(-6, 6, 3000)).astype("f4")
+    starts, expected = np.searchsorted(keys, np.arange(6)), wf.segment_sum(values, keys).tobytes()
+    for threads in range(1, 6):
+        order = rng.permutation(3000)
+        assert wf.segment_sum(values[order], keys[order], threads=threads).tobytes() == expected
+        assert wf.reduceat("sum", values, starts, threads=threads).tobytes() == expected
+    assert np.frombuffer(expected, "f4")[2] == np.float32(exact(values[keys == 2].tolist()))
+
+
+def test_gluten_3119_5504_8985_and_clickhouse_21973_quotients_add_up_alike_in_every_order():
+    """Thousandths, of which neither the parts nor the sum is a double."""
+    rng = random.Random(16)
+    times = [rng.randrange(10**6) / 1000 for _ in range(13)]
+    for _ in range(30):
+        rng.shuffle(times)
+        parts = [wf.Accumulator("sum").update(times[i:i + 4]) for i in range(0, 13, 4)]
+        assert wf.sum(times) == wf.segment_sum(times, [1] * 13)[1] == sum(parts[1:], parts[0]).result() == exact(times)
+
+
+def test_amrex_4669_particles_to_mesh_in_any_order_on_any_number_of_ranks():
+    """Weights of particles beside each mesh point: bins that are merged, of parts of any size."""
+    rng = np.random.default_rng(17)
+    x, charge = rng.random(2000) * 7, rng.standard_normal(2000) * 10.0 ** rng.integers(-8, 8, 2000)
+    cells = np.concatenate([x.astype(int), x.astype(int) + 1])
+    shares = np.concatenate([charge * (1 - x % 1), charge * (x % 1)])
+    mesh, meshes = wf.bincount(cells, shares, 8), set()
+    for ranks in (1, 2, 5):
+        parts = np.array_split(rng.permutation(4000), ranks)
+        bins = [wf.Accumulator("sum", "f8", 8).update(shares[part], ids=cells[part]) for part in parts]
+        meshes.add(sum(bins[1:], bins[0]).result().tobytes())
+    assert meshes == {mesh.tobytes()} and mesh[3] == exact(shares[cells == 3].tolist())
+
+
+def test_vllm_27433_and_batch_invariant_ops_4_and_6_a_row_has_one_result_in_every_batch():
+    """Sums, means and norms of rows, alone and among others, also along the slow axis."""
+    x = np.random.default_rng(18).standard_normal((33, 700)).astype("f4")
+    for name in ("sum", "mean", "var", "norm"):
+        whole = getattr(wf, name)(x, axis=1)
+        for begin, size in ((0, 1), (5, 2), (7, 16), (30, 3)):
+            batch = x[begin:begin + size]
+            expected = whole[begin:begin + size].tobytes()
+            assert getattr(wf, name)(batch, axis=1).tobytes() == expected
+            assert getattr(wf, name)(np.ascontiguousarray(batch.T), axis=0, threads=2).tobytes() == expected
+
+
+def test_nccl_157_855_1497_1975_vllm_51290_and_tensorrt_llm_19501_any_number_of_ranks_and_message_size():
+    """Elementwise sums of float16 over ranks, each in pieces of any size, and in any tree."""
+    rng = np.random.default_rng(19)
+    rows = (rng.standard_normal((8, 60)) * 2.0 ** rng.integers(-6, 6, (8, 60))).astype("f2")
+    whole = wf.sum(rows, axis=0)
+    for size in (7, 60):
+        for ranks in (1, 2, 8):
+            shards = [wf.Accumulator("sum", "f2", 60).update(part, axis=0) for part in np.split(rows[rng.permutation(8)], ranks)]
+            rng.shuffle(shards)
+            assert sum(shards[1:], shards[0]).result().tobytes() == whole.tobytes()
+        pieces = [wf.sum(rows[::-1, i:i + size], axis=0) for i in range(0, 60, size)]
+        assert np.concatenate(pieces).tobytes() == whole.tobytes()
+    assert whole.tolist() == [float(np.float16(exact(column.tolist()))) for column in rows.T]
+
+
+def test_numba_8485_and_ufunclab_10_exact_sums_along_an_axis_of_every_float():
+    for dtype in ("f2", "f4", "f8"):
+        x = np.array([[1, 2.0**-14, -1], [2.0**-10, 2.0**10, -2.0**10]], dtype)
+        assert wf.sum(x, axis=1).tolist() == [2.0**-14, 2.0**-10] and wf.sum(x) == np.dtype(dtype).type(2.0**-14 + 2.0**-10)
+
+
+def test_xgboost_8246_histograms_of_gradients():
+    """Pairs of gradient and Hessian by bin, whatever the order of the rows and the number of workers."""
+    rng = np.random.default_rng(20)
+    pairs, bins = (rng.standard_normal((4000, 2)) * [1, 1e-7]).astype("f4"), rng.integers(0, 16, 4000)
+    histogram = wf.segment_sum(pairs, bins, 16)
+    for workers in (1, 3):
+        parts = [wf.Accumulator("sum", "f4", (16, 2)).update(pairs[part], ids=bins[part])
+                 for part in np.array_split(rng.permutation(4000), workers)]
+        assert sum(parts[1:], parts[0]).result().tobytes() == histogram.tobytes()
+    assert histogram[5, 1] == np.float32(exact(pairs[bins == 5, 1].tolist()))

@@ -97,6 +97,7 @@ def exact(numbers, dtype):
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", ["float32", "float64"])
 def test_index_add(name, device, deterministic):
+    """What pytorch#98060, pytorch_geometric#446, #2788, #3175 and #8866 ask for: the same in every order."""
     dtype = getattr(torch, name)
     torch.manual_seed(1)
     table, rows = torch.randn(5, 3, dtype=dtype), torch.randn(200, 3, dtype=dtype) * 10.0 ** torch.randint(-9, 9, (200, 1))
@@ -119,7 +120,7 @@ def test_index_add(name, device, deterministic):
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_scatter_add(device, deterministic):
-    """Whole numbers, of which torch's own sums are exact, too."""
+    """pytorch#108569: under deterministic algorithms; whole numbers, of which torch's own sums are exact, too."""
     torch.manual_seed(2)
     for shape, index_shape, dim in (((4, 5), (4, 5), 0), ((4, 5), (3, 2), 1), ((3, 4, 2), (2, 6, 2), 1), ((7,), (50,), 0),
                                     ((3, 4, 2), (2, 3, 2), -1)):
@@ -132,6 +133,27 @@ def test_scatter_add(device, deterministic):
     assert wft.scatter_add(torch.zeros(1).to(device), 0, torch.tensor([0, 0, 0]).to(device), large).item() == 1.0
     with pytest.raises(IndexError):
         wft.scatter_add(torch.zeros(1).to(device), 0, torch.tensor([1]).to(device), large[:1])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_bincount_with_weights(device, deterministic):
+    """torchmetrics#3086: which torch refuses on a GPU where algorithms must be deterministic."""
+    torch.manual_seed(4)
+    ids, weights = torch.randint(0, 4, (500,)), torch.randn(500, dtype=torch.float64) * 10.0 ** torch.randint(-9, 9, (500,))
+    order = torch.randperm(500)
+    got = wf.bincount(ids.to(device), weights.to(device)).cpu()
+    assert torch.equal(got, wf.bincount(ids[order].to(device), weights[order].to(device), threads=2).cpu())
+    assert got.tolist() == [exact(weights[ids == key].tolist(), torch.float64) for key in range(4)]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_lazily_negated_tensor_is_refused(device):
+    """The memory of a conjugate's imaginary part has the other sign."""
+    a = torch.view_as_complex(torch.ones(3, 2).to(device)).conj().imag
+    assert a.is_neg()
+    with pytest.raises(TypeError, match="resolve_neg"):
+        wf.sum(a)
+    assert wf.sum(a.resolve_neg()) == a.sum() == -3
 
 
 @pytest.mark.parametrize("device", DEVICES)
