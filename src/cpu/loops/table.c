@@ -89,13 +89,15 @@ const struct wf_tier TIER_STRUCT(TIER) = {
         },
     .find_row_results =
         {
-#define X(NAME, name, type, kind, precision, exponent_bits) OF_##kind(find_row_results, NAME)
+#define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
+    [WF_##NAME] = WF_LOOPS_NAME(find_row_results, NAME, TIER),
             WF_TYPES(X)
 #undef X
         },
     .find_row_totals =
         {
-#define X(NAME, name, type, kind, precision, exponent_bits) OF_##kind(find_row_totals, NAME)
+#define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
+    [WF_##NAME] = WF_LOOPS_NAME(find_row_totals, NAME, TIER),
             WF_TYPES(X)
 #undef X
         },
@@ -119,7 +121,8 @@ const struct wf_tier TIER_STRUCT(TIER) = {
         },
     .find_few_rows =
         {
-#define X(NAME, name, type, kind, precision, exponent_bits) OF_##kind(find_few_rows, NAME)
+#define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
+    [WF_##NAME] = WF_LOOPS_NAME(find_few_rows, NAME, TIER),
             WF_TYPES(X)
 #undef X
         },
