@@ -202,14 +202,14 @@ static void choose_panels(struct job *job, int threads) {
 /* Sets whether lanes go along each group's elements: where they lie side by side, and are more than vectors of neighbouring
  * groups serve better. */
 static void choose_rows(struct job *job) {
-    enum { LEAST_NBYTES = 96, LEAST_NBYTES_OF_INTEGERS = 32, LEAST_NBYTES_OF_MINMAX = 192 };
+    enum { LEAST_NBYTES = 96, LEAST_INTEGERS = 24, LEAST_NBYTES_OF_MINMAX = 192 };
     const struct wf_view *view = &job->view;
     int64_t count = wf_job_group_count(job), nbytes = (int64_t)view->nbytes;
     bool of_index, is_minmax = wf_job_minmax_part(job, &of_index), is_segment = job->counts_groups >= 0;
     bool is_float = wf_type_is_float(job->grouped->empty->type);
     bool by_registers = is_float && job->quotient.is_divided; /* which takes less than 128 bits */
     bool is_sum = wf_job_summed_part(job) && !by_registers;
-    int64_t least = is_minmax ? LEAST_NBYTES_OF_MINMAX : is_float ? LEAST_NBYTES : LEAST_NBYTES_OF_INTEGERS;
+    int64_t least = is_minmax ? LEAST_NBYTES_OF_MINMAX : is_float ? LEAST_NBYTES : LEAST_INTEGERS * nbytes;
     if (!count || !(is_sum || is_minmax) || view->ndim != 1 || view->stride_bytes[0][0] != nbytes) return;
     if (job->labels.positions.index || (is_segment && job->grouped->layout->ndim > 1)) return;
     job->uses_rows = count <= WF_ROW_COUNT_MAX && (count * nbytes >= least || (is_segment && is_sum));

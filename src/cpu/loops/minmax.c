@@ -159,6 +159,18 @@ INLINE struct best best_of_vectors(const unsigned char *x, size_t count, bool la
     return best;
 }
 
+/* The same without the pieces, by two chains of comparisons. */
+INLINE vsword orders_of_vectors(const unsigned char *x, size_t count, bool largest) {
+    const size_t nbytes = count * sizeof(uword), last = nbytes - VECTOR_NBYTES;
+    vsword best[2] = {orders_at(x, largest), orders_at(x + last, largest)};
+    for (size_t i = VECTOR_NBYTES; i + 2 * VECTOR_NBYTES <= nbytes; i += 2 * VECTOR_NBYTES) {
+        best[0] = better(best[0], orders_at(x + i, largest), largest);
+        best[1] = better(best[1], orders_at(x + i + VECTOR_NBYTES, largest), largest);
+    }
+    if (nbytes >= 2 * VECTOR_NBYTES) best[1] = better(best[1], orders_at(x + last - VECTOR_NBYTES, largest), largest);
+    return better(best[0], best[1], largest);
+}
+
 /* Where a piece begins. */
 INLINE size_t begin_of_piece(size_t piece, size_t count) {
     size_t large = count / PIECE, begin = piece <= large ? piece * PIECE : large * PIECE + (piece - large) * STEP;
@@ -211,8 +223,9 @@ INLINE bool find_rows(const struct wf_rows *rows, bool largest, bool of_index, u
         size_t count = (size_t)(rows->offset ? rows->offset[r + 1] - rows->offset[r] : rows->count);
         memset(results + r * result_nbytes, 0, result_nbytes);
         if (!count) continue;
-        struct best best = {orders_of_few(x, count, largest), {0}};
-        if (count >= STEP) best = best_of_vectors(x, count, largest);
+        struct best best = count < STEP ? (struct best){orders_of_few(x, count, largest), {0}}
+                           : of_index   ? best_of_vectors(x, count, largest)
+                                        : (struct best){orders_of_vectors(x, count, largest), {0}};
         vsword order = spread_best(best.orders, largest);
         nans |= nan_lanes(order, largest);
         uint64_t position = of_index ? position_of(order, &best, x, count, largest) : 0;
