@@ -490,6 +490,57 @@ def test_few_rows(handle, type_name, rows):
             assert Oracle(type_name, cells).reduce(op, ddof=ddof) == expected[some]
 
 
+def integers_of_kinds(type_name, count, rng):
+    """Elements of every size, the ends of the range, and of 64 bits such as have sums that fit but are no f64."""
+    nbytes = struct.calcsize(TYPECODES[type_name])
+    least = 1 << 8 * nbytes - 1 if type_name.startswith("i") else 0
+    ends = [end.to_bytes(nbytes, "little") for end in (least, least ^ (1 << 8 * nbytes) - 1)]
+    signs = [1, -1] if type_name.startswith("i") else [1]
+    yield "any", rng.randbytes(nbytes * count)
+    yield "ends", b"".join(rng.choices(ends, k=count))
+    yield "first end", ends[0] * count
+    yield "last end", ends[1] * count
+    if nbytes == 8:
+        yield "large", pack(type_name, [rng.randrange(2**54) * rng.choice(signs) for _ in range(count)])
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", INTEGERS)
+@pytest.mark.parametrize("rows,columns", [(1, 64), (2, 130), (9, 75), (47, 64), (300, 65)])
+def test_sums_of_integers(handle, type_name, rows, columns):
+    """Sums and means of columns and of rows, of which those of 64 bits are more than an f64 has, or than fits."""
+    rng, nbytes = random.Random(f"integers {type_name} {rows}"), struct.calcsize(TYPECODES[type_name])
+    for kind, data in integers_of_kinds(type_name, rows * columns, rng):
+        turned = transposed(data, rows, columns, nbytes)
+        down = wf.strided(data, type_name, (rows, columns), (columns * nbytes, nbytes))
+        along = wf.strided(turned, type_name, (columns, rows), (rows * nbytes, nbytes))
+        offsets = [0, *sorted(rng.randrange(rows * columns) for _ in range(columns)), rows * columns]
+        labels = integer_vector(offsets, "i64", 1)
+        pieces = library.wf_groups_segments(0, columns + 1, byref(labels))
+        cells = [Oracle(type_name, turned[c * rows * nbytes:(c + 1) * rows * nbytes]) for c in range(columns)]
+        parts = [Oracle(type_name, data[a * nbytes:b * nbytes]) for a, b in itertools.pairwise(offsets)]
+        for op in ("sum", "mean", "norm1"):
+            expected = as_returned([oracle.reduce(op) for oracle in cells], op, type_name)
+            for axis, array in ((0, down), (1, along)):
+                assert returned(handle, op, library.wf_groups_axes(1 << axis), [array]) == expected, (kind, op, axis)
+            of_parts = as_returned([oracle.reduce(op) for oracle in parts], op, type_name)
+            assert returned(handle, op, pieces, [wf.vector(data, type_name)]) == of_parts, (kind, op)
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+def test_the_first_extreme_of_rows(handle, type_name):
+    """Rows in which the extreme stands at several places: the first is found, in whichever piece of the row."""
+    rng, nbytes = random.Random(f"first {type_name}"), struct.calcsize(TYPECODES[type_name])
+    one, zero = pack(type_name, [nearest(type_name, 1) if type_name in FLOATS else 1]), bytes(nbytes)
+    for length in (193, 256, 320, 1000, 2048):
+        places = [sorted(rng.sample(range(length), rng.choice([1, 2, 5]))) for _ in range(70)]
+        places += [[0, length - 1], [length - 1], [length - 2, length - 1]]
+        for op, usual, best in (("argmax", zero, one), ("argmin", one, zero)):
+            rows = [b"".join(best if i in where else usual for i in range(length)) for where in map(set, places)]
+            array = wf.strided(b"".join(rows), type_name, (len(rows), length), (length * nbytes, nbytes))
+            assert handle.reduce_groups(op, library.wf_groups_axes(2), array) == [("u64", where[0]) for where in places]
+
+
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_segments_that_share_a_window(handle, type_name):
     """Segments of 0 to 2100 elements, of all kinds."""

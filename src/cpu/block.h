@@ -143,20 +143,22 @@ typedef bool wf_panel_results_function(const struct wf_panel_sums *sums, size_t 
 typedef bool wf_panel_totals_function(const struct wf_panel_sums *sums, size_t first, size_t columns,
                                       struct wf_column_totals *totals);
 
-/* What is made of the sums of a column's elements: that of values or magnitudes, divided, or, with WF_PART_SQUARES,
+/* What is made of the sums of a column's elements: that of values or magnitudes, perhaps divided, or, with WF_PART_SQUARES,
  * (count * squares - sum^2) / divisor, or the root of that. */
 struct wf_quotient {
     unsigned parts;
     double count, divisor; /* natural numbers */
+    bool is_divided;
     bool is_power;         /* the divisor is a power of two */
     bool is_root;
 };
 
 #define WF_FEW_ROWS_MAX 63
+#define WF_INTEGER_ROWS_MAX (1 << 18)
 
-/* Finds that of at most WF_FEW_ROWS_MAX rows, of WF_COLUMNS_STEP columns or of WF_STRIP_COLUMNS and more, of which the
- * last are not used.  Results have the type of the elements.  has_failed: of each strip, whether some element or result
- * needs more, so that nothing of use has been written. */
+/* Finds that of at most WF_FEW_ROWS_MAX rows, or WF_INTEGER_ROWS_MAX of integers, of WF_COLUMNS_STEP columns or of
+ * WF_STRIP_COLUMNS and more, of which the last are not used.  Results have the op's type.  has_failed: of each strip,
+ * whether some element or result needs more, so that nothing of use has been written. */
 typedef void wf_few_rows_function(const struct wf_panel *rows, size_t used, const struct wf_quotient *asked, void *results,
                                   bool *has_failed);
 

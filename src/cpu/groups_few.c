@@ -135,6 +135,15 @@ static bool write_parts(const struct worker *worker, const struct job *job, cons
     return !few->offset || write_fills(few, grouped, part);
 }
 
+/* The mean of integers whose sum is an f64: one division rounds it. */
+static bool try_plain_mean(wf_value *value, wf_op op, const struct wf_small_sums *sums) {
+    const wf_i128 most = (wf_i128)1 << 53;
+    bool is_plain = op == WF_MEAN && value->type == WF_F64 && sums->sum_exponent == 0 && !sums->is_minus_zero;
+    if (!is_plain || sums->count > most || sums->sum > most || sums->sum < -most) return false;
+    value->v.f64 = (double)(int64_t)sums->sum / (double)sums->count;
+    return true;
+}
+
 /* Writes means, variances and their roots. */
 static bool write_finished(const struct worker *worker, const struct job *job, const struct few *few) {
     const struct wf_grouped *grouped = job->grouped;
@@ -151,7 +160,8 @@ static bool write_finished(const struct worker *worker, const struct job *job, c
         if (is_without && !grouped->has_fill) return false;
         if (is_without)
             value = grouped->fill;
-        else if (!wf_small_finish(empty->op, &sums, empty->ddof, &number) || !wf_number_round(&number, value.type, &value))
+        else if (!try_plain_mean(&value, empty->op, &sums) &&
+                 (!wf_small_finish(empty->op, &sums, empty->ddof, &number) || !wf_number_round(&number, value.type, &value)))
             return false;
         write_value(&value, few, c);
     }
@@ -164,7 +174,7 @@ static bool try_quotient(const struct worker *worker, const struct job *job, con
     wf_type type = job->grouped->empty->type;
     if (!job->quotient.parts || few->rows || few->panel || few->offset) return false;
     if (!wf_columns_find_few(worker->columns, job->cpu->tier, type, &job->quotient, found)) return false;
-    write_found(few, found, wf_type_nbytes(type));
+    write_found(few, found, wf_type_nbytes(job->grouped->result_type));
     return true;
 }
 

@@ -147,21 +147,24 @@ static bool are_worth_pairs(wf_type type, int64_t count) {
     return type != WF_F64 || count <= F64_MAX;
 }
 
-/* Sets what few elements come to, if they have one type with their results and are added up or divided. */
+/* Sets what few elements, or a number of integers, come to, if they are added up or divided. */
 static void choose_quotient(struct job *job) {
     const struct wf_grouped *grouped = job->grouped;
     const struct wf_accumulator *empty = grouped->empty;
     bool squares = empty->parts & WF_PART_SQUARES, of_index;
     enum wf_part part;
     unsigned parts = wf_job_short_parts(job, &part, &of_index);
-    int64_t count = wf_job_group_count(job), divisor = part ? 1 : squares ? count * (count - empty->ddof) : count;
+    bool is_float = wf_type_is_float(empty->type);
+    int64_t most = is_float ? WF_FEW_ROWS_MAX : WF_INTEGER_ROWS_MAX;
+    int64_t count = wf_job_group_count(job);
     bool is_sum = (parts & ~(unsigned)(WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES)) == 0;
-    if (!parts || !is_sum || job->counts_groups >= 0 || count == 0 || count > WF_FEW_ROWS_MAX) return;
-    if (!job->cpu->tier->find_few_rows[empty->type] || grouped->result_type != empty->type) return;
-    if (squares && (empty->ddof < 0 || count <= empty->ddof)) return;
+    if (!parts || !is_sum || job->counts_groups >= 0 || count == 0 || count > most) return;
+    if (grouped->result_type != wf_op_result_type(empty->op, empty->type)) return;
+    if (squares && (!is_float || empty->ddof < 0 || count <= empty->ddof)) return;
     if (part && !are_worth_pairs(empty->type, count)) return;
-    job->quotient = (struct wf_quotient){parts, (double)count, (double)divisor, (divisor & (divisor - 1)) == 0,
-                                         empty->op == WF_STD};
+    int64_t divisor = part ? 1 : squares ? count * (count - empty->ddof) : count;
+    job->quotient = (struct wf_quotient){parts, (double)count, (double)divisor, !part,
+                                         (divisor & (divisor - 1)) == 0, empty->op == WF_STD};
 }
 
 /* Which panels serve, if the array has any. */
@@ -199,16 +202,17 @@ static void choose_panels(struct job *job, int threads) {
 /* Sets whether lanes go along each group's elements: where they lie side by side, and are more than vectors of neighbouring
  * groups serve better. */
 static void choose_rows(struct job *job) {
-    enum { LEAST_NBYTES = 96, LEAST_NBYTES_OF_MINMAX = 192 };
+    enum { LEAST_NBYTES = 96, LEAST_INTEGERS = 24, LEAST_NBYTES_OF_MINMAX = 192 };
     const struct wf_view *view = &job->view;
     int64_t count = wf_job_group_count(job), nbytes = (int64_t)view->nbytes;
     bool of_index, is_minmax = wf_job_minmax_part(job, &of_index), is_segment = job->counts_groups >= 0;
-    bool is_divided = job->quotient.divisor > 1; /* which registers do sooner than integers */
-    bool is_sum = wf_job_summed_part(job) && !is_divided && job->cpu->tier->find_row_results[job->grouped->empty->type];
+    bool is_float = wf_type_is_float(job->grouped->empty->type);
+    bool by_registers = is_float && job->quotient.is_divided; /* which takes less than 128 bits */
+    bool is_sum = wf_job_summed_part(job) && !by_registers;
+    int64_t least = is_minmax ? LEAST_NBYTES_OF_MINMAX : is_float ? LEAST_NBYTES : LEAST_INTEGERS * nbytes;
     if (!count || !(is_sum || is_minmax) || view->ndim != 1 || view->stride_bytes[0][0] != nbytes) return;
     if (job->labels.positions.index || (is_segment && job->grouped->layout->ndim > 1)) return;
-    bool is_long = count * nbytes >= (is_minmax ? LEAST_NBYTES_OF_MINMAX : LEAST_NBYTES);
-    job->uses_rows = count <= WF_ROW_COUNT_MAX && (is_long || (is_segment && is_sum));
+    job->uses_rows = count <= WF_ROW_COUNT_MAX && (count * nbytes >= least || (is_segment && is_sum));
 }
 
 /* Groups that exceed a thread's fair share, or that are worth all threads in any case. */

@@ -119,6 +119,16 @@ static bool find_panel(const struct job *job, struct wf_panel_sums *sums, const 
     return true;
 }
 
+/* The groups, at most limit, of the strip that begins with group c: and of those behind it, if the results of all have been
+ * found. */
+static int64_t count_strip_groups(const struct job *job, const struct wf_panel_sums *sums, int64_t c, int64_t limit) {
+    const bool *has_failed = sums->has_failed + c / WF_STRIP_COLUMNS;
+    int64_t taken = WF_STRIP_COLUMNS;
+    if (job->panel != PANEL_OF_SUMS && !*has_failed)
+        while (taken < limit && !*++has_failed) taken += WF_STRIP_COLUMNS;
+    return taken < limit ? taken : limit;
+}
+
 /* A tile that is a panel; by columns what fails of it. */
 static void reduce_panel(struct job *job, struct worker *worker, struct place place, int64_t count) {
     struct wf_panel_sums *sums = wf_columns_panel(worker->columns);
@@ -127,7 +137,7 @@ static void reduce_panel(struct job *job, struct worker *worker, struct place pl
     struct wf_view view = wf_place_view_tile(job, &place, &first);
     bool is_found = find_panel(job, sums, &view, (size_t)count);
     for (int64_t c = 0; c < count; c += taken, wf_place_move(&place, job, job->ndim - 1, taken)) {
-        taken = count - c < WF_STRIP_COLUMNS ? count - c : WF_STRIP_COLUMNS;
+        taken = is_found ? count_strip_groups(job, sums, c, count - c) : count - c;
         struct few few = {.groups = (size_t)taken, .count = view.count, .result = place.result,
                           .result_stride_bytes = stride, .panel = sums, .first = (size_t)c, .view = &view};
         if (job->panel != PANEL_OF_SUMS) few.found = (const unsigned char *)sums->unit + c * nbytes;

@@ -16,13 +16,13 @@ struct wf_tier {
     wf_totals_function *find_totals[WF_TYPE_COUNT];
     wf_panel_minmax_function *find_panel_minmax[WF_TYPE_COUNT];
     wf_row_minmax_function *find_row_minmax[WF_TYPE_COUNT];
-    /* NULL: the type has none */
+    wf_few_rows_function *find_few_rows[WF_TYPE_COUNT];
     wf_row_results_function *find_row_results[WF_TYPE_COUNT];
     wf_row_totals_function *find_row_totals[WF_TYPE_COUNT];
+    /* NULL: the type has none */
     wf_sum_panel_function *sum_panel[WF_TYPE_COUNT];
     wf_panel_results_function *find_panel_results[WF_TYPE_COUNT];
     wf_panel_totals_function *find_panel_totals[WF_TYPE_COUNT];
-    wf_few_rows_function *find_few_rows[WF_TYPE_COUNT];
     wf_split_function *split[WF_TYPE_COUNT];
     wf_slots_function *add_to_slots[WF_TYPE_COUNT]; /* NULL: the type has none */
 };

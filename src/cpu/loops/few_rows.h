@@ -10,23 +10,9 @@
 
 #include "cpu/loops/panel_sums.h"
 #include "cpu/loops/row_sums.h"
+#include "cpu/loops/two_sum.h"
 
 #include <math.h>
-
-/* high + low, of which high is the sum rounded. */
-struct pair {
-    vf64 high, low;
-};
-
-INLINE struct pair two_sum(vf64 a, vf64 b) {
-    vf64 sum = a + b, part = sum - a;
-    return (struct pair){sum, (a - (sum - part)) + (b - part)};
-}
-
-INLINE struct pair two_product(vf64 a, vf64 b) {
-    vf64 product = a * b;
-    return (struct pair){product, product_error(a, b, product)};
-}
 
 /* What has been added up of LANES columns. */
 struct few_sums {
@@ -91,38 +77,9 @@ INLINE vi64 differ(vf64 a, vf64 b) {
 
 /* ---- results ---- */
 
-/* The sum rounded once.  That of nothing but -0 is -0. */
-INLINE vf64 sum_of_pair(struct pair x) {
-    vf64 sum = x.high + x.low;
-    vi64 is_zero = (vi64)(x.high == 0) & (vi64)(sum == 0);
-    return (vf64)((vi64)sum | ((vi64)x.high & is_zero));
-}
-
-/* The quotient x / n, but for at most 2^-99 of it: n is a small natural number. */
-INLINE struct pair quotient_of(struct pair x, vf64 n) {
-    vf64 quotient = x.high / n, left = fused(-quotient, n, x.high);
-    return two_sum(quotient, (left + x.low) / n);
-}
-
-/* Of f64, whose sums are two.  A power of two divides what has been rounded, and a sum that is an f64 is divided by the
- * processor, where no result is subnormal. */
-INLINE vf64 mean_of_f64(struct few_sums *sums, vf64 n, bool is_power) {
-    const double least = 0x1p-900;
-    vf64 sum = sum_of_pair(sums->value);
-    struct pair parts = two_sum(sums->value.high, sums->value.low);
-    vf64 magnitude = (vf64)((vi64)sum & INT64_MAX), direct = sum / n;
-    sums->lost |= (vi64)(magnitude < least) & (vi64)(magnitude != 0);
-    if (is_power) return direct;
-    struct pair mean = quotient_of(parts, n);
-    vi64 is_direct = (vi64)(parts.low == 0);
-    vf64 wider = mean.high + mean.low * (1 + 0x1p-30);
-    sums->lost |= ~is_direct & ~(vi64)(wider == mean.high);
-    return (vf64)(((vi64)direct & is_direct) | ((vi64)mean.high & ~is_direct));
-}
-
 INLINE vf64 mean_of(struct few_sums *sums, const struct wf_quotient *asked) {
     vf64 n = (vf64){0} + asked->divisor, sum = sums->value.high, quotient = sum / n;
-    if (IS_F64) return mean_of_f64(sums, n, asked->is_power);
+    if (IS_F64) return mean_of_pair(&sums->lost, sums->value, n, asked->is_power);
     return round_to_odd(quotient, fused(-quotient, n, sum));
 }
 
@@ -172,8 +129,15 @@ enum {
     FEW_VECTORS = FEW_OF_LINE < 1 ? 1 : FEW_OF_LINE > UNROLL_MAX ? UNROLL_MAX : FEW_OF_LINE,
 };
 
-/* What is asked for, as a constant. */
-enum few_asked { FEW_SUM, FEW_MAGNITUDES, FEW_MEAN, FEW_VARIANCE };
+/* What is asked for, as a constant.  A pair is two rows: IEEE addition rounds their exact sum once, infinities included, and
+ * so do f64 for narrower types, since they have more than twice their bits and two (Figueroa, "When is double rounding
+ * innocuous?", 1995). */
+enum few_asked { FEW_PAIR, FEW_SUM, FEW_MAGNITUDES, FEW_MEAN, FEW_VARIANCE };
+
+/* Whether a range tells if sums are exact. */
+INLINE bool is_few_scanned(enum few_asked asked) {
+    return !IS_F64 && asked != FEW_PAIR;
+}
 
 INLINE void add_few_square(struct few_sums *sums, vf64 x) {
     struct pair square = {x * x, {0}};
@@ -185,7 +149,7 @@ INLINE void add_few_square(struct few_sums *sums, vf64 x) {
 /* Adds the elements of one more row.  is_second: nothing has been lost before. */
 INLINE void add_few(struct few_sums *sums, const unsigned char *x, enum few_asked asked, bool is_second) {
     vf64 value = value_of(widen(x), asked == FEW_MAGNITUDES);
-    if (!IS_F64) {
+    if (!IS_F64 || asked == FEW_PAIR) {
         sums->value.high += value;
     } else {
         struct pair sum = two_sum(sums->value.high, value), low = {sum.low, {0}};
@@ -211,8 +175,7 @@ INLINE vf64 few_result(struct few_sums *sums, const struct wf_quotient *quotient
     case FEW_VARIANCE: return variance_of(sums, quotient);
     default: break;
     }
-    if (IS_F64) return sum_of_pair(sums->value);
-    return sums->value.high;
+    return IS_F64 && asked != FEW_PAIR ? sum_of_pair(sums->value) : sums->value.high;
 }
 
 /* Adds one more row to each vector's sums. */
@@ -220,7 +183,7 @@ INLINE void add_few_row(struct few_sums *sums, struct scan *scan, const unsigned
                         bool is_second) {
     UNROLLED
     for (size_t v = 0; v < FEW_VECTORS; v++) {
-        if (!IS_F64 && v * LANES % STEP == 0) scan_bounds(scan, x + v * LANES * sizeof(uword));
+        if (is_few_scanned(asked) && v * LANES % STEP == 0) scan_bounds(scan, x + v * LANES * sizeof(uword));
         add_few(&sums[v], x + v * LANES * sizeof(uword), asked, is_second);
     }
 }
@@ -231,7 +194,7 @@ INLINE void find_few(rounded *results, int64_t *failed, struct scan *scan, struc
     struct few_sums sums[FEW_VECTORS];
     UNROLLED
     for (size_t v = 0; v < FEW_VECTORS; v++) {
-        if (!IS_F64 && v * LANES % STEP == 0) scan_bounds(scan, strip.x + v * LANES * sizeof(uword));
+        if (is_few_scanned(asked) && v * LANES % STEP == 0) scan_bounds(scan, strip.x + v * LANES * sizeof(uword));
         start_few(&sums[v], strip.x + v * LANES * sizeof(uword), asked);
     }
     if (strip.rows > 1) add_few_row(sums, scan, strip.x += strip.stride_bytes, asked, true);
@@ -239,7 +202,7 @@ INLINE void find_few(rounded *results, int64_t *failed, struct scan *scan, struc
     UNROLLED
     for (size_t v = 0; v < FEW_VECTORS; v++) {
         vf64 found = round_to_element(few_result(&sums[v], quotient, asked));
-        vi64 lost = sums[v].lost | (vi64)(found - found);
+        vi64 lost = asked == FEW_PAIR ? ~(vi64)(found == found) : sums[v].lost | (vi64)(found - found);
         store_elements(results + v * LANES, found);
         memcpy(failed + v * LANES, &lost, sizeof lost);
     }
@@ -264,13 +227,14 @@ INLINE bool find_few_of_strip(rounded *results, struct strip strip, size_t used,
         find_few(results + c, failed + c, &scan, part, quotient, asked);
     }
     for (size_t c = 0; c < used; c++) any |= failed[c];
-    return any == 0 && (IS_F64 || are_sums_f64(&scan));
+    return any == 0 && (!is_few_scanned(asked) || are_sums_f64(&scan));
 }
 
 #define FEW(name, asked)                                                                                     \
     APART bool name(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) { \
         return find_few_of_strip(results, strip, used, quotient, asked);                                     \
     }
+FEW(find_few_pairs, FEW_PAIR)
 FEW(find_few_sums, FEW_SUM)
 FEW(find_few_magnitudes, FEW_MAGNITUDES)
 FEW(find_few_means, FEW_MEAN)
@@ -279,10 +243,11 @@ FEW(find_few_variances, FEW_VARIANCE)
 
 typedef bool find_few_function(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient);
 
-static find_few_function *few_function(const struct wf_quotient *asked) {
+static find_few_function *few_function(const struct wf_quotient *asked, size_t rows) {
     if (asked->parts & WF_PART_SQUARES) return find_few_variances;
-    if (asked->divisor != 1) return find_few_means;
-    return asked->parts & WF_PART_ABS ? find_few_magnitudes : find_few_sums;
+    if (asked->is_divided) return find_few_means;
+    if (asked->parts & WF_PART_ABS) return find_few_magnitudes;
+    return rows == 2 ? find_few_pairs : find_few_sums;
 }
 
 /* The strip after the next one: rows are too far apart for the processor to expect all of them. */
@@ -297,7 +262,7 @@ wf_few_rows_function WF_LOOPS_NAME(find_few_rows, TYPE, TIER);
 
 void WF_LOOPS_NAME(find_few_rows, TYPE, TIER)(const struct wf_panel *rows, size_t used, const struct wf_quotient *asked,
                                               void *results, bool *has_failed) {
-    find_few_function *find = few_function(asked);
+    find_few_function *find = few_function(asked, rows->rows);
     const size_t columns = rows->columns, width = columns < WF_STRIP_COLUMNS ? columns : WF_STRIP_COLUMNS;
     for (size_t first = 0; first < columns; first += width) {
         size_t begin = columns - first < width ? columns - width : first; /* the last strip may begin in the one before */

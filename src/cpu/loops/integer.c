@@ -56,6 +56,7 @@ INLINE vuword larger_magnitude(vuword a, vuword b) {
 
 #include "cpu/loops/any_type.h"
 #include "cpu/loops/columns.h"
+#include "cpu/loops/integer_groups.h"
 #include "cpu/loops/units.h"
 
 /* ---- sums ---- */

@@ -126,8 +126,41 @@ void WF_LOOPS_NAME(find_panel_minmax, TYPE, TIER)(const struct wf_panel *panel, 
 
 /* ---- rows ---- */
 
-/* Elements that fill a vector at least: the last vector may begin in the one before. */
-INLINE vsword best_of_vectors(const unsigned char *x, size_t count, bool largest) {
+/* The best of a row's elements in each lane, and the first piece of the row that has it there.  Pieces are of PIECE elements,
+ * then of a vector; the last one may begin in the one before. */
+struct best {
+    vsword orders, piece;
+};
+
+enum { PIECE = 4 * STEP };
+_Static_assert(WF_ROW_COUNT_MAX / PIECE + 4 < LARGEST_ORDER, "pieces are counted by a lane");
+
+INLINE void improve(struct best *best, vsword orders, sword piece, bool largest) {
+    vsword improved = better(best->orders, orders, largest);
+    best->piece = select_where(improved != best->orders, (vsword){0} + piece, best->piece);
+    best->orders = improved;
+}
+
+INLINE vsword best_of_piece(const unsigned char *x, bool largest) {
+    vsword first = better(orders_at(x, largest), orders_at(x + VECTOR_NBYTES, largest), largest);
+    x += 2 * VECTOR_NBYTES;
+    return better(first, better(orders_at(x, largest), orders_at(x + VECTOR_NBYTES, largest), largest), largest);
+}
+
+/* Of elements that fill a vector at least. */
+INLINE struct best best_of_vectors(const unsigned char *x, size_t count, bool largest) {
+    struct best best = {orders_at(x, largest), {0}};
+    size_t i = 0;
+    sword piece = 0;
+    for (; i + PIECE <= count; i += PIECE, piece++)
+        improve(&best, best_of_piece(x + i * sizeof(uword), largest), piece, largest);
+    for (; i + STEP <= count; i += STEP, piece++) improve(&best, orders_at(x + i * sizeof(uword), largest), piece, largest);
+    if (i < count) improve(&best, orders_at(x + (count - STEP) * sizeof(uword), largest), piece, largest);
+    return best;
+}
+
+/* The same without the pieces, by two chains of comparisons. */
+INLINE vsword orders_of_vectors(const unsigned char *x, size_t count, bool largest) {
     const size_t nbytes = count * sizeof(uword), last = nbytes - VECTOR_NBYTES;
     vsword best[2] = {orders_at(x, largest), orders_at(x + last, largest)};
     for (size_t i = VECTOR_NBYTES; i + 2 * VECTOR_NBYTES <= nbytes; i += 2 * VECTOR_NBYTES) {
@@ -136,6 +169,12 @@ INLINE vsword best_of_vectors(const unsigned char *x, size_t count, bool largest
     }
     if (nbytes >= 2 * VECTOR_NBYTES) best[1] = better(best[1], orders_at(x + last - VECTOR_NBYTES, largest), largest);
     return better(best[0], best[1], largest);
+}
+
+/* Where a piece begins. */
+INLINE size_t begin_of_piece(size_t piece, size_t count) {
+    size_t large = count / PIECE, begin = piece <= large ? piece * PIECE : large * PIECE + (piece - large) * STEP;
+    return begin + STEP > count ? count - STEP : begin;
 }
 
 /* Fewer: filled up with the first. */
@@ -165,11 +204,11 @@ INLINE size_t first_lane(vsword found) {
     return lane;
 }
 
-/* The first element that has that order, as some element has. */
-INLINE uint64_t position_of(vsword wanted, const unsigned char *x, size_t count, bool largest) {
-    if (count < STEP) return first_lane(orders_of_few(x, count, largest) == wanted);
-    for (size_t i = 0;; i += STEP) {
-        if (i + STEP > count) i = count - STEP;
+/* The first element that has that order, which is the best. */
+INLINE uint64_t position_of(vsword wanted, const struct best *best, const unsigned char *x, size_t count, bool largest) {
+    if (count < STEP) return first_lane(best->orders == wanted);
+    vsword pieces = select_where(best->orders == wanted, best->piece, (vsword){0} + (sword)LARGEST_ORDER);
+    for (size_t i = begin_of_piece((size_t)spread_best(pieces, false)[0], count);; i += STEP) {
         vsword found = orders_at(x + i * sizeof(uword), largest) == wanted;
         if (any_lane_of(found)) return i + first_lane(found);
     }
@@ -184,11 +223,13 @@ INLINE bool find_rows(const struct wf_rows *rows, bool largest, bool of_index, u
         size_t count = (size_t)(rows->offset ? rows->offset[r + 1] - rows->offset[r] : rows->count);
         memset(results + r * result_nbytes, 0, result_nbytes);
         if (!count) continue;
-        vsword best = count < STEP ? orders_of_few(x, count, largest) : best_of_vectors(x, count, largest);
-        best = spread_best(best, largest);
-        nans |= nan_lanes(best, largest);
-        uint64_t position = of_index ? position_of(best, x, count, largest) : 0;
-        vsword element = elements_of(best, largest);
+        struct best best = count < STEP ? (struct best){orders_of_few(x, count, largest), {0}}
+                           : of_index   ? best_of_vectors(x, count, largest)
+                                        : (struct best){orders_of_vectors(x, count, largest), {0}};
+        vsword order = spread_best(best.orders, largest);
+        nans |= nan_lanes(order, largest);
+        uint64_t position = of_index ? position_of(order, &best, x, count, largest) : 0;
+        vsword element = elements_of(order, largest);
         memcpy(results + r * result_nbytes, of_index ? (const void *)&position : (const void *)&element, result_nbytes);
     }
     return !any_lane_of(nans);

@@ -42,12 +42,12 @@ const struct wf_tier TIER_STRUCT(TIER) = {
     EACH(find_row_minmax, NAME)                                                                              \
     EACH(split, NAME)                                                                                        \
     OF_##kind(add_run, NAME)                                                                                 \
-    OF_##kind(find_row_results, NAME)                                                                        \
-    OF_##kind(find_row_totals, NAME)                                                                         \
+    EACH(find_row_results, NAME)                                                                             \
+    EACH(find_row_totals, NAME)                                                                              \
     OF_##kind(sum_panel, NAME)                                                                               \
     OF_##kind(find_panel_results, NAME)                                                                      \
     OF_##kind(find_panel_totals, NAME)                                                                       \
-    OF_##kind(find_few_rows, NAME)                                                                           \
+    EACH(find_few_rows, NAME)                                                                                \
     OF_##kind(add_to_slots, NAME)
     WF_TYPES(X)
 #undef X
