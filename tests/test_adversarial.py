@@ -98,6 +98,22 @@ def test_most_of_one_exponent_among_all(sign):
 
 
 @pytest.mark.parametrize("type_name", FLOATS)
+def test_counts_at_which_bins_are_taken_over_all_exponents(type_name):
+    """A few go one by one, more to bins of several exponents, whole blocks to bins of one: on both sides of each."""
+    form, draw = FLOATS[type_name], random.Random(type_name)
+    for count in (63, 65, 97, 129, 399, 401, 1000, 4095, 4097):
+        bits = [draw.randrange(form.infinity) | draw.choice((0, form.sign)) for _ in range(count)]
+        bits[3:12] = form.infinity - 1, 1, 0, form.sign, form.sign | 1, 1 << form.precision - 1, 3, 2, form.infinity - 2
+        data, partner = pack(type_name, bits), pack(type_name, bits[::-1])
+        for handle in wf.tier_handles():
+            check(handle, type_name, data, handle.device, count, ops=("sum", "norm1", "norm2", "var"))
+            check_dot(handle, type_name, data, partner, handle.device, count)
+            check_dot(handle, type_name, data, data, handle.device, count)
+            agree(oracle_of(type_name, data).stats("propagate", None, 0),
+                  outcome(handle.stats, wf.vector(data, type_name)), "stats", handle.device, count)
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
 def test_subnormals_only(handle, type_name):
     form, draw = FLOATS[type_name], random.Random(type_name)
     lead = 1 << (form.precision - 1)

@@ -34,9 +34,7 @@ struct wf_scratch {
      * or outliers.  If there is less room than a block takes, such blocks are taken in parts. */
     unsigned char *copy[2];
     size_t copy_nbytes; /* of each */
-    /* Both NULL if so little is summed that clearing bins would cost more than they save. */
-    struct wf_bins *bins; /* [WF_BINS_SETS] */
-    struct wf_wide_bins *wide_bins;
+    struct wf_bins *bins; /* [WF_BINS_SETS]; NULL if so little is summed that clearing them would cost more than they save */
     struct wf_guess guess;
     int passes, pass; /* the number of passes over the current block: of all, and of those that have begun */
 };

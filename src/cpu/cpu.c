@@ -19,12 +19,12 @@
 /* ---- one thread ---- */
 
 static void flush_bins(struct wf_accumulator *into, struct worker *worker) {
-    if (wf_bins_are_empty(worker->bins, WF_BINS_SETS) && !worker->wide_bins.in_use) return; /* mostly, of few elements */
+    if (wf_bins_are_empty(worker->bins, WF_BINS_SETS)) return; /* mostly, of few elements */
     struct wf_open_partial open = wf_accumulator_open(into);
     wf_bins_flush(&worker->bins[WF_BINS_OF_SUM], &open.sum, open.parts & WF_PART_ABS ? &open.abs : NULL);
     wf_bins_flush(&worker->bins[WF_BINS_OF_ABS], &open.abs, NULL);
     wf_bins_flush(&worker->bins[WF_BINS_OF_PRODUCTS], &open.product_sum, NULL);
-    wf_wide_bins_flush(&worker->wide_bins, &open.product_sum);
+    for (int i = 0; i < WF_BINS_SETS; i++) worker->bins[i].are_many = false;
 }
 
 /* A block adds fewer than 2^18 pieces to a digit, a run, or the bins at the end, fewer than 2^20; a digit takes
@@ -137,17 +137,15 @@ static struct worker *worker_create(void) {
     struct worker *worker = NULL;
     if (posix_memalign((void **)&worker, 64, sizeof *worker)) return NULL;
     for (int i = 0; i < WF_BINS_SETS; i++) {
-        worker->bins[i].format = (struct wf_bins_format){0, 0};
-        worker->bins[i].taken = 0;
+        worker->bins[i].format.words = 0;
+        worker->bins[i].are_many = false;
     }
-    worker->wide_bins.in_use = false;
     worker->columns = NULL;
     worker->kept = (struct wf_pages){0};
     worker->guess_type = WF_TYPE_DEFAULT;
     worker->scratch = (struct wf_scratch){.copy = {worker->copy[0], worker->copy[1]},
                                           .copy_nbytes = WF_BLOCK_NBYTES,
-                                          .bins = worker->bins,
-                                          .wide_bins = &worker->wide_bins};
+                                          .bins = worker->bins};
     return worker;
 }
 

@@ -16,7 +16,6 @@ struct worker {
     wf_type guess_type; /* what the guesses in scratch were learnt from */
     unsigned guess_parts;
     struct wf_bins bins[WF_BINS_SETS];
-    struct wf_wide_bins wide_bins;
     struct wf_accumulator partial;
     struct wf_tree tree; /* the partial's */
     struct wf_columns *columns; /* NULL: not needed yet */

@@ -10,7 +10,7 @@
 #include "ladder.h"
 #include "warpfold.h"
 
-enum { COUNT = 1 << 16, TEXT_COUNT = 1 << 13, MACHINE_COUNT = 1 << 12 };
+enum { COUNT = 1 << 16, SHORT_COUNT = 1000, TEXT_COUNT = 1 << 13, MACHINE_COUNT = 1 << 12 };
 
 struct work {
     const char *name;
@@ -87,12 +87,18 @@ static void reduce(struct work *work) {
     need(!error, work->name, wf_handle_message(work->handle));
 }
 
-static void measure_op(wf_op op, wf_type type, bool is_wide, void *const data[2]) {
+static void measure_op(wf_op op, wf_type type, const char *kind, void *const data[2], int64_t count) {
     char name[64];
-    snprintf(name, sizeof name, "%s %s%s", wf_op_name(op), wf_type_name(type), is_wide ? " wide" : "");
-    struct work work = {.name = name, .count = COUNT, .run = reduce, .reduction = wf_reduction_of(op)};
-    for (int k = 0; k < 2; k++) work.arrays[k] = wf_array_vector(data[k], type, COUNT);
+    snprintf(name, sizeof name, "%s %s%s", wf_op_name(op), wf_type_name(type), kind);
+    struct work work = {.name = name, .count = count, .run = reduce, .reduction = wf_reduction_of(op)};
+    for (int k = 0; k < 2; k++) work.arrays[k] = wf_array_vector(data[k], type, count);
     measure(&work);
+}
+
+/* Sums of few elements that no window covers. */
+static void measure_short(wf_type type, void *const data[2]) {
+    static const wf_op ops[] = {WF_SUM, WF_VAR, WF_NORM2, WF_DOT};
+    for (size_t o = 0; o < sizeof ops / sizeof *ops; o++) measure_op(ops[o], type, " wide, short", data, SHORT_COUNT);
 }
 
 static void measure_arrays(void) {
@@ -106,7 +112,9 @@ static void measure_arrays(void) {
         for (int is_wide = 0; is_wide <= (types[t] == WF_F32 || types[t] == WF_F64); is_wide++) {
             for (int k = 0; k < 2; k++) fill(data[k], types[t], is_wide);
             for (size_t o = 0; o < sizeof ops / sizeof *ops; o++)
-                if (ops[o] != WF_PROD || !is_integer) measure_op(ops[o], types[t], is_wide, arrays);
+                if (ops[o] != WF_PROD || !is_integer)
+                    measure_op(ops[o], types[t], is_wide ? " wide" : "", arrays, COUNT);
+            if (is_wide) measure_short(types[t], arrays);
         }
     }
 }

@@ -6,119 +6,175 @@
 #include "cpu/loops/source.h"
 
 /* With fewer elements, clearing and flushing bins costs more than the bins save. */
-#define FEW_FOR_BINS 1024
-#define FEW_FOR_BINS_OF_PRODUCTS 256 /* of narrow types: one by one, they take four times as long as values */
+#define FEW_FOR_BINS (ELEMENT == ELEMENT_F64 ? 400 : 96)
+#define FEW_FOR_BINS_OF_PRODUCTS (ELEMENT == ELEMENT_F64 ? 128 : 64)
+#define MANY_FOR_BINS 4096 /* values: a bin for each exponent takes more clearing and flushing, and less decoding */
 
 /* An exact sum, and the bins that are flushed to it, or NULL. */
 struct target {
     const struct wf_exact *exact;
     const struct wf_exact *magnitudes; /* or NULL: a sum to which the same bins are flushed */
     struct wf_bins *bins;
-    struct wf_wide_bins *wide_bins; /* of products of f64 */
 };
 
 INLINE bool are_for_bins(struct source source, struct target into) {
-    return into.bins && (source.count >= FEW_FOR_BINS || into.bins->format.exponent_bits != 0);
+    return into.bins && (source.count >= FEW_FOR_BINS || into.bins->format.words != 0);
 }
 
 INLINE bool are_products_for_bins(struct source source, struct target into) {
-    return into.bins && (source.count >= FEW_FOR_BINS_OF_PRODUCTS || into.bins->format.exponent_bits != 0);
+    return into.bins && (source.count >= FEW_FOR_BINS_OF_PRODUCTS || into.bins->format.words != 0);
 }
 
-/* What elements add to which bins: a significand, narrow[i] if it has at most 32 bits, to the bin of field[i],
- * which is the sign and the exponent. */
+/* What elements add to which bins, in their order.  Room for a vector more than is asked for. */
+enum { DEPOSITS = WF_BINS_ROUND + LANES };
+
 struct deposits {
-    union {
-        uint64_t wide[WF_BINS_ROUND];
-        uint32_t narrow[WF_BINS_ROUND];
-    } significand;
-    uint16_t field[WF_BINS_ROUND];
+    uint64_t low[DEPOSITS], high[DEPOSITS];
+    uint32_t narrow[DEPOSITS];
+    uint64_t place[DEPOSITS];        /* of the bin's first word in its set */
+    uint16_t narrow_place[DEPOSITS]; /* of bins of one word */
 };
 
-INLINE void set_significand(struct deposits *deposits, size_t i, int bits, uint64_t significand) {
-    if (bits <= 32)
-        deposits->significand.narrow[i] = (uint32_t)significand;
-    else
-        deposits->significand.wide[i] = significand;
+/* What an element adds. */
+enum addend {
+    ADDEND_NARROW,  /* narrow */
+    ADDEND_WORD,    /* low */
+    ADDEND_PAIR,    /* low to a bin's first word, high to its second */
+    ADDEND_SQUARE,  /* low * low */
+    ADDEND_PRODUCT, /* low * high */
+};
+
+/* Decodes elements, or the products of pairs; returns whether all were finite: others count as 0.  The bits of elements
+ * are masked first: by all ones or, for magnitudes, by all but the sign. */
+typedef bool decode_elements(struct deposits *deposits, struct source part, uint64_t mask);
+
+/* Four places by one load, where there are few other operations: there, loads are what bins wait for. */
+INLINE size_t place_at(const struct deposits *deposits, size_t first, size_t turn, int words) {
+    if (words == 2) return deposits->place[first + turn];
+    const size_t lane = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? turn % 4 : 3 - turn % 4;
+    uint64_t places;
+    memcpy(&places, deposits->narrow_place + first + turn / 4 * 4, sizeof places);
+    return (uint16_t)(places >> 16 * lane);
 }
 
-INLINE uint64_t significand_at(const struct deposits *deposits, size_t i, int bits) {
-    return bits <= 32 ? deposits->significand.narrow[i] : deposits->significand.wide[i];
+INLINE void add_wide(uint64_t *word, wf_u128 addend) {
+    wf_u128 sum;
+    memcpy(&sum, word, sizeof sum);
+    sum += addend;
+    memcpy(word, &sum, sizeof sum);
 }
 
-/* Decodes elements, or the products of pairs.  The bits of elements are masked first: by all ones or, for
- * magnitudes, by all but the sign. */
-typedef void decode_elements(struct deposits *deposits, struct source part, uint64_t mask);
-
-/* Four fields by one load, where significands are narrow: there, loads are what bins wait for. */
-INLINE size_t field_at(const uint16_t *field, size_t first, size_t turn, int bits) {
-    if (bits > 32) return field[first + turn];
-    const size_t place = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? turn % 4 : 3 - turn % 4;
-    uint64_t fields;
-    memcpy(&fields, field + first + turn / 4 * 4, sizeof fields);
-    return (uint16_t)(fields >> 16 * place);
-}
-
-/* Empties the bins of infinities and NaNs; returns whether there were any. */
-INLINE bool drop_special(uint64_t *bin, size_t count, size_t exponents) {
-    uint64_t any = 0;
-    for (size_t i = exponents - 1; i < count; i += exponents) {
-        any |= bin[i];
-        bin[i] = 0;
+INLINE void add_deposit(uint64_t *word, const struct deposits *deposits, size_t i, enum addend addend) {
+    switch (addend) {
+    case ADDEND_NARROW: *word += deposits->narrow[i]; break;
+    case ADDEND_WORD: *word += deposits->low[i]; break;
+    case ADDEND_PAIR:
+        word[0] += deposits->low[i];
+        word[1] += deposits->high[i];
+        break;
+    case ADDEND_SQUARE: add_wide(word, (wf_u128)deposits->low[i] * deposits->low[i]); break;
+    default: add_wide(word, (wf_u128)deposits->low[i] * deposits->high[i]);
     }
-    return any;
 }
 
-/* Adds decoded elements, whose significands have so many bits, to as many sets of bins in turn as there is room for, so that equal exponents in a
- * row do not wait for each other; returns the union of all bits of the bins that were added to. */
-INLINE uint64_t add_deposits(uint64_t *bin, struct wf_bins_format format, struct deposits *deposits,
-                             struct source part, int bits) {
-    enum { TURNS = 8, SECOND_LEVEL_CACHE = 2 };
-    size_t sets = wf_bins_sets(format), set_count = wf_bins_per_set(format), count = part.count;
-    uint64_t any = 0;
-    for (; count % TURNS; count++) {
-        deposits->field[count] = 0;
-        set_significand(deposits, count, bits, 0);
+enum { BINS_TURNS = 8 };
+
+/* Adds decoded elements to sets of bins in turn.  A round is filled up with deposits of 0. */
+INLINE void add_deposits(uint64_t *word, struct wf_bins_format format, struct deposits *deposits, struct source part,
+                         enum addend addend) {
+    enum { SECOND_LEVEL_CACHE = 2 };
+    size_t count = part.count, per_set = (size_t)(format.signs * format.count * format.words);
+    for (; count % BINS_TURNS; count++) {
+        deposits->low[count] = deposits->high[count] = deposits->place[count] = 0;
+        deposits->narrow[count] = deposits->narrow_place[count] = 0;
     }
-    for (size_t j = 0; j < count; j += TURNS) {
+    for (size_t j = 0; j < count; j += BINS_TURNS) {
         /* Prefetches the next block, and to the second-level cache, since the first is full of bins. */
         uintptr_t next = (uintptr_t)part.x + j * part.nbytes + WF_BLOCK_NBYTES;
         if (part.ahead.distance) __builtin_prefetch((const void *)next, 0, SECOND_LEVEL_CACHE);
-        for (size_t turn = 0; turn < TURNS; turn++) {
-            uint64_t *taker = &bin[turn % sets * set_count + field_at(deposits->field, j, turn, bits)];
-            any |= *taker += significand_at(deposits, j + turn, bits);
+        UNROLLED
+        for (size_t turn = 0; turn < BINS_TURNS; turn++) {
+            size_t place = turn % (size_t)format.sets * per_set + place_at(deposits, j, turn, format.words);
+            add_deposit(word + place, deposits, j + turn, addend);
+        }
+    }
+}
+
+INLINE int64_t filled_up(size_t count) {
+    return (int64_t)((count + BINS_TURNS - 1) / BINS_TURNS * BINS_TURNS);
+}
+
+INLINE bool have_room(const struct wf_bins *bins, struct wf_bins_format format, size_t count) {
+    return !bins->format.words || bins->taken + filled_up(count) <= format.taken_max;
+}
+
+/* Adds all finite elements; returns whether there were no others.  Elements are decoded first, a round of them at a
+ * time, in vectors. */
+INLINE bool add_to_bins(struct target into, struct wf_bins_format format, enum addend addend, decode_elements *decode,
+                        struct source source, uint64_t mask) {
+    struct deposits deposits;
+    bool are_finite = true;
+    for (size_t i = 0; i < source.count; i += WF_BINS_ROUND) {
+        struct source part = part_of(source, i, WF_BINS_ROUND);
+        if (!have_room(into.bins, format, part.count)) wf_bins_flush(into.bins, into.exact, into.magnitudes);
+        wf_bins_use(into.bins, format);
+        into.bins->taken += filled_up(part.count);
+        are_finite &= decode(&deposits, part, mask);
+        add_deposits(into.bins->word, format, &deposits, part, addend);
+    }
+    return are_finite;
+}
+
+/* ---- bins of exponent fields, for many values */
+
+/* Empties the bins of infinities and NaNs; returns whether there were none. */
+INLINE bool drop_special(uint64_t *word, struct wf_bins_format format) {
+    uint64_t any = 0;
+    for (int i = format.count - 1; i < format.sets * 2 * format.count; i += format.count) {
+        any |= word[i];
+        word[i] = 0;
+    }
+    return !any;
+}
+
+/* Adds decoded significands to the bins of their fields; returns the union of all bits of those bins. */
+INLINE uint64_t add_significands(uint64_t *word, struct wf_bins_format format, struct deposits *deposits,
+                              struct source part, enum addend addend) {
+    enum { SECOND_LEVEL_CACHE = 2 };
+    size_t count = part.count, per_set = (size_t)(2 * format.count);
+    uint64_t any = 0;
+    for (; count % BINS_TURNS; count++)
+        deposits->low[count] = deposits->narrow[count] = deposits->narrow_place[count] = 0;
+    for (size_t j = 0; j < count; j += BINS_TURNS) {
+        uintptr_t next = (uintptr_t)part.x + j * part.nbytes + WF_BLOCK_NBYTES;
+        if (part.ahead.distance) __builtin_prefetch((const void *)next, 0, SECOND_LEVEL_CACHE);
+        UNROLLED
+        for (size_t turn = 0; turn < BINS_TURNS; turn++) {
+            size_t field = addend == ADDEND_NARROW ? place_at(deposits, j, turn, 1) : deposits->narrow_place[j + turn];
+            uint64_t significand = addend == ADDEND_NARROW ? deposits->narrow[j + turn] : deposits->low[j + turn];
+            any |= word[turn % (size_t)format.sets * per_set + field] += significand;
         }
     }
     return any;
 }
 
-/* Makes the bins ready for so many significands of so many bits.  Bins of f64 can be full after a round, so what is
- * added to them is looked at; for narrower significands counting is enough, and cheaper. */
-INLINE void prepare_bins(struct target into, struct wf_bins_format format, int bits, size_t count) {
-    if (bits <= 48 && into.bins->taken + count > UINT64_C(1) << (64 - bits))
-        wf_bins_flush(into.bins, into.exact, into.magnitudes);
-    wf_bins_use(into.bins, format);
-    into.bins->taken += count;
-}
-
-/* Adds all finite elements, whose significands have so many bits; returns whether there were no others.
- * Elements are decoded first, a round of them at a time, in vectors. */
-INLINE bool add_to_bins(struct target into, struct wf_bins_format format, int bits, decode_elements *decode,
-                        struct source source, uint64_t mask) {
-    const bool is_counted = bits <= 48;
-    size_t bins_count = wf_bins_sets(format) * wf_bins_per_set(format),
-           exponents = wf_bins_per_set(format) / 2;
+/* The same as add_to_bins.  Bins of f64 can be full after a round, so what is added to them is looked at; for
+ * narrower types counting is enough, and cheaper. */
+INLINE bool add_to_fields(struct target into, struct wf_bins_format format, enum addend addend,
+                          decode_elements *decode, struct source source, uint64_t mask) {
     struct deposits deposits;
-    bool is_finite = true;
+    bool are_finite = true;
     for (size_t i = 0; i < source.count; i += WF_BINS_ROUND) {
         struct source part = part_of(source, i, WF_BINS_ROUND);
-        prepare_bins(into, format, bits, part.count);
+        if (!have_room(into.bins, format, part.count)) wf_bins_flush(into.bins, into.exact, into.magnitudes);
+        wf_bins_use(into.bins, format);
+        into.bins->taken += filled_up(part.count);
         decode(&deposits, part, mask);
-        uint64_t any = add_deposits(into.bins->bin, format, &deposits, part, bits);
-        if (drop_special(into.bins->bin, bins_count, exponents)) is_finite = false;
-        if (!is_counted && any >> 63) wf_bins_flush(into.bins, into.exact, into.magnitudes);
+        uint64_t any = add_significands(into.bins->word, format, &deposits, part, addend);
+        are_finite &= drop_special(into.bins->word, format);
+        if (addend == ADDEND_WORD && any >> 63) wf_bins_flush(into.bins, into.exact, into.magnitudes);
     }
-    return is_finite;
+    return are_finite;
 }
 
 /* Adds finite terms one by one; returns true, as add_to_bins does then. */

@@ -30,19 +30,8 @@ INLINE void add_sum(struct block *block, unsigned sum) {
     }
 }
 
-/* Whether values and squares are asked for, and neither have a window. */
-static bool are_moments_for_bins(const struct block *block) {
-    struct window window;
-    return (block->into->parts & MOMENTS) == MOMENTS && are_for_bins(block->source, target_of(block, WF_PART_SUM)) &&
-           !find_window(&window, WF_PART_SUM, block->range) && !find_window(&window, WF_PART_SQUARES, block->range);
-}
-
 static void add_sums(struct block *block) {
     unsigned parts = block->into->parts;
-    if (are_moments_for_bins(block)) { /* those of values take magnitudes, too */
-        add_moments(target_of(block, WF_PART_SUM), target_of(block, WF_PART_SQUARES), source_of(block, false));
-        return;
-    }
     if (parts & WF_PART_SUM) add_sum(block, WF_PART_SUM);
     if (parts & WF_PART_ABS) add_sum(block, WF_PART_ABS);
     if (parts & WF_PART_SQUARES) add_sum(block, WF_PART_SQUARES);

@@ -223,11 +223,11 @@ static void open_bins(const struct block *block) {
     struct wf_open_partial *into = block->into;
     unsigned of_values = into->parts & WF_PART_SUM ? WF_PART_SUM : into->parts & WF_PART_ABS; /* SUM's take both */
     if (!block->scratch->bins) return;
-    if (of_values) wf_bins_use(target_of(block, of_values).bins, BINS_OF_VALUES);
-    if (into->parts & PRODUCTS && IS_F64)
-        wf_wide_bins_use(block->scratch->wide_bins, 0, &into->product_sum);
-    else if (into->parts & PRODUCTS)
-        wf_bins_use(target_of(block, WF_PART_SQUARES).bins, BINS_OF_PRODUCTS);
+    if (of_values && !target_of(block, of_values).bins->are_many)
+        wf_bins_use(target_of(block, of_values).bins, BINS_OF_VALUES);
+    if (into->parts & PRODUCTS)
+        wf_bins_use(target_of(block, WF_PART_SQUARES).bins,
+                    into->parts & WF_PART_DOT ? BINS_OF_PRODUCTS : BINS_OF_SQUARES);
 }
 
 /* Adds the elements of a scanned, finite block. */

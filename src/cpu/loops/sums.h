@@ -46,26 +46,197 @@ INLINE uword significand_of(uword bits) {
     return (uword)((bits & (HIDDEN_BIT - 1)) | (bits & INFINITY_BITS ? HIDDEN_BIT : 0));
 }
 
-/* Of significands. */
-enum { VALUE_BITS = FRACTION_BITS + 1, PRODUCT_BITS = 2 * VALUE_BITS };
+/* The exponent of a significand's unit, from that of the lowest on. */
+INLINE uword position_of(uword bits) {
+    uword field = (uword)(bits >> FRACTION_BITS) & (uword)((1 << EXPONENT_BITS) - 1);
+    return (uword)(field - (field != 0));
+}
 
-static void decode(struct deposits *deposits, struct source part, uint64_t mask) {
-    const unsigned char *x = part.x;
-    size_t count = part.count;
-    for (size_t i = 0; i < count; i++) {
-        uword bits = bits_at(x, i) & (uword)mask;
-        deposits->field[i] = (uint16_t)(bits >> FRACTION_BITS);
-        set_significand(deposits, i, VALUE_BITS, significand_of(bits));
+/* Bins of so many exponents each, that all positions below 2^position_bits have. */
+#define BINS_FORMAT(STEP_LOG2, POSITION_BITS, WORDS, SIGNS, SETS, TAKEN_MAX) \
+    ((struct wf_bins_format){STEP_LOG2, WORDS, 1 << ((POSITION_BITS) - (STEP_LOG2)), SIGNS, SETS, TAKEN_MAX})
+
+/* Values of f64, shifted by up to 31, have 84 bits: 32 in one word of a bin, and 52, of which 2^12 fit, in the other.  Their
+ * products, shifted by up to 7, have 113 of 128.  Values of narrower types have 31, products 51, of which 2^13 fit into
+ * a word of each of four sets. */
+enum {
+    STEP_OF_VALUES = IS_F64 ? 5 : 3,
+    STEP_OF_PRODUCTS = IS_F64 ? 3 : 2,
+    WORDS = IS_F64 ? 2 : 1,
+    VALUES_MAX = 1 << 14,
+    PRODUCTS_MAX = IS_F64 ? 1 << 13 : 1 << 15,
+};
+#define BINS_OF_VALUES BINS_FORMAT(STEP_OF_VALUES, EXPONENT_BITS, WORDS, 2, 4, VALUES_MAX)
+#define BINS_OF_PRODUCTS BINS_FORMAT(STEP_OF_PRODUCTS, EXPONENT_BITS + 1, WORDS, 2, IS_F64 ? 1 : 4, PRODUCTS_MAX)
+#define BINS_OF_SQUARES BINS_FORMAT(STEP_OF_PRODUCTS, EXPONENT_BITS + 1, WORDS, 1, IS_F64 ? 2 : 4, PRODUCTS_MAX)
+
+/* ---- decoding of narrow types, in loops that compilers make vectors of */
+
+/* The place of the bin of a position. */
+INLINE uint16_t place_of(struct wf_bins_format format, uword position, bool is_negative) {
+    return (uint16_t)((position >> format.step_log2) + (is_negative ? (uword)format.count : 0));
+}
+
+INLINE bool decode_narrow_values(struct deposits *deposits, struct source part, uint64_t mask) {
+    uword special = 0;
+    for (size_t i = 0; i < part.count; i++) {
+        uword bits = bits_at(part.x, i) & (uword)mask, position = position_of(bits);
+        uword is_special = (sword)(bits & MAGNITUDE) >= (sword)INFINITY_BITS;
+        uint32_t significand = is_special ? 0 : (uint32_t)significand_of(bits);
+        special |= is_special;
+        deposits->narrow[i] = significand << position % (1 << STEP_OF_VALUES);
+        deposits->narrow_place[i] = place_of(BINS_OF_VALUES, position, bits >> SIGN_SHIFT);
+    }
+    return !special;
+}
+
+/* The squares are those of the significands, shifted by half of what they are to be shifted by. */
+INLINE void decode_narrow_squares(struct deposits *deposits, struct source part) {
+    for (size_t i = 0; i < part.count; i++) {
+        uword bits = bits_at(part.x, i), position = position_of(bits);
+        uint32_t root = (uint32_t)significand_of(bits) << position % (1 << (STEP_OF_PRODUCTS - 1));
+        deposits->low[i] = (uint64_t)root * root;
+        deposits->narrow_place[i] = place_of(BINS_OF_SQUARES, (uword)(2 * position), false);
     }
 }
 
-#define BINS_OF_VALUES ((struct wf_bins_format){EXPONENT_BITS, LOW_EXPONENT})
-#define BINS_OF_PRODUCTS ((struct wf_bins_format){EXPONENT_BITS + 1, 2 * LOW_EXPONENT - 1})
+INLINE void decode_narrow_products(struct deposits *deposits, struct source part) {
+    for (size_t i = 0; i < part.count; i++) {
+        uword a = bits_at(part.x, i), b = bits_at(part.y, i), position = (uword)(position_of(a) + position_of(b));
+        uint32_t shifted = (uint32_t)significand_of(a) << position % (1 << STEP_OF_PRODUCTS);
+        deposits->low[i] = (uint64_t)shifted * (uint32_t)significand_of(b);
+        deposits->narrow_place[i] = place_of(BINS_OF_PRODUCTS, position, (a ^ b) >> SIGN_SHIFT);
+    }
+}
+
+/* ---- decoding of f64, in vectors */
+
+/* Values of f64: significands, and their positions, to which a set sign adds 2^EXPONENT_BITS. */
+struct decoded {
+    vu64 significand, position, is_special;
+};
+
+INLINE struct decoded decode_f64(const unsigned char *x, uint64_t mask) {
+    const uint64_t field_max = (1 << EXPONENT_BITS) - 1;
+    vu64 bits;
+    memcpy(&bits, x, sizeof bits);
+    bits &= mask;
+    vu64 signed_field = bits >> FRACTION_BITS, field = signed_field & field_max, is_zero = (vu64)(field == 0);
+    vu64 significand = (bits & (HIDDEN_BIT - 1)) | (~is_zero & HIDDEN_BIT);
+    return (struct decoded){significand, signed_field - 1 - is_zero, (vu64)(field == field_max)};
+}
+
+INLINE void store_u64(uint64_t *to, vu64 words) {
+    memcpy(to, &words, sizeof words);
+}
+
+/* The lowest 32 bits of a significand shifted to its place, and those above. */
+INLINE vu64 decode_vector_of_values(struct deposits *deposits, const unsigned char *x, size_t i, uint64_t mask) {
+    struct decoded value = decode_f64(x, mask);
+    vu64 significand = value.significand & ~value.is_special;
+    vu64 shift = value.position & ((1 << STEP_OF_VALUES) - 1);
+    store_u64(deposits->low + i, significand << shift & UINT32_MAX);
+    store_u64(deposits->high + i, significand >> (32 - shift));
+    store_u64(deposits->place + i, value.position >> STEP_OF_VALUES << 1);
+    return value.is_special;
+}
+
+INLINE void decode_vector_of_squares(struct deposits *deposits, const unsigned char *x, size_t i) {
+    struct decoded value = decode_f64(x, MAGNITUDE);
+    store_u64(deposits->low + i, value.significand << (value.position & ((1 << (STEP_OF_PRODUCTS - 1)) - 1)));
+    store_u64(deposits->place + i, value.position >> (STEP_OF_PRODUCTS - 1) << 1);
+}
+
+INLINE void decode_vector_of_products(struct deposits *deposits, const unsigned char *x, const unsigned char *y, size_t i) {
+    struct decoded a = decode_f64(x, MAGNITUDE), b = decode_f64(y, MAGNITUDE);
+    vu64 a_bits, b_bits, position = a.position + b.position;
+    memcpy(&a_bits, x, sizeof a_bits);
+    memcpy(&b_bits, y, sizeof b_bits);
+    vu64 sign = (a_bits ^ b_bits) >> SIGN_SHIFT << (EXPONENT_BITS + 1);
+    store_u64(deposits->low + i, a.significand << (position & ((1 << STEP_OF_PRODUCTS) - 1)));
+    store_u64(deposits->high + i, b.significand);
+    store_u64(deposits->place + i, (position | sign) >> STEP_OF_PRODUCTS << 1);
+}
+
+/* The elements, or pairs, of a round after the last full vector, filled up with zeros. */
+INLINE struct source last_vector(struct source part, size_t i, struct group *group) {
+    return padded(part_of(part, i, LANES), LANES * part.nbytes, group);
+}
+
+/* ---- bins of values and of products */
+
+static bool decode_values(struct deposits *deposits, struct source part, uint64_t mask) {
+    struct group group;
+    vu64 special = {0};
+    uint64_t any = 0;
+    size_t i = 0;
+    if (!IS_F64) return decode_narrow_values(deposits, part, mask);
+    for (; i + LANES <= part.count; i += LANES)
+        special |= decode_vector_of_values(deposits, part.x + i * sizeof(uword), i, mask);
+    if (i < part.count) special |= decode_vector_of_values(deposits, last_vector(part, i, &group).x, i, mask);
+    for (int lane = 0; lane < LANES; lane++) any |= special[lane];
+    return !any;
+}
+
+static bool decode_squares(struct deposits *deposits, struct source part, uint64_t mask) {
+    struct group group;
+    size_t i = IS_F64 ? 0 : part.count;
+    (void)mask;
+    if (!IS_F64) decode_narrow_squares(deposits, part);
+    for (; i + LANES <= part.count; i += LANES)
+        decode_vector_of_squares(deposits, part.x + i * sizeof(uword), i);
+    if (i < part.count) decode_vector_of_squares(deposits, last_vector(part, i, &group).x, i);
+    return true;
+}
+
+static bool decode_products(struct deposits *deposits, struct source part, uint64_t mask) {
+    struct group group;
+    size_t i = IS_F64 ? 0 : part.count;
+    (void)mask;
+    if (!IS_F64) decode_narrow_products(deposits, part);
+    for (; i + LANES <= part.count; i += LANES)
+        decode_vector_of_products(deposits, part.x + i * sizeof(uword), part.y + i * sizeof(uword), i);
+    if (i == part.count) return true;
+    struct source last = last_vector(part, i, &group);
+    decode_vector_of_products(deposits, last.x, last.y, i);
+    return true;
+}
+
+/* Significands and fields. */
+static bool decode_fields(struct deposits *deposits, struct source part, uint64_t mask) {
+    for (size_t i = 0; i < part.count; i++) {
+        uword bits = bits_at(part.x, i) & (uword)mask;
+        deposits->narrow_place[i] = (uint16_t)(bits >> FRACTION_BITS);
+        if (IS_F64)
+            deposits->low[i] = significand_of(bits);
+        else
+            deposits->narrow[i] = (uint32_t)significand_of(bits);
+    }
+    return true;
+}
+
+/* Many values, to bins of their fields. */
+INLINE bool add_many(struct target into, struct source source, uint64_t mask) {
+    if (!into.bins->are_many) wf_bins_flush(into.bins, into.exact, into.magnitudes);
+    into.bins->are_many = true;
+    return add_to_fields(into, wf_bins_of_fields(EXPONENT_BITS), IS_F64 ? ADDEND_WORD : ADDEND_NARROW, decode_fields,
+                         source, mask);
+}
+
+APART bool add_many_values(struct target into, struct source source) {
+    return add_many(into, source, UINT64_MAX);
+}
+
+APART bool add_many_magnitudes(struct target into, struct source source) {
+    return add_many(into, source, MAGNITUDE);
+}
 
 /* Values and magnitudes go to bins without being made terms first. */
 INLINE bool add_elements(struct target into, struct source source, load_terms *load, uint64_t mask) {
-    if (are_for_bins(source, into)) return add_to_bins(into, BINS_OF_VALUES, VALUE_BITS, decode, source, mask);
-    return add_each(into, source, load);
+    if (!are_for_bins(source, into)) return add_each(into, source, load);
+    if (into.bins->are_many || source.count >= MANY_FOR_BINS)
+        return mask == MAGNITUDE ? add_many_magnitudes(into, source) : add_many_values(into, source);
+    return add_to_bins(into, BINS_OF_VALUES, IS_F64 ? ADDEND_PAIR : ADDEND_NARROW, decode_values, source, mask);
 }
 
 APART bool add_values(struct target into, struct source source) {
@@ -74,81 +245,6 @@ APART bool add_values(struct target into, struct source source) {
 
 APART bool add_magnitudes(struct target into, struct source source) {
     return add_elements(into, source, load_magnitude, MAGNITUDE);
-}
-
-/* The exponent field, of which that of subnormals counts as 1. */
-INLINE uword exponent_field(uword bits) {
-    uword field = (uword)(bits >> FRACTION_BITS) & (uword)((1 << EXPONENT_BITS) - 1);
-    return (uword)(field + (field == 0));
-}
-
-/* The bin of a product whose fields are of so many bits. */
-INLINE uint16_t product_field(uword a, uword b, int field_bits) {
-    return (uint16_t)(exponent_field(a) + exponent_field(b) + ((a ^ b) >> SIGN_SHIFT << field_bits));
-}
-
-/* Squares of narrow types. */
-static void decode_squares(struct deposits *deposits, struct source part, uint64_t mask) {
-    (void)mask;
-    for (size_t i = 0; i < part.count; i++) {
-        uword bits = bits_at(part.x, i);
-        uint32_t significand = (uint32_t)significand_of(bits);
-        deposits->field[i] = (uint16_t)(2 * exponent_field(bits));
-        set_significand(deposits, i, PRODUCT_BITS, (uint64_t)significand * significand);
-    }
-}
-
-/* Products of narrow types, of at most 48 bits. */
-static void decode_products(struct deposits *deposits, struct source part, uint64_t mask) {
-    (void)mask;
-    for (size_t i = 0; i < part.count; i++) {
-        uword a = bits_at(part.x, i), b = bits_at(part.y, i);
-        deposits->field[i] = product_field(a, b, EXPONENT_BITS + 1);
-        set_significand(deposits, i, PRODUCT_BITS, (uint64_t)(uint32_t)significand_of(a) * (uint32_t)significand_of(b));
-    }
-}
-
-/* What elements add to which wide bins: the products of significands x[i] * y[i] to the bin of field[i]. */
-struct wide_deposits {
-    uint64_t x[WF_BINS_ROUND], y[WF_BINS_ROUND];
-    uint16_t field[WF_BINS_ROUND];
-};
-
-/* Found in vectors.  Squares need only one significand, and no sign. */
-INLINE void decode_wide(struct wide_deposits *deposits, struct source part, bool squares) {
-    for (size_t i = 0; i < part.count; i++) {
-        uword a = bits_at(part.x, i), b = squares ? a : bits_at(part.y, i);
-        deposits->field[i] = squares ? (uint16_t)(2 * exponent_field(a)) : product_field(a, b, EXPONENT_BITS + 1);
-        deposits->x[i] = significand_of(a);
-        if (!squares) deposits->y[i] = significand_of(b);
-    }
-}
-
-/* Products of f64, which are multiplied one by one.  A round is filled up with products that are 0. */
-INLINE void add_wide_round(wf_u128 *bin, struct source part, bool squares) {
-    enum { TURNS = 8, SECOND_LEVEL_CACHE = 2 };
-    struct wide_deposits deposits;
-    size_t count = part.count;
-    decode_wide(&deposits, part, squares);
-    for (; count % TURNS; count++) deposits.field[count] = deposits.x[count] = deposits.y[count] = 0;
-    const uint64_t *y = squares ? deposits.x : deposits.y;
-    for (size_t j = 0; j < count; j += TURNS) {
-        uintptr_t next = (uintptr_t)part.x + j * part.nbytes + WF_BLOCK_NBYTES;
-        if (part.ahead.distance) __builtin_prefetch((const void *)next, 0, SECOND_LEVEL_CACHE);
-        for (size_t turn = 0; turn < TURNS; turn++)
-            bin[deposits.field[j + turn]] += (wf_u128)deposits.x[j + turn] * y[j + turn];
-    }
-}
-
-INLINE void add_wide_products(struct target into, struct source source) {
-    wf_wide_bins_use(into.wide_bins, source.count, into.exact);
-    for (size_t i = 0; i < source.count; i += WF_BINS_ROUND) {
-        struct source part = part_of(source, i, WF_BINS_ROUND);
-        if (part.x == part.y)
-            add_wide_round(into.wide_bins->bin, part, true);
-        else
-            add_wide_round(into.wide_bins->bin, part, false);
-    }
 }
 
 /* Products that no f64, with its error, need hold. */
@@ -163,66 +259,21 @@ APART void add_each_product(const struct wf_exact *into, struct source source) {
 }
 
 APART bool add_products(struct target into, struct source source) {
-    const struct wf_bins_format format = BINS_OF_PRODUCTS;
-    if (IS_F64 && into.wide_bins && (source.count >= FEW_FOR_BINS || into.wide_bins->in_use))
-        add_wide_products(into, source);
-    else if (IS_F64 || !are_products_for_bins(source, into))
-        add_each_product(into.exact, source);
-    else if (source.x == source.y)
-        add_to_bins(into, format, PRODUCT_BITS, decode_squares, source, 0);
+    const enum addend addend = IS_F64 ? ADDEND_PRODUCT : ADDEND_WORD;
+    if (are_products_for_bins(source, into))
+        add_to_bins(into, BINS_OF_PRODUCTS, addend, decode_products, source, 0);
     else
-        add_to_bins(into, format, PRODUCT_BITS, decode_products, source, 0);
+        add_each_product(into.exact, source);
     return true;
 }
 
-/* ---- values and squares together ---- */
-
-/* What elements add to the bins of values, and to which bins they add their squares. */
-struct moment_deposits {
-    struct deposits values;
-    uint16_t square_field[WF_BINS_ROUND];
-};
-
-/* Of a round, which is filled up with zeros; returns the union of all bits of the bins of values that were added to. */
-INLINE uint64_t add_moments_round(uint64_t *bin, uint64_t *square_bin, wf_u128 *wide_bin, struct source part) {
-    enum { TURNS = 8, SECOND_LEVEL_CACHE = 2 };
-    const size_t sets = wf_bins_sets(BINS_OF_VALUES), per_set = wf_bins_per_set(BINS_OF_VALUES);
-    const size_t square_sets = wf_bins_sets(BINS_OF_PRODUCTS), per_square_set = wf_bins_per_set(BINS_OF_PRODUCTS);
-    struct moment_deposits deposits;
-    size_t count = part.count;
-    uint64_t any = 0;
-    decode(&deposits.values, part, UINT64_MAX);
-    for (size_t i = 0; i < count; i++) deposits.square_field[i] = (uint16_t)(2 * exponent_field(bits_at(part.x, i)));
-    for (; count % TURNS; count++) {
-        deposits.values.field[count] = deposits.square_field[count] = 0;
-        set_significand(&deposits.values, count, VALUE_BITS, 0);
-    }
-    for (size_t j = 0; j < count; j += TURNS) {
-        uintptr_t next = (uintptr_t)part.x + j * part.nbytes + WF_BLOCK_NBYTES;
-        if (part.ahead.distance) __builtin_prefetch((const void *)next, 0, SECOND_LEVEL_CACHE);
-        for (size_t turn = 0; turn < TURNS; turn++) {
-            uint64_t significand = significand_at(&deposits.values, j + turn, VALUE_BITS);
-            size_t field = field_at(deposits.square_field, j, turn, VALUE_BITS);
-            any |= bin[turn % sets * per_set + field_at(deposits.values.field, j, turn, VALUE_BITS)] += significand;
-            if (IS_F64)
-                wide_bin[field] += (wf_u128)significand * significand;
-            else
-                square_bin[turn % square_sets * per_square_set + field] += significand * significand;
-        }
-    }
-    return any;
-}
-
-/* Adds finite values, and their squares, to their bins. */
-APART void add_moments(struct target values, struct target squares, struct source source) {
-    if (IS_F64) wf_wide_bins_use(squares.wide_bins, source.count, squares.exact);
-    for (size_t i = 0; i < source.count; i += WF_BINS_ROUND) {
-        struct source part = part_of(source, i, WF_BINS_ROUND);
-        prepare_bins(values, BINS_OF_VALUES, VALUE_BITS, part.count);
-        if (!IS_F64) prepare_bins(squares, BINS_OF_PRODUCTS, PRODUCT_BITS, part.count);
-        uint64_t any = add_moments_round(values.bins->bin, squares.bins->bin, squares.wide_bins->bin, part);
-        if (IS_F64 && any >> 63) wf_bins_flush(values.bins, values.exact, values.magnitudes);
-    }
+APART bool add_squares(struct target into, struct source source) {
+    const enum addend addend = IS_F64 ? ADDEND_SQUARE : ADDEND_WORD;
+    if (are_products_for_bins(source, into))
+        add_to_bins(into, BINS_OF_SQUARES, addend, decode_squares, source, 0);
+    else
+        add_each_product(into.exact, source);
+    return true;
 }
 
 /* A product of f64 has two terms, the rounded product and its error, and neither has a bit below the lowest
@@ -246,7 +297,7 @@ INLINE struct kind kind_of(unsigned sums) {
                          false,
                          {load_product, load_product_error},
                          {PRODUCT_FLOOR, PRODUCT_FLOOR},
-                         add_products};
+                         sums == WF_PART_DOT ? add_products : add_squares};
 }
 
 /* The ranges of products, and of their errors, of elements of these ranges.  The product of f64 and its error
@@ -287,11 +338,10 @@ static struct target target_of(const struct block *block, unsigned part) {
     struct wf_open_partial *into = block->into;
     if (part == WF_PART_SUM)
         return (struct target){&into->sum, into->parts & WF_PART_ABS ? &into->abs : NULL,
-                               bins ? &bins[WF_BINS_OF_SUM] : NULL, NULL};
+                               bins ? &bins[WF_BINS_OF_SUM] : NULL};
     if (part == WF_PART_ABS)
-        return (struct target){&into->abs, NULL, bins ? &bins[WF_BINS_OF_ABS] : NULL, NULL};
-    return (struct target){&into->product_sum, NULL, bins ? &bins[WF_BINS_OF_PRODUCTS] : NULL,
-                           block->scratch->wide_bins};
+        return (struct target){&into->abs, NULL, bins ? &bins[WF_BINS_OF_ABS] : NULL};
+    return (struct target){&into->product_sum, NULL, bins ? &bins[WF_BINS_OF_PRODUCTS] : NULL};
 }
 
 static void set_magnitudes(struct block *block, struct magnitudes x, struct magnitudes y) {
