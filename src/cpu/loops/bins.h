@@ -29,10 +29,17 @@ INLINE bool are_products_for_bins(struct source source, struct target into) {
 enum { DEPOSITS = WF_BINS_ROUND + LANES };
 
 struct deposits {
-    uint64_t low[DEPOSITS], high[DEPOSITS];
-    uint32_t narrow[DEPOSITS];
-    uint64_t place[DEPOSITS];        /* of the bin's first word in its set */
-    uint16_t narrow_place[DEPOSITS]; /* of bins of one word */
+    uint64_t low[DEPOSITS];
+    union {
+        struct { /* to bins of two words */
+            uint64_t high[DEPOSITS];
+            uint64_t place[DEPOSITS]; /* of the bin's first word in its set */
+        };
+        struct { /* to bins of one */
+            uint32_t narrow[DEPOSITS];
+            uint16_t narrow_place[DEPOSITS];
+        };
+    };
 };
 
 /* What an element adds. */
@@ -85,8 +92,11 @@ INLINE void add_deposits(uint64_t *word, struct wf_bins_format format, struct de
     enum { SECOND_LEVEL_CACHE = 2 };
     size_t count = part.count, per_set = (size_t)(format.signs * format.count * format.words);
     for (; count % BINS_TURNS; count++) {
-        deposits->low[count] = deposits->high[count] = deposits->place[count] = 0;
-        deposits->narrow[count] = deposits->narrow_place[count] = 0;
+        deposits->low[count] = 0;
+        if (format.words == 2)
+            deposits->high[count] = deposits->place[count] = 0;
+        else
+            deposits->narrow[count] = deposits->narrow_place[count] = 0;
     }
     for (size_t j = 0; j < count; j += BINS_TURNS) {
         /* Prefetches the next block, and to the second-level cache, since the first is full of bins. */

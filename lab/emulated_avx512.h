@@ -1,0 +1,109 @@
+/* The AVX-512 instructions of src/cpu/loops/vector_avx512.h by AVX2's, for lab/avx512. */
+#ifndef WF_LAB_EMULATED_AVX512_H
+#define WF_LAB_EMULATED_AVX512_H
+
+#include <immintrin.h>
+#include <stdint.h>
+
+/* Each half by itself. */
+#define HALVES(name, half, vector, ...)                        \
+    static inline vector emulated_##name(vector a, vector b) { \
+        union {                                                \
+            vector whole;                                      \
+            vector##_half part[2];                             \
+        } x = {a}, y = {b};                                    \
+        for (int i = 0; i < 2; i++) x.part[i] = half;          \
+        return x.whole;                                        \
+    }
+#define WHERE(is_better) _mm256_blendv_epi8(y.part[i], x.part[i], is_better)
+#define TOP(x) _mm256_xor_si256(x, _mm256_set1_epi64x(INT64_MIN))
+typedef __m256i __m512i_half;
+typedef __m256d __m512d_half;
+
+#define SAME(name) HALVES(name, _mm256_##name(x.part[i], y.part[i]), __m512i)
+SAME(max_epi8)
+SAME(max_epi16)
+SAME(max_epi32)
+SAME(min_epi8)
+SAME(min_epi16)
+SAME(min_epi32)
+SAME(max_epu8)
+SAME(max_epu16)
+SAME(max_epu32)
+HALVES(max_epi64, WHERE(_mm256_cmpgt_epi64(x.part[i], y.part[i])), __m512i)
+HALVES(min_epi64, WHERE(_mm256_cmpgt_epi64(y.part[i], x.part[i])), __m512i)
+HALVES(max_epu64, WHERE(_mm256_cmpgt_epi64(TOP(x.part[i]), TOP(y.part[i]))), __m512i)
+HALVES(mul_pd, _mm256_mul_pd(x.part[i], y.part[i]), __m512d)
+HALVES(add_pd, _mm256_add_pd(x.part[i], y.part[i]), __m512d)
+
+static inline __m512d emulated_fmadd_pd(__m512d a, __m512d b, __m512d c) {
+    union {
+        __m512d whole;
+        __m256d part[2];
+    } x = {a}, y = {b}, z = {c};
+    for (int i = 0; i < 2; i++) x.part[i] = _mm256_fmadd_pd(x.part[i], y.part[i], z.part[i]);
+    return x.whole;
+}
+
+static inline __m512d emulated_cvtps_pd(__m256 a) {
+    union {
+        __m512d whole;
+        __m256d part[2];
+    } x = {.part = {_mm256_cvtps_pd(_mm256_castps256_ps128(a)), _mm256_cvtps_pd(_mm256_extractf128_ps(a, 1))}};
+    return x.whole;
+}
+
+static inline int emulated_movepi64_mask(__m512i a) {
+    union {
+        __m512i whole;
+        long long lane[8];
+    } x = {a};
+    int mask = 0;
+    for (int i = 0; i < 8; i++) mask |= (x.lane[i] < 0) << i;
+    return mask;
+}
+
+static inline __m512d emulated_mask_add_pd(__m512d otherwise, int mask, __m512d a, __m512d b) {
+    union {
+        __m512d whole;
+        double lane[8];
+    } x = {otherwise}, sum = {emulated_add_pd(a, b)};
+    for (int i = 0; i < 8; i++)
+        if (mask >> i & 1) x.lane[i] = sum.lane[i];
+    return x.whole;
+}
+
+/* Leaves the flags as they were. */
+#define QUIET(result, operation)                     \
+    __extension__({                                  \
+        const unsigned flags = _mm_getcsr();         \
+        __m512d result = operation;                  \
+        __asm__ volatile("" : "+m"(result));         \
+        _mm_setcsr(flags);                           \
+        result;                                      \
+    })
+
+#define _mm512_max_epi8 emulated_max_epi8
+#define _mm512_max_epi16 emulated_max_epi16
+#define _mm512_max_epi32 emulated_max_epi32
+#define _mm512_max_epi64 emulated_max_epi64
+#define _mm512_min_epi8 emulated_min_epi8
+#define _mm512_min_epi16 emulated_min_epi16
+#define _mm512_min_epi32 emulated_min_epi32
+#define _mm512_min_epi64 emulated_min_epi64
+#define _mm512_max_epu8 emulated_max_epu8
+#define _mm512_max_epu16 emulated_max_epu16
+#define _mm512_max_epu32 emulated_max_epu32
+#define _mm512_max_epu64 emulated_max_epu64
+#define _mm512_fmadd_pd emulated_fmadd_pd
+#define _mm512_cvtps_pd emulated_cvtps_pd
+#define _mm512_movepi64_mask emulated_movepi64_mask
+#define _mm512_mask_add_pd emulated_mask_add_pd
+#undef _mm512_fmadd_round_pd
+#undef _mm512_mul_round_pd
+#undef _mm512_add_round_pd
+#define _mm512_fmadd_round_pd(a, b, c, rounding) QUIET(quiet, emulated_fmadd_pd(a, b, c))
+#define _mm512_mul_round_pd(a, b, rounding) QUIET(quiet, emulated_mul_pd(a, b))
+#define _mm512_add_round_pd(a, b, rounding) QUIET(quiet, emulated_add_pd(a, b))
+
+#endif
