@@ -1,7 +1,10 @@
 """Data chosen to break a reduction that is almost right."""
 
 import itertools
+import math
 import random
+from array import array
+from collections import Counter
 from fractions import Fraction
 from functools import lru_cache
 
@@ -624,6 +627,26 @@ def test_something_rare_in_a_run_of_blocks(type_name):
         for place in places if value is not None else ():
             bits[place] = value
         check_rare(type_name, bits, value, ops=("sum", "norm1", "norm2", "var", "argmin", "max"))
+
+
+@pytest.mark.parametrize("type_name, code, count, low, high", [("f32", "f", 330_000, -120, 20), ("f64", "d", 170_000, -450, 300)])
+def test_bins_of_products_that_would_be_full(type_name, code, count, low, high):
+    """Half of the elements are as large as any that goes to the same bin, and above all others."""
+    rng, precision = random.Random(type_name), FLOATS[type_name].precision
+    pool = [math.ldexp(rng.randrange(2 ** (precision - 1), 2 ** precision), rng.randrange(low, high) - precision)
+            for _ in range(100)]
+    counts = Counter(rng.choices(range(100), k=count // 2))
+    numbers = [pool[i] for i in counts.elements()]
+    for exponent in range(high, high + 4):  # at each place of a bin
+        largest = math.ldexp(2 ** precision - 1, exponent - precision)
+        data = array(code, [x for pair in zip(numbers, [largest] * len(numbers)) for x in pair]).tobytes()
+        n, view = 2 * len(numbers), wf.vector(data, type_name)
+        first, second = (n // 2 * Fraction(largest) ** power + sum(m * Fraction(pool[i]) ** power for i, m in counts.items())
+                         for power in (1, 2))
+        for handle in wf.tier_handles():
+            agree(("f64", nearest("f64", second)), handle.reduce_pair("dot", view, view, result_type="f64"), "dot", exponent)
+            agree(("f64", nearest("f64", (n * second - first ** 2) / n ** 2)), handle.reduce("var", view, result_type="f64"),
+                  "var", handle.device, exponent)
 
 
 @pytest.mark.slow

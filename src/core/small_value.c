@@ -73,7 +73,7 @@ static bool multiply_integers(const struct wf_few *few, struct wf_number *produc
     return true;
 }
 
-/* Of an element other than zero, a subnormal, an infinity or NaN. */
+/* Of a normal number. */
 static struct wf_factor factor_of(uint64_t bits, int exponent_bits, int bias) {
     uint64_t fraction = bits << 1 << exponent_bits >> 12, significand = UINT64_C(1023) << 52 | fraction;
     struct wf_factor factor = {0, 0, (int64_t)(bits << 1 >> (64 - exponent_bits)) - bias};
@@ -81,16 +81,23 @@ static struct wf_factor factor_of(uint64_t bits, int exponent_bits, int bias) {
     return factor;
 }
 
-/* By the tree of core/product.h, level by level. */
+/* By the tree of core/product.h, level by level; not of subnormals, infinities and NaNs. */
 static __attribute__((noinline)) bool multiply_floats(const struct wf_few *few, struct wf_number *product) {
     struct wf_factor node[WF_FEW];
     int exponent_bits = wf_type_table[few->type].exponent_bits;
     uint64_t sign = 0;
+    bool has_zero = false;
     for (int i = 0; i < few->count; i++) {
         uint64_t field = few->bits[i] << 1 >> (64 - exponent_bits);
-        if (!field || field == (UINT64_C(1) << exponent_bits) - 1) return false;
+        bool is_zero = few->bits[i] << 1 == 0;
+        if ((!field && !is_zero) || field == (UINT64_C(1) << exponent_bits) - 1) return false;
         node[i] = factor_of(few->bits[i], exponent_bits, wf_type_bias(few->type));
         sign ^= few->bits[i];
+        has_zero |= is_zero;
+    }
+    if (has_zero) {
+        *product = wf_number_zero(sign >> 63);
+        return true;
     }
     for (int count = few->count; count > 1; count = (count + 1) / 2) {
         for (int i = 0; i < count / 2; i++) node[i] = wf_factor_multiply(node[2 * i], node[2 * i + 1]);

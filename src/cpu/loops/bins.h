@@ -114,8 +114,12 @@ INLINE int64_t filled_up(size_t count) {
     return (int64_t)((count + BINS_TURNS - 1) / BINS_TURNS * BINS_TURNS);
 }
 
-INLINE bool have_room(const struct wf_bins *bins, struct wf_bins_format format, size_t count) {
-    return !bins->format.words || bins->taken + filled_up(count) <= format.taken_max;
+/* Makes the bins ready for so many elements more. */
+INLINE void make_room(struct target into, struct wf_bins_format format, size_t count) {
+    bool has_room = !into.bins->format.words || into.bins->taken + filled_up(count) <= format.taken_max;
+    if (!has_room) wf_bins_flush(into.bins, into.exact, into.magnitudes);
+    wf_bins_use(into.bins, format);
+    into.bins->taken += filled_up(count);
 }
 
 /* Adds all finite elements; returns whether there were no others.  Elements are decoded first, a round of them at a
@@ -126,9 +130,7 @@ INLINE bool add_to_bins(struct target into, struct wf_bins_format format, enum a
     bool are_finite = true;
     for (size_t i = 0; i < source.count; i += WF_BINS_ROUND) {
         struct source part = part_of(source, i, WF_BINS_ROUND);
-        if (!have_room(into.bins, format, part.count)) wf_bins_flush(into.bins, into.exact, into.magnitudes);
-        wf_bins_use(into.bins, format);
-        into.bins->taken += filled_up(part.count);
+        make_room(into, format, part.count);
         are_finite &= decode(&deposits, part, mask);
         add_deposits(into.bins->word, format, &deposits, part, addend);
     }
@@ -176,9 +178,7 @@ INLINE bool add_to_fields(struct target into, struct wf_bins_format format, enum
     bool are_finite = true;
     for (size_t i = 0; i < source.count; i += WF_BINS_ROUND) {
         struct source part = part_of(source, i, WF_BINS_ROUND);
-        if (!have_room(into.bins, format, part.count)) wf_bins_flush(into.bins, into.exact, into.magnitudes);
-        wf_bins_use(into.bins, format);
-        into.bins->taken += filled_up(part.count);
+        make_room(into, format, part.count);
         decode(&deposits, part, mask);
         uint64_t any = add_significands(into.bins->word, format, &deposits, part, addend);
         are_finite &= drop_special(into.bins->word, format);

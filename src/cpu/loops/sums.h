@@ -258,22 +258,21 @@ APART void add_each_product(const struct wf_exact *into, struct source source) {
     }
 }
 
-APART bool add_products(struct target into, struct source source) {
-    const enum addend addend = IS_F64 ? ADDEND_PRODUCT : ADDEND_WORD;
+INLINE bool add_pairs(struct target into, struct source source, struct wf_bins_format format, enum addend of_f64,
+                               decode_elements *decode) {
     if (are_products_for_bins(source, into))
-        add_to_bins(into, BINS_OF_PRODUCTS, addend, decode_products, source, 0);
+        add_to_bins(into, format, IS_F64 ? of_f64 : ADDEND_WORD, decode, source, 0);
     else
         add_each_product(into.exact, source);
     return true;
 }
 
+APART bool add_products(struct target into, struct source source) {
+    return add_pairs(into, source, BINS_OF_PRODUCTS, ADDEND_PRODUCT, decode_products);
+}
+
 APART bool add_squares(struct target into, struct source source) {
-    const enum addend addend = IS_F64 ? ADDEND_SQUARE : ADDEND_WORD;
-    if (are_products_for_bins(source, into))
-        add_to_bins(into, BINS_OF_SQUARES, addend, decode_squares, source, 0);
-    else
-        add_each_product(into.exact, source);
-    return true;
+    return add_pairs(into, source, BINS_OF_SQUARES, ADDEND_SQUARE, decode_squares);
 }
 
 /* A product of f64 has two terms, the rounded product and its error, and neither has a bit below the lowest
