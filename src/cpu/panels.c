@@ -20,7 +20,8 @@ size_t wf_panel_groups(const struct wf_view *view, int64_t groups) {
 /* Adds the sums of rows that stood side by side to those of the first. */
 static void join_rows(struct wf_panel_sums *sums, size_t groups, size_t columns) {
     for (int k = 0; k < 2; k++)
-        for (size_t c = groups; c < columns; c++) sums->unit[k][c % groups] += sums->unit[k][c];
+        for (size_t first = groups; first < columns; first += groups)
+            for (size_t c = 0; c < groups; c++) sums->unit[k][c] += sums->unit[k][first + c];
 }
 
 bool wf_panel_sum(struct wf_panel_sums *sums, const struct wf_tier *tier, wf_type type, enum wf_part part,
