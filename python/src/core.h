@@ -3,7 +3,7 @@
  *   arguments.c     the arguments of a call, positional and by name
  *   arrays.c        takes the caller's arrays in: buffers, numbers, lists;  numpy.c: NumPy's;  tensors.c: DLPack, CUDA
  *                   array interface
- *   copies.c        copies of strided arrays, where one cannot be avoided
+ *   copies.c        copies of strided arrays, where one cannot be avoided;  alike.c: a pair's, where types differ
  *   handles.c       handles of the library, each lent to one call at a time
  *   reduce.c        a reduction from the arguments to the result
  *   axes.c          reductions along axes, of masked elements;  labels.c: by segments and keys
@@ -179,12 +179,22 @@ struct function {
     wf_nan nan;
 };
 
+/* A new array of the caller's kind for results. */
+struct target {
+    PyObject *object;    /* what is written to */
+    struct array array;  /* its memory */
+    wf_type type;
+    int32_t ndim;        /* of the shape that the caller sees */
+    const int64_t *shape;
+};
+
 /* A reduction that has been read from its arguments. */
 struct job {
     struct state *state;
     wf_reduction reduction;
     struct array a, b;
     bool has_b;
+    struct target converted[2]; /* what is read instead of a and b, where their types differ; object is NULL: nothing */
     PyObject *counted; /* what is read instead of a, where elements are counted in CUDA memory; NULL: nothing */
     const char *device;
     int32_t threads;
@@ -193,6 +203,8 @@ struct job {
 
 int job_begin(struct state *state, struct job *job, const struct function *function, PyObject *const *values);
 void job_end(struct job *job);
+/* Converts a and b to one type that has the elements of both. */
+int job_make_alike(struct job *job);
 /* The op of that name; "elements" is the sum of as many ones as there are elements, for job_count_elements. */
 int job_read_op(PyObject *name, wf_op *op, bool *counts_elements);
 /* Has a job that has begun count the elements, which it does not read. */
@@ -232,14 +244,6 @@ bool type_is_float(wf_type type);
 
 PyObject *make_shape(int32_t ndim, const int64_t *shape);
 
-/* A new array of the caller's kind for results. */
-struct target {
-    PyObject *object;    /* what is written to */
-    struct array array;  /* its memory */
-    wf_type type;
-    int32_t ndim;        /* of the shape that the caller sees */
-    const int64_t *shape;
-};
 int target_make(struct state *state, const struct array *like, wf_type type, int32_t ndim, const int64_t *shape,
                 struct target *target);
 /* Gives target up, and returns the array if is_good. */

@@ -61,12 +61,14 @@ int job_begin(struct state *state, struct job *job, const struct function *funct
     job->reduction = wf_reduction_of(function->op);
     job->reduction.nan = function->nan;
     job->has_b = false;
+    job->converted[0].object = job->converted[1].object = NULL;
     job->counted = NULL;
     job->device = NULL;
     job->threads = 0;
     if (array_take(state, values[ARG_A], &job->a)) return -1;
     if (values[ARG_B] && !array_take(state, values[ARG_B], &job->b)) job->has_b = true;
-    if (!PyErr_Occurred() && !read_settings(job, values)) return 0;
+    bool is_mixed = job->has_b && job->a.view.type != job->b.view.type;
+    if (!PyErr_Occurred() && !(is_mixed && job_make_alike(job)) && !read_settings(job, values)) return 0;
     job_end(job);
     return -1;
 }
@@ -74,6 +76,8 @@ int job_begin(struct state *state, struct job *job, const struct function *funct
 void job_end(struct job *job) {
     array_release(&job->a);
     if (job->has_b) array_release(&job->b);
+    for (int i = 0; i < 2; i++)
+        if (job->converted[i].object) target_finish(job->state, &job->a, &job->converted[i], false);
     Py_CLEAR(job->counted);
 }
 

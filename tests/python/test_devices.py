@@ -181,6 +181,9 @@ def test_every_op_whole_and_along_axes(kind, dtype):
         same(kind, wf.norm(array, order, **options), wf.norm(host, order, **options))
     for axis in (0, 1):
         same(kind, wf.vecdot(array, array, axis=axis), wf.vecdot(host, host, axis=axis))
+    other = kind.make(random_numbers((37, 50), "float16"), "float16")
+    for one, two in ((array, other), (other, array)):
+        same(kind, wf.vecdot(one, two, axis=0), wf.vecdot(kind.on_host(one), kind.on_host(two), axis=0))
 
 
 @pytest.mark.parametrize("kind", KINDS)

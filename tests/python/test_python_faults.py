@@ -24,6 +24,7 @@ def calls():
         "stats": lambda: wf.stats(buffer), "segments": lambda: wf.segment_sum(buffer, [0, 1] * 12),
         "bincount": lambda: wf.bincount([1, 2, 2]), "index_add": lambda: wf.index_add([1.0], 0, [0], [2.0]),
         "reduceat": lambda: wf.reduceat("sum", buffer, [0, 5]), "vecdot": lambda: wf.vecdot(buffer, buffer),
+        "two types": lambda: wf.vecdot(buffer, list(range(24))),
         "initial": lambda: wf.sum(memoryview(buffer).cast("B").cast("d", (4, 6)), axis=1, initial=2).tolist(),
         "windows": lambda: wf._core.reduce_windows("sum", buffer, 5),
         "long windows": lambda: wf._core.reduce_windows("sum", long, 1000),

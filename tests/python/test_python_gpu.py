@@ -8,6 +8,7 @@ import struct
 import sys
 import types
 import weakref
+from fractions import Fraction
 
 import pytest
 
@@ -222,6 +223,19 @@ def test_what_stats_of_groups_is_made_of(gpu, cupy):  # noqa: F811
     assert wf._core.reduce_op("elements", array, axis=0).tolist() == [2, 2, 2]
     counts = wf._kinds.minus(wf._core.reduce_op("elements", array, axis=1), wf._core.reduce_op("elements", array, axis=1, where=mask))
     assert type(counts) is cupy.Array and counts.tolist() == [0, 2]
+
+
+def test_vecdot_of_two_types_on_the_gpu(gpu, cupy):  # noqa: F811
+    values = [0.1, -2.5, 2.0**-40]
+    single = struct.unpack("3f", struct.pack("3f", *values))
+    a, b = (cupy.Array(gpu.memory(struct.pack("3" + code, *values)), name, (3,)) for code, name in (("f", "f32"), ("d", "f64")))
+    for pair, expected in (((a, b), sum(Fraction(x) * Fraction(y) for x, y in zip(single, values))),
+                           ((b, a), sum(Fraction(x) * Fraction(y) for x, y in zip(single, values)))):
+        result = wf.vecdot(*pair)
+        assert type(result) is cupy.Array and result.item() == float(expected)
+    wide = cupy.Array(gpu.memory(struct.pack("3q", 1, 2**53 + 1, 0)), "i64", (3,))
+    with pytest.raises(OverflowError, match="beyond"):
+        wf.vecdot(wide, b)
 
 
 def test_streams_live_as_long_as_their_handle(gpu, cupy):  # noqa: F811

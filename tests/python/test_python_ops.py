@@ -97,6 +97,14 @@ def test_vecdot_is_the_oracles(type_name):
                 same(wf.vecdot(*tensors, nan=nan), number(expected))
 
 
+def test_vecdot_of_bf16_and_others():
+    wide = Tensor("bf16", struct.pack("<2H", 0x7180, 0x3f80), (2,))  # 2^100 and 1, which f16 has not both
+    assert wf.vecdot(wide, Tensor("f16", struct.pack("<2e", 0.5, 2.0**-24), (2,))) == 2.0**99
+    assert wf.vecdot(Tensor("f16", struct.pack("<2e", 0.0, 2.0**-24), (2,)), wide) == 2.0**-24
+    assert wf.vecdot(wide, [0, 3]) == 3 and wf.vecdot(wide, [2.0**-100, -1]) == 0
+    assert wf.vecdot(wide, Tensor("u8", bytes([0, 255]), (2,))) == 255
+
+
 @pytest.mark.parametrize("type_name", TYPES)
 def test_every_result_type(type_name):
     data = sample(type_name, 20, "plain", seed=4)
