@@ -3,7 +3,10 @@ on the SIMT machine.  Device memory, streams and graphs through libcuda alone.""
 
 import ctypes
 import os
+import subprocess
+import sys
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_uint64, c_void_p
+from functools import cache
 from pathlib import Path
 
 import warpfold_ctypes as wf
@@ -63,18 +66,24 @@ class Driver:
             raise GpuError(f"{name}: {(text.value or b'').decode()} ({result})")
 
 
+@cache
+def has_gpu():
+    """Asked in a process of its own: where there is a driver without a GPU, it would stay loaded in this one, and the
+    library would open it, once for all, instead of the SIMT machine's."""
+    ask = ("import ctypes; driver, count = ctypes.CDLL('libcuda.so.1'), ctypes.c_int(); "
+           "raise SystemExit(driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)) or not count.value)")
+    return subprocess.run([sys.executable, "-c", ask], stderr=subprocess.DEVNULL).returncode == 0
+
+
 def real_driver():
     """Of a machine that has a GPU, or else None; None, too, where the environment names the SIMT machine's libcuda."""
     if os.environ.get("WARPFOLD_LIBCUDA") == str(FAKE):
         return None
-    try:
-        driver = Driver("libcuda.so.1", FUNCTIONS | GRAPH_FUNCTIONS)
-        driver("cuInit", 0)
-        count = c_int()
-        driver("cuDeviceGetCount", byref(count))
-    except (OSError, AttributeError, GpuError):
+    if not has_gpu():
         return None
-    return driver if count.value else None
+    driver = Driver("libcuda.so.1", FUNCTIONS | GRAPH_FUNCTIONS)
+    driver("cuInit", 0)
+    return driver
 
 
 def why_none():
