@@ -13,6 +13,7 @@ pytest.importorskip("numpy", reason="no numpy")
 import gpu_data  # noqa: E402
 import warpfold_ctypes as wf  # noqa: E402
 from cuda_helpers import gpu  # noqa: E402, F401: a fixture
+from each_type import EVERY_KERNEL  # noqa: E402
 from oracle import FLOATS, TYPES, ops_of  # noqa: E402
 from samples import NAN_POLICIES, nbytes_of  # noqa: E402
 
@@ -30,7 +31,7 @@ def handle(gpu):  # noqa: F811
 
 
 def reductions(gpu):  # noqa: F811
-    return EVERY if gpu.is_real else SELECTED
+    return EVERY if gpu.is_real and EVERY_KERNEL else SELECTED
 
 
 def pairs(op, view):

@@ -105,6 +105,66 @@ def all_reduce(accumulator, add, largest):
     return accumulator.take_words(sums, extremes, indices)
 
 
+# ---- single results of arrays, in the memory of a GPU
+
+_DEVICE_WORDS = (256, 8, 4)  # to be added, the largest, those of the second round: see Accumulator.device_words
+
+
+def _words_there(accumulator, arrays, words, exception):
+    """Leaves the words of all arrays; or of none, for the other ranks, and gives the exception."""
+
+    def leave():
+        first = 0
+        for i, each in enumerate(arrays):
+            accumulator.device_words(each, words, first, i > 0)
+            first += math.prod(each.shape)
+
+    failure = exception or _attempt(leave)[1]
+    if failure:
+        words[:] = 0
+        words[0] = 1
+    return failure
+
+
+def reduce_there(accumulator, arrays, ranks, exception=None):
+    """The words of all ranks' arrays, in the memory of a GPU, and nothing waited for.
+
+    accumulator: of the reduction and dtype, without elements.  ranks: words(count), int64 zeros there; add_there and
+    largest_there, the collectives in place.  exception: why this rank has no arrays."""
+    words = ranks.words(sum(_DEVICE_WORDS))
+    failure = _words_there(accumulator, arrays, words, exception)
+    sums, extremes, indices = words.split(_DEVICE_WORDS)
+    has_largest, has_indices = len(accumulator.words()[1]), len(accumulator.index_words(accumulator.words()[1]))
+    ranks.add_there(sums)
+    if has_largest:
+        own = extremes.clone()
+        ranks.largest_there(extremes)
+        if has_indices:
+            accumulator.device_settle(words, own)
+            ranks.largest_there(indices)
+    if failure:
+        raise failure
+    return words
+
+
+def take_from_there(accumulator, words):
+    """Makes accumulator that of all ranks' words, which have been brought to the host: where a result may be an error."""
+    words = array("q", words)
+    failures = words[0]
+    settings = accumulator.word_settings()
+    quarters = [settings >> shift & 0xffff for shift in (0, 16, 32, 48)]
+    if failures:
+        raise RuntimeError("another rank failed: its own exception says why")
+    if any(total != words[1] * quarter or squares != total * quarter
+           for total, squares, quarter in zip(words[2:6], words[6:_HEAD_WORDS], quarters)):
+        raise ValueError("the ranks' arrays are of different dtypes, or are to be reduced differently")
+    sums, extremes = accumulator.words()
+    indices = accumulator.index_words(extremes)
+    places = (_HEAD_WORDS, _DEVICE_WORDS[0], sum(_DEVICE_WORDS[:2]))
+    taken = [words[place:place + len(part)] for place, part in zip(places, (sums, extremes, indices))]
+    return accumulator.take_words(*taken)
+
+
 # ---- arrays, element by element
 
 
