@@ -19,6 +19,15 @@ def _attempt(function, *arguments):
         return None, error
 
 
+def _check(head, unlike):
+    """Raises what the sums of _agree's words tell."""
+    failures, count = head[:2]
+    if failures:
+        raise RuntimeError("another rank failed: its own exception says why")
+    if any(count * squares != total * total for total, squares in zip(head[2:6], head[6:_HEAD_WORDS])):
+        raise ValueError(unlike)
+
+
 def _agree(failure, settings, add, unlike="", words=()):
     """Has every rank learn of one that failed, or whose settings, of 64 bits, are another's; gives the sums of the words, at
     most _WORDS_BESIDE of them, by the same message.
@@ -31,11 +40,7 @@ def _agree(failure, settings, add, unlike="", words=()):
     add(memoryview(sent))
     if failure:
         raise failure
-    failures, count = sent[:2]
-    if failures:
-        raise RuntimeError("another rank failed: its own exception says why")
-    if any(count * squares != total * total for total, squares in zip(sent[2:6], sent[6:_HEAD_WORDS])):
-        raise ValueError(unlike)
+    _check(sent, unlike)
     return sent[_HEAD_WORDS:_HEAD_WORDS + len(words)]
 
 
@@ -150,14 +155,7 @@ def reduce_there(accumulator, arrays, ranks, exception=None):
 def take_from_there(accumulator, words):
     """Makes accumulator that of all ranks' words, which have been brought to the host: where a result may be an error."""
     words = array("q", words)
-    failures = words[0]
-    settings = accumulator.word_settings()
-    quarters = [settings >> shift & 0xffff for shift in (0, 16, 32, 48)]
-    if failures:
-        raise RuntimeError("another rank failed: its own exception says why")
-    if any(total != words[1] * quarter or squares != total * quarter
-           for total, squares, quarter in zip(words[2:6], words[6:_HEAD_WORDS], quarters)):
-        raise ValueError("the ranks' arrays are of different dtypes, or are to be reduced differently")
+    _check(words, "the ranks' arrays are of different dtypes, or are to be reduced differently")
     sums, extremes = accumulator.words()
     indices = accumulator.index_words(extremes)
     places = (_HEAD_WORDS, _DEVICE_WORDS[0], sum(_DEVICE_WORDS[:2]))
@@ -175,7 +173,8 @@ class _Exchange:
     one of each; share(pieces), which sends piece rank to all and receives the others in their places; both of bytes, of
     equal pieces, and each gives what to call before what it writes is read or what it sends is written; add, as
     all_reduce's; contiguous(array) and empty(count, dtype), arrays of the library that are where the collectives need them;
-    block_nbytes.
+    block_nbytes; waits: whether every rank is to learn of a failure of any.  Otherwise, where floats are the results, nothing is
+    waited for, and what a rank that failed would have given is NaN.
     """
 
     def __init__(self, array, ranks, op, options):
@@ -191,6 +190,7 @@ class _Exchange:
         blocks = -(-self.count // self.block)
         self.rows = [ranks.empty(min(self.block, even * ranks.count), flat.dtype) for _ in range(min(2, blocks) or 1)]
         none = self._reduce(self.rows[0][:0])
+        self.waits = ranks.waits or not none.dtype.is_floating_point or options.get("nan") == "error"
         self.results = ranks.empty(self.count, none.dtype)
         self.spare = {x.dtype: ranks.empty(self._padded(self.count % self.block), x.dtype) for x in (flat, none)}
         alike = repr((ranks.count, op, sorted(options.items(), key=str), str(flat.dtype), self.shape))
@@ -225,7 +225,10 @@ class _Exchange:
         part = self.results[begin:begin + self.block]
         pieces = self._equal_pieces(part)
         piece = len(pieces) // self.ranks.count
-        _, error = _attempt(lambda: self._reduce(rows, out=pieces[self.ranks.rank * piece:][:piece]))
+        own = pieces[self.ranks.rank * piece:][:piece]
+        _, error = _attempt(lambda: self._reduce(rows, out=own))
+        if error and not self.waits:
+            own[:] = math.nan
         wait = self.ranks.share(pieces)
 
         def end():
@@ -263,7 +266,10 @@ def all_reduce_array(array, ranks, op, **options):
            "the ranks' arrays are of different shapes or dtypes, or are to be reduced differently")
     failure, end = job.run()
     try:
-        _agree(failure, 0, ranks.add)  # while the last results are on their way
+        if job.waits:
+            _agree(failure, 0, ranks.add)  # while the last results are on their way
+        elif failure:
+            raise failure
     finally:
         end()
     return job.results.reshape(job.shape)

@@ -119,6 +119,37 @@ def main(folder):
                 found.append(type(error).__name__ + ": " + str(error)[:19])
         return found
 
+    def waits_for_nothing(rank, count):
+        """As with NCCL: a rank that fails in its sums leaves NaN there."""
+        made, reduce = wft._Ranks, wf._core.reduce_op
+
+        def make(group):
+            ranks = made(group)
+            ranks.waits = False
+            return ranks
+
+        def fail(op, rows, **chosen):
+            if rank == 1 and "out" in chosen:
+                raise MemoryError("no memory")
+            return reduce(op, rows, **chosen)
+
+        wft._Ranks = make
+        assert torch.equal(wft.all_reduce_array(torch.ones(9)), torch.full((9,), float(count)))
+        wf._core.reduce_op = fail
+        found = []
+        for dtype in (torch.float32, torch.int64):
+            try:
+                found.append(wft.all_reduce_array(torch.ones(9, dtype=dtype)).tolist())
+            except (MemoryError, RuntimeError) as error:
+                found.append(type(error).__name__)
+        wf._core.reduce_op, wft._Ranks = reduce, made
+        return found
+
+    found = on_ranks(3, waits_for_nothing)
+    assert found[1] == ["MemoryError"] * 2 and found[0][1] == found[2][1] == "RuntimeError"
+    for floats, _ in (found[0], found[2]):
+        assert floats[:3] == floats[6:] == [3.0] * 3 and all(x != x for x in floats[3:6])
+
     one, = on_ranks(1, gives_values)
     for rank, found in enumerate(on_ranks(3, gives_values)):
         assert found[:-2] == one and found[-1] == "ValueError: the ranks' accumula"

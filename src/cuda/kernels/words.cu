@@ -160,11 +160,8 @@ static wf_error check_agreed(const struct wf_word_arguments *r)
     const int64_t *agreed = (const int64_t *)r->agreed;
     if (!agreed) return WF_OK;
     if (agreed[0]) return WF_ERROR_ARGUMENT;
-    for (int i = 2; i < 6; i++) {
-        int64_t mine = agreed_word(r->settings, i);
-        if ((wf_i128)agreed[1] * agreed[i + 4] != (wf_i128)agreed[i] * agreed[i] || agreed[i] != agreed[1] * mine)
-            return WF_ERROR_MERGE;
-    }
+    for (int i = 2; i < 6; i++)
+        if ((wf_i128)agreed[1] * agreed[i + 4] != (wf_i128)agreed[i] * agreed[i]) return WF_ERROR_MERGE;
     return WF_OK;
 }
 
