@@ -557,8 +557,8 @@ typedef struct wf_device_words {
 #define WF_AGREED_WORDS 10
 
 /* a, and b for dot, are contiguous and in the memory of the GPU, as the words are; the first element has first_index.  joins:
- * not 0, what is there already is of other elements, and theirs comes to it, as if these were another rank's: ranks times
- * arrays are at most 2^31. */
+ * not 0, what is there already is of other elements, and theirs comes to it, as if these were another rank's (agreed stays):
+ * ranks times arrays are at most 2^31. */
 WF_API wf_error wf_device_words_of(wf_handle *handle, const wf_accumulator *accumulator, int64_t first_index, const wf_array *a,
                                    const wf_array *b, const wf_device_words *words, int32_t joins);
 

@@ -175,6 +175,16 @@ def test_arrays_join_as_ranks_do(gpu, handle):  # noqa: F811
         assert result(gpu, ranks.settings, joined) == value(ranks.merged(), op)
 
 
+def test_words_of_stats_become_an_accumulator(gpu):  # noqa: F811
+    draw = random.Random("stats")
+    ranks = Ranks(gpu, wf.Handle("cuda:0"), "stats", "f32", shares_of(draw, "f32", (80, 0, 33)), 9)
+    ranks.check_each()
+    words = ranks.all_reduce()
+    total = ranks.host.accumulator("stats", "f32", first_index=9)
+    total.from_words(*(words.read(name) for name in ("added", "largest", "indices")))
+    assert total.save() == ranks.merged().save()
+
+
 def test_two_to_the_31_ranks(gpu, handle):  # noqa: F811
     """As many words of one rank's, at the limit of their range, added up."""
     for op, type_name, kind in (("sum", "f32", "largest"), ("var", "f64", "wide"), ("mean", "bf16", "largest")):
