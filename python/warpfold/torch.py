@@ -224,8 +224,8 @@ def all_reduce_array(tensor, op="sum", group=None, *, dtype=None, nan="propagate
     torch.distributed.all_reduce.  tensor: of equal shape and dtype on all ranks (ValueError on every rank otherwise); the
     result is where it is; op, dtype, nan and ddof as those of a reduction along an axis.  A rank that fails before may pass
     its exception instead; every rank learns of every rank's error.  With NCCL float results are left in the current stream
-    without a wait (but for nan="error"): should a rank fail as late as in its sums, its part is NaN on the others.  Moves the bytes of a ring: an exchange of the pieces,
-    which are then added up, and a gathering of the sums.
+    without a wait (but for nan="error"): should a rank fail as late as in its sums, its part is NaN on the others.  Moves
+    the bytes of a ring: an exchange of the pieces, which are then added up, and a gathering of the sums.
     """
     results = _ranks.all_reduce_array(tensor, _Ranks(group), op, dtype=dtype, nan=nan, ddof=ddof)
     return results.to(tensor.device)

@@ -10,7 +10,8 @@ static wf_error check_memory(wf_handle *handle, const void *pointer, const char 
     bool is_host = false;
     wf_error error = pointer ? wf_cuda_is_host(handle, pointer, &is_host) : WF_OK;
     if (!error && is_host)
-        error = wf_fail(handle, WF_ERROR_ARGUMENT, "%s must be in the GPU's memory; of host memory use wf_accumulator_words", name);
+        error = wf_fail(handle, WF_ERROR_ARGUMENT, "%s must be in the GPU's memory; of host memory use wf_accumulator_words",
+                        name);
     return error;
 }
 
