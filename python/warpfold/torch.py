@@ -201,16 +201,21 @@ def all_reduce_value(tensors, op="sum", group=None, *, nan="propagate", ddof=0):
     if op in ("argmin", "argmax", "prod", "vecdot", "stats"):
         raise TypeError(f"all_reduce_value cannot give {op}: use all_reduce of an Accumulator, if it can")
     ranks = _Ranks(group)
+    accumulator = _core.Accumulator(op, "float32", ddof=ddof, nan=nan)  # where a rank has failed
     tensors, failure = _tensors_of(tensors)
-    dtype = str(tensors[0].dtype) if tensors else "float32"
-    accumulator = _core.Accumulator(op, dtype, ddof=ddof, nan=nan)
+    try:
+        if tensors:
+            accumulator = _core.Accumulator(op, str(tensors[0].dtype), ddof=ddof, nan=nan)
+    except Exception as error:
+        failure = error
     if ranks.is_on_gpu:
-        words = _ranks.reduce_there(accumulator, [each.to(ranks.device).contiguous() for each in tensors], ranks, failure)
+        there = (each.to(ranks.device).contiguous() for each in tensors)
+        words = _ranks.reduce_there(accumulator, there, ranks, failure)
         if nan != "error" and _stays(accumulator, tensors[0]):
             return accumulator.device_result(words).to(tensors[0].device)
         return _tensor_of(_ranks.take_from_there(accumulator, words.tolist()).result(), tensors[0])
     try:
-        for each in tensors:
+        for each in () if failure else tensors:
             accumulator.update(each)
     except Exception as error:
         failure = error

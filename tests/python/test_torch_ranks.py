@@ -111,11 +111,12 @@ def main(folder):
             kept = dtype if op in ("sum", "norm2", "var") and dtype.is_floating_point else got.dtype
             assert got.shape == () and got.dtype == kept and got.item() == expected, (op, dtype)
             found.append(bits(got.double()))
-        for wrong in ([torch.ones(2), torch.ones(2).double()] if rank else torch.ones(3), torch.ones(3 + rank).to(
-                (torch.float32, torch.float64)[rank % 2])):
+        for wrong in (torch.ones(2, dtype=torch.complex64 if rank == 1 else torch.float32),
+                      [torch.ones(2), torch.ones(2).double()] if rank else torch.ones(3),
+                      torch.ones(3 + rank).to((torch.float32, torch.float64)[rank % 2])):
             try:
                 wft.all_reduce_value(wrong)
-            except (ValueError, RuntimeError) as error:
+            except (TypeError, ValueError, RuntimeError) as error:
                 found.append(type(error).__name__ + ": " + str(error)[:19])
         return found
 
@@ -152,7 +153,8 @@ def main(folder):
 
     one, = on_ranks(1, gives_values)
     for rank, found in enumerate(on_ranks(3, gives_values)):
-        assert found[:-2] == one and found[-1] == "ValueError: the ranks' accumula"
+        assert found[-3].partition(":")[0] == ("TypeError" if rank == 1 else "RuntimeError")
+        assert found[:-3] == one and found[-1] == "ValueError: the ranks' accumula"
         assert found[-2] == ("ValueError: the tensors must be" if rank else "RuntimeError: another rank failed")
     print("the same bits")
 
