@@ -534,6 +534,44 @@ WF_API wf_error wf_accumulator_index_words(wf_handle *handle, const wf_accumulat
 WF_API wf_error wf_accumulator_from_words(wf_handle *handle, wf_accumulator *accumulator, const int64_t *added,
                                           const int64_t *largest, const int64_t *indices);
 
+/* The same in a GPU's memory, for collectives that take it from there (NCCL): an array there becomes words, and the words of
+ * all ranks the result, in the order of the handle's stream, without a wait and without the host, in graphs too.
+ *
+ *     1. wf_device_words_of writes added, largest and indices, of so many words as wf_accumulator_word_counts tells.
+ *     2. The collective adds up added, and takes the largest of each word of largest, into other memory.
+ *     3. Where there are indices: wf_device_words_settle leaves those that may be the result's, of which the collective
+ *        takes the largest.
+ *     4. wf_device_words_result makes the result.
+ *
+ * The words are those of accumulators: other ranks may take part with these, from host memory.  accumulator: tells the
+ * reduction and the type; what it holds is not looked at.  It has no shape, and is not of prod. */
+typedef struct wf_device_words {
+    size_t nbytes; /* sizeof */
+    int64_t *added, *largest, *indices; /* those without words: NULL */
+    int64_t *agreed; /* WF_AGREED_WORDS more to be added up, by which 4. sees ranks that failed or whose settings
+                      * (wf_word_counts) are others; NULL: not wanted */
+} wf_device_words;
+
+/* How many ranks failed (written as 0; such a rank writes 1 itself) and how many there are (1), and each quarter of the
+ * settings' 64 bits, and its square. */
+#define WF_AGREED_WORDS 10
+
+/* a, and b for dot, are contiguous and in the memory of the GPU, as the words are; the first element has first_index.  joins:
+ * not 0, what is there already is of other elements, and theirs comes to it, as if these were another rank's (agreed stays):
+ * ranks times arrays are at most 2^31. */
+WF_API wf_error wf_device_words_of(wf_handle *handle, const wf_accumulator *accumulator, int64_t first_index, const wf_array *a,
+                                   const wf_array *b, const wf_device_words *words, int32_t joins);
+
+/* words: largest of all ranks, indices as 1. left them.  own: largest, as 1. left it. */
+WF_API wf_error wf_device_words_settle(wf_handle *handle, const wf_accumulator *accumulator, const wf_device_words *words,
+                                       const int64_t *own);
+
+/* The result of the accumulator's own op, which is not stats, in device memory, as wf_reduce leaves it there: output->status
+ * may also become WF_ERROR_FORMAT and WF_ERROR_RANGE as wf_accumulator_from_words gives them, WF_ERROR_MERGE where the ranks'
+ * settings differ, and WF_ERROR_ARGUMENT where a rank failed. */
+WF_API wf_error wf_device_words_result(wf_handle *handle, const wf_accumulator *accumulator, const wf_device_words *words,
+                                       const wf_output *output);
+
 /* ---- files ------------------------------------------------------------------------------------- */
 
 /* Reads the numbers of one or more files, in the order of the paths, as one array, in bounded memory.

@@ -2,6 +2,7 @@
  * that GPU, which is opened when it is first needed.  The device cuda:all is the same, but that it opens all GPUs at once
  * and spreads host arrays over them. */
 #include "core/array.h"
+#include "core/device_words.h"
 #include "core/handle.h"
 #include "core/small_sum.h"
 #include "core/spread.h"
@@ -204,6 +205,20 @@ static wf_error auto_add_groups(wf_handle *handle, const struct wf_grouped *grou
     return auto_reduce_groups(handle, grouped);
 }
 
+/* Where the words are. */
+static wf_error auto_pass_words(wf_handle *handle, const struct wf_words_task *task) {
+    int place;
+    wf_handle *device = NULL;
+    const wf_device_words *words = &task->words;
+    wf_error error = find_place(handle, words->added ? words->added : words->indices, &place);
+    if (!error && place == HOST)
+        error = wf_fail(handle, WF_ERROR_ARGUMENT, "the words are in host memory: use wf_accumulator_words");
+    if (!error) error = ensure_device(handle, place, &device);
+    if (error) return error;
+    error = device->device->pass_words(device, task);
+    return error ? wf_fail(handle, error, "%s", device->message) : WF_OK;
+}
+
 static wf_error auto_set_stream(wf_handle *handle, void *stream) {
     struct devices *devices = handle->device_state;
     devices->stream = stream;
@@ -293,6 +308,7 @@ const struct wf_device wf_device_auto = {.name = "auto",
                                          .reduce_on_device = auto_reduce_on_device,
                                          .reduce_groups = auto_reduce_groups,
                                          .add_groups = auto_add_groups,
+                                         .pass_words = auto_pass_words,
                                          .set_stream = auto_set_stream};
 
 const struct wf_device wf_device_all = {.name = "cuda:all",
@@ -303,5 +319,6 @@ const struct wf_device wf_device_all = {.name = "cuda:all",
                                         .reduce_on_device = auto_reduce_on_device,
                                         .reduce_groups = auto_reduce_groups,
                                         .add_groups = auto_add_groups,
+                                        .pass_words = auto_pass_words,
                                         .set_stream = auto_set_stream,
                                         .describe_plan = all_describe_plan};

@@ -334,6 +334,19 @@ static PyMethodDef methods[] = {
     {"take_words", accumulator_take_words, METH_VARARGS,
      "take_words($self, added, largest, indices=None, /)\n--\n\n"
      "Makes this the accumulator of all ranks' elements, and returns self: the bytes of those merged."},
+    {"device_words", accumulator_device_words, METH_VARARGS,
+     "device_words($self, a, words, first_index=0, joins=False, /)\n--\n\n"
+     "Leaves the words of an array in CUDA memory there, in stream order, and returns words, a vector of 268 int64 there.\n\n"
+     "words[:256] are to be added up, of words[256:264] the largest is taken; where index_words has any, device_settle\n"
+     "leaves those of words[264:] of which then the largest is taken.  What this Accumulator holds does not matter.  joins:\n"
+     "the words come to those that are there, as another rank's."},
+    {"device_settle", accumulator_device_settle, METH_VARARGS,
+     "device_settle($self, words, own, /)\n--\n\n"
+     "The second round: words with the largest of all ranks; own: words[256:264] as they were before."},
+    {"device_result", accumulator_device_result, METH_O,
+     "device_result($self, words, /)\n--\n\n"
+     "The result of all ranks' words, left in CUDA memory in stream order, as an array of no dimensions.\n\n"
+     "NaN (of integers 0) where there is none, a rank failed, which writes 1 to words[0] instead, or settings differ."},
     {"copy", copy, METH_NOARGS, "copy($self, /)\n--\n\nA new Accumulator with the same elements."},
     {"__copy__", copy, METH_NOARGS, NULL},
     {"__deepcopy__", copy, METH_O, NULL},

@@ -23,5 +23,8 @@ PyObject *accumulator_word_settings(PyObject *self, PyObject *nothing);
 PyObject *accumulator_words(PyObject *self, PyObject *nothing);
 PyObject *accumulator_index_words(PyObject *self, PyObject *largest);
 PyObject *accumulator_take_words(PyObject *self, PyObject *arguments);
+PyObject *accumulator_device_words(PyObject *self, PyObject *arguments);
+PyObject *accumulator_device_settle(PyObject *self, PyObject *arguments);
+PyObject *accumulator_device_result(PyObject *self, PyObject *words);
 
 #endif

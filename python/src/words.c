@@ -1,4 +1,5 @@
-/* Accumulators as 64-bit integers that collectives add up or take the largest of. */
+/* Accumulators as 64-bit integers that collectives add up or take the largest of: in host memory, and of arrays in CUDA
+ * memory there. */
 #include "accumulator.h"
 
 #include <string.h>
@@ -141,4 +142,139 @@ PyObject *accumulator_take_words(PyObject *self, PyObject *arguments) {
     for (int i = 0; i < 3; i++) take_back(&given[i]);
     handle_return(handle, CPU);
     return failed ? NULL : Py_NewRef(self);
+}
+
+/* ---- words in CUDA memory: one vector of int64, so that every rank's messages are as long, whatever the reduction */
+
+enum {
+    SUMS = 256,    /* WF_AGREED_WORDS and those to be added; all ops but stats have fewer */
+    LARGEST = 8,   /* then those of which the largest is taken */
+    INDICES = 4    /* then those of the second round */
+};
+
+struct device_words {
+    struct array array;
+    wf_device_words words;
+};
+
+static bool is_plain(const struct array *array, int64_t count) {
+    const wf_array *view = &array->view;
+    return array->is_on_gpu && view->type == WF_I64 && view->ndim == 1 && view->shape[0] == count &&
+           view->stride_bytes[0] == (int64_t)sizeof(int64_t) && !array->is_read_only;
+}
+
+/* What was taken is released where this fails. */
+static int take_device_words(struct state *state, PyObject *object, const wf_word_counts *counts, struct device_words *taken) {
+    if (array_take(state, object, &taken->array)) return -1;
+    int64_t *at = (int64_t *)(uintptr_t)taken->array.view.data;
+    taken->words = (wf_device_words){.nbytes = sizeof taken->words, .added = at + WF_AGREED_WORDS, .largest = at + SUMS,
+                                     .indices = at + SUMS + LARGEST, .agreed = at};
+    if (!is_plain(&taken->array, SUMS + LARGEST + INDICES))
+        PyErr_Format(PyExc_ValueError, "words must be a vector of %d int64 in CUDA memory", SUMS + LARGEST + INDICES);
+    else if (counts->added > SUMS - WF_AGREED_WORDS || counts->largest > LARGEST || counts->indices > INDICES)
+        PyErr_SetString(PyExc_TypeError, "stats, and accumulators with a shape, have more words than fit: use words()");
+    else
+        return 0;
+    array_release(&taken->array);
+    return -1;
+}
+
+/* A call of the library: with the interpreter released, and in the words' stream. */
+struct device_call {
+    enum { DEVICE_GIVE, DEVICE_SETTLE, DEVICE_RESULT } what;
+    struct device_words words;
+    const wf_array *array;
+    int64_t first_index;
+    bool joins;
+    const int64_t *own;
+    wf_output output;
+};
+
+static wf_error call_device(wf_handle *handle, wf_accumulator *state, const struct device_call *call) {
+    wf_error error = wf_handle_set_stream(handle, call->words.array.stream);
+    const wf_device_words *words = &call->words.words;
+    if (error) return error;
+    if (call->what == DEVICE_SETTLE) return wf_device_words_settle(handle, state, words, call->own);
+    if (call->what == DEVICE_RESULT) return wf_device_words_result(handle, state, words, &call->output);
+    return wf_device_words_of(handle, state, call->first_index, call->array, NULL, words, call->joins);
+}
+
+static int run_on_device(PyObject *self, const struct device_call *call) {
+    static const char device[] = "auto";
+    wf_handle *handle = handle_lend(device, 0);
+    if (!handle) return -1;
+    PyThreadState *thread = PyEval_SaveThread();
+    pthread_mutex_lock(&of(self)->lock);
+    wf_error error = call_device(handle, of(self)->state, call);
+    pthread_mutex_unlock(&of(self)->lock);
+    PyEval_RestoreThread(thread);
+    keep_stream(PyType_GetModuleState(Py_TYPE(self)), handle, &call->words.array, error);
+    if (error) raise_error(handle, error);
+    handle_return(handle, device);
+    return error ? -1 : 0;
+}
+
+static int begin_on_device(PyObject *self, PyObject *object, struct device_call *call) {
+    struct words words;
+    wf_handle *handle = begin(self, &words);
+    if (!handle) return -1;
+    handle_return(handle, CPU);
+    return take_device_words(PyType_GetModuleState(Py_TYPE(self)), object, &words.counts, &call->words);
+}
+
+PyObject *accumulator_device_words(PyObject *self, PyObject *arguments) {
+    struct device_call call = {.what = DEVICE_GIVE};
+    struct array array;
+    PyObject *object, *words;
+    long long first_index = 0;
+    int joins = 0;
+    if (!PyArg_ParseTuple(arguments, "OO|Lp:device_words", &object, &words, &first_index, &joins)) return NULL;
+    if (begin_on_device(self, words, &call)) return NULL;
+    bool failed = array_take(PyType_GetModuleState(Py_TYPE(self)), object, &array);
+    if (!failed) {
+        call.array = &array.view;
+        call.first_index = first_index;
+        call.joins = joins;
+        failed = run_on_device(self, &call);
+        array_release(&array);
+    }
+    array_release(&call.words.array);
+    return failed ? NULL : Py_NewRef(words);
+}
+
+PyObject *accumulator_device_settle(PyObject *self, PyObject *arguments) {
+    struct device_call call = {.what = DEVICE_SETTLE};
+    struct array own;
+    PyObject *words, *object;
+    if (!PyArg_ParseTuple(arguments, "OO:device_settle", &words, &object)) return NULL;
+    if (begin_on_device(self, words, &call)) return NULL;
+    bool failed = array_take(PyType_GetModuleState(Py_TYPE(self)), object, &own);
+    if (!failed) {
+        if (is_plain(&own, LARGEST)) {
+            call.own = own.view.data;
+            failed = run_on_device(self, &call);
+        } else {
+            failed = true;
+            PyErr_Format(PyExc_ValueError, "the own largest words must be a vector of %d int64 in CUDA memory", LARGEST);
+        }
+        array_release(&own);
+    }
+    array_release(&call.words.array);
+    return failed ? NULL : Py_NewRef(words);
+}
+
+PyObject *accumulator_device_result(PyObject *self, PyObject *words) {
+    struct device_call call = {.what = DEVICE_RESULT};
+    struct state *state = PyType_GetModuleState(Py_TYPE(self));
+    struct target target;
+    PyObject *result = NULL;
+    const wf_accumulator *accumulator = of(self)->state;
+    if (begin_on_device(self, words, &call)) return NULL;
+    wf_type type = wf_accumulator_op_result_type(accumulator, wf_accumulator_op(accumulator));
+    if (!target_make(state, &call.words.array, type, 0, NULL, &target)) {
+        call.output = (wf_output){.data = (void *)(uintptr_t)target.array.view.data, .type = type};
+        result = target_finish(state, &call.words.array, &target, !run_on_device(self, &call));
+    }
+    array_release(&call.words.array);
+    return result;
 }

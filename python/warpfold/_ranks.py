@@ -19,6 +19,15 @@ def _attempt(function, *arguments):
         return None, error
 
 
+def _check(head, unlike):
+    """Raises what the sums of _agree's words tell."""
+    failures, count = head[:2]
+    if failures:
+        raise RuntimeError("another rank failed: its own exception says why")
+    if any(count * squares != total * total for total, squares in zip(head[2:6], head[6:_HEAD_WORDS])):
+        raise ValueError(unlike)
+
+
 def _agree(failure, settings, add, unlike="", words=()):
     """Has every rank learn of one that failed, or whose settings, of 64 bits, are another's; gives the sums of the words, at
     most _WORDS_BESIDE of them, by the same message.
@@ -31,11 +40,7 @@ def _agree(failure, settings, add, unlike="", words=()):
     add(memoryview(sent))
     if failure:
         raise failure
-    failures, count = sent[:2]
-    if failures:
-        raise RuntimeError("another rank failed: its own exception says why")
-    if any(count * squares != total * total for total, squares in zip(sent[2:6], sent[6:_HEAD_WORDS])):
-        raise ValueError(unlike)
+    _check(sent, unlike)
     return sent[_HEAD_WORDS:_HEAD_WORDS + len(words)]
 
 
@@ -105,6 +110,59 @@ def all_reduce(accumulator, add, largest):
     return accumulator.take_words(sums, extremes, indices)
 
 
+# ---- single results of arrays, in the memory of a GPU
+
+_DEVICE_WORDS = (256, 8, 4)  # to be added, the largest, those of the second round: see Accumulator.device_words
+
+
+def _words_there(accumulator, arrays, words, exception):
+    """Leaves the words of all arrays; or of none, for the other ranks, and gives the exception."""
+
+    def leave():
+        first = 0
+        for i, each in enumerate(arrays):
+            accumulator.device_words(each, words, first, i > 0)
+            first += math.prod(each.shape)
+
+    failure = exception or _attempt(leave)[1]
+    if failure:
+        words[:] = 0
+        words[0] = 1
+    return failure
+
+
+def reduce_there(accumulator, arrays, ranks, exception=None):
+    """The words of all ranks' arrays, in the memory of a GPU, and nothing waited for.
+
+    accumulator: of the reduction and dtype, without elements.  ranks: words(count), int64 zeros there; add_there and
+    largest_there, the collectives in place.  exception: why this rank has no arrays."""
+    words = ranks.words(sum(_DEVICE_WORDS))
+    failure = _words_there(accumulator, arrays, words, exception)
+    sums, extremes, indices = words.split(_DEVICE_WORDS)
+    has_largest, has_indices = len(accumulator.words()[1]), len(accumulator.index_words(accumulator.words()[1]))
+    ranks.add_there(sums)
+    if has_largest:
+        own = extremes.clone()
+        ranks.largest_there(extremes)
+        if has_indices:
+            accumulator.device_settle(words, own)
+            ranks.largest_there(indices)
+    if failure:
+        raise failure
+    return words
+
+
+def take_from_there(accumulator, words):
+    """Makes accumulator that of all ranks' words, which have been brought to the host: where a result may be an error."""
+    words = array("q", words)
+    _check(words, "the ranks' arrays are of different dtypes, or are to be reduced differently")
+    sums, extremes = accumulator.words()
+    indices = accumulator.index_words(extremes)
+    places = (_HEAD_WORDS, _DEVICE_WORDS[0], sum(_DEVICE_WORDS[:2]))
+    taken = [words[place:place + len(part)] for place, part in zip(places, (sums, extremes, indices))]
+    return accumulator.take_words(*taken)
+
+
 # ---- arrays, element by element
 
 
@@ -115,7 +173,8 @@ class _Exchange:
     one of each; share(pieces), which sends piece rank to all and receives the others in their places; both of bytes, of
     equal pieces, and each gives what to call before what it writes is read or what it sends is written; add, as
     all_reduce's; contiguous(array) and empty(count, dtype), arrays of the library that are where the collectives need them;
-    block_nbytes.
+    block_nbytes; waits: whether every rank is to learn of a failure of any.  Otherwise, where floats are the results, nothing is
+    waited for, and what a rank that failed would have given is NaN.
     """
 
     def __init__(self, array, ranks, op, options):
@@ -131,6 +190,7 @@ class _Exchange:
         blocks = -(-self.count // self.block)
         self.rows = [ranks.empty(min(self.block, even * ranks.count), flat.dtype) for _ in range(min(2, blocks) or 1)]
         none = self._reduce(self.rows[0][:0])
+        self.waits = ranks.waits or not none.dtype.is_floating_point or options.get("nan") == "error"
         self.results = ranks.empty(self.count, none.dtype)
         self.spare = {x.dtype: ranks.empty(self._padded(self.count % self.block), x.dtype) for x in (flat, none)}
         alike = repr((ranks.count, op, sorted(options.items(), key=str), str(flat.dtype), self.shape))
@@ -165,7 +225,10 @@ class _Exchange:
         part = self.results[begin:begin + self.block]
         pieces = self._equal_pieces(part)
         piece = len(pieces) // self.ranks.count
-        _, error = _attempt(lambda: self._reduce(rows, out=pieces[self.ranks.rank * piece:][:piece]))
+        own = pieces[self.ranks.rank * piece:][:piece]
+        _, error = _attempt(lambda: self._reduce(rows, out=own))
+        if error and not self.waits:
+            own[:] = math.nan
         wait = self.ranks.share(pieces)
 
         def end():
@@ -203,7 +266,10 @@ def all_reduce_array(array, ranks, op, **options):
            "the ranks' arrays are of different shapes or dtypes, or are to be reduced differently")
     failure, end = job.run()
     try:
-        _agree(failure, 0, ranks.add)  # while the last results are on their way
+        if job.waits:
+            _agree(failure, 0, ranks.add)  # while the last results are on their way
+        elif failure:
+            raise failure
     finally:
         end()
     return job.results.reshape(job.shape)

@@ -13,6 +13,7 @@ class _Ranks:
     """What _ranks asks of a communicator, of NumPy's arrays."""
 
     block_nbytes = 4 << 20
+    waits = True
 
     def __init__(self, comm):
         import numpy

@@ -13,7 +13,7 @@ import sys
 
 from warpfold import _core, _ranks
 
-__all__ = ["all_reduce", "all_reduce_array", "grad_norm", "index_add", "scatter_add"]
+__all__ = ["all_reduce", "all_reduce_array", "all_reduce_value", "grad_norm", "index_add", "scatter_add"]
 
 
 def _library(tensor):
@@ -95,6 +95,7 @@ class _Ranks:
         self.is_on_gpu = distributed.get_backend(group) == "nccl"
         self.device = "cuda" if self.is_on_gpu else "cpu"
         self.block_nbytes = 1 << 30 if self.is_on_gpu else 4 << 20
+        self.waits = not self.is_on_gpu
         self.stream = None
 
     def _reduce(self, words, op):
@@ -109,6 +110,15 @@ class _Ranks:
 
     def largest(self, words):
         self._reduce(words, self.distributed.ReduceOp.MAX)
+
+    def words(self, count):
+        return self.torch.zeros(count, dtype=self.torch.int64, device=self.device)
+
+    def add_there(self, words):
+        self.distributed.all_reduce(words, op=self.distributed.ReduceOp.SUM, group=self.group)
+
+    def largest_there(self, words):
+        self.distributed.all_reduce(words, op=self.distributed.ReduceOp.MAX, group=self.group)
 
     def _begin(self, collective, receive, send):
         """On a GPU in a stream of their own, in which one follows upon the other, and which goes before the current one."""
@@ -148,14 +158,79 @@ def all_reduce(accumulator, group=None):
     return _ranks.all_reduce(accumulator, ranks.add, ranks.largest)
 
 
+def _tensors_of(given):
+    """A list of plain tensors of one dtype; or an exception."""
+    if isinstance(given, BaseException):
+        return [], given
+    try:
+        tensors = [_plain(each) for each in (given if isinstance(given, (list, tuple)) else [given])]
+        if len({each.dtype for each in tensors}) != 1:
+            raise ValueError("the tensors must be of one dtype, and one at least, of no elements where there is nothing")
+        return tensors, None
+    except Exception as error:
+        return [], error
+
+
+def _tensor_of(value, like):
+    """A number of Python's as a tensor: of floats in like's dtype."""
+    torch = _library(like)
+    kept = isinstance(value, float) and like.dtype.is_floating_point
+    dtype = like.dtype if kept else {bool: torch.bool, int: torch.int64}.get(type(value), torch.float64)
+    return torch.tensor(value, dtype=dtype, device=like.device)
+
+
+def _stays(accumulator, tensor):
+    """Whether a result cannot be an error but for other ranks': whether nobody has to look at it on the host."""
+    wants = accumulator.op in ("sum", "mean", "var", "std", "min", "max", "norm1", "norm2", "norminf")
+    return wants and tensor.dtype.is_floating_point
+
+
+def all_reduce_value(tensors, op="sum", group=None, *, nan="propagate", ddof=0):
+    """A tensor of no dimensions: op of all elements of the tensors of all ranks, where the first of them is.
+
+    tensors: one, or a list of one dtype, all of whose elements count: norm2 of the gradients of all shards.  The bits are
+    those of one process, for any number and order of ranks and however the elements are shared.  op: any but argmin and
+    argmax, for which each rank's first index matters, prod, vecdot and stats.
+
+    With NCCL all is left to the GPU: words of the tensors are written there, added up there, and the result is made there, in
+    the current stream, without a wait.  So a float result cannot tell of an error: it is NaN where there is no value, where
+    another rank failed, or where its dtype or ddof are others.  Integer results, and nan="error", wait and raise.  With other
+    backends it is all_reduce of an Accumulator.  op and nan must be the same on every rank.  A rank that fails before may pass
+    its exception instead; it is raised there.
+    """
+    if op in ("argmin", "argmax", "prod", "vecdot", "stats"):
+        raise TypeError(f"all_reduce_value cannot give {op}: use all_reduce of an Accumulator, if it can")
+    ranks = _Ranks(group)
+    accumulator = _core.Accumulator(op, "float32", ddof=ddof, nan=nan)  # where a rank has failed
+    tensors, failure = _tensors_of(tensors)
+    try:
+        if tensors:
+            accumulator = _core.Accumulator(op, str(tensors[0].dtype), ddof=ddof, nan=nan)
+    except Exception as error:
+        failure = error
+    if ranks.is_on_gpu:
+        there = (each.to(ranks.device).contiguous() for each in tensors)
+        words = _ranks.reduce_there(accumulator, there, ranks, failure)
+        if nan != "error" and _stays(accumulator, tensors[0]):
+            return accumulator.device_result(words).to(tensors[0].device)
+        return _tensor_of(_ranks.take_from_there(accumulator, words.tolist()).result(), tensors[0])
+    try:
+        for each in () if failure else tensors:
+            accumulator.update(each)
+    except Exception as error:
+        failure = error
+    return _tensor_of(all_reduce(failure or accumulator, group).result(), tensors[0])
+
+
 def all_reduce_array(tensor, op="sum", group=None, *, dtype=None, nan="propagate", ddof=None):
     """A new tensor: each element is op of the ranks' elements at its place, in the order of the ranks, rounded once.
 
     A sum is exact, so its bits depend on no order of the ranks, no algorithm and no message size, unlike those of
     torch.distributed.all_reduce.  tensor: of equal shape and dtype on all ranks (ValueError on every rank otherwise); the
     result is where it is; op, dtype, nan and ddof as those of a reduction along an axis.  A rank that fails before may pass
-    its exception instead; every rank learns of every rank's error.  Moves the bytes of a ring: an exchange of the pieces,
-    which are then added up, and a gathering of the sums.
+    its exception instead; every rank learns of every rank's error.  With NCCL float results are left in the current stream
+    without a wait (but for nan="error"): should a rank fail as late as in its sums, its part is NaN on the others.  Moves
+    the bytes of a ring: an exchange of the pieces, which are then added up, and a gathering of the sums.
     """
     results = _ranks.all_reduce_array(tensor, _Ranks(group), op, dtype=dtype, nan=nan, ddof=ddof)
     return results.to(tensor.device)

@@ -1,13 +1,14 @@
 /* The accumulator: a reduction in progress.  What is reduced and how, which elements, and the partial that has
- * been gathered of them. */
+ * been gathered of them.  The kernels include this file (core/portable.h). */
 #ifndef WF_CORE_ACCUMULATOR_H
 #define WF_CORE_ACCUMULATOR_H
 
-#include "core/error.h"
 #include "core/finish.h"
 #include "core/partial.h"
 
-#include <stdbool.h>
+#ifndef __CUDACC_RTC__
+#include "core/error.h"
+#endif
 
 struct wf_accumulator {
     /* the reduction */

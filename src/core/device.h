@@ -5,6 +5,8 @@
 #include "core/grouped.h"
 #include "core/number.h"
 
+struct wf_words_task;
+
 struct wf_device {
     const char *name; /* that of a handle is more exact: "cuda:1" */
 
@@ -38,6 +40,9 @@ struct wf_device {
 
     /* Adds the groups to grouped->into instead.  NULL: not yet. */
     wf_error (*add_groups)(wf_handle *handle, const struct wf_grouped *grouped);
+
+    /* Words in the device's own memory, in the order of the stream: see core/device_words.h.  NULL: not there. */
+    wf_error (*pass_words)(wf_handle *handle, const struct wf_words_task *task);
 
     wf_error (*set_stream)(wf_handle *handle, void *stream);
 

@@ -1,7 +1,8 @@
-/* What is done with the partials of a type. */
+/* What is done with the partials of a type.  The kernels include this file (core/portable.h). */
 #ifndef WF_CORE_PARTIAL_H
 #define WF_CORE_PARTIAL_H
 
+#include "core/exact.h"
 #include "core/partial_words.h"
 #include "core/parts.h"
 #include "core/types.h"
@@ -9,7 +10,8 @@
 
 /* The sums of a partial of a type, as numbers.  Those of a constant partial must not be written to. */
 static inline struct wf_exact wf_partial_number(const uint64_t *digits, int low, int high) {
-    return (struct wf_exact){(int64_t *)(uintptr_t)digits, low, wf_exact_digit_count(low, high)};
+    struct wf_exact number = {(int64_t *)(uintptr_t)digits, low, wf_exact_digit_count(low, high)};
+    return number;
 }
 
 static inline struct wf_exact wf_partial_sum(const struct wf_partial *partial, wf_type type) {

@@ -19,11 +19,15 @@ typedef unsigned char uint8_t;
 typedef unsigned short uint16_t;
 typedef unsigned int uint32_t;
 typedef unsigned long long uint64_t;
+typedef unsigned long long uintptr_t;
 
 #define INT64_C(x) x##ll
 #define UINT32_C(x) x##u
 #define UINT64_C(x) x##ull
+#define INT32_MAX 0x7fffffff
 #define INT64_MAX 0x7fffffffffffffffll
+#define INT64_MIN (-INT64_MAX - 1)
+#define UINT32_MAX 0xffffffffu
 #define UINT64_MAX 0xffffffffffffffffull
 #define NULL 0
 #define WF_API

@@ -1,3 +1,4 @@
+/* Words of accumulators and back.  The kernels include this file (core/portable.h). */
 #include "core/words.h"
 #include "core/possible.h"
 
@@ -173,7 +174,8 @@ static void settle_digits(struct wf_words *words, struct wf_exact x, int sum_cou
     const int begin = inner_begin(&x, inner_count(&x, sum_count)), last = x.digit_count - 1;
     if (words->failed) return;
     const int first = wf_digits_are_zero(x.digit, begin) ? begin : 0;
-    wf_exact_normalise((struct wf_exact){x.digit + first, 0, x.digit_count - first});
+    struct wf_exact upper = {x.digit + first, 0, x.digit_count - first};
+    wf_exact_normalise(upper);
     require(words, x.digit[last] == 0 ? x.digit[last - 1] == 0 : x.digit[last] == -1 && x.digit[last - 1] == UINT32_MAX);
 }
 

@@ -77,6 +77,10 @@ wf_error wf_cuda_add_staged(wf_handle *handle, struct wf_accumulator *into, cons
 /* Multiplies the product of a range, as a tree, into `into`. */
 wf_error wf_cuda_add_product(wf_handle *handle, struct wf_accumulator *into, const struct wf_cuda_range *range);
 
+/* What is asked of words in the GPU's memory. */
+struct wf_words_task;
+wf_error wf_cuda_pass_words(wf_handle *handle, const struct wf_words_task *task);
+
 /* Allocates a slot's memory on the GPU and, if on_host, on the host, unless it has been allocated before. */
 wf_error wf_cuda_ensure_slot(wf_handle *handle, int slot, int operands, bool on_host);
 

@@ -152,6 +152,13 @@ wf_error wf_kernels_trees(wf_handle *handle, const struct wf_gpu *gpu, struct wf
     return find_or_load(handle, gpu, list, key, "kernels/trees.cu", 0, function);
 }
 
+wf_error wf_kernels_words(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list,
+                          const struct wf_kernel_key *key, wf_cuda_function *function) {
+    struct wf_kernel_key own = *key;
+    own.block = 32; /* with no vectors: no other kernel's */
+    return find_or_load(handle, gpu, list, &own, "kernels/words.cu", 0, function);
+}
+
 wf_error wf_kernels_named(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list, const char *path,
                           wf_type type, unsigned which, wf_cuda_function *function) {
     struct wf_kernel_key key;

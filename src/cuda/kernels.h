@@ -40,6 +40,10 @@ wf_error wf_kernels_tables(wf_handle *handle, const struct wf_gpu *gpu, struct w
 wf_error wf_kernels_trees(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list,
                           const struct wf_kernel_key *key, wf_cuda_function *function);
 
+/* The same of those that make words of partials and results of words: of the key's type, parts and result alone. */
+wf_error wf_kernels_words(wf_handle *handle, const struct wf_gpu *gpu, struct wf_kernel **list,
+                          const struct wf_kernel_key *key, wf_cuda_function *function);
+
 /* In place of parts, to tell these apart from reductions. */
 enum { WF_KERNEL_GATHER = 1 << 16, WF_KERNEL_KEYS = 1 << 17 };
 

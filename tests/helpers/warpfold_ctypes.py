@@ -139,6 +139,10 @@ class wf_word_counts(Structure):
     _fields_ = [("added", c_int64), ("largest", c_int64), ("indices", c_int64), ("settings", c_uint64)]
 
 
+class wf_device_words(Structure):
+    _fields_ = [("nbytes", c_size_t), ("added", c_void_p), ("largest", c_void_p), ("indices", c_void_p), ("agreed", c_void_p)]
+
+
 class wf_quantiles(Structure):
     _fields_ = [
         ("nbytes", c_size_t),
@@ -220,6 +224,12 @@ FUNCTIONS = {
     "wf_accumulator_words": (c_int, [_handle, _accumulator, _i64, _i64]),
     "wf_accumulator_index_words": (c_int, [_handle, _accumulator, _i64, _i64]),
     "wf_accumulator_from_words": (c_int, [_handle, _accumulator, _i64, _i64, _i64]),
+    "wf_device_words_of": (
+        c_int,
+        [_handle, _accumulator, c_int64, POINTER(wf_array), POINTER(wf_array), POINTER(wf_device_words), c_int32],
+    ),
+    "wf_device_words_settle": (c_int, [_handle, _accumulator, POINTER(wf_device_words), c_void_p]),
+    "wf_device_words_result": (c_int, [_handle, _accumulator, POINTER(wf_device_words), POINTER(wf_output)]),
     "wf_reader_open": (
         c_int,
         [_handle, POINTER(c_char_p), c_size_t, POINTER(wf_reader_options), POINTER(_reader)],
@@ -542,6 +552,17 @@ class Accumulator:
     def from_words(self, *words):
         taken = [(c_int64 * len(each))(*each) for each in words]
         self.handle.check(library.wf_accumulator_from_words(self.handle.pointer, self.pointer, *taken))
+
+    def device_words_of(self, words, first_index, a, b=None, joins=False):
+        self.handle.check(library.wf_device_words_of(self.handle.pointer, self.pointer, first_index, byref(a), b and byref(b),
+                                                     byref(words), joins))
+
+    def device_words_settle(self, words, own):
+        self.handle.check(library.wf_device_words_settle(self.handle.pointer, self.pointer, byref(words), own))
+
+    def device_words_result(self, words, d_result):
+        output = wf_output(data=d_result, status=d_result + device_result.status.offset)
+        self.handle.check(library.wf_device_words_result(self.handle.pointer, self.pointer, byref(words), byref(output)))
 
     @property
     def shape(self):

@@ -60,6 +60,7 @@ class ArrayRanks:
     """One rank's collectives of arrays, as _ranks asks for them."""
 
     block_nbytes = 64
+    waits = True
 
     def __init__(self, ranks, rank):
         self.ranks, self.rank, self.count = ranks, rank, ranks.count

@@ -99,6 +99,63 @@ def main(folder):
         found = on_ranks(count, reduces_arrays)
         assert [texts[0][:30] for texts in found] == ["the ranks' arrays are of diffe"] * count
         assert [texts[1] for texts in found] == ["another rank failed: its own exception says why"] * (count - 1) + ["mine"]
+
+    def gives_values(rank, count):
+        found = []
+        for dtype, op in ((torch.float32, "sum"), (torch.bfloat16, "norm2"), (torch.float64, "var"), (torch.int32, "max"),
+                          (torch.int64, "mean"), (torch.float32, "any"), (torch.int8, "sum")):
+            whole = (100 * torch.randn(101, generator=torch.Generator().manual_seed(1))).to(dtype)
+            share = whole[101 * rank // count:101 * (rank + 1) // count]
+            got = wft.all_reduce_value([share[:5], share[5:]], op, ddof=int(op == "var"))
+            expected = wf.Accumulator(op, str(dtype).partition(".")[2], ddof=int(op == "var")).update(whole).result()
+            kept = dtype if op in ("sum", "norm2", "var") and dtype.is_floating_point else got.dtype
+            assert got.shape == () and got.dtype == kept and got.item() == expected, (op, dtype)
+            found.append(bits(got.double()))
+        for wrong in (torch.ones(2, dtype=torch.complex64 if rank == 1 else torch.float32),
+                      [torch.ones(2), torch.ones(2).double()] if rank else torch.ones(3),
+                      torch.ones(3 + rank).to((torch.float32, torch.float64)[rank % 2])):
+            try:
+                wft.all_reduce_value(wrong)
+            except (TypeError, ValueError, RuntimeError) as error:
+                found.append(type(error).__name__ + ": " + str(error)[:19])
+        return found
+
+    def waits_for_nothing(rank, count):
+        """As with NCCL: a rank that fails in its sums leaves NaN there."""
+        made, reduce = wft._Ranks, wf._core.reduce_op
+
+        def make(group):
+            ranks = made(group)
+            ranks.waits = False
+            return ranks
+
+        def fail(op, rows, **chosen):
+            if rank == 1 and "out" in chosen:
+                raise MemoryError("no memory")
+            return reduce(op, rows, **chosen)
+
+        wft._Ranks = make
+        assert torch.equal(wft.all_reduce_array(torch.ones(9)), torch.full((9,), float(count)))
+        wf._core.reduce_op = fail
+        found = []
+        for dtype in (torch.float32, torch.int64):
+            try:
+                found.append(wft.all_reduce_array(torch.ones(9, dtype=dtype)).tolist())
+            except (MemoryError, RuntimeError) as error:
+                found.append(type(error).__name__)
+        wf._core.reduce_op, wft._Ranks = reduce, made
+        return found
+
+    found = on_ranks(3, waits_for_nothing)
+    assert found[1] == ["MemoryError"] * 2 and found[0][1] == found[2][1] == "RuntimeError"
+    for floats, _ in (found[0], found[2]):
+        assert floats[:3] == floats[6:] == [3.0] * 3 and all(x != x for x in floats[3:6])
+
+    one, = on_ranks(1, gives_values)
+    for rank, found in enumerate(on_ranks(3, gives_values)):
+        assert found[-3].partition(":")[0] == ("TypeError" if rank == 1 else "RuntimeError")
+        assert found[:-3] == one and found[-1] == "ValueError: the ranks' accumula"
+        assert found[-2] == ("ValueError: the tensors must be" if rank else "RuntimeError: another rank failed")
     print("the same bits")
 
 

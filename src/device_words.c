@@ -1,0 +1,99 @@
+/* Words of accumulators in a device's own memory: the public functions. */
+#include "core/device_words.h"
+#include "core/array.h"
+#include "core/handle.h"
+#include "core/reduction.h"
+#include "core/view.h"
+
+static wf_error check_words(wf_handle *handle, const struct wf_words_task *task) {
+    const wf_device_words *words = &task->words;
+    const wf_word_counts *counts = &task->counts;
+    const bool needs_sums = task->step != WF_STEP_SETTLE;
+    const uintptr_t addresses = (uintptr_t)words->added | (uintptr_t)words->largest | (uintptr_t)words->indices |
+                                (uintptr_t)words->agreed | (uintptr_t)task->own;
+    if ((needs_sums && !words->added) || (counts->largest && !words->largest) || (counts->indices && !words->indices))
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "the words are NULL; wf_accumulator_word_counts tells which there are");
+    if (addresses % sizeof(int64_t))
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "words in device memory must be aligned to their size");
+    return WF_OK;
+}
+
+/* empty: memory for the task's. */
+static wf_error begin(wf_handle *handle, const wf_accumulator *accumulator, int64_t first_index, const wf_device_words *words,
+                      struct wf_words_task *task, struct wf_accumulator *empty) {
+    wf_error error = wf_accumulator_word_counts(handle, accumulator, &task->counts);
+    if (error) return error;
+    if (!words) return wf_fail(handle, WF_ERROR_ARGUMENT, "the words are NULL");
+    error = wf_check_nbytes(handle, "wf_device_words", words, words->nbytes, sizeof *words);
+    if (error) return error;
+    if (accumulator->shaped)
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "the accumulator has a shape: the words of those are in host memory alone");
+    if (!task->counts.added)
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "%s has no words: merge accumulators instead", wf_op_name(accumulator->op));
+    if (!handle->device->pass_words)
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "words in device memory need a handle of a GPU, not of %s: in host memory "
+                       "use wf_accumulator_words", handle->device->name);
+    wf_accumulator_init_like(empty, accumulator, first_index, NULL);
+    task->words = *words;
+    task->empty = empty;
+    return WF_OK;
+}
+
+static wf_error run(wf_handle *handle, const struct wf_words_task *task) {
+    wf_error error = check_words(handle, task);
+    return error ? error : handle->device->pass_words(handle, task);
+}
+
+wf_error wf_device_words_of(wf_handle *handle, const wf_accumulator *accumulator, int64_t first_index, const wf_array *a,
+                            const wf_array *b, const wf_device_words *words, int32_t joins) {
+    struct wf_accumulator empty;
+    struct wf_view view;
+    struct wf_words_task task = {.step = WF_STEP_GIVE, .a = a, .b = b, .joins = joins != 0};
+    if (!handle) return WF_ERROR_ARGUMENT;
+    if (!a) return wf_fail(handle, WF_ERROR_ARGUMENT, "the array is NULL");
+    if (first_index < 0) return wf_fail(handle, WF_ERROR_ARGUMENT, "the first index is negative");
+    wf_error error = begin(handle, accumulator, first_index, words, &task, &empty);
+    if (!error) error = wf_check_operands(handle, &empty, a, b, &task.count);
+    if (!error) error = wf_check_total_count(handle, &empty, task.count);
+    if (error) return error;
+    wf_view_make(&view, a, b, wf_accumulator_is_indexed(&empty));
+    if (task.count && !wf_view_is_packed(&view))
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "the array is not contiguous: copy it, or use an accumulator");
+    return run(handle, &task);
+}
+
+wf_error wf_device_words_settle(wf_handle *handle, const wf_accumulator *accumulator, const wf_device_words *words,
+                                const int64_t *own) {
+    struct wf_accumulator empty;
+    struct wf_words_task task = {.step = WF_STEP_SETTLE, .own = own};
+    if (!handle) return WF_ERROR_ARGUMENT;
+    wf_error error = begin(handle, accumulator, 0, words, &task, &empty);
+    if (error || !task.counts.indices) return error;
+    if (!own) return wf_fail(handle, WF_ERROR_ARGUMENT, "the own largest words are NULL");
+    return run(handle, &task);
+}
+
+static wf_error check_output(wf_handle *handle, const struct wf_accumulator *acc, const wf_output *output) {
+    if (!output || !output->data) return wf_fail(handle, WF_ERROR_ARGUMENT, "the output, or its data, is NULL");
+    if (acc->op == WF_STATS)
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "stats has no single value: bring its words to the host");
+    const wf_type type = wf_accumulator_result_type(acc, acc->op);
+    if (output->type && output->type != type)
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "the output's type is %s, but the accumulator's result is %s",
+                       wf_type_name(output->type), wf_type_name(type));
+    if (output->ndim)
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "the output has %d dimensions; one result has 0", (int)output->ndim);
+    if ((uintptr_t)output->data % wf_type_nbytes(type) || (uintptr_t)output->status % sizeof *output->status)
+        return wf_fail(handle, WF_ERROR_ARGUMENT, "results and status in device memory must be aligned to their size");
+    return WF_OK;
+}
+
+wf_error wf_device_words_result(wf_handle *handle, const wf_accumulator *accumulator, const wf_device_words *words,
+                                const wf_output *output) {
+    struct wf_accumulator empty;
+    struct wf_words_task task = {.step = WF_STEP_TAKE, .output = output};
+    if (!handle) return WF_ERROR_ARGUMENT;
+    wf_error error = begin(handle, accumulator, accumulator ? accumulator->first_index : 0, words, &task, &empty);
+    if (!error) error = check_output(handle, &empty, output);
+    return error ? error : run(handle, &task);
+}

@@ -1,0 +1,255 @@
+"""Words of arrays in a GPU's memory: those of the CPU's accumulators, word for word; added up over ranks, and where the
+largest was taken, they leave the result that these have.  Where there is no GPU, a selection runs on the SIMT machine."""
+
+import itertools
+import math
+import random
+from array import array
+
+import pytest
+
+pytest.importorskip("numpy", reason="no numpy")
+
+import gpu_data  # noqa: E402
+import warpfold_ctypes as wf  # noqa: E402
+from cuda_helpers import gpu  # noqa: E402, F401: a fixture
+from each_type import EVERY_KERNEL  # noqa: E402
+from oracle import FLOATS, TYPES, ops_of  # noqa: E402
+from samples import NAN_POLICIES, nbytes_of  # noqa: E402
+
+SELECTED = [("sum", "f32"), ("var", "f64"), ("argmax", "i8"), ("argmin", "f32"), ("min", "f16"), ("xor", "u8"), ("dot", "i64"),
+            ("mean", "bf16"), ("norminf", "f64"), ("all", "bool")]
+EVERY = [(op, type_name) for type_name in TYPES for op in (*ops_of(type_name), "dot") if op != "prod"]
+RANKS = 2**31
+AGREED = 10
+pytestmark = pytest.mark.slow  # kernels are compiled
+
+
+@pytest.fixture(scope="module")
+def handle(gpu):  # noqa: F811
+    return wf.Handle("auto")
+
+
+def reductions(gpu):  # noqa: F811
+    return EVERY if gpu.is_real and EVERY_KERNEL else SELECTED
+
+
+def pairs(op, view):
+    return [view] * (2 if op == "dot" else 1)
+
+
+class Words:
+    """The words of one rank, in the GPU's memory; beyond their ends nothing is written."""
+
+    def __init__(self, gpu, counts):  # noqa: F811
+        self.lengths = {"added": counts.added, "largest": counts.largest, "indices": counts.indices, "agreed": AGREED}
+        self.memory = {name: gpu.empty(8 * (length + 1), byte=0xA5) for name, length in self.lengths.items()}
+        addresses = {name: memory.pointer for name, memory in self.memory.items() if self.lengths[name]}
+        self.struct = wf.wf_device_words(nbytes=wf.ctypes.sizeof(wf.wf_device_words), **addresses)
+
+    def read(self, name):
+        *words, behind = array("q", self.memory[name].read())
+        assert behind & (2**64 - 1) == 0xA5A5A5A5A5A5A5A5
+        return words
+
+    def write(self, name, words):
+        assert len(words) == self.lengths[name]
+        self.memory[name].write(array("q", words).tobytes())
+
+
+def join(rows, how):
+    return [how(column) for column in zip(*rows)]
+
+
+def result(gpu, acc, words):  # noqa: F811
+    """What is left: bits, or an error's name."""
+    memory = gpu.empty(wf.ctypes.sizeof(wf.device_result), byte=0xA5)
+    acc.device_words_result(words.struct, memory.pointer)
+    left = wf.device_result.from_buffer_copy(memory.read())
+    number = wf.library.wf_accumulator_op_result_type(acc.pointer, wf.library.wf_accumulator_op(acc.pointer))
+    nbytes = wf.library.wf_type_nbytes(number)
+    assert left.bits >> 8 * nbytes == 0xA5A5A5A5A5A5A5A5 >> 8 * nbytes
+    value = wf.value_of_bits(number, left.bits % 256**nbytes)
+    if not left.status:
+        return wf.value_bits(value)
+    assert math.isnan(wf.library.wf_value_to_double(value)) or wf.value_bits(value)[1] == 0
+    return wf.ERRORS[left.status]
+
+
+def value(acc, op):
+    try:
+        return acc.result(op)
+    except wf.WarpfoldError as error:
+        return error.code
+
+
+def add(acc, views):
+    try:
+        acc.add(views[0], b=views[1] if len(views) > 1 else None)
+    except wf.WarpfoldError as error:
+        assert error.code == "WF_ERROR_NAN"
+
+
+class Ranks:
+    """Shares of some ranks, each an accumulator of the CPU's and words of the GPU's."""
+
+    def __init__(self, gpu, handle, op, type_name, shares, first_index=0, **chosen):  # noqa: F811
+        self.gpu, self.op, self.host = gpu, op, wf.Handle("cpu")
+        self.settings = handle.accumulator(op, type_name, **chosen)
+        self.counts = self.settings.word_counts()
+        self.parts, self.words = [], []
+        for data in shares:
+            part = self.host.accumulator(op, type_name, first_index=first_index, **chosen)
+            add(part, pairs(op, wf.vector(data, type_name)))
+            view = gpu.memory(data).vector(type_name)
+            words = Words(gpu, self.counts)
+            self.settings.device_words_of(words.struct, first_index, *pairs(op, view))
+            self.parts.append(part)
+            self.words.append(words)
+            first_index += len(data) // nbytes_of(type_name)
+
+    def check_each(self):
+        for part, words in zip(self.parts, self.words):
+            assert (words.read("added"), words.read("largest")) == part.words()
+
+    def all_reduce(self):
+        """Makes the words of the first rank those of all."""
+        first = self.words[0]
+        most = join([words.read("largest") for words in self.words], max)
+        for part, words in zip(self.parts, self.words):
+            own = self.gpu.memory(words.memory["largest"].read())
+            words.write("largest", most)
+            self.settings.device_words_settle(words.struct, own.pointer)
+            assert words.read("indices") == part.index_words(most)
+        for name, how in (("added", sum), ("indices", max), ("agreed", sum)):
+            first.write(name, join([words.read(name) for words in self.words], how))
+        return first
+
+    def merged(self):
+        first, *others = self.parts
+        for other in others:
+            first.merge(other)
+        return first
+
+
+def kinds_of(type_name):
+    if type_name in FLOATS:
+        return ("wide", "nan_middle", "both_infinities", "negative_zeros", "denormals", "largest")
+    return ("any_bits", "greatest", "small")
+
+
+def shares_of(draw, type_name, counts):
+    return [gpu_data.make(type_name, count, draw.choice(kinds_of(type_name)), draw.random()) for count in counts]
+
+
+def test_words_and_their_results(gpu, handle):  # noqa: F811
+    for (op, type_name), turn in itertools.product(reductions(gpu), range(3)):
+        draw = random.Random(f"{op} {type_name} {turn}")
+        counts = (draw.choice((1, 40, 300)), draw.choice((0, 1, 33)), draw.choice((0, 70)))[:draw.choice((1, 3, 3))]
+        if gpu.is_real and turn == 2:
+            counts = (*counts, 1 << 20)
+        chosen = {"nan": NAN_POLICIES[turn], "ddof": draw.choice((0, 1))}
+        first = draw.choice((0, 5, 2**61))
+        ranks = Ranks(gpu, handle, op, type_name, shares_of(draw, type_name, counts), first, **chosen)
+        ranks.check_each()
+        left = result(gpu, ranks.settings, ranks.all_reduce())
+        assert left == value(ranks.merged(), op), (op, type_name, turn, counts)
+
+
+def test_arrays_join_as_ranks_do(gpu, handle):  # noqa: F811
+    for op, type_name in (("sum", "f32"), ("argmax", "i8")):
+        draw = random.Random(op)
+        ranks = Ranks(gpu, handle, op, type_name, shares_of(draw, type_name, (50, 0, 9, 200)), 7)
+        joined, first = Words(gpu, ranks.counts), 7
+        for k, part in enumerate(ranks.parts):
+            words = ranks.words[k]
+            view = gpu.memory(shares_of(random.Random(op), type_name, (50, 0, 9, 200))[k]).vector(type_name)
+            ranks.settings.device_words_of(joined.struct, first, view, joins=k > 0)
+            first += wf.library.wf_accumulator_count(part.pointer)
+        assert joined.read("added") == join([words.read("added") for words in ranks.words], sum)
+        assert joined.read("agreed") == ranks.words[0].read("agreed")
+        assert joined.read("largest") == join([words.read("largest") for words in ranks.words], max)
+        expected = ranks.all_reduce()
+        assert joined.read("indices") == expected.read("indices")
+        expected.write("agreed", joined.read("agreed"))
+        assert result(gpu, ranks.settings, joined) == value(ranks.merged(), op)
+
+
+def test_words_of_stats_become_an_accumulator(gpu):  # noqa: F811
+    draw = random.Random("stats")
+    ranks = Ranks(gpu, wf.Handle("cuda:0"), "stats", "f32", shares_of(draw, "f32", (80, 0, 33)), 9)
+    ranks.check_each()
+    words = ranks.all_reduce()
+    total = ranks.host.accumulator("stats", "f32", first_index=9)
+    total.from_words(*(words.read(name) for name in ("added", "largest", "indices")))
+    assert total.save() == ranks.merged().save()
+
+
+def test_two_to_the_31_ranks(gpu, handle):  # noqa: F811
+    """As many words of one rank's, at the limit of their range, added up."""
+    for op, type_name, kind in (("sum", "f32", "largest"), ("var", "f64", "wide"), ("mean", "bf16", "largest")):
+        data = gpu_data.make(type_name, 40, kind)
+        ranks = Ranks(gpu, handle, op, type_name, [data])
+        words = ranks.words[0]
+        for name in ("added", "agreed"):
+            assert all(abs(word) < 2**32 for word in words.read(name))
+            words.write(name, [RANKS * word for word in words.read(name)])
+        merged = ranks.parts[0]
+        for _ in range(31):
+            merged.merge(merged)
+        assert result(gpu, ranks.settings, words) == value(merged, op), op
+
+
+def test_ranks_that_failed_or_differ(gpu, handle):  # noqa: F811
+    def words_of(ddof):
+        return Ranks(gpu, handle, "var", "f64", [gpu_data.make("f64", 9, "wide")], ddof=ddof)
+
+    ranks, other = words_of(0), words_of(1)
+    words = ranks.words[0]
+    agreed = words.read("agreed")
+    for others, expected in (([other.words[0].read("agreed")], "WF_ERROR_MERGE"),
+                             ([[1, *[0] * 9]], "WF_ERROR_ARGUMENT"),
+                             ([[0, 0, *[word + 1 for word in agreed[2:]]]], "WF_ERROR_MERGE")):
+        words.write("agreed", join([agreed, *others], sum))
+        assert result(gpu, ranks.settings, words) == expected
+    words.write("agreed", agreed)
+    assert result(gpu, ranks.settings, words) == value(ranks.parts[0], "var")
+    added = words.read("added")
+    for places, expected in (({0: -1}, "WF_ERROR_RANGE"), ({1: 2**31}, "WF_ERROR_RANGE"), ({20: 2**62}, "WF_ERROR_FORMAT")):
+        words.write("added", [places.get(i, word) for i, word in enumerate(added)])
+        assert result(gpu, ranks.settings, words) == expected
+    words.struct.agreed = None  # not wanted
+    words.write("added", added)
+    words.write("agreed", [1] * AGREED)
+    assert result(gpu, ranks.settings, words) == value(ranks.parts[0], "var")
+
+
+def test_what_is_refused(gpu, handle):  # noqa: F811
+    memory = gpu.memory(bytes(400))
+    view, settings = memory.vector("f32"), handle.accumulator("sum", "f32")
+    words = Words(gpu, settings.word_counts())
+
+    def refused(call, *arguments):
+        with pytest.raises(wf.WarpfoldError) as caught:
+            call(*arguments)
+        return caught.value.code
+
+    on_cpu = wf.Handle("cpu").accumulator("sum", "f32")
+    here = (wf.c_int64 * 100)()
+    at_host = wf.wf_device_words(nbytes=words.struct.nbytes, added=wf.ctypes.addressof(here))
+    odd = wf.wf_device_words(nbytes=words.struct.nbytes, added=words.struct.added + 4)
+    assert refused(on_cpu.device_words_of, words.struct, 0, view) == "WF_ERROR_UNSUPPORTED"
+    assert refused(handle.accumulator("prod", "f32").device_words_of, words.struct, 0, view) == "WF_ERROR_UNSUPPORTED"
+    assert refused(handle.accumulator("sum", "f32", (2,)).device_words_of, words.struct, 0, view) == "WF_ERROR_UNSUPPORTED"
+    assert refused(settings.device_words_of, at_host, 0, view) == "WF_ERROR_ARGUMENT"
+    assert refused(settings.device_words_of, odd, 0, view) == "WF_ERROR_ARGUMENT"
+    assert refused(settings.device_words_of, wf.wf_device_words(nbytes=words.struct.nbytes), 0, view) == "WF_ERROR_ARGUMENT"
+    assert refused(settings.device_words_of, words.struct, -1, view) == "WF_ERROR_ARGUMENT"
+    assert refused(settings.device_words_of, words.struct, 0, wf.vector(bytes(8), "f32")) == "WF_ERROR_ARGUMENT"
+    assert refused(settings.device_words_of, words.struct, 0, memory.strided("f32", [50], [8])) == "WF_ERROR_UNSUPPORTED"
+    assert refused(settings.device_words_of, words.struct, 0, memory.vector("f64")) == "WF_ERROR_ARGUMENT"
+    assert refused(settings.device_words_result, words.struct, wf.ctypes.addressof(here)) == "WF_ERROR_ARGUMENT"
+    stats = handle.accumulator("stats", "f32")
+    of_stats = Words(gpu, stats.word_counts())
+    assert refused(stats.device_words_result, of_stats.struct, memory.pointer) == "WF_ERROR_UNSUPPORTED"
+    assert bytes(400) == memory.read()
