@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import pytest
 
+from cli_helpers import run
 from inspect_helpers import inspected, read_npy
 from kernel_helpers import KERNELS, SCHEDULES, Case, check, given, inspect, result
 from test_kernels_matrix import BITS, DECODE, ENCODE, rounded, small, write_words
@@ -284,3 +285,164 @@ def test_integers_at_their_limits(tmp_path, more):
     got = run_product(tmp_path, image, 8, ("s8", "s8", "s32"), None, descriptors, c, more=more)
     wide = exact(a, b, c)
     assert got == [[min(max(x, -2**31), 2**31 - 1) if more else (x + 2**31) % 2**32 - 2**31 for x in row] for row in wide]
+
+
+# ---- kernels: stages of tiles, by stores and by bulk copies ---------------------------------------------
+
+
+def product(fault, tiles=4):
+    depth = 16 * tiles
+    a, b = small(64, depth, 5, -3, 3), small(16, depth, 6, -3, 3)
+    return Case(SOURCE, f"product<{fault}>", "1", "64" if fault == "two_warps" else "128",
+                [given("f16", sum(a, [])), given("f16", sum(b, [])),
+                 result("f32", [float(x) for row in exact(a, b, [[0] * 16] * 64) for x in row]), f"i32:{depth}",
+                 "f32:1"])
+
+
+def pipeline(fault, tiles=5):
+    a, b = small(64, 16 * tiles, 5, -3, 3), small(16, 16 * tiles, 6, -3, 3)
+    stages = []
+    for tile in range(tiles):
+        for rows in (a, b):
+            image = [0] * (len(rows) * 16)
+            for o, row in enumerate(rows):
+                for k in range(16):
+                    image[o // 8 * 128 + k // 8 * 64 + o % 8 * 8 + k % 8] = row[16 * tile + k]
+            stages += image
+    return Case(SOURCE, f"pipeline<{fault}>", "1", "160",
+                [given("f16", stages), result("f32", [float(x) for row in exact(a, b, [[0] * 16] * 64) for x in row]),
+                 f"i32:{tiles}"])
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("make", [product, pipeline], ids=lambda make: make.__name__)
+def test_right(make, schedule, tmp_path):
+    check(make("right"), schedule, tmp_path)
+
+
+# ---- wrong ones ----------------------------------------------------------------------------------------
+
+NOT_READ = ("wgmma reads it at any time until its warps commit it and wait (wgmma.wait_group), and other threads meet those "
+            "at a barrier")
+NOT_ORDERED = "no barrier, and no mbarrier on which that thread arrives and the warp waits, comes before wgmma"
+NOT_DONE = "the copy is not done before the phase of its mbarrier is over, for which nothing waits in between"
+NO_PROXY_FENCE = "wgmma may miss it without fence.proxy.async, after the one and before the other"
+IN_USE = ("register REGISTER is {} while wgmma at <multiply> may still use it: its group must be committed and waited for "
+          "first (wgmma.commit_group, wgmma.wait_group)")
+
+
+def read(byte, verb, thread, other, advice):
+    return ("race", "multiply", f"wgmma read from shared memory at byte {byte} races with the {verb} by thread ({thread},0,0) "
+            f"of block (0,0,0) at <{other}>: {advice}")
+
+
+def overwritten(place, verb, byte, thread):
+    return ("race", place, f"{verb} shared memory at byte {byte} races with the wgmma read by thread ({thread},0,0) of block "
+            f"(0,0,0) at <multiply>: {NOT_READ}")
+
+
+REUSED = [overwritten("stage a", "store of", 64, 0), overwritten("stage b", "store of", 2112, 96)]
+WRONG = [
+    (product, "no_fence", [("race", "multiply", "no wgmma.fence stands before the first wgmma of the warp, which may miss what "
+                            "its registers got before")]),
+    (product, "no_fence_again", [("race", "multiply", "wgmma may miss what register REGISTER got at <scale>: wgmma.fence must "
+                                  "stand between the two")]),
+    (product, "no_proxy_fence", [read(1536, "store", 0, "stage a", NO_PROXY_FENCE),
+                                 read(2048, "store", 0, "stage b", NO_PROXY_FENCE)]),
+    (product, "no_commit", [*REUSED, ("race", "result", IN_USE.format("read"))]),
+    (product, "no_wait", REUSED),
+    (product, "waits_for_older", REUSED),
+    (product, "no_barrier", [read(2, "store", 1, "stage a", NOT_ORDERED), read(2050, "store", 1, "stage b", NOT_ORDERED),
+                             ...]),
+    (product, "reads_early", [("race", "reads early", IN_USE.format("read"))]),
+    (product, "writes_early", [("race", "writes early", IN_USE.format("read"))]),
+    (product, "warp_leaves", [("uninitialised", "multiply", "wgmma reads 16 bytes of shared memory at byte 3680, which nothing "
+                               "has written"),
+                              ("barrier", "await", "threads 0-95 wait at line LINE; 96-127 have ended: all four warps of a "
+                               "warpgroup must execute the same wgmma instructions")]),
+    (product, "half_a_warp", [("barrier", "fence", "lanes 0x0000ffff of warp 3 execute wgmma, which takes all 128 threads of a "
+                               "warpgroup")]),
+    (product, "two_warps", [("barrier", "fence", "wgmma takes the four warps from warp 0 on, and the block has 2: its threads "
+                             "must be a multiple of 128")]),
+    (product, "beyond", [("bounds", "multiply", "wgmma reads 16 bytes of shared memory at byte 5120 of 5120, by its descriptor")]),
+    (product, "unwritten", [("uninitialised", "multiply", "wgmma reads 16 bytes of shared memory at byte 2048, which nothing has "
+                             "written")]),
+    (pipeline, "no_barrier", [read(0, "bulk copy", 128, "bulk load", NOT_DONE), ...]),
+    (pipeline, "arrives_early", [overwritten("bulk load", "bulk copy to", 0, 0)]),
+]
+
+
+def findings_of(make, fault, schedule, folder):
+    case = make(fault)
+    for argument in case.arguments:
+        if hasattr(argument, "after"):
+            argument.after = None  # some of it is wrong
+    return inspect(case, folder, "--schedule", schedule, "--threads", 1, status=3)["findings"]
+
+
+def said(finding):
+    """What is found, with the comments of the lines in place of their numbers."""
+    lines = (KERNELS / SOURCE).read_text().splitlines()
+
+    def comment(line):
+        return lines[int(line) - 1].partition("// line: ")[2]
+
+    message = re.sub(r"\S*wgmma\.cu:(\d+)", lambda match: f"<{comment(match[1])}>", finding["message"])
+    message = re.sub(r"register %\w+", "register REGISTER", message)
+    message = re.sub(r"at line \d+", "at line LINE", message)
+    return finding["kind"], comment(finding["line"]), message
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("make, fault, expected", WRONG, ids=lambda value: value if isinstance(value, str) else "")
+def test_wrong(make, fault, expected, tmp_path):
+    """... : others follow from these."""
+    found = [said(finding) for finding in findings_of(make, fault, "lockstep", tmp_path)]
+    if expected[-1] is ...:
+        expected, found = expected[:-1], found[:len(expected) - 1]
+    assert found == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make, fault, expected", WRONG, ids=lambda value: value if isinstance(value, str) else "")
+def test_wrong_under_another_schedule(make, fault, expected, tmp_path):
+    kinds = {finding["kind"] for finding in findings_of(make, fault, "random:1", tmp_path)}
+    assert kinds & {expected[0][0], "uninitialised", "barrier"} and "unsupported" not in kinds
+
+
+# ---- what is refused -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("old, new, said", [
+    ("{%d0, %d1, %d2, %d3}", "{%d0, %d1, %d2}", "operand 1 must be a vector of 4"),
+    (", %rd10, %rd11,", ", %r1, %rd11,", "operand 2 must be a descriptor, in a register of 64 bits"),
+    ("%p2, 1, 1, 0, 0;", "%p2, 1, 2, 0, 0;", "operand 6 must be 1 or -1"),
+    ("%p2, 1, 1, 0, 0;", "%p2, 1, 1, 0, 3;", "operand 8 must be 0 or 1"),
+    ("%p2, 1, 1, 0, 0;", "%r1, 1, 1, 0, 0;", "operand 4 must be a predicate"),
+    ("%p2, 1, 1, 0, 0;", "%p2, 1, 1;", "it takes 8 operands, found 6"),
+    ("wait_group.sync.aligned 0;", "wait_group.sync.aligned %r1;", "operand 1 must be an integer constant"),
+])
+def test_operands_that_do_not_fit_are_refused(tmp_path, old, new, said):
+    text = product_kernel(1024, 8, FLOATS[0], False, ", 1, 1, 0, 0", True, "")
+    assert old in text
+    (tmp_path / "k.ptx").write_text(text.replace(old, new))
+    done = run("inspect", tmp_path / "k.ptx", "--block", 128, *["--arg", "u32[512]=zeros"] * 4, *["--arg", "u64:0"] * 2)
+    assert done.returncode == 1 and said in done.stderr
+
+
+@pytest.mark.parametrize("opcode", ["wgmma.mma_async.sync.aligned.m64n12k16.f32.f16.f16", "wgmma.fence.sync",
+                                    "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16",
+                                    "wgmma.mma_async.sync.aligned.m64n8k32.f32.f16.f16",
+                                    "wgmma.mma_async.sync.aligned.m64n8k256.s32.b1.b1.and.popc",
+                                    "wgmma.mma_async.sync.aligned.m64n40k32.s32.s8.s8",
+                                    "wgmma.mma_async.sync.aligned.m64n8k16.bf16.bf16.bf16"])
+def test_what_is_not_known_is_named(tmp_path, opcode):
+    text = product_kernel(1024, 8, FLOATS[0], False, ", 1, 1, 0, 0", True, "")
+    text = text.replace("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16", opcode)
+    if opcode == "wgmma.fence.sync":
+        text = re.sub(r"wgmma\.fence\.sync {.*;", "wgmma.fence.sync;", text)
+    (tmp_path / "k.ptx").write_text(text)
+    findings = inspected(tmp_path / "k.ptx", "--block", 128, *["--arg", "u32[512]=zeros"] * 4, *["--arg", "u64:0"] * 2,
+                         status=3)["findings"]
+    assert [(f["kind"], f["message"]) for f in findings] == [
+        ("unsupported", f"the simulator does not know the instruction '{opcode}'")]
