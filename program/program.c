@@ -57,7 +57,8 @@ static bool write_all(int file, const char *bytes, size_t nbytes) {
 static bool compile(struct program *program, const struct program_settings *settings, simt_message *message) {
     char target[64];
     int architecture = architectures[program->record->settings.gpu];
-    snprintf(target, sizeof target, "arch=compute_%d,code=compute_%d", architecture, architecture);
+    const char *own = architecture == 90 ? "a" : ""; /* with what only that GPU has, as wgmma */
+    snprintf(target, sizeof target, "arch=compute_%d%s,code=compute_%d%s", architecture, own, architecture, own);
     const char *const options[] = {"-cudart", "shared", "-gencode",     target,      "-lineinfo",
                                    "-x",      "cu",     "-no-compress", "-std=c++17", NULL};
     const simt_source source = {.path = program->path, .options = options, .leftovers = settings->leftovers};

@@ -100,7 +100,8 @@ typedef struct simt_access {
 enum simt_engine {
     SIMT_ENGINE_GROUP,      /* cp.async: groups of the thread; the generic proxy */
     SIMT_ENGINE_BULK_GROUP, /* cp.async.bulk and cp.reduce.async.bulk: groups of the thread; the asynchronous proxy */
-    SIMT_ENGINE_MBARRIER    /* the same, but an mbarrier counts the bytes */
+    SIMT_ENGINE_MBARRIER,   /* the same, but an mbarrier counts the bytes */
+    SIMT_ENGINE_WGMMA       /* the reads of wgmma: groups of the warp; the asynchronous proxy */
 };
 
 /* Bytes of one side of a copy.  Of shared memory the address is an offset, with the number of the block in its

@@ -73,6 +73,7 @@ def line_of(text):
     ("waited", ""),
     ("streams", 2 * "cudaErrorInvalidResourceHandle\n"),
     ("graph", "cudaErrorStreamCaptureUnsupported\n0\n5 15 15 10 2\n"),
+    ("cloned", "17 1\n23 2\n17 3\n5 4\n" + 2 * "cudaErrorInvalidValue\n"),
     ("nodes", "17 1\n23 2\n17 3\n21 4\n5 5\n5 77\n" + 2 * "cudaErrorInvalidValue\n" + "cudaErrorInvalidConfiguration\n"),
     ("captured_rows", ""),
     ("memory", "4 cudaErrorMemoryAllocation\ncudaSuccess\n"),
@@ -128,7 +129,7 @@ def test_program_that_is_killed(ran):
 def test_absent_call_fails_by_name_once(ran):
     _, output, _, errors = ran("absent", status=0)
     assert output == 2 * "cudaErrorNotSupported\n"
-    assert errors == "warpfold: cudaGraphClone is not supported by the simulator\n"
+    assert errors == "warpfold: cudaGraphDebugDotPrint is not supported by the simulator\n"
 
 
 # ---- wrong programs

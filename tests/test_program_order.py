@@ -37,6 +37,7 @@ NO_EDGE, NO_STREAM = "no edge of the graph orders the two", "no stream or event 
         ("copy", COPY, "loads", STORES, "store to", NO_STREAM),
         ("fill", STORES, "stores to", FILL, "store to", NO_STREAM),
         ("atomics", LOADS, "loads", COUNTS, "update", NO_STREAM),
+        ("twice", STORES, "stores to", STORES, "store to", NO_EDGE),
         ("many", STORES, "stores to", STORES, "store to", NO_STREAM),
     ],
 )
@@ -53,7 +54,7 @@ def test_operations_that_nothing_orders_race(ordered, tmp_path, mode, second, do
     assert "thread" not in finding
 
 
-@pytest.mark.parametrize("mode", ["nodes", "captured", "events", "copy", "host", "default", "atomics", "bytes"])
+@pytest.mark.parametrize("mode", ["nodes", "captured", "events", "copy", "host", "default", "atomics", "bytes", "twice"])
 def test_operations_in_order_do_not(ordered, mode):
     done = run("run", ordered, f"{mode}-right", env=environment())
     assert done.returncode == 0 and "no findings" in done.stderr, done

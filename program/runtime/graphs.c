@@ -13,6 +13,8 @@ struct CUgraphNode_st {
     struct operation *operation;
     cudaGraphNode_t *dependencies;
     size_t dependency_count;
+    cudaGraphNode_t original; /* of a clone; it may be gone */
+    cudaGraphNode_t twin;     /* while its graph is cloned */
     bool is_ordered; /* while the graph is instantiated: */
     size_t step;     /* its number there */
 };
@@ -20,6 +22,7 @@ struct CUgraphNode_st {
 struct CUgraph_st {
     cudaGraphNode_t first, *end;
     size_t count;
+    bool is_clone;
 };
 
 /* What is launched has its own operations, in their order. */
@@ -32,6 +35,8 @@ struct step {
 };
 
 struct CUgraphExec_st {
+    cudaGraphExec_t next; /* in the list of all */
+    order_set known;      /* when its last launch has run: the next one comes after it, in whatever stream */
     size_t count;
     struct step steps[];
 };
@@ -179,6 +184,49 @@ static cudaError_t destroy(cudaGraph_t graph) {
 }
 
 API cudaGraphDestroy(cudaGraph_t graph) { return CALL(destroy(graph)); }
+
+static cudaError_t clone_nodes(cudaGraph_t clone, cudaGraph_t graph) {
+    for (cudaGraphNode_t node = graph->first; node; node = node->next) {
+        struct operation *kept;
+        cudaError_t error = operation_keep(node->operation, &kept);
+        if (error) return error;
+        node->twin = append(clone, kept);
+        if (!node->twin) return cudaErrorMemoryAllocation;
+        node->twin->original = node;
+    }
+    for (cudaGraphNode_t node = graph->first; node; node = node->next)
+        for (size_t i = 0; i < node->dependency_count; i++) {
+            cudaError_t error = depend(node->twin, node->dependencies[i]->twin);
+            if (error) return error;
+        }
+    return cudaSuccess;
+}
+
+static cudaError_t clone(cudaGraph_t *result, cudaGraph_t graph) {
+    cudaGraph_t made = NULL;
+    if (!result || !graph) return cudaErrorInvalidValue;
+    cudaError_t error = create(&made);
+    if (error) return error;
+    made->is_clone = true;
+    error = clone_nodes(made, graph);
+    if (error) destroy(made);
+    else *result = made;
+    return error;
+}
+
+API cudaGraphClone(cudaGraph_t *result, cudaGraph_t graph) { return CALL(clone(result, graph)); }
+
+static cudaError_t find_in_clone(cudaGraphNode_t *result, cudaGraphNode_t original, cudaGraph_t graph) {
+    if (!result || !original || !graph || !graph->is_clone) return cudaErrorInvalidValue;
+    cudaGraphNode_t node = graph->first;
+    while (node && node->original != original) node = node->next;
+    if (node) *result = node;
+    return node ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+API cudaGraphNodeFindInClone(cudaGraphNode_t *result, cudaGraphNode_t original, cudaGraph_t graph) {
+    return CALL(find_in_clone(result, original, graph));
+}
 
 API cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count) {
     const struct operation nothing = {NODE_EMPTY, sizeof nothing, run_nothing};
@@ -408,7 +456,20 @@ API cudaThreadExchangeStreamCaptureMode(int *mode) {
 
 /* ---- instantiating ------------------------------------------------------------------------------- */
 
+static cudaGraphExec_t execs; /* all that can be launched */
+
+void graphs_strike(order_set set) {
+    for (cudaGraphExec_t exec = execs; exec; exec = exec->next) exec->known &= ~set;
+}
+
+static void leave(cudaGraphExec_t exec) {
+    cudaGraphExec_t *place = &execs;
+    while (*place && *place != exec) place = &(*place)->next;
+    if (*place) *place = exec->next;
+}
+
 static void release(cudaGraphExec_t exec) {
+    leave(exec);
     for (size_t i = 0; i < exec->count; i++) {
         free(exec->steps[i].operation);
         free(exec->steps[i].before);
@@ -456,9 +517,13 @@ static cudaError_t instantiate(cudaGraphExec_t *result, cudaGraph_t graph) {
     cudaGraphExec_t exec = calloc(1, sizeof *exec + graph->count * sizeof *exec->steps);
     if (!exec) return cudaErrorMemoryAllocation;
     cudaError_t error = order(exec, graph);
-    if (error) release(exec);
-    else *result = exec;
-    return error;
+    if (error) {
+        release(exec);
+        return error;
+    }
+    exec->next = execs;
+    execs = *result = exec;
+    return cudaSuccess;
 }
 
 API cudaGraphInstantiate(cudaGraphExec_t *result, cudaGraph_t graph, unsigned long long flags) {
@@ -525,11 +590,12 @@ static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t stream) {
     if (!exec) return cudaErrorInvalidValue;
     if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
     if (stream_is_captured(stream)) return cudaErrorStreamCaptureUnsupported;
-    const order_set before = stream_order(stream);
+    const order_set before = stream_order(stream) | exec->known;
     if (has_branches(exec)) order_watch();
     for (size_t i = 0; i < exec->count && !error; i++) {
         error = run_step(exec, &exec->steps[i], before);
         stream_advance(stream, exec->steps[i].known);
+        exec->known |= exec->steps[i].known;
     }
     host_note_launch("of a graph", stream);
     return error;

@@ -44,6 +44,7 @@ static void forget(struct remembered *operation) {
     live &= ~bit;
     for (size_t i = 0; i < OPERATIONS; i++) operations[i].before &= ~bit;
     streams_strike(bit);
+    graphs_strike(bit);
 }
 
 void order_wait(order_set set) {

@@ -184,6 +184,7 @@ void stream_end_capture(cudaGraph_t graph); /* in all streams that it captures *
 order_set stream_order(cudaStream_t stream);
 void stream_advance(cudaStream_t stream, order_set set);
 void streams_strike(order_set set); /* these are other operations from now on */
+void graphs_strike(order_set set);  /* graphs.c: the same */
 
 /* graphs.c: what is to be done when a graph is launched */
 enum operation_kind { NODE_LAUNCH, NODE_COPY, NODE_FILL, NODE_HOST, NODE_EMPTY = 5 }; /* a cudaGraphNodeType */

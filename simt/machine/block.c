@@ -189,7 +189,7 @@ void simt_block_end(struct block *block) {
 static bool waits(const struct path *path) {
     return path->state == PATH_AT_BARRIER || path->state == PATH_AT_WARP_BARRIER ||
            path->state == PATH_AT_COLLECTIVE || path->state == PATH_AT_MBARRIER ||
-           path->state == PATH_AT_CLUSTER_BARRIER;
+           path->state == PATH_AT_CLUSTER_BARRIER || path->state == PATH_AT_WARPGROUP;
 }
 
 static void say_deadlock(struct warp *warp, struct path *path) {

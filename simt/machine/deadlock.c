@@ -106,10 +106,15 @@ void simt_deadlock_say(struct warp *warp, struct path *path) {
     add(&groups, WAITS, line_at(warp, path->pc), first + lane); /* it comes first */
     if (path->state == PATH_AT_BARRIER || path->state == PATH_AT_CLUSTER_BARRIER)
         for (uint32_t w = 0; w < warp->block->warp_count; w++) add_warp(&groups, &warp->block->warps[w]);
+    else if (path->state == PATH_AT_WARPGROUP)
+        for (uint32_t w = warp->index & ~3u; w < warp->block->warp_count && w <= (warp->index | 3u); w++)
+            add_warp(&groups, &warp->block->warps[w]);
     else add_warp(&groups, warp);
     put_groups(who, sizeof who, &groups);
     if (path->state == PATH_AT_CLUSTER_BARRIER)
         snprintf(why, sizeof why, "at the cluster's barrier, which other threads never reach");
+    else if (path->state == PATH_AT_WARPGROUP)
+        snprintf(why, sizeof why, "all four warps of a warpgroup must execute the same wgmma instructions");
     else if (path->state != PATH_AT_BARRIER)
         snprintf(why, sizeof why,
                  "the mask 0x%08" PRIx32 " names lanes that never come: name only those that do, or let all come",

@@ -8,37 +8,19 @@
 
 enum { ELEMENTS_MAX = 32 * 16, ROWS = 8, ROW_NBYTES = 16 };
 
-struct place {
-    uint32_t row, column;
-};
-
 /* ---- where elements are */
 
-/* PTX ISA, "Matrix Fragments for mma": groups of four lanes share a row of a, d and c, and a column of b. */
-static struct place place_in_mma(const struct fragment *fragment, enum matrix_role role, uint32_t lane, uint32_t index,
-                                 uint32_t element) {
-    const uint32_t group = lane / 4, member = lane % 4, packed = simt_register_elements(fragment);
-    const bool is_tall = fragment->rows == 16;
-    const uint32_t along = member * packed + element, number = index * packed + element;
-    switch (role) {
-    case MATRIX_A:
-        return (struct place){group + (is_tall ? 8 * (index % 2) : 0), along + (is_tall ? index / 2 : index) * 4 * packed};
-    case MATRIX_B: return (struct place){along + index * 4 * packed, group};
-    default: return (struct place){group + 8 * (number / 2), 2 * member + number % 2};
-    }
-}
-
-static struct place place_in_wmma(const struct fragment *fragment, uint32_t lane, uint32_t index, uint32_t element) {
+static struct matrix_cell place_in_wmma(const struct fragment *fragment, uint32_t lane, uint32_t index, uint32_t element) {
     const uint32_t packed = simt_register_elements(fragment), count = (uint32_t)fragment->rows * fragment->columns;
     const uint32_t number = ((index * SIMT_LANES + lane) * packed + element) % count;
-    if (fragment->is_column_major) return (struct place){number % fragment->rows, number / fragment->rows};
-    return (struct place){number / fragment->columns, number % fragment->columns};
+    if (fragment->is_column_major) return (struct matrix_cell){number % fragment->rows, number / fragment->rows};
+    return (struct matrix_cell){number / fragment->columns, number % fragment->columns};
 }
 
-static struct place place_of(const struct matrix_shape *shape, enum matrix_role role, uint32_t lane, uint32_t index,
+static struct matrix_cell place_of(const struct matrix_shape *shape, enum matrix_role role, uint32_t lane, uint32_t index,
                              uint32_t element) {
     const struct fragment *fragment = &shape->fragments[role];
-    return shape->kind == MATRIX_MMA ? place_in_mma(fragment, role, lane, index, element)
+    return shape->kind == MATRIX_MMA ? simt_matrix_cell(fragment, role, lane, index, element)
                                      : place_in_wmma(fragment, lane, index, element);
 }
 
@@ -74,7 +56,7 @@ static void collect(const struct collective *collective, enum matrix_role role, 
         for (uint32_t index = 0; index < fragment->registers; index++) {
             const uint64_t value = read_register(collective, role, lane, index);
             for (uint32_t e = 0; e < packed; e++) {
-                const struct place at = place_of(shape, role, lane, index, e);
+                const struct matrix_cell at = place_of(shape, role, lane, index, e);
                 matrix[at.row * fragment->columns + at.column] = value >> (e * bits) & element_mask(fragment);
             }
         }
@@ -88,7 +70,7 @@ static void distribute(const struct collective *collective, enum matrix_role rol
         for (uint32_t index = 0; index < fragment->registers; index++) {
             uint64_t value = 0;
             for (uint32_t e = 0; e < packed; e++) {
-                const struct place at = place_of(shape, role, lane, index, e);
+                const struct matrix_cell at = place_of(shape, role, lane, index, e);
                 value |= matrix[at.row * fragment->columns + at.column] << (e * bits);
             }
             write_register(collective, role, lane, index, value);
@@ -144,9 +126,9 @@ static void find_addresses(const struct collective *collective, uint64_t address
 }
 
 /* What a lane gets of a matrix of 16-bit elements: two neighbours of a row, or of a column. */
-static struct place row_place(uint32_t lane, uint32_t element, bool is_transposed) {
-    const struct place place = {lane / 4, 2 * (lane % 4) + element};
-    return is_transposed ? (struct place){place.column, place.row} : place;
+static struct matrix_cell row_place(uint32_t lane, uint32_t element, bool is_transposed) {
+    const struct matrix_cell place = {lane / 4, 2 * (lane % 4) + element};
+    return is_transposed ? (struct matrix_cell){place.column, place.row} : place;
 }
 
 static bool open_rows(const struct collective *collective, struct request *request, enum simt_access_kind kind) {
@@ -165,8 +147,8 @@ static void load_rows(struct collective *collective) {
         for (uint32_t row = 0; row < ROWS; row++)
             memcpy(rows[row], simt_request_host(&request, ROWS * matrix + row), ROW_NBYTES);
         for (uint32_t lane = 0; lane < SIMT_LANES; lane++) {
-            const struct place low = row_place(lane, 0, shape->is_transposed);
-            const struct place high = row_place(lane, 1, shape->is_transposed);
+            const struct matrix_cell low = row_place(lane, 0, shape->is_transposed);
+            const struct matrix_cell high = row_place(lane, 1, shape->is_transposed);
             write_register(collective, MATRIX_D, lane, matrix,
                            rows[low.row][low.column] | (uint32_t)rows[high.row][high.column] << 16);
         }
@@ -177,7 +159,7 @@ static void collect_rows(const struct collective *collective, uint32_t matrix, u
     const bool is_transposed = collective->code->matrix.shape.is_transposed;
     for (uint32_t lane = 0; lane < SIMT_LANES; lane++)
         for (uint32_t e = 0; e < 2; e++) {
-            const struct place at = row_place(lane, e, is_transposed);
+            const struct matrix_cell at = row_place(lane, e, is_transposed);
             rows[at.row][at.column] = (uint16_t)(read_register(collective, MATRIX_D, lane, matrix) >> (16 * e));
         }
 }
@@ -205,11 +187,11 @@ static void move(struct collective *collective) {
     if (!are_all_there(collective)) return;
     for (uint32_t lane = 0; lane < SIMT_LANES; lane++)
         for (uint32_t e = 0; e < 2; e++) {
-            const struct place at = row_place(lane, e, false);
+            const struct matrix_cell at = row_place(lane, e, false);
             rows[at.row][at.column] = (uint16_t)(read_register(collective, MATRIX_A, lane, 0) >> (16 * e));
         }
     for (uint32_t lane = 0; lane < SIMT_LANES; lane++) {
-        const struct place low = row_place(lane, 0, true), high = row_place(lane, 1, true);
+        const struct matrix_cell low = row_place(lane, 0, true), high = row_place(lane, 1, true);
         write_register(collective, MATRIX_D, lane, 0,
                        rows[low.row][low.column] | (uint32_t)rows[high.row][high.column] << 16);
     }
@@ -239,7 +221,7 @@ static struct transfer begin_transfer(const struct collective *collective) {
 static uint64_t address_of(const struct transfer *transfer, uint32_t lane, uint32_t index, uint32_t access) {
     const struct matrix_code *matrix = &transfer->collective->code->matrix;
     const bool is_column_major = matrix->shape.is_column_major;
-    const struct place at = place_in_wmma(transfer->fragment, lane, index, access);
+    const struct matrix_cell at = place_in_wmma(transfer->fragment, lane, index, access);
     uint64_t stride = is_column_major ? transfer->fragment->rows : transfer->fragment->columns;
     if (matrix->has_stride)
         stride = lane_get(slot_lanes(simt_path_of(transfer->collective, lane), matrix->stride), WIDTH_32, lane);

@@ -145,6 +145,13 @@ struct matrix_code {
     bool has_stride;
 };
 
+/* wgmma.mma_async: the descriptors of a and b, and whether d is added, are in code.call.slots[]. */
+struct wgmma_code {
+    struct wgmma_shape shape;
+    bool a_is_in_registers, is_negative; /* the product is */
+    bool a_is_transposed, b_is_transposed;
+};
+
 enum barrier_reduction { REDUCE_NOTHING, REDUCE_COUNT, REDUCE_AND, REDUCE_OR };
 
 struct barrier_code {
@@ -172,6 +179,8 @@ struct code {
     uint32_t reconvergence;
     const struct instruction *instruction;
     struct collective_code collective; /* of what the lanes of a warp do together */
+    lane_function *watched_lanes;      /* what `execute` does after it has looked at registers of wgmma (warpgroup.c), */
+    execute_function *watched_execute; /* or this */
 
     union { /* by the kind of instruction */
         struct memory_code memory;
@@ -179,6 +188,8 @@ struct code {
         struct address_move_code address_move;
         struct negated_code negated;
         struct matrix_code matrix;
+        struct wgmma_code wgmma;
+        uint32_t pending; /* groups of wgmma that need not be done */
         struct texture_code texture;
         struct barrier_code barrier;
         uint32_t target; /* of a branch */
@@ -278,7 +289,8 @@ enum path_state {
     PATH_AT_COLLECTIVE,
     PATH_AT_BARRIER,
     PATH_AT_MBARRIER,
-    PATH_AT_CLUSTER_BARRIER
+    PATH_AT_CLUSTER_BARRIER,
+    PATH_AT_WARPGROUP /* at wgmma.wait_group, for the other warps */
 };
 
 struct path {
@@ -314,6 +326,8 @@ struct warp {
     uint64_t examine_at;  /* and how many before it is next asked whether it is in a loop without an end */
     bool repeats_itself;  /* it is, while the changes of its block and those of the launch are what they were then: */
     uint64_t own_changes, all_changes;
+    uint64_t wgmma_groups;       /* that it has committed */
+    struct warpgroup *warpgroup; /* NULL until needed */
     uint32_t cluster_arrived;  /* lanes that have arrived at the cluster's barrier and not waited yet; */
     uint32_t cluster_released; /* those of them for which it is complete */
 };
@@ -493,6 +507,8 @@ bool simt_path_release_waiting(struct warp *warp, bool only_returns);
 void simt_collectives_check(struct warp *warp);
 void simt_cluster_barrier_check(struct block *block); /* execute_cluster.c */
 void simt_barriers_check(struct block *block);
+
+void simt_warpgroup_clear(struct warp *warp); /* warpgroup.c */
 
 /* execute_mbarrier.c: threads that wait for an mbarrier get another turn; those in vain, if nothing else can go on.
  * false: they have had their turns, or there are none. */

@@ -1,4 +1,4 @@
-/* Matrix instructions: mma, wmma, ldmatrix, stmatrix, movmatrix. */
+/* Matrix instructions: mma, wmma, wgmma, ldmatrix, stmatrix, movmatrix. */
 #ifndef SIMT_MATRIX_H
 #define SIMT_MATRIX_H
 
@@ -7,6 +7,8 @@
 enum matrix_element {
     ELEMENT_F16,
     ELEMENT_BF16,
+    ELEMENT_E4M3,
+    ELEMENT_E5M2,
     ELEMENT_TF32,
     ELEMENT_F32,
     ELEMENT_F64,
@@ -38,12 +40,39 @@ struct matrix_shape {
     bool saturates;
 };
 
-/* matrix_shape.c: false: the machine does not know the opcode, though it is one of the five. */
+/* wgmma.mma_async: each warp of the four multiplies 16 rows of a with b, eight columns at a time. */
+enum { WGMMA_ROWS = 16, WGMMA_COLUMNS = 8, WGMMA_WARPS = 4 };
+struct wgmma_shape {
+    struct matrix_shape product; /* of a warp's rows and eight columns */
+    uint32_t columns;            /* of all of b and d */
+    uint32_t registers;          /* of d, in each lane */
+    bool has_signs, has_layouts; /* operands that negate, and that transpose, a and b */
+};
+
+/* matrix_shape.c: false: the machine does not know the opcode, though it is one of the six. */
 bool simt_matrix_is_one(const struct instruction *instruction);
 bool simt_matrix_shape(const struct instruction *instruction, struct matrix_shape *shape);
+bool simt_wgmma_shape(const struct instruction *instruction, struct wgmma_shape *shape); /* of its mma_async */
 uint32_t simt_element_bits(enum matrix_element element);
 uint32_t simt_register_elements(const struct fragment *fragment); /* in a register */
 enum type simt_register_type(const struct fragment *fragment);
+
+/* Where mma has an element: in which row and column of the matrix. */
+struct matrix_cell {
+    uint32_t row, column;
+};
+struct matrix_cell simt_matrix_cell(const struct fragment *fragment, enum matrix_role role, uint32_t lane, uint32_t index,
+                                    uint32_t element);
+
+/* matrix_descriptor.c: a or b of wgmma in shared memory.  `outer` counts rows of a or columns of b.  The address of the 16
+ * bytes that element (outer, depth) is in; they hold 16 bytes' worth of neighbours along the dimension that is
+ * contiguous. */
+struct matrix_place {
+    uint64_t descriptor;
+    uint32_t chunk_elements;   /* in 16 bytes */
+    bool is_outer_contiguous; /* else depth is */
+};
+uint32_t simt_matrix_address(const struct matrix_place *place, uint32_t outer, uint32_t depth);
 
 /* matrix_multiply.c: row-major, each element in the low bits of a word.  d = a * b + c. */
 void simt_matrix_multiply(const struct matrix_shape *shape, uint64_t *d, const uint64_t *a, const uint64_t *b,

@@ -9,12 +9,21 @@
 #include "lanes_soft.h"
 #include "matrix.h"
 
-enum { TERMS_MAX = 17 }; /* the products of an element of floats that are not f64, and its addend */
+enum { TERMS_MAX = 33 }; /* the products of an element of floats that are not f64, and its addend */
+
+static double e4m3_of(uint8_t bits) {
+    const uint32_t magnitude = bits & 0x7f, exponent = magnitude >> 3, fraction = magnitude & 7;
+    if (magnitude == 0x7f) return NAN;
+    const double value = exponent ? ldexp(8 + fraction, (int)exponent - 10) : ldexp(fraction, -9);
+    return bits >> 7 ? -value : value;
+}
 
 static double value_of(uint64_t bits, enum matrix_element element) {
     switch (element) {
     case ELEMENT_F16: return (double)f16_of((uint16_t)bits);
     case ELEMENT_BF16: return (double)bf16_of((uint16_t)bits);
+    case ELEMENT_E4M3: return e4m3_of((uint8_t)bits);
+    case ELEMENT_E5M2: return (double)f16_of((uint16_t)(bits << 8));
     case ELEMENT_TF32: return (double)f32_of((uint32_t)bits & 0xffffe000); /* the rest is not read */
     default: return (double)f32_of((uint32_t)bits);
     }

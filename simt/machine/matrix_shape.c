@@ -5,7 +5,7 @@
 #include "matrix.h"
 
 bool simt_matrix_is_one(const struct instruction *instruction) {
-    static const char *const bases[] = {"mma", "wmma", "ldmatrix", "stmatrix", "movmatrix"};
+    static const char *const bases[] = {"mma", "wmma", "wgmma", "ldmatrix", "stmatrix", "movmatrix"};
     for (size_t b = 0; b < sizeof bases / sizeof *bases; b++)
         if (strcmp(instruction->base, bases[b]) == 0) return true;
     return false;
@@ -16,6 +16,7 @@ static const struct {
     uint8_t bits;
     enum type type; /* of a register; packed ones have 32 bits */
 } elements[] = {[ELEMENT_F16] = {"f16", 16, TYPE_B32}, [ELEMENT_BF16] = {"bf16", 16, TYPE_B32},
+                [ELEMENT_E4M3] = {"e4m3", 8, TYPE_B32}, [ELEMENT_E5M2] = {"e5m2", 8, TYPE_B32},
                 [ELEMENT_TF32] = {"tf32", 32, TYPE_B32}, [ELEMENT_F32] = {"f32", 32, TYPE_F32},
                 [ELEMENT_F64] = {"f64", 64, TYPE_F64},   [ELEMENT_S8] = {"s8", 8, TYPE_B32},
                 [ELEMENT_U8] = {"u8", 8, TYPE_B32},      [ELEMENT_S32] = {"s32", 32, TYPE_B32}};
@@ -28,6 +29,21 @@ uint32_t simt_register_elements(const struct fragment *fragment) {
 }
 
 enum type simt_register_type(const struct fragment *fragment) { return elements[fragment->element].type; }
+
+/* PTX ISA, "Matrix Fragments for mma": groups of four lanes share a row of a, d and c, and a column of b. */
+struct matrix_cell simt_matrix_cell(const struct fragment *fragment, enum matrix_role role, uint32_t lane, uint32_t index,
+                                    uint32_t element) {
+    const uint32_t group = lane / 4, member = lane % 4, packed = simt_register_elements(fragment);
+    const bool is_tall = fragment->rows == 16;
+    const uint32_t along = member * packed + element, number = index * packed + element;
+    switch (role) {
+    case MATRIX_A:
+        return (struct matrix_cell){group + (is_tall ? 8 * (index % 2) : 0),
+                                    along + (is_tall ? index / 2 : index) * 4 * packed};
+    case MATRIX_B: return (struct matrix_cell){along + index * 4 * packed, group};
+    default: return (struct matrix_cell){group + 8 * (number / 2), 2 * member + number % 2};
+    }
+}
 
 static bool find_element(const char *name, enum matrix_element *element) {
     for (size_t e = 0; e < sizeof elements / sizeof *elements; e++)
@@ -80,7 +96,7 @@ struct sizes {
 static bool take_sizes(struct words *words, struct sizes *sizes) {
     char again[32];
     const char *word = take(words);
-    if (sscanf(word, "m%2un%2uk%2u", &sizes->m, &sizes->n, &sizes->k) != 3) return false;
+    if (sscanf(word, "m%2un%3uk%2u", &sizes->m, &sizes->n, &sizes->k) != 3) return false;
     snprintf(again, sizeof again, "m%un%uk%u", sizes->m, sizes->n, sizes->k);
     return strcmp(word, again) == 0;
 }
@@ -196,6 +212,60 @@ static bool read_wmma(struct words *words, struct matrix_shape *shape) {
     shape->fragments[MATRIX_A].is_column_major = a_is_column_major;
     shape->fragments[MATRIX_B].is_column_major = b_is_column_major;
     return is_over(words);
+}
+
+/* ---- wgmma */
+
+/* How deep a product of such elements is, and which accumulators it has; both factors of floats of 8 bits may be either. */
+static const struct {
+    const char *element, *accumulators;
+    uint8_t depth;
+    bool has_signs, has_layouts;
+} wgmma_products[] = {
+    {"f16", "f16 f32", 16, true, true},  {"bf16", "f32", 16, true, true}, {"tf32", "f32", 8, true, false},
+    {"e4m3", "f16 f32", 32, true, false}, {"e5m2", "f16 f32", 32, true, false}, {"s8", "s32", 32, false, false},
+    {"u8", "s32", 32, false, false},
+};
+
+static bool find_wgmma_product(struct wgmma_shape *shape, const struct sizes *sizes, const enum matrix_element list[4]) {
+    const enum matrix_element a = list[MATRIX_A], b = list[MATRIX_B];
+    const bool is_narrow = simt_element_bits(a) == 8 && simt_element_bits(b) == 8;
+    if (a != b && (!is_narrow || is_integer(a) != is_integer(b))) return false;
+    for (size_t p = 0; p < sizeof wgmma_products / sizeof *wgmma_products; p++) {
+        if (strcmp(wgmma_products[p].element, elements[a].name)) continue;
+        shape->has_signs = wgmma_products[p].has_signs;
+        shape->has_layouts = wgmma_products[p].has_layouts;
+        return sizes->k == wgmma_products[p].depth && has_word(wgmma_products[p].accumulators, elements[list[MATRIX_D]].name);
+    }
+    return false;
+}
+
+static bool has_wgmma_columns(unsigned columns, bool is_of_integers) {
+    if (!columns || columns > 256 || columns % WGMMA_COLUMNS) return false;
+    return !is_of_integers || columns <= 32 || columns % 16 == 0;
+}
+
+/* wgmma.mma_async.sync.aligned.SIZES.D.A.B; .satfinite of integers stands before or behind their types. */
+bool simt_wgmma_shape(const struct instruction *instruction, struct wgmma_shape *shape) {
+    struct words words = {instruction, 0};
+    struct sizes sizes;
+    enum matrix_element list[4];
+    *shape = (struct wgmma_shape){.product.kind = MATRIX_MMA};
+    if (!takes(&words, "mma_async") || !takes_aligned(&words) || !take_sizes(&words, &sizes)) return false;
+    shape->product.saturates = takes(&words, "satfinite");
+    if (!take_elements(&words, list, 3)) return false;
+    list[MATRIX_C] = list[MATRIX_D];
+    shape->product.saturates |= takes(&words, "satfinite");
+    const bool is_of_integers = is_integer(list[MATRIX_A]);
+    if (sizes.m != WGMMA_ROWS * WGMMA_WARPS || !has_wgmma_columns(sizes.n, is_of_integers) ||
+        !find_wgmma_product(shape, &sizes, list) || (shape->product.saturates && !is_of_integers))
+        return false;
+    shape->columns = sizes.n;
+    sizes.m = WGMMA_ROWS;
+    sizes.n = WGMMA_COLUMNS;
+    set_fragments(&shape->product, &sizes, list);
+    shape->registers = shape->columns / WGMMA_COLUMNS * shape->product.fragments[MATRIX_D].registers;
+    return is_over(&words);
 }
 
 /* ---- loads and stores */

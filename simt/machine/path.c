@@ -397,6 +397,7 @@ void simt_paths_clear(struct warp *warp) {
         }
     }
     while (warp->frames && warp->frames->caller) frame_free(warp, warp->frames);
+    simt_warpgroup_clear(warp);
 }
 
 void simt_paths_free(struct warp *warp) {

@@ -29,7 +29,7 @@ bool simt_verify_form(const struct verifier *verifier);
 /* Whether the instruction has every modifier of a list between blanks. */
 bool simt_has_all(const struct instruction *instruction, const char *list);
 
-/* verify_matrix.c: of the five matrix instructions */
+/* verify_matrix.c: of the six matrix instructions */
 bool simt_verify_matrix(const struct verifier *verifier);
 
 /* verify_calls.c */

@@ -1,4 +1,6 @@
 /* Operands of matrix instructions: as many registers as the matrices need, of the right types. */
+#include <string.h>
+
 #include "verify.h"
 
 static bool refuse(const struct verifier *verifier, uint32_t number, const char *expected) {
@@ -71,8 +73,78 @@ static bool verify_transfer(const struct verifier *verifier, const struct matrix
            (verifier->instruction->operand_count < 3 || verify_stride(verifier, 2));
 }
 
+/* ---- wgmma */
+
+static bool verify_sign(const struct verifier *verifier, uint32_t index) {
+    const struct operand *operand = &verifier->instruction->operands[index];
+    const bool is_sign = operand->kind == OPERAND_IMMEDIATE && operand->immediate == IMMEDIATE_INTEGER &&
+                         (operand->bits == 1 || operand->bits == UINT64_MAX);
+    return is_sign || refuse(verifier, index + 1, "1 or -1");
+}
+
+static bool verify_layout(const struct verifier *verifier, uint32_t index) {
+    const struct operand *operand = &verifier->instruction->operands[index];
+    const bool is_layout = operand->kind == OPERAND_IMMEDIATE && operand->immediate == IMMEDIATE_INTEGER && operand->bits <= 1;
+    return is_layout || refuse(verifier, index + 1, "0 or 1");
+}
+
+/* Whether d is added. */
+static bool verify_addition(const struct verifier *verifier, uint32_t index) {
+    const struct operand *operand = &verifier->instruction->operands[index];
+    if (operand->kind == OPERAND_IMMEDIATE) return verify_layout(verifier, index);
+    const bool is_register = operand->kind == OPERAND_REGISTER && !operand->is_negated;
+    return (is_register && register_type(verifier, operand) == TYPE_PRED) ||
+           refuse(verifier, index + 1, "a predicate");
+}
+
+static bool verify_descriptor(const struct verifier *verifier, uint32_t index) {
+    const struct operand *operand = &verifier->instruction->operands[index];
+    const bool is_register = operand->kind == OPERAND_REGISTER && !operand->is_negated;
+    return (is_register && simt_types_fit(TYPE_B64, register_type(verifier, operand))) ||
+           refuse(verifier, index + 1, "a descriptor, in a register of 64 bits");
+}
+
+static bool verify_wgmma(const struct verifier *verifier, const struct wgmma_shape *shape) {
+    struct fragment d = shape->product.fragments[MATRIX_D];
+    const bool a_is_in_registers = verifier->instruction->operand_count > 1 &&
+                                   verifier->instruction->operands[1].kind == OPERAND_VECTOR;
+    const uint32_t layouts = shape->has_layouts ? 2 - a_is_in_registers : 0, count = 4 + 2 * shape->has_signs + layouts;
+    d.registers = (uint8_t)shape->registers;
+    if (!verify_count(verifier, count, count) || !verify_fragment(verifier, 0, &d)) return false;
+    if (!(a_is_in_registers ? verify_fragment(verifier, 1, &shape->product.fragments[MATRIX_A])
+                            : verify_descriptor(verifier, 1)))
+        return false;
+    if (!verify_descriptor(verifier, 2) || !verify_addition(verifier, 3)) return false;
+    for (uint32_t index = 4; index < count; index++)
+        if (!(index < 6 ? verify_sign : verify_layout)(verifier, index)) return false;
+    return true;
+}
+
+/* wgmma.fence, .commit_group and .wait_group N */
+static bool verify_wgmma_order(const struct verifier *verifier) {
+    const struct instruction *instruction = verifier->instruction;
+    const bool is_wait = simt_has(instruction, "wait_group");
+    const bool is_one = is_wait || simt_has(instruction, "fence") || simt_has(instruction, "commit_group");
+    if (!is_one || instruction->modifier_count != 3 || !simt_has(instruction, "sync") || !simt_has(instruction, "aligned"))
+        return true;
+    verifier->instruction->is_known = true;
+    if (!verify_count(verifier, is_wait, is_wait)) return false;
+    return !is_wait || (instruction->operands[0].kind == OPERAND_IMMEDIATE &&
+                        instruction->operands[0].immediate == IMMEDIATE_INTEGER) ||
+           refuse(verifier, 1, "an integer constant");
+}
+
+static bool verify_wgmma_any(const struct verifier *verifier) {
+    struct wgmma_shape shape;
+    if (!simt_has(verifier->instruction, "mma_async")) return verify_wgmma_order(verifier);
+    if (!simt_wgmma_shape(verifier->instruction, &shape)) return true;
+    verifier->instruction->is_known = true;
+    return verify_wgmma(verifier, &shape);
+}
+
 bool simt_verify_matrix(const struct verifier *verifier) {
     struct matrix_shape shape;
+    if (strcmp(verifier->instruction->base, "wgmma") == 0) return verify_wgmma_any(verifier);
     if (!simt_matrix_shape(verifier->instruction, &shape)) return true;
     verifier->instruction->is_known = true;
     if (shape.kind == MATRIX_MOVE)

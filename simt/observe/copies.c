@@ -10,6 +10,7 @@ static const char *const names[COUNTS] = {"asynchronous_copies", "asynchronous_s
 static void count_copy(void *block, const simt_event *event, const simt_copy *copy) {
     (void)event;
     uint64_t *counts = block;
+    if (copy->engine == SIMT_ENGINE_WGMMA) return;
     if (copy->engine == SIMT_ENGINE_GROUP) counts[COPIES]++;
     else if (copy->is_generic) counts[SENDS]++;
     else {

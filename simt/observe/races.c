@@ -459,7 +459,7 @@ enum { TICK_BITS_MIN = 8 };
 /* Whether the module can start copies: their engines take numbers that stamps would otherwise not need. */
 static bool has_engines(const simt_launch_view *view) {
     for (uint32_t pc = 0; pc < view->place_count; pc++)
-        if (!strncmp(view->places[pc].opcode, "cp.", 3)) return true;
+        if (!strncmp(view->places[pc].opcode, "cp.", 3) || !strncmp(view->places[pc].opcode, "wgmma", 5)) return true;
     return false;
 }
 

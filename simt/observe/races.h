@@ -48,7 +48,7 @@ struct races_shared {
 /* Asynchronous copies are accesses by engines, which are threads of blocks of their own: block b's is number
  * blocks + b.  A thread t has an engine of each kind, number kind * threads + t: one for each way to learn that its
  * copies are done. */
-enum engine { ENGINE_GROUPS, ENGINE_BULK_READS, ENGINE_BULK_WRITES, ENGINE_MBARRIERS, ENGINES = 32 };
+enum engine { ENGINE_GROUPS, ENGINE_BULK_READS, ENGINE_BULK_WRITES, ENGINE_WGMMA, ENGINE_MBARRIERS, ENGINES = 32 };
 
 struct races_async; /* races_async.c */
 
@@ -198,10 +198,11 @@ void simt_order_meet(struct races_block *block, uint32_t thread, const struct kn
 void simt_order_complete(struct races_block *block, struct meeting *meeting); /* the phase ends */
 void simt_order_advance(struct races_block *block); /* what follows is another tick's */
 
-/* The copies that its engine was asked for up to that tick are done, for whoever has the clock, or for the thread. */
+/* The copies that its engine was asked for up to that tick are done, for whoever has the clock, or for the thread, of the engine
+ * of `owner`. */
 void simt_order_engine(struct races_block *block, struct clock *clock, enum engine engine, uint32_t thread,
                        uint32_t tick);
-void simt_order_engine_done(struct races_block *block, uint32_t thread, enum engine engine, uint32_t tick);
+void simt_order_engine_done(struct races_block *block, uint32_t thread, enum engine engine, uint32_t owner, uint32_t tick);
 
 /* What of the thread's knowledge copies of that space may touch, to be dropped. */
 struct clock simt_order_fenced_for_copies(struct races_block *block, uint32_t thread, bool is_shared);

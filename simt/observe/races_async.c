@@ -13,8 +13,15 @@ struct groups {
     uint32_t count;
 };
 
+/* Groups of wgmma, which its first thread stands for: the ticks of the latest, by number. */
+struct warp_groups {
+    uint32_t ticks[GROUPS_MAX];
+    uint64_t count;
+};
+
 struct races_async {
     struct groups (*threads)[GROUP_KINDS]; /* of each thread, by its engine */
+    struct warp_groups *warps;             /* NULL until needed */
 };
 
 /* ---- meetings */
@@ -75,7 +82,10 @@ static struct groups *groups_of(struct races_block *block, uint32_t thread, enum
 }
 
 void simt_async_end(struct races_block *block) {
-    if (block->async) free(block->async->threads);
+    if (block->async) {
+        free(block->async->threads);
+        free(block->async->warps);
+    }
     free(block->async);
     block->async = NULL;
 }
@@ -90,14 +100,58 @@ static void await_groups(struct races_block *block, uint32_t thread, struct grou
                          const simt_copy_group *group) {
     if (groups->count <= group->pending) return;
     const uint32_t tick = groups->ticks[groups->count - 1 - group->pending];
-    if (group->engine == SIMT_ENGINE_GROUP) simt_order_engine_done(block, thread, ENGINE_GROUPS, tick);
-    else simt_order_engine_done(block, thread, ENGINE_BULK_READS, tick);
+    if (group->engine == SIMT_ENGINE_GROUP) simt_order_engine_done(block, thread, ENGINE_GROUPS, thread, tick);
+    else simt_order_engine_done(block, thread, ENGINE_BULK_READS, thread, tick);
     if (group->engine == SIMT_ENGINE_BULK_GROUP && !group->is_read)
-        simt_order_engine_done(block, thread, ENGINE_BULK_WRITES, tick);
+        simt_order_engine_done(block, thread, ENGINE_BULK_WRITES, thread, tick);
+}
+
+/* ---- groups of wgmma */
+
+enum { WARPGROUP = 4 };
+
+static struct warp_groups *groups_of_warps(struct races_block *block) {
+    if (!block->async) block->async = calloc(1, sizeof *block->async);
+    if (block->async && !block->async->warps)
+        block->async->warps = calloc(block->races->view->warps_per_block, sizeof *block->async->warps);
+    if (block->async && block->async->warps) return block->async->warps;
+    races_lose(block->races);
+    return NULL;
+}
+
+/* A wait by one thread tells it of all four warps, whose first threads' engines have read. */
+static void await_warpgroup(struct races_block *block, const simt_event *event, const struct warp_groups *warps,
+                            uint32_t pending) {
+    const uint32_t size = block->races->view->warp_size, first = event->warp / WARPGROUP * WARPGROUP;
+    const uint64_t count = warps[event->warp].count;
+    if (count <= pending) return;
+    const uint64_t last = count - pending - 1; /* the latest that is done */
+    for (uint32_t warp = first; warp < first + WARPGROUP && warp < block->races->view->warps_per_block; warp++) {
+        if (warps[warp].count <= last) continue;
+        for (uint32_t lanes = event->mask; lanes; lanes &= lanes - 1)
+            simt_order_engine_done(block, event->warp * size + (uint32_t)__builtin_ctz(lanes), ENGINE_WGMMA, warp * size,
+                                   warps[warp].ticks[last % GROUPS_MAX]);
+    }
+}
+
+static void note_warpgroup(struct races_block *block, const simt_event *event, const simt_copy_group *group) {
+    struct warp_groups *warps = races_are_over(block) ? NULL : groups_of_warps(block);
+    if (!warps) return;
+    if (group->is_wait) {
+        await_warpgroup(block, event, warps, group->pending);
+        return;
+    }
+    struct warp_groups *own = &warps[event->warp];
+    own->ticks[own->count++ % GROUPS_MAX] = block->tick;
+    simt_order_advance(block);
 }
 
 void simt_async_group(void *state, const simt_event *event, const simt_copy_group *group) {
     struct races_block *block = state;
+    if (group->engine == SIMT_ENGINE_WGMMA) {
+        note_warpgroup(block, event, group);
+        return;
+    }
     uint32_t first = event->warp * block->races->view->warp_size;
     for (uint32_t lanes = event->mask; lanes && !races_are_over(block); lanes &= lanes - 1) {
         uint32_t thread = first + (uint32_t)__builtin_ctz(lanes);
@@ -252,7 +306,8 @@ void simt_async_copy(void *state, const simt_event *event, const simt_copy *copy
         meeting = meeting_at(block, races_address(event->block, copy->mbarrier));
         if (!meeting) return;
         reads = writes = engine_of_mbarrier(meeting);
-    } else if (visit.is_bulk) {
+    } else if (copy->engine == SIMT_ENGINE_WGMMA) reads = ENGINE_WGMMA;
+    else if (visit.is_bulk) {
         reads = ENGINE_BULK_READS;
         writes = ENGINE_BULK_WRITES;
     }

@@ -14,7 +14,7 @@ static const char *verb_of(const simt_place *place) {
                  {"red.async", "asynchronous reduction"}, {"st", "store"},         {"wmma.load", "load"},
                  {"wmma.store", "store"}, {"mbarrier.init", "mbarrier.init"},
                  {"mbarrier", "mbarrier operation"}, {"cp.reduce", "bulk reduction"},
-                 {"cp.async.bulk", "bulk copy"},     {"cp.async", "asynchronous copy"}};
+                 {"cp.async.bulk", "bulk copy"},     {"cp.async", "asynchronous copy"},   {"wgmma", "wgmma read"}};
     for (size_t v = 0; v < sizeof verbs / sizeof *verbs; v++)
         if (begins(place->opcode, verbs[v].opcode)) return verbs[v].verb;
     return "update";
@@ -51,18 +51,25 @@ static const char *advice_on_copy(enum engine engine) {
     case ENGINE_BULK_WRITES:
         return "the copy is not done before its thread commits it and waits (cp.async.bulk.wait_group), and other "
                "threads meet that one at a barrier";
+    case ENGINE_WGMMA:
+        return "wgmma reads it at any time until its warps commit it and wait (wgmma.wait_group), and other threads meet "
+               "those at a barrier";
     default: return "the copy is not done before the phase of its mbarrier is over, for which nothing waits in between";
     }
 }
 
 static const char *advice(const struct races_block *block, const struct encounter *encounter,
                           const struct stamped *other) {
+    const bool is_wgmma = begins(block->races->view->places[encounter->event->pc].opcode, "wgmma");
+    if (encounter->is_unfenced && is_wgmma)
+        return "wgmma may miss it without fence.proxy.async, after the one and before the other";
     if (encounter->is_unfenced)
         return "an asynchronous copy may miss it without fence.proxy.async, after the one and before the other";
     if (encounter->is_scoped)
         return "both are atomic, but the scope .cta of one is its own block (atomicAdd_block and the like): others need "
                "that of the device";
     if (other->is_by_engine) return advice_on_copy(other->engine);
+    if (encounter->is_by_engine && is_wgmma) return "no barrier, and no mbarrier on which that thread arrives and the warp waits, comes before wgmma";
     if (encounter->is_by_engine)
         return "no barrier, and no mbarrier on which that thread arrives and this one waits, comes before the copy";
     if (other->block != block->index && encounter->is_shared) return "no barrier of the cluster orders them";

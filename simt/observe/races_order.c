@@ -369,9 +369,9 @@ void simt_order_engine(struct races_block *block, struct clock *clock, enum engi
                                   entry_of(races, own, number, true), tick));
 }
 
-void simt_order_engine_done(struct races_block *block, uint32_t thread, enum engine engine, uint32_t tick) {
+void simt_order_engine_done(struct races_block *block, uint32_t thread, enum engine engine, uint32_t owner, uint32_t tick) {
     if (!part(block)) return;
-    simt_order_engine(block, &block->threads[thread].seen, engine, thread, tick);
+    simt_order_engine(block, &block->threads[thread].seen, engine, owner, tick);
     block->has_acquired = true;
 }
 

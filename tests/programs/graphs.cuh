@@ -104,6 +104,48 @@ static int mode_nodes() {
     return 0;
 }
 
+/* A clone is changed without the graph, and outlives its nodes. */
+static int mode_cloned() {
+    node_graph nodes;
+    cudaGraph_t clone;
+    cudaGraphNode_t multiply, found = nullptr, all[8], before[8];
+    cudaGraphExec_t exec, original;
+    void *arguments[2];
+    int seven = 7;
+    size_t count = 8;
+    CHECK(cudaGraphClone(&clone, nodes.graph));
+    CHECK(cudaGraphGetNodes(clone, all, &count));
+    EXPECT(count == 6);
+    CHECK(cudaGraphNodeFindInClone(&multiply, nodes.multiply, clone));
+    EXPECT(multiply != nodes.multiply);
+    CHECK(cudaGraphNodeGetDependencies(multiply, before, nullptr, &count));
+    CHECK(cudaGraphNodeFindInClone(&found, nodes.fill, clone));
+    EXPECT(count == 1 && before[0] == found);
+    CHECK(cudaGraphInstantiate(&exec, clone, 0));
+    nodes.launch(exec); // 3 * 5 + 2
+    CHECK(cudaGraphExecDestroy(exec));
+    cudaKernelNodeParams params = nodes.kernel((void *)times, &seven, arguments);
+    CHECK(cudaGraphKernelNodeSetParams(multiply, &params));
+    CHECK(cudaGraphInstantiate(&exec, clone, 0));
+    CHECK(cudaGraphInstantiate(&original, nodes.graph, 0));
+    nodes.launch(exec);     // 3 * 7 + 2
+    nodes.launch(original); // 3 * 5 + 2
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphExecDestroy(original));
+    CHECK(cudaGraphDestroyNode(multiply));
+    CHECK(cudaGraphNodeFindInClone(&found, nodes.add, clone));
+    cudaGraphNode_t fill;
+    CHECK(cudaGraphNodeFindInClone(&fill, nodes.fill, clone));
+    CHECK(cudaGraphAddDependencies(clone, &fill, &found, nullptr, 1));
+    CHECK(cudaGraphInstantiate(&exec, clone, 0));
+    nodes.launch(exec); // 3 + 2
+    CHECK(cudaGraphExecDestroy(exec));
+    printf("%s\n", cudaGetErrorName(cudaGraphNodeFindInClone(&found, nodes.multiply, clone))); // it is gone
+    printf("%s\n", cudaGetErrorName(cudaGraphNodeFindInClone(&found, nodes.fill, nodes.graph)));
+    CHECK(cudaGraphDestroy(clone));
+    return 0;
+}
+
 /* Rows, planes and variables can be captured, too. */
 static int mode_captured_rows() {
     cudaStream_t stream;

@@ -118,7 +118,26 @@ static void events(bool is_ordered) {
     load_in(two);
 }
 
+/* One graph launched in two streams: a GPU runs one launch after the other, but not those of two made of one graph. */
+static void twice(bool is_ordered) {
+    cudaGraph_t graph;
+    cudaGraphExec_t first, second;
+    CHECK(cudaStreamBeginCapture(one, cudaStreamCaptureModeGlobal));
+    store<<<N / 256, 256, 0, one>>>(a, 1);
+    CHECK(cudaStreamEndCapture(one, &graph));
+    CHECK(cudaGraphInstantiate(&first, graph, 0));
+    CHECK(cudaGraphInstantiate(&second, graph, 0));
+    CHECK(cudaGraphLaunch(first, one));
+    CHECK(cudaGraphLaunch(is_ordered ? first : second, two));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaGraphExecDestroy(first));
+    CHECK(cudaGraphExecDestroy(second));
+    CHECK(cudaGraphDestroy(graph));
+}
+
 static const mode modes[] = {
+    {"twice", [] { twice(false); }},
+    {"twice-right", [] { twice(true); }},
     {"nodes", [] { nodes(false); }},
     {"nodes-right", [] { nodes(true); }},
     {"captured", [] { captured(false); }},
