@@ -33,6 +33,10 @@ static wf_value value_of(const void *results, wf_type type, int64_t i) {
     const unsigned char *element = (const unsigned char *)results + (size_t)i * nbytes;
     wf_value value = {.type = type};
     uint64_t bits = 0;
+    if (nbytes == sizeof bits) { /* nearly all results */
+        memcpy(&value.v.u, element, sizeof bits);
+        return value;
+    }
     memcpy((unsigned char *)&bits + (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : sizeof bits - nbytes), element, nbytes);
     if (is_signed) value.v.i = (int64_t)(bits << (64 - 8 * nbytes)) >> (64 - 8 * nbytes);
     else if (type == WF_F32) memcpy(&value.v.f32, &(uint32_t){(uint32_t)bits}, sizeof value.v.f32);
@@ -54,28 +58,55 @@ static size_t format_scaled(const wf_value *value, int32_t decimals, char *text,
                             end - whole, digits + whole);
 }
 
+/* The results of an op for a column, as far as they do not depend on the group. */
+struct source {
+    const void *results;
+    const int64_t *count; /* the values of each group */
+    int64_t least_count;  /* that give a result */
+    wf_type type;
+    bool is_scaled, is_index, hex;
+};
+
+static struct source source_of(struct tally_report *report, size_t column, size_t i) {
+    const struct wf_tally *tally = report->tally;
+    const wf_op op = tally->settings.op[i];
+    return (struct source){.results = results_of(report, column, i),
+                           .count = tally->column[column].count,
+                           .least_count = wf_tally_least_count(tally, op),
+                           .type = wf_tally_result_type(tally, op),
+                           .is_scaled = wf_tally_is_scaled(tally, op),
+                           .is_index = is_index(op),
+                           .hex = report->hex && op != WF_TALLY_COUNT};
+}
+
 /* Sum, mean and extrema of a group of one are the same number, whose text is kept. */
 static size_t format_number(struct tally_report *report, const wf_value *value, bool hex, char text[CELL_CAPACITY]) {
+    enum { USUAL_NBYTES = 32 }; /* a copy of a constant size is no call */
     struct tally_printed *last = &report->last;
     if (value->type != last->value.type || value->v.u != last->value.v.u || hex != last->hex) {
         last->value = *value;
         last->hex = hex;
         last->length = wf_value_format(value, hex, last->text, sizeof last->text);
     }
-    memcpy(text, last->text, sizeof last->text);
+    if (last->length < USUAL_NBYTES) memcpy(text, last->text, USUAL_NBYTES);
+    else memcpy(text, last->text, sizeof last->text);
     return last->length;
 }
 
 /* The value as text, "" where there is none; returns its length. */
+static inline size_t format_of(struct tally_report *report, const struct source *source, int64_t group,
+                               char text[CELL_CAPACITY]) {
+    text[0] = '\0';
+    if (source->count[group] < source->least_count) return 0;
+    const wf_value value = value_of(source->results, source->type, group);
+    if (source->is_scaled) return format_scaled(&value, report->tally->settings.decimals, text, CELL_CAPACITY);
+    return format_number(report, &value, source->hex, text);
+}
+
 static size_t format_value(struct tally_report *report, size_t column, size_t i, int64_t group,
                            char text[CELL_CAPACITY]) {
-    const struct wf_tally *tally = report->tally;
-    const wf_op op = tally->settings.op[i];
-    text[0] = '\0';
-    if (!wf_tally_has_result(tally, column, op, group)) return 0;
-    const wf_value value = value_of(results_of(report, column, i), wf_tally_result_type(tally, op), group);
-    if (wf_tally_is_scaled(tally, op)) return format_scaled(&value, tally->settings.decimals, text, CELL_CAPACITY);
-    return format_number(report, &value, report->hex && op != WF_TALLY_COUNT, text);
+    const struct source source = source_of(report, column, i);
+    return format_of(report, &source, group, text);
 }
 
 /* ---- texts in a form ---- */
@@ -221,30 +252,50 @@ static void flush(struct block *block) {
     block->nbytes = 0;
 }
 
-/* Puts a cell, and leaves room for what ends it; false: it is none of the usual, which are short and plain. */
-static bool put_usual(struct block *block, struct tally_report *report, int64_t row, size_t k) {
-    const struct cell cell = cell_at(report, row, k);
-    if (block->nbytes + CELL_CAPACITY >= sizeof block->bytes) flush(block);
-    char *to = block->bytes + block->nbytes;
-    if (!cell.text && is_index(report->tally->settings.op[cell.op])) return false;
-    if (cell.text && (cell.nbytes > CELL_CAPACITY || !is_plain(report->form, cell.text, cell.nbytes))) return false;
-    if (cell.text) memcpy(to, cell.text, cell.nbytes);
-    block->nbytes += cell.text ? cell.nbytes : format_value(report, cell.column, cell.op, cell.group, to);
+/* Puts a text, and leaves room for what ends it; false: it is long, or not plain. */
+static inline bool put_usual_text(struct block *block, enum tally_form form, const char *text, size_t nbytes) {
+    if (nbytes > CELL_CAPACITY || !is_plain(form, text, nbytes)) return false;
+    memcpy(block->bytes + block->nbytes, text, nbytes);
+    block->nbytes += nbytes;
     return true;
 }
 
-static void put_separated(FILE *stream, struct tally_report *report, char separator) {
-    const size_t columns = cell_columns(report->tally);
-    struct block block = {.stream = stream, .nbytes = 0};
-    for (int64_t row = -1; row < cell_rows(report->tally) && !ferror(stream); row++)
-        for (size_t k = 0; k < columns; k++) {
-            if (row < 0 || !put_usual(&block, report, row, k)) {
-                flush(&block);
-                put_any(stream, report, report->form, row, k);
-            }
-            block.bytes[block.nbytes++] = k + 1 < columns ? separator : '\n';
+/* Puts a cell below the names; false: it is none of the usual.  source: of its column of results, NULL: it is a key. */
+static inline bool put_usual(struct block *block, struct tally_report *report, const struct source *source, int64_t row, size_t k) {
+    if (block->nbytes + CELL_CAPACITY >= sizeof block->bytes) flush(block);
+    if (!source) {
+        const struct cell cell = cell_at(report, row, k);
+        return put_usual_text(block, report->form, cell.text, cell.nbytes);
+    }
+    if (source->is_index) return false;
+    const int64_t group = !report->tally->by_count ? 0 : report->order ? report->order[row] : row;
+    block->nbytes += format_of(report, source, group, block->bytes + block->nbytes);
+    return true;
+}
+
+/* source: of each column of results; without groups these are those of the row. */
+static void put_row(struct block *block, struct tally_report *report, const struct source *source, int64_t row) {
+    const size_t columns = cell_columns(report->tally), keys = key_columns(report->tally);
+    for (size_t k = 0; k < columns; k++) {
+        if (row < 0 || !put_usual(block, report, k < keys ? NULL : &source[k - keys], row, k)) {
+            flush(block);
+            put_any(block->stream, report, report->form, row, k);
         }
+        block->bytes[block->nbytes++] = k + 1 < columns ? (report->form == TALLY_COMMAS ? ',' : '\t') : '\n';
+    }
+}
+
+static void put_separated(FILE *stream, struct tally_report *report) {
+    const struct wf_tally *tally = report->tally;
+    const size_t ops = tally->settings.op_count, count = tally->column_count * ops;
+    struct source *source = malloc((count + 1) * sizeof *source);
+    struct block block = {.stream = stream, .nbytes = 0};
+    report->has_failed |= !source;
+    for (size_t i = 0; source && i < count; i++) source[i] = source_of(report, i / ops, i % ops);
+    for (int64_t row = -1; source && row < cell_rows(tally) && !ferror_unlocked(stream); row++)
+        put_row(&block, report, tally->by_count || row < 0 ? source : source + (size_t)row * ops, row);
     flush(&block);
+    free(source);
 }
 
 /* ---- aligned ---- */
@@ -377,8 +428,8 @@ static void put_one_json(FILE *stream, struct tally_report *report) {
 bool put_tally(FILE *stream, struct tally_report *report) {
     switch (report->form) {
     case TALLY_BARE: put_value(stream, report, TALLY_BARE, 0, 0, 0), fputc('\n', stream); break;
-    case TALLY_TABS: put_separated(stream, report, '\t'); break;
-    case TALLY_COMMAS: put_separated(stream, report, ','); break;
+    case TALLY_TABS:
+    case TALLY_COMMAS: put_separated(stream, report); break;
     case TALLY_ALIGNED: put_aligned(stream, report); break;
     case TALLY_JSON: (report->is_one ? put_one_json : put_json)(stream, report); break;
     }

@@ -114,13 +114,16 @@ bool wf_tally_is_scaled(const struct wf_tally *tally, wf_op op) {
     return op == WF_SUM || op == WF_MIN || op == WF_MAX || op == WF_NORM1 || op == WF_NORMINF;
 }
 
-bool wf_tally_has_result(const struct wf_tally *tally, size_t column, wf_op op, int64_t group) {
-    const int64_t count = tally->column[column].count[group];
+int64_t wf_tally_least_count(const struct wf_tally *tally, wf_op op) {
     switch (op) {
-    case WF_MIN: case WF_MAX: case WF_ARGMIN: case WF_ARGMAX: case WF_MEAN: return count > 0;
-    case WF_VAR: case WF_STD: return count > tally->settings.ddof;
-    default: return true;
+    case WF_MIN: case WF_MAX: case WF_ARGMIN: case WF_ARGMAX: case WF_MEAN: return 1;
+    case WF_VAR: case WF_STD: return tally->settings.ddof + 1;
+    default: return 0;
     }
+}
+
+bool wf_tally_has_result(const struct wf_tally *tally, size_t column, wf_op op, int64_t group) {
+    return tally->column[column].count[group] >= wf_tally_least_count(tally, op);
 }
 
 static wf_error from_accumulator(wf_handle *handle, const struct wf_tally *tally, const struct wf_tally_column *column,
