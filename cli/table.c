@@ -166,12 +166,18 @@ static int conclude_rows(const struct settings *settings, struct wf_tally *tally
 
 /* ---- the command ---- */
 
+/* "count --by region": which columns have numbers does not matter. */
+static bool counts_rows(const struct settings *settings, const struct wf_tally_settings *table) {
+    return settings->by_count && !settings->column_count && table->op_count == 1 && table->op[0] == WF_TALLY_COUNT;
+}
+
 /* The rows' results, where they are asked for; otherwise the tally's. */
 static wf_error read_table(wf_handle *handle, const struct request *request, const struct wf_tally_settings *table,
                            struct wf_tally *tally, struct wf_row_results *rows) {
     const struct settings *settings = request->settings;
     const struct wf_table_plan plan = {.columns = settings->columns, .column_count = settings->column_count,
-                                       .by = settings->by, .by_count = settings->by_count, .type = table->type,
+                                       .by = settings->by, .by_count = settings->by_count,
+                                       .counts_rows = counts_rows(settings, table), .type = table->type,
                                        .decimals = table->decimals, .nan = table->nan};
     wf_reader_options options = settings_reader_options(settings);
     wf_reader *reader = NULL;

@@ -181,7 +181,8 @@ static void put_heading(FILE *stream, struct tally_report *report, enum tally_fo
     k -= key_columns(tally);
     char tail[32];
     const char *column = tally->by_count ? tally->name[k / ops] : "";
-    snprintf(tail, sizeof tail, "%s%s", tally->by_count ? "_" : "", op_name(tally->settings.op[k % ops]));
+    const bool has_column = tally->by_count && !wf_tally_counts_rows(tally);
+    snprintf(tail, sizeof tail, "%s%s", has_column ? "_" : "", op_name(tally->settings.op[k % ops]));
     put_text(stream, form, column, strlen(column), tail);
 }
 
@@ -385,7 +386,7 @@ static void json_record(struct json *json, struct tally_report *report, size_t c
         json_bytes(json, (const char *)part, length);
     }
     if (tally->by_count) json_end(json, '}');
-    json_key_text(json, "column", tally->name[column]);
+    if (!wf_tally_counts_rows(tally)) json_key_text(json, "column", tally->name[column]);
     for (size_t i = 0; i < tally->settings.op_count; i++) {
         json_key(json, op_name(tally->settings.op[i]));
         json_result(json, report, column, i, group);

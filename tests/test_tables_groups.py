@@ -216,6 +216,26 @@ def test_missing_keys_and_values():
     refused(1, "standard input:2:3: NaN", "sum,count", "--by", "k", "--nan", "error", data=nans)
 
 
+def test_rows_are_counted_whatever_columns_they_have(tmp_path):
+    head, rest = 'k,name\nb,x\na,"p\nq"\n', 'n,name,k\n7,u,b\n-,v,NA\n,w,\n'
+    files = [tmp_path / "head.csv", tmp_path / "rest.csv"]
+    for file, text in zip(files, (head, rest)):
+        file.write_text(text)
+    counted = [["k", "count"], ["b", "2"], ["a", "1"], ["NA", "1"], ["", "1"]]
+    assert lines_of("count", "--by", "k", *files, data="") == counted
+    assert lines_of("count", "--by", "k", "--missing", "skip", *files, data="") == [row for row in counted if row[0] != "NA"]
+    assert lines_of("count", "--by", "k,name", data=head) == [["k", "name", "count"], ["b", "x", "1"], ["a", "p\\nq", "1"]]
+    assert lines_of("count", "--by", "k", data="k\nb\n\nb\n") == [["k", "count"], ["b", "2"]]  # a blank line is no row
+    assert lines_of("count", "--by", "2", "--skip", "1", data=rest)[1:] == [["u", "1"], ["v", "1"], ["w", "1"]]
+    assert json.loads(printed("count", "--by", "k", "--json", data=head))["results"] == [
+        {"key": {"k": "b"}, "count": 1}, {"key": {"k": "a"}, "count": 1}]
+    for file in files:
+        printed("count", "--by", "k", "--save", f"{file}.acc", file)
+    assert lines_of("merge", *[f"{file}.acc" for file in files], data="") == counted
+    refused(1, "no column named 'x'", "count", "--by", "k", files[0], "--column", "x")
+    refused(1, "no column has numbers", "count,sum", "--by", "k", files[0])
+
+
 def test_integers_are_exact_or_an_error():
     data = "k,x\na,9223372036854775807\nb,1\nb,2\n"
     assert lines_of("max,mean", "--by", "k", "--type", "i64", data=data)[1:] == [

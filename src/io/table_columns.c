@@ -177,6 +177,15 @@ static wf_error add_columns(wf_handle *handle, struct wf_table *table, const str
     return error;
 }
 
+/* A column that stands for the rows: of the table it is the first that groups them. */
+static wf_error add_rows(wf_handle *handle, struct wf_table *table, const struct wf_names *names, int64_t key) {
+    char number[24];
+    snprintf(number, sizeof number, "%lld", (long long)key);
+    wf_error error = add_column(handle, table, names, table->has_header ? names->name[key - 1] : number, false);
+    if (!error) table->name[0][0] = '\0';
+    return error;
+}
+
 /* All columns of numbers that do not group: they are known once those are. */
 static wf_error add_numeric(wf_handle *handle, struct wf_table *table, const struct wf_names *names,
                             const int64_t *keys, size_t key_count, const bool *is_number) {
@@ -199,7 +208,9 @@ static wf_error choose(wf_handle *handle, struct wf_table *table, const struct w
     wf_error error = WF_OK;
     for (size_t i = 0; i < plan->by_count && !error; i++)
         error = add_columns(handle, &keys, names, plan->by[i], true);
-    if (!error && !plan->column_count)
+    if (!error && plan->counts_rows)
+        error = add_rows(handle, table, names, keys.number[0]);
+    else if (!error && !plan->column_count)
         error = add_numeric(handle, table, names, keys.number, keys.by_count, is_number);
     for (size_t i = 0; i < plan->column_count && !error; i++)
         error = add_columns(handle, table, names, plan->columns[i], false);
@@ -213,12 +224,13 @@ static wf_error choose(wf_handle *handle, struct wf_table *table, const struct w
 /* ---- in each file ---- */
 
 static wf_error find_again(wf_handle *handle, struct wf_table *table, const struct wf_names *names) {
-    for (size_t i = 0; i < table->column_count + table->by_count; i++) {
+    for (size_t i = table->plan.counts_rows; i < table->column_count + table->by_count; i++) {
         wf_error error = table->is_named[i]
                              ? find_name(handle, table, names, table->name[i], &table->number[i])
                              : check_number(handle, table, names, table->name[i], table->number[i]);
         if (error) return error;
     }
+    if (table->plan.counts_rows) table->number[0] = table->number[1];
     return WF_OK;
 }
 

@@ -81,6 +81,9 @@ bool wf_tally_is_scaled(const struct wf_tally *tally, wf_op op);
 /* Writes the results of op for a column: one of each group, of wf_tally_result_type.  Those that do not exist are 0. */
 wf_error wf_tally_results(wf_handle *handle, struct wf_tally *tally, size_t column, wf_op op, void *results);
 
+/* Whether all that is asked for is the number of each group's rows; the only column has no name then. */
+bool wf_tally_counts_rows(const struct wf_tally *tally);
+
 /* The values that a group needs for op to have a result. */
 int64_t wf_tally_least_count(const struct wf_tally *tally, wf_op op);
 

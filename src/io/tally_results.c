@@ -114,6 +114,12 @@ bool wf_tally_is_scaled(const struct wf_tally *tally, wf_op op) {
     return op == WF_SUM || op == WF_MIN || op == WF_MAX || op == WF_NORM1 || op == WF_NORMINF;
 }
 
+bool wf_tally_counts_rows(const struct wf_tally *tally) {
+    const struct wf_tally_settings *settings = &tally->settings;
+    return tally->by_count && tally->column_count == 1 && !*tally->name[0] && settings->op_count == 1 &&
+           settings->op[0] == WF_TALLY_COUNT;
+}
+
 int64_t wf_tally_least_count(const struct wf_tally *tally, wf_op op) {
     switch (op) {
     case WF_MIN: case WF_MAX: case WF_ARGMIN: case WF_ARGMAX: case WF_MEAN: return 1;
