@@ -157,7 +157,7 @@ static int conclude_rows(const struct settings *settings, struct wf_tally *tally
                                   .hex = settings->hex};
     struct page page;
     page_open(&page);
-    if (report.form == TALLY_ALIGNED) report.form = TALLY_TABS;
+    if (report.form == TALLY_ALIGNED && tally->settings.op_count == 1) report.form = TALLY_TABS; /* a column of values */
     const bool is_put = page.stream && put_tally_rows(page.stream, &report, rows->count);
     int status = page_end(&page) && is_put ? deliver(NULL, 0, &page) : fail_memory();
     page_clear(&page);

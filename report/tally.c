@@ -301,20 +301,50 @@ static void put_separated(FILE *stream, struct tally_report *report) {
 
 /* ---- aligned ---- */
 
-/* Characters of UTF-8. */
+/* The character of UTF-8 that begins at text; bytes that begin none are characters, too. */
+static uint32_t character_at(const unsigned char *text, size_t nbytes) {
+    const size_t more = text[0] >= 0xf0 ? 3 : text[0] >= 0xe0 ? 2 : text[0] >= 0xc0 ? 1 : 0;
+    uint32_t character = text[0] & (0xffu >> (more ? more + 2 : 0));
+    for (size_t i = 1; i <= more && i < nbytes; i++) character = character << 6 | (text[i] & 0x3f);
+    return character;
+}
+
+/* How many places of a terminal a character takes: accents none, those of East Asia and pictures two. */
+static size_t places_of(uint32_t character) {
+    static const struct { uint32_t first, last; size_t places; } ranges[] = {
+        {0x300, 0x36f, 0},   {0x1100, 0x115f, 2}, {0x200b, 0x200f, 0}, {0x20d0, 0x20ff, 0},   {0x2e80, 0x303e, 2},
+        {0x3041, 0xa4cf, 2}, {0xac00, 0xd7a3, 2}, {0xf900, 0xfaff, 2}, {0xfe00, 0xfe0f, 0},   {0xfe30, 0xfe6f, 2},
+        {0xff00, 0xff60, 2}, {0xffe0, 0xffe6, 2}, {0x1f300, 0x1f64f, 2}, {0x1f900, 0x1f9ff, 2}, {0x20000, 0x3fffd, 2}};
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
+        if (character >= ranges[i].first && character <= ranges[i].last) return ranges[i].places;
+    return 1;
+}
+
 static size_t width_of(const char *text, size_t nbytes) {
     size_t width = 0;
-    for (size_t i = 0; i < nbytes; i++) width += (text[i] & 0xc0) != 0x80;
+    for (size_t i = 0; i < nbytes; i++)
+        if ((text[i] & 0xc0) != 0x80) width += places_of(character_at((const unsigned char *)text + i, nbytes - i));
     return width;
 }
 
-static size_t column_width(struct tally_report *report, size_t k) {
+/* What is aligned: rows of cells, of which the first columns are texts; row -1 has the names. */
+struct grid {
+    size_t columns, text_columns;
+    int64_t rows;
+    void (*put)(FILE *stream, struct tally_report *report, int64_t row, size_t k);
+};
+
+static void put_grid_cell(FILE *stream, struct tally_report *report, int64_t row, size_t k) {
+    put_any(stream, report, TALLY_ALIGNED, row, k);
+}
+
+static size_t column_width(struct tally_report *report, const struct grid *grid, size_t k) {
     size_t width = 0;
     struct page cell;
     page_open(&cell);
-    for (int64_t row = -1; cell.stream && row < cell_rows(report->tally); row++) {
+    for (int64_t row = -1; cell.stream && row < grid->rows; row++) {
         const size_t before = cell.length;
-        put_any(cell.stream, report, TALLY_ALIGNED, row, k);
+        grid->put(cell.stream, report, row, k);
         fflush(cell.stream);
         const size_t cell_width = width_of(cell.text + before, cell.length - before);
         if (cell_width > width) width = cell_width;
@@ -325,27 +355,25 @@ static size_t column_width(struct tally_report *report, size_t k) {
 }
 
 /* Texts begin, and numbers end, at the same place of each line. */
-static void put_padded(FILE *stream, struct tally_report *report, int64_t row, size_t k, size_t width) {
+static void put_padded(FILE *stream, struct tally_report *report, const struct grid *grid, int64_t row, size_t k, size_t width) {
     struct page cell;
     page_open(&cell);
-    if (cell.stream) put_any(cell.stream, report, TALLY_ALIGNED, row, k);
+    if (cell.stream) grid->put(cell.stream, report, row, k);
     report->has_failed |= !page_end(&cell);
     const size_t own = cell.text ? width_of(cell.text, cell.length) : 0;
     const int padding = own < width ? (int)(width - own) : 0;
-    const bool is_text = k < key_columns(report->tally);
-    const bool is_last = k + 1 == cell_columns(report->tally);
+    const bool is_text = k < grid->text_columns, is_last = k + 1 == grid->columns;
     fprintf(stream, "%s%*s%s%*s", k ? "  " : "", is_text ? 0 : padding, "", cell.text ? cell.text : "",
             is_text && !is_last ? padding : 0, "");
     page_clear(&cell);
 }
 
-static void put_aligned(FILE *stream, struct tally_report *report) {
+static void put_aligned(FILE *stream, struct tally_report *report, const struct grid *grid) {
     enum { COLUMNS_MAX = 256 };
     size_t width[COLUMNS_MAX] = {0};
-    const size_t columns = cell_columns(report->tally);
-    for (size_t k = 0; k < columns && k < COLUMNS_MAX; k++) width[k] = column_width(report, k);
-    for (int64_t row = -1; row < cell_rows(report->tally); row++) {
-        for (size_t k = 0; k < columns; k++) put_padded(stream, report, row, k, k < COLUMNS_MAX ? width[k] : 0);
+    for (size_t k = 0; k < grid->columns && k < COLUMNS_MAX; k++) width[k] = column_width(report, grid, k);
+    for (int64_t row = -1; row < grid->rows; row++) {
+        for (size_t k = 0; k < grid->columns; k++) put_padded(stream, report, grid, row, k, k < COLUMNS_MAX ? width[k] : 0);
         fputc('\n', stream);
     }
 }
@@ -427,11 +455,15 @@ static void put_one_json(FILE *stream, struct tally_report *report) {
 }
 
 bool put_tally(FILE *stream, struct tally_report *report) {
+    const struct grid grid = {.columns = cell_columns(report->tally),
+                              .text_columns = key_columns(report->tally),
+                              .rows = cell_rows(report->tally),
+                              .put = put_grid_cell};
     switch (report->form) {
     case TALLY_BARE: put_value(stream, report, TALLY_BARE, 0, 0, 0), fputc('\n', stream); break;
     case TALLY_TABS:
     case TALLY_COMMAS: put_separated(stream, report); break;
-    case TALLY_ALIGNED: put_aligned(stream, report); break;
+    case TALLY_ALIGNED: put_aligned(stream, report, &grid); break;
     case TALLY_JSON: (report->is_one ? put_one_json : put_json)(stream, report); break;
     }
     return !report->has_failed;
@@ -476,15 +508,22 @@ static void put_rows_json(FILE *stream, struct tally_report *report, int64_t cou
     fputc('\n', stream);
 }
 
+static void put_row_cell(FILE *stream, struct tally_report *report, int64_t row, size_t i) {
+    if (row < 0) fputs(op_name(report->tally->settings.op[i]), stream);
+    else put_row_value(stream, report, i, row);
+}
+
 bool put_tally_rows(FILE *stream, struct tally_report *report, int64_t count) {
     const size_t ops = report->tally->settings.op_count;
+    const struct grid grid = {.columns = ops, .rows = count, .put = put_row_cell};
     const char separator = report->form == TALLY_COMMAS ? ',' : '\t';
     const bool has_names = ops > 1 || report->form == TALLY_COMMAS;
     if (report->form == TALLY_JSON) put_rows_json(stream, report, count);
-    for (int64_t row = has_names ? -1 : 0; row < count && report->form != TALLY_JSON; row++)
+    if (report->form == TALLY_ALIGNED) put_aligned(stream, report, &grid);
+    const bool is_separated = report->form == TALLY_TABS || report->form == TALLY_COMMAS;
+    for (int64_t row = has_names ? -1 : 0; row < count && is_separated; row++)
         for (size_t i = 0; i < ops; i++) {
-            if (row < 0) fputs(op_name(report->tally->settings.op[i]), stream);
-            else put_row_value(stream, report, i, row);
+            put_row_cell(stream, report, row, i);
             fputc(i + 1 < ops ? separator : '\n', stream);
         }
     return !report->has_failed;

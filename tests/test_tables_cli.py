@@ -52,6 +52,8 @@ def test_tables(data, arguments, result):
     ("price qty\n1 2\n", [], ":1:1: ", "--column NAME"),
     ("x;y\n1;2\n", ["--column", "2"], ":1:3: ", "--header"),
     ("x,y\n1,2\n", ["--column", "3", "--header"], ":1:4: ", "no column 3"),
+    ("a\tb, c\n1\t2\n", ["--column", "a"], ":1:7: ", "'a\\tb', 'c'; is the delimiter another one (--delimiter)?"),
+    ("a;b, c\n1;2\n", ["--by", "a", "--column", "c"], ":1:7: ", "--delimiter"),
     ("name,price,qty\n1,2,3\n", ["--column", "pirce"], ":1:15: ",
      "'name', 'price', 'qty'; did you mean 'price'?"),
 ])

@@ -6,6 +6,7 @@ import io
 import json
 import math
 import os
+import pty
 import random
 import re
 import subprocess
@@ -269,6 +270,47 @@ def test_means_of_decimals_are_rounded_once():
                  for v in values]
         shown = printed("mean", "--decimal", decimals, data="\n".join(texts) + "\n")
         assert float(shown) == float(Fraction(sum(values), 7 * 10**decimals))
+
+
+# ---- terminals ----------------------------------------------------------------------------------------
+
+
+def lines_on_terminal(*arguments, data):
+    """The lines that a terminal gets as standard output."""
+    main_end, program_end = pty.openpty()
+    done = run(*arguments, data=data, stdout=program_end)
+    os.close(program_end)
+    shown = b""
+    while True:
+        try:
+            shown += os.read(main_end, 1 << 16)
+        except OSError:  # everything has been read
+            break
+    os.close(main_end)
+    assert done.returncode == 0, done.stderr
+    return shown.decode().replace("\r\n", "\n").splitlines()
+
+
+def test_terminals_get_aligned_columns():
+    data = "k,x\nnorth,1.25\n日本,2\nsüd,-30\n한국,1\ncafe\u0301,\n😀!,7\n"
+    assert lines_on_terminal("sum,max", "--by", "k", "--missing", "skip", data=data) == [
+        "k      x_sum  x_max",
+        "north   1.25   1.25",
+        "日本       2      2",  # a character of two places
+        "süd      -30    -30",
+        "한국       1      1",
+        "cafe\u0301       0       ",  # an accent of none
+        "😀!        7      7"]
+    assert lines_on_terminal("count", "--by", "k", data=data)[:2] == ["k      count", "north      1"]
+    assert lines_on_terminal("sum,mean", "--column", "x", "--missing", "skip", data=data) == [
+        "column     sum   mean", "x       -18.75  -3.75"]
+
+
+def test_terminals_get_aligned_results_of_rows():
+    data = "x,longer\n1,2\n-10,20.5\n"
+    assert lines_on_terminal("sum,argmax", "--per", "row", "--header", data=data) == [
+        " sum  argmax", "   3  longer", "10.5  longer"]
+    assert lines_on_terminal("sum", "--per", "row", "--header", data=data) == ["3", "10.5"]
 
 
 # ---- rows ---------------------------------------------------------------------------------------------

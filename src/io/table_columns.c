@@ -61,11 +61,17 @@ static wf_error refuse_name(wf_handle *handle, const struct wf_table *table, con
     char list[400], meant[80] = "", what[640];
     struct wf_nearest nearest;
     wf_nearest_begin(&nearest, wanted, strlen(wanted));
-    for (int64_t i = 0; i < names->count; i++)
-        wf_nearest_offer(&nearest, names->name[i], strlen(names->name[i]));
+    bool have_delimiter = false;
+    for (int64_t i = 0; i < names->count; i++) {
+        const size_t length = strlen(names->name[i]);
+        wf_nearest_offer(&nearest, names->name[i], length);
+        have_delimiter |= wf_name_has_delimiter(names->name[i], length);
+    }
     list_names(names, list, sizeof list);
     if (nearest.name[0])
         snprintf(meant, sizeof meant, "; did you mean %s?", wf_quote(nearest.name, strlen(nearest.name)).text);
+    else if (have_delimiter)
+        snprintf(meant, sizeof meant, WF_ASK_DELIMITER);
     snprintf(what, sizeof what, "no column named %s in the header, which has %s%s",
              wf_quote(wanted, strlen(wanted)).text, list, meant);
     return fail_here(handle, table, WF_ERROR_FORMAT, what);
