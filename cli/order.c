@@ -1,4 +1,5 @@
 /* warpfold median, quantile, distinct and histogram. */
+#include "order.h"
 #include "report/order.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include "commands.h"
 #include "output.h"
 #include "progress.h"
+#include "table.h"
 
 enum { BINS_DEFAULT = 10, BINS_MAX = 1 << 20, WIDTH_MAX = 120 };
 
@@ -81,6 +83,14 @@ static int check_quantiles(const double *q, int64_t count) {
     return STATUS_OK;
 }
 
+int order_parse_quantiles(const struct settings *settings, double **q, int64_t *count) {
+    const bool is_median = !strcmp(settings->operands[0], "median");
+    *q = NULL;
+    if (!is_median && !settings->q) return fail_usage("quantile needs --q, such as --q 0.5,0.99");
+    int status = parse_list("q", is_median ? "0.5" : settings->q, q, count);
+    return status ? status : check_quantiles(*q, *count);
+}
+
 static int print_quantiles(const struct request *request, const double *q, int64_t count, wf_value *values) {
     const struct settings *settings = request->settings;
     struct session session;
@@ -98,12 +108,10 @@ static int print_quantiles(const struct request *request, const double *q, int64
 }
 
 int command_quantile(const struct request *request) {
-    bool is_median = !strcmp(request->settings->operands[0], "median");
-    if (!is_median && !request->settings->q) return fail_usage("quantile needs --q, such as --q 0.5,0.99");
-    double *q = NULL;
+    if (table_is_asked_for(request->settings)) return command_table(request);
+    double *q;
     int64_t count;
-    int status = parse_list("q", is_median ? "0.5" : request->settings->q, &q, &count);
-    if (!status) status = check_quantiles(q, count);
+    int status = order_parse_quantiles(request->settings, &q, &count);
     wf_value *values = status ? NULL : malloc((size_t)count * sizeof *values);
     if (!status && !values) status = fail_memory();
     if (!status) status = print_quantiles(request, q, count, values);
@@ -119,6 +127,7 @@ int command_distinct(const struct request *request) {
     struct session session;
     struct page page;
     int64_t count = 0;
+    if (table_is_asked_for(settings)) return command_table(request);
     int status = session_open(&session, request);
     if (status) return session_give_up(&session, status);
     wf_error error = wf_count_distinct_reader(session.handle, (wf_nan)settings->nan, session.reader, &count);

@@ -13,12 +13,30 @@
 
 enum { CELL_CAPACITY = TALLY_CELL_CAPACITY };
 
-static const char *op_name(wf_op op) {
-    return op == WF_TALLY_COUNT ? "count" : wf_op_name(op);
+struct op_name {
+    char text[CELL_CAPACITY + 2];
+};
+
+/* As a heading has it: "sum", "q0.99". */
+static struct op_name op_name(const struct wf_tally *tally, wf_op op) {
+    struct op_name name = {"q"};
+    const char *text = op == WF_TALLY_COUNT ? "count" : op == WF_TALLY_DISTINCT ? "distinct" : op == WF_TALLY_MEDIAN ? "median" : wf_op_name(op);
+    if (op >= WF_TALLY_QUANTILE) {
+        const wf_value q = {.type = WF_F64, .v.f64 = tally->settings.q[op - WF_TALLY_QUANTILE]};
+        wf_value_format(&q, 0, name.text + 1, CELL_CAPACITY);
+    } else {
+        snprintf(name.text, sizeof name.text, "%s", text);
+    }
+    return name;
 }
 
 static const void *results_of(struct tally_report *report, size_t column, size_t op) {
     return report->results[column * report->tally->settings.op_count + op];
+}
+
+/* Neither a number of values. */
+static bool is_value(wf_op op) {
+    return op != WF_TALLY_COUNT && op != WF_TALLY_DISTINCT;
 }
 
 static bool is_index(wf_op op) {
@@ -76,7 +94,7 @@ static struct source source_of(struct tally_report *report, size_t column, size_
                            .type = wf_tally_result_type(tally, op),
                            .is_scaled = wf_tally_is_scaled(tally, op),
                            .is_index = is_index(op),
-                           .hex = report->hex && op != WF_TALLY_COUNT};
+                           .hex = report->hex && is_value(op)};
 }
 
 /* Sum, mean and extrema of a group of one are the same number, whose text is kept. */
@@ -179,10 +197,10 @@ static void put_heading(FILE *stream, struct tally_report *report, enum tally_fo
         return;
     }
     k -= key_columns(tally);
-    char tail[32];
+    char tail[CELL_CAPACITY + 8];
     const char *column = tally->by_count ? tally->name[k / ops] : "";
     const bool has_column = tally->by_count && !wf_tally_counts_rows(tally);
-    snprintf(tail, sizeof tail, "%s%s", has_column ? "_" : "", op_name(tally->settings.op[k % ops]));
+    snprintf(tail, sizeof tail, "%s%s", has_column ? "_" : "", op_name(tally, tally->settings.op[k % ops]).text);
     put_text(stream, form, column, strlen(column), tail);
 }
 
@@ -398,7 +416,7 @@ static void json_result(struct json *json, struct tally_report *report, size_t c
         json_key_unsigned(json, "line", (uint64_t)line);
         json_end(json, '}');
     } else {
-        (report->hex && op != WF_TALLY_COUNT ? json_text : json_decimal)(json, text);
+        (report->hex && is_value(op) ? json_text : json_decimal)(json, text);
     }
 }
 
@@ -416,7 +434,7 @@ static void json_record(struct json *json, struct tally_report *report, size_t c
     if (tally->by_count) json_end(json, '}');
     if (!wf_tally_counts_rows(tally)) json_key_text(json, "column", tally->name[column]);
     for (size_t i = 0; i < tally->settings.op_count; i++) {
-        json_key(json, op_name(tally->settings.op[i]));
+        json_key(json, op_name(tally, tally->settings.op[i]).text);
         json_result(json, report, column, i, group);
     }
     json_end(json, '}');
@@ -443,7 +461,7 @@ static void put_one_json(FILE *stream, struct tally_report *report) {
     const wf_op op = tally->settings.op[0];
     struct json json = json_to(stream);
     json_begin(&json, '{');
-    json_key_text(&json, "op", op_name(op));
+    json_key_text(&json, "op", op_name(tally, op).text);
     json_key_text(&json, "type", wf_type_name(tally->settings.type));
     json_key(&json, "count");
     json_signed(&json, tally->column[0].count[0]);
@@ -497,7 +515,7 @@ static void put_rows_json(FILE *stream, struct tally_report *report, int64_t cou
         json_begin(&json, '{');
         for (size_t i = 0; i < tally->settings.op_count; i++) {
             const wf_op op = tally->settings.op[i];
-            json_key(&json, op_name(op));
+            json_key(&json, op_name(tally, op).text);
             if (is_index(op) && wf_tally_has_result(tally, 0, op, row)) json_text(&json, column_at(report, i, row));
             else json_result(&json, report, 0, i, row);
         }
@@ -509,7 +527,7 @@ static void put_rows_json(FILE *stream, struct tally_report *report, int64_t cou
 }
 
 static void put_row_cell(FILE *stream, struct tally_report *report, int64_t row, size_t i) {
-    if (row < 0) fputs(op_name(report->tally->settings.op[i]), stream);
+    if (row < 0) fputs(op_name(report->tally, report->tally->settings.op[i]).text, stream);
     else put_row_value(stream, report, i, row);
 }
 
