@@ -75,6 +75,21 @@ static int add_quantiles(struct wf_tally_settings *table, const struct settings 
     return status;
 }
 
+static bool has_order(const struct wf_tally_settings *table) {
+    bool has = false;
+    for (size_t i = 0; i < table->op_count; i++) has |= wf_tally_is_of_order(table->op[i]);
+    return has;
+}
+
+/* What is done in parts is done with accumulators. */
+static int check_parts(const struct settings *settings, const struct wf_tally_settings *table) {
+    const char *why = settings->resume ? "--resume" : ranks_of_environment().size > 1 ? "mpirun" : NULL;
+    if (settings->per && has_order(table)) return fail_usage("--per row does not take medians and distinct values");
+    if (!why) return STATUS_OK;
+    return fail_usage("%s does not take tables: %s", why, has_order(table) ? "medians and distinct values need all rows in one process"
+                                                                           : "--save those of single files, and merge them");
+}
+
 /* *q: the caller's to free, once the tally has been cleared. */
 static int make_settings(const struct settings *settings, struct wf_tally_settings *table, double **q) {
     *table = (struct wf_tally_settings){.type = settings->type ? settings->type : WF_F64,
@@ -90,16 +105,12 @@ static int make_settings(const struct settings *settings, struct wf_tally_settin
     }
     const char *names = settings->operands[0];
     int status = !strcmp(names, "quantile") ? add_quantiles(table, settings, q) : add_ops(table, names);
-    for (size_t i = 0; i < table->op_count && settings->per && !status; i++)
-        if (wf_tally_is_of_order(table->op[i])) status = fail_usage("--per row does not take medians and distinct values");
-    return status;
+    return status ? status : check_parts(settings, table);
 }
 
 static int check_options(const struct settings *settings) {
     if (settings->axis) return fail_usage("--axis is for .npy files, not for the columns of a table");
     if (settings->output_count) return fail_usage("--out needs --axis: the results of a table are printed");
-    if (settings->resume) return fail_usage("--resume does not take tables: --save those of single files, and merge them");
-    if (ranks_of_environment().size > 1) return fail_usage("mpirun does not take tables: --save those of single files, and merge them");
     if (settings->csv && settings->json) return fail_usage("--csv does not go with --json: there is one output");
     if (settings->first_index) return fail_usage("--first-index does not go with tables, which tell rows by file and line");
     if (settings->per && settings->by_count) return fail_usage("--per row does not go with --by: rows are not grouped");
