@@ -37,12 +37,13 @@ static int session_open(struct session *session, const struct request *request) 
 }
 
 /* Prints the page, or says what is wrong. */
-static int session_close(struct session *session, wf_error error, struct page *page) {
+static int session_close(struct session *session, const struct request *request, wf_error error, struct page *page) {
     progress_end(&session->progress);
     int status = error ? fail_library(session->handle, error) : page_print(page);
     page_clear(page);
     wf_reader_close(session->reader);
     wf_handle_destroy(session->handle);
+    if (error == WF_ERROR_NAN) table_name_nan(request);
     return status;
 }
 
@@ -104,7 +105,7 @@ static int print_quantiles(const struct request *request, const double *q, int64
     const struct quantile_results results = {wf_reader_type(session.reader), settings->q ? q : NULL, values, count};
     page_open(&page);
     if (page.stream && !error) put_quantiles(page.stream, &results, format_of(settings));
-    return session_close(&session, error, &page);
+    return session_close(&session, request, error, &page);
 }
 
 int command_quantile(const struct request *request) {
@@ -133,7 +134,7 @@ int command_distinct(const struct request *request) {
     wf_error error = wf_count_distinct_reader(session.handle, (wf_nan)settings->nan, session.reader, &count);
     page_open(&page);
     if (page.stream && !error) put_distinct(page.stream, wf_reader_type(session.reader), count, settings->json);
-    return session_close(&session, error, &page);
+    return session_close(&session, request, error, &page);
 }
 
 /* ---- histogram ----------------------------------------------------------------------------------- */
@@ -176,7 +177,7 @@ static int print_histogram(const struct request *request, const double *edges, i
     const struct histogram_results results = {wf_reader_type(session.reader), found, edge_count, counts};
     page_open(&page);
     if (page.stream && !error) put_histogram(page.stream, &results, format_of(settings), terminal_width());
-    return session_close(&session, error, &page);
+    return session_close(&session, request, error, &page);
 }
 
 int command_histogram(const struct request *request) {

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "io/tables.h"
@@ -263,6 +264,31 @@ int command_table(const struct request *request) {
     wf_handle_destroy(handle);
     free(q);
     return status;
+}
+
+/* ---- NaNs of what is no table ---- */
+
+static bool are_files(const struct request *request) {
+    struct stat about;
+    bool are = true;
+    for (size_t i = 0; i < request->operand_count; i++) are = are && !stat(request->operands[i], &about) && S_ISREG(about.st_mode);
+    return are;
+}
+
+void table_name_nan(const struct request *request) {
+    const struct settings *settings = request->settings;
+    const struct wf_tally_settings table = {.type = settings->type ? settings->type : WF_F64,
+                                            .decimals = WF_NO_DECIMALS,
+                                            .nan = WF_NAN_ERROR,
+                                            .op_count = 1,
+                                            .op = {WF_TALLY_COUNT}};
+    struct wf_tally tally = {.column_count = 0};
+    struct wf_row_results rows = {.count = 0};
+    wf_handle *handle = NULL;
+    if (!are_files(request) || wf_handle_create("cpu", &handle)) return;
+    if (read_table(handle, request, &table, &tally, &rows) == WF_ERROR_NAN) say("%s", wf_handle_message(handle));
+    wf_tally_clear(&tally);
+    wf_handle_destroy(handle);
 }
 
 /* ---- merging ---- */

@@ -2,8 +2,10 @@
 do not exist."""
 
 import itertools
+import math
 import os
 import random
+import struct
 
 import pytest
 
@@ -86,6 +88,21 @@ def test_each_file_has_its_own_first_line(write):
     assert printed("sum", "--column", "x", *paths) == "10\n"
     paths.append(write("e", "x y z\n6 7\n"))
     refused(1, [f"{paths[-1]}:2:4: ", "2 fields, but line 1, the first, has 3"], "sum", "--column", "x", *paths)
+
+
+def test_nans_of_texts_are_named_by_line(write):
+    first, second = write("first.csv", b"a,b\n1,2\n3,4\n"), write("second.csv", b"b,a\n5,nan\n6,7\nnan,nan\n")
+    plain = write("plain.txt", b"1 2\n3 -nan\n")
+    for op in ("sum", "stats", "argmax", "median", "distinct", "histogram"):
+        for arguments, index, place in ((["--column", "b", first, second], 4, f"{second}:4:1"),
+                                        (["--column", "a", first, second], 2, f"{second}:2:3"), ([plain], 3, f"{plain}:2:3")):
+            done = run(op, "--nan", "error", *arguments)
+            assert (done.returncode, done.stdout) == (1, "")
+            assert done.stderr.splitlines() == [f"warpfold: NaN at index {index}", f"warpfold: {place}: NaN"]
+    # What cannot be read twice, and what has no lines.
+    assert run("sum", "--nan", "error", data="1\nnan\n").stderr == "warpfold: NaN at index 1\n"
+    raw = write("x.raw", struct.pack("<2d", 1, math.nan))
+    assert run("sum", "--nan", "error", "--type", "f64", "--format", "raw", raw).stderr == "warpfold: NaN at index 1\n"
 
 
 def test_several_columns_are_not_one():
