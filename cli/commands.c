@@ -60,6 +60,7 @@ static int reduce_whole(wf_handle *handle, const struct request *request) {
                               : reduction_conclude(handle, accumulator, settings);
     wf_accumulator_destroy(accumulator);
     wf_reader_close(reader);
+    if (status == STATUS_FAILED && settings->nan == WF_NAN_ERROR && !settings->axis) table_name_nan(request);
     return status;
 }
 

@@ -87,7 +87,7 @@ static int check_operands(const struct request *request) {
 }
 
 static int check_columns(const struct request *request, enum command_kind kind) {
-    if (!(kind & COMMAND_ORDERS) || request->settings->column_count < 2) return STATUS_OK;
+    if (!(kind & COMMAND_HISTOGRAM) || request->settings->column_count < 2) return STATUS_OK;
     return fail_usage("%s takes one column at a time", request->settings->operands[0]);
 }
 

@@ -155,6 +155,7 @@ static bool parse_print(const struct rule *rule, const char *text, struct settin
 
 enum {
     COMMAND_READS = COMMAND_DATA | COMMAND_MERGE,
+    COMMAND_GROUPS = COMMAND_DATA | COMMAND_MEDIAN | COMMAND_QUANTILE | COMMAND_DISTINCT,
     COMMAND_PRINTS = COMMAND_READS | COMMAND_ORDERS,
     COMMAND_STEPS = COMMAND_LADDER | COMMAND_EXPLAIN,
     COMMAND_SIMULATES = COMMAND_STEPS | COMMAND_INSPECT,
@@ -174,16 +175,16 @@ static const struct rule rules[] = {
     {"column", "N|NAME[,...]", COMMAND_INPUTS, parse_column, FIELD(column), 1, INT64_MAX,
      "read only this column of a text table, given by number, from 1, or by name in the header line; or several, "
      "also given one by one"},
-    {"by", "N|NAME[,...]", COMMAND_DATA, parse_by, 0, 0, 0,
+    {"by", "N|NAME[,...]", COMMAND_GROUPS, parse_by, 0, 0, 0,
      "reduce each group of rows with equal texts in these columns of a table, in the order in which groups appear"},
-    {"sort", NULL, COMMAND_READS, parse_flag, FIELD(sort), 0, 0,
+    {"sort", NULL, COMMAND_GROUPS | COMMAND_MERGE, parse_flag, FIELD(sort), 0, 0,
      "with --by: sort the groups by their texts, numbers by value"},
     {"per", "table|row", COMMAND_DATA, parse_word, FIELD(per), 0, 0,
      "row: reduce each row of a table, over its columns, and print a line for each"},
     {"decimal", "D", COMMAND_DATA, parse_count, FIELD(decimals), 0, 18,
      "values of a table are decimal numbers with at most D digits behind the point, and so are results: 0.1 + 0.2 is "
      "0.3"},
-    {"csv", NULL, COMMAND_READS, parse_flag, FIELD(csv), 0, 0,
+    {"csv", NULL, COMMAND_GROUPS | COMMAND_MERGE, parse_flag, FIELD(csv), 0, 0,
      "print the results of a table separated by commas (default: by tabs; aligned on a terminal)"},
     {"header", NULL, COMMAND_INPUTS, parse_flag, FIELD(has_header), 0, 0,
      "the first line of a text table has names, not numbers"},
@@ -511,7 +512,25 @@ static const char *name_of_type(int type) {
     return wf_type_name((wf_type)type);
 }
 
-static void put_option(FILE *stream, const struct rule *rule) {
+/* What an option is to one kind of command, where the rule speaks of several. */
+static const char *help_for(const struct rule *rule, unsigned kind) {
+    static const struct {
+        const char *name;
+        unsigned commands;
+        const char *help;
+    } own[] = {
+        {"type", COMMAND_INPUTS, "element type of raw and text files (text: default f64; a .npy file must have this type)"},
+        {"column", COMMAND_HISTOGRAM, "read only this column of a text table, given by number, from 1, or by name in the header line"},
+        {"device", COMMAND_READS, "device to run on (default: auto)"},
+        {"out", COMMAND_DATA, "with --axis: write the results to a .npy file"},
+        {"out", COMMAND_MERGE, "write the results of accumulators of --axis to a .npy file"},
+    };
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        if (!strcmp(own[i].name, rule->name) && own[i].commands & kind && !(kind & ~own[i].commands)) return own[i].help;
+    return rule->help;
+}
+
+static void put_option(FILE *stream, const struct rule *rule, unsigned kind) {
     int column = fprintf(stream, "  --%s", rule->name);
     if (rule->argument) column += fprintf(stream, " %s", rule->argument);
     if (column + 2 > HELP_OPTION_INDENT) {
@@ -519,7 +538,7 @@ static void put_option(FILE *stream, const struct rule *rule) {
         column = 0;
     }
     column += fprintf(stream, "%*s", HELP_OPTION_INDENT - column, "");
-    const char *word = rule->help;
+    const char *word = help_for(rule, kind);
     while (*word) {
         size_t length = strcspn(word, " ");
         put_word(stream, &column, HELP_OPTION_INDENT, word, (int)length);
@@ -531,7 +550,7 @@ static void put_option(FILE *stream, const struct rule *rule) {
 void put_options(FILE *stream, enum command_kind kind, bool (*has)(const void *context, const char *option),
                  const void *context) {
     for (int i = 0; i < RULE_COUNT; i++)
-        if (rules[i].commands & kind && (!has || has(context, rules[i].name))) put_option(stream, &rules[i]);
+        if (rules[i].commands & kind && (!has || has(context, rules[i].name))) put_option(stream, &rules[i], kind);
 }
 
 /* Those of one group, but not of the groups before it. */
@@ -540,7 +559,7 @@ static void put_group(FILE *stream, size_t group) {
     for (size_t i = 0; i < group; i++) before |= groups[i].commands;
     fprintf(stream, "\noptions for %s:\n", groups[group].title);
     for (int i = 0; i < RULE_COUNT; i++)
-        if (rules[i].commands & groups[group].commands && !(rules[i].commands & before)) put_option(stream, &rules[i]);
+        if (rules[i].commands & groups[group].commands && !(rules[i].commands & before)) put_option(stream, &rules[i], COMMAND_ANY);
 }
 
 void put_help(FILE *stream) {

@@ -1,4 +1,5 @@
 /* warpfold median, quantile, distinct and histogram. */
+#include "order.h"
 #include "report/order.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include "commands.h"
 #include "output.h"
 #include "progress.h"
+#include "table.h"
 
 enum { BINS_DEFAULT = 10, BINS_MAX = 1 << 20, WIDTH_MAX = 120 };
 
@@ -35,12 +37,13 @@ static int session_open(struct session *session, const struct request *request) 
 }
 
 /* Prints the page, or says what is wrong. */
-static int session_close(struct session *session, wf_error error, struct page *page) {
+static int session_close(struct session *session, const struct request *request, wf_error error, struct page *page) {
     progress_end(&session->progress);
     int status = error ? fail_library(session->handle, error) : page_print(page);
     page_clear(page);
     wf_reader_close(session->reader);
     wf_handle_destroy(session->handle);
+    if (error == WF_ERROR_NAN) table_name_nan(request);
     return status;
 }
 
@@ -81,6 +84,14 @@ static int check_quantiles(const double *q, int64_t count) {
     return STATUS_OK;
 }
 
+int order_parse_quantiles(const struct settings *settings, double **q, int64_t *count) {
+    const bool is_median = !strcmp(settings->operands[0], "median");
+    *q = NULL;
+    if (!is_median && !settings->q) return fail_usage("quantile needs --q, such as --q 0.5,0.99");
+    int status = parse_list("q", is_median ? "0.5" : settings->q, q, count);
+    return status ? status : check_quantiles(*q, *count);
+}
+
 static int print_quantiles(const struct request *request, const double *q, int64_t count, wf_value *values) {
     const struct settings *settings = request->settings;
     struct session session;
@@ -94,16 +105,14 @@ static int print_quantiles(const struct request *request, const double *q, int64
     const struct quantile_results results = {wf_reader_type(session.reader), settings->q ? q : NULL, values, count};
     page_open(&page);
     if (page.stream && !error) put_quantiles(page.stream, &results, format_of(settings));
-    return session_close(&session, error, &page);
+    return session_close(&session, request, error, &page);
 }
 
 int command_quantile(const struct request *request) {
-    bool is_median = !strcmp(request->settings->operands[0], "median");
-    if (!is_median && !request->settings->q) return fail_usage("quantile needs --q, such as --q 0.5,0.99");
-    double *q = NULL;
+    if (table_is_asked_for(request->settings)) return command_table(request);
+    double *q;
     int64_t count;
-    int status = parse_list("q", is_median ? "0.5" : request->settings->q, &q, &count);
-    if (!status) status = check_quantiles(q, count);
+    int status = order_parse_quantiles(request->settings, &q, &count);
     wf_value *values = status ? NULL : malloc((size_t)count * sizeof *values);
     if (!status && !values) status = fail_memory();
     if (!status) status = print_quantiles(request, q, count, values);
@@ -119,12 +128,13 @@ int command_distinct(const struct request *request) {
     struct session session;
     struct page page;
     int64_t count = 0;
+    if (table_is_asked_for(settings)) return command_table(request);
     int status = session_open(&session, request);
     if (status) return session_give_up(&session, status);
     wf_error error = wf_count_distinct_reader(session.handle, (wf_nan)settings->nan, session.reader, &count);
     page_open(&page);
     if (page.stream && !error) put_distinct(page.stream, wf_reader_type(session.reader), count, settings->json);
-    return session_close(&session, error, &page);
+    return session_close(&session, request, error, &page);
 }
 
 /* ---- histogram ----------------------------------------------------------------------------------- */
@@ -167,7 +177,7 @@ static int print_histogram(const struct request *request, const double *edges, i
     const struct histogram_results results = {wf_reader_type(session.reader), found, edge_count, counts};
     page_open(&page);
     if (page.stream && !error) put_histogram(page.stream, &results, format_of(settings), terminal_width());
-    return session_close(&session, error, &page);
+    return session_close(&session, request, error, &page);
 }
 
 int command_histogram(const struct request *request) {

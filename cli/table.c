@@ -2,9 +2,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "io/tables.h"
+#include "order.h"
 #include "output.h"
 #include "progress.h"
 #include "ranks.h"
@@ -20,9 +22,9 @@ bool table_is_asked_for(const struct settings *settings) {
 
 /* ---- the ops ---- */
 
-static int add_op(struct wf_tally_settings *table, wf_op op) {
+static int add_op(struct wf_tally_settings *table, wf_op op, const char *name) {
     for (size_t i = 0; i < table->op_count; i++)
-        if (table->op[i] == op) return fail_usage("%s is given twice", op == WF_TALLY_COUNT ? "count" : wf_op_name(op));
+        if (table->op[i] == op) return fail_usage("%s is given twice", name);
     if (table->op_count == WF_TALLY_OPS_MAX) return fail_usage("too many ops");
     table->op[table->op_count++] = op;
     return STATUS_OK;
@@ -30,19 +32,20 @@ static int add_op(struct wf_tally_settings *table, wf_op op) {
 
 static int add_named(struct wf_tally_settings *table, const char *name, size_t length) {
     static const char *const none[] = {NULL};
-    static const char *const alone[] = {"median", "quantile", "histogram", "distinct"};
     static const wf_op stats[] = {WF_TALLY_COUNT, WF_SUM, WF_MEAN, WF_STD, WF_MIN, WF_MAX};
     char copy[32] = "";
     if (length < sizeof copy) memcpy(copy, name, length);
     const wf_op op = wf_op_parse(copy);
-    if (!strcmp(copy, "count")) return add_op(table, WF_TALLY_COUNT);
-    for (size_t i = 0; i < sizeof alone / sizeof alone[0]; i++)
-        if (!strcmp(copy, alone[i])) return fail_usage("%s does not go with other ops or groups: 'warpfold %s --column C'", copy, copy);
+    if (!strcmp(copy, "count")) return add_op(table, WF_TALLY_COUNT, copy);
+    if (!strcmp(copy, "median")) return add_op(table, WF_TALLY_MEDIAN, copy);
+    if (!strcmp(copy, "distinct")) return add_op(table, WF_TALLY_DISTINCT, copy);
+    if (!strcmp(copy, "quantile") || !strcmp(copy, "histogram"))
+        return fail_usage("%s does not go with other ops: 'warpfold %s --column C'", copy, copy);
     if (op == WF_OP_NONE) return fail_usage("unknown op '%.*s'%s", (int)length, name, suggest_command(copy, none).text);
-    if (op != WF_STATS) return add_op(table, op);
+    if (op != WF_STATS) return add_op(table, op, copy);
     int status = STATUS_OK;
     for (size_t i = 0; i < sizeof stats / sizeof stats[0] && !status; i++)
-        if (stats[i] != WF_STD || table->decimals == WF_NO_DECIMALS) status = add_op(table, stats[i]);
+        if (stats[i] != WF_STD || table->decimals == WF_NO_DECIMALS) status = add_op(table, stats[i], i ? wf_op_name(stats[i]) : "count");
     return status;
 }
 
@@ -58,25 +61,57 @@ static int add_ops(struct wf_tally_settings *table, const char *names) {
     return status;
 }
 
-static int make_settings(const struct settings *settings, struct wf_tally_settings *table) {
+/* One op for each q. */
+static int add_quantiles(struct wf_tally_settings *table, const struct settings *settings, double **q) {
+    char name[32];
+    int64_t count = 0;
+    int status = order_parse_quantiles(settings, q, &count);
+    table->q = *q;
+    for (int64_t i = 0; i < count && !status; i++) {
+        snprintf(name, sizeof name, "--q: %g", (*q)[i]);
+        for (int64_t k = 0; k < i && !status; k++)
+            if ((*q)[k] == (*q)[i]) status = fail_usage("%s is given twice", name);
+        if (!status) status = add_op(table, (wf_op)(WF_TALLY_QUANTILE + i), name);
+    }
+    return status;
+}
+
+static bool has_order(const struct wf_tally_settings *table) {
+    bool has = false;
+    for (size_t i = 0; i < table->op_count; i++) has |= wf_tally_is_of_order(table->op[i]);
+    return has;
+}
+
+/* What is done in parts is done with accumulators. */
+static int check_parts(const struct settings *settings, const struct wf_tally_settings *table) {
+    const char *why = settings->resume ? "--resume" : ranks_of_environment().size > 1 ? "mpirun" : NULL;
+    if (settings->per && has_order(table)) return fail_usage("--per row does not take medians and distinct values");
+    if (!why) return STATUS_OK;
+    return fail_usage("%s does not take tables: %s", why, has_order(table) ? "medians and distinct values need all rows in one process"
+                                                                           : "--save those of single files, and merge them");
+}
+
+/* *q: the caller's to free, once the tally has been cleared. */
+static int make_settings(const struct settings *settings, struct wf_tally_settings *table, double **q) {
     *table = (struct wf_tally_settings){.type = settings->type ? settings->type : WF_F64,
                                         .decimals = WF_NO_DECIMALS,
                                         .nan = (wf_nan)settings->nan,
                                         .result_type = settings->result_type,
-                                        .ddof = settings->ddof};
+                                        .ddof = settings->ddof,
+                                        .between = (wf_between)settings->between};
     if (settings->decimals >= 0) {
         if (settings->type) return fail_usage("--decimal does not take --type: decimals have a type of their own");
         table->decimals = (int32_t)settings->decimals;
         table->type = WF_I64;
     }
-    return add_ops(table, settings->operands[0]);
+    const char *names = settings->operands[0];
+    int status = !strcmp(names, "quantile") ? add_quantiles(table, settings, q) : add_ops(table, names);
+    return status ? status : check_parts(settings, table);
 }
 
 static int check_options(const struct settings *settings) {
     if (settings->axis) return fail_usage("--axis is for .npy files, not for the columns of a table");
     if (settings->output_count) return fail_usage("--out needs --axis: the results of a table are printed");
-    if (settings->resume) return fail_usage("--resume does not take tables: --save those of single files, and merge them");
-    if (ranks_of_environment().size > 1) return fail_usage("mpirun does not take tables: --save those of single files, and merge them");
     if (settings->csv && settings->json) return fail_usage("--csv does not go with --json: there is one output");
     if (settings->first_index) return fail_usage("--first-index does not go with tables, which tell rows by file and line");
     if (settings->per && settings->by_count) return fail_usage("--per row does not go with --by: rows are not grouped");
@@ -157,7 +192,7 @@ static int conclude_rows(const struct settings *settings, struct wf_tally *tally
                                   .hex = settings->hex};
     struct page page;
     page_open(&page);
-    if (report.form == TALLY_ALIGNED) report.form = TALLY_TABS;
+    if (report.form == TALLY_ALIGNED && tally->settings.op_count == 1) report.form = TALLY_TABS; /* a column of values */
     const bool is_put = page.stream && put_tally_rows(page.stream, &report, rows->count);
     int status = page_end(&page) && is_put ? deliver(NULL, 0, &page) : fail_memory();
     page_clear(&page);
@@ -166,12 +201,18 @@ static int conclude_rows(const struct settings *settings, struct wf_tally *tally
 
 /* ---- the command ---- */
 
+/* "count --by region": which columns have numbers does not matter. */
+static bool counts_rows(const struct settings *settings, const struct wf_tally_settings *table) {
+    return settings->by_count && !settings->column_count && table->op_count == 1 && table->op[0] == WF_TALLY_COUNT;
+}
+
 /* The rows' results, where they are asked for; otherwise the tally's. */
 static wf_error read_table(wf_handle *handle, const struct request *request, const struct wf_tally_settings *table,
                            struct wf_tally *tally, struct wf_row_results *rows) {
     const struct settings *settings = request->settings;
     const struct wf_table_plan plan = {.columns = settings->columns, .column_count = settings->column_count,
-                                       .by = settings->by, .by_count = settings->by_count, .type = table->type,
+                                       .by = settings->by, .by_count = settings->by_count,
+                                       .counts_rows = counts_rows(settings, table), .type = table->type,
                                        .decimals = table->decimals, .nan = table->nan};
     wf_reader_options options = settings_reader_options(settings);
     wf_reader *reader = NULL;
@@ -198,24 +239,56 @@ static int open_cpu(const struct settings *settings, wf_handle **handle) {
     return error ? fail("%s", wf_error_text(error)) : STATUS_OK;
 }
 
+static int reduce_table(wf_handle *handle, const struct request *request, const struct wf_tally_settings *table, struct wf_tally *tally) {
+    const struct settings *settings = request->settings;
+    struct wf_row_results rows = {.count = 0};
+    wf_error error = read_table(handle, request, table, tally, &rows);
+    int status = error           ? fail_library(handle, error)
+                 : settings->per ? conclude_rows(settings, tally, &rows)
+                                 : conclude(handle, settings, tally);
+    wf_row_results_clear(&rows);
+    return status;
+}
+
 int command_table(const struct request *request) {
     const struct settings *settings = request->settings;
     struct wf_tally_settings table;
     struct wf_tally tally = {.column_count = 0};
     wf_handle *handle = NULL;
+    double *q = NULL;
     int status = check_options(settings);
-    if (!status) status = make_settings(settings, &table);
+    if (!status) status = make_settings(settings, &table, &q);
     if (!status) status = open_cpu(settings, &handle);
-    if (status) return status;
-    struct wf_row_results rows = {.count = 0};
-    wf_error error = read_table(handle, request, &table, &tally, &rows);
-    status = error           ? fail_library(handle, error)
-             : settings->per ? conclude_rows(settings, &tally, &rows)
-                             : conclude(handle, settings, &tally);
-    wf_row_results_clear(&rows);
+    if (!status) status = reduce_table(handle, request, &table, &tally);
     wf_tally_clear(&tally);
     wf_handle_destroy(handle);
+    free(q);
     return status;
+}
+
+/* ---- NaNs of what is no table ---- */
+
+static bool are_files(const struct request *request) {
+    struct stat about;
+    bool are = true;
+    for (size_t i = 0; i < request->operand_count; i++) are = are && !stat(request->operands[i], &about) && S_ISREG(about.st_mode);
+    return are;
+}
+
+void table_name_nan(const struct request *request) {
+    const struct settings *settings = request->settings;
+    const struct wf_tally_settings table = {.type = settings->type ? settings->type : WF_F64,
+                                            .decimals = WF_NO_DECIMALS,
+                                            .nan = WF_NAN_ERROR,
+                                            .op_count = 1,
+                                            .op = {WF_TALLY_COUNT}};
+    struct wf_tally tally = {.column_count = 0};
+    struct wf_row_results rows = {.count = 0};
+    wf_handle *handle = NULL;
+    if (!are_files(request) || wf_handle_create("cpu", &handle)) return;
+    if (read_table(handle, request, &table, &tally, &rows) == WF_ERROR_NAN) say("%s", wf_handle_message(handle));
+    wf_tally_clear(&tally);
+    wf_handle_destroy(handle);
 }
 
 /* ---- merging ---- */

@@ -10,6 +10,9 @@ bool table_is_asked_for(const struct settings *settings);
 
 int command_table(const struct request *request);
 
+/* Says where in the files the first NaN stands, if they are texts that can be read once more. */
+void table_name_nan(const struct request *request);
+
 /* merge, where the first operand, which has been read, is a saved table. */
 bool table_is_saved(const struct saved *saved);
 int table_merge(const struct request *request, const struct saved *first);

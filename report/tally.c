@@ -13,12 +13,30 @@
 
 enum { CELL_CAPACITY = TALLY_CELL_CAPACITY };
 
-static const char *op_name(wf_op op) {
-    return op == WF_TALLY_COUNT ? "count" : wf_op_name(op);
+struct op_name {
+    char text[CELL_CAPACITY + 2];
+};
+
+/* As a heading has it: "sum", "q0.99". */
+static struct op_name op_name(const struct wf_tally *tally, wf_op op) {
+    struct op_name name = {"q"};
+    const char *text = op == WF_TALLY_COUNT ? "count" : op == WF_TALLY_DISTINCT ? "distinct" : op == WF_TALLY_MEDIAN ? "median" : wf_op_name(op);
+    if (op >= WF_TALLY_QUANTILE) {
+        const wf_value q = {.type = WF_F64, .v.f64 = tally->settings.q[op - WF_TALLY_QUANTILE]};
+        wf_value_format(&q, 0, name.text + 1, CELL_CAPACITY);
+    } else {
+        snprintf(name.text, sizeof name.text, "%s", text);
+    }
+    return name;
 }
 
 static const void *results_of(struct tally_report *report, size_t column, size_t op) {
     return report->results[column * report->tally->settings.op_count + op];
+}
+
+/* Neither a number of values. */
+static bool is_value(wf_op op) {
+    return op != WF_TALLY_COUNT && op != WF_TALLY_DISTINCT;
 }
 
 static bool is_index(wf_op op) {
@@ -33,6 +51,10 @@ static wf_value value_of(const void *results, wf_type type, int64_t i) {
     const unsigned char *element = (const unsigned char *)results + (size_t)i * nbytes;
     wf_value value = {.type = type};
     uint64_t bits = 0;
+    if (nbytes == sizeof bits) { /* nearly all results */
+        memcpy(&value.v.u, element, sizeof bits);
+        return value;
+    }
     memcpy((unsigned char *)&bits + (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : sizeof bits - nbytes), element, nbytes);
     if (is_signed) value.v.i = (int64_t)(bits << (64 - 8 * nbytes)) >> (64 - 8 * nbytes);
     else if (type == WF_F32) memcpy(&value.v.f32, &(uint32_t){(uint32_t)bits}, sizeof value.v.f32);
@@ -54,28 +76,55 @@ static size_t format_scaled(const wf_value *value, int32_t decimals, char *text,
                             end - whole, digits + whole);
 }
 
+/* The results of an op for a column, as far as they do not depend on the group. */
+struct source {
+    const void *results;
+    const int64_t *count; /* the values of each group */
+    int64_t least_count;  /* that give a result */
+    wf_type type;
+    bool is_scaled, is_index, hex;
+};
+
+static struct source source_of(struct tally_report *report, size_t column, size_t i) {
+    const struct wf_tally *tally = report->tally;
+    const wf_op op = tally->settings.op[i];
+    return (struct source){.results = results_of(report, column, i),
+                           .count = tally->column[column].count,
+                           .least_count = wf_tally_least_count(tally, op),
+                           .type = wf_tally_result_type(tally, op),
+                           .is_scaled = wf_tally_is_scaled(tally, op),
+                           .is_index = is_index(op),
+                           .hex = report->hex && is_value(op)};
+}
+
 /* Sum, mean and extrema of a group of one are the same number, whose text is kept. */
 static size_t format_number(struct tally_report *report, const wf_value *value, bool hex, char text[CELL_CAPACITY]) {
+    enum { USUAL_NBYTES = 32 }; /* a copy of a constant size is no call */
     struct tally_printed *last = &report->last;
     if (value->type != last->value.type || value->v.u != last->value.v.u || hex != last->hex) {
         last->value = *value;
         last->hex = hex;
         last->length = wf_value_format(value, hex, last->text, sizeof last->text);
     }
-    memcpy(text, last->text, sizeof last->text);
+    if (last->length < USUAL_NBYTES) memcpy(text, last->text, USUAL_NBYTES);
+    else memcpy(text, last->text, sizeof last->text);
     return last->length;
 }
 
 /* The value as text, "" where there is none; returns its length. */
+static inline size_t format_of(struct tally_report *report, const struct source *source, int64_t group,
+                               char text[CELL_CAPACITY]) {
+    text[0] = '\0';
+    if (source->count[group] < source->least_count) return 0;
+    const wf_value value = value_of(source->results, source->type, group);
+    if (source->is_scaled) return format_scaled(&value, report->tally->settings.decimals, text, CELL_CAPACITY);
+    return format_number(report, &value, source->hex, text);
+}
+
 static size_t format_value(struct tally_report *report, size_t column, size_t i, int64_t group,
                            char text[CELL_CAPACITY]) {
-    const struct wf_tally *tally = report->tally;
-    const wf_op op = tally->settings.op[i];
-    text[0] = '\0';
-    if (!wf_tally_has_result(tally, column, op, group)) return 0;
-    const wf_value value = value_of(results_of(report, column, i), wf_tally_result_type(tally, op), group);
-    if (wf_tally_is_scaled(tally, op)) return format_scaled(&value, tally->settings.decimals, text, CELL_CAPACITY);
-    return format_number(report, &value, report->hex && op != WF_TALLY_COUNT, text);
+    const struct source source = source_of(report, column, i);
+    return format_of(report, &source, group, text);
 }
 
 /* ---- texts in a form ---- */
@@ -148,9 +197,10 @@ static void put_heading(FILE *stream, struct tally_report *report, enum tally_fo
         return;
     }
     k -= key_columns(tally);
-    char tail[32];
+    char tail[CELL_CAPACITY + 8];
     const char *column = tally->by_count ? tally->name[k / ops] : "";
-    snprintf(tail, sizeof tail, "%s%s", tally->by_count ? "_" : "", op_name(tally->settings.op[k % ops]));
+    const bool has_column = tally->by_count && !wf_tally_counts_rows(tally);
+    snprintf(tail, sizeof tail, "%s%s", has_column ? "_" : "", op_name(tally, tally->settings.op[k % ops]).text);
     put_text(stream, form, column, strlen(column), tail);
 }
 
@@ -221,48 +271,98 @@ static void flush(struct block *block) {
     block->nbytes = 0;
 }
 
-/* Puts a cell, and leaves room for what ends it; false: it is none of the usual, which are short and plain. */
-static bool put_usual(struct block *block, struct tally_report *report, int64_t row, size_t k) {
-    const struct cell cell = cell_at(report, row, k);
-    if (block->nbytes + CELL_CAPACITY >= sizeof block->bytes) flush(block);
-    char *to = block->bytes + block->nbytes;
-    if (!cell.text && is_index(report->tally->settings.op[cell.op])) return false;
-    if (cell.text && (cell.nbytes > CELL_CAPACITY || !is_plain(report->form, cell.text, cell.nbytes))) return false;
-    if (cell.text) memcpy(to, cell.text, cell.nbytes);
-    block->nbytes += cell.text ? cell.nbytes : format_value(report, cell.column, cell.op, cell.group, to);
+/* Puts a text, and leaves room for what ends it; false: it is long, or not plain. */
+static inline bool put_usual_text(struct block *block, enum tally_form form, const char *text, size_t nbytes) {
+    if (nbytes > CELL_CAPACITY || !is_plain(form, text, nbytes)) return false;
+    memcpy(block->bytes + block->nbytes, text, nbytes);
+    block->nbytes += nbytes;
     return true;
 }
 
-static void put_separated(FILE *stream, struct tally_report *report, char separator) {
-    const size_t columns = cell_columns(report->tally);
-    struct block block = {.stream = stream, .nbytes = 0};
-    for (int64_t row = -1; row < cell_rows(report->tally) && !ferror(stream); row++)
-        for (size_t k = 0; k < columns; k++) {
-            if (row < 0 || !put_usual(&block, report, row, k)) {
-                flush(&block);
-                put_any(stream, report, report->form, row, k);
-            }
-            block.bytes[block.nbytes++] = k + 1 < columns ? separator : '\n';
+/* Puts a cell below the names; false: it is none of the usual.  source: of its column of results, NULL: it is a key. */
+static inline bool put_usual(struct block *block, struct tally_report *report, const struct source *source, int64_t row, size_t k) {
+    if (block->nbytes + CELL_CAPACITY >= sizeof block->bytes) flush(block);
+    if (!source) {
+        const struct cell cell = cell_at(report, row, k);
+        return put_usual_text(block, report->form, cell.text, cell.nbytes);
+    }
+    if (source->is_index) return false;
+    const int64_t group = !report->tally->by_count ? 0 : report->order ? report->order[row] : row;
+    block->nbytes += format_of(report, source, group, block->bytes + block->nbytes);
+    return true;
+}
+
+/* source: of each column of results; without groups these are those of the row. */
+static void put_row(struct block *block, struct tally_report *report, const struct source *source, int64_t row) {
+    const size_t columns = cell_columns(report->tally), keys = key_columns(report->tally);
+    for (size_t k = 0; k < columns; k++) {
+        if (row < 0 || !put_usual(block, report, k < keys ? NULL : &source[k - keys], row, k)) {
+            flush(block);
+            put_any(block->stream, report, report->form, row, k);
         }
+        block->bytes[block->nbytes++] = k + 1 < columns ? (report->form == TALLY_COMMAS ? ',' : '\t') : '\n';
+    }
+}
+
+static void put_separated(FILE *stream, struct tally_report *report) {
+    const struct wf_tally *tally = report->tally;
+    const size_t ops = tally->settings.op_count, count = tally->column_count * ops;
+    struct source *source = malloc((count + 1) * sizeof *source);
+    struct block block = {.stream = stream, .nbytes = 0};
+    report->has_failed |= !source;
+    for (size_t i = 0; source && i < count; i++) source[i] = source_of(report, i / ops, i % ops);
+    for (int64_t row = -1; source && row < cell_rows(tally) && !ferror_unlocked(stream); row++)
+        put_row(&block, report, tally->by_count || row < 0 ? source : source + (size_t)row * ops, row);
     flush(&block);
+    free(source);
 }
 
 /* ---- aligned ---- */
 
-/* Characters of UTF-8. */
+/* The character of UTF-8 that begins at text; bytes that begin none are characters, too. */
+static uint32_t character_at(const unsigned char *text, size_t nbytes) {
+    const size_t more = text[0] >= 0xf0 ? 3 : text[0] >= 0xe0 ? 2 : text[0] >= 0xc0 ? 1 : 0;
+    uint32_t character = text[0] & (0xffu >> (more ? more + 2 : 0));
+    for (size_t i = 1; i <= more && i < nbytes; i++) character = character << 6 | (text[i] & 0x3f);
+    return character;
+}
+
+/* How many places of a terminal a character takes: accents none, those of East Asia and pictures two. */
+static size_t places_of(uint32_t character) {
+    static const struct { uint32_t first, last; size_t places; } ranges[] = {
+        {0x300, 0x36f, 0},   {0x1100, 0x115f, 2}, {0x200b, 0x200f, 0}, {0x20d0, 0x20ff, 0},   {0x2e80, 0x303e, 2},
+        {0x3041, 0xa4cf, 2}, {0xac00, 0xd7a3, 2}, {0xf900, 0xfaff, 2}, {0xfe00, 0xfe0f, 0},   {0xfe30, 0xfe6f, 2},
+        {0xff00, 0xff60, 2}, {0xffe0, 0xffe6, 2}, {0x1f300, 0x1f64f, 2}, {0x1f900, 0x1f9ff, 2}, {0x20000, 0x3fffd, 2}};
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
+        if (character >= ranges[i].first && character <= ranges[i].last) return ranges[i].places;
+    return 1;
+}
+
 static size_t width_of(const char *text, size_t nbytes) {
     size_t width = 0;
-    for (size_t i = 0; i < nbytes; i++) width += (text[i] & 0xc0) != 0x80;
+    for (size_t i = 0; i < nbytes; i++)
+        if ((text[i] & 0xc0) != 0x80) width += places_of(character_at((const unsigned char *)text + i, nbytes - i));
     return width;
 }
 
-static size_t column_width(struct tally_report *report, size_t k) {
+/* What is aligned: rows of cells, of which the first columns are texts; row -1 has the names. */
+struct grid {
+    size_t columns, text_columns;
+    int64_t rows;
+    void (*put)(FILE *stream, struct tally_report *report, int64_t row, size_t k);
+};
+
+static void put_grid_cell(FILE *stream, struct tally_report *report, int64_t row, size_t k) {
+    put_any(stream, report, TALLY_ALIGNED, row, k);
+}
+
+static size_t column_width(struct tally_report *report, const struct grid *grid, size_t k) {
     size_t width = 0;
     struct page cell;
     page_open(&cell);
-    for (int64_t row = -1; cell.stream && row < cell_rows(report->tally); row++) {
+    for (int64_t row = -1; cell.stream && row < grid->rows; row++) {
         const size_t before = cell.length;
-        put_any(cell.stream, report, TALLY_ALIGNED, row, k);
+        grid->put(cell.stream, report, row, k);
         fflush(cell.stream);
         const size_t cell_width = width_of(cell.text + before, cell.length - before);
         if (cell_width > width) width = cell_width;
@@ -273,27 +373,25 @@ static size_t column_width(struct tally_report *report, size_t k) {
 }
 
 /* Texts begin, and numbers end, at the same place of each line. */
-static void put_padded(FILE *stream, struct tally_report *report, int64_t row, size_t k, size_t width) {
+static void put_padded(FILE *stream, struct tally_report *report, const struct grid *grid, int64_t row, size_t k, size_t width) {
     struct page cell;
     page_open(&cell);
-    if (cell.stream) put_any(cell.stream, report, TALLY_ALIGNED, row, k);
+    if (cell.stream) grid->put(cell.stream, report, row, k);
     report->has_failed |= !page_end(&cell);
     const size_t own = cell.text ? width_of(cell.text, cell.length) : 0;
     const int padding = own < width ? (int)(width - own) : 0;
-    const bool is_text = k < key_columns(report->tally);
-    const bool is_last = k + 1 == cell_columns(report->tally);
+    const bool is_text = k < grid->text_columns, is_last = k + 1 == grid->columns;
     fprintf(stream, "%s%*s%s%*s", k ? "  " : "", is_text ? 0 : padding, "", cell.text ? cell.text : "",
             is_text && !is_last ? padding : 0, "");
     page_clear(&cell);
 }
 
-static void put_aligned(FILE *stream, struct tally_report *report) {
+static void put_aligned(FILE *stream, struct tally_report *report, const struct grid *grid) {
     enum { COLUMNS_MAX = 256 };
     size_t width[COLUMNS_MAX] = {0};
-    const size_t columns = cell_columns(report->tally);
-    for (size_t k = 0; k < columns && k < COLUMNS_MAX; k++) width[k] = column_width(report, k);
-    for (int64_t row = -1; row < cell_rows(report->tally); row++) {
-        for (size_t k = 0; k < columns; k++) put_padded(stream, report, row, k, k < COLUMNS_MAX ? width[k] : 0);
+    for (size_t k = 0; k < grid->columns && k < COLUMNS_MAX; k++) width[k] = column_width(report, grid, k);
+    for (int64_t row = -1; row < grid->rows; row++) {
+        for (size_t k = 0; k < grid->columns; k++) put_padded(stream, report, grid, row, k, k < COLUMNS_MAX ? width[k] : 0);
         fputc('\n', stream);
     }
 }
@@ -318,7 +416,7 @@ static void json_result(struct json *json, struct tally_report *report, size_t c
         json_key_unsigned(json, "line", (uint64_t)line);
         json_end(json, '}');
     } else {
-        (report->hex && op != WF_TALLY_COUNT ? json_text : json_decimal)(json, text);
+        (report->hex && is_value(op) ? json_text : json_decimal)(json, text);
     }
 }
 
@@ -334,9 +432,9 @@ static void json_record(struct json *json, struct tally_report *report, size_t c
         json_bytes(json, (const char *)part, length);
     }
     if (tally->by_count) json_end(json, '}');
-    json_key_text(json, "column", tally->name[column]);
+    if (!wf_tally_counts_rows(tally)) json_key_text(json, "column", tally->name[column]);
     for (size_t i = 0; i < tally->settings.op_count; i++) {
-        json_key(json, op_name(tally->settings.op[i]));
+        json_key(json, op_name(tally, tally->settings.op[i]).text);
         json_result(json, report, column, i, group);
     }
     json_end(json, '}');
@@ -363,7 +461,7 @@ static void put_one_json(FILE *stream, struct tally_report *report) {
     const wf_op op = tally->settings.op[0];
     struct json json = json_to(stream);
     json_begin(&json, '{');
-    json_key_text(&json, "op", op_name(op));
+    json_key_text(&json, "op", op_name(tally, op).text);
     json_key_text(&json, "type", wf_type_name(tally->settings.type));
     json_key(&json, "count");
     json_signed(&json, tally->column[0].count[0]);
@@ -375,11 +473,15 @@ static void put_one_json(FILE *stream, struct tally_report *report) {
 }
 
 bool put_tally(FILE *stream, struct tally_report *report) {
+    const struct grid grid = {.columns = cell_columns(report->tally),
+                              .text_columns = key_columns(report->tally),
+                              .rows = cell_rows(report->tally),
+                              .put = put_grid_cell};
     switch (report->form) {
     case TALLY_BARE: put_value(stream, report, TALLY_BARE, 0, 0, 0), fputc('\n', stream); break;
-    case TALLY_TABS: put_separated(stream, report, '\t'); break;
-    case TALLY_COMMAS: put_separated(stream, report, ','); break;
-    case TALLY_ALIGNED: put_aligned(stream, report); break;
+    case TALLY_TABS:
+    case TALLY_COMMAS: put_separated(stream, report); break;
+    case TALLY_ALIGNED: put_aligned(stream, report, &grid); break;
     case TALLY_JSON: (report->is_one ? put_one_json : put_json)(stream, report); break;
     }
     return !report->has_failed;
@@ -413,7 +515,7 @@ static void put_rows_json(FILE *stream, struct tally_report *report, int64_t cou
         json_begin(&json, '{');
         for (size_t i = 0; i < tally->settings.op_count; i++) {
             const wf_op op = tally->settings.op[i];
-            json_key(&json, op_name(op));
+            json_key(&json, op_name(tally, op).text);
             if (is_index(op) && wf_tally_has_result(tally, 0, op, row)) json_text(&json, column_at(report, i, row));
             else json_result(&json, report, 0, i, row);
         }
@@ -424,15 +526,22 @@ static void put_rows_json(FILE *stream, struct tally_report *report, int64_t cou
     fputc('\n', stream);
 }
 
+static void put_row_cell(FILE *stream, struct tally_report *report, int64_t row, size_t i) {
+    if (row < 0) fputs(op_name(report->tally, report->tally->settings.op[i]).text, stream);
+    else put_row_value(stream, report, i, row);
+}
+
 bool put_tally_rows(FILE *stream, struct tally_report *report, int64_t count) {
     const size_t ops = report->tally->settings.op_count;
+    const struct grid grid = {.columns = ops, .rows = count, .put = put_row_cell};
     const char separator = report->form == TALLY_COMMAS ? ',' : '\t';
     const bool has_names = ops > 1 || report->form == TALLY_COMMAS;
     if (report->form == TALLY_JSON) put_rows_json(stream, report, count);
-    for (int64_t row = has_names ? -1 : 0; row < count && report->form != TALLY_JSON; row++)
+    if (report->form == TALLY_ALIGNED) put_aligned(stream, report, &grid);
+    const bool is_separated = report->form == TALLY_TABS || report->form == TALLY_COMMAS;
+    for (int64_t row = has_names ? -1 : 0; row < count && is_separated; row++)
         for (size_t i = 0; i < ops; i++) {
-            if (row < 0) fputs(op_name(report->tally->settings.op[i]), stream);
-            else put_row_value(stream, report, i, row);
+            put_row_cell(stream, report, row, i);
             fputc(i + 1 < ops ? separator : '\n', stream);
         }
     return !report->has_failed;

@@ -2,8 +2,10 @@
 do not exist."""
 
 import itertools
+import math
 import os
 import random
+import struct
 
 import pytest
 
@@ -52,6 +54,8 @@ def test_tables(data, arguments, result):
     ("price qty\n1 2\n", [], ":1:1: ", "--column NAME"),
     ("x;y\n1;2\n", ["--column", "2"], ":1:3: ", "--header"),
     ("x,y\n1,2\n", ["--column", "3", "--header"], ":1:4: ", "no column 3"),
+    ("a\tb, c\n1\t2\n", ["--column", "a"], ":1:7: ", "'a\\tb', 'c'; is the delimiter another one (--delimiter)?"),
+    ("a;b, c\n1;2\n", ["--by", "a", "--column", "c"], ":1:7: ", "--delimiter"),
     ("name,price,qty\n1,2,3\n", ["--column", "pirce"], ":1:15: ",
      "'name', 'price', 'qty'; did you mean 'price'?"),
 ])
@@ -84,6 +88,21 @@ def test_each_file_has_its_own_first_line(write):
     assert printed("sum", "--column", "x", *paths) == "10\n"
     paths.append(write("e", "x y z\n6 7\n"))
     refused(1, [f"{paths[-1]}:2:4: ", "2 fields, but line 1, the first, has 3"], "sum", "--column", "x", *paths)
+
+
+def test_nans_of_texts_are_named_by_line(write):
+    first, second = write("first.csv", b"a,b\n1,2\n3,4\n"), write("second.csv", b"b,a\n5,nan\n6,7\nnan,nan\n")
+    plain = write("plain.txt", b"1 2\n3 -nan\n")
+    for op in ("sum", "stats", "argmax", "median", "distinct", "histogram"):
+        for arguments, index, place in ((["--column", "b", first, second], 4, f"{second}:4:1"),
+                                        (["--column", "a", first, second], 2, f"{second}:2:3"), ([plain], 3, f"{plain}:2:3")):
+            done = run(op, "--nan", "error", *arguments)
+            assert (done.returncode, done.stdout) == (1, "")
+            assert done.stderr.splitlines() == [f"warpfold: NaN at index {index}", f"warpfold: {place}: NaN"]
+    # What cannot be read twice, and what has no lines.
+    assert run("sum", "--nan", "error", data="1\nnan\n").stderr == "warpfold: NaN at index 1\n"
+    raw = write("x.raw", struct.pack("<2d", 1, math.nan))
+    assert run("sum", "--nan", "error", "--type", "f64", "--format", "raw", raw).stderr == "warpfold: NaN at index 1\n"
 
 
 def test_several_columns_are_not_one():

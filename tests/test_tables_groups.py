@@ -6,6 +6,7 @@ import io
 import json
 import math
 import os
+import pty
 import random
 import re
 import subprocess
@@ -191,7 +192,8 @@ def test_names_between_commas_may_be_quoted():
 def test_ops_that_are_refused():
     refused(2, "did you mean 'mean'?", "sum,maen", "--column", "price", data=TABLE)
     refused(2, "dot", "sum,dot", "--column", "price", data=TABLE)
-    refused(2, "'warpfold median --column C'", "sum,median", "--column", "price", data=TABLE)
+    refused(2, "'warpfold histogram --column C'", "sum,histogram", "--column", "price", data=TABLE)
+    refused(2, "median is given twice", "median,sum,median", "--column", "price", data=TABLE)
     refused(2, ["--csv", "--json"], "sum", "--column", "price", "--csv", "--json", data=TABLE)
     refused(2, "twice", "sum,sum", "--column", "price", data=TABLE)
     refused(2, "xor", "xor,sum", "--column", "price", data=TABLE)
@@ -214,6 +216,26 @@ def test_missing_keys_and_values():
     assert lines_of("sum,count", "--by", "k", data=nans)[1:] == [["a", "nan", "2"], ["b", "2", "1"]]
     assert lines_of("sum,count", "--by", "k", "--nan", "omit", data=nans)[1:] == [["a", "1", "1"], ["b", "2", "1"]]
     refused(1, "standard input:2:3: NaN", "sum,count", "--by", "k", "--nan", "error", data=nans)
+
+
+def test_rows_are_counted_whatever_columns_they_have(tmp_path):
+    head, rest = 'k,name\nb,x\na,"p\nq"\n', 'n,name,k\n7,u,b\n-,v,NA\n,w,\n'
+    files = [tmp_path / "head.csv", tmp_path / "rest.csv"]
+    for file, text in zip(files, (head, rest)):
+        file.write_text(text)
+    counted = [["k", "count"], ["b", "2"], ["a", "1"], ["NA", "1"], ["", "1"]]
+    assert lines_of("count", "--by", "k", *files, data="") == counted
+    assert lines_of("count", "--by", "k", "--missing", "skip", *files, data="") == [row for row in counted if row[0] != "NA"]
+    assert lines_of("count", "--by", "k,name", data=head) == [["k", "name", "count"], ["b", "x", "1"], ["a", "p\\nq", "1"]]
+    assert lines_of("count", "--by", "k", data="k\nb\n\nb\n") == [["k", "count"], ["b", "2"]]  # a blank line is no row
+    assert lines_of("count", "--by", "2", "--skip", "1", data=rest)[1:] == [["u", "1"], ["v", "1"], ["w", "1"]]
+    assert json.loads(printed("count", "--by", "k", "--json", data=head))["results"] == [
+        {"key": {"k": "b"}, "count": 1}, {"key": {"k": "a"}, "count": 1}]
+    for file in files:
+        printed("count", "--by", "k", "--save", f"{file}.acc", file)
+    assert lines_of("merge", *[f"{file}.acc" for file in files], data="") == counted
+    refused(1, "no column named 'x'", "count", "--by", "k", files[0], "--column", "x")
+    refused(1, "no column has numbers", "count,sum", "--by", "k", files[0])
 
 
 def test_integers_are_exact_or_an_error():
@@ -249,6 +271,118 @@ def test_means_of_decimals_are_rounded_once():
                  for v in values]
         shown = printed("mean", "--decimal", decimals, data="\n".join(texts) + "\n")
         assert float(shown) == float(Fraction(sum(values), 7 * 10**decimals))
+
+
+# ---- what depends on the order ------------------------------------------------------------------------
+
+
+def quantile(q, values, between):
+    """The exact quantile of fractions, as `between` has it."""
+    values = sorted(values)
+    place = Fraction(q) * (len(values) - 1)
+    low, part = int(place), place - int(place)
+    high = min(low + 1, len(values) - 1)
+    if between == "nearest":
+        return values[low if part < Fraction(1, 2) or (part == Fraction(1, 2) and low % 2 == 0) else high]
+    return {"lower": values[low], "higher": values[high if part else low],
+            "midpoint": (values[low] + values[high if part else low]) / 2,
+            "linear": values[low] + (values[high] - values[low]) * part}[between]
+
+
+@pytest.mark.parametrize("seed, type_name, between", [
+    (1, "f64", "linear"), (2, "f64", "midpoint"), (3, "i64", "linear"), (4, "i64", "nearest"), (5, "f64", "lower"), (6, "f64", "higher")])
+def test_quantiles_and_distinct_values_of_groups(seed, type_name, between):
+    draw = random.Random(seed)
+    makes = {"f64": lambda: repr(draw.choice([draw.uniform(-9, 9), draw.randint(-3, 3) / 4, draw.random() * 10.0**draw.randint(-300, 300)])),
+             "i64": lambda: str(draw.choice([draw.randint(-2**62, 2**62), draw.randint(-3, 3)]))}
+    keys = [f"key {i}" for i in range(40)]
+    rows = [(draw.choice(keys[:draw.choice([2, 40])]), makes[type_name](), draw.choice(["1", "2", "NA"])) for _ in range(3000)]
+    data = "k,x,y\n" + "".join(",".join(row) + "\n" for row in rows)
+    groups = {}
+    for key, x, y in rows:
+        groups.setdefault(key, ([], []))[0].append(Fraction(float(x)) if type_name == "f64" else Fraction(x))
+        if y != "NA":
+            groups[key][1].append(Fraction(y))
+    qs = ["0", "0.1", "0.5", "0.99"]
+    options = ["--by", "k", "--missing", "skip", "--type", type_name]
+    found = lines_of("quantile", "--q", ",".join(qs), "--between", between, "--column", "x,y", *options, data=data)
+    assert found[0] == ["k"] + [f"{c}_q{q}" for c in "xy" for q in qs]
+    assert [line[0] for line in found[1:]] == list(groups)
+    for key, *shown in found[1:]:
+        values = [quantile(q, column, between) for column in groups[key] for q in qs if column]
+        assert [float(text) for text in shown if text] == [float(value) for value in values], key
+        assert shown.count("") == 4 * (not groups[key][1])
+    found = lines_of("count,distinct,median,max", "--column", "x", "--sort", *options, data=data)
+    assert [line[0] for line in found[1:]] == sorted(groups)
+    for key, count, distinct, median, largest in found[1:]:
+        x = groups[key][0]
+        assert (int(count), int(distinct)) == (len(x), len(set(x)))
+        assert (float(median), float(largest)) == (float(quantile("0.5", x, "linear")), float(max(x)))
+
+
+def test_rows_are_kept_for_medians_however_many_there_are():
+    values = [(i * 7919) % 1000003 for i in range(1500000)]  # more than 16 MiB, behind which other ops forget rows
+    data = "x\n" + "\n".join(map(str, values)) + "\n"
+    median = (sorted(values)[749999] + sorted(values)[750000]) / 2
+    assert lines_of("median,sum", "--column", "x", data=data)[1:] == [["x", f"{median!r}", f"{sum(values)}"]]
+
+
+def test_where_medians_of_tables_do_not_go():
+    data = "k,x\na,1\na,2\nb,4\n"
+    refused(2, "cannot be merged, so they are not saved", "sum,median", "--by", "k", "--save", "/nowhere/x", data=data)
+    refused(2, "for decimals", "median,sum", "--by", "k", "--decimal", "1", data=data)
+    refused(2, "--per row", "median,sum", "--per", "row", "--column", "x", data=data)
+    refused(2, "--resume does not take tables: medians and distinct values need all rows", "median,sum", "--by", "k", "--resume", "/nowhere/x", data=data)
+    refused(2, "--save those of single files", "sum", "--by", "k", "--resume", "/nowhere/x", data=data)
+    refused(2, "--q: 0.5 is given twice", "quantile", "--q", "0.5,0.1,0.5", "--by", "k", data=data)
+    refused(1, ["column 'x'", "group 'a'", "does not fit in i8"], "median", "--by", "k", "--column", "x", "--result-type", "i8", data="k,x\na,nan\n")
+    assert lines_of("median", "--by", "k", data=data) == [["k", "x_median"], ["a", "1.5"], ["b", "4"]]
+    assert lines_of("median", "--by", "k", "--nan", "omit", data=data + "c,nan\nb,nan\n")[1:] == [["a", "1.5"], ["b", "4"], ["c", ""]]
+    assert lines_of("median", "--by", "k", data=data + "b,nan\n")[1:] == [["a", "1.5"], ["b", "nan"]]
+    assert lines_of("distinct", "--by", "k", data=data + "b,nan\nb,-0\nb,0\nb,nan\n")[1:] == [["a", "2"], ["b", "3"]]
+    assert json.loads(printed("quantile", "--q", "0.25", "--by", "k", "--json", data=data))["results"][0] == {
+        "key": {"k": "a"}, "column": "x", "q0.25": 1.25}
+
+
+# ---- terminals ----------------------------------------------------------------------------------------
+
+
+def lines_on_terminal(*arguments, data):
+    """The lines that a terminal gets as standard output."""
+    main_end, program_end = pty.openpty()
+    done = run(*arguments, data=data, stdout=program_end)
+    os.close(program_end)
+    shown = b""
+    while True:
+        try:
+            shown += os.read(main_end, 1 << 16)
+        except OSError:  # everything has been read
+            break
+    os.close(main_end)
+    assert done.returncode == 0, done.stderr
+    return shown.decode().replace("\r\n", "\n").splitlines()
+
+
+def test_terminals_get_aligned_columns():
+    data = "k,x\nnorth,1.25\n日本,2\nsüd,-30\n한국,1\ncafe\u0301,\n😀!,7\n"
+    assert lines_on_terminal("sum,max", "--by", "k", "--missing", "skip", data=data) == [
+        "k      x_sum  x_max",
+        "north   1.25   1.25",
+        "日本       2      2",  # a character of two places
+        "süd      -30    -30",
+        "한국       1      1",
+        "cafe\u0301       0       ",  # an accent of none
+        "😀!        7      7"]
+    assert lines_on_terminal("count", "--by", "k", data=data)[:2] == ["k      count", "north      1"]
+    assert lines_on_terminal("sum,mean", "--column", "x", "--missing", "skip", data=data) == [
+        "column     sum   mean", "x       -18.75  -3.75"]
+
+
+def test_terminals_get_aligned_results_of_rows():
+    data = "x,longer\n1,2\n-10,20.5\n"
+    assert lines_on_terminal("sum,argmax", "--per", "row", "--header", data=data) == [
+        " sum  argmax", "   3  longer", "10.5  longer"]
+    assert lines_on_terminal("sum", "--per", "row", "--header", data=data) == ["3", "10.5"]
 
 
 # ---- rows ---------------------------------------------------------------------------------------------

@@ -142,15 +142,29 @@ static int fewest_digits(const struct usual *number, uint64_t *digits) {
     return has_decimal(number, low, digits) ? low : -1;
 }
 
-/* The same as shortest_decimal for usual numbers; false: it is another. */
-static bool usual_decimal(const struct wf_number *number, wf_type type, struct decimal *decimal) {
-    const int unit = number->exponent + 128 - wf_type_table[type].precision;
-    const bool is_lowest_of_binade = number->mantissa << 1 == 0;
-    if (unit >= 0 || unit < -100 || unit < wf_type_low_exponent(type) || is_lowest_of_binade) return false;
-    const struct usual usual = {(uint64_t)(number->mantissa >> (unit - number->exponent)), -unit};
+/* The number of these bits, without its sign; false: it is another. */
+static bool usual_of_bits(wf_type type, uint64_t bits, struct usual *usual) {
+    const struct wf_type_traits *traits = &wf_type_table[type];
+    const int fraction_bits = traits->precision - 1;
+    const int field = (int)(bits >> fraction_bits) & ((1 << traits->exponent_bits) - 1);
+    const int unit = field - wf_type_bias(type) - fraction_bits;
+    *usual = (struct usual){(bits & ((UINT64_C(1) << fraction_bits) - 1)) | UINT64_C(1) << fraction_bits, -unit};
+    return field && unit < 0 && unit >= -100; /* infinities and NaNs have units above 0 */
+}
+
+static bool is_exact(const struct usual *number, uint64_t digits, int k) {
+    const wf_u128 power = k < 12 ? powers_of_10[k] : (wf_u128)powers_of_10[11] * powers_of_10[k - 11];
+    return (wf_u128)digits << number->shift == number->mantissa * power;
+}
+
+/* The same as shortest_decimal for usual numbers; false: it is another.  Below a power of two the gap is half as large,
+ * so that of those only what is exact is right for certain. */
+static bool usual_decimal(wf_type type, uint64_t bits, struct decimal *decimal) {
+    struct usual usual;
     uint64_t digits;
+    if (!usual_of_bits(type, bits, &usual)) return false;
     const int k = fewest_digits(&usual, &digits);
-    if (k < 0 || !digits) return false;
+    if (k < 0 || !digits || (!(usual.mantissa & (usual.mantissa - 1)) && !is_exact(&usual, digits, k))) return false;
     *decimal = (struct decimal){digits, -k};
     for (; k == 0 && decimal->digits % 10 == 0; decimal->exponent++) decimal->digits /= 10;
     return true;
@@ -236,8 +250,8 @@ static int format_integer(const wf_value *value, int hex, char *text, size_t cap
     return copy_text(digits, (size_t)(end - digits), text, capacity);
 }
 
-static int format_float(const wf_value *value, int hex, char *text, size_t capacity) {
-    struct wf_number number = wf_number_of_bits(value->type, bits_of(value));
+static int format_unusual(wf_type type, uint64_t bits, int hex, char *text, size_t capacity) {
+    struct wf_number number = wf_number_of_bits(type, bits);
     const char *sign = number.negative ? "-" : "";
     switch (number.kind) {
     case WF_NUMBER_NAN: return snprintf(text, capacity, "nan");
@@ -246,9 +260,16 @@ static int format_float(const wf_value *value, int hex, char *text, size_t capac
     case WF_NUMBER_FINITE: break;
     }
     if (hex) return format_hexadecimal(&number, sign, text, capacity);
-    struct decimal decimal;
-    if (!usual_decimal(&number, value->type, &decimal)) decimal = shortest_decimal(&number, value->type);
+    const struct decimal decimal = shortest_decimal(&number, type);
     return format_decimal(&decimal, sign, text, capacity);
+}
+
+static int format_float(const wf_value *value, int hex, char *text, size_t capacity) {
+    const uint64_t bits = bits_of(value);
+    const bool negative = bits >> (8 * wf_type_table[value->type].nbytes - 1) & 1;
+    struct decimal decimal;
+    if (hex || !usual_decimal(value->type, bits, &decimal)) return format_unusual(value->type, bits, hex, text, capacity);
+    return format_decimal(&decimal, negative ? "-" : "", text, capacity);
 }
 
 size_t wf_value_format(const wf_value *value, int hex, char *text, size_t capacity) {

@@ -16,6 +16,9 @@ struct wf_table_plan {
      * whose first value is a number. */
     const char *const *columns, *const *by;
     size_t column_count, by_count;
+    /* Rows are to be counted, whatever they have: no column is read for values.  The one column there is has no name, and
+     * zeros.  For plans with keys and without columns. */
+    bool counts_rows;
     wf_type type; /* of the values; WF_I64 if they are decimals */
     int32_t decimals; /* WF_NO_DECIMALS; otherwise values are held as multiples of 10^-decimals */
     wf_nan nan;

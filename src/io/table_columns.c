@@ -61,11 +61,17 @@ static wf_error refuse_name(wf_handle *handle, const struct wf_table *table, con
     char list[400], meant[80] = "", what[640];
     struct wf_nearest nearest;
     wf_nearest_begin(&nearest, wanted, strlen(wanted));
-    for (int64_t i = 0; i < names->count; i++)
-        wf_nearest_offer(&nearest, names->name[i], strlen(names->name[i]));
+    bool have_delimiter = false;
+    for (int64_t i = 0; i < names->count; i++) {
+        const size_t length = strlen(names->name[i]);
+        wf_nearest_offer(&nearest, names->name[i], length);
+        have_delimiter |= wf_name_has_delimiter(names->name[i], length);
+    }
     list_names(names, list, sizeof list);
     if (nearest.name[0])
         snprintf(meant, sizeof meant, "; did you mean %s?", wf_quote(nearest.name, strlen(nearest.name)).text);
+    else if (have_delimiter)
+        snprintf(meant, sizeof meant, WF_ASK_DELIMITER);
     snprintf(what, sizeof what, "no column named %s in the header, which has %s%s",
              wf_quote(wanted, strlen(wanted)).text, list, meant);
     return fail_here(handle, table, WF_ERROR_FORMAT, what);
@@ -177,6 +183,15 @@ static wf_error add_columns(wf_handle *handle, struct wf_table *table, const str
     return error;
 }
 
+/* A column that stands for the rows: of the table it is the first that groups them. */
+static wf_error add_rows(wf_handle *handle, struct wf_table *table, const struct wf_names *names, int64_t key) {
+    char number[24];
+    snprintf(number, sizeof number, "%lld", (long long)key);
+    wf_error error = add_column(handle, table, names, table->has_header ? names->name[key - 1] : number, false);
+    if (!error) table->name[0][0] = '\0';
+    return error;
+}
+
 /* All columns of numbers that do not group: they are known once those are. */
 static wf_error add_numeric(wf_handle *handle, struct wf_table *table, const struct wf_names *names,
                             const int64_t *keys, size_t key_count, const bool *is_number) {
@@ -199,7 +214,9 @@ static wf_error choose(wf_handle *handle, struct wf_table *table, const struct w
     wf_error error = WF_OK;
     for (size_t i = 0; i < plan->by_count && !error; i++)
         error = add_columns(handle, &keys, names, plan->by[i], true);
-    if (!error && !plan->column_count)
+    if (!error && plan->counts_rows)
+        error = add_rows(handle, table, names, keys.number[0]);
+    else if (!error && !plan->column_count)
         error = add_numeric(handle, table, names, keys.number, keys.by_count, is_number);
     for (size_t i = 0; i < plan->column_count && !error; i++)
         error = add_columns(handle, table, names, plan->columns[i], false);
@@ -213,12 +230,13 @@ static wf_error choose(wf_handle *handle, struct wf_table *table, const struct w
 /* ---- in each file ---- */
 
 static wf_error find_again(wf_handle *handle, struct wf_table *table, const struct wf_names *names) {
-    for (size_t i = 0; i < table->column_count + table->by_count; i++) {
+    for (size_t i = table->plan.counts_rows; i < table->column_count + table->by_count; i++) {
         wf_error error = table->is_named[i]
                              ? find_name(handle, table, names, table->name[i], &table->number[i])
                              : check_number(handle, table, names, table->name[i], table->number[i]);
         if (error) return error;
     }
+    if (table->plan.counts_rows) table->number[0] = table->number[1];
     return WF_OK;
 }
 

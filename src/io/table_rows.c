@@ -133,6 +133,10 @@ static wf_error read_value(const struct reading *r, size_t c, const struct wf_fi
     unsigned char *is_missing = rows->missing[c] + rows->count;
     const char *end = (const char *)r->source.buffer + r->source.end;
     *is_missing = 0;
+    if (r->table->plan.counts_rows) {
+        memset(element, 0, r->value_nbytes);
+        return WF_OK;
+    }
     if (r->table->plan.decimals == WF_NO_DECIMALS &&
         wf_text_parse_plain(field->bytes, end, r->table->plan.type, element) == field->bytes + field->length)
         return WF_OK;

@@ -30,10 +30,10 @@ static void choose_carriers(struct wf_tally *tally) {
     const struct wf_tally_settings *settings = &tally->settings;
     for (size_t i = 0; i < settings->op_count; i++) {
         const wf_op op = settings->op[i];
-        bool is_carried = op == WF_TALLY_COUNT;
+        bool is_carried = op == WF_TALLY_COUNT || wf_tally_is_of_order(op);
         for (size_t k = 0; k < settings->op_count; k++) {
             const wf_op other = settings->op[k];
-            if (k != i && other != WF_TALLY_COUNT && wf_tally_carries(other, op))
+            if (k != i && other != WF_TALLY_COUNT && !wf_tally_is_of_order(other) && wf_tally_carries(other, op))
                 is_carried |= k < i || !wf_tally_carries(op, other);
         }
         if (!is_carried) tally->carrier[tally->carrier_count++] = op;
@@ -69,6 +69,9 @@ static bool is_for_decimals(wf_op op) {
 
 static wf_error check_op(wf_handle *handle, const struct wf_tally *tally, wf_op op) {
     if (op == WF_TALLY_COUNT) return WF_OK;
+    if (wf_tally_is_of_order(op) && tally->settings.decimals == WF_NO_DECIMALS) return WF_OK;
+    if (wf_tally_is_of_order(op))
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "medians, quantiles and distinct values cannot be computed for decimals (--decimal)");
     if (wf_op_takes_pairs(op) || op == WF_STATS)
         return wf_fail(handle, WF_ERROR_UNSUPPORTED, "%s cannot be computed for columns of a table", wf_op_name(op));
     if (tally->settings.decimals != WF_NO_DECIMALS && !is_for_decimals(op))
@@ -234,7 +237,7 @@ static bool keeps_too_much(const struct wf_tally *tally) {
     const size_t row_nbytes = tally->column_count * wf_type_nbytes(tally->settings.type) + sizeof *tally->row_key;
     const size_t kept_nbytes = (size_t)tally->kept_count * row_nbytes;
     size_t group_nbytes = 0;
-    if (kept_nbytes < KEPT_NBYTES_MIN) return false;
+    if (kept_nbytes < KEPT_NBYTES_MIN || wf_tally_keeps_rows(tally)) return false;
     for (size_t c = 0; c < tally->column_count; c++)
         for (size_t k = 0; k < tally->carrier_count; k++)
             group_nbytes += tally->column[c].accumulator[k]->shaped->result_words * sizeof(uint64_t);

@@ -6,12 +6,19 @@
 #ifndef WF_IO_TALLY_H
 #define WF_IO_TALLY_H
 
+#include "core/ops.h"
 #include "io/table.h"
 
 enum { WF_TALLY_OPS_MAX = 32 };
 
 /* In an array of ops: the number of values. */
 #define WF_TALLY_COUNT WF_OP_NONE
+
+/* Also in an array of ops: what depends on the order of the values, for which all rows are kept.  From the last on, one
+ * for each q of the settings. */
+#define WF_TALLY_DISTINCT ((wf_op)(WF_OP_COUNT + 1))
+#define WF_TALLY_MEDIAN ((wf_op)(WF_OP_COUNT + 2))
+#define WF_TALLY_QUANTILE ((wf_op)(WF_OP_COUNT + 3))
 
 struct wf_tally_settings {
     wf_type type; /* of the values; WF_I64 if they are decimals */
@@ -21,6 +28,8 @@ struct wf_tally_settings {
     int64_t ddof;
     size_t op_count;
     wf_op op[WF_TALLY_OPS_MAX];
+    const double *q; /* must outlive the tally */
+    wf_between between;
 };
 
 struct wf_tally_column {
@@ -80,6 +89,15 @@ bool wf_tally_is_scaled(const struct wf_tally *tally, wf_op op);
 
 /* Writes the results of op for a column: one of each group, of wf_tally_result_type.  Those that do not exist are 0. */
 wf_error wf_tally_results(wf_handle *handle, struct wf_tally *tally, size_t column, wf_op op, void *results);
+
+/* Whether op is of those for which rows are kept. */
+bool wf_tally_is_of_order(wf_op op);
+
+/* Whether all that is asked for is the number of each group's rows; the only column has no name then. */
+bool wf_tally_counts_rows(const struct wf_tally *tally);
+
+/* The values that a group needs for op to have a result. */
+int64_t wf_tally_least_count(const struct wf_tally *tally, wf_op op);
 
 /* Whether op has a result for the group. */
 bool wf_tally_has_result(const struct wf_tally *tally, size_t column, wf_op op, int64_t group);

@@ -105,6 +105,7 @@ static wf_op engine_op(const struct wf_tally *tally, wf_op op) {
 wf_type wf_tally_result_type(const struct wf_tally *tally, wf_op op) {
     const struct wf_tally_settings *settings = &tally->settings;
     if (op == WF_TALLY_COUNT) return WF_U64;
+    if (wf_tally_is_of_order(op)) return wf_tally_order_type(tally, op);
     if (settings->result_type && wf_op_gives_value(op)) return settings->result_type;
     return wf_op_result_type(op, settings->type);
 }
@@ -114,13 +115,23 @@ bool wf_tally_is_scaled(const struct wf_tally *tally, wf_op op) {
     return op == WF_SUM || op == WF_MIN || op == WF_MAX || op == WF_NORM1 || op == WF_NORMINF;
 }
 
-bool wf_tally_has_result(const struct wf_tally *tally, size_t column, wf_op op, int64_t group) {
-    const int64_t count = tally->column[column].count[group];
+bool wf_tally_counts_rows(const struct wf_tally *tally) {
+    const struct wf_tally_settings *settings = &tally->settings;
+    return tally->by_count && tally->column_count == 1 && !*tally->name[0] && settings->op_count == 1 &&
+           settings->op[0] == WF_TALLY_COUNT;
+}
+
+int64_t wf_tally_least_count(const struct wf_tally *tally, wf_op op) {
+    if (wf_tally_is_of_order(op)) return op != WF_TALLY_DISTINCT;
     switch (op) {
-    case WF_MIN: case WF_MAX: case WF_ARGMIN: case WF_ARGMAX: case WF_MEAN: return count > 0;
-    case WF_VAR: case WF_STD: return count > tally->settings.ddof;
-    default: return true;
+    case WF_MIN: case WF_MAX: case WF_ARGMIN: case WF_ARGMAX: case WF_MEAN: return 1;
+    case WF_VAR: case WF_STD: return tally->settings.ddof + 1;
+    default: return 0;
     }
+}
+
+bool wf_tally_has_result(const struct wf_tally *tally, size_t column, wf_op op, int64_t group) {
+    return tally->column[column].count[group] >= wf_tally_least_count(tally, op);
 }
 
 static wf_error from_accumulator(wf_handle *handle, const struct wf_tally *tally, const struct wf_tally_column *column,
@@ -179,6 +190,10 @@ wf_error wf_tally_results(wf_handle *handle, struct wf_tally *tally, size_t c, w
         return WF_OK;
     }
     if (!count) return WF_OK;
+    if (wf_tally_is_of_order(op)) {
+        error = wf_tally_order_results(handle, tally, column, op, results);
+        return error ? name_failure(handle, tally, c, error) : WF_OK;
+    }
     const wf_op asked = engine_op(tally, op);
     const wf_output output = {.data = results, .ndim = 1, .shape = &count,
                               .type = asked == op ? wf_tally_result_type(tally, op) : WF_I64};

@@ -121,6 +121,8 @@ static wf_error put_all(wf_handle *handle, struct wf_archive *archive, struct wf
 }
 
 static wf_error check_mergeable(wf_handle *handle, const struct wf_tally *tally) {
+    if (wf_tally_keeps_rows(tally))
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "medians, quantiles and distinct values cannot be merged, so they are not saved");
     for (size_t k = 0; k < tally->carrier_count; k++)
         if (tally->carrier[k] == WF_PROD && wf_type_is_float(tally->settings.type))
             return wf_fail(handle, WF_ERROR_UNSUPPORTED, "products of floats by groups cannot be merged, so they are not saved");

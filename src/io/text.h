@@ -2,6 +2,8 @@
 #ifndef WF_IO_TEXT_H
 #define WF_IO_TEXT_H
 
+#include <string.h>
+
 #include "core/nearest.h"
 #include "core/types.h"
 #include "io/source.h"
@@ -9,12 +11,20 @@
 /* The longest field accepted, which bounds the memory of a reader. */
 #define WF_TEXT_FIELD_NBYTES_MAX 65536
 
+/* Whether a name in a header has what delimits other tables, so that more than one name may be in it. */
+static inline bool wf_name_has_delimiter(const char *name, size_t length) {
+    return memchr(name, '\t', length) || memchr(name, ';', length) || memchr(name, '|', length);
+}
+
+#define WF_ASK_DELIMITER "; is the delimiter another one (--delimiter)?"
+
 /* The column names of a header, for a message, and the one most similar to the requested name. */
 struct wf_text_names {
     char shown[360]; /* "'x', 'y'" */
     size_t length;
     int64_t left_out; /* the number of names that did not fit */
     struct wf_nearest nearest;
+    bool have_delimiter; /* wf_name_has_delimiter, of one of them */
 };
 
 /* The state of the parser in a file. */

@@ -19,6 +19,7 @@ static void keep_name(struct wf_text *text, const struct wf_field *field) {
     if (text->field_count == 1)
         wf_nearest_begin(&names->nearest, text->column_name, strlen(text->column_name));
     wf_nearest_offer(&names->nearest, field->bytes, field->length);
+    names->have_delimiter |= wf_name_has_delimiter(field->bytes, field->length);
     if (names->left_out || strlen(quoted.text) + 2 >= capacity)
         names->left_out++;
     else
@@ -54,6 +55,7 @@ wf_error wf_text_end_header(wf_handle *handle, struct wf_text *text, const struc
     char left_out[40] = "", meant[80] = "";
     if (names->left_out) snprintf(left_out, sizeof left_out, " and %lld more", (long long)names->left_out);
     if (near[0]) snprintf(meant, sizeof meant, "; did you mean %s?", wf_quote(near, strlen(near)).text);
+    else if (names->have_delimiter) snprintf(meant, sizeof meant, WF_ASK_DELIMITER);
     return wf_text_fail(handle, text, source, here, WF_ERROR_FORMAT,
                         "no column named %s in the header, which has %s%s%s", quoted.text,
                         names->shown, left_out, meant);
