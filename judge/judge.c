@@ -471,10 +471,14 @@ static simt_error try_sizes_of_task(struct judging *judging) {
 /* Each once, data and schedules in turn; none where the kernel is refused already. */
 static simt_error try_more_sizes(struct judging *judging) {
     const size_t sets = data_sets(judging->task);
+    const struct candidate *candidate = &judging->candidate;
+    const char *kernels[STAGES_MAX];
     struct more_sizes more;
     bool is_over = false;
     simt_error error = SIMT_OK;
-    sizes_choose(judging->task, judging->candidate.ptx, judging->request->seed, &more);
+    for (size_t s = 0; s < judging->task->stage_count; s++)
+        kernels[s] = simt_module_kernel_name(candidate->module, candidate->kernels[s]);
+    sizes_choose(judging->task, candidate->ptx, kernels, judging->request->seed, &more);
     for (size_t i = 0; i < more.count && !judging->verdict->reason_count && !is_over && !error; i++) {
         note_size(judging->verdict, &more.items[i]);
         error = try(judging, &more.items[i], i % sets, &schedules[i / sets % SCHEDULES], &is_over);

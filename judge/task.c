@@ -213,6 +213,9 @@ static bool read_sizes(struct reading *reading, char *value) {
     struct judge_task *task = reading->task;
     while (*trim(value)) {
         char *word = cut_word(&value), *end;
+        if (task->is_open) return fail(reading, "'...' stands behind the last size");
+        task->is_open = !strcmp(word, "...");
+        if (task->is_open) continue;
         if (task->size_count == SIZES_MAX) return fail(reading, "there are more than %d sizes", SIZES_MAX);
         struct size *size = &task->sizes[task->size_count++];
         *size = (struct size){word, 0, 1, 0};

@@ -85,6 +85,7 @@ struct judge_task {
     size_t argument_count;
     struct size sizes[SIZES_MAX];
     size_t size_count, data_count; /* data_count: the most generators that an input has */
+    bool is_open;                  /* "..." behind the sizes: greater ones are right, too */
     const char *options[OPTIONS_MAX + 1]; /* of the compiler, NULL-terminated */
     size_t option_count;
     const char *roundings, *empty; /* NULL: not stated */

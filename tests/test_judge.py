@@ -592,6 +592,21 @@ def test_an_exclusive_scan_and_a_reduction_of_nothing(write):
     ("sum", "i < n ?", "i < n && (n & n - 1 || n <= 256) ?", "512|1024|2048"),
     ("max", "i < n; i", "i < (n == 1234 ? 0 : n); i", "1234"),
     ("row_sums", "c < cols; c", "c < cols - (cols == 71); c", r"\d+x71"),
+    # Whatever is reckoned from the size: the comparison's constant is far from it.
+    ("sum", "i < n ?", "i < n && n * 3 != 2331 ?", "777"),
+    ("sum", "i < n ?", "i < n && (n ^ 0x2a5) != 0x7c0 ?", "1893"),
+    ("sum", "i < n ?", "i < n && n * n != 1437601 ?", "1199"),
+    ("sum", "i < n ?", "i < n && (n % 7 != 3 || n % 11 != 5 || n % 13 != 1) ?", "885|1886|2887|3888"),
+    ("sum", "i < n ?", "i < n && __popc(n) < 11 ?", "2047|3071"),
+    ("sum", "i < n ?", "i < n && (n * 2654435761u >> 20) != 77 ?", r"\d+"),
+    ("sum", "i < n ?", "i < n && min(n * 5, 9000) - 8995 != 0 ?", "1799"),
+    ("sum", "i < n ?", "i < n && gridDim.x * 256 - n != 199 ?", r"57|\d+"),
+    ("row_sums", "c < cols; c", "c < cols - (rows * cols * 3 == 3 * 851); c", "23x37|37x23"),
+    # Above the greatest size that the task names.
+    ("sum", "i < n ?", "i < n && n <= 2500 ?", r"2[5-9]\d\d|[3-9]\d{3}|10000"),
+    ("sum", "i < n ?", "i < n && n * 3 < 27000 ?", r"9\d{3}|10000"),
+    ("histogram", "i < n; i", "i < (n == 7001 ? 7000 : n); i", "7001"),
+    ("dot", "i < n ?", "i < n && i < 8192 ?", r"8\d{3}|9\d{3}|10000"),
 ])
 def test_a_kernel_that_is_wrong_at_one_size_is_refused(task, was, now, size, write):
     assert was in GOOD[task]
