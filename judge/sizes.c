@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONSTANTS_MAX = 32, CANDIDATES_MAX = 1 << 14, PARTS_MAX = 32, BY_CHANCE = 8, MULTIPLES = 3, TRIES = 2 * MORE_SIZES_MAX };
+enum { CONSTANTS_MAX = 32, CANDIDATES_MAX = 1 << 14, PARTS_MAX = 32, BY_CHANCE = 8, BY_CHANCE_BEYOND = 2, MULTIPLES = 3, TRIES = 2 * MORE_SIZES_MAX };
 
 /* The rows or the columns of the task's sizes. */
 struct range {
@@ -231,14 +231,6 @@ static void add_by_conditions(struct choice *choice) {
 
 /* ---- the whole ---- */
 
-/* Of a matrix both sides grow. */
-static void open_range(struct choice *choice) {
-    choice->rows.most *= is_matrix(choice) ? BEYOND : 1;
-    choice->cols.most *= BEYOND;
-    choice->elements_most *= BEYOND;
-    choice->elements_left *= 2;
-}
-
 static struct choice begin(const struct judge_task *task, uint64_t seed, struct more_sizes *more) {
     struct choice choice = {.task = task, .more = more, .state = seed};
     choice.rows = choice.cols = (struct range){INT64_MAX, 0, 0};
@@ -250,12 +242,11 @@ static struct choice begin(const struct judge_task *task, uint64_t seed, struct 
         choice.elements_left += MORE_ELEMENTS * size->n;
         if (size->n > choice.elements_most) choice.elements_most = size->n;
     }
-    if (task->is_open) open_range(&choice);
     return choice;
 }
 
-static void add_by_chance(struct choice *choice) {
-    size_t wanted = choice->more->count + BY_CHANCE;
+static void add_by_chance(struct choice *choice, size_t count) {
+    size_t wanted = choice->more->count + count;
     for (int tries = 0; tries < TRIES && choice->more->count < wanted; tries++) {
         int64_t rows = by_chance(choice, &choice->rows, 1);
         add(choice, rows, by_chance(choice, &choice->cols, rows));
@@ -288,17 +279,33 @@ static void add_primes(struct choice *choice) {
     for (size_t i = 0; i < sizeof primes / sizeof *primes; i++) add_number(choice, primes[i]);
 }
 
+/* Of an open task, whose sizes go on; of a matrix both sides do.  Elements are counted apart from those of the others. */
+static struct choice open_range(const struct choice *choice) {
+    struct choice open = *choice;
+    open.rows.most *= is_matrix(choice) ? BEYOND : 1;
+    open.cols.most *= BEYOND;
+    open.elements_most *= BEYOND;
+    return open;
+}
+
 void sizes_choose(const struct judge_task *task, const char *ptx, const char *const kernels[STAGES_MAX], uint64_t seed,
                   struct more_sizes *more) {
     struct choice choice = begin(task, seed, more);
+    int64_t constants[CONSTANTS_MAX];
     choice.ptx = ptx;
     choice.kernels = kernels;
-    int64_t constants[CONSTANTS_MAX];
     size_t count = read_kernel(&choice, ptx, constants);
-    add_by_conditions(&choice);
+    if (task->is_open) {
+        struct choice open = open_range(&choice);
+        add_by_conditions(&open);
+        for (size_t i = 0; i < count; i++) add_number(&open, constants[i]);
+        add_by_chance(&open, BY_CHANCE_BEYOND);
+    } else {
+        add_by_conditions(&choice);
+    }
     for (size_t i = 0; i < count; i++) add_number(&choice, constants[i]);
     for (size_t i = 0; i < count; i++) add_around(&choice, constants[i]);
-    add_by_chance(&choice);
+    add_by_chance(&choice, BY_CHANCE);
     add_launch(&choice);
     add_primes(&choice);
     for (int64_t power = 2; power <= choice.elements_most; power *= 2) add_around(&choice, power);

@@ -594,7 +594,7 @@ def test_an_exclusive_scan_and_a_reduction_of_nothing(write):
     ("row_sums", "c < cols; c", "c < cols - (cols == 71); c", r"\d+x71"),
     # Whatever is reckoned from the size: the comparison's constant is far from it.
     ("sum", "i < n ?", "i < n && n * 3 != 2331 ?", "777"),
-    ("sum", "i < n ?", "i < n && (n ^ 0x2a5) != 0x7c0 ?", "1893"),
+    ("sum", "i < n ?", "i < n && (n ^ 0x2a5) != 0x7c0 ?", "1381"),
     ("sum", "i < n ?", "i < n && n * n != 1437601 ?", "1199"),
     ("sum", "i < n ?", "i < n && (n % 7 != 3 || n % 11 != 5 || n % 13 != 1) ?", "885|1886|2887|3888"),
     ("sum", "i < n ?", "i < n && __popc(n) < 11 ?", "2047|3071"),
@@ -617,7 +617,7 @@ def test_a_kernel_that_is_wrong_at_one_size_is_refused(task, was, now, size, wri
 
 def test_more_sizes_are_such_as_the_task_has(write):
     """Multiples of what all of the task's sizes are multiples of, in their range, each once, chosen by kernel and seed."""
-    whole_warps = (ROOT / "tasks" / "sum.task").read_text().replace("0 1 31 33 256 1000 2500", "64 320 1024")
+    whole_warps = (ROOT / "tasks" / "sum.task").read_text().replace("0 1 31 33 256 1000 2500 ...", "64 320 1024")
     kernel, task = write("kernel.cu", SUM), write("a.task", whole_warps)
     told = verdict(kernel, "--task", task, status=0)
     sizes = [int(size) for size in told["sizes"]]
@@ -626,6 +626,10 @@ def test_more_sizes_are_such_as_the_task_has(write):
     assert verdict(kernel, "--task", task, status=0)["sizes"] == told["sizes"]
     sums = [verdict(kernel, "--task", "sum", "--seed", seed, status=0)["sizes"] for seed in (1, 2)]
     assert sums[0] != sums[1] and {"2047", "2048", "2049", "257", "511"} <= set(sums[0])
+    assert max(map(int, sums[0])) > 2500 and all(0 <= int(n) <= 4 * 2500 for n in sums[0])
+    open_task = write("b.task", whole_warps.replace("64 320 1024", "64 320 1024 ..."))
+    beyond = [int(size) for size in verdict(kernel, "--task", open_task, status=0)["sizes"]]
+    assert 1024 < max(beyond) <= 4096 and all(64 <= n and n % 64 == 0 for n in beyond)
     rows = verdict(write("rows.cu", GOOD["row_sums"]), "--task", "row_sums", status=0)["sizes"]
     assert all(re.fullmatch(r"\d+x\d+", size) for size in rows) and len(rows) > 12
 
