@@ -634,6 +634,42 @@ def test_more_sizes_are_such_as_the_task_has(write):
     assert all(re.fullmatch(r"\d+x\d+", size) for size in rows) and len(rows) > 12
 
 
+BLOCKS = """
+Title: a sum in blocks of any size
+Signature: __global__ void reduce(const float *in, float *out, int n)
+Block: 256 | 32 | 96, 2 | 1024
+Grid: ceil(n / block)
+Shared: 4 * block
+Argument: in  input  f32[n]  integers(-8, 8) | uniform(-1, 1)
+Argument: out output f32[1]  zeros
+Argument: n   scalar i32     n
+Sizes: 0 1 31 33 256 1000 2500
+Expect: out = sum(in)
+"""
+ANY_BLOCK = """
+__global__ void reduce(const float *in, float *out, int n)
+{
+    int threads = blockDim.x * blockDim.y, i = (blockIdx.x * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+    if (i < n && %s)
+        atomicAdd(out, in[i]);
+}
+"""
+
+
+def test_a_kernel_is_tried_in_each_block_of_its_task(write):
+    told = verdict(write("kernel.cu", ANY_BLOCK % "threads"), "--task", write("a.task", BLOCKS), status=0)
+    assert told["launches"] == 7 * 2 * 4 + 3 * 7 + len(told["sizes"]) - 7
+    one = verdict(write("kernel.cu", ANY_BLOCK % "threads"), "--task", write("a.task", re.sub(r" \|.*1024", "", BLOCKS)), status=0)
+    assert one["launches"] == told["launches"] - 3 * 7
+
+
+@pytest.mark.parametrize("condition, threads", [("threads != 32", 32), ("blockDim.y == 1", 192), ("blockDim.x <= 256", 1024)])
+def test_a_kernel_that_is_wrong_in_one_block_is_refused(condition, threads, write):
+    told = verdict(write("kernel.cu", ANY_BLOCK % condition), "--task", write("a.task", BLOCKS), status=3)
+    wrong = [reason["where"] for reason in told["reasons"]]
+    assert kinds(told) == {"result"} and all(where.endswith(f", blocks of {threads} threads") for where in wrong)
+
+
 # ---- text, PTX, and what is wrong ---------------------------------------------------------------------------------
 
 
