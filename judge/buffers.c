@@ -26,7 +26,7 @@ long double element_get(wf_type type, const void *bytes, uint64_t i) {
     return is_signed(type) ? (long double)((int64_t)(bits << unused) >> unused) : (long double)bits;
 }
 
-static void element_put(wf_type type, void *bytes, uint64_t i, long double value) {
+void element_put(wf_type type, void *bytes, uint64_t i, long double value) {
     const size_t nbytes = wf_type_nbytes(type);
     const float single = (float)value;
     const double wide = (double)value;

@@ -30,5 +30,6 @@ void buffers_clear(struct buffers *buffers);
 
 /* Element i of the type; integers of 64 bits are exact, too, where long double has 64 digits. */
 long double element_get(wf_type type, const void *bytes, uint64_t i);
+void element_put(wf_type type, void *bytes, uint64_t i, long double value);
 
 #endif

@@ -43,6 +43,7 @@ struct trial {
     struct scope scope;
     size_t size_number; /* of the task's sizes, then of the others */
     size_t set;
+    size_t block; /* 0: the task's first, then its others */
     const struct schedule *schedule;
     simt_launch launch;
     struct buffers buffers;
@@ -90,8 +91,10 @@ static void refuse(struct trial *trial, const struct judge_reason *reason) {
     *added = *reason;
     added->launches = 1;
     added->last_launch = verdict->launches;
-    snprintf(added->where, sizeof added->where, "n = %s, %s, %s", trial->scope.size->text, data_name(trial),
-             trial->schedule->name);
+    int length = snprintf(added->where, sizeof added->where, "n = %s, %s, %s", trial->scope.size->text, data_name(trial),
+                          trial->schedule->name);
+    if (trial->block && length > 0 && (size_t)length < sizeof added->where)
+        snprintf(added->where + length, sizeof added->where - (size_t)length, ", blocks of %" PRIu64 " threads", trial->scope.block);
 }
 
 static void refuse_for(struct trial *trial, const char *kind, const char *format, ...)
@@ -308,7 +311,7 @@ static simt_error check_gates_of(struct trial *trial, size_t stage) {
 static simt_error check_gates(struct trial *trial) {
     const struct judge_task *task = trial->judging->task;
     bool is_of_task = trial->size_number < task->size_count;
-    if (!is_of_task || trial->set || trial->schedule->schedule != SIMT_LOCKSTEP) return SIMT_OK;
+    if (!is_of_task || trial->block || trial->set || trial->schedule->schedule != SIMT_LOCKSTEP) return SIMT_OK;
     trial->judging->verdict->gate_count = task->gate_count;
     simt_error error = SIMT_OK;
     for (size_t s = 0; s < task->stage_count && !error; s++) error = check_gates_of(trial, s);
@@ -348,6 +351,11 @@ static bool set_extent(const struct judging *judging, const char *const texts[3]
     return true;
 }
 
+/* Of a kernel with fewer blocks than another the first. */
+static const char *const *block_of(const struct stage *stage, size_t number) {
+    return number && number <= stage->other_block_count ? stage->other_blocks[number - 1] : stage->block;
+}
+
 static bool set_launch(struct trial *trial, size_t s) {
     const struct judging *judging = trial->judging;
     const struct stage *stage = &judging->task->stages[s];
@@ -360,7 +368,7 @@ static bool set_launch(struct trial *trial, size_t s) {
                             .threads = 1,
                             .observers = judging->observers,
                             .context = judging->chains};
-    if (!set_extent(judging, stage->block, &trial->scope, launch->block)) return false;
+    if (!set_extent(judging, block_of(stage, trial->block), &trial->scope, launch->block)) return false;
     trial->scope.block = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
     if (!set_extent(judging, stage->grid, &trial->scope, launch->grid)) return false;
     trial->scope.grid = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
@@ -369,7 +377,8 @@ static bool set_launch(struct trial *trial, size_t s) {
         return false;
     launch->shared_nbytes = (size_t)shared;
     launch->instruction_limit =
-        INSTRUCTIONS_LEAST + INSTRUCTIONS_FOR_EACH * ((uint64_t)trial->scope.size->n + trial->scope.grid);
+        INSTRUCTIONS_LEAST +
+        INSTRUCTIONS_FOR_EACH * ((uint64_t)trial->scope.size->n + trial->scope.grid * ((trial->scope.block + 31) / 32));
     return true;
 }
 
@@ -431,14 +440,7 @@ static void trial_clear(struct trial *trial) {
  * --------------------------------------------------------------------------------------------- */
 
 /* *is_over: more launches would not tell more. */
-static simt_error try(struct judging *judging, const struct size *size, size_t set,
-                      const struct schedule *schedule, bool *is_over) {
-    struct judge_verdict *verdict = judging->verdict;
-    struct trial trial = {.judging = judging,
-                          .scope = {size, 0, 0},
-                          .size_number = verdict->size_count - 1,
-                          .set = set,
-                          .schedule = schedule};
+static simt_error try(struct trial trial, bool *is_over) {
     simt_error error = launch(&trial);
     *is_over = trial.is_over;
     trial_clear(&trial);
@@ -463,21 +465,51 @@ static simt_error try_sizes_of_task(struct judging *judging) {
         judging->verdict->task_size_count++;
         for (size_t set = 0; set < data_sets(task); set++)
             for (size_t s = 0; s < SCHEDULES && !is_over && !error; s++)
-                error = try(judging, &task->sizes[i], set, &schedules[s], &is_over);
+                error = try((struct trial){.judging = judging, .scope = {&task->sizes[i], 0, 0}, .size_number = i, .set = set,
+                                           .schedule = &schedules[s]},
+                            &is_over);
     }
+    return error;
+}
+
+static size_t other_blocks(const struct judge_task *task) {
+    size_t most = 0;
+    for (size_t s = 0; s < task->stage_count; s++)
+        if (task->stages[s].other_block_count > most) most = task->stages[s].other_block_count;
+    return most;
+}
+
+/* The task's sizes in the task's other blocks: each once, data and schedules in turn; none where the kernel is refused already. */
+static simt_error try_other_blocks(struct judging *judging) {
+    const struct judge_task *task = judging->task;
+    const size_t sets = data_sets(task), trials = other_blocks(task) * task->size_count;
+    bool is_over = false;
+    simt_error error = SIMT_OK;
+    for (size_t k = 0; k < trials && !judging->verdict->reason_count && !is_over && !error; k++)
+        error = try((struct trial){.judging = judging, .scope = {&task->sizes[k % task->size_count], 0, 0},
+                                   .size_number = k % task->size_count, .set = k % sets,
+                                   .block = 1 + k / task->size_count, .schedule = &schedules[k / sets % SCHEDULES]},
+                    &is_over);
     return error;
 }
 
 /* Each once, data and schedules in turn; none where the kernel is refused already. */
 static simt_error try_more_sizes(struct judging *judging) {
     const size_t sets = data_sets(judging->task);
+    const struct candidate *candidate = &judging->candidate;
+    const char *kernels[STAGES_MAX];
     struct more_sizes more;
     bool is_over = false;
     simt_error error = SIMT_OK;
-    sizes_choose(judging->task, judging->candidate.ptx, judging->request->seed, &more);
+    for (size_t s = 0; s < judging->task->stage_count; s++)
+        kernels[s] = simt_module_kernel_name(candidate->module, candidate->kernels[s]);
+    sizes_choose(judging->task, candidate->ptx, kernels, judging->request->seed, &more);
     for (size_t i = 0; i < more.count && !judging->verdict->reason_count && !is_over && !error; i++) {
         note_size(judging->verdict, &more.items[i]);
-        error = try(judging, &more.items[i], i % sets, &schedules[i / sets % SCHEDULES], &is_over);
+        error = try((struct trial){.judging = judging, .scope = {&more.items[i], 0, 0},
+                                   .size_number = judging->verdict->size_count - 1, .set = i % sets,
+                                   .schedule = &schedules[i / sets % SCHEDULES]},
+                    &is_over);
     }
     return error;
 }
@@ -518,6 +550,7 @@ simt_error judge_run(const struct judge_request *request, struct judge_verdict *
     simt_error error = candidate_load(&judging.candidate, request, message);
     if (!error && !list_observers(&judging)) error = fail_memory(message);
     if (!error) error = try_sizes_of_task(&judging);
+    if (!error) error = try_other_blocks(&judging);
     if (!error) error = try_more_sizes(&judging);
     if (!error) refuse_unsteady(&judging);
     verdict->is_accepted = !error && !verdict->reason_count;

@@ -1,4 +1,5 @@
 #include "sizes.h"
+#include "conditions.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -6,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONSTANTS_MAX = 32, BY_CHANCE = 8, MULTIPLES = 3, TRIES = 2 * MORE_SIZES_MAX };
+enum { CONSTANTS_MAX = 32, CANDIDATES_MAX = 1 << 14, PARTS_MAX = 32, BY_CHANCE = 8, BY_CHANCE_BEYOND = 2, MULTIPLES = 3, TRIES = 2 * MORE_SIZES_MAX };
 
 /* The rows or the columns of the task's sizes. */
 struct range {
@@ -16,6 +17,7 @@ struct range {
 struct choice {
     const struct judge_task *task;
     struct more_sizes *more;
+    const char *ptx, *const *kernels; /* of each stage */
     struct range rows, cols;
     int64_t elements_left, elements_most; /* for all sizes together; of the task's largest */
     uint64_t state;                       /* of the generator */
@@ -150,6 +152,83 @@ static size_t read_kernel(struct choice *choice, const char *ptx, int64_t consta
     return count;
 }
 
+/* ---- what the kernel's comparisons say ---- */
+
+/* A size, and a word of the comparisons that hold there. */
+struct candidate_size {
+    struct size size;
+    uint64_t word, alike; /* alike: how many have the same word; 0: the task has one of them */
+};
+
+static size_t list_candidates(const struct choice *choice, struct candidate_size *candidates) {
+    const struct range *rows = &choice->rows, *cols = &choice->cols;
+    size_t count = 0;
+    for (size_t i = 0; i < choice->task->size_count; i++) candidates[count++].size = choice->task->sizes[i];
+    if (!rows->step || !cols->step) return count;
+    for (int64_t r = rows->least; r <= rows->most; r += rows->step)
+        for (int64_t c = cols->least; c <= cols->most && r * c <= choice->elements_most; c += cols->step) {
+            if (count == CANDIDATES_MAX) return count;
+            if (contains(rows, r) && contains(cols, c)) candidates[count++].size = (struct size){NULL, r * c, r, c};
+        }
+    return count;
+}
+
+static bool read_conditions(const struct choice *choice, struct candidate_size *candidates, size_t count) {
+    struct size *sizes = calloc(count + 1, sizeof *sizes);
+    uint64_t *words = calloc(count + 1, sizeof *words);
+    bool is_any = false;
+    for (size_t i = 0; sizes && i < count; i++) sizes[i] = candidates[i].size;
+    for (size_t s = 0; sizes && words && s < choice->task->stage_count; s++)
+        is_any |= conditions_mix(choice->task, s, choice->ptx, choice->kernels[s], sizes, count, words);
+    for (size_t i = 0; words && i < count; i++) candidates[i].word = words[i];
+    free(words);
+    free(sizes);
+    return is_any;
+}
+
+static int by_number(uint64_t a, uint64_t b) {
+    return (a > b) - (a < b);
+}
+
+static int by_word(const void *a, const void *b) {
+    const struct candidate_size *x = a, *y = b;
+    int order = by_number(x->word, y->word);
+    if (!order) order = by_number(!x->size.text, !y->size.text); /* the task's first */
+    if (!order) order = by_number((uint64_t)x->size.n, (uint64_t)y->size.n);
+    return order ? order : by_number((uint64_t)x->size.rows, (uint64_t)y->size.rows);
+}
+
+static int by_rarity(const void *a, const void *b) {
+    const struct candidate_size *x = a, *y = b;
+    int order = by_number(x->alike, y->alike);
+    return order ? order : by_word(a, b);
+}
+
+/* Leaves one of each word that no size of the task has, and returns how many. */
+static size_t keep_one_of_each(struct candidate_size *candidates, size_t count) {
+    size_t kept = 0;
+    qsort(candidates, count, sizeof *candidates, by_word);
+    for (size_t i = 0, next; i < count; i = next) {
+        for (next = i; next < count && candidates[next].word == candidates[i].word;) next++;
+        struct candidate_size first = candidates[i];
+        first.alike = next - i;
+        if (!first.size.text) candidates[kept++] = first;
+    }
+    qsort(candidates, kept, sizeof *candidates, by_rarity);
+    return kept;
+}
+
+static void add_by_conditions(struct choice *choice) {
+    struct candidate_size *candidates = calloc(CANDIDATES_MAX, sizeof *candidates);
+    size_t count = candidates ? list_candidates(choice, candidates) : 0;
+    if (count && read_conditions(choice, candidates, count)) {
+        size_t parts = keep_one_of_each(candidates, count);
+        for (size_t i = 0; i < parts && choice->more->count < PARTS_MAX; i++)
+            add(choice, candidates[i].size.rows, candidates[i].size.cols);
+    }
+    free(candidates);
+}
+
 /* ---- the whole ---- */
 
 static struct choice begin(const struct judge_task *task, uint64_t seed, struct more_sizes *more) {
@@ -166,8 +245,8 @@ static struct choice begin(const struct judge_task *task, uint64_t seed, struct 
     return choice;
 }
 
-static void add_by_chance(struct choice *choice) {
-    size_t wanted = choice->more->count + BY_CHANCE;
+static void add_by_chance(struct choice *choice, size_t count) {
+    size_t wanted = choice->more->count + count;
     for (int tries = 0; tries < TRIES && choice->more->count < wanted; tries++) {
         int64_t rows = by_chance(choice, &choice->rows, 1);
         add(choice, rows, by_chance(choice, &choice->cols, rows));
@@ -200,13 +279,33 @@ static void add_primes(struct choice *choice) {
     for (size_t i = 0; i < sizeof primes / sizeof *primes; i++) add_number(choice, primes[i]);
 }
 
-void sizes_choose(const struct judge_task *task, const char *ptx, uint64_t seed, struct more_sizes *more) {
+/* Of an open task, whose sizes go on; of a matrix both sides do.  Elements are counted apart from those of the others. */
+static struct choice open_range(const struct choice *choice) {
+    struct choice open = *choice;
+    open.rows.most *= is_matrix(choice) ? BEYOND : 1;
+    open.cols.most *= BEYOND;
+    open.elements_most *= BEYOND;
+    return open;
+}
+
+void sizes_choose(const struct judge_task *task, const char *ptx, const char *const kernels[STAGES_MAX], uint64_t seed,
+                  struct more_sizes *more) {
     struct choice choice = begin(task, seed, more);
     int64_t constants[CONSTANTS_MAX];
+    choice.ptx = ptx;
+    choice.kernels = kernels;
     size_t count = read_kernel(&choice, ptx, constants);
+    if (task->is_open) {
+        struct choice open = open_range(&choice);
+        add_by_conditions(&open);
+        for (size_t i = 0; i < count; i++) add_number(&open, constants[i]);
+        add_by_chance(&open, BY_CHANCE_BEYOND);
+    } else {
+        add_by_conditions(&choice);
+    }
     for (size_t i = 0; i < count; i++) add_number(&choice, constants[i]);
     for (size_t i = 0; i < count; i++) add_around(&choice, constants[i]);
-    add_by_chance(&choice);
+    add_by_chance(&choice, BY_CHANCE);
     add_launch(&choice);
     add_primes(&choice);
     for (int64_t power = 2; power <= choice.elements_most; power *= 2) add_around(&choice, power);

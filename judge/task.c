@@ -167,6 +167,7 @@ static struct stage *told_stage(const struct reading *reading) {
 
 static bool read_extent(struct reading *reading, char *value, const char *extent[3], const char *key) {
     if (extent[0]) return fail(reading, "%s is given twice", key);
+    if (!value || !*value) return fail(reading, "%s: nothing stands behind the '|'", key);
     for (int d = 0; d < 3; d++) {
         extent[d] = cut(&value, ',');
         if (extent[d] && !*extent[d]) return fail(reading, "an extent is empty: X[, Y[, Z]]");
@@ -175,7 +176,16 @@ static bool read_extent(struct reading *reading, char *value, const char *extent
 }
 
 static bool read_block(struct reading *reading, char *value) {
-    return read_extent(reading, value, told_stage(reading)->block, "Block");
+    struct stage *stage = told_stage(reading);
+    char *first = cut(&value, '|');
+    if (!read_extent(reading, first, stage->block, "Block")) return false;
+    while (value) {
+        if (stage->other_block_count == OTHER_BLOCKS_MAX)
+            return fail(reading, "there are more than %d blocks", OTHER_BLOCKS_MAX + 1);
+        char *other = cut(&value, '|');
+        if (!read_extent(reading, other, stage->other_blocks[stage->other_block_count++], "Block")) return false;
+    }
+    return true;
 }
 
 static bool read_grid(struct reading *reading, char *value) {
@@ -213,6 +223,9 @@ static bool read_sizes(struct reading *reading, char *value) {
     struct judge_task *task = reading->task;
     while (*trim(value)) {
         char *word = cut_word(&value), *end;
+        if (task->is_open) return fail(reading, "'...' stands behind the last size");
+        task->is_open = !strcmp(word, "...");
+        if (task->is_open) continue;
         if (task->size_count == SIZES_MAX) return fail(reading, "there are more than %d sizes", SIZES_MAX);
         struct size *size = &task->sizes[task->size_count++];
         *size = (struct size){word, 0, 1, 0};
@@ -440,14 +453,18 @@ static bool read_line(struct reading *reading, char *line, unsigned *met) {
     return *value ? keys[key].read(reading, value) : fail(reading, "%s has no value", line);
 }
 
-static bool check_launch(const struct reading *reading, const struct stage *stage, const struct scope *scope) {
-    const struct judge_task *task = reading->task;
-    const char *const texts[] = {stage->block[0], stage->block[1], stage->block[2], stage->grid[0],
-                                 stage->grid[1],  stage->grid[2],  stage->shared};
+static bool check_whole(const struct reading *reading, const char *const *texts, size_t count, const struct scope *scope) {
     int64_t whole;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (texts[i] && !task_whole(task, texts[i], scope, &whole, reading->message)) return false;
+    for (size_t i = 0; i < count; i++)
+        if (texts[i] && !task_whole(reading->task, texts[i], scope, &whole, reading->message)) return false;
     return true;
+}
+
+static bool check_launch(const struct reading *reading, const struct stage *stage, const struct scope *scope) {
+    for (size_t i = 0; i < stage->other_block_count; i++)
+        if (!check_whole(reading, stage->other_blocks[i], 3, scope)) return false;
+    return check_whole(reading, stage->block, 3, scope) && check_whole(reading, stage->grid, 3, scope) &&
+           check_whole(reading, &stage->shared, 1, scope);
 }
 
 /* What later depends on a size must be right for each, and is asked for once here. */

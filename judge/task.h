@@ -8,7 +8,7 @@
 #include "judge.h"
 #include "warpfold.h"
 
-enum { ARGUMENTS_MAX = 16, SIZES_MAX = 32, OPTIONS_MAX = 8, DATA_MAX = 8, REFERENCE_INPUTS_MAX = 2, STAGES_MAX = 8 };
+enum { ARGUMENTS_MAX = 16, SIZES_MAX = 32, OPTIONS_MAX = 8, DATA_MAX = 8, REFERENCE_INPUTS_MAX = 2, STAGES_MAX = 8, OTHER_BLOCKS_MAX = 7 };
 
 enum role {
     ROLE_INPUT,
@@ -69,6 +69,8 @@ struct reference {
 struct stage {
     char signature[512], kernel[128];
     const char *block[3], *grid[3], *shared; /* shared: NULL: none */
+    const char *other_blocks[OTHER_BLOCKS_MAX][3];
+    size_t other_block_count;
     size_t arguments[ARGUMENTS_MAX];         /* of each parameter the task's argument */
     size_t argument_count;
     int line;
@@ -85,6 +87,7 @@ struct judge_task {
     size_t argument_count;
     struct size sizes[SIZES_MAX];
     size_t size_count, data_count; /* data_count: the most generators that an input has */
+    bool is_open;                  /* "..." behind the sizes: greater ones are right, too */
     const char *options[OPTIONS_MAX + 1]; /* of the compiler, NULL-terminated */
     size_t option_count;
     const char *roundings, *empty; /* NULL: not stated */

@@ -1,4 +1,4 @@
-// One word for everyone
+// One address for everyone
 //
 // Every element is combined into one word of global memory by an atomic operation.  Nothing can go wrong and
 // nothing can go fast: the word takes one operation after the other, however many threads there are.

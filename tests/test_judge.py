@@ -592,6 +592,21 @@ def test_an_exclusive_scan_and_a_reduction_of_nothing(write):
     ("sum", "i < n ?", "i < n && (n & n - 1 || n <= 256) ?", "512|1024|2048"),
     ("max", "i < n; i", "i < (n == 1234 ? 0 : n); i", "1234"),
     ("row_sums", "c < cols; c", "c < cols - (cols == 71); c", r"\d+x71"),
+    # Whatever is reckoned from the size: the comparison's constant is far from it.
+    ("sum", "i < n ?", "i < n && n * 3 != 2331 ?", "777"),
+    ("sum", "i < n ?", "i < n && (n ^ 0x2a5) != 0x7c0 ?", "1381"),
+    ("sum", "i < n ?", "i < n && n * n != 1437601 ?", "1199"),
+    ("sum", "i < n ?", "i < n && (n % 7 != 3 || n % 11 != 5 || n % 13 != 1) ?", "885|1886|2887|3888"),
+    ("sum", "i < n ?", "i < n && __popc(n) < 11 ?", "2047|3071"),
+    ("sum", "i < n ?", "i < n && (n * 2654435761u >> 20) != 77 ?", r"\d+"),
+    ("sum", "i < n ?", "i < n && min(n * 5, 9000) - 8995 != 0 ?", "1799"),
+    ("sum", "i < n ?", "i < n && gridDim.x * 256 - n != 199 ?", r"57|\d+"),
+    ("row_sums", "c < cols; c", "c < cols - (rows * cols * 3 == 3 * 851); c", "23x37|37x23"),
+    # Above the greatest size that the task names.
+    ("sum", "i < n ?", "i < n && n <= 2500 ?", r"2[5-9]\d\d|[3-9]\d{3}|10000"),
+    ("sum", "i < n ?", "i < n && n * 3 < 27000 ?", r"9\d{3}|10000"),
+    ("histogram", "i < n; i", "i < (n == 7001 ? 7000 : n); i", "7001"),
+    ("dot", "i < n ?", "i < n && i < 8192 ?", r"8\d{3}|9\d{3}|10000"),
 ])
 def test_a_kernel_that_is_wrong_at_one_size_is_refused(task, was, now, size, write):
     assert was in GOOD[task]
@@ -602,7 +617,7 @@ def test_a_kernel_that_is_wrong_at_one_size_is_refused(task, was, now, size, wri
 
 def test_more_sizes_are_such_as_the_task_has(write):
     """Multiples of what all of the task's sizes are multiples of, in their range, each once, chosen by kernel and seed."""
-    whole_warps = (ROOT / "tasks" / "sum.task").read_text().replace("0 1 31 33 256 1000 2500", "64 320 1024")
+    whole_warps = (ROOT / "tasks" / "sum.task").read_text().replace("0 1 31 33 256 1000 2500 ...", "64 320 1024")
     kernel, task = write("kernel.cu", SUM), write("a.task", whole_warps)
     told = verdict(kernel, "--task", task, status=0)
     sizes = [int(size) for size in told["sizes"]]
@@ -611,8 +626,48 @@ def test_more_sizes_are_such_as_the_task_has(write):
     assert verdict(kernel, "--task", task, status=0)["sizes"] == told["sizes"]
     sums = [verdict(kernel, "--task", "sum", "--seed", seed, status=0)["sizes"] for seed in (1, 2)]
     assert sums[0] != sums[1] and {"2047", "2048", "2049", "257", "511"} <= set(sums[0])
+    assert max(map(int, sums[0])) > 2500 and all(0 <= int(n) <= 4 * 2500 for n in sums[0])
+    open_task = write("b.task", whole_warps.replace("64 320 1024", "64 320 1024 ..."))
+    beyond = [int(size) for size in verdict(kernel, "--task", open_task, status=0)["sizes"]]
+    assert 1024 < max(beyond) <= 4096 and all(64 <= n and n % 64 == 0 for n in beyond)
     rows = verdict(write("rows.cu", GOOD["row_sums"]), "--task", "row_sums", status=0)["sizes"]
     assert all(re.fullmatch(r"\d+x\d+", size) for size in rows) and len(rows) > 12
+
+
+BLOCKS = """
+Title: a sum in blocks of any size
+Signature: __global__ void reduce(const float *in, float *out, int n)
+Block: 256 | 32 | 96, 2 | 1024
+Grid: ceil(n / block)
+Shared: 4 * block
+Argument: in  input  f32[n]  integers(-8, 8) | uniform(-1, 1)
+Argument: out output f32[1]  zeros
+Argument: n   scalar i32     n
+Sizes: 0 1 31 33 256 1000 2500
+Expect: out = sum(in)
+"""
+ANY_BLOCK = """
+__global__ void reduce(const float *in, float *out, int n)
+{
+    int threads = blockDim.x * blockDim.y, i = (blockIdx.x * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+    if (i < n && %s)
+        atomicAdd(out, in[i]);
+}
+"""
+
+
+def test_a_kernel_is_tried_in_each_block_of_its_task(write):
+    told = verdict(write("kernel.cu", ANY_BLOCK % "threads"), "--task", write("a.task", BLOCKS), status=0)
+    assert told["launches"] == 7 * 2 * 4 + 3 * 7 + len(told["sizes"]) - 7
+    one = verdict(write("kernel.cu", ANY_BLOCK % "threads"), "--task", write("a.task", re.sub(r" \|.*1024", "", BLOCKS)), status=0)
+    assert one["launches"] == told["launches"] - 3 * 7
+
+
+@pytest.mark.parametrize("condition, threads", [("threads != 32", 32), ("blockDim.y == 1", 192), ("blockDim.x <= 256", 1024)])
+def test_a_kernel_that_is_wrong_in_one_block_is_refused(condition, threads, write):
+    told = verdict(write("kernel.cu", ANY_BLOCK % condition), "--task", write("a.task", BLOCKS), status=3)
+    wrong = [reason["where"] for reason in told["reasons"]]
+    assert kinds(told) == {"result"} and all(where.endswith(f", blocks of {threads} threads") for where in wrong)
 
 
 # ---- text, PTX, and what is wrong ---------------------------------------------------------------------------------

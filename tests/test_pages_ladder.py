@@ -208,6 +208,21 @@ def test_cards_and_bars_choose_the_rung(show_own, ladder):
 # ---- at every size -------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("size", [(390, 844), (360, 740)])
+def test_on_a_phone_each_bar_is_seen_with_its_number(show, size, tmp_path):
+    """The longest one, too, which is 1700 times the shortest: nothing of the chart lies beside the window."""
+    made = tmp_path / "ladder.html"
+    done = run("ladder", "--from", ROOT / "data" / "h200" / "ladder_times.jsonl", "--html", made)
+    assert done.returncode == 0, done
+    page = show(made, size)
+    right = page.locator(".chart svg").evaluate("""svg => Math.max(...[...svg.querySelectorAll("rect.bar, text")]
+        .map(node => node.getBoundingClientRect().right))""")
+    assert right <= size[0] and page.locator(".chart .rung").count() == 18
+    assert page.locator("p.docs a").evaluate_all("links => links.map(link => link.getAttribute('href'))") == [
+        "docs/ladder.md", "docs/glossary.md"]
+    assert page.locator(".chart .scroll, .chart.scroll").first.evaluate("box => box.scrollWidth <= box.clientWidth")
+
+
 @pytest.mark.parametrize("size", [PHONE, PROJECTOR])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_control_at_every_size(show, ladder, size, scheme):

@@ -235,6 +235,8 @@ function makeBench(model, parts) {
     return element("div", {class: isWide ? "bench wide" : "bench"}, parts.stage.node, parts.memory.node, parts.source.node);
 }
 
+const DOCS = ["ladder.md", "glossary.md"];
+
 const PAGE_TERMS = ["active lane", "bank", "bank conflict", "bank degree", "barrier", "block", "divergence", "lane", "race",
                     "request", "sector", "step", "utilisation", "warp", "wavefront"];
 

@@ -252,6 +252,8 @@ function makeProblems(data, findings, showAdvice) {
         advice.length ? panel("Advice", findings.length ? "" : none, list(advice)) : "");
 }
 
+const DOCS = ["findings.md", "glossary.md"];
+
 const PAGE_TERMS = ["active lane", "bank conflict", "bank degree", "barrier", "divergence", "finding", "race", "request", "sector",
                     "utilisation", "warp", "wavefront"];
 

@@ -278,10 +278,20 @@ function keepWide(key, value, context) {
     return isWide && context && context.source ? context.source : value;
 }
 
-// Each kind of page has showPage(data, main).
+// Where to read on: a page of its own has no address of the docs but that within a checkout; one of the site has links.
+function makeDocsLine(...names) {
+    if (document.querySelector('nav[aria-label="Site"]')) return null;
+    const links = names.map(name => [" ", element("a", {href: `docs/${name}`}, `docs/${name}`)]);
+    return element("p", {class: "faint docs"}, "To read on, in the sources:", links, ". ", element("code", null, "make site"),
+                   " writes every page with its links to the documentation and to the other rungs.");
+}
+
+// Each kind of page has showPage(data, main) and DOCS, the documents that tell more.
 function start() {
     const data = JSON.parse(document.getElementById("data").textContent, keepWide);
     document.getElementById("controls").append(themeChoice());
     document.body.append(makeTermTip());
-    showPage(data, document.getElementById("main"));
+    const main = document.getElementById("main"), line = makeDocsLine(...DOCS);
+    showPage(data, main);
+    if (line) main.append(line);
 }

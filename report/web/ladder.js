@@ -1,5 +1,7 @@
 // The page of the ladder: all rungs side by side, their counts as charts, what changed from one to the next.
 
+const DOCS = ["ladder.md", "glossary.md"];
+
 // Whatever a run may tell of a rung; those of which none is told are left out.  goal: which is better.
 const METRICS = [
     {key: "per_element", text: "picoseconds per element", goal: "less", digits: 4},

@@ -1,6 +1,8 @@
 // The ladder's charts: bars in plain SVG, one for each rung.
 
-const BAR = {row: 24, name: 180, width: 440, value: 90};
+// Its measures, and those on a phone, where all of it must be seen at once.
+const BAR = {row: 24, name: 180, width: 440, value: 90}, BAR_NARROW = {row: 24, name: 136, width: 150, value: 74};
+const IS_NARROW = matchMedia("(max-width: 40rem)");
 
 // The chosen metric large, all of them small.  choose(index) is called for a bar that is clicked.
 function makeChart(run, rungs, metrics, choose) {
@@ -25,6 +27,7 @@ function makeChart(run, rungs, metrics, choose) {
         redraw();
     }
     chooseMetric(metric);
+    IS_NARROW.addEventListener("change", redraw);
     return {
         node: element("div", {class: "columns chart-and-minis"},
             element("div", null, element("div", {class: "controls"}, scale.node), box,
@@ -60,30 +63,31 @@ function ceilingOf(run, metric) {
 }
 
 function drawChart(run, rungs, metric, isLogarithmic, marked, choose) {
+    const bar = IS_NARROW.matches ? BAR_NARROW : BAR;
     const values = rungs.map(rung => valueOf(rung.row, metric)), ceiling = ceilingOf(run, metric);
     const told = values.filter(value => value > 0);
     const most = Math.max(...told, ceiling || 0, 0), least = Math.min(...told, most || 1);
-    const place = value => BAR.width * lengthOf(value, most, least, isLogarithmic);
-    const height = rungs.length * BAR.row + 26;
-    const width = BAR.name + BAR.width + BAR.value;
-    const picture = svg("svg", {viewBox: `0 0 ${width} ${height}`, role: "img",
+    const place = value => bar.width * lengthOf(value, most, least, isLogarithmic);
+    const height = rungs.length * bar.row + 26;
+    const width = bar.name + bar.width + bar.value;
+    const picture = svg("svg", {class: IS_NARROW.matches ? "narrow" : null, viewBox: `0 0 ${width} ${height}`, role: "img",
                                 "aria-label": `${metric.text} of every rung; the numbers are in the table below`},
         svg("text", {x: 0, y: 14, class: "faint"}, metric.text));
     rungs.forEach((rung, i) => {
-        const y = 22 + i * BAR.row, value = values[i], length = place(value);
+        const y = 22 + i * bar.row, value = values[i], length = place(value);
         const change = changeOf(i ? values[i - 1] : undefined, value, metric);
         const classes = ["bar", change, i === marked ? "now" : null].filter(Boolean).join(" ");
         const sign = {better: " ▲", worse: " ▼"}[change] || "";
         picture.append(svg("g", {class: "rung", "data-rung": rung.row.rung, onclick: () => choose(i)},
-            svg("rect", {class: "ground", x: 0, y, width, height: BAR.row}),
+            svg("rect", {class: "ground", x: 0, y, width, height: bar.row}),
             svg("text", {x: 0, y: y + 16}, rung.id),
-            svg("rect", {class: classes, x: BAR.name, y: y + 3, width: length, height: BAR.row - 6}),
-            svg("text", {x: BAR.name + length + 6, y: y + 16},
+            svg("rect", {class: classes, x: bar.name, y: y + 3, width: length, height: bar.row - 6}),
+            svg("text", {x: bar.name + length + 6, y: y + 16},
                 value === undefined ? "–" : numeral(value) + sign)));
     });
     if (!ceiling) return picture;
-    const x = BAR.name + place(ceiling);
-    const isLeft = x < BAR.name + BAR.width / 2;
+    const x = bar.name + place(ceiling);
+    const isLeft = x < bar.name + bar.width / 2;
     picture.append(svg("line", {class: "ceiling", x1: x, x2: x, y1: 16, y2: height}),
                    svg("text", {class: isLeft ? null : "end", x: isLeft ? x + 4 : x - 4, y: 14}, `${metric.goal === "less" ? "reading alone" : "ceiling"} ${numeral(Number(ceiling.toPrecision(4)))}`));
     return picture;

@@ -1,5 +1,7 @@
 // The page of run: what the kernels of a program cost, what was found, and what was executed of its sources.
 
+const DOCS = ["programs.md", "findings.md"];
+
 // The counters that can heat a source: each by its first column's key.
 const HEATS = [
     {value: "instructions", text: "Instructions", columns: [
