@@ -41,6 +41,22 @@ BLOCK_SUM = """
 
 SUM = "__global__ void reduce(const float *in, float *out, int n)\n{" + BLOCK_SUM % "i < n ? in[i] : 0.0f" + "}\n"
 
+SCAN_OF_BLOCK = """
+__device__ float scan_of_block(float mine)
+{
+    extern __shared__ float s[];
+    int t = threadIdx.x;
+    for (int d = 1; d < blockDim.x; d *= 2) {
+        s[t] = mine;
+        __syncthreads();
+        if (t >= d)
+            mine += s[t - d];
+        __syncthreads();
+    }
+    return mine;
+}
+"""
+
 GOOD = {
     "sum": SUM,
     "dot": "__global__ void dot(const float *a, const float *b, float *out, int n)\n{" +
@@ -118,38 +134,16 @@ __global__ void histogram(const int *in, int *bins, int n)
         atomicAdd(&bins[threadIdx.x], own[threadIdx.x]);
 }
 """,
-    "scan": """
+    "scan": SCAN_OF_BLOCK + """
 __global__ void scan(const float *in, float *out, int n)
 {
-    extern __shared__ float s[];
     int t = threadIdx.x;
-    float mine = t < n ? in[t] : 0;
-    for (int d = 1; d < blockDim.x; d *= 2) {
-        s[t] = mine;
-        __syncthreads();
-        if (t >= d)
-            mine += s[t - d];
-        __syncthreads();
-    }
+    float mine = scan_of_block(t < n ? in[t] : 0);
     if (t < n)
         out[t] = mine;
 }
 """,
-    "scan_blocks": """
-__device__ float scan_of_block(float mine)
-{
-    extern __shared__ float s[];
-    int t = threadIdx.x;
-    for (int d = 1; d < blockDim.x; d *= 2) {
-        s[t] = mine;
-        __syncthreads();
-        if (t >= d)
-            mine += s[t - d];
-        __syncthreads();
-    }
-    return mine;
-}
-
+    "scan_blocks": SCAN_OF_BLOCK + """
 __global__ void scan_each(const float *in, float *out, float *totals, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -572,7 +566,7 @@ def test_types(type_name, c_type, out, c_out, data, write):
 
 def test_an_exclusive_scan_and_a_reduction_of_nothing(write):
     scan = (ROOT / "tasks" / "scan.task").read_text().replace("scan(in)", "exclusive_scan(in)")
-    shifted = "    s[t] = mine;\n    __syncthreads();\n    if (t < n)\n        out[t] = t ? s[t - 1] : 0;\n"
+    shifted = "    extern __shared__ float s[];\n    s[t] = mine;\n    __syncthreads();\n    if (t < n)\n        out[t] = t ? s[t - 1] : 0;\n"
     source = GOOD["scan"].replace("    if (t < n)\n        out[t] = mine;\n", shifted)
     verdict(write("shifted.cu", source), "--task", write("scan.task", scan), status=0)
     assert kinds(verdict(write("scan.cu", GOOD["scan"]), "--task", write("scan.task", scan), status=3)) == {"result"}

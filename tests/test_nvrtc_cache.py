@@ -1,7 +1,9 @@
-"""What stands in for NVRTC in the tests gives what the real one gives, and compiles again whatever could have changed."""
+"""What stands in for NVRTC in the tests gives what the real one gives, and compiles again whatever could have changed; so do
+the programs of tests/programs, which nvcc compiles."""
 
 import pytest
 
+import program_helpers
 from kernel_helpers import NVRTC_CACHE, has_nvrtc
 from test_ladder_sources import ladder_ptx
 
@@ -81,3 +83,75 @@ def test_what_is_compiled_quickly_changes_nothing_else(nvrtc, entries, monkeypat
     monkeypatch.setenv("TESTS_NVRTC_CACHE", str(tmp_path / "others"))  # not what was kept before
     assert nvrtc.compile("a.cu", source, {}, OPTIONS) == plain
     assert len(entries()) == 3
+
+
+# ---- programs
+
+# A stand-in for nvcc: it appends its words to a file, and makes the text of the source, and of what lies beside it.
+FAKE_NVCC = """#!/bin/sh -e
+if [ "$1" = --version ]; then echo {version}; exit; fi
+echo "$@" >>'{calls}'
+for source; do :; done
+while [ "$1" != -o ]; do shift; done
+cat "$source" "$(dirname "$source")/beside.cuh" >"$2"
+chmod +x "$2"
+"""
+
+
+@pytest.fixture
+def programs(monkeypatch, tmp_path):
+    """(make(*options) -> the text of the program, the folder of its sources, install(version), calls() -> how many there were)"""
+    sources, calls = tmp_path / "sources", tmp_path / "calls"
+    sources.mkdir()
+    calls.touch()
+    (sources / "a.cu").write_text("a")
+    (sources / "beside.cuh").write_text("b")
+
+    def install(version):
+        (tmp_path / "nvcc").write_text(FAKE_NVCC.format(version=version, calls=calls))
+        (tmp_path / "nvcc").chmod(0o755)
+        program_helpers.version.cache_clear()
+
+    def make(*options, source=sources / "a.cu"):
+        folder = tmp_path / f"made {len(list(tmp_path.iterdir()))}"
+        folder.mkdir()
+        path = program_helpers.compiled(folder, "program", source, *options)
+        assert path.parent == folder and path.stat().st_mode & 0o111
+        return path.read_text()
+
+    monkeypatch.setattr(program_helpers, "NVCC", tmp_path / "nvcc")
+    monkeypatch.setattr(program_helpers, "SOURCES", sources)
+    monkeypatch.setenv("TESTS_NVRTC_CACHE", str(tmp_path / "kept"))
+    install("1")
+    yield make, sources, install, lambda: len(calls.read_text().splitlines())
+    program_helpers.version.cache_clear()
+
+
+def test_a_program_is_compiled_once_until_something_changes(programs, monkeypatch, tmp_path):
+    make, sources, install, calls = programs
+    assert [make(), make()] == ["ab", "ab"] and calls() == 1
+    make("-lineinfo")
+    assert calls() == 2
+    (sources / "beside.cuh").write_text("c")
+    assert [make(), make()] == ["ac", "ac"] and calls() == 3
+    (sources / "a.cu").write_text("d")
+    assert make() == "dc" and calls() == 4
+    install("2")
+    assert make() == "dc" and calls() == 5
+    monkeypatch.setenv("NVCC_APPEND_FLAGS", "-G")
+    assert make() == "dc" and calls() == 6
+    elsewhere = tmp_path / "made of a test" / "a.cu"
+    elsewhere.parent.mkdir()
+    elsewhere.write_text("e")
+    elsewhere.with_name("beside.cuh").write_text("f")
+    assert [make(source=elsewhere) for _ in range(2)] == ["ef", "ef"] and calls() == 8
+
+
+def test_a_program_that_does_not_compile_is_not_kept(programs, tmp_path):
+    make, sources, _, calls = programs
+    (sources / "beside.cuh").unlink()
+    for count in (1, 2):
+        with pytest.raises(program_helpers.subprocess.CalledProcessError):
+            make()
+        assert calls() == count
+    assert list((tmp_path / "kept" / "programs").iterdir()) == []

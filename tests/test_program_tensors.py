@@ -1,22 +1,19 @@
 """warpfold run: copies of tensors by tensor maps.  The program checks every byte against the definition."""
 
 import json
-import subprocess
 
 import pytest
 
 from cli_helpers import run
-from program_helpers import NVCC, SOURCES, environment, needs_nvcc
+from program_helpers import SOURCES, compiled, environment, needs_nvcc
 
 SOURCE = SOURCES / "tensors.cu"
 
 
 @pytest.fixture(scope="module")
 def tensors(tmp_path_factory):
-    program = tmp_path_factory.mktemp("tensors") / "tensors"
-    subprocess.run([NVCC, "-cudart", "shared", "-lineinfo", "-gencode", "arch=compute_90,code=compute_90", "-o", program,
-                    SOURCE], check=True)
-    return program
+    return compiled(tmp_path_factory.mktemp("tensors"), "tensors", SOURCE, "-cudart", "shared", "-lineinfo", "-gencode",
+                    "arch=compute_90,code=compute_90")
 
 
 def line_of(comment):

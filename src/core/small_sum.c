@@ -117,6 +117,10 @@ static inline bool align(const struct wf_few *few, int precision, int exponent_b
 enum { WF_TYPES(X) };
 #undef X
 
+#define X(NAME, name, storage, kind, precision, exponent_bits) + ((exponent_bits) > 0)
+_Static_assert(WF_TYPES(X) == 4, "a new float type has a line in OF_FLOATS, whose last line is of all that are left");
+#undef X
+
 #define OF_FLOATS(function, few, ...)                                                      \
     ((few)->type == WF_F64    ? function(few, F64_PRECISION, F64_EXPONENT_BITS, __VA_ARGS__)   \
      : (few)->type == WF_F32  ? function(few, F32_PRECISION, F32_EXPONENT_BITS, __VA_ARGS__)   \

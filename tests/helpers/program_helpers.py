@@ -1,14 +1,18 @@
 """Programs that `warpfold run` runs: what compiles them, and the environment that they need."""
 
+import functools
+import hashlib
 import os
 import re
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from cli_helpers import CLI, ROOT
+from kernel_helpers import NVRTC_CACHE
 
 NVCC = os.environ.get("WARPFOLD_NVCC") or shutil.which("nvcc")
 INCLUDE = Path(NVCC).resolve().parent.parent / "include" if NVCC else None
@@ -27,6 +31,37 @@ def environment():
 
 
 def compiled(folder, name, source, *options):
+    """The program; one of tests/programs is kept, as tests/nvrtc_cache keeps kernels, for later runs and other builds."""
     path = folder / name
-    subprocess.run([NVCC, *options, "-o", path, source], check=True, timeout=300)
+    if Path(source).parent != SOURCES:
+        compile_program(path, source, options)
+        return path
+    kept = kept_programs() / f"{name}-{digest(source, options)}"
+    if not kept.exists():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=kept.parent) as scratch:
+            compile_program(Path(scratch) / name, source, options)
+            (Path(scratch) / name).replace(kept)
+    shutil.copy(kept, path)
     return path
+
+
+def compile_program(path, source, options):
+    subprocess.run([NVCC, *options, "-o", path, source], check=True, timeout=300)
+
+
+def kept_programs():
+    return Path(os.environ.get("TESTS_NVRTC_CACHE") or NVRTC_CACHE.parent / "nvrtc") / "programs"
+
+
+@functools.cache
+def version(compiler):
+    return subprocess.run([compiler, "--version"], stdout=subprocess.PIPE, check=True).stdout
+
+
+def digest(source, options):
+    """Of all that decides what nvcc makes: the compilers, its settings, the options, the source and what may lie beside it."""
+    compilers = [version(compiler) for compiler in (NVCC, shutil.which("g++")) if compiler]
+    settings = [(name, os.environ[name]) for name in sorted(os.environ) if name.startswith("NVCC_")]
+    texts = [(path.name, path.read_bytes()) for path in sorted(SOURCES.iterdir()) if path.is_file()]
+    return hashlib.sha256(repr((compilers, settings, options, str(source), texts)).encode()).hexdigest()[:32]

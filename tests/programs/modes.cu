@@ -1,19 +1,10 @@
 // One program with many modes, so that it is compiled once: `modes NAME`.  Each checks its own results and prints them.
 #include <cooperative_groups.h>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <cassert>
 #include <vector>
 
-#define CHECK(call)                                                                                                \
-    do {                                                                                                           \
-        cudaError_t error = (call);                                                                                \
-        if (error != cudaSuccess) {                                                                                \
-            printf("%s: %s\n", #call, cudaGetErrorName(error));                                                    \
-            exit(9);                                                                                               \
-        }                                                                                                          \
-    } while (0)
+#include "check.cuh"
 
 template <class T> __global__ void add(const T *a, const T *b, T *sum, int count) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

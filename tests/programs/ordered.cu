@@ -1,15 +1,7 @@
 // Programs whose operations lack an order, or have it: a mode for each (tests/test_program_order.py).
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
-#define CHECK(call)                                                                                                \
-    do                                                                                                             \
-        if ((call) != cudaSuccess) {                                                                               \
-            printf("%s\n", #call);                                                                                 \
-            exit(9);                                                                                               \
-        }                                                                                                          \
-    while (0)
+#include "check.cuh"
 
 enum { N = 1024 };
 

@@ -1,14 +1,5 @@
 // Fetches from textures of every kind that the simulator knows, printed as bits; tests/test_program_textures.py computes them.
-#include <cstdio>
-#include <cstdlib>
-
-#define CHECK(call)                                                                                                \
-    do                                                                                                             \
-        if ((call) != cudaSuccess) {                                                                               \
-            printf("%s\n", #call);                                                                                 \
-            exit(9);                                                                                               \
-        }                                                                                                          \
-    while (0)
+#include "check.cuh"
 
 enum { WIDTH = 7, HEIGHT = 5, DEPTH = 3, POINTS = 64 };
 

@@ -134,11 +134,8 @@ static bool add_column_sums(struct wf_open_partial *into, const struct wf_tile *
 
 /* ---- results ---- */
 
-/* The type whose sums the adder and a conversion round, and the others, whose sums it does not. */
-typedef float rounded_F32;
-typedef double rounded_F64;
-typedef uint16_t rounded_F16, rounded_BF16;
-typedef PASTE(rounded_, TYPE) rounded;
+/* The type of results: of f32 and f64 C's own, whose sums the adder and a conversion round; of others the bits. */
+typedef storage rounded;
 
 enum { ADDER_ROUNDS = ELEMENT == ELEMENT_F32 || ELEMENT == ELEMENT_F64 };
 

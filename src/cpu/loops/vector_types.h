@@ -47,18 +47,17 @@ enum {
     EXPONENT_BITS = PASTE(EXPONENT_BITS_, TYPE), /* 0: the type is an integer type */
 };
 
-/* An element's stored bits, as an unsigned and as a signed integer. */
-typedef uint8_t uword_BOOL, uword_I8, uword_U8;
-typedef uint16_t uword_I16, uword_U16, uword_F16, uword_BF16;
-typedef uint32_t uword_I32, uword_U32, uword_F32;
-typedef uint64_t uword_I64, uword_U64, uword_F64;
-typedef PASTE(uword_, TYPE) uword;
+#define X(NAME, name, type, kind, precision, exponent_bits) typedef type storage_##NAME;
+WF_TYPES(X)
+#undef X
+typedef PASTE(storage_, TYPE) storage;
 
-typedef int8_t sword_BOOL, sword_I8, sword_U8;
-typedef int16_t sword_I16, sword_U16, sword_F16, sword_BF16;
-typedef int32_t sword_I32, sword_U32, sword_F32;
-typedef int64_t sword_I64, sword_U64, sword_F64;
-typedef PASTE(sword_, TYPE) sword;
+/* An element's stored bits, as an unsigned and as a signed integer of its size. */
+#define OF_SIZE(word)                                                                                        \
+    __typeof__(_Generic((char (*)[sizeof(storage)])0,                                                        \
+        char (*)[1]: (word##8_t)0, char (*)[2]: (word##16_t)0, char (*)[4]: (word##32_t)0, char (*)[8]: (word##64_t)0))
+typedef OF_SIZE(uint) uword;
+typedef OF_SIZE(int) sword;
 
 #define TOP_BIT ((uword)((uword)1 << (8 * sizeof(uword) - 1)))
 
