@@ -230,6 +230,63 @@ def test_short_groups(pair, type_name):
                                ddof=rng.choice((0, 0, 1, 2)) if op in ("var", "std") else 0)
 
 
+DOT_SHORT = ("f32", "f64", "bf16", "f16", "i8", "u32", "i32")
+SIMULATED_DOTS = ("f32", "f64", "i32")
+IN_REGISTERS = b"several groups of a lane in registers"
+
+
+def check_dots(pair, type_name, shape, axes, arrays, *context):
+    for nan in NAN_POLICIES if pair.gpu.is_real else ("propagate", "omit"):
+        pair.check("dot", library.wf_groups_axes(axes), arrays, shape, axes, *context, nan=nan)
+        assert library.wf_handle_plan(pair.device.pointer).startswith(IN_REGISTERS)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", DOT_SHORT)
+def test_short_dots(pair, type_name):
+    """Pairs of rows and of columns, whose operands lie differently; of integers, also beyond 64 bits."""
+    rng = random.Random(f"gpu short dots {type_name}")
+    if not pair.gpu.is_real and type_name not in SIMULATED_DOTS:
+        pytest.skip("no GPU: on the simulator fewer types")
+    for count in (1, 2, 3, 5, 8):
+        for kind in ("plain", "wild", "special"):
+            for shape, axes in (((70, count), 2), ((count, 300), 1), ((2, count, 35), 2)):
+                if not pair.gpu.is_real and (count == 1 or shape[0] == 70 + count):
+                    continue
+                arrays = [Laid(type_name, shape, rng, kind, plain=rng.random() < 0.6) for _ in range(2)]
+                check_dots(pair, type_name, shape, axes, arrays, kind)
+
+
+def laid_floats(type_name, rows, rng):
+    """Rows of numbers as an array."""
+    array = Laid(type_name, (len(rows), len(rows[0])), rng, "plain", plain=True)
+    code = {"f32": "f", "f64": "d"}[type_name]
+    array.data = struct.pack(f"={len(rows) * len(rows[0])}{code}", *[x for row in rows for x in row])
+    return array
+
+
+@pytest.mark.parametrize("type_name", ("f32", "f64"))
+def test_short_dots_that_cancel(pair, type_name):
+    """To 0, to the last bit of a product, to less than the smallest number, half-way between two results, with rests of zero."""
+    rng = random.Random(f"gpu dots cancel {type_name}")
+    bits, least = {"f32": (24, -149), "f64": (53, -1074)}[type_name]
+    one_up, tiny, ulp = 1 + 2.0 ** (1 - bits), 2.0 ** (least // 2 - 1), 2.0 ** (1 - bits)
+    pairs = [([1, -1, 0, 0], [1, 1, 3, 3]), ([one_up, -1, 0, 0], [one_up, one_up, 0, 0]), ([one_up, -1, -2, 0], [one_up, 1, ulp, 0]),
+             ([tiny, 0, 0, 0], [tiny, 1, 1, 1]), ([-tiny, 0, 0, 0], [tiny, 1, 1, 1]), ([-tiny, tiny, 0, 0], [tiny, tiny, 1, 1]),
+             ([-0.0, -0.0, 0.0, -0.0], [1, 1, -1, 1]), ([-0.0] * 4, [1, 1, -1, 1]), ([1, ulp / 2, 0, 0], [1, 1, 0, 0]),
+             ([1, ulp / 2, ulp, 0], [1, 1, ulp ** 3, 0]), ([1, ulp / 2, -ulp, 0], [1, 1, ulp ** 3, 0]),
+             ([one_up, ulp / 2, tiny, 0], [1, 1, -tiny, 1]), ([2.0 ** 100, 1, -(2.0 ** 100), 1], [2.0 ** 20, ulp, 2.0 ** 20, tiny])]
+    pairs += [([math.inf, 1, 1, 1], [0, 1, 1, 1]), ([math.inf, 1, 1, 1], [2, -math.inf, 1, 1]), ([math.nan, 1, 0, 2], [1, 0, 1, 3])]
+    for _ in range(200):
+        x = [rng.choice((1, -1)) * rng.getrandbits(bits) * 2.0 ** rng.randint(-60, 2) for _ in range(2)]
+        y = [rng.getrandbits(bits) * 2.0 ** rng.randint(-60, 2) for _ in range(2)]
+        pairs.append(([x[0], x[1], -x[0], -x[1]], [y[0], y[1], y[0], y[1] * (1 if rng.random() < 0.5 else one_up)]))
+    for order in range(2):
+        moved = [list(zip(*rng.sample(list(zip(x, y)), 4))) for x, y in pairs] if order else pairs
+        arrays = [laid_floats(type_name, [list(both[k]) for both in moved], rng) for k in range(2)]
+        check_dots(pair, type_name, (len(pairs), 4), 2, arrays, "cancel")
+
+
 @pytest.mark.parametrize("type_name", EDGES)
 def test_short_groups_that_cancel(pair, type_name):
     """Two f64 hold their sums, or just do not: what is left is the lowest bit of one."""

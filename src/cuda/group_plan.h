@@ -2,6 +2,7 @@
 #ifndef WF_CUDA_GROUP_PLAN_H
 #define WF_CUDA_GROUP_PLAN_H
 
+#include "core/types.h"
 #include "cuda/gpu.h"
 
 struct wf_cuda_group_task {
@@ -23,6 +24,7 @@ struct wf_cuda_group_plan {
     int64_t pieces; /* that each group is cut into; of labelled groups only long ones are */
     int64_t tiles;  /* as many results as a warp has teams of lanes */
     int64_t grid;   /* warps, each a block */
+    bool in_registers; /* lanes have several groups of a few elements at once: see kernels/group_short.cuh */
     /* Elements by key are added to tables first; what is above says how they are reduced if tables do not hold them. */
     bool has_tables;
     int copies;     /* of the table that a block has in shared memory; 0: there is one, in global memory */
@@ -32,6 +34,9 @@ struct wf_cuda_group_plan {
 };
 
 struct wf_cuda_group_plan wf_cuda_group_plan_make(const struct wf_cuda_group_task *task, const struct wf_gpu *gpu);
+
+/* Whether results of a few elements each can be found in registers. */
+bool wf_cuda_group_fits_registers(wf_op op, wf_type type, wf_type result_type);
 
 /* Warps that the GPU has at a time, each with so much shared memory. */
 int64_t wf_cuda_group_warps(int shared_nbytes, const struct wf_gpu *gpu);

@@ -136,6 +136,12 @@ static int64_t stride_of(const struct wf_group_arguments *r, int d) {
     return d < 0 ? 0 : distance(r->dimension[d].stride[0]);
 }
 
+/* Whether every group is a batch at most, which one lane has: see kernels/group_state.cuh. */
+static bool is_short(const struct job *job) {
+    enum { BATCH = 8 };
+    return job->grouped->layout->axis < 0 && job->plan.lanes_log2 == 0 && job->arguments.reduced_count <= BATCH;
+}
+
 static void make_plan(struct job *job, const struct wf_gpu *gpu) {
     const struct wf_group_arguments *r = &job->arguments;
     const struct wf_layout *layout = job->grouped->layout;
@@ -154,6 +160,8 @@ static void make_plan(struct job *job, const struct wf_gpu *gpu) {
         .slot_nbytes = sizeof(struct wf_group_slot),
         .shared_nbytes = job->sums_nbytes + job->ring_nbytes};
     job->plan = wf_cuda_group_plan_make(&task, gpu);
+    job->plan.in_registers = is_short(job) && wf_cuda_group_fits_registers(job->grouped->empty->op, job->grouped->empty->type,
+                                                                           job->grouped->result_type);
     job->plan.has_tables = layout->by == WF_GROUP_KEYS && layout->ndim == 1 && job->alignment > 1 && r->ndim == 1 &&
                            wf_cuda_tables_fit(job->grouped->empty, layout->reduced_count, layout->count);
     if (job->plan.has_tables) job->plan.copies = wf_cuda_table_copies(job->grouped->empty, layout->count, gpu);
@@ -187,12 +195,6 @@ static bool is_contiguous(const struct job *job) {
     if (job->plan.is_across || job->alignment == 1 || reduced->stride[0] != nbytes) return false;
     if (job->grouped->b && (reduced->stride[1] != nbytes || !are_alike_in_vectors(&job->arguments))) return false;
     return are_whole_vectors(job) || job->elements * nbytes >= WORTHWHILE_NBYTES;
-}
-
-/* Whether every group is a batch at most, which one lane has: see kernels/group_state.cuh. */
-static bool is_short(const struct job *job) {
-    enum { BATCH = 8 };
-    return job->grouped->layout->axis < 0 && job->plan.lanes_log2 == 0 && job->arguments.reduced_count <= BATCH;
 }
 
 static int find_walk(const struct job *job) {
@@ -239,7 +241,7 @@ static wf_error find_kernel(wf_handle *handle, struct job *job) {
     key.parts = empty->parts;
     key.is_indexed = wf_accumulator_is_indexed(empty);
     key.walk = find_walk(job) + 1;
-    key.is_short = is_short(job);
+    key.is_short = job->plan.in_registers;
     key.alignment = job->alignment;
     key.block = 32;
     key.vectors = 1;
