@@ -50,10 +50,11 @@ class Pair:
         left = self.left_there(op, groups_there, views, **chosen)
         assert left == (expected if isinstance(expected, list) else expected.split(":")[0]), (op, *context, chosen, "there")
 
-    def left_there(self, op, groups, views, flags=0, **chosen):
+    def left_there(self, op, groups, views, flags=0, fill=None, **chosen):
         """The results that a call leaves in the GPU's memory, or the name of the error that is its status."""
         asked = wf.reduction(op, **chosen)
         asked.flags = flags
+        asked.fill = fill and ctypes.pointer(fill)
         shape = wf.groups_shape(views[0], groups)
         number = asked.result_type or library.wf_op_result_type(asked.op, views[0].type)
         nbytes, count = library.wf_type_nbytes(number), math.prod(shape)
@@ -482,6 +483,65 @@ def test_tables_of_all_types(pair, type_name):
             for flags in (0, 1):
                 pair.check(op, library.wf_groups_keys(0, 100, byref(here)), [array], key_type, flags=flags,
                            groups_there=library.wf_groups_keys(0, 100, byref(labels)))
+
+
+EXTREME_KINDS = ("ties", "rising", "falling", "ends", "special", "wild")
+
+
+def put_kind(array, kind, rng):
+    """Elements of a vector: a few values again and again, each larger or less than those before it, or the type's ends."""
+    count, bits, width = array.shape[0], {"bool": 1}.get(array.type, 8 * array.nbytes), array.nbytes
+    chosen = [rng.getrandbits(bits) for _ in range(3)]
+    numbers = {"ties": lambda i: rng.choice(chosen), "rising": lambda i: i % (1 << bits), "falling": lambda i: (count - i) % (1 << bits),
+               "ends": lambda i: rng.choice((0, (1 << bits) - 1, 1 << (bits - 1), (1 << (bits - 1)) - 1))}
+    if kind in numbers:
+        array.data = b"".join(numbers[kind](i).to_bytes(width, "little") for i in range(count))
+    return array
+
+
+def check_extremes(pair, type_name, groups, order, kind, ops, policies, rng):
+    places = {"tables in shared memory, 1 copy each": groups <= TABLE_COUNT, "a table in global memory": groups > 300}
+    array = put_kind(Laid(type_name, (TABLE_COUNT,), rng, kind if kind in ("special", "wild") else "plain", plain=True), kind, rng)
+    keys = integer_vector(table_keys(rng, groups, order), "i32")
+    for op in ops:
+        for nan in policies:
+            is_sure = type_name in INTEGERS or nan != "error"
+            for fill in (None, wf.value_of_bits(wf.WF_U8, 1)):
+                pair.check(op, library.wf_groups_keys(0, groups, byref(keys)), [array], groups, order, kind, nan=nan,
+                           first_index=rng.choice((0, 5)), fill=fill)
+                plan = library.wf_handle_plan(pair.device.pointer).decode()
+                there = plan.split(";")[0]
+                assert places[there] and plan.startswith(there if is_sure else f"{there}; else groups by"), plan
+                assert "else" not in plan or not is_sure
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("kind", EXTREME_KINDS)
+@pytest.mark.parametrize("type_name", TYPES)
+def test_extremes_by_key(pair, type_name, kind):
+    """Groups of which a block has a table, and of which it does not; indices beside short orders, and found afterwards."""
+    rng = random.Random(f"gpu extremes by key {type_name} {kind}")
+    cases = [(1, "random"), (7, "random"), (300, "sorted"), (6000, "random"), (TABLE_COUNT, "random"), (TABLE_COUNT, "sorted")]
+    if pair.gpu.is_real:
+        for groups, order in cases:
+            check_extremes(pair, type_name, groups, order, kind, ("min", "max", "argmin", "argmax"), NAN_POLICIES, rng)
+        return
+    simulated = {"f32": "argmax", "f64": "argmin", "u32": "max", "i64": "argmax", "i8": "min"}
+    if type_name not in simulated:
+        pytest.skip("no GPU: on the simulator fewer types")
+    for groups, order in rng.sample(cases, 2):
+        check_extremes(pair, type_name, groups, order, kind, (simulated[type_name],), ("propagate", "omit"), rng)
+
+
+def test_extremes_with_bad_keys(pair):
+    rng = random.Random("gpu extremes of bad keys")
+    array = Laid("f32", (TABLE_COUNT,), rng, "special", plain=True)
+    values = [rng.randrange(100) for _ in range(TABLE_COUNT)]
+    values[9000] = -3
+    keys = integer_vector(values, "i16")
+    for nan in ("propagate", "error"):
+        for flags in (0, 1):
+            pair.check("max", library.wf_groups_keys(0, 100, byref(keys)), [array], nan, flags=flags, nan=nan)
 
 
 @pytest.mark.parametrize("columns", (1, 5, 33, 300))

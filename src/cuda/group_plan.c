@@ -87,6 +87,13 @@ struct wf_cuda_group_plan wf_cuda_group_plan_make(const struct wf_cuda_group_tas
     return plan;
 }
 
+/* What is tried before groups are reduced as longer ones are. */
+static int describe_first(const struct wf_cuda_group_plan *plan, char *text, size_t capacity) {
+    const char *first = plan->has_tables ? "a table in global memory" : plan->in_registers ? "several groups of a lane in registers" : "";
+    if (!plan->has_tables || !plan->copies) return snprintf(text, capacity, "%s", first);
+    return snprintf(text, capacity, "tables in shared memory, %d cop%s each", plan->copies, plan->copies == 1 ? "y" : "ies");
+}
+
 void wf_cuda_group_plan_describe(const struct wf_cuda_group_plan *plan, char *text, size_t capacity) {
     int lanes = 1 << plan->lanes_log2, at = 0;
     char pieces[48] = "";
@@ -95,12 +102,9 @@ void wf_cuda_group_plan_describe(const struct wf_cuda_group_plan *plan, char *te
                  (long long)plan->tree_nodes, plan->tree_levels);
         return;
     }
-    if (plan->has_tables && plan->copies)
-        at = snprintf(text, capacity, "tables in shared memory, %d cop%s each; else ", plan->copies, plan->copies == 1 ? "y" : "ies");
-    else if (plan->has_tables)
-        at = snprintf(text, capacity, "a table in global memory; else ");
-    else if (plan->in_registers)
-        at = snprintf(text, capacity, "several groups of a lane in registers; else ");
+    at = describe_first(plan, text, capacity);
+    if (at >= (int)capacity || (plan->has_tables && plan->tables_suffice)) return;
+    at += snprintf(text + at, capacity - (size_t)at, "%s", at ? "; else " : "");
     if (at >= (int)capacity) return;
     if (plan->pieces > 1) snprintf(pieces, sizeof pieces, ", each in %lld pieces", (long long)plan->pieces);
     snprintf(text + at, capacity - (size_t)at, "groups by %d lane%s each%s, lanes of a warp side by side in %s, %lld warps", lanes,

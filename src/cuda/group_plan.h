@@ -27,6 +27,7 @@ struct wf_cuda_group_plan {
     bool in_registers; /* lanes have several groups of a few elements at once: see kernels/group_short.cuh */
     /* Elements by key are added to tables first; what is above says how they are reduced if tables do not hold them. */
     bool has_tables;
+    bool tables_suffice; /* they hold whatever there is */
     int copies;     /* of the table that a block has in shared memory; 0: there is one, in global memory */
     /* Products that are trees: all of the above but is_across does not matter. */
     int tree_levels;    /* that the first launch goes up; 0: there are no trees */

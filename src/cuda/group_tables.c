@@ -8,12 +8,22 @@
 enum {
     COUNT_MIN = 1 << 14,      /* fewer are sorted as fast */
     SHARED_NBYTES = 100 << 10, /* of a block */
+    REMEMBERED_MAX = 1 << 13,  /* groups that a block without a table remembers */
     WALK_TABLE = 4             /* no walk of kernels/groups.cu */
 };
 
 static int count_terms(wf_type type) {
     if (wf_type_is_float(type)) return WF_TABLE_TERMS_MAX;
     return wf_type_nbytes(type) == 8 ? 2 : 1;
+}
+
+static bool are_extremes(const struct wf_accumulator *empty) {
+    return empty->parts == WF_PART_MIN || empty->parts == WF_PART_MAX;
+}
+
+/* Whether positions take a stage of their own: there is no room for them beside the elements' bits. */
+static bool has_index_stage(const struct wf_accumulator *empty) {
+    return are_extremes(empty) && wf_accumulator_is_indexed(empty) && wf_type_nbytes(empty->type) == 8;
 }
 
 static int count_words(const struct wf_accumulator *empty) {
@@ -28,13 +38,26 @@ static int find_term_bits(int64_t count) {
 }
 
 bool wf_cuda_tables_fit(const struct wf_accumulator *empty, int64_t count, int64_t groups) {
+    bool is_sum = empty->op == WF_SUM || empty->op == WF_NORM1 || empty->op == WF_MEAN;
+    bool is_extreme = empty->op == WF_MIN || empty->op == WF_MAX || empty->op == WF_ARGMIN || empty->op == WF_ARGMAX;
     bool has_one_sum = empty->parts == WF_PART_SUM || empty->parts == WF_PART_ABS;
-    bool is_known = empty->op == WF_SUM || empty->op == WF_NORM1 || empty->op == WF_MEAN;
-    return has_one_sum && is_known && count >= COUNT_MIN && count <= INT64_C(1) << 30 && groups <= count;
+    bool has_tables = (is_sum && has_one_sum) || (is_extreme && are_extremes(empty));
+    return has_tables && count >= COUNT_MIN && count <= INT64_C(1) << 30 && groups <= count;
 }
 
+bool wf_cuda_tables_suffice(const struct wf_accumulator *empty) {
+    return !wf_type_is_float(empty->type) || (are_extremes(empty) && empty->nan != WF_NAN_ERROR);
+}
+
+/* The words of a table that one stage writes. */
 static int64_t table_nbytes(const struct wf_accumulator *empty, int64_t groups) {
+    bool is_narrow = wf_type_nbytes(empty->type) < 8 && !wf_accumulator_is_indexed(empty);
+    if (are_extremes(empty)) return groups * (is_narrow ? 4 : 8);
     return groups * count_words(empty) * 8;
+}
+
+static int64_t words_nbytes(const struct wf_accumulator *empty, int64_t groups) {
+    return (table_nbytes(empty, groups) * (has_index_stage(empty) ? 2 : 1) + 7) / 8 * 8;
 }
 
 /* Shared memory of a block, of which a multiprocessor has two. */
@@ -48,13 +71,21 @@ static int find_room(const struct wf_gpu *gpu) {
 int wf_cuda_table_copies(const struct wf_accumulator *empty, int64_t groups, const struct wf_gpu *gpu) {
     int room = find_room(gpu);
     if (groups > room || table_nbytes(empty, groups) > room) return 0;
-    int copies = WF_TABLE_COPIES_MAX;
+    int copies = are_extremes(empty) ? 1 : WF_TABLE_COPIES_MAX; /* few extremes are written at all */
     while (copies * table_nbytes(empty, groups) > room) copies /= 2;
     return copies;
 }
 
+/* Groups of which a block remembers 8 bytes each, where its table is in global memory. */
+static int count_remembered(const struct wf_cuda_table_task *task, const struct wf_gpu *gpu) {
+    int groups = REMEMBERED_MAX;
+    if (!are_extremes(task->empty) || task->copies) return 0;
+    while (groups * (int)sizeof(uint64_t) > find_room(gpu)) groups /= 2;
+    return groups;
+}
+
 size_t wf_cuda_tables_nbytes(const struct wf_accumulator *empty, int64_t groups) {
-    return sizeof(struct wf_table_findings) + (size_t)table_nbytes(empty, groups) + (size_t)groups * 4;
+    return sizeof(struct wf_table_findings) + (size_t)words_nbytes(empty, groups) + (size_t)groups * 4;
 }
 
 static wf_error find_kernel(wf_handle *handle, const struct wf_cuda_table_task *task, wf_cuda_function *function) {
@@ -63,6 +94,7 @@ static wf_error find_kernel(wf_handle *handle, const struct wf_cuda_table_task *
     memset(&key, 0, sizeof key);
     key.type = task->empty->type;
     key.parts = task->empty->parts;
+    key.is_indexed = are_extremes(task->empty) && wf_accumulator_is_indexed(task->empty);
     key.walk = WALK_TABLE + 1;
     key.alignment = 16;
     key.block = 32;
@@ -84,7 +116,7 @@ static wf_error launch(wf_handle *handle, wf_cuda_function function, struct wf_t
                           "tables of %lld groups", (long long)r->table_count);
 }
 
-static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task *task) {
+static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task *task, const struct wf_gpu *gpu) {
     int64_t stride_bytes[WF_NDIM_MAX], count = wf_array_length(task->keys, 0);
     wf_array_strides(task->keys, stride_bytes);
     struct wf_table_arguments r = {.groups = *task->groups,
@@ -97,19 +129,21 @@ static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task 
                                    .term_bits = find_term_bits(count),
                                    .has_counts = task->empty->op == WF_MEAN,
                                    .copies = task->copies,
+                                   .remembered = count_remembered(task, gpu),
                                    .key_nbytes = (int)wf_type_nbytes(task->keys->type),
                                    .key_is_signed = wf_type_table[task->keys->type].kind == WF_KIND_SIGNED,
                                    .skips_bad_keys = task->skips_bad_keys};
     r.words = r.findings + sizeof(struct wf_table_findings);
-    r.flags = r.words + (uint64_t)table_nbytes(task->empty, task->table_count);
+    r.flags = r.words + (uint64_t)words_nbytes(task->empty, task->table_count);
     return r;
 }
 
 wf_error wf_cuda_tables_reduce(wf_handle *handle, const struct wf_cuda_table_task *task, wf_cuda_pointer *condition) {
     struct wf_cuda *cuda = handle->device_state;
-    struct wf_table_arguments r = make_arguments(task);
+    struct wf_table_arguments r = make_arguments(task, &cuda->gpu);
     wf_cuda_function function;
     int64_t blocks = r.count / WF_TABLE_BLOCK + 1, most = 2 * (int64_t)cuda->gpu.multiprocessors;
+    int64_t shared = r.copies * table_nbytes(task->empty, r.table_count) + r.remembered * (int64_t)sizeof(uint64_t);
     int64_t warps = (r.table_count + 31) / 32, finishing = 16 * (int64_t)cuda->gpu.multiprocessors;
     if (blocks > most) blocks = most;
     *condition = r.findings + offsetof(struct wf_table_findings, failed);
@@ -118,10 +152,12 @@ wf_error wf_cuda_tables_reduce(wf_handle *handle, const struct wf_cuda_table_tas
         error = WF_DRIVER_CALL(handle, MemsetD8Async,
                                (task->scratch, 0, wf_cuda_tables_nbytes(task->empty, r.table_count), cuda->stream),
                                "scratch memory");
-    if (!error && wf_type_is_float(task->empty->type))
+    if (!error && wf_type_is_float(task->empty->type) && !are_extremes(task->empty))
         error = launch(handle, function, &r, WF_TABLE_LOOK, blocks, WF_TABLE_BLOCK, 0);
     if (!error)
-        error = launch(handle, function, &r, WF_TABLE_ADD, blocks, WF_TABLE_BLOCK, r.copies * table_nbytes(task->empty, r.table_count));
+        error = launch(handle, function, &r, WF_TABLE_ADD, blocks, WF_TABLE_BLOCK, shared);
+    if (!error && has_index_stage(task->empty))
+        error = launch(handle, function, &r, WF_TABLE_INDEX, blocks, WF_TABLE_BLOCK, shared);
     if (error) return error;
     return launch(handle, function, &r, WF_TABLE_FINISH, warps < finishing ? warps : finishing, 32, task->sums_nbytes);
 }

@@ -1,4 +1,4 @@
-/* Sums by key, added to tables on a GPU: see kernels/tables.cu. */
+/* Sums and extremes by key, by tables on a GPU: see kernels/tables.cu. */
 #ifndef WF_CUDA_GROUP_TABLES_H
 #define WF_CUDA_GROUP_TABLES_H
 
@@ -20,6 +20,9 @@ struct wf_cuda_table_task {
 
 /* Whether there are tables for such a reduction of a vector, and elements enough to be worth them and their memory. */
 bool wf_cuda_tables_fit(const struct wf_accumulator *empty, int64_t count, int64_t groups);
+
+/* Whether tables hold whatever there is, so that nothing is ever sorted. */
+bool wf_cuda_tables_suffice(const struct wf_accumulator *empty);
 
 /* Copies of the table that each block has in shared memory; 0 if it does not fit there. */
 int wf_cuda_table_copies(const struct wf_accumulator *empty, int64_t groups, const struct wf_gpu *gpu);

@@ -164,6 +164,7 @@ static void make_plan(struct job *job, const struct wf_gpu *gpu) {
                                                                            job->grouped->result_type);
     job->plan.has_tables = layout->by == WF_GROUP_KEYS && layout->ndim == 1 && job->alignment > 1 && r->ndim == 1 &&
                            wf_cuda_tables_fit(job->grouped->empty, layout->reduced_count, layout->count);
+    job->plan.tables_suffice = job->plan.has_tables && wf_cuda_tables_suffice(job->grouped->empty);
     if (job->plan.has_tables) job->plan.copies = wf_cuda_table_copies(job->grouped->empty, layout->count, gpu);
 }
 
@@ -312,11 +313,12 @@ static void size_scratch(struct job *job) {
     const struct wf_grouped *grouped = job->grouped;
     const struct wf_layout *layout = grouped->layout;
     int64_t pieces = 0, slots = job->plan.pieces > 1 ? layout->count : 0;
-    if (layout->axis >= 0) count_pieces(job, &pieces, &slots);
+    if (layout->axis >= 0 && !job->plan.tables_suffice) count_pieces(job, &pieces, &slots);
     if (grouped->groups->labels && job->are_labels_host)
         job->labels_nbytes = (size_t)wf_array_length(grouped->groups->labels, 0) * wf_type_nbytes(grouped->groups->labels->type);
     if (job->plan.has_tables) job->tables_nbytes = wf_cuda_tables_nbytes(grouped->empty, layout->count);
-    if (layout->by == WF_GROUP_KEYS) job->keys_nbytes = wf_cuda_keys_nbytes(layout->reduced_count, grouped->groups->count);
+    if (layout->by == WF_GROUP_KEYS && !job->plan.tables_suffice)
+        job->keys_nbytes = wf_cuda_keys_nbytes(layout->reduced_count, grouped->groups->count);
     job->slots = job->arguments.slot_count = slots;
     job->arguments.list_count = pieces;
     job->list_nbytes = (size_t)pieces * sizeof(struct wf_group_piece);
@@ -393,7 +395,7 @@ static wf_error resolve_keys(wf_handle *handle, struct job *job, const wf_array 
     struct wf_group_arguments *r = &job->arguments;
     wf_cuda_pointer condition = 0;
     wf_error error = job->plan.has_tables ? add_to_tables(handle, job, keys, &condition) : WF_OK;
-    if (error) return error;
+    if (error || job->plan.tables_suffice) return error;
     r->condition = condition;
     return wf_cuda_sort_keys(handle, keys, grouped->groups->count, grouped->skips_bad_keys, job->keys, r);
 }
@@ -435,8 +437,9 @@ static wf_error launch_listed(wf_handle *handle, struct job *job) {
 static wf_error launch_all(wf_handle *handle, struct job *job) {
     const struct wf_group_arguments *r = &job->arguments;
     bool has_list = r->list, are_shared = r->pieces > 1;
-    wf_error error = are_shared ? launch(handle, job, WF_GROUPS_CLEAR, blocks_for(job, r->count)) : WF_OK;
-    if (!error) error = launch(handle, job, WF_GROUPS_REDUCE, job->plan.grid);
+    bool is_done = job->plan.tables_suffice;
+    wf_error error = are_shared && !is_done ? launch(handle, job, WF_GROUPS_CLEAR, blocks_for(job, r->count)) : WF_OK;
+    if (!error && !is_done) error = launch(handle, job, WF_GROUPS_REDUCE, job->plan.grid);
     if (!error && has_list) error = launch_listed(handle, job);
     if (!error && job->slots) error = launch(handle, job, WF_GROUPS_FINISH, blocks_for(job, job->slots));
     if (!error && r->status) error = launch(handle, job, WF_GROUPS_STATUS, 1);

@@ -7,6 +7,7 @@
 enum wf_table_stage {
     WF_TABLE_LOOK,  /* the largest exponent */
     WF_TABLE_ADD,   /* every element, to its key's words */
+    WF_TABLE_INDEX, /* of extremes of 64 bits: the positions of those that have been found */
     WF_TABLE_FINISH /* the results */
 };
 
@@ -31,15 +32,18 @@ struct wf_table_arguments {
     long long key_stride; /* bytes */
     long long count, table_count; /* elements, and groups */
     unsigned long long words;    /* u64 for each group, terms + counts times: sums of terms, the lowest first; then counts */
-    unsigned long long flags;    /* u32 for each group: enum wf_special, of its infinities, and WF_TABLE_NAN */
+                                 /* of extremes a word, and for WF_TABLE_INDEX one more: see kernels/table_extremes.cuh */
+    unsigned long long flags;    /* u32 for each group: enum wf_special, of its infinities, and WF_TABLE_NAN; WF_TABLE_SEEN */
     unsigned long long findings; /* struct wf_table_findings */
     int terms, term_bits; /* how many words a sum has, and how many bits of an element go to one */
     int has_counts;
     int copies; /* of a block's table in shared memory; 0: words are added to in global memory */
+    int remembered; /* groups that a block remembers extremes of, a power of two, if it has no table */
     int key_nbytes, key_is_signed, skips_bad_keys;
     int stage;
 };
 
 #define WF_TABLE_NAN 0x100
+#define WF_TABLE_SEEN 0x200 /* of extremes: the group has elements, even if its word is 0 */
 
 #endif
