@@ -89,9 +89,14 @@ struct wf_cuda_group_plan wf_cuda_group_plan_make(const struct wf_cuda_group_tas
 
 /* What is tried before groups are reduced as longer ones are. */
 static int describe_first(const struct wf_cuda_group_plan *plan, char *text, size_t capacity) {
-    const char *first = plan->has_tables ? "a table in global memory" : plan->in_registers ? "several groups of a lane in registers" : "";
-    if (!plan->has_tables || !plan->copies) return snprintf(text, capacity, "%s", first);
-    return snprintf(text, capacity, "tables in shared memory, %d cop%s each", plan->copies, plan->copies == 1 ? "y" : "ies");
+    const struct wf_cuda_table_plan *tables = &plan->tables;
+    const char *registers = plan->in_registers ? "several groups of a lane in registers" : "";
+    if (!plan->has_tables) return snprintf(text, capacity, "%s", registers);
+    if (tables->copies)
+        return snprintf(text, capacity, "tables in shared memory, %d cop%s each", tables->copies,
+                        tables->copies == 1 ? "y" : "ies");
+    return snprintf(text, capacity, "a table in global memory, %d groups of it kept in each block, by %d range%s of keys",
+                    tables->kept, tables->passes, tables->passes == 1 ? "" : "s");
 }
 
 void wf_cuda_group_plan_describe(const struct wf_cuda_group_plan *plan, char *text, size_t capacity) {

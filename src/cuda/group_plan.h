@@ -17,6 +17,13 @@ struct wf_cuda_group_task {
     int shared_nbytes;  /* of a warp */
 };
 
+/* Where elements by key are gathered. */
+struct wf_cuda_table_plan {
+    int copies; /* of the table that a block has in shared memory; 0: there is one, in global memory */
+    int kept;   /* groups that a block keeps in shared memory nevertheless, a power of two */
+    int passes; /* over the elements, each for a range of keys whose words stay in the L2 cache */
+};
+
 struct wf_cuda_group_plan {
     int lanes_log2; /* of the lanes that share a group */
     bool is_across; /* neighbouring lanes have neighbouring groups, not neighbouring elements */
@@ -28,7 +35,7 @@ struct wf_cuda_group_plan {
     /* Elements by key are added to tables first; what is above says how they are reduced if tables do not hold them. */
     bool has_tables;
     bool tables_suffice; /* they hold whatever there is */
-    int copies;     /* of the table that a block has in shared memory; 0: there is one, in global memory */
+    struct wf_cuda_table_plan tables;
     /* Products that are trees: all of the above but is_across does not matter. */
     int tree_levels;    /* that the first launch goes up; 0: there are no trees */
     int64_t tree_nodes; /* that it leaves */

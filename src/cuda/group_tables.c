@@ -8,7 +8,8 @@
 enum {
     COUNT_MIN = 1 << 14,      /* fewer are sorted as fast */
     SHARED_NBYTES = 100 << 10, /* of a block */
-    REMEMBERED_MAX = 1 << 13,  /* groups that a block without a table remembers */
+    KEPT_MAX = 1 << 13,
+    PASSES_MAX = 8,            /* more take longer than they save */
     WALK_TABLE = 4             /* no walk of kernels/groups.cu */
 };
 
@@ -68,20 +69,37 @@ static int find_room(const struct wf_gpu *gpu) {
     return room < SHARED_NBYTES ? room : SHARED_NBYTES;
 }
 
-int wf_cuda_table_copies(const struct wf_accumulator *empty, int64_t groups, const struct wf_gpu *gpu) {
-    int room = find_room(gpu);
+static int count_copies(const struct wf_accumulator *empty, int64_t groups, int room) {
     if (groups > room || table_nbytes(empty, groups) > room) return 0;
     int copies = are_extremes(empty) ? 1 : WF_TABLE_COPIES_MAX; /* few extremes are written at all */
     while (copies * table_nbytes(empty, groups) > room) copies /= 2;
     return copies;
 }
 
-/* Groups of which a block remembers 8 bytes each, where its table is in global memory. */
-static int count_remembered(const struct wf_cuda_table_task *task, const struct wf_gpu *gpu) {
-    int groups = REMEMBERED_MAX;
-    if (!are_extremes(task->empty) || task->copies) return 0;
-    while (groups * (int)sizeof(uint64_t) > find_room(gpu)) groups /= 2;
+/* Of a group that a block keeps: of extremes its number and 32 bits of its word; of sums its number beside its words. */
+static int kept_nbytes(const struct wf_accumulator *empty) {
+    return are_extremes(empty) ? 8 : 8 * count_words(empty) + 4;
+}
+
+static int count_kept(const struct wf_accumulator *empty, int room) {
+    int groups = KEPT_MAX;
+    while (groups * kept_nbytes(empty) > room) groups /= 2;
     return groups;
+}
+
+/* Half of the L2 cache, as elements pass through it, too.  A sum mostly takes one of its words, of f64 two. */
+static int count_passes(const struct wf_accumulator *empty, int64_t groups, const struct wf_gpu *gpu) {
+    int64_t of_sum = (empty->type == WF_F64 ? 16 : 8) + (empty->op == WF_MEAN ? 8 : 0), room = gpu->l2_nbytes / 2 + 1;
+    int64_t nbytes = are_extremes(empty) ? table_nbytes(empty, groups) : groups * of_sum, passes = nbytes / room + 1;
+    return passes < PASSES_MAX ? (int)passes : PASSES_MAX;
+}
+
+struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty, int64_t groups, const struct wf_gpu *gpu) {
+    struct wf_cuda_table_plan plan = {.copies = count_copies(empty, groups, find_room(gpu)), .passes = 1};
+    if (plan.copies) return plan;
+    plan.kept = count_kept(empty, find_room(gpu));
+    plan.passes = count_passes(empty, groups, gpu);
+    return plan;
 }
 
 size_t wf_cuda_tables_nbytes(const struct wf_accumulator *empty, int64_t groups) {
@@ -116,7 +134,7 @@ static wf_error launch(wf_handle *handle, wf_cuda_function function, struct wf_t
                           "tables of %lld groups", (long long)r->table_count);
 }
 
-static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task *task, const struct wf_gpu *gpu) {
+static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task *task) {
     int64_t stride_bytes[WF_NDIM_MAX], count = wf_array_length(task->keys, 0);
     wf_array_strides(task->keys, stride_bytes);
     struct wf_table_arguments r = {.groups = *task->groups,
@@ -128,8 +146,9 @@ static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task 
                                    .terms = count_terms(task->empty->type),
                                    .term_bits = find_term_bits(count),
                                    .has_counts = task->empty->op == WF_MEAN,
-                                   .copies = task->copies,
-                                   .remembered = count_remembered(task, gpu),
+                                   .copies = task->plan.copies,
+                                   .kept = task->plan.kept,
+                                   .passes = task->plan.passes,
                                    .key_nbytes = (int)wf_type_nbytes(task->keys->type),
                                    .key_is_signed = wf_type_table[task->keys->type].kind == WF_KIND_SIGNED,
                                    .skips_bad_keys = task->skips_bad_keys};
@@ -138,12 +157,22 @@ static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task 
     return r;
 }
 
+/* A stage over all elements, once for each range of keys. */
+static wf_error launch_passes(wf_handle *handle, wf_cuda_function function, struct wf_table_arguments *r,
+                              enum wf_table_stage stage, int64_t blocks, int64_t shared) {
+    wf_error error = WF_OK;
+    for (r->pass = 0; !error && r->pass < r->passes; r->pass++)
+        error = launch(handle, function, r, stage, blocks, WF_TABLE_BLOCK, shared);
+    return error;
+}
+
 wf_error wf_cuda_tables_reduce(wf_handle *handle, const struct wf_cuda_table_task *task, wf_cuda_pointer *condition) {
     struct wf_cuda *cuda = handle->device_state;
-    struct wf_table_arguments r = make_arguments(task, &cuda->gpu);
+    struct wf_table_arguments r = make_arguments(task);
     wf_cuda_function function;
     int64_t blocks = r.count / WF_TABLE_BLOCK + 1, most = 2 * (int64_t)cuda->gpu.multiprocessors;
-    int64_t shared = r.copies * table_nbytes(task->empty, r.table_count) + r.remembered * (int64_t)sizeof(uint64_t);
+    int64_t shared = r.copies * table_nbytes(task->empty, r.table_count) + r.kept * kept_nbytes(task->empty);
+    bool looks = r.passes > 1 || (wf_type_is_float(task->empty->type) && !are_extremes(task->empty));
     int64_t warps = (r.table_count + 31) / 32, finishing = 16 * (int64_t)cuda->gpu.multiprocessors;
     if (blocks > most) blocks = most;
     *condition = r.findings + offsetof(struct wf_table_findings, failed);
@@ -152,12 +181,9 @@ wf_error wf_cuda_tables_reduce(wf_handle *handle, const struct wf_cuda_table_tas
         error = WF_DRIVER_CALL(handle, MemsetD8Async,
                                (task->scratch, 0, wf_cuda_tables_nbytes(task->empty, r.table_count), cuda->stream),
                                "scratch memory");
-    if (!error && wf_type_is_float(task->empty->type) && !are_extremes(task->empty))
-        error = launch(handle, function, &r, WF_TABLE_LOOK, blocks, WF_TABLE_BLOCK, 0);
-    if (!error)
-        error = launch(handle, function, &r, WF_TABLE_ADD, blocks, WF_TABLE_BLOCK, shared);
-    if (!error && has_index_stage(task->empty))
-        error = launch(handle, function, &r, WF_TABLE_INDEX, blocks, WF_TABLE_BLOCK, shared);
+    if (!error && looks) error = launch(handle, function, &r, WF_TABLE_LOOK, blocks, WF_TABLE_BLOCK, 0);
+    if (!error) error = launch_passes(handle, function, &r, WF_TABLE_ADD, blocks, shared);
+    if (!error && has_index_stage(task->empty)) error = launch_passes(handle, function, &r, WF_TABLE_INDEX, blocks, shared);
     if (error) return error;
     return launch(handle, function, &r, WF_TABLE_FINISH, warps < finishing ? warps : finishing, 32, task->sums_nbytes);
 }

@@ -14,7 +14,7 @@ struct wf_cuda_table_task {
     int64_t table_count;  /* groups */
     bool skips_bad_keys;
     int sums_nbytes;      /* shared memory that a warp of kernels/groups.cu has for its sums */
-    int copies;           /* see wf_cuda_table_copies */
+    struct wf_cuda_table_plan plan;
     wf_cuda_pointer scratch;
 };
 
@@ -24,8 +24,7 @@ bool wf_cuda_tables_fit(const struct wf_accumulator *empty, int64_t count, int64
 /* Whether tables hold whatever there is, so that nothing is ever sorted. */
 bool wf_cuda_tables_suffice(const struct wf_accumulator *empty);
 
-/* Copies of the table that each block has in shared memory; 0 if it does not fit there. */
-int wf_cuda_table_copies(const struct wf_accumulator *empty, int64_t groups, const struct wf_gpu *gpu);
+struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty, int64_t groups, const struct wf_gpu *gpu);
 
 /* Scratch memory. */
 size_t wf_cuda_tables_nbytes(const struct wf_accumulator *empty, int64_t groups);

@@ -160,12 +160,13 @@ static void make_plan(struct job *job, const struct wf_gpu *gpu) {
         .slot_nbytes = sizeof(struct wf_group_slot),
         .shared_nbytes = job->sums_nbytes + job->ring_nbytes};
     job->plan = wf_cuda_group_plan_make(&task, gpu);
-    job->plan.in_registers = is_short(job) && wf_cuda_group_fits_registers(job->grouped->empty->op, job->grouped->empty->type,
-                                                                           job->grouped->result_type);
+    const struct wf_accumulator *empty = job->grouped->empty;
+    bool fits = wf_cuda_group_fits_registers(empty->op, empty->type, job->grouped->result_type);
+    job->plan.in_registers = fits && is_short(job);
     job->plan.has_tables = layout->by == WF_GROUP_KEYS && layout->ndim == 1 && job->alignment > 1 && r->ndim == 1 &&
-                           wf_cuda_tables_fit(job->grouped->empty, layout->reduced_count, layout->count);
-    job->plan.tables_suffice = job->plan.has_tables && wf_cuda_tables_suffice(job->grouped->empty);
-    if (job->plan.has_tables) job->plan.copies = wf_cuda_table_copies(job->grouped->empty, layout->count, gpu);
+                           wf_cuda_tables_fit(empty, layout->reduced_count, layout->count);
+    job->plan.tables_suffice = job->plan.has_tables && wf_cuda_tables_suffice(empty);
+    if (job->plan.has_tables) job->plan.tables = wf_cuda_tables_plan(empty, layout->count, gpu);
 }
 
 /* ---- the kernel ---- */
@@ -385,7 +386,7 @@ static wf_error add_to_tables(wf_handle *handle, const struct job *job, const wf
                                       .table_count = grouped->groups->count,
                                       .skips_bad_keys = grouped->skips_bad_keys,
                                       .sums_nbytes = job->sums_nbytes,
-                                      .copies = job->plan.copies,
+                                      .plan = job->plan.tables,
                                       .scratch = job->tables};
     return wf_cuda_tables_reduce(handle, &task, condition);
 }

@@ -5,7 +5,7 @@
 #include "group_arguments.h"
 
 enum wf_table_stage {
-    WF_TABLE_LOOK,  /* the largest exponent */
+    WF_TABLE_LOOK,  /* the largest exponent of what is summed; whether neighbours have keys far apart */
     WF_TABLE_ADD,   /* every element, to its key's words */
     WF_TABLE_INDEX, /* of extremes of 64 bits: the positions of those that have been found */
     WF_TABLE_FINISH /* the results */
@@ -22,6 +22,7 @@ struct wf_table_findings {
     unsigned int high;              /* the largest exponent field */
     unsigned int has_negative_zero;
     unsigned int failed;            /* tables do not hold it all: the keys are to be sorted */
+    unsigned int far, near;         /* pairs of neighbours, of a sample, by their keys */
     unsigned int unused;
 };
 
@@ -38,7 +39,9 @@ struct wf_table_arguments {
     int terms, term_bits; /* how many words a sum has, and how many bits of an element go to one */
     int has_counts;
     int copies; /* of a block's table in shared memory; 0: words are added to in global memory */
-    int remembered; /* groups that a block remembers extremes of, a power of two, if it has no table */
+    int kept;   /* groups that a block keeps in shared memory, a power of two, where copies is 0 */
+    int passes; /* over the elements, each of a range of keys; all in the first one where neighbours have near ones */
+    int pass;
     int key_nbytes, key_is_signed, skips_bad_keys;
     int stage;
 };

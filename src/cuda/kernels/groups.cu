@@ -257,7 +257,8 @@ static __device__ __forceinline__ short_span find_span(const struct wf_group_arg
 {
     const struct wf_group_dimension *last = &r->dimension[max(r->ndim - 1, 0)];
     group_place place = find_place(r, left > 0 ? result : 0);
-    short_span span = {place.x, place.y, place.result, 32 * last->stride[0], 32 * last->stride[1], 32 * last->result_stride, 0};
+    short_span span = {place.x, place.y, place.result, 32 * last->stride[0], 32 * last->stride[1], 32 * last->result_stride,
+                       0};
     span.left = (int)max(min(left, (i64)32 * SHORT_LOADS), (i64)0);
     return span;
 }

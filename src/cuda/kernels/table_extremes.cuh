@@ -32,7 +32,7 @@ typedef u32 table_word;
 
 static __device__ __forceinline__ void look(const struct wf_table_arguments *r)
 {
-    (void)r; // there is nothing to be known beforehand
+    sample_keys(r);
 }
 
 static __device__ __forceinline__ narrow_key order_of(unit bits)
@@ -86,7 +86,7 @@ static __device__ __forceinline__ void note_group(const struct wf_table_argument
 
 static __device__ __forceinline__ u64 *memory_of(const struct wf_table_arguments *r, i64 key)
 {
-    return &block_table[key & (r->remembered - 1)];
+    return &block_table[key & (r->kept - 1)];
 }
 
 static __device__ __forceinline__ u32 top_of(table_word word)
@@ -144,12 +144,13 @@ static __device__ __forceinline__ bool find_word(const struct wf_table_arguments
 }
 
 // Equal keys that follow each other are compared before anything goes to the table.
-static __device__ __forceinline__ void add_elements(const struct wf_table_arguments *r, const loaded *elements, best_of_key *best)
+static __device__ __forceinline__ void add_elements(const struct wf_table_arguments *r, const key_range *range,
+                                                    const loaded *elements, best_of_key *best)
 {
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
         if (k >= elements->count) break;
-        i64 position = elements->first + k, key = key_of_bits(r, elements->key_bits[k], position);
+        i64 position = elements->first + k, key = find_key(r, range, elements->key_bits[k], position);
         table_word word;
         if (key < 0 || !find_word(r, key, elements->bits[k], position, &word)) continue;
         if (key == best->key) {
@@ -162,7 +163,7 @@ static __device__ __forceinline__ void add_elements(const struct wf_table_argume
     }
 }
 
-static __device__ __forceinline__ void add_piece(const struct wf_table_arguments *r)
+static __device__ __forceinline__ void add_piece(const struct wf_table_arguments *r, const key_range *range)
 {
     const i64 of_warp = 32 * EACH;
     i64 begin, end;
@@ -175,7 +176,7 @@ static __device__ __forceinline__ void add_piece(const struct wf_table_arguments
         elements = next;
         first += of_warp;
         load_elements(r, first, end, &next);
-        add_elements(r, &elements, &best);
+        add_elements(r, range, &elements, &best);
     }
     put_word(r, &best);
 }
@@ -183,10 +184,12 @@ static __device__ __forceinline__ void add_piece(const struct wf_table_arguments
 static __device__ __forceinline__ void add_to_tables(const struct wf_table_arguments *r)
 {
     i64 groups = r->copies ? r->table_count : 0;
+    key_range range = range_of_pass(r);
+    if (range.count == 0) return;
     for (i64 i = threadIdx.x; i < groups; i += WF_TABLE_BLOCK) ((table_word *)block_table)[i] = 0;
-    for (i64 i = threadIdx.x; i < r->remembered; i += WF_TABLE_BLOCK) block_table[i] = 0;
+    for (i64 i = threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) block_table[i] = 0;
     __syncthreads();
-    add_piece(r);
+    add_piece(r, &range);
     __syncthreads();
     for (i64 i = threadIdx.x; i < groups; i += WF_TABLE_BLOCK) raise(words_of(r) + i, ((const table_word *)block_table)[i]);
 }

@@ -23,6 +23,8 @@ static __device__ __forceinline__ u32 field_of(unit bits)
 
 static __device__ __forceinline__ void look(const struct wf_table_arguments *r)
 {
+    sample_keys(r);
+    if (!IS_FLOAT) return;
     u32 high = 0;
     bool has_negative_zero = false;
     i64 step = (i64)gridDim.x * WF_TABLE_BLOCK;
@@ -130,11 +132,30 @@ static __device__ __forceinline__ void add_to_shared(u64 *word, u64 value)
     if (high) atomicAdd((u32 *)word + 1, high);
 }
 
-static __device__ __forceinline__ void add_word(const struct wf_table_arguments *r, int word, i64 key, u64 value)
+// Blocks without a table keep words of some groups, the first ones that they come across, among which the frequent ones are:
+// these would wait for each other in global memory.  Behind the words are the groups' numbers and one, 0 where there is none.
+static __device__ __forceinline__ u32 *kept_numbers(const struct wf_table_arguments *r)
+{
+    return (u32 *)(block_table + (r->terms + r->has_counts) * r->kept);
+}
+
+// The place of a group that the block keeps, or a negative number.
+static __device__ __forceinline__ int place_of_kept(const struct wf_table_arguments *r, i64 key)
+{
+    if (r->kept == 0) return -1;
+    int place = (int)(key & (r->kept - 1));
+    u32 number = (u32)key + 1, kept = *(volatile u32 *)&kept_numbers(r)[place];
+    if (kept == 0) kept = atomicCAS(&kept_numbers(r)[place], 0, number);
+    return kept == 0 || kept == number ? place : -1;
+}
+
+static __device__ __forceinline__ void add_word(const struct wf_table_arguments *r, int word, i64 key, int kept, u64 value)
 {
     if (value == 0) return;
     if (r->copies)
         add_to_shared(&block_table[(word * r->table_count + key) * r->copies + lane_number() % r->copies], value);
+    else if (kept >= 0)
+        add_to_shared(&block_table[word * r->kept + kept], value);
     else
         atomicAdd((u64 *)r->words + word * r->table_count + key, value);
 }
@@ -149,10 +170,11 @@ static __device__ __forceinline__ void clear_pending(pending *sum, i64 key)
 static __device__ __forceinline__ void put_words(const struct wf_table_arguments *r, const pending *sum)
 {
     if (sum->key < 0) return;
+    int kept = place_of_kept(r, sum->key);
 #pragma unroll
     for (int i = 0; i < WF_TABLE_TERMS_MAX; i++)
-        if (i < r->terms) add_word(r, i, sum->key, (u64)sum->word[i]);
-    if (r->has_counts) add_word(r, r->terms, sum->key, (u64)sum->word[WF_TABLE_TERMS_MAX]);
+        if (i < r->terms) add_word(r, i, sum->key, kept, (u64)sum->word[i]);
+    if (r->has_counts) add_word(r, r->terms, sum->key, kept, (u64)sum->word[WF_TABLE_TERMS_MAX]);
 }
 
 static __device__ __forceinline__ bool have_one_key(const pending *sum)
@@ -174,13 +196,13 @@ static __device__ __forceinline__ void put_words_of_warp(const struct wf_table_a
 }
 
 // One after the other: equal keys that follow each other are added up before anything goes to the table.
-static __device__ __forceinline__ void add_elements(const struct wf_table_arguments *r, const grid *grid, const loaded *elements,
-                                                    pending *sum)
+static __device__ __forceinline__ void add_elements(const struct wf_table_arguments *r, const key_range *range, const grid *grid,
+                                                    const loaded *elements, pending *sum)
 {
     i64 key[EACH];
 #pragma unroll
     for (int k = 0; k < EACH; k++)
-        key[k] = k < elements->count ? key_of_bits(r, elements->key_bits[k], elements->first + k) : NO_KEY;
+        key[k] = k < elements->count ? find_key(r, range, elements->key_bits[k], elements->first + k) : NO_KEY;
     if (__any_sync(ALL_LANES, key[0] != sum->key) && have_one_key(sum)) {
         put_words_of_warp(r, sum);
         clear_pending(sum, key[0]);
@@ -196,7 +218,7 @@ static __device__ __forceinline__ void add_elements(const struct wf_table_argume
 }
 
 // The next elements are on their way while those before them are added.
-static __device__ __forceinline__ void add_piece(const struct wf_table_arguments *r)
+static __device__ __forceinline__ void add_piece(const struct wf_table_arguments *r, const key_range *range)
 {
     const i64 of_warp = 32 * EACH;
     i64 begin, end;
@@ -211,7 +233,7 @@ static __device__ __forceinline__ void add_piece(const struct wf_table_arguments
         elements = next;
         first += of_warp;
         load_elements(r, first, end, &next);
-        add_elements(r, &placed, &elements, &sum);
+        add_elements(r, range, &placed, &elements, &sum);
     }
     put_words_of_warp(r, &sum);
 }
@@ -226,14 +248,28 @@ static __device__ __forceinline__ void merge_table(const struct wf_table_argumen
     }
 }
 
+static __device__ __forceinline__ void merge_kept(const struct wf_table_arguments *r)
+{
+    for (int i = (int)threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) {
+        i64 key = (i64)kept_numbers(r)[i] - 1;
+        for (int word = 0; key >= 0 && word < r->terms + r->has_counts; word++)
+            atomicAdd((u64 *)r->words + word * r->table_count + key, block_table[word * r->kept + i]);
+    }
+}
+
 static __device__ __forceinline__ void add_to_tables(const struct wf_table_arguments *r)
 {
+    key_range range = range_of_pass(r);
+    if (range.count == 0) return;
     i64 words = r->copies ? r->table_count * (r->terms + r->has_counts) : 0;
     for (i64 i = threadIdx.x; i < words * r->copies; i += WF_TABLE_BLOCK) block_table[i] = 0;
+    for (i64 i = threadIdx.x; i < r->kept * (r->terms + r->has_counts); i += WF_TABLE_BLOCK) block_table[i] = 0;
+    for (i64 i = threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) kept_numbers(r)[i] = 0;
     __syncthreads();
-    add_piece(r);
+    add_piece(r, &range);
     __syncthreads();
     merge_table(r, words);
+    merge_kept(r);
 }
 
 // ---- results

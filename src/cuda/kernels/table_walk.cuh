@@ -37,14 +37,51 @@ static __device__ __forceinline__ void load_key_bits(const struct wf_table_argum
     }
 }
 
-// The key at a position, or NO_KEY if it is of no group, which is noted.
-static __device__ __forceinline__ i64 key_of_bits(const struct wf_table_arguments *r, u64 bits, i64 position)
+static __device__ __forceinline__ i64 key_of_bits(const struct wf_table_arguments *r, u64 bits)
 {
     int unused = 64 - 8 * r->key_nbytes;
-    i64 key = r->key_is_signed ? (i64)(bits << unused) >> unused : (i64)bits;
-    if ((u64)key < (u64)r->table_count) return key;
-    if (!r->skips_bad_keys) atomicMin((u64 *)r->groups.bad, (u64)position);
+    return r->key_is_signed ? (i64)(bits << unused) >> unused : (i64)bits;
+}
+
+// The keys of a pass.
+typedef struct {
+    i64 first;
+    u64 count;
+} key_range;
+
+// The key at a position, or NO_KEY if it is of another pass, or of no group, which is noted.
+static __device__ __forceinline__ i64 find_key(const struct wf_table_arguments *r, const key_range *range, u64 bits, i64 position)
+{
+    i64 key = key_of_bits(r, bits);
+    if ((u64)(key - range->first) < range->count) return key;
+    if ((u64)key >= (u64)r->table_count && !r->skips_bad_keys) atomicMin((u64 *)r->groups.bad, (u64)position);
     return NO_KEY;
+}
+
+// ---- passes
+
+// Each thread compares the keys of two neighbours somewhere.
+static __device__ __forceinline__ void sample_keys(const struct wf_table_arguments *r)
+{
+    if (r->passes == 1) return;
+    i64 threads = (i64)gridDim.x * WF_TABLE_BLOCK, thread = (i64)blockIdx.x * WF_TABLE_BLOCK + threadIdx.x;
+    u64 bits[EACH];
+    load_key_bits(r, min(thread * (r->count / threads), (i64)r->count - 2), 2, bits);
+    i64 difference = key_of_bits(r, bits[1]) - key_of_bits(r, bits[0]), near = r->table_count >> 8;
+    u32 far = (u32)__popc(__ballot_sync(ALL_LANES, difference > near || difference < -near));
+    if (lane_number()) return;
+    atomicAdd(&findings_of(r)->far, far);
+    atomicAdd(&findings_of(r)->near, 32 - far);
+}
+
+// Words that are near each other stay in the cache anyway.
+static __device__ __forceinline__ key_range range_of_pass(const struct wf_table_arguments *r)
+{
+    key_range all = {0, r->pass == 0 ? (u64)r->table_count : 0};
+    if (r->passes == 1 || findings_of(r)->far <= findings_of(r)->near) return all;
+    i64 length = (r->table_count + r->passes - 1) / r->passes, first = min(r->pass * length, (i64)r->table_count);
+    key_range part = {first, (u64)min(length, r->table_count - first)};
+    return part;
 }
 
 // What a lane loads at a time: elements that follow each other, as they lie in memory.
