@@ -184,6 +184,8 @@ wf_error wf_cuda_tables_reduce(wf_handle *handle, const struct wf_cuda_table_tas
     if (!error && looks) error = launch(handle, function, &r, WF_TABLE_LOOK, blocks, WF_TABLE_BLOCK, 0);
     if (!error) error = launch_passes(handle, function, &r, WF_TABLE_ADD, blocks, shared);
     if (!error && has_index_stage(task->empty)) error = launch_passes(handle, function, &r, WF_TABLE_INDEX, blocks, shared);
-    if (error) return error;
-    return launch(handle, function, &r, WF_TABLE_FINISH, warps < finishing ? warps : finishing, 32, task->sums_nbytes);
+    if (!error)
+        error = launch(handle, function, &r, WF_TABLE_FINISH, warps < finishing ? warps : finishing, 32, task->sums_nbytes);
+    bool has_status = r.groups.status && wf_cuda_tables_suffice(task->empty);
+    return error || !has_status ? error : launch(handle, function, &r, WF_TABLE_STATUS, 1, 32, 0);
 }

@@ -438,9 +438,8 @@ static wf_error launch_listed(wf_handle *handle, struct job *job) {
 static wf_error launch_all(wf_handle *handle, struct job *job) {
     const struct wf_group_arguments *r = &job->arguments;
     bool has_list = r->list, are_shared = r->pieces > 1;
-    bool is_done = job->plan.tables_suffice;
-    wf_error error = are_shared && !is_done ? launch(handle, job, WF_GROUPS_CLEAR, blocks_for(job, r->count)) : WF_OK;
-    if (!error && !is_done) error = launch(handle, job, WF_GROUPS_REDUCE, job->plan.grid);
+    wf_error error = are_shared ? launch(handle, job, WF_GROUPS_CLEAR, blocks_for(job, r->count)) : WF_OK;
+    if (!error) error = launch(handle, job, WF_GROUPS_REDUCE, job->plan.grid);
     if (!error && has_list) error = launch_listed(handle, job);
     if (!error && job->slots) error = launch(handle, job, WF_GROUPS_FINISH, blocks_for(job, job->slots));
     if (!error && r->status) error = launch(handle, job, WF_GROUPS_STATUS, 1);
@@ -520,7 +519,7 @@ static void plan_trees(struct job *job) {
 
 static wf_error reduce_elements(wf_handle *handle, struct job *job) {
     wf_error error = job->grouped->groups->labels ? resolve_labels(handle, job) : WF_OK;
-    return error ? error : launch_all(handle, job);
+    return error || job->plan.tables_suffice ? error : launch_all(handle, job);
 }
 
 static wf_error reduce_on_gpu(wf_handle *handle, struct job *job) {
@@ -536,7 +535,7 @@ static wf_error reduce_on_gpu(wf_handle *handle, struct job *job) {
     if (empty->tree) plan_trees(job);
     cuda->group_plan = job->plan;
     size_scratch(job);
-    wf_error error = empty->tree ? WF_OK : find_kernel(handle, job);
+    wf_error error = empty->tree || job->plan.tables_suffice ? WF_OK : find_kernel(handle, job);
     if (!error) error = take_scratch(handle, job);
     if (!error && empty->tree)
         error = wf_cuda_trees_reduce(handle, empty, job->grouped->result_type, &job->arguments, job->trees);

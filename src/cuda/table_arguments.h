@@ -8,7 +8,8 @@ enum wf_table_stage {
     WF_TABLE_LOOK,  /* the largest exponent of what is summed; whether neighbours have keys far apart */
     WF_TABLE_ADD,   /* every element, to its key's words */
     WF_TABLE_INDEX, /* of extremes of 64 bits: the positions of those that have been found */
-    WF_TABLE_FINISH /* the results */
+    WF_TABLE_FINISH, /* the results */
+    WF_TABLE_STATUS  /* leaves the wf_error of all stages before, where nothing else is launched after these */
 };
 
 enum {

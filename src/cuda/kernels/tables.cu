@@ -15,6 +15,9 @@ extern "C" __global__ void __launch_bounds__(WF_TABLE_BLOCK, 2) tables(const __g
     switch (task.stage) {
     case WF_TABLE_LOOK: look(&task); break;
     case WF_TABLE_FINISH: finish_tables(&task, (char *)block_table); break;
+    case WF_TABLE_STATUS:
+        if (threadIdx.x == 0) leave_status(&task.groups);
+        break;
     default: add_to_tables(&task);
     }
 }
