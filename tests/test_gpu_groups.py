@@ -469,6 +469,29 @@ def test_tables_of_floats(pair, type_name, kind):
 
 
 @pytest.mark.sampled
+@pytest.mark.parametrize("kind", [*TABLE_KINDS, "wild"])
+@pytest.mark.parametrize("type_name", ("f32", "bf16", "f16"))
+def test_tables_of_squares(pair, type_name, kind):
+    """Variances and norms: groups without values, of fewer than ddof, of NaNs alone; exponents beyond what grids hold."""
+    rng = random.Random(f"gpu squares {type_name} {kind}")
+    if type_name != "f32" and kind not in ("tame", "wild"):
+        pytest.skip("special values are put into f32")
+    if not pair.gpu.is_real and type_name == "bf16":
+        pytest.skip("no GPU: on the simulator fewer types")
+    array = Laid(type_name, (TABLE_COUNT,), rng, "wild" if kind == "wild" else "plain", plain=True)
+    array = put(array, TABLE_KINDS.get(kind, {})) if type_name == "f32" else array
+    cases = [(1, "sorted"), (7, "random"), (300, "sorted"), (6000, "random"), (TABLE_COUNT, "random")]
+    for groups, order in cases if pair.gpu.is_real else rng.sample(cases, 2):
+        keys = integer_vector(table_keys(rng, groups, order), "i64")
+        for op in ("var", "std", "norm2") if pair.gpu.is_real else ("var", "norm2") if type_name == "f32" else ("std",):
+            for nan in NAN_POLICIES if pair.gpu.is_real else ("propagate", "omit"):
+                pair.check(op, library.wf_groups_keys(0, groups, byref(keys)), [array], groups, order, nan=nan,
+                           ddof=rng.randrange(3) if op != "norm2" else 0, fill=rng.choice((None, wf.value_of_bits(wf.WF_U8, 1))))
+                plan = library.wf_handle_plan(pair.device.pointer).decode()
+                assert plan.startswith(("tables in shared memory", "a table in global memory")) and "; else" in plan, plan
+
+
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", TYPES)
 def test_tables_of_all_types(pair, type_name):
     """Values and keys that lie apart; bad keys, which are skipped or told."""
@@ -553,6 +576,17 @@ def test_ranges_of_keys(pair, order):
                    fill=wf.value_of_bits(wf.WF_U8, 1))
         plan = library.wf_handle_plan(pair.device.pointer).decode()
         assert plan.startswith("a table in global memory") and " 2 ranges of keys" in plan, plan
+
+
+@pytest.mark.parametrize("op", ("mean", "var"))
+def test_groups_of_nothing_but_nans_by_key(pair, op):
+    """They have elements, so that a fill is for others, unless NaNs are omitted."""
+    rng = random.Random("gpu nothing but NaNs")
+    array = Laid("f32", (TABLE_COUNT,), rng, "plain", plain=True)
+    keys = integer_vector([i % 5 for i in range(TABLE_COUNT)], "i32")
+    array = put(array, {i: math.nan for i in range(2, TABLE_COUNT, 5)})
+    for nan in ("propagate", "omit"):
+        pair.check(op, library.wf_groups_keys(0, 7, byref(keys)), [array], nan=nan, fill=wf.value_of_bits(wf.WF_U8, 1))
 
 
 def test_extremes_with_bad_keys(pair):

@@ -13,9 +13,18 @@ enum {
     WALK_TABLE = 4             /* no walk of kernels/groups.cu */
 };
 
-static int count_terms(wf_type type) {
-    if (wf_type_is_float(type)) return WF_TABLE_TERMS_MAX;
-    return wf_type_nbytes(type) == 8 ? 2 : 1;
+static int count_terms(const struct wf_accumulator *empty) {
+    if (!(empty->parts & (WF_PART_SUM | WF_PART_ABS))) return 0;
+    if (wf_type_is_float(empty->type)) return WF_TABLE_TERMS_MAX;
+    return wf_type_nbytes(empty->type) == 8 ? 2 : 1;
+}
+
+static int count_square_terms(const struct wf_accumulator *empty) {
+    return empty->parts & WF_PART_SQUARES ? WF_TABLE_SQUARE_TERMS : 0;
+}
+
+static bool has_counts(const struct wf_accumulator *empty) {
+    return empty->op == WF_MEAN || empty->op == WF_VAR || empty->op == WF_STD;
 }
 
 static bool are_extremes(const struct wf_accumulator *empty) {
@@ -28,7 +37,7 @@ static bool has_index_stage(const struct wf_accumulator *empty) {
 }
 
 static int count_words(const struct wf_accumulator *empty) {
-    return count_terms(empty->type) + (empty->op == WF_MEAN);
+    return count_terms(empty) + count_square_terms(empty) + has_counts(empty);
 }
 
 /* Bits of a term, so many that no word of `count` terms overflows, which are at most 2^bits; those of two are 64 or more. */
@@ -38,11 +47,18 @@ static int find_term_bits(int64_t count) {
     return bits < 40 ? bits : 40;
 }
 
+/* Whether it is of squares that an f64 holds, and of nothing else but the values. */
+static bool has_squares(const struct wf_accumulator *empty) {
+    bool is_known = empty->op == WF_VAR || empty->op == WF_STD || empty->op == WF_NORM2;
+    unsigned others = empty->parts & ~(unsigned)(WF_PART_SUM | WF_PART_SQUARES);
+    return is_known && others == 0 && wf_type_is_float(empty->type) && wf_type_nbytes(empty->type) < 8;
+}
+
 bool wf_cuda_tables_fit(const struct wf_accumulator *empty, int64_t count, int64_t groups) {
     bool is_sum = empty->op == WF_SUM || empty->op == WF_NORM1 || empty->op == WF_MEAN;
     bool is_extreme = empty->op == WF_MIN || empty->op == WF_MAX || empty->op == WF_ARGMIN || empty->op == WF_ARGMAX;
     bool has_one_sum = empty->parts == WF_PART_SUM || empty->parts == WF_PART_ABS;
-    bool has_tables = (is_sum && has_one_sum) || (is_extreme && are_extremes(empty));
+    bool has_tables = (is_sum && has_one_sum) || (is_extreme && are_extremes(empty)) || has_squares(empty);
     return has_tables && count >= COUNT_MIN && count <= INT64_C(1) << 30 && groups <= count;
 }
 
@@ -87,9 +103,10 @@ static int count_kept(const struct wf_accumulator *empty, int room) {
     return groups;
 }
 
-/* Half of the L2 cache, as elements pass through it, too.  A sum mostly takes one of its words, of f64 two. */
+/* Half of the L2 cache, as elements pass through it, too.  A sum mostly takes one of its words, of f64 or squares two. */
 static int count_passes(const struct wf_accumulator *empty, int64_t groups, const struct wf_gpu *gpu) {
-    int64_t of_sum = (empty->type == WF_F64 ? 16 : 8) + (empty->op == WF_MEAN ? 8 : 0), room = gpu->l2_nbytes / 2 + 1;
+    int64_t of_sum = (empty->type == WF_F64 ? 16 : 8) + (count_square_terms(empty) ? 16 : 0) + (has_counts(empty) ? 8 : 0);
+    int64_t room = gpu->l2_nbytes / 2 + 1;
     int64_t nbytes = are_extremes(empty) ? table_nbytes(empty, groups) : groups * of_sum, passes = nbytes / room + 1;
     return passes < PASSES_MAX ? (int)passes : PASSES_MAX;
 }
@@ -143,9 +160,10 @@ static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task 
                                    .count = count,
                                    .table_count = task->table_count,
                                    .findings = task->scratch,
-                                   .terms = count_terms(task->empty->type),
+                                   .terms = count_terms(task->empty),
+                                   .square_terms = count_square_terms(task->empty),
                                    .term_bits = find_term_bits(count),
-                                   .has_counts = task->empty->op == WF_MEAN,
+                                   .has_counts = has_counts(task->empty),
                                    .copies = task->plan.copies,
                                    .kept = task->plan.kept,
                                    .passes = task->plan.passes,

@@ -15,6 +15,7 @@ enum wf_table_stage {
 enum {
     WF_TABLE_BLOCK = 512,
     WF_TABLE_TERMS_MAX = 3, /* words among which a sum's bits are divided */
+    WF_TABLE_SQUARE_TERMS = 4, /* those of a sum of squares, whose exponents are twice as far apart */
     WF_TABLE_COPIES_MAX = 32 /* of a table in shared memory, so that lanes with equal keys do not wait for each other */
 };
 
@@ -33,11 +34,12 @@ struct wf_table_arguments {
     unsigned long long keys;
     long long key_stride; /* bytes */
     long long count, table_count; /* elements, and groups */
-    unsigned long long words;    /* u64 for each group, terms + counts times: sums of terms, the lowest first; then counts */
+    unsigned long long words;    /* u64 for each group, terms + square_terms + counts times: the lowest terms first */
                                  /* of extremes a word, and for WF_TABLE_INDEX one more: see kernels/table_extremes.cuh */
     unsigned long long flags;    /* u32 for each group: enum wf_special, of its infinities, and WF_TABLE_NAN; WF_TABLE_SEEN */
     unsigned long long findings; /* struct wf_table_findings */
     int terms, term_bits; /* how many words a sum has, and how many bits of an element go to one */
+    int square_terms;     /* how many a sum of squares has: of floats of up to 32 bits, beside or without that of values */
     int has_counts;
     int copies; /* of a block's table in shared memory; 0: words are added to in global memory */
     int kept;   /* groups that a block keeps in shared memory, a power of two, where copies is 0 */

@@ -9,7 +9,10 @@
 #include "kernels/group_state.cuh"
 #include "kernels/table_walk.cuh"
 
-#define WORDS_MAX (WF_TABLE_TERMS_MAX + 1)
+// The words of a key, while they are gathered.
+#define SQUARES_AT WF_TABLE_TERMS_MAX
+#define COUNT_AT (WF_TABLE_TERMS_MAX + (HAS_SQUARES ? WF_TABLE_SQUARE_TERMS : 0))
+#define WORDS_MAX (COUNT_AT + 1)
 
 // ---- looking
 
@@ -53,37 +56,66 @@ typedef struct {
     i64 word[WORDS_MAX];
 } pending;
 
-// The exponent of the grid's unit, as a position of significand_of.
+// Behind those of the largest element, as a position of significand_of.
+static __device__ __forceinline__ int find_top(const struct wf_table_arguments *r)
+{
+    return (int)max(findings_of(r)->high, 1u) - 1 + FRACTION_BITS + 1;
+}
+
+// The position of the grid's unit.
 static __device__ __forceinline__ int find_base(const struct wf_table_arguments *r)
 {
-    if (!IS_FLOAT) return 0;
-    return (int)max(findings_of(r)->high, 1u) - 1 + FRACTION_BITS + 1 - r->terms * r->term_bits;
+    return IS_FLOAT ? find_top(r) - r->terms * r->term_bits : 0;
+}
+
+// The same of squares, whose positions begin at twice the exponent.
+static __device__ __forceinline__ int find_base_of_squares(const struct wf_table_arguments *r)
+{
+    return 2 * find_top(r) - r->square_terms * r->term_bits;
+}
+
+static __device__ __forceinline__ int count_words(const struct wf_table_arguments *r)
+{
+    return r->terms + r->square_terms + r->has_counts;
 }
 
 // Of floats: for each word an f64 whose last bit is the word's unit, so that adding it rounds a value to units.
 typedef struct {
-    double anchor[WF_TABLE_TERMS_MAX];
+    double anchor[WF_TABLE_SQUARE_TERMS];
 } grid;
 
-// Fails where an anchor would not be a normal number.
-static __device__ __forceinline__ grid place_grid(const struct wf_table_arguments *r)
+// Of values, and of their squares.
+typedef struct {
+    grid values, squares;
+} grids;
+
+// The unit: its exponent.  Fails where an anchor would not be a normal number.
+static __device__ __forceinline__ grid place_grid(const struct wf_table_arguments *r, const int terms, int unit_exponent)
 {
     grid placed;
-    int lowest = LOW_EXPONENT + find_base(r) + 52;
-    if (lowest < -1022 || lowest + (WF_TABLE_TERMS_MAX - 1) * r->term_bits > 1022) findings_of(r)->failed = 1;
+    int lowest = unit_exponent + 52;
+    if (lowest < -1022 || lowest + (terms - 1) * r->term_bits > 1022) findings_of(r)->failed = 1;
 #pragma unroll
-    for (int i = 0; i < WF_TABLE_TERMS_MAX; i++)
+    for (int i = 0; i < terms; i++)
         placed.anchor[i] = __hiloint2double((lowest + i * r->term_bits + 1023) << 20 | 0x80000, 0);
     return placed;
 }
 
+static __device__ __forceinline__ grids place_grids(const struct wf_table_arguments *r)
+{
+    grids placed;
+    if (HAS_VALUE_SUM) placed.values = place_grid(r, WF_TABLE_TERMS_MAX, LOW_EXPONENT + find_base(r));
+    if (HAS_SQUARES) placed.squares = place_grid(r, WF_TABLE_SQUARE_TERMS, 2 * LOW_EXPONENT + find_base_of_squares(r));
+    return placed;
+}
+
 // Divides a value among the words, from the highest on; gives what is left of it.
-static __device__ __forceinline__ double add_float(const grid *grid, double value, pending *sum)
+static __device__ __forceinline__ double add_float(const grid *grid, const int terms, double value, i64 *word)
 {
 #pragma unroll
-    for (int i = WF_TABLE_TERMS_MAX - 1; i >= 0; i--) {
+    for (int i = terms - 1; i >= 0; i--) {
         double rounded = __dadd_rn(value, grid->anchor[i]);
-        sum->word[i] += __double_as_longlong(rounded) - __double_as_longlong(grid->anchor[i]);
+        word[i] += __double_as_longlong(rounded) - __double_as_longlong(grid->anchor[i]);
         value = __dsub_rn(value, __dsub_rn(rounded, grid->anchor[i]));
         if (value == 0) break;
     }
@@ -111,18 +143,27 @@ static __device__ __forceinline__ void note_special(const struct wf_table_argume
     atomicOr((u32 *)r->flags + key, flag);
 }
 
-static __device__ __forceinline__ void add_value(const struct wf_table_arguments *r, const grid *grid, unit bits, pending *sum)
+// Whether grids hold it.  The square of a type of up to 32 bits is an f64.
+static __device__ __forceinline__ bool add_to_grids(const grids *grids, double value, pending *sum)
+{
+    const int terms = WF_TABLE_TERMS_MAX, square_terms = WF_TABLE_SQUARE_TERMS;
+    double rest = HAS_VALUE_SUM ? add_float(&grids->values, terms, HAS_SUM ? value : fabs(value), sum->word) : 0;
+    double square = __dmul_rn(value, value);
+    double rest_of_square = HAS_SQUARES ? add_float(&grids->squares, square_terms, square, sum->word + SQUARES_AT) : 0;
+    return rest == 0 && rest_of_square == 0;
+}
+
+static __device__ __forceinline__ void add_value(const struct wf_table_arguments *r, const grids *grids, unit bits, pending *sum)
 {
     if (!IS_FLOAT) {
         add_integer(r, bits, sum);
     } else if (is_either_special(bits, bits)) {
         note_special(r, sum->key, bits);
-        if (is_nan(bits)) return;
-    } else {
-        double value = widen(bits);
-        if (add_float(grid, HAS_SUM ? value : fabs(value), sum) != 0) findings_of(r)->failed = 1;
+        if (is_nan(bits) && r->groups.nan == WF_NAN_OMIT) return;
+    } else if (!add_to_grids(grids, widen(bits), sum)) {
+        findings_of(r)->failed = 1;
     }
-    sum->word[WF_TABLE_TERMS_MAX]++;
+    sum->word[COUNT_AT]++;
 }
 
 // An addition to a word in shared memory, by its halves, of each of which the GPU does one at once.
@@ -136,7 +177,7 @@ static __device__ __forceinline__ void add_to_shared(u64 *word, u64 value)
 // these would wait for each other in global memory.  Behind the words are the groups' numbers and one, 0 where there is none.
 static __device__ __forceinline__ u32 *kept_numbers(const struct wf_table_arguments *r)
 {
-    return (u32 *)(block_table + (r->terms + r->has_counts) * r->kept);
+    return (u32 *)(block_table + count_words(r) * r->kept);
 }
 
 // The place of a group that the block keeps, or a negative number.
@@ -174,7 +215,10 @@ static __device__ __forceinline__ void put_words(const struct wf_table_arguments
 #pragma unroll
     for (int i = 0; i < WF_TABLE_TERMS_MAX; i++)
         if (i < r->terms) add_word(r, i, sum->key, kept, (u64)sum->word[i]);
-    if (r->has_counts) add_word(r, r->terms, sum->key, kept, (u64)sum->word[WF_TABLE_TERMS_MAX]);
+#pragma unroll
+    for (int i = 0; i < (HAS_SQUARES ? WF_TABLE_SQUARE_TERMS : 0); i++)
+        add_word(r, r->terms + i, sum->key, kept, (u64)sum->word[SQUARES_AT + i]);
+    if (r->has_counts) add_word(r, r->terms + r->square_terms, sum->key, kept, (u64)sum->word[COUNT_AT]);
 }
 
 static __device__ __forceinline__ bool have_one_key(const pending *sum)
@@ -196,7 +240,7 @@ static __device__ __forceinline__ void put_words_of_warp(const struct wf_table_a
 }
 
 // One after the other: equal keys that follow each other are added up before anything goes to the table.
-static __device__ __forceinline__ void add_elements(const struct wf_table_arguments *r, const key_range *range, const grid *grid,
+static __device__ __forceinline__ void add_elements(const struct wf_table_arguments *r, const key_range *range, const grids *grids,
                                                     const loaded *elements, pending *sum)
 {
     i64 key[EACH];
@@ -213,7 +257,7 @@ static __device__ __forceinline__ void add_elements(const struct wf_table_argume
             put_words(r, sum);
             clear_pending(sum, key[k]);
         }
-        if (key[k] >= 0) add_value(r, grid, elements->bits[k], sum);
+        if (key[k] >= 0) add_value(r, grids, elements->bits[k], sum);
     }
 }
 
@@ -224,7 +268,7 @@ static __device__ __forceinline__ void add_piece(const struct wf_table_arguments
     i64 begin, end;
     find_piece(r, &begin, &end);
     i64 first = begin + lane_number() * EACH;
-    grid placed = place_grid(r);
+    grids placed = place_grids(r);
     loaded elements, next;
     pending sum;
     clear_pending(&sum, NO_KEY);
@@ -252,7 +296,7 @@ static __device__ __forceinline__ void merge_kept(const struct wf_table_argument
 {
     for (int i = (int)threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) {
         i64 key = (i64)kept_numbers(r)[i] - 1;
-        for (int word = 0; key >= 0 && word < r->terms + r->has_counts; word++)
+        for (int word = 0; key >= 0 && word < count_words(r); word++)
             atomicAdd((u64 *)r->words + word * r->table_count + key, block_table[word * r->kept + i]);
     }
 }
@@ -261,9 +305,9 @@ static __device__ __forceinline__ void add_to_tables(const struct wf_table_argum
 {
     key_range range = range_of_pass(r);
     if (range.count == 0) return;
-    i64 words = r->copies ? r->table_count * (r->terms + r->has_counts) : 0;
+    i64 words = r->copies ? r->table_count * count_words(r) : 0;
     for (i64 i = threadIdx.x; i < words * r->copies; i += WF_TABLE_BLOCK) block_table[i] = 0;
-    for (i64 i = threadIdx.x; i < r->kept * (r->terms + r->has_counts); i += WF_TABLE_BLOCK) block_table[i] = 0;
+    for (i64 i = threadIdx.x; i < r->kept * count_words(r); i += WF_TABLE_BLOCK) block_table[i] = 0;
     for (i64 i = threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) kept_numbers(r)[i] = 0;
     __syncthreads();
     add_piece(r, &range);
@@ -279,19 +323,29 @@ static __device__ __forceinline__ u64 word_at(const struct wf_table_arguments *r
     return ((const u64 *)r->words)[word * r->table_count + group];
 }
 
-// Adds a group's words to its sum, in bins.
-static __device__ __forceinline__ void take_words(const struct wf_table_arguments *r, i64 group, group_sum *sum)
+#if IS_FLOAT
+
+// Adds words from the first one on, whose unit is at the base, to a sum in bins.
+static __device__ __forceinline__ void take_terms(const struct wf_table_arguments *r, i64 group, int first, int terms, int base,
+                                                  group_sum *sum)
+{
+    for (int i = 0; i < terms; i++) {
+        int position = base + i * r->term_bits;
+        sum_add_term(sum, (i64)word_at(r, first + i, group) >> min(max(-position, 0), 63), max(position, 0));
+    }
+}
+
+#endif
+
+static __device__ __forceinline__ void take_words(const struct wf_table_arguments *r, i64 number, group_state *group)
 {
 #if IS_FLOAT
-    int base = find_base(r);
-    for (int i = 0; i < r->terms; i++) {
-        int position = base + i * r->term_bits;
-        sum_add_term(sum, (i64)word_at(r, i, group) >> min(max(-position, 0), 63), max(position, 0));
-    }
+    if (HAS_VALUE_SUM) take_terms(r, number, 0, r->terms, find_base(r), &group->sum);
+    if (HAS_SQUARES) take_terms(r, number, r->terms, r->square_terms, find_base_of_squares(r), &group->product_sum);
 #else
     for (int i = 0; i < r->terms; i++) {
-        wf_i128 value = (wf_i128)(i64)word_at(r, i, group) * ((wf_i128)1 << i * r->term_bits);
-        long_add(sum, (u64)value, (u64)(value >> 64), (i64)(value >> 127));
+        wf_i128 value = (wf_i128)(i64)word_at(r, i, number) * ((wf_i128)1 << i * r->term_bits);
+        long_add(&group->sum, (u64)value, (u64)(value >> 64), (i64)(value >> 127));
     }
 #endif
 }
@@ -312,30 +366,32 @@ static __device__ __forceinline__ void finish_key(const struct wf_table_argument
 {
     group_place place = place_of_key(r, number);
     u32 flags = ((const u32 *)r->flags)[number];
-    i64 count = r->has_counts ? (i64)word_at(r, r->terms, number) : 1; // a sum of nothing is that of one 0
+    i64 count = r->has_counts ? (i64)word_at(r, r->terms + r->square_terms, number) : 1; // a sum of nothing is that of one 0
     if (flags == 0 && write_words(r, &place)) return;
     group_clear(group);
-    take_words(r, number, &group->sum);
+    take_words(r, number, group);
 #if IS_FLOAT
     group->special_seen = (flags & ~(u32)WF_TABLE_NAN) | PLAIN_SPECIAL;
     if (flags & WF_TABLE_NAN) {
         group->nan_count = 1;
         group->first_nan = 0;
     }
-    if (is_bins_empty(&group->sum) && findings_of(r)->has_negative_zero) findings_of(r)->failed = 1;
+    if (!HAS_SQUARES && is_bins_empty(&group->sum) && findings_of(r)->has_negative_zero) findings_of(r)->failed = 1;
 #else
     (void)flags;
 #endif
     if (write_plain(&r->groups, &place, group, false, count)) return;
     finish_group(&r->groups, place, *group, count);
     sum_set_empty(&group->sum);
+    sum_set_empty(&group->product_sum);
 }
 
 static __device__ __forceinline__ void finish_tables(const struct wf_table_arguments *r, char *bins)
 {
     group_state group;
     if (findings_of(r)->failed) return;
-    sum_open(&group.sum, bins, GROUP_VALUE_ROWS);
+    if (HAS_VALUE_SUM) sum_open(&group.sum, bins, GROUP_VALUE_ROWS);
+    if (HAS_SQUARES) sum_open(&group.product_sum, bins + (HAS_VALUE_SUM ? 512 * GROUP_VALUE_ROWS : 0), GROUP_PRODUCT_ROWS);
     for (i64 i = (i64)blockIdx.x * 32 + threadIdx.x; i < r->table_count; i += (i64)gridDim.x * 32) finish_key(r, i, &group);
 }
 
