@@ -273,7 +273,8 @@ def test_short_dots_that_cancel(pair, type_name):
     bits, least = {"f32": (24, -149), "f64": (53, -1074)}[type_name]
     one_up, tiny, ulp = 1 + 2.0 ** (1 - bits), 2.0 ** (least // 2 - 1), 2.0 ** (1 - bits)
     pairs = [([1, -1, 0, 0], [1, 1, 3, 3]), ([one_up, -1, 0, 0], [one_up, one_up, 0, 0]),
-             ([one_up, -1, -2, 0], [one_up, 1, ulp, 0]), ([tiny, 0, 0, 0], [tiny, 1, 1, 1]), ([-tiny, 0, 0, 0], [tiny, 1, 1, 1]), ([-tiny, tiny, 0, 0], [tiny, tiny, 1, 1]),
+             ([one_up, -1, -2, 0], [one_up, 1, ulp, 0]), ([tiny, 0, 0, 0], [tiny, 1, 1, 1]),
+             ([-tiny, 0, 0, 0], [tiny, 1, 1, 1]), ([-tiny, tiny, 0, 0], [tiny, tiny, 1, 1]),
              ([-0.0, -0.0, 0.0, -0.0], [1, 1, -1, 1]), ([-0.0] * 4, [1, 1, -1, 1]), ([1, ulp / 2, 0, 0], [1, 1, 0, 0]),
              ([1, ulp / 2, ulp, 0], [1, 1, ulp ** 3, 0]), ([1, ulp / 2, -ulp, 0], [1, 1, ulp ** 3, 0]),
              ([one_up, ulp / 2, tiny, 0], [1, 1, -tiny, 1]),

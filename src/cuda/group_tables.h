@@ -29,8 +29,8 @@ struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty
 /* Scratch memory. */
 size_t wf_cuda_tables_nbytes(const struct wf_accumulator *empty, int64_t groups);
 
-/* Launches all that leads to the results, and to the status where tables suffice.  *condition: the address of a u32 that is not 0 then if tables did not hold the
- * data, so that keys have to be sorted.  Bad keys are noted as wf_cuda_sort_keys does. */
+/* Launches all that leads to the results, and to the status where tables suffice.  *condition: the address of a u32 that is not 0
+ * then if tables did not hold the data, so that keys have to be sorted.  Bad keys are noted as wf_cuda_sort_keys does. */
 wf_error wf_cuda_tables_reduce(wf_handle *handle, const struct wf_cuda_table_task *task, wf_cuda_pointer *condition);
 
 #endif
