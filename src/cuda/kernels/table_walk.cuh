@@ -66,7 +66,7 @@ static __device__ __forceinline__ void sample_keys(const struct wf_table_argumen
     if (r->passes == 1) return;
     i64 threads = (i64)gridDim.x * WF_TABLE_BLOCK, thread = (i64)blockIdx.x * WF_TABLE_BLOCK + threadIdx.x;
     u64 bits[EACH];
-    load_key_bits(r, min(thread * (r->count / threads), (i64)r->count - 2), 2, bits);
+    load_key_bits(r, min(thread * r->count / threads, (i64)r->count - 2), 2, bits);
     i64 difference = key_of_bits(r, bits[1]) - key_of_bits(r, bits[0]), near = r->table_count >> 8;
     u32 far = (u32)__popc(__ballot_sync(ALL_LANES, difference > near || difference < -near));
     if (lane_number()) return;
