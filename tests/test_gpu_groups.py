@@ -50,10 +50,11 @@ class Pair:
         left = self.left_there(op, groups_there, views, **chosen)
         assert left == (expected if isinstance(expected, list) else expected.split(":")[0]), (op, *context, chosen, "there")
 
-    def left_there(self, op, groups, views, flags=0, **chosen):
+    def left_there(self, op, groups, views, flags=0, fill=None, **chosen):
         """The results that a call leaves in the GPU's memory, or the name of the error that is its status."""
         asked = wf.reduction(op, **chosen)
         asked.flags = flags
+        asked.fill = fill and ctypes.pointer(fill)
         shape = wf.groups_shape(views[0], groups)
         number = asked.result_type or library.wf_op_result_type(asked.op, views[0].type)
         nbytes, count = library.wf_type_nbytes(number), math.prod(shape)
@@ -228,6 +229,66 @@ def test_short_groups(pair, type_name):
                 for op in SHORT_OPS if pair.gpu.is_real else SHORT[type_name]:
                     pair.check(op, library.wf_groups_axes(axes), [array], shape, axes, kind, nan=rng.choice(NAN_POLICIES),
                                ddof=rng.choice((0, 0, 1, 2)) if op in ("var", "std") else 0)
+
+
+DOT_SHORT = ("f32", "f64", "bf16", "f16", "i8", "u32", "i32")
+SIMULATED_DOTS = ("f32", "f64", "i32")
+IN_REGISTERS = b"several groups of a lane in registers"
+
+
+def check_dots(pair, type_name, shape, axes, arrays, *context):
+    for nan in NAN_POLICIES if pair.gpu.is_real else ("propagate", "omit"):
+        pair.check("dot", library.wf_groups_axes(axes), arrays, shape, axes, *context, nan=nan)
+        assert library.wf_handle_plan(pair.device.pointer).startswith(IN_REGISTERS)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", DOT_SHORT)
+def test_short_dots(pair, type_name):
+    """Pairs of rows and of columns, whose operands lie differently; of integers, also beyond 64 bits."""
+    rng = random.Random(f"gpu short dots {type_name}")
+    if not pair.gpu.is_real and type_name not in SIMULATED_DOTS:
+        pytest.skip("no GPU: on the simulator fewer types")
+    for count in (1, 2, 3, 5, 8):
+        for kind in ("plain", "wild", "special"):
+            for shape, axes in (((70, count), 2), ((count, 300), 1), ((2, count, 35), 2)):
+                if not pair.gpu.is_real and (count == 1 or shape[0] == 70 + count):
+                    continue
+                arrays = [Laid(type_name, shape, rng, kind, plain=rng.random() < 0.6) for _ in range(2)]
+                check_dots(pair, type_name, shape, axes, arrays, kind)
+
+
+def laid_floats(type_name, rows, rng):
+    """Rows of numbers as an array."""
+    array = Laid(type_name, (len(rows), len(rows[0])), rng, "plain", plain=True)
+    code = {"f32": "f", "f64": "d"}[type_name]
+    array.data = struct.pack(f"={len(rows) * len(rows[0])}{code}", *[x for row in rows for x in row])
+    return array
+
+
+@pytest.mark.parametrize("type_name", ("f32", "f64"))
+def test_short_dots_that_cancel(pair, type_name):
+    """To 0, to the last bit of a product, to less than the smallest number, half-way between two results, with rests of zero."""
+    rng = random.Random(f"gpu dots cancel {type_name}")
+    bits, least = {"f32": (24, -149), "f64": (53, -1074)}[type_name]
+    one_up, tiny, ulp = 1 + 2.0 ** (1 - bits), 2.0 ** (least // 2 - 1), 2.0 ** (1 - bits)
+    pairs = [([1, -1, 0, 0], [1, 1, 3, 3]), ([one_up, -1, 0, 0], [one_up, one_up, 0, 0]),
+             ([one_up, -1, -2, 0], [one_up, 1, ulp, 0]), ([tiny, 0, 0, 0], [tiny, 1, 1, 1]),
+             ([-tiny, 0, 0, 0], [tiny, 1, 1, 1]), ([-tiny, tiny, 0, 0], [tiny, tiny, 1, 1]),
+             ([-0.0, -0.0, 0.0, -0.0], [1, 1, -1, 1]), ([-0.0] * 4, [1, 1, -1, 1]), ([1, ulp / 2, 0, 0], [1, 1, 0, 0]),
+             ([1, ulp / 2, ulp, 0], [1, 1, ulp ** 3, 0]), ([1, ulp / 2, -ulp, 0], [1, 1, ulp ** 3, 0]),
+             ([one_up, ulp / 2, tiny, 0], [1, 1, -tiny, 1]),
+             ([2.0 ** 100, 1, -(2.0 ** 100), 1], [2.0 ** 20, ulp, 2.0 ** 20, tiny])]
+    pairs += [([math.inf, 1, 1, 1], [0, 1, 1, 1]), ([math.inf, 1, 1, 1], [2, -math.inf, 1, 1]),
+              ([math.nan, 1, 0, 2], [1, 0, 1, 3])]
+    for _ in range(200):
+        x = [rng.choice((1, -1)) * rng.getrandbits(bits) * 2.0 ** rng.randint(-60, 2) for _ in range(2)]
+        y = [rng.getrandbits(bits) * 2.0 ** rng.randint(-60, 2) for _ in range(2)]
+        pairs.append(([x[0], x[1], -x[0], -x[1]], [y[0], y[1], y[0], y[1] * (1 if rng.random() < 0.5 else one_up)]))
+    for order in range(2):
+        moved = [list(zip(*rng.sample(list(zip(x, y)), 4))) for x, y in pairs] if order else pairs
+        arrays = [laid_floats(type_name, [list(both[k]) for both in moved], rng) for k in range(2)]
+        check_dots(pair, type_name, (len(pairs), 4), 2, arrays, "cancel")
 
 
 @pytest.mark.parametrize("type_name", EDGES)
@@ -409,6 +470,29 @@ def test_tables_of_floats(pair, type_name, kind):
 
 
 @pytest.mark.sampled
+@pytest.mark.parametrize("kind", [*TABLE_KINDS, "wild"])
+@pytest.mark.parametrize("type_name", ("f32", "bf16", "f16"))
+def test_tables_of_squares(pair, type_name, kind):
+    """Variances and norms: groups without values, of fewer than ddof, of NaNs alone; exponents beyond what grids hold."""
+    rng = random.Random(f"gpu squares {type_name} {kind}")
+    if type_name != "f32" and kind not in ("tame", "wild"):
+        pytest.skip("special values are put into f32")
+    if not pair.gpu.is_real and type_name == "bf16":
+        pytest.skip("no GPU: on the simulator fewer types")
+    array = Laid(type_name, (TABLE_COUNT,), rng, "wild" if kind == "wild" else "plain", plain=True)
+    array = put(array, TABLE_KINDS.get(kind, {})) if type_name == "f32" else array
+    cases = [(1, "sorted"), (7, "random"), (300, "sorted"), (6000, "random"), (TABLE_COUNT, "random")]
+    for groups, order in cases if pair.gpu.is_real else rng.sample(cases, 2):
+        keys = integer_vector(table_keys(rng, groups, order), "i64")
+        for op in ("var", "std", "norm2") if pair.gpu.is_real else ("var", "norm2") if type_name == "f32" else ("std",):
+            for nan in NAN_POLICIES if pair.gpu.is_real else ("propagate", "omit"):
+                pair.check(op, library.wf_groups_keys(0, groups, byref(keys)), [array], groups, order, nan=nan,
+                           ddof=rng.randrange(3) if op != "norm2" else 0, fill=rng.choice((None, wf.value_of_bits(wf.WF_U8, 1))))
+                plan = library.wf_handle_plan(pair.device.pointer).decode()
+                assert plan.startswith(("tables in shared memory", "a table in global memory")) and "; else" in plan, plan
+
+
+@pytest.mark.sampled
 @pytest.mark.parametrize("type_name", TYPES)
 def test_tables_of_all_types(pair, type_name):
     """Values and keys that lie apart; bad keys, which are skipped or told."""
@@ -425,6 +509,96 @@ def test_tables_of_all_types(pair, type_name):
             for flags in (0, 1):
                 pair.check(op, library.wf_groups_keys(0, 100, byref(here)), [array], key_type, flags=flags,
                            groups_there=library.wf_groups_keys(0, 100, byref(labels)))
+
+
+EXTREME_KINDS = ("ties", "rising", "falling", "ends", "special", "wild")
+
+
+def put_kind(array, kind, rng):
+    """Elements of a vector: a few values again and again, each larger or less than those before it, or the type's ends."""
+    count, bits, width = array.shape[0], {"bool": 1}.get(array.type, 8 * array.nbytes), array.nbytes
+    chosen = [rng.getrandbits(bits) for _ in range(3)]
+    numbers = {"ties": lambda i: rng.choice(chosen), "rising": lambda i: i % (1 << bits),
+               "falling": lambda i: (count - i) % (1 << bits),
+               "ends": lambda i: rng.choice((0, (1 << bits) - 1, 1 << (bits - 1), (1 << (bits - 1)) - 1))}
+    if kind in numbers:
+        array.data = b"".join(numbers[kind](i).to_bytes(width, "little") for i in range(count))
+    return array
+
+
+def check_extremes(pair, type_name, groups, order, kind, ops, policies, rng):
+    places = {"tables in shared memory, 1 copy each": groups <= TABLE_COUNT, "a table in global memory": groups > 300}
+    drawn = kind if kind in ("special", "wild") else "plain"
+    array = put_kind(Laid(type_name, (TABLE_COUNT,), rng, drawn, plain=True), kind, rng)
+    keys = integer_vector(table_keys(rng, groups, order), "i32")
+    for op in ops:
+        for nan in policies:
+            is_sure = type_name in INTEGERS or nan != "error"
+            for fill in (None, wf.value_of_bits(wf.WF_U8, 1)):
+                pair.check(op, library.wf_groups_keys(0, groups, byref(keys)), [array], groups, order, kind, nan=nan,
+                           first_index=rng.choice((0, 5)), fill=fill)
+                plan = library.wf_handle_plan(pair.device.pointer).decode()
+                there = next(place for place in places if plan.startswith(place))
+                assert places[there] and ("; else groups by" in plan) != is_sure, plan
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("kind", EXTREME_KINDS)
+@pytest.mark.parametrize("type_name", TYPES)
+def test_extremes_by_key(pair, type_name, kind):
+    """Groups of which a block has a table, and of which it does not; indices beside short orders, and found afterwards."""
+    rng = random.Random(f"gpu extremes by key {type_name} {kind}")
+    cases = [(1, "random"), (7, "random"), (300, "sorted"), (6000, "random"), (TABLE_COUNT, "random"), (TABLE_COUNT, "sorted")]
+    if pair.gpu.is_real:
+        for groups, order in cases:
+            check_extremes(pair, type_name, groups, order, kind, ("min", "max", "argmin", "argmax"), NAN_POLICIES, rng)
+        return
+    simulated = {"f32": "argmax", "f64": "argmin", "u32": "max", "i64": "argmax", "i8": "min"}
+    if type_name not in simulated:
+        pytest.skip("no GPU: on the simulator fewer types")
+    for groups, order in rng.sample(cases, 2):
+        check_extremes(pair, type_name, groups, order, kind, (simulated[type_name],), ("propagate", "omit"), rng)
+
+
+@pytest.mark.parametrize("order", ("random", "sorted", "one far"))
+def test_ranges_of_keys(pair, order):
+    """More groups than the L2 cache has words for: keys in any order take several passes, sorted ones the first alone."""
+    rng = random.Random(f"gpu ranges {order}")
+    groups = 5 << 20 if pair.gpu.is_real else 70_000
+    values = [rng.randrange(groups) if rng.random() < 0.9 else 3 for _ in range(groups + 1)]
+    if order != "random":
+        values.sort()
+    if order == "one far":
+        values[5] = groups
+    keys = integer_vector(values, "u32")
+    array = Laid("f32", (groups + 1,), rng, "plain", plain=True)
+    for op in ("sum", "argmax"):
+        pair.check(op, library.wf_groups_keys(0, groups, byref(keys)), [array], order, flags=int(order == "one far"),
+                   fill=wf.value_of_bits(wf.WF_U8, 1))
+        plan = library.wf_handle_plan(pair.device.pointer).decode()
+        assert plan.startswith("a table in global memory") and " 2 ranges of keys" in plan, plan
+
+
+@pytest.mark.parametrize("op", ("mean", "var"))
+def test_groups_of_nothing_but_nans_by_key(pair, op):
+    """They have elements, so that a fill is for others, unless NaNs are omitted."""
+    rng = random.Random("gpu nothing but NaNs")
+    array = Laid("f32", (TABLE_COUNT,), rng, "plain", plain=True)
+    keys = integer_vector([i % 5 for i in range(TABLE_COUNT)], "i32")
+    array = put(array, {i: math.nan for i in range(2, TABLE_COUNT, 5)})
+    for nan in ("propagate", "omit"):
+        pair.check(op, library.wf_groups_keys(0, 7, byref(keys)), [array], nan=nan, fill=wf.value_of_bits(wf.WF_U8, 1))
+
+
+def test_extremes_with_bad_keys(pair):
+    rng = random.Random("gpu extremes of bad keys")
+    array = Laid("f32", (TABLE_COUNT,), rng, "special", plain=True)
+    values = [rng.randrange(100) for _ in range(TABLE_COUNT)]
+    values[9000] = -3
+    keys = integer_vector(values, "i16")
+    for nan in ("propagate", "error"):
+        for flags in (0, 1):
+            pair.check("max", library.wf_groups_keys(0, 100, byref(keys)), [array], nan, flags=flags, nan=nan)
 
 
 @pytest.mark.parametrize("columns", (1, 5, 33, 300))

@@ -69,17 +69,17 @@ class Bench:
         lengths = (ctypes.c_int64 * max(len(shape), 1))(*shape)
         return results, self.wf.wf_output(data=results.data_ptr(), type=number, ndim=len(shape), shape=lengths)
 
-    def case(self, name, op, x, groups, peer, on_host):
-        """on_host: the same groups with labels in host memory."""
-        view = self.view(x)
+    def case(self, name, op, x, groups, peer, on_host, y=None):
+        """on_host: the same groups with labels in host memory; y: the other operand."""
+        view, other = self.view(x), None if y is None else byref(self.view(y))
         shape = self.wf.groups_shape(view, groups)
         results, output = self.output(op, self.dtypes[x.dtype], shape)
         asked = self.wf.reduction(op)
         call = lambda: self.device.check(self.library.wf_reduce(  # noqa: E731
-            self.device.pointer, byref(asked), byref(view), None, byref(groups), byref(output)))
+            self.device.pointer, byref(asked), byref(view), other, byref(groups), byref(output)))
         call()
-        self.check(op, x, on_host, results)
-        nbytes = x.numel() * x.element_size()
+        self.check(op, x, y, on_host, results)
+        nbytes = x.numel() * x.element_size() * (1 if y is None else 2)
         ours = nbytes / 1e6 / self.time(call)
         theirs = nbytes / 1e6 / self.time(peer) if peer else None
         said = f"{theirs:6.0f} | {ours / theirs:5.2f}" if theirs else "       |      "
@@ -87,8 +87,8 @@ class Bench:
         print(f"{name:34s} | {op:6s} | {self.dtypes[x.dtype]:4s} | {ours:6.0f} | {ours / self.ceiling:5.2f} | {said} | {plan}",
               flush=True)
 
-    def check(self, op, x, groups, results):
-        there = x.cpu()
+    def check(self, op, x, y, groups, results):
+        there, other = x.cpu(), None if y is None else y.cpu()
         here = self.torch.empty_like(results, device="cpu")
         view = self.view(there)
         shape = self.wf.groups_shape(view, groups)
@@ -96,8 +96,8 @@ class Bench:
         number = self.library.wf_op_result_type(self.wf.OP_BY_NAME[op], view.type)
         output = self.wf.wf_output(data=here.data_ptr(), type=number, ndim=len(shape), shape=lengths)
         asked = self.wf.reduction(op)
-        self.host.check(self.library.wf_reduce(self.host.pointer, byref(asked), byref(view), None, byref(groups),
-                                               byref(output)))
+        self.host.check(self.library.wf_reduce(self.host.pointer, byref(asked), byref(view),
+                                               None if y is None else byref(self.view(other)), byref(groups), byref(output)))
         integers = {1: self.torch.int8, 2: self.torch.int16, 4: self.torch.int32, 8: self.torch.int64}[here.element_size()]
         equal = results.cpu().view(-1).view(integers) == here.view(-1).view(integers)
         if not bool(equal.all()):
@@ -125,6 +125,9 @@ def axes(bench, dtype, ops, lengths):
             for op in ops:
                 floats = dtype.is_floating_point or op in ("sum", "max", "argmax")
                 bench.case(f"{shape} along {axis}", op, x, groups, peers[op] if floats else None, groups)
+            if length <= 8 and dtype.is_floating_point:
+                y = make(bench, dtype, shape)
+                bench.case(f"{shape} along {axis}", "dot", x, groups, lambda: torch.linalg.vecdot(x, y, dim=axis), groups, y)
 
 
 def labels_of(bench, tensor):
@@ -164,9 +167,9 @@ def keys(bench, dtype, counts, ops):
             there, here = labels_of(bench, key)
             groups, on_host = (bench.library.wf_groups_keys(0, count, byref(labels)) for labels in (there, here))
             into = torch.zeros(count, dtype=dtype, device="cuda")
+            peers = {"sum": lambda: into.index_add_(0, key, x), "max": lambda: into.scatter_reduce_(0, key, x, "amax")}
             for op in ops:
-                peer = (lambda: into.index_add_(0, key, x)) if op == "sum" else None
-                bench.case(f"{count} keys, {kind}", op, x, groups, peer, on_host)
+                bench.case(f"{count} keys, {kind}", op, x, groups, peers.get(op), on_host)
         del kinds, key, order
     rows, columns, count = n // 64, 64, 100_000
     table, key = x.view(rows, columns), torch.randint(0, count, (rows,), device="cuda")
@@ -194,7 +197,7 @@ def main():
         if "segments" in wanted:
             segments(bench, types[name], (4, 32, 256, 4096, 1 << 20))
         if "keys" in wanted:
-            keys(bench, types[name], KEYS, ("sum",) if options.quick else ("sum", "argmax", "var"))
+            keys(bench, types[name], KEYS, OPS[:3] if options.quick else OPS[:4])
 
 
 if __name__ == "__main__":

@@ -34,6 +34,20 @@ static void choose_lanes(struct wf_cuda_group_plan *plan, const struct wf_cuda_g
     if (plan->lanes_log2 > free_log2) plan->lanes_log2 = free_log2;
 }
 
+static bool float_fits_registers(wf_op op) {
+    return op == WF_SUM || op == WF_NORM1 || op == WF_MEAN || op == WF_VAR || op == WF_STD || op == WF_NORM2 || op == WF_DOT;
+}
+
+/* As HAS_SHORT_RESULT in kernels/group_short.cuh, which holds the kernel to it. */
+bool wf_cuda_group_fits_registers(wf_op op, wf_type type, wf_type result_type) {
+    bool is_narrow = wf_type_nbytes(type) < 8, is_signed = wf_type_table[type].kind == WF_KIND_SIGNED;
+    if (op == WF_MIN || op == WF_MAX) return result_type == type;
+    if (op == WF_ARGMIN || op == WF_ARGMAX) return result_type == WF_I64 || result_type == WF_U64;
+    if (wf_type_is_float(type)) return float_fits_registers(op) && result_type == type;
+    if (op == WF_MEAN) return is_narrow && result_type == WF_F64;
+    return (op == WF_SUM || op == WF_DOT) && is_narrow && result_type == (is_signed ? WF_I64 : WF_U64);
+}
+
 int64_t wf_cuda_group_warps(int shared_nbytes, const struct wf_gpu *gpu) {
     int64_t resident = gpu->shared_per_multiprocessor / (shared_nbytes + BLOCK_NBYTES);
     if (resident > WARPS_OF_MULTIPROCESSOR) resident = WARPS_OF_MULTIPROCESSOR;
@@ -73,6 +87,18 @@ struct wf_cuda_group_plan wf_cuda_group_plan_make(const struct wf_cuda_group_tas
     return plan;
 }
 
+/* What is tried before groups are reduced as longer ones are. */
+static int describe_first(const struct wf_cuda_group_plan *plan, char *text, size_t capacity) {
+    const struct wf_cuda_table_plan *tables = &plan->tables;
+    const char *registers = plan->in_registers ? "several groups of a lane in registers" : "";
+    if (!plan->has_tables) return snprintf(text, capacity, "%s", registers);
+    if (tables->copies)
+        return snprintf(text, capacity, "tables in shared memory, %d cop%s each", tables->copies,
+                        tables->copies == 1 ? "y" : "ies");
+    return snprintf(text, capacity, "a table in global memory, %d groups of it kept in each block, by %d range%s of keys",
+                    tables->kept, tables->passes, tables->passes == 1 ? "" : "s");
+}
+
 void wf_cuda_group_plan_describe(const struct wf_cuda_group_plan *plan, char *text, size_t capacity) {
     int lanes = 1 << plan->lanes_log2, at = 0;
     char pieces[48] = "";
@@ -81,10 +107,9 @@ void wf_cuda_group_plan_describe(const struct wf_cuda_group_plan *plan, char *te
                  (long long)plan->tree_nodes, plan->tree_levels);
         return;
     }
-    if (plan->has_tables && plan->copies)
-        at = snprintf(text, capacity, "tables in shared memory, %d cop%s each; else ", plan->copies, plan->copies == 1 ? "y" : "ies");
-    else if (plan->has_tables)
-        at = snprintf(text, capacity, "a table in global memory; else ");
+    at = describe_first(plan, text, capacity);
+    if (at >= (int)capacity || (plan->has_tables && plan->tables_suffice)) return;
+    at += snprintf(text + at, capacity - (size_t)at, "%s", at ? "; else " : "");
     if (at >= (int)capacity) return;
     if (plan->pieces > 1) snprintf(pieces, sizeof pieces, ", each in %lld pieces", (long long)plan->pieces);
     snprintf(text + at, capacity - (size_t)at, "groups by %d lane%s each%s, lanes of a warp side by side in %s, %lld warps", lanes,

@@ -2,6 +2,7 @@
 #ifndef WF_CUDA_GROUP_PLAN_H
 #define WF_CUDA_GROUP_PLAN_H
 
+#include "core/types.h"
 #include "cuda/gpu.h"
 
 struct wf_cuda_group_task {
@@ -16,6 +17,13 @@ struct wf_cuda_group_task {
     int shared_nbytes;  /* of a warp */
 };
 
+/* Where elements by key are gathered. */
+struct wf_cuda_table_plan {
+    int copies; /* of the table that a block has in shared memory; 0: there is one, in global memory */
+    int kept;   /* groups that a block keeps in shared memory nevertheless, a power of two */
+    int passes; /* over the elements, each for a range of keys whose words stay in the L2 cache */
+};
+
 struct wf_cuda_group_plan {
     int lanes_log2; /* of the lanes that share a group */
     bool is_across; /* neighbouring lanes have neighbouring groups, not neighbouring elements */
@@ -23,15 +31,20 @@ struct wf_cuda_group_plan {
     int64_t pieces; /* that each group is cut into; of labelled groups only long ones are */
     int64_t tiles;  /* as many results as a warp has teams of lanes */
     int64_t grid;   /* warps, each a block */
+    bool in_registers; /* lanes have several groups of a few elements at once: see kernels/group_short.cuh */
     /* Elements by key are added to tables first; what is above says how they are reduced if tables do not hold them. */
     bool has_tables;
-    int copies;     /* of the table that a block has in shared memory; 0: there is one, in global memory */
+    bool tables_suffice; /* they hold whatever there is */
+    struct wf_cuda_table_plan tables;
     /* Products that are trees: all of the above but is_across does not matter. */
     int tree_levels;    /* that the first launch goes up; 0: there are no trees */
     int64_t tree_nodes; /* that it leaves */
 };
 
 struct wf_cuda_group_plan wf_cuda_group_plan_make(const struct wf_cuda_group_task *task, const struct wf_gpu *gpu);
+
+/* Whether results of a few elements each can be found in registers. */
+bool wf_cuda_group_fits_registers(wf_op op, wf_type type, wf_type result_type);
 
 /* Warps that the GPU has at a time, each with so much shared memory. */
 int64_t wf_cuda_group_warps(int shared_nbytes, const struct wf_gpu *gpu);

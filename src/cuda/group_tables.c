@@ -8,16 +8,36 @@
 enum {
     COUNT_MIN = 1 << 14,      /* fewer are sorted as fast */
     SHARED_NBYTES = 100 << 10, /* of a block */
+    KEPT_MAX = 1 << 13,
+    PASSES_MAX = 8,            /* more take longer than they save */
     WALK_TABLE = 4             /* no walk of kernels/groups.cu */
 };
 
-static int count_terms(wf_type type) {
-    if (wf_type_is_float(type)) return WF_TABLE_TERMS_MAX;
-    return wf_type_nbytes(type) == 8 ? 2 : 1;
+static int count_terms(const struct wf_accumulator *empty) {
+    if (!(empty->parts & (WF_PART_SUM | WF_PART_ABS))) return 0;
+    if (wf_type_is_float(empty->type)) return WF_TABLE_TERMS_MAX;
+    return wf_type_nbytes(empty->type) == 8 ? 2 : 1;
+}
+
+static int count_square_terms(const struct wf_accumulator *empty) {
+    return empty->parts & WF_PART_SQUARES ? WF_TABLE_SQUARE_TERMS : 0;
+}
+
+static bool has_counts(const struct wf_accumulator *empty) {
+    return empty->op == WF_MEAN || empty->op == WF_VAR || empty->op == WF_STD;
+}
+
+static bool are_extremes(const struct wf_accumulator *empty) {
+    return empty->parts == WF_PART_MIN || empty->parts == WF_PART_MAX;
+}
+
+/* Whether positions take a stage of their own: there is no room for them beside the elements' bits. */
+static bool has_index_stage(const struct wf_accumulator *empty) {
+    return are_extremes(empty) && wf_accumulator_is_indexed(empty) && wf_type_nbytes(empty->type) == 8;
 }
 
 static int count_words(const struct wf_accumulator *empty) {
-    return count_terms(empty->type) + (empty->op == WF_MEAN);
+    return count_terms(empty) + count_square_terms(empty) + has_counts(empty);
 }
 
 /* Bits of a term, so many that no word of `count` terms overflows, which are at most 2^bits; those of two are 64 or more. */
@@ -27,14 +47,34 @@ static int find_term_bits(int64_t count) {
     return bits < 40 ? bits : 40;
 }
 
-bool wf_cuda_tables_fit(const struct wf_accumulator *empty, int64_t count, int64_t groups) {
-    bool has_one_sum = empty->parts == WF_PART_SUM || empty->parts == WF_PART_ABS;
-    bool is_known = empty->op == WF_SUM || empty->op == WF_NORM1 || empty->op == WF_MEAN;
-    return has_one_sum && is_known && count >= COUNT_MIN && count <= INT64_C(1) << 30 && groups <= count;
+/* Whether it is of squares that an f64 holds, and of nothing else but the values. */
+static bool has_squares(const struct wf_accumulator *empty) {
+    bool is_known = empty->op == WF_VAR || empty->op == WF_STD || empty->op == WF_NORM2;
+    unsigned others = empty->parts & ~(unsigned)(WF_PART_SUM | WF_PART_SQUARES);
+    return is_known && others == 0 && wf_type_is_float(empty->type) && wf_type_nbytes(empty->type) < 8;
 }
 
+bool wf_cuda_tables_fit(const struct wf_accumulator *empty, int64_t count, int64_t groups) {
+    bool is_sum = empty->op == WF_SUM || empty->op == WF_NORM1 || empty->op == WF_MEAN;
+    bool is_extreme = empty->op == WF_MIN || empty->op == WF_MAX || empty->op == WF_ARGMIN || empty->op == WF_ARGMAX;
+    bool has_one_sum = empty->parts == WF_PART_SUM || empty->parts == WF_PART_ABS;
+    bool has_tables = (is_sum && has_one_sum) || (is_extreme && are_extremes(empty)) || has_squares(empty);
+    return has_tables && count >= COUNT_MIN && count <= INT64_C(1) << 30 && groups <= count;
+}
+
+bool wf_cuda_tables_suffice(const struct wf_accumulator *empty) {
+    return !wf_type_is_float(empty->type) || (are_extremes(empty) && empty->nan != WF_NAN_ERROR);
+}
+
+/* The words of a table that one stage writes. */
 static int64_t table_nbytes(const struct wf_accumulator *empty, int64_t groups) {
+    bool is_narrow = wf_type_nbytes(empty->type) < 8 && !wf_accumulator_is_indexed(empty);
+    if (are_extremes(empty)) return groups * (is_narrow ? 4 : 8);
     return groups * count_words(empty) * 8;
+}
+
+static int64_t words_nbytes(const struct wf_accumulator *empty, int64_t groups) {
+    return (table_nbytes(empty, groups) * (has_index_stage(empty) ? 2 : 1) + 7) / 8 * 8;
 }
 
 /* Shared memory of a block, of which a multiprocessor has two. */
@@ -45,16 +85,42 @@ static int find_room(const struct wf_gpu *gpu) {
     return room < SHARED_NBYTES ? room : SHARED_NBYTES;
 }
 
-int wf_cuda_table_copies(const struct wf_accumulator *empty, int64_t groups, const struct wf_gpu *gpu) {
-    int room = find_room(gpu);
+static int count_copies(const struct wf_accumulator *empty, int64_t groups, int room) {
     if (groups > room || table_nbytes(empty, groups) > room) return 0;
-    int copies = WF_TABLE_COPIES_MAX;
+    int copies = are_extremes(empty) ? 1 : WF_TABLE_COPIES_MAX; /* few extremes are written at all */
     while (copies * table_nbytes(empty, groups) > room) copies /= 2;
     return copies;
 }
 
+/* Of a group that a block keeps: of extremes its number and 32 bits of its word; of sums its number beside its words. */
+static int kept_nbytes(const struct wf_accumulator *empty) {
+    return are_extremes(empty) ? 8 : 8 * count_words(empty) + 4;
+}
+
+static int count_kept(const struct wf_accumulator *empty, int room) {
+    int groups = KEPT_MAX;
+    while (groups * kept_nbytes(empty) > room) groups /= 2;
+    return groups;
+}
+
+/* Half of the L2 cache, as elements pass through it, too.  A sum mostly takes one of its words, of f64 or squares two. */
+static int count_passes(const struct wf_accumulator *empty, int64_t groups, const struct wf_gpu *gpu) {
+    int64_t of_sum = (empty->type == WF_F64 ? 16 : 8) + (count_square_terms(empty) ? 16 : 0) + (has_counts(empty) ? 8 : 0);
+    int64_t room = gpu->l2_nbytes / 2 + 1;
+    int64_t nbytes = are_extremes(empty) ? table_nbytes(empty, groups) : groups * of_sum, passes = nbytes / room + 1;
+    return passes < PASSES_MAX ? (int)passes : PASSES_MAX;
+}
+
+struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty, int64_t groups, const struct wf_gpu *gpu) {
+    struct wf_cuda_table_plan plan = {.copies = count_copies(empty, groups, find_room(gpu)), .passes = 1};
+    if (plan.copies) return plan;
+    plan.kept = count_kept(empty, find_room(gpu));
+    plan.passes = count_passes(empty, groups, gpu);
+    return plan;
+}
+
 size_t wf_cuda_tables_nbytes(const struct wf_accumulator *empty, int64_t groups) {
-    return sizeof(struct wf_table_findings) + (size_t)table_nbytes(empty, groups) + (size_t)groups * 4;
+    return sizeof(struct wf_table_findings) + (size_t)words_nbytes(empty, groups) + (size_t)groups * 4;
 }
 
 static wf_error find_kernel(wf_handle *handle, const struct wf_cuda_table_task *task, wf_cuda_function *function) {
@@ -63,6 +129,7 @@ static wf_error find_kernel(wf_handle *handle, const struct wf_cuda_table_task *
     memset(&key, 0, sizeof key);
     key.type = task->empty->type;
     key.parts = task->empty->parts;
+    key.is_indexed = are_extremes(task->empty) && wf_accumulator_is_indexed(task->empty);
     key.walk = WALK_TABLE + 1;
     key.alignment = 16;
     key.block = 32;
@@ -93,16 +160,28 @@ static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task 
                                    .count = count,
                                    .table_count = task->table_count,
                                    .findings = task->scratch,
-                                   .terms = count_terms(task->empty->type),
+                                   .terms = count_terms(task->empty),
+                                   .square_terms = count_square_terms(task->empty),
                                    .term_bits = find_term_bits(count),
-                                   .has_counts = task->empty->op == WF_MEAN,
-                                   .copies = task->copies,
+                                   .has_counts = has_counts(task->empty),
+                                   .copies = task->plan.copies,
+                                   .kept = task->plan.kept,
+                                   .passes = task->plan.passes,
                                    .key_nbytes = (int)wf_type_nbytes(task->keys->type),
                                    .key_is_signed = wf_type_table[task->keys->type].kind == WF_KIND_SIGNED,
                                    .skips_bad_keys = task->skips_bad_keys};
     r.words = r.findings + sizeof(struct wf_table_findings);
-    r.flags = r.words + (uint64_t)table_nbytes(task->empty, task->table_count);
+    r.flags = r.words + (uint64_t)words_nbytes(task->empty, task->table_count);
     return r;
+}
+
+/* A stage over all elements, once for each range of keys. */
+static wf_error launch_passes(wf_handle *handle, wf_cuda_function function, struct wf_table_arguments *r,
+                              enum wf_table_stage stage, int64_t blocks, int64_t shared) {
+    wf_error error = WF_OK;
+    for (r->pass = 0; !error && r->pass < r->passes; r->pass++)
+        error = launch(handle, function, r, stage, blocks, WF_TABLE_BLOCK, shared);
+    return error;
 }
 
 wf_error wf_cuda_tables_reduce(wf_handle *handle, const struct wf_cuda_table_task *task, wf_cuda_pointer *condition) {
@@ -110,6 +189,8 @@ wf_error wf_cuda_tables_reduce(wf_handle *handle, const struct wf_cuda_table_tas
     struct wf_table_arguments r = make_arguments(task);
     wf_cuda_function function;
     int64_t blocks = r.count / WF_TABLE_BLOCK + 1, most = 2 * (int64_t)cuda->gpu.multiprocessors;
+    int64_t shared = r.copies * table_nbytes(task->empty, r.table_count) + r.kept * kept_nbytes(task->empty);
+    bool looks = r.passes > 1 || (wf_type_is_float(task->empty->type) && !are_extremes(task->empty));
     int64_t warps = (r.table_count + 31) / 32, finishing = 16 * (int64_t)cuda->gpu.multiprocessors;
     if (blocks > most) blocks = most;
     *condition = r.findings + offsetof(struct wf_table_findings, failed);
@@ -118,10 +199,11 @@ wf_error wf_cuda_tables_reduce(wf_handle *handle, const struct wf_cuda_table_tas
         error = WF_DRIVER_CALL(handle, MemsetD8Async,
                                (task->scratch, 0, wf_cuda_tables_nbytes(task->empty, r.table_count), cuda->stream),
                                "scratch memory");
-    if (!error && wf_type_is_float(task->empty->type))
-        error = launch(handle, function, &r, WF_TABLE_LOOK, blocks, WF_TABLE_BLOCK, 0);
+    if (!error && looks) error = launch(handle, function, &r, WF_TABLE_LOOK, blocks, WF_TABLE_BLOCK, 0);
+    if (!error) error = launch_passes(handle, function, &r, WF_TABLE_ADD, blocks, shared);
+    if (!error && has_index_stage(task->empty)) error = launch_passes(handle, function, &r, WF_TABLE_INDEX, blocks, shared);
     if (!error)
-        error = launch(handle, function, &r, WF_TABLE_ADD, blocks, WF_TABLE_BLOCK, r.copies * table_nbytes(task->empty, r.table_count));
-    if (error) return error;
-    return launch(handle, function, &r, WF_TABLE_FINISH, warps < finishing ? warps : finishing, 32, task->sums_nbytes);
+        error = launch(handle, function, &r, WF_TABLE_FINISH, warps < finishing ? warps : finishing, 32, task->sums_nbytes);
+    bool has_status = r.groups.status && wf_cuda_tables_suffice(task->empty);
+    return error || !has_status ? error : launch(handle, function, &r, WF_TABLE_STATUS, 1, 32, 0);
 }

@@ -1,4 +1,4 @@
-/* Sums by key, added to tables on a GPU: see kernels/tables.cu. */
+/* Sums and extremes by key, by tables on a GPU: see kernels/tables.cu. */
 #ifndef WF_CUDA_GROUP_TABLES_H
 #define WF_CUDA_GROUP_TABLES_H
 
@@ -14,21 +14,23 @@ struct wf_cuda_table_task {
     int64_t table_count;  /* groups */
     bool skips_bad_keys;
     int sums_nbytes;      /* shared memory that a warp of kernels/groups.cu has for its sums */
-    int copies;           /* see wf_cuda_table_copies */
+    struct wf_cuda_table_plan plan;
     wf_cuda_pointer scratch;
 };
 
 /* Whether there are tables for such a reduction of a vector, and elements enough to be worth them and their memory. */
 bool wf_cuda_tables_fit(const struct wf_accumulator *empty, int64_t count, int64_t groups);
 
-/* Copies of the table that each block has in shared memory; 0 if it does not fit there. */
-int wf_cuda_table_copies(const struct wf_accumulator *empty, int64_t groups, const struct wf_gpu *gpu);
+/* Whether tables hold whatever there is, so that nothing is ever sorted. */
+bool wf_cuda_tables_suffice(const struct wf_accumulator *empty);
+
+struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty, int64_t groups, const struct wf_gpu *gpu);
 
 /* Scratch memory. */
 size_t wf_cuda_tables_nbytes(const struct wf_accumulator *empty, int64_t groups);
 
-/* Launches all that leads to the results.  *condition: the address of a u32 that is not 0 then if tables did not hold the
- * data, so that keys have to be sorted.  Bad keys are noted as wf_cuda_sort_keys does. */
+/* Launches all that leads to the results, and to the status where tables suffice.  *condition: the address of a u32 that is not 0
+ * then if tables did not hold the data, so that keys have to be sorted.  Bad keys are noted as wf_cuda_sort_keys does. */
 wf_error wf_cuda_tables_reduce(wf_handle *handle, const struct wf_cuda_table_task *task, wf_cuda_pointer *condition);
 
 #endif

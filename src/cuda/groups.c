@@ -136,6 +136,12 @@ static int64_t stride_of(const struct wf_group_arguments *r, int d) {
     return d < 0 ? 0 : distance(r->dimension[d].stride[0]);
 }
 
+/* Whether every group is a batch at most, which one lane has: see kernels/group_state.cuh. */
+static bool is_short(const struct job *job) {
+    enum { BATCH = 8 };
+    return job->grouped->layout->axis < 0 && job->plan.lanes_log2 == 0 && job->arguments.reduced_count <= BATCH;
+}
+
 static void make_plan(struct job *job, const struct wf_gpu *gpu) {
     const struct wf_group_arguments *r = &job->arguments;
     const struct wf_layout *layout = job->grouped->layout;
@@ -154,9 +160,13 @@ static void make_plan(struct job *job, const struct wf_gpu *gpu) {
         .slot_nbytes = sizeof(struct wf_group_slot),
         .shared_nbytes = job->sums_nbytes + job->ring_nbytes};
     job->plan = wf_cuda_group_plan_make(&task, gpu);
+    const struct wf_accumulator *empty = job->grouped->empty;
+    bool fits = wf_cuda_group_fits_registers(empty->op, empty->type, job->grouped->result_type);
+    job->plan.in_registers = fits && is_short(job);
     job->plan.has_tables = layout->by == WF_GROUP_KEYS && layout->ndim == 1 && job->alignment > 1 && r->ndim == 1 &&
-                           wf_cuda_tables_fit(job->grouped->empty, layout->reduced_count, layout->count);
-    if (job->plan.has_tables) job->plan.copies = wf_cuda_table_copies(job->grouped->empty, layout->count, gpu);
+                           wf_cuda_tables_fit(empty, layout->reduced_count, layout->count);
+    job->plan.tables_suffice = job->plan.has_tables && wf_cuda_tables_suffice(empty);
+    if (job->plan.has_tables) job->plan.tables = wf_cuda_tables_plan(empty, layout->count, gpu);
 }
 
 /* ---- the kernel ---- */
@@ -187,12 +197,6 @@ static bool is_contiguous(const struct job *job) {
     if (job->plan.is_across || job->alignment == 1 || reduced->stride[0] != nbytes) return false;
     if (job->grouped->b && (reduced->stride[1] != nbytes || !are_alike_in_vectors(&job->arguments))) return false;
     return are_whole_vectors(job) || job->elements * nbytes >= WORTHWHILE_NBYTES;
-}
-
-/* Whether every group is a batch at most, which one lane has: see kernels/group_state.cuh. */
-static bool is_short(const struct job *job) {
-    enum { BATCH = 8 };
-    return job->grouped->layout->axis < 0 && job->plan.lanes_log2 == 0 && job->arguments.reduced_count <= BATCH;
 }
 
 static int find_walk(const struct job *job) {
@@ -239,7 +243,7 @@ static wf_error find_kernel(wf_handle *handle, struct job *job) {
     key.parts = empty->parts;
     key.is_indexed = wf_accumulator_is_indexed(empty);
     key.walk = find_walk(job) + 1;
-    key.is_short = is_short(job);
+    key.is_short = job->plan.in_registers;
     key.alignment = job->alignment;
     key.block = 32;
     key.vectors = 1;
@@ -310,11 +314,12 @@ static void size_scratch(struct job *job) {
     const struct wf_grouped *grouped = job->grouped;
     const struct wf_layout *layout = grouped->layout;
     int64_t pieces = 0, slots = job->plan.pieces > 1 ? layout->count : 0;
-    if (layout->axis >= 0) count_pieces(job, &pieces, &slots);
+    if (layout->axis >= 0 && !job->plan.tables_suffice) count_pieces(job, &pieces, &slots);
     if (grouped->groups->labels && job->are_labels_host)
         job->labels_nbytes = (size_t)wf_array_length(grouped->groups->labels, 0) * wf_type_nbytes(grouped->groups->labels->type);
     if (job->plan.has_tables) job->tables_nbytes = wf_cuda_tables_nbytes(grouped->empty, layout->count);
-    if (layout->by == WF_GROUP_KEYS) job->keys_nbytes = wf_cuda_keys_nbytes(layout->reduced_count, grouped->groups->count);
+    if (layout->by == WF_GROUP_KEYS && !job->plan.tables_suffice)
+        job->keys_nbytes = wf_cuda_keys_nbytes(layout->reduced_count, grouped->groups->count);
     job->slots = job->arguments.slot_count = slots;
     job->arguments.list_count = pieces;
     job->list_nbytes = (size_t)pieces * sizeof(struct wf_group_piece);
@@ -381,7 +386,7 @@ static wf_error add_to_tables(wf_handle *handle, const struct job *job, const wf
                                       .table_count = grouped->groups->count,
                                       .skips_bad_keys = grouped->skips_bad_keys,
                                       .sums_nbytes = job->sums_nbytes,
-                                      .copies = job->plan.copies,
+                                      .plan = job->plan.tables,
                                       .scratch = job->tables};
     return wf_cuda_tables_reduce(handle, &task, condition);
 }
@@ -391,7 +396,7 @@ static wf_error resolve_keys(wf_handle *handle, struct job *job, const wf_array 
     struct wf_group_arguments *r = &job->arguments;
     wf_cuda_pointer condition = 0;
     wf_error error = job->plan.has_tables ? add_to_tables(handle, job, keys, &condition) : WF_OK;
-    if (error) return error;
+    if (error || job->plan.tables_suffice) return error;
     r->condition = condition;
     return wf_cuda_sort_keys(handle, keys, grouped->groups->count, grouped->skips_bad_keys, job->keys, r);
 }
@@ -514,7 +519,7 @@ static void plan_trees(struct job *job) {
 
 static wf_error reduce_elements(wf_handle *handle, struct job *job) {
     wf_error error = job->grouped->groups->labels ? resolve_labels(handle, job) : WF_OK;
-    return error ? error : launch_all(handle, job);
+    return error || job->plan.tables_suffice ? error : launch_all(handle, job);
 }
 
 static wf_error reduce_on_gpu(wf_handle *handle, struct job *job) {
@@ -530,7 +535,7 @@ static wf_error reduce_on_gpu(wf_handle *handle, struct job *job) {
     if (empty->tree) plan_trees(job);
     cuda->group_plan = job->plan;
     size_scratch(job);
-    wf_error error = empty->tree ? WF_OK : find_kernel(handle, job);
+    wf_error error = empty->tree || job->plan.tables_suffice ? WF_OK : find_kernel(handle, job);
     if (!error) error = take_scratch(handle, job);
     if (!error && empty->tree)
         error = wf_cuda_trees_reduce(handle, empty, job->grouped->result_type, &job->arguments, job->trees);

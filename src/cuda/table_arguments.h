@@ -5,14 +5,17 @@
 #include "group_arguments.h"
 
 enum wf_table_stage {
-    WF_TABLE_LOOK,  /* the largest exponent */
+    WF_TABLE_LOOK,  /* the largest exponent of what is summed; whether neighbours have keys far apart */
     WF_TABLE_ADD,   /* every element, to its key's words */
-    WF_TABLE_FINISH /* the results */
+    WF_TABLE_INDEX, /* of extremes of 64 bits: the positions of those that have been found */
+    WF_TABLE_FINISH, /* the results */
+    WF_TABLE_STATUS  /* leaves the wf_error of all stages before, where nothing else is launched after these */
 };
 
 enum {
     WF_TABLE_BLOCK = 512,
     WF_TABLE_TERMS_MAX = 3, /* words among which a sum's bits are divided */
+    WF_TABLE_SQUARE_TERMS = 4, /* those of a sum of squares, whose exponents are twice as far apart */
     WF_TABLE_COPIES_MAX = 32 /* of a table in shared memory, so that lanes with equal keys do not wait for each other */
 };
 
@@ -21,6 +24,7 @@ struct wf_table_findings {
     unsigned int high;              /* the largest exponent field */
     unsigned int has_negative_zero;
     unsigned int failed;            /* tables do not hold it all: the keys are to be sorted */
+    unsigned int far, near;         /* pairs of neighbours, of a sample, by their keys */
     unsigned int unused;
 };
 
@@ -30,16 +34,22 @@ struct wf_table_arguments {
     unsigned long long keys;
     long long key_stride; /* bytes */
     long long count, table_count; /* elements, and groups */
-    unsigned long long words;    /* u64 for each group, terms + counts times: sums of terms, the lowest first; then counts */
-    unsigned long long flags;    /* u32 for each group: enum wf_special, of its infinities, and WF_TABLE_NAN */
+    unsigned long long words;    /* u64 for each group, terms + square_terms + counts times: the lowest terms first */
+                                 /* of extremes a word, and for WF_TABLE_INDEX one more: see kernels/table_extremes.cuh */
+    unsigned long long flags;    /* u32 for each group: enum wf_special, of its infinities, and WF_TABLE_NAN; WF_TABLE_SEEN */
     unsigned long long findings; /* struct wf_table_findings */
     int terms, term_bits; /* how many words a sum has, and how many bits of an element go to one */
+    int square_terms;     /* how many a sum of squares has: of floats of up to 32 bits, beside or without that of values */
     int has_counts;
     int copies; /* of a block's table in shared memory; 0: words are added to in global memory */
+    int kept;   /* groups that a block keeps in shared memory, a power of two, where copies is 0 */
+    int passes; /* over the elements, each of a range of keys; all in the first one where neighbours have near ones */
+    int pass;
     int key_nbytes, key_is_signed, skips_bad_keys;
     int stage;
 };
 
 #define WF_TABLE_NAN 0x100
+#define WF_TABLE_SEEN 0x200 /* of extremes: the group has elements, even if its word is 0 */
 
 #endif

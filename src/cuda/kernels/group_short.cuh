@@ -14,13 +14,19 @@
 #define IS_SHORT_EXTREME (TAKES_EXTREMES_OF_BATCH && (IS_PLAIN_EXTREME || IS_PLAIN_INDEX))
 #define IS_SHORT_SPREAD (FINISH_OP == WF_VAR || FINISH_OP == WF_STD)
 #define IS_SHORT_OF_SQUARES (IS_FLOAT && (IS_SHORT_SPREAD || FINISH_OP == WF_NORM2) && FINISH_RESULT_TYPE == FINISH_TYPE)
+#define IS_SHORT_DOT (HAS_DOT && IS_PLAIN_TERM_SUM)
+#define IS_SHORT_INTEGER_DOT                                                                                             \
+    (!IS_FLOAT && WIDTH <= 32 && FINISH_OP == WF_DOT && FINISH_RESULT_TYPE == (IS_SIGNED ? WF_I64 : WF_U64))
 #define HAS_SHORT_RESULT                                                                                                 \
-    (OPERANDS == 1 && (IS_SHORT_SUM || IS_SHORT_MEAN || IS_SHORT_INTEGERS || IS_SHORT_EXTREME || IS_SHORT_OF_SQUARES))
+    (OPERANDS == 2 ? IS_SHORT_DOT || IS_SHORT_INTEGER_DOT                                                                \
+                   : IS_SHORT_SUM || IS_SHORT_MEAN || IS_SHORT_INTEGERS || IS_SHORT_EXTREME || IS_SHORT_OF_SQUARES)
+
+static_assert(HAS_SHORT_RESULT, "wf_cuda_group_fits_registers says that there is one");
 
 #define SHORT_ROWS 8 // elements of a group at most
-#define SHORT_LOADS (WIDTH == 64 ? 16 : 32) // elements that a lane has on their way
+#define SHORT_LOADS ((WIDTH == 64 ? 16 : 32) / OPERANDS) // elements, or pairs, that a lane has on their way
 #define QUIET_NAN (INFINITY_BITS | (unit)1 << (FRACTION_BITS - 1))
-#define SHORT_PADDING (IS_FLOAT ? SIGN_BIT : (unit)0) // behind the last element: changes no sum
+#define SHORT_PADDING (IS_FLOAT ? SIGN_BIT : (unit)0) // behind the last element: changes no sum, nor does it times 0
 
 // ---- sums of floats
 
@@ -291,7 +297,67 @@ static __device__ __forceinline__ bool is_zero_of_squares(const int rows, const 
     return are_alike;
 }
 
+// ---- sums of products of floats
+
+// sum.high + sum.rest + lost, of which only lost may have been rounded; magnitude: the sum of the products' magnitudes.
+typedef struct {
+    double_sum sum;
+    double lost, magnitude;
+    bool is_exact; // nothing is lost
+    bool are_whole; // no product has bits below those of an f64
+} dot_sum;
+
+static __device__ __forceinline__ void add_rest(dot_sum *dot, double rest)
+{
+    double_sum low = two_sum(dot->sum.rest, rest);
+    dot->sum.rest = low.high;
+    dot->lost += low.rest;
+    dot->is_exact = dot->is_exact && low.rest == 0;
+}
+
+static __device__ __forceinline__ void add_product(dot_sum *dot, double x, double y)
+{
+    double_sum exact = {__dmul_rn(x, y), 0}, product = WIDTH == 64 ? two_product(x, y) : exact;
+    double_sum high = two_sum(dot->sum.high, product.high);
+    dot->sum.high = high.high;
+    dot->magnitude += fabs(product.high);
+    dot->are_whole = dot->are_whole && (WIDTH < 64 || fabs(product.high) >= 0x1p-900 || x == 0 || y == 0);
+    add_rest(dot, high.rest);
+    if (WIDTH == 64) add_rest(dot, product.rest);
+}
+
+// What is lost is below a 2^100th of the magnitude, and rounded at most 16 times; what follows is rounded a few times more.
+static __device__ __forceinline__ bool round_dot(const dot_sum *dot, u64 *bits)
+{
+    double_sum total = dot->sum.rest == 0 ? dot->sum : two_sum(dot->sum.high, dot->sum.rest); // -0 stays
+    if (!(dot->magnitude < 0x1p1000) || !dot->are_whole) return false;
+    *bits = rounded_bits(total);
+    if (dot->is_exact) return true;
+    double bound = dot->magnitude * 0x1p-140 + (fabs(total.rest) + fabs(dot->lost)) * 0x1p-50;
+    if (WIDTH < 64) bound += fabs(total.high) * 0x1p-50; // each end is rounded to an f64 first
+    total.rest += dot->lost;
+    return round_within(total, bound, bits);
+}
+
+static __device__ __forceinline__ bool short_dot(const int rows, const unit *x, const unit *y, u64 *bits)
+{
+    dot_sum dot = {{-0.0, 0}, 0, 0, true, true};
+#pragma unroll
+    for (int k = 0; k < rows; k++) add_product(&dot, widen(x[k]), widen(y[k]));
+    return round_dot(&dot, bits);
+}
+
 // ---- integers and extremes
+
+// False if it is beyond 64 bits.
+static __device__ __forceinline__ bool short_integer_dot(const int rows, const unit *x, const unit *y, u64 *bits)
+{
+    wf_i128 sum = 0;
+#pragma unroll
+    for (int k = 0; k < rows; k++) sum += (wf_i128)integer_term(x[k]) * integer_term(y[k]);
+    *bits = (u64)sum;
+    return sum == (IS_SIGNED ? (wf_i128)(i64)sum : (wf_i128)(u64)sum);
+}
 
 static __device__ __forceinline__ u64 short_integer(const int rows, const unit *elements, int count)
 {
@@ -323,11 +389,13 @@ static __device__ __forceinline__ bool short_extreme(const int rows, const unit 
 
 // The bits of the result of count elements, which are followed by padding; false if there is none, or it takes more to find.
 static __device__ __forceinline__ bool short_result(const struct wf_group_arguments *r, const int rows, const unit *elements,
-                                                    u64 *bits)
+                                                    const unit *factors, u64 *bits)
 {
     const int count = (int)r->reduced_count;
     *bits = 0;
-    if (count == 0 || !HAS_SHORT_RESULT) return false;
+    if (count == 0) return false;
+    if (IS_SHORT_DOT) return short_dot(rows, elements, factors, bits);
+    if (IS_SHORT_INTEGER_DOT) return short_integer_dot(rows, elements, factors, bits);
     if (IS_SHORT_EXTREME) return short_extreme(rows, elements, count, r->first_index, bits);
     if (IS_SHORT_OF_SQUARES) {
         if (short_of_squares(rows, elements, count, r->ddof, bits)) return true;
@@ -410,7 +478,7 @@ static __device__ __forceinline__ short_specials take_specials(unit *elements, i
     return found;
 }
 
-#define HAS_RARE_RESULT (IS_FLOAT && HAS_SHORT_RESULT && !IS_SHORT_EXTREME)
+#define HAS_RARE_RESULT (IS_FLOAT && !IS_SHORT_EXTREME)
 
 // What there is besides infinities does not matter.
 static __device__ __forceinline__ u64 infinite_result(const short_specials *found)
@@ -459,10 +527,29 @@ static __device__ __forceinline__ bool rare_sum(const unit *elements, int count,
     return true;
 }
 
+// Pairs without a NaN, of finite numbers.
+static __device__ __forceinline__ bool rare_dot(const struct wf_group_arguments *r, unit *elements, unit *factors, u64 *bits)
+{
+    int nans = 0;
+#pragma unroll
+    for (int k = 0; k < SHORT_ROWS; k++) {
+        if (!is_either_nan(elements[k], factors[k])) continue;
+        nans++;
+        elements[k] = SHORT_PADDING;
+        factors[k] = 0;
+    }
+    *bits = QUIET_NAN;
+    if (nans == 0 || r->nan == WF_NAN_ERROR) return false;
+    if (r->nan == WF_NAN_PROPAGATE) return true;
+    *bits = 0;
+    return nans == r->reduced_count || short_dot(SHORT_ROWS, elements, factors, bits);
+}
+
 // As short_result, of floats, with NaNs and infinities, and of sums of what is far apart.
-static __device__ __forceinline__ bool rare_result(const struct wf_group_arguments *r, unit *elements, u64 *bits)
+static __device__ __forceinline__ bool rare_result(const struct wf_group_arguments *r, unit *elements, unit *factors, u64 *bits)
 {
     if (!HAS_RARE_RESULT || r->reduced_count == 0) return false;
+    if (IS_SHORT_DOT) return rare_dot(r, elements, factors, bits);
     short_specials found = take_specials(elements, (int)r->reduced_count);
     int count = (int)r->reduced_count - found.nans;
     *bits = QUIET_NAN;

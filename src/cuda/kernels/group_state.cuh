@@ -385,10 +385,14 @@ static __device__ __forceinline__ bool add_extremes_of_batch(group_state *group,
 #define IS_NARROW_SUM                                                                                                    \
     (!IS_FLOAT && WIDTH <= 32 && HAS_VALUE_SUM && !HAS_PRODUCT_SUM && !HAS_EXTREMES && !HAS_NONZERO && !HAS_BITS && !HAS_PRODUCT)
 
+static __device__ __forceinline__ i64 integer_term(unit bits)
+{
+    return IS_SIGNED ? (i64)((u64)bits << (64 - WIDTH)) >> (64 - WIDTH) : (i64)bits;
+}
+
 static __device__ __forceinline__ i64 narrow_term(unit bits)
 {
-    if (!HAS_SUM) return (i64)magnitude_of(bits);
-    return IS_SIGNED ? (i64)((u64)bits << (64 - WIDTH)) >> (64 - WIDTH) : (i64)bits;
+    return HAS_SUM ? integer_term(bits) : (i64)magnitude_of(bits);
 }
 
 static __device__ __forceinline__ void add_narrow_sum(group_state *group, const group_batch *batch)

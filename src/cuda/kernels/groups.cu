@@ -181,25 +181,25 @@ static __device__ __forceinline__ team_task find_task(const struct wf_group_argu
 
 // A lane's share of neighbouring results of a row of the last dimension: every 32nd, a tile being 32.
 typedef struct {
-    u64 x, result; // of the first
-    i64 x_step, result_step;
+    u64 x, y, result; // of the first
+    i64 x_step, y_step, result_step;
     int left; // neighbours from the first on, itself included
 } short_span;
 
-// The elements of the lane's results, `rows` of each with what pads them.
+// The elements of the lane's results, `rows` of each with what pads them; of pairs the second ones are `factors`.
 static __device__ __forceinline__ void load_span(const struct wf_group_arguments *r, const short_span *span, const int rows,
-                                                 const int tiles, unit *elements)
+                                                 const int tiles, unit *elements, unit *factors)
 {
     int count = (int)r->reduced_count;
 #pragma unroll
     for (int k = 0; k < rows; k++) {
-        i64 x = 0, y;
+        i64 x = 0, y = 0;
         if (k < count) find_element(r, k, &x, &y);
 #pragma unroll
         for (int t = 0; t < tiles; t++) {
-            elements[t * rows + k] = SHORT_PADDING;
-            if (k < count && 32 * t < span->left)
-                elements[t * rows + k] = load_unit(span->x + (u64)(x + t * span->x_step));
+            bool exists = k < count && 32 * t < span->left;
+            elements[t * rows + k] = exists ? load_unit(span->x + (u64)(x + t * span->x_step)) : SHORT_PADDING;
+            if (OPERANDS == 2) factors[t * rows + k] = exists ? load_unit(span->y + (u64)(y + t * span->y_step)) : (unit)0;
         }
     }
 }
@@ -208,14 +208,14 @@ static __device__ __forceinline__ void load_span(const struct wf_group_arguments
 static __device__ __forceinline__ u32 reduce_span(const struct wf_group_arguments *r, const short_span *span, const int rows,
                                                   const int tiles)
 {
-    unit elements[SHORT_LOADS];
+    unit elements[SHORT_LOADS], factors[OPERANDS == 2 ? SHORT_LOADS : 1];
     u32 others = 0;
-    load_span(r, span, rows, tiles, elements);
+    load_span(r, span, rows, tiles, elements, factors);
 #pragma unroll
     for (int t = 0; t < tiles; t++) {
         u64 bits;
         if (32 * t >= span->left) break;
-        if (short_result(r, rows, elements + t * rows, &bits))
+        if (short_result(r, rows, elements + t * rows, factors + (OPERANDS == 2 ? t * rows : 0), &bits))
             store_unit(span->result + (u64)(t * span->result_step), bits);
         else
             others |= 1u << t;
@@ -226,12 +226,12 @@ static __device__ __forceinline__ u32 reduce_span(const struct wf_group_argument
 // A result that took more to find; false if it has to be found as those of longer groups are.
 static __device__ __forceinline__ bool reduce_rare(const struct wf_group_arguments *r, i64 result)
 {
-    unit elements[SHORT_ROWS];
+    unit elements[SHORT_ROWS], factors[OPERANDS == 2 ? SHORT_ROWS : 1];
     u64 bits;
     group_place place = find_place(r, result);
-    short_span span = {place.x, place.result, 0, 0, 1};
-    load_span(r, &span, SHORT_ROWS, 1, elements);
-    if (!rare_result(r, elements, &bits)) return false;
+    short_span span = {place.x, place.y, place.result, 0, 0, 0, 1};
+    load_span(r, &span, SHORT_ROWS, 1, elements, factors);
+    if (!rare_result(r, elements, factors, &bits)) return false;
     store_unit(place.result, bits);
     return true;
 }
@@ -257,7 +257,8 @@ static __device__ __forceinline__ short_span find_span(const struct wf_group_arg
 {
     const struct wf_group_dimension *last = &r->dimension[max(r->ndim - 1, 0)];
     group_place place = find_place(r, left > 0 ? result : 0);
-    short_span span = {place.x, place.result, 32 * last->stride[0], 32 * last->result_stride, 0};
+    short_span span = {place.x, place.y, place.result, 32 * last->stride[0], 32 * last->stride[1], 32 * last->result_stride,
+                       0};
     span.left = (int)max(min(left, (i64)32 * SHORT_LOADS), (i64)0);
     return span;
 }
@@ -284,15 +285,13 @@ static __device__ __forceinline__ void reduce_short(const struct wf_group_argume
 static __device__ __forceinline__ void reduce_groups(const struct wf_group_arguments *r, const team *lanes, group_state *group)
 {
 #if IS_SHORT
-    if (HAS_SHORT_RESULT) {
-        reduce_short(r, lanes, group);
-        return;
-    }
-#endif
+    reduce_short(r, lanes, group);
+#else
     for (i64 i = blockIdx.x; i < r->tiles * r->pieces; i += gridDim.x) {
         team_task task = find_task(r, i / r->pieces, i % r->pieces, lanes);
         reduce_task(r, &task, lanes, group);
     }
+#endif
 }
 
 // A piece that was listed for a row of neighbouring results is for each of them.

@@ -1,0 +1,398 @@
+// Sums by key: each element becomes one to three integers, by the bits of a grid that all groups share, and these are added to
+// words of its key.  Integer additions commute, so the bits of a result do not depend on their order.  What the grid does not
+// hold sets `failed`; then nothing of it counts, and the keys are sorted.
+
+#ifndef TABLE_SUMS_CUH
+#define TABLE_SUMS_CUH
+
+#include "kernels/group_finish.cuh"
+#include "kernels/group_state.cuh"
+#include "kernels/table_walk.cuh"
+
+// The words of a key, while they are gathered.
+#define SQUARES_AT WF_TABLE_TERMS_MAX
+#define COUNT_AT (WF_TABLE_TERMS_MAX + (HAS_SQUARES ? WF_TABLE_SQUARE_TERMS : 0))
+#define WORDS_MAX (COUNT_AT + 1)
+
+// ---- looking
+
+static __device__ __forceinline__ u32 field_of(unit bits)
+{
+    unit magnitude = bits & MAGNITUDE;
+    return magnitude < INFINITY_BITS ? (u32)(magnitude >> FRACTION_BITS) : 0;
+}
+
+#define LOOKS 8 // elements that a lane loads at a time
+
+static __device__ __forceinline__ void look(const struct wf_table_arguments *r)
+{
+    sample_keys(r);
+    if (!IS_FLOAT) return;
+    u32 high = 0;
+    bool has_negative_zero = false;
+    i64 step = (i64)gridDim.x * WF_TABLE_BLOCK;
+    for (i64 first = (i64)blockIdx.x * WF_TABLE_BLOCK + threadIdx.x; first < r->count; first += LOOKS * step) {
+        unit bits[LOOKS];
+#pragma unroll
+        for (int k = 0; k < LOOKS; k++) bits[k] = load_value(r, min(first + k * step, (i64)r->count - 1));
+#pragma unroll
+        for (int k = 0; k < LOOKS; k++) {
+            high = max(high, field_of(bits[k]));
+            has_negative_zero = has_negative_zero || bits[k] == SIGN_BIT;
+        }
+    }
+    for (u32 delta = 16; delta; delta /= 2) high = max(high, __shfl_xor_sync(ALL_LANES, high, delta));
+    has_negative_zero = __any_sync(ALL_LANES, has_negative_zero);
+    if (lane_number()) return;
+    atomicMax(&findings_of(r)->high, high);
+    if (has_negative_zero) findings_of(r)->has_negative_zero = 1;
+}
+
+// ---- adding
+
+// A key, and what has been gathered for it and is not yet in the table.
+typedef struct {
+    i64 key;
+    i64 word[WORDS_MAX];
+} pending;
+
+// Behind those of the largest element, as a position of significand_of.
+static __device__ __forceinline__ int find_top(const struct wf_table_arguments *r)
+{
+    return (int)max(findings_of(r)->high, 1u) - 1 + FRACTION_BITS + 1;
+}
+
+// The position of the grid's unit.
+static __device__ __forceinline__ int find_base(const struct wf_table_arguments *r)
+{
+    return IS_FLOAT ? find_top(r) - r->terms * r->term_bits : 0;
+}
+
+// The same of squares, whose positions begin at twice the exponent.
+static __device__ __forceinline__ int find_base_of_squares(const struct wf_table_arguments *r)
+{
+    return 2 * find_top(r) - r->square_terms * r->term_bits;
+}
+
+static __device__ __forceinline__ int count_words(const struct wf_table_arguments *r)
+{
+    return r->terms + r->square_terms + r->has_counts;
+}
+
+// Of floats: for each word an f64 whose last bit is the word's unit, so that adding it rounds a value to units.
+typedef struct {
+    double anchor[WF_TABLE_SQUARE_TERMS];
+} grid;
+
+// Of values, and of their squares.
+typedef struct {
+    grid values, squares;
+} grids;
+
+// The unit: its exponent.  Fails where an anchor would not be a normal number.
+static __device__ __forceinline__ grid place_grid(const struct wf_table_arguments *r, const int terms, int unit_exponent)
+{
+    grid placed;
+    int lowest = unit_exponent + 52;
+    if (lowest < -1022 || lowest + (terms - 1) * r->term_bits > 1022) findings_of(r)->failed = 1;
+#pragma unroll
+    for (int i = 0; i < terms; i++)
+        placed.anchor[i] = __hiloint2double((lowest + i * r->term_bits + 1023) << 20 | 0x80000, 0);
+    return placed;
+}
+
+static __device__ __forceinline__ grids place_grids(const struct wf_table_arguments *r)
+{
+    grids placed;
+    if (HAS_VALUE_SUM) placed.values = place_grid(r, WF_TABLE_TERMS_MAX, LOW_EXPONENT + find_base(r));
+    if (HAS_SQUARES) placed.squares = place_grid(r, WF_TABLE_SQUARE_TERMS, 2 * LOW_EXPONENT + find_base_of_squares(r));
+    return placed;
+}
+
+// Divides a value among the words, from the highest on; gives what is left of it.
+static __device__ __forceinline__ double add_float(const grid *grid, const int terms, double value, i64 *word)
+{
+#pragma unroll
+    for (int i = terms - 1; i >= 0; i--) {
+        double rounded = __dadd_rn(value, grid->anchor[i]);
+        word[i] += __double_as_longlong(rounded) - __double_as_longlong(grid->anchor[i]);
+        value = __dsub_rn(value, __dsub_rn(rounded, grid->anchor[i]));
+        if (value == 0) break;
+    }
+    return value;
+}
+
+static __device__ __forceinline__ void add_integer(const struct wf_table_arguments *r, unit bits, pending *sum)
+{
+    bool negative = HAS_SUM && is_negative(bits);
+    u64 magnitude = magnitude_of(bits), mask = ((u64)1 << r->term_bits) - 1;
+    i64 low = (i64)(magnitude & mask), high = (i64)(magnitude >> r->term_bits);
+    sum->word[0] += negative ? -low : low;
+    sum->word[1] += negative ? -high : high;
+}
+
+static __device__ __forceinline__ void note_special(const struct wf_table_arguments *r, i64 key, unit bits)
+{
+    u32 flag = WF_TABLE_NAN;
+    if (is_infinite(bits))
+        flag = HAS_SUM && is_negative(bits) ? WF_SPECIAL_NEGATIVE_INFINITY : WF_SPECIAL_POSITIVE_INFINITY;
+    else if (r->groups.nan == WF_NAN_OMIT)
+        return;
+    else if (r->groups.nan == WF_NAN_ERROR)
+        findings_of(r)->failed = 1;
+    atomicOr((u32 *)r->flags + key, flag);
+}
+
+// Whether grids hold it.  The square of a type of up to 32 bits is an f64.
+static __device__ __forceinline__ bool add_to_grids(const grids *grids, double value, pending *sum)
+{
+    const int terms = WF_TABLE_TERMS_MAX, square_terms = WF_TABLE_SQUARE_TERMS;
+    double rest = HAS_VALUE_SUM ? add_float(&grids->values, terms, HAS_SUM ? value : fabs(value), sum->word) : 0;
+    double square = __dmul_rn(value, value);
+    double rest_of_square = HAS_SQUARES ? add_float(&grids->squares, square_terms, square, sum->word + SQUARES_AT) : 0;
+    return rest == 0 && rest_of_square == 0;
+}
+
+static __device__ __forceinline__ void add_value(const struct wf_table_arguments *r, const grids *grids, unit bits, pending *sum)
+{
+    if (!IS_FLOAT) {
+        add_integer(r, bits, sum);
+    } else if (is_either_special(bits, bits)) {
+        note_special(r, sum->key, bits);
+        if (is_nan(bits) && r->groups.nan == WF_NAN_OMIT) return;
+    } else if (!add_to_grids(grids, widen(bits), sum)) {
+        findings_of(r)->failed = 1;
+    }
+    sum->word[COUNT_AT]++;
+}
+
+// An addition to a word in shared memory, by its halves, of each of which the GPU does one at once.
+static __device__ __forceinline__ void add_to_shared(u64 *word, u64 value)
+{
+    u32 low = (u32)value, before = atomicAdd((u32 *)word, low), high = (u32)(value >> 32) + (before + low < before);
+    if (high) atomicAdd((u32 *)word + 1, high);
+}
+
+// Blocks without a table keep words of some groups, the first ones that they come across, among which the frequent ones are:
+// these would wait for each other in global memory.  Behind the words are the groups' numbers and one, 0 where there is none.
+static __device__ __forceinline__ u32 *kept_numbers(const struct wf_table_arguments *r)
+{
+    return (u32 *)(block_table + count_words(r) * r->kept);
+}
+
+// The place of a group that the block keeps, or a negative number.
+static __device__ __forceinline__ int place_of_kept(const struct wf_table_arguments *r, i64 key)
+{
+    if (r->kept == 0) return -1;
+    int place = (int)(key & (r->kept - 1));
+    u32 number = (u32)key + 1, kept = *(volatile u32 *)&kept_numbers(r)[place];
+    if (kept == 0) kept = atomicCAS(&kept_numbers(r)[place], 0, number);
+    return kept == 0 || kept == number ? place : -1;
+}
+
+static __device__ __forceinline__ void add_word(const struct wf_table_arguments *r, int word, i64 key, int kept, u64 value)
+{
+    if (value == 0) return;
+    if (r->copies)
+        add_to_shared(&block_table[(word * r->table_count + key) * r->copies + lane_number() % r->copies], value);
+    else if (kept >= 0)
+        add_to_shared(&block_table[word * r->kept + kept], value);
+    else
+        atomicAdd((u64 *)r->words + word * r->table_count + key, value);
+}
+
+static __device__ __forceinline__ void clear_pending(pending *sum, i64 key)
+{
+    sum->key = key;
+#pragma unroll
+    for (int i = 0; i < WORDS_MAX; i++) sum->word[i] = 0;
+}
+
+static __device__ __forceinline__ void put_words(const struct wf_table_arguments *r, const pending *sum)
+{
+    if (sum->key < 0) return;
+    int kept = place_of_kept(r, sum->key);
+#pragma unroll
+    for (int i = 0; i < WF_TABLE_TERMS_MAX; i++)
+        if (i < r->terms) add_word(r, i, sum->key, kept, (u64)sum->word[i]);
+#pragma unroll
+    for (int i = 0; i < (HAS_SQUARES ? WF_TABLE_SQUARE_TERMS : 0); i++)
+        add_word(r, r->terms + i, sum->key, kept, (u64)sum->word[SQUARES_AT + i]);
+    if (r->has_counts) add_word(r, r->terms + r->square_terms, sum->key, kept, (u64)sum->word[COUNT_AT]);
+}
+
+static __device__ __forceinline__ bool have_one_key(const pending *sum)
+{
+    return __all_sync(ALL_LANES, __shfl_sync(ALL_LANES, sum->key, 0) == sum->key);
+}
+
+// By all lanes, which add up what they have first if that is for one key.
+static __device__ __forceinline__ void put_words_of_warp(const struct wf_table_arguments *r, pending *sum)
+{
+    if (have_one_key(sum)) {
+        for (u32 delta = 16; delta; delta /= 2) {
+#pragma unroll
+            for (int i = 0; i < WORDS_MAX; i++) sum->word[i] += (i64)from_other((u64)sum->word[i], delta);
+        }
+        if (lane_number()) return;
+    }
+    put_words(r, sum);
+}
+
+// One after the other: equal keys that follow each other are added up before anything goes to the table.
+static __device__ __forceinline__ void add_elements(const struct wf_table_arguments *r, const key_range *range, const grids *grids,
+                                                    const loaded *elements, pending *sum)
+{
+    i64 key[EACH];
+#pragma unroll
+    for (int k = 0; k < EACH; k++)
+        key[k] = k < elements->count ? find_key(r, range, elements->key_bits[k], elements->first + k) : NO_KEY;
+    if (__any_sync(ALL_LANES, key[0] != sum->key) && have_one_key(sum)) {
+        put_words_of_warp(r, sum);
+        clear_pending(sum, key[0]);
+    }
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+        if (key[k] != sum->key) {
+            put_words(r, sum);
+            clear_pending(sum, key[k]);
+        }
+        if (key[k] >= 0) add_value(r, grids, elements->bits[k], sum);
+    }
+}
+
+// The next elements are on their way while those before them are added.
+static __device__ __forceinline__ void add_piece(const struct wf_table_arguments *r, const key_range *range)
+{
+    const i64 of_warp = 32 * EACH;
+    i64 begin, end;
+    find_piece(r, &begin, &end);
+    i64 first = begin + lane_number() * EACH;
+    grids placed = place_grids(r);
+    loaded elements, next;
+    pending sum;
+    clear_pending(&sum, NO_KEY);
+    load_elements(r, first, end, &next);
+    for (i64 at = begin; at < end; at += of_warp) {
+        elements = next;
+        first += of_warp;
+        load_elements(r, first, end, &next);
+        add_elements(r, range, &placed, &elements, &sum);
+    }
+    put_words_of_warp(r, &sum);
+}
+
+// Adds a block's words to those of all.
+static __device__ __forceinline__ void merge_table(const struct wf_table_arguments *r, i64 words)
+{
+    for (i64 i = threadIdx.x; i < words; i += WF_TABLE_BLOCK) {
+        u64 sum = 0;
+        for (int copy = 0; copy < r->copies; copy++) sum += block_table[i * r->copies + copy];
+        if (sum) atomicAdd((u64 *)r->words + i, sum);
+    }
+}
+
+static __device__ __forceinline__ void merge_kept(const struct wf_table_arguments *r)
+{
+    for (int i = (int)threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) {
+        i64 key = (i64)kept_numbers(r)[i] - 1;
+        for (int word = 0; key >= 0 && word < count_words(r); word++)
+            atomicAdd((u64 *)r->words + word * r->table_count + key, block_table[word * r->kept + i]);
+    }
+}
+
+static __device__ __forceinline__ void add_to_tables(const struct wf_table_arguments *r)
+{
+    key_range range = range_of_pass(r);
+    if (range.count == 0) return;
+    i64 words = r->copies ? r->table_count * count_words(r) : 0;
+    for (i64 i = threadIdx.x; i < words * r->copies; i += WF_TABLE_BLOCK) block_table[i] = 0;
+    for (i64 i = threadIdx.x; i < r->kept * count_words(r); i += WF_TABLE_BLOCK) block_table[i] = 0;
+    for (i64 i = threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) kept_numbers(r)[i] = 0;
+    __syncthreads();
+    add_piece(r, &range);
+    __syncthreads();
+    merge_table(r, words);
+    merge_kept(r);
+}
+
+// ---- results
+
+static __device__ __forceinline__ u64 word_at(const struct wf_table_arguments *r, int word, i64 group)
+{
+    return ((const u64 *)r->words)[word * r->table_count + group];
+}
+
+#if IS_FLOAT
+
+// Adds words from the first one on, whose unit is at the base, to a sum in bins.
+static __device__ __forceinline__ void take_terms(const struct wf_table_arguments *r, i64 group, int first, int terms, int base,
+                                                  group_sum *sum)
+{
+    for (int i = 0; i < terms; i++) {
+        int position = base + i * r->term_bits;
+        sum_add_term(sum, (i64)word_at(r, first + i, group) >> min(max(-position, 0), 63), max(position, 0));
+    }
+}
+
+#endif
+
+static __device__ __forceinline__ void take_words(const struct wf_table_arguments *r, i64 number, group_state *group)
+{
+#if IS_FLOAT
+    if (HAS_VALUE_SUM) take_terms(r, number, 0, r->terms, find_base(r), &group->sum);
+    if (HAS_SQUARES) take_terms(r, number, r->terms, r->square_terms, find_base_of_squares(r), &group->product_sum);
+#else
+    for (int i = 0; i < r->terms; i++) {
+        wf_i128 value = (wf_i128)(i64)word_at(r, i, number) * ((wf_i128)1 << i * r->term_bits);
+        long_add(&group->sum, (u64)value, (u64)(value >> 64), (i64)(value >> 127));
+    }
+#endif
+}
+
+// Writes the sum of floats that are all finite; false if that has to be rounded below the normal numbers.
+static __device__ __forceinline__ bool write_words(const struct wf_table_arguments *r, const group_place *place)
+{
+#if USES_GROUP_LEVELS
+    level_total total = {{0, 0, 0}, LOW_EXPONENT + find_base(r)};
+    for (int i = 0; i < r->terms; i++) total_add_shifted(&total, (i64)word_at(r, i, place->number), i * r->term_bits);
+    if (IS_PLAIN_TERM_SUM && (total.word[0] || total.word[1] || total.word[2])) return write_total(place, total);
+#endif
+    (void)r, (void)place;
+    return false;
+}
+
+static __device__ __forceinline__ void finish_key(const struct wf_table_arguments *r, i64 number, group_state *group)
+{
+    group_place place = place_of_key(r, number);
+    u32 flags = ((const u32 *)r->flags)[number];
+    i64 count = r->has_counts ? (i64)word_at(r, r->terms + r->square_terms, number) : 1; // a sum of nothing is that of one 0
+    if (flags == 0 && write_words(r, &place)) return;
+    group_clear(group);
+    take_words(r, number, group);
+#if IS_FLOAT
+    group->special_seen = (flags & ~(u32)WF_TABLE_NAN) | PLAIN_SPECIAL;
+    if (flags & WF_TABLE_NAN) {
+        group->nan_count = 1;
+        group->first_nan = 0;
+    }
+    if (!HAS_SQUARES && is_bins_empty(&group->sum) && findings_of(r)->has_negative_zero) findings_of(r)->failed = 1;
+#else
+    (void)flags;
+#endif
+    if (write_plain(&r->groups, &place, group, false, count)) return;
+    finish_group(&r->groups, place, *group, count);
+    sum_set_empty(&group->sum);
+    sum_set_empty(&group->product_sum);
+}
+
+static __device__ __forceinline__ void finish_tables(const struct wf_table_arguments *r, char *bins)
+{
+    group_state group;
+    if (findings_of(r)->failed) return;
+    if (HAS_VALUE_SUM) sum_open(&group.sum, bins, GROUP_VALUE_ROWS);
+    if (HAS_SQUARES) sum_open(&group.product_sum, bins + (HAS_VALUE_SUM ? 512 * GROUP_VALUE_ROWS : 0), GROUP_PRODUCT_ROWS);
+    for (i64 i = (i64)blockIdx.x * 32 + threadIdx.x; i < r->table_count; i += (i64)gridDim.x * 32) finish_key(r, i, &group);
+}
+
+#endif

@@ -1,0 +1,122 @@
+// How elements and their keys are loaded for tables.
+
+#ifndef TABLE_WALK_CUH
+#define TABLE_WALK_CUH
+
+#include "kernels/element.cuh"
+#include "kernels/group_place.cuh"
+#include "kernels/warp.cuh"
+#include "table_arguments.h"
+
+#define EACH 4 // elements of a lane that follow each other
+#define NO_KEY (-1)
+
+static __device__ __forceinline__ struct wf_table_findings *findings_of(const struct wf_table_arguments *r)
+{
+    return (struct wf_table_findings *)r->findings;
+}
+
+static __device__ __forceinline__ unit load_value(const struct wf_table_arguments *r, i64 i)
+{
+    unit bits = __ldg((const unit *)(r->groups.x + (u64)(i * r->groups.dimension[r->groups.ndim].stride[0])));
+    return IS_BOOL ? bits != 0 : bits;
+}
+
+#define LOAD_KEYS(type)                                                                                                  \
+    for (int k = 0; k < EACH; k++)                                                                                      \
+        if (k < count) bits[k] = __ldg((const type *)(r->keys + (u64)((first + k) * r->key_stride)))
+
+// All at once, before any is looked at.
+static __device__ __forceinline__ void load_key_bits(const struct wf_table_arguments *r, i64 first, int count, u64 bits[EACH])
+{
+    switch (r->key_nbytes) {
+    case 1: LOAD_KEYS(unsigned char); break;
+    case 2: LOAD_KEYS(unsigned short); break;
+    case 4: LOAD_KEYS(u32); break;
+    default: LOAD_KEYS(u64);
+    }
+}
+
+static __device__ __forceinline__ i64 key_of_bits(const struct wf_table_arguments *r, u64 bits)
+{
+    int unused = 64 - 8 * r->key_nbytes;
+    return r->key_is_signed ? (i64)(bits << unused) >> unused : (i64)bits;
+}
+
+// The keys of a pass.
+typedef struct {
+    i64 first;
+    u64 count;
+} key_range;
+
+// The key at a position, or NO_KEY if it is of another pass, or of no group, which is noted.
+static __device__ __forceinline__ i64 find_key(const struct wf_table_arguments *r, const key_range *range, u64 bits, i64 position)
+{
+    i64 key = key_of_bits(r, bits);
+    if ((u64)(key - range->first) < range->count) return key;
+    if ((u64)key >= (u64)r->table_count && !r->skips_bad_keys) atomicMin((u64 *)r->groups.bad, (u64)position);
+    return NO_KEY;
+}
+
+// ---- passes
+
+// Each thread compares the keys of two neighbours somewhere.
+static __device__ __forceinline__ void sample_keys(const struct wf_table_arguments *r)
+{
+    if (r->passes == 1) return;
+    i64 threads = (i64)gridDim.x * WF_TABLE_BLOCK, thread = (i64)blockIdx.x * WF_TABLE_BLOCK + threadIdx.x;
+    u64 bits[EACH];
+    load_key_bits(r, min(thread * r->count / threads, (i64)r->count - 2), 2, bits);
+    i64 difference = key_of_bits(r, bits[1]) - key_of_bits(r, bits[0]), near = r->table_count >> 8;
+    u32 far = (u32)__popc(__ballot_sync(ALL_LANES, difference > near || difference < -near));
+    if (lane_number()) return;
+    atomicAdd(&findings_of(r)->far, far);
+    atomicAdd(&findings_of(r)->near, 32 - far);
+}
+
+// Words that are near each other stay in the cache anyway.
+static __device__ __forceinline__ key_range range_of_pass(const struct wf_table_arguments *r)
+{
+    key_range all = {0, r->pass == 0 ? (u64)r->table_count : 0};
+    if (r->passes == 1 || findings_of(r)->far <= findings_of(r)->near) return all;
+    i64 length = (r->table_count + r->passes - 1) / r->passes, first = min(r->pass * length, (i64)r->table_count);
+    key_range part = {first, (u64)min(length, r->table_count - first)};
+    return part;
+}
+
+// What a lane loads at a time: elements that follow each other, as they lie in memory.
+typedef struct {
+    u64 key_bits[EACH];
+    unit bits[EACH];
+    i64 first;
+    int count;
+} loaded;
+
+static __device__ __forceinline__ void load_elements(const struct wf_table_arguments *r, i64 first, i64 end, loaded *elements)
+{
+    elements->first = first;
+    elements->count = (int)min(max(end - first, (i64)0), (i64)EACH);
+    load_key_bits(r, first, elements->count, elements->key_bits);
+#pragma unroll
+    for (int k = 0; k < EACH; k++) elements->bits[k] = k < elements->count ? load_value(r, first + k) : 0;
+}
+
+// Each warp has a piece of the elements, whole rounds of EACH for each lane: where it begins and ends.
+static __device__ __forceinline__ void find_piece(const struct wf_table_arguments *r, i64 *begin, i64 *end)
+{
+    const i64 of_warp = 32 * EACH, warps = (i64)gridDim.x * (WF_TABLE_BLOCK / 32);
+    i64 rounds = ((r->count + of_warp - 1) / of_warp + warps - 1) / warps;
+    *begin = ((i64)blockIdx.x * (WF_TABLE_BLOCK / 32) + warp_number()) * rounds * of_warp;
+    *end = min(*begin + rounds * of_warp, (i64)r->count);
+}
+
+static __device__ __forceinline__ group_place place_of_key(const struct wf_table_arguments *r, i64 number)
+{
+    u64 at = r->groups.ndim > 0 ? (u64)(number * r->groups.dimension[0].result_stride) : 0;
+    group_place place = {r->groups.x, 0, r->groups.results + at, number, number};
+    return place;
+}
+
+extern __shared__ u64 block_table[];
+
+#endif
