@@ -95,12 +95,15 @@ def axis_cases(wf, rng, dtype, scale):
     shapes = [((4, 2**20), 1), ((2**11, 2**11), 1), ((2**16, 64), 1), ((2**18, 16), 1), ((2**20, 4), 1),
               ((2**11, 2**11), 0), ((2**16, 64), 0), ((2**20, 4), 0), ((1, 4, 2**18), 1), ((1, 16, 2**16), 1),
               ((16, 512, 512), 1)]
+    if dtype == "float64": # equally spaced, so that many means lie half-way between two f64
+        shapes += [((2**6, 10, 1000), 1), ((2**16, 10), 1)]
     for shape, axis in shapes:
+        is_spaced = 10 in shape
         shape = (shape[0] * scale, *shape[1:])
-        array = (rng.standard_normal(shape) * 100).astype(dtype)
+        array = (rng.random(shape) if is_spaced else rng.standard_normal(shape) * 100).astype(dtype)
         groups = wf.library.wf_groups_axes(1 << axis)
         moved = np.moveaxis(array, axis, -1).reshape(-1, shape[axis])
-        yield Case(wf, f"{shape} axis {axis}", array, groups, lambda op, a=array, k=axis: getattr(np, op)(a, axis=k),
+        yield Case(wf, f"{shape} axis {axis}{', spaced' if is_spaced else ''}", array, groups, lambda op, a=array, k=axis: getattr(np, op)(a, axis=k),
                    lambda g, m=moved: m[g])
 
 

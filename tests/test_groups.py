@@ -6,6 +6,7 @@ import math
 import random
 import struct
 from ctypes import byref
+from fractions import Fraction
 
 import pytest
 
@@ -318,6 +319,67 @@ def test_short_groups_round_once(handle, type_name, along):
     for op in ("sum", "norm1", "mean", "var", "std"):
         expected = [Oracle(type_name, struct.pack(f"<3{code}", *row)).reduce(op) for row in rows]
         assert handle.reduce_groups(op, library.wf_groups_axes(1 << along), array) == expected
+
+
+def terms_of(total, unit, count, rng):
+    """So many f64, multiples of unit but for the last, that add up to a fraction; in an order in which two f64 hold all."""
+    spread = abs(total) / count / unit
+    terms = [Fraction(rng.randint(-int(spread), int(2 * spread))) * unit for _ in range(count - 3)]
+    terms = [Fraction(float(term)) for term in terms]
+    for _ in range(3):
+        terms.append(Fraction(float(total - sum(terms))))
+    assert sum(terms) == total
+    return [float(term) for term in terms]
+
+
+def half_way_means(count, rng, groups, exponents):
+    """Terms whose mean is half-way between two f64, some next to powers of two, or a little beside that."""
+    farthest = [54 - count.bit_length() - i for i in (0, 0, 0, 1)] # that two f64 hold beside the sum
+    for _ in range(groups):
+        exponent = rng.choice(exponents)
+        unit = Fraction(2)**(exponent - 52)
+        mean = rng.choice([2**52, 2**53 - 1, 2**53 - 2, rng.randrange(2**52, 2**53), rng.randrange(2**52, 2**53)]) * unit
+        beside = rng.choice([0, 1, -1]) * unit / 2**rng.choice([10, 20, 30, 40, *farthest])
+        if exponent < -900:
+            beside = 0 # no f64 has its bits
+        yield terms_of(rng.choice([1, -1]) * ((mean + rng.choice([1, -1]) * unit / 2) * count + beside), unit, count, rng)
+
+
+@pytest.mark.parametrize("exponents", [range(-8, 8), range(-800, 800), [1012, -1014, -1020]]) # the last: not in registers
+@pytest.mark.parametrize("count", [3, 5, 6, 7, 10, 49, 63]) # 49 * (1 / 49) is not 1
+def test_half_way_means(handle, count, exponents):
+    """What lies half-way, or a hair beside it, is rounded by the remainder; zeros, and pairs that cancel, among it."""
+    rng, groups = random.Random(f"half-way {count}"), 200
+    rows = list(half_way_means(count, rng, groups, exponents))
+    rows[70], rows[71], rows[72] = [0.0] * count, [-0.0] * count, [1.0, -1.0] + [-0.0] * (count - 2)
+    expected = [("f64", struct.unpack("<Q", struct.pack("<d", float(sum(map(Fraction, row)) / count)))[0]) for row in rows]
+    expected[71] = ("f64", 1 << 63)
+    down = struct.pack(f"<{count * groups}d", *(x for row in zip(*rows) for x in row))
+    along = struct.pack(f"<{count * groups}d", *(x for row in rows for x in row))
+    for axis, array in ((0, wf.strided(down, "f64", (count, groups), (8 * groups, 8))),
+                        (1, wf.strided(along, "f64", (groups, count), (8 * count, 8)))):
+        assert handle.reduce_groups("mean", library.wf_groups_axes(1 << axis), array) == expected
+
+
+@pytest.mark.parametrize("type_name", ["i64", "u64"])
+@pytest.mark.parametrize("count", [5, 6, 63, 1000, 1 << 11])
+def test_half_way_means_of_integers(handle, type_name, count):
+    rng, groups = random.Random(f"half-way {type_name} {count}"), 70
+    least, largest = (-2**63, 2**63 - 1) if type_name == "i64" else (0, 2**64 - 1)
+    columns = []
+    for _ in range(groups):
+        mean = (2 * rng.randrange(2**52, 2**53) + 1) * 2**rng.randint(0, 9) + rng.choice([0, 0, 1, -1]) # half-way, or beside
+        if type_name == "i64" and rng.random() < 0.5:
+            mean = -mean
+        others = [rng.randint(-2**50, 2**50) for _ in range(count - 1)]
+        column = [min(max(mean + x, least), largest) for x in others]
+        last = mean * count - sum(column)
+        columns.append([*column, min(max(last, least), largest)])
+    expected = [("f64", struct.unpack("<Q", struct.pack("<d", sum(column) / count))[0]) for column in columns]
+    code = TYPECODES[type_name]
+    down = struct.pack(f"<{count * groups}{code}", *(x for row in zip(*columns) for x in row))
+    array = wf.strided(down, type_name, (count, groups), (8 * groups, 8))
+    assert handle.reduce_groups("mean", library.wf_groups_axes(1), array) == expected
 
 
 @pytest.mark.parametrize("type_name", ["i8", "i32", "u32", "f32", "bf16"])

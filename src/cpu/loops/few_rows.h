@@ -2,9 +2,9 @@
  *
  * A sum is exact as an f64 and what it lost (Knuth's two-sum): of f32 and shorter types it loses nothing if their range is
  * not too wide, which a scan tells; of f64 what is lost is added up, too, and a lane in which that is not exact fails.
- * Quotients and variances are as exact as three or four f64 make them, and their error has a bound: a lane fails unless all
- * that lies within it is rounded to the same result (Ziv, "Fast evaluation of elementary mathematical functions with
- * correctly rounded last bit", 1991).  Infinities and NaNs fail. */
+ * A quotient is rounded by its remainder, which is exact.  Variances are as exact as three or four f64 make them, and their
+ * error has a bound: a lane fails unless all that lies within it is rounded to the same result (Ziv, "Fast evaluation of
+ * elementary mathematical functions with correctly rounded last bit", 1991).  Infinities and NaNs fail. */
 #ifndef WF_CPU_LOOPS_FEW_ROWS_H
 #define WF_CPU_LOOPS_FEW_ROWS_H
 

@@ -104,7 +104,7 @@ INLINE vf64 mean_of_integers(vi64 *lost, vi64 low, vi64 high, const struct wf_qu
 }
 
 /* Writes results of LANES columns; returns lanes, not all bits 0, that have failed: a sum that does not fit, or a mean that
- * may be rounded to either side. */
+ * mean_of_pair does not find. */
 INLINE vi64 write_totals(uint64_t *results, vi64 low, vi64 high, const struct wf_quotient *asked, bool is_signed) {
     vi64 lost = {0};
     high += (vi64)((vu64)low >> 32);

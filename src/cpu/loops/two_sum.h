@@ -32,21 +32,43 @@ INLINE struct pair quotient_of(struct pair x, vf64 n) {
     return two_sum(quotient, (left + x.low) / n);
 }
 
-/* The mean of n elements that are an exact sum, rounded once.  A power of two divides what has been rounded, and a sum that
- * is an f64 is divided by the processor, where no result is subnormal.  lost: lanes, not all bits 0, in which that is not
- * known to be right. */
+/* What is left of a sum: less than 0, 0 or more than 0 where sum - (x + half) * n is.  x * n is within a few units in the
+ * last place of sum.high, and half is at most half of x's last place.
+ *
+ * The differences of the high parts are exact: they are near to each other, and what they and half * n are multiples of is
+ * larger than the last place of `low`, so that it is decisive unless they cancel. */
+INLINE vf64 left_of_sum(struct pair sum, vf64 x, vf64 half, vf64 n) {
+    struct pair product = two_product(x, n), low = two_sum(sum.low, -product.low);
+    vf64 left = ((sum.high - product.high) - half * n) + low.high;
+    return (vf64)(((vi64)(left == 0) & (vi64)low.low) | (~(vi64)(left == 0) & (vi64)left));
+}
+
+/* The quotient sum / n rounded once, of a quotient that is within half a unit and 2^-40 of a unit in the last place of x,
+ * towards rest: it is x, or its neighbour on that side, whichever the sum is nearer to; if it is half-way, the even one. */
+INLINE vf64 nearer_quotient(struct pair sum, vf64 x, vf64 rest, vf64 n) {
+    vi64 bits = (vi64)x, is_downward = (bits ^ (vi64)rest) >> 63; /* towards 0 */
+    vf64 other = (vf64)(bits + (is_downward | 1)), half = (other - x) * 0.5;
+    vf64 left = left_of_sum(sum, x, half, n);
+    vi64 is_half_way = (vi64)(left == 0), is_beyond = ~(((vi64)left ^ (vi64)half) >> 63);
+    vi64 is_other = (is_half_way & -(bits & 1)) | (~is_half_way & is_beyond);
+    return (vf64)(((vi64)other & is_other) | (bits & ~is_other));
+}
+
+/* The mean of n elements that are an exact sum, rounded once.  A power of two divides what has been rounded.  lost: lanes,
+ * not all bits 0, in which that is not known to be right: products with n, or their errors, might not be numbers of 53
+ * bits. */
 INLINE vf64 mean_of_pair(vi64 *lost, struct pair exact, vf64 n, bool is_power) {
-    const double least = 0x1p-900;
-    vf64 sum = sum_of_pair(exact);
+    const double least = 0x1p-900, most = 0x1p900;
+    vf64 sum = sum_of_pair(exact), magnitude = (vf64)((vi64)sum & INT64_MAX);
+    vi64 is_zero = (vi64)(sum == 0);
+    *lost |= ~((vi64)(magnitude >= least) & (vi64)(magnitude <= most)) & ~is_zero;
+    if (is_power) return sum / n;
     struct pair parts = two_sum(exact.high, exact.low);
-    vf64 magnitude = (vf64)((vi64)sum & INT64_MAX), direct = sum / n;
-    *lost |= (vi64)(magnitude < least) & (vi64)(magnitude != 0);
-    if (is_power) return direct;
-    struct pair mean = quotient_of(parts, n);
-    vi64 is_direct = (vi64)(parts.low == 0);
-    vf64 wider = mean.high + mean.low * (1 + 0x1p-30);
-    *lost |= ~is_direct & ~(vi64)(wider == mean.high);
-    return (vf64)(((vi64)direct & is_direct) | ((vi64)mean.high & ~is_direct));
+    parts.high = (vf64)((vi64)parts.high | ((vi64)((vf64){0} + 1) & is_zero)); /* whose neighbours are no subnormals */
+    vf64 quotient = parts.high / n, left = fused(-quotient, n, parts.high) + parts.low;
+    struct pair mean = two_sum(quotient, left * (1 / n));
+    vf64 rounded_once = nearer_quotient(parts, mean.high, mean.low, n);
+    return (vf64)(((vi64)sum & is_zero) | ((vi64)rounded_once & ~is_zero));
 }
 
 #endif
