@@ -37,6 +37,17 @@ static void count_use(struct wf_guess *guess) {
     if (++guess->uses == 2 * PERIOD) guess->uses = PERIOD;
 }
 
+/* After a wrong guess, the kind of data may change for a while at each block. */
+static void expect_changes(struct wf_guess *guess) {
+    guess->uses = 0;
+    guess->changes = 16;
+}
+
+static bool expects_changes(struct wf_guess *guess) {
+    if (guess->changes) guess->changes--;
+    return guess->changes;
+}
+
 /* After a block with infinities or NaNs, the next ones are treated as if they had some, too, until this many
  * in a row had none. */
 static void expect_specials(struct wf_guess *guess) {
