@@ -66,6 +66,7 @@ static void add_unscanned_to_bins(struct block *block) {
     add_to_wide_sum *add_wide = into->parts == WF_PART_SUM ? add_values : add_magnitudes;
     if (source.count >= MANY_FOR_BINS) expect_many(target);
     count_use(&block->scratch->guess);
+    expect_changes(&block->scratch->guess);
     for (size_t i = 0; i < source.count; i += NOTED_TOGETHER) {
         struct source part = part_of(source, i, NOTED_TOGETHER);
         if (add_wide(target, part)) continue;
@@ -96,7 +97,7 @@ static enum outcome add_by_guess(struct block *block) {
     if (!find_window(&window, block->into->parts & SUMS, range)) return RETRY_WITH_RANGE_SCAN;
     if (guess->outliers > 0 && !is_due) return add_parted_by_guess(block) ? TAKEN : RETRY_WITH_RANGE_SCAN;
     if (!add_through(block, &window, true)) {
-        expect_changes(guess);
+        guess->uses = 0;
         return RETRY_WITH_RANGE_SCAN;
     }
     if (block->is_scanned) learn(guess, block->range);
@@ -110,6 +111,7 @@ static enum outcome add_by_range_scan(struct block *block) {
     ensure_scanned(block);
     if (!is_finite(block)) return SLOW;
     bool covers = find_window(&window, block->into->parts & SUMS, block->range);
+    if (!covers) expect_changes(&block->scratch->guess);
     if (covers && !has_guessed_window(block)) block->scratch->guess.uses = 0; /* the next ones may be narrow, too */
     size_t far_max = covers ? OUTLIERS_FEW : outliers_max(block);
     if ((!covers || is_wide(&window)) && add_without_outliers(block, far_max)) return TAKEN;

@@ -37,9 +37,8 @@ static void count_use(struct wf_guess *guess) {
     if (++guess->uses == 2 * PERIOD) guess->uses = PERIOD;
 }
 
-/* After a wrong guess, the kind of data may change for a while at each block. */
+/* After a block that no window held, the next ones may be of either kind. */
 static void expect_changes(struct wf_guess *guess) {
-    guess->uses = 0;
     guess->changes = 16;
 }
 
