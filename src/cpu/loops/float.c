@@ -112,7 +112,8 @@ static enum outcome add_by_range_scan(struct block *block) {
     if (!is_finite(block)) return SLOW;
     bool covers = find_window(&window, block->into->parts & SUMS, block->range);
     if (!covers) expect_changes(&block->scratch->guess);
-    if (covers && !has_guessed_window(block)) block->scratch->guess.uses = 0; /* the next ones may be narrow, too */
+    bool is_known = block->scratch->guess.known == 2;
+    if (covers && is_known && !has_guessed_window(block)) block->scratch->guess.uses = 0; /* the next may be narrow, too */
     size_t far_max = covers ? OUTLIERS_FEW : outliers_max(block);
     if ((!covers || is_wide(&window)) && add_without_outliers(block, far_max)) return TAKEN;
     learn(&block->scratch->guess, block->range);

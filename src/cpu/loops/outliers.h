@@ -202,7 +202,7 @@ static bool may_begin_with_bins(const struct block *block) {
 /* How many elements of a block may be outliers: where parting them, or adding their products, takes long, only few; and
  * where bins take no longer than a copy and a pass. */
 static size_t outliers_max(const struct block *block) {
-    if (IS_F64 && may_begin_with_bins(block)) return block->source.count / 128;
+    if (IS_F64 && may_begin_with_bins(block)) return block->source.count / 32;
     bool is_cheap = GATHERS_FIRST && block->source.y == block->source.x;
     return is_cheap ? block->source.count / 8 * 5 : OUTLIERS_FEW;
 }
