@@ -100,11 +100,54 @@ def test_most_of_one_exponent_among_all(sign):
         check_float(handle, "f64", bits, handle.device, ops=("sum", "norm1", "norm2"))
 
 
+@pytest.mark.parametrize("count", (511, 513, 1536, 1537, 2047, 2048, 2049, 4096, 3 * 1536 + 1))
+def test_full_significands_of_one_exponent_where_bins_are_looked_at(count):
+    """As many as a bin of one exponent takes, and one more; two elements elsewhere make the rest no window's."""
+    for field in (0, 1, 31, 32, 33, 1023, 2015, 2016, 2046):
+        bits = [1, 2000 << 52, *([field << 52 | (1 << 52) - 1] * count)]
+        for flip in (0, 1 << 63):
+            data = pack("f64", [x ^ flip for x in bits])
+            for handle in wf.tier_handles():
+                check(handle, "f64", data, handle.device, field, ops=("sum", "norm1"))
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_another_kind_of_data_in_each_block(type_name):
+    """Each block guesses wrong from those before it; NaNs and infinities lie where what is looked at once more begins and
+    ends."""
+    form, draw, bits = FLOATS[type_name], random.Random(type_name), []
+    block, one = 32768 // nbytes_of(type_name), magnitude_bits(type_name, 0)
+    for kind in "nnnwwnwnznwswnnw":
+        of_kind = {
+            "n": lambda: one + draw.randrange(one >> 6),
+            "w": lambda: draw.randrange(form.infinity),
+            "s": lambda: draw.randrange(1 << form.precision - 1),
+            "z": lambda: 0,
+        }[kind]
+        bits += [of_kind() | draw.choice((0, form.sign)) for _ in range(block)]
+    plain = pack(type_name, bits)
+    for place in (3 * block, 3 * block + 511, 4 * block + 512, 6 * block + 1023, 12 * block - 1, 13 * block):
+        bits[place] = form.infinity | 1
+    with_nans = pack(type_name, bits)
+    for place in (4 * block - 1, 6 * block + 512, 12 * block):
+        bits[place] = form.infinity | form.sign
+    whole = pack(type_name, bits)
+    for handle in wf.tier_handles():
+        check(handle, type_name, plain, handle.device, ops=("sum", "norm1"))
+        for data in (with_nans, whole):
+            view = wf.vector(data, type_name)
+            for op, nan in itertools.product(("sum", "mean", "norm1"), ("omit", "error")):
+                agree(oracle_of(type_name, data).reduce(op, nan), outcome(handle.reduce, op, view, nan=nan, threads=1), op,
+                      handle.device, nan)
+        with pytest.raises(Exception, match=rf"\b{3 * block}\b"):
+            handle.reduce("sum", wf.vector(whole, type_name), nan="error")
+
+
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_counts_at_which_bins_are_taken_over_all_exponents(type_name):
     """A few go one by one, more to bins of several exponents, whole blocks to bins of one: on both sides of each."""
     form, draw = FLOATS[type_name], random.Random(type_name)
-    for count in (63, 65, 97, 129, 399, 401, 1000, 4095, 4097):
+    for count in (63, 65, 97, 129, 199, 201, 1000, 2047, 2049, 4095, 4097):
         bits = [draw.randrange(form.infinity) | draw.choice((0, form.sign)) for _ in range(count)]
         bits[3:12] = form.infinity - 1, 1, 0, form.sign, form.sign | 1, 1 << form.precision - 1, 3, 2, form.infinity - 2
         data, partner = pack(type_name, bits), pack(type_name, bits[::-1])

@@ -24,7 +24,7 @@ struct wf_bins_format {
     int signs;     /* 1: nothing negative is added */
     int sets;
     int taken_max; /* the number of elements that are sure to leave room in every bin, and in sums over the sets; but
-                    * of f64, bins of fields are looked at after each round */
+                    * bins of fields of f64 are looked at now and then */
 };
 
 /* One bin for each sign and exponent field of a type, in one word; in as many sets as there is room for. */
@@ -38,6 +38,7 @@ static inline struct wf_bins_format wf_bins_of_fields(int exponent_bits) {
 struct wf_bins {
     struct wf_bins_format format;
     int64_t taken; /* the number of elements added since the bins were last empty */
+    int64_t unseen; /* of these, those since the bins were last looked at */
     bool are_many; /* so many values have been added that others go to bins of their exponents */
     _Alignas(16) uint64_t word[WF_BINS_WORDS];
 };
@@ -51,6 +52,10 @@ static inline bool wf_bins_are_empty(const struct wf_bins *bins, int count) {
     for (int i = 0; i < count; i++) used |= bins[i].format.words;
     return !used;
 }
+
+/* Moves bins of fields in one set into the exact sum and, if that is not NULL, into the sum of magnitudes; leaves them in
+ * use, and empty.  Only those that hold anything cost. */
+void wf_bins_empty_fields(struct wf_bins *bins, const struct wf_exact *into, const struct wf_exact *magnitudes);
 
 /* Moves all bins into the exact sum and, if that is not NULL, into the sum of magnitudes; leaves them unused. */
 void wf_bins_flush(struct wf_bins *bins, const struct wf_exact *into, const struct wf_exact *magnitudes);

@@ -23,6 +23,7 @@ struct wf_guess {
     unsigned uses;            /* the number of guesses since the last wrong one */
     unsigned wait;            /* the number of blocks until a run is tried again */
     unsigned wait_next;       /* from which the next wait follows, should that run fail */
+    int changes;              /* for so many blocks to come, data of another kind are expected */
     int specials;             /* for so many blocks to come, infinities and NaNs are expected */
     int outliers;             /* for so many blocks to come, outliers are expected; negative: none of use */
     int top[2][2], low[2][2]; /* [block][operand] */

@@ -6,9 +6,10 @@
 #include "cpu/loops/source.h"
 
 /* With fewer elements, clearing and flushing bins costs more than the bins save. */
-#define FEW_FOR_BINS (ELEMENT == ELEMENT_F64 ? 400 : 96)
+#define FEW_FOR_BINS (ELEMENT == ELEMENT_F64 ? 200 : 96)
 #define FEW_FOR_BINS_OF_PRODUCTS (ELEMENT == ELEMENT_F64 ? 128 : 64)
-#define MANY_FOR_BINS 4096 /* values: a bin for each exponent takes more clearing and flushing, and less decoding */
+#define MANY_FOR_BINS (ELEMENT == ELEMENT_F64 ? 2048 : 4096) /* values: a bin for each exponent takes more clearing and
+                                                             * flushing, and less decoding */
 
 /* An exact sum, and the bins that are flushed to it, or NULL. */
 struct target {
@@ -149,40 +150,73 @@ INLINE bool drop_special(uint64_t *word, struct wf_bins_format format) {
     return !any;
 }
 
-/* Adds decoded significands to the bins of their fields; returns the union of all bits of those bins. */
-INLINE uint64_t add_significands(uint64_t *word, struct wf_bins_format format, struct deposits *deposits,
-                              struct source part, enum addend addend) {
+/* Adds decoded significands to the bins of their fields. */
+INLINE void add_significands(uint64_t *word, struct wf_bins_format format, struct deposits *deposits, struct source part,
+                             enum addend addend) {
     enum { SECOND_LEVEL_CACHE = 2 };
     size_t count = part.count, per_set = (size_t)(2 * format.count);
-    uint64_t any = 0;
-    for (; count % BINS_TURNS; count++)
-        deposits->low[count] = deposits->narrow[count] = deposits->narrow_place[count] = 0;
+    for (; count % BINS_TURNS; count++) {
+        deposits->low[count] = 0;
+        if (addend == ADDEND_WORD)
+            deposits->place[count] = 0;
+        else
+            deposits->narrow[count] = deposits->narrow_place[count] = 0;
+    }
     for (size_t j = 0; j < count; j += BINS_TURNS) {
-        uintptr_t next = (uintptr_t)part.x + j * part.nbytes + WF_BLOCK_NBYTES;
+        uintptr_t next = (uintptr_t)part.x + j * sizeof(uword) + WF_BLOCK_NBYTES;
         if (part.ahead.distance) __builtin_prefetch((const void *)next, 0, SECOND_LEVEL_CACHE);
         UNROLLED
         for (size_t turn = 0; turn < BINS_TURNS; turn++) {
-            size_t field = addend == ADDEND_NARROW ? place_at(deposits, j, turn, 1) : deposits->narrow_place[j + turn];
-            uint64_t significand = addend == ADDEND_NARROW ? deposits->narrow[j + turn] : deposits->low[j + turn];
-            any |= word[turn % (size_t)format.sets * per_set + field] += significand;
+            size_t field = place_at(deposits, j, turn, addend == ADDEND_WORD ? 2 : 1);
+            add_deposit(word + turn % (size_t)format.sets * per_set + field, deposits, j + turn, addend);
         }
     }
-    return any;
 }
 
-/* The same as add_to_bins.  Bins of f64 can be full after a round, so what is added to them is looked at; for
- * narrower types counting is enough, and cheaper. */
+/* Bins of f64 hold 2^11 significands: where none has reached its upper quarter, there is room for 3 * 2^9 more. */
+enum { UNSEEN_MAX = 3 << 9 };
+
+INLINE bool are_nearly_full(const uint64_t *word, struct wf_bins_format format) {
+    enum { VECTORS = 8 };
+    vu64 any[VECTORS] = {{0}}, bits;
+    for (int i = 0; i < format.sets * 2 * format.count; i += VECTORS * LANES) {
+        UNROLLED
+        for (int v = 0; v < VECTORS; v++) {
+            memcpy(&bits, word + i + v * LANES, sizeof bits);
+            any[v] |= bits;
+        }
+    }
+    uint64_t all = 0;
+    for (int v = 1; v < VECTORS; v++) any[0] |= any[v];
+    for (int lane = 0; lane < LANES; lane++) all |= any[0][lane];
+    return all >> 62;
+}
+
+/* Makes room for so many elements more in bins of fields of f64. */
+INLINE void make_room_in_fields(struct target into, struct wf_bins_format format, size_t count) {
+    into.bins->unseen += filled_up(count);
+    if (into.bins->unseen <= UNSEEN_MAX) return;
+    if (are_nearly_full(into.bins->word, format)) wf_bins_empty_fields(into.bins, into.exact, into.magnitudes);
+    into.bins->unseen = filled_up(count);
+}
+
+/* The same as add_to_bins.  Bins of f64 can be full after some rounds, so they are looked at then; for narrower types
+ * counting is enough. */
 INLINE bool add_to_fields(struct target into, struct wf_bins_format format, enum addend addend,
                           decode_elements *decode, struct source source, uint64_t mask) {
+    enum { TOGETHER = UNSEEN_MAX / 3 };
     struct deposits deposits;
     bool are_finite = true;
-    for (size_t i = 0; i < source.count; i += WF_BINS_ROUND) {
-        struct source part = part_of(source, i, WF_BINS_ROUND);
-        make_room(into, format, part.count);
-        decode(&deposits, part, mask);
-        uint64_t any = add_significands(into.bins->word, format, &deposits, part, addend);
+    for (size_t i = 0; i < source.count; i += TOGETHER) {
+        struct source several = part_of(source, i, TOGETHER);
+        make_room(into, format, several.count);
+        if (addend == ADDEND_WORD) make_room_in_fields(into, format, several.count);
+        for (size_t j = 0; j < several.count; j += WF_BINS_ROUND) {
+            struct source part = part_of(several, j, WF_BINS_ROUND);
+            decode(&deposits, part, mask);
+            add_significands(into.bins->word, format, &deposits, part, addend);
+        }
         are_finite &= drop_special(into.bins->word, format);
-        if (addend == ADDEND_WORD && any >> 63) wf_bins_flush(into.bins, into.exact, into.magnitudes);
     }
     return are_finite;
 }

@@ -19,26 +19,61 @@ enum outcome {
     SLOW                   /* nothing was added, and no window can: the sums must be added one by one */
 };
 
-/* Whether one sum is asked for, of values or magnitudes, and they may go to bins unseen. */
-static bool may_begin_with_bins(const struct block *block) {
-    unsigned parts = block->into->parts;
-    bool is_one = parts == WF_PART_SUM || parts == WF_PART_ABS;
-    return is_one && block->scratch->bins && block->source.count >= FEW_FOR_BINS;
+/* So many elements are looked at once more where bins have found some that are infinite or NaN. */
+enum { NOTED_TOGETHER = 4 * WF_BINS_ROUND };
+
+/* Whether recent blocks suggest any window. */
+static bool has_guessed_window(const struct block *block) {
+    const struct wf_guess *guess = &block->scratch->guess;
+    struct range range[2] = {guessed_range(guess, 0), guessed_range(guess, 1)};
+    struct window window;
+    return guess->known == 2 && find_window(&window, block->into->parts & SUMS, range);
 }
 
-/* Adds a sum of values or magnitudes, for which recent blocks had no window, to bins without a scan before.
- * The bins tell whether there are infinities and NaNs to be noted. */
-static bool add_unscanned_to_bins(struct block *block) {
+/* Whether a few of the elements show that no window holds all. */
+APART bool is_seen_to_be_wide(const struct block *block) {
+    enum { SAMPLES = 16 };
+    const struct source *source = &block->source;
+    struct magnitudes seen = {0, INFINITY_BITS};
+    struct window window;
+    for (size_t i = 0; i < source->count; i += source->count / SAMPLES) {
+        uword magnitude = bits_at(source->x, i) & MAGNITUDE;
+        bool counts = magnitude && magnitude < INFINITY_BITS;
+        if (counts && magnitude > seen.max) seen.max = magnitude;
+        if (counts && magnitude < seen.min) seen.min = magnitude;
+    }
+    struct range range[2] = {range_of(seen), range_of(seen)};
+    return seen.max && !find_window(&window, block->into->parts & SUMS, range);
+}
+
+/* Whether a sum is for bins without a scan before.  While the last blocks were alike, this one is not even sampled. */
+static bool is_for_bins_unscanned(struct block *block) {
+    struct wf_guess *guess = &block->scratch->guess;
+    if (!may_begin_with_bins(block) || block->is_scanned) return false;
+    bool has_window = has_guessed_window(block);
+    if (has_window && !expects_changes(guess)) return false;
+    return (!has_window && !is_scan_due(guess)) || is_seen_to_be_wide(block);
+}
+
+/* Adds a sum of values or magnitudes to bins without a scan before.  The bins tell whether there are infinities and NaNs
+ * to be noted. */
+static void add_unscanned_to_bins(struct block *block) {
     struct wf_open_partial *into = block->into;
     struct source source = source_of(block, false);
-    if (!may_begin_with_bins(block)) return false;
+    struct target target = target_of(block, into->parts);
+    bool are_finite = true;
     /* By name, so that compilers know that these are no products, whose loops they then make better. */
     add_to_wide_sum *add_wide = into->parts == WF_PART_SUM ? add_values : add_magnitudes;
-    if (!add_wide(target_of(block, into->parts), source)) {
-        note_specials(into, source.x, source.count, block->index);
-        expect_specials(&block->scratch->guess);
+    if (source.count >= MANY_FOR_BINS) expect_many(target);
+    count_use(&block->scratch->guess);
+    expect_changes(&block->scratch->guess);
+    for (size_t i = 0; i < source.count; i += NOTED_TOGETHER) {
+        struct source part = part_of(source, i, NOTED_TOGETHER);
+        if (add_wide(target, part)) continue;
+        note_specials(into, part.x, part.count, block->index + (int64_t)i);
+        are_finite = false;
     }
-    return true;
+    if (!are_finite) expect_specials(&block->scratch->guess);
 }
 
 /* Adds a block through the window that recent blocks suggest, without what lies outside. */
@@ -59,8 +94,7 @@ static enum outcome add_by_guess(struct block *block) {
     /* Without NOTES_ROUNDING, each pass scans the range as well, so a scan that is due needs no pass of its
      * own. */
     if (block->is_scanned || guess->known < 2 || (is_due && NOTES_ROUNDING)) return RETRY_WITH_RANGE_SCAN;
-    if (!find_window(&window, block->into->parts & SUMS, range))
-        return !is_due && add_unscanned_to_bins(block) ? TAKEN : RETRY_WITH_RANGE_SCAN;
+    if (!find_window(&window, block->into->parts & SUMS, range)) return RETRY_WITH_RANGE_SCAN;
     if (guess->outliers > 0 && !is_due) return add_parted_by_guess(block) ? TAKEN : RETRY_WITH_RANGE_SCAN;
     if (!add_through(block, &window, true)) {
         guess->uses = 0;
@@ -70,14 +104,6 @@ static enum outcome add_by_guess(struct block *block) {
     return TAKEN;
 }
 
-/* Whether recent blocks suggest any window. */
-static bool has_guessed_window(const struct block *block) {
-    const struct wf_guess *guess = &block->scratch->guess;
-    struct range range[2] = {guessed_range(guess, 0), guessed_range(guess, 1)};
-    struct window window;
-    return find_window(&window, block->into->parts & SUMS, range);
-}
-
 /* The second attempt: through the window that the block's own range needs, without its outliers if that is
  * better. */
 static enum outcome add_by_range_scan(struct block *block) {
@@ -85,7 +111,9 @@ static enum outcome add_by_range_scan(struct block *block) {
     ensure_scanned(block);
     if (!is_finite(block)) return SLOW;
     bool covers = find_window(&window, block->into->parts & SUMS, block->range);
-    if (covers && !has_guessed_window(block)) block->scratch->guess.uses = 0; /* the next ones may be narrow, too */
+    if (!covers) expect_changes(&block->scratch->guess);
+    bool is_known = block->scratch->guess.known == 2;
+    if (covers && is_known && !has_guessed_window(block)) block->scratch->guess.uses = 0; /* the next may be narrow, too */
     size_t far_max = covers ? OUTLIERS_FEW : outliers_max(block);
     if ((!covers || is_wide(&window)) && add_without_outliers(block, far_max)) return TAKEN;
     learn(&block->scratch->guess, block->range);
@@ -116,15 +144,14 @@ APART void clean_block(struct block *block) {
     block->scratch->passes = 0;
 }
 
-/* Whether the first attempt is bins, which leave out infinities and NaNs by themselves. */
-static bool begins_with_bins(const struct block *block) {
-    const struct wf_guess *guess = &block->scratch->guess;
-    return may_begin_with_bins(block) && !is_scan_due(guess) && !has_guessed_window(block);
-}
-
-/* Where recent blocks had infinities or NaNs, they are taken out of this one before anything is tried. */
+/* Where recent blocks had infinities or NaNs, they are taken out of this one before anything is tried but bins, which
+ * leave them out by themselves. */
 static enum outcome add_in_one_pass(struct block *block) {
-    if (is_to_be_cleaned(block) && !begins_with_bins(block)) {
+    if (is_for_bins_unscanned(block)) {
+        add_unscanned_to_bins(block);
+        return TAKEN;
+    }
+    if (is_to_be_cleaned(block)) {
         block->scratch->guess.specials--;
         clean_block(block);
     }

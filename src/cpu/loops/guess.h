@@ -37,6 +37,16 @@ static void count_use(struct wf_guess *guess) {
     if (++guess->uses == 2 * PERIOD) guess->uses = PERIOD;
 }
 
+/* After a block that no window held, the next ones may be of either kind. */
+static void expect_changes(struct wf_guess *guess) {
+    guess->changes = 16;
+}
+
+static bool expects_changes(struct wf_guess *guess) {
+    if (guess->changes) guess->changes--;
+    return guess->changes;
+}
+
 /* After a block with infinities or NaNs, the next ones are treated as if they had some, too, until this many
  * in a row had none. */
 static void expect_specials(struct wf_guess *guess) {

@@ -4,12 +4,16 @@
 
 #include "cpu/loops/special.h"
 
+/* The logarithm of how many elements are a leaf: the product of two narrow ones is an f64, so that nothing of it is lost,
+ * and the node above them is a leaf, too. */
+enum { LEAF_LEVEL = ELEMENT == ELEMENT_F64 ? 0 : 1 };
+
 /* The level of the largest blocks that are made leaves of at a time: as many as all lanes take, if there is room.
  * They lie in the room for a copy of the second operand, which products have not; if there is little, it is half as large as the
  * first. */
 static int leaves_level(const struct wf_scratch *scratch) {
     size_t room = scratch->copy_nbytes / 2 / sizeof(double), wanted = (size_t)LANES << LANE_LEVEL;
-    return 31 - __builtin_clz((unsigned)(room < wanted ? room : wanted));
+    return LEAF_LEVEL + 31 - __builtin_clz((unsigned)(room < wanted ? room : wanted));
 }
 
 #define ONE_BITS ((sword)((uword)BIAS << FRACTION_BITS))
@@ -41,10 +45,18 @@ INLINE vsword scale_subnormals(struct leaves *seen, vsword magnitude) {
     return select_where(subnormal, (vsword)((vf64)(magnitude | exponent_52) - 0x1p52), magnitude);
 }
 
+/* The magnitudes of LANES leaves. */
+INLINE vi64 leaves_of(const unsigned char *x) {
+    if (LEAF_LEVEL == 0) return (vi64)widen(x) & INT64_MAX;
+    vf64 a = widen(x), b = widen(x + LANES * sizeof(uword));
+    return (vi64)even_lanes_first(left_lanes(a, b, 1) * right_lanes(a, b, 1)) & INT64_MAX;
+}
+
+/* Stores the leaves of a vector of elements. */
 INLINE void store_widened(double *leaf, const unsigned char *x) {
     UNROLLED
-    for (size_t i = 0; i < STEP; i += LANES) {
-        vi64 magnitude = (vi64)widen(x + i * sizeof(uword)) & INT64_MAX;
+    for (size_t i = 0; i < STEP >> LEAF_LEVEL; i += LANES) {
+        vi64 magnitude = leaves_of(x + (i << LEAF_LEVEL) * sizeof(uword));
         memcpy(leaf + i, &magnitude, sizeof magnitude);
     }
 }
@@ -68,7 +80,7 @@ static bool make_plain_leaves(struct leaves *seen, double *leaf, const unsigned 
         vsword above_least = (vsword)((vuword)(bits & (sword)MAGNITUDE) - (uword)(HIDDEN_BIT ^ TOP_BIT));
         others |= above_least >= (sword)((uword)span ^ TOP_BIT);
         signs ^= bits;
-        store_widened(leaf + i, x + i * sizeof(uword));
+        store_widened(leaf + (i >> LEAF_LEVEL), x + i * sizeof(uword));
     }
     seen->signs = signs;
     return !any_lane(others);
@@ -82,12 +94,12 @@ static struct leaves make_leaves(double *leaf, const unsigned char *x, size_t co
     seen.signs = (vsword){0};
     for (; i + STEP <= count; i += STEP) {
         memcpy(&bits, x + i * sizeof(uword), sizeof bits);
-        store_leaves(&seen, leaf + i, bits);
+        store_leaves(&seen, leaf + (i >> LEAF_LEVEL), bits);
     }
     if (i == count) return seen;
     bits = (vsword){0} + ONE_BITS;
     memcpy(&bits, x + i * sizeof(uword), (count - i) * sizeof(uword));
-    store_leaves(&seen, leaf + i, bits);
+    store_leaves(&seen, leaf + (i >> LEAF_LEVEL), bits);
     return seen;
 }
 
@@ -105,7 +117,7 @@ APART struct wf_factor tree_node(struct wf_open_partial *into, struct wf_scratch
                                  int level) {
     double *leaf = (double *)(void *)scratch->copy[1];
     struct leaves seen = make_leaves(leaf, x, (size_t)1 << level);
-    struct wf_factor node = multiply_leaves(leaf, level);
+    struct wf_factor node = multiply_leaves(leaf, level > LEAF_LEVEL ? level - LEAF_LEVEL : 0);
     note_leaves(into, &seen, x);
     node.exponent -= LOW_EXPONENT * sum_of_counts(seen.subnormals);
     return node;

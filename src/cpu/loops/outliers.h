@@ -192,8 +192,17 @@ APART bool part_pairs(struct parted *parted, struct source source, const struct 
     return part(parted, source, within, far_max, true);
 }
 
-/* How many elements of a block may be outliers: where parting them, or adding their products, takes long, only few. */
+/* Whether one sum is asked for, of values or magnitudes, and they may go to bins unseen. */
+static bool may_begin_with_bins(const struct block *block) {
+    unsigned parts = block->into->parts;
+    bool is_one = parts == WF_PART_SUM || parts == WF_PART_ABS;
+    return is_one && block->scratch->bins && block->source.count >= FEW_FOR_BINS;
+}
+
+/* How many elements of a block may be outliers: where parting them, or adding their products, takes long, only few; and
+ * where bins take no longer than a copy and a pass. */
 static size_t outliers_max(const struct block *block) {
+    if (IS_F64 && may_begin_with_bins(block)) return block->source.count / 32;
     bool is_cheap = GATHERS_FIRST && block->source.y == block->source.x;
     return is_cheap ? block->source.count / 8 * 5 : OUTLIERS_FEW;
 }

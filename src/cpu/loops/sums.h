@@ -56,17 +56,18 @@ INLINE uword position_of(uword bits) {
 #define BINS_FORMAT(STEP_LOG2, POSITION_BITS, WORDS, SIGNS, SETS, TAKEN_MAX) \
     ((struct wf_bins_format){STEP_LOG2, WORDS, 1 << ((POSITION_BITS) - (STEP_LOG2)), SIGNS, SETS, TAKEN_MAX})
 
-/* Values of f64, shifted by up to 31, have 84 bits: 32 in one word of a bin, and 52, of which 2^12 fit, in the other.  Their
+/* Values of f64, shifted by up to 31, have 84 bits: 32 in one word of a bin, and 52, of which 2^11 have a signed sum, in
+ * the other.  Their
  * products, shifted by up to 7, have 113 of 128.  Values of narrower types have 31, products 51, of which 2^13 fit into
  * a word of each of four sets. */
 enum {
     STEP_OF_VALUES = IS_F64 ? 5 : 3,
     STEP_OF_PRODUCTS = IS_F64 ? 3 : 2,
     WORDS = IS_F64 ? 2 : 1,
-    VALUES_MAX = 1 << 14,
+    VALUES_MAX = IS_F64 ? 1 << 11 : 1 << 14,
     PRODUCTS_MAX = IS_F64 ? 1 << 13 : 1 << 15,
 };
-#define BINS_OF_VALUES BINS_FORMAT(STEP_OF_VALUES, EXPONENT_BITS, WORDS, 2, 4, VALUES_MAX)
+#define BINS_OF_VALUES BINS_FORMAT(STEP_OF_VALUES, EXPONENT_BITS, WORDS, 2, IS_F64 ? 2 : 4, VALUES_MAX)
 #define BINS_OF_PRODUCTS BINS_FORMAT(STEP_OF_PRODUCTS, EXPONENT_BITS + 1, WORDS, 2, IS_F64 ? 1 : 4, PRODUCTS_MAX)
 #define BINS_OF_SQUARES BINS_FORMAT(STEP_OF_PRODUCTS, EXPONENT_BITS + 1, WORDS, 1, IS_F64 ? 2 : 4, PRODUCTS_MAX)
 
@@ -203,22 +204,47 @@ static bool decode_products(struct deposits *deposits, struct source part, uint6
 }
 
 /* Significands and fields. */
-static bool decode_fields(struct deposits *deposits, struct source part, uint64_t mask) {
+INLINE void decode_vector_of_fields(struct deposits *deposits, const unsigned char *x, size_t i, uint64_t mask) {
+    vu64 bits;
+    memcpy(&bits, x, sizeof bits);
+    bits &= mask;
+    vu64 is_zero = (vu64)((bits & INFINITY_BITS) == 0);
+    store_u64(deposits->low + i, (bits & (HIDDEN_BIT - 1)) | (~is_zero & HIDDEN_BIT));
+    store_u64(deposits->place + i, bits >> FRACTION_BITS);
+}
+
+INLINE void decode_narrow_fields(struct deposits *deposits, struct source part, uint64_t mask) {
     for (size_t i = 0; i < part.count; i++) {
         uword bits = bits_at(part.x, i) & (uword)mask;
         deposits->narrow_place[i] = (uint16_t)(bits >> FRACTION_BITS);
-        if (IS_F64)
-            deposits->low[i] = significand_of(bits);
-        else
-            deposits->narrow[i] = (uint32_t)significand_of(bits);
+        deposits->narrow[i] = (uint32_t)significand_of(bits);
     }
+}
+
+INLINE bool decode_fields(struct deposits *deposits, struct source part, uint64_t mask) {
+    struct group group;
+    size_t i = IS_F64 ? 0 : part.count;
+    if (!IS_F64) decode_narrow_fields(deposits, part, mask);
+    for (; i + 4 * LANES <= part.count; i += 4 * LANES) {
+        UNROLLED
+        for (size_t v = 0; v < 4 * LANES; v += LANES)
+            decode_vector_of_fields(deposits, part.x + (i + v) * sizeof(uword), i + v, mask);
+    }
+    for (; i + LANES <= part.count; i += LANES)
+        decode_vector_of_fields(deposits, part.x + i * sizeof(uword), i, mask);
+    if (i < part.count) decode_vector_of_fields(deposits, last_vector(part, i, &group).x, i, mask);
     return true;
+}
+
+/* Values go to bins of their fields from now on. */
+static void expect_many(struct target into) {
+    if (!into.bins->are_many) wf_bins_flush(into.bins, into.exact, into.magnitudes);
+    into.bins->are_many = true;
 }
 
 /* Many values, to bins of their fields. */
 INLINE bool add_many(struct target into, struct source source, uint64_t mask) {
-    if (!into.bins->are_many) wf_bins_flush(into.bins, into.exact, into.magnitudes);
-    into.bins->are_many = true;
+    expect_many(into);
     return add_to_fields(into, wf_bins_of_fields(EXPONENT_BITS), IS_F64 ? ADDEND_WORD : ADDEND_NARROW, decode_fields,
                          source, mask);
 }

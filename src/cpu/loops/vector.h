@@ -83,6 +83,12 @@ INLINE vf64 right_lanes(vf64 a, vf64 b, int distance) {
     }
 }
 
+#define EVEN_LANE(lane, distance) (2 * (lane) % LANES + 2 * (lane) / LANES)
+
+INLINE vf64 even_lanes_first(vf64 a) {
+    return SHUFFLED(a, a, EACH_LANE(EVEN_LANE, 1));
+}
+
 #ifndef GATHERS_FIRST
 #define GATHERS_FIRST 0
 INLINE vsword gather_first(vsword x, vsword first, size_t *count) {
