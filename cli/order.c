@@ -1,5 +1,4 @@
 /* warpfold median, quantile, distinct and histogram. */
-#include "order.h"
 #include "report/order.h"
 
 #include <errno.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "number_lists.h"
 #include "output.h"
 #include "progress.h"
 #include "table.h"
@@ -57,40 +57,7 @@ static struct reduction_format format_of(const struct settings *settings) {
     return (struct reduction_format){.hex = settings->hex, .json = settings->json};
 }
 
-/* ---- lists of numbers ---------------------------------------------------------------------------- */
-
-/* "0.5,0.99", into an array of the caller's, to be freed in any case.  Returns a status, having said what is wrong. */
-static int parse_list(const char *option, const char *text, double **numbers, int64_t *count) {
-    *count = 0;
-    *numbers = malloc((strlen(text) + 1) * sizeof **numbers);
-    if (!*numbers) return fail_memory();
-    for (const char *at = text;; at++) {
-        char *end;
-        bool is_number = *at && !strchr(" \t\n\v\f\r", *at);
-        double number = strtod(at, &end);
-        if (!is_number || end == at || (*end && *end != ',') || number != number)
-            return fail_usage("--%s takes numbers separated by commas, not '%s'", option, text);
-        (*numbers)[(*count)++] = number;
-        at = end;
-        if (!*at) return STATUS_OK;
-    }
-}
-
 /* ---- median and quantile ------------------------------------------------------------------------- */
-
-static int check_quantiles(const double *q, int64_t count) {
-    for (int64_t i = 0; i < count; i++)
-        if (!(q[i] >= 0 && q[i] <= 1)) return fail_usage("--q takes numbers from 0 to 1, such as 0.99 for the 99th percentile, not '%g'", q[i]);
-    return STATUS_OK;
-}
-
-int order_parse_quantiles(const struct settings *settings, double **q, int64_t *count) {
-    const bool is_median = !strcmp(settings->operands[0], "median");
-    *q = NULL;
-    if (!is_median && !settings->q) return fail_usage("quantile needs --q, such as --q 0.5,0.99");
-    int status = parse_list("q", is_median ? "0.5" : settings->q, q, count);
-    return status ? status : check_quantiles(*q, *count);
-}
 
 static int print_quantiles(const struct request *request, const double *q, int64_t count, wf_value *values) {
     const struct settings *settings = request->settings;
@@ -112,7 +79,7 @@ int command_quantile(const struct request *request) {
     if (table_is_asked_for(request->settings)) return command_table(request);
     double *q;
     int64_t count;
-    int status = order_parse_quantiles(request->settings, &q, &count);
+    int status = parse_quantiles(request->settings, &q, &count);
     wf_value *values = status ? NULL : malloc((size_t)count * sizeof *values);
     if (!status && !values) status = fail_memory();
     if (!status) status = print_quantiles(request, q, count, values);
@@ -156,7 +123,7 @@ static int parse_bins(const char *text, double **edges, int64_t *edge_count) {
     if (end && !*end && !errno && bins >= 1 && bins <= BINS_MAX) return STATUS_OK;
     if (!strchr(text, ','))
         return fail_usage("--bins takes a number from 1 to %d, or edges separated by commas, not '%s'", BINS_MAX, text);
-    int status = parse_list("bins", text, edges, edge_count);
+    int status = parse_numbers("bins", text, edges, edge_count);
     for (int64_t i = 1; !status && i < *edge_count; i++)
         if ((*edges)[i] < (*edges)[i - 1])
             status = fail_usage("--bins: the edges must rise, but %g follows %g", (*edges)[i], (*edges)[i - 1]);

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "io/tables.h"
-#include "order.h"
+#include "number_lists.h"
 #include "output.h"
 #include "progress.h"
 #include "ranks.h"
@@ -65,7 +65,7 @@ static int add_ops(struct wf_tally_settings *table, const char *names) {
 static int add_quantiles(struct wf_tally_settings *table, const struct settings *settings, double **q) {
     char name[32];
     int64_t count = 0;
-    int status = order_parse_quantiles(settings, q, &count);
+    int status = parse_quantiles(settings, q, &count);
     table->q = *q;
     for (int64_t i = 0; i < count && !status; i++) {
         snprintf(name, sizeof name, "--q: %g", (*q)[i]);
@@ -166,21 +166,23 @@ static int conclude(wf_handle *handle, const struct settings *settings, struct w
     const size_t count = tally->column_count * tally->settings.op_count;
     const bool is_one = count == 1 && !tally->by_count;
     void **results = calloc(count + 1, sizeof *results);
+    struct tally_source *sources = malloc((count + 1) * sizeof *sources);
     int32_t *order = malloc(((size_t)wf_tally_group_count(tally) + 1) * sizeof *order);
     struct file_draft draft = {.path = settings->save, .piece_count = 1};
     unsigned char *saved = NULL;
-    int status = results && order ? STATUS_OK : fail_memory();
+    int status = results && sources && order ? STATUS_OK : fail_memory();
     wf_error error = !status && settings->save ? wf_tally_save(handle, tally, &saved, &draft.pieces[0].nbytes) : WF_OK;
     if (error) status = fail_library(handle, error);
     if (!status) status = find_all(handle, settings, tally, order, results);
     if (!status && is_one && !settings->json && !wf_tally_has_result(tally, 0, tally->settings.op[0], 0))
         status = fail("column '%s' has no values: %s is undefined", tally->name[0], settings->operands[0]);
-    struct tally_report report = {.tally = tally, .order = settings->sort ? order : NULL, .results = results,
+    struct tally_report report = {.tally = tally, .order = settings->sort ? order : NULL, .results = results, .sources = sources,
                                   .form = choose_form(settings, is_one), .hex = settings->hex, .is_one = is_one};
     draft.pieces[0].data = saved;
     if (!status) status = deliver_report(&draft, settings->save != NULL, &report);
     for (size_t i = 0; results && i < count; i++) free(results[i]);
     free(results);
+    free(sources);
     free(order);
     free(saved);
     return status;

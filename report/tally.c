@@ -76,19 +76,10 @@ static size_t format_scaled(const wf_value *value, int32_t decimals, char *text,
                             end - whole, digits + whole);
 }
 
-/* The results of an op for a column, as far as they do not depend on the group. */
-struct source {
-    const void *results;
-    const int64_t *count; /* the values of each group */
-    int64_t least_count;  /* that give a result */
-    wf_type type;
-    bool is_scaled, is_index, hex;
-};
-
-static struct source source_of(struct tally_report *report, size_t column, size_t i) {
+static struct tally_source source_of(struct tally_report *report, size_t column, size_t i) {
     const struct wf_tally *tally = report->tally;
     const wf_op op = tally->settings.op[i];
-    return (struct source){.results = results_of(report, column, i),
+    return (struct tally_source){.results = results_of(report, column, i),
                            .count = tally->column[column].count,
                            .least_count = wf_tally_least_count(tally, op),
                            .type = wf_tally_result_type(tally, op),
@@ -112,7 +103,7 @@ static size_t format_number(struct tally_report *report, const wf_value *value, 
 }
 
 /* The value as text, "" where there is none; returns its length. */
-static inline size_t format_of(struct tally_report *report, const struct source *source, int64_t group,
+static inline size_t format_of(struct tally_report *report, const struct tally_source *source, int64_t group,
                                char text[CELL_CAPACITY]) {
     text[0] = '\0';
     if (source->count[group] < source->least_count) return 0;
@@ -123,7 +114,7 @@ static inline size_t format_of(struct tally_report *report, const struct source 
 
 static size_t format_value(struct tally_report *report, size_t column, size_t i, int64_t group,
                            char text[CELL_CAPACITY]) {
-    const struct source source = source_of(report, column, i);
+    const struct tally_source source = source_of(report, column, i);
     return format_of(report, &source, group, text);
 }
 
@@ -280,7 +271,7 @@ static inline bool put_usual_text(struct block *block, enum tally_form form, con
 }
 
 /* Puts a cell below the names; false: it is none of the usual.  source: of its column of results, NULL: it is a key. */
-static inline bool put_usual(struct block *block, struct tally_report *report, const struct source *source, int64_t row, size_t k) {
+static inline bool put_usual(struct block *block, struct tally_report *report, const struct tally_source *source, int64_t row, size_t k) {
     if (block->nbytes + CELL_CAPACITY >= sizeof block->bytes) flush(block);
     if (!source) {
         const struct cell cell = cell_at(report, row, k);
@@ -293,7 +284,7 @@ static inline bool put_usual(struct block *block, struct tally_report *report, c
 }
 
 /* source: of each column of results; without groups these are those of the row. */
-static void put_row(struct block *block, struct tally_report *report, const struct source *source, int64_t row) {
+static void put_row(struct block *block, struct tally_report *report, const struct tally_source *source, int64_t row) {
     const size_t columns = cell_columns(report->tally), keys = key_columns(report->tally);
     for (size_t k = 0; k < columns; k++) {
         if (row < 0 || !put_usual(block, report, k < keys ? NULL : &source[k - keys], row, k)) {
@@ -307,14 +298,12 @@ static void put_row(struct block *block, struct tally_report *report, const stru
 static void put_separated(FILE *stream, struct tally_report *report) {
     const struct wf_tally *tally = report->tally;
     const size_t ops = tally->settings.op_count, count = tally->column_count * ops;
-    struct source *source = malloc((count + 1) * sizeof *source);
+    struct tally_source *source = report->sources;
     struct block block = {.stream = stream, .nbytes = 0};
-    report->has_failed |= !source;
-    for (size_t i = 0; source && i < count; i++) source[i] = source_of(report, i / ops, i % ops);
-    for (int64_t row = -1; source && row < cell_rows(tally) && !ferror_unlocked(stream); row++)
+    for (size_t i = 0; i < count; i++) source[i] = source_of(report, i / ops, i % ops);
+    for (int64_t row = -1; row < cell_rows(tally) && !ferror_unlocked(stream); row++)
         put_row(&block, report, tally->by_count || row < 0 ? source : source + (size_t)row * ops, row);
     flush(&block);
-    free(source);
 }
 
 /* ---- aligned ---- */

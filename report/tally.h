@@ -28,10 +28,20 @@ struct tally_printed {
     char text[TALLY_CELL_CAPACITY];
 };
 
+/* The results of an op for a column, as far as they do not depend on the group. */
+struct tally_source {
+    const void *results;
+    const int64_t *count; /* the values of each group */
+    int64_t least_count;  /* that give a result */
+    wf_type type;
+    bool is_scaled, is_index, hex;
+};
+
 struct tally_report {
     struct wf_tally *tally;
     const int32_t *order; /* of the groups; NULL: in which they appeared */
     void **results;       /* of column c, op i at c * op_count + i: one of each group */
+    struct tally_source *sources; /* room for as many, for put_tally: once it prints, no memory can be lacking */
     enum tally_form form;
     bool hex;
     bool has_failed; /* there was no memory for some of it */

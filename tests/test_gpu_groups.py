@@ -466,7 +466,9 @@ def test_tables_of_floats(pair, type_name, kind):
             for nan in NAN_POLICIES if pair.gpu.is_real else ("propagate",):
                 pair.check(op, library.wf_groups_keys(0, groups, byref(keys)), [array], groups, order, nan=nan)
                 plan = library.wf_handle_plan(pair.device.pointer).decode()
-                assert plan.startswith("tables in shared memory" if groups <= 300 else "a table in global memory"), plan
+                in_shared = plan.startswith("tables in shared memory")
+                assert in_shared or plan.startswith("a table in global memory"), plan
+                assert groups <= (6000 if pair.gpu.is_real else 300) if in_shared else groups > 300, plan
 
 
 @pytest.mark.sampled

@@ -12,6 +12,7 @@
 
 #include "kernels/group_finish.cuh"
 #include "kernels/group_state.cuh"
+#include "kernels/relaxed.cuh"
 #include "kernels/table_walk.cuh"
 
 #define HAS_INDEX_STAGE (IS_INDEXED && WIDTH == 64)
@@ -20,8 +21,12 @@
 // The type of words is that of the atomic operations on them.
 #if WIDTH == 64 || IS_INDEXED
 typedef u64 table_word;
+#define load_shared_word load_shared_u64
+#define load_global_word load_global_u64
 #else
 typedef u32 table_word;
+#define load_shared_word load_shared_u32
+#define load_global_word load_global_u32
 #endif
 
 // Orders of elements of fewer than 32 bits begin at 1, those of floats are beyond the NaNs at one end, and an index lets no
@@ -71,15 +76,20 @@ static __device__ __forceinline__ table_word *words_of(const struct wf_table_arg
     return (table_word *)r->words + (r->stage == WF_TABLE_INDEX ? r->table_count : 0);
 }
 
-static __device__ __forceinline__ void raise(table_word *word, table_word value)
+static __device__ __forceinline__ void raise_shared(table_word *word, table_word value)
 {
-    if (*(volatile table_word *)word < value) atomicMax(word, value);
+    if (load_shared_word(word) < value) atomicMax(word, value);
+}
+
+static __device__ __forceinline__ void raise_global(table_word *word, table_word value)
+{
+    if (load_global_word(word) < value) atomicMax(word, value);
 }
 
 static __device__ __forceinline__ void note_group(const struct wf_table_arguments *r, i64 key)
 {
     u32 *flags = (u32 *)r->flags + key;
-    if (!(*(volatile u32 *)flags & WF_TABLE_SEEN)) atomicOr(flags, WF_TABLE_SEEN);
+    if (!(load_global_u32(flags) & WF_TABLE_SEEN)) atomicOr(flags, WF_TABLE_SEEN);
 }
 
 // ---- what a block remembers of groups whose words are in global memory: a group's number, and 32 bits of its word
@@ -97,7 +107,7 @@ static __device__ __forceinline__ u32 top_of(table_word word)
 // Whether the group is known to have as much already.
 static __device__ __forceinline__ bool is_known(const struct wf_table_arguments *r, i64 key, table_word word)
 {
-    u64 seen = *(volatile u64 *)memory_of(r, key);
+    u64 seen = load_shared_u64(memory_of(r, key));
     bool is_enough = sizeof word == 8 ? top_of(word) < (u32)seen : top_of(word) <= (u32)seen;
     return seen >> 32 == (u64)key + 1 && is_enough;
 }
@@ -105,9 +115,9 @@ static __device__ __forceinline__ bool is_known(const struct wf_table_arguments 
 static __device__ __forceinline__ void put_in_memory(const struct wf_table_arguments *r, i64 key, table_word word)
 {
     if (is_known(r, key, word)) return;
-    table_word *there = words_of(r) + key, best = *(volatile table_word *)there;
+    table_word *there = words_of(r) + key, best = load_global_word(there);
     if (best < word) atomicMax(there, word);
-    *(volatile u64 *)memory_of(r, key) = (u64)(key + 1) << 32 | top_of(max(best, word));
+    store_shared_u64(memory_of(r, key), (u64)(key + 1) << 32 | top_of(max(best, word)));
 }
 
 // ---- adding
@@ -124,7 +134,7 @@ static __device__ __forceinline__ void put_word(const struct wf_table_arguments 
     if (NEEDS_FLAG && best->word == 0) {
         note_group(r, best->key);
     } else if (r->copies) {
-        raise((table_word *)block_table + best->key, best->word);
+        raise_shared((table_word *)block_table + best->key, best->word);
     } else {
         put_in_memory(r, best->key, best->word);
     }
@@ -191,8 +201,10 @@ static __device__ __forceinline__ void add_to_tables(const struct wf_table_argum
     __syncthreads();
     add_piece(r, &range);
     __syncthreads();
-    for (i64 i = threadIdx.x; i < groups; i += WF_TABLE_BLOCK) raise(words_of(r) + i, ((const table_word *)block_table)[i]);
+    for (i64 i = threadIdx.x; i < groups; i += WF_TABLE_BLOCK) raise_global(words_of(r) + i, ((const table_word *)block_table)[i]);
 }
+
+#ifdef FINISH_OP
 
 // ---- results
 
@@ -232,5 +244,7 @@ static __device__ __forceinline__ void finish_tables(const struct wf_table_argum
     if (findings_of(r)->failed) return;
     for (i64 i = (i64)blockIdx.x * 32 + threadIdx.x; i < r->table_count; i += (i64)gridDim.x * 32) finish_key(r, i);
 }
+
+#endif
 
 #endif

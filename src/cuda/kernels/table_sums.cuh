@@ -7,6 +7,7 @@
 
 #include "kernels/group_finish.cuh"
 #include "kernels/group_state.cuh"
+#include "kernels/relaxed.cuh"
 #include "kernels/table_walk.cuh"
 
 // The words of a key, while they are gathered.
@@ -185,7 +186,7 @@ static __device__ __forceinline__ int place_of_kept(const struct wf_table_argume
 {
     if (r->kept == 0) return -1;
     int place = (int)(key & (r->kept - 1));
-    u32 number = (u32)key + 1, kept = *(volatile u32 *)&kept_numbers(r)[place];
+    u32 number = (u32)key + 1, kept = load_shared_u32(&kept_numbers(r)[place]);
     if (kept == 0) kept = atomicCAS(&kept_numbers(r)[place], 0, number);
     return kept == 0 || kept == number ? place : -1;
 }
@@ -316,6 +317,8 @@ static __device__ __forceinline__ void add_to_tables(const struct wf_table_argum
     merge_kept(r);
 }
 
+#if defined FINISH_OP && !HAS_EXTREMES
+
 // ---- results
 
 static __device__ __forceinline__ u64 word_at(const struct wf_table_arguments *r, int word, i64 group)
@@ -394,5 +397,7 @@ static __device__ __forceinline__ void finish_tables(const struct wf_table_argum
     if (HAS_SQUARES) sum_open(&group.product_sum, bins + (HAS_VALUE_SUM ? 512 * GROUP_VALUE_ROWS : 0), GROUP_PRODUCT_ROWS);
     for (i64 i = (i64)blockIdx.x * 32 + threadIdx.x; i < r->table_count; i += (i64)gridDim.x * 32) finish_key(r, i, &group);
 }
+
+#endif
 
 #endif

@@ -1,0 +1,42 @@
+// Reads and writes of words in shared memory (by their address there) and in global memory that other threads change by atomic
+// operations at the same time: relaxed ones, which are no races (PTX ISA, memory consistency model).
+
+#ifndef RELAXED_CUH
+#define RELAXED_CUH
+
+#include "kernels/element.cuh"
+
+static __device__ __forceinline__ u32 load_shared_u32(const u32 *word)
+{
+    u32 value;
+    asm volatile("ld.relaxed.cta.shared.u32 %0, [%1];" : "=r"(value) : "r"((u32)__cvta_generic_to_shared(word)) : "memory");
+    return value;
+}
+
+static __device__ __forceinline__ u64 load_shared_u64(const u64 *word)
+{
+    u64 value;
+    asm volatile("ld.relaxed.cta.shared.u64 %0, [%1];" : "=l"(value) : "r"((u32)__cvta_generic_to_shared(word)) : "memory");
+    return value;
+}
+
+static __device__ __forceinline__ void store_shared_u64(u64 *word, u64 value)
+{
+    asm volatile("st.relaxed.cta.shared.u64 [%0], %1;" ::"r"((u32)__cvta_generic_to_shared(word)), "l"(value) : "memory");
+}
+
+static __device__ __forceinline__ u32 load_global_u32(const u32 *word)
+{
+    u32 value;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+    return value;
+}
+
+static __device__ __forceinline__ u64 load_global_u64(const u64 *word)
+{
+    u64 value;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(value) : "l"(word) : "memory");
+    return value;
+}
+
+#endif
