@@ -12,7 +12,7 @@
 
 /* The number of elements that are decoded, and then added, at a time: few enough for them and the bins to
  * stay in the first-level cache. */
-#define WF_BINS_ROUND 128
+#define WF_BINS_ROUND 112
 
 /* Of all sets. */
 #define WF_BINS_WORDS 4096

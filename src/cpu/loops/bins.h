@@ -173,10 +173,11 @@ INLINE void add_significands(uint64_t *word, struct wf_bins_format format, struc
     }
 }
 
-/* Bins of f64 hold 2^11 significands: where none has reached its upper quarter, there is room for 3 * 2^9 more. */
+/* Bins of f64 hold 2^11 significands: where none has reached its upper quarter, there is room for 3 * 2^9 more.  Looking at
+ * them is rare, and takes stack that is not needed meanwhile. */
 enum { UNSEEN_MAX = 3 << 9 };
 
-INLINE bool are_nearly_full(const uint64_t *word, struct wf_bins_format format) {
+APART bool are_nearly_full(const uint64_t *word, struct wf_bins_format format) {
     enum { VECTORS = 8 };
     vu64 any[VECTORS] = {{0}}, bits;
     for (int i = 0; i < format.sets * 2 * format.count; i += VECTORS * LANES) {
