@@ -200,9 +200,11 @@ def test_each_thread_has_its_device_and_each_device_its_variables(ran):
 
 
 def test_copies_and_accesses_between_devices(ran):
+    """An H200's driver gave these errors, but for those that take several devices."""
     _, output, report, _ = ran("peers", "--gpus", "3", status=0)
-    assert output.split() == ["cudaErrorPeerAccessAlreadyEnabled", "cudaErrorInvalidDevice",
-                              "cudaErrorPeerAccessNotEnabled", "cudaErrorInvalidValue",
+    assert output.split() == ["cudaErrorPeerAccessAlreadyEnabled", "cudaErrorPeerAccessUnsupported",
+                              "cudaErrorPeerAccessNotEnabled", "cudaErrorPeerAccessNotEnabled", "cudaSuccess",
+                              "cudaErrorInvalidDevice", "cudaErrorInvalidValue",
                               "cudaErrorInvalidResourceHandle", "cudaErrorInvalidResourceHandle"]
     assert (report["findings"], report["leaks"]) == ([], 0)
 

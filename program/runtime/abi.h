@@ -25,6 +25,7 @@
     X(cudaErrorDeviceUninitialized, 201, "invalid device context")                                                 \
     X(cudaErrorNoKernelImageForDevice, 209, "no kernel image is available for execution on the device")            \
     X(cudaErrorUnsupportedLimit, 215, "limit is not supported on this architecture")                               \
+    X(cudaErrorPeerAccessUnsupported, 217, "peer access is not supported between these two devices")               \
     X(cudaErrorInvalidPtx, 218, "a PTX JIT compilation failed")                                                    \
     X(cudaErrorFileNotFound, 301, "file not found")                                                                \
     X(cudaErrorInvalidResourceHandle, 400, "invalid resource handle")                                              \
@@ -124,6 +125,8 @@ struct cudaFuncAttributes {
 struct cudaChannelFormatDesc {
     int x, y, z, w, f;
 };
+
+enum { cudaMemLocationTypeDevice = 1 };
 
 struct cudaMemLocation {
     int type, id;

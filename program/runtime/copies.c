@@ -113,13 +113,14 @@ static cudaError_t check_place(const void *pointer, int device) {
     return buffer->device == device ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-static cudaError_t check_places(const void *to, int to_device, const void *from, int from_device) {
+static cudaError_t check_places(const void *to, int to_device, const void *from, int from_device, size_t nbytes) {
+    if (!nbytes) return cudaSuccess; /* as an H200 answers, whatever the devices */
     cudaError_t error = check_place(to, to_device);
     return error ? error : check_place(from, from_device);
 }
 
 static cudaError_t copy_between(void *to, int to_device, const void *from, int from_device, size_t nbytes) {
-    cudaError_t error = check_places(to, to_device, from, from_device);
+    cudaError_t error = check_places(to, to_device, from, from_device, nbytes);
     return error ? error : copy(to, from, nbytes, cudaMemcpyDeviceToDevice);
 }
 
@@ -128,7 +129,7 @@ API cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, s
 }
 
 static cudaError_t copy_between_in(cudaStream_t stream, const struct copying *copying, int to_device, int from_device) {
-    cudaError_t error = check_places(copying->to, to_device, copying->from, from_device);
+    cudaError_t error = check_places(copying->to, to_device, copying->from, from_device, copying->nbytes);
     return error ? error : copy_in(stream, copying);
 }
 
@@ -220,8 +221,8 @@ API cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *request, cudaStream_t stre
 ALSO(cudaMemcpy3DAsync, _ptsz)
 
 static cudaError_t copy_planes_between(const struct cudaMemcpy3DPeerParms *request) {
-    cudaError_t error =
-        check_places(request->dstPtr.ptr, request->dstDevice, request->srcPtr.ptr, request->srcDevice);
+    const size_t nbytes = request->extent.width * request->extent.height * request->extent.depth;
+    cudaError_t error = check_places(request->dstPtr.ptr, request->dstDevice, request->srcPtr.ptr, request->srcDevice, nbytes);
     const struct cudaMemcpy3DParms planes = {request->srcArray, request->srcPos, request->srcPtr, request->dstArray,
                                              request->dstPos,   request->dstPtr, request->extent, cudaMemcpyDefault};
     return error ? error : copy_planes(&planes);

@@ -104,7 +104,8 @@ API cudaDeviceGetP2PAttribute(int *value, int attribute, int device, int peer) {
 
 static cudaError_t set_peer(int peer, bool is_enabled) {
     uint32_t *peers = &device_current()->peers;
-    if (device_check(peer) || peer == runtime_thread.device) return cudaErrorInvalidDevice;
+    if (device_check(peer)) return cudaErrorInvalidDevice;
+    if (is_enabled && peer == runtime_thread.device) return cudaErrorPeerAccessUnsupported;
     if (is_enabled == (*peers >> peer & 1))
         return is_enabled ? cudaErrorPeerAccessAlreadyEnabled : cudaErrorPeerAccessNotEnabled;
     *peers ^= UINT32_C(1) << peer;

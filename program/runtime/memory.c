@@ -267,8 +267,9 @@ static cudaError_t check_managed(const void *pointer, size_t nbytes) {
 
 API cudaMemPrefetchAsync(const void *pointer, size_t nbytes, struct cudaMemLocation location, unsigned flags,
                          cudaStream_t stream) {
-    (void)location, (void)flags, (void)stream;
-    return CALL(check_managed(pointer, nbytes));
+    (void)flags, (void)stream;
+    cudaError_t error = location.type == cudaMemLocationTypeDevice ? device_check(location.id) : cudaSuccess;
+    return CALL(error ? error : check_managed(pointer, nbytes));
 }
 ALSO(cudaMemPrefetchAsync, _ptsz)
 

@@ -18,6 +18,23 @@ void results_lay_out(struct results *results, const struct job *job, bool keeps_
     }
 }
 
+/* Whether nothing may be written to an array of a library, though its DLPack does not say so. */
+static int is_immutable(struct state *state, PyObject *object) {
+    PyObject *answer = PyObject_CallMethod(state->kinds, "is_immutable", "O", object);
+    int result = answer ? PyObject_IsTrue(answer) : -1;
+    Py_XDECREF(answer);
+    return result;
+}
+
+static int take_out(struct job *job, PyObject *object, struct array *out) {
+    if (array_take(job->state, object, out)) return -1;
+    int answer = out->kind == KIND_TENSOR ? is_immutable(job->state, object) : 0;
+    out->is_read_only |= answer > 0;
+    if (answer >= 0) return 0;
+    array_release(out);
+    return -1;
+}
+
 static int check_out(const struct array *out, const struct results *results) {
     if (out->kind == KIND_PYTHON) {
         PyErr_SetString(PyExc_TypeError, "out must be an array: into numbers and lists nothing is written");
@@ -61,7 +78,7 @@ int place_open(struct place *place, struct job *job, struct results *results, Py
                                     .ndim = results->ndim, .shape = results->shape};
         return 0;
     }
-    if (array_take(job->state, out, &place->out)) return -1;
+    if (take_out(job, out, &place->out)) return -1;
     if (check_memory(&place->out, &job->a, job->device) || check_out(&place->out, results)) return array_release(&place->out), -1;
     results->type = job->reduction.result_type = place->out.view.type;
     skip_reduced(results, &place->out, place->stride_bytes);

@@ -205,6 +205,11 @@ def narrowed(owner, kind):
     return None if is_there else _TYPES[f"{kind[0]}32"][0]
 
 
+def is_immutable(owner):
+    """Whether it is of a library whose arrays are never written to, whatever their DLPack says: jax."""
+    return type(owner).__module__.partition(".")[0] in ("jax", "jaxlib")
+
+
 def _is_numpy(owner):
     numpy = sys.modules.get("numpy")
     return numpy is not None and (isinstance(owner, (numpy.ndarray, numpy.generic)) or hasattr(owner, "__array__"))

@@ -76,6 +76,9 @@ static int mode_peers() {
     printf("%s\n", cudaGetErrorName(cudaDeviceEnablePeerAccess(1, 0)));
     printf("%s\n", cudaGetErrorName(cudaDeviceEnablePeerAccess(0, 0)));
     printf("%s\n", cudaGetErrorName(cudaDeviceDisablePeerAccess(2)));
+    printf("%s\n", cudaGetErrorName(cudaDeviceDisablePeerAccess(0)));
+    printf("%s\n", cudaGetErrorName(cudaMemcpyPeer(data[1], 1, data[2], 99, 0)));
+    printf("%s\n", cudaGetErrorName(cudaMemcpyPeer(data[1], 1, data[2], 99, 4)));
     add_from<<<1, 32, 0, stream>>>(data[1], data[0]); // 100 + 2 i
     CHECK(cudaMemcpyPeerAsync(data[1], 1, data[2], 2, 128, stream));
     printf("%s\n", cudaGetErrorName(cudaMemcpyPeer(data[1], 2, data[2], 2, 128)));

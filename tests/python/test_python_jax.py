@@ -95,5 +95,7 @@ def test_what_has_no_elements_is_refused_in_words():
         with pytest.raises(TypeError):
             wf.sum(a)
     a = jax.numpy.ones(3)
-    with pytest.raises(ValueError, match="read-only"):
-        wf.sum(a, out=a[0])
+    for x, out in ((a, a[0]), (a[None], a)):
+        with pytest.raises(ValueError, match="read-only"):
+            wf.sum(x, axis=x.ndim - 1 if out.ndim == 0 else 0, out=out)
+    assert a.tolist() == [1, 1, 1]
