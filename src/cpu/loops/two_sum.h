@@ -47,7 +47,8 @@ INLINE vf64 left_of_sum(struct pair sum, vf64 x, vf64 half, vf64 n) {
  * towards rest: it is x, or its neighbour on that side, whichever the sum is nearer to; if it is half-way, the even one. */
 INLINE vf64 nearer_quotient(struct pair sum, vf64 x, vf64 rest, vf64 n) {
     vi64 bits = (vi64)x, is_downward = (bits ^ (vi64)rest) >> 63; /* towards 0 */
-    vf64 other = (vf64)(bits + (is_downward | 1)), half = (other - x) * 0.5;
+    vf64 other = (vf64)((vu64)bits + (vu64)(is_downward | 1)); /* of a NaN anything */
+    vf64 half = (other - x) * 0.5;
     vf64 left = left_of_sum(sum, x, half, n);
     vi64 is_half_way = (vi64)(left == 0), is_beyond = ~(((vi64)left ^ (vi64)half) >> 63);
     vi64 is_other = (is_half_way & -(bits & 1)) | (~is_half_way & is_beyond);
