@@ -26,8 +26,8 @@ static bool has_products(const struct wf_cuda_task *task) {
 }
 
 /* Sums of different kinds at once need more registers than threads. */
-static int ring_block(const struct wf_cuda_task *task, const struct wf_cuda_plan *plan) {
-    if (plan->sums_nbytes > 8192) return has_products(task) ? 256 : 352;
+static int ring_block(const struct wf_cuda_task *task) {
+    if (task->type == WF_F64 && has_products(task)) return 256;
     if (!has_values(task) || !has_products(task)) return 512;
     return task->parts & WF_PART_ABS ? 256 : 384;
 }
@@ -38,14 +38,29 @@ static int operands(const struct wf_cuda_task *task) {
 
 /* ---- shared memory for the sums of floats: see kernels/parts.cuh, bins.cuh and wide.cuh ----------- */
 
-/* Rows of 16 bytes for each of so many lanes; a row is for 64 binades of the values' exponents, or of the products'. */
+/* As kernels/parts.cuh has them: bins of 8 bytes, so many binades apart, in so many of which a value or a product lies. */
+struct wide_bins {
+    int value_binades, value_words, product_binades, product_words, columns;
+};
+
+static bool has_both_signs(const struct wf_cuda_task *task) {
+    return (task->parts & WF_PART_SUM) && (task->parts & WF_PART_ABS);
+}
+
+static struct wide_bins wide_bins(const struct wf_cuda_task *task) {
+    bool has_both = has_values(task) && has_products(task);
+    if (task->type == WF_F64) return (struct wide_bins){54, 2, 54, 3, has_both ? WARP / 2 : WARP};
+    if (task->type == WF_F32) return (struct wide_bins){16, 1, 32, 2, WARP};
+    return (struct wide_bins){32, 1, 32, 1, WARP};
+}
+
 static int wide_nbytes(const struct wf_cuda_task *task) {
-    bool is_f64 = task->type == WF_F64, has_both = (task->parts & WF_PART_SUM) && (task->parts & WF_PART_ABS);
-    int fields = is_f64 ? 2046 : 254; /* of finite values' exponents: bf16 has those of f32 */
-    int value_rows = has_values(task) ? (has_both ? 2 : 1) * ((fields - 1) / 64 + 1) : 0;
-    int product_rows = !has_products(task) ? 0 : is_f64 ? 33 : 2 * (fields - 1) / 64 + 1;
-    int columns = is_f64 && value_rows && product_rows ? (has_both ? 8 : 16) : WARP;
-    return 16 * columns * (value_rows + product_rows);
+    struct wide_bins bins = wide_bins(task);
+    int largest = task->type == WF_F64 ? 2045 : 253; /* position of a significand: bf16 has the exponents of f32 */
+    int signs = has_both_signs(task) ? 2 : 1;
+    int value_rows = has_values(task) ? signs * (largest / bins.value_binades + bins.value_words) : 0;
+    int product_rows = has_products(task) ? 2 * largest / bins.product_binades + bins.product_words : 0;
+    return 8 * bins.columns * (value_rows + product_rows);
 }
 
 static int bins_nbytes(const struct wf_cuda_task *task) {
@@ -73,7 +88,7 @@ static int stage_nbytes(const struct wf_cuda_plan *plan, const struct wf_cuda_ta
  * shared memory is left for the sums. */
 static void plan_ring(struct wf_cuda_plan *plan, const struct wf_cuda_task *task, const struct wf_gpu *gpu) {
     enum { STAGES_MAX = 4 };
-    int block = ring_block(task, plan);
+    int block = ring_block(task);
     /* A chunk's fixed work is felt where threads are few, or where elements take little: bf16's sums but that of squares,
      * and dots of f16. */
     bool is_squares = task->parts == WF_PART_SQUARES, is_dot = task->parts == WF_PART_DOT;

@@ -349,8 +349,6 @@ def test_places_that_do_not_fit_are_told(kind):
             call()
     with pytest.raises(ValueError, match="cannot read CUDA memory"):
         wf.sum(array, device="cpu")
-    with pytest.raises(TypeError, match="where"):
-        wf.sum(array, where=array > 0)
 
 
 def busy_torch(numbers):

@@ -1,7 +1,7 @@
 // The exact sum of a group, kept by one lane.
 //
 // Of integers it is a number of 192 bits in registers.  Of floats it is a column of bins in shared memory: 128-bit integers,
-// 64 binades apart (kernels/wide.cuh), to which terms of any exponent are added, so nothing depends on the data.  Between
+// 64 binades apart, to which terms of any exponent are added, so nothing depends on the data.  Between
 // groups all bins are 0.
 
 #ifndef GROUP_SUMS_CUH
@@ -36,8 +36,10 @@ static __device__ __forceinline__ void publish_part(u64 *word, u64 part)
 // bits and shifted by up to 63.  Products of f64 are two terms.
 #define GROUP_ADDITIONS (WIDTH == 64 ? 1000 : 30000)
 
+typedef ulonglong2 group_bin; // x: the low half
+
 typedef struct {
-    wide_bin *column; // the lane's: its rows are 32 bins apart
+    group_bin *column; // the lane's: its rows are 32 bins apart
     int rows;
     int first, last;  // those that may be other than 0
     u32 additions;    // since the bins were normalised
@@ -53,18 +55,18 @@ static __device__ __forceinline__ void sum_set_empty(group_sum *sum)
 
 static __device__ __forceinline__ void sum_open(group_sum *sum, char *bins, int rows)
 {
-    sum->column = (wide_bin *)bins + lane_number();
+    sum->column = (group_bin *)bins + lane_number();
     sum->rows = rows;
     for (int row = 0; row < rows; row++) sum->column[32 * row] = make_ulonglong2(0, 0);
     sum_set_empty(sum);
 }
 
-static __device__ __forceinline__ wf_i128 value_of_bin(wide_bin bin)
+static __device__ __forceinline__ wf_i128 value_of_bin(group_bin bin)
 {
     return (wf_i128)((wf_u128)bin.y << 64 | bin.x);
 }
 
-static __device__ __forceinline__ wide_bin bin_of_value(wf_i128 value)
+static __device__ __forceinline__ group_bin bin_of_value(wf_i128 value)
 {
     return make_ulonglong2((u64)value, (u64)(value >> 64));
 }
@@ -89,6 +91,16 @@ static __device__ __noinline__ group_sum normalised(group_sum sum)
 static __device__ __forceinline__ void sum_make_room(group_sum *sum)
 {
     if (++sum->additions > GROUP_ADDITIONS) *sum = normalised(*sum);
+}
+
+// Adds integer * 2^position, whose lowest six bits count; the others are the bin's.
+static __device__ __forceinline__ void add_to_bin(group_bin *bin, i64 integer, int position)
+{
+    u32 shift = position & 63;
+    u64 low = (u64)integer << shift, high = (u64)(integer >> 1 >> (63 - shift));
+    group_bin sum = *bin;
+    asm("add.cc.u64 %0, %0, %2;\n\taddc.u64 %1, %1, %3;" : "+l"(sum.x), "+l"(sum.y) : "l"(low), "l"(high));
+    *bin = sum;
 }
 
 // integer * 2^position
@@ -128,7 +140,7 @@ static __device__ __forceinline__ void sum_add_product(group_sum *sum, unit a, u
 // Adds the columns of a team to that of its first lane.
 static __device__ __forceinline__ void sum_merge(group_sum *sum, const team *lanes)
 {
-    wide_bin *bins = sum->column - lane_number();
+    group_bin *bins = sum->column - lane_number();
     *sum = normalised(*sum);
     for (int step = 0; step < lanes->log2; step++) {
         sum->first = min(sum->first, __shfl_xor_sync(ALL_LANES, sum->first, team_delta(lanes, step)));
@@ -138,7 +150,7 @@ static __device__ __forceinline__ void sum_merge(group_sum *sum, const team *lan
     for (int row = sum->first + (int)lanes->place; row <= sum->last; row += 1 << lanes->log2) {
         wf_i128 total = 0;
         for (u32 i = 0; i < 1u << lanes->log2; i++) {
-            wide_bin *bin = &bins[32 * row + team_lane(lanes, i)];
+            group_bin *bin = &bins[32 * row + team_lane(lanes, i)];
             total += value_of_bin(*bin);
             *bin = make_ulonglong2(0, 0);
         }

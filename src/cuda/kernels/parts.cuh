@@ -62,14 +62,20 @@
 #define VALUE_DIGITS DIGITS(VALUE_LOW, VALUE_HIGH)
 #define PRODUCT_DIGITS DIGITS(2 * VALUE_LOW, 2 * VALUE_HIGH)
 
-// Wide bins (wide.cuh): for the positions of values, and of products.  So many lanes have a column for themselves.
-#define VALUE_ROWS ((2 * BIAS - 1) / 64 + 1)
-#define PRODUCT_ROWS (WIDTH == 64 ? 33 : 2 * (2 * BIAS - 1) / 64 + 1) // of f64 half of them, with room for two terms
-#define PRODUCT_BASE_MAX 2100                                         // so that the last one ends within the digits
+// Wide bins (wide.cuh): how many binades they are apart, and in how many of them a term lies, of a value and of a product;
+// rows for all positions; columns, of which the lanes of a warp have one each, or share them where memory has no room for that.
+#define VALUE_BINADES (WIDTH == 64 ? 54 : WIDTH == 32 ? 16 : 32)
+#define VALUE_WORDS (WIDTH == 64 ? 2 : 1)
 #define VALUE_SIGNS (HAS_SUM && HAS_ABS ? 2 : 1)
-#define WIDE_COLUMNS (WIDTH == 64 && HAS_VALUE_SUM && HAS_PRODUCT_SUM ? (VALUE_SIGNS == 2 ? 8 : 16) : 32)
-#define WIDE_ROWS ((HAS_VALUE_SUM ? VALUE_SIGNS * VALUE_ROWS : 0) + (HAS_PRODUCT_SUM ? PRODUCT_ROWS : 0))
-#define WIDE_NBYTES (USES_WIDE ? 16 * WIDE_COLUMNS * WIDE_ROWS : 0) // of a warp
+#define VALUE_ROWS ((2 * BIAS - 1) / VALUE_BINADES + VALUE_WORDS)
+#define PRODUCT_BINADES (WIDTH == 64 ? 54 : 32)
+#define PRODUCT_WORDS (WIDTH == 64 ? 3 : WIDTH == 32 ? 2 : 1)
+#define PRODUCT_ROWS (2 * (2 * BIAS - 1) / PRODUCT_BINADES + PRODUCT_WORDS)
+#define WIDE_WORD_BITS (WIDTH == 64 ? 54 : 47) // 47: the last of a product's words
+#define WIDE_COLUMNS (WIDTH == 64 && HAS_VALUE_SUM && HAS_PRODUCT_SUM ? 16 : 32)
+#define VALUE_BINS (HAS_VALUE_SUM ? VALUE_SIGNS * VALUE_ROWS * WIDE_COLUMNS : 0)
+#define PRODUCT_BINS (HAS_PRODUCT_SUM ? PRODUCT_ROWS * WIDE_COLUMNS : 0)
+#define WIDE_NBYTES (USES_WIDE ? 8 * (VALUE_BINS + PRODUCT_BINS) : 0) // of a warp
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
 
 #endif

@@ -37,7 +37,6 @@ typedef struct {
     char *memory;                        // for bins
     u32 values_in, products_in;          // which bins hold something
     u32 values_since, products_since;    // which chunk
-    int products_base;   // the position where the products' bins begin
     window_state window;
 } sums_state;
 
@@ -177,7 +176,7 @@ static __device__ __forceinline__ void flush_levels(const sums_state *sums, int 
 }
 
 #define PLACED_WHILE 8 // chunks
-#define LOOK_AGAIN LARGER((WIDE_ADDITIONS < 512 ? WIDE_ADDITIONS : 512) / LANE_ELEMENTS, 1) // chunks
+#define LOOK_AGAIN LARGER((WIDE_ADDITIONS < 1024 ? WIDE_ADDITIONS : 1024) / 2 / LANE_ELEMENTS, 1) // chunks
 #define OFTEN 3        // chunks, one after the other or nearly so, that go elsewhere: then others are taken to do so
 #define WIDE_WHILE 31  // segments
 
@@ -268,16 +267,17 @@ static __device__ __forceinline__ wide_bin *value_bins(const sums_state *sums)
 
 static __device__ __forceinline__ wide_bin *product_bins(const sums_state *sums)
 {
-    return (wide_bin *)sums->memory + (HAS_VALUE_SUM ? VALUE_SIGNS * VALUE_ROWS * WIDE_COLUMNS : 0);
+    return (wide_bin *)sums->memory + VALUE_BINS;
 }
 
 static __device__ __forceinline__ void flush_wide_values(const wide_bin *bins)
 {
-    const wide_bin *negative = bins + VALUE_ROWS * WIDE_COLUMNS;
-    if (HAS_SUM) wide_flush(bins, VALUE_ROWS, 0, block_partial.sum, false);
-    if (VALUE_SIGNS == 2) wide_flush(negative, VALUE_ROWS, 0, block_partial.sum, true);
-    if (HAS_ABS) wide_flush(bins, VALUE_ROWS, 0, block_partial.abs, false);
-    if (VALUE_SIGNS == 2) wide_flush(negative, VALUE_ROWS, 0, block_partial.abs, false);
+#pragma unroll
+    for (int sign = 0; sign < VALUE_SIGNS; sign++) { // 1: of negative values
+        const wide_bin *mine = bins + sign * VALUE_ROWS * WIDE_COLUMNS;
+        if (HAS_SUM) wide_flush(mine, VALUE_ROWS, VALUE_BINADES, block_partial.sum, sign);
+        if (HAS_ABS) wide_flush(mine, VALUE_ROWS, VALUE_BINADES, block_partial.abs, false);
+    }
 }
 
 static __device__ __forceinline__ void flush_values(sums_state *sums)
@@ -322,93 +322,103 @@ static __device__ __forceinline__ void need_value_bins(sums_state *sums, lane_st
     }
 }
 
-static __device__ __forceinline__ void add_wide_value(wide_bin *bins, unit bits)
-{
-    int position;
-    u64 significand = significand_of(bits, &position);
-    if (VALUE_SIGNS == 2)
-        wide_add(bins, (i64)significand, position + (is_negative(bits) ? 64 * VALUE_ROWS : 0));
-    else
-        wide_add(bins, HAS_SUM ? with_sign(significand, is_negative(bits)) : (i64)significand, position);
-}
-
-static __device__ __forceinline__ void add_values_to_bins(sums_state *sums, const vector x[VECTORS])
-{
-    if (USES_WINDOW && sums->values_in == IN_WINDOW) {
-#pragma unroll
-        for (int i = 0; i < LANE_ELEMENTS; i++) {
-            unit bits = element_at(&x[i / PER_VECTOR], i % PER_VECTOR);
-            if (!HAS_SUM) bits &= MAGNITUDE;
-            window_add(&sums->window, bits);
-        }
-        return;
-    }
-    wide_bin *bins = value_bins(sums);
-#pragma unroll
-    for (int i = 0; i < LANE_ELEMENTS; i++) add_wide_value(bins, element_at(&x[i / PER_VECTOR], i % PER_VECTOR));
-}
-
 static __device__ __forceinline__ void flush_products(sums_state *sums)
 {
     if (sums->products_in == IN_NO_BINS) return;
     __syncwarp();
-    wide_flush(product_bins(sums), PRODUCT_ROWS, sums->products_base, block_partial.product_sum, false);
+    wide_flush(product_bins(sums), PRODUCT_ROWS, PRODUCT_BINADES, block_partial.product_sum, false);
     __syncwarp();
     sums->products_in = IN_NO_BINS;
 }
 
-// Makes room in the bins for products of these ranges.  The bins of f64 do not cover all exponents: they end with the
-// largest product.
-static __device__ __forceinline__ void need_product_bins(sums_state *sums, field_range x, field_range y, u32 chunk)
+// Makes room in the bins of products.
+static __device__ __forceinline__ void need_product_bins(sums_state *sums, u32 chunk)
 {
     if (sums->products_in == IN_WIDE && chunk - sums->products_since + LOOK_AGAIN > WIDE_CHUNKS) flush_products(sums);
     if (sums->products_in == IN_NO_BINS) {
         wide_clear(product_bins(sums), PRODUCT_ROWS);
         sums->products_in = IN_WIDE;
         sums->products_since = chunk;
-        sums->products_base = WIDTH == 64 ? max(x.high + y.high + 64 - (PRODUCT_ROWS * 64 - 53), 0) : 0;
-        sums->products_base = min(sums->products_base, PRODUCT_BASE_MAX);
         __syncwarp();
     }
 }
 
-// Adds a product of 106 bits in two terms.  One that lies below the bins goes to the digits.
-static __device__ __forceinline__ void add_long_product(const sums_state *sums, wide_bin *bins, unit a, unit b)
+static __device__ __forceinline__ wide_term value_term(const sums_state *sums, unit bits)
+{
+    int position;
+    u64 significand = significand_of(bits, &position);
+    bool negative = is_negative(bits);
+    wide_bin *bins = value_bins(sums) + (VALUE_SIGNS == 2 && negative ? VALUE_ROWS * WIDE_COLUMNS : 0);
+    return wide_term_of(bins, VALUE_WORDS, VALUE_BINADES, significand, 0, position, VALUE_SIGNS == 1 && HAS_SUM && negative);
+}
+
+static __device__ __forceinline__ wide_term product_term(const sums_state *sums, unit a, unit b)
 {
     int position_a, position_b;
     u64 factor_a = significand_of(a, &position_a), factor_b = significand_of(b, &position_b);
-    u64 low = factor_a * factor_b, high = __umul64hi(factor_a, factor_b) << 11 | low >> 53;
-    int position = position_a + position_b - sums->products_base;
-    bool negative = OPERANDS == 2 && is_negative(a) != is_negative(b);
-    bool is_held = position >= 0 && position + 53 < 64 * PRODUCT_ROWS;
-    low = is_held ? low & (((u64)1 << 53) - 1) : 0;
-    high = is_held ? high : 0;
-    position = is_held ? position : 0;
-    wide_add(bins, with_sign(low, negative), position);
-    wide_add(bins, with_sign(high, negative), position + 53);
-    if (!is_held && factor_a && factor_b) deposit_product(block_partial.product_sum, widen(a), widen(b));
+    u64 low = WIDTH == 64 ? factor_a * factor_b : (u64)(u32)factor_a * (u32)factor_b;
+    u64 high = WIDTH == 64 ? __umul64hi(factor_a, factor_b) : 0;
+    return wide_term_of(product_bins(sums), PRODUCT_WORDS, PRODUCT_BINADES, low, high, position_a + position_b,
+                        OPERANDS == 2 && is_negative(a) != is_negative(b));
 }
 
-// Adds a product of floats of up to 32 bits, which one term holds.
-static __device__ __forceinline__ void add_short_product(wide_bin *bins, unit a, unit b)
+#define WIDE_VECTORS LARGER(1, 4 / PER_VECTOR) // whose terms are made before any is added, so that they wait together
+static_assert(!USES_WIDE || VECTORS % WIDE_VECTORS == 0, "a chunk is taken in whole parts");
+
+// Brings the next vectors to the front.  So the loop over a chunk need not be unrolled, which made so many instructions that
+// their cache did not hold them.
+static __device__ __forceinline__ void rotate(vector x[VECTORS])
 {
-    int position_a, position_b;
-    u32 factor_a = (u32)significand_of(a, &position_a), factor_b = (u32)significand_of(b, &position_b);
-    wide_add(bins, with_sign((u64)factor_a * factor_b, OPERANDS == 2 && is_negative(a) != is_negative(b)),
-             position_a + position_b);
+    vector first[WIDE_VECTORS];
+#pragma unroll
+    for (int j = 0; j < WIDE_VECTORS; j++) first[j] = x[j];
+#pragma unroll
+    for (int j = 0; j < VECTORS; j++)
+        x[j] = j + WIDE_VECTORS < VECTORS ? x[j + WIDE_VECTORS] : first[j + WIDE_VECTORS - VECTORS];
 }
 
-static __device__ __forceinline__ void add_products_to_bins(sums_state *sums, const vector x[VECTORS],
-                                                            const vector y[VECTORS])
+static __device__ __forceinline__ void add_to_wide(const sums_state *sums, vector x[VECTORS], vector y[VECTORS], bool values,
+                                                   bool products)
 {
-    wide_bin *bins = product_bins(sums);
+#pragma unroll 1
+    for (int i = 0; i < VECTORS; i += WIDE_VECTORS) {
+        wide_term value[WIDE_VECTORS * PER_VECTOR], product[WIDE_VECTORS * PER_VECTOR];
+#pragma unroll
+        for (int e = 0; e < WIDE_VECTORS * PER_VECTOR; e++) {
+            unit a = element_at(&x[e / PER_VECTOR], e % PER_VECTOR), b = element_at(&y[e / PER_VECTOR], e % PER_VECTOR);
+            if (values) value[e] = value_term(sums, a);
+            if (products) product[e] = product_term(sums, a, b);
+        }
+#pragma unroll
+        for (int e = 0; e < WIDE_VECTORS * PER_VECTOR; e++)
+            wide_add(values ? &value[e] : 0, products ? &product[e] : 0);
+        rotate(x);
+        if (OPERANDS == 2) rotate(y);
+    }
+}
+
+static __device__ __forceinline__ void add_to_window(sums_state *sums, const vector x[VECTORS])
+{
 #pragma unroll
     for (int i = 0; i < LANE_ELEMENTS; i++) {
-        unit a = element_at(&x[i / PER_VECTOR], i % PER_VECTOR), b = element_at(&y[i / PER_VECTOR], i % PER_VECTOR);
-        if (WIDTH == 64)
-            add_long_product(sums, bins, a, b);
-        else
-            add_short_product(bins, a, b);
+        unit bits = element_at(&x[i / PER_VECTOR], i % PER_VECTOR);
+        if (!HAS_SUM) bits &= MAGNITUDE;
+        window_add(&sums->window, bits);
+    }
+}
+
+// A chunk's values, its products, or both.
+static __device__ __forceinline__ void add_to_bins(sums_state *sums, vector x[VECTORS], vector y[VECTORS], bool values,
+                                                   bool products)
+{
+    if (USES_WINDOW && sums->values_in == IN_WINDOW) {
+        add_to_window(sums, x);
+    } else if (values && products) {
+        add_to_wide(sums, x, y, USES_VALUE_LEVELS, USES_PRODUCT_LEVELS);
+    } else if (values) {
+        add_to_wide(sums, x, y, USES_VALUE_LEVELS, false);
+    } else {
+        add_to_wide(sums, x, y, false, USES_PRODUCT_LEVELS);
     }
 }
 
@@ -497,13 +507,13 @@ static __device__ __forceinline__ void sums_look(sums_state *sums, lane_state *l
     make_usual(sums, is_often ? *values_to : TO_FEW, is_often ? *products_to : TO_FEW, range_x, range_y);
     sums->look_at = is_often || sums->sees_zeros ? chunk + LOOK_AGAIN : NOWHERE;
     if (USES_WIDE && USES_VALUE_LEVELS && *values_to == TO_BINS) need_value_bins(sums, lane, range_x, chunk);
-    if (USES_WIDE && USES_PRODUCT_LEVELS && *products_to == TO_BINS) need_product_bins(sums, range_x, range_y, chunk);
+    if (USES_WIDE && USES_PRODUCT_LEVELS && *products_to == TO_BINS) need_product_bins(sums, chunk);
 #endif
     if (PLAIN_SPECIAL && !lane->is_not_negative_zero) sums->below[0] = 0;
 }
 
 // Adds a warp's chunk, from which special elements have been taken out.
-static __device__ __forceinline__ void sums_add(sums_state *sums, const vector x[VECTORS], const vector y[VECTORS],
+static __device__ __forceinline__ void sums_add(sums_state *sums, vector x[VECTORS], vector y[VECTORS],
                                                 int values_to, int products_to)
 {
     if (values_to == TO_FEW && products_to == TO_FEW) {
@@ -511,20 +521,15 @@ static __device__ __forceinline__ void sums_add(sums_state *sums, const vector x
         return;
     }
     if (!USES_WIDE || values_to == TO_NOTHING) return;
-    if (USES_PRODUCT_LEVELS) {
-        if (products_to == TO_BINS)
-            add_products_to_bins(sums, x, y);
-        else
-            add_to_levels(sums, x, y, 0, LEVELS);
-    }
-    if (USES_VALUE_LEVELS) {
-        if (values_to == TO_BINS)
-            add_values_to_bins(sums, x);
-        else if (values_to == TO_FEW)
-            add_to_levels(sums, x, y, VALUE_FEW, 0);
-        else
-            add_to_levels(sums, x, y, LEVELS, 0);
-    }
+    bool values_to_bins = USES_VALUE_LEVELS && values_to == TO_BINS;
+    bool products_to_bins = USES_PRODUCT_LEVELS && products_to == TO_BINS;
+    if (values_to_bins || products_to_bins) add_to_bins(sums, x, y, values_to_bins, products_to_bins);
+    if (USES_PRODUCT_LEVELS && !products_to_bins) add_to_levels(sums, x, y, 0, LEVELS);
+    if (!USES_VALUE_LEVELS || values_to_bins) return;
+    if (values_to == TO_FEW)
+        add_to_levels(sums, x, y, VALUE_FEW, 0);
+    else
+        add_to_levels(sums, x, y, LEVELS, 0);
 }
 
 // Moves all sums to the block's digits, at the end of a segment.
