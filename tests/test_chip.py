@@ -302,7 +302,7 @@ def test_the_pipe_is_recorded(chip, tmp_path, monkeypatch):
 
 
 def test_every_verdict_that_differs_is_explained():
-    page = (ROOT / "docs" / "machine-vs-chip.md").read_text()
+    page = (ROOT / "docs" / "simulator-vs-hardware.md").read_text()
     told = [line for line in page.splitlines() if line.startswith("| `") and "they differ" in line]
     assert {line.split("`")[1] for line in told} == \
         {"last_warp_one_barrier", "overlapping_segments", "uninitialised"}
@@ -396,7 +396,7 @@ def test_the_page_tells_each_difference(recorded, tmp_path):
     for name in ("lab", "docs", "data/h200"):
         (tmp_path / name).mkdir(parents=True)
     shutil.copy(ROOT / "lab" / "chip-docs", tmp_path / "lab")
-    shutil.copy(ROOT / "docs" / "machine-vs-chip.md", tmp_path / "docs")
+    shutil.copy(ROOT / "docs" / "simulator-vs-hardware.md", tmp_path / "docs")
     (tmp_path / "ladder").symlink_to(ROOT / "ladder")
     told = json.loads(recorded.read_text())
     alone = [row for row in told["runs"][0]["rungs"] if row["rung"] == "06"]
@@ -411,7 +411,7 @@ def test_the_page_tells_each_difference(recorded, tmp_path):
         (1, "sum of 1024 f32, blocks of 256: 06_sequential: load sectors: "
             f"machine {sectors}, chip {sectors + 1}: NO REASON\n")
     assert chip_docs(tmp_path).returncode == 0
-    page = (tmp_path / "docs" / "machine-vs-chip.md").read_text()
+    page = (tmp_path / "docs" / "simulator-vs-hardware.md").read_text()
     assert f"| {sectors} / {sectors + 1} |" in page and "**load sectors** of `06_sequential`" in page
     assert "| `last_warp_volatile` | race | 0 | 2 | 0 | 0 | they agree |" in page
     assert chip_docs(tmp_path, "--check").returncode == 0
