@@ -1,5 +1,5 @@
 """The GPU gives the CPU engine's bits: every op, type, policy and result type, wherever elements lie and whatever
-they are.  Where there is no GPU, a small selection runs on the SIMT machine."""
+they are.  Where there is no GPU, a small selection runs on the simulator."""
 
 import ctypes
 import itertools
@@ -22,7 +22,7 @@ from samples import NAN_POLICIES, agree, nbytes_of, pack  # noqa: E402
 from test_accumulator import cut, merge_in_random_order  # noqa: E402
 from test_engine import random_view  # noqa: E402
 
-# On the SIMT machine: each type, each kind of work.
+# On the simulator: each type, each kind of work.
 SELECTED = {
     "bool": ("any", "sum"), "i8": ("argmax", "sum"), "i16": ("min",), "i32": ("sum", "norm2"), "i64": ("prod", "dot"),
     "u8": ("xor",), "u16": ("max",), "u32": ("nonzero",), "u64": ("and",), "f16": ("sum", "min"), "bf16": ("mean",),
