@@ -226,7 +226,7 @@ def test_every_call_that_fails_is_an_error(calls, tmp_path):
 
 @pytest.mark.parametrize("result, name", [(700, "ILLEGAL_ADDRESS"), (719, "LAUNCH_FAILED")])
 def test_a_broken_context(result, name, calls, opening, tmp_path):
-    """A context in which a kernel faulted, of whomever, stays broken: the message says that the process must be restarted."""
+    """A context in which any kernel has faulted stays broken: the message says that the process must be restarted."""
     names, arrived = calls
     later = set(names[:arrived]) - set(opening) - CLEANING_UP
     assert "LaunchKernel" in later

@@ -33,7 +33,7 @@ COUNTS = sorted({0, 1, 2, 3, 5, 7, 15, 16, 17, *(power + k for power in POWERS f
                  *(3 * power + k for power in POWERS[:-1] for k in (-1, 1)), 1000003})
 FEW_COUNTS = (0, 1, 2, 31, 32, 33, 255, 257, 1023, 1024, 1025, 2500)
 BLOCKS_NBYTES = 33333  # of a small array that takes several blocks, its ends apart
-ODD = ("sum", "argmax", "dot", "stats")  # kernels for addresses that are no multiple of the element's size are others
+ODD = ("sum", "argmax", "dot", "stats")  # kernels for addresses that are not multiples of the element's size are others
 LIKE_OTHERS = ("mean", "std", "any", "all", "norminf")  # whose kernels are those of other ops
 LONG = 1 << 16  # from here on each array is reduced by a part of the ops only
 
