@@ -245,7 +245,7 @@ static simt_error run(const struct explain_request *request, struct explanation 
     return error || !request->wants_misprints ? error : run_misprints(explanation, message);
 }
 
-/* Whether nothing is said of the elements and the simulator; then *request becomes the rung's own picture. */
+/* Whether nothing is said of the elements and the machine; then *request becomes the rung's own picture. */
 static bool take_picture(struct explain_request *request) {
     const struct ladder_picture *picture = &request->rung->picture;
     bool is_free = !request->n && !request->values && !request->block && !request->settings.warp_size &&
