@@ -1,4 +1,4 @@
-/* Verifies, then times, and says how near to the machine's read ceiling it comes. */
+/* Verifies, then times, and says how close each comes to the read ceiling of this computer. */
 #define _GNU_SOURCE /* sched_getaffinity, MAP_ANONYMOUS */
 
 #include "bench.h"

@@ -1,5 +1,5 @@
 """make bench: measures everything that `warpfold bench` does, NumPy beside it, then files, pipes and text, then the
-SIMT machine.
+SIMT simulator.
 
     run.py BUILD [--quick] [--kinds] [--readme]
 
@@ -53,8 +53,8 @@ def measure_files(build, quick, document):
             document["rows"].append(row)
 
 
-def measure_machine(build, quick, document):
-    """How fast the SIMT machine executes kernels: a table, ready made."""
+def measure_simulator(build, quick, document):
+    """How fast the simulator executes kernels: a table, ready made."""
     command = [build / "bench" / "machine" / "bench_machine", "1" if quick else "7"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
@@ -105,7 +105,7 @@ def main():
         return
     document = measure_arrays(options.build, options.quick)
     measure_files(options.build, options.quick, document)
-    measure_machine(options.build, options.quick, document)
+    measure_simulator(options.build, options.quick, document)
     (options.build / "bench.json").write_text(table.text_of(document))
     print(table.render(document, everything=True))
     print(document["kernels"])

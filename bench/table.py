@@ -3,8 +3,8 @@
     table.py BENCH_JSON            prints every row, in markdown
     table.py BENCH_JSON FILE...    puts the tables between the markers in the files:
                                    <!-- bench:begin --> ... <!-- bench:end -->, or every row
-                                   after <!-- bench:begin all -->; the SIMT machine's between
-                                   <!-- machine:begin --> ... <!-- machine:end -->
+                                   after <!-- bench:begin all -->; the simulator's between
+                                   <!-- simulator:begin --> ... <!-- simulator:end -->
 """
 
 import json
@@ -19,7 +19,7 @@ FLOATS = ("f16", "bf16", "f32", "f64")
 PEERS = ("plain loop", "OpenBLAS", "NumPy")
 BLOCK = re.compile(r"(<!-- bench:begin( all)? -->\n).*?(<!-- bench:end -->)", re.DOTALL)
 CPU_KINDS_BLOCK = re.compile(r"(<!-- cpu-kinds:begin -->\n).*?(<!-- cpu-kinds:end -->)", re.DOTALL)
-MACHINE_BLOCK = re.compile(r"(<!-- machine:begin -->\n).*?(<!-- machine:end -->)", re.DOTALL)
+SIMULATOR_BLOCK = re.compile(r"(<!-- simulator:begin -->\n).*?(<!-- simulator:end -->)", re.DOTALL)
 
 
 def text_of(document):
@@ -195,7 +195,7 @@ def update(path, document):
     text = path.read_text()
     new = BLOCK.sub(lambda match: match[1] + render(document, bool(match[2])) + match[3], text)
     if document.get("kernels"):
-        new = MACHINE_BLOCK.sub(lambda match: match[1] + document["kernels"] + match[2], new)
+        new = SIMULATOR_BLOCK.sub(lambda match: match[1] + document["kernels"] + match[2], new)
     if new != text:
         path.write_text(new)
 

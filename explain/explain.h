@@ -39,7 +39,7 @@ struct explanation {
     simt_settings settings;
     simt_schedule schedule;
     uint64_t seed;
-    bool is_picture; /* the rung's own choice of n and of the machine */
+    bool is_picture; /* the rung's own choice of n and of the simulator */
     void *values;    /* n elements */
 
     struct ladder_plan plan;

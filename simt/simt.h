@@ -113,10 +113,10 @@ typedef struct simt_settings {
 simt_error simt_machine_create(const simt_settings *settings, simt_machine **machine); /* NULL: defaults */
 void simt_machine_destroy(simt_machine *machine);                                      /* NULL: nothing */
 
-/* A machine may have several devices, which share one address space.  From this call on, what is allocated, the variables
- * of modules, and launches are those of the device, 0 to SIMT_DEVICES - 1; its kernels reach its own memory and that of
- * its peers (a bit for each device), and any other device's is a finding.  Memory that the host uses, too, is everybody's.
- * Without the call there is device 0 alone. */
+/* A simulator may have several devices, which share one address space.  From this call on, what is allocated, the
+ * variables of modules, and launches are those of the device, 0 to SIMT_DEVICES - 1; its kernels reach its own memory
+ * and that of its peers (a bit for each device), and any other device's is a finding.  Memory that the host uses, too,
+ * is everybody's.  Without the call there is device 0 alone. */
 #define SIMT_DEVICES 16
 simt_error simt_machine_set_device(simt_machine *machine, uint32_t device, uint32_t peers);
 

@@ -39,14 +39,29 @@ def keep_what_nvrtc_compiles():
         return
     if any((folder / "include" / "cuda_runtime.h").exists() for folder in cuda_folders()):
         os.environ["WARPFOLD_NVRTC"] = str(NVRTC_CACHE)
-        if "TESTS_EVERY_KERNEL" not in os.environ:  # half of the time that compiling takes; with "max" the simulator has more to do
+        if "TESTS_NVRTC_FULL" not in os.environ:  # half of the time that compiling takes; with "max" the simulator has more to do
             os.environ.setdefault("TESTS_NVRTC_QUICK", "mid")
 
 
+# In CI the simulator runs the kernels of these files as NVRTC optimizes them for users, and with TESTS_NVRTC_FULL of all.
+FULLY_OPTIMIZED = ("test_gpu", "test_cuda", "test_environment")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def optimized_as_for_users(request):
+    with pytest.MonkeyPatch.context() as environment:
+        if "TESTS_EVERY_KERNEL" in os.environ and request.path.stem in FULLY_OPTIMIZED:
+            environment.delenv("TESTS_NVRTC_QUICK", raising=False)
+        yield
+
+
 # A file stays with one worker: those that take longest begin first, so that none is left alone with one at the end.
-LONGEST = ("test_gpu", "test_ladder", "test_gpu_groups", "test_pages", "test_cuda_kernels", "test_adversarial", "test_program",
-           "test_groups", "test_inspect_limits", "test_mpi", "test_files", "test_cuda", "test_faults", "test_house",
-           "test_pages_inspect", "test_inspect_cuda", "test_kernels", "test_tables", "test_ladder_gpu", "test_engine")
+LONGEST = ("test_gpu_groups", "test_gpu", "test_ladder", "test_pages", "test_cuda_kernels", "test_mpi", "test_adversarial",
+           "test_program", "test_groups", "test_inspect_limits", "test_files", "test_cuda", "test_faults", "test_house",
+           "test_pages_inspect", "test_inspect_cuda", "test_kernels_wgmma", "test_kernels", "test_tables", "test_ladder_gpu",
+           "test_keyed", "test_ladder_sources", "test_chip", "test_quantiles", "test_kernels_language", "test_program_textures",
+           "test_program_order", "test_judge", "test_kernels_async", "test_tables_groups", "test_site", "test_engine",
+           "test_python_gpu_ranks", "test_python_gpu")
 
 
 def turn_of(item):

@@ -1,4 +1,4 @@
-"""The machine held against a recorded GPU (data/h200), and the scripts that record and tell it."""
+"""The simulator held against a recorded GPU (data/h200), and the scripts that record and tell it."""
 
 import difflib
 import json
@@ -48,7 +48,7 @@ def test_every_difference_has_a_reason(told_differences):
 
 @pytest.fixture(scope="module")
 def difference_lines(told_differences):
-    """RUN: KERNEL: COUNTER: machine N, chip N: REASON for each that is not equal, split at the colons."""
+    """RUN: KERNEL: COUNTER: simulator N, chip N: REASON for each that is not equal, split at the colons."""
     return [line.split(": ", 4) for line in told_differences.stdout.splitlines()]
 
 
@@ -77,8 +77,8 @@ def test_shared_wavefronts_are_equal_but_for_the_conflicts_of_stores(difference_
     differing = [line for line in difference_lines if line[2] == "shared wavefronts"]
     assert {kernel for _, kernel, *_ in differing} == {"15_redux"}
     for run, kernel, _, counts, _ in differing:
-        machine, chip = map(int, re.findall(r"\d+", counts))
-        assert chip - machine == recorded_rungs[run, kernel]["bank_conflict_stores"]
+        simulator, chip = map(int, re.findall(r"\d+", counts))
+        assert chip - simulator == recorded_rungs[run, kernel]["bank_conflict_stores"]
 
 
 def wavefronts_in_place(kernel, n, block):
@@ -133,9 +133,9 @@ def test_what_passes_the_pipe_in_rungs_13_to_15_is_known_but_for_conflicts(diffe
     lines = [line for line in difference_lines if line[2] == "all wavefronts" and line[1][:2] in ("13", "14", "15")]
     assert len(lines) == 15
     for run, kernel, _, counts, _ in lines:
-        machine, count = map(int, re.findall(r"\d+", counts))
+        simulator, count = map(int, re.findall(r"\d+", counts))
         chip = recorded_rungs[run, kernel]
-        assert count - chip["bank_conflicts"] == machine + off_or_again(kernel, run.split()[0], chip), (run, kernel)
+        assert count - chip["bank_conflicts"] == simulator + off_or_again(kernel, run.split()[0], chip), (run, kernel)
 
 
 def test_barriers_and_shuffles_fit_the_wavefronts_of_the_pipe(differences):
@@ -302,7 +302,7 @@ def test_the_pipe_is_recorded(chip, tmp_path, monkeypatch):
 
 
 def test_every_verdict_that_differs_is_explained():
-    page = (ROOT / "docs" / "machine-vs-chip.md").read_text()
+    page = (ROOT / "docs" / "simulator-vs-hardware.md").read_text()
     told = [line for line in page.splitlines() if line.startswith("| `") and "they differ" in line]
     assert {line.split("`")[1] for line in told} == \
         {"last_warp_one_barrier", "overlapping_segments", "uninitialised"}
@@ -396,22 +396,22 @@ def test_the_page_tells_each_difference(recorded, tmp_path):
     for name in ("lab", "docs", "data/h200"):
         (tmp_path / name).mkdir(parents=True)
     shutil.copy(ROOT / "lab" / "chip-docs", tmp_path / "lab")
-    shutil.copy(ROOT / "docs" / "machine-vs-chip.md", tmp_path / "docs")
+    shutil.copy(ROOT / "docs" / "simulator-vs-hardware.md", tmp_path / "docs")
     (tmp_path / "ladder").symlink_to(ROOT / "ladder")
     told = json.loads(recorded.read_text())
     alone = [row for row in told["runs"][0]["rungs"] if row["rung"] == "06"]
-    machine = json.loads(subprocess.run([CLI, "ladder", "--json", "--rung", "06", "-n", "1024"], capture_output=True,
+    simulator = json.loads(subprocess.run([CLI, "ladder", "--json", "--rung", "06", "-n", "1024"], capture_output=True,
                                         text=True, timeout=TIMEOUT_SECONDS).stdout)["rungs"][0]
-    alone[0]["chip"] = {"warps": machine["warps"], "global_load_sectors": machine["global_load_sectors"] + 1}
+    alone[0]["chip"] = {"warps": simulator["warps"], "global_load_sectors": simulator["global_load_sectors"] + 1}
     told["runs"], told["wrong"] = [dict(told["runs"][0], rungs=alone)], []
     (tmp_path / "data" / "h200" / "counters.json").write_text(json.dumps(told))
     done = chip_docs(tmp_path, "--differences")
-    sectors = machine["global_load_sectors"]
+    sectors = simulator["global_load_sectors"]
     assert (done.returncode, done.stdout) == \
         (1, "sum of 1024 f32, blocks of 256: 06_sequential: load sectors: "
-            f"machine {sectors}, chip {sectors + 1}: NO REASON\n")
+            f"simulator {sectors}, chip {sectors + 1}: NO REASON\n")
     assert chip_docs(tmp_path).returncode == 0
-    page = (tmp_path / "docs" / "machine-vs-chip.md").read_text()
+    page = (tmp_path / "docs" / "simulator-vs-hardware.md").read_text()
     assert f"| {sectors} / {sectors + 1} |" in page and "**load sectors** of `06_sequential`" in page
     assert "| `last_warp_volatile` | race | 0 | 2 | 0 | 0 | they agree |" in page
     assert chip_docs(tmp_path, "--check").returncode == 0

@@ -104,7 +104,7 @@ def test_every_gpu_is_listed(tmp_path):
     environment = fake_environment(tmp_path, devices=3, capability="9.0", multiprocessors=132, memory=3 << 29,
                                    version=12080)
     assert devices(environment)[1:] == [
-        f"cuda:{i}: SIMT machine, compute capability 9.0, 132 multiprocessors, 1.5 GiB, driver for CUDA 12.8"
+        f"cuda:{i}: SIMT simulator, compute capability 9.0, 132 multiprocessors, 1.5 GiB, driver for CUDA 12.8"
         for i in range(3)
     ]
 
@@ -114,7 +114,7 @@ def test_a_gpu_that_cannot_be_used_is_listed_beside_others(tmp_path):
     lines = devices(fake_environment(tmp_path, devices=2, fail="DevicePrimaryCtxRetain:1:46"))
     assert lines[1].startswith("cuda:0 is unavailable: cuDevicePrimaryCtxRetain (cuda:0): ")
     assert "exclusive" in lines[1]
-    assert lines[2].startswith("cuda:1: SIMT machine, ")
+    assert lines[2].startswith("cuda:1: SIMT simulator, ")
 
 
 @pytest.mark.parametrize("number", [1, 7, 9999])
@@ -135,7 +135,7 @@ def test_a_word_that_is_no_device(word, tmp_path):
 def test_too_old_a_gpu(capability, tmp_path):
     need_fake(compiles=False)
     environment = fake_environment(tmp_path, capability=capability)
-    words = f"SIMT machine has compute capability {capability}, but warpfold needs 7.5 or later: use the device cpu"
+    words = f"SIMT simulator has compute capability {capability}, but warpfold needs 7.5 or later: use the device cpu"
     assert devices(environment)[1] == f"cuda:0 is unavailable: {words}"
     refused(1, words, *SUM, data=NUMBERS, env=environment)
 
@@ -226,7 +226,7 @@ def test_every_call_that_fails_is_an_error(calls, tmp_path):
 
 @pytest.mark.parametrize("result, name", [(700, "ILLEGAL_ADDRESS"), (719, "LAUNCH_FAILED")])
 def test_a_broken_context(result, name, calls, opening, tmp_path):
-    """A context in which a kernel faulted, of whomever, stays broken: the message says that the process must be restarted."""
+    """A context in which any kernel has faulted stays broken: the message says that the process must be restarted."""
     names, arrived = calls
     later = set(names[:arrived]) - set(opening) - CLEANING_UP
     assert "LaunchKernel" in later

@@ -1,5 +1,5 @@
-"""Every reduction kernel for a GPU with a copy engine runs on the SIMT machine and gives the CPU's bits, and in CI those of
-some types compile to machine code, too.  Kernels that have the engine copy run with bulk copies, without a finding.
+"""Every reduction kernel for a GPU with a copy engine runs on the simulator and gives the CPU's bits, and in CI those
+of some types compile to machine code, too.  Kernels that have the engine copy run with bulk copies, without a finding.
 tests/test_gpu.py runs the others there."""
 
 import array

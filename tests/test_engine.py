@@ -467,7 +467,7 @@ def test_a_special_number_at_every_place(handle, type_name):
             check_all_ops(handle, type_name, wf.vector(data, type_name), data, "special", place, hex(value))
 
 
-# ---- the 90 % case -----------------------------------------------------------------------------------
+# ---- calls without a handle -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("type_name, real", (("f64", ctypes.c_double), ("f32", ctypes.c_float)))

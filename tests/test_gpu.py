@@ -1,5 +1,5 @@
 """The GPU gives the CPU engine's bits: every op, type, policy and result type, wherever elements lie and whatever
-they are.  Where there is no GPU, a small selection runs on the SIMT machine."""
+they are.  Where there is no GPU, a small selection runs on the simulator."""
 
 import ctypes
 import itertools
@@ -22,7 +22,7 @@ from samples import NAN_POLICIES, agree, nbytes_of, pack  # noqa: E402
 from test_accumulator import cut, merge_in_random_order  # noqa: E402
 from test_engine import random_view  # noqa: E402
 
-# On the SIMT machine: each type, each kind of work.
+# On the simulator: each type, each kind of work.
 SELECTED = {
     "bool": ("any", "sum"), "i8": ("argmax", "sum"), "i16": ("min",), "i32": ("sum", "norm2"), "i64": ("prod", "dot"),
     "u8": ("xor",), "u16": ("max",), "u32": ("nonzero",), "u64": ("and",), "f16": ("sum", "min"), "bf16": ("mean",),
@@ -33,7 +33,7 @@ COUNTS = sorted({0, 1, 2, 3, 5, 7, 15, 16, 17, *(power + k for power in POWERS f
                  *(3 * power + k for power in POWERS[:-1] for k in (-1, 1)), 1000003})
 FEW_COUNTS = (0, 1, 2, 31, 32, 33, 255, 257, 1023, 1024, 1025, 2500)
 BLOCKS_NBYTES = 33333  # of a small array that takes several blocks, its ends apart
-ODD = ("sum", "argmax", "dot", "stats")  # kernels for addresses that are no multiple of the element's size are others
+ODD = ("sum", "argmax", "dot", "stats")  # kernels for addresses that are not multiples of the element's size are others
 LIKE_OTHERS = ("mean", "std", "any", "all", "norminf")  # whose kernels are those of other ops
 LONG = 1 << 16  # from here on each array is reduced by a part of the ops only
 

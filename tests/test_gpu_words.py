@@ -1,5 +1,5 @@
 """Words of arrays in a GPU's memory: those of the CPU's accumulators, word for word; added up over ranks, and where the
-largest was taken, they leave the result that these have.  Where there is no GPU, a selection runs on the SIMT machine."""
+largest was taken, they leave the result that these have.  Where there is no GPU, a selection runs on the simulator."""
 
 import itertools
 import math

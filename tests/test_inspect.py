@@ -1,6 +1,6 @@
 """warpfold inspect: arguments in and out, what is said of a wrong one, the report for people and for programs.
 
-What the machine counts and finds in many kernels is tested with the kernels; here, that it reaches the user.
+What the simulator counts and finds in many kernels is tested with the kernels; here, that it reaches the user.
 """
 
 import math

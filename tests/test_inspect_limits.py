@@ -60,7 +60,7 @@ def test_the_default_is_the_same_everywhere(write):
     spaces = re.compile(r"\s+")
     assert f"(default: inspect {LIMIT}, run {LIMIT_OF_PROGRAMS})" in spaces.sub(" ", run("--help").stdout)
     assert f"{LIMIT_OF_PROGRAMS} warp instructions" in spaces.sub(" ", (ROOT / "docs" / "programs.md").read_text())
-    assert f"{LIMIT} warp instructions" in spaces.sub(" ", (ROOT / "docs" / "machine.md").read_text())
+    assert f"{LIMIT} warp instructions" in spaces.sub(" ", (ROOT / "docs" / "simulator.md").read_text())
     report = inspected(write("AGAIN:\nbra AGAIN;"), status=3)
     assert report["instructions"] == LIMIT and f" {LIMIT} " in report["findings"][0]["message"]
 

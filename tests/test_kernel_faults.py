@@ -1,4 +1,4 @@
-"""Kernels with one fault each, which the machine must find: what it is, on which line, in which block and thread."""
+"""Kernels with one fault each, which the simulator must find: what it is, on which line, in which block and thread."""
 
 from dataclasses import dataclass
 

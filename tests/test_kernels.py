@@ -1,4 +1,4 @@
-"""Kernels that the machine was not made for, as learners write them, run through `warpfold inspect`.
+"""Kernels that the simulator was not made for, as learners write them, run through `warpfold inspect`.
 
 Expected values are computed here, in plain Python.  Every kernel is right, so none may have a finding.  What the
 language brings, arithmetic and whole algorithms are in test_kernels_language.py.

@@ -1,4 +1,4 @@
-"""The ladder on the SIMT machine: every rung verified under every choice, its partial results, its options, its
+"""The ladder on the simulator: every rung verified under every choice, its partial results, its options, its
 JSON.
 
 What a rung must give is worked out here, too, from the same data, so that the program's own verification is
@@ -49,7 +49,7 @@ def takes(rung, op, type_name="f32"):
     return op in facts(rung)["Ops"].split() and type_name in facts(rung).get("Types", type_name).split()
 
 
-ON_MACHINE = [rung for rung in RUNGS if not needs_gpu(rung)]
+ON_SIMULATOR = [rung for rung in RUNGS if not needs_gpu(rung)]
 
 
 def ladder(*options):
@@ -75,8 +75,8 @@ def nvrtc():
 
 
 def on_machine(table):
-    """The rows of the rungs that the machine can run."""
-    rows = [row for row in table["rungs"] if f"{row['rung']}_{row['name']}" in ON_MACHINE]
+    """The rows of the rungs that the simulator can run."""
+    rows = [row for row in table["rungs"] if f"{row['rung']}_{row['name']}" in ON_SIMULATOR]
     assert all(row["verified"] is None and row["result"] is None for row in table["rungs"] if row not in rows)
     return rows
 
@@ -161,7 +161,7 @@ SHAPES = [
 @pytest.mark.parametrize("op, result", [("sum", 0), ("max", "-inf"), ("argmax", None)])
 def test_no_elements(op, result):
     found = {row["rung"]: row for row in ladder("-n", "0", "--op", op)["rungs"] if row["verified"]}
-    expected = [rung for rung in ON_MACHINE if takes(rung, op)]
+    expected = [rung for rung in ON_SIMULATOR if takes(rung, op)]
     assert sorted(found) == sorted(rung[:2] for rung in expected)
     assert {row["result"] for row in found.values()} == {result}
     assert {row["races"] for row in found.values()} == {0}
@@ -443,7 +443,7 @@ def test_a_kernel_that_adds_wrongly_is_not_verified(tmp_path):
 
 
 def test_a_kernel_that_races_is_not_verified(tmp_path):
-    """Though its sum is right: the machine's lanes happen to keep step."""
+    """Though its sum is right: the simulator's lanes happen to keep step."""
     program = built_with(tmp_path, "ptx/07_add_on_load.sum.f32.ptx", without(r"bar\.sync[^;]*;"))
     done = run_program(program)
     lines = done.stdout.splitlines()
@@ -452,7 +452,7 @@ def test_a_kernel_that_races_is_not_verified(tmp_path):
         [{"07": "NO"}.get(rung[:2], "GPU" if needs_gpu(rung) else "yes") for rung in RUNGS]
     assert re.search(r"^warpfold: 07_add_on_load: race at ladder/\S+:\d+: ", done.stderr)
     said = done.stderr.splitlines()
-    assert said[-1] == f"warpfold: 1 of {len(ON_MACHINE)} rungs could not be verified"
+    assert said[-1] == f"warpfold: 1 of {len(ON_SIMULATOR)} rungs could not be verified"
     assert len(set(line.split(": ")[2] for line in said[:-1])) == len(said) - 1
 
 

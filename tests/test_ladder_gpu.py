@@ -1,5 +1,5 @@
 """The ladder on a GPU: every rung verified under every choice and timed; where there is no GPU, on the libcuda of
-tests/fake_cuda, whose kernels the SIMT machine runs."""
+tests/fake_cuda, whose kernels the simulator runs."""
 
 import json
 import subprocess

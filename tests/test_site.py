@@ -143,9 +143,9 @@ def test_texts_are_those_of_the_repository(site):
     puzzle = (ROOT / "puzzles" / "12_conflict_free.cu").read_text().split("\n\n", 1)[1].rstrip()
     assert puzzle in pages["puzzles.html"].text and "[33]" not in pages["puzzles.html"].text
     words = re.compile(r"\w{4,}")
-    written = re.sub(r"\]\([^)]*\)|<!--.*?-->", "", (ROOT / "docs" / "machine.md").read_text())
+    written = re.sub(r"\]\([^)]*\)|<!--.*?-->", "", (ROOT / "docs" / "simulator.md").read_text())
     assert len(words.findall(written)) > 500
-    assert set(words.findall(written)) <= set(words.findall(pages["docs/machine.html"].text))
+    assert set(words.findall(written)) <= set(words.findall(pages["docs/simulator.html"].text))
 
 
 @pytest.mark.parametrize("text, made", [

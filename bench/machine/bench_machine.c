@@ -1,4 +1,4 @@
-/* How fast the SIMT machine executes the ladder: millions of elements a second, by rung and by what watches.
+/* How fast the simulator executes the ladder: millions of elements a second, by rung and by what watches.
  *
  *     bench_machine [ROUNDS]
  *

@@ -16,7 +16,7 @@ const HEATS = [
         {key: "global_accesses", title: "accesses"},
         {key: "used", title: "used %"}]},
     {value: "conflicts", text: "Bank conflicts", columns: [
-        {key: "excess", title: "in excess"},
+        {key: "excess", title: "extra wavefronts"},
         {key: "shared_wavefronts", title: "wavefronts"},
         {key: "shared_accesses", title: "accesses"},
         {key: "bank_degree", title: "degree"}]},

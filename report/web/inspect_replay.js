@@ -68,7 +68,7 @@ function replayLegend() {
     const ring = svg("rect", {class: "lane-found", x: 2, y: 2, width: 16, height: 16, rx: 3});
     return element("ul", {class: "legend"}, entry(laneShape("active", 10, 10, 8), "executes"),
         entry(laneShape("waiting", 10, 10, 8), "predicated off by its guard"),
-        entry(laneShape("idle", 10, 10, 8), "elsewhere, or exited"), entry(ring, "the finding's"));
+        entry(laneShape("idle", 10, 10, 8), "elsewhere, or exited"), entry(ring, "this finding's lane"));
 }
 
 // ---- one frame
@@ -93,9 +93,9 @@ function drawFrame(data, places, finding, frames, index) {
 // The lanes of the frame's warp that the finding names.
 function foundLanes(data, finding, frame) {
     const lanes = [];
-    for (const party of [finding, finding.other]) {
-        if (!party || String(party.block) !== String(frame.replay.block)) continue;
-        const [x, y, z] = party.thread, number = x + data.block[0] * (y + data.block[1] * z);
+    for (const access of [finding, finding.other]) {
+        if (!access || String(access.block) !== String(frame.replay.block)) continue;
+        const [x, y, z] = access.thread, number = x + data.block[0] * (y + data.block[1] * z);
         if (Math.floor(number / data.warp) === frame.replay.warp) lanes.push(number % data.warp);
     }
     return lanes;

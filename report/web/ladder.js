@@ -155,7 +155,7 @@ function makeComparison(rung, before, metrics) {
         const verdict = {better: "▲ better", worse: "▼ worse"}[change] || "";
         return [metric.text, old, {text: value, class: change ? "differs" : null}, factor, verdict];
     });
-    return scroller("Counts", makeTable(`Counts, of ${before.row.rung} and now`,
+    return scroller("Counts", makeTable(`Counts, ${before.row.rung} against this rung`,
         ["", before.row.rung, rung.row.rung, "factor", ""], rows));
 }
 
@@ -190,7 +190,7 @@ function drawRung(rung, before, metrics) {
 
 // ---- the page
 
-const LEAD = "Each rung is a kernel that adds up an array, and cures one ill of the rung before. "
+const LEAD = "Each rung is a kernel that adds up an array, and fixes one problem of the rung before. "
     + "The chart compares what they take; a bar shows its rung below.";
 
 // The run with the most elements of those that were timed, where there is one: counts alone do not tell what is fast.

@@ -14,7 +14,7 @@ const HEATS = [
         {key: "global_requests", title: "requests"},
         {key: "global_sectors", title: "sectors"}]},
     {value: "conflicts", text: "Bank conflicts", columns: [
-        {key: "excess", title: "in excess"},
+        {key: "excess", title: "extra wavefronts"},
         {key: "shared_wavefronts", title: "wavefronts"}]},
     {value: "atomics", text: "Atomics", columns: [{key: "atomics", title: "atomics"}]},
 ];

@@ -1,4 +1,4 @@
-/* From instructions as the text has them to what the machine executes: each name finds the functions that decode and
+/* From instructions as the text has them to what the simulator executes: each name finds the functions that decode and
  * execute it. */
 #include <string.h>
 

@@ -49,7 +49,7 @@ static void fill_other(simt_finding *finding, const simt_launch_view *view, cons
     fill_thread(finding->other_thread, view, other->thread);
 }
 
-/* The view of a block that events carry is the first member of the machine's block. */
+/* The view of a block that events carry is the first member of the simulator's block. */
 static void notify_observers(const struct launch *launch, const simt_event *event, size_t index,
                              const simt_finding *finding) {
     for (uint32_t o = 0; o < launch->finding.count; o++) {

@@ -49,7 +49,7 @@ struct wgmma_shape {
     bool has_signs, has_layouts; /* operands that negate, and that transpose, a and b */
 };
 
-/* matrix_shape.c: false: the machine does not know the opcode, though it is one of the six. */
+/* matrix_shape.c: false: the simulator does not know the opcode, though it is one of the six. */
 bool simt_matrix_is_one(const struct instruction *instruction);
 bool simt_matrix_shape(const struct instruction *instruction, struct matrix_shape *shape);
 bool simt_wgmma_shape(const struct instruction *instruction, struct wgmma_shape *shape); /* of its mma_async */

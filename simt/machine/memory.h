@@ -1,4 +1,4 @@
-/* Global and constant memory of a machine: allocations in a sparse address space of their own.  Each begins at a
+/* Global and constant memory of a simulator: allocations in a sparse address space of their own.  Each begins at a
  * multiple of 4 GiB of its own, so that finding one is a table look-up and running out of one is never running
  * into the next. */
 #ifndef SIMT_MEMORY_H

@@ -1,6 +1,6 @@
-/* A module that the machine may execute: read, then verified.  The verifier refuses, as ptxas would, what no compiler
+/* A module that the simulator may execute: read, then verified.  The verifier refuses, as ptxas would, what no compiler
  * writes: before anything of a module is decoded, every instruction has the operands that its opcode takes, and
- * everything that the machine makes room for is of a sane size.  Decoding and executing rely on it, and check only
+ * everything that the simulator makes room for is of a sane size.  Decoding and executing rely on it, and check only
  * what is not known before: indices, addresses, functions' addresses. */
 #include <stdio.h>
 #include <string.h>

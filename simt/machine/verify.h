@@ -19,7 +19,7 @@ bool simt_verify_refuse(const struct verifier *verifier, const char *format, ...
 #endif
     ;
 
-/* verify_operands.c: the instruction's operands are those that its opcode takes.  Where the machine does not
+/* verify_operands.c: the instruction's operands are those that its opcode takes.  Where the simulator does not
  * know the opcode, instruction->is_known stays false, and it is never decoded. */
 bool simt_verify_operands(const struct verifier *verifier);
 

@@ -44,7 +44,7 @@ bool simt_types_fit(enum type type, enum type other) {
  *   =4           a vector of 4 results of 32 bits
  *   label, targets (.branchtargets)
  * The first row whose modifiers (all of those named) the opcode has says what it is; rows behind it with the
- * same modifiers are other numbers of operands.  No operands at all, NULL: an instruction that the machine
+ * same modifiers are other numbers of operands.  No operands at all, NULL: an instruction that the simulator
  * does not know. */
 static const struct signature {
     const char *base, *modifiers, *operands;
@@ -522,7 +522,7 @@ static bool verify_parts(const struct verifier *verifier, uint32_t parts, uint32
 /* Operands that only mov may read: special registers, names of variables and functions. */
 static bool verify_named(const struct verifier *verifier, const struct operand *operand, enum type type) {
     const struct place place = {verifier, 2};
-    if (operand->kind == OPERAND_SPECIAL) return true; /* which have which size, the machine knows */
+    if (operand->kind == OPERAND_SPECIAL) return true; /* which have which size, the simulator knows */
     if (!is_of_address_size(type))
         return simt_verify_refuse(verifier, "an address is an integer of 32 or 64 bits, not %s",
                                   type_name(type));

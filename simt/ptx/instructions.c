@@ -223,7 +223,7 @@ int32_t simt_parse_guard(struct parser *parser) {
     return (int32_t)symbol->index;
 }
 
-/* No instruction of the machine has as many as OPERANDS_MAX; of the tensor instructions that have more, the
+/* No instruction of the simulator has as many as OPERANDS_MAX; of the tensor instructions that have more, the
  * others are left out. */
 static void parse_operands(struct parser *parser, struct instruction *instruction) {
     struct operand surplus;

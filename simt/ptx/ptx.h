@@ -97,7 +97,7 @@ struct instruction {
     const char *base;     /* "setp" */
     const char *modifiers[MODIFIERS_MAX]; /* "lt", "and", "s32"; "shared::cta" whole */
     uint32_t modifier_count;
-    bool is_known;        /* one that the machine may execute, and its operands are sound */
+    bool is_known;        /* one that the simulator may execute, and its operands are sound */
     int32_t guard;        /* a predicate register, -1: none */
     bool guard_is_negated;
     struct operand operands[OPERANDS_MAX];

@@ -8,37 +8,47 @@ enum { BLOCK = 1024 }; /* labels that are read at a time */
 
 /* ---- reading ---- */
 
-typedef void read_function(int64_t *to, const unsigned char *from, int64_t stride_bytes, size_t count);
-
-/* What exceeds an int64_t becomes negative, which no label may be. */
-#define X(NAME, name, storage, kind, precision, exponent_bits)                                               \
-    static inline __attribute__((always_inline)) void read_each_##NAME(                                      \
-        int64_t *to, const unsigned char *from, int64_t stride_bytes, size_t count) {                        \
-        for (size_t i = 0; i < count; i++) {                                                                 \
-            storage label;                                                                                   \
-            memcpy(&label, from + (int64_t)i * stride_bytes, sizeof label);                                  \
-            to[i] = (int64_t)label;                                                                          \
-        }                                                                                                    \
-    }                                                                                                        \
-    static void read_##NAME(int64_t *to, const unsigned char *from, int64_t stride_bytes, size_t count) {    \
-        if (stride_bytes == sizeof(storage)) /* vectors can */                                               \
-            read_each_##NAME(to, from, sizeof(storage), count);                                              \
-        else                                                                                                 \
-            read_each_##NAME(to, from, stride_bytes, count);                                                 \
+/* An integer of that many bytes.  What exceeds an int64_t becomes negative, which no label may be. */
+static inline __attribute__((always_inline)) int64_t label_at(const unsigned char *from, size_t nbytes, bool is_signed) {
+    uint64_t wide;
+    uint32_t middle;
+    uint16_t narrow;
+    switch (nbytes) {
+    case sizeof wide:
+        memcpy(&wide, from, sizeof wide);
+        return (int64_t)wide;
+    case sizeof middle:
+        memcpy(&middle, from, sizeof middle);
+        return is_signed ? (int32_t)middle : (int64_t)middle;
+    case sizeof narrow:
+        memcpy(&narrow, from, sizeof narrow);
+        return is_signed ? (int16_t)narrow : (int64_t)narrow;
+    default:
+        return is_signed ? (int8_t)*from : (int64_t)*from;
     }
-WF_TYPES(X)
-#undef X
+}
 
-static read_function *const read_functions[WF_TYPE_COUNT] = {
-#define X(NAME, name, storage, kind, precision, exponent_bits) [WF_##NAME] = read_##NAME,
-    WF_TYPES(X)
-#undef X
-};
+static inline __attribute__((always_inline)) void read_each(int64_t *to, const unsigned char *from, int64_t stride_bytes,
+                                                            size_t count, size_t nbytes, bool is_signed) {
+    if (stride_bytes == (int64_t)nbytes) /* vectors can */
+        for (size_t i = 0; i < count; i++) to[i] = label_at(from + i * nbytes, nbytes, is_signed);
+    else
+        for (size_t i = 0; i < count; i++) to[i] = label_at(from + (int64_t)i * stride_bytes, nbytes, is_signed);
+}
 
 void wf_labels_read(const wf_array *labels, int64_t first, size_t count, int64_t *to) {
     int64_t stride_bytes[WF_NDIM_MAX];
     wf_array_strides(labels, stride_bytes);
-    read_functions[labels->type](to, (const unsigned char *)labels->data + first * stride_bytes[0], stride_bytes[0], count);
+    const unsigned char *from = (const unsigned char *)labels->data + first * stride_bytes[0];
+    switch (labels->type) { /* of integers; the sizes are constants in each case */
+#define X(NAME, name, storage, kind, precision, exponent_bits)                                               \
+    case WF_##NAME:                                                                                          \
+        read_each(to, from, stride_bytes[0], count, sizeof(storage), WF_KIND_##kind == WF_KIND_SIGNED);      \
+        break;
+        WF_TYPES(X)
+#undef X
+    default: break; /* not of the wf_groups that were checked */
+    }
 }
 
 /* Reads labels from the index `first` on, at most a block; returns how many. */

@@ -4,6 +4,7 @@
 #include "cpu/workers.h"
 
 #include <float.h>
+#include <math.h>
 
 _Static_assert(FLT_EVAL_METHOD == 0, "an addition of two f32 is rounded to f32");
 
@@ -14,30 +15,38 @@ struct pairs {
     int64_t count, share; /* results, and how many of them a thread takes */
 };
 
-/* IEEE addition is right for zeros, infinities and subnormals, too; of NaNs only the canonical one is returned. */
-#define ADD_ROWS(name, real, bits, nan)                                                                       \
-    static void name(const unsigned char *x, const unsigned char *y, unsigned char *results, int64_t count) { \
-        const bits canonical = nan;                                                                           \
-        real a, b, none;                                                                                      \
-        memcpy(&none, &canonical, sizeof none);                                                               \
-        for (int64_t i = 0; i < count; i++) {                                                                 \
-            memcpy(&a, x + i * (int64_t)sizeof a, sizeof a);                                                  \
-            memcpy(&b, y + i * (int64_t)sizeof b, sizeof b);                                                  \
-            a += b;                                                                                           \
-            a = a == a ? a : none;                                                                            \
-            memcpy(results + i * (int64_t)sizeof a, &a, sizeof a);                                            \
-        }                                                                                                     \
-    }
+/* IEEE addition is right for zeros, infinities and subnormals, too; of NaNs only the canonical one, NAN, is returned. */
+static inline void add_f32(const unsigned char *x, const unsigned char *y, unsigned char *result) {
+    float a, b;
+    memcpy(&a, x, sizeof a);
+    memcpy(&b, y, sizeof b);
+    a += b;
+    a = a == a ? a : NAN;
+    memcpy(result, &a, sizeof a);
+}
 
-ADD_ROWS(add_f32, float, uint32_t, UINT32_C(0x7fc00000))
-ADD_ROWS(add_f64, double, uint64_t, UINT64_C(0x7ff8000000000000))
+static inline void add_f64(const unsigned char *x, const unsigned char *y, unsigned char *result) {
+    double a, b;
+    memcpy(&a, x, sizeof a);
+    memcpy(&b, y, sizeof b);
+    a += b;
+    a = a == a ? a : (double)NAN;
+    memcpy(result, &a, sizeof a);
+}
+
+static void add_rows(wf_type type, const unsigned char *x, const unsigned char *y, unsigned char *results, int64_t count) {
+    if (type == WF_F32)
+        for (int64_t i = 0; i < count; i++) add_f32(x + i * 4, y + i * 4, results + i * 4);
+    else
+        for (int64_t i = 0; i < count; i++) add_f64(x + i * 8, y + i * 8, results + i * 8);
+}
 
 static void add_share(void *context, int i) {
     const struct pairs *pairs = context;
     const int64_t nbytes = (int64_t)wf_type_nbytes(pairs->type), first = i * pairs->share, left = pairs->count - first;
     const wf_environment callers = wf_environment_enter();
-    (pairs->type == WF_F32 ? add_f32 : add_f64)(pairs->row[0] + first * nbytes, pairs->row[1] + first * nbytes,
-                                                pairs->results + first * nbytes, left < pairs->share ? left : pairs->share);
+    add_rows(pairs->type, pairs->row[0] + first * nbytes, pairs->row[1] + first * nbytes, pairs->results + first * nbytes,
+             left < pairs->share ? left : pairs->share);
     wf_environment_leave(callers);
 }
 

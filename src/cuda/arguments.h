@@ -7,8 +7,8 @@ struct wf_block_extrema {
     unsigned long long min_key, min_index, max_key, max_index; /* as in struct wf_partial */
 };
 
-/* Of small arrays blocks post them: kernels/block_extremes.cuh. */
-enum { WF_POSTED_BLOCKS = 640, WF_POSTED_WORDS = 4 };
+/* Of small arrays blocks publish them: kernels/block_extremes.cuh. */
+enum { WF_PUBLISHED_BLOCKS = 640, WF_PUBLISHED_WORDS = 4 };
 
 /* The array (of pairs: both) is cut into whole vectors of 16 bytes, and fewer elements than a vector has before the
  * first and behind the last.  Addresses are of device memory. */
@@ -18,7 +18,7 @@ struct wf_kernel_arguments {
     unsigned head, tail;        /* elements before and behind them */
     long long index;            /* of the first vector's first element */
     unsigned long long extrema; /* struct wf_block_extrema, one for each block */
-    unsigned long long posted;   /* of each word those of all blocks, 0 before and after */
+    unsigned long long published; /* of each word those of all blocks, 0 before and after */
     unsigned long long working;  /* struct wf_partial: the identity, before and after */
     unsigned long long ticket;   /* unsigned, 0 before and after */
     unsigned long long partial;  /* struct wf_partial: where the outcome goes, if not 0 */

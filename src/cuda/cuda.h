@@ -33,7 +33,7 @@ struct wf_cuda {
     bool is_captured;         /* a graph uses it: it stays until the handle goes */
     wf_cuda_pointer captured[64]; /* such memory that became too small: each is at least twice as large as the one before */
     int captured_count;
-    wf_cuda_pointer posted;   /* words of small arrays' blocks, 0 between launches */
+    wf_cuda_pointer published; /* words of small arrays' blocks, 0 between launches */
     wf_cuda_pointer working;  /* struct wf_partial after these words, the identity between launches */
     wf_cuda_pointer ticket;   /* after `working` */
     wf_cuda_pointer partials; /* struct wf_partial for each slot */

@@ -74,7 +74,7 @@ wf_error wf_cuda_launch(wf_handle *handle, const struct wf_accumulator *acc, con
     int alignment = find_alignment(range, nbytes);
     struct wf_kernel_arguments reduction = {
         .extrema = cuda->extrema,
-        .posted = cuda->posted,
+        .published = cuda->published,
         .working = cuda->working,
         .ticket = cuda->ticket,
         .partial = target->partial,
@@ -319,7 +319,7 @@ static void release(struct wf_cuda *cuda) {
     const struct wf_driver *driver = wf_driver_open(NULL, 0);
     wf_kernels_destroy(cuda->kernels);
     for (int i = 0; i < WF_CUDA_SLOTS; i++) free_slot(driver, &cuda->slot[i]);
-    if (cuda->posted) driver->MemFree(cuda->posted);
+    if (cuda->published) driver->MemFree(cuda->published);
     if (cuda->groups) driver->MemFree(cuda->groups);
     for (int i = 0; i < cuda->captured_count; i++) driver->MemFree(cuda->captured[i]);
     if (cuda->host_partials) driver->MemFreeHost(cuda->host_partials);
@@ -339,9 +339,9 @@ static void cuda_close(wf_handle *handle) {
     handle->device_state = NULL;
 }
 
-enum { POSTED_NBYTES = WF_POSTED_WORDS * WF_POSTED_BLOCKS * 8 };
+enum { PUBLISHED_NBYTES = WF_PUBLISHED_WORDS * WF_PUBLISHED_BLOCKS * 8 };
 
-/* Nothing merged or posted yet, no ticket drawn. */
+/* Nothing merged or published yet, no ticket drawn. */
 static wf_error clear_scratch(wf_handle *handle, struct wf_cuda *cuda) {
     struct {
         struct wf_partial partial;
@@ -352,7 +352,7 @@ static wf_error clear_scratch(wf_handle *handle, struct wf_cuda *cuda) {
     wf_error error = WF_DRIVER_CALL(handle, MemcpyHtoDAsync,
                                     (cuda->working, cuda->host_partials, sizeof scratch, cuda->stream), "scratch memory");
     if (!error)
-        error = WF_DRIVER_CALL(handle, MemsetD8Async, (cuda->posted, 0, POSTED_NBYTES, cuda->stream), "scratch memory");
+        error = WF_DRIVER_CALL(handle, MemsetD8Async, (cuda->published, 0, PUBLISHED_NBYTES, cuda->stream), "scratch memory");
     if (error) return error;
     return WF_DRIVER_CALL(handle, StreamSynchronize, (cuda->stream), "cuda:%d", cuda->gpu.ordinal);
 }
@@ -360,10 +360,10 @@ static wf_error clear_scratch(wf_handle *handle, struct wf_cuda *cuda) {
 static wf_error make_scratch(wf_handle *handle, struct wf_cuda *cuda) {
     const size_t partial = sizeof(struct wf_partial);
     size_t extrema = (size_t)blocks_max(&cuda->gpu) * sizeof(struct wf_block_extrema);
-    size_t nbytes = POSTED_NBYTES + (1 + WF_CUDA_SLOTS) * partial + 64 + extrema;
-    wf_error error = WF_DRIVER_CALL(handle, MemAlloc, (&cuda->posted, nbytes), "%zu bytes", nbytes);
+    size_t nbytes = PUBLISHED_NBYTES + (1 + WF_CUDA_SLOTS) * partial + 64 + extrema;
+    wf_error error = WF_DRIVER_CALL(handle, MemAlloc, (&cuda->published, nbytes), "%zu bytes", nbytes);
     if (error) return error;
-    cuda->working = cuda->posted + POSTED_NBYTES;
+    cuda->working = cuda->published + PUBLISHED_NBYTES;
     cuda->ticket = cuda->working + partial;
     cuda->partials = cuda->ticket + 64;
     cuda->extrema = cuda->partials + WF_CUDA_SLOTS * partial;

@@ -1,4 +1,4 @@
-/* finish: a reduction finished by the GPU's kernels (kernels/finish.cuh, on the SIMT machine) against the
+/* finish: a reduction finished by the GPU's kernels (kernels/finish.cuh, on the simulator) against the
  * CPU, bit for bit: every op, type and result type, on data and digits of every kind.  On the way, results
  * that are brought to the host (wf_partial_merge) against what was gathered there. */
 #include <stdio.h>
@@ -296,7 +296,7 @@ static uint64_t upload(simt_machine *machine, const void *bytes, size_t nbytes) 
     uint64_t address;
     if (simt_machine_allocate(machine, nbytes, &address) ||
         (bytes && simt_machine_write(machine, address, bytes, nbytes)))
-        stop("memory of the machine", "none");
+        stop("memory of the simulator", "none");
     return address;
 }
 
@@ -314,7 +314,7 @@ static size_t find_kernel(const simt_module *module, const char *op) {
 
 static void run(const simt_module *module, struct batch *batch) {
     simt_machine *machine;
-    if (simt_machine_create(NULL, &machine)) stop("machine", "no memory");
+    if (simt_machine_create(NULL, &machine)) stop("simulator", "no memory");
     uint64_t partials = upload(machine, batch->partials, sizeof batch->partials);
     uint64_t settings = upload(machine, batch->settings, sizeof batch->settings);
     memset(batch->results, 0, sizeof batch->results);

@@ -1,5 +1,5 @@
 /* flow: random legal control flow, against a reference that executes one thread at a time and shares no code
- * with the machine.  Kernels of several warps and blocks, made of
+ * with the simulator.  Kernels of several warps and blocks, made of
  *
  *   - regions of basic blocks with any edges between them: branches to the next instruction, forwards, back
  * (a thread's fuel, which depends on its number, bounds the loops; jumps into their middle make the graphs
@@ -754,7 +754,7 @@ static void answer_find(void) {
     for (uint32_t block = 0; block < program.grid; block++) block_run(block);
 }
 
-/* ---- the machine */
+/* ---- the simulator */
 
 struct trial {
     const char *name;

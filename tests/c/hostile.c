@@ -1,5 +1,5 @@
 /* hostile: modules that no compiler writes.  Each is refused by line, or stopped by a finding, with the words
- * that stand here; none may reach memory that is not the machine's own (ci runs this with sanitizers). */
+ * that stand here; none may reach memory that is not the simulator's own (ci runs this with sanitizers). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -563,7 +563,7 @@ static const char *const sound[] = {
     "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2}]; wgmma.fence.sync.aligned;",
 };
 
-/* Opcodes that the machine does not know are no reason to refuse a module. */
+/* Opcodes that the simulator does not know are no reason to refuse a module. */
 static void check_sound(void) {
     for (size_t i = 0; i < sizeof sound / sizeof sound[0]; i++) {
         char body[1024];

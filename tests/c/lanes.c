@@ -1,4 +1,4 @@
-/* lanes: what the SIMT machine's lane operations compute, against arithmetic of another kind: integers in
+/* lanes: what the simulator's lane operations compute, against arithmetic of another kind: integers in
  * __int128, the roundings of f32 and f64 by the host's own rounding modes, 16-bit floats by search among all
  * their values, comparisons by what is less, equal, greater, or unordered. */
 #include <fenv.h>

@@ -201,7 +201,7 @@ static void check_lines(void) {
     expect("high addresses", 2, simt_lines(make(&made, FULL, UINT64_MAX - 131, 4, 4, 1), 128));
 }
 
-/* ---- observers, as the machine calls them: two blocks of one launch */
+/* ---- observers, as the simulator calls them: two blocks of one launch */
 
 static const simt_place places[] = {{.opcode = "add.s32"}, {.opcode = "ex2.approx.f32", .approximate = true}};
 
@@ -273,7 +273,7 @@ static void tell_nothing(const simt_observer *observer, void *state, const simt_
 
 static void tell_instructions(const simt_observer *observer, void *state, const simt_block_view *block) {
     (void)observer, (void)state;
-    *(simt_tally *)(uintptr_t)block->tally = (simt_tally){ /* what the machine does as it runs */
+    *(simt_tally *)(uintptr_t)block->tally = (simt_tally){ /* what the simulator does as it runs */
         .instructions = 3, .active_lanes = 48, .thread_instructions = 36, .approximate = 1};
 }
 

@@ -29,7 +29,7 @@ static void compare_reports(const struct ladder_rung *rung, const simt_report *o
     if (simt_report_finding_count(one) || simt_report_finding_count(many)) fail(rung, "a finding");
 }
 
-/* ---- the machine's tally, counted again by a hook for every instruction */
+/* ---- the simulator's tally, counted again by a hook for every instruction */
 
 struct recount {
     double instructions, active_lanes, thread_instructions;
@@ -77,7 +77,7 @@ static void compare_tally(const struct ladder_rung *rung, const simt_report *rep
     }
 }
 
-/* All observers of the machine, and the one above. */
+/* All observers of the simulator, and the one above. */
 static const struct simt_observer *const *observers_and_recount(void) {
     static const struct simt_observer *observers[32];
     size_t count = 0;

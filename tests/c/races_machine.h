@@ -1,4 +1,4 @@
-/* Stands in for the machine: tells an observer of made-up accesses, and keeps what it finds.
+/* Stands in for the simulator: tells an observer of made-up accesses, and keeps what it finds.
  *
  * A pattern is a function that tells what a kernel does, and whether that is a race.  Each is told in
  * lockstep and lane by lane; the verdict must be the same. */
@@ -17,7 +17,7 @@ extern const struct simt_observer simt_observe_races;
 
 enum { WARPS = 4, THREADS = 32 * WARPS, BLOCKS = 8, PLACES = 1024, FULL = -1 };
 
-/* ---- the machine's part */
+/* ---- the simulator's part */
 
 static struct {
     int findings, stops, withdrawn;

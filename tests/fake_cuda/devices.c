@@ -133,7 +133,7 @@ wf_cuda_result cuDeviceGet(wf_cuda_ordinal *device, int ordinal) {
 wf_cuda_result cuDeviceGetName(char *name, int capacity, wf_cuda_ordinal device) {
     wf_cuda_result result = fake_begin("DeviceGetName", false);
     if (result) return result;
-    snprintf(name, (size_t)capacity, "SIMT machine");
+    snprintf(name, (size_t)capacity, "SIMT simulator");
     return fake_end(is_device(device) ? CUDA_SUCCESS : CUDA_INVALID_DEVICE);
 }
 

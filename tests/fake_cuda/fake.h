@@ -1,10 +1,10 @@
-/* A libcuda for machines without a GPU: it executes kernels, which must be PTX, on the SIMT machine:
+/* A libcuda for machines without a GPU: it executes kernels, which must be PTX, on the simulator:
  *
  *   WARPFOLD_LIBCUDA=.../libcuda_simt.so WARPFOLD_CUDA_IMAGE=ptx warpfold sum --device cuda ...
  *
  * What a driver leaves open is decided against the caller: a copy to the host arrives only when the stream,
  * or an event behind it, is waited for; what needs a current context refuses to work without; what was freed
- * or destroyed is gone.  Environment variables say what the machine is like, and what fails in it:
+ * or destroyed is gone.  Environment variables say what the simulated GPUs are like, and what fails in them:
  *
  *   FAKE_CUDA_VERSION=N            of the driver (13000)
  *   FAKE_CUDA_DEVICES=N            GPUs (1)
@@ -60,7 +60,7 @@ struct CUctx_st {
 struct CUmod_st {
     simt_module *module;
     struct CUfunc_st *functions;
-    struct CUmod_st *next; /* of all that were ever loaded: the machine remembers them by address */
+    struct CUmod_st *next; /* of all that were ever loaded: the simulator remembers them by address */
 };
 
 struct CUfunc_st {

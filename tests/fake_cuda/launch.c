@@ -1,4 +1,4 @@
-/* Modules, functions, and launches on the machine. */
+/* Modules, functions, and launches on the simulator. */
 #include "fake.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Device memory, which is the machine's, and pinned memory of the host. */
+/* Device memory, which is the simulator's, and pinned memory of the host. */
 #include "fake.h"
 
 #include <string.h>
@@ -97,7 +97,7 @@ wf_cuda_result cuMemFreeHost(void *pointer) {
     return fake_end(CUDA_SUCCESS);
 }
 
-/* The machine's memory is its own: kernels cannot see the host's. */
+/* The simulator's memory is its own: kernels cannot see the host's. */
 wf_cuda_result cuMemHostGetDevicePointer_v2(wf_cuda_pointer *pointer, void *host, unsigned flags) {
     (void)host, (void)flags;
     wf_cuda_result result = fake_begin("MemHostGetDevicePointer", true);

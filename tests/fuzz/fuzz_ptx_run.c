@@ -1,4 +1,4 @@
-/* PTX that is changed token by token, read, and run: whatever a module holds, the machine stays in its own
+/* PTX that is changed token by token, read, and run: whatever a module holds, the simulator stays in its own
  * memory.  Each kernel is launched with small grids, all observers, one of the schedules, and a small limit
  * of instructions; an escape is a finding of the sanitizers.  The mutator knows statements and tokens, so
  * that most of what it makes is still PTX. Long: FUZZ_SECONDS=3600 .ci/run, or the program itself with a

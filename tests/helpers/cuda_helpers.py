@@ -1,5 +1,5 @@
 """The device cuda in the tests: a fixture for the GPU of this process, and environments for other processes, in which
-the libcuda of tests/fake_cuda says what the machine is like and what fails in it."""
+the libcuda of tests/fake_cuda says what the simulated GPUs are like and what fails in them."""
 
 import os
 
@@ -11,7 +11,7 @@ from kernel_helpers import has_nvrtc
 
 @pytest.fixture(scope="module")
 def gpu(tmp_path_factory):
-    """The first real GPU, or else the SIMT machine's: see gpu.is_real."""
+    """The first real GPU, or else the simulator's: see gpu.is_real."""
     if why_none():
         pytest.skip(why_none())
     with pytest.MonkeyPatch.context() as patch:
@@ -23,7 +23,7 @@ def gpu(tmp_path_factory):
 
 def need_fake(compiles=True):
     if not FAKE.exists():
-        pytest.skip("no libcuda for the SIMT machine was built")
+        pytest.skip("no libcuda for the simulator was built")
     if compiles and not has_nvrtc():
         pytest.skip("no NVRTC")
 
@@ -36,7 +36,7 @@ def plain_environment(cache):
 
 
 def fake_environment(cache, **settings):
-    """With the SIMT machine's libcuda: fail="MemAlloc:1:2" is FAKE_CUDA_FAIL.  Names in capitals are as they are; None
+    """With the simulator's libcuda: fail="MemAlloc:1:2" is FAKE_CUDA_FAIL.  Names in capitals are as they are; None
     takes a variable out."""
     environment = {**plain_environment(cache), "WARPFOLD_LIBCUDA": str(FAKE), "WARPFOLD_CUDA_IMAGE": "ptx"}
     for name, value in settings.items():

@@ -1,5 +1,5 @@
 """A GPU for the tests: the first NVIDIA GPU; where there is none, the libcuda of tests/fake_cuda, which runs kernels
-on the SIMT machine.  Device memory, streams and graphs through libcuda alone."""
+on the simulator.  Device memory, streams and graphs through libcuda alone."""
 
 import ctypes
 import os
@@ -69,14 +69,14 @@ class Driver:
 @cache
 def has_gpu():
     """Asked in a process of its own: where there is a driver without a GPU, it would stay loaded in this one, and the
-    library would open it, once for all, instead of the SIMT machine's."""
+    library would open it, once for all, instead of the simulator's."""
     ask = ("import ctypes; driver, count = ctypes.CDLL('libcuda.so.1'), ctypes.c_int(); "
            "raise SystemExit(driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)) or not count.value)")
     return subprocess.run([sys.executable, "-c", ask], stderr=subprocess.DEVNULL).returncode == 0
 
 
 def real_driver():
-    """Of a machine that has a GPU, or else None; None, too, where the environment names the SIMT machine's libcuda."""
+    """Of a machine that has a GPU, or else None; None, too, where the environment names the simulator's libcuda."""
     if os.environ.get("WARPFOLD_LIBCUDA") == str(FAKE):
         return None
     if not has_gpu():
@@ -91,8 +91,8 @@ def why_none():
     if real_driver():
         return None
     if not FAKE.exists():
-        return "no GPU, and no libcuda for the SIMT machine was built"
-    return None if has_nvrtc() else "no GPU, and no NVRTC to compile kernels for the SIMT machine"
+        return "no GPU, and no libcuda for the simulator was built"
+    return None if has_nvrtc() else "no GPU, and no NVRTC to compile kernels for the simulator"
 
 
 class Gpu:

@@ -1,4 +1,4 @@
-"""Arrays in CUDA memory: by the CUDA array interface and by DLPack, on a GPU or on the SIMT machine; results stay there.
+"""Arrays in CUDA memory: by the CUDA array interface and by DLPack, on a GPU or on the simulator; results stay there.
 
 A module stands in for cupy: what the package asks of it is an empty array, a full one, and the current stream."""
 

@@ -75,17 +75,30 @@ INLINE bool extract_columns_of_kind(struct column_units *units, struct window *w
 }
 
 /* The sums that are compiled, each in a function of its own. */
-#define COLUMN_SUMS(name, sums)                                                                              \
-    APART bool name(struct column_units *units, struct window *window, const struct range *range,            \
-                    const struct wf_tile *tile) {                                                            \
-        return extract_columns_of_kind(units, window, range, kind_of(sums), tile);                           \
-    }
-COLUMN_SUMS(extract_column_values, WF_PART_SUM)
-COLUMN_SUMS(extract_column_magnitudes, WF_PART_ABS)
-COLUMN_SUMS(extract_column_squares, WF_PART_SQUARES)
-COLUMN_SUMS(extract_column_products, WF_PART_DOT)
-COLUMN_SUMS(extract_column_moments, MOMENTS)
-#undef COLUMN_SUMS
+APART bool extract_column_values(struct column_units *units, struct window *window, const struct range *range,
+                                 const struct wf_tile *tile) {
+    return extract_columns_of_kind(units, window, range, kind_of(WF_PART_SUM), tile);
+}
+
+APART bool extract_column_magnitudes(struct column_units *units, struct window *window, const struct range *range,
+                                     const struct wf_tile *tile) {
+    return extract_columns_of_kind(units, window, range, kind_of(WF_PART_ABS), tile);
+}
+
+APART bool extract_column_squares(struct column_units *units, struct window *window, const struct range *range,
+                                  const struct wf_tile *tile) {
+    return extract_columns_of_kind(units, window, range, kind_of(WF_PART_SQUARES), tile);
+}
+
+APART bool extract_column_products(struct column_units *units, struct window *window, const struct range *range,
+                                   const struct wf_tile *tile) {
+    return extract_columns_of_kind(units, window, range, kind_of(WF_PART_DOT), tile);
+}
+
+APART bool extract_column_moments(struct column_units *units, struct window *window, const struct range *range,
+                                  const struct wf_tile *tile) {
+    return extract_columns_of_kind(units, window, range, kind_of(MOMENTS), tile);
+}
 
 typedef bool extract_columns_function(struct column_units *units, struct window *window, const struct range *range,
                                       const struct wf_tile *tile);

@@ -230,16 +230,26 @@ INLINE bool find_few_of_strip(rounded *results, struct strip strip, size_t used,
     return any == 0 && (!is_few_scanned(asked) || are_sums_f64(&scan));
 }
 
-#define FEW(name, asked)                                                                                     \
-    APART bool name(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) { \
-        return find_few_of_strip(results, strip, used, quotient, asked);                                     \
-    }
-FEW(find_few_pairs, FEW_PAIR)
-FEW(find_few_sums, FEW_SUM)
-FEW(find_few_magnitudes, FEW_MAGNITUDES)
-FEW(find_few_means, FEW_MEAN)
-FEW(find_few_variances, FEW_VARIANCE)
-#undef FEW
+/* What is asked for is a constant in each. */
+APART bool find_few_pairs(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
+    return find_few_of_strip(results, strip, used, quotient, FEW_PAIR);
+}
+
+APART bool find_few_sums(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
+    return find_few_of_strip(results, strip, used, quotient, FEW_SUM);
+}
+
+APART bool find_few_magnitudes(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
+    return find_few_of_strip(results, strip, used, quotient, FEW_MAGNITUDES);
+}
+
+APART bool find_few_means(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
+    return find_few_of_strip(results, strip, used, quotient, FEW_MEAN);
+}
+
+APART bool find_few_variances(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
+    return find_few_of_strip(results, strip, used, quotient, FEW_VARIANCE);
+}
 
 typedef bool find_few_function(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient);
 

@@ -97,11 +97,22 @@ INLINE void add_vector_to_slots(const struct wf_slots *slots, const struct wf_gr
     }
 }
 
-INLINE unsigned add_all_to_slots(const struct wf_slots *slots, const struct wf_grid *grid, bool magnitudes,
-                                 const unsigned char *x, const int64_t *key, size_t count, struct slot_form form) {
-    const struct wf_grid own = *grid; /* which no store changes, as compilers see */
-    const struct wf_slots own_slots = *slots;
-    const vi64 magnitude_mask = (vi64){0} + (magnitudes ? INT64_MAX : -1);
+struct slots_call {
+    const struct wf_slots *slots;
+    const struct wf_grid *grid;
+    bool magnitudes;
+    const unsigned char *x;
+    const int64_t *key;
+    size_t count;
+};
+
+INLINE unsigned add_all_to_slots(const struct slots_call *call, struct slot_form form) {
+    const unsigned char *const x = call->x;
+    const int64_t *const key = call->key;
+    const size_t count = call->count;
+    const struct wf_grid own = *call->grid; /* which no store changes, as compilers see */
+    const struct wf_slots own_slots = *call->slots;
+    const vi64 magnitude_mask = (vi64){0} + (call->magnitudes ? INT64_MAX : -1);
     struct source source = {x, x, count, sizeof(uword), {0, 0}};
     struct group group;
     vi64 seen[2] = {{0}};
@@ -119,28 +130,63 @@ INLINE unsigned add_all_to_slots(const struct wf_slots *slots, const struct wf_g
     return any;
 }
 
-/* Each form in a function of its own. */
-#define EACH_SLOT_FORM(FORM)                                                                                 \
-    FORM(1, 1, 1) FORM(1, 1, 4) FORM(1, 2, 1) FORM(1, 2, 4) FORM(2, 2, 1) FORM(2, 2, 4) FORM(2, 3, 1) FORM(2, 3, 4)
-#define SLOT_FUNCTION(LEVELS, WORDS, COPIES)                                                                 \
-    APART unsigned add_to_slots_##LEVELS##_##WORDS##_##COPIES(                                               \
-        const struct wf_slots *slots, const struct wf_grid *grid, bool magnitudes, const void *x,            \
-        const int64_t *key, size_t count) {                                                                  \
-        return add_all_to_slots(slots, grid, magnitudes, x, key, count,                                      \
-                                (struct slot_form){LEVELS, WORDS, COPIES});                                  \
-    }
-EACH_SLOT_FORM(SLOT_FUNCTION)
+/* Each form, by its levels, words and copies, in a function of its own. */
+typedef unsigned add_to_slots_function(const struct slots_call *call);
+
+APART unsigned add_to_slots_1_1_1(const struct slots_call *call) {
+    return add_all_to_slots(call, (struct slot_form){1, 1, 1});
+}
+
+APART unsigned add_to_slots_1_1_4(const struct slots_call *call) {
+    return add_all_to_slots(call, (struct slot_form){1, 1, 4});
+}
+
+APART unsigned add_to_slots_1_2_1(const struct slots_call *call) {
+    return add_all_to_slots(call, (struct slot_form){1, 2, 1});
+}
+
+APART unsigned add_to_slots_1_2_4(const struct slots_call *call) {
+    return add_all_to_slots(call, (struct slot_form){1, 2, 4});
+}
+
+APART unsigned add_to_slots_2_2_1(const struct slots_call *call) {
+    return add_all_to_slots(call, (struct slot_form){2, 2, 1});
+}
+
+APART unsigned add_to_slots_2_2_4(const struct slots_call *call) {
+    return add_all_to_slots(call, (struct slot_form){2, 2, 4});
+}
+
+APART unsigned add_to_slots_2_3_1(const struct slots_call *call) {
+    return add_all_to_slots(call, (struct slot_form){2, 3, 1});
+}
+
+APART unsigned add_to_slots_2_3_4(const struct slots_call *call) {
+    return add_all_to_slots(call, (struct slot_form){2, 3, 4});
+}
+
+static add_to_slots_function *slots_function(int levels, size_t words, size_t copies) {
+    static const struct {
+        struct slot_form form;
+        add_to_slots_function *add;
+    } functions[] = {
+        {{1, 1, 1}, add_to_slots_1_1_1}, {{1, 1, 4}, add_to_slots_1_1_4},
+        {{1, 2, 1}, add_to_slots_1_2_1}, {{1, 2, 4}, add_to_slots_1_2_4},
+        {{2, 2, 1}, add_to_slots_2_2_1}, {{2, 2, 4}, add_to_slots_2_2_4},
+        {{2, 3, 1}, add_to_slots_2_3_1}, {{2, 3, 4}, add_to_slots_2_3_4},
+    };
+    size_t i = 0; /* grids and slots have no other form */
+    while (functions[i].form.levels != levels || functions[i].form.words != words || functions[i].form.copies != copies) i++;
+    return functions[i].add;
+}
 
 wf_slots_function WF_LOOPS_NAME(add_to_slots, TYPE, TIER);
 
 unsigned WF_LOOPS_NAME(add_to_slots, TYPE, TIER)(const struct wf_slots *slots, const struct wf_grid *grid,
                                                  bool magnitudes, const void *x, const int64_t *key, size_t count) {
     if (wf_has_bad_key(key, count, slots->last)) return WF_SEEN_BAD_KEY;
-#define SLOT_CASE(LEVELS, WORDS, COPIES)                                                                     \
-    if (grid->levels == LEVELS && slots->words == WORDS && slots->copies == COPIES)                          \
-        return add_to_slots_##LEVELS##_##WORDS##_##COPIES(slots, grid, magnitudes, x, key, count);
-    EACH_SLOT_FORM(SLOT_CASE)
-    __builtin_unreachable();
+    const struct slots_call call = {slots, grid, magnitudes, x, key, count};
+    return slots_function(grid->levels, slots->words, slots->copies)(&call);
 }
 
 #endif

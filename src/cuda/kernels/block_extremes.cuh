@@ -32,7 +32,7 @@ typedef struct {
 // The words of all blocks, one after the other.
 static __device__ __forceinline__ u64 *block_extremes(const struct wf_kernel_arguments *r, int word, bool is_min)
 {
-    return (u64 *)r->posted + (is_min ? word : 2 + word) * WF_POSTED_BLOCKS;
+    return (u64 *)r->published + (is_min ? word : 2 + word) * WF_PUBLISHED_BLOCKS;
 }
 
 static __device__ __forceinline__ void publish_word(u64 *to, u64 word)
