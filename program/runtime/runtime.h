@@ -187,7 +187,16 @@ void streams_strike(order_set set); /* these are other operations from now on */
 void graphs_strike(order_set set);  /* graphs.c: the same */
 
 /* graphs.c: what is to be done when a graph is launched */
-enum operation_kind { NODE_LAUNCH, NODE_COPY, NODE_FILL, NODE_HOST, NODE_EMPTY = 5 }; /* a cudaGraphNodeType */
+enum operation_kind { /* a cudaGraphNodeType */
+    NODE_LAUNCH,
+    NODE_COPY,
+    NODE_FILL,
+    NODE_HOST,
+    NODE_GRAPH,
+    NODE_EMPTY,
+    NODE_WAIT,
+    NODE_RECORD
+};
 
 struct operation {
     enum operation_kind kind;
