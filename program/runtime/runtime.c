@@ -139,17 +139,21 @@ static const char *way_out(const char *name) {
 }
 
 /* Each name is told once. */
-cudaError_t runtime_absent(const char *name) {
+cudaError_t runtime_lacks(const char *name) {
     enum { NAMES = 64 };
     static const char *told[NAMES];
-    runtime_enter();
     int i = 0;
     while (i < NAMES && told[i] && strcmp(told[i], name)) i++;
     if (i < NAMES && !told[i]) {
         told[i] = name;
         runtime_say("%s is not supported by the simulator%s", name, way_out(name));
     }
-    return runtime_end(cudaErrorNotSupported);
+    return cudaErrorNotSupported;
+}
+
+cudaError_t runtime_absent(const char *name) {
+    runtime_enter();
+    return runtime_end(runtime_lacks(name));
 }
 
 /* ---- errors -------------------------------------------------------------------------------------- */
