@@ -25,6 +25,9 @@ RIGHT = [
     passing("pass<block, block, true>", "1", "64"),
     passing("pass<device, block, true>", "1", "64"),
     passing("pass_fenced<device, device>"),
+    Case(SOURCE, "exchange<true, true>", "2", "1", words(7, 0, 0, 0)),
+    passing("pass_volatile<true>", block="1"),
+    Case(SOURCE, "watch<device>", "2", "1", words(1, 0, 0, 0)),
 ]
 
 
@@ -38,7 +41,9 @@ def test_right_scopes(case, schedule, tmp_path):
 WRONG = [("count<block>", {SCOPED}), ("count_mixed", {SCOPED}),
          ("pass<block, device, false>", {SCOPED, UNORDERED}), ("pass<device, block, false>", {SCOPED, UNORDERED}),
          ("pass<block, block, false>", {SCOPED, UNORDERED}), ("pass_fenced<block, device>", {UNORDERED}),
-         ("pass_fenced<device, block>", {SCOPED, UNORDERED}), ("pass_fenced<block, block>", {SCOPED, UNORDERED})]
+         ("pass_fenced<device, block>", {SCOPED, UNORDERED}), ("pass_fenced<block, block>", {SCOPED, UNORDERED}),
+         ("exchange<true, false>", {UNORDERED}), ("exchange<false, true>", {UNORDERED}),
+         ("exchange<false, false>", {UNORDERED}), ("pass_volatile<false>", {UNORDERED}), ("watch<block>", {SCOPED})]
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)

@@ -12,7 +12,7 @@ import pytest
 from cli_helpers import run
 from inspect_helpers import inspected, read_npy
 from kernel_helpers import KERNELS, SCHEDULES, Case, check, given, inspect, result
-from test_kernels_matrix import BITS, DECODE, ENCODE, rounded, small, write_words
+from test_kernels_matrix import BITS, DECODE, ENCODE, chip_sum, small, write_words
 
 SOURCE = "wgmma.cu"
 
@@ -255,25 +255,32 @@ def test_a_slice_of_a_swizzled_pattern(tmp_path, shift, start):
     assert got == exact(a, b, c)
 
 
-@pytest.mark.parametrize("names", FLOATS, ids=str)
-def test_the_exact_sum_is_rounded_once(tmp_path, names):
-    generator = random.Random(7)
-    _, decode, encode = TYPES[names[0]]
-    limit = 5 if names[2] == "f16" else 12
+BYTES = [(a, a, d) for a in ("e4m3", "e5m2") for d in ("f32", "f16")]
 
-    def value(name):
+
+@pytest.mark.parametrize("names", [*FLOATS, ("tf32", "tf32", "f32"), *BYTES], ids=str)
+def test_sums_are_those_of_an_h200(tmp_path, names):
+    generator = random.Random(7)
+    depth, (bits, decode, encode) = DEPTHS[names[0]], TYPES[names[0]]
+    limit = 5 if names[2] == "f16" or bits == 8 else 12
+    numbers = [x for x in map(decode, range(256)) if 2.0**-limit <= abs(x) < 2.0**limit] if bits == 8 else None
+
+    def value():
+        if numbers:
+            return generator.choice(numbers)
         return decode(encode(generator.choice((-1, 1)) * generator.uniform(1, 2) * 2.0 ** generator.randint(-limit, limit)))
 
-    a, b = [[value(0) for _ in range(16)] for _ in range(64)], [[value(0) for _ in range(16)] for _ in range(8)]
-    for row, k in itertools.product(a, range(0, 12, 2)):  # what is large cancels
+    a, b = [[value() for _ in range(depth)] for _ in range(64)], [[value() for _ in range(depth)] for _ in range(8)]
+    for row, k in itertools.product(a, range(0, depth - 4, 2)):  # what is large cancels
         row[k + 1] = -row[k]
-    for column, k in itertools.product(b, range(0, 12, 2)):
+    for column, k in itertools.product(b, range(0, depth - 4, 2)):
         column[k + 1] = column[k]
     c = [[TYPES[names[2]][1](TYPES[names[2]][2](generator.uniform(-1, 1))) for _ in range(8)] for _ in range(64)]
     image = Image(4096)
     descriptors = (image.lay(a, names[0], 0, False, 0, 128, 256), image.lay(b, names[0], 0, False, 2048, 128, 256))
-    got = run_product(tmp_path, image, 8, names, None, descriptors, c, ", 1, 1, 0, 0")
-    assert got == [[rounded(x, names[2]) for x in row] for row in exact(a, b, c)]
+    got = run_product(tmp_path, image, 8, names, None, descriptors, c, operands_of(names, False, (1, 1), (0, 0)))
+    assert got == [[chip_sum(row, column, addend, names[0], names[2]) for column, addend in zip(b, addends)]
+                   for row, addends in zip(a, c)]
 
 
 @pytest.mark.parametrize("more", ["", ".satfinite"])

@@ -74,6 +74,8 @@ def line_of(text):
     ("streams", 2 * "cudaErrorInvalidResourceHandle\n"),
     ("graph", "cudaErrorStreamCaptureUnsupported\n0\n5 15 15 10 2\n"),
     ("cloned", "17 1\n23 2\n17 3\n5 4\n" + 2 * "cudaErrorInvalidValue\n"),
+    ("within", "17 1\n23 2\n105 3\n" + 2 * "cudaErrorInvalidValue\n" + "17 4\n"),
+    ("event_nodes", "cudaErrorInvalidValue\ncudaErrorInvalidResourceHandle\n"),
     ("nodes", "17 1\n23 2\n17 3\n21 4\n5 5\n5 77\n" + 2 * "cudaErrorInvalidValue\n" + "cudaErrorInvalidConfiguration\n"),
     ("captured_rows", ""),
     ("memory", "4 cudaErrorMemoryAllocation\ncudaSuccess\n"),

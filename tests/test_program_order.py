@@ -32,6 +32,8 @@ NO_EDGE, NO_STREAM = "no edge of the graph orders the two", "no stream or event 
     "mode, second, does, first, may, missing",
     [
         ("nodes", LOADS, "loads", STORES, "store to", NO_EDGE),
+        ("within", LOADS, "loads", STORES, "store to", NO_EDGE),
+        ("event-nodes", LOADS, "loads", STORES, "store to", NO_EDGE),
         ("captured", LOADS, "loads", STORES, "store to", NO_EDGE),
         ("events", LOADS, "loads", STORES, "store to", NO_STREAM),
         ("copy", COPY, "loads", STORES, "store to", NO_STREAM),
@@ -54,7 +56,8 @@ def test_operations_that_nothing_orders_race(ordered, tmp_path, mode, second, do
     assert "thread" not in finding
 
 
-@pytest.mark.parametrize("mode", ["nodes", "captured", "events", "copy", "host", "default", "atomics", "bytes", "twice"])
+@pytest.mark.parametrize("mode", ["nodes", "captured", "events", "copy", "host", "default", "atomics", "bytes", "twice",
+                                  "within", "event-nodes"])
 def test_operations_in_order_do_not(ordered, mode):
     done = run("run", ordered, f"{mode}-right", env=environment())
     assert done.returncode == 0 and "no findings" in done.stderr, done

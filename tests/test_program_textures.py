@@ -1,4 +1,5 @@
-"""warpfold run: fetches from textures, compared bit by bit with the CUDA programming guide's formulas in exact fractions."""
+"""warpfold run: fetches from textures, compared bit by bit with the CUDA programming guide's formulas in exact fractions, rounded
+as an H200 rounds them."""
 
 import json
 import math
@@ -51,19 +52,34 @@ def index(number, size, mode):
     return None
 
 
+def weights_of(fractions):
+    """Of 256, of the texels around by their corners: as an H200 parts them, by x, then z, then y."""
+    weights = {0: 256}
+    for d in [d for d in (0, 2, 1) if d < len(fractions)]:
+        parted = {}
+        for corner, weight in weights.items():
+            high = (weight * fractions[d] + 128) // 256
+            if d and not corner & 1:
+                high = weight - (weight * (256 - fractions[d]) + 128) // 256
+            parted[corner], parted[corner | 1 << d] = weight - high, high
+        weights = parted
+    return weights
+
+
 def fetched(point, sizes, mode, is_linear, texel):
     """texel(*index) of the nearest, or the mean of those around, with 8 bits of each weight; what is outside is 0."""
     if not is_linear:
         at = [index(math.floor(x), n, mode) for x, n in zip(point, sizes)]
         return Fraction(0) if None in at else Fraction(texel(*at))
+    if len(point) == 1 and mode == BORDER:  # the row below is the border
+        return fetched([point[0], Fraction(0)], [sizes[0], 1], mode, True, texel)
     total = Fraction(0)
     below = [math.floor(x - Fraction(1, 2)) for x in point]
-    weights = [Fraction(math.floor((x - Fraction(1, 2) - b) * 256 + Fraction(1, 2)), 256) for x, b in zip(point, below)]
-    for corner in range(2 ** len(point)):
-        high = [corner >> d & 1 for d in range(len(point))]
-        at = [index(b + h, n, mode) for b, h, n in zip(below, high, sizes)]
+    fractions = [math.floor((x - Fraction(1, 2) - b) * 256 + Fraction(1, 2)) for x, b in zip(point, below)]
+    for corner, weight in weights_of(fractions).items():
+        at = [index(b + (corner >> d & 1), n, mode) for d, (b, n) in enumerate(zip(below, sizes))]
         if None not in at:
-            total += math.prod(w if h else 1 - w for w, h in zip(weights, high)) * texel(*at)
+            total += Fraction(weight, 256) * texel(*at)
     return total
 
 
@@ -106,13 +122,27 @@ def test_integers(printed):
         channels = [n, n + 1, 2 * n, 255 - n]
         assert printed["u8"][i] == sum((c & 255) << (8 * k) for k, c in enumerate(channels))
         for k, channel in enumerate((lambda n: n * 140 - 32768, lambda n: -n)):
-            value = fetched(point, SIZES, CLAMP, True,
-                            lambda x, y: max(Fraction(channel(13 * (y * 7 + x)), 32767), Fraction(-1)))
-            assert printed["s16"][2 * i + k] == bits(value)
+            value = fetched(point, SIZES, CLAMP, True, lambda x, y: max(channel(13 * (y * 7 + x)), -32767))
+            assert printed["s16"][2 * i + k] == bits(Fraction(math.floor(value + Fraction(1, 2)), 32767))
 
 
 def test_linear_memory(printed):
     assert printed["linear"] == [-(i - 16) * 1001 & 0xFFFFFFFF if 16 <= i < 48 else 0 for i in POINTS]
+
+
+def test_filtered_texels_have_the_bits_of_an_h200(program):
+    """Recorded on an H200, 2026-11-24."""
+    done = run("run", program, "recorded", env=environment())
+    assert done.returncode == 0, done
+    assert done.stdout == (SOURCES.parent / "golden" / "textures-h200.txt").read_text()
+
+
+def test_what_is_absent_is_named(program):
+    done = run("run", program, "absent", env=environment())
+    assert (done.returncode, done.stdout) == (0, 3 * "cudaErrorNotSupported\n"), done
+    for name in ("a CUDA array for a cube map, gathering or another flag", "a CUDA array of such channels",
+                 "cudaCreateTextureObject with colours in sRGB"):
+        assert f"{name} is not supported by the simulator" in done.stderr
 
 
 def test_copies(printed):

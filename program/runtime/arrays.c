@@ -29,10 +29,10 @@ static cudaError_t allocate(struct cudaArray **result, const struct cudaChannelF
                             struct cudaExtent extent, unsigned flags) {
     if (!result || !format || !extent.width) return cudaErrorInvalidValue;
     if (flags & ~(unsigned)(ARRAY_LAYERED | ARRAY_SURFACE))
-        return runtime_absent("a CUDA array for a cube map, gathering or another flag");
+        return runtime_lacks("a CUDA array for a cube map, gathering or another flag");
     struct cudaArray array = {.extent = extent, .format = *format, .flags = flags};
     const size_t nbytes = texel_nbytes(&array), rows = at_least_one(extent.height), planes = at_least_one(extent.depth);
-    if (!nbytes) return runtime_absent("a CUDA array of such channels");
+    if (!nbytes) return runtime_lacks("a CUDA array of such channels");
     if (extent.width > SIZE_MAX / nbytes || rows > SIZE_MAX / planes) return cudaErrorMemoryAllocation;
     cudaError_t error = memory_allocate_rows(&array.memory, &array.pitch, extent.width * nbytes, rows * planes);
     if (error) return error;

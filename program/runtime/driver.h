@@ -143,4 +143,17 @@ API cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *funct
                                                   size_t dynamic_nbytes);
 API cudaOccupancyAvailableDynamicSMemPerBlock(size_t *nbytes, const void *function, int blocks, int block_threads);
 
+API cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                               size_t count, cudaGraph_t child);
+API cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *child);
+API cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node, cudaGraph_t child);
+#define DECLARE_EVENT_NODE(kind)                                                                                   \
+    API cudaGraphAdd##kind##Node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,    \
+                                 size_t count, cudaEvent_t event);                                                 \
+    API cudaGraph##kind##NodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event);                                   \
+    API cudaGraph##kind##NodeSetEvent(cudaGraphNode_t node, cudaEvent_t event);                                    \
+    API cudaGraphExec##kind##NodeSetEvent(cudaGraphExec_t exec, cudaGraphNode_t node, cudaEvent_t event);
+DECLARE_EVENT_NODE(EventRecord)
+DECLARE_EVENT_NODE(EventWait)
+
 #endif

@@ -146,3 +146,36 @@ DRIVER cuGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaG
                            size_t count) {
     return DRIVE(cudaGraphAddEmptyNode(node, graph, dependencies, count));
 }
+
+/* ---- graphs within, and events ------------------------------------------------------------------- */
+
+DRIVER cuGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                                size_t count, cudaGraph_t child) {
+    return DRIVE(cudaGraphAddChildGraphNode(node, graph, dependencies, count, child));
+}
+
+DRIVER cuGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *child) {
+    return DRIVE(cudaGraphChildGraphNodeGetGraph(node, child));
+}
+
+DRIVER cuGraphExecChildGraphNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node, cudaGraph_t child) {
+    return DRIVE(cudaGraphExecChildGraphNodeSetParams(exec, node, child));
+}
+
+#define EVENT_NODE(kind)                                                                                           \
+    DRIVER cuGraphAdd##kind##Node(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,   \
+                                  size_t count, cudaEvent_t event) {                                               \
+        return DRIVE(cudaGraphAdd##kind##Node(node, graph, dependencies, count, event));                           \
+    }                                                                                                              \
+    DRIVER cuGraph##kind##NodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event) {                                 \
+        return DRIVE(cudaGraph##kind##NodeGetEvent(node, event));                                                  \
+    }                                                                                                              \
+    DRIVER cuGraph##kind##NodeSetEvent(cudaGraphNode_t node, cudaEvent_t event) {                                  \
+        return DRIVE(cudaGraph##kind##NodeSetEvent(node, event));                                                  \
+    }                                                                                                              \
+    DRIVER cuGraphExec##kind##NodeSetEvent(cudaGraphExec_t exec, cudaGraphNode_t node, cudaEvent_t event) {        \
+        return DRIVE(cudaGraphExec##kind##NodeSetEvent(exec, node, event));                                        \
+    }
+
+EVENT_NODE(EventRecord)
+EVENT_NODE(EventWait)

@@ -11,6 +11,7 @@ struct CUgraphNode_st {
     struct CUgraphNode_st *next;
     cudaGraph_t graph;
     struct operation *operation;
+    cudaGraph_t child; /* of a graph within the graph, which is the node's own; NULL: it is none */
     cudaGraphNode_t *dependencies;
     size_t dependency_count;
     cudaGraphNode_t original; /* of a clone; it may be gone */
@@ -25,10 +26,12 @@ struct CUgraph_st {
     bool is_clone;
 };
 
-/* What is launched has its own operations, in their order. */
+/* What is launched has its own operations, in their order.  A graph within it is a step, those of its nodes, and one that
+ * comes after them all. */
 struct step {
-    cudaGraphNode_t node; /* that it was made of, which may be gone */
+    cudaGraphNode_t node; /* that it was made of, which may be gone; NULL: the end of a graph within */
     struct operation *operation;
+    size_t inner; /* the steps of a graph within, which follow */
     bool is_off;
     size_t *before, before_count; /* steps that it depends on */
     order_set known;              /* when it has run: it and what was before it */
@@ -68,9 +71,15 @@ static cudaError_t run_nothing(const struct operation *operation) {
     return cudaSuccess;
 }
 
+static const struct operation nothing = {NODE_EMPTY, sizeof nothing, run_nothing};
+static const struct operation whole_graph = {NODE_GRAPH, sizeof whole_graph, run_nothing}; /* of which each node is a step */
+
 /* ---- nodes --------------------------------------------------------------------------------------- */
 
+static cudaError_t destroy(cudaGraph_t graph);
+
 static void destroy_node(cudaGraphNode_t node) {
+    destroy(node->child);
     free(node->operation);
     free(node->dependencies);
     free(node);
@@ -144,12 +153,16 @@ static cudaError_t replace(struct operation **place, struct operation *operation
     return is_of_kind ? cudaSuccess : cudaErrorInvalidValue;
 }
 
+const struct operation *graph_operation(cudaGraphNode_t node, enum operation_kind kind) {
+    return node && node->operation->kind == kind ? node->operation : NULL;
+}
+
 cudaError_t graph_set(cudaGraphNode_t node, cudaError_t error, struct operation *const *made) {
     return error ? error : replace(node ? &node->operation : NULL, *made);
 }
 
 static struct step *find_step(cudaGraphExec_t exec, cudaGraphNode_t node) {
-    for (size_t i = 0; exec && i < exec->count; i++)
+    for (size_t i = 0; exec && node && i < exec->count; i++)
         if (exec->steps[i].node == node) return &exec->steps[i];
     return NULL;
 }
@@ -185,14 +198,22 @@ static cudaError_t destroy(cudaGraph_t graph) {
 
 API cudaGraphDestroy(cudaGraph_t graph) { return CALL(destroy(graph)); }
 
+static cudaError_t clone(cudaGraph_t *result, cudaGraph_t graph);
+
+static cudaError_t clone_node(cudaGraph_t graph, cudaGraphNode_t node) {
+    struct operation *kept;
+    cudaError_t error = operation_keep(node->operation, &kept);
+    if (error) return error;
+    node->twin = append(graph, kept);
+    if (!node->twin) return cudaErrorMemoryAllocation;
+    node->twin->original = node;
+    return node->child ? clone(&node->twin->child, node->child) : cudaSuccess;
+}
+
 static cudaError_t clone_nodes(cudaGraph_t clone, cudaGraph_t graph) {
     for (cudaGraphNode_t node = graph->first; node; node = node->next) {
-        struct operation *kept;
-        cudaError_t error = operation_keep(node->operation, &kept);
+        cudaError_t error = clone_node(clone, node);
         if (error) return error;
-        node->twin = append(clone, kept);
-        if (!node->twin) return cudaErrorMemoryAllocation;
-        node->twin->original = node;
     }
     for (cudaGraphNode_t node = graph->first; node; node = node->next)
         for (size_t i = 0; i < node->dependency_count; i++) {
@@ -229,11 +250,35 @@ API cudaGraphNodeFindInClone(cudaGraphNode_t *result, cudaGraphNode_t original, 
 }
 
 API cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count) {
-    const struct operation nothing = {NODE_EMPTY, sizeof nothing, run_nothing};
     struct operation *made = NULL;
     const struct graph_place place = {node, graph, dependencies, count};
     return CALL(graph_add(&place, operation_keep(&nothing, &made), &made));
 }
+
+/* The node gets a copy of the graph as it is now. */
+static cudaError_t add_child(const struct graph_place *place, cudaGraph_t given) {
+    struct operation *made;
+    cudaGraph_t child;
+    cudaError_t error = clone(&child, given);
+    if (error) return error;
+    error = graph_add(place, operation_keep(&whole_graph, &made), &made);
+    if (error) destroy(child);
+    else (*place->node)->child = child;
+    return error;
+}
+
+API cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                               size_t count, cudaGraph_t child) {
+    return CALL(add_child(&(struct graph_place){node, graph, dependencies, count}, child));
+}
+
+static cudaError_t get_child(cudaGraphNode_t node, cudaGraph_t *child) {
+    if (!node || !node->child || !child) return cudaErrorInvalidValue;
+    *child = node->child;
+    return cudaSuccess;
+}
+
+API cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *child) { return CALL(get_child(node, child)); }
 
 API cudaGraphDestroyNode(cudaGraphNode_t node) {
     return CALL(node ? (remove_node(node), cudaSuccess) : cudaErrorInvalidValue);
@@ -484,39 +529,77 @@ static bool is_next(cudaGraphNode_t node) {
     return true;
 }
 
-static cudaError_t add_step(cudaGraphExec_t exec, cudaGraphNode_t node) {
+/* A step with room for so many before it; whatever it holds is released with the rest. */
+static cudaError_t add_step(cudaGraphExec_t exec, const struct operation *operation, size_t before_max) {
     struct step *step = &exec->steps[exec->count];
-    cudaError_t error = operation_keep(node->operation, &step->operation);
+    cudaError_t error = operation_keep(operation, &step->operation);
     if (error) return error;
-    node->step = exec->count++; /* whatever the step holds is released with the rest */
-    node->is_ordered = true;
+    exec->count++;
+    step->before = calloc(before_max, sizeof *step->before);
+    return step->before ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+static void come_after(struct step *step, size_t before) { step->before[step->before_count++] = before; }
+
+/* What waits for no other node comes after the step, `begin`, of the graph that its own lies within; NULL: none. */
+static cudaError_t add_node_step(cudaGraphExec_t exec, cudaGraphNode_t node, const size_t *begin) {
+    cudaError_t error = add_step(exec, node->operation, node->dependency_count + 1);
+    if (error) return error;
+    struct step *step = &exec->steps[exec->count - 1];
+    node->step = exec->count - 1;
     step->node = node;
-    step->before = calloc(node->dependency_count + 1, sizeof *step->before);
-    if (!step->before) return cudaErrorMemoryAllocation;
-    for (size_t i = 0; i < node->dependency_count; i++) step->before[step->before_count++] = node->dependencies[i]->step;
+    for (size_t i = 0; i < node->dependency_count; i++) come_after(step, node->dependencies[i]->step);
+    if (begin && !node->dependency_count) come_after(step, *begin);
     return cudaSuccess;
+}
+
+static cudaError_t order(cudaGraphExec_t exec, cudaGraph_t graph, const size_t *begin);
+
+static cudaError_t add_child_steps(cudaGraphExec_t exec, cudaGraphNode_t node) {
+    const size_t begin = node->step;
+    cudaError_t error = order(exec, node->child, &begin);
+    if (error) return error;
+    exec->steps[begin].inner = exec->count - begin - 1;
+    error = add_step(exec, &whole_graph, exec->count - begin);
+    if (error) return error;
+    node->step = exec->count - 1;
+    for (size_t i = begin; i < node->step; i++) come_after(&exec->steps[node->step], i);
+    return cudaSuccess;
+}
+
+static cudaError_t add_steps(cudaGraphExec_t exec, cudaGraphNode_t node, const size_t *begin) {
+    node->is_ordered = true;
+    cudaError_t error = add_node_step(exec, node, begin);
+    return error || !node->child ? error : add_child_steps(exec, node);
 }
 
 /* Each node behind what it depends on.  Programs mostly add them so: then one round is enough.  A round without a node: they
  * depend on each other. */
-static cudaError_t order(cudaGraphExec_t exec, cudaGraph_t graph) {
+static cudaError_t order(cudaGraphExec_t exec, cudaGraph_t graph, const size_t *begin) {
     cudaError_t error = cudaSuccess;
     for (cudaGraphNode_t node = graph->first; node; node = node->next) node->is_ordered = false;
-    while (exec->count < graph->count && !error) {
-        size_t before = exec->count;
+    for (size_t left = graph->count, before = left + 1; left && !error; ) {
+        if (left == before) return cudaErrorInvalidValue;
+        before = left;
         for (cudaGraphNode_t node = graph->first; node && !error; node = node->next)
-            if (is_next(node)) error = add_step(exec, node);
-        if (exec->count == before && !error) error = cudaErrorInvalidValue;
+            if (is_next(node)) error = add_steps(exec, node, begin), left--;
     }
     return error;
+}
+
+static size_t step_count(cudaGraph_t graph) {
+    size_t count = graph->count;
+    for (cudaGraphNode_t node = graph->first; node; node = node->next)
+        if (node->child) count += step_count(node->child) + 1;
+    return count;
 }
 
 static cudaError_t instantiate(cudaGraphExec_t *result, cudaGraph_t graph) {
     if (!result || !graph) return cudaErrorInvalidValue;
     *result = NULL;
-    cudaGraphExec_t exec = calloc(1, sizeof *exec + graph->count * sizeof *exec->steps);
+    cudaGraphExec_t exec = calloc(1, sizeof *exec + step_count(graph) * sizeof *exec->steps);
     if (!exec) return cudaErrorMemoryAllocation;
-    cudaError_t error = order(exec, graph);
+    cudaError_t error = order(exec, graph, NULL);
     if (error) {
         release(exec);
         return error;
@@ -539,40 +622,61 @@ API cudaGraphInstantiateWithFlags(cudaGraphExec_t *result, cudaGraph_t graph, un
 /* What an update says of itself. */
 enum { UPDATE_OK, UPDATE_TOPOLOGY = 2, UPDATE_KIND };
 
-static int compare(const struct CUgraphExec_st *old, const struct CUgraphExec_st *new) {
-    if (old->count != new->count) return UPDATE_TOPOLOGY;
-    for (size_t i = 0; i < new->count; i++)
-        if (old->steps[i].operation->kind != new->steps[i].operation->kind) return UPDATE_KIND;
+static int compare(const struct step *old, size_t count, const struct CUgraphExec_st *new) {
+    if (count != new->count) return UPDATE_TOPOLOGY;
+    for (size_t i = 0; i < count; i++)
+        if (old[i].operation->kind != new->steps[i].operation->kind) return UPDATE_KIND;
     return UPDATE_OK;
 }
 
-/* Takes the operations of another graph of the same form: nodes correspond by their order. */
-static cudaError_t update(cudaGraphExec_t exec, cudaGraph_t graph, struct cudaGraphExecUpdateResultInfo *info) {
+/* The steps take the operations of a graph of the same form: nodes correspond by their order. */
+static cudaError_t take_operations(struct step *steps, size_t count, cudaGraph_t graph, int *result) {
     cudaGraphExec_t taken;
-    if (!exec || !info) return cudaErrorInvalidValue;
     cudaError_t error = instantiate(&taken, graph);
     if (error) return error;
-    *info = (struct cudaGraphExecUpdateResultInfo){.result = compare(exec, taken)};
-    for (size_t i = 0; i < exec->count && info->result == UPDATE_OK; i++) {
-        struct operation *before = exec->steps[i].operation;
-        exec->steps[i].operation = taken->steps[i].operation;
+    *result = compare(steps, count, taken);
+    for (size_t i = 0; i < count && *result == UPDATE_OK; i++) {
+        struct operation *before = steps[i].operation;
+        steps[i].operation = taken->steps[i].operation;
         taken->steps[i].operation = before;
     }
     release(taken);
-    return info->result == UPDATE_OK ? cudaSuccess : cudaErrorGraphExecUpdateFailure;
+    return *result == UPDATE_OK ? cudaSuccess : cudaErrorGraphExecUpdateFailure;
+}
+
+static cudaError_t update(cudaGraphExec_t exec, cudaGraph_t graph, struct cudaGraphExecUpdateResultInfo *info) {
+    if (!exec || !info) return cudaErrorInvalidValue;
+    *info = (struct cudaGraphExecUpdateResultInfo){0};
+    return take_operations(exec->steps, exec->count, graph, &info->result);
 }
 
 API cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph, struct cudaGraphExecUpdateResultInfo *info) {
     return CALL(update(exec, graph, info));
 }
 
+static cudaError_t set_child(cudaGraphExec_t exec, cudaGraphNode_t node, cudaGraph_t child) {
+    struct step *step = find_step(exec, node);
+    int result;
+    if (!step || step->operation->kind != NODE_GRAPH) return cudaErrorInvalidValue;
+    cudaError_t error = take_operations(step + 1, step->inner, child, &result);
+    return error == cudaErrorGraphExecUpdateFailure ? cudaErrorInvalidValue : error;
+}
+
+API cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node, cudaGraph_t child) {
+    return CALL(set_child(exec, node, child));
+}
+
 /* ---- launching ----------------------------------------------------------------------------------- */
 
-static cudaError_t run_step(const struct CUgraphExec_st *exec, struct step *step, order_set before) {
+static cudaError_t run_step(const struct CUgraphExec_st *exec, struct step *step, order_set before,
+                            cudaStream_t stream) {
     for (size_t i = 0; i < step->before_count; i++) before |= exec->steps[step->before[i]].known;
     step->known = before;
     if (step->is_off) return cudaSuccess;
-    return device_current()->sticky ? device_current()->sticky : run_after(step->operation, &step->known, true);
+    if (device_current()->sticky) return device_current()->sticky;
+    if (step->operation->kind == NODE_RECORD) return event_record_node(step->operation, stream, before);
+    if (step->operation->kind == NODE_WAIT) return event_wait_node(step->operation, &step->known);
+    return run_after(step->operation, &step->known, true);
 }
 
 /* Whether some step does not wait for the one before. */
@@ -593,7 +697,7 @@ static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t stream) {
     const order_set before = stream_order(stream) | exec->known;
     if (has_branches(exec)) order_watch();
     for (size_t i = 0; i < exec->count && !error; i++) {
-        error = run_step(exec, &exec->steps[i], before);
+        error = run_step(exec, &exec->steps[i], before, stream);
         stream_advance(stream, exec->steps[i].known);
         exec->known |= exec->steps[i].known;
     }

@@ -27,6 +27,7 @@ struct graph_place {
 /* A node of the operation, or another operation of the same kind for a node, of a graph or of what is launched.  They take
  * the operation, *made, and pass on an error of making it, with which there is none. */
 cudaError_t graph_add(const struct graph_place *place, cudaError_t error, struct operation *const *made);
+const struct operation *graph_operation(cudaGraphNode_t node, enum operation_kind kind); /* NULL: it is of another kind */
 cudaError_t graph_set(cudaGraphNode_t node, cudaError_t error, struct operation *const *made);
 cudaError_t graph_set_step(cudaGraphExec_t exec, cudaGraphNode_t node, cudaError_t error,
                            struct operation *const *made);
@@ -37,6 +38,11 @@ cudaError_t copy_make(void *to, const void *from, size_t nbytes, enum cudaMemcpy
 cudaError_t planes_make(const struct cudaMemcpy3DParms *params, struct operation **made);
 cudaError_t fill_make(const struct cudaMemsetParams *params, struct operation **made);
 cudaError_t host_make(const struct cudaHostNodeParams *params, struct operation **made);
+cudaError_t event_make(enum operation_kind kind, cudaEvent_t event, struct operation **made);
+cudaEvent_t event_of(const struct operation *operation); /* that it was made of */
+/* Of a launched graph, in whose stream an event is recorded, and which comes after what it waits for. */
+cudaError_t event_record_node(const struct operation *operation, cudaStream_t stream, order_set known);
+cudaError_t event_wait_node(const struct operation *operation, order_set *known);
 cudaError_t variable_find_part(const void *symbol, size_t offset, size_t nbytes, uint64_t *address);
 
 #endif

@@ -55,3 +55,26 @@ NODE(cudaGraphAddMemcpyNodeToSymbol, cudaGraphMemcpyNodeSetParamsToSymbol, cudaG
 NODE(cudaGraphAddMemcpyNodeFromSymbol, cudaGraphMemcpyNodeSetParamsFromSymbol,
      cudaGraphExecMemcpyNodeSetParamsFromSymbol, from_symbol(to, symbol, nbytes, offset, kind, &made),
      LIST(void *to, const void *symbol, size_t nbytes, size_t offset, enum cudaMemcpyKind kind))
+
+/* ---- events -------------------------------------------------------------------------------------- */
+
+NODE(cudaGraphAddEventRecordNode, cudaGraphEventRecordNodeSetEvent, cudaGraphExecEventRecordNodeSetEvent,
+     event_make(NODE_RECORD, event, &made), cudaEvent_t event)
+
+NODE(cudaGraphAddEventWaitNode, cudaGraphEventWaitNodeSetEvent, cudaGraphExecEventWaitNodeSetEvent,
+     event_make(NODE_WAIT, event, &made), cudaEvent_t event)
+
+static cudaError_t get_event(cudaGraphNode_t node, enum operation_kind kind, cudaEvent_t *event) {
+    const struct operation *operation = graph_operation(node, kind);
+    if (!operation || !event) return cudaErrorInvalidValue;
+    *event = event_of(operation);
+    return cudaSuccess;
+}
+
+API cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event) {
+    return CALL(get_event(node, NODE_RECORD, event));
+}
+
+API cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event) {
+    return CALL(get_event(node, NODE_WAIT, event));
+}

@@ -130,26 +130,32 @@ cudaError_t runtime_error_of(simt_error error) {
 
 /* What a program can do about it. */
 static const char *way_out(const char *name) {
-    static const char *const pictures[] = {"Array", "Tex", "Surf", "Mipmapped"};
-    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++)
-        if (strstr(name, pictures[i]))
+    static const char *const of_driver[] = {"cuArray", "cuTex", "cuSurf", "cuMipmapped"};
+    for (size_t i = 0; i < sizeof of_driver / sizeof *of_driver; i++)
+        if (!strncmp(name, of_driver[i], strlen(of_driver[i])))
             return ": textures, surfaces and arrays are not there: keep the data in linear memory (cudaMallocPitch)";
+    if (strstr(name, "Surface")) return ": surfaces are not there: keep what kernels store in linear memory (cudaMallocPitch)";
+    if (strstr(name, "Mipmap")) return ": a texture has one level: make one for each (cudaMallocArray)";
     if (strstr(name, "Ipc") || strstr(name, "Shareable")) return ": there is one process";
     return "";
 }
 
 /* Each name is told once. */
-cudaError_t runtime_absent(const char *name) {
+cudaError_t runtime_lacks(const char *name) {
     enum { NAMES = 64 };
     static const char *told[NAMES];
-    runtime_enter();
     int i = 0;
     while (i < NAMES && told[i] && strcmp(told[i], name)) i++;
     if (i < NAMES && !told[i]) {
         told[i] = name;
         runtime_say("%s is not supported by the simulator%s", name, way_out(name));
     }
-    return runtime_end(cudaErrorNotSupported);
+    return cudaErrorNotSupported;
+}
+
+cudaError_t runtime_absent(const char *name) {
+    runtime_enter();
+    return runtime_end(runtime_lacks(name));
 }
 
 /* ---- errors -------------------------------------------------------------------------------------- */

@@ -79,7 +79,9 @@ void runtime_use(int device); /* the calling thread's is another from now on */
 cudaError_t device_check(int device); /* whether there is one of that number */
 /* Simulated time: a nanosecond for each warp instruction or 32 bytes copied, and a microsecond for the call. */
 void runtime_pass(uint64_t units);
+/* What is not supported is named once: a whole call, and what a call is asked for, with the lock held. */
 cudaError_t runtime_absent(const char *name);
+cudaError_t runtime_lacks(const char *what);
 cudaError_t runtime_error_of(simt_error error);
 
 /* modules.c: kernels and variables by the addresses that host code knows them by */
@@ -187,7 +189,16 @@ void streams_strike(order_set set); /* these are other operations from now on */
 void graphs_strike(order_set set);  /* graphs.c: the same */
 
 /* graphs.c: what is to be done when a graph is launched */
-enum operation_kind { NODE_LAUNCH, NODE_COPY, NODE_FILL, NODE_HOST, NODE_EMPTY = 5 }; /* a cudaGraphNodeType */
+enum operation_kind { /* a cudaGraphNodeType */
+    NODE_LAUNCH,
+    NODE_COPY,
+    NODE_FILL,
+    NODE_HOST,
+    NODE_GRAPH,
+    NODE_EMPTY,
+    NODE_WAIT,
+    NODE_RECORD
+};
 
 struct operation {
     enum operation_kind kind;

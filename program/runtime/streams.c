@@ -263,26 +263,27 @@ static cudaError_t destroy_event(cudaEvent_t event) {
 
 API cudaEventDestroy(cudaEvent_t event) { return CALL(destroy_event(event)); }
 
-static cudaError_t record_event(cudaEvent_t event, cudaStream_t stream) {
+/* Behind the operations of the set. */
+static cudaError_t record_event(cudaEvent_t event, cudaStream_t stream, order_set known) {
     if (!find_event(event) || !stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
     if (event->device != stream_device(stream)) return cudaErrorInvalidResourceHandle;
     const cudaGraph_t *capture = stream_capture(stream);
     event->capture = capture ? *capture : NULL;
-    event->is_recorded = !event->capture; /* within a graph it orders, and has no time */
+    event->is_recorded = !event->capture; /* while a stream is captured it orders, and has no time */
     event->time = runtime.clock;
     event->stream = stream;
     event->number = host_number();
-    event->known = stream_order(stream);
+    event->known = known;
     front_clear(&event->front);
     return event->capture ? front_join(&event->front, stream_front(stream)) : cudaSuccess;
 }
 
-API cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return CALL(record_event(event, stream)); }
+API cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return CALL(record_event(event, stream, stream_order(stream))); }
 ALSO(cudaEventRecord, _ptsz)
 
 API cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
     (void)flags;
-    return CALL(record_event(event, stream));
+    return CALL(record_event(event, stream, stream_order(stream)));
 }
 ALSO(cudaEventRecordWithFlags, _ptsz)
 
@@ -314,6 +315,31 @@ API cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) 
     return CALL(wait_event(stream, event));
 }
 ALSO(cudaStreamWaitEvent, _ptsz)
+
+struct event_call {
+    struct operation operation;
+    cudaEvent_t event;
+};
+
+cudaEvent_t event_of(const struct operation *operation) { return ((const struct event_call *)operation)->event; }
+
+cudaError_t event_make(enum operation_kind kind, cudaEvent_t event, struct operation **made) {
+    const struct event_call call = {{kind, sizeof call, NULL}, event};
+    return find_event(event) ? operation_keep(&call.operation, made) : cudaErrorInvalidValue;
+}
+
+cudaError_t event_record_node(const struct operation *operation, cudaStream_t stream, order_set known) {
+    host_note_launch("of a graph", stream); /* what its steps up to here may still touch */
+    return record_event(event_of(operation), stream, known);
+}
+
+cudaError_t event_wait_node(const struct operation *operation, order_set *known) {
+    const cudaEvent_t event = event_of(operation);
+    if (!find_event(event)) return cudaErrorInvalidResourceHandle;
+    if (event->is_recorded) host_join(event->stream, event->device, event->number);
+    *known |= event->known;
+    return cudaSuccess;
+}
 
 static bool has_time(cudaEvent_t event) {
     return find_event(event) && event->is_recorded && !(event->flags & EVENT_WITHOUT_TIME);

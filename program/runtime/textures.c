@@ -115,9 +115,9 @@ static cudaError_t create(uint64_t *handle, const struct resource *resource, con
     simt_texture made = {0};
     if (!handle || !resource || !sampler || resource->type > RESOURCE_PITCHED) return cudaErrorInvalidValue;
     const char *absent = what_is_absent(resource, sampler, view);
-    if (absent) return runtime_absent(absent);
+    if (absent) return runtime_lacks(absent);
     if (resource->type == RESOURCE_ARRAY && !resource->array) return cudaErrorInvalidValue;
-    if (!format_read(format_of(resource), &made)) return runtime_absent("cudaCreateTextureObject of such channels");
+    if (!format_read(format_of(resource), &made)) return runtime_lacks("cudaCreateTextureObject of such channels");
     set_resource(&made, resource);
     set_sampler(&made, sampler);
     struct texture *texture = calloc(1, sizeof *texture);

@@ -1,14 +1,17 @@
 /* tex: texels by their coordinates, the nearest or a weighted mean of the 2, 4 or 8 around.  Each texel is a load of global
- * memory, for races and counts. */
+ * memory, for races and counts.
+ *
+ * CUDA's guide has the formulas without saying how they are rounded; that is as an H200 does it: docs tell what was compared. */
 #include <math.h>
 #include <string.h>
 
 #include "access.h"
 #include "decoder.h"
 #include "element.h"
+#include "lanes_ieee.h"
 #include "texture.h"
 
-enum { CHANNELS = 4, DIMENSIONS = 3, HALF_BITS = 8 };
+enum { CHANNELS = 4, DIMENSIONS = 3, TAPS = 8, WEIGHT_BITS = 8, WHOLE = 1 << WEIGHT_BITS, ALIGNED_BITS = 27 };
 
 /* code->call.slots: the coordinates; a layer is the last of the dimensions, whatever its place in the operands. */
 
@@ -20,8 +23,8 @@ struct fetch {
     uint32_t lanes;
     simt_texture texture;
     int64_t first[DIMENSIONS][SIMT_LANES]; /* the texel's number, or that of the lower one of two */
-    double weight[DIMENSIONS][SIMT_LANES]; /* of the higher one */
-    double sums[CHANNELS][SIMT_LANES];
+    uint32_t fraction[DIMENSIONS][SIMT_LANES]; /* of the WHOLE: the higher one's weight */
+    double terms[TAPS][CHANNELS][SIMT_LANES];  /* what is weighed */
     uint32_t bits[CHANNELS][SIMT_LANES];
 };
 
@@ -44,7 +47,9 @@ static uint32_t filtered_dimensions(const struct fetch *fetch) {
     return fetch->texture.rank - fetch->code->texture.has_layer;
 }
 
+/* A coordinate that the instruction lacks, of the one row of a 1d array, is 0. */
 static double coordinate_of(const struct fetch *fetch, uint32_t dimension, uint32_t lane) {
+    if (dimension >= fetch->code->texture.rank) return 0;
     const unsigned char *lanes = slot_lanes(fetch->path, fetch->code->call.slots[dimension]);
     const uint32_t bits = (uint32_t)lane_get(lanes, WIDTH_32, lane);
     float value;
@@ -56,10 +61,10 @@ static int64_t integer_of(const struct fetch *fetch, uint32_t dimension, uint32_
     return (int32_t)(uint32_t)lane_get(slot_lanes(fetch->path, fetch->code->call.slots[dimension]), WIDTH_32, lane);
 }
 
-/* Weights have 8 bits behind the point. */
+/* The fraction of a coordinate is rounded to 8 bits. */
 static void place(struct fetch *fetch, uint32_t dimension, uint32_t lane) {
     const bool is_layer = fetch->code->texture.has_layer && dimension == fetch->texture.rank - 1u;
-    fetch->weight[dimension][lane] = 0;
+    fetch->fraction[dimension][lane] = 0;
     if (fetch->code->texture.is_integer || is_layer) {
         fetch->first[dimension][lane] = integer_of(fetch, dimension, lane);
         return;
@@ -69,7 +74,7 @@ static void place(struct fetch *fetch, uint32_t dimension, uint32_t lane) {
     const double limit = ldexp(1, 40), below = floor(at < -limit ? -limit : at > limit ? limit : at);
     fetch->first[dimension][lane] = (int64_t)below;
     if (is_filtered(fetch) && fabs(at) < limit)
-        fetch->weight[dimension][lane] = floor(ldexp(at - below, HALF_BITS) + 0.5) / (1 << HALF_BITS);
+        fetch->fraction[dimension][lane] = (uint32_t)floor(ldexp(at - below, WEIGHT_BITS) + 0.5);
 }
 
 /* Whole numbers have no modes: what is outside is 0. */
@@ -87,10 +92,25 @@ static uint32_t channels_of(const struct fetch *fetch) {
     return fetch->texture.channels < CHANNELS ? fetch->texture.channels : CHANNELS;
 }
 
-/* The tap takes the higher texel in the dimensions whose bits it has.  Returns the lanes with a texel; `weights` are the
- * tap's. */
-static uint32_t find_texels(const struct fetch *fetch, uint32_t tap, uint64_t addresses[SIMT_LANES],
-                            double weights[SIMT_LANES]) {
+/* The tap takes the higher texel in the dimensions whose bits it has.  Its weight is parted dimension by dimension, rounded
+ * each time: of what is to the right the higher part, of what is to the left the lower one; the other gets the rest. */
+static uint32_t weight_of(const struct fetch *fetch, uint32_t tap, uint32_t lane) {
+    static const uint8_t order[DIMENSIONS] = {0, 2, 1};
+    const uint32_t filtered = filtered_dimensions(fetch);
+    uint32_t weight = WHOLE;
+    for (uint32_t i = 0; i < DIMENSIONS; i++) {
+        const uint32_t d = order[i];
+        if (d >= filtered) continue;
+        const bool is_higher = tap >> d & 1, rounds_higher = tap & 1;
+        const uint32_t fraction = fetch->fraction[d][lane], share = rounds_higher ? fraction : WHOLE - fraction;
+        const uint32_t part = (weight * share + WHOLE / 2) >> WEIGHT_BITS;
+        weight = is_higher == rounds_higher ? part : weight - part;
+    }
+    return weight;
+}
+
+/* Returns the lanes with a texel. */
+static uint32_t find_texels(const struct fetch *fetch, uint32_t tap, uint64_t addresses[SIMT_LANES]) {
     const simt_texture *texture = &fetch->texture;
     const uint64_t strides[DIMENSIONS] = {simt_texel_nbytes(texture),
                                           texture->rank == 2 && fetch->code->texture.has_layer ? texture->plane_nbytes
@@ -100,52 +120,91 @@ static uint32_t find_texels(const struct fetch *fetch, uint32_t tap, uint64_t ad
     SIMT_FOR_EACH_LANE (lane, fetch->lanes) {
         bool is_inside = true;
         addresses[lane] = texture->address;
-        weights[lane] = 1;
         for (uint32_t d = 0; d < texture->rank; d++) {
             const int64_t index = index_of(fetch, d, fetch->first[d][lane] + (tap >> d & 1));
-            const double weight = fetch->weight[d][lane];
             is_inside &= index >= 0;
             addresses[lane] += (uint64_t)index * strides[d];
-            weights[lane] *= tap >> d & 1 ? weight : 1 - weight;
         }
         found |= (uint32_t)is_inside << lane;
     }
     return found;
 }
 
-static void add_texel(struct fetch *fetch, uint32_t lane, const unsigned char *host, double weight) {
+/* Of integers that are filtered, the greatest number that they become first; else 0. */
+static double scale_of(const struct fetch *fetch) {
+    if (!is_filtered(fetch) || fetch->texture.kind == SIMT_TEXEL_FLOAT) return 0;
+    return fetch->texture.kind == SIMT_TEXEL_UNSIGNED ? UINT16_MAX : INT16_MAX;
+}
+
+static double term_of(const struct fetch *fetch, double value) {
+    const double scale = scale_of(fetch);
+    return scale > 0 ? floor(value * scale + 0.5) : value;
+}
+
+static void add_texel(struct fetch *fetch, uint32_t tap, uint32_t lane, const unsigned char *host) {
     const simt_texture *texture = &fetch->texture;
     for (uint32_t c = 0; c < channels_of(fetch); c++) {
         const uint64_t bits = element_load(host + c * texture->channel_nbytes, texture->channel_nbytes);
         fetch->bits[c][lane] = simt_channel_bits(texture, bits);
-        if (weight != 0) fetch->sums[c][lane] += weight * simt_channel_value(texture, bits);
+        fetch->terms[tap][c][lane] = term_of(fetch, simt_channel_value(texture, bits));
     }
 }
 
-static void add_border(struct fetch *fetch, uint32_t lane, double weight) {
+static void add_border(struct fetch *fetch, uint32_t tap, uint32_t lane) {
     const bool has_colour = !fetch->code->texture.is_integer;
     for (uint32_t c = 0; c < channels_of(fetch); c++) {
         const float colour = has_colour ? fetch->texture.border[c] : 0;
-        if (weight != 0) fetch->sums[c][lane] += weight * (double)colour;
         memcpy(&fetch->bits[c][lane], &colour, sizeof colour);
+        fetch->terms[tap][c][lane] = term_of(fetch, (double)colour);
     }
 }
 
 static bool add_tap(struct fetch *fetch, uint32_t tap) {
     struct code code = *fetch->code; /* whose texels have the texture's size */
     struct request request;
-    double weights[SIMT_LANES];
     code.memory.vector.element_nbytes = fetch->texture.channel_nbytes;
     code.memory.vector.count = fetch->texture.channels;
     simt_request_begin(&request, &code, SIMT_LOAD, 0);
     request.space = SIMT_GLOBAL;
-    request.lanes = find_texels(fetch, tap, request.addresses, weights);
-    SIMT_FOR_EACH_LANE (lane, fetch->lanes & ~request.lanes) add_border(fetch, lane, weights[lane]);
+    request.lanes = find_texels(fetch, tap, request.addresses);
+    SIMT_FOR_EACH_LANE (lane, fetch->lanes & ~request.lanes) add_border(fetch, tap, lane);
     if (!request.lanes) return true;
     if (!simt_access_open(fetch->warp, fetch->path, &request)) return false;
-    SIMT_FOR_EACH_LANE (lane, request.lanes)
-        add_texel(fetch, lane, simt_request_host(&request, lane), weights[lane]);
+    SIMT_FOR_EACH_LANE (lane, request.lanes) add_texel(fetch, tap, lane, simt_request_host(&request, lane));
     return true;
+}
+
+/* ---- filtering */
+
+/* Terms are cut off 27 bits below the first bit of the greatest: so their sum is exact here.  With NaN or infinity among them
+ * it is what IEEE 754 makes of it. */
+static double sum_of(const struct fetch *fetch, uint32_t channel, uint32_t lane) {
+    uint32_t weights[TAPS], taps = 1u << filtered_dimensions(fetch);
+    double largest = 0, plain = 0, sum = 0;
+    int exponent;
+    for (uint32_t tap = 0; tap < taps; tap++) {
+        const double term = fetch->terms[tap][channel][lane];
+        weights[tap] = weight_of(fetch, tap, lane);
+        if (!weights[tap]) continue;
+        if (fabs(term) > largest) largest = fabs(term);
+        plain += term * weights[tap];
+    }
+    if (!isfinite(plain)) return plain;
+    frexp(largest, &exponent);
+    for (uint32_t tap = 0; tap < taps; tap++)
+        if (weights[tap])
+            sum += trunc(ldexp(fetch->terms[tap][channel][lane], ALIGNED_BITS + 1 - exponent)) * weights[tap];
+    return ldexp(sum, exponent - ALIGNED_BITS - 1 - WEIGHT_BITS);
+}
+
+/* A sum has few bits, so that the next number away from zero lies on the other side of what is in the middle of two floats,
+ * and of nothing else: those are rounded away from zero. */
+static double away(double sum) { return nextafter(sum, copysign(INFINITY, sum)); }
+
+static float filtered_value(const struct fetch *fetch, uint32_t channel, uint32_t lane) {
+    const double sum = sum_of(fetch, channel, lane), scale = scale_of(fetch);
+    if (scale > 0) return (float)(floor(sum + 0.5) / scale);
+    return fetch->texture.channel_nbytes == 2 ? (float)f16_of(f16_from(away(sum))) : (float)away(sum);
 }
 
 /* ---- results */
@@ -158,7 +217,7 @@ static uint32_t result_of(const struct fetch *fetch, uint32_t channel, uint32_t 
     if (channel < fetch->texture.channels) {
         if (!is_float || (fetch->texture.kind == SIMT_TEXEL_FLOAT && !is_filtered(fetch)))
             return fetch->bits[channel][lane];
-        value = (float)fetch->sums[channel][lane];
+        value = is_filtered(fetch) ? filtered_value(fetch, channel, lane) : (float)fetch->terms[0][channel][lane];
     }
     if (is_float) memcpy(&bits, &value, sizeof bits);
     return bits;
@@ -187,12 +246,21 @@ static bool check_texture(const struct fetch *fetch, uint64_t handle) {
     return true;
 }
 
+/* A filtered 1d array is the one row of a plane, so that half of each result comes from the row below: where the second
+ * dimension's mode is the border, from that. */
+static void add_row_below(struct fetch *fetch) {
+    simt_texture *texture = &fetch->texture;
+    if (!is_filtered(fetch) || texture->rank != 1 || texture->modes[1] != SIMT_TEXTURE_BORDER) return;
+    texture->rank = 2;
+    texture->sizes[1] = 1;
+}
+
 static bool fetch_all(struct fetch *fetch, uint64_t handle) {
-    const uint32_t filtered = filtered_dimensions(fetch);
     if (!check_texture(fetch, handle)) return false;
+    add_row_below(fetch);
+    const uint32_t filtered = filtered_dimensions(fetch);
     for (uint32_t d = 0; d < fetch->texture.rank; d++)
         SIMT_FOR_EACH_LANE (lane, fetch->lanes) place(fetch, d, lane);
-    memset(fetch->sums, 0, sizeof fetch->sums);
     for (uint32_t tap = 0; tap < 1u << filtered; tap++)
         if (!add_tap(fetch, tap)) return false;
     write_results(fetch);

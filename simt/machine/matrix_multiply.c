@@ -1,15 +1,19 @@
 /* d = a * b + c of small matrices.
  *
- * PTX leaves the order of the additions and their rounding to the hardware.  Here every element is the exact value of
- * all its products and its addend, rounded once to nearest, ties to even; of f64, a chain of fused multiplications
- * and additions from the addend on, in order of k.  Integers are exact, modulo 2^32 or clamped. */
+ * PTX leaves the order of the additions and their rounding to the hardware.  Floats that are not f64 are summed as an H200
+ * sums them: all products of an element and its addend at once, cut off where the greatest of them ends; f64 is a chain of fused
+ * multiplications and additions from the addend on, in order of k.  Integers are exact, modulo 2^32 or clamped. */
 #include <math.h>
+#include <string.h>
 
 #include "lanes_ieee.h"
 #include "lanes_soft.h"
 #include "matrix.h"
 
-enum { TERMS_MAX = 33 }; /* the products of an element of floats that are not f64, and its addend */
+enum {
+    TERMS_MAX = 33, /* the products of an element of floats that are not f64, and its addend */
+    EXPONENT_LEAST = -400
+};
 
 static double e4m3_of(uint8_t bits) {
     const uint32_t magnitude = bits & 0x7f, exponent = magnitude >> 3, fraction = magnitude & 7;
@@ -29,69 +33,55 @@ static double value_of(uint64_t bits, enum matrix_element element) {
     }
 }
 
-/* ---- exact sums: a fixed-point number, wide enough for every product of two numbers of tf32 */
+/* ---- sums: fixed-point numbers that end below the greatest exponent */
 
-enum { LOWEST = -320, DIGITS = 24 }; /* of 32 bits, in words that can hold carries; the last has the sign */
+/* By the size of the factors: the bits of a term behind that of the greatest exponent, and those of a sum of f32. */
+struct precision {
+    int aligned_bits, sum_bits;
+};
+static const struct precision plain = {25, 24}, of_bytes = {13, 14};
 
-static void add_exactly(int64_t digits[DIGITS], double term) {
+struct terms {
+    double values[TERMS_MAX];
+    uint32_t count;
+    int exponent; /* the greatest: of a product, the sum of its factors' exponents */
+};
+
+/* Of a number that is not 0; subnormal ones have the least exponent of their format. */
+static int exponent_of(double value, enum matrix_element element) {
+    static const int least[] = {[ELEMENT_F16] = -14,  [ELEMENT_BF16] = -126, [ELEMENT_E4M3] = -6,
+                                [ELEMENT_E5M2] = -14, [ELEMENT_TF32] = -126, [ELEMENT_F32] = -126};
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    const int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
+    return exponent < least[element] ? least[element] : exponent;
+}
+
+static void add_term(struct terms *terms, double value, int exponent) {
+    terms->values[terms->count++] = value;
+    if (value != 0 && exponent > terms->exponent) terms->exponent = exponent;
+}
+
+/* Towards zero, to so many bits or fewer, as f32 ends at 2^-149. */
+static float cut_f32(double sum, int bits) {
     int exponent;
-    if (term == 0) return;
-    int64_t significand = (int64_t)ldexp(frexp(term, &exponent), 53);
-    const int position = exponent - 53 - LOWEST;
-    const __int128 shifted = (__int128)((unsigned __int128)significand << (position % 32));
-    for (int d = 0; d < 2; d++) digits[position / 32 + d] += (int64_t)(uint32_t)(shifted >> (32 * d));
-    digits[position / 32 + 2] += (int64_t)(shifted >> 64);
+    const double fraction = frexp(sum, &exponent);
+    if (bits > exponent + 149) bits = exponent + 149;
+    return bits > 0 ? (float)ldexp(trunc(ldexp(fraction, bits)), exponent - bits) : 0;
 }
 
-/* Carries, and the sign. */
-static bool normalise(int64_t digits[DIGITS]) {
-    for (int d = 0; d + 1 < DIGITS; d++) {
-        digits[d + 1] += digits[d] >> 32;
-        digits[d] &= 0xffffffff;
+/* Each term is cut off towards zero, their sum is exact. */
+static uint64_t round_terms(const struct terms *terms, const struct precision *precision, enum matrix_element element) {
+    const double scale = ldexp(1, precision->aligned_bits - terms->exponent);
+    double special = -0.0, sum = -0.0; /* of zeros with that sign */
+    for (uint32_t t = 0; t < terms->count; t++) {
+        special += terms->values[t];
+        sum += trunc(terms->values[t] * scale);
     }
-    if (digits[DIGITS - 1] >= 0) return false;
-    for (int d = 0; d < DIGITS; d++) digits[d] = -digits[d];
-    normalise(digits);
-    return true;
-}
-
-static struct number number_of(int64_t digits[DIGITS]) {
-    struct number number = {.class = NUMBER_FINITE, .is_negative = normalise(digits)};
-    int top = DIGITS - 1;
-    bool has_rest = false;
-    while (top >= 0 && !digits[top]) top--;
-    if (top < 0) return (struct number){.class = NUMBER_ZERO};
-    for (int d = top; d > top - 4; d--) number.significand = number.significand << 32 | (uint32_t)(d < 0 ? 0 : digits[d]);
-    for (int d = top - 4; d >= 0; d--) has_rest |= digits[d] != 0;
-    number.exponent = LOWEST + 32 * top + 31;
-    while (!(number.significand >> 127)) {
-        number.significand <<= 1;
-        number.exponent--;
-    }
-    number.significand |= has_rest;
-    return number;
-}
-
-static uint64_t round_exactly(const double *terms, uint32_t count, const struct format *format) {
-    int64_t digits[DIGITS] = {0};
-    for (uint32_t t = 0; t < count; t++) add_exactly(digits, terms[t]);
-    return simt_number_pack(number_of(digits), format, ROUND_NEAREST, FINISH_NONE);
-}
-
-/* Most sums of so few products are exact in double precision. */
-static uint64_t round_sum(const double *terms, uint32_t count, enum matrix_element element) {
-    double sum = terms[0];
-    bool is_exact = true;
-    for (uint32_t t = 1; t < count; t++) {
-        const double before = sum;
-        sum += terms[t];
-        const double added = sum - before, error = (before - (sum - added)) + (terms[t] - added);
-        is_exact &= !(error < 0 || error > 0);
-    }
-    const bool is_half = element == ELEMENT_F16;
-    if (!is_exact && isfinite(sum)) return round_exactly(terms, count, is_half ? &simt_f16 : &simt_f32);
-    if (is_half) return f16_from(sum);
-    return sum != sum ? 0x7fffffff : bits_of_f32((float)sum);
+    sum = isfinite(special) ? sum / scale : special;
+    if (element == ELEMENT_F16) return f16_from(sum);
+    if (sum != sum) return 0x7fffffff;
+    return bits_of_f32(isfinite(sum) ? cut_f32(sum, precision->sum_bits) : (float)sum);
 }
 
 /* ---- one element */
@@ -104,12 +94,15 @@ struct product {
 
 static uint64_t sum_floats(const struct product *product, uint64_t c) {
     const struct fragment *fragments = product->shape->fragments;
-    double terms[TERMS_MAX];
-    for (uint32_t k = 0; k < product->depth; k++)
-        terms[k] = value_of(product->a[k], fragments[MATRIX_A].element) *
-                   value_of(product->b[k * product->b_stride], fragments[MATRIX_B].element);
-    terms[product->depth] = value_of(c, fragments[MATRIX_C].element);
-    return round_sum(terms, product->depth + 1, fragments[MATRIX_D].element);
+    const enum matrix_element of_a = fragments[MATRIX_A].element, of_b = fragments[MATRIX_B].element;
+    const double addend = value_of(c, fragments[MATRIX_C].element);
+    struct terms terms = {.exponent = EXPONENT_LEAST};
+    for (uint32_t k = 0; k < product->depth; k++) {
+        const double a = value_of(product->a[k], of_a), b = value_of(product->b[k * product->b_stride], of_b);
+        add_term(&terms, a * b, exponent_of(a, of_a) + exponent_of(b, of_b));
+    }
+    add_term(&terms, addend, exponent_of(addend, fragments[MATRIX_C].element));
+    return round_terms(&terms, simt_element_bits(of_a) == 8 ? &of_bytes : &plain, fragments[MATRIX_D].element);
 }
 
 static uint64_t sum_doubles(const struct product *product, uint64_t c) {

@@ -59,3 +59,33 @@ template <int fences, int stores> __global__ void pass_fenced(int *words) {
         words[2] = words[0];
     }
 }
+
+// Two blocks exchange a word: volatile accesses are atomic and relaxed, of the system's scope, to each other.
+template <bool stores, bool loads> __global__ void exchange(int *words) {
+    volatile int *word = words;
+    if (blockIdx.x == 0) {
+        if (stores) *word = 7;
+        else *words = 7;
+    } else if (loads) words[1] = *word == 9;
+    else words[1] = *words == 9;
+}
+
+// A flag: volatile accesses with a fence beside each order what others do; without the reader's, nothing.
+template <bool has_fence> __global__ void pass_volatile(int *words) {
+    volatile int *flag = words + 1;
+    if (blockIdx.x == 0) {
+        words[0] = 42;
+        __threadfence();
+        *flag = 1;
+    } else {
+        while (!*flag) {}
+        if (has_fence) __threadfence();
+        words[2] = words[0];
+    }
+}
+
+// Atomic additions of a scope, beside volatile loads.
+template <int scope> __global__ void watch(int *words) {
+    if (blockIdx.x == 0) add<scope>(words);
+    else words[1] = *(volatile int *)words == 9;
+}

@@ -146,6 +146,110 @@ static int mode_cloned() {
     return 0;
 }
 
+/* A graph within a graph within a graph: copies of what was given, whose nodes run behind what their node waits for. */
+static int mode_within() {
+    node_graph nodes; // 3 * 5 + 2, copied to the host
+    cudaGraph_t middle, outer, found, inner;
+    cudaGraphNode_t child, whole, before, after, all[8];
+    cudaGraphNodeType type;
+    cudaGraphExec_t exec;
+    void *arguments[2];
+    int seven = 7, *other;
+    size_t count = 8;
+    CHECK(cudaMalloc(&other, 16));
+    CHECK(cudaGraphCreate(&middle, 0));
+    CHECK(cudaGraphAddChildGraphNode(&child, middle, nullptr, 0, nodes.graph));
+    CHECK(cudaGraphCreate(&outer, 0));
+    cudaMemsetParams filling = {};
+    filling.dst = nodes.data;
+    filling.value = 8;
+    filling.elementSize = 4;
+    filling.width = 4;
+    filling.height = 1;
+    CHECK(cudaGraphAddMemsetNode(&before, outer, nullptr, 0, &filling));
+    CHECK(cudaGraphAddChildGraphNode(&whole, outer, &before, 1, middle));
+    CHECK(cudaGraphAddMemcpyNode1D(&after, outer, &whole, 1, other, nodes.data, 16, cudaMemcpyDefault));
+    CHECK(cudaGraphNodeGetType(whole, &type));
+    EXPECT(type == cudaGraphNodeTypeGraph);
+    CHECK(cudaGraphChildGraphNodeGetGraph(whole, &found));
+    CHECK(cudaGraphGetNodes(found, all, &count));
+    EXPECT(count == 1 && found != middle && all[0] != child);
+    CHECK(cudaGraphChildGraphNodeGetGraph(all[0], &inner));
+    count = 8;
+    CHECK(cudaGraphGetNodes(inner, all, &count));
+    EXPECT(count == 6 && all[2] != nodes.multiply);
+    CHECK(cudaGraphInstantiate(&exec, outer, 0));
+    CHECK(cudaGraphDestroy(middle));
+    nodes.launch(exec); // 17
+    CHECK(cudaMemcpy(nodes.result, other, 16, cudaMemcpyDeviceToHost));
+    EXPECT(nodes.result[0] == 17);
+    cudaKernelNodeParams params = nodes.kernel((void *)times, &seven, arguments);
+    CHECK(cudaGraphExecKernelNodeSetParams(exec, all[2], &params)); // of a node within the copy
+    nodes.launch(exec); // 3 * 7 + 2
+    CHECK(cudaGraphKernelNodeSetParams(nodes.add, &params));
+    CHECK(cudaGraphCreate(&middle, 0));
+    CHECK(cudaGraphAddChildGraphNode(&child, middle, nullptr, 0, nodes.graph));
+    CHECK(cudaGraphExecChildGraphNodeSetParams(exec, whole, middle));
+    nodes.launch(exec); // 3 * 5 * 7
+    printf("%s\n", cudaGetErrorName(cudaGraphExecChildGraphNodeSetParams(exec, whole, nodes.graph))); // of another form
+    printf("%s\n", cudaGetErrorName(cudaGraphExecChildGraphNodeSetParams(exec, before, middle)));
+    CHECK(cudaGraphClone(&found, outer));
+    CHECK(cudaGraphDestroy(outer));
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphInstantiate(&exec, found, 0));
+    nodes.launch(exec); // as the outer one was made
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(found));
+    CHECK(cudaGraphDestroy(middle));
+    CHECK(cudaFree(other));
+    return 0;
+}
+
+/* Events that graphs record and wait for; the second is that of another graph. */
+static int mode_event_nodes() {
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    cudaGraphNode_t fill, first, second, wait;
+    cudaEvent_t events[3], found;
+    float milliseconds;
+    char *data;
+    for (cudaEvent_t &event : events) CHECK(cudaEventCreate(&event));
+    CHECK(cudaMalloc(&data, 4096));
+    cudaMemsetParams filling = {};
+    filling.dst = data;
+    filling.elementSize = 1;
+    filling.width = 4096;
+    filling.height = 1;
+    CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphAddEventRecordNode(&first, graph, nullptr, 0, events[0]));
+    CHECK(cudaGraphAddMemsetNode(&fill, graph, &first, 1, &filling));
+    CHECK(cudaGraphAddEventRecordNode(&second, graph, &fill, 1, events[2]));
+    CHECK(cudaGraphAddEventWaitNode(&wait, graph, &second, 1, events[2])); // not recorded yet: nothing to wait for
+    CHECK(cudaGraphEventRecordNodeSetEvent(second, events[1]));
+    CHECK(cudaGraphEventRecordNodeGetEvent(second, &found));
+    EXPECT(found == events[1]);
+    CHECK(cudaGraphEventWaitNodeGetEvent(wait, &found));
+    EXPECT(found == events[2]);
+    EXPECT(cudaGraphEventWaitNodeGetEvent(second, &found) == cudaErrorInvalidValue);
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, 0));
+    CHECK(cudaEventSynchronize(events[1]));
+    CHECK(cudaEventElapsedTime(&milliseconds, events[0], events[1]));
+    EXPECT(milliseconds > 0);
+    EXPECT(cudaEventElapsedTime(&milliseconds, events[0], events[2]) == cudaErrorInvalidResourceHandle);
+    CHECK(cudaGraphExecEventRecordNodeSetEvent(exec, second, events[2]));
+    CHECK(cudaGraphExecEventWaitNodeSetEvent(exec, wait, events[1]));
+    CHECK(cudaGraphLaunch(exec, 0));
+    CHECK(cudaEventElapsedTime(&milliseconds, events[0], events[2]));
+    printf("%s\n", cudaGetErrorName(cudaGraphAddEventRecordNode(&wait, graph, nullptr, 0, (cudaEvent_t)data)));
+    CHECK(cudaEventDestroy(events[2]));
+    printf("%s\n", cudaGetErrorName(cudaGraphLaunch(exec, 0)));
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaFree(data));
+    return 0;
+}
+
 /* Rows, planes and variables can be captured, too. */
 static int mode_captured_rows() {
     cudaStream_t stream;

@@ -34,28 +34,32 @@ static void launch(cudaGraph_t graph) {
     CHECK(cudaGraphDestroy(graph));
 }
 
+static cudaGraphNode_t add_kernel(cudaGraph_t graph, cudaGraphNode_t *before, void *kernel, void *first, void *second) {
+    cudaGraphNode_t node;
+    void *arguments[] = {first, second};
+    cudaKernelNodeParams params = {};
+    params.gridDim = dim3(N / 256);
+    params.blockDim = dim3(256);
+    params.func = kernel;
+    params.kernelParams = arguments;
+    CHECK(cudaGraphAddKernelNode(&node, graph, before, before != nullptr, &params));
+    return node;
+}
+
 /* store -> load, the dependency left out or there; a fill of `b` comes before either. */
 static void nodes(bool is_ordered) {
     cudaGraph_t graph;
     cudaGraphNode_t first, fill, second;
     int value = 1;
-    void *storing[] = {&a, &value}, *loading[] = {&a, &b};
-    cudaKernelNodeParams params = {};
     cudaMemsetParams filling = {};
     CHECK(cudaGraphCreate(&graph, 0));
-    params.gridDim = dim3(N / 256);
-    params.blockDim = dim3(256);
-    params.func = (void *)store;
-    params.kernelParams = storing;
-    CHECK(cudaGraphAddKernelNode(&first, graph, nullptr, 0, &params));
+    first = add_kernel(graph, nullptr, (void *)store, &a, &value);
     filling.dst = b;
     filling.elementSize = 4;
     filling.width = N;
     filling.height = 1;
     CHECK(cudaGraphAddMemsetNode(&fill, graph, nullptr, 0, &filling));
-    params.func = (void *)load;
-    params.kernelParams = loading;
-    CHECK(cudaGraphAddKernelNode(&second, graph, &fill, 1, &params));
+    second = add_kernel(graph, &fill, (void *)load, &a, &b);
     if (is_ordered) CHECK(cudaGraphAddDependencies(graph, &first, &second, nullptr, 1));
     launch(graph);
 }
@@ -127,7 +131,49 @@ static void twice(bool is_ordered) {
     CHECK(cudaGraphDestroy(graph));
 }
 
+/* A graph within the graph stores; the load waits for all of it, or for what it waits for. */
+static void within(bool is_ordered) {
+    cudaGraph_t graph, child;
+    cudaGraphNode_t first, storing;
+    int value = 1;
+    CHECK(cudaGraphCreate(&child, 0));
+    CHECK(cudaGraphAddEmptyNode(&first, child, nullptr, 0));
+    add_kernel(child, &first, (void *)store, &a, &value);
+    CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphAddEmptyNode(&first, graph, nullptr, 0));
+    CHECK(cudaGraphAddChildGraphNode(&storing, graph, &first, 1, child));
+    add_kernel(graph, is_ordered ? &storing : &first, (void *)load, &a, &b);
+    CHECK(cudaGraphDestroy(child));
+    launch(graph);
+}
+
+/* A graph in one stream stores and records an event, which one in another stream waits for before it loads. */
+static void event_nodes(bool is_ordered) {
+    cudaGraph_t graphs[2];
+    cudaGraphExec_t execs[2];
+    cudaGraphNode_t node;
+    int value = 1;
+    for (cudaGraph_t &graph : graphs) CHECK(cudaGraphCreate(&graph, 0));
+    node = add_kernel(graphs[0], nullptr, (void *)store, &a, &value);
+    CHECK(cudaGraphAddEventRecordNode(&node, graphs[0], is_ordered ? &node : nullptr, is_ordered, event));
+    CHECK(cudaGraphAddEventWaitNode(&node, graphs[1], nullptr, 0, event));
+    add_kernel(graphs[1], &node, (void *)load, &a, &b);
+    for (int g = 0; g < 2; g++) {
+        CHECK(cudaGraphInstantiate(&execs[g], graphs[g], 0));
+        CHECK(cudaGraphLaunch(execs[g], g ? two : one));
+    }
+    CHECK(cudaDeviceSynchronize());
+    for (int g = 0; g < 2; g++) {
+        CHECK(cudaGraphExecDestroy(execs[g]));
+        CHECK(cudaGraphDestroy(graphs[g]));
+    }
+}
+
 static const mode modes[] = {
+    {"within", [] { within(false); }},
+    {"within-right", [] { within(true); }},
+    {"event-nodes", [] { event_nodes(false); }},
+    {"event-nodes-right", [] { event_nodes(true); }},
     {"twice", [] { twice(false); }},
     {"twice-right", [] { twice(true); }},
     {"nodes", [] { nodes(false); }},

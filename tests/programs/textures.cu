@@ -1,4 +1,8 @@
 // Fetches from textures of every kind that the simulator knows, printed as bits; tests/test_program_textures.py computes them.
+#include <cstring>
+
+#include <cuda_fp16.h>
+
 #include "check.cuh"
 
 enum { WIDTH = 7, HEIGHT = 5, DEPTH = 3, POINTS = 64 };
@@ -154,7 +158,117 @@ static void copies() {
     CHECK(cudaFreeArray(second));
 }
 
-int main(int argc, char **) {
+/* ---- what an H200 gave (tests/golden/textures-h200.txt): random texels and points, at steps of 2^-8 --------------------- */
+
+enum { SIDE = 16, RECORDED = 96 };
+
+static __host__ __device__ unsigned hash(unsigned x) {
+    x = (x ^ x >> 16) * 0x7feb352du;
+    x = (x ^ x >> 15) * 0x846ca68bu;
+    return x ^ x >> 16;
+}
+static __device__ float point(int i, int d) { return 0.5f + hash(3 * i + d + 1000) % ((SIDE - 1) * 256) / 256.f; }
+
+__global__ void random_1d(cudaTextureObject_t texture, float *out) {
+    out[threadIdx.x] = tex1D<float>(texture, point(threadIdx.x, 0));
+}
+__global__ void random_2d(cudaTextureObject_t texture, float *out) {
+    out[threadIdx.x] = tex2D<float>(texture, point(threadIdx.x, 0), point(threadIdx.x, 1));
+}
+/* Around one texel that is 1, among others that are 0: a weight. */
+__global__ void weight_3d(cudaTextureObject_t texture, float *out) {
+    const unsigned i = hash(threadIdx.x) % 4096;
+    out[threadIdx.x] = tex3D<float>(texture, 0.5f + i % 16 * 17 / 256.f, 0.5f + i / 16 % 16 * 17 / 256.f,
+                                    0.5f + i / 256 * 17 / 256.f);
+}
+
+template <class Texel> static cudaChannelFormatDesc format_of() { return cudaCreateChannelDesc<Texel>(); }
+template <> cudaChannelFormatDesc format_of<__half>() { return cudaCreateChannelDescHalf(); }
+
+template <class Texel> static cudaArray_t array_with(const Texel *from, int width, int height, int depth) {
+    cudaArray_t array;
+    const cudaChannelFormatDesc format = format_of<Texel>();
+    cudaMemcpy3DParms copy = {};
+    CHECK(cudaMalloc3DArray(&array, &format, make_cudaExtent(width, height, depth), 0));
+    copy.srcPtr = make_cudaPitchedPtr((void *)from, width * sizeof *from, width, height ? height : 1);
+    copy.dstArray = array;
+    copy.extent = make_cudaExtent(width, height ? height : 1, depth ? depth : 1);
+    copy.kind = cudaMemcpyHostToDevice;
+    CHECK(cudaMemcpy3D(&copy));
+    return array;
+}
+
+template <class Texel>
+static void record(const char *name, void (*kernel)(cudaTextureObject_t, float *), const Texel *from, int width, int height,
+                   int depth, bool has_border, bool reads_normalised) {
+    cudaArray_t array = array_with(from, width, height, depth);
+    cudaResourceDesc resource = of_array(array);
+    cudaTextureDesc sampler = {};
+    cudaTextureObject_t texture;
+    float *out, host[RECORDED];
+    for (auto &each : sampler.addressMode) each = cudaAddressModeClamp;
+    if (has_border) sampler.addressMode[1] = cudaAddressModeBorder;
+    sampler.filterMode = cudaFilterModeLinear;
+    sampler.readMode = reads_normalised ? cudaReadModeNormalizedFloat : cudaReadModeElementType;
+    CHECK(cudaCreateTextureObject(&texture, &resource, &sampler, nullptr));
+    CHECK(cudaMalloc(&out, sizeof host));
+    kernel<<<1, RECORDED>>>(texture, out);
+    CHECK(cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost));
+    printf("%s", name);
+    for (float each : host) {
+        unsigned word;
+        memcpy(&word, &each, sizeof word);
+        printf(" %08x", word);
+    }
+    printf("\n");
+    CHECK(cudaDestroyTextureObject(texture));
+    CHECK(cudaFreeArray(array));
+    CHECK(cudaFree(out));
+}
+
+static void recorded() {
+    static float floats[SIDE * SIDE];
+    static unsigned char bytes[SIDE * SIDE];
+    static short shorts[SIDE * SIDE];
+    static __half halves[SIDE * SIDE];
+    for (unsigned i = 0; i < SIDE * SIDE; i++) {
+        floats[i] = (float)(int)hash(i + 77) * 0x1p-28f;
+        bytes[i] = (unsigned char)hash(i + 9);
+        shorts[i] = (short)hash(i + 10);
+        halves[i] = __float2half_rn((float)(int)(hash(i + 11) % 4096) - 2048);
+    }
+    record("f32-1d", random_1d, floats, SIDE, 0, 0, false, false);
+    record("f32-1d-border", random_1d, floats, SIDE, 0, 0, true, false);
+    record("f32-2d", random_2d, floats, SIDE, SIDE, 0, false, false);
+    record("u8-2d", random_2d, bytes, SIDE, SIDE, 0, false, true);
+    record("s16-2d", random_2d, shorts, SIDE, SIDE, 0, false, true);
+    record("f16-2d", random_2d, halves, SIDE, SIDE, 0, false, false);
+    for (int corner = 0; corner < 8; corner++) {
+        float one[8] = {};
+        char name[16];
+        one[corner] = 1;
+        snprintf(name, sizeof name, "weight-3d-%d", corner);
+        record(name, weight_3d, one, 2, 2, 2, false, false);
+    }
+}
+
+/* What is not there fails, by name. */
+static void absent() {
+    cudaArray_t array;
+    cudaTextureObject_t texture;
+    cudaChannelFormatDesc format = cudaCreateChannelDesc<float>(), none = {};
+    cudaResourceDesc resource = of_array(array_of(0, 0, 0));
+    cudaTextureDesc sampler = {};
+    printf("%s\n", cudaGetErrorName(cudaMalloc3DArray(&array, &format, make_cudaExtent(8, 8, 6), cudaArrayCubemap)));
+    printf("%s\n", cudaGetErrorName(cudaMallocArray(&array, &none, 8, 8)));
+    sampler.sRGB = 1;
+    printf("%s\n", cudaGetErrorName(cudaCreateTextureObject(&texture, &resource, &sampler, nullptr)));
+    CHECK(cudaFreeArray(resource.res.array.array));
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1 && !strcmp(argv[1], "recorded")) return recorded(), 0;
+    if (argc > 1 && !strcmp(argv[1], "absent")) return absent(), 0;
     for (int i = 0; i < DEPTH * HEIGHT * WIDTH; i++) texels[0][0][i] = (float)(i * i % 101 - 40);
     for (int mode = 0; mode < 4; mode++)
         for (int kind = 0; kind < 4; kind++) plain_arrays(mode, kind & 1, kind >> 1);
