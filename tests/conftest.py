@@ -39,20 +39,8 @@ def keep_what_nvrtc_compiles():
         return
     if any((folder / "include" / "cuda_runtime.h").exists() for folder in cuda_folders()):
         os.environ["WARPFOLD_NVRTC"] = str(NVRTC_CACHE)
-        if "TESTS_NVRTC_FULL" not in os.environ:  # half of the time that compiling takes; with "max" the simulator has more to do
+        if "TESTS_EVERY_KERNEL" not in os.environ:  # half of the time that compiling takes; with "max" the simulator has more to do
             os.environ.setdefault("TESTS_NVRTC_QUICK", "mid")
-
-
-# In CI the simulator runs the kernels of these files as NVRTC optimizes them for users, and with TESTS_NVRTC_FULL of all.
-FULLY_OPTIMIZED = ("test_gpu", "test_cuda", "test_environment")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def optimized_as_for_users(request):
-    with pytest.MonkeyPatch.context() as environment:
-        if "TESTS_EVERY_KERNEL" in os.environ and request.path.stem in FULLY_OPTIMIZED:
-            environment.delenv("TESTS_NVRTC_QUICK", raising=False)
-        yield
 
 
 # A file stays with one worker: those that take longest begin first, so that none is left alone with one at the end.
