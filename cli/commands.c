@@ -64,11 +64,11 @@ static int reduce_whole(wf_handle *handle, const struct request *request) {
     return status;
 }
 
-static bool is_in_pieces(const struct request *request) {
+bool is_in_pieces(const struct request *request) {
     return request->settings->resume || ranks_of_environment().size > 1;
 }
 
-static int reduce_in_pieces(wf_handle *handle, const struct request *request) {
+int reduce_in_pieces(wf_handle *handle, const struct request *request) {
     return request->settings->resume ? resume_reduce(handle, request) : ranks_reduce(handle, request);
 }
 
@@ -77,8 +77,7 @@ static int check_pieces(const struct request *request) {
     const struct settings *settings = request->settings;
     const char *why = settings->resume ? "--resume" : is_in_pieces(request) ? "mpirun" : NULL;
     if (!why && settings->piece) return fail_usage("--piece is for --resume and mpirun, which read files in pieces");
-    if (!why) return STATUS_OK;
-    return settings->axis ? fail_usage("%s does not go with --axis: reduce the whole array", why) : STATUS_OK;
+    return STATUS_OK;
 }
 
 int command_reduce(const struct request *request) {

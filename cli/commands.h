@@ -5,11 +5,14 @@
 #include "options.h"
 #include "warpfold.h"
 
+struct wf_tally_settings;
+
 struct request {
     const struct settings *settings;
     const char *const *operands; /* those after the command */
     size_t operand_count;
     wf_op op; /* of reduce and reduce_pair */
+    const struct wf_tally_settings *table; /* what is reduced is a table; NULL: elements */
 };
 
 int command_reduce(const struct request *request);
@@ -17,6 +20,10 @@ int command_reduce_pair(const struct request *request);
 int command_quantile(const struct request *request); /* and median, which is one without --q */
 int command_histogram(const struct request *request);
 int command_distinct(const struct request *request);
+/* Whether this process is one of several that reduce together, or keeps what it has done (--resume); and the reduction then. */
+bool is_in_pieces(const struct request *request);
+int reduce_in_pieces(wf_handle *handle, const struct request *request);
+
 int command_merge(const struct request *request);
 int command_devices(const struct request *request);
 int command_bench(const struct request *request);

@@ -82,13 +82,22 @@ static bool has_order(const struct wf_tally_settings *table) {
     return has;
 }
 
+static bool has_product(const struct wf_tally_settings *table) {
+    bool has = false;
+    for (size_t i = 0; i < table->op_count; i++) has |= table->op[i] == WF_PROD;
+    return has && wf_type_is_float(table->type);
+}
+
 /* What is done in parts is done with accumulators. */
 static int check_parts(const struct settings *settings, const struct wf_tally_settings *table) {
     const char *why = settings->resume ? "--resume" : ranks_of_environment().size > 1 ? "mpirun" : NULL;
     if (settings->per && has_order(table)) return fail_usage("--per row does not take medians and distinct values");
+    if (!why && settings->piece) return fail_usage("--piece is for --resume and mpirun, which read files in pieces");
     if (!why) return STATUS_OK;
-    return fail_usage("%s does not take tables: %s", why, has_order(table) ? "medians and distinct values need all rows in one process"
-                                                                           : "--save those of single files, and merge them");
+    if (settings->per) return fail_usage("%s does not go with --per row: reduce rows in one process", why);
+    if (has_order(table)) return fail_usage("%s does not take medians and distinct values: they need all rows in one process", why);
+    if (has_product(table)) return fail_usage("%s does not take products of floats in tables: they cannot be merged", why);
+    return STATUS_OK;
 }
 
 /* *q: the caller's to free, once the tally has been cleared. */
@@ -126,7 +135,7 @@ static enum tally_form choose_form(const struct settings *settings, bool is_one)
     if (settings->json) return TALLY_JSON;
     if (settings->csv) return TALLY_COMMAS;
     if (is_one) return TALLY_BARE;
-    return isatty(STDOUT_FILENO) ? TALLY_ALIGNED : TALLY_TABS;
+    return isatty(STDOUT_FILENO) && ranks_of_environment().size == 1 ? TALLY_ALIGNED : TALLY_TABS; /* mpirun may make a terminal */
 }
 
 static int find_results(wf_handle *handle, struct wf_tally *tally, void **results) {
@@ -162,7 +171,7 @@ static int find_all(wf_handle *handle, const struct settings *settings, struct w
 }
 
 /* Saves and prints what the tally has. */
-static int conclude(wf_handle *handle, const struct settings *settings, struct wf_tally *tally) {
+int table_conclude(wf_handle *handle, const struct settings *settings, struct wf_tally *tally) {
     const size_t count = tally->column_count * tally->settings.op_count;
     const bool is_one = count == 1 && !tally->by_count;
     void **results = calloc(count + 1, sizeof *results);
@@ -208,19 +217,28 @@ static bool counts_rows(const struct settings *settings, const struct wf_tally_s
     return settings->by_count && !settings->column_count && table->op_count == 1 && table->op[0] == WF_TALLY_COUNT;
 }
 
+static struct wf_table_plan make_plan(const struct settings *settings, const struct wf_tally_settings *table) {
+    return (struct wf_table_plan){.columns = settings->columns, .column_count = settings->column_count,
+                                  .by = settings->by, .by_count = settings->by_count,
+                                  .counts_rows = counts_rows(settings, table), .type = table->type,
+                                  .decimals = table->decimals, .nan = table->nan};
+}
+
+wf_reader_options table_reader_options(const struct settings *settings) {
+    wf_reader_options options = settings_reader_options(settings);
+    options.column = 0;
+    options.column_name = NULL;
+    return options;
+}
+
 /* The rows' results, where they are asked for; otherwise the tally's. */
 static wf_error read_table(wf_handle *handle, const struct request *request, const struct wf_tally_settings *table,
                            struct wf_tally *tally, struct wf_row_results *rows) {
     const struct settings *settings = request->settings;
-    const struct wf_table_plan plan = {.columns = settings->columns, .column_count = settings->column_count,
-                                       .by = settings->by, .by_count = settings->by_count,
-                                       .counts_rows = counts_rows(settings, table), .type = table->type,
-                                       .decimals = table->decimals, .nan = table->nan};
-    wf_reader_options options = settings_reader_options(settings);
+    const struct wf_table_plan plan = make_plan(settings, table);
+    wf_reader_options options = table_reader_options(settings);
     wf_reader *reader = NULL;
     struct progress progress;
-    options.column = 0;
-    options.column_name = NULL;
     progress_start(&progress, settings->quiet);
     progress_watch(&progress, &options);
     wf_error error = wf_tally_begin(handle, tally, table);
@@ -228,6 +246,20 @@ static wf_error read_table(wf_handle *handle, const struct request *request, con
     if (!error && settings->per) error = wf_table_reduce_rows(handle, tally, reader, &plan, rows);
     if (!error && !settings->per) error = wf_tally_read(handle, tally, reader, &plan);
     progress_end(&progress);
+    wf_reader_close(reader);
+    return error;
+}
+
+wf_error table_read_piece(wf_handle *handle, const struct request *request, const char *const *files, size_t file_count,
+                          const struct wf_text_range *range, struct wf_tally *tally) {
+    struct wf_table_plan plan = make_plan(request->settings, request->table);
+    const wf_reader_options options = table_reader_options(request->settings);
+    wf_reader *reader = NULL;
+    plan.reads_last = true;
+    plan.range = range;
+    wf_error error = wf_tally_begin(handle, tally, request->table);
+    if (!error) error = wf_reader_open(handle, files, file_count, &options, &reader);
+    if (!error) error = wf_tally_read(handle, tally, reader, &plan);
     wf_reader_close(reader);
     return error;
 }
@@ -247,7 +279,7 @@ static int reduce_table(wf_handle *handle, const struct request *request, const 
     wf_error error = read_table(handle, request, table, tally, &rows);
     int status = error           ? fail_library(handle, error)
                  : settings->per ? conclude_rows(settings, tally, &rows)
-                                 : conclude(handle, settings, tally);
+                                 : table_conclude(handle, settings, tally);
     wf_row_results_clear(&rows);
     return status;
 }
@@ -261,7 +293,9 @@ int command_table(const struct request *request) {
     int status = check_options(settings);
     if (!status) status = make_settings(settings, &table, &q);
     if (!status) status = open_cpu(settings, &handle);
-    if (!status) status = reduce_table(handle, request, &table, &tally);
+    const struct request with_table = {settings, request->operands, request->operand_count, request->op, &table};
+    if (!status) status = is_in_pieces(request) ? reduce_in_pieces(handle, &with_table)
+                                                : reduce_table(handle, request, &table, &tally);
     wf_tally_clear(&tally);
     wf_handle_destroy(handle);
     free(q);
@@ -299,7 +333,7 @@ bool table_is_saved(const struct saved *saved) {
     return wf_tally_is_saved(saved->bytes, saved->nbytes);
 }
 
-static int load(wf_handle *handle, const char *path, const struct saved *saved, struct wf_tally *tally) {
+int table_load(wf_handle *handle, const char *path, const struct saved *saved, struct wf_tally *tally) {
     wf_error error = wf_tally_load(handle, tally, saved->bytes, saved->nbytes);
     return error ? fail("%s: %s", file_name(path), wf_handle_message(handle)) : STATUS_OK;
 }
@@ -308,9 +342,9 @@ static int merge_next(wf_handle *handle, const char *path, struct wf_tally *into
     struct saved saved = {NULL, 0};
     struct wf_tally from = {.column_count = 0};
     int status = saved_read_bytes(path, &saved);
-    if (!status) status = load(handle, path, &saved, &from);
+    if (!status) status = table_load(handle, path, &saved, &from);
     saved_clear(&saved);
-    if (!status && wf_tally_merge(handle, into, &from))
+    if (!status && wf_tally_merge(handle, into, &from, false))
         status = fail("%s: %s", file_name(path), wf_handle_message(handle));
     wf_tally_clear(&from);
     return status;
@@ -323,10 +357,10 @@ int table_merge(const struct request *request, const struct saved *first) {
     if (settings->output_count) return fail_usage("--out does not go with tables, whose results are printed");
     int status = open_cpu(settings, &handle);
     if (status) return status;
-    status = load(handle, request->operands[0], first, &tally);
+    status = table_load(handle, request->operands[0], first, &tally);
     for (size_t i = 1; i < request->operand_count && !status; i++)
         status = merge_next(handle, request->operands[i], &tally);
-    if (!status) status = conclude(handle, settings, &tally);
+    if (!status) status = table_conclude(handle, settings, &tally);
     wf_tally_clear(&tally);
     wf_handle_destroy(handle);
     return status;
