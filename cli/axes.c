@@ -15,6 +15,7 @@ struct folded {
     int64_t shape[WF_NDIM_MAX], stride_bytes[WF_NDIM_MAX], count;
     wf_type type;
     uint64_t axes;
+    bool keeps_nan; /* a NaN that is an error stays with the accumulator, as others may have one for an earlier result */
     struct results results;
 };
 
@@ -93,6 +94,7 @@ static int make_accumulator(wf_handle *handle, const struct request *request, co
     reduction.first_index = index;
     wf_error error = wf_accumulator_create(handle, &reduction, folded->type, results->ndim, results->shape, accumulator);
     if (!error) error = wf_accumulator_add(handle, *accumulator, array, NULL, groups);
+    if (error == WF_ERROR_NAN && folded->keeps_nan) error = WF_OK;
     return error ? fail_library(handle, error) : STATUS_OK;
 }
 
@@ -165,7 +167,7 @@ int axes_measure_rows(wf_handle *handle, const struct request *request, const wf
 
 int axes_accumulate(wf_handle *handle, const struct request *request, wf_reader *reader, int64_t row_count, int64_t index,
                     wf_accumulator **accumulator) {
-    struct folded folded = {.elements = NULL};
+    struct folded folded = {.keeps_nan = is_in_pieces(request)};
     int status = find_shape(handle, reader, &folded);
     if (!status) status = find_axes(request->settings->axis, &folded);
     if (row_count >= 0) folded.shape[0] = row_count;

@@ -60,7 +60,6 @@ static int reduce_whole(wf_handle *handle, const struct request *request) {
                               : reduction_conclude(handle, accumulator, settings);
     wf_accumulator_destroy(accumulator);
     wf_reader_close(reader);
-    if (status == STATUS_FAILED && settings->nan == WF_NAN_ERROR && !settings->axis) table_name_nan(request);
     return status;
 }
 
@@ -89,6 +88,8 @@ int command_reduce(const struct request *request) {
     if (status) return status;
     status = is_in_pieces(request) ? reduce_in_pieces(handle, request) : reduce_whole(handle, request);
     wf_handle_destroy(handle);
+    const bool may_be_nan = status == STATUS_FAILED && request->settings->nan == WF_NAN_ERROR && !request->settings->axis;
+    if (may_be_nan && ranks_of_environment().rank == 0) table_name_nan(request);
     return status;
 }
 

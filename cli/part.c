@@ -31,10 +31,11 @@ int part_load(wf_handle *handle, const struct request *request, const char *name
     return part->table ? table_load(handle, name, saved, part->table) : fail_memory();
 }
 
+/* Rows along axes are in their place from the beginning. */
 static wf_error append_accumulator(wf_handle *handle, const struct request *request, wf_accumulator *whole,
                                    wf_accumulator *next) {
     const int64_t index = request->settings->first_index + wf_accumulator_count(whole);
-    wf_error error = wf_accumulator_move(handle, next, index);
+    wf_error error = request->settings->axis ? WF_OK : wf_accumulator_move(handle, next, index);
     if (error == WF_ERROR_UNSUPPORTED) error = WF_OK; /* a float product is in its place */
     return !error && whole ? wf_accumulator_merge(handle, whole, next) : error;
 }
