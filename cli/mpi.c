@@ -45,14 +45,14 @@ int mpi_begin(struct mpi *mpi) {
         return fail("started by mpirun, but its MPI library cannot be opened: %s; WARPFOLD_MPI may name it", dlerror());
     void *init = dlsym(mpi->library, "MPI_Init"), *rank = dlsym(mpi->library, "MPI_Comm_rank"),
          *size = dlsym(mpi->library, "MPI_Comm_size");
-    mpi->gather = dlsym(mpi->library, "MPI_Gather");
+    mpi->collect = dlsym(mpi->library, "MPI_Gather");
     mpi->broadcast = dlsym(mpi->library, "MPI_Bcast");
     mpi->send = dlsym(mpi->library, "MPI_Send");
     mpi->receive = dlsym(mpi->library, "MPI_Recv");
     mpi->finalize = dlsym(mpi->library, "MPI_Finalize");
     mpi->world = dlsym(mpi->library, "ompi_mpi_comm_world");
     mpi->byte = dlsym(mpi->library, "ompi_mpi_byte");
-    const bool has_all = init && rank && size && mpi->gather && mpi->broadcast && mpi->send && mpi->receive && mpi->finalize;
+    const bool has_all = init && rank && size && mpi->collect && mpi->broadcast && mpi->send && mpi->receive && mpi->finalize;
     if (!has_all || !mpi->world != !mpi->byte)
         return fail("started by mpirun, but what was opened is no MPI library; WARPFOLD_MPI may name it");
     if (((int (*)(int *, char ***))(intptr_t)init)(NULL, NULL) || ask(rank, mpi->world, &mpi->rank) ||
@@ -65,8 +65,8 @@ int mpi_collect(const struct mpi *mpi, const void *mine, int nbytes, void *all) 
     typedef int by_pointers(const void *, int, void *, void *, int, void *, int, void *);
     typedef int by_numbers(const void *, int, int, void *, int, int, int, int);
     int code = mpi->world
-                   ? ((by_pointers *)(intptr_t)mpi->gather)(mine, nbytes, mpi->byte, all, nbytes, mpi->byte, 0, mpi->world)
-                   : ((by_numbers *)(intptr_t)mpi->gather)(mine, nbytes, MPICH_BYTE, all, nbytes, MPICH_BYTE, 0,
+                   ? ((by_pointers *)(intptr_t)mpi->collect)(mine, nbytes, mpi->byte, all, nbytes, mpi->byte, 0, mpi->world)
+                   : ((by_numbers *)(intptr_t)mpi->collect)(mine, nbytes, MPICH_BYTE, all, nbytes, MPICH_BYTE, 0,
                                                           MPICH_COMM_WORLD);
     return code ? fail("MPI_Gather failed") : STATUS_OK;
 }

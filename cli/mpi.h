@@ -6,7 +6,7 @@
 
 struct mpi {
     void *library;
-    void *gather, *broadcast, *send, *receive, *finalize;
+    void *collect, *broadcast, *send, *receive, *finalize;
     void *world, *byte; /* Open MPI's handles are pointers; NULL: MPICH's are numbers */
     int rank, size;
 };
