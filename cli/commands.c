@@ -71,19 +71,17 @@ int reduce_in_pieces(wf_handle *handle, const struct request *request) {
     return request->settings->resume ? resume_reduce(handle, request) : ranks_reduce(handle, request);
 }
 
-/* Whether it can be done in pieces, if it is to be. */
-static int check_pieces(const struct request *request) {
-    const struct settings *settings = request->settings;
-    const char *why = settings->resume ? "--resume" : is_in_pieces(request) ? "mpirun" : NULL;
-    if (!why && settings->piece) return fail_usage("--piece is for --resume and mpirun, which read files in pieces");
-    return STATUS_OK;
+/* mpirun may have started one process. */
+int check_piece(const struct settings *settings) {
+    if (!settings->piece || settings->resume || ranks_of_environment().is_started) return STATUS_OK;
+    return fail_usage("--piece is for --resume and mpirun, which read files in pieces");
 }
 
 int command_reduce(const struct request *request) {
     if (table_is_asked_for(request->settings)) return command_table(request);
     wf_handle *handle = NULL;
     int status = axes_check(request);
-    if (!status) status = check_pieces(request);
+    if (!status) status = check_piece(request->settings);
     if (!status) status = open_device(request->settings, &handle);
     if (status) return status;
     status = is_in_pieces(request) ? reduce_in_pieces(handle, request) : reduce_whole(handle, request);
@@ -135,7 +133,7 @@ int command_reduce_pair(const struct request *request) {
     int status = axes_check(request);
     if (settings->by_count || settings->per || settings->decimals >= 0 || settings->csv || settings->column_count > 1)
         status = fail_usage("dot takes one column of each file: a table's columns are not paired");
-    if (!status) status = check_pieces(request);
+    if (!status) status = check_piece(request->settings);
     if (!status) status = open_device(settings, &handle);
     if (status) return status;
     status = is_in_pieces(request) ? reduce_in_pieces(handle, request) : reduce_pair_whole(handle, request);

@@ -24,6 +24,9 @@ int command_distinct(const struct request *request);
 bool is_in_pieces(const struct request *request);
 int reduce_in_pieces(wf_handle *handle, const struct request *request);
 
+/* Whether --piece means anything, if it is given; a status, having said that it does not. */
+int check_piece(const struct settings *settings);
+
 int command_merge(const struct request *request);
 int command_devices(const struct request *request);
 int command_bench(const struct request *request);

@@ -23,9 +23,10 @@ static int number_of(const char *name, int otherwise) {
 /* Of Open MPI; of MPICH, Intel MPI, MVAPICH and srun --mpi=pmi2. */
 struct ranks ranks_of_environment(void) {
     struct ranks ranks = {number_of("OMPI_COMM_WORLD_RANK", 0), number_of("OMPI_COMM_WORLD_SIZE", 0),
-                          number_of("OMPI_COMM_WORLD_LOCAL_SIZE", 1)};
+                          number_of("OMPI_COMM_WORLD_LOCAL_SIZE", 1), false};
     if (!ranks.size)
-        ranks = (struct ranks){number_of("PMI_RANK", 0), number_of("PMI_SIZE", 1), number_of("MPI_LOCALNRANKS", 1)};
+        ranks = (struct ranks){number_of("PMI_RANK", 0), number_of("PMI_SIZE", 1), number_of("MPI_LOCALNRANKS", 1), false};
+    ranks.is_started = getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMI_SIZE");
     if (ranks.size < 1) ranks.size = 1;
     if (ranks.local_size < 1) ranks.local_size = 1;
     return ranks;

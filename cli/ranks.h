@@ -6,6 +6,7 @@
 
 struct ranks {
     int rank, size, local_size; /* of a process that nothing has started with others: 0, 1, 1 */
+    bool is_started;            /* by mpirun, if only alone */
 };
 
 /* As mpirun tells them to those that it starts. */

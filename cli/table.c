@@ -92,8 +92,7 @@ static bool has_product(const struct wf_tally_settings *table) {
 static int check_parts(const struct settings *settings, const struct wf_tally_settings *table) {
     const char *why = settings->resume ? "--resume" : ranks_of_environment().size > 1 ? "mpirun" : NULL;
     if (settings->per && has_order(table)) return fail_usage("--per row does not take medians and distinct values");
-    if (!why && settings->piece) return fail_usage("--piece is for --resume and mpirun, which read files in pieces");
-    if (!why) return STATUS_OK;
+    if (!why) return check_piece(settings);
     if (settings->per) return fail_usage("%s does not go with --per row: reduce rows in one process", why);
     if (has_order(table)) return fail_usage("%s does not take medians and distinct values: they need all rows in one process", why);
     if (has_product(table)) return fail_usage("%s does not take products of floats in tables: they cannot be merged", why);
@@ -135,7 +134,7 @@ static enum tally_form choose_form(const struct settings *settings, bool is_one)
     if (settings->json) return TALLY_JSON;
     if (settings->csv) return TALLY_COMMAS;
     if (is_one) return TALLY_BARE;
-    return isatty(STDOUT_FILENO) && ranks_of_environment().size == 1 ? TALLY_ALIGNED : TALLY_TABS; /* mpirun may make a terminal */
+    return isatty(STDOUT_FILENO) && !ranks_of_environment().is_started ? TALLY_ALIGNED : TALLY_TABS; /* mpirun may make a terminal */
 }
 
 static int find_results(wf_handle *handle, struct wf_tally *tally, void **results) {
