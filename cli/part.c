@@ -54,7 +54,19 @@ int part_append(wf_handle *handle, const struct request *request, struct part *w
     return error ? fail_library(handle, error) : STATUS_OK;
 }
 
+/* One process saves nothing of elements with a NaN that is an error. */
+static wf_error find_nan(wf_handle *handle, const wf_accumulator *accumulator) {
+    wf_stats stats = {.nbytes = sizeof stats};
+    wf_value value;
+    const wf_op op = wf_accumulator_op(accumulator);
+    wf_error error = op == WF_STATS ? wf_accumulator_stats(handle, accumulator, &stats)
+                                    : wf_accumulator_value(handle, accumulator, op, &value);
+    return error == WF_ERROR_NAN ? error : WF_OK;
+}
+
 int part_conclude(wf_handle *handle, const struct request *request, const struct part *whole) {
     if (whole->table) return table_conclude(handle, request->settings, whole->table);
-    return (request->settings->axis ? results_conclude : reduction_conclude)(handle, whole->accumulator, request->settings);
+    if (request->settings->axis) return results_conclude(handle, whole->accumulator, request->settings);
+    wf_error error = find_nan(handle, whole->accumulator);
+    return error ? fail_library(handle, error) : reduction_conclude(handle, whole->accumulator, request->settings);
 }
