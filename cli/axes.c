@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch.h"
 #include "output.h"
 #include "results.h"
 
@@ -167,7 +168,7 @@ int axes_measure_rows(wf_handle *handle, const struct request *request, const wf
 
 int axes_accumulate(wf_handle *handle, const struct request *request, wf_reader *reader, int64_t row_count, int64_t index,
                     wf_accumulator **accumulator) {
-    struct folded folded = {.keeps_nan = is_in_pieces(request)};
+    struct folded folded = {.keeps_nan = is_in_pieces(request->settings)};
     int status = find_shape(handle, reader, &folded);
     if (!status) status = find_axes(request->settings->axis, &folded);
     if (row_count >= 0) folded.shape[0] = row_count;

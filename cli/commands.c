@@ -5,13 +5,13 @@
 
 #include "axes.h"
 #include "conclude.h"
+#include "in_pieces.h"
 #include "ladder/gpu.h"
+#include "launch.h"
 #include "options.h"
 #include "output.h"
 #include "progress.h"
-#include "ranks.h"
 #include "report/printed.h"
-#include "resume.h"
 #include "results.h"
 #include "saved.h"
 #include "table.h"
@@ -63,20 +63,6 @@ static int reduce_whole(wf_handle *handle, const struct request *request) {
     return status;
 }
 
-bool is_in_pieces(const struct request *request) {
-    return request->settings->resume || ranks_of_environment().size > 1;
-}
-
-int reduce_in_pieces(wf_handle *handle, const struct request *request) {
-    return request->settings->resume ? resume_reduce(handle, request) : ranks_reduce(handle, request);
-}
-
-/* mpirun may have started one process. */
-int check_piece(const struct settings *settings) {
-    if (!settings->piece || settings->resume || ranks_of_environment().is_started) return STATUS_OK;
-    return fail_usage("--piece is for --resume and mpirun, which read files in pieces");
-}
-
 int command_reduce(const struct request *request) {
     if (table_is_asked_for(request->settings)) return command_table(request);
     wf_handle *handle = NULL;
@@ -84,7 +70,7 @@ int command_reduce(const struct request *request) {
     if (!status) status = check_piece(request->settings);
     if (!status) status = open_device(request->settings, &handle);
     if (status) return status;
-    status = is_in_pieces(request) ? reduce_in_pieces(handle, request) : reduce_whole(handle, request);
+    status = is_in_pieces(request->settings) ? reduce_in_pieces(handle, request) : reduce_whole(handle, request);
     wf_handle_destroy(handle);
     const bool may_be_nan = status == STATUS_FAILED && request->settings->nan == WF_NAN_ERROR && !request->settings->axis;
     if (may_be_nan && ranks_of_environment().rank == 0) table_name_nan(request);
@@ -136,7 +122,7 @@ int command_reduce_pair(const struct request *request) {
     if (!status) status = check_piece(request->settings);
     if (!status) status = open_device(settings, &handle);
     if (status) return status;
-    status = is_in_pieces(request) ? reduce_in_pieces(handle, request) : reduce_pair_whole(handle, request);
+    status = is_in_pieces(request->settings) ? reduce_in_pieces(handle, request) : reduce_pair_whole(handle, request);
     wf_handle_destroy(handle);
     return status;
 }

@@ -20,13 +20,6 @@ int command_reduce_pair(const struct request *request);
 int command_quantile(const struct request *request); /* and median, which is one without --q */
 int command_histogram(const struct request *request);
 int command_distinct(const struct request *request);
-/* Whether this process is one of several that reduce together, or keeps what it has done (--resume); and the reduction then. */
-bool is_in_pieces(const struct request *request);
-int reduce_in_pieces(wf_handle *handle, const struct request *request);
-
-/* Whether --piece means anything, if it is given; a status, having said that it does not. */
-int check_piece(const struct settings *settings);
-
 int command_merge(const struct request *request);
 int command_devices(const struct request *request);
 int command_bench(const struct request *request);

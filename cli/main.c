@@ -7,10 +7,10 @@
 #include "cleanup.h"
 #include "commands.h"
 #include "help.h"
+#include "launch.h"
 #include "operands.h"
 #include "options.h"
 #include "output.h"
-#include "ranks.h"
 #include "report/suggest.h"
 #include "table.h"
 

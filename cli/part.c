@@ -6,7 +6,7 @@
 #include "io/tables.h"
 #include "output.h"
 #include "results.h"
-#include "table.h"
+#include "table_piece.h"
 
 void part_clear(struct part *part) {
     wf_accumulator_destroy(part->accumulator);

@@ -8,7 +8,7 @@
 
 #include "axes.h"
 #include "output.h"
-#include "table.h"
+#include "table_piece.h"
 
 enum { PIECE_COUNT = 1 << 24 }; /* elements: long enough that saving each costs nothing */
 enum { TEXT_NBYTES = 8 };       /* of a text in place of an element */

@@ -7,30 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch.h"
 #include "mpi.h"
 #include "output.h"
 #include "pieces.h"
 #include "saved.h"
 
-/* ---- who this is ---- */
-
-static int number_of(const char *name, int otherwise) {
-    const char *text = getenv(name);
-    int number = text ? atoi(text) : otherwise;
-    return number < 0 ? otherwise : number;
-}
-
-/* Of Open MPI; of MPICH, Intel MPI, MVAPICH and srun --mpi=pmi2. */
-struct ranks ranks_of_environment(void) {
-    struct ranks ranks = {number_of("OMPI_COMM_WORLD_RANK", 0), number_of("OMPI_COMM_WORLD_SIZE", 0),
-                          number_of("OMPI_COMM_WORLD_LOCAL_SIZE", 1), false};
-    if (!ranks.size)
-        ranks = (struct ranks){number_of("PMI_RANK", 0), number_of("PMI_SIZE", 1), number_of("MPI_LOCALNRANKS", 1), false};
-    ranks.is_started = getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMI_SIZE");
-    if (ranks.size < 1) ranks.size = 1;
-    if (ranks.local_size < 1) ranks.local_size = 1;
-    return ranks;
-}
+/* ---- the processors ---- */
 
 /* Processors are shared, unless mpirun has bound each rank to its own. */
 static void share_processors(wf_handle *handle, const struct settings *settings, struct ranks ranks) {

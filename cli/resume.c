@@ -24,9 +24,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "launch.h"
 #include "output.h"
 #include "pieces.h"
-#include "ranks.h"
 #include "saved.h"
 
 struct folder {
