@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch.h"
 #include "output.h"
 #include "results.h"
 
@@ -15,6 +16,7 @@ struct folded {
     int64_t shape[WF_NDIM_MAX], stride_bytes[WF_NDIM_MAX], count;
     wf_type type;
     uint64_t axes;
+    bool keeps_nan; /* a NaN that is an error stays with the accumulator, as others may have one for an earlier result */
     struct results results;
 };
 
@@ -51,12 +53,12 @@ static int read_elements(wf_handle *handle, wf_reader *reader, struct folded *fo
     return STATUS_OK;
 }
 
-static int read_array(wf_handle *handle, wf_reader *reader, struct folded *folded) {
+static int find_shape(wf_handle *handle, const wf_reader *reader, struct folded *folded) {
     wf_error error = wf_reader_shape(handle, reader, &folded->ndim, folded->shape, folded->stride_bytes);
     if (error) return fail_library(handle, error);
     folded->type = wf_reader_type(reader);
     folded->count = count_of(folded->shape, folded->ndim);
-    return read_elements(handle, reader, folded);
+    return STATUS_OK;
 }
 
 /* ---- the axes ------------------------------------------------------------------------------------- */
@@ -86,18 +88,15 @@ static int find_axes(const char *text, struct folded *folded) {
 
 /* ---- the results ---------------------------------------------------------------------------------- */
 
-/* Saves and prints them by way of an accumulator. */
-static int accumulate(wf_handle *handle, const struct request *request, struct folded *folded, const wf_array *array,
-                      const wf_groups *groups) {
-    const wf_reduction reduction = settings_reduction(request->settings, request->op);
+static int make_accumulator(wf_handle *handle, const struct request *request, const struct folded *folded, int64_t index,
+                            const wf_array *array, const wf_groups *groups, wf_accumulator **accumulator) {
+    wf_reduction reduction = settings_reduction(request->settings, request->op);
     const struct results *results = &folded->results;
-    wf_accumulator *accumulator = NULL;
-    wf_error error =
-        wf_accumulator_create(handle, &reduction, folded->type, results->ndim, results->shape, &accumulator);
-    if (!error) error = wf_accumulator_add(handle, accumulator, array, NULL, groups);
-    int status = error ? fail_library(handle, error) : results_conclude(handle, accumulator, request->settings);
-    wf_accumulator_destroy(accumulator);
-    return status;
+    reduction.first_index = index;
+    wf_error error = wf_accumulator_create(handle, &reduction, folded->type, results->ndim, results->shape, accumulator);
+    if (!error) error = wf_accumulator_add(handle, *accumulator, array, NULL, groups);
+    if (error == WF_ERROR_NAN && folded->keeps_nan) error = WF_OK;
+    return error ? fail_library(handle, error) : STATUS_OK;
 }
 
 static int reduce(wf_handle *handle, const struct request *request, struct folded *folded, const wf_array *array,
@@ -113,21 +112,69 @@ static int reduce(wf_handle *handle, const struct request *request, struct folde
     return results_deliver(results, request->op, folded->type, NULL, request->settings);
 }
 
-static int fold(wf_handle *handle, const struct request *request, struct folded *folded) {
+/* Makes *accumulator, or, if that is NULL, hands on the results. */
+static int fold(wf_handle *handle, const struct request *request, struct folded *folded, int64_t index,
+                wf_accumulator **accumulator) {
     const wf_array array =
         wf_array_nd(folded->elements, folded->type, folded->ndim, folded->shape, folded->stride_bytes);
     const wf_groups groups = wf_groups_axes(folded->axes);
     wf_error error = wf_groups_shape(&array, &groups, &folded->results.ndim, folded->results.shape);
     if (error) return fail_library(handle, error);
-    return (request->settings->save ? accumulate : reduce)(handle, request, folded, &array, &groups);
+    return accumulator ? make_accumulator(handle, request, folded, index, &array, &groups, accumulator)
+                       : reduce(handle, request, folded, &array, &groups);
+}
+
+static void clear(struct folded *folded) {
+    free(folded->elements);
+    results_clear(&folded->results);
+}
+
+/* Saves and prints them by way of an accumulator. */
+static int reduce_and_save(wf_handle *handle, wf_reader *reader, const struct request *request) {
+    wf_accumulator *accumulator = NULL;
+    int status = axes_accumulate(handle, request, reader, -1, request->settings->first_index, &accumulator);
+    if (!status) status = results_conclude(handle, accumulator, request->settings);
+    wf_accumulator_destroy(accumulator);
+    return status;
 }
 
 int axes_reduce(wf_handle *handle, wf_reader *reader, const struct request *request) {
     struct folded folded = {.elements = NULL};
-    int status = read_array(handle, reader, &folded);
+    if (request->settings->save) return reduce_and_save(handle, reader, request);
+    int status = find_shape(handle, reader, &folded);
     if (!status) status = find_axes(request->settings->axis, &folded);
-    if (!status) status = fold(handle, request, &folded);
-    free(folded.elements);
-    results_clear(&folded.results);
+    if (!status) status = read_elements(handle, reader, &folded);
+    if (!status) status = fold(handle, request, &folded, 0, NULL);
+    clear(&folded);
+    return status;
+}
+
+/* ---- in pieces ------------------------------------------------------------------------------------ */
+
+int axes_measure_rows(wf_handle *handle, const struct request *request, const wf_reader *reader, int64_t *row_nelements,
+                      int64_t *row_depth) {
+    struct folded folded = {.elements = NULL};
+    int status = find_shape(handle, reader, &folded);
+    if (!status) status = find_axes(request->settings->axis, &folded);
+    if (!status && !(folded.axes & 1))
+        status = fail_usage("--resume and mpirun share an array along its first dimension, so --axis must have 0");
+    *row_nelements = *row_depth = 1;
+    for (int32_t d = 1; d < folded.ndim; d++) {
+        *row_nelements *= folded.shape[d];
+        if (folded.axes >> d & 1) *row_depth *= folded.shape[d];
+    }
+    return status;
+}
+
+int axes_accumulate(wf_handle *handle, const struct request *request, wf_reader *reader, int64_t row_count, int64_t index,
+                    wf_accumulator **accumulator) {
+    struct folded folded = {.keeps_nan = is_in_pieces(request->settings)};
+    int status = find_shape(handle, reader, &folded);
+    if (!status) status = find_axes(request->settings->axis, &folded);
+    if (row_count >= 0) folded.shape[0] = row_count;
+    folded.count = count_of(folded.shape, folded.ndim);
+    if (!status) status = read_elements(handle, reader, &folded);
+    if (!status) status = fold(handle, request, &folded, index, accumulator);
+    clear(&folded);
     return status;
 }

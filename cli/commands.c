@@ -5,13 +5,13 @@
 
 #include "axes.h"
 #include "conclude.h"
+#include "in_pieces.h"
 #include "ladder/gpu.h"
+#include "launch.h"
 #include "options.h"
 #include "output.h"
 #include "progress.h"
-#include "ranks.h"
 #include "report/printed.h"
-#include "resume.h"
 #include "results.h"
 #include "saved.h"
 #include "table.h"
@@ -60,36 +60,20 @@ static int reduce_whole(wf_handle *handle, const struct request *request) {
                               : reduction_conclude(handle, accumulator, settings);
     wf_accumulator_destroy(accumulator);
     wf_reader_close(reader);
-    if (status == STATUS_FAILED && settings->nan == WF_NAN_ERROR && !settings->axis) table_name_nan(request);
     return status;
-}
-
-static bool is_in_pieces(const struct request *request) {
-    return request->settings->resume || ranks_of_environment().size > 1;
-}
-
-static int reduce_in_pieces(wf_handle *handle, const struct request *request) {
-    return request->settings->resume ? resume_reduce(handle, request) : ranks_reduce(handle, request);
-}
-
-/* Whether it can be done in pieces, if it is to be. */
-static int check_pieces(const struct request *request) {
-    const struct settings *settings = request->settings;
-    const char *why = settings->resume ? "--resume" : is_in_pieces(request) ? "mpirun" : NULL;
-    if (!why && settings->piece) return fail_usage("--piece is for --resume and mpirun, which read files in pieces");
-    if (!why) return STATUS_OK;
-    return settings->axis ? fail_usage("%s does not go with --axis: reduce the whole array", why) : STATUS_OK;
 }
 
 int command_reduce(const struct request *request) {
     if (table_is_asked_for(request->settings)) return command_table(request);
     wf_handle *handle = NULL;
     int status = axes_check(request);
-    if (!status) status = check_pieces(request);
+    if (!status) status = check_piece(request->settings);
     if (!status) status = open_device(request->settings, &handle);
     if (status) return status;
-    status = is_in_pieces(request) ? reduce_in_pieces(handle, request) : reduce_whole(handle, request);
+    status = is_in_pieces(request->settings) ? reduce_in_pieces(handle, request) : reduce_whole(handle, request);
     wf_handle_destroy(handle);
+    const bool may_be_nan = status == STATUS_FAILED && request->settings->nan == WF_NAN_ERROR && !request->settings->axis;
+    if (may_be_nan && ranks_of_environment().rank == 0) table_name_nan(request);
     return status;
 }
 
@@ -135,10 +119,10 @@ int command_reduce_pair(const struct request *request) {
     int status = axes_check(request);
     if (settings->by_count || settings->per || settings->decimals >= 0 || settings->csv || settings->column_count > 1)
         status = fail_usage("dot takes one column of each file: a table's columns are not paired");
-    if (!status) status = check_pieces(request);
+    if (!status) status = check_piece(request->settings);
     if (!status) status = open_device(settings, &handle);
     if (status) return status;
-    status = is_in_pieces(request) ? reduce_in_pieces(handle, request) : reduce_pair_whole(handle, request);
+    status = is_in_pieces(request->settings) ? reduce_in_pieces(handle, request) : reduce_pair_whole(handle, request);
     wf_handle_destroy(handle);
     return status;
 }

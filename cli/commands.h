@@ -5,11 +5,14 @@
 #include "options.h"
 #include "warpfold.h"
 
+struct wf_tally_settings;
+
 struct request {
     const struct settings *settings;
     const char *const *operands; /* those after the command */
     size_t operand_count;
     wf_op op; /* of reduce and reduce_pair */
+    const struct wf_tally_settings *table; /* what is reduced is a table; NULL: elements */
 };
 
 int command_reduce(const struct request *request);

@@ -75,8 +75,8 @@ struct exception {
 
 static const struct exception exceptions[] = {
     {"ddof", " var std stats OP,OP... "},       {"first-index", " argmin argmax prod stats "},
-    {"axis", " not dot stats count OP,OP... "}, {"resume", " not count OP,OP... "},
-    {"piece", " not count OP,OP... "},          {"out", " not dot stats count OP,OP... "},
+    {"axis", " not dot stats count OP,OP... "},
+    {"out", " not dot stats count OP,OP... "},
     {"nan", " not and or xor "},
 };
 

@@ -7,6 +7,7 @@
 #include "cleanup.h"
 #include "commands.h"
 #include "help.h"
+#include "launch.h"
 #include "operands.h"
 #include "options.h"
 #include "output.h"
@@ -91,10 +92,19 @@ static int check_columns(const struct request *request, enum command_kind kind) 
     return fail_usage("%s takes one column at a time", request->settings->operands[0]);
 }
 
+/* What several processes would each do, and print. */
+static int check_alone(const char *name, enum command_kind kind) {
+    const struct ranks ranks = ranks_of_environment();
+    if (ranks.size == 1 || !(kind & (COMMAND_ORDERS | COMMAND_MERGE))) return STATUS_OK;
+    if (ranks.rank) return STATUS_USAGE; /* the first one says why */
+    return kind & COMMAND_MERGE ? fail_usage("mpirun does not take %s: one process reads all accumulators", name)
+                                : fail_usage("mpirun does not take %s: it needs all elements in one process", name);
+}
+
 static int run_command(const struct settings *settings) {
     static const char *const standard_input[] = {"-"};
     const char *name = settings->operands[0];
-    struct request request = {settings, settings->operands + 1, settings->operand_count - 1, WF_OP_NONE};
+    struct request request = {settings, settings->operands + 1, settings->operand_count - 1, WF_OP_NONE, NULL};
     const struct command *command = find_command(name, &request.op);
     if (!command) return refuse_command(name);
     set_usage_command(name);
@@ -103,7 +113,7 @@ static int run_command(const struct settings *settings) {
     if (request.operand_count < command->operand_min || request.operand_count > command->operand_max)
         return fail_usage("%s takes %s", name, command->operands);
     if (command->kind != COMMAND_RUN && count_standard_inputs(&request) > 1) return fail_usage("standard input ('-') can be read only once");
-    if (check_format(settings) || check_columns(&request, command->kind)) return STATUS_USAGE;
+    if (check_alone(name, command->kind) || check_format(settings) || check_columns(&request, command->kind)) return STATUS_USAGE;
     if (command->kind & COMMAND_INPUTS && check_operands(&request)) return STATUS_USAGE;
     if (command->kind & COMMAND_INPUTS && request.operand_count == 0) {
         request.operands = standard_input;

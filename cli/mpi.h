@@ -6,7 +6,7 @@
 
 struct mpi {
     void *library;
-    void *collect, *finalize;
+    void *collect, *broadcast, *send, *receive, *finalize;
     void *world, *byte; /* Open MPI's handles are pointers; NULL: MPICH's are numbers */
     int rank, size;
 };
@@ -14,8 +14,17 @@ struct mpi {
 /* Opens the library and begins; returns a status, having said what is wrong. */
 int mpi_begin(struct mpi *mpi);
 
-/* Gives rank 0 nbytes of every rank, one after the other; returns a status. */
+/* Each returns a status, having said what is wrong. */
+
+/* Gives rank 0 nbytes of every rank, one after the other. */
 int mpi_collect(const struct mpi *mpi, const void *mine, int nbytes, void *all);
+
+/* Gives every rank what rank 0 has. */
+int mpi_tell(const struct mpi *mpi, void *bytes, int nbytes);
+
+/* From one rank to another, both of which know the length, which may be any.  bytes NULL: they are thrown away. */
+int mpi_send(const struct mpi *mpi, const void *bytes, size_t nbytes, int to);
+int mpi_receive(const struct mpi *mpi, void *bytes, size_t nbytes, int from);
 
 /* Every rank calls it before it ends. */
 void mpi_end(struct mpi *mpi);

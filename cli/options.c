@@ -218,10 +218,11 @@ static const struct rule rules[] = {
     {"save", "ACC", COMMAND_READS, parse_file, FIELD(save), 0, 0,
      "also save the accumulator to the file ACC, for merge"},
     {"resume", "FOLDER", COMMAND_DATA, parse_file, FIELD(resume), 0, 0,
-     "keep the accumulator of each piece of the files in FOLDER, and begin with those that are there; several processes "
+     "keep the accumulator, or the table, of each piece of the files in FOLDER, and begin with those that are there; several processes "
      "may share one"},
     {"piece", "N", COMMAND_DATA, parse_count, FIELD(piece), 1, INT64_MAX,
-     "with --resume or under mpirun: the most elements of a raw or .npy file in one piece (default 16777216)"},
+     "with --resume or under mpirun: the most elements of a raw or .npy file in one piece (default 16777216); of a text 8 N "
+     "bytes"},
     {"hex", NULL, COMMAND_PRINTS, parse_flag, FIELD(hex), 0, 0, "print values in hexadecimal"},
     {"json", NULL, COMMAND_PRINTS | COMMAND_BENCH | COMMAND_SIMULATES | COMMAND_RUN | COMMAND_JUDGE, parse_flag,
      FIELD(json), 0, 0,

@@ -13,10 +13,27 @@
 
 /* ---- messages ------------------------------------------------------------------------------------ */
 
+static char *kept_messages;
+static size_t kept_capacity;
+
+void keep_messages(char *messages, size_t capacity) {
+    kept_messages = messages;
+    kept_capacity = capacity;
+    if (messages) messages[0] = 0;
+}
+
+/* What does not fit is cut. */
+static void keep(const char *text) {
+    const size_t length = strlen(kept_messages);
+    snprintf(kept_messages + length, kept_capacity - length, "%s%s", length ? "\n" : "", text);
+}
+
 /* In one piece, that those of several ranks do not mix; without memory a long message is truncated. */
 static void say_text(const char *text) {
     char *line = copy_name(text);
-    if (line) {
+    if (kept_messages) {
+        keep(line ? line : text);
+    } else if (line) {
         fprintf(stderr, "warpfold: %s\n", line);
     } else {
         fputs("warpfold: ", stderr);

@@ -14,6 +14,9 @@ enum status { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2, STATUS_FINDING
 /* Prints one line on standard error, after "warpfold: ", with unprintable characters escaped. */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Until it is called with NULL, messages are kept there, line by line, and not printed. */
+void keep_messages(char *messages, size_t capacity);
+
 /* The same, for what goes wrong: returns STATUS_FAILED, or STATUS_USAGE after naming the help. */
 int fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The command whose help fail_usage names, once it is known; kept. */

@@ -6,9 +6,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "axes.h"
 #include "output.h"
+#include "table_piece.h"
 
 enum { PIECE_COUNT = 1 << 24 }; /* elements: long enough that saving each costs nothing */
+enum { TEXT_NBYTES = 8 };       /* of a text in place of an element */
 
 /* ---- the files ---- */
 
@@ -30,11 +33,11 @@ static int check_unchanged(const struct piece_source *source) {
     return is_same ? STATUS_OK : fail("%s: changed while it was read", source->path);
 }
 
-static int open_source(wf_handle *handle, const struct request *request, const struct piece_source *source,
-                       wf_reader **reader) {
-    const wf_reader_options options = settings_reader_options(request->settings);
-    wf_error error = wf_reader_open(handle, &source->path, 1, &options, reader);
-    return error ? fail_library(handle, error) : STATUS_OK;
+static wf_error open_source(wf_handle *handle, const struct request *request, const struct piece_source *source,
+                            wf_reader **reader) {
+    const wf_reader_options options = request->table ? table_reader_options(request->settings)
+                                                     : settings_reader_options(request->settings);
+    return wf_reader_open(handle, &source->path, 1, &options, reader);
 }
 
 /* ---- the pieces ---- */
@@ -49,32 +52,75 @@ static int add_piece(struct pieces *pieces, const struct piece *piece) {
     return STATUS_OK;
 }
 
-/* index: of the file's first element; left at that of the next file's. */
-static int cut(struct pieces *pieces, const struct request *request, const struct piece_source *source, int64_t count,
-               int64_t *index) {
-    const int64_t most = request->settings->piece ? request->settings->piece : PIECE_COUNT;
-    struct piece piece = {source, request->op == WF_DOT ? source + 1 : NULL, 0, count, *index};
+static int64_t piece_length(const struct request *request) {
+    return request->settings->piece ? request->settings->piece : PIECE_COUNT;
+}
+
+/* Into ranges of at most so many elements, of which every `unit` take `depth` indices.  index: of the file's first element;
+ * left at that of the next file's. */
+static int cut(struct pieces *pieces, struct piece piece, int64_t most, int64_t unit, int64_t depth, int64_t *index) {
+    const int64_t count = piece.count;
+    int status = STATUS_OK;
     if (count < 0) *index = -1;
     if (count <= most) {
-        if (count >= 0 && *index >= 0) *index += count;
+        if (count >= 0 && *index >= 0) *index += count / unit * depth;
         return add_piece(pieces, &piece);
     }
-    int status = STATUS_OK;
     for (; piece.first < count && !status; piece.first += most) {
         piece.count = count - piece.first < most ? count - piece.first : most;
         piece.index = *index;
         status = add_piece(pieces, &piece);
-        if (*index >= 0) *index += piece.count;
+        if (*index >= 0) *index += piece.count / unit * depth;
     }
     return status;
+}
+
+/* Whole rows. */
+static int cut_rows(wf_handle *handle, const struct request *request, struct pieces *pieces, const wf_reader *reader,
+                    const struct piece *piece, int64_t *index) {
+    int64_t unit, depth;
+    int status = axes_measure_rows(handle, request, reader, &unit, &depth);
+    if (status) return status;
+    if (!unit) return add_piece(pieces, piece);
+    const int64_t rows = piece_length(request) / unit;
+    return cut(pieces, *piece, rows ? rows * unit : unit, unit, depth, index);
+}
+
+/* Whether results name lines: those of a range can be told only when those before are counted. */
+static bool names_lines(const struct request *request) {
+    bool names = false;
+    for (size_t i = 0; request->table && i < request->table->op_count; i++)
+        names |= request->table->op[i] == WF_ARGMIN || request->table->op[i] == WF_ARGMAX;
+    return names;
+}
+
+/* Whole lines.  How many elements they have is known when they have been read. */
+static int cut_text(wf_handle *handle, const struct request *request, struct pieces *pieces, wf_reader *reader,
+                    struct piece piece, const struct wf_text_range *all) {
+    const int64_t length = piece_length(request), most = length < INT64_MAX / TEXT_NBYTES ? length * TEXT_NBYTES : INT64_MAX;
+    struct wf_text_range lines = *all;
+    wf_error error = WF_OK;
+    int status = STATUS_OK;
+    while (!error && !status) {
+        const struct wf_text_range before = lines;
+        error = wf_text_range_cut(handle, reader, most, &lines);
+        if (error) break;
+        piece.lines = lines.begin == all->begin && lines.end == all->end ? (struct wf_text_range){0} : lines;
+        status = add_piece(pieces, &piece);
+        if (lines.end == all->end) break;
+        piece.index = -1;
+        lines = (struct wf_text_range){lines.end, all->end, 0};
+        if (names_lines(request)) error = wf_text_range_find_line(handle, reader, &before, &lines);
+    }
+    return error ? fail_library(handle, error) : status;
 }
 
 static int open_next(wf_handle *handle, const struct request *request, struct pieces *pieces, wf_reader **reader) {
     const size_t i = pieces->source_count++;
     struct piece_source *source = &pieces->sources[i];
     int status = look_at(request->operands[i], source);
-    if (!status) status = open_source(handle, request, source, reader);
-    wf_type type = wf_reader_type(*reader);
+    if (!status && open_source(handle, request, source, reader)) status = fail("%s", wf_handle_message(handle));
+    wf_type type = request->table ? request->table->type : wf_reader_type(*reader);
     if (!status && pieces->type && type != pieces->type)
         status = fail("%s: contains %s, but the first file contains %s: all files must have the same type",
                       source->path, wf_type_name(type), wf_type_name(pieces->type));
@@ -82,11 +128,24 @@ static int open_next(wf_handle *handle, const struct request *request, struct pi
     return status;
 }
 
+/* A product of floats depends on indices, which are not known of lines before those that precede them have been read. */
+static int cut_source(wf_handle *handle, const struct request *request, struct pieces *pieces, wf_reader *reader,
+                      const struct piece_source *source, int64_t *index) {
+    const struct piece piece = {.source = source, .count = wf_reader_count(reader), .index = *index};
+    struct wf_text_range all;
+    if (request->settings->axis) return cut_rows(handle, request, pieces, reader, &piece, index);
+    if (piece.count >= 0 || request->op == WF_PROD || !wf_text_range_of(reader, &all))
+        return cut(pieces, piece, piece_length(request), 1, 1, index);
+    if (!pieces->names && all.begin < all.end) pieces->names = source;
+    *index = -1;
+    return cut_text(handle, request, pieces, reader, piece, &all);
+}
+
 static int add_source(wf_handle *handle, const struct request *request, struct pieces *pieces, int64_t *index) {
     wf_reader *reader = NULL;
     const struct piece_source *source = &pieces->sources[pieces->source_count];
     int status = open_next(handle, request, pieces, &reader);
-    if (!status) status = cut(pieces, request, source, wf_reader_count(reader), index);
+    if (!status) status = cut_source(handle, request, pieces, reader, source, index);
     wf_reader_close(reader);
     return status;
 }
@@ -107,18 +166,18 @@ static int add_pair(wf_handle *handle, const struct request *request, struct pie
     if (!status) status = open_next(handle, request, pieces, &readers[1]);
     int64_t count = status ? -1 : wf_reader_count(readers[0]);
     if (!status && (count != wf_reader_count(readers[1]) || !have_one_shape(handle, readers))) count = -1;
-    if (!status) status = cut(pieces, request, pieces->sources, count, index);
+    const struct piece piece = {pieces->sources, pieces->sources + 1, 0, count, {0}, *index};
+    if (!status) status = cut(pieces, piece, piece_length(request), 1, 1, index);
     wf_reader_close(readers[0]);
     wf_reader_close(readers[1]);
     return status;
 }
 
-static int make_accumulator(wf_handle *handle, const struct request *request, const struct pieces *pieces,
-                            int64_t first_index, wf_accumulator **accumulator) {
+static wf_error create(wf_handle *handle, const struct request *request, wf_type type, int64_t first_index,
+                       wf_accumulator **accumulator) {
     wf_reduction reduction = settings_reduction(request->settings, request->op);
     reduction.first_index = first_index;
-    wf_error error = wf_accumulator_create(handle, &reduction, pieces->type, 0, NULL, accumulator);
-    return error ? fail_library(handle, error) : STATUS_OK;
+    return wf_accumulator_create(handle, &reduction, type, 0, NULL, accumulator);
 }
 
 /* A float product depends on its elements' indices, which must be known before they are read. */
@@ -126,7 +185,9 @@ static int check_indices(wf_handle *handle, const struct request *request, const
     wf_accumulator *accumulator = NULL;
     bool is_known = true;
     for (size_t i = 0; i < pieces->count; i++) is_known &= pieces->piece[i].index >= 0;
-    int status = make_accumulator(handle, request, pieces, 0, &accumulator);
+    if (request->table) return STATUS_OK;
+    wf_error error = create(handle, request, pieces->type, 0, &accumulator);
+    int status = error ? fail_library(handle, error) : STATUS_OK;
     if (!status && !is_known && wf_accumulator_move(handle, accumulator, 0))
         status = fail_usage("%s with a float result cannot be cut where the number of elements is not known before: give "
                             "raw or C-ordered .npy files, of texts and others one alone", wf_op_name(request->op));
@@ -151,17 +212,26 @@ void pieces_clear(struct pieces *pieces) {
 
 /* ---- in words ---- */
 
+static void put_table(FILE *stream, const struct settings *settings) {
+    fprintf(stream, " --decimal %" PRId64, settings->decimals);
+    for (size_t i = 0; i < settings->column_count; i++) fprintf(stream, " --column %s", settings->columns[i]);
+    for (size_t i = 0; i < settings->by_count; i++) fprintf(stream, " --by %s", settings->by[i]);
+}
+
 static void put_settings(FILE *stream, const struct request *request, wf_type type) {
     const struct settings *settings = request->settings;
     const char *column = settings->column_name ? settings->column_name : "";
-    fprintf(stream, "pieces of a reduction by warpfold: version 2\n%s of %s", wf_op_name(request->op), wf_type_name(type));
+    fprintf(stream, "pieces of a reduction by warpfold: version 3\n%s of %s", settings->operands[0], wf_type_name(type));
     fprintf(stream, ", --nan %" PRId64 " --ddof %" PRId64 " --first-index %" PRId64 " --result-type %s --piece %" PRId64,
             settings->nan, settings->ddof, settings->first_index,
             settings->result_type ? wf_type_name(settings->result_type) : "default", settings->piece);
     fprintf(stream, " --format %" PRId64 " --byte-order %" PRId64 " --missing %" PRId64 " --skip %" PRId64
-            " --header %d --delimiter %d --column %" PRId64 " %s\n",
+            " --header %d --delimiter %d --column %" PRId64 " %s",
             settings->format, settings->byte_order, settings->missing, settings->skip_lines, settings->has_header,
             settings->delimiter, settings->column, column);
+    if (settings->axis) fprintf(stream, " --axis %s", settings->axis);
+    if (request->table) put_table(stream, settings);
+    fputc('\n', stream);
 }
 
 static void put_source(FILE *stream, const struct piece_source *source, bool has_times) {
@@ -182,7 +252,9 @@ void piece_describe(FILE *stream, const struct request *request, const struct pi
     put_source(stream, piece->source, true);
     if (piece->pair) put_source(stream, piece->pair, true);
     fprintf(stream, "piece %zu of %zu: ", i, pieces->count);
-    if (piece->count < 0)
+    if (piece->lines.end)
+        fprintf(stream, "lines from byte %" PRId64 " to %" PRId64 "\n", piece->lines.begin, piece->lines.end);
+    else if (piece->count < 0)
         fputs("all elements\n", stream);
     else
         fprintf(stream, "%" PRId64 " elements from %" PRId64 " on, which is %" PRId64 " of all\n", piece->count, piece->first,
@@ -191,39 +263,84 @@ void piece_describe(FILE *stream, const struct request *request, const struct pi
 
 /* ---- reducing ---- */
 
-static int open_range(wf_handle *handle, const struct request *request, const struct piece *piece,
-                      const struct piece_source *source, wf_reader **reader) {
-    int status = open_source(handle, request, source, reader);
-    if (status || piece->count < 0) return status;
-    wf_error error = wf_reader_select(handle, *reader, piece->first, piece->count);
+static wf_error open_range(wf_handle *handle, const struct request *request, const struct piece *piece,
+                           const struct piece_source *source, wf_reader **reader) {
+    wf_error error = open_source(handle, request, source, reader);
+    if (!error && piece->lines.end) return wf_text_range_select(handle, *reader, &piece->lines);
+    return error || piece->count < 0 ? error : wf_reader_select(handle, *reader, piece->first, piece->count);
+}
+
+static wf_error reduce_elements(wf_handle *handle, const struct request *request, const struct piece *piece, wf_type type,
+                                wf_accumulator **accumulator) {
+    wf_reader *reader = NULL, *pair = NULL;
+    wf_error error = create(handle, request, type, piece->index < 0 ? 0 : piece->index, accumulator);
+    if (!error) error = open_range(handle, request, piece, piece->source, &reader);
+    if (!error && piece->pair) error = open_range(handle, request, piece, piece->pair, &pair);
+    if (!error) error = wf_accumulator_add_reader(handle, *accumulator, reader, pair);
+    wf_reader_close(reader);
+    wf_reader_close(pair);
+    return error == WF_ERROR_NAN ? WF_OK : error; /* stays with the accumulator, which is told its place */
+}
+
+static wf_error reduce_lines(wf_handle *handle, const struct request *request, const struct pieces *pieces,
+                             const struct piece *piece, struct wf_tally *table) {
+    const bool has_names = !pieces->names || pieces->names == piece->source;
+    const char *const files[] = {has_names ? piece->source->path : pieces->names->path, piece->source->path};
+    return table_read_piece(handle, request, files, has_names ? 1 : 2, piece->lines.end ? &piece->lines : NULL, table);
+}
+
+static wf_error reduce_once(wf_handle *handle, const struct request *request, const struct pieces *pieces,
+                            const struct piece *piece, struct part *part) {
+    if (!request->table) return reduce_elements(handle, request, piece, pieces->type, &part->accumulator);
+    part->table = calloc(1, sizeof *part->table);
+    return part->table ? reduce_lines(handle, request, pieces, piece, part->table) : WF_ERROR_MEMORY;
+}
+
+static wf_error find_line(wf_handle *handle, const struct request *request, struct piece *piece) {
+    wf_reader *reader = NULL;
+    struct wf_text_range all = {0};
+    wf_error error = open_source(handle, request, piece->source, &reader);
+    if (!error && wf_text_range_of(reader, &all)) error = wf_text_range_find_line(handle, reader, &all, &piece->lines);
+    wf_reader_close(reader);
+    return error;
+}
+
+/* What is wrong is told with its line, for which those before are counted and the piece is read again. */
+static int reduce_ranges(wf_handle *handle, const struct request *request, const struct pieces *pieces, struct piece piece,
+                         struct part *part) {
+    wf_error error = reduce_once(handle, request, pieces, &piece, part);
+    if (error && piece.lines.end && !piece.lines.line) {
+        part_clear(part);
+        error = find_line(handle, request, &piece);
+        if (!error) error = reduce_once(handle, request, pieces, &piece, part);
+    }
+    if (error == WF_ERROR_MEMORY) return fail_memory();
     return error ? fail_library(handle, error) : STATUS_OK;
 }
 
-int piece_reduce(wf_handle *handle, const struct request *request, const struct pieces *pieces, size_t i,
-                 wf_accumulator **accumulator) {
-    const struct piece *piece = &pieces->piece[i];
-    wf_reader *reader = NULL, *pair = NULL;
-    wf_error error = WF_OK;
-    int status = make_accumulator(handle, request, pieces, piece->index < 0 ? 0 : piece->index, accumulator);
-    if (!status) status = open_range(handle, request, piece, piece->source, &reader);
-    if (!status && piece->pair) status = open_range(handle, request, piece, piece->pair, &pair);
-    if (!status) error = wf_accumulator_add_reader(handle, *accumulator, reader, pair);
-    if (error == WF_ERROR_NAN) error = WF_OK; /* stays with the accumulator, which is told its place */
-    if (error) status = fail_library(handle, error);
+static int reduce_rows(wf_handle *handle, const struct request *request, const struct piece *piece, struct part *part) {
+    wf_reader *reader = NULL;
+    int64_t unit = 1, depth;
+    wf_error error = open_range(handle, request, piece, piece->source, &reader);
+    int status = error ? fail_library(handle, error) : axes_measure_rows(handle, request, reader, &unit, &depth);
+    if (!status)
+        status = axes_accumulate(handle, request, reader, piece->count < 0 || !unit ? -1 : piece->count / unit, piece->index,
+                                 &part->accumulator);
     wf_reader_close(reader);
-    wf_reader_close(pair);
+    return status;
+}
+
+int piece_reduce(wf_handle *handle, const struct request *request, const struct pieces *pieces, size_t i, struct part *part) {
+    const struct piece *piece = &pieces->piece[i];
+    *part = (struct part){NULL, NULL};
+    int status = request->settings->axis ? reduce_rows(handle, request, piece, part)
+                                         : reduce_ranges(handle, request, pieces, *piece, part);
     if (!status && piece->pair) status = check_unchanged(piece->pair);
     return status ? status : check_unchanged(piece->source);
 }
 
-int pieces_append(wf_handle *handle, const struct request *request, wf_accumulator **whole, wf_accumulator *next) {
-    const int64_t index = request->settings->first_index + wf_accumulator_count(*whole);
-    wf_error error = wf_accumulator_move(handle, next, index);
-    if (error == WF_ERROR_UNSUPPORTED) error = WF_OK; /* a float product is in its place */
-    if (!error && *whole) error = wf_accumulator_merge(handle, *whole, next);
-    if (*whole)
-        wf_accumulator_destroy(next);
-    else
-        *whole = next;
-    return error ? fail_library(handle, error) : STATUS_OK;
+int pieces_append(wf_handle *handle, const struct request *request, const struct pieces *pieces, size_t i, struct part *whole,
+                  struct part *next) {
+    const bool is_same_file = i && pieces->piece[i - 1].source == pieces->piece[i].source;
+    return part_append(handle, request, whole, next, is_same_file);
 }

@@ -7,30 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "conclude.h"
+#include "launch.h"
 #include "mpi.h"
 #include "output.h"
 #include "pieces.h"
 #include "saved.h"
 
-/* ---- who this is ---- */
-
-static int number_of(const char *name, int otherwise) {
-    const char *text = getenv(name);
-    int number = text ? atoi(text) : otherwise;
-    return number < 0 ? otherwise : number;
-}
-
-/* Of Open MPI; of MPICH, Intel MPI, MVAPICH and srun --mpi=pmi2. */
-struct ranks ranks_of_environment(void) {
-    struct ranks ranks = {number_of("OMPI_COMM_WORLD_RANK", 0), number_of("OMPI_COMM_WORLD_SIZE", 0),
-                          number_of("OMPI_COMM_WORLD_LOCAL_SIZE", 1)};
-    if (!ranks.size)
-        ranks = (struct ranks){number_of("PMI_RANK", 0), number_of("PMI_SIZE", 1), number_of("MPI_LOCALNRANKS", 1)};
-    if (ranks.size < 1) ranks.size = 1;
-    if (ranks.local_size < 1) ranks.local_size = 1;
-    return ranks;
-}
+/* ---- the processors ---- */
 
 /* Processors are shared, unless mpirun has bound each rank to its own. */
 static void share_processors(wf_handle *handle, const struct settings *settings, struct ranks ranks) {
@@ -40,27 +23,32 @@ static void share_processors(wf_handle *handle, const struct settings *settings,
     wf_handle_set_threads(handle, share > 1 ? share : 1);
 }
 
-/* ---- what is sent ---- */
+/* ---- what each rank tells of its share ---- */
+
+enum { MESSAGES_NBYTES = 4096 };
 
 struct letter {
     int32_t status;
-    uint32_t nbytes;
-    uint64_t work; /* a hash of what all ranks together reduce: the same for all */
-    unsigned char bytes[WF_SAVED_NBYTES_MAX];
+    uint64_t work;   /* a hash of what all ranks together reduce: the same for all */
+    uint64_t first;  /* piece of the share */
+    uint64_t nbytes; /* of the share, saved: 0: there are no pieces in it */
+    char messages[MESSAGES_NBYTES];
 };
 
+static size_t share_begin(size_t count, int rank, int size) {
+    const size_t r = (size_t)rank, n = (size_t)size;
+    return count / n * r + count % n * r / n;
+}
+
 static int reduce_share(wf_handle *handle, const struct request *request, const struct pieces *pieces, const struct mpi *mpi,
-                        wf_accumulator **share) {
-    const size_t count = pieces->count, rank = (size_t)mpi->rank, size = (size_t)mpi->size;
+                        struct part *share) {
+    const size_t end = share_begin(pieces->count, mpi->rank + 1, mpi->size);
     int status = STATUS_OK;
-    for (size_t i = count / size * rank + count % size * rank / size;
-         i < count / size * (rank + 1) + count % size * (rank + 1) / size && !status; i++) {
-        wf_accumulator *next = NULL;
+    for (size_t i = share_begin(pieces->count, mpi->rank, mpi->size); i < end && !status; i++) {
+        struct part next;
         status = piece_reduce(handle, request, pieces, i, &next);
-        if (status)
-            wf_accumulator_destroy(next);
-        else
-            status = pieces_append(handle, request, share, next);
+        if (!status) status = pieces_append(handle, request, pieces, i, share, &next);
+        part_clear(&next);
     }
     return status;
 }
@@ -76,68 +64,115 @@ static int hash_work(const struct request *request, const struct pieces *pieces,
     return status;
 }
 
-/* A rank that has nothing sends nothing. */
-static int write_letter(wf_handle *handle, const struct request *request, const struct mpi *mpi, struct letter *letter) {
-    struct pieces pieces;
-    wf_accumulator *share = NULL;
-    size_t nbytes = 0;
-    int status = pieces_make(handle, request, &pieces);
-    if (!status) status = hash_work(request, &pieces, &letter->work);
-    if (!status) status = reduce_share(handle, request, &pieces, mpi, &share);
-    if (!status && share) {
-        wf_error error = wf_accumulator_save(handle, share, letter->bytes, sizeof letter->bytes, &nbytes);
-        if (error) status = fail_library(handle, error);
-    }
-    wf_accumulator_destroy(share);
-    pieces_clear(&pieces);
-    letter->nbytes = (uint32_t)nbytes;
+/* The share and its letter; the pieces and what is saved are to be cleared. */
+static void do_share(wf_handle *handle, const struct request *request, const struct mpi *mpi, struct pieces *pieces,
+                     struct saved *saved, struct letter *letter) {
+    struct part share = {NULL, NULL};
+    keep_messages(letter->messages, sizeof letter->messages);
+    int status = pieces_make(handle, request, pieces);
+    if (!status) status = hash_work(request, pieces, &letter->work);
+    if (!status) status = reduce_share(handle, request, pieces, mpi, &share);
+    if (!status && !part_is_empty(&share)) status = part_save(handle, &share, saved);
+    keep_messages(NULL, 0);
+    part_clear(&share);
+    letter->first = share_begin(pieces->count, mpi->rank, mpi->size);
+    letter->nbytes = status ? 0 : saved->nbytes;
     letter->status = status;
-    return status;
 }
 
-static int join_letters(wf_handle *handle, const struct request *request, const struct letter *letters, int count,
-                        wf_accumulator **whole) {
+/* ---- what rank 0 makes of it ---- */
+
+static bool was_said(const struct letter *letters, int i) {
+    bool was = false;
+    for (int k = 0; k < i; k++) was |= letters[k].status && !strcmp(letters[k].messages, letters[i].messages);
+    return was;
+}
+
+/* Each message once, however many ranks have it. */
+static int check_letters(const struct letter *letters, int count) {
     int status = STATUS_OK;
-    for (int i = 0; i < count && !status; i++) status = letters[i].status;
+    for (int i = 0; i < count; i++) {
+        if (letters[i].status && !was_said(letters, i)) fail_lines(letters[i].messages);
+        if (!status) status = letters[i].status;
+    }
     for (int i = 1; i < count && !status; i++)
         if (letters[i].work != letters[0].work)
             status = fail("rank %d reduces other files than rank 0, files of other sizes, or in another way: every rank "
                           "must be given the same command and see the same files", i);
-    for (int i = 0; i < count && !status; i++) {
-        wf_accumulator *next = NULL;
+    return status;
+}
+
+/* Rank 0 has its own.  What is not wanted any more is received, too, as its sender waits for that. */
+static int receive(const struct mpi *mpi, int from, int status, struct saved *saved) {
+    saved->bytes = status ? NULL : malloc(saved->nbytes);
+    if (!status && !saved->bytes) status = fail_memory();
+    int received = mpi_receive(mpi, saved->bytes, saved->nbytes, from);
+    return status ? status : received;
+}
+
+static int join_shares(wf_handle *handle, const struct request *request, const struct pieces *pieces, const struct mpi *mpi,
+                       const struct letter *letters, struct saved *own, struct part *whole) {
+    int status = STATUS_OK;
+    for (int i = 0; i < mpi->size; i++) {
+        struct part next = {NULL, NULL};
+        struct saved saved = i ? (struct saved){NULL, letters[i].nbytes} : *own;
         if (!letters[i].nbytes) continue;
-        wf_error error = wf_accumulator_load(handle, letters[i].bytes, letters[i].nbytes, &next);
-        status = error ? fail_library(handle, error) : pieces_append(handle, request, whole, next);
+        if (i) status = receive(mpi, i, status, &saved);
+        if (!status) status = part_load(handle, request, "a share", &saved, &next);
+        if (!status) status = pieces_append(handle, request, pieces, letters[i].first, whole, &next);
+        part_clear(&next);
+        if (i) saved_clear(&saved);
     }
     return status;
 }
 
-static int exchange(wf_handle *handle, const struct request *request, const struct mpi *mpi) {
-    const size_t received = mpi->rank == 0 ? (size_t)mpi->size : 0;
-    struct letter *letters = calloc(1 + received, sizeof *letters); /* the own one, then those of all ranks */
-    wf_accumulator *whole = NULL;
-    if (!letters) return fail_memory();
-    int status = write_letter(handle, request, mpi, letters);
-    int sent = mpi_collect(mpi, letters, (int)sizeof *letters, letters + 1);
-    if (!status) status = sent;
-    if (!status && received) status = join_letters(handle, request, letters + 1, mpi->size, &whole);
-    if (!status && received) status = reduction_conclude(handle, whole, request->settings);
-    wf_accumulator_destroy(whole);
-    free(letters);
+/* ---- together ---- */
+
+/* What rank 0 finds of it, every rank is told. */
+static int agree(const struct mpi *mpi, int status) {
+    int32_t told = status;
+    return mpi_tell(mpi, &told, sizeof told) ? STATUS_FAILED : told;
+}
+
+static int join(wf_handle *handle, const struct request *request, const struct pieces *pieces, const struct mpi *mpi,
+                const struct letter *letters, struct saved *own) {
+    struct part whole = {NULL, NULL};
+    int status = join_shares(handle, request, pieces, mpi, letters, own, &whole);
+    if (!status) status = part_conclude(handle, request, &whole);
+    part_clear(&whole);
+    return status;
+}
+
+static int exchange(wf_handle *handle, const struct request *request, const struct mpi *mpi, struct letter *letters) {
+    struct pieces pieces = {.count = 0};
+    struct saved saved = {NULL, 0};
+    do_share(handle, request, mpi, &pieces, &saved, letters);
+    int status = mpi_collect(mpi, letters, (int)sizeof *letters, letters + 1);
+    if (!status && !mpi->rank) status = check_letters(letters + 1, mpi->size);
+    status = agree(mpi, status);
+    if (!status && mpi->rank && saved.nbytes) status = mpi_send(mpi, saved.bytes, saved.nbytes, 0);
+    if (!status && !mpi->rank) status = join(handle, request, &pieces, mpi, letters + 1, &saved);
+    status = agree(mpi, status);
+    saved_clear(&saved);
+    pieces_clear(&pieces);
     return status;
 }
 
 int ranks_reduce(wf_handle *handle, const struct request *request) {
     const struct ranks ranks = ranks_of_environment();
     struct mpi mpi;
+    struct letter *letters; /* the own one, then, on rank 0, those of all */
     share_processors(handle, request->settings, ranks);
     int status = mpi_begin(&mpi);
     if (status) return status;
+    letters = calloc(1 + (mpi.rank ? 0 : (size_t)mpi.size), sizeof *letters);
+    if (!letters) return fail_memory(); /* mpirun ends the others */
     if (mpi.size == ranks.size)
-        status = exchange(handle, request, &mpi);
+        status = exchange(handle, request, &mpi, letters);
     else
         status = fail("mpirun has started %d ranks, but the MPI library knows of %d: it is another one's; WARPFOLD_MPI may "
                       "name the right one", ranks.size, mpi.size);
+    free(letters);
     mpi_end(&mpi);
     return status;
 }

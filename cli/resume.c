@@ -24,10 +24,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "conclude.h"
+#include "launch.h"
 #include "output.h"
 #include "pieces.h"
-#include "ranks.h"
 #include "saved.h"
 
 struct folder {
@@ -175,13 +174,13 @@ static int save(const struct folder *folder, const struct request *request, cons
 
 static int reduce_and_save(wf_handle *handle, const struct request *request, const struct pieces *pieces, size_t i,
                            const struct folder *folder) {
-    wf_accumulator *accumulator = NULL;
+    struct part part;
     struct saved saved = {NULL, 0};
-    int status = piece_reduce(handle, request, pieces, i, &accumulator);
-    if (!status) status = saved_make(handle, accumulator, &saved);
+    int status = piece_reduce(handle, request, pieces, i, &part);
+    if (!status) status = part_save(handle, &part, &saved);
     if (!status) status = save(folder, request, pieces, i, &saved);
     saved_clear(&saved);
-    wf_accumulator_destroy(accumulator);
+    part_clear(&part);
     return status;
 }
 
@@ -213,42 +212,40 @@ static int check_saved(const struct folder *folder, const struct request *reques
 }
 
 static int read_piece(wf_handle *handle, const struct request *request, const struct pieces *pieces,
-                      const struct folder *folder, size_t i, wf_accumulator **accumulator) {
+                      const struct folder *folder, size_t i, struct part *part) {
     char name[PATH_MAX];
     struct saved saved = {NULL, 0};
     piece_name(folder, i, "acc", name);
     int status = saved_read_bytes(name, &saved);
-    if (!status) status = saved_load(handle, name, &saved, accumulator);
+    if (!status) status = part_load(handle, request, name, &saved, part);
     if (!status) status = check_saved(folder, request, pieces, i, &saved, name);
     saved_clear(&saved);
     return status;
 }
 
 static int join(wf_handle *handle, const struct request *request, const struct pieces *pieces,
-                const struct folder *folder, wf_accumulator **whole) {
+                const struct folder *folder, struct part *whole) {
     int status = STATUS_OK;
     for (size_t i = 0; i < pieces->count && !status; i++) {
-        wf_accumulator *next = NULL;
+        struct part next = {NULL, NULL};
         status = read_piece(handle, request, pieces, folder, i, &next);
-        if (status)
-            wf_accumulator_destroy(next);
-        else
-            status = pieces_append(handle, request, whole, next);
+        if (!status) status = pieces_append(handle, request, pieces, i, whole, &next);
+        part_clear(&next);
     }
     return status;
 }
 
 static int run_in(const struct folder *folder, wf_handle *handle, const struct request *request) {
     struct pieces pieces;
-    wf_accumulator *whole = NULL;
+    struct part whole = {NULL, NULL};
     int status = pieces_make(handle, request, &pieces);
     if (!status) status = agree(folder, request, &pieces);
     if (!status) status = work(handle, request, &pieces, folder, false);
     if (!status) status = work(handle, request, &pieces, folder, true);
     const bool is_teller = ranks_of_environment().rank == 0;
     if (!status && is_teller) status = join(handle, request, &pieces, folder, &whole);
-    if (!status && is_teller) status = reduction_conclude(handle, whole, request->settings);
-    wf_accumulator_destroy(whole);
+    if (!status && is_teller) status = part_conclude(handle, request, &whole);
+    part_clear(&whole);
     pieces_clear(&pieces);
     return status;
 }

@@ -5,13 +5,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "in_pieces.h"
 #include "io/tables.h"
+#include "launch.h"
 #include "number_lists.h"
 #include "output.h"
 #include "progress.h"
-#include "ranks.h"
 #include "report/suggest.h"
 #include "report/tally.h"
+#include "table_piece.h"
 
 bool table_is_asked_for(const struct settings *settings) {
     const bool has_list = settings->column_count > 1 || (settings->column_name && strchr(settings->column_name, ','));
@@ -82,13 +84,21 @@ static bool has_order(const struct wf_tally_settings *table) {
     return has;
 }
 
+static bool has_product(const struct wf_tally_settings *table) {
+    bool has = false;
+    for (size_t i = 0; i < table->op_count; i++) has |= table->op[i] == WF_PROD;
+    return has && wf_type_is_float(table->type);
+}
+
 /* What is done in parts is done with accumulators. */
 static int check_parts(const struct settings *settings, const struct wf_tally_settings *table) {
     const char *why = settings->resume ? "--resume" : ranks_of_environment().size > 1 ? "mpirun" : NULL;
     if (settings->per && has_order(table)) return fail_usage("--per row does not take medians and distinct values");
-    if (!why) return STATUS_OK;
-    return fail_usage("%s does not take tables: %s", why, has_order(table) ? "medians and distinct values need all rows in one process"
-                                                                           : "--save those of single files, and merge them");
+    if (!why) return check_piece(settings);
+    if (settings->per) return fail_usage("%s does not go with --per row: reduce rows in one process", why);
+    if (has_order(table)) return fail_usage("%s does not take medians and distinct values: they need all rows in one process", why);
+    if (has_product(table)) return fail_usage("%s does not take products of floats in tables: they cannot be merged", why);
+    return STATUS_OK;
 }
 
 /* *q: the caller's to free, once the tally has been cleared. */
@@ -122,75 +132,9 @@ static int check_options(const struct settings *settings) {
 
 /* ---- results ---- */
 
-static enum tally_form choose_form(const struct settings *settings, bool is_one) {
-    if (settings->json) return TALLY_JSON;
-    if (settings->csv) return TALLY_COMMAS;
-    if (is_one) return TALLY_BARE;
-    return isatty(STDOUT_FILENO) ? TALLY_ALIGNED : TALLY_TABS;
-}
-
-static int find_results(wf_handle *handle, struct wf_tally *tally, void **results) {
-    const size_t ops = tally->settings.op_count;
-    for (size_t i = 0; i < tally->column_count * ops; i++) {
-        results[i] = calloc((size_t)wf_tally_group_count(tally) + 1, sizeof(uint64_t));
-        if (!results[i]) return fail_memory();
-        wf_error error = wf_tally_results(handle, tally, i / ops, tally->settings.op[i % ops], results[i]);
-        if (error) return fail_library(handle, error);
-    }
-    return STATUS_OK;
-}
-
-static bool put(FILE *stream, void *report) {
-    return put_tally(stream, report);
-}
-
-/* What is aligned takes memory, and stands in it before any of it is printed. */
-static int deliver_report(struct file_draft *draft, size_t draft_count, struct tally_report *report) {
-    if (report->form != TALLY_ALIGNED) return deliver_by(draft, draft_count, put, report);
-    struct page page;
-    page_open(&page);
-    const bool is_put = page.stream && put_tally(page.stream, report);
-    int status = page_end(&page) && is_put ? deliver(draft, draft_count, &page) : fail_memory();
-    page_clear(&page);
-    return status;
-}
-
-static int find_all(wf_handle *handle, const struct settings *settings, struct wf_tally *tally, int32_t *order, void **results) {
-    int status = find_results(handle, tally, results);
-    if (!status && settings->sort && wf_tally_sort(handle, tally, order)) status = fail_memory();
-    return status;
-}
-
-/* Saves and prints what the tally has. */
-static int conclude(wf_handle *handle, const struct settings *settings, struct wf_tally *tally) {
-    const size_t count = tally->column_count * tally->settings.op_count;
-    const bool is_one = count == 1 && !tally->by_count;
-    void **results = calloc(count + 1, sizeof *results);
-    struct tally_source *sources = malloc((count + 1) * sizeof *sources);
-    int32_t *order = malloc(((size_t)wf_tally_group_count(tally) + 1) * sizeof *order);
-    struct file_draft draft = {.path = settings->save, .piece_count = 1};
-    unsigned char *saved = NULL;
-    int status = results && sources && order ? STATUS_OK : fail_memory();
-    wf_error error = !status && settings->save ? wf_tally_save(handle, tally, &saved, &draft.pieces[0].nbytes) : WF_OK;
-    if (error) status = fail_library(handle, error);
-    if (!status) status = find_all(handle, settings, tally, order, results);
-    if (!status && is_one && !settings->json && !wf_tally_has_result(tally, 0, tally->settings.op[0], 0))
-        status = fail("column '%s' has no values: %s is undefined", tally->name[0], settings->operands[0]);
-    struct tally_report report = {.tally = tally, .order = settings->sort ? order : NULL, .results = results, .sources = sources,
-                                  .form = choose_form(settings, is_one), .hex = settings->hex, .is_one = is_one};
-    draft.pieces[0].data = saved;
-    if (!status) status = deliver_report(&draft, settings->save != NULL, &report);
-    for (size_t i = 0; results && i < count; i++) free(results[i]);
-    free(results);
-    free(sources);
-    free(order);
-    free(saved);
-    return status;
-}
-
 /* Of each row. */
 static int conclude_rows(const struct settings *settings, struct wf_tally *tally, struct wf_row_results *rows) {
-    struct tally_report report = {.tally = tally, .results = rows->result, .form = choose_form(settings, false),
+    struct tally_report report = {.tally = tally, .results = rows->result, .form = table_choose_form(settings, false),
                                   .hex = settings->hex};
     struct page page;
     page_open(&page);
@@ -203,24 +147,14 @@ static int conclude_rows(const struct settings *settings, struct wf_tally *tally
 
 /* ---- the command ---- */
 
-/* "count --by region": which columns have numbers does not matter. */
-static bool counts_rows(const struct settings *settings, const struct wf_tally_settings *table) {
-    return settings->by_count && !settings->column_count && table->op_count == 1 && table->op[0] == WF_TALLY_COUNT;
-}
-
 /* The rows' results, where they are asked for; otherwise the tally's. */
 static wf_error read_table(wf_handle *handle, const struct request *request, const struct wf_tally_settings *table,
                            struct wf_tally *tally, struct wf_row_results *rows) {
     const struct settings *settings = request->settings;
-    const struct wf_table_plan plan = {.columns = settings->columns, .column_count = settings->column_count,
-                                       .by = settings->by, .by_count = settings->by_count,
-                                       .counts_rows = counts_rows(settings, table), .type = table->type,
-                                       .decimals = table->decimals, .nan = table->nan};
-    wf_reader_options options = settings_reader_options(settings);
+    const struct wf_table_plan plan = table_make_plan(settings, table);
+    wf_reader_options options = table_reader_options(settings);
     wf_reader *reader = NULL;
     struct progress progress;
-    options.column = 0;
-    options.column_name = NULL;
     progress_start(&progress, settings->quiet);
     progress_watch(&progress, &options);
     wf_error error = wf_tally_begin(handle, tally, table);
@@ -247,7 +181,7 @@ static int reduce_table(wf_handle *handle, const struct request *request, const 
     wf_error error = read_table(handle, request, table, tally, &rows);
     int status = error           ? fail_library(handle, error)
                  : settings->per ? conclude_rows(settings, tally, &rows)
-                                 : conclude(handle, settings, tally);
+                                 : table_conclude(handle, settings, tally);
     wf_row_results_clear(&rows);
     return status;
 }
@@ -261,7 +195,9 @@ int command_table(const struct request *request) {
     int status = check_options(settings);
     if (!status) status = make_settings(settings, &table, &q);
     if (!status) status = open_cpu(settings, &handle);
-    if (!status) status = reduce_table(handle, request, &table, &tally);
+    const struct request with_table = {settings, request->operands, request->operand_count, request->op, &table};
+    if (!status) status = is_in_pieces(settings) ? reduce_in_pieces(handle, &with_table)
+                                                : reduce_table(handle, request, &table, &tally);
     wf_tally_clear(&tally);
     wf_handle_destroy(handle);
     free(q);
@@ -299,18 +235,13 @@ bool table_is_saved(const struct saved *saved) {
     return wf_tally_is_saved(saved->bytes, saved->nbytes);
 }
 
-static int load(wf_handle *handle, const char *path, const struct saved *saved, struct wf_tally *tally) {
-    wf_error error = wf_tally_load(handle, tally, saved->bytes, saved->nbytes);
-    return error ? fail("%s: %s", file_name(path), wf_handle_message(handle)) : STATUS_OK;
-}
-
 static int merge_next(wf_handle *handle, const char *path, struct wf_tally *into) {
     struct saved saved = {NULL, 0};
     struct wf_tally from = {.column_count = 0};
     int status = saved_read_bytes(path, &saved);
-    if (!status) status = load(handle, path, &saved, &from);
+    if (!status) status = table_load(handle, path, &saved, &from);
     saved_clear(&saved);
-    if (!status && wf_tally_merge(handle, into, &from))
+    if (!status && wf_tally_merge(handle, into, &from, false))
         status = fail("%s: %s", file_name(path), wf_handle_message(handle));
     wf_tally_clear(&from);
     return status;
@@ -323,10 +254,10 @@ int table_merge(const struct request *request, const struct saved *first) {
     if (settings->output_count) return fail_usage("--out does not go with tables, whose results are printed");
     int status = open_cpu(settings, &handle);
     if (status) return status;
-    status = load(handle, request->operands[0], first, &tally);
+    status = table_load(handle, request->operands[0], first, &tally);
     for (size_t i = 1; i < request->operand_count && !status; i++)
         status = merge_next(handle, request->operands[i], &tally);
-    if (!status) status = conclude(handle, settings, &tally);
+    if (!status) status = table_conclude(handle, settings, &tally);
     wf_tally_clear(&tally);
     wf_handle_destroy(handle);
     return status;

@@ -272,7 +272,7 @@ def test_help_of_several_ops():
     text = printed("sum,std", "--help")
     assert text == printed("help", "mean,max") and text.startswith("usage: warpfold OP,OP... [options] [FILE...]\n")
     options = set(re.findall(r"^  --([a-z-]+)", text, re.M))
-    assert {"by", "decimal", "per", "sort", "save", "ddof"} < options and not {"axis", "out", "resume", "piece", "first-index"} & options
+    assert {"by", "decimal", "per", "sort", "save", "ddof"} < options and not {"axis", "out", "first-index"} & options
     assert len(text.split("\nexamples:\n")[1].splitlines()) == 2
 
 

@@ -162,6 +162,46 @@ def test_ranks_print_one_answer(library, files, texts, tmp_path):
         differ = f'test "$OMPI_COMM_WORLD_RANK$PMI_RANK" = 1 && exec "$0" {" ".join(map(str, odd))}; exec "$0" sum "$1"'
         failed = run_ranks(library, 2, "sh", "-c", differ, CLI, files[0])
         assert failed.returncode != 0 and failed.stdout.strip("\n") == "" and "rank 1 reduces other files" in failed.stderr
-    for operands in ((), ("--axis", "0", files[0])):
-        failed = run_ranks(library, 2, CLI, "sum", *operands)
-        assert failed.returncode != 0 and "warpfold: " in failed.stderr
+    failed = run_ranks(library, 2, CLI, "sum")
+    assert failed.returncode != 0 and failed.stderr.count("warpfold: standard input") == 1
+
+
+# MPICH's ranks spin: few of them.
+@pytest.mark.slow
+@pytest.mark.parametrize("library,counts", [("openmpi", (1, 3, 8)), ("mpich", (2, 3))])
+def test_ranks_share_tables_texts_and_rows(library, counts, tmp_path):
+    need(library)
+    draw, table, text, array = random.Random(7), tmp_path / "t.csv", tmp_path / "x.txt", tmp_path / "a.npy"
+    table.write_text("k,v\n" + "".join(f'"{draw.randint(1, 40)}\n",{draw.uniform(-1, 1) * 2.0 ** draw.randint(-60, 60)!r}\n'
+                                       for _ in range(2000)))
+    text.write_text("\n".join(repr(draw.uniform(-1, 1) * 2.0 ** draw.randint(-99, 99)) for _ in range(2000)))
+    array.write_bytes(npy("f64", [draw.uniform(-1, 1) * 2.0 ** draw.randint(-99, 99) for _ in range(300)], (30, 2, 5)))
+    saved, whole = tmp_path / "saved", tmp_path / "whole"
+    for words in (("mean,argmax", "--by", "k", table, table), ("count", "--by", "k", "--sort", table), ("stats", "--json", text),
+                  ("argmin", text, text), ("sum", "--axis", "0,2", "--json", array), ("argmax", "--axis", "0", array)):
+        expected = printed(*words, "--save", whole)
+        for count in counts:
+            for piece in (1000, 100) if count == 3 else (100,):  # the first: shares are empty
+                done = run_ranks(library, count, CLI, *words, "--piece", piece, "--save", saved)
+                assert (done.returncode, done.stdout.replace("\r", "")) == (0, expected), done.stderr
+                assert saved.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("library", ["openmpi", "mpich"])
+def test_what_is_wrong_is_told_once(library, tmp_path):
+    """Of one rank, of all of them, and of two each its own; with the line, although others read what is before."""
+    need(library)
+    good, bad, worse = (tmp_path / f"{name}.csv" for name in ("good", "bad", "worse"))
+    lines = ["k,v", *(f"x,{i}" for i in range(500))]
+    good.write_text("\n".join(lines))
+    bad.write_text("\n".join([*lines[:400], "x,oops", *lines[400:]]))
+    worse.write_text("\n".join([*lines[:489], "x", *lines[489:]]))
+    by = "sum", "--by", "k", "--piece", "50"
+    for words, told in (((*by, good, bad, good), ["bad.csv:401:3"]), ((*by, good, tmp_path / "absent"), ["absent: No such file"]),
+                        ((*by, bad, worse), ["bad.csv:401:3", "worse.csv:490"]), (("median", good), ["mpirun does not take median"]),
+                        (("merge", good), ["mpirun does not take merge"]), (("sum", "--axis", "1", good), ["only a single .npy file"])):
+        done = run_ranks(library, 3, CLI, *words)
+        said = [line for line in done.stderr.splitlines() if line.startswith("warpfold: ") and "try 'warpfold" not in line]
+        assert done.returncode != 0 and done.stdout.strip("\n") == ""
+        assert len(said) == len(told) and all(words in line for words, line in zip(told, said)), done.stderr

@@ -193,13 +193,12 @@ def test_a_piece_of_another_place_is_refused(tmp_path):
             assert kept == {path.name: path.read_bytes() for path in here.iterdir()}
     (here / "1.of").unlink()
     refused(1, "1.acc: not the accumulator of its piece", *words, here, paths[0])
-    (here / "pieces").write_bytes(kept["pieces"].replace(b"version 2", b"version 1"))
-    refused(1, ["now 'pieces of a reduction by warpfold: version 2'", "then"], *words, here, paths[0])
+    (here / "pieces").write_bytes(kept["pieces"].replace(b"version 3", b"version 2"))
+    refused(1, ["now 'pieces of a reduction by warpfold: version 3'", "then"], *words, here, paths[0])
 
 
 def test_what_cannot_be_resumed(files, tmp_path):
     resume = "--resume", tmp_path / "r"
-    refused(2, "--axis", "sum", "--axis", "0", files[4], *resume)
     refused(2, "standard input", "sum", *resume)
     refused(2, "--piece is for", "sum", "--piece", "5", files[0])
     refused(1, "No such file", "sum", *resume, tmp_path / "absent")

@@ -332,8 +332,8 @@ def test_where_medians_of_tables_do_not_go():
     refused(2, "cannot be merged, so they are not saved", "sum,median", "--by", "k", "--save", "/nowhere/x", data=data)
     refused(2, "for decimals", "median,sum", "--by", "k", "--decimal", "1", data=data)
     refused(2, "--per row", "median,sum", "--per", "row", "--column", "x", data=data)
-    refused(2, "--resume does not take tables: medians and distinct values need all rows", "median,sum", "--by", "k", "--resume", "/nowhere/x", data=data)
-    refused(2, "--save those of single files", "sum", "--by", "k", "--resume", "/nowhere/x", data=data)
+    refused(2, "--resume does not take medians and distinct values: they need all rows", "median,sum", "--by", "k", "--resume", "/nowhere/x", data=data)
+    refused(1, "/nowhere/x: No such file", "sum", "--by", "k", "--resume", "/nowhere/x", data=data)
     refused(2, "--q: 0.5 is given twice", "quantile", "--q", "0.5,0.1,0.5", "--by", "k", data=data)
     refused(1, ["column 'x'", "group 'a'", "does not fit in i8"], "median", "--by", "k", "--column", "x", "--result-type", "i8", data="k,x\na,nan\n")
     assert lines_of("median", "--by", "k", data=data) == [["k", "x_median"], ["a", "1.5"], ["b", "4"]]

@@ -9,6 +9,7 @@
 #include "core/texts.h"
 #include "io/table_places.h"
 #include "io/text_fields.h"
+#include "io/text_range.h"
 
 /* What is read. */
 struct wf_table_plan {
@@ -22,6 +23,10 @@ struct wf_table_plan {
     wf_type type; /* of the values; WF_I64 if they are decimals */
     int32_t decimals; /* WF_NO_DECIMALS; otherwise values are held as multiples of 10^-decimals */
     wf_nan nan;
+    /* Of the last file alone rows are read, and of that only the range (NULL: all); of those before it the first line, for the
+     * columns' sake. */
+    bool reads_last;
+    const struct wf_text_range *range;
 };
 
 enum { WF_NO_DECIMALS = -1, WF_DECIMALS_MAX = 18 };

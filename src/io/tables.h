@@ -5,5 +5,6 @@
 
 #include "io/table_per_row.h"
 #include "io/tally.h"
+#include "io/text_range.h"
 
 #endif

@@ -120,7 +120,8 @@ bool wf_tally_is_saved(const void *bytes, size_t nbytes);
 /* Makes a tally of saved bytes, which may be anybody's. */
 wf_error wf_tally_load(wf_handle *handle, struct wf_tally *tally, const void *bytes, size_t nbytes);
 
-/* Merges from, which changes on the way, into the tally; its rows follow those of the tally. */
-wf_error wf_tally_merge(wf_handle *handle, struct wf_tally *tally, struct wf_tally *from);
+/* Merges from, which changes on the way, into the tally; its rows follow those of the tally.  is_same_file: its first file is
+ * the tally's last, of which it has further lines. */
+wf_error wf_tally_merge(wf_handle *handle, struct wf_tally *tally, struct wf_tally *from, bool is_same_file);
 
 #endif

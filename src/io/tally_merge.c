@@ -41,8 +41,15 @@ static wf_error merge_keys(wf_handle *handle, struct wf_texts *into, const struc
     return WF_OK;
 }
 
-static wf_error merge_places(wf_handle *handle, struct wf_tally *into, const struct wf_tally *from) {
-    const size_t count = into->place_count + from->place_count, file = into->file_count;
+/* Whether the place is that of the line behind the last one's. */
+static bool goes_on(const struct wf_tally *into, const struct wf_place *place) {
+    const struct wf_place *last = into->place_count ? &into->place[into->place_count - 1] : NULL;
+    return last && last->file == place->file && place->line - place->row == last->line - last->row;
+}
+
+static wf_error merge_places(wf_handle *handle, struct wf_tally *into, const struct wf_tally *from, bool is_same_file) {
+    const bool shares = is_same_file && into->file_count;
+    const size_t count = into->place_count + from->place_count, file = into->file_count - shares;
     struct wf_place *longer = realloc(into->place, (count + 1) * sizeof *longer);
     if (!longer) return fail_memory(handle);
     into->place = longer;
@@ -51,9 +58,9 @@ static wf_error merge_places(wf_handle *handle, struct wf_tally *into, const str
         struct wf_place place = from->place[i];
         place.row += into->row_count;
         place.file += (int64_t)file;
-        longer[into->place_count++] = place;
+        if (!goes_on(into, &place)) longer[into->place_count++] = place;
     }
-    for (size_t i = 0; i < from->file_count; i++) {
+    for (size_t i = shares; i < from->file_count; i++) {
         wf_error error = wf_tally_add_file(handle, into, from->file[i]);
         if (error) return error;
     }
@@ -75,14 +82,14 @@ static wf_error merge_column(wf_handle *handle, struct wf_tally *into, const str
     return WF_OK;
 }
 
-wf_error wf_tally_merge(wf_handle *handle, struct wf_tally *into, struct wf_tally *from) {
+wf_error wf_tally_merge(wf_handle *handle, struct wf_tally *into, struct wf_tally *from, bool is_same_file) {
     wf_error error = check_alike(handle, into, from);
     if (!error) error = wf_tally_settle(handle, into);
     if (!error) error = wf_tally_settle(handle, from);
     int32_t *to = error ? NULL : malloc(((size_t)from->keys.count + 1) * sizeof *to);
     if (!error && !to) error = fail_memory(handle);
     if (!error) error = merge_keys(handle, &into->keys, &from->keys, to);
-    if (!error) error = merge_places(handle, into, from);
+    if (!error) error = merge_places(handle, into, from, is_same_file);
     if (!error) error = wf_tally_reserve_counts(handle, into);
     for (size_t c = 0; c < into->column_count && !error; c++) error = merge_column(handle, into, from, c, to);
     if (!error) into->row_count += from->row_count;

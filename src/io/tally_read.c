@@ -148,13 +148,17 @@ static wf_error add_lines(struct file_job *job) {
 static wf_error add_file(struct file_job *job) {
     struct wf_table *table = job->table;
     struct wf_tally *tally = job->tally;
-    const bool was_resolved = table->is_resolved;
+    wf_reader *reader = table->reader;
+    const struct wf_table_plan *plan = &table->plan;
+    const bool was_resolved = table->is_resolved, is_read = !plan->reads_last || reader->path_index + 1 == reader->path_count;
     wf_error error = wf_table_begin_file(job->handle, table);
-    if (!error) error = wf_tally_add_file(job->handle, tally, table->reader->source.name);
+    if (!error && is_read) error = wf_tally_add_file(job->handle, tally, reader->source.name);
     if (!error && table->is_resolved && !was_resolved)
         error = wf_tally_set_columns(job->handle, tally, table->column_count, table->by_count, table->name);
-    if (!error && table->is_resolved) error = add_lines(job);
-    wf_reader_close_file(table->reader);
+    if (!error && is_read && plan->range) wf_text_range_restrict(&reader->text, &reader->source, plan->range);
+    if (!error && is_read && table->is_resolved) error = add_lines(job);
+    if (!is_read) table->file--; /* the tally does not know it */
+    wf_reader_close_file(reader);
     return error;
 }
 

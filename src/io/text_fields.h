@@ -50,6 +50,8 @@ static inline char wf_text_delimiter(const struct wf_text *text) {
     return 0;
 }
 
+int64_t wf_count_newlines(const unsigned char *bytes, size_t nbytes);
+
 /* Counts the line breaks inside a field. */
 static inline int64_t wf_text_count_breaks(const struct wf_field *field) {
     int64_t count = 0;

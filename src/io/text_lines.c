@@ -8,7 +8,7 @@
 
 /* ---- chunks -------------------------------------------------------------------------------------- */
 
-static int64_t count_newlines(const unsigned char *bytes, size_t nbytes) {
+int64_t wf_count_newlines(const unsigned char *bytes, size_t nbytes) {
     int64_t count = 0;
     while (nbytes > 0) {
         size_t part = nbytes < 255 ? nbytes : 255; /* the most that the 8-bit count can hold */
@@ -42,7 +42,7 @@ static void take_lines(struct wf_text *text, struct wf_source *source, size_t nb
     chunk->nbytes = nbytes;
     memcpy(chunk->bytes, wf_source_window(source), nbytes);
     source->begin += nbytes;
-    chunk->newline_count = count_newlines(chunk->bytes, nbytes);
+    chunk->newline_count = wf_count_newlines(chunk->bytes, nbytes);
     wf_text_start_line(text, text->break_count + chunk->newline_count, wf_source_offset(source));
 }
 

@@ -133,7 +133,7 @@ static void check_saved(const uint8_t *content, size_t content_nbytes) {
     }
     require(!wf_tally_save(handle, &tally, &saved, &saved_nbytes));
     require(!wf_tally_load(handle, &again, saved, saved_nbytes));
-    require(!wf_tally_merge(handle, &tally, &again) || tally.row_count > INT64_MAX / 2);
+    require(!wf_tally_merge(handle, &tally, &again, false) || tally.row_count > INT64_MAX / 2);
     wf_tally_clear(&again);
     wf_tally_clear(&tally);
     wf_handle_destroy(handle);
