@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import pytest
 
-from cli_helpers import ROOT, printed, run
+from cli_helpers import ROOT, printed, refused, run
 from kernel_helpers import has_nvcc, has_nvrtc
 
 sys.path.insert(0, str(ROOT / "ladder" / "wrong"))
