@@ -1,14 +1,13 @@
 // The exact sum
 //
 // Every rung so far rounds at each addition, so its result depends on the order, and the order on the block
-// size, the grid and the luck of an atomic.  The engine behind `warpfold sum` adds floats as integers: a sum
-// is a long fixed-point number of digits 32 bits apart, wide enough for any sum of such floats.  Integer
-// additions commute and lose nothing; one rounding at the end gives the float nearest to the true sum, with
-// the same bits on every device, for every grid.  docs/exact-sums.md tells how that can be fast.
+// size, the grid and the luck of an atomic.  Here floats are added as integers, which commute and lose nothing;
+// one rounding at the end gives the float nearest to the true sum.
 //
-// The kernel in this file is what `explain` follows: rung 06 with one such digit, which holds whole numbers whose
-// magnitudes add up to less than 2^31.  The ladder times and verifies the engine itself, wf_reduce, on the same array,
-// its result left on the device.
+// The kernel in this file, which `explain` follows, is rung 06 with one digit: it holds whole numbers whose magnitudes
+// add up to less than 2^31.  The engine behind `warpfold sum` has a long fixed-point number of digits 32 bits apart, wide
+// enough for any sum of such floats, with the same bits on every device, for every grid; docs/exact-sums.md tells how
+// that can be fast.  The ladder times and verifies that engine, wf_reduce, on the same array, its result left on the device.
 //
 // Cures of 16:  the rounding errors, and that they change with the grid.
 // Still costs:  more instructions for each element than one addition: hidden behind memory where the array is

@@ -190,7 +190,7 @@ function drawRung(rung, before, metrics) {
 
 // ---- the page
 
-const LEAD = "Each rung is a kernel that adds up an array, and cures one ill of the rung before. "
+const LEAD = "Each rung is a kernel that adds up an array, and fixes one problem of the rung before. "
     + "The chart compares what they take; a bar shows its rung below.";
 
 // The run with the most elements of those that were timed, where there is one: counts alone do not tell what is fast.
