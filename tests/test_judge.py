@@ -677,7 +677,7 @@ def test_text_of_both_verdicts(write):
     done = run("judge", "--task", "sum", write("kernel.cu", SUM))
     assert (done.returncode, done.stderr) == (0, "")
     assert re.search(r"kernel\.cu: the sum of n floats: accepted after 1\d\d launches\n  n = 0 1 31 33 256 1000 2500; once "
-                     r"each \d+[\d \n]+\n  error at most [\d.]+ ulp of the "
+                     r"each \d+[\d \n]+\n  blocks of 256\n  error at most [\d.]+ ulp of the "
                      r"exact result; its bound there, from \d+ rounded operations in a row \(counted\): [\d.e+]+ ulp\n$",
                      done.stdout)
     done = run("judge", "--task", "sum", write("kernel.cu", SUM.replace("i < n ? in[i] : 0.0f", "in[i]")))
