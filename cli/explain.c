@@ -16,17 +16,14 @@
 static int read_rung(const char *name, struct ladder_rung *rung) {
     if (!ladder_rung_find(name, rung))
         return fail_usage("unknown rung '%s'; 'warpfold ladder' lists them", name);
-    if (rung->needs_gpu)
-        return fail("%s is the library's own reduction and has no block to follow: docs/exact-sums.md tells how it works; "
-                    "to run it: warpfold ladder --rung %02d",
-                    rung->id, rung->number);
     return STATUS_OK;
 }
 
 static int read_variant(const struct settings *settings, struct explain_request *request) {
     simt_message message;
     request->op = settings->op ? wf_op_parse(settings->op) : WF_SUM;
-    request->type = settings->type ? settings->type : WF_I32;
+    request->type = settings->type ? settings->type : request->rung->picture.type;
+    if (request->type == WF_TYPE_DEFAULT) request->type = WF_I32;
     const struct ladder_variant variant = {.rung = request->rung, .op = request->op, .type = request->type};
     if (!parse_schedule(settings->schedule, &request->schedule, &request->seed))
         return fail_usage("--schedule takes lockstep, split or random:SEED, not '%s'", settings->schedule);

@@ -225,7 +225,7 @@ static void put_extent(FILE *stream, const char *option, const uint64_t extent[3
     if (extent[2] > 1) fprintf(stream, ",%" PRIu64, extent[2]);
 }
 
-/* 'f32[1024]=random:1', or an output without a fill, or a scalar. */
+/* 'f32[1024]=random:1', or zeros where main() clears it, or an output without a fill, or a scalar. */
 static void put_argument(FILE *stream, const struct kernel_parameter *parameter, uint64_t threads) {
     const char *element = parameter->element;
     const bool is_float = element && strchr("fb", element[0]) && strcmp(element, "bool");
@@ -234,7 +234,7 @@ static void put_argument(FILE *stream, const struct kernel_parameter *parameter,
     else if (!parameter->is_pointer) fprintf(stream, " --arg %s:%" PRIu64, element, is_float ? 1 : count);
     else
         fprintf(stream, " --arg '%s[%" PRIu64 "]%s'", element ? element : "u8", count,
-                !parameter->is_const ? "" : is_float ? "=random:1" : "=iota");
+                parameter->is_cleared ? "=zeros" : !parameter->is_const ? "" : is_float ? "=random:1" : "=iota");
 }
 
 static void put_signature(FILE *stream, const char *name, const struct kernel_source *source) {

@@ -90,8 +90,6 @@ static int read_rung(struct ladder_request *asked) {
         return fail_usage("--partials: --finish %s leaves no partial results", ladder_finish_name(asked->finish));
     if (settings->partials && asked->rung.is_engine)
         return fail_usage("--partials: %s leaves no partial results", asked->rung.id);
-    if (settings->partials && asked->rung.needs_gpu && !ladder_is_on_gpu(settings))
-        return fail_usage("--partials: %s needs a GPU (--device cuda)", asked->rung.id);
     struct ladder_variant variant = ladder_request_variant(asked, &asked->rung);
     return ladder_variant_check(&variant, &message) ? fail_usage("%s", message.text) : STATUS_OK;
 }

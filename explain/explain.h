@@ -31,6 +31,11 @@ struct explain_request {
     const simt_leftovers *leftovers; /* are told what compiling makes; NULL: nobody is */
 };
 
+/* The sum of the elements in their type, rounded at each addition: what the order makes of it. */
+struct explain_orders {
+    wf_value forward, backward, halves; /* from first to last, from last to first, as in rung 06 */
+};
+
 struct explanation {
     struct ladder_rung rung;
     struct ladder_variant variant;
@@ -47,6 +52,7 @@ struct explanation {
     struct trace trace;
     struct timeline timeline;
     struct ladder_result result;
+    struct explain_orders orders; /* where the rung's cells are of a type of their own */
     simt_report *report;
     struct prediction prediction;
     struct misprint *misprints;
@@ -58,6 +64,9 @@ struct explanation {
 simt_error explain_run(const struct explain_request *request, struct explanation **explanation,
                        simt_message *message);
 void explain_destroy(struct explanation *explanation); /* NULL: nothing */
+
+/* The type of the tree's partial results; where there is no step, the elements'. */
+wf_type explain_cell_type(const struct explanation *explanation);
 
 /* The count of an observer by name; 0 if there is none. */
 double explain_count(const struct explanation *explanation, const char *name);

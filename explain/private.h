@@ -18,6 +18,12 @@ void explain_list_observers(const simt_observer *recorder,
 /* The bits of the number that the text is, if the type has it. */
 bool explain_parse_element(const char *text, wf_type type, uint64_t *bits);
 
+/* explain/orders.c */
+void explain_add_in_orders(struct explanation *explanation);
+
+/* Whether a rung's cells, of 32 bits, hold all partial sums of the elements. */
+bool explain_cells_hold(const float *values, uint64_t count);
+
 /* Elements of the program's own choice; the caller's, to be freed.  NULL: no memory. */
 void *explain_choose_values(wf_type type, wf_op op, uint64_t count);
 

@@ -21,6 +21,9 @@ static simt_error take_machine(const struct explain_request *request, struct exp
     uint32_t warp = request->settings.warp_size ? request->settings.warp_size : EXPLAIN_WARP_DEFAULT;
     uint32_t banks = request->settings.banks ? request->settings.banks : EXPLAIN_BANKS_DEFAULT;
     explanation->settings = (simt_settings){warp, banks};
+    if (rung->cells != WF_TYPE_DEFAULT && request->type != WF_F32)
+        return explain_fail(message, SIMT_ERROR_ARGUMENT, "%s is explained with f32, not %s", rung->id,
+                            wf_type_name(request->type));
     if (!rung->warp_size || rung->warp_size == warp) return SIMT_OK;
     return explain_fail(message, SIMT_ERROR_ARGUMENT, "%s needs warps of %" PRIu32 " lanes", rung->id,
                         rung->warp_size);
@@ -39,7 +42,11 @@ static simt_error take_values(const struct explain_request *request, struct expl
     if (!explanation->values) return explain_fail_memory(message);
     if (request->values)
         memcpy(explanation->values, request->values, explanation->n * wf_type_nbytes(variant->type));
-    return SIMT_OK;
+    if (rung->cells == WF_TYPE_DEFAULT || explain_cells_hold(explanation->values, explanation->n)) return SIMT_OK;
+    return explain_fail(message, SIMT_ERROR_ARGUMENT,
+                        "%s: its one digit holds whole numbers whose magnitudes add up to less than 2^31; 'warpfold sum' has "
+                        "digits for all (docs/exact-sums.md)",
+                        rung->id);
 }
 
 /* Chooses one block for all n elements. */
@@ -241,31 +248,41 @@ static simt_error run(const struct explain_request *request, struct explanation 
     if (!error && !build_timeline(&stage)) error = SIMT_ERROR_MEMORY;
     if (error) error = fail_run(explanation, error, message);
     if (!error) predict_counts(explanation);
+    if (!error && explanation->rung.cells != WF_TYPE_DEFAULT) explain_add_in_orders(explanation);
     simt_machine_destroy(stage.machine);
     return error || !request->wants_misprints ? error : run_misprints(explanation, message);
 }
 
-/* Whether nothing is said of the elements and the machine; then *request becomes the rung's own picture. */
-static bool take_picture(struct explain_request *request) {
+/* Whether nothing is said of the elements and the machine: the rung's own picture is shown. */
+static bool wants_picture(const struct explain_request *request) {
+    return !request->n && !request->values && !request->block && !request->settings.warp_size && !request->settings.banks;
+}
+
+/* *values: the request's, to be freed. */
+static simt_error take_picture(struct explain_request *request, bool *is_picture, void **values, simt_message *message) {
     const struct ladder_picture *picture = &request->rung->picture;
-    bool is_free = !request->n && !request->values && !request->block && !request->settings.warp_size &&
-                   !request->settings.banks;
-    if (!is_free || !picture->n) return false;
+    *is_picture = wants_picture(request) && (picture->n || picture->values[0]);
+    if (!*is_picture) return SIMT_OK;
     request->n = picture->n;
     request->block = picture->block;
     request->settings = (simt_settings){picture->warp, picture->banks};
-    return true;
+    if (!picture->values[0]) return SIMT_OK;
+    simt_error error = explain_parse_values(picture->values, request->type, values, &request->n, message);
+    request->values = *values;
+    return error;
 }
 
 simt_error explain_run(const struct explain_request *request, struct explanation **explanation,
                        simt_message *message) {
     struct explain_request asked = *request;
     struct explanation *made = calloc(1, sizeof *made);
+    void *values = NULL;
     *explanation = NULL;
     if (!made) return explain_fail_memory(message);
-    made->is_picture = take_picture(&asked);
-    simt_error error = take_request(&asked, made, message);
+    simt_error error = take_picture(&asked, &made->is_picture, &values, message);
+    if (!error) error = take_request(&asked, made, message);
     if (!error) error = run(&asked, made, message);
+    free(values);
     if (!error)
         *explanation = made;
     else
@@ -283,6 +300,11 @@ void explain_destroy(struct explanation *explanation) {
     simt_module_destroy(explanation->module);
     free(explanation->values);
     free(explanation);
+}
+
+wf_type explain_cell_type(const struct explanation *explanation) {
+    bool has_own = explanation->rung.cells != WF_TYPE_DEFAULT && explanation->timeline.step_count;
+    return has_own ? explanation->rung.cells : explanation->variant.type;
 }
 
 double explain_count(const struct explanation *explanation, const char *name) {

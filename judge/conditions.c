@@ -283,26 +283,17 @@ static char *slice_copy(struct slice *slice, const char *ptx, const char *kernel
 
 /* ---- running it --------------------------------------------------------------------------------------- */
 
-static bool fill_extents(const struct judge_task *task, const char *const texts[3], const struct scope *scope,
-                         uint64_t *columns) {
-    simt_message ignored;
-    for (size_t d = 0; d < 3; d++) {
-        int64_t extent = 1;
-        if (texts[d] && !task_whole(task, texts[d], scope, &extent, &ignored)) return false;
-        columns[d] = extent > 0 ? (uint64_t)extent : 1;
-    }
-    return true;
-}
-
 /* Two rows: of the first thread of the first block and, along x, of the last one of the last. */
 static bool fill_rows(const struct judge_task *task, const struct stage *stage, const struct size *size, uint64_t *rows) {
     const size_t count = stage->argument_count, width = count + COLUMNS;
     struct scope scope = {size, 0, 0};
+    struct extents extents;
     simt_message ignored;
-    if (!fill_extents(task, stage->block, &scope, rows + count + COLUMN_BLOCK)) return false;
-    scope.block = rows[count + COLUMN_BLOCK] * rows[count + COLUMN_BLOCK + 1] * rows[count + COLUMN_BLOCK + 2];
-    if (!fill_extents(task, stage->grid, &scope, rows + count + COLUMN_GRID)) return false;
-    scope.grid = rows[count + COLUMN_GRID] * rows[count + COLUMN_GRID + 1] * rows[count + COLUMN_GRID + 2];
+    if (!task_extents(task, stage, 0, &scope, &extents, &ignored)) return false;
+    for (size_t d = 0; d < 3; d++) {
+        rows[count + COLUMN_BLOCK + d] = extents.block[d];
+        rows[count + COLUMN_GRID + d] = extents.grid[d];
+    }
     for (size_t i = 0; i < count; i++) {
         const struct argument *argument = &task->arguments[stage->arguments[i]];
         long double value;

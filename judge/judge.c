@@ -341,25 +341,11 @@ static simt_error place(struct trial *trial, const void **values) {
     return SIMT_OK;
 }
 
-static bool set_extent(const struct judging *judging, const char *const texts[3], const struct scope *scope,
-                       uint32_t extent[3]) {
-    for (int d = 0; d < 3; d++) {
-        int64_t number = 1;
-        if (texts[d] && !task_whole(judging->task, texts[d], scope, &number, judging->message)) return false;
-        extent[d] = number ? (uint32_t)number : 1; /* of nothing there is one block all the same */
-    }
-    return true;
-}
-
-/* Of a kernel with fewer blocks than another the first. */
-static const char *const *block_of(const struct stage *stage, size_t number) {
-    return number && number <= stage->other_block_count ? stage->other_blocks[number - 1] : stage->block;
-}
-
 static bool set_launch(struct trial *trial, size_t s) {
     const struct judging *judging = trial->judging;
     const struct stage *stage = &judging->task->stages[s];
     simt_launch *launch = &trial->launch;
+    struct extents extents;
     int64_t shared = 0;
     *launch = (simt_launch){.module = judging->candidate.module,
                             .kernel = judging->candidate.kernels[s],
@@ -368,10 +354,9 @@ static bool set_launch(struct trial *trial, size_t s) {
                             .threads = 1,
                             .observers = judging->observers,
                             .context = judging->chains};
-    if (!set_extent(judging, block_of(stage, trial->block), &trial->scope, launch->block)) return false;
-    trial->scope.block = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
-    if (!set_extent(judging, stage->grid, &trial->scope, launch->grid)) return false;
-    trial->scope.grid = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    if (!task_extents(judging->task, stage, trial->block, &trial->scope, &extents, judging->message)) return false;
+    memcpy(launch->block, extents.block, sizeof extents.block);
+    memcpy(launch->grid, extents.grid, sizeof extents.grid);
     if (stage->shared &&
         !task_whole(judging->task, stage->shared, &trial->scope, &shared, judging->message))
         return false;
@@ -451,6 +436,20 @@ static void note_size(struct judge_verdict *verdict, const struct size *size) {
     snprintf(verdict->sizes[verdict->size_count++], JUDGE_SIZE_CAPACITY, "%s", size->text);
 }
 
+/* "16x16"; of several kernels the block of each, "64 then 1". */
+static void note_block(struct judging *judging, size_t number) {
+    const struct judge_task *task = judging->task;
+    struct judge_verdict *verdict = judging->verdict;
+    char *text = verdict->blocks[verdict->block_count++];
+    size_t length = 0;
+    for (size_t s = 0; s < task->stage_count; s++) {
+        const char *const *extents = stage_block(&task->stages[s], number);
+        for (size_t d = 0; d < 3 && extents[d] && length < JUDGE_BLOCK_CAPACITY; d++)
+            length += (size_t)snprintf(text + length, JUDGE_BLOCK_CAPACITY - length, "%s%s", d ? "x" : s ? " then " : "",
+                                       extents[d]);
+    }
+}
+
 static size_t data_sets(const struct judge_task *task) {
     return task->data_count ? task->data_count : 1;
 }
@@ -460,6 +459,7 @@ static simt_error try_sizes_of_task(struct judging *judging) {
     const struct judge_task *task = judging->task;
     bool is_over = false;
     simt_error error = SIMT_OK;
+    note_block(judging, 0);
     for (size_t i = 0; i < task->size_count && !is_over && !error; i++) {
         note_size(judging->verdict, &task->sizes[i]);
         judging->verdict->task_size_count++;
@@ -485,11 +485,13 @@ static simt_error try_other_blocks(struct judging *judging) {
     const size_t sets = data_sets(task), trials = other_blocks(task) * task->size_count;
     bool is_over = false;
     simt_error error = SIMT_OK;
-    for (size_t k = 0; k < trials && !judging->verdict->reason_count && !is_over && !error; k++)
-        error = try((struct trial){.judging = judging, .scope = {&task->sizes[k % task->size_count], 0, 0},
-                                   .size_number = k % task->size_count, .set = k % sets,
-                                   .block = 1 + k / task->size_count, .schedule = &schedules[k / sets % SCHEDULES]},
+    for (size_t k = 0; k < trials && !judging->verdict->reason_count && !is_over && !error; k++) {
+        const size_t size = k % task->size_count, block = 1 + k / task->size_count;
+        if (!size) note_block(judging, block);
+        error = try((struct trial){.judging = judging, .scope = {&task->sizes[size], 0, 0}, .size_number = size,
+                                   .set = k % sets, .block = block, .schedule = &schedules[k / sets % SCHEDULES]},
                     &is_over);
+    }
     return error;
 }
 

@@ -48,7 +48,7 @@ const char *judge_task_signature(const struct judge_task *task); /* of several k
 
 /* ---- verdicts */
 
-enum { JUDGE_SIZES_MAX = 96, JUDGE_SIZE_CAPACITY = 24 };
+enum { JUDGE_SIZES_MAX = 96, JUDGE_SIZE_CAPACITY = 24, JUDGE_BLOCKS_MAX = 8, JUDGE_BLOCK_CAPACITY = 64 };
 enum { JUDGE_MESSAGE_CAPACITY = 640, JUDGE_WHERE_CAPACITY = 96, JUDGE_FILE_CAPACITY = 256 };
 
 /* Why a kernel is refused; of alike ones the first. */
@@ -75,6 +75,8 @@ struct judge_verdict {
     uint64_t launches;
     char sizes[JUDGE_SIZES_MAX][JUDGE_SIZE_CAPACITY]; /* that were tried: the task's, then others; "1000", "31x33" */
     size_t size_count, task_size_count;
+    char blocks[JUDGE_BLOCKS_MAX][JUDGE_BLOCK_CAPACITY]; /* that were tried, as the task has them: "256", "16x16" */
+    size_t block_count;
     struct judge_reason reasons[JUDGE_REASONS_MAX];
     size_t reason_count;
     /* The greatest error of a float that was met, in ulp of the exact result, and the bound there, after so

@@ -257,18 +257,9 @@ static void add_by_chance(struct choice *choice, size_t count) {
 static void add_launch(struct choice *choice) {
     const struct judge_task *task = choice->task;
     struct scope scope = {&task->sizes[task->size_count - 1], 0, 0};
-    uint64_t *const products[] = {&scope.block, &scope.grid};
-    const char *const *const texts[] = {task->stages[0].block, task->stages[0].grid};
-    for (size_t k = 0; k < 2; k++) {
-        uint64_t product = 1;
-        for (size_t i = 0; i < 3; i++) {
-            simt_message ignored;
-            int64_t extent = 1;
-            if (texts[k][i] && !task_whole(task, texts[k][i], &scope, &extent, &ignored)) return;
-            product *= extent > 0 ? (uint64_t)extent : 1;
-        }
-        *products[k] = product;
-    }
+    struct extents ignored;
+    simt_message message;
+    if (!task_extents(task, &task->stages[0], 0, &scope, &ignored, &message)) return;
     for (int64_t i = 1; i <= MULTIPLES; i++) add_around(choice, i * (int64_t)scope.block);
     add_around(choice, (int64_t)scope.grid);
     add_around(choice, (int64_t)(scope.grid * scope.block));

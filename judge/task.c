@@ -111,6 +111,31 @@ bool task_whole(const struct judge_task *task, const char *text, const struct sc
     return true;
 }
 
+/* ---- launches ------------------------------------------------------------------------------------ */
+
+const char *const *stage_block(const struct stage *stage, size_t number) {
+    return number && number <= stage->other_block_count ? stage->other_blocks[number - 1] : stage->block;
+}
+
+static bool read_extents(const struct judge_task *task, const char *const texts[3], const struct scope *scope,
+                         uint32_t extents[3], uint64_t *product, simt_message *message) {
+    uint64_t all = 1;
+    for (size_t d = 0; d < 3; d++) {
+        int64_t extent = 1;
+        if (texts[d] && !task_whole(task, texts[d], scope, &extent, message)) return false;
+        extents[d] = extent ? (uint32_t)extent : 1;
+        all *= extents[d];
+    }
+    *product = all;
+    return true;
+}
+
+bool task_extents(const struct judge_task *task, const struct stage *stage, size_t block, struct scope *scope,
+                  struct extents *extents, simt_message *message) {
+    return read_extents(task, stage_block(stage, block), scope, extents->block, &scope->block, message) &&
+           read_extents(task, stage->grid, scope, extents->grid, &scope->grid, message);
+}
+
 bool generator_read(const char *text, struct generator *generator) {
     char word[16], end;
     if (sscanf(text, "%15[a-z] (%lf ,%lf %c", word, &generator->low, &generator->high, &end) != 4 ||

@@ -8,7 +8,7 @@
 #include "judge.h"
 #include "warpfold.h"
 
-enum { ARGUMENTS_MAX = 16, SIZES_MAX = 32, OPTIONS_MAX = 8, DATA_MAX = 8, REFERENCE_INPUTS_MAX = 2, STAGES_MAX = 8, OTHER_BLOCKS_MAX = 7 };
+enum { ARGUMENTS_MAX = 16, SIZES_MAX = 32, OPTIONS_MAX = 8, DATA_MAX = 8, REFERENCE_INPUTS_MAX = 2, STAGES_MAX = 8, OTHER_BLOCKS_MAX = JUDGE_BLOCKS_MAX - 1 };
 
 enum role {
     ROLE_INPUT,
@@ -106,6 +106,18 @@ static inline simt_error fail_memory(simt_message *message) {
     snprintf(message->text, sizeof message->text, "out of memory");
     return SIMT_ERROR_MEMORY;
 }
+
+struct extents {
+    uint32_t block[3], grid[3];
+};
+
+/* The texts of the extents of the stage's block of that number: 0 is the first; a stage with fewer repeats its first. */
+const char *const *stage_block(const struct stage *stage, size_t number);
+
+/* The launch of a stage in that block at the scope's size; the scope's block and grid become its products.  Of nothing there
+ * is one block or thread all the same.  false: the message says what is wrong. */
+bool task_extents(const struct judge_task *task, const struct stage *stage, size_t block, struct scope *scope,
+                  struct extents *extents, simt_message *message);
 
 /* A whole number, rounded down.  false: the message says what is wrong with the text. */
 bool task_whole(const struct judge_task *task, const char *text, const struct scope *scope, int64_t *number,

@@ -158,8 +158,6 @@ simt_error ladder_module(const struct ladder_variant *variant, const simt_leftov
     *module = NULL;
     simt_error error = ladder_variant_check(variant, message);
     if (error) return error;
-    if (variant->rung->needs_gpu)
-        return ladder_fail(message, SIMT_ERROR_ARGUMENT, "%s runs on a GPU only", variant->rung->id);
     const struct ladder_file *file = ladder_ptx_find(variant);
     if (!file) return compile_module(variant, leftovers, module, message);
     return simt_module_parse(file->text, file->nbytes, file->path, module, message);

@@ -65,6 +65,8 @@ struct ladder_rung {
     enum ladder_barriers barriers;
     struct ladder_picture {
         uint32_t n, block, warp, banks; /* 0: not told */
+        wf_type type;                   /* WF_TYPE_DEFAULT: not told */
+        char values[80];                /* "100000000,3"; or "" */
     } picture;                          /* what shows its lesson: few elements, small warps */
     char textbook[80];                  /* the line that combines as a textbook has it: "sdata[tid] += sdata[tid + s];"; or "" */
     uint32_t cluster;                            /* blocks that make one partial result together; else 1 */
@@ -74,8 +76,8 @@ struct ladder_rung {
     uint32_t ops;                                /* bit op of wf_op */
     uint32_t types;                              /* bit type of wf_type */
     bool in_place;                               /* overwrites its input */
-    bool needs_gpu;                              /* the simulator cannot run it */
-    bool is_engine;                              /* no kernel of its own: it is the library's reduction */
+    bool is_engine; /* the ladder runs the library's reduction in place of the kernel, which is for `explain` alone */
+    wf_type cells;  /* of the partial results in shared memory; WF_TYPE_DEFAULT: the elements' */
 };
 
 /* Rungs by number from 0 to ladder_rung_count() - 1. */

@@ -3,7 +3,6 @@
 #include "comment.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,28 +99,36 @@ static void read_barriers(struct ladder_rung *rung, const char *text) {
     rung->barriers = (enum ladder_barriers)number_of_word(names, text);
 }
 
-/* "-n 16 --warp 4 --banks 4": options of `warpfold explain`. */
-static void read_picture(struct ladder_rung *rung, const char *text) {
-    struct ladder_picture *picture = &rung->picture;
+static void read_cells(struct ladder_rung *rung, const char *text) {
+    rung->cells = wf_type_parse(text);
+}
+
+static void read_picture_option(struct ladder_picture *picture, const char *name, const char *text) {
     const struct {
         const char *name;
         uint32_t *field;
-    } options[] = {{"-n", &picture->n}, {"--block", &picture->block}, {"--warp", &picture->warp}, {"--banks", &picture->banks}};
-    char name[16];
-    uint32_t number;
+    } numbers[] = {{"-n", &picture->n}, {"--block", &picture->block}, {"--warp", &picture->warp}, {"--banks", &picture->banks}};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (!strcmp(name, numbers[i].name)) *numbers[i].field = parse_small(text);
+    if (!strcmp(name, "--type")) picture->type = wf_type_parse(text);
+    if (!strcmp(name, "--values")) snprintf(picture->values, sizeof picture->values, "%s", text);
+}
+
+/* "-n 16 --warp 4 --banks 4": options of `warpfold explain`. */
+static void read_picture(struct ladder_rung *rung, const char *text) {
+    char name[16], value[sizeof rung->picture.values];
     int length;
-    for (; sscanf(text, " %15s %" SCNu32 "%n", name, &number, &length) == 2; text += length)
-        for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
-            if (!strcmp(name, options[i].name)) *options[i].field = number;
+    for (; sscanf(text, " %15s %79s%n", name, value, &length) == 2; text += length)
+        read_picture_option(&rung->picture, name, value);
 }
 
 static void read_textbook(struct ladder_rung *rung, const char *text) {
     snprintf(rung->textbook, sizeof rung->textbook, "%.79s", text);
 }
 
-/* "engine": it is no kernel, but the library's own reduction, which takes its GPU. */
+/* "engine": the library's own reduction, which takes its GPU. */
 static void read_runs(struct ladder_rung *rung, const char *text) {
-    rung->needs_gpu = rung->is_engine = !strcmp(text, "engine");
+    rung->is_engine = !strcmp(text, "engine");
 }
 
 static const struct fact {
@@ -133,6 +140,7 @@ static const struct fact {
     {"// Coarsen:", read_coarsen},   {"// In place:", read_in_place}, {"// Types:", read_types},
     {"// Cluster:", read_cluster},   {"// Runs:", read_runs},         {"// Tree:", read_tree},
     {"// Barriers:", read_barriers}, {"// Explain:", read_picture},   {"// Textbook:", read_textbook},
+    {"// Cells:", read_cells},
 };
 
 static void read_fact(struct ladder_rung *rung, const struct ladder_line *line) {

@@ -94,7 +94,8 @@ static bool advise_sectors(const struct advice_subject *subject, const simt_line
              stride, count, line->global_bytes, least);
     snprintf(advice->cure, ADVICE_TEXT,
              "let neighbouring lanes access neighbouring elements (threadIdx.x the fastest index), or move a tile "
-             "through shared memory");
+             "through shared memory; then %" PRIu64,
+             least);
     return true;
 }
 
@@ -110,7 +111,8 @@ static bool advise_atomics(const struct advice_subject *subject, const simt_line
              count, least);
     snprintf(advice->cure, ADVICE_TEXT,
              "combine within the warp (__shfl_down_sync, __reduce_add_sync) or the block (shared memory), then one "
-             "atomic for all");
+             "atomic for all; by warps %" PRIu64,
+             least);
     return true;
 }
 
@@ -142,8 +144,8 @@ static bool advise_barriers(const struct advice_subject *subject, const simt_lin
     *advice = (struct advice){.kind = BARRIER, .unit = "barriers", .count = line->barriers, .least = 0};
     snprintf(advice->message, ADVICE_TEXT,
              "the block accessed no memory between this barrier and the one before it, or none after it: it orders "
-             "nothing, %" PRIu64 " times",
-             line->barriers);
+             "nothing, %" PRIu64 " time%s",
+             line->barriers, line->barriers == 1 ? "" : "s");
     snprintf(advice->cure, ADVICE_TEXT, "leave this __syncthreads() out; then 0");
     return true;
 }

@@ -72,7 +72,7 @@ static void put_neighbour(struct json *json, const char *name, const struct ladd
     struct ladder_rung other;
     int number = rung->number + step;
     json_key(json, name);
-    if (number < 0 || !ladder_rung_get((size_t)number, &other) || other.needs_gpu) {
+    if (number < 0 || !ladder_rung_get((size_t)number, &other)) {
         json_null(json);
         return;
     }
@@ -92,6 +92,7 @@ static void put_head(struct json *json, const struct explanation *explanation) {
     put_neighbour(json, "next", rung, 1);
     json_key_text(json, "op", wf_op_name(explanation->variant.op));
     json_key_text(json, "type", wf_type_name(explanation->variant.type));
+    json_key_text(json, "cells", wf_type_name(explain_cell_type(explanation)));
     json_key_unsigned(json, "n", explanation->n);
     json_key_unsigned(json, "block", explanation->block);
     json_key_unsigned(json, "cluster", rung->cluster);
@@ -114,6 +115,21 @@ static void put_result(struct json *json, const struct explanation *explanation)
     }
     json_key(json, "symbol");
     json_symbol(json, explanation, explanation->timeline.result.term);
+}
+
+/* null: the rung adds as all do, so that there is nothing to set beside it. */
+static void put_orders(struct json *json, const struct explanation *explanation) {
+    const struct explain_orders *orders = &explanation->orders;
+    json_key(json, "orders");
+    if (explanation->rung.cells == WF_TYPE_DEFAULT) {
+        json_null(json);
+        return;
+    }
+    json_begin(json, '{');
+    json_key_value(json, "forward", &orders->forward);
+    json_key_value(json, "backward", &orders->backward);
+    json_key_value(json, "halves", &orders->halves);
+    json_end(json, '}');
 }
 
 static void put_input(struct json *json, const struct explanation *explanation) {
@@ -139,6 +155,7 @@ bool put_explanation_json(FILE *stream, const struct explanation *explanation) {
     json_begin(&json, '{');
     put_head(&json, explanation);
     put_result(&json, explanation);
+    put_orders(&json, explanation);
     put_input(&json, explanation);
     bool has_memory = json_steps(&json, explanation);
     put_total(&json, explanation);

@@ -21,7 +21,7 @@ void json_element(struct json *json, const void *element, wf_type type) {
 void json_key_bits(struct json *json, const char *name, const struct explanation *explanation,
                    uint64_t bits) {
     json_key(json, name);
-    json_element(json, &bits, explanation->variant.type);
+    json_element(json, &bits, explain_cell_type(explanation));
 }
 
 /* A symbol has the letters a to z, digits, signs and blanks only. */

@@ -111,7 +111,7 @@ static void put_start(struct json *json, const struct explanation *explanation, 
     json_key_text(json, "store", store_name(timeline->start_store));
     json_key_begin(json, "values", '[');
     for (size_t i = 0; i < count; i++)
-        json_element(json, &timeline->start[i].bits, explanation->variant.type);
+        json_element(json, &timeline->start[i].bits, explain_cell_type(explanation));
     json_end(json, ']');
     json_key_begin(json, "symbols", '[');
     for (size_t i = 0; i < count; i++) {

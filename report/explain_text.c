@@ -299,10 +299,8 @@ static void put_head(const struct writer *writer) {
 
 static void put_result(const struct writer *writer) {
     const struct explanation *explanation = writer->explanation;
-    uint64_t bits = 0;
-    memcpy(&bits, &explanation->result.value.v, writer->timeline->element_nbytes);
     fprintf(writer->stream, "\n%sresult%s ", writer->bold, writer->plain);
-    put_bits(writer->stream, explanation, bits);
+    put_number(writer->stream, &explanation->result.value);
     if (explanation->variant.op == WF_ARGMAX)
         fprintf(writer->stream, " at index %" PRId64, explanation->result.index);
     if (explanation->n <= SYMBOL_ELEMENTS_MAX) {
@@ -311,6 +309,26 @@ static void put_result(const struct writer *writer) {
     }
     if (explanation->rung.cluster > 1) fputs(", from all blocks of the cluster", writer->stream);
     fputc('\n', writer->stream);
+}
+
+/* What adding in floats makes of the same elements. */
+static void put_orders(const struct writer *writer) {
+    const struct explanation *explanation = writer->explanation;
+    const struct explain_orders *orders = &explanation->orders;
+    const struct {
+        const char *words;
+        const wf_value *sum;
+    } rows[] = {{"exact, rounded once", &explanation->result.value},
+                {"in f32, from the first to the last", &orders->forward},
+                {"in f32, from the last to the first", &orders->backward},
+                {"in f32, by halves as in rung 06", &orders->halves}};
+    if (explanation->rung.cells == WF_TYPE_DEFAULT) return;
+    fprintf(writer->stream, "\n%sthe same elements in other orders%s\n", writer->bold, writer->plain);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        fprintf(writer->stream, "  %-36s", rows[i].words);
+        put_number(writer->stream, rows[i].sum);
+        fputc('\n', writer->stream);
+    }
 }
 
 static void put_findings(const struct writer *writer) {
@@ -354,6 +372,7 @@ static void put_all(const struct writer *writer) {
     if (writer->timeline->step_count && writer->timeline->start_store != STORE_RESULT)
         put_tree(writer->stream, writer->explanation);
     put_result(writer);
+    put_orders(writer);
     put_findings(writer);
     put_comparison(writer->stream, writer->explanation);
     put_misprints(writer->stream, &writer->explanation->rung);

@@ -38,7 +38,7 @@ static void write_in_column(struct drawing *drawing, uint32_t cell, const char *
 }
 
 static int format_bits(const struct explanation *explanation, uint64_t bits, char text[64]) {
-    wf_value value = ladder_value(&bits, explanation->variant.type);
+    wf_value value = ladder_value(&bits, explain_cell_type(explanation));
     return (int)wf_value_format(&value, 0, text, 64);
 }
 

@@ -3,11 +3,15 @@
 
 #include <string.h>
 
-void put_bits(FILE *stream, const struct explanation *explanation, uint64_t bits) {
+void put_number(FILE *stream, const wf_value *value) {
     char text[64];
-    wf_value value = ladder_value(&bits, explanation->variant.type);
-    wf_value_format(&value, 0, text, sizeof text);
+    wf_value_format(value, 0, text, sizeof text);
     fputs(text, stream);
+}
+
+void put_bits(FILE *stream, const struct explanation *explanation, uint64_t bits) {
+    const wf_value value = ladder_value(&bits, explain_cell_type(explanation));
+    put_number(stream, &value);
 }
 
 /* ---- symbols ------------------------------------------------------------------------------------- */

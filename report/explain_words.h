@@ -6,6 +6,8 @@
 
 enum { EXPLAIN_TEXT_WIDTH = 100 };
 
+void put_number(FILE *stream, const wf_value *value);
+/* A partial result's. */
 void put_bits(FILE *stream, const struct explanation *explanation, uint64_t bits);
 void put_symbol(FILE *stream, const struct explanation *explanation, uint32_t term);
 /* "0, 2, 4" and "0-31": the lanes of masks, one for each warp. */

@@ -46,6 +46,15 @@ static void put_sizes(FILE *stream, const struct judge_verdict *verdict) {
     fputc('\n', stream);
 }
 
+static void put_blocks(FILE *stream, const struct judge_verdict *verdict) {
+    fprintf(stream, "  blocks of ");
+    for (size_t i = 0; i < verdict->block_count; i++) {
+        fputs(i == 1 ? "; the task's sizes in blocks of " : i ? ", " : "", stream);
+        put_name(stream, verdict->blocks[i], strlen(verdict->blocks[i]));
+    }
+    fprintf(stream, "%s\n", verdict->block_count > 1 ? ", too" : "");
+}
+
 static void put_gates(FILE *stream, const struct judge_verdict *verdict) {
     for (size_t i = 0; i < verdict->gate_count; i++) {
         const struct judge_gate_count *gate = &verdict->gates[i];
@@ -63,6 +72,7 @@ void put_judgement(FILE *stream, const struct judgement *judgement, bool has_col
     fprintf(stream, ": %s%s%s after %" PRIu64 " launches\n", colour,
             verdict->is_accepted ? "accepted" : "refused", has_colour ? "\033[0m" : "", verdict->launches);
     if (verdict->is_accepted) put_sizes(stream, verdict);
+    if (verdict->is_accepted) put_blocks(stream, verdict);
     if (verdict->is_accepted) put_error(stream, verdict);
     if (verdict->is_accepted) put_gates(stream, verdict);
     for (size_t i = 0; i < verdict->reason_count; i++)
@@ -115,6 +125,9 @@ void put_judgement_json(FILE *stream, const struct judgement *judgement) {
     for (size_t i = 0; i < verdict->size_count; i++) json_text(&json, verdict->sizes[i]);
     json_end(&json, ']');
     json_key_unsigned(&json, "sizes_of_task", verdict->task_size_count);
+    json_key_begin(&json, "blocks", '[');
+    for (size_t i = 0; i < verdict->block_count; i++) json_text(&json, verdict->blocks[i]);
+    json_end(&json, ']');
     json_key(&json, "error_ulp"),
         verdict->has_error ? json_number(&json, verdict->error_ulp) : json_null(&json);
     json_key(&json, "bound_ulp"),

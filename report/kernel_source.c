@@ -288,10 +288,11 @@ static bool read_extent(const char *text, const char *at, const char *end, uint6
     return is_known;
 }
 
-/* The elements that cudaMalloc gives the pointer of that name. */
-static bool read_allocation(const char *text, const char *name, size_t length, struct kernel_parameter *parameter) {
-    for (const char *at = text; (at = strstr(at, "cudaMalloc"));) {
-        at += strlen("cudaMalloc");
+/* The second argument of the call of a function, whose name begins so, with that variable as its first one: (void **)&name,
+ * for example.  NULL: there is no such call. */
+static const char *find_second(const char *text, const char *function, const char *name, size_t length, const char **end) {
+    for (const char *at = text; (at = strstr(at, function));) {
+        at += strlen(function);
         const char *open = at + strcspn(at, "(;\n");
         const char *behind = *open == '(' ? behind_bracket(open) : NULL;
         if (!behind) continue;
@@ -299,14 +300,21 @@ static bool read_allocation(const char *text, const char *name, size_t length, s
         while (word > open && !is_word(word[-1])) word--;
         if ((size_t)(word - open) <= length || strncmp(word - length, name, length) || is_word(word[-(ptrdiff_t)length - 1]))
             continue;
-        const size_t nbytes = element_nbytes(parameter->element);
-        bool is_known = comma < behind - 1;
-        const char *end = is_known ? item_end(comma + 1, behind - 1) : comma;
-        uint64_t bytes = is_known ? evaluate(text, comma + 1, end, nbytes, 0, &is_known) : 0;
-        parameter->count = bytes / nbytes;
-        return is_known;
+        *end = comma < behind - 1 ? item_end(comma + 1, behind - 1) : comma;
+        return comma < behind - 1 ? comma + 1 : NULL;
     }
-    return false;
+    return NULL;
+}
+
+/* The elements that cudaMalloc gives the pointer of that name, and whether cudaMemset makes them zeros. */
+static void read_allocation(const char *text, const char *name, size_t length, struct kernel_parameter *parameter) {
+    const size_t nbytes = element_nbytes(parameter->element);
+    const char *end, *begin = find_second(text, "cudaMalloc", name, length, &end);
+    if (begin) parameter->count = evaluate(text, begin, end, nbytes, 0, &parameter->has_count) / nbytes;
+    begin = find_second(text, "cudaMemset", name, length, &end);
+    bool is_known = begin;
+    uint64_t byte = begin ? evaluate(text, begin, end, nbytes, 0, &is_known) : 0;
+    parameter->is_cleared = is_known && !byte;
 }
 
 static void read_launch_arguments(const char *text, const char *open, struct kernel_source *source) {
@@ -318,7 +326,7 @@ static void read_launch_arguments(const char *text, const char *open, struct ker
         const char *end = item_end(item, behind - 1), *word = skip_blanks(item), *word_end = word;
         while (word_end < end && is_word(*word_end)) word_end++;
         if (parameter->is_pointer)
-            parameter->has_count = read_allocation(text, word, (size_t)(word_end - word), parameter);
+            read_allocation(text, word, (size_t)(word_end - word), parameter);
         else parameter->count = evaluate(text, item, end, element_nbytes(parameter->element), 0, &parameter->has_count);
         item = end + 1;
     }

@@ -16,6 +16,7 @@ struct kernel_parameter {
     bool is_pointer, is_const;
     uint64_t count;     /* a buffer's elements by its cudaMalloc, or the scalar that is passed; */
     bool has_count;     /* if the text tells */
+    bool is_cleared;    /* by a cudaMemset to 0 */
 };
 
 struct kernel_source {

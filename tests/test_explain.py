@@ -1,9 +1,12 @@
 """warpfold explain: one block of a rung, step by step, counted and predicted, in words and as JSON."""
 
+import functools
 import json
 import os
 import pty
+import random
 import re
+import struct
 import subprocess
 
 import pytest
@@ -377,7 +380,7 @@ def test_rungs_beside_each_other_differ_at_first_sight():
     assert column(in_place, "divergent_warps") == [0, 2, 2, 1] and column(convergent, "divergent_warps") == [0, 0, 1, 1]
 
 
-@pytest.mark.parametrize("rung", ["00"] + TREES)
+@pytest.mark.parametrize("rung", ["00"] + TREES + ["17"])
 def test_a_rung_has_a_picture_and_a_line_as_a_textbook_has_it(rung):
     source, = (ROOT / "ladder").glob(f"{rung}_*.cu")
     options = re.search(r"^// Explain: (.+)$", source.read_text(), re.MULTILINE)[1].split()
@@ -385,7 +388,8 @@ def test_a_rung_has_a_picture_and_a_line_as_a_textbook_has_it(rung):
     told, same = explain(rung), explain(rung, *options)
     assert told.pop("is_picture") and not same.pop("is_picture") and told == same
     assert told["textbook"] == textbook and f"as a textbook has it: {textbook}" in printed("explain", rung).splitlines()
-    assert explain(rung, "--op", "max")["textbook"] == ""
+    if rung != "17":
+        assert explain(rung, "--op", "max")["textbook"] == ""
     warps = -(-told["block"] // told["warp"])
     assert warps > 1, "one warp shows nothing of divergence"
 
@@ -602,9 +606,60 @@ def test_bulk_copies_in_words():
     assert "barriers of the whole cluster" in page and "*cluster.map_shared_rank(own, 0) = sum;" in page
 
 
-def test_the_exact_sum_has_no_block():
-    refused(1, "has no block to follow: docs/exact-sums.md tells how it works; to run it: ", "explain", "17")
-    refused(1, "has no block to follow", "explain", "17", "--json")
+# ---- rung 17: integers, rounded once
+
+
+def nearest(number):
+    """The f32 next to it."""
+    return struct.unpack("f", struct.pack("f", number))[0]
+
+
+def add_in_f32(elements):
+    return functools.reduce(lambda a, b: nearest(a + b), elements, 0.0)
+
+
+def add_halves(elements):
+    cells = elements + [0.0] * ((1 << (len(elements) - 1).bit_length()) - len(elements))
+    while len(cells) > 1:
+        cells = [nearest(a + b) for a, b in zip(cells[:len(cells) // 2], cells[len(cells) // 2:])]
+    return cells[0]
+
+
+def check_exact(told):
+    """What is printed of an f32 is the shortest decimal that reads back as it."""
+    elements, orders = [nearest(element) for element in told["input"]], {name: nearest(order) for name, order in told["orders"].items()}
+    assert nearest(told["result"]) == nearest(sum(map(int, elements))) and told["findings"] == []
+    assert (orders["forward"], orders["backward"]) == (add_in_f32(elements), add_in_f32(elements[::-1]))
+    assert orders["halves"] == add_halves(elements)
+    if told["steps"]:
+        assert replay(told)[-1][0][0] == sum(map(int, elements)) and told["cells"] == "i32"
+
+
+def test_the_exact_sum():
+    """Its picture: four ways to add eight elements, of which one is right."""
+    told = explain("17")
+    check_exact(told)
+    check_prediction(told)
+    assert len({told["result"], *told["orders"].values()}) == 4 and (told["type"], told["cells"]) == ("f32", "i32")
+    assert told["orders"]["halves"] == explain("06", "--type", "f32", "--values", "100000000,3,2,-100000000,5,1,7,6")["result"]
+    rows = [f"  {words:<36}{sum_}" for words, sum_ in
+            [("exact, rounded once", 24), ("in f32, from the first to the last", 19), ("in f32, by halves as in rung 06", 32)]]
+    assert set(rows) <= set(printed("explain", "17").splitlines())
+    assert explain("06")["orders"] is None
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 17, 1025, 5000])
+def test_the_exact_sum_of_any_count(count):
+    check_exact(explain("17", "-n", count))
+    rng = random.Random(count)
+    values = [nearest(rng.randrange(-2**31 // count, 2**31 // count) * 0.9 // 1) for _ in range(min(count, 1025))]
+    check_exact(explain("17", "--values=" + ",".join(str(int(value)) for value in values)))
+
+
+@pytest.mark.parametrize("values", ["0.5", "2147483648", "-1e9,1147483647", "nan", "inf"])
+def test_what_one_digit_cannot_hold(values):
+    refused(2, "its one digit holds whole numbers", "explain", "17", f"--values={values}")
+    refused(2, "is explained with f32, not i32", "explain", "17", "--type", "i32")
 
 
 def test_one_rung_is_needed():

@@ -91,6 +91,33 @@ def page_data(path):
     return json.loads(found[1])
 
 
+HEADER = "/usr/local/cuda/bin/../targets/x86_64-linux/include/sm_30_intrinsics.hpp"
+INLINED = """
+.loc 1 10 5
+mov.u64 %rd1, 0;
+{loc}
+st.global.u32 [%rd1], %r1;
+ret;
+"""
+
+
+@pytest.mark.parametrize("header, locs, line", [
+    (HEADER, [".loc 2 440 9, function_name F+0, inlined_at 1 11 9"], 11),
+    (HEADER, [".loc 1 3 5, function_name F+0, inlined_at 1 11 9", ".loc 2 440 9, function_name G+0, inlined_at 1 3 5"], 3),
+    (HEADER, [".loc 2 7 1, function_name F+0, inlined_at 1 11 9", ".loc 2 440 9, function_name G+0, inlined_at 2 7 1"], 11),
+    ("/home/student/include/own.cuh", [".loc 2 440 9, function_name F+0, inlined_at 1 11 9"], 440),
+    (HEADER, [".loc 2 440 9"], 440)])
+def test_what_stands_in_the_compilers_headers_is_told_where_it_is_called(header, locs, line, tmp_path):
+    """`.file` follows the code, as nvcc has it.  A user's own headers are told as they are."""
+    path = tmp_path / "inlined.ptx"
+    body = INLINED.replace("{loc}", "\n".join(locs))
+    files = f'\n.file 1 "{tmp_path}/inlined.cu"\n.file 2 "{header}"\n'
+    path.write_text(HEAD + kernel("inlined", "", body) + files)
+    finding, = inspected(path, "--block", 32, status=3)["findings"]
+    assert (finding["kind"], finding["line"]) == ("bounds", line)
+    assert finding["file"] == (header if line == 440 else f"{tmp_path}/inlined.cu")
+
+
 # ---- lines -----------------------------------------------------------------------------------------------
 
 

@@ -235,6 +235,15 @@ function makeBench(model, parts) {
     return element("div", {class: isWide ? "bench wide" : "bench"}, parts.stage.node, parts.memory.node, parts.source.node);
 }
 
+// What adding in floats makes of the same elements, beside a rung that adds integers.
+function makeOrdersPanel(data) {
+    if (!data.orders) return null;
+    const rows = [["exact, rounded once", data.result], [`in ${data.type}, from the first to the last`, data.orders.forward],
+                  [`in ${data.type}, from the last to the first`, data.orders.backward],
+                  [`in ${data.type}, by halves as in rung 06`, data.orders.halves]];
+    return panel("The same elements in other orders", makeTable("What each order makes of their sum", ["added", "sum"], rows));
+}
+
 const DOCS = ["ladder.md", "glossary.md"];
 
 const PAGE_TERMS = ["active lane", "bank", "bank conflict", "bank degree", "barrier", "block", "divergence", "lane", "race",
@@ -244,7 +253,7 @@ function layOutPage(model, main, parts, controls) {
     const {data} = model;
     main.classList.add("explain");
     main.append(...[
-        makeIdea(data), element("div", {class: "bar"}, controls), makeBench(model, parts), makeMorePanel(data),
+        makeIdea(data), element("div", {class: "bar"}, controls), makeBench(model, parts), makeOrdersPanel(data), makeMorePanel(data),
         element("div", {class: parts.tree.node ? "columns two" : "columns"}, parts.grid.node, parts.tree.node),
         parts.additions.node, makeComparisonPanel(data), makeErrorsPanel(data), makeFindingsPanel(data),
         makeTermsPanel(PAGE_TERMS),

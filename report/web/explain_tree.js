@@ -9,7 +9,7 @@ function drawTree(model) {
     const {steps, start} = model.data, count = start.values.length;
     const isElsewhere = steps.some(step => step.store !== start.store);
     if (!steps.length || start.store === "result" || isElsewhere) return null;
-    const layout = layOutTree(count), width = layout.x(count) + 14, height = layout.y(steps.length + 0.6);
+    const layout = layOutTree(count, widestSum(steps)), width = layout.x(count) + 14, height = layout.y(steps.length + 0.6);
     const words = `The tree: ${plural(count, "partial result")} become one in ${plural(steps.length, "step")}`;
     const leaves = start.values.map((_, cell) => treeNode(layout, layout.x(cell), layout.y(0)));
     return svg("svg", {class: "tree", role: "img", viewBox: `0 0 ${width} ${height}`, "aria-label": words,
@@ -19,9 +19,19 @@ function drawTree(model) {
                steps.map((step, i) => drawTreeRow(step, i + 1, layout)));
 }
 
-// rows: where each cell was made last.
-function layOutTree(count) {
-    const pitch = Math.max(2, Math.min(TREE.pitchMost, (TREE.widthMost - TREE.label) / count));
+// The room that a partial result takes.
+function sumWidth(value) {
+    return valueText(value).length * STAGE.characterWidth + 8;
+}
+
+function widestSum(steps) {
+    return Math.max(...steps.flatMap(step => step.combines.map(combine => sumWidth(combine.value))));
+}
+
+// rows: where each cell was made last.  Neighbouring sums do not overlap, if there is room for all.
+function layOutTree(count, widest) {
+    const pitchMost = Math.max(TREE.pitchMost, widest + 4);
+    const pitch = Math.max(2, Math.min(pitchMost, (TREE.widthMost - TREE.label) / count));
     return {pitch, isRoomy: pitch >= TREE.pitchRoomy, rows: new Array(count).fill(0),
             x: cell => TREE.label + (cell + 0.5) * pitch, y: row => TREE.top + row * TREE.rowHeight};
 }
@@ -32,7 +42,8 @@ function treeNode(layout, x, y) {
 
 function drawTreeRow(step, row, layout) {
     const {x, y, rows} = layout, used = step.combines.filter(combine => combine.symbol !== null);
-    const branch = (cell, target) => `M${x(cell)} ${y(rows[cell])}L${x(target)} ${y(row)}`;
+    const below = cell => y(rows[cell]) + (rows[cell] && layout.isRoomy ? 9 : 0); // its box
+    const branch = (cell, target) => `M${x(cell)} ${below(cell)}L${x(target)} ${y(row)}`;
     const branches = used.flatMap(({target, sources}) =>
         [target, ...sources].map(cell => branch(cell, target)));
     const sums = used.map(combine => drawSum(layout, combine, x(combine.target), y(row)));
@@ -42,8 +53,8 @@ function drawTreeRow(step, row, layout) {
 }
 
 function drawSum(layout, combine, x, y) {
-    const text = valueText(combine.value), width = text.length * STAGE.characterWidth;
-    const box = [svgBox("leaf", x - width / 2 - 4, y - 9, width + 8, 18, 5), svgText(text, x, y + 4, "middle")];
+    const text = valueText(combine.value), width = sumWidth(combine.value);
+    const box = [svgBox("leaf", x - width / 2, y - 9, width, 18, 5), svgText(text, x, y + 4, "middle")];
     return svg("g", null, svg("title", null, `${combine.symbol} = ${combine.value}`),
                width < 3 * layout.pitch ? box : treeNode(layout, x, y));
 }

@@ -145,7 +145,10 @@ static struct name *parse_position(struct parser *parser, const struct name **fi
 
 /* What is inlined where something else was inlined belongs to the outermost place. */
 static void set_outer(struct position *position, const struct name *at) {
+    position->caller_file = position->outer_file;
+    position->caller_line = position->outer_line;
     if (!at->symbol || !at->symbol->position) return;
+    position->caller = at->symbol->position;
     position->outer_file = at->symbol->position->outer_file;
     position->outer_line = at->symbol->position->outer_line;
 }

@@ -140,13 +140,30 @@ static const char *file_name(const struct parser *parser, const struct name *num
     return is_named ? number->symbol->text : parser->module->name;
 }
 
+/* A header that came with the compiler, such as that of the shuffles. */
+static bool is_of_compiler(const char *path) {
+    return !strncmp(path, "/usr/include/", 13) || !strncmp(path, "/usr/local/cuda", 15) ||
+           ((strstr(path, "/targets/") || strstr(path, "/nvidia/")) && strstr(path, "/include/"));
+}
+
+/* The line where the instruction stands, or, within the compiler's own headers, the one that calls them. */
+static void complete_place(const struct parser *parser, const struct position *position, simt_place *place) {
+    place->file = file_name(parser, position->file);
+    place->line = position->line;
+    for (; position && position->caller_line && is_of_compiler(place->file); position = position->caller) {
+        place->file = file_name(parser, position->caller_file);
+        place->line = position->caller_line;
+    }
+}
+
 /* Without .loc directives the PTX itself is the source. */
 static void complete_places(struct parser *parser) {
     for (uint32_t i = 0; i < parser->module->instruction_count; i++) {
         simt_place *place = &parser->module->places[i];
         const struct position *position = parser->positions[i];
-        place->file = position ? file_name(parser, position->file) : parser->module->name;
-        place->line = position ? position->line : place->ptx_line;
+        place->file = parser->module->name;
+        place->line = place->ptx_line;
+        if (position) complete_place(parser, position, place);
         if (!position || !position->outer_line) continue; /* line 0 is no place of the source */
         place->outer_file = file_name(parser, position->outer_file);
         place->outer_line = position->outer_line;

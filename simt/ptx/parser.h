@@ -37,7 +37,10 @@ enum symbol_kind {
 struct position {
     const struct name *file;       /* its number: .file may come later */
     const struct name *outer_file; /* NULL: not inlined */
-    uint32_t line, outer_line;
+    uint32_t line, outer_line;     /* outer: in the kernel itself */
+    const struct name *caller_file;
+    uint32_t caller_line;
+    const struct position *caller; /* where it was inlined, if that was inlined itself; else NULL */
 };
 
 /* The meaning of a name in a scope. */

@@ -120,7 +120,7 @@ int main(void) {
     for (size_t r = 0; r < ladder_rung_count(); r++) {
         struct ladder_rung rung;
         if (!ladder_rung_get(r, &rung)) failures++;
-        else if (!rung.needs_gpu) check_rung(&rung, values);
+        else if (!rung.is_engine) check_rung(&rung, values);
     }
     free(values);
     if (ladder_rung_count() < 16) failures++;
