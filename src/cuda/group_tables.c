@@ -111,16 +111,58 @@ static int count_passes(const struct wf_accumulator *empty, int64_t groups, cons
     return passes < PASSES_MAX ? (int)passes : PASSES_MAX;
 }
 
+static int64_t count_blocks(int64_t count, const struct wf_gpu *gpu) {
+    int64_t blocks = count / WF_TABLE_BLOCK + 1, most = 2 * (int64_t)gpu->multiprocessors;
+    return blocks < most ? blocks : most;
+}
+
+/* Instead of passes, of sums: as many keys in each as shared memory has room for, if the sectors of memory that all blocks write
+ * to at a time stay in the L2 cache, beside what passes through. */
+static void choose_buckets(struct wf_cuda_table_plan *plan, const struct wf_accumulator *empty, int64_t groups,
+                           const struct wf_gpu *gpu) {
+    enum { SECTOR_NBYTES = 32 };
+    int log2 = 0;
+    while (table_nbytes(empty, INT64_C(2) << log2) <= find_room(gpu)) log2++;
+    int64_t buckets = ((groups - 1) >> log2) + 1, written = 2 * (int64_t)gpu->multiprocessors * buckets * SECTOR_NBYTES;
+    if (are_extremes(empty) || written > gpu->l2_nbytes * 3 / 4 || buckets * 4 > find_room(gpu)) return;
+    plan->buckets = (int)buckets;
+    plan->bucket_log2 = log2;
+    plan->passes = 1;
+}
+
 struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty, int64_t groups, const struct wf_gpu *gpu) {
     struct wf_cuda_table_plan plan = {.copies = count_copies(empty, groups, find_room(gpu)), .passes = 1};
     if (plan.copies) return plan;
     plan.kept = count_kept(empty, find_room(gpu));
     plan.passes = count_passes(empty, groups, gpu);
+    if (plan.passes > 1) choose_buckets(&plan, empty, groups, gpu);
     return plan;
 }
 
-size_t wf_cuda_tables_nbytes(const struct wf_accumulator *empty, int64_t groups) {
-    return sizeof(struct wf_table_findings) + (size_t)words_nbytes(empty, groups) + (size_t)groups * 4;
+/* Where parts of the scratch memory begin, and where they end. */
+struct places {
+    size_t words, flags, cleared, begins, counts, records, end;
+};
+
+static size_t align(size_t nbytes) {
+    return (nbytes + 15) / 16 * 16;
+}
+
+static struct places find_places(const struct wf_accumulator *empty, int64_t count, int64_t groups,
+                                 const struct wf_cuda_table_plan *plan, const struct wf_gpu *gpu) {
+    struct places places = {.words = sizeof(struct wf_table_findings)};
+    size_t buckets = (size_t)plan->buckets, of_record = wf_type_nbytes(empty->type) == 8 ? 16 : 8;
+    places.flags = places.words + (size_t)words_nbytes(empty, groups);
+    places.begins = places.cleared = align(places.flags + (size_t)groups * 4);
+    places.counts = align(places.begins + (buckets + 1) * 4);
+    places.records = align(places.counts + buckets * (size_t)count_blocks(count, gpu) * 4);
+    places.end = buckets ? places.records + (size_t)count * of_record : places.cleared;
+    return places;
+}
+
+size_t wf_cuda_tables_nbytes(const struct wf_accumulator *empty, int64_t count, int64_t groups,
+                             const struct wf_cuda_table_plan *plan, const struct wf_gpu *gpu) {
+    return find_places(empty, count, groups, plan, gpu).end;
 }
 
 static wf_error find_kernel(wf_handle *handle, const struct wf_cuda_table_task *task, wf_cuda_function *function) {
@@ -151,7 +193,7 @@ static wf_error launch(wf_handle *handle, wf_cuda_function function, struct wf_t
                           "tables of %lld groups", (long long)r->table_count);
 }
 
-static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task *task) {
+static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task *task, const struct wf_gpu *gpu, const struct places *places) {
     int64_t stride_bytes[WF_NDIM_MAX], count = wf_array_length(task->keys, 0);
     wf_array_strides(task->keys, stride_bytes);
     struct wf_table_arguments r = {.groups = *task->groups,
@@ -167,41 +209,64 @@ static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task 
                                    .copies = task->plan.copies,
                                    .kept = task->plan.kept,
                                    .passes = task->plan.passes,
+                                   .blocks = (int)count_blocks(count, gpu),
+                                   .buckets = task->plan.buckets,
+                                   .bucket_log2 = task->plan.bucket_log2,
+                                   .words = task->scratch + places->words,
+                                   .flags = task->scratch + places->flags,
+                                   .bucket_begins = task->scratch + places->begins,
+                                   .bucket_counts = task->scratch + places->counts,
+                                   .records = task->scratch + places->records,
                                    .key_nbytes = (int)wf_type_nbytes(task->keys->type),
                                    .key_is_signed = wf_type_table[task->keys->type].kind == WF_KIND_SIGNED,
                                    .skips_bad_keys = task->skips_bad_keys};
-    r.words = r.findings + sizeof(struct wf_table_findings);
-    r.flags = r.words + (uint64_t)words_nbytes(task->empty, task->table_count);
     return r;
 }
 
 /* A stage over all elements, once for each range of keys. */
 static wf_error launch_passes(wf_handle *handle, wf_cuda_function function, struct wf_table_arguments *r,
-                              enum wf_table_stage stage, int64_t blocks, int64_t shared) {
+                              enum wf_table_stage stage, int64_t shared) {
     wf_error error = WF_OK;
     for (r->pass = 0; !error && r->pass < r->passes; r->pass++)
-        error = launch(handle, function, r, stage, blocks, WF_TABLE_BLOCK, shared);
+        error = launch(handle, function, r, stage, r->blocks, WF_TABLE_BLOCK, shared);
     return error;
+}
+
+/* What has to be known before elements are added, and where they are brought before. */
+static wf_error launch_looks(wf_handle *handle, const struct wf_accumulator *empty, wf_cuda_function function,
+                             struct wf_table_arguments *r) {
+    bool looks = r->buckets || (wf_type_is_float(empty->type) && !are_extremes(empty));
+    int64_t shared = r->buckets * 4, block = WF_TABLE_BLOCK;
+    wf_error error = WF_OK;
+    if (r->passes > 1 || r->buckets) error = launch(handle, function, r, WF_TABLE_SAMPLE, r->blocks, block, 0);
+    if (!error && looks) error = launch(handle, function, r, WF_TABLE_LOOK, r->blocks, block, shared);
+    if (error || !r->buckets) return error;
+    error = launch(handle, function, r, WF_TABLE_SCAN, r->buckets, block, 0);
+    if (!error) error = launch(handle, function, r, WF_TABLE_BEGINS, 1, block, 0);
+    return error ? error : launch(handle, function, r, WF_TABLE_PLACE, r->blocks, block, shared);
+}
+
+/* Shared memory of a block that adds. */
+static int64_t find_table_nbytes(const struct wf_accumulator *empty, const struct wf_table_arguments *r) {
+    int64_t of_bucket = r->buckets ? table_nbytes(empty, INT64_C(1) << r->bucket_log2) : 0;
+    int64_t nbytes = r->copies * table_nbytes(empty, r->table_count) + r->kept * kept_nbytes(empty);
+    return of_bucket > nbytes ? of_bucket : nbytes;
 }
 
 wf_error wf_cuda_tables_reduce(wf_handle *handle, const struct wf_cuda_table_task *task, wf_cuda_pointer *condition) {
     struct wf_cuda *cuda = handle->device_state;
-    struct wf_table_arguments r = make_arguments(task);
+    struct places places = find_places(task->empty, wf_array_length(task->keys, 0), task->table_count, &task->plan, &cuda->gpu);
+    struct wf_table_arguments r = make_arguments(task, &cuda->gpu, &places);
     wf_cuda_function function;
-    int64_t blocks = r.count / WF_TABLE_BLOCK + 1, most = 2 * (int64_t)cuda->gpu.multiprocessors;
-    int64_t shared = r.copies * table_nbytes(task->empty, r.table_count) + r.kept * kept_nbytes(task->empty);
-    bool looks = r.passes > 1 || (wf_type_is_float(task->empty->type) && !are_extremes(task->empty));
+    int64_t shared = find_table_nbytes(task->empty, &r);
     int64_t warps = (r.table_count + 31) / 32, finishing = 16 * (int64_t)cuda->gpu.multiprocessors;
-    if (blocks > most) blocks = most;
     *condition = r.findings + offsetof(struct wf_table_findings, failed);
     wf_error error = find_kernel(handle, task, &function);
     if (!error)
-        error = WF_DRIVER_CALL(handle, MemsetD8Async,
-                               (task->scratch, 0, wf_cuda_tables_nbytes(task->empty, r.table_count), cuda->stream),
-                               "scratch memory");
-    if (!error && looks) error = launch(handle, function, &r, WF_TABLE_LOOK, blocks, WF_TABLE_BLOCK, 0);
-    if (!error) error = launch_passes(handle, function, &r, WF_TABLE_ADD, blocks, shared);
-    if (!error && has_index_stage(task->empty)) error = launch_passes(handle, function, &r, WF_TABLE_INDEX, blocks, shared);
+        error = WF_DRIVER_CALL(handle, MemsetD8Async, (task->scratch, 0, places.cleared, cuda->stream), "scratch memory");
+    if (!error) error = launch_looks(handle, task->empty, function, &r);
+    if (!error) error = launch_passes(handle, function, &r, WF_TABLE_ADD, shared);
+    if (!error && has_index_stage(task->empty)) error = launch_passes(handle, function, &r, WF_TABLE_INDEX, shared);
     if (!error)
         error = launch(handle, function, &r, WF_TABLE_FINISH, warps < finishing ? warps : finishing, 32, task->sums_nbytes);
     bool has_status = r.groups.status && wf_cuda_tables_suffice(task->empty);

@@ -8,6 +8,7 @@
 #include "kernels/group_finish.cuh"
 #include "kernels/group_state.cuh"
 #include "kernels/relaxed.cuh"
+#include "kernels/table_buckets.cuh"
 #include "kernels/table_walk.cuh"
 
 // The words of a key, while they are gathered.
@@ -25,10 +26,8 @@ static __device__ __forceinline__ u32 field_of(unit bits)
 
 #define LOOKS 8 // elements that a lane loads at a time
 
-static __device__ __forceinline__ void look(const struct wf_table_arguments *r)
+static __device__ __forceinline__ void look_at_values(const struct wf_table_arguments *r)
 {
-    sample_keys(r);
-    if (!IS_FLOAT) return;
     u32 high = 0;
     bool has_negative_zero = false;
     i64 step = (i64)gridDim.x * WF_TABLE_BLOCK;
@@ -47,6 +46,12 @@ static __device__ __forceinline__ void look(const struct wf_table_arguments *r)
     if (lane_number()) return;
     atomicMax(&findings_of(r)->high, high);
     if (has_negative_zero) findings_of(r)->has_negative_zero = 1;
+}
+
+static __device__ __forceinline__ void look(const struct wf_table_arguments *r)
+{
+    if (has_buckets(r)) count_buckets(r);
+    if (IS_FLOAT) look_at_values(r);
 }
 
 // ---- adding
@@ -167,12 +172,35 @@ static __device__ __forceinline__ void add_value(const struct wf_table_arguments
     sum->word[COUNT_AT]++;
 }
 
-// An addition to a word in shared memory, by its halves, of each of which the GPU does one at once.
-static __device__ __forceinline__ void add_to_shared(u64 *word, u64 value)
+// ---- words in shared memory, by their halves, of each of which the GPU adds one at once: first the lower halves of all, so that
+// neighbours are in neighbouring banks
+
+// How many words the block has there.
+static __device__ __forceinline__ u32 count_shared(const struct wf_table_arguments *r)
 {
-    u32 low = (u32)value, before = atomicAdd((u32 *)word, low), high = (u32)(value >> 32) + (before + low < before);
-    if (high) atomicAdd((u32 *)word + 1, high);
+    if (r->copies) return (u32)count_words(r) * (u32)r->table_count * (u32)r->copies;
+    return (u32)count_words(r) * (u32)(has_buckets(r) ? 1 << r->bucket_log2 : r->kept);
 }
+
+static __device__ __forceinline__ void clear_shared(u32 words)
+{
+    for (u32 i = threadIdx.x; i < words; i += WF_TABLE_BLOCK) block_table[i] = 0;
+}
+
+static __device__ __forceinline__ void add_to_shared(u32 words, u32 at, u64 value)
+{
+    u32 *halves = (u32 *)block_table + at, low = (u32)value, before = atomicAdd(halves, low);
+    u32 high = (u32)(value >> 32) + (before + low < before);
+    if (high) atomicAdd(halves + words, high);
+}
+
+static __device__ __forceinline__ u64 shared_word(u32 words, u32 at)
+{
+    const u32 *halves = (const u32 *)block_table + at;
+    return (u64)halves[words] << 32 | halves[0];
+}
+
+// ---- where words are
 
 // Blocks without a table keep words of some groups, the first ones that they come across, among which the frequent ones are:
 // these would wait for each other in global memory.  Behind the words are the groups' numbers and one, 0 where there is none.
@@ -184,22 +212,40 @@ static __device__ __forceinline__ u32 *kept_numbers(const struct wf_table_argume
 // The place of a group that the block keeps, or a negative number.
 static __device__ __forceinline__ int place_of_kept(const struct wf_table_arguments *r, i64 key)
 {
-    if (r->kept == 0) return -1;
     int place = (int)(key & (r->kept - 1));
     u32 number = (u32)key + 1, kept = load_shared_u32(&kept_numbers(r)[place]);
     if (kept == 0) kept = atomicCAS(&kept_numbers(r)[place], 0, number);
     return kept == 0 || kept == number ? place : -1;
 }
 
-static __device__ __forceinline__ void add_word(const struct wf_table_arguments *r, int word, i64 key, int kept, u64 value)
+// Where the words of a key are: the lowest one, and how far it is to the next.  In shared memory there are `words`.
+typedef struct {
+    u32 words, at, step;
+    i64 key; // where words are in global memory; else NO_KEY
+} word_place;
+
+static __device__ __forceinline__ word_place find_place(const struct wf_table_arguments *r, u32 words, i64 key)
+{
+    word_place place = {words, 0, 0, NO_KEY};
+    if (r->copies) {
+        place.at = (u32)key * (u32)r->copies + (lane_number() & (u32)(r->copies - 1));
+        place.step = (u32)r->table_count * (u32)r->copies;
+        return place;
+    }
+    int kept = place_of_kept(r, key);
+    place.at = (u32)kept;
+    place.step = (u32)r->kept;
+    if (kept < 0) place.key = key;
+    return place;
+}
+
+static __device__ __forceinline__ void add_word(const struct wf_table_arguments *r, const word_place *place, int word, u64 value)
 {
     if (value == 0) return;
-    if (r->copies)
-        add_to_shared(&block_table[(word * r->table_count + key) * r->copies + lane_number() % r->copies], value);
-    else if (kept >= 0)
-        add_to_shared(&block_table[word * r->kept + kept], value);
+    if (place->key < 0)
+        add_to_shared(place->words, place->at + (u32)word * place->step, value);
     else
-        atomicAdd((u64 *)r->words + word * r->table_count + key, value);
+        atomicAdd((u64 *)r->words + word * r->table_count + place->key, value);
 }
 
 static __device__ __forceinline__ void clear_pending(pending *sum, i64 key)
@@ -209,17 +255,22 @@ static __device__ __forceinline__ void clear_pending(pending *sum, i64 key)
     for (int i = 0; i < WORDS_MAX; i++) sum->word[i] = 0;
 }
 
-static __device__ __forceinline__ void put_words(const struct wf_table_arguments *r, const pending *sum)
+static __device__ __forceinline__ void put_words_at(const struct wf_table_arguments *r, const word_place *place, const pending *sum)
 {
-    if (sum->key < 0) return;
-    int kept = place_of_kept(r, sum->key);
 #pragma unroll
     for (int i = 0; i < WF_TABLE_TERMS_MAX; i++)
-        if (i < r->terms) add_word(r, i, sum->key, kept, (u64)sum->word[i]);
+        if (i < r->terms) add_word(r, place, i, (u64)sum->word[i]);
 #pragma unroll
     for (int i = 0; i < (HAS_SQUARES ? WF_TABLE_SQUARE_TERMS : 0); i++)
-        add_word(r, r->terms + i, sum->key, kept, (u64)sum->word[SQUARES_AT + i]);
-    if (r->has_counts) add_word(r, r->terms + r->square_terms, sum->key, kept, (u64)sum->word[COUNT_AT]);
+        add_word(r, place, r->terms + i, (u64)sum->word[SQUARES_AT + i]);
+    if (r->has_counts) add_word(r, place, r->terms + r->square_terms, (u64)sum->word[COUNT_AT]);
+}
+
+static __device__ __forceinline__ void put_words(const struct wf_table_arguments *r, u32 words, const pending *sum)
+{
+    if (sum->key < 0) return;
+    word_place place = find_place(r, words, sum->key);
+    put_words_at(r, &place, sum);
 }
 
 static __device__ __forceinline__ bool have_one_key(const pending *sum)
@@ -228,7 +279,7 @@ static __device__ __forceinline__ bool have_one_key(const pending *sum)
 }
 
 // By all lanes, which add up what they have first if that is for one key.
-static __device__ __forceinline__ void put_words_of_warp(const struct wf_table_arguments *r, pending *sum)
+static __device__ __forceinline__ void put_words_of_warp(const struct wf_table_arguments *r, u32 words, pending *sum)
 {
     if (have_one_key(sum)) {
         for (u32 delta = 16; delta; delta /= 2) {
@@ -237,25 +288,25 @@ static __device__ __forceinline__ void put_words_of_warp(const struct wf_table_a
         }
         if (lane_number()) return;
     }
-    put_words(r, sum);
+    put_words(r, words, sum);
 }
 
 // One after the other: equal keys that follow each other are added up before anything goes to the table.
 static __device__ __forceinline__ void add_elements(const struct wf_table_arguments *r, const key_range *range, const grids *grids,
-                                                    const loaded *elements, pending *sum)
+                                                    const loaded *elements, u32 words, pending *sum)
 {
     i64 key[EACH];
 #pragma unroll
     for (int k = 0; k < EACH; k++)
         key[k] = k < elements->count ? find_key(r, range, elements->key_bits[k], elements->first + k) : NO_KEY;
     if (__any_sync(ALL_LANES, key[0] != sum->key) && have_one_key(sum)) {
-        put_words_of_warp(r, sum);
+        put_words_of_warp(r, words, sum);
         clear_pending(sum, key[0]);
     }
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
         if (key[k] != sum->key) {
-            put_words(r, sum);
+            put_words(r, words, sum);
             clear_pending(sum, key[k]);
         }
         if (key[k] >= 0) add_value(r, grids, elements->bits[k], sum);
@@ -263,7 +314,7 @@ static __device__ __forceinline__ void add_elements(const struct wf_table_argume
 }
 
 // The next elements are on their way while those before them are added.
-static __device__ __forceinline__ void add_piece(const struct wf_table_arguments *r, const key_range *range)
+static __device__ __forceinline__ void add_piece(const struct wf_table_arguments *r, const key_range *range, u32 words)
 {
     const i64 of_warp = 32 * EACH;
     i64 begin, end;
@@ -278,43 +329,114 @@ static __device__ __forceinline__ void add_piece(const struct wf_table_arguments
         elements = next;
         first += of_warp;
         load_elements(r, first, end, &next);
-        add_elements(r, range, &placed, &elements, &sum);
+        add_elements(r, range, &placed, &elements, words, &sum);
     }
-    put_words_of_warp(r, &sum);
+    put_words_of_warp(r, words, &sum);
 }
 
 // Adds a block's words to those of all.
-static __device__ __forceinline__ void merge_table(const struct wf_table_arguments *r, i64 words)
+static __device__ __forceinline__ void merge_table(const struct wf_table_arguments *r, u32 words)
 {
-    for (i64 i = threadIdx.x; i < words; i += WF_TABLE_BLOCK) {
+    u32 copies = (u32)r->copies;
+    for (u32 i = threadIdx.x; i < words / copies; i += WF_TABLE_BLOCK) {
         u64 sum = 0;
-        for (int copy = 0; copy < r->copies; copy++) sum += block_table[i * r->copies + copy];
+        for (u32 copy = 0; copy < copies; copy++) sum += shared_word(words, i * copies + copy);
         if (sum) atomicAdd((u64 *)r->words + i, sum);
     }
 }
 
-static __device__ __forceinline__ void merge_kept(const struct wf_table_arguments *r)
+static __device__ __forceinline__ void merge_kept(const struct wf_table_arguments *r, u32 words)
 {
     for (int i = (int)threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) {
         i64 key = (i64)kept_numbers(r)[i] - 1;
         for (int word = 0; key >= 0 && word < count_words(r); word++)
-            atomicAdd((u64 *)r->words + word * r->table_count + key, block_table[word * r->kept + i]);
+            atomicAdd((u64 *)r->words + word * r->table_count + key, shared_word(words, (u32)(word * r->kept + i)));
+    }
+}
+
+static __device__ __forceinline__ void add_in_order(const struct wf_table_arguments *r, u32 words)
+{
+    key_range range = range_of_pass(r);
+    if (range.count == 0) return;
+    clear_shared(words);
+    for (i64 i = threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) kept_numbers(r)[i] = 0;
+    __syncthreads();
+    add_piece(r, &range, words);
+    __syncthreads();
+    if (r->copies)
+        merge_table(r, words);
+    else
+        merge_kept(r, words);
+}
+
+// ---- adding by buckets
+
+#define RECORDS 4 // that a thread loads at a time
+
+// Records of one bucket; words are added to shared memory.
+static __device__ __forceinline__ void add_records(const struct wf_table_arguments *r, const grids *grids, i64 begin, i64 end,
+                                                   u32 words)
+{
+    u32 mask = (1u << r->bucket_log2) - 1;
+    for (i64 first = begin + threadIdx.x; first < end; first += RECORDS * WF_TABLE_BLOCK) {
+        record loaded[RECORDS];
+#pragma unroll
+        for (int k = 0; k < RECORDS; k++)
+            loaded[k] = ((const record *)r->records)[min(first + k * WF_TABLE_BLOCK, end - 1)];
+#pragma unroll
+        for (int k = 0; k < RECORDS; k++) {
+            if (first + k * WF_TABLE_BLOCK >= end) break;
+            pending sum;
+            clear_pending(&sum, key_of_record(loaded[k]));
+            add_value(r, grids, bits_of_record(loaded[k]), &sum);
+            word_place place = {words, (u32)sum.key & mask, mask + 1, NO_KEY};
+            put_words_at(r, &place, &sum);
+        }
+    }
+}
+
+// Adds the block's words of a bucket to those of all, unless no other block has any, and clears them.
+static __device__ __forceinline__ void merge_bucket(const struct wf_table_arguments *r, int bucket, bool is_whole, u32 words)
+{
+    u32 mask = (1u << r->bucket_log2) - 1;
+    for (u32 i = threadIdx.x; i < words; i += WF_TABLE_BLOCK) {
+        u64 value = shared_word(words, i);
+        if (value == 0) continue;
+        u64 *word = (u64 *)r->words + (i >> r->bucket_log2) * r->table_count + ((i64)bucket << r->bucket_log2) + (i & mask);
+        if (is_whole)
+            *word = value;
+        else
+            atomicAdd(word, value);
+        ((u32 *)block_table)[i] = ((u32 *)block_table)[words + i] = 0;
+    }
+}
+
+// Blocks have as many records each, of whatever buckets these are.
+static __device__ __forceinline__ void add_by_buckets(const struct wf_table_arguments *r, u32 words)
+{
+    const u32 *begins = (const u32 *)r->bucket_begins;
+    i64 length = (begins[r->buckets] + (i64)gridDim.x - 1) / gridDim.x, begin = blockIdx.x * length;
+    i64 end = min(begin + length, (i64)begins[r->buckets]);
+    grids placed = place_grids(r);
+    clear_shared(words);
+    __syncthreads();
+    for (int bucket = find_bucket(r, begin); bucket < r->buckets && begins[bucket] < end; bucket++) {
+        i64 first = max((i64)begins[bucket], begin), behind = min((i64)begins[bucket + 1], end);
+        if (first >= behind) continue;
+        add_records(r, &placed, first, behind, words);
+        __syncthreads();
+        merge_bucket(r, bucket, first == begins[bucket] && behind == begins[bucket + 1], words);
+        __syncthreads();
     }
 }
 
 static __device__ __forceinline__ void add_to_tables(const struct wf_table_arguments *r)
 {
-    key_range range = range_of_pass(r);
-    if (range.count == 0) return;
-    i64 words = r->copies ? r->table_count * count_words(r) : 0;
-    for (i64 i = threadIdx.x; i < words * r->copies; i += WF_TABLE_BLOCK) block_table[i] = 0;
-    for (i64 i = threadIdx.x; i < r->kept * count_words(r); i += WF_TABLE_BLOCK) block_table[i] = 0;
-    for (i64 i = threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) kept_numbers(r)[i] = 0;
-    __syncthreads();
-    add_piece(r, &range);
-    __syncthreads();
-    merge_table(r, words);
-    merge_kept(r);
+    u32 words = count_shared(r);
+    if (has_buckets(r))
+        add_by_buckets(r, words);
+    else
+        add_in_order(r, words);
 }
 
 #if defined FINISH_OP && !HAS_EXTREMES

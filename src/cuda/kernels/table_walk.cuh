@@ -63,7 +63,6 @@ static __device__ __forceinline__ i64 find_key(const struct wf_table_arguments *
 // Each thread compares the keys of two neighbours somewhere.
 static __device__ __forceinline__ void sample_keys(const struct wf_table_arguments *r)
 {
-    if (r->passes == 1) return;
     i64 threads = (i64)gridDim.x * WF_TABLE_BLOCK, thread = (i64)blockIdx.x * WF_TABLE_BLOCK + threadIdx.x;
     u64 bits[EACH];
     load_key_bits(r, min(thread * r->count / threads, (i64)r->count - 2), 2, bits);
@@ -75,10 +74,15 @@ static __device__ __forceinline__ void sample_keys(const struct wf_table_argumen
 }
 
 // Words that are near each other stay in the cache anyway.
+static __device__ __forceinline__ bool are_keys_scattered(const struct wf_table_arguments *r)
+{
+    return findings_of(r)->far > findings_of(r)->near;
+}
+
 static __device__ __forceinline__ key_range range_of_pass(const struct wf_table_arguments *r)
 {
     key_range all = {0, r->pass == 0 ? (u64)r->table_count : 0};
-    if (r->passes == 1 || findings_of(r)->far <= findings_of(r)->near) return all;
+    if (r->passes == 1 || !are_keys_scattered(r)) return all;
     i64 length = (r->table_count + r->passes - 1) / r->passes, first = min(r->pass * length, (i64)r->table_count);
     key_range part = {first, (u64)min(length, r->table_count - first)};
     return part;

@@ -14,7 +14,13 @@
 extern "C" __global__ void __launch_bounds__(WF_TABLE_BLOCK, 2) tables(const __grid_constant__ struct wf_table_arguments task)
 {
     switch (task.stage) {
+    case WF_TABLE_SAMPLE: sample_keys(&task); break;
+#if !HAS_EXTREMES
     case WF_TABLE_LOOK: look(&task); break;
+    case WF_TABLE_SCAN: scan_bucket(&task); break;
+    case WF_TABLE_BEGINS: scan_begins(&task); break;
+    case WF_TABLE_PLACE: place_elements(&task); break;
+#endif
     case WF_TABLE_FINISH: finish_tables(&task, (char *)block_table); break;
     case WF_TABLE_STATUS:
         if (threadIdx.x == 0) leave_status(&task.groups);
