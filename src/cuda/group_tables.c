@@ -193,6 +193,14 @@ static wf_error launch(wf_handle *handle, wf_cuda_function function, struct wf_t
                           "tables of %lld groups", (long long)r->table_count);
 }
 
+/* Whether several elements can be loaded at once. */
+static bool are_packed(const struct wf_cuda_table_task *task, int64_t key_stride) {
+    const struct wf_group_arguments *r = task->groups;
+    bool are_side_by_side = r->dimension[r->ndim].stride[0] == (int64_t)wf_type_nbytes(task->empty->type) &&
+                            key_stride == (int64_t)wf_type_nbytes(task->keys->type);
+    return are_side_by_side && (r->x | (uintptr_t)task->keys->data) % 16 == 0;
+}
+
 static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task *task, const struct wf_gpu *gpu, const struct places *places) {
     int64_t stride_bytes[WF_NDIM_MAX], count = wf_array_length(task->keys, 0);
     wf_array_strides(task->keys, stride_bytes);
@@ -219,7 +227,8 @@ static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task 
                                    .records = task->scratch + places->records,
                                    .key_nbytes = (int)wf_type_nbytes(task->keys->type),
                                    .key_is_signed = wf_type_table[task->keys->type].kind == WF_KIND_SIGNED,
-                                   .skips_bad_keys = task->skips_bad_keys};
+                                   .skips_bad_keys = task->skips_bad_keys,
+                                   .are_packed = are_packed(task, stride_bytes[0])};
     return r;
 }
 

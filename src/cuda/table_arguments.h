@@ -55,6 +55,7 @@ struct wf_table_arguments {
     int passes; /* over the elements, each of a range of keys; all in the first one where neighbours have near ones */
     int pass;
     int key_nbytes, key_is_signed, skips_bad_keys;
+    int are_packed; /* values, and keys, lie side by side, from a multiple of 16 bytes on */
     int stage;
 };
 

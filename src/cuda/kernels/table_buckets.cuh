@@ -17,7 +17,7 @@ typedef ulonglong2 record;
 typedef u64 record;
 #endif
 
-static __device__ __forceinline__ record make_record(unit bits, i64 key)
+static __device__ __forceinline__ record make_record(unit bits, int key)
 {
 #if WIDTH == 64
     return make_ulonglong2(bits, (u64)key);
@@ -35,12 +35,12 @@ static __device__ __forceinline__ unit bits_of_record(record made)
 #endif
 }
 
-static __device__ __forceinline__ i64 key_of_record(record made)
+static __device__ __forceinline__ int key_of_record(record made)
 {
 #if WIDTH == 64
-    return (i64)made.y;
+    return (int)made.y;
 #else
-    return (i64)(made >> 32);
+    return (int)(made >> 32);
 #endif
 }
 
@@ -72,7 +72,7 @@ static __device__ __forceinline__ void count_piece(const struct wf_table_argumen
         load_elements(r, first, end, &elements);
 #pragma unroll
         for (int k = 0; k < EACH; k++) {
-            i64 key = k < elements.count ? find_key(r, &all, elements.key_bits[k], first + k) : NO_KEY;
+            int key = k < elements.count ? find_key(r, &all, elements.key_bits[k], first + k) : NO_KEY;
             if (key >= 0) atomicAdd(&bucket_words()[key >> r->bucket_log2], 1);
         }
     }
@@ -128,7 +128,7 @@ static __device__ __forceinline__ void place_piece(const struct wf_table_argumen
         load_elements(r, first, end, &elements);
 #pragma unroll
         for (int k = 0; k < EACH; k++) {
-            i64 key = k < elements.count ? find_key(r, &all, elements.key_bits[k], first + k) : NO_KEY;
+            int key = k < elements.count ? find_key(r, &all, elements.key_bits[k], first + k) : NO_KEY;
             if (key < 0) continue;
             u32 place = atomicAdd(&bucket_words()[key >> r->bucket_log2], 1);
             ((record *)r->records)[place] = make_record(elements.bits[k], key);

@@ -16,6 +16,32 @@
 #define COUNT_AT (WF_TABLE_TERMS_MAX + (HAS_SQUARES ? WF_TABLE_SQUARE_TERMS : 0))
 #define WORDS_MAX (COUNT_AT + 1)
 
+// What is known of these where it is compiled.
+static __device__ __forceinline__ int count_terms(const struct wf_table_arguments *r)
+{
+    return !IS_FLOAT ? r->terms : HAS_VALUE_SUM ? WF_TABLE_TERMS_MAX : 0;
+}
+
+static __device__ __forceinline__ int count_square_terms(void)
+{
+    return HAS_SQUARES ? WF_TABLE_SQUARE_TERMS : 0;
+}
+
+static __device__ __forceinline__ bool has_counts(const struct wf_table_arguments *r)
+{
+#ifdef FINISH_OP
+    (void)r;
+    return FINISH_OP == WF_MEAN || FINISH_OP == WF_VAR || FINISH_OP == WF_STD;
+#else
+    return r->has_counts;
+#endif
+}
+
+static __device__ __forceinline__ int count_words(const struct wf_table_arguments *r)
+{
+    return count_terms(r) + count_square_terms() + has_counts(r);
+}
+
 // ---- looking
 
 static __device__ __forceinline__ u32 field_of(unit bits)
@@ -58,7 +84,7 @@ static __device__ __forceinline__ void look(const struct wf_table_arguments *r)
 
 // A key, and what has been gathered for it and is not yet in the table.
 typedef struct {
-    i64 key;
+    int key;
     i64 word[WORDS_MAX];
 } pending;
 
@@ -71,19 +97,15 @@ static __device__ __forceinline__ int find_top(const struct wf_table_arguments *
 // The position of the grid's unit.
 static __device__ __forceinline__ int find_base(const struct wf_table_arguments *r)
 {
-    return IS_FLOAT ? find_top(r) - r->terms * r->term_bits : 0;
+    return IS_FLOAT ? find_top(r) - count_terms(r) * r->term_bits : 0;
 }
 
 // The same of squares, whose positions begin at twice the exponent.
 static __device__ __forceinline__ int find_base_of_squares(const struct wf_table_arguments *r)
 {
-    return 2 * find_top(r) - r->square_terms * r->term_bits;
+    return 2 * find_top(r) - count_square_terms() * r->term_bits;
 }
 
-static __device__ __forceinline__ int count_words(const struct wf_table_arguments *r)
-{
-    return r->terms + r->square_terms + r->has_counts;
-}
 
 // Of floats: for each word an f64 whose last bit is the word's unit, so that adding it rounds a value to units.
 typedef struct {
@@ -137,7 +159,7 @@ static __device__ __forceinline__ void add_integer(const struct wf_table_argumen
     sum->word[1] += negative ? -high : high;
 }
 
-static __device__ __forceinline__ void note_special(const struct wf_table_arguments *r, i64 key, unit bits)
+static __device__ __forceinline__ void note_special(const struct wf_table_arguments *r, int key, unit bits)
 {
     u32 flag = WF_TABLE_NAN;
     if (is_infinite(bits))
@@ -169,7 +191,7 @@ static __device__ __forceinline__ void add_value(const struct wf_table_arguments
     } else if (!add_to_grids(grids, widen(bits), sum)) {
         findings_of(r)->failed = 1;
     }
-    sum->word[COUNT_AT]++;
+    if (has_counts(r)) sum->word[COUNT_AT]++;
 }
 
 // ---- words in shared memory, by their halves, of each of which the GPU adds one at once: first the lower halves of all, so that
@@ -210,9 +232,9 @@ static __device__ __forceinline__ u32 *kept_numbers(const struct wf_table_argume
 }
 
 // The place of a group that the block keeps, or a negative number.
-static __device__ __forceinline__ int place_of_kept(const struct wf_table_arguments *r, i64 key)
+static __device__ __forceinline__ int place_of_kept(const struct wf_table_arguments *r, int key)
 {
-    int place = (int)(key & (r->kept - 1));
+    int place = key & (r->kept - 1);
     u32 number = (u32)key + 1, kept = load_shared_u32(&kept_numbers(r)[place]);
     if (kept == 0) kept = atomicCAS(&kept_numbers(r)[place], 0, number);
     return kept == 0 || kept == number ? place : -1;
@@ -221,10 +243,10 @@ static __device__ __forceinline__ int place_of_kept(const struct wf_table_argume
 // Where the words of a key are: the lowest one, and how far it is to the next.  In shared memory there are `words`.
 typedef struct {
     u32 words, at, step;
-    i64 key; // where words are in global memory; else NO_KEY
+    int key; // whose words are in global memory; else NO_KEY
 } word_place;
 
-static __device__ __forceinline__ word_place find_place(const struct wf_table_arguments *r, u32 words, i64 key)
+static __device__ __forceinline__ word_place find_place(const struct wf_table_arguments *r, u32 words, int key)
 {
     word_place place = {words, 0, 0, NO_KEY};
     if (r->copies) {
@@ -248,7 +270,7 @@ static __device__ __forceinline__ void add_word(const struct wf_table_arguments 
         atomicAdd((u64 *)r->words + word * r->table_count + place->key, value);
 }
 
-static __device__ __forceinline__ void clear_pending(pending *sum, i64 key)
+static __device__ __forceinline__ void clear_pending(pending *sum, int key)
 {
     sum->key = key;
 #pragma unroll
@@ -259,11 +281,11 @@ static __device__ __forceinline__ void put_words_at(const struct wf_table_argume
 {
 #pragma unroll
     for (int i = 0; i < WF_TABLE_TERMS_MAX; i++)
-        if (i < r->terms) add_word(r, place, i, (u64)sum->word[i]);
+        if (i < count_terms(r)) add_word(r, place, i, (u64)sum->word[i]);
 #pragma unroll
     for (int i = 0; i < (HAS_SQUARES ? WF_TABLE_SQUARE_TERMS : 0); i++)
-        add_word(r, place, r->terms + i, (u64)sum->word[SQUARES_AT + i]);
-    if (r->has_counts) add_word(r, place, r->terms + r->square_terms, (u64)sum->word[COUNT_AT]);
+        add_word(r, place, count_terms(r) + i, (u64)sum->word[SQUARES_AT + i]);
+    if (has_counts(r)) add_word(r, place, count_terms(r) + count_square_terms(), (u64)sum->word[COUNT_AT]);
 }
 
 static __device__ __forceinline__ void put_words(const struct wf_table_arguments *r, u32 words, const pending *sum)
@@ -295,7 +317,7 @@ static __device__ __forceinline__ void put_words_of_warp(const struct wf_table_a
 static __device__ __forceinline__ void add_elements(const struct wf_table_arguments *r, const key_range *range, const grids *grids,
                                                     const loaded *elements, u32 words, pending *sum)
 {
-    i64 key[EACH];
+    int key[EACH];
 #pragma unroll
     for (int k = 0; k < EACH; k++)
         key[k] = k < elements->count ? find_key(r, range, elements->key_bits[k], elements->first + k) : NO_KEY;
@@ -465,10 +487,10 @@ static __device__ __forceinline__ void take_terms(const struct wf_table_argument
 static __device__ __forceinline__ void take_words(const struct wf_table_arguments *r, i64 number, group_state *group)
 {
 #if IS_FLOAT
-    if (HAS_VALUE_SUM) take_terms(r, number, 0, r->terms, find_base(r), &group->sum);
-    if (HAS_SQUARES) take_terms(r, number, r->terms, r->square_terms, find_base_of_squares(r), &group->product_sum);
+    if (HAS_VALUE_SUM) take_terms(r, number, 0, count_terms(r), find_base(r), &group->sum);
+    if (HAS_SQUARES) take_terms(r, number, count_terms(r), count_square_terms(), find_base_of_squares(r), &group->product_sum);
 #else
-    for (int i = 0; i < r->terms; i++) {
+    for (int i = 0; i < count_terms(r); i++) {
         wf_i128 value = (wf_i128)(i64)word_at(r, i, number) * ((wf_i128)1 << i * r->term_bits);
         long_add(&group->sum, (u64)value, (u64)(value >> 64), (i64)(value >> 127));
     }
@@ -480,7 +502,7 @@ static __device__ __forceinline__ bool write_words(const struct wf_table_argumen
 {
 #if USES_GROUP_LEVELS
     level_total total = {{0, 0, 0}, LOW_EXPONENT + find_base(r)};
-    for (int i = 0; i < r->terms; i++) total_add_shifted(&total, (i64)word_at(r, i, place->number), i * r->term_bits);
+    for (int i = 0; i < count_terms(r); i++) total_add_shifted(&total, (i64)word_at(r, i, place->number), i * r->term_bits);
     if (IS_PLAIN_TERM_SUM && (total.word[0] || total.word[1] || total.word[2])) return write_total(place, total);
 #endif
     (void)r, (void)place;
@@ -491,7 +513,7 @@ static __device__ __forceinline__ void finish_key(const struct wf_table_argument
 {
     group_place place = place_of_key(r, number);
     u32 flags = ((const u32 *)r->flags)[number];
-    i64 count = r->has_counts ? (i64)word_at(r, r->terms + r->square_terms, number) : 1; // a sum of nothing is that of one 0
+    i64 count = has_counts(r) ? (i64)word_at(r, count_terms(r) + count_square_terms(), number) : 1; // a sum of nothing is that of one 0
     if (flags == 0 && write_words(r, &place)) return;
     group_clear(group);
     take_words(r, number, group);
