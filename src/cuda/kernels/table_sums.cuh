@@ -240,34 +240,19 @@ static __device__ __forceinline__ int place_of_kept(const struct wf_table_argume
     return kept == 0 || kept == number ? place : -1;
 }
 
-// Where the words of a key are: the lowest one, and how far it is to the next.  In shared memory there are `words`.
+// Where the words of a key are in shared memory: the lowest one, and how far it is to the next, of `words`.
 typedef struct {
     u32 words, at, step;
-    int key; // whose words are in global memory; else NO_KEY
 } word_place;
 
-static __device__ __forceinline__ word_place find_place(const struct wf_table_arguments *r, u32 words, int key)
+// Whether they are there.
+static __device__ __forceinline__ bool find_place(const struct wf_table_arguments *r, u32 words, int key, word_place *place)
 {
-    word_place place = {words, 0, 0, NO_KEY};
-    if (r->copies) {
-        place.at = (u32)key * (u32)r->copies + (lane_number() & (u32)(r->copies - 1));
-        place.step = (u32)r->table_count * (u32)r->copies;
-        return place;
-    }
-    int kept = place_of_kept(r, key);
-    place.at = (u32)kept;
-    place.step = (u32)r->kept;
-    if (kept < 0) place.key = key;
-    return place;
-}
-
-static __device__ __forceinline__ void add_word(const struct wf_table_arguments *r, const word_place *place, int word, u64 value)
-{
-    if (value == 0) return;
-    if (place->key < 0)
-        add_to_shared(place->words, place->at + (u32)word * place->step, value);
-    else
-        atomicAdd((u64 *)r->words + word * r->table_count + place->key, value);
+    int kept = r->copies ? 0 : place_of_kept(r, key);
+    place->words = words;
+    place->at = r->copies ? (u32)(key * r->copies) + (lane_number() & (u32)(r->copies - 1)) : (u32)kept;
+    place->step = r->copies ? (u32)r->table_count * (u32)r->copies : (u32)r->kept;
+    return kept >= 0;
 }
 
 static __device__ __forceinline__ void clear_pending(pending *sum, int key)
@@ -277,22 +262,37 @@ static __device__ __forceinline__ void clear_pending(pending *sum, int key)
     for (int i = 0; i < WORDS_MAX; i++) sum->word[i] = 0;
 }
 
-static __device__ __forceinline__ void put_words_at(const struct wf_table_arguments *r, const word_place *place, const pending *sum)
+// The word of what is gathered for a key, by its number in the table.
+static __device__ __forceinline__ u64 word_of_pending(const pending *sum, int word, const struct wf_table_arguments *r)
+{
+    int terms = count_terms(r), squares_end = terms + count_square_terms();
+    return (u64)sum->word[word < terms ? word : word < squares_end ? SQUARES_AT + word - terms : COUNT_AT];
+}
+
+static __device__ __forceinline__ void put_in_shared(const struct wf_table_arguments *r, const word_place *place, const pending *sum)
 {
 #pragma unroll
-    for (int i = 0; i < WF_TABLE_TERMS_MAX; i++)
-        if (i < count_terms(r)) add_word(r, place, i, (u64)sum->word[i]);
+    for (int i = 0; i < WORDS_MAX; i++)
+        if (i < count_words(r) && word_of_pending(sum, i, r))
+            add_to_shared(place->words, place->at + (u32)i * place->step, word_of_pending(sum, i, r));
+}
+
+static __device__ __forceinline__ void put_in_global(const struct wf_table_arguments *r, const pending *sum)
+{
+    u64 *words = (u64 *)r->words + sum->key;
 #pragma unroll
-    for (int i = 0; i < (HAS_SQUARES ? WF_TABLE_SQUARE_TERMS : 0); i++)
-        add_word(r, place, count_terms(r) + i, (u64)sum->word[SQUARES_AT + i]);
-    if (has_counts(r)) add_word(r, place, count_terms(r) + count_square_terms(), (u64)sum->word[COUNT_AT]);
+    for (int i = 0; i < WORDS_MAX; i++)
+        if (i < count_words(r) && word_of_pending(sum, i, r)) atomicAdd(words + i * r->table_count, word_of_pending(sum, i, r));
 }
 
 static __device__ __forceinline__ void put_words(const struct wf_table_arguments *r, u32 words, const pending *sum)
 {
     if (sum->key < 0) return;
-    word_place place = find_place(r, words, sum->key);
-    put_words_at(r, &place, sum);
+    word_place place;
+    if (find_place(r, words, sum->key, &place))
+        put_in_shared(r, &place, sum);
+    else
+        put_in_global(r, sum);
 }
 
 static __device__ __forceinline__ bool have_one_key(const pending *sum)
@@ -411,8 +411,8 @@ static __device__ __forceinline__ void add_records(const struct wf_table_argumen
             pending sum;
             clear_pending(&sum, key_of_record(loaded[k]));
             add_value(r, grids, bits_of_record(loaded[k]), &sum);
-            word_place place = {words, (u32)sum.key & mask, mask + 1, NO_KEY};
-            put_words_at(r, &place, &sum);
+            word_place place = {words, (u32)sum.key & mask, mask + 1};
+            put_in_shared(r, &place, &sum);
         }
     }
 }
