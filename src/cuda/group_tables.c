@@ -139,9 +139,9 @@ struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty
     return plan;
 }
 
-/* Where parts of the scratch memory begin, and where they end. */
+/* Where parts of the scratch memory begin, where they end, and how much has to be 0 at first. */
 struct places {
-    size_t words, flags, cleared, begins, counts, records, end;
+    size_t flags, words, cleared, begins, counts, records, end;
 };
 
 static size_t align(size_t nbytes) {
@@ -150,13 +150,14 @@ static size_t align(size_t nbytes) {
 
 static struct places find_places(const struct wf_accumulator *empty, int64_t count, int64_t groups,
                                  const struct wf_cuda_table_plan *plan, const struct wf_gpu *gpu) {
-    struct places places = {.words = sizeof(struct wf_table_findings)};
+    struct places places = {.flags = sizeof(struct wf_table_findings)};
     size_t buckets = (size_t)plan->buckets, of_record = wf_type_nbytes(empty->type) == 8 ? 16 : 8;
-    places.flags = places.words + (size_t)words_nbytes(empty, groups);
-    places.begins = places.cleared = align(places.flags + (size_t)groups * 4);
+    places.words = align(places.flags + (size_t)groups * 4);
+    places.begins = align(places.words + (size_t)words_nbytes(empty, groups));
+    places.cleared = buckets ? places.words : places.begins; /* words otherwise by kernels */
     places.counts = align(places.begins + (buckets + 1) * 4);
     places.records = align(places.counts + buckets * (size_t)count_blocks(count, gpu) * 4);
-    places.end = buckets ? places.records + (size_t)count * of_record : places.cleared;
+    places.end = buckets ? places.records + (size_t)count * of_record : places.begins;
     return places;
 }
 
@@ -201,7 +202,8 @@ static bool are_packed(const struct wf_cuda_table_task *task, int64_t key_stride
     return are_side_by_side && (r->x | (uintptr_t)task->keys->data) % 16 == 0;
 }
 
-static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task *task, const struct wf_gpu *gpu, const struct places *places) {
+static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task *task, const struct wf_gpu *gpu,
+                                                const struct places *places) {
     int64_t stride_bytes[WF_NDIM_MAX], count = wf_array_length(task->keys, 0);
     wf_array_strides(task->keys, stride_bytes);
     struct wf_table_arguments r = {.groups = *task->groups,

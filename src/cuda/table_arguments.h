@@ -60,6 +60,7 @@ struct wf_table_arguments {
 };
 
 #define WF_TABLE_NAN 0x100
+#define WF_TABLE_WRITTEN 0x400 /* of sums: the result has been written */
 #define WF_TABLE_SEEN 0x200 /* of extremes: the group has elements, even if its word is 0 */
 
 #endif

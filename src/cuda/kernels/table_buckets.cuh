@@ -138,11 +138,29 @@ static __device__ __forceinline__ void place_piece(const struct wf_table_argumen
 
 static __device__ __forceinline__ void place_elements(const struct wf_table_arguments *r)
 {
-    if (!has_buckets(r)) return;
     for (int i = (int)threadIdx.x; i < r->buckets; i += WF_TABLE_BLOCK)
         bucket_words()[i] = ((const u32 *)r->bucket_begins)[i] + counts_of_bucket(r, i)[blockIdx.x];
     __syncthreads();
     place_piece(r);
+}
+
+// ---- blocks' shares of the records, which are as many for each, of whatever buckets they are
+
+static __device__ __forceinline__ i64 begin_of_bucket(const struct wf_table_arguments *r, int bucket)
+{
+    return ((const u32 *)r->bucket_begins)[bucket];
+}
+
+static __device__ __forceinline__ i64 records_of_share(const struct wf_table_arguments *r)
+{
+    return (begin_of_bucket(r, r->buckets) + r->blocks - 1) / r->blocks;
+}
+
+// Whether one block has all records of a bucket, which has any.
+static __device__ __forceinline__ bool is_in_one_share(const struct wf_table_arguments *r, int bucket, i64 of_share)
+{
+    i64 begin = begin_of_bucket(r, bucket), end = begin_of_bucket(r, bucket + 1);
+    return begin < end && begin / of_share == (end - 1) / of_share;
 }
 
 // The last bucket that begins at a record or before it.
@@ -151,12 +169,17 @@ static __device__ __forceinline__ int find_bucket(const struct wf_table_argument
     int bucket = 0, behind = r->buckets;
     while (behind - bucket > 1) {
         int middle = (bucket + behind) / 2;
-        if (((const u32 *)r->bucket_begins)[middle] <= at)
+        if (begin_of_bucket(r, middle) <= at)
             bucket = middle;
         else
             behind = middle;
     }
     return bucket;
+}
+
+static __device__ __forceinline__ int keys_of_bucket(const struct wf_table_arguments *r, int bucket)
+{
+    return (int)min(r->table_count - ((i64)bucket << r->bucket_log2), (i64)1 << r->bucket_log2);
 }
 
 #endif

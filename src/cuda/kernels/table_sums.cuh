@@ -74,10 +74,31 @@ static __device__ __forceinline__ void look_at_values(const struct wf_table_argu
     if (has_negative_zero) findings_of(r)->has_negative_zero = 1;
 }
 
+// Where there are buckets: words in global memory of some groups, by some blocks.  Of a bucket of which one block has all
+// elements they need not be cleared.
+static __device__ __forceinline__ void clear_words(const struct wf_table_arguments *r, i64 first, i64 groups, i64 block, i64 blocks)
+{
+    for (int word = 0; word < count_words(r); word++)
+        for (i64 i = block * WF_TABLE_BLOCK + threadIdx.x; i < groups; i += blocks * WF_TABLE_BLOCK)
+            ((u64 *)r->words)[word * r->table_count + first + i] = 0;
+}
+
 static __device__ __forceinline__ void look(const struct wf_table_arguments *r)
 {
-    if (has_buckets(r)) count_buckets(r);
+    if (has_buckets(r))
+        count_buckets(r);
+    else if (r->buckets)
+        clear_words(r, 0, r->table_count, blockIdx.x, r->blocks);
     if (IS_FLOAT) look_at_values(r);
+}
+
+static __device__ __forceinline__ void place_and_clear(const struct wf_table_arguments *r)
+{
+    if (!has_buckets(r)) return;
+    i64 of_share = records_of_share(r);
+    for (int i = (int)blockIdx.x; i < r->buckets; i += r->blocks)
+        if (!is_in_one_share(r, i, of_share)) clear_words(r, (i64)i << r->bucket_log2, keys_of_bucket(r, i), 0, 1);
+    place_elements(r);
 }
 
 // ---- adding
@@ -391,6 +412,31 @@ static __device__ __forceinline__ void add_in_order(const struct wf_table_argume
         merge_kept(r, words);
 }
 
+// ---- results
+
+// Writes the sum of floats that are all finite; false if that has to be rounded below the normal numbers, or may be -0.
+static __device__ __forceinline__ bool write_words(const struct wf_table_arguments *r, const group_place *place, const u64 *word)
+{
+#if USES_GROUP_LEVELS && defined FINISH_OP
+    level_total total = {{0, 0, 0}, LOW_EXPONENT + find_base(r)};
+#pragma unroll
+    for (int i = 0; i < count_terms(r); i++) total_add_shifted(&total, (i64)word[i], i * r->term_bits);
+    if (IS_PLAIN_TERM_SUM && (total.word[0] || total.word[1] || total.word[2])) return write_total(place, total);
+#endif
+    (void)r, (void)place, (void)word;
+    return false;
+}
+
+// The same by a block that has all elements of the group, and before it is known whether tables hold all of the data.
+static __device__ __forceinline__ bool write_at_once(const struct wf_table_arguments *r, i64 number, const u64 *word)
+{
+    u32 *flags = (u32 *)r->flags + number;
+    group_place place = place_of_key(r, number);
+    if (load_global_u32(flags) || !write_words(r, &place, word)) return false;
+    *flags = WF_TABLE_WRITTEN;
+    return true;
+}
+
 // ---- adding by buckets
 
 #define RECORDS 4 // that a thread loads at a time
@@ -417,37 +463,52 @@ static __device__ __forceinline__ void add_records(const struct wf_table_argumen
     }
 }
 
-// Adds the block's words of a bucket to those of all, unless no other block has any, and clears them.
-static __device__ __forceinline__ void merge_bucket(const struct wf_table_arguments *r, int bucket, bool is_whole, u32 words)
+// The block's words of a key, which are cleared.
+static __device__ __forceinline__ void take_shared(const struct wf_table_arguments *r, u32 words, u32 at, u64 taken[WORDS_MAX])
 {
-    u32 mask = (1u << r->bucket_log2) - 1;
-    for (u32 i = threadIdx.x; i < words; i += WF_TABLE_BLOCK) {
-        u64 value = shared_word(words, i);
-        if (value == 0) continue;
-        u64 *word = (u64 *)r->words + (i >> r->bucket_log2) * r->table_count + ((i64)bucket << r->bucket_log2) + (i & mask);
-        if (is_whole)
-            *word = value;
-        else
-            atomicAdd(word, value);
-        ((u32 *)block_table)[i] = ((u32 *)block_table)[words + i] = 0;
+    u32 *halves = (u32 *)block_table;
+#pragma unroll
+    for (int i = 0; i < WORDS_MAX; i++, at += 1u << r->bucket_log2) {
+        if (i >= count_words(r)) break;
+        taken[i] = shared_word(words, at);
+        halves[at] = halves[words + at] = 0;
     }
 }
 
-// Blocks have as many records each, of whatever buckets these are.
+// Writes results, or the words that they are made of, of a bucket of which no other block has any elements; else adds its words
+// to those of all.
+static __device__ __forceinline__ void merge_bucket(const struct wf_table_arguments *r, int bucket, bool is_whole, u32 words)
+{
+    u32 keys = (u32)keys_of_bucket(r, bucket);
+    for (u32 i = threadIdx.x; i < keys; i += WF_TABLE_BLOCK) {
+        i64 number = ((i64)bucket << r->bucket_log2) + i;
+        u64 taken[WORDS_MAX];
+        take_shared(r, words, i, taken);
+        if (is_whole && write_at_once(r, number, taken)) continue;
+#pragma unroll
+        for (int k = 0; k < WORDS_MAX; k++) {
+            if (k >= count_words(r)) break;
+            u64 *word = (u64 *)r->words + k * r->table_count + number;
+            if (is_whole)
+                *word = taken[k];
+            else if (taken[k])
+                atomicAdd(word, taken[k]);
+        }
+    }
+}
+
 static __device__ __forceinline__ void add_by_buckets(const struct wf_table_arguments *r, u32 words)
 {
-    const u32 *begins = (const u32 *)r->bucket_begins;
-    i64 length = (begins[r->buckets] + (i64)gridDim.x - 1) / gridDim.x, begin = blockIdx.x * length;
-    i64 end = min(begin + length, (i64)begins[r->buckets]);
+    i64 of_share = records_of_share(r), begin = blockIdx.x * of_share, end = min(begin + of_share, begin_of_bucket(r, r->buckets));
     grids placed = place_grids(r);
     clear_shared(words);
     __syncthreads();
-    for (int bucket = find_bucket(r, begin); bucket < r->buckets && begins[bucket] < end; bucket++) {
-        i64 first = max((i64)begins[bucket], begin), behind = min((i64)begins[bucket + 1], end);
+    for (int bucket = find_bucket(r, begin); bucket < r->buckets && begin_of_bucket(r, bucket) < end; bucket++) {
+        i64 first = max(begin_of_bucket(r, bucket), begin), behind = min(begin_of_bucket(r, bucket + 1), end);
         if (first >= behind) continue;
         add_records(r, &placed, first, behind, words);
         __syncthreads();
-        merge_bucket(r, bucket, first == begins[bucket] && behind == begins[bucket + 1], words);
+        merge_bucket(r, bucket, is_in_one_share(r, bucket, of_share), words);
         __syncthreads();
     }
 }
@@ -462,8 +523,6 @@ static __device__ __forceinline__ void add_to_tables(const struct wf_table_argum
 }
 
 #if defined FINISH_OP && !HAS_EXTREMES
-
-// ---- results
 
 static __device__ __forceinline__ u64 word_at(const struct wf_table_arguments *r, int word, i64 group)
 {
@@ -497,24 +556,16 @@ static __device__ __forceinline__ void take_words(const struct wf_table_argument
 #endif
 }
 
-// Writes the sum of floats that are all finite; false if that has to be rounded below the normal numbers.
-static __device__ __forceinline__ bool write_words(const struct wf_table_arguments *r, const group_place *place)
-{
-#if USES_GROUP_LEVELS
-    level_total total = {{0, 0, 0}, LOW_EXPONENT + find_base(r)};
-    for (int i = 0; i < count_terms(r); i++) total_add_shifted(&total, (i64)word_at(r, i, place->number), i * r->term_bits);
-    if (IS_PLAIN_TERM_SUM && (total.word[0] || total.word[1] || total.word[2])) return write_total(place, total);
-#endif
-    (void)r, (void)place;
-    return false;
-}
-
 static __device__ __forceinline__ void finish_key(const struct wf_table_arguments *r, i64 number, group_state *group)
 {
     group_place place = place_of_key(r, number);
     u32 flags = ((const u32 *)r->flags)[number];
+    if (flags & WF_TABLE_WRITTEN) return;
+    u64 terms[WF_TABLE_TERMS_MAX];
+#pragma unroll
+    for (int i = 0; i < WF_TABLE_TERMS_MAX; i++) terms[i] = IS_PLAIN_TERM_SUM ? word_at(r, i, number) : 0;
     i64 count = has_counts(r) ? (i64)word_at(r, count_terms(r) + count_square_terms(), number) : 1; // a sum of nothing is that of one 0
-    if (flags == 0 && write_words(r, &place)) return;
+    if (flags == 0 && write_words(r, &place, terms)) return;
     group_clear(group);
     take_words(r, number, group);
 #if IS_FLOAT
