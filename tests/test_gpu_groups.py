@@ -562,23 +562,51 @@ def test_extremes_by_key(pair, type_name, kind):
         check_extremes(pair, type_name, groups, order, kind, (simulated[type_name],), ("propagate", "omit"), rng)
 
 
-@pytest.mark.parametrize("order", ("random", "sorted", "one far"))
-def test_ranges_of_keys(pair, order):
-    """More groups than the L2 cache has words for: keys in any order take several passes, sorted ones the first alone."""
-    rng = random.Random(f"gpu ranges {order}")
-    groups = 5 << 20 if pair.gpu.is_real else 70_000
+def ranged_keys(rng, groups, order):
+    """Some more than groups: half of a bucket's range has none, and one key has many."""
     values = [rng.randrange(groups) if rng.random() < 0.9 else 3 for _ in range(groups + 1)]
-    if order != "random":
-        values.sort()
+    if order == "random":
+        return [value if value >> 12 & 7 != 5 else value | 1 << 11 for value in values]
+    if order == "few buckets":
+        return [value & 0x7fff if value >> 12 != 9 else value for value in values]
+    values.sort()
     if order == "one far":
         values[5] = groups
-    keys = integer_vector(values, "u32")
-    array = Laid("f32", (groups + 1,), rng, "plain", plain=True)
-    for op in ("sum", "argmax"):
+    return values
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", ("random", "few buckets", "sorted", "one far"))
+def test_ranges_of_keys(pair, order):
+    """More groups than the L2 cache has words for: sums of keys in any order go by buckets, extremes take several passes; sorted
+    keys neither.  Scratch memory is left as the call before left it."""
+    rng = random.Random(f"gpu ranges {order}")
+    groups = 5 << 20 if pair.gpu.is_real else 70_000
+    keys = integer_vector(ranged_keys(rng, groups, order), "u32")
+    array = put(Laid("f32", (groups + 1,), rng, "plain", plain=True), {9: -0.0, 77: math.inf})
+    ops = {"random": ("mean", "sum", "argmax"), "few buckets": ("norm2", "sum")}.get(order, ("sum", "argmax"))
+    for op in ops:
         pair.check(op, library.wf_groups_keys(0, groups, byref(keys)), [array], order, flags=int(order == "one far"),
                    fill=wf.value_of_bits(wf.WF_U8, 1))
         plan = library.wf_handle_plan(pair.device.pointer).decode()
-        assert plan.startswith("a table in global memory") and (" buckets of " if op == "sum" else " 2 ranges of keys") in plan, plan
+        way = " 2 ranges of keys" if op == "argmax" else " buckets of "
+        assert plan.startswith("a table in global memory") and way in plan, plan
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("type_name", ("f64", "i64", "bf16"))
+def test_buckets_of_other_types(pair, type_name):
+    """Records of 16 bytes, of few bits; values and keys that lie apart, and bad keys among them."""
+    rng = random.Random(f"gpu buckets {type_name}")
+    groups = 5 << 20 if pair.gpu.is_real else 70_000
+    values = ranged_keys(rng, groups, "random")
+    values[1000] = groups + 5
+    here, there = integer_vector(values, "i32"), pair.labels_there(values, "i32", 2)
+    array = Laid(type_name, (groups + 1,), rng, "plain", plain=False)
+    for flags in (0, 1):
+        pair.check("sum", library.wf_groups_keys(0, groups, byref(here)), [array], flags=flags,
+                   groups_there=library.wf_groups_keys(0, groups, byref(there)))
+        assert b" buckets of " in library.wf_handle_plan(pair.device.pointer)
 
 
 @pytest.mark.parametrize("op", ("mean", "var"))
