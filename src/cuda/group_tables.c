@@ -13,18 +13,26 @@ enum {
     WALK_TABLE = 4             /* no walk of kernels/groups.cu */
 };
 
+/* How many elements are not 0 is all that is wanted. */
+static bool is_of_nonzero(const struct wf_accumulator *empty) {
+    return empty->parts == WF_PART_NONZERO;
+}
+
 static int count_terms(const struct wf_accumulator *empty) {
+    if (is_of_nonzero(empty)) return 1;
     if (!(empty->parts & (WF_PART_SUM | WF_PART_ABS))) return 0;
     if (wf_type_is_float(empty->type)) return WF_TABLE_TERMS_MAX;
     return wf_type_nbytes(empty->type) == 8 ? 2 : 1;
 }
 
 static int count_square_terms(const struct wf_accumulator *empty) {
-    return empty->parts & WF_PART_SQUARES ? WF_TABLE_SQUARE_TERMS : 0;
+    if (!(empty->parts & WF_PART_SQUARES)) return 0;
+    bool has_64_bits = !wf_type_is_float(empty->type) && wf_type_nbytes(empty->type) < 8;
+    return has_64_bits ? WF_TABLE_INTEGER_SQUARE_TERMS : WF_TABLE_SQUARE_TERMS;
 }
 
 static bool has_counts(const struct wf_accumulator *empty) {
-    return empty->op == WF_MEAN || empty->op == WF_VAR || empty->op == WF_STD;
+    return empty->op == WF_MEAN || empty->op == WF_VAR || empty->op == WF_STD || is_of_nonzero(empty);
 }
 
 static bool are_extremes(const struct wf_accumulator *empty) {
@@ -47,23 +55,25 @@ static int find_term_bits(int64_t count) {
     return bits < 40 ? bits : 40;
 }
 
-/* Whether it is of squares that an f64 holds, and of nothing else but the values. */
+/* Whether it is of squares that an f64 or words hold, and of nothing else but the values. */
 static bool has_squares(const struct wf_accumulator *empty) {
     bool is_known = empty->op == WF_VAR || empty->op == WF_STD || empty->op == WF_NORM2;
     unsigned others = empty->parts & ~(unsigned)(WF_PART_SUM | WF_PART_SQUARES);
-    return is_known && others == 0 && wf_type_is_float(empty->type) && wf_type_nbytes(empty->type) < 8;
+    return is_known && others == 0 && empty->type != WF_F64;
 }
 
 bool wf_cuda_tables_fit(const struct wf_accumulator *empty, int64_t count, int64_t groups) {
     bool is_sum = empty->op == WF_SUM || empty->op == WF_NORM1 || empty->op == WF_MEAN;
     bool is_extreme = empty->op == WF_MIN || empty->op == WF_MAX || empty->op == WF_ARGMIN || empty->op == WF_ARGMAX;
     bool has_one_sum = empty->parts == WF_PART_SUM || empty->parts == WF_PART_ABS;
-    bool has_tables = (is_sum && has_one_sum) || (is_extreme && are_extremes(empty)) || has_squares(empty);
+    bool has_tables =
+        (is_sum && has_one_sum) || (is_extreme && are_extremes(empty)) || has_squares(empty) || is_of_nonzero(empty);
     return has_tables && count >= COUNT_MIN && count <= INT64_C(1) << 30 && groups <= count;
 }
 
 bool wf_cuda_tables_suffice(const struct wf_accumulator *empty) {
-    return !wf_type_is_float(empty->type) || (are_extremes(empty) && empty->nan != WF_NAN_ERROR);
+    bool has_no_grid = are_extremes(empty) || is_of_nonzero(empty);
+    return !wf_type_is_float(empty->type) || (has_no_grid && empty->nan != WF_NAN_ERROR);
 }
 
 /* The words of a table that one stage writes. */
@@ -246,11 +256,11 @@ static wf_error launch_passes(wf_handle *handle, wf_cuda_function function, stru
 /* What has to be known before elements are added, and where they are brought before. */
 static wf_error launch_looks(wf_handle *handle, const struct wf_accumulator *empty, wf_cuda_function function,
                              struct wf_table_arguments *r) {
-    bool looks = r->buckets || (wf_type_is_float(empty->type) && !are_extremes(empty));
+    bool has_grid = wf_type_is_float(empty->type) && !are_extremes(empty) && !is_of_nonzero(empty);
     int64_t shared = r->buckets * 4, block = WF_TABLE_BLOCK;
     wf_error error = WF_OK;
     if (r->passes > 1 || r->buckets) error = launch(handle, function, r, WF_TABLE_SAMPLE, r->blocks, block, 0);
-    if (!error && looks) error = launch(handle, function, r, WF_TABLE_LOOK, r->blocks, block, shared);
+    if (!error && (has_grid || r->buckets)) error = launch(handle, function, r, WF_TABLE_LOOK, r->blocks, block, shared);
     if (error || !r->buckets) return error;
     error = launch(handle, function, r, WF_TABLE_SCAN, r->buckets, block, 0);
     if (!error) error = launch(handle, function, r, WF_TABLE_BEGINS, 1, block, 0);

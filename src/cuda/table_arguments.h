@@ -19,7 +19,8 @@ enum wf_table_stage {
 enum {
     WF_TABLE_BLOCK = 512,
     WF_TABLE_TERMS_MAX = 3, /* words among which a sum's bits are divided */
-    WF_TABLE_SQUARE_TERMS = 4, /* those of a sum of squares, whose exponents are twice as far apart */
+    WF_TABLE_SQUARE_TERMS = 4, /* those of a sum of squares, whose exponents are twice as far apart, ... */
+    WF_TABLE_INTEGER_SQUARE_TERMS = 2, /* ... and of squares of 64 bits */
     WF_TABLE_COPIES_MAX = 32 /* of a table in shared memory, so that lanes with equal keys do not wait for each other */
 };
 
@@ -43,7 +44,7 @@ struct wf_table_arguments {
     unsigned long long flags;    /* u32 for each group: enum wf_special, of its infinities, and WF_TABLE_NAN; WF_TABLE_SEEN */
     unsigned long long findings; /* struct wf_table_findings */
     int terms, term_bits; /* how many words a sum has, and how many bits of an element go to one */
-    int square_terms;     /* how many a sum of squares has: of floats of up to 32 bits, beside or without that of values */
+    int square_terms;     /* how many a sum of squares has, beside or without that of values */
     int has_counts;
     int copies; /* of a block's table in shared memory; 0: words are added to in global memory */
     int kept;   /* groups that a block keeps in shared memory, a power of two, where copies is 0 */

@@ -19,19 +19,19 @@
 // What is known of these where it is compiled.
 static __device__ __forceinline__ int count_terms(const struct wf_table_arguments *r)
 {
-    return !IS_FLOAT ? r->terms : HAS_VALUE_SUM ? WF_TABLE_TERMS_MAX : 0;
+    return !IS_FLOAT || HAS_NONZERO ? r->terms : HAS_VALUE_SUM ? WF_TABLE_TERMS_MAX : 0;
 }
 
 static __device__ __forceinline__ int count_square_terms(void)
 {
-    return HAS_SQUARES ? WF_TABLE_SQUARE_TERMS : 0;
+    return !HAS_SQUARES ? 0 : IS_FLOAT || WIDTH == 64 ? WF_TABLE_SQUARE_TERMS : WF_TABLE_INTEGER_SQUARE_TERMS;
 }
 
 static __device__ __forceinline__ bool has_counts(const struct wf_table_arguments *r)
 {
 #ifdef FINISH_OP
     (void)r;
-    return FINISH_OP == WF_MEAN || FINISH_OP == WF_VAR || FINISH_OP == WF_STD;
+    return HAS_NONZERO || FINISH_OP == WF_MEAN || FINISH_OP == WF_VAR || FINISH_OP == WF_STD;
 #else
     return r->has_counts;
 #endif
@@ -89,7 +89,7 @@ static __device__ __forceinline__ void look(const struct wf_table_arguments *r)
         count_buckets(r);
     else if (r->buckets)
         clear_words(r, 0, r->table_count, blockIdx.x, r->blocks);
-    if (IS_FLOAT) look_at_values(r);
+    if (IS_FLOAT && HAS_SUMS) look_at_values(r);
 }
 
 static __device__ __forceinline__ void place_and_clear(const struct wf_table_arguments *r)
@@ -124,7 +124,7 @@ static __device__ __forceinline__ int find_base(const struct wf_table_arguments 
 // The same of squares, whose positions begin at twice the exponent.
 static __device__ __forceinline__ int find_base_of_squares(const struct wf_table_arguments *r)
 {
-    return 2 * find_top(r) - count_square_terms() * r->term_bits;
+    return IS_FLOAT ? 2 * find_top(r) - count_square_terms() * r->term_bits : 0;
 }
 
 
@@ -171,13 +171,32 @@ static __device__ __forceinline__ double add_float(const grid *grid, const int t
     return value;
 }
 
+// Its bits go to words from the lowest on, the last of which takes what is left.
+static __device__ __forceinline__ void add_bits(const struct wf_table_arguments *r, const int terms, wf_u128 magnitude, bool negative,
+                                                i64 *word)
+{
+#pragma unroll
+    for (int i = 0; i < terms; i++) {
+        i64 term = (i64)(i < terms - 1 ? (u64)magnitude & (((u64)1 << r->term_bits) - 1) : (u64)magnitude);
+        word[i] += negative ? -term : term;
+        magnitude >>= r->term_bits;
+    }
+}
+
 static __device__ __forceinline__ void add_integer(const struct wf_table_arguments *r, unit bits, pending *sum)
 {
-    bool negative = HAS_SUM && is_negative(bits);
-    u64 magnitude = magnitude_of(bits), mask = ((u64)1 << r->term_bits) - 1;
-    i64 low = (i64)(magnitude & mask), high = (i64)(magnitude >> r->term_bits);
-    sum->word[0] += negative ? -low : low;
-    sum->word[1] += negative ? -high : high;
+    wf_u128 magnitude = magnitude_of(bits);
+    if (HAS_VALUE_SUM) add_bits(r, WIDTH == 64 ? 2 : 1, magnitude, HAS_SUM && is_negative(bits), sum->word);
+    if (HAS_SQUARES) add_bits(r, count_square_terms(), magnitude * magnitude, false, sum->word + SQUARES_AT);
+}
+
+// Whether it counts.
+static __device__ __forceinline__ bool add_nonzero(const struct wf_table_arguments *r, unit bits, pending *sum)
+{
+    if (is_nan(bits) && r->groups.nan == WF_NAN_ERROR) findings_of(r)->failed = 1;
+    if (is_nan(bits) && r->groups.nan == WF_NAN_OMIT) return false;
+    sum->word[0] += is_nonzero(bits);
+    return true;
 }
 
 static __device__ __forceinline__ void note_special(const struct wf_table_arguments *r, int key, unit bits)
@@ -204,7 +223,9 @@ static __device__ __forceinline__ bool add_to_grids(const grids *grids, double v
 
 static __device__ __forceinline__ void add_value(const struct wf_table_arguments *r, const grids *grids, unit bits, pending *sum)
 {
-    if (!IS_FLOAT) {
+    if (HAS_NONZERO) {
+        if (!add_nonzero(r, bits, sum)) return;
+    } else if (!IS_FLOAT) {
         add_integer(r, bits, sum);
     } else if (is_either_special(bits, bits)) {
         note_special(r, sum->key, bits);
@@ -529,31 +550,31 @@ static __device__ __forceinline__ u64 word_at(const struct wf_table_arguments *r
     return ((const u64 *)r->words)[word * r->table_count + group];
 }
 
-#if IS_FLOAT
-
-// Adds words from the first one on, whose unit is at the base, to a sum in bins.
+// Adds words from the first one on, whose unit is at the base, to a sum: of floats one in bins.
 static __device__ __forceinline__ void take_terms(const struct wf_table_arguments *r, i64 group, int first, int terms, int base,
                                                   group_sum *sum)
 {
     for (int i = 0; i < terms; i++) {
+        i64 word = (i64)word_at(r, first + i, group);
         int position = base + i * r->term_bits;
-        sum_add_term(sum, (i64)word_at(r, first + i, group) >> min(max(-position, 0), 63), max(position, 0));
+#if IS_FLOAT
+        sum_add_term(sum, word >> min(max(-position, 0), 63), max(position, 0));
+#else
+        wf_i128 value = (wf_i128)word * ((wf_i128)1 << position % 64);
+        if (position < 64)
+            long_add(sum, (u64)value, (u64)(value >> 64), (i64)(value >> 127));
+        else
+            long_add(sum, 0, (u64)value, (i64)(value >> 64));
+#endif
     }
 }
 
-#endif
-
 static __device__ __forceinline__ void take_words(const struct wf_table_arguments *r, i64 number, group_state *group)
 {
-#if IS_FLOAT
-    if (HAS_VALUE_SUM) take_terms(r, number, 0, count_terms(r), find_base(r), &group->sum);
-    if (HAS_SQUARES) take_terms(r, number, count_terms(r), count_square_terms(), find_base_of_squares(r), &group->product_sum);
-#else
-    for (int i = 0; i < count_terms(r); i++) {
-        wf_i128 value = (wf_i128)(i64)word_at(r, i, number) * ((wf_i128)1 << i * r->term_bits);
-        long_add(&group->sum, (u64)value, (u64)(value >> 64), (i64)(value >> 127));
-    }
-#endif
+    const int terms = count_terms(r);
+    if (HAS_NONZERO) group->nonzero = word_at(r, 0, number);
+    if (HAS_VALUE_SUM) take_terms(r, number, 0, terms, find_base(r), &group->sum);
+    if (HAS_SQUARES) take_terms(r, number, terms, count_square_terms(), find_base_of_squares(r), &group->product_sum);
 }
 
 static __device__ __forceinline__ void finish_key(const struct wf_table_arguments *r, i64 number, group_state *group)
@@ -564,7 +585,8 @@ static __device__ __forceinline__ void finish_key(const struct wf_table_argument
     u64 terms[WF_TABLE_TERMS_MAX];
 #pragma unroll
     for (int i = 0; i < WF_TABLE_TERMS_MAX; i++) terms[i] = IS_PLAIN_TERM_SUM ? word_at(r, i, number) : 0;
-    i64 count = has_counts(r) ? (i64)word_at(r, count_terms(r) + count_square_terms(), number) : 1; // a sum of nothing is that of one 0
+    // A sum of nothing is that of one 0.
+    i64 count = has_counts(r) ? (i64)word_at(r, count_terms(r) + count_square_terms(), number) : 1;
     if (flags == 0 && write_words(r, &place, terms)) return;
     group_clear(group);
     take_words(r, number, group);
@@ -574,7 +596,9 @@ static __device__ __forceinline__ void finish_key(const struct wf_table_argument
         group->nan_count = 1;
         group->first_nan = 0;
     }
-    if (!HAS_SQUARES && is_bins_empty(&group->sum) && findings_of(r)->has_negative_zero) findings_of(r)->failed = 1;
+#if HAS_VALUE_SUM && !HAS_SQUARES
+    if (is_bins_empty(&group->sum) && findings_of(r)->has_negative_zero) findings_of(r)->failed = 1;
+#endif
 #else
     (void)flags;
 #endif

@@ -1,8 +1,8 @@
 // Sums and extremes by key, for which elements need not be sorted: each is brought to the words of its key, in shared memory
 // where there are few groups, by integer operations that commute.
 //
-// Options are those of groups.cu, for one sum, of values or of magnitudes, for squares with or without that of values, or for
-// one extreme.
+// Options are those of groups.cu, for one sum, of values or of magnitudes, for squares with or without that of values, for how
+// many are not 0, or for one extreme.
 
 #include "kernels/parts.cuh"
 #if HAS_EXTREMES
