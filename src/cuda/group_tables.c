@@ -10,6 +10,7 @@ enum {
     SHARED_NBYTES = 100 << 10, /* of a block */
     KEPT_MAX = 1 << 13,
     PASSES_MAX = 8,            /* more take longer than they save */
+    SAMPLING_MAX = 16,         /* blocks */
     WALK_TABLE = 4             /* no walk of kernels/groups.cu */
 };
 
@@ -126,17 +127,23 @@ static int64_t count_blocks(int64_t count, const struct wf_gpu *gpu) {
     return blocks < most ? blocks : most;
 }
 
-/* Instead of passes, of sums: as many keys in each as shared memory has room for, if the sectors of memory that all blocks write
- * to at a time stay in the L2 cache, beside what passes through. */
+/* Of an element in a bucket: its bits and its key. */
+static int record_nbytes(const struct wf_accumulator *empty) {
+    return wf_type_nbytes(empty->type) == 8 ? 16 : 8;
+}
+
+/* Instead of passes, of sums: as many keys in each as shared memory has room for, if beside two words for each bucket there is
+ * room for tiles of some elements a bucket. */
 static void choose_buckets(struct wf_cuda_table_plan *plan, const struct wf_accumulator *empty, int64_t groups,
                            const struct wf_gpu *gpu) {
-    enum { SECTOR_NBYTES = 32 };
-    int log2 = 0;
-    while (table_nbytes(empty, INT64_C(2) << log2) <= find_room(gpu)) log2++;
-    int64_t buckets = ((groups - 1) >> log2) + 1, written = 2 * (int64_t)gpu->multiprocessors * buckets * SECTOR_NBYTES;
-    if (are_extremes(empty) || written > gpu->l2_nbytes * 3 / 4 || buckets * 4 > find_room(gpu)) return;
+    enum { MULTIPLE = 512 };
+    int log2 = 0, room = find_room(gpu);
+    while (table_nbytes(empty, INT64_C(2) << log2) <= room) log2++;
+    int64_t buckets = ((groups - 1) >> log2) + 1, left = room - 8 * (buckets + 2), tile = left / record_nbytes(empty);
+    if (are_extremes(empty) || tile < buckets || tile < MULTIPLE) return;
     plan->buckets = (int)buckets;
     plan->bucket_log2 = log2;
+    plan->tile = (int)(tile / MULTIPLE * MULTIPLE);
     plan->passes = 1;
 }
 
@@ -151,7 +158,7 @@ struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty
 
 /* Where parts of the scratch memory begin, where they end, and how much has to be 0 at first. */
 struct places {
-    size_t flags, words, cleared, begins, counts, records, end;
+    size_t flags, words, cleared, begins, nexts, records, end;
 };
 
 static size_t align(size_t nbytes) {
@@ -159,21 +166,21 @@ static size_t align(size_t nbytes) {
 }
 
 static struct places find_places(const struct wf_accumulator *empty, int64_t count, int64_t groups,
-                                 const struct wf_cuda_table_plan *plan, const struct wf_gpu *gpu) {
+                                 const struct wf_cuda_table_plan *plan) {
     struct places places = {.flags = sizeof(struct wf_table_findings)};
-    size_t buckets = (size_t)plan->buckets, of_record = wf_type_nbytes(empty->type) == 8 ? 16 : 8;
-    places.words = align(places.flags + (size_t)groups * 4);
-    places.begins = align(places.words + (size_t)words_nbytes(empty, groups));
-    places.cleared = buckets ? places.words : places.begins; /* words otherwise by kernels */
-    places.counts = align(places.begins + (buckets + 1) * 4);
-    places.records = align(places.counts + buckets * (size_t)count_blocks(count, gpu) * 4);
-    places.end = buckets ? places.records + (size_t)count * of_record : places.begins;
+    size_t of_buckets = plan->buckets ? align(((size_t)plan->buckets + 1) * 4) : 0;
+    places.begins = align(places.flags + (size_t)groups * 4);
+    places.words = places.begins + of_buckets;
+    places.nexts = align(places.words + (size_t)words_nbytes(empty, groups));
+    places.records = places.nexts + of_buckets;
+    places.cleared = plan->buckets ? places.words : places.nexts; /* words otherwise by kernels */
+    places.end = places.records + (plan->buckets ? (size_t)count * (size_t)record_nbytes(empty) : 0);
     return places;
 }
 
 size_t wf_cuda_tables_nbytes(const struct wf_accumulator *empty, int64_t count, int64_t groups,
-                             const struct wf_cuda_table_plan *plan, const struct wf_gpu *gpu) {
-    return find_places(empty, count, groups, plan, gpu).end;
+                             const struct wf_cuda_table_plan *plan) {
+    return find_places(empty, count, groups, plan).end;
 }
 
 static wf_error find_kernel(wf_handle *handle, const struct wf_cuda_table_task *task, wf_cuda_function *function) {
@@ -235,7 +242,8 @@ static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task 
                                    .words = task->scratch + places->words,
                                    .flags = task->scratch + places->flags,
                                    .bucket_begins = task->scratch + places->begins,
-                                   .bucket_counts = task->scratch + places->counts,
+                                   .bucket_nexts = task->scratch + places->nexts,
+                                   .tile = task->plan.tile,
                                    .records = task->scratch + places->records,
                                    .key_nbytes = (int)wf_type_nbytes(task->keys->type),
                                    .key_is_signed = wf_type_table[task->keys->type].kind == WF_KIND_SIGNED,
@@ -257,14 +265,14 @@ static wf_error launch_passes(wf_handle *handle, wf_cuda_function function, stru
 static wf_error launch_looks(wf_handle *handle, const struct wf_accumulator *empty, wf_cuda_function function,
                              struct wf_table_arguments *r) {
     bool has_grid = wf_type_is_float(empty->type) && !are_extremes(empty) && !is_of_nonzero(empty);
-    int64_t shared = r->buckets * 4, block = WF_TABLE_BLOCK;
+    int64_t of_buckets = r->buckets * 4, of_tile = 8 * (r->buckets + 2) + r->tile * record_nbytes(empty);
+    int64_t block = WF_TABLE_BLOCK, sampling = r->blocks < SAMPLING_MAX ? r->blocks : SAMPLING_MAX;
     wf_error error = WF_OK;
-    if (r->passes > 1 || r->buckets) error = launch(handle, function, r, WF_TABLE_SAMPLE, r->blocks, block, 0);
-    if (!error && (has_grid || r->buckets)) error = launch(handle, function, r, WF_TABLE_LOOK, r->blocks, block, shared);
+    if (r->passes > 1 || r->buckets) error = launch(handle, function, r, WF_TABLE_SAMPLE, sampling, block, 0);
+    if (!error && (has_grid || r->buckets)) error = launch(handle, function, r, WF_TABLE_LOOK, r->blocks, block, of_buckets);
     if (error || !r->buckets) return error;
-    error = launch(handle, function, r, WF_TABLE_SCAN, r->buckets, block, 0);
-    if (!error) error = launch(handle, function, r, WF_TABLE_BEGINS, 1, block, 0);
-    return error ? error : launch(handle, function, r, WF_TABLE_PLACE, r->blocks, block, shared);
+    error = launch(handle, function, r, WF_TABLE_SCAN, 1, block, 0);
+    return error ? error : launch(handle, function, r, WF_TABLE_PLACE, r->blocks, block, of_tile);
 }
 
 /* Shared memory of a block that adds. */
@@ -276,11 +284,11 @@ static int64_t find_table_nbytes(const struct wf_accumulator *empty, const struc
 
 wf_error wf_cuda_tables_reduce(wf_handle *handle, const struct wf_cuda_table_task *task, wf_cuda_pointer *condition) {
     struct wf_cuda *cuda = handle->device_state;
-    struct places places = find_places(task->empty, wf_array_length(task->keys, 0), task->table_count, &task->plan, &cuda->gpu);
+    struct places places = find_places(task->empty, wf_array_length(task->keys, 0), task->table_count, &task->plan);
     struct wf_table_arguments r = make_arguments(task, &cuda->gpu, &places);
     wf_cuda_function function;
     int64_t shared = find_table_nbytes(task->empty, &r);
-    int64_t warps = (r.table_count + 31) / 32, finishing = 16 * (int64_t)cuda->gpu.multiprocessors;
+    int64_t warps = (r.table_count + 31) / 32, finishing = 32 * (int64_t)cuda->gpu.multiprocessors;
     *condition = r.findings + offsetof(struct wf_table_findings, failed);
     wf_error error = find_kernel(handle, task, &function);
     if (!error)

@@ -310,16 +310,15 @@ static void count_pieces(const struct job *job, int64_t *pieces, int64_t *slots)
     *pieces = others * listed + *slots;
 }
 
-static void size_scratch(struct job *job, const struct wf_gpu *gpu) {
+static void size_scratch(struct job *job) {
     const struct wf_grouped *grouped = job->grouped;
     const struct wf_layout *layout = grouped->layout;
     int64_t pieces = 0, slots = job->plan.pieces > 1 ? layout->count : 0;
     if (layout->axis >= 0 && !job->plan.tables_suffice) count_pieces(job, &pieces, &slots);
     if (grouped->groups->labels && job->are_labels_host)
         job->labels_nbytes = (size_t)wf_array_length(grouped->groups->labels, 0) * wf_type_nbytes(grouped->groups->labels->type);
-    if (job->plan.has_tables) 
-        job->tables_nbytes =
-            wf_cuda_tables_nbytes(grouped->empty, layout->reduced_count, layout->count, &job->plan.tables, gpu);
+    if (job->plan.has_tables)
+        job->tables_nbytes = wf_cuda_tables_nbytes(grouped->empty, layout->reduced_count, layout->count, &job->plan.tables);
     if (layout->by == WF_GROUP_KEYS && !job->plan.tables_suffice)
         job->keys_nbytes = wf_cuda_keys_nbytes(layout->reduced_count, grouped->groups->count);
     job->slots = job->arguments.slot_count = slots;
@@ -536,7 +535,7 @@ static wf_error reduce_on_gpu(wf_handle *handle, struct job *job) {
     set_arguments(job);
     if (empty->tree) plan_trees(job);
     cuda->group_plan = job->plan;
-    size_scratch(job, &((struct wf_cuda *)handle->device_state)->gpu);
+    size_scratch(job);
     wf_error error = empty->tree || job->plan.tables_suffice ? WF_OK : find_kernel(handle, job);
     if (!error) error = take_scratch(handle, job);
     if (!error && empty->tree)

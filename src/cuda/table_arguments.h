@@ -7,8 +7,7 @@
 enum wf_table_stage {
     WF_TABLE_SAMPLE, /* whether neighbours have keys far apart */
     WF_TABLE_LOOK,   /* the largest exponent of what is summed; where there are buckets, how many elements each has */
-    WF_TABLE_SCAN,   /* of each bucket, where each block's elements go */
-    WF_TABLE_BEGINS, /* where each bucket begins; one block */
+    WF_TABLE_SCAN,   /* where each bucket begins; one block */
     WF_TABLE_PLACE,  /* every element, with its key, to its bucket */
     WF_TABLE_ADD,    /* every element, to its key's words */
     WF_TABLE_INDEX, /* of extremes of 64 bits: the positions of those that have been found */
@@ -50,8 +49,9 @@ struct wf_table_arguments {
     int kept;   /* groups that a block keeps in shared memory, a power of two, where copies is 0 */
     int blocks;                       /* that elements are shared by, a piece for each */
     int buckets, bucket_log2;         /* ranges of 2^bucket_log2 keys each, to which elements are brought first; 0: none */
-    unsigned long long bucket_counts; /* u32 for each bucket's blocks: elements, then how many those of earlier blocks are */
-    unsigned long long bucket_begins; /* u32 for each bucket, and one more */
+    int tile;                         /* elements that a block sorts by bucket at a time */
+    unsigned long long bucket_begins; /* u32 for each bucket, and one more: elements, then where they begin */
+    unsigned long long bucket_nexts;  /* u32 for each bucket: where the next elements go */
     unsigned long long records;       /* for each element its bits and its key: see kernels/table_buckets.cuh */
     int passes; /* over the elements, each of a range of keys; all in the first one where neighbours have near ones */
     int pass;

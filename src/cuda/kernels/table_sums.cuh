@@ -577,11 +577,9 @@ static __device__ __forceinline__ void take_words(const struct wf_table_argument
     if (HAS_SQUARES) take_terms(r, number, terms, count_square_terms(), find_base_of_squares(r), &group->product_sum);
 }
 
-static __device__ __forceinline__ void finish_key(const struct wf_table_arguments *r, i64 number, group_state *group)
+static __device__ __forceinline__ void finish_key(const struct wf_table_arguments *r, i64 number, u32 flags, group_state *group)
 {
     group_place place = place_of_key(r, number);
-    u32 flags = ((const u32 *)r->flags)[number];
-    if (flags & WF_TABLE_WRITTEN) return;
     u64 terms[WF_TABLE_TERMS_MAX];
 #pragma unroll
     for (int i = 0; i < WF_TABLE_TERMS_MAX; i++) terms[i] = IS_PLAIN_TERM_SUM ? word_at(r, i, number) : 0;
@@ -614,7 +612,17 @@ static __device__ __forceinline__ void finish_tables(const struct wf_table_argum
     if (findings_of(r)->failed) return;
     if (HAS_VALUE_SUM) sum_open(&group.sum, bins, GROUP_VALUE_ROWS);
     if (HAS_SQUARES) sum_open(&group.product_sum, bins + (HAS_VALUE_SUM ? 512 * GROUP_VALUE_ROWS : 0), GROUP_PRODUCT_ROWS);
-    for (i64 i = (i64)blockIdx.x * 32 + threadIdx.x; i < r->table_count; i += (i64)gridDim.x * 32) finish_key(r, i, &group);
+    i64 step = (i64)gridDim.x * 32;
+    for (i64 first = (i64)blockIdx.x * 32 + threadIdx.x; first < r->table_count; first += LOOKS * step) {
+        u32 flags[LOOKS];
+#pragma unroll
+        for (int k = 0; k < LOOKS; k++)
+            flags[k] = ((const u32 *)r->flags)[min(first + k * step, (i64)r->table_count - 1)];
+#pragma unroll 1
+        for (int k = 0; k < LOOKS; k++)
+            if (first + k * step < r->table_count && !(flags[k] & WF_TABLE_WRITTEN))
+                finish_key(r, first + k * step, flags[k], &group);
+    }
 }
 
 #endif

@@ -17,8 +17,7 @@ extern "C" __global__ void __launch_bounds__(WF_TABLE_BLOCK, 2) tables(const __g
     case WF_TABLE_SAMPLE: sample_keys(&task); break;
 #if !HAS_EXTREMES
     case WF_TABLE_LOOK: look(&task); break;
-    case WF_TABLE_SCAN: scan_bucket(&task); break;
-    case WF_TABLE_BEGINS: scan_begins(&task); break;
+    case WF_TABLE_SCAN: scan_buckets(&task); break;
     case WF_TABLE_PLACE: place_and_clear(&task); break;
 #endif
     case WF_TABLE_FINISH: finish_tables(&task, (char *)block_table); break;
