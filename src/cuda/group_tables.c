@@ -90,7 +90,7 @@ static int64_t words_nbytes(const struct wf_accumulator *empty, int64_t groups) 
 
 /* Shared memory of a block, of which a multiprocessor has two. */
 static int find_room(const struct wf_gpu *gpu) {
-    enum { RESERVED_NBYTES = 1024 }; /* of each block, by the driver */
+    enum { RESERVED_NBYTES = 1024 + 256 }; /* of each block, by the driver, and for scans */
     int room = gpu->shared_per_multiprocessor / 2 - RESERVED_NBYTES;
     if (room > gpu->shared_per_block) room = gpu->shared_per_block;
     return room < SHARED_NBYTES ? room : SHARED_NBYTES;

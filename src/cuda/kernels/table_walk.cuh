@@ -161,6 +161,6 @@ static __device__ __forceinline__ group_place place_of_key(const struct wf_table
     return place;
 }
 
-extern __shared__ u64 block_table[];
+extern __shared__ __align__(16) u64 block_table[]; // records may have 16 bytes
 
 #endif
