@@ -494,23 +494,35 @@ def test_tables_of_squares(pair, type_name, kind):
                 assert plan.startswith(("tables in shared memory", "a table in global memory")) and "; else" in plan, plan
 
 
+# Ops whose tables are of integers, or of squares of these; on the simulator some.
+TABLE_OPS = ("sum", "mean", "norm1", "var", "norm2", "nonzero", "any", "all")
+SIMULATED_TABLES = {"i16": ("sum", "any"), "u32": ("var",), "i64": ("norm2",), "u64": ("std",), "f32": ("nonzero",), "f16": ("all",),
+                    "bool": ("mean",)}
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize("type_name", TYPES)
 def test_tables_of_all_types(pair, type_name):
-    """Values and keys that lie apart; bad keys, which are skipped or told."""
+    """Values and keys that lie apart; bad keys, which are skipped or told; the largest magnitudes, whose squares are longest."""
     rng = random.Random(f"gpu tables {type_name}")
-    if not pair.gpu.is_real and type_name != "i16":
+    if not pair.gpu.is_real and type_name not in SIMULATED_TABLES:
         pytest.skip("no GPU: on the simulator fewer types")
+    ops = [op for op in (TABLE_OPS if pair.gpu.is_real else SIMULATED_TABLES[type_name]) if op in ops_of(type_name)]
     for key_type in ("i8", "u16", "i32", "u64") if pair.gpu.is_real else ("u16",):
-        array = Laid(type_name, (TABLE_COUNT,), rng, "plain", plain=False)
+        kind = rng.choice(("ends", "plain") if type_name in INTEGERS else ("special", "plain"))
+        array = Laid(type_name, (TABLE_COUNT,), rng, kind if kind == "special" else "plain", plain=kind != "plain")
+        array = put_kind(array, kind, rng)
         values = [rng.randrange(100) for _ in range(TABLE_COUNT)]
         values[rng.randrange(TABLE_COUNT)] = 120
         labels = pair.labels_there(values, key_type, rng.choice([1, 3]))
         here = integer_vector(values, key_type)
-        for op in ("sum", "mean") if pair.gpu.is_real else ("sum",):
-            for flags in (0, 1):
-                pair.check(op, library.wf_groups_keys(0, 100, byref(here)), [array], key_type, flags=flags,
-                           groups_there=library.wf_groups_keys(0, 100, byref(labels)))
+        for op in ops:
+            for flags, nan in ((0, "propagate"), (1, rng.choice(NAN_POLICIES))):
+                pair.check(op, library.wf_groups_keys(0, 101, byref(here)), [array], key_type, kind, flags=flags, nan=nan,
+                           groups_there=library.wf_groups_keys(0, 101, byref(labels)),
+                           fill=wf.value_of_bits(wf.WF_U8, 1))
+                is_table = type_name != "f64" or op not in ("var", "std", "norm2")
+                assert (b"table" in library.wf_handle_plan(pair.device.pointer)) == is_table, op
 
 
 EXTREME_KINDS = ("ties", "rising", "falling", "ends", "special", "wild")
@@ -562,23 +574,51 @@ def test_extremes_by_key(pair, type_name, kind):
         check_extremes(pair, type_name, groups, order, kind, (simulated[type_name],), ("propagate", "omit"), rng)
 
 
-@pytest.mark.parametrize("order", ("random", "sorted", "one far"))
-def test_ranges_of_keys(pair, order):
-    """More groups than the L2 cache has words for: keys in any order take several passes, sorted ones the first alone."""
-    rng = random.Random(f"gpu ranges {order}")
-    groups = 5 << 20 if pair.gpu.is_real else 70_000
+def ranged_keys(rng, groups, order):
+    """Some more than groups: half of a bucket's range has none, and one key has many."""
     values = [rng.randrange(groups) if rng.random() < 0.9 else 3 for _ in range(groups + 1)]
-    if order != "random":
-        values.sort()
+    if order == "random":
+        return [value if value >> 12 & 7 != 5 else value | 1 << 11 for value in values]
+    if order == "few buckets":
+        return [value & 0x7fff if value >> 12 != 9 else value for value in values]
+    values.sort()
     if order == "one far":
         values[5] = groups
-    keys = integer_vector(values, "u32")
-    array = Laid("f32", (groups + 1,), rng, "plain", plain=True)
-    for op in ("sum", "argmax"):
+    return values
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", ("random", "few buckets", "sorted", "one far"))
+def test_ranges_of_keys(pair, order):
+    """More groups than the L2 cache has words for: sums of keys in any order go by buckets, extremes take several passes; sorted
+    keys neither.  Scratch memory is left as the call before left it."""
+    rng = random.Random(f"gpu ranges {order}")
+    groups = 5 << 20 if pair.gpu.is_real else 70_000
+    keys = integer_vector(ranged_keys(rng, groups, order), "u32")
+    array = put(Laid("f32", (groups + 1,), rng, "plain", plain=True), {9: -0.0, 77: math.inf})
+    ops = {"random": ("mean", "sum", "argmax"), "few buckets": ("norm2", "sum")}.get(order, ("sum", "argmax"))
+    for op in ops:
         pair.check(op, library.wf_groups_keys(0, groups, byref(keys)), [array], order, flags=int(order == "one far"),
                    fill=wf.value_of_bits(wf.WF_U8, 1))
         plan = library.wf_handle_plan(pair.device.pointer).decode()
-        assert plan.startswith("a table in global memory") and " 2 ranges of keys" in plan, plan
+        way = " 2 ranges of keys" if op == "argmax" else " buckets of "
+        assert plan.startswith("a table in global memory") and way in plan, plan
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("type_name", ("f64", "i64", "bf16"))
+def test_buckets_of_other_types(pair, type_name):
+    """Records of 16 bytes, of few bits; values and keys that lie apart, and bad keys among them."""
+    rng = random.Random(f"gpu buckets {type_name}")
+    groups = 5 << 20 if pair.gpu.is_real else 70_000
+    values = ranged_keys(rng, groups, "random")
+    values[1000] = groups + 5
+    here, there = integer_vector(values, "i32"), pair.labels_there(values, "i32", 2)
+    array = Laid(type_name, (groups + 1,), rng, "plain", plain=False)
+    for flags in (0, 1):
+        pair.check("sum", library.wf_groups_keys(0, groups, byref(here)), [array], flags=flags,
+                   groups_there=library.wf_groups_keys(0, groups, byref(there)))
+        assert b" buckets of " in library.wf_handle_plan(pair.device.pointer)
 
 
 @pytest.mark.parametrize("op", ("mean", "var"))

@@ -1,6 +1,6 @@
 """Reductions by groups on the first GPU, beside torch: the same data, the same run, verified before it is timed.
 
-    groups.py BUILD [--quick] [--only axes|segments|keys] [--length N]... [--type TYPE]...
+    groups.py BUILD [--quick] [--only axes|segments|keys] [--length N]... [--keys N]... [--op OP]... [--type TYPE]...
 
 prints GB/s of the values, their share of what a plain read of the same bytes reaches, and torch's GB/s with its ratio.
 Results are checked against the CPU engine's bits.
@@ -154,23 +154,53 @@ def segments(bench, dtype, lengths):
         bench.case(name, "sum", used, groups, peer, on_host)
 
 
+def orders_of_keys(torch, count, n):
+    """Keys by the order that they are in: each is made when it is wanted, as memory is short."""
+    def random():
+        return torch.randint(0, count, (n,), device="cuda")
+
+    def skewed():
+        return (torch.rand(n, device="cuda", dtype=torch.float64)**4 * count).long()
+
+    def mostly_sorted():
+        """One in 64 is anywhere."""
+        return torch.where(torch.rand(n, device="cuda") < 1 / 64, random(), random().sort()[0])
+
+    orders = {"random": random, "sorted": lambda: random().sort()[0], "skewed": skewed}
+    if count > 1:
+        orders["mostly sorted"] = mostly_sorted
+        orders["half one key"] = lambda: torch.where(torch.rand(n, device="cuda") < 0.5, count // 2, random())
+    return orders if count > 1 else {"random": random}
+
+
+def values_that_hurt(torch, x):
+    """Exponents far apart, and a NaN."""
+    wide = (x.double() * torch.exp(3 * torch.randn(x.shape, device="cuda"))).to(x.dtype)
+    with_nan = x.clone()
+    with_nan[x.numel() // 2] = float("nan")
+    return {"wide": wide, "one NaN": with_nan}
+
+
 def keys(bench, dtype, counts, ops):
     torch = bench.torch
     n = NBYTES // torch.empty(0, dtype=dtype).element_size()
     x = make(bench, dtype, (n,))
     for count in counts:
-        order = torch.randint(0, count, (n,), device="cuda")
-        kinds = {"random": order, "sorted": order.sort()[0], "skewed": (torch.rand(n, device="cuda", dtype=torch.float64)**4 * count).long()}
-        for kind, key in kinds.items():
-            if count == 1 and kind != "random":
-                continue
+        into = torch.zeros(count, dtype=dtype, device="cuda")
+        for order, make_key in orders_of_keys(torch, count, n).items():
+            key = make_key()
             there, here = labels_of(bench, key)
             groups, on_host = (bench.library.wf_groups_keys(0, count, byref(labels)) for labels in (there, here))
-            into = torch.zeros(count, dtype=dtype, device="cuda")
             peers = {"sum": lambda: into.index_add_(0, key, x), "max": lambda: into.scatter_reduce_(0, key, x, "amax")}
+            if dtype not in (torch.float32, torch.float64) and (count < 1000 or order != "random"):
+                peers = {}  # which take seconds
             for op in ops:
-                bench.case(f"{count} keys, {kind}", op, x, groups, peers.get(op), on_host)
-        del kinds, key, order
+                bench.case(f"{count} keys, {order}", op, x, groups, peers.get(op), on_host)
+            if order == "random" and dtype in (torch.float32, torch.float64) and count >= 1000:
+                for kind, values in values_that_hurt(torch, x).items():
+                    bench.case(f"{count} keys, {order}, {kind}", "sum", values, groups,
+                               lambda: into.index_add_(0, key, values), on_host)  # noqa: B023
+    del key, into
     rows, columns, count = n // 64, 64, 100_000
     table, key = x.view(rows, columns), torch.randint(0, count, (rows,), device="cuda")
     there, here = labels_of(bench, key)
@@ -185,6 +215,8 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", action="append", choices=["axes", "segments", "keys"])
     parser.add_argument("--length", action="append", type=int)
+    parser.add_argument("--keys", action="append", type=int)
+    parser.add_argument("--op", action="append", choices=OPS)
     parser.add_argument("--type", action="append", choices=["f32", "f64", "f16", "i8", "i32"])
     options = parser.parse_args()
     bench = Bench(options.build)
@@ -197,7 +229,7 @@ def main():
         if "segments" in wanted:
             segments(bench, types[name], (4, 32, 256, 4096, 1 << 20))
         if "keys" in wanted:
-            keys(bench, types[name], KEYS, OPS[:3] if options.quick else OPS[:4])
+            keys(bench, types[name], options.keys or KEYS, options.op or (OPS[:3] if options.quick else OPS[:4]))
 
 
 if __name__ == "__main__":

@@ -95,8 +95,13 @@ static int describe_first(const struct wf_cuda_group_plan *plan, char *text, siz
     if (tables->copies)
         return snprintf(text, capacity, "tables in shared memory, %d cop%s each", tables->copies,
                         tables->copies == 1 ? "y" : "ies");
-    return snprintf(text, capacity, "a table in global memory, %d groups of it kept in each block, by %d range%s of keys",
-                    tables->kept, tables->passes, tables->passes == 1 ? "" : "s");
+    int at = snprintf(text, capacity, "a table in global memory, %d groups of it kept in each block", tables->kept);
+    if (at >= (int)capacity) return at;
+    if (!tables->buckets)
+        return at + snprintf(text + at, capacity - (size_t)at, ", by %d range%s of keys", tables->passes,
+                             tables->passes == 1 ? "" : "s");
+    return at + snprintf(text + at, capacity - (size_t)at, ", or by %d buckets of %d keys", tables->buckets,
+                         1 << tables->bucket_log2);
 }
 
 void wf_cuda_group_plan_describe(const struct wf_cuda_group_plan *plan, char *text, size_t capacity) {

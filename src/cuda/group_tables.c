@@ -10,21 +10,30 @@ enum {
     SHARED_NBYTES = 100 << 10, /* of a block */
     KEPT_MAX = 1 << 13,
     PASSES_MAX = 8,            /* more take longer than they save */
+    SAMPLING_MAX = 16,         /* blocks */
     WALK_TABLE = 4             /* no walk of kernels/groups.cu */
 };
 
+/* How many elements are not 0 is all that is wanted. */
+static bool is_of_nonzero(const struct wf_accumulator *empty) {
+    return empty->parts == WF_PART_NONZERO;
+}
+
 static int count_terms(const struct wf_accumulator *empty) {
+    if (is_of_nonzero(empty)) return 1;
     if (!(empty->parts & (WF_PART_SUM | WF_PART_ABS))) return 0;
     if (wf_type_is_float(empty->type)) return WF_TABLE_TERMS_MAX;
     return wf_type_nbytes(empty->type) == 8 ? 2 : 1;
 }
 
 static int count_square_terms(const struct wf_accumulator *empty) {
-    return empty->parts & WF_PART_SQUARES ? WF_TABLE_SQUARE_TERMS : 0;
+    if (!(empty->parts & WF_PART_SQUARES)) return 0;
+    bool has_64_bits = !wf_type_is_float(empty->type) && wf_type_nbytes(empty->type) < 8;
+    return has_64_bits ? WF_TABLE_INTEGER_SQUARE_TERMS : WF_TABLE_SQUARE_TERMS;
 }
 
 static bool has_counts(const struct wf_accumulator *empty) {
-    return empty->op == WF_MEAN || empty->op == WF_VAR || empty->op == WF_STD;
+    return empty->op == WF_MEAN || empty->op == WF_VAR || empty->op == WF_STD || is_of_nonzero(empty);
 }
 
 static bool are_extremes(const struct wf_accumulator *empty) {
@@ -47,23 +56,25 @@ static int find_term_bits(int64_t count) {
     return bits < 40 ? bits : 40;
 }
 
-/* Whether it is of squares that an f64 holds, and of nothing else but the values. */
+/* Whether it is of squares that an f64 or words hold, and of nothing else but the values. */
 static bool has_squares(const struct wf_accumulator *empty) {
     bool is_known = empty->op == WF_VAR || empty->op == WF_STD || empty->op == WF_NORM2;
     unsigned others = empty->parts & ~(unsigned)(WF_PART_SUM | WF_PART_SQUARES);
-    return is_known && others == 0 && wf_type_is_float(empty->type) && wf_type_nbytes(empty->type) < 8;
+    return is_known && others == 0 && empty->type != WF_F64;
 }
 
 bool wf_cuda_tables_fit(const struct wf_accumulator *empty, int64_t count, int64_t groups) {
     bool is_sum = empty->op == WF_SUM || empty->op == WF_NORM1 || empty->op == WF_MEAN;
     bool is_extreme = empty->op == WF_MIN || empty->op == WF_MAX || empty->op == WF_ARGMIN || empty->op == WF_ARGMAX;
     bool has_one_sum = empty->parts == WF_PART_SUM || empty->parts == WF_PART_ABS;
-    bool has_tables = (is_sum && has_one_sum) || (is_extreme && are_extremes(empty)) || has_squares(empty);
+    bool has_tables =
+        (is_sum && has_one_sum) || (is_extreme && are_extremes(empty)) || has_squares(empty) || is_of_nonzero(empty);
     return has_tables && count >= COUNT_MIN && count <= INT64_C(1) << 30 && groups <= count;
 }
 
 bool wf_cuda_tables_suffice(const struct wf_accumulator *empty) {
-    return !wf_type_is_float(empty->type) || (are_extremes(empty) && empty->nan != WF_NAN_ERROR);
+    bool has_no_grid = are_extremes(empty) || is_of_nonzero(empty);
+    return !wf_type_is_float(empty->type) || (has_no_grid && empty->nan != WF_NAN_ERROR);
 }
 
 /* The words of a table that one stage writes. */
@@ -79,7 +90,7 @@ static int64_t words_nbytes(const struct wf_accumulator *empty, int64_t groups) 
 
 /* Shared memory of a block, of which a multiprocessor has two. */
 static int find_room(const struct wf_gpu *gpu) {
-    enum { RESERVED_NBYTES = 1024 }; /* of each block, by the driver */
+    enum { RESERVED_NBYTES = 1024 + 256 }; /* of each block, by the driver, and for scans */
     int room = gpu->shared_per_multiprocessor / 2 - RESERVED_NBYTES;
     if (room > gpu->shared_per_block) room = gpu->shared_per_block;
     return room < SHARED_NBYTES ? room : SHARED_NBYTES;
@@ -111,16 +122,65 @@ static int count_passes(const struct wf_accumulator *empty, int64_t groups, cons
     return passes < PASSES_MAX ? (int)passes : PASSES_MAX;
 }
 
+static int64_t count_blocks(int64_t count, const struct wf_gpu *gpu) {
+    int64_t blocks = count / WF_TABLE_BLOCK + 1, most = 2 * (int64_t)gpu->multiprocessors;
+    return blocks < most ? blocks : most;
+}
+
+/* Of an element in a bucket: its bits and its key. */
+static int record_nbytes(const struct wf_accumulator *empty) {
+    return wf_type_nbytes(empty->type) == 8 ? 16 : 8;
+}
+
+/* Instead of passes, of sums: as many keys in each as shared memory has room for, if beside two words for each bucket there is
+ * room for tiles of some elements a bucket. */
+static void choose_buckets(struct wf_cuda_table_plan *plan, const struct wf_accumulator *empty, int64_t groups,
+                           const struct wf_gpu *gpu) {
+    enum { MULTIPLE = 512 };
+    int log2 = 0, room = find_room(gpu);
+    while (table_nbytes(empty, INT64_C(2) << log2) <= room) log2++;
+    int64_t buckets = ((groups - 1) >> log2) + 1, left = room - 8 * (buckets + 2), tile = left / record_nbytes(empty);
+    if (are_extremes(empty) || tile < buckets || tile < MULTIPLE) return;
+    plan->buckets = (int)buckets;
+    plan->bucket_log2 = log2;
+    plan->tile = (int)(tile / MULTIPLE * MULTIPLE);
+    plan->passes = 1;
+}
+
 struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty, int64_t groups, const struct wf_gpu *gpu) {
     struct wf_cuda_table_plan plan = {.copies = count_copies(empty, groups, find_room(gpu)), .passes = 1};
     if (plan.copies) return plan;
     plan.kept = count_kept(empty, find_room(gpu));
     plan.passes = count_passes(empty, groups, gpu);
+    if (plan.passes > 1) choose_buckets(&plan, empty, groups, gpu);
     return plan;
 }
 
-size_t wf_cuda_tables_nbytes(const struct wf_accumulator *empty, int64_t groups) {
-    return sizeof(struct wf_table_findings) + (size_t)words_nbytes(empty, groups) + (size_t)groups * 4;
+/* Where parts of the scratch memory begin, where they end, and how much has to be 0 at first. */
+struct places {
+    size_t flags, words, cleared, begins, nexts, records, end;
+};
+
+static size_t align(size_t nbytes) {
+    return (nbytes + 15) / 16 * 16;
+}
+
+static struct places find_places(const struct wf_accumulator *empty, int64_t count, int64_t groups,
+                                 const struct wf_cuda_table_plan *plan) {
+    struct places places = {.flags = sizeof(struct wf_table_findings)};
+    size_t of_buckets = plan->buckets ? align(((size_t)plan->buckets + 1) * 4) : 0;
+    places.begins = align(places.flags + (size_t)groups * 4);
+    places.words = places.begins + of_buckets;
+    places.nexts = align(places.words + (size_t)words_nbytes(empty, groups));
+    places.records = places.nexts + of_buckets;
+    places.cleared = plan->buckets ? places.words : places.nexts; /* words otherwise by kernels */
+    places.end = places.records + (plan->buckets ? (size_t)count * (size_t)record_nbytes(empty) : 0);
+    return places;
+}
+
+size_t wf_cuda_tables_nbytes(const struct wf_accumulator *empty, int64_t count, int64_t groups,
+                             const struct wf_cuda_table_plan *plan) {
+    return find_places(empty, count, groups, plan).end;
 }
 
 static wf_error find_kernel(wf_handle *handle, const struct wf_cuda_table_task *task, wf_cuda_function *function) {
@@ -151,7 +211,16 @@ static wf_error launch(wf_handle *handle, wf_cuda_function function, struct wf_t
                           "tables of %lld groups", (long long)r->table_count);
 }
 
-static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task *task) {
+/* Whether several elements can be loaded at once. */
+static bool are_packed(const struct wf_cuda_table_task *task, int64_t key_stride) {
+    const struct wf_group_arguments *r = task->groups;
+    bool are_side_by_side = r->dimension[r->ndim].stride[0] == (int64_t)wf_type_nbytes(task->empty->type) &&
+                            key_stride == (int64_t)wf_type_nbytes(task->keys->type);
+    return are_side_by_side && (r->x | (uintptr_t)task->keys->data) % 16 == 0;
+}
+
+static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task *task, const struct wf_gpu *gpu,
+                                                const struct places *places) {
     int64_t stride_bytes[WF_NDIM_MAX], count = wf_array_length(task->keys, 0);
     wf_array_strides(task->keys, stride_bytes);
     struct wf_table_arguments r = {.groups = *task->groups,
@@ -167,41 +236,66 @@ static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task 
                                    .copies = task->plan.copies,
                                    .kept = task->plan.kept,
                                    .passes = task->plan.passes,
+                                   .blocks = (int)count_blocks(count, gpu),
+                                   .buckets = task->plan.buckets,
+                                   .bucket_log2 = task->plan.bucket_log2,
+                                   .words = task->scratch + places->words,
+                                   .flags = task->scratch + places->flags,
+                                   .bucket_begins = task->scratch + places->begins,
+                                   .bucket_nexts = task->scratch + places->nexts,
+                                   .tile = task->plan.tile,
+                                   .records = task->scratch + places->records,
                                    .key_nbytes = (int)wf_type_nbytes(task->keys->type),
                                    .key_is_signed = wf_type_table[task->keys->type].kind == WF_KIND_SIGNED,
-                                   .skips_bad_keys = task->skips_bad_keys};
-    r.words = r.findings + sizeof(struct wf_table_findings);
-    r.flags = r.words + (uint64_t)words_nbytes(task->empty, task->table_count);
+                                   .skips_bad_keys = task->skips_bad_keys,
+                                   .are_packed = are_packed(task, stride_bytes[0])};
     return r;
 }
 
 /* A stage over all elements, once for each range of keys. */
 static wf_error launch_passes(wf_handle *handle, wf_cuda_function function, struct wf_table_arguments *r,
-                              enum wf_table_stage stage, int64_t blocks, int64_t shared) {
+                              enum wf_table_stage stage, int64_t shared) {
     wf_error error = WF_OK;
     for (r->pass = 0; !error && r->pass < r->passes; r->pass++)
-        error = launch(handle, function, r, stage, blocks, WF_TABLE_BLOCK, shared);
+        error = launch(handle, function, r, stage, r->blocks, WF_TABLE_BLOCK, shared);
     return error;
+}
+
+/* What has to be known before elements are added, and where they are brought before. */
+static wf_error launch_looks(wf_handle *handle, const struct wf_accumulator *empty, wf_cuda_function function,
+                             struct wf_table_arguments *r) {
+    bool has_grid = wf_type_is_float(empty->type) && !are_extremes(empty) && !is_of_nonzero(empty);
+    int64_t of_buckets = r->buckets * 4, of_tile = 8 * (r->buckets + 2) + r->tile * record_nbytes(empty);
+    int64_t block = WF_TABLE_BLOCK, sampling = r->blocks < SAMPLING_MAX ? r->blocks : SAMPLING_MAX;
+    wf_error error = WF_OK;
+    if (r->passes > 1 || r->buckets) error = launch(handle, function, r, WF_TABLE_SAMPLE, sampling, block, 0);
+    if (!error && (has_grid || r->buckets)) error = launch(handle, function, r, WF_TABLE_LOOK, r->blocks, block, of_buckets);
+    if (error || !r->buckets) return error;
+    error = launch(handle, function, r, WF_TABLE_SCAN, 1, block, 0);
+    return error ? error : launch(handle, function, r, WF_TABLE_PLACE, r->blocks, block, of_tile);
+}
+
+/* Shared memory of a block that adds. */
+static int64_t find_table_nbytes(const struct wf_accumulator *empty, const struct wf_table_arguments *r) {
+    int64_t of_bucket = r->buckets ? table_nbytes(empty, INT64_C(1) << r->bucket_log2) : 0;
+    int64_t nbytes = r->copies * table_nbytes(empty, r->table_count) + r->kept * kept_nbytes(empty);
+    return of_bucket > nbytes ? of_bucket : nbytes;
 }
 
 wf_error wf_cuda_tables_reduce(wf_handle *handle, const struct wf_cuda_table_task *task, wf_cuda_pointer *condition) {
     struct wf_cuda *cuda = handle->device_state;
-    struct wf_table_arguments r = make_arguments(task);
+    struct places places = find_places(task->empty, wf_array_length(task->keys, 0), task->table_count, &task->plan);
+    struct wf_table_arguments r = make_arguments(task, &cuda->gpu, &places);
     wf_cuda_function function;
-    int64_t blocks = r.count / WF_TABLE_BLOCK + 1, most = 2 * (int64_t)cuda->gpu.multiprocessors;
-    int64_t shared = r.copies * table_nbytes(task->empty, r.table_count) + r.kept * kept_nbytes(task->empty);
-    bool looks = r.passes > 1 || (wf_type_is_float(task->empty->type) && !are_extremes(task->empty));
-    int64_t warps = (r.table_count + 31) / 32, finishing = 16 * (int64_t)cuda->gpu.multiprocessors;
-    if (blocks > most) blocks = most;
+    int64_t shared = find_table_nbytes(task->empty, &r);
+    int64_t warps = (r.table_count + 31) / 32, finishing = 32 * (int64_t)cuda->gpu.multiprocessors;
     *condition = r.findings + offsetof(struct wf_table_findings, failed);
     wf_error error = find_kernel(handle, task, &function);
     if (!error)
-        error = WF_DRIVER_CALL(handle, MemsetD8Async,
-                               (task->scratch, 0, wf_cuda_tables_nbytes(task->empty, r.table_count), cuda->stream),
-                               "scratch memory");
-    if (!error && looks) error = launch(handle, function, &r, WF_TABLE_LOOK, blocks, WF_TABLE_BLOCK, 0);
-    if (!error) error = launch_passes(handle, function, &r, WF_TABLE_ADD, blocks, shared);
-    if (!error && has_index_stage(task->empty)) error = launch_passes(handle, function, &r, WF_TABLE_INDEX, blocks, shared);
+        error = WF_DRIVER_CALL(handle, MemsetD8Async, (task->scratch, 0, places.cleared, cuda->stream), "scratch memory");
+    if (!error) error = launch_looks(handle, task->empty, function, &r);
+    if (!error) error = launch_passes(handle, function, &r, WF_TABLE_ADD, shared);
+    if (!error && has_index_stage(task->empty)) error = launch_passes(handle, function, &r, WF_TABLE_INDEX, shared);
     if (!error)
         error = launch(handle, function, &r, WF_TABLE_FINISH, warps < finishing ? warps : finishing, 32, task->sums_nbytes);
     bool has_status = r.groups.status && wf_cuda_tables_suffice(task->empty);

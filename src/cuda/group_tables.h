@@ -27,7 +27,8 @@ bool wf_cuda_tables_suffice(const struct wf_accumulator *empty);
 struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty, int64_t groups, const struct wf_gpu *gpu);
 
 /* Scratch memory. */
-size_t wf_cuda_tables_nbytes(const struct wf_accumulator *empty, int64_t groups);
+size_t wf_cuda_tables_nbytes(const struct wf_accumulator *empty, int64_t count, int64_t groups,
+                             const struct wf_cuda_table_plan *plan);
 
 /* Launches all that leads to the results, and to the status where tables suffice.  *condition: the address of a u32 that is not 0
  * then if tables did not hold the data, so that keys have to be sorted.  Bad keys are noted as wf_cuda_sort_keys does. */

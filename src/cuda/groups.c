@@ -317,7 +317,8 @@ static void size_scratch(struct job *job) {
     if (layout->axis >= 0 && !job->plan.tables_suffice) count_pieces(job, &pieces, &slots);
     if (grouped->groups->labels && job->are_labels_host)
         job->labels_nbytes = (size_t)wf_array_length(grouped->groups->labels, 0) * wf_type_nbytes(grouped->groups->labels->type);
-    if (job->plan.has_tables) job->tables_nbytes = wf_cuda_tables_nbytes(grouped->empty, layout->count);
+    if (job->plan.has_tables)
+        job->tables_nbytes = wf_cuda_tables_nbytes(grouped->empty, layout->reduced_count, layout->count, &job->plan.tables);
     if (layout->by == WF_GROUP_KEYS && !job->plan.tables_suffice)
         job->keys_nbytes = wf_cuda_keys_nbytes(layout->reduced_count, grouped->groups->count);
     job->slots = job->arguments.slot_count = slots;

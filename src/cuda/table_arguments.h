@@ -5,8 +5,11 @@
 #include "group_arguments.h"
 
 enum wf_table_stage {
-    WF_TABLE_LOOK,  /* the largest exponent of what is summed; whether neighbours have keys far apart */
-    WF_TABLE_ADD,   /* every element, to its key's words */
+    WF_TABLE_SAMPLE, /* whether neighbours have keys far apart */
+    WF_TABLE_LOOK,   /* the largest exponent of what is summed; where there are buckets, how many elements each has */
+    WF_TABLE_SCAN,   /* where each bucket begins; one block */
+    WF_TABLE_PLACE,  /* every element, with its key, to its bucket */
+    WF_TABLE_ADD,    /* every element, to its key's words */
     WF_TABLE_INDEX, /* of extremes of 64 bits: the positions of those that have been found */
     WF_TABLE_FINISH, /* the results */
     WF_TABLE_STATUS  /* leaves the wf_error of all stages before, where nothing else is launched after these */
@@ -15,7 +18,8 @@ enum wf_table_stage {
 enum {
     WF_TABLE_BLOCK = 512,
     WF_TABLE_TERMS_MAX = 3, /* words among which a sum's bits are divided */
-    WF_TABLE_SQUARE_TERMS = 4, /* those of a sum of squares, whose exponents are twice as far apart */
+    WF_TABLE_SQUARE_TERMS = 4, /* those of a sum of squares, whose exponents are twice as far apart, ... */
+    WF_TABLE_INTEGER_SQUARE_TERMS = 2, /* ... and of squares of 64 bits */
     WF_TABLE_COPIES_MAX = 32 /* of a table in shared memory, so that lanes with equal keys do not wait for each other */
 };
 
@@ -39,17 +43,25 @@ struct wf_table_arguments {
     unsigned long long flags;    /* u32 for each group: enum wf_special, of its infinities, and WF_TABLE_NAN; WF_TABLE_SEEN */
     unsigned long long findings; /* struct wf_table_findings */
     int terms, term_bits; /* how many words a sum has, and how many bits of an element go to one */
-    int square_terms;     /* how many a sum of squares has: of floats of up to 32 bits, beside or without that of values */
+    int square_terms;     /* how many a sum of squares has, beside or without that of values */
     int has_counts;
     int copies; /* of a block's table in shared memory; 0: words are added to in global memory */
     int kept;   /* groups that a block keeps in shared memory, a power of two, where copies is 0 */
+    int blocks;                       /* that elements are shared by, a piece for each */
+    int buckets, bucket_log2;         /* ranges of 2^bucket_log2 keys each, to which elements are brought first; 0: none */
+    int tile;                         /* elements that a block sorts by bucket at a time */
+    unsigned long long bucket_begins; /* u32 for each bucket, and one more: elements, then where they begin */
+    unsigned long long bucket_nexts;  /* u32 for each bucket: where the next elements go */
+    unsigned long long records;       /* for each element its bits and its key: see kernels/table_buckets.cuh */
     int passes; /* over the elements, each of a range of keys; all in the first one where neighbours have near ones */
     int pass;
     int key_nbytes, key_is_signed, skips_bad_keys;
+    int are_packed; /* values, and keys, lie side by side, from a multiple of 16 bytes on */
     int stage;
 };
 
 #define WF_TABLE_NAN 0x100
+#define WF_TABLE_WRITTEN 0x400 /* of sums: the result has been written */
 #define WF_TABLE_SEEN 0x200 /* of extremes: the group has elements, even if its word is 0 */
 
 #endif

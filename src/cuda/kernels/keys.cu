@@ -2,6 +2,7 @@
 // place.  Which of a group's positions comes first may differ from run to run; what is made of them does not depend on it.
 
 #include "kernels/element.cuh"
+#include "kernels/scan.cuh"
 #include "kernels/warp.cuh"
 #include "key_arguments.h"
 
@@ -99,26 +100,6 @@ static __device__ __forceinline__ void take_keys_by_table(const struct wf_key_ar
 }
 
 // ---- where groups begin
-
-// The sum of the values of all threads before this one; *total: of all.
-static __device__ __forceinline__ u64 scan_block(u64 value, u64 *total)
-{
-    __shared__ u64 of_warp[WF_KEY_BLOCK / 32];
-    u64 sum = value, before = 0;
-    *total = 0;
-    for (int delta = 1; delta < 32; delta *= 2) {
-        u64 other = __shfl_up_sync(ALL_LANES, sum, delta);
-        if ((int)lane_number() >= delta) sum += other;
-    }
-    if (lane_number() == 31) of_warp[warp_number()] = sum;
-    __syncthreads();
-    for (u32 i = 0; i < WF_KEY_BLOCK / 32; i++) {
-        if (i < warp_number()) before += of_warp[i];
-        *total += of_warp[i];
-    }
-    __syncthreads();
-    return before + sum - value;
-}
 
 static __device__ __forceinline__ u64 load_counts(const struct wf_key_arguments *r, u64 counts[EACH])
 {

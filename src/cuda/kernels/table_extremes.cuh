@@ -35,11 +35,6 @@ typedef u32 table_word;
 #define NEEDS_FLAG (!IS_FLOAT && WIDTH >= 32 && !HAS_PACKED_INDEX)
 #define ORDER_OF_NAN ((narrow_key)(WIDTH == 64 ? ~(u64)0 : (((u64)1 << WIDTH) - 1 + FIRST_ORDER)))
 
-static __device__ __forceinline__ void look(const struct wf_table_arguments *r)
-{
-    sample_keys(r);
-}
-
 static __device__ __forceinline__ narrow_key order_of(unit bits)
 {
     narrow_key key = narrow_key_of(bits);

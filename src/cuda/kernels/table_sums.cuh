@@ -8,12 +8,39 @@
 #include "kernels/group_finish.cuh"
 #include "kernels/group_state.cuh"
 #include "kernels/relaxed.cuh"
+#include "kernels/table_buckets.cuh"
 #include "kernels/table_walk.cuh"
 
 // The words of a key, while they are gathered.
 #define SQUARES_AT WF_TABLE_TERMS_MAX
 #define COUNT_AT (WF_TABLE_TERMS_MAX + (HAS_SQUARES ? WF_TABLE_SQUARE_TERMS : 0))
 #define WORDS_MAX (COUNT_AT + 1)
+
+// What is known of these where it is compiled.
+static __device__ __forceinline__ int count_terms(const struct wf_table_arguments *r)
+{
+    return !IS_FLOAT || HAS_NONZERO ? r->terms : HAS_VALUE_SUM ? WF_TABLE_TERMS_MAX : 0;
+}
+
+static __device__ __forceinline__ int count_square_terms(void)
+{
+    return !HAS_SQUARES ? 0 : IS_FLOAT || WIDTH == 64 ? WF_TABLE_SQUARE_TERMS : WF_TABLE_INTEGER_SQUARE_TERMS;
+}
+
+static __device__ __forceinline__ bool has_counts(const struct wf_table_arguments *r)
+{
+#ifdef FINISH_OP
+    (void)r;
+    return HAS_NONZERO || FINISH_OP == WF_MEAN || FINISH_OP == WF_VAR || FINISH_OP == WF_STD;
+#else
+    return r->has_counts;
+#endif
+}
+
+static __device__ __forceinline__ int count_words(const struct wf_table_arguments *r)
+{
+    return count_terms(r) + count_square_terms() + has_counts(r);
+}
 
 // ---- looking
 
@@ -25,10 +52,8 @@ static __device__ __forceinline__ u32 field_of(unit bits)
 
 #define LOOKS 8 // elements that a lane loads at a time
 
-static __device__ __forceinline__ void look(const struct wf_table_arguments *r)
+static __device__ __forceinline__ void look_at_values(const struct wf_table_arguments *r)
 {
-    sample_keys(r);
-    if (!IS_FLOAT) return;
     u32 high = 0;
     bool has_negative_zero = false;
     i64 step = (i64)gridDim.x * WF_TABLE_BLOCK;
@@ -49,11 +74,38 @@ static __device__ __forceinline__ void look(const struct wf_table_arguments *r)
     if (has_negative_zero) findings_of(r)->has_negative_zero = 1;
 }
 
+// Where there are buckets: words in global memory of some groups, by some blocks.  Of a bucket of which one block has all
+// elements they need not be cleared.
+static __device__ __forceinline__ void clear_words(const struct wf_table_arguments *r, i64 first, i64 groups, i64 block, i64 blocks)
+{
+    for (int word = 0; word < count_words(r); word++)
+        for (i64 i = block * WF_TABLE_BLOCK + threadIdx.x; i < groups; i += blocks * WF_TABLE_BLOCK)
+            ((u64 *)r->words)[word * r->table_count + first + i] = 0;
+}
+
+static __device__ __forceinline__ void look(const struct wf_table_arguments *r)
+{
+    if (has_buckets(r))
+        count_buckets(r);
+    else if (r->buckets)
+        clear_words(r, 0, r->table_count, blockIdx.x, r->blocks);
+    if (IS_FLOAT && HAS_SUMS) look_at_values(r);
+}
+
+static __device__ __forceinline__ void place_and_clear(const struct wf_table_arguments *r)
+{
+    if (!has_buckets(r)) return;
+    i64 of_share = records_of_share(r);
+    for (int i = (int)blockIdx.x; i < r->buckets; i += r->blocks)
+        if (!is_in_one_share(r, i, of_share)) clear_words(r, (i64)i << r->bucket_log2, keys_of_bucket(r, i), 0, 1);
+    place_elements(r);
+}
+
 // ---- adding
 
 // A key, and what has been gathered for it and is not yet in the table.
 typedef struct {
-    i64 key;
+    int key;
     i64 word[WORDS_MAX];
 } pending;
 
@@ -66,19 +118,15 @@ static __device__ __forceinline__ int find_top(const struct wf_table_arguments *
 // The position of the grid's unit.
 static __device__ __forceinline__ int find_base(const struct wf_table_arguments *r)
 {
-    return IS_FLOAT ? find_top(r) - r->terms * r->term_bits : 0;
+    return IS_FLOAT ? find_top(r) - count_terms(r) * r->term_bits : 0;
 }
 
 // The same of squares, whose positions begin at twice the exponent.
 static __device__ __forceinline__ int find_base_of_squares(const struct wf_table_arguments *r)
 {
-    return 2 * find_top(r) - r->square_terms * r->term_bits;
+    return IS_FLOAT ? 2 * find_top(r) - count_square_terms() * r->term_bits : 0;
 }
 
-static __device__ __forceinline__ int count_words(const struct wf_table_arguments *r)
-{
-    return r->terms + r->square_terms + r->has_counts;
-}
 
 // Of floats: for each word an f64 whose last bit is the word's unit, so that adding it rounds a value to units.
 typedef struct {
@@ -123,16 +171,35 @@ static __device__ __forceinline__ double add_float(const grid *grid, const int t
     return value;
 }
 
-static __device__ __forceinline__ void add_integer(const struct wf_table_arguments *r, unit bits, pending *sum)
+// Its bits go to words from the lowest on, the last of which takes what is left.
+static __device__ __forceinline__ void add_bits(const struct wf_table_arguments *r, const int terms, wf_u128 magnitude, bool negative,
+                                                i64 *word)
 {
-    bool negative = HAS_SUM && is_negative(bits);
-    u64 magnitude = magnitude_of(bits), mask = ((u64)1 << r->term_bits) - 1;
-    i64 low = (i64)(magnitude & mask), high = (i64)(magnitude >> r->term_bits);
-    sum->word[0] += negative ? -low : low;
-    sum->word[1] += negative ? -high : high;
+#pragma unroll
+    for (int i = 0; i < terms; i++) {
+        i64 term = (i64)(i < terms - 1 ? (u64)magnitude & (((u64)1 << r->term_bits) - 1) : (u64)magnitude);
+        word[i] += negative ? -term : term;
+        magnitude >>= r->term_bits;
+    }
 }
 
-static __device__ __forceinline__ void note_special(const struct wf_table_arguments *r, i64 key, unit bits)
+static __device__ __forceinline__ void add_integer(const struct wf_table_arguments *r, unit bits, pending *sum)
+{
+    wf_u128 magnitude = magnitude_of(bits);
+    if (HAS_VALUE_SUM) add_bits(r, WIDTH == 64 ? 2 : 1, magnitude, HAS_SUM && is_negative(bits), sum->word);
+    if (HAS_SQUARES) add_bits(r, count_square_terms(), magnitude * magnitude, false, sum->word + SQUARES_AT);
+}
+
+// Whether it counts.
+static __device__ __forceinline__ bool add_nonzero(const struct wf_table_arguments *r, unit bits, pending *sum)
+{
+    if (is_nan(bits) && r->groups.nan == WF_NAN_ERROR) findings_of(r)->failed = 1;
+    if (is_nan(bits) && r->groups.nan == WF_NAN_OMIT) return false;
+    sum->word[0] += is_nonzero(bits);
+    return true;
+}
+
+static __device__ __forceinline__ void note_special(const struct wf_table_arguments *r, int key, unit bits)
 {
     u32 flag = WF_TABLE_NAN;
     if (is_infinite(bits))
@@ -156,7 +223,9 @@ static __device__ __forceinline__ bool add_to_grids(const grids *grids, double v
 
 static __device__ __forceinline__ void add_value(const struct wf_table_arguments *r, const grids *grids, unit bits, pending *sum)
 {
-    if (!IS_FLOAT) {
+    if (HAS_NONZERO) {
+        if (!add_nonzero(r, bits, sum)) return;
+    } else if (!IS_FLOAT) {
         add_integer(r, bits, sum);
     } else if (is_either_special(bits, bits)) {
         note_special(r, sum->key, bits);
@@ -164,15 +233,38 @@ static __device__ __forceinline__ void add_value(const struct wf_table_arguments
     } else if (!add_to_grids(grids, widen(bits), sum)) {
         findings_of(r)->failed = 1;
     }
-    sum->word[COUNT_AT]++;
+    if (has_counts(r)) sum->word[COUNT_AT]++;
 }
 
-// An addition to a word in shared memory, by its halves, of each of which the GPU does one at once.
-static __device__ __forceinline__ void add_to_shared(u64 *word, u64 value)
+// ---- words in shared memory, by their halves, of each of which the GPU adds one at once: first the lower halves of all, so that
+// neighbours are in neighbouring banks
+
+// How many words the block has there.
+static __device__ __forceinline__ u32 count_shared(const struct wf_table_arguments *r)
 {
-    u32 low = (u32)value, before = atomicAdd((u32 *)word, low), high = (u32)(value >> 32) + (before + low < before);
-    if (high) atomicAdd((u32 *)word + 1, high);
+    if (r->copies) return (u32)count_words(r) * (u32)r->table_count * (u32)r->copies;
+    return (u32)count_words(r) * (u32)(has_buckets(r) ? 1 << r->bucket_log2 : r->kept);
 }
+
+static __device__ __forceinline__ void clear_shared(u32 words)
+{
+    for (u32 i = threadIdx.x; i < words; i += WF_TABLE_BLOCK) block_table[i] = 0;
+}
+
+static __device__ __forceinline__ void add_to_shared(u32 words, u32 at, u64 value)
+{
+    u32 *halves = (u32 *)block_table + at, low = (u32)value, before = atomicAdd(halves, low);
+    u32 high = (u32)(value >> 32) + (before + low < before);
+    if (high) atomicAdd(halves + words, high);
+}
+
+static __device__ __forceinline__ u64 shared_word(u32 words, u32 at)
+{
+    const u32 *halves = (const u32 *)block_table + at;
+    return (u64)halves[words] << 32 | halves[0];
+}
+
+// ---- where words are
 
 // Blocks without a table keep words of some groups, the first ones that they come across, among which the frequent ones are:
 // these would wait for each other in global memory.  Behind the words are the groups' numbers and one, 0 where there is none.
@@ -182,44 +274,67 @@ static __device__ __forceinline__ u32 *kept_numbers(const struct wf_table_argume
 }
 
 // The place of a group that the block keeps, or a negative number.
-static __device__ __forceinline__ int place_of_kept(const struct wf_table_arguments *r, i64 key)
+static __device__ __forceinline__ int place_of_kept(const struct wf_table_arguments *r, int key)
 {
-    if (r->kept == 0) return -1;
-    int place = (int)(key & (r->kept - 1));
+    int place = key & (r->kept - 1);
     u32 number = (u32)key + 1, kept = load_shared_u32(&kept_numbers(r)[place]);
     if (kept == 0) kept = atomicCAS(&kept_numbers(r)[place], 0, number);
     return kept == 0 || kept == number ? place : -1;
 }
 
-static __device__ __forceinline__ void add_word(const struct wf_table_arguments *r, int word, i64 key, int kept, u64 value)
+// Where the words of a key are in shared memory: the lowest one, and how far it is to the next, of `words`.
+typedef struct {
+    u32 words, at, step;
+} word_place;
+
+// Whether they are there.
+static __device__ __forceinline__ bool find_place(const struct wf_table_arguments *r, u32 words, int key, word_place *place)
 {
-    if (value == 0) return;
-    if (r->copies)
-        add_to_shared(&block_table[(word * r->table_count + key) * r->copies + lane_number() % r->copies], value);
-    else if (kept >= 0)
-        add_to_shared(&block_table[word * r->kept + kept], value);
-    else
-        atomicAdd((u64 *)r->words + word * r->table_count + key, value);
+    int kept = r->copies ? 0 : place_of_kept(r, key);
+    place->words = words;
+    place->at = r->copies ? (u32)(key * r->copies) + (lane_number() & (u32)(r->copies - 1)) : (u32)kept;
+    place->step = r->copies ? (u32)r->table_count * (u32)r->copies : (u32)r->kept;
+    return kept >= 0;
 }
 
-static __device__ __forceinline__ void clear_pending(pending *sum, i64 key)
+static __device__ __forceinline__ void clear_pending(pending *sum, int key)
 {
     sum->key = key;
 #pragma unroll
     for (int i = 0; i < WORDS_MAX; i++) sum->word[i] = 0;
 }
 
-static __device__ __forceinline__ void put_words(const struct wf_table_arguments *r, const pending *sum)
+// The word of what is gathered for a key, by its number in the table.
+static __device__ __forceinline__ u64 word_of_pending(const pending *sum, int word, const struct wf_table_arguments *r)
+{
+    int terms = count_terms(r), squares_end = terms + count_square_terms();
+    return (u64)sum->word[word < terms ? word : word < squares_end ? SQUARES_AT + word - terms : COUNT_AT];
+}
+
+static __device__ __forceinline__ void put_in_shared(const struct wf_table_arguments *r, const word_place *place, const pending *sum)
+{
+#pragma unroll
+    for (int i = 0; i < WORDS_MAX; i++)
+        if (i < count_words(r) && word_of_pending(sum, i, r))
+            add_to_shared(place->words, place->at + (u32)i * place->step, word_of_pending(sum, i, r));
+}
+
+static __device__ __forceinline__ void put_in_global(const struct wf_table_arguments *r, const pending *sum)
+{
+    u64 *words = (u64 *)r->words + sum->key;
+#pragma unroll
+    for (int i = 0; i < WORDS_MAX; i++)
+        if (i < count_words(r) && word_of_pending(sum, i, r)) atomicAdd(words + i * r->table_count, word_of_pending(sum, i, r));
+}
+
+static __device__ __forceinline__ void put_words(const struct wf_table_arguments *r, u32 words, const pending *sum)
 {
     if (sum->key < 0) return;
-    int kept = place_of_kept(r, sum->key);
-#pragma unroll
-    for (int i = 0; i < WF_TABLE_TERMS_MAX; i++)
-        if (i < r->terms) add_word(r, i, sum->key, kept, (u64)sum->word[i]);
-#pragma unroll
-    for (int i = 0; i < (HAS_SQUARES ? WF_TABLE_SQUARE_TERMS : 0); i++)
-        add_word(r, r->terms + i, sum->key, kept, (u64)sum->word[SQUARES_AT + i]);
-    if (r->has_counts) add_word(r, r->terms + r->square_terms, sum->key, kept, (u64)sum->word[COUNT_AT]);
+    word_place place;
+    if (find_place(r, words, sum->key, &place))
+        put_in_shared(r, &place, sum);
+    else
+        put_in_global(r, sum);
 }
 
 static __device__ __forceinline__ bool have_one_key(const pending *sum)
@@ -228,7 +343,7 @@ static __device__ __forceinline__ bool have_one_key(const pending *sum)
 }
 
 // By all lanes, which add up what they have first if that is for one key.
-static __device__ __forceinline__ void put_words_of_warp(const struct wf_table_arguments *r, pending *sum)
+static __device__ __forceinline__ void put_words_of_warp(const struct wf_table_arguments *r, u32 words, pending *sum)
 {
     if (have_one_key(sum)) {
         for (u32 delta = 16; delta; delta /= 2) {
@@ -237,25 +352,25 @@ static __device__ __forceinline__ void put_words_of_warp(const struct wf_table_a
         }
         if (lane_number()) return;
     }
-    put_words(r, sum);
+    put_words(r, words, sum);
 }
 
 // One after the other: equal keys that follow each other are added up before anything goes to the table.
 static __device__ __forceinline__ void add_elements(const struct wf_table_arguments *r, const key_range *range, const grids *grids,
-                                                    const loaded *elements, pending *sum)
+                                                    const loaded *elements, u32 words, pending *sum)
 {
-    i64 key[EACH];
+    int key[EACH];
 #pragma unroll
     for (int k = 0; k < EACH; k++)
         key[k] = k < elements->count ? find_key(r, range, elements->key_bits[k], elements->first + k) : NO_KEY;
     if (__any_sync(ALL_LANES, key[0] != sum->key) && have_one_key(sum)) {
-        put_words_of_warp(r, sum);
+        put_words_of_warp(r, words, sum);
         clear_pending(sum, key[0]);
     }
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
         if (key[k] != sum->key) {
-            put_words(r, sum);
+            put_words(r, words, sum);
             clear_pending(sum, key[k]);
         }
         if (key[k] >= 0) add_value(r, grids, elements->bits[k], sum);
@@ -263,7 +378,7 @@ static __device__ __forceinline__ void add_elements(const struct wf_table_argume
 }
 
 // The next elements are on their way while those before them are added.
-static __device__ __forceinline__ void add_piece(const struct wf_table_arguments *r, const key_range *range)
+static __device__ __forceinline__ void add_piece(const struct wf_table_arguments *r, const key_range *range, u32 words)
 {
     const i64 of_warp = 32 * EACH;
     i64 begin, end;
@@ -278,99 +393,199 @@ static __device__ __forceinline__ void add_piece(const struct wf_table_arguments
         elements = next;
         first += of_warp;
         load_elements(r, first, end, &next);
-        add_elements(r, range, &placed, &elements, &sum);
+        add_elements(r, range, &placed, &elements, words, &sum);
     }
-    put_words_of_warp(r, &sum);
+    put_words_of_warp(r, words, &sum);
 }
 
 // Adds a block's words to those of all.
-static __device__ __forceinline__ void merge_table(const struct wf_table_arguments *r, i64 words)
+static __device__ __forceinline__ void merge_table(const struct wf_table_arguments *r, u32 words)
 {
-    for (i64 i = threadIdx.x; i < words; i += WF_TABLE_BLOCK) {
+    u32 copies = (u32)r->copies;
+    for (u32 i = threadIdx.x; i < words / copies; i += WF_TABLE_BLOCK) {
         u64 sum = 0;
-        for (int copy = 0; copy < r->copies; copy++) sum += block_table[i * r->copies + copy];
+        for (u32 copy = 0; copy < copies; copy++) sum += shared_word(words, i * copies + copy);
         if (sum) atomicAdd((u64 *)r->words + i, sum);
     }
 }
 
-static __device__ __forceinline__ void merge_kept(const struct wf_table_arguments *r)
+static __device__ __forceinline__ void merge_kept(const struct wf_table_arguments *r, u32 words)
 {
     for (int i = (int)threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) {
         i64 key = (i64)kept_numbers(r)[i] - 1;
         for (int word = 0; key >= 0 && word < count_words(r); word++)
-            atomicAdd((u64 *)r->words + word * r->table_count + key, block_table[word * r->kept + i]);
+            atomicAdd((u64 *)r->words + word * r->table_count + key, shared_word(words, (u32)(word * r->kept + i)));
+    }
+}
+
+static __device__ __forceinline__ void add_in_order(const struct wf_table_arguments *r, u32 words)
+{
+    key_range range = range_of_pass(r);
+    if (range.count == 0) return;
+    clear_shared(words);
+    for (i64 i = threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) kept_numbers(r)[i] = 0;
+    __syncthreads();
+    add_piece(r, &range, words);
+    __syncthreads();
+    if (r->copies)
+        merge_table(r, words);
+    else
+        merge_kept(r, words);
+}
+
+// ---- results
+
+// Writes the sum of floats that are all finite; false if that has to be rounded below the normal numbers, or may be -0.
+static __device__ __forceinline__ bool write_words(const struct wf_table_arguments *r, const group_place *place, const u64 *word)
+{
+#if USES_GROUP_LEVELS && defined FINISH_OP
+    level_total total = {{0, 0, 0}, LOW_EXPONENT + find_base(r)};
+#pragma unroll
+    for (int i = 0; i < count_terms(r); i++) total_add_shifted(&total, (i64)word[i], i * r->term_bits);
+    if (IS_PLAIN_TERM_SUM && (total.word[0] || total.word[1] || total.word[2])) return write_total(place, total);
+#endif
+    (void)r, (void)place, (void)word;
+    return false;
+}
+
+// The same by a block that has all elements of the group, and before it is known whether tables hold all of the data.
+static __device__ __forceinline__ bool write_at_once(const struct wf_table_arguments *r, i64 number, const u64 *word)
+{
+    u32 *flags = (u32 *)r->flags + number;
+    group_place place = place_of_key(r, number);
+    if (load_global_u32(flags) || !write_words(r, &place, word)) return false;
+    *flags = WF_TABLE_WRITTEN;
+    return true;
+}
+
+// ---- adding by buckets
+
+#define RECORDS 4 // that a thread loads at a time
+
+// Records of one bucket; words are added to shared memory.
+static __device__ __forceinline__ void add_records(const struct wf_table_arguments *r, const grids *grids, i64 begin, i64 end,
+                                                   u32 words)
+{
+    u32 mask = (1u << r->bucket_log2) - 1;
+    for (i64 first = begin + threadIdx.x; first < end; first += RECORDS * WF_TABLE_BLOCK) {
+        record loaded[RECORDS];
+#pragma unroll
+        for (int k = 0; k < RECORDS; k++)
+            loaded[k] = ((const record *)r->records)[min(first + k * WF_TABLE_BLOCK, end - 1)];
+#pragma unroll
+        for (int k = 0; k < RECORDS; k++) {
+            if (first + k * WF_TABLE_BLOCK >= end) break;
+            pending sum;
+            clear_pending(&sum, key_of_record(loaded[k]));
+            add_value(r, grids, bits_of_record(loaded[k]), &sum);
+            word_place place = {words, (u32)sum.key & mask, mask + 1};
+            put_in_shared(r, &place, &sum);
+        }
+    }
+}
+
+// The block's words of a key, which are cleared.
+static __device__ __forceinline__ void take_shared(const struct wf_table_arguments *r, u32 words, u32 at, u64 taken[WORDS_MAX])
+{
+    u32 *halves = (u32 *)block_table;
+#pragma unroll
+    for (int i = 0; i < WORDS_MAX; i++, at += 1u << r->bucket_log2) {
+        if (i >= count_words(r)) break;
+        taken[i] = shared_word(words, at);
+        halves[at] = halves[words + at] = 0;
+    }
+}
+
+// Writes results, or the words that they are made of, of a bucket of which no other block has any elements; else adds its words
+// to those of all.
+static __device__ __forceinline__ void merge_bucket(const struct wf_table_arguments *r, int bucket, bool is_whole, u32 words)
+{
+    u32 keys = (u32)keys_of_bucket(r, bucket);
+    for (u32 i = threadIdx.x; i < keys; i += WF_TABLE_BLOCK) {
+        i64 number = ((i64)bucket << r->bucket_log2) + i;
+        u64 taken[WORDS_MAX];
+        take_shared(r, words, i, taken);
+        if (is_whole && write_at_once(r, number, taken)) continue;
+#pragma unroll
+        for (int k = 0; k < WORDS_MAX; k++) {
+            if (k >= count_words(r)) break;
+            u64 *word = (u64 *)r->words + k * r->table_count + number;
+            if (is_whole)
+                *word = taken[k];
+            else if (taken[k])
+                atomicAdd(word, taken[k]);
+        }
+    }
+}
+
+static __device__ __forceinline__ void add_by_buckets(const struct wf_table_arguments *r, u32 words)
+{
+    i64 of_share = records_of_share(r), begin = blockIdx.x * of_share, end = min(begin + of_share, begin_of_bucket(r, r->buckets));
+    grids placed = place_grids(r);
+    clear_shared(words);
+    __syncthreads();
+    for (int bucket = find_bucket(r, begin); bucket < r->buckets && begin_of_bucket(r, bucket) < end; bucket++) {
+        i64 first = max(begin_of_bucket(r, bucket), begin), behind = min(begin_of_bucket(r, bucket + 1), end);
+        if (first >= behind) continue;
+        add_records(r, &placed, first, behind, words);
+        __syncthreads();
+        merge_bucket(r, bucket, is_in_one_share(r, bucket, of_share), words);
+        __syncthreads();
     }
 }
 
 static __device__ __forceinline__ void add_to_tables(const struct wf_table_arguments *r)
 {
-    key_range range = range_of_pass(r);
-    if (range.count == 0) return;
-    i64 words = r->copies ? r->table_count * count_words(r) : 0;
-    for (i64 i = threadIdx.x; i < words * r->copies; i += WF_TABLE_BLOCK) block_table[i] = 0;
-    for (i64 i = threadIdx.x; i < r->kept * count_words(r); i += WF_TABLE_BLOCK) block_table[i] = 0;
-    for (i64 i = threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) kept_numbers(r)[i] = 0;
-    __syncthreads();
-    add_piece(r, &range);
-    __syncthreads();
-    merge_table(r, words);
-    merge_kept(r);
+    u32 words = count_shared(r);
+    if (has_buckets(r))
+        add_by_buckets(r, words);
+    else
+        add_in_order(r, words);
 }
 
 #if defined FINISH_OP && !HAS_EXTREMES
-
-// ---- results
 
 static __device__ __forceinline__ u64 word_at(const struct wf_table_arguments *r, int word, i64 group)
 {
     return ((const u64 *)r->words)[word * r->table_count + group];
 }
 
-#if IS_FLOAT
-
-// Adds words from the first one on, whose unit is at the base, to a sum in bins.
+// Adds words from the first one on, whose unit is at the base, to a sum: of floats one in bins.
 static __device__ __forceinline__ void take_terms(const struct wf_table_arguments *r, i64 group, int first, int terms, int base,
                                                   group_sum *sum)
 {
     for (int i = 0; i < terms; i++) {
+        i64 word = (i64)word_at(r, first + i, group);
         int position = base + i * r->term_bits;
-        sum_add_term(sum, (i64)word_at(r, first + i, group) >> min(max(-position, 0), 63), max(position, 0));
+#if IS_FLOAT
+        sum_add_term(sum, word >> min(max(-position, 0), 63), max(position, 0));
+#else
+        wf_i128 value = (wf_i128)word * ((wf_i128)1 << position % 64);
+        if (position < 64)
+            long_add(sum, (u64)value, (u64)(value >> 64), (i64)(value >> 127));
+        else
+            long_add(sum, 0, (u64)value, (i64)(value >> 64));
+#endif
     }
 }
-
-#endif
 
 static __device__ __forceinline__ void take_words(const struct wf_table_arguments *r, i64 number, group_state *group)
 {
-#if IS_FLOAT
-    if (HAS_VALUE_SUM) take_terms(r, number, 0, r->terms, find_base(r), &group->sum);
-    if (HAS_SQUARES) take_terms(r, number, r->terms, r->square_terms, find_base_of_squares(r), &group->product_sum);
-#else
-    for (int i = 0; i < r->terms; i++) {
-        wf_i128 value = (wf_i128)(i64)word_at(r, i, number) * ((wf_i128)1 << i * r->term_bits);
-        long_add(&group->sum, (u64)value, (u64)(value >> 64), (i64)(value >> 127));
-    }
-#endif
+    const int terms = count_terms(r);
+    if (HAS_NONZERO) group->nonzero = word_at(r, 0, number);
+    if (HAS_VALUE_SUM) take_terms(r, number, 0, terms, find_base(r), &group->sum);
+    if (HAS_SQUARES) take_terms(r, number, terms, count_square_terms(), find_base_of_squares(r), &group->product_sum);
 }
 
-// Writes the sum of floats that are all finite; false if that has to be rounded below the normal numbers.
-static __device__ __forceinline__ bool write_words(const struct wf_table_arguments *r, const group_place *place)
-{
-#if USES_GROUP_LEVELS
-    level_total total = {{0, 0, 0}, LOW_EXPONENT + find_base(r)};
-    for (int i = 0; i < r->terms; i++) total_add_shifted(&total, (i64)word_at(r, i, place->number), i * r->term_bits);
-    if (IS_PLAIN_TERM_SUM && (total.word[0] || total.word[1] || total.word[2])) return write_total(place, total);
-#endif
-    (void)r, (void)place;
-    return false;
-}
-
-static __device__ __forceinline__ void finish_key(const struct wf_table_arguments *r, i64 number, group_state *group)
+static __device__ __forceinline__ void finish_key(const struct wf_table_arguments *r, i64 number, u32 flags, group_state *group)
 {
     group_place place = place_of_key(r, number);
-    u32 flags = ((const u32 *)r->flags)[number];
-    i64 count = r->has_counts ? (i64)word_at(r, r->terms + r->square_terms, number) : 1; // a sum of nothing is that of one 0
-    if (flags == 0 && write_words(r, &place)) return;
+    u64 terms[WF_TABLE_TERMS_MAX];
+#pragma unroll
+    for (int i = 0; i < WF_TABLE_TERMS_MAX; i++) terms[i] = IS_PLAIN_TERM_SUM ? word_at(r, i, number) : 0;
+    // A sum of nothing is that of one 0.
+    i64 count = has_counts(r) ? (i64)word_at(r, count_terms(r) + count_square_terms(), number) : 1;
+    if (flags == 0 && write_words(r, &place, terms)) return;
     group_clear(group);
     take_words(r, number, group);
 #if IS_FLOAT
@@ -379,7 +594,9 @@ static __device__ __forceinline__ void finish_key(const struct wf_table_argument
         group->nan_count = 1;
         group->first_nan = 0;
     }
-    if (!HAS_SQUARES && is_bins_empty(&group->sum) && findings_of(r)->has_negative_zero) findings_of(r)->failed = 1;
+#if HAS_VALUE_SUM && !HAS_SQUARES
+    if (is_bins_empty(&group->sum) && findings_of(r)->has_negative_zero) findings_of(r)->failed = 1;
+#endif
 #else
     (void)flags;
 #endif
@@ -395,7 +612,17 @@ static __device__ __forceinline__ void finish_tables(const struct wf_table_argum
     if (findings_of(r)->failed) return;
     if (HAS_VALUE_SUM) sum_open(&group.sum, bins, GROUP_VALUE_ROWS);
     if (HAS_SQUARES) sum_open(&group.product_sum, bins + (HAS_VALUE_SUM ? 512 * GROUP_VALUE_ROWS : 0), GROUP_PRODUCT_ROWS);
-    for (i64 i = (i64)blockIdx.x * 32 + threadIdx.x; i < r->table_count; i += (i64)gridDim.x * 32) finish_key(r, i, &group);
+    i64 step = (i64)gridDim.x * 32;
+    for (i64 first = (i64)blockIdx.x * 32 + threadIdx.x; first < r->table_count; first += LOOKS * step) {
+        u32 flags[LOOKS];
+#pragma unroll
+        for (int k = 0; k < LOOKS; k++)
+            flags[k] = ((const u32 *)r->flags)[min(first + k * step, (i64)r->table_count - 1)];
+#pragma unroll 1
+        for (int k = 0; k < LOOKS; k++)
+            if (first + k * step < r->table_count && !(flags[k] & WF_TABLE_WRITTEN))
+                finish_key(r, first + k * step, flags[k], &group);
+    }
 }
 
 #endif

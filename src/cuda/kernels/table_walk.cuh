@@ -39,8 +39,40 @@ static __device__ __forceinline__ void load_key_bits(const struct wf_table_argum
 
 static __device__ __forceinline__ i64 key_of_bits(const struct wf_table_arguments *r, u64 bits)
 {
+    if (r->key_nbytes == 8) return (i64)bits;
     int unused = 64 - 8 * r->key_nbytes;
     return r->key_is_signed ? (i64)(bits << unused) >> unused : (i64)bits;
+}
+
+// EACH units of so many bytes, which lie side by side at a multiple of their size or of 16 bytes, by as few loads as that takes.
+static __device__ __forceinline__ void load_packed(u64 address, const int nbytes, u64 bits[EACH])
+{
+    u32 word[2 * EACH];
+    if (nbytes == 1)
+        word[0] = __ldg((const u32 *)address);
+    else if (nbytes == 2)
+        *(uint2 *)word = __ldg((const uint2 *)address);
+    else
+        *(uint4 *)word = __ldg((const uint4 *)address);
+    if (nbytes == 8) *(uint4 *)(word + 4) = __ldg((const uint4 *)address + 1);
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+        if (nbytes == 8)
+            bits[k] = (u64)word[2 * k + 1] << 32 | word[2 * k];
+        else
+            bits[k] = word[k * nbytes / 4] >> k * nbytes % 4 * 8 & (nbytes == 4 ? ~0u : (1u << 8 * nbytes % 32) - 1);
+    }
+}
+
+static __device__ __forceinline__ void load_packed_keys(const struct wf_table_arguments *r, i64 first, u64 bits[EACH])
+{
+    u64 address = r->keys + (u64)(first * r->key_nbytes);
+    switch (r->key_nbytes) {
+    case 1: load_packed(address, 1, bits); break;
+    case 2: load_packed(address, 2, bits); break;
+    case 4: load_packed(address, 4, bits); break;
+    default: load_packed(address, 8, bits);
+    }
 }
 
 // The keys of a pass.
@@ -50,10 +82,10 @@ typedef struct {
 } key_range;
 
 // The key at a position, or NO_KEY if it is of another pass, or of no group, which is noted.
-static __device__ __forceinline__ i64 find_key(const struct wf_table_arguments *r, const key_range *range, u64 bits, i64 position)
+static __device__ __forceinline__ int find_key(const struct wf_table_arguments *r, const key_range *range, u64 bits, i64 position)
 {
     i64 key = key_of_bits(r, bits);
-    if ((u64)(key - range->first) < range->count) return key;
+    if ((u64)(key - range->first) < range->count) return (int)key;
     if ((u64)key >= (u64)r->table_count && !r->skips_bad_keys) atomicMin((u64 *)r->groups.bad, (u64)position);
     return NO_KEY;
 }
@@ -63,7 +95,6 @@ static __device__ __forceinline__ i64 find_key(const struct wf_table_arguments *
 // Each thread compares the keys of two neighbours somewhere.
 static __device__ __forceinline__ void sample_keys(const struct wf_table_arguments *r)
 {
-    if (r->passes == 1) return;
     i64 threads = (i64)gridDim.x * WF_TABLE_BLOCK, thread = (i64)blockIdx.x * WF_TABLE_BLOCK + threadIdx.x;
     u64 bits[EACH];
     load_key_bits(r, min(thread * r->count / threads, (i64)r->count - 2), 2, bits);
@@ -75,10 +106,15 @@ static __device__ __forceinline__ void sample_keys(const struct wf_table_argumen
 }
 
 // Words that are near each other stay in the cache anyway.
+static __device__ __forceinline__ bool are_keys_scattered(const struct wf_table_arguments *r)
+{
+    return findings_of(r)->far > findings_of(r)->near;
+}
+
 static __device__ __forceinline__ key_range range_of_pass(const struct wf_table_arguments *r)
 {
     key_range all = {0, r->pass == 0 ? (u64)r->table_count : 0};
-    if (r->passes == 1 || findings_of(r)->far <= findings_of(r)->near) return all;
+    if (r->passes == 1 || !are_keys_scattered(r)) return all;
     i64 length = (r->table_count + r->passes - 1) / r->passes, first = min(r->pass * length, (i64)r->table_count);
     key_range part = {first, (u64)min(length, r->table_count - first)};
     return part;
@@ -96,6 +132,14 @@ static __device__ __forceinline__ void load_elements(const struct wf_table_argum
 {
     elements->first = first;
     elements->count = (int)min(max(end - first, (i64)0), (i64)EACH);
+    if (r->are_packed && elements->count == EACH) {
+        u64 bits[EACH];
+        load_packed_keys(r, first, elements->key_bits);
+        load_packed(r->groups.x + (u64)first * sizeof(unit), sizeof(unit), bits);
+#pragma unroll
+        for (int k = 0; k < EACH; k++) elements->bits[k] = IS_BOOL ? bits[k] != 0 : (unit)bits[k];
+        return;
+    }
     load_key_bits(r, first, elements->count, elements->key_bits);
 #pragma unroll
     for (int k = 0; k < EACH; k++) elements->bits[k] = k < elements->count ? load_value(r, first + k) : 0;
@@ -117,6 +161,6 @@ static __device__ __forceinline__ group_place place_of_key(const struct wf_table
     return place;
 }
 
-extern __shared__ u64 block_table[];
+extern __shared__ __align__(16) u64 block_table[]; // records may have 16 bytes
 
 #endif

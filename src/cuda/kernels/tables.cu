@@ -1,8 +1,8 @@
 // Sums and extremes by key, for which elements need not be sorted: each is brought to the words of its key, in shared memory
 // where there are few groups, by integer operations that commute.
 //
-// Options are those of groups.cu, for one sum, of values or of magnitudes, for squares with or without that of values, or for
-// one extreme.
+// Options are those of groups.cu, for one sum, of values or of magnitudes, for squares with or without that of values, for how
+// many are not 0, or for one extreme.
 
 #include "kernels/parts.cuh"
 #if HAS_EXTREMES
@@ -14,7 +14,12 @@
 extern "C" __global__ void __launch_bounds__(WF_TABLE_BLOCK, 2) tables(const __grid_constant__ struct wf_table_arguments task)
 {
     switch (task.stage) {
+    case WF_TABLE_SAMPLE: sample_keys(&task); break;
+#if !HAS_EXTREMES
     case WF_TABLE_LOOK: look(&task); break;
+    case WF_TABLE_SCAN: scan_buckets(&task); break;
+    case WF_TABLE_PLACE: place_and_clear(&task); break;
+#endif
     case WF_TABLE_FINISH: finish_tables(&task, (char *)block_table); break;
     case WF_TABLE_STATUS:
         if (threadIdx.x == 0) leave_status(&task.groups);
