@@ -88,28 +88,13 @@ static struct tally_source source_of(struct tally_report *report, size_t column,
                            .hex = report->hex && is_value(op)};
 }
 
-/* Sum, mean and extrema of a group of one are the same number, whose text is kept. */
-static size_t format_number(struct tally_report *report, const wf_value *value, bool hex, char text[CELL_CAPACITY]) {
-    enum { USUAL_NBYTES = 32 }; /* a copy of a constant size is no call */
-    struct tally_printed *last = &report->last;
-    if (value->type != last->value.type || value->v.u != last->value.v.u || hex != last->hex) {
-        last->value = *value;
-        last->hex = hex;
-        last->length = wf_value_format(value, hex, last->text, sizeof last->text);
-    }
-    if (last->length < USUAL_NBYTES) memcpy(text, last->text, USUAL_NBYTES);
-    else memcpy(text, last->text, sizeof last->text);
-    return last->length;
-}
-
 /* The value as text, "" where there is none; returns its length. */
-static inline size_t format_of(struct tally_report *report, const struct tally_source *source, int64_t group,
-                               char text[CELL_CAPACITY]) {
+static size_t format_of(struct tally_report *report, const struct tally_source *source, int64_t group, char text[CELL_CAPACITY]) {
     text[0] = '\0';
     if (source->count[group] < source->least_count) return 0;
     const wf_value value = value_of(source->results, source->type, group);
     if (source->is_scaled) return format_scaled(&value, report->tally->settings.decimals, text, CELL_CAPACITY);
-    return format_number(report, &value, source->hex, text);
+    return wf_value_format(&value, source->hex, text, CELL_CAPACITY);
 }
 
 static size_t format_value(struct tally_report *report, size_t column, size_t i, int64_t group,
@@ -120,9 +105,19 @@ static size_t format_value(struct tally_report *report, size_t column, size_t i,
 
 /* ---- texts in a form ---- */
 
+/* Whether some of 8 bytes is less than ' ': of those that are, the borrow sets the highest bit, which they lack. */
+static uint64_t controls_of_8(const char *text) {
+    uint64_t bytes;
+    memcpy(&bytes, text, sizeof bytes);
+    return (bytes - UINT64_C(0x2020202020202020)) & ~bytes & UINT64_C(0x8080808080808080);
+}
+
 static bool has_control(const char *text, size_t nbytes) {
-    bool has = false;
-    for (size_t i = 0; i < nbytes; i++) has |= (unsigned char)text[i] < ' ';
+    uint64_t has = 0;
+    size_t i = 0;
+    for (; i + 8 <= nbytes; i += 8) has |= controls_of_8(text + i);
+    if (nbytes >= 8) return has | controls_of_8(text + nbytes - 8);
+    for (; i < nbytes; i++) has |= (unsigned char)text[i] < ' ';
     return has;
 }
 
@@ -254,12 +249,34 @@ static void put_any(FILE *stream, struct tally_report *report, enum tally_form f
 struct block {
     FILE *stream;
     size_t nbytes;
+    /* The last number, and its text in the block; a length of 0: there is none. */
+    wf_value last;
+    bool last_hex;
+    size_t last_begin, last_length;
     char bytes[1 << 16];
 };
 
 static void flush(struct block *block) {
     fwrite_unlocked(block->bytes, 1, block->nbytes, block->stream);
-    block->nbytes = 0;
+    block->nbytes = block->last_length = 0;
+}
+
+/* Sum, mean and extrema of a group of one are the same number, whose text is copied. */
+static void put_number(struct block *block, const wf_value *value, bool hex) {
+    enum { USUAL_NBYTES = 32 }; /* a copy of a constant size is no call */
+    char usual[USUAL_NBYTES], *to = block->bytes + block->nbytes;
+    const bool is_last = value->v.u == block->last.v.u && value->type == block->last.type && hex == block->last_hex;
+    if (is_last && block->last_length && block->last_length <= USUAL_NBYTES) {
+        memcpy(usual, block->bytes + block->last_begin, sizeof usual);
+        memcpy(to, usual, sizeof usual);
+    } else {
+        block->last.type = value->type;
+        block->last.v.u = value->v.u;
+        block->last_hex = hex;
+        block->last_begin = block->nbytes;
+        block->last_length = wf_value_format(value, hex, to, CELL_CAPACITY);
+    }
+    block->nbytes += block->last_length;
 }
 
 /* Puts a text, and leaves room for what ends it; false: it is long, or not plain. */
@@ -272,14 +289,17 @@ static inline bool put_usual_text(struct block *block, enum tally_form form, con
 
 /* Puts a cell below the names; false: it is none of the usual.  source: of its column of results, NULL: it is a key. */
 static inline bool put_usual(struct block *block, struct tally_report *report, const struct tally_source *source, int64_t row, size_t k) {
-    if (block->nbytes + CELL_CAPACITY >= sizeof block->bytes) flush(block);
+    if (block->nbytes + 2 * CELL_CAPACITY >= sizeof block->bytes) flush(block);
     if (!source) {
         const struct cell cell = cell_at(report, row, k);
         return put_usual_text(block, report->form, cell.text, cell.nbytes);
     }
-    if (source->is_index) return false;
     const int64_t group = !report->tally->by_count ? 0 : report->order ? report->order[row] : row;
-    block->nbytes += format_of(report, source, group, block->bytes + block->nbytes);
+    if (source->is_index) return false;
+    if (source->count[group] < source->least_count) return true;
+    const wf_value value = value_of(source->results, source->type, group);
+    if (!source->is_scaled) put_number(block, &value, source->hex);
+    else block->nbytes += format_scaled(&value, report->tally->settings.decimals, block->bytes + block->nbytes, CELL_CAPACITY);
     return true;
 }
 
@@ -299,7 +319,7 @@ static void put_separated(FILE *stream, struct tally_report *report) {
     const struct wf_tally *tally = report->tally;
     const size_t ops = tally->settings.op_count, count = tally->column_count * ops;
     struct tally_source *source = report->sources;
-    struct block block = {.stream = stream, .nbytes = 0};
+    struct block block = {.stream = stream};
     for (size_t i = 0; i < count; i++) source[i] = source_of(report, i / ops, i % ops);
     for (int64_t row = -1; row < cell_rows(tally) && !ferror_unlocked(stream); row++)
         put_row(&block, report, tally->by_count || row < 0 ? source : source + (size_t)row * ops, row);

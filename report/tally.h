@@ -20,14 +20,6 @@ enum tally_form {
 
 enum { TALLY_CELL_CAPACITY = 104 /* as wf_value_format is fastest */ };
 
-/* The last number that was put, as text. */
-struct tally_printed {
-    wf_value value;
-    bool hex;
-    size_t length;
-    char text[TALLY_CELL_CAPACITY];
-};
-
 /* The results of an op for a column, as far as they do not depend on the group. */
 struct tally_source {
     const void *results;
@@ -45,7 +37,6 @@ struct tally_report {
     enum tally_form form;
     bool hex;
     bool has_failed; /* there was no memory for some of it */
-    struct tally_printed last;
     bool is_one; /* one column, one op, no groups: JSON is as of a reduction that is not of a table */
 };
 

@@ -88,22 +88,35 @@ static void touch(const struct wf_pages *pages) {
     for (size_t i = 0; i < pages->nbytes && pages->are_mapped; i += PAGE_NBYTES) bytes[i] = 0;
 }
 
-/* Slots are in the order of the hashes, as far as these are known, so that both tables are passed through once. */
+/* Slots are in the order of the hashes, as far as these are known, so that both tables are passed through once.  Which slots
+ * are free is not foreseeable: those that are not are listed first, without a branch. */
+static void move_slots(const struct wf_texts *texts, uint64_t *to, size_t mask, int shift) {
+    enum { AT_ONCE = SLOTS_MIN };
+    for (size_t begin = 0; begin < texts->slot_count; begin += AT_ONCE) {
+        uint64_t taken[AT_ONCE];
+        size_t count = 0;
+        for (size_t k = 0; k < AT_ONCE; k++) {
+            taken[count] = texts->slot[begin + k];
+            count += taken[count] != 0;
+        }
+        for (size_t k = 0; k < count; k++) {
+            size_t i = taken[k] >> shift;
+            while (to[i]) i = (i + 1) & mask;
+            to[i] = taken[k];
+        }
+    }
+}
+
 static bool grow_slots(struct wf_texts *texts) {
-    const size_t slot_count = texts->slot_count ? 2 * texts->slot_count : SLOTS_MIN, mask = slot_count - 1;
+    const size_t slot_count = texts->slot_count ? 2 * texts->slot_count : SLOTS_MIN;
     const int slot_shift = texts->slot_count ? texts->slot_shift - 1 : 64 - SLOTS_MIN_LOG2;
     struct wf_pages none = {0}, pages = wf_pages_take(&none, slot_count * sizeof(uint64_t));
-    uint64_t *slot = pages.at;
-    if (!slot) return false;
+    if (!pages.at) return false;
     touch(&pages);
-    for (size_t k = 0; k < texts->slot_count; k++) {
-        size_t i = texts->slot[k] >> slot_shift;
-        while (texts->slot[k] && slot[i]) i = (i + 1) & mask;
-        if (texts->slot[k]) slot[i] = texts->slot[k];
-    }
+    move_slots(texts, pages.at, slot_count - 1, slot_shift);
     wf_pages_free(texts->pages);
     texts->pages = pages;
-    texts->slot = slot;
+    texts->slot = pages.at;
     texts->slot_count = slot_count;
     texts->slot_shift = slot_shift;
     return true;
@@ -162,7 +175,7 @@ static inline void fetch_slot(const struct wf_texts *texts, const struct wf_hash
 
 static inline void fetch_entry(const struct wf_texts *texts, const struct wf_hashed_text *text) {
     const uint64_t slot = texts->slot_count ? texts->slot[text->hash >> texts->slot_shift] : 0;
-    if (slot) __builtin_prefetch(texts->entry + number_in(slot));
+    __builtin_prefetch(texts->entry + (slot ? number_in(slot) : 0)); /* without a branch, as nobody knows which it is */
 }
 
 bool wf_texts_add_all(struct wf_texts *texts, const struct wf_hashed_text *text, int64_t count, int32_t *number) {

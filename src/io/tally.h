@@ -9,7 +9,7 @@
 #include "core/ops.h"
 #include "io/table.h"
 
-enum { WF_TALLY_OPS_MAX = 32 };
+enum { WF_TALLY_OPS_MAX = 32, WF_SHORT_MAX = 16 /* values of a group that is reduced beside others */ };
 
 /* In an array of ops: the number of values. */
 #define WF_TALLY_COUNT WF_OP_NONE
@@ -39,6 +39,16 @@ struct wf_tally_column {
     wf_accumulator **accumulator; /* one for each carrier */
 };
 
+/* The values of a column that are kept, group by group. */
+struct wf_ordered {
+    size_t column;
+    unsigned char *values; /* NULL: of no column */
+    int64_t *offset;       /* of each group's first value, and of the end */
+    /* NULL, or the groups of no values, of one, and so on, and those of more; begin: of each of these, and the end. */
+    int32_t *group;
+    int64_t begin[WF_SHORT_MAX + 3];
+};
+
 struct wf_tally {
     struct wf_tally_settings settings;
     /* The ops whose accumulators tell the results of all ops. */
@@ -53,6 +63,7 @@ struct wf_tally {
     int64_t kept_count, kept_capacity;
     int64_t counted_groups; /* for which the columns have counts */
     bool counts_kept;       /* the counts have the rows that are kept */
+    struct wf_ordered ordered; /* once results were asked for */
     bool has_accumulators;   /* they have all rows but those that are kept */
     struct wf_place *place;
     size_t place_count, place_capacity;
