@@ -9,7 +9,7 @@
 #include "core/ops.h"
 #include "io/table.h"
 
-enum { WF_TALLY_OPS_MAX = 32, WF_SHORT_MAX = 16 /* values of a group that is reduced beside others */ };
+enum { WF_TALLY_OPS_MAX = 32 };
 
 /* In an array of ops: the number of values. */
 #define WF_TALLY_COUNT WF_OP_NONE
@@ -44,9 +44,6 @@ struct wf_ordered {
     size_t column;
     unsigned char *values; /* NULL: of no column */
     int64_t *offset;       /* of each group's first value, and of the end */
-    /* NULL, or the groups of no values, of one, and so on, and those of more; begin: of each of these, and the end. */
-    int32_t *group;
-    int64_t begin[WF_SHORT_MAX + 3];
 };
 
 struct wf_tally {

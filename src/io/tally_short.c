@@ -32,7 +32,6 @@ static void place_values(const struct wf_tally *tally, const struct wf_tally_col
 void wf_ordered_clear(struct wf_ordered *ordered) {
     free(ordered->values);
     free(ordered->offset);
-    free(ordered->group);
     *ordered = (struct wf_ordered){0};
 }
 
@@ -53,26 +52,11 @@ wf_error wf_tally_sort_values(wf_handle *handle, struct wf_tally *tally, size_t 
 
 /* ---- groups side by side ---- */
 
-enum { SHORT_MAX = WF_SHORT_MAX, BATCH_VALUES = 8192 };
-
-/* How many values a group has, at most SHORT_MAX + 1. */
-static inline int64_t length_of(const struct wf_ordered *ordered, int64_t group) {
-    const int64_t n = ordered->offset[group + 1] - ordered->offset[group];
-    return n <= SHORT_MAX ? n : SHORT_MAX + 1;
-}
-
-/* The groups by their numbers of values, that no loop over some has to guess when it ends. */
-static bool sort_by_length(struct wf_ordered *ordered, int64_t groups) {
-    int64_t next[SHORT_MAX + 3] = {0};
-    if (ordered->group) return true;
-    ordered->group = malloc((size_t)groups * sizeof *ordered->group + 1);
-    if (!ordered->group) return false;
-    for (int64_t g = 0; g < groups; g++) next[length_of(ordered, g) + 2]++;
-    for (int n = 1; n < SHORT_MAX + 3; n++) next[n] += next[n - 1];
-    for (int64_t g = 0; g < groups; g++) ordered->group[next[length_of(ordered, g) + 1]++] = (int32_t)g;
-    memcpy(ordered->begin, next, sizeof ordered->begin);
-    return true;
-}
+enum {
+    SHORT_MAX = 16, /* values of a group that is reduced beside others */
+    BATCH_VALUES = 8192,
+    GROUPS_AT_ONCE = 1 << 15, /* whose values stay in a cache */
+};
 
 struct short_groups {
     wf_handle *handle;
@@ -81,7 +65,26 @@ struct short_groups {
     wf_type type, result_type;
     size_t nbytes, result_nbytes;
     unsigned char *results, *values, *found;
+    int32_t *group; /* some groups that follow each other: those of no values, of one, and so on, and those of more */
+    int64_t begin[SHORT_MAX + 3]; /* of each of these, and the end */
 };
+
+/* How many values a group has, at most SHORT_MAX + 1. */
+static inline int64_t length_of(const struct wf_ordered *ordered, int64_t group) {
+    const int64_t n = ordered->offset[group + 1] - ordered->offset[group];
+    return n <= SHORT_MAX ? n : SHORT_MAX + 1;
+}
+
+/* Sorts groups by their numbers of values, that no loop over some has to guess when it ends. */
+static void sort_by_length(struct short_groups *s, int64_t first, int64_t end) {
+    int64_t *next = s->begin;
+    memset(next, 0, sizeof s->begin);
+    for (int64_t g = first; g < end; g++) next[length_of(s->ordered, g) + 1]++;
+    for (int n = 1; n < SHORT_MAX + 3; n++) next[n] += next[n - 1];
+    for (int64_t g = end; g-- > first;) s->group[--next[length_of(s->ordered, g) + 1]] = (int32_t)g;
+    memmove(next, next + 1, (SHORT_MAX + 2) * sizeof *next);
+    next[SHORT_MAX + 2] = end - first;
+}
 
 static const unsigned char *values_of(const struct short_groups *s, int32_t group) {
     return s->ordered->values + (size_t)s->ordered->offset[group] * s->nbytes;
@@ -111,16 +114,24 @@ static wf_error reduce_long(struct short_groups *s, int32_t group) {
     return wf_reduce(s->handle, &s->reduction, &all, NULL, NULL, &output);
 }
 
-static wf_error reduce_all(struct short_groups *s) {
-    const struct wf_ordered *ordered = s->ordered;
+/* The groups that have been sorted. */
+static wf_error reduce_sorted(struct short_groups *s) {
     wf_error error = WF_OK;
     for (int64_t n = 0; n <= SHORT_MAX && !error; n++) {
-        const int64_t at_once = BATCH_VALUES / (n ? n : 1), end = ordered->begin[n + 1];
-        for (int64_t i = ordered->begin[n]; i < end && !error; i += at_once)
-            error = reduce_batch(s, ordered->group + i, end - i < at_once ? end - i : at_once, n);
+        const int64_t at_once = BATCH_VALUES / (n ? n : 1), end = s->begin[n + 1];
+        for (int64_t i = s->begin[n]; i < end && !error; i += at_once)
+            error = reduce_batch(s, s->group + i, end - i < at_once ? end - i : at_once, n);
     }
-    for (int64_t i = ordered->begin[SHORT_MAX + 1]; i < ordered->begin[SHORT_MAX + 2] && !error; i++)
-        error = reduce_long(s, ordered->group[i]);
+    for (int64_t i = s->begin[SHORT_MAX + 1]; i < s->begin[SHORT_MAX + 2] && !error; i++) error = reduce_long(s, s->group[i]);
+    return error;
+}
+
+static wf_error reduce_all(struct short_groups *s, int64_t groups) {
+    wf_error error = WF_OK;
+    for (int64_t first = 0; first < groups && !error; first += GROUPS_AT_ONCE) {
+        sort_by_length(s, first, groups - first < GROUPS_AT_ONCE ? groups : first + GROUPS_AT_ONCE);
+        error = reduce_sorted(s);
+    }
     return error;
 }
 
@@ -133,10 +144,12 @@ wf_error wf_tally_short_results(wf_handle *handle, struct wf_tally *tally, size_
     if (error) return error;
     s.values = malloc(BATCH_VALUES * s.nbytes);
     s.found = malloc(BATCH_VALUES * s.result_nbytes);
-    const bool has_memory = s.values && s.found && sort_by_length(&tally->ordered, wf_tally_group_count(tally));
-    error = has_memory ? reduce_all(&s) : wf_fail(handle, WF_ERROR_MEMORY, "no memory for short groups");
+    s.group = malloc(GROUPS_AT_ONCE * sizeof *s.group);
+    error = s.values && s.found && s.group ? reduce_all(&s, wf_tally_group_count(tally))
+                                           : wf_fail(handle, WF_ERROR_MEMORY, "no memory for short groups");
     free(s.values);
     free(s.found);
+    free(s.group);
     return error;
 }
 
