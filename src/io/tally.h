@@ -98,6 +98,11 @@ bool wf_tally_is_scaled(const struct wf_tally *tally, wf_op op);
 /* Writes the results of op for a column: one of each group, of wf_tally_result_type.  Those that do not exist are 0. */
 wf_error wf_tally_results(wf_handle *handle, struct wf_tally *tally, size_t column, wf_op op, void *results);
 
+/* How many values of a column are in each bin, for each group as wf_count_bins does it: histogram->edge_count + 2 counts.
+ * Bins of equal width are those of all groups together.  The tally has an op that depends on the order. */
+wf_error wf_tally_count_bins(wf_handle *handle, struct wf_tally *tally, size_t column, const wf_histogram *histogram,
+                             double *edges, int64_t *counts);
+
 /* Whether op is of those for which rows are kept. */
 bool wf_tally_is_of_order(wf_op op);
 

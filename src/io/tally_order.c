@@ -61,3 +61,35 @@ wf_error wf_tally_order_results(wf_handle *handle, struct wf_tally *tally, size_
     }
     return error;
 }
+
+/* Those of one group, by the edges of all.  What is beyond a rounded edge is in the bin beside it. */
+static wf_error count_group(wf_handle *handle, const wf_histogram *histogram, const double *edges, const wf_array *values,
+                            int64_t *counts) {
+    const int64_t last = histogram->edge_count;
+    wf_histogram found = *histogram;
+    found.edges = edges;
+    wf_error error = wf_count_bins(handle, &found, values, NULL, counts);
+    if (error || histogram->edges) return error;
+    counts[1] += counts[0];
+    counts[last - 1] += counts[last];
+    counts[0] = counts[last] = 0;
+    return WF_OK;
+}
+
+wf_error wf_tally_count_bins(wf_handle *handle, struct wf_tally *tally, size_t column, const wf_histogram *histogram,
+                             double *edges, int64_t *counts) {
+    const struct wf_ordered *ordered = &tally->ordered;
+    const wf_type type = tally->settings.type;
+    const int64_t groups = wf_tally_group_count(tally);
+    wf_error error = wf_tally_count_kept(handle, tally);
+    if (!error) error = wf_tally_sort_values(handle, tally, column);
+    if (error || !groups) return error;
+    const wf_array all = wf_array_vector(ordered->values, type, ordered->offset[groups]);
+    error = wf_count_bins(handle, histogram, &all, edges, counts);
+    for (int64_t g = 0; g < groups && !error; g++) {
+        const int64_t begin = ordered->offset[g], count = ordered->offset[g + 1] - begin;
+        const wf_array values = wf_array_vector(ordered->values + (size_t)begin * wf_type_nbytes(type), type, count);
+        error = count_group(handle, histogram, edges, &values, counts + g * (histogram->edge_count + 2));
+    }
+    return error;
+}

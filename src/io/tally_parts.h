@@ -28,6 +28,9 @@ bool wf_tally_has_short_groups(const struct wf_tally *tally, wf_op op);
 /* The results of such an op for a column, of the output's type.  After an error, the engine's message tells no group. */
 wf_error wf_tally_short_results(wf_handle *handle, struct wf_tally *tally, size_t column, wf_op op, const wf_output *output);
 
+/* Has the columns' counts have the rows that are kept. */
+wf_error wf_tally_count_kept(wf_handle *handle, struct wf_tally *tally);
+
 /* Has the columns' counts be of all groups. */
 wf_error wf_tally_reserve_counts(wf_handle *handle, struct wf_tally *tally);
 

@@ -57,7 +57,7 @@ static void count_values(struct wf_tally *tally, struct wf_tally_column *column)
 }
 
 /* Of rows that were counted and are still kept, nothing more is counted. */
-static wf_error count_kept(wf_handle *handle, struct wf_tally *tally) {
+wf_error wf_tally_count_kept(wf_handle *handle, struct wf_tally *tally) {
     wf_error error = wf_tally_reserve_counts(handle, tally);
     if (error || tally->counts_kept) return error;
     for (size_t c = 0; c < tally->column_count; c++) count_values(tally, &tally->column[c]);
@@ -81,7 +81,7 @@ static wf_error settle_column(wf_handle *handle, struct wf_tally *tally, struct 
 }
 
 wf_error wf_tally_settle(wf_handle *handle, struct wf_tally *tally) {
-    wf_error error = count_kept(handle, tally);
+    wf_error error = wf_tally_count_kept(handle, tally);
     for (size_t c = 0; c < tally->column_count && !error; c++)
         error = settle_column(handle, tally, &tally->column[c]);
     if (error) return error;
@@ -182,7 +182,7 @@ static void divide(const struct wf_tally *tally, const struct wf_tally_column *c
 wf_error wf_tally_results(wf_handle *handle, struct wf_tally *tally, size_t c, wf_op op, void *results) {
     const struct wf_tally_column *column = &tally->column[c];
     const int64_t count = wf_tally_group_count(tally);
-    wf_error error = tally->has_accumulators ? wf_tally_settle(handle, tally) : count_kept(handle, tally);
+    wf_error error = tally->has_accumulators ? wf_tally_settle(handle, tally) : wf_tally_count_kept(handle, tally);
     if (error) return error;
     if (op == WF_TALLY_COUNT) {
         memcpy(results, column->count, (size_t)count * sizeof *column->count);
