@@ -13,10 +13,13 @@
 #include "report/suggest.h"
 #include "report/tally.h"
 
+static bool has_several_columns(const struct settings *settings) {
+    return settings->column_count > 1 || (settings->column_name && strchr(settings->column_name, ','));
+}
+
 bool table_is_asked_for(const struct settings *settings) {
-    const bool has_list = settings->column_count > 1 || (settings->column_name && strchr(settings->column_name, ','));
     const bool has_no_column = settings->has_header && !settings->column && !settings->column_name;
-    return has_list || has_no_column || settings->by_count || settings->per || settings->sort || settings->csv || settings->decimals >= 0 ||
+    return has_several_columns(settings) || has_no_column || settings->by_count || settings->per || settings->sort || settings->csv || settings->decimals >= 0 ||
            strchr(settings->operands[0], ',') || !strcmp(settings->operands[0], "count");
 }
 
@@ -275,8 +278,7 @@ int command_table(const struct request *request) {
 /* ---- histograms ---- */
 
 bool table_has_bins(const struct settings *settings) {
-    const bool has_list = settings->column_count > 1 || (settings->column_name && strchr(settings->column_name, ','));
-    return has_list || settings->by_count || settings->sort || settings->csv;
+    return has_several_columns(settings) || settings->by_count || settings->sort || settings->csv;
 }
 
 static int deliver_bins(wf_handle *handle, const struct settings *settings, struct wf_tally *tally, const struct tally_bins *bins,
@@ -292,10 +294,14 @@ static int deliver_bins(wf_handle *handle, const struct settings *settings, stru
     return status;
 }
 
+static int fail_columns(void) {
+    return fail_usage("histogram takes one column: --column C");
+}
+
 static int conclude_bins(wf_handle *handle, const struct settings *settings, struct wf_tally *tally, const wf_histogram *histogram) {
     const size_t groups = (size_t)wf_tally_group_count(tally), of_group = (size_t)histogram->edge_count + 2;
     const size_t count = groups > SIZE_MAX / sizeof(int64_t) / (of_group + 1) ? SIZE_MAX / sizeof(int64_t) : (groups + 1) * of_group;
-    if (tally->column_count != 1) return fail_usage("histogram takes one column: --column C");
+    if (tally->column_count != 1) return fail_columns();
     double *found = malloc(of_group * sizeof *found);
     int64_t *counts = calloc(count, sizeof *counts), *shown = malloc(count * sizeof *shown);
     int32_t *order = malloc((groups + 1) * sizeof *order);
@@ -320,7 +326,7 @@ int table_count_bins(const struct request *request, const double *edges, int64_t
     struct wf_tally tally = {.column_count = 0};
     wf_handle *handle = NULL;
     table.op[table.op_count++] = WF_TALLY_DISTINCT; /* as this, bins need all rows */
-    int status = check_options(settings);
+    int status = has_several_columns(settings) ? fail_columns() : check_options(settings);
     if (!status) status = check_parts(settings, &table);
     if (!status) status = open_cpu(settings, &handle);
     wf_error error = status ? WF_OK : read_table(handle, request, &table, &tally, NULL);

@@ -10,8 +10,8 @@ bool table_is_asked_for(const struct settings *settings);
 
 int command_table(const struct request *request);
 
-/* Histograms of one column by groups, or as the text of a table.  The counts of equal groups of numbers are those of
- * wf_count_bins; edges: NULL, or edge_count. */
+/* Histograms of one column by groups, or whole and printed as a table.  edges: edge_count of them, or NULL: so many bins of
+ * equal width, less one. */
 bool table_has_bins(const struct settings *settings);
 int table_count_bins(const struct request *request, const double *edges, int64_t edge_count);
 
