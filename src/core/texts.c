@@ -13,8 +13,8 @@ void wf_texts_begin(struct wf_texts *texts) {
 
 void wf_texts_clear(struct wf_texts *texts) {
     free(texts->bytes);
-    free(texts->entry);
-    wf_pages_free(texts->pages);
+    wf_pages_free(texts->entry_pages);
+    wf_pages_free(texts->slot_pages);
     *texts = (struct wf_texts){0};
 }
 
@@ -114,26 +114,26 @@ static bool grow_slots(struct wf_texts *texts) {
     if (!pages.at) return false;
     touch(&pages);
     move_slots(texts, pages.at, slot_count - 1, slot_shift);
-    wf_pages_free(texts->pages);
-    texts->pages = pages;
+    wf_pages_free(texts->slot_pages);
+    texts->slot_pages = pages;
     texts->slot = pages.at;
     texts->slot_count = slot_count;
     texts->slot_shift = slot_shift;
     return true;
 }
 
-/* The array, moved to where it has twice as many items, or more, if it has less than needed; NULL without memory. */
-static void *grown(void *items, size_t *capacity, size_t needed, size_t nbytes) {
-    if (needed <= *capacity) return items;
+/* The bytes, moved to where they have twice the room, or more, if they have less than needed; NULL without memory. */
+static unsigned char *grown(unsigned char *bytes, size_t *capacity, size_t needed) {
+    if (needed <= *capacity) return bytes;
     const size_t larger = needed < 2 * *capacity ? 2 * *capacity : needed + SLOTS_MIN;
-    void *moved = realloc(items, larger * nbytes);
+    unsigned char *moved = realloc(bytes, larger);
     if (moved) *capacity = larger;
     return moved;
 }
 
 static bool set_long(struct wf_texts *texts, struct wf_text_entry *entry, const struct wf_hashed_text *text) {
     const uint64_t offset = texts->bytes_nbytes;
-    unsigned char *own = grown(texts->bytes, &texts->bytes_capacity, offset + text->nbytes, 1);
+    unsigned char *own = grown(texts->bytes, &texts->bytes_capacity, offset + text->nbytes);
     if (!own) return false;
     texts->bytes = own;
     texts->bytes_nbytes += text->nbytes;
@@ -142,11 +142,20 @@ static bool set_long(struct wf_texts *texts, struct wf_text_entry *entry, const 
     return true;
 }
 
+/* Room for one more entry. */
+static bool reserve_entry(struct wf_texts *texts) {
+    const size_t used = (size_t)texts->count * sizeof *texts->entry, least = SLOTS_MIN * sizeof *texts->entry;
+    if (used + sizeof *texts->entry <= texts->entry_pages.nbytes) return true;
+    const struct wf_pages pages = wf_pages_grow(texts->entry_pages, used ? 2 * used : least);
+    if (!pages.at) return false;
+    texts->entry_pages = pages;
+    texts->entry = pages.at;
+    return true;
+}
+
 static bool append(struct wf_texts *texts, const struct wf_hashed_text *text) {
-    struct wf_text_entry *entry = grown(texts->entry, &texts->entry_capacity, (size_t)texts->count + 1, sizeof *entry);
-    if (!entry) return false;
-    texts->entry = entry;
-    entry += texts->count;
+    if (!reserve_entry(texts)) return false;
+    struct wf_text_entry *entry = texts->entry + texts->count;
     *entry = (struct wf_text_entry){.nbytes = text->nbytes};
     if (text->nbytes > WF_TEXT_SHORT_NBYTES && !set_long(texts, entry, text)) return false;
     for (uint32_t i = 0; i < text->nbytes && text->nbytes <= WF_TEXT_SHORT_NBYTES; i++) entry->text[i] = text->bytes[i];
