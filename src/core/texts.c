@@ -183,7 +183,8 @@ static inline void fetch_slot(const struct wf_texts *texts, const struct wf_hash
 }
 
 static inline void fetch_entry(const struct wf_texts *texts, const struct wf_hashed_text *text) {
-    const uint64_t slot = texts->slot_count ? texts->slot[text->hash >> texts->slot_shift] : 0;
+    if (!texts->count) return;
+    const uint64_t slot = texts->slot[text->hash >> texts->slot_shift];
     __builtin_prefetch(texts->entry + (slot ? number_in(slot) : 0)); /* without a branch, as nobody knows which it is */
 }
 
