@@ -49,7 +49,7 @@ static const struct topic topics[] = {
     {"quantile", FILES, "The numbers at the places q * (n - 1) of the sorted ones.",
      {"quantile --q 0.5,0.99 x.npy", "quantile --q 0.9 --between nearest --column price table.csv"}},
     {"histogram", FILES, "How many numbers are in each bin: a picture on a terminal, rows elsewhere.",
-     {"histogram --bins 20 x.npy", "histogram --bins 0,1,10,100 --column price table.csv"}},
+     {"histogram --bins 20 x.npy", "histogram --bins 0,1,10,100 --column price --by region table.csv"}},
     {"distinct", FILES, "The number of distinct values.", {"distinct x.npy", "distinct --column id table.csv"}},
     {"merge", "ACC...", "Merges accumulators that --save has written, and prints the result.",
      {"merge a.acc b.acc", "merge --save all.acc part*.acc"}},

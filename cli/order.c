@@ -152,6 +152,11 @@ int command_histogram(const struct request *request) {
     double *edges = NULL;
     int64_t edge_count = BINS_DEFAULT + 1;
     int status = bins ? parse_bins(bins, &edges, &edge_count) : STATUS_OK;
+    if (!status && table_has_bins(request->settings)) {
+        status = table_count_bins(request, edges, edge_count);
+        free(edges);
+        return status;
+    }
     double *found = malloc((size_t)(edge_count + 1) * sizeof *found);
     int64_t *counts = malloc((size_t)(edge_count + 2) * sizeof *counts);
     if (!status && (!found || !counts)) status = fail_memory();

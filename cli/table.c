@@ -15,10 +15,13 @@
 #include "report/tally.h"
 #include "table_piece.h"
 
+static bool has_several_columns(const struct settings *settings) {
+    return settings->column_count > 1 || (settings->column_name && strchr(settings->column_name, ','));
+}
+
 bool table_is_asked_for(const struct settings *settings) {
-    const bool has_list = settings->column_count > 1 || (settings->column_name && strchr(settings->column_name, ','));
     const bool has_no_column = settings->has_header && !settings->column && !settings->column_name;
-    return has_list || has_no_column || settings->by_count || settings->per || settings->sort || settings->csv || settings->decimals >= 0 ||
+    return has_several_columns(settings) || has_no_column || settings->by_count || settings->per || settings->sort || settings->csv || settings->decimals >= 0 ||
            strchr(settings->operands[0], ',') || !strcmp(settings->operands[0], "count");
 }
 
@@ -101,14 +104,18 @@ static int check_parts(const struct settings *settings, const struct wf_tally_se
     return STATUS_OK;
 }
 
+static struct wf_tally_settings begin_settings(const struct settings *settings) {
+    return (struct wf_tally_settings){.type = settings->type ? settings->type : WF_F64,
+                                      .decimals = WF_NO_DECIMALS,
+                                      .nan = (wf_nan)settings->nan,
+                                      .result_type = settings->result_type,
+                                      .ddof = settings->ddof,
+                                      .between = (wf_between)settings->between};
+}
+
 /* *q: the caller's to free, once the tally has been cleared. */
 static int make_settings(const struct settings *settings, struct wf_tally_settings *table, double **q) {
-    *table = (struct wf_tally_settings){.type = settings->type ? settings->type : WF_F64,
-                                        .decimals = WF_NO_DECIMALS,
-                                        .nan = (wf_nan)settings->nan,
-                                        .result_type = settings->result_type,
-                                        .ddof = settings->ddof,
-                                        .between = (wf_between)settings->between};
+    *table = begin_settings(settings);
     if (settings->decimals >= 0) {
         if (settings->type) return fail_usage("--decimal does not take --type: decimals have a type of their own");
         table->decimals = (int32_t)settings->decimals;
@@ -201,6 +208,68 @@ int command_table(const struct request *request) {
     wf_tally_clear(&tally);
     wf_handle_destroy(handle);
     free(q);
+    return status;
+}
+
+/* ---- histograms ---- */
+
+bool table_has_bins(const struct settings *settings) {
+    return has_several_columns(settings) || settings->by_count || settings->sort || settings->csv;
+}
+
+static int deliver_bins(wf_handle *handle, const struct settings *settings, struct wf_tally *tally, const struct tally_bins *bins,
+                        int32_t *order) {
+    struct tally_report report = {.tally = tally, .order = settings->sort ? order : NULL, .bins = bins,
+                                  .form = choose_form(settings, false), .hex = settings->hex};
+    struct page page;
+    if (settings->sort && wf_tally_sort(handle, tally, order)) return fail_memory();
+    page_open(&page);
+    const bool is_put = page.stream && put_tally_bins(page.stream, &report);
+    int status = page_end(&page) && is_put ? deliver(NULL, 0, &page) : fail_memory();
+    page_clear(&page);
+    return status;
+}
+
+static int fail_columns(void) {
+    return fail_usage("histogram takes one column: --column C");
+}
+
+static int conclude_bins(wf_handle *handle, const struct settings *settings, struct wf_tally *tally, const wf_histogram *histogram) {
+    const size_t groups = (size_t)wf_tally_group_count(tally), of_group = (size_t)histogram->edge_count + 2;
+    const size_t count = groups > SIZE_MAX / sizeof(int64_t) / (of_group + 1) ? SIZE_MAX / sizeof(int64_t) : (groups + 1) * of_group;
+    if (tally->column_count != 1) return fail_columns();
+    double *found = malloc(of_group * sizeof *found);
+    int64_t *counts = calloc(count, sizeof *counts), *shown = malloc(count * sizeof *shown);
+    int32_t *order = malloc((groups + 1) * sizeof *order);
+    int status = found && counts && shown && order ? STATUS_OK : fail_memory();
+    wf_error error = status ? WF_OK : wf_tally_count_bins(handle, tally, 0, histogram, found, counts);
+    const struct tally_bins bins = {found, histogram->edge_count, counts, shown};
+    for (size_t g = 0; settings->nan == WF_NAN_OMIT && !status && g < groups; g++) counts[(g + 1) * of_group - 1] = -1;
+    if (error) status = fail_library(handle, error);
+    if (!status) status = deliver_bins(handle, settings, tally, &bins, order);
+    free(found);
+    free(counts);
+    free(shown);
+    free(order);
+    return status;
+}
+
+int table_count_bins(const struct request *request, const double *edges, int64_t edge_count) {
+    const struct settings *settings = request->settings;
+    const wf_histogram histogram = {.nbytes = sizeof histogram, .edges = edges, .edge_count = edge_count,
+                                    .nan = (wf_nan)settings->nan};
+    struct wf_tally_settings table = begin_settings(settings);
+    struct wf_tally tally = {.column_count = 0};
+    wf_handle *handle = NULL;
+    table.op[table.op_count++] = WF_TALLY_DISTINCT; /* as this, bins need all rows */
+    int status = has_several_columns(settings) ? fail_columns() : check_options(settings);
+    if (!status) status = check_parts(settings, &table);
+    if (!status) status = open_cpu(settings, &handle);
+    wf_error error = status ? WF_OK : read_table(handle, request, &table, &tally, NULL);
+    if (error) status = fail_library(handle, error);
+    if (!status) status = conclude_bins(handle, settings, &tally, &histogram);
+    wf_tally_clear(&tally);
+    wf_handle_destroy(handle);
     return status;
 }
 

@@ -10,6 +10,11 @@ bool table_is_asked_for(const struct settings *settings);
 
 int command_table(const struct request *request);
 
+/* Histograms of one column by groups, or whole and printed as a table.  edges: edge_count of them, or NULL: so many bins of
+ * equal width, less one. */
+bool table_has_bins(const struct settings *settings);
+int table_count_bins(const struct request *request, const double *edges, int64_t edge_count);
+
 /* Says where in the files the first NaN stands, if they are texts that can be read once more. */
 void table_name_nan(const struct request *request);
 

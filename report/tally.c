@@ -3,6 +3,8 @@
 #endif
 #include "tally.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,28 +90,13 @@ static struct tally_source source_of(struct tally_report *report, size_t column,
                            .hex = report->hex && is_value(op)};
 }
 
-/* Sum, mean and extrema of a group of one are the same number, whose text is kept. */
-static size_t format_number(struct tally_report *report, const wf_value *value, bool hex, char text[CELL_CAPACITY]) {
-    enum { USUAL_NBYTES = 32 }; /* a copy of a constant size is no call */
-    struct tally_printed *last = &report->last;
-    if (value->type != last->value.type || value->v.u != last->value.v.u || hex != last->hex) {
-        last->value = *value;
-        last->hex = hex;
-        last->length = wf_value_format(value, hex, last->text, sizeof last->text);
-    }
-    if (last->length < USUAL_NBYTES) memcpy(text, last->text, USUAL_NBYTES);
-    else memcpy(text, last->text, sizeof last->text);
-    return last->length;
-}
-
 /* The value as text, "" where there is none; returns its length. */
-static inline size_t format_of(struct tally_report *report, const struct tally_source *source, int64_t group,
-                               char text[CELL_CAPACITY]) {
+static size_t format_of(struct tally_report *report, const struct tally_source *source, int64_t group, char text[CELL_CAPACITY]) {
     text[0] = '\0';
     if (source->count[group] < source->least_count) return 0;
     const wf_value value = value_of(source->results, source->type, group);
     if (source->is_scaled) return format_scaled(&value, report->tally->settings.decimals, text, CELL_CAPACITY);
-    return format_number(report, &value, source->hex, text);
+    return wf_value_format(&value, source->hex, text, CELL_CAPACITY);
 }
 
 static size_t format_value(struct tally_report *report, size_t column, size_t i, int64_t group,
@@ -120,9 +107,19 @@ static size_t format_value(struct tally_report *report, size_t column, size_t i,
 
 /* ---- texts in a form ---- */
 
+/* Whether some of 8 bytes is less than ' ': of those that are, the borrow sets the highest bit, which they lack. */
+static uint64_t controls_of_8(const char *text) {
+    uint64_t bytes;
+    memcpy(&bytes, text, sizeof bytes);
+    return (bytes - UINT64_C(0x2020202020202020)) & ~bytes & UINT64_C(0x8080808080808080);
+}
+
 static bool has_control(const char *text, size_t nbytes) {
-    bool has = false;
-    for (size_t i = 0; i < nbytes; i++) has |= (unsigned char)text[i] < ' ';
+    uint64_t has = 0;
+    size_t i = 0;
+    for (; i + 8 <= nbytes; i += 8) has |= controls_of_8(text + i);
+    if (nbytes >= 8) return has | controls_of_8(text + nbytes - 8);
+    for (; i < nbytes; i++) has |= (unsigned char)text[i] < ' ';
     return has;
 }
 
@@ -254,12 +251,34 @@ static void put_any(FILE *stream, struct tally_report *report, enum tally_form f
 struct block {
     FILE *stream;
     size_t nbytes;
+    /* The last number, and its text in the block; a length of 0: there is none. */
+    wf_value last;
+    bool last_hex;
+    size_t last_begin, last_length;
     char bytes[1 << 16];
 };
 
 static void flush(struct block *block) {
     fwrite_unlocked(block->bytes, 1, block->nbytes, block->stream);
-    block->nbytes = 0;
+    block->nbytes = block->last_length = 0;
+}
+
+/* Sum, mean and extrema of a group of one are the same number, whose text is copied. */
+static void put_number(struct block *block, const wf_value *value, bool hex) {
+    enum { USUAL_NBYTES = 32 }; /* a copy of a constant size is no call */
+    char usual[USUAL_NBYTES], *to = block->bytes + block->nbytes;
+    const bool is_last = value->v.u == block->last.v.u && value->type == block->last.type && hex == block->last_hex;
+    if (is_last && block->last_length && block->last_length <= USUAL_NBYTES) {
+        memcpy(usual, block->bytes + block->last_begin, sizeof usual);
+        memcpy(to, usual, sizeof usual);
+    } else {
+        block->last.type = value->type;
+        block->last.v.u = value->v.u;
+        block->last_hex = hex;
+        block->last_begin = block->nbytes;
+        block->last_length = wf_value_format(value, hex, to, CELL_CAPACITY);
+    }
+    block->nbytes += block->last_length;
 }
 
 /* Puts a text, and leaves room for what ends it; false: it is long, or not plain. */
@@ -272,14 +291,17 @@ static inline bool put_usual_text(struct block *block, enum tally_form form, con
 
 /* Puts a cell below the names; false: it is none of the usual.  source: of its column of results, NULL: it is a key. */
 static inline bool put_usual(struct block *block, struct tally_report *report, const struct tally_source *source, int64_t row, size_t k) {
-    if (block->nbytes + CELL_CAPACITY >= sizeof block->bytes) flush(block);
+    if (block->nbytes + 2 * CELL_CAPACITY >= sizeof block->bytes) flush(block);
     if (!source) {
         const struct cell cell = cell_at(report, row, k);
         return put_usual_text(block, report->form, cell.text, cell.nbytes);
     }
-    if (source->is_index) return false;
     const int64_t group = !report->tally->by_count ? 0 : report->order ? report->order[row] : row;
-    block->nbytes += format_of(report, source, group, block->bytes + block->nbytes);
+    if (source->is_index) return false;
+    if (source->count[group] < source->least_count) return true;
+    const wf_value value = value_of(source->results, source->type, group);
+    if (!source->is_scaled) put_number(block, &value, source->hex);
+    else block->nbytes += format_scaled(&value, report->tally->settings.decimals, block->bytes + block->nbytes, CELL_CAPACITY);
     return true;
 }
 
@@ -299,7 +321,7 @@ static void put_separated(FILE *stream, struct tally_report *report) {
     const struct wf_tally *tally = report->tally;
     const size_t ops = tally->settings.op_count, count = tally->column_count * ops;
     struct tally_source *source = report->sources;
-    struct block block = {.stream = stream, .nbytes = 0};
+    struct block block = {.stream = stream};
     for (size_t i = 0; i < count; i++) source[i] = source_of(report, i / ops, i % ops);
     for (int64_t row = -1; row < cell_rows(tally) && !ferror_unlocked(stream); row++)
         put_row(&block, report, tally->by_count || row < 0 ? source : source + (size_t)row * ops, row);
@@ -385,6 +407,19 @@ static void put_aligned(FILE *stream, struct tally_report *report, const struct 
     }
 }
 
+/* From the first row on. */
+static void put_grid(FILE *stream, struct tally_report *report, const struct grid *grid, int64_t first) {
+    if (report->form == TALLY_ALIGNED) {
+        put_aligned(stream, report, grid);
+        return;
+    }
+    for (int64_t row = first; row < grid->rows; row++)
+        for (size_t k = 0; k < grid->columns; k++) {
+            grid->put(stream, report, row, k);
+            fputc(k + 1 < grid->columns ? (report->form == TALLY_COMMAS ? ',' : '\t') : '\n', stream);
+        }
+}
+
 /* ---- JSON ---- */
 
 static void json_result(struct json *json, struct tally_report *report, size_t column, size_t i, int64_t group) {
@@ -409,8 +444,8 @@ static void json_result(struct json *json, struct tally_report *report, size_t c
     }
 }
 
-static void json_record(struct json *json, struct tally_report *report, size_t column, int64_t group) {
-    const struct wf_tally *tally = report->tally;
+/* Begins a record with the group's key and the column. */
+static void json_begin_record(struct json *json, const struct wf_tally *tally, size_t column, int64_t group) {
     size_t nbytes, length;
     const unsigned char *key = wf_texts_get(&tally->keys, (int32_t)group, &nbytes);
     json_begin(json, '{');
@@ -422,6 +457,11 @@ static void json_record(struct json *json, struct tally_report *report, size_t c
     }
     if (tally->by_count) json_end(json, '}');
     if (!wf_tally_counts_rows(tally)) json_key_text(json, "column", tally->name[column]);
+}
+
+static void json_record(struct json *json, struct tally_report *report, size_t column, int64_t group) {
+    const struct wf_tally *tally = report->tally;
+    json_begin_record(json, tally, column, group);
     for (size_t i = 0; i < tally->settings.op_count; i++) {
         json_key(json, op_name(tally, tally->settings.op[i]).text);
         json_result(json, report, column, i, group);
@@ -429,7 +469,9 @@ static void json_record(struct json *json, struct tally_report *report, size_t c
     json_end(json, '}');
 }
 
-static void put_json(FILE *stream, struct tally_report *report) {
+/* The results of all groups and columns, by put. */
+static void put_json(FILE *stream, struct tally_report *report,
+                     void (*put)(struct json *json, struct tally_report *report, size_t column, int64_t group)) {
     const struct wf_tally *tally = report->tally;
     struct json json = json_to(stream);
     json_begin(&json, '{');
@@ -438,7 +480,7 @@ static void put_json(FILE *stream, struct tally_report *report) {
     json_signed(&json, tally->row_count);
     json_key_begin(&json, "results", '[');
     for (int64_t g = 0; g < wf_tally_group_count(tally); g++)
-        for (size_t c = 0; c < tally->column_count; c++) json_record(&json, report, c, report->order ? report->order[g] : g);
+        for (size_t c = 0; c < tally->column_count; c++) put(&json, report, c, report->order ? report->order[g] : g);
     json_end(&json, ']');
     json_end(&json, '}');
     fputc('\n', stream);
@@ -471,7 +513,10 @@ bool put_tally(FILE *stream, struct tally_report *report) {
     case TALLY_TABS:
     case TALLY_COMMAS: put_separated(stream, report); break;
     case TALLY_ALIGNED: put_aligned(stream, report, &grid); break;
-    case TALLY_JSON: (report->is_one ? put_one_json : put_json)(stream, report); break;
+    case TALLY_JSON:
+        if (report->is_one) put_one_json(stream, report);
+        else put_json(stream, report, json_record);
+        break;
     }
     return !report->has_failed;
 }
@@ -523,15 +568,102 @@ static void put_row_cell(FILE *stream, struct tally_report *report, int64_t row,
 bool put_tally_rows(FILE *stream, struct tally_report *report, int64_t count) {
     const size_t ops = report->tally->settings.op_count;
     const struct grid grid = {.columns = ops, .rows = count, .put = put_row_cell};
-    const char separator = report->form == TALLY_COMMAS ? ',' : '\t';
     const bool has_names = ops > 1 || report->form == TALLY_COMMAS;
     if (report->form == TALLY_JSON) put_rows_json(stream, report, count);
-    if (report->form == TALLY_ALIGNED) put_aligned(stream, report, &grid);
-    const bool is_separated = report->form == TALLY_TABS || report->form == TALLY_COMMAS;
-    for (int64_t row = has_names ? -1 : 0; row < count && is_separated; row++)
-        for (size_t i = 0; i < ops; i++) {
-            put_row_cell(stream, report, row, i);
-            fputc(i + 1 < ops ? separator : '\n', stream);
+    else put_grid(stream, report, &grid, has_names || report->form == TALLY_ALIGNED ? -1 : 0);
+    return !report->has_failed;
+}
+
+/* ---- bins ---- */
+
+/* A bin, or what is below or above all bins, or NaN. */
+struct bin {
+    int64_t group, count;
+    double from, to;
+    bool is_shown;
+};
+
+static struct bin bin_at(const struct tally_bins *bins, int64_t i) {
+    const int64_t last = bins->edge_count, k = i % (last + 2);
+    struct bin bin = {.group = i / (last + 2), .count = bins->counts[i]};
+    bin.from = k > last ? NAN : k > 0 ? bins->edges[k - 1] : -INFINITY;
+    bin.to = k > last ? NAN : k < last ? bins->edges[k] : INFINITY;
+    bin.is_shown = (k > 0 && k < last) || bin.count > 0;
+    return bin;
+}
+
+static size_t format_edge(const struct tally_report *report, double edge, char text[CELL_CAPACITY]) {
+    const wf_value value = {.type = WF_F64, .v.f64 = edge};
+    return wf_value_format(&value, report->hex, text, CELL_CAPACITY);
+}
+
+static void put_bin_cell(FILE *stream, struct tally_report *report, int64_t row, size_t k) {
+    static const char *const names[] = {"from", "to", "count"};
+    const struct wf_tally *tally = report->tally;
+    char text[CELL_CAPACITY];
+    const size_t keys = tally->by_count;
+    if (row < 0) {
+        const char *name = k < keys ? tally->name[tally->column_count + k] : names[k - keys];
+        put_text(stream, report->form, name, strlen(name), "");
+        return;
+    }
+    const struct bin bin = bin_at(report->bins, report->bins->shown[row]);
+    if (k < keys) {
+        size_t nbytes, length;
+        const unsigned char *key = wf_texts_get(&tally->keys, (int32_t)bin.group, &nbytes);
+        const char *part = (const char *)wf_key_part(key, nbytes, keys, k, &length);
+        put_text(stream, report->form, part, length, "");
+    } else if (k == keys + 2) {
+        fprintf(stream, "%" PRId64, bin.count);
+    } else {
+        fwrite(text, 1, format_edge(report, k == keys ? bin.from : bin.to, text), stream);
+    }
+}
+
+static void json_edge(struct json *json, const struct tally_report *report, const char *name, double edge) {
+    char text[CELL_CAPACITY];
+    format_edge(report, edge, text);
+    json_key(json, name);
+    (report->hex ? json_text : json_decimal)(json, text);
+}
+
+static void json_bins(struct json *json, struct tally_report *report, size_t column, int64_t group) {
+    const struct tally_bins *bins = report->bins;
+    const int64_t last = bins->edge_count, begin = group * (last + 2);
+    json_begin_record(json, report->tally, column, group);
+    json_key_begin(json, "bins", '[');
+    for (int64_t k = 1; k < last; k++) {
+        const struct bin bin = bin_at(bins, begin + k);
+        json_begin(json, '{');
+        json_edge(json, report, "from", bin.from);
+        json_edge(json, report, "to", bin.to);
+        json_key(json, "count");
+        json_signed(json, bin.count);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+    json_key(json, "below");
+    json_signed(json, bins->counts[begin]);
+    json_key(json, "above");
+    json_signed(json, bins->counts[begin + last]);
+    if (bins->counts[begin + last + 1] >= 0) {
+        json_key(json, "nan");
+        json_signed(json, bins->counts[begin + last + 1]);
+    }
+    json_end(json, '}');
+}
+
+bool put_tally_bins(FILE *stream, struct tally_report *report) {
+    const struct wf_tally *tally = report->tally;
+    const int64_t of_group = report->bins->edge_count + 2;
+    struct grid grid = {.columns = tally->by_count + 3, .text_columns = tally->by_count, .put = put_bin_cell};
+    for (int64_t g = 0; g < wf_tally_group_count(tally); g++)
+        for (int64_t k = 0; k < of_group; k++) {
+            const int64_t i = (report->order ? report->order[g] : g) * of_group + k;
+            report->bins->shown[grid.rows] = i;
+            grid.rows += bin_at(report->bins, i).is_shown;
         }
+    if (report->form == TALLY_JSON) put_json(stream, report, json_bins);
+    else put_grid(stream, report, &grid, -1);
     return !report->has_failed;
 }

@@ -20,14 +20,6 @@ enum tally_form {
 
 enum { TALLY_CELL_CAPACITY = 104 /* as wf_value_format is fastest */ };
 
-/* The last number that was put, as text. */
-struct tally_printed {
-    wf_value value;
-    bool hex;
-    size_t length;
-    char text[TALLY_CELL_CAPACITY];
-};
-
 /* The results of an op for a column, as far as they do not depend on the group. */
 struct tally_source {
     const void *results;
@@ -37,6 +29,14 @@ struct tally_source {
     bool is_scaled, is_index, hex;
 };
 
+/* How many values of each group are in each bin, as wf_tally_count_bins counts them. */
+struct tally_bins {
+    const double *edges;
+    int64_t edge_count;
+    const int64_t *counts; /* of NaN -1 if they were omitted */
+    int64_t *shown;        /* room for as many: which of them are printed, in order */
+};
+
 struct tally_report {
     struct wf_tally *tally;
     const int32_t *order; /* of the groups; NULL: in which they appeared */
@@ -44,8 +44,8 @@ struct tally_report {
     struct tally_source *sources; /* room for as many, for put_tally: once it prints, no memory can be lacking */
     enum tally_form form;
     bool hex;
+    const struct tally_bins *bins; /* of put_tally_bins */
     bool has_failed; /* there was no memory for some of it */
-    struct tally_printed last;
     bool is_one; /* one column, one op, no groups: JSON is as of a reduction that is not of a table */
 };
 
@@ -56,5 +56,8 @@ bool put_tally(FILE *stream, struct tally_report *report);
 /* The results of rows, by op: a line for each, under the ops' names where these are several or the form is CSV.  The
  * report's results are one of each row, for each op; of extrema's indices the columns are named. */
 bool put_tally_rows(FILE *stream, struct tally_report *report, int64_t count);
+
+/* A line for each bin of each group; those of what is outside of all bins, and of NaN, where there are some. */
+bool put_tally_bins(FILE *stream, struct tally_report *report);
 
 #endif

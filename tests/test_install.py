@@ -420,7 +420,7 @@ def test_bash_completes_options(complete, help_options):
     assert complete("-") == set(help_options)
     assert {"--nan", "--ddof", "--save"} < complete("sum", "--") and not {"--arg", "--bins"} & complete("sum", "--")
     assert complete("merge", "a.acc", "--") < complete("sum", "--")
-    assert complete("histogram", "--b") == {"--bins", "--byte-order"}
+    assert complete("histogram", "--b") == {"--bins", "--by", "--byte-order"}
     assert complete("inspect", "k.cu", "--ar") == {"--arg"}
     assert {"--by", "--ddof"} < complete("sum,std", "--") and "--axis" not in complete("sum,std", "--")
     assert complete("devices", "") == complete("explain", "") == set()

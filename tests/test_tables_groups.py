@@ -146,6 +146,113 @@ def test_random_tables(write, tmp_path, seed):
                sorted(line[0] for line in [header, *lines])
 
 
+# ---- groups of few rows, which are reduced side by side ----------------------------------------------
+
+SHORT_ROWS = 17000
+
+
+def short_groups(draw, value):
+    """Rows of a key and a value each: groups of 1 to 40, most of them of few, in any order; some have no value."""
+    keys = [f"k{i}" for i in range(SHORT_ROWS // 6) for _ in range(draw.choice([1, 1, 1, 2, 3, 5, 8, 16, 17, 40]))]
+    draw.shuffle(keys)
+    return [(key, value(draw) if draw.random() < 0.9 else "NA") for key in keys[:max(SHORT_ROWS, len(keys) // 2)]]
+
+
+def test_short_groups_are_exact(tmp_path):
+    rows = short_groups(random.Random(5), number)
+    groups = {}
+    for key, text in rows:
+        groups.setdefault(key, []).extend([] if text == "NA" else [Fraction(float(text))])
+    assert len(rows) >= 1 << 14 and len(rows) // 8 <= len(groups)
+    path = tmp_path / "t.csv"
+    path.write_text("key,value\n" + "".join(f"{key},{text}\n" for key, text in rows))
+    lines = printed("sum,mean,var,count", "--by", "key", "--column", "value", "--missing", "skip", path).splitlines()[1:]
+    assert [line.split("\t")[0] for line in lines] == list(groups)
+    for line, values in zip(lines, groups.values()):
+        total, mean, var, count = line.split("\t")[1:]
+        assert int(count) == len(values) and float(total) == float(sum(values, Fraction(0)))
+        if values:
+            exact = sum(values) / len(values)
+            assert float(mean) == float(exact)
+            assert float(var) == float(sum((x - exact)**2 for x in values) / len(values))
+        else:
+            assert mean == var == ""
+
+
+LARGEST = {"f64": "1.7976931348623157e308", "f32": "3.4028234e38", "f16": "65504"}
+
+
+def special(draw, name):
+    largest = LARGEST[name]
+    return draw.choice([str(draw.randint(-999, 999) / 8), "0", "-0", "inf", "-inf", "nan", "5e-324", "6e-8", largest, "-" + largest])
+
+
+@pytest.mark.parametrize("name", ["f64", "f32", "f16", "i32", "u64", "i8"])
+def test_short_groups_give_what_accumulators_give(tmp_path, name):
+    """What is saved is added to accumulators.  Products of floats cannot be saved, those of integers exceed their type."""
+    is_float = name in LARGEST
+    rows = short_groups(random.Random(name), lambda draw: special(draw, name) if is_float else str(draw.randint(0, 127)))
+    path = tmp_path / "t.csv"
+    path.write_text("key,value\n" + "".join(f"{key},{text}\n" for key, text in rows))
+    ops = "sum,mean,min,max,any,all,nonzero,norm1,norm2,norminf,argmax" + (",var,std" if is_float else ",and,or,xor")
+    arguments = [ops, "--by", "key", "--column", "value", "--type", name, "--hex", "--missing", "skip", path]
+    for nan in ["propagate", "omit"] if is_float else ["propagate"]:
+        assert printed(*arguments, "--nan", nan) == printed(*arguments, "--nan", nan, "--save", tmp_path / "acc")
+
+
+def test_a_sum_that_does_not_fit_names_its_short_group(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("key,value\n" + "".join(f"k{i // 2},{2**62}\n" for i in range(SHORT_ROWS)))
+    refused(1, "group 'k0'", "sum", "--by", "key", "--column", "value", "--type", "i64", path)
+
+
+# ---- histograms by groups ----------------------------------------------------------------------------
+
+
+def bins_of(edges, values):
+    """(from, to, count) of each bin, and of what is outside where there is some."""
+    last = len(edges) - 2
+    found = [(low, high, sum(low <= x < high or (i == last and x == high) for x in values))
+             for i, (low, high) in enumerate(zip(edges, edges[1:]))]
+    below, above = sum(x < edges[0] for x in values), sum(x > edges[-1] for x in values)
+    return [(-math.inf, edges[0], below)][:below] + found + [(edges[-1], math.inf, above)][:above]
+
+
+@pytest.mark.parametrize("is_sorted", [False, True])
+def test_histograms_by_groups(tmp_path, is_sorted):
+    draw = random.Random(3)
+    rows = [(draw.choice(["b", "a", "10", "9"]), draw.randint(-50, 50) / 4) for _ in range(300)]
+    path, edges = tmp_path / "t.csv", [-10, -1.5, 0, 0, 4, 8.25]
+    path.write_text("key,value\n" + "".join(f"{key},{value}\n" for key, value in rows) + "empty,NA\n")
+    groups = {"empty": []}
+    for key, value in rows:
+        groups.setdefault(key, []).append(value)
+    order = ["9", "10", "a", "b", "empty"] if is_sorted else list(dict.fromkeys(key for key, _ in rows)) + ["empty"]
+    arguments = ["histogram", "--bins", ",".join(map(str, edges)), "--by", "key", "--column", "value", "--missing", "skip", path]
+    arguments += ["--sort"] if is_sorted else []
+    want = [(key, *row) for key in order for row in bins_of(edges, groups[key])]
+    for option, separator in ((None, "\t"), ("--csv", ",")):
+        header, *lines = [line.split(separator) for line in printed(*arguments, *filter(None, [option])).splitlines()]
+        assert header == ["key", "from", "to", "count"]
+        assert [(key, float(low), float(high), int(count)) for key, low, high, count in lines] == want
+    if not is_sorted:
+        shown = json.loads(printed(*arguments, "--json"))["results"]
+        assert [record["key"]["key"] for record in shown] == order
+        for record in shown:
+            counts = [row[2] for row in bins_of(edges, groups[record["key"]["key"]]) if math.isfinite(row[0] + row[1])]
+            assert [entry["count"] for entry in record["bins"]] == counts
+
+
+def test_bins_of_equal_width_are_those_of_all_groups():
+    data = "k,v\na,1\nb,3\na,2.5\nb,nan\n"
+    assert lines_of("histogram", "--bins", "2", "--by", "k", "--column", "v", data=data) == [
+        ["k", "from", "to", "count"], ["a", "1", "2", "1"], ["a", "2", "3", "1"], ["b", "1", "2", "0"], ["b", "2", "3", "1"],
+        ["b", "nan", "nan", "1"]]
+    assert printed("histogram", "--bins", "1", "--csv", "--column", "v", "--nan", "omit", data=data) == "from,to,count\n1,3,3\n"
+    refused(2, "histogram takes one column", "histogram", "--by", "k", "--column", "k,v", data=data)
+    refused(1, "no numbers", "histogram", "--by", "k", "--column", "v", "--missing", "skip", data="k,v\na,NA\n")
+
+
 # ---- which columns, and which ops --------------------------------------------------------------------
 
 TABLE = ('region,year,price,qty,"how, many"\n'

@@ -106,7 +106,7 @@ struct usual {
     int shift;         /* 1 to 100 */
 };
 
-enum { POWER_MAX = 22, FEW_MAX = 3, FEW_SHIFT_MAX = 62 }; /* 10^22 < 2^74, 10^3 < 2^10 */
+enum { POWER_MAX = 22, FEW = 3, FEW_SHIFT_MIN = 10, FEW_SHIFT_MAX = 62 }; /* 10^22 < 2^74, 10^3 < 2^10 */
 
 static const uint64_t powers_of_10[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000,
                                         10000000000, 100000000000};
@@ -121,25 +121,37 @@ static bool has_decimal(const struct usual *number, int k, uint64_t *digits) {
     return 2 * (rest > half ? rest - half : half - rest) < power + (number->mantissa % 2 == 0);
 }
 
-/* The same for few digits behind the point and numbers that are not small, in 64 bits. */
-static bool has_few(const struct usual *number, int k, uint64_t *digits) {
-    const uint64_t power = powers_of_10[k], scaled = number->mantissa * power, half = UINT64_C(1) << (number->shift - 1);
+/* The same for FEW digits behind the point, of which zeros are left out, in 64 bits; returns how many digits are left, -1:
+ * more are needed.  Numbers of so many bits behind the point have no two such decimals within half a gap. */
+static int few_digits(const struct usual *number, uint64_t *digits) {
+    const uint64_t power = powers_of_10[FEW], scaled = number->mantissa * power, half = UINT64_C(1) << (number->shift - 1);
     const uint64_t whole = (scaled + half) >> number->shift, rest = scaled + half - (whole << number->shift);
-    *digits = whole - (rest == 0 && whole % 2);
-    return 2 * (rest > half ? rest - half : half - rest) < power + (number->mantissa % 2 == 0);
+    int k = FEW;
+    if (2 * (rest > half ? rest - half : half - rest) >= power + (number->mantissa % 2 == 0)) return -1;
+    for (*digits = whole; k && *digits % 10 == 0; k--) *digits /= 10;
+    return k;
 }
 
-/* The fewest digits behind the point: with k of them, a number can also be written with k + 1. */
+/* The fewest digits behind the point, -1 if they are too many: with k of them, a number can also be written with k + 1.  As
+ * many as 2^-shift has places always suffice; most numbers need all of these, or all but one. */
 static int fewest_digits(const struct usual *number, uint64_t *digits) {
-    int low = 0, high = POWER_MAX;
-    for (; low <= FEW_MAX && number->shift <= FEW_SHIFT_MAX; low++)
-        if (has_few(number, low, digits)) return low;
-    while (low < high) {
-        const int middle = (low + high) / 2;
-        if (has_decimal(number, middle, digits)) high = middle;
-        else low = middle + 1;
+    const bool may_be_few = number->shift >= FEW_SHIFT_MIN && number->shift <= FEW_SHIFT_MAX;
+    const int few = may_be_few ? few_digits(number, digits) : -1;
+    int low = may_be_few ? FEW + 1 : 0, high = -log10_of_power_of_2(-number->shift), found = -1;
+    uint64_t nearest;
+    if (few >= 0) return few;
+    if (high > POWER_MAX) high = POWER_MAX;
+    for (int tries = 0; low <= high; tries++) {
+        const int k = tries < 3 ? high : (low + high) / 2;
+        if (has_decimal(number, k, &nearest)) {
+            *digits = nearest;
+            found = k;
+            high = k - 1;
+        } else {
+            low = k + 1;
+        }
     }
-    return has_decimal(number, low, digits) ? low : -1;
+    return found;
 }
 
 /* The number of these bits, without its sign; false: it is another. */

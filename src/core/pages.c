@@ -1,6 +1,8 @@
+#define _GNU_SOURCE /* mremap */
 #include "core/pages.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 enum {
@@ -27,6 +29,24 @@ struct wf_pages wf_pages_take(struct wf_pages *kept, size_t nbytes) {
     if (pages.nbytes < nbytes) return map(nbytes);
     *kept = (struct wf_pages){0};
     return pages;
+}
+
+struct wf_pages wf_pages_grow(struct wf_pages pages, size_t nbytes) {
+    struct wf_pages grown = {.nbytes = nbytes, .are_mapped = pages.are_mapped, .are_used = true};
+    if (!pages.are_mapped && nbytes < LARGE_NBYTES) {
+        grown.at = realloc(pages.at, nbytes);
+        return grown;
+    }
+    if (pages.are_mapped) {
+        void *at = mremap(pages.at, pages.nbytes, nbytes, MREMAP_MAYMOVE);
+        grown.at = at == MAP_FAILED ? NULL : at;
+        return grown;
+    }
+    grown = map(nbytes);
+    if (!grown.at) return grown;
+    if (pages.at) memcpy(grown.at, pages.at, pages.nbytes);
+    free(pages.at);
+    return grown;
 }
 
 void wf_pages_free(struct wf_pages pages) {

@@ -14,6 +14,9 @@ struct wf_pages {
 /* At least nbytes: from *kept if they suffice, which is empty then, or new ones; at is NULL without memory. */
 struct wf_pages wf_pages_take(struct wf_pages *kept, size_t nbytes);
 
+/* At least nbytes that begin with what pages have, which are gone; or at is NULL without memory, and pages stay. */
+struct wf_pages wf_pages_grow(struct wf_pages pages, size_t nbytes);
+
 /* Leaves them in *kept, if they are few and more than that has, or gives them back to the system. */
 void wf_pages_leave(struct wf_pages *kept, struct wf_pages pages);
 

@@ -13,8 +13,8 @@ void wf_texts_begin(struct wf_texts *texts) {
 
 void wf_texts_clear(struct wf_texts *texts) {
     free(texts->bytes);
-    free(texts->entry);
-    wf_pages_free(texts->pages);
+    wf_pages_free(texts->entry_pages);
+    wf_pages_free(texts->slot_pages);
     *texts = (struct wf_texts){0};
 }
 
@@ -88,39 +88,52 @@ static void touch(const struct wf_pages *pages) {
     for (size_t i = 0; i < pages->nbytes && pages->are_mapped; i += PAGE_NBYTES) bytes[i] = 0;
 }
 
-/* Slots are in the order of the hashes, as far as these are known, so that both tables are passed through once. */
+/* Slots are in the order of the hashes, as far as these are known, so that both tables are passed through once.  Which slots
+ * are free is not foreseeable: those that are not are listed first, without a branch. */
+static void move_slots(const struct wf_texts *texts, uint64_t *to, size_t mask, int shift) {
+    enum { AT_ONCE = SLOTS_MIN };
+    for (size_t begin = 0; begin < texts->slot_count; begin += AT_ONCE) {
+        uint64_t taken[AT_ONCE];
+        size_t count = 0;
+        for (size_t k = 0; k < AT_ONCE; k++) {
+            taken[count] = texts->slot[begin + k];
+            count += taken[count] != 0;
+        }
+        for (size_t k = 0; k < count; k++) {
+            size_t i = taken[k] >> shift;
+            while (to[i]) i = (i + 1) & mask;
+            to[i] = taken[k];
+        }
+    }
+}
+
 static bool grow_slots(struct wf_texts *texts) {
-    const size_t slot_count = texts->slot_count ? 2 * texts->slot_count : SLOTS_MIN, mask = slot_count - 1;
+    const size_t slot_count = texts->slot_count ? 2 * texts->slot_count : SLOTS_MIN;
     const int slot_shift = texts->slot_count ? texts->slot_shift - 1 : 64 - SLOTS_MIN_LOG2;
     struct wf_pages none = {0}, pages = wf_pages_take(&none, slot_count * sizeof(uint64_t));
-    uint64_t *slot = pages.at;
-    if (!slot) return false;
+    if (!pages.at) return false;
     touch(&pages);
-    for (size_t k = 0; k < texts->slot_count; k++) {
-        size_t i = texts->slot[k] >> slot_shift;
-        while (texts->slot[k] && slot[i]) i = (i + 1) & mask;
-        if (texts->slot[k]) slot[i] = texts->slot[k];
-    }
-    wf_pages_free(texts->pages);
-    texts->pages = pages;
-    texts->slot = slot;
+    move_slots(texts, pages.at, slot_count - 1, slot_shift);
+    wf_pages_free(texts->slot_pages);
+    texts->slot_pages = pages;
+    texts->slot = pages.at;
     texts->slot_count = slot_count;
     texts->slot_shift = slot_shift;
     return true;
 }
 
-/* The array, moved to where it has twice as many items, or more, if it has less than needed; NULL without memory. */
-static void *grown(void *items, size_t *capacity, size_t needed, size_t nbytes) {
-    if (needed <= *capacity) return items;
+/* The bytes, moved to where they have twice the room, or more, if they have less than needed; NULL without memory. */
+static unsigned char *grown(unsigned char *bytes, size_t *capacity, size_t needed) {
+    if (needed <= *capacity) return bytes;
     const size_t larger = needed < 2 * *capacity ? 2 * *capacity : needed + SLOTS_MIN;
-    void *moved = realloc(items, larger * nbytes);
+    unsigned char *moved = realloc(bytes, larger);
     if (moved) *capacity = larger;
     return moved;
 }
 
 static bool set_long(struct wf_texts *texts, struct wf_text_entry *entry, const struct wf_hashed_text *text) {
     const uint64_t offset = texts->bytes_nbytes;
-    unsigned char *own = grown(texts->bytes, &texts->bytes_capacity, offset + text->nbytes, 1);
+    unsigned char *own = grown(texts->bytes, &texts->bytes_capacity, offset + text->nbytes);
     if (!own) return false;
     texts->bytes = own;
     texts->bytes_nbytes += text->nbytes;
@@ -129,11 +142,20 @@ static bool set_long(struct wf_texts *texts, struct wf_text_entry *entry, const 
     return true;
 }
 
+/* Room for one more entry. */
+static bool reserve_entry(struct wf_texts *texts) {
+    const size_t used = (size_t)texts->count * sizeof *texts->entry, least = SLOTS_MIN * sizeof *texts->entry;
+    if (used + sizeof *texts->entry <= texts->entry_pages.nbytes) return true;
+    const struct wf_pages pages = wf_pages_grow(texts->entry_pages, used ? 2 * used : least);
+    if (!pages.at) return false;
+    texts->entry_pages = pages;
+    texts->entry = pages.at;
+    return true;
+}
+
 static bool append(struct wf_texts *texts, const struct wf_hashed_text *text) {
-    struct wf_text_entry *entry = grown(texts->entry, &texts->entry_capacity, (size_t)texts->count + 1, sizeof *entry);
-    if (!entry) return false;
-    texts->entry = entry;
-    entry += texts->count;
+    if (!reserve_entry(texts)) return false;
+    struct wf_text_entry *entry = texts->entry + texts->count;
     *entry = (struct wf_text_entry){.nbytes = text->nbytes};
     if (text->nbytes > WF_TEXT_SHORT_NBYTES && !set_long(texts, entry, text)) return false;
     for (uint32_t i = 0; i < text->nbytes && text->nbytes <= WF_TEXT_SHORT_NBYTES; i++) entry->text[i] = text->bytes[i];
@@ -161,8 +183,9 @@ static inline void fetch_slot(const struct wf_texts *texts, const struct wf_hash
 }
 
 static inline void fetch_entry(const struct wf_texts *texts, const struct wf_hashed_text *text) {
-    const uint64_t slot = texts->slot_count ? texts->slot[text->hash >> texts->slot_shift] : 0;
-    if (slot) __builtin_prefetch(texts->entry + number_in(slot));
+    if (!texts->count) return;
+    const uint64_t slot = texts->slot[text->hash >> texts->slot_shift];
+    __builtin_prefetch(texts->entry + (slot ? number_in(slot) : 0)); /* without a branch, as nobody knows which it is */
 }
 
 bool wf_texts_add_all(struct wf_texts *texts, const struct wf_hashed_text *text, int64_t count, int32_t *number) {

@@ -25,11 +25,11 @@ struct wf_texts {
     unsigned char *bytes; /* of all texts that are not short, one after the other */
     size_t bytes_nbytes, bytes_capacity;
     struct wf_text_entry *entry;
-    size_t entry_capacity;
+    struct wf_pages entry_pages; /* where the entries are */
     int32_t count;
     uint64_t *slot; /* 0: free; otherwise the upper half of a hash, and number + 1 below; in the order of the hashes */
     size_t slot_count; /* a power of two, at least twice the count */
-    struct wf_pages pages; /* the slots' */
+    struct wf_pages slot_pages;
     int slot_shift;    /* a hash shifted right by this is its slot's index */
 };
 

@@ -94,7 +94,7 @@ static wf_error find_name(wf_handle *handle, const struct wf_table *table, const
     const int64_t count = count_named(names, wanted, number);
     if (count == 1) return WF_OK;
     if (count == 0) return refuse_name(handle, table, names, wanted);
-    snprintf(what, sizeof what, "%lld columns are named %s: choose one by number", (long long)count,
+    snprintf(what, sizeof what, "%s columns are named %s: choose one by number", count == 2 ? "two" : "several",
              wf_quote(wanted, strlen(wanted)).text);
     return fail_here(handle, table, WF_ERROR_FORMAT, what);
 }

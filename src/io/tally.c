@@ -114,6 +114,7 @@ void wf_tally_clear(struct wf_tally *tally) {
     free(tally->file);
     free(tally->row_key);
     free(tally->place);
+    wf_ordered_clear(&tally->ordered);
     wf_texts_clear(&tally->keys);
     memset(tally, 0, sizeof *tally);
 }

@@ -39,6 +39,13 @@ struct wf_tally_column {
     wf_accumulator **accumulator; /* one for each carrier */
 };
 
+/* The values of a column that are kept, group by group. */
+struct wf_ordered {
+    size_t column;
+    unsigned char *values; /* NULL: of no column */
+    int64_t *offset;       /* of each group's first value, and of the end */
+};
+
 struct wf_tally {
     struct wf_tally_settings settings;
     /* The ops whose accumulators tell the results of all ops. */
@@ -53,6 +60,7 @@ struct wf_tally {
     int64_t kept_count, kept_capacity;
     int64_t counted_groups; /* for which the columns have counts */
     bool counts_kept;       /* the counts have the rows that are kept */
+    struct wf_ordered ordered; /* once results were asked for */
     bool has_accumulators;   /* they have all rows but those that are kept */
     struct wf_place *place;
     size_t place_count, place_capacity;
@@ -89,6 +97,11 @@ bool wf_tally_is_scaled(const struct wf_tally *tally, wf_op op);
 
 /* Writes the results of op for a column: one of each group, of wf_tally_result_type.  Those that do not exist are 0. */
 wf_error wf_tally_results(wf_handle *handle, struct wf_tally *tally, size_t column, wf_op op, void *results);
+
+/* How many values of a column are in each bin, for each group as wf_count_bins does it: histogram->edge_count + 2 counts.
+ * Bins of equal width are those of all groups together.  The tally has an op that depends on the order. */
+wf_error wf_tally_count_bins(wf_handle *handle, struct wf_tally *tally, size_t column, const wf_histogram *histogram,
+                             double *edges, int64_t *counts);
 
 /* Whether op is of those for which rows are kept. */
 bool wf_tally_is_of_order(wf_op op);

@@ -1,7 +1,6 @@
 /* What depends on the order of a group's values: quantiles, and the number of distinct ones.  The rows are all kept for
  * that; they are brought into the order of their groups, and each group is an array of its own. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "io/tally.h"
@@ -33,29 +32,6 @@ wf_type wf_tally_order_type(const struct wf_tally *tally, wf_op op) {
     return op == WF_TALLY_DISTINCT ? WF_U64 : wf_quantiles_result_type(&quantile, tally->settings.type);
 }
 
-/* The values of a column, group by group. */
-struct ordered {
-    unsigned char *values;
-    int64_t *offset; /* of each group's first value, and of the end */
-};
-
-static wf_error sort_by_group(wf_handle *handle, const struct wf_tally *tally, const struct wf_tally_column *column,
-                       struct ordered *ordered) {
-    const int64_t groups = wf_tally_group_count(tally);
-    const size_t nbytes = wf_type_nbytes(tally->settings.type);
-    const int32_t *keys = column->keys ? column->keys : tally->row_key;
-    ordered->values = malloc((size_t)tally->kept_count * nbytes + 1);
-    ordered->offset = calloc((size_t)groups + 2, sizeof *ordered->offset);
-    if (!ordered->values || !ordered->offset)
-        return wf_fail(handle, WF_ERROR_MEMORY, "no memory to sort the rows of a table by group");
-    int64_t *next = ordered->offset + 1; /* where the group's next value goes; in the end where the group after it begins */
-    for (int64_t g = 0; g < groups; g++) next[g + 1] = next[g] + column->count[g];
-    for (int64_t i = 0; i < tally->kept_count; i++)
-        if (keys[i] >= 0)
-            memcpy(ordered->values + (size_t)next[keys[i]]++ * nbytes, column->values + (size_t)i * nbytes, nbytes);
-    return WF_OK;
-}
-
 /* Of values of one group, which has some. */
 static wf_error reduce_group(wf_handle *handle, const struct wf_tally *tally, wf_op op, const wf_array *values, void *result) {
     static const int64_t one = 1;
@@ -71,20 +47,49 @@ static wf_error fail_at(wf_handle *handle, wf_error error, int64_t group) {
     return wf_fail(handle, error, "result %lld: %s", (long long)group, why);
 }
 
-wf_error wf_tally_order_results(wf_handle *handle, const struct wf_tally *tally, const struct wf_tally_column *column, wf_op op,
-                                void *results) {
+wf_error wf_tally_order_results(wf_handle *handle, struct wf_tally *tally, size_t column, wf_op op, void *results) {
     const size_t nbytes = wf_type_nbytes(tally->settings.type), result_nbytes = wf_type_nbytes(wf_tally_order_type(tally, op));
-    struct ordered ordered = {NULL, NULL};
-    wf_error error = sort_by_group(handle, tally, column, &ordered);
+    const struct wf_ordered *ordered = &tally->ordered;
+    wf_error error = wf_tally_sort_values(handle, tally, column);
     for (int64_t g = 0; g < wf_tally_group_count(tally) && !error; g++) {
-        const int64_t begin = ordered.offset[g], count = column->count[g];
+        const int64_t begin = ordered->offset[g], count = ordered->offset[g + 1] - begin;
         unsigned char *result = (unsigned char *)results + (size_t)g * result_nbytes;
-        const wf_array values = wf_array_vector(ordered.values + (size_t)begin * nbytes, tally->settings.type, count);
+        const wf_array values = wf_array_vector(ordered->values + (size_t)begin * nbytes, tally->settings.type, count);
         memset(result, 0, result_nbytes);
         if (count) error = reduce_group(handle, tally, op, &values, result);
         if (error) error = fail_at(handle, error, g);
     }
-    free(ordered.values);
-    free(ordered.offset);
+    return error;
+}
+
+/* Those of one group, by the edges of all.  What is beyond a rounded edge is in the bin beside it. */
+static wf_error count_group(wf_handle *handle, const wf_histogram *histogram, const double *edges, const wf_array *values,
+                            int64_t *counts) {
+    const int64_t last = histogram->edge_count;
+    wf_histogram found = *histogram;
+    found.edges = edges;
+    wf_error error = wf_count_bins(handle, &found, values, NULL, counts);
+    if (error || histogram->edges) return error;
+    counts[1] += counts[0];
+    counts[last - 1] += counts[last];
+    counts[0] = counts[last] = 0;
+    return WF_OK;
+}
+
+wf_error wf_tally_count_bins(wf_handle *handle, struct wf_tally *tally, size_t column, const wf_histogram *histogram,
+                             double *edges, int64_t *counts) {
+    const struct wf_ordered *ordered = &tally->ordered;
+    const wf_type type = tally->settings.type;
+    const int64_t groups = wf_tally_group_count(tally);
+    wf_error error = wf_tally_count_kept(handle, tally);
+    if (!error) error = wf_tally_sort_values(handle, tally, column);
+    if (error || !groups) return error;
+    const wf_array all = wf_array_vector(ordered->values, type, ordered->offset[groups]);
+    error = wf_count_bins(handle, histogram, &all, edges, counts);
+    for (int64_t g = 0; g < groups && !error; g++) {
+        const int64_t begin = ordered->offset[g], count = ordered->offset[g + 1] - begin;
+        const wf_array values = wf_array_vector(ordered->values + (size_t)begin * wf_type_nbytes(type), type, count);
+        error = count_group(handle, histogram, edges, &values, counts + g * (histogram->edge_count + 2));
+    }
     return error;
 }

@@ -15,8 +15,21 @@ bool wf_tally_keeps_rows(const struct wf_tally *tally);
 
 /* The type and the results of an op that depends on the order; the column's counts are known. */
 wf_type wf_tally_order_type(const struct wf_tally *tally, wf_op op);
-wf_error wf_tally_order_results(wf_handle *handle, const struct wf_tally *tally, const struct wf_tally_column *column, wf_op op,
-                                void *results);
+wf_error wf_tally_order_results(wf_handle *handle, struct wf_tally *tally, size_t column, wf_op op, void *results);
+
+void wf_ordered_clear(struct wf_ordered *ordered);
+
+/* Has tally->ordered be the column's; its counts are known. */
+wf_error wf_tally_sort_values(wf_handle *handle, struct wf_tally *tally, size_t column);
+
+/* Whether the rows that are kept are so few for each group that wf_tally_short_results pays; op is the engine's. */
+bool wf_tally_has_short_groups(const struct wf_tally *tally, wf_op op);
+
+/* The results of such an op for a column, of the output's type.  After an error, the engine's message tells no group. */
+wf_error wf_tally_short_results(wf_handle *handle, struct wf_tally *tally, size_t column, wf_op op, const wf_output *output);
+
+/* Has the columns' counts have the rows that are kept. */
+wf_error wf_tally_count_kept(wf_handle *handle, struct wf_tally *tally);
 
 /* Has the columns' counts be of all groups. */
 wf_error wf_tally_reserve_counts(wf_handle *handle, struct wf_tally *tally);

@@ -57,7 +57,7 @@ static void count_values(struct wf_tally *tally, struct wf_tally_column *column)
 }
 
 /* Of rows that were counted and are still kept, nothing more is counted. */
-static wf_error count_kept(wf_handle *handle, struct wf_tally *tally) {
+wf_error wf_tally_count_kept(wf_handle *handle, struct wf_tally *tally) {
     wf_error error = wf_tally_reserve_counts(handle, tally);
     if (error || tally->counts_kept) return error;
     for (size_t c = 0; c < tally->column_count; c++) count_values(tally, &tally->column[c]);
@@ -81,7 +81,7 @@ static wf_error settle_column(wf_handle *handle, struct wf_tally *tally, struct 
 }
 
 wf_error wf_tally_settle(wf_handle *handle, struct wf_tally *tally) {
-    wf_error error = count_kept(handle, tally);
+    wf_error error = wf_tally_count_kept(handle, tally);
     for (size_t c = 0; c < tally->column_count && !error; c++)
         error = settle_column(handle, tally, &tally->column[c]);
     if (error) return error;
@@ -134,18 +134,17 @@ bool wf_tally_has_result(const struct wf_tally *tally, size_t column, wf_op op, 
     return tally->column[column].count[group] >= wf_tally_least_count(tally, op);
 }
 
-static wf_error from_accumulator(wf_handle *handle, const struct wf_tally *tally, const struct wf_tally_column *column,
-                                 wf_op op, const wf_output *output) {
+static wf_error from_accumulator(wf_handle *handle, struct wf_tally *tally, size_t column, wf_op op, const wf_output *output) {
     size_t k = 0;
     while (k + 1 < tally->carrier_count && !wf_tally_carries(tally->carrier[k], op)) k++;
-    return wf_accumulator_result(handle, column->accumulator[k], op, output);
+    return wf_accumulator_result(handle, tally->column[column].accumulator[k], op, output);
 }
 
-static wf_error from_kept(wf_handle *handle, const struct wf_tally *tally, const struct wf_tally_column *column, wf_op op,
-                          const wf_output *output) {
+static wf_error from_kept(wf_handle *handle, struct wf_tally *tally, size_t column, wf_op op, const wf_output *output) {
     const wf_reduction reduction = wf_tally_reduction(tally, op);
     struct kept kept;
-    view_kept(&kept, tally, column);
+    if (wf_tally_has_short_groups(tally, op) && !wf_tally_short_results(handle, tally, column, op, output)) return WF_OK;
+    view_kept(&kept, tally, &tally->column[column]);
     return wf_reduce(handle, &reduction, &kept.values, NULL, &kept.groups, output);
 }
 
@@ -183,7 +182,7 @@ static void divide(const struct wf_tally *tally, const struct wf_tally_column *c
 wf_error wf_tally_results(wf_handle *handle, struct wf_tally *tally, size_t c, wf_op op, void *results) {
     const struct wf_tally_column *column = &tally->column[c];
     const int64_t count = wf_tally_group_count(tally);
-    wf_error error = tally->has_accumulators ? wf_tally_settle(handle, tally) : count_kept(handle, tally);
+    wf_error error = tally->has_accumulators ? wf_tally_settle(handle, tally) : wf_tally_count_kept(handle, tally);
     if (error) return error;
     if (op == WF_TALLY_COUNT) {
         memcpy(results, column->count, (size_t)count * sizeof *column->count);
@@ -191,13 +190,13 @@ wf_error wf_tally_results(wf_handle *handle, struct wf_tally *tally, size_t c, w
     }
     if (!count) return WF_OK;
     if (wf_tally_is_of_order(op)) {
-        error = wf_tally_order_results(handle, tally, column, op, results);
+        error = wf_tally_order_results(handle, tally, c, op, results);
         return error ? name_failure(handle, tally, c, error) : WF_OK;
     }
     const wf_op asked = engine_op(tally, op);
     const wf_output output = {.data = results, .ndim = 1, .shape = &count,
                               .type = asked == op ? wf_tally_result_type(tally, op) : WF_I64};
-    error = (tally->has_accumulators ? from_accumulator : from_kept)(handle, tally, column, asked, &output);
+    error = (tally->has_accumulators ? from_accumulator : from_kept)(handle, tally, c, asked, &output);
     if (error) return name_failure(handle, tally, c, error);
     if (asked != op) divide(tally, column, results);
     return WF_OK;
