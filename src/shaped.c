@@ -53,15 +53,10 @@ static wf_error check_nan(wf_handle *handle, const struct wf_shaped *shaped) {
     return WF_OK;
 }
 
-/* The positions of the grouped axis that an array adds. */
-static int64_t position_count(const wf_array *a, const wf_groups *groups, const struct wf_layout *layout) {
-    return layout->axis < 0 ? layout->reduced_count : wf_array_length(a, groups->axis);
-}
-
 static wf_error add_groups(wf_handle *handle, struct wf_shaped *shaped, const struct wf_grouped *grouped) {
     if (!handle->device->add_groups)
         return wf_fail(handle, WF_ERROR_UNSUPPORTED,
-                       "accumulators with a shape are not yet supported on %s: use a CPU handle and host memory",
+                       "accumulators with a shape are not supported on %s",
                        handle->device_name);
     return shaped->count ? handle->device->add_groups(handle, grouped) : WF_OK;
 }
@@ -76,7 +71,7 @@ wf_error wf_shaped_add(wf_handle *handle, struct wf_shaped *shaped, const wf_arr
     if (!error) error = wf_layout_make(handle, &layout, a, b, groups);
     if (!error) error = wf_shape_check(handle, "accumulator", shaped->ndim, shaped->shape, layout.ndim, layout.shape);
     if (error) return error;
-    int64_t positions = position_count(a, groups, &layout);
+    int64_t positions = wf_layout_positions(&layout, a, groups);
     error = wf_check_total_count(handle, common, positions);
     if (error) return error;
     wf_accumulator_init_like(&empty, common, common->end_index, &tree);
@@ -201,12 +196,12 @@ static wf_error check_output(wf_handle *handle, const struct reading *reading) {
     return error;
 }
 
-/* The value of a result that has none, as wf_reduce gives it. */
-static wf_error find_fill(wf_handle *handle, struct reading *reading) {
-    wf_reduction reduction = wf_reduction_of(reading->op);
-    if (reading->shaped->fill.type) reduction.fill = &reading->shaped->fill;
-    wf_error error = wf_fill_value(handle, &reduction, reading->type, &reading->fill);
-    reading->has_fill = !error;
+wf_error wf_shaped_fill(wf_handle *handle, const struct wf_shaped *shaped, wf_op op, wf_type type, bool *has_fill,
+                        wf_value *fill) {
+    wf_reduction reduction = wf_reduction_of(op);
+    if (shaped->fill.type) reduction.fill = &shaped->fill;
+    wf_error error = wf_fill_value(handle, &reduction, type, fill);
+    *has_fill = !error;
     return error == WF_ERROR_RANGE ? error : WF_OK;
 }
 
@@ -234,7 +229,8 @@ static wf_error begin(wf_handle *handle, struct reading *reading) {
     reading->type = wf_accumulator_result_type(common, reading->op);
     error = open_output(handle, reading);
     if (!error) error = check_indices(handle, reading->shaped, reading->op);
-    return error ? error : find_fill(handle, reading);
+    if (error) return error;
+    return wf_shaped_fill(handle, reading->shaped, reading->op, reading->type, &reading->has_fill, &reading->fill);
 }
 
 /* Where result i goes. */

@@ -24,7 +24,8 @@ static void set_partial(struct wf_partial *partial, wf_type type, unsigned parts
     partial->special_seen = 0;
 }
 
-static void take_slot(const struct addition *addition, int64_t number, struct wf_group_slot *slot) {
+static void take_slot(const struct addition *addition, int64_t first, struct wf_group_slot *slot) {
+    const int64_t number = first + slot->result;
     const struct wf_accumulator *common = &addition->added->common;
     struct wf_accumulator acc;
     if (!slot->count) return;
@@ -35,16 +36,6 @@ static void take_slot(const struct addition *addition, int64_t number, struct wf
     wf_shaped_set(addition->added, number, &acc);
 }
 
-/* The number, in C order, of result i of the slice. */
-static int64_t number_of(const struct wf_group_arguments *slice, int64_t i) {
-    int64_t number = 0;
-    for (int d = slice->ndim - 1; d >= 0; d--) {
-        number += i % slice->dimension[d].length * slice->dimension[d].number_stride;
-        i /= slice->dimension[d].length;
-    }
-    return number;
-}
-
 static wf_error take_slots(wf_handle *handle, void *data, const struct wf_group_arguments *slice, int64_t first) {
     const struct wf_cuda *cuda = handle->device_state;
     const struct addition *addition = data;
@@ -53,7 +44,7 @@ static wf_error take_slots(wf_handle *handle, void *data, const struct wf_group_
     if (!slots) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for %lld groups", (long long)slice->count);
     wf_error error = WF_DRIVER_CALL(handle, MemcpyDtoHAsync, (slots, slice->slots, nbytes, cuda->stream), "%zu bytes", nbytes);
     if (!error) error = WF_DRIVER_CALL(handle, StreamSynchronize, (cuda->stream), "cuda:%d", cuda->gpu.ordinal);
-    for (int64_t i = 0; !error && i < slice->count; i++) take_slot(addition, first + number_of(slice, i), &slots[i]);
+    for (int64_t i = 0; !error && i < slice->count; i++) take_slot(addition, first, &slots[i]);
     free(slots);
     return error;
 }
@@ -67,7 +58,7 @@ static wf_error gather(wf_handle *handle, const struct wf_grouped *grouped, stru
     wf_error error = WF_OK;
     for (int i = 0; !error && i < count; i++) {
         struct addition addition = {added, is_stats ? passes[i] : parts, i == 0};
-        const struct wf_cuda_slots_user user = {take_slots, &addition, SLICE_NBYTES / sizeof(struct wf_group_slot)};
+        const struct wf_cuda_slots_user user = {take_slots, &addition, SLICE_NBYTES / sizeof(struct wf_group_slot), true};
         error = wf_cuda_reduce_to_slots(handle, grouped, addition.parts, &user);
     }
     return error;

@@ -680,8 +680,8 @@ static wf_error reduce_slice(wf_handle *handle, struct job *job, int64_t number,
     job->arguments.tiles = job->plan.tiles;
     wf_error error = clear_list(handle, job);
     if (!error) error = launch_all(handle, job);
-    if (!error) error = bring_bytes(handle, &counters, job->arguments.failed, sizeof counters);
-    if (!error && counters.bad != UINT64_MAX) error = WF_ERROR_RANGE;
+    if (!error && user->waits) error = bring_bytes(handle, &counters, job->arguments.failed, sizeof counters);
+    if (!error && user->waits && counters.bad != UINT64_MAX) error = WF_ERROR_RANGE;
     return error ? error : user->take(handle, user->data, &job->arguments, number);
 }
 

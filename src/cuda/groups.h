@@ -15,16 +15,17 @@ wf_error wf_cuda_reduce_groups_on_host(wf_handle *handle, const struct wf_groupe
 /* Adds them to an accumulator with a shape. */
 wf_error wf_cuda_add_groups(wf_handle *handle, const struct wf_grouped *grouped);
 
-/* What is done with the slots of a slice of the results, which are in the stream's order: slot i is of result i of the
- * arguments' dimensions, and these count on from result `first` in C order. */
+/* What is done with the slots of a slice of the results, which are in the stream's order: a slot's result is a number in
+ * C order, counted from result `first`. */
 struct wf_cuda_slots_user {
     wf_error (*take)(wf_handle *handle, void *data, const struct wf_group_arguments *slice, int64_t first);
     void *data;
     int64_t slots_max; /* as far as slices can be cut */
+    bool waits; /* before take is called all is done, and labels have been found right; otherwise slice->bad will tell */
 };
 
-/* Reduces an array in the GPU's memory by groups, each to a slot, with these parts of what the reduction needs.  Waits for the
- * GPU.  WF_ERROR_RANGE without a message: labels are wrong. */
+/* Reduces an array in the GPU's memory by groups, each to a slot, with these parts of what the reduction needs.
+ * WF_ERROR_RANGE without a message: labels are wrong. */
 wf_error wf_cuda_reduce_to_slots(wf_handle *handle, const struct wf_grouped *grouped, unsigned parts,
                                  const struct wf_cuda_slots_user *user);
 

@@ -377,7 +377,7 @@ static __device__ __forceinline__ void clear_slots(const struct wf_group_argumen
         group_place place = find_place(r, i);
         i64 begin, end;
         find_range(r, &place, &begin, &end);
-        slot_clear(slot_at(r, i), (u64)i, (u64)(end - begin));
+        slot_clear(slot_at(r, i), (u64)(KEEPS_SLOTS ? place.number : i), (u64)(end - begin));
     }
 }
 
