@@ -172,10 +172,11 @@ def _tensors_of(given):
 
 
 def _tensor_of(value, like):
-    """A number of Python's, or an array of results, as a tensor: numbers that are floats in like's dtype."""
+    """A number of Python's, or an array of results, as a tensor: of floats in like's dtype."""
     torch = _library(like)
     if not isinstance(value, (bool, int, float)):
-        return torch.as_tensor(value, device=like.device)
+        results = torch.as_tensor(value.tolist() if isinstance(value, memoryview) else value, device=like.device)
+        return results.to(like.dtype) if results.dtype.is_floating_point and like.dtype.is_floating_point else results
     kept = isinstance(value, float) and like.dtype.is_floating_point
     dtype = like.dtype if kept else {bool: torch.bool, int: torch.int64}.get(type(value), torch.float64)
     return torch.tensor(value, dtype=dtype, device=like.device)
@@ -234,7 +235,7 @@ def all_reduce_value(tensors, op="sum", group=None, *, axis=None, nan="propagate
         return _tensor_of(_ranks.take_from_there(accumulator, words.tolist()).result(), tensors[0])
     try:
         for each in () if failure else tensors:
-            accumulator.update(each, axis=axis)
+            accumulator.update(each, axis=axis)  # None: all of it
     except Exception as error:
         failure = error
     return _tensor_of(all_reduce(failure or accumulator, group).result(), tensors[0])
