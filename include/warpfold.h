@@ -451,8 +451,8 @@ WF_API wf_error wf_accumulator_subtract(wf_handle *handle, wf_accumulator *from,
  * or another one that its state determines (var also yields sum, mean, std and norm2; stats yields everything
  * listed at WF_STATS). output must be in host memory.
  *
- * With a shape, output takes all results, as that of wf_reduce does: without a value they are the fill, or NaN, or
- * WF_ERROR_EMPTY, and a message names the first that failed, by its number in C order.  One value: only without a
+ * With a shape, output takes all results, as that of wf_reduce does, and may be in a GPU's memory, too, where a handle of it
+ * (or auto) has copied them when the call returns.  Without a value they are the fill, or NaN, or WF_ERROR_EMPTY, and a message names the first that failed, by its number in C order.  One value: only without a
  * shape. */
 WF_API wf_error wf_accumulator_result(wf_handle *handle, const wf_accumulator *accumulator, wf_op op,
                                       const wf_output *output);

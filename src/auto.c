@@ -211,6 +211,16 @@ static wf_error auto_add_groups(wf_handle *handle, const struct wf_grouped *grou
     return error ? wf_fail(handle, error, "%s", device->message) : WF_OK;
 }
 
+static wf_error auto_send_results(wf_handle *handle, const wf_output *output, const void *results, wf_error status) {
+    int place;
+    wf_handle *device = NULL;
+    wf_error error = find_place(handle, output->data, &place);
+    if (!error) error = ensure_device(handle, place, &device);
+    if (error) return error;
+    error = device->device->send_results(device, output, results, status);
+    return error ? wf_fail(handle, error, "%s", device->message) : WF_OK;
+}
+
 /* Where the words are. */
 static wf_error auto_pass_words(wf_handle *handle, const struct wf_words_task *task) {
     int place;
@@ -314,6 +324,7 @@ const struct wf_device wf_device_auto = {.name = "auto",
                                          .reduce_on_device = auto_reduce_on_device,
                                          .reduce_groups = auto_reduce_groups,
                                          .add_groups = auto_add_groups,
+                                         .send_results = auto_send_results,
                                          .pass_words = auto_pass_words,
                                          .set_stream = auto_set_stream};
 
@@ -325,6 +336,7 @@ const struct wf_device wf_device_all = {.name = "cuda:all",
                                         .reduce_on_device = auto_reduce_on_device,
                                         .reduce_groups = auto_reduce_groups,
                                         .add_groups = auto_add_groups,
+                                        .send_results = auto_send_results,
                                         .pass_words = auto_pass_words,
                                         .set_stream = auto_set_stream,
                                         .describe_plan = all_describe_plan};

@@ -6,6 +6,7 @@
 #include "core/reduction.h"
 #include "core/subtract.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- creating ---- */
@@ -175,13 +176,13 @@ struct reading {
     bool has_fill;
     wf_value fill; /* of type */
     const wf_output *output;
+    bool is_on_device;
     int64_t stride_bytes[WF_NDIM_MAX];
 };
 
-static wf_error check_output(wf_handle *handle, const struct reading *reading) {
+static wf_error check_output(wf_handle *handle, struct reading *reading) {
     const struct wf_shaped *shaped = reading->shaped;
     const wf_output *output = reading->output;
-    bool is_on_device = false;
     int64_t count;
     wf_error error = wf_shape_check(handle, "output", output->ndim, output->shape, shaped->ndim, shaped->shape);
     if (error) return error;
@@ -190,9 +191,7 @@ static wf_error check_output(wf_handle *handle, const struct reading *reading) {
                        wf_type_name(output->type), wf_type_name(reading->type));
     wf_array results = wf_array_nd(output->data, reading->type, output->ndim, output->shape, output->stride_bytes);
     error = wf_array_check(handle, &results, NULL, &count);
-    if (!error && handle->device->find_output) error = handle->device->find_output(handle, output, &is_on_device);
-    if (!error && is_on_device)
-        error = wf_fail(handle, WF_ERROR_UNSUPPORTED, "results of accumulators in device memory are not yet supported");
+    if (!error && handle->device->find_output) error = handle->device->find_output(handle, output, &reading->is_on_device);
     return error;
 }
 
@@ -214,11 +213,15 @@ static wf_error check_indices(wf_handle *handle, const struct wf_shaped *shaped,
                    "%s: the merged accumulators have overlapping indices; give each its own first index", wf_op_name(op));
 }
 
+static void set_strides(struct reading *reading) {
+    const wf_array results = wf_array_nd(reading->output->data, reading->type, reading->shaped->ndim, reading->shaped->shape,
+                                         reading->output->stride_bytes);
+    wf_array_strides(&results, reading->stride_bytes);
+}
+
 static wf_error open_output(wf_handle *handle, struct reading *reading) {
     wf_error error = check_output(handle, reading);
-    wf_array results = wf_array_nd(reading->output->data, reading->type, reading->shaped->ndim, reading->shaped->shape,
-                                   reading->output->stride_bytes);
-    wf_array_strides(&results, reading->stride_bytes);
+    set_strides(reading);
     return error;
 }
 
@@ -264,11 +267,36 @@ static wf_error explain(wf_handle *handle, const struct reading *reading, int64_
     return wf_fail(handle, error, "result %lld: %s", (long long)i, why);
 }
 
+static wf_error read_all(wf_handle *handle, const struct reading *reading) {
+    wf_error error = WF_OK;
+    for (int64_t i = 0; !error && i < reading->shaped->count; i++)
+        if (read_result(reading, i, NULL)) error = explain(handle, reading, i);
+    return error;
+}
+
+/* By way of the host, where the accumulator is. */
+static wf_error read_to_device(wf_handle *handle, struct reading *reading) {
+    char why[WF_MESSAGE_NBYTES];
+    wf_output output = *reading->output, packed = output;
+    const size_t nbytes = (size_t)reading->shaped->count * wf_type_nbytes(reading->type);
+    output.type = reading->type;
+    packed.stride_bytes = NULL;
+    packed.data = malloc(nbytes + 1);
+    if (!packed.data) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for %zu bytes of results", nbytes);
+    reading->output = &packed;
+    set_strides(reading);
+    const wf_error failure = read_all(handle, reading);
+    memcpy(why, handle->message, sizeof why);
+    const wf_error error = handle->device->send_results(handle, &output, failure ? NULL : packed.data, failure);
+    free(packed.data);
+    return error ? error : failure ? wf_fail(handle, failure, "%s", why) : WF_OK;
+}
+
 wf_error wf_shaped_result(wf_handle *handle, const struct wf_shaped *shaped, wf_op op, const wf_output *output) {
     struct reading reading = {.shaped = shaped, .op = op, .output = output};
     wf_error error = begin(handle, &reading);
-    for (int64_t i = 0; !error && i < shaped->count; i++)
-        if (read_result(&reading, i, NULL)) error = explain(handle, &reading, i);
+    if (reading.is_on_device) return error ? error : read_to_device(handle, &reading);
+    if (!error) error = read_all(handle, &reading);
     if (output->status && output->data) *output->status = error;
     return error;
 }
@@ -287,6 +315,8 @@ wf_error wf_shaped_counts(wf_handle *handle, const struct wf_shaped *shaped, con
     missing.output = nans;
     wf_error error = counts ? open_output(handle, &elements) : WF_OK;
     if (!error && nans) error = open_output(handle, &missing);
+    if (!error && (elements.is_on_device || missing.is_on_device))
+        error = wf_fail(handle, WF_ERROR_UNSUPPORTED, "counts in device memory are not supported: read them to host memory");
     for (int64_t i = 0; !error && i < shaped->count; i++) {
         wf_shaped_get(shaped, i, &acc, &tree);
         store_count(&elements, i, wf_accumulator_element_count(&acc));

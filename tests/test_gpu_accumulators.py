@@ -159,6 +159,32 @@ def test_what_is_refused(pair):  # noqa: F811
     assert accumulator.results("sum") == [("f64", int.from_bytes(struct.pack("<d", 18.0 + 4 * i), "little")) for i in range(3)]
 
 
+def test_results_go_to_the_gpu(pair):  # noqa: F811
+    rng = random.Random("gpu results")
+    array, groups = Laid("f32", (5, 3, 4), rng, "wild"), library.wf_groups_axes(2)
+    accumulator = pair.device.accumulator("max", "f32", (5, 4))
+    lengths, auto = (wf.ctypes.c_int64 * 2)(5, 4), wf.Handle("auto")
+    strides = (wf.ctypes.c_int64 * 2)(4, 20)  # in Fortran order
+    memory, status = pair.gpu.empty(84, 0xA5), pair.gpu.empty(4, 0xA5)
+    output = wf.wf_output(data=memory.pointer, ndim=2, shape=lengths, stride_bytes=strides, status=status.pointer)
+
+    def read(handle):
+        return wf.ERRORS[library.wf_accumulator_result(handle.pointer, accumulator.pointer, wf.OP_BY_NAME["max"], byref(output))]
+
+    for handle in (pair.device, auto):
+        accumulator.add(pair.there(array), groups=groups)
+        assert read(handle) == "WF_OK" and status.read() == bytes(4)
+        left = [memory.read()[20 * j + 4 * i:][:4] for i in range(5) for j in range(4)]
+        assert wf.values_of(b"".join(left), wf.WF_F32) == accumulator.results("max")
+        assert memory.read()[80:] == b"\xA5" * 4
+        memory.write(b"\xA5" * 84)
+    accumulator = pair.device.accumulator("max", "i32", (5, 4))
+    assert read(pair.device) == "WF_ERROR_EMPTY" and "result 0" in pair.device.message
+    assert wf.ERRORS[status.read()[0]] == "WF_ERROR_EMPTY" and memory.read() == b"\xA5" * 84
+    output.status = wf.ctypes.addressof(wf.ctypes.c_int32())
+    assert read(auto) == "WF_ERROR_ARGUMENT" and "status" in auto.message
+
+
 def test_nan_that_is_an_error(pair):  # noqa: F811
     data = struct.pack("<6d", 1.0, 2.0, math.nan, 3.0, math.inf, -math.inf)
     array = pair.gpu.memory(data).strided("f64", (3, 2), (16, 8))

@@ -16,7 +16,7 @@ import warpfold_ctypes as wf  # noqa: E402
 from cuda_helpers import gpu  # noqa: E402, F401: a fixture
 from each_type import EVERY_KERNEL  # noqa: E402
 from oracle import FLOATS, TYPES, ops_of  # noqa: E402
-from group_helpers import operands  # noqa: E402
+from group_helpers import Laid, operands  # noqa: E402
 from samples import NAN_POLICIES, nbytes_of  # noqa: E402
 from test_accumulator_shaped import Grouped, create, cut, results_of  # noqa: E402
 from test_gpu_accumulators import There  # noqa: E402
@@ -265,6 +265,33 @@ def test_groups_join_as_ranks_do(pair, handle):  # noqa: F811
         assert [joined.read(name) for name in ("added", "largest", "indices")] == [
             expected.read(name) for name in ("added", "largest", "indices")]
         assert ranks.results(joined) == ranks.merged().results(op)
+
+
+@pytest.mark.skipif("not __import__('gpu_memory').real_driver()", reason="no GPU")
+def test_graphs_of_groups(pair):  # noqa: F811
+    """What a graph replays follows the array's new contents."""
+    rng, shape, stream = random.Random("graphs of groups"), (300, 40), pair.gpu.stream()
+    first, second = (Laid("f32", shape, rng, "wild", plain=True) for _ in range(2))
+    settings = pair.device.accumulator("var", "f32", (40,))
+    words, memory = Words(pair.gpu, settings.word_counts()), pair.gpu.memory(first.data)
+    results, status = pair.gpu.empty(160), pair.gpu.empty(4)
+    view, groups = memory.strided("f32", shape, first.strides), wf.library.wf_groups_axes(1)
+
+    def work():
+        settings.device_words_of_groups(words.struct, 0, groups, view)
+        settings.device_words_results(words.struct, results.pointer, status.pointer)
+
+    pair.device.set_stream(stream.pointer)
+    try:
+        work()  # which takes memory, and compiles
+        replay = stream.capture(work)
+        memory.write(second.data[:memory.nbytes])
+        replay()
+        stream.wait()
+        expected = pair.host.reduce_groups("var", groups, second.view())
+        assert wf.values_of(results.read(), wf.WF_F32) == expected and status.read() == bytes(4)
+    finally:
+        pair.device.set_stream(None)
 
 
 def test_groups_that_fail(pair, handle):  # noqa: F811

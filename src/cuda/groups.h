@@ -15,6 +15,9 @@ wf_error wf_cuda_reduce_groups_on_host(wf_handle *handle, const struct wf_groupe
 /* Adds them to an accumulator with a shape. */
 wf_error wf_cuda_add_groups(wf_handle *handle, const struct wf_grouped *grouped);
 
+/* Writes results, packed in C order, to an output in the GPU's memory, and its status; results NULL: the status alone. */
+wf_error wf_cuda_send_results(wf_handle *handle, const wf_output *output, const void *results, wf_error status);
+
 /* What is done with the slots of a slice of the results, which are in the stream's order: a slot's result is a number in
  * C order, counted from result `first`. */
 struct wf_cuda_slots_user {
