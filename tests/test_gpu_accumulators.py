@@ -77,6 +77,18 @@ def test_they_save_what_the_hosts_save(pair, type_name, by):  # noqa: F811
             assert both.save() == expected[2], (op, "in turns")
 
 
+def test_every_op_of_f64(pair):  # noqa: F811
+    rng = random.Random("tmp f64 0")  # squares that levels once got wrong are among them
+    for op in [*ops_of("f64"), "dot", "stats"]:
+        by = rng.choice(["axes", "segments", "keys"])
+        given = Grouped(by, "f64", rng)
+        there = There(pair, given, rng)
+        chosen = {"first_index": rng.choice([0, 7]), "nan": rng.choice(NAN_POLICIES)}
+        pieces = cut(rng, given.length, 1)
+        here, on_gpu = (create(handle, given, op, **chosen) for handle in (pair.host, pair.device))
+        assert saved(on_gpu, there, op, pieces) == saved(here, given, op, pieces), (op, by, given.array_shape, chosen)
+
+
 @pytest.mark.parametrize("by", ["axes", "segments", "keys"])
 def test_what_is_subtracted_was_never_there(pair, by):  # noqa: F811
     rng = random.Random(f"gpu subtracted {by}")
