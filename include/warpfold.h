@@ -407,8 +407,8 @@ typedef struct wf_accumulator wf_accumulator;
  * With a shape it takes groups: every result is a reduction in progress of its own, in the words that its op and type
  * need (f32: sum 128 bytes, var 304; f64: sum 584, var 1672; i64: sum 56; min 16, of floats 32; argmin 24, of floats 48).
  * prod with a float result has 24 bytes for each power of two in the length of the longest group, twice as much if
- * first_index is not 0.  The reduction's fill is what results without a value give.  The arrays that are added must be
- * in host memory, with a CPU or auto handle; others are WF_ERROR_UNSUPPORTED. */
+ * first_index is not 0.  The reduction's fill is what results without a value give.  What it holds is in
+ * host memory. */
 WF_API wf_error wf_accumulator_create(wf_handle *handle, const wf_reduction *reduction, wf_type type, int32_t ndim,
                                       const int64_t *shape, wf_accumulator **accumulator);
 WF_API void wf_accumulator_destroy(wf_accumulator *accumulator);
@@ -416,6 +416,11 @@ WF_API void wf_accumulator_destroy(wf_accumulator *accumulator);
 /* Adds every element of a (for dot, paired with b; otherwise b is NULL).  Their indices continue from the
  * elements added before.  groups may be NULL.  On an error the accumulator is unchanged; the exception is
  * WF_ERROR_NAN, which the accumulator's later adds, subtractions and results return too.
+ *
+ * Arrays may be in a GPU's memory, with a handle of it or auto.  With a shape each group is gathered there and brought to the
+ * host (stats take five passes, prod of floats is the CPU's work), in scratch memory of at most 128 MiB for slots of groups
+ * beside what wf_reduce takes; that is waited for and so cannot be captured in a CUDA graph, where wf_device_words_of_groups
+ * can.
  *
  * The results of the groups must have the accumulator's shape (wf_groups_shape), which may come about in another way
  * each time; each group is added to its result.  Indices are positions along the grouped axis, as in wf_reduce, and
@@ -446,8 +451,8 @@ WF_API wf_error wf_accumulator_subtract(wf_handle *handle, wf_accumulator *from,
  * or another one that its state determines (var also yields sum, mean, std and norm2; stats yields everything
  * listed at WF_STATS). output must be in host memory.
  *
- * With a shape, output takes all results, as that of wf_reduce does: without a value they are the fill, or NaN, or
- * WF_ERROR_EMPTY, and a message names the first that failed, by its number in C order.  One value: only without a
+ * With a shape, output takes all results, as that of wf_reduce does, and may be in a GPU's memory, too, where a handle of it
+ * (or auto) has copied them when the call returns.  Without a value they are the fill, or NaN, or WF_ERROR_EMPTY, and a message names the first that failed, by its number in C order.  One value: only without a
  * shape. */
 WF_API wf_error wf_accumulator_result(wf_handle *handle, const wf_accumulator *accumulator, wf_op op,
                                       const wf_output *output);
@@ -544,7 +549,7 @@ WF_API wf_error wf_accumulator_from_words(wf_handle *handle, wf_accumulator *acc
  *     4. wf_device_words_result makes the result.
  *
  * The words are those of accumulators: other ranks may take part with these, from host memory.  accumulator: tells the
- * reduction and the type; what it holds is not looked at.  It has no shape, and is not of prod. */
+ * reduction, the type and the shape; what it holds is not looked at.  It is not of prod, nor of stats with a shape. */
 typedef struct wf_device_words {
     size_t nbytes; /* sizeof */
     int64_t *added, *largest, *indices; /* those without words: NULL */
@@ -562,11 +567,19 @@ typedef struct wf_device_words {
 WF_API wf_error wf_device_words_of(wf_handle *handle, const wf_accumulator *accumulator, int64_t first_index, const wf_array *a,
                                    const wf_array *b, const wf_device_words *words, int32_t joins);
 
+/* The same for groups whose results have the accumulator's shape; the arrays may have any strides.  Labels may be in host memory
+ * (which is waited for) or in the GPU's.  Of those in the GPU's that are wrong (WF_SKIP_BAD_KEYS is not set) only agreed tells:
+ * this is a rank that failed then, and the other words are unspecified. */
+WF_API wf_error wf_device_words_of_groups(wf_handle *handle, const wf_accumulator *accumulator, int64_t first_index,
+                                          const wf_array *a, const wf_array *b, const wf_groups *groups,
+                                          const wf_device_words *words, int32_t joins);
+
 /* words: largest of all ranks, indices as 1. left them.  own: largest, as 1. left it. */
 WF_API wf_error wf_device_words_settle(wf_handle *handle, const wf_accumulator *accumulator, const wf_device_words *words,
                                        const int64_t *own);
 
-/* The result of the accumulator's own op, which is not stats, in device memory, as wf_reduce leaves it there: output->status
+/* The result of the accumulator's own op, which is not stats, or all its results, in device memory, as wf_reduce leaves them
+ * there: output->status
  * may also become WF_ERROR_FORMAT and WF_ERROR_RANGE as wf_accumulator_from_words gives them, WF_ERROR_MERGE where the ranks'
  * settings differ, and WF_ERROR_ARGUMENT where a rank failed. */
 WF_API wf_error wf_device_words_result(wf_handle *handle, const wf_accumulator *accumulator, const wf_device_words *words,

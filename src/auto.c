@@ -169,9 +169,11 @@ static wf_error auto_reduce_on_device(wf_handle *handle, const struct wf_accumul
     return error ? wf_fail(handle, error, "%s", device->message) : WF_OK;
 }
 
-/* Where the array is; without elements, where its results go. */
+/* Where the array is; without elements, where its results go, or, of an accumulator, its labels are. */
 static wf_error find_place_of_groups(wf_handle *handle, const struct wf_grouped *grouped, int *place) {
-    return find_place(handle, has_elements(grouped->a) ? grouped->a->data : grouped->output->data, place);
+    const wf_array *labels = grouped->groups->labels;
+    const void *results = grouped->into && labels ? labels->data : grouped->output->data;
+    return find_place(handle, has_elements(grouped->a) ? grouped->a->data : results, place);
 }
 
 /* What the CPU reduces must all be in its memory. */
@@ -182,27 +184,41 @@ static wf_error check_host_groups(wf_handle *handle, const struct wf_grouped *gr
     return error ? error : check_same(handle, "the array", HOST, "the result", place_of_results);
 }
 
-static wf_error auto_reduce_groups(wf_handle *handle, const struct wf_grouped *grouped) {
+/* The device that has it all.  Without elements it may be the one that has the results. */
+static wf_error find_device_of_groups(wf_handle *handle, const struct wf_grouped *grouped, wf_handle **device) {
     int place;
-    wf_handle *device = NULL;
     wf_error error = find_place_of_groups(handle, grouped, &place);
     if (!error) error = check_place(handle, grouped->b, place);
     if (!error && place == HOST) error = check_host_groups(handle, grouped);
-    if (!error) error = ensure_device(handle, place, &device);
+    if (!error) error = ensure_device(handle, place, device);
+    if (!error) (*device)->threads = handle->threads;
+    return error;
+}
+
+static wf_error auto_reduce_groups(wf_handle *handle, const struct wf_grouped *grouped) {
+    wf_handle *device = NULL;
+    wf_error error = find_device_of_groups(handle, grouped, &device);
     if (error) return error;
-    device->threads = handle->threads;
     error = device->device->reduce_groups(device, grouped);
     return error ? wf_fail(handle, error, "%s", device->message) : WF_OK;
 }
 
 static wf_error auto_add_groups(wf_handle *handle, const struct wf_grouped *grouped) {
-    int place;
-    wf_error error = find_place(handle, grouped->a->data, &place);
+    wf_handle *device = NULL;
+    wf_error error = find_device_of_groups(handle, grouped, &device);
     if (error) return error;
-    if (place != HOST && has_elements(grouped->a))
-        return wf_fail(handle, WF_ERROR_UNSUPPORTED,
-                       "the array is in cuda:%d: accumulators with a shape are not yet supported in device memory", place);
-    return auto_reduce_groups(handle, grouped);
+    error = device->device->add_groups(device, grouped);
+    return error ? wf_fail(handle, error, "%s", device->message) : WF_OK;
+}
+
+static wf_error auto_send_results(wf_handle *handle, const wf_output *output, const void *results, wf_error status) {
+    int place;
+    wf_handle *device = NULL;
+    wf_error error = find_place(handle, output->data, &place);
+    if (!error) error = ensure_device(handle, place, &device);
+    if (error) return error;
+    error = device->device->send_results(device, output, results, status);
+    return error ? wf_fail(handle, error, "%s", device->message) : WF_OK;
 }
 
 /* Where the words are. */
@@ -308,6 +324,7 @@ const struct wf_device wf_device_auto = {.name = "auto",
                                          .reduce_on_device = auto_reduce_on_device,
                                          .reduce_groups = auto_reduce_groups,
                                          .add_groups = auto_add_groups,
+                                         .send_results = auto_send_results,
                                          .pass_words = auto_pass_words,
                                          .set_stream = auto_set_stream};
 
@@ -319,6 +336,7 @@ const struct wf_device wf_device_all = {.name = "cuda:all",
                                         .reduce_on_device = auto_reduce_on_device,
                                         .reduce_groups = auto_reduce_groups,
                                         .add_groups = auto_add_groups,
+                                        .send_results = auto_send_results,
                                         .pass_words = auto_pass_words,
                                         .set_stream = auto_set_stream,
                                         .describe_plan = all_describe_plan};

@@ -6,6 +6,7 @@
 #include "core/reduction.h"
 #include "core/subtract.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- creating ---- */
@@ -53,15 +54,10 @@ static wf_error check_nan(wf_handle *handle, const struct wf_shaped *shaped) {
     return WF_OK;
 }
 
-/* The positions of the grouped axis that an array adds. */
-static int64_t position_count(const wf_array *a, const wf_groups *groups, const struct wf_layout *layout) {
-    return layout->axis < 0 ? layout->reduced_count : wf_array_length(a, groups->axis);
-}
-
 static wf_error add_groups(wf_handle *handle, struct wf_shaped *shaped, const struct wf_grouped *grouped) {
     if (!handle->device->add_groups)
         return wf_fail(handle, WF_ERROR_UNSUPPORTED,
-                       "accumulators with a shape are not yet supported on %s: use a CPU handle and host memory",
+                       "accumulators with a shape are not supported on %s",
                        handle->device_name);
     return shaped->count ? handle->device->add_groups(handle, grouped) : WF_OK;
 }
@@ -76,7 +72,7 @@ wf_error wf_shaped_add(wf_handle *handle, struct wf_shaped *shaped, const wf_arr
     if (!error) error = wf_layout_make(handle, &layout, a, b, groups);
     if (!error) error = wf_shape_check(handle, "accumulator", shaped->ndim, shaped->shape, layout.ndim, layout.shape);
     if (error) return error;
-    int64_t positions = position_count(a, groups, &layout);
+    int64_t positions = wf_layout_positions(&layout, a, groups);
     error = wf_check_total_count(handle, common, positions);
     if (error) return error;
     wf_accumulator_init_like(&empty, common, common->end_index, &tree);
@@ -180,13 +176,13 @@ struct reading {
     bool has_fill;
     wf_value fill; /* of type */
     const wf_output *output;
+    bool is_on_device;
     int64_t stride_bytes[WF_NDIM_MAX];
 };
 
-static wf_error check_output(wf_handle *handle, const struct reading *reading) {
+static wf_error check_output(wf_handle *handle, struct reading *reading) {
     const struct wf_shaped *shaped = reading->shaped;
     const wf_output *output = reading->output;
-    bool is_on_device = false;
     int64_t count;
     wf_error error = wf_shape_check(handle, "output", output->ndim, output->shape, shaped->ndim, shaped->shape);
     if (error) return error;
@@ -195,18 +191,16 @@ static wf_error check_output(wf_handle *handle, const struct reading *reading) {
                        wf_type_name(output->type), wf_type_name(reading->type));
     wf_array results = wf_array_nd(output->data, reading->type, output->ndim, output->shape, output->stride_bytes);
     error = wf_array_check(handle, &results, NULL, &count);
-    if (!error && handle->device->find_output) error = handle->device->find_output(handle, output, &is_on_device);
-    if (!error && is_on_device)
-        error = wf_fail(handle, WF_ERROR_UNSUPPORTED, "results of accumulators in device memory are not yet supported");
+    if (!error && handle->device->find_output) error = handle->device->find_output(handle, output, &reading->is_on_device);
     return error;
 }
 
-/* The value of a result that has none, as wf_reduce gives it. */
-static wf_error find_fill(wf_handle *handle, struct reading *reading) {
-    wf_reduction reduction = wf_reduction_of(reading->op);
-    if (reading->shaped->fill.type) reduction.fill = &reading->shaped->fill;
-    wf_error error = wf_fill_value(handle, &reduction, reading->type, &reading->fill);
-    reading->has_fill = !error;
+wf_error wf_shaped_fill(wf_handle *handle, const struct wf_shaped *shaped, wf_op op, wf_type type, bool *has_fill,
+                        wf_value *fill) {
+    wf_reduction reduction = wf_reduction_of(op);
+    if (shaped->fill.type) reduction.fill = &shaped->fill;
+    wf_error error = wf_fill_value(handle, &reduction, type, fill);
+    *has_fill = !error;
     return error == WF_ERROR_RANGE ? error : WF_OK;
 }
 
@@ -219,11 +213,15 @@ static wf_error check_indices(wf_handle *handle, const struct wf_shaped *shaped,
                    "%s: the merged accumulators have overlapping indices; give each its own first index", wf_op_name(op));
 }
 
+static void set_strides(struct reading *reading) {
+    const wf_array results = wf_array_nd(reading->output->data, reading->type, reading->shaped->ndim, reading->shaped->shape,
+                                         reading->output->stride_bytes);
+    wf_array_strides(&results, reading->stride_bytes);
+}
+
 static wf_error open_output(wf_handle *handle, struct reading *reading) {
     wf_error error = check_output(handle, reading);
-    wf_array results = wf_array_nd(reading->output->data, reading->type, reading->shaped->ndim, reading->shaped->shape,
-                                   reading->output->stride_bytes);
-    wf_array_strides(&results, reading->stride_bytes);
+    set_strides(reading);
     return error;
 }
 
@@ -234,7 +232,8 @@ static wf_error begin(wf_handle *handle, struct reading *reading) {
     reading->type = wf_accumulator_result_type(common, reading->op);
     error = open_output(handle, reading);
     if (!error) error = check_indices(handle, reading->shaped, reading->op);
-    return error ? error : find_fill(handle, reading);
+    if (error) return error;
+    return wf_shaped_fill(handle, reading->shaped, reading->op, reading->type, &reading->has_fill, &reading->fill);
 }
 
 /* Where result i goes. */
@@ -268,11 +267,36 @@ static wf_error explain(wf_handle *handle, const struct reading *reading, int64_
     return wf_fail(handle, error, "result %lld: %s", (long long)i, why);
 }
 
+static wf_error read_all(wf_handle *handle, const struct reading *reading) {
+    wf_error error = WF_OK;
+    for (int64_t i = 0; !error && i < reading->shaped->count; i++)
+        if (read_result(reading, i, NULL)) error = explain(handle, reading, i);
+    return error;
+}
+
+/* By way of the host, where the accumulator is. */
+static wf_error read_to_device(wf_handle *handle, struct reading *reading) {
+    char why[WF_MESSAGE_NBYTES];
+    wf_output output = *reading->output, packed = output;
+    const size_t nbytes = (size_t)reading->shaped->count * wf_type_nbytes(reading->type);
+    output.type = reading->type;
+    packed.stride_bytes = NULL;
+    packed.data = malloc(nbytes + 1);
+    if (!packed.data) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for %zu bytes of results", nbytes);
+    reading->output = &packed;
+    set_strides(reading);
+    const wf_error failure = read_all(handle, reading);
+    memcpy(why, handle->message, sizeof why);
+    const wf_error error = handle->device->send_results(handle, &output, failure ? NULL : packed.data, failure);
+    free(packed.data);
+    return error ? error : failure ? wf_fail(handle, failure, "%s", why) : WF_OK;
+}
+
 wf_error wf_shaped_result(wf_handle *handle, const struct wf_shaped *shaped, wf_op op, const wf_output *output) {
     struct reading reading = {.shaped = shaped, .op = op, .output = output};
     wf_error error = begin(handle, &reading);
-    for (int64_t i = 0; !error && i < shaped->count; i++)
-        if (read_result(&reading, i, NULL)) error = explain(handle, &reading, i);
+    if (reading.is_on_device) return error ? error : read_to_device(handle, &reading);
+    if (!error) error = read_all(handle, &reading);
     if (output->status && output->data) *output->status = error;
     return error;
 }
@@ -291,6 +315,8 @@ wf_error wf_shaped_counts(wf_handle *handle, const struct wf_shaped *shaped, con
     missing.output = nans;
     wf_error error = counts ? open_output(handle, &elements) : WF_OK;
     if (!error && nans) error = open_output(handle, &missing);
+    if (!error && (elements.is_on_device || missing.is_on_device))
+        error = wf_fail(handle, WF_ERROR_UNSUPPORTED, "counts in device memory are not supported: read them to host memory");
     for (int64_t i = 0; !error && i < shaped->count; i++) {
         wf_shaped_get(shaped, i, &acc, &tree);
         store_count(&elements, i, wf_accumulator_element_count(&acc));

@@ -73,23 +73,28 @@ class Grouped:
         oracles = [Oracle(self.type, elements) for elements in packed]
         return [[oracle.count(nan) for oracle in oracles], [len(oracle.nans) for oracle in oracles]]
 
+    def vector(self, labels, type_name):
+        return integer_vector(labels, type_name)
+
+    def strided(self, array, *laid):
+        return wf.strided(array.data, self.type, *laid)
+
     def groups(self, begin, end):
         """Those of the positions begin <= i < end; keeps what they point to."""
         if self.by == "axes":
             return library.wf_groups_axes(sum(1 << d for d in self.axes))
         if self.by == "segments":
-            labels = integer_vector([min(max(offset, begin), end) - begin for offset in self.labels], "i64")
+            labels = self.vector([min(max(offset, begin), end) - begin for offset in self.labels], "i64")
             groups = library.wf_groups_segments(self.axis, self.count, byref(labels))
         else:
-            labels = integer_vector(self.labels[begin:end], "i8")
+            labels = self.vector(self.labels[begin:end], "i8")
             groups = library.wf_groups_keys(self.axis, self.count, byref(labels))
         groups.kept = labels
         return groups
 
     def view(self, array, begin, end):
         shape = (*self.array_shape[:self.axis], end - begin, *self.array_shape[self.axis + 1:])
-        return wf.strided(array.data, self.type, shape, array.strides, array.offset + begin * array.strides[self.axis]
-                          if begin < end else 0)
+        return self.strided(array, shape, array.strides, array.offset + begin * array.strides[self.axis] if begin < end else 0)
 
     def add_to(self, accumulator, op, begin, end, threads=1):
         views = [self.view(array, begin, end) for array in operands(op, *self.arrays)]

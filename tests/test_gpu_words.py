@@ -4,6 +4,7 @@ largest was taken, they leave the result that these have.  Where there is no GPU
 import itertools
 import math
 import random
+import struct
 from array import array
 
 import pytest
@@ -15,7 +16,11 @@ import warpfold_ctypes as wf  # noqa: E402
 from cuda_helpers import gpu  # noqa: E402, F401: a fixture
 from each_type import EVERY_KERNEL  # noqa: E402
 from oracle import FLOATS, TYPES, ops_of  # noqa: E402
+from group_helpers import Laid, operands  # noqa: E402
 from samples import NAN_POLICIES, nbytes_of  # noqa: E402
+from test_accumulator_shaped import Grouped, create, cut, results_of  # noqa: E402
+from test_gpu_accumulators import There  # noqa: E402
+from test_gpu_groups import pair  # noqa: E402, F401: a fixture
 
 SELECTED = [("sum", "f32"), ("var", "f64"), ("argmax", "i8"), ("argmin", "f32"), ("min", "f16"), ("xor", "u8"), ("dot", "i64"),
             ("mean", "bf16"), ("norminf", "f64"), ("all", "bool")]
@@ -185,6 +190,125 @@ def test_words_of_stats_become_an_accumulator(gpu):  # noqa: F811
     assert total.save() == ranks.merged().save()
 
 
+# ---- results with a shape
+
+
+class ShapedRanks(Ranks):
+    """Shares of an array's grouped axis."""
+
+    def __init__(self, pair, handle, op, given, pieces, first_index=0, **chosen):
+        self.gpu, self.op, self.host = pair.gpu, op, pair.host
+        self.settings = create(handle, given, op, first_index=first_index, **chosen)
+        self.counts, self.given = self.settings.word_counts(), given
+        there = There(pair, given, random.Random(op))
+        self.parts, self.words = [], []
+        for begin, end in pieces:
+            first = first_index + begin * given.row
+            part = create(pair.host, given, op, first_index=first, **chosen)
+            try:
+                given.add_to(part, op, begin, end)
+            except wf.WarpfoldError as error:
+                assert error.code == "WF_ERROR_NAN"
+            words = Words(self.gpu, self.counts)
+            views = [there.view(array, begin, end) for array in operands(op, *given.arrays)]
+            self.settings.device_words_of_groups(words.struct, first, there.groups(begin, end), *views)
+            self.parts.append(part)
+            self.words.append(words)
+
+    def results(self, words, gap=0):
+        """What is left, as the accumulators' results are read."""
+        number = wf.library.wf_accumulator_op_result_type(self.settings.pointer, wf.library.wf_accumulator_op(
+            self.settings.pointer))
+        nbytes, count = wf.library.wf_type_nbytes(number), math.prod(self.given.shape)
+        strides, step = [], nbytes * (1 + gap)
+        for length in reversed(self.given.shape):
+            strides.insert(0, step)
+            step *= length
+        memory, status = self.gpu.empty(nbytes * (1 + gap) * count + 8, 0xA5), self.gpu.empty(4, 0xA5)
+        self.settings.device_words_results(words.struct, memory.pointer, status.pointer, strides if gap else None)
+        code, data = struct.unpack("=i", status.read())[0], memory.read()
+        assert data[-8:] == b"\xA5" * 8
+        if code:
+            return wf.ERRORS[code]
+        places = range(0, nbytes * (1 + gap) * count, nbytes * (1 + gap))
+        assert all(data[at + nbytes:at + nbytes * (1 + gap)] == b"\xA5" * (nbytes * gap) for at in places)
+        return wf.values_of(b"".join(data[at:at + nbytes] for at in places), number) if count else []
+
+
+@pytest.mark.parametrize("by", ["axes", "segments", "keys"])
+def test_words_of_groups_and_their_results(pair, handle, by):  # noqa: F811
+    for (op, type_name), turn in itertools.product(reductions(pair.gpu), range(2)):
+        rng = random.Random(f"{by} {op} {type_name} {turn}")
+        given = Grouped(by, type_name, rng)
+        chosen = {"nan": rng.choice(NAN_POLICIES), "ddof": rng.choice((0, 1))}
+        if rng.random() < 0.5 and type_name != "bool":
+            chosen["fill"] = wf.wf_value(type=wf.TYPE_BY_NAME["i8"], v=wf.wf_value_union(i=7))
+        pieces = cut(rng, given.length, 2)
+        ranks = ShapedRanks(pair, handle, op, given, pieces, rng.choice((0, 5, 2**40)), **chosen)
+        ranks.check_each()
+        words, merged = ranks.all_reduce(), ranks.merged()
+        assert ranks.results(words, turn) == results_of(merged, op), (op, type_name, turn, given.shape, pieces, chosen)
+
+
+def test_groups_join_as_ranks_do(pair, handle):  # noqa: F811
+    for op, type_name in (("sum", "f32"), ("argmax", "u8")):
+        rng = random.Random(f"joined {op}")
+        given = Grouped("axes", type_name, rng)
+        pieces = [(0, given.length // 2), (given.length // 2, given.length)]
+        ranks = ShapedRanks(pair, handle, op, given, pieces)
+        there, joined = There(pair, given, rng), Words(pair.gpu, ranks.counts)
+        for begin, end in pieces:
+            ranks.settings.device_words_of_groups(joined.struct, begin * given.row, there.groups(begin, end),
+                                                  there.view(given.arrays[0], begin, end), joins=begin > 0)
+        assert joined.read("agreed") == ranks.words[0].read("agreed")
+        expected = ranks.all_reduce()
+        assert [joined.read(name) for name in ("added", "largest", "indices")] == [
+            expected.read(name) for name in ("added", "largest", "indices")]
+        assert ranks.results(joined) == ranks.merged().results(op)
+
+
+@pytest.mark.skipif("not __import__('gpu_memory').real_driver()", reason="no GPU")
+def test_graphs_of_groups(pair):  # noqa: F811
+    """What a graph replays follows the array's new contents."""
+    rng, shape, stream = random.Random("graphs of groups"), (300, 40), pair.gpu.stream()
+    first, second = (Laid("f32", shape, rng, "wild", plain=True) for _ in range(2))
+    settings = pair.device.accumulator("var", "f32", (40,))
+    words, memory = Words(pair.gpu, settings.word_counts()), pair.gpu.memory(first.data)
+    results, status = pair.gpu.empty(160), pair.gpu.empty(4)
+    view, groups = memory.strided("f32", shape, first.strides), wf.library.wf_groups_axes(1)
+
+    def work():
+        settings.device_words_of_groups(words.struct, 0, groups, view)
+        settings.device_words_results(words.struct, results.pointer, status.pointer)
+
+    pair.device.set_stream(stream.pointer)
+    try:
+        work()  # which takes memory, and compiles
+        replay = stream.capture(work)
+        memory.write(second.data[:memory.nbytes])
+        replay()
+        stream.wait()
+        expected = pair.host.reduce_groups("var", groups, second.view())
+        assert wf.values_of(results.read(), wf.WF_F32) == expected and status.read() == bytes(4)
+    finally:
+        pair.device.set_stream(None)
+
+
+def test_groups_that_fail(pair, handle):  # noqa: F811
+    data = struct.pack("<4f", 1, 2, 3, 4)
+    array = pair.gpu.memory(data).vector("f32", 4)
+    settings = handle.accumulator("sum", "f32", (3,))
+    words = Words(pair.gpu, settings.word_counts())
+    for by, labels in ((wf.library.wf_groups_keys, [0, 1, 3, 2]), (wf.library.wf_groups_segments, [0, 3, 1, 4])):
+        there = pair.labels_there(labels, "i32", 1)
+        settings.device_words_of_groups(words.struct, 0, by(0, 3, wf.byref(there)), array)
+        assert words.read("agreed")[:2] == [1, 1]
+        memory, status = pair.gpu.empty(12, 0xA5), pair.gpu.empty(4)
+        settings.device_words_results(words.struct, memory.pointer, status.pointer)
+        assert struct.unpack("=i", status.read())[0] == wf.ERRORS.index("WF_ERROR_ARGUMENT")
+        assert all(math.isnan(value) for value in struct.unpack("<3f", memory.read()))
+
+
 def test_two_to_the_31_ranks(gpu, handle):  # noqa: F811
     """As many words of one rank's, at the limit of their range, added up."""
     for op, type_name, kind in (("sum", "f32", "largest"), ("var", "f64", "wide"), ("mean", "bf16", "largest")):
@@ -240,7 +364,14 @@ def test_what_is_refused(gpu, handle):  # noqa: F811
     odd = wf.wf_device_words(nbytes=words.struct.nbytes, added=words.struct.added + 4)
     assert refused(on_cpu.device_words_of, words.struct, 0, view) == "WF_ERROR_UNSUPPORTED"
     assert refused(handle.accumulator("prod", "f32").device_words_of, words.struct, 0, view) == "WF_ERROR_UNSUPPORTED"
-    assert refused(handle.accumulator("sum", "f32", (2,)).device_words_of, words.struct, 0, view) == "WF_ERROR_UNSUPPORTED"
+    assert refused(handle.accumulator("sum", "f32", (2,)).device_words_of, words.struct, 0, view) == "WF_ERROR_ARGUMENT"
+    rows, axis = memory.strided("f32", (50, 2), (8, 4)), wf.library.wf_groups_axes(1)
+    for op, shape, error in (("sum", (50,), "WF_ERROR_ARGUMENT"), ("sum", (), "WF_ERROR_ARGUMENT"),
+                             ("stats", (2,), "WF_ERROR_UNSUPPORTED"), ("prod", (2,), "WF_ERROR_UNSUPPORTED")):
+        assert refused(handle.accumulator(op, "f32", shape).device_words_of_groups, words.struct, 0, axis, rows) == error
+    at_host_too = wf.strided(bytes(400), "f32", (50, 2), (8, 4))
+    pair = handle.accumulator("sum", "f32", (2,))
+    assert refused(pair.device_words_of_groups, Words(gpu, pair.word_counts()).struct, 0, axis, at_host_too) == "WF_ERROR_ARGUMENT"
     assert refused(settings.device_words_of, at_host, 0, view) == "WF_ERROR_ARGUMENT"
     assert refused(settings.device_words_of, odd, 0, view) == "WF_ERROR_ARGUMENT"
     assert refused(settings.device_words_of, wf.wf_device_words(nbytes=words.struct.nbytes), 0, view) == "WF_ERROR_ARGUMENT"

@@ -6,7 +6,7 @@
 /* What one call adds.  Without groups all elements come together. */
 struct added {
     struct array a, b, ids;
-    bool has_b, has_ids, has_groups;
+    bool has_b, has_ids;
     wf_groups groups;
 };
 
@@ -17,7 +17,7 @@ static void added_release(struct added *added) {
 }
 
 static int added_take(struct state *state, struct added *added, PyObject *const *values) {
-    added->has_b = added->has_ids = added->has_groups = false;
+    added->has_b = added->has_ids = false;
     if (array_take(state, values[ARG_A], &added->a)) return -1;
     if (values[ARG_B] && !array_take(state, values[ARG_B], &added->b)) added->has_b = true;
     if (!PyErr_Occurred() && values[ARG_IDS] && !array_take(state, values[ARG_IDS], &added->ids)) added->has_ids = true;
@@ -26,24 +26,28 @@ static int added_take(struct state *state, struct added *added, PyObject *const 
     return -1;
 }
 
-/* The groups whose results have the accumulator's shape. */
-static int read_groups(const wf_accumulator *accumulator, struct added *added, PyObject *axis) {
-    int32_t ndim, position = 0, a_ndim = added->a.view.ndim;
+int accumulator_read_groups(const wf_accumulator *accumulator, int32_t a_ndim, struct array *ids, PyObject *axis,
+                            wf_groups *groups) {
+    int32_t ndim, position = 0;
     int64_t shape[WF_NDIM_MAX];
     uint64_t axes = 0;
     wf_accumulator_shape(accumulator, &ndim, shape);
-    added->has_groups = ndim || axis || added->has_ids;
-    if (!added->has_groups) return 0;
-    if (added->has_ids) {
+    *groups = (wf_groups){.by = WF_GROUP_ALL};
+    if (!ndim && !axis && !ids) return 0;
+    if (ids) {
         if (axis && read_axis(axis, a_ndim, &position)) return -1;
-        see_integers(&added->ids);
-        added->groups = wf_groups_keys(position, position < ndim ? shape[position] : 0, &added->ids.view);
+        see_integers(ids);
+        *groups = wf_groups_keys(position, position < ndim ? shape[position] : 0, &ids->view);
         return 0;
     }
     if (axis && read_axes(axis, a_ndim, &axes)) return -1;
     if (!axis && a_ndim > ndim) axes = ((uint64_t)1 << (a_ndim - ndim)) - 1;
-    added->groups = wf_groups_axes(axes);
+    *groups = wf_groups_axes(axes);
     return 0;
+}
+
+static int read_groups(const wf_accumulator *accumulator, struct added *added, PyObject *axis) {
+    return accumulator_read_groups(accumulator, added->a.view.ndim, added->has_ids ? &added->ids : NULL, axis, &added->groups);
 }
 
 static wf_error add(struct accumulator *self, wf_handle *handle, const struct added *added) {
@@ -54,7 +58,7 @@ static wf_error add(struct accumulator *self, wf_handle *handle, const struct ad
     if (a->is_on_gpu) error = wf_handle_set_stream(handle, a->stream);
     if (!error)
         error = wf_accumulator_add(handle, self->state, &a->view, added->has_b ? &added->b.view : NULL,
-                                   added->has_groups ? &added->groups : NULL);
+                                   &added->groups);
     pthread_mutex_unlock(&self->lock);
     PyEval_RestoreThread(thread);
     return error;

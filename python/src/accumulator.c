@@ -334,18 +334,22 @@ static PyMethodDef methods[] = {
     {"take_words", accumulator_take_words, METH_VARARGS,
      "take_words($self, added, largest, indices=None, /)\n--\n\n"
      "Makes this the accumulator of all ranks' elements, and returns self: the bytes of those merged."},
+    {"device_word_counts", accumulator_device_word_counts, METH_NOARGS,
+     "device_word_counts($self, /)\n--\n\n"
+     "(sums, largest, indices): the lengths of the parts of device_words' words; without a shape 256, 8 and 4."},
     {"device_words", accumulator_device_words, METH_VARARGS,
-     "device_words($self, a, words, first_index=0, joins=False, /)\n--\n\n"
-     "Leaves the words of an array in CUDA memory there, in stream order, and returns words, a vector of 268 int64 there.\n\n"
-     "words[:256] are to be added up, of words[256:264] the largest is taken; where index_words has any, device_settle\n"
-     "leaves those of words[264:] of which then the largest is taken.  What this Accumulator holds does not matter.  joins:\n"
-     "the words come to those that are there, as another rank's."},
+     "device_words($self, a, words, first_index=0, joins=False, axis=None, ids=None, /)\n--\n\n"
+     "Leaves the words of an array in CUDA memory there, in stream order, and returns words, a vector of int64 there.\n\n"
+     "Its first part is to be added up, of its second the largest is taken; where index_words has any, device_settle leaves\n"
+     "those of its third of which then the largest is taken (device_word_counts tells the parts).  What this Accumulator holds\n"
+     "does not matter.  joins: the words come to those that are there, as another rank's.  axis, ids: as those of update, where\n"
+     "it has a shape; ids that are out of range leave a rank that failed."},
     {"device_settle", accumulator_device_settle, METH_VARARGS,
      "device_settle($self, words, own, /)\n--\n\n"
-     "The second round: words with the largest of all ranks; own: words[256:264] as they were before."},
+     "The second round: words with the largest of all ranks; own: their second part as it was before."},
     {"device_result", accumulator_device_result, METH_O,
      "device_result($self, words, /)\n--\n\n"
-     "The result of all ranks' words, left in CUDA memory in stream order, as an array of no dimensions.\n\n"
+     "The result of all ranks' words, left in CUDA memory in stream order, as an array of its shape.\n\n"
      "NaN (of integers 0) where there is none, a rank failed, which writes 1 to words[0] instead, or settings differ."},
     {"copy", copy, METH_NOARGS, "copy($self, /)\n--\n\nA new Accumulator with the same elements."},
     {"__copy__", copy, METH_NOARGS, NULL},

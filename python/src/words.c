@@ -144,7 +144,8 @@ PyObject *accumulator_take_words(PyObject *self, PyObject *arguments) {
     return failed ? NULL : Py_NewRef(self);
 }
 
-/* ---- words in CUDA memory: one vector of int64, so that every rank's messages are as long, whatever the reduction */
+/* ---- words in CUDA memory: one vector of int64.  Without a shape its parts are of one length, whatever the reduction, so that
+ * every rank's messages are as long. */
 
 enum {
     SUMS = 256,    /* WF_AGREED_WORDS and those to be added; all ops but stats have fewer */
@@ -155,7 +156,17 @@ enum {
 struct device_words {
     struct array array;
     wf_device_words words;
+    int64_t sums, largest, indices; /* how long those parts are */
 };
+
+static void measure(const wf_accumulator *accumulator, const wf_word_counts *counts, struct device_words *words) {
+    int32_t ndim;
+    int64_t shape[WF_NDIM_MAX];
+    wf_accumulator_shape(accumulator, &ndim, shape);
+    words->sums = ndim ? WF_AGREED_WORDS + counts->added : SUMS;
+    words->largest = ndim ? counts->largest : LARGEST;
+    words->indices = ndim ? counts->indices : INDICES;
+}
 
 static bool is_plain(const struct array *array, int64_t count) {
     const wf_array *view = &array->view;
@@ -164,15 +175,19 @@ static bool is_plain(const struct array *array, int64_t count) {
 }
 
 /* What was taken is released where this fails. */
-static int take_device_words(struct state *state, PyObject *object, const wf_word_counts *counts, struct device_words *taken) {
-    if (array_take(state, object, &taken->array)) return -1;
+static int take_device_words(PyObject *self, PyObject *object, const wf_word_counts *counts, struct device_words *taken) {
+    if (array_take(PyType_GetModuleState(Py_TYPE(self)), object, &taken->array)) return -1;
     int64_t *at = (int64_t *)(uintptr_t)taken->array.view.data;
-    taken->words = (wf_device_words){.nbytes = sizeof taken->words, .added = at + WF_AGREED_WORDS, .largest = at + SUMS,
-                                     .indices = at + SUMS + LARGEST, .agreed = at};
-    if (!is_plain(&taken->array, SUMS + LARGEST + INDICES))
-        PyErr_Format(PyExc_ValueError, "words must be a vector of %d int64 in CUDA memory", SUMS + LARGEST + INDICES);
-    else if (counts->added > SUMS - WF_AGREED_WORDS || counts->largest > LARGEST || counts->indices > INDICES)
-        PyErr_SetString(PyExc_TypeError, "stats, and accumulators with a shape, have more words than fit: use words()");
+    measure(of(self)->state, counts, taken);
+    const int64_t count = taken->sums + taken->largest + taken->indices;
+    taken->words = (wf_device_words){.nbytes = sizeof taken->words, .added = at + WF_AGREED_WORDS, .agreed = at};
+    if (counts->largest) taken->words.largest = at + taken->sums;
+    if (counts->indices) taken->words.indices = at + taken->sums + taken->largest;
+    if (!is_plain(&taken->array, count))
+        PyErr_Format(PyExc_ValueError, "words must be a vector of %lld int64 in CUDA memory", (long long)count);
+    else if (counts->added > taken->sums - WF_AGREED_WORDS || counts->largest > taken->largest ||
+             counts->indices > taken->indices)
+        PyErr_SetString(PyExc_TypeError, "stats has more words than fit: use words()");
     else
         return 0;
     array_release(&taken->array);
@@ -184,6 +199,7 @@ struct device_call {
     enum { DEVICE_GIVE, DEVICE_SETTLE, DEVICE_RESULT } what;
     struct device_words words;
     const wf_array *array;
+    wf_groups groups;
     int64_t first_index;
     bool joins;
     const int64_t *own;
@@ -196,7 +212,7 @@ static wf_error call_device(wf_handle *handle, wf_accumulator *state, const stru
     if (error) return error;
     if (call->what == DEVICE_SETTLE) return wf_device_words_settle(handle, state, words, call->own);
     if (call->what == DEVICE_RESULT) return wf_device_words_result(handle, state, words, &call->output);
-    return wf_device_words_of(handle, state, call->first_index, call->array, NULL, words, call->joins);
+    return wf_device_words_of_groups(handle, state, call->first_index, call->array, NULL, &call->groups, words, call->joins);
 }
 
 static int run_on_device(PyObject *self, const struct device_call *call) {
@@ -219,23 +235,49 @@ static int begin_on_device(PyObject *self, PyObject *object, struct device_call 
     wf_handle *handle = begin(self, &words);
     if (!handle) return -1;
     handle_return(handle, CPU);
-    return take_device_words(PyType_GetModuleState(Py_TYPE(self)), object, &words.counts, &call->words);
+    return take_device_words(self, object, &words.counts, &call->words);
+}
+
+PyObject *accumulator_device_word_counts(PyObject *self, PyObject *Py_UNUSED(nothing)) {
+    struct words words;
+    struct device_words parts;
+    wf_handle *handle = begin(self, &words);
+    if (!handle) return NULL;
+    handle_return(handle, CPU);
+    measure(of(self)->state, &words.counts, &parts);
+    return Py_BuildValue("LLL", (long long)parts.sums, (long long)parts.largest, (long long)parts.indices);
+}
+
+/* The array, and its groups. */
+static int give_words(PyObject *self, struct device_call *call, struct array *array, struct array *ids, PyObject *axis) {
+    if (accumulator_read_groups(of(self)->state, array->view.ndim, ids, axis == Py_None ? NULL : axis, &call->groups)) return -1;
+    if (check_memory(array, ids, "auto")) return -1;
+    call->array = &array->view;
+    return run_on_device(self, call);
+}
+
+static int give_words_by(PyObject *self, struct device_call *call, struct array *array, PyObject *axis, PyObject *object) {
+    struct array ids;
+    if (object == Py_None) return give_words(self, call, array, NULL, axis);
+    if (array_take(PyType_GetModuleState(Py_TYPE(self)), object, &ids)) return -1;
+    int status = give_words(self, call, array, &ids, axis);
+    array_release(&ids);
+    return status;
 }
 
 PyObject *accumulator_device_words(PyObject *self, PyObject *arguments) {
     struct device_call call = {.what = DEVICE_GIVE};
     struct array array;
-    PyObject *object, *words;
+    PyObject *object, *words, *axis = Py_None, *ids = Py_None;
     long long first_index = 0;
     int joins = 0;
-    if (!PyArg_ParseTuple(arguments, "OO|Lp:device_words", &object, &words, &first_index, &joins)) return NULL;
+    if (!PyArg_ParseTuple(arguments, "OO|LpOO:device_words", &object, &words, &first_index, &joins, &axis, &ids)) return NULL;
     if (begin_on_device(self, words, &call)) return NULL;
     bool failed = array_take(PyType_GetModuleState(Py_TYPE(self)), object, &array);
     if (!failed) {
-        call.array = &array.view;
         call.first_index = first_index;
         call.joins = joins;
-        failed = run_on_device(self, &call);
+        failed = give_words_by(self, &call, &array, axis, ids);
         array_release(&array);
     }
     array_release(&call.words.array);
@@ -250,12 +292,13 @@ PyObject *accumulator_device_settle(PyObject *self, PyObject *arguments) {
     if (begin_on_device(self, words, &call)) return NULL;
     bool failed = array_take(PyType_GetModuleState(Py_TYPE(self)), object, &own);
     if (!failed) {
-        if (is_plain(&own, LARGEST)) {
+        if (is_plain(&own, call.words.largest)) {
             call.own = own.view.data;
             failed = run_on_device(self, &call);
         } else {
             failed = true;
-            PyErr_Format(PyExc_ValueError, "the own largest words must be a vector of %d int64 in CUDA memory", LARGEST);
+            PyErr_Format(PyExc_ValueError, "the own largest words must be a vector of %lld int64 in CUDA memory",
+                         (long long)call.words.largest);
         }
         array_release(&own);
     }
@@ -268,11 +311,14 @@ PyObject *accumulator_device_result(PyObject *self, PyObject *words) {
     struct state *state = PyType_GetModuleState(Py_TYPE(self));
     struct target target;
     PyObject *result = NULL;
+    int32_t ndim;
+    int64_t shape[WF_NDIM_MAX];
     const wf_accumulator *accumulator = of(self)->state;
     if (begin_on_device(self, words, &call)) return NULL;
     wf_type type = wf_accumulator_op_result_type(accumulator, wf_accumulator_op(accumulator));
-    if (!target_make(state, &call.words.array, type, 0, NULL, &target)) {
-        call.output = (wf_output){.data = (void *)(uintptr_t)target.array.view.data, .type = type};
+    wf_accumulator_shape(accumulator, &ndim, shape);
+    if (!target_make(state, &call.words.array, type, ndim, shape, &target)) {
+        call.output = (wf_output){.data = (void *)(uintptr_t)target.array.view.data, .type = type, .ndim = ndim, .shape = shape};
         result = target_finish(state, &call.words.array, &target, !run_on_device(self, &call));
     }
     array_release(&call.words.array);

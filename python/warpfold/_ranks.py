@@ -110,19 +110,18 @@ def all_reduce(accumulator, add, largest):
     return accumulator.take_words(sums, extremes, indices)
 
 
-# ---- single results of arrays, in the memory of a GPU
-
-_DEVICE_WORDS = (256, 8, 4)  # to be added, the largest, those of the second round: see Accumulator.device_words
+# ---- results of arrays, in the memory of a GPU
 
 
-def _words_there(accumulator, arrays, words, exception):
+def _words_there(accumulator, arrays, words, exception, axis):
     """Leaves the words of all arrays; or of none, for the other ranks, and gives the exception."""
+    results = max(math.prod(accumulator.shape), 1)
 
     def leave():
         first = 0
         for i, each in enumerate(arrays):
-            accumulator.device_words(each, words, first, i > 0)
-            first += math.prod(each.shape)
+            accumulator.device_words(each, words, first, i > 0, axis)
+            first += math.prod(each.shape) // results
 
     failure = exception or _attempt(leave)[1]
     if failure:
@@ -131,14 +130,21 @@ def _words_there(accumulator, arrays, words, exception):
     return failure
 
 
-def reduce_there(accumulator, arrays, ranks, exception=None):
-    """The words of all ranks' arrays, in the memory of a GPU, and nothing waited for.
+_UNLIKE_THERE = "the ranks' arrays are of different dtypes, or are to be reduced differently"
 
-    accumulator: of the reduction and dtype, without elements.  ranks: words(count), int64 zeros there; add_there and
-    largest_there, the collectives in place.  exception: why this rank has no arrays."""
-    words = ranks.words(sum(_DEVICE_WORDS))
-    failure = _words_there(accumulator, arrays, words, exception)
-    sums, extremes, indices = words.split(_DEVICE_WORDS)
+
+def reduce_there(accumulator, arrays, ranks, exception=None, axis=None):
+    """The words of all ranks' arrays, in the memory of a GPU.  Nothing is waited for, unless there is an axis: then the
+    accumulator has a shape, by which messages are long, and whether all ranks have that one is asked first, by a short one.
+
+    accumulator: of the reduction, dtype and shape, without elements.  ranks: words(count), int64 zeros there; add_there and
+    largest_there, the collectives in place; add, that of _agree.  exception: why this rank has no arrays."""
+    if axis is not None:
+        _agree(exception, accumulator.word_settings(), ranks.add, _UNLIKE_THERE + ", or their results have other shapes")
+    parts = accumulator.device_word_counts()
+    words = ranks.words(sum(parts))
+    failure = _words_there(accumulator, arrays, words, exception, axis)
+    sums, extremes, indices = words.split(parts)
     has_largest, has_indices = len(accumulator.words()[1]), len(accumulator.index_words(accumulator.words()[1]))
     ranks.add_there(sums)
     if has_largest:
@@ -155,10 +161,11 @@ def reduce_there(accumulator, arrays, ranks, exception=None):
 def take_from_there(accumulator, words):
     """Makes accumulator that of all ranks' words, which have been brought to the host: where a result may be an error."""
     words = array("q", words)
-    _check(words, "the ranks' arrays are of different dtypes, or are to be reduced differently")
+    _check(words, _UNLIKE_THERE)
     sums, extremes = accumulator.words()
     indices = accumulator.index_words(extremes)
-    places = (_HEAD_WORDS, _DEVICE_WORDS[0], sum(_DEVICE_WORDS[:2]))
+    parts = accumulator.device_word_counts()
+    places = (_HEAD_WORDS, parts[0], sum(parts[:2]))
     taken = [words[place:place + len(part)] for place, part in zip(places, (sums, extremes, indices))]
     return accumulator.take_words(*taken)
 

@@ -172,8 +172,11 @@ def _tensors_of(given):
 
 
 def _tensor_of(value, like):
-    """A number of Python's as a tensor: of floats in like's dtype."""
+    """A number of Python's, or an array of results, as a tensor: of floats in like's dtype."""
     torch = _library(like)
+    if not isinstance(value, (bool, int, float)):
+        results = torch.as_tensor(value.tolist() if isinstance(value, memoryview) else value, device=like.device)
+        return results.to(like.dtype) if results.dtype.is_floating_point and like.dtype.is_floating_point else results
     kept = isinstance(value, float) and like.dtype.is_floating_point
     dtype = like.dtype if kept else {bool: torch.bool, int: torch.int64}.get(type(value), torch.float64)
     return torch.tensor(value, dtype=dtype, device=like.device)
@@ -185,8 +188,23 @@ def _stays(accumulator, tensor):
     return wants and tensor.dtype.is_floating_point
 
 
-def all_reduce_value(tensors, op="sum", group=None, *, nan="propagate", ddof=0):
+def _shape_along(tensors, axis):
+    """The shape of the results; () without an axis."""
+    if axis is None:
+        return ()
+    ndim = tensors[0].dim()
+    axes = {each % ndim for each in (axis if isinstance(axis, tuple) else (axis,))}
+    shapes = {tuple(n for d, n in enumerate(each.shape) if d not in axes) for each in tensors}
+    if len(shapes) > 1 or () in shapes:
+        raise ValueError("along axes the results of all tensors must have one shape, of one dimension at least")
+    return shapes.pop()
+
+
+def all_reduce_value(tensors, op="sum", group=None, *, axis=None, nan="propagate", ddof=0):
     """A tensor of no dimensions: op of all elements of the tensors of all ranks, where the first of them is.
+
+    axis (an integer, or a tuple): along these axes instead, so that the result has the dimensions that are left, of equal
+    lengths in all tensors of all ranks: sums of the columns of a table whose rows are shared.
 
     tensors: one, or a list of one dtype, all of whose elements count: norm2 of the gradients of all shards.  The bits are
     those of one process, for any number and order of ranks and however the elements are shared.  op: any but argmin and
@@ -194,7 +212,8 @@ def all_reduce_value(tensors, op="sum", group=None, *, nan="propagate", ddof=0):
 
     With NCCL all is left to the GPU: words of the tensors are written there, added up there, and the result is made there, in
     the current stream, without a wait.  So a float result cannot tell of an error: it is NaN where there is no value, where
-    another rank failed, or where its dtype or ddof are others.  Integer results, and nan="error", wait and raise.  With other
+    another rank failed, or where its dtype or ddof are others.  Integer results, and nan="error", wait and raise; along axes
+    every rank learns of a failure or of other shapes first, by a short message that is waited for.  With other
     backends it is all_reduce of an Accumulator.  op and nan must be the same on every rank.  A rank that fails before may pass
     its exception instead; it is raised there.
     """
@@ -205,18 +224,18 @@ def all_reduce_value(tensors, op="sum", group=None, *, nan="propagate", ddof=0):
     tensors, failure = _tensors_of(tensors)
     try:
         if tensors:
-            accumulator = _core.Accumulator(op, str(tensors[0].dtype), ddof=ddof, nan=nan)
+            accumulator = _core.Accumulator(op, str(tensors[0].dtype), _shape_along(tensors, axis), ddof=ddof, nan=nan)
     except Exception as error:
         failure = error
     if ranks.is_on_gpu:
         there = (each.to(ranks.device).contiguous() for each in tensors)
-        words = _ranks.reduce_there(accumulator, there, ranks, failure)
+        words = _ranks.reduce_there(accumulator, there, ranks, failure, axis)
         if nan != "error" and _stays(accumulator, tensors[0]):
             return accumulator.device_result(words).to(tensors[0].device)
         return _tensor_of(_ranks.take_from_there(accumulator, words.tolist()).result(), tensors[0])
     try:
         for each in () if failure else tensors:
-            accumulator.update(each)
+            accumulator.update(each, axis=axis)  # None: all of it
     except Exception as error:
         failure = error
     return _tensor_of(all_reduce(failure or accumulator, group).result(), tensors[0])

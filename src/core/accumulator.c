@@ -79,9 +79,3 @@ void wf_accumulator_join_indices(struct wf_accumulator *into, const struct wf_ac
     if (empty || from->first_index < into->first_index) into->first_index = from->first_index;
     if (empty || from->end_index > into->end_index) into->end_index = from->end_index;
 }
-
-void wf_accumulator_forget_bits(struct wf_accumulator *acc) {
-    struct wf_partial *partial = &acc->partial;
-    partial->bits_or = partial->bits_xor;
-    partial->bits_and = acc->count == 0 ? UINT64_MAX : acc->count == 1 ? partial->bits_xor : 0;
-}

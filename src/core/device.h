@@ -41,6 +41,10 @@ struct wf_device {
     /* Adds the groups to grouped->into instead.  NULL: not yet. */
     wf_error (*add_groups)(wf_handle *handle, const struct wf_grouped *grouped);
 
+    /* Writes results, packed in C order, to an output in the device's memory, and its status; results NULL: the status alone.
+     * NULL: there is no such memory. */
+    wf_error (*send_results)(wf_handle *handle, const wf_output *output, const void *results, wf_error status);
+
     /* Words in the device's own memory, in the order of the stream: see core/device_words.h.  NULL: not there. */
     wf_error (*pass_words)(wf_handle *handle, const struct wf_words_task *task);
 

@@ -124,3 +124,7 @@ void wf_layout_view(const struct wf_layout *layout, struct wf_view *view, const 
     for (int o = 0; o < layout->operands && layout->axis >= 0; o++)
         view->stride_bytes[o][0] = layout->reduced_stride_bytes[o][0];
 }
+
+int64_t wf_layout_positions(const struct wf_layout *layout, const wf_array *a, const wf_groups *groups) {
+    return layout->axis < 0 ? layout->reduced_count : wf_array_length(a, groups->axis);
+}

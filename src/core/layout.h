@@ -34,4 +34,7 @@ wf_error wf_layout_make(wf_handle *handle, struct wf_layout *layout, const wf_ar
 void wf_layout_view(const struct wf_layout *layout, struct wf_view *view, const wf_array *a, const wf_array *b,
                     bool is_indexed);
 
+/* The positions of the grouped axis: those that an accumulator counts on by. */
+int64_t wf_layout_positions(const struct wf_layout *layout, const wf_array *a, const wf_groups *groups);
+
 #endif

@@ -61,6 +61,9 @@ wf_error wf_shaped_add(wf_handle *handle, struct wf_shaped *shaped, const wf_arr
 wf_error wf_shaped_merge(wf_handle *handle, struct wf_shaped *into, const struct wf_shaped *from);
 wf_error wf_shaped_subtract(wf_handle *handle, struct wf_shaped *from, const struct wf_shaped *part);
 wf_error wf_shaped_result(wf_handle *handle, const struct wf_shaped *shaped, wf_op op, const wf_output *output);
+/* The value of results that have none, as wf_reduce gives it; if there is one. */
+wf_error wf_shaped_fill(wf_handle *handle, const struct wf_shaped *shaped, wf_op op, wf_type type, bool *has_fill,
+                        wf_value *fill);
 wf_error wf_shaped_counts(wf_handle *handle, const struct wf_shaped *shaped, const wf_output *counts,
                           const wf_output *nans);
 

@@ -214,6 +214,12 @@ static void pass_extremum(struct wf_words *words, struct wf_accumulator *acc, bo
     require(words, !wf_accumulator_is_indexed(acc) || (has_value ? is_inside(acc, *index) : *index == INT64_MAX));
 }
 
+void wf_accumulator_forget_bits(struct wf_accumulator *acc) {
+    struct wf_partial *partial = &acc->partial;
+    partial->bits_or = partial->bits_xor;
+    partial->bits_and = acc->count == 0 ? UINT64_MAX : acc->count == 1 ? partial->bits_xor : 0;
+}
+
 /* Of each bit of the type: is it in all, in any, in an odd number of elements?  Above them all elements have 0. */
 static void pass_bits(struct wf_words *words, struct wf_accumulator *acc) {
     struct wf_partial *partial = &acc->partial;

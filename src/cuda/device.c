@@ -408,6 +408,8 @@ const struct wf_device wf_device_cuda = {.name = "cuda",
                                          .find_output = cuda_find_output,
                                          .reduce_on_device = cuda_reduce_on_device,
                                          .reduce_groups = wf_cuda_reduce_groups,
+                                         .add_groups = wf_cuda_add_groups,
+                                         .send_results = wf_cuda_send_results,
                                          .pass_words = wf_cuda_pass_words,
                                          .set_stream = cuda_set_stream,
                                          .describe_plan = cuda_describe_plan};

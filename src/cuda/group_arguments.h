@@ -22,7 +22,9 @@ struct wf_group_piece {
 struct wf_group_slot {
     struct wf_partial partial;
     unsigned long long lock; /* 1 while a lane merges extrema with their indices */
-    long long result, count; /* the place of the group's result, as in a piece, and the number of its elements */
+    /* The place of the group's result, as in a piece, or, where slots are what is wanted, its number in C order; and the number
+     * of its elements. */
+    long long result, count;
 };
 
 /* What a launch does. */

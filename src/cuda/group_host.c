@@ -135,3 +135,46 @@ wf_error wf_cuda_reduce_groups_on_host(wf_handle *handle, const struct wf_groupe
     for (size_t i = 0; i < sizeof image / sizeof image[0]; i++) free(image[i]->bytes);
     return error;
 }
+
+/* ---- results of accumulators, which are in host memory ---- */
+
+static void lay_out_results(const wf_array *to, const unsigned char *packed) {
+    const size_t nbytes = wf_type_nbytes(to->type);
+    int64_t at[WF_NDIM_MAX] = {0}, stride_bytes[WF_NDIM_MAX];
+    int d;
+    wf_array_strides(to, stride_bytes);
+    do {
+        unsigned char *place = (unsigned char *)(uintptr_t)to->data;
+        for (d = 0; d < to->ndim; d++) place += at[d] * stride_bytes[d];
+        memcpy(place, packed, nbytes);
+        packed += nbytes;
+        for (d = to->ndim - 1; d >= 0 && ++at[d] == to->shape[d]; d--) at[d] = 0;
+    } while (d >= 0);
+}
+
+/* What lies between results is brought first, and sent back as it was. */
+static wf_error send_array(wf_handle *handle, const wf_output *output, const void *results) {
+    struct image image = {.bytes = NULL};
+    wf_array to = wf_array_nd(output->data, output->type, output->ndim, output->shape, output->stride_bytes);
+    wf_error error = bring(handle, &to, &image);
+    if (!error && image.bytes) {
+        lay_out_results(&to, results);
+        error = send_back(handle, &image);
+    }
+    free(image.bytes);
+    return error;
+}
+
+wf_error wf_cuda_send_results(wf_handle *handle, const wf_output *output, const void *results, wf_error status) {
+    const struct wf_cuda *cuda = handle->device_state;
+    bool is_status_host = false;
+    wf_error error = wf_gpu_enter(handle, &cuda->gpu);
+    if (error) return error;
+    if (output->status) error = wf_cuda_is_host(handle, output->status, &is_status_host);
+    if (!error && is_status_host)
+        error = wf_fail(handle, WF_ERROR_ARGUMENT, "the status must be in device memory if the results are");
+    if (!error && results) error = send_array(handle, output, results);
+    if (!error && output->status) error = send_status(handle, output, status);
+    wf_gpu_leave(&cuda->gpu);
+    return error;
+}

@@ -76,14 +76,20 @@ static void choose_pieces(struct wf_cuda_group_plan *plan, const struct wf_cuda_
     }
 }
 
+void wf_cuda_group_plan_fit(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
+    int64_t warps = wf_cuda_group_warps(task->shared_nbytes, gpu);
+    plan->tiles = count_tiles(plan, task);
+    plan->grid = plan->tiles > warps / plan->pieces ? warps : plan->tiles * plan->pieces;
+    if (plan->grid < 1) plan->grid = 1;
+}
+
 struct wf_cuda_group_plan wf_cuda_group_plan_make(const struct wf_cuda_group_task *task, const struct wf_gpu *gpu) {
     struct wf_cuda_group_plan plan = {0};
     int64_t warps = wf_cuda_group_warps(task->shared_nbytes, gpu);
     choose_lanes(&plan, task, warps);
     plan.tiles = count_tiles(&plan, task);
     choose_pieces(&plan, task, warps);
-    plan.grid = plan.tiles > warps / plan.pieces ? warps : plan.tiles * plan.pieces;
-    if (plan.grid < 1) plan.grid = 1;
+    wf_cuda_group_plan_fit(&plan, task, gpu);
     return plan;
 }
 

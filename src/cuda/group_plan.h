@@ -45,6 +45,9 @@ struct wf_cuda_group_plan {
 
 struct wf_cuda_group_plan wf_cuda_group_plan_make(const struct wf_cuda_group_task *task, const struct wf_gpu *gpu);
 
+/* Makes it the plan of a task that differs in its number of groups, and has no more of them. */
+void wf_cuda_group_plan_fit(struct wf_cuda_group_plan *plan, const struct wf_cuda_group_task *task, const struct wf_gpu *gpu);
+
 /* Whether results of a few elements each can be found in registers. */
 bool wf_cuda_group_fits_registers(wf_op op, wf_type type, wf_type result_type);
 

@@ -20,6 +20,8 @@ struct counters {
 /* A reduction on its way. */
 struct job {
     const struct wf_grouped *grouped;
+    unsigned parts;   /* enum wf_part: those that are gathered */
+    bool keeps_slots; /* every group's slot is what is wanted, not its result */
     struct wf_group_arguments arguments;
     struct wf_cuda_group_plan plan;
     wf_cuda_function function;
@@ -142,24 +144,29 @@ static bool is_short(const struct job *job) {
     return job->grouped->layout->axis < 0 && job->plan.lanes_log2 == 0 && job->arguments.reduced_count <= BATCH;
 }
 
-static void make_plan(struct job *job, const struct wf_gpu *gpu) {
+static struct wf_cuda_group_task make_task(const struct job *job) {
     const struct wf_group_arguments *r = &job->arguments;
-    const struct wf_layout *layout = job->grouped->layout;
-    bool are_labelled = layout->axis >= 0;
     bool last_counts = r->counts_groups == r->ndim - 1;
-    job->elements = layout->reduced_count;
-    if (are_labelled && layout->shape[layout->axis]) job->elements /= layout->shape[layout->axis];
-    struct wf_cuda_group_task task = {
-        .groups = layout->count,
+    return (struct wf_cuda_group_task){
+        .groups = r->count,
         .elements = job->elements,
-        .are_labelled = are_labelled,
+        .are_labelled = job->grouped->layout->axis >= 0,
         .apart = stride_of(r, r->ndim + r->reduced_ndim - 1),
         .across = stride_of(r, r->ndim - 1),
         .neighbours = r->ndim && !last_counts ? r->dimension[r->ndim - 1].length : 1,
         .nbytes = (int64_t)wf_type_nbytes(job->grouped->a->type),
         .slot_nbytes = sizeof(struct wf_group_slot),
         .shared_nbytes = job->sums_nbytes + job->ring_nbytes};
+}
+
+static void make_plan(struct job *job, const struct wf_gpu *gpu) {
+    const struct wf_group_arguments *r = &job->arguments;
+    const struct wf_layout *layout = job->grouped->layout;
+    job->elements = layout->reduced_count;
+    if (layout->axis >= 0 && layout->shape[layout->axis]) job->elements /= layout->shape[layout->axis];
+    const struct wf_cuda_group_task task = make_task(job);
     job->plan = wf_cuda_group_plan_make(&task, gpu);
+    if (job->keeps_slots) return;
     const struct wf_accumulator *empty = job->grouped->empty;
     bool fits = wf_cuda_group_fits_registers(empty->op, empty->type, job->grouped->result_type);
     job->plan.in_registers = fits && is_short(job);
@@ -207,19 +214,18 @@ static int find_walk(const struct job *job) {
 }
 
 /* Shared memory of a warp: see kernels/group_sums.cuh. */
-static int find_sums_nbytes(const struct wf_accumulator *empty) {
+static int find_sums_nbytes(wf_type type, unsigned parts) {
     enum { ROW_NBYTES = 512, BINADES = 64 };
-    int bias = wf_type_is_float(empty->type) ? wf_type_bias(empty->type) : 0, rows = 0;
+    int bias = wf_type_is_float(type) ? wf_type_bias(type) : 0, rows = 0;
     if (!bias) return 0;
-    if (empty->parts & (WF_PART_SUM | WF_PART_ABS)) rows += (2 * bias - 1) / BINADES + 2;
-    if (empty->parts & (WF_PART_SQUARES | WF_PART_DOT))
-        rows += (4 * bias - 2 + (empty->type == WF_F64 ? 53 : 0)) / BINADES + 2;
+    if (parts & (WF_PART_SUM | WF_PART_ABS)) rows += (2 * bias - 1) / BINADES + 2;
+    if (parts & (WF_PART_SQUARES | WF_PART_DOT)) rows += (4 * bias - 2 + (type == WF_F64 ? 53 : 0)) / BINADES + 2;
     return rows * ROW_NBYTES;
 }
 
 /* Warps of a multiprocessor: as many as shared memory has room for, if registers are not too few for what a lane keeps. */
 static int find_resident(const struct job *job, const struct wf_gpu *gpu) {
-    unsigned parts = job->grouped->empty->parts;
+    unsigned parts = job->parts;
     int64_t room = wf_cuda_group_warps(job->sums_nbytes + job->ring_nbytes, gpu) / gpu->multiprocessors;
     int most = parts & (WF_PART_SQUARES | WF_PART_DOT) ? 12 : parts & (WF_PART_SUM | WF_PART_ABS) ? 16 : 24;
     return room < most ? (int)room : most;
@@ -240,7 +246,7 @@ static wf_error find_kernel(wf_handle *handle, struct job *job) {
     struct wf_kernel_key key;
     memset(&key, 0, sizeof key);
     key.type = empty->type;
-    key.parts = empty->parts;
+    key.parts = job->parts;
     key.is_indexed = wf_accumulator_is_indexed(empty);
     key.walk = find_walk(job) + 1;
     key.is_short = job->plan.in_registers;
@@ -248,8 +254,12 @@ static wf_error find_kernel(wf_handle *handle, struct job *job) {
     key.block = 32;
     key.vectors = 1;
     key.resident = find_resident(job, &cuda->gpu);
-    key.finish_op = empty->op;
-    key.finish_type = job->grouped->result_type;
+    if (job->keeps_slots) {
+        key.is_indexed = key.is_indexed && job->parts & (WF_PART_MIN | WF_PART_MAX); /* as sums of any op are gathered */
+    } else {
+        key.finish_op = empty->op;
+        key.finish_type = job->grouped->result_type;
+    }
     return wf_kernels_groups(handle, &cuda->gpu, &cuda->kernels, &key, job->sums_nbytes + job->ring_nbytes, &job->function);
 }
 
@@ -315,6 +325,7 @@ static void size_scratch(struct job *job) {
     const struct wf_layout *layout = grouped->layout;
     int64_t pieces = 0, slots = job->plan.pieces > 1 ? layout->count : 0;
     if (layout->axis >= 0 && !job->plan.tables_suffice) count_pieces(job, &pieces, &slots);
+    if (job->keeps_slots) slots = job->arguments.count;
     if (grouped->groups->labels && job->are_labels_host)
         job->labels_nbytes = (size_t)wf_array_length(grouped->groups->labels, 0) * wf_type_nbytes(grouped->groups->labels->type);
     if (job->plan.has_tables)
@@ -326,7 +337,21 @@ static void size_scratch(struct job *job) {
     job->list_nbytes = (size_t)pieces * sizeof(struct wf_group_piece);
     job->slots_nbytes = (size_t)slots * sizeof(struct wf_group_slot);
     if (grouped->empty->tree) job->trees_nbytes = wf_cuda_trees_nbytes(&job->arguments);
-    if (job->is_output_host) job->results_nbytes = (size_t)layout->count * wf_type_nbytes(grouped->result_type);
+    if (job->is_output_host && !job->keeps_slots) job->results_nbytes = (size_t)layout->count * wf_type_nbytes(grouped->result_type);
+}
+
+static wf_error clear_list(wf_handle *handle, const struct job *job) {
+    const struct wf_cuda *cuda = handle->device_state;
+    return WF_DRIVER_CALL(handle, MemsetD8Async,
+                          (job->arguments.failed + offsetof(struct counters, listed), 0, 16, cuda->stream), "scratch memory");
+}
+
+static wf_error clear_counters(wf_handle *handle, const struct job *job) {
+    const struct wf_cuda *cuda = handle->device_state;
+    wf_error error = WF_DRIVER_CALL(handle, MemsetD8Async,
+                                    (job->arguments.failed, 0xff, offsetof(struct counters, listed), cuda->stream),
+                                    "scratch memory");
+    return error ? error : clear_list(handle, job);
 }
 
 /* Takes the parts out of one piece of memory. */
@@ -352,11 +377,7 @@ static wf_error take_scratch(wf_handle *handle, struct job *job) {
     job->trees = at += align(job->slots_nbytes);
     at += align(job->trees_nbytes);
     if (job->is_output_host) r->results = at;
-    error = WF_DRIVER_CALL(handle, MemsetD8Async, (cuda->groups, 0xff, offsetof(struct counters, listed), cuda->stream),
-                           "scratch memory");
-    if (error) return error;
-    return WF_DRIVER_CALL(handle, MemsetD8Async, (r->failed + offsetof(struct counters, listed), 0, 16, cuda->stream),
-                          "scratch memory");
+    return clear_counters(handle, job);
 }
 
 /* ---- labels ---- */
@@ -439,10 +460,10 @@ static wf_error launch_listed(wf_handle *handle, struct job *job) {
 static wf_error launch_all(wf_handle *handle, struct job *job) {
     const struct wf_group_arguments *r = &job->arguments;
     bool has_list = r->list, are_shared = r->pieces > 1;
-    wf_error error = are_shared ? launch(handle, job, WF_GROUPS_CLEAR, blocks_for(job, r->count)) : WF_OK;
+    wf_error error = are_shared || job->keeps_slots ? launch(handle, job, WF_GROUPS_CLEAR, blocks_for(job, r->count)) : WF_OK;
     if (!error) error = launch(handle, job, WF_GROUPS_REDUCE, job->plan.grid);
     if (!error && has_list) error = launch_listed(handle, job);
-    if (!error && job->slots) error = launch(handle, job, WF_GROUPS_FINISH, blocks_for(job, job->slots));
+    if (!error && job->slots && !job->keeps_slots) error = launch(handle, job, WF_GROUPS_FINISH, blocks_for(job, job->slots));
     if (!error && r->status) error = launch(handle, job, WF_GROUPS_STATUS, 1);
     return error;
 }
@@ -523,14 +544,18 @@ static wf_error reduce_elements(wf_handle *handle, struct job *job) {
     return error || job->plan.tables_suffice ? error : launch_all(handle, job);
 }
 
+static void lay_out(struct job *job) {
+    lay_out_results(job);
+    lay_out_elements(job);
+    job->sums_nbytes = find_sums_nbytes(job->grouped->empty->type, job->parts);
+    job->alignment = find_alignment(job);
+    job->ring_nbytes = find_ring_nbytes(job);
+}
+
 static wf_error reduce_on_gpu(wf_handle *handle, struct job *job) {
     struct wf_cuda *cuda = handle->device_state;
     const struct wf_accumulator *empty = job->grouped->empty;
-    lay_out_results(job);
-    lay_out_elements(job);
-    job->sums_nbytes = find_sums_nbytes(empty);
-    job->alignment = find_alignment(job);
-    job->ring_nbytes = find_ring_nbytes(job);
+    lay_out(job);
     make_plan(job, &cuda->gpu);
     set_arguments(job);
     if (empty->tree) plan_trees(job);
@@ -594,10 +619,100 @@ static wf_error reduce_job(wf_handle *handle, struct job *job) {
 
 wf_error wf_cuda_reduce_groups(wf_handle *handle, const struct wf_grouped *grouped) {
     const struct wf_cuda *cuda = handle->device_state;
-    struct job job = {.grouped = grouped};
+    struct job job = {.grouped = grouped, .parts = grouped->empty->parts};
     wf_error error = wf_gpu_enter(handle, &cuda->gpu);
     if (error) return error;
     error = grouped->layout->count ? reduce_job(handle, &job) : wf_cuda_reduce_groups_on_host(handle, grouped);
     wf_gpu_leave(&cuda->gpu);
     return error;
+}
+
+/* ---- slots, for accumulators ---- */
+
+/* How far each of the results' dimensions reaches in a slice, whose slots are about so many at most. */
+static void cut_slices(struct wf_group_arguments *r, int64_t slots) {
+    while (r->count > slots) {
+        struct wf_group_dimension *longest = &r->dimension[0];
+        for (int d = 1; d < r->ndim; d++)
+            if (r->dimension[d].length > longest->length) longest = &r->dimension[d];
+        if (longest->length == 1) return;
+        r->count /= longest->length;
+        longest->length = (longest->length + 1) / 2;
+        r->count *= longest->length;
+    }
+}
+
+/* Makes the arguments those of the slice that begins there; gives the number of its first result. */
+static int64_t set_slice(struct wf_group_arguments *r, const struct wf_group_arguments *whole,
+                         const struct wf_group_arguments *first, const int64_t *begin) {
+    int64_t number = 0;
+    r->x = first->x;
+    r->y = first->y;
+    r->offsets = first->offsets;
+    r->count = 1;
+    for (int d = 0; d < r->ndim; d++) {
+        const struct wf_group_dimension *all = &whole->dimension[d];
+        int64_t left = all->length - begin[d];
+        r->dimension[d].length = left < first->dimension[d].length ? left : first->dimension[d].length;
+        r->count *= r->dimension[d].length;
+        r->x += (uint64_t)(begin[d] * all->stride[0]);
+        r->y += (uint64_t)(begin[d] * all->stride[1]);
+        if (d == r->counts_groups) r->offsets += (uint64_t)(begin[d] * r->offset_stride);
+        number += begin[d] * all->number_stride;
+    }
+    return number;
+}
+
+/* Moves on to the next slice; false behind the last. */
+static bool next_slice(const struct wf_group_arguments *whole, const struct wf_group_arguments *first, int64_t *begin) {
+    for (int d = whole->ndim - 1; d >= 0; d--) {
+        begin[d] += first->dimension[d].length;
+        if (begin[d] < whole->dimension[d].length) return true;
+        begin[d] = 0;
+    }
+    return false;
+}
+
+static wf_error reduce_slice(wf_handle *handle, struct job *job, int64_t number, const struct wf_cuda_slots_user *user) {
+    const struct wf_cuda *cuda = handle->device_state;
+    const struct wf_cuda_group_task task = make_task(job);
+    struct counters counters;
+    wf_cuda_group_plan_fit(&job->plan, &task, &cuda->gpu);
+    job->arguments.tiles = job->plan.tiles;
+    wf_error error = clear_list(handle, job);
+    if (!error) error = launch_all(handle, job);
+    if (!error && user->waits) error = bring_bytes(handle, &counters, job->arguments.failed, sizeof counters);
+    if (!error && user->waits && counters.bad != UINT64_MAX) error = WF_ERROR_RANGE;
+    return error ? error : user->take(handle, user->data, &job->arguments, number);
+}
+
+static wf_error reduce_slices(wf_handle *handle, struct job *job, const struct wf_group_arguments *whole,
+                              const struct wf_cuda_slots_user *user) {
+    const struct wf_group_arguments first = job->arguments;
+    int64_t begin[WF_GROUP_DIMENSIONS] = {0};
+    wf_error error;
+    do {
+        int64_t number = set_slice(&job->arguments, whole, &first, begin);
+        error = reduce_slice(handle, job, number, user);
+    } while (!error && next_slice(whole, &first, begin));
+    return error;
+}
+
+wf_error wf_cuda_reduce_to_slots(wf_handle *handle, const struct wf_grouped *grouped, unsigned parts,
+                                 const struct wf_cuda_slots_user *user) {
+    struct wf_cuda *cuda = handle->device_state;
+    struct job job = {.grouped = grouped, .parts = parts, .keeps_slots = true};
+    wf_error error = find_places(handle, &job);
+    if (error) return error;
+    lay_out(&job);
+    const struct wf_group_arguments whole = job.arguments;
+    cut_slices(&job.arguments, user->slots_max);
+    make_plan(&job, &cuda->gpu);
+    set_arguments(&job);
+    cuda->group_plan = job.plan;
+    size_scratch(&job);
+    error = find_kernel(handle, &job);
+    if (!error) error = take_scratch(handle, &job);
+    if (!error && grouped->groups->labels) error = resolve_labels(handle, &job);
+    return error ? error : reduce_slices(handle, &job, &whole, user);
 }

@@ -228,6 +228,11 @@ FUNCTIONS = {
         c_int,
         [_handle, _accumulator, c_int64, POINTER(wf_array), POINTER(wf_array), POINTER(wf_device_words), c_int32],
     ),
+    "wf_device_words_of_groups": (
+        c_int,
+        [_handle, _accumulator, c_int64, POINTER(wf_array), POINTER(wf_array), POINTER(wf_groups), POINTER(wf_device_words),
+         c_int32],
+    ),
     "wf_device_words_settle": (c_int, [_handle, _accumulator, POINTER(wf_device_words), c_void_p]),
     "wf_device_words_result": (c_int, [_handle, _accumulator, POINTER(wf_device_words), POINTER(wf_output)]),
     "wf_reader_open": (
@@ -557,11 +562,21 @@ class Accumulator:
         self.handle.check(library.wf_device_words_of(self.handle.pointer, self.pointer, first_index, byref(a), b and byref(b),
                                                      byref(words), joins))
 
+    def device_words_of_groups(self, words, first_index, groups, a, b=None, joins=False):
+        self.handle.check(library.wf_device_words_of_groups(self.handle.pointer, self.pointer, first_index, byref(a),
+                                                            b and byref(b), byref(groups), byref(words), joins))
+
     def device_words_settle(self, words, own):
         self.handle.check(library.wf_device_words_settle(self.handle.pointer, self.pointer, byref(words), own))
 
     def device_words_result(self, words, d_result):
         output = wf_output(data=d_result, status=d_result + device_result.status.offset)
+        self.handle.check(library.wf_device_words_result(self.handle.pointer, self.pointer, byref(words), byref(output)))
+
+    def device_words_results(self, words, d_results, d_status, stride_bytes=None):
+        shape = self.shape
+        output = wf_output(data=d_results, status=d_status, ndim=len(shape), shape=(c_int64 * len(shape))(*shape),
+                           stride_bytes=stride_bytes and (c_int64 * len(shape))(*stride_bytes))
         self.handle.check(library.wf_device_words_result(self.handle.pointer, self.pointer, byref(words), byref(output)))
 
     @property

@@ -258,6 +258,24 @@ def test_streams_live_as_long_as_their_handle(gpu, cupy):  # noqa: F811
     assert len(alive) > 10 and 1 <= sum(reference() is not None for reference in alive) < 4
 
 
+def test_accumulators_with_a_shape(gpu, cupy):  # noqa: F811
+    data, keys = sample("f32", 12, "wild"), struct.pack("3q", 1, 0, 1)
+    array, ids = cupy.Array(gpu.memory(data), "f32", (3, 4)), cupy.Array(gpu.memory(keys), "i64", (3,))
+    here, ids_here = memoryview(data).cast("B").cast("f", (3, 4)), memoryview(keys).cast("q")
+    for shape, given, same in ((4, {}, {}), (3, {"axis": 1}, {"axis": 1}), ((2, 4), {"ids": ids}, {"ids": ids_here}),
+                               ((2, 4), {"ids": ids_here}, {"ids": ids_here})):
+        there, expected = (wf.Accumulator("var", "f4", shape) for _ in range(2))
+        expected.update(here, **same).update(here, **same)
+        try:
+            there.update(array, **given).update(array, **given, device="cuda:0")
+        except TypeError as error:
+            assert "CUDA memory and another is not" in str(error) and given["ids"] is ids_here
+            continue
+        assert bytes(there) == bytes(expected)
+        there -= wf.Accumulator("var", "f4", shape).update(array, **given)
+        assert bytes(there + wf.Accumulator("var", "f4", shape).update(here, **same)) == bytes(expected)
+
+
 def test_what_is_not_supported_there_is_told(gpu, cupy):  # noqa: F811
     array = cupy.Array(gpu.memory(sample("f32", 12, "plain")), "f32", (3, 4))
     for options in ({"where": [True] * 4}, {"where": bytearray(12)}):
@@ -266,8 +284,8 @@ def test_what_is_not_supported_there_is_told(gpu, cupy):  # noqa: F811
     for options in ({"where": True}, {"initial": 1.0}):
         with pytest.raises(TypeError, match="torch's and cupy's arrays alone"):
             wf.sum(Array(array.memory, "f32", (3, 4)), **options)
-    for call in (lambda: wf.Accumulator("sum", "f4", 4).update(array), lambda: wf.Accumulator("sum", "f4", 3).update(array, axis=1)):
-        with pytest.raises(TypeError, match="accumulators with a shape are not yet supported"):
+    for call in (lambda: wf.Accumulator("sum", "f4", 3).update(array), lambda: wf.Accumulator("sum", "f4", 4).update(array, axis=1)):
+        with pytest.raises(ValueError, match="long; that of the results"):
             call()
     with pytest.raises(ValueError):
         wf.max(cupy.Array(gpu.memory(b""), "f32", (0,)))

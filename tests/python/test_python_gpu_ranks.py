@@ -78,6 +78,11 @@ class Ranks:
     def largest_there(self, words):
         self._reduce(words, max)
 
+    def add(self, words):
+        there = self.new(bytes(words))
+        self._reduce(there, sum)
+        words[:] = memoryview(there.memory.read()).cast("q")
+
 
 @pytest.fixture
 def on_ranks(gpu, cupy):  # noqa: F811
@@ -143,6 +148,43 @@ def test_what_can_fail_is_read_on_the_host(gpu, cupy, on_ranks, op, type_name, n
 
     expected = whole(op, type_name, shares[:1] if op == "argmax" else shares, nan=nan)
     assert on_ranks(2, work) == [expected] * 2
+
+
+@pytest.mark.parametrize("op, type_name, axis", [("var", "f32", 0), ("min", "f64", 1)])
+def test_results_along_axes_stay_on_the_gpu(gpu, cupy, on_ranks, op, type_name, axis):  # noqa: F811
+    rows, size = (7, 0, 5), struct.calcsize(CODES[type_name])
+    shapes = [(count, 3) if axis == 0 else (3, count) for count in rows]
+    shares = [sample(type_name, 3 * count, "wild", count) for count in rows]
+    total = wf.Accumulator(op, NAMES[type_name], 3)
+    for data, shape in zip(shares, shapes):
+        if data:
+            total.update(memoryview(data).cast("B").cast(CODES[type_name][1:], shape), axis=axis)
+
+    def work(ranks):
+        accumulator = wf.Accumulator(op, NAMES[type_name], 3)
+        array = cupy.Array(gpu.memory(shares[ranks.rank]), type_name, shapes[ranks.rank])
+        words = _ranks.reduce_there(accumulator, [array], ranks, axis=axis)
+        result = accumulator.device_result(words)
+        for stream in list(cupy.streams):
+            stream.wait()
+        return result.shape, result.memory.read()[:3 * size], bytes(_ranks.take_from_there(accumulator, words.words()))
+
+    results = struct.pack(f"<3{CODES[type_name][1:]}", *memoryview(total.result()).cast("B").cast(CODES[type_name][1:]))
+    assert set(on_ranks(3, work)) == {((3,), results, bytes(total))}
+
+
+def test_ranks_that_fail_or_have_other_shapes(gpu, cupy, on_ranks):  # noqa: F811
+    def outcome(ranks, exception=None, count=3):
+        accumulator = wf.Accumulator("sum", "float32", count)
+        array = cupy.Array(gpu.memory(bytes(8 * count)), "f32", (2, count))
+        try:
+            _ranks.reduce_there(accumulator, [array], ranks, exception, axis=0)
+        except Exception as error:
+            return type(error).__name__
+
+    assert on_ranks(3, lambda ranks: outcome(ranks, OSError("no file") if ranks.rank == 1 else None)) == [
+        "RuntimeError", "OSError", "RuntimeError"]
+    assert on_ranks(2, lambda ranks: outcome(ranks, count=3 + ranks.rank)) == ["ValueError"] * 2
 
 
 def test_ranks_that_fail_or_differ(gpu, cupy, on_ranks):  # noqa: F811

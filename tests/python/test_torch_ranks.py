@@ -111,6 +111,12 @@ def main(folder):
             kept = dtype if op in ("sum", "norm2", "var") and dtype.is_floating_point else got.dtype
             assert got.shape == () and got.dtype == kept and got.item() == expected, (op, dtype)
             found.append(bits(got.double()))
+        table = torch.randn(23, 4, generator=torch.Generator().manual_seed(2))
+        share = table[23 * rank // count:23 * (rank + 1) // count]
+        for op in ("sum", "var", "any"):
+            got = wft.all_reduce_value([share[:3], share[3:]], op, axis=0)
+            expected = torch.as_tensor(wf.Accumulator(op, "float32", 4).update(table, axis=0).result())
+            assert got.shape == (4,) and bits(got.double()) == bits(expected.double()), op
         for wrong in (torch.ones(2, dtype=torch.complex64 if rank == 1 else torch.float32),
                       [torch.ones(2), torch.ones(2).double()] if rank else torch.ones(3),
                       torch.ones(3 + rank).to((torch.float32, torch.float64)[rank % 2])):

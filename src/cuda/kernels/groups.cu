@@ -5,16 +5,26 @@
 // A block is a warp, and its lanes are teams of 1 to 32, each of which has one group at a time.  Lanes sum up exactly by
 // themselves (group_sums.cuh) and then merge, so any team gives the same bits.  Groups that are much longer than others are
 // cut into pieces for several teams, which are merged in slots by integer operations that commute.
+//
+// Without FINISH_OP there are no results: every group is left in a slot of its own, as an accumulator takes it.
 
 #include "group_arguments.h"
 #include "kernels/group_finish.cuh"
+#ifdef FINISH_OP
 #include "kernels/group_short.cuh"
+#endif
 #include "kernels/group_state.cuh"
 #include "kernels/group_walk.cuh"
 #include "kernels/team.cuh"
 
 // A batch is on its way to registers while the one before is added, if there are registers for both.
 #define OVERLAPS (!USES_GROUP_RING && !HAS_PRODUCT_SUM)
+
+#ifdef FINISH_OP
+#define KEEPS_SLOTS 0
+#else
+#define KEEPS_SLOTS 1 // slot i is result i's
+#endif
 
 // The elements of a team: those from begin to before end, of the group.
 typedef struct {
@@ -91,6 +101,40 @@ static __device__ __forceinline__ struct wf_group_slot *slot_at(const struct wf_
     return (struct wf_group_slot *)r->slots + slot;
 }
 
+static __device__ __forceinline__ void leave_in_slot(const struct wf_group_arguments *r, i64 slot, group_state *group)
+{
+    drain_window(group);
+    group_publish(slot_at(r, slot), group);
+}
+
+#ifdef FINISH_OP
+
+static __device__ __forceinline__ void leave_group(const struct wf_group_arguments *r, const group_place *place,
+                                                   const team_task *task, group_state *group, bool in_windows)
+{
+    i64 count = task->end - task->begin;
+    if (task->slot >= 0) {
+        leave_in_slot(r, task->slot, group);
+        return;
+    }
+    if (write_plain(r, place, group, in_windows, count)) return;
+    drain_window(group);
+    finish_group(r, *place, *group, count);
+    sum_set_empty(&group->sum);
+    sum_set_empty(&group->product_sum);
+}
+
+#else
+
+static __device__ __forceinline__ void leave_group(const struct wf_group_arguments *r, const group_place *place,
+                                                   const team_task *task, group_state *group, bool in_windows)
+{
+    (void)place, (void)in_windows;
+    leave_in_slot(r, task->slot, group);
+}
+
+#endif
+
 static __device__ __forceinline__ void reduce_task(const struct wf_group_arguments *r, const team_task *task, const team *lanes,
                                                    group_state *group)
 {
@@ -98,16 +142,7 @@ static __device__ __forceinline__ void reduce_task(const struct wf_group_argumen
     group_clear(group);
     add_range(r, &place, task, lanes, group);
     bool in_windows = group_merge(group, lanes);
-    if (!task->exists || lanes->place) return;
-    if (task->slot < 0 && write_plain(r, &place, group, in_windows, task->end - task->begin)) return;
-    drain_window(group);
-    if (task->slot >= 0) {
-        group_publish(slot_at(r, task->slot), group);
-        return;
-    }
-    finish_group(r, place, *group, task->end - task->begin);
-    sum_set_empty(&group->sum);
-    sum_set_empty(&group->product_sum);
+    if (task->exists && lanes->place == 0) leave_group(r, &place, task, group, in_windows);
 }
 
 // ---- the stages
@@ -119,7 +154,9 @@ static __device__ __forceinline__ void list_pieces(const struct wf_group_argumen
     i64 at = (i64)atomicAdd((u64 *)r->listed, (u64)pieces);
     struct wf_group_piece *piece = (struct wf_group_piece *)r->list + at;
     if (at + pieces > r->list_count) return; // offsets fall, so that segments overlap: nothing of the list counts
-    if (pieces > 1) {
+    if (KEEPS_SLOTS) {
+        slot = first->result;
+    } else if (pieces > 1) {
         slot = (i64)atomicAdd((u64 *)r->used, (u64)results);
         if (slot + results > r->slot_count) return;
         for (i64 i = 0; i < results; i++) slot_clear(slot_at(r, slot + i), (u64)(first->result + i), (u64)count);
@@ -167,6 +204,7 @@ static __device__ __forceinline__ team_task find_task(const struct wf_group_argu
     if (!task.exists) return task;
     group_place place = find_place(r, task.result);
     find_range(r, &place, &task.begin, &task.end);
+    if (KEEPS_SLOTS) task.slot = task.result;
     if (r->pieces > 1) cut_piece(r, part, &task);
     if (r->list && task.end - task.begin > WF_GROUP_LISTED_ELEMENTS << lanes->log2) {
         if (lanes->is_across ? lane_number() == 0 : lanes->place == 0) list_pieces(r, &task, lanes->is_across ? teams : 1);
@@ -314,6 +352,8 @@ static __device__ __forceinline__ void reduce_listed(const struct wf_group_argum
     }
 }
 
+#ifdef FINISH_OP
+
 static __device__ __forceinline__ void finish_slots(const struct wf_group_arguments *r, group_state *group)
 {
     i64 used = has_bad_labels(r) ? 0 : r->used ? *(const i64 *)r->used : r->count;
@@ -329,10 +369,16 @@ static __device__ __forceinline__ void finish_slots(const struct wf_group_argume
     }
 }
 
+#endif
+
 static __device__ __forceinline__ void clear_slots(const struct wf_group_arguments *r)
 {
-    for (i64 i = (i64)blockIdx.x * 32 + lane_number(); i < r->count; i += (i64)gridDim.x * 32)
-        slot_clear(slot_at(r, i), (u64)i, (u64)r->reduced_count);
+    for (i64 i = (i64)blockIdx.x * 32 + lane_number(); i < r->count; i += (i64)gridDim.x * 32) {
+        group_place place = find_place(r, i);
+        i64 begin, end;
+        find_range(r, &place, &begin, &end);
+        slot_clear(slot_at(r, i), (u64)(KEEPS_SLOTS ? place.number : i), (u64)(end - begin));
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) groups(const __grid_constant__ struct wf_group_arguments task)
@@ -348,10 +394,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) groups(const __gri
         clear_slots(&task);
         return;
     }
+#ifdef FINISH_OP
     if (task.stage == WF_GROUPS_FINISH) {
         finish_slots(&task, &group);
         return;
     }
+#endif
     if (HAS_VALUE_SUM) sum_open(&group.sum, group_memory, GROUP_VALUE_ROWS);
     if (HAS_PRODUCT_SUM) sum_open(&group.product_sum, group_memory + (HAS_VALUE_SUM ? 512 * GROUP_VALUE_ROWS : 0), GROUP_PRODUCT_ROWS);
     if (task.stage == WF_GROUPS_REDUCE)
