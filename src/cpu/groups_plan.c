@@ -143,7 +143,7 @@ enum wf_part wf_job_minmax_part(const struct job *job, bool *of_index) {
 /* Whether registers serve sums of so many elements: an f64 takes a dozen additions there, and fewer through a window, which
  * takes more besides; products of short integers take fewer as integers. */
 static bool are_worth_pairs(wf_type type, int64_t count, bool is_dot) {
-    enum { F64_MAX = 8 };
+    enum { F64_MAX = 16 };
     if (is_dot) return wf_type_is_float(type) || wf_type_nbytes(type) >= 4;
     return type != WF_F64 || count <= F64_MAX;
 }

@@ -121,10 +121,10 @@ INLINE vf64 variance_of(struct few_sums *sums, const struct wf_quotient *asked) 
 /* ---- sums ---- */
 
 /* Vectors of columns that are added up at a time: a line of each row, which might not stay in the cache if rows are a power
- * of two apart; but no more than there are registers for, and a vector of elements. */
+ * of two apart; but no more than there are registers for, and two, of which one is added while the other waits. */
 enum {
     FEW_OF_LINE = 64 / (int)sizeof(uword) / LANES,
-    FEW_VECTORS = FEW_OF_LINE < 1 ? 1 : FEW_OF_LINE > UNROLL_MAX ? UNROLL_MAX : FEW_OF_LINE,
+    FEW_VECTORS = FEW_OF_LINE < 2 ? 2 : FEW_OF_LINE > UNROLL_MAX ? UNROLL_MAX : FEW_OF_LINE,
 };
 
 /* What is asked for, as a constant.  A pair is two rows: IEEE addition rounds their exact sum once, infinities included, and
