@@ -49,7 +49,8 @@ INLINE vf64 widen_long(vi64 *lost, vi64 x) {
 }
 
 INLINE vf64 widen_to_f64(vi64 *lost, const unsigned char *x) {
-    const uword flip = !IS_SIGNED && sizeof(uword) == 4 ? TOP_BIT : 0;
+    const bool is_flipped = !IS_SIGNED && sizeof(uword) == 4;
+    const uword flip = is_flipped ? TOP_BIT : 0;
     vfew bits;
     vi64 wide;
     memcpy(&bits, x, sizeof bits);
@@ -60,9 +61,9 @@ INLINE vf64 widen_to_f64(vi64 *lost, const unsigned char *x) {
     if (IS_BOOL) bits = (vfew)(bits != 0) & 1;
     bits ^= flip;
     /* gcc takes bytes apart, unless they become 16 bits first. */
-    vfew_between value = IS_SIGNED || flip ? __builtin_convertvector((vfew_signed)bits, vfew_between)
-                                           : __builtin_convertvector(bits, vfew_between);
-    return __builtin_convertvector(__builtin_convertvector(value, vfew_i32), vf64) + (flip ? 0x1p31 : 0);
+    vfew_between value = IS_SIGNED || is_flipped ? __builtin_convertvector((vfew_signed)bits, vfew_between)
+                                                 : __builtin_convertvector(bits, vfew_between);
+    return __builtin_convertvector(__builtin_convertvector(value, vfew_i32), vf64) + (is_flipped ? 0x1p31 : 0);
 }
 
 INLINE void add_integer_products(struct product_sums *sums, const unsigned char *x, const unsigned char *y, bool is_dot) {
