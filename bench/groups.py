@@ -37,11 +37,18 @@ def library_of(build):
 class Case:
     """An array and its groups."""
 
-    def __init__(self, wf, name, array, groups, numpy, members, kept=(), at=lambda op: None):
+    def __init__(self, wf, name, array, groups, numpy, members, kept=(), at=lambda op: None, other=None):
         self.wf, self.name, self.array, self.groups, self.numpy, self.members = wf, name, array, groups, numpy, members
         self.at = at # NumPy's other way, or None
         self.kept = kept # what the groups point to
-        self.view = wf.array_nd(array.ctypes.data, TYPES[array.dtype.name], array.shape, array.strides)
+        self.other = other # what dot multiplies the array by
+        self.view, self.other_view = self.view_of(array), other is not None and self.view_of(other)
+
+    def view_of(self, array):
+        return self.wf.array_nd(array.ctypes.data, TYPES[array.dtype.name], array.shape, array.strides)
+
+    def serves(self, op):
+        return op != "dot" or self.other is not None
 
     def output(self, op):
         wf = self.wf
@@ -56,21 +63,25 @@ class Case:
         results, output = self.output(op)
         asked = self.wf.reduction(op)
         handle.check(self.wf.library.wf_reduce(
-            handle.pointer, byref(asked), byref(self.view), None, byref(self.groups), byref(output)))
+            handle.pointer, byref(asked), byref(self.view), byref(self.other_view) if op == "dot" else None,
+            byref(self.groups), byref(output)))
         return results
 
     def reduce_all(self, handle, op):
-        flat = self.wf.array_nd(self.array.ctypes.data, TYPES[self.array.dtype.name], (self.array.size,))
-        return handle.reduce(op, flat, threads=handle.threads)
+        flat = [self.wf.array_nd(array.ctypes.data, TYPES[array.dtype.name], (array.size,))
+                for array in (self.array, self.other)[:2 if op == "dot" else 1]]
+        return handle.reduce(op, *flat, threads=handle.threads)
 
     def check(self, handle, op):
         """A few groups by themselves give the same bits."""
         results = self.reduce(handle, op).reshape(-1)
         for g in {0, results.size // 2, results.size - 1}:
-            members = np.ascontiguousarray(self.members(g))
-            if not members.size:
+            arrays = (self.array, self.other)[:2 if op == "dot" else 1]
+            members = [np.ascontiguousarray(self.members(g, array)) for array in arrays]
+            if not members[0].size:
                 continue
-            alone = handle.reduce(op, self.wf.vector(bytearray(members.tobytes()), TYPES[members.dtype.name]))
+            vectors = [self.wf.vector(bytearray(some.tobytes()), TYPES[some.dtype.name]) for some in members]
+            alone = handle.reduce(op, *vectors)
             bits = results[g:g + 1].view(f"u{results.itemsize}")[0]
             assert bits == alone[1] % 256**results.itemsize or op.startswith("arg"), (self.name, op, g)
 
@@ -102,9 +113,16 @@ def axis_cases(wf, rng, dtype, scale):
         shape = (shape[0] * scale, *shape[1:])
         array = (rng.random(shape) if is_spaced else rng.standard_normal(shape) * 100).astype(dtype)
         groups = wf.library.wf_groups_axes(1 << axis)
-        moved = np.moveaxis(array, axis, -1).reshape(-1, shape[axis])
-        yield Case(wf, f"{shape} axis {axis}{', spaced' if is_spaced else ''}", array, groups, lambda op, a=array, k=axis: getattr(np, op)(a, axis=k),
-                   lambda g, m=moved: m[g])
+        other = np.roll(array, 1)
+        yield Case(wf, f"{shape} axis {axis}{', spaced' if is_spaced else ''}", array, groups,
+                   lambda op, a=array, b=other, k=axis: numpy_along(op, a, b, k),
+                   lambda g, a, k=axis: np.moveaxis(a, k, -1).reshape(-1, a.shape[k])[g], other=other)
+
+
+def numpy_along(op, array, other, axis):
+    if op != "dot":
+        return getattr(np, op)(array, axis=axis)
+    return np.einsum("...i,...i->...", np.moveaxis(array, axis, -1), np.moveaxis(other, axis, -1))
 
 
 def keys_in_order(rng, order, count, key_count):
@@ -161,7 +179,7 @@ def key_cases(wf, rng, dtype, scale):
         groups = wf.library.wf_groups_keys(0, key_count, byref(labels))
         yield Case(wf, f"{kind} {count} by {key_count} keys, {order}", array, groups,
                    lambda op, a=array, k=keys, n=key_count: numpy_by_key(op, a, k, n),
-                   lambda g, a=array, k=keys: a[k == g], (keys, labels),
+                   lambda g, a, k=keys: a[k == g], (keys, labels),
                    lambda op, a=array, k=keys, n=key_count: numpy_at(op, a, k, n))
 
 
@@ -186,7 +204,7 @@ def segment_cases(wf, rng, dtype, scale):
         ufuncs = {"sum": np.add, "max": np.maximum}
         yield Case(wf, f"{used.size} in {name}", used, groups,
                    lambda op, a=used, o=offsets: ufuncs[op].reduceat(a, o[:-1]) if op in ufuncs else None,
-                   lambda g, a=used, o=offsets: a[o[g]:o[g + 1]], (offsets, labels))
+                   lambda g, a, o=offsets: a[o[g]:o[g + 1]], (offsets, labels))
 
 
 def measure(case, handle, op):
@@ -209,7 +227,7 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--groups", nargs="+", choices=("axes", "segments", "keys"), default=["axes", "segments", "keys"])
     parser.add_argument("--types", nargs="+", choices=TYPES)
-    parser.add_argument("--ops", nargs="+", default=["sum", "mean", "max", "argmax", "var"])
+    parser.add_argument("--ops", nargs="+", default=["sum", "mean", "max", "argmax", "var", "dot"])
     chosen = parser.parse_args()
     wf = library_of(chosen.build)
     handle, rng = wf.Handle(), np.random.default_rng(1)
@@ -221,7 +239,7 @@ def main():
     for dtype in chosen.types or (("float32",) if chosen.quick else TYPES):
         for cases in map(kinds.get, chosen.groups):
             for case in cases(wf, rng, dtype, 1 if chosen.quick else 4):
-                for op in chosen.ops:
+                for op in filter(case.serves, chosen.ops):
                     measure(case, handle, op)
 
 

@@ -13,8 +13,8 @@ import pytest
 import warpfold_ctypes as wf
 from group_helpers import (Laid, as_returned, each_tier, expected_results, indices_along_axes, indices_of_positions,
                            integer_vector, operands, ops_for, random_offsets, random_shape, returned)
-from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, default_type, ops_of
-from samples import nearest, pack, sample, specials
+from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, PairOracle, default_type, ops_of
+from samples import nearest, pack, pack_values, sample, specials, split
 
 TYPES = [*INTEGERS, *FLOATS]
 library = wf.library
@@ -634,3 +634,72 @@ def test_pairs_of_rows(handle, type_name):
     times = (1 << 17) // count + 1
     many = wf.strided(rows[0] * times + rows[1] * times, type_name, (2, count * times), (len(rows[0]) * times, nbytes))
     assert returned(handle, "sum", library.wf_groups_axes(1), [many], threads=3) == expected * times
+
+
+# ---- products of few rows ---------------------------------------------------------------------------
+
+
+def float_pairs(type_name, count, rng):
+    """Two columns of floats whose sum of products lies half-way between two results, or beside it; or cancels."""
+    form = FLOATS[type_name]
+    spread = {"f64": 900, "f32": 120, "bf16": 120}.get(type_name, 12)
+    ulp = Fraction(2)**(1 - form.precision)
+    one = rng.choice([1, 1 + ulp, 2 - ulp]) * Fraction(2)**rng.randint(-4, 4)
+    low = one * ulp * rng.choice([Fraction(1, 2), Fraction(1, 4), 1])
+    hair = rng.choice([0, 1, -1]) * Fraction(2)**-rng.randint(1, spread)
+    large = Fraction(2)**rng.randint(0, spread // 4) * (1 + ulp)
+    terms = [(one, 1), (rng.choice([low, -low]), 1), (hair, hair), (large, large), (-large, large), (0, -1), (-1, 0)]
+    chosen = [rng.choice(terms) for _ in range(count)]
+    if rng.random() < 0.7:
+        chosen[:5] = terms[:5][:count]
+    rng.shuffle(chosen)
+    return [pack_values(type_name, side) for side in zip(*chosen)]
+
+
+def integer_pairs(type_name, count, rng):
+    """Those of the ends of the range, of about 33 bits, small ones, and equal ones."""
+    least, largest = INTEGERS[type_name]
+    ends = [x for x in (least, least + 1, 0, 1, largest - 1, largest, 2**32 - 1, 2**32, -2**32, -2**32 - 1, 2**31)
+            if least <= x <= largest]
+    kind = rng.choice(["ends", "small", "equal", "middle"])
+    draws = {"ends": lambda: rng.choice(ends), "small": lambda: rng.randint(max(least, -5), min(largest, 5)),
+             "equal": lambda: ends[count % len(ends)],
+             "middle": lambda: rng.randint(max(least, -2**31), min(largest, 2**31))}
+    return [pack(type_name, [draws[kind]() for _ in range(count)]) for _ in range(2)]
+
+
+def column_pairs(type_name, count, rng, kinds=("plain", "plain", "wild", "special", "made", "made", "made")):
+    """Whose dot product fits the results' type: what does not is an error of all."""
+    made = float_pairs if type_name in FLOATS else integer_pairs
+    while True:
+        kind = rng.choice(kinds)
+        pair = made(type_name, count, rng) if kind == "made" else [sample(type_name, count, kind, rng.random()) for _ in "xy"]
+        if not isinstance(PairOracle(type_name, *pair).reduce(), str):
+            return pair
+
+
+def laid_down_and_along(type_name, columns):
+    """The columns as those of an array, and as the rows of another."""
+    nbytes, groups = struct.calcsize(TYPECODES[type_name]), len(columns)
+    rows = len(columns[0]) // nbytes
+    down = b"".join(b"".join(row) for row in zip(*(split(type_name, column) for column in columns)))
+    return [wf.strided(down, type_name, (rows, groups), (groups * nbytes, nbytes)),
+            wf.strided(b"".join(columns), type_name, (groups, rows), (rows * nbytes, nbytes))]
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+@pytest.mark.parametrize("count", [1, 2, 3, 8, 16, 63, 64])
+def test_products_of_few_rows(handle, type_name, count):
+    """Dot products, variances and their roots, beside each other, so that one strip has columns that fail and others."""
+    rng, groups = random.Random(f"products {type_name} {count}"), 64 + 70
+    pairs = [column_pairs(type_name, count, rng) for _ in range(groups)]
+    plain = [column_pairs(type_name, count, rng, ["plain" if type_name in FLOATS else "made"]) for _ in range(64)]
+    for chosen in (pairs[:groups // 2], pairs, plain + pairs[:6]):
+        views = [laid_down_and_along(type_name, side) for side in zip(*chosen)]
+        expected = as_returned([PairOracle(type_name, x, y).reduce() for x, y in chosen], "dot", type_name)
+        for axis in (0, 1):
+            both, axes = [view[axis] for view in views], library.wf_groups_axes(1 << axis)
+            assert returned(handle, "dot", axes, both) == expected, (axis, len(chosen))
+            for op, ddof in (("var", 0), ("std", 1)):
+                single = as_returned([Oracle(type_name, x).reduce(op, ddof=ddof) for x, _ in chosen], op, type_name)
+                assert returned(handle, op, axes, both[:1], ddof=ddof) == single, (axis, op, len(chosen))

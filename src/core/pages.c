@@ -7,6 +7,7 @@
 
 enum {
     LARGE_NBYTES = 1 << 22,
+    KEPT_NBYTES_MIN = 1 << 16, /* what is less has no pages of its own to be given back and taken again */
     KEPT_NBYTES_MAX = 1 << 25, /* the system takes longer to clear pages than to clear them here */
 };
 
@@ -25,8 +26,8 @@ static struct wf_pages map(size_t nbytes) {
 
 struct wf_pages wf_pages_take(struct wf_pages *kept, size_t nbytes) {
     struct wf_pages pages = *kept;
-    if (nbytes < LARGE_NBYTES) return allocate(nbytes);
-    if (pages.nbytes < nbytes) return map(nbytes);
+    bool serve = nbytes >= KEPT_NBYTES_MIN && pages.nbytes >= nbytes;
+    if (!serve) return nbytes < LARGE_NBYTES ? allocate(nbytes) : map(nbytes);
     *kept = (struct wf_pages){0};
     return pages;
 }
@@ -57,7 +58,7 @@ void wf_pages_free(struct wf_pages pages) {
 }
 
 void wf_pages_leave(struct wf_pages *kept, struct wf_pages pages) {
-    bool are_worth_it = pages.are_mapped && pages.nbytes <= KEPT_NBYTES_MAX && pages.nbytes > kept->nbytes;
+    bool are_worth_it = pages.nbytes >= KEPT_NBYTES_MIN && pages.nbytes <= KEPT_NBYTES_MAX && pages.nbytes > kept->nbytes;
     pages.are_used = true;
     wf_pages_free(are_worth_it ? *kept : pages);
     if (are_worth_it) *kept = pages;

@@ -119,6 +119,8 @@ struct wf_panel {
     int64_t stride_bytes; /* from one row to the next */
     size_t rows, columns;
     size_t rest; /* columns that one more row has */
+    const unsigned char *y; /* of pairs, else NULL */
+    int64_t y_stride_bytes;
 };
 
 struct wf_panel_sums {
@@ -142,8 +144,8 @@ typedef bool wf_panel_results_function(const struct wf_panel_sums *sums, size_t 
 typedef bool wf_panel_totals_function(const struct wf_panel_sums *sums, size_t first, size_t columns,
                                       struct wf_column_totals *totals);
 
-/* What is made of the sums of a column's elements: that of values or magnitudes, perhaps divided, or, with WF_PART_SQUARES,
- * (count * squares - sum^2) / divisor, or the root of that. */
+/* What is made of the sums of a column's elements: that of values, magnitudes or products, values perhaps divided, or, with
+ * WF_PART_SQUARES, (count * squares - sum^2) / divisor, or the root of that. */
 struct wf_quotient {
     unsigned parts;
     double count, divisor; /* natural numbers */

@@ -341,7 +341,8 @@ bool wf_columns_totals(const struct wf_columns *columns, const struct wf_tier *t
 bool wf_columns_find_few(const struct wf_columns *columns, const struct wf_tier *tier, wf_type type,
                          const struct wf_quotient *asked, void *results) {
     const struct wf_tile *tile = &columns->whole;
-    struct wf_panel rows = {tile->x, (int64_t)(tile->pitch * wf_type_nbytes(type)), tile->rows, tile->pitch, 0};
+    int64_t stride_bytes = (int64_t)(tile->pitch * wf_type_nbytes(type));
+    struct wf_panel rows = {tile->x, stride_bytes, tile->rows, tile->pitch, 0, tile->y, tile->y ? stride_bytes : 0};
     bool has_failed;
     tier->find_few_rows[type](&rows, tile->columns, asked, results, &has_failed);
     return !has_failed;

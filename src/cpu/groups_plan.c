@@ -141,9 +141,10 @@ enum wf_part wf_job_minmax_part(const struct job *job, bool *of_index) {
 }
 
 /* Whether registers serve sums of so many elements: an f64 takes a dozen additions there, and fewer through a window, which
- * takes more besides. */
-static bool are_worth_pairs(wf_type type, int64_t count) {
-    enum { F64_MAX = 8 };
+ * takes more besides; products of short integers take fewer as integers. */
+static bool are_worth_pairs(wf_type type, int64_t count, bool is_dot) {
+    enum { F64_MAX = 16 };
+    if (is_dot) return wf_type_is_float(type) || wf_type_nbytes(type) >= 4;
     return type != WF_F64 || count <= F64_MAX;
 }
 
@@ -157,11 +158,12 @@ static void choose_quotient(struct job *job) {
     bool is_float = wf_type_is_float(empty->type);
     int64_t most = is_float ? WF_FEW_ROWS_MAX : WF_INTEGER_ROWS_MAX;
     int64_t count = wf_job_group_count(job);
-    bool is_sum = (parts & ~(unsigned)(WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES)) == 0;
+    bool is_dot = parts == WF_PART_DOT;
+    bool is_sum = is_dot || (parts & ~(unsigned)(WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES)) == 0;
     if (!parts || !is_sum || job->counts_groups >= 0 || count == 0 || count > most) return;
     if (grouped->result_type != wf_op_result_type(empty->op, empty->type)) return;
-    if (squares && (!is_float || empty->ddof < 0 || count <= empty->ddof)) return;
-    if (part && !are_worth_pairs(empty->type, count)) return;
+    if (squares && (empty->ddof < 0 || count <= empty->ddof)) return;
+    if (part && !are_worth_pairs(empty->type, count, is_dot)) return;
     int64_t divisor = part ? 1 : squares ? count * (count - empty->ddof) : count;
     job->quotient = (struct wf_quotient){parts, (double)count, (double)divisor, !part,
                                          (divisor & (divisor - 1)) == 0, empty->op == WF_STD};
@@ -190,7 +192,8 @@ static void choose_panels(struct job *job, int threads) {
     int64_t groups = last->length;
     enum panel panel = panel_for(job);
     if (!job->uses_columns || panel == NO_PANEL || job->counts_groups >= 0) return;
-    if (last->stride_bytes[0] != (int64_t)job->view.nbytes) return;
+    for (int o = 0; o < job->grouped->layout->operands; o++)
+        if (last->stride_bytes[o] != (int64_t)job->view.nbytes) return;
     while (threads > 1 && groups > WF_STRIP_COLUMNS && job->grouped->layout->count / groups < 4 * threads) groups /= 2;
     if (job->grouped->layout->count / groups < threads) return;
     groups = panel_groups(job, panel, groups);

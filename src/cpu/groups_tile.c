@@ -107,7 +107,11 @@ static void reduce_neighbours(struct job *job, struct worker *worker, struct pla
 static bool find_panel(const struct job *job, struct wf_panel_sums *sums, const struct wf_view *view, size_t groups) {
     const struct wf_tier *tier = job->cpu->tier;
     wf_type type = job->grouped->empty->type;
-    struct wf_panel rows = {view->data[0], view->stride_bytes[0][0], (size_t)view->count, groups, 0};
+    struct wf_panel rows = {view->data[0], view->stride_bytes[0][0], (size_t)view->count, groups, 0, NULL, 0};
+    if (view->operands > 1) {
+        rows.y = view->data[1];
+        rows.y_stride_bytes = view->stride_bytes[1][0];
+    }
     if (job->panel == PANEL_OF_SUMS) return wf_panel_sum(sums, tier, type, wf_job_summed_part(job), view, groups);
     if (groups < WF_STRIP_COLUMNS) return false;
     if (job->panel == PANEL_OF_MINMAX) {

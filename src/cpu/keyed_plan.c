@@ -35,23 +35,36 @@ static void note_low(int least[3], int low) {
     }
 }
 
-/* Those of a few elements. */
+/* The binades of an element; false: it is 0, an infinity or a NaN. */
+static inline bool find_binades(struct binades *found, wf_type type, uint64_t bits) {
+    const int fraction_bits = wf_type_table[type].precision - 1, exponent_bits = wf_type_table[type].exponent_bits;
+    const uint64_t hidden = UINT64_C(1) << fraction_bits, most = (UINT64_C(1) << exponent_bits) - 1;
+    uint64_t exponent = bits >> fraction_bits & most, mantissa = bits & (hidden - 1);
+    if (exponent == most || !(exponent | mantissa)) return false;
+    int unit = wf_type_low_exponent(type) + (exponent ? (int)exponent - 1 : 0);
+    if (exponent) mantissa |= hidden;
+    found->low = unit + __builtin_ctzll(mantissa);
+    found->top = unit + 64 - __builtin_clzll(mantissa);
+    return true;
+}
+
+/* Those of a few elements: of few, one in 32. */
 static struct binades sample_binades(const struct keyed *job) {
-    enum { SAMPLES = 4096 };
+    enum { SAMPLES = 4096, LEAST = 128 };
     int highest = INT32_MIN, least[3] = {INT32_MAX, INT32_MAX, INT32_MAX};
     wf_type type = job->grouped->empty->type;
-    int64_t step = job->count / SAMPLES + 1;
+    int64_t samples = job->count / 32 + LEAST < SAMPLES ? job->count / 32 + LEAST : SAMPLES;
+    int64_t step = job->count / samples + 1;
     for (int64_t i = 0; i < job->count; i += step) {
         uint64_t bits = 0;
+        struct binades found;
         memcpy(&bits, job->view.data[0] + i * job->view.stride_bytes[0][0], job->view.nbytes);
-        struct wf_number number = wf_number_of_bits(type, bits);
-        if (number.kind != WF_NUMBER_FINITE) continue;
-        int top = number.exponent + 128, low = number.exponent + 64 + __builtin_ctzll((uint64_t)(number.mantissa >> 64));
-        if (top > highest) highest = top;
-        if (low < least[2]) note_low(least, low);
+        if (!find_binades(&found, type, bits)) continue;
+        if (found.top > highest) highest = found.top;
+        if (found.low < least[2]) note_low(least, found.low);
     }
     if (highest == INT32_MIN) return (struct binades){1, 0, 0};
-    return (struct binades){highest, least[0], job->count < SAMPLES ? least[0] : least[2]};
+    return (struct binades){highest, least[0], samples < SAMPLES ? least[0] : least[2]};
 }
 
 static void set_anchors(struct wf_grid *grid, int lowest) {

@@ -29,7 +29,7 @@ bool wf_panel_sum(struct wf_panel_sums *sums, const struct wf_tier *tier, wf_typ
     size_t side_by_side = rows_side_by_side(view, groups), columns = groups * side_by_side;
     int64_t rows = view->count / (int64_t)side_by_side;
     struct wf_panel panel = {view->data[0], (int64_t)side_by_side * view->stride_bytes[0][0], (size_t)rows, columns,
-                             (size_t)(view->count % (int64_t)side_by_side) * groups};
+                             (size_t)(view->count % (int64_t)side_by_side) * groups, NULL, 0};
     if (view->count > WF_PANEL_ROWS_MAX || !tier->sum_panel[type](sums, &panel, part)) return false;
     if (side_by_side == 1) return true;
     for (size_t s = 0; s * WF_STRIP_COLUMNS < columns; s++)

@@ -124,36 +124,42 @@ static void measure_arrays(void) {
 static void reduce_groups(struct work *work) {
     static double results[COUNT];
     int64_t shape[2];
-    wf_output output = {.data = results, .type = work->arrays[0].type, .shape = shape};
-    need(!wf_groups_shape(&work->arrays[0], &work->groups, &output.ndim, shape), work->name, "no shape");
-    wf_error error = wf_reduce(work->handle, &work->reduction, &work->arrays[0], NULL, &work->groups, &output);
+    const wf_array *a = &work->arrays[0], *b = work->reduction.op == WF_DOT ? &work->arrays[1] : NULL;
+    wf_output output = {.data = results, .type = wf_op_result_type(work->reduction.op, a->type), .shape = shape};
+    need(!wf_groups_shape(a, &work->groups, &output.ndim, shape), work->name, "no shape");
+    wf_error error = wf_reduce(work->handle, &work->reduction, a, b, &work->groups, &output);
     need(!error, work->name, wf_handle_message(work->handle));
 }
 
-static void measure_groups(const char *name, wf_array array, wf_groups groups) {
+static void measure_groups(const char *name, wf_op op, wf_array array, wf_groups groups) {
     measure(&(struct work){.name = name,
                            .count = COUNT,
                            .run = reduce_groups,
-                           .reduction = wf_reduction_of(WF_SUM),
-                           .arrays = {array},
+                           .reduction = wf_reduction_of(op),
+                           .arrays = {array, array},
                            .groups = groups});
 }
 
-static void measure_sums_by_groups(void) {
+static void measure_by_groups(void) {
     static double reals[COUNT];
     static float singles[COUNT];
     static int64_t keys[COUNT];
-    static const int64_t rows_of_256[2] = {COUNT / 256, 256}, columns_of_256[2] = {256, COUNT / 256};
+    static const int64_t rows_of_256[2] = {COUNT / 256, 256}, columns_of_256[2] = {256, COUNT / 256},
+                         columns_of_16[2] = {16, COUNT / 16};
     fill(reals, WF_F64, false);
     fill(singles, WF_F32, false);
     for (int64_t i = 0; i < COUNT; i++) keys[i] = (int64_t)(draw() % 1000);
     wf_array labels = wf_array_vector(keys, WF_I64, COUNT);
-    measure_groups("sum f64 by key", wf_array_vector(reals, WF_F64, COUNT), wf_groups_keys(0, 1000, &labels));
-    measure_groups("sum f32 by key", wf_array_vector(singles, WF_F32, COUNT), wf_groups_keys(0, 1000, &labels));
+    measure_groups("sum f64 by key", WF_SUM, wf_array_vector(reals, WF_F64, COUNT), wf_groups_keys(0, 1000, &labels));
+    measure_groups("sum f32 by key", WF_SUM, wf_array_vector(singles, WF_F32, COUNT), wf_groups_keys(0, 1000, &labels));
     wf_array rows = {.data = singles, .type = WF_F32, .ndim = 2, .shape = rows_of_256};
     wf_array columns = {.data = singles, .type = WF_F32, .ndim = 2, .shape = columns_of_256};
-    measure_groups("sum f32 of rows", rows, wf_groups_axes(1 << 1));
-    measure_groups("sum f32 of columns", columns, wf_groups_axes(1 << 0));
+    measure_groups("sum f32 of rows", WF_SUM, rows, wf_groups_axes(1 << 1));
+    measure_groups("sum f32 of columns", WF_SUM, columns, wf_groups_axes(1 << 0));
+    wf_array few_rows = {.data = reals, .type = WF_F64, .ndim = 2, .shape = columns_of_16};
+    wf_array few_integers = {.data = keys, .type = WF_I32, .ndim = 2, .shape = columns_of_16};
+    measure_groups("dot f64 of columns", WF_DOT, few_rows, wf_groups_axes(1 << 0));
+    measure_groups("var i32 of columns", WF_VAR, few_integers, wf_groups_axes(1 << 0));
 }
 
 /* ---- files */
@@ -251,6 +257,6 @@ int main(int count, char **arguments) {
     measure_file(arguments[1], "floats.npy", COUNT, write_npy);
     measure_simulator("simulator", NULL);
     measure_simulator("simulator, observed", simt_observers);
-    measure_sums_by_groups();
+    measure_by_groups();
     return 0;
 }

@@ -1,7 +1,7 @@
 /* Columns of a few floats each: what is asked for of them, in registers.  Lanes are columns, which are read where they lie.
  *
- * A sum is exact as an f64 and what it lost (Knuth's two-sum): of f32 and shorter types it loses nothing if their range is
- * not too wide, which a scan tells; of f64 what is lost is added up, too, and a lane in which that is not exact fails.
+ * A sum is an f64 and what it lost (Knuth's two-sum): of f32 and shorter types it loses nothing if their range is not too
+ * wide, which a scan tells; of f64 and of products what is lost is added up, too, and what even that loses is bounded.
  * A quotient is rounded by its remainder, which is exact.  Variances are as exact as three or four f64 make them, and their
  * error has a bound: a lane fails unless all that lies within it is rounded to the same result (Ziv, "Fast evaluation of
  * elementary mathematical functions with correctly rounded last bit", 1991).  Infinities and NaNs fail. */
@@ -12,12 +12,11 @@
 #include "cpu/loops/row_sums.h"
 #include "cpu/loops/two_sum.h"
 
-#include <math.h>
-
 /* What has been added up of LANES columns. */
 struct few_sums {
     struct pair value, square;
-    vi64 lost; /* not all bits 0: value is not exact */
+    vf64 bound; /* of what value lacks; 0: it is exact */
+    vi64 lost;  /* not all bits 0: the lane has failed */
 };
 
 /* ---- rounding ---- */
@@ -63,6 +62,10 @@ INLINE void store_elements(rounded *results, vf64 x) {
     }
 }
 
+INLINE vf64 magnitude_of_f64(vf64 x) {
+    return (vf64)((vi64)x & INT64_MAX);
+}
+
 /* The neighbour of x in the direction of what is left, if that is not 0 and x is even: x rounded to odd. */
 INLINE vf64 round_to_odd(vf64 x, vf64 left) {
     vi64 bits = (vi64)x, is_even = (bits & 1) - 1, is_exact = (vi64)(left == 0);
@@ -77,40 +80,35 @@ INLINE vi64 differ(vf64 a, vf64 b) {
 
 /* ---- results ---- */
 
+/* The sum: where it is not exact, a lane fails unless all that it may be is rounded alike. */
+INLINE vf64 rounded_sum(struct few_sums *sums) {
+    struct pair sum = two_sum(sums->value.high, sums->value.low);
+    vi64 is_inexact = (vi64)(sums->bound != 0);
+    vf64 bound = sums->bound * (1 + 0x1p-40), high = sum_of_pair(sums->value);
+    if (!IS_F64) {
+        vf64 width = magnitude_of_f64(sum.high) * 0x1p-51 + bound;
+        sums->lost |= differ(sum.high - width, sum.high + width) & is_inexact;
+        return round_to_odd(high, sum.low);
+    }
+    vf64 width = magnitude_of_f64(sum.low) * 0x1p-51 + bound;
+    sums->lost |= ~(vi64)(sum.high + (sum.low - width) == sum.high + (sum.low + width)) & is_inexact;
+    return high;
+}
+
 INLINE vf64 mean_of(struct few_sums *sums, const struct wf_quotient *asked) {
     vf64 n = (vf64){0} + asked->divisor, sum = sums->value.high, quotient = sum / n;
+    sums->lost |= (vi64)sums->bound;
     if (IS_F64) return mean_of_pair(&sums->lost, sums->value, n, asked->is_power);
     return round_to_odd(quotient, fused(-quotient, n, sum));
 }
 
-/* The square root of each lane. */
-INLINE vf64 root_of(vf64 x) {
-    vf64 root = {0};
-    for (int lane = 0; lane < LANES; lane++) root[lane] = sqrt(x[lane]);
-    return root;
-}
-
-/* n*S2 - S1^2, and a bound of its error: n*S2 is at least as large as S1^2, and what is added up of it loses less than
- * 2^-91 of it, of at most 63 elements; S1 has lost as little of the sum of magnitudes, whose square is at most n*S2. */
-INLINE struct pair variance_numerator(const struct few_sums *sums, vf64 n, vf64 *bound) {
-    struct pair sum = sums->value, minuend = two_product(n, sums->square.high), square = two_product(sum.high, sum.high);
-    struct pair difference = two_sum(minuend.high, -square.high);
-    vf64 rest = (minuend.low - square.low) + (n * sums->square.low - 2 * sum.high * sum.low);
-    *bound = minuend.high * 0x1p-90;
-    return two_sum(difference.high, difference.low + rest);
-}
-
+/* n*S2 is at least as large as S1^2, and what is added up of it loses less than 2^-91 of it, of at most 63 elements; S1 has
+ * lost as little of the sum of magnitudes, whose square is at most n*S2. */
 INLINE vf64 variance_of(struct few_sums *sums, const struct wf_quotient *asked) {
-    vf64 bound, n = (vf64){0} + asked->count, divisor = (vf64){0} + asked->divisor;
-    struct pair found = quotient_of(variance_numerator(sums, n, &bound), divisor);
+    vf64 bound = asked->count * sums->square.high * 0x1p-90;
     sums->lost = ~(vi64)(bound > 0x1p-900); /* what subnormal products lack is far below that */
+    struct pair found = variance_of_pairs(sums->value, sums->square, asked, &bound);
     sums->lost |= ~(vi64)(found.high > 0);
-    bound = bound / divisor + found.high * 0x1p-98;
-    if (asked->is_root) {
-        vf64 root = root_of(found.high), left = fused(-root, root, found.high) + found.low;
-        bound = bound / root;
-        found = two_sum(root, left / (2 * root));
-    }
     if (!IS_F64) {
         vf64 width = found.high * 0x1p-51 + bound;
         sums->lost |= differ(found.high - width, found.high + width);
@@ -123,20 +121,20 @@ INLINE vf64 variance_of(struct few_sums *sums, const struct wf_quotient *asked) 
 /* ---- sums ---- */
 
 /* Vectors of columns that are added up at a time: a line of each row, which might not stay in the cache if rows are a power
- * of two apart; but no more than there are registers for, and a vector of elements. */
+ * of two apart; but no more than there are registers for, and two, of which one is added while the other waits. */
 enum {
     FEW_OF_LINE = 64 / (int)sizeof(uword) / LANES,
-    FEW_VECTORS = FEW_OF_LINE < 1 ? 1 : FEW_OF_LINE > UNROLL_MAX ? UNROLL_MAX : FEW_OF_LINE,
+    FEW_VECTORS = FEW_OF_LINE < 2 ? 2 : FEW_OF_LINE > UNROLL_MAX ? UNROLL_MAX : FEW_OF_LINE,
 };
 
 /* What is asked for, as a constant.  A pair is two rows: IEEE addition rounds their exact sum once, infinities included, and
  * so do f64 for narrower types, since they have more than twice their bits and two (Figueroa, "When is double rounding
  * innocuous?", 1995). */
-enum few_asked { FEW_PAIR, FEW_SUM, FEW_MAGNITUDES, FEW_MEAN, FEW_VARIANCE };
+enum few_asked { FEW_PAIR, FEW_SUM, FEW_MAGNITUDES, FEW_MEAN, FEW_VARIANCE, FEW_DOT };
 
 /* Whether a range tells if sums are exact. */
 INLINE bool is_few_scanned(enum few_asked asked) {
-    return !IS_F64 && asked != FEW_PAIR;
+    return !IS_F64 && asked != FEW_PAIR && asked != FEW_DOT;
 }
 
 INLINE void add_few_square(struct few_sums *sums, vf64 x) {
@@ -146,24 +144,51 @@ INLINE void add_few_square(struct few_sums *sums, vf64 x) {
     sums->square = (struct pair){sum.high, sums->square.low + (sum.low + square.low)};
 }
 
+/* Adds what a sum or a product has lost to the lower part, and what that loses to the bound. */
+INLINE void add_lost(struct few_sums *sums, vf64 lost) {
+    struct pair low = two_sum(sums->value.low, lost);
+    sums->value.low = low.high;
+    sums->bound += magnitude_of_f64(low.low);
+}
+
+/* The product of two elements.  That of f64 has an error, which might not be an f64 where the product is small. */
+INLINE struct pair few_product(struct few_sums *sums, vf64 x, vf64 y) {
+    if (!IS_F64) return (struct pair){x * y, {0}};
+    struct pair product = two_product(x, y);
+    vi64 is_small = (vi64)(magnitude_of_f64(product.high) < 0x1p-900);
+    sums->lost |= is_small & (vi64)(x != 0) & (vi64)(y != 0);
+    return product;
+}
+
+INLINE void add_few_product(struct few_sums *sums, const unsigned char *x, const unsigned char *y) {
+    struct pair product = few_product(sums, widen(x), widen(y)), sum = two_sum(sums->value.high, product.high);
+    sums->value.high = sum.high;
+    add_lost(sums, sum.low);
+    if (IS_F64) add_lost(sums, product.low);
+}
+
 /* Adds the elements of one more row.  is_second: nothing has been lost before. */
 INLINE void add_few(struct few_sums *sums, const unsigned char *x, enum few_asked asked, bool is_second) {
     vf64 value = value_of(widen(x), asked == FEW_MAGNITUDES);
     if (!IS_F64 || asked == FEW_PAIR) {
         sums->value.high += value;
     } else {
-        struct pair sum = two_sum(sums->value.high, value), low = {sum.low, {0}};
-        if (asked == FEW_VARIANCE)
-            low.high = sums->value.low + sum.low;
-        else if (!is_second)
-            low = two_sum(sums->value.low, sum.low);
-        sums->value = (struct pair){sum.high, low.high};
-        sums->lost |= (vi64)low.low;
+        struct pair sum = two_sum(sums->value.high, value);
+        sums->value.high = sum.high;
+        if (asked == FEW_VARIANCE || is_second)
+            sums->value.low += sum.low;
+        else
+            add_lost(sums, sum.low);
     }
     if (asked == FEW_VARIANCE) add_few_square(sums, value);
 }
 
-INLINE void start_few(struct few_sums *sums, const unsigned char *x, enum few_asked asked) {
+INLINE void start_few(struct few_sums *sums, const unsigned char *x, const unsigned char *y, enum few_asked asked) {
+    if (asked == FEW_DOT) {
+        *sums = (struct few_sums){.bound = {0}};
+        sums->value = few_product(sums, widen(x), widen(y));
+        return;
+    }
     *sums = (struct few_sums){.value = {value_of(widen(x), asked == FEW_MAGNITUDES), {0}}};
     if (asked == FEW_VARIANCE) sums->square = IS_F64 ? two_product(sums->value.high, sums->value.high)
                                                      : (struct pair){sums->value.high * sums->value.high, {0}};
@@ -173,18 +198,22 @@ INLINE vf64 few_result(struct few_sums *sums, const struct wf_quotient *quotient
     switch (asked) {
     case FEW_MEAN: return mean_of(sums, quotient);
     case FEW_VARIANCE: return variance_of(sums, quotient);
-    default: break;
+    case FEW_DOT: return rounded_sum(sums);
+    default: return IS_F64 && asked != FEW_PAIR ? rounded_sum(sums) : sums->value.high;
     }
-    return IS_F64 && asked != FEW_PAIR ? sum_of_pair(sums->value) : sums->value.high;
 }
 
-/* Adds one more row to each vector's sums. */
-INLINE void add_few_row(struct few_sums *sums, struct scan *scan, const unsigned char *x, enum few_asked asked,
-                        bool is_second) {
+/* Goes on by a row, and adds it to each vector's sums. */
+INLINE void add_few_row(struct few_sums *sums, struct scan *scan, struct strip *strip, enum few_asked asked, bool is_second) {
+    const unsigned char *x = strip->x += strip->stride_bytes, *y = strip->y += strip->y_stride_bytes;
     UNROLLED
     for (size_t v = 0; v < FEW_VECTORS; v++) {
-        if (is_few_scanned(asked) && v * LANES % STEP == 0) scan_bounds(scan, x + v * LANES * sizeof(uword));
-        add_few(&sums[v], x + v * LANES * sizeof(uword), asked, is_second);
+        const size_t at = v * LANES * sizeof(uword);
+        if (is_few_scanned(asked) && v * LANES % STEP == 0) scan_bounds(scan, x + at);
+        if (asked == FEW_DOT)
+            add_few_product(&sums[v], x + at, y + at);
+        else
+            add_few(&sums[v], x + at, asked, is_second);
     }
 }
 
@@ -194,11 +223,12 @@ INLINE void find_few(rounded *results, int64_t *failed, struct scan *scan, struc
     struct few_sums sums[FEW_VECTORS];
     UNROLLED
     for (size_t v = 0; v < FEW_VECTORS; v++) {
-        if (is_few_scanned(asked) && v * LANES % STEP == 0) scan_bounds(scan, strip.x + v * LANES * sizeof(uword));
-        start_few(&sums[v], strip.x + v * LANES * sizeof(uword), asked);
+        const size_t at = v * LANES * sizeof(uword);
+        if (is_few_scanned(asked) && v * LANES % STEP == 0) scan_bounds(scan, strip.x + at);
+        start_few(&sums[v], strip.x + at, strip.y + at, asked);
     }
-    if (strip.rows > 1) add_few_row(sums, scan, strip.x += strip.stride_bytes, asked, true);
-    for (size_t r = 2; r < strip.rows; r++) add_few_row(sums, scan, strip.x += strip.stride_bytes, asked, false);
+    if (strip.rows > 1) add_few_row(sums, scan, &strip, asked, true);
+    for (size_t r = 2; r < strip.rows; r++) add_few_row(sums, scan, &strip, asked, false);
     UNROLLED
     for (size_t v = 0; v < FEW_VECTORS; v++) {
         vf64 found = round_to_element(few_result(&sums[v], quotient, asked));
@@ -224,6 +254,7 @@ INLINE bool find_few_of_strip(rounded *results, struct strip strip, size_t used,
     for (size_t c = 0; c < strip.columns; c += FEW_VECTORS * LANES) {
         struct strip part = strip;
         part.x += c * sizeof(uword);
+        part.y += c * sizeof(uword);
         find_few(results + c, failed + c, &scan, part, quotient, asked);
     }
     for (size_t c = 0; c < used; c++) any |= failed[c];
@@ -251,10 +282,15 @@ APART bool find_few_variances(rounded *results, struct strip strip, size_t used,
     return find_few_of_strip(results, strip, used, quotient, FEW_VARIANCE);
 }
 
+APART bool find_few_dots(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
+    return find_few_of_strip(results, strip, used, quotient, FEW_DOT);
+}
+
 typedef bool find_few_function(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient);
 
 static find_few_function *few_function(const struct wf_quotient *asked, size_t rows) {
     if (asked->parts & WF_PART_SQUARES) return find_few_variances;
+    if (asked->parts & WF_PART_DOT) return find_few_dots;
     if (asked->is_divided) return find_few_means;
     if (asked->parts & WF_PART_ABS) return find_few_magnitudes;
     return rows == 2 ? find_few_pairs : find_few_sums;
@@ -266,6 +302,8 @@ INLINE void prefetch_few(struct strip strip) {
     size_t nbytes = strip.columns * sizeof(uword);
     for (size_t r = 0; r < strip.rows && strip.rows <= FEW_ENOUGH; r++)
         prefetch_next_strip(strip.x + (int64_t)r * strip.stride_bytes, (int64_t)(2 * nbytes), nbytes);
+    for (size_t r = 0; r < strip.rows && strip.rows <= FEW_ENOUGH && strip.y != strip.x; r++)
+        prefetch_next_strip(strip.y + (int64_t)r * strip.y_stride_bytes, (int64_t)(2 * nbytes), nbytes);
 }
 
 wf_few_rows_function WF_LOOPS_NAME(find_few_rows, TYPE, TIER);
@@ -273,10 +311,12 @@ wf_few_rows_function WF_LOOPS_NAME(find_few_rows, TYPE, TIER);
 void WF_LOOPS_NAME(find_few_rows, TYPE, TIER)(const struct wf_panel *rows, size_t used, const struct wf_quotient *asked,
                                               void *results, bool *has_failed) {
     find_few_function *find = few_function(asked, rows->rows);
+    const unsigned char *y = rows->y ? rows->y : rows->x;
     const size_t columns = rows->columns, width = columns < WF_STRIP_COLUMNS ? columns : WF_STRIP_COLUMNS;
     for (size_t first = 0; first < columns; first += width) {
         size_t begin = columns - first < width ? columns - width : first; /* the last strip may begin in the one before */
-        struct strip strip = {rows->x + begin * sizeof(uword), rows->stride_bytes, rows->rows, width, 0};
+        struct strip strip = {rows->x + begin * sizeof(uword), rows->stride_bytes, rows->rows, width, 0,
+                              y + begin * sizeof(uword), rows->y_stride_bytes};
         size_t left = used - begin < width ? used - begin : width;
         prefetch_few(strip);
         has_failed[first / WF_STRIP_COLUMNS] = !find((rounded *)results + begin, strip, left, asked);

@@ -1,9 +1,9 @@
-/* Sums and means of columns of integers.  Lanes are columns, which are read where they lie: a few rows are added in lanes of
+/* Sums and means of columns of integers; integer_products.h has what takes products.  Lanes are columns, which are read where they lie: a few rows are added in lanes of
  * twice their width, then to totals, which have room for all rows. */
 #ifndef WF_CPU_LOOPS_INTEGER_GROUPS_H
 #define WF_CPU_LOOPS_INTEGER_GROUPS_H
 
-#include "cpu/loops/two_sum.h"
+#include "cpu/loops/integer_products.h"
 
 typedef int16_t lane_BOOL, lane_I8, lane_U8;
 typedef int32_t lane_I16, lane_U16;
@@ -87,14 +87,6 @@ INLINE void add_integer_rows(struct totals *totals, const struct wf_panel *panel
 }
 
 /* ---- results ---- */
-
-/* Integers of a magnitude below 2^51, as f64. */
-INLINE vf64 f64_of_integers(vi64 x) {
-    const double anchor = 0x1.8p52;
-    const int64_t bits = INT64_C(0x4338000000000000);
-    return (vf64)(x + bits) - anchor;
-}
-_Static_assert(WF_INTEGER_ROWS_MAX <= 1 << 18, "sums are not below 2^51");
 
 /* The mean of each lane.  *lost: see mean_of_pair. */
 INLINE vf64 mean_of_integers(vi64 *lost, vi64 low, vi64 high, const struct wf_quotient *asked) {
@@ -225,6 +217,10 @@ void WF_LOOPS_NAME(find_few_rows, TYPE, TIER)(const struct wf_panel *rows, size_
                                               void *results, bool *has_failed) {
     struct totals totals;
     (void)used;
+    if (asked->parts & (WF_PART_SQUARES | WF_PART_DOT)) {
+        find_integer_products(results, has_failed, rows, asked);
+        return;
+    }
     if (IS_SIGNED && asked->parts & WF_PART_ABS)
         add_integer_rows(&totals, rows, true);
     else

@@ -17,6 +17,8 @@ struct strip {
     int64_t stride_bytes;
     size_t rows, columns; /* columns: a multiple of WF_STRIP_COLUMNS */
     int64_t next;         /* bytes from here to the strip that comes after it */
+    const unsigned char *y; /* of pairs; else x */
+    int64_t y_stride_bytes;
 };
 
 static struct window window_of_panel(const struct wf_panel_sums *sums) {
@@ -101,7 +103,7 @@ INLINE void add_some_columns(double *upper, double *lower, struct strip strip, i
 INLINE void add_strip(double *upper, double *lower, struct strip strip, int levels, load_terms *load) {
     const int unroll = levels == 1 ? UNROLL_MAX : UNROLL_MAX / 2;
     for (size_t c = 0; c < strip.columns; c += (size_t)(unroll * LANES)) {
-        struct strip part = {strip.x + c * sizeof(uword), strip.stride_bytes, strip.rows, 0, strip.next};
+        struct strip part = {strip.x + c * sizeof(uword), strip.stride_bytes, strip.rows, 0, strip.next, NULL, 0};
         add_some_columns(upper + c, lower + c, part, levels, unroll, load);
     }
 }
@@ -152,7 +154,7 @@ static void collect_panel(struct wf_panel_sums *sums, const struct window *windo
 
 /* Rows of so many of a strip's columns, filled up with zeros. */
 static struct strip fill_strip(struct wf_panel_sums *sums, struct strip strip, size_t columns) {
-    struct strip filled = {sums->copy, WF_STRIP_COLUMNS * sizeof(uword), strip.rows, WF_STRIP_COLUMNS, 0};
+    struct strip filled = {sums->copy, WF_STRIP_COLUMNS * sizeof(uword), strip.rows, WF_STRIP_COLUMNS, 0, NULL, 0};
     for (size_t r = 0; r < strip.rows; r++) {
         unsigned char *row = sums->copy + r * WF_STRIP_COLUMNS * sizeof(uword);
         memset(row, 0, WF_STRIP_COLUMNS * sizeof(uword));
@@ -174,7 +176,7 @@ static size_t strip_columns(const struct wf_panel_sums *sums, size_t first, size
 static bool add_strip_rows(struct wf_panel_sums *sums, const struct window *window, struct strip rows, size_t first,
                            size_t columns, enum wf_part part) {
     struct strip strip = {rows.x + first * sizeof(uword), rows.stride_bytes, rows.rows, columns,
-                          (int64_t)(columns * sizeof(uword))};
+                          (int64_t)(columns * sizeof(uword)), NULL, 0};
     if (first + columns >= rows.columns) /* the next rows' */
         strip.next = (int64_t)rows.rows * rows.stride_bytes - (int64_t)(first * sizeof(uword));
     if (columns % WF_STRIP_COLUMNS) strip = fill_strip(sums, strip, columns);
@@ -182,7 +184,8 @@ static bool add_strip_rows(struct wf_panel_sums *sums, const struct window *wind
     if (columns <= WF_STRIP_COLUMNS) sums->has_failed[first / WF_STRIP_COLUMNS] = true;
     bool any = false;
     for (size_t c = 0; columns > WF_STRIP_COLUMNS && c < columns; c += WF_STRIP_COLUMNS) {
-        strip = (struct strip){rows.x + (first + c) * sizeof(uword), rows.stride_bytes, rows.rows, WF_STRIP_COLUMNS, 0};
+        strip = (struct strip){rows.x + (first + c) * sizeof(uword), rows.stride_bytes, rows.rows, WF_STRIP_COLUMNS, 0, NULL,
+                               0};
         bool is_covered = try_strip(sums, window, strip, first + c, part);
         sums->has_failed[(first + c) / WF_STRIP_COLUMNS] = !is_covered;
         any |= is_covered;
@@ -203,12 +206,12 @@ static bool add_panel_rows(struct wf_panel_sums *sums, const struct window *wind
 /* Adds all rows; returns whether any strip has not failed. */
 static bool add_panel(struct wf_panel_sums *sums, const struct window *window, const struct wf_panel *panel, size_t columns,
                       enum wf_part part) {
-    struct strip last = {panel->x + (int64_t)panel->rows * panel->stride_bytes, panel->stride_bytes, 1, panel->rest, 0};
+    struct strip last = {panel->x + (int64_t)panel->rows * panel->stride_bytes, panel->stride_bytes, 1, panel->rest, 0, NULL, 0};
     size_t added = 0;
     for (size_t r = 0; r < panel->rows; r += WF_PANEL_ROWS, added += WF_PANEL_ROWS) {
         size_t left = panel->rows - r;
         struct strip rows = {panel->x + (int64_t)r * panel->stride_bytes, panel->stride_bytes,
-                             left < WF_PANEL_ROWS ? left : WF_PANEL_ROWS, panel->columns, 0};
+                             left < WF_PANEL_ROWS ? left : WF_PANEL_ROWS, panel->columns, 0, NULL, 0};
         if (added + WF_PANEL_ROWS >= PANEL_ADDITIONS) {
             collect_panel(sums, window, columns);
             added = 0;

@@ -2,7 +2,10 @@
 #ifndef WF_CPU_LOOPS_TWO_SUM_H
 #define WF_CPU_LOOPS_TWO_SUM_H
 
+#include "cpu/block.h"
 #include "cpu/loops/vector.h"
+
+#include <math.h>
 
 /* high + low, of which high is the sum rounded. */
 struct pair {
@@ -30,6 +33,35 @@ INLINE vf64 sum_of_pair(struct pair x) {
 INLINE struct pair quotient_of(struct pair x, vf64 n) {
     vf64 quotient = x.high / n, left = fused(-quotient, n, x.high);
     return two_sum(quotient, (left + x.low) / n);
+}
+
+/* The square root of each lane. */
+INLINE vf64 root_of(vf64 x) {
+    vf64 root = {0};
+    for (int lane = 0; lane < LANES; lane++) root[lane] = sqrt(x[lane]);
+    return root;
+}
+
+/* n*S2 - S1^2. */
+INLINE struct pair variance_numerator(struct pair sum, struct pair squares, vf64 n) {
+    struct pair minuend = two_product(n, squares.high), square = two_product(sum.high, sum.high);
+    struct pair difference = two_sum(minuend.high, -square.high);
+    vf64 rest = (minuend.low - square.low) + (n * squares.low - 2 * sum.high * sum.low);
+    return two_sum(difference.high, difference.low + rest);
+}
+
+/* (n*S2 - S1^2) / divisor, or the root of that.  *bound: what n*S2 - S1^2 may lack, then what the result may. */
+INLINE struct pair variance_of_pairs(struct pair sum, struct pair squares, const struct wf_quotient *asked, vf64 *bound) {
+    vf64 n = (vf64){0} + asked->count, divisor = (vf64){0} + asked->divisor;
+    struct pair found = quotient_of(variance_numerator(sum, squares, n), divisor);
+    *bound = *bound / divisor + found.high * 0x1p-98;
+    if (!asked->is_root) return found;
+    vi64 is_zero = (vi64)(found.high == 0);
+    vf64 root = (vf64)((vi64)root_of(found.high) | ((vi64)((vf64){0} + 1) & is_zero));
+    vf64 left = fused(-root, root, found.high) + found.low;
+    *bound = *bound / root;
+    found = two_sum(root, left / (2 * root));
+    return (struct pair){(vf64)((vi64)found.high & ~is_zero), (vf64)((vi64)found.low & ~is_zero)};
 }
 
 /* What is left of a sum: less than 0, 0 or more than 0 where sum - (x + half) * n is.  x * n is within a few units in the
