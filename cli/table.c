@@ -220,7 +220,7 @@ bool table_has_bins(const struct settings *settings) {
 static int deliver_bins(wf_handle *handle, const struct settings *settings, struct wf_tally *tally, const struct tally_bins *bins,
                         int32_t *order) {
     struct tally_report report = {.tally = tally, .order = settings->sort ? order : NULL, .bins = bins,
-                                  .form = choose_form(settings, false), .hex = settings->hex};
+                                  .form = table_choose_form(settings, false), .hex = settings->hex};
     struct page page;
     if (settings->sort && wf_tally_sort(handle, tally, order)) return fail_memory();
     page_open(&page);
