@@ -482,19 +482,6 @@ def test_results_of_strided_arrays_stay_on_the_gpu(engines):
     assert outcome_on_device(engines, "var", [one], ddof=1) == "WF_ERROR_EMPTY"
 
 
-def test_accumulators_with_a_shape_need_host_memory(engines):
-    data = gpu_data.make("f32", 6, "normal")
-    on_device, on_host = engines.gpu_vector(data, "f32"), wf.vector(data, "f32")
-    for handle, view, message in ((engines.device, on_device, "use a CPU handle"), (engines.device, on_host, "use a CPU handle"),
-                                  (wf.Handle("auto"), on_device, "the array is in cuda:0")):
-        accumulator = handle.accumulator("sum", "f32", (6,))
-        with pytest.raises(wf.WarpfoldError, match=f"WF_ERROR_UNSUPPORTED: .*{message}"):
-            accumulator.add(view, groups=wf.library.wf_groups_axes(0))
-        assert accumulator.count == 0
-    accumulator.add(on_host, groups=wf.library.wf_groups_axes(0))
-    assert accumulator.count == 6
-
-
 GRAPHS = (("sum", "f32"), ("sum", "f64"), ("sum", "i8"), ("max", "i32"), ("argmin", "f64"), ("var", "f32"),
           ("dot", "f16"), ("mean", "bf16"), ("prod", "i64"))
 
