@@ -32,18 +32,25 @@ struct wf_pages wf_pages_take(struct wf_pages *kept, size_t nbytes) {
     return pages;
 }
 
+/* Where the system cannot move pages, their bytes are copied. */
+static struct wf_pages grow_mapped(struct wf_pages pages, size_t nbytes) {
+#ifdef MREMAP_MAYMOVE
+    void *at = mremap(pages.at, pages.nbytes, nbytes, MREMAP_MAYMOVE);
+    if (at == MAP_FAILED) return (struct wf_pages){0};
+    return (struct wf_pages){.at = at, .nbytes = nbytes, .are_mapped = true, .are_used = true};
+#else
+    struct wf_pages grown = map(nbytes);
+    if (!grown.at) return grown;
+    memcpy(grown.at, pages.at, pages.nbytes);
+    munmap(pages.at, pages.nbytes);
+    return grown;
+#endif
+}
+
 struct wf_pages wf_pages_grow(struct wf_pages pages, size_t nbytes) {
-    struct wf_pages grown = {.nbytes = nbytes, .are_mapped = pages.are_mapped, .are_used = true};
-    if (!pages.are_mapped && nbytes < LARGE_NBYTES) {
-        grown.at = realloc(pages.at, nbytes);
-        return grown;
-    }
-    if (pages.are_mapped) {
-        void *at = mremap(pages.at, pages.nbytes, nbytes, MREMAP_MAYMOVE);
-        grown.at = at == MAP_FAILED ? NULL : at;
-        return grown;
-    }
-    grown = map(nbytes);
+    if (pages.are_mapped) return grow_mapped(pages, nbytes);
+    if (nbytes < LARGE_NBYTES) return (struct wf_pages){.at = realloc(pages.at, nbytes), .nbytes = nbytes, .are_used = true};
+    struct wf_pages grown = map(nbytes);
     if (!grown.at) return grown;
     if (pages.at) memcpy(grown.at, pages.at, pages.nbytes);
     free(pages.at);
