@@ -130,11 +130,11 @@ enum {
 /* What is asked for, as a constant.  A pair is two rows: IEEE addition rounds their exact sum once, infinities included, and
  * so do f64 for narrower types, since they have more than twice their bits and two (Figueroa, "When is double rounding
  * innocuous?", 1995). */
-enum few_asked { FEW_PAIR, FEW_SUM, FEW_MAGNITUDES, FEW_MEAN, FEW_VARIANCE, FEW_DOT };
+enum few_asked { FEW_PAIR, FEW_SUM, FEW_MAGNITUDES, FEW_MEAN, FEW_VARIANCE };
 
 /* Whether a range tells if sums are exact. */
 INLINE bool is_few_scanned(enum few_asked asked) {
-    return !IS_F64 && asked != FEW_PAIR && asked != FEW_DOT;
+    return !IS_F64 && asked != FEW_PAIR;
 }
 
 INLINE void add_few_square(struct few_sums *sums, vf64 x) {
@@ -183,12 +183,7 @@ INLINE void add_few(struct few_sums *sums, const unsigned char *x, enum few_aske
     if (asked == FEW_VARIANCE) add_few_square(sums, value);
 }
 
-INLINE void start_few(struct few_sums *sums, const unsigned char *x, const unsigned char *y, enum few_asked asked) {
-    if (asked == FEW_DOT) {
-        *sums = (struct few_sums){.bound = {0}};
-        sums->value = few_product(sums, widen(x), widen(y));
-        return;
-    }
+INLINE void start_few(struct few_sums *sums, const unsigned char *x, enum few_asked asked) {
     *sums = (struct few_sums){.value = {value_of(widen(x), asked == FEW_MAGNITUDES), {0}}};
     if (asked == FEW_VARIANCE) sums->square = IS_F64 ? two_product(sums->value.high, sums->value.high)
                                                      : (struct pair){sums->value.high * sums->value.high, {0}};
@@ -198,22 +193,17 @@ INLINE vf64 few_result(struct few_sums *sums, const struct wf_quotient *quotient
     switch (asked) {
     case FEW_MEAN: return mean_of(sums, quotient);
     case FEW_VARIANCE: return variance_of(sums, quotient);
-    case FEW_DOT: return rounded_sum(sums);
     default: return IS_F64 && asked != FEW_PAIR ? rounded_sum(sums) : sums->value.high;
     }
 }
 
-/* Goes on by a row, and adds it to each vector's sums. */
-INLINE void add_few_row(struct few_sums *sums, struct scan *scan, struct strip *strip, enum few_asked asked, bool is_second) {
-    const unsigned char *x = strip->x += strip->stride_bytes, *y = strip->y += strip->y_stride_bytes;
+/* Adds one more row to each vector's sums. */
+INLINE void add_few_row(struct few_sums *sums, struct scan *scan, const unsigned char *x, enum few_asked asked,
+                        bool is_second) {
     UNROLLED
     for (size_t v = 0; v < FEW_VECTORS; v++) {
-        const size_t at = v * LANES * sizeof(uword);
-        if (is_few_scanned(asked) && v * LANES % STEP == 0) scan_bounds(scan, x + at);
-        if (asked == FEW_DOT)
-            add_few_product(&sums[v], x + at, y + at);
-        else
-            add_few(&sums[v], x + at, asked, is_second);
+        if (is_few_scanned(asked) && v * LANES % STEP == 0) scan_bounds(scan, x + v * LANES * sizeof(uword));
+        add_few(&sums[v], x + v * LANES * sizeof(uword), asked, is_second);
     }
 }
 
@@ -223,16 +213,40 @@ INLINE void find_few(rounded *results, int64_t *failed, struct scan *scan, struc
     struct few_sums sums[FEW_VECTORS];
     UNROLLED
     for (size_t v = 0; v < FEW_VECTORS; v++) {
-        const size_t at = v * LANES * sizeof(uword);
-        if (is_few_scanned(asked) && v * LANES % STEP == 0) scan_bounds(scan, strip.x + at);
-        start_few(&sums[v], strip.x + at, strip.y + at, asked);
+        if (is_few_scanned(asked) && v * LANES % STEP == 0) scan_bounds(scan, strip.x + v * LANES * sizeof(uword));
+        start_few(&sums[v], strip.x + v * LANES * sizeof(uword), asked);
     }
-    if (strip.rows > 1) add_few_row(sums, scan, &strip, asked, true);
-    for (size_t r = 2; r < strip.rows; r++) add_few_row(sums, scan, &strip, asked, false);
+    if (strip.rows > 1) add_few_row(sums, scan, strip.x += strip.stride_bytes, asked, true);
+    for (size_t r = 2; r < strip.rows; r++) add_few_row(sums, scan, strip.x += strip.stride_bytes, asked, false);
     UNROLLED
     for (size_t v = 0; v < FEW_VECTORS; v++) {
         vf64 found = round_to_element(few_result(&sums[v], quotient, asked));
         vi64 lost = asked == FEW_PAIR ? ~(vi64)(found == found) : sums[v].lost | (vi64)(found - found);
+        store_elements(results + v * LANES, found);
+        memcpy(failed + v * LANES, &lost, sizeof lost);
+    }
+}
+
+/* The dot products of some columns, in functions of their own: with both, clang does not unroll the loops above. */
+INLINE void find_some_dots(rounded *results, int64_t *failed, struct strip strip) {
+    struct few_sums sums[FEW_VECTORS];
+    UNROLLED
+    for (size_t v = 0; v < FEW_VECTORS; v++) {
+        const size_t at = v * LANES * sizeof(uword);
+        sums[v] = (struct few_sums){.bound = {0}};
+        sums[v].value = few_product(&sums[v], widen(strip.x + at), widen(strip.y + at));
+    }
+    for (size_t r = 1; r < strip.rows; r++) {
+        strip.x += strip.stride_bytes;
+        strip.y += strip.y_stride_bytes;
+        UNROLLED
+        for (size_t v = 0; v < FEW_VECTORS; v++)
+            add_few_product(&sums[v], strip.x + v * LANES * sizeof(uword), strip.y + v * LANES * sizeof(uword));
+    }
+    UNROLLED
+    for (size_t v = 0; v < FEW_VECTORS; v++) {
+        vf64 found = round_to_element(rounded_sum(&sums[v]));
+        vi64 lost = sums[v].lost | (vi64)(found - found);
         store_elements(results + v * LANES, found);
         memcpy(failed + v * LANES, &lost, sizeof lost);
     }
@@ -254,7 +268,6 @@ INLINE bool find_few_of_strip(rounded *results, struct strip strip, size_t used,
     for (size_t c = 0; c < strip.columns; c += FEW_VECTORS * LANES) {
         struct strip part = strip;
         part.x += c * sizeof(uword);
-        part.y += c * sizeof(uword);
         find_few(results + c, failed + c, &scan, part, quotient, asked);
     }
     for (size_t c = 0; c < used; c++) any |= failed[c];
@@ -283,7 +296,16 @@ APART bool find_few_variances(rounded *results, struct strip strip, size_t used,
 }
 
 APART bool find_few_dots(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
-    return find_few_of_strip(results, strip, used, quotient, FEW_DOT);
+    int64_t failed[WF_STRIP_COLUMNS], any = 0;
+    (void)quotient;
+    for (size_t c = 0; c < strip.columns; c += FEW_VECTORS * LANES) {
+        struct strip part = strip;
+        part.x += c * sizeof(uword);
+        part.y += c * sizeof(uword);
+        find_some_dots(results + c, failed + c, part);
+    }
+    for (size_t c = 0; c < used; c++) any |= failed[c];
+    return any == 0;
 }
 
 typedef bool find_few_function(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient);
