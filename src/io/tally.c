@@ -246,9 +246,10 @@ static bool keeps_too_much(const struct wf_tally *tally) {
 }
 
 wf_error wf_tally_add(wf_handle *handle, struct wf_tally *tally, const struct wf_rows *rows) {
-    wf_error error = reserve_rows(handle, tally, rows->count);
+    wf_error error = note_places(handle, tally, rows);
+    if (error || !rows->count) return error; /* there may be no memory for rows yet */
+    error = reserve_rows(handle, tally, rows->count);
     if (!error) error = find_keys(handle, tally, rows);
-    if (!error) error = note_places(handle, tally, rows);
     for (size_t c = 0; c < tally->column_count && !error; c++) error = keep_values(handle, tally, rows, c);
     if (error) return error;
     tally->kept_count += rows->count;
