@@ -206,6 +206,28 @@ def test_binades_at_the_edge_of_a_window(pair, type_name):
             pair.check(op, library.wf_groups_axes(2), operands(op, *made), shape, span, top, further)
 
 
+class Uneven:
+    """Rows of f64, large but for runs of a few in the first batch of a warp, which are all zeros or NaNs: some lanes of a team
+    do not begin as the others do, from which only the team knows whether levels hold the squares."""
+
+    def __init__(self, shape, run, large, other, rng):
+        self.type, self.shape, self.strides, self.offset = "f64", shape, (shape[1] * 8, 8), 0
+        rows = [[other if i < 256 and i // run % 2 == row % 2 else math.ldexp(rng.uniform(0.5, 1), large)
+                 for i in range(shape[1])] for row in range(shape[0])]
+        self.data = struct.pack(f"={shape[0] * shape[1]}d", *[x for row in rows for x in row])
+
+    def view(self):
+        return wf.strided(self.data, self.type, self.shape, self.strides, self.offset)
+
+
+def test_lanes_that_begin_with_zeros_or_nans(pair):
+    rng = random.Random("gpu uneven lanes")
+    for run, large, other in itertools.product((1, 2, 4), (505, 560, 900, -480), (0.0, math.nan)):
+        array = Uneven((4, 700), run, large, other, rng)
+        for op in ("norm2", "var", "std") if pair.gpu.is_real else ("norm2",):
+            pair.check(op, library.wf_groups_axes(2), [array], run, large, other, nan="omit")
+
+
 SHORT = {"f32": ("sum", "argmin", "var"), "f64": ("sum", "std"), "bf16": ("mean",), "f16": ("norm2",), "i8": ("sum",), "i32": (),
          "u64": ("max",)}
 
