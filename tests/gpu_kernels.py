@@ -3,6 +3,7 @@ lab/sanitize-gpu has compute-sanitizer watch.
 
     gpu_kernels.py [PART PARTS]     one of several parts, so that they can run beside each other; all, if not named
     gpu_kernels.py groups           a few reductions by groups, for the simulator
+    gpu_kernels.py buckets          sums by so many keys that elements are sorted by ranges of these first
 """
 
 import random
@@ -21,11 +22,12 @@ from group_helpers import Laid, integer_vector, operands  # noqa: E402
 from oracle import FLOATS, TYPES, ops_of  # noqa: E402
 from samples import agree, nbytes_of, outcome  # noqa: E402
 from test_gpu import Engines, outcome_on_device  # noqa: E402
-from test_gpu_groups import Pair  # noqa: E402
+from test_gpu_groups import Pair, ranged_keys  # noqa: E402
 from warpfold_ctypes import library  # noqa: E402
 
 COUNTS = (1, 33, 1000, 20011)
 SIMULATED_GROUPS = (("sum", "f32"), ("argmin", "f64"))  # on the simulator, where compiling and running take long
+BUCKETS = (("sum", "f32"), ("sum", "f64"))
 
 
 def reductions():
@@ -67,6 +69,15 @@ def check_groups(pair, op, type_name):
     pair.check(op, library.wf_groups_keys(0, 50, byref(keys)), operands(op, *arrays), "keys", nan="omit")
 
 
+def check_buckets(pair, op, type_name):
+    """Records of 8 and of 16 bytes."""
+    rng, groups = random.Random(f"buckets {type_name}"), 5 << 20 if pair.gpu.is_real else 70_000
+    keys = integer_vector(ranged_keys(rng, groups, "random"), "i32")
+    arrays = [Laid(type_name, (groups + 1,), rng, "plain", plain=True)]
+    pair.check(op, library.wf_groups_keys(0, groups, byref(keys)), arrays, "buckets", nan="omit")
+    assert b" buckets of " in library.wf_handle_plan(pair.device.pointer)
+
+
 def main(part=0, parts=1):
     reason = why_none()
     if reason:
@@ -74,11 +85,14 @@ def main(part=0, parts=1):
     with pytest.MonkeyPatch.context() as monkeypatch:
         gpu = Gpu(monkeypatch)
         engines, pair = Engines(gpu), Pair(gpu)
-        chosen = SIMULATED_GROUPS if part == "groups" else reductions()[int(part)::int(parts)]
+        named = {"groups": SIMULATED_GROUPS, "buckets": BUCKETS}
+        chosen = named[part] if part in named else reductions()[int(part)::int(parts)]
         for op, type_name in chosen:
-            if part == "groups" or (gpu.is_real and op != "stats"):
+            if part == "buckets":
+                check_buckets(pair, op, type_name)
+            if part == "groups" or (part not in named and gpu.is_real and op != "stats"):
                 check_groups(pair, op, type_name)
-            if part != "groups":
+            if part not in named:
                 check(engines, op, type_name)
         gpu.close()
     print(f"{len(chosen)} reductions: the GPU gives the CPU's bits")

@@ -78,7 +78,7 @@ def test_they_save_what_the_hosts_save(pair, type_name, by):  # noqa: F811
 
 
 def test_every_op_of_f64(pair):  # noqa: F811
-    rng = random.Random("tmp f64 0")  # squares that levels once got wrong are among them
+    rng = random.Random("tmp f64 0")  # among them a NaN where a lane begins, and squares beyond levels
     for op in [*ops_of("f64"), "dot", "stats"]:
         by = rng.choice(["axes", "segments", "keys"])
         given = Grouped(by, "f64", rng)

@@ -206,6 +206,28 @@ def test_binades_at_the_edge_of_a_window(pair, type_name):
             pair.check(op, library.wf_groups_axes(2), operands(op, *made), shape, span, top, further)
 
 
+class Uneven:
+    """Rows of f64, large but for runs of a few in the first batch of a warp, which are all zeros or NaNs: some lanes of a team
+    do not begin as the others do, from which only the team knows whether levels hold the squares."""
+
+    def __init__(self, shape, run, large, other, rng):
+        self.type, self.shape, self.strides, self.offset = "f64", shape, (shape[1] * 8, 8), 0
+        rows = [[other if i < 256 and i // run % 2 == row % 2 else math.ldexp(rng.uniform(0.5, 1), large)
+                 for i in range(shape[1])] for row in range(shape[0])]
+        self.data = struct.pack(f"={shape[0] * shape[1]}d", *[x for row in rows for x in row])
+
+    def view(self):
+        return wf.strided(self.data, self.type, self.shape, self.strides, self.offset)
+
+
+def test_lanes_that_begin_with_zeros_or_nans(pair):
+    rng = random.Random("gpu uneven lanes")
+    for run, large, other in itertools.product((1, 2, 4), (505, 560, 900, -480), (0.0, math.nan)):
+        array = Uneven((4, 700), run, large, other, rng)
+        for op in ("norm2", "var", "std") if pair.gpu.is_real else ("norm2",):
+            pair.check(op, library.wf_groups_axes(2), [array], run, large, other, nan="omit")
+
+
 SHORT = {"f32": ("sum", "argmin", "var"), "f64": ("sum", "std"), "bf16": ("mean",), "f16": ("norm2",), "i8": ("sum",), "i32": (),
          "u64": ("max",)}
 
@@ -229,6 +251,40 @@ def test_short_groups(pair, type_name):
                 for op in SHORT_OPS if pair.gpu.is_real else SHORT[type_name]:
                     pair.check(op, library.wf_groups_axes(axes), [array], shape, axes, kind, nan=rng.choice(NAN_POLICIES),
                                ddof=rng.choice((0, 0, 1, 2)) if op in ("var", "std") else 0)
+
+
+SHORT_SEGMENTS = {"f32": ("sum", "argmax"), "f64": ("var", "dot"), "bf16": ("mean",), "i32": ("sum",)}
+
+
+def short_offsets(rng, lengths):
+    """Of segments of these lengths, but for one of a thousand."""
+    offsets = [rng.randrange(3)]
+    for i, length in enumerate(lengths):
+        offsets.append(offsets[-1] + (1000 if i == len(lengths) // 2 and rng.random() < 0.3 else length))
+    return offsets
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", ("f32", "f64", "bf16", "f16", "i8", "i32", "u64"))
+def test_short_segments(pair, type_name):
+    """Of a few elements on average: a lane has several at once, and those that are longer afterwards."""
+    rng = random.Random(f"gpu short segments {type_name}")
+    if not pair.gpu.is_real and type_name not in SHORT_SEGMENTS:
+        pytest.skip("no GPU: on the simulator fewer types")
+    ops = (*SHORT_OPS, "dot") if pair.gpu.is_real else SHORT_SEGMENTS[type_name]
+    for choice, count in itertools.product(((4,), (3, 4), range(9), (0, 0, 1, 30), (8,)), (1, 33, 700)):
+        lengths = [rng.choice(choice) for _ in range(count)]
+        offsets, kind = short_offsets(rng, lengths), rng.choice(("plain", "wild", "special"))
+        array, other = (Laid(type_name, (offsets[-1] + 3,), rng, kind, plain=rng.random() < 0.7) for _ in range(2))
+        labels = pair.labels_there(offsets, rng.choice(["i32", "i64"]), 1)
+        here = integer_vector(offsets, "i64")
+        groups, groups_there = (library.wf_groups_segments(0, count, byref(made)) for made in (here, labels))
+        for op in ops:
+            pair.check(op, groups, operands(op, array, other), choice, count, kind, groups_there=groups_there,
+                       nan=rng.choice(NAN_POLICIES), first_index=rng.choice([0, 7]))
+            fits = type_name in ("f32", "f64", "bf16", "f16") or op in ("max", "argmin", "argmax")
+            if fits and offsets[-1] + 3 < 9 * count:
+                assert library.wf_handle_plan(pair.device.pointer).startswith(IN_REGISTERS), (op, choice, count)
 
 
 DOT_SHORT = ("f32", "f64", "bf16", "f16", "i8", "u32", "i32")

@@ -138,10 +138,15 @@ static int64_t stride_of(const struct wf_group_arguments *r, int d) {
     return d < 0 ? 0 : distance(r->dimension[d].stride[0]);
 }
 
-/* Whether every group is a batch at most, which one lane has: see kernels/group_state.cuh. */
-static bool is_short(const struct job *job) {
+enum { ARE_LONG, ARE_SHORT, ARE_SHORT_SEGMENTS }; /* IS_SHORT of kernels/groups.cu */
+
+/* Whether every group is a batch at most, which one lane has (see kernels/group_state.cuh), or most segments of a vector are. */
+static int find_shortness(const struct job *job) {
     enum { BATCH = 8 };
-    return job->grouped->layout->axis < 0 && job->plan.lanes_log2 == 0 && job->arguments.reduced_count <= BATCH;
+    const struct wf_layout *layout = job->grouped->layout;
+    bool is_vector = layout->by == WF_GROUP_SEGMENTS && layout->ndim == 1 && job->arguments.reduced_ndim == 1;
+    if (job->plan.lanes_log2 || job->elements > BATCH) return ARE_LONG;
+    return layout->axis < 0 ? ARE_SHORT : is_vector ? ARE_SHORT_SEGMENTS : ARE_LONG;
 }
 
 static struct wf_cuda_group_task make_task(const struct job *job) {
@@ -169,7 +174,7 @@ static void make_plan(struct job *job, const struct wf_gpu *gpu) {
     if (job->keeps_slots) return;
     const struct wf_accumulator *empty = job->grouped->empty;
     bool fits = wf_cuda_group_fits_registers(empty->op, empty->type, job->grouped->result_type);
-    job->plan.in_registers = fits && is_short(job);
+    job->plan.in_registers = fits && find_shortness(job) != ARE_LONG;
     job->plan.has_tables = layout->by == WF_GROUP_KEYS && layout->ndim == 1 && job->alignment > 1 && r->ndim == 1 &&
                            wf_cuda_tables_fit(empty, layout->reduced_count, layout->count);
     job->plan.tables_suffice = job->plan.has_tables && wf_cuda_tables_suffice(empty);
@@ -209,7 +214,7 @@ static bool is_contiguous(const struct job *job) {
 static int find_walk(const struct job *job) {
     if (job->grouped->layout->by == WF_GROUP_KEYS) return WALK_INDEXED;
     if (job->arguments.reduced_ndim > 1) return WALK_FOLDED;
-    if (is_short(job)) return WALK_STRAIGHT;
+    if (find_shortness(job) != ARE_LONG) return WALK_STRAIGHT;
     return is_contiguous(job) ? WALK_CONTIGUOUS : WALK_STRAIGHT;
 }
 
@@ -249,7 +254,7 @@ static wf_error find_kernel(wf_handle *handle, struct job *job) {
     key.parts = job->parts;
     key.is_indexed = wf_accumulator_is_indexed(empty);
     key.walk = find_walk(job) + 1;
-    key.is_short = job->plan.in_registers;
+    key.is_short = job->plan.in_registers ? find_shortness(job) : ARE_LONG;
     key.alignment = job->alignment;
     key.block = 32;
     key.vectors = 1;

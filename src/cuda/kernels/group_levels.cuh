@@ -10,12 +10,7 @@
 #include "kernels/group_sums.cuh"
 #include "kernels/parts.cuh"
 
-// Slots of accumulators (without FINISH_OP) are summed up in bins alone: with levels a sum of squares of f64 was wrong once.
-#ifdef FINISH_OP
 #define USES_GROUP_LEVELS (IS_FLOAT && HAS_SUMS)
-#else
-#define USES_GROUP_LEVELS 0
-#endif
 
 #if USES_GROUP_LEVELS
 

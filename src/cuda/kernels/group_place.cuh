@@ -50,6 +50,40 @@ static __device__ __forceinline__ void note_failure(const struct wf_group_argume
     atomicMin((u64 *)r->failed, (u64)place->number << 8 | (u64)error);
 }
 
+// ---- segments
+
+static __device__ __forceinline__ i64 offset_at(const struct wf_group_arguments *r, i64 i)
+{
+    u64 address = r->offsets + (u64)(i * r->offset_stride);
+    return r->offsets_are_wide ? *(const i64 *)address : *(const int *)address;
+}
+
+static __device__ __forceinline__ bool is_offset(const struct wf_group_arguments *r, i64 offset)
+{
+    return offset >= 0 && offset <= r->reduced_count;
+}
+
+// The elements of a segment; none where an offset is wrong, which is noted.
+static __device__ __forceinline__ void find_segment(const struct wf_group_arguments *r, i64 group, i64 *begin, i64 *end)
+{
+    *begin = offset_at(r, group);
+    *end = offset_at(r, group + 1);
+    bool begins = is_offset(r, *begin);
+    if (begins && is_offset(r, *end) && *begin <= *end) return;
+    if (begins || group == 0) atomicMin((u64 *)r->bad, (u64)(begins ? group + 1 : group));
+    *begin = *end = 0;
+}
+
+static __device__ __forceinline__ void find_range(const struct wf_group_arguments *r, const group_place *place, i64 *begin,
+                                                  i64 *end)
+{
+    *begin = 0;
+    *end = r->reduced_count;
+    if (r->offsets) find_segment(r, place->group, begin, end);
+}
+
+// ---- statuses
+
 static __device__ __forceinline__ bool has_bad_labels(const struct wf_group_arguments *r)
 {
     return *(const u64 *)r->bad != ~(u64)0;

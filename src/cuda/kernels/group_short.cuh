@@ -389,14 +389,13 @@ static __device__ __forceinline__ bool short_extreme(const int rows, const unit 
 
 // The bits of the result of count elements, which are followed by padding; false if there is none, or it takes more to find.
 static __device__ __forceinline__ bool short_result(const struct wf_group_arguments *r, const int rows, const unit *elements,
-                                                    const unit *factors, u64 *bits)
+                                                    const unit *factors, int count, i64 first_index, u64 *bits)
 {
-    const int count = (int)r->reduced_count;
     *bits = 0;
     if (count == 0) return false;
     if (IS_SHORT_DOT) return short_dot(rows, elements, factors, bits);
     if (IS_SHORT_INTEGER_DOT) return short_integer_dot(rows, elements, factors, bits);
-    if (IS_SHORT_EXTREME) return short_extreme(rows, elements, count, r->first_index, bits);
+    if (IS_SHORT_EXTREME) return short_extreme(rows, elements, count, first_index, bits);
     if (IS_SHORT_OF_SQUARES) {
         if (short_of_squares(rows, elements, count, r->ddof, bits)) return true;
         *bits = 0;
@@ -528,7 +527,8 @@ static __device__ __forceinline__ bool rare_sum(const unit *elements, int count,
 }
 
 // Pairs without a NaN, of finite numbers.
-static __device__ __forceinline__ bool rare_dot(const struct wf_group_arguments *r, unit *elements, unit *factors, u64 *bits)
+static __device__ __forceinline__ bool rare_dot(const struct wf_group_arguments *r, int count, unit *elements, unit *factors,
+                                                u64 *bits)
 {
     int nans = 0;
 #pragma unroll
@@ -542,18 +542,19 @@ static __device__ __forceinline__ bool rare_dot(const struct wf_group_arguments 
     if (nans == 0 || r->nan == WF_NAN_ERROR) return false;
     if (r->nan == WF_NAN_PROPAGATE) return true;
     *bits = 0;
-    return nans == r->reduced_count || short_dot(SHORT_ROWS, elements, factors, bits);
+    return nans == count || short_dot(SHORT_ROWS, elements, factors, bits);
 }
 
 // As short_result, of floats, with NaNs and infinities, and of sums of what is far apart.
-static __device__ __forceinline__ bool rare_result(const struct wf_group_arguments *r, unit *elements, unit *factors, u64 *bits)
+static __device__ __forceinline__ bool rare_result(const struct wf_group_arguments *r, int given, unit *elements, unit *factors,
+                                                   u64 *bits)
 {
-    if (!HAS_RARE_RESULT || r->reduced_count == 0) return false;
-    if (IS_SHORT_DOT) return rare_dot(r, elements, factors, bits);
-    short_specials found = take_specials(elements, (int)r->reduced_count);
-    int count = (int)r->reduced_count - found.nans;
+    if (!HAS_RARE_RESULT || given == 0) return false;
+    if (IS_SHORT_DOT) return rare_dot(r, given, elements, factors, bits);
+    short_specials found = take_specials(elements, given);
+    int count = given - found.nans;
     *bits = QUIET_NAN;
-    if (found.nans && r->nan == WF_NAN_PROPAGATE) return !IS_SHORT_SPREAD || r->ddof < r->reduced_count;
+    if (found.nans && r->nan == WF_NAN_PROPAGATE) return !IS_SHORT_SPREAD || r->ddof < given;
     if (found.nans && r->nan == WF_NAN_ERROR) return false;
     if (IS_SHORT_SPREAD && r->ddof >= count) return false;
     *bits = 0;

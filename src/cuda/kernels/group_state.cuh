@@ -272,9 +272,9 @@ static __device__ __forceinline__ void place_windows(group_state *group, const g
     if (x > 2 * BIAS || y > 2 * BIAS) x = y = 1;
     for (int step = 0; step < lanes->log2; step++) {
         x = max(x, __shfl_xor_sync(ALL_LANES, x, team_delta(lanes, step)));
-        if (OPERANDS == 2) y = max(y, __shfl_xor_sync(ALL_LANES, y, team_delta(lanes, step)));
+        y = OPERANDS == 2 ? max(y, __shfl_xor_sync(ALL_LANES, y, team_delta(lanes, step))) : x;
     }
-    if (can_place(x, y)) window_place(&group->window, with_margin(x), with_margin(OPERANDS == 2 ? y : x));
+    if (can_place(x, y)) window_place(&group->window, with_margin(x), with_margin(y));
 }
 
 // Adds a batch to the levels, which are placed anew where they do not hold it; false if none would.

@@ -1,6 +1,6 @@
 // Reductions by groups: along axes, over segments, and of what has been sorted by key.  Besides the options of reduce.cu
 // (-DIS_SMALL=0, -DBLOCK=32), -DWALK: how a group's elements are found (group_state.cuh), -DALIGNMENT: 16 if every element is
-// aligned, or 1, -DIS_SHORT: whether all groups are a batch each at most, of one lane.
+// aligned, or 1, -DIS_SHORT: 1 if all groups are a batch each at most, of one lane, 2 if segments of a vector mostly are.
 //
 // A block is a warp, and its lanes are teams of 1 to 32, each of which has one group at a time.  Lanes sum up exactly by
 // themselves (group_sums.cuh) and then merge, so any team gives the same bits.  Groups that are much longer than others are
@@ -11,7 +11,7 @@
 #include "group_arguments.h"
 #include "kernels/group_finish.cuh"
 #ifdef FINISH_OP
-#include "kernels/group_short.cuh"
+#include "kernels/group_spans.cuh"
 #endif
 #include "kernels/group_state.cuh"
 #include "kernels/group_walk.cuh"
@@ -33,38 +33,6 @@ typedef struct {
     i64 slot; // -1: the team has the whole group
     bool exists;
 } team_task;
-
-// ---- finding
-
-static __device__ __forceinline__ i64 offset_at(const struct wf_group_arguments *r, i64 i)
-{
-    u64 address = r->offsets + (u64)(i * r->offset_stride);
-    return r->offsets_are_wide ? *(const i64 *)address : *(const int *)address;
-}
-
-static __device__ __forceinline__ bool is_offset(const struct wf_group_arguments *r, i64 offset)
-{
-    return offset >= 0 && offset <= r->reduced_count;
-}
-
-// The elements of a segment; none where an offset is wrong, which is noted.
-static __device__ __forceinline__ void find_segment(const struct wf_group_arguments *r, i64 group, i64 *begin, i64 *end)
-{
-    *begin = offset_at(r, group);
-    *end = offset_at(r, group + 1);
-    bool begins = is_offset(r, *begin);
-    if (begins && is_offset(r, *end) && *begin <= *end) return;
-    if (begins || group == 0) atomicMin((u64 *)r->bad, (u64)(begins ? group + 1 : group));
-    *begin = *end = 0;
-}
-
-static __device__ __forceinline__ void find_range(const struct wf_group_arguments *r, const group_place *place, i64 *begin,
-                                                  i64 *end)
-{
-    *begin = 0;
-    *end = r->reduced_count;
-    if (r->offsets) find_segment(r, place->group, begin, end);
-}
 
 // ---- reducing
 
@@ -197,6 +165,15 @@ static __device__ __forceinline__ void cut_piece(const struct wf_group_arguments
     task->exists = task->begin < end;
 }
 
+// teams: of the warp that have a task.
+static __device__ __forceinline__ void list_if_long(const struct wf_group_arguments *r, team_task *task, const team *lanes,
+                                                    u32 teams)
+{
+    if (!r->list || task->end - task->begin <= WF_GROUP_LISTED_ELEMENTS << lanes->log2) return;
+    if (lanes->is_across ? lane_number() == 0 : lanes->place == 0) list_pieces(r, task, lanes->is_across ? teams : 1);
+    task->exists = false;
+}
+
 static __device__ __forceinline__ team_task find_task(const struct wf_group_arguments *r, i64 tile, i64 part, const team *lanes)
 {
     team_task task = find_result(r, tile, lanes);
@@ -206,10 +183,7 @@ static __device__ __forceinline__ team_task find_task(const struct wf_group_argu
     find_range(r, &place, &task.begin, &task.end);
     if (KEEPS_SLOTS) task.slot = task.result;
     if (r->pieces > 1) cut_piece(r, part, &task);
-    if (r->list && task.end - task.begin > WF_GROUP_LISTED_ELEMENTS << lanes->log2) {
-        if (lanes->is_across ? lane_number() == 0 : lanes->place == 0) list_pieces(r, &task, lanes->is_across ? teams : 1);
-        task.exists = false;
-    }
+    list_if_long(r, &task, lanes, teams);
     return task;
 }
 
@@ -217,89 +191,31 @@ static __device__ __forceinline__ team_task find_task(const struct wf_group_argu
 
 // ---- short groups
 
-// A lane's share of neighbouring results of a row of the last dimension: every 32nd, a tile being 32.
-typedef struct {
-    u64 x, y, result; // of the first
-    i64 x_step, y_step, result_step;
-    int left; // neighbours from the first on, itself included
-} short_span;
-
-// The elements of the lane's results, `rows` of each with what pads them; of pairs the second ones are `factors`.
-static __device__ __forceinline__ void load_span(const struct wf_group_arguments *r, const short_span *span, const int rows,
-                                                 const int tiles, unit *elements, unit *factors)
-{
-    int count = (int)r->reduced_count;
-#pragma unroll
-    for (int k = 0; k < rows; k++) {
-        i64 x = 0, y = 0;
-        if (k < count) find_element(r, k, &x, &y);
-#pragma unroll
-        for (int t = 0; t < tiles; t++) {
-            bool exists = k < count && 32 * t < span->left;
-            elements[t * rows + k] = exists ? load_unit(span->x + (u64)(x + t * span->x_step)) : SHORT_PADDING;
-            if (OPERANDS == 2) factors[t * rows + k] = exists ? load_unit(span->y + (u64)(y + t * span->y_step)) : (unit)0;
-        }
-    }
-}
-
-// Gives which results have to be found otherwise: bit t, of tile t.
-static __device__ __forceinline__ u32 reduce_span(const struct wf_group_arguments *r, const short_span *span, const int rows,
-                                                  const int tiles)
-{
-    unit elements[SHORT_LOADS], factors[OPERANDS == 2 ? SHORT_LOADS : 1];
-    u32 others = 0;
-    load_span(r, span, rows, tiles, elements, factors);
-#pragma unroll
-    for (int t = 0; t < tiles; t++) {
-        u64 bits;
-        if (32 * t >= span->left) break;
-        if (short_result(r, rows, elements + t * rows, factors + (OPERANDS == 2 ? t * rows : 0), &bits))
-            store_unit(span->result + (u64)(t * span->result_step), bits);
-        else
-            others |= 1u << t;
-    }
-    return others;
-}
-
-// A result that took more to find; false if it has to be found as those of longer groups are.
-static __device__ __forceinline__ bool reduce_rare(const struct wf_group_arguments *r, i64 result)
-{
-    unit elements[SHORT_ROWS], factors[OPERANDS == 2 ? SHORT_ROWS : 1];
-    u64 bits;
-    group_place place = find_place(r, result);
-    short_span span = {place.x, place.y, place.result, 0, 0, 0, 1};
-    load_span(r, &span, SHORT_ROWS, 1, elements, factors);
-    if (!rare_result(r, elements, factors, &bits)) return false;
-    store_unit(place.result, bits);
-    return true;
-}
-
-// The results from `first` on that could not be found so: those in bits t of the tiles.
+// The results from `first` on that could not be found in registers: those in bits t of the tiles, of 32 each.
 static __device__ __forceinline__ void reduce_others(const struct wf_group_arguments *r, i64 first, u32 others,
                                                      const team *lanes, group_state *group)
 {
     if (!__any_sync(ALL_LANES, others != 0)) return;
 #pragma unroll 1
     for (int t = 0; t < SHORT_LOADS / 2; t++) {
-        i64 result = first + 32 * t + lane_number();
-        bool is_wanted = others >> t & 1;
-        if (HAS_RARE_RESULT && is_wanted) is_wanted = !reduce_rare(r, result);
-        if (!__any_sync(ALL_LANES, is_wanted)) continue;
-        team_task task = {result, 0, r->reduced_count, -1, is_wanted};
+        team_task task = {first + 32 * t + lane_number(), 0, r->reduced_count, -1, (bool)(others >> t & 1)};
+        if (ARE_SHORT_SEGMENTS && task.exists) find_segment(r, task.result, &task.begin, &task.end);
+        if (HAS_RARE_RESULT && task.exists) task.exists = !reduce_rare(r, task.result, task.begin, task.end);
+        if (!__any_sync(ALL_LANES, task.exists)) continue;
+        if (ARE_SHORT_SEGMENTS && task.exists) list_if_long(r, &task, lanes, 1);
         reduce_task(r, &task, lanes, group);
     }
 }
 
-// left: results from this one on that lanes' steps lead to; at most 0: not even this one.
-static __device__ __forceinline__ short_span find_span(const struct wf_group_arguments *r, i64 result, i64 left)
+#if ARE_SHORT_SEGMENTS
+
+static __device__ __forceinline__ void reduce_short(const struct wf_group_arguments *r, const team *lanes, group_state *group)
 {
-    const struct wf_group_dimension *last = &r->dimension[max(r->ndim - 1, 0)];
-    group_place place = find_place(r, left > 0 ? result : 0);
-    short_span span = {place.x, place.y, place.result, 32 * last->stride[0], 32 * last->stride[1], 32 * last->result_stride,
-                       0};
-    span.left = (int)max(min(left, (i64)32 * SHORT_LOADS), (i64)0);
-    return span;
+    for (i64 first = (i64)blockIdx.x * (32 * SEGMENT_TILES); first < r->count; first += (i64)gridDim.x * (32 * SEGMENT_TILES))
+        reduce_others(r, first, reduce_segments(r, first), lanes, group);
 }
+
+#else
 
 // Spans of as many tiles as have SHORT_LOADS elements; where the last dimension is short, of one, whose lanes may have results
 // of several rows.
@@ -317,6 +233,8 @@ static __device__ __forceinline__ void reduce_short(const struct wf_group_argume
         reduce_others(r, first, others, lanes, group);
     }
 }
+
+#endif
 
 #endif
 
