@@ -742,3 +742,27 @@ def test_products_of_minus_zero(handle, type_name):
             assert {bits for _, bits in expected[:5]} == {FLOATS[type_name].sign}
             for axis in (0, 1):
                 assert handle.reduce_groups("dot", library.wf_groups_axes(1 << axis), x[axis], y[axis]) == expected
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", TYPES)
+def test_equal_segments(handle, type_name):
+    """That begin anywhere, of vectors and of dimensions among others, of all ops: those whose positions matter, too."""
+    rng = random.Random(f"equal segments {type_name}")
+    for shape in ((150,), (3, 70), (40, 5), (2, 33, 3), (300,)):
+        axis, ops = rng.randrange(len(shape)), ops_for(type_name, rng, 4)
+        length, first = rng.choice([1, 2, 3, 8, 17, 100]), rng.randrange(4)
+        offsets = [*range(first, shape[axis] + 1, length)]
+        if rng.random() < 0.2:
+            offsets += [shape[axis]] # one that is shorter
+        labels = integer_vector(offsets, rng.choice(["i32", "i64"]), rng.choice([1, 3]))
+        groups = library.wf_groups_segments(axis, len(offsets) - 1, byref(labels))
+        a, b = (Laid(type_name, shape, rng, rng.choice(["special", "plain", "coarse"])) for _ in range(2))
+        for op in [*ops, "sum", "argmax"]:
+            nan = rng.choice(["propagate", "omit", "error"])
+            arrays = operands(op, a, b)
+            ranges = [(0 if op == "prod" else pair[0], None, range(*pair)) for pair in itertools.pairwise(offsets)]
+            expected = expected_results(op, arrays, indices_of_positions(shape, axis, ranges), 7, nan=nan)
+            got = returned(handle, op, groups, [array.view() for array in arrays], nan=nan, first_index=7,
+                           threads=rng.choice([1, 2, 3]))
+            assert got == as_returned(expected, op, type_name), (shape, axis, offsets, op, nan)
