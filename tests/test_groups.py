@@ -703,3 +703,66 @@ def test_products_of_few_rows(handle, type_name, count):
             for op, ddof in (("var", 0), ("std", 1)):
                 single = as_returned([Oracle(type_name, x).reduce(op, ddof=ddof) for x, _ in chosen], op, type_name)
                 assert returned(handle, op, axes, both[:1], ddof=ddof) == single, (axis, op, len(chosen))
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_specials_of_few_rows(handle, type_name):
+    """One infinity or NaN in 64 columns: beside it what would leave a result if its bits were taken for a number's."""
+    form, one, half = FLOATS[type_name], nearest(type_name, 1), nearest(type_name, Fraction(1, 2))
+    usual = [pack(type_name, [one, half])] * 2
+    axes = [library.wf_groups_axes(1 << axis) for axis in (0, 1)]
+    for special, partner in itertools.product(specials(type_name)[2:], [one, half, form.infinity - 1 | form.sign, 1]):
+        terms = [pack(type_name, [special, partner]), pack(type_name, [partner, half])]
+        chosen = [usual] * 9 + [terms] + [usual] * 60
+        x, y = (laid_down_and_along(type_name, side) for side in zip(*chosen))
+        expected = [PairOracle(type_name, *pair).reduce() for pair in chosen]
+        sums = [Oracle(type_name, pair[0]).reduce("sum") for pair in chosen]
+        for axis in (0, 1):
+            assert handle.reduce_groups("dot", axes[axis], x[axis], y[axis]) == expected, (special, partner, axis)
+            assert handle.reduce_groups("sum", axes[axis], x[axis]) == sums, (special, partner, axis)
+
+
+def products_of_minus_zero(type_name, count, rng):
+    """Pairs each of whose products is -0."""
+    one, minus_zero = nearest(type_name, 1), FLOATS[type_name].sign
+    forms = [(minus_zero, one), (one, minus_zero), (0, one | minus_zero), (0, minus_zero), (minus_zero, 0)]
+    return [pack(type_name, side) for side in zip(*(rng.choice(forms) for _ in range(count)))]
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_products_of_minus_zero(handle, type_name):
+    """Alone, and beside rows and columns whose products are not, at all lengths that vectors leave a rest of."""
+    rng = random.Random(f"products of -0 {type_name}")
+    for count in [*range(1, 36), 63, 64, 65, 127, 130, 257, 300, 1025]:
+        zeros = [products_of_minus_zero(type_name, count, rng) for _ in range(5)]
+        others = [column_pairs(type_name, count, rng, ["plain"]) for _ in range(2)]
+        for chosen in (zeros, zeros + others):
+            x, y = (laid_down_and_along(type_name, side) for side in zip(*chosen))
+            expected = [PairOracle(type_name, *pair).reduce() for pair in chosen]
+            assert {bits for _, bits in expected[:5]} == {FLOATS[type_name].sign}
+            for axis in (0, 1):
+                assert handle.reduce_groups("dot", library.wf_groups_axes(1 << axis), x[axis], y[axis]) == expected
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", TYPES)
+def test_equal_segments(handle, type_name):
+    """That begin anywhere, of vectors and of dimensions among others, of all ops: those whose positions matter, too."""
+    rng = random.Random(f"equal segments {type_name}")
+    for shape in ((150,), (3, 70), (40, 5), (2, 33, 3), (300,)):
+        axis, ops = rng.randrange(len(shape)), ops_for(type_name, rng, 4)
+        length, first = rng.choice([1, 2, 3, 8, 17, 100]), rng.randrange(4)
+        offsets = [*range(first, shape[axis] + 1, length)]
+        if rng.random() < 0.2:
+            offsets += [shape[axis]] # one that is shorter
+        labels = integer_vector(offsets, rng.choice(["i32", "i64"]), rng.choice([1, 3]))
+        groups = library.wf_groups_segments(axis, len(offsets) - 1, byref(labels))
+        a, b = (Laid(type_name, shape, rng, rng.choice(["special", "plain", "coarse"])) for _ in range(2))
+        for op in [*ops, "sum", "argmax"]:
+            nan = rng.choice(["propagate", "omit", "error"])
+            arrays = operands(op, a, b)
+            ranges = [(0 if op == "prod" else pair[0], None, range(*pair)) for pair in itertools.pairwise(offsets)]
+            expected = expected_results(op, arrays, indices_of_positions(shape, axis, ranges), 7, nan=nan)
+            got = returned(handle, op, groups, [array.view() for array in arrays], nan=nan, first_index=7,
+                           threads=rng.choice([1, 2, 3]))
+            assert got == as_returned(expected, op, type_name), (shape, axis, offsets, op, nan)

@@ -145,8 +145,32 @@ static wf_error reserve(wf_handle *handle, const struct job *job) {
     return wf_shaped_reserve(handle, job->grouped->into, longest);
 }
 
+/* Segments that are equally long are taken for rows of a matrix, unless their elements' positions matter. */
+struct rows {
+    struct wf_layout layout;
+    struct wf_grouped grouped;
+    wf_array array[2];
+};
+
+static void take_for_rows(struct job *job, struct rows *rows) {
+    const struct wf_grouped *grouped = job->grouped;
+    int64_t first;
+    if (grouped->layout->by != WF_GROUP_SEGMENTS || grouped->into || wf_accumulator_is_indexed(grouped->empty)) return;
+    if (!wf_layout_of_equal_segments(&rows->layout, &first, grouped->layout, job->labels.offsets)) return;
+    rows->grouped = *grouped;
+    rows->grouped.layout = &rows->layout;
+    for (int o = 0; o < rows->layout.operands; o++) {
+        rows->array[o] = *(o ? grouped->b : grouped->a);
+        rows->array[o].data = (const char *)rows->array[o].data + first * rows->layout.reduced_stride_bytes[o][0];
+    }
+    rows->grouped.a = &rows->array[0];
+    if (grouped->b) rows->grouped.b = &rows->array[1];
+    job->grouped = &rows->grouped;
+}
+
 wf_error wf_cpu_reduce_groups(wf_handle *handle, const struct wf_grouped *grouped) {
     const struct wf_layout *layout = grouped->layout;
+    struct rows rows;
     if (!grouped->into && (wf_cpu_try_keyed(handle, grouped) || wf_cpu_try_pairs(handle, grouped))) return WF_OK;
     struct job *job = calloc(1, sizeof *job);
     if (!job) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for a reduction by groups");
@@ -157,6 +181,7 @@ wf_error wf_cpu_reduce_groups(wf_handle *handle, const struct wf_grouped *groupe
     wf_error error = layout->axis < 0 ? WF_OK : wf_labels_resolve(handle, &job->labels, grouped);
     if (!error) error = reserve(handle, job);
     if (!error && layout->count) {
+        take_for_rows(job, &rows);
         wf_job_lay_out(job);
         error = reduce_results(handle, job);
     }

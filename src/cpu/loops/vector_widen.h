@@ -1,5 +1,5 @@
 /* Conversion of LANES elements to f64, for tiers whose instruction set has nothing better than what the
- * compiler makes of plain vector code.  Exact for all finite elements. */
+ * compiler makes of plain vector code. */
 #ifndef WF_CPU_LOOPS_VECTOR_WIDEN_H
 #define WF_CPU_LOOPS_VECTOR_WIDEN_H
 
@@ -15,14 +15,15 @@ INLINE vf64 widen_bf16(const unsigned char *x) {
     return __builtin_convertvector((vf32)(__builtin_convertvector(upper, vu32) << 16), vf64);
 }
 
-/* Shifted to where an f32 has its fields, the bits of an f16 mean its value times 2^-112, subnormals
- * included. */
+/* Shifted to where an f32 has its fields, the bits of an f16 mean its value times 2^-112, subnormals included;
+ * infinities and NaNs come to 2^16 and more, and stay what they are. */
 INLINE vf64 widen_f16(const unsigned char *x) {
     vu16 half;
     memcpy(&half, x, sizeof half);
     vu32 bits = __builtin_convertvector(half, vu32);
     vf32 magnitude = (vf32)((bits & 0x7fff) << 13) * 0x1p112f;
-    return __builtin_convertvector((vf32)((vu32)magnitude | (bits & 0x8000) << 16), vf64);
+    vu32 special = (vu32)(magnitude >= 0x1p16f) & 0x7f800000;
+    return __builtin_convertvector((vf32)((vu32)magnitude | special | (bits & 0x8000) << 16), vf64);
 }
 
 #endif
