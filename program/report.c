@@ -96,6 +96,15 @@ static void get_cure(const struct program *program, const struct names *names, c
     sources_clear(&sources);
 }
 
+/* Arrays of shared memory with the type that the source gives them. */
+static void name_array(const struct program *program, const struct names *names, const struct record_finding *finding,
+                       char text[MESSAGE_NBYTES]) {
+    struct sources sources;
+    const char *source = read_source(program, names, finding->place.file, &sources);
+    if (source) kernel_source_array(source, text, MESSAGE_NBYTES);
+    sources_clear(&sources);
+}
+
 /* "... (index 1000 of `in`, float *)", or "... (argument 0)" where the source is not there. */
 static void get_message(const struct program *program, const struct names *names, const struct record_finding *finding,
                         char text[MESSAGE_NBYTES]) {
@@ -103,6 +112,7 @@ static void get_message(const struct program *program, const struct names *names
     char message[RECORD_NAME];
     get_text(message, finding->message);
     int length = snprintf(text, MESSAGE_NBYTES, "%s", message);
+    if (finding->kind == SIMT_FINDING_BOUNDS) name_array(program, names, finding, text);
     if (!finding->argument || length < 0) return;
     const uint32_t number = finding->argument - 1;
     const struct kernel_parameter *parameter =

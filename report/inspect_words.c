@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "inspect_report.h"
+#include "kernel_source.h"
 
 /* The buffer that the address belongs to, be it before its begin or behind its end: allocations are 4 GiB apart. */
 static const struct report_buffer *find_buffer(const struct inspection_report *report, uint64_t address) {
@@ -14,6 +15,12 @@ static const struct report_buffer *find_buffer(const struct inspection_report *r
     return NULL;
 }
 
+static const char *source_text(const struct sources *sources, const char *file) {
+    for (size_t i = 0; i < sources->count; i++)
+        if (!strcmp(sources->items[i].file, file)) return sources->items[i].text;
+    return NULL;
+}
+
 static bool is_of_global_memory(const simt_finding *finding) {
     return finding->address && strstr(finding->message, " global memory") != NULL;
 }
@@ -22,6 +29,8 @@ void finding_message(const struct inspection_report *report, const simt_finding 
     const struct report_buffer *buffer =
         is_of_global_memory(finding) ? find_buffer(report, finding->address) : NULL;
     int length = snprintf(text, nbytes, "%s", finding->message);
+    const char *source = finding->kind == SIMT_FINDING_BOUNDS ? source_text(&report->sources, finding->file) : NULL;
+    if (source) kernel_source_array(source, text, nbytes);
     if (!buffer || length < 0 || (size_t)length >= nbytes) return;
     char name[96];
     const size_t number = (size_t)(buffer - report->buffers);

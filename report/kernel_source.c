@@ -415,3 +415,47 @@ bool kernel_source_rows(const char *text, uint64_t elements, char name[KERNEL_WO
     free(plain);
     return is_found;
 }
+
+/* The declaration of the array among those of one statement of __shared__, with the statement's type. */
+static bool read_shared(const char *at, const char *end, const char *name, size_t length, struct kernel_parameter *array) {
+    char type[KERNEL_WORD] = "";
+    for (const char *item = at; item < end; item = item_end(item, end) + 1) {
+        read_parameter(item, item_end(item, end), array);
+        if (item == at) snprintf(type, sizeof type, "%s", array->type);
+        if (strlen(array->name) != length || strncmp(array->name, name, length)) continue;
+        snprintf(array->type, sizeof array->type, "%s", type);
+        array->element = kernel_type_element(type);
+        return array->element != NULL;
+    }
+    return false;
+}
+
+/* The type that every array of that name has, "float"; "": there is none, or there are several. */
+static void find_shared_type(const char *text, const char *name, size_t length, char type[KERNEL_WORD]) {
+    static const char shared[] = "__shared__";
+    struct kernel_parameter array;
+    *type = '\0';
+    for (const char *at = text; at && (at = find_word(at, shared, strlen(shared)));) {
+        at += strlen(shared);
+        if (!read_shared(at, at + strcspn(at, ";"), name, length, &array)) continue;
+        const bool is_another = *type && strcmp(type, array.type);
+        snprintf(type, KERNEL_WORD, "%s", is_another ? "" : array.type);
+        if (is_another) return;
+    }
+}
+
+void kernel_source_array(const char *text, char *message, size_t nbytes) {
+    static const char elements[] = " elements of ";
+    const char *count = strstr(message, elements);
+    char *number = count ? message + (count - message) : message, type[KERNEL_WORD];
+    while (number > message && isdigit((unsigned char)number[-1])) number--;
+    if (number - message < 4) return;
+    const char *end = number - 3, *name = end; /* "`tile`, 64 elements of 4 bytes)" */
+    while (name > message && is_word(name[-1])) name--;
+    char *plain = without_comments(text);
+    find_shared_type(plain, name, (size_t)(end - name), type);
+    free(plain);
+    const char *element = kernel_type_element(type);
+    if (!element || element_nbytes(element) != strtoull(count + strlen(elements), NULL, 10)) return;
+    snprintf(number, nbytes - (size_t)(number - message), "%s[%llu])", type, strtoull(number, NULL, 10));
+}

@@ -159,6 +159,40 @@ WRONG = {
     out[(int)threadIdx.x - 2] = 1; // here
 }
 """, ["--arg", "f64[32]"], "bounds", "(index -2 of `out`, double[32])"),
+    "neighbour": ("""template <typename T, int N> __global__ void f(const T *in, T *out) {
+    __shared__ T before[N];
+    __shared__ float tile[64], behind[64];
+    int t = threadIdx.x;
+    before[t] = in[t];
+    tile[t] = in[t];
+    behind[t] = in[t];
+    __syncthreads();
+    float sum = 0;
+    for (int i = 0; i < 4; i++) sum += tile[(t + 7) / 8 * 8 + i - 4]; // here
+    out[t] = sum + before[t] + behind[t];
+}
+""", ["--block", 64, "--kernel", "f<float, 64>", "--arg", "f32[64]=iota", "--arg", "f32[64]"], "bounds",
+                  "loads 4 bytes of shared memory at byte -16 of an array of 256 (index -4 of `tile`, float[64])"),
+    "behind": ("""__shared__ double tile[8][4], behind[32];
+__global__ void f(double *out) {
+    int t = threadIdx.x;
+    behind[t] = tile[t / 4][t % 4] = t;
+    atomicAdd(&tile[t / 4][t % 4 + 1], behind[t]); // here
+    out[t] = tile[t / 4][t % 4];
+}
+""", ["--arg", "f64[32]"], "bounds", "updates 8 bytes of shared memory at byte 256 of an array of 256 (index 32 of `tile`, double[32])"),
+    "generic": ("""__device__ __noinline__ float at(const float *from, int i) { return from[i]; }
+__global__ void f(float *out) {
+    __shared__ short counts[31];
+    __shared__ float kept[32];
+    int t = threadIdx.x;
+    short *p = counts;
+    for (int i = 0; i < t; i++) p += 1;
+    *p = 1; // here
+    kept[t] = t;
+    out[t] = at(kept, t);
+}
+""", ["--arg", "f32[32]"], "bounds", "stores 2 bytes of shared memory at byte 62 of an array of 62 (index 31 of `counts`, short[31])"),
     "histogram": ("""__global__ void f(const int *in, int *bins) {
     bins[in[threadIdx.x] & 7]++; // here
 }
@@ -188,6 +222,35 @@ def test_a_finding_names_its_cure(name, write):
     lines = {marked: line_of(source, marked) for marked in re.findall(r"// (\w+)$", source, re.MULTILINE)}
     assert (finding["kind"], finding["line"]) == (kind, lines["here"])
     assert said.format(**lines) in finding["message"]
+
+
+CARVED = """struct both { float one[32], other[32]; };
+extern __shared__ float pool[];
+__global__ void f(float *out, int n, int which) {
+    __shared__ both fields;
+    __shared__ float a[32], b[32];
+    __shared__ alignas(16) unsigned char raw[256];
+    int t = threadIdx.x;
+    float *first = pool, *second = pool + n, *chosen = which ? a : b, *words = (float *)raw;
+    first[t] = fields.one[t] = fields.other[t] = a[t] = b[t] = t;
+    second[t] = first[t + 0 * n];
+    words[t] = words[t + 32] = 1;
+    __syncwarp();
+    if (t < 16) ((float4 *)raw)[t].x = 1;
+    __syncwarp();
+    chosen += t;
+    *chosen += 1;
+    for (int k = 0; k < 4; k++, chosen = chosen == a + t ? b + t : a + t) *chosen += words[t] + second[t];
+    __syncthreads();
+    out[t] = fields.one[31 - t] + fields.other[t] + chosen[0] + pool[n + t] + pool[t];
+}
+"""
+
+
+def test_arrays_that_a_kernel_carves_or_chooses_are_within_bounds(write):
+    for which in (0, 1):
+        report = inspected(write("carved.cu", CARVED), "--shared", 256, "--arg", "f32[32]", "--arg", "i32:32", "--arg", f"i32:{which}")
+        assert report["findings"] == []
 
 
 # ---- advice --------------------------------------------------------------------------------------------

@@ -1,5 +1,8 @@
 #include "access.h"
 
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- where */
@@ -35,6 +38,41 @@ enum simt_space simt_space_of(const struct memory *memory, uint64_t *address) {
 static const char *space_name(enum simt_space space) {
     static const char *const names[] = {"global", "shared", "local", "constant", "parameter"};
     return names[space];
+}
+
+/* Whether the name's bytes from `at` to `end` are a name with its length before it, "4tile"; no literal, "Li4E". */
+static bool is_counted(const char *name, size_t at, size_t end) {
+    char count[24];
+    const size_t digits = (size_t)snprintf(count, sizeof count, "%zu", end - at);
+    return at >= digits + 2 && !memcmp(name + at - digits, count, digits) && name[at - digits - 2] != 'L';
+}
+
+/* "tile" of "_ZZ3sumPfE4tile", "_ZZ3sumPfE4tile_0" and "_ZN2ns4tileE"; any other name is as it is. */
+static void plain_name(const char *mangled, char *plain, size_t nbytes) {
+    const size_t length = strlen(mangled);
+    size_t end = length, begin = 0;
+    for (int stripped = 0; stripped < 2 && !begin && !strncmp(mangled, "_Z", 2); stripped++) {
+        for (size_t at = 3; at < end && !begin; at++)
+            if (is_counted(mangled, at, end)) begin = at;
+        if (begin) break;
+        while (end > 2 && isdigit((unsigned char)mangled[end - 1])) end--;
+        end--;
+    }
+    if (!begin) end = length;
+    snprintf(plain, nbytes, "%.*s", (int)(end - begin), mangled + begin);
+}
+
+/* The element by its index: reports put the array's type in the place of the last words. */
+static void fault_in_array(const simt_event *event, const struct request *request, const char *verb, uint32_t lane) {
+    const struct memory_code *code = &request->code->memory;
+    const int64_t offset = (int64_t)(request->addresses[lane] - code->array_begin), size = code->vector.element_nbytes;
+    char name[64];
+    plain_name(code->array->name, name, sizeof name);
+    simt_record_finding(event, SIMT_FINDING_BOUNDS, lane, request->addresses[lane],
+                        "%s %u bytes of shared memory at byte %" PRId64 " of an array of %u (index %" PRId64
+                        " of `%s`, %" PRId64 " elements of %" PRId64 " bytes)",
+                        verb, request->nbytes, offset, code->array_nbytes, offset / size - (offset % size < 0), name,
+                        code->array_nbytes / size, size);
 }
 
 static void fault(struct warp *warp, struct path *path, const struct request *request, uint32_t lane,
@@ -73,6 +111,8 @@ static void fault(struct warp *warp, struct path *path, const struct request *re
         simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address,
                             "%s %u bytes of %s memory at 0x%llx, where nothing is allocated", verb,
                             request->nbytes, space, address);
+    else if (request->space == SIMT_SHARED && request->code->memory.array)
+        fault_in_array(&event, request, verb, lane);
     else
         simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, address,
                             "%s %u bytes of %s memory at byte %llu of %llu", verb, request->nbytes, space,
@@ -118,19 +158,19 @@ static inline bool run_is_within(const struct request *request, uint64_t base, u
     return !(offset & (request->nbytes - 1)) && offset < limit && limit - offset >= whole;
 }
 
-/* A space whose lanes' bytes begin at base + lane * stride. */
-static bool open_flat(struct warp *warp, struct path *path, struct request *request, unsigned char *base,
-                      uint64_t stride, uint64_t limit) {
+/* A space whose lanes' bytes begin at base + lane * stride, and may be those from `begin` on. */
+static bool open_part(struct warp *warp, struct path *path, struct request *request, unsigned char *base,
+                      uint64_t stride, uint64_t begin, uint64_t limit) {
     request->is_consecutive = request->is_consecutive && stride == 0;
-    if (request->is_consecutive && run_is_within(request, 0, limit)) {
+    if (request->is_consecutive && run_is_within(request, begin, limit)) {
         request->hosts[0] = base + request->addresses[0];
         return true;
     }
     request->is_consecutive = false;
-    if (!all_within(request, 0, limit)) {
+    if (!all_within(request, begin, limit)) {
         uint32_t lane = (uint32_t)__builtin_ctz(request->lanes);
         SIMT_FOR_EACH_LANE (l, request->lanes) {
-            uint64_t address = request->addresses[l];
+            uint64_t address = request->addresses[l] - begin;
             lane = l;
             if (address % request->nbytes || limit < request->nbytes || address > limit - request->nbytes) break;
         }
@@ -140,6 +180,11 @@ static bool open_flat(struct warp *warp, struct path *path, struct request *requ
     SIMT_FOR_EACH_LANE (lane, request->lanes)
         request->hosts[lane] = base + lane * stride + request->addresses[lane];
     return true;
+}
+
+static bool open_flat(struct warp *warp, struct path *path, struct request *request, unsigned char *base,
+                      uint64_t stride, uint64_t limit) {
+    return open_part(warp, path, request, base, stride, 0, limit);
 }
 
 /* The lanes whose places are written down. */
@@ -202,7 +247,9 @@ static bool open_cluster(struct warp *warp, struct path *path, struct request *r
 static bool open_shared(struct warp *warp, struct path *path, struct request *request) {
     struct block *block = warp->block;
     if (block->cluster && names_a_rank(request)) return open_cluster(warp, path, request);
-    if (!open_flat(warp, path, request, block->shared, 0, block->launch->view.shared_nbytes)) return false;
+    const struct memory_code *code = &request->code->memory;
+    const uint64_t limit = code->array ? code->array_nbytes : block->launch->view.shared_nbytes;
+    if (!open_part(warp, path, request, block->shared, 0, code->array_begin, limit)) return false;
     request->has_written = block->shared_written != NULL;
     if (request->has_written) open_marks(request, block->shared_written, 0);
     return true;

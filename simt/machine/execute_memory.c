@@ -204,6 +204,17 @@ static enum simt_order decode_order(const struct instruction *instruction, enum 
     return simt_has(instruction, "relaxed") || simt_has(instruction, "mmio") ? SIMT_RELAXED : otherwise;
 }
 
+/* Where the array lies whose bytes alone the instruction may access, unless it is one of smaller elements. */
+static void decode_array(const struct decoder *decoder, struct code *code, const struct operand *address) {
+    if (!address->array) return;
+    const uint64_t nbytes = (uint64_t)code->memory.vector.element_nbytes * code->memory.vector.count;
+    const uint64_t begin = simt_variable_address(decoder->image, address->array);
+    if (begin % nbytes || begin > UINT32_MAX || address->array->nbytes > UINT32_MAX) return;
+    code->memory.array = address->array;
+    code->memory.array_begin = (uint32_t)begin;
+    code->memory.array_nbytes = (uint32_t)address->array->nbytes;
+}
+
 /* Every modifier is a type, a vector's length, the operation's name, or without effect; else it is unknown. */
 static bool knows_modifiers(const struct instruction *instruction, const char *operation) {
     for (uint32_t m = 0; m < instruction->modifier_count; m++) {
@@ -247,8 +258,11 @@ static bool decode_transfer(struct decoder *decoder, struct code *code, uint32_t
 
 static bool decode_access(struct decoder *decoder, struct code *code, uint32_t value, uint32_t address) {
     const struct instruction *instruction = decoder->instruction;
-    return instruction->operand_count >= 2 && knows_modifiers(instruction, NULL) &&
-           decode_transfer(decoder, code, value, address);
+    if (instruction->operand_count < 2 || !knows_modifiers(instruction, NULL) ||
+        !decode_transfer(decoder, code, value, address))
+        return false;
+    decode_array(decoder, code, &instruction->operands[address]);
+    return true;
 }
 
 /* A parameter of the kernel, by its name: it stands in the frame, the same for all lanes. */
@@ -311,6 +325,7 @@ static bool decode_update(struct decoder *decoder, struct code *code, uint32_t f
     code->memory.vector.element_nbytes = (uint8_t)nbytes;
     code->memory.vector.count = 1;
     if (!simt_address(decoder, &instruction->operands[first], &code->memory.address)) return false;
+    decode_array(decoder, code, &instruction->operands[first]);
     const struct operand *value = &instruction->operands[first + (is_cas ? 2 : 1)];
     const struct operand *compare = &instruction->operands[first + 1];
     const struct operand *result = &instruction->operands[0];

@@ -65,6 +65,8 @@ struct vector_code {
 /* A load, a store or an atomic. */
 struct memory_code {
     struct address_code address;
+    const struct variable *array; /* of shared memory, whose bytes alone it may access; NULL: any */
+    uint32_t array_begin, array_nbytes;
     enum simt_space space;
     bool is_generic;
     bool is_signed; /* a load extends the sign into a wider register */

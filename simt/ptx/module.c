@@ -242,7 +242,8 @@ simt_error simt_ptx_parse(const char *ptx, size_t nbytes, const char *name, simt
 
 simt_error simt_ptx_analyse(simt_module *module, simt_message *message) {
     for (uint32_t i = 0; i < module->function_count; i++) {
-        if (!module->functions[i]->has_body || simt_flow(module, module->functions[i])) continue;
+        const struct function *function = module->functions[i];
+        if (!function->has_body || (simt_flow(module, function) && simt_arrays(module, function))) continue;
         simt_say_no_memory(message, module->name);
         return SIMT_ERROR_MEMORY;
     }

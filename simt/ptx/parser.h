@@ -222,4 +222,9 @@ int32_t simt_parse_guard(struct parser *parser); /* the predicate register's ind
 /* Fills `reconvergence` of every branch of the function; false: no memory. */
 bool simt_flow(struct simt_module *module, const struct function *function);
 
+/* ---- arrays.c */
+
+/* Fills `array` of every address of the function in brackets; false: no memory. */
+bool simt_arrays(struct simt_module *module, const struct function *function);
+
 #endif

@@ -76,6 +76,7 @@ struct operand {
     uint64_t bits;      /* immediate; an address's offset, as 64-bit two's complement */
     bool has_base_register; /* address: index is its base */
     const struct variable *variable; /* address: its base, or NULL (a plain number) */
+    const struct variable *array;    /* in brackets: the array of shared memory that it was derived from, or NULL */
     const struct function *function;
     const char *special; /* "tid.x", without % */
     const struct table *table;
@@ -156,7 +157,7 @@ void simt_arena_destroy(struct arena *arena);
 simt_error simt_ptx_parse(const char *ptx, size_t nbytes, const char *name, simt_module **module,
                           simt_message *message);
 
-/* Fills `reconvergence` of every branch of a module whose instructions have been verified. */
+/* Fills `reconvergence` of every branch, and `array` of every address, of a module whose instructions have been verified. */
 simt_error simt_ptx_analyse(simt_module *module, simt_message *message);
 
 /* modifiers.c: what stands between the dots of an opcode */
