@@ -46,7 +46,7 @@ static inline wf_error wf_mpi_reduce(wf_handle *handle, wf_accumulator *accumula
  * (WF_ERROR_MERGE otherwise); on every rank output has all results.  They must not overlap.
  *
  * Moves the bytes of a ring (each rank sends and receives twice its array, less a piece), and needs 4 MiB.  Arrays of up to
- * 2 KiB on up to 8 ranks take one all-to-all, of up to 4 KiB two, and each rank reduces them itself. */
+ * 1 KiB on up to 8 ranks take one all-to-all, of up to 4 KiB two, and each rank reduces them itself. */
 static inline wf_error wf_mpi_allreduce_array(wf_handle *handle, const wf_reduction *reduction, const wf_array *array,
                                               const wf_output *output, MPI_Comm comm);
 
@@ -467,8 +467,13 @@ static inline wf_error wf_mpi_reduce_rows(const struct wf_mpi_team *team, const 
 
 /* ---- short arrays of few ranks: each rank gets those of all, and reduces them itself ---- */
 
-/* Messages of a slot MPI libraries send at once. */
-enum { WF_MPI_RANKS_FEW = 8, WF_MPI_SLOT_NBYTES = 2048, WF_MPI_SHORT_NBYTES = 2 * WF_MPI_SLOT_NBYTES };
+/* The first message has as much as the shortest arrays need, as each byte of it costs all; the second has the rest. */
+enum {
+    WF_MPI_RANKS_FEW = 8,
+    WF_MPI_SLOT_NBYTES = 1024,
+    WF_MPI_REST_NBYTES = 3 * WF_MPI_SLOT_NBYTES,
+    WF_MPI_SHORT_NBYTES = WF_MPI_SLOT_NBYTES + WF_MPI_REST_NBYTES
+};
 
 /* What every fold of arrays by few ranks begins with: its length must not depend on what ranks may differ in. */
 struct wf_mpi_slot {
@@ -498,13 +503,19 @@ static inline wf_error wf_mpi_read_slots(const struct wf_mpi_team *team, const s
     return error ? wf_mpi_spread(team, mine) : difference ? wf_mpi_fail_differ(team) : WF_OK;
 }
 
-struct wf_mpi_slots {
-    struct wf_mpi_slot sent[WF_MPI_RANKS_FEW], slot[WF_MPI_RANKS_FEW];
+union wf_mpi_slots {
+    struct wf_mpi_slot slot[WF_MPI_RANKS_FEW];
+    char rest[WF_MPI_RANKS_FEW * WF_MPI_REST_NBYTES];
+};
+
+/* What is sent to every rank, and what every rank has sent. */
+struct wf_mpi_mail {
+    union wf_mpi_slots sent, got;
 };
 
 static inline wf_error wf_mpi_begin_slots(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange,
-                                          uint64_t settings, wf_error mine, struct wf_mpi_slots *slots, int *is_apart) {
-    struct wf_mpi_slot *slot = slots->sent;
+                                          uint64_t settings, wf_error mine, struct wf_mpi_mail *mail, int *is_apart) {
+    struct wf_mpi_slot *slot = mail->sent.slot;
     const size_t most = mine ? 0 : sizeof slot->data / exchange->nbytes;
     const size_t nbytes = mine ? 0 : ((uint64_t)exchange->count < most ? (size_t)exchange->count : most) * exchange->nbytes;
     slot->settings = settings;
@@ -512,8 +523,8 @@ static inline wf_error wf_mpi_begin_slots(const struct wf_mpi_team *team, const 
     slot->is_apart = mine || memcmp(wf_handle_device(team->handle), "cpu", 3) != 0;
     if (nbytes) memcpy(slot->data, exchange->data, nbytes);
     memset(slot->data + nbytes, 0, sizeof slot->data - nbytes);
-    const wf_error error = wf_mpi_gather(team, (char *)slots->sent, sizeof *slot, (char *)slots->slot);
-    return error ? error : wf_mpi_read_slots(team, slots->slot, mine, is_apart);
+    const wf_error error = wf_mpi_gather(team, (char *)slot, sizeof *slot, mail->got.rest);
+    return error ? error : wf_mpi_read_slots(team, mail->got.slot, mine, is_apart);
 }
 
 /* One by one: what takes no memory, which one rank alone might lack. */
@@ -532,32 +543,27 @@ static inline wf_error wf_mpi_reduce_columns(const struct wf_mpi_team *team, con
     return error;
 }
 
-/* Those behind the first slot are gathered without its head. */
-static inline wf_error wf_mpi_reduce_slot(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange,
-                                          struct wf_mpi_slots *slots, int64_t first, int64_t count) {
-    const size_t nbytes = (size_t)count * exchange->nbytes, row_nbytes = first ? nbytes : sizeof(struct wf_mpi_slot);
-    char *results = exchange->results + (size_t)first * exchange->result_nbytes;
-    char *sent = (char *)slots->sent, *rows = first ? (char *)slots->slot : slots->slot->data;
-    wf_error error = WF_OK;
-    if (first) {
-        memcpy(sent, exchange->data + (size_t)first * exchange->nbytes, nbytes);
-        error = wf_mpi_gather(team, sent, nbytes, rows);
-    }
-    if (error) return error;
-    error = wf_mpi_reduce_rows(team, exchange, rows, row_nbytes, results, count);
+/* An error is every rank's, since all reduce the same. */
+static inline wf_error wf_mpi_reduce_slots(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange,
+                                           const char *rows, size_t row_nbytes, char *results, int64_t count) {
+    const wf_error error = wf_mpi_reduce_rows(team, exchange, rows, row_nbytes, results, count);
     return error == WF_ERROR_MEMORY ? wf_mpi_reduce_columns(team, exchange, rows, row_nbytes, results, count) : error;
 }
 
-/* An error is every rank's, since all reduce the same: one of the reduction itself of no elements, too. */
-static inline wf_error wf_mpi_reduce_slots(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange,
-                                           struct wf_mpi_slots *slots) {
+/* What is in the slots, and then the rest, which is gathered without a head.  No elements are reduced, too: that may be an
+ * error. */
+static inline wf_error wf_mpi_reduce_short(const struct wf_mpi_team *team, const struct wf_mpi_exchange *exchange,
+                                           struct wf_mpi_mail *mail) {
     const int64_t most = (int64_t)(WF_MPI_SLOT_NBYTES / exchange->nbytes);
-    wf_error error = WF_OK;
-    for (int64_t first = 0; (first < exchange->count || !first) && !error; first += most) {
-        const int64_t left = exchange->count - first;
-        error = wf_mpi_reduce_slot(team, exchange, slots, first, left < most ? left : most);
-    }
-    return error;
+    const int64_t count = exchange->count < most ? exchange->count : most;
+    const size_t begin = (size_t)count * exchange->nbytes, rest = (size_t)exchange->count * exchange->nbytes - begin;
+    wf_error error = wf_mpi_reduce_slots(team, exchange, mail->got.slot->data, sizeof *mail->got.slot, exchange->results, count);
+    if (error || !rest) return error;
+    memcpy(mail->sent.rest, exchange->data + begin, rest);
+    error = wf_mpi_gather(team, mail->sent.rest, rest, mail->got.rest);
+    if (error) return error;
+    return wf_mpi_reduce_slots(team, exchange, mail->got.rest, rest,
+                               exchange->results + (size_t)count * exchange->result_nbytes, exchange->count - count);
 }
 
 /* ---- other arrays: every rank gets one piece of each block from all ranks, reduces it, and hands it to all ---- */
@@ -699,15 +705,15 @@ static inline int wf_mpi_is_short(const struct wf_mpi_team *team, const struct w
 }
 
 static inline wf_error wf_mpi_reduce_array(const struct wf_mpi_team *team, struct wf_mpi_exchange *exchange, wf_error mine) {
-    struct wf_mpi_slots slots;
+    struct wf_mpi_mail mail;
     int64_t frame[WF_MPI_FRAME_WORDS] = {0};
     int is_apart = 1;
     const int is_short = wf_mpi_is_short(team, exchange);
     const uint64_t settings = mine ? 0 : wf_mpi_array_settings(exchange);
     if (!mine && !is_short) mine = wf_mpi_make_room(team, exchange);
-    wf_error error = team->size <= WF_MPI_RANKS_FEW ? wf_mpi_begin_slots(team, exchange, settings, mine, &slots, &is_apart)
+    wf_error error = team->size <= WF_MPI_RANKS_FEW ? wf_mpi_begin_slots(team, exchange, settings, mine, &mail, &is_apart)
                                                     : wf_mpi_begin(team, frame, mine, settings);
-    if (!error && is_short && !is_apart) return wf_mpi_reduce_slots(team, exchange, &slots);
+    if (!error && is_short && !is_apart) return wf_mpi_reduce_short(team, exchange, &mail);
     if (!error && is_short) error = wf_mpi_agree_in(team, wf_mpi_make_room(team, exchange));
     return error ? error : wf_mpi_exchange_pieces(team, exchange);
 }

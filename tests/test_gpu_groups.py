@@ -417,6 +417,33 @@ def test_short_groups_half_way_between_results(pair, type_name):
             pair.check(op, library.wf_groups_axes(2), [array], op, half, ddof=1)
 
 
+class Pairs:
+    """Each two of some bits, in two rows."""
+
+    def __init__(self, type_name, bits):
+        columns = list(itertools.product(bits, repeat=2))
+        self.type, self.shape, self.offset = type_name, (2, len(columns)), 0
+        self.strides = (2 * len(columns), 2)
+        self.data = b"".join(struct.pack(f"={len(columns)}H", *row) for row in zip(*columns))
+
+    def view(self):
+        return wf.strided(self.data, self.type, self.shape, self.strides, self.offset)
+
+
+@pytest.mark.parametrize("type_name, fraction_bits", (("f16", 10), ("bf16", 7)))
+def test_two_rows_of_halves(pair, type_name, fraction_bits):
+    """They are added as f32, and rounded again: half-way between two, at the limits of what is normal and of what is finite."""
+    rng, one = random.Random(f"gpu pairs {type_name}"), 1 << fraction_bits
+    infinity = 0x8000 - one
+    edges = [0, 1, 2, one - 1, one, one + 1, infinity // 2, infinity // 2 + 1, infinity - 1, infinity - 2, infinity, infinity + 1]
+    exponents = range(infinity - one * (fraction_bits + 3), infinity, one)  # halves of the last bits of the largest
+    bits = [*edges, *exponents, *(rng.randrange(infinity) for _ in range(9))]
+    bits += [each | 0x8000 for each in bits]
+    for nan in NAN_POLICIES if pair.gpu.is_real else ("propagate",):
+        pair.check("sum", library.wf_groups_axes(1), [Pairs(type_name, bits)], nan=nan)
+        assert library.wf_handle_plan(pair.device.pointer).startswith(IN_REGISTERS)
+
+
 @pytest.mark.parametrize("type_name", EDGES)
 def test_short_groups_of_zeros(pair, type_name):
     """-0 if all are, of those that are left: -0 + 0 and 1 - 1 are 0."""

@@ -173,15 +173,20 @@ def take_from_there(accumulator, words):
 # ---- arrays, element by element
 
 
+_dtypes = {}  # of results, by what they depend on
+
+
 class _Exchange:
-    """An array in blocks: of each, every rank gets one piece from all, reduces it, and hands the results to all.
+    """An array in blocks, in one of two ways.  Of each block every rank gets one piece from all, reduces it, and hands the
+    results to all: the bytes of a ring.  Or every rank gets it whole from all others, and reduces it itself: one message.
 
     ranks: their count, and which of them this is (rank); exchange(send, receive), which sends piece i to rank i and receives
-    one of each; share(pieces), which sends piece rank to all and receives the others in their places; both of bytes, of
-    equal pieces, and each gives what to call before what it writes is read or what it sends is written; add, as
-    all_reduce's; contiguous(array) and empty(count, dtype), arrays of the library that are where the collectives need them;
-    block_nbytes; waits: whether every rank is to learn of a failure of any.  Otherwise, where floats are the results, nothing is
-    waited for, and what a rank that failed would have given is NaN.
+    one of each; share(pieces), which sends piece rank to all and receives the others in their places; gather(send, receive),
+    which sends all of it to all; of bytes, of equal pieces, and each gives what to call before what it writes is read or what
+    it sends is written; add, as all_reduce's; contiguous(array) and empty(count, dtype), arrays of the library that are where
+    the collectives need them; block_nbytes, whole_nbytes: of the longest arrays that are sent whole, and of their blocks;
+    overlaps, which is set: whether there are several blocks; waits: whether every rank is to learn of a failure of any.
+    Otherwise, where floats are the results, nothing is waited for, and what a rank that failed would have given is NaN.
     """
 
     def __init__(self, array, ranks, op, options):
@@ -190,18 +195,29 @@ class _Exchange:
         self.ranks, self.op, self.options = ranks, op, options
         flat = ranks.contiguous(array)
         self.data, self.shape = flat.reshape(-1), tuple(flat.shape)
-        self.count = len(self.data)
-        even = -(-self.count // ranks.count)
-        piece = max(1, min(even, ranks.block_nbytes // (ranks.count * flat.itemsize)))
-        self.block = piece * ranks.count
-        blocks = -(-self.count // self.block)
-        self.rows = [ranks.empty(min(self.block, even * ranks.count), flat.dtype) for _ in range(min(2, blocks) or 1)]
-        none = self._reduce(self.rows[0][:0])
-        self.waits = ranks.waits or not none.dtype.is_floating_point or options.get("nan") == "error"
-        self.results = ranks.empty(self.count, none.dtype)
-        self.spare = {x.dtype: ranks.empty(self._padded(self.count % self.block), x.dtype) for x in (flat, none)}
-        alike = repr((ranks.count, op, sorted(options.items(), key=str), str(flat.dtype), self.shape))
-        self.settings = int.from_bytes(hashlib.sha256(alike.encode()).digest()[:8], "big")
+        self.count, self.dtype = len(self.data), flat.dtype
+        self.kind = repr((ranks.count, op, sorted(options.items(), key=str), str(self.dtype)))
+        result = _dtypes.get(self.kind) or _dtypes.setdefault(self.kind, self._reduce(self.data[:0]).dtype)
+        self.waits = ranks.waits or not result.is_floating_point or options.get("nan") == "error"
+        self.results = ranks.empty(self.count, result)
+        self.is_whole = self.count * flat.itemsize <= ranks.whole_nbytes
+        self._make_blocks(flat.itemsize)
+        ranks.overlaps = self.count > self.block
+
+    def _make_blocks(self, itemsize):
+        ranks, even = self.ranks, self._padded(self.count) // self.ranks.count
+        if self.is_whole:
+            self.block = max(1, min(self.count, ranks.whole_block_nbytes // itemsize))
+            length = self.block * ranks.count
+        else:
+            length = self.block = max(1, min(even, ranks.block_nbytes // (ranks.count * itemsize))) * ranks.count
+            odd = self._padded(self.count % self.block)
+            self.spare = {dtype: ranks.empty(odd, dtype) for dtype in {self.dtype, self.results.dtype}}
+        self.rows = [ranks.empty(length, self.dtype) for _ in range(min(2, -(-self.count // self.block)))]
+
+    def settings(self):
+        """What ranks must agree on, as 64 bits."""
+        return int.from_bytes(hashlib.sha256(f"{self.kind} {self.shape}".encode()).digest()[:8], "big")
 
     def _reduce(self, rows, **where):
         rows = rows.reshape(self.ranks.count, len(rows) // self.ranks.count)
@@ -215,21 +231,25 @@ class _Exchange:
         count = self._padded(len(part))
         return part if len(part) == count else self.spare[part.dtype][:count]
 
-    def exchange(self, begin):
-        """Starts the exchange of the block's pieces; gives these, and what waits for them."""
-        part = self.data[begin:begin + self.block]
+    def begin(self, begin):
+        """Starts what brings the rows of a block; gives these, and what waits for them."""
+        part, rows = self.data[begin:begin + self.block], self.rows[begin // self.block % 2]
+        if self.is_whole:
+            rows = rows[:len(part) * self.ranks.count]
+            return rows, self.ranks.gather(part, rows)
         send = self._equal_pieces(part)
         if send is not part:
             send[:len(part)] = part
             send[len(part):] = 0
-        rows = self.rows[begin // self.block % 2][:len(send)]
-        return rows, self.ranks.exchange(send, rows)
+        return rows[:len(send)], self.ranks.exchange(send, rows[:len(send)])
 
-    def share(self, begin, rows):
-        """Reduces the pieces and hands out the results; gives what waits for them, and what failed.
-
-        Whatever the own piece gives, the others get theirs."""
+    def end(self, begin, rows):
+        """Reduces the rows; gives what waits for the results, or None, and what failed."""
         part = self.results[begin:begin + self.block]
+        return (None, _attempt(lambda: self._reduce(rows, out=part))[1]) if self.is_whole else self._share(part, rows)
+
+    def _share(self, part, rows):
+        """Hands out the results, too: whatever the own piece gives, the others get theirs."""
         pieces = self._equal_pieces(part)
         piece = len(pieces) // self.ranks.count
         own = pieces[self.ranks.rank * piece:][:piece]
@@ -246,31 +266,34 @@ class _Exchange:
         return end, error
 
     def run(self):
-        """Two exchanges on their way at any time, each block reduced as it has come; gives the first failure, or None, and what
+        """Two blocks on their way at any time, each reduced as it has come; gives the first failure, or None, and what
         waits for the results."""
         failure, ends = None, []
-        begun = [self.exchange(begin) for begin in range(0, self.count, self.block)[:2]]
+        begun = [self.begin(begin) for begin in range(0, self.count, self.block)[:2]]
         for begin in range(0, self.count, self.block):
             rows, wait = begun.pop(0)
             wait()
-            end, error = self.share(begin, rows)
+            end, error = self.end(begin, rows)
             ends.append(end)
             failure = failure or error
             if begin + 2 * self.block < self.count:
-                begun.append(self.exchange(begin + 2 * self.block))
+                begun.append(self.begin(begin + 2 * self.block))
 
         def end_all():
-            for end in ends:
+            for end in filter(None, ends):
                 end()
 
         return failure, end_all
 
 
-def all_reduce_array(array, ranks, op, **options):
-    """What warpfold.mpi and warpfold.torch have under this name; ranks: as _Exchange's."""
+def all_reduce_array(array, ranks, op, agreed=False, **options):
+    """What warpfold.mpi and warpfold.torch have under this name; ranks: as _Exchange's; agreed: nobody has to be asked."""
     job, failure = _attempt(_Exchange, array, ranks, op, options)
-    _agree(failure, 0 if failure else job.settings, ranks.add,
-           "the ranks' arrays are of different shapes or dtypes, or are to be reduced differently")
+    if not agreed:
+        _agree(failure, 0 if failure else job.settings(), ranks.add,
+               "the ranks' arrays are of different shapes or dtypes, or are to be reduced differently")
+    elif failure:
+        raise failure
     failure, end = job.run()
     try:
         if job.waits:

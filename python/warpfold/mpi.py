@@ -13,6 +13,7 @@ class _Ranks:
     """What _ranks asks of a communicator, of NumPy's arrays."""
 
     block_nbytes = 4 << 20
+    whole_nbytes = whole_block_nbytes = 4 << 10
     waits = True
 
     def __init__(self, comm):
@@ -30,6 +31,9 @@ class _Ranks:
 
     def exchange(self, send, receive):
         return self.comm.Ialltoall(send.view(self.numpy.uint8), receive.view(self.numpy.uint8)).Wait
+
+    def gather(self, send, receive):
+        return self.comm.Iallgather(send.view(self.numpy.uint8), receive.view(self.numpy.uint8)).Wait
 
     def share(self, pieces):
         return self.comm.Iallgather(self.mpi.IN_PLACE, pieces.view(self.numpy.uint8)).Wait

@@ -9,6 +9,7 @@ down is used here.  No gradients flow through these functions.
 tensor([0., 1.])
 """
 
+import math
 import sys
 
 from warpfold import _core, _ranks
@@ -84,7 +85,9 @@ def grad_norm(parameters, norm_type=2.0):
 
 
 class _Ranks:
-    """What _ranks asks of a group of torch.distributed: NCCL has its tensors on the current GPU, others on the host."""
+    """What _ranks asks of a group of torch.distributed: NCCL has its tensors on the current GPU, others on the host.
+
+    What is on the host is added up there, if the group can ("cpu:gloo,cuda:nccl"): no GPU has to be waited for."""
 
     def __init__(self, group):
         import torch
@@ -92,15 +95,19 @@ class _Ranks:
 
         self.torch, self.distributed, self.group = torch, distributed, group
         self.count, self.rank = distributed.get_world_size(group), distributed.get_rank(group)
-        self.is_on_gpu = distributed.get_backend(group) == "nccl"
+        backends = distributed.get_backend_config(group)
+        self.is_on_gpu = "cuda:nccl" in backends
         self.device = "cuda" if self.is_on_gpu else "cpu"
+        self.device_of_host = "cpu" if "cpu:" in backends else self.device
         self.block_nbytes = 1 << 30 if self.is_on_gpu else 4 << 20
+        self.whole_nbytes = (sys.maxsize if self.count <= 2 else 1 << 18) if self.is_on_gpu else 1 << 12
+        self.whole_block_nbytes = 1 << 26
         self.waits = not self.is_on_gpu
         self.stream = None
 
     def _reduce(self, words, op):
         here = self.torch.frombuffer(words, dtype=self.torch.int64)
-        there = here.to(self.device)
+        there = here.to(self.device_of_host)
         self.distributed.all_reduce(there, op=op, group=self.group)
         if there is not here:
             here.copy_(there)
@@ -121,9 +128,13 @@ class _Ranks:
         self.distributed.all_reduce(words, op=self.distributed.ReduceOp.MAX, group=self.group)
 
     def _begin(self, collective, receive, send):
-        """On a GPU in a stream of their own, in which one follows upon the other, and which goes before the current one."""
+        """On a GPU, if there are several, in a stream of their own, in which one follows upon the other, and which goes before
+        the current one."""
         if not self.is_on_gpu:
             return collective(receive, send, group=self.group, async_op=True).wait
+        if not self.overlaps:
+            collective(receive, send, group=self.group)
+            return lambda: None
         cuda = self.torch.cuda
         self.stream = self.stream or cuda.Stream(priority=-1)
         self.stream.wait_stream(cuda.current_stream())
@@ -134,6 +145,13 @@ class _Ranks:
 
     def exchange(self, send, receive):
         return self._begin(self.distributed.all_to_all_single, receive.view(self.torch.uint8), send.view(self.torch.uint8))
+
+    def gather(self, send, receive):
+        send, receive = send.view(self.torch.uint8), receive.view(self.torch.uint8)
+        if not self.is_on_gpu:
+            return self._begin(self.distributed.all_gather_into_tensor, receive, send)
+        # Quicker than NCCL's gathering.
+        return self._begin(self.distributed.all_to_all, list(receive.chunk(self.count)), [send] * self.count)
 
     def share(self, pieces):
         pieces = pieces.view(self.torch.uint8)
@@ -171,12 +189,22 @@ def _tensors_of(given):
         return [], error
 
 
+def _known(array):
+    """An array of results as what torch takes: it knows no strided memory, nor NumPy's bfloat16."""
+    if isinstance(array, memoryview):
+        return array.tolist()
+    return array.astype("float32") if str(getattr(array, "dtype", "")) == "bfloat16" else array
+
+
 def _tensor_of(value, like):
     """A number of Python's, or an array of results, as a tensor: of floats in like's dtype."""
     torch = _library(like)
     if not isinstance(value, (bool, int, float)):
-        results = torch.as_tensor(value.tolist() if isinstance(value, memoryview) else value, device=like.device)
-        return results.to(like.dtype) if results.dtype.is_floating_point and like.dtype.is_floating_point else results
+        results = torch.as_tensor(_known(value), device=like.device)
+        if not (results.dtype.is_floating_point and like.dtype.is_floating_point):
+            return results
+        results = results.to(like.dtype)
+        return results.masked_fill_(results.isnan(), math.nan)  # torch's conversions to bfloat16 give several NaNs
     kept = isinstance(value, float) and like.dtype.is_floating_point
     dtype = like.dtype if kept else {bool: torch.bool, int: torch.int64}.get(type(value), torch.float64)
     return torch.tensor(value, dtype=dtype, device=like.device)
@@ -241,7 +269,7 @@ def all_reduce_value(tensors, op="sum", group=None, *, axis=None, nan="propagate
     return _tensor_of(all_reduce(failure or accumulator, group).result(), tensors[0])
 
 
-def all_reduce_array(tensor, op="sum", group=None, *, dtype=None, nan="propagate", ddof=None):
+def all_reduce_array(tensor, op="sum", group=None, *, dtype=None, nan="propagate", ddof=None, agreed=False):
     """A new tensor: each element is op of the ranks' elements at its place, in the order of the ranks, rounded once.
 
     A sum is exact, so its bits depend on no order of the ranks, no algorithm and no message size, unlike those of
@@ -249,7 +277,13 @@ def all_reduce_array(tensor, op="sum", group=None, *, dtype=None, nan="propagate
     result is where it is; op, dtype, nan and ddof as those of a reduction along an axis.  A rank that fails before may pass
     its exception instead; every rank learns of every rank's error.  With NCCL float results are left in the current stream
     without a wait (but for nan="error"): should a rank fail as late as in its sums, its part is NaN on the others.  Moves
-    the bytes of a ring: an exchange of the pieces, which are then added up, and a gathering of the sums.
+    the bytes of a ring: an exchange of the pieces, which are then added up, and a gathering of the sums; or, of two GPUs and of
+    short tensors, one exchange of the whole.
+
+    A short message comes first, and is waited for: whether all ranks have such a tensor.  A group with a backend for the host,
+    init_process_group("cpu:gloo,cuda:nccl"), sends it there, beside whatever the GPUs do.  agreed=True: the caller knows that
+    they have, and that none has failed, as torch.distributed.all_reduce demands; nothing is asked, and what ranks do that
+    differ is undefined, as there.
     """
-    results = _ranks.all_reduce_array(tensor, _Ranks(group), op, dtype=dtype, nan=nan, ddof=ddof)
+    results = _ranks.all_reduce_array(tensor, _Ranks(group), op, agreed, dtype=dtype, nan=nan, ddof=ddof)
     return results.to(tensor.device)

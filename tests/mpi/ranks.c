@@ -197,7 +197,7 @@ static void check_range(int64_t count) {
 /* On one rank: a reduction, a length short or long. */
 static void check_arrays_that_differ(int odd) {
     static double values[3000], results[3000];
-    static const int64_t counts[][2] = {{2, 1}, {0, 1}, {256, 257}, {512, 513}, {513, 512}, {3000, 5}, {5, 3000}};
+    static const int64_t counts[][2] = {{2, 1}, {0, 1}, {128, 129}, {512, 513}, {513, 512}, {3000, 5}, {5, 3000}};
     const wf_output output = {.data = results};
     wf_reduction argmax = {.nbytes = sizeof argmax, .op = WF_ARGMAX};
     for (int i = 0; i < 7; i++) {

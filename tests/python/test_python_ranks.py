@@ -59,11 +59,11 @@ class Ranks:
 class ArrayRanks:
     """One rank's collectives of arrays, as _ranks asks for them."""
 
-    block_nbytes = 64
+    block_nbytes = whole_block_nbytes = 64
     waits = True
 
-    def __init__(self, ranks, rank):
-        self.ranks, self.rank, self.count = ranks, rank, ranks.count
+    def __init__(self, ranks, rank, whole_nbytes):
+        self.ranks, self.rank, self.count, self.whole_nbytes = ranks, rank, ranks.count, whole_nbytes
         self.np = pytest.importorskip("numpy")
 
     def add(self, words):
@@ -81,6 +81,11 @@ class ArrayRanks:
         receive[:] = self.np.frombuffer(bytes(len(got) * got.itemsize), got.dtype)  # not yet there
         return lambda: self.np.copyto(receive, got)
 
+    def gather(self, send, receive):
+        got = self.np.concatenate(self.meet(send))
+        receive[:] = self.np.frombuffer(bytes(len(got) * got.itemsize), got.dtype)
+        return lambda: self.np.copyto(receive, got)
+
     def share(self, pieces):
         got = self.np.concatenate(self.meet(self.np.split(pieces, self.count)[self.rank]))
         return lambda: self.np.copyto(pieces, got)
@@ -92,9 +97,9 @@ class ArrayRanks:
         return self.np.empty(count, dtype)
 
 
-def reduce_arrays(arrays, op="sum", **options):
+def reduce_arrays(arrays, op="sum", whole_nbytes=0, **options):
     ranks = Ranks(len(arrays), op)
-    return ranks.each(lambda rank: _ranks.all_reduce_array(arrays[rank], ArrayRanks(ranks, rank), op, **options))
+    return ranks.each(lambda rank: _ranks.all_reduce_array(arrays[rank], ArrayRanks(ranks, rank, whole_nbytes), op, **options))
 
 
 def values_of(rng, count, dtype):
@@ -199,11 +204,12 @@ def test_what_has_no_words_and_what_are_no_words():
 @pytest.mark.parametrize("op", ("sum", "mean", "var", "max", "argmin"))
 @pytest.mark.parametrize("type_name", ("f64", "f32", "f16", "i32", "u8"))
 def test_arrays_element_by_element(type_name, op):
-    """Of 1 to 8 ranks, in pieces that are even and uneven, in one block and in several: the oracle's results, on all."""
+    """Of 1 to 8 ranks, in pieces that are even and uneven, and whole, in one block and in several: the oracle's results, on all."""
     np, size = pytest.importorskip("numpy"), nbytes_of(type_name)
     for count, length in ((1, 3), (2, 8), (3, 40), (5, 2), (8, 37)):
         data = [sample(type_name, length, "plain", seed=100 * count + rank) for rank in range(count)]
-        got = reduce_arrays([np.frombuffer(each, DTYPES[type_name]) for each in data], op)
+        arrays = [np.frombuffer(each, DTYPES[type_name]) for each in data]
+        got = reduce_arrays(arrays, op) + reduce_arrays(arrays, op, whole_nbytes=1000)
         for i in range(length):
             wanted = number(Oracle(type_name, b"".join(each[i * size:(i + 1) * size] for each in data)).reduce(op))
             same(got[0][i].item(), wanted)
@@ -242,5 +248,7 @@ def test_an_error_of_one_piece_is_one_of_all_ranks():
     shares[2, 33] = float("nan")
     told = reduce_arrays(shares, nan="error")
     assert sorted(type(each).__name__ for each in told) == ["RuntimeError"] * 3 + ["ValueError"]
+    told = reduce_arrays(shares, nan="error", whole_nbytes=1000)
+    assert [type(each).__name__ for each in told] == ["ValueError"] * 4
     told = reduce_arrays(np.full((2, 3), 100, "i1"), dtype="int8")
     assert {"OverflowError"} <= {type(each).__name__ for each in told} <= {"RuntimeError", "OverflowError"}

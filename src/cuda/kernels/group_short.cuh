@@ -96,13 +96,35 @@ static __device__ __forceinline__ u64 rounded_bits(double_sum sum)
     return rounded_value(WIDTH == 64 ? sum.high : rounded_to_odd(sum));
 }
 
-// The machine's addition rounds once.
+static __device__ __forceinline__ float as_f32(unit bits)
+{
+    float value;
+    if (!IS_F16) return __uint_as_float((u32)bits << (32 - WIDTH) % 32);
+    asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"((unsigned short)bits));
+    return value;
+}
+
+// Of a number.
+static __device__ __forceinline__ unit narrowed_f32(float value)
+{
+    unsigned short half;
+    u32 bits = __float_as_uint(value);
+    if (WIDTH == 32) return (unit)bits;
+    if (!IS_F16) return (unit)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(value));
+    return half;
+}
+
+// The machine's addition rounds once.  A sum of f16 or bf16 is rounded to f32 first, which changes nothing: f32's significand
+// has two bits more than twice as many as theirs at least (Figueroa, When is double rounding innocuous, 1995), and what is
+// subnormal is exact.
 static __device__ __forceinline__ bool add_two(const unit *elements, u64 *bits)
 {
+    float sum = __fadd_rn(as_f32(elements[0]), as_f32(elements[1]));
     if (WIDTH == 64)
         *bits = (u64)__double_as_longlong(__dadd_rn(widen(elements[0]), widen(elements[1])));
     else
-        *bits = __float_as_uint(__fadd_rn(__uint_as_float((u32)elements[0]), __uint_as_float((u32)elements[1])));
+        *bits = __float_as_uint(sum) << 1 >= 0xff000000 ? INFINITY_BITS : narrowed_f32(sum);
     return (*bits & MAGNITUDE) < INFINITY_BITS;
 }
 
@@ -124,7 +146,7 @@ static __device__ __forceinline__ bool divide_short(double_sum sum, int count, d
 static __device__ __forceinline__ bool short_float(const int rows, const unit *elements, int count, u64 *bits)
 {
     double_sum sum;
-    if (rows == 2 && IS_SHORT_SUM && HAS_SUM && WIDTH >= 32) return add_two(elements, bits);
+    if (rows == 2 && IS_SHORT_SUM && HAS_SUM) return add_two(elements, bits);
     if (!add_short(rows, elements, &sum)) return false;
     if (FINISH_OP == WF_MEAN && !divide_short(sum, count, &sum)) return false;
     *bits = rounded_bits(sum);
