@@ -29,6 +29,7 @@ static int count_terms(const struct wf_accumulator *empty) {
 static int count_square_terms(const struct wf_accumulator *empty) {
     if (!(empty->parts & WF_PART_SQUARES)) return 0;
     bool has_64_bits = !wf_type_is_float(empty->type) && wf_type_nbytes(empty->type) < 8;
+    if (empty->type == WF_F64) return WF_TABLE_F64_SQUARE_TERMS;
     return has_64_bits ? WF_TABLE_INTEGER_SQUARE_TERMS : WF_TABLE_SQUARE_TERMS;
 }
 
@@ -56,11 +57,11 @@ static int find_term_bits(int64_t count) {
     return bits < 40 ? bits : 40;
 }
 
-/* Whether it is of squares that an f64 or words hold, and of nothing else but the values. */
+/* Whether it is of squares, and of nothing else but the values. */
 static bool has_squares(const struct wf_accumulator *empty) {
     bool is_known = empty->op == WF_VAR || empty->op == WF_STD || empty->op == WF_NORM2;
     unsigned others = empty->parts & ~(unsigned)(WF_PART_SUM | WF_PART_SQUARES);
-    return is_known && others == 0 && empty->type != WF_F64;
+    return is_known && others == 0;
 }
 
 bool wf_cuda_tables_fit(const struct wf_accumulator *empty, int64_t count, int64_t groups) {
