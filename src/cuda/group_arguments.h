@@ -51,6 +51,7 @@ struct wf_group_arguments {
     unsigned long long failed;       /* u64: the least of the numbers of results that failed, * 256 + wf_error */
     unsigned long long status;       /* int: the wf_error */
     unsigned long long condition;    /* u32: while it is 0, nothing is reduced; no address: there is no condition */
+    unsigned long long unless;       /* u32: while it is not 0, nothing is reduced, either; or no address */
     unsigned long long bad;          /* u64: the first offset that is wrong */
     unsigned long long list, listed; /* struct wf_group_piece, and u64: how many there are */
     unsigned long long slots, used;  /* struct wf_group_slot, and u64: how many are in use */

@@ -103,11 +103,12 @@ static int describe_first(const struct wf_cuda_group_plan *plan, char *text, siz
                         tables->copies == 1 ? "y" : "ies");
     int at = snprintf(text, capacity, "a table in global memory, %d groups of it kept in each block", tables->kept);
     if (at >= (int)capacity) return at;
-    if (!tables->buckets)
-        return at + snprintf(text + at, capacity - (size_t)at, ", by %d range%s of keys", tables->passes,
-                             tables->passes == 1 ? "" : "s");
-    return at + snprintf(text + at, capacity - (size_t)at, ", or by %d buckets of %d keys", tables->buckets,
-                         1 << tables->bucket_log2);
+    if (tables->buckets)
+        at += snprintf(text + at, capacity - (size_t)at, ", or by %d buckets of %d keys", tables->buckets, 1 << tables->bucket_log2);
+    else
+        at += snprintf(text + at, capacity - (size_t)at, ", by %d range%s of keys", tables->passes, tables->passes == 1 ? "" : "s");
+    if (at >= (int)capacity || !tables->tries_segments) return at;
+    return at + snprintf(text + at, capacity - (size_t)at, ", or as segments if keys are sorted");
 }
 
 void wf_cuda_group_plan_describe(const struct wf_cuda_group_plan *plan, char *text, size_t capacity) {

@@ -29,6 +29,7 @@ static int count_terms(const struct wf_accumulator *empty) {
 static int count_square_terms(const struct wf_accumulator *empty) {
     if (!(empty->parts & WF_PART_SQUARES)) return 0;
     bool has_64_bits = !wf_type_is_float(empty->type) && wf_type_nbytes(empty->type) < 8;
+    if (empty->type == WF_F64) return WF_TABLE_F64_SQUARE_TERMS;
     return has_64_bits ? WF_TABLE_INTEGER_SQUARE_TERMS : WF_TABLE_SQUARE_TERMS;
 }
 
@@ -56,11 +57,11 @@ static int find_term_bits(int64_t count) {
     return bits < 40 ? bits : 40;
 }
 
-/* Whether it is of squares that an f64 or words hold, and of nothing else but the values. */
+/* Whether it is of squares, and of nothing else but the values. */
 static bool has_squares(const struct wf_accumulator *empty) {
     bool is_known = empty->op == WF_VAR || empty->op == WF_STD || empty->op == WF_NORM2;
     unsigned others = empty->parts & ~(unsigned)(WF_PART_SUM | WF_PART_SQUARES);
-    return is_known && others == 0 && empty->type != WF_F64;
+    return is_known && others == 0;
 }
 
 bool wf_cuda_tables_fit(const struct wf_accumulator *empty, int64_t count, int64_t groups) {
@@ -152,13 +153,14 @@ struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty
     if (plan.copies) return plan;
     plan.kept = count_kept(empty, find_room(gpu));
     plan.passes = count_passes(empty, groups, gpu);
+    plan.tries_segments = plan.passes > 1;
     if (plan.passes > 1) choose_buckets(&plan, empty, groups, gpu);
     return plan;
 }
 
 /* Where parts of the scratch memory begin, where they end, and how much has to be 0 at first. */
 struct places {
-    size_t flags, words, cleared, begins, nexts, records, end;
+    size_t flags, words, cleared, begins, nexts, records, offsets, end;
 };
 
 static size_t align(size_t nbytes) {
@@ -174,7 +176,8 @@ static struct places find_places(const struct wf_accumulator *empty, int64_t cou
     places.nexts = align(places.words + (size_t)words_nbytes(empty, groups));
     places.records = places.nexts + of_buckets;
     places.cleared = plan->buckets ? places.words : places.nexts; /* words otherwise by kernels */
-    places.end = places.records + (plan->buckets ? (size_t)count * (size_t)record_nbytes(empty) : 0);
+    places.offsets = places.records + (plan->buckets ? (size_t)count * (size_t)record_nbytes(empty) : 0);
+    places.end = places.offsets + (plan->tries_segments ? align(((size_t)groups + 1) * 4) : 0);
     return places;
 }
 
@@ -239,6 +242,7 @@ static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task 
                                    .blocks = (int)count_blocks(count, gpu),
                                    .buckets = task->plan.buckets,
                                    .bucket_log2 = task->plan.bucket_log2,
+                                   .offsets = task->offsets,
                                    .words = task->scratch + places->words,
                                    .flags = task->scratch + places->flags,
                                    .bucket_begins = task->scratch + places->begins,
@@ -266,10 +270,9 @@ static wf_error launch_looks(wf_handle *handle, const struct wf_accumulator *emp
                              struct wf_table_arguments *r) {
     bool has_grid = wf_type_is_float(empty->type) && !are_extremes(empty) && !is_of_nonzero(empty);
     int64_t of_buckets = r->buckets * 4, of_tile = 8 * (r->buckets + 2) + r->tile * record_nbytes(empty);
-    int64_t block = WF_TABLE_BLOCK, sampling = r->blocks < SAMPLING_MAX ? r->blocks : SAMPLING_MAX;
+    int64_t block = WF_TABLE_BLOCK;
     wf_error error = WF_OK;
-    if (r->passes > 1 || r->buckets) error = launch(handle, function, r, WF_TABLE_SAMPLE, sampling, block, 0);
-    if (!error && (has_grid || r->buckets)) error = launch(handle, function, r, WF_TABLE_LOOK, r->blocks, block, of_buckets);
+    if (has_grid || r->buckets) error = launch(handle, function, r, WF_TABLE_LOOK, r->blocks, block, of_buckets);
     if (error || !r->buckets) return error;
     error = launch(handle, function, r, WF_TABLE_SCAN, 1, block, 0);
     return error ? error : launch(handle, function, r, WF_TABLE_PLACE, r->blocks, block, of_tile);
@@ -282,17 +285,38 @@ static int64_t find_table_nbytes(const struct wf_accumulator *empty, const struc
     return of_bucket > nbytes ? of_bucket : nbytes;
 }
 
+static wf_error launch_samples(wf_handle *handle, struct wf_cuda_table_task *task, const struct places *places) {
+    const struct wf_cuda *cuda = handle->device_state;
+    wf_cuda_function function;
+    task->offsets = task->scratch + places->offsets;
+    task->unsorted = task->scratch + offsetof(struct wf_table_findings, unsorted);
+    struct wf_table_arguments r = make_arguments(task, &cuda->gpu, places);
+    int sampling = r.blocks < SAMPLING_MAX ? r.blocks : SAMPLING_MAX;
+    wf_error error = find_kernel(handle, task, &function);
+    if (!error) error = launch(handle, function, &r, WF_TABLE_SAMPLE, sampling, WF_TABLE_BLOCK, 0);
+    return error ? error : launch(handle, function, &r, WF_TABLE_OFFSETS, r.blocks, WF_TABLE_BLOCK, 0);
+}
+
+static struct places places_of(const struct wf_cuda_table_task *task) {
+    return find_places(task->empty, wf_array_length(task->keys, 0), task->table_count, &task->plan);
+}
+
+wf_error wf_cuda_tables_open(wf_handle *handle, struct wf_cuda_table_task *task) {
+    const struct wf_cuda *cuda = handle->device_state;
+    const struct places places = places_of(task);
+    wf_error error = WF_DRIVER_CALL(handle, MemsetD8Async, (task->scratch, 0, places.cleared, cuda->stream), "scratch memory");
+    return error || !task->plan.tries_segments ? error : launch_samples(handle, task, &places);
+}
+
 wf_error wf_cuda_tables_reduce(wf_handle *handle, const struct wf_cuda_table_task *task, wf_cuda_pointer *condition) {
     struct wf_cuda *cuda = handle->device_state;
-    struct places places = find_places(task->empty, wf_array_length(task->keys, 0), task->table_count, &task->plan);
+    const struct places places = places_of(task);
     struct wf_table_arguments r = make_arguments(task, &cuda->gpu, &places);
     wf_cuda_function function;
     int64_t shared = find_table_nbytes(task->empty, &r);
     int64_t warps = (r.table_count + 31) / 32, finishing = 32 * (int64_t)cuda->gpu.multiprocessors;
     *condition = r.findings + offsetof(struct wf_table_findings, failed);
     wf_error error = find_kernel(handle, task, &function);
-    if (!error)
-        error = WF_DRIVER_CALL(handle, MemsetD8Async, (task->scratch, 0, places.cleared, cuda->stream), "scratch memory");
     if (!error) error = launch_looks(handle, task->empty, function, &r);
     if (!error) error = launch_passes(handle, function, &r, WF_TABLE_ADD, shared);
     if (!error && has_index_stage(task->empty)) error = launch_passes(handle, function, &r, WF_TABLE_INDEX, shared);

@@ -16,6 +16,8 @@ struct wf_cuda_table_task {
     int sums_nbytes;      /* shared memory that a warp of kernels/groups.cu has for its sums */
     struct wf_cuda_table_plan plan;
     wf_cuda_pointer scratch;
+    wf_cuda_pointer offsets;  /* where wf_cuda_tables_open has found segments, or 0 */
+    wf_cuda_pointer unsorted; /* u32: is 0 then if these are right */
 };
 
 /* Whether there are tables for such a reduction of a vector, and elements enough to be worth them and their memory. */
@@ -29,6 +31,9 @@ struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty
 /* Scratch memory. */
 size_t wf_cuda_tables_nbytes(const struct wf_accumulator *empty, int64_t count, int64_t groups,
                              const struct wf_cuda_table_plan *plan);
+
+/* Clears the scratch memory, and launches what finds offsets (u32) of segments if the plan tries these. */
+wf_error wf_cuda_tables_open(wf_handle *handle, struct wf_cuda_table_task *task);
 
 /* Launches all that leads to the results, and to the status where tables suffice.  *condition: the address of a u32 that is not 0
  * then if tables did not hold the data, so that keys have to be sorted.  Bad keys are noted as wf_cuda_sort_keys does. */

@@ -22,6 +22,7 @@ struct job {
     const struct wf_grouped *grouped;
     unsigned parts;   /* enum wf_part: those that are gathered */
     bool keeps_slots; /* every group's slot is what is wanted, not its result */
+    bool are_segments; /* keys are, as they are sorted */
     struct wf_group_arguments arguments;
     struct wf_cuda_group_plan plan;
     wf_cuda_function function;
@@ -138,13 +139,18 @@ static int64_t stride_of(const struct wf_group_arguments *r, int d) {
     return d < 0 ? 0 : distance(r->dimension[d].stride[0]);
 }
 
+/* Whether elements are found through their sorted positions. */
+static bool is_indexed(const struct job *job) {
+    return job->grouped->layout->by == WF_GROUP_KEYS && !job->are_segments;
+}
+
 enum { ARE_LONG, ARE_SHORT, ARE_SHORT_SEGMENTS }; /* IS_SHORT of kernels/groups.cu */
 
 /* Whether every group is a batch at most, which one lane has (see kernels/group_state.cuh), or most segments of a vector are. */
 static int find_shortness(const struct job *job) {
     enum { BATCH = 8 };
     const struct wf_layout *layout = job->grouped->layout;
-    bool is_vector = layout->by == WF_GROUP_SEGMENTS && layout->ndim == 1 && job->arguments.reduced_ndim == 1;
+    bool is_vector = !is_indexed(job) && layout->ndim == 1 && job->arguments.reduced_ndim == 1;
     if (job->plan.lanes_log2 || job->elements > BATCH) return ARE_LONG;
     return layout->axis < 0 ? ARE_SHORT : is_vector ? ARE_SHORT_SEGMENTS : ARE_LONG;
 }
@@ -164,6 +170,11 @@ static struct wf_cuda_group_task make_task(const struct job *job) {
         .shared_nbytes = job->sums_nbytes + job->ring_nbytes};
 }
 
+static bool fits_registers(const struct job *job) {
+    const struct wf_accumulator *empty = job->grouped->empty;
+    return wf_cuda_group_fits_registers(empty->op, empty->type, job->grouped->result_type) && find_shortness(job) != ARE_LONG;
+}
+
 static void make_plan(struct job *job, const struct wf_gpu *gpu) {
     const struct wf_group_arguments *r = &job->arguments;
     const struct wf_layout *layout = job->grouped->layout;
@@ -173,8 +184,7 @@ static void make_plan(struct job *job, const struct wf_gpu *gpu) {
     job->plan = wf_cuda_group_plan_make(&task, gpu);
     if (job->keeps_slots) return;
     const struct wf_accumulator *empty = job->grouped->empty;
-    bool fits = wf_cuda_group_fits_registers(empty->op, empty->type, job->grouped->result_type);
-    job->plan.in_registers = fits && find_shortness(job) != ARE_LONG;
+    job->plan.in_registers = fits_registers(job);
     job->plan.has_tables = layout->by == WF_GROUP_KEYS && layout->ndim == 1 && job->alignment > 1 && r->ndim == 1 &&
                            wf_cuda_tables_fit(empty, layout->reduced_count, layout->count);
     job->plan.tables_suffice = job->plan.has_tables && wf_cuda_tables_suffice(empty);
@@ -212,7 +222,7 @@ static bool is_contiguous(const struct job *job) {
 }
 
 static int find_walk(const struct job *job) {
-    if (job->grouped->layout->by == WF_GROUP_KEYS) return WALK_INDEXED;
+    if (is_indexed(job)) return WALK_INDEXED;
     if (job->arguments.reduced_ndim > 1) return WALK_FOLDED;
     if (find_shortness(job) != ARE_LONG) return WALK_STRAIGHT;
     return is_contiguous(job) ? WALK_CONTIGUOUS : WALK_STRAIGHT;
@@ -240,7 +250,7 @@ static int find_resident(const struct job *job, const struct wf_gpu *gpu) {
 static int find_ring_nbytes(const struct job *job) {
     enum { LANES = 32, BATCH = 8 };
     int of_batch = BATCH * (int)wf_type_nbytes(job->grouped->a->type);
-    if (job->grouped->layout->by == WF_GROUP_KEYS || job->arguments.reduced_ndim > 1 || job->alignment == 1) return 0;
+    if (is_indexed(job) || job->arguments.reduced_ndim > 1 || job->alignment == 1) return 0;
     if (of_batch < VECTOR_NBYTES) of_batch = VECTOR_NBYTES;
     return WF_GROUP_RING_BATCHES * LANES * of_batch * (job->grouped->b ? 2 : 1);
 }
@@ -329,7 +339,7 @@ static void size_scratch(struct job *job) {
     const struct wf_grouped *grouped = job->grouped;
     const struct wf_layout *layout = grouped->layout;
     int64_t pieces = 0, slots = job->plan.pieces > 1 ? layout->count : 0;
-    if (layout->axis >= 0 && !job->plan.tables_suffice) count_pieces(job, &pieces, &slots);
+    if (layout->axis >= 0 && (!job->plan.tables_suffice || job->plan.tables.tries_segments)) count_pieces(job, &pieces, &slots);
     if (job->keeps_slots) slots = job->arguments.count;
     if (grouped->groups->labels && job->are_labels_host)
         job->labels_nbytes = (size_t)wf_array_length(grouped->groups->labels, 0) * wf_type_nbytes(grouped->groups->labels->type);
@@ -404,46 +414,6 @@ static wf_error send_labels(wf_handle *handle, const wf_array *labels, wf_cuda_p
     return error;
 }
 
-static wf_error add_to_tables(wf_handle *handle, const struct job *job, const wf_array *keys, wf_cuda_pointer *condition) {
-    const struct wf_grouped *grouped = job->grouped;
-    struct wf_cuda_table_task task = {.groups = &job->arguments,
-                                      .empty = grouped->empty,
-                                      .result_type = grouped->result_type,
-                                      .keys = keys,
-                                      .table_count = grouped->groups->count,
-                                      .skips_bad_keys = grouped->skips_bad_keys,
-                                      .sums_nbytes = job->sums_nbytes,
-                                      .plan = job->plan.tables,
-                                      .scratch = job->tables};
-    return wf_cuda_tables_reduce(handle, &task, condition);
-}
-
-static wf_error resolve_keys(wf_handle *handle, struct job *job, const wf_array *keys) {
-    const struct wf_grouped *grouped = job->grouped;
-    struct wf_group_arguments *r = &job->arguments;
-    wf_cuda_pointer condition = 0;
-    wf_error error = job->plan.has_tables ? add_to_tables(handle, job, keys, &condition) : WF_OK;
-    if (error || job->plan.tables_suffice) return error;
-    r->condition = condition;
-    return wf_cuda_sort_keys(handle, keys, grouped->groups->count, grouped->skips_bad_keys, job->keys, r);
-}
-
-static wf_error resolve_labels(wf_handle *handle, struct job *job) {
-    const struct wf_grouped *grouped = job->grouped;
-    struct wf_group_arguments *r = &job->arguments;
-    wf_array labels = *grouped->groups->labels;
-    wf_error error = WF_OK;
-    if (job->labels_nbytes) error = send_labels(handle, grouped->groups->labels, job->labels, &labels);
-    if (error) return error;
-    if (grouped->layout->by == WF_GROUP_KEYS) return resolve_keys(handle, job, &labels);
-    int64_t stride_bytes[WF_NDIM_MAX];
-    wf_array_strides(&labels, stride_bytes);
-    r->offsets = (uintptr_t)labels.data;
-    r->offset_stride = stride_bytes[0];
-    r->offsets_are_wide = labels.type == WF_I64;
-    return WF_OK;
-}
-
 /* ---- the reduction ---- */
 
 static int64_t blocks_for(const struct job *job, int64_t count) {
@@ -472,6 +442,71 @@ static wf_error launch_all(wf_handle *handle, struct job *job) {
     if (!error && r->status) error = launch(handle, job, WF_GROUPS_STATUS, 1);
     return error;
 }
+
+/* ---- keys and offsets ---- */
+
+/* Launches it for keys that may be sorted, with offsets of which the GPU will know whether they are right. */
+static wf_error reduce_as_segments(wf_handle *handle, const struct job *job, const struct wf_cuda_table_task *task) {
+    const struct wf_cuda *cuda = handle->device_state;
+    struct job segments = *job;
+    struct wf_group_arguments *r = &segments.arguments;
+    segments.are_segments = true;
+    segments.ring_nbytes = find_ring_nbytes(&segments);
+    segments.plan.in_registers = fits_registers(&segments);
+    const struct wf_cuda_group_task shape = make_task(&segments);
+    wf_cuda_group_plan_fit(&segments.plan, &shape, &cuda->gpu);
+    r->tiles = segments.plan.tiles;
+    r->offsets = task->offsets;
+    r->offset_stride = 4;
+    r->unless = task->unsorted;
+    r->status = 0; /* which others leave */
+    wf_error error = find_kernel(handle, &segments);
+    return error ? error : launch_all(handle, &segments);
+}
+
+static wf_error add_to_tables(wf_handle *handle, const struct job *job, const wf_array *keys, wf_cuda_pointer *condition) {
+    const struct wf_grouped *grouped = job->grouped;
+    struct wf_cuda_table_task task = {.groups = &job->arguments,
+                                      .empty = grouped->empty,
+                                      .result_type = grouped->result_type,
+                                      .keys = keys,
+                                      .table_count = grouped->groups->count,
+                                      .skips_bad_keys = grouped->skips_bad_keys,
+                                      .sums_nbytes = job->sums_nbytes,
+                                      .plan = job->plan.tables,
+                                      .scratch = job->tables};
+    wf_error error = wf_cuda_tables_open(handle, &task);
+    if (!error && task.offsets) error = reduce_as_segments(handle, job, &task);
+    return error ? error : wf_cuda_tables_reduce(handle, &task, condition);
+}
+
+static wf_error resolve_keys(wf_handle *handle, struct job *job, const wf_array *keys) {
+    const struct wf_grouped *grouped = job->grouped;
+    struct wf_group_arguments *r = &job->arguments;
+    wf_cuda_pointer condition = 0;
+    wf_error error = job->plan.has_tables ? add_to_tables(handle, job, keys, &condition) : WF_OK;
+    if (error || job->plan.tables_suffice) return error;
+    r->condition = condition;
+    return wf_cuda_sort_keys(handle, keys, grouped->groups->count, grouped->skips_bad_keys, job->keys, r);
+}
+
+static wf_error resolve_labels(wf_handle *handle, struct job *job) {
+    const struct wf_grouped *grouped = job->grouped;
+    struct wf_group_arguments *r = &job->arguments;
+    wf_array labels = *grouped->groups->labels;
+    wf_error error = WF_OK;
+    if (job->labels_nbytes) error = send_labels(handle, grouped->groups->labels, job->labels, &labels);
+    if (error) return error;
+    if (grouped->layout->by == WF_GROUP_KEYS) return resolve_keys(handle, job, &labels);
+    int64_t stride_bytes[WF_NDIM_MAX];
+    wf_array_strides(&labels, stride_bytes);
+    r->offsets = (uintptr_t)labels.data;
+    r->offset_stride = stride_bytes[0];
+    r->offsets_are_wide = labels.type == WF_I64;
+    return WF_OK;
+}
+
+/* ---- all of the arguments ---- */
 
 static void set_arguments(struct job *job) {
     const struct wf_grouped *grouped = job->grouped;

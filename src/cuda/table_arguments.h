@@ -6,6 +6,7 @@
 
 enum wf_table_stage {
     WF_TABLE_SAMPLE, /* whether neighbours have keys far apart */
+    WF_TABLE_OFFSETS, /* where each key's elements begin, if keys are sorted */
     WF_TABLE_LOOK,   /* the largest exponent of what is summed; where there are buckets, how many elements each has */
     WF_TABLE_SCAN,   /* where each bucket begins; one block */
     WF_TABLE_PLACE,  /* every element, with its key, to its bucket */
@@ -19,6 +20,7 @@ enum {
     WF_TABLE_BLOCK = 512,
     WF_TABLE_TERMS_MAX = 3, /* words among which a sum's bits are divided */
     WF_TABLE_SQUARE_TERMS = 4, /* those of a sum of squares, whose exponents are twice as far apart, ... */
+    WF_TABLE_F64_SQUARE_TERMS = 5, /* ... of f64, which are two f64 each, ... */
     WF_TABLE_INTEGER_SQUARE_TERMS = 2, /* ... and of squares of 64 bits */
     WF_TABLE_COPIES_MAX = 32 /* of a table in shared memory, so that lanes with equal keys do not wait for each other */
 };
@@ -29,7 +31,7 @@ struct wf_table_findings {
     unsigned int has_negative_zero;
     unsigned int failed;            /* tables do not hold it all: the keys are to be sorted */
     unsigned int far, near;         /* pairs of neighbours, of a sample, by their keys */
-    unsigned int unused;
+    unsigned int unsorted;          /* some key is less than the one before it, or of no group */
 };
 
 /* Addresses are of device memory. */
@@ -38,6 +40,7 @@ struct wf_table_arguments {
     unsigned long long keys;
     long long key_stride; /* bytes */
     long long count, table_count; /* elements, and groups */
+    unsigned long long offsets;  /* of segments, which keys are if they are sorted: u32 for each group, and one more; or 0 */
     unsigned long long words;    /* u64 for each group, terms + square_terms + counts times: the lowest terms first */
                                  /* of extremes a word, and for WF_TABLE_INDEX one more: see kernels/table_extremes.cuh */
     unsigned long long flags;    /* u32 for each group: enum wf_special, of its infinities, and WF_TABLE_NAN; WF_TABLE_SEEN */

@@ -307,7 +307,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT) groups(const __gri
         if (lane_number() == 0) leave_status(&task);
         return;
     }
-    if (task.condition && *(const u32 *)task.condition == 0) return;
+    if ((task.condition && *(const u32 *)task.condition == 0) || (task.unless && *(const u32 *)task.unless)) return;
     if (task.stage == WF_GROUPS_CLEAR) {
         clear_slots(&task);
         return;

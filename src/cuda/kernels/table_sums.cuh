@@ -13,18 +13,16 @@
 
 // The words of a key, while they are gathered.
 #define SQUARES_AT WF_TABLE_TERMS_MAX
-#define COUNT_AT (WF_TABLE_TERMS_MAX + (HAS_SQUARES ? WF_TABLE_SQUARE_TERMS : 0))
+#define FLOAT_SQUARE_TERMS (WIDTH == 64 ? WF_TABLE_F64_SQUARE_TERMS : WF_TABLE_SQUARE_TERMS)
+#define INTEGER_SQUARE_TERMS (WIDTH == 64 ? WF_TABLE_SQUARE_TERMS : WF_TABLE_INTEGER_SQUARE_TERMS)
+#define SQUARE_TERMS (!HAS_SQUARES ? 0 : IS_FLOAT ? FLOAT_SQUARE_TERMS : INTEGER_SQUARE_TERMS)
+#define COUNT_AT (WF_TABLE_TERMS_MAX + SQUARE_TERMS)
 #define WORDS_MAX (COUNT_AT + 1)
 
 // What is known of these where it is compiled.
 static __device__ __forceinline__ int count_terms(const struct wf_table_arguments *r)
 {
     return !IS_FLOAT || HAS_NONZERO ? r->terms : HAS_VALUE_SUM ? WF_TABLE_TERMS_MAX : 0;
-}
-
-static __device__ __forceinline__ int count_square_terms(void)
-{
-    return !HAS_SQUARES ? 0 : IS_FLOAT || WIDTH == 64 ? WF_TABLE_SQUARE_TERMS : WF_TABLE_INTEGER_SQUARE_TERMS;
 }
 
 static __device__ __forceinline__ bool has_counts(const struct wf_table_arguments *r)
@@ -39,7 +37,7 @@ static __device__ __forceinline__ bool has_counts(const struct wf_table_argument
 
 static __device__ __forceinline__ int count_words(const struct wf_table_arguments *r)
 {
-    return count_terms(r) + count_square_terms() + has_counts(r);
+    return count_terms(r) + SQUARE_TERMS + has_counts(r);
 }
 
 // ---- looking
@@ -124,13 +122,13 @@ static __device__ __forceinline__ int find_base(const struct wf_table_arguments 
 // The same of squares, whose positions begin at twice the exponent.
 static __device__ __forceinline__ int find_base_of_squares(const struct wf_table_arguments *r)
 {
-    return IS_FLOAT ? 2 * find_top(r) - count_square_terms() * r->term_bits : 0;
+    return IS_FLOAT ? 2 * find_top(r) - SQUARE_TERMS * r->term_bits : 0;
 }
 
 
 // Of floats: for each word an f64 whose last bit is the word's unit, so that adding it rounds a value to units.
 typedef struct {
-    double anchor[WF_TABLE_SQUARE_TERMS];
+    double anchor[LARGER(SQUARE_TERMS, WF_TABLE_TERMS_MAX)];
 } grid;
 
 // Of values, and of their squares.
@@ -154,7 +152,7 @@ static __device__ __forceinline__ grids place_grids(const struct wf_table_argume
 {
     grids placed;
     if (HAS_VALUE_SUM) placed.values = place_grid(r, WF_TABLE_TERMS_MAX, LOW_EXPONENT + find_base(r));
-    if (HAS_SQUARES) placed.squares = place_grid(r, WF_TABLE_SQUARE_TERMS, 2 * LOW_EXPONENT + find_base_of_squares(r));
+    if (HAS_SQUARES) placed.squares = place_grid(r, SQUARE_TERMS, 2 * LOW_EXPONENT + find_base_of_squares(r));
     return placed;
 }
 
@@ -187,7 +185,7 @@ static __device__ __forceinline__ void add_integer(const struct wf_table_argumen
 {
     wf_u128 magnitude = magnitude_of(bits);
     if (HAS_VALUE_SUM) add_bits(r, WIDTH == 64 ? 2 : 1, magnitude, HAS_SUM && is_negative(bits), sum->word);
-    if (HAS_SQUARES) add_bits(r, count_square_terms(), magnitude * magnitude, false, sum->word + SQUARES_AT);
+    if (HAS_SQUARES) add_bits(r, SQUARE_TERMS, magnitude * magnitude, false, sum->word + SQUARES_AT);
 }
 
 // Whether it counts.
@@ -211,14 +209,22 @@ static __device__ __forceinline__ void note_special(const struct wf_table_argume
     atomicOr((u32 *)r->flags + key, flag);
 }
 
-// Whether grids hold it.  The square of a type of up to 32 bits is an f64.
+// Whether the grid holds the square, which of a type of up to 32 bits is an f64, and of f64 mostly two, the second one below the
+// unit of the highest word.
+static __device__ __forceinline__ bool add_square(const grid *grid, double value, i64 *word)
+{
+    double square = __dmul_rn(value, value), more = __fma_rn(value, value, -square);
+    bool is_exact = add_float(grid, SQUARE_TERMS, square, word) == 0;
+    if (WIDTH < 64) return is_exact;
+    bool is_whole = value == 0 || fabs(value) > 0x1p-480; // below, what is left may not be a number
+    return is_exact && is_whole && (more == 0 || add_float(grid, SQUARE_TERMS - 1, more, word) == 0);
+}
+
+// Whether grids hold it.
 static __device__ __forceinline__ bool add_to_grids(const grids *grids, double value, pending *sum)
 {
-    const int terms = WF_TABLE_TERMS_MAX, square_terms = WF_TABLE_SQUARE_TERMS;
-    double rest = HAS_VALUE_SUM ? add_float(&grids->values, terms, HAS_SUM ? value : fabs(value), sum->word) : 0;
-    double square = __dmul_rn(value, value);
-    double rest_of_square = HAS_SQUARES ? add_float(&grids->squares, square_terms, square, sum->word + SQUARES_AT) : 0;
-    return rest == 0 && rest_of_square == 0;
+    double rest = HAS_VALUE_SUM ? add_float(&grids->values, WF_TABLE_TERMS_MAX, HAS_SUM ? value : fabs(value), sum->word) : 0;
+    return (!HAS_SQUARES || add_square(&grids->squares, value, sum->word + SQUARES_AT)) && rest == 0;
 }
 
 static __device__ __forceinline__ void add_value(const struct wf_table_arguments *r, const grids *grids, unit bits, pending *sum)
@@ -307,7 +313,7 @@ static __device__ __forceinline__ void clear_pending(pending *sum, int key)
 // The word of what is gathered for a key, by its number in the table.
 static __device__ __forceinline__ u64 word_of_pending(const pending *sum, int word, const struct wf_table_arguments *r)
 {
-    int terms = count_terms(r), squares_end = terms + count_square_terms();
+    int terms = count_terms(r), squares_end = terms + SQUARE_TERMS;
     return (u64)sum->word[word < terms ? word : word < squares_end ? SQUARES_AT + word - terms : COUNT_AT];
 }
 
@@ -574,7 +580,7 @@ static __device__ __forceinline__ void take_words(const struct wf_table_argument
     const int terms = count_terms(r);
     if (HAS_NONZERO) group->nonzero = word_at(r, 0, number);
     if (HAS_VALUE_SUM) take_terms(r, number, 0, terms, find_base(r), &group->sum);
-    if (HAS_SQUARES) take_terms(r, number, terms, count_square_terms(), find_base_of_squares(r), &group->product_sum);
+    if (HAS_SQUARES) take_terms(r, number, terms, SQUARE_TERMS, find_base_of_squares(r), &group->product_sum);
 }
 
 static __device__ __forceinline__ void finish_key(const struct wf_table_arguments *r, i64 number, u32 flags, group_state *group)
@@ -584,7 +590,7 @@ static __device__ __forceinline__ void finish_key(const struct wf_table_argument
 #pragma unroll
     for (int i = 0; i < WF_TABLE_TERMS_MAX; i++) terms[i] = IS_PLAIN_TERM_SUM ? word_at(r, i, number) : 0;
     // A sum of nothing is that of one 0.
-    i64 count = has_counts(r) ? (i64)word_at(r, count_terms(r) + count_square_terms(), number) : 1;
+    i64 count = has_counts(r) ? (i64)word_at(r, count_terms(r) + SQUARE_TERMS, number) : 1;
     if (flags == 0 && write_words(r, &place, terms)) return;
     group_clear(group);
     take_words(r, number, group);

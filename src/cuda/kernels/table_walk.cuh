@@ -5,6 +5,7 @@
 
 #include "kernels/element.cuh"
 #include "kernels/group_place.cuh"
+#include "kernels/relaxed.cuh"
 #include "kernels/warp.cuh"
 #include "table_arguments.h"
 
@@ -100,7 +101,9 @@ static __device__ __forceinline__ void sample_keys(const struct wf_table_argumen
     load_key_bits(r, min(thread * r->count / threads, (i64)r->count - 2), 2, bits);
     i64 difference = key_of_bits(r, bits[1]) - key_of_bits(r, bits[0]), near = r->table_count >> 8;
     u32 far = (u32)__popc(__ballot_sync(ALL_LANES, difference > near || difference < -near));
+    bool descends = __any_sync(ALL_LANES, difference < 0);
     if (lane_number()) return;
+    if (descends) atomicOr(&findings_of(r)->unsorted, 1);
     atomicAdd(&findings_of(r)->far, far);
     atomicAdd(&findings_of(r)->near, 32 - far);
 }
@@ -119,6 +122,67 @@ static __device__ __forceinline__ key_range range_of_pass(const struct wf_table_
     key_range part = {first, (u64)min(length, r->table_count - first)};
     return part;
 }
+
+// ---- sorted keys
+
+#define KEYS_OF_LANE 8 // that it loads at a time
+#define GAP_MAX (1 << 16) // groups without elements, one after the other, of which there may be more if keys go to tables
+
+// What keys between that of an element and the one before it, itself included, begin with.  By all lanes.
+static __device__ __forceinline__ void fill_offsets(const struct wf_table_arguments *r, i64 before, i64 key, i64 position)
+{
+    u32 *offsets = (u32 *)r->offsets;
+    bool is_wide = key - before > 32;
+    for (i64 i = before + 1; i <= key && !is_wide; i++) offsets[i] = (u32)position;
+    for (u32 wide = __ballot_sync(ALL_LANES, is_wide); wide; wide &= wide - 1) {
+        int lane = __ffs((int)wide) - 1;
+        i64 last = (i64)__shfl_sync(ALL_LANES, (u64)key, lane), at = (i64)__shfl_sync(ALL_LANES, (u64)before, lane) + 1;
+        u32 value = __shfl_sync(ALL_LANES, (u32)position, lane);
+        for (at += lane_number(); at <= last; at += 32) offsets[at] = value;
+    }
+}
+
+// The key at a position; before the first one -1, and behind the last one, if all is well, as many as there are.
+static __device__ __forceinline__ i64 load_key(const struct wf_table_arguments *r, i64 position)
+{
+    u64 bits[EACH];
+    if (position < 0) return -1;
+    if (position >= r->count) return r->table_count;
+    load_key_bits(r, position, 1, bits);
+    i64 key = key_of_bits(r, bits[0]);
+    return (u64)key < (u64)r->table_count ? key : -2;
+}
+
+// Where each group's elements begin, while keys do not fall.
+static __device__ __forceinline__ void find_offsets(const struct wf_table_arguments *r)
+{
+    const i64 of_warp = 32 * KEYS_OF_LANE, step = (i64)gridDim.x * (WF_TABLE_BLOCK / 32) * of_warp;
+    i64 first = ((i64)blockIdx.x * (WF_TABLE_BLOCK / 32) + warp_number()) * of_warp;
+    bool is_sorted = true;
+    for (; first <= r->count && is_sorted && load_global_u32(&findings_of(r)->unsorted) == 0; first += step) {
+        i64 key[KEYS_OF_LANE], before[KEYS_OF_LANE];
+#pragma unroll
+        for (int k = 0; k < KEYS_OF_LANE; k++) {
+            key[k] = load_key(r, first + 32 * k + lane_number());
+            before[k] = load_key(r, first + 32 * k + lane_number() - 1);
+        }
+#pragma unroll
+        for (int k = 0; k < KEYS_OF_LANE; k++) {
+            bool rises = key[k] >= before[k] && before[k] >= -1 && key[k] - before[k] <= GAP_MAX;
+            is_sorted = is_sorted && __all_sync(ALL_LANES, rises);
+            if (is_sorted) fill_offsets(r, before[k], key[k], first + 32 * k + lane_number());
+        }
+    }
+    if (!is_sorted && lane_number() == 0) atomicOr(&findings_of(r)->unsorted, 1);
+}
+
+// Whether segments have been reduced, so that nothing is left to do.
+static __device__ __forceinline__ bool are_segments(const struct wf_table_arguments *r)
+{
+    return r->offsets && findings_of(r)->unsorted == 0;
+}
+
+// ---- elements
 
 // What a lane loads at a time: elements that follow each other, as they lie in memory.
 typedef struct {

@@ -13,8 +13,11 @@
 
 extern "C" __global__ void __launch_bounds__(WF_TABLE_BLOCK, 2) tables(const __grid_constant__ struct wf_table_arguments task)
 {
+    bool is_of_tables = task.stage != WF_TABLE_SAMPLE && task.stage != WF_TABLE_OFFSETS && task.stage != WF_TABLE_STATUS;
+    if (is_of_tables && are_segments(&task)) return;
     switch (task.stage) {
     case WF_TABLE_SAMPLE: sample_keys(&task); break;
+    case WF_TABLE_OFFSETS: find_offsets(&task); break;
 #if !HAS_EXTREMES
     case WF_TABLE_LOOK: look(&task); break;
     case WF_TABLE_SCAN: scan_buckets(&task); break;
