@@ -355,7 +355,7 @@ static void check_cluster_access(struct races_block *block, const simt_event *ev
     for (uint32_t lane = 0; lane < SIMT_LANES; lane++)
         addresses[lane] = races_address(event->block, access->addresses[lane]);
     ranked.addresses = addresses;
-    ranked.is_consecutive = false;
+    ranked.has_stride = false;
     check_access_of(block, event, &ranked);
 }
 
