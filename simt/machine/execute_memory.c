@@ -11,7 +11,7 @@ enum { ROW_NBYTES = sizeof(uint32_t) * SIMT_LANES };
 
 /* A full warp's neighbouring words, which go from and to a register as they are. */
 static bool is_row(const struct request *request, enum width width) {
-    return request->is_consecutive && request->nbytes == 4 && width == WIDTH_32 &&
+    return simt_request_is_row(request) && request->nbytes == 4 && width == WIDTH_32 &&
            (uintptr_t)request->hosts[0] % sizeof(uint64_t) == 0;
 }
 
@@ -36,12 +36,29 @@ static void row_store(const struct request *request, const unsigned char *from) 
         }
 }
 
+/* One word for all lanes. */
+static bool is_same(const struct request *request) {
+    return request->has_stride && !request->host_stride && request->lanes == UINT32_MAX;
+}
+
+static void load_same(const struct request *request, unsigned char *to, enum width width, uint32_t at) {
+    uint32_t nbytes = request->code->memory.vector.element_nbytes;
+    uint64_t value = element_load(request->hosts[0] + at, nbytes);
+    if (request->code->memory.is_signed) value = simt_extend(value, nbytes);
+    if (width == WIDTH_32)
+        for (uint32_t lane = 0; lane < SIMT_LANES; lane++) ((uint32_t *)(void *)to)[lane] = (uint32_t)value;
+    else
+        for (uint32_t lane = 0; lane < SIMT_LANES; lane++) lane_set(to, width, lane, value);
+}
+
 static void load_element(struct path *path, const struct request *request, uint32_t element) {
     const struct vector_code *vector = &request->code->memory.vector;
     unsigned char *to = slot_lanes(path, vector->slots[element]);
     enum width width = vector->widths[element];
     uint32_t nbytes = vector->element_nbytes, at = element * nbytes;
     if (is_row(request, width)) row_load(request, to);
+    else if (is_same(request))
+        load_same(request, to, width, at);
     else if (nbytes == 4 && width == WIDTH_32)
         SIMT_FOR_EACH_LANE (lane, request->lanes)
             ((uint32_t *)(void *)to)[lane] =

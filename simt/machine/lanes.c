@@ -66,7 +66,7 @@ static bool is_row(const struct lane_row *row, const struct lane_key *key) {
 }
 
 static void fill(struct lane_operation *operation, const struct lane_row *row) {
-    *operation = (struct lane_operation){.function = row->function,
+    *operation = (struct lane_operation){.function = simt_lanes_fused(row->function),
                                          .count = row->count,
                                          .destinations = row->destinations,
                                          .reads_carry = row->flags & ROW_READS_CARRY,

@@ -59,12 +59,12 @@ static simt_line *line_at(struct costs *costs, uint32_t pc) {
 
 /* ---- what is counted ----------------------------------------------------------------------------------------- */
 
-static void count_instruction(void *block, const simt_event *event) {
-    simt_line *line = line_at(block, event->pc);
+static void count_executed(void *block, uint32_t pc, const simt_executed *executed) {
+    simt_line *line = line_at(block, pc);
     if (!line) return;
-    line->instructions++;
-    line->active_lanes += lane_count(event->active);
-    line->thread_instructions += lane_count(event->mask);
+    line->instructions += executed->instructions;
+    line->active_lanes += executed->active_lanes;
+    line->thread_instructions += executed->thread_instructions;
 }
 
 static void count_branch(void *block, const simt_event *event, uint32_t taken) {
@@ -78,6 +78,7 @@ static void count_branch(void *block, const simt_event *event, uint32_t taken) {
 static uint64_t lane_stride(const simt_access *access, uint64_t otherwise) {
     uint32_t first = first_lane(access->lanes), last = last_lane(access->lanes);
     if (first == last) return otherwise;
+    if (access->has_stride) return access->stride;
     const uint64_t *addresses = access->addresses, stride = addresses[first + 1] - addresses[first];
     for (uint32_t lane = first; lane < last; lane++)
         if ((access->lanes >> lane & 3) != 3 || addresses[lane + 1] - addresses[lane] != stride) return 0;
@@ -104,7 +105,7 @@ static uint32_t padded_wavefronts(const simt_access *access, const simt_launch_v
     for (uint32_t lane = 0; lane < SIMT_LANES; lane++)
         addresses[lane] = access->addresses[lane] + access->addresses[lane] / WORD_NBYTES / words * WORD_NBYTES;
     padded.addresses = addresses;
-    padded.is_consecutive = false;
+    padded.has_stride = false;
     return simt_wavefronts(&padded, view->warp_size, view->banks, &least);
 }
 
@@ -218,7 +219,7 @@ const struct simt_observer simt_observe_lines = {
     .launch_end = end_launch,
     .block_begin = begin_block,
     .block_end = end_block,
-    .instruction = count_instruction,
+    .executed = count_executed,
     .branch = count_branch,
     .access = count_access,
     .shuffle = count_shuffle,

@@ -63,11 +63,31 @@ static inline void count_whole(const simt_access *access, uint32_t nbytes, const
         counts[i] = (uint32_t)((last >> shifts[i]) - (begin >> shifts[i]) + 1);
 }
 
+/* Counts the pieces of lanes that lie `stride` from one another, which are aligned and do not overlap: pieces not smaller
+ * than the stride are all those between the ends, smaller ones each lane's own. */
+static inline void count_steps(const simt_access *access, uint32_t nbytes, const uint32_t *shifts, uint32_t *counts,
+                               uint32_t count) {
+    const uint64_t one = access->addresses[first_lane(access->lanes)],
+                   other = access->addresses[last_lane(access->lanes)];
+    const bool rises = !(access->stride >> 63);
+    const uint64_t begin = rises ? one : other, end = (rises ? other : one) + nbytes - 1,
+                   stride = rises ? access->stride : -access->stride;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t piece = UINT64_C(1) << shifts[i];
+        counts[i] = stride <= piece ? (uint32_t)((end >> shifts[i]) - (begin >> shifts[i]) + 1)
+                                    : lane_count(access->lanes) * (piece < nbytes ? nbytes >> shifts[i] : 1);
+    }
+}
+
 static inline void count_each(const simt_access *access, const uint32_t *shifts, uint32_t *counts,
                               uint32_t count) {
     uint32_t nbytes = lane_nbytes(access);
     if (is_consecutive(access)) {
         count_whole(access, nbytes, shifts, counts, count);
+        return;
+    }
+    if (access->has_stride) {
+        count_steps(access, nbytes, shifts, counts, count);
         return;
     }
     struct begins begins;
