@@ -214,6 +214,70 @@ __global__ void f(int *out) {
 }
 
 
+SPINS = {
+    "each other": ("""__global__ void f(volatile int *flag, int *out) {
+    if (blockIdx.x == 0) {
+        while (*flag != 1) { } // here
+        *flag = 2;
+    } else {
+        while (*flag != 2) { } // other
+        *flag = 1;
+    }
+    out[threadIdx.x] = 1;
+}
+""", ["--grid", 2, "--block", 64], "no thread is left to change it: all others have ended or wait in such loops, too"),
+    "barrier": ("""__global__ void f(volatile int *flag, int *out) {
+    if (threadIdx.x < 32) while (*flag == 0) { } // here
+    __syncthreads(); // barrier
+    out[threadIdx.x] = *flag = 1;
+}
+""", ["--block", 64], "other threads of the block wait at the barrier of line {barrier}, which these must reach"),
+    "lanes": ("""__global__ void f(volatile int *flag, int *out) {
+    if (threadIdx.x < 16) while (*flag == 0) { } // here
+    __syncwarp();
+    out[threadIdx.x] = *flag = 1;
+}
+""", ["--block", 32], "lanes 0xffff0000 of its warp wait for these: what changes it must come before that"),
+    "not volatile": ("""__global__ void f(const int *flag, int *out) {
+    while (*flag == 0) { } // here
+    out[threadIdx.x] = 1;
+}
+""", ["--block", 32], "(a flag that others set must be volatile or atomic, or it is read once)"),
+}
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", SPINS)
+def test_a_spin_is_told_long_before_the_limit_with_what_it_needs(name, threads, write):
+    """Half a second on one core; at the limit it would be four million instructions."""
+    source, arguments, said = SPINS[name]
+    report = inspected(write("spin.cu", source), *arguments, "--threads", threads, "--arg", "i32[1]=zeros", "--arg",
+                       "i32[64]", status=3)
+    finding = report["findings"][-1]
+    lines = {marked: line_of(source, marked) for marked in re.findall(r"// (\w+)$", source, re.MULTILINE)}
+    assert finding["kind"] == "runaway" and finding["line"] in (lines["here"], lines.get("other"))
+    assert "in a loop that never ends" in finding["message"] and said.format(**lines) in finding["message"]
+    assert report["instructions"] < 2_000_000
+
+
+LOCK = """__global__ void f(int *lock, int *out) {
+    while (atomicCAS(lock, 0, 1) != 0) { }
+    __threadfence();
+    out[0] += 1;
+    __threadfence();
+    atomicExch(lock, 0);
+}
+"""
+
+
+def test_spins_that_end_are_no_findings(write):
+    for schedule in ("lockstep", "split", "random:3"):
+        report = inspected(write("lock.cu", LOCK), "--grid", 3, "--block", 64, "--schedule", schedule, "--print", 1, "--arg",
+                           "i32[1]=zeros", "--arg", "i32[1]=zeros")
+        assert report["findings"] == [] and report["values"][0]["elements"] == [192]
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", WRONG)
 def test_a_finding_names_its_cure(name, write):
