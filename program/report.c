@@ -385,6 +385,7 @@ static void put_json_advice(struct json *json, const struct program *program, co
     json_key_unsigned(json, "line", advice->line);
     json_key_unsigned(json, "count", advice->count);
     json_key_unsigned(json, "least", advice->least);
+    json_key_unsigned(json, "then", advice->then);
     get_text(text, advice->message);
     json_key_text(json, "message", text);
     get_cure(program, names, advice, text);

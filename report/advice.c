@@ -17,6 +17,13 @@ const char *const advice_kinds[] = {BANKS, SECTORS, ATOMICS, DIVERGENCE, BARRIER
 
 enum { LINES_MAX = 3 }; /* of each kind */
 
+/* What the report counts of a line. */
+struct line_costs {
+    const simt_line *line;
+    const simt_line_least *possible;
+    const simt_line_cures *cures;
+};
+
 /* Whether the count is so much more than the least, in percent and in all. */
 static bool is_excess(uint64_t count, uint64_t least, uint64_t percent, uint64_t excess) {
     return count * 100 >= least * percent && count >= least + excess;
@@ -47,12 +54,13 @@ static uint32_t best_paddings(const simt_line_least *possible, uint64_t *then) {
     return paddings;
 }
 
-static void cure_banks(const struct advice_subject *subject, const simt_line *line,
-                       const simt_line_least *possible, struct advice *advice) {
-    const uint32_t paddings = best_paddings(possible, &advice->then);
-    if (!is_excess(line->shared_wavefronts, advice->then, ADVICE_BANKS_PERCENT, ADVICE_BANKS_EXCESS)) {
+static void cure_banks(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
+    const uint32_t paddings = best_paddings(costs->possible, &advice->then);
+    if (!is_excess(costs->line->shared_wavefronts, advice->then, ADVICE_BANKS_PERCENT, ADVICE_BANKS_EXCESS)) {
+        advice->then = advice->least;
         snprintf(advice->cure, ADVICE_TEXT,
-                 "let neighbouring lanes access neighbouring words: index by threadIdx.x without a factor");
+                 "let neighbouring lanes access neighbouring words: index by threadIdx.x without a factor; then %" PRIu64,
+                 advice->then);
         return;
     }
     advice->paddings = paddings;
@@ -64,34 +72,32 @@ static void cure_banks(const struct advice_subject *subject, const simt_line *li
                  words, words, words + 1, advice->then);
 }
 
-static bool advise_banks(const struct advice_subject *subject, const simt_line *line,
-                           const simt_line_least *possible, struct advice *advice) {
-    const uint64_t count = line->shared_wavefronts, least = line->shared_wavefronts_least;
+static bool advise_banks(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
+    const uint64_t count = costs->line->shared_wavefronts, least = costs->line->shared_wavefronts_least;
     if (!least || !is_excess(count, least, ADVICE_BANKS_PERCENT, ADVICE_BANKS_EXCESS)) return false;
     *advice = (struct advice){.kind = BANKS, .unit = "wavefronts", .count = count, .least = least};
     snprintf(advice->message, ADVICE_TEXT,
              "lanes of a warp want different words of one bank and take turns: %" PRIu64
              " wavefronts, where %" PRIu64 " would do; the worst access takes %.4g times as many",
-             count, least, line->bank_degree);
-    cure_banks(subject, line, possible, advice);
+             count, least, costs->line->bank_degree);
+    cure_banks(subject, costs, advice);
     return true;
 }
 
 /* ---- global memory ------------------------------------------------------------------------------- */
 
-static bool advise_sectors(const struct advice_subject *subject, const simt_line *line,
-                           const simt_line_least *possible, struct advice *advice) {
+static bool advise_sectors(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
     (void)subject;
-    const uint64_t count = line->global_sectors, least = possible->global_sectors_least;
-    if (line->atomics || !least || !is_excess(count, least, ADVICE_SECTORS_PERCENT, ADVICE_SECTORS_EXCESS)) return false;
+    const uint64_t count = costs->line->global_sectors, least = costs->possible->global_sectors_least;
+    if (costs->line->atomics || !least || !is_excess(count, least, ADVICE_SECTORS_PERCENT, ADVICE_SECTORS_EXCESS)) return false;
     char stride[64] = "";
-    if (possible->lane_stride && possible->lane_stride < UINT32_MAX)
-        snprintf(stride, sizeof stride, ", each %" PRIu64 " bytes from the next lane's", possible->lane_stride);
-    *advice = (struct advice){.kind = SECTORS, .unit = "sectors", .count = count, .least = least};
+    if (costs->possible->lane_stride && costs->possible->lane_stride < UINT32_MAX)
+        snprintf(stride, sizeof stride, ", each %" PRIu64 " bytes from the next lane's", costs->possible->lane_stride);
+    *advice = (struct advice){.kind = SECTORS, .unit = "sectors", .count = count, .least = least, .then = least};
     snprintf(advice->message, ADVICE_TEXT,
              "lanes of a warp access global memory in scattered places%s: %" PRIu64
              " sectors of 32 bytes, where the %" PRIu64 " bytes that they want need %" PRIu64,
-             stride, count, line->global_bytes, least);
+             stride, count, costs->line->global_bytes, least);
     snprintf(advice->cure, ADVICE_TEXT,
              "let neighbouring lanes access neighbouring elements (threadIdx.x the fastest index), or move a tile "
              "through shared memory; then %" PRIu64,
@@ -99,64 +105,94 @@ static bool advise_sectors(const struct advice_subject *subject, const simt_line
     return true;
 }
 
-static bool advise_atomics(const struct advice_subject *subject, const simt_line *line,
-                           const simt_line_least *possible, struct advice *advice) {
+static bool advise_atomics(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
     (void)subject;
-    const uint64_t count = line->atomics, least = possible->atomics_least;
-    if (!least || !is_excess(count, least, ADVICE_ATOMICS_PERCENT, ADVICE_ATOMICS_EXCESS)) return false;
-    *advice = (struct advice){.kind = ATOMICS, .unit = "atomics", .count = count, .least = least};
+    const uint64_t count = costs->line->atomics, by_warp = costs->possible->atomics_least;
+    const uint64_t by_block = costs->cures->atomics_by_block;
+    if (!by_warp || !is_excess(count, by_warp, ADVICE_ATOMICS_PERCENT, ADVICE_ATOMICS_EXCESS)) return false;
+    *advice = (struct advice){.kind = ATOMICS, .unit = "atomics", .count = count, .least = by_block, .then = by_warp};
     snprintf(advice->message, ADVICE_TEXT,
              "lanes of a warp update one address, one after the other: %" PRIu64 " atomics, where %" PRIu64
-             " would do if each warp combined its own first",
-             count, least);
+             " would do if each block combined its own first",
+             count, by_block);
     snprintf(advice->cure, ADVICE_TEXT,
-             "combine within the warp (__shfl_down_sync, __reduce_add_sync) or the block (shared memory), then one "
-             "atomic for all; by warps %" PRIu64,
-             least);
+             "combine within the warp (__shfl_down_sync, __reduce_add_sync), then one atomic for all: %" PRIu64
+             "; within the block (shared memory): %" PRIu64,
+             by_warp, by_block);
     return true;
 }
 
 /* ---- control ------------------------------------------------------------------------------------- */
 
-static bool advise_divergence(const struct advice_subject *subject, const simt_line *line,
-                           const simt_line_least *possible, struct advice *advice) {
-    (void)possible;
+static bool advise_divergence(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
     const double used = 100 * simt_report_counter_value(subject->report, "utilization", 1);
-    const uint64_t count = line->divergent_branches, branches = line->branches;
+    const uint64_t count = costs->line->divergent_branches, branches = costs->line->branches;
     if (used >= ADVICE_UTILIZATION_PERCENT || count < ADVICE_DIVERGENT_MIN ||
         count * 100 < branches * ADVICE_DIVERGENT_PERCENT)
         return false;
     *advice = (struct advice){.kind = DIVERGENCE, .unit = "divergent branches", .count = count, .least = 0};
+    advice->then = costs->cures->divergent_branches_packed;
     snprintf(advice->message, ADVICE_TEXT,
              "%" PRIu64 " of %" PRIu64 " branches part the lanes of their warp, which then run one side after the "
              "other; %.0f %% of all lanes are used",
              count, branches, used);
     snprintf(advice->cure, ADVICE_TEXT,
-             "let whole warps take one side: the condition a function of threadIdx.x / 32, or active threads numbered "
-             "from 0 without gaps");
+             "let whole warps take one side: active threads numbered from 0 without gaps; then %" PRIu64
+             "; or the condition a function of threadIdx.x / 32; then 0",
+             advice->then);
     return true;
 }
 
-static bool advise_barriers(const struct advice_subject *subject, const simt_line *line,
-                           const simt_line_least *possible, struct advice *advice) {
-    (void)subject;
-    if (!line->barriers || possible->idle_barriers < line->barriers) return false;
-    *advice = (struct advice){.kind = BARRIER, .unit = "barriers", .count = line->barriers, .least = 0};
+/* Then what comes after a barrier has not happened. */
+static bool is_stopped(const simt_report *report) {
+    for (size_t i = 0; i < simt_report_finding_count(report); i++) {
+        const enum simt_finding_kind kind = simt_report_finding(report, i)->kind;
+        if (kind != SIMT_FINDING_RACE && kind != SIMT_FINDING_UNINITIALISED && kind != SIMT_FINDING_SHUFFLE) return true;
+    }
+    return false;
+}
+
+static bool advise_barriers(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
+    if (!costs->line->barriers || is_stopped(subject->report)) return false;
+    if (costs->possible->idle_barriers < costs->line->barriers) return false;
+    *advice = (struct advice){.kind = BARRIER, .unit = "barriers", .count = costs->line->barriers, .least = 0};
     snprintf(advice->message, ADVICE_TEXT,
              "the block accessed no memory between this barrier and the one before it, or none after it: it orders "
              "nothing, %" PRIu64 " time%s",
-             line->barriers, line->barriers == 1 ? "" : "s");
+             costs->line->barriers, costs->line->barriers == 1 ? "" : "s");
     snprintf(advice->cure, ADVICE_TEXT, "leave this __syncthreads() out; then 0");
     return true;
 }
 
-static bool advise_occupancy(const struct advice_subject *subject, const simt_line *line,
-                           const simt_line_least *possible, struct advice *advice) {
-    (void)possible;
-    enum { WARPS_MAX = 64, BLOCKS_MAX = 32 };
+enum { WARPS_MAX = 64, BLOCKS_MAX = 32, THREADS_MAX = 2048, WARP = 32 }; /* of a multiprocessor */
+
+/* A multiprocessor holds too few threads in its 32 blocks: more of them in each, which take as much shared memory. */
+static void cure_small_blocks(const struct advice_subject *subject, struct advice *advice) {
+    uint32_t best = subject->block_threads;
+    for (uint32_t threads = 64; threads <= 256; threads *= 2) {
+        const size_t nbytes = subject->shared_nbytes * threads / subject->block_threads;
+        const uint64_t warps = (uint64_t)simt_resident_blocks(threads, nbytes) * threads / WARP;
+        if (warps > advice->then) best = threads;
+        if (warps > advice->then) advice->then = warps;
+    }
+    snprintf(advice->cure, ADVICE_TEXT, "larger blocks, of %" PRIu32 " threads for example; then %" PRIu64, best,
+             advice->then);
+}
+
+/* Shared memory leaves place for too few blocks. */
+static void cure_large_blocks(const struct advice_subject *subject, struct advice *advice) {
+    uint32_t blocks = THREADS_MAX / subject->block_threads;
+    if (blocks > BLOCKS_MAX) blocks = BLOCKS_MAX;
+    const size_t nbytes = simt_shared_nbytes_of(blocks);
+    advice->then = (uint64_t)blocks * ((subject->block_threads + WARP - 1) / WARP);
+    snprintf(advice->cure, ADVICE_TEXT, "at most %zu bytes of shared memory for each block of %" PRIu32
+             " threads; then %" PRIu64, nbytes, subject->block_threads, advice->then);
+}
+
+static bool advise_occupancy(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
     const double share = 100 * simt_report_counter_value(subject->report, "occupancy", 1);
     const uint64_t blocks = (uint64_t)simt_report_counter_value(subject->report, "resident_blocks", 0);
-    if (share >= ADVICE_OCCUPANCY_PERCENT || line != simt_report_line(subject->report, 0)) return false;
+    if (share >= ADVICE_OCCUPANCY_PERCENT || costs->line != simt_report_line(subject->report, 0)) return false;
     *advice = (struct advice){.kind = OCCUPANCY, .unit = "resident warps", .least = WARPS_MAX};
     advice->count = (uint64_t)(share * WARPS_MAX / 100);
     if (blocks == BLOCKS_MAX) {
@@ -164,21 +200,20 @@ static bool advise_occupancy(const struct advice_subject *subject, const simt_li
                  "blocks of %" PRIu32 " threads: a multiprocessor holds %" PRIu64 " of them, %" PRIu64
                  " warps of %d, too few to hide how long memory takes",
                  subject->block_threads, blocks, advice->count, WARPS_MAX);
-        snprintf(advice->cure, ADVICE_TEXT, "blocks of 128 to 256 threads");
+        cure_small_blocks(subject, advice);
     } else {
         snprintf(advice->message, ADVICE_TEXT,
                  "%zu bytes of shared memory and %" PRIu32 " threads a block: a multiprocessor holds %" PRIu64
                  " of them, %" PRIu64 " warps of %d, too few to hide how long memory takes",
                  subject->shared_nbytes, subject->block_threads, blocks, advice->count, WARPS_MAX);
-        snprintf(advice->cure, ADVICE_TEXT, "less shared memory for each thread, or a number of threads that divides 2048");
+        cure_large_blocks(subject, advice);
     }
     return true;
 }
 
 /* ---- all ----------------------------------------------------------------------------------------- */
 
-typedef bool advise_function(const struct advice_subject *subject, const simt_line *line,
-                             const simt_line_least *possible, struct advice *advice);
+typedef bool advise_function(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice);
 
 static uint64_t excess(const struct advice *advice) {
     return advice->count > advice->least ? advice->count - advice->least : 0;
@@ -202,11 +237,12 @@ size_t advice_list(const struct advice_subject *subject, struct advice advice[AD
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         const size_t first = count;
         for (size_t i = 0; i < simt_report_line_count(subject->report); i++) {
-            const simt_line *line = simt_report_line(subject->report, i);
+            const struct line_costs costs = {simt_report_line(subject->report, i), simt_report_line_least(subject->report, i),
+                                             simt_report_line_cures(subject->report, i)};
             struct advice one;
-            if (!kinds[k](subject, line, simt_report_line_least(subject->report, i), &one)) continue;
-            one.file = line->file;
-            one.line = line->line;
+            if (!kinds[k](subject, &costs, &one)) continue;
+            one.file = costs.line->file;
+            one.line = costs.line->line;
             count = insert(advice, first, count, &one);
         }
     }

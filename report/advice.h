@@ -29,9 +29,9 @@ struct advice {
     const char *unit; /* of the counts: static */
     const char *file; /* the report's */
     uint32_t line;
-    uint64_t count, least;
-    uint32_t paddings; /* bit i: a word of padding after every SIMT_PADDED_WORDS(i) words is a cure, */
-    uint64_t then;     /* and gives this count */
+    uint64_t count, least; /* least: the best possible; of resident warps the most */
+    uint64_t then;         /* the count that the cure gives, of several the one named first */
+    uint32_t paddings;     /* bit i: a word of padding after every SIMT_PADDED_WORDS(i) words is that cure */
     char message[ADVICE_TEXT], cure[ADVICE_TEXT];
 };
 

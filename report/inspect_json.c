@@ -67,6 +67,7 @@ static void put_all_advice(struct json *json, const struct inspection_report *re
         json_key_text(json, "unit", advice->unit);
         json_key_unsigned(json, "count", advice->count);
         json_key_unsigned(json, "least", advice->least);
+        json_key_unsigned(json, "then", advice->then);
         json_key_text(json, "message", advice->message);
         json_key_text(json, "cure", advice->cure);
         json_end(json, '}');

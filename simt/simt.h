@@ -296,12 +296,25 @@ typedef struct simt_line_least {
     uint64_t lane_stride; /* bytes from a lane's global access to the next lane's; 0: it is not the same for all */
 } simt_line_least;
 
+/* What the usual cures give of a place: branches that part a warp, if threads were numbered so that those of a block that go one
+ * way come first; atomics, if each block first combined its threads' of one address. */
+#define SIMT_LINE_CURES(X)                                                                                         \
+    X(divergent_branches_packed)                                                                                   \
+    X(atomics_by_block)
+
+typedef struct simt_line_cures {
+#define SIMT_LINE_FIELD(name) uint64_t name;
+    SIMT_LINE_CURES(SIMT_LINE_FIELD)
+#undef SIMT_LINE_FIELD
+} simt_line_cures;
+
 /* The counts of each line of the source, sorted by file and line, and of each instruction of the PTX, in its
  * order. Places that were never reached are left out.  None unless simt_observe_lines, which costs time, was
  * among the observers. */
 size_t simt_report_line_count(const simt_report *report);
 const simt_line *simt_report_line(const simt_report *report, size_t index);
 const simt_line_least *simt_report_line_least(const simt_report *report, size_t index);
+const simt_line_cures *simt_report_line_cures(const simt_report *report, size_t index);
 size_t simt_report_instruction_count(const simt_report *report);
 const simt_line *simt_report_instruction(const simt_report *report, size_t index);
 
@@ -334,6 +347,12 @@ typedef struct simt_replay {
  * simt_observe_replay was among the observers. */
 size_t simt_report_replay_count(const simt_report *report);
 const simt_replay *simt_report_replay(const simt_report *report, size_t index);
+
+/* Blocks of so many threads and bytes of shared memory that one multiprocessor of an H100 or H200 holds at a time, which has
+ * room for 2048 threads and 32 blocks.  Registers, which PTX does not tell, may leave fewer. */
+uint32_t simt_resident_blocks(uint32_t block_threads, size_t shared_nbytes);
+/* The most bytes of shared memory of a block with which it holds so many; 0: it never does. */
+size_t simt_shared_nbytes_of(uint32_t resident_blocks);
 
 /* ---- launching */
 

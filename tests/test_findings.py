@@ -214,6 +214,70 @@ __global__ void f(int *out) {
 }
 
 
+SPINS = {
+    "each other": ("""__global__ void f(volatile int *flag, int *out) {
+    if (blockIdx.x == 0) {
+        while (*flag != 1) { } // here
+        *flag = 2;
+    } else {
+        while (*flag != 2) { } // other
+        *flag = 1;
+    }
+    out[threadIdx.x] = 1;
+}
+""", ["--grid", 2, "--block", 64], "no thread is left to change it: all others have ended or wait in such loops, too"),
+    "barrier": ("""__global__ void f(volatile int *flag, int *out) {
+    if (threadIdx.x < 32) while (*flag == 0) { } // here
+    __syncthreads(); // barrier
+    out[threadIdx.x] = *flag = 1;
+}
+""", ["--block", 64], "other threads of the block wait at the barrier of line {barrier}, which these must reach"),
+    "lanes": ("""__global__ void f(volatile int *flag, int *out) {
+    if (threadIdx.x < 16) while (*flag == 0) { } // here
+    __syncwarp();
+    out[threadIdx.x] = *flag = 1;
+}
+""", ["--block", 32], "lanes 0xffff0000 of its warp wait for these: what changes it must come before that"),
+    "not volatile": ("""__global__ void f(const int *flag, int *out) {
+    while (*flag == 0) { } // here
+    out[threadIdx.x] = 1;
+}
+""", ["--block", 32], "(a flag that others set must be volatile or atomic, or it is read once)"),
+}
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", SPINS)
+def test_a_spin_is_told_long_before_the_limit_with_what_it_needs(name, threads, write):
+    """Half a second on one core; at the limit it would be four million instructions."""
+    source, arguments, said = SPINS[name]
+    report = inspected(write("spin.cu", source), *arguments, "--threads", threads, "--arg", "i32[1]=zeros", "--arg",
+                       "i32[64]", status=3)
+    finding = report["findings"][-1]
+    lines = {marked: line_of(source, marked) for marked in re.findall(r"// (\w+)$", source, re.MULTILINE)}
+    assert finding["kind"] == "runaway" and finding["line"] in (lines["here"], lines.get("other"))
+    assert "in a loop that never ends" in finding["message"] and said.format(**lines) in finding["message"]
+    assert report["instructions"] < 2_000_000
+
+
+LOCK = """__global__ void f(int *lock, int *out) {
+    while (atomicCAS(lock, 0, 1) != 0) { }
+    __threadfence();
+    out[0] += 1;
+    __threadfence();
+    atomicExch(lock, 0);
+}
+"""
+
+
+def test_spins_that_end_are_no_findings(write):
+    for schedule in ("lockstep", "split", "random:3"):
+        report = inspected(write("lock.cu", LOCK), "--grid", 3, "--block", 64, "--schedule", schedule, "--print", 1, "--arg",
+                           "i32[1]=zeros", "--arg", "i32[1]=zeros")
+        assert report["findings"] == [] and report["values"][0]["elements"] == [192]
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", WRONG)
 def test_a_finding_names_its_cure(name, write):
@@ -295,7 +359,7 @@ SLOW = {
     "contended-atomic": ("""__global__ void f(int *out) {
     atomicAdd(out, (int)threadIdx.x); // here
 }
-""", ["--block", 256, "--arg", "i32[1]=zeros"], 256, 8, "one address"),
+""", ["--block", 256, "--arg", "i32[1]=zeros"], 256, 1, "where 1 would do if each block combined"),
     "divergence": ("""__global__ void f(float *out) {
     float v = threadIdx.x;
     for (int i = 0; i < 16; i++)
@@ -334,6 +398,68 @@ def test_advice(kind, write):
     assert said in advice["message"]
     if kind != "low-occupancy":  # which is the launch's
         assert advice["line"] == line_of(source, "here")
+
+
+TREE_BY_MODULO = """__global__ void f(const float *in, float *out) {
+    __shared__ float s[256];
+    int t = threadIdx.x;
+    s[t] = in[blockIdx.x * 256 + t];
+    __syncthreads();
+    for (int k = 1; k < 256; k *= 2) {
+        if (t % (2 * k) == 0) s[t] += s[t + k]; // here
+        __syncthreads();
+    }
+    if (t == 0) out[blockIdx.x] = s[0];
+}
+"""
+WARPS = """int sum = __reduce_add_sync(0xffffffff, (unsigned)threadIdx.x);
+    if (threadIdx.x % 32 == 0) atomicAdd(out, sum); // here"""
+# The slow kernel, its arguments, what cures it, and the count that tells.
+CURED = {
+    "uncoalesced": (*SLOW["uncoalesced"][:2], {"threadIdx.x * 8 + c": "c * 64 + threadIdx.x"}, "global_sectors"),
+    "contended-atomic": (*SLOW["contended-atomic"][:2], {"atomicAdd(out, (int)threadIdx.x); // here": WARPS}, "atomics"),
+    "divergence": (TREE_BY_MODULO, ["--block", 256, "--grid", 3, "--arg", "f32[768]=iota", "--arg", "f32[3]"],
+                   {"if (t % (2 * k) == 0) s[t] += s[t + k];":
+                    "int i = 2 * k * t; if (i < 256) s[i] += s[i + k];"}, "divergent_branches"),
+    "redundant-barrier": (*SLOW["redundant-barrier"][:2], {"__syncthreads(); // here": "; // here"}, "barriers"),
+}
+
+
+@pytest.mark.parametrize("kind", CURED)
+def test_the_cure_gives_the_count_that_advice_tells(kind, write):
+    source, arguments, cure, counter = CURED[kind]
+    advice, = [advice for advice in inspected(write("slow.cu", source), *arguments)["advice"] if advice["kind"] == kind]
+    assert advice["count"] > advice["then"] >= advice["least"] and f"{advice['then']}" in advice["cure"]
+    for old, new in cure.items():
+        assert old in source
+        source = source.replace(old, new)
+    cured = inspected(write("cured.cu", source), *arguments)
+    assert kind not in {advice["kind"] for advice in cured["advice"]}
+    counts = {line["line"]: line[counter] for line in cured["lines"]}
+    assert counts.get(line_of(source, "here"), 0) == advice["then"]
+
+
+@pytest.mark.parametrize("block, shared, warp", [(128, 100_000, 32), (96, 60_000, 32), (16, 64, 8), (512, 150_000, 32)])
+def test_occupancy_that_the_cure_gives(block, shared, warp, write):
+    path = write("slow.cu", SLOW["low-occupancy"][0])
+
+    def ask(threads, nbytes):
+        return inspected(path, "--block", threads, "--shared", nbytes, "--warp", warp, "--arg", f"f32[{threads}]")
+
+    advice, = [advice for advice in ask(block, shared)["advice"] if advice["kind"] == "low-occupancy"]
+    assert advice["count"] < advice["then"] <= advice["least"] == 64
+    larger = re.match(r"larger blocks, of (\d+) threads for example; then (\d+)$", advice["cure"])
+    less = re.match(r"at most (\d+) bytes of shared memory for each block of (\d+) threads; then (\d+)$", advice["cure"])
+    threads, nbytes = (int(larger[1]), shared * int(larger[1]) // block) if larger else (int(less[2]), int(less[1]))
+    assert int((larger or less)[2 if larger else 3]) == advice["then"]
+    assert ask(threads, nbytes)["counts"]["occupancy"] * 64 == advice["then"]
+    if less:
+        assert ask(threads, nbytes + 129)["counts"]["occupancy"] * 64 < advice["then"]
+
+
+def test_barriers_before_a_stop_are_not_called_redundant(write):
+    source, arguments, _, _ = WRONG["neighbour"]
+    assert inspected(write("wrong.cu", source), *arguments, status=3)["advice"] == []
 
 
 # What the first comments of these rungs admit; the others have no advice.

@@ -1,13 +1,18 @@
 /* A block while it runs: its warps take turns until all have ended, or none can go on. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "executed.h"
 
-/* Instructions of a warp before it is first asked whether they have an end.  Where the limit is soon reached it is
- * never asked, as warps then take other turns, and of threads that wait for others so many instructions more or less
- * are executed: such a limit is exact. */
+/* Instructions of a warp before it is first asked whether they have an end.  Warps then take other turns, and of threads
+ * that wait for others so many instructions more or less are executed: a low limit that was asked for is exact, and
+ * nobody is asked. */
 enum { EXAMINED_FIRST = 1 << 12 };
+
+static bool is_examined(const struct launch *launch) {
+    return !launch->request->instruction_limit || launch->limit > SIMT_INSTRUCTION_LIMIT;
+}
 
 static size_t round_up(size_t nbytes) { return (nbytes + 63) / 64 * 64; }
 
@@ -110,7 +115,7 @@ static bool warps_begin(struct block *block) {
         warp->live = UINT32_MAX >> (32 - count);
         warp->spinning = warp->polls = 0;
         warp->executed = 0;
-        warp->examine_at = block->launch->limit > SIMT_INSTRUCTION_LIMIT ? EXAMINED_FIRST : UINT64_MAX;
+        warp->examine_at = is_examined(block->launch) ? EXAMINED_FIRST : UINT64_MAX;
         warp->repeats_itself = false;
         warp->cluster_arrived = warp->cluster_released = 0;
         if (!simt_paths_start(warp, warp->live)) return false;
@@ -297,6 +302,34 @@ bool simt_block_repeats_itself(struct block *block, bool in_launch) {
     return true;
 }
 
+/* A line of the block where threads wait at a barrier; 0: none do. */
+static uint32_t barrier_line(const struct block *block) {
+    for (uint32_t w = 0; w < block->warp_count; w++)
+        for (const struct path *path = block->warps[w].leaves; path; path = path->next)
+            if (path->state == PATH_AT_BARRIER) return block->launch->view.places[path->pc].line;
+    return 0;
+}
+
+/* Why nobody changes what the path waits for. */
+static void note_waiting(struct warp *warp, const struct path *path) {
+    const uint32_t line = barrier_line(warp->block), others = warp->live & ~path->mask;
+    char because[256];
+    if (others)
+        snprintf(because, sizeof because,
+                 "it waits for memory to change, and lanes 0x%08x of its warp wait for these%s: what changes it must come "
+                 "before that%s", (unsigned)others, line ? ", at a barrier" : "",
+                 warp->block->launch->request->schedule == SIMT_LOCKSTEP ? ", or the lanes run apart (--schedule split)" : "");
+    else if (line)
+        snprintf(because, sizeof because,
+                 "it waits for memory to change, and other threads of the block wait at the barrier of line %u, which these "
+                 "must reach: what changes it must come before that", (unsigned)line);
+    else
+        snprintf(because, sizeof because,
+                 "it waits for memory to change, and no thread is left to change it: all others have ended or wait in such "
+                 "loops, too; one must write first and wait then");
+    note_endless(warp, path, because);
+}
+
 void simt_block_endless(struct block *block) {
     uint32_t count;
     struct block **members = members_of(&block, &count);
@@ -304,9 +337,7 @@ void simt_block_endless(struct block *block) {
         for (uint32_t w = 0; w < members[b]->warp_count; w++)
             for (struct path *path = members[b]->warps[w].leaves; path; path = path->next)
                 if (path->state == PATH_READY) {
-                    note_endless(&members[b]->warps[w], path,
-                                 "it waits for memory to change, and all others have ended or wait, too: whoever is to "
-                                 "change it must run meanwhile, not behind a barrier or in lanes that wait for these");
+                    note_waiting(&members[b]->warps[w], path);
                     return;
                 }
 }

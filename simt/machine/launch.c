@@ -370,7 +370,7 @@ struct stillness {
 
 static bool is_still(struct stillness *stillness, struct launch *launch, struct block *block,
                      const struct queue *queue, bool has_changed, uint64_t instructions) {
-    enum { PATIENCE = 1 << 20 };
+    enum { PATIENCE = 1 << 18 };
     if (has_changed) atomic_fetch_add(&launch->changes, 1);
     const uint64_t changes = atomic_load(&launch->changes);
     if (changes != stillness->changes || !simt_block_repeats_itself(block, true)) {

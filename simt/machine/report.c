@@ -13,6 +13,7 @@ struct count {
 struct costs {
     simt_line line;
     simt_line_least least;
+    simt_line_cures cures; /* of a line */
 };
 
 struct line_list {
@@ -206,7 +207,7 @@ bool simt_report_add_costs(simt_report *report, const simt_line *instruction, co
     if (!least) least = &unknown;
     struct costs *added = insert(report, &report->instructions, report->instructions.count);
     if (!added) return false;
-    *added = (struct costs){*instruction, *least};
+    *added = (struct costs){.line = *instruction, .least = *least};
     size_t index = search(&report->lines, instruction);
     if (index < report->lines.count && !compare_lines(&report->lines.items[index].line, instruction)) {
         struct costs *sum = &report->lines.items[index];
@@ -215,8 +216,17 @@ bool simt_report_add_costs(simt_report *report, const simt_line *instruction, co
         return true;
     }
     struct costs *line = insert(report, &report->lines, index);
-    if (line) *line = (struct costs){*instruction, *least};
+    if (line) *line = (struct costs){.line = *instruction, .least = *least};
     return line != NULL;
+}
+
+void simt_report_add_cures(simt_report *report, const simt_line *instruction, const simt_line_cures *cures) {
+    const size_t index = search(&report->lines, instruction);
+    if (index >= report->lines.count || compare_lines(&report->lines.items[index].line, instruction)) return;
+    simt_line_cures *sum = &report->lines.items[index].cures;
+#define ADD(name) sum->name += cures->name;
+    SIMT_LINE_CURES(ADD)
+#undef ADD
 }
 
 bool simt_report_add_instruction(simt_report *report, const simt_line *instruction) {
@@ -229,6 +239,10 @@ static const simt_line *line_get(const struct line_list *list, size_t index) {
 
 const simt_line_least *simt_report_line_least(const simt_report *report, size_t index) {
     return index < report->lines.count ? &report->lines.items[index].least : NULL;
+}
+
+const simt_line_cures *simt_report_line_cures(const simt_report *report, size_t index) {
+    return index < report->lines.count ? &report->lines.items[index].cures : NULL;
 }
 
 size_t simt_report_line_count(const simt_report *report) { return report ? report->lines.count : 0; }

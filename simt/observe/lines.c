@@ -4,12 +4,16 @@
 
 #include "observe.h"
 #include "counts.h"
+#include "cures.h"
 
 enum { LINE_NBYTES = 128, SECTOR_NBYTES = 32, WORD_NBYTES = 4 };
 
 struct cost {
     simt_line line;
     simt_line_least least;
+    simt_line_cures cures;
+    struct packed_branch *branch; /* of a block, as the next */
+    struct block_atomics *atomics;
 };
 
 /* The costs of a block, and of the launch.  A block executes few of a module's instructions: `pcs` lists them. */
@@ -24,6 +28,11 @@ struct costs {
 };
 
 static void costs_clear(struct costs *costs) {
+    for (uint32_t i = 0; i < costs->pc_count; i++) {
+        simt_packed_branch_destroy(costs->lines[costs->pcs[i]].branch);
+        simt_block_atomics_destroy(costs->lines[costs->pcs[i]].atomics);
+    }
+    costs->pc_count = 0;
     free(costs->lines);
     free(costs->pcs);
     costs->lines = NULL;
@@ -68,10 +77,12 @@ static void count_executed(void *block, uint32_t pc, const simt_executed *execut
 }
 
 static void count_branch(void *block, const simt_event *event, uint32_t taken) {
-    simt_line *line = line_at(block, event->pc);
-    if (!line) return;
-    line->branches++;
-    line->divergent_branches += taken != 0 && taken != event->active;
+    struct costs *costs = block;
+    struct cost *cost = cost_at(costs, event->pc);
+    if (!cost) return;
+    cost->line.branches++;
+    cost->line.divergent_branches += taken != 0 && taken != event->active;
+    costs->out_of_memory |= !simt_packed_branch_note(&cost->branch, event, taken);
 }
 
 /* The same for all of the access's lanes, or 0; of a lone lane that of nobody. */
@@ -121,10 +132,12 @@ static void count_shared(struct cost *cost, const simt_access *access, const sim
     if (needed > line->bank_degree * least) line->bank_degree = (double)needed / least;
 }
 
-/* Lanes whose atomics one could do for all.  Exchanges depend on what was there. */
-static uint32_t distinct_addresses(const simt_access *access, const char *opcode) {
+/* Exchanges depend on what was there. */
+static bool is_exchange(const char *opcode) { return strstr(opcode, ".cas") || strstr(opcode, ".exch"); }
+
+/* Lanes whose atomics one could do for all. */
+static uint32_t distinct_addresses(const simt_access *access) {
     uint32_t count = 0;
-    if (strstr(opcode, ".cas") || strstr(opcode, ".exch")) return lane_count(access->lanes);
     for (uint32_t rest = access->lanes; rest; count++) {
         const uint64_t address = access->addresses[first_lane(rest)];
         for (uint32_t lanes = rest; lanes; lanes &= lanes - 1)
@@ -141,8 +154,15 @@ static void count_access(void *block, const simt_event *event, const simt_access
     if (access->space == SIMT_SHARED) count_shared(cost, access, event->block->launch);
     if (access->space == SIMT_GLOBAL || access->space == SIMT_SHARED) costs->is_idle = false;
     if (access->kind != SIMT_ATOMIC) return;
-    cost->line.atomics += (uint64_t)lane_count(access->lanes) * access->elements;
-    cost->least.atomics_least += (uint64_t)distinct_addresses(access, cost->line.opcode) * access->elements;
+    const uint64_t count = (uint64_t)lane_count(access->lanes) * access->elements;
+    cost->line.atomics += count;
+    if (is_exchange(cost->line.opcode) || access->elements > 1) {
+        cost->least.atomics_least += count;
+        cost->cures.atomics_by_block += count;
+        return;
+    }
+    cost->least.atomics_least += distinct_addresses(access);
+    costs->out_of_memory |= !simt_block_atomics_note(&cost->atomics, access);
 }
 
 static void count_shuffle(void *block, const simt_event *event, const uint8_t *sources) {
@@ -188,17 +208,25 @@ static bool begin_block(void *launch, void *state, const simt_block_view *view) 
     return true;
 }
 
+/* What is known of the whole block only. */
+static void finish_cost(struct cost *cost, const simt_launch_view *view) {
+    cost->cures.divergent_branches_packed += simt_packed_branch_count(cost->branch, view->warp_size);
+    cost->cures.atomics_by_block += simt_block_atomics_count(cost->atomics);
+}
+
 static void end_block(void *launch, void *block, const simt_block_view *view) {
-    (void)view;
     struct costs *total = launch, *costs = block;
     if (costs->lines && costs->has_barrier && costs->is_idle) costs->lines[costs->barrier_pc].least.idle_barriers++;
     total->out_of_memory |= costs->out_of_memory;
     for (uint32_t i = 0; i < costs->pc_count; i++) {
-        const struct cost *cost = &costs->lines[costs->pcs[i]];
+        struct cost *cost = &costs->lines[costs->pcs[i]];
+        finish_cost(cost, view->launch);
         struct cost *sum = cost_at(total, costs->pcs[i]);
         if (!sum) continue;
         simt_line_add(&sum->line, &cost->line);
         simt_line_add_least(&sum->line, &sum->least, &cost->line, &cost->least);
+        sum->cures.divergent_branches_packed += cost->cures.divergent_branches_packed;
+        sum->cures.atomics_by_block += cost->cures.atomics_by_block;
     }
     costs_clear(costs);
 }
@@ -206,8 +234,11 @@ static void end_block(void *launch, void *block, const simt_block_view *view) {
 static void end_launch(void *launch, simt_report *report) {
     struct costs *costs = launch;
     if (costs->out_of_memory) simt_report_lose(report);
-    for (uint32_t pc = 0; costs->lines && pc < costs->view->place_count; pc++)
-        if (costs->lines[pc].line.opcode) simt_report_add_costs(report, &costs->lines[pc].line, &costs->lines[pc].least);
+    for (uint32_t pc = 0; costs->lines && pc < costs->view->place_count; pc++) {
+        const struct cost *cost = &costs->lines[pc];
+        if (cost->line.opcode && simt_report_add_costs(report, &cost->line, &cost->least))
+            simt_report_add_cures(report, &cost->line, &cost->cures);
+    }
     costs_clear(costs);
 }
 

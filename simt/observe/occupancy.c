@@ -31,16 +31,21 @@ static uint64_t least(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-static uint64_t resident_blocks(const struct shape *shape) {
-    uint64_t threads = (uint64_t)shape->warps_per_block * shape->warp_size;
-    uint64_t shared = (shape->shared_nbytes + SHARED_UNIT - 1) / SHARED_UNIT * SHARED_UNIT + SHARED_RESERVED;
-    return least(BLOCKS_MAX, least(THREADS_MAX / threads, SHARED_NBYTES / shared));
+uint32_t simt_resident_blocks(uint32_t block_threads, size_t shared_nbytes) {
+    uint64_t shared = (shared_nbytes + SHARED_UNIT - 1) / SHARED_UNIT * SHARED_UNIT + SHARED_RESERVED;
+    return (uint32_t)least(BLOCKS_MAX, least(THREADS_MAX / (block_threads ? block_threads : 1), SHARED_NBYTES / shared));
+}
+
+size_t simt_shared_nbytes_of(uint32_t resident_blocks) {
+    const size_t nbytes = resident_blocks ? SHARED_NBYTES / resident_blocks : 0;
+    if (resident_blocks > BLOCKS_MAX || nbytes < SHARED_RESERVED) return 0;
+    return (nbytes - SHARED_RESERVED) / SHARED_UNIT * SHARED_UNIT;
 }
 
 static void end_launch(void *launch, simt_report *report) {
     const struct shape *shape = launch;
     double blocks = (double)shape->grid[0] * shape->grid[1] * shape->grid[2];
-    double resident = (double)resident_blocks(shape);
+    double resident = simt_resident_blocks(shape->warps_per_block * shape->warp_size, shape->shared_nbytes);
     double warps_max = (double)THREADS_MAX / shape->warp_size;
     simt_report_add(report, "blocks", blocks);
     simt_report_add(report, "warps", blocks * shape->warps_per_block);
