@@ -47,21 +47,25 @@ static bool is_index(wf_op op) {
 
 /* ---- one value ---- */
 
-static wf_value value_of(const void *results, wf_type type, int64_t i) {
+static wf_value small_value_of(const void *results, wf_type type, int64_t i) {
     const size_t nbytes = wf_type_nbytes(type);
     const bool is_signed = type >= WF_I8 && type <= WF_I64;
     const unsigned char *element = (const unsigned char *)results + (size_t)i * nbytes;
     wf_value value = {.type = type};
     uint64_t bits = 0;
-    if (nbytes == sizeof bits) { /* nearly all results */
-        memcpy(&value.v.u, element, sizeof bits);
-        return value;
-    }
     memcpy((unsigned char *)&bits + (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : sizeof bits - nbytes), element, nbytes);
     if (is_signed) value.v.i = (int64_t)(bits << (64 - 8 * nbytes)) >> (64 - 8 * nbytes);
     else if (type == WF_F32) memcpy(&value.v.f32, &(uint32_t){(uint32_t)bits}, sizeof value.v.f32);
     else if (type == WF_F16 || type == WF_BF16) value.v.f16 = (uint16_t)bits;
     else value.v.u = bits;
+    return value;
+}
+
+static inline wf_value value_of(const void *results, wf_type type, int64_t i) {
+    wf_value value = {.type = type};
+    const bool has_8 = type == WF_F64 || type == WF_I64 || type == WF_U64; /* nearly all results */
+    if (!has_8) return small_value_of(results, type, i);
+    memcpy(&value.v.u, (const uint64_t *)results + i, sizeof value.v.u);
     return value;
 }
 
@@ -117,8 +121,14 @@ static uint64_t controls_of_8(const char *text) {
 static bool has_control(const char *text, size_t nbytes) {
     uint64_t has = 0;
     size_t i = 0;
+    char both[8]; /* halves of a text of at least 4, which may have some bytes twice */
     for (; i + 8 <= nbytes; i += 8) has |= controls_of_8(text + i);
     if (nbytes >= 8) return has | controls_of_8(text + nbytes - 8);
+    if (nbytes >= 4) {
+        memcpy(both, text, 4);
+        memcpy(both + 4, text + nbytes - 4, 4);
+        return controls_of_8(both);
+    }
     for (; i < nbytes; i++) has |= (unsigned char)text[i] < ' ';
     return has;
 }
@@ -219,10 +229,14 @@ struct cell {
     int64_t group;
 };
 
+static inline int64_t group_of(const struct tally_report *report, int64_t row) {
+    return !report->tally->by_count ? 0 : report->order ? report->order[row] : row;
+}
+
 static struct cell cell_at(const struct tally_report *report, int64_t row, size_t k) {
     const struct wf_tally *tally = report->tally;
     const size_t keys = key_columns(tally), ops = tally->settings.op_count;
-    const int64_t group = !tally->by_count ? 0 : report->order ? report->order[row] : row;
+    const int64_t group = group_of(report, row);
     if (k >= keys && !tally->by_count) return (struct cell){.column = (size_t)row, .op = k - keys};
     if (k >= keys) return (struct cell){.column = (k - keys) / ops, .op = (k - keys) % ops, .group = group};
     if (!tally->by_count) return (struct cell){.text = tally->name[row], .nbytes = strlen(tally->name[row])};
@@ -281,22 +295,41 @@ static void put_number(struct block *block, const wf_value *value, bool hex) {
     block->nbytes += block->last_length;
 }
 
+/* The same as memcpy, which for these is a call. */
+static inline void copy_short(char *to, const char *from, size_t nbytes) {
+    if (nbytes >= 8 && nbytes <= 16) {
+        char last[8];
+        memcpy(last, from + nbytes - 8, 8);
+        memcpy(to, from, 8);
+        memcpy(to + nbytes - 8, last, 8);
+    } else {
+        memcpy(to, from, nbytes);
+    }
+}
+
 /* Puts a text, and leaves room for what ends it; false: it is long, or not plain. */
 static inline bool put_usual_text(struct block *block, enum tally_form form, const char *text, size_t nbytes) {
     if (nbytes > CELL_CAPACITY || !is_plain(form, text, nbytes)) return false;
-    memcpy(block->bytes + block->nbytes, text, nbytes);
+    copy_short(block->bytes + block->nbytes, text, nbytes);
     block->nbytes += nbytes;
     return true;
 }
 
-/* Puts a cell below the names; false: it is none of the usual.  source: of its column of results, NULL: it is a key. */
-static inline bool put_usual(struct block *block, struct tally_report *report, const struct tally_source *source, int64_t row, size_t k) {
-    if (block->nbytes + 2 * CELL_CAPACITY >= sizeof block->bytes) flush(block);
-    if (!source) {
-        const struct cell cell = cell_at(report, row, k);
-        return put_usual_text(block, report->form, cell.text, cell.nbytes);
+/* Puts a key below its name; false: it is none of the usual. */
+static inline bool put_usual_key(struct block *block, const struct tally_report *report, int64_t row, size_t k) {
+    const struct wf_tally *tally = report->tally;
+    if (tally->by_count == 1) { /* most are the whole text */
+        size_t nbytes;
+        const unsigned char *key = wf_texts_get(&tally->keys, (int32_t)group_of(report, row), &nbytes);
+        return put_usual_text(block, report->form, (const char *)key, nbytes);
     }
-    const int64_t group = !report->tally->by_count ? 0 : report->order ? report->order[row] : row;
+    const struct cell cell = cell_at(report, row, k);
+    return put_usual_text(block, report->form, cell.text, cell.nbytes);
+}
+
+/* The same for a result. */
+static inline bool put_usual_result(struct block *block, const struct tally_report *report, const struct tally_source *source, int64_t row) {
+    const int64_t group = group_of(report, row);
     if (source->is_index) return false;
     if (source->count[group] < source->least_count) return true;
     const wf_value value = value_of(source->results, source->type, group);
@@ -309,7 +342,8 @@ static inline bool put_usual(struct block *block, struct tally_report *report, c
 static void put_row(struct block *block, struct tally_report *report, const struct tally_source *source, int64_t row) {
     const size_t columns = cell_columns(report->tally), keys = key_columns(report->tally);
     for (size_t k = 0; k < columns; k++) {
-        if (row < 0 || !put_usual(block, report, k < keys ? NULL : &source[k - keys], row, k)) {
+        if (block->nbytes + 2 * CELL_CAPACITY >= sizeof block->bytes) flush(block);
+        if (row < 0 || !(k < keys ? put_usual_key(block, report, row, k) : put_usual_result(block, report, &source[k - keys], row))) {
             flush(block);
             put_any(block->stream, report, report->form, row, k);
         }

@@ -121,25 +121,26 @@ static bool has_decimal(const struct usual *number, int k, uint64_t *digits) {
     return 2 * (rest > half ? rest - half : half - rest) < power + (number->mantissa % 2 == 0);
 }
 
-/* The same for FEW digits behind the point, of which zeros are left out, in 64 bits; returns how many digits are left, -1:
- * more are needed.  Numbers of so many bits behind the point have no two such decimals within half a gap. */
-static int few_digits(const struct usual *number, uint64_t *digits) {
-    const uint64_t power = powers_of_10[FEW], scaled = number->mantissa * power, half = UINT64_C(1) << (number->shift - 1);
-    const uint64_t whole = (scaled + half) >> number->shift, rest = scaled + half - (whole << number->shift);
-    int k = FEW;
-    if (2 * (rest > half ? rest - half : half - rest) >= power + (number->mantissa % 2 == 0)) return -1;
-    for (*digits = whole; k && *digits % 10 == 0; k--) *digits /= 10;
-    return k;
+/* Whether FEW digits behind the point are tried first, in 64 bits (few_digits).  Numbers of so many bits behind the point have
+ * no two such decimals within half a gap; the gap below a power of two is another. */
+static bool may_have_few(const struct usual *number) {
+    return number->shift >= FEW_SHIFT_MIN && number->shift <= FEW_SHIFT_MAX && number->mantissa & (number->mantissa - 1);
 }
 
-/* The fewest digits behind the point, -1 if they are too many: with k of them, a number can also be written with k + 1.  As
+/* Whether a whole number of 10^-FEW reads back as the number. */
+static bool has_few_digits(const struct usual *number, uint64_t *digits) {
+    if (!may_have_few(number)) return false;
+    const uint64_t power = powers_of_10[FEW], scaled = number->mantissa * power, half = UINT64_C(1) << (number->shift - 1);
+    const uint64_t whole = (scaled + half) >> number->shift, rest = scaled + half - (whole << number->shift);
+    *digits = whole;
+    return 2 * (rest > half ? rest - half : half - rest) < power + (number->mantissa % 2 == 0);
+}
+
+/* The fewest digits behind the point, more than the few that were tried, -1 if they are too many: with k of them, a number can also be written with k + 1.  As
  * many as 2^-shift has places always suffice; most numbers need all of these, or all but one. */
 static int fewest_digits(const struct usual *number, uint64_t *digits) {
-    const bool may_be_few = number->shift >= FEW_SHIFT_MIN && number->shift <= FEW_SHIFT_MAX;
-    const int few = may_be_few ? few_digits(number, digits) : -1;
-    int low = may_be_few ? FEW + 1 : 0, high = -log10_of_power_of_2(-number->shift), found = -1;
+    int low = may_have_few(number) ? FEW + 1 : 0, high = -log10_of_power_of_2(-number->shift), found = -1;
     uint64_t nearest;
-    if (few >= 0) return few;
     if (high > POWER_MAX) high = POWER_MAX;
     for (int tries = 0; low <= high; tries++) {
         const int k = tries < 3 ? high : (low + high) / 2;
@@ -155,11 +156,10 @@ static int fewest_digits(const struct usual *number, uint64_t *digits) {
 }
 
 /* The number of these bits, without its sign; false: it is another. */
-static bool usual_of_bits(wf_type type, uint64_t bits, struct usual *usual) {
-    const struct wf_type_traits *traits = &wf_type_table[type];
-    const int fraction_bits = traits->precision - 1;
-    const int field = (int)(bits >> fraction_bits) & ((1 << traits->exponent_bits) - 1);
-    const int unit = field - wf_type_bias(type) - fraction_bits;
+static inline bool usual_of_bits(int precision, int exponent_bits, uint64_t bits, struct usual *usual) {
+    const int fraction_bits = precision - 1, largest = (1 << exponent_bits) - 1;
+    const int field = (int)(bits >> fraction_bits) & largest;
+    const int unit = field - largest / 2 - fraction_bits;
     *usual = (struct usual){(bits & ((UINT64_C(1) << fraction_bits) - 1)) | UINT64_C(1) << fraction_bits, -unit};
     return field && unit < 0 && unit >= -100; /* infinities and NaNs have units above 0 */
 }
@@ -169,14 +169,12 @@ static bool is_exact(const struct usual *number, uint64_t digits, int k) {
     return (wf_u128)digits << number->shift == number->mantissa * power;
 }
 
-/* The same as shortest_decimal for usual numbers; false: it is another.  Below a power of two the gap is half as large,
- * so that of those only what is exact is right for certain. */
-static bool usual_decimal(wf_type type, uint64_t bits, struct decimal *decimal) {
-    struct usual usual;
-    uint64_t digits;
-    if (!usual_of_bits(type, bits, &usual)) return false;
-    const int k = fewest_digits(&usual, &digits);
-    if (k < 0 || !digits || (!(usual.mantissa & (usual.mantissa - 1)) && !is_exact(&usual, digits, k))) return false;
+/* The same as shortest_decimal for usual numbers without few digits; false: it is another.  Below a power of two the gap is
+ * half as large, so that of those only what is exact is right for certain. */
+static bool usual_decimal(const struct usual *usual, struct decimal *decimal) {
+    uint64_t digits = 0;
+    const int k = fewest_digits(usual, &digits);
+    if (k < 0 || !digits || (!(usual->mantissa & (usual->mantissa - 1)) && !is_exact(usual, digits, k))) return false;
     *decimal = (struct decimal){digits, -k};
     for (; k == 0 && decimal->digits % 10 == 0; decimal->exponent++) decimal->digits /= 10;
     return true;
@@ -184,13 +182,14 @@ static bool usual_decimal(wf_type type, uint64_t bits, struct decimal *decimal) 
 
 /* ---- digits -------------------------------------------------------------------------------------- */
 
-enum { DIGITS_MAX = 20, COPY_NBYTES = 32 };
+enum { DIGITS_MAX = 20, COPY_NBYTES = 32, FIXED_CAPACITY = 3 * COPY_NBYTES + 1 };
+
+static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748"
+                            "49505152535455565758596061626364656667686970717273747576777879808182838485868788899091929394959697"
+                            "9899";
 
 /* Writes the digits of the number before end; returns the first. */
 static char *put_digits(char *end, uint64_t number) {
-    static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748"
-                                "49505152535455565758596061626364656667686970717273747576777879808182838485868788899091929394959697"
-                                "9899";
     for (; number >= 100; number /= 100) memcpy(end -= 2, pairs + number % 100 * 2, 2);
     if (number >= 10) return memcpy(end - 2, pairs + number * 2, 2);
     *--end = (char)('0' + number);
@@ -214,7 +213,7 @@ static int copy_text(const char *from, size_t length, char *text, size_t capacit
 
 static int format_decimal(const struct decimal *decimal, const char *sign, char *text, size_t capacity) {
     static const char zeros[COPY_NBYTES] = "0000000000000000", small[COPY_NBYTES] = "0.0000000000000000";
-    char buffer[DIGITS_MAX + COPY_NBYTES], fixed[3 * COPY_NBYTES + 1];
+    char buffer[DIGITS_MAX + COPY_NBYTES], fixed[FIXED_CAPACITY];
     char *const begin = capacity >= sizeof fixed ? text : fixed, *to = begin; /* put writes more than it means */
     char *digits = put_digits(buffer + DIGITS_MAX, decimal->digits);
     int count = (int)(buffer + DIGITS_MAX - digits);
@@ -232,6 +231,21 @@ static int format_decimal(const struct decimal *decimal, const char *sign, char 
     if (whole == count) to = put(to, zeros, decimal->exponent);
     *to = '\0';
     return begin == text ? (int)(to - text) : copy_text(fixed, (size_t)(to - fixed), text, capacity);
+}
+
+/* A whole number of 10^-FEW, without zeros at its end: prices, and nearly all that is made of them. */
+static int format_few(uint64_t number, bool negative, char *text) {
+    char buffer[DIGITS_MAX + COPY_NBYTES], *const end = buffer + DIGITS_MAX, *to = text;
+    const uint64_t whole = number / 1000, fraction = number % 1000, tail = fraction % 100;
+    const char *digits = put_digits(end, whole);
+    *to = '-';
+    to = put(to + negative, digits, (int)(end - digits));
+    to[0] = '.';
+    to[1] = (char)('0' + fraction / 100);
+    memcpy(to + 2, pairs + tail * 2, 2);
+    to += fraction ? 2 + (tail != 0) + (tail % 10 != 0) : 0;
+    *to = '\0';
+    return (int)(to - text);
 }
 
 /* ---- every kind of text ------------------------------------------------------------------------- */
@@ -276,20 +290,37 @@ static int format_unusual(wf_type type, uint64_t bits, int hex, char *text, size
     return format_decimal(&decimal, sign, text, capacity);
 }
 
-static int format_float(const wf_value *value, int hex, char *text, size_t capacity) {
-    const uint64_t bits = bits_of(value);
-    const bool negative = bits >> (8 * wf_type_table[value->type].nbytes - 1) & 1;
+static int format_usual(const struct usual *usual, bool negative, char *text, size_t capacity) {
+    char fixed[FIXED_CAPACITY];
     struct decimal decimal;
-    if (hex || !usual_decimal(value->type, bits, &decimal)) return format_unusual(value->type, bits, hex, text, capacity);
-    return format_decimal(&decimal, negative ? "-" : "", text, capacity);
+    uint64_t few;
+    if (!has_few_digits(usual, &few))
+        return usual_decimal(usual, &decimal) ? format_decimal(&decimal, negative ? "-" : "", text, capacity) : -1;
+    if (capacity >= sizeof fixed) return format_few(few, negative, text);
+    return copy_text(fixed, (size_t)format_few(few, negative, fixed), text, capacity);
+}
+
+static inline int format_float(wf_type type, int precision, int exponent_bits, uint64_t bits, int hex, char *text, size_t capacity) {
+    const bool negative = bits >> (precision + exponent_bits - 1) & 1;
+    struct usual usual;
+    const bool is_usual = !hex && usual_of_bits(precision, exponent_bits, bits, &usual);
+    const int length = is_usual ? format_usual(&usual, negative, text, capacity) : -1;
+    return length >= 0 ? length : format_unusual(type, bits, hex, text, capacity);
+}
+
+static int format_any_float(wf_type type, uint64_t bits, int hex, char *text, size_t capacity) {
+    const struct wf_type_traits *traits = &wf_type_table[type];
+    return format_float(type, traits->precision, traits->exponent_bits, bits, hex, text, capacity);
 }
 
 size_t wf_value_format(const wf_value *value, int hex, char *text, size_t capacity) {
     int length;
     if (!value || !wf_type_is_valid(value->type))
         length = snprintf(text, capacity, "%s", "");
+    else if (value->type == WF_F64) /* of most results, for which the compiler knows all sizes */
+        length = format_float(WF_F64, 53, 11, bits_of(value), hex, text, capacity);
     else if (wf_type_is_float(value->type))
-        length = format_float(value, hex, text, capacity);
+        length = format_any_float(value->type, bits_of(value), hex, text, capacity);
     else
         length = format_integer(value, hex, text, capacity);
     return (size_t)length;

@@ -25,26 +25,41 @@ static uint64_t mix(uint64_t a, uint64_t b) {
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Of less than 8 bytes; which of them lie where does not matter, as the length is hashed, too. */
-static uint64_t load_few(const unsigned char *p, size_t nbytes) {
-    uint32_t low, high;
-    if (nbytes == 0) return 0;
-    if (nbytes < 4) return (uint64_t)p[0] | (uint64_t)p[nbytes / 2] << 8 | (uint64_t)p[nbytes - 1] << 16;
-    memcpy(&low, p, 4);
-    memcpy(&high, p + nbytes - 4, 4);
-    return (uint64_t)high << 32 | low;
-}
+static const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15), even = UINT64_C(0xd1b54a32d192ed03);
 
-uint64_t wf_texts_hash(uint64_t seed, const void *bytes, size_t nbytes) {
-    static const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15), even = UINT64_C(0xd1b54a32d192ed03);
-    const unsigned char *p = bytes;
-    uint64_t hash = seed ^ odd;
-    for (const unsigned char *end = p + nbytes / 8 * 8; p < end; p += 8) {
-        uint64_t word;
+static uint64_t hash_long(uint64_t seed, const unsigned char *p, size_t nbytes) {
+    const unsigned char *const last = p + nbytes - 8;
+    uint64_t hash = seed ^ odd, word;
+    for (; p < last; p += 8) {
         memcpy(&word, p, sizeof word);
         hash = mix(hash ^ word, even);
     }
-    return mix(hash ^ load_few(p, nbytes % 8), odd ^ nbytes);
+    memcpy(&word, last, sizeof word); /* which may have some of the word before */
+    return mix(hash ^ word, odd ^ nbytes);
+}
+
+/* The text's first two words, whatever follows it there: of a short one it is the entry. */
+static inline struct wf_hashed_text hashed(uint64_t seed, const unsigned char *bytes, size_t nbytes, uint64_t first, uint64_t second) {
+    const uint64_t length = (uint64_t)nbytes << (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 32 : 0);
+    struct wf_hashed_text text = {.bytes = bytes, .entry = {{first, second | length}}};
+    text.hash = nbytes <= WF_TEXT_SHORT_NBYTES ? mix(mix(seed ^ odd ^ first, even) ^ text.entry.word[1], odd)
+                                               : hash_long(seed, bytes, nbytes);
+    return text;
+}
+
+struct wf_hashed_text wf_texts_hash(uint64_t seed, const void *bytes, size_t nbytes) {
+    uint64_t word[2] = {0, 0};
+    if (nbytes && nbytes <= WF_TEXT_SHORT_NBYTES) memcpy(word, bytes, nbytes);
+    return hashed(seed, bytes, nbytes, word[0], word[1]);
+}
+
+struct wf_hashed_text wf_texts_hash_readable(uint64_t seed, const void *bytes, size_t nbytes) {
+    static const unsigned char ones[2 * WF_TEXT_READ_NBYTES] = {
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+    uint64_t word[2], own[2];
+    memcpy(word, bytes, sizeof word);
+    memcpy(own, ones + WF_TEXT_READ_NBYTES - (nbytes <= WF_TEXT_SHORT_NBYTES ? nbytes : 0), sizeof own);
+    return hashed(seed, bytes, nbytes, word[0] & own[0], word[1] & own[1]);
 }
 
 /* ---- the table ---- */
@@ -57,15 +72,14 @@ static int32_t number_in(uint64_t slot) {
     return (int32_t)((uint32_t)slot - 1);
 }
 
-static inline bool are_same_8(const unsigned char *a, const unsigned char *b) {
-    return !memcmp(a, b, 8);
+static inline bool is_long(const struct wf_text_entry *entry) {
+    return wf_text_entry_nbytes(entry) > WF_TEXT_SHORT_NBYTES;
 }
 
-/* Short texts are compared without a call. */
-static inline bool are_same(const unsigned char *a, const unsigned char *b, size_t nbytes) {
-    if (nbytes >= 8 && nbytes <= 16) return are_same_8(a, b) && are_same_8(a + nbytes - 8, b + nbytes - 8);
-    if (nbytes >= 4 && nbytes < 8) return !memcmp(a, b, 4) && !memcmp(a + nbytes - 4, b + nbytes - 4, 4);
-    return !nbytes || !memcmp(a, b, nbytes);
+static inline bool are_same(const struct wf_texts *texts, const struct wf_text_entry *entry, const struct wf_hashed_text *wanted) {
+    if (entry->word[1] != wanted->entry.word[1]) return false;
+    if (!is_long(entry)) return entry->word[0] == wanted->entry.word[0];
+    return !memcmp(texts->bytes + entry->word[0], wanted->bytes, wf_text_entry_nbytes(entry));
 }
 
 /* The slot of the text, or the free one where it belongs. */
@@ -74,10 +88,7 @@ static inline uint64_t *find(const struct wf_texts *texts, const struct wf_hashe
     for (size_t i = wanted->hash >> texts->slot_shift;; i = (i + 1) & mask) {
         uint64_t *slot = texts->slot + i;
         if (!*slot) return slot;
-        if (*slot >> 32 != wanted->hash >> 32) continue;
-        size_t nbytes;
-        const unsigned char *text = wf_texts_get(texts, number_in(*slot), &nbytes);
-        if (nbytes == wanted->nbytes && are_same(text, wanted->bytes, nbytes)) return slot;
+        if (*slot >> 32 == wanted->hash >> 32 && are_same(texts, texts->entry + number_in(*slot), wanted)) return slot;
     }
 }
 
@@ -132,13 +143,13 @@ static unsigned char *grown(unsigned char *bytes, size_t *capacity, size_t neede
 }
 
 static bool set_long(struct wf_texts *texts, struct wf_text_entry *entry, const struct wf_hashed_text *text) {
-    const uint64_t offset = texts->bytes_nbytes;
-    unsigned char *own = grown(texts->bytes, &texts->bytes_capacity, offset + text->nbytes);
+    const size_t offset = texts->bytes_nbytes, nbytes = wf_text_entry_nbytes(entry);
+    unsigned char *own = grown(texts->bytes, &texts->bytes_capacity, offset + nbytes);
     if (!own) return false;
     texts->bytes = own;
-    texts->bytes_nbytes += text->nbytes;
-    memcpy(own + offset, text->bytes, text->nbytes);
-    memcpy(entry->text, &offset, sizeof offset);
+    texts->bytes_nbytes += nbytes;
+    memcpy(own + offset, text->bytes, nbytes);
+    entry->word[0] = offset;
     return true;
 }
 
@@ -156,9 +167,8 @@ static bool reserve_entry(struct wf_texts *texts) {
 static bool append(struct wf_texts *texts, const struct wf_hashed_text *text) {
     if (!reserve_entry(texts)) return false;
     struct wf_text_entry *entry = texts->entry + texts->count;
-    *entry = (struct wf_text_entry){.nbytes = text->nbytes};
-    if (text->nbytes > WF_TEXT_SHORT_NBYTES && !set_long(texts, entry, text)) return false;
-    for (uint32_t i = 0; i < text->nbytes && text->nbytes <= WF_TEXT_SHORT_NBYTES; i++) entry->text[i] = text->bytes[i];
+    *entry = text->entry;
+    if (is_long(entry) && !set_long(texts, entry, text)) return false;
     texts->count++;
     return true;
 }
@@ -173,7 +183,7 @@ static inline int32_t add(struct wf_texts *texts, const struct wf_hashed_text *t
 }
 
 int32_t wf_texts_add(struct wf_texts *texts, const void *bytes, size_t nbytes) {
-    const struct wf_hashed_text text = {wf_texts_hash(texts->seed, bytes, nbytes), bytes, (uint32_t)nbytes};
+    const struct wf_hashed_text text = wf_texts_hash(texts->seed, bytes, nbytes);
     return add(texts, &text);
 }
 
@@ -189,7 +199,7 @@ static inline void fetch_entry(const struct wf_texts *texts, const struct wf_has
 }
 
 bool wf_texts_add_all(struct wf_texts *texts, const struct wf_hashed_text *text, int64_t count, int32_t *number) {
-    enum { SLOTS_AHEAD = 24, ENTRIES_AHEAD = 12 };
+    enum { SLOTS_AHEAD = 48, ENTRIES_AHEAD = 24 };
     for (int64_t i = 0; i < count; i++) {
         if (i + SLOTS_AHEAD < count) fetch_slot(texts, text + i + SLOTS_AHEAD);
         if (i + ENTRIES_AHEAD < count) fetch_entry(texts, text + i + ENTRIES_AHEAD);

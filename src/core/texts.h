@@ -13,12 +13,15 @@
 
 enum { WF_TEXT_SHORT_NBYTES = 12 };
 
-/* A text that is short is here, so that comparing with it reads one cache line; of a longer one, its offset among the
- * bytes of all those. */
+/* A text that is short is here, in front of zeros and of its length, so that comparing with it reads one cache line and no
+ * byte by itself; of a longer one, its offset among the bytes of all those. */
 struct wf_text_entry {
-    uint32_t nbytes;
-    unsigned char text[WF_TEXT_SHORT_NBYTES];
+    uint64_t word[2];
 };
+
+static inline uint32_t wf_text_entry_nbytes(const struct wf_text_entry *entry) {
+    return (uint32_t)(entry->word[1] >> (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 32 : 0));
+}
 
 struct wf_texts {
     uint64_t seed; /* of the hashes: texts that collide cannot be prepared */
@@ -37,7 +40,7 @@ struct wf_texts {
 struct wf_hashed_text {
     uint64_t hash;
     const unsigned char *bytes;
-    uint32_t nbytes;
+    struct wf_text_entry entry; /* what the set has of it if it is short; otherwise its length alone */
 };
 
 /* An empty set, which has no memory yet. */
@@ -45,7 +48,11 @@ void wf_texts_begin(struct wf_texts *texts);
 void wf_texts_clear(struct wf_texts *texts);
 
 /* Several threads may hash at once, while another adds. */
-uint64_t wf_texts_hash(uint64_t seed, const void *bytes, size_t nbytes);
+struct wf_hashed_text wf_texts_hash(uint64_t seed, const void *bytes, size_t nbytes);
+
+/* The same in less time; the first WF_TEXT_READ_NBYTES can be read, however long the text is. */
+enum { WF_TEXT_READ_NBYTES = 16 };
+struct wf_hashed_text wf_texts_hash_readable(uint64_t seed, const void *bytes, size_t nbytes);
 
 /* The number of the text, which is added if it is new; -1 without memory, or with WF_TEXTS_COUNT_MAX others.  nbytes is
  * less than 2^32. */
@@ -58,10 +65,8 @@ bool wf_texts_add_all(struct wf_texts *texts, const struct wf_hashed_text *text,
 /* The text's bytes, until another is added. */
 static inline const unsigned char *wf_texts_get(const struct wf_texts *texts, int32_t number, size_t *nbytes) {
     const struct wf_text_entry *entry = texts->entry + number;
-    uint64_t offset;
-    *nbytes = entry->nbytes;
-    memcpy(&offset, entry->text, sizeof offset);
-    return entry->nbytes <= WF_TEXT_SHORT_NBYTES ? entry->text : texts->bytes + offset;
+    *nbytes = wf_text_entry_nbytes(entry);
+    return *nbytes <= WF_TEXT_SHORT_NBYTES ? (const unsigned char *)entry->word : texts->bytes + entry->word[0];
 }
 
 #endif

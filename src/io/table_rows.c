@@ -52,6 +52,7 @@ static size_t lay_out(struct wf_rows *rows, const struct wf_table *table, const 
     rows->key = part_of(memory, &used, table->by_count ? capacity : 0, sizeof *rows->key);
     rows->key_bytes = part_of(memory, &used, table->by_count ? chunk->nbytes : 0, 1);
     part_of(memory, &used, capacity * table->by_count, KEY_LENGTH_NBYTES);
+    part_of(memory, &used, WF_TEXT_READ_NBYTES, 1); /* behind the last key */
     if (!table->by_count) rows->key = NULL;
     for (size_t c = 0; c < columns; c++) {
         unsigned char *values = part_of(memory, &used, capacity, value_nbytes);
@@ -179,8 +180,8 @@ static unsigned char *put_text(unsigned char *to, const struct wf_field *field) 
     return to;
 }
 
-/* Writes the key of the line at hand. */
-static struct wf_hashed_text put_key(const struct reading *r) {
+/* Writes the key of the line at hand; returns its length. */
+static size_t put_key(const struct reading *r) {
     const struct wf_table *table = r->table;
     struct wf_rows *rows = r->rows;
     unsigned char *begin = rows->key_bytes + rows->key_nbytes, *to = begin;
@@ -191,7 +192,7 @@ static struct wf_hashed_text put_key(const struct reading *r) {
         to = end;
     }
     rows->key_nbytes += (size_t)(to - begin);
-    return (struct wf_hashed_text){.bytes = begin, .nbytes = (uint32_t)(to - begin)};
+    return (size_t)(to - begin);
 }
 
 /* Whether a field of the key is missing, and such rows are skipped.  An empty text is none that is missing. */
@@ -208,10 +209,13 @@ static bool lacks_key(const struct reading *r) {
 static void note_key(const struct reading *r) {
     const struct wf_table *table = r->table;
     const struct wf_field *field = &r->rows->field[table->field_of[table->column_count]];
-    struct wf_hashed_text key = {.bytes = (const unsigned char *)field->bytes, .nbytes = (uint32_t)field->length};
-    if (table->by_count > 1 || field->is_quoted) key = put_key(r);
-    key.hash = wf_texts_hash(table->seed, key.bytes, key.nbytes);
-    r->rows->key[r->rows->count] = key;
+    const void *bytes = field->bytes;
+    size_t nbytes = field->length;
+    if (table->by_count > 1 || field->is_quoted) {
+        bytes = r->rows->key_bytes + r->rows->key_nbytes;
+        nbytes = put_key(r);
+    }
+    r->rows->key[r->rows->count] = wf_texts_hash_readable(table->seed, bytes, nbytes);
 }
 
 /* ---- rows ---- */

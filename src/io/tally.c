@@ -115,6 +115,7 @@ void wf_tally_clear(struct wf_tally *tally) {
     free(tally->row_key);
     free(tally->place);
     wf_ordered_clear(&tally->ordered);
+    wf_classes_clear(&tally->classes);
     wf_texts_clear(&tally->keys);
     memset(tally, 0, sizeof *tally);
 }

@@ -46,6 +46,16 @@ struct wf_ordered {
     int64_t *offset;       /* of each group's first value, and of the end */
 };
 
+/* The values of a column that are kept, where groups of equally many values, a class, are columns of an array, which has as
+ * many rows; groups of more, the last class, one after the other. */
+enum { WF_CLASS_COUNT = 18 };
+struct wf_classes {
+    size_t column;
+    unsigned char *values;          /* NULL: of no column */
+    int64_t groups[WF_CLASS_COUNT]; /* of each class */
+    int64_t begin[WF_CLASS_COUNT];  /* where its values begin */
+};
+
 struct wf_tally {
     struct wf_tally_settings settings;
     /* The ops whose accumulators tell the results of all ops. */
@@ -61,6 +71,7 @@ struct wf_tally {
     int64_t counted_groups; /* for which the columns have counts */
     bool counts_kept;       /* the counts have the rows that are kept */
     struct wf_ordered ordered; /* once results were asked for */
+    struct wf_classes classes; /* likewise */
     bool has_accumulators;   /* they have all rows but those that are kept */
     struct wf_place *place;
     size_t place_count, place_capacity;

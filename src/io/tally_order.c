@@ -1,6 +1,7 @@
 /* What depends on the order of a group's values: quantiles, and the number of distinct ones.  The rows are all kept for
  * that; they are brought into the order of their groups, and each group is an array of its own. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "io/tally.h"
@@ -15,6 +16,43 @@ bool wf_tally_keeps_rows(const struct wf_tally *tally) {
     for (size_t i = 0; i < tally->settings.op_count; i++) keeps |= wf_tally_is_of_order(tally->settings.op[i]);
     return keeps;
 }
+
+/* ---- group by group ---- */
+
+static void place_values(const struct wf_tally *tally, const struct wf_tally_column *column, struct wf_ordered *ordered) {
+    enum { AHEAD = 16 };
+    const size_t nbytes = wf_type_nbytes(tally->settings.type);
+    const int32_t *keys = column->keys ? column->keys : tally->row_key;
+    int64_t *next = ordered->offset + 1; /* where the group's next value goes; in the end where the group after it begins */
+    for (int64_t g = 0; g < wf_tally_group_count(tally); g++) next[g + 1] = next[g] + column->count[g];
+    for (int64_t i = 0; i < tally->kept_count; i++) {
+        if (i + AHEAD < tally->kept_count && keys[i + AHEAD] >= 0) __builtin_prefetch(next + keys[i + AHEAD], 1);
+        if (keys[i] >= 0) wf_copy_element(ordered->values + (size_t)next[keys[i]]++ * nbytes, column->values + (size_t)i * nbytes, nbytes);
+    }
+}
+
+void wf_ordered_clear(struct wf_ordered *ordered) {
+    free(ordered->values);
+    free(ordered->offset);
+    *ordered = (struct wf_ordered){0};
+}
+
+wf_error wf_tally_sort_values(wf_handle *handle, struct wf_tally *tally, size_t column) {
+    struct wf_ordered *ordered = &tally->ordered;
+    if (ordered->values && ordered->column == column) return WF_OK;
+    wf_ordered_clear(ordered);
+    ordered->values = malloc((size_t)tally->kept_count * wf_type_nbytes(tally->settings.type) + 1);
+    ordered->offset = calloc((size_t)wf_tally_group_count(tally) + 2, sizeof *ordered->offset);
+    ordered->column = column;
+    if (ordered->values && ordered->offset) {
+        place_values(tally, &tally->column[column], ordered);
+        return WF_OK;
+    }
+    wf_ordered_clear(ordered);
+    return wf_fail(handle, WF_ERROR_MEMORY, "no memory to sort the rows of a table by group");
+}
+
+/* ---- results ---- */
 
 static const double half = 0.5;
 

@@ -2,6 +2,8 @@
 #ifndef WF_IO_TALLY_PARTS_H
 #define WF_IO_TALLY_PARTS_H
 
+#include <string.h>
+
 #include "io/tally.h"
 
 /* What the engine computes for op; groups without a value give 0, and keys below 0 are no group's. */
@@ -18,6 +20,14 @@ wf_type wf_tally_order_type(const struct wf_tally *tally, wf_op op);
 wf_error wf_tally_order_results(wf_handle *handle, struct wf_tally *tally, size_t column, wf_op op, void *results);
 
 void wf_ordered_clear(struct wf_ordered *ordered);
+void wf_classes_clear(struct wf_classes *classes);
+
+/* A copy of a known size is no call. */
+static inline void wf_copy_element(void *to, const void *from, size_t nbytes) {
+    if (nbytes == 8) memcpy(to, from, 8);
+    else if (nbytes == 4) memcpy(to, from, 4);
+    else memcpy(to, from, nbytes);
+}
 
 /* Has tally->ordered be the column's; its counts are known. */
 wf_error wf_tally_sort_values(wf_handle *handle, struct wf_tally *tally, size_t column);

@@ -1,6 +1,6 @@
-/* Groups of few rows.  The values of a column are brought into the order of their groups; groups of equally many values are
- * then columns of an array, which the engine reduces along its first axis, in registers: a table by key would take several
- * words for each group, and accumulators more. */
+/* Groups of few rows.  The values of a column are brought to where groups of equally many values, a class, are the columns
+ * of an array, which the engine reduces along its first axis, in registers: a table by key would take several words for each
+ * group, and accumulators more. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,148 +8,156 @@
 #include "io/tally.h"
 #include "io/tally_parts.h"
 
-/* ---- the order of the groups ---- */
+enum {
+    LONG = WF_CLASS_COUNT - 1, /* the class of groups of more values than any other's, one group after the other */
+    CLASS_BITS = 5,
+    GROUPS_AT_ONCE = 1 << 15, /* whose values and results stay in a cache */
+};
 
-/* A copy of a known size is no call. */
-static inline void copy_value(void *to, const void *from, size_t nbytes) {
-    if (nbytes == 8) memcpy(to, from, 8);
-    else if (nbytes == 4) memcpy(to, from, 4);
-    else memcpy(to, from, nbytes);
+static inline int class_of(int64_t count) {
+    return count < LONG ? (int)count : LONG;
 }
 
-static void place_values(const struct wf_tally *tally, const struct wf_tally_column *column, struct wf_ordered *ordered) {
+/* ---- the places of the values ---- */
+
+static void begin_classes(struct wf_classes *classes, const int64_t *count, int64_t groups) {
+    int64_t begin = 0, long_values = 0;
+    for (int64_t g = 0; g < groups; g++) {
+        const int n = class_of(count[g]);
+        classes->groups[n]++;
+        long_values += n == LONG ? count[g] : 0;
+    }
+    for (int n = 0; n < WF_CLASS_COUNT; n++) {
+        classes->begin[n] = begin;
+        begin += n < LONG ? n * classes->groups[n] : long_values;
+    }
+}
+
+/* Of each group, where its first value goes, above its class. */
+static void find_first_places(const struct wf_classes *classes, const int64_t *count, int64_t groups, uint64_t *place) {
+    int64_t next[WF_CLASS_COUNT];
+    memcpy(next, classes->begin, sizeof next);
+    for (int64_t g = 0; g < groups; g++) {
+        const int n = class_of(count[g]);
+        place[g] = (uint64_t)next[n] << CLASS_BITS | (uint64_t)n;
+        next[n] += n < LONG ? 1 : count[g];
+    }
+}
+
+/* The next value of a group goes to the next row of its class. */
+static void place_values(const struct wf_tally *tally, const struct wf_tally_column *column, const struct wf_classes *classes,
+                         uint64_t *place) {
     enum { AHEAD = 16 };
     const size_t nbytes = wf_type_nbytes(tally->settings.type);
     const int32_t *keys = column->keys ? column->keys : tally->row_key;
-    int64_t *next = ordered->offset + 1; /* where the group's next value goes; in the end where the group after it begins */
-    for (int64_t g = 0; g < wf_tally_group_count(tally); g++) next[g + 1] = next[g] + column->count[g];
+    uint64_t step[WF_CLASS_COUNT];
+    for (int n = 0; n < WF_CLASS_COUNT; n++) step[n] = (uint64_t)(n < LONG ? classes->groups[n] : 1) << CLASS_BITS;
     for (int64_t i = 0; i < tally->kept_count; i++) {
-        if (i + AHEAD < tally->kept_count && keys[i + AHEAD] >= 0) __builtin_prefetch(next + keys[i + AHEAD], 1);
-        if (keys[i] >= 0) copy_value(ordered->values + (size_t)next[keys[i]]++ * nbytes, column->values + (size_t)i * nbytes, nbytes);
+        if (i + AHEAD < tally->kept_count && keys[i + AHEAD] >= 0) __builtin_prefetch(place + keys[i + AHEAD], 1);
+        if (keys[i] < 0) continue;
+        const uint64_t own = place[keys[i]];
+        wf_copy_element(classes->values + (own >> CLASS_BITS) * nbytes, column->values + (size_t)i * nbytes, nbytes);
+        place[keys[i]] = own + step[own % (1 << CLASS_BITS)];
     }
 }
 
-void wf_ordered_clear(struct wf_ordered *ordered) {
-    free(ordered->values);
-    free(ordered->offset);
-    *ordered = (struct wf_ordered){0};
+void wf_classes_clear(struct wf_classes *classes) {
+    free(classes->values);
+    *classes = (struct wf_classes){0};
 }
 
-wf_error wf_tally_sort_values(wf_handle *handle, struct wf_tally *tally, size_t column) {
-    struct wf_ordered *ordered = &tally->ordered;
-    if (ordered->values && ordered->column == column) return WF_OK;
-    wf_ordered_clear(ordered);
-    ordered->values = malloc((size_t)tally->kept_count * wf_type_nbytes(tally->settings.type) + 1);
-    ordered->offset = calloc((size_t)wf_tally_group_count(tally) + 2, sizeof *ordered->offset);
-    ordered->column = column;
-    if (ordered->values && ordered->offset) {
-        place_values(tally, &tally->column[column], ordered);
-        return WF_OK;
+/* Has tally->classes be the column's. */
+static wf_error make_classes(wf_handle *handle, struct wf_tally *tally, size_t c) {
+    const struct wf_tally_column *column = &tally->column[c];
+    const int64_t groups = wf_tally_group_count(tally);
+    struct wf_classes *classes = &tally->classes;
+    if (classes->values && classes->column == c) return WF_OK;
+    wf_classes_clear(classes);
+    classes->values = malloc((size_t)tally->kept_count * wf_type_nbytes(tally->settings.type) + 1);
+    classes->column = c;
+    uint64_t *place = malloc(((size_t)groups + 1) * sizeof *place);
+    const bool has_memory = classes->values && place;
+    if (has_memory) {
+        begin_classes(classes, column->count, groups);
+        find_first_places(classes, column->count, groups, place);
+        place_values(tally, column, classes, place);
+    } else {
+        wf_classes_clear(classes);
     }
-    wf_ordered_clear(ordered);
-    return wf_fail(handle, WF_ERROR_MEMORY, "no memory to sort the rows of a table by group");
+    free(place);
+    return has_memory ? WF_OK : wf_fail(handle, WF_ERROR_MEMORY, "no memory to sort the rows of a table by group");
 }
 
-/* ---- groups side by side ---- */
-
-enum {
-    SHORT_MAX = 16, /* values of a group that is reduced beside others */
-    BATCH_VALUES = 8192,
-    GROUPS_AT_ONCE = 1 << 15, /* whose values stay in a cache */
-};
+/* ---- results ---- */
 
 struct short_groups {
     wf_handle *handle;
-    const struct wf_ordered *ordered;
+    const struct wf_classes *classes;
+    const int64_t *count; /* of the values of each group */
     wf_reduction reduction;
     wf_type type, result_type;
     size_t nbytes, result_nbytes;
-    unsigned char *results, *values, *found;
-    int32_t *group; /* some groups that follow each other: those of no values, of one, and so on, and those of more */
-    int64_t begin[SHORT_MAX + 3]; /* of each of these, and the end */
+    unsigned char *results, *found; /* found: of some groups that follow each other, class by class */
+    int64_t done[WF_CLASS_COUNT];   /* groups of each class that have results */
+    int64_t long_done;              /* values of long ones */
 };
 
-/* How many values a group has, at most SHORT_MAX + 1. */
-static inline int64_t length_of(const struct wf_ordered *ordered, int64_t group) {
-    const int64_t n = ordered->offset[group + 1] - ordered->offset[group];
-    return n <= SHORT_MAX ? n : SHORT_MAX + 1;
-}
-
-/* Sorts groups by their numbers of values, that no loop over some has to guess when it ends. */
-static void sort_by_length(struct short_groups *s, int64_t first, int64_t end) {
-    int64_t *next = s->begin;
-    memset(next, 0, sizeof s->begin);
-    for (int64_t g = first; g < end; g++) next[length_of(s->ordered, g) + 1]++;
-    for (int n = 1; n < SHORT_MAX + 3; n++) next[n] += next[n - 1];
-    for (int64_t g = end; g-- > first;) s->group[--next[length_of(s->ordered, g) + 1]] = (int32_t)g;
-    memmove(next, next + 1, (SHORT_MAX + 2) * sizeof *next);
-    next[SHORT_MAX + 2] = end - first;
-}
-
-static const unsigned char *values_of(const struct short_groups *s, int32_t group) {
-    return s->ordered->values + (size_t)s->ordered->offset[group] * s->nbytes;
-}
-
-/* The groups of n values each, as columns. */
-static wf_error reduce_batch(struct short_groups *s, const int32_t *group, int64_t count, int64_t n) {
-    const int64_t shape[] = {n, count};
-    const wf_array columns = {.data = s->values, .type = s->type, .ndim = 2, .shape = shape};
+/* The next groups of a class, whose columns are next to each other. */
+static wf_error reduce_class(struct short_groups *s, int n, int64_t groups, unsigned char *found) {
+    const int64_t shape[] = {n, groups}, strides[] = {s->classes->groups[n] * (int64_t)s->nbytes, (int64_t)s->nbytes};
+    const unsigned char *first = s->classes->values + (size_t)(s->classes->begin[n] + s->done[n]) * s->nbytes;
+    const wf_array columns = {.data = first, .type = s->type, .ndim = 2, .shape = shape, .stride_bytes = strides};
     const wf_groups along_first = wf_groups_axes(1);
-    const wf_output output = {.data = s->found, .type = s->result_type, .ndim = 1, .shape = &count};
-    for (int64_t c = 0; c < count; c++) {
-        const unsigned char *values = values_of(s, group[c]);
-        for (int64_t i = 0; i < n; i++)
-            copy_value(s->values + (size_t)(i * count + c) * s->nbytes, values + (size_t)i * s->nbytes, s->nbytes);
-    }
-    wf_error error = wf_reduce(s->handle, &s->reduction, &columns, NULL, &along_first, &output);
-    for (int64_t c = 0; c < count && !error; c++)
-        copy_value(s->results + (size_t)group[c] * s->result_nbytes, s->found + (size_t)c * s->result_nbytes, s->result_nbytes);
-    return error;
+    const wf_output output = {.data = found, .type = s->result_type, .ndim = 1, .shape = &groups};
+    s->done[n] += groups;
+    return groups ? wf_reduce(s->handle, &s->reduction, &columns, NULL, &along_first, &output) : WF_OK;
 }
 
-static wf_error reduce_long(struct short_groups *s, int32_t group) {
-    const int64_t n = s->ordered->offset[group + 1] - s->ordered->offset[group];
-    const wf_array all = wf_array_vector(values_of(s, group), s->type, n);
+static wf_error reduce_long(struct short_groups *s, int64_t group) {
+    const int64_t place = s->classes->begin[LONG] + s->long_done;
+    const wf_array all = wf_array_vector(s->classes->values + (size_t)place * s->nbytes, s->type, s->count[group]);
     const wf_output output = {.data = s->results + (size_t)group * s->result_nbytes, .type = s->result_type};
+    s->long_done += s->count[group];
     return wf_reduce(s->handle, &s->reduction, &all, NULL, NULL, &output);
 }
 
-/* The groups that have been sorted. */
-static wf_error reduce_sorted(struct short_groups *s) {
+/* What was found class by class, group by group. */
+static wf_error take_found(struct short_groups *s, int64_t first, int64_t end, int64_t next[WF_CLASS_COUNT]) {
     wf_error error = WF_OK;
-    for (int64_t n = 0; n <= SHORT_MAX && !error; n++) {
-        const int64_t at_once = BATCH_VALUES / (n ? n : 1), end = s->begin[n + 1];
-        for (int64_t i = s->begin[n]; i < end && !error; i += at_once)
-            error = reduce_batch(s, s->group + i, end - i < at_once ? end - i : at_once, n);
+    for (int64_t g = first; g < end && !error; g++) {
+        const int n = class_of(s->count[g]);
+        if (n == LONG) error = reduce_long(s, g);
+        else wf_copy_element(s->results + (size_t)g * s->result_nbytes, s->found + (size_t)next[n]++ * s->result_nbytes, s->result_nbytes);
     }
-    for (int64_t i = s->begin[SHORT_MAX + 1]; i < s->begin[SHORT_MAX + 2] && !error; i++) error = reduce_long(s, s->group[i]);
     return error;
 }
 
-static wf_error reduce_all(struct short_groups *s, int64_t groups) {
+static wf_error reduce_some(struct short_groups *s, int64_t first, int64_t end) {
+    int64_t groups[WF_CLASS_COUNT] = {0}, next[WF_CLASS_COUNT], begin = 0;
     wf_error error = WF_OK;
-    for (int64_t first = 0; first < groups && !error; first += GROUPS_AT_ONCE) {
-        sort_by_length(s, first, groups - first < GROUPS_AT_ONCE ? groups : first + GROUPS_AT_ONCE);
-        error = reduce_sorted(s);
+    for (int64_t g = first; g < end; g++) groups[class_of(s->count[g])]++;
+    for (int n = 0; n < LONG && !error; n++) {
+        next[n] = begin;
+        error = reduce_class(s, n, groups[n], s->found + (size_t)begin * s->result_nbytes);
+        begin += groups[n];
     }
-    return error;
+    return error ? error : take_found(s, first, end, next);
 }
 
 wf_error wf_tally_short_results(wf_handle *handle, struct wf_tally *tally, size_t column, wf_op op, const wf_output *output) {
-    struct short_groups s = {.handle = handle, .ordered = &tally->ordered, .reduction = wf_tally_reduction(tally, op),
-                             .type = tally->settings.type, .result_type = output->type, .results = output->data};
+    struct short_groups s = {.handle = handle, .classes = &tally->classes, .count = tally->column[column].count,
+                             .reduction = wf_tally_reduction(tally, op), .type = tally->settings.type,
+                             .result_type = output->type, .results = output->data};
+    const int64_t groups = wf_tally_group_count(tally);
     s.nbytes = wf_type_nbytes(s.type);
     s.result_nbytes = wf_type_nbytes(s.result_type);
-    wf_error error = wf_tally_sort_values(handle, tally, column);
+    wf_error error = make_classes(handle, tally, column);
     if (error) return error;
-    s.values = malloc(BATCH_VALUES * s.nbytes);
-    s.found = malloc(BATCH_VALUES * s.result_nbytes);
-    s.group = malloc(GROUPS_AT_ONCE * sizeof *s.group);
-    error = s.values && s.found && s.group ? reduce_all(&s, wf_tally_group_count(tally))
-                                           : wf_fail(handle, WF_ERROR_MEMORY, "no memory for short groups");
-    free(s.values);
+    s.found = malloc(GROUPS_AT_ONCE * s.result_nbytes);
+    if (!s.found) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for short groups");
+    for (int64_t first = 0; first < groups && !error; first += GROUPS_AT_ONCE)
+        error = reduce_some(&s, first, groups - first < GROUPS_AT_ONCE ? groups : first + GROUPS_AT_ONCE);
     free(s.found);
-    free(s.group);
     return error;
 }
 
