@@ -156,9 +156,8 @@ int axes_measure_rows(wf_handle *handle, const struct request *request, const wf
     struct folded folded = {.elements = NULL};
     int status = find_shape(handle, reader, &folded);
     if (!status) status = find_axes(request->settings->axis, &folded);
-    if (!status && !(folded.axes & 1))
-        status = fail_usage("--resume and mpirun share an array along its first dimension, so --axis must have 0");
-    *row_nelements = *row_depth = 1;
+    *row_nelements = 1;
+    *row_depth = (int64_t)(folded.axes & 1);
     for (int32_t d = 1; d < folded.ndim; d++) {
         *row_nelements *= folded.shape[d];
         if (folded.axes >> d & 1) *row_depth *= folded.shape[d];

@@ -13,7 +13,7 @@ int axes_reduce(wf_handle *handle, wf_reader *reader, const struct request *requ
 /* ---- in pieces, which are ranges of an array's first dimension */
 
 /* Of a reader's array: the elements of one row, which is all that has one index in the first dimension, and how many of them
- * come to each result.  Fails where the first dimension is not reduced: the results of pieces would be others'. */
+ * come to each result.  0 where the first dimension is not reduced: then each row has results of its own. */
 int axes_measure_rows(wf_handle *handle, const struct request *request, const wf_reader *reader, int64_t *row_nelements,
                       int64_t *row_depth);
 

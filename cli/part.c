@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "conclude.h"
+#include "core/shaped_groups.h"
 #include "io/tables.h"
 #include "output.h"
 #include "results.h"
@@ -40,18 +41,32 @@ static wf_error append_accumulator(wf_handle *handle, const struct request *requ
     return !error && whole ? wf_accumulator_merge(handle, whole, next) : error;
 }
 
-int part_append(wf_handle *handle, const struct request *request, struct part *whole, struct part *next, bool is_same_file) {
-    wf_error error = WF_OK;
-    if (next->accumulator)
-        error = append_accumulator(handle, request, whole->accumulator, next->accumulator);
-    else if (whole->table)
-        error = wf_tally_merge(handle, whole->table, next->table, is_same_file);
+/* Clears next, or has it be the whole, if there is none yet. */
+static int end_append(wf_handle *handle, wf_error error, struct part *whole, struct part *next) {
     if (part_is_empty(whole)) {
         *whole = *next;
         *next = (struct part){NULL, NULL};
     }
     part_clear(next);
     return error ? fail_library(handle, error) : STATUS_OK;
+}
+
+int part_append(wf_handle *handle, const struct request *request, struct part *whole, struct part *next, bool is_same_file) {
+    wf_error error = WF_OK;
+    if (next->accumulator)
+        error = append_accumulator(handle, request, whole->accumulator, next->accumulator);
+    else if (whole->table)
+        error = wf_tally_merge(handle, whole->table, next->table, is_same_file);
+    return end_append(handle, error, whole, next);
+}
+
+int part_append_results(wf_handle *handle, struct part *whole, struct part *next) {
+    wf_error error = WF_OK;
+    if (whole->accumulator && whole->accumulator->shaped && next->accumulator->shaped)
+        error = wf_shaped_append(handle, whole->accumulator->shaped, next->accumulator->shaped);
+    else if (whole->accumulator)
+        error = wf_handle_fail(handle, WF_ERROR_MERGE, "an accumulator of one result is not one of rows");
+    return end_append(handle, error, whole, next);
 }
 
 /* One process saves nothing of elements with a NaN that is an error. */

@@ -25,6 +25,9 @@ int part_load(wf_handle *handle, const struct request *request, const char *name
  * ends. */
 int part_append(wf_handle *handle, const struct request *request, struct part *whole, struct part *next, bool is_same_file);
 
+/* The same of accumulators whose results are those of other rows. */
+int part_append_results(wf_handle *handle, struct part *whole, struct part *next);
+
 /* Saves and prints the results. */
 int part_conclude(wf_handle *handle, const struct request *request, const struct part *whole);
 

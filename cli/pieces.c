@@ -82,6 +82,7 @@ static int cut_rows(wf_handle *handle, const struct request *request, struct pie
     int status = axes_measure_rows(handle, request, reader, &unit, &depth);
     if (status) return status;
     if (!unit) return add_piece(pieces, piece);
+    pieces->have_own_results = !depth;
     const int64_t rows = piece_length(request) / unit;
     return cut(pieces, *piece, rows ? rows * unit : unit, unit, depth, index);
 }
@@ -342,5 +343,6 @@ int piece_reduce(wf_handle *handle, const struct request *request, const struct 
 int pieces_append(wf_handle *handle, const struct request *request, const struct pieces *pieces, size_t i, struct part *whole,
                   struct part *next) {
     const bool is_same_file = i && pieces->piece[i - 1].source == pieces->piece[i].source;
-    return part_append(handle, request, whole, next, is_same_file);
+    return pieces->have_own_results ? part_append_results(handle, whole, next)
+                                    : part_append(handle, request, whole, next, is_same_file);
 }

@@ -31,6 +31,7 @@ struct pieces {
     const struct piece_source *names; /* the first text that has a line, which tells a table's columns */
     struct piece *piece;
     size_t count;
+    bool have_own_results; /* rows whose results follow each other, as their dimension is not reduced */
 };
 
 /* Looks at all files; of dot there are two, which are cut alike.  Returns a status, having said what is wrong; the pieces are to be cleared in any case. */

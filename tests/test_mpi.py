@@ -178,7 +178,8 @@ def test_ranks_share_tables_texts_and_rows(library, counts, tmp_path):
     array.write_bytes(npy("f64", [draw.uniform(-1, 1) * 2.0 ** draw.randint(-99, 99) for _ in range(300)], (30, 2, 5)))
     saved, whole = tmp_path / "saved", tmp_path / "whole"
     for words in (("mean,argmax", "--by", "k", table, table), ("count", "--by", "k", "--sort", table), ("stats", "--json", text),
-                  ("argmin", text, text), ("sum", "--axis", "0,2", "--json", array), ("argmax", "--axis", "0", array)):
+                  ("argmin", text, text), ("sum", "--axis", "0,2", "--json", array), ("argmax", "--axis", "0", array),
+                  ("mean", "--axis", "1,-1", array), ("prod", "--axis", "1", "--json", array)):
         expected = printed(*words, "--save", whole)
         for count in counts:
             for piece in (1000, 100) if count == 3 else (100,):  # the first: shares are empty

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-wf_error wf_shaped_grow(wf_handle *handle, struct wf_shaped *shaped, int64_t count) {
-    if (count <= shaped->count) return WF_OK;
+/* Makes count results of them. */
+static wf_error make_longer(wf_handle *handle, struct wf_shaped *shaped, int64_t count) {
     const size_t held = (size_t)shaped->count * shaped->result_words;
     size_t words, nbytes;
     bool overflows = __builtin_mul_overflow((size_t)count, shaped->result_words, &words) ||
@@ -15,7 +15,33 @@ wf_error wf_shaped_grow(wf_handle *handle, struct wf_shaped *shaped, int64_t cou
         return wf_fail(handle, WF_ERROR_MEMORY, "no memory for an accumulator of %lld results", (long long)count);
     memset(longer + held, 0, (words + 1 - held) * sizeof *longer);
     shaped->words = longer;
-    shaped->count = shaped->shape[0] = count;
+    shaped->count = count;
+    return WF_OK;
+}
+
+wf_error wf_shaped_grow(wf_handle *handle, struct wf_shaped *shaped, int64_t count) {
+    if (count <= shaped->count) return WF_OK;
+    wf_error error = make_longer(handle, shaped, count);
+    if (!error) shaped->shape[0] = count;
+    return error;
+}
+
+static bool may_follow(const struct wf_shaped *into, const struct wf_shaped *from) {
+    const struct wf_accumulator *a = &into->common, *b = &from->common;
+    return into->ndim == from->ndim && a->op == b->op && a->type == b->type && a->parts == b->parts &&
+           !memcmp(into->shape + 1, from->shape + 1, (size_t)(into->ndim - 1) * sizeof *into->shape);
+}
+
+wf_error wf_shaped_append(wf_handle *handle, struct wf_shaped *into, struct wf_shaped *from) {
+    const int64_t held = into->count;
+    if (!may_follow(into, from)) return wf_fail(handle, WF_ERROR_MERGE, "the accumulators have different shapes");
+    wf_error error = wf_shaped_reserve_nodes(handle, into, from->node_capacity);
+    if (!error) error = wf_shaped_reserve_nodes(handle, from, into->node_capacity);
+    if (!error) error = make_longer(handle, into, held + from->count);
+    if (error) return error;
+    memcpy(into->words + (size_t)held * into->result_words, from->words,
+           (size_t)from->count * from->result_words * sizeof *from->words);
+    into->shape[0] += from->shape[0];
     return WF_OK;
 }
 
