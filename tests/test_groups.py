@@ -766,3 +766,48 @@ def test_equal_segments(handle, type_name):
             got = returned(handle, op, groups, [array.view() for array in arrays], nan=nan, first_index=7,
                            threads=rng.choice([1, 2, 3]))
             assert got == as_returned(expected, op, type_name), (shape, axis, offsets, op, nan)
+
+
+def packed_views(type_name, rng):
+    """(array, axes) of which neighbours do not lie side by side, or are few: columns of strided views, and middle axes."""
+    nbytes = struct.calcsize(TYPECODES[type_name])
+    for shape, steps, axes in (((9, 140), (1, 2), {0}), ((130, 70), (1, 3), {0}), ((2, 5, 90), (1, 1, -2), {1}),
+                               ((20, 4, 7), (1, 1, 1), {1}), ((5, 3, 2, 30), (1, 1, 1, 1), {1, 2}), ((70, 6, 1, 3), (1, 1, 1, 2), {1}),
+                               ((2, 4, 3, 33), (1, 1, 2, 1), {0, 2}), ((3, 2, 100), (1, 1, 0), {1})):
+        strides, step = [0] * len(shape), nbytes
+        for d in reversed(range(len(shape))):
+            strides[d] = step * steps[d]
+            step *= shape[d] * max(abs(steps[d]), 1)
+        yield shape, strides, axes, step // nbytes
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", TYPES)
+def test_packed_tiles(handle, type_name):
+    """Of all ops, with elements of all kinds; the first failure is named, and pieces add up in accumulators."""
+    rng = random.Random(f"packed {type_name}")
+    for shape, strides, axes, count in packed_views(type_name, rng):
+        made = []
+        for _ in range(2):
+            laid = Laid(type_name, (1,), rng)
+            laid.shape, laid.strides = shape, strides
+            laid.offset = sum(-s * (n - 1) for s, n in zip(strides, shape) if s < 0)
+            laid.data = sample(type_name, count, rng.choice(["plain", "special", "coarse"]), rng.random())
+            made.append(laid)
+        groups = library.wf_groups_axes(sum(1 << d for d in axes))
+        for op in [*ops_for(type_name, rng, 3), "sum", "argmin"]:
+            nan = rng.choice(["propagate", "omit", "error"])
+            arrays = operands(op, *made)
+            expected = expected_results(op, arrays, indices_along_axes(shape, axes), 3, nan=nan)
+            views = [array.view() for array in arrays]
+            got = returned(handle, op, groups, views, nan=nan, first_index=3, threads=rng.choice([1, 2, 3]))
+            assert got == as_returned(list(expected), op, type_name), (shape, op, nan)
+            if "WF_ERROR_NAN" in expected and got == "WF_ERROR_NAN":
+                assert handle.message.startswith(f"result {expected.index('WF_ERROR_NAN')}: ")
+        pieces = handle.accumulator("sum", type_name, shape=[n for d, n in enumerate(shape) if d not in axes])
+        for _ in range(2):
+            pieces.add(made[0].view(), groups=groups)
+        twice = [Oracle(type_name, b"".join(map(made[0].at, [*indices] * 2))).reduce("sum")
+                 for _, _, indices in indices_along_axes(shape, axes)]
+        if not any(isinstance(result, str) for result in twice):
+            assert list(pieces.results("sum")) == twice

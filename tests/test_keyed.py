@@ -1,11 +1,13 @@
 """Reductions by key through tables (src/cpu/keyed.c): every result is what the group's elements give by themselves,
 whether the tables take them, set some aside, or leave the keys to be sorted."""
 
+import ctypes
 import itertools
 import random
 import struct
 from array import array
 from ctypes import byref
+from fractions import Fraction
 
 import pytest
 
@@ -235,3 +237,30 @@ def test_large_tables_begin_with_nothing(handle):
     assert set(second[:-1]) == {("f64", 0)} and second[-1] == Oracle("f64", b"".join(elements)).reduce("sum")
     assert by_key(handle, "max", "f64", elements, everywhere, key_count)[everywhere[7]] == \
         Oracle("f64", elements[7]).reduce("max")
+
+
+@pytest.mark.parametrize("type_name", ["f32", "f64"])
+def test_sums_of_slots_are_rounded_once(handle, type_name):
+    """Of numbers of slots that leave a rest of any vector: sums of few bits and of many, halves of the last place, and those
+    that no f64 holds before they are rounded; results side by side and apart."""
+    rng = random.Random(f"slots {type_name}")
+    ulp = Fraction(2)**(1 - FLOATS[type_name].precision)
+    kinds = [[1, ulp / 2, -ulp / 2], [1, ulp / 2, ulp**2], [1, ulp / 4], [Fraction(2)**40, ulp, -Fraction(2)**40, 3],
+             [1 + ulp, 3 - ulp]]
+    for key_count in (*range(1, 18), 255, 256, 257, 300):
+        for kind in kinds:
+            values = [nearest(type_name, rng.choice(kind)) for _ in range(3 * key_count)]
+            keys = [rng.randrange(key_count) for _ in values]
+            elements = split(type_name, pack(type_name, values))
+            wanted = expected("sum", type_name, elements, keys, key_count)
+            assert returned(handle, "sum", type_name, elements, keys, key_count) == wanted, (key_count, kind)
+            nbytes = len(elements[0])
+            memory = bytearray(2 * nbytes * key_count)
+            output = wf.wf_output(data=wf._address(memory)[1], ndim=1, shape=(ctypes.c_int64 * 1)(key_count),
+                                  stride_bytes=(ctypes.c_int64 * 1)(2 * nbytes))
+            groups = wf.library.wf_groups_keys(0, key_count, byref(labels := vector(
+                [struct.pack("=q", key) for key in keys], "i64")))
+            handle.check(wf.library.wf_reduce(handle.pointer, byref(wf.reduction("sum")), byref(vector(elements, type_name)),
+                                              None, byref(groups), byref(output)))
+            bits = [int.from_bytes(memory[i:i + nbytes], "little") for i in range(0, len(memory), 2 * nbytes)]
+            assert bits == [value for _, value in wanted] and labels

@@ -58,7 +58,7 @@ static bool try_shared_tiles(wf_handle *handle, struct job *job) {
     enum { WORTHWHILE = 1 << 18 }; /* elements of a tile */
     struct cpu *cpu = handle->device_state;
     int threads = wf_cpu_threads(handle);
-    if (!job->uses_columns || job->tile_count >= threads || wf_job_group_count(job) < WORTHWHILE / job->tile) return false;
+    if (!job->uses_columns || job->packed || job->tile_count >= threads || wf_job_group_count(job) < WORTHWHILE / job->tile) return false;
     threads = wf_cpu_ensure_workers(cpu, threads);
     for (int i = 0; i < threads; i++)
         if (!wf_job_has_columns(cpu->worker[i])) return false;
@@ -104,8 +104,11 @@ static wf_error explain_failure(wf_handle *handle, struct job *job, int64_t numb
     struct place place;
     wf_error error = WF_OK;
     for (int64_t tile = 0; tile < job->tile_count && !error; tile++) {
-        int64_t count = wf_place_find(&place, job, tile);
-        for (int64_t i = 0; i < count && !error; i++, wf_place_move(&place, job, job->ndim - 1, 1)) {
+        struct place first;
+        int64_t results = wf_place_find(&first, job, tile) * (job->packed ? job->inner.length : 1);
+        for (int64_t i = 0; i < results && !error; i++) {
+            place = first;
+            wf_place_move_in_tile(&place, job, i);
             if (place.number != number) continue;
             wf_job_fold(&acc, &tree, job, &place, handle, NULL);
             error = wf_job_write(job, &place, &acc, handle);
@@ -118,13 +121,16 @@ static wf_error explain_failure(wf_handle *handle, struct job *job, int64_t numb
 
 static wf_error failure_of(wf_handle *handle, struct job *job) {
     int64_t failed = atomic_load(&job->first_failed);
+    if (job->packed && atomic_load(&job->packed->first_failed) < failed) failed = atomic_load(&job->packed->first_failed);
     return failed == INT64_MAX ? WF_OK : explain_failure(handle, job, failed);
 }
 
+/* Behind the job there is room for another one, of packed tiles. */
 static wf_error reduce_results(wf_handle *handle, struct job *job) {
     const struct cpu *cpu = job->cpu;
     int threads = wf_cpu_threads(handle);
     wf_job_divide(job, threads);
+    wf_job_choose_packing(job, job + 1, threads);
     if (try_shared_tiles(handle, job)) return failure_of(handle, job);
     int64_t shares = (job->tile_count + job->tiles_at_once - 1) / job->tiles_at_once;
     if (shares < threads) threads = (int)shares;
@@ -172,7 +178,7 @@ wf_error wf_cpu_reduce_groups(wf_handle *handle, const struct wf_grouped *groupe
     const struct wf_layout *layout = grouped->layout;
     struct rows rows;
     if (!grouped->into && (wf_cpu_try_keyed(handle, grouped) || wf_cpu_try_pairs(handle, grouped))) return WF_OK;
-    struct job *job = calloc(1, sizeof *job);
+    struct job *job = calloc(2, sizeof *job);
     if (!job) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for a reduction by groups");
     job->grouped = grouped;
     job->cpu = handle->device_state;

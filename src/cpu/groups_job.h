@@ -4,6 +4,7 @@
  *   groups_tile.c    what a thread does with a tile
  *   groups_few.c     results without accumulators, of groups that are in a tile, a panel or a window of rows as a whole
  *   groups_fold.c    results by way of accumulators
+ *   groups_packed.c  tiles whose elements do not lie side by side, or are few, copied to rows of many
  *   groups_place.c   where the elements of a result lie, and where it goes
  *   groups_plan.c    how the results are laid out and which way they are taken: a pure function of arrays and groups */
 #ifndef WF_CPU_GROUPS_JOB_H
@@ -48,6 +49,10 @@ struct job {
     int64_t columns;    /* so many results */
     bool uses_columns;  /* are folded side by side */
     bool must_be_whole; /* but one by one unless a tile has all elements of its groups */
+    /* Tiles are copied first, so that they are columns of an array of their own, and reduced as this says; NULL: they are
+     * not. Each of a tile's results is then so many, along a dimension that counts faster. */
+    struct job *packed;
+    struct dimension inner;
     int64_t tile;       /* results of the last dimension */
     int64_t tile_count; /* in all */
     int64_t tiles_at_once;
@@ -121,6 +126,17 @@ void wf_place_view(struct wf_view *view, int64_t *begin, const struct job *job, 
 /* The view of the groups whose results a tile holds, the first of which is there; *first: the index of their first
  * elements. */
 struct wf_view wf_place_view_tile(const struct job *job, const struct place *place, int64_t *first);
+
+/* The result i of a tile's, the first of which is there. */
+void wf_place_move_in_tile(struct place *place, const struct job *job, int64_t i);
+
+/* ---- packing ---- */
+
+/* Sets whether tiles are copied, to be reduced as packed is, and which they are then.  The ways have been chosen. */
+void wf_job_choose_packing(struct job *job, struct job *packed, int threads);
+
+/* Copies a tile of so many results of the last dimension; the place becomes that of the copy.  False without memory. */
+bool wf_job_pack(struct worker *worker, struct wf_pages *pages, const struct job *job, struct place *place, size_t results);
 
 /* ---- by accumulators: in the environment of wf_environment_enter, but for what all threads share ---- */
 

@@ -9,6 +9,15 @@ void wf_place_move(struct place *place, const struct job *job, int d, int64_t i)
     if (d == job->counts_groups) place->group += i;
 }
 
+void wf_place_move_in_tile(struct place *place, const struct job *job, int64_t i) {
+    const struct dimension *inner = &job->inner;
+    int64_t along = job->packed ? i % inner->length : 0;
+    wf_place_move(place, job, job->ndim - 1, job->packed ? i / inner->length : i);
+    for (int o = 0; o < job->grouped->layout->operands; o++) place->data[o] += along * inner->stride_bytes[o];
+    place->result += along * inner->result_stride_bytes;
+    place->number += along * inner->number_stride;
+}
+
 int64_t wf_place_find(struct place *place, const struct job *job, int64_t tile) {
     const struct wf_grouped *grouped = job->grouped;
     int last = job->ndim - 1;

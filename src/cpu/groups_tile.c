@@ -167,9 +167,8 @@ static void reduce_tile_of_rows(struct job *job, struct worker *worker, struct p
     }
 }
 
-static void reduce_tile(struct job *job, struct worker *worker, int64_t tile) {
-    struct place place;
-    int64_t count = wf_place_find(&place, job, tile);
+/* So many results of the last dimension. */
+static void reduce_place(struct job *job, struct worker *worker, struct place place, int64_t count) {
     if (job->uses_rows && job->counts_groups < 0) {
         reduce_tile_of_rows(job, worker, place, count);
         return;
@@ -180,6 +179,32 @@ static void reduce_tile(struct job *job, struct worker *worker, int64_t tile) {
         reduce_panel(job, worker, place, count);
     else
         reduce_neighbours(job, worker, place, count);
+}
+
+/* A tile that is copied first; without memory, its groups one by one. */
+static void reduce_packed(struct job *job, struct worker *worker, struct place place, int64_t count) {
+    struct wf_pages pages;
+    struct place copy = place;
+    int64_t results = count * job->inner.length, taken;
+    if (!wf_job_pack(worker, &pages, job, &copy, (size_t)count)) {
+        for (int64_t i = 0; i < results; i++) {
+            struct place next = place;
+            wf_place_move_in_tile(&next, job, i);
+            reduce_group(job, worker, &next);
+        }
+        return;
+    }
+    for (; results; results -= taken, wf_place_move(&copy, job->packed, 0, taken)) {
+        taken = results < job->packed->tile ? results : job->packed->tile;
+        reduce_place(job->packed, worker, copy, taken);
+    }
+    wf_pages_leave(&worker->kept, pages);
+}
+
+static void reduce_tile(struct job *job, struct worker *worker, int64_t tile) {
+    struct place place;
+    int64_t count = wf_place_find(&place, job, tile);
+    (job->packed ? reduce_packed : reduce_place)(job, worker, place, count);
 }
 
 /* Whether each tile is one segment of a vector. */

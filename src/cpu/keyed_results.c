@@ -161,16 +161,14 @@ static bool find_result(wf_value *value, const struct keyed *job, int64_t group,
 }
 
 /* The same, of groups that have nothing but their words, as long as the adder can: then it is all that takes time. */
-static inline __attribute__((always_inline)) bool write_added(const struct keyed *job, const int64_t *word, size_t groups,
-                                                              char *to, int64_t stride_bytes, bool is_f64) {
-    bool are_added = true;
-    for (size_t g = 0; g < groups; g++, word += job->words, to += stride_bytes) {
-        double sum;
-        are_added &= add_levels(&sum, &job->grid[0], word, is_f64);
-        float narrow = (float)sum;
-        is_f64 ? memcpy(to, &sum, sizeof sum) : memcpy(to, &narrow, sizeof narrow);
-    }
-    return are_added;
+static bool write_added(const struct keyed *job, const int64_t *word, size_t groups, char *to, int64_t stride_bytes) {
+    const bool to_f64 = job->grouped->result_type == WF_F64;
+    const size_t nbytes = to_f64 ? 8 : 4;
+    double found[KEYED_GROUPS_AT_ONCE];
+    if (stride_bytes == (int64_t)nbytes) return job->cpu->tier->round_slots(&job->grid[0], word, groups, to_f64, to);
+    if (!job->cpu->tier->round_slots(&job->grid[0], word, groups, to_f64, found)) return false;
+    for (size_t g = 0; g < groups; g++, to += stride_bytes) memcpy(to, (const char *)found + g * nbytes, nbytes);
+    return true;
 }
 
 bool wf_keyed_write(const struct keyed *job, int64_t begin, int64_t end, struct wf_accumulator *acc) {
@@ -182,8 +180,7 @@ bool wf_keyed_write(const struct keyed *job, int64_t begin, int64_t end, struct 
     struct keyed_merged merged;
     wf_keyed_merge(&merged, job, begin, groups);
     bool may_add = job->adder_rounds && job->grid[0].levels <= 2 && lost == find_lost(job, end);
-    if (may_add && type == WF_F32 && write_added(job, merged.word, groups, to, stride_bytes, false)) return true;
-    if (may_add && type == WF_F64 && write_added(job, merged.word, groups, to, stride_bytes, true)) return true;
+    if (may_add && write_added(job, merged.word, groups, to, stride_bytes)) return true;
     for (int64_t g = begin; g < end; g++, merged.word += job->words, to += stride_bytes) {
         wf_value value = {.type = type};
         if (!find_result(&value, job, g, merged.word, &lost, acc)) return false;

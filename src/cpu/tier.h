@@ -6,6 +6,7 @@
 #include "core/types.h"
 #include "cpu/block.h"
 #include "cpu/minmax.h"
+#include "cpu/round_slots.h"
 
 struct wf_tier {
     const char *name;
@@ -25,6 +26,7 @@ struct wf_tier {
     wf_panel_totals_function *find_panel_totals[WF_TYPE_COUNT];
     wf_split_function *split[WF_TYPE_COUNT];
     wf_slots_function *add_to_slots[WF_TYPE_COUNT]; /* NULL: the type has none */
+    wf_round_slots_function *round_slots;
 };
 
 /* Those that the build has: scalar is always there. */

@@ -6,6 +6,7 @@
 #include "cpu/loops/sums.h"
 #include "cpu/loops/columns.h"
 #include "cpu/loops/special.h"
+#include "cpu/loops/two_sum.h"
 
 enum { COLUMN_LEVELS_MAX = 4 };
 
@@ -158,14 +159,6 @@ static bool is_column_of_minus_zeros(const struct wf_tile *tile, size_t column) 
     return r == tile->rows;
 }
 
-/* a + b rounded to odd, as wf_add_rounding_to_odd does. */
-INLINE vf64 add_rounding_to_odd(vf64 a, vf64 b) {
-    vf64 sum = a + b, part = sum - a, error = (a - (sum - part)) + (b - part);
-    vi64 bits = (vi64)sum, is_exact = (vi64)(error == 0), is_odd = -(bits & 1);
-    vi64 grows = (vi64)(error > 0) ^ ~(vi64)(sum > 0); /* -1: to the neighbour farther from 0; or 0 */
-    return (vf64)(bits + ((-2 * grows - 1) & ~is_exact & ~is_odd));
-}
-
 /* The unit of a level's grid, which is a normal number. */
 INLINE vf64 unit_of(const struct window *window, int level) {
     return (vf64)((vi64){0} + ((int64_t)(window->exponent[0][level] - 52 + 1023) << 52));
@@ -189,7 +182,8 @@ INLINE bool add_column_levels(double sum[WF_COLUMNS_MAX], const struct column_un
         vf64 added = level_sum(units, window, 0, c, are_long);
         if (window->shape.first > 1) {
             vf64 lower = level_sum(units, window, 1, c, are_long);
-            added = IS_F64 ? added + lower : add_rounding_to_odd(added, lower);
+            struct pair sum = two_sum(added, lower);
+            added = IS_F64 ? sum.high : round_to_odd(sum.high, sum.low);
         }
         zeros |= (vi64)(added == 0);
         memcpy(sum + c, &added, sizeof added);

@@ -66,13 +66,6 @@ INLINE vf64 magnitude_of_f64(vf64 x) {
     return (vf64)((vi64)x & INT64_MAX);
 }
 
-/* The neighbour of x in the direction of what is left, if that is not 0 and x is even: x rounded to odd. */
-INLINE vf64 round_to_odd(vf64 x, vf64 left) {
-    vi64 bits = (vi64)x, is_even = (bits & 1) - 1, is_exact = (vi64)(left == 0);
-    vi64 step = ((bits ^ (vi64)left) < 0) | 1; /* away from 0, or towards it */
-    return (vf64)(bits + (step & is_even & ~is_exact));
-}
-
 /* All bits 0 where everything between two numbers is rounded to the same element. */
 INLINE vi64 differ(vf64 a, vf64 b) {
     return ~(vi64)(round_to_element(a) == round_to_element(b));

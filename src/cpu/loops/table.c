@@ -25,6 +25,10 @@
 WF_TYPES(X)
 #undef X
 
+#define ROUND_SLOTS_(tier) wf_round_slots_##tier
+#define ROUND_SLOTS(tier) ROUND_SLOTS_(tier)
+wf_round_slots_function ROUND_SLOTS(TIER);
+
 #define EACH(loop, NAME) .loop[WF_##NAME] = WF_LOOPS_NAME(loop, NAME, TIER),
 /* What only floats have. */
 #define OF_FLOAT(loop, NAME) EACH(loop, NAME)
@@ -33,6 +37,7 @@ WF_TYPES(X)
 
 const struct wf_tier TIER_STRUCT(TIER) = {
     .name = TIER_NAME(TIER),
+    .round_slots = ROUND_SLOTS(TIER),
 #define X(NAME, name, type, kind, precision, exponent_bits)                                                  \
     EACH(add_block, NAME)                                                                                    \
     EACH(add_columns, NAME)                                                                                  \

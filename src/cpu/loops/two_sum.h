@@ -22,6 +22,13 @@ INLINE struct pair two_product(vf64 a, vf64 b) {
     return (struct pair){product, product_error(a, b, product)};
 }
 
+/* The neighbour of x in the direction of what is left, if that is not 0 and x is even: x rounded to odd. */
+INLINE vf64 round_to_odd(vf64 x, vf64 left) {
+    vi64 bits = (vi64)x, is_even = (bits & 1) - 1, is_exact = (vi64)(left == 0);
+    vi64 step = ((bits ^ (vi64)left) < 0) | 1; /* away from 0, or towards it */
+    return (vf64)(bits + (step & is_even & ~is_exact));
+}
+
 /* The sum rounded once.  That of nothing but -0 is -0. */
 INLINE vf64 sum_of_pair(struct pair x) {
     vf64 sum = x.high + x.low;

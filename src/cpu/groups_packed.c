@@ -1,0 +1,163 @@
+/* Reductions by groups: neighbours that do not lie side by side, as columns of a strided view, or that are few, as those
+ * along a middle axis, are packed: a tile's elements are copied to rows of many groups, which are then reduced as those of
+ * any array are. */
+#include "cpu/groups_job.h"
+
+enum {
+    USUAL_NBYTES = 1 << 18, /* of a tile, which should stay in the second-level cache */
+    MOST_NBYTES = 1 << 20,
+    ROWS_AT_ONCE = 128,
+};
+
+/* ---- the plan ---- */
+
+/* A dimension of the results that goes on where the last one ends, so that both count as one; -1: none. */
+static int find_outer(const struct job *job) {
+    const struct dimension *inner = &job->dimension[job->ndim - 1];
+    for (int d = job->ndim - 2; d >= 0; d--) {
+        const struct dimension *outer = &job->dimension[d];
+        if (outer->length > 1 && outer->result_stride_bytes == inner->length * inner->result_stride_bytes &&
+            outer->number_stride == inner->length * inner->number_stride)
+            return d;
+    }
+    return -1;
+}
+
+/* Whether neighbours that lie side by side would be faster.  Where a group's own elements do, tiles are transposed. */
+static bool is_worth_packing(const struct job *job) {
+    const struct dimension *last = &job->dimension[job->ndim - 1];
+    const int64_t nbytes = (int64_t)job->view.nbytes;
+    bool is_strided = last->stride_bytes[0] != nbytes || (job->view.operands > 1 && last->stride_bytes[1] != nbytes);
+    bool is_transposed = job->view.ndim == 1 && job->view.stride_bytes[0][0] == nbytes;
+    if (!job->uses_columns || job->counts_groups >= 0 || is_transposed) return false;
+    return is_strided || last->length < WF_STRIP_COLUMNS;
+}
+
+/* How many results a tile should have; 0: there are too few, or their elements too many. */
+static int64_t packed_results(const struct job *job, int64_t results, int threads) {
+    int64_t row_nbytes = (int64_t)job->view.nbytes * job->view.operands, rows = job->view.count;
+    int64_t columns = WF_PANEL_COLUMNS_MAX;
+    if (rows < 2 || results < WF_STRIP_COLUMNS || rows > MOST_NBYTES / WF_STRIP_COLUMNS / row_nbytes) return 0;
+    while (columns > WF_STRIP_COLUMNS && (columns * rows * row_nbytes > USUAL_NBYTES || columns * threads > results))
+        columns /= 2;
+    return columns;
+}
+
+/* What a tile is when it has been packed: an array of so many columns. */
+static void plan_packed(struct job *packed, const struct job *job, int64_t columns) {
+    const int64_t nbytes = (int64_t)job->view.nbytes;
+    *packed = *job;
+    packed->packed = NULL;
+    packed->ndim = 1;
+    packed->dimension[0] = (struct dimension){columns, {nbytes, nbytes}, job->inner.result_stride_bytes,
+                                              job->inner.number_stride};
+    packed->view.ndim = 1;
+    packed->view.shape[0] = job->view.count;
+    /* No power of two, which would take few sets of the cache. */
+    packed->view.stride_bytes[0][0] = packed->view.stride_bytes[1][0] = (columns * nbytes + 63) / 64 * 64 + 64;
+    packed->data_offset[0] = packed->data_offset[1] = 0;
+    packed->uses_columns = packed->must_be_whole = false;
+    packed->panel = NO_PANEL;
+    wf_job_divide(packed, 1);
+}
+
+/* The results of all dimensions but those that a tile goes along. */
+static int64_t results_of_others(const struct job *job) {
+    return job->grouped->layout->count / (job->dimension[job->ndim - 1].length * job->inner.length);
+}
+
+void wf_job_choose_packing(struct job *job, struct job *packed, int threads) {
+    struct dimension *last = &job->dimension[job->ndim - 1];
+    int64_t results = last->length;
+    if (!is_worth_packing(job)) return;
+    int outer = last->length < WF_STRIP_COLUMNS ? find_outer(job) : -1;
+    if (outer >= 0) results *= job->dimension[outer].length;
+    int64_t columns = packed_results(job, results, threads);
+    if (!columns) return;
+    job->inner = (struct dimension){1, {0, 0}, last->result_stride_bytes, last->number_stride};
+    if (outer >= 0) {
+        job->inner = *last;
+        *last = job->dimension[outer];
+        job->dimension[outer] = (struct dimension){.length = 1};
+    }
+    job->tile = columns / job->inner.length;
+    job->tile_count = results_of_others(job) * ((last->length + job->tile - 1) / job->tile);
+    job->tiles_at_once = 1;
+    plan_packed(packed, job, job->tile * job->inner.length);
+    job->packed = packed;
+}
+
+/* ---- a tile ---- */
+
+/* Copies bytes that are mostly few. */
+static inline void copy_bytes(unsigned char *restrict to, const unsigned char *restrict from, size_t nbytes) {
+    size_t i = 0;
+    for (; i + 16 <= nbytes; i += 16) memcpy(to + i, from + i, 16);
+    for (; i + 4 <= nbytes; i += 4) memcpy(to + i, from + i, 4);
+    for (; i < nbytes; i++) to[i] = from[i];
+}
+
+static inline __attribute__((always_inline)) void copy_apart(unsigned char *restrict to, const unsigned char *restrict from,
+                                                             int64_t stride_bytes, size_t count, size_t nbytes) {
+    for (size_t i = 0; i < count; i++) memcpy(to + i * nbytes, from + (int64_t)i * stride_bytes, nbytes);
+}
+
+/* Strides of two elements are constants, since compilers have shuffles for them.  nbytes is one where this is called. */
+static inline __attribute__((always_inline)) void copy_strided(unsigned char *to, const unsigned char *from,
+                                                               int64_t stride_bytes, size_t count, size_t nbytes) {
+    if (stride_bytes == 2 * (int64_t)nbytes)
+        copy_apart(to, from, 2 * (int64_t)nbytes, count, nbytes);
+    else
+        copy_apart(to, from, stride_bytes, count, nbytes);
+}
+
+static void copy_elements(unsigned char *to, const unsigned char *from, int64_t stride_bytes, size_t count, size_t nbytes) {
+    if (stride_bytes == (int64_t)nbytes) {
+        copy_bytes(to, from, count * nbytes);
+        return;
+    }
+    switch (nbytes) {
+    case 1: copy_strided(to, from, stride_bytes, count, 1); break;
+    case 2: copy_strided(to, from, stride_bytes, count, 2); break;
+    case 4: copy_strided(to, from, stride_bytes, count, 4); break;
+    default: copy_strided(to, from, stride_bytes, count, 8);
+    }
+}
+
+/* Rows whose elements are in memory at the addresses, of so many results of the last dimension. */
+static void pack_rows(unsigned char *to, const struct job *job, int o, const unsigned char *const *address, size_t rows,
+                      size_t results) {
+    const size_t nbytes = job->view.nbytes, pitch = (size_t)job->packed->view.stride_bytes[0][0];
+    const struct dimension *last = &job->dimension[job->ndim - 1];
+    const size_t width = (size_t)job->inner.length;
+    if (width == 1)
+        for (size_t r = 0; r < rows; r++)
+            copy_elements(to + r * pitch, address[r], last->stride_bytes[o], results, nbytes);
+    for (size_t i = 0; width > 1 && i < results; i++)
+        for (size_t r = 0; r < rows; r++)
+            copy_elements(to + r * pitch + i * width * nbytes, address[r] + (int64_t)i * last->stride_bytes[o],
+                          job->inner.stride_bytes[o], width, nbytes);
+}
+
+static void pack(unsigned char *to, const struct job *job, const struct place *place, int o, size_t results) {
+    const unsigned char *address[ROWS_AT_ONCE];
+    int64_t first, pitch = job->packed->view.stride_bytes[0][0];
+    struct wf_view view = wf_place_view_tile(job, place, &first);
+    for (first = 0; first < view.count; first += ROWS_AT_ONCE) {
+        int64_t left = view.count - first;
+        size_t rows = (size_t)(left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE);
+        wf_view_addresses(&view, o, first, rows, address);
+        pack_rows(to + first * pitch, job, o, address, rows, results);
+    }
+}
+
+bool wf_job_pack(struct worker *worker, struct wf_pages *pages, const struct job *job, struct place *place, size_t results) {
+    const size_t nbytes = (size_t)(job->view.count * job->packed->view.stride_bytes[0][0]);
+    *pages = wf_pages_take(&worker->kept, nbytes * (size_t)job->view.operands);
+    if (!pages->at) return false;
+    for (int o = 0; o < job->view.operands; o++) {
+        pack((unsigned char *)pages->at + (size_t)o * nbytes, job, place, o, results);
+        place->data[o] = (unsigned char *)pages->at + (size_t)o * nbytes;
+    }
+    return true;
+}

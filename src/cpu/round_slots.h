@@ -1,0 +1,12 @@
+/* The sums that a table's slots hold, rounded: loops/round_slots.c, compiled for each tier. */
+#ifndef WF_CPU_ROUND_SLOTS_H
+#define WF_CPU_ROUND_SLOTS_H
+
+#include "cpu/block.h"
+
+/* Of slots that follow one another, of one word for each level of the grid, one or two: as f64, or as f32, rounded once; a
+ * sum of zeros is +0.  False, and nothing of use written, if what some level adds up to is no f64. */
+typedef bool wf_round_slots_function(const struct wf_grid *grid, const int64_t *word, size_t slots, bool to_f64,
+                                     void *results);
+
+#endif
