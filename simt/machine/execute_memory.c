@@ -96,8 +96,56 @@ static void collect_values(const struct path *path, const struct vector_code *ve
     }
 }
 
+/* ---- vectors, whole */
+
+static bool is_whole(const struct request *request) {
+    return request->code->memory.vector.count > 1 &&
+           (request->nbytes == sizeof(uint64_t) || request->nbytes == WHOLE_NBYTES_MAX);
+}
+
+static void load_whole(const struct path *path, const struct request *request) {
+    const struct vector_code *vector = &request->code->memory.vector;
+    const uint32_t nbytes = vector->element_nbytes;
+    uint64_t whole[SIMT_LANES][WHOLE_NBYTES_MAX / sizeof(uint64_t)];
+    SIMT_FOR_EACH_LANE (lane, request->lanes) whole_load(simt_request_host(request, lane), request->nbytes, whole[lane]);
+    for (uint32_t element = 0; element < vector->count; element++) {
+        unsigned char *to = slot_lanes(path, vector->slots[element]);
+        const enum width width = vector->widths[element];
+        if (vector->sinks >> element & 1) continue;
+        SIMT_FOR_EACH_LANE (lane, request->lanes) {
+            uint64_t value = whole[lane][element * nbytes / 8] >> element * nbytes % 8 * 8;
+            if (nbytes < 8) value &= (UINT64_C(1) << 8 * nbytes) - 1;
+            lane_set(to, width, lane, request->code->memory.is_signed ? simt_extend(value, nbytes) : value);
+        }
+    }
+}
+
+static void store_whole(const struct request *request) {
+    const struct vector_code *vector = &request->code->memory.vector;
+    const uint32_t nbytes = vector->element_nbytes;
+    SIMT_FOR_EACH_LANE (lane, request->lanes) {
+        uint64_t whole[WHOLE_NBYTES_MAX / sizeof(uint64_t)] = {0};
+        for (uint32_t element = 0; element < vector->count; element++)
+            whole[element * nbytes / 8] |= request->values[element * SIMT_LANES + lane] << element * nbytes % 8 * 8;
+        whole_store(simt_request_host(request, lane), request->nbytes, whole);
+    }
+}
+
+static void perform_vector(struct path *path, struct request *request) {
+    if (request->kind == SIMT_LOAD) {
+        load_whole(path, request);
+        return;
+    }
+    store_whole(request);
+    simt_access_mark(request);
+}
+
 static void request_perform(struct path *path, struct request *request) {
     const struct vector_code *vector = &request->code->memory.vector;
+    if (is_whole(request)) {
+        perform_vector(path, request);
+        return;
+    }
     for (uint32_t element = 0; element < vector->count; element++)
         if (request->kind == SIMT_STORE) store_element(path, request, element);
         else if (!(vector->sinks >> element & 1)) load_element(path, request, element);

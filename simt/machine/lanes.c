@@ -6,6 +6,7 @@
 static const struct lane_table *const tables[] = {
     simt_integer_tables, simt_bits_tables,    simt_select_tables,  simt_float_tables,
     simt_half_tables,    simt_compare_tables, simt_convert_tables,
+    simt_float8_tables,
 };
 
 static bool find_modifier(const char *text, uint64_t *modifier) {
