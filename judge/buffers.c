@@ -47,6 +47,12 @@ static uint64_t random_bits(uint64_t seed, uint64_t i) {
     return z ^ z >> 31;
 }
 
+/* Often the first element or the last, where kernels begin and end; seldom the second value stands on the first. */
+static uint64_t special_place(uint64_t seed, uint64_t number, uint64_t count) {
+    const uint64_t bits = random_bits(~seed, number);
+    return bits >> 62 == 0 ? 0 : bits >> 62 == 1 ? count - 1 : bits % count;
+}
+
 static void generate(const struct argument *argument, struct buffer *buffer, const struct data *data,
                      uint64_t seed) {
     struct generator generator;
@@ -59,6 +65,9 @@ static void generate(const struct argument *argument, struct buffer *buffer, con
             generator.is_uniform ? generator.low + share * span : floor(generator.low + share * (span + 1));
         element_put(argument->type, buffer->bytes, i, value);
     }
+    if (buffer->count <= generator.special_count) return; /* some number stays */
+    for (size_t s = 0; s < generator.special_count; s++)
+        element_put(argument->type, buffer->bytes, special_place(seed, s, buffer->count), generator.specials[s]);
 }
 
 enum { NO_RESULT = 0xa5 }; /* in every byte: a float near -3e-16, an integer of no meaning */

@@ -33,9 +33,10 @@ static bool is_float(wf_type type) {
 
 /* Sums of floats as f64, which is exact enough to hold an f32 against.  Of f64 the nearest is what there is.
  */
-static wf_error reduce(wf_op op, wf_type type, const void *a, const void *b, uint64_t count,
+static wf_error reduce(wf_op op, wf_type type, bool omits_nan, const void *a, const void *b, uint64_t count,
                        long double *value) {
     wf_reduction reduction = wf_reduction_of(op);
+    if (omits_nan) reduction.nan = WF_NAN_OMIT;
     wf_array first = wf_array_vector(a, type, (int64_t)count),
              second = wf_array_vector(b, type, (int64_t)count);
     wf_value result;
@@ -90,6 +91,14 @@ static const struct buffer *buffer_of(const struct making *making, size_t i) {
     return &making->buffers->items[making->task->reference.inputs[i]];
 }
 
+/* Whether an element of the inputs' part is a NaN or an infinity, which may make the result a NaN. */
+static bool is_special(const struct making *making, uint64_t begin, uint64_t count) {
+    for (size_t input = 0; input < making->task->reference.input_count; input++)
+        for (uint64_t i = begin; i < begin + count; i++)
+            if (!isfinite(element_get(input_of(making, input)->type, buffer_of(making, input)->bytes, i))) return true;
+    return false;
+}
+
 static bool reduce_part(struct making *making, uint64_t result, uint64_t begin, uint64_t count) {
     const struct reference *reference = &making->task->reference;
     const bool is_pair = reference->input_count > 1;
@@ -97,9 +106,9 @@ static bool reduce_part(struct making *making, uint64_t result, uint64_t begin, 
     const unsigned char *a = buffer_of(making, 0)->bytes + begin * wf_type_nbytes(type);
     const unsigned char *b = is_pair ? buffer_of(making, 1)->bytes + begin * wf_type_nbytes(type) : NULL;
     long double *value = &making->expected->values[result];
-    wf_error error = reduce(reference->op, type, a, b, count, value);
+    wf_error error = reduce(reference->op, type, making->task->omits_nan, a, b, count, value);
     if (error == WF_ERROR_MEMORY) return lack_memory(making);
-    bool is_empty = error || isnan(*value);
+    bool is_empty = error || (isnan(*value) && !is_special(making, begin, count));
     if (is_empty && making->task->empty)
         return task_number(making->task, making->task->empty, making->scope, value, making->message);
     if (is_empty)
@@ -277,7 +286,7 @@ simt_error output_value(const struct judge_task *task, const void *bytes, uint64
     const wf_type type = task->arguments[task->reference.output].type;
     const wf_op op = task->reference.partials;
     *value = op ? 0 : element_get(type, bytes, i);
-    wf_error error = op ? reduce(op, type, bytes, NULL, count, value) : WF_OK;
+    wf_error error = op ? reduce(op, type, task->omits_nan, bytes, NULL, count, value) : WF_OK;
     if (error)
         snprintf(message->text, sizeof message->text, "%s: %s of the output: %s", task->name, wf_op_name(op),
                  wf_error_text(error));

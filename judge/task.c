@@ -136,13 +136,33 @@ bool task_extents(const struct judge_task *task, const struct stage *stage, size
            read_extents(task, stage->grid, scope, extents->grid, &scope->grid, message);
 }
 
+/* "with inf nan", or nothing. */
+static bool read_specials(const char *text, struct generator *generator) {
+    static const struct {
+        const char *name;
+        double value;
+    } names[] = {{"nan", NAN}, {"inf", INFINITY}, {"-inf", -INFINITY}};
+    char words[SPECIALS_MAX][8], end;
+    const int count = sscanf(text, " with %7s %7s %c", words[0], words[1], &end);
+    generator->special_count = 0;
+    if (count > SPECIALS_MAX || (count < 1 && text[strspn(text, " ")])) return false;
+    for (int i = 0; i < count; i++) {
+        size_t n = 0;
+        while (n < sizeof names / sizeof *names && strcmp(names[n].name, words[i])) n++;
+        if (n == sizeof names / sizeof *names) return false;
+        generator->specials[generator->special_count++] = names[n].value;
+    }
+    return true;
+}
+
 bool generator_read(const char *text, struct generator *generator) {
-    char word[16], end;
-    if (sscanf(text, "%15[a-z] (%lf ,%lf %c", word, &generator->low, &generator->high, &end) != 4 ||
-        end != ')')
+    char word[16];
+    int length = 0;
+    if (sscanf(text, "%15[a-z] (%lf ,%lf )%n", word, &generator->low, &generator->high, &length) != 3 || !length)
         return false;
     generator->is_uniform = !strcmp(word, "uniform");
-    return (generator->is_uniform || !strcmp(word, "integers")) && generator->low <= generator->high;
+    return (generator->is_uniform || !strcmp(word, "integers")) && generator->low <= generator->high &&
+           read_specials(text + length, generator);
 }
 
 static size_t find_argument(const struct judge_task *task, const char *name) {
@@ -229,6 +249,12 @@ static bool read_roundings(struct reading *reading, char *value) {
     return true;
 }
 
+static bool read_nan(struct reading *reading, char *value) {
+    reading->task->omits_nan = !strcmp(value, "omit");
+    return reading->task->omits_nan || !strcmp(value, "propagate") ||
+           fail(reading, "'NaN: %s': it is 'omit' or 'propagate', which is the default", value);
+}
+
 static bool read_empty(struct reading *reading, char *value) {
     reading->task->empty = value;
     return true;
@@ -305,7 +331,10 @@ static bool read_generators(struct reading *reading, struct argument *argument, 
         if (!generator_read(word, &generator))
             return fail(
                 reading,
-                "'%s': an input has uniform(LOW, HIGH) or integers(LOW, HIGH), several with | between", word);
+                "'%s': an input has uniform(LOW, HIGH) or integers(LOW, HIGH), with nan, inf or -inf behind it, two at most; "
+                "several with | between", word);
+        if (generator.special_count && argument->type != WF_F32 && argument->type != WF_F64)
+            return fail(reading, "'%s': integers have no NaN and no infinity", word);
         argument->contents[argument->content_count++] = word;
     }
     if (reading->task->data_count < argument->content_count)
@@ -459,7 +488,7 @@ static const struct key {
     {"Shared", read_shared, false, true},    {"Options", read_options, false, true},
     {"Argument", read_argument, true, true}, {"Sizes", read_sizes, true, true},
     {"Expect", read_expect, true, false},    {"Roundings", read_roundings, false, false},
-    {"Empty", read_empty, false, false},     {"Gate", read_gate, false, true},
+    {"Empty", read_empty, false, false},     {"NaN", read_nan, false, false},       {"Gate", read_gate, false, true},
 };
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
 

@@ -91,6 +91,7 @@ struct judge_task {
     const char *options[OPTIONS_MAX + 1]; /* of the compiler, NULL-terminated */
     size_t option_count;
     const char *roundings, *empty; /* NULL: not stated */
+    bool omits_nan;                /* "NaN: omit": the op leaves it out, and else it is the result */
     struct reference reference;
     struct gate gates[JUDGE_GATES_MAX];
     size_t gate_count;
@@ -126,10 +127,15 @@ bool task_number(const struct judge_task *task, const char *text, const struct s
                  long double *number, simt_message *message);
 bool scope_find(const struct scope *scope, const char *name, size_t length, struct number *number);
 
-/* "uniform(-1, 1)": a generator and its two bounds.  false: it is none. */
+enum { SPECIALS_MAX = 2 };
+
+/* "uniform(-1, 1) with inf nan": a generator, its two bounds, and values that stand at a random place each.  false: it is
+ * none. */
 struct generator {
     bool is_uniform; /* else whole numbers */
     double low, high;
+    double specials[SPECIALS_MAX];
+    size_t special_count;
 };
 bool generator_read(const char *text, struct generator *generator);
 

@@ -3,7 +3,7 @@
 // Every element is combined into one word of global memory by an atomic operation.  Nothing can go wrong and
 // nothing can go fast: the word takes one operation after the other, however many threads there are.
 //
-// Cures:        the race of a plain `*result += input[i]`, which loses most of its additions.
+// Fixes:        the race of a plain `*result += input[i]`, which loses most of its additions.
 // Still costs:  n atomic operations on one address.
 // From:         the notebook on parallel reduction, "naive approach (don't do this!)".
 //

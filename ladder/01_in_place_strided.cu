@@ -4,7 +4,7 @@
 // added to the other half.  Thread t owns element 2t and adds to it the element `stride` further on; the
 // stride doubles from 1 to the block size.  The sums stay in the input array itself.
 //
-// Cures of 00:  the queue at one word; a block of B threads adds 2B elements in log2(2B) steps.
+// Fixes in 00:  the queue of atomics at one word: a block of B threads adds 2B elements in log2(2B) steps.
 // Still costs:  from the second step on every warp diverges, down to one lane that works for 31 that wait;
 //               its lanes own elements ever further apart, so that an access touches line after line of
 //               global memory; and the input is overwritten.

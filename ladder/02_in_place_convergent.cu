@@ -4,8 +4,8 @@
 // 1.  The threads that still work are always the first ones, so whole warps work or rest; and neighbouring
 // threads touch neighbouring elements.
 //
-// Cures of 01:  divergence, except in the last five steps, where less than a warp is left; and scattered
-//               accesses: a warp's access is one line of 128 bytes.
+// Fixes in 01:  divergence, except in the last five steps, where less than a warp is left; and scattered
+//               accesses: now a warp's access is one line of 128 bytes.
 // Still costs:  each step reads from global memory what the step before wrote there; the input is
 //               overwritten.
 // From:         the chapter on reduction, 10.4 and 10.5, "minimizing control divergence" and "memory

@@ -4,8 +4,8 @@
 // is built there: thread t owns element 2t, the stride doubles from 1 to B.  The barrier stands at the head
 // of a step: it waits for the loads before the first step as for the sums of the step before every other.
 //
-// Cures of 02:  the partial sums no longer travel through global memory: each element is read once, and the
-//               input stays as it is.
+// Fixes in 02:  the partial sums in global memory: each element is read from it once, and the input
+//               stays as it is.
 // Still costs:  divergence is back as in rung 01, and with it the modulo; and where lanes own every second,
 //               fourth ... element, they meet in the same banks of shared memory.  On an H200 that costs
 //               more than the travels did: rung 02 is faster.

@@ -3,8 +3,8 @@
 // A thread for each element: one load into shared memory, then s = 1, 2, 4 ... B/2, and every thread whose
 // number is a multiple of 2s adds the element s further on to its own.
 //
-// Cures of 03:  half of the shared memory for a block; and a working lane's own element lies where its
-//               number says, so no two lanes of a warp meet in a bank.
+// Fixes in 03:  two words of shared memory for each thread, now one; and bank conflicts: a working lane's own
+//               element lies where its number says, so no two lanes of a warp meet in a bank.
 // Still costs:  every warp diverges in every step of the first five, and the modulo is a slow division; and
 //               with half of the work for each thread the blocks, and so the trees, are twice as many: on an
 //               H200 it is the slowest of all trees.

@@ -3,7 +3,7 @@
 // The same additions as in rung 04, done by the first threads instead of scattered ones: thread t adds to
 // element 2st the element s further on.
 //
-// Cures of 04:  divergence: whole warps work or rest until less than one is left; and the modulo.
+// Fixes in 04:  divergence: whole warps work or rest until less than one is left; and the modulo.
 // Still costs:  the working lanes' elements lie 2s apart, and so in ever fewer banks: accesses of up to 32
 //               lanes go to one bank, one after the other.  Divergence was traded for bank conflicts,
 //               wavefront for wavefront; what makes it faster is that the modulo is gone.

@@ -3,7 +3,7 @@
 // Each thread loads two elements, one block size apart, and stores their sum: the first step of the tree
 // happens in registers, before anything is in shared memory.
 //
-// Cures of 06:  the threads that only loaded; the same elements take half of the threads and half of the
+// Fixes in 06:  the threads that only load: the same elements take half of the threads and half of the
 //               shared memory, so more blocks are resident, and one step and one barrier less.
 // Still costs:  the last steps, in which one warp works and all wait.
 // From:         parallel patterns, step 4; the CUDA programming note, "add during load"; the chapter on

@@ -8,7 +8,7 @@
 // others.  Let the idle lanes add too, as the unguarded original does, and a lane writes what its neighbour
 // reads: that takes two barriers a step.  ladder/wrong/ has it with none, with `volatile`, and with one.
 //
-// Cures of 07:  the block barriers of the last six steps, and their loop.
+// Fixes in 07:  the block barriers of the last six steps, and their loop.
 // Still costs:  a step of the tree still goes through shared memory; one result per block is left for
 //               someone to add.
 // From:         parallel patterns, step 5, which leaves out every barrier and reads out of bounds at a

@@ -3,8 +3,8 @@
 // A grid of blocks, each with a segment of the array and a tree of its own; the blocks' results meet in one
 // word by one atomic operation each.  Atomics are back, n / 2B of them instead of the n of rung 00.
 //
-// Cures of 08:  the second pass over the partial results, on the host or in another launch.  (The tree is
-//               that of rung 07: one ill at a time.)
+// Fixes in 08:  the second pass over the partial results, on the host or in another launch.  (The tree is
+//               that of rung 07: one change at a time.)
 // Still costs:  a block lives for two elements of each thread, and most of its life is the tree, with ever
 //               fewer threads at work; all blocks still queue at one word, so that where they are many the
 //               second pass was cheaper; floats arrive in any order, so their sum may differ from run to run.

@@ -4,7 +4,7 @@
 // of all the threads there are, adds what it meets in a register, and takes part in one tree at the
 // end.  The partial results, as many as blocks, are reduced by a second launch of the same kernel.
 //
-// Cures of 10:  the compiled-in factor: any n with any grid, one tree for each block however large n is.
+// Fixes in 10:  the compiled-in factor: any n with any grid, one tree for each block however large n is.
 // Still costs:  the tree still goes through shared memory and barriers where a warp could talk among its
 //               registers; a second launch; and a thread asks for one element at a time, where rung 10 asks
 //               for eight, which is why rung 10 is faster.

@@ -4,7 +4,7 @@
 // delta = 16, 8 ... 1, and the shuffle itself keeps the lanes together.  Shared memory carries one value for
 // each warp, from which the first warp builds the rest of the tree.
 //
-// Cures of 11:  shared memory for every thread, two of its accesses and a barrier for every step; one
+// Fixes in 11:  shared memory for every thread, two of its accesses and a barrier for every step; one
 //               barrier is left.
 // Still costs:  each load brings 4 or 8 bytes, and the next is asked for when it has arrived.  One tree for
 //               each block is so little that a better one is hardly seen where the array is large.

@@ -5,7 +5,7 @@
 // 16 divides, and those behind the last whole vector, are taken one by one, so any pointer and any n will
 // do.
 //
-// Cures of 12:  the wait for every single load; a quarter of the load instructions.
+// Fixes in 12:  the wait for every single load; and three of four load instructions.
 // Still costs:  a second launch for the partial results: a microsecond, which is a tenth of the time of
 //               four million elements on an H200, and nothing that is seen from ten million on.
 // From:         beyond the tutorials.

@@ -5,7 +5,7 @@
 // both sides of the ticket makes the knowledge good: nothing else orders what one block writes before what
 // another reads.
 //
-// Cures of 13:  the second launch; and unlike in rung 09 the order of the additions is always the same.
+// Fixes in 13:  the second launch; and unlike in rung 09 the order of the additions is always the same.
 // Still costs:  in the tree five shuffles and five additions for each warp.
 // From:         beyond the tutorials.
 //

@@ -4,7 +4,7 @@
 // whole tree of a block.  Floats, wider integers, products and argmax have no such instruction and shuffle
 // as in rung 12.
 //
-// Cures of 14:  five shuffles and five additions for each warp: now one instruction.
+// Fixes in 14:  five shuffles and five additions for each warp: now one instruction.
 // Still costs:  next to nothing beside the loads; the rest is up to memory, and so was rung 14.
 // From:         beyond the tutorials.
 //

@@ -9,7 +9,7 @@
 // enough for any sum of such floats, with the same bits on every device, for every grid; docs/exact-sums.md tells how
 // that can be fast.  The ladder times and verifies that engine, wf_reduce, on the same array, its result left on the device.
 //
-// Cures of 16:  the rounding errors, and that they change with the grid.
+// Fixes in 16:  the rounding errors, and that they change with the grid.
 // Still costs:  more instructions for each element than one addition: hidden behind memory where the array is
 //               large, and seen where it is small.
 // From:         beyond the tutorials.

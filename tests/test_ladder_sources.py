@@ -122,10 +122,10 @@ def test_a_cluster_is_as_large_as_its_rung_says():
 
 
 @pytest.mark.parametrize("rung", RUNGS)
-def test_comment_tells_the_idea_the_cure_and_the_cost(rung):
+def test_comment_tells_the_idea_the_fix_and_the_cost(rung):
     comment = re.match(r"(?://.*\n)*", source(rung)).group()
     assert re.match(r"// \S.*[^.]\n//\n// ", comment)
-    for part in ["Cures", "Still costs:", "From:"]:
+    for part in ["Fixes", "Still costs:", "From:"]:
         assert re.search(rf"^// {part}", comment, re.MULTILINE), part
 
 

@@ -140,22 +140,22 @@ def test_chart_of_every_count(show_own, ladder, name):
 # ---- from rung to rung ---------------------------------------------------------------------------------
 
 
-def cure_of(identity):
+def fix_of(identity):
     """The sentence of the source's first comment."""
     comment = source_of(identity).split("\n//\n// Tile:")[0]
-    found = re.search(r"^// Cures(?: of (\d\d))?: +(.*(?:\n//  .*)*)", comment, re.M)
+    found = re.search(r"^// Fixes(?: in (\d\d))?: +(.*(?:\n//  .*)*)", comment, re.M)
     return found[1], " ".join(found[2].replace("\n//", " ").replace("`", "").split()).split("  ")[0]
 
 
-def test_every_rung_tells_what_it_cures(show_own, ladder):
+def test_every_rung_tells_what_it_fixes(show_own, ladder):
     page = show_own()
     page.keyboard.press("Home")
     for identity in rung_ids(ladder[1]):
-        of, cure = cure_of(identity)
+        of, fix = fix_of(identity)
         assert page.locator("#rung h3").text_content().startswith(identity + ":")
         told = " ".join(page.locator("#rung .change").first.text_content().split())
-        assert told.startswith(f"✓ Cures of {of}:" if of else "✓ Cures:")
-        assert cure[:60] in told
+        assert told.startswith(f"✓ Fixes in {of}:" if of else "✓ Fixes:")
+        assert fix[:60] in told
         assert page.locator(f'.card[data-rung="{identity[:2]}"]').get_attribute("aria-pressed") == "true"
         assert page.locator(".facts-table tr.now th").text_content() == identity
         page.keyboard.press("ArrowRight")
@@ -173,7 +173,7 @@ def test_differences_are_those_of_the_sources(show_own, ladder):
     ids = rung_ids(ladder[1])
     page.keyboard.press("Home")
     for identity in ids:
-        of = cure_of(identity)[0]
+        of = fix_of(identity)[0]
         before = next((other for other in ids if other[:2] == of), None)
         cells = page.locator(".diff td").all_text_contents()
         signs = list(zip(cells[::2], cells[1::2]))

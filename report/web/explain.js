@@ -49,13 +49,13 @@ function makeNeighbours(data) {
     return element("nav", {"aria-label": "Rungs", class: "beside"}, link("Before", data.before), link("Next", data.next));
 }
 
-// What else its comment says: what it cures, what it still costs, where it is from.
+// What else its comment says: what it fixes, what it still costs, where it is from.
 function makeMorePanel(data) {
     const paragraphs = readComment(data.source).paragraphs.slice(1).map(text => {
-        const lead = (text.match(/^(Cures|Still costs|From)\b[^:]*:/) || [""])[0];
+        const lead = (text.match(/^(Fixes|Still costs|From)\b[^:]*:/) || [""])[0];
         return element("p", null, element("b", null, lead), withCode(text.slice(lead.length)));
     });
-    return panel("What it cures, and what it costs", element("div", {class: "beside"}, paragraphs), makeNeighbours(data));
+    return panel("What it fixes, and what it costs", element("div", {class: "beside"}, paragraphs), makeNeighbours(data));
 }
 
 function usedColumns(data) {

@@ -48,12 +48,12 @@ function readComment(source) {
         if (!line.startsWith("//")) break;
         comment.push(line.replace(/^\/\/ ?/, ""));
     }
-    const told = {title: comment[0] || "", idea: [], cures: "", of: "", costs: ""};
+    const told = {title: comment[0] || "", idea: [], fixes: "", of: "", costs: ""};
     let field = null;
     for (const line of comment.slice(1)) {
-        const found = line.match(/^(Cures|Still costs|From|[A-Z][A-Za-z ]*)(?: of (\d\d))?: *(.*)$/);
+        const found = line.match(/^(Fixes|Still costs|From|[A-Z][A-Za-z ]*?)(?: in (\d\d))?: *(.*)$/);
         if (found) {
-            field = {"Cures": "cures", "Still costs": "costs"}[found[1]] || "other";
+            field = {"Fixes": "fixes", "Still costs": "costs"}[found[1]] || "other";
             told[field] = found[3];
             if (found[2]) told.of = found[2];
         } else if (line.trim() === "") {
@@ -106,12 +106,12 @@ function changeOf(old, value, metric) {
 
 // ---- all of them
 
-// "Cures of 04: ..."
-function tellCure(rung, name, mark) {
-    const {cures, of} = rung.told;
-    if (!cures) return null;
-    const what = of ? `Cures of ${of}: ` : "Cures: ";
-    return element(name, {class: "change"}, element("b", {class: "cures"}, mark + what), words(cures));
+// "Fixes in 04: ..."
+function tellFix(rung, name, mark) {
+    const {fixes, of} = rung.told;
+    if (!fixes) return null;
+    const what = of ? `Fixes in ${of}: ` : "Fixes: ";
+    return element(name, {class: "change"}, element("b", {class: "fixes"}, mark + what), words(fixes));
 }
 
 function makeCards(rungs, choose) {
@@ -120,7 +120,7 @@ function makeCards(rungs, choose) {
          onclick: () => choose(i)},
         element("b", null, `${rung.row.rung} ${rung.told.title || rung.row.name}`),
         rung.tree ? drawTree(rung.tree, false) : element("span", {class: "faint"}, "runs on a GPU only"),
-        tellCure(rung, "span", ""),
+        tellFix(rung, "span", ""),
         rung.row.verified === false ? element("span", {class: "wrong"}, "✕ not verified") : null));
     return {
         node: element("ul", {class: "cards"}, cards.map(card => element("li", null, card))),
@@ -178,7 +178,7 @@ function drawRung(rung, before, metrics) {
     const told = rung.told;
     return [
         element("h3", null, `${rung.id}: ${told.title}`),
-        tellCure(rung, "p", "✓ "),
+        tellFix(rung, "p", "✓ "),
         told.costs ? element("p", {class: "change"}, element("b", {class: "costs"}, "✕ Still costs: "),
                              words(told.costs)) : null,
         told.idea.map(text => element("p", null, words(text))),
@@ -222,8 +222,8 @@ function drawRun(run, rungs) {
     const chart = makeChart(run, rungs, metrics, choose);
     const stage = element("div", {id: "rung", "aria-live": "polite"});
     const player = makePlayer(rungs.map(rung => rung.id), index => {
-        const cured = rungs.slice(0, index).find(rung => rung.row.rung === rungs[index].told.of);
-        stage.replaceChildren(...drawRung(rungs[index], cured || rungs[index - 1], metrics));
+        const fixed = rungs.slice(0, index).find(rung => rung.row.rung === rungs[index].told.of);
+        stage.replaceChildren(...drawRung(rungs[index], fixed || rungs[index - 1], metrics));
         cards.mark(index);
         numbers.mark(index);
         chart.mark(index);
