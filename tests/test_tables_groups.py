@@ -678,6 +678,21 @@ def test_keys_that_differ_in_one_byte_are_different_groups(write, threads):
     assert lines == [f"{key}\t{sum(values)}\t{len(values)}" for key, values in want.items()]
 
 
+@pytest.mark.slow
+def test_a_table_of_keys_that_grows_into_large_pages(write):
+    """Half of them come again, in another order; the second column takes the place of the first, which is smaller."""
+    draw, count = random.Random(7), 280_000
+    keys = [f"{'long ' * (i % 3 == 0)}{i * 7919 % 1_000_003:x}" for i in range(count)]
+    rows = [(i, i % 100, i / 8) for i in [*range(count), *draw.sample(range(count), count // 2)]]
+    want = {}
+    for i, a, b in rows:
+        total = want.setdefault(i, [0, 0, 0])
+        want[i] = [total[0] + 1, total[1] + a, total[2] + b]
+    path = write("keys.csv", "k,a,b\n" + "".join(f"{keys[i]},{a if i % 50 else '-'},{b}\n" for i, a, b in rows))
+    lines = printed("sum,count", "--by", "k", "--column", "a,b", "--missing", "skip", path).splitlines()[1:]
+    assert lines == [f"{keys[i]}\t{a if i % 50 else 0}\t{n if i % 50 else 0}\t{b:.15g}\t{n}" for i, (n, a, b) in want.items()]
+
+
 # ---- saved tables ------------------------------------------------------------------------------------
 
 
