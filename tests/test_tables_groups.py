@@ -243,6 +243,13 @@ def test_histograms_by_groups(tmp_path, is_sorted):
             assert [entry["count"] for entry in record["bins"]] == counts
 
 
+@pytest.mark.parametrize("name", ['"how, many"', "how, many"])
+def test_histograms_of_a_column_with_a_comma(name):
+    data = '"how, many",k\n1,a\n3,b\n'
+    assert printed("histogram", "--bins", "2", "--column", name, data=data).split() == "from to count 1 2 1 2 3 1".split()
+    assert printed("histogram", "--bins", "1,3", "--by", "k", "--column", name, data=data).split() == "k from to count a 1 3 1 b 1 3 1".split()
+
+
 def test_bins_of_equal_width_are_those_of_all_groups():
     data = "k,v\na,1\nb,3\na,2.5\nb,nan\n"
     assert lines_of("histogram", "--bins", "2", "--by", "k", "--column", "v", data=data) == [
