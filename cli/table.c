@@ -262,11 +262,12 @@ int table_count_bins(const struct request *request, const double *edges, int64_t
     struct wf_tally tally = {.column_count = 0};
     wf_handle *handle = NULL;
     table.op[table.op_count++] = WF_TALLY_DISTINCT; /* as this, bins need all rows */
-    int status = has_several_columns(settings) ? fail_columns() : check_options(settings);
+    int status = settings->column_count > 1 ? fail_columns() : check_options(settings);
     if (!status) status = check_parts(settings, &table);
     if (!status) status = open_cpu(settings, &handle);
     wf_error error = status ? WF_OK : read_table(handle, request, &table, &tally, NULL);
-    if (error) status = fail_library(handle, error);
+    if (tally.column_count > 1) status = fail_columns(); /* whatever the second has */
+    else if (error) status = fail_library(handle, error);
     if (!status) status = conclude_bins(handle, settings, &tally, &histogram);
     wf_tally_clear(&tally);
     wf_handle_destroy(handle);

@@ -87,6 +87,21 @@ def test_the_text_of_a_double_reads_back():
         assert struct.unpack("=Q", struct.pack("=d", float(shown)))[0] == bits
 
 
+@pytest.mark.slow
+def test_doubles_of_few_digits_and_their_neighbours():
+    """Whether there is room for more than the text, or not."""
+    draw = random.Random(11)
+    large = ctypes.create_string_buffer(128)
+    tried = [draw.randrange(10**draw.randint(1, 16)) / 10**draw.randint(1, 4) for _ in range(2000)]
+    tried += [2.0**k for k in range(-12, 45)] + [2.0**k + 0.5 for k in range(45)] + [0.001, 0.0005, 0.0015, 0.9995, 1.0005]
+    for near in tried:
+        for number in (near, math.nextafter(near, 0), -math.nextafter(near, math.inf)):
+            bits = struct.unpack("=Q", struct.pack("=d", number))[0]
+            check("f64", bits)
+            length = library.wf_value_format(value("f64", bits), 0, large, len(large))
+            assert (large.value.decode(), length) == (text_of("f64", bits), len(large.value))
+
+
 @pytest.mark.parametrize("type_name", INTEGERS)
 def test_integers(type_name):
     least, most = INTEGERS[type_name]

@@ -115,6 +115,10 @@ def test_several_columns_are_not_one():
 def test_indices_do_not_count_what_is_missing():
     assert printed("argmax", "--missing", "skip", data="1\nNA\n3\n2\n") == "1\n"
     assert printed("argmax", "--column", "2", "--missing", "skip", data="NA,1\n5,-\n5,7\n") == "1\n"
+    assert printed("argmax", "--decimal", "1", "--missing", "skip", "--column", "1", data="1\n-\n3.5\n2\n") == "1\n"
+    data = "x\n1\nNA\n3\n\n2\n"
+    assert printed("argmax,count", "--column", "x", "--missing", "skip", data=data) == "column\targmax\tcount\nx\tstandard input:4\t3\n"
+    assert printed("max", "--per", "row", "--column", "x", "--missing", "skip", data=data) == "1\n\n3\n2\n"
 
 
 def test_pairs_cannot_leave_out_values(write):

@@ -243,6 +243,13 @@ def test_histograms_by_groups(tmp_path, is_sorted):
             assert [entry["count"] for entry in record["bins"]] == counts
 
 
+@pytest.mark.parametrize("name", ['"how, many"', "how, many"])
+def test_histograms_of_a_column_with_a_comma(name):
+    data = '"how, many",k\n1,a\n3,b\n'
+    assert printed("histogram", "--bins", "2", "--column", name, data=data).split() == "from to count 1 2 1 2 3 1".split()
+    assert printed("histogram", "--bins", "1,3", "--by", "k", "--column", name, data=data).split() == "k from to count a 1 3 1 b 1 3 1".split()
+
+
 def test_bins_of_equal_width_are_those_of_all_groups():
     data = "k,v\na,1\nb,3\na,2.5\nb,nan\n"
     assert lines_of("histogram", "--bins", "2", "--by", "k", "--column", "v", data=data) == [
@@ -676,6 +683,21 @@ def test_keys_that_differ_in_one_byte_are_different_groups(write, threads):
     path = write("keys.csv", "k,v\n" + "".join(f"{key},{i}\n" for i, key in enumerate(rows)))
     lines = printed("sum,count", "--by", "k", "--column", "v", "--threads", threads, path).splitlines()[1:]
     assert lines == [f"{key}\t{sum(values)}\t{len(values)}" for key, values in want.items()]
+
+
+@pytest.mark.slow
+def test_a_table_of_keys_that_grows_into_large_pages(write):
+    """Half of them come again, in another order; the second column takes the place of the first, which is smaller."""
+    draw, count = random.Random(7), 280_000
+    keys = [f"{'long ' * (i % 3 == 0)}{i * 7919 % 1_000_003:x}" for i in range(count)]
+    rows = [(i, i % 100, i / 8) for i in [*range(count), *draw.sample(range(count), count // 2)]]
+    want = {}
+    for i, a, b in rows:
+        total = want.setdefault(i, [0, 0, 0])
+        want[i] = [total[0] + 1, total[1] + a, total[2] + b]
+    path = write("keys.csv", "k,a,b\n" + "".join(f"{keys[i]},{a if i % 50 else '-'},{b}\n" for i, a, b in rows))
+    lines = printed("sum,count", "--by", "k", "--column", "a,b", "--missing", "skip", path).splitlines()[1:]
+    assert lines == [f"{keys[i]}\t{a if i % 50 else 0}\t{n if i % 50 else 0}\t{b:.15g}\t{n}" for i, (n, a, b) in want.items()]
 
 
 # ---- saved tables ------------------------------------------------------------------------------------

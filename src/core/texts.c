@@ -18,6 +18,15 @@ void wf_texts_clear(struct wf_texts *texts) {
     *texts = (struct wf_texts){0};
 }
 
+struct wf_pages wf_texts_seal(struct wf_texts *texts) {
+    const struct wf_pages pages = texts->slot_pages;
+    texts->slot_pages = (struct wf_pages){0};
+    texts->slot = NULL;
+    texts->slot_count = 0;
+    texts->is_sealed = true;
+    return pages;
+}
+
 /* ---- hashes ---- */
 
 static uint64_t mix(uint64_t a, uint64_t b) {
@@ -92,45 +101,74 @@ static inline uint64_t *find(const struct wf_texts *texts, const struct wf_hashe
     }
 }
 
-/* Writes to each page of new memory: one that is read first is given twice, as the system's page of zeros and as its own. */
-static void touch(const struct wf_pages *pages) {
+/* Clears new memory, or writes to each of its pages, which are clear: one that is read first is given twice, as the system's
+ * page of zeros and as its own. */
+static void clear_from(const struct wf_pages *pages, size_t begin) {
     enum { PAGE_NBYTES = 4096 };
     volatile unsigned char *bytes = pages->at;
-    for (size_t i = 0; i < pages->nbytes && pages->are_mapped; i += PAGE_NBYTES) bytes[i] = 0;
+    if (!pages->are_mapped) memset((unsigned char *)pages->at + begin, 0, pages->nbytes - begin);
+    for (size_t i = begin; i < pages->nbytes && pages->are_mapped; i += PAGE_NBYTES) bytes[i] = 0;
 }
 
-/* Slots are in the order of the hashes, as far as these are known, so that both tables are passed through once.  Which slots
- * are free is not foreseeable: those that are not are listed first, without a branch. */
-static void move_slots(const struct wf_texts *texts, uint64_t *to, size_t mask, int shift) {
-    enum { AT_ONCE = SLOTS_MIN };
-    for (size_t begin = 0; begin < texts->slot_count; begin += AT_ONCE) {
-        uint64_t taken[AT_ONCE];
-        size_t count = 0;
-        for (size_t k = 0; k < AT_ONCE; k++) {
-            taken[count] = texts->slot[begin + k];
-            count += taken[count] != 0;
-        }
+static void put_slot(const struct wf_texts *texts, uint64_t slot) {
+    const size_t mask = texts->slot_count - 1;
+    size_t i = slot >> texts->slot_shift; /* no shift leaves more bits than the slot has of the hash */
+    while (texts->slot[i]) i = (i + 1) & mask;
+    texts->slot[i] = slot;
+}
+
+/* Takes what is in some slots, which are free then; returns how many were not free before.  Which these are is not
+ * foreseeable: they are listed without a branch. */
+static size_t take_slots(const struct wf_texts *texts, size_t begin, size_t count, uint64_t *taken) {
+    size_t taken_count = 0;
+    for (size_t k = 0; k < count; k++) {
+        taken[taken_count] = texts->slot[begin + k];
+        taken_count += taken[taken_count] != 0;
+        texts->slot[begin + k] = 0;
+    }
+    return taken_count;
+}
+
+/* The first slots, and others that would go in front of what has not been taken yet: none, unless thousands of slots in a row
+ * are taken. */
+enum { FIRST_SLOTS = 1 << 12, LATER_SLOTS = 2 * FIRST_SLOTS };
+
+/* Moves the first old_count slots of a table that has grown to twice as many, from the last to the first: they are in the
+ * order of the hashes, as far as these are known, so that each goes behind all that have not been taken.  false: too many
+ * do not. */
+static bool spread_slots(const struct wf_texts *texts, size_t old_count, uint64_t *later) {
+    uint64_t taken[SLOTS_MIN + 1];
+    size_t later_count = take_slots(texts, 0, old_count < FIRST_SLOTS ? old_count : FIRST_SLOTS, later);
+    for (size_t begin = old_count; begin > FIRST_SLOTS;) {
+        begin -= SLOTS_MIN;
+        const size_t count = take_slots(texts, begin, SLOTS_MIN, taken);
         for (size_t k = 0; k < count; k++) {
-            size_t i = taken[k] >> shift;
-            while (to[i]) i = (i + 1) & mask;
-            to[i] = taken[k];
+            if (taken[k] >> texts->slot_shift >= begin) put_slot(texts, taken[k]);
+            else if (later_count < LATER_SLOTS) later[later_count++] = taken[k];
+            else return false;
         }
     }
+    for (size_t k = 0; k < later_count; k++) put_slot(texts, later[k]);
+    return true;
 }
 
 static bool grow_slots(struct wf_texts *texts) {
-    const size_t slot_count = texts->slot_count ? 2 * texts->slot_count : SLOTS_MIN;
-    const int slot_shift = texts->slot_count ? texts->slot_shift - 1 : 64 - SLOTS_MIN_LOG2;
-    struct wf_pages none = {0}, pages = wf_pages_take(&none, slot_count * sizeof(uint64_t));
-    if (!pages.at) return false;
-    touch(&pages);
-    move_slots(texts, pages.at, slot_count - 1, slot_shift);
-    wf_pages_free(texts->slot_pages);
-    texts->slot_pages = pages;
-    texts->slot = pages.at;
-    texts->slot_count = slot_count;
-    texts->slot_shift = slot_shift;
-    return true;
+    if (texts->is_sealed) return false;
+    const size_t old_count = texts->slot_count, old_nbytes = old_count * sizeof(uint64_t);
+    uint64_t *later = malloc((LATER_SLOTS + 1) * sizeof *later);
+    const struct wf_pages pages =
+        later ? wf_pages_grow(texts->slot_pages, old_count ? 2 * old_nbytes : SLOTS_MIN * sizeof(uint64_t)) : (struct wf_pages){0};
+    bool is_grown = pages.at;
+    if (is_grown) {
+        clear_from(&pages, old_nbytes);
+        texts->slot_pages = pages;
+        texts->slot = pages.at;
+        texts->slot_count = old_count ? 2 * old_count : SLOTS_MIN;
+        texts->slot_shift = old_count ? texts->slot_shift - 1 : 64 - SLOTS_MIN_LOG2;
+        is_grown = spread_slots(texts, old_count, later);
+    }
+    free(later);
+    return is_grown;
 }
 
 /* The bytes, moved to where they have twice the room, or more, if they have less than needed; NULL without memory. */
@@ -187,15 +225,23 @@ int32_t wf_texts_add(struct wf_texts *texts, const void *bytes, size_t nbytes) {
     return add(texts, &text);
 }
 
-/* Fetches the slot of a text that will be looked up; and, once that is there, the entry that it names. */
+/* Fetches the slot of a text that will be looked up. */
 static inline void fetch_slot(const struct wf_texts *texts, const struct wf_hashed_text *text) {
     if (texts->slot_count) __builtin_prefetch(texts->slot + (text->hash >> texts->slot_shift));
 }
 
+/* Once that is there, the entry that it names; or one of the next, where the upper half of the hash is the text's.  Without
+ * a branch, as nobody knows which it is. */
 static inline void fetch_entry(const struct wf_texts *texts, const struct wf_hashed_text *text) {
+    enum { LOOKED_AT = 4 };
     if (!texts->count) return;
-    const uint64_t slot = texts->slot[text->hash >> texts->slot_shift];
-    __builtin_prefetch(texts->entry + (slot ? number_in(slot) : 0)); /* without a branch, as nobody knows which it is */
+    const size_t mask = texts->slot_count - 1, home = text->hash >> texts->slot_shift;
+    uint64_t slot = 1;
+    for (size_t k = LOOKED_AT; k-- > 0;) {
+        const uint64_t next = texts->slot[(home + k) & mask];
+        slot = next >> 32 == text->hash >> 32 ? next : slot;
+    }
+    __builtin_prefetch(texts->entry + (int32_t)((uint32_t)slot - 1));
 }
 
 bool wf_texts_add_all(struct wf_texts *texts, const struct wf_hashed_text *text, int64_t count, int32_t *number) {

@@ -34,6 +34,7 @@ struct wf_texts {
     size_t slot_count; /* a power of two, at least twice the count */
     struct wf_pages slot_pages;
     int slot_shift;    /* a hash shifted right by this is its slot's index */
+    bool is_sealed;    /* no text is added any more */
 };
 
 /* A text that may be in a set. */
@@ -42,6 +43,9 @@ struct wf_hashed_text {
     const unsigned char *bytes;
     struct wf_text_entry entry; /* what the set has of it if it is short; otherwise its length alone */
 };
+
+/* Takes the memory of what finds texts from a set to which none will be added any more: it is large, and has been cleared. */
+struct wf_pages wf_texts_seal(struct wf_texts *texts);
 
 /* An empty set, which has no memory yet. */
 void wf_texts_begin(struct wf_texts *texts);
@@ -54,7 +58,7 @@ struct wf_hashed_text wf_texts_hash(uint64_t seed, const void *bytes, size_t nby
 enum { WF_TEXT_READ_NBYTES = 16 };
 struct wf_hashed_text wf_texts_hash_readable(uint64_t seed, const void *bytes, size_t nbytes);
 
-/* The number of the text, which is added if it is new; -1 without memory, or with WF_TEXTS_COUNT_MAX others.  nbytes is
+/* The number of the text, which is added if it is new; -1 without memory, with WF_TEXTS_COUNT_MAX others, or once sealed.  nbytes is
  * less than 2^32. */
 int32_t wf_texts_add(struct wf_texts *texts, const void *bytes, size_t nbytes);
 

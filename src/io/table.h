@@ -61,6 +61,7 @@ struct wf_table {
     wf_places_function *find_places;
     bool has_header;
     bool is_resolved;  /* the columns are known */
+    bool skips_rows;   /* those without a value of the only column, as those without a key, are none */
     /* The columns of values, and behind them those of keys. */
     size_t column_count, by_count;
     char **name;

@@ -205,6 +205,14 @@ static bool lacks_key(const struct reading *r) {
     return false;
 }
 
+/* Whether the line at hand, whose values have been read, is skipped for want of one.  A NaN that is left out is a value. */
+static bool lacks_value(const struct reading *r) {
+    const struct wf_table *table = r->table;
+    const bool is_one = table->column_count == 1 && !table->by_count;
+    return table->skips_rows && is_one && r->rows->missing[0][r->rows->count] && r->text->skips_missing &&
+           wf_text_is_missing(&r->rows->field[table->field_of[0]]);
+}
+
 /* Notes the key of the line at hand: most are the bytes of the chunk. */
 static void note_key(const struct reading *r) {
     const struct wf_table *table = r->table;
@@ -237,6 +245,7 @@ static wf_error keep_row(struct reading *r) {
         wf_error error = read_value(r, c, &rows->field[table->field_of[c]]);
         if (error) return error;
     }
+    if (lacks_value(r)) return WF_OK;
     note_place(rows, table->file, r->text->line);
     rows->count++;
     return WF_OK;

@@ -51,7 +51,8 @@ struct wf_ordered {
 enum { WF_CLASS_COUNT = 18 };
 struct wf_classes {
     size_t column;
-    unsigned char *values;          /* NULL: of no column */
+    struct wf_pages pages;
+    unsigned char *values;          /* in the pages; NULL: of no column */
     int64_t groups[WF_CLASS_COUNT]; /* of each class */
     int64_t begin[WF_CLASS_COUNT];  /* where its values begin */
 };

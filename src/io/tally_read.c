@@ -182,6 +182,7 @@ wf_error wf_tally_read(wf_handle *handle, struct wf_tally *tally, wf_reader *rea
     if (!job) return wf_fail(handle, WF_ERROR_MEMORY, "no memory to read a table");
     wf_error error = wf_table_open(handle, &table, reader, plan);
     table.seed = tally->keys.seed;
+    table.skips_rows = true;
     job->handle = handle;
     job->tally = tally;
     job->table = &table;

@@ -47,13 +47,16 @@ wf_error wf_tally_reserve_counts(wf_handle *handle, struct wf_tally *tally) {
 }
 
 static void count_values(struct wf_tally *tally, struct wf_tally_column *column) {
+    enum { AHEAD = 32 };
     const int32_t *keys = column->keys ? column->keys : tally->row_key;
     if (!tally->by_count && !column->keys) {
         column->count[0] += tally->kept_count;
         return;
     }
-    for (int64_t i = 0; i < tally->kept_count; i++)
+    for (int64_t i = 0; i < tally->kept_count; i++) {
+        if (i + AHEAD < tally->kept_count && keys[i + AHEAD] >= 0) __builtin_prefetch(column->count + keys[i + AHEAD], 1);
         if (keys[i] >= 0) column->count[keys[i]]++;
+    }
 }
 
 /* Of rows that were counted and are still kept, nothing more is counted. */

@@ -47,13 +47,15 @@ static void find_first_places(const struct wf_classes *classes, const int64_t *c
 /* The next value of a group goes to the next row of its class. */
 static void place_values(const struct wf_tally *tally, const struct wf_tally_column *column, const struct wf_classes *classes,
                          uint64_t *place) {
-    enum { AHEAD = 16 };
+    enum { AHEAD = 32, VALUES_AHEAD = 16 };
     const size_t nbytes = wf_type_nbytes(tally->settings.type);
     const int32_t *keys = column->keys ? column->keys : tally->row_key;
     uint64_t step[WF_CLASS_COUNT];
     for (int n = 0; n < WF_CLASS_COUNT; n++) step[n] = (uint64_t)(n < LONG ? classes->groups[n] : 1) << CLASS_BITS;
     for (int64_t i = 0; i < tally->kept_count; i++) {
         if (i + AHEAD < tally->kept_count && keys[i + AHEAD] >= 0) __builtin_prefetch(place + keys[i + AHEAD], 1);
+        if (i + VALUES_AHEAD < tally->kept_count && keys[i + VALUES_AHEAD] >= 0)
+            __builtin_prefetch(classes->values + (place[keys[i + VALUES_AHEAD]] >> CLASS_BITS) * nbytes, 1);
         if (keys[i] < 0) continue;
         const uint64_t own = place[keys[i]];
         wf_copy_element(classes->values + (own >> CLASS_BITS) * nbytes, column->values + (size_t)i * nbytes, nbytes);
@@ -62,30 +64,45 @@ static void place_values(const struct wf_tally *tally, const struct wf_tally_col
 }
 
 void wf_classes_clear(struct wf_classes *classes) {
-    free(classes->values);
+    wf_pages_free(classes->pages);
     *classes = (struct wf_classes){0};
 }
 
-/* Has tally->classes be the column's. */
-static wf_error make_classes(wf_handle *handle, struct wf_tally *tally, size_t c) {
+/* The memory of the column before, or of what found the keys of rows, of which no more come. */
+static bool reserve_values(struct wf_tally *tally, size_t nbytes) {
+    struct wf_classes *classes = &tally->classes;
+    struct wf_pages pages = classes->pages.at ? classes->pages : wf_texts_seal(&tally->keys);
+    *classes = (struct wf_classes){.pages = pages};
+    if (pages.nbytes < nbytes) pages = wf_pages_grow(pages, nbytes);
+    if (!pages.at) return false;
+    classes->pages = pages;
+    classes->values = pages.at;
+    return true;
+}
+
+/* Has tally->classes be the column's.  place: a word of each group that is overwritten. */
+static wf_error make_classes(wf_handle *handle, struct wf_tally *tally, size_t c, uint64_t *place) {
     const struct wf_tally_column *column = &tally->column[c];
     const int64_t groups = wf_tally_group_count(tally);
     struct wf_classes *classes = &tally->classes;
     if (classes->values && classes->column == c) return WF_OK;
-    wf_classes_clear(classes);
-    classes->values = malloc((size_t)tally->kept_count * wf_type_nbytes(tally->settings.type) + 1);
+    if (!reserve_values(tally, (size_t)tally->kept_count * wf_type_nbytes(tally->settings.type)))
+        return wf_fail(handle, WF_ERROR_MEMORY, "no memory to sort the rows of a table by group");
     classes->column = c;
-    uint64_t *place = malloc(((size_t)groups + 1) * sizeof *place);
-    const bool has_memory = classes->values && place;
-    if (has_memory) {
-        begin_classes(classes, column->count, groups);
-        find_first_places(classes, column->count, groups, place);
-        place_values(tally, column, classes, place);
-    } else {
-        wf_classes_clear(classes);
-    }
+    begin_classes(classes, column->count, groups);
+    find_first_places(classes, column->count, groups, place);
+    place_values(tally, column, classes, place);
+    return WF_OK;
+}
+
+/* The same where the results will be, if these are as large: no memory is cleared for the places then. */
+static wf_error make_classes_in(wf_handle *handle, struct wf_tally *tally, size_t column, const wf_output *output) {
+    if (wf_type_nbytes(output->type) == sizeof(uint64_t)) return make_classes(handle, tally, column, output->data);
+    uint64_t *place = malloc(((size_t)wf_tally_group_count(tally) + 1) * sizeof *place);
+    wf_error error = place ? make_classes(handle, tally, column, place)
+                           : wf_fail(handle, WF_ERROR_MEMORY, "no memory to sort the rows of a table by group");
     free(place);
-    return has_memory ? WF_OK : wf_fail(handle, WF_ERROR_MEMORY, "no memory to sort the rows of a table by group");
+    return error;
 }
 
 /* ---- results ---- */
@@ -151,7 +168,7 @@ wf_error wf_tally_short_results(wf_handle *handle, struct wf_tally *tally, size_
     const int64_t groups = wf_tally_group_count(tally);
     s.nbytes = wf_type_nbytes(s.type);
     s.result_nbytes = wf_type_nbytes(s.result_type);
-    wf_error error = make_classes(handle, tally, column);
+    wf_error error = make_classes_in(handle, tally, column, output);
     if (error) return error;
     s.found = malloc(GROUPS_AT_ONCE * s.result_nbytes);
     if (!s.found) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for short groups");

@@ -61,6 +61,21 @@ def test_xarray_and_flox():
     assert float(array.reduce(wf.sum)) == wf.sum(data)
 
 
+def test_parquet(tmp_path):
+    pa, pq = pytest.importorskip("pyarrow", reason="no pyarrow"), pytest.importorskip("pyarrow.parquet", reason="no pyarrow")
+    reduce, rng = example("parquet_sums").reduce, np.random.default_rng(6)
+    data = rng.standard_normal(3000) * 10.0 ** rng.integers(-20, 20, 3000)
+    values = [None if i % 7 == 0 else value for i, value in enumerate(data.tolist())]
+    present = [value for value in values if value is not None]
+    for name, part, rows in (("a", slice(0, 1000), 300), ("b", slice(1000, None), 5000)):
+        table = pa.table({"key": ["x"] * len(values[part]), "price": values[part]})
+        pq.write_table(table, tmp_path / name, row_group_size=rows, compression="zstd")
+    for paths in ([tmp_path / "a", tmp_path / "b"], [tmp_path / "b", tmp_path / "a"]):
+        assert reduce("sum", "price", paths) == float(sum(map(Fraction, present)))
+        assert reduce("mean", "price", paths) == float(sum(map(Fraction, present)) / len(present))
+        assert reduce("max", "price", paths) == max(present)
+
+
 def test_parallel_parts():
     from concurrent.futures import ThreadPoolExecutor
 
