@@ -123,12 +123,11 @@ def expected_sums(rows, op, **options):
 
 
 WAYS = {"pieces": tuned(whole_nbytes=0), "whole": tuned(whole_nbytes=sys.maxsize),
-        "blocks of pieces": tuned(whole_nbytes=0, block_nbytes=30_000),
-        "blocks": tuned(whole_nbytes=sys.maxsize, whole_block_nbytes=30_000)}
+        "blocks": tuned(whole_nbytes=0, block_nbytes=30_000)}
 
 
 def check_arrays(here, checks):
-    for dtype, shape, kind in itertools.product(FLOATS, ((1,), (7, 3), (1001,), (70_001,), (1 << 20,)), ("plain", "edges", "bits")):
+    for dtype, shape, kind in itertools.product(here.types, ((1,), (7, 3), (1001,), (70_001,), (1 << 20,)), ("plain", "edges", "bits")):
         rows = [draw(kind, dtype, shape, seed=100 * here.count + rank) for rank in range(here.count)]
         expected = expected_sums(rows, "sum")
         for order, (way, made) in itertools.product((1, -1), WAYS.items()):
@@ -137,6 +136,8 @@ def check_arrays(here, checks):
             checks.same(got, expected, "array", dtype, shape, kind, "order", order, way)
     for (op, dtype), way in itertools.product((("mean", torch.bfloat16), ("var", torch.float32), ("max", torch.float64),
                                                ("argmax", torch.float32)), ("pieces", "whole")):
+        if dtype not in here.types:
+            continue
         rows = [draw("plain", dtype, (3001,), seed=rank) for rank in range(here.count)]
         got = with_ranks(WAYS[way], lambda: wft.all_reduce_array(rows[here.rank].to(here.device), op))
         checks.same(got, expected_sums(rows, op), "array", op, dtype, way)
@@ -154,6 +155,8 @@ VALUES = (("sum", torch.float32), ("sum", torch.bfloat16), ("sum", torch.float16
 
 def check_values(here, checks):
     for (op, dtype), kind in itertools.product(VALUES, ("plain", "edges", "bits")):
+        if dtype not in here.types:
+            continue
         for shape, axis in (((901,), None), ((301, 5), (0,)), ((301, 2, 40), (0,)), ((60, 2, 40), (0, 1))):
             whole = draw(kind, dtype, shape, seed=7)
             kept = () if axis is None else tuple(n for d, n in enumerate(shape) if d not in axis)
@@ -170,6 +173,7 @@ def check_bits(here):
     start = time.perf_counter()
     check_arrays(here, checks)
     arrays = checks.done
+    here.say(f"{arrays} arrays, {checks.wrong} differ here ({time.perf_counter() - start:.0f} s)")
     check_values(here, checks)
     wrong = torch.tensor([checks.wrong], device=here.device)
     distributed.all_reduce(wrong)
@@ -187,7 +191,7 @@ class Here:
     def __init__(self, rank, chosen):
         self.rank, self.count, self.is_gpu = rank, chosen.ranks, chosen.backend != "gloo"
         self.device, self.most = torch.device("cuda", rank) if self.is_gpu else torch.device("cpu"), chosen.most
-        self.rounds = chosen.rounds
+        self.rounds, self.types = chosen.rounds, [each for each in FLOATS if name_of(each) in chosen.types.split(",")]
 
     def say(self, *words):
         if self.rank == 0:
@@ -243,9 +247,6 @@ def measure_parts(here):
     on_host = memoryview(words.numpy()).cast("B").cast("q")
     ranks.overlaps = False
     works = [("agreement", lambda: ranks.add(on_host)), ("nothing but Python", lambda: wft._Ranks(None))]
-    if here.is_gpu:
-        elsewhere = tuned(device_of_host=here.device)(None)
-        works.append(("agreement on the GPU", lambda: elsewhere.add(on_host)))
     report(here, works)
     for dtype, log in ((torch.float32, 20), (torch.float32, 24), (torch.float32, 28), (torch.bfloat16, 28)):
         if log > here.most:
@@ -257,22 +258,23 @@ def measure_parts(here):
         byte = torch.uint8
         report(here, [
             (f"{name_of(dtype)} 2^{log} all-reduce", lambda: distributed.all_reduce(results)),
-            ("  whole: all to all", lambda: ranks.gather(data, rows)()),
-            ("  whole: all-gather", lambda: distributed.all_gather_into_tensor(rows.view(byte), data.view(byte))),
+            ("  whole: all-gather", lambda: ranks.gather(data, rows)()),
             ("  whole: sums", lambda: _core.reduce_op("sum", rows.view(here.count, -1), axis=0, out=results)),
             ("  whole: torch's sums", lambda: torch.add(rows[:1 << log], rows[-(1 << log):], out=results)),
             ("  pieces: all to all", lambda: ranks.exchange(data, few)()),
             ("  pieces: sums", lambda: _core.reduce_op("sum", few.view(here.count, -1), axis=0, out=own)),
-            ("  pieces: all-gather", lambda: ranks.share(results)())])
-    for log in (22, 24, 26, 28, 30):
+            ("  pieces: all to all again", lambda: ranks.share(results)()),
+            ("  pieces: all-gather", lambda: distributed.all_gather_into_tensor(results.view(byte), own.view(byte)))])
+    for log in (20, 22, 24, 25, 26, 28, 30):
         if log <= here.most:
             data = torch.randn(1 << log, device=here.device)
             works = [(f"f32 2^{log} all-reduce", lambda: distributed.all_reduce(data))]
-            for whole, mib in itertools.product((True, False), (8, 16, 32, 64, 128, 256, 1024)):
-                if mib << 20 > max(4 << log, 64 << 20) or mib << 24 < 4 << log:
-                    continue
-                made = tuned(whole_nbytes=sys.maxsize if whole else 0, block_nbytes=mib << 20, whole_block_nbytes=mib << 20)
-                works.append((f"  {'whole' if whole else 'pieces'}, blocks of {mib} MiB", lambda made=made: with_ranks(
+            chosen = [("whole", dict(whole_nbytes=sys.maxsize))] if log < 28 else []
+            chosen += [(f"blocks of {mib} MiB", dict(whole_nbytes=0, block_nbytes=mib << 20)) for mib in (256, 512, 1024, 4096)
+                       if mib == 256 or 4 << log > mib << 19]
+            for name, limits in chosen:
+                made = tuned(**limits)
+                works.append((f"  {name}", lambda made=made: with_ranks(
                     made, lambda: wft.all_reduce_array(data, agreed=True))))
             report(here, works)
 
@@ -322,7 +324,8 @@ def main():
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--most", type=int, default=28, help="the longest arrays have 2^MOST elements")
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--backend", default="cpu:gloo,cuda:nccl")
+    parser.add_argument("--types", default=",".join(map(name_of, FLOATS)), help="of bits: several, with commas")
+    parser.add_argument("--backend", default="nccl")
     chosen = parser.parse_args()
     os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
     os.environ.setdefault("MASTER_PORT", "29517")

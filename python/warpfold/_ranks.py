@@ -177,16 +177,16 @@ _dtypes = {}  # of results, by what they depend on
 
 
 class _Exchange:
-    """An array in blocks, in one of two ways.  Of each block every rank gets one piece from all, reduces it, and hands the
-    results to all: the bytes of a ring.  Or every rank gets it whole from all others, and reduces it itself: one message.
+    """An array, in one of two ways.  In blocks: of each, every rank gets one piece from all, reduces it, and hands the results
+    to all, the bytes of a ring.  Or every rank gets all of it from all others, and reduces it itself: one message.
 
     ranks: their count, and which of them this is (rank); exchange(send, receive), which sends piece i to rank i and receives
     one of each; share(pieces), which sends piece rank to all and receives the others in their places; gather(send, receive),
     which sends all of it to all; of bytes, of equal pieces, and each gives what to call before what it writes is read or what
     it sends is written; add, as all_reduce's; contiguous(array) and empty(count, dtype), arrays of the library that are where
-    the collectives need them; block_nbytes, whole_nbytes: of the longest arrays that are sent whole, and of their blocks;
-    overlaps, which is set: whether there are several blocks; waits: whether every rank is to learn of a failure of any.
-    Otherwise, where floats are the results, nothing is waited for, and what a rank that failed would have given is NaN.
+    the collectives need them; block_nbytes; whole_nbytes: of the longest arrays of which every rank gets all; overlaps, which
+    is set: whether there are several blocks; waits: whether every rank is to learn of a failure of any.  Otherwise, where
+    floats are the results, nothing is waited for, and what a rank that failed would have given is NaN.
     """
 
     def __init__(self, array, ranks, op, options):
@@ -199,21 +199,21 @@ class _Exchange:
         self.kind = repr((ranks.count, op, sorted(options.items(), key=str), str(self.dtype)))
         result = _dtypes.get(self.kind) or _dtypes.setdefault(self.kind, self._reduce(self.data[:0]).dtype)
         self.waits = ranks.waits or not result.is_floating_point or options.get("nan") == "error"
-        self.results = ranks.empty(self.count, result)
         self.is_whole = self.count * flat.itemsize <= ranks.whole_nbytes
-        self._make_blocks(flat.itemsize)
-        ranks.overlaps = self.count > self.block
+        self.results = ranks.empty(self.count, result)
+        ranks.overlaps = False
+        if self.is_whole:
+            self.rows = ranks.empty(self.count * ranks.count, self.dtype)
+        else:
+            self._make_blocks(flat.itemsize)
 
     def _make_blocks(self, itemsize):
         ranks, even = self.ranks, self._padded(self.count) // self.ranks.count
-        if self.is_whole:
-            self.block = max(1, min(self.count, ranks.whole_block_nbytes // itemsize))
-            length = self.block * ranks.count
-        else:
-            length = self.block = max(1, min(even, ranks.block_nbytes // (ranks.count * itemsize))) * ranks.count
-            odd = self._padded(self.count % self.block)
-            self.spare = {dtype: ranks.empty(odd, dtype) for dtype in {self.dtype, self.results.dtype}}
-        self.rows = [ranks.empty(length, self.dtype) for _ in range(min(2, -(-self.count // self.block)))]
+        self.block = max(1, min(even, ranks.block_nbytes // (ranks.count * itemsize))) * ranks.count
+        ranks.overlaps = self.count > self.block
+        odd = self._padded(self.count % self.block)
+        self.rows = [ranks.empty(self.block, self.dtype) for _ in range(1 + ranks.overlaps)]
+        self.spare = {dtype: ranks.empty(odd, dtype) for dtype in {self.dtype, self.results.dtype}}
 
     def settings(self):
         """What ranks must agree on, as 64 bits."""
@@ -231,25 +231,21 @@ class _Exchange:
         count = self._padded(len(part))
         return part if len(part) == count else self.spare[part.dtype][:count]
 
-    def begin(self, begin):
-        """Starts what brings the rows of a block; gives these, and what waits for them."""
-        part, rows = self.data[begin:begin + self.block], self.rows[begin // self.block % 2]
-        if self.is_whole:
-            rows = rows[:len(part) * self.ranks.count]
-            return rows, self.ranks.gather(part, rows)
+    def exchange(self, begin):
+        """Starts the exchange of the block's pieces; gives these, and what waits for them."""
+        part = self.data[begin:begin + self.block]
         send = self._equal_pieces(part)
         if send is not part:
             send[:len(part)] = part
             send[len(part):] = 0
-        return rows[:len(send)], self.ranks.exchange(send, rows[:len(send)])
+        rows = self.rows[begin // self.block % 2][:len(send)]
+        return rows, self.ranks.exchange(send, rows)
 
-    def end(self, begin, rows):
-        """Reduces the rows; gives what waits for the results, or None, and what failed."""
+    def share(self, begin, rows):
+        """Reduces the pieces and hands out the results; gives what waits for them, and what failed.
+
+        Whatever the own piece gives, the others get theirs."""
         part = self.results[begin:begin + self.block]
-        return (None, _attempt(lambda: self._reduce(rows, out=part))[1]) if self.is_whole else self._share(part, rows)
-
-    def _share(self, part, rows):
-        """Hands out the results, too: whatever the own piece gives, the others get theirs."""
         pieces = self._equal_pieces(part)
         piece = len(pieces) // self.ranks.count
         own = pieces[self.ranks.rank * piece:][:piece]
@@ -265,25 +261,33 @@ class _Exchange:
 
         return end, error
 
-    def run(self):
-        """Two blocks on their way at any time, each reduced as it has come; gives the first failure, or None, and what
-        waits for the results."""
+    def run_blocks(self):
+        """Two exchanges on their way at any time, each block reduced as it has come."""
         failure, ends = None, []
-        begun = [self.begin(begin) for begin in range(0, self.count, self.block)[:2]]
+        begun = [self.exchange(begin) for begin in range(0, self.count, self.block)[:2]]
         for begin in range(0, self.count, self.block):
             rows, wait = begun.pop(0)
             wait()
-            end, error = self.end(begin, rows)
+            end, error = self.share(begin, rows)
             ends.append(end)
             failure = failure or error
             if begin + 2 * self.block < self.count:
-                begun.append(self.begin(begin + 2 * self.block))
+                begun.append(self.exchange(begin + 2 * self.block))
 
         def end_all():
-            for end in filter(None, ends):
+            for end in ends:
                 end()
 
         return failure, end_all
+
+    def run_whole(self):
+        if self.count:
+            self.ranks.gather(self.data, self.rows)()
+        return _attempt(lambda: self._reduce(self.rows, out=self.results))[1], lambda: None
+
+    def run(self):
+        """Gives the first failure, or None, and what waits for the results."""
+        return self.run_whole() if self.is_whole else self.run_blocks()
 
 
 def all_reduce_array(array, ranks, op, agreed=False, **options):

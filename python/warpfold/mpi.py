@@ -13,7 +13,7 @@ class _Ranks:
     """What _ranks asks of a communicator, of NumPy's arrays."""
 
     block_nbytes = 4 << 20
-    whole_nbytes = whole_block_nbytes = 4 << 10
+    whole_nbytes = 4 << 10
     waits = True
 
     def __init__(self, comm):

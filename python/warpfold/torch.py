@@ -85,9 +85,7 @@ def grad_norm(parameters, norm_type=2.0):
 
 
 class _Ranks:
-    """What _ranks asks of a group of torch.distributed: NCCL has its tensors on the current GPU, others on the host.
-
-    What is on the host is added up there, if the group can ("cpu:gloo,cuda:nccl"): no GPU has to be waited for."""
+    """What _ranks asks of a group of torch.distributed: NCCL has its tensors on the current GPU, others on the host."""
 
     def __init__(self, group):
         import torch
@@ -95,19 +93,17 @@ class _Ranks:
 
         self.torch, self.distributed, self.group = torch, distributed, group
         self.count, self.rank = distributed.get_world_size(group), distributed.get_rank(group)
-        backends = distributed.get_backend_config(group)
-        self.is_on_gpu = "cuda:nccl" in backends
+        self.is_on_gpu = "cuda:nccl" in distributed.get_backend_config(group)
         self.device = "cuda" if self.is_on_gpu else "cpu"
-        self.device_of_host = "cpu" if "cpu:" in backends else self.device
         self.block_nbytes = 1 << 30 if self.is_on_gpu else 4 << 20
-        self.whole_nbytes = (sys.maxsize if self.count <= 2 else 1 << 18) if self.is_on_gpu else 1 << 12
-        self.whole_block_nbytes = 1 << 26
+        # Of two ranks it is no more bytes; for more of them nothing but the messages' number counts so far.
+        self.whole_nbytes = (1 << 26 if self.count <= 2 else 1 << 18) if self.is_on_gpu else 1 << 12
         self.waits = not self.is_on_gpu
         self.stream = None
 
     def _reduce(self, words, op):
         here = self.torch.frombuffer(words, dtype=self.torch.int64)
-        there = here.to(self.device_of_host)
+        there = here.to(self.device)
         self.distributed.all_reduce(there, op=op, group=self.group)
         if there is not here:
             here.copy_(there)
@@ -147,15 +143,13 @@ class _Ranks:
         return self._begin(self.distributed.all_to_all_single, receive.view(self.torch.uint8), send.view(self.torch.uint8))
 
     def gather(self, send, receive):
-        send, receive = send.view(self.torch.uint8), receive.view(self.torch.uint8)
-        if not self.is_on_gpu:
-            return self._begin(self.distributed.all_gather_into_tensor, receive, send)
-        # Quicker than NCCL's gathering.
-        return self._begin(self.distributed.all_to_all, list(receive.chunk(self.count)), [send] * self.count)
+        return self._begin(self.distributed.all_gather_into_tensor, receive.view(self.torch.uint8), send.view(self.torch.uint8))
 
     def share(self, pieces):
-        pieces = pieces.view(self.torch.uint8)
-        return self._begin(self.distributed.all_gather_into_tensor, pieces, pieces.chunk(self.count)[self.rank])
+        parts = pieces.view(self.torch.uint8).chunk(self.count)
+        if self.is_on_gpu:  # quicker than NCCL's gathering
+            return self._begin(self.distributed.all_to_all, list(parts), [parts[self.rank]] * self.count)
+        return self._begin(self.distributed.all_gather_into_tensor, pieces.view(self.torch.uint8), parts[self.rank])
 
     def contiguous(self, tensor):
         return _plain(tensor).to(self.device).contiguous()
@@ -277,11 +271,10 @@ def all_reduce_array(tensor, op="sum", group=None, *, dtype=None, nan="propagate
     result is where it is; op, dtype, nan and ddof as those of a reduction along an axis.  A rank that fails before may pass
     its exception instead; every rank learns of every rank's error.  With NCCL float results are left in the current stream
     without a wait (but for nan="error"): should a rank fail as late as in its sums, its part is NaN on the others.  Moves
-    the bytes of a ring: an exchange of the pieces, which are then added up, and a gathering of the sums; or, of two GPUs and of
-    short tensors, one exchange of the whole.
+    the bytes of a ring: an exchange of the pieces, which are then added up, and a gathering of the sums; or, of
+    short tensors, one gathering of the whole.
 
-    A short message comes first, and is waited for: whether all ranks have such a tensor.  A group with a backend for the host,
-    init_process_group("cpu:gloo,cuda:nccl"), sends it there, beside whatever the GPUs do.  agreed=True: the caller knows that
+    A short message comes first, and is waited for: whether all ranks have such a tensor.  agreed=True: the caller knows that
     they have, and that none has failed, as torch.distributed.all_reduce demands; nothing is asked, and what ranks do that
     differ is undefined, as there.
     """

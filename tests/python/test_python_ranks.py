@@ -59,7 +59,7 @@ class Ranks:
 class ArrayRanks:
     """One rank's collectives of arrays, as _ranks asks for them."""
 
-    block_nbytes = whole_block_nbytes = 64
+    block_nbytes = 64
     waits = True
 
     def __init__(self, ranks, rank, whole_nbytes):
@@ -204,7 +204,7 @@ def test_what_has_no_words_and_what_are_no_words():
 @pytest.mark.parametrize("op", ("sum", "mean", "var", "max", "argmin"))
 @pytest.mark.parametrize("type_name", ("f64", "f32", "f16", "i32", "u8"))
 def test_arrays_element_by_element(type_name, op):
-    """Of 1 to 8 ranks, in pieces that are even and uneven, and whole, in one block and in several: the oracle's results, on all."""
+    """Of 1 to 8 ranks, in pieces that are even and uneven, in one block and in several, and whole: the oracle's results, on all."""
     np, size = pytest.importorskip("numpy"), nbytes_of(type_name)
     for count, length in ((1, 3), (2, 8), (3, 40), (5, 2), (8, 37)):
         data = [sample(type_name, length, "plain", seed=100 * count + rank) for rank in range(count)]

@@ -76,12 +76,12 @@ def main(folder):
     assert len({each for count in (1, 4) for each in on_ranks(count, gives_metrics)}) == 1
 
     def asks_nobody(rank, count):
-        """What ranks have agreed upon before costs no message; blocks of whole arrays, too."""
+        """What ranks have agreed upon before costs no message."""
         made, messages = wft._Ranks, []
 
         def make(group):
             ranks = made(group)
-            add, ranks.whole_block_nbytes, ranks.waits = ranks.add, 400, False
+            add, ranks.waits = ranks.add, False
             ranks.add = lambda words: (messages.append(len(words)), add(words))
             return ranks
 
