@@ -203,11 +203,11 @@ class Here:
 
     def seconds(self, works, calls, rounds=None):
         """Medians of a call's time on the slowest rank, of each of the works, which take turns."""
-        found = [[] for _ in works]
+        found, token = [[] for _ in works], torch.zeros(1, device=self.device)
         for round in range(rounds or self.rounds):
             for i in range(len(works)):
                 work = works[(i + round) % len(works)]
-                distributed.barrier()
+                distributed.all_reduce(token)
                 self.wait()
                 start = time.perf_counter()
                 for _ in range(calls):

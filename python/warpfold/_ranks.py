@@ -196,7 +196,7 @@ class _Exchange:
         flat = ranks.contiguous(array)
         self.data, self.shape = flat.reshape(-1), tuple(flat.shape)
         self.count, self.dtype = len(self.data), flat.dtype
-        self.kind = repr((ranks.count, op, sorted(options.items(), key=str), str(self.dtype)))
+        self.kind = ranks.count, op, self.dtype, *options.items()
         result = _dtypes.get(self.kind) or _dtypes.setdefault(self.kind, self._reduce(self.data[:0]).dtype)
         self.waits = ranks.waits or not result.is_floating_point or options.get("nan") == "error"
         self.is_whole = self.count * flat.itemsize <= ranks.whole_nbytes
@@ -217,7 +217,7 @@ class _Exchange:
 
     def settings(self):
         """What ranks must agree on, as 64 bits."""
-        return int.from_bytes(hashlib.sha256(f"{self.kind} {self.shape}".encode()).digest()[:8], "big")
+        return int.from_bytes(hashlib.sha256(repr((self.kind, self.shape)).encode()).digest()[:8], "big")
 
     def _reduce(self, rows, **where):
         rows = rows.reshape(self.ranks.count, len(rows) // self.ranks.count)

@@ -92,12 +92,13 @@ class _Ranks:
         from torch import distributed
 
         self.torch, self.distributed, self.group = torch, distributed, group
-        self.count, self.rank = distributed.get_world_size(group), distributed.get_rank(group)
         self.is_on_gpu = "cuda:nccl" in distributed.get_backend_config(group)
+        own = group or distributed.group.WORLD
+        self.count, self.rank = own.size(), own.rank()
         self.device = "cuda" if self.is_on_gpu else "cpu"
         self.block_nbytes = 1 << 30 if self.is_on_gpu else 4 << 20
-        # Of two ranks it is no more bytes; for more of them nothing but the messages' number counts so far.
-        self.whole_nbytes = (1 << 26 if self.count <= 2 else 1 << 18) if self.is_on_gpu else 1 << 12
+        # Of two ranks it is no more bytes, but twice the sums; of more, what is short has latency alone.
+        self.whole_nbytes = (1 << 24 if self.count <= 2 else 1 << 18) if self.is_on_gpu else 1 << 12
         self.waits = not self.is_on_gpu
         self.stream = None
 
