@@ -25,7 +25,7 @@ from test_engine import random_view  # noqa: E402
 # On the simulator: each type, each kind of work.
 SELECTED = {
     "bool": ("any", "sum"), "i8": ("argmax", "sum"), "i16": ("min",), "i32": ("sum", "norm2"), "i64": ("prod", "dot"),
-    "u8": ("xor",), "u16": ("max",), "u32": ("nonzero",), "u64": ("and",), "f16": ("sum", "min"), "bf16": ("mean",),
+    "u8": ("xor",), "u16": ("max",), "u32": ("nonzero",), "u64": ("and",), "f16": ("sum", "min"), "bf16": ("mean", "var"),
     "f32": ("sum", "var", "stats", "prod", "argmin"), "f64": ("sum", "dot", "max"),
 }
 POWERS = [1 << k for k in range(5, 22)]
@@ -192,6 +192,22 @@ def test_many_chunks_of_few_warps(engines, type_name):
             pair = 2 if op == "dot" else 1
             expected = outcome(engines.host, op, [on_host] * pair, nan=nan)
             agree(expected, outcome(handle, op, [on_device] * pair, nan=nan), op, type_name, kind, count, nan)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("type_name", but_alike(FLOATS))
+def test_bins_are_emptied_before_they_are_full(engines, type_name):
+    """Every addition is the largest that a bin takes, as often as it takes it, and beyond."""
+    handle = wf.Handle("cuda:0", **ONE_BLOCK)
+    for op in engines.ops_of(type_name):
+        count = {"f64": 1 << 18, "f32": 1 << 19}.get(type_name, 1 << 20) >> engines.choose(0, 1)
+        parts = Parts(engines, op, type_name, count, "fullest")
+        saved = []
+        for each in (engines.host, handle):
+            accumulator = each.accumulator(op, type_name)
+            parts.add_to(accumulator, 0, count, on_device=each is handle)
+            saved.append(accumulator.save())
+        assert saved[0] == saved[1], op
 
 
 @pytest.mark.slow

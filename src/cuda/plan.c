@@ -29,14 +29,15 @@ static bool has_products(const struct wf_cuda_task *task) {
 static int ring_block(const struct wf_cuda_task *task) {
     if (task->type == WF_F64 && has_products(task)) return 256;
     if (!has_values(task) || !has_products(task)) return 512;
-    return task->parts & WF_PART_ABS ? 256 : 384;
+    if (task->parts & WF_PART_ABS) return 256;
+    return task->type == WF_BF16 ? 352 : 384; /* which leaves memory for three stages */
 }
 
 static int operands(const struct wf_cuda_task *task) {
     return task->parts & WF_PART_DOT ? 2 : 1;
 }
 
-/* ---- shared memory for the sums of floats: see kernels/parts.cuh, bins.cuh and wide.cuh ----------- */
+/* ---- shared memory for the sums of floats: see kernels/parts.cuh, bins.cuh, wide.cuh, packed.cuh ----------- */
 
 /* As kernels/parts.cuh has them: bins of 8 bytes, so many binades apart, in so many of which a value or a product lies. */
 struct wide_bins {
@@ -56,11 +57,20 @@ static struct wide_bins wide_bins(const struct wf_cuda_task *task) {
 
 static int wide_nbytes(const struct wf_cuda_task *task) {
     struct wide_bins bins = wide_bins(task);
-    int largest = task->type == WF_F64 ? 2045 : 253; /* position of a significand: bf16 has the exponents of f32 */
+    int largest = task->type == WF_F64 ? 2046 : 254; /* exponent: bf16 has those of f32 */
     int signs = has_both_signs(task) ? 2 : 1;
     int value_rows = has_values(task) ? signs * (largest / bins.value_binades + bins.value_words) : 0;
     int product_rows = has_products(task) ? 2 * largest / bins.product_binades + bins.product_words : 0;
     return 8 * bins.columns * (value_rows + product_rows);
+}
+
+/* Values of bf16 and their squares lie in one word of 8 bytes, magnitudes beside it in 4. */
+static bool is_packed(const struct wf_cuda_task *task) {
+    return task->type == WF_BF16 && has_values(task) && (task->parts & WF_PART_SQUARES);
+}
+
+static int packed_nbytes(const struct wf_cuda_task *task) {
+    return 32 * WARP * (has_both_signs(task) ? 12 : 8);
 }
 
 static int bins_nbytes(const struct wf_cuda_task *task) {
@@ -69,6 +79,7 @@ static int bins_nbytes(const struct wf_cuda_task *task) {
 
 static int sums_nbytes(const struct wf_cuda_task *task) {
     if (!is_float(task) || task->type == WF_F16 || !(has_values(task) || has_products(task))) return 0;
+    if (is_packed(task)) return packed_nbytes(task);
     return task->type == WF_F64 || has_products(task) ? wide_nbytes(task) : bins_nbytes(task);
 }
 

@@ -166,6 +166,15 @@ def uppermost(draw):
     return numpy.where(draw.random.random(draw.count) < 0.9, draw.exponents(top - 3, 3), denormals(draw))
 
 
+def fullest(draw):
+    """The largest numbers of two bins that no levels hold together, so that each addition fills them most."""
+    form = FLOATS[draw.type]
+    fields = {"f16": (7, 23), "bf16": (47, 207), "f32": (47, 207), "f64": (701, 1403)}[draw.type]
+    shift = draw.unsigned(form.precision - 1)
+    field = numpy.where(draw.random.random(draw.count) < 0.5, *fields).astype(draw.unsigned)
+    return field << shift | draw.unsigned((1 << (form.precision - 1)) - 1)
+
+
 def by_magnitude(draw):
     """Sorted by it, over all exponents."""
     sign = draw.unsigned(FLOATS[draw.type].sign)
@@ -212,7 +221,7 @@ def nan(form):
 FLOAT_KINDS = {kind.__name__: kind for kind in (uniform, normal, wide, binades, full, cancelling, equal, increasing, denormals,
                                                 negative_zeros, zeros, largest, many_nans, any_bits, specials_often,
                                                 half_zeros, mostly_zeros, gradients, lognormal, half_subnormal,
-                                                uppermost, by_magnitude, missed, changing)} | {
+                                                uppermost, fullest, by_magnitude, missed, changing)} | {
     "infinity": placed(wide, (0.3, infinity)),
     "minus_infinity": placed(full, (1, minus_infinity), (0.5, minus_infinity)),
     "both_infinities": placed(normal, (0, minus_infinity), (1, infinity)),

@@ -33,6 +33,12 @@ static __device__ __forceinline__ void deposit(u64 *digits, i64 value, int posit
     add_to_digit(&digits[2], (u64)high);
 }
 
+// The same from a position that may lie below the digits' first bit, where the value has no bits.
+static __device__ __forceinline__ void deposit_from(u64 *digits, i64 value, int position)
+{
+    deposit(digits, value >> max(-position, 0), max(position, 0));
+}
+
 // By a warp whose lanes agree: digits += values[0] * 2^positions[0] + ..., at most ten, a lane for each digit.
 static __device__ __forceinline__ void deposit_together(u64 *digits, const i64 *values, const int *positions, int count)
 {
@@ -59,17 +65,6 @@ static __device__ __forceinline__ void deposit_lanes(u64 *digits, u64 low, i64 h
                           warp_sum_small((i64)(low >> 48)), warp_sum_small(high & 0xffffff),
                           warp_sum_small(high >> 24 & 0xffffff), warp_sum_small(high >> 48)};
     deposit_together(digits, parts, positions, 6);
-}
-
-// value / 2^exponent, where that is an integer below 2^63
-static __device__ __forceinline__ i64 in_units(double value, int exponent)
-{
-    i64 bits = __double_as_longlong(value);
-    int field = (int)(bits >> 52) & 0x7ff;
-    i64 magnitude = (bits & 0xfffffffffffffll) | (i64)(field != 0) << 52;
-    int shift = (field ? field : 1) - 1075 - exponent;
-    magnitude = shift >= 0 ? magnitude << shift : shift > -64 ? magnitude >> -shift : 0;
-    return bits < 0 ? -magnitude : magnitude;
 }
 
 // 2^exponent, of a normal f64

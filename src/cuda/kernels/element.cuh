@@ -126,6 +126,23 @@ static __device__ __forceinline__ double widen(unit bits)
     return (double)__uint_as_float((u32)bits << (32 - WIDTH) % 32);
 }
 
+// ---- a float as an integer and a position
+
+// The significand, and where it lies in digits that begin at 2^LOW_EXPONENT.
+static __device__ __forceinline__ u64 significand_of(unit bits, int *position)
+{
+    unit magnitude = bits & MAGNITUDE;
+    u32 field = (u32)(magnitude >> FRACTION_BITS), normal = min(field, 1u);
+    *position = (int)(field - normal);
+    return (u64)(magnitude & (((unit)1 << FRACTION_BITS) - 1)) | (u64)normal << FRACTION_BITS;
+}
+
+static __device__ __forceinline__ i64 with_sign(u64 integer, bool negative)
+{
+    i64 sign = -(i64)negative;
+    return ((i64)integer ^ sign) - sign;
+}
+
 // ---- two floats of 16 bits in a word
 
 // The highest bit of each half whose magnitude is at least `least`.

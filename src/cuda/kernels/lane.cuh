@@ -26,7 +26,8 @@ typedef struct {
     u32 clean_until; // chunks before this one have special elements, it seems
     u32 special_seen;
     bool is_not_negative_zero; // the warp's sum has terms that are not -0
-    u32 wide_segments;    // so many more are to go to wide bins, and not to a window
+    u32 looked_at; // the warp's last chunk, of those looked at, that did not go to few levels (sums.cuh)
+    int strays, bins; // how many did not, and how many went to bins, shortly after each other
 } lane_state;
 
 static __device__ __forceinline__ void lane_clear(lane_state *lane)
@@ -42,7 +43,8 @@ static __device__ __forceinline__ void lane_clear(lane_state *lane)
     lane->product_flags = 0;
     lane->special_seen = lane->clean_until = 0;
     lane->is_not_negative_zero = false;
-    lane->wide_segments = 0;
+    lane->looked_at = 0;
+    lane->strays = lane->bins = 0;
 }
 
 #endif

@@ -14,7 +14,7 @@
 #include "kernels/warp.cuh"
 
 // As many bits as additions to each set leave: 2^51 units are what an anchor has room for.
-#if USES_WINDOW
+#if IS_ONE_F64_SUM
 #define LEVEL_BITS 44
 #define LEVEL_ADDITIONS 128
 #else

@@ -18,18 +18,20 @@
 #define OPERANDS (HAS_DOT ? 2 : 1)
 
 // Narrow values alone go to bins, as do f16 values beside products, whose bins are registers; all else goes to levels,
-// and what these do not hold to a window (f64 values alone) or to wide bins.
+// and what these do not hold to wide bins, or, of bf16 and its squares, to packed ones.
 #define USES_BINS (HAS_VALUE_SUM && !IS_SMALL && (IS_F16 || (IS_FLOAT && WIDTH < 64 && !HAS_PRODUCT_SUM)))
-#define USES_WINDOW (IS_FLOAT && WIDTH == 64 && !HAS_PRODUCT_SUM && HAS_SUM != HAS_ABS && !IS_SMALL)
 #define USES_VALUE_LEVELS (IS_FLOAT && HAS_VALUE_SUM && !USES_BINS)
 #define USES_PRODUCT_LEVELS (IS_FLOAT && HAS_PRODUCT_SUM)
 #define USES_ERROR_LEVELS (USES_PRODUCT_LEVELS && WIDTH == 64)
 #define USES_LEVELS (USES_VALUE_LEVELS || USES_PRODUCT_LEVELS)
 #define USES_WIDE (USES_LEVELS && !IS_F16 && !IS_SMALL) // f16's levels hold all
+#define USES_PACKED (USES_WIDE && IS_BF16 && HAS_SQUARES && HAS_VALUE_SUM) // in their place
 
 // Of f16 two levels have 84 bits and one has 42: all products have 80, all values 40.
 #define LEVELS_OF_F16 (HAS_PRODUCT_SUM ? 2 : 1)
-#define LEVELS_OF_OTHERS (IS_SMALL && WIDTH < 64 && !HAS_PRODUCT_SUM ? 2 : USES_WINDOW ? 4 : 3)
+#define IS_ONE_F64_SUM (IS_FLOAT && WIDTH == 64 && !HAS_PRODUCT_SUM && HAS_SUM != HAS_ABS && !IS_SMALL) // which has room
+#define ARE_BINS_SOON (USES_PACKED || (USES_WIDE && IS_BF16 && HAS_DOT)) // for which a third level leaves too few registers
+#define LEVELS_OF_OTHERS (ARE_BINS_SOON || (IS_SMALL && WIDTH < 64 && !HAS_PRODUCT_SUM) ? 2 : IS_ONE_F64_SUM ? 4 : 3)
 #define LEVELS (IS_F16 ? LEVELS_OF_F16 : LEVELS_OF_OTHERS)
 
 // The levels that most terms need: 24 bits fit into one, 48 and 53 into two.
@@ -63,19 +65,30 @@
 #define PRODUCT_DIGITS DIGITS(2 * VALUE_LOW, 2 * VALUE_HIGH)
 
 // Wide bins (wide.cuh): how many binades they are apart, and in how many of them a term lies, of a value and of a product;
-// rows for all positions; columns, of which the lanes of a warp have one each, or share them where memory has no room for that.
-#define VALUE_BINADES (WIDTH == 64 ? 54 : WIDTH == 32 ? 16 : 32)
+// rows for all exponents, and where the first row's unit lies in the digits; columns, of which the lanes of a warp have one
+// each, or share them where memory has no room for that.
+#define VALUE_BINADES (WIDTH == 64 ? 54 : 1 << VALUE_BINADES_LOG2)
+#define VALUE_BINADES_LOG2 4
+#define VALUES_ARE_F64 (WIDTH < 64) // in bins of f64
 #define VALUE_WORDS (WIDTH == 64 ? 2 : 1)
 #define VALUE_SIGNS (HAS_SUM && HAS_ABS ? 2 : 1)
-#define VALUE_ROWS ((2 * BIAS - 1) / VALUE_BINADES + VALUE_WORDS)
+#define VALUE_ROWS ((2 * BIAS) / VALUE_BINADES + VALUE_WORDS)
+#define VALUE_FIRST (-1)
 #define PRODUCT_BINADES (WIDTH == 64 ? 54 : 32)
 #define PRODUCT_WORDS (WIDTH == 64 ? 3 : WIDTH == 32 ? 2 : 1)
-#define PRODUCT_ROWS (2 * (2 * BIAS - 1) / PRODUCT_BINADES + PRODUCT_WORDS)
-#define WIDE_WORD_BITS (WIDTH == 64 ? 54 : 47) // 47: the last of a product's words
+#define PRODUCT_ROWS (4 * BIAS / PRODUCT_BINADES + PRODUCT_WORDS)
+#define PRODUCT_FIRST (-4)
+#define WIDE_WORD_BITS (WIDTH == 64 ? 54 : 50) // 50: of 2^13 values of f32 as well
 #define WIDE_COLUMNS (WIDTH == 64 && HAS_VALUE_SUM && HAS_PRODUCT_SUM ? 16 : 32)
 #define VALUE_BINS (HAS_VALUE_SUM ? VALUE_SIGNS * VALUE_ROWS * WIDE_COLUMNS : 0)
 #define PRODUCT_BINS (HAS_PRODUCT_SUM ? PRODUCT_ROWS * WIDE_COLUMNS : 0)
-#define WIDE_NBYTES (USES_WIDE ? 8 * (VALUE_BINS + PRODUCT_BINS) : 0) // of a warp
+
+// Packed bins (packed.cuh): of 8 bytes, beside 4 for magnitudes.
+#define PACKED_BINADES_LOG2 3
+#define PACKED_ROWS (1 << EXPONENT_BITS >> PACKED_BINADES_LOG2)
+#define PACKED_NBYTES (PACKED_ROWS * 32 * (HAS_SUM && HAS_ABS ? 12 : 8))
+
+#define WIDE_NBYTES (!USES_WIDE ? 0 : USES_PACKED ? PACKED_NBYTES : 8 * (VALUE_BINS + PRODUCT_BINS)) // of a warp
 #define LARGER(a, b) ((a) > (b) ? (a) : (b))
 
 #endif

@@ -39,7 +39,6 @@ static __device__ __forceinline__ void take_segment(stream *s, lane_state *lane,
         accumulate_chunk(&segment, lane, x, y, s->taken - 1);
     }
     segment_commit(lane, &segment, &block_partial);
-    if (lane->wide_segments) lane->wide_segments--;
 }
 
 // All whole chunks of a warp.

@@ -321,14 +321,15 @@ static __device__ __forceinline__ void accumulate_chunk_by_levels(segment_state 
 {
     sums_state *sums = &segment->sums;
     bool has_range = false;
-    if (!RANGE_IS_OF_CHUNK && chunk < lane->clean_until) clean_chunk(lane, x, y, chunk);
+    bool is_clean = !RANGE_IS_OF_CHUNK && chunk < lane->clean_until;
+    if (is_clean) clean_chunk(lane, x, y, chunk);
     u32 largest = largest_magnitude(x), smallest = smallest_magnitude(sums, x);
-    bool is_special = largest >= SPECIAL_WORD;
+    bool is_special = largest >= SPECIAL_WORD && !is_clean;
     bool is_as_usual = is_usual(sums, 0, largest, smallest) && chunk != sums->look_at;
     if (OPERANDS == 2) {
         u32 largest_y = largest_magnitude(y);
         is_as_usual = is_as_usual && is_usual(sums, OPERANDS - 1, largest_y, smallest_magnitude(sums, y));
-        is_special = is_special || largest_y >= SPECIAL_WORD;
+        is_special = is_special || (largest_y >= SPECIAL_WORD && !is_clean);
     }
     if (COUNTS_CHUNKS) segment->nonzero += count_nonzero_of_chunk(x, sums->sees_zeros ? 0 : smallest);
     int values_to = sums->values_to, products_to = sums->products_to;
@@ -339,7 +340,7 @@ static __device__ __forceinline__ void accumulate_chunk_by_levels(segment_state 
         }
         sums_look(sums, lane, x, y, is_special, chunk, &values_to, &products_to);
     }
-    sums_add(sums, x, OPERANDS == 2 ? y : x, values_to, products_to);
+    sums_add(sums, x, OPERANDS == 2 ? y : x, chunk, values_to, products_to);
     if (RANGE_IS_OF_CHUNK && !has_range) accumulate_range(segment, x, chunk, false);
 #pragma unroll
     for (int j = 0; USES_BINS && j < VECTORS; j++) bins_add(&segment->bins, &x[j]);

@@ -80,34 +80,37 @@ static __device__ __forceinline__ void set_element(vector *v, int e, unit bits)
     }
 }
 
-#if WIDTH == 16 && OPERANDS == 1
+#if WIDTH == 16
 
-static __device__ __forceinline__ u32 note_infinities(lane_state *lane, const vector x[VECTORS], const vector y[VECTORS])
+// The highest bit of each half that is 0.
+static __device__ __forceinline__ u32 zero_tops(u32 word)
 {
-    u32 infinities = 0, negative = 0, positive = 0;
-    (void)y;
-#pragma unroll
-    for (int i = 0; i < 4 * VECTORS; i++) {
-        u32 word = x[i / 4].word[i % 4], infinite = tops_from(word, INFINITY_BITS) & ~nan_tops(word);
-        infinities += (u32)__popc(infinite);
-        negative |= infinite & word;
-        positive |= infinite & ~word;
-    }
-    if (negative) lane->special_seen |= WF_SPECIAL_NEGATIVE_INFINITY | PLAIN_SPECIAL;
-    if (positive) lane->special_seen |= WF_SPECIAL_POSITIVE_INFINITY | PLAIN_SPECIAL;
-    return infinities;
+    return ~((word & 0x7fff7fff) + 0x7fff7fff) & 0x80008000;
 }
 
-// Puts -0 in the place of what is special.  Gives how many NaNs there were.
-static __device__ __forceinline__ u32 clean_vectors(lane_state *lane, vector x[VECTORS], vector y[VECTORS])
+// What terms of one sign mean to a sum, some of which are infinite, or infinity times 0.
+static __device__ __forceinline__ u32 special_of_tops(u32 infinite, u32 invalid, bool negative)
 {
-    u32 masks = 0, infinite = 0, infinities = 0;
+    u32 special_seen = invalid ? WF_SPECIAL_INVALID : 0;
+    if (infinite) special_seen |= negative ? WF_SPECIAL_NEGATIVE_INFINITY : WF_SPECIAL_POSITIVE_INFINITY;
+    return infinite || (invalid && !negative) ? special_seen | PLAIN_SPECIAL : special_seen;
+}
+
+static __device__ __forceinline__ bool has_infinities(const vector x[VECTORS])
+{
+    u32 infinite = 0;
 #pragma unroll
     for (int i = 0; i < 4 * VECTORS; i++) {
         u32 magnitude = x[i / 4].word[i % 4] & 0x7fff7fff;
         infinite |= (magnitude + (0x8000 - INFINITY_BITS) * 0x10001) & ~(magnitude + (0x7fff - INFINITY_BITS) * 0x10001);
     }
-    if (infinite & 0x80008000) infinities = note_infinities(lane, x, y);
+    return (infinite & 0x80008000) != 0;
+}
+
+// Puts -0 in the place of NaNs, of which it gives the number, where there are no infinities.
+static __device__ __forceinline__ u32 clean_nans(vector x[VECTORS])
+{
+    u32 masks = 0;
 #pragma unroll
     for (int i = 0; i < 4 * VECTORS; i++) {
         u32 *word = &x[i / 4].word[i % 4], mask = spread_tops(tops_from(*word, INFINITY_BITS));
@@ -115,7 +118,35 @@ static __device__ __forceinline__ u32 clean_vectors(lane_state *lane, vector x[V
         *word = (*word & ~mask) | (mask & 0x80008000);
     }
     u32 low = (0 - masks) & 0xffff, high = ((0xffff * low) - masks) >> 16;
-    return low + high - infinities;
+    return low + high;
+}
+
+// Puts -0 in the place of what is special.  Gives how many NaNs there were.
+static __device__ __forceinline__ u32 clean_vectors(lane_state *lane, vector x[VECTORS], vector y[VECTORS])
+{
+    if (OPERANDS == 1 && !has_infinities(x)) return clean_nans(x);
+    u32 counts = 0, infinite[2] = {0, 0}, invalid[2] = {0, 0}; // of positive terms, of negative ones
+#pragma unroll
+    for (int i = 0; i < 4 * VECTORS; i++) {
+        u32 *a = &x[i / 4].word[i % 4], *b = &y[i / 4].word[i % 4], sign = *a, zeros = 0;
+        u32 nans = nan_tops(*a), specials = tops_from(*a, INFINITY_BITS);
+        if (OPERANDS == 2) {
+            nans |= nan_tops(*b);
+            specials |= tops_from(*b, INFINITY_BITS);
+            zeros = zero_tops(*a) | zero_tops(*b);
+            sign ^= *b;
+        }
+        u32 mask = spread_tops(specials), infinities = specials & ~nans;
+        infinite[0] |= infinities & ~zeros & ~sign;
+        infinite[1] |= infinities & ~zeros & sign;
+        if (OPERANDS == 2) invalid[0] |= infinities & zeros & ~sign;
+        if (OPERANDS == 2) invalid[1] |= infinities & zeros & sign;
+        counts += nans >> 15; // of each half
+        *a = (*a & ~mask) | (mask & 0x80008000);
+        if (OPERANDS == 2) *b &= ~mask;
+    }
+    lane->special_seen |= special_of_tops(infinite[0], invalid[0], false) | special_of_tops(infinite[1], invalid[1], true);
+    return (counts & 0xffff) + (counts >> 16);
 }
 
 #else

@@ -2,7 +2,7 @@
 // rounding error.
 //
 // Of each chunk the exponents decide, before anything is added: to few levels, to all of them, or, what is too wide for
-// these, to a window (f64 values alone) or to wide bins, which take anything.  Levels are placed by a chunk's own range,
+// these, to bins that take anything: wide ones, or packed ones.  Levels are placed by a chunk's own range,
 // and anew where a later one needs other places; so nothing has to be taken back, and done again.
 
 #ifndef SUMS_CUH
@@ -10,16 +10,12 @@
 
 #include "kernels/levels.cuh"
 #include "kernels/magnitude.cuh"
+#include "kernels/packed.cuh"
 #include "kernels/specials.cuh"
 #include "kernels/wide.cuh"
-#include "kernels/window.cuh"
 
 // Where a chunk's terms go; zeros nowhere.
 enum { TO_FEW, TO_ALL, TO_BINS, TO_NOTHING };
-
-#define IN_NO_BINS 0
-#define IN_WINDOW 1
-#define IN_WIDE 2
 
 typedef struct {
 #if USES_VALUE_LEVELS // kernels of products alone do not use these members, and yet compile to different code with them
@@ -31,13 +27,10 @@ typedef struct {
     int values_to, products_to;          // where chunks go without a further look ...
     u32 below[OPERANDS], from[OPERANDS]; // ... whose magnitudes are these ...
     u32 look_at;                         // ... before this chunk
-    u32 looked_at;      // when a chunk went elsewhere
-    int strays;         // how many did, shortly after each other
     bool sees_zeros;                     // so the smallest magnitude but 0 is looked for
     char *memory;                        // for bins
-    u32 values_in, products_in;          // which bins hold something
-    u32 values_since, products_since;    // which chunk
-    window_state window;
+    bool values_hold, products_hold;     // whether these bins hold something
+    u32 bins_since;                      // which chunk
 } sums_state;
 
 // ---- which class
@@ -176,17 +169,17 @@ static __device__ __forceinline__ void flush_levels(const sums_state *sums, int 
 }
 
 #define PLACED_WHILE 8 // chunks
-#define LOOK_AGAIN LARGER((WIDE_ADDITIONS < 1024 ? WIDE_ADDITIONS : 1024) / 2 / LANE_ELEMENTS, 1) // chunks
-#define OFTEN 3        // chunks, one after the other or nearly so, that go elsewhere: then others are taken to do so
-#define WIDE_WHILE 31  // segments
+#define LOOK_AGAIN LARGER(256 / LANE_ELEMENTS, 8) // chunks
+#define OFTEN 3 // chunks, one after the other or nearly so, that go elsewhere, or to bins: then others are taken to do so
 
 // Places the levels for a chunk that does not go to few of them, if that would be better: at once where it lies above them,
 // lower only after a while.
-static __device__ __forceinline__ void place_for(sums_state *sums, field_range x, field_range y, u32 chunk)
+static __device__ __forceinline__ void place_for(sums_state *sums, const lane_state *lane, field_range x, field_range y,
+                                                 u32 chunk)
 {
     int margin = margin_of(x, y), high_x = high_with_margin(x.high, margin), high_y = high_with_margin(y.high, margin);
     bool is_first = sums->high[0] < 0, is_above = x.high > sums->high[0] || y.high > sums->high[OPERANDS - 1];
-    if (!is_above && (chunk - sums->placed_at < PLACED_WHILE || sums->strays < OFTEN)) return;
+    if (!is_above && (chunk - sums->placed_at < PLACED_WHILE || lane->strays < OFTEN)) return;
     int before = is_first ? 2 * TO_BINS + 1 : class_of_all(sums->high[0], sums->high[OPERANDS - 1], x, y);
     if (class_of_all(high_x, high_y, x, y) >= before) return;
     if (!is_first) flush_levels(sums, LEVELS, LEVELS, &block_partial);
@@ -256,9 +249,8 @@ static __device__ __forceinline__ void add_to_levels(sums_state *sums, const vec
 
 // ---- to bins
 
-// Chunks that can be added to wide bins before they must be emptied.
-#define WIDE_CHUNKS (WIDE_ADDITIONS / LANE_ELEMENTS)
-static_assert(WIDE_CHUNKS >= LOOK_AGAIN, "what is added between two looks must fit");
+#define BIN_CHUNKS ((USES_PACKED ? PACKED_ADDITIONS : WIDE_ADDITIONS) / LANE_ELEMENTS) // before bins must be emptied
+static_assert(!USES_WIDE || BIN_CHUNKS > 0, "a chunk must fit");
 
 static __device__ __forceinline__ wide_bin *value_bins(const sums_state *sums)
 {
@@ -270,103 +262,51 @@ static __device__ __forceinline__ wide_bin *product_bins(const sums_state *sums)
     return (wide_bin *)sums->memory + VALUE_BINS;
 }
 
-static __device__ __forceinline__ void flush_wide_values(const wide_bin *bins)
+static __device__ __forceinline__ void flush_bins(sums_state *sums)
 {
-#pragma unroll
-    for (int sign = 0; sign < VALUE_SIGNS; sign++) { // 1: of negative values
-        const wide_bin *mine = bins + sign * VALUE_ROWS * WIDE_COLUMNS;
-        if (HAS_SUM) wide_flush(mine, VALUE_ROWS, VALUE_BINADES, block_partial.sum, sign);
-        if (HAS_ABS) wide_flush(mine, VALUE_ROWS, VALUE_BINADES, block_partial.abs, false);
-    }
-}
-
-static __device__ __forceinline__ void flush_values(sums_state *sums)
-{
-    if (sums->values_in == IN_NO_BINS) return;
+    if (!sums->values_hold && !sums->products_hold) return;
     __syncwarp();
-    if (USES_WINDOW && sums->values_in == IN_WINDOW)
-        window_flush(&sums->window, HAS_SUM ? block_partial.sum : block_partial.abs);
-    else
-        flush_wide_values(value_bins(sums));
+    if (USES_PACKED) packed_flush(sums->memory);
+    if (!USES_PACKED && USES_VALUE_LEVELS && sums->values_hold) wide_flush_values(value_bins(sums));
+    if (!USES_PACKED && USES_PRODUCT_LEVELS && sums->products_hold) wide_flush_products(product_bins(sums));
     __syncwarp();
-    sums->values_in = IN_NO_BINS;
+    sums->values_hold = sums->products_hold = false;
 }
 
-// Whether the window takes values in this range; begins one where no bins are in use.
-static __device__ __forceinline__ bool need_window(sums_state *sums, lane_state *lane, field_range x)
+// Makes room for a chunk in the bins of values, or of products, or of both.
+static __device__ __forceinline__ void need_bins(sums_state *sums, u32 chunk, bool values, bool products)
 {
-    if (sums->values_in == IN_WINDOW && !window_is_exact(&sums->window, x.low, x.high)) {
-        flush_values(sums);
-        lane->wide_segments = WIDE_WHILE;
-    }
-    if (sums->values_in == IN_NO_BINS && !lane->wide_segments) {
-        window_clear(&sums->window, sums->memory, x.high);
-        if (window_is_exact(&sums->window, x.low, x.high)) sums->values_in = IN_WINDOW;
-        __syncwarp();
-    }
-    if (sums->values_in != IN_WINDOW) return false;
-    if (sums->values_to == TO_BINS) limit(sums, 0, sums->window.base + WINDOW_BINADES - 1, sums->window.base);
-    return true;
-}
-
-// Chooses the bins of values in this range, and empties them where need be.
-static __device__ __forceinline__ void need_value_bins(sums_state *sums, lane_state *lane, field_range x, u32 chunk)
-{
-    if (USES_WINDOW && need_window(sums, lane, x)) return;
-    if (sums->values_in == IN_WIDE && chunk - sums->values_since + LOOK_AGAIN > WIDE_CHUNKS) flush_values(sums);
-    if (sums->values_in == IN_NO_BINS) {
-        wide_clear(value_bins(sums), VALUE_SIGNS * VALUE_ROWS);
-        sums->values_in = IN_WIDE;
-        sums->values_since = chunk;
-        __syncwarp();
-    }
-}
-
-static __device__ __forceinline__ void flush_products(sums_state *sums)
-{
-    if (sums->products_in == IN_NO_BINS) return;
+    if (chunk - sums->bins_since >= BIN_CHUNKS) flush_bins(sums);
+    if ((sums->values_hold || !values) && (sums->products_hold || !products)) return;
+    if (!sums->values_hold && !sums->products_hold) sums->bins_since = chunk;
+    if (USES_PACKED && !sums->values_hold) packed_clear(sums->memory);
+    if (!USES_PACKED && values && !sums->values_hold) wide_clear(value_bins(sums), VALUE_SIGNS * VALUE_ROWS);
+    if (!USES_PACKED && products && !sums->products_hold) wide_clear(product_bins(sums), PRODUCT_ROWS);
+    sums->values_hold = sums->values_hold || values;
+    sums->products_hold = sums->products_hold || products;
     __syncwarp();
-    wide_flush(product_bins(sums), PRODUCT_ROWS, PRODUCT_BINADES, block_partial.product_sum, false);
-    __syncwarp();
-    sums->products_in = IN_NO_BINS;
-}
-
-// Makes room in the bins of products.
-static __device__ __forceinline__ void need_product_bins(sums_state *sums, u32 chunk)
-{
-    if (sums->products_in == IN_WIDE && chunk - sums->products_since + LOOK_AGAIN > WIDE_CHUNKS) flush_products(sums);
-    if (sums->products_in == IN_NO_BINS) {
-        wide_clear(product_bins(sums), PRODUCT_ROWS);
-        sums->products_in = IN_WIDE;
-        sums->products_since = chunk;
-        __syncwarp();
-    }
 }
 
 static __device__ __forceinline__ wide_term value_term(const sums_state *sums, unit bits)
 {
-    int position;
-    u64 significand = significand_of(bits, &position);
-    bool negative = is_negative(bits);
-    wide_bin *bins = value_bins(sums) + (VALUE_SIGNS == 2 && negative ? VALUE_ROWS * WIDE_COLUMNS : 0);
-    return wide_term_of(bins, VALUE_WORDS, VALUE_BINADES, significand, 0, position, VALUE_SIGNS == 1 && HAS_SUM && negative);
+    wide_bin *bins = value_bins(sums) + (VALUE_SIGNS == 2 && is_negative(bits) ? VALUE_ROWS * WIDE_COLUMNS : 0);
+    if (!HAS_SUM) bits &= MAGNITUDE;
+    return WIDTH == 64 ? wide_value(bins, widen(bits)) : wide_narrow_value(bins, (u32)bits);
 }
 
 static __device__ __forceinline__ wide_term product_term(const sums_state *sums, unit a, unit b)
 {
-    int position_a, position_b;
-    u64 factor_a = significand_of(a, &position_a), factor_b = significand_of(b, &position_b);
-    u64 low = WIDTH == 64 ? factor_a * factor_b : (u64)(u32)factor_a * (u32)factor_b;
-    u64 high = WIDTH == 64 ? __umul64hi(factor_a, factor_b) : 0;
-    return wide_term_of(product_bins(sums), PRODUCT_WORDS, PRODUCT_BINADES, low, high, position_a + position_b,
-                        OPERANDS == 2 && is_negative(a) != is_negative(b));
+    if (WIDTH == 64) return wide_product(product_bins(sums), widen(a), widen(b));
+    return wide_narrow_product(product_bins(sums), widen(a), widen(b));
 }
 
-#define WIDE_VECTORS LARGER(1, 4 / PER_VECTOR) // whose terms are made before any is added, so that they wait together
+// Vectors whose terms are made before any is added, so that they wait together: of 16 elements, which is as many instructions
+// as their cache holds beside those of levels; of lanes that take turns, of 4.
+#define WIDE_TOGETHER (WIDE_COLUMNS < 32 ? 4 : 16)
+#define WIDE_VECTORS (VECTORS * PER_VECTOR < WIDE_TOGETHER ? VECTORS : LARGER(WIDE_TOGETHER / PER_VECTOR, 1))
 static_assert(!USES_WIDE || VECTORS % WIDE_VECTORS == 0, "a chunk is taken in whole parts");
 
-// Brings the next vectors to the front.  So the loop over a chunk need not be unrolled, which made so many instructions that
-// their cache did not hold them.
+// Brings the next vectors to the front, so that the loop over a chunk need not be unrolled.
 static __device__ __forceinline__ void rotate(vector x[VECTORS])
 {
     vector first[WIDE_VECTORS];
@@ -389,30 +329,32 @@ static __device__ __forceinline__ void add_to_wide(const sums_state *sums, vecto
             if (values) value[e] = value_term(sums, a);
             if (products) product[e] = product_term(sums, a, b);
         }
-#pragma unroll
-        for (int e = 0; e < WIDE_VECTORS * PER_VECTOR; e++)
-            wide_add(values ? &value[e] : 0, products ? &product[e] : 0);
+        wide_add(values ? value : 0, products ? product : 0, WIDE_VECTORS * PER_VECTOR);
         rotate(x);
         if (OPERANDS == 2) rotate(y);
     }
 }
 
-static __device__ __forceinline__ void add_to_window(sums_state *sums, const vector x[VECTORS])
+static __device__ __forceinline__ void add_to_packed(const sums_state *sums, vector x[VECTORS])
 {
+#pragma unroll 1
+    for (int i = 0; i < VECTORS; i += WIDE_VECTORS) {
 #pragma unroll
-    for (int i = 0; i < LANE_ELEMENTS; i++) {
-        unit bits = element_at(&x[i / PER_VECTOR], i % PER_VECTOR);
-        if (!HAS_SUM) bits &= MAGNITUDE;
-        window_add(&sums->window, bits);
+        for (int k = 0; k < WIDE_VECTORS * PER_VECTOR / 2; k++) {
+            u32 both = x[k / 4].word[k % 4];
+            packed_add(sums->memory, both << 16, both & 0xffff0000);
+        }
+        rotate(x);
     }
 }
 
 // A chunk's values, its products, or both.
-static __device__ __forceinline__ void add_to_bins(sums_state *sums, vector x[VECTORS], vector y[VECTORS], bool values,
-                                                   bool products)
+static __device__ __forceinline__ void add_to_bins(sums_state *sums, vector x[VECTORS], vector y[VECTORS], u32 chunk,
+                                                   bool values, bool products)
 {
-    if (USES_WINDOW && sums->values_in == IN_WINDOW) {
-        add_to_window(sums, x);
+    need_bins(sums, chunk, values, products);
+    if (USES_PACKED) {
+        add_to_packed(sums, x);
     } else if (values && products) {
         add_to_wide(sums, x, y, USES_VALUE_LEVELS, USES_PRODUCT_LEVELS);
     } else if (values) {
@@ -431,15 +373,14 @@ static __device__ __forceinline__ void sums_clear(sums_state *sums, void *memory
     sums->placed_at = 0;
     sums->values_to = sums->products_to = TO_FEW;
     sums->look_at = NOWHERE;
-    sums->looked_at = 0;
-    sums->strays = 0;
     sums->sees_zeros = false;
 #pragma unroll
     for (int i = 0; i < OPERANDS; i++) sums->below[i] = sums->from[i] = 0;
     place_levels(sums, FIRST_HIGH, FIRST_HIGH);
     if (!IS_F16) sums->high[0] = sums->high[OPERANDS - 1] = -1;
     sums->memory = (char *)memory;
-    sums->values_in = sums->products_in = IN_NO_BINS;
+    sums->values_hold = sums->products_hold = false;
+    sums->bins_since = 0;
 }
 
 // A lane's largest and smallest magnitudes of a chunk, of 16 bits in the higher half: of the smallest zeros are left out
@@ -472,6 +413,14 @@ static __device__ __forceinline__ bool is_usual(const sums_state *sums, int oper
     return largest < sums->below[operand] && smallest >= sums->from[operand];
 }
 
+// Whether the next chunks go to bins, which hold whatever is not special.
+static __device__ __forceinline__ bool all_go_to_bins(const sums_state *sums, const lane_state *lane)
+{
+    bool sees_signs = PLAIN_SPECIAL && !lane->is_not_negative_zero; // still to be looked for
+    return USES_WIDE && !sees_signs && (!USES_VALUE_LEVELS || sums->values_to == TO_BINS) &&
+           (!USES_PRODUCT_LEVELS || sums->products_to == TO_BINS);
+}
+
 // A closer look at a warp's chunk: notes what is special, finds where the rest goes, and chunks like it.
 static __device__ __forceinline__ void sums_look(sums_state *sums, lane_state *lane, vector x[VECTORS], vector y[VECTORS],
                                                  bool is_special, u32 chunk, int *values_to, int *products_to)
@@ -480,6 +429,7 @@ static __device__ __forceinline__ void sums_look(sums_state *sums, lane_state *l
         clean_chunk(lane, x, y, chunk);
         lane->clean_until = chunk + CLEANED_WHILE;
     }
+    if (all_go_to_bins(sums, lane) && chunk != sums->look_at) return;
     if (PLAIN_SPECIAL && !lane->is_not_negative_zero)
         lane->is_not_negative_zero = chunk_is_not_negative_zero(x, OPERANDS == 2 ? y : x);
     *values_to = *products_to = TO_FEW;
@@ -490,30 +440,33 @@ static __device__ __forceinline__ void sums_look(sums_state *sums, lane_state *l
     field_range range_x = fields_of(x), range_y = OPERANDS == 2 ? fields_of(y) : range_x;
     if (range_x.low > range_x.high || range_y.low > range_y.high) { // all are 0
         *values_to = *products_to = TO_NOTHING;
+        if (chunk == sums->look_at) sums->look_at++;
         return;
     }
+    bool is_awaited = chunk == sums->look_at || sums->high[0] < 0;
     if (sums->high[0] < 0 || class_of_all(sums->high[0], sums->high[OPERANDS - 1], range_x, range_y))
-        place_for(sums, range_x, range_y, chunk);
+        place_for(sums, lane, range_x, range_y, chunk);
     if (USES_VALUE_LEVELS) *values_to = class_of_values(sums->high[0], range_x);
     if (USES_PRODUCT_LEVELS)
         *products_to = class_of_products(sums->high[0], sums->high[OPERANDS - 1], range_x, range_y);
+    if (USES_PACKED && *values_to + *products_to != TO_FEW) *values_to = *products_to = TO_BINS; // both or neither
     sums->sees_zeros = false;
     bool has_zeros = smallest_magnitude(sums, x) == 0 || (OPERANDS == 2 && smallest_magnitude(sums, y) == 0);
     sums->sees_zeros = __any_sync(ALL_LANES, has_zeros);
     bool is_few = *values_to == TO_FEW && *products_to == TO_FEW;
-    sums->strays = is_few || chunk - sums->looked_at > 2 ? 0 : sums->strays + 1;
-    if (!is_few) sums->looked_at = chunk;
-    bool is_often = sums->strays >= OFTEN;
-    make_usual(sums, is_often ? *values_to : TO_FEW, is_often ? *products_to : TO_FEW, range_x, range_y);
-    sums->look_at = is_often || sums->sees_zeros ? chunk + LOOK_AGAIN : NOWHERE;
-    if (USES_WIDE && USES_VALUE_LEVELS && *values_to == TO_BINS) need_value_bins(sums, lane, range_x, chunk);
-    if (USES_WIDE && USES_PRODUCT_LEVELS && *products_to == TO_BINS) need_product_bins(sums, chunk);
+    bool is_late = !is_awaited && chunk - lane->looked_at > 2, is_bins = *values_to == TO_BINS || *products_to == TO_BINS;
+    lane->strays = is_few || is_late ? 0 : lane->strays + 1;
+    lane->bins = !is_bins || is_late ? 0 : lane->bins + 1;
+    if (!is_few) lane->looked_at = chunk;
+    int most = lane->bins >= OFTEN ? TO_BINS : lane->strays >= OFTEN && LEVELS > PRODUCT_FEW ? TO_ALL : TO_FEW;
+    make_usual(sums, min(*values_to, most), min(*products_to, most), range_x, range_y);
+    sums->look_at = most != TO_FEW || sums->sees_zeros ? chunk + LOOK_AGAIN : NOWHERE;
 #endif
     if (PLAIN_SPECIAL && !lane->is_not_negative_zero) sums->below[0] = 0;
 }
 
 // Adds a warp's chunk, from which special elements have been taken out.
-static __device__ __forceinline__ void sums_add(sums_state *sums, vector x[VECTORS], vector y[VECTORS],
+static __device__ __forceinline__ void sums_add(sums_state *sums, vector x[VECTORS], vector y[VECTORS], u32 chunk,
                                                 int values_to, int products_to)
 {
     if (values_to == TO_FEW && products_to == TO_FEW) {
@@ -523,7 +476,7 @@ static __device__ __forceinline__ void sums_add(sums_state *sums, vector x[VECTO
     if (!USES_WIDE || values_to == TO_NOTHING) return;
     bool values_to_bins = USES_VALUE_LEVELS && values_to == TO_BINS;
     bool products_to_bins = USES_PRODUCT_LEVELS && products_to == TO_BINS;
-    if (values_to_bins || products_to_bins) add_to_bins(sums, x, y, values_to_bins, products_to_bins);
+    if (values_to_bins || products_to_bins) add_to_bins(sums, x, y, chunk, values_to_bins, products_to_bins);
     if (USES_PRODUCT_LEVELS && !products_to_bins) add_to_levels(sums, x, y, 0, LEVELS);
     if (!USES_VALUE_LEVELS || values_to_bins) return;
     if (values_to == TO_FEW)
@@ -536,8 +489,7 @@ static __device__ __forceinline__ void sums_add(sums_state *sums, vector x[VECTO
 static __device__ __forceinline__ void sums_flush(sums_state *sums, struct wf_partial *block)
 {
     flush_levels(sums, LEVELS, LEVELS, block);
-    if (USES_WIDE && USES_VALUE_LEVELS) flush_values(sums);
-    if (USES_WIDE && USES_PRODUCT_LEVELS) flush_products(sums);
+    if (USES_WIDE) flush_bins(sums);
 }
 
 #endif
