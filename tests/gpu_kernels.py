@@ -6,6 +6,7 @@ lab/sanitize-gpu has compute-sanitizer watch.
     gpu_kernels.py buckets          sums by so many keys that elements are sorted by ranges of these first
 """
 
+import ctypes
 import random
 import sys
 from ctypes import byref
@@ -22,7 +23,7 @@ from group_helpers import Laid, integer_vector, operands  # noqa: E402
 from oracle import FLOATS, TYPES, ops_of  # noqa: E402
 from samples import agree, nbytes_of, outcome  # noqa: E402
 from test_gpu import Engines, outcome_on_device  # noqa: E402
-from test_gpu_groups import Pair, ranged_keys  # noqa: E402
+from test_gpu_groups import Pair  # noqa: E402
 from warpfold_ctypes import library  # noqa: E402
 
 COUNTS = (1, 33, 1000, 20011)
@@ -69,12 +70,34 @@ def check_groups(pair, op, type_name):
     pair.check(op, library.wf_groups_keys(0, 50, byref(keys)), operands(op, *arrays), "keys", nan="omit")
 
 
-def check_buckets(pair, op, type_name):
-    """Records of 8 and of 16 bytes."""
-    rng, groups = random.Random(f"buckets {type_name}"), 5 << 20 if pair.gpu.is_real else 70_000
-    keys = integer_vector(ranged_keys(rng, groups, "random"), "i32")
-    arrays = [Laid(type_name, (groups + 1,), rng, "plain", plain=True)]
-    pair.check(op, library.wf_groups_keys(0, groups, byref(keys)), arrays, "buckets", nan="omit")
+def masked_words(rng, count, nbytes, kept, put):
+    """Random words of which some bits are kept and others put, made without a loop."""
+    kept, put = (int.from_bytes(bits.to_bytes(nbytes, "little") * count, "little") for bits in (kept, put))
+    random_bits = int.from_bytes(rng.randbytes(nbytes * count), "little")
+    return (random_bits & kept | put).to_bytes(nbytes * count, "little")
+
+
+def results_of(handle, value_nbytes, groups, values, keys):
+    """The bytes of the sums by key, in the host's memory."""
+    results = bytearray(groups * value_nbytes)
+    memory = (ctypes.c_char * len(results)).from_buffer(results)
+    lengths, asked = (ctypes.c_int64 * 1)(groups), wf.reduction("sum")
+    output = wf.wf_output(data=ctypes.addressof(memory), type=values.type, ndim=1, shape=lengths)
+    by_key = library.wf_groups_keys(0, groups, byref(keys))
+    handle.check(library.wf_reduce(handle.pointer, byref(asked), byref(values), None, byref(by_key), byref(output)))
+    return bytes(results)
+
+
+def check_buckets(pair, type_name):
+    """Records of 8 and of 16 bytes: numbers of 1 to 2, of either sign, by so many keys that the L2 cache has no room for all."""
+    rng, log2 = random.Random(f"buckets {type_name}"), 22 if pair.gpu.is_real else 17
+    groups, nbytes, exponent = 1 << log2, {"f32": 4, "f64": 8}[type_name], {"f32": 0x7f << 23, "f64": 0x3ff << 52}[type_name]
+    count = groups + 1000
+    keys = masked_words(rng, count, 4, groups - 1, 0)
+    data = masked_words(rng, count, nbytes, (1 << (8 * nbytes - 1)) | (exponent & -exponent) - 1, exponent)
+    expected = results_of(pair.host, nbytes, groups, wf.vector(data, type_name), wf.vector(keys, "u32"))
+    there, labels = (pair.gpu.memory(data).vector(type_name, count), pair.gpu.memory(keys).vector("u32", count))
+    assert results_of(pair.device, nbytes, groups, there, labels) == expected
     assert b" buckets of " in library.wf_handle_plan(pair.device.pointer)
 
 
@@ -89,7 +112,7 @@ def main(part=0, parts=1):
         chosen = named[part] if part in named else reductions()[int(part)::int(parts)]
         for op, type_name in chosen:
             if part == "buckets":
-                check_buckets(pair, op, type_name)
+                check_buckets(pair, type_name)
             if part == "groups" or (part not in named and gpu.is_real and op != "stats"):
                 check_groups(pair, op, type_name)
             if part not in named:

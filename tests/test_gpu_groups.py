@@ -744,6 +744,32 @@ def test_rows_of_values_by_key(pair, columns):
     pair.check("sum", library.wf_groups_keys(0, 50, byref(labels)), [array], columns)
 
 
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", ("f32", "f64", "bf16", "i32"))
+@pytest.mark.parametrize("columns", (32, 45, 300))
+def test_short_groups_of_rows(pair, type_name, columns):
+    """By key and in segments, of none, a few and more rows than registers take, one of so many that it is cut into pieces."""
+    rng = random.Random(f"gpu short rows {type_name} {columns}")
+    if not pair.gpu.is_real and (type_name, columns) not in (("f32", 45), ("i32", 300), ("f64", 32)):
+        pytest.skip("no GPU: on the simulator fewer types")
+    lengths = [rng.choice((0, 1, 3, 4, 5, 8, 9, 16, 17)) for _ in range(90)]
+    lengths[40] = 300
+    keys = [number for number, length in enumerate(lengths) for _ in range(length)]
+    offsets = list(itertools.accumulate(lengths, initial=0))
+    segments = integer_vector(offsets, "i64")
+    rng.shuffle(keys)
+    labels = integer_vector(keys, "i32")
+    for kind in ("plain", "wild", "special"):
+        plain = kind != "special"
+        array, other = (Laid(type_name, (len(keys), columns), rng, kind, plain=plain) for _ in range(2))
+        for op in (*SHORT_OPS, "dot") if pair.gpu.is_real else ("var",) if type_name == "f64" else ("sum",):
+            for groups in (library.wf_groups_keys(0, 90, byref(labels)), library.wf_groups_segments(0, 90, byref(segments))):
+                pair.check(op, groups, operands(op, array, other), columns, kind, nan=rng.choice(NAN_POLICIES),
+                           first_index=rng.choice((0, 7)), fill=wf.value_of_bits(wf.WF_U8, 1))
+                if plain and (type_name != "i32" or op == "sum") and op != "argmin":
+                    assert library.wf_handle_plan(pair.device.pointer).startswith(IN_REGISTERS), op
+
+
 def test_failures_are_the_cpus(pair):
     data = struct.pack("<12d", *[1.0] * 5, math.nan, *[2.0] * 3, math.nan, 1, 2)
     array = pair.gpu.memory(data).strided("f64", (4, 3), (24, 8))

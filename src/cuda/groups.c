@@ -144,15 +144,26 @@ static bool is_indexed(const struct job *job) {
     return job->grouped->layout->by == WF_GROUP_KEYS && !job->are_segments;
 }
 
-enum { ARE_LONG, ARE_SHORT, ARE_SHORT_SEGMENTS }; /* IS_SHORT of kernels/groups.cu */
+enum { ARE_LONG, ARE_SHORT, ARE_SHORT_SEGMENTS, ARE_SHORT_ROWS }; /* IS_SHORT of kernels/groups.cu */
 
-/* Whether every group is a batch at most, which one lane has (see kernels/group_state.cuh), or most segments of a vector are. */
+/* Whether labelled groups of several neighbours are mostly short.  Indices of sorted keys are in no order. */
+static bool are_short_rows(const struct job *job) {
+    enum { NEIGHBOURS_MIN = 32, ELEMENTS_MAX = 12 };
+    const struct wf_group_arguments *r = &job->arguments;
+    bool has_order = !is_indexed(job) || (job->grouped->empty->op != WF_ARGMIN && job->grouped->empty->op != WF_ARGMAX);
+    bool has_neighbours = job->plan.is_across && r->counts_groups != r->ndim - 1 && r->dimension[r->ndim - 1].length >= NEIGHBOURS_MIN;
+    return has_order && has_neighbours && job->elements <= ELEMENTS_MAX && r->reduced_ndim == 1;
+}
+
+/* Whether every group is a batch at most, which one lane has (see kernels/group_state.cuh), or most labelled ones are. */
 static int find_shortness(const struct job *job) {
     enum { BATCH = 8 };
     const struct wf_layout *layout = job->grouped->layout;
-    bool is_vector = !is_indexed(job) && layout->ndim == 1 && job->arguments.reduced_ndim == 1;
-    if (job->plan.lanes_log2 || job->elements > BATCH) return ARE_LONG;
-    return layout->axis < 0 ? ARE_SHORT : is_vector ? ARE_SHORT_SEGMENTS : ARE_LONG;
+    if (job->plan.lanes_log2) return ARE_LONG;
+    if (layout->axis >= 0 && layout->ndim > 1) return are_short_rows(job) ? ARE_SHORT_ROWS : ARE_LONG;
+    if (job->elements > BATCH) return ARE_LONG;
+    if (layout->axis < 0) return ARE_SHORT;
+    return is_indexed(job) || job->arguments.reduced_ndim > 1 ? ARE_LONG : ARE_SHORT_SEGMENTS;
 }
 
 static struct wf_cuda_group_task make_task(const struct job *job) {

@@ -23,7 +23,8 @@
 
 static_assert(HAS_SHORT_RESULT, "wf_cuda_group_fits_registers says that there is one");
 
-#define SHORT_ROWS 8 // elements of a group at most
+#define SHORT_ROWS 8 // elements of a group at most, ...
+#define LABELLED_ROWS (IS_SHORT_OF_SQUARES || IS_SHORT_DOT ? 8 : 16) // ... or, where lengths differ, and no bound of an error matters
 #define SHORT_LOADS ((WIDTH == 64 ? 16 : 32) / OPERANDS) // elements, or pairs, that a lane has on their way
 #define QUIET_NAN (INFINITY_BITS | (unit)1 << (FRACTION_BITS - 1))
 #define SHORT_PADDING (IS_FLOAT ? SIGN_BIT : (unit)0) // behind the last element: changes no sum, nor does it times 0

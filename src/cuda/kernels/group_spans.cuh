@@ -9,18 +9,25 @@
 #if IS_SHORT
 
 #define ARE_SHORT_SEGMENTS (IS_SHORT == 2)
+#define ARE_SHORT_ROWS (IS_SHORT == 3) // of neighbours, of segments or sorted keys
+#define ARE_LABELLED (ARE_SHORT_SEGMENTS || ARE_SHORT_ROWS)
 
-// `count` elements of a group from its `begin`th on, where that is the first but in segments: `rows` with what pads them; of pairs
-// the second ones are `factors`.
+// Of nothing these are 0.
+#define IS_ZERO_OF_NOTHING                                                                                               \
+    (FINISH_OP == WF_SUM || FINISH_OP == WF_NORM1 || FINISH_OP == WF_NORM2 || FINISH_OP == WF_DOT)
+
+// `count` elements of a group, which begins with the axis's `begin`th, or position: `rows` with what pads them; of pairs the second
+// ones are `factors`.
 static __device__ __forceinline__ void load_short(const struct wf_group_arguments *r, const group_place *place, i64 begin,
                                                   const int rows, int count, unit *elements, unit *factors)
 {
     const struct wf_group_dimension *dimension = &r->dimension[r->ndim];
-    u64 x_begin = place->x + (u64)(begin * dimension->stride[0]), y_begin = place->y + (u64)(begin * dimension->stride[1]);
+    i64 skipped = WALK == WALK_INDEXED ? 0 : begin, at = begin - skipped;
+    u64 x_begin = place->x + (u64)(skipped * dimension->stride[0]), y_begin = place->y + (u64)(skipped * dimension->stride[1]);
 #pragma unroll
     for (int k = 0; k < rows; k++) {
         i64 x = 0, y = 0;
-        if (k < count) find_element(r, k, &x, &y);
+        if (k < count) find_element(r, at + k, &x, &y);
         elements[k] = k < count ? load_unit(x_begin + (u64)x) : SHORT_PADDING;
         if (OPERANDS == 2) factors[k] = k < count ? load_unit(y_begin + (u64)y) : (unit)0;
     }
@@ -45,28 +52,24 @@ static __device__ __forceinline__ bool reduce_rare(const struct wf_group_argumen
 
 #define SEGMENT_TILES (SHORT_LOADS / 4)
 
-// Of nothing these are 0.
-#define IS_ZERO_OF_NOTHING                                                                                               \
-    (FINISH_OP == WF_SUM || FINISH_OP == WF_NORM1 || FINISH_OP == WF_NORM2 || FINISH_OP == WF_DOT)
-
-// A lane's share of 32 * SEGMENT_TILES neighbours: every 32nd.
+// A lane's share of some neighbours: every 32nd, as many as have SHORT_LOADS elements by `rows` each.
 typedef struct {
     i64 first;
     i64 begin[SEGMENT_TILES], end[SEGMENT_TILES]; // a segment of -1 elements does not exist
 } segment_span;
 
-static __device__ __forceinline__ segment_span load_offsets(const struct wf_group_arguments *r, i64 first)
+static __device__ __forceinline__ segment_span load_offsets(const struct wf_group_arguments *r, i64 first, const int rows)
 {
     segment_span span;
     span.first = first;
 #pragma unroll
-    for (int t = 0; t < SEGMENT_TILES; t++) {
+    for (int t = 0; t < SHORT_LOADS / rows; t++) {
         i64 number = min(first + 32 * t, (i64)r->count - 1);
         span.begin[t] = offset_at(r, number);
         span.end[t] = offset_at(r, number + 1);
     }
 #pragma unroll
-    for (int t = 0; t < SEGMENT_TILES; t++) {
+    for (int t = 0; t < SHORT_LOADS / rows; t++) {
         if (first + 32 * t >= r->count)
             span.end[t] = span.begin[t] - 1;
         else if (!is_offset(r, span.begin[t]) || !is_offset(r, span.end[t]) || span.begin[t] > span.end[t])
@@ -75,18 +78,17 @@ static __device__ __forceinline__ segment_span load_offsets(const struct wf_grou
     return span;
 }
 
+// Of those of the warp.
 static __device__ __forceinline__ u32 longest_of_warp(const segment_span *span)
 {
     i64 longest = 0;
 #pragma unroll
     for (int t = 0; t < SEGMENT_TILES; t++) longest = max(longest, span->end[t] - span->begin[t]);
-    return warp_max((u32)min(longest, (i64)SHORT_ROWS + 1));
+    return warp_max((u32)min(longest, (i64)LABELLED_ROWS + 1));
 }
 
-// Tiles from `from` on, as many as have SHORT_LOADS elements by `rows` each.  Gives which results have to be found otherwise: bit t,
-// of tile t.
-static __device__ __forceinline__ u32 reduce_tiles(const struct wf_group_arguments *r, const segment_span *span, const int from,
-                                                   const int rows)
+// Gives which results have to be found otherwise: bit t, of tile t.
+static __device__ __forceinline__ u32 reduce_tiles(const struct wf_group_arguments *r, const segment_span *span, const int rows)
 {
     const int tiles = SHORT_LOADS / rows;
     const group_place vector = {r->x, r->y, r->results, 0, 0};
@@ -94,54 +96,70 @@ static __device__ __forceinline__ u32 reduce_tiles(const struct wf_group_argumen
     u32 others = 0;
 #pragma unroll
     for (int t = 0; t < tiles; t++) {
-        i64 begin = span->begin[from + t], count = span->end[from + t] - begin;
-        load_short(r, &vector, begin, rows, count <= rows ? (int)count : 0, elements + t * rows,
+        i64 count = span->end[t] - span->begin[t];
+        load_short(r, &vector, span->begin[t], rows, count <= rows ? (int)count : 0, elements + t * rows,
                    factors + (OPERANDS == 2 ? t * rows : 0));
     }
 #pragma unroll
     for (int t = 0; t < tiles; t++) {
-        i64 begin = span->begin[from + t], count = span->end[from + t] - begin, number = span->first + 32 * (from + t);
+        i64 count = span->end[t] - span->begin[t];
         u64 bits = 0;
         if (count < 0) continue;
         bool is_found = (IS_ZERO_OF_NOTHING && count == 0) ||
                         (count <= rows && short_result(r, rows, elements + t * rows, factors + (OPERANDS == 2 ? t * rows : 0),
-                                                       (int)count, r->first_index + begin, &bits));
+                                                       (int)count, r->first_index + span->begin[t], &bits));
         if (is_found)
-            store_unit(r->results + (u64)(number * r->dimension[0].result_stride), bits);
+            store_unit(r->results + (u64)((span->first + 32 * t) * r->dimension[0].result_stride), bits);
         else
-            others |= 1u << (from + t);
+            others |= 1u << t;
     }
     return others;
 }
 
-// Those of the warp from this one on.
+// Longer ones, fewer at a time, whose offsets the cache still has.
+static __device__ __forceinline__ u32 reduce_longer(const struct wf_group_arguments *r, i64 first, const int rows)
+{
+    u32 others = 0;
+#pragma unroll 1
+    for (int t = 0; t < SEGMENT_TILES; t += SHORT_LOADS / rows) {
+        segment_span span = load_offsets(r, first + 32 * t, rows);
+        others |= reduce_tiles(r, &span, rows) << t;
+    }
+    return others;
+}
+
+// Those of the warp from this one on, 32 * SEGMENT_TILES.
 static __device__ __forceinline__ u32 reduce_segments(const struct wf_group_arguments *r, i64 first)
 {
-    segment_span span = load_offsets(r, first + lane_number());
-    if (longest_of_warp(&span) <= 4) return reduce_tiles(r, &span, 0, 4);
-    return reduce_tiles(r, &span, 0, 8) | reduce_tiles(r, &span, SEGMENT_TILES / 2, 8);
+    segment_span span = load_offsets(r, first + lane_number(), 4);
+    u32 longest = longest_of_warp(&span);
+    if (longest <= 4) return reduce_tiles(r, &span, 4);
+    if (longest <= 8 || LABELLED_ROWS == 8) return reduce_longer(r, first + lane_number(), 8);
+    return reduce_longer(r, first + lane_number(), LABELLED_ROWS);
 }
 
 #else
 
-// ---- along axes
+// ---- neighbours along axes, or of one label
 
 // A lane's share of neighbouring results of a row of the last dimension: every 32nd, a tile being 32.
 typedef struct {
     u64 x, y, result; // of the first
     i64 x_step, y_step, result_step;
     int left; // neighbours from the first on, itself included
+    i64 begin; // of each result's elements
+    int count;
 } short_span;
 
 // The elements of the lane's results, `rows` of each with what pads them; of pairs the second ones are `factors`.
 static __device__ __forceinline__ void load_span(const struct wf_group_arguments *r, const short_span *span, const int rows,
                                                  const int tiles, unit *elements, unit *factors)
 {
-    int count = (int)r->reduced_count;
+    int count = span->count;
 #pragma unroll
     for (int k = 0; k < rows; k++) {
         i64 x = 0, y = 0;
-        if (k < count) find_element(r, k, &x, &y);
+        if (k < count) find_element(r, span->begin + k, &x, &y);
 #pragma unroll
         for (int t = 0; t < tiles; t++) {
             bool exists = k < count && 32 * t < span->left;
@@ -155,15 +173,16 @@ static __device__ __forceinline__ void load_span(const struct wf_group_arguments
 static __device__ __forceinline__ u32 reduce_span(const struct wf_group_arguments *r, const short_span *span, const int rows,
                                                   const int tiles)
 {
-    const int count = (int)r->reduced_count;
     unit elements[SHORT_LOADS], factors[OPERANDS == 2 ? SHORT_LOADS : 1];
     u32 others = 0;
     load_span(r, span, rows, tiles, elements, factors);
 #pragma unroll
     for (int t = 0; t < tiles; t++) {
-        u64 bits;
+        u64 bits = 0;
         if (32 * t >= span->left) break;
-        if (short_result(r, rows, elements + t * rows, factors + (OPERANDS == 2 ? t * rows : 0), count, r->first_index, &bits))
+        if ((ARE_LABELLED && IS_ZERO_OF_NOTHING && span->count == 0) ||
+            short_result(r, rows, elements + t * rows, factors + (OPERANDS == 2 ? t * rows : 0), span->count,
+                         r->first_index + span->begin, &bits))
             store_unit(span->result + (u64)(t * span->result_step), bits);
         else
             others |= 1u << t;
@@ -177,10 +196,46 @@ static __device__ __forceinline__ short_span find_span(const struct wf_group_arg
     const struct wf_group_dimension *last = &r->dimension[max(r->ndim - 1, 0)];
     group_place place = find_place(r, left > 0 ? result : 0);
     short_span span = {place.x, place.y, place.result, 32 * last->stride[0], 32 * last->stride[1], 32 * last->result_stride,
-                       0};
+                       0, 0, (int)r->reduced_count};
     span.left = (int)max(min(left, (i64)32 * SHORT_LOADS), (i64)0);
     return span;
 }
+
+#if ARE_SHORT_ROWS
+
+#define ROW_TILES (SHORT_LOADS / 4)
+
+// The span's tiles, all of one label, as many at a time as have SHORT_LOADS elements by `rows` each.
+static __device__ __forceinline__ u32 reduce_parts(const struct wf_group_arguments *r, short_span span, i64 left, const int rows)
+{
+    const int tiles = SHORT_LOADS / rows;
+    u32 others = 0;
+#pragma unroll 1
+    for (int t = 0; t < ROW_TILES && 32 * t < left; t += tiles) {
+        others |= reduce_span(r, &span, rows, tiles) << t;
+        span.x += (u64)(tiles * span.x_step);
+        span.y += (u64)(tiles * span.y_step);
+        span.result += (u64)(tiles * span.result_step);
+        span.left -= 32 * tiles;
+    }
+    return others;
+}
+
+// Results from `first` on, of which there are `left` in the row: at most 32 * ROW_TILES.
+static __device__ __forceinline__ u32 reduce_row(const struct wf_group_arguments *r, i64 first, i64 left)
+{
+    short_span span = find_span(r, first + lane_number(), left - lane_number());
+    i64 end;
+    find_segment(r, find_place(r, first).group, &span.begin, &end);
+    i64 count = end - span.begin;
+    span.count = (int)min(count, (i64)LABELLED_ROWS);
+    if (count > LABELLED_ROWS) return (u32)((1ull << (max(span.left, 0) + 31) / 32) - 1) & ((1u << ROW_TILES) - 1);
+    if (count <= 4) return reduce_parts(r, span, left, 4);
+    if (count <= 8 || LABELLED_ROWS == 8) return reduce_parts(r, span, left, 8);
+    return reduce_parts(r, span, left, LABELLED_ROWS);
+}
+
+#endif
 
 #endif
 

@@ -1,6 +1,7 @@
 // Reductions by groups: along axes, over segments, and of what has been sorted by key.  Besides the options of reduce.cu
 // (-DIS_SMALL=0, -DBLOCK=32), -DWALK: how a group's elements are found (group_state.cuh), -DALIGNMENT: 16 if every element is
-// aligned, or 1, -DIS_SHORT: 1 if all groups are a batch each at most, of one lane, 2 if segments of a vector mostly are.
+// aligned, or 1, -DIS_SHORT: 1 if all groups are a batch each at most, of one lane, 2 if segments of a vector mostly are, 3 if labelled
+// groups of neighbours are.
 //
 // A block is a warp, and its lanes are teams of 1 to 32, each of which has one group at a time.  Lanes sum up exactly by
 // themselves (group_sums.cuh) and then merge, so any team gives the same bits.  Groups that are much longer than others are
@@ -198,11 +199,11 @@ static __device__ __forceinline__ void reduce_others(const struct wf_group_argum
     if (!__any_sync(ALL_LANES, others != 0)) return;
 #pragma unroll 1
     for (int t = 0; t < SHORT_LOADS / 2; t++) {
-        team_task task = {first + 32 * t + lane_number(), 0, r->reduced_count, -1, (bool)(others >> t & 1)};
-        if (ARE_SHORT_SEGMENTS && task.exists) find_segment(r, task.result, &task.begin, &task.end);
+        team_task task = {first + 32 * t + lane_number(), 0, ARE_LABELLED ? 0 : r->reduced_count, -1, (bool)(others >> t & 1)};
+        if (ARE_LABELLED && task.exists) find_segment(r, find_place(r, task.result).group, &task.begin, &task.end);
         if (HAS_RARE_RESULT && task.exists) task.exists = !reduce_rare(r, task.result, task.begin, task.end);
         if (!__any_sync(ALL_LANES, task.exists)) continue;
-        if (ARE_SHORT_SEGMENTS && task.exists) list_if_long(r, &task, lanes, 1);
+        if (ARE_LABELLED) list_if_long(r, &task, lanes, (u32)__popc(__ballot_sync(ALL_LANES, task.exists)));
         reduce_task(r, &task, lanes, group);
     }
 }
@@ -213,6 +214,18 @@ static __device__ __forceinline__ void reduce_short(const struct wf_group_argume
 {
     for (i64 first = (i64)blockIdx.x * (32 * SEGMENT_TILES); first < r->count; first += (i64)gridDim.x * (32 * SEGMENT_TILES))
         reduce_others(r, first, reduce_segments(r, first), lanes, group);
+}
+
+#elif ARE_SHORT_ROWS
+
+static __device__ __forceinline__ void reduce_short(const struct wf_group_arguments *r, const team *lanes, group_state *group)
+{
+    const int width = 32 * ROW_TILES;
+    i64 length = last_length(r), spans = (length + width - 1) / width, all = spans * (r->count / length);
+    for (i64 i = blockIdx.x; i < all; i += gridDim.x) {
+        i64 row = i, at = split_off(&row, spans) * width, first = row * length + at;
+        reduce_others(r, first, reduce_row(r, first, length - at), lanes, group);
+    }
 }
 
 #else

@@ -125,52 +125,80 @@ static __device__ __forceinline__ key_range range_of_pass(const struct wf_table_
 
 // ---- sorted keys
 
-#define KEYS_OF_LANE 8 // that it loads at a time
+#define KEY_ROUNDS 2      // of EACH keys of a lane, loaded at a time
 #define GAP_MAX (1 << 16) // groups without elements, one after the other, of which there may be more if keys go to tables
 
 // What keys between that of an element and the one before it, itself included, begin with.  By all lanes.
-static __device__ __forceinline__ void fill_offsets(const struct wf_table_arguments *r, i64 before, i64 key, i64 position)
+static __device__ __forceinline__ void fill_offsets(const struct wf_table_arguments *r, int before, int key, u32 position)
 {
     u32 *offsets = (u32 *)r->offsets;
     bool is_wide = key - before > 32;
-    for (i64 i = before + 1; i <= key && !is_wide; i++) offsets[i] = (u32)position;
+    for (int i = before + 1; i <= key && !is_wide; i++) offsets[i] = position;
     for (u32 wide = __ballot_sync(ALL_LANES, is_wide); wide; wide &= wide - 1) {
-        int lane = __ffs((int)wide) - 1;
-        i64 last = (i64)__shfl_sync(ALL_LANES, (u64)key, lane), at = (i64)__shfl_sync(ALL_LANES, (u64)before, lane) + 1;
-        u32 value = __shfl_sync(ALL_LANES, (u32)position, lane);
-        for (at += lane_number(); at <= last; at += 32) offsets[at] = value;
+        int lane = __ffs((int)wide) - 1, last = __shfl_sync(ALL_LANES, key, lane);
+        u32 value = __shfl_sync(ALL_LANES, position, lane);
+        for (int i = __shfl_sync(ALL_LANES, before, lane) + 1 + (int)lane_number(); i <= last; i += 32) offsets[i] = value;
     }
 }
 
-// The key at a position; before the first one -1, and behind the last one, if all is well, as many as there are.
-static __device__ __forceinline__ i64 load_key(const struct wf_table_arguments *r, i64 position)
+// The keys of a lane's elements from the first one on; -2: of no group; behind the last element as many as there are groups.
+static __device__ __forceinline__ void load_keys(const struct wf_table_arguments *r, i64 first, int keys[EACH])
 {
     u64 bits[EACH];
-    if (position < 0) return -1;
-    if (position >= r->count) return r->table_count;
-    load_key_bits(r, position, 1, bits);
+    int count = (int)min(max(r->count - first, (i64)0), (i64)EACH);
+    if (r->are_packed && count == EACH)
+        load_packed_keys(r, first, bits);
+    else
+        load_key_bits(r, first, count, bits);
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+        i64 key = k < count ? key_of_bits(r, bits[k]) : (i64)r->table_count;
+        keys[k] = (u64)key <= (u64)r->table_count - (k < count) ? (int)key : -2;
+    }
+}
+
+// The key before an element: -1 before the first one.
+static __device__ __forceinline__ int key_before(const struct wf_table_arguments *r, i64 position)
+{
+    u64 bits[EACH];
+    if (position == 0) return -1;
+    load_key_bits(r, position - 1, 1, bits);
     i64 key = key_of_bits(r, bits[0]);
-    return (u64)key < (u64)r->table_count ? key : -2;
+    return (u64)key < (u64)r->table_count ? (int)key : -2;
+}
+
+// What follows on `before`, by all lanes; gives whether no key falls.
+static __device__ __forceinline__ bool add_offsets(const struct wf_table_arguments *r, i64 first, const int keys[EACH], int before)
+{
+    int last = __shfl_up_sync(ALL_LANES, keys[EACH - 1], 1);
+    bool rises = true;
+    if (lane_number()) before = last;
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+        int previous = k ? keys[k - 1] : before;
+        rises = rises && keys[k] >= previous && previous != -2 && keys[k] - previous <= GAP_MAX;
+    }
+    if (!__all_sync(ALL_LANES, rises)) return false;
+#pragma unroll
+    for (int k = 0; k < EACH; k++) fill_offsets(r, k ? keys[k - 1] : before, keys[k], (u32)first + lane_number() * EACH + (u32)k);
+    return true;
 }
 
 // Where each group's elements begin, while keys do not fall.
 static __device__ __forceinline__ void find_offsets(const struct wf_table_arguments *r)
 {
-    const i64 of_warp = 32 * KEYS_OF_LANE, step = (i64)gridDim.x * (WF_TABLE_BLOCK / 32) * of_warp;
-    i64 first = ((i64)blockIdx.x * (WF_TABLE_BLOCK / 32) + warp_number()) * of_warp;
+    const i64 of_round = 32 * EACH, warps = (i64)gridDim.x * (WF_TABLE_BLOCK / 32);
+    i64 first = ((i64)blockIdx.x * (WF_TABLE_BLOCK / 32) + warp_number()) * KEY_ROUNDS * of_round;
     bool is_sorted = true;
-    for (; first <= r->count && is_sorted && load_global_u32(&findings_of(r)->unsorted) == 0; first += step) {
-        i64 key[KEYS_OF_LANE], before[KEYS_OF_LANE];
+    for (; first <= r->count && is_sorted && load_global_u32(&findings_of(r)->unsorted) == 0; first += warps * KEY_ROUNDS * of_round) {
+        int keys[KEY_ROUNDS][EACH];
 #pragma unroll
-        for (int k = 0; k < KEYS_OF_LANE; k++) {
-            key[k] = load_key(r, first + 32 * k + lane_number());
-            before[k] = load_key(r, first + 32 * k + lane_number() - 1);
-        }
+        for (int j = 0; j < KEY_ROUNDS; j++) load_keys(r, first + j * of_round + lane_number() * EACH, keys[j]);
+        int before = key_before(r, first);
 #pragma unroll
-        for (int k = 0; k < KEYS_OF_LANE; k++) {
-            bool rises = key[k] >= before[k] && before[k] >= -1 && key[k] - before[k] <= GAP_MAX;
-            is_sorted = is_sorted && __all_sync(ALL_LANES, rises);
-            if (is_sorted) fill_offsets(r, before[k], key[k], first + 32 * k + lane_number());
+        for (int j = 0; j < KEY_ROUNDS; j++) {
+            is_sorted = is_sorted && add_offsets(r, first + j * of_round, keys[j], before);
+            before = __shfl_sync(ALL_LANES, keys[j][EACH - 1], 31);
         }
     }
     if (!is_sorted && lane_number() == 0) atomicOr(&findings_of(r)->unsorted, 1);
