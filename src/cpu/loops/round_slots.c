@@ -46,7 +46,7 @@ INLINE vi64 round_some(const struct wf_grid *grid, const int64_t *at, int levels
     }
     vi64 carry = (word[1] + (INT64_C(1) << grid->distance) / 2) >> grid->distance;
     word[0] += carry;
-    word[1] -= carry << grid->distance;
+    word[1] -= (vi64)((vu64)carry << grid->distance);
     struct pair sum = two_sum(f64_of(word[0]) * grid->unit[0], f64_of(word[1]) * grid->unit[1]);
     store_sums(results, to_f64 ? sum.high : round_to_odd(sum.high, sum.low), to_f64);
     return exceeds_f64(word[0]) | exceeds_f64(word[1]);
