@@ -46,7 +46,7 @@ static bool try_short_segments(struct worker *worker, const struct job *job, con
     return wf_few_write(worker, job, &few);
 }
 
-/* Writes the sums or means of rows, the first of which is at that place; false if the general path must find them. */
+/* Writes the sums, means or dot products of rows, the first of which is at that place; false if the general path must find them. */
 static bool try_rows(const struct worker *worker, const struct job *job, const struct place *place, size_t groups) {
     bool is_segment = job->counts_groups >= 0;
     const struct dimension *along = &job->dimension[is_segment ? job->counts_groups : job->ndim - 1];
@@ -55,6 +55,10 @@ static bool try_rows(const struct worker *worker, const struct job *job, const s
     struct wf_rows rows = {x, groups, is_segment ? 0 : job->view.count, along->stride_bytes[0], offset};
     struct few few = {.groups = groups, .count = rows.count, .offset = offset, .result = place->result,
                       .result_stride_bytes = along->result_stride_bytes, .rows = &rows};
+    if (job->view.operands > 1) {
+        few.y = place->data[1] + job->data_offset[1];
+        few.y_stride_bytes = along->stride_bytes[1];
+    }
     return wf_few_write(worker, job, &few);
 }
 
