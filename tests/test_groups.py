@@ -829,3 +829,14 @@ def test_products_of_rows(handle, type_name):
                                (count * nbytes + gap, nbytes)) for sides in zip(*pairs))
             expected = as_returned([PairOracle(type_name, *pair).reduce() for pair in pairs], "dot", type_name)
             assert returned(handle, "dot", library.wf_groups_axes(2), [x, y]) == expected, (count, kinds)
+
+
+@pytest.mark.parametrize("type_name", ["bool", "i8", "u8", "i16", "u16"])
+def test_products_of_short_integers(handle, type_name):
+    """Columns of more elements than registers take: at the ends of their range, in panels that are full and in others."""
+    rng = random.Random(f"short products {type_name}")
+    for count, groups in ((65, 64), (300, 70), (900, 65)):
+        pairs = [integer_pairs(type_name, count, rng) for _ in range(groups)]
+        x, y = (laid_down_and_along(type_name, side)[0] for side in zip(*pairs))
+        expected = [PairOracle(type_name, *pair).reduce() for pair in pairs]
+        assert handle.reduce_groups("dot", library.wf_groups_axes(1), x, y) == expected, count

@@ -28,7 +28,8 @@ enum panel {
     NO_PANEL,
     PANEL_OF_SUMS,     /* of many rows, through a window: panels.h */
     PANEL_OF_FEW_ROWS, /* in registers: wf_few_rows_function */
-    PANEL_OF_MINMAX, /* wf_panel_minmax_function */
+    PANEL_OF_MINMAX,   /* wf_panel_minmax_function */
+    PANEL_OF_DOTS,     /* wf_column_dots_function */
 };
 
 /* What the threads share. */

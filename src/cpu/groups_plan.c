@@ -170,9 +170,18 @@ static void choose_quotient(struct job *job) {
                                          (divisor & (divisor - 1)) == 0, empty->op == WF_STD};
 }
 
+/* Whether the groups' products are of so few bits, and so many of them, that they are best added up as integers. */
+static bool are_short_products(const struct job *job) {
+    bool of_index;
+    enum wf_part part;
+    return wf_job_short_parts(job, &part, &of_index) == WF_PART_DOT && job->view.nbytes < 4 &&
+           !wf_type_is_float(job->grouped->empty->type) && wf_job_group_count(job) <= WF_COLUMN_DOTS_MAX;
+}
+
 /* Which panels serve, if the array has any. */
 static enum panel panel_for(const struct job *job) {
     bool of_index;
+    if (are_short_products(job)) return PANEL_OF_DOTS;
     if (job->quotient.parts) return PANEL_OF_FEW_ROWS;
     if (wf_job_minmax_part(job, &of_index) && !of_index) return PANEL_OF_MINMAX;
     bool is_sum = wf_job_group_count(job) > 1 && wf_job_summed_part(job);

@@ -2,6 +2,8 @@
 #include "cpu/groups_job.h"
 #include "cpu/panels.h"
 
+#include <string.h>
+
 /* Writes the results of short groups; false if the general path must find them. */
 static bool try_short_columns(struct worker *worker, const struct job *job, const struct place *place, size_t results,
                               int64_t count) {
@@ -118,6 +120,11 @@ static bool find_panel(const struct job *job, struct wf_panel_sums *sums, const 
     }
     if (job->panel == PANEL_OF_SUMS) return wf_panel_sum(sums, tier, type, wf_job_summed_part(job), view, groups);
     if (groups < WF_STRIP_COLUMNS) return false;
+    if (job->panel == PANEL_OF_DOTS) {
+        tier->find_column_dots[type](&rows, (uint64_t *)sums->unit);
+        memset(sums->has_failed, 0, sizeof sums->has_failed);
+        return true;
+    }
     if (job->panel == PANEL_OF_MINMAX) {
         bool of_index, largest = wf_job_minmax_part(job, &of_index) == WF_PART_MAX;
         tier->find_panel_minmax[type](&rows, largest, sums->unit, sums->has_failed);

@@ -1,4 +1,4 @@
-/* Dot products of rows of integers: lanes go along each row.  Compiled for each tier and type. */
+/* Dot products of integers: of rows by lanes along each, of columns of short ones row by row.  Compiled for each tier and type. */
 #include "cpu/dots.h"
 #include "cpu/loops/vector.h"
 
@@ -63,4 +63,13 @@ bool WF_LOOPS_NAME(find_row_dots, TYPE, TIER)(const struct wf_rows *rows, const 
         are_whole &= write_total((uint64_t *)results + r, add_row(rows->x + (int64_t)r * rows->stride_bytes,
                                                                   y + (int64_t)r * y_stride_bytes, (size_t)rows->count));
     return are_whole;
+}
+
+wf_column_dots_function WF_LOOPS_NAME(find_column_dots, TYPE, TIER);
+
+void WF_LOOPS_NAME(find_column_dots, TYPE, TIER)(const struct wf_panel *panel, uint64_t *restrict results) {
+    const unsigned char *x = panel->x, *y = panel->y;
+    memset(results, 0, panel->columns * sizeof *results);
+    for (size_t r = 0; r < panel->rows; r++, x += panel->stride_bytes, y += panel->y_stride_bytes)
+        for (size_t c = 0; c < panel->columns; c++) results[c] += (uint64_t)(element_at(x, c) * element_at(y, c));
 }
