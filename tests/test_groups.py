@@ -811,3 +811,32 @@ def test_packed_tiles(handle, type_name):
                  for _, _, indices in indices_along_axes(shape, axes)]
         if not any(isinstance(result, str) for result in twice):
             assert list(pieces.results("sum")) == twice
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", TYPES)
+def test_products_of_rows(handle, type_name):
+    """Rows of 8 to 4200 elements, side by side and apart, all of one kind, so that none stops the others, and of many."""
+    rng, nbytes = random.Random(f"rows of products {type_name}"), struct.calcsize(TYPECODES[type_name])
+    for count in (8, 17, 40, 41, 47, 64, 71, 200, 512, 513, 4096, 4100):
+        groups = 3 if count > 600 else rng.choice([5, 9, 70 if count < 80 else 17])
+        for kinds in (["plain"], ["wild"], ["special", "plain", "coarse", "made"]):
+            kind = [rng.choice(kinds) for _ in range(groups)]
+            pairs = [[sample(type_name, count, name, rng.random()) for _ in "xy"] if name != "made"
+                     else (float_pairs if type_name in FLOATS else integer_pairs)(type_name, count, rng) for name in kind]
+            gap = rng.choice([0, nbytes, 1])
+            x, y = (wf.strided(b"".join(side + bytes(gap) for side in sides), type_name, (groups, count),
+                               (count * nbytes + gap, nbytes)) for sides in zip(*pairs))
+            expected = as_returned([PairOracle(type_name, *pair).reduce() for pair in pairs], "dot", type_name)
+            assert returned(handle, "dot", library.wf_groups_axes(2), [x, y]) == expected, (count, kinds)
+
+
+@pytest.mark.parametrize("type_name", ["bool", "i8", "u8", "i16", "u16"])
+def test_products_of_short_integers(handle, type_name):
+    """Columns of more elements than registers take: at the ends of their range, in panels that are full and in others."""
+    rng = random.Random(f"short products {type_name}")
+    for count, groups in ((65, 64), (300, 70), (900, 65)):
+        pairs = [integer_pairs(type_name, count, rng) for _ in range(groups)]
+        x, y = (laid_down_and_along(type_name, side)[0] for side in zip(*pairs))
+        expected = [PairOracle(type_name, *pair).reduce() for pair in pairs]
+        assert handle.reduce_groups("dot", library.wf_groups_axes(1), x, y) == expected, count

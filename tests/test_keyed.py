@@ -264,3 +264,30 @@ def test_sums_of_slots_are_rounded_once(handle, type_name):
                                               None, byref(groups), byref(output)))
             bits = [int.from_bytes(memory[i:i + nbytes], "little") for i in range(0, len(memory), 2 * nbytes)]
             assert bits == [value for _, value in wanted] and labels
+
+
+@pytest.mark.parametrize("type_name", ["f32", "f64", "i8", "i32", "u64"])
+def test_means_of_slots_are_rounded_once(handle, type_name):
+    """Quotients that lie half-way between two results, or beside that, of groups of no elements, of few and of many; of large
+    and of small numbers."""
+    rng = random.Random(f"means {type_name}")
+    if type_name in FLOATS:
+        ulp = Fraction(2)**(1 - FLOATS[type_name].precision)
+        scale = Fraction(2)**(-140 if type_name == "f32" else -1000)
+        kinds = [[1, 1 + ulp], [1, 1 + ulp, -ulp / 2, ulp**2], [Fraction(2)**40, -Fraction(2)**40, ulp, 3], [0, 1],
+                 [scale, 3 * scale], [1 / scale, 1, -1 / scale]]
+        kinds = [pack(type_name, [nearest(type_name, rng.choice(kind)) for _ in range(900)]) for kind in kinds]
+    else:
+        least, largest = INTEGERS[type_name]
+        kinds = [[0, 1], [least, largest], [largest - 1, largest], [least, 0, 3, 5], [largest // 3, 7]]
+        kinds = [pack(type_name, [rng.choice(kind) for _ in range(900)]) for kind in kinds]
+    for data in kinds:
+        for key_count in (1, 2, 9, 300, 700):
+            keys = [min(rng.randrange(key_count), rng.randrange(key_count)) for _ in range(900)]
+            wanted = expected("mean", type_name, split(type_name, data), keys, key_count)
+            got = returned(handle, "mean", type_name, split(type_name, data), keys, key_count)
+            assert got == wanted, key_count
+            fill = wf.value_of_bits(wf.WF_U8, 7)
+            filled = returned(handle, "mean", type_name, split(type_name, data), keys, key_count, fill=fill)
+            seven = wanted[0][0], nearest(wanted[0][0], 7)
+            assert filled == [seven if g not in keys else value for g, value in enumerate(wanted)]

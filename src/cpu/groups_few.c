@@ -93,6 +93,8 @@ static bool find_results(const struct worker *worker, const struct job *job, con
     wf_type type = job->grouped->empty->type;
     bool is_minmax = part & (WF_PART_MIN | WF_PART_MAX);
     if (few->rows && is_minmax) return find_row_minmax(job, few, part == WF_PART_MAX, of_index, found);
+    if (few->rows && part == WF_PART_DOT)
+        return job->cpu->tier->find_row_dots[type](few->rows, few->y, few->y_stride_bytes, found);
     if (few->rows) return job->cpu->tier->find_row_results[type](few->rows, part, found);
     if (few->panel) return find_panel_results(job, few, part, found);
     return wf_columns_results(worker->columns, job->cpu->tier, type, part, of_index, found);

@@ -28,7 +28,8 @@ enum panel {
     NO_PANEL,
     PANEL_OF_SUMS,     /* of many rows, through a window: panels.h */
     PANEL_OF_FEW_ROWS, /* in registers: wf_few_rows_function */
-    PANEL_OF_MINMAX, /* wf_panel_minmax_function */
+    PANEL_OF_MINMAX,   /* wf_panel_minmax_function */
+    PANEL_OF_DOTS,     /* wf_column_dots_function */
 };
 
 /* What the threads share. */
@@ -78,6 +79,8 @@ struct few {
     int64_t result_stride_bytes;
     const unsigned char *found; /* their results; or NULL, and what has their sums, if it is not the worker's tile: */
     const struct wf_rows *rows;
+    const unsigned char *y; /* the rows' other operand, of dot products */
+    int64_t y_stride_bytes;
     const struct wf_panel_sums *panel; /* from the column `first` on */
     size_t first;
     const struct wf_view *view; /* of the panel's first group */

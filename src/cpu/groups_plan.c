@@ -150,15 +150,16 @@ static bool are_worth_pairs(wf_type type, int64_t count, bool is_dot) {
 
 /* Sets what few elements, or a number of integers, come to, if they are added up or divided. */
 static void choose_quotient(struct job *job) {
+    enum { FLOAT_DOTS_MAX = 512 }; /* of columns: more are too far apart in memory */
     const struct wf_grouped *grouped = job->grouped;
     const struct wf_accumulator *empty = grouped->empty;
     bool squares = empty->parts & WF_PART_SQUARES, of_index;
     enum wf_part part;
     unsigned parts = wf_job_short_parts(job, &part, &of_index);
     bool is_float = wf_type_is_float(empty->type);
-    int64_t most = is_float ? WF_FEW_ROWS_MAX : WF_INTEGER_ROWS_MAX;
     int64_t count = wf_job_group_count(job);
     bool is_dot = parts == WF_PART_DOT;
+    int64_t most = !is_float ? WF_INTEGER_ROWS_MAX : is_dot ? FLOAT_DOTS_MAX : WF_FEW_ROWS_MAX;
     bool is_sum = is_dot || (parts & ~(unsigned)(WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES)) == 0;
     if (!parts || !is_sum || job->counts_groups >= 0 || count == 0 || count > most) return;
     if (grouped->result_type != wf_op_result_type(empty->op, empty->type)) return;
@@ -169,9 +170,18 @@ static void choose_quotient(struct job *job) {
                                          (divisor & (divisor - 1)) == 0, empty->op == WF_STD};
 }
 
+/* Whether the groups' products are of so few bits, and so many of them, that they are best added up as integers. */
+static bool are_short_products(const struct job *job) {
+    bool of_index;
+    enum wf_part part;
+    return wf_job_short_parts(job, &part, &of_index) == WF_PART_DOT && job->view.nbytes < 4 &&
+           !wf_type_is_float(job->grouped->empty->type) && wf_job_group_count(job) <= WF_COLUMN_DOTS_MAX;
+}
+
 /* Which panels serve, if the array has any. */
 static enum panel panel_for(const struct job *job) {
     bool of_index;
+    if (are_short_products(job)) return PANEL_OF_DOTS;
     if (job->quotient.parts) return PANEL_OF_FEW_ROWS;
     if (wf_job_minmax_part(job, &of_index) && !of_index) return PANEL_OF_MINMAX;
     bool is_sum = wf_job_group_count(job) > 1 && wf_job_summed_part(job);
@@ -202,6 +212,19 @@ static void choose_panels(struct job *job, int threads) {
     job->tile = groups;
 }
 
+/* Whether lanes go along each group's pairs, whose elements lie side by side. */
+static bool are_rows_of_pairs(const struct job *job) {
+    enum { LEAST = 40, LEAST_INTEGERS = 8, MOST_FLOATS = 512 /* of more, blocks take less time */ };
+    const bool is_float = wf_type_is_float(job->grouped->empty->type);
+    bool of_index;
+    enum wf_part part;
+    const struct wf_view *view = &job->view;
+    const int64_t count = wf_job_group_count(job), nbytes = (int64_t)view->nbytes;
+    return wf_job_short_parts(job, &part, &of_index) == WF_PART_DOT && job->counts_groups < 0 && view->ndim == 1 &&
+           view->stride_bytes[0][0] == nbytes && view->stride_bytes[1][0] == nbytes &&
+           count >= (is_float ? LEAST : LEAST_INTEGERS) && count <= (is_float ? MOST_FLOATS : WF_ROW_DOTS_MAX);
+}
+
 /* Sets whether lanes go along each group's elements: where they lie side by side, and are more than vectors of neighbouring
  * groups serve better. */
 static void choose_rows(struct job *job) {
@@ -212,6 +235,7 @@ static void choose_rows(struct job *job) {
     bool is_float = wf_type_is_float(job->grouped->empty->type);
     bool by_registers = is_float && job->quotient.is_divided; /* which takes less than 128 bits */
     bool is_sum = wf_job_summed_part(job) && !by_registers;
+    job->uses_rows = are_rows_of_pairs(job);
     int64_t least = is_minmax ? LEAST_NBYTES_OF_MINMAX : is_float ? LEAST_NBYTES : LEAST_INTEGERS * nbytes;
     if (!count || !(is_sum || is_minmax) || view->ndim != 1 || view->stride_bytes[0][0] != nbytes) return;
     if (job->labels.positions.index || (is_segment && job->grouped->layout->ndim > 1)) return;

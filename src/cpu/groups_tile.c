@@ -2,6 +2,8 @@
 #include "cpu/groups_job.h"
 #include "cpu/panels.h"
 
+#include <string.h>
+
 /* Writes the results of short groups; false if the general path must find them. */
 static bool try_short_columns(struct worker *worker, const struct job *job, const struct place *place, size_t results,
                               int64_t count) {
@@ -46,7 +48,7 @@ static bool try_short_segments(struct worker *worker, const struct job *job, con
     return wf_few_write(worker, job, &few);
 }
 
-/* Writes the sums or means of rows, the first of which is at that place; false if the general path must find them. */
+/* Writes the sums, means or dot products of rows, the first of which is at that place; false if the general path must find them. */
 static bool try_rows(const struct worker *worker, const struct job *job, const struct place *place, size_t groups) {
     bool is_segment = job->counts_groups >= 0;
     const struct dimension *along = &job->dimension[is_segment ? job->counts_groups : job->ndim - 1];
@@ -55,6 +57,10 @@ static bool try_rows(const struct worker *worker, const struct job *job, const s
     struct wf_rows rows = {x, groups, is_segment ? 0 : job->view.count, along->stride_bytes[0], offset};
     struct few few = {.groups = groups, .count = rows.count, .offset = offset, .result = place->result,
                       .result_stride_bytes = along->result_stride_bytes, .rows = &rows};
+    if (job->view.operands > 1) {
+        few.y = place->data[1] + job->data_offset[1];
+        few.y_stride_bytes = along->stride_bytes[1];
+    }
     return wf_few_write(worker, job, &few);
 }
 
@@ -114,6 +120,11 @@ static bool find_panel(const struct job *job, struct wf_panel_sums *sums, const 
     }
     if (job->panel == PANEL_OF_SUMS) return wf_panel_sum(sums, tier, type, wf_job_summed_part(job), view, groups);
     if (groups < WF_STRIP_COLUMNS) return false;
+    if (job->panel == PANEL_OF_DOTS) {
+        tier->find_column_dots[type](&rows, (uint64_t *)sums->unit);
+        memset(sums->has_failed, 0, sizeof sums->has_failed);
+        return true;
+    }
     if (job->panel == PANEL_OF_MINMAX) {
         bool of_index, largest = wf_job_minmax_part(job, &of_index) == WF_PART_MAX;
         tier->find_panel_minmax[type](&rows, largest, sums->unit, sums->has_failed);

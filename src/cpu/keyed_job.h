@@ -64,6 +64,7 @@ struct keyed {
     struct keyed_lost *lost; /* of all threads, by group and position */
     size_t lost_count;
     bool adder_rounds; /* sums that are small: see round_by_adding */
+    bool divides;      /* means, of such sums */
     unsigned char *marks; /* of each group, enum wf_mark; NULL: no zero has a sign */
     atomic_llong next;
     atomic_bool declined;

@@ -141,7 +141,10 @@ static bool plan_integer_grids(struct keyed *job) {
     if (job->parts & WF_PART_SQUARES) job->grid[1].levels = nbytes == 4 ? 2 : 1;
     for (int g = 0; g < 2; g++) {
         job->grid[g].distance = 32;
-        for (int k = 0; k < job->grid[g].levels; k++) job->grid[g].exponent[k] = 32 * (job->grid[g].levels - 1 - k);
+        for (int k = 0; k < job->grid[g].levels; k++) {
+            job->grid[g].exponent[k] = 32 * (job->grid[g].levels - 1 - k);
+            job->grid[g].unit[k] = ldexp(1, job->grid[g].exponent[k]);
+        }
     }
     job->carry_interval = 1 << 30;
     return true;

@@ -160,15 +160,30 @@ static bool find_result(wf_value *value, const struct keyed *job, int64_t group,
     return find_by_accumulator(value, job, group, word, job->lost + first, *lost - first, acc);
 }
 
+/* Writes the fill to groups of means that have no elements; false if there is none. */
+static bool write_fills(const struct keyed *job, const int64_t *word, size_t groups, char *to, int64_t stride_bytes) {
+    unsigned char fill[sizeof(double)] = {0};
+    const size_t nbytes = job->grouped->result_type == WF_F64 ? 8 : 4;
+    wf_value_store(&job->grouped->fill, fill);
+    for (size_t g = 0; job->counts && g < groups; g++) {
+        if (word[g * job->words + job->words - 1]) continue;
+        if (!job->grouped->has_fill) return false;
+        memcpy(to + (int64_t)g * stride_bytes, fill, nbytes);
+    }
+    return true;
+}
+
 /* The same, of groups that have nothing but their words, as long as the adder can: then it is all that takes time. */
 static bool write_added(const struct keyed *job, const int64_t *word, size_t groups, char *to, int64_t stride_bytes) {
     const bool to_f64 = job->grouped->result_type == WF_F64;
     const size_t nbytes = to_f64 ? 8 : 4;
     double found[KEYED_GROUPS_AT_ONCE];
-    if (stride_bytes == (int64_t)nbytes) return job->cpu->tier->round_slots(&job->grid[0], word, groups, to_f64, to);
-    if (!job->cpu->tier->round_slots(&job->grid[0], word, groups, to_f64, found)) return false;
-    for (size_t g = 0; g < groups; g++, to += stride_bytes) memcpy(to, (const char *)found + g * nbytes, nbytes);
-    return true;
+    bool is_packed = stride_bytes == (int64_t)nbytes;
+    if (!job->cpu->tier->round_slots(&job->grid[0], word, groups, job->counts, to_f64, is_packed ? (void *)to : found))
+        return false;
+    for (size_t g = 0; !is_packed && g < groups; g++)
+        memcpy(to + (int64_t)g * stride_bytes, (const char *)found + g * nbytes, nbytes);
+    return write_fills(job, word, groups, to, stride_bytes);
 }
 
 bool wf_keyed_write(const struct keyed *job, int64_t begin, int64_t end, struct wf_accumulator *acc) {
@@ -179,7 +194,7 @@ bool wf_keyed_write(const struct keyed *job, int64_t begin, int64_t end, struct 
     size_t lost = find_lost(job, begin), groups = (size_t)(end - begin);
     struct keyed_merged merged;
     wf_keyed_merge(&merged, job, begin, groups);
-    bool may_add = job->adder_rounds && job->grid[0].levels <= 2 && lost == find_lost(job, end);
+    bool may_add = (job->adder_rounds || job->divides) && job->grid[0].levels <= 2 && lost == find_lost(job, end);
     if (may_add && write_added(job, merged.word, groups, to, stride_bytes)) return true;
     for (int64_t g = begin; g < end; g++, merged.word += job->words, to += stride_bytes) {
         wf_value value = {.type = type};
@@ -247,5 +262,6 @@ bool wf_keyed_prepare(struct keyed *job) {
     bool is_sum = job->parts == WF_PART_SUM || job->parts == WF_PART_ABS;
     job->adder_rounds = is_sum && wf_type_is_float(job->grouped->empty->type) && !job->counts && !job->marks &&
                         (type == WF_F32 || type == WF_F64);
+    job->divides = job->grouped->empty->op == WF_MEAN && !job->marks && (type == WF_F32 || type == WF_F64);
     return true;
 }

@@ -5,6 +5,7 @@
 
 #include "core/types.h"
 #include "cpu/block.h"
+#include "cpu/dots.h"
 #include "cpu/minmax.h"
 #include "cpu/round_slots.h"
 
@@ -20,6 +21,8 @@ struct wf_tier {
     wf_few_rows_function *find_few_rows[WF_TYPE_COUNT];
     wf_row_results_function *find_row_results[WF_TYPE_COUNT];
     wf_row_totals_function *find_row_totals[WF_TYPE_COUNT];
+    wf_row_dots_function *find_row_dots[WF_TYPE_COUNT];
+    wf_column_dots_function *find_column_dots[WF_TYPE_COUNT]; /* NULL: the type has none */
     /* NULL: the type has none */
     wf_sum_panel_function *sum_panel[WF_TYPE_COUNT];
     wf_panel_results_function *find_panel_results[WF_TYPE_COUNT];

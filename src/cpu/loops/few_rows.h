@@ -8,85 +8,11 @@
 #ifndef WF_CPU_LOOPS_FEW_ROWS_H
 #define WF_CPU_LOOPS_FEW_ROWS_H
 
+#include "cpu/loops/few_sums.h"
 #include "cpu/loops/panel_sums.h"
 #include "cpu/loops/row_sums.h"
-#include "cpu/loops/two_sum.h"
-
-/* What has been added up of LANES columns. */
-struct few_sums {
-    struct pair value, square;
-    vf64 bound; /* of what value lacks; 0: it is exact */
-    vi64 lost;  /* not all bits 0: the lane has failed */
-};
-
-/* ---- rounding ---- */
-
-INLINE vf64 two_to(int exponent) {
-    return (vf64)((vi64){0} + ((int64_t)(exponent + 1023) << 52));
-}
-
-/* Of types of 16 bits, of which the processor knows no rounding of f64. */
-INLINE vf64 round_to_half(vf64 x) {
-    const int shift = IS_F64 ? 1 : 53 - PRECISION;
-    vu64 bits = (vu64)x, sign = bits & (uint64_t)INT64_MIN;
-    vf64 magnitude = (vf64)(bits & INT64_MAX), anchor = 1.5 * two_to(52 + LOW_EXPONENT);
-    vf64 subnormal = (vf64)((vu64)((magnitude + anchor) - anchor) | sign);
-    bits += ((UINT64_C(1) << (shift - 1)) - 1) + (bits >> shift & 1);
-    vi64 normal = (vi64)(bits & ~((UINT64_C(1) << shift) - 1));
-    vi64 is_normal = (vi64)(magnitude >= two_to(1 - BIAS));
-    vi64 is_large = (vi64)(magnitude >= (2 - two_to(-PRECISION)) * two_to(BIAS));
-    return (vf64)((normal & is_normal) | ((vi64)subnormal & ~is_normal) | is_large);
-}
-
-/* Rounds numbers to elements, which stay f64.  Those that are too large for an element become infinite or NaN. */
-INLINE vf64 round_to_element(vf64 x) {
-    if (IS_F64) return x;
-    if (ELEMENT != ELEMENT_F32) return round_to_half(x);
-    return __builtin_convertvector(__builtin_convertvector(x, vf32), vf64);
-}
-
-/* Stores elements, which are exact as f64. */
-INLINE void store_elements(rounded *results, vf64 x) {
-    if (IS_F64) {
-        memcpy(results, &x, sizeof x);
-    } else if (ELEMENT == ELEMENT_F32) {
-        vf32 single = __builtin_convertvector(x, vf32);
-        memcpy(results, &single, sizeof single);
-    } else {
-        /* An f32 whose exponent field is the element's. */
-        const int shift = IS_F64 ? 1 : 24 - PRECISION;
-        vf32 scaled = __builtin_convertvector(x * two_to(BIAS - 127), vf32);
-        vu32 bits = (vu32)scaled, sign = bits >> 31 << 15;
-        vu16 found = __builtin_convertvector((bits << 1 >> (1 + shift)) | sign, vu16);
-        memcpy(results, &found, sizeof found);
-    }
-}
-
-INLINE vf64 magnitude_of_f64(vf64 x) {
-    return (vf64)((vi64)x & INT64_MAX);
-}
-
-/* All bits 0 where everything between two numbers is rounded to the same element. */
-INLINE vi64 differ(vf64 a, vf64 b) {
-    return ~(vi64)(round_to_element(a) == round_to_element(b));
-}
 
 /* ---- results ---- */
-
-/* The sum: where it is not exact, a lane fails unless all that it may be is rounded alike. */
-INLINE vf64 rounded_sum(struct few_sums *sums) {
-    struct pair sum = two_sum(sums->value.high, sums->value.low);
-    vi64 is_inexact = (vi64)(sums->bound != 0);
-    vf64 bound = sums->bound * (1 + 0x1p-40), high = sum_of_pair(sums->value);
-    if (!IS_F64) {
-        vf64 width = magnitude_of_f64(sum.high) * 0x1p-51 + bound;
-        sums->lost |= differ(sum.high - width, sum.high + width) & is_inexact;
-        return round_to_odd(high, sum.low);
-    }
-    vf64 width = magnitude_of_f64(sum.low) * 0x1p-51 + bound;
-    sums->lost |= ~(vi64)(sum.high + (sum.low - width) == sum.high + (sum.low + width)) & is_inexact;
-    return high;
-}
 
 INLINE vf64 mean_of(struct few_sums *sums, const struct wf_quotient *asked) {
     vf64 n = (vf64){0} + asked->divisor, sum = sums->value.high, quotient = sum / n;
@@ -135,29 +61,6 @@ INLINE void add_few_square(struct few_sums *sums, vf64 x) {
     if (IS_F64) square = two_product(x, x);
     struct pair sum = two_sum(sums->square.high, square.high);
     sums->square = (struct pair){sum.high, sums->square.low + (sum.low + square.low)};
-}
-
-/* Adds what a sum or a product has lost to the lower part, and what that loses to the bound. */
-INLINE void add_lost(struct few_sums *sums, vf64 lost) {
-    struct pair low = two_sum(sums->value.low, lost);
-    sums->value.low = low.high;
-    sums->bound += magnitude_of_f64(low.low);
-}
-
-/* The product of two elements.  That of f64 has an error, which might not be an f64 where the product is small. */
-INLINE struct pair few_product(struct few_sums *sums, vf64 x, vf64 y) {
-    if (!IS_F64) return (struct pair){x * y, {0}};
-    struct pair product = two_product(x, y);
-    vi64 is_small = (vi64)(magnitude_of_f64(product.high) < 0x1p-900);
-    sums->lost |= is_small & (vi64)(x != 0) & (vi64)(y != 0);
-    return product;
-}
-
-INLINE void add_few_product(struct few_sums *sums, const unsigned char *x, const unsigned char *y) {
-    struct pair product = few_product(sums, widen(x), widen(y)), sum = two_sum(sums->value.high, product.high);
-    sums->value.high = sum.high;
-    add_lost(sums, sum.low);
-    if (IS_F64) add_lost(sums, product.low);
 }
 
 /* Adds the elements of one more row.  is_second: nothing has been lost before. */
@@ -234,7 +137,8 @@ INLINE void find_some_dots(rounded *results, int64_t *failed, struct strip strip
         strip.y += strip.y_stride_bytes;
         UNROLLED
         for (size_t v = 0; v < FEW_VECTORS; v++)
-            add_few_product(&sums[v], strip.x + v * LANES * sizeof(uword), strip.y + v * LANES * sizeof(uword));
+            add_few_product(&sums[v], widen(strip.x + v * LANES * sizeof(uword)),
+                            widen(strip.y + v * LANES * sizeof(uword)));
     }
     UNROLLED
     for (size_t v = 0; v < FEW_VECTORS; v++) {

@@ -5,6 +5,7 @@
 #include "cpu/loops/vector.h"
 
 enum {
+    IS_F64 = ELEMENT == ELEMENT_F64,
     FRACTION_BITS = PRECISION - 1,
     SIGN_SHIFT = FRACTION_BITS + EXPONENT_BITS,
     BIAS = (1 << (EXPONENT_BITS - 1)) - 1,

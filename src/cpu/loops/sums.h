@@ -11,8 +11,6 @@
 #define MOMENTS (WF_PART_SUM | WF_PART_SQUARES)
 #define STATS_SUMS (WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES)
 
-enum { IS_F64 = ELEMENT == ELEMENT_F64 };
-
 /* ---- terms ---- */
 
 INLINE struct terms load_value(const unsigned char *x, const unsigned char *y, int levels) {

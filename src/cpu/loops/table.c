@@ -16,6 +16,8 @@
     wf_row_minmax_function WF_LOOPS_NAME(find_row_minmax, NAME, TIER);                                       \
     wf_row_results_function WF_LOOPS_NAME(find_row_results, NAME, TIER);                                     \
     wf_row_totals_function WF_LOOPS_NAME(find_row_totals, NAME, TIER);                                       \
+    wf_row_dots_function WF_LOOPS_NAME(find_row_dots, NAME, TIER);                                           \
+    wf_column_dots_function WF_LOOPS_NAME(find_column_dots, NAME, TIER);                                     \
     wf_sum_panel_function WF_LOOPS_NAME(sum_panel, NAME, TIER);                                              \
     wf_panel_results_function WF_LOOPS_NAME(find_panel_results, NAME, TIER);                                 \
     wf_panel_totals_function WF_LOOPS_NAME(find_panel_totals, NAME, TIER);                                   \
@@ -34,6 +36,10 @@ wf_round_slots_function ROUND_SLOTS(TIER);
 #define OF_FLOAT(loop, NAME) EACH(loop, NAME)
 #define OF_SIGNED(loop, NAME)
 #define OF_UNSIGNED(loop, NAME)
+/* What only integers have. */
+#define INTEGER_FLOAT(loop, NAME)
+#define INTEGER_SIGNED(loop, NAME) EACH(loop, NAME)
+#define INTEGER_UNSIGNED(loop, NAME) EACH(loop, NAME)
 
 const struct wf_tier TIER_STRUCT(TIER) = {
     .name = TIER_NAME(TIER),
@@ -49,6 +55,8 @@ const struct wf_tier TIER_STRUCT(TIER) = {
     OF_##kind(add_run, NAME)                                                                                 \
     EACH(find_row_results, NAME)                                                                             \
     EACH(find_row_totals, NAME)                                                                              \
+    EACH(find_row_dots, NAME)                                                                                \
+    INTEGER_##kind(find_column_dots, NAME)                                                                   \
     OF_##kind(sum_panel, NAME)                                                                               \
     OF_##kind(find_panel_results, NAME)                                                                      \
     OF_##kind(find_panel_totals, NAME)                                                                       \

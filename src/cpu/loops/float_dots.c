@@ -1,0 +1,103 @@
+/* Dot products of rows of floats: lanes go along each row, as those of few_rows.h go along columns, and what the lanes have
+ * is added up for as many rows at a time as a vector has lanes.  Compiled for each tier and type. */
+#include "cpu/dots.h"
+#include "cpu/loops/few_sums.h"
+
+enum { DOT_UNROLL = 2 }; /* vectors that are added at a time, while one waits for the other */
+
+/* Of nothing, which leaves the sign of what is added. */
+INLINE struct few_sums start_dot(void) {
+    return (struct few_sums){.value = {-(vf64){0}, {0}}};
+}
+
+/* Adds the sums of other lanes. */
+INLINE void join_few(struct few_sums *into, const struct few_sums *other) {
+    struct pair sum = two_sum(into->value.high, other->value.high);
+    into->value.high = sum.high;
+    add_lost(into, sum.low);
+    add_lost(into, other->value.low);
+    into->bound += other->bound;
+    into->lost |= other->lost;
+}
+
+/* The last elements of a row, fewer than LANES; behind them zeros and -0, whose products are -0, which adds nothing. */
+INLINE void add_rest(struct few_sums *sums, const unsigned char *x, const unsigned char *y, size_t count) {
+    uword rest[2][LANES];
+    for (size_t lane = 0; lane < LANES; lane++) {
+        rest[0][lane] = 0;
+        rest[1][lane] = MINUS_ZERO;
+    }
+    memcpy(rest[0], x, count * sizeof(uword));
+    memcpy(rest[1], y, count * sizeof(uword));
+    add_few_product(sums, widen((const unsigned char *)rest[0]), widen((const unsigned char *)rest[1]));
+}
+
+INLINE struct few_sums add_row(const unsigned char *x, const unsigned char *y, size_t count) {
+    const size_t nbytes = LANES * sizeof(uword);
+    struct few_sums sums[DOT_UNROLL];
+    size_t i = 0;
+    UNROLLED
+    for (int u = 0; u < DOT_UNROLL; u++) sums[u] = start_dot();
+    for (; i + DOT_UNROLL * LANES <= count; i += DOT_UNROLL * LANES) {
+        UNROLLED
+        for (int u = 0; u < DOT_UNROLL; u++, x += nbytes, y += nbytes) add_few_product(&sums[u], widen(x), widen(y));
+    }
+    for (; i + LANES <= count; i += LANES, x += nbytes, y += nbytes) add_few_product(&sums[0], widen(x), widen(y));
+    if (i < count) add_rest(&sums[1], x, y, count - i);
+    UNROLLED
+    for (int u = 1; u < DOT_UNROLL; u++) join_few(&sums[0], &sums[u]);
+    return sums[0];
+}
+
+/* Lane k of each of LANES rows' vectors. */
+INLINE vf64 lanes_of_rows(double rows[LANES][LANES], int k) {
+    vf64 lanes;
+    UNROLLED
+    for (int r = 0; r < LANES; r++) lanes[r] = rows[r][k];
+    return lanes;
+}
+
+/* The results of at most LANES rows; not all bits 0 in the lanes of those that have failed. */
+APART vi64 find_some_rows(storage *results, const unsigned char *x, int64_t x_stride_bytes, const unsigned char *y,
+                          int64_t y_stride_bytes, int rows, size_t count) {
+    double high[LANES][LANES] = {{0}}, low[LANES][LANES] = {{0}}, bound[LANES][LANES] = {{0}};
+    int64_t failed[LANES] = {0};
+    vi64 lost;
+    for (int r = 0; r < rows; r++, x += x_stride_bytes, y += y_stride_bytes) {
+        struct few_sums sums = add_row(x, y, count);
+        memcpy(high[r], &sums.value.high, sizeof high[r]);
+        memcpy(low[r], &sums.value.low, sizeof low[r]);
+        memcpy(bound[r], &sums.bound, sizeof bound[r]);
+        for (int lane = 0; IS_F64 && lane < LANES; lane++) failed[r] |= sums.lost[lane];
+    }
+    struct few_sums all = start_dot();
+    UNROLLED
+    for (int k = 0; k < LANES; k++) {
+        struct few_sums lanes = {.value = {lanes_of_rows(high, k), lanes_of_rows(low, k)}, .bound = lanes_of_rows(bound, k)};
+        join_few(&all, &lanes);
+    }
+    memcpy(&lost, failed, sizeof lost);
+    vf64 found = round_to_element(rounded_sum(&all));
+    store_elements(results, found);
+    lost |= all.lost | (vi64)(found - found);
+    for (int r = rows; r < LANES; r++) lost[r] = 0;
+    return lost;
+}
+
+wf_row_dots_function WF_LOOPS_NAME(find_row_dots, TYPE, TIER);
+
+bool WF_LOOPS_NAME(find_row_dots, TYPE, TIER)(const struct wf_rows *rows, const unsigned char *y, int64_t y_stride_bytes,
+                                              void *results) {
+    vi64 lost = {0};
+    int64_t any = 0;
+    storage found[LANES];
+    for (size_t r = 0; r < rows->rows; r += LANES) {
+        int taken = rows->rows - r < LANES ? (int)(rows->rows - r) : LANES;
+        lost |= find_some_rows(found, rows->x + (int64_t)r * rows->stride_bytes, rows->stride_bytes,
+                               y + (int64_t)r * y_stride_bytes, y_stride_bytes, taken, (size_t)rows->count);
+        memcpy((storage *)results + r, found, (size_t)taken * sizeof *found);
+    }
+    for (int lane = 0; lane < LANES; lane++) any |= lost[lane];
+    forget_rounding();
+    return !any;
+}
