@@ -143,6 +143,11 @@ static inline bool all_within(const struct request *request, uint64_t base, uint
     return !(signs >> 63) && !(low_bits & (request->nbytes - 1));
 }
 
+static bool has_gap(uint32_t lanes) {
+    const uint32_t run = lanes >> first_lane(lanes);
+    return run & (run + 1);
+}
+
 /* Addresses in steps are the most frequent case by far, found out once for all that follows: one address, neighbours,
  * the rows of a matrix.  Only one address for all counts where other lanes are between. */
 static void find_stride(struct request *request) {
@@ -158,11 +163,12 @@ static void find_stride(struct request *request) {
     if (strays || stride + stride_max > 2 * stride_max) return;
     if (request->lanes == UINT32_MAX)
         for (uint64_t lane = 0; lane < SIMT_LANES; lane++) strays |= addresses[lane] ^ (base + lane * stride);
-    else {
-        const uint32_t run = request->lanes >> first;
-        if (stride && run & (run + 1)) return;
-        SIMT_FOR_EACH_LANE (lane, rest) strays |= addresses[lane] ^ (base + (lane - first) * stride);
-    }
+    else if (has_gap(request->lanes)) {
+        if (stride) return;
+        SIMT_FOR_EACH_LANE (lane, rest) strays |= addresses[lane] ^ base;
+    } else
+        for (uint64_t lane = second, address = base + stride; lane < last; lane++, address += stride)
+            strays |= addresses[lane] ^ address;
     request->has_stride = !strays;
 }
 

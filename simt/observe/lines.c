@@ -6,7 +6,7 @@
 #include "counts.h"
 #include "cures.h"
 
-enum { LINE_NBYTES = 128, SECTOR_NBYTES = 32, WORD_NBYTES = 4 };
+enum { SECTOR_NBYTES = 32, WORD_NBYTES = 4 };
 
 struct cost {
     simt_line line;
@@ -99,11 +99,13 @@ static uint64_t lane_stride(const simt_access *access, uint64_t otherwise) {
 static void count_global(struct cost *cost, const simt_access *access) {
     simt_line *line = &cost->line;
     simt_line_least *least = &cost->least;
-    const uint32_t nbytes = simt_lines(access, 1);
+    uint32_t pieces[SIMT_PIECES];
+    simt_pieces(access, pieces);
+    const uint32_t nbytes = pieces[SIMT_PIECE_BYTE];
     const uint64_t stride = lane_stride(access, least->lane_stride);
     least->lane_stride = line->global_accesses++ && least->lane_stride != stride ? 0 : stride;
-    line->global_requests += simt_lines(access, LINE_NBYTES);
-    line->global_sectors += simt_lines(access, SECTOR_NBYTES);
+    line->global_requests += pieces[SIMT_PIECE_LINE];
+    line->global_sectors += pieces[SIMT_PIECE_SECTOR];
     least->global_sectors_least += (nbytes + SECTOR_NBYTES - 1) / SECTOR_NBYTES;
     line->global_bytes += nbytes;
 }
