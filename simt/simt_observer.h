@@ -85,13 +85,14 @@ typedef struct simt_access {
     uint32_t lanes;         /* the lanes that take part: one at least */
     uint32_t element_nbytes; /* 1, 2, 4, 8 or 16 */
     uint32_t elements;      /* 1, 2, 4 or 8: a vector */
-    bool is_consecutive;    /* all 32 lanes take part, and each one's bytes follow those of the lane before: a hint,
-                               which may be false where it is so */
+    bool has_stride;        /* the lanes have one address (stride 0), or are neighbours whose addresses each are the one
+                               before + stride: a hint, which may be false where it is so */
+    uint64_t stride;        /* it may be negative, but not below -2^40, nor above 2^40 */
     const uint64_t *addresses; /* one for each lane: global addresses, or offsets into the space */
     /* The values stored (kind SIMT_STORE): lane l's element e is values[e * SIMT_LANES + l].  Else NULL. */
     const uint64_t *values;
     /* One bit for each byte of a lane's access to shared or global memory: was it written before?  For loads and
-     * atomics, where an observer needs it: initialised[l], bit b for byte b.  Else NULL. */
+     * atomics, where an observer needs it: initialised[l], bit b for byte b.  NULL: all were, or no observer does. */
     const uint64_t *initialised;
     bool is_asynchronous; /* half of a cp.async, of which the hook `copy` tells, too: not the lanes' own access */
 } simt_access;
@@ -154,6 +155,12 @@ typedef struct simt_mbarrier {
     bool completes; /* the phase ends with it */
 } simt_mbarrier;
 
+/* How often a block executed an instruction, with how many lanes that came there together, and how many of them whose
+ * guard let them. */
+typedef struct simt_executed {
+    uint64_t instructions, active_lanes, thread_instructions;
+} simt_executed;
+
 typedef struct simt_observer {
     const char *name;
     size_t launch_nbytes, block_nbytes; /* of zeroed state */
@@ -167,6 +174,8 @@ typedef struct simt_observer {
     void (*block_end)(void *launch, void *block, const simt_block_view *view);
 
     void (*instruction)(void *block, const simt_event *event);
+    /* Before block_end, of each instruction that the block executed. */
+    void (*executed)(void *block, uint32_t pc, const simt_executed *executed);
     void (*branch)(void *block, const simt_event *event, uint32_t taken); /* of event->active, under a condition */
     void (*access)(void *block, const simt_event *event, const simt_access *access);
     /* sources[l]: the lane whose value lane l gets; of shfl. */

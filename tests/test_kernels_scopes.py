@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernel_helpers import SCHEDULES, Case, changed, check, inspect
+from kernel_helpers import SCHEDULES, Case, changed, check, inspect, zeros
 
 SOURCE = "scopes.cu"
 SCOPED = "both are atomic, but the scope .cta of one is its own block"
@@ -28,6 +28,8 @@ RIGHT = [
     Case(SOURCE, "exchange<true, true>", "2", "1", words(7, 0, 0, 0)),
     passing("pass_volatile<true>", block="1"),
     Case(SOURCE, "watch<device>", "2", "1", words(1, 0, 0, 0)),
+    Case(SOURCE, "whole_vectors", "8", "32",
+         [zeros("i32", 128), zeros("i32", 32, [0] * 32), zeros("i32", 32, [7] * 32)]),
 ]
 
 

@@ -176,8 +176,10 @@ static void note_access(void *block, const simt_event *event, const simt_access 
     if (!is_noted(access)) return;
     const enum touched_how how = how_of(access);
     const uint32_t nbytes = access->element_nbytes * access->elements;
-    if (access->is_consecutive) {
-        touched_add(&running->touched, how, access->addresses[0], (uint64_t)nbytes * SIMT_LANES, event->pc);
+    const uint32_t first = (uint32_t)__builtin_ctz(access->lanes);
+    if (access->has_stride && (!access->stride || access->stride == nbytes)) {
+        const uint32_t lanes = access->stride ? (uint32_t)__builtin_popcount(access->lanes) : 1;
+        touched_add(&running->touched, how, access->addresses[first], (uint64_t)nbytes * lanes, event->pc);
         return;
     }
     for (uint32_t lanes = access->lanes; lanes; lanes &= lanes - 1)

@@ -143,30 +143,52 @@ static inline bool all_within(const struct request *request, uint64_t base, uint
     return !(signs >> 63) && !(low_bits & (request->nbytes - 1));
 }
 
-/* The most frequent case by far, found out once for all that follows. */
-static bool is_consecutive(const struct request *request) {
-    const uint64_t *addresses = request->addresses, first = addresses[0], nbytes = request->nbytes;
-    uint64_t strays = 0, span = (SIMT_LANES - 1) * nbytes;
-    if (request->lanes != UINT32_MAX || addresses[SIMT_LANES - 1] - first != span) return false;
-    for (uint64_t lane = 0; lane < SIMT_LANES; lane++) strays |= addresses[lane] ^ (first + lane * nbytes);
-    return !strays;
+static bool has_gap(uint32_t lanes) {
+    const uint32_t run = lanes >> first_lane(lanes);
+    return run & (run + 1);
 }
 
-/* Like all_within, for lanes whose bytes are consecutive. */
-static inline bool run_is_within(const struct request *request, uint64_t base, uint64_t limit) {
-    uint64_t offset = request->addresses[0] - base, whole = (uint64_t)SIMT_LANES * request->nbytes;
-    return !(offset & (request->nbytes - 1)) && offset < limit && limit - offset >= whole;
+/* Addresses in steps are the most frequent case by far, found out once for all that follows: one address, neighbours,
+ * the rows of a matrix.  Only one address for all counts where other lanes are between. */
+static void find_stride(struct request *request) {
+    const uint64_t stride_max = UINT64_C(1) << 40, *addresses = request->addresses;
+    const uint32_t first = first_lane(request->lanes), last = last_lane(request->lanes);
+    const uint32_t rest = request->lanes & (request->lanes - 1), second = rest ? first_lane(rest) : first;
+    const uint64_t base = addresses[first], stride = addresses[second] - base;
+    uint64_t strays = addresses[last] ^ (base + (last - first) * stride);
+    request->first = (uint8_t)first;
+    request->stride = stride;
+    request->host_stride = (int64_t)stride;
+    request->has_stride = false;
+    if (strays || stride + stride_max > 2 * stride_max) return;
+    if (request->lanes == UINT32_MAX)
+        for (uint64_t lane = 0; lane < SIMT_LANES; lane++) strays |= addresses[lane] ^ (base + lane * stride);
+    else if (has_gap(request->lanes)) {
+        if (stride) return;
+        SIMT_FOR_EACH_LANE (lane, rest) strays |= addresses[lane] ^ base;
+    } else
+        for (uint64_t lane = second, address = base + stride; lane < last; lane++, address += stride)
+            strays |= addresses[lane] ^ address;
+    request->has_stride = !strays;
+}
+
+/* Like all_within, for addresses in steps: those between the ends are between them. */
+static inline bool steps_are_within(const struct request *request, uint64_t base, uint64_t limit) {
+    if (limit < request->nbytes) return false;
+    uint64_t first = request->addresses[request->first] - base, last = limit - request->nbytes,
+             end = request->addresses[last_lane(request->lanes)] - base;
+    return first <= last && end <= last && !((first | request->stride) & (request->nbytes - 1));
 }
 
 /* A space whose lanes' bytes begin at base + lane * stride, and may be those from `begin` on. */
 static bool open_part(struct warp *warp, struct path *path, struct request *request, unsigned char *base,
                       uint64_t stride, uint64_t begin, uint64_t limit) {
-    request->is_consecutive = request->is_consecutive && stride == 0;
-    if (request->is_consecutive && run_is_within(request, begin, limit)) {
-        request->hosts[0] = base + request->addresses[0];
+    if (request->has_stride && steps_are_within(request, begin, limit)) {
+        request->hosts[0] = base + request->first * stride + request->addresses[request->first];
+        request->host_stride += (int64_t)stride;
         return true;
     }
-    request->is_consecutive = false;
+    request->has_stride = false;
     if (!all_within(request, begin, limit)) {
         uint32_t lane = (uint32_t)__builtin_ctz(request->lanes);
         SIMT_FOR_EACH_LANE (l, request->lanes) {
@@ -187,12 +209,11 @@ static bool open_flat(struct warp *warp, struct path *path, struct request *requ
     return open_part(warp, path, request, base, stride, 0, limit);
 }
 
-/* The lanes whose places are written down. */
-static uint32_t placed_lanes(const struct request *request) { return request->is_consecutive ? 1 : request->lanes; }
-
-static void open_marks(struct request *request, unsigned char *written, uint64_t base) {
-    SIMT_FOR_EACH_LANE (lane, placed_lanes(request))
-        request->written[lane] = written + (request->addresses[lane] - base);
+static void place(const struct request *request, unsigned char *places[SIMT_LANES], unsigned char *bytes,
+                  uint64_t base) {
+    if (request->has_stride) places[0] = bytes + (request->addresses[request->first] - base);
+    else
+        SIMT_FOR_EACH_LANE (lane, request->lanes) places[lane] = bytes + (request->addresses[lane] - base);
 }
 
 struct block *simt_shared_home(struct block *block, uint64_t *address) {
@@ -223,7 +244,7 @@ static void fault_ended(struct warp *warp, struct path *path, const struct reque
 static bool open_cluster(struct warp *warp, struct path *path, struct request *request) {
     struct block *block = warp->block;
     const uint64_t limit = block->launch->view.shared_nbytes;
-    request->is_consecutive = false;
+    request->has_stride = false;
     request->has_written = block->shared_written != NULL;
     SIMT_FOR_EACH_LANE (lane, request->lanes) {
         uint64_t address = request->addresses[lane];
@@ -251,7 +272,7 @@ static bool open_shared(struct warp *warp, struct path *path, struct request *re
     const uint64_t limit = code->array ? code->array_nbytes : block->launch->view.shared_nbytes;
     if (!open_part(warp, path, request, block->shared, 0, code->array_begin, limit)) return false;
     request->has_written = block->shared_written != NULL;
-    if (request->has_written) open_marks(request, block->shared_written, 0);
+    if (request->has_written) place(request, request->written, block->shared_written, 0);
     return true;
 }
 
@@ -267,12 +288,11 @@ static bool open_allocation(const struct memory *memory, struct request *request
     if (!allocation || (allocation->is_constant && request->kind != SIMT_LOAD)) return false;
     if (!simt_memory_reaches(memory, allocation)) return false;
     uint64_t base = allocation->address, limit = allocation->nbytes;
-    request->is_consecutive = request->is_consecutive && run_is_within(request, base, limit);
-    if (!request->is_consecutive && !all_within(request, base, limit)) return false;
-    SIMT_FOR_EACH_LANE (lane, placed_lanes(request))
-        request->hosts[lane] = allocation->bytes + (request->addresses[lane] - base);
+    request->has_stride = request->has_stride && steps_are_within(request, base, limit);
+    if (!request->has_stride && !all_within(request, base, limit)) return false;
+    place(request, request->hosts, allocation->bytes, base);
     request->has_written = allocation->written != NULL;
-    if (request->has_written) open_marks(request, allocation->written, base);
+    if (request->has_written) place(request, request->written, allocation->written, base);
     return true;
 }
 
@@ -281,7 +301,7 @@ static bool open_global(struct warp *warp, struct path *path, struct request *re
     const uint64_t first = request->addresses[__builtin_ctz(request->lanes)];
     if (open_allocation(memory, request, simt_memory_find(memory, first)))
         return true;
-    request->is_consecutive = false;
+    request->has_stride = false;
     memset(request->written, 0, sizeof request->written);
     SIMT_FOR_EACH_LANE (lane, request->lanes) {
         uint64_t address = request->addresses[lane];
@@ -315,7 +335,7 @@ static bool open_parameters(struct warp *warp, struct path *path, struct request
 
 static bool open_space(struct warp *warp, struct path *path, struct request *request) {
     request->has_written = false;
-    request->is_consecutive = is_consecutive(request);
+    find_stride(request);
     switch (request->space) {
     case SIMT_SHARED: return open_shared(warp, path, request);
     case SIMT_LOCAL:
@@ -328,13 +348,15 @@ static bool open_space(struct warp *warp, struct path *path, struct request *req
 
 /* ---- marks of what was written.  Blocks on other host threads may mark the same bytes. */
 
-/* Whether all of the bytes are marked.  nbytes is a multiple of eight, so aligned marks are read eight at a time. */
-static bool are_marked(const unsigned char *marks, size_t nbytes) {
+/* Whether all of the bytes are marked: aligned marks are read eight or four at a time. */
+static inline bool are_marked(const unsigned char *marks, size_t nbytes) {
     uint64_t all = UINT64_MAX;
     uint8_t each = UINT8_MAX;
-    if ((uintptr_t)marks % sizeof all == 0)
+    if (!(((uintptr_t)marks | nbytes) % sizeof all))
         for (size_t b = 0; b < nbytes; b += sizeof all)
             all &= __atomic_load_n((const uint64_t *)(const void *)(marks + b), __ATOMIC_RELAXED);
+    else if (nbytes == sizeof(uint32_t) && !((uintptr_t)marks % sizeof(uint32_t)))
+        return __atomic_load_n((const uint32_t *)(const void *)marks, __ATOMIC_RELAXED) == UINT32_MAX;
     else
         for (size_t b = 0; b < nbytes; b++) each &= __atomic_load_n(marks + b, __ATOMIC_RELAXED);
     return all == UINT64_MAX && each == UINT8_MAX;
@@ -345,31 +367,48 @@ static void mark(unsigned char *marks, size_t nbytes) {
         if (!__atomic_load_n(marks + b, __ATOMIC_RELAXED)) __atomic_store_n(marks + b, 0xff, __ATOMIC_RELAXED);
 }
 
+static unsigned char *marks_of(const struct request *request, uint32_t lane) {
+    return request->has_stride ? request->written[0] + (int64_t)(lane - request->first) * (int64_t)request->stride
+                               : request->written[lane];
+}
+
+/* The bytes that lanes in steps touch, if these are all from the first lane's on; else 0. */
+static size_t whole_nbytes(const struct request *request) {
+    if (!request->has_stride) return 0;
+    if (!request->stride) return request->nbytes;
+    return request->stride == request->nbytes ? (size_t)lane_count(request->lanes) * request->nbytes : 0;
+}
+
+static bool all_are_marked(const struct request *request) {
+    const size_t whole = whole_nbytes(request);
+    if (whole) return are_marked(request->written[0], whole);
+    SIMT_FOR_EACH_LANE (lane, request->lanes) {
+        const unsigned char *written = marks_of(request, lane);
+        if (written && !are_marked(written, request->nbytes)) return false;
+    }
+    return true;
+}
+
 void simt_access_mark(const struct request *request) {
-    if (!request->has_written) return;
-    const size_t whole = (size_t)SIMT_LANES * request->nbytes;
-    if (request->is_consecutive) {
-        if (!are_marked(request->written[0], whole)) mark(request->written[0], whole);
-    } else
-        SIMT_FOR_EACH_LANE (lane, request->lanes)
-            if (request->written[lane]) mark(request->written[lane], request->nbytes);
+    if (!request->has_written || all_are_marked(request)) return;
+    SIMT_FOR_EACH_LANE (lane, request->lanes) {
+        unsigned char *written = marks_of(request, lane);
+        if (written) mark(written, request->nbytes);
+    }
 }
 
 /* ---- notifying observers */
 
-static const unsigned char *marks_of(const struct request *request, uint32_t lane) {
-    return request->is_consecutive ? request->written[0] + (size_t)lane * request->nbytes : request->written[lane];
-}
-
-static void fill_initialised(const struct request *request, uint64_t initialised[SIMT_LANES]) {
+/* false: all bytes of all lanes are. */
+static bool fill_initialised(const struct request *request, uint64_t initialised[SIMT_LANES]) {
+    if (!request->has_written || all_are_marked(request)) return false;
     for (uint32_t lane = 0; lane < SIMT_LANES; lane++) initialised[lane] = UINT64_MAX;
-    if (!request->has_written) return;
-    if (request->is_consecutive && are_marked(request->written[0], (size_t)SIMT_LANES * request->nbytes)) return;
     SIMT_FOR_EACH_LANE (lane, request->lanes) {
         const unsigned char *written = marks_of(request, lane);
         for (uint32_t b = 0; b < request->nbytes && written; b++)
             if (!__atomic_load_n(written + b, __ATOMIC_RELAXED)) initialised[lane] &= ~(UINT64_C(1) << b);
     }
+    return true;
 }
 
 static void notify_access(struct warp *warp, struct path *path, const struct request *request) {
@@ -378,7 +417,7 @@ static void notify_access(struct warp *warp, struct path *path, const struct req
     uint64_t initialised[SIMT_LANES];
     bool wants = launch->needs_initialised && request->kind != SIMT_STORE &&
                  (request->space == SIMT_SHARED || request->space == SIMT_GLOBAL);
-    if (wants) fill_initialised(request, initialised);
+    wants = wants && fill_initialised(request, initialised);
     const simt_event event = simt_event_of(warp, path, request->lanes);
     const simt_access access = {.space = request->space,
                                 .kind = request->kind,
@@ -386,7 +425,8 @@ static void notify_access(struct warp *warp, struct path *path, const struct req
                                 .lanes = request->lanes,
                                 .element_nbytes = request->code->memory.vector.element_nbytes,
                                 .elements = request->code->memory.vector.count,
-                                .is_consecutive = request->is_consecutive,
+                                .has_stride = request->has_stride,
+                                .stride = request->stride,
                                 .addresses = request->addresses,
                                 .values = request->values,
                                 .initialised = wants ? initialised : NULL,

@@ -15,8 +15,12 @@ struct request {
     const uint64_t *values; /* as simt_access has them; of stores */
 
     /* By simt_access_open: where each lane's bytes are, and the marks of those written (NULL: all are, or nobody
-     * asks).  Where all lanes take part and each one's bytes follow those of the lane before, only lane 0's are. */
-    bool is_consecutive;
+     * asks).  Where addresses are in steps, as simt_access has it, only the first lane's are, in hosts[0] and
+     * written[0]: those of the others follow. */
+    bool has_stride;
+    uint8_t first;
+    uint64_t stride;
+    int64_t host_stride;
     bool has_written;
     bool has_changed; /* an atomic: what was there */
     bool is_asynchronous; /* half of a copy */
@@ -36,7 +40,13 @@ static inline void simt_request_begin(struct request *request, const struct code
 }
 
 static inline unsigned char *simt_request_host(const struct request *request, uint32_t lane) {
-    return request->is_consecutive ? request->hosts[0] + (size_t)lane * request->nbytes : request->hosts[lane];
+    return request->has_stride ? request->hosts[0] + (int64_t)(lane - request->first) * request->host_stride
+                               : request->hosts[lane];
+}
+
+/* A full warp whose bytes follow one another. */
+static inline bool simt_request_is_row(const struct request *request) {
+    return request->has_stride && request->lanes == UINT32_MAX && request->host_stride == (int64_t)request->nbytes;
 }
 
 /* Checks the access of every lane and notifies the observers.  false: it must not happen; a finding is

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine.h"
+#include "executed.h"
 
 /* Instructions of a warp before it is first asked whether they have an end.  Warps then take other turns, and of threads
  * that wait for others so many instructions more or less are executed: a low limit that was asked for is exact, and
@@ -24,6 +24,7 @@ static void block_destroy(struct block *block) {
     free(block->shared_written);
     free(block->states);
     free(block->barrier_lanes);
+    simt_executed_destroy(&block->executed);
     free(block);
 }
 
@@ -40,7 +41,7 @@ static struct block *block_create(struct launch *launch) {
     block->states = aligned_alloc(64, round_up(launch->states_nbytes + 1));
     if (launch->needs_initialised) block->shared_written = malloc(view->shared_nbytes + 1);
     if (!block->warps || !block->barrier_lanes || !block->shared || !block->states ||
-        (launch->needs_initialised && !block->shared_written)) {
+        (launch->needs_initialised && !block->shared_written) || !simt_executed_create(&block->executed, launch)) {
         block_destroy(block);
         return NULL;
     }
@@ -97,6 +98,7 @@ static uint32_t observers_begin(struct block *block) {
 /* Ends the first so many, with the launch's lock. */
 static void observers_end(struct block *block, uint32_t count) {
     const struct launch *launch = block->launch;
+    simt_executed_tell(block, count);
     for (uint32_t o = 0; o < count; o++) {
         const struct hook *hook = &launch->all.hooks[o];
         if (hook->observer->block_end)

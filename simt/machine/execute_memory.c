@@ -11,7 +11,7 @@ enum { ROW_NBYTES = sizeof(uint32_t) * SIMT_LANES };
 
 /* A full warp's neighbouring words, which go from and to a register as they are. */
 static bool is_row(const struct request *request, enum width width) {
-    return request->is_consecutive && request->nbytes == 4 && width == WIDTH_32 &&
+    return simt_request_is_row(request) && request->nbytes == 4 && width == WIDTH_32 &&
            (uintptr_t)request->hosts[0] % sizeof(uint64_t) == 0;
 }
 
@@ -36,12 +36,29 @@ static void row_store(const struct request *request, const unsigned char *from) 
         }
 }
 
+/* One word for all lanes. */
+static bool is_same(const struct request *request) {
+    return request->has_stride && !request->host_stride && request->lanes == UINT32_MAX;
+}
+
+static void load_same(const struct request *request, unsigned char *to, enum width width, uint32_t at) {
+    uint32_t nbytes = request->code->memory.vector.element_nbytes;
+    uint64_t value = element_load(request->hosts[0] + at, nbytes);
+    if (request->code->memory.is_signed) value = simt_extend(value, nbytes);
+    if (width == WIDTH_32)
+        for (uint32_t lane = 0; lane < SIMT_LANES; lane++) ((uint32_t *)(void *)to)[lane] = (uint32_t)value;
+    else
+        for (uint32_t lane = 0; lane < SIMT_LANES; lane++) lane_set(to, width, lane, value);
+}
+
 static void load_element(struct path *path, const struct request *request, uint32_t element) {
     const struct vector_code *vector = &request->code->memory.vector;
     unsigned char *to = slot_lanes(path, vector->slots[element]);
     enum width width = vector->widths[element];
     uint32_t nbytes = vector->element_nbytes, at = element * nbytes;
     if (is_row(request, width)) row_load(request, to);
+    else if (is_same(request))
+        load_same(request, to, width, at);
     else if (nbytes == 4 && width == WIDTH_32)
         SIMT_FOR_EACH_LANE (lane, request->lanes)
             ((uint32_t *)(void *)to)[lane] =
@@ -79,8 +96,56 @@ static void collect_values(const struct path *path, const struct vector_code *ve
     }
 }
 
+/* ---- vectors, whole */
+
+static bool is_whole(const struct request *request) {
+    return request->code->memory.vector.count > 1 &&
+           (request->nbytes == sizeof(uint64_t) || request->nbytes == WHOLE_NBYTES_MAX);
+}
+
+static void load_whole(const struct path *path, const struct request *request) {
+    const struct vector_code *vector = &request->code->memory.vector;
+    const uint32_t nbytes = vector->element_nbytes;
+    uint64_t whole[SIMT_LANES][WHOLE_NBYTES_MAX / sizeof(uint64_t)];
+    SIMT_FOR_EACH_LANE (lane, request->lanes) whole_load(simt_request_host(request, lane), request->nbytes, whole[lane]);
+    for (uint32_t element = 0; element < vector->count; element++) {
+        unsigned char *to = slot_lanes(path, vector->slots[element]);
+        const enum width width = vector->widths[element];
+        if (vector->sinks >> element & 1) continue;
+        SIMT_FOR_EACH_LANE (lane, request->lanes) {
+            uint64_t value = whole[lane][element * nbytes / 8] >> element * nbytes % 8 * 8;
+            if (nbytes < 8) value &= (UINT64_C(1) << 8 * nbytes) - 1;
+            lane_set(to, width, lane, request->code->memory.is_signed ? simt_extend(value, nbytes) : value);
+        }
+    }
+}
+
+static void store_whole(const struct request *request) {
+    const struct vector_code *vector = &request->code->memory.vector;
+    const uint32_t nbytes = vector->element_nbytes;
+    SIMT_FOR_EACH_LANE (lane, request->lanes) {
+        uint64_t whole[WHOLE_NBYTES_MAX / sizeof(uint64_t)] = {0};
+        for (uint32_t element = 0; element < vector->count; element++)
+            whole[element * nbytes / 8] |= request->values[element * SIMT_LANES + lane] << element * nbytes % 8 * 8;
+        whole_store(simt_request_host(request, lane), request->nbytes, whole);
+    }
+}
+
+static void perform_vector(struct path *path, struct request *request) {
+    if (request->kind == SIMT_LOAD) {
+        load_whole(path, request);
+        return;
+    }
+    store_whole(request);
+    simt_access_mark(request);
+}
+
 static void request_perform(struct path *path, struct request *request) {
     const struct vector_code *vector = &request->code->memory.vector;
+    if (is_whole(request)) {
+        perform_vector(path, request);
+        return;
+    }
     for (uint32_t element = 0; element < vector->count; element++)
         if (request->kind == SIMT_STORE) store_element(path, request, element);
         else if (!(vector->sinks >> element & 1)) load_element(path, request, element);

@@ -6,6 +6,7 @@
 static const struct lane_table *const tables[] = {
     simt_integer_tables, simt_bits_tables,    simt_select_tables,  simt_float_tables,
     simt_half_tables,    simt_compare_tables, simt_convert_tables,
+    simt_float8_tables,
 };
 
 static bool find_modifier(const char *text, uint64_t *modifier) {
@@ -66,7 +67,7 @@ static bool is_row(const struct lane_row *row, const struct lane_key *key) {
 }
 
 static void fill(struct lane_operation *operation, const struct lane_row *row) {
-    *operation = (struct lane_operation){.function = row->function,
+    *operation = (struct lane_operation){.function = simt_lanes_fused(row->function),
                                          .count = row->count,
                                          .destinations = row->destinations,
                                          .reads_carry = row->flags & ROW_READS_CARRY,

@@ -181,6 +181,43 @@ FLUSHED_ROUNDINGS(X)
 ROUNDINGS(X)
 #undef X
 
+/* ---- multiplying and adding to nearest, by the host's own instruction where it has one */
+
+#if defined(__x86_64__)
+#define FUSED __attribute__((target("avx2,fma")))
+static inline FUSED uint32_t fused_f32_rn(uint32_t a, uint32_t b, uint32_t c) {
+    return finish_f32(__builtin_fmaf(f32_of(a), f32_of(b), f32_of(c)), FINISH_NONE);
+}
+static inline FUSED uint32_t fused_f32_rn_sat(uint32_t a, uint32_t b, uint32_t c) {
+    return finish_f32(__builtin_fmaf(f32_of(a), f32_of(b), f32_of(c)), FINISH_SAT);
+}
+static inline FUSED uint64_t fused_f64_rn(uint64_t a, uint64_t b, uint64_t c) {
+    return finish_f64(__builtin_fma(f64_of(a), f64_of(b), f64_of(c)), f64_of(b), f64_of(c), f64_of(a));
+}
+#define X(suffix, bits)                                                                                      \
+    static FUSED void lanes_fused_##suffix(struct lane_operands operands, uint32_t mask) {                   \
+        loop_##bits##_##bits##_##bits##_##bits(operands, mask, fused_##suffix);                              \
+    }
+X(f32_rn, 32)
+X(f32_rn_sat, 32)
+X(f64_rn, 64)
+#undef X
+
+lane_function *simt_lanes_fused(lane_function *function) {
+    static const struct {
+        lane_function *plain, *fused;
+    } pairs[] = {{lanes_fma_f32_rn, lanes_fused_f32_rn},
+                 {lanes_fma_f32_rn_sat, lanes_fused_f32_rn_sat},
+                 {lanes_fma_f64_rn, lanes_fused_f64_rn}};
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return function;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i].plain == function) return pairs[i].fused;
+    return function;
+}
+#else
+lane_function *simt_lanes_fused(lane_function *function) { return function; }
+#endif
+
 static const struct lane_row exact_rows[] = {
 #define X(suffix, modifiers, ...)                                                                            \
     ROW("add", modifiers, (F32), add_f32_##suffix, F32, F32, F32),                                           \

@@ -116,6 +116,14 @@ static inline uint16_t bf16_from(double value) {
     return narrow_f64(value, 8, 127);
 }
 
+static inline double e4m3_of(uint8_t bits) {
+    const uint32_t magnitude = bits & 0x7f, exponent = magnitude >> 3, fraction = magnitude & 7;
+    if (magnitude == 0x7f) return __builtin_nan("");
+    const double value =
+        exponent ? __builtin_ldexp(8 + fraction, (int)exponent - 10) : __builtin_ldexp(fraction, -9);
+    return bits >> 7 ? -value : value;
+}
+
 /* The less or the greater of two numbers of a 16-bit format, which its infinity tells; -0 is less than +0.  A
  * NaN gives way to a number, or wins. */
 static inline uint16_t extremum_half(uint16_t a, uint16_t b, uint16_t infinity, bool nan_wins,

@@ -116,6 +116,12 @@ static inline bool is_one_value(const uint32_t *values) {
 #define B uint16_t
 #include "lanes_loop.inc"
 
+#define LOOP loop_16_32_32
+#define RESULT uint16_t
+#define A uint32_t
+#define B uint32_t
+#include "lanes_loop.inc"
+
 #define LOOP loop_64_32_32
 #define RESULT uint64_t
 #define A uint32_t

@@ -6,7 +6,7 @@
 #include "lanes.h"
 
 /* Every modifier that tells one lane operation from another, types aside; as the text of an opcode has it.
- * u16x2 and s16x2 are here because no register is of these types. */
+ * u16x2 and the like are here because no register is of these types. */
 #define SIMT_MODIFIERS(X)                                                                                    \
     X(RN, "rn") X(RZ, "rz") X(RM, "rm") X(RP, "rp") X(RNI, "rni") X(RZI, "rzi") X(RMI, "rmi") X(RPI, "rpi")  \
     X(FTZ, "ftz") X(SAT, "sat") X(RELU, "relu") X(SATFINITE, "satfinite") X(NAN_WINS, "NaN")                 \
@@ -19,7 +19,7 @@
     X(FINITE, "finite") X(INFINITE, "infinite") X(NUMBER, "number") X(NOTANUMBER, "notanumber")              \
     X(NORMAL, "normal") X(SUBNORMAL, "subnormal")                                                            \
     X(F4E, "f4e") X(B4E, "b4e") X(RC8, "rc8") X(ECL, "ecl") X(ECR, "ecr") X(RC16, "rc16")                    \
-    X(U16X2, "u16x2") X(S16X2, "s16x2")
+    X(U16X2, "u16x2") X(S16X2, "s16x2") X(E4M3X2, "e4m3x2") X(E5M2X2, "e5m2x2") X(ADDED, "add")
 
 enum modifier_index {
 #define MODIFIER_INDEX(name, text) MODIFIER_##name,
@@ -70,7 +70,7 @@ struct lane_table {
 
 /* NULL-terminated arrays of tables. */
 extern const struct lane_table simt_integer_tables[], simt_bits_tables[], simt_select_tables[],
-    simt_float_tables[], simt_half_tables[], simt_compare_tables[], simt_convert_tables[];
+    simt_float_tables[], simt_half_tables[], simt_compare_tables[], simt_convert_tables[], simt_float8_tables[];
 
 /* The key by which an instruction is looked up. */
 struct lane_key {
@@ -81,6 +81,9 @@ struct lane_key {
     const enum width *widths;  /* of those that are registers: */
     uint32_t registers;        /* a bit for each */
 };
+
+/* What does the same by one instruction of the host's, where it has it. */
+lane_function *simt_lanes_fused(lane_function *function);
 
 /* setp and set; conversions that no row has.  They are products of several lists, and have no rows. */
 bool simt_compare_find(const struct lane_key *key, struct lane_operation *operation);

@@ -234,7 +234,7 @@ static void hook_add(struct hooks *hooks, const struct hook *hook, bool has_it) 
 }
 
 static bool hooks_create(struct launch *launch, size_t count) {
-    struct hooks *const lists[] = {&launch->instruction, &launch->branch,  &launch->access,
+    struct hooks *const lists[] = {&launch->instruction, &launch->executed, &launch->branch, &launch->access,
                                    &launch->shuffle,     &launch->warp_barrier, &launch->barrier,
                                    &launch->fence,       &launch->finding, &launch->all,
                                    &launch->copy,        &launch->copy_group, &launch->mbarrier,
@@ -247,7 +247,7 @@ static bool hooks_create(struct launch *launch, size_t count) {
 }
 
 static void hooks_destroy(struct launch *launch) {
-    struct hooks *const lists[] = {&launch->instruction, &launch->branch,  &launch->access,
+    struct hooks *const lists[] = {&launch->instruction, &launch->executed, &launch->branch, &launch->access,
                                    &launch->shuffle,     &launch->warp_barrier, &launch->barrier,
                                    &launch->fence,       &launch->finding, &launch->all,
                                    &launch->copy,        &launch->copy_group, &launch->mbarrier,
@@ -271,6 +271,7 @@ static bool prepare_observers(struct launch *launch) {
         if (observer->launch_begin && !observer->launch_begin(launch->launch_states[o], &launch->view)) return false;
         hook_add(&launch->all, &hook, true);
         hook_add(&launch->instruction, &hook, observer->instruction);
+        hook_add(&launch->executed, &hook, observer->executed);
         hook_add(&launch->branch, &hook, observer->branch);
         hook_add(&launch->access, &hook, observer->access);
         hook_add(&launch->shuffle, &hook, observer->shuffle);

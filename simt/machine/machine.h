@@ -352,6 +352,18 @@ struct cluster {
     uint32_t count;
 };
 
+/* What was executed alone, and, of the runs of lane operations that begin there, how many and with how many lanes. */
+struct executed_count {
+    simt_executed sum;
+    uint64_t runs, run_lanes;
+    bool is_listed;
+};
+
+struct executed {
+    struct executed_count *counts; /* by pc; NULL: nobody asks */
+    uint32_t *pcs, pc_count;       /* those that are not 0 */
+};
+
 struct block {
     simt_block_view view;
     struct launch *launch;
@@ -365,6 +377,7 @@ struct block {
     uint32_t warp_count;
     uint32_t live_threads;
     simt_tally tally;
+    struct executed executed;
     uint64_t polls;   /* of its warps */
     uint64_t changes; /* things done that others may wait for: stores, atomics that changed something, exits */
     uint64_t allowed; /* tally.instructions may become this; more has to be asked for */
@@ -412,7 +425,7 @@ struct launch {
     pthread_mutex_t lock; /* observers' launch states, printing, what threads leave behind */
     unsigned char **launch_states;
     size_t states_nbytes;
-    struct hooks instruction, branch, access, shuffle, warp_barrier, barrier, fence, finding, all;
+    struct hooks instruction, executed, branch, access, shuffle, warp_barrier, barrier, fence, finding, all;
     struct hooks copy, copy_group, mbarrier, proxy_fence, cluster_barrier;
     bool needs_initialised;
 };

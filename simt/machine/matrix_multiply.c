@@ -15,13 +15,6 @@ enum {
     EXPONENT_LEAST = -400
 };
 
-static double e4m3_of(uint8_t bits) {
-    const uint32_t magnitude = bits & 0x7f, exponent = magnitude >> 3, fraction = magnitude & 7;
-    if (magnitude == 0x7f) return NAN;
-    const double value = exponent ? ldexp(8 + fraction, (int)exponent - 10) : ldexp(fraction, -9);
-    return bits >> 7 ? -value : value;
-}
-
 static double value_of(uint64_t bits, enum matrix_element element) {
     switch (element) {
     case ELEMENT_F16: return (double)f16_of((uint16_t)bits);

@@ -1,5 +1,5 @@
 /* One warp's turn: which path runs, and for how long. */
-#include "machine.h"
+#include "executed.h"
 
 /* Instructions that a path may execute while others of its warp are ready, before they get a turn; and those that
  * a warp may execute with nothing arriving before lanes that wait for spinning ones go on. */
@@ -85,11 +85,20 @@ static bool schedule(struct warp *warp, struct path *path, simt_schedule order) 
     return true;
 }
 
-static inline void count(simt_tally *tally, uint32_t instructions, uint32_t active, uint32_t mask) {
-    uint64_t lanes = lane_count(active);
-    tally->instructions += instructions;
-    tally->active_lanes += instructions * lanes;
-    tally->thread_instructions += instructions * (mask == active ? lanes : lane_count(mask));
+static inline void count(struct block *block, uint32_t pc, uint32_t active, uint32_t mask) {
+    const uint64_t lanes = lane_count(active), threads = mask == active ? lanes : lane_count(mask);
+    block->tally.instructions++;
+    block->tally.active_lanes += lanes;
+    block->tally.thread_instructions += threads;
+    if (block->executed.counts) simt_executed_add(&block->executed, pc, lanes, threads);
+}
+
+static inline void count_run(struct block *block, uint32_t pc, uint32_t instructions, uint32_t mask) {
+    const uint64_t lanes = lane_count(mask);
+    block->tally.instructions += instructions;
+    block->tally.active_lanes += instructions * lanes;
+    block->tally.thread_instructions += instructions * lanes;
+    if (block->executed.counts) simt_executed_add_run(&block->executed, pc, lanes);
 }
 
 static void notify_instruction(struct warp *warp, const struct path *path, uint32_t mask) {
@@ -104,7 +113,7 @@ static inline bool step(struct warp *warp, struct path *path, const struct code 
         uint32_t guard = *(const uint32_t *)slot_lanes(path, code->guard);
         mask &= code->guard_is_negated ? ~guard : guard;
     }
-    count(&warp->block->tally, 1, path->mask, mask);
+    count(warp->block, path->pc, path->mask, mask);
     if (code->is_approximate) warp->block->tally.approximate++;
     if (is_watched) notify_instruction(warp, path, mask);
     enum outcome outcome = OUTCOME_NEXT;
@@ -120,7 +129,7 @@ static inline void go_straight(struct warp *warp, struct path *path, const struc
     const struct code *const end = code + code->straight;
     unsigned char *const registers = path->frame->registers;
     const uint32_t mask = path->mask;
-    count(&warp->block->tally, code->straight, mask, mask);
+    count_run(warp->block, path->pc, code->straight, mask);
     path->pc += code->straight;
     for (; code < end; code++) code->lanes((struct lane_operands){registers, &code->call}, mask);
 }

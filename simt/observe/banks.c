@@ -72,15 +72,21 @@ static struct wavefronts serve_words(const simt_access *access, uint32_t lanes, 
     return (struct wavefronts){lists.height, rows(lists.count, banks)};
 }
 
+static bool is_within_row(const simt_access *access, uint64_t low, uint64_t high, uint32_t banks) {
+    return ((high + lane_nbytes(access) - 1) >> WORD_SHIFT) - (low >> WORD_SHIFT) < banks;
+}
+
 /* Words of one row, or of a part of two neighbours, lie in banks of their own. */
 static bool is_one_row(const simt_access *access, uint32_t lanes, uint32_t banks) {
-    uint64_t low = UINT64_MAX, high = 0;
+    uint64_t low = access->addresses[first_lane(lanes)], high = access->addresses[last_lane(lanes)];
+    if (access->has_stride)
+        return low < high ? is_within_row(access, low, high, banks) : is_within_row(access, high, low, banks);
     for (; lanes; lanes &= lanes - 1) {
         uint64_t address = access->addresses[first_lane(lanes)];
         if (address < low) low = address;
         if (address > high) high = address;
     }
-    return ((high + lane_nbytes(access) - 1) >> WORD_SHIFT) - (low >> WORD_SHIFT) < banks;
+    return is_within_row(access, low, high, banks);
 }
 
 /* Consecutive words lie in the banks one after the other. */

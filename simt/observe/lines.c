@@ -6,7 +6,7 @@
 #include "counts.h"
 #include "cures.h"
 
-enum { LINE_NBYTES = 128, SECTOR_NBYTES = 32, WORD_NBYTES = 4 };
+enum { SECTOR_NBYTES = 32, WORD_NBYTES = 4 };
 
 struct cost {
     simt_line line;
@@ -68,12 +68,12 @@ static simt_line *line_at(struct costs *costs, uint32_t pc) {
 
 /* ---- what is counted ----------------------------------------------------------------------------------------- */
 
-static void count_instruction(void *block, const simt_event *event) {
-    simt_line *line = line_at(block, event->pc);
+static void count_executed(void *block, uint32_t pc, const simt_executed *executed) {
+    simt_line *line = line_at(block, pc);
     if (!line) return;
-    line->instructions++;
-    line->active_lanes += lane_count(event->active);
-    line->thread_instructions += lane_count(event->mask);
+    line->instructions += executed->instructions;
+    line->active_lanes += executed->active_lanes;
+    line->thread_instructions += executed->thread_instructions;
 }
 
 static void count_branch(void *block, const simt_event *event, uint32_t taken) {
@@ -89,6 +89,7 @@ static void count_branch(void *block, const simt_event *event, uint32_t taken) {
 static uint64_t lane_stride(const simt_access *access, uint64_t otherwise) {
     uint32_t first = first_lane(access->lanes), last = last_lane(access->lanes);
     if (first == last) return otherwise;
+    if (access->has_stride) return access->stride;
     const uint64_t *addresses = access->addresses, stride = addresses[first + 1] - addresses[first];
     for (uint32_t lane = first; lane < last; lane++)
         if ((access->lanes >> lane & 3) != 3 || addresses[lane + 1] - addresses[lane] != stride) return 0;
@@ -98,11 +99,13 @@ static uint64_t lane_stride(const simt_access *access, uint64_t otherwise) {
 static void count_global(struct cost *cost, const simt_access *access) {
     simt_line *line = &cost->line;
     simt_line_least *least = &cost->least;
-    const uint32_t nbytes = simt_lines(access, 1);
+    uint32_t pieces[SIMT_PIECES];
+    simt_pieces(access, pieces);
+    const uint32_t nbytes = pieces[SIMT_PIECE_BYTE];
     const uint64_t stride = lane_stride(access, least->lane_stride);
     least->lane_stride = line->global_accesses++ && least->lane_stride != stride ? 0 : stride;
-    line->global_requests += simt_lines(access, LINE_NBYTES);
-    line->global_sectors += simt_lines(access, SECTOR_NBYTES);
+    line->global_requests += pieces[SIMT_PIECE_LINE];
+    line->global_sectors += pieces[SIMT_PIECE_SECTOR];
     least->global_sectors_least += (nbytes + SECTOR_NBYTES - 1) / SECTOR_NBYTES;
     line->global_bytes += nbytes;
 }
@@ -115,7 +118,7 @@ static uint32_t padded_wavefronts(const simt_access *access, const simt_launch_v
     for (uint32_t lane = 0; lane < SIMT_LANES; lane++)
         addresses[lane] = access->addresses[lane] + access->addresses[lane] / WORD_NBYTES / words * WORD_NBYTES;
     padded.addresses = addresses;
-    padded.is_consecutive = false;
+    padded.has_stride = false;
     return simt_wavefronts(&padded, view->warp_size, view->banks, &least);
 }
 
@@ -249,7 +252,7 @@ const struct simt_observer simt_observe_lines = {
     .launch_end = end_launch,
     .block_begin = begin_block,
     .block_end = end_block,
-    .instruction = count_instruction,
+    .executed = count_executed,
     .branch = count_branch,
     .access = count_access,
     .shuffle = count_shuffle,

@@ -16,4 +16,8 @@ uint32_t simt_lanes_together(uint32_t nbytes, uint32_t warp_size, uint32_t banks
 /* Distinct aligned lines of line_nbytes (a power of two) that the lanes touch. */
 uint32_t simt_lines(const simt_access *access, uint32_t line_nbytes);
 
+/* Those of 128, 32 and 1 bytes at once. */
+enum simt_piece { SIMT_PIECE_LINE, SIMT_PIECE_SECTOR, SIMT_PIECE_BYTE, SIMT_PIECES };
+void simt_pieces(const simt_access *access, uint32_t counts[SIMT_PIECES]);
+
 #endif

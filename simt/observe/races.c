@@ -9,31 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "races.h"
-#include "span.h"
+#include "races_visit.h"
 
 /* ---- an access on its way over the shadow */
-
-enum { RIVALS_MAX = 2 * HISTORIES };
-
-struct visit {
-    struct races_block *block;
-    const simt_event *event;
-    const simt_access *access;
-    enum history history;
-    struct shadow_page *page;
-    const uint64_t *rivals[RIVALS_MAX]; /* planes of the page with which the access conflicts */
-    enum history rival_histories[RIVALS_MAX];
-    uint32_t rival_count;
-    uint32_t scoped_from; /* of the rivals: with those behind it only where one of the two is of block scope */
-    uint64_t pc_and_tick; /* of its stamps, with the block: all but the thread */
-    uint64_t same_thread; /* the bits in which stamps of one thread agree */
-    uint32_t racing;      /* lanes */
-};
-
-static bool is_settled(const struct races_block *block, uint64_t stamp) {
-    return stamp - block->first_stamp < block->settled_span || !stamp;
-}
 
 static bool is_atomic(const simt_access *access) {
     if (access->order == SIMT_VOLATILE && access->space == SIMT_SHARED) return access->kind == SIMT_ATOMIC;
@@ -75,25 +53,6 @@ static void report_encounters(struct races_block *block) {
 
 /* ---- cells */
 
-static void add_rivals(struct visit *visit, uint8_t histories) {
-    for (int history = 0; history < HISTORIES; history++)
-        for (int i = 0; i < 2 && histories >> history & 1; i++) {
-            if (!visit->page->stamps[history][i]) continue;
-            visit->rivals[visit->rival_count] = visit->page->stamps[history][i];
-            visit->rival_histories[visit->rival_count++] = (enum history)history;
-        }
-}
-
-/* Sets out the planes to be looked at; again whenever the page has got one more. */
-static void list_rivals(struct visit *visit) {
-    visit->rival_count = 0;
-    add_rivals(visit, simt_races_conflicts[visit->history]);
-    visit->scoped_from = visit->rival_count;
-    if (!visit->block->races->is_of_block || visit->access->space != SIMT_GLOBAL) return;
-    if (visit->history == ATOMIC_WRITES) add_rivals(visit, 1 << ATOMIC_READS | 1 << ATOMIC_WRITES);
-    if (visit->history == ATOMIC_READS) add_rivals(visit, 1 << ATOMIC_WRITES);
-}
-
 /* Whether two atomic accesses are of different blocks, and one of block scope. */
 static bool is_out_of_scope(const struct visit *visit, uint64_t stamp) {
     const struct races *races = visit->block->races;
@@ -105,15 +64,6 @@ static bool is_out_of_scope(const struct visit *visit, uint64_t stamp) {
 static bool is_known(const struct visit *visit, uint32_t thread, uint64_t stamp, enum history history) {
     bool is_atomic = history == ATOMIC_READS || history == ATOMIC_WRITES;
     return simt_order_knows(visit->block, thread, stamp, is_atomic);
-}
-
-/* How far from each other two threads run. */
-static uint32_t distance(const struct races *races, uint64_t stamp, uint64_t other) {
-    if (stamp >> races->block_shift != other >> races->block_shift) return 3;
-    uint64_t thread = stamp_field(stamp, races->thread_shift, races->tick_shift);
-    uint64_t other_thread = stamp_field(other, races->thread_shift, races->tick_shift);
-    if (thread / races->view->warp_size != other_thread / races->view->warp_size) return 2;
-    return thread != other_thread;
 }
 
 /* Records the access in place of an earlier one of its kind that it makes redundant, or of the one nearer to the first. */
@@ -129,17 +79,17 @@ static void note_beside_others(struct visit *visit, uint32_t thread, uint32_t ce
         races_lose(visit->block->races);
         return;
     }
-    if (is_new) list_rivals(visit);
+    if (is_new) simt_visit_list_rivals(visit);
     uint64_t *second = &planes[1][cell];
     const struct races *races = visit->block->races;
     if (is_known(visit, thread, *second, visit->history) ||
-        distance(races, *first, stamp) >= distance(races, *first, *second))
+        races_distance(races, *first, stamp) >= races_distance(races, *first, *second))
         *second = stamp;
 }
 
 /* Whether the earlier store happened before this one, so that nobody can still read its value. */
 static bool is_past(const struct visit *visit, uint32_t thread, uint64_t earlier, uint64_t stamp) {
-    return is_settled(visit->block, earlier) ||
+    return races_is_settled(visit->block, earlier) ||
            ((earlier ^ stamp) & visit->same_thread && is_known(visit, thread, earlier, PLAIN_WRITES));
 }
 
@@ -162,7 +112,7 @@ static bool is_update(const struct visit *visit, uint32_t cell, uint64_t other, 
     if (visit->history != PLAIN_WRITES || !is_of_line(visit, other)) return false;
     if (!visit->page->stamps[PLAIN_READS][0]) return false;
     uint64_t read = visit->page->stamps[PLAIN_READS][0][cell], written = visit->page->stamps[PLAIN_WRITES][0][cell];
-    return read && is_of_line(visit, read) && !is_settled(visit->block, written) &&
+    return read && is_of_line(visit, read) && !races_is_settled(visit->block, written) &&
            (written ^ stamp) & visit->same_thread && is_of_line(visit, written);
 }
 
@@ -171,7 +121,7 @@ static void visit_cell(struct visit *visit, uint32_t lane, uint32_t cell, uint64
     uint32_t thread = visit->event->warp * block->races->view->warp_size + lane;
     for (uint32_t i = 0; i < visit->rival_count; i++) {
         uint64_t other = visit->rivals[i][cell];
-        if (is_settled(block, other) || !((other ^ stamp) & visit->same_thread)) continue;
+        if (races_is_settled(block, other) || !((other ^ stamp) & visit->same_thread)) continue;
         if (i >= visit->scoped_from && !is_out_of_scope(visit, other)) continue;
         if (is_known(visit, thread, other, visit->rival_histories[i])) continue;
         bool is_same_value = visit->history == PLAIN_WRITES && visit->rival_histories[i] == PLAIN_WRITES &&
@@ -191,108 +141,10 @@ static void visit_cell(struct visit *visit, uint32_t lane, uint32_t cell, uint64
     }
     if (visit->history == PLAIN_WRITES) note_value(visit, thread, cell, stamp, value);
     uint64_t *first = &visit->page->stamps[visit->history][0][cell];
-    if (is_settled(block, *first) || !((*first ^ stamp) & visit->same_thread))
+    if (races_is_settled(block, *first) || !((*first ^ stamp) & visit->same_thread))
         *first = stamp;
     else
         note_beside_others(visit, thread, cell, stamp);
-}
-
-/* ---- lanes */
-
-/* The value that a store writes to the cell that begins at the lane's byte. */
-static uint64_t stored(const simt_access *access, uint32_t lane, uint32_t byte, uint32_t cell_bits) {
-    uint32_t element_bits = (uint32_t)__builtin_ctz(access->element_nbytes);
-    if (element_bits > 3 || !access->values) return VALUE_MIXED; /* the value is not known */
-    uint64_t element = access->values[(byte >> element_bits) * SIMT_LANES + lane];
-    return element >> (byte & (access->element_nbytes - 1)) * 8 & ((UINT64_C(1) << (8u << cell_bits)) - 1);
-}
-
-/* Makes the page ready for the access; false: no memory. */
-static bool prepare(struct visit *visit) {
-    struct shadow_page *page = visit->page;
-    uint32_t cell_bits = (uint32_t)__builtin_ctz(visit->access->element_nbytes);
-    if (cell_bits < page->cell_bits && !simt_page_refine(page, cell_bits)) return false;
-    if (!simt_page_ensure(page, &page->stamps[visit->history][0])) return false;
-    if (visit->history == PLAIN_WRITES && !simt_page_ensure(page, &page->values)) return false;
-    list_rivals(visit);
-    return true;
-}
-
-static uint64_t stamp_of(const struct visit *visit, uint32_t lane) {
-    const struct races *races = visit->block->races;
-    uint64_t thread = (uint64_t)visit->event->warp * races->view->warp_size + lane;
-    return visit->pc_and_tick + (thread << races->thread_shift);
-}
-
-/* ---- the commonest access: neighbouring lanes at neighbouring words, of which nothing is to be said
- *
- * Its loops have no branches, so that the compiler can make vectors of them: the top bit tells. */
-
-/* Where `earlier` is not settled. */
-static uint64_t unsettled(const struct races_block *block, uint64_t earlier) {
-    uint64_t first = block->first_stamp, end = first + block->settled_span;
-    return ~((earlier - 1) | (~(earlier - first) & (earlier - end)));
-}
-
-static bool are_settled(const struct visit *visit, const uint64_t *earlier, uint32_t count) {
-    uint64_t strays = 0;
-    for (uint32_t i = 0; i < count; i++) strays |= unsettled(visit->block, earlier[i]);
-    return !(strays >> 63);
-}
-
-static bool are_settled_or_own(const struct visit *visit, const uint64_t *earlier, const uint64_t *stamps,
-                               uint32_t count) {
-    uint64_t strays = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t difference = (earlier[i] ^ stamps[i]) & visit->same_thread;
-        strays |= unsettled(visit->block, earlier[i]) & ~(difference - 1);
-    }
-    return !(strays >> 63);
-}
-
-enum { WORD_NBYTES = 1 << CELL_BITS_MAX, ROW_WORDS_MAX = PAGE_NBYTES / WORD_NBYTES };
-
-/* Does all there is to do on an open page; false: it takes a closer look, and nothing is done. */
-static bool visit_row(struct visit *visit, uint32_t first, uint32_t lanes) {
-    uint64_t stamps[ROW_WORDS_MAX];
-    const simt_access *access = visit->access;
-    struct shadow_page *page = visit->page;
-    uint32_t words = lane_nbytes(access) / WORD_NBYTES, count = 0,
-             cell = page_cell(page, access->addresses[first]);
-    if (page->cell_bits != CELL_BITS_MAX) return false;
-    uint64_t stamp = stamp_of(visit, first), step = UINT64_C(1) << visit->block->races->thread_shift;
-    for (uint32_t lane = 0; lane < lanes; lane++, stamp += step)
-        for (uint32_t word = 0; word < words; word++) stamps[count++] = stamp;
-    for (uint32_t i = 0; i < visit->rival_count; i++)
-        if (!are_settled_or_own(visit, &visit->rivals[i][cell], stamps, count)) return false;
-    uint64_t *own = &page->stamps[visit->history][0][cell];
-    if (visit->history != PLAIN_WRITES) {
-        if (!are_settled_or_own(visit, own, stamps, count)) return false;
-    } else {
-        const uint64_t *second = page->stamps[PLAIN_WRITES][1];
-        if (!are_settled(visit, own, count) || (second && !are_settled(visit, &second[cell], count)))
-            return false;
-        for (uint32_t lane = first; lane < first + lanes; lane++)
-            for (uint32_t word = 0; word < words; word++)
-                page->values[cell++] = stored(access, lane, word * WORD_NBYTES, CELL_BITS_MAX);
-    }
-    memcpy(own, stamps, count * sizeof *stamps);
-    return true;
-}
-
-/* false: it is not of this kind, or takes a closer look. */
-static bool visit_neighbours(struct visit *visit) {
-    const simt_access *access = visit->access;
-    if (access->element_nbytes < WORD_NBYTES || !access->lanes || !is_consecutive(access)) return false;
-    uint32_t first = first_lane(access->lanes), lanes = last_lane(access->lanes) - first + 1;
-    uint64_t address = access->addresses[first], number = address >> PAGE_BITS;
-    if ((address & (PAGE_NBYTES - 1)) + lanes * lane_nbytes(access) > PAGE_NBYTES) return false;
-    bool is_shared = access->space == SIMT_SHARED;
-    visit->page = races_open(visit->block, is_shared, number);
-    bool is_done = visit->page && prepare(visit) && visit_row(visit, first, lanes);
-    if (visit->page) races_close(visit->block, is_shared, number);
-    visit->page = NULL;
-    return is_done;
 }
 
 /* ---- any access */
@@ -301,23 +153,23 @@ static void visit_lane(struct visit *visit, uint32_t lane) {
     const simt_access *access = visit->access;
     uint32_t cell_bits = visit->page->cell_bits, nbytes = lane_nbytes(access);
     uint32_t cell = page_cell(visit->page, access->addresses[lane]);
-    uint64_t stamp = stamp_of(visit, lane);
+    uint64_t stamp = visit_stamp(visit, lane);
     for (uint32_t byte = 0; byte < nbytes; byte += 1u << cell_bits, cell++)
         visit_cell(visit, lane, cell, stamp,
-                   visit->history == PLAIN_WRITES ? stored(access, lane, byte, cell_bits) : 0);
+                   visit->history == PLAIN_WRITES ? visit_stored(access, lane, byte, cell_bits) : 0);
 }
 
 /* Lanes are aligned to their bytes, and so each is within a page. */
-static void visit_lanes(struct visit *visit) {
+static void visit_lanes(struct visit *visit, uint32_t lanes) {
     bool is_shared = visit->access->space == SIMT_SHARED;
     uint64_t number = 0;
-    for (uint32_t lanes = visit->access->lanes; lanes; lanes &= lanes - 1) {
+    for (; lanes; lanes &= lanes - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(lanes);
         if (!visit->page || visit->access->addresses[lane] >> PAGE_BITS != number) {
             if (visit->page) races_close(visit->block, is_shared, number);
             number = visit->access->addresses[lane] >> PAGE_BITS;
             visit->page = races_open(visit->block, is_shared, number);
-            if (!visit->page || !prepare(visit)) {
+            if (!visit->page || !simt_visit_prepare(visit)) {
                 races_lose(visit->block->races);
                 break;
             }
@@ -340,7 +192,7 @@ static void check_access_of(struct races_block *block, const simt_event *event, 
         .same_thread = ~(((UINT64_C(1) << races->thread_shift) - 1) |
                          ((UINT64_C(1) << races->block_shift) - (UINT64_C(1) << races->tick_shift))),
     };
-    if (!visit_neighbours(&visit)) visit_lanes(&visit);
+    if (!simt_visit_one(&visit)) visit_lanes(&visit, simt_visit_row(&visit));
     if (visit.racing) report_encounters(block);
     if (visit.racing) block->racing_accesses += (uint32_t)__builtin_popcount(visit.racing);
     if (atomic) simt_order_atomic(block, event, access, races_is_of_block(races, event->pc));
@@ -355,7 +207,7 @@ static void check_cluster_access(struct races_block *block, const simt_event *ev
     for (uint32_t lane = 0; lane < SIMT_LANES; lane++)
         addresses[lane] = races_address(event->block, access->addresses[lane]);
     ranked.addresses = addresses;
-    ranked.is_consecutive = false;
+    ranked.has_stride = false;
     check_access_of(block, event, &ranked);
 }
 

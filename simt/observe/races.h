@@ -110,6 +110,9 @@ struct thread {
     bool is_reading_block; /* it is of block scope: what other blocks release is not for it */
 };
 
+/* Pages of global memory that the block was at: they stay where they are until the launch ends. */
+enum { PAGES_KNOWN = 256 };
+
 struct races_block {
     struct races *races;
     uint64_t index;
@@ -124,6 +127,7 @@ struct races_block {
     uint64_t racing_accesses;
     struct encounter encounters[ENCOUNTERS_MAX]; /* of the access that is looked at */
     uint32_t encounter_count;
+    struct shadow_page *pages[PAGES_KNOWN]; /* by the page's number; NULL: none */
 };
 
 static inline uint64_t stamp_field(uint64_t stamp, uint32_t from, uint32_t to) {
@@ -162,10 +166,11 @@ static inline uint64_t races_address(const simt_block_view *view, uint64_t addre
 static inline struct shadow_page *races_open(struct races_block *block, bool is_shared, uint64_t number) {
     if (is_shared) return simt_shadow_page(&block->shared->shadow, number);
     struct shard *shard = races_shard(block->races, number);
+    struct shadow_page **known = &block->pages[number % PAGES_KNOWN];
     pthread_mutex_lock(&shard->lock);
-    struct shadow_page *page = simt_shadow_page(&shard->shadow, number);
-    if (!page) pthread_mutex_unlock(&shard->lock);
-    return page;
+    if (!*known || (*known)->number != number) *known = simt_shadow_page(&shard->shadow, number);
+    if (!*known) pthread_mutex_unlock(&shard->lock);
+    return *known;
 }
 
 static inline void races_close(struct races_block *block, bool is_shared, uint64_t number) {
@@ -179,6 +184,8 @@ void simt_order_end(struct races_block *block);
 
 /* Whether the access that was stamped happened before what the thread does now. */
 bool simt_order_knows(const struct races_block *block, uint32_t thread, uint64_t stamp, bool is_atomic);
+/* Whether all threads of the block know that: of a lone thread nothing is looked at. */
+bool simt_order_all_know(const struct races_block *block, uint64_t stamp, bool is_atomic);
 
 void simt_order_barrier(struct races_block *block, const uint32_t *lanes, bool is_whole);
 void simt_order_warp_barrier(struct races_block *block, uint32_t warp, uint32_t lanes);

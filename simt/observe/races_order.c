@@ -79,15 +79,26 @@ static bool part(struct races_block *block) {
     return block->is_parted;
 }
 
-bool simt_order_knows(const struct races_block *block, uint32_t thread, uint64_t stamp, bool is_atomic) {
-    const struct races *races = block->races;
+static bool has(const struct races *races, struct clock clock, uint64_t stamp, bool is_atomic) {
     uint64_t other_block = (stamp >> races->block_shift) - 1;
     uint64_t other = stamp_field(stamp, races->thread_shift, races->tick_shift);
     uint32_t tick = (uint32_t)stamp_field(stamp, races->tick_shift, races->block_shift);
-    if (!stamp || (other_block == block->index && (tick <= block->settled || other == thread))) return true;
-    uint64_t entry = entry_of(races, other_block, other, is_atomic);
-    if (simt_clock_at(block->seen, races->levels, entry) >= tick) return true;
-    return block->is_parted && simt_clock_at(block->threads[thread].seen, races->levels, entry) >= tick;
+    return simt_clock_at(clock, races->levels, entry_of(races, other_block, other, is_atomic)) >= tick;
+}
+
+bool simt_order_all_know(const struct races_block *block, uint64_t stamp, bool is_atomic) {
+    const struct races *races = block->races;
+    uint32_t tick = (uint32_t)stamp_field(stamp, races->tick_shift, races->block_shift);
+    if (!stamp || ((stamp >> races->block_shift) - 1 == block->index && tick <= block->settled)) return true;
+    return !simt_clock_is_empty(block->seen) && has(races, block->seen, stamp, is_atomic);
+}
+
+bool simt_order_knows(const struct races_block *block, uint32_t thread, uint64_t stamp, bool is_atomic) {
+    const struct races *races = block->races;
+    bool is_own_block = (stamp >> races->block_shift) - 1 == block->index;
+    if (is_own_block && stamp_field(stamp, races->thread_shift, races->tick_shift) == thread) return true;
+    if (simt_order_all_know(block, stamp, is_atomic)) return true;
+    return block->is_parted && has(races, block->threads[thread].seen, stamp, is_atomic);
 }
 
 /* ---- acquiring */

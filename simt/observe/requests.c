@@ -5,7 +5,7 @@
 #include "span.h"
 
 enum { LINE_SHIFT = 7, SECTOR_SHIFT = 5 };
-enum { SHIFTS_MAX = 3 };
+enum { SHIFTS_MAX = SIMT_PIECES };
 enum { KINDS = SIMT_ATOMIC + 1 };
 enum { ACCESSES, REQUESTS, SECTORS, BYTES, COUNTS };
 
@@ -63,11 +63,69 @@ static inline void count_whole(const simt_access *access, uint32_t nbytes, const
         counts[i] = (uint32_t)((last >> shifts[i]) - (begin >> shifts[i]) + 1);
 }
 
+/* Counts the pieces of lanes that lie `stride` from one another, which are aligned and do not overlap: pieces not smaller
+ * than the stride are all those between the ends, smaller ones each lane's own. */
+static inline void count_steps(const simt_access *access, uint32_t nbytes, const uint32_t *shifts, uint32_t *counts,
+                               uint32_t count) {
+    const uint64_t one = access->addresses[first_lane(access->lanes)],
+                   other = access->addresses[last_lane(access->lanes)];
+    const bool rises = !(access->stride >> 63);
+    const uint64_t begin = rises ? one : other, end = (rises ? other : one) + nbytes - 1,
+                   stride = rises ? access->stride : -access->stride;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint64_t piece = UINT64_C(1) << shifts[i];
+        counts[i] = stride <= piece ? (uint32_t)((end >> shifts[i]) - (begin >> shifts[i]) + 1)
+                                    : lane_count(access->lanes) * (piece < nbytes ? nbytes >> shifts[i] : 1);
+    }
+}
+
+/* How many different numbers addresses have, each shifted. */
+static uint32_t count_distinct(const simt_access *access, uint32_t shift) {
+    enum { SLOT_BITS = 6 }; /* twice as many as lanes */
+    uint64_t slots[1 << SLOT_BITS] = {0}, previous = 0;
+    uint32_t count = 0;
+    for (uint32_t rest = access->lanes; rest; rest &= rest - 1) {
+        const uint64_t key = (access->addresses[first_lane(rest)] >> shift) + 1;
+        if (key == previous) continue;
+        previous = key;
+        uint64_t slot = key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SLOT_BITS);
+        while (slots[slot] && slots[slot] != key) slot = (slot + 1) % (1 << SLOT_BITS);
+        count += !slots[slot];
+        slots[slot] = key;
+    }
+    return count;
+}
+
+/* Whether the lanes' spans are aligned, so that they are the same or apart, and each is within one piece that is not
+ * smaller. */
+static bool are_aligned(const simt_access *access, uint32_t nbytes) {
+    uint64_t low_bits = nbytes & (nbytes - 1);
+    for (uint32_t rest = access->lanes; rest; rest &= rest - 1)
+        low_bits |= access->addresses[first_lane(rest)] & (nbytes - 1);
+    return !low_bits;
+}
+
+static inline void count_scattered(const simt_access *access, uint32_t nbytes, const uint32_t *shifts, uint32_t *counts,
+                                   uint32_t count) {
+    const uint32_t own = (uint32_t)__builtin_ctz(nbytes);
+    for (uint32_t i = 0; i < count; i++)
+        counts[i] = shifts[i] > own ? count_distinct(access, shifts[i])
+                                    : count_distinct(access, own) << (own - shifts[i]);
+}
+
 static inline void count_each(const simt_access *access, const uint32_t *shifts, uint32_t *counts,
                               uint32_t count) {
     uint32_t nbytes = lane_nbytes(access);
     if (is_consecutive(access)) {
         count_whole(access, nbytes, shifts, counts, count);
+        return;
+    }
+    if (access->has_stride) {
+        count_steps(access, nbytes, shifts, counts, count);
+        return;
+    }
+    if (are_aligned(access, nbytes)) {
+        count_scattered(access, nbytes, shifts, counts, count);
         return;
     }
     struct begins begins;
@@ -81,17 +139,22 @@ uint32_t simt_lines(const simt_access *access, uint32_t line_nbytes) {
     return lines;
 }
 
+void simt_pieces(const simt_access *access, uint32_t counts[SIMT_PIECES]) {
+    static const uint32_t shifts[SIMT_PIECES] = {
+        [SIMT_PIECE_LINE] = LINE_SHIFT, [SIMT_PIECE_SECTOR] = SECTOR_SHIFT, [SIMT_PIECE_BYTE] = 0};
+    count_each(access, shifts, counts, SIMT_PIECES);
+}
+
 static void count_access(void *block, const simt_event *event, const simt_access *access) {
     (void)event;
     if (access->space != SIMT_GLOBAL || !access->lanes) return;
-    static const uint32_t shifts[SHIFTS_MAX] = {LINE_SHIFT, SECTOR_SHIFT, 0}; /* 0: bytes */
-    uint32_t pieces[SHIFTS_MAX];
-    count_each(access, shifts, pieces, SHIFTS_MAX);
+    uint32_t pieces[SIMT_PIECES];
+    simt_pieces(access, pieces);
     uint64_t *counts = (uint64_t *)block + access->kind * COUNTS;
     counts[ACCESSES]++;
-    counts[REQUESTS] += pieces[0];
-    counts[SECTORS] += pieces[1];
-    counts[BYTES] += pieces[2];
+    counts[REQUESTS] += pieces[SIMT_PIECE_LINE];
+    counts[SECTORS] += pieces[SIMT_PIECE_SECTOR];
+    counts[BYTES] += pieces[SIMT_PIECE_BYTE];
 }
 
 static void end_block(void *launch, void *block, const simt_block_view *view) {

@@ -14,7 +14,7 @@ static inline uint32_t lane_nbytes(const simt_access *access) {
 static inline bool is_consecutive(const simt_access *access) {
     const uint64_t *addresses = access->addresses, nbytes = lane_nbytes(access);
     uint64_t strays = 0;
-    if (access->is_consecutive) return true;
+    if (access->has_stride) return access->stride == nbytes || !(access->lanes & (access->lanes - 1));
     if (access->lanes == UINT32_MAX) { /* a loop that the compiler unrolls and vectorises */
         for (uint32_t lane = 1; lane < 32; lane++) strays |= (addresses[lane] - addresses[lane - 1]) ^ nbytes;
         return strays == 0;

@@ -177,6 +177,29 @@ static const struct answer {
     {"cvt.rn.bf16x2.f32", 3, {0x3f800000, 0x40000000}, 0x3f804000},
     {"cvt.pack.sat.s16.s32", 3, {0x00012345, 0xffff0000}, 0x7fff8000},
     {"cvt.pack.sat.u8.s32.b32", 4, {300, 0xffffffff, 0x1234}, 0x1234ff00},
+    {"cvt.rn.satfinite.e4m3x2.f32", 3, {0x3f800000, 0xc3e00000}, 0x38fe}, /* 1, -448 */
+    {"cvt.rn.satfinite.e4m3x2.f32", 3, {0x43e80001, 0xff800000}, 0x7efe}, /* above 464, -infinity */
+    {"cvt.rn.satfinite.e4m3x2.f32", 3, {0x7fc00000, 0x80000000}, 0x7f80},
+    {"cvt.rn.satfinite.e4m3x2.f32", 3, {0x3a800000, 0x3a800001}, 0x0001}, /* half of the least subnormal, and above */
+    {"cvt.rn.satfinite.e4m3x2.f32", 3, {0x3c780000, 0x3c700000}, 0x0808}, /* 7.75 and 7.5 of the least are 8 */
+    {"cvt.rn.satfinite.e4m3x2.f32", 3, {0x3f880000, 0x3f980000}, 0x383a}, /* 1.0625 and 1.1875: ties to even */
+    {"cvt.rn.satfinite.relu.e4m3x2.f32", 3, {0xbf800000, 0xffc00000}, 0x007f},
+    {"cvt.rn.satfinite.e5m2x2.f32", 3, {0x3f800000, 0x47600000}, 0x3c7b}, /* 1, 57344 */
+    {"cvt.rn.satfinite.e5m2x2.f32", 3, {0x7f7fffff, 0xff7fffff}, 0x7bfb},
+    {"cvt.rn.satfinite.e5m2x2.f32", 3, {0x37800000, 0x37000000}, 0x0100}, /* the least subnormal, and its half */
+    {"cvt.rn.satfinite.e4m3x2.f16x2", 2, {0x3c00fc00}, 0x38fe},
+    {"cvt.rn.satfinite.e5m2x2.f16x2", 2, {0x7bff7e00}, 0x7b7f},
+    {"cvt.rn.f16x2.e4m3x2", 2, {0x7efe}, 0x5f00df00},
+    {"cvt.rn.f16x2.e4m3x2", 2, {0x7f01}, 0x7fff1800},
+    {"cvt.rn.relu.f16x2.e4m3x2", 2, {0xb838}, 0x00003c00},
+    {"cvt.rn.f16x2.e5m2x2", 2, {0x7c01}, 0x7c000100},
+    {"cvt.rn.f16x2.e5m2x2", 2, {0xfdbc}, 0x7fffbc00},
+    {"vabsdiff4.u32.u32.u32", 4, {0x00ff8001, 0xff007f03, 9}, 0xffff0102},
+    {"vabsdiff4.u32.u32.u32.add", 4, {0x00ff8001, 0xff007f03, 9}, 522},
+    {"vabsdiff4.u32.s32.s32", 4, {0x00ff8001, 0xff007f03, 9}, 0x0101ff02},
+    {"vabsdiff4.u32.s32.s32.add", 4, {0x00ff8001, 0xff007f03, 9}, 268},
+    {"vabsdiff2.u32.u32.u32", 4, {0x00018000, 0xffff7fff, 0}, 0xfffe0001},
+    {"vabsdiff2.s32.s32.s32.add", 4, {0x00018000, 0xffff7fff, 5}, 65542},
     {"set.lt.u32.s32", 3, {0xffffffff, 0}, 0xffffffff},
     {"set.gt.f32.f32", 3, {0x40000000, 0x3f800000}, 0x3f800000},
     {"set.eq.f16.f16", 3, {0x8000, 0}, 0x3c00},

@@ -375,8 +375,28 @@ static void check_many_counts(void) {
     simt_report_destroy(report);
 }
 
+/* That lanes lie in steps is a hint, which changes no count. */
+static void check_steps(void) {
+    static const uint32_t masks[] = {FULL, 1, 0xf0, 0x80000000, 0x7fffffff, 0xfffffffe, 0x00ffff00};
+    static const int64_t steps[] = {0, 1, -1, 2, -2, 3, 4, -4, 5, 7, 8, -8, 16, 31, 32, -32, 33, 100, -1000, 4096};
+    for (uint32_t element_nbytes = 1; element_nbytes <= 8; element_nbytes *= 2)
+        for (uint32_t elements = 1; elements <= 4; elements *= 2)
+            for (size_t m = 0; m < sizeof masks / sizeof *masks; m++)
+                for (size_t s = 0; s < sizeof steps / sizeof *steps; s++)
+                    for (uint32_t line = 1; line <= 128; line *= 2) {
+                        const int64_t nbytes = element_nbytes * elements;
+                        struct made made;
+                        make(&made, masks[m], 1 << 20 | (uint64_t)nbytes, steps[s] * nbytes, element_nbytes, elements);
+                        const uint32_t expected = simt_lines(&made.access, line);
+                        made.access.has_stride = true;
+                        made.access.stride = (uint64_t)(steps[s] * nbytes);
+                        expect("lines of steps", expected, simt_lines(&made.access, line));
+                    }
+}
+
 int main(void) {
     check_many_counts();
+    check_steps();
     check_banks_cases();
     check_lines();
     check_random_accesses();

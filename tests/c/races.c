@@ -1,6 +1,7 @@
 /* races: what the race observer says of one block, and the observers of uninitialised reads and of shuffles.
  */
 #include "races_machine.h"
+#include "observe/races.h"
 
 extern const struct simt_observer simt_observe_uninitialised, simt_observe_shuffle;
 
@@ -347,8 +348,90 @@ static int check_shuffle(void) {
     return failures + expect(seen.undefined_shuffles == 8, "the count");
 }
 
+/* ---- made-up kernels: whole warps' rows and common addresses are looked at all at once, lone lanes one by one */
+
+static uint64_t state;
+
+static uint32_t below(uint32_t limit) {
+    state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return (uint32_t)(state >> 33) % limit;
+}
+
+static void tell_any(void) {
+    static const int64_t strides[] = {0, 0, 4, 4, 4, 4, 8, -4, 12};
+    static const enum simt_access_kind kinds[] = {SIMT_LOAD, SIMT_LOAD, SIMT_LOAD, SIMT_STORE, SIMT_ATOMIC};
+    static const int masks[] = {FULL, FULL, FULL, 0xff, 0x7ffffffe, 0x55555555, 1 << 7, INT32_MIN};
+    const uint32_t block = below(3), nbytes = below(8) ? 4 : 1u << below(4);
+    struct what what = {.space = below(2) ? SIMT_SHARED : SIMT_GLOBAL, .kind = kinds[below(5)], .nbytes = nbytes};
+    what.stride = strides[below(9)] * nbytes / 4;
+    const uint32_t word = below(3) ? 32 * below(5) : below(600);
+    what.address = (what.space == SIMT_SHARED ? 2048 : 0x700000000800) + (int64_t)word * 4 / nbytes * nbytes;
+    what.order = below(8) || what.kind == SIMT_ATOMIC ? SIMT_WEAK : SIMT_VOLATILE;
+    what.same = below(3) ? 0 : 1 + below(2);
+    what.pc = 1 + below(20);
+    access_by(block, below(WARPS), masks[below(8)], what);
+    if (!below(4)) barrier(block);
+    if (!below(8)) {
+        const simt_event event = {&blocks[block].view, below(WARPS), 21, UINT32_MAX, UINT32_MAX};
+        observer->warp_barrier(blocks[block].state, &event, UINT32_MAX);
+    }
+}
+
+/* A number for all that a shadow holds, in whatever order its pages were made. */
+static uint64_t digest_plane(const uint64_t *plane, uint64_t salt, size_t cells) {
+    uint64_t digest = 0;
+    for (size_t cell = 0; plane && cell < cells; cell++)
+        if (plane[cell]) digest += (plane[cell] ^ (salt << 32 | cell)) * (UINT64_C(0x9e3779b97f4a7c15) + 2 * cell) >> 3;
+    return digest;
+}
+
+static uint64_t digest_shadow(const struct shadow *shadow) {
+    uint64_t digest = 0;
+    for (size_t bucket = 0; bucket < shadow->bucket_count; bucket++)
+        for (const struct shadow_page *page = shadow->buckets[bucket]; page; page = page->next) {
+            const size_t cells = (size_t)PAGE_NBYTES >> page->cell_bits;
+            for (uint64_t plane = 0; plane < 2 * HISTORIES; plane++)
+                digest += digest_plane(page->stamps[plane / 2][plane % 2], page->number << 4 | plane, cells);
+            digest += digest_plane(page->values, page->number << 4 | 2 * HISTORIES, cells);
+        }
+    return digest;
+}
+
+static uint64_t digest_all(void) {
+    const struct races *races = launch_state;
+    uint64_t digest = 0;
+    for (uint32_t shard = 0; shard < SHARDS; shard++) digest += digest_shadow(&races->shards[shard].shadow);
+    for (uint32_t block = 0; block < BLOCKS; block++)
+        digest += (block + 1) * digest_shadow(&((struct races_block *)blocks[block].state)->shared->shadow);
+    return digest;
+}
+
+static int check_random(void) {
+    enum { KERNELS = 2000, STEPS = 24 };
+    int failures = 0;
+    for (uint64_t seed = 0; seed < KERNELS; seed++) {
+        double races[2], accesses[2];
+        uint64_t addresses[2], digests[2];
+        for (int i = 0; i < 2; i++) {
+            is_split = i;
+            state = seed;
+            begin(&simt_observe_races);
+            for (int step = 0; step < STEPS; step++) tell_any();
+            digests[i] = digest_all();
+            end();
+            races[i] = seen.races;
+            accesses[i] = seen.racing_accesses;
+            addresses[i] = seen.address;
+        }
+        const bool is_alike = races[0] == races[1] && accesses[0] == accesses[1] && addresses[0] == addresses[1];
+        failures += expect(is_alike, "a made-up kernel") + expect(digests[0] == digests[1], "its shadow");
+    }
+    is_split = false;
+    return failures;
+}
+
 int main(void) {
-    int failures = check_message() + check_uninitialised() + check_shuffle();
+    int failures = check_random() + check_message() + check_uninitialised() + check_shuffle();
     failures += check_patterns(patterns, PATTERN_COUNT);
     printf("%d patterns in lockstep and lane by lane: %d failures\n", PATTERN_COUNT, failures);
     return failures > 0;

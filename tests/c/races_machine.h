@@ -186,7 +186,10 @@ static void tell(uint32_t block, uint32_t warp, uint32_t lanes, const struct wha
         addresses[lane] = (uint64_t)(what->address + (warp * 32 + lane) * what->stride);
         values[lane] = value_of(what, warp, lane);
     }
-    simt_access access = {.space = what->space,
+    const uint32_t run = lanes >> __builtin_ctz(lanes);
+    simt_access access = {.has_stride = !what->stride || !(run & (run + 1)),
+                          .stride = (uint64_t)what->stride,
+                          .space = what->space,
                           .kind = what->kind,
                           .order = what->order,
                           .lanes = lanes,

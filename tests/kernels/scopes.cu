@@ -89,3 +89,21 @@ template <int scope> __global__ void watch(int *words) {
     if (blockIdx.x == 0) add<scope>(words);
     else words[1] = *(volatile int *)words == 9;
 }
+
+// One block stores vectors of equal words for as long as others look at them: a GPU moves 16 bytes at once.
+extern "C" __global__ void whole_vectors(unsigned *values, unsigned *torn, unsigned *done) {
+    unsigned *vector = values + 4 * threadIdx.x;
+    if (blockIdx.x == 0) {
+        for (unsigned k = 1; *(volatile unsigned *)&done[threadIdx.x] < gridDim.x - 1; k++)
+            asm volatile("st.volatile.global.v4.u32 [%0], {%1, %1, %1, %1};" ::"l"(vector), "r"(k) : "memory");
+        return;
+    }
+    unsigned is_torn = 0, a, b, c, d;
+    for (unsigned i = 0; i < 1000; i++) {
+        asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(a), "=r"(b), "=r"(c), "=r"(d) : "l"(vector) : "memory");
+        is_torn |= a != b || a != c || a != d;
+    }
+    atomicOr(&torn[threadIdx.x], is_torn);
+    atomicAdd(&done[threadIdx.x], 1);
+}
