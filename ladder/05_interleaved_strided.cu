@@ -1,7 +1,7 @@
 // Interleaved addressing, by consecutive threads
 //
 // The same additions as in rung 04, done by the first threads instead of scattered ones: thread t adds to
-// element 2st the element s further on.
+// element 2*s*t the element s further on.
 //
 // Fixes in 04:  divergence: whole warps work or rest until less than one is left; and the modulo.
 // Still costs:  the working lanes' elements lie 2s apart, and so in ever fewer banks: accesses of up to 32

@@ -1,6 +1,6 @@
 // Grid stride
 //
-// The grid is chosen for the machine, not for the array: each thread walks over the whole array in strides
+// The grid is chosen for the GPU, not for the array: each thread walks over the whole array in strides
 // of all the threads there are, adds what it meets in a register, and takes part in one tree at the
 // end.  The partial results, as many as blocks, are reduced by a second launch of the same kernel.
 //

@@ -1,7 +1,7 @@
 // Interleaved addressing with a wrong guard
 //
 // As step 2 of the parallel patterns prints it: the guard divides by s what `index` has already been
-// multiplied by, and the tree stops too early.  Right is `index < blockDim.x`.  Nothing that a machine could
+// multiplied by, and the tree stops too early.  Right is `index < blockDim.x`.  Nothing that a simulator could
 // object to, only a wrong sum: 128 ones make 30.
 //
 // Report: none

@@ -2,13 +2,14 @@
 
 const DOCS = ["ladder.md", "glossary.md"];
 
-// Whatever a run may tell of a rung; those of which none is told are left out.  goal: which is better.
+// Whatever a run may tell of a rung; those of which none is told are left out.  goal: which is better; timed: times differ a
+// little from run to run.
 const METRICS = [
-    {key: "per_element", text: "picoseconds per element", goal: "less", digits: 4},
-    {key: "gbps", text: "GB/s", goal: "more", digits: 4},
-    {key: "share", text: "share of the ceiling, %", goal: "more", unit: 0.01, decimals: 1},
-    {key: "microseconds", text: "microseconds", goal: "less", digits: 4},
-    {key: "gain_in_all", text: "gain on the first rung", goal: "more", digits: 4},
+    {key: "per_element", text: "picoseconds per element", goal: "less", digits: 4, timed: true},
+    {key: "gbps", text: "GB/s", goal: "more", digits: 4, timed: true},
+    {key: "share", text: "share of the ceiling, %", goal: "more", unit: 0.01, decimals: 1, timed: true},
+    {key: "microseconds", text: "microseconds", goal: "less", digits: 4, timed: true},
+    {key: "gain_in_all", text: "gain on the first rung", goal: "more", digits: 4, timed: true},
     {key: "steps", text: "steps", goal: "less"},
     {key: "instructions", text: "warp instructions", goal: "less"},
     {key: "utilization", text: "lanes used, %", goal: "more", unit: 0.01, decimals: 1},
@@ -98,9 +99,12 @@ function tellRun(run) {
     return parts.join("; ") + ".";
 }
 
+const NOISE = 0.01;
+
 // "better", "worse", or null where there is no change to tell of.
 function changeOf(old, value, metric) {
     if (old === undefined || value === undefined || old === value) return null;
+    if (metric.timed && Math.abs(value - old) < NOISE * old) return null;
     return (metric.goal === "less") === (value < old) ? "better" : "worse";
 }
 

@@ -31,7 +31,7 @@ function makeChart(run, rungs, metrics, choose) {
     return {
         node: element("div", {class: "columns chart-and-minis"},
             element("div", null, element("div", {class: "controls"}, scale.node), box,
-                    element("p", {class: "faint"}, "▲ better than the rung before, ▼ worse.")),
+                    element("p", {class: "faint"}, "▲ better than the rung before, ▼ worse; times within 1 % are alike.")),
             element("div", {class: "minis", role: "group", "aria-label": "What the chart shows"}, minis)),
         mark(index) {
             marked = index;

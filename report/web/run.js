@@ -35,7 +35,7 @@ function makeKernels(data) {
     const all = data.kernels.reduce((sum, kernel) => sum + kernel.instructions, 0);
     const slowest = [...data.kernels].sort((a, b) => b.instructions - a.instructions);
     const table = makeTable("Kernels, those that executed most first",
-        ["kernel", "launches", "warp instructions", "of all", "lanes %", "sectors", "wavefronts", "least", "barriers",
+        ["kernel", "launches", "warp instructions", "of all", "lanes %", "sectors", "wavefronts", "least wavefronts", "barriers",
          "atomics"],
         slowest.map(kernel => [kernel.kernel, kernel.launches, kernel.instructions,
             shareCell(all ? kernel.instructions / all : 0), percent(kernel.utilization, 1), kernel.global_sectors,
@@ -64,7 +64,7 @@ function listSources(data) {
 function tellCoverage(coverage) {
     const missed = coverage.lines - coverage.executed;
     return `${coverage.executed} of ${coverage.lines} lines with code were executed` +
-        (missed ? `; ${missed} marked ○ were not.` : ".");
+        (missed ? `; ${missed}, marked ○, ${missed === 1 ? "was" : "were"} not.` : ".");
 }
 
 function makeListing(data, sources) {
@@ -138,7 +138,7 @@ function findingButton(finding, choose) {
     const place = finding.file ? ` in ${finding.kernel} at ${finding.file}:${finding.line}` : "";
     const times = finding.count > 1 ? `, ${numeral(finding.count)} times` : "";
     return element("button", {type: "button", class: "finding", onclick: () => choose(finding)},
-        element("b", null, finding.kind), place + times, element("br"), finding.message);
+        element("b", null, finding.kind), place + times, element("br"), withCode(finding.message));
 }
 
 function adviceButton(advice, choose) {
