@@ -168,12 +168,19 @@ static void occupy_standard_streams(void) {
             return;
 }
 
+/* What is wrong with an option is told before the operands are known, among which the command stands, mostly first. */
+static void guess_command(int argc, char **argv) {
+    wf_op op;
+    if (argc > 1 && find_command(argv[1], &op)) set_usage_command(argv[1]);
+}
+
 int main(int argc, char **argv) {
     struct settings settings;
     occupy_standard_streams();
     cleanup_start();
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of writing, with a message */
     signal(SIGXFSZ, SIG_IGN); /* so is a file that is to become larger than it may */
+    guess_command(argc, argv);
     int status = settings_parse(&settings, argc, argv);
     if (!status && !settings.help) status = operands_extend(&settings);
     if (!status) status = run(&settings);

@@ -145,7 +145,7 @@ def test_options_that_mean_nothing_for_a_file(write):
     array, text = write("x.npy", npy("f32", [1, 2])), write("x.txt", "1 2")
     refused(2, "--byte-order", "sum", "--byte-order", "big", "--format", "npy", array)
     refused(2, [str(array), "byte order"], "sum", "--byte-order", "big", array)
-    refused(2, [str(text), "byte order"], "sum", "--byte-order", "little", text)
+    refused(2, [str(text), "byte order", "looks like text (raw data: format raw)"], "sum", "--byte-order", "little", text)
     for option in (["--column", "2"], ["--column", "x"], ["--header"], ["--skip", "1"], ["--delimiter", ","],
                    ["--missing", "skip"]):
         refused(2, [str(array), "text"], "sum", *option, array)
@@ -258,6 +258,12 @@ def test_arrays_larger_than_a_panel(tmp_path, shape):
 ])
 def test_names_that_do_not_exist(arguments, meant):
     refused(2, f"did you mean '{meant}'", *arguments, data="1")
+
+
+@pytest.mark.parametrize("arguments, command", [
+    (["sum", "--delimeter", ","], "sum "), (["sum,mean", "--type", "float32"], "sum,mean "), (["--typo", "sum"], ""), (["summ"], "")])
+def test_the_help_that_is_named_is_the_command_s(arguments, command):
+    assert run(*arguments).stderr.splitlines()[1:] == [f"warpfold: try 'warpfold {command}--help'"]
 
 
 @pytest.mark.parametrize("name", ["xyzzy", "", "q", "supercalifragilistic" * 99])

@@ -130,7 +130,8 @@ static wf_error check_format(wf_handle *handle, const wf_reader *reader,
             name, format == &wf_reader_npy ? "a .npy" : "a raw");
     if (options->byte_order && format != &wf_reader_raw)
         return wf_fail(handle, WF_ERROR_UNSUPPORTED, "%s: a byte order can be given only for raw files: %s", name,
-                       format == &wf_reader_npy ? "a .npy file states its own" : "text has none");
+                       format == &wf_reader_npy ? "a .npy file states its own"
+                                                        : "text has none, and this looks like text (raw data: format raw)");
     return WF_OK;
 }
 

@@ -53,6 +53,7 @@ struct wf_classes {
     size_t column;
     struct wf_pages pages;
     unsigned char *values;          /* in the pages; NULL: of no column */
+    unsigned char *of_group;        /* the class of each group */
     int64_t groups[WF_CLASS_COUNT]; /* of each class */
     int64_t begin[WF_CLASS_COUNT];  /* where its values begin */
 };

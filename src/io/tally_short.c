@@ -20,10 +20,12 @@ static inline int class_of(int64_t count) {
 
 /* ---- the places of the values ---- */
 
+/* The class of each group is kept: a byte is read in less time than a count. */
 static void begin_classes(struct wf_classes *classes, const int64_t *count, int64_t groups) {
     int64_t begin = 0, long_values = 0;
     for (int64_t g = 0; g < groups; g++) {
         const int n = class_of(count[g]);
+        classes->of_group[g] = (unsigned char)n;
         classes->groups[n]++;
         long_values += n == LONG ? count[g] : 0;
     }
@@ -38,7 +40,7 @@ static void find_first_places(const struct wf_classes *classes, const int64_t *c
     int64_t next[WF_CLASS_COUNT];
     memcpy(next, classes->begin, sizeof next);
     for (int64_t g = 0; g < groups; g++) {
-        const int n = class_of(count[g]);
+        const int n = classes->of_group[g];
         place[g] = (uint64_t)next[n] << CLASS_BITS | (uint64_t)n;
         next[n] += n < LONG ? 1 : count[g];
     }
@@ -64,6 +66,7 @@ static void place_values(const struct wf_tally *tally, const struct wf_tally_col
 }
 
 void wf_classes_clear(struct wf_classes *classes) {
+    free(classes->of_group);
     wf_pages_free(classes->pages);
     *classes = (struct wf_classes){0};
 }
@@ -72,9 +75,10 @@ void wf_classes_clear(struct wf_classes *classes) {
 static bool reserve_values(struct wf_tally *tally, size_t nbytes) {
     struct wf_classes *classes = &tally->classes;
     struct wf_pages pages = classes->pages.at ? classes->pages : wf_texts_seal(&tally->keys);
-    *classes = (struct wf_classes){.pages = pages};
+    unsigned char *of_group = classes->of_group ? classes->of_group : malloc((size_t)wf_tally_group_count(tally) + 1);
+    *classes = (struct wf_classes){.pages = pages, .of_group = of_group};
     if (pages.nbytes < nbytes) pages = wf_pages_grow(pages, nbytes);
-    if (!pages.at) return false;
+    if (!pages.at || !of_group) return false;
     classes->pages = pages;
     classes->values = pages.at;
     return true;
@@ -142,7 +146,7 @@ static wf_error reduce_long(struct short_groups *s, int64_t group) {
 static wf_error take_found(struct short_groups *s, int64_t first, int64_t end, int64_t next[WF_CLASS_COUNT]) {
     wf_error error = WF_OK;
     for (int64_t g = first; g < end && !error; g++) {
-        const int n = class_of(s->count[g]);
+        const int n = s->classes->of_group[g];
         if (n == LONG) error = reduce_long(s, g);
         else wf_copy_element(s->results + (size_t)g * s->result_nbytes, s->found + (size_t)next[n]++ * s->result_nbytes, s->result_nbytes);
     }
@@ -152,7 +156,7 @@ static wf_error take_found(struct short_groups *s, int64_t first, int64_t end, i
 static wf_error reduce_some(struct short_groups *s, int64_t first, int64_t end) {
     int64_t groups[WF_CLASS_COUNT] = {0}, next[WF_CLASS_COUNT], begin = 0;
     wf_error error = WF_OK;
-    for (int64_t g = first; g < end; g++) groups[class_of(s->count[g])]++;
+    for (int64_t g = first; g < end; g++) groups[s->classes->of_group[g]]++;
     for (int n = 0; n < LONG && !error; n++) {
         next[n] = begin;
         error = reduce_class(s, n, groups[n], s->found + (size_t)begin * s->result_nbytes);
