@@ -828,6 +828,83 @@ def test_outliers_block_after_block(type_name):
                 agree(stats, found, "stats", type_name, handle.device)
 
 
+def kinds_of_elements(type_name, draw):
+    """By letter: near 1, subnormal, any, tiny and huge (whose squares leave the type), zeros, infinities or NaNs among
+    others, one in three far away."""
+    form, one = FLOATS[type_name], magnitude_bits(type_name, 0)
+    lead = 1 << (form.precision - 1)
+    tiny, huge = one // 3 // lead * lead, form.infinity - one // 4 // lead * lead
+    near = lambda: one + draw.randrange(lead)
+    kinds = {
+        "n": near,
+        "s": lambda: draw.randrange(lead),
+        "a": lambda: draw.randrange(form.infinity),
+        "t": lambda: tiny + draw.randrange(3 * lead),
+        "h": lambda: huge - draw.randrange(3 * lead),
+        "z": lambda: 0,
+        "i": lambda: draw.choice((form.infinity, form.nan, one, one + 1)),
+        "f": lambda: draw.randrange(lead) if draw.random() < 1 / 3 else near(),
+    }
+    return {name: lambda drawn=drawn: drawn() | draw.choice((0, form.sign)) for name, drawn in kinds.items()}
+
+
+def check_kinds(type_name, bits, *context):
+    """Of every tier, side by side and with a stride, the dot product with the same in another order, too."""
+    nbytes, data = nbytes_of(type_name), pack(type_name, bits)
+    spread = b"".join(data[i:i + nbytes] + b"\x5a" * nbytes for i in range(0, len(data), nbytes))
+    turned = pack(type_name, bits[len(bits) // 3:] + bits[:len(bits) // 3])
+    whole, pair = Oracle(type_name, data), PairOracle(type_name, data, turned)
+    expected = {op: whole.reduce(op, "omit") for op in ("sum", "norm1", "norm2", "var")}
+    stats, dot = whole.stats("omit", None, 0), pair.reduce(nan="omit")
+    for handle in wf.tier_handles():
+        for view in (wf.vector(data, type_name), wf.strided(spread, type_name, [len(bits)], [2 * nbytes])):
+            where = (type_name, handle.device, *context)
+            for op, value in expected.items():
+                agree(value, outcome(handle.reduce, op, view, nan="omit", threads=1), op, *where)
+            agree(stats, outcome(handle.stats, view, nan="omit", threads=1), "stats", *where)
+            found = outcome(handle.reduce_pair, "dot", view, wf.vector(turned, type_name), nan="omit", threads=1)
+            agree(dot, found, "dot", *where)
+
+
+@pytest.mark.parametrize("type_name", but_slow(FLOATS, "f16", "bf16"))
+def test_kinds_that_change_from_stretch_to_stretch(type_name):
+    """A block is added by what its stretches of 4 KiB are: kinds begin and end beside their boundaries and within them."""
+    draw, stretch = random.Random(f"stretches {type_name}"), 4096 // nbytes_of(type_name)
+    kinds = kinds_of_elements(type_name, draw)
+    lengths = (stretch, stretch - 1, stretch + 1, stretch // 2, 2 * stretch, 3 * stretch // 2, 7)
+    for turn, order in enumerate(("nsazn", "snshtafzi", "thnthf", "asaznzsf", "fnisit")):
+        bits = []
+        for letter in order * (1 + turn % 2):
+            bits += [kinds[letter]() for _ in range(draw.choice(lengths))]
+        check_kinds(type_name, bits, order)
+
+
+@pytest.mark.parametrize("letter", "stf")
+def test_elements_that_are_scaled(letter):
+    """Subnormals, and what is so small or large that its products are inexact or leave the range: as many as are scaled
+    together, and one more or less; beside one that needs another scale, or none."""
+    draw, form = random.Random(f"scaled {letter}"), FLOATS["f64"]
+    kinds = kinds_of_elements("f64", draw)
+    for count in (1, 63, 64, 65, 127, 129, 255, 257, 511, 512, 513, 1023, 1025, 4095, 4097, 5 * 4096 + 3):
+        bits = [kinds[letter]() for _ in range(count)]
+        check_kinds("f64", bits, count)
+        if count in (65, 513, 4097):
+            for other in (1, 1 << 52, (53 << 52) + 1, (1 << 52) - 1, 512 << 52, 1023 << 52, form.infinity - 1, form.nan):
+                check_kinds("f64", [*bits[:count // 2], other, *bits[count // 2:]], count, other)
+
+
+@pytest.mark.parametrize("exponents", [(-1000, 900), (900, -1000), (-600, -500), (-1060, -10), (500, 520), (-1073, 1000)])
+def test_dot_products_of_small_with_large(handle, exponents):
+    """Each operand is scaled by itself."""
+    draw = random.Random(str(exponents))
+    for count in (5, 100, 700, 5000):
+        a, b = ([magnitude_bits("f64", exponent + draw.randrange(4)) | draw.choice((0, 1 << 63)) for _ in range(count)]
+                for exponent in exponents)
+        a, b = ([bits | draw.randrange(1 << 52) if bits & 0x7ff << 52 else bits for bits in some] for some in (a, b))
+        for left, right in ((a, b), (a, a), ([0] * count, b), (a, [0] * count)):
+            check_dot(handle, "f64", pack("f64", left), pack("f64", right), count)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_only_minus_zeros_but_one(handle, type_name):

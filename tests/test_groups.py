@@ -521,6 +521,30 @@ def test_groups_that_share_a_window(handle, type_name, rows, columns):
             assert Oracle(type_name, cells).reduce(op) == expected[some]
 
 
+@pytest.mark.parametrize("type_name", ["f32", "f64"])
+@pytest.mark.parametrize("rows,columns", [(2, 1100), (41, 129), (520, 34), (301, 7), (2100, 5)])
+def test_groups_of_subnormals(handle, type_name, rows, columns):
+    """Only such, or with a column or a row of others: what a window takes is scaled."""
+    rng, form, nbytes = random.Random(f"subnormal {rows} {columns}"), FLOATS[type_name], struct.calcsize(TYPECODES[type_name])
+    lead = 1 << form.precision - 1
+    bits = [rng.randrange(rng.choice([2, 100, lead, 30 * lead])) | rng.choice([0, form.sign]) for _ in range(rows * columns)]
+    others = list(bits)
+    others[columns - 1::columns] = [form.sign] * rows
+    others[-columns // 2] = rng.choice([form.infinity - 1, form.nan, form.infinity])
+    for elements in (bits, others):
+        data = pack(type_name, elements)
+        turned = transposed(data, rows, columns, nbytes)
+        down = wf.strided(data, type_name, (rows, columns), (columns * nbytes, nbytes))
+        along = wf.strided(turned, type_name, (columns, rows), (rows * nbytes, nbytes))
+        for op in ("sum", "norm1", "var"):
+            expected = columns_alone(handle, op, type_name, data, (rows, columns))
+            assert handle.reduce_groups(op, library.wf_groups_axes(1), down, threads=1) == expected, op
+            assert handle.reduce_groups(op, library.wf_groups_axes(2), along, threads=1) == expected, op
+            for some in (rng.randrange(columns), columns - 1):
+                cells = b"".join(data[(r * columns + some) * nbytes:][:nbytes] for r in range(rows))
+                assert Oracle(type_name, cells).reduce(op) == expected[some], op
+
+
 def few_rows(type_name, rows, columns, rng):
     """Columns that registers take, and some whose elements or results need more: infinite, tiny, of all exponents."""
     kinds = {"odd": mixed(type_name, rows, columns, rng)}

@@ -14,6 +14,9 @@
  */
 #define WF_RUN_NBYTES (4 * WF_BLOCK_NBYTES)
 
+/* Part of a block, about which is decided by itself where the elements of a block are of several kinds. */
+#define WF_STRETCH_NBYTES 4096
+
 /* The ranges of the last two blocks whose range was scanned, for each operand: all elements were less than
  * 2^top in magnitude and multiples of 2^low.  From them the range of the next block is guessed
  * (loops/guess.h). */
@@ -35,6 +38,8 @@ struct wf_scratch {
      * or outliers.  If there is less room than a block takes, such blocks are taken in parts. */
     unsigned char *copy[2];
     size_t copy_nbytes; /* of each */
+    unsigned char *scaled[2]; /* the same, for elements that are multiplied by a power of two */
+    size_t scaled_nbytes;     /* a multiple of 64 */
     struct wf_bins *bins; /* [WF_BINS_SETS]; NULL if so little is summed that clearing them would cost more than they save */
     struct wf_guess guess;
     int passes, pass; /* the number of passes over the current block: of all, and of those that have begun */
@@ -128,6 +133,7 @@ struct wf_panel_sums {
     int64_t unit[2][WF_PANEL_COLUMNS_MAX];            /* in units of 2^(exponent - 52) */
     unsigned char copy[WF_PANEL_ROWS * WF_STRIP_COLUMNS * sizeof(uint64_t)]; /* of the rows of a strip that is not full */
     int32_t exponent[2];
+    bool is_scaled; /* the exponents are those of elements that were multiplied first (loops/scaled.h) */
     int64_t count; /* of each column's elements, at most */
     bool has_failed[WF_PANEL_COLUMNS_MAX / WF_STRIP_COLUMNS];
 };

@@ -22,7 +22,7 @@ _Static_assert(TILE_NBYTES >= WF_TILE_ROWS_MAX * WF_COLUMNS_MAX * sizeof(uint64_
 struct wf_columns {
     _Alignas(64) unsigned char tile[2][TILE_NBYTES];
     unsigned char copy[2][WF_TILE_ROWS_MAX * sizeof(uint64_t)]; /* of a column */
-    unsigned char cleaned[2][WF_TILE_ROWS_MAX * sizeof(uint64_t)];
+    unsigned char cleaned[2][WF_TILE_ROWS_MAX * sizeof(uint64_t)], scaled[2][WF_TILE_ROWS_MAX * sizeof(uint64_t)];
     const unsigned char *address[WF_TILE_ROWS_MAX * WF_COLUMNS_MAX]; /* of the first column's elements */
     struct wf_tile whole; /* that has all elements of its groups */
     struct wf_scratch scratch; /* for columns that must be added one by one */
@@ -35,7 +35,9 @@ struct wf_columns *wf_columns_create(void) {
     struct wf_columns *columns = NULL;
     if (posix_memalign((void **)&columns, 64, sizeof *columns)) return NULL;
     columns->scratch = (struct wf_scratch){.copy = {columns->cleaned[0], columns->cleaned[1]},
-                                           .copy_nbytes = sizeof columns->cleaned[0]};
+                                           .copy_nbytes = sizeof columns->cleaned[0],
+                                           .scaled = {columns->scaled[0], columns->scaled[1]},
+                                           .scaled_nbytes = sizeof columns->scaled[0]};
     return columns;
 }
 

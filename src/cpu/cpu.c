@@ -93,9 +93,13 @@ static void add_range(struct wf_accumulator *into, struct worker *worker, const 
 
 void wf_cpu_add_alone(struct wf_accumulator *into, const struct wf_tier *tier, const void *x, const void *y,
                       int64_t count) {
-    enum { COPY_NBYTES = 2048 }; /* of all operands: callers are promised how little stack this takes */
-    _Alignas(64) unsigned char copy[COPY_NBYTES];
-    struct wf_scratch scratch = {.copy = {copy, copy + COPY_NBYTES / 2}, .copy_nbytes = COPY_NBYTES / (y ? 2 : 1)};
+    /* Of all operands: callers are promised how little stack this takes. */
+    enum { COPY_NBYTES = 2048, SCALED_NBYTES = 1024 };
+    _Alignas(64) unsigned char copy[COPY_NBYTES], scaled[SCALED_NBYTES];
+    struct wf_scratch scratch = {.copy = {copy, copy + COPY_NBYTES / 2},
+                                 .copy_nbytes = COPY_NBYTES / (y ? 2 : 1),
+                                 .scaled = {scaled, scaled + SCALED_NBYTES / 2},
+                                 .scaled_nbytes = SCALED_NBYTES / 2};
     add_contiguous(into, &scratch, tier, x, y, count, into->end_index);
 }
 
@@ -145,6 +149,8 @@ static struct worker *worker_create(void) {
     worker->guess_type = WF_TYPE_DEFAULT;
     worker->scratch = (struct wf_scratch){.copy = {worker->copy[0], worker->copy[1]},
                                           .copy_nbytes = WF_BLOCK_NBYTES,
+                                          .scaled = {worker->scaled[0], worker->scaled[1]},
+                                          .scaled_nbytes = WF_STRETCH_NBYTES,
                                           .bins = worker->bins};
     return worker;
 }

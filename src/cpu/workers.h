@@ -11,7 +11,7 @@
 
 /* The state of one thread. */
 struct worker {
-    _Alignas(64) unsigned char copy[2][WF_BLOCK_NBYTES];
+    _Alignas(64) unsigned char copy[2][WF_BLOCK_NBYTES], scaled[2][WF_STRETCH_NBYTES];
     struct wf_scratch scratch;
     wf_type guess_type; /* what the guesses in scratch were learnt from */
     unsigned guess_parts;

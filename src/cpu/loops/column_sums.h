@@ -75,14 +75,33 @@ INLINE bool extract_columns_of_kind(struct column_units *units, struct window *w
     return true;
 }
 
+/* Of small elements, values or magnitudes. */
+APART bool extract_small_columns(struct column_units *units, struct window *window, struct range range,
+                                 const struct wf_tile *tile, bool magnitudes) {
+    const struct shape shape = {2, 2};
+    struct kind values = {1, false, {load_scaled_value}, {LOW_EXPONENT + SHIFT_OF_GROUPS}, NULL};
+    struct kind absolute = {1, false, {load_scaled_magnitude}, {LOW_EXPONENT + SHIFT_OF_GROUPS}, NULL};
+    if (!make_column_window(window, &range, values) || window->shape.first != 2) return false;
+    if (magnitudes)
+        extract_columns(units, window, shape, absolute, tile);
+    else
+        extract_columns(units, window, shape, values, tile);
+    move_down(window);
+    return true;
+}
+
 /* The sums that are compiled, each in a function of its own. */
 APART bool extract_column_values(struct column_units *units, struct window *window, const struct range *range,
                                  const struct wf_tile *tile) {
+    struct range moved = *range;
+    if (moves_up(&moved)) return extract_small_columns(units, window, moved, tile, false);
     return extract_columns_of_kind(units, window, range, kind_of(WF_PART_SUM), tile);
 }
 
 APART bool extract_column_magnitudes(struct column_units *units, struct window *window, const struct range *range,
                                      const struct wf_tile *tile) {
+    struct range moved = *range;
+    if (moves_up(&moved)) return extract_small_columns(units, window, moved, tile, true);
     return extract_columns_of_kind(units, window, range, kind_of(WF_PART_ABS), tile);
 }
 

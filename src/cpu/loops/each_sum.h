@@ -13,21 +13,15 @@ static bool bins_take_both(const struct block *block, unsigned sum) {
 
 /* Adds one of the sums of a block that has been scanned and is finite. */
 INLINE void add_sum(struct block *block, unsigned sum) {
-    struct target into = target_of(block, sum);
-    struct kind kind = kind_of(sum);
-    struct range range[TERMS_MAX] = {{0, 0}};
     struct window window;
     if (sum & PRODUCTS && (block->magnitudes[0].max == 0 || block->magnitudes[1].max == 0)) return;
-    bool are_exact = ranges_of(sum, block->range, range);
-    if (are_exact && make_window(&window, range, kind) &&
-        !(is_wide(&window) && bins_take_both(block, sum))) { /* else a wide window for each */
-        struct extracted extracted;
-        extract_through(&extracted, block, &window, sum);
-        for (int t = 0; t < kind.terms; t++) add_extracted(into.exact, &window, &extracted, t);
-    } else if (sum != WF_PART_ABS ||
-               !bins_take_both(block, sum)) { /* else the bins of values have taken it */
-        kind.add_wide(into, source_of(block, sum == WF_PART_DOT));
-    }
+    bool has_window = find_window(&window, sum, block->range);
+    if (has_window && is_scaled(&window))
+        add_scaled(block, &window, sum);
+    else if (has_window && !(is_wide(&window) && bins_take_both(block, sum))) /* else a wide window for each */
+        add_surely(block, &window, sum);
+    else if (sum != WF_PART_ABS || !bins_take_both(block, sum)) /* else the bins of values have taken it */
+        kind_of(sum).add_wide(target_of(block, sum), source_of(block, sum == WF_PART_DOT));
 }
 
 static void add_sums(struct block *block) {

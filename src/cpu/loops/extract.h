@@ -339,11 +339,11 @@ INLINE void extract_any(struct extracted *extracted, const struct window *window
         extract(extracted, window, (struct shape){4, 4}, source, kind, scans, scan);
 }
 
-/* Adds the sum of one of the terms to the exact sum. */
+/* Adds the sum of one of the terms, which are 2^shift times too large, to the exact sum. */
 static void add_extracted(const struct wf_exact *into, const struct window *window,
-                          const struct extracted *extracted, int term) {
+                          const struct extracted *extracted, int term, int shift) {
     for (int k = 0; k < levels_of(window->shape, term); k++)
-        wf_exact_add_i64(into, (int64_t)extracted->units[term][k], window->exponent[term][k] - 52);
+        wf_exact_add_i64(into, (int64_t)extracted->units[term][k], window->exponent[term][k] - 52 - shift);
 }
 
 /* Adds the sum of the first terms' magnitudes: that of all of them, less twice that of the negative ones. */
@@ -351,7 +351,7 @@ static void add_extracted_magnitudes(const struct wf_exact *into, const struct w
                                      const struct extracted *extracted) {
     for (int k = 0; k < window->shape.first; k++)
         wf_exact_add_i64(into, (int64_t)(extracted->units[0][k] - 2 * extracted->negative[k]),
-                         window->exponent[0][k] - 52);
+                         window->exponent[0][k] - 52 - window->shift[0]);
 }
 
 #endif

@@ -4,6 +4,7 @@
 #include "cpu/loops/float_slots.h"
 #include "cpu/loops/guess.h"
 #include "cpu/loops/leaves.h"
+#include "cpu/loops/looks.h"
 #include "cpu/loops/outliers.h"
 #include "cpu/loops/panel_sums.h"
 #include "cpu/loops/row_sums.h"
@@ -30,29 +31,14 @@ static bool has_guessed_window(const struct block *block) {
     return guess->known == 2 && find_window(&window, block->into->parts & SUMS, range);
 }
 
-/* Whether a few of the elements show that no window holds all. */
-APART bool is_seen_to_be_wide(const struct block *block) {
-    enum { SAMPLES = 16 };
-    const struct source *source = &block->source;
-    struct magnitudes seen = {0, INFINITY_BITS};
-    struct window window;
-    for (size_t i = 0; i < source->count; i += source->count / SAMPLES) {
-        uword magnitude = bits_at(source->x, i) & MAGNITUDE;
-        bool counts = magnitude && magnitude < INFINITY_BITS;
-        if (counts && magnitude > seen.max) seen.max = magnitude;
-        if (counts && magnitude < seen.min) seen.min = magnitude;
-    }
-    struct range range[2] = {range_of(seen), range_of(seen)};
-    return seen.max && !find_window(&window, block->into->parts & SUMS, range);
-}
-
-/* Whether a sum is for bins without a scan before.  While the last blocks were alike, this one is not even sampled. */
-static bool is_for_bins_unscanned(struct block *block) {
+/* Whether the block is to be looked at before anything is tried: where the last ones were of several kinds, or for a single
+ * sum where nothing is known. */
+static bool is_to_be_looked_at(struct block *block) {
     struct wf_guess *guess = &block->scratch->guess;
-    if (!may_begin_with_bins(block) || block->is_scanned) return false;
+    if (block->is_scanned || guess->outliers > 0) return false;
     bool has_window = has_guessed_window(block);
     if (has_window && !expects_changes(guess)) return false;
-    return (!has_window && !is_scan_due(guess)) || is_seen_to_be_wide(block);
+    return has_window ? block->source.count > STRETCH : may_begin_with_bins(block);
 }
 
 /* Adds a sum of values or magnitudes to bins without a scan before.  The bins tell whether there are infinities and NaNs
@@ -66,7 +52,6 @@ static void add_unscanned_to_bins(struct block *block) {
     add_to_wide_sum *add_wide = into->parts == WF_PART_SUM ? add_values : add_magnitudes;
     if (source.count >= MANY_FOR_BINS) expect_many(target);
     count_use(&block->scratch->guess);
-    expect_changes(&block->scratch->guess);
     for (size_t i = 0; i < source.count; i += NOTED_TOGETHER) {
         struct source part = part_of(source, i, NOTED_TOGETHER);
         if (add_wide(target, part)) continue;
@@ -96,6 +81,7 @@ static enum outcome add_by_guess(struct block *block) {
     if (block->is_scanned || guess->known < 2 || (is_due && NOTES_ROUNDING)) return RETRY_WITH_RANGE_SCAN;
     if (!find_window(&window, block->into->parts & SUMS, range)) return RETRY_WITH_RANGE_SCAN;
     if (guess->outliers > 0 && !is_due) return add_parted_by_guess(block) ? TAKEN : RETRY_WITH_RANGE_SCAN;
+    if (is_scaled(&window)) return RETRY_WITH_RANGE_SCAN; /* the range must be sure */
     if (!add_through(block, &window, true)) {
         guess->uses = 0;
         return RETRY_WITH_RANGE_SCAN;
@@ -115,6 +101,7 @@ static enum outcome add_by_range_scan(struct block *block) {
     bool is_known = block->scratch->guess.known == 2;
     if (covers && is_known && !has_guessed_window(block)) block->scratch->guess.uses = 0; /* the next may be narrow, too */
     size_t far_max = covers ? OUTLIERS_FEW : outliers_max(block);
+    if (!covers && block->source.count > STRETCH) return SLOW;
     if ((!covers || is_wide(&window)) && add_without_outliers(block, far_max)) return TAKEN;
     learn(&block->scratch->guess, block->range);
     return covers && add_through(block, &window, false) ? TAKEN : SLOW;
@@ -147,10 +134,7 @@ APART void clean_block(struct block *block) {
 /* Where recent blocks had infinities or NaNs, they are taken out of this one before anything is tried but bins, which
  * leave them out by themselves. */
 static enum outcome add_in_one_pass(struct block *block) {
-    if (is_for_bins_unscanned(block)) {
-        add_unscanned_to_bins(block);
-        return TAKEN;
-    }
+    if (is_to_be_looked_at(block) && look_at(block) != NARROW) return SLOW;
     if (is_to_be_cleaned(block)) {
         block->scratch->guess.specials--;
         clean_block(block);
@@ -161,31 +145,55 @@ static enum outcome add_in_one_pass(struct block *block) {
 
 /* ---- sums one by one ---- */
 
-/* Adds the sums of a block that could not be added in one pass as it was, and can be copied. */
+/* Adds the sums of a block that can be copied, whatever its elements are. */
 static void add_by_copy(struct block *block) {
+    struct window window;
     ensure_scanned(block);
     if (!is_finite(block)) {
         clean_block(block);
         ensure_scanned(block);
-        if (add_through_window(block)) return;
     }
-    add_sums(block);
+    bool covers = find_window(&window, block->into->parts & SUMS, block->range);
+    bool is_narrow = covers && !is_wide(&window);
+    if (!is_narrow && block->look != EVEN && add_without_outliers(block, covers ? OUTLIERS_FEW : outliers_max(block))) return;
+    if (covers)
+        add_through(block, &window, false);
+    else
+        add_sums(block);
 }
 
-/* The same, in parts if there is not room for a copy of all. */
-APART void add_slowly(struct block *block) {
-    size_t room = room_for_copy(block), count = block->source.count;
-    if (count <= room) {
-        add_by_copy(block);
-        return;
-    }
-    for (size_t i = 0; i < count; i += room) {
+/* Adds the sums of a block in parts, each by what it is alone.  What is learnt from them says nothing about blocks. */
+static void add_stretches(struct block *block) {
+    const struct wf_guess guess = block->scratch->guess;
+    size_t room = room_for_copy(block), length = room < STRETCH ? room : STRETCH;
+    if (may_begin_with_bins(block) && block->source.count >= MANY_FOR_BINS)
+        expect_many(target_of(block, block->into->parts));
+    for (size_t i = 0; i < block->source.count; i += length) {
         struct block part = *block;
-        part.source = part_of(block->source, i, room);
+        part.source = part_of(block->source, i, length);
         part.index += (int64_t)i;
         part.is_scanned = false;
-        if (add_by_range_scan(&part) == SLOW) add_by_copy(&part);
+        block->scratch->guess.outliers = OUTLIERS_MAX; /* bins are worth opening */
+        add_by_copy(&part);
     }
+    int specials = block->scratch->guess.specials;
+    block->scratch->guess = guess;
+    block->scratch->guess.specials = specials;
+}
+
+/* Adds the sums of a block that no window holds, or seems to hold. */
+APART void add_slowly(struct block *block) {
+    bool is_short = block->source.count <= STRETCH;
+    enum look look = block->look == UNSEEN && !is_short ? look_at(block) : block->look;
+    expect_changes(&block->scratch->guess);
+    if (is_short && block->is_scanned && is_finite(block))
+        add_sums(block); /* all else has been tried */
+    else if (look == SEVERAL_KINDS || block->source.count > room_for_copy(block))
+        add_stretches(block);
+    else if (look == EVEN && may_begin_with_bins(block) && !block->is_scanned)
+        add_unscanned_to_bins(block);
+    else
+        add_by_copy(block);
 }
 
 /* ---- all parts ---- */
@@ -276,7 +284,7 @@ bool WF_LOOPS_NAME(add_run, TYPE, TIER)(struct wf_open_partial *into, struct wf_
     if (!(into->parts & SUMS) || into->parts & ~in_one_pass) return false;
     if (guess->specials || guess->outliers > 0 || (guess->wait ? guess->wait-- : is_scan_due(guess))) return false;
     scratch->passes = 1;
-    if (!find_window(&window, into->parts & SUMS, range)) return false;
+    if (!find_window(&window, into->parts & SUMS, range) || is_scaled(&window)) return false;
     if (!add_through(&run, &window, true)) {
         wait_after_run(guess);
         return false;

@@ -53,10 +53,12 @@ static void expect_specials(struct wf_guess *guess) {
     guess->specials = 16;
 }
 
+enum { OUTLIERS_MAX = 16 };
+
 /* Blocks are parted from outliers before anything else is tried where that was of use for most of the last ones;
  * where it was of none, not for a while. */
 static void count_outliers(struct wf_guess *guess, size_t count, bool of_use) {
-    enum { OUTLIERS_MAX = 16, WAIT = 32 };
+    enum { WAIT = 32 };
     guess->outliers += !of_use ? -4 : count ? 2 : -1;
     if (guess->outliers < 0) guess->outliers = of_use ? 0 : -WAIT;
     if (guess->outliers > OUTLIERS_MAX) guess->outliers = OUTLIERS_MAX;

@@ -30,18 +30,19 @@ static struct magnitudes magnitudes_in(struct range range) {
     return magnitudes_between(low > 1 ? low : 0, range.top + BIAS - 1);
 }
 
-/* The first of SPAN classes in a row, each of CLASS_FIELDS exponent fields, that are the largest part of a sample; -1 if
- * that is less than half of it. */
+/* The first of SPAN classes in a row, each of CLASS_FIELDS exponent fields, that are the largest part of a sample: how many
+ * elements of it they are. */
 enum { CLASS_FIELDS = 16, SPAN = 2, CLASSES = (1 << EXPONENT_BITS) / CLASS_FIELDS };
 
-static int densest(const uint8_t seen[CLASSES], int samples) {
-    int best = 0, first = -1;
+static int densest(int *first, const uint8_t seen[CLASSES]) {
+    int best = 0;
+    *first = 0;
     for (int i = 0; i + SPAN <= CLASSES; i++)
         if (seen[i] + seen[i + 1] > best) {
             best = seen[i] + seen[i + 1];
-            first = i;
+            *first = i;
         }
-    return 2 * best >= samples ? first : -1;
+    return best;
 }
 
 /* Finds a range that is likely to hold most magnitudes, judging by a few of them; returns whether there is one, and, if
@@ -56,7 +57,7 @@ static bool sample(struct magnitudes *near, const unsigned char *x, size_t count
         field[samples] = (int)(magnitude >> FRACTION_BITS);
         seen[field[samples++] / CLASS_FIELDS]++;
     }
-    int first = densest(seen, samples);
+    int first, most = densest(&first, seen);
     for (int i = 0; i < samples; i++) {
         bool is_near = field[i] / CLASS_FIELDS >= first && field[i] / CLASS_FIELDS < first + SPAN;
         if (!is_near && all) return false;
@@ -64,7 +65,7 @@ static bool sample(struct magnitudes *near, const unsigned char *x, size_t count
         if (is_near && field[i] > high) high = field[i];
     }
     *near = magnitudes_between(low - FIELDS_BELOW, high + FIELDS_ABOVE);
-    return first >= 0;
+    return 2 * most >= samples;
 }
 
 /* Elements, or pairs, being parted: those that are near fill the room from its begin on, the others from its end on. */
@@ -100,12 +101,6 @@ INLINE void part_each(struct parted *parted, struct source source, size_t begin,
     *parted = to;
 }
 
-/* All ones in the lanes whose elements are not within the range. */
-INLINE vsword outside_of(vsword bits, struct magnitudes within) {
-    vsword magnitude = bits & (sword)MAGNITUDE;
-    return (magnitude > (sword)within.max) | ((magnitude < (sword)within.min) & (magnitude > 0));
-}
-
 INLINE vsword load_bits(const unsigned char *x, size_t i) {
     vsword bits;
     memcpy(&bits, x + i * sizeof(uword), sizeof bits);
@@ -116,27 +111,28 @@ INLINE void store_bits(unsigned char *x, size_t i, vsword bits) {
     memcpy(x + i * sizeof(uword), &bits, sizeof bits);
 }
 
-/* Elements of several vectors, or pairs; near: all ones where they are within their ranges. */
+/* Elements of several vectors, or pairs; near: the lanes in which they are within their ranges. */
 #define GROUP_VECTORS 4
 #define GROUP (GROUP_VECTORS * STEP)
 
 struct group_parts {
-    vsword x[GROUP_VECTORS], y[GROUP_VECTORS], near[GROUP_VECTORS];
+    vsword x[GROUP_VECTORS], y[GROUP_VECTORS];
+    unsigned near[GROUP_VECTORS];
 };
 
 /* Returns whether all are near. */
 INLINE bool load_group(struct group_parts *group, struct source source, size_t i, const struct magnitudes within[2],
                        bool pairs) {
-    vsword outside = {0};
+    unsigned all = ALL_WITHIN;
     UNROLLED
     for (size_t v = 0; v < GROUP_VECTORS; v++) {
         group->x[v] = load_bits(source.x, i + v * STEP);
         group->y[v] = pairs ? load_bits(source.y, i + v * STEP) : group->x[v];
-        group->near[v] = ~outside_of(group->x[v], within[0]);
-        if (pairs) group->near[v] &= ~outside_of(group->y[v], within[1]);
-        outside |= ~group->near[v];
+        group->near[v] = lanes_within(group->x[v], within[0]);
+        if (pairs) group->near[v] &= lanes_within(group->y[v], within[1]);
+        all &= group->near[v];
     }
-    return !any_lane(outside);
+    return all == ALL_WITHIN;
 }
 
 INLINE void copy_group(struct parted *parted, const struct group_parts *group, bool pairs) {
@@ -148,14 +144,12 @@ INLINE void copy_group(struct parted *parted, const struct group_parts *group, b
     parted->near += GROUP;
 }
 
-/* Each vector of elements is stored as a whole on both sides: room for two must be left. */
-INLINE void gather_group(struct parted *parted, const struct group_parts *group) {
+INLINE void part_group(struct parted *parted, const struct group_parts *group, bool pairs) {
     UNROLLED
     for (size_t v = 0; v < GROUP_VECTORS; v++) {
-        size_t count;
-        vsword x = gather_first(group->x[v], group->near[v], &count);
-        store_bits(parted->x, parted->near, x);
-        store_bits(parted->x, parted->room - parted->far - STEP, x);
+        size_t near = parted->near * sizeof(uword), far = (parted->room - parted->far) * sizeof(uword);
+        size_t count = store_parted(parted->x + near, parted->x + far, group->x[v], group->near[v]);
+        if (pairs) store_parted(parted->y + near, parted->y + far, group->y[v], group->near[v]);
         parted->near += count;
         parted->far += STEP - count;
     }
@@ -172,8 +166,8 @@ INLINE bool part(struct parted *parted, struct source source, const struct magni
         prefetch_source(source, i, GROUP * sizeof(uword));
         if (load_group(&group, source, i, within, pairs))
             copy_group(&to, &group, pairs);
-        else if (GATHERS_FIRST && !pairs)
-            gather_group(&to, &group);
+        else if (PARTS_VECTORS)
+            part_group(&to, &group, pairs);
         else
             part_each(&to, source, i, i + GROUP, within, pairs);
     }
@@ -199,12 +193,13 @@ static bool may_begin_with_bins(const struct block *block) {
     return is_one && block->scratch->bins && block->source.count >= FEW_FOR_BINS;
 }
 
-/* How many elements of a block may be outliers: where parting them, or adding their products, takes long, only few; and
- * where bins take no longer than a copy and a pass. */
+/* How many elements of a block may be outliers: where parting them takes long, only few; where both must be near, or bins
+ * take no longer than a copy and a pass, some. */
 static size_t outliers_max(const struct block *block) {
-    if (IS_F64 && may_begin_with_bins(block)) return block->source.count / 32;
-    bool is_cheap = GATHERS_FIRST && block->source.y == block->source.x;
-    return is_cheap ? block->source.count / 8 * 5 : OUTLIERS_FEW;
+    size_t count = block->source.count;
+    if (!PARTS_VECTORS) return OUTLIERS_FEW;
+    if (IS_F64 && !NOTES_ROUNDING && may_begin_with_bins(block)) return count / 32;
+    return block->source.y != block->source.x ? count / 4 : count / 8 * 5;
 }
 
 /* Room for a block's elements that does not hold them already, or NULL. */

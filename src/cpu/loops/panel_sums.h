@@ -22,7 +22,9 @@ struct strip {
 };
 
 static struct window window_of_panel(const struct wf_panel_sums *sums) {
-    return (struct window){.shape = {PANEL_LEVELS, PANEL_LEVELS}, .exponent = {{sums->exponent[0], sums->exponent[1]}}};
+    struct window window = {.shape = {PANEL_LEVELS, PANEL_LEVELS}, .exponent = {{sums->exponent[0], sums->exponent[1]}}};
+    if (sums->is_scaled) move_down(&window);
+    return window;
 }
 
 /* ---- the window ---- */
@@ -52,6 +54,8 @@ static bool choose_panel_window(struct wf_panel_sums *sums, struct window *windo
                                 struct kind kind) {
     enum { ABOVE = 2 };
     struct range range = sample_panel(panel);
+    sums->is_scaled = moves_up(&range);
+    if (sums->is_scaled) kind.floor[0] += SHIFT_OF_GROUPS;
     int spare = PANEL_LEVELS * bits_of_level(kind) - (range.top - range.low);
     if (spare < 0) return false;
     range.top += spare < 2 * ABOVE ? spare / 2 : ABOVE;
@@ -108,6 +112,14 @@ INLINE void add_strip(double *upper, double *lower, struct strip strip, int leve
     }
 }
 
+/* Of small elements; through two levels, since they are few. */
+APART void add_small_strip(double *upper, double *lower, struct strip strip, enum wf_part part) {
+    if (part == WF_PART_ABS)
+        add_strip(upper, lower, strip, 2, load_scaled_magnitude);
+    else
+        add_strip(upper, lower, strip, 2, load_scaled_value);
+}
+
 INLINE void add_strip_of_part(double *upper, double *lower, struct strip strip, int levels, enum wf_part part) {
     if (part == WF_PART_ABS && levels == 1)
         add_strip(upper, lower, strip, 1, load_magnitude);
@@ -124,9 +136,13 @@ static bool try_strip(struct wf_panel_sums *sums, const struct window *window, s
                       enum wf_part part) {
     bool is_finite;
     struct range range = scan_strip(strip, &is_finite);
+    if (sums->is_scaled) range = (struct range){range.top + SHIFT_OF_GROUPS, range.low + SHIFT_OF_GROUPS};
     if (!is_finite || range.top > window->covered[0].top || range.low < window->covered[0].low) return false;
     int levels = range.low >= window->exponent[0][0] - 52 ? 1 : 2;
-    add_strip_of_part(sums->sum[0] + first, sums->sum[1] + first, strip, levels, part);
+    if (sums->is_scaled)
+        add_small_strip(sums->sum[0] + first, sums->sum[1] + first, strip, part);
+    else
+        add_strip_of_part(sums->sum[0] + first, sums->sum[1] + first, strip, levels, part);
     return true;
 }
 

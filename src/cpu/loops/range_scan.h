@@ -9,11 +9,6 @@
 
 /* ---- the range of magnitudes ---- */
 
-/* The bits of the largest magnitude, and of the smallest that is not 0 (MAGNITUDE if all are 0). */
-struct magnitudes {
-    uword max, min;
-};
-
 #define RANGE_SCAN_START                                                                                     \
     { {0}, {0}, (vi64)((vsword){0} + (sword)MAGNITUDE) }
 

@@ -49,12 +49,20 @@ INLINE vf64 load_tail(struct row row, size_t count) {
     return (vf64)((vi64)widen(row.x + (row.count - LANES) * sizeof(uword)) & kept);
 }
 
+/* What is added of elements. */
+struct row_kind {
+    int levels;
+    bool magnitudes;
+    bool scaled; /* they are multiplied first: scaled.h */
+};
+
 INLINE vf64 value_of(vf64 x, bool magnitudes) {
     return magnitudes ? (vf64)((vi64)x & INT64_MAX) : x;
 }
 
-INLINE void add_row_vector(struct sums *sums, int levels, int u, vf64 value, bool magnitudes) {
-    extract_terms(sums->term[0], NULL, levels, u, (struct terms){value_of(value, magnitudes), ONES, true});
+INLINE void add_row_vector(struct sums *sums, struct row_kind kind, int u, vf64 value) {
+    if (kind.scaled) value = scaled_value(value);
+    extract_terms(sums->term[0], NULL, kind.levels, u, (struct terms){value_of(value, kind.magnitudes), ONES, true});
 }
 
 /* Where the next rows are, if all follow one another: while these are added, memory need not rest. */
@@ -64,7 +72,8 @@ INLINE void prefetch_next_rows(const unsigned char *x) {
 }
 
 /* What each level of a row adds up to, in units of the level's grid. */
-INLINE void sum_row(int64_t *units[2], const vf64 anchor[2], int levels, struct row row, bool magnitudes) {
+INLINE void sum_row(int64_t *units[2], const vf64 anchor[2], struct row row, struct row_kind kind) {
+    const int levels = kind.levels;
     struct sums sums;
     size_t i = 0;
     for (int k = 0; k < levels; k++) start_sum(sums.term[0][k], ROW_UNROLL, anchor[k]);
@@ -72,15 +81,15 @@ INLINE void sum_row(int64_t *units[2], const vf64 anchor[2], int levels, struct 
         prefetch_next_rows(row.x + i * sizeof(uword));
         UNROLLED
         for (int u = 0; u < ROW_UNROLL; u++)
-            add_row_vector(&sums, levels, u, widen(row.x + (i + (size_t)u * LANES) * sizeof(uword)), magnitudes);
+            add_row_vector(&sums, kind, u, widen(row.x + (i + (size_t)u * LANES) * sizeof(uword)));
     }
     UNROLLED
     for (int u = 0; u < ROW_UNROLL - 1; u++) {
         if (i + LANES > row.count) break;
-        add_row_vector(&sums, levels, u, widen(row.x + i * sizeof(uword)), magnitudes);
+        add_row_vector(&sums, kind, u, widen(row.x + i * sizeof(uword)));
         i += LANES;
     }
-    if (i < row.count) add_row_vector(&sums, levels, ROW_UNROLL - 1, load_tail(row, row.count - i), magnitudes);
+    if (i < row.count) add_row_vector(&sums, kind, ROW_UNROLL - 1, load_tail(row, row.count - i));
     for (int k = 0; k < levels; k++) {
         vu64 collected = {0}, changed = {0};
         collect_sum(&collected, &changed, sums.term[0][k], ROW_UNROLL, anchor[k]);
@@ -88,14 +97,23 @@ INLINE void sum_row(int64_t *units[2], const vf64 anchor[2], int levels, struct 
     }
 }
 
-INLINE void sum_rows_of_shape(struct column_units *units, const struct window *window, int levels,
-                              const struct wf_rows *rows, bool magnitudes) {
-    vf64 anchor[2] = {anchor_of(window, 0, 0), levels > 1 ? anchor_of(window, 0, 1) : ONES};
+INLINE void sum_rows_of_kind(struct column_units *units, const struct window *window, const struct wf_rows *rows,
+                             struct row_kind kind) {
+    vf64 anchor[2] = {anchor_of(window, 0, 0), kind.levels > 1 ? anchor_of(window, 0, 1) : ONES};
     for (size_t r = 0; r < rows->rows; r++) {
         int64_t *found[2] = {&units->term[0][0][r], &units->term[0][1][r]};
-        sum_row(found, anchor, levels, row_at(rows, r), magnitudes);
+        sum_row(found, anchor, row_at(rows, r), kind);
     }
     for (size_t r = rows->rows; r % LANES; r++) units->term[0][0][r] = units->term[0][1][r] = 1; /* to fill a vector */
+}
+
+/* Of small elements; through two levels, since they are few. */
+APART void sum_small_rows(struct column_units *units, struct window *window, const struct wf_rows *rows, bool magnitudes) {
+    if (magnitudes)
+        sum_rows_of_kind(units, window, rows, (struct row_kind){2, true, true});
+    else
+        sum_rows_of_kind(units, window, rows, (struct row_kind){2, false, true});
+    move_down(window);
 }
 
 /* False if some element is an infinity or a NaN, or two levels do not cover the range. */
@@ -103,17 +121,21 @@ APART bool sum_rows(struct column_units *units, struct window *window, const str
     struct magnitudes found = magnitudes_of_rows(rows);
     struct range range = range_of(found);
     struct kind kind = kind_of(magnitudes ? WF_PART_ABS : WF_PART_SUM);
-    int levels = levels_for(range, kind);
+    bool is_small = moves_up(&range);
+    int levels = is_small && levels_for(range, kind) < 2 ? 2 : levels_for(range, kind);
     window->shape = (struct shape){levels, levels};
+    if (is_small) kind.floor[0] += SHIFT_OF_GROUPS;
     if (found.max >= INFINITY_BITS || levels > 2 || !set_levels(window, 0, range, kind)) return false;
-    if (levels == 1 && magnitudes)
-        sum_rows_of_shape(units, window, 1, rows, true);
+    if (is_small)
+        sum_small_rows(units, window, rows, magnitudes);
+    else if (levels == 1 && magnitudes)
+        sum_rows_of_kind(units, window, rows, (struct row_kind){1, true, false});
     else if (levels == 1)
-        sum_rows_of_shape(units, window, 1, rows, false);
+        sum_rows_of_kind(units, window, rows, (struct row_kind){1, false, false});
     else if (magnitudes)
-        sum_rows_of_shape(units, window, 2, rows, true);
+        sum_rows_of_kind(units, window, rows, (struct row_kind){2, true, false});
     else
-        sum_rows_of_shape(units, window, 2, rows, false);
+        sum_rows_of_kind(units, window, rows, (struct row_kind){2, false, false});
     forget_rounding();
     return true;
 }

@@ -4,6 +4,7 @@
 
 #include "cpu/loops/bins.h"
 #include "cpu/loops/range_scan.h"
+#include "cpu/loops/scaled.h"
 
 #define SUMS (WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES | WF_PART_DOT)
 #define PRODUCTS (WF_PART_SQUARES | WF_PART_DOT)
@@ -16,6 +17,16 @@
 INLINE struct terms load_value(const unsigned char *x, const unsigned char *y, int levels) {
     (void)y, (void)levels;
     return (struct terms){widen(x), ONES, true};
+}
+
+INLINE struct terms load_scaled_value(const unsigned char *x, const unsigned char *y, int levels) {
+    (void)y, (void)levels;
+    return (struct terms){scaled_value(widen(x)), ONES, true};
+}
+
+INLINE struct terms load_scaled_magnitude(const unsigned char *x, const unsigned char *y, int levels) {
+    (void)y, (void)levels;
+    return (struct terms){(vf64)((vi64)scaled_value(widen(x)) & INT64_MAX), ONES, true};
 }
 
 INLINE struct terms load_magnitude(const unsigned char *x, const unsigned char *y, int levels) {
@@ -341,7 +352,57 @@ INLINE bool ranges_of(unsigned sums, const struct range *element, struct range r
     return !(sums & PRODUCTS) || ranges_of_products(element[0], element[1], range + of_elements);
 }
 
+/* Elements that are subnormal, or leave what is of one level, are multiplied by a power of two before they are added, and
+ * so are those whose products could be inexact: which, and how the ranges are then. */
+INLINE void set_shifts(struct window *window, unsigned sums, struct range element[2]) {
+    const int normal = LOW_EXPONENT + FRACTION_BITS;
+    struct range products[2];
+    int operands = sums & WF_PART_DOT ? 2 : 1;
+    bool is_low = element[0].low < normal || element[operands - 1].low < normal;
+    bool is_nothing = element[0].low > element[0].top || element[operands - 1].low > element[operands - 1].top; /* zeros */
+    bool is_to_be_scaled = IS_F64 && !is_nothing && (is_low || (sums & PRODUCTS && !ranges_of_products(element[0], element[1], products)));
+    for (int operand = 0; operand < 2; operand++) {
+        int shift = window->shift[operand] = is_to_be_scaled ? -element[operand].top : 0;
+        element[operand] = (struct range){element[operand].top + shift, element[operand].low + shift};
+    }
+}
+
+/* Whether sums of values or magnitudes of groups take a window of these, moved up as are the elements. */
+INLINE bool moves_up(struct range *range) {
+    const int normal = LOW_EXPONENT + FRACTION_BITS;
+    if (!IS_F64 || range->low >= normal || range->top > -SHIFT_OF_GROUPS) return false;
+    *range = (struct range){range->top + SHIFT_OF_GROUPS, range->low + SHIFT_OF_GROUPS};
+    return true;
+}
+
+/* Moves a window back to where the elements are. */
+static void move_down(struct window *window) {
+    for (int k = 0; k < window->shape.first; k++) window->exponent[0][k] -= SHIFT_OF_GROUPS;
+}
+
+static bool is_scaled(const struct window *window) {
+    return window->shift[0] | window->shift[1];
+}
+
+/* No bit of an element, or of a product, lies below the exact sum's lowest digit. */
+static void set_floors(struct kind *kind, const struct window *window, unsigned sums) {
+    bool of_elements = sums & ~(unsigned)PRODUCTS;
+    int of_products = 2 * LOW_EXPONENT + window->shift[0] + window->shift[1];
+    if (of_elements) kind->floor[0] = LOW_EXPONENT + window->shift[0];
+    for (int t = of_elements; t < kind->terms; t++)
+        kind->floor[t] = of_products > LOW_EXPONENT ? of_products : LOW_EXPONENT;
+}
+
 /* ---- a block ---- */
+
+/* What a block looks like, judging by a few of its elements (looks.h). */
+enum look {
+    UNSEEN,
+    NARROW,        /* a window holds all that was seen */
+    SEVERAL_KINDS, /* parts of it do that look so */
+    CLUSTERED,     /* most elements are near each other, the others anywhere */
+    EVEN           /* it is wide everywhere */
+};
 
 /* A block, or a run of blocks, that is being added. */
 struct block {
@@ -351,6 +412,7 @@ struct block {
     int64_t index;     /* of the first element */
     bool is_scanned;   /* magnitudes and range, of both operands, are known */
     bool has_extremes; /* extremes are known */
+    enum look look;
     struct magnitudes magnitudes[2];
     struct range range[2];
     struct extremes extremes;
@@ -505,9 +567,15 @@ INLINE void extract_through(struct extracted *extracted, struct block *block, co
 
 /* Finds a window for these sums of elements of these ranges; returns whether there is one. */
 static bool find_window(struct window *window, unsigned sums, const struct range *element) {
-    struct range range[TERMS_MAX] = {{0, 0}};
-    return extract_functions[sums] && ranges_of(sums, element, range) &&
-           make_window(window, range, kind_of(sums));
+    struct range range[TERMS_MAX] = {{0, 0}}, scaled[2] = {element[0], element[1]};
+    struct kind kind = kind_of(sums);
+    if (!extract_functions[sums]) return false;
+    set_shifts(window, sums, scaled);
+    if (is_scaled(window)) set_floors(&kind, window, sums);
+    if (!ranges_of(sums, scaled, range)) return false;
+    if (is_scaled(window) && sums & PRODUCTS && (element[0].low <= LOW_EXPONENT || element[1].low <= LOW_EXPONENT))
+        range[kind.terms - PRODUCT_TERMS].low = scaled[0].low + scaled[1].low; /* subnormals have fewer bits */
+    return make_window(window, range, kind);
 }
 
 /* Whether a guessed window held all bits of every term. */
@@ -520,21 +588,49 @@ static bool has_held(struct block *block, const struct window *window, const str
            window_covers(window, range, kind_of(sums).terms);
 }
 
+/* Adds these sums, as they were extracted. */
+static void add_extracted_sums(struct wf_open_partial *into, const struct window *window, const struct extracted *extracted,
+                               unsigned sums) {
+    bool of_elements = sums & ~(unsigned)PRODUCTS;
+    int shift = window->shift[0];
+    if (sums & WF_PART_SUM) add_extracted(&into->sum, window, extracted, 0, shift);
+    if (sums == WF_PART_ABS)
+        add_extracted(&into->abs, window, extracted, 0, shift);
+    else if (sums & WF_PART_ABS)
+        add_extracted_magnitudes(&into->abs, window, extracted);
+    for (int t = 0; sums & PRODUCTS && t < PRODUCT_TERMS; t++)
+        add_extracted(&into->product_sum, window, extracted, of_elements + t, shift + window->shift[1]);
+}
+
+/* Adds these sums of a scanned, finite block in one pass through a window that is sure to hold. */
+static void add_surely(struct block *block, const struct window *window, unsigned sums) {
+    struct extracted extracted;
+    extract_through(&extracted, block, window, sums);
+    add_extracted_sums(block->into, window, &extracted, sums);
+}
+
+/* The same of elements that are to be multiplied first. */
+APART void add_scaled(struct block *block, const struct window *window, unsigned sums) {
+    size_t room = block->scratch->scaled_nbytes / sizeof(uword);
+    block->scratch->passes = 0;
+    for (size_t i = 0; i < block->source.count; i += room) {
+        struct block part = *block; /* has extremes of its own, which are not those of the elements */
+        part.source = scaled_source(part_of(block->source, i, room), block->scratch->scaled, window);
+        add_surely(&part, window, sums);
+    }
+}
+
 /* Adds all sums in one pass; if the window was guessed, only if it has held. */
 static bool add_through(struct block *block, const struct window *window, bool guessed) {
     unsigned sums = block->into->parts & SUMS;
     struct extracted extracted;
+    if (is_scaled(window)) {
+        if (!guessed) add_scaled(block, window, sums);
+        return !guessed;
+    }
     extract_through(&extracted, block, window, sums);
     if (guessed && !has_held(block, window, &extracted)) return false;
-    struct wf_open_partial *into = block->into;
-    bool of_elements = sums & ~(unsigned)PRODUCTS;
-    if (sums & WF_PART_SUM) add_extracted(&into->sum, window, &extracted, 0);
-    if (sums == WF_PART_ABS)
-        add_extracted(&into->abs, window, &extracted, 0);
-    else if (sums & WF_PART_ABS)
-        add_extracted_magnitudes(&into->abs, window, &extracted);
-    for (int t = 0; sums & PRODUCTS && t < PRODUCT_TERMS; t++)
-        add_extracted(&into->product_sum, window, &extracted, of_elements + t);
+    add_extracted_sums(block->into, window, &extracted, sums);
     return true;
 }
 

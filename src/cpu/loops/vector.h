@@ -20,8 +20,10 @@
  *
  * - add_where_negative(sum, term, x): sum + term in the lanes in which the sign bit of x is set.
  *
- * - GATHERS_FIRST, if there is gather_first(x, first, &count): the lanes in which first is all ones, then the
- *   others, each in their order; count is set to how many are first.
+ * - PARTS_VECTORS, if there are
+ *   lanes_within(x, range): a mask of the lanes whose magnitude is 0 or within the range; ALL_WITHIN if all are;
+ *   store_parted(near, far_end, x, mask): stores the elements of these lanes from near on, and the others so that they
+ *   end at far_end, each in their order; returns how many are near.  Up to a vector is written on either side.
  *
  * - NOTES_ROUNDING: whether the processor's inexact flag can prove that a pass has not rounded.
  *
@@ -89,12 +91,20 @@ INLINE vf64 even_lanes_first(vf64 a) {
     return SHUFFLED(a, a, EACH_LANE(EVEN_LANE, 1));
 }
 
-#ifndef GATHERS_FIRST
-#define GATHERS_FIRST 0
-INLINE vsword gather_first(vsword x, vsword first, size_t *count) {
-    (void)first;
-    *count = 0;
-    return x;
+#ifndef PARTS_VECTORS
+#define PARTS_VECTORS 0
+#define ALL_WITHIN 1u
+INLINE unsigned lanes_within(vsword x, struct magnitudes within) {
+    vsword magnitude = x & (sword)((uword)-1 >> 1);
+    vsword outside = (magnitude > (sword)within.max) | ((magnitude < (sword)within.min) & (magnitude > 0));
+    sword any = 0;
+    for (size_t lane = 0; lane < STEP; lane++) any |= outside[lane];
+    return !any;
+}
+
+INLINE size_t store_parted(unsigned char *near, unsigned char *far_end, vsword x, unsigned mask) {
+    (void)near, (void)far_end, (void)x;
+    return mask;
 }
 #endif
 

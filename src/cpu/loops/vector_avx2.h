@@ -81,14 +81,23 @@ INLINE vf64 widen_f32(const unsigned char *x) {
 #define ORDERS_16(m) ORDERS_4(m), ORDERS_4(m + 4), ORDERS_4(m + 8), ORDERS_4(m + 12)
 #define ORDERS_64(m) ORDERS_16(m), ORDERS_16(m + 16), ORDERS_16(m + 32), ORDERS_16(m + 48)
 
-#define GATHERS_FIRST (sizeof(uword) >= 4)
+#define PARTS_VECTORS (sizeof(uword) >= 4)
+#define ALL_WITHIN (PARTS_VECTORS ? 0xffu : ~0u)
 
-INLINE vsword gather_first(vsword x, vsword first, size_t *count) {
+INLINE unsigned lanes_within(vsword x, struct magnitudes within) {
+    vsword magnitude = x & (sword)((uword)-1 >> 1);
+    vsword outside = (magnitude > (sword)within.max) | ((magnitude < (sword)within.min) & (magnitude > 0));
+    unsigned mask = PARTS_VECTORS ? (unsigned)_mm256_movemask_ps((__m256)outside) : (unsigned)_mm256_movemask_epi8((__m256i)outside);
+    return ~mask & ALL_WITHIN; /* a bit for each lane of 32 bits, or byte */
+}
+
+INLINE size_t store_parted(unsigned char *near, unsigned char *far_end, vsword x, unsigned mask) {
     static const uint64_t orders[256] = {ORDERS_64(0), ORDERS_64(64), ORDERS_64(128), ORDERS_64(192)};
-    unsigned mask = (unsigned)_mm256_movemask_ps((__m256)first);
-    *count = (size_t)__builtin_popcount(mask) * 4 / sizeof(uword);
     __m256i order = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)&orders[mask]));
-    return (vsword)_mm256_permutevar8x32_epi32((__m256i)x, order);
+    __m256i parted = _mm256_permutevar8x32_epi32((__m256i)x, order);
+    memcpy(near, &parted, sizeof parted);
+    memcpy(far_end - sizeof parted, &parted, sizeof parted);
+    return (size_t)__builtin_popcount(mask) * 4 / sizeof(uword);
 }
 
 #include "cpu/loops/vector_unchecked.h"

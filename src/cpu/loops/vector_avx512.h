@@ -64,6 +64,37 @@ INLINE vf64 add_where_negative(vf64 sum, vf64 term, vf64 x) {
                                     (__m512d)term);
 }
 
+/* Vectors are compressed to the lanes of a mask. */
+#define PARTS_VECTORS (sizeof(uword) >= 4)
+#define ALL_WITHIN ((unsigned)(~UINT64_C(0) >> (64 - STEP)))
+
+INLINE unsigned lanes_within(vsword x, struct magnitudes within) {
+    const vsword no_sign = (vsword){0} + (sword)((uword)-1 >> 1), min = (vsword){0} + (sword)within.min;
+    const vsword span = (vsword){0} + (sword)(uword)(within.max - within.min);
+    __m512i magnitude = _mm512_and_si512((__m512i)x, (__m512i)no_sign), above = (__m512i)((vsword)magnitude - min);
+    if (sizeof(uword) == 2)
+        return (unsigned)(_mm512_cmple_epu16_mask(above, (__m512i)span) | _mm512_testn_epi16_mask(magnitude, magnitude));
+    if (sizeof(uword) == 4)
+        return (unsigned)(_mm512_cmple_epu32_mask(above, (__m512i)span) | _mm512_testn_epi32_mask(magnitude, magnitude));
+    return (unsigned)(_mm512_cmple_epu64_mask(above, (__m512i)span) | _mm512_testn_epi64_mask(magnitude, magnitude));
+}
+
+INLINE size_t store_parted(unsigned char *near, unsigned char *far_end, vsword x, unsigned mask) {
+    const unsigned others = ~mask & ALL_WITHIN;
+    size_t count = (size_t)__builtin_popcount(others);
+    unsigned char *far = far_end - count * sizeof(uword);
+    if (sizeof(uword) == 4) {
+        _mm512_storeu_si512(near, _mm512_maskz_compress_epi32((__mmask16)mask, (__m512i)x));
+        __m512i last = _mm512_maskz_compress_epi32((__mmask16)others, (__m512i)x);
+        _mm512_mask_storeu_epi32(far, (__mmask16)((1u << count) - 1), last);
+    } else {
+        _mm512_storeu_si512(near, _mm512_maskz_compress_epi64((__mmask8)mask, (__m512i)x));
+        __m512i last = _mm512_maskz_compress_epi64((__mmask8)others, (__m512i)x);
+        _mm512_mask_storeu_epi64(far, (__mmask8)((1u << count) - 1), last);
+    }
+    return STEP - count;
+}
+
 /* An operation that rounds sets the processor's inexact flag, unless its instruction says not to. */
 enum { NOTES_ROUNDING = 1, QUIETLY = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC };
 

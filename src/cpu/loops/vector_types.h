@@ -79,6 +79,11 @@ typedef float vf32 __attribute__((vector_size(VECTOR_NBYTES / 2)));
 typedef uint32_t vu32 __attribute__((vector_size(VECTOR_NBYTES / 2)));
 typedef uint16_t vu16 __attribute__((vector_size(VECTOR_NBYTES / 4)));
 
+/* The bits of the largest magnitude, and of the smallest that is not 0 (all ones but the sign if all are 0). */
+struct magnitudes {
+    uword max, min;
+};
+
 /* a in the lanes where mask is all ones, b where it is 0. */
 INLINE vsword select_where(vsword mask, vsword a, vsword b) {
     return (a & mask) | (b & ~mask);

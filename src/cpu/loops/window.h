@@ -31,6 +31,7 @@ struct window {
     struct shape shape;
     struct range covered[TERMS_MAX];
     int exponent[TERMS_MAX][LEVELS_MAX];
+    int shift[2]; /* of each operand: its elements are to be multiplied by 2^shift first (scaled.h) */
 };
 
 struct target;
