@@ -1,7 +1,7 @@
 // Reductions by groups: along axes, over segments, and of what has been sorted by key.  Besides the options of reduce.cu
 // (-DIS_SMALL=0, -DBLOCK=32), -DWALK: how a group's elements are found (group_state.cuh), -DALIGNMENT: 16 if every element is
-// aligned, or 1, -DIS_SHORT: 1 if all groups are a batch each at most, of one lane, 2 if segments of a vector mostly are, 3 if labelled
-// groups of neighbours are.
+// aligned, or 1, -DIS_SHORT: 1 if all groups are a batch each at most, of one lane, 2 if segments of a vector mostly are, 3 if
+// labelled groups of neighbours are.
 //
 // A block is a warp, and its lanes are teams of 1 to 32, each of which has one group at a time.  Lanes sum up exactly by
 // themselves (group_sums.cuh) and then merge, so any team gives the same bits.  Groups that are much longer than others are

@@ -187,10 +187,11 @@ static __device__ __forceinline__ bool add_offsets(const struct wf_table_argumen
 // Where each group's elements begin, while keys do not fall.
 static __device__ __forceinline__ void find_offsets(const struct wf_table_arguments *r)
 {
-    const i64 of_round = 32 * EACH, warps = (i64)gridDim.x * (WF_TABLE_BLOCK / 32);
-    i64 first = ((i64)blockIdx.x * (WF_TABLE_BLOCK / 32) + warp_number()) * KEY_ROUNDS * of_round;
+    const i64 of_round = 32 * EACH, of_block = WF_TABLE_BLOCK / 32 * KEY_ROUNDS * of_round;
+    const u32 *unsorted = &findings_of(r)->unsorted;
+    i64 first = blockIdx.x * of_block + warp_number() * KEY_ROUNDS * of_round;
     bool is_sorted = true;
-    for (; first <= r->count && is_sorted && load_global_u32(&findings_of(r)->unsorted) == 0; first += warps * KEY_ROUNDS * of_round) {
+    for (; first <= r->count && is_sorted && load_global_u32(unsorted) == 0; first += gridDim.x * of_block) {
         int keys[KEY_ROUNDS][EACH];
 #pragma unroll
         for (int j = 0; j < KEY_ROUNDS; j++) load_keys(r, first + j * of_round + lane_number() * EACH, keys[j]);
