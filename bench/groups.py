@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parent.parent
-TYPES = {"float16": "f16", "float32": "f32", "float64": "f64", "int8": "i8", "int32": "i32",
+TYPES = {"float16": "f16", "float32": "f32", "float64": "f64", "int8": "i8", "int16": "i16", "int32": "i32",
          "int64": "i64"}
 ROUNDS = 5
 
@@ -54,7 +54,7 @@ class Case:
         wf = self.wf
         shape = wf.groups_shape(self.view, self.groups)
         type_number = wf.library.wf_op_result_type(wf.OP_BY_NAME[op], self.view.type)
-        dtype = {"f16": "f2", "f32": "f4", "f64": "f8", "i64": "i8", "u64": "u8", "i8": "i1", "i32": "i4"}
+        dtype = {"f16": "f2", "f32": "f4", "f64": "f8", "i64": "i8", "u64": "u8", "i8": "i1", "i16": "i2", "i32": "i4"}
         results = np.empty(shape, dtype[wf.TYPE_NAME[type_number]])
         lengths = (ctypes.c_int64 * len(shape))(*shape)
         return results, wf.wf_output(data=results.ctypes.data, type=type_number, ndim=len(shape), shape=lengths)
@@ -105,18 +105,24 @@ def worst_ulp(results, others):
 def axis_cases(wf, rng, dtype, scale):
     shapes = [((4, 2**20), 1), ((2**11, 2**11), 1), ((2**16, 64), 1), ((2**18, 16), 1), ((2**20, 4), 1),
               ((2**11, 2**11), 0), ((2**16, 64), 0), ((2**20, 4), 0), ((1, 4, 2**18), 1), ((1, 16, 2**16), 1),
-              ((16, 512, 512), 1)]
+              ((2**14, 64), 1), ((2**12, 256), 1), ((2**6, 2**14), 0), ((2**6, 64, 256), 1), # of as many elements as dot takes
+              ((16, 512, 512), 1), ((2**14, 4, 16), 1), ((2**12, 16, 16), 1), ((2**10, 256, 4), 1)]
     if dtype == "float64": # equally spaced, so that many means lie half-way between two f64
         shapes += [((2**6, 10, 1000), 1), ((2**16, 10), 1)]
     for shape, axis in shapes:
         is_spaced = 10 in shape
         shape = (shape[0] * scale, *shape[1:])
         array = (rng.random(shape) if is_spaced else rng.standard_normal(shape) * 100).astype(dtype)
-        groups = wf.library.wf_groups_axes(1 << axis)
-        other = np.roll(array, 1)
-        yield Case(wf, f"{shape} axis {axis}{', spaced' if is_spaced else ''}", array, groups,
-                   lambda op, a=array, b=other, k=axis: numpy_along(op, a, b, k),
-                   lambda g, a, k=axis: np.moveaxis(a, k, -1).reshape(-1, a.shape[k])[g], other=other)
+        yield axis_case(wf, f"{shape} axis {axis}{', spaced' if is_spaced else ''}", array, np.roll(array, 1), axis)
+    for axis in (0, 1):
+        array = (rng.standard_normal((2**10 * scale, 2**11)) * 100).astype(dtype)
+        yield axis_case(wf, f"{array.shape}[:, ::2] axis {axis}", array[:, ::2], np.roll(array, 2)[:, ::2], axis)
+
+
+def axis_case(wf, name, array, other, axis):
+    return Case(wf, name, array, wf.library.wf_groups_axes(1 << axis),
+                lambda op: numpy_along(op, array, other, axis),
+                lambda g, a: np.moveaxis(a, axis, -1).reshape(-1, a.shape[axis])[g], other=other)
 
 
 def numpy_along(op, array, other, axis):
@@ -169,11 +175,13 @@ def numpy_at(op, array, keys, key_count):
 
 
 def key_cases(wf, rng, dtype, scale):
-    count = 2**22 * scale
-    plans = [(key_count, order, "normal") for key_count in (1, 10, 1000, 10**5, 10**6, count)
+    most = 2**22 * scale
+    plans = [(most, key_count, order, "normal") for key_count in (1, 10, 1000, 10**5, 10**6, most)
              for order in ("random", "sorted", "skewed")]
+    plans += [(count, key_count, "random", "normal") for count, key_count in
+              ((10**4, 10), (10**4, 10**4), (10**5, 10**5), (10**6, 10**5))]
     kinds = ["NaN", "wide"] if dtype in ("float32", "float64") else []
-    for key_count, order, kind in plans + [(1000, "random", kind) for kind in kinds]:
+    for count, key_count, order, kind in plans + [(most, 1000, "random", kind) for kind in kinds]:
         array, keys = values_of_kind(rng, kind, count, dtype), keys_in_order(rng, order, count, key_count)
         labels = wf.array_nd(keys.ctypes.data, "i64", keys.shape)
         groups = wf.library.wf_groups_keys(0, key_count, byref(labels))
@@ -214,8 +222,8 @@ def measure(case, handle, op):
     ulp = None if peer is None or op.startswith("arg") else worst_ulp(case.reduce(handle, op), peer)
     numpy = median_of(lambda: case.numpy(op)) if peer is not None else None
     other = median_of(lambda: case.at(op)) if case.at(op) is not None else None
-    words = [f"{grouped * 1e3:.1f}", f"{whole / grouped:.2f}", "" if numpy is None else f"{numpy * 1e3:.1f}",
-             "" if other is None else f"{other * 1e3:.1f}",
+    words = [f"{grouped * 1e3:.3g}", f"{whole / grouped:.2f}", "" if numpy is None else f"{numpy * 1e3:.3g}",
+             "" if other is None else f"{other * 1e3:.3g}",
              "" if ulp is None else f"{ulp:.3g}"]
     print(f"| {case.array.dtype.name} {case.name} | {op} | {' | '.join(words)} |", flush=True)
 

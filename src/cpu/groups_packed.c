@@ -6,6 +6,7 @@
 enum {
     USUAL_NBYTES = 1 << 18, /* of a tile, which should stay in the second-level cache */
     MOST_NBYTES = 1 << 20,
+    ENOUGH = 256, /* columns, for which a tile may be larger */
     ROWS_AT_ONCE = 128,
 };
 
@@ -33,12 +34,14 @@ static bool is_worth_packing(const struct job *job) {
     return is_strided || last->length < WF_STRIP_COLUMNS;
 }
 
-/* How many results a tile should have; 0: there are too few, or their elements too many. */
+/* How many results a tile should have; 0: there are too few, or their elements too many.  Of rows that are far apart short
+ * pieces cost more than a tile that is large for the cache. */
 static int64_t packed_results(const struct job *job, int64_t results, int threads) {
     int64_t row_nbytes = (int64_t)job->view.nbytes * job->view.operands, rows = job->view.count;
     int64_t columns = WF_PANEL_COLUMNS_MAX;
     if (rows < 2 || results < WF_STRIP_COLUMNS || rows > MOST_NBYTES / WF_STRIP_COLUMNS / row_nbytes) return 0;
-    while (columns > WF_STRIP_COLUMNS && (columns * rows * row_nbytes > USUAL_NBYTES || columns * threads > results))
+    while (columns > WF_STRIP_COLUMNS &&
+           (columns * rows * row_nbytes > (columns > ENOUGH ? USUAL_NBYTES : MOST_NBYTES) || columns * threads > results))
         columns /= 2;
     return columns;
 }

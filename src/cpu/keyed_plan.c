@@ -48,6 +48,18 @@ static inline bool find_binades(struct binades *found, wf_type type, uint64_t bi
     return true;
 }
 
+/* The bits of a float. Copies whose size is a constant need no call. */
+static inline uint64_t bits_at(const unsigned char *x, size_t nbytes) {
+    uint16_t half;
+    uint32_t single;
+    uint64_t bits;
+    switch (nbytes) {
+    case 2: memcpy(&half, x, sizeof half); return half;
+    case 4: memcpy(&single, x, sizeof single); return single;
+    default: memcpy(&bits, x, sizeof bits); return bits;
+    }
+}
+
 /* Those of a few elements: of few, one in 32. */
 static struct binades sample_binades(const struct keyed *job) {
     enum { SAMPLES = 4096, LEAST = 128 };
@@ -56,10 +68,9 @@ static struct binades sample_binades(const struct keyed *job) {
     int64_t samples = job->count / 32 + LEAST < SAMPLES ? job->count / 32 + LEAST : SAMPLES;
     int64_t step = job->count / samples + 1;
     for (int64_t i = 0; i < job->count; i += step) {
-        uint64_t bits = 0;
         struct binades found;
-        memcpy(&bits, job->view.data[0] + i * job->view.stride_bytes[0][0], job->view.nbytes);
-        if (!find_binades(&found, type, bits)) continue;
+        if (!find_binades(&found, type, bits_at(job->view.data[0] + i * job->view.stride_bytes[0][0], job->view.nbytes)))
+            continue;
         if (found.top > highest) highest = found.top;
         if (found.low < least[2]) note_low(least, found.low);
     }
