@@ -291,6 +291,12 @@ def tiles_of_four():
 
 
 @kernel
+def reserved_memory():
+    return Case("groups.cu", "reserved_memory", "1", "32",
+                [result("u32", list(range(32)), is_ordered=False), result("u32", [1] * 32)])
+
+
+@kernel
 def labelled():
     data = numbers(32, 32, 0, 999)
     return Case("groups.cu", "labelled", "1", "32",

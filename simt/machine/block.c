@@ -155,7 +155,11 @@ static bool block_begin(struct block *block, uint64_t cluster, uint32_t rank) {
     for (uint32_t b = 0; b < BARRIERS; b++)
         block->barriers[b] = (struct barrier){.lanes = block->barrier_lanes + (size_t)b * block->warp_count};
     memset(block->shared, 0, launch->view.shared_nbytes);
-    if (block->shared_written) memset(block->shared_written, 0, launch->view.shared_nbytes);
+    if (block->shared_written) {
+        const uint32_t reserved = simt_reserved_nbytes(launch), others = launch->view.shared_nbytes - reserved;
+        memset(block->shared_written, 0, others);
+        memset(block->shared_written + others, 0xff, reserved);
+    }
     const uint32_t begun = observers_begin(block);
     if (begun == launch->all.count && warps_begin(block)) return true;
     pthread_mutex_lock(&launch->lock);

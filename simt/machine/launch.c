@@ -195,6 +195,8 @@ static simt_error prepare_view(struct launch *launch, simt_message *message) {
     view->warps_per_block = (view->threads_per_block + view->warp_size - 1) / view->warp_size;
     view->shared_nbytes = request->shared_nbytes ? launch->image->dynamic_offset + request->shared_nbytes
                                                  : launch->image->shared_nbytes;
+    const uint32_t reserved = simt_reserved_nbytes(launch);
+    if (reserved) view->shared_nbytes = (view->shared_nbytes + reserved - 1) / reserved * reserved + reserved;
     view->places = request->module->places;
     view->place_count = request->module->instruction_count;
     view->context = request->context;

@@ -242,6 +242,7 @@ struct image {
     size_t placed_capacity;
     size_t shared_nbytes;   /* of the static variables */
     size_t dynamic_offset;  /* where the dynamic shared variables begin */
+    bool has_reserved;      /* the kernel asks where the shared memory is that is kept for the system */
 };
 
 /* A constant, special register or kernel parameter that instructions read.  The frame holds it like a
@@ -429,6 +430,13 @@ struct launch {
     struct hooks copy, copy_group, mbarrier, proxy_fence, cluster_barrier;
     bool needs_initialised;
 };
+
+/* Shared memory for the system, behind all other: cooperative groups of several warps meet there. */
+enum { SIMT_RESERVED_NBYTES = 1024 };
+
+static inline uint32_t simt_reserved_nbytes(const struct launch *launch) {
+    return launch->image->has_reserved ? SIMT_RESERVED_NBYTES : 0;
+}
 
 struct simt_machine {
     uint32_t warp_size, banks;

@@ -21,6 +21,7 @@ static bool constant(struct decoder *decoder, enum width width, uint64_t bits, s
 
 static bool special(struct decoder *decoder, const char *name, enum width width, slot *result) {
     struct preset preset = {.kind = PRESET_SPECIAL};
+    decoder->image->has_reserved |= strncmp(name, "reserved_smem", strlen("reserved_smem")) == 0;
     return simt_special_find(name, &preset.width, &preset.bits) && preset.width == width &&
            simt_preset(decoder, preset, result);
 }

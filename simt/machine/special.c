@@ -23,8 +23,13 @@
     X("lanemask_gt", lanes_greater, ~(((UINT32_C(1) << lane) - 1) | UINT32_C(1) << lane))                          \
     X("lanemask_ge", lanes_from, ~((UINT32_C(1) << lane) - 1))                                                     \
     X("dynamic_smem_size", dynamic_shared, (uint32_t)warp->block->launch->request->shared_nbytes)                  \
-    X("total_smem_size", total_shared, (uint32_t)view->shared_nbytes)                                              \
+    X("total_smem_size", total_shared, (uint32_t)view->shared_nbytes - simt_reserved_nbytes(warp->block->launch))   \
     X("aggr_smem_size", aggregate_shared, (uint32_t)view->shared_nbytes)                                           \
+    X("reserved_smem_offset_begin", reserved_begin, (uint32_t)view->shared_nbytes - SIMT_RESERVED_NBYTES)          \
+    X("reserved_smem_offset_end", reserved_end, (uint32_t)view->shared_nbytes)                                     \
+    X("reserved_smem_offset_cap", reserved_cap, SIMT_RESERVED_NBYTES)                                              \
+    X("reserved_smem_offset_0", reserved_0, (uint32_t)view->shared_nbytes - SIMT_RESERVED_NBYTES)                  \
+    X("reserved_smem_offset_1", reserved_1, (uint32_t)view->shared_nbytes - SIMT_RESERVED_NBYTES / 2)              \
     X("smid", multiprocessor, 0)                                                                                   \
     X("nsmid", multiprocessors, 1)                                                                                 \
     X("is_explicit_cluster", has_cluster, view->blocks_per_cluster > 1)                                            \

@@ -64,3 +64,15 @@ extern "C" __global__ void grid_sync(const int *in, int *sums, int *result, int 
         *result = sum;
     }
 }
+
+// What groups of several warps meet in, from sm_80 on: shared memory that is the system's, behind all other, and zero.
+extern "C" __global__ void reserved_memory(unsigned *counts, unsigned *is_behind) {
+    __shared__ unsigned own[32];
+    unsigned at, others, count;
+    asm volatile("mov.u32 %0, %%reserved_smem_offset_1;" : "=r"(at));
+    asm volatile("mov.u32 %0, %%total_smem_size;" : "=r"(others));
+    own[threadIdx.x] = threadIdx.x;
+    asm volatile("atom.shared.add.u32 %0, [%1], 1;" : "=r"(count) : "r"(at) : "memory");
+    counts[own[threadIdx.x]] = count;
+    is_behind[threadIdx.x] = at >= others;
+}
