@@ -4,9 +4,9 @@
 
 #include "cpu/loops/special.h"
 
-/* The logarithm of how many elements are a leaf: the product of two narrow ones is an f64, so that nothing of it is lost,
- * and the node above them is a leaf, too. */
-enum { LEAF_LEVEL = ELEMENT == ELEMENT_F64 ? 0 : 1 };
+/* The logarithm of how many elements are a leaf: the product of two f32, or of four of 16 bits, is an f64, so that nothing
+ * of it is lost, and the nodes above them are leaves, too. */
+enum { LEAF_LEVEL = PRECISION > 26 ? 0 : PRECISION > 13 ? 1 : 2 };
 
 /* The level of the largest blocks that are made leaves of at a time: as many as all lanes take, if there is room.
  * They lie in the room for a copy of the second operand, which products have not; if there is little, it is half as large as the
@@ -45,11 +45,27 @@ INLINE vsword scale_subnormals(struct leaves *seen, vsword magnitude) {
     return select_where(subnormal, (vsword)((vf64)(magnitude | exponent_52) - 0x1p52), magnitude);
 }
 
+/* Of two vectors of elements: those of the one and of the other in turn. */
+INLINE vf64 products_of_neighbours(const unsigned char *x) {
+    vf64 a = widen(x), b = widen(x + LANES * sizeof(uword));
+    return left_lanes(a, b, 1) * right_lanes(a, b, 1);
+}
+
+/* The lanes of four vectors by turns, of each in its order: those of the first, then of the second, and so on. */
+#define QUARTER_LANE(lane, distance) (LANES < 8 ? (lane) : (lane) % 2 * (LANES / 2) + (lane) / 2)
+
+INLINE vf64 quarters_first(vf64 a) {
+    return SHUFFLED(a, a, EACH_LANE(QUARTER_LANE, 1));
+}
+
 /* The magnitudes of LANES leaves. */
 INLINE vi64 leaves_of(const unsigned char *x) {
     if (LEAF_LEVEL == 0) return (vi64)widen(x) & INT64_MAX;
-    vf64 a = widen(x), b = widen(x + LANES * sizeof(uword));
-    return (vi64)even_lanes_first(left_lanes(a, b, 1) * right_lanes(a, b, 1)) & INT64_MAX;
+    vf64 a = products_of_neighbours(x);
+    if (LEAF_LEVEL == 1) return (vi64)even_lanes_first(a) & INT64_MAX;
+    enum { DISTANCE = LANES > 2 ? 2 : 1 };
+    vf64 b = products_of_neighbours(x + 2 * LANES * sizeof(uword));
+    return (vi64)quarters_first(left_lanes(a, b, DISTANCE) * right_lanes(a, b, DISTANCE)) & INT64_MAX;
 }
 
 /* Stores the leaves of a vector of elements. */

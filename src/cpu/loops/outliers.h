@@ -202,13 +202,19 @@ static size_t outliers_max(const struct block *block) {
     return block->source.y != block->source.x ? count / 4 : count / 8 * 5;
 }
 
+/* Whether a copy's room holds these elements. */
+static bool holds(const struct wf_scratch *scratch, int copy, const unsigned char *x) {
+    return (uintptr_t)x - (uintptr_t)scratch->copy[copy] < scratch->copy_nbytes;
+}
+
 /* Room for a block's elements that does not hold them already, or NULL. */
 static unsigned char *room_beside(const struct block *block) {
-    unsigned char *const *copy = block->scratch->copy;
+    const struct wf_scratch *scratch = block->scratch;
     const unsigned char *x = block->source.x, *y = block->source.y;
+    bool in_first = holds(scratch, 0, x) || holds(scratch, 0, y);
     if (block->source.count > room_for_copy(block)) return NULL;
-    if (x != copy[0] && y != copy[0] && (x == y || y != copy[1])) return copy[0];
-    return x == y && x == copy[0] && block->scratch->bins ? copy[1] : NULL; /* without bins, they overlap */
+    if (!in_first && (x == y || !holds(scratch, 1, y))) return scratch->copy[0];
+    return x == y && in_first && scratch->bins ? scratch->copy[1] : NULL; /* without bins, they overlap */
 }
 
 /* Adds to all sums what the elements at an index add. */
@@ -234,17 +240,6 @@ static void open_bins(const struct block *block) {
                     into->parts & WF_PART_DOT ? BINS_OF_PRODUCTS : BINS_OF_SQUARES);
 }
 
-/* Adds the elements of a scanned, finite block. */
-static void add_outliers(struct block *block) {
-    struct source source = block->source;
-    if (source.count > OUTLIERS_FEW && block->scratch->guess.outliers > OUTLIERS_FEW_BLOCKS) open_bins(block);
-    if (source.count > OUTLIERS_FEW) {
-        if (!add_through_window(block)) add_sums(block);
-        return;
-    }
-    for (size_t i = 0; i < source.count; i++) add_element(block->into, source, i);
-}
-
 /* The part of a block that lies at an index of what was parted. */
 static struct block part_at(const struct block *block, const struct parted *parted, size_t first, size_t count) {
     struct block part = {.into = block->into, .scratch = block->scratch, .index = block->index};
@@ -253,12 +248,29 @@ static struct block part_at(const struct block *block, const struct parted *part
     return part;
 }
 
-/* Whether outliers gain by having been parted from so many elements in all: bins of products wait for one
- * another where most go to few of them. */
-static bool are_worth_parting(const struct block *far, size_t count) {
-    struct window window;
-    return far->source.count <= count / 8 || !(far->into->parts & PRODUCTS) ||
-           find_window(&window, far->into->parts & SUMS, far->range);
+APART bool add_parted(struct block *block, const struct magnitudes within[2], size_t far_max);
+
+/* Outliers of which most are near each other are parted from the rest, once more, where that spoils no elements. */
+static bool add_parted_outliers(struct block *block) {
+    struct magnitudes within[2];
+    if (room_beside(block) != block->scratch->copy[1]) return false;
+    if (!sample(&within[0], block->source.x, block->source.count, false)) return false;
+    within[1] = within[0];
+    return add_parted(block, within, outliers_max(block));
+}
+
+/* Adds the elements of a scanned, finite block, which were parted from so many in all.  Returns whether they gained by
+ * that: bins of products wait for one another where most go to few of them. */
+static bool add_outliers(struct block *block, size_t of_count) {
+    struct source source = block->source;
+    if (source.count > OUTLIERS_FEW && block->scratch->guess.outliers > OUTLIERS_FEW_BLOCKS) open_bins(block);
+    if (source.count > OUTLIERS_FEW) {
+        if (add_through_window(block) || add_parted_outliers(block)) return true;
+        add_sums(block);
+        return source.count <= of_count / 8 || !(block->into->parts & PRODUCTS);
+    }
+    for (size_t i = 0; i < source.count; i++) add_element(block->into, source, i);
+    return true;
 }
 
 /* Adds all sums of a block if the ranges have a window, and at most far_max of the elements, all finite, lie outside;
@@ -276,9 +288,9 @@ APART bool add_parted(struct block *block, const struct magnitudes within[2], si
     struct block far = part_at(block, &parted, parted.near, parted.far);
     ensure_scanned(&far);
     if (!is_finite(&far)) return false;
-    count_outliers(&block->scratch->guess, parted.far, are_worth_parting(&far, block->source.count));
     if (parted.near) add_through(&near, &window, false);
-    if (parted.far) add_outliers(&far);
+    bool of_use = !parted.far || add_outliers(&far, block->source.count);
+    count_outliers(&block->scratch->guess, parted.far, of_use);
     return true;
 }
 
