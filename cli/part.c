@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "conclude.h"
-#include "core/shaped_groups.h"
 #include "io/tables.h"
 #include "output.h"
 #include "results.h"
@@ -61,11 +60,7 @@ int part_append(wf_handle *handle, const struct request *request, struct part *w
 }
 
 int part_append_results(wf_handle *handle, struct part *whole, struct part *next) {
-    wf_error error = WF_OK;
-    if (whole->accumulator && whole->accumulator->shaped && next->accumulator->shaped)
-        error = wf_shaped_append(handle, whole->accumulator->shaped, next->accumulator->shaped);
-    else if (whole->accumulator)
-        error = wf_handle_fail(handle, WF_ERROR_MERGE, "an accumulator of one result is not one of rows");
+    const wf_error error = whole->accumulator ? wf_accumulator_append(handle, whole->accumulator, next->accumulator) : WF_OK;
     return end_append(handle, error, whole, next);
 }
 

@@ -437,6 +437,12 @@ WF_API wf_error wf_accumulator_merge(wf_handle *handle, wf_accumulator *into, co
  * another's place.  Needs no memory.  WF_ERROR_MERGE if only one has a shape. */
 WF_API wf_error wf_accumulator_swap(wf_handle *handle, wf_accumulator *one, wf_accumulator *other);
 
+/* Puts the results of from behind those of into, along the first dimension: of arrays that follow each other along a
+ * dimension that is not reduced.  Both must have a shape, of which that dimension alone may differ, be alike otherwise as in
+ * wf_accumulator_merge, and have had the same positions added; they must not be the same one (WF_ERROR_ARGUMENT).  What
+ * from has stays as it is, and on an error so does what into has. */
+WF_API wf_error wf_accumulator_append(wf_handle *handle, wf_accumulator *into, wf_accumulator *from);
+
 /* Takes the elements of part, which were added before, out of from: what remains is, by its bits, as if they had never
  * been added, so that windows slide without drift.  For sum, mean, var, std, norm1, norm2, dot, any, all, nonzero and
  * xor; other ops are WF_ERROR_UNSUPPORTED, since what they keep does not tell what remains.  Both must be alike as in

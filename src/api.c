@@ -6,6 +6,7 @@
 #include "core/reduction.h"
 #include "core/saved.h"
 #include "core/shaped.h"
+#include "core/shaped_groups.h"
 #include "core/subtract.h"
 #include "core/view.h"
 
@@ -318,6 +319,14 @@ wf_error wf_accumulator_merge(wf_handle *handle, wf_accumulator *into, const wf_
                        (long long)from->end_index - 1, wf_op_name(into->op));
     wf_accumulator_join_indices(into, from);
     return WF_OK;
+}
+
+wf_error wf_accumulator_append(wf_handle *handle, wf_accumulator *into, wf_accumulator *from) {
+    wf_error error = check_alike(handle, into, from);
+    if (error) return error;
+    if (into == from) return wf_fail(handle, WF_ERROR_ARGUMENT, "an accumulator cannot be put behind itself: load a saved copy");
+    if (!into->shaped) return wf_fail(handle, WF_ERROR_MERGE, "the accumulators have no shape: only rows of results follow each other");
+    return wf_shaped_append(handle, into->shaped, from->shaped);
 }
 
 static void swap_shaped(struct wf_shaped *one, struct wf_shaped *other) {

@@ -718,3 +718,41 @@ def test_exchanged(handle, op):
     with pytest.raises(wf.WarpfoldError, match="one of them has a shape"):
         made[0][0].swap(made[2][0])
     assert library.wf_accumulator_swap(handle.pointer, made[0][0].pointer, None) == wf.WF_ERROR_ARGUMENT
+
+
+@pytest.mark.parametrize("op", ["sum", "prod", "argmax", "var"])
+@pytest.mark.parametrize("type_name", ["f64", "bf16", "i32"])
+def test_appended_rows(handle, op, type_name):
+    """Rows that follow each other, in parts of any height, none included, have the bytes of all at once."""
+    rows, columns, nbytes = 7, 40, nbytes_of(type_name)
+    values, groups = sample(type_name, rows * columns, "plain", op), library.wf_groups_axes(2)
+
+    def rows_of(begin, end):
+        accumulator = handle.accumulator(op, type_name, (end - begin,))
+        accumulator.add(wf.strided(values[begin * columns * nbytes : end * columns * nbytes], type_name, (end - begin, columns), [columns * nbytes, nbytes]), groups=groups)
+        return accumulator
+
+    whole = rows_of(0, 3)
+    for begin, end in ((3, 3), (3, 4), (4, 7)):
+        part = rows_of(begin, end)
+        saved = part.save()
+        whole.append(part)
+        assert part.save() == saved
+    assert whole.save() == rows_of(0, rows).save()
+
+
+def test_rows_that_cannot_follow(handle):
+    one, groups = handle.accumulator("sum", "f64", (2, 3)), library.wf_groups_axes(1)
+    longer = handle.accumulator("sum", "f64", (2, 3))
+    longer.add(wf.strided(bytes(8 * 12), "f64", (2, 2, 3), [48, 24, 8]), groups=groups)
+    saved = one.save()
+    for other, words in ((handle.accumulator("sum", "f64", (2, 4)), "only the first dimension may differ"),
+                         (handle.accumulator("sum", "f64", (6,)), "different shapes"), (longer, "2 from 0 on"),
+                         (handle.accumulator("sum", "f64"), "one of them has none"),
+                         (handle.accumulator("sum", "f32", (2, 3)), "sum of f64 and sum of f32"), (one, "behind itself")):
+        with pytest.raises(wf.WarpfoldError, match=words):
+            one.append(other)
+    with pytest.raises(wf.WarpfoldError, match="no shape"):
+        handle.accumulator("sum", "f64").append(handle.accumulator("sum", "f64"))
+    assert one.save() == saved
+    assert library.wf_accumulator_append(handle.pointer, one.pointer, None) == wf.WF_ERROR_ARGUMENT

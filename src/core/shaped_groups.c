@@ -26,16 +26,21 @@ wf_error wf_shaped_grow(wf_handle *handle, struct wf_shaped *shaped, int64_t cou
     return error;
 }
 
-static bool may_follow(const struct wf_shaped *into, const struct wf_shaped *from) {
+static wf_error check_following(wf_handle *handle, const struct wf_shaped *into, const struct wf_shaped *from) {
     const struct wf_accumulator *a = &into->common, *b = &from->common;
-    return into->ndim == from->ndim && a->op == b->op && a->type == b->type && a->parts == b->parts &&
-           !memcmp(into->shape + 1, from->shape + 1, (size_t)(into->ndim - 1) * sizeof *into->shape);
+    if (into->ndim < 1 || into->ndim != from->ndim ||
+        memcmp(into->shape + 1, from->shape + 1, (size_t)(into->ndim - 1) * sizeof *into->shape))
+        return wf_fail(handle, WF_ERROR_MERGE, "the accumulators have different shapes: only the first dimension may differ");
+    if (a->count != b->count || a->first_index != b->first_index)
+        return wf_fail(handle, WF_ERROR_MERGE, "%lld positions from %lld on were added to one accumulator, to the other %lld from %lld on",
+                       (long long)a->count, (long long)a->first_index, (long long)b->count, (long long)b->first_index);
+    return WF_OK;
 }
 
 wf_error wf_shaped_append(wf_handle *handle, struct wf_shaped *into, struct wf_shaped *from) {
     const int64_t held = into->count;
-    if (!may_follow(into, from)) return wf_fail(handle, WF_ERROR_MERGE, "the accumulators have different shapes");
-    wf_error error = wf_shaped_reserve_nodes(handle, into, from->node_capacity);
+    wf_error error = check_following(handle, into, from);
+    if (!error) error = wf_shaped_reserve_nodes(handle, into, from->node_capacity);
     if (!error) error = wf_shaped_reserve_nodes(handle, from, into->node_capacity);
     if (!error) error = make_longer(handle, into, held + from->count);
     if (error) return error;

@@ -369,7 +369,8 @@ static void tell_any(void) {
     what.order = below(8) || what.kind == SIMT_ATOMIC ? SIMT_WEAK : SIMT_VOLATILE;
     what.same = below(3) ? 0 : 1 + below(2);
     what.pc = 1 + below(20);
-    access_by(block, below(WARPS), masks[below(8)], what);
+    const uint32_t warp = below(WARPS);
+    access_by(block, warp, masks[below(8)], what);
     if (!below(4)) barrier(block);
     if (!below(8)) {
         const simt_event event = {&blocks[block].view, below(WARPS), 21, UINT32_MAX, UINT32_MAX};
@@ -412,6 +413,7 @@ static int check_random(void) {
     for (uint64_t seed = 0; seed < KERNELS; seed++) {
         double races[2], accesses[2];
         uint64_t addresses[2], digests[2];
+        bool is_one = false; /* lane that races: of several, a warp's access names the one that lacks most */
         for (int i = 0; i < 2; i++) {
             is_split = i;
             state = seed;
@@ -422,8 +424,9 @@ static int check_random(void) {
             races[i] = seen.races;
             accesses[i] = seen.racing_accesses;
             addresses[i] = seen.address;
+            is_one = seen.findings == 1;
         }
-        const bool is_alike = races[0] == races[1] && accesses[0] == accesses[1] && addresses[0] == addresses[1];
+        const bool is_alike = races[0] == races[1] && accesses[0] == accesses[1] && (!is_one || addresses[0] == addresses[1]);
         failures += expect(is_alike, "a made-up kernel") + expect(digests[0] == digests[1], "its shadow");
     }
     is_split = false;

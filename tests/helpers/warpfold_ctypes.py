@@ -218,6 +218,7 @@ FUNCTIONS = {
     "wf_accumulator_shape": (c_int, [_accumulator, POINTER(c_int32), POINTER(c_int64)]),
     "wf_accumulator_save": (c_int, [_handle, _accumulator, c_void_p, c_size_t, POINTER(c_size_t)]),
     "wf_accumulator_load": (c_int, [_handle, c_void_p, c_size_t, POINTER(_accumulator)]),
+    "wf_accumulator_append": (c_int, [_handle, _accumulator, _accumulator]),
     "wf_accumulator_swap": (c_int, [_handle, _accumulator, _accumulator]),
     "wf_accumulator_move": (c_int, [_handle, _accumulator, c_int64]),
     "wf_accumulator_word_counts": (c_int, [_handle, _accumulator, POINTER(wf_word_counts)]),
@@ -529,6 +530,9 @@ class Accumulator:
 
     def subtract(self, other):
         self.handle.check(library.wf_accumulator_subtract(self.handle.pointer, self.pointer, other.pointer))
+
+    def append(self, other):
+        self.handle.check(library.wf_accumulator_append(self.handle.pointer, self.pointer, other.pointer))
 
     def swap(self, other):
         self.handle.check(library.wf_accumulator_swap(self.handle.pointer, self.pointer, other.pointer))
