@@ -52,7 +52,7 @@ static uint64_t hash_settings(const struct wf_accumulator *acc) {
     return hash;
 }
 
-static wf_word_counts measure(const struct wf_accumulator *accumulator) {
+WF_HOT static wf_word_counts measure(const struct wf_accumulator *accumulator) {
     struct wf_words words = {.direction = WF_WORDS_MEASURE};
     if (accumulator->parts & WF_PART_PRODUCT) return (wf_word_counts){.settings = hash_settings(accumulator)};
     wf_words_elements(&words, as_source(accumulator));
@@ -85,7 +85,7 @@ static wf_error fail_taken(wf_handle *handle) {
                    "these are not the sums and largest words of accumulators of one reduction, type and shape");
 }
 
-static wf_error take(wf_handle *handle, struct wf_accumulator *accumulator, struct wf_words words, bool keeps) {
+WF_HOT static wf_error take(wf_handle *handle, struct wf_accumulator *accumulator, struct wf_words words, bool keeps) {
     struct wf_shaped *shaped = accumulator->shaped;
     struct wf_accumulator acc;
     wf_accumulator_init_like(&acc, accumulator, accumulator->first_index, NULL);
@@ -102,14 +102,14 @@ static wf_error take(wf_handle *handle, struct wf_accumulator *accumulator, stru
 
 /* ---- the public functions ---- */
 
-wf_error wf_accumulator_word_counts(wf_handle *handle, const wf_accumulator *accumulator, wf_word_counts *counts) {
+WF_HOT wf_error wf_accumulator_word_counts(wf_handle *handle, const wf_accumulator *accumulator, wf_word_counts *counts) {
     wf_error error = check_accumulator(handle, accumulator);
     if (!error && !counts) error = wf_fail(handle, WF_ERROR_ARGUMENT, "the counts are NULL");
     if (!error) *counts = measure(accumulator);
     return error;
 }
 
-wf_error wf_accumulator_words(wf_handle *handle, const wf_accumulator *accumulator, int64_t *added, int64_t *largest) {
+WF_HOT wf_error wf_accumulator_words(wf_handle *handle, const wf_accumulator *accumulator, int64_t *added, int64_t *largest) {
     wf_error error = check(handle, accumulator);
     if (error) return error;
     if (!added || (!largest && measure(accumulator).largest))
@@ -135,7 +135,7 @@ wf_error wf_accumulator_index_words(wf_handle *handle, const wf_accumulator *acc
     return WF_OK;
 }
 
-wf_error wf_accumulator_from_words(wf_handle *handle, wf_accumulator *accumulator, const int64_t *added,
+WF_HOT wf_error wf_accumulator_from_words(wf_handle *handle, wf_accumulator *accumulator, const int64_t *added,
                                    const int64_t *largest, const int64_t *indices) {
     wf_error error = check(handle, accumulator);
     if (error) return error;

@@ -9,7 +9,7 @@ static bool uses_tree(const wf_reduction *reduction, wf_type type) {
     return wf_type_is_float(type) || wf_type_is_float(result);
 }
 
-static void clear(struct wf_accumulator *acc, int64_t first_index) {
+WF_HOT static void clear(struct wf_accumulator *acc, int64_t first_index) {
     acc->first_index = acc->end_index = first_index;
     acc->count = 0;
     acc->blocks = 0;
@@ -31,7 +31,7 @@ void wf_accumulator_init(struct wf_accumulator *acc, const wf_reduction *reducti
     clear(acc, reduction->first_index);
 }
 
-void wf_accumulator_init_like(struct wf_accumulator *acc, const struct wf_accumulator *like, int64_t first_index,
+WF_HOT void wf_accumulator_init_like(struct wf_accumulator *acc, const struct wf_accumulator *like, int64_t first_index,
                               struct wf_tree *tree) {
     memmove(acc, like, offsetof(struct wf_accumulator, first_index)); /* like may be acc */
     acc->tree = like->tree ? tree : NULL;
@@ -39,7 +39,7 @@ void wf_accumulator_init_like(struct wf_accumulator *acc, const struct wf_accumu
     clear(acc, first_index);
 }
 
-void wf_accumulator_copy(struct wf_accumulator *into, const struct wf_accumulator *from) {
+WF_HOT void wf_accumulator_copy(struct wf_accumulator *into, const struct wf_accumulator *from) {
     struct wf_tree *const tree = into->tree;
     memcpy(into, from, offsetof(struct wf_accumulator, partial));
     into->tree = tree;
@@ -50,7 +50,7 @@ int64_t wf_accumulator_element_count(const struct wf_accumulator *acc) {
     return acc->count - (acc->nan == WF_NAN_OMIT ? (int64_t)acc->partial.nan_count : 0);
 }
 
-bool wf_accumulator_is_indexed(const struct wf_accumulator *acc) {
+WF_HOT bool wf_accumulator_is_indexed(const struct wf_accumulator *acc) {
     return acc->op == WF_ARGMIN || acc->op == WF_ARGMAX || acc->op == WF_STATS || acc->tree ||
            acc->nan == WF_NAN_ERROR;
 }

@@ -1,6 +1,6 @@
 #include "core/exact.h"
 
-void wf_exact_normalise(struct wf_exact x) {
+WF_HOT void wf_exact_normalise(struct wf_exact x) {
     int64_t carry = 0;
     for (int i = 0; i < x.digit_count - 1; i++) {
         carry += x.digit[i];

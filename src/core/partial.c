@@ -23,7 +23,7 @@ static void clear_digits(struct wf_exact sum) {
     memset(sum.digit, 0, (size_t)sum.digit_count * sizeof sum.digit[0]);
 }
 
-void wf_partial_clear(struct wf_partial *partial, wf_type type, unsigned parts) {
+WF_HOT void wf_partial_clear(struct wf_partial *partial, wf_type type, unsigned parts) {
     clear_words(partial);
     if (parts & WF_PART_SUM) clear_digits(wf_partial_sum(partial, type));
     if (parts & WF_PART_ABS) clear_digits(wf_partial_abs(partial, type));
@@ -34,7 +34,7 @@ static void copy_digits(struct wf_exact into, struct wf_exact from) {
     memcpy(into.digit, from.digit, (size_t)into.digit_count * sizeof into.digit[0]);
 }
 
-void wf_partial_copy(struct wf_partial *into, const struct wf_partial *from, wf_type type, unsigned parts) {
+WF_HOT void wf_partial_copy(struct wf_partial *into, const struct wf_partial *from, wf_type type, unsigned parts) {
     const size_t words = offsetof(struct wf_partial, min_key);
     memcpy((char *)into + words, (const char *)from + words, sizeof *into - words);
     if (parts & WF_PART_SUM) copy_digits(wf_partial_sum(into, type), wf_partial_sum(from, type));

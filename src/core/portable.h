@@ -31,6 +31,7 @@ typedef unsigned long long uintptr_t;
 #define UINT64_MAX 0xffffffffffffffffull
 #define NULL 0
 #define WF_API
+#define WF_HOT
 
 static inline int wf_leading_zeros_u64(uint64_t x) {
     return __clzll((long long)x);
@@ -46,6 +47,10 @@ static inline int wf_trailing_zeros_u64(uint64_t x) {
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+
+/* Of a path that many processes take in turns on one processor: linkers put such functions side by side, so that each
+ * process finds them in few pages and lines of the caches. */
+#define WF_HOT __attribute__((hot))
 
 /* These require x != 0. */
 static inline int wf_leading_zeros_u64(uint64_t x) {

@@ -19,8 +19,10 @@ static int64_t element_count(const struct wf_accumulator *acc) {
 
 /* At most so many of them are finite. */
 static int64_t finite_count(const struct wf_accumulator *acc) {
-    unsigned special = (unsigned)acc->partial.special_seen & (INFINITIES | WF_SPECIAL_INVALID);
-    return element_count(acc) - __builtin_popcount(special);
+    uint64_t special = acc->partial.special_seen & (INFINITIES | WF_SPECIAL_INVALID);
+    int64_t count = element_count(acc);
+    for (; special; special &= special - 1) count--;
+    return count;
 }
 
 static struct wf_exact sum_of(const struct wf_accumulator *acc) {
@@ -41,7 +43,7 @@ static bool is_signed(wf_type type) {
 
 /* ---- flags and counts ------------------------------------------------------------------------------ */
 
-static const char *flaw_of_flags(const struct wf_accumulator *acc) {
+WF_HOT static const char *flaw_of_flags(const struct wf_accumulator *acc) {
     unsigned special_seen = (unsigned)acc->partial.special_seen, parts = acc->parts;
     REQUIRE(!special_seen || parts & SUMS, "infinities where nothing is summed");
     REQUIRE(!(special_seen & WF_SPECIAL_INVALID) || parts & WF_PART_DOT,
@@ -111,7 +113,7 @@ static int bit_count_at_most(struct wf_exact x) {
 }
 
 /* |x| <= count * largest, where the largest is that of elements of the sign. */
-static bool is_within(struct wf_exact x, wf_type type, int64_t count, bool negative) {
+WF_HOT static bool is_within(struct wf_exact x, wf_type type, int64_t count, bool negative) {
     struct wf_total total;
     struct wf_big bound;
     if (!count) return is_zero(x);
@@ -171,7 +173,7 @@ static bool are_both_odd_or_even(struct wf_exact x, struct wf_exact y) {
     return !((x.digit[0] ^ y.digit[0]) & 1);
 }
 
-static const char *flaw_of_sum(const struct wf_accumulator *acc) {
+WF_HOT static const char *flaw_of_sum(const struct wf_accumulator *acc) {
     bool negative = is_negative(sum_of(acc));
     REQUIRE(!negative || is_signed(acc->type), "a negative sum of unsigned elements");
     REQUIRE(is_within(sum_of(acc), acc->type, finite_count(acc), negative),
@@ -246,7 +248,7 @@ static const char *flaw_of_both_extrema(const struct wf_accumulator *acc) {
     return NULL;
 }
 
-static const char *flaw_of_extrema(const struct wf_accumulator *acc) {
+WF_HOT static const char *flaw_of_extrema(const struct wf_accumulator *acc) {
     bool has_min = acc->parts & WF_PART_MIN, has_max = acc->parts & WF_PART_MAX;
     if (element_count(acc)) return has_min && has_max ? flaw_of_both_extrema(acc) : NULL;
     REQUIRE(!has_min || (acc->partial.min_key == UINT64_MAX && acc->partial.min_index == INT64_MAX), "a minimum of no elements");
@@ -393,7 +395,7 @@ const char *wf_accumulator_flaw(const struct wf_accumulator *acc) {
     return flaw ? flaw : wf_result_flaw(acc);
 }
 
-const char *wf_result_flaw(const struct wf_accumulator *acc) {
+WF_HOT const char *wf_result_flaw(const struct wf_accumulator *acc) {
     static const struct {
         unsigned parts; /* all that it looks at */
         const char *(*find)(const struct wf_accumulator *acc);

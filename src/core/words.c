@@ -27,7 +27,7 @@ static void require(struct wf_words *words, bool condition) {
     if (words->direction == WF_WORDS_TAKE && !condition) words->failed = true;
 }
 
-void wf_words_count(struct wf_words *words, uint64_t *count) {
+WF_HOT void wf_words_count(struct wf_words *words, uint64_t *count) {
     int64_t low = (uint32_t)*count, high = (int64_t)(*count >> 32);
     pass_added(words, &low);
     pass_added(words, &high);
@@ -61,7 +61,7 @@ static void pass_hull(struct wf_words *words, struct wf_accumulator *acc) {
     require(words, acc->first_index >= 0 && (acc->first_index < acc->end_index) == (acc->count > 0));
 }
 
-bool wf_words_elements(struct wf_words *words, struct wf_accumulator *acc) {
+WF_HOT bool wf_words_elements(struct wf_words *words, struct wf_accumulator *acc) {
     uint64_t count = (uint64_t)acc->count;
     wf_words_count(words, &count);
     if (words->direction == WF_WORDS_TAKE) acc->count = (int64_t)count;
@@ -132,7 +132,7 @@ static void give_range(struct wf_words *words, const struct wf_exact *x, int beg
     if (has_last) words->added[count] = (int64_t)((uint64_t)x->digit[end - 1] + (uint64_t)*carry);
 }
 
-static void pass_range(struct wf_words *words, const struct wf_exact *x, int begin, int end, int64_t *carry) {
+WF_HOT static void pass_range(struct wf_words *words, const struct wf_exact *x, int begin, int end, int64_t *carry) {
     const int count = end - begin;
     words->counts.added += count;
     if (words->direction == WF_WORDS_GIVE && count) give_range(words, x, begin, end, carry);
@@ -242,7 +242,7 @@ static void pass_bits(struct wf_words *words, struct wf_accumulator *acc) {
     if (acc->xor_alone) wf_accumulator_forget_bits(acc);
 }
 
-void wf_words_parts(struct wf_words *words, struct wf_accumulator *acc) {
+WF_HOT void wf_words_parts(struct wf_words *words, struct wf_accumulator *acc) {
     struct wf_partial *partial = &acc->partial;
     unsigned parts = acc->parts;
     struct wf_exact sums[3];

@@ -30,11 +30,12 @@ struct split {
     bool magnitudes;
 };
 
-/* LANES elements, the first of which is element i of the block.  seen: in which lanes some were lost, or were -0. */
+/* LANES elements, the first of which is element i of the block.  seen: in which lanes some were lost, or were -0.  unit: room
+ * for those of values and squares, which has values, as compilers ask. */
 INLINE void split_vector(struct wf_units *units, const struct wf_grid grid[2], struct split split,
-                         const unsigned char *x, size_t i, vi64 seen[2]) {
+                         const unsigned char *x, size_t i, vi64 unit[2][WF_GRID_LEVELS_MAX], vi64 seen[2]) {
     vf64 value = widen(x), magnitude = (vf64)((vi64)value & INT64_MAX);
-    vi64 unit[2][WF_GRID_LEVELS_MAX], kept = magnitude <= grid->limit; /* not so a NaN */
+    vi64 kept = magnitude <= grid->limit; /* not so a NaN */
     seen[1] |= (vi64)value == INT64_MIN;
     vf64 term = split.magnitudes ? magnitude : value;
     if (split.values) kept &= split_term(unit[0], &grid[0], split.values, term) == 0;
@@ -51,11 +52,11 @@ INLINE void split_block(struct wf_units *units, const struct wf_grid grid[2], st
     const struct wf_grid own[2] = {grid[0], grid[1]}; /* which no store changes, as compilers see */
     struct source source = {x, x, count, sizeof(uword), {0, 0}};
     struct group group;
-    vi64 seen[2] = {{0}};
+    vi64 unit[2][WF_GRID_LEVELS_MAX] = {{{0}}}, seen[2] = {{0}};
     size_t i = 0;
-    for (; i + LANES <= count; i += LANES) split_vector(units, own, split, x + i * sizeof(uword), i, seen);
+    for (; i + LANES <= count; i += LANES) split_vector(units, own, split, x + i * sizeof(uword), i, unit, seen);
     if (i < count)
-        split_vector(units, own, split, padded(part_of(source, i, LANES), LANES * sizeof(uword), &group).x, i, seen);
+        split_vector(units, own, split, padded(part_of(source, i, LANES), LANES * sizeof(uword), &group).x, i, unit, seen);
     units->any_lost = units->any_minus_zero = false;
     for (int lane = 0; lane < LANES; lane++) {
         units->any_lost |= seen[0][lane] != 0;
