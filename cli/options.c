@@ -305,7 +305,7 @@ static const struct rule rules[] = {
      "stop a launch that executes more than N warp instructions (default: inspect " DIGITS(
          SIMT_INSTRUCTION_LIMIT) ", run " DIGITS(PROGRAM_INSTRUCTION_LIMIT) ")"},
     {"task", "NAME|FILE", COMMAND_JUDGE, parse_text, FIELD(task), 0, 0,
-     "judge: what the kernel is to do, a task that is built in, such as sum, or a file (default: KERNEL's name with .task)"},
+     "judge: what the kernel is to do, a task that is built in, such as sum, or a file (default: KERNEL's name with .task; rung for the ladder's)"},
     {"seed", "N", COMMAND_JUDGE, parse_count, FIELD(seed), 0, INT64_MAX, "judge: of the random data (default 0)"},
     {"gpu", "h200|a100|t4", COMMAND_RUN, parse_word, FIELD(gpu), 0, 0,
      "run: the GPU that the program finds, and that a .cu file is compiled for (default h200)"},
