@@ -457,6 +457,23 @@ def test_occupancy_that_the_cure_gives(block, shared, warp, write):
         assert ask(threads, nbytes + 129)["counts"]["occupancy"] * 64 < advice["then"]
 
 
+@pytest.mark.parametrize("block, shared, blocks", [(16, 64, 32), (32, 128, 32), (1024, 120_000, 1)])
+def test_half_of_the_warps_are_few_where_more_blocks_wait(block, shared, blocks, write):
+    """A multiprocessor of an H100 holds 32 blocks and 64 warps: of blocks of one warp, whole or half, exactly half."""
+    path = write("slow.cu", SLOW["low-occupancy"][0])
+
+    def advised(threads, grid, nbytes=shared):
+        report = inspected(path, "--block", threads, "--grid", grid, "--shared", nbytes, "--arg", f"f32[{threads}]")
+        assert report["counts"]["resident_blocks"] >= blocks
+        return [advice for advice in report["advice"] if advice["kind"] == "low-occupancy"]
+
+    (advice,), few = advised(block, blocks + 1), advised(block, blocks)
+    assert (advice["count"], advice["then"], advice["least"], few) == (32, 64, 64, [])
+    threads = int((re.search(r"larger blocks, of (\d+) threads", advice["cure"]) or [0, block])[1])
+    nbytes = int((re.search(r"at most (\d+) bytes", advice["cure"]) or [0, shared * threads // block])[1])
+    assert advised(threads, blocks + 1, nbytes) == []
+
+
 def test_barriers_before_a_stop_are_not_called_redundant(write):
     source, arguments, _, _ = WRONG["neighbour"]
     assert inspected(write("wrong.cu", source), *arguments, status=3)["advice"] == []
