@@ -132,6 +132,7 @@ static bool advise_divergence(const struct advice_subject *subject, const struct
         return false;
     *advice = (struct advice){.kind = DIVERGENCE, .unit = "divergent branches", .count = count, .least = 0};
     advice->then = costs->cures->divergent_branches_packed;
+    if (advice->then * 100 > count * ADVICE_PACKED_PERCENT) return false; /* its threads are numbered without gaps */
     snprintf(advice->message, ADVICE_TEXT,
              "%" PRIu64 " of %" PRIu64 " branches part the lanes of their warp, which then run one side after the "
              "other; %.0f %% of all lanes are used",
