@@ -284,9 +284,9 @@ def test_a_spin_is_told_under_every_schedule(name, schedule, write):
     lines = {marked: line_of(source, marked) for marked in re.findall(r"// (\w+)$", source, re.MULTILINE)}
     assert finding["kind"] == "runaway" and said.format(**lines) in finding["message"]
     lanes = int(re.match(r"lanes 0x([0-9a-f]{8}) of warp \d+ are in a loop that never ends", finding["message"])[1], 16)
-    spinning = {"lanes": 16, "a lock that is kept": 31}.get(name, 32)
+    spinning = {"lanes": 16, "a lock that is kept": 31, "not volatile": 1}.get(name, 32)  # 1: told before the others come
     assert spinning <= lanes.bit_count() <= 32
-    assert report["instructions"] < 2_000_000
+    assert report["instructions"] < 4_000_000
 
 
 FENCES = {
