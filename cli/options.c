@@ -147,6 +147,12 @@ static bool parse_print(const struct rule *rule, const char *text, struct settin
     return true;
 }
 
+static bool parse_expect(const struct rule *rule, const char *text, struct settings *settings) {
+    (void)rule;
+    settings->expects[settings->expect_count++] = text;
+    return true;
+}
+
 /* ---- the table ----------------------------------------------------------------------------------- */
 
 #define DIGITS_OF(number) #number
@@ -295,6 +301,8 @@ static const struct rule rules[] = {
      "(f32[1024]=zeros, ones, iota, random:SEED, or a .npy file; f32[1024] alone is unwritten: an output)"},
     {"print", "K[:N]", COMMAND_INSPECT, parse_print, 0, 0, 0,
      "inspect: print the first N elements (default 8) of argument K, numbered from 0, after the run"},
+    {"expect", "K=V[,V...]", COMMAND_INSPECT, parse_expect, 0, 0, 0,
+     "inspect: what the first elements of argument K must be after the run; a wrong result is told first, status 3"},
     {"out", "[K=]FILE", COMMAND_DATA | COMMAND_MERGE | COMMAND_INSPECT | COMMAND_RUN, parse_output, 0, 0, 0,
      "with --axis, and merge: write the results to a .npy file; inspect: write argument K, numbered from 0, to one after the run; "
      "run: write the report to FILE "
@@ -392,9 +400,10 @@ static bool settings_create(struct settings *settings, size_t count) {
                                   .operands = calloc(count, sizeof(const char *)),
                                   .arguments = calloc(count, sizeof(const char *)),
                                   .outputs = calloc(count, sizeof(const char *)),
-                                  .prints = calloc(count, sizeof(const char *))};
-    return settings->operands && settings->arguments && settings->outputs && settings->prints && settings->columns &&
-           settings->by;
+                                  .prints = calloc(count, sizeof(const char *)),
+                                  .expects = calloc(count, sizeof(const char *))};
+    return settings->operands && settings->arguments && settings->outputs && settings->prints && settings->expects &&
+           settings->columns && settings->by;
 }
 
 /* What follows the program that is to be run is its own. */
@@ -435,6 +444,7 @@ void settings_clear(struct settings *settings) {
     free(settings->columns);
     free(settings->by);
     free(settings->prints);
+    free(settings->expects);
     *settings = (struct settings){0};
 }
 
