@@ -385,7 +385,8 @@ static int refuse_option(int code, int option, const char *typed) {
  * list.  Two different values are an error, so that neither is silently ignored. */
 static bool may_give(const struct settings *settings, const char *const *values, int rule, const char *value) {
     bool is_list = rules[rule].parse == parse_argument || rules[rule].parse == parse_output ||
-                   rules[rule].parse == parse_column || rules[rule].parse == parse_by || rules[rule].parse == parse_print;
+                   rules[rule].parse == parse_column || rules[rule].parse == parse_by || rules[rule].parse == parse_print ||
+                   rules[rule].parse == parse_expect;
     if (!settings->given[rule] || is_list || !value || !strcmp(value, values[rule])) return true;
     fail_usage("--%s is given twice, as '%s' and '%s': it takes one value at a time", rules[rule].name,
                values[rule], value);

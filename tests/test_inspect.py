@@ -561,7 +561,7 @@ def test_a_wrong_result_is_told_first_and_is_no_clean_run(write):
 
 def test_nan_is_expected_as_any_nan_and_zero_with_its_sign(write):
     path = write("add.ptx", ADD)
-    values = write("in.npy", npy("f32", [float("nan"), 0.0]))
+    values = write("in.npy", npy("u32", [0x7FC00000, 0]).replace(b"<u4", b"<f4"))
     nans = ["--arg", f"f32[2]={values}", "--arg", "f32[2]=ones", "--arg", "f32[2]", "--arg", "u32:2"]
     assert run("inspect", path, "--block", 2, *nans, "--expect", "2=nan,1").returncode == 0
     assert run("inspect", path, "--block", 2, *nans, "--expect", "0=nan,-0").returncode == 3
