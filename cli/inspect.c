@@ -137,7 +137,7 @@ static int tell_all(const struct inspection *inspection, struct inspection_repor
     int status =
         sources_read(&report->sources, report->counts, &places) ? hand_on(inspection, report) : fail_memory();
     sources_clear(&report->sources);
-    bool is_clean = simt_report_finding_count(report->counts) == 0 && !report->is_stopped &&
+    bool is_clean = simt_report_finding_count(report->counts) == 0 && !report->is_stopped && !report_is_wrong(report) &&
                     !(inspection->settings->strict && report->advice_count);
     return status || is_clean ? status : STATUS_FINDINGS;
 }

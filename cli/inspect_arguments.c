@@ -130,10 +130,43 @@ static int parse_shown(struct shown *shown, const char *text, const struct argum
     return STATUS_OK;
 }
 
+/* ---- reading --expect ---------------------------------------------------------------------------- */
+
+/* The values behind the '=', each to end at a comma. */
+static int parse_wanted(struct shown *shown, const char *option, const char *values, const struct argument *argument) {
+    const size_t nbytes = wf_type_nbytes(argument->type);
+    shown->wanted = calloc(strlen(values) + 1, nbytes);
+    if (!shown->wanted) return fail_memory();
+    for (const char *at = values; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        char word[64];
+        uint64_t bits;
+        snprintf(word, sizeof word, "%.*s", (int)strcspn(at, ","), at);
+        if (!parse_bits(word, argument->type, &bits))
+            return fail_usage("--expect %s: '%s' is not a valid %s", option, word, wf_type_name(argument->type));
+        if (shown->count == argument->count)
+            return fail_usage("--expect %s: more values than argument %zu has elements", option, shown->argument);
+        memcpy(shown->wanted + shown->count++ * nbytes, &bits, nbytes); /* of a little-endian machine: the low bytes */
+    }
+    return STATUS_OK;
+}
+
+static int parse_expected(struct shown *shown, const char *text, const struct arguments *arguments) {
+    char *end = NULL;
+    errno = 0;
+    unsigned long long number = isdigit((unsigned char)text[0]) ? strtoull(text, &end, 10) : 0;
+    if (!end || errno || *end != '=' || !end[1])
+        return fail_usage("--expect takes K=V[,V...], an argument's number and what its first elements must be, not '%s'", text);
+    if (number >= arguments->count || !arguments->items[number].is_buffer)
+        return fail_usage("--expect %s: argument %llu is no buffer; there are %zu arguments, numbered from 0", text, number,
+                          arguments->count);
+    *shown = (struct shown){.argument = (size_t)number};
+    return parse_wanted(shown, text, end + 1, &arguments->items[number]);
+}
+
 int arguments_parse(struct arguments *arguments, const struct settings *settings) {
     *arguments =
         (struct arguments){.count = settings->argument_count, .output_count = settings->output_count,
-                           .shown_count = settings->print_count};
+                           .shown_count = settings->print_count + settings->expect_count};
     arguments->items = calloc(arguments->count + 1, sizeof *arguments->items);
     arguments->outputs = calloc(arguments->output_count + 1, sizeof *arguments->outputs);
     arguments->shown = calloc(arguments->shown_count + 1, sizeof *arguments->shown);
@@ -145,8 +178,10 @@ int arguments_parse(struct arguments *arguments, const struct settings *settings
     }
     for (size_t i = 0; i < arguments->output_count && !status; i++)
         status = parse_output(&arguments->outputs[i], settings->outputs[i], arguments);
-    for (size_t i = 0; i < arguments->shown_count && !status; i++)
-        status = parse_shown(&arguments->shown[i], settings->prints[i], arguments);
+    for (size_t i = 0; i < settings->expect_count && !status; i++)
+        status = parse_expected(&arguments->shown[i], settings->expects[i], arguments);
+    for (size_t i = 0; i < settings->print_count && !status; i++)
+        status = parse_shown(&arguments->shown[settings->expect_count + i], settings->prints[i], arguments);
     return status;
 }
 
@@ -154,7 +189,10 @@ void arguments_clear(struct arguments *arguments) {
     for (size_t i = 0; arguments->items && i < arguments->count; i++) free(arguments->items[i].value);
     for (size_t i = 0; arguments->outputs && i < arguments->output_count; i++)
         free(arguments->outputs[i].bytes);
-    for (size_t i = 0; arguments->shown && i < arguments->shown_count; i++) free(arguments->shown[i].bytes);
+    for (size_t i = 0; arguments->shown && i < arguments->shown_count; i++) {
+        free(arguments->shown[i].bytes);
+        free(arguments->shown[i].wanted);
+    }
     free(arguments->items);
     free(arguments->outputs);
     free(arguments->shown);
@@ -345,7 +383,7 @@ struct file_draft output_draft(const struct output *output) {
         .piece_count = 2};
 }
 
-/* ---- what --print shows -------------------------------------------------------------------------- */
+/* ---- what --print and --expect show --------------------------------------------------------------- */
 
 static wf_value value_at(const unsigned char *bytes, wf_type type) {
     const size_t nbytes = wf_type_nbytes(type);
@@ -357,6 +395,25 @@ static wf_value value_at(const unsigned char *bytes, wf_type type) {
     else if (type == WF_F16 || type == WF_BF16) value.v.f16 = (uint16_t)bits;
     else memcpy(&value.v, &bits, sizeof bits);
     return value;
+}
+
+static bool is_nan(const wf_value *value) {
+    char text[64];
+    return wf_value_format(value, 0, text, sizeof text) && !strcmp(text, "nan");
+}
+
+/* To the bit, but that one NaN is as good as another. */
+static void compare(const struct shown *shown, wf_type type, struct report_values *values) {
+    const size_t nbytes = wf_type_nbytes(type);
+    values->is_expected = true;
+    for (uint64_t i = 0; i < shown->count; i++) {
+        const wf_value is = value_at(shown->bytes + i * nbytes, type), wanted = value_at(shown->wanted + i * nbytes, type);
+        if (!memcmp(shown->bytes + i * nbytes, shown->wanted + i * nbytes, nbytes) || (is_nan(&is) && is_nan(&wanted))) continue;
+        if (values->wrong_count++) continue;
+        values->wrong_index = i;
+        wf_value_format(&is, 0, values->is, sizeof values->is);
+        wf_value_format(&wanted, 0, values->must_be, sizeof values->must_be);
+    }
 }
 
 static bool write_values(const struct shown *shown, wf_type type, struct report_values *values) {
@@ -371,6 +428,7 @@ static bool write_values(const struct shown *shown, wf_type type, struct report_
     bool is_whole = page_end(&page);
     *values = (struct report_values){.argument = shown->argument, .count = shown->count};
     if (is_whole) values->text = strdup(page.text);
+    if (shown->wanted) compare(shown, type, values);
     page_clear(&page);
     return values->text != NULL;
 }

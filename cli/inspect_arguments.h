@@ -34,11 +34,12 @@ struct output {
     size_t nbytes;
 };
 
-/* Of --print: how many elements of an argument's buffer are shown after the launch. */
+/* Of --print: how many elements of an argument's buffer are shown after the launch; of --expect what they must be. */
 struct shown {
     size_t argument;
     uint64_t count;
     unsigned char *bytes;
+    unsigned char *wanted; /* NULL: of --print */
 };
 
 struct arguments {
@@ -73,7 +74,7 @@ int arguments_place(struct arguments *arguments, simt_machine *machine);
 /* Takes out of the simulator what the files of --out are to hold, and what --print shows. */
 int arguments_read(struct arguments *arguments, const simt_machine *machine);
 
-/* The elements that --print shows, as text: argument_count of --print of them; the caller's to free, each text and
+/* The elements that --print shows, as text: shown_count of them; the caller's to free, each text and
  * all.  NULL: no memory. */
 struct report_values *arguments_values(const struct arguments *arguments);
 

@@ -17,7 +17,8 @@ struct judging {
     const char *path, *task_name;
     char *ptx;       /* of a .ptx file, else NULL */
     char *task_text; /* of a file, else NULL */
-    char *beside;    /* the name of the task beside the kernel, if that is it */
+    char *beside;    /* the name of the task beside the kernel, which need not be there */
+    char name[64];   /* of a built-in task that the kernel's header tells */
     struct judge_task *task;
 };
 
@@ -54,17 +55,41 @@ static int refuse_task(const char *name) {
     return status;
 }
 
-/* Without --task: kernel.cu has kernel.task beside it. */
-static int name_task(struct judging *judging, const char *wanted) {
+/* kernel.cu has kernel.task beside it. */
+static int name_beside(struct judging *judging) {
     const char *dot = strrchr(judging->path, '.');
     size_t length = (size_t)(dot - judging->path);
-    judging->task_name = wanted;
-    if (wanted) return STATUS_OK;
     judging->beside = malloc(length + sizeof ".task");
     if (!judging->beside) return fail_memory();
     memcpy(judging->beside, judging->path, length);
     strcpy(judging->beside + length, ".task");
-    judging->task_name = judging->beside;
+    return STATUS_OK;
+}
+
+/* The built-in task whose header the kernel includes, if there is one. */
+static const struct judge_file *find_by_header(const struct judging *judging) {
+    size_t nbytes;
+    char *source = judging->ptx ? NULL : file_read(judging->path, &nbytes);
+    const struct judge_file *found = NULL;
+    for (size_t i = 0; source && i < judge_file_count && !found; i++)
+        if (judge_task_is_of(judge_files[i].text, source)) found = &judge_files[i];
+    free(source);
+    return found;
+}
+
+/* That of --task; without it that beside the kernel, or else the one that knows the kernel by its header.  Of the kernels
+ * of a header one may have a task of its own beside it, which stands for the common one, too. */
+static int name_task(struct judging *judging, const char *wanted) {
+    int status = name_beside(judging);
+    if (status) return status;
+    const bool has_beside = !access(judging->beside, F_OK);
+    const struct judge_file *known = !wanted == !has_beside ? find_by_header(judging) : NULL;
+    if (known)
+        snprintf(judging->name, sizeof judging->name, "%.*s", (int)(strlen(known->path) - strlen(".task")), known->path);
+    if (wanted)
+        judging->task_name = known && !strcmp(wanted, judging->name) ? judging->beside : wanted;
+    else
+        judging->task_name = has_beside || !known ? judging->beside : judging->name;
     return STATUS_OK;
 }
 
@@ -72,7 +97,7 @@ static int read_task(struct judging *judging) {
     simt_message message;
     const char *text = judge_task_text(judging->task_name);
     if (!text && !ends_with(judging->task_name, ".task")) return refuse_task(judging->task_name);
-    if (judging->beside && access(judging->beside, F_OK))
+    if (judging->task_name == judging->beside && access(judging->beside, F_OK))
         return fail_usage(
             "judge needs --task: a name such as sum, or a file that ends in .task; %s is not there",
             judging->beside);

@@ -147,6 +147,12 @@ static bool parse_print(const struct rule *rule, const char *text, struct settin
     return true;
 }
 
+static bool parse_expect(const struct rule *rule, const char *text, struct settings *settings) {
+    (void)rule;
+    settings->expects[settings->expect_count++] = text;
+    return true;
+}
+
 /* ---- the table ----------------------------------------------------------------------------------- */
 
 #define DIGITS_OF(number) #number
@@ -295,6 +301,8 @@ static const struct rule rules[] = {
      "(f32[1024]=zeros, ones, iota, random:SEED, or a .npy file; f32[1024] alone is unwritten: an output)"},
     {"print", "K[:N]", COMMAND_INSPECT, parse_print, 0, 0, 0,
      "inspect: print the first N elements (default 8) of argument K, numbered from 0, after the run"},
+    {"expect", "K=V[,V...]", COMMAND_INSPECT, parse_expect, 0, 0, 0,
+     "inspect: what the first elements of argument K must be after the run; a wrong result is told first, status 3"},
     {"out", "[K=]FILE", COMMAND_DATA | COMMAND_MERGE | COMMAND_INSPECT | COMMAND_RUN, parse_output, 0, 0, 0,
      "with --axis, and merge: write the results to a .npy file; inspect: write argument K, numbered from 0, to one after the run; "
      "run: write the report to FILE "
@@ -305,7 +313,7 @@ static const struct rule rules[] = {
      "stop a launch that executes more than N warp instructions (default: inspect " DIGITS(
          SIMT_INSTRUCTION_LIMIT) ", run " DIGITS(PROGRAM_INSTRUCTION_LIMIT) ")"},
     {"task", "NAME|FILE", COMMAND_JUDGE, parse_text, FIELD(task), 0, 0,
-     "judge: what the kernel is to do, a task that is built in, such as sum, or a file (default: KERNEL's name with .task)"},
+     "judge: what the kernel is to do, a task that is built in, such as sum, or a file (default: KERNEL's name with .task; rung for the ladder's)"},
     {"seed", "N", COMMAND_JUDGE, parse_count, FIELD(seed), 0, INT64_MAX, "judge: of the random data (default 0)"},
     {"gpu", "h200|a100|t4", COMMAND_RUN, parse_word, FIELD(gpu), 0, 0,
      "run: the GPU that the program finds, and that a .cu file is compiled for (default h200)"},
@@ -377,7 +385,8 @@ static int refuse_option(int code, int option, const char *typed) {
  * list.  Two different values are an error, so that neither is silently ignored. */
 static bool may_give(const struct settings *settings, const char *const *values, int rule, const char *value) {
     bool is_list = rules[rule].parse == parse_argument || rules[rule].parse == parse_output ||
-                   rules[rule].parse == parse_column || rules[rule].parse == parse_by || rules[rule].parse == parse_print;
+                   rules[rule].parse == parse_column || rules[rule].parse == parse_by || rules[rule].parse == parse_print ||
+                   rules[rule].parse == parse_expect;
     if (!settings->given[rule] || is_list || !value || !strcmp(value, values[rule])) return true;
     fail_usage("--%s is given twice, as '%s' and '%s': it takes one value at a time", rules[rule].name,
                values[rule], value);
@@ -392,9 +401,10 @@ static bool settings_create(struct settings *settings, size_t count) {
                                   .operands = calloc(count, sizeof(const char *)),
                                   .arguments = calloc(count, sizeof(const char *)),
                                   .outputs = calloc(count, sizeof(const char *)),
-                                  .prints = calloc(count, sizeof(const char *))};
-    return settings->operands && settings->arguments && settings->outputs && settings->prints && settings->columns &&
-           settings->by;
+                                  .prints = calloc(count, sizeof(const char *)),
+                                  .expects = calloc(count, sizeof(const char *))};
+    return settings->operands && settings->arguments && settings->outputs && settings->prints && settings->expects &&
+           settings->columns && settings->by;
 }
 
 /* What follows the program that is to be run is its own. */
@@ -435,6 +445,7 @@ void settings_clear(struct settings *settings) {
     free(settings->columns);
     free(settings->by);
     free(settings->prints);
+    free(settings->expects);
     *settings = (struct settings){0};
 }
 

@@ -119,6 +119,8 @@ struct settings {
     size_t by_count;
     const char **prints; /* --print: which of them are shown */
     size_t print_count;
+    const char **expects; /* --expect: what they are to hold */
+    size_t expect_count;
 };
 
 /* Reads the whole command line.  Returns the exit status, having said what is wrong. */

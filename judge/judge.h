@@ -34,6 +34,9 @@ extern const size_t judge_file_count;
 /* The text of the task of that name, "sum"; NULL: there is none. */
 const char *judge_task_text(const char *name);
 
+/* Whether the source includes the header by which the task knows its kernels.  A task without one knows none. */
+bool judge_task_is_of(const char *task_text, const char *source);
+
 struct judge_task;
 
 /* Reads a task.  `name` is what messages call it, a file's name for example.  *task is the caller's; NULL

@@ -249,6 +249,11 @@ static bool read_roundings(struct reading *reading, char *value) {
     return true;
 }
 
+static bool read_header(struct reading *reading, char *value) {
+    reading->task->header = value;
+    return true;
+}
+
 static bool read_nan(struct reading *reading, char *value) {
     reading->task->omits_nan = !strcmp(value, "omit");
     return reading->task->omits_nan || !strcmp(value, "propagate") ||
@@ -489,6 +494,7 @@ static const struct key {
     {"Argument", read_argument, true, true}, {"Sizes", read_sizes, true, true},
     {"Expect", read_expect, true, false},    {"Roundings", read_roundings, false, false},
     {"Empty", read_empty, false, false},     {"NaN", read_nan, false, false},       {"Gate", read_gate, false, true},
+    {"Header", read_header, false, false},
 };
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
 
@@ -632,6 +638,28 @@ const char *judge_task_title(const struct judge_task *task) {
 
 const char *judge_task_signature(const struct judge_task *task) {
     return task->stages[0].signature;
+}
+
+/* Whether a line of the source is #include "header". */
+static bool includes(const char *source, const char *header) {
+    const size_t length = strlen(header);
+    for (const char *line = source; line; line = strchr(line, '\n')) {
+        line += strspn(line, "\n \t");
+        if (strncmp(line, "#include", strlen("#include"))) continue;
+        const char *name = line + strlen("#include");
+        name += strspn(name, " \t");
+        if (*name == '"' && !strncmp(name + 1, header, length) && name[1 + length] == '"') return true;
+    }
+    return false;
+}
+
+bool judge_task_is_of(const char *text, const char *source) {
+    struct judge_task *task;
+    simt_message message;
+    if (judge_task_read(text, "", &task, &message)) return false;
+    const bool is_of = task->header && includes(source, task->header);
+    judge_task_destroy(task);
+    return is_of;
 }
 
 const char *judge_task_text(const char *name) {

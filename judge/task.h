@@ -91,6 +91,7 @@ struct judge_task {
     const char *options[OPTIONS_MAX + 1]; /* of the compiler, NULL-terminated */
     size_t option_count;
     const char *roundings, *empty; /* NULL: not stated */
+    const char *header;            /* kernels that include it are of this task; or NULL */
     bool omits_nan;                /* "NaN: omit": the op leaves it out, and else it is the result */
     struct reference reference;
     struct gate gates[JUDGE_GATES_MAX];

@@ -132,6 +132,7 @@ static bool advise_divergence(const struct advice_subject *subject, const struct
         return false;
     *advice = (struct advice){.kind = DIVERGENCE, .unit = "divergent branches", .count = count, .least = 0};
     advice->then = costs->cures->divergent_branches_packed;
+    if (advice->then * 100 > count * ADVICE_PACKED_PERCENT) return false; /* its threads are numbered without gaps */
     snprintf(advice->message, ADVICE_TEXT,
              "%" PRIu64 " of %" PRIu64 " branches part the lanes of their warp, which then run one side after the "
              "other; %.0f %% of all lanes are used",
@@ -189,10 +190,16 @@ static void cure_large_blocks(const struct advice_subject *subject, struct advic
              " threads; then %" PRIu64, nbytes, subject->block_threads, advice->then);
 }
 
+/* At most half of the warps, as 32 blocks of one warp are; exactly half is told where the launch has more blocks than fit. */
+static bool is_low(const simt_report *report, double share, uint64_t resident) {
+    if (share != ADVICE_OCCUPANCY_PERCENT) return share < ADVICE_OCCUPANCY_PERCENT;
+    return simt_report_counter_value(report, "blocks", 0) > (double)resident;
+}
+
 static bool advise_occupancy(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
     const double share = 100 * simt_report_counter_value(subject->report, "occupancy", 1);
     const uint64_t blocks = (uint64_t)simt_report_counter_value(subject->report, "resident_blocks", 0);
-    if (share >= ADVICE_OCCUPANCY_PERCENT || costs->line != simt_report_line(subject->report, 0)) return false;
+    if (!is_low(subject->report, share, blocks) || costs->line != simt_report_line(subject->report, 0)) return false;
     *advice = (struct advice){.kind = OCCUPANCY, .unit = "resident warps", .least = WARPS_MAX};
     advice->count = (uint64_t)(share * WARPS_MAX / 100);
     if (blocks == BLOCKS_MAX) {

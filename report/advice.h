@@ -19,7 +19,8 @@ enum {
     ADVICE_UTILIZATION_PERCENT = 85, /* lanes used below it, */
     ADVICE_DIVERGENT_PERCENT = 25,  /* and branches of a line that part their warp */
     ADVICE_DIVERGENT_MIN = 8,
-    ADVICE_OCCUPANCY_PERCENT = 50   /* resident warps below it */
+    ADVICE_PACKED_PERCENT = 75,     /* of which the cure leaves at most so many */
+    ADVICE_OCCUPANCY_PERCENT = 50   /* resident warps of at most so many; is_low in advice.c */
 };
 
 enum { ADVICE_MAX = 12, ADVICE_TEXT = 320 };

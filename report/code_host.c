@@ -82,6 +82,7 @@ static void put_tool(struct json *json) {
     for (uint32_t kind = 0; kind <= SIMT_FINDING_TRAP; kind++)
         put_rule(json, simt_finding_kind_name((enum simt_finding_kind)kind));
     put_rule(json, "leak");
+    put_rule(json, "result");
     for (const char *const *kind = advice_kinds; *kind; kind++) put_rule(json, *kind);
     json_end(json, ']');
     json_end(json, '}');

@@ -20,8 +20,18 @@ static void give_finding(const struct inspection_report *report, const simt_find
                                   .count = finding->count});
 }
 
+static void give_wrong(const struct inspection_report *report, const struct report_values *values, host_put *put, void *to) {
+    const char *name = report->buffers[values->argument].name;
+    char text[512];
+    snprintf(text, sizeof text, "%.200s: %.100s[%" PRIu64 "] is %s, and must be %s", report->kernel, name ? name : "a result",
+             values->wrong_index, values->is, values->must_be);
+    put(to, &(struct host_result){.rule = "result", .message = text, .count = values->wrong_count});
+}
+
 static void give_all(const void *from, host_put *put, void *to) {
     const struct inspection_report *report = from;
+    for (size_t i = 0; i < report->value_count; i++)
+        if (report->values[i].wrong_count) give_wrong(report, &report->values[i], put, to);
     for (size_t i = 0; i < simt_report_finding_count(report->counts); i++)
         give_finding(report, simt_report_finding(report->counts, i), put, to);
     for (size_t i = 0; i < report->advice_count; i++) {

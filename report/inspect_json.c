@@ -75,6 +75,20 @@ static void put_all_advice(struct json *json, const struct inspection_report *re
     json_end(json, ']');
 }
 
+static void put_comparison(struct json *json, const struct inspection_report *report, const struct report_values *values) {
+    json_key_unsigned(json, "wrong", values->wrong_count);
+    if (!values->wrong_count) return;
+    json_key_unsigned(json, "wrong_index", values->wrong_index);
+    json_key(json, "is");
+    json_decimal(json, values->is);
+    json_key(json, "must_be");
+    json_decimal(json, values->must_be);
+    json_key(json, "message");
+    json_open_text(json);
+    put_wrong(json->stream, report, values);
+    json_close_text(json);
+}
+
 static void put_values(struct json *json, const struct inspection_report *report) {
     json_key_begin(json, "values", '[');
     for (size_t i = 0; i < report->value_count; i++) {
@@ -91,6 +105,7 @@ static void put_values(struct json *json, const struct inspection_report *report
             at += length + (at[length] == ' ');
         }
         json_end(json, ']');
+        if (values->is_expected) put_comparison(json, report, values);
         json_end(json, '}');
     }
     json_end(json, ']');

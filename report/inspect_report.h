@@ -23,6 +23,9 @@ struct report_values {
     size_t argument;
     uint64_t count;
     char *text; /* with a blank between each two */
+    bool is_expected; /* it was told what they must be: */
+    uint64_t wrong_count, wrong_index; /* how many are not, and the first */
+    char is[64], must_be[64];          /* that one */
 };
 
 struct inspection_report {
@@ -50,6 +53,12 @@ double report_count(const struct inspection_report *report, const char *name);
 
 /* "lockstep", "random:5" */
 void put_schedule(FILE *stream, const simt_launch *launch);
+
+bool report_is_checked(const struct inspection_report *report); /* it was told what a result must be, */
+bool report_is_wrong(const struct inspection_report *report);   /* and it is not that */
+
+/* "`out`[0] is 30, and must be 128; 1 of 1 is wrong" */
+void put_wrong(FILE *stream, const struct inspection_report *report, const struct report_values *values);
 
 void put_report(FILE *stream, const struct inspection_report *report, bool has_colour);
 

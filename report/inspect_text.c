@@ -109,6 +109,14 @@ static void put_values(FILE *stream, const struct inspection_report *report, con
     fprintf(stream, ", the first %" PRIu64 " of %" PRIu64 ": %s\n", values->count, buffer->count, values->text);
 }
 
+static void put_result(FILE *stream, const struct inspection_report *report, const struct report_values *values,
+                       const struct colours *colours) {
+    if (!values->wrong_count) return;
+    fprintf(stream, "\n%swrong result%s: ", colours->bad, colours->plain);
+    put_wrong(stream, report, values);
+    fputc('\n', stream);
+}
+
 void put_report(FILE *stream, const struct inspection_report *report, bool has_colour) {
     const struct colours colour = colours(has_colour);
     const size_t count = simt_report_finding_count(report->counts);
@@ -124,13 +132,17 @@ void put_report(FILE *stream, const struct inspection_report *report, bool has_c
     put_schedule(stream, report->launch);
     fputc('\n', stream);
     put_counts(stream, report);
+    for (size_t i = 0; i < report->value_count; i++) put_result(stream, report, &report->values[i], &colour);
     for (size_t i = 0; i < count; i++)
         put_finding(stream, report, i, &colour);
     for (size_t i = 0; i < report->advice_count; i++) put_advice(stream, report, &report->advice[i], &colour);
     if (report->value_count) fputc('\n', stream);
     for (size_t i = 0; i < report->value_count; i++) put_values(stream, report, &report->values[i]);
-    if (count == 0 && !report->is_stopped)
-        fprintf(stream, "\n%sno findings%s", colour.good, colour.plain);
+    if (count == 0 && !report->is_stopped && report_is_wrong(report))
+        fprintf(stream, "\n%sthe result is wrong%s, with no findings", colour.bad, colour.plain);
+    else if (count == 0 && !report->is_stopped)
+        fprintf(stream, "\n%sno findings%s%s", colour.good, report_is_checked(report) ? ", and the result is as expected" : "",
+                colour.plain);
     else
         fprintf(stream, "\n%s%zu finding%s%s", colour.bad, count, count == 1 ? "" : "s", colour.plain);
     if (report->advice_count)

@@ -4,6 +4,7 @@
 
 #include "inspect_report.h"
 #include "kernel_source.h"
+#include "printed.h"
 
 /* The buffer that the address belongs to, be it before its begin or behind its end: allocations are 4 GiB apart. */
 static const struct report_buffer *find_buffer(const struct inspection_report *report, uint64_t address) {
@@ -46,6 +47,26 @@ void put_finding_message(FILE *stream, const struct inspection_report *report, c
     char text[sizeof finding->message + 256];
     finding_message(report, finding, text, sizeof text);
     fputs(text, stream);
+}
+
+bool report_is_wrong(const struct inspection_report *report) {
+    for (size_t i = 0; i < report->value_count; i++)
+        if (report->values[i].wrong_count) return true;
+    return false;
+}
+
+bool report_is_checked(const struct inspection_report *report) {
+    for (size_t i = 0; i < report->value_count; i++)
+        if (report->values[i].is_expected) return true;
+    return false;
+}
+
+void put_wrong(FILE *stream, const struct inspection_report *report, const struct report_values *values) {
+    const char *name = report->buffers[values->argument].name;
+    if (name) put_name(stream, name, strlen(name));
+    else fprintf(stream, "argument %zu", values->argument);
+    fprintf(stream, "[%" PRIu64 "] is %s, and must be %s; %" PRIu64 " of %" PRIu64 " %s wrong", values->wrong_index, values->is,
+            values->must_be, values->wrong_count, values->count, values->wrong_count == 1 ? "is" : "are");
 }
 
 const char *count_legend(const char *name) {

@@ -17,7 +17,7 @@ static void put_reason(FILE *stream, const struct judge_reason *reason, uint64_t
         put_name(stream, reason->file, strlen(reason->file));
         fprintf(stream, ":%" PRIu32, reason->line);
     }
-    if (reason->other_line) fprintf(stream, " and %" PRIu32, reason->other_line);
+    if (reason->other_line && reason->other_line != reason->line) fprintf(stream, " and %" PRIu32, reason->other_line);
     fputs("\n    ", stream);
     put_name(stream, reason->message, strlen(reason->message));
     fprintf(stream, "\n    in %" PRIu64 " of %" PRIu64 " launches, first: ", reason->launches, launches);

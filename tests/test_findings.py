@@ -234,10 +234,21 @@ SPINS = {
 """, ["--block", 64], "other threads of the block wait at the barrier of line {barrier}, which these must reach"),
     "lanes": ("""__global__ void f(volatile int *flag, int *out) {
     if (threadIdx.x < 16) while (*flag == 0) { } // here
-    __syncwarp();
+    __syncwarp(); // meeting
     out[threadIdx.x] = *flag = 1;
 }
-""", ["--block", 32], "lanes 0xffff0000 of its warp wait for these: what changes it must come before that"),
+""", ["--block", 32], "lanes 0xffff0000 of its warp wait for these at line {meeting}: what changes it must come before that"),
+    "a lock that is kept": ("""__global__ void f(int *lock, int *out) {
+    while (atomicCAS(lock, 0, 1) != 0) { } // here
+    out[threadIdx.x] = 1;
+}
+""", ["--block", 64, "--grid", 2], "no thread is left to change it: all others have ended or wait in such loops, too"),
+    "a sleeper": ("""__global__ void f(volatile int *flag, int *out) {
+    for (unsigned ns = 8; *flag == 0; ns = ns < 256 ? 2 * ns : ns) // here
+        __nanosleep(ns);
+    out[threadIdx.x] = 1;
+}
+""", ["--block", 64], "no thread is left to change it: all others have ended or wait in such loops, too"),
     "not volatile": ("""__global__ void f(const int *flag, int *out) {
     while (*flag == 0) { } // here
     out[threadIdx.x] = 1;
@@ -259,6 +270,84 @@ def test_a_spin_is_told_long_before_the_limit_with_what_it_needs(name, threads, 
     assert finding["kind"] == "runaway" and finding["line"] in (lines["here"], lines.get("other"))
     assert "in a loop that never ends" in finding["message"] and said.format(**lines) in finding["message"]
     assert report["instructions"] < 2_000_000
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("schedule", ["split", "random:1", "random:2", "random:3"])
+@pytest.mark.parametrize("name", SPINS)
+def test_a_spin_is_told_under_every_schedule(name, schedule, write):
+    """Lanes that run apart are told together, and it never takes the whole limit."""
+    source, arguments, said = SPINS[name]
+    report = inspected(write("spin.cu", source), *arguments, "--schedule", schedule, "--arg", "i32[1]=zeros", "--arg",
+                       "i32[64]", status=3)
+    finding = report["findings"][-1]
+    lines = {marked: line_of(source, marked) for marked in re.findall(r"// (\w+)$", source, re.MULTILINE)}
+    assert finding["kind"] == "runaway" and said.format(**lines) in finding["message"]
+    lanes = int(re.match(r"lanes 0x([0-9a-f]{8}) of warp \d+ are in a loop that never ends", finding["message"])[1], 16)
+    spinning = {"lanes": 16, "a lock that is kept": 31, "not volatile": 1}.get(name, 32)  # 1: told before the others come
+    assert spinning <= lanes.bit_count() <= 32
+    assert report["instructions"] < 4_000_000
+
+
+FENCES = {
+    "one that the reader lacks": ("""__global__ void f(int *data, int *flag, int *out) {
+    if (blockIdx.x == 1) {
+        *data = 42; // written
+        __threadfence();
+        atomicExch(flag, 1);
+    } else {
+        while (atomicAdd(flag, 0) == 0) { } // told
+        *out = *data; // here
+    }
+}
+""", "a __threadfence() between line {written} and the atomic that tells of it, and one between line {told}, which reads that, "
+    "and line {here} (index 0 of `data`, int[2])"),
+    "behind a barrier": ("""__global__ void f(int *data, int *flag, int *out) {
+    __shared__ int number;
+    data[blockIdx.x] = 42; // written
+    number = atomicAdd(flag, 1); // told
+    __syncthreads();
+    if (number) *out = data[0] + data[1]; // here
+}
+""", "a __threadfence() between line {written} and the atomic that tells of it, and one between line {told}, which reads that, "
+    "and line {here} (index"),
+    "a plain flag": ("""__global__ void f(int *data, int *flag, int *out) {
+    if (blockIdx.x == 0) *data = 42; // written
+    else *out = *data; // here
+}
+""", "behind line {written} a __threadfence() and an atomic that tells of it, before line {here} an atomic that reads that and a "
+    "__threadfence(); or a second launch"),
+    "a lock": ("""__global__ void f(int *data, int *flag, int *out) {
+    while (atomicCAS(flag, 0, 1) != 0) { }
+    *data += 1; // here
+    atomicExch(flag, 0);
+}
+""", "no __threadfence() between the atomic that takes the lock and line {here}, and before it is freed"),
+    "one result of all": ("""__global__ void f(int *data, int *flag, int *out) {
+    *out = blockIdx.x; // here
+}
+""", "blocks overwrite each other's result: an element for each block, or an atomic such as atomicAdd()"),
+}
+
+
+@pytest.mark.parametrize("schedule", ["lockstep", "split", "random:1"])
+@pytest.mark.parametrize("name", FENCES)
+def test_two_blocks_are_told_their_fences_once(name, schedule, write):
+    source, said = FENCES[name]
+    report = inspected(write("blocks.cu", source), "--grid", 2, "--block", 1, "--schedule", schedule, "--arg", "i32[2]=zeros",
+                       "--arg", "i32[1]=zeros", "--arg", "i32[1]", status=3)
+    finding, = report["findings"]
+    lines = {marked: line_of(source, marked) for marked in re.findall(r"// (\w+)$", source, re.MULTILINE)}
+    assert (finding["kind"], finding["line"]) == ("race", lines["here"])
+    assert said.format(**lines) in finding["message"]
+
+
+def test_divergence_that_no_numbering_avoids_is_not_advised(write):
+    """The last warp of a tree parts, however its threads are numbered."""
+    tree = TREE_BY_MODULO.replace("int k = 1; k < 256; k *= 2", "int k = 128; k > 0; k /= 2").replace("t % (2 * k) == 0", "t < k")
+    report = inspected(write("tree.cu", tree.replace("256", "64").replace("128", "32")), "--block", 64, "--grid", 3, "--arg",
+                       "f32[192]=iota", "--arg", "f32[3]")
+    assert report["counts"]["utilization"] < 0.85 and report["counts"]["divergent_branches"] >= 8 and report["advice"] == []
 
 
 LOCK = """__global__ void f(int *lock, int *out) {
@@ -455,6 +544,23 @@ def test_occupancy_that_the_cure_gives(block, shared, warp, write):
     assert ask(threads, nbytes)["counts"]["occupancy"] * 64 == advice["then"]
     if less:
         assert ask(threads, nbytes + 129)["counts"]["occupancy"] * 64 < advice["then"]
+
+
+@pytest.mark.parametrize("block, shared, blocks", [(16, 64, 32), (32, 128, 32), (1024, 120_000, 1)])
+def test_half_of_the_warps_are_few_where_more_blocks_wait(block, shared, blocks, write):
+    """A multiprocessor of an H100 holds 32 blocks and 64 warps: of blocks of one warp, whole or half, exactly half."""
+    path = write("slow.cu", SLOW["low-occupancy"][0])
+
+    def advised(threads, grid, nbytes=shared):
+        report = inspected(path, "--block", threads, "--grid", grid, "--shared", nbytes, "--arg", f"f32[{threads}]")
+        assert report["counts"]["resident_blocks"] >= blocks
+        return [advice for advice in report["advice"] if advice["kind"] == "low-occupancy"]
+
+    (advice,), few = advised(block, blocks + 1), advised(block, blocks)
+    assert (advice["count"], advice["then"], advice["least"], few) == (32, 64, 64, [])
+    threads = int((re.search(r"larger blocks, of (\d+) threads", advice["cure"]) or [0, block])[1])
+    nbytes = int((re.search(r"at most (\d+) bytes", advice["cure"]) or [0, shared * threads // block])[1])
+    assert advised(threads, blocks + 1, nbytes) == []
 
 
 def test_barriers_before_a_stop_are_not_called_redundant(write):

@@ -3,6 +3,7 @@
 What the simulator counts and finds in many kernels is tested with the kernels; here, that it reaches the user.
 """
 
+import json
 import math
 import os
 import pty
@@ -527,3 +528,49 @@ def test_hostile_module_is_refused_by_line(tmp_path):
 def test_module_that_asks_for_more_memory_than_there_is(tmp_path, text, said):
     limit = (lambda: resource.setrlimit(resource.RLIMIT_AS, (160 << 20, 160 << 20)))
     refused(1, said, "inspect", hostile(tmp_path, text), "--block", "1024", preexec_fn=limit)
+
+
+# ---- what results must be ------------------------------------------------------------------------------------
+
+
+ARGUMENTS_OF_EIGHT = ["--arg", "f32[8]=iota", "--arg", "f32[8]=ones", "--arg", "f32[8]", "--arg", "u32:8"]
+
+
+def test_a_result_that_is_as_expected_is_right(write):
+    path = write("add.ptx", ADD)
+    done = run("inspect", path, "--block", 8, *ARGUMENTS_OF_EIGHT, "--expect", "2=1,2,3", "--expect", "0=0")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("argument 2, the first 3 of 8: 1 2 3\nargument 0, the first 1 of 8: 0\n\n"
+                                "no findings, and the result is as expected\n")
+
+
+def test_a_wrong_result_is_told_first_and_is_no_clean_run(write):
+    path = write("add.ptx", ADD)
+    words = ["inspect", path, "--block", 8, *ARGUMENTS_OF_EIGHT, "--expect", "2=1,2,4,4.5"]
+    done = run(*words)
+    said = "argument 2[2] is 3, and must be 4; 2 of 4 are wrong"
+    assert (done.returncode, done.stderr) == (3, "")
+    assert f"\nwrong result: {said}\n" in done.stdout and done.stdout.endswith("\nthe result is wrong, with no findings\n")
+    values, = json.loads(run(*words, "--json").stdout)["values"]
+    assert values == {"argument": 2, "name": "", "elements": [1, 2, 3, 4], "wrong": 2, "wrong_index": 2, "is": 3, "must_be": 4,
+                      "message": said}
+    assert run(*words, "--github").stdout == "::error title=result::add: a result[2] is 3, and must be 4\n"
+    result, = json.loads(run(*words, "--sarif").stdout)["runs"][0]["results"]
+    assert (result["ruleId"], result["level"]) == ("result", "error")
+
+
+def test_nan_is_expected_as_any_nan_and_zero_with_its_sign(write):
+    path = write("add.ptx", ADD)
+    values = write("in.npy", npy("u32", [0x7FC00000, 0]).replace(b"<u4", b"<f4"))
+    nans = ["--arg", f"f32[2]={values}", "--arg", "f32[2]=ones", "--arg", "f32[2]", "--arg", "u32:2"]
+    assert run("inspect", path, "--block", 2, *nans, "--expect", "2=nan,1").returncode == 0
+    assert run("inspect", path, "--block", 2, *nans, "--expect", "0=nan,-0").returncode == 3
+
+
+@pytest.mark.parametrize("given, said", [
+    ("2", "--expect takes K=V[,V...], an argument's number and what its first elements must be, not '2'"),
+    ("2=", "--expect takes K=V[,V...]"), ("x=1", "--expect takes K=V[,V...]"), ("3=1", "argument 3 is no buffer; there are 4"),
+    ("9=1", "argument 9 is no buffer"), ("2=1,,2", "'' is not a valid f32"), ("2=one", "'one' is not a valid f32"),
+    ("2=0,1,2,3,4,5,6,7,8", "more values than argument 2 has elements")])
+def test_a_wrong_expectation_is_told(given, said, write):
+    refused(2, said, "inspect", write("add.ptx", ADD), "--block", 8, *ARGUMENTS_OF_EIGHT, "--expect", given)

@@ -490,10 +490,30 @@ def test_gates_say_what_a_kernel_costs_and_what_to_do(write):
 @pytest.mark.sampled
 @pytest.mark.parametrize("rung", RUNGS)
 def test_every_rung_is_accepted(rung):
-    """By the task that lies beside it, if there is one: rung 17's digit holds whole numbers."""
+    """With --task rung and without: rung 17's digit holds whole numbers, so the task beside it stands for the common one."""
     path = ROOT / "ladder" / f"{rung}.cu"
-    told = verdict(path, *([] if path.with_suffix(".task").exists() else ["--task", "rung"]), status=0)
+    told = verdict(path, "--task", "rung", status=0)
     assert told["blocks"] == ["64", "32", "256"] and told["launches"] >= 40
+    assert told["task"] == (str(path.with_suffix(".task")) if rung == "17_exact" else "rung")
+    assert verdict(path, status=0) == told
+
+
+def test_a_kernel_without_the_header_or_a_task_beside_it_needs_a_name(write):
+    commented = SUM.replace("__global__", '// #include "rung.cuh"\n__global__', 1)
+    refused(2, "judge needs --task", "judge", write("kernel.cu", commented))
+    write("kernel.task", ONE_SIZE)
+    assert verdict(write("kernel.cu", SUM))["task"].endswith("kernel.task")
+    assert verdict(write("kernel.cu", SUM), "--task", "sum", status=0)["task"] == "sum"
+
+
+def test_every_task_of_floats_has_a_set_with_what_is_no_number():
+    """But rung 17's, whose one digit holds whole numbers alone."""
+    tasks = [path for folder in ("tasks", "puzzles", "ladder") for path in (ROOT / folder).glob("*.task")]
+    inputs = {path: re.findall(r"^Argument: +\w+ +in(?:put|out) +f\d\d\[.*", path.read_text(), re.MULTILINE) for path in tasks}
+    floats = {path: "\n".join(lines) for path, lines in inputs.items() if lines}
+    assert {"transpose", "08_below_zero", "sum"} < {path.stem for path in floats}
+    for path, lines in floats.items():
+        assert ("with" in lines and "inf" in lines) == (path.stem != "17_exact"), path
 
 
 def wrong_task(name):

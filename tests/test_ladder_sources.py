@@ -287,6 +287,7 @@ def test_wrong_kernel_gets_its_report(name, tmp_path):
     assert all(finding["file"].endswith(f"ladder/wrong/{name}.cu") for finding in report["findings"])
     if "Result" in facts:
         assert first_of(after) == float(facts["Result"])
+        assert "Right" in facts and facts["Right"] != facts["Result"]
 
 
 @pytest.mark.parametrize("schedule", ["split", "random:1", "random:2", "random:3"])

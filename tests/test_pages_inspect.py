@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cli_helpers import run
-from inspect_helpers import HEAD, kernel
+from inspect_helpers import HEAD, kernel, parameters
 from page_helpers import PHONE, PROJECTOR, browser, is_within_width, numeral, page_data, show, unnamed_controls
 from test_inspect_lines import LAUNCH, RACE, costs
 
@@ -43,6 +43,27 @@ def shown_counts(page, line):
 
 
 # ---- numbers -------------------------------------------------------------------------------------------
+
+
+def test_a_wrong_result_comes_first_and_nothing_is_green(show, tmp_path):
+    """With `--expect`; without it the page says that it does not know, and only a right one has the green mark."""
+    kernel_path = tmp_path / "twice.ptx"
+    kernel_path.write_text(HEAD + kernel("twice", parameters("twice", "u64"), """
+ld.param.u64 %rd1, [twice_param_0];
+mov.u32 %r1, 5;
+st.global.u32 [%rd1], %r1;
+"""))
+    for expected, status, title, marks in (("0=5", 0, "Summary", 1), ("0=6", 3, "Wrong result", 0), (None, 0, "Summary", 0)):
+        path = tmp_path / "twice.html"
+        done = run("inspect", kernel_path, "--block", 1, "--arg", "u32[1]", *(["--expect", expected] if expected else []), "--html", path)
+        assert done.returncode == status
+        page = show(path)
+        assert page.locator("main > *").first.locator("h2").text_content() == title
+        assert page.locator("p.none").count() == marks
+        if status:
+            assert page.locator(".wrong-result").text_content() == page_data(page)["values"][0]["message"]
+        assert page.get_by_text("but the result is wrong").count() == (status != 0)
+        assert page.get_by_text("Whether the result is right").count() == (expected is None)
 
 
 def test_summary_has_the_counts(show, costs_page):

@@ -6,7 +6,7 @@
 //
 // Report: none
 // Launch: block=256 f32[300]=ones f32[1]=zeros i32:300
-// Result: 256
+// Result: 256, and must be 300
 
 #define BLOCK_SIZE 256
 

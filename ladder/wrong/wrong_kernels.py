@@ -7,9 +7,12 @@ FOLDER = Path(__file__).resolve().parent
 
 
 def facts_of(name):
-    """{"Report": .., "Launch": .., "Result": ..}, of which the last may be missing."""
+    """{"Report": .., "Launch": .., "Result": .., "Right": ..}, of which the last two may be missing: what it leaves, and should."""
     text = (FOLDER / f"{name}.cu").read_text()
-    return dict(re.findall(r"^// (Report|Launch|Result): (.+)$", text, re.MULTILINE))
+    facts = dict(re.findall(r"^// (Report|Launch|Result): (.+)$", text, re.MULTILINE))
+    if "Result" in facts:
+        facts["Result"], facts["Right"] = facts["Result"].split(", and must be ")
+    return facts
 
 
 def inspect_options(name):

@@ -239,14 +239,27 @@ function makeAdvice(advice, choose) {
         advice.message, element("br"), withCode(`Cure: ${advice.cure}`));
 }
 
+// What is not as it was told that it must be: it comes first.
+function makeWrong(data) {
+    const wrong = (data.values || []).filter(values => values.wrong);
+    return !wrong.length ? "" : panel("Wrong result",
+        element("ul", {class: "findings"}, wrong.map(values => element("li", {class: "wrong-result"}, element("b", null, values.message)))),
+        element("p", {class: "faint"}, data.findings.length ? "" :
+            "Nothing that the simulator watches for was met: the fault is in what the kernel computes. Step through it, or print what it holds half-way."));
+}
+
 // What was found, and what is advised; each is a button.
 function makeProblems(data, findings, showAdvice) {
     const advice = data.advice.map(advice => makeAdvice(advice, showAdvice));
     const list = buttons => element("ul", {class: "findings"}, buttons.map(button => element("li", null, button)));
-    const isGood = !findings.length && !advice.length;
-    const none = element("p", {class: isGood ? "none" : "faint"}, "no findings", advice.length ? ": it may be right, but not yet fast" : "");
+    const expected = (data.values || []).filter(values => "wrong" in values), isWrong = expected.some(values => values.wrong);
+    const isGood = expected.length && !isWrong && !findings.length && !advice.length;
+    const none = element("p", {class: isGood ? "none" : "faint"}, isGood ? "no findings, and the result is as expected"
+        : isWrong ? "no findings: but the result is wrong"
+        : advice.length ? "no findings: it may be right, but not yet fast" : "no findings: it may be right");
     const judged = element("p", {class: "faint"}, withCode(
-        "With these arguments no race, no access out of bounds, no missing barrier was met. Whether the result is right, `warpfold judge` tells."));
+        "With these arguments no race, no access out of bounds, no missing barrier was met." +
+        (expected.length ? "" : " Whether the result is right, `--expect` or `warpfold judge` tells.")));
     return element("div", {class: advice.length && findings.length ? "columns two" : "columns"},
         findings.length ? panel(plural(findings.length, "finding"), list(findings)) : advice.length ? "" : panel("Findings", none, judged),
         advice.length ? panel("Advice", findings.length ? "" : none, list(advice)) : "");
@@ -296,7 +309,7 @@ function showPage(data, main) {
         finding.count > 1 ? `, ${finding.count} times` : "", element("br"), withCode(finding.message)));
 
     main.classList.add("inspect");
-    main.append(makeSummary(data), makeProblems(data, buttons, showAdvice),
+    main.append(makeWrong(data), makeSummary(data), makeProblems(data, buttons, showAdvice),
         element("div", {class: `columns source-and-line${findings.length ? " has-replay" : ""}`}, panel("Source", listing.node),
                 element("div", {class: "columns"}, findings.length ? panel("Replay", replay.node) : "", panel("Line", detail))),
         makeTermsPanel(PAGE_TERMS));

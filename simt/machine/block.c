@@ -260,11 +260,23 @@ static bool warp_has_ready(const struct warp *warp) {
     return path != NULL;
 }
 
+/* The lanes of the warp that are in the path's loop: split ones may be anywhere in it. */
+static uint32_t lanes_of_loop(const struct warp *warp, const struct path *path) {
+    const simt_event event = simt_event_of(warp, path, path->mask);
+    uint32_t lanes = path->mask;
+    for (const struct path *other = warp->leaves; other; other = other->next)
+        if (other->state == PATH_READY &&
+            (other->pc == path->pc || (simt_may_follow(&event, path->pc, other->pc, true) &&
+                                       simt_may_follow(&event, other->pc, path->pc, true))))
+            lanes |= other->mask;
+    return lanes;
+}
+
 static void note_endless(struct warp *warp, const struct path *path, const char *because) {
     simt_event event = simt_event_of(warp, path, path->mask);
     simt_record_finding(&event, SIMT_FINDING_RUNAWAY, (uint32_t)__builtin_ctz(path->mask), 0,
-                        "lanes 0x%08x of warp %u are in a loop that never ends: %s", (unsigned)path->mask, warp->index,
-                        because);
+                        "lanes 0x%08x of warp %u are in a loop that never ends: %s", (unsigned)lanes_of_loop(warp, path),
+                        warp->index, because);
     simt_stop(&event);
 }
 
@@ -314,15 +326,27 @@ static uint32_t barrier_line(const struct block *block) {
     return 0;
 }
 
+/* The lanes of the warp that run nowhere, and the line where some of them wait; 0: not known. */
+static uint32_t waiting_lanes(const struct warp *warp, uint32_t *line) {
+    uint32_t lanes = warp->live;
+    *line = 0;
+    for (const struct path *path = warp->leaves; path; path = path->next) {
+        if (path->state == PATH_READY) lanes &= ~path->mask;
+        else if (waits(path)) *line = warp->block->launch->view.places[path->pc].line;
+    }
+    return lanes;
+}
+
 /* Why nobody changes what the path waits for. */
 static void note_waiting(struct warp *warp, const struct path *path) {
-    const uint32_t line = barrier_line(warp->block), others = warp->live & ~path->mask;
-    char because[256];
+    uint32_t meeting;
+    const uint32_t line = barrier_line(warp->block), others = waiting_lanes(warp, &meeting);
+    char because[256], where[32] = "";
+    if (meeting) snprintf(where, sizeof where, " at line %u", (unsigned)meeting);
     if (others)
         snprintf(because, sizeof because,
                  "it waits for memory to change, and lanes 0x%08x of its warp wait for these%s: what changes it must come "
-                 "before that%s", (unsigned)others, line ? ", at a barrier" : "",
-                 warp->block->launch->request->schedule == SIMT_LOCKSTEP ? ", or the lanes run apart (--schedule split)" : "");
+                 "before that", (unsigned)others, where);
     else if (line)
         snprintf(because, sizeof because,
                  "it waits for memory to change, and other threads of the block wait at the barrier of line %u, which these "

@@ -29,12 +29,12 @@ bool simt_may_follow(const simt_event *event, uint32_t from, uint32_t to, bool w
     unsigned char *reached = calloc(end, sizeof *reached);
     uint32_t *list = calloc(end, sizeof *list), count = 0;
     if (!reached || !list) simt_launch_no_memory(launch);
-    if (reached && list) reach(reached, list, &count, from + 1, end);
-    for (uint32_t i = 0; i < count && !reached[to]; i++) {
-        const struct code *code = &launch->image->codes[list[i]];
-        if (!code->instruction || is_barrier(launch->view.places[list[i]].opcode, within_warp)) continue;
-        if (code->is_branch) reach(reached, list, &count, code->target, end);
-        if (!ends_path(code) && (!code->is_branch || code->has_guard)) reach(reached, list, &count, list[i] + 1, end);
+    for (uint32_t pc = from, i = 0; reached && list && !reached[to]; pc = list[i++]) {
+        const struct code *code = &launch->image->codes[pc];
+        const bool is_passed = code->instruction && (i == 0 || !is_barrier(launch->view.places[pc].opcode, within_warp));
+        if (is_passed && code->is_branch) reach(reached, list, &count, code->target, end);
+        if (is_passed && !ends_path(code) && (!code->is_branch || code->has_guard)) reach(reached, list, &count, pc + 1, end);
+        if (i == count) break;
     }
     bool is_reached = reached && list && reached[to];
     free(reached);

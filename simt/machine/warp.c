@@ -52,8 +52,8 @@ static __attribute__((noinline)) bool ask_for_more(struct warp *warp, const stru
     static const char endless[] = "an endless loop here or in another block (a flag that another thread sets must be "
                                   "volatile or atomic), or too much work for the limit (--limit N)";
     static const char polling[] =
-        "its threads read memory in a loop until others change it, and these wait for them (at a barrier, or in "
-        "lockstep: --schedule split), have ended, or begin later; or the limit is too low (--limit N)";
+        "its threads read memory in a loop until others change it, and these wait for them, say at a "
+        "barrier, have ended, or begin later; or the limit is too low (--limit N)";
     simt_event event = simt_event_of(warp, path, path->mask);
     simt_record_finding_of_lanes(&event, SIMT_FINDING_RUNAWAY, path->mask, 0,
                                  "the launch has used up its limit of %llu warp instructions without ending: %s",
@@ -166,7 +166,8 @@ static __attribute__((noinline)) void release_waiting_for_exited(struct warp *wa
 
 void simt_warp_step(struct warp *warp, struct path *path) {
     const uint32_t live = warp->live;
-    run_path(warp, path, 1, warp->block->launch->request->schedule);
+    const simt_schedule order = warp->block->launch->request->schedule;
+    run_path(warp, path, 1, order == SIMT_RANDOM ? SIMT_LOCKSTEP : order);
     if (warp->live == live) return;
     warp->block->changes++;
     release_waiting_for_exited(warp);

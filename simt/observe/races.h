@@ -124,6 +124,8 @@ struct races_block {
     struct thread *threads;            /* NULL until needed */
     bool is_parted;                    /* threads differ in what they know */
     bool has_fences, has_acquired, has_acquires;
+    bool has_read;       /* atomically, global memory: */
+    uint32_t reading_pc; /* where that was last */
     uint64_t racing_accesses;
     struct encounter encounters[ENCOUNTERS_MAX]; /* of the access that is looked at */
     uint32_t encounter_count;

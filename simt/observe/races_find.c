@@ -58,8 +58,37 @@ static const char *advice_on_copy(enum engine engine) {
     }
 }
 
+static uint32_t line_of(const struct races *races, uint32_t pc) {
+    const simt_place *place = &races->view->places[pc];
+    return place->file ? place->line : place->ptx_line;
+}
+
+/* Two fences and an atomic that is read: by which line, where the block has read one. */
+static const char *advice_on_blocks(const struct races_block *block, const struct encounter *encounter,
+                                    const struct stamped *other, char *text, size_t nbytes) {
+    const struct races *races = block->races;
+    const uint32_t written = line_of(races, other->pc), line = line_of(races, encounter->event->pc);
+    int length = snprintf(text, nbytes, "only a fence and an atomic order accesses of two blocks: ");
+    const bool is_told = block->has_read && !begins(races->view->places[block->reading_pc].opcode, "red");
+    if (is_told)
+        snprintf(text + length, nbytes - (size_t)length,
+                 "a __threadfence() between line %u and the atomic that tells of it, and one between line %u, which reads "
+                 "that, and line %u", written, line_of(races, block->reading_pc), line);
+    else
+        snprintf(text + length, nbytes - (size_t)length,
+                 "behind line %u a __threadfence() and an atomic that tells of it, before line %u an atomic that reads "
+                 "that and a __threadfence(); or a second launch", written, line);
+    return text;
+}
+
+/* Whether both store at one line, as all blocks do into `*out = sum`. */
+static bool overwrites(const struct races *races, const struct encounter *encounter, const struct stamped *other) {
+    const char *opcode = races->view->places[other->pc].opcode;
+    return other->pc == encounter->event->pc && begins(opcode, "st") && !strstr(opcode, "async");
+}
+
 static const char *advice(const struct races_block *block, const struct encounter *encounter,
-                          const struct stamped *other) {
+                          const struct stamped *other, char *text, size_t nbytes) {
     const bool is_wgmma = begins(block->races->view->places[encounter->event->pc].opcode, "wgmma");
     if (encounter->is_unfenced && is_wgmma)
         return "wgmma may miss it without fence.proxy.async, after the one and before the other";
@@ -73,7 +102,9 @@ static const char *advice(const struct races_block *block, const struct encounte
     if (encounter->is_by_engine)
         return "no barrier, and no mbarrier on which that thread arrives and this one waits, comes before the copy";
     if (other->block != block->index && encounter->is_shared) return "no barrier of the cluster orders them";
-    if (other->block != block->index) return "only a fence and an atomic order accesses of two blocks";
+    if (other->block != block->index && overwrites(block->races, encounter, other))
+        return "blocks overwrite each other's result: an element for each block, or an atomic such as atomicAdd()";
+    if (other->block != block->index) return advice_on_blocks(block, encounter, other, text, nbytes);
     return NULL;
 }
 
@@ -179,12 +210,13 @@ void simt_races_report(struct races_block *block, const struct encounter *encoun
     const uint32_t *grid = view->grid, *size = view->block, thread = stamped.thread;
     const uint64_t other_block = stamped.block;
     const simt_place *place = &view->places[stamped.pc], *own = &view->places[encounter->event->pc];
-    const char *said = advice(block, encounter, &stamped);
-    char where[64], line[24], missing[96];
+    char where[64], line[24], missing[96], blocks[256];
+    const char *said = advice(block, encounter, &stamped, blocks, sizeof blocks);
+    const bool is_known = encounter->is_update || encounter->is_locked; /* what is missing, of two blocks as of one */
     name_place(races, encounter, where, sizeof where);
     snprintf(line, sizeof line, place->file ? ":%u" : "line %u", place->file ? place->line : place->ptx_line);
     if (said) other.is_later = false; /* as it was in this launch: what is missing depends on it */
-    if (!said || (stamped.block != block->index && !encounter->is_shared && encounter->is_update && !encounter->is_scoped))
+    if (!said || (stamped.block != block->index && !encounter->is_shared && is_known && !encounter->is_scoped))
         name_missing(block, encounter, &stamped, &other, missing, sizeof missing);
     simt_record_race(
         encounter->event, encounter->lane, encounter->address, &other,

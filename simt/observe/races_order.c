@@ -231,6 +231,8 @@ void simt_order_atomic(struct races_block *block, const simt_event *event, const
                 has_released |= release(block, first + lane, is_shared, access->addresses[lane], widest);
         }
         if (access->kind == SIMT_STORE) continue;
+        block->has_read |= !is_shared;
+        if (!is_shared) block->reading_pc = event->pc;
         thread->is_reading = true;
         thread->reading_pc = event->pc;
         thread->is_reading_shared = is_shared;
