@@ -192,14 +192,27 @@ def key_cases(wf, rng, dtype, scale):
 
 
 def segment_plans(rng, count):
-    """Names and offsets: equal ones, and one that has half of the elements among ones of 1 to 100."""
+    """Names and offsets: equal ones, different ones, and one that has half of the elements among ones of 1 to 100."""
     for length in (4, 64, 300, 4096):
         yield f"segments of {length}", np.arange(0, count + 1, length, dtype=np.int64)
+    for shortest, longest in ((1, 8), (1, 20), (100, 300)):
+        ends = np.cumsum(rng.integers(shortest, longest + 1, 2 * count // (shortest + longest)))
+        yield f"segments of {shortest} to {longest}", np.concatenate([[0], ends[ends <= count]])
     tiny = np.cumsum(rng.integers(1, 101, count // 50))
     tiny = np.concatenate([[0], tiny[tiny <= count // 2]])
     yield "segments of 1 to 100", tiny
     yield f"segments of 1 to 100, one of {count // 2} among them", \
         np.concatenate([tiny[:tiny.size // 2], tiny[tiny.size // 2:] + count // 2])
+
+
+def numpy_over_segments(op, array, offsets):
+    begins, counts = offsets[:-1], np.diff(offsets)
+    if op == "max":
+        return np.maximum.reduceat(array, begins)
+    if op == "sum":
+        return np.add.reduceat(array, begins)
+    means = np.add.reduceat(array, begins) / counts if op in ("mean", "var") else None
+    return np.add.reduceat((array - np.repeat(means, counts))**2, begins) / counts if op == "var" else means
 
 
 def segment_cases(wf, rng, dtype, scale):
@@ -209,9 +222,8 @@ def segment_cases(wf, rng, dtype, scale):
         used = array[:offsets[-1]]
         labels = wf.array_nd(offsets.ctypes.data, "i64", offsets.shape)
         groups = wf.library.wf_groups_segments(0, offsets.size - 1, byref(labels))
-        ufuncs = {"sum": np.add, "max": np.maximum}
         yield Case(wf, f"{used.size} in {name}", used, groups,
-                   lambda op, a=used, o=offsets: ufuncs[op].reduceat(a, o[:-1]) if op in ufuncs else None,
+                   lambda op, a=used, o=offsets: numpy_over_segments(op, a, o),
                    lambda g, a, o=offsets: a[o[g]:o[g + 1]], (offsets, labels))
 
 

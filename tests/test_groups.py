@@ -286,6 +286,32 @@ def test_short_segments(handle, type_name, kind):
         assert got == as_returned(expected, op, type_name), (op, lengths, nan)
 
 
+@pytest.mark.sampled
+@pytest.mark.parametrize("type_name", TYPES)
+def test_segments_in_registers(handle, type_name):
+    """Segments of different lengths, mostly few elements: sums, means and variances, some without a value, some of one element,
+    and some long ones among them; of data of which registers hold everything, and which they do not."""
+    rng = random.Random(f"segments in registers {type_name}")
+    for kind in ("plain", "coarse", "special"):
+        lengths = [rng.randrange(rng.choice([2, 9, 21])) for _ in range(rng.choice([20, 64, 150]))]
+        if rng.random() < 0.5:
+            lengths[rng.randrange(len(lengths))] = rng.choice([62, 63, 64, 200])
+        offsets = [0, *itertools.accumulate(lengths)]
+        array = Laid(type_name, offsets[-1:], rng, kind, plain=rng.random() < 0.8)
+        labels = integer_vector(offsets, "i64")
+        groups = library.wf_groups_segments(0, len(lengths), byref(labels))
+        ranges = [(begin, None, range(begin, end)) for begin, end in itertools.pairwise(offsets)]
+        for op in ("sum", "norm1", "mean", "var", "std", "max", "argmin"):
+            if op not in ops_of(type_name):
+                continue
+            chosen = {"nan": rng.choice(["propagate", "omit"])}
+            if op in ("var", "std"):
+                chosen["ddof"] = rng.choice([0, 1, 2])
+            expected = expected_results(op, [array], indices_of_positions(offsets[-1:], 0, ranges), 0, **chosen)
+            got = returned(handle, op, groups, [array.view()], **chosen)
+            assert got == as_returned(expected, op, type_name), (op, kind, lengths, chosen)
+
+
 def transposed(data, rows, columns, nbytes):
     cells = [data[i:i + nbytes] for i in range(0, len(data), nbytes)]
     return b"".join(cells[r * columns + c] for c in range(columns) for r in range(rows))

@@ -77,6 +77,12 @@ struct wf_tile {
  * some element or part needs more, nothing was added, and add_block must be called for each of the columns. */
 typedef bool wf_columns_function(struct wf_open_partial *into, const struct wf_tile *tile);
 
+/* Fills a tile with segments of a vector, whose elements lie side by side: from offset[c] to offset[c + 1] for column c <
+ * count.  Shorter ones, and the columns behind them, are filled up with the bits, or, if these are NULL, with their first
+ * element; empty ones are all 0.  Up to 8 rows more are written. */
+typedef void wf_fill_segments_function(unsigned char *tile, size_t pitch, size_t rows, const unsigned char *x,
+                                       const int64_t *offset, size_t count, const uint64_t *bits);
+
 /* What a part of each column comes to, where all of a group is in one tile: the sum, or the extreme or its index.
  * Writes to results as many elements as there are columns: of the tile's type, of sums of integers int64_t, or uint64_t
  * if the type is unsigned or magnitudes are added, of indices and counts uint64_t.  False, and nothing of use written,
@@ -158,6 +164,7 @@ struct wf_quotient {
     bool is_divided;
     bool is_power;         /* the divisor is a power of two */
     bool is_root;
+    const double *counts, *divisors; /* of each column of a tile, where they differ; else NULL */
 };
 
 #define WF_FEW_ROWS_MAX 63

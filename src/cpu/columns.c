@@ -283,50 +283,37 @@ static uint64_t filling(wf_type type, unsigned parts) {
     return is_signed ? UINT64_C(1) << (8 * wf_type_nbytes(type) - 1) : 0;
 }
 
-/* Copies a segment to a column, and fills it up with the bits, or, for an extremum, with its first element.  An empty one
- * is all 0.  nbytes is a constant where this is called. */
-static inline __attribute__((always_inline)) void fill_column(unsigned char *column, size_t step, size_t rows,
-                                                              const unsigned char *from, int64_t stride_bytes,
-                                                              size_t count, const unsigned char *bits, size_t nbytes) {
+/* The same as wf_fill_segments_function of elements that do not lie side by side, one by one. */
+static void fill_each_segment(unsigned char *tile, size_t pitch, size_t rows, const struct wf_view *view, int o,
+                              const int64_t *offset, size_t count, const uint64_t *bits) {
     const uint64_t zero = 0;
-    for (size_t r = 0; r < count; r++) memcpy(column + r * step, from + (int64_t)r * stride_bytes, nbytes);
-    if (!bits) bits = from;
-    if (!count) bits = (const unsigned char *)&zero;
-    for (size_t r = count; r < rows; r++) memcpy(column + r * step, bits, nbytes);
-}
-
-static void fill_any_column(unsigned char *column, size_t step, size_t rows, const unsigned char *from,
-                            int64_t stride_bytes, size_t count, const unsigned char *bits, size_t nbytes) {
-    switch (nbytes) {
-    case 1: fill_column(column, step, rows, from, stride_bytes, count, bits, 1); break;
-    case 2: fill_column(column, step, rows, from, stride_bytes, count, bits, 2); break;
-    case 4: fill_column(column, step, rows, from, stride_bytes, count, bits, 4); break;
-    default: fill_column(column, step, rows, from, stride_bytes, count, bits, 8);
+    const int64_t stride_bytes = view->stride_bytes[o][0];
+    const size_t nbytes = view->nbytes;
+    memset(tile, 0, rows * pitch * nbytes);
+    for (size_t c = 0; c < count; c++) {
+        const unsigned char *from = view->data[o] + offset[c] * stride_bytes;
+        const size_t used = (size_t)(offset[c + 1] - offset[c]);
+        const void *filling = !used ? (const void *)&zero : bits ? (const void *)bits : from;
+        for (size_t r = 0; r < rows; r++)
+            memcpy(tile + (r * pitch + c) * nbytes, r < used ? from + (int64_t)r * stride_bytes : filling, nbytes);
     }
 }
 
-static void fill_segments(unsigned char *tile, const struct wf_view *view, int o, const int64_t *offset, size_t count,
-                          size_t rows, size_t pitch, const uint64_t *bits) {
-    const size_t nbytes = view->nbytes;
-    if (count < pitch) memset(tile, 0, rows * pitch * nbytes);
+bool wf_columns_fill_segments(struct wf_columns *columns, const struct wf_tier *tier, const struct wf_view *view, wf_type type,
+                              const int64_t *offset, size_t count, unsigned parts) {
+    int64_t longest = 1;
     for (size_t c = 0; c < count; c++)
-        fill_any_column(tile + c * nbytes, pitch * nbytes, rows, view->data[o] + offset[c] * view->stride_bytes[o][0],
-                        view->stride_bytes[o][0], (size_t)(offset[c + 1] - offset[c]), (const unsigned char *)bits, nbytes);
-}
-
-bool wf_columns_fill_segments(struct wf_columns *columns, const struct wf_view *view, wf_type type, const int64_t *offset,
-                              size_t count, unsigned parts) {
-    int64_t rows = 1;
-    for (size_t c = 0; c < count; c++)
-        if (offset[c + 1] - offset[c] > rows) rows = offset[c + 1] - offset[c];
-    if (rows > rows_max(parts)) return false;
-    uint64_t bits = filling(type, parts);
-    size_t pitch = (count + WF_COLUMNS_STEP - 1) / WF_COLUMNS_STEP * WF_COLUMNS_STEP;
-    for (int o = 0; o < view->operands; o++)
-        fill_segments(columns->tile[o], view, o, offset, count, (size_t)rows, pitch,
-                      parts & (WF_PART_MIN | WF_PART_MAX) ? NULL : &bits);
-    columns->whole = (struct wf_tile){columns->tile[0], view->operands > 1 ? columns->tile[1] : NULL, (size_t)rows, count,
-                                      pitch, 0};
+        if (offset[c + 1] - offset[c] > longest) longest = offset[c + 1] - offset[c];
+    if (longest > rows_max(parts)) return false;
+    const uint64_t filled = filling(type, parts), *bits = parts & (WF_PART_MIN | WF_PART_MAX) ? NULL : &filled;
+    size_t rows = (size_t)longest, pitch = (count + WF_COLUMNS_STEP - 1) / WF_COLUMNS_STEP * WF_COLUMNS_STEP;
+    for (int o = 0; o < view->operands; o++) {
+        if (view->stride_bytes[o][0] == (int64_t)view->nbytes)
+            tier->fill_segments[type](columns->tile[o], pitch, rows, view->data[o], offset, count, bits);
+        else
+            fill_each_segment(columns->tile[o], pitch, rows, view, o, offset, count, bits);
+    }
+    columns->whole = (struct wf_tile){columns->tile[0], view->operands > 1 ? columns->tile[1] : NULL, rows, count, pitch, 0};
     return true;
 }
 

@@ -35,8 +35,8 @@ bool wf_columns_fill(struct wf_columns *columns, const struct wf_view *view, con
 
 /* The same of segments of a vector, which end where the next one begins: from offset[c] to offset[c + 1].  Shorter ones
  * are filled up with what changes no sum and no extremum; what empty ones come to has no meaning, but for sums. */
-bool wf_columns_fill_segments(struct wf_columns *columns, const struct wf_view *view, wf_type type, const int64_t *offset,
-                              size_t count, unsigned parts);
+bool wf_columns_fill_segments(struct wf_columns *columns, const struct wf_tier *tier, const struct wf_view *view, wf_type type,
+                              const int64_t *offset, size_t count, unsigned parts);
 
 /* What a part of each group of the tile comes to (wf_results_function), without accumulators. */
 bool wf_columns_results(const struct wf_columns *columns, const struct wf_tier *tier, wf_type type, enum wf_part part,

@@ -170,14 +170,35 @@ static bool write_finished(const struct worker *worker, const struct job *job, c
     return true;
 }
 
+/* Of each segment in a tile how many elements it has, and what divides what they come to; where there is no value, 1. */
+struct counts {
+    double count[WF_COLUMNS_MAX], divisor[WF_COLUMNS_MAX];
+};
+
+static void count_segments(struct counts *counts, const struct few *few, const struct wf_accumulator *empty) {
+    for (size_t c = 0; c < WF_COLUMNS_MAX; c++) {
+        int64_t count = c < few->groups ? count_in(few, c) : 1, divisor = count;
+        if (empty->parts & WF_PART_SQUARES) divisor *= count - empty->ddof;
+        counts->count[c] = divisor > 0 ? (double)count : 1;
+        counts->divisor[c] = divisor > 0 ? (double)divisor : 1;
+    }
+}
+
 /* Whether the worker's tile has few elements of each group, and what they come to has been written. */
 static bool try_quotient(const struct worker *worker, const struct job *job, const struct few *few) {
+    const struct wf_accumulator *empty = job->grouped->empty;
+    struct wf_quotient asked = job->quotient;
+    struct counts counts;
     uint64_t found[WF_COLUMNS_MAX];
-    wf_type type = job->grouped->empty->type;
-    if (!job->quotient.parts || few->rows || few->panel || few->offset) return false;
-    if (!wf_columns_find_few(worker->columns, job->cpu->tier, type, &job->quotient, found)) return false;
+    if (!asked.parts || few->rows || few->panel) return false;
+    if (few->offset && asked.is_divided) {
+        count_segments(&counts, few, empty);
+        asked.counts = counts.count;
+        asked.divisors = counts.divisor;
+    }
+    if (!wf_columns_find_few(worker->columns, job->cpu->tier, empty->type, &asked, found)) return false;
     write_found(few, found, wf_type_nbytes(job->grouped->result_type));
-    return true;
+    return !few->offset || write_fills(few, job->grouped, asked.is_divided ? (enum wf_part)0 : (enum wf_part)asked.parts);
 }
 
 /* In a tile, products of 4 bytes are faster added up through a window, or as integers, if that takes them. */

@@ -148,12 +148,21 @@ static bool are_worth_pairs(wf_type type, int64_t count, bool is_dot) {
     return type != WF_F64 || count <= F64_MAX;
 }
 
-/* Sets what few elements, or a number of integers, come to, if they are added up or divided. */
+/* Whether the job's groups are segments of a vector, of so few elements that registers serve most of them: by length, or,
+ * of floats, since what is divided takes 128 bits elsewhere. */
+static bool are_few_segments(const struct job *job, enum wf_part part) {
+    enum { USUAL = 16 };
+    bool is_vector = job->grouped->layout->ndim == 1 && job->view.ndim == 1 && !job->labels.positions.index;
+    return is_vector && part != WF_PART_DOT && wf_job_group_count(job) <= (part ? USUAL : WF_FEW_ROWS_MAX);
+}
+
+/* Sets what few elements, or a number of integers, come to, if they are added up or divided.  Segments have counts of their
+ * own, which are set where they are in a tile. */
 static void choose_quotient(struct job *job) {
     enum { FLOAT_DOTS_MAX = 512 }; /* of columns: more are too far apart in memory */
     const struct wf_grouped *grouped = job->grouped;
     const struct wf_accumulator *empty = grouped->empty;
-    bool squares = empty->parts & WF_PART_SQUARES, of_index;
+    bool squares = empty->parts & WF_PART_SQUARES, of_index, is_segment = job->counts_groups >= 0;
     enum wf_part part;
     unsigned parts = wf_job_short_parts(job, &part, &of_index);
     bool is_float = wf_type_is_float(empty->type);
@@ -161,13 +170,14 @@ static void choose_quotient(struct job *job) {
     bool is_dot = parts == WF_PART_DOT;
     int64_t most = !is_float ? WF_INTEGER_ROWS_MAX : is_dot ? FLOAT_DOTS_MAX : WF_FEW_ROWS_MAX;
     bool is_sum = is_dot || (parts & ~(unsigned)(WF_PART_SUM | WF_PART_ABS | WF_PART_SQUARES)) == 0;
-    if (!parts || !is_sum || job->counts_groups >= 0 || count == 0 || count > most) return;
+    if (!parts || !is_sum || count == 0 || count > most || (is_segment && !are_few_segments(job, part))) return;
     if (grouped->result_type != wf_op_result_type(empty->op, empty->type)) return;
-    if (squares && (empty->ddof < 0 || count <= empty->ddof)) return;
+    if (squares && (empty->ddof < 0 || (!is_segment && count <= empty->ddof))) return;
     if (part && !are_worth_pairs(empty->type, count, is_dot)) return;
     int64_t divisor = part ? 1 : squares ? count * (count - empty->ddof) : count;
-    job->quotient = (struct wf_quotient){parts, (double)count, (double)divisor, !part,
-                                         (divisor & (divisor - 1)) == 0, empty->op == WF_STD};
+    bool is_power = !is_segment && (divisor & (divisor - 1)) == 0;
+    job->quotient = (struct wf_quotient){.parts = parts, .count = (double)count, .divisor = (double)divisor,
+                                         .is_divided = !part, .is_power = is_power, .is_root = empty->op == WF_STD};
 }
 
 /* Whether the groups' products are of so few bits, and so many of them, that they are best added up as integers. */
@@ -233,7 +243,7 @@ static void choose_rows(struct job *job) {
     int64_t count = wf_job_group_count(job), nbytes = (int64_t)view->nbytes;
     bool of_index, is_minmax = wf_job_minmax_part(job, &of_index), is_segment = job->counts_groups >= 0;
     bool is_float = wf_type_is_float(job->grouped->empty->type);
-    bool by_registers = is_float && job->quotient.is_divided; /* which takes less than 128 bits */
+    bool by_registers = is_float && job->quotient.is_divided && !is_segment; /* which takes less than 128 bits */
     bool is_sum = wf_job_summed_part(job) && !by_registers;
     job->uses_rows = are_rows_of_pairs(job);
     int64_t least = is_minmax ? LEAST_NBYTES_OF_MINMAX : is_float ? LEAST_NBYTES : LEAST_INTEGERS * nbytes;

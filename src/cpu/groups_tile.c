@@ -21,11 +21,11 @@ static bool try_short_columns(struct worker *worker, const struct job *job, cons
     return wf_few_write(worker, job, &few);
 }
 
-/* How many segments of a vector, at most limit, are so short that one tile takes them from that place on. */
+/* How many segments of a vector, at most limit, are so short that one tile takes them from that place on, or registers. */
 static size_t count_short_segments(const struct job *job, const struct place *place, int64_t limit) {
     const int64_t *offset = job->labels.offsets + place->group;
     bool products = job->grouped->empty->parts & (WF_PART_SQUARES | WF_PART_DOT);
-    int64_t longest = products ? WF_TILE_ROWS_OF_PRODUCTS_MAX : WF_TILE_ROWS_MAX;
+    int64_t longest = products || job->quotient.parts ? WF_TILE_ROWS_OF_PRODUCTS_MAX : WF_TILE_ROWS_MAX;
     size_t groups = 0;
     if (limit > WF_COLUMNS_MAX) limit = WF_COLUMNS_MAX;
     while ((int64_t)groups < limit && offset[groups + 1] - offset[groups] <= longest) groups++;
@@ -44,7 +44,8 @@ static bool try_short_segments(struct worker *worker, const struct job *job, con
     if (!parts || groups < 2) return false;
     for (int o = 0; o < view.operands; o++)
         view.data[o] = job->labels.elements[o] ? job->labels.elements[o] : place->data[o] + job->data_offset[o];
-    if (!wf_columns_fill_segments(worker->columns, &view, job->grouped->empty->type, offset, groups, parts)) return false;
+    if (!wf_columns_fill_segments(worker->columns, job->cpu->tier, &view, job->grouped->empty->type, offset, groups, parts))
+        return false;
     return wf_few_write(worker, job, &few);
 }
 
@@ -224,9 +225,22 @@ static bool are_segments(const struct job *job) {
            !job->labels.positions.index && job->tile == 1;
 }
 
+/* Segments that registers serve; returns how many, 0 if the first ones are better taken otherwise. */
+static int64_t reduce_few_segments(struct job *job, struct worker *worker, int64_t tile, int64_t limit) {
+    enum { ENOUGH = 16 };
+    struct place place;
+    if (!job->quotient.parts || !are_segments(job) || !wf_job_has_columns(worker)) return 0;
+    wf_place_find(&place, job, tile);
+    size_t groups = count_short_segments(job, &place, limit);
+    if (groups < ENOUGH && (int64_t)groups < limit) return 0;
+    return try_short_segments(worker, job, &place, groups) ? (int64_t)groups : 0;
+}
+
 int64_t wf_job_reduce_tiles(struct job *job, struct worker *worker, int64_t tile, int64_t limit) {
     struct place place;
-    int64_t count = 1;
+    int64_t count = reduce_few_segments(job, worker, tile, limit);
+    if (count) return count;
+    count = 1;
     if (job->uses_rows && are_segments(job)) {
         wf_place_find(&place, job, tile);
         int64_t rows = count_rows(job, &place, limit);

@@ -14,20 +14,24 @@
 
 /* ---- results ---- */
 
-INLINE vf64 mean_of(struct few_sums *sums, const struct wf_quotient *asked) {
-    vf64 n = (vf64){0} + asked->divisor, sum = sums->value.high, quotient = sum / n;
+INLINE vf64 mean_of(struct few_sums *sums, const struct lane_quotient *asked) {
+    vf64 n = asked->divisor, sum = sums->value.high, quotient = sum / n;
     sums->lost |= (vi64)sums->bound;
     if (IS_F64) return mean_of_pair(&sums->lost, sums->value, n, asked->is_power);
     return round_to_odd(quotient, fused(-quotient, n, sum));
 }
 
 /* n*S2 is at least as large as S1^2, and what is added up of it loses less than 2^-91 of it, of at most 63 elements; S1 has
- * lost as little of the sum of magnitudes, whose square is at most n*S2. */
-INLINE vf64 variance_of(struct few_sums *sums, const struct wf_quotient *asked) {
+ * lost as little of the sum of magnitudes, whose square is at most n*S2.  That of one element is 0. */
+INLINE vf64 variance_of(struct few_sums *sums, const struct lane_quotient *asked) {
+    const vi64 is_one = (vi64)(asked->count == 1);
     vf64 bound = asked->count * sums->square.high * 0x1p-90;
     sums->lost = ~(vi64)(bound > 0x1p-900); /* what subnormal products lack is far below that */
     struct pair found = variance_of_pairs(sums->value, sums->square, asked, &bound);
-    sums->lost |= ~(vi64)(found.high > 0);
+    sums->lost = (sums->lost | ~(vi64)(found.high > 0)) & ~is_one;
+    found.high = (vf64)(((vi64)(sums->value.high - sums->value.high) & is_one) | ((vi64)found.high & ~is_one));
+    found.low = (vf64)((vi64)found.low & ~is_one);
+    bound = (vf64)((vi64)bound & ~is_one);
     if (!IS_F64) {
         vf64 width = found.high * 0x1p-51 + bound;
         sums->lost |= differ(found.high - width, found.high + width);
@@ -85,7 +89,7 @@ INLINE void start_few(struct few_sums *sums, const unsigned char *x, enum few_as
                                                      : (struct pair){sums->value.high * sums->value.high, {0}};
 }
 
-INLINE vf64 few_result(struct few_sums *sums, const struct wf_quotient *quotient, enum few_asked asked) {
+INLINE vf64 few_result(struct few_sums *sums, const struct lane_quotient *quotient, enum few_asked asked) {
     switch (asked) {
     case FEW_MEAN: return mean_of(sums, quotient);
     case FEW_VARIANCE: return variance_of(sums, quotient);
@@ -103,9 +107,9 @@ INLINE void add_few_row(struct few_sums *sums, struct scan *scan, const unsigned
     }
 }
 
-/* The results of some columns.  failed: lanes, not all bits 0, that have failed. */
+/* The results of some columns, the first of which is that one of a strip.  failed: lanes, not all bits 0, that have failed. */
 INLINE void find_few(rounded *results, int64_t *failed, struct scan *scan, struct strip strip,
-                     const struct wf_quotient *quotient, enum few_asked asked) {
+                     const struct wf_quotient *quotient, size_t column, enum few_asked asked) {
     struct few_sums sums[FEW_VECTORS];
     UNROLLED
     for (size_t v = 0; v < FEW_VECTORS; v++) {
@@ -116,7 +120,8 @@ INLINE void find_few(rounded *results, int64_t *failed, struct scan *scan, struc
     for (size_t r = 2; r < strip.rows; r++) add_few_row(sums, scan, strip.x += strip.stride_bytes, asked, false);
     UNROLLED
     for (size_t v = 0; v < FEW_VECTORS; v++) {
-        vf64 found = round_to_element(few_result(&sums[v], quotient, asked));
+        const struct lane_quotient lanes = quotient_at(quotient, column + v * LANES);
+        vf64 found = round_to_element(few_result(&sums[v], &lanes, asked));
         vi64 lost = asked == FEW_PAIR ? ~(vi64)(found == found) : sums[v].lost | (vi64)(found - found);
         store_elements(results + v * LANES, found);
         memcpy(failed + v * LANES, &lost, sizeof lost);
@@ -165,7 +170,7 @@ INLINE bool find_few_of_strip(rounded *results, struct strip strip, size_t used,
     for (size_t c = 0; c < strip.columns; c += FEW_VECTORS * LANES) {
         struct strip part = strip;
         part.x += c * sizeof(uword);
-        find_few(results + c, failed + c, &scan, part, quotient, asked);
+        find_few(results + c, failed + c, &scan, part, quotient, c, asked);
     }
     for (size_t c = 0; c < used; c++) any |= failed[c];
     return any == 0 && (!is_few_scanned(asked) || are_sums_f64(&scan));

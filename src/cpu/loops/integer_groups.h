@@ -89,29 +89,31 @@ INLINE void add_integer_rows(struct totals *totals, const struct wf_panel *panel
 /* ---- results ---- */
 
 /* The mean of each lane.  *lost: see mean_of_pair. */
-INLINE vf64 mean_of_integers(vi64 *lost, vi64 low, vi64 high, const struct wf_quotient *asked) {
-    vf64 n = (vf64){0} + asked->divisor;
+INLINE vf64 mean_of_integers(vi64 *lost, vi64 low, vi64 high, const struct lane_quotient *asked) {
+    vf64 n = asked->divisor;
     if (!IS_64) return f64_of_integers(low) / n;
     return mean_of_pair(lost, two_sum(f64_of_integers(high) * 0x1p32, f64_of_integers(low)), n, asked->is_power);
 }
 
-/* Writes results of LANES columns; returns lanes, not all bits 0, that have failed: a sum that does not fit, or a mean that
+/* Writes results of LANES columns, from that one on; returns lanes, not all bits 0, that have failed: a sum that does not fit, or a mean that
  * mean_of_pair does not find. */
-INLINE vi64 write_totals(uint64_t *results, vi64 low, vi64 high, const struct wf_quotient *asked, bool is_signed) {
+INLINE vi64 write_totals(uint64_t *results, vi64 low, vi64 high, const struct wf_quotient *asked, size_t column,
+                         bool is_signed) {
+    const struct lane_quotient lanes = quotient_at(asked, column);
     vi64 lost = {0};
     high += (vi64)((vu64)low >> 32);
     vi64 sum = IS_64 ? (vi64)((vu64)high << 32) | (low & UINT32_MAX) : low;
     if (asked->is_divided)
-        sum = (vi64)mean_of_integers(&lost, IS_64 ? low & UINT32_MAX : low, high, asked);
+        sum = (vi64)mean_of_integers(&lost, IS_64 ? low & UINT32_MAX : low, high, &lanes);
     else if (IS_64)
         lost = (vi64)((vu64)(is_signed ? high + (INT64_C(1) << 31) : high) >> 32);
     memcpy(results, &sum, sizeof sum);
     return lost;
 }
 
-/* Writes results of WIDE_COLUMNS columns; returns whether any has failed. */
+/* Writes results of WIDE_COLUMNS columns, from that one on; returns whether any has failed. */
 INLINE bool write_columns(uint64_t *results, const int64_t *low, const int64_t *high, size_t rows,
-                          const struct wf_quotient *asked) {
+                          const struct wf_quotient *asked, size_t column) {
     const bool is_signed = IS_SIGNED && !(asked->parts & WF_PART_ABS);
     const int64_t flipped = is_signed ? (int64_t)rows << 31 : 0;
     vi64 lows, highs = {0}, lost = {0};
@@ -119,7 +121,7 @@ INLINE bool write_columns(uint64_t *results, const int64_t *low, const int64_t *
     for (size_t c = 0; c < WIDE_COLUMNS; c += LANES) {
         memcpy(&lows, low + c, sizeof lows);
         if (IS_64) memcpy(&highs, high + c, sizeof highs);
-        lost |= write_totals(results + c, lows, highs - flipped, asked, is_signed);
+        lost |= write_totals(results + c, lows, highs - flipped, asked, column + c, is_signed);
     }
     for (int i = 0; i < LANES; i++) any |= lost[i];
     return any;
@@ -228,8 +230,9 @@ void WF_LOOPS_NAME(find_few_rows, TYPE, TIER)(const struct wf_panel *rows, size_
     for (size_t c = 0; c < rows->columns; c += WIDE_COLUMNS) {
         bool *failed = &has_failed[c / WF_STRIP_COLUMNS];
         *failed = c % WF_STRIP_COLUMNS && *failed;
-        *failed |= write_columns((uint64_t *)results + first_of_columns(rows, c), totals.low + c,
-                                 totals.high + (IS_64 ? c : 0), rows->rows, asked);
+        const size_t first = first_of_columns(rows, c);
+        *failed |= write_columns((uint64_t *)results + first, totals.low + c, totals.high + (IS_64 ? c : 0), rows->rows, asked,
+                                 first);
     }
     forget_rounding();
 }

@@ -89,7 +89,7 @@ INLINE vi64 integer_dots(struct product_sums *sums) {
 }
 
 /* Variances or their roots: a lane is lost unless all that lies within the error is rounded alike. */
-INLINE vi64 integer_variances(struct product_sums *sums, const struct wf_quotient *asked) {
+INLINE vi64 integer_variances(struct product_sums *sums, const struct lane_quotient *asked) {
     vf64 bound = {0};
     struct pair value = {sums->value, {0}}, found = variance_of_pairs(value, sums->product, asked, &bound);
     sums->lost |= ~(vi64)(found.high + (found.low - bound) == found.high + (found.low + bound));
@@ -108,7 +108,8 @@ INLINE bool find_some_products(uint64_t *results, const struct wf_panel *rows, s
             add_integer_products(&sums[v], x + v * LANES * sizeof(uword), y + v * LANES * sizeof(uword), is_dot);
     }
     for (size_t v = 0; v < PRODUCT_VECTORS; v++) {
-        vi64 found = is_dot ? integer_dots(&sums[v]) : integer_variances(&sums[v], asked);
+        const struct lane_quotient lanes = quotient_at(asked, first + v * LANES);
+        vi64 found = is_dot ? integer_dots(&sums[v]) : integer_variances(&sums[v], &lanes);
         memcpy(results + v * LANES, &found, sizeof found);
         for (int lane = 0; lane < LANES; lane++) any |= sums[v].lost[lane];
     }

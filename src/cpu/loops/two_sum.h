@@ -49,6 +49,20 @@ INLINE vf64 root_of(vf64 x) {
     return root;
 }
 
+/* What is asked for of LANES columns. */
+struct lane_quotient {
+    vf64 count, divisor;
+    bool is_power, is_root;
+};
+
+INLINE struct lane_quotient quotient_at(const struct wf_quotient *asked, size_t column) {
+    const vf64 none = {0};
+    struct lane_quotient lanes = {none + asked->count, none + asked->divisor, asked->is_power, asked->is_root};
+    if (asked->counts) memcpy(&lanes.count, asked->counts + column, sizeof lanes.count);
+    if (asked->counts) memcpy(&lanes.divisor, asked->divisors + column, sizeof lanes.divisor);
+    return lanes;
+}
+
 /* n*S2 - S1^2. */
 INLINE struct pair variance_numerator(struct pair sum, struct pair squares, vf64 n) {
     struct pair minuend = two_product(n, squares.high), square = two_product(sum.high, sum.high);
@@ -58,10 +72,9 @@ INLINE struct pair variance_numerator(struct pair sum, struct pair squares, vf64
 }
 
 /* (n*S2 - S1^2) / divisor, or the root of that.  *bound: what n*S2 - S1^2 may lack, then what the result may. */
-INLINE struct pair variance_of_pairs(struct pair sum, struct pair squares, const struct wf_quotient *asked, vf64 *bound) {
-    vf64 n = (vf64){0} + asked->count, divisor = (vf64){0} + asked->divisor;
-    struct pair found = quotient_of(variance_numerator(sum, squares, n), divisor);
-    *bound = *bound / divisor + found.high * 0x1p-98;
+INLINE struct pair variance_of_pairs(struct pair sum, struct pair squares, const struct lane_quotient *asked, vf64 *bound) {
+    struct pair found = quotient_of(variance_numerator(sum, squares, asked->count), asked->divisor);
+    *bound = *bound / asked->divisor + found.high * 0x1p-98;
     if (!asked->is_root) return found;
     vi64 is_zero = (vi64)(found.high == 0);
     vf64 root = (vf64)((vi64)root_of(found.high) | ((vi64)((vf64){0} + 1) & is_zero));
