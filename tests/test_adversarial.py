@@ -111,6 +111,19 @@ def test_full_significands_of_one_exponent_where_bins_are_looked_at(count):
                 check(handle, "f64", data, handle.device, field, ops=("sum", "norm1"))
 
 
+@pytest.mark.parametrize("type_name", ("f32", "bf16"))
+def test_many_squares_of_one_exponent_among_all(type_name):
+    """So many full significands that a bin of their squares has no room for one more, and too few to be parted from the
+    others."""
+    form, draw = FLOATS[type_name], random.Random(type_name)
+    bits = [form.infinity - 1 if i % 5 < 2 else draw.randrange(form.infinity) for i in range(4 * 65536 + 9)]
+    data = pack(type_name, [x | form.sign * (i % 3 == 0) for i, x in enumerate(bits)])
+    for handle in wf.tier_handles():
+        check(handle, type_name, data, handle.device, ops=("var", "std"))
+        agree(oracle_of(type_name, data).stats("propagate", None, 0), outcome(handle.stats, wf.vector(data, type_name),
+              threads=1), "stats", handle.device)
+
+
 @pytest.mark.parametrize("type_name", FLOATS)
 def test_another_kind_of_data_in_each_block(type_name):
     """Each block guesses wrong from those before it; NaNs and infinities lie where what is looked at once more begins and
@@ -133,12 +146,14 @@ def test_another_kind_of_data_in_each_block(type_name):
         bits[place] = form.infinity | form.sign
     whole = pack(type_name, bits)
     for handle in wf.tier_handles():
-        check(handle, type_name, plain, handle.device, ops=("sum", "norm1"))
+        check(handle, type_name, plain, handle.device, ops=("sum", "norm1", "norm2", "var"))
         for data in (with_nans, whole):
             view = wf.vector(data, type_name)
-            for op, nan in itertools.product(("sum", "mean", "norm1"), ("omit", "error")):
+            for op, nan in itertools.product(("sum", "mean", "norm1", "var"), ("omit", "error")):
                 agree(oracle_of(type_name, data).reduce(op, nan), outcome(handle.reduce, op, view, nan=nan, threads=1), op,
                       handle.device, nan)
+            agree(oracle_of(type_name, data).stats("omit", None, 0),
+                  outcome(handle.stats, view, nan="omit", threads=1), "stats", handle.device)
         with pytest.raises(Exception, match=rf"\b{3 * block}\b"):
             handle.reduce("sum", wf.vector(whole, type_name), nan="error")
 

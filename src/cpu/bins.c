@@ -103,6 +103,41 @@ static void flush_with_sign(const struct wf_exact *into, const struct wf_bins *b
 #undef FLUSH_IF
 }
 
+enum { POWERS_TOGETHER = 16 };
+
+/* The same of values that have their squares beside them. */
+static void add_values_beside(const struct wf_exact *into, int field, const uint64_t *word, const uint64_t *negative, int sign) {
+    const int last = field == 0;
+    wf_i128 sum = 0;
+    for (int j = POWERS_TOGETHER - 1; j >= last; j--) sum = 2 * sum + word[2 * j] + sign * (wf_i128)negative[2 * j];
+    if (last) sum += word[0] + sign * (wf_i128)negative[0];
+    wf_exact_add_i128(into, sum, into->low_exponent + field - !last);
+}
+
+/* And of the squares, whose exponents are two apart. */
+static void add_squares_beside(const struct wf_exact *into, int field, const uint64_t *word, const uint64_t *negative) {
+    const int last = field == 0;
+    wf_i128 sum = 0;
+    for (int j = POWERS_TOGETHER - 1; j >= last; j--) sum = 4 * sum + word[2 * j + 1] + (wf_i128)negative[2 * j + 1];
+    if (last) sum += word[1] + (wf_i128)negative[1];
+    wf_exact_add_i128(into, sum, into->low_exponent + 2 * (field - !last));
+}
+
+void wf_bins_flush_powers(struct wf_bins *bins, const struct wf_exact *values, const struct wf_exact *magnitudes,
+                           const struct wf_exact *squares) {
+    const int count = bins->format.count;
+    if (!bins->format.words) return;
+    join_sets(bins->word, bins->format.sets, 4 * count);
+    for (int field = 0; field < count; field += POWERS_TOGETHER) {
+        uint64_t *word = bins->word + 2 * field, *negative = word + 2 * count;
+        if (!is_any_used(word) && !is_any_used(negative)) continue;
+        if (values) add_values_beside(values, field, word, negative, -1);
+        if (magnitudes) add_values_beside(magnitudes, field, word, negative, 1);
+        add_squares_beside(squares, field, word, negative);
+    }
+    bins->format.words = 0;
+}
+
 void wf_bins_flush(struct wf_bins *bins, const struct wf_exact *into, const struct wf_exact *magnitudes) {
     const struct wf_bins_format format = bins->format;
     if (!format.words) return;

@@ -33,6 +33,12 @@ static inline struct wf_bins_format wf_bins_of_fields(int exponent_bits) {
     return (struct wf_bins_format){0, 1, count, 2, 8 * count <= WF_BINS_WORDS ? 4 : 1, 1 << 30};
 }
 
+/* One for each sign and exponent field of a narrow type, too, but for a value and its square: a word for either, the square's
+ * of fewer than 2^16 elements. */
+static inline struct wf_bins_format wf_bins_of_powers(int exponent_bits) {
+    return (struct wf_bins_format){0, 2, 1 << exponent_bits, 2, 2, (1 << 16) - 1};
+}
+
 /* Bin k of the positive numbers holds a multiple of 2^(k << step_log2) of the exact sum's units; those of the negative
  * numbers follow. */
 struct wf_bins {
@@ -52,6 +58,10 @@ static inline bool wf_bins_are_empty(const struct wf_bins *bins, int count) {
     for (int i = 0; i < count; i++) used |= bins[i].format.words;
     return !used;
 }
+
+/* Moves bins of values and squares into their sums, those of values, magnitudes or both unless NULL; leaves them unused. */
+void wf_bins_flush_powers(struct wf_bins *bins, const struct wf_exact *values, const struct wf_exact *magnitudes,
+                           const struct wf_exact *squares);
 
 /* Moves bins of fields in one set into the exact sum and, if that is not NULL, into the sum of magnitudes; leaves them in
  * use, and empty.  Only those that hold anything cost. */

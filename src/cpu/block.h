@@ -45,8 +45,9 @@ struct wf_scratch {
     int passes, pass; /* the number of passes over the current block: of all, and of those that have begun */
 };
 
-/* If both sums of values and of magnitudes are asked for, the bins of values are those of magnitudes, too. */
-enum { WF_BINS_OF_SUM, WF_BINS_OF_ABS, WF_BINS_OF_PRODUCTS, WF_BINS_SETS };
+/* If both sums of values and of magnitudes are asked for, the bins of values are those of magnitudes, too.  Powers: values
+ * and their squares. */
+enum { WF_BINS_OF_SUM, WF_BINS_OF_ABS, WF_BINS_OF_PRODUCTS, WF_BINS_OF_POWERS, WF_BINS_SETS };
 
 /* Adds the parts of count elements of x (paired with y, or NULL), contiguous at any alignment and at most a
  * block, the first of index `index`.  The environment is as wf_environment_enter sets it. */

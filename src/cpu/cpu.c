@@ -24,6 +24,8 @@ static void flush_bins(struct wf_accumulator *into, struct worker *worker) {
     wf_bins_flush(&worker->bins[WF_BINS_OF_SUM], &open.sum, open.parts & WF_PART_ABS ? &open.abs : NULL);
     wf_bins_flush(&worker->bins[WF_BINS_OF_ABS], &open.abs, NULL);
     wf_bins_flush(&worker->bins[WF_BINS_OF_PRODUCTS], &open.product_sum, NULL);
+    wf_bins_flush_powers(&worker->bins[WF_BINS_OF_POWERS], open.parts & WF_PART_SUM ? &open.sum : NULL,
+                          open.parts & WF_PART_ABS ? &open.abs : NULL, &open.product_sum);
     for (int i = 0; i < WF_BINS_SETS; i++) worker->bins[i].are_many = false;
 }
 

@@ -11,12 +11,23 @@
 #define MANY_FOR_BINS (ELEMENT == ELEMENT_F64 ? 2048 : 4096) /* values: a bin for each exponent takes more clearing and
                                                              * flushing, and less decoding */
 
+#define MANY_FOR_POWERS 2048
+
 /* An exact sum, and the bins that are flushed to it, or NULL. */
 struct target {
     const struct wf_exact *exact;
     const struct wf_exact *magnitudes; /* or NULL: a sum to which the same bins are flushed */
     struct wf_bins *bins;
+    const struct wf_exact *squares; /* of bins of powers; exact may be NULL then */
 };
+
+/* Moves all bins into their sums. */
+INLINE void flush_target(struct target from) {
+    if (from.squares)
+        wf_bins_flush_powers(from.bins, from.exact, from.magnitudes, from.squares);
+    else
+        wf_bins_flush(from.bins, from.exact, from.magnitudes);
+}
 
 INLINE bool are_for_bins(struct source source, struct target into) {
     return into.bins && (source.count >= FEW_FOR_BINS || into.bins->format.words != 0);
@@ -48,6 +59,7 @@ enum addend {
     ADDEND_NARROW,  /* narrow */
     ADDEND_WORD,    /* low */
     ADDEND_PAIR,    /* low to a bin's first word, high to its second */
+    ADDEND_POWERS, /* narrow to the first, low to the second */
     ADDEND_SQUARE,  /* low * low */
     ADDEND_PRODUCT, /* low * high */
 };
@@ -72,6 +84,16 @@ INLINE void add_wide(uint64_t *word, wf_u128 addend) {
     memcpy(word, &sum, sizeof sum);
 }
 
+/* Two words, which one load and one store take: the sums of what is stored word by word wait longer for each other. */
+typedef uint64_t word_pair __attribute__((vector_size(16)));
+
+INLINE void add_word_pair(uint64_t *word, word_pair addend) {
+    word_pair sum;
+    memcpy(&sum, word, sizeof sum);
+    sum += addend;
+    memcpy(word, &sum, sizeof sum);
+}
+
 INLINE void add_deposit(uint64_t *word, const struct deposits *deposits, size_t i, enum addend addend) {
     switch (addend) {
     case ADDEND_NARROW: *word += deposits->narrow[i]; break;
@@ -80,6 +102,7 @@ INLINE void add_deposit(uint64_t *word, const struct deposits *deposits, size_t 
         word[0] += deposits->low[i];
         word[1] += deposits->high[i];
         break;
+    case ADDEND_POWERS: add_word_pair(word, (word_pair){deposits->narrow[i], deposits->low[i]}); break;
     case ADDEND_SQUARE: add_wide(word, (wf_u128)deposits->low[i] * deposits->low[i]); break;
     default: add_wide(word, (wf_u128)deposits->low[i] * deposits->high[i]);
     }
@@ -118,7 +141,7 @@ INLINE int64_t filled_up(size_t count) {
 /* Makes the bins ready for so many elements more. */
 INLINE void make_room(struct target into, struct wf_bins_format format, size_t count) {
     bool has_room = !into.bins->format.words || into.bins->taken + filled_up(count) <= format.taken_max;
-    if (!has_room) wf_bins_flush(into.bins, into.exact, into.magnitudes);
+    if (!has_room) flush_target(into);
     wf_bins_use(into.bins, format);
     into.bins->taken += filled_up(count);
 }
@@ -143,10 +166,11 @@ INLINE bool add_to_bins(struct target into, struct wf_bins_format format, enum a
 /* Empties the bins of infinities and NaNs; returns whether there were none. */
 INLINE bool drop_special(uint64_t *word, struct wf_bins_format format) {
     uint64_t any = 0;
-    for (int i = format.count - 1; i < format.sets * 2 * format.count; i += format.count) {
-        any |= word[i];
-        word[i] = 0;
-    }
+    for (int i = format.count - 1; i < format.sets * 2 * format.count; i += format.count)
+        for (int j = format.words * i; j < format.words * (i + 1); j++) {
+            any |= word[j];
+            word[j] = 0;
+        }
     return !any;
 }
 
@@ -154,7 +178,7 @@ INLINE bool drop_special(uint64_t *word, struct wf_bins_format format) {
 INLINE void add_significands(uint64_t *word, struct wf_bins_format format, struct deposits *deposits, struct source part,
                              enum addend addend) {
     enum { SECOND_LEVEL_CACHE = 2 };
-    size_t count = part.count, per_set = (size_t)(2 * format.count);
+    size_t count = part.count, per_set = (size_t)(2 * format.count * format.words);
     for (; count % BINS_TURNS; count++) {
         deposits->low[count] = 0;
         if (addend == ADDEND_WORD)

@@ -24,8 +24,22 @@ INLINE void add_sum(struct block *block, unsigned sum) {
         kind_of(sum).add_wide(target_of(block, sum), source_of(block, sum == WF_PART_DOT));
 }
 
+/* Whether squares, and values beside them, go to bins of both: where squares have no window that takes less. */
+static bool are_for_powers(const struct block *block) {
+    unsigned parts = block->into->parts;
+    struct target target = target_of_powers(block);
+    struct window window;
+    if (!has_powers(parts & SUMS) || !target.bins) return false;
+    if (block->source.count < MANY_FOR_POWERS && !target.bins->format.words) return false;
+    return !find_window(&window, WF_PART_SQUARES, block->range) || is_wide(&window);
+}
+
 static void add_sums(struct block *block) {
     unsigned parts = block->into->parts;
+    if (are_for_powers(block)) {
+        add_powers(target_of_powers(block), source_of(block, false));
+        return;
+    }
     if (parts & WF_PART_SUM) add_sum(block, WF_PART_SUM);
     if (parts & WF_PART_ABS) add_sum(block, WF_PART_ABS);
     if (parts & WF_PART_SQUARES) add_sum(block, WF_PART_SQUARES);

@@ -41,16 +41,15 @@ static bool is_to_be_looked_at(struct block *block) {
     return has_window ? block->source.count > STRETCH : may_begin_with_bins(block);
 }
 
-/* Adds a sum of values or magnitudes to bins without a scan before.  The bins tell whether there are infinities and NaNs
- * to be noted. */
+/* Adds sums to bins without a scan before.  The bins tell whether there are infinities and NaNs to be noted. */
 static void add_unscanned_to_bins(struct block *block) {
     struct wf_open_partial *into = block->into;
     struct source source = source_of(block, false);
-    struct target target = target_of(block, into->parts);
-    bool are_finite = true;
-    /* By name, so that compilers know that these are no products, whose loops they then make better. */
-    add_to_wide_sum *add_wide = into->parts == WF_PART_SUM ? add_values : add_magnitudes;
-    if (source.count >= MANY_FOR_BINS) expect_many(target);
+    bool are_powers = into->parts & WF_PART_SQUARES, are_finite = true;
+    struct target target = are_powers ? target_of_powers(block) : target_of(block, into->parts);
+    /* By name, so that compilers know that these are no products of pairs, whose loops they then make better. */
+    add_to_wide_sum *add_wide = are_powers ? add_powers : into->parts == WF_PART_SUM ? add_values : add_magnitudes;
+    if (!are_powers && source.count >= MANY_FOR_BINS) expect_many(target);
     count_use(&block->scratch->guess);
     for (size_t i = 0; i < source.count; i += NOTED_TOGETHER) {
         struct source part = part_of(source, i, NOTED_TOGETHER);
@@ -166,7 +165,7 @@ static void add_by_copy(struct block *block) {
 static void add_stretches(struct block *block) {
     const struct wf_guess guess = block->scratch->guess;
     size_t room = room_for_copy(block), length = room < STRETCH ? room : STRETCH;
-    if (may_begin_with_bins(block) && block->source.count >= MANY_FOR_BINS)
+    if (may_begin_with_bins(block) && !(block->into->parts & PRODUCTS) && block->source.count >= MANY_FOR_BINS)
         expect_many(target_of(block, block->into->parts));
     for (size_t i = 0; i < block->source.count; i += length) {
         struct block part = *block;

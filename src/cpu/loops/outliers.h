@@ -186,11 +186,12 @@ APART bool part_pairs(struct parted *parted, struct source source, const struct 
     return part(parted, source, within, far_max, true);
 }
 
-/* Whether one sum is asked for, of values or magnitudes, and they may go to bins unseen. */
+/* Whether the sums that are asked for may go to bins unseen: one of values or magnitudes, or those that bins of powers take. */
 static bool may_begin_with_bins(const struct block *block) {
-    unsigned parts = block->into->parts;
-    bool is_one = parts == WF_PART_SUM || parts == WF_PART_ABS;
-    return is_one && block->scratch->bins && block->source.count >= FEW_FOR_BINS;
+    unsigned sums = block->into->parts & SUMS;
+    if (!block->scratch->bins) return false;
+    if (sums & PRODUCTS) return has_powers(sums) && block->source.count >= MANY_FOR_POWERS;
+    return block->into->parts == sums && sums != (WF_PART_SUM | WF_PART_ABS) && block->source.count >= FEW_FOR_BINS;
 }
 
 /* How many elements of a block may be outliers: where parting them takes long, only few; where both must be near, or bins

@@ -245,9 +245,22 @@ INLINE bool decode_fields(struct deposits *deposits, struct source part, uint64_
     return true;
 }
 
+/* Values of narrow types, their fields, and their squares. */
+static bool decode_powers(struct deposits *deposits, struct source part, uint64_t mask) {
+    (void)mask;
+    for (size_t i = 0; i < part.count; i++) {
+        uword bits = bits_at(part.x, i);
+        uint32_t significand = (uint32_t)significand_of(bits);
+        deposits->narrow_place[i] = (uint16_t)(bits >> FRACTION_BITS << 1);
+        deposits->narrow[i] = significand;
+        deposits->low[i] = (uint64_t)significand * significand;
+    }
+    return true;
+}
+
 /* Values go to bins of their fields from now on. */
 static void expect_many(struct target into) {
-    if (!into.bins->are_many) wf_bins_flush(into.bins, into.exact, into.magnitudes);
+    if (!into.bins->are_many) flush_target(into);
     into.bins->are_many = true;
 }
 
@@ -304,6 +317,16 @@ INLINE bool add_pairs(struct target into, struct source source, struct wf_bins_f
 
 APART bool add_products(struct target into, struct source source) {
     return add_pairs(into, source, BINS_OF_PRODUCTS, ADDEND_PRODUCT, decode_products);
+}
+
+/* Whether there are bins of powers for these sums. */
+INLINE bool has_powers(unsigned sums) {
+    return !IS_F64 && sums & WF_PART_SQUARES && sums & (WF_PART_SUM | WF_PART_ABS);
+}
+
+/* Values, as far as their sums are asked for, and squares of narrow types at once; returns whether all were finite. */
+APART bool add_powers(struct target into, struct source source) {
+    return add_to_fields(into, wf_bins_of_powers(EXPONENT_BITS), ADDEND_POWERS, decode_powers, source, UINT64_MAX);
 }
 
 APART bool add_squares(struct target into, struct source source) {
@@ -423,10 +446,17 @@ static struct target target_of(const struct block *block, unsigned part) {
     struct wf_open_partial *into = block->into;
     if (part == WF_PART_SUM)
         return (struct target){&into->sum, into->parts & WF_PART_ABS ? &into->abs : NULL,
-                               bins ? &bins[WF_BINS_OF_SUM] : NULL};
+                               bins ? &bins[WF_BINS_OF_SUM] : NULL, NULL};
     if (part == WF_PART_ABS)
-        return (struct target){&into->abs, NULL, bins ? &bins[WF_BINS_OF_ABS] : NULL};
-    return (struct target){&into->product_sum, NULL, bins ? &bins[WF_BINS_OF_PRODUCTS] : NULL};
+        return (struct target){&into->abs, NULL, bins ? &bins[WF_BINS_OF_ABS] : NULL, NULL};
+    return (struct target){&into->product_sum, NULL, bins ? &bins[WF_BINS_OF_PRODUCTS] : NULL, NULL};
+}
+
+static struct target target_of_powers(const struct block *block) {
+    struct wf_open_partial *into = block->into;
+    struct wf_bins *bins = block->scratch->bins;
+    return (struct target){into->parts & WF_PART_SUM ? &into->sum : NULL, into->parts & WF_PART_ABS ? &into->abs : NULL,
+                           bins ? &bins[WF_BINS_OF_POWERS] : NULL, &into->product_sum};
 }
 
 static void set_magnitudes(struct block *block, struct magnitudes x, struct magnitudes y) {

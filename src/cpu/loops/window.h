@@ -11,7 +11,7 @@
 #include "cpu/loops/source.h"
 
 enum {
-    LEVELS_MAX = NOTES_ROUNDING ? 7 : 4, /* with more, exponent bins are faster */
+    LEVELS_MAX = NOTES_ROUNDING && PRECISION > 11 ? 7 : 4, /* with more, exponent bins are faster */
     TERMS_MAX = 3,
     WIDE_UNROLL = 2, /* vectors added at a time if there are more than four levels */
 };
