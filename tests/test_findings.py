@@ -350,6 +350,16 @@ def test_divergence_that_no_numbering_avoids_is_not_advised(write):
     assert report["counts"]["utilization"] < 0.85 and report["counts"]["divergent_branches"] >= 8 and report["advice"] == []
 
 
+def test_a_read_before_the_barrier_is_one_race_in_a_grid_of_any_size(write):
+    """Of each block it is known what became of the words that it read too early."""
+    source = TREE_BY_MODULO.replace("    __syncthreads();\n    for", "    for").replace("int k = 1; k < 256; k *= 2", "int k = 128; k > 0; k /= 2")
+    source = source.replace("t % (2 * k) == 0", "t < k")
+    report = inspected(write("tree.cu", source), "--block", 256, "--grid", 70, "--arg", f"f32[{70 * 256}]=iota", "--arg", "f32[70]", status=3)
+    finding, = report["findings"]
+    assert finding["kind"] == "race" and "no __syncthreads() between line 4 and line 6" in finding["message"]
+    assert report["counts"]["uninitialised_reads"] > 4096
+
+
 LOCK = """__global__ void f(int *lock, int *out) {
     while (atomicCAS(lock, 0, 1) != 0) { }
     __threadfence();
