@@ -92,7 +92,7 @@ simt_error explain_parse_values(const char *text, wf_type type, void **values, u
 static int choose_element(wf_op op, uint64_t i) {
     static const unsigned char numbers[] = {3, 1, 7, 0, 4, 1, 6, 3, 2, 1, 6, 0, 6, 2, 6, 5};
     static const unsigned char factors[] = {2, 1, 3, 1, 1, 2, 1, 3};
-    if (op != WF_PROD) return (numbers[i % 16] + i / 16) % 8;
+    if (op != WF_PROD) return i < 16 ? numbers[i] : (int)((uint32_t)(i * i) * UINT32_C(2654435761) >> 29); /* hashed: digits below 8 */
     return i < 16 ? factors[i % 8] : 1;
 }
 

@@ -21,10 +21,9 @@ static void give_finding(const struct inspection_report *report, const simt_find
 }
 
 static void give_wrong(const struct inspection_report *report, const struct report_values *values, host_put *put, void *to) {
-    const char *name = report->buffers[values->argument].name;
-    char text[512];
-    snprintf(text, sizeof text, "%.200s: %.100s[%" PRIu64 "] is %s, and must be %s", report->kernel, name ? name : "a result",
-             values->wrong_index, values->is, values->must_be);
+    char message[320], text[sizeof message + 256];
+    wrong_message(report, values, message, sizeof message);
+    snprintf(text, sizeof text, "%.200s: %s", report->kernel, message);
     put(to, &(struct host_result){.rule = "result", .message = text, .count = values->wrong_count});
 }
 

@@ -83,10 +83,9 @@ static void put_comparison(struct json *json, const struct inspection_report *re
     json_decimal(json, values->is);
     json_key(json, "must_be");
     json_decimal(json, values->must_be);
-    json_key(json, "message");
-    json_open_text(json);
-    put_wrong(json->stream, report, values);
-    json_close_text(json);
+    char text[320];
+    wrong_message(report, values, text, sizeof text);
+    json_key_text(json, "message", text);
 }
 
 static void put_values(struct json *json, const struct inspection_report *report) {

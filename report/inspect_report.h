@@ -57,8 +57,8 @@ void put_schedule(FILE *stream, const simt_launch *launch);
 bool report_is_checked(const struct inspection_report *report); /* it was told what a result must be, */
 bool report_is_wrong(const struct inspection_report *report);   /* and it is not that */
 
-/* "`out`[0] is 30, and must be 128; 1 of 1 is wrong" */
-void put_wrong(FILE *stream, const struct inspection_report *report, const struct report_values *values);
+/* "out[0] is 30, and must be 128; 2 of 4 are wrong" */
+void wrong_message(const struct inspection_report *report, const struct report_values *values, char *text, size_t nbytes);
 
 void put_report(FILE *stream, const struct inspection_report *report, bool has_colour);
 

@@ -112,9 +112,9 @@ static void put_values(FILE *stream, const struct inspection_report *report, con
 static void put_result(FILE *stream, const struct inspection_report *report, const struct report_values *values,
                        const struct colours *colours) {
     if (!values->wrong_count) return;
-    fprintf(stream, "\n%swrong result%s: ", colours->bad, colours->plain);
-    put_wrong(stream, report, values);
-    fputc('\n', stream);
+    char text[320];
+    wrong_message(report, values, text, sizeof text);
+    fprintf(stream, "\n%swrong result%s: %s\n", colours->bad, colours->plain, text);
 }
 
 void put_report(FILE *stream, const struct inspection_report *report, bool has_colour) {

@@ -4,7 +4,6 @@
 
 #include "inspect_report.h"
 #include "kernel_source.h"
-#include "printed.h"
 
 /* The buffer that the address belongs to, be it before its begin or behind its end: allocations are 4 GiB apart. */
 static const struct report_buffer *find_buffer(const struct inspection_report *report, uint64_t address) {
@@ -61,12 +60,15 @@ bool report_is_checked(const struct inspection_report *report) {
     return false;
 }
 
-void put_wrong(FILE *stream, const struct inspection_report *report, const struct report_values *values) {
+void wrong_message(const struct inspection_report *report, const struct report_values *values, char *text, size_t nbytes) {
     const char *name = report->buffers[values->argument].name;
-    if (name) put_name(stream, name, strlen(name));
-    else fprintf(stream, "argument %zu", values->argument);
-    fprintf(stream, "[%" PRIu64 "] is %s, and must be %s; %" PRIu64 " of %" PRIu64 " %s wrong", values->wrong_index, values->is,
-            values->must_be, values->wrong_count, values->count, values->wrong_count == 1 ? "is" : "are");
+    char which[64], share[64] = "";
+    snprintf(which, sizeof which, "element %" PRIu64 " of argument %zu", values->wrong_index, values->argument);
+    if (values->count > 1)
+        snprintf(share, sizeof share, "; %" PRIu64 " of %" PRIu64 " %s wrong", values->wrong_count, values->count,
+                 values->wrong_count == 1 ? "is" : "are");
+    if (name) snprintf(which, sizeof which, "%.32s[%" PRIu64 "]", name, values->wrong_index);
+    snprintf(text, nbytes, "%s is %s, and must be %s%s", which, values->is, values->must_be, share);
 }
 
 const char *count_legend(const char *name) {

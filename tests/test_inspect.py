@@ -548,13 +548,13 @@ def test_a_wrong_result_is_told_first_and_is_no_clean_run(write):
     path = write("add.ptx", ADD)
     words = ["inspect", path, "--block", 8, *ARGUMENTS_OF_EIGHT, "--expect", "2=1,2,4,4.5"]
     done = run(*words)
-    said = "argument 2[2] is 3, and must be 4; 2 of 4 are wrong"
+    said = "element 2 of argument 2 is 3, and must be 4; 2 of 4 are wrong"
     assert (done.returncode, done.stderr) == (3, "")
     assert f"\nwrong result: {said}\n" in done.stdout and done.stdout.endswith("\nthe result is wrong, with no findings\n")
     values, = json.loads(run(*words, "--json").stdout)["values"]
     assert values == {"argument": 2, "name": "", "elements": [1, 2, 3, 4], "wrong": 2, "wrong_index": 2, "is": 3, "must_be": 4,
                       "message": said}
-    assert run(*words, "--github").stdout == "::error title=result::add: a result[2] is 3, and must be 4\n"
+    assert run(*words, "--github").stdout == "::error title=result::add: element 2 of argument 2 is 3, and must be 4; 2 of 4 are wrong\n"
     result, = json.loads(run(*words, "--sarif").stdout)["runs"][0]["results"]
     assert (result["ruleId"], result["level"]) == ("result", "error")
 

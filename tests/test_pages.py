@@ -712,6 +712,21 @@ def test_page_fits_phone_and_projector(rung, options, size, show, tmp_path):
             "node => { scrollTo(0, 400); return node.getBoundingClientRect().bottom <= innerHeight; }")
 
 
+def test_a_picture_that_scrolls_says_to_which_side(show, tmp_path):
+    """On a phone; where all of it is seen, nothing is said."""
+    path, _ = write_page(tmp_path, "05", "-n", 16, "--warp", 4, "--banks", 4)
+    page = show(path, PHONE)
+    box, hint = page.locator(".stage-panel .scroll").first, page.locator(".stage-panel .more").first
+    for left, said in ((0, "right"), (40, "both"), (100000, "left")):
+        box.evaluate("(node, left) => { node.scrollLeft = left; }", left)
+        page.wait_for_function("([node, said]) => node.dataset.more === said", arg=[box.element_handle(), said])
+        assert hint.is_visible() and f"more to {'both sides' if said == 'both' else 'the ' + said}" in hint.evaluate(
+            "node => getComputedStyle(node, '::before').content")
+    page = show(path, (1440, 900))
+    page.wait_for_function("() => document.querySelector('.stage-panel .scroll').dataset.more === 'no'")
+    assert not page.locator(".stage-panel .more").first.is_visible()
+
+
 def test_lanes_are_told_apart_without_colour(show, tmp_path):
     path, _ = write_page(tmp_path, "02", "-n", 32, "--warp", 8)
     page = show(path)

@@ -244,8 +244,8 @@ function makeWrong(data) {
     const wrong = (data.values || []).filter(values => values.wrong);
     return !wrong.length ? "" : panel("Wrong result",
         element("ul", {class: "findings"}, wrong.map(values => element("li", {class: "wrong-result"}, element("b", null, values.message)))),
-        element("p", {class: "faint"}, data.findings.length ? "" :
-            "Nothing that the simulator watches for was met: the fault is in what the kernel computes. Step through it, or print what it holds half-way."));
+        element("p", {class: "faint"}, data.findings.length ? "" : withCode(
+            "Nothing that the simulator watches for was met: the fault is in what the kernel computes. Print what it holds half-way (`--print K`), or step through a small block by hand.")));
 }
 
 // What was found, and what is advised; each is a button.
@@ -260,6 +260,7 @@ function makeProblems(data, findings, showAdvice) {
     const judged = element("p", {class: "faint"}, withCode(
         "With these arguments no race, no access out of bounds, no missing barrier was met." +
         (expected.length ? "" : " Whether the result is right, `--expect` or `warpfold judge` tells.")));
+    if (isWrong && !findings.length && !advice.length) return ""; // makeWrong has said so
     return element("div", {class: advice.length && findings.length ? "columns two" : "columns"},
         findings.length ? panel(plural(findings.length, "finding"), list(findings)) : advice.length ? "" : panel("Findings", none, judged),
         advice.length ? panel("Advice", findings.length ? "" : none, list(advice)) : "");
@@ -309,9 +310,11 @@ function showPage(data, main) {
         finding.count > 1 ? `, ${finding.count} times` : "", element("br"), withCode(finding.message)));
 
     main.classList.add("inspect");
-    main.append(makeWrong(data), makeSummary(data), makeProblems(data, buttons, showAdvice),
-        element("div", {class: `columns source-and-line${findings.length ? " has-replay" : ""}`}, panel("Source", listing.node),
-                element("div", {class: "columns"}, findings.length ? panel("Replay", replay.node) : "", panel("Line", detail))),
+    const wrong = makeWrong(data), summary = makeSummary(data);
+    const source = element("div", {class: `columns source-and-line${findings.length ? " has-replay" : ""}`}, panel("Source", listing.node),
+        element("div", {class: "columns"}, findings.length ? panel("Replay", replay.node) : "", panel("Line", detail)));
+    // Where something is wrong, the line comes before the counts.
+    main.append(wrong, makeProblems(data, buttons, showAdvice), ...(wrong || findings.length ? [source, summary] : [summary, source]),
         makeTermsPanel(PAGE_TERMS));
     if (findings.length) showFinding(findings[0]);
     else if (data.advice.length) showAdvice(data.advice[0]);

@@ -41,9 +41,18 @@ function panel(title, ...children) {
     return element("section", {class: "panel", "aria-labelledby": id}, element("h2", {id}, title), children);
 }
 
-// A box that scrolls sideways by itself, also with the keyboard.
+// A box that scrolls sideways by itself, also with the keyboard.  Where there is more, it fades, and says to which side.
 function scroller(label, ...children) {
-    return element("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": label}, children);
+    const node = element("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": label}, children,
+                         element("div", {class: "more", "aria-hidden": "true"}));
+    const tell = () => {
+        const left = node.scrollLeft > 4, right = node.scrollLeft + node.clientWidth < node.scrollWidth - 4;
+        node.dataset.more = left && right ? "both" : left ? "left" : right ? "right" : "no";
+    };
+    const watch = new ResizeObserver(() => requestAnimationFrame(tell));
+    for (const part of [node, ...node.children]) watch.observe(part);
+    node.addEventListener("scroll", tell, {passive: true});
+    return node;
 }
 
 // ---- numbers and words

@@ -122,7 +122,7 @@ function makeListing(data, sources) {
 // ---- findings and advice
 
 function makeEntries(title, none, entries, words, choose) {
-    if (!entries.length) return panel(title, element("p", {class: "none"}, none));
+    if (!entries.length) return panel(title, element("p", {class: "faint"}, none));
     return panel(title, element("ul", {class: "findings"}, entries.map(entry => element("li", null, words(entry, choose)))));
 }
 
@@ -162,9 +162,9 @@ function makeSummary(data) {
 function showPage(data, main) {
     const sources = listSources(data), listing = sources.length ? makeListing(data, sources) : null;
     const choose = place => listing && listing.show(place);
-    main.append(makeSummary(data), makeKernels(data),
-        makeEntries("Findings", "no findings", listFindings(data), findingButton, choose),
-        makeEntries("Advice", "no advice", data.advice, adviceButton, choose),
+    main.append(makeSummary(data),
+        makeEntries("Findings", "no findings; whether its results are right, the program must say", listFindings(data), findingButton, choose),
+        makeEntries("Advice", "no advice", data.advice, adviceButton, choose), makeKernels(data),
         listing ? listing.node : panel("Sources", element("p", null,
             "No source can be shown: compile with -lineinfo, and run beside the sources.")));
 }

@@ -253,6 +253,27 @@ static void join_lanes(struct found_list *list) {
     }
 }
 
+/* Two blocks race at two lines, whichever of them was there first: that is one fault. */
+static bool is_of_blocks(const struct found *found) {
+    return found->finding.kind == SIMT_FINDING_RACE && !found->detail.missing && found->strength;
+}
+
+static bool has_lines_of(const struct found *found, const struct found *other) {
+    return found->finding.kind == SIMT_FINDING_RACE && found->strength && has_line(found, first_file(other), first_line(other)) &&
+           has_line(found, second_file(other), second_line(other)) && is_of_one_line(found) == is_of_one_line(other);
+}
+
+static void join_blocks(struct found_list *list) {
+    for (size_t i = 0; i < list->count; i++)
+        for (size_t j = i + 1; j < list->count && !list->items[i].is_withdrawn; j++) {
+            struct found *one = &list->items[i], *other = &list->items[j];
+            if (other->is_withdrawn || !(is_of_blocks(one) || is_of_blocks(other)) || !has_lines_of(one, other)) continue;
+            if (other->strength > one->strength) join(other, one);
+            else join(one, other);
+            one->pairs = other->pairs = 0; /* of lines it is one */
+        }
+}
+
 static void name_missing(struct found *found) {
     simt_finding *finding = &found->finding;
     size_t length = strlen(finding->message);
@@ -312,6 +333,8 @@ bool simt_findings_finish(struct found_list *list, size_t **place) {
     for (size_t i = 0; i < count; i++) from[i] = i;
     drop_withdrawn(list, from);
     for (size_t i = 0; i < list->count; i++) strengthen(list, &list->items[i]);
+    join_blocks(list);
+    drop_withdrawn(list, from);
     join_lanes(list);
     drop_withdrawn(list, from);
     for (size_t i = 0; i < list->count; i++) name_missing(&list->items[i]);

@@ -67,7 +67,9 @@ static uint32_t line_of(const struct races *races, uint32_t pc) {
 static const char *advice_on_blocks(const struct races_block *block, const struct encounter *encounter,
                                     const struct stamped *other, char *text, size_t nbytes) {
     const struct races *races = block->races;
-    const uint32_t written = line_of(races, other->pc), line = line_of(races, encounter->event->pc);
+    const uint32_t pc = encounter->event->pc;
+    const bool is_read_first = begins(races->view->places[pc].opcode, "st") && begins(races->view->places[other->pc].opcode, "ld");
+    const uint32_t written = line_of(races, is_read_first ? pc : other->pc), line = line_of(races, is_read_first ? other->pc : pc);
     int length = snprintf(text, nbytes, "only a fence and an atomic order accesses of two blocks: ");
     const bool is_told = block->has_read && !begins(races->view->places[block->reading_pc].opcode, "red");
     if (is_told)

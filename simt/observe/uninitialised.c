@@ -10,15 +10,27 @@
 
 #include "counts.h"
 
-enum { WORD_SHIFT = 2, SLOTS = 8192, READS_MAX = SLOTS / 2 };
+enum { WORD_SHIFT = 2, SLOTS = 8192, READS_MAX = SLOTS / 2, OUTCOMES_MAX = 256 };
 
 /* A word that was read before it was written. */
 struct early_read {
-    uint64_t place;  /* the block's number + 1 for shared memory, 0 for global memory, */
-    uint64_t word;   /* and the word there */
+    uint64_t word;
     uint64_t thread; /* among those of the grid */
     uint32_t pc;
     bool is_taken, is_written; /* by another thread, later */
+};
+
+/* Those of one memory: a hash table by the word. */
+struct early_table {
+    struct early_read *slots; /* NULL: none yet */
+    uint32_t taken;
+    bool is_full, out_of_memory;
+};
+
+/* What became of the words that an instruction read early. */
+struct outcome {
+    uint32_t pc;
+    bool is_written, stays; /* of some of them */
 };
 
 struct early_reads {
@@ -26,64 +38,54 @@ struct early_reads {
     uint64_t count;       /* of elements */
     pthread_mutex_t lock; /* of the table */
     atomic_bool has_any;
-    struct early_read *slots; /* a hash table by place and word; NULL: none yet */
-    uint32_t taken;
-    bool is_full, out_of_memory;
+    struct early_table global;
+    struct outcome outcomes[OUTCOMES_MAX];
+    uint32_t outcome_count;
+    bool is_unknown, out_of_memory; /* is_unknown: of some reads it is not known what became of them */
 };
 
 struct reader {
     struct early_reads *reads;
+    struct early_table shared; /* of the block: it is over with it */
     uint64_t count;
 };
 
 /* ---- the table ----------------------------------------------------------------------------------- */
 
-static uint32_t slot_of(uint64_t place, uint64_t word) {
-    uint64_t hash = (word + place * UINT64_C(0xd1342543de82ef95)) * UINT64_C(0x9e3779b97f4a7c15);
-    return (uint32_t)(hash >> 32) & (SLOTS - 1);
-}
-
-static uint64_t place_of(const simt_event *event, const simt_access *access) {
-    return access->space == SIMT_SHARED ? event->block->index + 1 : 0;
-}
+static uint32_t slot_of(uint64_t word) { return (uint32_t)(word * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (SLOTS - 1); }
 
 static uint64_t thread_of(const simt_event *event, uint32_t lane) {
     const simt_launch_view *view = event->block->launch;
     return event->block->index * view->threads_per_block + (uint64_t)event->warp * view->warp_size + lane;
 }
 
-static void remember(struct early_reads *reads, const struct early_read *read) {
-    if (!reads->slots) reads->slots = calloc(SLOTS, sizeof *reads->slots);
-    reads->out_of_memory |= !reads->slots;
-    reads->is_full |= reads->taken == READS_MAX;
-    if (!reads->slots || reads->is_full) return;
-    uint32_t slot = slot_of(read->place, read->word);
-    for (; reads->slots[slot].is_taken; slot = (slot + 1) % SLOTS) {
-        const struct early_read *other = &reads->slots[slot];
-        if (other->place == read->place && other->word == read->word && other->pc == read->pc) return;
-    }
-    reads->slots[slot] = *read;
-    reads->taken++;
-    atomic_store_explicit(&reads->has_any, true, memory_order_relaxed);
+static void remember(struct early_table *table, const struct early_read *read) {
+    if (!table->slots) table->slots = calloc(SLOTS, sizeof *table->slots);
+    table->out_of_memory |= !table->slots;
+    table->is_full |= table->taken == READS_MAX;
+    if (!table->slots || table->is_full) return;
+    uint32_t slot = slot_of(read->word);
+    for (; table->slots[slot].is_taken; slot = (slot + 1) % SLOTS)
+        if (table->slots[slot].word == read->word && table->slots[slot].pc == read->pc) return;
+    table->slots[slot] = *read;
+    table->taken++;
 }
 
-static void note_written(struct early_reads *reads, uint64_t place, uint64_t word, uint64_t thread) {
-    for (uint32_t slot = slot_of(place, word); reads->slots[slot].is_taken; slot = (slot + 1) % SLOTS) {
-        struct early_read *read = &reads->slots[slot];
-        if (read->place == place && read->word == word && read->thread != thread) read->is_written = true;
+static void note_written(struct early_table *table, uint64_t word, uint64_t thread) {
+    for (uint32_t slot = slot_of(word); table->slots[slot].is_taken; slot = (slot + 1) % SLOTS) {
+        struct early_read *read = &table->slots[slot];
+        if (read->word == word && read->thread != thread) read->is_written = true;
     }
 }
 
-static void note_writes(struct early_reads *reads, const simt_event *event, const simt_access *access) {
+static void note_writes(struct early_table *table, const simt_event *event, const simt_access *access) {
     const uint64_t nbytes = (uint64_t)access->element_nbytes * access->elements;
-    pthread_mutex_lock(&reads->lock);
     for (uint32_t lanes = access->lanes; lanes; lanes &= lanes - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(lanes);
         uint64_t address = access->addresses[lane];
         for (uint64_t word = address >> WORD_SHIFT; word <= (address + nbytes - 1) >> WORD_SHIFT; word++)
-            note_written(reads, place_of(event, access), word, thread_of(event, lane));
+            note_written(table, word, thread_of(event, lane));
     }
-    pthread_mutex_unlock(&reads->lock);
 }
 
 /* ---- what is found ------------------------------------------------------------------------------- */
@@ -111,19 +113,32 @@ static void find(const simt_event *event, const simt_access *access, uint32_t la
                                  is_shared ? advice_shared : advice_global);
 }
 
-static void remember_lane(struct early_reads *reads, const simt_event *event, const simt_access *access, uint32_t lane,
+static void remember_elements(struct early_table *table, const simt_event *event, const simt_access *access, uint32_t lane,
                           uint32_t unwritten) {
     for (; unwritten; unwritten &= unwritten - 1) {
         uint64_t element = (uint64_t)__builtin_ctz(unwritten) * access->element_nbytes;
-        remember(reads, &(struct early_read){.place = place_of(event, access),
-                                             .word = (access->addresses[lane] + element) >> WORD_SHIFT,
+        remember(table, &(struct early_read){.word = (access->addresses[lane] + element) >> WORD_SHIFT,
                                              .thread = thread_of(event, lane),
                                              .pc = event->pc,
                                              .is_taken = true});
     }
 }
 
-static void check_reads(struct reader *reader, const simt_event *event, const simt_access *access) {
+/* Global memory is shared by all blocks. */
+static void remember_lane(struct reader *reader, bool is_shared, const simt_event *event, const simt_access *access, uint32_t lane,
+                          uint32_t unwritten) {
+    struct early_reads *reads = reader->reads;
+    if (is_shared) {
+        remember_elements(&reader->shared, event, access, lane, unwritten);
+        return;
+    }
+    pthread_mutex_lock(&reads->lock);
+    remember_elements(&reads->global, event, access, lane, unwritten);
+    if (reads->global.slots) atomic_store_explicit(&reads->has_any, true, memory_order_relaxed);
+    pthread_mutex_unlock(&reads->lock);
+}
+
+static void check_reads(struct reader *reader, bool is_shared, const simt_event *event, const simt_access *access) {
     uint32_t readers = 0, first_element = 0;
     for (uint32_t lanes = access->lanes; lanes; lanes &= lanes - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(lanes);
@@ -132,9 +147,7 @@ static void check_reads(struct reader *reader, const simt_event *event, const si
         if (!readers) first_element = (uint32_t)__builtin_ctz(unwritten);
         readers |= 1u << lane;
         reader->count += lane_count(unwritten);
-        pthread_mutex_lock(&reader->reads->lock);
-        remember_lane(reader->reads, event, access, lane, unwritten);
-        pthread_mutex_unlock(&reader->reads->lock);
+        remember_lane(reader, is_shared, event, access, lane, unwritten);
     }
     if (readers) find(event, access, readers, first_element);
 }
@@ -142,12 +155,40 @@ static void check_reads(struct reader *reader, const simt_event *event, const si
 static void check_access(void *block, const simt_event *event, const simt_access *access) {
     struct reader *reader = block;
     if ((access->space != SIMT_SHARED && access->space != SIMT_GLOBAL) || !access->lanes) return;
-    if (access->kind != SIMT_STORE && access->initialised) check_reads(reader, event, access);
-    if (access->kind != SIMT_LOAD && atomic_load_explicit(&reader->reads->has_any, memory_order_relaxed))
-        note_writes(reader->reads, event, access);
+    const bool is_shared = access->space == SIMT_SHARED;
+    if (access->kind != SIMT_STORE && access->initialised) check_reads(reader, is_shared, event, access);
+    if (access->kind == SIMT_LOAD) return;
+    if (is_shared && reader->shared.slots) note_writes(&reader->shared, event, access);
+    if (is_shared || !atomic_load_explicit(&reader->reads->has_any, memory_order_relaxed)) return;
+    pthread_mutex_lock(&reader->reads->lock);
+    note_writes(&reader->reads->global, event, access);
+    pthread_mutex_unlock(&reader->reads->lock);
 }
 
 /* ---- hooks --------------------------------------------------------------------------------------- */
+
+static struct outcome *outcome_of(struct early_reads *reads, uint32_t pc) {
+    uint32_t i = 0;
+    while (i < reads->outcome_count && reads->outcomes[i].pc != pc) i++;
+    if (i == OUTCOMES_MAX) return NULL;
+    if (i == reads->outcome_count) reads->outcomes[reads->outcome_count++] = (struct outcome){.pc = pc};
+    return &reads->outcomes[i];
+}
+
+/* Nothing more is accessed there. */
+static void conclude(struct early_reads *reads, struct early_table *table) {
+    reads->out_of_memory |= table->out_of_memory;
+    reads->is_unknown |= table->is_full;
+    for (uint32_t slot = 0; table->slots && slot < SLOTS; slot++) {
+        const struct early_read *read = &table->slots[slot];
+        struct outcome *outcome = read->is_taken ? outcome_of(reads, read->pc) : NULL;
+        reads->is_unknown |= read->is_taken && !outcome;
+        if (outcome) outcome->is_written |= read->is_written;
+        if (outcome) outcome->stays |= !read->is_written;
+    }
+    free(table->slots);
+    *table = (struct early_table){0};
+}
 
 static bool begin_launch(void *launch, const simt_launch_view *view) {
     struct early_reads *reads = launch;
@@ -164,7 +205,9 @@ static bool begin_block(void *launch, void *block, const simt_block_view *view) 
 static void end_block(void *launch, void *block, const simt_block_view *view) {
     (void)view;
     struct early_reads *reads = launch;
-    reads->count += ((struct reader *)block)->count;
+    struct reader *reader = block;
+    reads->count += reader->count;
+    conclude(reads, &reader->shared);
 }
 
 static bool is_same_line(const simt_place *a, const simt_place *b) {
@@ -173,30 +216,21 @@ static bool is_same_line(const simt_place *a, const simt_place *b) {
 
 /* Whether something that the line has read was never written by others. */
 static bool stays(const struct early_reads *reads, const simt_place *place) {
-    for (uint32_t slot = 0; slot < SLOTS; slot++) {
-        const struct early_read *read = &reads->slots[slot];
-        if (read->is_taken && !read->is_written && is_same_line(&reads->view->places[read->pc], place)) return true;
-    }
+    for (uint32_t i = 0; i < reads->outcome_count; i++)
+        if (reads->outcomes[i].stays && is_same_line(&reads->view->places[reads->outcomes[i].pc], place)) return true;
     return false;
-}
-
-static void withdraw(const struct early_reads *reads, simt_report *report) {
-    uint32_t last = UINT32_MAX; /* neighbours in the table are mostly of one instruction */
-    for (uint32_t slot = 0; slot < SLOTS; slot++) {
-        const struct early_read *read = &reads->slots[slot];
-        if (!read->is_taken || !read->is_written || read->pc == last) continue;
-        last = read->pc;
-        if (!stays(reads, &reads->view->places[last]))
-            simt_report_withdraw(report, SIMT_FINDING_UNINITIALISED, last);
-    }
 }
 
 static void end_launch(void *launch, simt_report *report) {
     struct early_reads *reads = launch;
     simt_report_add(report, "uninitialised_reads", (double)reads->count);
+    conclude(reads, &reads->global);
     if (reads->out_of_memory) simt_report_lose(report);
-    if (reads->slots && !reads->is_full) withdraw(reads, report);
-    free(reads->slots);
+    for (uint32_t i = 0; i < reads->outcome_count && !reads->is_unknown; i++) {
+        const struct outcome *outcome = &reads->outcomes[i];
+        if (outcome->is_written && !stays(reads, &reads->view->places[outcome->pc]))
+            simt_report_withdraw(report, SIMT_FINDING_UNINITIALISED, outcome->pc);
+    }
     pthread_mutex_destroy(&reads->lock);
 }
 
