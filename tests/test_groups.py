@@ -794,6 +794,45 @@ def test_products_of_minus_zero(handle, type_name):
                 assert handle.reduce_groups("dot", library.wf_groups_axes(1 << axis), x[axis], y[axis]) == expected
 
 
+def near_pairs(type_name, count, kind, rng):
+    """Pairs of numbers: at random; small integers, whose sums are often half-way between two floats; whose products cancel; whose
+    products are far below what f64 have errors for."""
+    if kind == "cancels":
+        half = [rng.choice([-1, 1]) * rng.randint(1, 2**FLOATS[type_name].precision - 1) for _ in range(count // 2)]
+        x, y = [*half, *half, 0][:count], [*[1] * (count // 2), *[-1] * (count // 2), 1][:count]
+    elif kind == "integers":
+        x, y = ([rng.randint(-2**10, 2**10) for _ in range(count)] for _ in range(2))
+    else:
+        scale = 2.0**-520 if kind == "small" and type_name == "f64" else 1
+        x, y = ([rng.gauss(0, 1) * scale for _ in range(count)] for _ in range(2))
+    return [pack(type_name, [nearest(type_name, Fraction(value)) for value in side]) for side in (x, y)]
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
+def test_dots_whose_bound_is_known_beforehand(handle, type_name):
+    """Rows and columns of one kind and of several, among which are those that such a bound does not round."""
+    rng = random.Random(f"bounds of dots {type_name}")
+    for count, groups in ((2, 70), (9, 330), (41, 70), (64, 9), (300, 67), (1030, 3)):
+        for kinds in (["random"], ["random", "integers", "cancels", "small"]):
+            pairs = [near_pairs(type_name, count, rng.choice(kinds), rng) for _ in range(groups)]
+            x, y = (laid_down_and_along(type_name, side) for side in zip(*pairs))
+            expected = [PairOracle(type_name, *pair).reduce() for pair in pairs]
+            for axis in (0, 1):
+                assert handle.reduce_groups("dot", library.wf_groups_axes(1 << axis), x[axis], y[axis]) == expected
+
+
+def test_dots_that_vanish_keep_their_sign(handle):
+    """What is left of terms that cancel is far below what a sum and its error hold, and below what an f32 can be."""
+    for count, sign in itertools.product((5, 50), (1, -1)):
+        sides = [[1, 2.0**-60, -1, -2.0**-60, -sign * 2.0**-149], [1, 2.0**-60, 1, 2.0**-60, 2.0**-149]]
+        pair = [pack("f32", [nearest("f32", Fraction(v)) for v in [*side, *[0] * (count - 5)]]) for side in sides]
+        expected = PairOracle("f32", *pair).reduce()
+        assert expected[1] == (FLOATS["f32"].sign if sign > 0 else 0)
+        x, y = (laid_down_and_along("f32", [side] * 66) for side in pair)
+        for axis in (0, 1):
+            assert handle.reduce_groups("dot", library.wf_groups_axes(1 << axis), x[axis], y[axis]) == [expected] * 66
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize("type_name", TYPES)
 def test_equal_segments(handle, type_name):

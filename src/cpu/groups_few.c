@@ -201,13 +201,14 @@ static bool try_quotient(const struct worker *worker, const struct job *job, con
     return !few->offset || write_fills(few, job->grouped, asked.is_divided ? (enum wf_part)0 : (enum wf_part)asked.parts);
 }
 
-/* In a tile, products of 4 bytes are faster added up through a window, or as integers, if that takes them. */
+/* In a tile, products of integers of 4 bytes are faster added up as such, if that takes them. */
 bool wf_few_write(const struct worker *worker, const struct job *job, const struct few *few) {
     bool of_index;
     enum wf_part part;
     wf_job_short_parts(job, &part, &of_index);
     if (few->found) write_found(few, few->found, wf_type_nbytes(job->grouped->result_type));
-    bool levels_come_first = part == WF_PART_DOT && wf_type_nbytes(job->grouped->empty->type) == 4;
+    wf_type type = job->grouped->empty->type;
+    bool levels_come_first = part == WF_PART_DOT && wf_type_nbytes(type) == 4 && !wf_type_is_float(type);
     if (few->found || (!levels_come_first && try_quotient(worker, job, few))) return true;
     if (part ? write_parts(worker, job, few, part, of_index) : write_finished(worker, job, few)) return true;
     return levels_come_first && try_quotient(worker, job, few);

@@ -224,7 +224,7 @@ static void choose_panels(struct job *job, int threads) {
 
 /* Whether lanes go along each group's pairs, whose elements lie side by side. */
 static bool are_rows_of_pairs(const struct job *job) {
-    enum { LEAST = 40, LEAST_INTEGERS = 8, MOST_FLOATS = 512 /* of more, blocks take less time */ };
+    enum { LEAST = 40, LEAST_INTEGERS = 8, MOST_FLOATS = WF_ROW_DOTS_MAX };
     const bool is_float = wf_type_is_float(job->grouped->empty->type);
     bool of_index;
     enum wf_part part;

@@ -197,29 +197,6 @@ APART bool find_few_variances(rounded *results, struct strip strip, size_t used,
     return find_few_of_strip(results, strip, used, quotient, FEW_VARIANCE);
 }
 
-APART bool find_few_dots(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient) {
-    int64_t failed[WF_STRIP_COLUMNS], any = 0;
-    (void)quotient;
-    for (size_t c = 0; c < strip.columns; c += FEW_VECTORS * LANES) {
-        struct strip part = strip;
-        part.x += c * sizeof(uword);
-        part.y += c * sizeof(uword);
-        find_some_dots(results + c, failed + c, part);
-    }
-    for (size_t c = 0; c < used; c++) any |= failed[c];
-    return any == 0;
-}
-
-typedef bool find_few_function(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient);
-
-static find_few_function *few_function(const struct wf_quotient *asked, size_t rows) {
-    if (asked->parts & WF_PART_SQUARES) return find_few_variances;
-    if (asked->parts & WF_PART_DOT) return find_few_dots;
-    if (asked->is_divided) return find_few_means;
-    if (asked->parts & WF_PART_ABS) return find_few_magnitudes;
-    return rows == 2 ? find_few_pairs : find_few_sums;
-}
-
 /* The strip after the next one: rows are too far apart for the processor to expect all of them. */
 INLINE void prefetch_few(struct strip strip) {
     enum { FEW_ENOUGH = 8 }; /* that they do not push each other out of the cache */
@@ -230,11 +207,107 @@ INLINE void prefetch_few(struct strip strip) {
         prefetch_next_strip(strip.y + (int64_t)r * strip.y_stride_bytes, (int64_t)(2 * nbytes), nbytes);
 }
 
+/* ---- dot products ---- */
+
+/* Rows, which are far apart, are read in pieces of so many columns, a few of them at a time. */
+enum { QUICK_COLUMNS = 256, QUICK_ROWS = 8 };
+
+/* Adds some rows of a few columns. */
+INLINE void add_quick_rows(struct quick_sums *sums, struct strip strip, size_t rows) {
+    struct quick_sums some[FEW_VECTORS];
+    UNROLLED
+    for (size_t v = 0; v < FEW_VECTORS; v++) some[v] = sums[v];
+    for (size_t r = 0; r < rows; r++, strip.x += strip.stride_bytes, strip.y += strip.y_stride_bytes) {
+        UNROLLED
+        for (size_t v = 0; v < FEW_VECTORS; v++)
+            add_quick_product(&some[v], widen(strip.x + v * LANES * sizeof(uword)),
+                              widen(strip.y + v * LANES * sizeof(uword)));
+    }
+    UNROLLED
+    for (size_t v = 0; v < FEW_VECTORS; v++) sums[v] = some[v];
+}
+
+INLINE struct strip strip_at(struct strip strip, size_t row, size_t column) {
+    strip.x += (int64_t)row * strip.stride_bytes + (int64_t)(column * sizeof(uword));
+    strip.y += (int64_t)row * strip.y_stride_bytes + (int64_t)(column * sizeof(uword));
+    return strip;
+}
+
+/* With a bound that is known beforehand, of at most QUICK_COLUMNS columns. */
+APART void find_quick_dots(rounded *results, int64_t *failed, struct strip strip) {
+    struct quick_sums sums[QUICK_COLUMNS / LANES];
+    memset(sums, 0, strip.columns / LANES * sizeof *sums);
+    for (size_t r = 0; r < strip.rows; r += QUICK_ROWS) {
+        size_t rows = strip.rows - r < QUICK_ROWS ? strip.rows - r : QUICK_ROWS;
+        for (size_t c = 0; c < strip.columns; c += FEW_VECTORS * LANES)
+            add_quick_rows(sums + c / LANES, strip_at(strip, r, c), rows);
+    }
+    for (size_t c = 0; c < strip.columns; c += LANES) {
+        vi64 lost;
+        store_elements(results + c, rounded_quick(&lost, &sums[c / LANES], strip.rows));
+        memcpy(failed + c, &lost, sizeof lost);
+    }
+}
+
+static bool any_failed(const int64_t *failed, size_t used) {
+    int64_t any = 0;
+    for (size_t c = 0; c < used; c++) any |= failed[c];
+    return any;
+}
+
+/* Those of a strip that need more. */
+APART bool find_few_dots(rounded *results, struct strip strip, size_t used) {
+    int64_t failed[WF_STRIP_COLUMNS];
+    for (size_t c = 0; c < strip.columns; c += FEW_VECTORS * LANES)
+        find_some_dots(results + c, failed + c, strip_at(strip, 0, c));
+    return !any_failed(failed, used);
+}
+
+INLINE size_t lesser(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* As find_few_rows. */
+static void find_all_dots(rounded *results, const struct wf_panel *panel, size_t used, bool *has_failed) {
+    const struct strip all = {panel->x, panel->stride_bytes, panel->rows, 0, 0, panel->y, panel->y_stride_bytes};
+    const size_t columns = panel->columns, one = lesser(columns, WF_STRIP_COLUMNS);
+    const size_t most = panel->rows > QUICK_ROWS ? QUICK_COLUMNS : one;
+    int64_t failed[QUICK_COLUMNS];
+    for (size_t first = 0, width; first < columns; first += width) {
+        width = lesser(columns - first < one ? one : (columns - first) / one * one, most);
+        const size_t begin = lesser(first, columns - width); /* the last strip may begin in the one before */
+        struct strip strip = strip_at(all, 0, begin);
+        strip.columns = width;
+        prefetch_few(strip);
+        find_quick_dots(results + begin, failed, strip);
+        strip.columns = one;
+        for (size_t c = 0; c < width; c += one) {
+            size_t left = lesser(used - begin - c, one);
+            has_failed[(first + c) / WF_STRIP_COLUMNS] =
+                any_failed(failed + c, left) && !find_few_dots(results + begin + c, strip_at(strip, 0, c), left);
+        }
+    }
+}
+
+typedef bool find_few_function(rounded *results, struct strip strip, size_t used, const struct wf_quotient *quotient);
+
+static find_few_function *few_function(const struct wf_quotient *asked, size_t rows) {
+    if (asked->parts & WF_PART_SQUARES) return find_few_variances;
+    if (asked->is_divided) return find_few_means;
+    if (asked->parts & WF_PART_ABS) return find_few_magnitudes;
+    return rows == 2 ? find_few_pairs : find_few_sums;
+}
+
 wf_few_rows_function WF_LOOPS_NAME(find_few_rows, TYPE, TIER);
 
 void WF_LOOPS_NAME(find_few_rows, TYPE, TIER)(const struct wf_panel *rows, size_t used, const struct wf_quotient *asked,
                                               void *results, bool *has_failed) {
     find_few_function *find = few_function(asked, rows->rows);
+    if (asked->parts & WF_PART_DOT) {
+        find_all_dots(results, rows, used, has_failed);
+        forget_rounding();
+        return;
+    }
     const unsigned char *y = rows->y ? rows->y : rows->x;
     const size_t columns = rows->columns, width = columns < WF_STRIP_COLUMNS ? columns : WF_STRIP_COLUMNS;
     for (size_t first = 0; first < columns; first += width) {

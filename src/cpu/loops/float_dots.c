@@ -3,7 +3,10 @@
 #include "cpu/dots.h"
 #include "cpu/loops/few_sums.h"
 
-enum { DOT_UNROLL = 2 }; /* vectors that are added at a time, while one waits for the other */
+enum {
+    DOT_UNROLL = 2, /* vectors that are added at a time, while one waits for the other */
+    QUICK_UNROLL = 4,
+};
 
 /* Of nothing, which leaves the sign of what is added. */
 INLINE struct few_sums start_dot(void) {
@@ -84,20 +87,77 @@ APART vi64 find_some_rows(storage *results, const unsigned char *x, int64_t x_st
     return lost;
 }
 
+/* ---- with a bound that is known beforehand ---- */
+
+INLINE struct quick_sums add_quick_row(const unsigned char *x, const unsigned char *y, size_t count) {
+    const size_t nbytes = LANES * sizeof(uword);
+    struct quick_sums sums[QUICK_UNROLL] = {0};
+    size_t i = 0;
+    for (; i + QUICK_UNROLL * LANES <= count; i += QUICK_UNROLL * LANES) {
+        UNROLLED
+        for (int u = 0; u < QUICK_UNROLL; u++, x += nbytes, y += nbytes) add_quick_product(&sums[u], widen(x), widen(y));
+    }
+    for (; i + LANES <= count; i += LANES, x += nbytes, y += nbytes) add_quick_product(&sums[0], widen(x), widen(y));
+    if (i < count) {
+        uword rest[2][LANES] = {{0}};
+        memcpy(rest[0], x, (count - i) * sizeof(uword));
+        memcpy(rest[1], y, (count - i) * sizeof(uword));
+        add_quick_product(&sums[1], widen((const unsigned char *)rest[0]), widen((const unsigned char *)rest[1]));
+    }
+    UNROLLED
+    for (int u = 1; u < QUICK_UNROLL; u++) sums[0] = join_quick(&sums[0], &sums[u]);
+    return sums[0];
+}
+
+/* Each row's lanes, added up in the lane of its number. */
+INLINE struct quick_sums join_rows(struct quick_sums rows[LANES]) {
+    UNROLLED
+    for (int distance = 1; distance < LANES; distance *= 2) {
+        UNROLLED
+        for (int r = 0; r < LANES; r += 2 * distance) {
+            const struct quick_sums *a = &rows[r], *b = &rows[r + distance];
+            struct quick_sums left = {left_lanes(a->sum, b->sum, distance), left_lanes(a->lost, b->lost, distance),
+                                      left_lanes(a->magnitude, b->magnitude, distance)};
+            struct quick_sums right = {right_lanes(a->sum, b->sum, distance), right_lanes(a->lost, b->lost, distance),
+                                       right_lanes(a->magnitude, b->magnitude, distance)};
+            rows[r] = join_quick(&left, &right);
+        }
+    }
+    return rows[0];
+}
+
+/* As find_some_rows. */
+APART vi64 find_quick_rows(storage *results, const unsigned char *x, int64_t x_stride_bytes, const unsigned char *y,
+                           int64_t y_stride_bytes, int rows, size_t count) {
+    struct quick_sums sums[LANES] = {0};
+    vi64 lost;
+    for (int r = 0; r < rows; r++, x += x_stride_bytes, y += y_stride_bytes) sums[r] = add_quick_row(x, y, count);
+    struct quick_sums all = join_rows(sums);
+    store_elements(results, rounded_quick(&lost, &all, count));
+    for (int r = rows; r < LANES; r++) lost[r] = 0;
+    return lost;
+}
+
+INLINE bool any_lane(vi64 lost) {
+    int64_t any = 0;
+    for (int lane = 0; lane < LANES; lane++) any |= lost[lane];
+    return any;
+}
+
 wf_row_dots_function WF_LOOPS_NAME(find_row_dots, TYPE, TIER);
 
 bool WF_LOOPS_NAME(find_row_dots, TYPE, TIER)(const struct wf_rows *rows, const unsigned char *y, int64_t y_stride_bytes,
                                               void *results) {
-    vi64 lost = {0};
-    int64_t any = 0;
+    bool any = false;
     storage found[LANES];
-    for (size_t r = 0; r < rows->rows; r += LANES) {
+    for (size_t r = 0; r < rows->rows && !any; r += LANES) {
+        const unsigned char *at[2] = {rows->x + (int64_t)r * rows->stride_bytes, y + (int64_t)r * y_stride_bytes};
+        const size_t count = (size_t)rows->count;
         int taken = rows->rows - r < LANES ? (int)(rows->rows - r) : LANES;
-        lost |= find_some_rows(found, rows->x + (int64_t)r * rows->stride_bytes, rows->stride_bytes,
-                               y + (int64_t)r * y_stride_bytes, y_stride_bytes, taken, (size_t)rows->count);
+        if (any_lane(find_quick_rows(found, at[0], rows->stride_bytes, at[1], y_stride_bytes, taken, count)))
+            any = any_lane(find_some_rows(found, at[0], rows->stride_bytes, at[1], y_stride_bytes, taken, count));
         memcpy((storage *)results + r, found, (size_t)taken * sizeof *found);
     }
-    for (int lane = 0; lane < LANES; lane++) any |= lost[lane];
     forget_rounding();
     return !any;
 }
