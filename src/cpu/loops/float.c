@@ -148,6 +148,10 @@ static enum outcome add_in_one_pass(struct block *block) {
 static void add_by_copy(struct block *block) {
     struct window window;
     ensure_scanned(block);
+    if (!is_finite(block) && block->look == SEVERAL_KINDS && may_begin_with_bins(block)) {
+        add_unscanned_to_bins(block); /* most likely of any exponents, too */
+        return;
+    }
     if (!is_finite(block)) {
         clean_block(block);
         /* Where they were all that was wrong, the guess is as good as before. */
