@@ -159,6 +159,29 @@ def test_another_kind_of_data_in_each_block(type_name):
 
 
 @pytest.mark.parametrize("type_name", FLOATS)
+@pytest.mark.parametrize("every", (1, 2, 7))
+def test_nans_in_every_so_many_blocks(type_name, every):
+    """What is expected of the next block is right or wrong, and the first NaN lies anywhere, one infinity after it."""
+    form, draw = FLOATS[type_name], random.Random(every)
+    block, one = 32768 // nbytes_of(type_name), magnitude_bits(type_name, 0)
+    plain = [one + draw.randrange(one >> 6) | draw.choice((0, form.sign)) for _ in range(block)]
+    for first in (0, 15, 16, 127, 128, 511, 512, 1023, block - 1):
+        bits = plain * 5 + plain[:77]
+        for place in range(first, len(bits), every * block):
+            bits[place] = form.infinity | draw.choice((1, form.sign | 3))
+        nans = pack(type_name, bits)
+        bits[-1] = form.infinity | form.sign
+        for handle, data in itertools.product(wf.tier_handles(), (nans, pack(type_name, bits))):
+            view = wf.vector(data, type_name)
+            for op, nan in (("sum", "omit"), ("var", "omit"), ("norm1", "omit"), ("max", "omit"), ("argmax", "propagate")):
+                agree(oracle_of(type_name, data).reduce(op, nan), outcome(handle.reduce, op, view, nan=nan, threads=1), op,
+                      handle.device, first)
+            for op in ("sum", "stats", "prod"):
+                with pytest.raises(Exception, match=rf"\b{first}\b"):
+                    handle.stats(view, nan="error") if op == "stats" else handle.reduce(op, view, nan="error")
+
+
+@pytest.mark.parametrize("type_name", FLOATS)
 def test_counts_at_which_bins_are_taken_over_all_exponents(type_name):
     """A few go one by one, more to bins of several exponents, whole blocks to bins of one: on both sides of each."""
     form, draw = FLOATS[type_name], random.Random(type_name)

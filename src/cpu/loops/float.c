@@ -57,7 +57,7 @@ static void add_unscanned_to_bins(struct block *block) {
         note_specials(into, part.x, part.count, block->index + (int64_t)i);
         are_finite = false;
     }
-    if (!are_finite) expect_specials(&block->scratch->guess);
+    if (!are_finite) expect_specials(&block->scratch->guess, block->expects_specials);
 }
 
 /* Adds a block through the window that recent blocks suggest, without what lies outside. */
@@ -123,7 +123,7 @@ APART void clean_block(struct block *block) {
     } else {
         any = clean(into, x, source->x, source->count, block->index);
     }
-    if (any) expect_specials(&block->scratch->guess);
+    if (any) expect_specials(&block->scratch->guess, block->expects_specials);
     source->x = x;
     source->y = y;
     block->is_scanned = false;
@@ -148,8 +148,14 @@ static enum outcome add_in_one_pass(struct block *block) {
 static void add_by_copy(struct block *block) {
     struct window window;
     ensure_scanned(block);
+    if (!is_finite(block) && block->look == SEVERAL_KINDS && may_begin_with_bins(block)) {
+        add_unscanned_to_bins(block); /* most likely of any exponents, too */
+        return;
+    }
     if (!is_finite(block)) {
         clean_block(block);
+        /* Where they were all that was wrong, the guess is as good as before. */
+        if (block->look <= NARROW && block->scratch->guess.known == 2 && add_by_guess(block) == TAKEN) return;
         ensure_scanned(block);
     }
     bool covers = find_window(&window, block->into->parts & SUMS, block->range);
@@ -184,7 +190,7 @@ static void add_stretches(struct block *block) {
 APART void add_slowly(struct block *block) {
     bool is_short = block->source.count <= STRETCH;
     enum look look = block->look == UNSEEN && !is_short ? look_at(block) : block->look;
-    expect_changes(&block->scratch->guess);
+    if (look != NARROW) expect_changes(&block->scratch->guess);
     if (is_short && block->is_scanned && is_finite(block))
         add_sums(block); /* all else has been tried */
     else if (look == SEVERAL_KINDS || block->source.count > room_for_copy(block))
@@ -217,7 +223,7 @@ static struct keys find_block_keys(struct block *block) {
         return keys_of(&block->extremes);
     struct keys keys = find_keys(block->scratch, x, count);
     if (keys.nans)
-        expect_specials(guess);
+        expect_specials(guess, block->expects_specials);
     else if (!(block->into->parts & SUMS))
         guess->specials--;
     return keys;
@@ -255,7 +261,8 @@ void WF_LOOPS_NAME(add_block, TYPE, TIER)(struct wf_open_partial *into, struct w
     const unsigned char *x = x_data, *y = y_data;
     unsigned parts = into->parts;
     struct source source = {x, y ? y : x, count, sizeof(uword), {0, 0}};
-    struct block block = {.into = into, .scratch = scratch, .source = source, .index = index};
+    struct block block = {.into = into, .scratch = scratch, .source = source, .index = index,
+                          .expects_specials = scratch->guess.specials > 0};
     enum outcome outcome = TAKEN;
     int64_t nans = 0;
     scratch->passes = parts & SUMS && parts & EXTREMES && !NOTES_ROUNDING ? 2 : 1;
@@ -268,7 +275,7 @@ void WF_LOOPS_NAME(add_block, TYPE, TIER)(struct wf_open_partial *into, struct w
     if (!cleans && parts & (EXTREMES | WF_PART_NONZERO)) nans = add_extremes_and_counts(&block);
     if (parts & WF_PART_PRODUCT) add_to_tree(into, scratch, x, count, leaves_level(scratch), tree_node);
     if (outcome == SLOW) add_slowly(&block);
-    if (nans && !(parts & SUMS)) note_nans(into, nans, x, NULL, index); /* sums have noted them */
+    if (nans && !(parts & SUMS)) note_nans(into, nans, x, NULL, count, index); /* sums have noted them */
 }
 
 bool WF_LOOPS_NAME(add_run, TYPE, TIER)(struct wf_open_partial *into, struct wf_scratch *scratch, const void *x,

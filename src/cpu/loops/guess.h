@@ -47,10 +47,10 @@ static bool expects_changes(struct wf_guess *guess) {
     return guess->changes;
 }
 
-/* After a block with infinities or NaNs, the next ones are treated as if they had some, too, until this many
- * in a row had none. */
-static void expect_specials(struct wf_guess *guess) {
-    guess->specials = 16;
+/* After a block with infinities or NaNs, the next one is treated as if it had some, too, and if it has, more are, until
+ * this many in a row had none. */
+static void expect_specials(struct wf_guess *guess, bool were_expected) {
+    guess->specials = were_expected ? 16 : 1;
 }
 
 enum { OUTLIERS_MAX = 16 };

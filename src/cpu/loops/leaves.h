@@ -119,13 +119,14 @@ static struct leaves make_leaves(double *leaf, const unsigned char *x, size_t co
     return seen;
 }
 
-static void note_leaves(struct wf_open_partial *into, const struct leaves *seen, const unsigned char *x) {
+static void note_leaves(struct wf_open_partial *into, const struct leaves *seen, const unsigned char *x,
+                        size_t count) {
     sword signs = 0;
     for (size_t lane = 0; lane < STEP; lane++) signs ^= seen->signs[lane];
     if (signs < 0) into->partial->product_flags ^= WF_PRODUCT_NEGATIVE;
     if (any_lane(seen->zeros)) into->partial->product_flags |= WF_PRODUCT_ZERO;
     if (any_lane(seen->infinities)) into->partial->product_flags |= WF_PRODUCT_INFINITY;
-    note_nans(into, -sum_of_counts(seen->nans), x, NULL, into->tree->end);
+    note_nans(into, -sum_of_counts(seen->nans), x, NULL, count, into->tree->end);
 }
 
 /* A block shorter than a vector of elements fills it. */
@@ -134,7 +135,7 @@ APART struct wf_factor tree_node(struct wf_open_partial *into, struct wf_scratch
     double *leaf = (double *)(void *)scratch->copy[1];
     struct leaves seen = make_leaves(leaf, x, (size_t)1 << level);
     struct wf_factor node = multiply_leaves(leaf, level > LEAF_LEVEL ? level - LEAF_LEVEL : 0);
-    note_leaves(into, &seen, x);
+    note_leaves(into, &seen, x, (size_t)1 << level);
     node.exponent -= LOW_EXPONENT * sum_of_counts(seen.subnormals);
     return node;
 }

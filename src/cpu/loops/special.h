@@ -23,15 +23,33 @@ static bool any_lane(vsword lanes) {
     return any;
 }
 
-/* Counts NaNs whose first may be at x; the index of the first element is given. */
-static void note_nans(struct wf_open_partial *into, int64_t nans, const unsigned char *x, const unsigned char *y,
-                      int64_t index) {
+/* Whether any of some vectors of elements is NaN. */
+INLINE bool has_nan(const unsigned char *x, size_t vectors) {
+    vsword any = {0}, bits;
+    for (size_t v = 0; v < vectors; v++) {
+        memcpy(&bits, x + v * VECTOR_NBYTES, sizeof bits);
+        any |= (sword)INFINITY_BITS - (bits & (sword)MAGNITUDE); /* less than 0 of a NaN */
+    }
+    return any_lane(any < 0);
+}
+
+/* The place of the first NaN, of which there is one, in count elements of x or of y, which may be NULL. */
+APART size_t find_nan(const unsigned char *x, const unsigned char *y, size_t count) {
+    enum { VECTORS = 16, TOGETHER = VECTORS * STEP };
     size_t i = 0;
+    for (; i + TOGETHER <= count; i += TOGETHER)
+        if (has_nan(x + i * sizeof(uword), VECTORS) || (y && has_nan(y + i * sizeof(uword), VECTORS))) break;
+    while (!is_nan(bits_at(x, i)) && !(y && is_nan(bits_at(y, i)))) i++;
+    return i;
+}
+
+/* Counts NaNs of count elements; the index of the first element is given. */
+static void note_nans(struct wf_open_partial *into, int64_t nans, const unsigned char *x, const unsigned char *y,
+                      size_t count, int64_t index) {
     if (!nans) return;
     into->partial->nan_count += (uint64_t)nans;
     if (into->partial->first_nan <= (uint64_t)index) return;
-    while (!is_nan(bits_at(x, i)) && !(y && is_nan(bits_at(y, i)))) i++;
-    uint64_t first = (uint64_t)index + i;
+    uint64_t first = (uint64_t)index + find_nan(x, y, count);
     if (first < into->partial->first_nan) into->partial->first_nan = first;
 }
 
@@ -49,12 +67,7 @@ APART int64_t count_nans(const unsigned char *x, size_t count) {
 
 /* Puts -0, which adds nothing, in place of infinities and NaNs. */
 INLINE void clean_vector(struct specials *seen, vsword *x) {
-    vsword bits = *x, magnitude = bits & (sword)MAGNITUDE;
-    vsword nan = magnitude > (sword)INFINITY_BITS, infinite = magnitude == (sword)INFINITY_BITS;
-    seen->nans += nan;
-    seen->positive |= infinite & ~bits;
-    seen->negative |= infinite & bits;
-    *x = select_where(nan | infinite, (vsword){0} + (sword)MINUS_ZERO, bits);
+    *x = clean_lanes(*x, (sword)INFINITY_BITS, &seen->nans, &seen->positive, &seen->negative);
 }
 
 /* Puts -0 and +0 in place of pairs whose product is not finite. */
@@ -112,14 +125,14 @@ INLINE struct specials clean_all(unsigned char *to_x, unsigned char *to_y, const
 
 /* Notes what was found in x and y, which still hold it; returns whether it is anything. */
 INLINE bool note_found(struct wf_open_partial *into, const struct specials *seen, const unsigned char *x,
-                       const unsigned char *y, int64_t index) {
+                       const unsigned char *y, size_t count, int64_t index) {
     int64_t nans = -sum_of_counts(seen->nans);
     bool positive = any_lane(seen->positive < 0), negative = any_lane(seen->negative < 0);
     bool invalid = any_lane(seen->invalid);
     if (positive) into->partial->special_seen |= WF_SPECIAL_POSITIVE_INFINITY;
     if (negative) into->partial->special_seen |= WF_SPECIAL_NEGATIVE_INFINITY;
     if (invalid) into->partial->special_seen |= WF_SPECIAL_INVALID;
-    note_nans(into, nans, x, y, index);
+    note_nans(into, nans, x, y, count, index);
     return nans || positive || negative || invalid;
 }
 
@@ -130,7 +143,7 @@ INLINE bool clean_elements(struct wf_open_partial *into, unsigned char *to_x, un
     const bool is_in_place = to_x == x || (y && (to_x == y || to_y == x || to_y == y));
     struct specials seen =
         is_in_place ? clean_all(NULL, NULL, x, y, count) : clean_all(to_x, to_y, x, y, count);
-    bool any = note_found(into, &seen, x, y, index);
+    bool any = note_found(into, &seen, x, y, count, index);
     if (is_in_place) clean_all(to_x, to_y, x, y, count);
     return any;
 }

@@ -435,6 +435,7 @@ struct block {
     int64_t index;     /* of the first element */
     bool is_scanned;   /* magnitudes and range, of both operands, are known */
     bool has_extremes; /* extremes are known */
+    bool expects_specials;
     enum look look;
     struct magnitudes magnitudes[2];
     struct range range[2];

@@ -20,6 +20,11 @@
  *
  * - add_where_negative(sum, term, x): sum + term in the lanes in which the sign bit of x is set.
  *
+ * - HAS_CLEAN_LANES, if it is better than the one here:
+ *   clean_lanes(x, infinity, nans, positive, negative): elements' bits, with the sign alone in place of those whose
+ *   magnitude is at least `infinity`.  Where it is larger, 1 is taken from lanes of nans; where it is that, the sign bits of
+ *   positive or negative are set.
+ *
  * - PARTS_VECTORS, if there are
  *   lanes_within(x, range): a mask of the lanes whose magnitude is 0 or within the range; ALL_WITHIN if all are;
  *   store_parted(near, far_end, x, mask): stores the elements of these lanes from near on, and the others so that they
@@ -90,6 +95,16 @@ INLINE vf64 right_lanes(vf64 a, vf64 b, int distance) {
 INLINE vf64 even_lanes_first(vf64 a) {
     return SHUFFLED(a, a, EACH_LANE(EVEN_LANE, 1));
 }
+
+#ifndef HAS_CLEAN_LANES
+INLINE vsword clean_lanes(vsword x, sword infinity, vsword *nans, vsword *positive, vsword *negative) {
+    vsword magnitude = x & (sword)((uword)-1 >> 1), nan = magnitude > infinity, infinite = magnitude == infinity;
+    *nans += nan;
+    *positive |= infinite & ~x;
+    *negative |= infinite & x;
+    return select_where(nan | infinite, (vsword){0} + (sword)TOP_BIT, x);
+}
+#endif
 
 #ifndef PARTS_VECTORS
 #define PARTS_VECTORS 0
