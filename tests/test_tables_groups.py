@@ -685,6 +685,37 @@ def test_keys_that_differ_in_one_byte_are_different_groups(write, threads):
     assert lines == [f"{key}\t{sum(values)}\t{len(values)}" for key, values in want.items()]
 
 
+MANY_KEYS = 40_000  # whose slots and entries are fetched ahead
+KEYS_OF_A_KIND = {
+    "all distinct": lambda draw: [f"k{i}" for i in range(MANY_KEYS)],
+    "long": lambda draw: [f"{'alike ' * (i % 9)}{i // 2}{'!' * (i % 2)}" for i in range(MANY_KEYS)] * 2,
+    "one of 90 %": lambda draw: ["" if draw.random() < 0.9 else f"k{i}" for i in range(10 * MANY_KEYS)],
+}
+
+
+@pytest.mark.parametrize("kind", KEYS_OF_A_KIND)
+def test_many_keys_however_they_are_read(write, tmp_path, kind):
+    """Whole, by several threads, by a pipe, from two files, and in parts that are saved and merged: the same bytes."""
+    draw = random.Random(kind)
+    rows = [(key, draw.randrange(1000) / 8) for key in KEYS_OF_A_KIND[kind](draw)]
+    draw.shuffle(rows)
+    want = {}
+    for key, x in rows:
+        want.setdefault(key, []).append(x)
+    assert len(want) > 1 << 15
+    arguments = ["sum,count", "--by", "k", "--column", "x"]
+    lines = ["k\tx_sum\tx_count", *(f"{key}\t{sum(values):.15g}\t{len(values)}" for key, values in want.items())]
+    texts = ["k,x\n" + "".join(f"{key},{x}\n" for key, x in some) for some in (rows, rows[:len(rows) // 3], rows[len(rows) // 3:])]
+    whole, *parts = [write(f"{i}.csv", text) for i, text in enumerate(texts)]
+    assert printed(*arguments, "--threads", 1, whole).splitlines() == lines
+    assert printed(*arguments, "--threads", 3, whole).splitlines() == lines
+    assert printed(*arguments, data=texts[0]).splitlines() == lines
+    assert printed(*arguments, *parts).splitlines() == lines
+    for i, part in enumerate(parts):
+        printed(*arguments, "--save", tmp_path / f"{i}.acc", part)
+    assert printed("merge", tmp_path / "0.acc", tmp_path / "1.acc").splitlines() == lines
+
+
 @pytest.mark.slow
 def test_a_table_of_keys_that_grows_into_large_pages(write):
     """Half of them come again, in another order; the second column takes the place of the first, which is smaller."""

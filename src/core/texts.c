@@ -225,20 +225,26 @@ int32_t wf_texts_add(struct wf_texts *texts, const void *bytes, size_t nbytes) {
     return add(texts, &text);
 }
 
+/* To gcc a function that only fetches does nothing: it drops calls of those that are not inlined early enough. */
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+/* Fewer slots and their entries are in a cache as it is. */
+enum { FETCHED_SLOTS_MIN = 1 << 16 };
+
 /* Fetches the slot of a text that will be looked up. */
-static inline void fetch_slot(const struct wf_texts *texts, const struct wf_hashed_text *text) {
-    if (texts->slot_count) __builtin_prefetch(texts->slot + (text->hash >> texts->slot_shift));
+ALWAYS_INLINE void fetch_slot(const struct wf_texts *texts, const struct wf_hashed_text *text) {
+    if (texts->slot_count >= FETCHED_SLOTS_MIN) __builtin_prefetch(texts->slot + (text->hash >> texts->slot_shift));
 }
 
-/* Once that is there, the entry that it names; or one of the next, where the upper half of the hash is the text's.  Without
- * a branch, as nobody knows which it is. */
-static inline void fetch_entry(const struct wf_texts *texts, const struct wf_hashed_text *text) {
-    enum { LOOKED_AT = 4 };
-    if (!texts->count) return;
-    const size_t mask = texts->slot_count - 1, home = text->hash >> texts->slot_shift;
+/* Once that is there, the entry that it names; or one of the next in its cache line, as others have not been fetched, where
+ * the upper half of the hash is the text's.  Without a branch, as nobody knows which it is. */
+ALWAYS_INLINE void fetch_entry(const struct wf_texts *texts, const struct wf_hashed_text *text) {
+    enum { LOOKED_AT = 4, LINE_SLOTS = 64 / sizeof *texts->slot };
+    if (texts->slot_count < FETCHED_SLOTS_MIN) return;
+    const size_t home = text->hash >> texts->slot_shift, line = home / LINE_SLOTS * LINE_SLOTS;
     uint64_t slot = 1;
     for (size_t k = LOOKED_AT; k-- > 0;) {
-        const uint64_t next = texts->slot[(home + k) & mask];
+        const uint64_t next = texts->slot[line + (home + k) % LINE_SLOTS];
         slot = next >> 32 == text->hash >> 32 ? next : slot;
     }
     __builtin_prefetch(texts->entry + (int32_t)((uint32_t)slot - 1));
