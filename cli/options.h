@@ -30,7 +30,7 @@ enum command_kind {
 enum { COMMAND_ORDERS = COMMAND_MEDIAN | COMMAND_QUANTILE | COMMAND_DISTINCT | COMMAND_HISTOGRAM };
 enum { COMMAND_INPUTS = COMMAND_DATA | COMMAND_ORDERS };
 
-enum { RACES_ON, RACES_OFF };
+enum { RACES_ON, RACES_OFF, RACES_ALL };
 enum { PER_TABLE, PER_ROW };
 
 enum { SETTINGS_GIVEN_MAX = 128 };
@@ -79,7 +79,7 @@ struct settings {
     int64_t banks;   /* a power of two; 0: 32 */
     int64_t gpu;     /* an index of program_gpus */
     int64_t gpus;    /* that a program finds; 0: one */
-    int64_t races;   /* RACES_ON or RACES_OFF */
+    int64_t races;   /* RACES_ON, RACES_OFF or RACES_ALL */
     int64_t launch;  /* of a program, the only one to be watched; 0: all */
     int64_t seed;    /* of the judge's data */
     int64_t limit;   /* warp instructions that the launch may execute; 0: SIMT_INSTRUCTION_LIMIT */

@@ -40,6 +40,7 @@ static int read_settings(const struct settings *given, struct program_settings *
                                           .instruction_limit = (uint64_t)given->limit,
                                           .threads = (uint32_t)given->threads,
                                           .skips_races = given->races == RACES_OFF,
+                                          .equal_stores_race = given->races == RACES_ALL,
                                           .counts_lines = given->source || given->html,
                                           .leftovers = &cleanup_leftovers};
     if (given->sarif + given->json + given->github > 1)

@@ -11,7 +11,7 @@
 /* The environment variable with the number of the open file that holds it. */
 #define RECORD_VARIABLE "WARPFOLD_RECORD"
 
-enum { RECORD_VERSION = 5, RECORD_KERNELS = 1024, RECORD_FINDINGS = 1024, RECORD_ADVICE = 256, RECORD_NAME = 512,
+enum { RECORD_VERSION = 6, RECORD_KERNELS = 1024, RECORD_FINDINGS = 1024, RECORD_ADVICE = 256, RECORD_NAME = 512,
        RECORD_FILES = 256, RECORD_LINES = 1 << 15 };
 
 struct record_settings {
@@ -20,6 +20,7 @@ struct record_settings {
     uint32_t threads;  /* of the host; 0: all */
     uint32_t schedule; /* a simt_schedule */
     uint32_t skips_races;
+    uint32_t equal_stores_race;
     uint32_t counts_lines; /* of every launch that is watched; else none */
     uint64_t seed, instruction_limit;
     uint64_t launch; /* the only one to be watched, from 1; 0: all */

@@ -404,8 +404,8 @@ extern const struct simt_observer *const simt_counters[];
  * comes first in a list, before observers that record findings. */
 extern const struct simt_observer simt_observe_lines, simt_observe_replay;
 
-/* The one of simt_observers that has the same name. */
-extern const struct simt_observer simt_observe_uninitialised_going_on;
+/* The ones of simt_observers that have the same names.  Stores of one value by several threads are races for the latter. */
+extern const struct simt_observer simt_observe_uninitialised_going_on, simt_observe_all_races;
 
 #ifdef __cplusplus
 }

@@ -169,6 +169,13 @@ def test_use_after_free(ran):
     assert report["status"] == 0
 
 
+def test_equal_stores_are_races_where_asked_for(ran):
+    """By C++ any two unordered stores are one; the outcome here is the same whichever comes last."""
+    assert ran("equal", status=0)[2]["findings"] == []
+    finding, = ran("equal", "--races", "all", status=3)[2]["findings"]
+    assert (finding["kind"], finding["line"]) == ("race", line_of("void flag_it"))
+
+
 def test_read_of_unwritten_memory_does_not_stop_the_program(ran):
     report = ran("unwritten", status=3)[2]
     assert findings(report) == [("uninitialised", "load")]
@@ -423,7 +430,7 @@ def test_damaged_fat_binary_is_an_error_of_the_program(modes, tmp_path, member, 
 
 @pytest.mark.parametrize("words, said", [
     (["run"], "run takes a program"), (["run", "--gpu", "k20", "x"], "--gpu takes h200|a100|t4, not 'k20'"),
-    (["run", "--races", "maybe", "x"], "--races takes on|off"),
+    (["run", "--races", "maybe", "x"], "--races takes on|off|all"),
     (["run", "--schedule", "x", "y"], "--schedule takes"), (["run", "--warp", "8", "x"], "run does not take --warp"),
     (["inspect", "--gpu", "t4", "x"], "inspect does not take --gpu")])
 def test_usage(words, said):

@@ -27,7 +27,8 @@ static const struct simt_observer *const *all_observers(bool is_first) {
     if (runtime.record->settings.counts_lines) observers[count++] = &code_observer;
     for (size_t i = 0; simt_observers[i] && count < OBSERVERS_MAX; i++) {
         if (is_named(simt_observers[i], "races") && runtime.record->settings.skips_races) continue;
-        observers[count++] = simt_observers[i];
+        bool is_strict = is_named(simt_observers[i], "races") && runtime.record->settings.equal_stores_race;
+        observers[count++] = is_strict ? &simt_observe_all_races : simt_observers[i];
     }
     return observers;
 }

@@ -1,6 +1,6 @@
 /* Finds races: two accesses of one byte by different threads, of which one at least is not a load, not both
  * atomic, and neither ordered before the other.  That lanes of a warp run together orders nothing.  Two
- * stores of one value are no race: whichever comes last, the outcome is the same.
+ * stores of one value are no race, but for simt_observe_all_races: whichever comes last, the outcome is the same.
  *
  * An atomic access of block scope (.cta) is none for other blocks.
  *
@@ -126,7 +126,7 @@ static void visit_cell(struct visit *visit, uint32_t lane, uint32_t cell, uint64
         if (is_known(visit, thread, other, visit->rival_histories[i])) continue;
         bool is_same_value = visit->history == PLAIN_WRITES && visit->rival_histories[i] == PLAIN_WRITES &&
                              visit->page->values[cell] == value && !(value & VALUE_MIXED);
-        if (is_same_value) continue;
+        if (is_same_value && !block->races->has_equal_stores) continue;
         uint64_t address = visit->page->number << PAGE_BITS | (uint64_t)cell << visit->page->cell_bits;
         const struct encounter encounter = {.event = visit->event,
                                             .lane = lane,
@@ -365,6 +365,11 @@ static bool begin_launch(void *launch, const simt_launch_view *view) {
     return list_scopes(races);
 }
 
+static bool begin_launch_of_all(void *launch, const simt_launch_view *view) {
+    ((struct races *)launch)->has_equal_stores = true;
+    return begin_launch(launch, view);
+}
+
 /* What a block took that did not come to run, for want of memory: it has no end. */
 static void drop_clusters(struct races *races) {
     while (races->clusters) {
@@ -389,21 +394,25 @@ static void end_launch(void *launch, simt_report *report) {
     free(races->is_of_block);
 }
 
-const struct simt_observer simt_observe_races = {
-    .name = "races",
-    .launch_nbytes = sizeof(struct races),
-    .block_nbytes = sizeof(struct races_block),
-    .launch_begin = begin_launch,
-    .launch_end = end_launch,
-    .block_begin = begin_block,
-    .block_end = end_block,
-    .access = check_access,
-    .warp_barrier = order_warp_barrier,
-    .barrier = order_barrier,
-    .fence = order_fence,
-    .copy = simt_async_copy,
-    .copy_group = simt_async_group,
-    .mbarrier = simt_async_mbarrier,
-    .proxy_fence = order_proxy_fence,
-    .cluster_barrier = simt_async_cluster_barrier,
-};
+#define OBSERVER(begin)                                                                                            \
+    {                                                                                                              \
+        .launch_begin = begin,                                                                                     \
+        .name = "races",                                                                                           \
+        .launch_nbytes = sizeof(struct races),                                                                     \
+        .block_nbytes = sizeof(struct races_block),                                                                \
+        .launch_end = end_launch,                                                                                  \
+        .block_begin = begin_block,                                                                                \
+        .block_end = end_block,                                                                                    \
+        .access = check_access,                                                                                    \
+        .warp_barrier = order_warp_barrier,                                                                        \
+        .barrier = order_barrier,                                                                                  \
+        .fence = order_fence,                                                                                      \
+        .copy = simt_async_copy,                                                                                   \
+        .copy_group = simt_async_group,                                                                            \
+        .mbarrier = simt_async_mbarrier,                                                                           \
+        .proxy_fence = order_proxy_fence,                                                                          \
+        .cluster_barrier = simt_async_cluster_barrier,                                                             \
+    }
+
+const struct simt_observer simt_observe_races = OBSERVER(begin_launch);
+const struct simt_observer simt_observe_all_races = OBSERVER(begin_launch_of_all);

@@ -84,6 +84,7 @@ struct races {
     /* Fields of a stamp, from the lowest: pc, thread, tick, block + 1. */
     uint32_t thread_shift, tick_shift, block_shift;
     uint32_t tick_limit;
+    bool has_equal_stores; /* those of one value are races, too */
     atomic_bool has_releases;
     atomic_bool is_over; /* memory or ticks have run out: nothing more is checked */
     atomic_bool out_of_memory;

@@ -139,6 +139,17 @@ static int mode_freed() {
     return cudaDeviceSynchronize() != cudaErrorIllegalAddress;
 }
 
+__global__ void flag_it(int *flag) { *flag = 1; }
+
+static int mode_equal() {
+    int *flag, value = 0;
+    CHECK(cudaMalloc(&flag, sizeof *flag));
+    flag_it<<<1, 64>>>(flag); // equal stores
+    CHECK(cudaMemcpy(&value, flag, sizeof value, cudaMemcpyDeviceToHost));
+    CHECK(cudaFree(flag));
+    return value != 1;
+}
+
 static int mode_unwritten() {
     int *data, *result;
     CHECK(cudaMalloc(&data, 32 * sizeof(int)));
@@ -515,7 +526,7 @@ int main(int argc, char **argv) {
         int (*run)();
     } modes[] = {
 #define MODE(name) {#name, mode_##name}
-        MODE(add),      MODE(reduce),  MODE(race),   MODE(bounds),     MODE(freed),  MODE(unwritten), MODE(leak),
+        MODE(add),      MODE(reduce),  MODE(race),   MODE(bounds),     MODE(freed),  MODE(unwritten), MODE(leak), MODE(equal),
         MODE(symbols),  MODE(managed), MODE(copies), MODE(streams),    MODE(device), MODE(memory),    MODE(grid),
         MODE(printf),   MODE(assert),  MODE(status), MODE(registered), MODE(crash),  MODE(forever),   MODE(many),
         MODE(counting), MODE(early),   MODE(waited),
