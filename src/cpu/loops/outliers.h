@@ -48,10 +48,11 @@ static int densest(int *first, const uint8_t seen[CLASSES]) {
 /* Finds a range that is likely to hold most magnitudes, judging by a few of them; returns whether there is one, and, if
  * all are to be within, whether it holds those. */
 static bool sample(struct magnitudes *near, const unsigned char *x, size_t count, bool all) {
-    enum { SAMPLES = 64, FIELDS_ABOVE = 2, FIELDS_BELOW = 8 };
+    enum { SAMPLES = 64, SAMPLES_OF_STRETCH = 24, FIELDS_ABOVE = 2, FIELDS_BELOW = 8 };
+    const size_t step = count / (count * sizeof(uword) > WF_STRETCH_NBYTES ? SAMPLES : SAMPLES_OF_STRETCH) + 1;
     uint8_t seen[CLASSES] = {0};
     int field[SAMPLES], samples = 0, low = 1 << EXPONENT_BITS, high = -1;
-    for (size_t i = 0; i < count; i += count / SAMPLES + 1) {
+    for (size_t i = 0; i < count; i += step) {
         uword magnitude = bits_at(x, i) & MAGNITUDE;
         if (!magnitude) continue;
         field[samples] = (int)(magnitude >> FRACTION_BITS);
