@@ -143,7 +143,7 @@ def segments(bench, dtype, lengths):
     x = make(bench, dtype, (count,))
     cases = [(f"segments of {length}", torch.arange(0, count + 1, length, device="cuda")) for length in lengths]
     short = torch.randint(1, 100, (10**6,), device="cuda").cumsum(0)
-    short = torch.cat([torch.zeros(1, dtype=short.dtype, device="cuda"), short])
+    short = torch.cat([torch.zeros(1, dtype=short.dtype, device="cuda"), short]).clamp(max=count)
     cases.append(("10^6 segments of 1 to 100", short))
     cases.append(("10^6 segments, one of 2^24", torch.cat([short[:500000], short[499999:] + (1 << 24)]).clamp(max=count)))
     for name, offsets in cases:

@@ -79,8 +79,8 @@ struct wf_tile {
 typedef bool wf_columns_function(struct wf_open_partial *into, const struct wf_tile *tile);
 
 /* Fills a tile with segments of a vector, whose elements lie side by side: from offset[c] to offset[c + 1] for column c <
- * count.  Shorter ones, and the columns behind them, are filled up with the bits, or, if these are NULL, with their first
- * element; empty ones are all 0.  Up to 8 rows more are written. */
+ * count.  Shorter ones are filled up with the bits, or, if these are NULL, with their first element; empty ones, and the
+ * columns behind them, are all 0.  Up to 7 rows more are written. */
 typedef void wf_fill_segments_function(unsigned char *tile, size_t pitch, size_t rows, const unsigned char *x,
                                        const int64_t *offset, size_t count, const uint64_t *bits);
 
