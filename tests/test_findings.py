@@ -257,19 +257,24 @@ SPINS = {
 }
 
 
+def spin(name, write, *options):
+    """(instructions, message) of the loop that is told."""
+    source, arguments, said = SPINS[name]
+    report = inspected(write("spin.cu", source), *arguments, *options, "--arg", "i32[1]=zeros", "--arg", "i32[64]", status=3)
+    finding = report["findings"][-1]
+    lines = {marked: line_of(source, marked) for marked in re.findall(r"// (\w+)$", source, re.MULTILINE)}
+    assert finding["kind"] == "runaway" and finding["line"] in (lines["here"], lines["here"] + 1, lines.get("other"))
+    assert said.format(**lines) in finding["message"]
+    return report["instructions"], finding["message"]
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", SPINS)
 def test_a_spin_is_told_long_before_the_limit_with_what_it_needs(name, threads, write):
     """Half a second on one core; at the limit it would be four million instructions."""
-    source, arguments, said = SPINS[name]
-    report = inspected(write("spin.cu", source), *arguments, "--threads", threads, "--arg", "i32[1]=zeros", "--arg",
-                       "i32[64]", status=3)
-    finding = report["findings"][-1]
-    lines = {marked: line_of(source, marked) for marked in re.findall(r"// (\w+)$", source, re.MULTILINE)}
-    assert finding["kind"] == "runaway" and finding["line"] in (lines["here"], lines.get("other"))
-    assert "in a loop that never ends" in finding["message"] and said.format(**lines) in finding["message"]
-    assert report["instructions"] < 2_000_000
+    instructions, message = spin(name, write, "--threads", threads)
+    assert "in a loop that never ends" in message and instructions < 2_000_000
 
 
 @pytest.mark.sampled
@@ -277,16 +282,10 @@ def test_a_spin_is_told_long_before_the_limit_with_what_it_needs(name, threads, 
 @pytest.mark.parametrize("name", SPINS)
 def test_a_spin_is_told_under_every_schedule(name, schedule, write):
     """Lanes that run apart are told together, and it never takes the whole limit."""
-    source, arguments, said = SPINS[name]
-    report = inspected(write("spin.cu", source), *arguments, "--schedule", schedule, "--arg", "i32[1]=zeros", "--arg",
-                       "i32[64]", status=3)
-    finding = report["findings"][-1]
-    lines = {marked: line_of(source, marked) for marked in re.findall(r"// (\w+)$", source, re.MULTILINE)}
-    assert finding["kind"] == "runaway" and said.format(**lines) in finding["message"]
-    lanes = int(re.match(r"lanes 0x([0-9a-f]{8}) of warp \d+ are in a loop that never ends", finding["message"])[1], 16)
+    instructions, message = spin(name, write, "--schedule", schedule)
+    lanes = int(re.match(r"lanes 0x([0-9a-f]{8}) of warp \d+ are in a loop that never ends", message)[1], 16)
     spinning = {"lanes": 16, "a lock that is kept": 31, "not volatile": 1}.get(name, 32)  # 1: told before the others come
-    assert spinning <= lanes.bit_count() <= 32
-    assert report["instructions"] < 4_000_000
+    assert spinning <= lanes.bit_count() <= 32 and instructions < 4_000_000
 
 
 FENCES = {
