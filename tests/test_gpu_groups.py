@@ -770,6 +770,19 @@ def test_short_groups_of_rows(pair, type_name, columns):
                     assert library.wf_handle_plan(pair.device.pointer).startswith(IN_REGISTERS), op
 
 
+@pytest.mark.parametrize("type_name", ("f32", "i32"))
+def test_extremes_of_short_rows_by_key(pair, type_name):
+    """Where a NaN's index matters: of the extremes themselves it does not."""
+    rng = random.Random(f"gpu extremes of short rows {type_name}")
+    keys = [number for number in range(20) for _ in range(rng.choice((1, 3, 8, 9)))]
+    rng.shuffle(keys)
+    labels = integer_vector(keys, "i32")
+    for kind in ("plain", "special"):
+        array = Laid(type_name, (len(keys), 33), rng, kind, plain=kind == "plain")
+        for op in ("min", "max"):
+            pair.check(op, library.wf_groups_keys(0, 20, byref(labels)), [array], kind, nan="error")
+
+
 def test_failures_are_the_cpus(pair):
     data = struct.pack("<12d", *[1.0] * 5, math.nan, *[2.0] * 3, math.nan, 1, 2)
     array = pair.gpu.memory(data).strided("f64", (4, 3), (24, 8))
