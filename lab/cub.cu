@@ -35,6 +35,11 @@ struct negate_out {
     __device__ void operator()(int i) const { out[i] = -in[i]; }
 };
 
+static void sort_result(bool (*before)(int, int)) {
+    result = data;
+    std::sort(result.begin(), result.end(), before);
+}
+
 template <class Each> void each_segment(Each each) {
     for (int i = 0; i < SEGMENTS; i++) each(data.begin() + offsets[i], data.begin() + offsets[i + 1]);
 }
@@ -83,15 +88,15 @@ template <class> static void histogram_even() {
 }
 template <class> static void radix_sort() {
     CALL(DeviceRadixSort::SortKeys(t, n, in, out, N));
-    std::sort((result = data).begin(), result.end());
+    sort_result([](int a, int b) { return a < b; });
 }
 template <class> static void radix_sort_pairs() {
     CALL(DeviceRadixSort::SortPairsDescending(t, n, in, out, keys, other, N));
-    std::sort((result = data).begin(), result.end(), std::greater<int>());
+    sort_result([](int a, int b) { return a > b; });
 }
 template <class> static void merge_sort() {
     CALL(DeviceMergeSort::SortKeysCopy(t, n, in, out, N, cuda::std::less<int>{}));
-    std::sort((result = data).begin(), result.end());
+    sort_result([](int a, int b) { return a < b; });
 }
 template <class> static void segmented_sort() {
     CALL(DeviceSegmentedSort::SortKeys(t, n, in, out, N, SEGMENTS, offsets, offsets + 1));
