@@ -21,7 +21,7 @@ static uint32_t find(const struct ranges *ranges, uintptr_t address) {
     return low;
 }
 
-static bool make_room(struct ranges *ranges) {
+static bool grow(struct ranges *ranges) {
     if (ranges->count < ranges->capacity) return true;
     const uint32_t capacity = ranges->capacity ? 2 * ranges->capacity : 32;
     struct range *items = capacity > RANGES_MAX ? NULL : realloc(ranges->items, capacity * sizeof *items);
@@ -35,7 +35,7 @@ static bool make_room(struct ranges *ranges) {
 static void add(struct ranges *ranges, struct range range) {
     uint32_t at = find(ranges, range.begin), end = at;
     while (end < ranges->count && ranges->items[end].begin <= range.end) end++;
-    if (at == end && !make_room(ranges)) return;
+    if (at == end && !grow(ranges)) return;
     struct range *items = ranges->items;
     if (at < end) {
         if (items[at].begin < range.begin) range.begin = items[at].begin;
