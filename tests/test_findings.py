@@ -320,6 +320,14 @@ def test_a_spin_is_told_under_every_schedule(name, schedule, write):
     assert spinning <= lanes.bit_count() <= 32 and instructions < 4_000_000
 
 
+def test_a_file_of_several_kernels_begins_with_a_line_to_copy(write):
+    path = write("two.cu", "__global__ void first(int *out) { *out = 1; }\n__global__ void second(int *out) { *out = 2; }\n")
+    done = run("inspect", path)
+    line = done.stderr.splitlines()[-1]
+    assert (done.returncode, done.stdout) == (1, "") and line == f"warpfold: to begin with: warpfold inspect {path} --kernel 'first'"
+    assert "--grid 1 --block 32 --arg 'i32[32]' --print 0" in run("inspect", path, "--kernel", "first").stderr
+
+
 STEPS = {
     "of a parameter": ("for (int k = 0; k < 100; k += step) out[k] = 1;", "0"),
     "of a stride": ("for (int s = threadIdx.x; s >= 0; s /= 2) out[s] = 1;", "1"),
