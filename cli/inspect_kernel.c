@@ -82,6 +82,11 @@ static int fail_choice(const simt_module *module, const char *path, const char *
     struct page kernels;
     bool is_listed = list_kernels(module, &kernels);
     if (is_listed) say_choice(path, wanted, fitting, kernels.text);
+    if (is_listed && !wanted && kernels.text[0]) {
+        char first[KERNEL_NAME_CAPACITY];
+        readable_name(simt_module_kernel_name(module, 0), first, sizeof first);
+        say("to begin with: warpfold inspect %s --kernel '%s'", path, first);
+    }
     page_clear(&kernels);
     return is_listed ? STATUS_FAILED : fail_memory();
 }

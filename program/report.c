@@ -112,7 +112,7 @@ static void get_message(const struct program *program, const struct names *names
     char message[RECORD_NAME];
     get_text(message, finding->message);
     int length = snprintf(text, MESSAGE_NBYTES, "%s", message);
-    if (finding->kind == SIMT_FINDING_BOUNDS) name_array(program, names, finding, text);
+    if (strstr(message, " elements of ")) name_array(program, names, finding, text);
     if (!finding->argument || length < 0) return;
     const uint32_t number = finding->argument - 1;
     const struct kernel_parameter *parameter =

@@ -29,7 +29,7 @@ void finding_message(const struct inspection_report *report, const simt_finding 
     const struct report_buffer *buffer =
         is_of_global_memory(finding) ? find_buffer(report, finding->address) : NULL;
     int length = snprintf(text, nbytes, "%s", finding->message);
-    const char *source = finding->kind == SIMT_FINDING_BOUNDS ? source_text(&report->sources, finding->file) : NULL;
+    const char *source = strstr(finding->message, " elements of ") ? source_text(&report->sources, finding->file) : NULL;
     if (source) kernel_source_array(source, text, nbytes);
     if (!buffer || length < 0 || (size_t)length >= nbytes) return;
     char name[96];

@@ -457,5 +457,7 @@ void kernel_source_array(const char *text, char *message, size_t nbytes) {
     free(plain);
     const char *element = kernel_type_element(type);
     if (!element || element_nbytes(element) != strtoull(count + strlen(elements), NULL, 10)) return;
-    snprintf(number, nbytes - (size_t)(number - message), "%s[%llu])", type, strtoull(number, NULL, 10));
+    char *rest = strchr(count, ')'), kept[KERNEL_MESSAGE];
+    snprintf(kept, sizeof kept, "%s", rest ? rest : ")");
+    snprintf(number, nbytes - (size_t)(number - message), "%s[%llu]%s", type, strtoull(number, NULL, 10), kept);
 }

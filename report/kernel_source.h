@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { KERNEL_PARAMETERS_MAX = 32, KERNEL_WORD = 64 };
+enum { KERNEL_PARAMETERS_MAX = 32, KERNEL_WORD = 64, KERNEL_MESSAGE = 768 };
 
 struct kernel_parameter {
     char type[KERNEL_WORD]; /* of what it is or points to, without const: "float" */
@@ -40,7 +40,7 @@ const char *kernel_type_element(const char *type);
  * `name`, and of that plus one, "tile[32][33]", into `padded`.  false: there is none. */
 bool kernel_source_rows(const char *text, uint64_t elements, char name[KERNEL_WORD], char padded[KERNEL_WORD]);
 
-/* A message that ends in "index 64 of `tile`, 64 elements of 4 bytes)" ends in "float[64])" after it, where the text
+/* A message with "index 64 of `tile`, 64 elements of 4 bytes)" has "float[64])" there after it, where the text
  * declares that array of shared memory, and its elements have as many bytes.  Of nbytes bytes. */
 void kernel_source_array(const char *text, char *message, size_t nbytes);
 

@@ -114,6 +114,8 @@ COMMANDS = {
     "judge": ["judge", "kernel.ptx"],
     "inspect": INSPECT,
     "inspect, as JSON": [*INSPECT, "--json"],
+    "inspect, a result": [*INSPECT, "--print", "1", "--expect", "1=32640"],
+    "inspect, another result": [*INSPECT, "--expect", "1=7", "--expect", "0=0,1,2", "--json"],
     "inspect, with the source": [*INSPECT, "--source"],
     "inspect, everything": [*INSPECT, "--out", "0=out.npy", "--html", "page.html", "--json"],
 }

@@ -320,6 +320,70 @@ def test_a_spin_is_told_under_every_schedule(name, schedule, write):
     assert spinning <= lanes.bit_count() <= 32 and instructions < 4_000_000
 
 
+def test_a_file_of_several_kernels_begins_with_a_line_to_copy(write):
+    path = write("two.cu", "__global__ void first(int *out) { *out = 1; }\n__global__ void second(int *out) { *out = 2; }\n")
+    done = run("inspect", path)
+    line = done.stderr.splitlines()[-1]
+    assert (done.returncode, done.stdout) == (1, "") and line == f"warpfold: to begin with: warpfold inspect {path} --kernel 'first'"
+    assert "--grid 1 --block 32 --arg 'i32[32]' --print 0" in run("inspect", path, "--kernel", "first").stderr
+
+
+STEPS = {
+    "of a parameter": ("for (int k = 0; k < 100; k += step) out[k] = 1;", "0"),
+    "of a stride": ("for (int s = threadIdx.x; s >= 0; s /= 2) out[s] = 1;", "1"),
+    "of a float": ("for (float x = 1; x < 1e9f; x += step * 0.25f) out[0] = x;", "0"),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_step_of_0_is_no_matter_of_volatile(name, write):
+    loop, step = STEPS[name]
+    source = f"__global__ void f(float *out, int step) {{\n    {loop} // here\n}}\n"
+    findings = inspected(write("step.cu", source), "--block", 32, "--arg", "f32[100]", "--arg", f"i32:{step}", status=3)["findings"]
+    finding, = [finding for finding in findings if finding["kind"] == "runaway"]
+    assert finding["line"] == 2 and "volatile" not in finding["message"]
+    assert "a step of 0, say, or a condition that nothing in the loop changes" in finding["message"]
+
+
+def test_a_flag_that_is_read_once_is_told_so(write):
+    source = "__global__ void f(const int *__restrict__ flag, int *out) {\n    while (*flag == 0) { }\n    out[0] = 1;\n}\n"
+    finding, = inspected(write("once.cu", source), "--block", 32, "--arg", "i32[1]=zeros", "--arg", "i32[1]", status=3)["findings"]
+    assert finding["message"].endswith("(a flag that others set must be volatile or atomic, or it is read once)")
+
+
+UNWRITTEN = """__global__ void f(float *out, int n) {
+    __shared__ double other[8];
+    __shared__ float tile[256];
+    extern __shared__ int more[];
+    other[threadIdx.x % 8] = 1;
+    if (threadIdx.x != 37) tile[threadIdx.x] = n;
+    __syncthreads();
+    out[threadIdx.x] = tile[threadIdx.x] + other[0]; // one
+    if (threadIdx.x < 4) out[threadIdx.x] += more[threadIdx.x + 2]; // dynamic
+}
+"""
+
+
+def test_unwritten_shared_memory_is_told_by_array_and_element(write):
+    findings = inspected(write("unwritten.cu", UNWRITTEN), "--block", 256, "--shared", 64, "--arg", "f32[256]", "--arg", "i32:4",
+                         status=3)["findings"]
+    findings.sort(key=lambda finding: finding["line"])
+    assert [(finding["kind"], finding["line"]) for finding in findings] == [
+        ("uninitialised", line_of(UNWRITTEN, name)) for name in ("one", "dynamic")]
+    assert [finding["message"].split(": ")[-1] for finding in findings] == [
+        f"shared memory is undefined when a block begins ({element})" for element in
+        ("index 37 of `tile`, float[256]", "index 2 of `more`, int[16]")]
+
+
+def test_a_race_in_shared_memory_is_told_by_array_and_element(write):
+    source = UNWRITTEN.replace("    __syncthreads();\n", "").replace("tile[threadIdx.x] + other", "tile[255 - threadIdx.x] + other")
+    findings = inspected(write("race.cu", source), "--block", 256, "--shared", 64, "--arg", "f32[256]", "--arg", "i32:4",
+                         status=3)["findings"]
+    race = next(finding for finding in findings if finding["kind"] == "race" and "`tile`" in finding["message"])
+    byte, index = re.search(r"at byte (\d+) \(index (\d+) of `tile`, float\[256\]\) races with the", race["message"]).groups()
+    assert (int(byte) - int(index) * 4) in (0, 64)  # `other` may lie before it
+
+
 FENCES = {
     "one that the reader lacks": ("""__global__ void f(int *data, int *flag, int *out) {
     if (blockIdx.x == 1) {

@@ -344,7 +344,8 @@ def read(byte, verb, thread, other, advice):
 
 
 def overwritten(place, verb, byte, thread):
-    return ("race", place, f"{verb} shared memory at byte {byte} races with the wgmma read by thread ({thread},0,0) of block "
+    element = f" (index {byte // 2} of `stages`, 2560 elements of 2 bytes)" if verb == "store of" else ""
+    return ("race", place, f"{verb} shared memory at byte {byte}{element} races with the wgmma read by thread ({thread},0,0) of block "
             f"(0,0,0) at <multiply>: {NOT_READ}")
 
 

@@ -311,3 +311,13 @@ def test_kept_run_without_a_page(tmp_path):
 
 def test_partials_are_no_page(tmp_path):
     refused(2, "--partials", "ladder", "--rung", "06", "--partials", "--html", tmp_path / "page.html")
+
+
+def test_a_rung_keeps_its_name_where_its_counts_are_scrolled(show_own):
+    page = show_own(size=PHONE)
+    moved = page.locator(".facts-table").evaluate("""table => {
+        const scroll = table.parentElement, name = table.tBodies[0].rows[3].cells[0], count = table.tBodies[0].rows[3].cells[4];
+        const before = [name, count].map(cell => cell.getBoundingClientRect().left);
+        scroll.scrollLeft = 150;
+        return [name, count].map((cell, i) => before[i] - cell.getBoundingClientRect().left); }""")
+    assert abs(moved[0]) <= 12 and moved[1] == 150  # the panel's edge apart

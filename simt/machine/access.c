@@ -50,7 +50,7 @@ static bool is_counted(const char *name, size_t at, size_t end) {
 }
 
 /* "tile" of "_ZZ3sumPfE4tile", "_ZZ3sumPfE4tile_0" and "_ZN2ns4tileE"; any other name is as it is. */
-static void plain_name(const char *mangled, char *plain, size_t nbytes) {
+void simt_plain_name(const char *mangled, char *plain, size_t nbytes) {
     const size_t length = strlen(mangled);
     size_t end = length, begin = 0;
     for (int stripped = 0; stripped < 2 && !begin && !strncmp(mangled, "_Z", 2); stripped++) {
@@ -69,7 +69,7 @@ static void fault_in_array(const simt_event *event, const struct request *reques
     const struct memory_code *code = &request->code->memory;
     const int64_t offset = (int64_t)(request->addresses[lane] - code->array_begin), size = code->vector.element_nbytes;
     char name[64];
-    plain_name(code->array->name, name, sizeof name);
+    simt_plain_name(code->array->name, name, sizeof name);
     simt_record_finding(event, SIMT_FINDING_BOUNDS, lane, request->addresses[lane],
                         "%s %u bytes of shared memory at byte %" PRId64 " of an array of %u (index %" PRId64
                         " of `%s`, %" PRId64 " elements of %" PRId64 " bytes)",

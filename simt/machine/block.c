@@ -303,7 +303,11 @@ static void examine(struct warp *warp) {
     warp->own_changes = warp->block->changes;
     warp->all_changes = changes;
     warp->examine_at = warp->executed + (warp->repeats_itself ? EXAMINED_FIRST : warp->executed);
-    if (found == RECURRENCE_FOREVER && !simt_is_stopped(launch))
+    if (simt_is_stopped(launch)) return;
+    if (found == RECURRENCE_FOREVER)
+        note_endless(warp, path, "what decides about its end is the same in every round: a step of 0, say, or a condition "
+                    "that nothing in the loop changes");
+    else if (found == RECURRENCE_FOREVER_AS_READ)
         note_endless(warp, path, "what decides about its end is the same in every round (a flag that others set must be "
                     "volatile or atomic, or it is read once)");
 }

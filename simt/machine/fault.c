@@ -1,5 +1,6 @@
 /* How a launch is stopped, and how what is wrong with a kernel gets into the report. */
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "machine.h"
@@ -70,8 +71,33 @@ static bool record(const simt_event *event, const simt_finding *finding, const s
     return noted == NOTED_NEW;
 }
 
+/* Whether one thread's element is meant, not a fragment or a copy. */
+static bool is_plain_access(const struct code *code) {
+    static const char *const bases[] = {"ld", "st", "atom", "red"};
+    for (size_t b = 0; b < sizeof bases / sizeof *bases; b++)
+        if (!strcmp(code->instruction->base, bases[b])) return !simt_has(code->instruction, "async");
+    return false;
+}
+
+/* Which element of which array the address in shared memory is; addresses of global memory are higher.  Returns `text`. */
+static const char *name_element(const simt_event *event, uint64_t address, char *text, size_t nbytes) {
+    const struct launch *launch = event->block->machine;
+    const struct code *code = &launch->image->codes[event->pc];
+    struct placed array;
+    char name[64];
+    *text = '\0';
+    if (!is_plain_access(code) || !simt_shared_array(launch, code->memory.array, address, &array)) return text;
+    const uint32_t size = code->memory.vector.element_nbytes;
+    const uint64_t end = array.variable->nbytes ? array.address + array.variable->nbytes : launch->view.shared_nbytes;
+    simt_plain_name(array.variable->name, name, sizeof name);
+    snprintf(text, nbytes, " (index %llu of `%s`, %llu elements of %u bytes)",
+             (unsigned long long)((address - array.address) / size), name, (unsigned long long)((end - array.address) / size), size);
+    return text;
+}
+
 static struct meeting_note note_of(const simt_event *event, uint32_t lanes) {
-    return (struct meeting_note){.pc = event->pc,
+    return (struct meeting_note){.element = "",
+                                 .pc = event->pc,
                                  .other_pc = event->pc,
                                  .first_thread = event->warp * event->block->launch->warp_size,
                                  .lanes = lanes};
@@ -92,8 +118,10 @@ bool simt_record_finding(const simt_event *event, enum simt_finding_kind kind, u
 bool simt_record_finding_of_lanes(const simt_event *event, enum simt_finding_kind kind, uint32_t lanes,
                                   uint64_t address, const char *format, ...) {
     simt_finding finding = {.kind = kind, .address = address};
-    const struct meeting_note note = note_of(event, lanes);
+    struct meeting_note note = note_of(event, lanes);
+    char element[128];
     va_list arguments;
+    if (kind == SIMT_FINDING_UNINITIALISED) note.element = name_element(event, address, element, sizeof element);
     fill_place(&finding, event, (uint32_t)__builtin_ctz(lanes));
     va_start(arguments, format);
     bool is_new = record(event, &finding, &note, format, arguments);
@@ -105,7 +133,9 @@ bool simt_record_race(const simt_event *event, uint32_t lane, uint64_t address,
                       const simt_racing_access *other, const char *format, ...) {
     simt_finding finding = {.kind = SIMT_FINDING_RACE, .address = address};
     struct meeting_note note = note_of(event, other->lanes | UINT32_C(1) << lane);
+    char element[128];
     va_list arguments;
+    note.element = name_element(event, address, element, sizeof element);
     fill_place(&finding, event, lane);
     fill_other(&finding, event->block->launch, other);
     note.other_pc = other->pc;

@@ -123,6 +123,7 @@ static void take_over(struct found *found, const struct found *like, const struc
     found->detail.threads = threads;
     found->strength = note->strength;
     snprintf(found->where, sizeof found->where, "%s", note->where ? note->where : "");
+    snprintf(found->element, sizeof found->element, "%s", note->element);
     vsnprintf(found->finding.message, sizeof found->finding.message, format, arguments);
 }
 
@@ -274,8 +275,19 @@ static void join_blocks(struct found_list *list) {
         }
 }
 
-static void name_missing(struct found *found) {
+/* Behind the address: of a race in the middle, whose end is what is missing; of one of registers nowhere. */
+static void name_element(struct found *found) {
     simt_finding *finding = &found->finding;
+    char rest[sizeof finding->message], *at = strstr(finding->message, " races with ");
+    if (!at && finding->kind == SIMT_FINDING_RACE) return;
+    if (!at) at = finding->message + strlen(finding->message);
+    snprintf(rest, sizeof rest, "%s", at);
+    snprintf(at, sizeof finding->message - (size_t)(at - finding->message), "%s%s", found->element, rest);
+}
+
+static void end_message(struct found *found) {
+    simt_finding *finding = &found->finding;
+    name_element(found);
     size_t length = strlen(finding->message);
     if (found->detail.missing)
         snprintf(finding->message + length, sizeof finding->message - length, ": no %s%s", found->detail.missing,
@@ -337,7 +349,7 @@ bool simt_findings_finish(struct found_list *list, size_t **place) {
     drop_withdrawn(list, from);
     join_lanes(list);
     drop_withdrawn(list, from);
-    for (size_t i = 0; i < list->count; i++) name_missing(&list->items[i]);
+    for (size_t i = 0; i < list->count; i++) end_message(&list->items[i]);
     sort(list, from);
     for (size_t i = 0; i < list->count; i++) (*place)[from[i]] = i;
     free(from);

@@ -17,7 +17,9 @@ struct meeting_note {
     bool other_is_later;
     uint32_t strength; /* a stronger one of a place takes the message over */
     const char *missing, *where;
+    const char *element; /* of shared memory: " (index 5 of `tile`, 32 elements of 4 bytes)"; "" */
 };
+
 
 struct found {
     simt_finding finding;
@@ -29,6 +31,7 @@ struct found {
     size_t told_with;
     uint32_t from_line, to_line, pairs;
     char where[96]; /* behind what is missing: " between line 7 and line 9" */
+    char element[128];
 };
 
 /* Which finding an instruction, or a pair of them, has. */

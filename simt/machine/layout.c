@@ -20,6 +20,20 @@ static struct placed *place_of(const struct image *image, const struct variable 
     return &image->placed[i];
 }
 
+bool simt_shared_array(const struct launch *launch, const struct variable *array, uint64_t address, struct placed *found) {
+    const struct image *image = launch->image;
+    for (size_t i = 0; i < image->placed_capacity; i++) {
+        const struct placed *placed = &image->placed[i];
+        const struct variable *variable = placed->variable;
+        if (!variable || variable->space != SIMT_SHARED || (array && variable != array)) continue;
+        const uint64_t nbytes = variable->nbytes ? variable->nbytes : launch->view.shared_nbytes - placed->address;
+        if (address < placed->address || address - placed->address >= nbytes) continue;
+        *found = *placed;
+        return true;
+    }
+    return false;
+}
+
 uint64_t simt_variable_address(const struct image *image, const struct variable *variable) {
     return place_of(image, variable)->address;
 }

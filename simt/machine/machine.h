@@ -503,6 +503,8 @@ void simt_image_destroy(struct image *image);
  * device if it can be, whose global variables it shares.  false: no memory. */
 bool simt_lay_out(struct image *image, const struct image *sibling, struct memory *memory);
 uint64_t simt_variable_address(const struct image *image, const struct variable *variable);
+/* The variable of shared memory that has the address: `array`, unless that is NULL.  false: there is none. */
+bool simt_shared_array(const struct launch *launch, const struct variable *array, uint64_t address, struct placed *found);
 const struct layout *simt_layout(const struct image *image, const struct function *function);
 uint64_t simt_function_address(const struct function *function);
 const struct function *simt_function_at(const struct image *image, uint64_t address); /* NULL: none */
@@ -564,6 +566,9 @@ bool simt_mbarrier_waits_resume(struct block *block);
 void simt_mbarrier_deadlock(struct warp *warp, struct path *path); /* says what the path waits for */
 uint32_t simt_mbarrier_missing(struct warp *warp, struct path *path); /* arrivals; 0: bytes */
 
+/* access.c: "tile" of "_ZZ3sumPfE4tile" */
+void simt_plain_name(const char *mangled, char *plain, size_t nbytes);
+
 /* access.c: the address operand of every lane, even of those that do not execute */
 void simt_addresses(const struct path *path, const struct address_code *address, uint64_t addresses[SIMT_LANES]);
 
@@ -587,7 +592,15 @@ void simt_warp_step(struct warp *warp, struct path *path); /* one instruction, o
 
 /* recurrence.c: whether the warp's lanes are in a loop that never ends, for certain or as long as nothing changes in
  * memory; the warp executes some instructions meanwhile.  LATER: lanes that waited for others have just been let go.  *where: the path at such a loop, while it lasts. */
-enum recurrence { RECURRENCE_NONE, RECURRENCE_LATER, RECURRENCE_UNLESS_CHANGED, RECURRENCE_FOREVER };
+enum recurrence {
+    RECURRENCE_NONE,
+    RECURRENCE_LATER,
+    RECURRENCE_UNLESS_CHANGED,
+    RECURRENCE_FOREVER,
+    RECURRENCE_FOREVER_AS_READ /* what decides was read from memory, before the loop */
+};
+/* Whether some loop of the path's function may end by what is read from memory, as far as is known. */
+bool simt_may_end_by_memory(const struct warp *warp, const struct path *path);
 enum recurrence simt_recurrence_find(struct warp *warp, uint32_t steps, const struct path **where);
 
 /* block.c */

@@ -179,7 +179,39 @@ static void trace_all(struct deciders *deciders, const struct simt_module *modul
     mark_reads(deciders, module);
 }
 
+/* Whether something that decides comes from memory that may change, of all that the function reads anywhere. */
+static bool is_read_before(struct deciders *deciders, const struct simt_module *module) {
+    const struct function *function = deciders->function;
+    enum simt_space space;
+    bool is_read = false;
+    memset(deciders->is_executed, 1, function->end - function->begin);
+    trace_all(deciders, module);
+    for (uint32_t pc = function->begin; pc < function->end; pc++) {
+        const struct instruction *instruction = &module->instructions[pc];
+        bool reads = deciders->marks[pc - function->begin] & MARK_DECIDES &&
+                     (strcmp(instruction->base, "ld") == 0 || strcmp(instruction->base, "atom") == 0);
+        bool is_fixed = simt_named_space(instruction, &space) && (space == SIMT_CONSTANT || space == SIMT_PARAMETER);
+        is_read |= reads && !is_fixed;
+    }
+    return is_read;
+}
+
 /* ---- one warp's loop */
+
+static bool deciders_create(struct deciders *deciders, const struct function *function) {
+    const size_t count = function->end - function->begin;
+    *deciders = (struct deciders){.function = function,
+                                  .is_executed = calloc(count + UINT8_MAX, 1),
+                                  .is_decider = calloc((size_t)function->register_count + 1, 1),
+                                  .marks = calloc(count + 1, 1)};
+    return deciders->is_executed && deciders->is_decider && deciders->marks;
+}
+
+static void deciders_destroy(struct deciders *deciders) {
+    free(deciders->is_executed);
+    free(deciders->is_decider);
+    free(deciders->marks);
+}
 
 struct search {
     struct warp *warp;
@@ -323,7 +355,9 @@ static enum recurrence record_round(struct search *search, uint32_t steps, const
     const bool has_come = comes_again(search, steps, where);
     recording->marks = NULL;
     if (!has_come) return RECURRENCE_NONE;
-    if (!deciders->depends_on_memory) return RECURRENCE_FOREVER;
+    if (!deciders->depends_on_memory)
+        return is_read_before(deciders, search->warp->block->launch->image->module) ? RECURRENCE_FOREVER_AS_READ
+                                                                                    : RECURRENCE_FOREVER;
     bool may_free_others = deciders->meets_others || ((deciders->meets_block || deciders->meets_warp) && is_apart);
     search->warp->meets_block |= deciders->meets_block;
     return may_free_others ? RECURRENCE_NONE : RECURRENCE_UNLESS_CHANGED;
@@ -358,7 +392,6 @@ static enum recurrence examine(struct search *search, struct recording *recordin
 static enum recurrence examine_leaf(struct warp *warp, struct path *leaf, struct recording *recording, uint32_t steps,
                                     uint32_t *lanes, const struct path **where) {
     const struct function *function = leaf->frame->function;
-    const uint32_t count = function->end - function->begin;
     struct search *search = calloc(1, sizeof *search);
     enum recurrence recurrence = RECURRENCE_NONE;
     if (!search) return recurrence;
@@ -366,23 +399,17 @@ static enum recurrence examine_leaf(struct warp *warp, struct path *leaf, struct
     search->frame = leaf->frame;
     search->lanes = leaf->mask;
     search->recording = recording;
-    search->deciders.function = function;
-    search->deciders.is_executed = calloc(count + UINT8_MAX, 1);
-    search->deciders.is_decider = calloc((size_t)function->register_count + 1, 1);
-    search->deciders.marks = calloc((size_t)count + 1, 1);
     *recording = (struct recording){.reads = recording->reads,
                                     .writes = recording->writes,
                                     .others = recording->others,
                                     .has_new = recording->has_new,
                                     .changes = recording->changes,
                                     .function = function};
-    if (search->deciders.is_executed && search->deciders.is_decider && search->deciders.marks)
+    if (deciders_create(&search->deciders, function))
         recurrence = examine(search, recording, steps, where);
     *lanes = search->lanes;
     recording->marks = NULL;
-    free(search->deciders.is_executed);
-    free(search->deciders.is_decider);
-    free(search->deciders.marks);
+    deciders_destroy(&search->deciders);
     free(search);
     return recurrence;
 }
@@ -405,6 +432,14 @@ static enum recurrence examine_leaves(struct warp *warp, struct recording *recor
         rest &= ~lanes;
     }
     return *where && warp->block->changes == recording->changes ? RECURRENCE_UNLESS_CHANGED : RECURRENCE_NONE;
+}
+
+bool simt_may_end_by_memory(const struct warp *warp, const struct path *path) {
+    struct deciders deciders;
+    bool may = !deciders_create(&deciders, path->frame->function) ||
+               is_read_before(&deciders, warp->block->launch->image->module) || deciders.is_unknown;
+    deciders_destroy(&deciders);
+    return may;
 }
 
 enum recurrence simt_recurrence_find(struct warp *warp, uint32_t steps, const struct path **where) {
