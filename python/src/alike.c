@@ -8,13 +8,15 @@ struct numbers {
     int bits, least, most;
 };
 
-static const struct numbers numbers_of[WF_F64 + 1] = {
+static const struct numbers numbers_of[TYPES] = {
     [WF_BOOL] = {false, 1, 0, 1},    [WF_I8] = {true, 7, 0, 8},        [WF_I16] = {true, 15, 0, 16},
     [WF_I32] = {true, 31, 0, 32},    [WF_I64] = {true, 63, 0, 64},     [WF_U8] = {false, 8, 0, 8},
     [WF_U16] = {false, 16, 0, 16},   [WF_U32] = {false, 32, 0, 32},    [WF_U64] = {false, 64, 0, 64},
     [WF_F16] = {true, 11, -24, 16},  [WF_BF16] = {true, 8, -133, 128}, [WF_F32] = {true, 24, -149, 128},
     [WF_F64] = {true, 53, -1074, 1024},
 };
+
+_Static_assert(TYPES == 14, "a new type has its numbers here");
 
 static bool has_all_of(wf_type type, wf_type other) {
     const struct numbers *ours = &numbers_of[type], *theirs = &numbers_of[other];
@@ -25,7 +27,7 @@ static bool has_all_of(wf_type type, wf_type other) {
 /* The shortest type that has the numbers of both, integers first; f64, if none has. */
 static wf_type common_type(wf_type a, wf_type b) {
     wf_type found = WF_F64;
-    for (wf_type type = WF_F64; type >= WF_BOOL; type--)
+    for (wf_type type = TYPES - 1; type >= WF_BOOL; type--)
         if (has_all_of(type, a) && has_all_of(type, b) && wf_type_nbytes(type) <= wf_type_nbytes(found)) found = type;
     return found;
 }

@@ -28,6 +28,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+enum { TYPES = WF_F64 + 1 }; /* the last of wf_type, and one */
+
 /* ---- the module */
 
 /* References that calls need.  What belongs to NumPy is NULL until the first of its arrays is met: NumPy is never
@@ -40,10 +42,10 @@ struct state {
     PyObject *empty;          /* numpy.empty */
     PyObject *plain_buffer;   /* the first type that was found to have a buffer and nothing else */
     PyObject *stranger;       /* the first type that was found to be none of NumPy's: not looked into again */
-    PyObject *scalars[WF_F64 + 1]; /* numpy.float64 and so on, by wf_type; NULL: bf16, which NumPy lacks */
+    PyObject *scalars[TYPES]; /* numpy.float64 and so on, by wf_type; NULL: bf16, which NumPy lacks */
     PyObject *truths[2];           /* numpy.False_, numpy.True_ */
-    PyObject *dtypes[WF_F64 + 1];  /* their dtypes, in the machine's byte order */
-    atomic_bool is_plain[WF_F64 + 1]; /* the scalar is an object's header and the number behind it */
+    PyObject *dtypes[TYPES];  /* their dtypes, in the machine's byte order */
+    atomic_bool is_plain[TYPES]; /* the scalar is an object's header and the number behind it */
     atomic_bool has_fields;           /* NumPy's arrays are what numpy.c takes them for */
 };
 

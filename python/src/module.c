@@ -91,7 +91,7 @@ static int visit(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(state->plain_buffer);
     Py_VISIT(state->stranger);
     for (int truth = 0; truth < 2; truth++) Py_VISIT(state->truths[truth]);
-    for (int type = 0; type <= WF_F64; type++) {
+    for (int type = 0; type < TYPES; type++) {
         Py_VISIT(state->scalars[type]);
         Py_VISIT(state->dtypes[type]);
     }
@@ -108,7 +108,7 @@ static int clear(PyObject *module) {
     Py_CLEAR(state->plain_buffer);
     Py_CLEAR(state->stranger);
     for (int truth = 0; truth < 2; truth++) Py_CLEAR(state->truths[truth]);
-    for (int type = 0; type <= WF_F64; type++) {
+    for (int type = 0; type < TYPES; type++) {
         Py_CLEAR(state->scalars[type]);
         Py_CLEAR(state->dtypes[type]);
     }

@@ -35,7 +35,7 @@ enum { IS_WRITEABLE = 0x400 };
 
 /* What NumPy's own dtype objects in native order say; others, such as of a dtype with metadata: WF_TYPE_DEFAULT. */
 static wf_type type_of_dtype(struct state *state, const PyObject *dtype) {
-    int type = WF_F64;
+    int type = TYPES - 1;
     while (type && state->dtypes[type] != dtype) type--;
     return (wf_type)type;
 }

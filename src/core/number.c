@@ -128,7 +128,7 @@ bool wf_number_round(const struct wf_number *number, wf_type type, wf_value *val
     }
     uint64_t bits = float_bits(number, type);
     uint32_t low_bits = (uint32_t)bits;
-    if (wf_type_table[type].nbytes == 2)
+    if (wf_type_table[type].nbytes <= 2)
         rounded.v.f16 = (uint16_t)bits;
     else if (type == WF_F32)
         memcpy(&rounded.v.f32, &low_bits, sizeof low_bits);

@@ -157,7 +157,7 @@ static bool find_result(wf_value *value, const struct keyed *job, int64_t group,
     size_t first = *lost;
     while (*lost < job->lost_count && job->lost[*lost].key == group) (*lost)++;
     if (*lost == first && find_directly(value, job, group, word)) return true;
-    return find_by_accumulator(value, job, group, word, job->lost + first, *lost - first, acc);
+    return find_by_accumulator(value, job, group, word, job->lost ? job->lost + first : NULL, *lost - first, acc);
 }
 
 /* Writes the fill to groups of means that have no elements; false if there is none. */

@@ -41,7 +41,9 @@ static struct {
 } plan;
 
 static atomic_long calls;
-static _Thread_local bool is_inside; /* of this file's own doing */
+/* Of this file's own doing.  Loaded with the program, it needs no call for it: clang's address sanitizer, which calls malloc
+ * while it begins, would have that call's place not yet. */
+static _Thread_local bool is_inside __attribute__((tls_model("initial-exec")));
 
 static long number_of(const char *name, long otherwise) {
     const char *text = getenv(name);

@@ -18,8 +18,8 @@ INLINE vf64 two_to(int exponent) {
     return (vf64)((vi64){0} + ((int64_t)(exponent + 1023) << 52));
 }
 
-/* Of types of 16 bits, of which the processor knows no rounding of f64. */
-INLINE vf64 round_to_half(vf64 x) {
+/* Of types shorter than f32, of which the processor knows no rounding of f64. */
+INLINE vf64 round_to_short(vf64 x) {
     const int shift = IS_F64 ? 1 : 53 - PRECISION;
     vu64 bits = (vu64)x, sign = bits & (uint64_t)INT64_MIN;
     vf64 magnitude = (vf64)(bits & INT64_MAX), anchor = 1.5 * two_to(52 + LOW_EXPONENT);
@@ -34,9 +34,11 @@ INLINE vf64 round_to_half(vf64 x) {
 /* Rounds numbers to elements, which stay f64.  Those that are too large for an element become infinite or NaN. */
 INLINE vf64 round_to_element(vf64 x) {
     if (IS_F64) return x;
-    if (ELEMENT != ELEMENT_F32) return round_to_half(x);
+    if (ELEMENT != ELEMENT_F32) return round_to_short(x);
     return __builtin_convertvector(__builtin_convertvector(x, vf32), vf64);
 }
+
+typedef uword vshort __attribute__((vector_size(LANES * sizeof(uword))));
 
 /* Stores elements, which are exact as f64. */
 INLINE void store_elements(storage *results, vf64 x) {
@@ -49,8 +51,8 @@ INLINE void store_elements(storage *results, vf64 x) {
         /* An f32 whose exponent field is the element's. */
         const int shift = IS_F64 ? 1 : 24 - PRECISION;
         vf32 scaled = __builtin_convertvector(x * two_to(BIAS - 127), vf32);
-        vu32 bits = (vu32)scaled, sign = bits >> 31 << 15;
-        vu16 found = __builtin_convertvector((bits << 1 >> (1 + shift)) | sign, vu16);
+        vu32 bits = (vu32)scaled, sign = bits >> 31 << (8 * sizeof(uword) - 1) % 32;
+        vshort found = __builtin_convertvector((bits << 1 >> (1 + shift)) | sign, vshort);
         memcpy(results, &found, sizeof found);
     }
 }
