@@ -88,28 +88,32 @@ static void note_origin(struct deciders *deciders, const struct instruction *ins
     } else deciders->is_unknown = true;
 }
 
-/* A lane operation: registers from registers.  false: it is none. */
-static bool trace_lanes(struct deciders *deciders, const struct instruction *instruction) {
+/* The operands of a lane operation: registers from registers. */
+struct traced {
     const struct operand *operands[LANE_OPERANDS_MAX];
-    struct lane_operation operation;
-    const uint32_t carry = deciders->function->register_count;
-    uint32_t count = 0;
+    uint32_t count;
+};
+
+static void flatten(const struct instruction *instruction, struct traced *traced) {
+    traced->count = 0;
     for (uint32_t o = 0; o < instruction->operand_count; o++) {
         const struct operand *operand = &instruction->operands[o];
         bool is_pair = operand->kind == OPERAND_PAIR;
-        for (uint32_t e = 0; e < (is_pair ? operand->element_count : 1); e++) {
-            if (count == LANE_OPERANDS_MAX) return false;
-            operands[count++] = is_pair ? &operand->elements[e] : operand;
-        }
+        for (uint32_t e = 0; e < (is_pair ? operand->element_count : 1) && traced->count < LANE_OPERANDS_MAX; e++)
+            traced->operands[traced->count++] = is_pair ? &operand->elements[e] : operand;
     }
-    if (!simt_lanes_shape(instruction, count, &operation)) return false;
-    bool decides = operation.writes_carry && deciders->is_decider[carry];
-    for (uint32_t o = 0; o < operation.destinations; o++) decides |= has_decider(deciders, operands[o]);
-    if (!decides) return true;
-    for (uint32_t o = operation.destinations; o < count; o++) add_registers(deciders, operands[o]);
-    if (operation.reads_carry) add(deciders, carry);
-    add_guard(deciders, instruction);
-    return true;
+}
+
+static void trace_lanes(struct deciders *deciders, const struct code *code) {
+    const uint32_t carry = deciders->function->register_count;
+    struct traced traced;
+    flatten(code->instruction, &traced);
+    bool decides = code->writes_carry && deciders->is_decider[carry];
+    for (uint32_t o = 0; o < code->destinations; o++) decides |= has_decider(deciders, traced.operands[o]);
+    if (!decides) return;
+    for (uint32_t o = code->destinations; o < traced.count; o++) add_registers(deciders, traced.operands[o]);
+    if (code->reads_carry) add(deciders, carry);
+    add_guard(deciders, code->instruction);
 }
 
 static void trace_other(struct deciders *deciders, const struct instruction *instruction) {
@@ -128,7 +132,8 @@ static void note_meeting(struct deciders *deciders, const struct instruction *in
 
 /* Adds what the instruction makes decide: its guard and its addresses, where they may lead elsewhere or to a finding,
  * and its sources, where its result decides. */
-static void trace(struct deciders *deciders, const struct instruction *instruction) {
+static void trace(struct deciders *deciders, const struct code *code) {
+    const struct instruction *instruction = code->instruction;
     bool has_none = has_no_result(instruction);
     for (uint32_t o = 0; o < instruction->operand_count; o++) {
         const struct operand *operand = &instruction->operands[o];
@@ -142,16 +147,17 @@ static void trace(struct deciders *deciders, const struct instruction *instructi
     if (strcmp(instruction->base, "brx") == 0) add_registers(deciders, &instruction->operands[0]);
     if (strcmp(instruction->base, "call") == 0) deciders->is_unknown = true;
     if (has_none || deciders->is_unknown) return;
-    if (strcmp(instruction->base, "mov") == 0 || !trace_lanes(deciders, instruction))
-        trace_other(deciders, instruction);
+    if (code->is_lane_operation && strcmp(instruction->base, "mov") != 0) trace_lanes(deciders, code);
+    else trace_other(deciders, instruction);
 }
 
-static void trace_all(struct deciders *deciders, const struct simt_module *module) {
+/* Backwards, as what decides comes from what was before. */
+static void trace_all(struct deciders *deciders, const struct code *codes) {
     const struct function *function = deciders->function;
     do {
         deciders->has_grown = false;
-        for (uint32_t pc = function->begin; pc < function->end; pc++)
-            if (deciders->is_executed[pc - function->begin]) trace(deciders, &module->instructions[pc]);
+        for (uint32_t pc = function->end; pc-- > function->begin;)
+            if (deciders->is_executed[pc - function->begin]) trace(deciders, &codes[pc]);
     } while (deciders->has_grown && !deciders->is_unknown);
 }
 
@@ -290,9 +296,8 @@ static bool comes_again(struct search *search, uint32_t steps, const struct path
 /* The leaf that is ready first. */
 static enum recurrence examine(struct search *search, uint32_t steps, const struct path **where) {
     const struct block *block = search->warp->block;
-    const struct simt_module *module = block->launch->image->module;
     if (!learn(search, steps)) return RECURRENCE_NONE;
-    trace_all(&search->deciders, module);
+    trace_all(&search->deciders, block->launch->image->codes);
     const struct deciders *deciders = &search->deciders;
     const bool is_apart = search->lanes != search->warp->live;
     if (deciders->is_unknown || (deciders->depends_on_warp && is_apart) || !list_deciders(search))
