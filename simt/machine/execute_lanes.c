@@ -49,6 +49,10 @@ bool simt_decode_lanes(struct decoder *decoder, struct code *code) {
     if (operation.writes_carry) code->call.slots[count++] = decoder->layout->carry;
     code->call.context = operation.context;
     code->lanes = operation.function;
+    code->is_lane_operation = true;
+    code->destinations = (uint8_t)operation.destinations;
+    code->reads_carry = operation.reads_carry;
+    code->writes_carry = operation.writes_carry;
     for (uint32_t o = 0; o < operation.count; o++) {
         if (!operands[o]->is_negated) continue;
         if (o < operation.destinations || operation.types[o] != TYPE_PRED) return false;

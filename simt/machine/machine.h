@@ -181,6 +181,8 @@ struct code {
     bool is_branch;              /* executed even if no lane takes part */
     bool is_synchronising;       /* lanes that a schedule has parted meet here */
     bool is_reconvergence_point; /* a post-dominator: paths may end here */
+    bool is_lane_operation, reads_carry, writes_carry; /* registers from registers, */
+    uint8_t destinations;                              /* the first of which it writes */
     enum width widths[LANE_SLOTS_MAX]; /* of the registers of operands, where `execute` needs them */
     uint32_t reconvergence;
     const struct instruction *instruction;

@@ -91,28 +91,32 @@ static void note_origin(struct deciders *deciders, const struct instruction *ins
     } else deciders->is_unknown = true;
 }
 
-/* A lane operation: registers from registers.  false: it is none. */
-static bool trace_lanes(struct deciders *deciders, const struct instruction *instruction) {
+/* The operands of a lane operation: registers from registers. */
+struct traced {
     const struct operand *operands[LANE_OPERANDS_MAX];
-    struct lane_operation operation;
-    const uint32_t carry = deciders->function->register_count;
-    uint32_t count = 0;
+    uint32_t count;
+};
+
+static void flatten(const struct instruction *instruction, struct traced *traced) {
+    traced->count = 0;
     for (uint32_t o = 0; o < instruction->operand_count; o++) {
         const struct operand *operand = &instruction->operands[o];
         bool is_pair = operand->kind == OPERAND_PAIR;
-        for (uint32_t e = 0; e < (is_pair ? operand->element_count : 1); e++) {
-            if (count == LANE_OPERANDS_MAX) return false;
-            operands[count++] = is_pair ? &operand->elements[e] : operand;
-        }
+        for (uint32_t e = 0; e < (is_pair ? operand->element_count : 1) && traced->count < LANE_OPERANDS_MAX; e++)
+            traced->operands[traced->count++] = is_pair ? &operand->elements[e] : operand;
     }
-    if (!simt_lanes_shape(instruction, count, &operation)) return false;
-    bool decides = operation.writes_carry && deciders->is_decider[carry];
-    for (uint32_t o = 0; o < operation.destinations; o++) decides |= has_decider(deciders, operands[o]);
-    if (!decides) return true;
-    for (uint32_t o = operation.destinations; o < count; o++) add_registers(deciders, operands[o]);
-    if (operation.reads_carry) add(deciders, carry);
-    add_guard(deciders, instruction);
-    return true;
+}
+
+static void trace_lanes(struct deciders *deciders, const struct code *code) {
+    const uint32_t carry = deciders->function->register_count;
+    struct traced traced;
+    flatten(code->instruction, &traced);
+    bool decides = code->writes_carry && deciders->is_decider[carry];
+    for (uint32_t o = 0; o < code->destinations; o++) decides |= has_decider(deciders, traced.operands[o]);
+    if (!decides) return;
+    for (uint32_t o = code->destinations; o < traced.count; o++) add_registers(deciders, traced.operands[o]);
+    if (code->reads_carry) add(deciders, carry);
+    add_guard(deciders, code->instruction);
 }
 
 static void trace_other(struct deciders *deciders, const struct instruction *instruction) {
@@ -133,7 +137,8 @@ static void note_meeting(struct deciders *deciders, const struct instruction *in
 
 /* Adds what the instruction makes decide: its guard and its addresses, where they may lead elsewhere or to a finding,
  * and its sources, where its result decides. */
-static void trace(struct deciders *deciders, const struct instruction *instruction) {
+static void trace(struct deciders *deciders, const struct code *code) {
+    const struct instruction *instruction = code->instruction;
     bool has_none = has_no_result(instruction);
     for (uint32_t o = 0; o < instruction->operand_count; o++) {
         const struct operand *operand = &instruction->operands[o];
@@ -147,8 +152,8 @@ static void trace(struct deciders *deciders, const struct instruction *instructi
     if (strcmp(instruction->base, "brx") == 0) add_registers(deciders, &instruction->operands[0]);
     if (strcmp(instruction->base, "call") == 0) deciders->is_unknown = true;
     if (has_none || deciders->is_unknown) return;
-    if (strcmp(instruction->base, "mov") == 0 || !trace_lanes(deciders, instruction))
-        trace_other(deciders, instruction);
+    if (code->is_lane_operation && strcmp(instruction->base, "mov") != 0) trace_lanes(deciders, code);
+    else trace_other(deciders, instruction);
 }
 
 /* What a store leaves where something is read that decides. */
@@ -156,38 +161,39 @@ static void trace_stored(struct deciders *deciders, const struct instruction *in
     for (uint32_t o = 0; o < instruction->operand_count; o++) add_registers(deciders, &instruction->operands[o]);
 }
 
-static void mark_reads(struct deciders *deciders, const struct simt_module *module) {
+static void mark_reads(struct deciders *deciders, const struct code *codes) {
     const struct function *function = deciders->function;
     for (uint32_t pc = function->begin; pc < function->end; pc++) {
-        const struct instruction *instruction = &module->instructions[pc];
+        const struct instruction *instruction = codes[pc].instruction;
         if (!deciders->is_executed[pc - function->begin] || has_no_result(instruction)) continue;
         if (instruction->operand_count && has_decider(deciders, &instruction->operands[0]))
             deciders->marks[pc - function->begin] |= MARK_DECIDES;
     }
 }
 
-static void trace_all(struct deciders *deciders, const struct simt_module *module) {
+/* Backwards, as what decides comes from what was before. */
+static void trace_all(struct deciders *deciders, const struct code *codes) {
     const struct function *function = deciders->function;
     do {
         deciders->has_grown = false;
-        for (uint32_t pc = function->begin; pc < function->end; pc++) {
+        for (uint32_t pc = function->end; pc-- > function->begin;) {
             if (!deciders->is_executed[pc - function->begin]) continue;
-            trace(deciders, &module->instructions[pc]);
-            if (deciders->marks[pc - function->begin] & MARK_IS_VALUED) trace_stored(deciders, &module->instructions[pc]);
+            trace(deciders, &codes[pc]);
+            if (deciders->marks[pc - function->begin] & MARK_IS_VALUED) trace_stored(deciders, codes[pc].instruction);
         }
     } while (deciders->has_grown && !deciders->is_unknown);
-    mark_reads(deciders, module);
+    mark_reads(deciders, codes);
 }
 
 /* Whether something that decides comes from memory that may change, of all that the function reads anywhere. */
-static bool is_read_before(struct deciders *deciders, const struct simt_module *module) {
+static bool is_read_before(struct deciders *deciders, const struct code *codes) {
     const struct function *function = deciders->function;
     enum simt_space space;
     bool is_read = false;
     memset(deciders->is_executed, 1, function->end - function->begin);
-    trace_all(deciders, module);
+    trace_all(deciders, codes);
     for (uint32_t pc = function->begin; pc < function->end; pc++) {
-        const struct instruction *instruction = &module->instructions[pc];
+        const struct instruction *instruction = codes[pc].instruction;
         bool reads = deciders->marks[pc - function->begin] & MARK_DECIDES &&
                      (strcmp(instruction->base, "ld") == 0 || strcmp(instruction->base, "atom") == 0);
         bool is_fixed = simt_named_space(instruction, &space) && (space == SIMT_CONSTANT || space == SIMT_PARAMETER);
@@ -348,7 +354,7 @@ static bool comes_again(struct search *search, uint32_t steps, const struct path
 static enum recurrence record_round(struct search *search, uint32_t steps, const struct path **where) {
     struct deciders *deciders = &search->deciders;
     struct recording *recording = search->recording;
-    trace_all(deciders, search->warp->block->launch->image->module);
+    trace_all(deciders, search->warp->block->launch->image->codes);
     const bool is_apart = search->lanes != search->warp->live;
     if (deciders->is_unknown || (deciders->depends_on_warp && is_apart) || !list_deciders(search)) return RECURRENCE_NONE;
     recording->marks = deciders->marks;
@@ -356,7 +362,7 @@ static enum recurrence record_round(struct search *search, uint32_t steps, const
     recording->marks = NULL;
     if (!has_come) return RECURRENCE_NONE;
     if (!deciders->depends_on_memory)
-        return is_read_before(deciders, search->warp->block->launch->image->module) ? RECURRENCE_FOREVER_AS_READ
+        return is_read_before(deciders, search->warp->block->launch->image->codes) ? RECURRENCE_FOREVER_AS_READ
                                                                                     : RECURRENCE_FOREVER;
     bool may_free_others = deciders->meets_others || ((deciders->meets_block || deciders->meets_warp) && is_apart);
     search->warp->meets_block |= deciders->meets_block;
@@ -437,7 +443,7 @@ static enum recurrence examine_leaves(struct warp *warp, struct recording *recor
 bool simt_may_end_by_memory(const struct warp *warp, const struct path *path) {
     struct deciders deciders;
     bool may = !deciders_create(&deciders, path->frame->function) ||
-               is_read_before(&deciders, warp->block->launch->image->module) || deciders.is_unknown;
+               is_read_before(&deciders, warp->block->launch->image->codes) || deciders.is_unknown;
     deciders_destroy(&deciders);
     return may;
 }

@@ -1,5 +1,5 @@
-/* The commonest accesses, of which nothing is to be said: neighbouring lanes at neighbouring words, in one row or several,
- * and lanes that read one word.  What they leave in the shadow is what visiting them cell by cell would leave. */
+/* The commonest accesses, of which nothing is to be said: neighbouring lanes at neighbouring words, and lanes that read one
+ * word, in one row or several.  What they leave in the shadow is what visiting them cell by cell would leave. */
 #include <string.h>
 
 #include "races_visit.h"
@@ -168,46 +168,7 @@ static bool visit_page(struct visit *visit, uint32_t first, uint32_t end, uint32
     return is_done;
 }
 
-/* The end of the lanes from `first` on that follow one another without a gap, in their numbers and in their bytes. */
-static uint32_t run_end(const simt_access *access, uint32_t first) {
-    const uint32_t nbytes = lane_nbytes(access), gaps = ~access->lanes >> first;
-    const uint32_t limit = gaps ? first + first_lane(gaps) : SIMT_LANES;
-    uint32_t end = first + 1;
-    while (end < limit && access->addresses[end] - access->addresses[end - 1] == nbytes) end++;
-    return end;
-}
-
-/* Runs shorter than that take no longer lane by lane. */
-enum { RUN_LANES_MIN = 4 };
-
-/* The lanes from `first` to before `end`, but for those that were visited. */
-static uint32_t visit_run(struct visit *visit, uint32_t first, uint32_t end) {
-    uint32_t rest = 0;
-    for (uint32_t next; first < end; first = next)
-        if (!visit_page(visit, first, end, &next)) rest |= UINT32_MAX >> (SIMT_LANES - (next - first)) << first;
-    return rest;
-}
-
-uint32_t simt_visit_row(struct visit *visit) {
-    const simt_access *access = visit->access;
-    uint32_t rest = access->lanes, closer = 0;
-    if (access->element_nbytes < WORD_NBYTES || !rest) return rest;
-    if (is_consecutive(access)) {
-        if (access->addresses[first_lane(rest)] % lane_nbytes(access)) return rest;
-        return visit_run(visit, first_lane(rest), last_lane(rest) + 1);
-    }
-    if (access->has_stride) return rest;
-    while (rest) { /* several rows, of a block of 8 x 8 threads and the like */
-        const uint32_t first = first_lane(rest), end = run_end(access, first);
-        const uint32_t run = UINT32_MAX >> (SIMT_LANES - (end - first)) << first;
-        const bool is_row = end - first >= RUN_LANES_MIN && access->addresses[first] % lane_nbytes(access) == 0;
-        closer |= is_row ? visit_run(visit, first, end) : run;
-        rest &= ~run;
-    }
-    return closer;
-}
-
-/* ---- one address for all lanes */
+/* ---- one address for several lanes */
 
 static bool all_know(const struct visit *visit, uint64_t stamp, enum history history) {
     return races_is_settled(visit->block, stamp) ||
@@ -225,10 +186,10 @@ static bool is_quiet(const struct visit *visit, uint32_t cell) {
 
 /* One lane's stamp remains as the first, if that is not of another warp, and the last of the others' as the second, unless
  * one that is farther away has the place. */
-static void note_one(const struct visit *visit, uint32_t cell) {
+static void note_one(const struct visit *visit, uint32_t lanes, uint32_t cell) {
     const struct races *races = visit->block->races;
     uint64_t *const *planes = visit->page->stamps[visit->history], *first = &planes[0][cell], *second = &planes[1][cell];
-    uint32_t others = visit->access->lanes;
+    uint32_t others = lanes;
     if (all_know(visit, *first, visit->history)) *first = visit_stamp(visit, first_lane(others));
     if (races_distance(races, *first, visit_stamp(visit, first_lane(others))) <= 1) {
         uint32_t lane = (uint32_t)stamp_field(*first, races->thread_shift, races->tick_shift) % races->view->warp_size;
@@ -242,26 +203,77 @@ static void note_one(const struct visit *visit, uint32_t cell) {
 }
 
 /* Does all there is to do on an open page; false: it takes a closer look, and nothing is done. */
-static bool visit_one(struct visit *visit) {
+static bool visit_one(struct visit *visit, uint32_t lanes) {
     const struct shadow_page *page = visit->page;
-    const uint32_t first = page_cell(page, visit->access->addresses[first_lane(visit->access->lanes)]),
+    const uint32_t first = page_cell(page, visit->access->addresses[first_lane(lanes)]),
                    end = first + (lane_nbytes(visit->access) >> page->cell_bits);
     if (!simt_page_ensure(page, &visit->page->stamps[visit->history][1])) return false;
     for (uint32_t cell = first; cell < end; cell++)
         if (!is_quiet(visit, cell)) return false;
-    for (uint32_t cell = first; cell < end; cell++) note_one(visit, cell);
+    for (uint32_t cell = first; cell < end; cell++) note_one(visit, lanes, cell);
     return true;
+}
+
+/* Lanes, two at least, that read or update one address. */
+static bool visit_same(struct visit *visit, uint32_t lanes) {
+    bool is_shared = visit->access->space == SIMT_SHARED;
+    uint64_t number = visit->access->addresses[first_lane(lanes)] >> PAGE_BITS;
+    visit->page = races_open(visit->block, is_shared, number);
+    bool is_done = visit->page && simt_visit_prepare(visit) && visit_one(visit, lanes);
+    if (visit->page) races_close(visit->block, is_shared, number);
+    visit->page = NULL;
+    return is_done;
 }
 
 bool simt_visit_one(struct visit *visit) {
     const simt_access *access = visit->access;
     bool is_one = access->has_stride && !access->stride && access->lanes & (access->lanes - 1);
-    if (!is_one || visit->history == PLAIN_WRITES) return false;
-    bool is_shared = access->space == SIMT_SHARED;
-    uint64_t number = access->addresses[first_lane(access->lanes)] >> PAGE_BITS;
-    visit->page = races_open(visit->block, is_shared, number);
-    bool is_done = visit->page && simt_visit_prepare(visit) && visit_one(visit);
-    if (visit->page) races_close(visit->block, is_shared, number);
-    visit->page = NULL;
-    return is_done;
+    return is_one && visit->history != PLAIN_WRITES && visit_same(visit, access->lanes);
+}
+
+/* ---- rows of several lanes */
+
+/* The end of the lanes from `first` on that follow one another without a gap, `stride` from each to the next. */
+static uint32_t run_end(const simt_access *access, uint32_t first, uint64_t stride) {
+    const uint32_t gaps = ~access->lanes >> first, limit = gaps ? first + first_lane(gaps) : SIMT_LANES;
+    uint32_t end = first + 1;
+    while (end < limit && access->addresses[end] - access->addresses[end - 1] == stride) end++;
+    return end;
+}
+
+static uint32_t lanes_between(uint32_t first, uint32_t end) { return UINT32_MAX >> (SIMT_LANES - (end - first)) << first; }
+
+/* The lanes of a row from `first` to before `end`, but for those that were visited. */
+static uint32_t visit_run(struct visit *visit, uint32_t first, uint32_t end) {
+    uint32_t rest = 0;
+    for (uint32_t next; first < end; first = next)
+        if (!visit_page(visit, first, end, &next)) rest |= lanes_between(first, next);
+    return rest;
+}
+
+/* One of the rows of a block of 8 x 8 threads and the like: of words, or of lanes at one word.  Returns its lanes, but for
+ * those that were visited; shorter ones take no longer lane by lane. */
+static uint32_t visit_part(struct visit *visit, uint32_t first, uint32_t *end) {
+    enum { LANES_MIN = 4 };
+    const simt_access *access = visit->access;
+    const uint32_t nbytes = lane_nbytes(access), row_end = run_end(access, first, nbytes);
+    *end = row_end > first + 1 ? row_end : run_end(access, first, 0);
+    if (*end - first < LANES_MIN || access->addresses[first] % nbytes) return lanes_between(first, *end);
+    if (row_end == *end) return visit_run(visit, first, *end);
+    const bool is_done = visit->history != PLAIN_WRITES && visit_same(visit, lanes_between(first, *end));
+    return is_done ? 0 : lanes_between(first, *end);
+}
+
+uint32_t simt_visit_row(struct visit *visit) {
+    const simt_access *access = visit->access;
+    uint32_t rest = access->lanes, closer = 0;
+    if (access->element_nbytes < WORD_NBYTES || !rest) return rest;
+    if (is_consecutive(access)) {
+        if (access->addresses[first_lane(rest)] % lane_nbytes(access)) return rest;
+        return visit_run(visit, first_lane(rest), last_lane(rest) + 1);
+    }
+    if (access->has_stride) return rest;
+    for (uint32_t end; rest; rest &= ~lanes_between(first_lane(rest), end))
+        closer |= visit_part(visit, first_lane(rest), &end);
+    return closer;
 }

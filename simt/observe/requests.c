@@ -1,5 +1,7 @@
 /* Counts what accesses to global memory ask of it: 128-byte lines and 32-byte sectors, and how much of the
  * sectors was wanted. */
+#include <string.h>
+
 #include "counts.h"
 #include "observe.h"
 #include "span.h"
@@ -79,6 +81,32 @@ static inline void count_steps(const simt_access *access, uint32_t nbytes, const
     }
 }
 
+/* The lanes' addresses one after another, the last one in the places of lanes that take no part. */
+static void list_addresses(const simt_access *access, uint64_t addresses[SIMT_LANES]) {
+    uint32_t count = 0;
+    if (access->lanes == UINT32_MAX) memcpy(addresses, access->addresses, SIMT_LANES * sizeof *addresses);
+    else
+        for (uint32_t rest = access->lanes; rest; rest &= rest - 1)
+            addresses[count++] = access->addresses[first_lane(rest)];
+    while (count && count < SIMT_LANES) addresses[count] = addresses[count - 1], count++;
+}
+
+/* Where no lane's span is before that of the one before it, as in the rows of a tile, a number that differs from the last
+ * one is new.  The loops have no branches, so that the compiler can make vectors of them.  false: they are in another order. */
+static inline bool count_rising(const uint64_t addresses[SIMT_LANES], const uint32_t *shifts, uint32_t *counts,
+                                uint32_t count) {
+    uint64_t falls = 0;
+    for (uint32_t lane = 1; lane < SIMT_LANES; lane++) falls |= addresses[lane] - addresses[lane - 1];
+    if (falls >> 63) return false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t steps = 1;
+        for (uint32_t lane = 1; lane < SIMT_LANES; lane++)
+            steps += addresses[lane] >> shifts[i] != addresses[lane - 1] >> shifts[i];
+        counts[i] = (uint32_t)steps;
+    }
+    return true;
+}
+
 /* How many different numbers addresses have, each shifted. */
 static uint32_t count_distinct(const simt_access *access, uint32_t shift) {
     enum { SLOT_BITS = 6 }; /* twice as many as lanes */
@@ -108,9 +136,13 @@ static bool are_aligned(const simt_access *access, uint32_t nbytes) {
 static inline void count_scattered(const simt_access *access, uint32_t nbytes, const uint32_t *shifts, uint32_t *counts,
                                    uint32_t count) {
     const uint32_t own = (uint32_t)__builtin_ctz(nbytes);
-    for (uint32_t i = 0; i < count; i++)
-        counts[i] = shifts[i] > own ? count_distinct(access, shifts[i])
-                                    : count_distinct(access, own) << (own - shifts[i]);
+    uint64_t addresses[SIMT_LANES];
+    uint32_t coarse[SHIFTS_MAX];
+    for (uint32_t i = 0; i < count; i++) coarse[i] = shifts[i] > own ? shifts[i] : own;
+    list_addresses(access, addresses);
+    if (!count_rising(addresses, coarse, counts, count))
+        for (uint32_t i = 0; i < count; i++) counts[i] = count_distinct(access, coarse[i]);
+    for (uint32_t i = 0; i < count; i++) counts[i] <<= coarse[i] - shifts[i];
 }
 
 static inline void count_each(const simt_access *access, const uint32_t *shifts, uint32_t *counts,

@@ -162,6 +162,28 @@ static void tiles_of_two_blocks(void) {
     access_by(0, 0, 1, GLOBAL(STORE, 1016, 4));
 }
 
+/* Rows of 16 lanes that read one word each. */
+#define SAME .row = 16, .pitch = 4
+
+static void rows_at_one_word(void) {
+    everyone(0, SHARED(STORE, 0, 4));
+    barrier(0);
+    everyone(0, SHARED(LOAD, 0, 0, SAME));
+    everyone(0, GLOBAL(ATOMIC, 0, 0, SAME));
+    everyone(1, GLOBAL(ATOMIC, 0, 0, SAME));
+    barrier(0);
+    everyone(0, SHARED(STORE, 0, 4));
+}
+
+static void rows_at_one_word_then_a_store(void) {
+    everyone(0, SHARED(LOAD, 0, 0, SAME));
+    access_by(0, 1, 1, SHARED(STORE, 8, 0));
+}
+
+static void rows_that_store_one_word(void) {
+    everyone(0, SHARED(STORE, 0, 0, SAME));
+}
+
 static void rows_of_one_store(void) {
     access_by(0, 0, FULL, SHARED(STORE, 256, 4, .row = 8));
 }
@@ -278,6 +300,9 @@ static const struct pattern patterns[] = {
     PATTERN(tiles, false),
     PATTERN(tiles_without_barrier, true),
     PATTERN(tiles_of_two_blocks, true),
+    PATTERN(rows_at_one_word, false),
+    PATTERN(rows_at_one_word_then_a_store, true),
+    PATTERN(rows_that_store_one_word, true),
     PATTERN(rows_of_one_store, true),
     PATTERN(rows_of_one_load, false),
     PATTERN(rows_of_one_load_then_a_store, true),

@@ -60,6 +60,23 @@ static void check_report(const simt_report *report) {
     require(length < SIZE_MAX);
 }
 
+/* In a buffer, behind its numbers: what kernels find by the address alone, of memory of the buffer's own. */
+enum { TEXTURE_AT = 512, SURFACE_AT = 640, MAP_AT = 768, TEXELS_AT = 0 };
+
+static void write_objects(simt_machine *machine, uint64_t address) {
+    static unsigned char bytes[SIMT_TEXTURE_NBYTES + SIMT_TEXTURE_NBYTES + SIMT_TENSOR_MAP_NBYTES];
+    simt_texture texture = {.address = address + TEXELS_AT, .row_nbytes = 64, .sizes = {8, 4}, .rank = 2, .channels = 1,
+                            .channel_nbytes = 4, .kind = SIMT_TEXEL_FLOAT, .is_linear = true};
+    const simt_tensor_map map = {.address = address + TEXELS_AT, .stride_bytes = {4, 64}, .sizes = {8, 4}, .box = {8, 4},
+                                 .rank = 2, .element = 2};
+    require(!simt_texture_encode(&texture, bytes, NULL));
+    texture.is_surface = true;
+    texture.is_linear = false;
+    require(!simt_texture_encode(&texture, bytes + (SURFACE_AT - TEXTURE_AT), NULL));
+    require(!simt_tensor_map_encode(&map, bytes + (MAP_AT - TEXTURE_AT), NULL));
+    require(!simt_machine_write(machine, address + TEXTURE_AT, bytes, sizeof bytes));
+}
+
 /* A parameter is full of addresses, of memory that has been written, if it has room for one; else a small
  * number. */
 static void fill_parameter(simt_machine *machine, unsigned char *bytes, size_t nbytes) {
@@ -70,6 +87,7 @@ static void fill_parameter(simt_machine *machine, unsigned char *bytes, size_t n
     bytes[0] = 3;
     if (nbytes < sizeof address || simt_machine_allocate(machine, BUFFER_NBYTES, &address)) return;
     require(!simt_machine_write(machine, address, numbers, sizeof numbers));
+    write_objects(machine, address);
     for (size_t at = 0; at + sizeof address <= nbytes; at += sizeof address)
         memcpy(bytes + at, &address, sizeof address);
 }
