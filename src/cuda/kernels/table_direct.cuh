@@ -69,12 +69,13 @@ static __device__ __noinline__ void add_element_apart(const struct wf_table_argu
     put_words(r, words, &sum);
 }
 
+// Of a magnitude, too, the rest may be negative.
 static __device__ __noinline__ void add_rest_apart(const struct wf_table_arguments *r, u32 words, int key, double rest)
 {
     const grids placed = place_grids(r);
     pending sum;
     clear_pending(&sum, key);
-    if (!add_to_grids(&placed, rest, &sum)) note_missed(r);
+    if (add_float(&placed.values, WF_TABLE_TERMS_MAX, rest, sum.word) != 0) note_missed(r);
     put_words(r, words, &sum);
 }
 
