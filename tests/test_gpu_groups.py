@@ -567,7 +567,8 @@ def tiled(array, count):
 # What a sample of one element in 8 does not see: some are larger than the middle word holds, than all words, or lie below these.
 UNSEEN_KINDS = {"tame": {}, "minus zeros": {3: -0.0, 9: -0.0}, "infinities": {7: math.inf, 9001: -math.inf}, "a NaN": {11: math.nan},
                 "larger": {17: 1e9, 8003: -3e12}, "too large": {17: 1e30, 8003: -1e38}, "too small": {25: 1e-30, 33: 1e-38},
-                "too wide": {17: 1e37, 25: 1e-38}}
+                "too wide": {17: 1e37, 25: 1e-38}, "near and far": {i: 3e-10 for i in range(0, TABLE_COUNT, 3)},
+                "far, and larger": {**{i: 3e-10 for i in range(0, TABLE_COUNT, 3)}, 17: 1e9}}
 UNSEEN_ORDERS = ("random", "sorted", "half one key", "bad keys")
 
 

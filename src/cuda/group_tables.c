@@ -57,10 +57,11 @@ static int find_term_bits(int64_t count) {
     return bits < 40 ? bits : 40;
 }
 
-/* Binades that grids laid by a sample have above it.  Of narrow types the uppermost word has nothing else: most elements need
- * the middle one alone, the others have up to as many bits below.  Two words hold most f64 just so. */
-static int find_headroom(const struct wf_accumulator *empty, int64_t count) {
-    return wf_type_nbytes(empty->type) == 8 ? 4 : find_term_bits(count);
+/* Binades that grids laid by a sample have above it.  Where elements of narrow types are near each other, the uppermost word has
+ * nothing else: most need the middle one alone, the others have up to as many bits below.  Two words hold most f64 just so. */
+static int find_headroom(const struct wf_accumulator *empty, int64_t count, bool is_wide) {
+    bool has_64_bits = wf_type_nbytes(empty->type) == 8;
+    return is_wide ? (has_64_bits ? 7 : 12) : has_64_bits ? 4 : find_term_bits(count);
 }
 
 /* Whether it is of squares, and of nothing else but the values. */
@@ -252,7 +253,8 @@ static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task 
                                    .term_bits = find_term_bits(count),
                                    .has_counts = has_counts(task->empty),
                                    .is_sampled = task->plan.is_sampled,
-                                   .headroom = task->plan.is_sampled ? find_headroom(task->empty, count) : 0,
+                                   .headroom = task->plan.is_sampled ? find_headroom(task->empty, count, false) : 0,
+                                   .wide_headroom = task->plan.is_sampled ? find_headroom(task->empty, count, true) : 0,
                                    .copies = task->plan.copies,
                                    .kept = task->plan.kept,
                                    .passes = task->plan.passes,

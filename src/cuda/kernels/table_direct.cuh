@@ -38,7 +38,7 @@ static __device__ __forceinline__ direct_words find_direct_words(const struct wf
 {
     const grids placed = place_grids(r);
     const double *anchor = placed.values.anchor;
-    bool is_middle = r->is_sampled && WIDTH < 64;
+    bool is_middle = r->is_sampled && WIDTH < 64 && !is_sample_wide(r);
     int upper = WF_TABLE_TERMS_MAX - 1 - is_middle;
     u32 copies = (u32)r->copies, step = 4 * (u32)r->table_count * copies;
     u32 first = (u32)__cvta_generic_to_shared(block_table) + 4 * (lane_number() & (copies - 1));

@@ -22,12 +22,12 @@ static __device__ __forceinline__ u32 field_of(unit bits)
 }
 
 #define LOOKS 8 // elements that a lane loads at a time
-#define SAMPLES (1 << 17)
+#define SAMPLES (1 << 15)
 #define SAMPLE_EVERY 8 // at most one in so many
 
 static __device__ __forceinline__ void look_at_values(const struct wf_table_arguments *r)
 {
-    u32 high = 0;
+    u32 high = 0, depth = 0;
     bool has_negative_zero = false;
     i64 step = (i64)gridDim.x * WF_TABLE_BLOCK, every = r->is_sampled ? max((i64)r->count / SAMPLES, (i64)SAMPLE_EVERY) : 1;
     i64 count = r->count / every;
@@ -37,14 +37,20 @@ static __device__ __forceinline__ void look_at_values(const struct wf_table_argu
         for (int k = 0; k < LOOKS; k++) bits[k] = load_value(r, min(first + k * step, count - 1) * every);
 #pragma unroll
         for (int k = 0; k < LOOKS; k++) {
-            high = max(high, field_of(bits[k]));
+            u32 field = field_of(bits[k]);
+            high = max(high, field);
+            if (r->is_sampled && field) depth = max(depth, (u32)(INFINITY_BITS >> FRACTION_BITS) - field);
             has_negative_zero = has_negative_zero || bits[k] == SIGN_BIT;
         }
     }
-    for (u32 delta = 16; delta; delta /= 2) high = max(high, __shfl_xor_sync(ALL_LANES, high, delta));
+    for (u32 delta = 16; delta; delta /= 2) {
+        high = max(high, __shfl_xor_sync(ALL_LANES, high, delta));
+        depth = max(depth, __shfl_xor_sync(ALL_LANES, depth, delta));
+    }
     has_negative_zero = __any_sync(ALL_LANES, has_negative_zero);
     if (lane_number()) return;
     atomicMax(r->is_again ? &findings_of(r)->high_of_all : &findings_of(r)->high, high);
+    if (depth) atomicMax(&findings_of(r)->depth, depth);
     if (has_negative_zero) findings_of(r)->has_negative_zero = 1;
 }
 

@@ -48,13 +48,21 @@ typedef struct {
     i64 word[WORDS_MAX];
 } pending;
 
+#define NEAR_BINADES 24 // of which the elements of a sample are, if those of all are to need one word, or two
+
+static __device__ __forceinline__ bool is_sample_wide(const struct wf_table_arguments *r)
+{
+    return findings_of(r)->high + findings_of(r)->depth > (u32)(INFINITY_BITS >> FRACTION_BITS) + NEAR_BINADES;
+}
+
 // Behind those of the largest element, or, if that is of a sample, as much further as this leaves room; as a position of
 // significand_of.
 static __device__ __forceinline__ int find_top(const struct wf_table_arguments *r)
 {
     const struct wf_table_findings *findings = findings_of(r);
     bool is_of_all = !r->is_sampled && findings->missed;
-    u32 high = is_of_all ? findings->high_of_all : findings->high + (u32)r->headroom;
+    u32 headroom = (u32)(is_sample_wide(r) ? r->wide_headroom : r->headroom);
+    u32 high = is_of_all ? findings->high_of_all : findings->high + headroom;
     return (int)max(high, 1u) - 1 + FRACTION_BITS + 1;
 }
 
