@@ -5,16 +5,18 @@
 #ifndef TABLE_DIRECT_CUH
 #define TABLE_DIRECT_CUH
 
+#include "kernels/integers.cuh"
 #include "kernels/relaxed.cuh"
 #include "kernels/specials.cuh"
 #include "kernels/table_words.cuh"
 #include "kernels/team.cuh"
 
-#define IS_DIRECT (IS_FLOAT && HAS_VALUE_SUM && !HAS_SQUARES)
+#define IS_DIRECT (HAS_VALUE_SUM && !HAS_SQUARES)
+#define HAS_LOWER (IS_FLOAT || WIDTH == 64)
 #define MANY_LANES 8 // have one key: more than wait for each other anyway where keys are few and random
 
-// The two words that most elements need: their anchors, what magnitudes the upper one holds, and where those of key 0 are in
-// shared memory, the lower halves, as addresses.
+// The two words that most elements need, of integers of up to 32 bits one, the upper: of floats their anchors, and what magnitudes
+// the upper one holds; and where those of key 0 are in shared memory, the lower halves, as addresses.
 typedef struct {
     double upper, lower, limit;
     u32 upper_at, lower_at, count_at;
@@ -34,18 +36,30 @@ static __device__ __forceinline__ double power_of_2(int exponent)
     return __hiloint2double((min(max(exponent, -1022), 1023) + 1023) << 20, 0);
 }
 
-static __device__ __forceinline__ direct_words find_direct_words(const struct wf_table_arguments *r, u32 words)
+static __device__ __forceinline__ void place_direct(const struct wf_table_arguments *r, int upper, direct_words *direct)
 {
     const grids placed = place_grids(r);
     const double *anchor = placed.values.anchor;
+    bool is_uppermost = upper == WF_TABLE_TERMS_MAX - 1;
+    direct->upper = anchor[is_uppermost ? WF_TABLE_TERMS_MAX - 1 : WF_TABLE_TERMS_MAX - 2];
+    direct->lower = anchor[is_uppermost ? WF_TABLE_TERMS_MAX - 2 : WF_TABLE_TERMS_MAX - 3];
+    direct->limit = power_of_2(LOW_EXPONENT + find_base(r) + (upper + 1) * r->term_bits);
+}
+
+static __device__ __forceinline__ int find_upper(const struct wf_table_arguments *r)
+{
+    if (!IS_FLOAT) return WIDTH == 64;
     bool is_middle = r->is_sampled && WIDTH < 64 && !is_sample_wide(r);
-    int upper = WF_TABLE_TERMS_MAX - 1 - is_middle;
+    return WF_TABLE_TERMS_MAX - 1 - is_middle;
+}
+
+static __device__ __forceinline__ direct_words find_direct_words(const struct wf_table_arguments *r, u32 words)
+{
+    int upper = find_upper(r);
     u32 copies = (u32)r->copies, step = 4 * (u32)r->table_count * copies;
     u32 first = (u32)__cvta_generic_to_shared(block_table) + 4 * (lane_number() & (copies - 1));
     direct_words direct;
-    direct.upper = anchor[is_middle ? WF_TABLE_TERMS_MAX - 2 : WF_TABLE_TERMS_MAX - 1];
-    direct.lower = anchor[is_middle ? WF_TABLE_TERMS_MAX - 3 : WF_TABLE_TERMS_MAX - 2];
-    direct.limit = power_of_2(LOW_EXPONENT + find_base(r) + (upper + 1) * r->term_bits);
+    if (IS_FLOAT) place_direct(r, upper, &direct);
     direct.upper_at = first + (u32)upper * step;
     direct.lower_at = direct.upper_at - step;
     direct.count_at = first + (u32)count_terms(r) * step;
@@ -104,8 +118,8 @@ static __device__ __forceinline__ i64 take_units(double anchor, double *value)
     return __double_as_longlong(rounded) - __double_as_longlong(anchor);
 }
 
-static __device__ __forceinline__ void add_directly(const struct wf_table_arguments *r, const direct_words *direct, int key,
-                                                    unit bits, frequent *own)
+static __device__ __forceinline__ void add_float_directly(const struct wf_table_arguments *r, const direct_words *direct, int key,
+                                                          unit bits, frequent *own)
 {
     if (bits == SIGN_BIT) findings_of(r)->has_negative_zero = 1;
     double value = HAS_SUM ? widen(bits) : fabs(widen(bits));
@@ -121,6 +135,27 @@ static __device__ __forceinline__ void add_directly(const struct wf_table_argume
     if (value != 0) add_rest_apart(r, direct->words, key, value);
 }
 
+static __device__ __forceinline__ void add_integer_directly(const struct wf_table_arguments *r, const direct_words *direct, int key,
+                                                            unit bits, frequent *own)
+{
+    bool is_own = key == own->key, is_negated = HAS_SUM && is_negative(bits);
+    u64 magnitude = magnitude_of(bits);
+    i64 upper = (i64)(WIDTH == 64 ? magnitude >> r->term_bits : magnitude);
+    i64 lower = (i64)(magnitude & (((u64)1 << r->term_bits) - 1));
+    put_term(direct, key, direct->upper_at, is_negated ? -upper : upper, is_own, &own->upper);
+    if (WIDTH == 64) put_term(direct, key, direct->lower_at, is_negated ? -lower : lower, is_own, &own->lower);
+    if (has_counts(r)) put_term(direct, key, direct->count_at, 1, is_own, &own->count);
+}
+
+static __device__ __forceinline__ void add_directly(const struct wf_table_arguments *r, const direct_words *direct, int key,
+                                                    unit bits, frequent *own)
+{
+    if (IS_FLOAT)
+        add_float_directly(r, direct, key, bits, own);
+    else
+        add_integer_directly(r, direct, key, bits, own);
+}
+
 // ---- the frequent key
 
 static __device__ __forceinline__ void add_up(i64 *term)
@@ -133,12 +168,12 @@ static __device__ __forceinline__ void change_frequent(const struct wf_table_arg
                                                        frequent *own)
 {
     add_up(&own->upper);
-    add_up(&own->lower);
+    if (HAS_LOWER) add_up(&own->lower);
     if (has_counts(r)) add_up(&own->count);
     if (own->key >= 0 && lane_number() == 0) {
         u32 at = (u32)own->key * direct->key_nbytes;
         put_at(direct, at + direct->upper_at, (u64)own->upper);
-        put_at(direct, at + direct->lower_at, (u64)own->lower);
+        if (HAS_LOWER) put_at(direct, at + direct->lower_at, (u64)own->lower);
         if (has_counts(r)) put_at(direct, at + direct->count_at, (u64)own->count);
     }
     own->key = key;
