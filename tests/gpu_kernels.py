@@ -3,7 +3,7 @@ lab/sanitize-gpu has compute-sanitizer watch.
 
     gpu_kernels.py [PART PARTS]     one of several parts, so that they can run beside each other; all, if not named
     gpu_kernels.py groups           a few reductions by groups, for the simulator
-    gpu_kernels.py buckets          sums by so many keys that elements are sorted by ranges of these first
+    gpu_kernels.py large            sums by key of so many elements that these are sorted by ranges of keys first, or sampled
 """
 
 import ctypes
@@ -28,7 +28,7 @@ from warpfold_ctypes import library  # noqa: E402
 
 COUNTS = (1, 33, 1000, 20011)
 SIMULATED_GROUPS = (("sum", "f32"), ("argmin", "f64"))  # on the simulator, where compiling and running take long
-BUCKETS = (("sum", "f32"), ("sum", "f64"))
+LARGE = (("sum", "f32"), ("sum", "f64"))
 
 
 def reductions():
@@ -88,17 +88,20 @@ def results_of(handle, value_nbytes, groups, values, keys):
     return bytes(results)
 
 
-def check_buckets(pair, type_name):
-    """Records of 8 and of 16 bytes: numbers of 1 to 2, of either sign, by so many keys that the L2 cache has no room for all."""
-    rng, log2 = random.Random(f"buckets {type_name}"), 22 if pair.gpu.is_real else 17
-    groups, nbytes, exponent = 1 << log2, {"f32": 4, "f64": 8}[type_name], {"f32": 0x7f << 23, "f64": 0x3ff << 52}[type_name]
-    count = groups + 1000
-    keys = masked_words(rng, count, 4, groups - 1, 0)
+def check_large(pair, type_name):
+    """Numbers of 1 to 2, of either sign, by so many keys that the L2 cache has no room for all, with records of 8 and of 16 bytes;
+    and by few, where an element of which the sample does not tell is larger than grids hold."""
+    rng, log2 = random.Random(f"large {type_name}"), 22 if pair.gpu.is_real else 17
+    nbytes, exponent = {"f32": 4, "f64": 8}[type_name], {"f32": 0x7f << 23, "f64": 0x3ff << 52}[type_name]
+    count = (1 << log2) + 1000
     data = masked_words(rng, count, nbytes, (1 << (8 * nbytes - 1)) | (exponent & -exponent) - 1, exponent)
-    expected = results_of(pair.host, nbytes, groups, wf.vector(data, type_name), wf.vector(keys, "u32"))
-    there, labels = (pair.gpu.memory(data).vector(type_name, count), pair.gpu.memory(keys).vector("u32", count))
-    assert results_of(pair.device, nbytes, groups, there, labels) == expected
-    assert b" buckets of " in library.wf_handle_plan(pair.device.pointer)
+    for groups, way in ((1 << log2, b" buckets of "), (256, b", laid out by a sample")):
+        keys = masked_words(rng, count, 4, groups - 1, 0)
+        expected = results_of(pair.host, nbytes, groups, wf.vector(data, type_name), wf.vector(keys, "u32"))
+        there, labels = (pair.gpu.memory(data).vector(type_name, count), pair.gpu.memory(keys).vector("u32", count))
+        assert results_of(pair.device, nbytes, groups, there, labels) == expected
+        assert way in library.wf_handle_plan(pair.device.pointer)
+        data = data[:9 * nbytes] + (exponent + (exponent & -exponent) * 50).to_bytes(nbytes, "little") + data[10 * nbytes:]
 
 
 def main(part=0, parts=1):
@@ -108,11 +111,11 @@ def main(part=0, parts=1):
     with pytest.MonkeyPatch.context() as monkeypatch:
         gpu = Gpu(monkeypatch)
         engines, pair = Engines(gpu), Pair(gpu)
-        named = {"groups": SIMULATED_GROUPS, "buckets": BUCKETS}
+        named = {"groups": SIMULATED_GROUPS, "large": LARGE}
         chosen = named[part] if part in named else reductions()[int(part)::int(parts)]
         for op, type_name in chosen:
-            if part == "buckets":
-                check_buckets(pair, type_name)
+            if part == "large":
+                check_large(pair, type_name)
             if part == "groups" or (part not in named and gpu.is_real and op != "stats"):
                 check_groups(pair, op, type_name)
             if part not in named:

@@ -270,13 +270,13 @@ def test_kernels_are_without_findings(op, type_name, small, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", [*range(3, 80, 16), "groups", "buckets"])
+@pytest.mark.parametrize("part", [*range(3, 80, 16), "groups", "large"])
 def test_finishing_kernels_are_without_findings(part, tmp_path):
     """A sample of what lab/sanitize-gpu has compute-sanitizer watch: at odd addresses, with results that stay, by
     groups, and by keys that are sorted by tiles."""
     need_fake()
     pytest.importorskip("numpy", reason="no numpy")
-    if not EVERY_KERNEL and part not in (19, "groups", "buckets"):
+    if not EVERY_KERNEL and part not in (19, "groups", "large"):
         pytest.skip("TESTS_EVERY_KERNEL=1, as in CI, takes all parts")
     command = [sys.executable, Path(__file__).parent / "gpu_kernels.py", str(part), "80"]
     # Where less is optimized, words that no part of the result needs are copied, written or not.

@@ -557,6 +557,48 @@ def test_tables_of_floats(pair, type_name, kind):
                 assert groups <= (6000 if pair.gpu.is_real else 300) if in_shared else groups > 300, plan
 
 
+def tiled(array, count):
+    """The same array again and again."""
+    array.data = array.data[:array.shape[0] * array.nbytes] * (count // array.shape[0] + 1)
+    array.shape = (count,)
+    return array
+
+
+# What a sample of one element in 8 does not see: some are larger than the middle word holds, than all words, or lie below these.
+UNSEEN_KINDS = {"tame": {}, "minus zeros": {3: -0.0, 9: -0.0}, "infinities": {7: math.inf, 9001: -math.inf}, "a NaN": {11: math.nan},
+                "larger": {17: 1e9, 8003: -3e12}, "too large": {17: 1e30, 8003: -1e38}, "too small": {25: 1e-30, 33: 1e-38},
+                "too wide": {17: 1e37, 25: 1e-38}, "near and far": {i: 3e-10 for i in range(0, TABLE_COUNT, 3)},
+                "far, and larger": {**{i: 3e-10 for i in range(0, TABLE_COUNT, 3)}, 17: 1e9}}
+UNSEEN_ORDERS = ("random", "sorted", "half one key", "bad keys")
+
+
+def unseen_keys(rng, groups, order, count):
+    values = [rng.randrange(groups) for _ in range(TABLE_COUNT)] * (count // TABLE_COUNT + 1)
+    if order == "half one key":
+        values = [value if i & 4 else 5 for i, value in enumerate(values)]
+    if order == "bad keys":
+        values[TABLE_COUNT - 1::TABLE_COUNT] = [groups] * len(values[TABLE_COUNT - 1::TABLE_COUNT])
+    return sorted(values[:count]) if order == "sorted" else values[:count]
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("kind", UNSEEN_KINDS)
+@pytest.mark.parametrize("type_name", ("f32", "f64"))
+def test_tables_laid_out_by_a_sample(pair, type_name, kind):
+    """More elements than are looked at first, and some that change what these say."""
+    rng = random.Random(f"gpu sampled tables {type_name} {kind}")
+    count = (4 << 20 if pair.gpu.is_real else 1 << 16) + 13
+    array = put(tiled(Laid(type_name, (TABLE_COUNT,), rng, "plain", plain=True), count), UNSEEN_KINDS[kind])
+    for order in UNSEEN_ORDERS if pair.gpu.is_real else rng.sample(UNSEEN_ORDERS, 1 + (type_name == "f32")):
+        groups = rng.choice((1, 7, 300))
+        keys = integer_vector(unseen_keys(rng, groups, order, count), "i64")
+        simulated = (("sum" if type_name == "f32" else "norm1", "omit"),)
+        for op, nan in (("sum", "propagate"), ("mean", "omit"), ("norm1", "error")) if pair.gpu.is_real else simulated:
+            pair.check(op, library.wf_groups_keys(0, groups, byref(keys)), [array], groups, order, nan=nan,
+                       flags=int(order == "bad keys"))
+            assert b", laid out by a sample" in library.wf_handle_plan(pair.device.pointer), op
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", [*SQUARE_KINDS, "wild"])
 @pytest.mark.parametrize("type_name", ("f32", "f64", "bf16", "f16"))
@@ -582,8 +624,8 @@ def test_tables_of_squares(pair, type_name, kind):
 
 # Ops whose tables are of integers, or of squares of these; on the simulator some.
 TABLE_OPS = ("sum", "mean", "norm1", "var", "norm2", "nonzero", "any", "all")
-SIMULATED_TABLES = {"i16": ("sum", "any"), "u32": ("var",), "i64": ("norm2",), "u64": ("std",), "f32": ("nonzero",), "f16": ("all",),
-                    "bool": ("mean",)}
+SIMULATED_TABLES = {"i16": ("sum", "any"), "u32": ("var",), "i32": ("mean",), "i64": ("norm2", "sum"), "u64": ("std",),
+                    "f32": ("nonzero",), "f16": ("all",), "bool": ("mean",)}
 
 
 @pytest.mark.sampled

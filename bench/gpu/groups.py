@@ -1,6 +1,7 @@
 """Reductions by groups on the first GPU, beside torch: the same data, the same run, verified before it is timed.
 
-    groups.py BUILD [--quick] [--only axes|segments|keys] [--length N]... [--keys N]... [--op OP]... [--type TYPE]...
+    groups.py BUILD [--quick] [--only axes|segments|keys] [--length N]... [--keys N]... [--order NAME]...
+              [--op OP]... [--type TYPE]...
 
 prints GB/s of the values, their share of what a plain read of the same bytes reaches, and torch's GB/s with its ratio.
 Results are checked against the CPU engine's bits.
@@ -33,7 +34,13 @@ class Bench:
         self.device.set_stream(torch.cuda.current_stream().cuda_stream)
         self.dtypes = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.int8: "i8",
                        torch.int32: "i32", torch.int64: "i64"}
+        self.fill = wf.value_of_bits(wf.WF_U8, 0)  # of many random keys some have no element
         self.ceiling = self.read_ceiling()
+
+    def asked(self, op):
+        asked = self.wf.reduction(op)
+        asked.fill = ctypes.pointer(self.fill)
+        return asked
 
     def time(self, call):
         """Milliseconds: the median of several calls, each between two events."""
@@ -74,7 +81,7 @@ class Bench:
         view, other = self.view(x), None if y is None else byref(self.view(y))
         shape = self.wf.groups_shape(view, groups)
         results, output = self.output(op, self.dtypes[x.dtype], shape)
-        asked = self.wf.reduction(op)
+        asked = self.asked(op)
         call = lambda: self.device.check(self.library.wf_reduce(  # noqa: E731
             self.device.pointer, byref(asked), byref(view), other, byref(groups), byref(output)))
         call()
@@ -95,7 +102,7 @@ class Bench:
         lengths = (ctypes.c_int64 * max(len(shape), 1))(*shape)
         number = self.library.wf_op_result_type(self.wf.OP_BY_NAME[op], view.type)
         output = self.wf.wf_output(data=here.data_ptr(), type=number, ndim=len(shape), shape=lengths)
-        asked = self.wf.reduction(op)
+        asked = self.asked(op)
         self.host.check(self.library.wf_reduce(self.host.pointer, byref(asked), byref(view),
                                                None if y is None else byref(self.view(other)), byref(groups), byref(output)))
         integers = {1: self.torch.int8, 2: self.torch.int16, 4: self.torch.int32, 8: self.torch.int64}[here.element_size()]
@@ -181,13 +188,15 @@ def values_that_hurt(torch, x):
     return {"wide": wide, "one NaN": with_nan}
 
 
-def keys(bench, dtype, counts, ops):
+def keys(bench, dtype, counts, ops, chosen):
     torch = bench.torch
     n = NBYTES // torch.empty(0, dtype=dtype).element_size()
     x = make(bench, dtype, (n,))
     for count in counts:
         into = torch.zeros(count, dtype=dtype, device="cuda")
         for order, make_key in orders_of_keys(torch, count, n).items():
+            if chosen and order not in chosen:
+                continue
             key = make_key()
             there, here = labels_of(bench, key)
             groups, on_host = (bench.library.wf_groups_keys(0, count, byref(labels)) for labels in (there, here))
@@ -200,6 +209,8 @@ def keys(bench, dtype, counts, ops):
                 for kind, values in values_that_hurt(torch, x).items():
                     bench.case(f"{count} keys, {order}, {kind}", "sum", values, groups,
                                lambda: into.index_add_(0, key, values), on_host)  # noqa: B023
+    if chosen:
+        return
     del key, into
     rows, columns, count = n // 64, 64, 100_000
     table, key = x.view(rows, columns), torch.randint(0, count, (rows,), device="cuda")
@@ -216,6 +227,7 @@ def main():
     parser.add_argument("--only", action="append", choices=["axes", "segments", "keys"])
     parser.add_argument("--length", action="append", type=int)
     parser.add_argument("--keys", action="append", type=int)
+    parser.add_argument("--order", action="append", help="of keys: random, sorted, skewed, mostly sorted, half one key")
     parser.add_argument("--op", action="append", choices=OPS)
     parser.add_argument("--type", action="append", choices=["f32", "f64", "f16", "i8", "i32"])
     options = parser.parse_args()
@@ -229,7 +241,7 @@ def main():
         if "segments" in wanted:
             segments(bench, types[name], (4, 32, 256, 4096, 1 << 20))
         if "keys" in wanted:
-            keys(bench, types[name], options.keys or KEYS, options.op or (OPS[:3] if options.quick else OPS[:4]))
+            keys(bench, types[name], options.keys or KEYS, options.op or (OPS[:3] if options.quick else OPS[:4]), options.order)
 
 
 if __name__ == "__main__":

@@ -42,8 +42,7 @@ static wf_error sort(wf_handle *handle, wf_cuda_function function, struct wf_key
     int64_t counts = task->groups * task->tables, of_counts = blocks_of_counts(counts);
     if (blocks > most) blocks = most;
     if (task->tables > 1) blocks = task->tables;
-    wf_error error = WF_DRIVER_CALL(handle, MemsetD8Async, (task->counts, 0, 8 * ((size_t)counts + 1), cuda->stream),
-                                    "scratch memory");
+    wf_error error = task->tables > 1 ? WF_OK : launch(handle, function, task, WF_KEYS_CLEAR, blocks);
     if (!error) error = launch(handle, function, task, WF_KEYS_COUNT, blocks);
     if (!error) error = launch(handle, function, task, WF_KEYS_SUMS, of_counts);
     if (!error) error = launch(handle, function, task, WF_KEYS_SCAN, 1);

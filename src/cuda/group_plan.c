@@ -99,8 +99,8 @@ static int describe_first(const struct wf_cuda_group_plan *plan, char *text, siz
     const char *registers = plan->in_registers ? "several groups of a lane in registers" : "";
     if (!plan->has_tables) return snprintf(text, capacity, "%s", registers);
     if (tables->copies)
-        return snprintf(text, capacity, "tables in shared memory, %d cop%s each", tables->copies,
-                        tables->copies == 1 ? "y" : "ies");
+        return snprintf(text, capacity, "tables in shared memory, %d cop%s each%s", tables->copies,
+                        tables->copies == 1 ? "y" : "ies", tables->is_sampled ? ", laid out by a sample" : "");
     int at = snprintf(text, capacity, "a table in global memory, %d groups of it kept in each block", tables->kept);
     if (at >= (int)capacity) return at;
     if (tables->buckets)

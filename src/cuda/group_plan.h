@@ -23,6 +23,7 @@ struct wf_cuda_table_plan {
     int kept;   /* groups that a block keeps in shared memory nevertheless, a power of two */
     int buckets, bucket_log2; /* ranges of 2^bucket_log2 keys to which elements are brought first, if keys are in any order; or 0 */
     int tile;   /* elements that a block sorts by bucket at a time */
+    bool is_sampled; /* grids are laid by a sample, and by all elements if that does not do */
     bool tries_segments; /* if keys are sorted, that is what they are taken for */
     int passes; /* over the elements, each for a range of keys whose words stay in the L2 cache */
 };

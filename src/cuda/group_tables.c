@@ -57,6 +57,13 @@ static int find_term_bits(int64_t count) {
     return bits < 40 ? bits : 40;
 }
 
+/* Binades that grids laid by a sample have above it.  Where elements of narrow types are near each other, the uppermost word has
+ * nothing else: most need the middle one alone, the others have up to as many bits below.  Two words hold most f64 just so. */
+static int find_headroom(const struct wf_accumulator *empty, int64_t count, bool is_wide) {
+    bool has_64_bits = wf_type_nbytes(empty->type) == 8;
+    return is_wide ? (has_64_bits ? 7 : 12) : has_64_bits ? 4 : find_term_bits(count);
+}
+
 /* Whether it is of squares, and of nothing else but the values. */
 static bool has_squares(const struct wf_accumulator *empty) {
     bool is_known = empty->op == WF_VAR || empty->op == WF_STD || empty->op == WF_NORM2;
@@ -148,8 +155,17 @@ static void choose_buckets(struct wf_cuda_table_plan *plan, const struct wf_accu
     plan->passes = 1;
 }
 
-struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty, int64_t groups, const struct wf_gpu *gpu) {
+/* Whether a look at all values would cost more than launches that only matter if a sample misleads: where the cache holds them,
+ * it does not.  Of one sum of floats, whose words have room for what is larger. */
+static bool suffices_sample(const struct wf_accumulator *empty, int64_t count, const struct wf_gpu *gpu) {
+    bool is_of_grid = wf_type_is_float(empty->type) && count_terms(empty) && !is_of_nonzero(empty);
+    return is_of_grid && !count_square_terms(empty) && count * (int64_t)wf_type_nbytes(empty->type) >= gpu->l2_nbytes / 4;
+}
+
+struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty, int64_t count, int64_t groups,
+                                              const struct wf_gpu *gpu) {
     struct wf_cuda_table_plan plan = {.copies = count_copies(empty, groups, find_room(gpu)), .passes = 1};
+    plan.is_sampled = plan.copies && suffices_sample(empty, count, gpu);
     if (plan.copies) return plan;
     plan.kept = count_kept(empty, find_room(gpu));
     plan.passes = count_passes(empty, groups, gpu);
@@ -236,6 +252,9 @@ static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task 
                                    .square_terms = count_square_terms(task->empty),
                                    .term_bits = find_term_bits(count),
                                    .has_counts = has_counts(task->empty),
+                                   .is_sampled = task->plan.is_sampled,
+                                   .headroom = task->plan.is_sampled ? find_headroom(task->empty, count, false) : 0,
+                                   .wide_headroom = task->plan.is_sampled ? find_headroom(task->empty, count, true) : 0,
                                    .copies = task->plan.copies,
                                    .kept = task->plan.kept,
                                    .passes = task->plan.passes,
@@ -285,6 +304,22 @@ static int64_t find_table_nbytes(const struct wf_accumulator *empty, const struc
     return of_bucket > nbytes ? of_bucket : nbytes;
 }
 
+static wf_error launch_adding(wf_handle *handle, const struct wf_accumulator *empty, wf_cuda_function function,
+                              struct wf_table_arguments *r, int64_t shared) {
+    wf_error error = launch_looks(handle, empty, function, r);
+    return error ? error : launch_passes(handle, function, r, WF_TABLE_ADD, shared);
+}
+
+/* By what a look at all elements finds, if the sample was wrong. */
+static wf_error launch_again(wf_handle *handle, const struct wf_accumulator *empty, wf_cuda_function function,
+                             struct wf_table_arguments *r, int64_t shared) {
+    r->is_sampled = 0;
+    r->is_again = 1;
+    wf_error error = launch_adding(handle, empty, function, r, shared);
+    r->is_again = 0;
+    return error;
+}
+
 static wf_error launch_samples(wf_handle *handle, struct wf_cuda_table_task *task, const struct places *places) {
     const struct wf_cuda *cuda = handle->device_state;
     wf_cuda_function function;
@@ -317,8 +352,8 @@ wf_error wf_cuda_tables_reduce(wf_handle *handle, const struct wf_cuda_table_tas
     int64_t warps = (r.table_count + 31) / 32, finishing = 32 * (int64_t)cuda->gpu.multiprocessors;
     *condition = r.findings + offsetof(struct wf_table_findings, failed);
     wf_error error = find_kernel(handle, task, &function);
-    if (!error) error = launch_looks(handle, task->empty, function, &r);
-    if (!error) error = launch_passes(handle, function, &r, WF_TABLE_ADD, shared);
+    if (!error) error = launch_adding(handle, task->empty, function, &r, shared);
+    if (!error && r.is_sampled) error = launch_again(handle, task->empty, function, &r, shared);
     if (!error && has_index_stage(task->empty)) error = launch_passes(handle, function, &r, WF_TABLE_INDEX, shared);
     if (!error)
         error = launch(handle, function, &r, WF_TABLE_FINISH, warps < finishing ? warps : finishing, 32, task->sums_nbytes);

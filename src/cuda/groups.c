@@ -199,7 +199,7 @@ static void make_plan(struct job *job, const struct wf_gpu *gpu) {
     job->plan.has_tables = layout->by == WF_GROUP_KEYS && layout->ndim == 1 && job->alignment > 1 && r->ndim == 1 &&
                            wf_cuda_tables_fit(empty, layout->reduced_count, layout->count);
     job->plan.tables_suffice = job->plan.has_tables && wf_cuda_tables_suffice(empty);
-    if (job->plan.has_tables) job->plan.tables = wf_cuda_tables_plan(empty, layout->count, gpu);
+    if (job->plan.has_tables) job->plan.tables = wf_cuda_tables_plan(empty, layout->reduced_count, layout->count, gpu);
 }
 
 /* ---- the kernel ---- */

@@ -3,6 +3,7 @@
 #define WF_CUDA_KEY_ARGUMENTS_H
 
 enum wf_key_stage {
+    WF_KEYS_CLEAR,   /* counts, where all blocks count together */
     WF_KEYS_COUNT,   /* the keys of each group */
     WF_KEYS_SUMS,    /* the counts of each block's share of them */
     WF_KEYS_SCAN,    /* where each share begins; one block */

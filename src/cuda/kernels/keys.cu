@@ -39,6 +39,12 @@ static __device__ __forceinline__ void put_position(const struct wf_key_argument
         ((u32 *)r->positions)[place] = (u32)i;
 }
 
+static __device__ __forceinline__ void clear_counts(const struct wf_key_arguments *r)
+{
+    i64 step = (i64)gridDim.x * WF_KEY_BLOCK;
+    for (i64 i = (i64)blockIdx.x * WF_KEY_BLOCK + threadIdx.x; i < r->groups; i += step) ((u64 *)r->counts)[i] = 0;
+}
+
 static __device__ __forceinline__ void take_keys(const struct wf_key_arguments *r, bool places)
 {
     i64 step = (i64)gridDim.x * WF_KEY_BLOCK;
@@ -150,6 +156,7 @@ extern "C" __global__ void __launch_bounds__(WF_KEY_BLOCK) keys(const __grid_con
 {
     if (task.condition && *(const u32 *)task.condition == 0) return;
     switch (task.stage) {
+    case WF_KEYS_CLEAR: clear_counts(&task); break;
     case WF_KEYS_SUMS: sum_blocks(&task); break;
     case WF_KEYS_SCAN: scan_blocks(&task); break;
     case WF_KEYS_OFFSETS: write_offsets(&task); break;

@@ -25,6 +25,14 @@ static __device__ __forceinline__ void store_shared_u64(u64 *word, u64 value)
     asm volatile("st.relaxed.cta.shared.u64 [%0], %1;" ::"r"((u32)__cvta_generic_to_shared(word)), "l"(value) : "memory");
 }
 
+// By its address there; gives what it was before.
+static __device__ __forceinline__ u32 add_shared_u32(u32 address, u32 value)
+{
+    u32 before;
+    asm volatile("atom.relaxed.cta.shared.add.u32 %0, [%1], %2;" : "=r"(before) : "r"(address), "r"(value) : "memory");
+    return before;
+}
+
 static __device__ __forceinline__ u32 load_global_u32(const u32 *word)
 {
     u32 value;

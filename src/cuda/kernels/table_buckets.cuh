@@ -67,15 +67,6 @@ static __device__ __forceinline__ void clear_bucket_words(const struct wf_table_
     for (int i = (int)threadIdx.x; i < r->buckets; i += WF_TABLE_BLOCK) bucket_words()[i] = 0;
 }
 
-// A thread's keys of those that it loads at a time, or NO_KEY.
-static __device__ __forceinline__ void find_keys(const struct wf_table_arguments *r, const loaded *elements, int keys[EACH])
-{
-    const key_range all = {0, (u64)r->table_count};
-#pragma unroll
-    for (int k = 0; k < EACH; k++)
-        keys[k] = k < elements->count ? find_key(r, &all, elements->key_bits[k], elements->first + k) : NO_KEY;
-}
-
 // ---- counting
 
 static __device__ __forceinline__ void count_keys(const struct wf_table_arguments *r, i64 first, i64 end)

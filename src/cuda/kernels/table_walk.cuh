@@ -238,6 +238,15 @@ static __device__ __forceinline__ void load_elements(const struct wf_table_argum
     for (int k = 0; k < EACH; k++) elements->bits[k] = k < elements->count ? load_value(r, first + k) : 0;
 }
 
+// A thread's keys of those that it loads at a time, or NO_KEY.
+static __device__ __forceinline__ void find_keys(const struct wf_table_arguments *r, const loaded *elements, int keys[EACH])
+{
+    const key_range all = {0, (u64)r->table_count};
+#pragma unroll
+    for (int k = 0; k < EACH; k++)
+        keys[k] = k < elements->count ? find_key(r, &all, elements->key_bits[k], elements->first + k) : NO_KEY;
+}
+
 // Each warp has a piece of the elements, whole rounds of EACH for each lane: where it begins and ends.
 static __device__ __forceinline__ void find_piece(const struct wf_table_arguments *r, i64 *begin, i64 *end)
 {
