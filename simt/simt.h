@@ -152,7 +152,7 @@ typedef struct simt_tensor_map {
 simt_error simt_tensor_map_encode(const simt_tensor_map *map, unsigned char bytes[SIMT_TENSOR_MAP_NBYTES],
                                   simt_message *message);
 
-/* A texture: rows of texels in global memory, as cudaCreateTextureObject describes them.  Its handle in kernels is the
+/* A texture or surface: rows of texels in global memory, as cudaCreateTextureObject describes them.  Its handle in kernels is the
  * address of its bytes, which are in global memory, too. */
 enum { SIMT_TEXTURE_NBYTES = 128 };
 enum { SIMT_TEXEL_SIGNED, SIMT_TEXEL_UNSIGNED, SIMT_TEXEL_FLOAT };
@@ -168,6 +168,7 @@ typedef struct simt_texture {
     bool is_linear;          /* filtered; else the nearest texel */
     bool is_normalised;      /* its coordinates: 1 is the size */
     bool is_normalised_read; /* integers are read as floats from 0 or -1 to 1 */
+    bool is_surface;         /* for suld and sust, whose coordinates in a row are bytes; no modes */
     float border[4];
 } simt_texture;
 

@@ -66,7 +66,7 @@ def test_every_page_is_there(site):
                 *(f"docs/{path.stem}.html" for path in (ROOT / "docs").glob("*.md")),
                 *(f"source/{path.relative_to(ROOT)}.html" for path in (ROOT / "ladder").glob("*.cu")),
                 *(f"source/{path.relative_to(ROOT)}.html" for path in (ROOT / "puzzles").iterdir())}
-    assert len(rungs) == 18 and expected <= set(pages)
+    assert rungs and expected <= set(pages)
 
 
 def test_every_link_leads_somewhere(site):

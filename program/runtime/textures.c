@@ -1,4 +1,4 @@
-/* Texture objects: their handle is the address of what the simulator makes of their descriptions. */
+/* Texture and surface objects: their handle is the address of what the simulator makes of their descriptions. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +36,7 @@ struct sampler {
 struct texture {
     struct texture *next;
     uint64_t handle;
+    bool is_surface;
     struct resource resource;
     struct sampler sampler;
 };
@@ -103,11 +104,26 @@ static cudaError_t store(const simt_texture *made, uint64_t *handle) {
     unsigned char bytes[SIMT_TEXTURE_NBYTES];
     simt_message message;
     if (simt_texture_encode(made, bytes, &message)) {
-        runtime_say("cudaCreateTextureObject: %s", message.text);
+        runtime_say("%s: %s", made->is_surface ? "cudaCreateSurfaceObject" : "cudaCreateTextureObject", message.text);
         return cudaErrorInvalidValue;
     }
     cudaError_t error = runtime_error_of(simt_machine_allocate(runtime.machine, sizeof bytes, handle));
     return error ? error : runtime_error_of(simt_machine_write(runtime.machine, *handle, bytes, sizeof bytes));
+}
+
+static cudaError_t keep(const simt_texture *made, uint64_t *handle, const struct resource *resource,
+                        const struct sampler *sampler) {
+    struct texture *texture = calloc(1, sizeof *texture);
+    if (!texture) return cudaErrorMemoryAllocation;
+    *texture = (struct texture){textures, 0, made->is_surface, *resource, *sampler};
+    cudaError_t error = store(made, &texture->handle);
+    if (error) {
+        free(texture);
+        return error;
+    }
+    textures = texture;
+    *handle = texture->handle;
+    return cudaSuccess;
 }
 
 static cudaError_t create(uint64_t *handle, const struct resource *resource, const struct sampler *sampler,
@@ -120,17 +136,19 @@ static cudaError_t create(uint64_t *handle, const struct resource *resource, con
     if (!format_read(format_of(resource), &made)) return runtime_lacks("cudaCreateTextureObject of such channels");
     set_resource(&made, resource);
     set_sampler(&made, sampler);
-    struct texture *texture = calloc(1, sizeof *texture);
-    if (!texture) return cudaErrorMemoryAllocation;
-    *texture = (struct texture){textures, 0, *resource, *sampler};
-    cudaError_t error = store(&made, &texture->handle);
-    if (error) {
-        free(texture);
-        return error;
+    return keep(&made, handle, resource, sampler);
+}
+
+static cudaError_t create_surface(uint64_t *handle, const struct resource *resource) {
+    simt_texture made = {.is_surface = true};
+    if (!handle || !resource || resource->type != RESOURCE_ARRAY || !resource->array) return cudaErrorInvalidValue;
+    if (!(resource->array->flags & ARRAY_SURFACE)) {
+        runtime_say("cudaCreateSurfaceObject: the array was made without cudaArraySurfaceLoadStore");
+        return cudaErrorInvalidValue;
     }
-    textures = texture;
-    *handle = texture->handle;
-    return cudaSuccess;
+    if (!format_read(&resource->array->format, &made)) return runtime_lacks("cudaCreateSurfaceObject of such channels");
+    set_array(&made, resource->array);
+    return keep(&made, handle, resource, &(struct sampler){0});
 }
 
 API cudaCreateTextureObject(uint64_t *handle, const struct resource *resource, const struct sampler *sampler,
@@ -138,24 +156,29 @@ API cudaCreateTextureObject(uint64_t *handle, const struct resource *resource, c
     return CALL(create(handle, resource, sampler, view));
 }
 
-static struct texture **find(uint64_t handle) {
+API cudaCreateSurfaceObject(uint64_t *handle, const struct resource *resource) {
+    return CALL(create_surface(handle, resource));
+}
+
+static struct texture **find(uint64_t handle, bool is_surface) {
     struct texture **place = &textures;
-    while (*place && (*place)->handle != handle) place = &(*place)->next;
+    while (*place && ((*place)->handle != handle || (*place)->is_surface != is_surface)) place = &(*place)->next;
     return place;
 }
 
-static cudaError_t destroy(uint64_t handle) {
-    struct texture **place = find(handle), *texture = *place;
+static cudaError_t destroy(uint64_t handle, bool is_surface) {
+    struct texture **place = find(handle, is_surface), *texture = *place;
     if (!texture) return handle ? cudaErrorInvalidValue : cudaSuccess;
     *place = texture->next;
     free(texture);
     return runtime_error_of(simt_machine_free(runtime.machine, handle));
 }
 
-API cudaDestroyTextureObject(uint64_t handle) { return CALL_WAIT(destroy(handle)); }
+API cudaDestroyTextureObject(uint64_t handle) { return CALL_WAIT(destroy(handle, false)); }
+API cudaDestroySurfaceObject(uint64_t handle) { return CALL_WAIT(destroy(handle, true)); }
 
-static cudaError_t get(uint64_t handle, struct resource *resource, struct sampler *sampler) {
-    const struct texture *texture = *find(handle);
+static cudaError_t get(uint64_t handle, bool is_surface, struct resource *resource, struct sampler *sampler) {
+    const struct texture *texture = *find(handle, is_surface);
     if (!texture) return cudaErrorInvalidValue;
     if (resource) *resource = texture->resource;
     if (sampler) *sampler = texture->sampler;
@@ -163,9 +186,13 @@ static cudaError_t get(uint64_t handle, struct resource *resource, struct sample
 }
 
 API cudaGetTextureObjectResourceDesc(struct resource *resource, uint64_t handle) {
-    return CALL(get(handle, resource, NULL));
+    return CALL(get(handle, false, resource, NULL));
 }
 
 API cudaGetTextureObjectTextureDesc(struct sampler *sampler, uint64_t handle) {
-    return CALL(get(handle, NULL, sampler));
+    return CALL(get(handle, false, NULL, sampler));
+}
+
+API cudaGetSurfaceObjectResourceDesc(struct resource *resource, uint64_t handle) {
+    return CALL(get(handle, true, resource, NULL));
 }

@@ -83,7 +83,7 @@ static void store_element(const struct path *path, const struct request *request
 }
 
 /* The value to store, truncated to its size. */
-static void collect_values(const struct path *path, const struct vector_code *vector, uint64_t *values) {
+void simt_collect_values(const struct path *path, const struct vector_code *vector, uint64_t *values) {
     uint64_t bits = UINT64_MAX >> (64 - 8 * vector->element_nbytes);
     for (uint32_t element = 0; element < vector->count; element++) {
         const unsigned char *lanes = slot_lanes(path, vector->slots[element]);
@@ -141,7 +141,7 @@ static void perform_vector(struct path *path, struct request *request) {
     simt_access_mark(request);
 }
 
-static void request_perform(struct path *path, struct request *request) {
+void simt_request_perform(struct path *path, struct request *request) {
     const struct vector_code *vector = &request->code->memory.vector;
     if (is_whole(request)) {
         perform_vector(path, request);
@@ -212,16 +212,16 @@ static enum outcome perform(struct warp *warp, struct path *path, struct request
 static enum outcome execute_load(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
     struct request request;
     simt_request_begin(&request, code, SIMT_LOAD, mask);
-    return perform(warp, path, &request, request_perform);
+    return perform(warp, path, &request, simt_request_perform);
 }
 
 static enum outcome execute_store(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
     uint64_t values[VECTOR_MAX * SIMT_LANES];
     struct request request;
-    collect_values(path, &code->memory.vector, values);
+    simt_collect_values(path, &code->memory.vector, values);
     simt_request_begin(&request, code, SIMT_STORE, mask);
     request.values = values;
-    return perform(warp, path, &request, request_perform);
+    return perform(warp, path, &request, simt_request_perform);
 }
 
 /* ---- atomics: operands[0] the old value (if wanted), [1] the value, [2] what cas compares with */
@@ -300,7 +300,7 @@ static bool knows_modifiers(const struct instruction *instruction, const char *o
     return true;
 }
 
-static bool decode_vector(struct decoder *decoder, struct code *code, const struct operand *operand) {
+bool simt_decode_vector(struct decoder *decoder, struct code *code, const struct operand *operand) {
     struct vector_code *vector = &code->memory.vector;
     enum type type = simt_last_type(decoder->instruction);
     uint32_t nbytes = simt_type_nbytes(type);
@@ -325,7 +325,7 @@ static bool decode_transfer(struct decoder *decoder, struct code *code, uint32_t
     const struct instruction *instruction = decoder->instruction;
     decode_space(instruction, code);
     code->memory.order = decode_order(instruction, SIMT_WEAK);
-    return decode_vector(decoder, code, &instruction->operands[value]) &&
+    return simt_decode_vector(decoder, code, &instruction->operands[value]) &&
            simt_address(decoder, &instruction->operands[address], &code->memory.address);
 }
 

@@ -28,11 +28,15 @@ struct fetch {
     uint32_t bits[CHANNELS][SIMT_LANES];
 };
 
-static bool stop(const struct fetch *fetch, uint64_t address, enum simt_finding_kind kind, const char *what) {
-    simt_event event = simt_event_of(fetch->warp, fetch->path, fetch->lanes);
-    simt_record_finding(&event, kind, (uint32_t)__builtin_ctz(fetch->lanes), address, "%s", what);
+bool simt_texture_stop(struct warp *warp, struct path *path, uint32_t lanes, uint64_t address, const char *what) {
+    simt_event event = simt_event_of(warp, path, lanes);
+    simt_record_finding(&event, SIMT_FINDING_BOUNDS, first_lane(lanes), address, "%s", what);
     simt_stop(&event);
     return false;
+}
+
+static bool stop(const struct fetch *fetch, uint64_t address, const char *what) {
+    return simt_texture_stop(fetch->warp, fetch->path, fetch->lanes, address, what);
 }
 
 /* ---- coordinates */
@@ -238,9 +242,9 @@ static bool check_texture(const struct fetch *fetch, uint64_t handle) {
     const simt_texture *texture = &fetch->texture;
     const bool reads_floats = texture->kind == SIMT_TEXEL_FLOAT || texture->is_normalised_read;
     if (texture->rank != fetch->code->texture.rank || texture->is_layered != fetch->code->texture.has_layer)
-        return stop(fetch, handle, SIMT_FINDING_BOUNDS, "a fetch of other dimensions than the texture's");
+        return stop(fetch, handle, "a fetch of other dimensions than the texture's");
     if (reads_floats != fetch->code->texture.is_float)
-        return stop(fetch, handle, SIMT_FINDING_BOUNDS,
+        return stop(fetch, handle,
                     reads_floats ? "a fetch of integers from a texture that is read as floats"
                                  : "a fetch of floats from a texture that is read as integers");
     return true;
@@ -267,21 +271,27 @@ static bool fetch_all(struct fetch *fetch, uint64_t handle) {
     return true;
 }
 
+uint32_t simt_texture_lanes(struct warp *warp, struct path *path, uint32_t lanes, const uint64_t handles[SIMT_LANES],
+                            bool is_surface, simt_texture *texture) {
+    static const char *const none[] = {
+        "there is no texture of this handle: cudaCreateTextureObject makes one, cudaDestroyTextureObject ends it",
+        "there is no surface of this handle: cudaCreateSurfaceObject makes one, cudaDestroySurfaceObject ends it"};
+    const uint32_t first = first_lane(lanes);
+    const unsigned char *bytes = simt_generic_bytes(warp, first, handles[first], SIMT_TEXTURE_NBYTES);
+    uint32_t same = 0;
+    SIMT_FOR_EACH_LANE (lane, lanes) same |= (uint32_t)(handles[lane] == handles[first]) << lane;
+    if (bytes && simt_texture_read(bytes, texture) && texture->is_surface == is_surface) return same;
+    simt_texture_stop(warp, path, same, handles[first], none[is_surface]);
+    return 0;
+}
+
 static enum outcome execute_texture(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
     struct fetch fetch = {.warp = warp, .path = path, .code = code};
     uint64_t handles[SIMT_LANES];
     simt_addresses(path, &code->memory.address, handles);
     for (uint32_t rest = mask; rest; rest &= ~fetch.lanes) {
-        const uint32_t first = (uint32_t)__builtin_ctz(rest);
-        const unsigned char *bytes = simt_generic_bytes(warp, first, handles[first], SIMT_TEXTURE_NBYTES);
-        fetch.lanes = 0;
-        SIMT_FOR_EACH_LANE (lane, rest) fetch.lanes |= (uint32_t)(handles[lane] == handles[first]) << lane;
-        if (!bytes || !simt_texture_read(bytes, &fetch.texture)) {
-            stop(&fetch, handles[first], SIMT_FINDING_BOUNDS,
-                 "there is no texture of this handle: cudaCreateTextureObject makes one, cudaDestroyTextureObject ends it");
-            return OUTCOME_LEFT;
-        }
-        if (!fetch_all(&fetch, handles[first])) return OUTCOME_LEFT;
+        fetch.lanes = simt_texture_lanes(warp, path, rest, handles, false, &fetch.texture);
+        if (!fetch.lanes || !fetch_all(&fetch, handles[first_lane(rest)])) return OUTCOME_LEFT;
     }
     return OUTCOME_NEXT;
 }
@@ -322,24 +332,27 @@ static bool decode_results(struct decoder *decoder, struct code *code, const str
     return true;
 }
 
+bool simt_decode_texture_address(struct decoder *decoder, struct code *code, const struct operand *operand) {
+    const struct geometry *geometry = geometry_of(decoder->instruction);
+    const struct operand *coordinates = &operand->elements[1];
+    if (!geometry || coordinates->element_count != geometry->operands) return false;
+    code->texture.rank = geometry->rank;
+    code->texture.has_layer = geometry->has_layer;
+    return decode_coordinates(decoder, code, coordinates, geometry) &&
+           simt_address(decoder, &operand->elements[0], &code->memory.address);
+}
+
 /* tex{.level}.GEOMETRY.v4.TYPE.TYPE {d, d, d, d}, [handle, {coordinates}]{, level}: there is one level, so that it does not
  * matter which is asked for. */
 static bool decode_texture(struct decoder *decoder, struct code *code) {
     const struct instruction *instruction = decoder->instruction;
-    const struct operand *operands = instruction->operands;
-    const struct geometry *geometry = geometry_of(instruction);
     const uint32_t named = 4u + simt_has(instruction, "level");
-    if (!geometry || instruction->modifier_count != named || !simt_has(instruction, "v4")) return false;
-    const struct operand *coordinates = &operands[1].elements[1];
-    if (coordinates->element_count != geometry->operands) return false;
+    if (instruction->modifier_count != named || !simt_has(instruction, "v4")) return false;
     code->execute = execute_texture;
-    code->texture.rank = geometry->rank;
-    code->texture.has_layer = geometry->has_layer;
     code->texture.is_float = !strcmp(instruction->modifiers[named - 2], "f32");
     code->texture.is_integer = !strcmp(instruction->modifiers[named - 1], "s32");
-    return decode_results(decoder, code, &operands[0]) &&
-           decode_coordinates(decoder, code, coordinates, geometry) &&
-           simt_address(decoder, &operands[1].elements[0], &code->memory.address);
+    return decode_results(decoder, code, &instruction->operands[0]) &&
+           simt_decode_texture_address(decoder, code, &instruction->operands[1]);
 }
 
 const struct instruction_kind simt_texture_kinds[] = {{"tex", decode_texture}, {NULL, NULL}};

@@ -76,12 +76,16 @@ struct memory_code {
     scalar_function *scalar;      /* what an atomic does */
 };
 
-/* A fetch from a texture, whose handle `memory.address` is.  Its coordinates are in code.call.slots, its results
+/* What a surface has outside of it: nothing that may be asked for, the nearest inside, zeros that stay so. */
+enum simt_boundary { SIMT_BOUNDARY_TRAP, SIMT_BOUNDARY_CLAMP, SIMT_BOUNDARY_ZERO };
+
+/* A fetch from a texture, or an access to a surface, whose handle `memory.address` is.  Its coordinates are in code.call.slots, its results
  * memory.vector. */
 struct texture_code {
     struct memory_code memory;
     uint8_t rank;
     bool has_layer, is_float, is_integer; /* is_float: its results; is_integer: its coordinates */
+    enum simt_boundary boundary;          /* of a surface */
 };
 
 /* An operation on an mbarrier.  Its operand, in code.call.slots[MBARRIER_VALUE], is a count of arrivals or bytes, a

@@ -40,8 +40,9 @@ bool simt_types_fit(enum type type, enum type other) {
  *   [] [w] [x]   an address in memory: of any state space, of one that is written, of one that has atomics
  *   [s] [g]      an address in shared or global memory, whatever the opcode says of others
  *   [t]          a tensor map and the coordinates of a box
- *   [c]          a texture's handle and coordinates
+ *   [c]          the handle of a texture or surface and coordinates
  *   =4           a vector of 4 results of 32 bits
+ *   ={} {}       results or values of the opcode's type in braces, even one; registers may be wider
  *   label, targets (.branchtargets)
  * The first row whose modifiers (all of those named) the opcode has says what it is; rows behind it with the
  * same modifiers are other numbers of operands.  No operands at all, NULL: an instruction that the simulator
@@ -110,6 +111,10 @@ static const struct signature {
                   {"tex", "v2", NULL},
                   {"tex", "level", "=4 [c] f32"},
                   {"tex", "", "=4 [c]"},
+                  {"suld", "p", NULL},
+                  {"suld", "", "={} [c]"},
+                  {"sust", "p", NULL},
+                  {"sust", "", "[c] {}"},
                   {"ld", "", "=t* []"},
                   {"ldu", "", "=t* []"},
                   {"st", "async mmio", NULL},
@@ -365,6 +370,20 @@ static bool verify_four(const struct place *place, const struct operand *operand
     return true;
 }
 
+static bool verify_braces(const struct place *place, const struct operand *operand, bool is_result) {
+    const struct instruction *instruction = place->verifier->instruction;
+    const struct expected expected = {.type = simt_last_type(instruction), .is_result = is_result,
+                                      .may_be_thrown_away = is_result, .may_be_wider = true};
+    const uint32_t length = vector_length(instruction);
+    if (!is_bits(expected.type) || length * simt_type_nbytes(expected.type) > 16)
+        return simt_verify_refuse(place->verifier, "it needs a type .b8 to .b64, and 16 bytes at most");
+    if (operand->kind != OPERAND_VECTOR || operand->is_bracketed || operand->element_count != length)
+        return simt_verify_refuse(place->verifier, "operand %u must be a vector of %u", place->number, length);
+    for (uint32_t e = 0; e < length; e++)
+        if (!verify_value(place, &operand->elements[e], &expected)) return false;
+    return true;
+}
+
 /* [handle, {coordinates}]: how many, the decoder checks */
 static bool verify_texture(const struct place *place, const struct operand *operand) {
     const struct expected coordinate = {.type = TYPE_B32};
@@ -372,7 +391,7 @@ static bool verify_texture(const struct place *place, const struct operand *oper
     if (operand->kind != OPERAND_VECTOR || !operand->is_bracketed || operand->element_count != 2 ||
         handle->kind != OPERAND_ADDRESS || !handle->has_base_register || handle[1].kind != OPERAND_VECTOR ||
         handle[1].is_bracketed)
-        return refuse(place, "a texture's handle and coordinates, [handle, {x, ..}]");
+        return refuse(place, "a handle and coordinates, [handle, {x, ..}]");
     for (uint32_t d = 0; d < handle[1].element_count; d++)
         if (!verify_value(place, &handle[1].elements[d], &coordinate)) return false;
     return verify_base(place, handle);
@@ -382,6 +401,7 @@ static bool verify_by_word(const struct place *place, const struct operand *oper
     if (!strcmp(word, "[t]")) return verify_tensor(place, operand);
     if (!strcmp(word, "[c]")) return verify_texture(place, operand);
     if (!strcmp(word, "=4")) return verify_four(place, operand);
+    if (strchr(word, '{')) return verify_braces(place, operand, word[0] == '=');
     if (word[0] == '[' && strchr("sg", word[1])) return verify_space(place, operand, word[1]);
     if (word[0] == '[') return verify_memory(place, operand, word[1]);
     if (strcmp(word, "size") == 0) return verify_size(place, operand);

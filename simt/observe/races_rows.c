@@ -1,5 +1,5 @@
-/* The commonest accesses, of which nothing is to be said: neighbouring lanes at neighbouring words, and lanes that read
- * one word.  What they leave in the shadow is what visiting them cell by cell would leave. */
+/* The commonest accesses, of which nothing is to be said: neighbouring lanes at neighbouring words, in one row or several,
+ * and lanes that read one word.  What they leave in the shadow is what visiting them cell by cell would leave. */
 #include <string.h>
 
 #include "races_visit.h"
@@ -168,14 +168,43 @@ static bool visit_page(struct visit *visit, uint32_t first, uint32_t end, uint32
     return is_done;
 }
 
+/* The end of the lanes from `first` on that follow one another without a gap, in their numbers and in their bytes. */
+static uint32_t run_end(const simt_access *access, uint32_t first) {
+    const uint32_t nbytes = lane_nbytes(access), gaps = ~access->lanes >> first;
+    const uint32_t limit = gaps ? first + first_lane(gaps) : SIMT_LANES;
+    uint32_t end = first + 1;
+    while (end < limit && access->addresses[end] - access->addresses[end - 1] == nbytes) end++;
+    return end;
+}
+
+/* Runs shorter than that take no longer lane by lane. */
+enum { RUN_LANES_MIN = 4 };
+
+/* The lanes from `first` to before `end`, but for those that were visited. */
+static uint32_t visit_run(struct visit *visit, uint32_t first, uint32_t end) {
+    uint32_t rest = 0;
+    for (uint32_t next; first < end; first = next)
+        if (!visit_page(visit, first, end, &next)) rest |= UINT32_MAX >> (SIMT_LANES - (next - first)) << first;
+    return rest;
+}
+
 uint32_t simt_visit_row(struct visit *visit) {
     const simt_access *access = visit->access;
-    if (access->element_nbytes < WORD_NBYTES || !access->lanes || !is_consecutive(access)) return access->lanes;
-    if (access->addresses[first_lane(access->lanes)] % lane_nbytes(access)) return access->lanes;
-    uint32_t rest = access->lanes;
-    for (uint32_t first = first_lane(rest), end = last_lane(rest) + 1, next; first < end; first = next)
-        if (visit_page(visit, first, end, &next)) rest &= ~(UINT32_MAX >> (SIMT_LANES - (next - first)) << first);
-    return rest;
+    uint32_t rest = access->lanes, closer = 0;
+    if (access->element_nbytes < WORD_NBYTES || !rest) return rest;
+    if (is_consecutive(access)) {
+        if (access->addresses[first_lane(rest)] % lane_nbytes(access)) return rest;
+        return visit_run(visit, first_lane(rest), last_lane(rest) + 1);
+    }
+    if (access->has_stride) return rest;
+    while (rest) { /* several rows, of a block of 8 x 8 threads and the like */
+        const uint32_t first = first_lane(rest), end = run_end(access, first);
+        const uint32_t run = UINT32_MAX >> (SIMT_LANES - (end - first)) << first;
+        const bool is_row = end - first >= RUN_LANES_MIN && access->addresses[first] % lane_nbytes(access) == 0;
+        closer |= is_row ? visit_run(visit, first, end) : run;
+        rest &= ~run;
+    }
+    return closer;
 }
 
 /* ---- one address for all lanes */

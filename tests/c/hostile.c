@@ -160,9 +160,18 @@ static const struct {
      "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.min.u64: its operation is not one of its type"},
     {"tex.2d.v4.f32.f32 {%f1, %f2, %f3}, [%rd1, {%f1, %f2}];", "tex.2d.v4.f32.f32: operand 1 must be a vector of 4"},
     {"tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1];",
-     "tex.2d.v4.f32.f32: operand 2 must be a texture's handle and coordinates, [handle, {x, ..}]"},
+     "tex.2d.v4.f32.f32: operand 2 must be a handle and coordinates, [handle, {x, ..}]"},
     {"tex.level.1d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1}];",
      "tex.level.1d.v4.f32.f32: it takes 3 operands, found 2"},
+    {"suld.b.2d.b32.trap %r1, [%rd1, {%r1, %r2}];", "suld.b.2d.b32.trap: operand 1 must be a vector of 1"},
+    {"suld.b.2d.v4.b64.trap {%rd1, %rd2, %rd3, %rd4}, [%rd1, {%r1, %r2}];",
+     "suld.b.2d.v4.b64.trap: it needs a type .b8 to .b64, and 16 bytes at most"},
+    {"suld.b.2d.f32.trap {%f1}, [%rd1, {%r1, %r2}];",
+     "suld.b.2d.f32.trap: it needs a type .b8 to .b64, and 16 bytes at most"},
+    {"sust.b.1d.v2.b32.trap [%rd1, {%r1}], {%r1};", "sust.b.1d.v2.b32.trap: operand 2 must be a vector of 2"},
+    {"sust.b.1d.b32.trap [%rd1], {%r1};",
+     "sust.b.1d.b32.trap: operand 1 must be a handle and coordinates, [handle, {x, ..}]"},
+    {"sust.b.1d.b32.trap [%f1, {%r1}], {%r1};", "sust.b.1d.b32.trap: an address cannot be a register of .f32"},
     {"cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd1, {%r1}], [sh];",
      "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group: operand 1 must have 2 coordinates"},
     {"cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group [%rd1], [sh];",
@@ -560,7 +569,8 @@ static const char *const sound[] = {
     "setp.eq.s32 %p1|_, %r1, %r2; setp.eq.and.s32 _|%p2, %r1, %r2, !%p1; lop3.or.b32 _|%p1, %r1, %r2, %r3, "
     "7, %p2;",
     "cvt.u8.u32 %c1, %r1; cvt.u32.u16 %r1, %r2; cvt.u64.u32 %rd1, %rd2; cvt.rzi.s32.f32 %r1, %f1;",
-    "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2}]; wgmma.fence.sync.aligned;",
+    "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f1, %f2}]; suld.b.a2d.v2.b64.clamp {%rd1, _}, [%rd1, {%r1, %r2, %r3, "
+    "%r3}]; sust.b.3d.b8.zero [%rd1, {%r1, %r2, %r3, %r3}], {%r1}; sust.p.1d.b32.trap [%rd1, {%r1}], {%r1}; wgmma.fence.sync.aligned;",
 };
 
 /* Opcodes that the simulator does not know are no reason to refuse a module. */

@@ -137,6 +137,46 @@ static void value_of_an_earlier_step(void) {
     everyone(0, SHARED(STORE, 0, 0, .same = 2));
 }
 
+/* Tiles of 8 lanes a row, as of blocks of 8 x 16 threads. */
+#define TILE .row = 8, .pitch = 256
+
+static void tiles_with(bool has_barriers) {
+    everyone(0, SHARED(STORE, 256, 4, TILE));
+    everyone(0, GLOBAL(STORE, 1016, 8, TILE, .nbytes = 8));
+    if (has_barriers) barrier(0);
+    everyone(0, SHARED(LOAD, 260, 4, TILE));
+    everyone(0, SHARED(LOAD, 512, 4, TILE));
+    everyone(0, GLOBAL(LOAD, 1024, 8, TILE, .nbytes = 8));
+}
+
+static void tiles(void) {
+    tiles_with(true);
+}
+static void tiles_without_barrier(void) {
+    tiles_with(false);
+}
+
+static void tiles_of_two_blocks(void) {
+    everyone(0, GLOBAL(LOAD, 1016, 4, TILE));
+    everyone(1, GLOBAL(LOAD, 1016, 4, TILE));
+    access_by(0, 0, 1, GLOBAL(STORE, 1016, 4));
+}
+
+static void rows_of_one_store(void) {
+    access_by(0, 0, FULL, SHARED(STORE, 256, 4, .row = 8));
+}
+
+static void rows_of_one_load(void) {
+    access_by(0, 0, FULL, SHARED(LOAD, 256, 4, .row = 8));
+    barrier(0);
+    access_by(0, 0, FULL, SHARED(STORE, 256, 4));
+}
+
+static void rows_of_one_load_then_a_store(void) {
+    access_by(0, 0, FULL, SHARED(LOAD, 256, 4, .row = 8));
+    access_by(0, 0, 1, SHARED(STORE, 256, 4));
+}
+
 static void bytes_side_by_side(void) {
     everyone(0, SHARED(STORE, 0, 1, .nbytes = 1));
     everyone(0, GLOBAL(STORE, 512, 2, .nbytes = 2));
@@ -235,6 +275,12 @@ static const struct pattern patterns[] = {
     PATTERN(warp_barriers_in_a_row, false),
     PATTERN(broadcast_then_store, true),
     PATTERN(broadcast_barrier_store, false),
+    PATTERN(tiles, false),
+    PATTERN(tiles_without_barrier, true),
+    PATTERN(tiles_of_two_blocks, true),
+    PATTERN(rows_of_one_store, true),
+    PATTERN(rows_of_one_load, false),
+    PATTERN(rows_of_one_load_then_a_store, true),
     PATTERN(same_value, false),
     PATTERN(same_value_read, true),
     PATTERN(other_value, true),

@@ -171,7 +171,9 @@ struct what {
     enum simt_access_kind kind;
     enum simt_order order;
     uint32_t nbytes;
-    int64_t address, stride; /* thread t of the block is at address + t * stride */
+    int64_t address, stride; /* thread t of the block is at address + t * stride, */
+    uint32_t row;            /* or, if that is not 0, at address + t % row * stride + t / row * pitch */
+    int64_t pitch;
     uint64_t same;           /* what all threads store; 0: each what no other does */
     uint32_t pc;
 };
@@ -183,11 +185,12 @@ static uint64_t value_of(const struct what *what, uint32_t warp, uint32_t lane) 
 static void tell(uint32_t block, uint32_t warp, uint32_t lanes, const struct what *what) {
     uint64_t addresses[SIMT_LANES] = {0}, values[SIMT_LANES] = {0};
     for (uint32_t lane = 0; lane < SIMT_LANES; lane++) {
-        addresses[lane] = (uint64_t)(what->address + (warp * 32 + lane) * what->stride);
+        const uint32_t thread = warp * 32 + lane, row = what->row ? what->row : THREADS;
+        addresses[lane] = (uint64_t)(what->address + thread % row * what->stride + thread / row * what->pitch);
         values[lane] = value_of(what, warp, lane);
     }
     const uint32_t run = lanes >> __builtin_ctz(lanes);
-    simt_access access = {.has_stride = !what->stride || !(run & (run + 1)),
+    simt_access access = {.has_stride = !what->row && (!what->stride || !(run & (run + 1))),
                           .stride = (uint64_t)what->stride,
                           .space = what->space,
                           .kind = what->kind,
