@@ -296,6 +296,8 @@ def spin(name, write, *options):
     lines = {marked: line_of(source, marked) for marked in re.findall(r"// (\w+)$", source, re.MULTILINE)}
     assert finding["kind"] == "runaway" and finding["line"] in (lines["here"], lines["here"] + 1, lines.get("other"))
     assert said.format(**lines) in finding["message"]
+    waits_for = "`lock`, int[1]" if "int *lock" in source else "`flag`, int[1]"
+    assert finding["message"].endswith(f"(index 0 of {waits_for})") or name == "not volatile"
     return report["instructions"], finding["message"]
 
 

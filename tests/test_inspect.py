@@ -468,9 +468,10 @@ def several(write):
 def test_several_kernels_are_listed(several):
     done = run("inspect", several)
     assert (done.returncode, done.stdout) == (1, "")
-    first, second = done.stderr.splitlines()
+    first, second, third = done.stderr.splitlines()
     assert "--kernel" in first
     assert second == f"warpfold: {several} has {', '.join(READABLE)}"
+    assert third == f"warpfold: to begin with: warpfold inspect {several} --kernel '{READABLE[0]}'"
     done = run("inspect", several, "--kernel", "nope")
     assert (done.returncode, done.stdout) == (1, "")
     assert "'nope' matches no kernel" in done.stderr and ", ".join(READABLE) in done.stderr

@@ -122,6 +122,7 @@ static bool warps_begin(struct block *block) {
         warp->examine_at = is_examined(block->launch) ? EXAMINED_FIRST : UINT64_MAX;
         warp->repeats_itself = warp->meets_block = false;
         simt_ranges_clear(&warp->harmless);
+        warp->waits_for = 0;
         warp->cluster_arrived = warp->cluster_released = 0;
         if (!simt_paths_start(warp, warp->live)) return false;
     }
@@ -277,11 +278,14 @@ static uint32_t lanes_of_loop(const struct warp *warp, const struct path *path) 
     return lanes;
 }
 
-static void note_endless(struct warp *warp, const struct path *path, const char *because) {
+/* Where the address is told of, reports name the argument and its element behind the message. */
+static void note_endless(struct warp *warp, const struct path *path, const char *because, uint64_t address) {
     simt_event event = simt_event_of(warp, path, path->mask);
-    simt_record_finding(&event, SIMT_FINDING_RUNAWAY, (uint32_t)__builtin_ctz(path->mask), 0,
-                        "lanes 0x%08x of warp %u are in a loop that never ends: %s", (unsigned)lanes_of_loop(warp, path),
-                        warp->index, because);
+    char read[64] = "";
+    if (address) snprintf(read, sizeof read, "; it reads global memory at 0x%llx", (unsigned long long)address);
+    simt_record_finding(&event, SIMT_FINDING_RUNAWAY, (uint32_t)__builtin_ctz(path->mask), address,
+                        "lanes 0x%08x of warp %u are in a loop that never ends: %s%s",
+                        (unsigned)lanes_of_loop(warp, path), warp->index, because, read);
     simt_stop(&event);
 }
 
@@ -306,10 +310,10 @@ static void examine(struct warp *warp) {
     if (simt_is_stopped(launch)) return;
     if (found == RECURRENCE_FOREVER)
         note_endless(warp, path, "what decides about its end is the same in every round: a step of 0, say, or a condition "
-                    "that nothing in the loop changes");
+                    "that nothing in the loop changes", 0);
     else if (found == RECURRENCE_FOREVER_AS_READ)
         note_endless(warp, path, "what decides about its end is the same in every round (a flag that others set must be "
-                    "volatile or atomic, or it is read once)");
+                    "volatile or atomic, or it is read once)", 0);
 }
 
 /* As far as is known. */
@@ -376,7 +380,7 @@ static void note_waiting(struct warp *warp, const struct path *path) {
         snprintf(because, sizeof because,
                  "it waits for memory to change, and no thread is left to change it: all others have ended or wait in such "
                  "loops, too; one must write first and wait then");
-    note_endless(warp, path, because);
+    note_endless(warp, path, because, warp->waits_for);
 }
 
 void simt_block_endless(struct block *block) {

@@ -148,7 +148,12 @@ static void note_store(struct warp *warp, const struct path *path, const struct 
 void simt_effects_open(struct warp *warp, const struct path *path, const struct request *request) {
     const unsigned char *marks = marks_of(warp->recording, path);
     if (request->kind == SIMT_STORE) note_store(warp, path, request);
-    else if (marks && *marks & MARK_DECIDES) add_lanes(&warp->recording->reads, request);
+    else if (marks && *marks & MARK_DECIDES) {
+        struct recording *recording = warp->recording;
+        add_lanes(&recording->reads, request);
+        if (request->space == SIMT_GLOBAL && !recording->waits_for)
+            recording->waits_for = request->addresses[first_lane(request->lanes)];
+    }
 }
 
 /* One whose result decides changes nothing in later rounds, either, if it has not now: its operands decide, too. */
@@ -178,6 +183,7 @@ bool simt_effects_accept(struct warp *warp, struct recording *recording) {
     if (is_accepted) {
         simt_ranges_clear(&warp->harmless);
         warp->harmless = recording->writes;
+        warp->waits_for = recording->waits_for;
         recording->writes = (struct ranges){0};
     } else warp->block->changes += recording->has_new;
     return is_accepted;

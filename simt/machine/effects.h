@@ -18,6 +18,7 @@ enum { MARK_DECIDES = 1, MARK_IS_VALUED = 2 }; /* what is read there; it stores 
 struct recording {
     struct ranges reads, writes;
     struct ranges others; /* what other warps of the block wrote meanwhile: those changes are not counted against it */
+    uint64_t waits_for; /* the first address in global memory of `reads`; 0: none */
     const struct function *function;
     unsigned char *marks; /* by pc of the function; NULL: it is not known yet what decides */
     uint64_t changes;     /* of the block, when it began; what is written from then on is not counted there, */

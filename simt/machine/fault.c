@@ -90,8 +90,9 @@ static const char *name_element(const simt_event *event, uint64_t address, char 
     const uint32_t size = code->memory.vector.element_nbytes;
     const uint64_t end = array.variable->nbytes ? array.address + array.variable->nbytes : launch->view.shared_nbytes;
     simt_plain_name(array.variable->name, name, sizeof name);
-    snprintf(text, nbytes, " (index %llu of `%s`, %llu elements of %u bytes)",
-             (unsigned long long)((address - array.address) / size), name, (unsigned long long)((end - array.address) / size), size);
+    const unsigned long long index = (address - array.address) / size, count = (end - array.address) / size;
+    if (count == 1) snprintf(text, nbytes, " (`%s`)", name);
+    else snprintf(text, nbytes, " (index %llu of `%s`, %llu elements of %u bytes)", index, name, count, size);
     return text;
 }
 

@@ -348,6 +348,7 @@ struct warp {
     bool repeats_itself;  /* it is, while the changes of its block and those of the launch are what they were then: */
     uint64_t own_changes, all_changes;
     struct ranges harmless;      /* what its loop writes, on which nobody's end depends (effects.h) */
+    uint64_t waits_for;          /* an address in global memory that decides about its loop's end; 0: not known */
     struct recording *recording; /* while it is examined */
     bool meets_block;            /* its loop passes a barrier: what it repeats depends on all warps */
     uint64_t wgmma_groups;       /* that it has committed */

@@ -408,6 +408,7 @@ static enum recurrence examine_leaf(struct warp *warp, struct path *leaf, struct
     *recording = (struct recording){.reads = recording->reads,
                                     .writes = recording->writes,
                                     .others = recording->others,
+                                    .waits_for = recording->waits_for,
                                     .has_new = recording->has_new,
                                     .changes = recording->changes,
                                     .function = function};
