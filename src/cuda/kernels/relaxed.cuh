@@ -40,6 +40,11 @@ static __device__ __forceinline__ u32 load_global_u32(const u32 *word)
     return value;
 }
 
+static __device__ __forceinline__ void store_global_u32(u32 *word, u32 value)
+{
+    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
+}
+
 static __device__ __forceinline__ u64 load_global_u64(const u64 *word)
 {
     u64 value;

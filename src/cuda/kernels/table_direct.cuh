@@ -191,6 +191,13 @@ static __device__ __forceinline__ void choose_frequent(const struct wf_table_arg
 
 // ---- all of a warp's elements
 
+// By all lanes: whether what is added does not count any more.  It is asked rarely, as all warps ask for the same word.
+static __device__ __forceinline__ bool is_in_vain(const struct wf_table_arguments *r, i64 round)
+{
+    const i64 every = 16;
+    return r->is_sampled && round % every == 0 && __any_sync(ALL_LANES, load_global_u32(&findings_of(r)->missed) != 0);
+}
+
 // The next ones are on their way while those before them are added.
 static __device__ __forceinline__ void add_piece_directly(const struct wf_table_arguments *r, u32 words)
 {
@@ -202,7 +209,7 @@ static __device__ __forceinline__ void add_piece_directly(const struct wf_table_
     frequent own = {NO_KEY, 0, 0, 0};
     loaded elements, next;
     load_elements(r, first, end, &next);
-    for (i64 at = begin; at < end; at += of_warp) {
+    for (i64 at = begin; at < end && !is_in_vain(r, at / of_warp); at += of_warp) {
         int keys[EACH];
         elements = next;
         first += of_warp;

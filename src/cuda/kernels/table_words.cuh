@@ -82,7 +82,7 @@ static __device__ __forceinline__ int find_base_of_squares(const struct wf_table
 static __device__ __forceinline__ void note_missed(const struct wf_table_arguments *r)
 {
     if (r->is_sampled)
-        findings_of(r)->missed = 1;
+        store_global_u32(&findings_of(r)->missed, 1);
     else
         findings_of(r)->failed = 1;
 }
