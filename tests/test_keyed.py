@@ -14,7 +14,7 @@ import pytest
 import warpfold_ctypes as wf
 from group_helpers import each_tier
 from oracle import FLOATS, INTEGERS, TYPECODES, Oracle, default_type
-from samples import nearest, pack, sample, split
+from samples import nearest, nearest_to_double, pack, sample, split
 
 TYPES = [*INTEGERS, *FLOATS]
 OPS = ["sum", "mean", "norm1", "min", "max", "argmin", "argmax", "var", "std", "norm2"]
@@ -203,12 +203,33 @@ def by_key(handle, op, type_name, elements, keys, key_count, **chosen):
                                 wf.vector(b"".join(elements), type_name), threads=1, **chosen)
 
 
+def over_binades(type_name, count, spread, seed):
+    """Normal ones times powers of two: grids of one level or two, of three from some 50 binades on, of four from 100."""
+    rng = random.Random(f"binades {type_name} {spread} {seed}")
+    values = (rng.gauss(0, 1) * 2.0**rng.randrange(-spread // 2, spread // 2 + 1) for _ in range(count))
+    return [pack(type_name, [nearest_to_double(type_name, value)]) for value in values]
+
+
+@pytest.mark.parametrize("spread", [10, 55, 75, 100, 120])
 @pytest.mark.parametrize("type_name", ["f32", "f64"])
-def test_equal_keys_that_follow_each_other(handle, type_name):
+def test_sums_over_many_binades(handle, type_name, spread):
+    """Of any number of levels, in one table and in copies of one; a block that ends within a vector; some set aside."""
+    rng = random.Random(f"levels {type_name} {spread}")
+    for key_count, op in itertools.product((3, 5000), ("sum", "mean", "norm1")):
+        elements = over_binades(type_name, 3 * BLOCK + 5, spread, op)
+        elements[BLOCK + 3] = pack(type_name, [1])
+        keys = keys_of(rng.choice(["random", "skewed"]), len(elements), key_count, rng)
+        assert returned(handle, op, type_name, elements, keys, key_count) == \
+            expected(op, type_name, elements, keys, key_count), (op, key_count)
+
+
+@pytest.mark.parametrize("spread", [2, 75, 110])
+@pytest.mark.parametrize("type_name", ["f32", "f64"])
+def test_equal_keys_that_follow_each_other(handle, type_name, spread):
     """Runs of equal keys, longer than a vector: the bits of any order, and of a group alone, bad keys among them or not."""
     length, key_count = 24, 4200
     count = length * key_count
-    elements = split(type_name, sample(type_name, count // 24, "plain")) * 24
+    elements = over_binades(type_name, count // 24, spread, "runs") * 24
     keys = array("q", (i // length for i in range(count)))
     order = random.Random(type_name).sample(range(count), count)
     shuffled, their_keys = [elements[i] for i in order], array("q", (keys[i] for i in order))

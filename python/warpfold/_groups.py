@@ -67,14 +67,17 @@ def bincount(x, weights=None, minlength=0, *, threads=None, device=None):
     """
     if minlength < 0:
         raise ValueError("minlength must not be negative")
-    if len(x) and _core.min(x) < 0:
-        raise ValueError("x must not have negative elements")
-    count = max(_count(x), minlength)
-    if weights is None:
-        dtype = None
-    else:
-        dtype = "float64"
-    return _core.reduce_by_labels("sum", weights, "keys", x, count=count, dtype=dtype, threads=threads, device=device)
+    dtype = None if weights is None else "float64"
+
+    def reduce(count):
+        return _core.reduce_by_labels("sum", weights, "keys", x, count=count, dtype=dtype, threads=threads, device=device)
+
+    try:
+        return reduce(minlength or max(_count(x), 0))
+    except IndexError:  # found without reading x twice where minlength suffices
+        if len(x) and _core.min(x) < 0:
+            raise ValueError("x must not have negative elements") from None
+        return reduce(max(_count(x), minlength))
 
 
 def reduceat(op, a, indices, axis=0, *, dtype=None, out=None, nan=None, ddof=None, fill=None, threads=None,

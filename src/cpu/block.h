@@ -227,7 +227,7 @@ static inline bool wf_has_bad_key(const int64_t *key, size_t count, int64_t last
 
 enum wf_seen { WF_SEEN_LOST = 1, WF_SEEN_MINUS_ZERO = 2, WF_SEEN_BAD_KEY = 4 };
 
-/* Splits elements, or their magnitudes, onto a grid of one or two levels, and adds them to the slots of their keys: what
+/* Splits elements, or their magnitudes, onto a grid, and adds them to the slots of their keys: what
  * wf_split_function and adding its words does, but faster.  Returns enum wf_seen of all; of those that are lost only the
  * count has been added.  BAD_KEY: some key is not 0 to last; nothing has been added. */
 typedef unsigned wf_slots_function(const struct wf_slots *slots, const struct wf_grid *grid, bool magnitudes, const void *x,

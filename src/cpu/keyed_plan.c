@@ -186,7 +186,7 @@ bool wf_keyed_plan(struct keyed *job) {
     job->words = is_extremum ? (size_t)1 + job->is_indexed
                             : (size_t)(job->grid[0].levels + job->grid[1].levels) + job->counts;
     bool is_float_sum = wf_type_is_float(empty->type) && (job->parts == WF_PART_SUM || job->parts == WF_PART_ABS);
-    if (is_float_sum && job->grid[0].levels <= 2) job->add_to_slots = job->cpu->tier->add_to_slots[empty->type];
+    if (is_float_sum) job->add_to_slots = job->cpu->tier->add_to_slots[empty->type];
     job->joins_equal = has_equal_keys_together(job);
     job->lost_max = (size_t)(job->count / 32 + 64);
     return true;

@@ -69,6 +69,11 @@ def test_keys_and_counts():
 def test_bincount():
     assert wf.bincount([1, 1, 3]) == [0, 2, 0, 1] and wf.bincount([], minlength=2) == [0, 0] and wf.bincount([]) == []
     assert wf.bincount([0, 1, 0], [1e100, 2, -1e100], 3) == [0.0, 2.0, 0.0]
+    assert wf.bincount([0, 4, 1], [1, 2, 3], 2) == [1.0, 3.0, 0.0, 0.0, 2.0] and wf.bincount([2], minlength=2) == [0, 0, 1]
+    for x, minlength in (([-1], 0), ([-3, 1], 4), ([-3, 9], 4), ([-2, -3], 4)):
+        for weights in (None, [1.0] * len(x)):
+            with pytest.raises(ValueError, match="negative elements"):
+                wf.bincount(x, weights, minlength)
     for x in ([-1, 2], [2, -5]):
         with pytest.raises(ValueError, match="negative"):
             wf.bincount(x)

@@ -1,5 +1,5 @@
-/* Sums of floats by key: what elements leave on the one or two levels of a grid is added to the slots of their keys as it
- * comes, with no integers in memory in between. */
+/* Sums of floats by key: what elements leave on the levels of a grid is added to the slots of their keys as it comes, with no
+ * integers in memory in between. */
 #ifndef WF_CPU_LOOPS_FLOAT_SLOTS_H
 #define WF_CPU_LOOPS_FLOAT_SLOTS_H
 
@@ -13,33 +13,36 @@ struct slot_form {
 
 typedef int64_t pair __attribute__((vector_size(16)));
 
-/* The words of LANES elements, those of one element side by side. */
+enum { PAIRS_MAX = WF_GRID_LEVELS_MAX / 2 };
+
+/* The words of LANES elements: two levels of one element side by side, and what an odd number of levels has left. */
 struct slot_words {
-    pair of_two[LANES];
+    pair of_two[PAIRS_MAX][LANES];
     vi64 of_one;
 };
 
-INLINE void arrange_words(struct slot_words *words, const vi64 *unit, vi64 kept, int levels) {
-    words->of_one = unit[0] & kept;
-    if (levels == 1) return;
-    vf64 lower = (vf64)(unit[1] & kept), upper = (vf64)words->of_one;
-    vf64 even = left_lanes(upper, lower, 1), odd = right_lanes(upper, lower, 1);
+INLINE void arrange_pairs(pair *of_two, vi64 upper, vi64 lower) {
+    vf64 even = left_lanes((vf64)upper, (vf64)lower, 1), odd = right_lanes((vf64)upper, (vf64)lower, 1);
     UNROLLED
     for (int lane = 0; lane < LANES; lane += 2) {
-        memcpy(&words->of_two[lane], (const char *)&even + lane * 8, sizeof(pair));
-        memcpy(&words->of_two[lane + 1], (const char *)&odd + lane * 8, sizeof(pair));
+        memcpy(&of_two[lane], (const char *)&even + lane * 8, sizeof(pair));
+        memcpy(&of_two[lane + 1], (const char *)&odd + lane * 8, sizeof(pair));
     }
+}
+
+INLINE void arrange_words(struct slot_words *words, const vi64 *unit, vi64 kept, int levels) {
+    for (int p = 0; p < levels / 2; p++) arrange_pairs(words->of_two[p], unit[2 * p] & kept, unit[2 * p + 1] & kept);
+    if (levels % 2) words->of_one = unit[levels - 1] & kept;
 }
 
 INLINE void add_to_slot(int64_t *slot, const struct slot_words *words, int lane, struct slot_form form) {
     pair sum;
-    if (form.levels == 2) {
-        memcpy(&sum, slot, sizeof sum);
-        sum += words->of_two[lane];
-        memcpy(slot, &sum, sizeof sum);
-    } else {
-        slot[0] += words->of_one[lane];
+    for (int p = 0; p < form.levels / 2; p++) {
+        memcpy(&sum, slot + 2 * p, sizeof sum);
+        sum += words->of_two[p][lane];
+        memcpy(slot + 2 * p, &sum, sizeof sum);
     }
+    if (form.levels % 2) slot[form.levels - 1] += words->of_one[lane];
     if ((int)form.words > form.levels) slot[form.levels]++;
 }
 
@@ -51,10 +54,9 @@ INLINE void prefetch_soon(const void *x) {
 /* Adds up the words of all lanes in the first: equal keys, which would wait for each other's stores. */
 INLINE void join_lanes(struct slot_words *words, int levels) {
     int64_t sum = 0;
-    UNROLLED
-    for (int lane = 1; levels == 2 && lane < LANES; lane++) words->of_two[0] += words->of_two[lane];
-    UNROLLED
-    for (int lane = 0; levels == 1 && lane < LANES; lane++) sum += words->of_one[lane];
+    for (int lane = 1; lane < LANES; lane++)
+        for (int p = 0; p < levels / 2; p++) words->of_two[p][0] += words->of_two[p][lane];
+    for (int lane = 0; levels % 2 && lane < LANES; lane++) sum += words->of_one[lane];
     words->of_one[0] = sum;
 }
 
@@ -165,19 +167,31 @@ APART unsigned add_to_slots_2_3_4(const struct slots_call *call) {
     return add_all_to_slots(call, (struct slot_form){2, 3, 4});
 }
 
-static add_to_slots_function *slots_function(int levels, size_t words, size_t copies) {
-    static const struct {
-        struct slot_form form;
-        add_to_slots_function *add;
-    } functions[] = {
-        {{1, 1, 1}, add_to_slots_1_1_1}, {{1, 1, 4}, add_to_slots_1_1_4},
-        {{1, 2, 1}, add_to_slots_1_2_1}, {{1, 2, 4}, add_to_slots_1_2_4},
-        {{2, 2, 1}, add_to_slots_2_2_1}, {{2, 2, 4}, add_to_slots_2_2_4},
-        {{2, 3, 1}, add_to_slots_2_3_1}, {{2, 3, 4}, add_to_slots_2_3_4},
+/* Of more levels, which take longer than finding out whether elements are counted. */
+APART unsigned add_to_slots_3_1(const struct slots_call *call) {
+    return add_all_to_slots(call, (struct slot_form){3, call->slots->words, 1});
+}
+
+APART unsigned add_to_slots_3_4(const struct slots_call *call) {
+    return add_all_to_slots(call, (struct slot_form){3, call->slots->words, 4});
+}
+
+APART unsigned add_to_slots_4_1(const struct slots_call *call) {
+    return add_all_to_slots(call, (struct slot_form){4, call->slots->words, 1});
+}
+
+APART unsigned add_to_slots_4_4(const struct slots_call *call) {
+    return add_all_to_slots(call, (struct slot_form){4, call->slots->words, 4});
+}
+
+static add_to_slots_function *slots_function(int levels, bool counts, size_t copies) {
+    static add_to_slots_function *const functions[WF_GRID_LEVELS_MAX][2][2] = {
+        {{add_to_slots_1_1_1, add_to_slots_1_1_4}, {add_to_slots_1_2_1, add_to_slots_1_2_4}},
+        {{add_to_slots_2_2_1, add_to_slots_2_2_4}, {add_to_slots_2_3_1, add_to_slots_2_3_4}},
+        {{add_to_slots_3_1, add_to_slots_3_4}, {add_to_slots_3_1, add_to_slots_3_4}},
+        {{add_to_slots_4_1, add_to_slots_4_4}, {add_to_slots_4_1, add_to_slots_4_4}},
     };
-    size_t i = 0; /* grids and slots have no other form */
-    while (functions[i].form.levels != levels || functions[i].form.words != words || functions[i].form.copies != copies) i++;
-    return functions[i].add;
+    return functions[levels - 1][counts][copies > 1]; /* which are 4 then */
 }
 
 wf_slots_function WF_LOOPS_NAME(add_to_slots, TYPE, TIER);
@@ -186,7 +200,7 @@ unsigned WF_LOOPS_NAME(add_to_slots, TYPE, TIER)(const struct wf_slots *slots, c
                                                  bool magnitudes, const void *x, const int64_t *key, size_t count) {
     if (wf_has_bad_key(key, count, slots->last)) return WF_SEEN_BAD_KEY;
     const struct slots_call call = {slots, grid, magnitudes, x, key, count};
-    return slots_function(grid->levels, slots->words, slots->copies)(&call);
+    return slots_function(grid->levels, (int)slots->words > grid->levels, slots->copies)(&call);
 }
 
 #endif
