@@ -270,12 +270,10 @@ static void add_threads(struct races_block *block, uint32_t first, uint32_t last
         add_fenced(block, first, last, scope, &fenced[scope]);
 }
 
-static void set_threads(struct races_block *block, uint32_t first, uint32_t last, struct clock seen,
-                        const struct clock fenced[SCOPES]) {
-    struct clock left = {0}; /* what threads knew before, of so many neighbours the same */
+/* Takes all from threads first .. last.  Neighbours mostly share what they know. */
+static void clear_threads(struct races_block *block, uint32_t first, uint32_t last) {
+    struct clock left = {0}; /* what so many have known */
     uint32_t same = 0;
-    simt_clock_hold_all(seen, last - first + 1);
-    for (int scope = 0; scope < SCOPES; scope++) simt_clock_hold_all(fenced[scope], last - first + 1);
     for (uint32_t t = first; t <= last; t++, same++) {
         struct thread *thread = &block->threads[t];
         if (thread->seen.node != left.node) {
@@ -285,10 +283,19 @@ static void set_threads(struct races_block *block, uint32_t first, uint32_t last
         }
         thread->seen = (struct clock){0};
         thread_clear_rest(thread);
-        thread->seen = seen;
-        for (int scope = 0; scope < SCOPES; scope++) thread->fenced[scope] = fenced[scope];
     }
     simt_clock_drop_all(left, same);
+}
+
+static void set_threads(struct races_block *block, uint32_t first, uint32_t last, struct clock seen,
+                        const struct clock fenced[SCOPES]) {
+    clear_threads(block, first, last);
+    simt_clock_hold_all(seen, last - first + 1);
+    for (int scope = 0; scope < SCOPES; scope++) simt_clock_hold_all(fenced[scope], last - first + 1);
+    for (uint32_t t = first; t <= last; t++) {
+        block->threads[t].seen = seen;
+        for (int scope = 0; scope < SCOPES; scope++) block->threads[t].fenced[scope] = fenced[scope];
+    }
 }
 
 /* The next run of neighbouring lanes, cut from *lanes; false: none is left. */
@@ -328,10 +335,8 @@ static void reunite(struct races_block *block) {
     for (uint32_t t = 0; t < count; t++) acquire(block, &block->threads[t]);
     for (int scope = 0; scope < SCOPES && block->has_fences; scope++)
         add_fenced(block, 0, count - 1, scope, &block->fenced[scope]);
-    for (uint32_t t = 0; t < count; t++) {
-        if (block->has_acquired) join(block, &block->seen, block->threads[t].seen);
-        thread_clear(&block->threads[t]);
-    }
+    for (uint32_t t = 0; t < count && block->has_acquired; t++) join(block, &block->seen, block->threads[t].seen);
+    clear_threads(block, 0, count - 1);
     block->is_parted = block->has_acquires = false;
 }
 
