@@ -10,15 +10,14 @@ struct clock_node {
     struct clock children[CHILDREN];
 };
 
-struct clock simt_clock_hold(struct clock clock) {
-    if (clock.node) atomic_fetch_add_explicit(&clock.node->owners, 1, memory_order_relaxed);
+struct clock simt_clock_hold_all(struct clock clock, uint32_t owners) {
+    if (clock.node) atomic_fetch_add_explicit(&clock.node->owners, owners, memory_order_relaxed);
     return clock;
 }
 
-void simt_clock_drop(struct clock *clock) {
-    struct clock_node *node = clock->node;
-    *clock = (struct clock){0};
-    if (!node || atomic_fetch_sub_explicit(&node->owners, 1, memory_order_acq_rel) != 1) return;
+void simt_clock_drop_all(struct clock clock, uint32_t owners) {
+    struct clock_node *node = clock.node;
+    if (!node || atomic_fetch_sub_explicit(&node->owners, owners, memory_order_acq_rel) != owners) return;
     for (uint32_t i = 0; i < CHILDREN; i++) simt_clock_drop(&node->children[i]);
     free(node);
 }

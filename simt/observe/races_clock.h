@@ -23,8 +23,19 @@ static inline bool simt_clock_is_empty(struct clock clock) {
     return !clock.node && !clock.tick;
 }
 
-struct clock simt_clock_hold(struct clock clock); /* another owner's */
-void simt_clock_drop(struct clock *clock);        /* leaves it empty */
+struct clock simt_clock_hold_all(struct clock clock, uint32_t owners); /* of so many other owners */
+void simt_clock_drop_all(struct clock clock, uint32_t owners);
+
+static inline struct clock simt_clock_hold(struct clock clock) {
+    return clock.node ? simt_clock_hold_all(clock, 1) : clock;
+}
+
+/* Leaves it empty. */
+static inline void simt_clock_drop(struct clock *clock) {
+    const struct clock dropped = *clock;
+    *clock = (struct clock){0};
+    if (dropped.node) simt_clock_drop_all(dropped, 1);
+}
 
 uint32_t simt_clock_at(struct clock clock, uint32_t levels, uint64_t entry);
 

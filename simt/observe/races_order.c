@@ -7,7 +7,9 @@
  *
  * Hooks tell of accesses before they happen, and blocks run on several host threads.  So what an atomic read
  * acquires is looked up only when something comes of it: by then, whoever wrote what it read has told so. */
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "races.h"
 
@@ -45,6 +47,13 @@ static void thread_clear(struct thread *thread) {
         simt_clock_drop(&thread->acquired_async[scope]);
     }
     *thread = (struct thread){0};
+}
+
+/* Most have neither fenced nor read atomically: a look is less work than clearing. */
+static void thread_clear_rest(struct thread *thread) {
+    static const struct thread none;
+    const size_t from = offsetof(struct thread, acquired);
+    if (memcmp((const char *)thread + from, (const char *)&none + from, sizeof none - from)) thread_clear(thread);
 }
 
 static void set_span(struct races_block *block) {
@@ -249,22 +258,43 @@ void simt_order_atomic(struct races_block *block, const simt_event *event, const
 /* Adds what threads first .. last know, and did until now. */
 static void add_threads(struct races_block *block, uint32_t first, uint32_t last, struct clock *seen,
                         struct clock fenced[SCOPES]) {
+    const struct clock_node *joined = NULL; /* lanes that have met share what they know */
     for (uint32_t t = first; t <= last; t++) {
+        const struct clock *known = &block->threads[t].seen;
         acquire(block, &block->threads[t]);
-        join(block, seen, block->threads[t].seen);
+        if (!known->node || known->node != joined) join(block, seen, *known);
+        joined = known->node;
     }
     raise(block, seen, first, last, block->tick);
     for (int scope = 0; scope < SCOPES && block->has_fences; scope++)
         add_fenced(block, first, last, scope, &fenced[scope]);
 }
 
+/* Takes all from threads first .. last.  Neighbours mostly share what they know. */
+static void clear_threads(struct races_block *block, uint32_t first, uint32_t last) {
+    struct clock left = {0}; /* what so many have known */
+    uint32_t same = 0;
+    for (uint32_t t = first; t <= last; t++, same++) {
+        struct thread *thread = &block->threads[t];
+        if (thread->seen.node != left.node) {
+            simt_clock_drop_all(left, same);
+            left = thread->seen;
+            same = 0;
+        }
+        thread->seen = (struct clock){0};
+        thread_clear_rest(thread);
+    }
+    simt_clock_drop_all(left, same);
+}
+
 static void set_threads(struct races_block *block, uint32_t first, uint32_t last, struct clock seen,
                         const struct clock fenced[SCOPES]) {
+    clear_threads(block, first, last);
+    simt_clock_hold_all(seen, last - first + 1);
+    for (int scope = 0; scope < SCOPES; scope++) simt_clock_hold_all(fenced[scope], last - first + 1);
     for (uint32_t t = first; t <= last; t++) {
-        struct thread *thread = &block->threads[t];
-        thread_clear(thread);
-        thread->seen = simt_clock_hold(seen);
-        for (int scope = 0; scope < SCOPES; scope++) thread->fenced[scope] = simt_clock_hold(fenced[scope]);
+        block->threads[t].seen = seen;
+        for (int scope = 0; scope < SCOPES; scope++) block->threads[t].fenced[scope] = fenced[scope];
     }
 }
 
@@ -305,10 +335,8 @@ static void reunite(struct races_block *block) {
     for (uint32_t t = 0; t < count; t++) acquire(block, &block->threads[t]);
     for (int scope = 0; scope < SCOPES && block->has_fences; scope++)
         add_fenced(block, 0, count - 1, scope, &block->fenced[scope]);
-    for (uint32_t t = 0; t < count; t++) {
-        if (block->has_acquired) join(block, &block->seen, block->threads[t].seen);
-        thread_clear(&block->threads[t]);
-    }
+    for (uint32_t t = 0; t < count && block->has_acquired; t++) join(block, &block->seen, block->threads[t].seen);
+    clear_threads(block, 0, count - 1);
     block->is_parted = block->has_acquires = false;
 }
 
