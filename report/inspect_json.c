@@ -267,8 +267,8 @@ void put_report_json(FILE *stream, const struct inspection_report *report, bool 
     struct json json = json_to(stream);
     json_begin(&json, '{');
     json_key_text(&json, "kernel", report->kernel);
-    for (const char *const *name = report_main_counts; *name; name++)
-        json_key_number(&json, *name, report_count(report, *name));
+    for (const struct report_main_count *count = report_main_counts; count->name; count++)
+        json_key_number(&json, count->name, report_count(report, count->name));
     put_findings(&json, report);
     put_all_advice(&json, report);
     put_counts(&json, report->counts);

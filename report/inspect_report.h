@@ -47,8 +47,10 @@ struct inspection_report {
     size_t advice_count;
 };
 
-/* The counts that come first, in this order; NULL at the end. */
-extern const char *const report_main_counts[];
+/* The counts that come first, in this order, and what they mean; the last has no name. */
+extern const struct report_main_count {
+    const char *name, *legend;
+} report_main_counts[];
 double report_count(const struct inspection_report *report, const char *name);
 
 /* "lockstep", "random:5" */
@@ -67,9 +69,6 @@ void put_finding_message(FILE *stream, const struct inspection_report *report, c
 
 /* The same, in a text that is cut where it is longer. */
 void finding_message(const struct inspection_report *report, const simt_finding *finding, char *text, size_t nbytes);
-
-/* What a count means, and which is good; "" if its name says it. */
-const char *count_legend(const char *name);
 
 /* inspect_hosts.c: findings and advice for hosts of code. */
 void put_report_sarif(FILE *stream, const struct inspection_report *report);

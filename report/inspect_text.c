@@ -6,12 +6,6 @@
 
 #include "printed.h"
 
-/* JSON has them as fields of their own. */
-const char *const report_main_counts[] = {
-    "instructions", "divergent_branches", "utilization", "global_sectors", "global_requests",
-    "coalescing",   "shared_wavefronts",  "bank_degree", "barriers",       "atomics",         NULL,
-};
-
 double report_count(const struct inspection_report *report, const char *name) {
     return simt_report_counter_value(report->counts, name, 0);
 }
@@ -38,11 +32,11 @@ void put_schedule(FILE *stream, const simt_launch *launch) {
 }
 
 static void put_counts(FILE *stream, const struct inspection_report *report) {
-    for (const char *const *name = report_main_counts; *name; name++) {
+    for (const struct report_main_count *count = report_main_counts; count->name; count++) {
         char text[32];
-        double value = report_count(report, *name);
+        double value = report_count(report, count->name);
         snprintf(text, sizeof text, value == floor(value) ? "%.0f" : "%.4f", value);
-        fprintf(stream, "  %-20s%14s  %s\n", *name, text, count_legend(*name));
+        fprintf(stream, "  %-20s%14s  %s\n", count->name, text, count->legend);
     }
     double approximate = report_count(report, "approximate");
     if (approximate > 0)

@@ -71,19 +71,16 @@ void wrong_message(const struct inspection_report *report, const struct report_v
     snprintf(text, nbytes, "%s is %s, and must be %s%s", which, values->is, values->must_be, share);
 }
 
-const char *count_legend(const char *name) {
-    static const char *const legends[][2] = {
-        {"instructions", "executed by warps"},
-        {"divergent_branches", "branches that parted a warp's lanes; 0 is best"},
-        {"utilization", "share of lanes that took part; 1 is best"},
-        {"global_sectors", "32 bytes of global memory each; fewer are better"},
-        {"global_requests", "128-byte lines that warps asked for"},
-        {"coalescing", "share of the sectors' bytes that was used; 1 is best"},
-        {"shared_wavefronts", "turns that shared memory took"},
-        {"bank_degree", "turns of the worst access, by the least; 1 is best"},
-        {"barriers", "of whole blocks"},
-        {"atomics", "of single threads"}};
-    for (size_t i = 0; i < sizeof legends / sizeof *legends; i++)
-        if (!strcmp(name, legends[i][0])) return legends[i][1];
-    return "";
-}
+const struct report_main_count report_main_counts[] = {
+    {"instructions", "executed by warps"},
+    {"divergent_branches", "branches that parted a warp's lanes; 0 is best"},
+    {"utilization", "share of lanes that took part; 1 is best"},
+    {"global_sectors", "32 bytes of global memory each; fewer are better"},
+    {"global_requests", "128-byte lines that warps asked for"},
+    {"coalescing", "share of the sectors' bytes that was used; 1 is best"},
+    {"shared_wavefronts", "turns that shared memory took"},
+    {"bank_degree", "turns of the worst access, by the least; 1 is best"},
+    {"barriers", "of whole blocks"},
+    {"atomics", "of single threads"},
+    {NULL, NULL},
+};

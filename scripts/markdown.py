@@ -4,9 +4,16 @@ import html
 import re
 
 
+LONG = 40 # letters of a cell that must not stand in a narrow column
+
+
 def slug(heading):
     """The anchor of a heading, as hosts of code make it."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def attributes(*pairs):
+    return "".join(f" {name}={value}" if value.isalpha() else f' {name}="{html.escape(value)}"' for name, value in pairs if value)
 
 
 class Page:
@@ -26,7 +33,7 @@ class Page:
             spans.append(made)
             return f"\0{len(spans) - 1}\0"
 
-        text = re.sub(r"(`+) ?(.+?) ?\1", lambda m: keep(f"<code>{html.escape(m[2])}</code>"), text)
+        text = re.sub(r"(`+) ?(.+?) ?\1", lambda m: keep(f"<code{attributes(('class', self.kind_of(m[2])))}>{html.escape(m[2])}</code>"), text)
         text = re.sub(r"<(https?://[^>]+)>", lambda m: keep(self.anchor(m[1], html.escape(m[1]))), text)
         text = re.sub(r"!\[([^\]]*)\]\(([^)]+)\)",
                       lambda m: keep(f'<img src="{html.escape(self.link(m[2]))}" alt="{html.escape(m[1])}">'), text)
@@ -38,6 +45,11 @@ class Page:
         while "\0" in text:
             text = re.sub(r"\0(\d+)\0", lambda m: spans[int(m[1])], text)
         return text
+
+    @staticmethod
+    def kind_of(code):
+        """An option is one word, whatever its hyphens."""
+        return "whole" if "-" in code and len(code) <= 24 else ""
 
     def anchor(self, target, text):
         return f'<a href="{html.escape(self.link(target))}">{text}</a>'
@@ -54,14 +66,24 @@ class Page:
     def table(self, lines):
         rows = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))] for line in lines]
         right = [cell.endswith(":") for cell in rows[1]]
+        is_long = [any(len(cells[i]) > LONG for cells in rows[2:] if i < len(cells)) for i in range(len(rows[0]))]
+        is_prose = len(rows[0]) > 2 and sum(is_long) > 1
+
+        def cell_of(i, cell, tag):
+            is_known = tag == "td" and i < len(rows[0])
+            made = attributes(("class", "left" if i >= len(right) or not right[i] else ""),
+                              ("data-long", "yes" if is_known and is_long[i] else ""),
+                              ("role", ("cell" if tag == "td" else "columnheader") if is_prose else ""),
+                              ("data-name", re.sub("[`*]", "", rows[0][i]) if is_prose and is_known else ""))
+            return f"<{tag}{made}>{self.inline(cell)}</{tag}>"
 
         def row(cells, tag):
-            made = [f'<{tag}{"" if i < len(right) and right[i] else " class=left"}>{self.inline(cell)}</{tag}>'
-                    for i, cell in enumerate(cells)]
-            return f"<tr>{''.join(made)}</tr>"
+            made = [cell_of(i, cell, tag) for i, cell in enumerate(cells)]
+            return f"<tr{attributes(('role', 'row' if is_prose else ''))}>{''.join(made)}</tr>"
 
         body = "\n".join(row(cells, "td") for cells in rows[2:])
-        return f'<div class="scroll"><table><thead>{row(rows[0], "th")}</thead><tbody>\n{body}\n</tbody></table></div>'
+        kind = attributes(("class", "prose"), ("role", "table")) if is_prose else ""
+        return f'<div class="scroll"><table{kind}><thead>{row(rows[0], "th")}</thead><tbody>\n{body}\n</tbody></table></div>'
 
     def listing(self, lines):
         return f'<pre class="scroll" tabindex="0">{html.escape(chr(10).join(lines))}</pre>'

@@ -667,11 +667,11 @@ def test_one_rung_is_needed():
     refused(2, "one rung", "explain", "01", "02")
 
 
-@pytest.mark.parametrize("rung", [f"{number:02}" for number in range(18)])
-def test_partial_sums_differ_by_default(rung):
+@pytest.mark.parametrize("source", sorted((ROOT / "ladder").glob("[0-9]*.cu")), ids=lambda source: source.stem)
+def test_partial_sums_differ_by_default(source):
     """Or one could not see who adds what; a shuffle's last step gives most lanes what nobody needs."""
-    steps = json.loads(printed("explain", rung, "--json"))["steps"]
-    if rung in ("12", "13", "14", "16"):
+    steps, text = json.loads(printed("explain", source.stem[:2], "--json"))["steps"], source.read_text()
+    if "// Tree: registers" in text and "// Textbook: sum = __reduce_add_sync" not in text:
         steps = steps[:-1]
     for step in steps:
         values = [combine["value"] for combine in step["combines"]]

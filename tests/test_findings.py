@@ -249,6 +249,37 @@ SPINS = {
     out[threadIdx.x] = 1;
 }
 """, ["--block", 64], "no thread is left to change it: all others have ended or wait in such loops, too"),
+    "counts its polls": ("""__global__ void f(volatile int *flag, int *out) {
+    while (*flag == 0) // here
+        out[threadIdx.x] += 1;
+}
+""", ["--grid", 2, "--block", 32], "no thread is left to change it: all others have ended or wait in such loops, too"),
+    "counts in shared memory": ("""__global__ void f(volatile int *flag, int *out) {
+    __shared__ volatile int polls[32];
+    polls[threadIdx.x] = 0;
+    while (*flag == 0) // here
+        polls[threadIdx.x] = polls[threadIdx.x] + 1;
+    out[threadIdx.x] = polls[threadIdx.x];
+}
+""", ["--block", 32], "no thread is left to change it: all others have ended or wait in such loops, too"),
+    "counts by atomics": ("""__global__ void f(volatile int *flag, int *out) {
+    while (*flag == 0) { // here
+        atomicAdd(out, 1);
+        atomicMax(out + 1, out[2]);
+    }
+}
+""", ["--grid", 2, "--block", 64], "no thread is left to change it: all others have ended or wait in such loops, too"),
+    "leaves its rounds for a debugger": ("""__global__ void f(volatile int *flag, int *out) {
+    for (int round = 0; *flag == 0; round++) // here
+        if (threadIdx.x % 2 == 0) out[threadIdx.x] = round;
+}
+""", ["--block", 64], "no thread is left to change it: all others have ended or wait in such loops, too"),
+    "counts while others wait": ("""__global__ void f(volatile int *flag, int *out) {
+    if (threadIdx.x < 32) while (*flag == 0) out[1] = out[1] + 1; // here
+    __syncthreads(); // barrier
+    out[threadIdx.x] = *flag = 1;
+}
+""", ["--block", 64], "other threads of the block wait at the barrier of line {barrier}, which these must reach"),
     "not volatile": ("""__global__ void f(const int *flag, int *out) {
     while (*flag == 0) { } // here
     out[threadIdx.x] = 1;
@@ -285,6 +316,7 @@ def test_a_spin_is_told_under_every_schedule(name, schedule, write):
     instructions, message = spin(name, write, "--schedule", schedule)
     lanes = int(re.match(r"lanes 0x([0-9a-f]{8}) of warp \d+ are in a loop that never ends", message)[1], 16)
     spinning = {"lanes": 16, "a lock that is kept": 31, "not volatile": 1}.get(name, 32)  # 1: told before the others come
+    spinning = 16 if name == "leaves its rounds for a debugger" else spinning
     assert spinning <= lanes.bit_count() <= 32 and instructions < 4_000_000
 
 
@@ -384,6 +416,144 @@ def test_spins_that_end_are_no_findings(write):
         report = inspected(write("lock.cu", LOCK), "--grid", 3, "--block", 64, "--schedule", schedule, "--print", 1, "--arg",
                            "i32[1]=zeros", "--arg", "i32[1]=zeros")
         assert report["findings"] == [] and report["values"][0]["elements"] == [192]
+
+
+# A flag of the whole block, which each round writes and reads between barriers.
+ROUNDS = """__global__ void f(volatile int *flag, int *out) {
+    __shared__ int go;
+    do {
+        if (threadIdx.x == 0) go = *flag;
+        out[threadIdx.x] += 1;
+        __syncthreads();
+    } while (go == 0 && out[0] >= 0);
+}
+"""
+
+
+@pytest.mark.parametrize("threads, schedule", [(1, "lockstep"), (2, "lockstep"), (1, "split")])
+def test_rounds_of_a_block_that_never_end_are_told(threads, schedule, write):
+    report = inspected(write("rounds.cu", ROUNDS.replace(" && out[0] >= 0", "")), "--grid", 2, "--block", 64, "--threads", threads,
+                       "--schedule", schedule, "--arg", "i32[1]=zeros", "--arg", "i32[64]=zeros", status=3)
+    message = report["findings"][-1]["message"]
+    assert "in a loop that never ends" in message and "no thread is left to change it" in message
+    assert report["instructions"] < 2_000_000
+
+
+# What writes memory in each round of a loop, and ends: for the memory that it writes, or for others that count, too.
+POLLS_THAT_END = {
+    "counts to a timeout": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    while (*flag == 0 && out[threadIdx.x] < 4000)
+        out[threadIdx.x] = out[threadIdx.x] + 1;
+}
+""", 1, 32, [4000] * 2),
+    "counts by atomics to a timeout": ("""__global__ void f(volatile int *flag, int *out) {
+    while (*flag == 0 && atomicAdd(&out[threadIdx.x], 1) < 4000) { }
+}
+""", 1, 32, [4001] * 2),
+    "decides by what it stores": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    for (int k = 0; out[0] == 0; k++) out[0] = k >= 3000 ? k : 0;
+}
+""", 1, 1, [3000]),
+    "backs off": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    __shared__ volatile int tries[32];
+    tries[threadIdx.x] = 1;
+    for (int rounds = 0; *flag == 0 && tries[threadIdx.x] < 1 << 12; rounds++) {
+        out[threadIdx.x] = rounds;
+        if (rounds % 512 == 511) tries[threadIdx.x] = tries[threadIdx.x] * 2;
+        __nanosleep(tries[threadIdx.x]);
+    }
+}
+""", 1, 32, [6143] * 2),
+    "who waits for the count": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    if (blockIdx.x == 0) {
+        while (out[0] < 4000) { }
+        *flag = 1;
+    } else {
+        while (*flag == 0) out[0] = out[0] + 1;
+        out[0] = 1;
+    }
+}
+""", 2, 1, [1]),
+    "who counts first": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    if (blockIdx.x == 1) {
+        while (out[0] < 4000) { }
+        *flag = 1;
+    } else {
+        while (*flag == 0) out[0] = out[0] + 1;
+        out[0] = 1;
+    }
+}
+""", 2, 1, [1]),
+    "warps that wait for each other": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    __shared__ volatile int turn[2];
+    const int warp = threadIdx.x / 32;
+    turn[warp] = 0;
+    __syncthreads();
+    while (turn[1 - warp] < 3000 && *flag == 0)
+        if (threadIdx.x % 32 == 0) turn[warp] = turn[warp] + 1;
+    if (threadIdx.x % 32 == 0) turn[warp] = 3000;
+    out[warp] = 7;
+}
+""", 1, 64, [7, 7]),
+    "another block works for long": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    if (blockIdx.x == 2) {
+        for (int k = 0; k < 60000; k++) out[2] = k;
+        *flag = 1;
+    } else while (*flag == 0) out[blockIdx.x] = out[blockIdx.x] % 1000 + 1;
+    out[blockIdx.x] = 5;
+}
+""", 3, 1, [5, 5, 5]),
+    "a lane of the warp works for long": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    if (threadIdx.x == 3) {
+        for (int k = 0; k < 20000; k++) out[4] = k;
+        *flag = 1;
+    } else while (*flag == 0) out[3] = threadIdx.x;
+    __syncwarp();
+    out[threadIdx.x] = 5;
+}
+""", 1, 32, [5, 5, 5]),
+    "the same again until others change it": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    __shared__ volatile int go;
+    do {
+        if (threadIdx.x == 0) go = *flag;
+        __syncthreads();
+        if (threadIdx.x == 32 && (out[1] = out[1] + 1) == 3000) *flag = 1;
+        __syncthreads();
+    } while (go == 0);
+    out[0] = 5;
+}
+""", 1, 64, [5]),
+    "rounds of a block that count": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    __shared__ volatile int rounds;
+    if (threadIdx.x == 0) rounds = 0;
+    do {
+        __syncthreads();
+        if (threadIdx.x == 0) rounds = rounds + 1;
+        __syncthreads();
+    } while (rounds < 2500 && *flag == 0);
+    out[0] = rounds;
+}
+""", 1, 64, [2500]),
+    "a log that wraps": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    __shared__ volatile int log[64];
+    int k = 0;
+    for (; log[63] < 100; k++) log[k % 64] = k / 64;
+    out[0] = k;
+}
+""", 1, 1, [6464]),
+}
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("threads, schedule", [(1, "lockstep"), (2, "lockstep"), (1, "split"), (1, "random:1")])
+@pytest.mark.parametrize("name", POLLS_THAT_END)
+def test_polls_that_write_and_end_are_not_accused(name, threads, schedule, write):
+    source, grid, block, expected = POLLS_THAT_END[name]
+    done = run("inspect", write("polls.cu", source), "--grid", grid, "--block", block, "--threads", threads, "--schedule", schedule,
+               "--arg", "i32[1]=zeros", "--arg", "i32[64]=zeros", "--print", "1:64", "--json", "--limit", 10**9)
+    report = json.loads(done.stdout)
+    assert "runaway" not in {finding["kind"] for finding in report["findings"]} and not report["stopped"]
+    assert report["values"][0]["elements"][:len(expected)] == expected
 
 
 @pytest.mark.sampled

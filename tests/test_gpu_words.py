@@ -242,7 +242,8 @@ def test_words_of_groups_and_their_results(pair, handle, by):  # noqa: F811
         given = Grouped(by, type_name, rng)
         chosen = {"nan": rng.choice(NAN_POLICIES), "ddof": rng.choice((0, 1))}
         if rng.random() < 0.5 and type_name != "bool":
-            chosen["fill"] = wf.wf_value(type=wf.TYPE_BY_NAME["i8"], v=wf.wf_value_union(i=7))
+            fill = 1 if op in ("any", "all") else 7
+            chosen["fill"] = wf.wf_value(type=wf.TYPE_BY_NAME["i8"], v=wf.wf_value_union(i=fill))
         pieces = cut(rng, given.length, 2)
         ranks = ShapedRanks(pair, handle, op, given, pieces, rng.choice((0, 5, 2**40)), **chosen)
         ranks.check_each()

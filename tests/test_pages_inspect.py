@@ -6,7 +6,7 @@ import pytest
 
 from cli_helpers import run
 from inspect_helpers import HEAD, kernel, parameters
-from page_helpers import PHONE, PROJECTOR, browser, is_within_width, numeral, page_data, show, unnamed_controls
+from page_helpers import PHONE, PROJECTOR, brief, browser, is_within_width, numeral, page_data, show, unnamed_controls
 from test_inspect_lines import LAUNCH, RACE, costs
 
 assert browser and show and costs  # fixtures
@@ -90,7 +90,7 @@ def test_every_heat_has_the_lines_counts(show, costs_page, heat):
         assert len(cells) == len(HEATS[heat])
         for cell, name in zip(cells, HEATS[heat]):
             if name:
-                assert cell == (numeral(line[name]) if line[name] else ""), (line["line"], name)
+                assert cell == (brief(line[name]) if line[name] else ""), (line["line"], name)
     key = HEATS[heat][0] or "excess"
     hot = {line["line"] for line in data["lines"]
            if line.get(key, line["shared_wavefronts"] - line["shared_wavefronts_least"])}
@@ -105,7 +105,7 @@ def test_ptx_has_the_instructions_counts(show, costs_page):
     page.get_by_role("button", name="Instructions", exact=True).click()
     assert len(page.locator(".listing tbody tr").all()) == data["ptx"].rstrip("\n").count("\n") + 1
     for place in data["instruction_list"]:
-        assert shown_counts(page, place["ptx_line"])[0] == numeral(place["instructions"])
+        assert shown_counts(page, place["ptx_line"])[0] == brief(place["instructions"])
 
 
 def test_a_chosen_line_tells_all(show, costs_page):
@@ -283,3 +283,38 @@ def test_page_opens_at_the_costliest_line(show, tmp_path):
     first = next(line["line"] for line in lines if line["instructions"] == most)
     assert most == 9 and page_data(page)["advice"] == []
     assert page.locator(".listing tr.chosen").get_attribute("data-line") == str(first)
+
+
+# ---- little room ---------------------------------------------------------------------------------------
+
+POLLS = """__global__ void f(volatile int *flag, int *polls) {
+    for (int k = 0; k < 4; k++)
+        if (k == 3)
+            while (*flag == 0)
+                polls[threadIdx.x] = polls[threadIdx.x] + 1 + polls[threadIdx.x] * polls[threadIdx.x] - polls[threadIdx.x];
+}
+"""
+
+
+@pytest.mark.parametrize("size", [PHONE, (390, 844), (1440, 900)])
+def test_counts_of_many_digits_and_deep_lines_have_room(show, tmp_path, size):
+    source, path = tmp_path / "polls.cu", tmp_path / "polls.html"
+    source.write_text(POLLS)
+    run("inspect", source, "--grid", 4, "--block", 64, "--arg", "i32[1]=zeros", "--arg", "i32[64]=zeros", "--html", path)
+    page = show(path, size)
+    data = page_data(page)
+    most = max(line["instructions"] for line in data["lines"])
+    assert most > 100_000 and brief(most) in {shown_counts(page, line["line"])[0] for line in data["lines"]}
+    assert numeral(most) in page.locator(".listing td.count").evaluate_all("cells => cells.map(cell => cell.title)")
+    # Between the numbers of neighbouring columns there is a gap, and no number leaves its cell.
+    gaps = page.locator(".listing td.count").evaluate_all("""cells => cells.filter(cell => cell.textContent && cell.offsetWidth).map(cell => {
+        const range = document.createRange(), box = cell.getBoundingClientRect();
+        range.selectNodeContents(cell);
+        return range.getBoundingClientRect().left - box.left; })""")
+    assert gaps and min(gaps) >= 2
+    # The deepest line has most of the width, and goes on further in than it begins.
+    text, lead, begin = page.locator('.listing tr[data-line="5"] .line').evaluate("""line => {
+        const box = line.getBoundingClientRect();
+        return [line.textContent, line.querySelector(".lead").getBoundingClientRect().width, box.width]; }""")
+    assert text.startswith(16 * " " + "polls[") and lead < 0.45 * begin
+    assert is_within_width(page)

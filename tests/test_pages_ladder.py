@@ -128,7 +128,7 @@ def test_chart_of_every_count(show_own, ladder, name):
     widths = bar_widths(page)
     assert [text.rstrip(" ▲▼") for text in last_texts(page)] == [value or "–" for value in values]
     assert len(widths) == len(values)
-    numbers = [float(value or 0) for value in values]
+    numbers = [float(value.replace(",", "") or 0) for value in values]
     for width, number in zip(widths, numbers):
         assert width == pytest.approx(BAR_WIDTH * number / max(numbers) if max(numbers) else 0)
     page.get_by_role("button", name="Logarithmic").click()

@@ -112,7 +112,7 @@ function operation(model, step, combine) {
 
 function valueText(value) {
     const text = String(value);
-    return text.length <= 10 ? text : numeral(value);
+    return text.length <= 10 || typeof value !== "number" ? text : String(Number(value.toPrecision(6)));
 }
 
 function elementsOf(symbol) {

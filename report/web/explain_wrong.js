@@ -67,7 +67,7 @@ function wrongWords(wrong) {
 }
 
 function wrongFinding(finding) {
-    const place = element("b", null, `✗ ${finding.kind}, line ${finding.line}: `);
+    const place = element("b", null, `${finding.kind}, line ${finding.line}: `);
     return element("p", {class: "finding"}, place, finding.message);
 }
 

@@ -307,7 +307,7 @@ function showPage(data, main) {
         {type: "button", class: "finding", "aria-pressed": "false", onclick: () => showFinding(finding)},
         element("b", null, finding.kind), ` at ${finding.file.split("/").pop()}:${finding.line}`,
         `, block (${finding.block}), thread (${finding.thread})`,
-        finding.count > 1 ? `, ${finding.count} times` : "", element("br"), withCode(finding.message)));
+        finding.count > 1 ? `, ${numeral(finding.count)} times` : "", element("br"), withCode(finding.message)));
 
     main.classList.add("inspect");
     const wrong = makeWrong(data), summary = makeSummary(data);

@@ -61,10 +61,20 @@ function plural(count, noun, nouns) {
     return `${count} ${count === 1 ? noun : nouns || noun + "s"}`;
 }
 
-// At most six digits that count, as the terminal's tables have them; nothing for what is not known.
+// Whole numbers whole, from five digits on in groups of three; four digits of others; nothing for what is not known.
 function numeral(value) {
     if (value === null || value === undefined) return "";
-    return typeof value === "number" ? String(Number(value.toPrecision(6))) : String(value);
+    if (typeof value !== "number") return String(value);
+    const isLarge = Number.isInteger(value) || Math.abs(value) >= 1000;
+    const text = String(isLarge ? Math.round(value) : Number(value.toPrecision(4)));
+    return /^-?\d{5,}$/.test(text) ? text.replace(/\B(?=(\d{3})+$)/g, ",") : text;
+}
+
+// A count in little room: three digits of those from 100,000 on, "182k" or "5.82M".
+function brief(value) {
+    if (value < 1e5) return numeral(value);
+    const [unit, size] = [["G", 1e9], ["M", 1e6], ["k", 1e3]].find(([, size]) => value >= 0.9995 * size);
+    return Number((value / size).toPrecision(3)) + unit;
 }
 
 // ---- switches
@@ -209,7 +219,8 @@ function makeSource(text, columns, choose, first = 1) {
             const most = Math.max(1, ...[...counts.values()].map(line => line[column.key] || 0));
             rows.forEach((row, i) => {
                 const value = (counts.get(i + first) || {})[column.key] || 0;
-                row.counts[k].textContent = value ? numeral(value) : "";
+                row.counts[k].textContent = value ? brief(value) : "";
+                row.counts[k].title = numeral(value);
                 row.counts[k].style.setProperty("--heat", value / most);
             });
         });
@@ -237,12 +248,13 @@ function makeSourceRow(line, number, columns, choose) {
     const counts = columns.map(() => element("td", {class: "count"}));
     const mark = element("td", {class: "mark"});
     const indent = Math.min(16, line.match(/^ */)[0].length); // a long line goes on below, further in
+    const words = [element("span", {class: "lead"}, line.match(/^ */)[0]), line.trimStart()];
     const text = choose
         ? element("button", {type: "button", class: "line", "aria-label": line.trim() ? null : "empty line",
-                            onclick: () => choose(number)}, line || " ") : line;
+                            onclick: () => choose(number)}, line ? words : " ") : words;
     const head = element("th", {class: "number", scope: "row"}, number);
     const node = element("tr", {"data-line": number}, head, mark, counts,
-                         element("td", {class: "text", style: `--indent:${indent + 4}ch`}, text));
+                         element("td", {class: "text", style: `--deep:${indent}ch`}, text));
     return {node, mark, counts, noted: ""};
 }
 

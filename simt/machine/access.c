@@ -1,5 +1,7 @@
 #include "access.h"
 
+#include "effects.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -440,7 +442,8 @@ bool simt_access_locate(struct warp *warp, struct path *path, struct request *re
 
 bool simt_access_open(struct warp *warp, struct path *path, struct request *request) {
     if (!open_space(warp, path, request)) return false;
-    warp->block->changes += request->kind == SIMT_STORE;
+    if (warp->block->has_examined) simt_effects_open(warp, path, request);
+    else warp->block->changes += request->kind == SIMT_STORE;
     notify_access(warp, path, request);
     return !simt_is_stopped(warp->block->launch);
 }

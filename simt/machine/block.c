@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "effects.h"
 #include "executed.h"
 
 /* Instructions of a warp before it is first asked whether they have an end.  Warps then take other turns, and of threads
@@ -18,7 +19,10 @@ static size_t round_up(size_t nbytes) { return (nbytes + 63) / 64 * 64; }
 
 static void block_destroy(struct block *block) {
     if (!block) return;
-    for (uint32_t w = 0; block->warps && w < block->warp_count; w++) simt_paths_free(&block->warps[w]);
+    for (uint32_t w = 0; block->warps && w < block->warp_count; w++) {
+        simt_paths_free(&block->warps[w]);
+        simt_ranges_clear(&block->warps[w].harmless);
+    }
     free(block->warps);
     free(block->shared);
     free(block->shared_written);
@@ -116,7 +120,8 @@ static bool warps_begin(struct block *block) {
         warp->spinning = warp->polls = 0;
         warp->executed = 0;
         warp->examine_at = is_examined(block->launch) ? EXAMINED_FIRST : UINT64_MAX;
-        warp->repeats_itself = false;
+        warp->repeats_itself = warp->meets_block = false;
+        simt_ranges_clear(&warp->harmless);
         warp->cluster_arrived = warp->cluster_released = 0;
         if (!simt_paths_start(warp, warp->live)) return false;
     }
@@ -144,7 +149,7 @@ static bool block_begin(struct block *block, uint64_t cluster, uint32_t rank) {
     struct launch *launch = block->launch;
     place(block, cluster, rank);
     const uint64_t index = block->view.index;
-    block->has_ended = block->has_cluster_barrier = false;
+    block->has_ended = block->has_cluster_barrier = block->has_examined = false;
     block->idle_waits = 0;
     block->waited_polls = 0;
     block->live_threads = launch->view.threads_per_block;
@@ -286,12 +291,14 @@ static uint64_t changes_of(const struct launch *launch) {
 
 /* Asks now and then whether the warp is in an endless loop: ever more rarely, while it is not. */
 static void examine(struct warp *warp) {
-    enum { STEPS_SHARE = 64, STEPS_MIN = 128 };
+    enum { STEPS_SHARE = 64, STEPS_MIN = 128, SOON = 97 };
     const struct launch *launch = warp->block->launch;
     const uint64_t changes = changes_of(launch);
     const uint32_t share = (uint32_t)(warp->executed / STEPS_SHARE), steps = share > STEPS_MIN ? share : STEPS_MIN;
     const struct path *path = NULL;
     const enum recurrence found = simt_recurrence_find(warp, steps, &path);
+    warp->examine_at = warp->executed + SOON;
+    if (found == RECURRENCE_LATER) return;
     warp->repeats_itself = found == RECURRENCE_UNLESS_CHANGED;
     warp->own_changes = warp->block->changes;
     warp->all_changes = changes;
@@ -306,15 +313,24 @@ static bool repeats_itself(const struct warp *warp) {
     return warp->repeats_itself && warp->own_changes == warp->block->changes;
 }
 
+/* Whether a warp of the block passes barriers in its loop, so that those that wait there go on, too. */
+static bool frees_others(const struct block *block) {
+    bool frees = false;
+    for (uint32_t w = 0; w < block->warp_count; w++) frees |= block->warps[w].live && block->warps[w].meets_block;
+    return frees;
+}
+
 bool simt_block_repeats_itself(struct block *block, bool in_launch) {
     uint32_t count;
     struct block **members = members_of(&block, &count);
-    for (uint32_t b = 0; b < count; b++)
+    for (uint32_t b = 0; b < count; b++) {
+        const bool are_all = frees_others(members[b]);
         for (uint32_t w = 0; w < members[b]->warp_count; w++) {
             const struct warp *warp = &members[b]->warps[w];
-            if (!warp_has_ready(warp)) continue;
+            if (!warp->live || (!are_all && !warp_has_ready(warp))) continue;
             if (!repeats_itself(warp) || (in_launch && warp->all_changes != changes_of(block->launch))) return false;
         }
+    }
     return true;
 }
 
@@ -341,13 +357,14 @@ static uint32_t waiting_lanes(const struct warp *warp, uint32_t *line) {
 static void note_waiting(struct warp *warp, const struct path *path) {
     uint32_t meeting;
     const uint32_t line = barrier_line(warp->block), others = waiting_lanes(warp, &meeting);
+    const bool are_held = !warp->meets_block; /* those that wait for it */
     char because[256], where[32] = "";
     if (meeting) snprintf(where, sizeof where, " at line %u", (unsigned)meeting);
-    if (others)
+    if (others && are_held)
         snprintf(because, sizeof because,
                  "it waits for memory to change, and lanes 0x%08x of its warp wait for these%s: what changes it must come "
                  "before that", (unsigned)others, where);
-    else if (line)
+    else if (line && are_held)
         snprintf(because, sizeof because,
                  "it waits for memory to change, and other threads of the block wait at the barrier of line %u, which these "
                  "must reach: what changes it must come before that", (unsigned)line);

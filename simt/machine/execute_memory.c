@@ -3,6 +3,7 @@
 
 #include "access.h"
 #include "decoder.h"
+#include "effects.h"
 #include "element.h"
 
 /* ---- loads and stores */
@@ -154,6 +155,16 @@ void simt_request_perform(struct path *path, struct request *request) {
 
 typedef void perform_function(struct path *path, struct request *request);
 
+static bool perform_in_space(struct warp *warp, struct path *path, struct request *request,
+                             perform_function *function) {
+    if (!simt_access_open(warp, path, request)) return false;
+    function(path, request);
+    if (request->kind != SIMT_ATOMIC) return true;
+    if (warp->block->has_examined) simt_effects_of_atomic(warp, path, request);
+    else warp->block->changes += request->has_changed;
+    return true;
+}
+
 /* An access whose lanes' generic addresses may lie in several spaces: one of them after another. */
 static bool perform_generic(struct warp *warp, struct path *path, struct request *request,
                             perform_function *perform) {
@@ -171,8 +182,7 @@ static bool perform_generic(struct warp *warp, struct path *path, struct request
             lanes |= UINT32_C(1) << lane;
         }
         request->lanes = lanes;
-        if (!simt_access_open(warp, path, request)) return false;
-        perform(path, request);
+        if (!perform_in_space(warp, path, request, perform)) return false;
         rest &= ~lanes;
     }
     return true;
@@ -190,10 +200,8 @@ static enum outcome perform(struct warp *warp, struct path *path, struct request
         if (!perform_generic(warp, path, request, function)) return OUTCOME_LEFT;
     } else {
         request->space = request->code->memory.space;
-        if (!simt_access_open(warp, path, request)) return OUTCOME_LEFT;
-        function(path, request);
+        if (!perform_in_space(warp, path, request, function)) return OUTCOME_LEFT;
     }
-    warp->block->changes += request->kind == SIMT_ATOMIC && request->has_changed;
     if (!is_poll(request)) return OUTCOME_NEXT;
     warp->block->polls++;
     if (++warp->polls % POLLS_TURN) return OUTCOME_NEXT;

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "machine.h"
+#include "effects.h"
 
 /* Instructions after which a block that has not ended lets others begin: it may wait for them. */
 enum { BLOCK_BUDGET = 1 << 20, STILL_BUDGET = 1 << 8, BLOCKS_BEGUN_MAX = 4096, THREADS_MAX = 256 };
@@ -451,6 +451,8 @@ static void launch_clear(struct launch *launch) {
     for (size_t o = 0; launch->launch_states && o < launch->all.count + 1; o++) free(launch->launch_states[o]);
     free(launch->launch_states);
     hooks_destroy(launch);
+    simt_ranges_clear(&launch->loops.reads);
+    simt_ranges_clear(&launch->loops.writes);
     free(launch->parameters);
     pthread_mutex_destroy(&launch->lock);
 }

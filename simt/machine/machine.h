@@ -319,6 +319,18 @@ struct path {
     bool has_waited_enough; /* at an mbarrier: its next wait returns, whatever the phase */
 };
 
+/* Bytes, by where the simulator keeps them, which is another place for each, whatever their space.  Sorted, apart. */
+struct range {
+    uintptr_t begin, end;
+};
+struct ranges {
+    struct range *items;
+    uint32_t count, capacity;
+    bool is_lost; /* some are missing: too many, or no memory */
+};
+
+struct recording;
+
 struct warp {
     struct block *block;
     uint32_t index;
@@ -335,6 +347,9 @@ struct warp {
     uint64_t examine_at;  /* and how many before it is next asked whether it is in a loop without an end */
     bool repeats_itself;  /* it is, while the changes of its block and those of the launch are what they were then: */
     uint64_t own_changes, all_changes;
+    struct ranges harmless;      /* what its loop writes, on which nobody's end depends (effects.h) */
+    struct recording *recording; /* while it is examined */
+    bool meets_block;            /* its loop passes a barrier: what it repeats depends on all warps */
     uint64_t wgmma_groups;       /* that it has committed */
     struct warpgroup *warpgroup; /* NULL until needed */
     uint32_t cluster_arrived;  /* lanes that have arrived at the cluster's barrier and not waited yet; */
@@ -387,6 +402,8 @@ struct block {
     struct executed executed;
     uint64_t polls;   /* of its warps */
     uint64_t changes; /* things done that others may wait for: stores, atomics that changed something, exits */
+    bool has_examined; /* a warp of its: what accesses do is looked at more closely (effects.h) */
+    struct recording *witness; /* of the warp that is examined now, where others must run for it to go on */
     uint64_t allowed; /* tally.instructions may become this; more has to be asked for */
     bool is_starved;  /* there was no more, but other host threads may give some back */
     unsigned char *shared;
@@ -426,6 +443,9 @@ struct launch {
     struct block *begun;          /* by others, which went without: for the one that is alone then */
     atomic_uint_fast64_t changes; /* turns of blocks in which something changed that others may wait for */
     uint64_t exited;              /* threads */
+    struct loops {
+        struct ranges reads, writes;
+    } loops; /* of all warps that repeat themselves, or once did: what decides about an end, what is written */
     atomic_bool is_lost;          /* a block's threads neither run nor wait */
     atomic_bool stopped;
     atomic_bool out_of_memory;
@@ -568,8 +588,8 @@ enum progress simt_warp_run(struct warp *warp, uint64_t budget);
 void simt_warp_step(struct warp *warp, struct path *path); /* one instruction, or some that nothing can come between */
 
 /* recurrence.c: whether the warp's lanes are in a loop that never ends, for certain or as long as nothing changes in
- * memory; the warp executes some instructions meanwhile.  *where: the path at such a loop, while it lasts. */
-enum recurrence { RECURRENCE_NONE, RECURRENCE_UNLESS_CHANGED, RECURRENCE_FOREVER };
+ * memory; the warp executes some instructions meanwhile.  LATER: lanes that waited for others have just been let go.  *where: the path at such a loop, while it lasts. */
+enum recurrence { RECURRENCE_NONE, RECURRENCE_LATER, RECURRENCE_UNLESS_CHANGED, RECURRENCE_FOREVER };
 enum recurrence simt_recurrence_find(struct warp *warp, uint32_t steps, const struct path **where);
 
 /* block.c */

@@ -3,12 +3,13 @@
  * How a path goes on is decided by few of its registers: those that branches, guards and addresses depend on.  If
  * lanes stand at one instruction twice with the same values in all of these, and nothing else that these depend on has
  * changed, they will stand there for ever.  Where they depend on registers alone, that is certain whatever others do;
- * where they depend on memory, it is so while nobody writes.  Nothing is ever taken for endless that could end: what
+ * where they depend on memory, it is so while nobody writes there: neither others nor they themselves, who may write
+ * elsewhere in each round (effects.h).  Nothing is ever taken for endless that could end: what
  * cannot be decided here is left to the limit of instructions. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine.h"
+#include "effects.h"
 
 enum { DECIDERS_MAX = 64 };
 
@@ -17,10 +18,12 @@ struct deciders {
     const struct function *function;
     unsigned char *is_executed; /* by pc, from the function's first */
     unsigned char *is_decider;  /* by register; behind the last: the carry flag */
+    unsigned char *marks;       /* by pc, as effects.h says */
     bool depends_on_memory;
     bool depends_on_warp;       /* a shuffle, a vote */
     bool is_unknown;            /* a clock, a call, other threads */
-    bool meets_warp, meets_block; /* at a collective or a barrier, where others may wait for them */
+    bool meets_warp, meets_block; /* at a collective or a barrier, where others may wait for them, */
+    bool meets_others;            /* or at anything else */
     bool has_grown;
 };
 
@@ -124,10 +127,12 @@ static void trace_other(struct deciders *deciders, const struct instruction *ins
 }
 
 static void note_meeting(struct deciders *deciders, const struct instruction *instruction) {
-    static const char *const of_block[] = {"bar", "barrier", "mbarrier", "cp", NULL};
-    bool is_of_block = is_one_of(instruction->base, of_block) && !simt_has(instruction, "warp");
-    deciders->meets_block |= is_of_block;
-    deciders->meets_warp |= !is_of_block && (simt_has(instruction, "sync") || simt_has(instruction, "warp"));
+    static const char *const of_block[] = {"bar", "barrier", NULL}, *const of_others[] = {"mbarrier", "cp", NULL};
+    bool is_barrier = is_one_of(instruction->base, of_block) && !simt_has(instruction, "warp");
+    bool is_of_others = is_one_of(instruction->base, of_others) || (is_barrier && simt_has(instruction, "cluster"));
+    deciders->meets_block |= is_barrier;
+    deciders->meets_others |= is_of_others;
+    deciders->meets_warp |= !is_barrier && !is_of_others && (simt_has(instruction, "sync") || simt_has(instruction, "warp"));
 }
 
 /* Adds what the instruction makes decide: its guard and its addresses, where they may lead elsewhere or to a finding,
@@ -151,14 +156,33 @@ static void trace(struct deciders *deciders, const struct code *code) {
     else trace_other(deciders, instruction);
 }
 
+/* What a store leaves where something is read that decides. */
+static void trace_stored(struct deciders *deciders, const struct instruction *instruction) {
+    for (uint32_t o = 0; o < instruction->operand_count; o++) add_registers(deciders, &instruction->operands[o]);
+}
+
+static void mark_reads(struct deciders *deciders, const struct code *codes) {
+    const struct function *function = deciders->function;
+    for (uint32_t pc = function->begin; pc < function->end; pc++) {
+        const struct instruction *instruction = codes[pc].instruction;
+        if (!deciders->is_executed[pc - function->begin] || has_no_result(instruction)) continue;
+        if (instruction->operand_count && has_decider(deciders, &instruction->operands[0]))
+            deciders->marks[pc - function->begin] |= MARK_DECIDES;
+    }
+}
+
 /* Backwards, as what decides comes from what was before. */
 static void trace_all(struct deciders *deciders, const struct code *codes) {
     const struct function *function = deciders->function;
     do {
         deciders->has_grown = false;
-        for (uint32_t pc = function->end; pc-- > function->begin;)
-            if (deciders->is_executed[pc - function->begin]) trace(deciders, &codes[pc]);
+        for (uint32_t pc = function->end; pc-- > function->begin;) {
+            if (!deciders->is_executed[pc - function->begin]) continue;
+            trace(deciders, &codes[pc]);
+            if (deciders->marks[pc - function->begin] & MARK_IS_VALUED) trace_stored(deciders, codes[pc].instruction);
+        }
     } while (deciders->has_grown && !deciders->is_unknown);
+    mark_reads(deciders, codes);
 }
 
 /* ---- one warp's loop */
@@ -166,6 +190,7 @@ static void trace_all(struct deciders *deciders, const struct code *codes) {
 struct search {
     struct warp *warp;
     struct deciders deciders;
+    struct recording *recording;
     const struct frame *frame;
     uint32_t lanes; /* that stay together */
     uint32_t steps; /* left */
@@ -293,48 +318,87 @@ static bool comes_again(struct search *search, uint32_t steps, const struct path
     return false;
 }
 
-/* The leaf that is ready first. */
-static enum recurrence examine(struct search *search, uint32_t steps, const struct path **where) {
-    const struct block *block = search->warp->block;
-    if (!learn(search, steps)) return RECURRENCE_NONE;
-    trace_all(&search->deciders, block->launch->image->codes);
-    const struct deciders *deciders = &search->deciders;
+/* One round, of which it is noted what it reads and writes. */
+static enum recurrence record_round(struct search *search, uint32_t steps, const struct path **where) {
+    struct deciders *deciders = &search->deciders;
+    struct recording *recording = search->recording;
+    trace_all(deciders, search->warp->block->launch->image->codes);
     const bool is_apart = search->lanes != search->warp->live;
-    if (deciders->is_unknown || (deciders->depends_on_warp && is_apart) || !list_deciders(search))
-        return RECURRENCE_NONE;
-    const uint64_t changes = block->changes;
-    if (!comes_again(search, steps, where)) return RECURRENCE_NONE;
+    if (deciders->is_unknown || (deciders->depends_on_warp && is_apart) || !list_deciders(search)) return RECURRENCE_NONE;
+    recording->marks = deciders->marks;
+    const bool has_come = comes_again(search, steps, where);
+    recording->marks = NULL;
+    if (!has_come) return RECURRENCE_NONE;
     if (!deciders->depends_on_memory) return RECURRENCE_FOREVER;
-    bool may_free_others = deciders->meets_block || (deciders->meets_warp && is_apart);
-    return block->changes == changes && !may_free_others ? RECURRENCE_UNLESS_CHANGED : RECURRENCE_NONE;
+    bool may_free_others = deciders->meets_others || ((deciders->meets_block || deciders->meets_warp) && is_apart);
+    search->warp->meets_block |= deciders->meets_block;
+    return may_free_others ? RECURRENCE_NONE : RECURRENCE_UNLESS_CHANGED;
 }
 
-static enum recurrence examine_leaf(struct warp *warp, struct path *leaf, uint32_t steps, uint32_t *lanes,
-                                    const struct path **where) {
+/* Begins to note what is done from here on. */
+static void begin_recording(struct warp *warp, struct recording *recording) {
+    warp->block->changes += recording->has_new;
+    recording->has_new = false;
+    simt_ranges_clear(&recording->writes);
+    recording->changes = warp->block->changes;
+    warp->recording = recording;
+}
+
+/* The leaf that is ready first.  A loop that writes where it reads what decides is looked at again: what it writes there
+ * decides, too, and may be what is there already. */
+static enum recurrence examine(struct search *search, struct recording *recording, uint32_t steps,
+                               const struct path **where) {
+    enum { ROUNDS = 3 };
+    struct warp *warp = search->warp;
+    const bool is_first = !warp->recording;
+    enum recurrence recurrence = RECURRENCE_NONE;
+    if (!learn(search, steps)) return recurrence;
+    for (uint32_t round = 0; round < (is_first ? ROUNDS : 1); round++) {
+        if (is_first) begin_recording(warp, recording);
+        recurrence = record_round(search, steps, where);
+        if (recurrence != RECURRENCE_UNLESS_CHANGED || !simt_ranges_meet(&recording->reads, &recording->writes)) break;
+    }
+    return recurrence;
+}
+
+static enum recurrence examine_leaf(struct warp *warp, struct path *leaf, struct recording *recording, uint32_t steps,
+                                    uint32_t *lanes, const struct path **where) {
     const struct function *function = leaf->frame->function;
+    const uint32_t count = function->end - function->begin;
     struct search *search = calloc(1, sizeof *search);
     enum recurrence recurrence = RECURRENCE_NONE;
     if (!search) return recurrence;
     search->warp = warp;
     search->frame = leaf->frame;
     search->lanes = leaf->mask;
+    search->recording = recording;
     search->deciders.function = function;
-    search->deciders.is_executed = calloc(function->end - function->begin + UINT8_MAX, 1);
+    search->deciders.is_executed = calloc(count + UINT8_MAX, 1);
     search->deciders.is_decider = calloc((size_t)function->register_count + 1, 1);
-    if (search->deciders.is_executed && search->deciders.is_decider) recurrence = examine(search, steps, where);
+    search->deciders.marks = calloc((size_t)count + 1, 1);
+    *recording = (struct recording){.reads = recording->reads,
+                                    .writes = recording->writes,
+                                    .others = recording->others,
+                                    .has_new = recording->has_new,
+                                    .changes = recording->changes,
+                                    .function = function};
+    if (search->deciders.is_executed && search->deciders.is_decider && search->deciders.marks)
+        recurrence = examine(search, recording, steps, where);
     *lanes = search->lanes;
+    recording->marks = NULL;
     free(search->deciders.is_executed);
     free(search->deciders.is_decider);
+    free(search->deciders.marks);
     free(search);
     return recurrence;
 }
 
-enum recurrence simt_recurrence_find(struct warp *warp, uint32_t steps, const struct path **where) {
+/* One leaf after another, until all of those that were ready have been looked at. */
+static enum recurrence examine_leaves(struct warp *warp, struct recording *recording, uint32_t steps,
+                                      const struct path **where) {
     uint32_t rest = 0, lanes = 0;
-    *where = NULL;
     for (const struct path *path = warp->leaves; path; path = path->next)
         if (path->state == PATH_READY) rest |= path->mask;
-    if (simt_path_release_waiting(warp, false)) return RECURRENCE_NONE;
     while (rest) {
         struct path *leaf = first_ready(warp);
         for (uint32_t turn = 0; leaf && !(leaf->mask & rest) && turn < SIMT_LANES; turn++) {
@@ -342,9 +406,28 @@ enum recurrence simt_recurrence_find(struct warp *warp, uint32_t steps, const st
             leaf = first_ready(warp);
         }
         if (!leaf || !(leaf->mask & rest)) return RECURRENCE_NONE;
-        enum recurrence recurrence = examine_leaf(warp, leaf, steps, &lanes, where);
+        enum recurrence recurrence = examine_leaf(warp, leaf, recording, steps, &lanes, where);
         if (recurrence != RECURRENCE_UNLESS_CHANGED) return recurrence;
         rest &= ~lanes;
     }
-    return *where ? RECURRENCE_UNLESS_CHANGED : RECURRENCE_NONE;
+    return *where && warp->block->changes == recording->changes ? RECURRENCE_UNLESS_CHANGED : RECURRENCE_NONE;
+}
+
+enum recurrence simt_recurrence_find(struct warp *warp, uint32_t steps, const struct path **where) {
+    struct recording recording = {.has_new = false};
+    *where = NULL;
+    if (simt_path_release_waiting(warp, false)) return RECURRENCE_LATER;
+    warp->block->has_examined = true;
+    warp->block->witness = &recording;
+    warp->meets_block = false;
+    wait_for_ready(warp);
+    enum recurrence recurrence = examine_leaves(warp, &recording, steps, where);
+    warp->recording = NULL;
+    warp->block->witness = NULL;
+    if (recurrence != RECURRENCE_UNLESS_CHANGED) warp->block->changes += recording.has_new;
+    else if (!simt_effects_accept(warp, &recording)) recurrence = RECURRENCE_NONE;
+    simt_ranges_clear(&recording.reads);
+    simt_ranges_clear(&recording.writes);
+    simt_ranges_clear(&recording.others);
+    return recurrence;
 }

@@ -99,8 +99,17 @@ static int compare_replays(const void *a, const void *b) {
 }
 
 const char *simt_finding_kind_name(enum simt_finding_kind kind) {
-    static const char *const names[] = {"race",        "bounds",  "uninitialised", "barrier", "misaligned",
-                                        "runaway", "unsupported",   "shuffle", "trap"};
+    static const char *const names[] = {
+        [SIMT_FINDING_RACE] = "race",
+        [SIMT_FINDING_BOUNDS] = "bounds",
+        [SIMT_FINDING_UNINITIALISED] = "uninitialised",
+        [SIMT_FINDING_BARRIER] = "barrier",
+        [SIMT_FINDING_MISALIGNED] = "misaligned",
+        [SIMT_FINDING_RUNAWAY] = "runaway",
+        [SIMT_FINDING_UNSUPPORTED] = "unsupported",
+        [SIMT_FINDING_SHUFFLE] = "shuffle",
+        [SIMT_FINDING_TRAP] = "trap",
+    };
     return (size_t)kind < sizeof names / sizeof *names ? names[kind] : "unknown";
 }
 

@@ -7,6 +7,7 @@ WARPFOLD_BROWSER=none: pages are made and not shown, for builds whose own doing 
 import json
 import os
 import shutil
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 import pytest
 
@@ -83,11 +84,24 @@ def page_data(page):
 
 
 def numeral(value):
-    """A number as the page writes it: six digits that count."""
-    text = f"{value:.6g}"
-    if "e" in text:
-        text = f"{float(text):.0f}"
-    return text
+    """A number as the page writes it: whole ones whole, in groups of three from five digits on; four digits of others."""
+    exact = Decimal(value)
+    if exact == exact.to_integral_value() or abs(exact) >= 1000:
+        whole = exact.quantize(Decimal(1), ROUND_HALF_UP)
+        return f"{whole:,}" if abs(whole) >= 10000 else str(whole)
+    return digits(exact, 4)
+
+
+def digits(value, count):
+    return f"{float(Context(prec=count, rounding=ROUND_HALF_UP).create_decimal(value)):.10g}"
+
+
+def brief(value):
+    """A count in a listing: three digits from 100,000 on."""
+    if value < 100000:
+        return numeral(value)
+    size, name = next((size, name) for size, name in ((10**9, "G"), (10**6, "M"), (1000, "k")) if value >= 0.9995 * size)
+    return digits(Decimal(value) / size, 3) + name
 
 
 def is_within_width(page):

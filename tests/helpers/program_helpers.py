@@ -25,7 +25,7 @@ needs_nvcc = pytest.mark.skipif(not NVCC, reason="no nvcc")
 def environment():
     """With sanitizers the stand-in needs their library first, in a program that knows nothing of them."""
     linked = subprocess.run(["ldd", CLI], capture_output=True, text=True).stdout
-    libraries = re.findall(r"(/\S*/lib(?:asan|ubsan)\.so\S*)", linked)
+    libraries = re.findall(r"(/\S*/lib(?:asan|ubsan|clang_rt\.asan)[^/\s]*\.so\S*)", linked)
     options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"  # of host code that is not ours
     return {**os.environ, "ASAN_OPTIONS": options, **({"LD_PRELOAD": ":".join(libraries)} if libraries else {})}
 
