@@ -86,7 +86,7 @@ static struct tally_source source_of(struct tally_report *report, size_t column,
     const struct wf_tally *tally = report->tally;
     const wf_op op = tally->settings.op[i];
     return (struct tally_source){.results = results_of(report, column, i),
-                           .count = tally->column[column].count,
+                           .column = &tally->column[column],
                            .least_count = wf_tally_least_count(tally, op),
                            .type = wf_tally_result_type(tally, op),
                            .is_scaled = wf_tally_is_scaled(tally, op),
@@ -97,7 +97,7 @@ static struct tally_source source_of(struct tally_report *report, size_t column,
 /* The value as text, "" where there is none; returns its length. */
 static size_t format_of(struct tally_report *report, const struct tally_source *source, int64_t group, char text[CELL_CAPACITY]) {
     text[0] = '\0';
-    if (source->count[group] < source->least_count) return 0;
+    if (wf_tally_count_of(source->column, group) < source->least_count) return 0;
     const wf_value value = value_of(source->results, source->type, group);
     if (source->is_scaled) return format_scaled(&value, report->tally->settings.decimals, text, CELL_CAPACITY);
     return wf_value_format(&value, source->hex, text, CELL_CAPACITY);
@@ -331,7 +331,7 @@ static inline bool put_usual_key(struct block *block, const struct tally_report 
 static inline bool put_usual_result(struct block *block, const struct tally_report *report, const struct tally_source *source, int64_t row) {
     const int64_t group = group_of(report, row);
     if (source->is_index) return false;
-    if (source->count[group] < source->least_count) return true;
+    if (wf_tally_count_of(source->column, group) < source->least_count) return true;
     const wf_value value = value_of(source->results, source->type, group);
     if (!source->is_scaled) put_number(block, &value, source->hex);
     else block->nbytes += format_scaled(&value, report->tally->settings.decimals, block->bytes + block->nbytes, CELL_CAPACITY);
@@ -529,7 +529,7 @@ static void put_one_json(FILE *stream, struct tally_report *report) {
     json_key_text(&json, "op", op_name(tally, op).text);
     json_key_text(&json, "type", wf_type_name(tally->settings.type));
     json_key(&json, "count");
-    json_signed(&json, tally->column[0].count[0]);
+    json_signed(&json, wf_tally_count_of(&tally->column[0], 0));
     json_key(&json, "result");
     json_result(&json, report, 0, 0, 0);
     json_key_text(&json, "result_type", wf_type_name(wf_tally_result_type(tally, op)));

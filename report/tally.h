@@ -23,7 +23,7 @@ enum { TALLY_CELL_CAPACITY = 104 /* as wf_value_format is fastest */ };
 /* The results of an op for a column, as far as they do not depend on the group. */
 struct tally_source {
     const void *results;
-    const int64_t *count; /* the values of each group */
+    const struct wf_tally_column *column; /* which has the values of each group counted */
     int64_t least_count;  /* that give a result */
     wf_type type;
     bool is_scaled, is_index, hex;

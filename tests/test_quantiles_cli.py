@@ -126,3 +126,10 @@ def test_files_take_little_memory(tmp_path):
     for arguments in (["median"], ["quantile", "--q", "0.1,0.5,0.9"]):
         _, peak = printed_and_peak(*arguments, "--type", "u32", "--format", "raw", "--threads", "2", path)
         assert peak < 128 << 20
+
+
+def test_distinct_of_texts_tells_what_counts_them():
+    arguments = ["distinct", "--column", "name"]
+    refused(1, "'x' is not a number", *arguments, data=b"name\nx\ny\n")
+    assert "'warpfold count --by name' counts the rows of each text" in run(*arguments, data=b"name\nx\ny\n").stderr
+    refused(1, "'x' is not a number", "distinct", data=b"x\ny\n")

@@ -179,6 +179,32 @@ def test_short_groups_are_exact(tmp_path):
             assert mean == var == ""
 
 
+@pytest.mark.parametrize("most", [254, 255, 256, 257, 1000])
+def test_counts_of_groups_exceed_a_byte(tmp_path, most):
+    """Counts are bytes as long as they suffice, of each column by itself."""
+    draw = random.Random(most)
+    rows = [(f"k{i}", i % 7) for i in range(SHORT_ROWS)] + [("k3", i) for i in range(most - 1)]
+    draw.shuffle(rows)
+    text = "key,all,some\n" + "".join(f"{key},{value},{value if i % 2 else ''}\n" for i, (key, value) in enumerate(rows))
+    keys = list(dict.fromkeys(key for key, _ in rows))
+    arguments = ["count,sum", "--by", "key", "--column", "all,some", "--missing", "skip"]
+    shown = ["\t".join(["key", "all_count", "all_sum", "some_count", "some_sum"])]
+    groups = {key: [0] * 4 for key in keys}
+    for i, (key, value) in enumerate(rows):
+        groups[key] = [a + b for a, b in zip(groups[key], [1, value, i % 2, i % 2 * value])]
+    shown += ["\t".join([key, *map(str, groups[key])]) for key in keys]
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    assert printed(*arguments, path).splitlines() == shown
+    parts = text.splitlines(keepends=True)
+    for name, lines in (("a", parts[:9000]), ("b", parts[:1] + parts[9000:])):
+        (tmp_path / name).write_text("".join(lines))
+        printed(*arguments, "--save", tmp_path / f"{name}.acc", tmp_path / name)
+    assert printed("merge", tmp_path / "a.acc", tmp_path / "b.acc").splitlines() == shown
+    means = [line.split("\t") for line in printed("mean,count", "--decimal", "0", *arguments[1:3], "--column", "all", path).splitlines()[1:]]
+    assert [[key, float(mean), int(count)] for key, mean, count in means] == [[key, groups[key][1] / groups[key][0], groups[key][0]] for key in keys]
+
+
 LARGEST = {"f64": "1.7976931348623157e308", "f32": "3.4028234e38", "f16": "65504"}
 
 

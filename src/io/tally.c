@@ -99,6 +99,7 @@ wf_error wf_tally_begin(wf_handle *handle, struct wf_tally *tally, const struct 
 static void clear_column(struct wf_tally_column *column, size_t carrier_count) {
     free(column->values);
     free(column->keys);
+    free(column->few);
     free(column->count);
     for (size_t k = 0; column->accumulator && k < carrier_count; k++) wf_accumulator_destroy(column->accumulator[k]);
     free(column->accumulator);

@@ -35,9 +35,14 @@ struct wf_tally_settings {
 struct wf_tally_column {
     unsigned char *values;       /* of the rows that are kept */
     int32_t *keys;               /* theirs, -1 where there is no value; NULL: every row has one */
-    int64_t *count;              /* the values of each group */
+    unsigned char *few;          /* how many values each group has, as long as no group has more than a byte can hold */
+    int64_t *count;              /* the same from then on; NULL: they are few */
     wf_accumulator **accumulator; /* one for each carrier */
 };
+
+static inline int64_t wf_tally_count_of(const struct wf_tally_column *column, int64_t group) {
+    return column->count ? column->count[group] : column->few[group];
+}
 
 /* The values of a column that are kept, group by group. */
 struct wf_ordered {

@@ -71,7 +71,7 @@ static wf_error merge_column(wf_handle *handle, struct wf_tally *into, const str
                              const int32_t *to) {
     struct wf_tally_column *a = &into->column[c];
     const struct wf_tally_column *b = &from->column[c];
-    for (int32_t i = 0; i < from->keys.count; i++) a->count[to[i]] += b->count[i];
+    for (int32_t i = 0; i < from->keys.count; i++) a->count[to[i]] += wf_tally_count_of(b, i);
     for (size_t k = 0; k < into->carrier_count; k++) {
         struct wf_accumulator *whole = a->accumulator[k], *part = b->accumulator[k];
         wf_error error = wf_shaped_grow(handle, whole->shaped, into->keys.count);
@@ -90,7 +90,7 @@ wf_error wf_tally_merge(wf_handle *handle, struct wf_tally *into, struct wf_tall
     if (!error && !to) error = fail_memory(handle);
     if (!error) error = merge_keys(handle, &into->keys, &from->keys, to);
     if (!error) error = merge_places(handle, into, from, is_same_file);
-    if (!error) error = wf_tally_reserve_counts(handle, into);
+    if (!error) error = wf_tally_widen_counts(handle, into);
     for (size_t c = 0; c < into->column_count && !error; c++) error = merge_column(handle, into, from, c, to);
     if (!error) into->row_count += from->row_count;
     free(to);

@@ -24,7 +24,7 @@ static void place_values(const struct wf_tally *tally, const struct wf_tally_col
     const size_t nbytes = wf_type_nbytes(tally->settings.type);
     const int32_t *keys = column->keys ? column->keys : tally->row_key;
     int64_t *next = ordered->offset + 1; /* where the group's next value goes; in the end where the group after it begins */
-    for (int64_t g = 0; g < wf_tally_group_count(tally); g++) next[g + 1] = next[g] + column->count[g];
+    for (int64_t g = 0; g < wf_tally_group_count(tally); g++) next[g + 1] = next[g] + wf_tally_count_of(column, g);
     for (int64_t i = 0; i < tally->kept_count; i++) {
         if (i + AHEAD < tally->kept_count && keys[i + AHEAD] >= 0) __builtin_prefetch(next + keys[i + AHEAD], 1);
         if (keys[i] >= 0) wf_copy_element(ordered->values + (size_t)next[keys[i]]++ * nbytes, column->values + (size_t)i * nbytes, nbytes);

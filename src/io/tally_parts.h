@@ -44,4 +44,7 @@ wf_error wf_tally_count_kept(wf_handle *handle, struct wf_tally *tally);
 /* Has the columns' counts be of all groups. */
 wf_error wf_tally_reserve_counts(wf_handle *handle, struct wf_tally *tally);
 
+/* The same, and of any size: column->count is there. */
+wf_error wf_tally_widen_counts(wf_handle *handle, struct wf_tally *tally);
+
 #endif

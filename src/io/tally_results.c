@@ -33,39 +33,89 @@ static void view_kept(struct kept *kept, const struct wf_tally *tally, const str
 
 /* ---- counts ---- */
 
+static wf_error fail_memory(wf_handle *handle) {
+    return wf_fail(handle, WF_ERROR_MEMORY, "no memory for the groups of a table");
+}
+
+/* Counts of nbytes each, 0 for the groups from counted on; NULL without memory, and those that were there stay. */
+static void *grow_counts(void *counts, size_t nbytes, int64_t counted, int64_t groups) {
+    unsigned char *longer = realloc(counts, (size_t)(groups + 1) * nbytes);
+    if (longer) memset(longer + (size_t)counted * nbytes, 0, (size_t)(groups + 1 - counted) * nbytes);
+    return longer;
+}
+
 wf_error wf_tally_reserve_counts(wf_handle *handle, struct wf_tally *tally) {
-    const int64_t count = wf_tally_group_count(tally);
-    if (count <= tally->counted_groups && tally->counted_groups) return WF_OK;
+    const int64_t groups = wf_tally_group_count(tally), counted = tally->counted_groups;
+    if (groups <= counted && counted) return WF_OK;
     for (size_t c = 0; c < tally->column_count; c++) {
-        int64_t *longer = realloc(tally->column[c].count, (size_t)(count + 1) * sizeof *longer);
-        if (!longer) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for the groups of a table");
-        memset(longer + tally->counted_groups, 0, (size_t)(count + 1 - tally->counted_groups) * sizeof *longer);
-        tally->column[c].count = longer;
+        struct wf_tally_column *column = &tally->column[c];
+        void *longer = column->count ? grow_counts(column->count, sizeof *column->count, counted, groups)
+                                     : grow_counts(column->few, sizeof *column->few, counted, groups);
+        if (!longer) return fail_memory(handle);
+        if (column->count) column->count = longer;
+        else column->few = longer;
     }
-    tally->counted_groups = count;
+    tally->counted_groups = groups;
     return WF_OK;
 }
 
-static void count_values(struct wf_tally *tally, struct wf_tally_column *column) {
-    enum { AHEAD = 32 };
+static wf_error widen(wf_handle *handle, struct wf_tally_column *column, int64_t groups) {
+    if (column->count) return WF_OK;
+    int64_t *count = malloc((size_t)(groups + 1) * sizeof *count);
+    if (!count) return fail_memory(handle);
+    for (int64_t g = 0; g <= groups; g++) count[g] = column->few[g];
+    column->count = count;
+    free(column->few);
+    column->few = NULL;
+    return WF_OK;
+}
+
+wf_error wf_tally_widen_counts(wf_handle *handle, struct wf_tally *tally) {
+    wf_error error = wf_tally_reserve_counts(handle, tally);
+    for (size_t c = 0; c < tally->column_count && !error; c++) error = widen(handle, &tally->column[c], tally->counted_groups);
+    return error;
+}
+
+enum { COUNTS_AHEAD = 32 };
+
+/* Counts rows as long as they are few, and returns how many: groups are many then, and bytes of all stay in a cache that
+ * words would not. */
+static int64_t count_few(unsigned char *few, const int32_t *keys, int64_t rows) {
+    for (int64_t i = 0; i < rows; i++) {
+        if (i + COUNTS_AHEAD < rows && keys[i + COUNTS_AHEAD] >= 0) __builtin_prefetch(few + keys[i + COUNTS_AHEAD], 1);
+        if (keys[i] < 0) continue;
+        if (few[keys[i]] == UINT8_MAX) return i;
+        few[keys[i]]++;
+    }
+    return rows;
+}
+
+static void count_any(int64_t *count, const int32_t *keys, int64_t rows) {
+    for (int64_t i = 0; i < rows; i++) {
+        if (i + COUNTS_AHEAD < rows && keys[i + COUNTS_AHEAD] >= 0) __builtin_prefetch(count + keys[i + COUNTS_AHEAD], 1);
+        if (keys[i] >= 0) count[keys[i]]++;
+    }
+}
+
+static wf_error count_values(wf_handle *handle, struct wf_tally *tally, struct wf_tally_column *column) {
     const int32_t *keys = column->keys ? column->keys : tally->row_key;
-    if (!tally->by_count && !column->keys) {
-        column->count[0] += tally->kept_count;
-        return;
-    }
-    for (int64_t i = 0; i < tally->kept_count; i++) {
-        if (i + AHEAD < tally->kept_count && keys[i + AHEAD] >= 0) __builtin_prefetch(column->count + keys[i + AHEAD], 1);
-        if (keys[i] >= 0) column->count[keys[i]]++;
-    }
+    const bool is_one = !tally->by_count && !column->keys;
+    const int64_t counted = column->count || is_one ? 0 : count_few(column->few, keys, tally->kept_count);
+    if (!column->count && counted == tally->kept_count) return WF_OK;
+    wf_error error = widen(handle, column, tally->counted_groups);
+    if (error) return error;
+    if (is_one) column->count[0] += tally->kept_count;
+    else count_any(column->count, keys + counted, tally->kept_count - counted);
+    return WF_OK;
 }
 
 /* Of rows that were counted and are still kept, nothing more is counted. */
 wf_error wf_tally_count_kept(wf_handle *handle, struct wf_tally *tally) {
     wf_error error = wf_tally_reserve_counts(handle, tally);
     if (error || tally->counts_kept) return error;
-    for (size_t c = 0; c < tally->column_count; c++) count_values(tally, &tally->column[c]);
-    tally->counts_kept = true;
-    return WF_OK;
+    for (size_t c = 0; c < tally->column_count && !error; c++) error = count_values(handle, tally, &tally->column[c]);
+    tally->counts_kept = !error;
+    return error;
 }
 
 /* ---- accumulators ---- */
@@ -134,7 +184,7 @@ int64_t wf_tally_least_count(const struct wf_tally *tally, wf_op op) {
 }
 
 bool wf_tally_has_result(const struct wf_tally *tally, size_t column, wf_op op, int64_t group) {
-    return tally->column[column].count[group] >= wf_tally_least_count(tally, op);
+    return wf_tally_count_of(&tally->column[column], group) >= wf_tally_least_count(tally, op);
 }
 
 static wf_error from_accumulator(wf_handle *handle, struct wf_tally *tally, size_t column, wf_op op, const wf_output *output) {
@@ -177,7 +227,8 @@ static void divide(const struct wf_tally *tally, const struct wf_tally_column *c
         int64_t sum;
         wf_value mean = {.type = WF_F64};
         memcpy(&sum, place, sizeof sum);
-        if (column->count[g]) mean = wf_decimal_mean(sum, column->count[g], tally->settings.decimals, WF_F64);
+        const int64_t count = wf_tally_count_of(column, g);
+        if (count) mean = wf_decimal_mean(sum, count, tally->settings.decimals, WF_F64);
         memcpy(place, &mean.v.f64, sizeof mean.v.f64);
     }
 }
@@ -188,7 +239,7 @@ wf_error wf_tally_results(wf_handle *handle, struct wf_tally *tally, size_t c, w
     wf_error error = tally->has_accumulators ? wf_tally_settle(handle, tally) : wf_tally_count_kept(handle, tally);
     if (error) return error;
     if (op == WF_TALLY_COUNT) {
-        memcpy(results, column->count, (size_t)count * sizeof *column->count);
+        for (int64_t g = 0; g < count; g++) ((int64_t *)results)[g] = wf_tally_count_of(column, g);
         return WF_OK;
     }
     if (!count) return WF_OK;

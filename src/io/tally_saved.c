@@ -111,7 +111,7 @@ static wf_error put_all(wf_handle *handle, struct wf_archive *archive, struct wf
     put_places(archive, tally);
     for (size_t c = 0; c < tally->column_count; c++) {
         for (int32_t g = 0; g < tally->keys.count; g++)
-            wf_archive_natural(archive, tally->column[c].count[g], 8, INT64_MAX);
+            wf_archive_natural(archive, wf_tally_count_of(&tally->column[c], g), 8, INT64_MAX);
         for (size_t k = 0; k < tally->carrier_count && !error; k++)
             error = put_accumulator(handle, archive, tally->column[c].accumulator[k]);
     }
@@ -203,7 +203,7 @@ static wf_error get_keys(wf_handle *handle, struct wf_archive *archive, struct w
         if (number < 0) return fail_memory(handle);
         wf_archive_require(archive, number == i); /* otherwise it was there before */
     }
-    return archive->failed ? WF_ERROR_FORMAT : wf_tally_reserve_counts(handle, tally);
+    return archive->failed ? WF_ERROR_FORMAT : wf_tally_widen_counts(handle, tally);
 }
 
 static wf_error get_place_list(wf_handle *handle, struct wf_archive *archive, struct wf_tally *tally) {

@@ -21,13 +21,14 @@ static inline int class_of(int64_t count) {
 /* ---- the places of the values ---- */
 
 /* The class of each group is kept: a byte is read in less time than a count. */
-static void begin_classes(struct wf_classes *classes, const int64_t *count, int64_t groups) {
+static void begin_classes(struct wf_classes *classes, const struct wf_tally_column *column, int64_t groups) {
     int64_t begin = 0, long_values = 0;
     for (int64_t g = 0; g < groups; g++) {
-        const int n = class_of(count[g]);
+        const int64_t count = wf_tally_count_of(column, g);
+        const int n = class_of(count);
         classes->of_group[g] = (unsigned char)n;
         classes->groups[n]++;
-        long_values += n == LONG ? count[g] : 0;
+        long_values += n == LONG ? count : 0;
     }
     for (int n = 0; n < WF_CLASS_COUNT; n++) {
         classes->begin[n] = begin;
@@ -36,13 +37,14 @@ static void begin_classes(struct wf_classes *classes, const int64_t *count, int6
 }
 
 /* Of each group, where its first value goes, above its class. */
-static void find_first_places(const struct wf_classes *classes, const int64_t *count, int64_t groups, uint64_t *place) {
+static void find_first_places(const struct wf_classes *classes, const struct wf_tally_column *column, int64_t groups,
+                              uint64_t *place) {
     int64_t next[WF_CLASS_COUNT];
     memcpy(next, classes->begin, sizeof next);
     for (int64_t g = 0; g < groups; g++) {
         const int n = classes->of_group[g];
         place[g] = (uint64_t)next[n] << CLASS_BITS | (uint64_t)n;
-        next[n] += n < LONG ? 1 : count[g];
+        next[n] += n < LONG ? 1 : wf_tally_count_of(column, g);
     }
 }
 
@@ -93,8 +95,8 @@ static wf_error make_classes(wf_handle *handle, struct wf_tally *tally, size_t c
     if (!reserve_values(tally, (size_t)tally->kept_count * wf_type_nbytes(tally->settings.type)))
         return wf_fail(handle, WF_ERROR_MEMORY, "no memory to sort the rows of a table by group");
     classes->column = c;
-    begin_classes(classes, column->count, groups);
-    find_first_places(classes, column->count, groups, place);
+    begin_classes(classes, column, groups);
+    find_first_places(classes, column, groups, place);
     place_values(tally, column, classes, place);
     return WF_OK;
 }
@@ -114,7 +116,7 @@ static wf_error make_classes_in(wf_handle *handle, struct wf_tally *tally, size_
 struct short_groups {
     wf_handle *handle;
     const struct wf_classes *classes;
-    const int64_t *count; /* of the values of each group */
+    const struct wf_tally_column *column;
     wf_reduction reduction;
     wf_type type, result_type;
     size_t nbytes, result_nbytes;
@@ -136,9 +138,10 @@ static wf_error reduce_class(struct short_groups *s, int n, int64_t groups, unsi
 
 static wf_error reduce_long(struct short_groups *s, int64_t group) {
     const int64_t place = s->classes->begin[LONG] + s->long_done;
-    const wf_array all = wf_array_vector(s->classes->values + (size_t)place * s->nbytes, s->type, s->count[group]);
+    const int64_t count = wf_tally_count_of(s->column, group);
+    const wf_array all = wf_array_vector(s->classes->values + (size_t)place * s->nbytes, s->type, count);
     const wf_output output = {.data = s->results + (size_t)group * s->result_nbytes, .type = s->result_type};
-    s->long_done += s->count[group];
+    s->long_done += count;
     return wf_reduce(s->handle, &s->reduction, &all, NULL, NULL, &output);
 }
 
@@ -166,7 +169,7 @@ static wf_error reduce_some(struct short_groups *s, int64_t first, int64_t end) 
 }
 
 wf_error wf_tally_short_results(wf_handle *handle, struct wf_tally *tally, size_t column, wf_op op, const wf_output *output) {
-    struct short_groups s = {.handle = handle, .classes = &tally->classes, .count = tally->column[column].count,
+    struct short_groups s = {.handle = handle, .classes = &tally->classes, .column = &tally->column[column],
                              .reduction = wf_tally_reduction(tally, op), .type = tally->settings.type,
                              .result_type = output->type, .results = output->data};
     const int64_t groups = wf_tally_group_count(tally);
