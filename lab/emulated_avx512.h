@@ -80,13 +80,13 @@ static inline __m512d emulated_mask_add_pd(__m512d otherwise, int mask, __m512d 
         __m512i whole;                          \
         lane_type lane[64 / sizeof(lane_type)]; \
     } vector = {value}
-#define EACH_LANE(lane_type) for (size_t i = 0; i < 64 / sizeof(lane_type); i++)
+#define EACH_EMULATED(lane_type) for (size_t i = 0; i < 64 / sizeof(lane_type); i++)
 
 #define LANES_WHERE(name, lane_type, is_true)                             \
     static inline uint32_t emulated_##name##_mask(__m512i a, __m512i b) { \
         LANES_OF(lane_type, x, a), y = {b};                               \
         uint32_t mask = 0;                                                \
-        EACH_LANE(lane_type) mask |= (uint32_t)(is_true) << i;            \
+        EACH_EMULATED(lane_type) mask |= (uint32_t)(is_true) << i;        \
         return mask;                                                      \
     }
 LANES_WHERE(cmpgt_epi16, int16_t, x.lane[i] > y.lane[i])
@@ -106,20 +106,20 @@ LANES_WHERE(testn_epi64, uint64_t, !(x.lane[i] & y.lane[i]))
 #define MASKED(bits)                                                                           \
     static inline __m512i emulated_mask_blend_epi##bits(uint32_t mask, __m512i a, __m512i b) { \
         LANES_OF(int##bits##_t, x, a), y = {b};                                                \
-        EACH_LANE(int##bits##_t)                                                               \
+        EACH_EMULATED(int##bits##_t)                                                           \
             if (mask >> i & 1) x.lane[i] = y.lane[i];                                          \
         return x.whole;                                                                        \
     }                                                                                          \
     static inline __m512i emulated_maskz_compress_epi##bits(uint32_t mask, __m512i a) {        \
         LANES_OF(int##bits##_t, x, a), found = {{0}};                                          \
         size_t count = 0;                                                                      \
-        EACH_LANE(int##bits##_t)                                                               \
+        EACH_EMULATED(int##bits##_t)                                                           \
             if (mask >> i & 1) found.lane[count++] = x.lane[i];                                \
         return found.whole;                                                                    \
     }                                                                                          \
     static inline void emulated_mask_storeu_epi##bits(void *to, uint32_t mask, __m512i a) {    \
         LANES_OF(int##bits##_t, x, a);                                                         \
-        EACH_LANE(int##bits##_t)                                                               \
+        EACH_EMULATED(int##bits##_t)                                                           \
             if (mask >> i & 1) memcpy((int##bits##_t *)to + i, &x.lane[i], sizeof x.lane[i]);  \
     }
 MASKED(16)
@@ -128,7 +128,7 @@ MASKED(64)
 
 static inline __m512i emulated_and_si512(__m512i a, __m512i b) {
     LANES_OF(uint64_t, x, a), y = {b};
-    EACH_LANE(uint64_t) x.lane[i] &= y.lane[i];
+    EACH_EMULATED(uint64_t) x.lane[i] &= y.lane[i];
     return x.whole;
 }
 
