@@ -4,6 +4,7 @@
 
 #include <immintrin.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Each half by itself. */
 #define HALVES(name, half, vector, ...)                        \
@@ -73,6 +74,68 @@ static inline __m512d emulated_mask_add_pd(__m512d otherwise, int mask, __m512d 
     return x.whole;
 }
 
+/* Lane by lane, with masks of as many bits as there are lanes. */
+#define LANES_OF(lane_type, vector, value)      \
+    union {                                     \
+        __m512i whole;                          \
+        lane_type lane[64 / sizeof(lane_type)]; \
+    } vector = {value}
+#define EACH_EMULATED(lane_type) for (size_t i = 0; i < 64 / sizeof(lane_type); i++)
+
+#define LANES_WHERE(name, lane_type, is_true)                             \
+    static inline uint32_t emulated_##name##_mask(__m512i a, __m512i b) { \
+        LANES_OF(lane_type, x, a), y = {b};                               \
+        uint32_t mask = 0;                                                \
+        EACH_EMULATED(lane_type) mask |= (uint32_t)(is_true) << i;        \
+        return mask;                                                      \
+    }
+LANES_WHERE(cmpgt_epi16, int16_t, x.lane[i] > y.lane[i])
+LANES_WHERE(cmpgt_epi32, int32_t, x.lane[i] > y.lane[i])
+LANES_WHERE(cmpgt_epi64, int64_t, x.lane[i] > y.lane[i])
+LANES_WHERE(cmpeq_epi16, int16_t, x.lane[i] == y.lane[i])
+LANES_WHERE(cmpeq_epi32, int32_t, x.lane[i] == y.lane[i])
+LANES_WHERE(cmpeq_epi64, int64_t, x.lane[i] == y.lane[i])
+LANES_WHERE(cmple_epu16, uint16_t, x.lane[i] <= y.lane[i])
+LANES_WHERE(cmple_epu32, uint32_t, x.lane[i] <= y.lane[i])
+LANES_WHERE(cmple_epu64, uint64_t, x.lane[i] <= y.lane[i])
+LANES_WHERE(testn_epi16, uint16_t, !(x.lane[i] & y.lane[i]))
+LANES_WHERE(testn_epi32, uint32_t, !(x.lane[i] & y.lane[i]))
+LANES_WHERE(testn_epi64, uint64_t, !(x.lane[i] & y.lane[i]))
+
+/* Lanes of b where the mask has a bit, of a elsewhere; the lanes of a mask side by side, then zeros; a store of those lanes. */
+#define MASKED(bits)                                                                           \
+    static inline __m512i emulated_mask_blend_epi##bits(uint32_t mask, __m512i a, __m512i b) { \
+        LANES_OF(int##bits##_t, x, a), y = {b};                                                \
+        EACH_EMULATED(int##bits##_t)                                                           \
+            if (mask >> i & 1) x.lane[i] = y.lane[i];                                          \
+        return x.whole;                                                                        \
+    }                                                                                          \
+    static inline __m512i emulated_maskz_compress_epi##bits(uint32_t mask, __m512i a) {        \
+        LANES_OF(int##bits##_t, x, a), found = {{0}};                                          \
+        size_t count = 0;                                                                      \
+        EACH_EMULATED(int##bits##_t)                                                           \
+            if (mask >> i & 1) found.lane[count++] = x.lane[i];                                \
+        return found.whole;                                                                    \
+    }                                                                                          \
+    static inline void emulated_mask_storeu_epi##bits(void *to, uint32_t mask, __m512i a) {    \
+        LANES_OF(int##bits##_t, x, a);                                                         \
+        EACH_EMULATED(int##bits##_t)                                                           \
+            if (mask >> i & 1) memcpy((int##bits##_t *)to + i, &x.lane[i], sizeof x.lane[i]);  \
+    }
+MASKED(16)
+MASKED(32)
+MASKED(64)
+
+static inline __m512i emulated_and_si512(__m512i a, __m512i b) {
+    LANES_OF(uint64_t, x, a), y = {b};
+    EACH_EMULATED(uint64_t) x.lane[i] &= y.lane[i];
+    return x.whole;
+}
+
+static inline void emulated_storeu_si512(void *to, __m512i a) {
+    memcpy(to, &a, sizeof a);
+}
+
 /* Leaves the flags as they were. */
 #define QUIET(result, operation)                     \
     __extension__({                                  \
@@ -99,6 +162,36 @@ static inline __m512d emulated_mask_add_pd(__m512d otherwise, int mask, __m512d 
 #define _mm512_cvtps_pd emulated_cvtps_pd
 #define _mm512_movepi64_mask emulated_movepi64_mask
 #define _mm512_mask_add_pd emulated_mask_add_pd
+#undef _mm512_cmpgt_epi16_mask
+#undef _mm512_cmpgt_epi32_mask
+#undef _mm512_cmpgt_epi64_mask
+#undef _mm512_cmpeq_epi16_mask
+#undef _mm512_cmpeq_epi32_mask
+#undef _mm512_cmpeq_epi64_mask
+#undef _mm512_cmple_epu16_mask
+#undef _mm512_cmple_epu32_mask
+#undef _mm512_cmple_epu64_mask
+#define _mm512_and_si512 emulated_and_si512
+#define _mm512_storeu_si512 emulated_storeu_si512
+#define _mm512_cmpgt_epi16_mask emulated_cmpgt_epi16_mask
+#define _mm512_cmpgt_epi32_mask emulated_cmpgt_epi32_mask
+#define _mm512_cmpgt_epi64_mask emulated_cmpgt_epi64_mask
+#define _mm512_cmpeq_epi16_mask emulated_cmpeq_epi16_mask
+#define _mm512_cmpeq_epi32_mask emulated_cmpeq_epi32_mask
+#define _mm512_cmpeq_epi64_mask emulated_cmpeq_epi64_mask
+#define _mm512_cmple_epu16_mask emulated_cmple_epu16_mask
+#define _mm512_cmple_epu32_mask emulated_cmple_epu32_mask
+#define _mm512_cmple_epu64_mask emulated_cmple_epu64_mask
+#define _mm512_testn_epi16_mask emulated_testn_epi16_mask
+#define _mm512_testn_epi32_mask emulated_testn_epi32_mask
+#define _mm512_testn_epi64_mask emulated_testn_epi64_mask
+#define _mm512_mask_blend_epi16 emulated_mask_blend_epi16
+#define _mm512_mask_blend_epi32 emulated_mask_blend_epi32
+#define _mm512_mask_blend_epi64 emulated_mask_blend_epi64
+#define _mm512_maskz_compress_epi32 emulated_maskz_compress_epi32
+#define _mm512_maskz_compress_epi64 emulated_maskz_compress_epi64
+#define _mm512_mask_storeu_epi32 emulated_mask_storeu_epi32
+#define _mm512_mask_storeu_epi64 emulated_mask_storeu_epi64
 #undef _mm512_fmadd_round_pd
 #undef _mm512_mul_round_pd
 #undef _mm512_add_round_pd
