@@ -302,7 +302,7 @@ static const struct rule rules[] = {
     {"print", "K[:N]", COMMAND_INSPECT, parse_print, 0, 0, 0,
      "inspect: print the first N elements (default 8) of argument K, numbered from 0, after the run"},
     {"expect", "K=V[,V...]", COMMAND_INSPECT, parse_expect, 0, 0, 0,
-     "inspect: what the first elements of argument K must be after the run; a wrong result is told first, status 3"},
+     "inspect: what the first elements of argument K must be after the run; a wrong result is reported first, status 3"},
     {"out", "[K=]FILE", COMMAND_DATA | COMMAND_MERGE | COMMAND_INSPECT | COMMAND_RUN, parse_output, 0, 0, 0,
      "with --axis, and merge: write the results to a .npy file; inspect: write argument K, numbered from 0, to one after the run; "
      "run: write the report to FILE "
@@ -592,8 +592,8 @@ void put_help(FILE *stream) {
           "\n"
           "RUNG is a kernel of the ladder, by number or name.  KERNEL is a .cu file, which\n"
           "needs NVRTC or nvcc, or a .ptx file, which needs neither.  PROGRAM is a .cu file\n"
-          "with a main, what nvcc made of one, or what loads CUDA later (python3); options\n"
-          "come before it.\n"
+          "with a main, a program that nvcc built, or one that loads CUDA at run time\n"
+          "(python3); options come before it.\n"
           "\n"
           "Options stand before or after the operands.\n",
           stream);

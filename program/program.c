@@ -130,7 +130,7 @@ static bool prepare_stand_ins(struct program *program, const struct program_sett
     if (!program->folder && errno == ENOMEM) return fail(message, program->path, errno);
     if (!program->folder) {
         snprintf(message->text, sizeof message->text,
-                 "the simulator's libcudart.so.13 is not beside warpfold or where it is installed (its folder's name "
+                 "the simulator's libcudart.so.13 is neither next to warpfold nor where it is installed (its folder's name "
                  "may have no blanks or colons)");
         return false;
     }

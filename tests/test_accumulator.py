@@ -136,7 +136,7 @@ def many_bytes(type_name, nbytes=600_000):
     if type_name in INTEGERS:
         return data
     limit, lowest_bit = FLOATS[type_name].infinity, 1 << (FLOATS[type_name].precision - 1)
-    elements = memoryview(data).cast({2: "H", 4: "I", 8: "Q"}[nbytes_of(type_name)])
+    elements = memoryview(data).cast({1: "B", 2: "H", 4: "I", 8: "Q"}[nbytes_of(type_name)])
     return pack(type_name, [x if x & limit != limit else x ^ lowest_bit for x in elements])
 
 
@@ -166,7 +166,7 @@ def test_order_of_elements_does_not_matter(handle):
     draw = random.Random(0)
     for type_name in FLOATS:
         elements = list(
-            memoryview(many_bytes(type_name)).cast({2: "H", 4: "I", 8: "Q"}[nbytes_of(type_name)])
+            memoryview(many_bytes(type_name)).cast({1: "B", 2: "H", 4: "I", 8: "Q"}[nbytes_of(type_name)])
         )[:20000]
         seen = set()
         for _ in range(4):

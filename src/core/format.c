@@ -10,12 +10,11 @@ enum { FIXED_EXPONENT_MIN = -5, FIXED_EXPONENT_MAX = 16 };
 static uint64_t bits_of(const wf_value *value) {
     uint32_t f32;
     uint64_t f64;
-    switch (value->type) {
-    case WF_F16:
-    case WF_BF16: return value->v.f16;
-    case WF_F32: memcpy(&f32, &value->v.f32, sizeof f32); return f32;
-    case WF_F64: memcpy(&f64, &value->v.f64, sizeof f64); return f64;
-    default: return value->v.u;
+    if (!wf_type_is_float(value->type)) return value->v.u;
+    switch (wf_type_nbytes(value->type)) {
+    case sizeof f32: memcpy(&f32, &value->v.f32, sizeof f32); return f32;
+    case sizeof f64: memcpy(&f64, &value->v.f64, sizeof f64); return f64;
+    default: return value->v.f16;
     }
 }
 

@@ -1,9 +1,15 @@
 /* Reductions by groups: where the elements of a result lie, and where it goes. */
 #include "cpu/groups_job.h"
 
+/* Of an array without elements there may be nothing to move within. */
+static void move_data(struct place *place, int operands, int64_t i, const int64_t *stride_bytes) {
+    for (int o = 0; o < operands; o++)
+        if (place->data[o]) place->data[o] += i * stride_bytes[o];
+}
+
 void wf_place_move(struct place *place, const struct job *job, int d, int64_t i) {
     const struct dimension *dimension = &job->dimension[d];
-    for (int o = 0; o < job->grouped->layout->operands; o++) place->data[o] += i * dimension->stride_bytes[o];
+    move_data(place, job->grouped->layout->operands, i, dimension->stride_bytes);
     place->result += i * dimension->result_stride_bytes;
     place->number += i * dimension->number_stride;
     if (d == job->counts_groups) place->group += i;
@@ -13,7 +19,7 @@ void wf_place_move_in_tile(struct place *place, const struct job *job, int64_t i
     const struct dimension *inner = &job->inner;
     int64_t along = job->packed ? i % inner->length : 0;
     wf_place_move(place, job, job->ndim - 1, job->packed ? i / inner->length : i);
-    for (int o = 0; o < job->grouped->layout->operands; o++) place->data[o] += along * inner->stride_bytes[o];
+    move_data(place, job->grouped->layout->operands, along, inner->stride_bytes);
     place->result += along * inner->result_stride_bytes;
     place->number += along * inner->number_stride;
 }
