@@ -1,0 +1,201 @@
+#include "deciders.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what an instruction reads and writes */
+
+static bool is_one_of(const char *base, const char *const *names) {
+    for (; *names; names++)
+        if (strcmp(base, *names) == 0) return true;
+    return false;
+}
+
+static bool has_no_result(const struct instruction *instruction) {
+    static const char *const names[] = {"st",     "sust",  "red",   "bra",       "brx",       "ret",     "exit",     "trap",
+                                        "fence",  "membar", "nanosleep", "prefetch", "prefetchu", "discard", "cp",
+                                        "applypriority", "pmevent", "setmaxnreg", "griddepcontrol", "stmatrix", NULL};
+    static const char *const barriers[] = {"bar", "barrier", NULL};
+    return is_one_of(instruction->base, names) ||
+           (is_one_of(instruction->base, barriers) && !simt_has(instruction, "red"));
+}
+
+typedef void register_function(struct deciders *deciders, uint32_t index);
+
+static void add(struct deciders *deciders, uint32_t index) {
+    deciders->has_grown |= !deciders->is_decider[index];
+    deciders->is_decider[index] = true;
+}
+
+static void add_registers(struct deciders *deciders, const struct operand *operand) {
+    bool has_register = operand->kind == OPERAND_REGISTER ||
+                        (operand->kind == OPERAND_ADDRESS && operand->has_base_register);
+    if (has_register) add(deciders, operand->index);
+    for (uint32_t e = 0; e < operand->element_count; e++) add_registers(deciders, &operand->elements[e]);
+}
+
+static void add_guard(struct deciders *deciders, const struct instruction *instruction) {
+    if (instruction->guard >= 0) add(deciders, (uint32_t)instruction->guard);
+}
+
+static bool has_decider(const struct deciders *deciders, const struct operand *operand) {
+    if (operand->kind == OPERAND_REGISTER && deciders->is_decider[operand->index]) return true;
+    for (uint32_t e = 0; e < operand->element_count; e++)
+        if (has_decider(deciders, &operand->elements[e])) return true;
+    return false;
+}
+
+/* What a result that decides comes from, besides registers. */
+static void note_origin(struct deciders *deciders, const struct instruction *instruction) {
+    static const char *const plain[] = {"cvta", "isspacep", "mapa", "getctarank", NULL};
+    static const char *const of_warp[] = {"shfl", "vote", "match", "redux", "elect", NULL};
+    enum simt_space space = SIMT_GLOBAL;
+    const char *base = instruction->base;
+    if (is_one_of(base, plain)) return;
+    if (strcmp(base, "mov") == 0) {
+        const struct operand *source = &instruction->operands[1];
+        bool is_clock = source->kind == OPERAND_SPECIAL &&
+                        (strstr(source->special, "clock") || strstr(source->special, "timer"));
+        deciders->is_unknown |= is_clock;
+    } else if (is_one_of(base, of_warp)) deciders->depends_on_warp = true;
+    else if (strcmp(base, "ld") == 0 || strcmp(base, "ldu") == 0 || strcmp(base, "atom") == 0) {
+        bool is_constant = strcmp(base, "atom") != 0 &&
+                           (simt_has(instruction, "nc") ||
+                            (simt_named_space(instruction, &space) &&
+                             (space == SIMT_CONSTANT || (space == SIMT_PARAMETER && deciders->function->is_kernel))));
+        deciders->depends_on_memory |= !is_constant;
+    } else deciders->is_unknown = true;
+}
+
+/* The operands of a lane operation: registers from registers. */
+struct traced {
+    const struct operand *operands[LANE_OPERANDS_MAX];
+    uint32_t count;
+};
+
+static void flatten(const struct instruction *instruction, struct traced *traced) {
+    traced->count = 0;
+    for (uint32_t o = 0; o < instruction->operand_count; o++) {
+        const struct operand *operand = &instruction->operands[o];
+        bool is_pair = operand->kind == OPERAND_PAIR;
+        for (uint32_t e = 0; e < (is_pair ? operand->element_count : 1) && traced->count < LANE_OPERANDS_MAX; e++)
+            traced->operands[traced->count++] = is_pair ? &operand->elements[e] : operand;
+    }
+}
+
+static void trace_lanes(struct deciders *deciders, const struct code *code) {
+    const uint32_t carry = deciders->function->register_count;
+    struct traced traced;
+    flatten(code->instruction, &traced);
+    bool decides = code->writes_carry && deciders->is_decider[carry];
+    for (uint32_t o = 0; o < code->destinations; o++) decides |= has_decider(deciders, traced.operands[o]);
+    if (!decides) return;
+    for (uint32_t o = code->destinations; o < traced.count; o++) add_registers(deciders, traced.operands[o]);
+    if (code->reads_carry) add(deciders, carry);
+    add_guard(deciders, code->instruction);
+}
+
+static void trace_other(struct deciders *deciders, const struct instruction *instruction) {
+    if (!instruction->operand_count || !has_decider(deciders, &instruction->operands[0])) return;
+    note_origin(deciders, instruction);
+    for (uint32_t o = 1; o < instruction->operand_count; o++) add_registers(deciders, &instruction->operands[o]);
+    add_guard(deciders, instruction);
+}
+
+static void note_meeting(struct deciders *deciders, const struct instruction *instruction) {
+    static const char *const of_block[] = {"bar", "barrier", NULL}, *const of_others[] = {"mbarrier", "cp", NULL};
+    bool is_barrier = is_one_of(instruction->base, of_block) && !simt_has(instruction, "warp");
+    bool is_of_others = is_one_of(instruction->base, of_others) || (is_barrier && simt_has(instruction, "cluster"));
+    deciders->meets_block |= is_barrier;
+    deciders->meets_others |= is_of_others;
+    deciders->meets_warp |= !is_barrier && !is_of_others && (simt_has(instruction, "sync") || simt_has(instruction, "warp"));
+}
+
+/* Adds what the instruction makes decide: its guard and its addresses, where they may lead elsewhere or to a finding,
+ * and its sources, where its result decides. */
+static void trace(struct deciders *deciders, const struct code *code) {
+    const struct instruction *instruction = code->instruction;
+    bool has_none = has_no_result(instruction);
+    for (uint32_t o = 0; o < instruction->operand_count; o++) {
+        const struct operand *operand = &instruction->operands[o];
+        if (operand->kind == OPERAND_ADDRESS && operand->is_bracketed) {
+            add_registers(deciders, operand);
+            add_guard(deciders, instruction);
+        }
+    }
+    if (has_none) add_guard(deciders, instruction);
+    note_meeting(deciders, instruction);
+    if (strcmp(instruction->base, "brx") == 0) add_registers(deciders, &instruction->operands[0]);
+    if (strcmp(instruction->base, "call") == 0) deciders->is_unknown = true;
+    if (has_none || deciders->is_unknown) return;
+    if (code->is_lane_operation && strcmp(instruction->base, "mov") != 0) trace_lanes(deciders, code);
+    else trace_other(deciders, instruction);
+}
+
+/* What a store leaves where something is read that decides. */
+static void trace_stored(struct deciders *deciders, const struct instruction *instruction) {
+    for (uint32_t o = 0; o < instruction->operand_count; o++) add_registers(deciders, &instruction->operands[o]);
+}
+
+static void mark_reads(struct deciders *deciders, const struct code *codes) {
+    const struct function *function = deciders->function;
+    for (uint32_t pc = function->begin; pc < function->end; pc++) {
+        const struct instruction *instruction = codes[pc].instruction;
+        if (!deciders->is_executed[pc - function->begin] || has_no_result(instruction)) continue;
+        if (instruction->operand_count && has_decider(deciders, &instruction->operands[0]))
+            deciders->marks[pc - function->begin] |= MARK_DECIDES;
+    }
+}
+
+/* Backwards, as what decides comes from what was before. */
+void simt_deciders_trace(struct deciders *deciders, const struct code *codes) {
+    const struct function *function = deciders->function;
+    do {
+        deciders->has_grown = false;
+        for (uint32_t pc = function->end; pc-- > function->begin;) {
+            if (!deciders->is_executed[pc - function->begin]) continue;
+            trace(deciders, &codes[pc]);
+            if (deciders->marks[pc - function->begin] & MARK_IS_VALUED) trace_stored(deciders, codes[pc].instruction);
+        }
+    } while (deciders->has_grown && !deciders->is_unknown);
+    mark_reads(deciders, codes);
+}
+
+bool simt_deciders_read_memory(struct deciders *deciders, const struct code *codes) {
+    const struct function *function = deciders->function;
+    enum simt_space space;
+    bool is_read = false;
+    memset(deciders->is_executed, 1, function->end - function->begin);
+    simt_deciders_trace(deciders, codes);
+    for (uint32_t pc = function->begin; pc < function->end; pc++) {
+        const struct instruction *instruction = codes[pc].instruction;
+        bool reads = deciders->marks[pc - function->begin] & MARK_DECIDES &&
+                     (strcmp(instruction->base, "ld") == 0 || strcmp(instruction->base, "atom") == 0);
+        bool is_fixed = simt_named_space(instruction, &space) && (space == SIMT_CONSTANT || space == SIMT_PARAMETER);
+        is_read |= reads && !is_fixed;
+    }
+    return is_read;
+}
+
+bool simt_deciders_create(struct deciders *deciders, const struct function *function) {
+    const size_t count = function->end - function->begin;
+    *deciders = (struct deciders){.function = function,
+                                  .is_executed = calloc(count + UINT8_MAX, 1),
+                                  .is_decider = calloc((size_t)function->register_count + 1, 1),
+                                  .marks = calloc(count + 1, 1)};
+    return deciders->is_executed && deciders->is_decider && deciders->marks;
+}
+
+void simt_deciders_destroy(struct deciders *deciders) {
+    free(deciders->is_executed);
+    free(deciders->is_decider);
+    free(deciders->marks);
+}
+
+bool simt_may_end_by_memory(const struct warp *warp, const struct path *path) {
+    struct deciders deciders;
+    bool may = !simt_deciders_create(&deciders, path->frame->function) ||
+               simt_deciders_read_memory(&deciders, warp->block->launch->image->codes) || deciders.is_unknown;
+    simt_deciders_destroy(&deciders);
+    return may;
+}

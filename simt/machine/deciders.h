@@ -1,0 +1,32 @@
+/* What decides how a path goes on: the registers that branches, guards and addresses depend on, as far as the instructions
+ * tell; nothing is executed here. */
+#ifndef SIMT_DECIDERS_H
+#define SIMT_DECIDERS_H
+
+#include "effects.h"
+
+/* What decides how the lanes go on, as far as the instructions that they have executed of late tell. */
+struct deciders {
+    const struct function *function;
+    unsigned char *is_executed; /* by pc, from the function's first */
+    unsigned char *is_decider;  /* by register; behind the last: the carry flag */
+    unsigned char *marks;       /* by pc, as effects.h says */
+    bool depends_on_memory;
+    bool depends_on_warp;       /* a shuffle, a vote */
+    bool is_unknown;            /* a clock, a call, other threads */
+    bool meets_warp, meets_block; /* at a collective or a barrier, where others may wait for them, */
+    bool meets_others;            /* or at anything else */
+    bool has_grown;
+};
+
+/* Of no instruction yet; false: there is no memory, and what there is must be destroyed all the same. */
+bool simt_deciders_create(struct deciders *deciders, const struct function *function);
+void simt_deciders_destroy(struct deciders *deciders);
+
+/* Finds what decides among the instructions that are marked as executed, and marks those that read it. */
+void simt_deciders_trace(struct deciders *deciders, const struct code *codes);
+
+/* Whether something that decides comes from memory that may change, of all that the function reads anywhere. */
+bool simt_deciders_read_memory(struct deciders *deciders, const struct code *codes);
+
+#endif
