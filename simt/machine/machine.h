@@ -569,7 +569,7 @@ bool simt_mbarrier_waits_resume(struct block *block);
 void simt_mbarrier_deadlock(struct warp *warp, struct path *path); /* says what the path waits for */
 uint32_t simt_mbarrier_missing(struct warp *warp, struct path *path); /* arrivals; 0: bytes */
 
-/* access.c: "tile" of "_ZZ3sumPfE4tile" */
+/* plain_name.c: "tile" of "_ZZ3sumPfE4tile" */
 void simt_plain_name(const char *mangled, char *plain, size_t nbytes);
 
 /* access.c: the address operand of every lane, even of those that do not execute */
