@@ -101,7 +101,7 @@ static wf_error count_values(wf_handle *handle, struct wf_tally *tally, struct w
     const int32_t *keys = column->keys ? column->keys : tally->row_key;
     const bool is_one = !tally->by_count && !column->keys;
     const int64_t counted = column->count || is_one ? 0 : count_few(column->few, keys, tally->kept_count);
-    if (!column->count && counted == tally->kept_count) return WF_OK;
+    if (counted == tally->kept_count) return WF_OK; /* or there are no rows */
     wf_error error = widen(handle, column, tally->counted_groups);
     if (error) return error;
     if (is_one) column->count[0] += tally->kept_count;
