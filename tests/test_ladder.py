@@ -7,6 +7,7 @@ verified.
 
 import json
 import os
+import platform
 import pty
 import re
 import shutil
@@ -393,6 +394,18 @@ def cache_entry(name):
     return found.group(1) if found else ""
 
 
+def sanitizer_options():
+    """As CMakeLists.txt links: what is loaded later has clang's sanitizers from one library, as it has gcc's."""
+    sanitizers, compiler = cache_entry("WARPFOLD_SANITIZE"), cache_entry("CMAKE_C_COMPILER")
+    if not sanitizers:
+        return []
+    if "clang" not in Path(compiler).name:
+        return [f"-fsanitize={sanitizers}"]
+    library = subprocess.run([compiler, f"-print-file-name=libclang_rt.asan-{platform.machine()}.so"], check=True,
+                             capture_output=True, text=True, timeout=TIMEOUT_SECONDS).stdout
+    return [f"-fsanitize={sanitizers}", "-shared-libsan", f"-Wl,-rpath,{Path(library).parent}"]
+
+
 def built_with(folder, path, damage):
     """The program with one of the embedded files damaged: the others, and all else, are the build's own."""
     table = (BUILD / "ladder_files.c").read_text()
@@ -403,13 +416,11 @@ def built_with(folder, path, damage):
     assert damaged != whole and len(damaged) == len(whole)
     source, program = folder / "files.c", folder / "warpfold"
     source.write_text(table[:begin] + damaged + table[end:])
-    sanitizers = cache_entry("WARPFOLD_SANITIZE")
     objects = sorted((BUILD / "CMakeFiles" / "warpfold.dir").rglob("*.o"))
     names = ("bench", "program", "report", "judge", "explain", "ladder", "simt", "warpfold")
     libraries = [BUILD / f"lib{name}.a" for name in names]
-    subprocess.run([cache_entry("CMAKE_C_COMPILER"), *([f"-fsanitize={sanitizers}"] if sanitizers else []),
-                    f"-I{ROOT / 'ladder'}", source, *objects, *libraries, "-lm", "-lpthread", "-ldl", "-o", program],
-                   check=True, timeout=TIMEOUT_SECONDS)
+    subprocess.run([cache_entry("CMAKE_C_COMPILER"), *sanitizer_options(), f"-I{ROOT / 'ladder'}", source, *objects, *libraries,
+                    "-lm", "-lpthread", "-ldl", "-o", program], check=True, timeout=TIMEOUT_SECONDS)
     return program
 
 
