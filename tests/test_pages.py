@@ -713,8 +713,8 @@ def test_page_fits_phone_and_projector(rung, options, size, show, tmp_path):
 
 
 def test_a_picture_that_scrolls_says_to_which_side(show, tmp_path):
-    """On a phone; where all of it is seen, nothing is said."""
-    path, _ = write_page(tmp_path, "05", "-n", 16, "--warp", 4, "--banks", 4)
+    """Warps of 32 on a phone; where all of it is seen, as 16 lanes are there, nothing is said."""
+    path, _ = write_page(tmp_path, "05", "-n", 32, "--warp", 32, "--banks", 32)
     page = show(path, PHONE)
     box, hint = page.locator(".stage-panel .scroll").first, page.locator(".stage-panel .more").first
     for left, said in ((0, "right"), (40, "both"), (100000, "left")):
@@ -722,9 +722,23 @@ def test_a_picture_that_scrolls_says_to_which_side(show, tmp_path):
         page.wait_for_function("([node, said]) => node.dataset.more === said", arg=[box.element_handle(), said])
         assert hint.is_visible() and f"more to {'both sides' if said == 'both' else 'the ' + said}" in hint.evaluate(
             "node => getComputedStyle(node, '::before').content")
+    small, _ = write_page(tmp_path, "04", "-n", 16, "--warp", 4, "--banks", 4)
+    for whole, size in ((path, (1440, 900)), (small, PHONE)):
+        page = show(whole, size)
+        page.wait_for_function("() => document.querySelector('.stage-panel .scroll').dataset.more === 'no'")
+        assert not page.locator(".stage-panel .more").first.is_visible()
+
+
+def test_a_listing_is_not_cut_at_its_top(show, tmp_path):
+    """Whatever step it follows, the first line under its heading is whole."""
+    path, data = write_page(tmp_path, "12", "-n", 64)
     page = show(path, (1440, 900))
-    page.wait_for_function("() => document.querySelector('.stage-panel .scroll').dataset.more === 'no'")
-    assert not page.locator(".stage-panel .more").first.is_visible()
+    for _ in each_frame(page, range(len(data["steps"]) + 2)):
+        assert page.locator(".kernel-panel .listing").evaluate("""node => {
+            const end = node.querySelector("thead th").getBoundingClientRect().bottom;
+            const under = [...node.querySelectorAll("tbody tr")].map(row => row.getBoundingClientRect());
+            return node.scrollTop > 0 && under.some(row => Math.abs(row.top - end) <= 2);
+        }""")
 
 
 def test_lanes_are_told_apart_without_colour(show, tmp_path):

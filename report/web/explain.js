@@ -84,12 +84,6 @@ function linesNow(model, index) {
     return [...new Set(outsideAccesses(model, index).map(access => access.line).filter(Boolean))];
 }
 
-// Scrolls the listing, and only that, to a line.
-function reveal(box, row) {
-    const top = row.offsetTop - box.clientHeight / 2;
-    box.scrollTop = Math.max(0, top);
-}
-
 // ---- parts that follow the steps: each has a node and show(index, view)
 
 function makeStagePart(model) {

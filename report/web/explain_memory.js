@@ -111,7 +111,7 @@ function drawSlot(layout, name, bank, row) {
 // In low rows there is room for the lane only.
 function drawWord(model, layout, word, isClashing) {
     const x = layout.bankX(word.bank), y = layout.rowY(word.wavefront);
-    const isLow = layout.rowHeight < BANKS.rowHeight;
+    const isLow = layout.rowHeight < BANKS.rowHeight, isNarrow = layout.pitch < BANKS.pitch;
     const lanes = word.lanes.length > 2 ? `${word.lanes.length}×` : word.lanes.join(",");
     const place = `bank ${word.bank}, wavefront ${word.wavefront + 1}`;
     const attributes = {class: "word", "data-bank": word.bank, "data-wavefront": word.wavefront,
@@ -120,7 +120,7 @@ function drawWord(model, layout, word, isClashing) {
                svg("title", null, `${place}: word ${word.word} for lane ${word.lanes.join(", ")}`),
                drawSlot(layout, isClashing ? "box conflict" : "box read", word.bank, word.wavefront),
                svgBox("plate", x - layout.pitch / 2 + 3, y + 2, layout.pitch - 6, layout.rowHeight - 7, 2),
-               svgText(`L${lanes}`, x, y + (isLow ? 12 : 13), "middle small strong"),
+               svgText(`L${lanes}`, x, y + (isLow ? 12 : 13), `middle strong ${isNarrow ? "tiny" : "small"}`),
                isLow ? null : svgText(wordName(model, word.word), x, y + 23, "middle tiny"));
 }
 

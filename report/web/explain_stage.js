@@ -332,7 +332,7 @@ function drawStage(model, index, view) {
     const frame = model.frames[index], layout = layOut(model, frame, view, stageThreads(model, view));
     const {width} = layout, height = STAGE.afterY + STAGE.cellHeight + 8;
     const draw = {start: drawLoads, step: drawStep, end: drawResult}[frame.kind];
-    const style = `min-width:${0.72 * width}px;max-width:${STAGE.scaleMost * width}px`;
+    const style = `min-width:${0.5 * width}px;max-width:${STAGE.scaleMost * width}px`;
     return svg("svg", {class: "stage", role: "img", viewBox: `0 0 ${width} ${height}`, style,
                        "aria-label": caption(model, index)},
                drawThreads(model, index, layout), draw(model, index, layout, view));

@@ -122,11 +122,11 @@ function makeListing(data, texts, findings, chooseLine) {
         if (listing) listing.point(line ? [line] : []);
         return line;
     }
-    function reveal(line) {
+    function showLine(line) {
         const row = listing && listing.row(line);
         if (!row) return;
-        const above = row.offsetTop - box.scrollTop, room = box.clientHeight - row.offsetHeight;
-        if (above < 40 || above > room) box.scrollTop = row.offsetTop - room / 2;
+        const above = row.offsetTop - box.scrollTop;
+        if (above < 40 || above > box.clientHeight - row.offsetHeight) reveal(box, row);
     }
     const textChoice = makeChoice("Text", texts.map((text, i) => ({
         value: String(i), text: text.name.split("/").pop(), title: text.name,
@@ -145,14 +145,14 @@ function makeListing(data, texts, findings, chooseLine) {
             if (text !== shown) textChoice.select(String(texts.indexOf(text)));
             chosen = line;
             markChosen();
-            reveal(line);
+            showLine(line);
         },
         heatBy(value) { heatChoice.select(value); },
         // Marks where the replay is, in whatever text is shown.
         point(place) {
             pointed = place;
             const line = markPointed();
-            if (line) reveal(line);
+            if (line) showLine(line);
         },
         get shown() { return shown; },
     };

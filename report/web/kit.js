@@ -258,6 +258,16 @@ function makeSourceRow(line, number, columns, choose) {
     return {node, mark, counts, noted: ""};
 }
 
+// Scrolls a listing, and only that, until `row` is in its middle, as far as it goes, and no line is cut at the top.
+function reveal(box, row) {
+    const head = box.querySelector("thead").offsetHeight, most = box.scrollHeight - box.clientHeight;
+    const top = Math.min(row.offsetTop - (box.clientHeight - row.offsetHeight) / 2, most);
+    const isBelow = line => line.offsetTop - head > top;
+    let first = row;
+    while (isBelow(first) && first.previousElementSibling) first = first.previousElementSibling;
+    box.scrollTop = first.offsetTop - head;
+}
+
 // The lines that a finding is told at: one, or those between which the pairs of a race lie.
 function linesOfFinding(finding) {
     if (!(finding.pairs > 1)) return [finding.line];

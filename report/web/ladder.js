@@ -180,16 +180,16 @@ function makeDiff(rung, before) {
 
 function drawRung(rung, before, metrics) {
     const told = rung.told;
-    return [
+    const lesson = [
         element("h3", null, `${rung.id}: ${told.title}`),
         tellFix(rung, "p", "✓ "),
         told.costs ? element("p", {class: "change"}, element("b", {class: "costs"}, "✕ Still costs: "),
                              words(told.costs)) : null,
         told.idea.map(text => element("p", null, words(text))),
         element("div", {class: "trees"}, before ? makeFigure(before) : null, makeFigure(rung)),
-        makeComparison(rung, before, metrics),
-        makeDiff(rung, before),
-    ].flat().filter(Boolean);
+    ];
+    const both = [element("div", null, lesson), makeComparison(rung, before, metrics)];
+    return [element("div", {class: "columns lesson-and-counts"}, both), makeDiff(rung, before)].filter(Boolean);
 }
 
 // ---- the page

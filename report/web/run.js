@@ -114,7 +114,7 @@ function makeListing(data, sources) {
             for (const row of box.querySelectorAll("tr.chosen")) row.classList.remove("chosen");
             const row = listing.row(place.line);
             row.classList.add("chosen");
-            box.scrollTop = row.offsetTop - box.clientHeight / 2;
+            reveal(box, row);
         },
     };
 }
