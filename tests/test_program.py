@@ -75,6 +75,7 @@ def line_of(text):
     ("graph", "cudaErrorStreamCaptureUnsupported\n0\n5 15 15 10 2\n"),
     ("cloned", "17 1\n23 2\n17 3\n5 4\n" + 2 * "cudaErrorInvalidValue\n"),
     ("within", "17 1\n23 2\n105 3\n" + 2 * "cudaErrorInvalidValue\n" + "17 4\n"),
+    ("any_nodes", "17 1\n17 2\ncudaErrorInvalidValue\n"),
     ("event_nodes", "cudaErrorInvalidValue\ncudaErrorInvalidResourceHandle\n"),
     ("nodes", "17 1\n23 2\n17 3\n21 4\n5 5\n5 77\n" + 2 * "cudaErrorInvalidValue\n" + "cudaErrorInvalidConfiguration\n"),
     ("captured_rows", ""),
@@ -448,7 +449,7 @@ CHECK = """
 #define O(type, member) printf("%s %zu\\n", #type "." #member, offsetof(struct type, member));
 int main(void) {{
     S(cudaDeviceProp) S(cudaFuncAttributes) S(cudaMemcpy3DParms) S(cudaPointerAttributes) S(cudaMemLocation)
-    S(cudaKernelNodeParams) S(cudaMemsetParams) O(cudaMemsetParams, width) S(cudaHostNodeParams) S(cudaMemPoolProps) O(cudaMemPoolProps, location) S(cudaMemcpy3DPeerParms) O(cudaMemcpy3DPeerParms, dstDevice)
+    S(cudaKernelNodeParams) S(cudaGraphNodeParams) O(cudaGraphNodeParams, memcpy.copyParams) O(cudaGraphNodeParams, reserved2) S(cudaMemsetParams) O(cudaMemsetParams, width) S(cudaHostNodeParams) S(cudaMemPoolProps) O(cudaMemPoolProps, location) S(cudaMemcpy3DPeerParms) O(cudaMemcpy3DPeerParms, dstDevice)
     O(cudaDeviceProp, surfaceAlignment) O(cudaDeviceProp, sharedMemPerBlockOptin) O(cudaDeviceProp, cooperativeLaunch)
     O(cudaDeviceProp, reserved) O(cudaDeviceProp, major) O(cudaDeviceProp, memoryPoolsSupported)
     O(cudaFuncAttributes, maxDynamicSharedSizeBytes) O(cudaFuncAttributes, reserved) S(cudaChannelFormatDesc)

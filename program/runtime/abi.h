@@ -172,6 +172,29 @@ struct cudaHostNodeParams {
     void *userData;
 };
 
+/* The members of its own have the kinds of nodes that are there. */
+struct cudaGraphNodeParams {
+    int type, reserved0[3];
+    union {
+        long long reserved1[29];
+        struct cudaKernelNodeParams kernel;
+        struct {
+            int flags, reserved[3];
+            struct cudaMemcpy3DParms copyParams;
+        } memcpy;
+        struct cudaMemsetParams memset;
+        struct cudaHostNodeParams host;
+        struct {
+            cudaGraph_t graph;
+            int ownership;
+        } graph;
+        struct {
+            cudaEvent_t event;
+        } eventWait, eventRecord;
+    };
+    long long reserved2;
+};
+
 struct cudaGraphExecUpdateResultInfo {
     int result;
     cudaGraphNode_t errorNode, errorFromNode;

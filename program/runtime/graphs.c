@@ -71,8 +71,12 @@ static cudaError_t run_nothing(const struct operation *operation) {
     return cudaSuccess;
 }
 
-static const struct operation nothing = {NODE_EMPTY, sizeof nothing, run_nothing};
 static const struct operation whole_graph = {NODE_GRAPH, sizeof whole_graph, run_nothing}; /* of which each node is a step */
+
+cudaError_t empty_make(struct operation **made) {
+    const struct operation nothing = {NODE_EMPTY, sizeof nothing, run_nothing};
+    return operation_keep(&nothing, made);
+}
 
 /* ---- nodes --------------------------------------------------------------------------------------- */
 
@@ -252,11 +256,11 @@ API cudaGraphNodeFindInClone(cudaGraphNode_t *result, cudaGraphNode_t original, 
 API cudaGraphAddEmptyNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count) {
     struct operation *made = NULL;
     const struct graph_place place = {node, graph, dependencies, count};
-    return CALL(graph_add(&place, operation_keep(&nothing, &made), &made));
+    return CALL(graph_add(&place, empty_make(&made), &made));
 }
 
 /* The node gets a copy of the graph as it is now. */
-static cudaError_t add_child(const struct graph_place *place, cudaGraph_t given) {
+cudaError_t graph_add_child(const struct graph_place *place, cudaGraph_t given) {
     struct operation *made;
     cudaGraph_t child;
     cudaError_t error = clone(&child, given);
@@ -269,7 +273,7 @@ static cudaError_t add_child(const struct graph_place *place, cudaGraph_t given)
 
 API cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
                                size_t count, cudaGraph_t child) {
-    return CALL(add_child(&(struct graph_place){node, graph, dependencies, count}, child));
+    return CALL(graph_add_child(&(struct graph_place){node, graph, dependencies, count}, child));
 }
 
 static cudaError_t get_child(cudaGraphNode_t node, cudaGraph_t *child) {
@@ -292,12 +296,12 @@ static cudaError_t get_kind(cudaGraphNode_t node, int *kind) {
 
 API cudaGraphNodeGetType(cudaGraphNode_t node, int *kind) { return CALL(get_kind(node, kind)); }
 
-/* Edges of other kinds, of kernels that begin before others have ended, are not there. */
 enum { EDGE_NBYTES = 8 };
 
-static bool is_plain(const unsigned char *edges, size_t count) {
-    for (size_t i = 0; edges && i < count * EDGE_NBYTES; i++)
-        if (edges[i]) return false;
+bool graph_edges_are_plain(const void *edges, size_t count) {
+    const unsigned char *bytes = edges;
+    for (size_t i = 0; bytes && i < count * EDGE_NBYTES; i++)
+        if (bytes[i]) return false;
     return true;
 }
 
@@ -311,7 +315,7 @@ static cudaError_t add_dependencies(const cudaGraph_t graph, const cudaGraphNode
 
 API cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
                              const void *edges, size_t count) {
-    if (!is_plain(edges, count)) return runtime_absent("cudaGraphAddDependencies with data for its edges");
+    if (!graph_edges_are_plain(edges, count)) return runtime_absent("cudaGraphAddDependencies with data for its edges");
     return CALL(add_dependencies(graph, from, to, count));
 }
 
@@ -326,7 +330,7 @@ static cudaError_t remove_dependencies(const cudaGraph_t graph, const cudaGraphN
 
 API cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
                                 const void *edges, size_t count) {
-    if (!is_plain(edges, count)) return runtime_absent("cudaGraphRemoveDependencies with data for its edges");
+    if (!graph_edges_are_plain(edges, count)) return runtime_absent("cudaGraphRemoveDependencies with data for its edges");
     return CALL(remove_dependencies(graph, from, to, count));
 }
 

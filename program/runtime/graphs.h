@@ -14,6 +14,9 @@ cudaError_t front_join(struct front *front, const struct front *other); /* adds 
 void front_clear(struct front *front);
 struct front *stream_front(cudaStream_t stream); /* of one that is captured */
 
+/* Edges of other kinds, of kernels that begin before others have ended, are not there. */
+bool graph_edges_are_plain(const void *edges, size_t count);
+
 /* A copy of the operation: *kept, to be freed, or NULL. */
 cudaError_t operation_keep(const struct operation *operation, struct operation **kept);
 
@@ -27,18 +30,20 @@ struct graph_place {
 /* A node of the operation, or another operation of the same kind for a node, of a graph or of what is launched.  They take
  * the operation, *made, and pass on an error of making it, with which there is none. */
 cudaError_t graph_add(const struct graph_place *place, cudaError_t error, struct operation *const *made);
+cudaError_t graph_add_child(const struct graph_place *place, cudaGraph_t given);
 const struct operation *graph_operation(cudaGraphNode_t node, enum operation_kind kind); /* NULL: it is of another kind */
 cudaError_t graph_set(cudaGraphNode_t node, cudaError_t error, struct operation *const *made);
 cudaError_t graph_set_step(cudaGraphExec_t exec, cudaGraphNode_t node, cudaError_t error,
                            struct operation *const *made);
 
-/* launch.c, copies.c, streams.c: operations as the parameters of nodes have them */
+/* launch.c, copies.c, streams.c, graphs.c: operations as the parameters of nodes have them */
 cudaError_t launch_make(const struct cudaKernelNodeParams *params, struct operation **made);
 cudaError_t copy_make(void *to, const void *from, size_t nbytes, enum cudaMemcpyKind kind, struct operation **made);
 cudaError_t planes_make(const struct cudaMemcpy3DParms *params, struct operation **made);
 cudaError_t fill_make(const struct cudaMemsetParams *params, struct operation **made);
 cudaError_t host_make(const struct cudaHostNodeParams *params, struct operation **made);
 cudaError_t event_make(enum operation_kind kind, cudaEvent_t event, struct operation **made);
+cudaError_t empty_make(struct operation **made);
 cudaEvent_t event_of(const struct operation *operation); /* that it was made of */
 /* Of a launched graph, in whose stream an event is recorded, and which comes after what it waits for. */
 cudaError_t event_record_node(const struct operation *operation, cudaStream_t stream, order_set known);

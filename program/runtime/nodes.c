@@ -78,3 +78,50 @@ API cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event) {
 API cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event) {
     return CALL(get_event(node, NODE_WAIT, event));
 }
+
+/* ---- nodes of any kind ---------------------------------------------------------------------------- */
+
+typedef cudaError_t make_function(const struct cudaGraphNodeParams *params, struct operation **made);
+
+#define MAKER(name, expression)                                                                                    \
+    static cudaError_t name(const struct cudaGraphNodeParams *params, struct operation **made) { return expression; }
+MAKER(make_kernel, launch_make(&params->kernel, made))
+MAKER(make_copy, planes_make(&params->memcpy.copyParams, made))
+MAKER(make_fill, fill_make(&params->memset, made))
+MAKER(make_host, host_make(&params->host, made))
+MAKER(make_empty, ((void)params, empty_make(made)))
+MAKER(make_wait, event_make(NODE_WAIT, params->eventWait.event, made))
+MAKER(make_record, event_make(NODE_RECORD, params->eventRecord.event, made))
+
+static cudaError_t make_any(const struct cudaGraphNodeParams *params, struct operation **made) {
+    static make_function *const makers[] = {
+        [NODE_LAUNCH] = make_kernel, [NODE_COPY] = make_copy, [NODE_FILL] = make_fill,    [NODE_HOST] = make_host,
+        [NODE_EMPTY] = make_empty,   [NODE_WAIT] = make_wait, [NODE_RECORD] = make_record};
+    if (!params || params->type < 0) return cudaErrorInvalidValue;
+    make_function *make = (size_t)params->type < sizeof makers / sizeof *makers ? makers[params->type] : NULL;
+    return make ? make(params, made) : runtime_lacks("a node of this kind by cudaGraphAddNode or cudaGraphNodeSetParams");
+}
+
+static cudaError_t add_any(const struct graph_place *place, const struct cudaGraphNodeParams *params) {
+    enum { OWNERSHIP_CLONE = 0 };
+    struct operation *made = NULL;
+    if (!params || params->type != NODE_GRAPH) return graph_add(place, make_any(params, &made), &made);
+    return params->graph.ownership == OWNERSHIP_CLONE ? graph_add_child(place, params->graph.graph)
+                                                      : runtime_lacks("cudaGraphAddNode with a graph that it takes");
+}
+
+API cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, const void *edges,
+                     size_t count, struct cudaGraphNodeParams *params) {
+    if (!graph_edges_are_plain(edges, count)) return runtime_absent("cudaGraphAddNode with data for its edges");
+    return CALL(add_any(&(struct graph_place){node, graph, dependencies, count}, params));
+}
+
+API cudaGraphNodeSetParams(cudaGraphNode_t node, struct cudaGraphNodeParams *params) {
+    struct operation *made = NULL;
+    return CALL((graph_set(node, make_any(params, &made), &made)));
+}
+
+API cudaGraphExecNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node, struct cudaGraphNodeParams *params) {
+    struct operation *made = NULL;
+    return CALL((graph_set_step(exec, node, make_any(params, &made), &made)));
+}

@@ -205,6 +205,78 @@ static int mode_within() {
     return 0;
 }
 
+/* The same nodes by the call for nodes of any kind: filled with 3, times 5, in a graph within plus 2, to the host. */
+static int mode_any_nodes() {
+    node_graph nodes;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    cudaGraphNode_t event, fill, multiply, within, copy, host, empty;
+    cudaGraphNodeType type;
+    cudaGraphNodeParams params = {};
+    cudaEvent_t recorded;
+    void *arguments[2];
+    int four = 4, calls = 0, seven = 7, result[4] = {};
+    auto add = [&](cudaGraphNode_t *node, const cudaGraphNode_t *behind) {
+        return cudaGraphAddNode(node, graph, behind, nullptr, behind ? 1 : 0, &params);
+    };
+    CHECK(cudaEventCreate(&recorded));
+    CHECK(cudaGraphCreate(&graph, 0));
+    params.type = cudaGraphNodeTypeEmpty;
+    CHECK(add(&empty, nullptr));
+    params.type = cudaGraphNodeTypeEventRecord;
+    params.eventRecord.event = recorded;
+    CHECK(add(&event, &empty));
+    params = {cudaGraphNodeTypeMemset};
+    params.memset.dst = nodes.data;
+    params.memset.value = 3;
+    params.memset.elementSize = 4;
+    params.memset.width = 4;
+    params.memset.height = 1;
+    CHECK(add(&fill, &event));
+    auto kernel = [&](void *function, int *value) {
+        const cudaKernelNodeParams given = nodes.kernel(function, value, arguments);
+        params = {cudaGraphNodeTypeKernel};
+        params.kernel.func = given.func;
+        params.kernel.gridDim = given.gridDim;
+        params.kernel.blockDim = given.blockDim;
+        params.kernel.kernelParams = given.kernelParams;
+    };
+    kernel((void *)times, &four);
+    CHECK(add(&multiply, &fill));
+    kernel((void *)times, &nodes.term); // of 100
+    CHECK(cudaGraphNodeSetParams(multiply, &params));
+    CHECK(cudaGraphNodeGetType(multiply, &type));
+    EXPECT(type == cudaGraphNodeTypeKernel);
+    params = {cudaGraphNodeTypeGraph};
+    params.graph.graph = nodes.graph; // which leaves 17 in all, and counts a call
+    CHECK(add(&within, &multiply));
+    params = {cudaGraphNodeTypeMemcpy};
+    params.memcpy.copyParams.srcPtr = make_cudaPitchedPtr(nodes.data, 16, 16, 1);
+    params.memcpy.copyParams.dstPtr = make_cudaPitchedPtr(result, 16, 16, 1);
+    params.memcpy.copyParams.extent = make_cudaExtent(16, 1, 1);
+    params.memcpy.copyParams.kind = cudaMemcpyDefault;
+    CHECK(add(&copy, &multiply));
+    CHECK(cudaGraphAddDependencies(graph, &copy, &within, nullptr, 1));
+    params = {cudaGraphNodeTypeHost};
+    params.host.fn = [](void *calls) { *(int *)calls += 10; };
+    params.host.userData = &calls;
+    CHECK(add(&host, &within));
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    nodes.launch(exec); // the graph within: 17, one call
+    EXPECT(result[0] == 300 && calls == 10);
+    kernel((void *)times, &seven);
+    CHECK(cudaGraphExecNodeSetParams(exec, multiply, &params));
+    nodes.launch(exec);
+    EXPECT(result[3] == 21 && calls == 20);
+    EXPECT(cudaGraphExecNodeSetParams(exec, fill, &params) == cudaErrorInvalidValue); // of another kind
+    params.type = (cudaGraphNodeType)-1;
+    printf("%s\n", cudaGetErrorName(add(&host, nullptr)));
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaEventDestroy(recorded));
+    return 0;
+}
+
 /* Events that graphs record and wait for; the second is that of another graph. */
 static int mode_event_nodes() {
     cudaGraph_t graph;

@@ -534,6 +534,7 @@ int main(int argc, char **argv) {
         MODE(threads),  MODE(peers),   MODE(foreign), MODE(other_waited), MODE(nodes), MODE(captured_rows),
         MODE(cloned),
         MODE(within),
+        MODE(any_nodes),
         MODE(event_nodes),
     };
     for (const auto &mode : modes)
