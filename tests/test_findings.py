@@ -280,6 +280,36 @@ SPINS = {
     out[threadIdx.x] = *flag = 1;
 }
 """, ["--block", 64], "other threads of the block wait at the barrier of line {barrier}, which these must reach"),
+    "asks a function": ("""__device__ __noinline__ bool is_set(volatile int *flag) { return *flag != 0; } // other
+__global__ void f(volatile int *flag, int *out) {
+    while (!is_set(flag)) { } // here
+    out[threadIdx.x] = 1;
+}
+""", ["--grid", 2, "--block", 64], "no thread is left to change it: all others have ended or wait in such loops, too"),
+    "waits in a function": ("""__device__ __noinline__ void wait(int *flag) {
+    while (atomicCAS(flag, 1, 0) == 0) { } // other
+}
+__global__ void f(int *flag, int *out) {
+    wait(flag); // here
+    out[threadIdx.x] = 1;
+}
+""", ["--block", 64], "no thread is left to change it: all others have ended or wait in such loops, too"),
+    "of a whole block": ("""__global__ void f(volatile int *flag, int *out) {
+    while (!__syncthreads_or(*flag)) { } // here
+    out[threadIdx.x] = 1;
+}
+""", ["--grid", 2, "--block", 64], "no thread is left to change it: all others have ended or wait in such loops, too"),
+    "counted in a block": ("""__global__ void f(volatile int *flag, int *out) {
+    while (__syncthreads_count(*flag == 0) == 64) { } // here
+    out[threadIdx.x] = 1;
+}
+""", ["--block", 64], "no thread is left to change it: all others have ended or wait in such loops, too"),
+    "prints": ("""#include <cstdio>
+__global__ void f(volatile int *flag, int *out) {
+    for (int k = 0; *flag == 0; k++) printf("%d\\n", k); // here
+    out[threadIdx.x] = 1;
+}
+""", ["--block", 64], "no thread is left to change it: all others have ended or wait in such loops, too"),
     "not volatile": ("""__global__ void f(const int *flag, int *out) {
     while (*flag == 0) { } // here
     out[threadIdx.x] = 1;
@@ -496,10 +526,11 @@ ROUNDS = """__global__ void f(volatile int *flag, int *out) {
 """
 
 
-@pytest.mark.parametrize("threads, schedule", [(1, "lockstep"), (2, "lockstep"), (1, "split")])
-def test_rounds_of_a_block_that_never_end_are_told(threads, schedule, write):
-    report = inspected(write("rounds.cu", ROUNDS.replace(" && out[0] >= 0", "")), "--grid", 2, "--block", 64, "--threads", threads,
-                       "--schedule", schedule, "--arg", "i32[1]=zeros", "--arg", "i32[64]=zeros", status=3)
+@pytest.mark.parametrize("threads, schedule", [(1, "lockstep"), (2, "lockstep"), (1, "split"), (1, "random:1"), (1, "random:2")])
+@pytest.mark.parametrize("read", ["go = *flag;", "{ *flag = *flag & 3; go = *flag; }"], ids=["reads", "rewrites"])
+def test_rounds_of_a_block_that_never_end_are_told(read, threads, schedule, write):
+    source = ROUNDS.replace(" && out[0] >= 0", "").replace("go = *flag;", read)
+    report = inspected(write("rounds.cu", source), "--grid", 2, "--block", 64, "--threads", threads, "--schedule", schedule, "--arg", "i32[1]=zeros", "--arg", "i32[64]=zeros", status=3)
     message = report["findings"][-1]["message"]
     assert "in a loop that never ends" in message and "no thread is left to change it" in message
     assert report["instructions"] < 2_000_000
@@ -520,6 +551,69 @@ POLLS_THAT_END = {
     for (int k = 0; out[0] == 0; k++) out[0] = k >= 3000 ? k : 0;
 }
 """, 1, 1, [3000]),
+    "counts in a function": ("""__device__ __noinline__ bool is_late(int *count) { return ++*count > 3000; }
+__global__ void f(volatile int *flag, volatile int *out) {
+    int count = 0;
+    while (!is_late(&count)) { }
+    out[threadIdx.x] = count;
+}
+""", 1, 32, [3001] * 2),
+    "counts for a function": ("""__device__ __noinline__ bool is_late(volatile int *flag, int count) { return *flag || count == 3000; }
+__global__ void f(volatile int *flag, volatile int *out) {
+    int count = 0;
+    while (!is_late(flag, count)) count++;
+    out[threadIdx.x] = count;
+}
+""", 1, 32, [3000] * 2),
+    "a function that counts for all": ("""__device__ int count;
+__device__ __noinline__ int next(int step) { return count += step; }
+__global__ void f(volatile int *flag, volatile int *out) {
+    while (next(flag[0] + 1) < 6000) { }
+    out[0] = out[1] = count;
+}
+""", 1, 1, [6000] * 2),
+    "a function that others wait in": ("""__device__ __noinline__ int read(volatile int *flag) { return *flag; }
+__global__ void f(volatile int *flag, volatile int *out) {
+    if (blockIdx.x == 0) while (read(flag) == 0) { }
+    else for (int k = 0; k <= 30000; k++) if (k == 30000) *flag = 1;
+    out[blockIdx.x] = read(flag);
+}
+""", 2, 1, [1, 1]),
+    "rounds of a block to a count": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    int rounds = 0;
+    while (!__syncthreads_or(*flag || (threadIdx.x == 40 && rounds == 3000))) rounds++;
+    out[threadIdx.x] = rounds;
+}
+""", 1, 64, [3000] * 2),
+    "rounds of warps that seldom agree": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    const int period = threadIdx.x < 32 ? 63 : 64;
+    int phase = 1, turns = 0;
+    while (__syncthreads_or(*flag == 0 && phase != 0)) {
+        if (++phase == period) phase = 0;
+        if (phase == 0) out[threadIdx.x] = ++turns;
+    }
+}
+""", 1, 64, [64] * 2),
+    "the first answer stays, the second comes": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    int rounds = 0, more = threadIdx.x == 63 ? 2000 : 0;
+    while (!__syncthreads_or(more > 0 && --more == 0)) { }
+    while (!__syncthreads_and(++rounds == 3000)) { }
+    out[threadIdx.x] = rounds;
+}
+""", 1, 64, [3000] * 2),
+    "prints what it counts": ("""#include <cstdio>
+__global__ void f(volatile int *flag, volatile int *out) {
+    int count = 0;
+    while (*flag == 0 && count < 3000) count += printf("%d\\n", count);
+    out[threadIdx.x] = count;
+}
+""", 1, 2, [3000] * 2),
+    "rewrites a flag while others count": ("""__global__ void f(volatile int *flag, volatile int *out) {
+    if (blockIdx.x == 0) while (*flag == 0 && out[0] == 0) out[0] = out[0] & 3;
+    else for (int k = 0; k <= 60000; k++) if (k == 60000) *flag = 1;
+    if (blockIdx.x == 1) out[1] = 7;
+}
+""", 2, 1, [0, 7]),
     "backs off": ("""__global__ void f(volatile int *flag, volatile int *out) {
     __shared__ volatile int tries[32];
     tries[threadIdx.x] = 1;

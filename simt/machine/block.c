@@ -150,7 +150,7 @@ static bool block_begin(struct block *block, uint64_t cluster, uint32_t rank) {
     struct launch *launch = block->launch;
     place(block, cluster, rank);
     const uint64_t index = block->view.index;
-    block->has_ended = block->has_cluster_barrier = block->has_examined = false;
+    block->has_ended = block->has_cluster_barrier = block->has_examined = block->is_still_alone = false;
     block->idle_waits = 0;
     block->waited_polls = 0;
     block->live_threads = launch->view.threads_per_block;
@@ -266,16 +266,25 @@ static bool warp_has_ready(const struct warp *warp) {
     return path != NULL;
 }
 
-/* The lanes of the warp that are in the path's loop: split ones may be anywhere in it. */
+/* Where the kernel itself is, though the path may be in what it calls. */
+static uint32_t kernel_pc(const struct path *path) {
+    while (path->frame->caller) path = path->parent;
+    return path->pc;
+}
+
+/* The lanes of the warp that are in the path's loop: split ones may be anywhere in it.  Of one that passes barriers it is
+ * known that all are. */
 static uint32_t lanes_of_loop(const struct warp *warp, const struct path *path) {
     const simt_event event = simt_event_of(warp, path, path->mask);
+    const uint32_t pc = kernel_pc(path);
     uint32_t lanes = path->mask;
-    for (const struct path *other = warp->leaves; other; other = other->next)
+    for (const struct path *other = warp->leaves; other; other = other->next) {
+        const uint32_t there = kernel_pc(other);
         if (other->state == PATH_READY &&
-            (other->pc == path->pc || (simt_may_follow(&event, path->pc, other->pc, true) &&
-                                       simt_may_follow(&event, other->pc, path->pc, true))))
+            (there == pc || (simt_may_follow(&event, pc, there, true) && simt_may_follow(&event, there, pc, true))))
             lanes |= other->mask;
-    return lanes;
+    }
+    return warp->meets_block ? warp->live : lanes;
 }
 
 /* Where the address is told of, reports name the argument and its element behind the message. */
@@ -293,6 +302,12 @@ static uint64_t changes_of(const struct launch *launch) {
     return atomic_load_explicit(&launch->changes, memory_order_relaxed);
 }
 
+/* Where it is only uncertain because other host threads run, the block is left for the one that runs alone in the end. */
+static void leave_to_one(struct warp *warp) {
+    enum { PATIENCE = 1 << 16 };
+    warp->block->is_starved |= warp->block->is_still_alone && warp->executed > PATIENCE && !warp->block->launch->is_alone;
+}
+
 /* Asks now and then whether the warp is in an endless loop: ever more rarely, while it is not. */
 static void examine(struct warp *warp) {
     enum { STEPS_SHARE = 64, STEPS_MIN = 128, SOON = 97 };
@@ -308,7 +323,8 @@ static void examine(struct warp *warp) {
     warp->all_changes = changes;
     warp->examine_at = warp->executed + (warp->repeats_itself ? EXAMINED_FIRST : warp->executed);
     if (simt_is_stopped(launch)) return;
-    if (found == RECURRENCE_FOREVER)
+    if (found == RECURRENCE_NONE) leave_to_one(warp);
+    else if (found == RECURRENCE_FOREVER)
         note_endless(warp, path, "what decides about its end is the same in every round: a step of 0, say, or a condition "
                     "that nothing in the loop changes", 0);
     else if (found == RECURRENCE_FOREVER_AS_READ)

@@ -45,26 +45,33 @@ static bool has_decider(const struct deciders *deciders, const struct operand *o
     return false;
 }
 
+static bool reads_clock(const struct instruction *instruction) {
+    const struct operand *source = &instruction->operands[1];
+    return strcmp(instruction->base, "mov") == 0 && source->kind == OPERAND_SPECIAL &&
+           (strstr(source->special, "clock") || strstr(source->special, "timer"));
+}
+
 /* What a result that decides comes from, besides registers. */
 static void note_origin(struct deciders *deciders, const struct instruction *instruction) {
     static const char *const plain[] = {"cvta", "isspacep", "mapa", "getctarank", NULL};
     static const char *const of_warp[] = {"shfl", "vote", "match", "redux", "elect", NULL};
+    static const char *const of_block[] = {"bar", "barrier", NULL};
     enum simt_space space = SIMT_GLOBAL;
     const char *base = instruction->base;
     if (is_one_of(base, plain)) return;
-    if (strcmp(base, "mov") == 0) {
-        const struct operand *source = &instruction->operands[1];
-        bool is_clock = source->kind == OPERAND_SPECIAL &&
-                        (strstr(source->special, "clock") || strstr(source->special, "timer"));
-        deciders->is_unknown |= is_clock;
-    } else if (is_one_of(base, of_warp)) deciders->depends_on_warp = true;
+    if (strcmp(base, "mov") == 0) deciders->is_unknown |= reads_clock(instruction);
+    else if (is_one_of(base, of_warp)) deciders->depends_on_warp = true;
     else if (strcmp(base, "ld") == 0 || strcmp(base, "ldu") == 0 || strcmp(base, "atom") == 0) {
-        bool is_constant = strcmp(base, "atom") != 0 &&
-                           (simt_has(instruction, "nc") ||
-                            (simt_named_space(instruction, &space) &&
-                             (space == SIMT_CONSTANT || (space == SIMT_PARAMETER && deciders->function->is_kernel))));
+        bool is_named = strcmp(base, "atom") != 0 && simt_named_space(instruction, &space);
+        const struct variable *variable = instruction->operands[1].variable;
+        bool is_own = deciders->function->is_kernel && variable && variable->is_parameter;
+        bool is_passed = is_named && space == SIMT_PARAMETER && !is_own;
+        bool is_constant = (is_named && !is_passed && (space == SIMT_CONSTANT || space == SIMT_PARAMETER)) ||
+                           (strcmp(base, "atom") != 0 && simt_has(instruction, "nc"));
         deciders->depends_on_memory |= !is_constant;
-    } else deciders->is_unknown = true;
+        deciders->is_unknown |= is_passed && deciders->prints; /* what printf returns */
+    } else if (is_one_of(base, of_block)) deciders->depends_on_memory = true; /* of all that the others read (execute_barrier.c) */
+    else deciders->is_unknown = true;
 }
 
 /* The operands of a lane operation: registers from registers. */
@@ -111,11 +118,43 @@ static void note_meeting(struct deciders *deciders, const struct instruction *in
     deciders->meets_warp |= !is_barrier && !is_of_others && (simt_has(instruction, "sync") || simt_has(instruction, "warp"));
 }
 
+/* What a store leaves where something is read that decides. */
+static void trace_stored(struct deciders *deciders, const struct instruction *instruction) {
+    for (uint32_t o = 0; o < instruction->operand_count; o++) add_registers(deciders, &instruction->operands[o]);
+}
+
+/* Whether all that the function does follows from its arguments and from memory, as far as it calls no other. */
+static bool is_plain_function(const struct function *function, const struct code *codes) {
+    static const char *const plain[] = {"ld", "st", "atom", "red", "mov", "cvta", "isspacep", "bra", "ret", "fence", "membar",
+                                        "nanosleep", NULL};
+    bool is_plain = function->has_body;
+    for (uint32_t pc = function->begin; is_plain && pc < function->end; pc++) {
+        const struct instruction *instruction = codes[pc].instruction;
+        is_plain = is_one_of(instruction->base, plain) ? !reads_clock(instruction) : codes[pc].is_lane_operation;
+    }
+    return is_plain;
+}
+
+/* What is passed to a function decides, as all in it does; what it prints decides nothing, but may what that returns. */
+static void trace_call(struct deciders *deciders, const struct code *code, const struct code *codes) {
+    const struct function *callee = code->callee.function;
+    const struct instruction *instruction = code->instruction;
+    const bool prints = callee && !callee->has_body && strcmp(callee->name, "vprintf") == 0;
+    deciders->prints |= prints;
+    deciders->depends_on_memory |= !prints;
+    deciders->is_unknown |= !callee || (!prints && !is_plain_function(callee, codes)) ||
+                            (prints && has_decider(deciders, &instruction->operands[0]));
+    for (uint32_t o = code->callee.place + 1; o < instruction->operand_count; o++)
+        add_registers(deciders, &instruction->operands[o]);
+    add_guard(deciders, instruction);
+}
+
 /* Adds what the instruction makes decide: its guard and its addresses, where they may lead elsewhere or to a finding,
  * and its sources, where its result decides. */
-static void trace(struct deciders *deciders, const struct code *code) {
+static void trace(struct deciders *deciders, const struct code *code, const struct code *codes) {
     const struct instruction *instruction = code->instruction;
     bool has_none = has_no_result(instruction);
+    enum simt_space space;
     for (uint32_t o = 0; o < instruction->operand_count; o++) {
         const struct operand *operand = &instruction->operands[o];
         if (operand->kind == OPERAND_ADDRESS && operand->is_bracketed) {
@@ -126,15 +165,13 @@ static void trace(struct deciders *deciders, const struct code *code) {
     if (has_none) add_guard(deciders, instruction);
     note_meeting(deciders, instruction);
     if (strcmp(instruction->base, "brx") == 0) add_registers(deciders, &instruction->operands[0]);
-    if (strcmp(instruction->base, "call") == 0) deciders->is_unknown = true;
-    if (has_none || deciders->is_unknown) return;
+    if (strcmp(instruction->base, "st") == 0 && simt_named_space(instruction, &space) && space == SIMT_PARAMETER)
+        trace_stored(deciders, instruction); /* it passes an argument */
+    const bool is_call = strcmp(instruction->base, "call") == 0;
+    if (is_call) trace_call(deciders, code, codes);
+    if (has_none || is_call || deciders->is_unknown) return;
     if (code->is_lane_operation && strcmp(instruction->base, "mov") != 0) trace_lanes(deciders, code);
     else trace_other(deciders, instruction);
-}
-
-/* What a store leaves where something is read that decides. */
-static void trace_stored(struct deciders *deciders, const struct instruction *instruction) {
-    for (uint32_t o = 0; o < instruction->operand_count; o++) add_registers(deciders, &instruction->operands[o]);
 }
 
 static void mark_reads(struct deciders *deciders, const struct code *codes) {
@@ -154,7 +191,7 @@ void simt_deciders_trace(struct deciders *deciders, const struct code *codes) {
         deciders->has_grown = false;
         for (uint32_t pc = function->end; pc-- > function->begin;) {
             if (!deciders->is_executed[pc - function->begin]) continue;
-            trace(deciders, &codes[pc]);
+            trace(deciders, &codes[pc], codes);
             if (deciders->marks[pc - function->begin] & MARK_IS_VALUED) trace_stored(deciders, codes[pc].instruction);
         }
     } while (deciders->has_grown && !deciders->is_unknown);

@@ -13,9 +13,10 @@ struct deciders {
     unsigned char *marks;       /* by pc, as effects.h says */
     bool depends_on_memory;
     bool depends_on_warp;       /* a shuffle, a vote */
-    bool is_unknown;            /* a clock, a call, other threads */
+    bool is_unknown;            /* a clock, a call of more than plain functions, other threads */
     bool meets_warp, meets_block; /* at a collective or a barrier, where others may wait for them, */
     bool meets_others;            /* or at anything else */
+    bool prints;
     bool has_grown;
 };
 

@@ -112,10 +112,12 @@ static bool changes_nothing(const struct request *request) {
     return true;
 }
 
-/* The marks of the instruction; NULL: nothing is known of it. */
-static unsigned char *marks_of(const struct recording *recording, const struct path *path) {
-    if (!recording || !recording->marks || path->frame->function != recording->function) return NULL;
-    return &recording->marks[path->pc - recording->function->begin];
+/* The marks of the instruction; NULL: nothing is known of it.  In what the function calls all decides. */
+static unsigned char *marks_of(struct recording *recording, const struct path *path) {
+    if (!recording || !recording->marks) return NULL;
+    recording->called = MARK_DECIDES | MARK_IS_VALUED;
+    if (path->frame->depth > recording->depth) return &recording->called;
+    return path->frame->function == recording->function ? &recording->marks[path->pc - recording->function->begin] : NULL;
 }
 
 static void note_change(struct warp *warp, const struct request *request, bool is_plain, bool is_still) {
@@ -139,7 +141,8 @@ static void note_store(struct warp *warp, const struct path *path, const struct 
     struct recording *recording = warp->recording;
     unsigned char *marks = marks_of(recording, path);
     const bool is_own = request->space != SIMT_GLOBAL || warp->block->launch->is_alone; /* no other host thread's, too */
-    const bool is_still = is_plain && is_own && changes_nothing(request);
+    const bool is_same = is_plain && changes_nothing(request), is_still = is_same && is_own;
+    warp->block->is_still_alone |= recording && is_same && !is_own;
     if (is_still && marks && *marks & MARK_IS_VALUED) return;
     if (is_plain && marks && meets_lanes(&recording->reads, request)) *marks |= MARK_IS_VALUED;
     note_change(warp, request, is_plain, is_still);

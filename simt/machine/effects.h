@@ -20,6 +20,8 @@ struct recording {
     struct ranges others; /* what other warps of the block wrote meanwhile: those changes are not counted against it */
     uint64_t waits_for; /* the first address in global memory of `reads`; 0: none */
     const struct function *function;
+    uint32_t depth;       /* of its frame: those that are deeper it has called */
+    unsigned char called; /* the mark of all that these do */
     unsigned char *marks; /* by pc of the function; NULL: it is not known yet what decides */
     uint64_t changes;     /* of the block, when it began; what is written from then on is not counted there, */
     bool has_new;         /* unless it was in vain, and some of it had not been found harmless before */

@@ -52,6 +52,15 @@ static void write_result(struct warp *warp, struct path *path, const struct barr
     SIMT_FOR_EACH_LANE (lane, path->waiting_lanes) lane_set(to, code->widths[RESULT], lane, value);
 }
 
+/* Where all say the same as all did the last time, loops that end by that have learnt nothing new: as long as each repeats
+ * itself, they will say so again.  Where they disagree, another meeting of the same rounds may have another result. */
+static void note_verdict(struct block *block, struct barrier *barrier, const struct barrier *done, uint32_t pc) {
+    const enum verdict verdict = done->all ? VERDICT_YES : done->any ? VERDICT_NONE : VERDICT_NO;
+    const bool is_reduced = block->launch->image->codes[pc].barrier.reduction != REDUCE_NOTHING;
+    if (is_reduced && (verdict == VERDICT_NONE || verdict != done->verdict)) block->changes++;
+    barrier->verdict = is_reduced ? verdict : done->verdict;
+}
+
 static void complete(struct block *block, uint32_t id, uint32_t pc) {
     struct barrier *barrier = &block->barriers[id], done = *barrier;
     const size_t row = block->warp_count * sizeof *barrier->lanes;
@@ -60,6 +69,7 @@ static void complete(struct block *block, uint32_t id, uint32_t pc) {
     memcpy(done.lanes, barrier->lanes, row);
     memset(barrier->lanes, 0, row);
     *barrier = (struct barrier){.lanes = barrier->lanes};
+    note_verdict(block, barrier, &done, pc);
     SIMT_NOTIFY(block->launch, block, barrier, &block->view, id, pc, done.lanes);
     for (uint32_t w = 0; w < block->warp_count; w++) {
         struct warp *warp = &block->warps[w];

@@ -359,6 +359,8 @@ struct warp {
 
 enum { BARRIERS = 16 };
 
+enum verdict { VERDICT_NONE, VERDICT_NO, VERDICT_YES };
+
 struct barrier {
     uint32_t arrived;  /* threads */
     uint32_t expected; /* threads; 0: all that live */
@@ -366,6 +368,7 @@ struct barrier {
     uint32_t *lanes;   /* of each warp: those that took part */
     bool is_used;
     uint32_t all, any, count; /* of bar.red's predicate */
+    enum verdict verdict; /* of all that took part in the last bar.red, if they agreed */
 };
 
 /* The blocks of a cluster run on one host thread, in turns. */
@@ -404,6 +407,7 @@ struct block {
     uint64_t polls;   /* of its warps */
     uint64_t changes; /* things done that others may wait for: stores, atomics that changed something, exits */
     bool has_examined; /* a warp of its: what accesses do is looked at more closely (effects.h) */
+    bool is_still_alone; /* a loop that was examined writes what is there, but other host threads may write there, too */
     struct recording *witness; /* of the warp that is examined now, where others must run for it to go on */
     uint64_t allowed; /* tally.instructions may become this; more has to be asked for */
     bool is_starved;  /* there was no more, but other host threads may give some back */

@@ -49,9 +49,39 @@ static struct path *wait_for_ready(struct warp *warp) {
     return path;
 }
 
-/* The path that runs next, if the search goes on with it.  Where lanes have met others, it goes on with all. */
+static bool is_ready(const struct search *search) {
+    const struct path *path = search->warp->leaves;
+    while (path && (path->state != PATH_READY || !(path->mask & search->lanes))) path = path->next;
+    return path != NULL;
+}
+
+/* A path of the lanes.  While they wait, the others of their warp go on, too. */
+static struct path *own_path(struct search *search) {
+    enum { STEPS_OF_OTHERS = 1 << 12 };
+    struct warp *warp = search->warp;
+    struct path *path = wait_for_ready(warp);
+    for (uint32_t step = 0; path && !(path->mask & search->lanes) && step < STEPS_OF_OTHERS; step++) {
+        if (is_ready(search)) simt_path_rotate(warp, path);
+        else simt_warp_step(warp, path);
+        path = wait_for_ready(warp);
+    }
+    return path;
+}
+
+static bool is_called_by(const struct frame *frame, const struct frame *caller) {
+    while (frame && frame != caller) frame = frame->caller;
+    return frame != NULL;
+}
+
+/* The path that runs next, if the search goes on with it.  Where lanes have met others, it goes on with all; what they
+ * call is executed on the way. */
 static struct path *next_path(struct search *search) {
-    struct path *path = wait_for_ready(search->warp);
+    struct path *path = own_path(search);
+    for (; path && path->frame != search->frame && search->steps && is_called_by(path->frame, search->frame) && !simt_is_stopped(search->warp->block->launch);
+         search->steps--) {
+        simt_warp_step(search->warp, path);
+        path = own_path(search);
+    }
     if (!path || !search->steps || path->frame != search->frame || simt_is_stopped(search->warp->block->launch))
         return NULL;
     if ((path->mask & search->lanes) == search->lanes) search->lanes = path->mask;
@@ -177,7 +207,7 @@ static void begin_recording(struct warp *warp, struct recording *recording) {
  * decides, too, and may be what is there already. */
 static enum recurrence examine(struct search *search, struct recording *recording, uint32_t steps,
                                const struct path **where) {
-    enum { ROUNDS = 3 };
+    enum { ROUNDS = 6 }; /* in each of which one store more may be found to decide */
     struct warp *warp = search->warp;
     const bool is_first = !warp->recording;
     enum recurrence recurrence = RECURRENCE_NONE;
@@ -190,24 +220,40 @@ static enum recurrence examine(struct search *search, struct recording *recordin
     return recurrence;
 }
 
+/* The outermost frame that the lanes come back to in so many steps: the loop may be one that calls where they are. */
+static const struct frame *frame_of_loop(struct search *search, uint32_t steps) {
+    struct path *path = own_path(search);
+    const struct frame *outermost = path ? path->frame : NULL;
+    uint32_t depth = path ? path->frame->depth : 0; /* its own: it may be gone */
+    for (search->steps = steps; path && depth && search->steps; search->steps--) {
+        simt_warp_step(search->warp, path);
+        path = own_path(search);
+        if (!path || path->frame->depth >= depth) continue;
+        outermost = path->frame;
+        depth = outermost->depth;
+    }
+    return path && is_called_by(path->frame, outermost) ? outermost : NULL;
+}
+
 static enum recurrence examine_leaf(struct warp *warp, struct path *leaf, struct recording *recording, uint32_t steps,
                                     uint32_t *lanes, const struct path **where) {
-    const struct function *function = leaf->frame->function;
     struct search *search = calloc(1, sizeof *search);
     enum recurrence recurrence = RECURRENCE_NONE;
     if (!search) return recurrence;
     search->warp = warp;
-    search->frame = leaf->frame;
     search->lanes = leaf->mask;
     search->recording = recording;
+    search->frame = frame_of_loop(search, steps);
+    const struct function *function = search->frame ? search->frame->function : warp->block->launch->function;
     *recording = (struct recording){.reads = recording->reads,
                                     .writes = recording->writes,
                                     .others = recording->others,
                                     .waits_for = recording->waits_for,
                                     .has_new = recording->has_new,
                                     .changes = recording->changes,
-                                    .function = function};
-    if (simt_deciders_create(&search->deciders, function))
+                                    .function = function,
+                                    .depth = search->frame ? search->frame->depth : 0};
+    if (simt_deciders_create(&search->deciders, function) && search->frame)
         recurrence = examine(search, recording, steps, where);
     *lanes = search->lanes;
     recording->marks = NULL;
