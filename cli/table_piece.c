@@ -57,10 +57,11 @@ enum tally_form table_choose_form(const struct settings *settings, bool is_one) 
 }
 
 static int find_results(wf_handle *handle, struct wf_tally *tally, void **results) {
-    const size_t ops = tally->settings.op_count;
-    for (size_t i = 0; i < tally->column_count * ops; i++) {
-        results[i] = calloc((size_t)wf_tally_group_count(tally) + 1, sizeof(uint64_t));
-        if (!results[i]) return fail_memory();
+    const size_t ops = tally->settings.op_count, count = tally->column_count * ops;
+    uint64_t *memory = wf_tally_reserve_results(tally, count);
+    if (!memory) return fail_memory();
+    for (size_t i = 0; i < count; i++) {
+        results[i] = memory + i * (size_t)wf_tally_group_count(tally);
         wf_error error = wf_tally_results(handle, tally, i / ops, tally->settings.op[i % ops], results[i]);
         if (error) return fail_library(handle, error);
     }
@@ -107,7 +108,6 @@ int table_conclude(wf_handle *handle, const struct settings *settings, struct wf
                                   .form = table_choose_form(settings, is_one), .hex = settings->hex, .is_one = is_one};
     draft.pieces[0].data = saved;
     if (!status) status = deliver_report(&draft, settings->save != NULL, &report);
-    for (size_t i = 0; results && i < count; i++) free(results[i]);
     free(results);
     free(sources);
     free(order);

@@ -232,6 +232,58 @@ def test_a_sum_that_does_not_fit_names_its_short_group(tmp_path):
     refused(1, "group 'k0'", "sum", "--by", "key", "--column", "value", "--type", "i64", path)
 
 
+PAIR_ROWS = 360_000  # which take more than 4 MiB
+
+
+def many_groups(draw, value):
+    """Rows of a key and a value each, of which some have none: groups of 3 on average, and one of more than a byte can count."""
+    keys = [0 if i % 300 == 0 else draw.randrange(PAIR_ROWS // 3) for i in range(PAIR_ROWS)]
+    return [(f"k{key}", value(draw) if i % 11 else "NA") for i, key in enumerate(keys)]
+
+
+def far_number(draw):
+    """Some of these are too far apart for two f64, and some means are so small or large that quotients are rounded twice."""
+    exponent = draw.choice([-308, -290, -150, -20, 0, 16, 30, 300])
+    return repr(draw.choice([-1, 1]) * (0.1 + draw.random()) * 10.0**exponent)
+
+
+def odd_multiple(draw):
+    """The sum of the first three has a third half-way between two f64, that of the first two and the fourth one above it."""
+    return repr(draw.choice([-1, 1, 1, 1]) * draw.choice([2.0**54, 2.0**53, 9.0, 9 + 2.0**-40]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("value", [number, far_number, odd_multiple])
+def test_sums_of_many_groups_are_exact(tmp_path, value):
+    rows, groups = many_groups(random.Random(value.__name__), value), {}
+    for key, text in rows:
+        groups.setdefault(key, []).extend([] if text == "NA" else [Fraction(float(text))])
+    path = tmp_path / "t.csv"
+    path.write_text("key,value\n" + "".join(f"{key},{text}\n" for key, text in rows))
+    lines = printed("sum,count,mean", "--by", "key", "--column", "value", "--missing", "skip", path).splitlines()[1:]
+    assert [line.split("\t")[0] for line in lines] == list(groups)
+    for line, values in zip(lines, groups.values()):
+        total, count, mean = line.split("\t")[1:]
+        exact = sum(values, Fraction(0))
+        assert int(count) == len(values) and float(total) == float(exact)
+        assert float(mean) == float(exact / len(values)) if values else mean == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("texts", [["-0", "-0", "-0", "0"], ["5e-324", "-1e-323", "1.5e-323", "2.3e-308"], ["inf", "-inf", "1"], ["nan", "1"],
+                                   [LARGEST["f64"], "-" + LARGEST["f64"], "9e307", *["4.9896007738368e291"] * 4, "-4.9896007738368e291"]])
+@pytest.mark.parametrize("rare", [1, 4, PAIR_ROWS])
+def test_special_values_of_many_groups_are_as_beside_variances(tmp_path, texts, rare):
+    """For which values are kept.  They are one in so many, or a single one, in the last row."""
+    rows = many_groups(random.Random(rare), lambda draw: draw.choice(texts) if draw.randrange(rare) == 0 else number(draw))
+    path = tmp_path / "t.csv"
+    path.write_text("key,value\n" + "".join(f"{key},{text}\n" for key, text in rows) + f"k7,{texts[0]}\n")
+    arguments = ["--by", "key", "--column", "value", "--hex", "--missing", "skip", path]
+    want = [line.rsplit("\t", 1)[0] for line in printed("sum,mean,count,var", *arguments).splitlines()]
+    assert printed("sum,mean,count", *arguments).splitlines() == want
+    assert printed("sum,mean,count", *arguments, "--save", tmp_path / "acc").splitlines() == want
+
+
 # ---- histograms by groups ----------------------------------------------------------------------------
 
 

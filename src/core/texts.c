@@ -97,7 +97,7 @@ static inline uint64_t *find(const struct wf_texts *texts, const struct wf_hashe
     for (size_t i = wanted->hash >> texts->slot_shift;; i = (i + 1) & mask) {
         uint64_t *slot = texts->slot + i;
         if (!*slot) return slot;
-        if (*slot >> 32 == wanted->hash >> 32 && are_same(texts, texts->entry + number_in(*slot), wanted)) return slot;
+        if (*slot >> 32 == wanted->hash >> 32 && are_same(texts, wf_texts_entry(texts, number_in(*slot)), wanted)) return slot;
     }
 }
 
@@ -193,8 +193,9 @@ static bool set_long(struct wf_texts *texts, struct wf_text_entry *entry, const 
 
 /* Room for one more entry. */
 static bool reserve_entry(struct wf_texts *texts) {
-    const size_t used = (size_t)texts->count * sizeof *texts->entry, least = SLOTS_MIN * sizeof *texts->entry;
-    if (used + sizeof *texts->entry <= texts->entry_pages.nbytes) return true;
+    const size_t nbytes = sizeof *texts->entry << texts->spacing;
+    const size_t used = (size_t)texts->count * nbytes, least = SLOTS_MIN * nbytes;
+    if (used + nbytes <= texts->entry_pages.nbytes) return true;
     const struct wf_pages pages = wf_pages_grow(texts->entry_pages, used ? 2 * used : least);
     if (!pages.at) return false;
     texts->entry_pages = pages;
@@ -202,10 +203,29 @@ static bool reserve_entry(struct wf_texts *texts) {
     return true;
 }
 
+bool wf_texts_make_room(struct wf_texts *texts) {
+    const size_t needed = 2 * (size_t)texts->count * sizeof *texts->entry, least = 2 * SLOTS_MIN * sizeof *texts->entry;
+    if (texts->spacing) return true;
+    if (texts->entry_pages.nbytes < needed + least) {
+        const size_t twice = 2 * texts->entry_pages.nbytes; /* still a power of two: such pages grow where they are large */
+        const struct wf_pages pages = wf_pages_grow(texts->entry_pages, twice ? twice : least);
+        if (!pages.at) return false;
+        texts->entry_pages = pages;
+        texts->entry = pages.at;
+    }
+    texts->spacing = 1;
+    for (size_t i = (size_t)texts->count; i-- > 0;) {
+        texts->entry[2 * i] = texts->entry[i];
+        texts->entry[2 * i + 1] = (struct wf_text_entry){{0, 0}};
+    }
+    return true;
+}
+
 static bool append(struct wf_texts *texts, const struct wf_hashed_text *text) {
     if (!reserve_entry(texts)) return false;
-    struct wf_text_entry *entry = texts->entry + texts->count;
+    struct wf_text_entry *entry = wf_texts_entry(texts, texts->count);
     *entry = text->entry;
+    if (texts->spacing) entry[1] = (struct wf_text_entry){{0, 0}};
     if (is_long(entry) && !set_long(texts, entry, text)) return false;
     texts->count++;
     return true;
@@ -247,7 +267,7 @@ ALWAYS_INLINE void fetch_entry(const struct wf_texts *texts, const struct wf_has
         const uint64_t next = texts->slot[line + (home + k) % LINE_SLOTS];
         slot = next >> 32 == text->hash >> 32 ? next : slot;
     }
-    __builtin_prefetch(texts->entry + (int32_t)((uint32_t)slot - 1));
+    __builtin_prefetch(wf_texts_entry(texts, number_in(slot)));
 }
 
 bool wf_texts_add_all(struct wf_texts *texts, const struct wf_hashed_text *text, int64_t count, int32_t *number) {

@@ -27,7 +27,8 @@ struct wf_texts {
     uint64_t seed; /* of the hashes: texts that collide cannot be prepared */
     unsigned char *bytes; /* of all texts that are not short, one after the other */
     size_t bytes_nbytes, bytes_capacity;
-    struct wf_text_entry *entry;
+    struct wf_text_entry *entry; /* 2^spacing for each text, of which the first is the text's */
+    int spacing;                 /* 1: behind it there is room */
     struct wf_pages entry_pages; /* where the entries are */
     int32_t count;
     uint64_t *slot; /* 0: free; otherwise the upper half of a hash, and number + 1 below; in the order of the hashes */
@@ -66,9 +67,22 @@ int32_t wf_texts_add(struct wf_texts *texts, const void *bytes, size_t nbytes);
  * false: there was no number for one of them. */
 bool wf_texts_add_all(struct wf_texts *texts, const struct wf_hashed_text *text, int64_t count, int32_t *number);
 
+/* Has each text have room for two words, all bits 0, in the cache line where the text is; those that will come, too.  false: no
+ * memory, and all is as it was. */
+bool wf_texts_make_room(struct wf_texts *texts);
+
+static inline struct wf_text_entry *wf_texts_entry(const struct wf_texts *texts, int32_t number) {
+    return texts->entry + ((size_t)(uint32_t)number << texts->spacing);
+}
+
+/* The room of a text, until another is added. */
+static inline void *wf_texts_room(const struct wf_texts *texts, int32_t number) {
+    return wf_texts_entry(texts, number) + 1;
+}
+
 /* The text's bytes, until another is added. */
 static inline const unsigned char *wf_texts_get(const struct wf_texts *texts, int32_t number, size_t *nbytes) {
-    const struct wf_text_entry *entry = texts->entry + number;
+    const struct wf_text_entry *entry = wf_texts_entry(texts, number);
     *nbytes = wf_text_entry_nbytes(entry);
     return *nbytes <= WF_TEXT_SHORT_NBYTES ? (const unsigned char *)entry->word : texts->bytes + entry->word[0];
 }

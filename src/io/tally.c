@@ -9,6 +9,7 @@
 
 /* Rows that take less are kept, however few groups there are. */
 #define KEPT_NBYTES_MIN ((size_t)1 << 24)
+#define UNPAIRED_NBYTES_MIN ((size_t)1 << 22)
 
 static wf_error fail_memory(wf_handle *handle) {
     return wf_fail(handle, WF_ERROR_MEMORY, "no memory for the rows and groups of a table");
@@ -117,6 +118,7 @@ void wf_tally_clear(struct wf_tally *tally) {
     free(tally->place);
     wf_ordered_clear(&tally->ordered);
     wf_classes_clear(&tally->classes);
+    wf_pages_free(tally->results);
     wf_texts_clear(&tally->keys);
     memset(tally, 0, sizeof *tally);
 }
@@ -174,7 +176,7 @@ static bool grow_keys(int32_t **keys, int64_t count) {
     return has_grown;
 }
 
-static wf_error reserve_rows(wf_handle *handle, struct wf_tally *tally, int64_t more) {
+wf_error wf_tally_reserve_rows(wf_handle *handle, struct wf_tally *tally, int64_t more) {
     const int64_t needed = tally->kept_count + more;
     if (needed <= tally->kept_capacity) return WF_OK;
     const int64_t capacity = needed < 2 * tally->kept_capacity ? 2 * tally->kept_capacity : needed;
@@ -235,10 +237,13 @@ static wf_error note_places(wf_handle *handle, struct wf_tally *tally, const str
     return WF_OK;
 }
 
+static size_t count_kept_bytes(const struct wf_tally *tally) {
+    return (size_t)tally->kept_count * (tally->column_count * wf_type_nbytes(tally->settings.type) + sizeof *tally->row_key);
+}
+
 /* Whether the rows that are kept take more memory than accumulators of all groups do. */
 static bool keeps_too_much(const struct wf_tally *tally) {
-    const size_t row_nbytes = tally->column_count * wf_type_nbytes(tally->settings.type) + sizeof *tally->row_key;
-    const size_t kept_nbytes = (size_t)tally->kept_count * row_nbytes;
+    const size_t kept_nbytes = count_kept_bytes(tally);
     size_t group_nbytes = 0;
     if (kept_nbytes < KEPT_NBYTES_MIN || wf_tally_keeps_rows(tally)) return false;
     for (size_t c = 0; c < tally->column_count; c++)
@@ -250,12 +255,15 @@ static bool keeps_too_much(const struct wf_tally *tally) {
 wf_error wf_tally_add(wf_handle *handle, struct wf_tally *tally, const struct wf_rows *rows) {
     wf_error error = note_places(handle, tally, rows);
     if (error || !rows->count) return error; /* there may be no memory for rows yet */
-    error = reserve_rows(handle, tally, rows->count);
+    error = wf_tally_reserve_rows(handle, tally, rows->count);
     if (!error) error = find_keys(handle, tally, rows);
     for (size_t c = 0; c < tally->column_count && !error; c++) error = keep_values(handle, tally, rows, c);
     if (error) return error;
     tally->kept_count += rows->count;
     tally->row_count += rows->count;
+    if (tally->has_pairs || (count_kept_bytes(tally) >= UNPAIRED_NBYTES_MIN && wf_tally_is_for_pairs(tally)))
+        error = wf_tally_add_to_pairs(handle, tally);
+    if (error) return error;
     return keeps_too_much(tally) ? wf_tally_settle(handle, tally) : WF_OK;
 }
 

@@ -1,7 +1,8 @@
 /* A tally: a table on its way to the results of several ops for several columns, for each group of rows with equal keys.
  *
  * Rows that come in are kept, as values and as the numbers of their keys, until they take more memory than accumulators
- * of all groups would; then they are added to those.  Both ways give the same bits.  A tally that is saved consists of
+ * of all groups would; then they are added to those.  Where groups are many and have few rows, they are added to pairs of f64,
+ * and what is not exact there is kept.  All ways give the same bits.  A tally that is saved consists of
  * accumulators; tallies of one table's parts merge to that of the whole. */
 #ifndef WF_IO_TALLY_H
 #define WF_IO_TALLY_H
@@ -76,9 +77,11 @@ struct wf_tally {
     int32_t *row_key; /* of the rows that are kept */
     int64_t kept_count, kept_capacity;
     int64_t counted_groups; /* for which the columns have counts */
-    bool counts_kept;       /* the counts have the rows that are kept */
+    int64_t counted_rows;   /* the first of the rows that are kept, which the counts have */
+    bool has_pairs;         /* in the room of each key (tally_pairs.c); the counts have what is in them */
     struct wf_ordered ordered; /* once results were asked for */
     struct wf_classes classes; /* likewise */
+    struct wf_pages results; /* once memory was asked for */
     bool has_accumulators;   /* they have all rows but those that are kept */
     struct wf_place *place;
     size_t place_count, place_capacity;
@@ -112,6 +115,10 @@ static inline int64_t wf_tally_group_count(const struct wf_tally *tally) {
 /* The type of an op's results; of decimals those are multiples of 10^-decimals, where wf_tally_is_scaled. */
 wf_type wf_tally_result_type(const struct wf_tally *tally, wf_op op);
 bool wf_tally_is_scaled(const struct wf_tally *tally, wf_op op);
+
+/* The tally's memory for so many times 8 bytes of each group: most likely what found the keys of rows, of which no more come
+ * then.  NULL: there is none. */
+uint64_t *wf_tally_reserve_results(struct wf_tally *tally, size_t count);
 
 /* Writes the results of op for a column: one of each group, of wf_tally_result_type.  Those that do not exist are 0. */
 wf_error wf_tally_results(wf_handle *handle, struct wf_tally *tally, size_t column, wf_op op, void *results);

@@ -38,6 +38,22 @@ bool wf_tally_has_short_groups(const struct wf_tally *tally, wf_op op);
 /* The results of such an op for a column, of the output's type.  After an error, the engine's message tells no group. */
 wf_error wf_tally_short_results(wf_handle *handle, struct wf_tally *tally, size_t column, wf_op op, const wf_output *output);
 
+/* Whether the rows that are kept are better added to pairs, as those that follow. */
+bool wf_tally_is_for_pairs(const struct wf_tally *tally);
+
+/* Adds the rows that are kept and have not been counted to the groups' pairs, and counts them: what remains are rows that
+ * pairs cannot be exact with. */
+wf_error wf_tally_add_to_pairs(wf_handle *handle, struct wf_tally *tally);
+
+/* Has rows be kept, instead of the pairs, that are as many and have the same sums. */
+wf_error wf_tally_expand_pairs(wf_handle *handle, struct wf_tally *tally);
+
+/* The results of op, which is none that depends on the order; false: the pairs have to be expanded for them. */
+bool wf_tally_pair_results(const struct wf_tally *tally, wf_op op, double *results);
+
+/* Has memory for more rows that are kept. */
+wf_error wf_tally_reserve_rows(wf_handle *handle, struct wf_tally *tally, int64_t more);
+
 /* Has the columns' counts have the rows that are kept. */
 wf_error wf_tally_count_kept(wf_handle *handle, struct wf_tally *tally);
 

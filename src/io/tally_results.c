@@ -45,8 +45,10 @@ static void *grow_counts(void *counts, size_t nbytes, int64_t counted, int64_t g
 }
 
 wf_error wf_tally_reserve_counts(wf_handle *handle, struct wf_tally *tally) {
-    const int64_t groups = wf_tally_group_count(tally), counted = tally->counted_groups;
+    const int64_t counted = tally->counted_groups;
+    int64_t groups = wf_tally_group_count(tally);
     if (groups <= counted && counted) return WF_OK;
+    groups += counted / 4; /* more may follow */
     for (size_t c = 0; c < tally->column_count; c++) {
         struct wf_tally_column *column = &tally->column[c];
         void *longer = column->count ? grow_counts(column->count, sizeof *column->count, counted, groups)
@@ -98,23 +100,23 @@ static void count_any(int64_t *count, const int32_t *keys, int64_t rows) {
 }
 
 static wf_error count_values(wf_handle *handle, struct wf_tally *tally, struct wf_tally_column *column) {
-    const int32_t *keys = column->keys ? column->keys : tally->row_key;
+    const int32_t *keys = (column->keys ? column->keys : tally->row_key) + tally->counted_rows;
+    const int64_t rows = tally->kept_count - tally->counted_rows;
     const bool is_one = !tally->by_count && !column->keys;
-    const int64_t counted = column->count || is_one ? 0 : count_few(column->few, keys, tally->kept_count);
-    if (counted == tally->kept_count) return WF_OK; /* or there are no rows */
+    const int64_t counted = column->count || is_one ? 0 : count_few(column->few, keys, rows);
+    if (counted == rows) return WF_OK; /* or there are no rows */
     wf_error error = widen(handle, column, tally->counted_groups);
     if (error) return error;
-    if (is_one) column->count[0] += tally->kept_count;
-    else count_any(column->count, keys + counted, tally->kept_count - counted);
+    if (is_one) column->count[0] += rows;
+    else count_any(column->count, keys + counted, rows - counted);
     return WF_OK;
 }
 
 /* Of rows that were counted and are still kept, nothing more is counted. */
 wf_error wf_tally_count_kept(wf_handle *handle, struct wf_tally *tally) {
     wf_error error = wf_tally_reserve_counts(handle, tally);
-    if (error || tally->counts_kept) return error;
     for (size_t c = 0; c < tally->column_count && !error; c++) error = count_values(handle, tally, &tally->column[c]);
-    tally->counts_kept = !error;
+    if (!error) tally->counted_rows = tally->kept_count;
     return error;
 }
 
@@ -134,7 +136,8 @@ static wf_error settle_column(wf_handle *handle, struct wf_tally *tally, struct 
 }
 
 wf_error wf_tally_settle(wf_handle *handle, struct wf_tally *tally) {
-    wf_error error = wf_tally_count_kept(handle, tally);
+    wf_error error = wf_tally_expand_pairs(handle, tally);
+    if (!error) error = wf_tally_count_kept(handle, tally);
     for (size_t c = 0; c < tally->column_count && !error; c++)
         error = settle_column(handle, tally, &tally->column[c]);
     if (error) return error;
@@ -143,7 +146,7 @@ wf_error wf_tally_settle(wf_handle *handle, struct wf_tally *tally) {
         tally->column[c].keys = NULL;
     }
     tally->kept_count = 0;
-    tally->counts_kept = false;
+    tally->counted_rows = 0;
     tally->has_accumulators = true;
     return WF_OK;
 }
@@ -233,6 +236,16 @@ static void divide(const struct wf_tally *tally, const struct wf_tally_column *c
     }
 }
 
+/* Without pairs the memory of what finds keys is needed for the values (tally_short.c). */
+uint64_t *wf_tally_reserve_results(struct wf_tally *tally, size_t count) {
+    const size_t nbytes = count * (size_t)wf_tally_group_count(tally) * sizeof(uint64_t) + 1;
+    if (tally->has_pairs && !tally->results.at) tally->results = wf_texts_seal(&tally->keys);
+    if (tally->results.nbytes >= nbytes) return tally->results.at;
+    wf_pages_free(tally->results);
+    tally->results = (struct wf_pages){.at = calloc(1, nbytes), .nbytes = nbytes};
+    return tally->results.at;
+}
+
 wf_error wf_tally_results(wf_handle *handle, struct wf_tally *tally, size_t c, wf_op op, void *results) {
     const struct wf_tally_column *column = &tally->column[c];
     const int64_t count = wf_tally_group_count(tally);
@@ -247,6 +260,9 @@ wf_error wf_tally_results(wf_handle *handle, struct wf_tally *tally, size_t c, w
         error = wf_tally_order_results(handle, tally, c, op, results);
         return error ? name_failure(handle, tally, c, error) : WF_OK;
     }
+    if (tally->has_pairs && wf_tally_pair_results(tally, op, results)) return WF_OK;
+    error = wf_tally_expand_pairs(handle, tally);
+    if (error) return error;
     const wf_op asked = engine_op(tally, op);
     const wf_output output = {.data = results, .ndim = 1, .shape = &count,
                               .type = asked == op ? wf_tally_result_type(tally, op) : WF_I64};
