@@ -69,14 +69,14 @@ bool wf_texts_add_all(struct wf_texts *texts, const struct wf_hashed_text *text,
 
 /* Has each text have room for two words, all bits 0, in the cache line where the text is; those that will come, too.  false: no
  * memory, and all is as it was. */
-bool wf_texts_make_room(struct wf_texts *texts);
+bool wf_texts_extend(struct wf_texts *texts);
 
 static inline struct wf_text_entry *wf_texts_entry(const struct wf_texts *texts, int32_t number) {
     return texts->entry + ((size_t)(uint32_t)number << texts->spacing);
 }
 
 /* The room of a text, until another is added. */
-static inline void *wf_texts_room(const struct wf_texts *texts, int32_t number) {
+static inline void *wf_texts_extra(const struct wf_texts *texts, int32_t number) {
     return wf_texts_entry(texts, number) + 1;
 }
 
