@@ -203,7 +203,7 @@ static bool reserve_entry(struct wf_texts *texts) {
     return true;
 }
 
-bool wf_texts_add_payloads(struct wf_texts *texts) {
+bool wf_texts_extend(struct wf_texts *texts) {
     const size_t needed = 2 * (size_t)texts->count * sizeof *texts->entry, least = 2 * SLOTS_MIN * sizeof *texts->entry;
     if (texts->spacing) return true;
     if (texts->entry_pages.nbytes < needed + least) {

@@ -28,7 +28,7 @@ struct wf_texts {
     unsigned char *bytes; /* of all texts that are not short, one after the other */
     size_t bytes_nbytes, bytes_capacity;
     struct wf_text_entry *entry; /* 2^spacing for each text, of which the first is the text's */
-    int spacing;                 /* 1: behind it is its payload */
+    int spacing;                 /* 1: behind it there is room */
     struct wf_pages entry_pages; /* where the entries are */
     int32_t count;
     uint64_t *slot; /* 0: free; otherwise the upper half of a hash, and number + 1 below; in the order of the hashes */
@@ -67,16 +67,16 @@ int32_t wf_texts_add(struct wf_texts *texts, const void *bytes, size_t nbytes);
  * false: there was no number for one of them. */
 bool wf_texts_add_all(struct wf_texts *texts, const struct wf_hashed_text *text, int64_t count, int32_t *number);
 
-/* Has each text have a payload of two words, all bits 0, in the cache line where the text is; those that will come, too.  false: no
+/* Has each text have room for two words, all bits 0, in the cache line where the text is; those that will come, too.  false: no
  * memory, and all is as it was. */
-bool wf_texts_add_payloads(struct wf_texts *texts);
+bool wf_texts_extend(struct wf_texts *texts);
 
 static inline struct wf_text_entry *wf_texts_entry(const struct wf_texts *texts, int32_t number) {
     return texts->entry + ((size_t)(uint32_t)number << texts->spacing);
 }
 
-/* The payload of a text, until another is added. */
-static inline void *wf_texts_payload(const struct wf_texts *texts, int32_t number) {
+/* The room of a text, until another is added. */
+static inline void *wf_texts_extra(const struct wf_texts *texts, int32_t number) {
     return wf_texts_entry(texts, number) + 1;
 }
 

@@ -78,7 +78,7 @@ struct wf_tally {
     int64_t kept_count, kept_capacity;
     int64_t counted_groups; /* for which the columns have counts */
     int64_t counted_rows;   /* the first of the rows that are kept, which the counts have */
-    bool has_pairs;         /* as the payload of each key (tally_pairs.c); the counts have what is in them */
+    bool has_pairs;         /* in the room of each key (tally_pairs.c); the counts have what is in them */
     struct wf_ordered ordered; /* once results were asked for */
     struct wf_classes classes; /* likewise */
     struct wf_pages results; /* once memory was asked for */

@@ -17,7 +17,7 @@ struct pair {
 };
 
 static inline struct pair *pair_of(const struct wf_tally *tally, int32_t group) {
-    return wf_texts_payload(&tally->keys, group);
+    return wf_texts_extra(&tally->keys, group);
 }
 
 static bool is_sum(wf_op op) {
@@ -108,7 +108,7 @@ static wf_error add_all(wf_handle *handle, struct wf_tally *tally) {
 wf_error wf_tally_add_to_pairs(wf_handle *handle, struct wf_tally *tally) {
     wf_error error = wf_tally_reserve_counts(handle, tally);
     if (error) return error;
-    if (!wf_texts_add_payloads(&tally->keys)) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for the groups of a table");
+    if (!wf_texts_extend(&tally->keys)) return wf_fail(handle, WF_ERROR_MEMORY, "no memory for the groups of a table");
     tally->has_pairs = true;
     return add_all(handle, tally);
 }
