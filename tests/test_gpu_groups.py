@@ -568,7 +568,12 @@ def tiled(array, count):
 UNSEEN_KINDS = {"tame": {}, "minus zeros": {3: -0.0, 9: -0.0}, "infinities": {7: math.inf, 9001: -math.inf}, "a NaN": {11: math.nan},
                 "larger": {17: 1e9, 8003: -3e12}, "too large": {17: 1e30, 8003: -1e38}, "too small": {25: 1e-30, 33: 1e-38},
                 "too wide": {17: 1e37, 25: 1e-38}, "near and far": {i: 3e-10 for i in range(0, TABLE_COUNT, 3)},
-                "far, and larger": {**{i: 3e-10 for i in range(0, TABLE_COUNT, 3)}, 17: 1e9}}
+                "far, and larger": {**{i: 3e-10 for i in range(0, TABLE_COUNT, 3)}, 17: 1e9},
+                "in the lowest word": {i: 1e-13 / (i + 1) for i in range(0, TABLE_COUNT, 3)}}
+# What it does see: f64, or f32, may lie, or lie for sure, where words that hold the sample end.
+UNSEEN_KINDS |= {"seen to be short for f64": {i: 3e-15 for i in range(0, TABLE_COUNT, 8)},
+                 "seen to be short for f32": {i: 3e-24 for i in range(0, TABLE_COUNT, 8)},
+                 "seen to be too wide": {i: 1e37 if i & 8 else 1e-38 for i in range(0, TABLE_COUNT, 8)}}
 UNSEEN_ORDERS = ("random", "sorted", "half one key", "bad keys")
 
 

@@ -57,13 +57,6 @@ static int find_term_bits(int64_t count) {
     return bits < 40 ? bits : 40;
 }
 
-/* Binades that grids laid by a sample have above it.  Where elements of narrow types are near each other, the uppermost word has
- * nothing else: most need the middle one alone, the others have up to as many bits below.  Two words hold most f64 just so. */
-static int find_headroom(const struct wf_accumulator *empty, int64_t count, bool is_wide) {
-    bool has_64_bits = wf_type_nbytes(empty->type) == 8;
-    return is_wide ? (has_64_bits ? 7 : 12) : has_64_bits ? 4 : find_term_bits(count);
-}
-
 /* Whether it is of squares, and of nothing else but the values. */
 static bool has_squares(const struct wf_accumulator *empty) {
     bool is_known = empty->op == WF_VAR || empty->op == WF_STD || empty->op == WF_NORM2;
@@ -252,9 +245,8 @@ static struct wf_table_arguments make_arguments(const struct wf_cuda_table_task 
                                    .square_terms = count_square_terms(task->empty),
                                    .term_bits = find_term_bits(count),
                                    .has_counts = has_counts(task->empty),
+                                   .has_sample = task->plan.is_sampled,
                                    .is_sampled = task->plan.is_sampled,
-                                   .headroom = task->plan.is_sampled ? find_headroom(task->empty, count, false) : 0,
-                                   .wide_headroom = task->plan.is_sampled ? find_headroom(task->empty, count, true) : 0,
                                    .copies = task->plan.copies,
                                    .kept = task->plan.kept,
                                    .passes = task->plan.passes,

@@ -29,6 +29,7 @@ enum {
 struct wf_table_findings {
     unsigned int high;              /* the largest exponent field */
     unsigned int depth;             /* of a sample: how far the least one but 0 is below that of an infinity */
+    unsigned int last_bit;          /* of a sample: how far the last bit of all is below that of an infinity, if it had one */
     unsigned int has_negative_zero;
     unsigned int failed;            /* tables do not hold it all: the keys are to be sorted */
     unsigned int far, near;         /* pairs of neighbours, of a sample, by their keys */
@@ -51,10 +52,9 @@ struct wf_table_arguments {
     int terms, term_bits; /* how many words a sum has, and how many bits of an element go to one */
     int square_terms;     /* how many a sum of squares has, beside or without that of values */
     int has_counts;
+    int has_sample; /* grids are laid by a sample, unless that has `missed` */
     int is_sampled; /* this stage goes by a sample */
     int is_again;   /* this stage has something to do only if the sample has `missed` */
-    int headroom;   /* binades that grids laid by a sample have above it, ... */
-    int wide_headroom; /* ... or fewer, where they are to reach further down, since elements are of many binades */
     int copies; /* of a block's table in shared memory; 0: words are added to in global memory */
     int kept;   /* groups that a block keeps in shared memory, a power of two, where copies is 0 */
     int blocks;                       /* that elements are shared by, a piece for each */

@@ -21,7 +21,6 @@ typedef struct {
     double upper, lower, limit;
     u32 upper_at, lower_at, count_at;
     u32 key_nbytes, half_nbytes; // from one key to the next, and to the upper half of a word
-    u32 words;
 } direct_words;
 
 // What a lane has added up of the key that many have: its words, and how many elements.
@@ -38,12 +37,11 @@ static __device__ __forceinline__ double power_of_2(int exponent)
 
 static __device__ __forceinline__ void place_direct(const struct wf_table_arguments *r, int upper, direct_words *direct)
 {
-    const grids placed = place_grids(r);
-    const double *anchor = placed.values.anchor;
-    bool is_uppermost = upper == WF_TABLE_TERMS_MAX - 1;
-    direct->upper = anchor[is_uppermost ? WF_TABLE_TERMS_MAX - 1 : WF_TABLE_TERMS_MAX - 2];
-    direct->lower = anchor[is_uppermost ? WF_TABLE_TERMS_MAX - 2 : WF_TABLE_TERMS_MAX - 3];
-    direct->limit = power_of_2(LOW_EXPONENT + find_base(r) + (upper + 1) * r->term_bits);
+    int unit = LOW_EXPONENT + find_base(r), upper_unit = unit + upper * r->term_bits;
+    note_unplaced(r, WF_TABLE_TERMS_MAX, unit);
+    direct->upper = anchor_of(upper_unit);
+    direct->lower = anchor_of(upper_unit - r->term_bits);
+    direct->limit = power_of_2(upper_unit + r->term_bits);
 }
 
 static __device__ __forceinline__ int find_upper(const struct wf_table_arguments *r)
@@ -65,7 +63,6 @@ static __device__ __forceinline__ direct_words find_direct_words(const struct wf
     direct.count_at = first + (u32)count_terms(r) * step;
     direct.key_nbytes = 4 * copies;
     direct.half_nbytes = 4 * words;
-    direct.words = words;
     asm volatile("" : "+r"(direct.upper_at), "+r"(direct.lower_at)); // not found again for each element
     return direct;
 }
@@ -118,13 +115,33 @@ static __device__ __forceinline__ i64 take_units(double anchor, double *value)
     return __double_as_longlong(rounded) - __double_as_longlong(anchor);
 }
 
+// As far below the lower word as that is below the upper one; found when it is needed, as registers are few.
+static __device__ __forceinline__ u32 below(u32 lower, u32 upper)
+{
+    asm volatile("" : "+r"(lower));
+    return 2 * lower - upper;
+}
+
+// What two words leave: of f64, whose upper one is the uppermost, the lowest one takes it, which many elements may need.
+static __device__ __forceinline__ void add_rest(const struct wf_table_arguments *r, const direct_words *direct, int key, double rest)
+{
+    if (WIDTH < 64) {
+        add_rest_apart(r, direct->half_nbytes / 4, key, rest);
+    } else {
+        u32 anchor = below((u32)__double2hiint(direct->lower), (u32)__double2hiint(direct->upper));
+        u32 lowest_at = below(direct->lower_at, direct->upper_at);
+        put_at(direct, (u32)key * direct->key_nbytes + lowest_at, (u64)take_units(__hiloint2double((int)anchor, 0), &rest));
+        if (rest != 0) note_missed(r);
+    }
+}
+
 static __device__ __forceinline__ void add_float_directly(const struct wf_table_arguments *r, const direct_words *direct, int key,
                                                           unit bits, frequent *own)
 {
     if (bits == SIGN_BIT) findings_of(r)->has_negative_zero = 1;
     double value = HAS_SUM ? widen(bits) : fabs(widen(bits));
     if (!(fabs(value) < direct->limit)) {
-        add_element_apart(r, direct->words, key, bits);
+        add_element_apart(r, direct->half_nbytes / 4, key, bits);
         return;
     }
     bool is_own = key == own->key;
@@ -132,7 +149,7 @@ static __device__ __forceinline__ void add_float_directly(const struct wf_table_
     if (has_counts(r)) put_term(direct, key, direct->count_at, 1, is_own, &own->count);
     if (value == 0) return;
     put_term(direct, key, direct->lower_at, take_units(direct->lower, &value), is_own, &own->lower);
-    if (value != 0) add_rest_apart(r, direct->words, key, value);
+    if (value != 0) add_rest(r, direct, key, value);
 }
 
 static __device__ __forceinline__ void add_integer_directly(const struct wf_table_arguments *r, const direct_words *direct, int key,
@@ -192,9 +209,9 @@ static __device__ __forceinline__ void choose_frequent(const struct wf_table_arg
 // ---- all of a warp's elements
 
 // By all lanes: whether what is added does not count any more.  It is asked rarely, as all warps ask for the same word.
-static __device__ __forceinline__ bool is_in_vain(const struct wf_table_arguments *r, i64 round)
+static __device__ __forceinline__ bool is_in_vain(const struct wf_table_arguments *r, int round)
 {
-    const i64 every = 16;
+    const int every = 16;
     return r->is_sampled && round % every == 0 && __any_sync(ALL_LANES, load_global_u32(&findings_of(r)->missed) != 0);
 }
 
@@ -202,14 +219,14 @@ static __device__ __forceinline__ bool is_in_vain(const struct wf_table_argument
 static __device__ __forceinline__ void add_piece_directly(const struct wf_table_arguments *r, u32 words)
 {
     const direct_words direct = find_direct_words(r, words);
-    const i64 of_warp = 32 * EACH;
-    i64 begin, end;
-    find_piece(r, &begin, &end);
-    i64 first = begin + lane_number() * EACH;
+    const int of_warp = 32 * EACH;
+    i64 begin, behind;
+    find_piece(r, &begin, &behind);
+    int first = (int)begin + (int)lane_number() * EACH, end = (int)behind, rounds = (int)((behind - begin + of_warp - 1) / of_warp);
     frequent own = {NO_KEY, 0, 0, 0};
     loaded elements, next;
     load_elements(r, first, end, &next);
-    for (i64 at = begin; at < end && !is_in_vain(r, at / of_warp); at += of_warp) {
+    for (; rounds > 0 && !is_in_vain(r, rounds); rounds--) {
         int keys[EACH];
         elements = next;
         first += of_warp;

@@ -21,13 +21,23 @@ static __device__ __forceinline__ u32 field_of(unit bits)
     return magnitude < INFINITY_BITS ? (u32)(magnitude >> FRACTION_BITS) : 0;
 }
 
+// How far the last bit of a number is below an infinity's, which has as many bits behind it as all others; 0 of a zero.
+static __device__ __forceinline__ u32 last_bit_of(unit bits)
+{
+    unit magnitude = bits & MAGNITUDE;
+    int position;
+    if (magnitude == 0 || magnitude >= INFINITY_BITS) return 0;
+    u64 significand = significand_of(bits, &position);
+    return (u32)((int)(INFINITY_BITS >> FRACTION_BITS) + FRACTION_BITS - position - (__ffsll((i64)significand) - 1));
+}
+
 #define LOOKS 8 // elements that a lane loads at a time
 #define SAMPLES (1 << 15)
 #define SAMPLE_EVERY 8 // at most one in so many
 
 static __device__ __forceinline__ void look_at_values(const struct wf_table_arguments *r)
 {
-    u32 high = 0, depth = 0;
+    u32 high = 0, depth = 0, last_bit = 0;
     bool has_negative_zero = false;
     i64 step = (i64)gridDim.x * WF_TABLE_BLOCK, every = r->is_sampled ? max((i64)r->count / SAMPLES, (i64)SAMPLE_EVERY) : 1;
     i64 count = r->count / every;
@@ -40,17 +50,20 @@ static __device__ __forceinline__ void look_at_values(const struct wf_table_argu
             u32 field = field_of(bits[k]);
             high = max(high, field);
             if (r->is_sampled && field) depth = max(depth, (u32)(INFINITY_BITS >> FRACTION_BITS) - field);
+            if (r->is_sampled) last_bit = max(last_bit, last_bit_of(bits[k]));
             has_negative_zero = has_negative_zero || bits[k] == SIGN_BIT;
         }
     }
     for (u32 delta = 16; delta; delta /= 2) {
         high = max(high, __shfl_xor_sync(ALL_LANES, high, delta));
         depth = max(depth, __shfl_xor_sync(ALL_LANES, depth, delta));
+        last_bit = max(last_bit, __shfl_xor_sync(ALL_LANES, last_bit, delta));
     }
     has_negative_zero = __any_sync(ALL_LANES, has_negative_zero);
     if (lane_number()) return;
     atomicMax(r->is_again ? &findings_of(r)->high_of_all : &findings_of(r)->high, high);
     if (depth) atomicMax(&findings_of(r)->depth, depth);
+    if (last_bit) atomicMax(&findings_of(r)->last_bit, last_bit);
     if (has_negative_zero) findings_of(r)->has_negative_zero = 1;
 }
 
@@ -145,10 +158,19 @@ static __device__ __forceinline__ void merge_kept(const struct wf_table_argument
     }
 }
 
+// Whether a sample tells that words hold all elements, or may do so.  If they cannot, nothing is tried.
+static __device__ __forceinline__ bool is_sample_kept(const struct wf_table_arguments *r)
+{
+    if (!IS_FLOAT || !r->is_sampled) return true;
+    if (find_slack(r) < 0) findings_of(r)->failed = 1;
+    if (is_slack_short(r)) note_missed(r);
+    return !is_slack_short(r);
+}
+
 static __device__ __forceinline__ void add_in_order(const struct wf_table_arguments *r, u32 words)
 {
     key_range range = range_of_pass(r);
-    if (range.count == 0) return;
+    if (range.count == 0 || !is_sample_kept(r)) return;
     clear_shared(words);
     for (i64 i = threadIdx.x; i < r->kept; i += WF_TABLE_BLOCK) kept_numbers(r)[i] = 0;
     __syncthreads();

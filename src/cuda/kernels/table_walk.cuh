@@ -217,13 +217,13 @@ static __device__ __forceinline__ bool are_segments(const struct wf_table_argume
 typedef struct {
     u64 key_bits[EACH];
     unit bits[EACH];
-    i64 first;
+    int first; // of at most 2^30
     int count;
 } loaded;
 
 static __device__ __forceinline__ void load_elements(const struct wf_table_arguments *r, i64 first, i64 end, loaded *elements)
 {
-    elements->first = first;
+    elements->first = (int)first;
     elements->count = (int)min(max(end - first, (i64)0), (i64)EACH);
     if (r->are_packed && elements->count == EACH) {
         u64 bits[EACH];

@@ -50,19 +50,49 @@ typedef struct {
 
 #define NEAR_BINADES 24 // of which the elements of a sample are, if those of all are to need one word, or two
 
-static __device__ __forceinline__ bool is_sample_wide(const struct wf_table_arguments *r)
+// What is told of a sample by how far it is below an infinity: how many binades lie between that and the largest element.
+static __device__ __forceinline__ int binades_to(const struct wf_table_arguments *r, u32 below_infinity)
 {
-    return findings_of(r)->high + findings_of(r)->depth > (u32)(INFINITY_BITS >> FRACTION_BITS) + NEAR_BINADES;
+    return max((int)(findings_of(r)->high + below_infinity) - (int)(INFINITY_BITS >> FRACTION_BITS), 0);
 }
 
-// Behind those of the largest element, or, if that is of a sample, as much further as this leaves room; as a position of
-// significand_of.
+static __device__ __forceinline__ int find_spread(const struct wf_table_arguments *r)
+{
+    return binades_to(r, findings_of(r)->depth);
+}
+
+static __device__ __forceinline__ bool is_sample_wide(const struct wf_table_arguments *r)
+{
+    return find_spread(r) > NEAR_BINADES;
+}
+
+// Bits that a sum's words have above those of a sample and below; negative if they do not even hold these.
+static __device__ __forceinline__ int find_slack(const struct wf_table_arguments *r)
+{
+    return WF_TABLE_TERMS_MAX * r->term_bits - binades_to(r, findings_of(r)->last_bit);
+}
+
+// Binades above the largest element of a sample.  Of 2^15 normal logarithms the extremes are some 8 standard deviations apart, of all
+// elements 11: so much on either side, and some.  Where elements of narrow types are near each other, the uppermost word has nothing
+// else: most need the middle one alone, the others have up to as many bits below.  Two words hold most f64 just so.
+static __device__ __forceinline__ int find_headroom(const struct wf_table_arguments *r)
+{
+    if (WIDTH < 64 && !is_sample_wide(r)) return r->term_bits;
+    return min(max(find_spread(r) / 4, 4), max(find_slack(r), 0) / 2);
+}
+
+// Whether words will not hold what is likely beyond a sample.
+static __device__ __forceinline__ bool is_slack_short(const struct wf_table_arguments *r)
+{
+    return find_slack(r) < find_spread(r) * 3 / 8;
+}
+
+// Behind the bits of the largest element, or, if that is of a sample, by the headroom further; as a position of significand_of.
 static __device__ __forceinline__ int find_top(const struct wf_table_arguments *r)
 {
     const struct wf_table_findings *findings = findings_of(r);
     bool is_of_all = !r->is_sampled && findings->missed;
-    u32 headroom = (u32)(is_sample_wide(r) ? r->wide_headroom : r->headroom);
-    u32 high = is_of_all ? findings->high_of_all : findings->high + headroom;
+    u32 high = is_of_all ? findings->high_of_all : findings->high + (r->has_sample ? (u32)find_headroom(r) : 0);
     return (int)max(high, 1u) - 1 + FRACTION_BITS + 1;
 }
 
@@ -97,15 +127,25 @@ typedef struct {
     grid values, squares;
 } grids;
 
-// The unit: its exponent.  That an anchor would not be a normal number is noted.
+// Of the word whose unit has the exponent.
+static __device__ __forceinline__ double anchor_of(int unit_exponent)
+{
+    return __hiloint2double((unit_exponent + 52 + 1023) << 20 | 0x80000, 0);
+}
+
+// That an anchor would not be a normal number.  The unit: its exponent.
+static __device__ __forceinline__ void note_unplaced(const struct wf_table_arguments *r, const int terms, int unit_exponent)
+{
+    int lowest = unit_exponent + 52;
+    if (lowest < -1022 || lowest + (terms - 1) * r->term_bits > 1022) note_missed(r);
+}
+
 static __device__ __forceinline__ grid place_grid(const struct wf_table_arguments *r, const int terms, int unit_exponent)
 {
     grid placed;
-    int lowest = unit_exponent + 52;
-    if (lowest < -1022 || lowest + (terms - 1) * r->term_bits > 1022) note_missed(r);
+    note_unplaced(r, terms, unit_exponent);
 #pragma unroll
-    for (int i = 0; i < terms; i++)
-        placed.anchor[i] = __hiloint2double((lowest + i * r->term_bits + 1023) << 20 | 0x80000, 0);
+    for (int i = 0; i < terms; i++) placed.anchor[i] = anchor_of(unit_exponent + i * r->term_bits);
     return placed;
 }
 

@@ -15,7 +15,7 @@ extern "C" __global__ void __launch_bounds__(WF_TABLE_BLOCK, 2) tables(const __g
 {
     bool is_of_tables = task.stage != WF_TABLE_SAMPLE && task.stage != WF_TABLE_OFFSETS && task.stage != WF_TABLE_STATUS;
     if (is_of_tables && are_segments(&task)) return;
-    if (task.is_again && !findings_of(&task)->missed) return;
+    if (task.is_again && (!findings_of(&task)->missed || findings_of(&task)->failed)) return;
     switch (task.stage) {
     case WF_TABLE_SAMPLE: sample_keys(&task); break;
     case WF_TABLE_OFFSETS: find_offsets(&task); break;
