@@ -9,6 +9,7 @@
 #include "output.h"
 #include "report/html.h"
 #include "report/inspect_report.h"
+#include "report/notice.h"
 
 enum { OBSERVERS_MAX = 32, LANES_DEFAULT = 32 };
 
@@ -66,6 +67,13 @@ static void list_observers(struct inspection *inspection) {
 static void keep_printed(void *context, const char *text, size_t nbytes) {
     struct page *printed = context;
     if (printed->stream) fwrite(text, 1, nbytes, printed->stream);
+}
+
+static void say_slow(void *context, const simt_notice *notice) {
+    const struct inspection *inspection = context;
+    char text[NOTICE_NBYTES];
+    notice_text(notice, &inspection->launch, text);
+    fprintf(stderr, "warpfold: %s\n", text);
 }
 
 /* ---- the report ---------------------------------------------------------------------------------- */
@@ -193,6 +201,7 @@ static int launch(struct inspection *inspection, simt_machine *machine) {
     inspection->launch.arguments = values;
     inspection->launch.print = keep_printed;
     inspection->launch.print_context = &inspection->printed;
+    if (!inspection->settings->quiet) simt_machine_set_notice(machine, say_slow, inspection);
     simt_error error = simt_machine_launch(machine, &inspection->launch, &counts, &message);
     int status = STATUS_OK;
     if (error == SIMT_ERROR_ARGUMENT)

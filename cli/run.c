@@ -41,6 +41,7 @@ static int read_settings(const struct settings *given, struct program_settings *
                                           .threads = (uint32_t)given->threads,
                                           .skips_races = given->races == RACES_OFF,
                                           .equal_stores_race = given->races == RACES_ALL,
+                                          .tells_slow = !given->quiet,
                                           .counts_lines = given->source || given->html,
                                           .leftovers = &cleanup_leftovers};
     if (given->sarif + given->json + given->github > 1)

@@ -112,6 +112,7 @@ static bool create_record(struct program *program, const struct program_settings
                                  .schedule = settings->schedule,
                                  .skips_races = settings->skips_races,
                                  .equal_stores_race = settings->equal_stores_race,
+                                 .tells_slow = settings->tells_slow,
                                  .counts_lines = settings->counts_lines,
                                  .seed = settings->seed,
                                  .launch = settings->launch,

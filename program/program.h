@@ -26,6 +26,7 @@ struct program_settings {
     uint64_t seed;
     bool skips_races;
     bool equal_stores_race;
+    bool tells_slow;   /* on standard error, where a long launch is */
     bool counts_lines; /* what each line of the source costs, which takes time */
     /* Told now and then what has been going on for so long: a launch, from 1, of that kernel; 0: none.  NULL: nobody
      * wants to know. */

@@ -363,6 +363,22 @@ typedef enum simt_schedule {
     SIMT_RANDOM    /* lanes part and warps take turns at random, by the seed */
 } simt_schedule;
 
+/* Where a launch is that has not ended for long: no verdict. */
+typedef struct simt_notice {
+    const char *kernel;
+    const char *file; /* and line: NULL and 0 where they are not known */
+    uint32_t line;
+    uint32_t block[3], warp, lanes; /* that are there now, of a warp that has executed so many instructions */
+    uint64_t instructions;
+    bool polls;       /* most of what the warp does is to read memory until that changes, */
+    uint64_t address; /* lastly there, if it is global; 0: none */
+} simt_notice;
+
+/* Has the function told once of each launch that takes longer than a second and a half, if its limit is above
+ * SIMT_INSTRUCTION_LIMIT and it is seen in a warp that has long been at it.  NULL: nobody is. */
+typedef void simt_notice_function(void *context, const simt_notice *notice);
+void simt_machine_set_notice(simt_machine *machine, simt_notice_function *function, void *context);
+
 struct simt_observer; /* simt_observer.h, for observers of your own */
 
 /* What simt_launch.instruction_limit is where it is 0.  A launch that needs one instruction more is stopped,

@@ -1,10 +1,11 @@
 """Limits of inspect and ladder: --limit means what it says, whatever spins is told soon, and so is what runs out."""
 
 import re
+import subprocess
 
 import pytest
 
-from cli_helpers import ROOT, run
+from cli_helpers import CLI, ROOT, run
 from inspect_helpers import HEAD, inspected, kernel, parameters
 
 SCHEDULES = ["lockstep", "split", "random:1"]
@@ -276,6 +277,41 @@ def test_long_loops_are_not_taken_for_endless(write, name, schedule, threads):
         arguments[arguments.index("--block") + 1] = 33
     done = run("inspect", *arguments)
     assert "runaway" not in done.stdout and done.returncode in (0, 3), done
+
+
+# A flag that nobody sets, and a count of the polls that would end it after hours.
+TIMEOUT = ROUNDS + """AGAIN:
+add.u32 %r2, %r2, 1;
+ld.volatile.global.u32 %r3, [%rd1+8];
+setp.ne.u32 %p1, %r3, 0;
+@%p1 bra DONE;
+setp.lt.u32 %p1, %r2, 4000000000;
+@%p1 bra AGAIN;
+DONE:
+ret;"""
+
+
+def started(*words):
+    return subprocess.Popen([CLI, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("grid", [1, 3])
+def test_a_long_launch_tells_once_where_it_is(write, grid):
+    """Without a terminal, too; it is no verdict, and the limit that was asked for stays."""
+    with started("inspect", write(TIMEOUT, "", "u64"), "--arg", "u32[64]=zeros", "--block", 64, "--grid", grid, "--limit",
+                 30_000_000) as process:
+        lines = process.stderr.read().splitlines()
+        report = process.stdout.read()
+    line, = lines
+    assert re.fullmatch(r"warpfold: kernel takes long: lanes 0xffffffff of warp [01], block \([0-2],0,0\), are in a loop at .*:\d+, "
+                        r"after \d+\.\d million instructions of that warp; they read byte 8 of argument 0 until another thread "
+                        r"changes it, which must not wait for these; --limit N ends it after N warp instructions", line)
+    assert process.returncode == 3 and "used up its limit of 30000000" in report and "takes long" not in report
+
+
+def test_a_long_launch_is_not_told_where_nobody_wants_it(write):
+    arguments = ["inspect", write(TIMEOUT, "", "u64"), "--arg", "u32[64]=zeros", "--limit", 12_000_000]
+    assert run(*arguments, "--quiet").stderr == "" and run(*arguments[:-2]).stderr == ""
 
 
 # ---- what runs out -------------------------------------------------------------------------------------

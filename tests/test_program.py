@@ -245,6 +245,30 @@ def test_limit(ran):
     assert findings(report) == [("runaway", "forever")]
 
 
+SLOW = """__global__ void waits(volatile int *flag, int *out) {
+    for (int k = 0; *flag == 0 && k < 2000000000; k++) out[k % 32] = k;
+}
+int main() {
+    int *memory;
+    cudaMalloc(&memory, 1024);
+    cudaMemset(memory, 0, 1024);
+    waits<<<1, 32>>>(memory, memory + 128);
+    return cudaDeviceSynchronize() == cudaErrorLaunchTimeout ? 0 : 1;
+}
+"""
+
+
+@needs_nvcc
+def test_a_long_launch_tells_where_it_is_long_before_the_limit(tmp_path):
+    path = tmp_path / "slow.cu"
+    path.write_text(SLOW)
+    done = run("run", "--out", tmp_path / "report", "--limit", 12_000_000, path)
+    assert done.returncode == 3 and done.stdout == "" and re.fullmatch(
+        r"warpfold: waits takes long: lanes 0xffffffff of warp 0, block \(0,0,0\), are in a loop at \S*slow\.cu:2, after .* "
+        r"they read byte 0 of argument 0 until another thread changes it, which must not wait for these; .*\n", done.stderr)
+    assert run("run", "--out", tmp_path / "report", "--limit", 12_000_000, "--quiet", path).stderr == ""
+
+
 # ---- what is watched
 
 

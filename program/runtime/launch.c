@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/notice.h"
+
 enum { WARP = 32, BLOCK_THREADS = 1024, BLOCK_Z = 64, GRID_YZ = 65535, REGISTERS_ASSUMED = 32 };
 
 /* ---- one launch ---------------------------------------------------------------------------------- */
@@ -34,6 +36,15 @@ static int resident_blocks(const struct CUkern_st *kernel, int block_threads, si
     size_t by_shared = shared ? (size_t)gpu->shared_nbytes / shared : (size_t)blocks;
     if (blocks > gpu->blocks) blocks = gpu->blocks;
     return by_shared < (size_t)blocks ? (int)by_shared : blocks;
+}
+
+static void say_slow(void *context, const simt_notice *notice) {
+    static char last[RECORD_NAME];
+    char text[NOTICE_NBYTES];
+    if (!strncmp(last, notice->kernel, sizeof last - 1)) return;
+    snprintf(last, sizeof last, "%s", notice->kernel);
+    notice_text(notice, context, text);
+    runtime_say("%s", text);
 }
 
 static bool is_extent(dim3 extent, uint64_t x, uint64_t y, uint64_t z) {
@@ -109,6 +120,7 @@ static cudaError_t execute(const struct request *request, const struct CUkern_st
                                 .observers = observers,
                                 .print = print};
     simt_report *report = NULL;
+    if (settings->tells_slow) simt_machine_set_notice(runtime.machine, say_slow, (void *)&launch);
     watch_begin(kernel->name);
     simt_error error = simt_machine_launch(runtime.machine, &launch, &report, &message);
     watch_end();

@@ -118,6 +118,7 @@ static bool warps_begin(struct block *block) {
         uint32_t count = rest < view->warp_size ? rest : view->warp_size;
         warp->live = UINT32_MAX >> (32 - count);
         warp->spinning = warp->polls = 0;
+        warp->polled = 0;
         warp->executed = 0;
         warp->examine_at = is_examined(block->launch) ? EXAMINED_FIRST : UINT64_MAX;
         warp->repeats_itself = warp->meets_block = false;

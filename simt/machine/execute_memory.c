@@ -204,6 +204,7 @@ static enum outcome perform(struct warp *warp, struct path *path, struct request
     }
     if (!is_poll(request)) return OUTCOME_NEXT;
     warp->block->polls++;
+    if (request->space == SIMT_GLOBAL) warp->polled = request->addresses[first_lane(request->lanes)];
     if (++warp->polls % POLLS_TURN) return OUTCOME_NEXT;
     path->pc++; /* others get their turn */
     return OUTCOME_LEFT;

@@ -468,6 +468,7 @@ static simt_error launch_run(struct launch *launch, simt_message *message) {
     if (!error) error = prepare_parameters(launch, message);
     if (error) return error;
     bool is_ready = prepare_observers(launch);
+    clock_gettime(CLOCK_MONOTONIC, &launch->begin);
     if (is_ready) run(launch);
     launch_end(launch);
     if (!is_ready || atomic_load(&launch->out_of_memory) || !simt_report_is_whole(launch->report))

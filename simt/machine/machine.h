@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include "findings.h"
 #include "lane_mask.h"
@@ -342,6 +343,7 @@ struct warp {
     struct frame *frames;
     size_t frames_nbytes; /* of them, to limit recursion */
     uint64_t spinning;    /* instructions since a path last arrived, waited or left */
+    uint64_t polled;      /* where the last of them was, in global memory */
     uint32_t polls;       /* strong reads that changed nothing, as of a lock that another holds */
     uint64_t executed;    /* instructions, */
     uint64_t examine_at;  /* and how many before it is next asked whether it is in a loop without an end */
@@ -451,6 +453,8 @@ struct launch {
     struct loops {
         struct ranges reads, writes;
     } loops; /* of all warps that repeat themselves, or once did: what decides about an end, what is written */
+    struct timespec begin;        /* when it began, for who waits for it */
+    atomic_bool is_noticed;       /* he has been told */
     atomic_bool is_lost;          /* a block's threads neither run nor wait */
     atomic_bool stopped;
     atomic_bool out_of_memory;
@@ -473,6 +477,8 @@ struct simt_machine {
     uint32_t warp_size, banks;
     struct memory memory;
     struct image *images;
+    simt_notice_function *notice; /* NULL: nobody wants to know where a long launch is */
+    void *notice_context;
     struct allocation *workspace; /* of every launch: one at a time; NULL before the first */
 };
 
@@ -629,6 +635,9 @@ uint64_t simt_launch_take(struct launch *launch, uint64_t count); /* as many of 
 void simt_block_give_back(struct block *block);
 /* Counts work beyond that of one instruction, a lane's printf say, as if it were that many instructions. */
 void simt_block_charge(struct block *block, uint64_t instructions);
+
+/* notice.c: tells who waits for the launch where it is, if it is time; `polls`: as simt_notice has it. */
+void simt_notice_slow(const struct warp *warp, const struct path *path, bool polls);
 
 /* report.c */
 simt_report *simt_report_create(void);
