@@ -49,6 +49,25 @@ def test_driver_of_two_devices(driver_program, tmp_path):
     assert (report["findings"], report["leaks"], report["gpus"]) == ([], 0, 2)
 
 
+@needs_nvcc
+def test_runtime_begins_for_the_driver_too(tmp_path):
+    """Its first call makes a context current, so the driver need not be asked to begin."""
+    source = tmp_path / "both.cu"
+    source.write_text("""
+        #include <dlfcn.h>
+        #include <stdio.h>
+        int main() {
+            auto ask = (int (*)(int *))dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuCtxGetDevice");
+            int device = -1;
+            printf("%d ", ask(&device));
+            cudaSetDevice(0);
+            printf("%d ", ask(&device));
+            printf("%d\\n", device);
+        }
+        """)
+    assert report_of(tmp_path, source, status=0)[0].stdout == "3 0 0\n"
+
+
 def test_wrong_kernel_breaks_the_context(driver_program, tmp_path):
     report = report_of(tmp_path, driver_program, "wrong", status=3)[1]
     finding, = report["findings"]

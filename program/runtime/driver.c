@@ -42,13 +42,16 @@ CUcontext driver_context(void) {
 
 int driver_device(CUcontext context) { return context ? context->device : -1; }
 
+/* The runtime's first call does as much. */
+static bool has_begun(void) { return runtime_thread.has_called || __atomic_load_n(&is_initialised, __ATOMIC_ACQUIRE); }
+
 bool driver_begin(bool needs_context) {
     kept = runtime_thread;
-    return __atomic_load_n(&is_initialised, __ATOMIC_ACQUIRE) && (!needs_context || driver_context());
+    return has_begun() && (!needs_context || driver_context());
 }
 
 cudaError_t driver_refusal(void) {
-    return is_initialised ? cudaErrorDeviceUninitialized : cudaErrorInitializationError;
+    return has_begun() ? cudaErrorDeviceUninitialized : cudaErrorInitializationError;
 }
 
 /* The runtime tells some things apart that are one to the driver. */
