@@ -243,8 +243,7 @@ int command_inspect(const struct request *request) {
     if (!status) status = arguments_parse(&inspection.arguments, settings);
     if (!status) status = kernel_load(&inspection.kernel, inspection.path, settings->kernel);
     if (!status && inspection.kernel.has_source && inspection.kernel.source.count && !settings->argument_count)
-        status = arguments_suggest(inspection.path, inspection.kernel.name, settings->kernel,
-                                   &inspection.kernel.source);
+        status = arguments_suggest(inspection.path, &inspection.kernel, settings->kernel);
     if (!status)
         status = arguments_check(&inspection.arguments, inspection.kernel.module, inspection.kernel.index,
                                  inspection.kernel.name, inspection.kernel.has_source ? &inspection.kernel.source : NULL);

@@ -263,13 +263,13 @@ static void put_extent(FILE *stream, const char *option, const uint64_t extent[3
     if (extent[2] > 1) fprintf(stream, ",%" PRIu64, extent[2]);
 }
 
-/* 'f32[1024]=random:1', or zeros where main() clears it, or an output without a fill, or a scalar. */
-static void put_argument(FILE *stream, const struct kernel_parameter *parameter, uint64_t threads) {
+/* 'f32[1024]=random:1', or zeros where main() clears it, or an output without a fill, or a scalar, or so many bytes of 0. */
+static void put_argument(FILE *stream, const struct kernel_parameter *parameter, size_t nbytes, uint64_t threads) {
     const char *element = parameter->element;
-    const bool is_float = element && strchr("fb", element[0]) && strcmp(element, "bool");
+    const bool is_bool = element && !strcmp(element, "bool"), is_float = element && strchr("fb", element[0]) && !is_bool;
     const uint64_t count = parameter->has_count ? parameter->count : threads;
-    if (!element && !parameter->is_pointer) fprintf(stream, " --arg bytes:00");
-    else if (!parameter->is_pointer) fprintf(stream, " --arg %s:%" PRIu64, element, is_float ? 1 : count);
+    if (!element && !parameter->is_pointer) fprintf(stream, " --arg bytes:%0*d", (int)(2 * nbytes), 0);
+    else if (!parameter->is_pointer) fprintf(stream, " --arg %s:%" PRIu64, element, is_float || is_bool ? 1 : count);
     else
         fprintf(stream, " --arg '%s[%" PRIu64 "]%s'", element ? element : "u8", count,
                 parameter->is_cleared ? "=zeros" : !parameter->is_const ? "" : is_float ? "=random:1" : "=iota");
@@ -287,7 +287,8 @@ static void put_signature(FILE *stream, const char *name, const struct kernel_so
     fputc(')', stream);
 }
 
-int arguments_suggest(const char *path, const char *name, const char *wanted, const struct kernel_source *source) {
+int arguments_suggest(const char *path, const struct kernel *kernel, const char *wanted) {
+    const struct kernel_source *source = &kernel->source;
     const uint64_t one_warp[3] = {32, 1, 1}, one[3] = {1, 1, 1};
     const uint64_t *grid = source->has_launch ? source->grid : one, *block = source->has_launch ? source->block : one_warp;
     const uint64_t threads = grid[0] * grid[1] * grid[2] * block[0] * block[1] * block[2];
@@ -295,14 +296,15 @@ int arguments_suggest(const char *path, const char *name, const char *wanted, co
     page_open(&page);
     if (page.stream) {
         fputs("warpfold: ", page.stream);
-        put_signature(page.stream, name, source);
+        put_signature(page.stream, kernel->name, source);
         fputs(" takes these arguments, each by an --arg; to begin with:\n    warpfold inspect ", page.stream);
         put_name(page.stream, path, strlen(path));
         if (wanted) fprintf(page.stream, " --kernel '%s'", wanted);
         put_extent(page.stream, "grid", grid);
         put_extent(page.stream, "block", block);
         if (source->shared) fprintf(page.stream, " --shared %" PRIu64, source->shared);
-        for (size_t i = 0; i < source->count; i++) put_argument(page.stream, &source->parameters[i], threads);
+        for (size_t i = 0; i < source->count; i++)
+            put_argument(page.stream, &source->parameters[i], simt_module_parameter_nbytes(kernel->module, kernel->index, i), threads);
         for (size_t i = 0; i < source->count; i++)
             if (source->parameters[i].is_pointer && !source->parameters[i].is_const) {
                 fprintf(page.stream, " --print %zu", i);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "file.h"
+#include "inspect_kernel.h"
 #include "npy.h"
 #include "options.h"
 #include "report/inspect_report.h"
@@ -63,7 +64,7 @@ int arguments_check(const struct arguments *arguments, const simt_module *module
                     const char *name, const struct kernel_source *source);
 
 /* Says what the kernel takes, and a command that launches it. */
-int arguments_suggest(const char *path, const char *name, const char *wanted, const struct kernel_source *source);
+int arguments_suggest(const char *path, const struct kernel *kernel, const char *wanted);
 
 /* The buffers as reports name them; the caller's to free, `arguments` must stay.  NULL: no memory. */
 struct report_buffer *arguments_buffers(const struct arguments *arguments, const struct kernel_source *source);

@@ -204,12 +204,19 @@ static void append(char text[KERNEL_WORD], const char *word, size_t length) {
              (int)length, word);
 }
 
+/* Where the name ends of "(*rows)[4]", a pointer to arrays; NULL: it is none. */
+static const char *end_of_inner(const char *at, const char *end) {
+    const char *open = memchr(at, '(', (size_t)(end - at));
+    const char *star = open ? open + 1 + strspn(open + 1, " ") : NULL;
+    return star && star < end && *star == '*' ? memchr(star, ')', (size_t)(end - star)) : NULL;
+}
+
 /* "const float *__restrict__ in" */
 static void read_parameter(const char *at, const char *end, struct kernel_parameter *parameter) {
     const char *name = end, *name_end = end;
-    const char *bracket = memchr(at, '[', (size_t)(end - at));
+    const char *bracket = memchr(at, '[', (size_t)(end - at)), *inner = end_of_inner(at, end);
     *parameter = (struct kernel_parameter){.is_pointer = bracket != NULL};
-    if (bracket) name_end = bracket;
+    if (bracket || inner) name_end = inner ? inner : bracket;
     while (name_end > at && !is_word(name_end[-1])) name_end--;
     for (name = name_end; name > at && is_word(name[-1]);) name--;
     append(parameter->name, name, (size_t)(name_end - name));
@@ -219,7 +226,7 @@ static void read_parameter(const char *at, const char *end, struct kernel_parame
         parameter->is_pointer |= *at == '*';
         if (length && is_qualifier(at, length)) parameter->is_const |= !strncmp(at, "const", 5);
         else if (length) append(parameter->type, at, length);
-        else if (!isspace((unsigned char)*at) && *at != '*') append(parameter->type, at, 1);
+        else if (!isspace((unsigned char)*at) && *at != '*' && *at != '(') append(parameter->type, at, 1);
         at += length ? length : 1;
     }
     parameter->element = kernel_type_element(parameter->type);

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -358,6 +359,18 @@ def test_a_file_of_several_kernels_begins_with_a_line_to_copy(write):
     line = done.stderr.splitlines()[-1]
     assert (done.returncode, done.stdout) == (1, "") and line == f"warpfold: to begin with: warpfold inspect {path} --kernel 'first'"
     assert "--grid 1 --block 32 --arg 'i32[32]' --print 0" in run("inspect", path, "--kernel", "first").stderr
+
+
+def test_the_line_to_copy_can_be_run_as_it_is(write):
+    """With structs, bools and pointers to arrays, too."""
+    path = write("many.cu", "struct pair { int a; double b; };\n__global__ void many(pair p, const int (*rows)[4], bool is_on, float x,\n"
+                 "    const unsigned char *raw, int *out) { if (is_on) out[threadIdx.x] = p.a + rows[threadIdx.x / 8][threadIdx.x % 4] + raw[0]; }\n")
+    said = run("inspect", path).stderr
+    assert "many(pair p, const int *rows, bool is_on, float x, const unsigned char *raw, int *out) takes" in said
+    line = said.splitlines()[-1].strip()
+    assert line.startswith("warpfold inspect ") and f" --arg bytes:{32 * '0'} --arg 'i32[32]=iota' --arg bool:1 --arg f32:1 " in line
+    done = run(*shlex.split(line)[1:])
+    assert (done.returncode, done.stderr) == (0, "") and "no findings" in done.stdout
 
 
 STEPS = {
