@@ -64,6 +64,16 @@ static inline int emulated_movepi64_mask(__m512i a) {
     return mask;
 }
 
+static inline uint64_t emulated_movepi8_mask(__m512i a) {
+    union {
+        __m512i whole;
+        signed char lane[64];
+    } x = {a};
+    uint64_t mask = 0;
+    for (int i = 0; i < 64; i++) mask |= (uint64_t)(x.lane[i] < 0) << i;
+    return mask;
+}
+
 static inline __m512d emulated_mask_add_pd(__m512d otherwise, int mask, __m512d a, __m512d b) {
     union {
         __m512d whole;
@@ -160,6 +170,7 @@ static inline void emulated_storeu_si512(void *to, __m512i a) {
 #define _mm512_max_epu64 emulated_max_epu64
 #define _mm512_fmadd_pd emulated_fmadd_pd
 #define _mm512_cvtps_pd emulated_cvtps_pd
+#define _mm512_movepi8_mask emulated_movepi8_mask
 #define _mm512_movepi64_mask emulated_movepi64_mask
 #define _mm512_mask_add_pd emulated_mask_add_pd
 #undef _mm512_cmpgt_epi16_mask

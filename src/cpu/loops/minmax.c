@@ -54,10 +54,7 @@ INLINE vsword better(vsword a, vsword b, bool largest) {
 }
 
 INLINE bool any_lane_of(vsword lanes) {
-    uint64_t words[VECTOR_NBYTES / 8], any = 0;
-    memcpy(words, &lanes, sizeof words);
-    for (size_t i = 0; i < VECTOR_NBYTES / 8; i++) any |= words[i];
-    return any;
+    return lane_bits(lanes) != 0;
 }
 
 /* ---- columns ---- */
@@ -179,29 +176,27 @@ INLINE size_t begin_of_piece(size_t piece, size_t count) {
 
 /* Fewer: filled up with the first. */
 INLINE vsword orders_of_few(const unsigned char *x, size_t count, bool largest) {
-    unsigned char filled[VECTOR_NBYTES];
-    for (size_t i = 0; i < STEP; i++)
-        memcpy(filled + i * sizeof(uword), x + (i < count ? i : 0) * sizeof(uword), sizeof(uword));
-    return orders_at(filled, largest);
+    sword first;
+    memcpy(&first, x, sizeof first);
+    vsword filled = (vsword){0} + first;
+    memcpy(&filled, x, count * sizeof first);
+    return orders_at((const unsigned char *)&filled, largest);
 }
 
-/* The best lane, in all lanes. */
+/* The best lane, in all lanes: those of f64 meet, then what is in each of these. */
 INLINE vsword spread_best(vsword orders, bool largest) {
-    sword lanes[STEP], best;
-    memcpy(lanes, &orders, sizeof lanes);
-    best = lanes[0];
-    for (size_t lane = 1; lane < STEP; lane++)
-        best = (largest ? lanes[lane] > best : lanes[lane] < best) ? lanes[lane] : best;
-    return (vsword){0} + best;
+    UNROLLED
+    for (int distance = 1; distance < LANES; distance *= 2)
+        orders = better(orders, (vsword)swapped_lanes((vf64)orders, distance), largest);
+    UNROLLED
+    for (unsigned bits = 32; bits >= 8 * sizeof(uword); bits /= 2)
+        orders = better(orders, (vsword)((vu64)orders >> bits | (vu64)orders << (64 - bits)), largest);
+    return orders;
 }
 
 /* The first lane that is all ones, of which there is one. */
 INLINE size_t first_lane(vsword found) {
-    sword lanes[STEP];
-    size_t lane = 0;
-    memcpy(lanes, &found, sizeof lanes);
-    while (!lanes[lane]) lane++;
-    return lane;
+    return (size_t)__builtin_ctzll(lane_bits(found)) / sizeof(uword);
 }
 
 /* The first element that has that order, which is the best. */

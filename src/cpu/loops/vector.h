@@ -25,6 +25,9 @@
  *   magnitude is at least `infinity`.  Where it is larger, 1 is taken from lanes of nans; where it is that, the sign bits of
  *   positive or negative are set.
  *
+ * - HAS_LANE_BITS, if it is better than the one here:
+ *   lane_bits(x): the top bits of all bytes, the first one's lowest.
+ *
  * - PARTS_VECTORS, if there are
  *   lanes_within(x, range): a mask of the lanes whose magnitude is 0 or within the range; ALL_WITHIN if all are;
  *   store_parted(near, far_end, x, mask): stores the elements of these lanes from near on, and the others so that they
@@ -90,11 +93,32 @@ INLINE vf64 right_lanes(vf64 a, vf64 b, int distance) {
     }
 }
 
+#define OTHER_LANE(lane, distance) (((lane) ^ (distance)) % LANES)
+
+/* Each lane where the one is whose number has another bit `distance`. */
+INLINE vf64 swapped_lanes(vf64 a, int distance) {
+    switch (distance) {
+    case 1: return SHUFFLED(a, a, EACH_LANE(OTHER_LANE, 1));
+    case 2: return SHUFFLED(a, a, EACH_LANE(OTHER_LANE, 2));
+    default: return SHUFFLED(a, a, EACH_LANE(OTHER_LANE, 4));
+    }
+}
+
 #define EVEN_LANE(lane, distance) (2 * (lane) % LANES + 2 * (lane) / LANES)
 
 INLINE vf64 even_lanes_first(vf64 a) {
     return SHUFFLED(a, a, EACH_LANE(EVEN_LANE, 1));
 }
+
+#ifndef HAS_LANE_BITS
+INLINE uint64_t lane_bits(vsword x) {
+    uint64_t words[LANES], bits = 0;
+    memcpy(words, &x, sizeof words);
+    for (size_t i = 0; i < LANES; i++) /* the multiplication brings the bits together in the uppermost byte */
+        bits |= ((words[i] & UINT64_C(0x8080808080808080)) >> 7) * UINT64_C(0x0102040810204080) >> 56 << 8 * i;
+    return bits;
+}
+#endif
 
 #ifndef HAS_CLEAN_LANES
 INLINE vsword clean_lanes(vsword x, sword infinity, vsword *nans, vsword *positive, vsword *negative) {

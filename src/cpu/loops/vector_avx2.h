@@ -56,6 +56,11 @@ INLINE vsword lower_bound(vsword a, vsword b) {
     return (vsword)(sizeof(sword) == 2 ? _mm256_min_epu16((__m256i)a, (__m256i)b) : _mm256_min_epu32((__m256i)a, (__m256i)b));
 }
 
+#define HAS_LANE_BITS
+INLINE uint64_t lane_bits(vsword x) {
+    return (uint32_t)_mm256_movemask_epi8((__m256i)x);
+}
+
 /* Conversions by their instructions' names, since gcc 12 splits a __builtin_convertvector from f32 to f64 in
  * halves. */
 INLINE vf64 widen_f16(const unsigned char *x) {

@@ -44,6 +44,11 @@ INLINE vsword max_unsigned(vsword a, vsword b) {
     }
 }
 
+#define HAS_LANE_BITS
+INLINE uint64_t lane_bits(vsword x) {
+    return _mm512_movepi8_mask((__m512i)x);
+}
+
 /* Conversions by their instructions' names, since gcc 12 splits a __builtin_convertvector from f32 to f64 in
  * halves. */
 INLINE vf64 widen_f16(const unsigned char *x) {
