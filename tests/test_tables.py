@@ -44,7 +44,7 @@ class Unclosed(Refused):
 
 def delimiter_of(line):
     """Of the text's rest, from the first line on."""
-    outside, quoted, at = b"", False, 0
+    outside, quoted, at = bytearray(), False, 0  # not bytes, which each addition would copy
     while at < len(line) and (quoted or line[at:at + 1] != b"\n"):
         byte = line[at:at + 1]
         if quoted:
