@@ -100,11 +100,12 @@ static void count_any(int64_t *count, const int32_t *keys, int64_t rows) {
 }
 
 static wf_error count_values(wf_handle *handle, struct wf_tally *tally, struct wf_tally_column *column) {
-    const int32_t *keys = (column->keys ? column->keys : tally->row_key) + tally->counted_rows;
     const int64_t rows = tally->kept_count - tally->counted_rows;
+    if (!rows) return WF_OK; /* there may be no memory for keys yet */
+    const int32_t *keys = (column->keys ? column->keys : tally->row_key) + tally->counted_rows;
     const bool is_one = !tally->by_count && !column->keys;
     const int64_t counted = column->count || is_one ? 0 : count_few(column->few, keys, rows);
-    if (counted == rows) return WF_OK; /* or there are no rows */
+    if (counted == rows) return WF_OK;
     wf_error error = widen(handle, column, tally->counted_groups);
     if (error) return error;
     if (is_one) column->count[0] += rows;
