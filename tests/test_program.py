@@ -14,20 +14,11 @@ from pathlib import Path
 import pytest
 
 from cli_helpers import CLI, ROOT, run
-from program_helpers import INCLUDE, NVCC, SOURCES, STAND_INS, compiled, environment, needs_nvcc
+from program_helpers import INCLUDE, NVCC, SOURCES, STAND_INS, compiled, compiling, environment, needs_nvcc  # noqa: F401
 
 MODES = SOURCES / "modes.cu"
 
 LEAK = "leak"
-
-
-@pytest.fixture
-def compiling(tmp_path_factory):
-    """The same, with an nvcc that does not get the sanitizers' libraries: its programs end in them."""
-    path = tmp_path_factory.mktemp("nvcc") / "nvcc"
-    path.write_text(f'#!/bin/sh\nunset LD_PRELOAD\nexec "{NVCC}" "$@"\n')
-    path.chmod(0o755)
-    return {**environment(), "WARPFOLD_NVCC": str(path)}
 
 
 @pytest.fixture(scope="session")
@@ -259,14 +250,14 @@ int main() {
 
 
 @needs_nvcc
-def test_a_long_launch_tells_where_it_is_long_before_the_limit(tmp_path):
+def test_a_long_launch_tells_where_it_is_long_before_the_limit(compiling, tmp_path):
     path = tmp_path / "slow.cu"
     path.write_text(SLOW)
-    done = run("run", "--out", tmp_path / "report", "--limit", 12_000_000, path)
+    done = run("run", "--out", tmp_path / "report", "--limit", 12_000_000, path, env=compiling)
     assert done.returncode == 3 and done.stdout == "" and re.fullmatch(
         r"warpfold: waits takes long: lanes 0xffffffff of warp 0, block \(0,0,0\), are in a loop at \S*slow\.cu:2, after .* "
         r"they read byte 0 of argument 0 until another thread changes it, which must not wait for these; .*\n", done.stderr)
-    assert run("run", "--out", tmp_path / "report", "--limit", 12_000_000, "--quiet", path).stderr == ""
+    assert run("run", "--out", tmp_path / "report", "--limit", 12_000_000, "--quiet", path, env=compiling).stderr == ""
 
 
 # ---- what is watched

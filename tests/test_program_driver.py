@@ -9,7 +9,7 @@ import pytest
 
 from cli_helpers import CLI, run
 from kernel_helpers import real_nvrtc_library
-from program_helpers import INCLUDE, SOURCES, STAND_INS, environment, needs_nvcc
+from program_helpers import INCLUDE, SOURCES, STAND_INS, compiling, environment, needs_nvcc  # noqa: F401
 
 FAULTS = STAND_INS.parent / "tests" / "faults.so"
 
@@ -50,7 +50,7 @@ def test_driver_of_two_devices(driver_program, tmp_path):
 
 
 @needs_nvcc
-def test_runtime_begins_for_the_driver_too(tmp_path):
+def test_runtime_begins_for_the_driver_too(compiling, tmp_path):
     """Its first call makes a context current, so the driver need not be asked to begin."""
     source = tmp_path / "both.cu"
     source.write_text("""
@@ -65,7 +65,8 @@ def test_runtime_begins_for_the_driver_too(tmp_path):
             printf("%d\\n", device);
         }
         """)
-    assert report_of(tmp_path, source, status=0)[0].stdout == "3 0 0\n"
+    done = run("run", "--out", tmp_path / "report", source, env=compiling)
+    assert (done.returncode, done.stdout) == (0, "3 0 0\n")
 
 
 def test_wrong_kernel_breaks_the_context(driver_program, tmp_path):

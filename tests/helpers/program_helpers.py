@@ -65,3 +65,12 @@ def digest(source, options):
     settings = [(name, os.environ[name]) for name in sorted(os.environ) if name.startswith("NVCC_")]
     texts = [(path.name, path.read_bytes()) for path in sorted(SOURCES.iterdir()) if path.is_file()]
     return hashlib.sha256(repr((compilers, settings, options, str(source), texts)).encode()).hexdigest()[:32]
+
+
+@pytest.fixture
+def compiling(tmp_path_factory):
+    """The same, with an nvcc that does not get the sanitizers' libraries: its programs end in them."""
+    path = tmp_path_factory.mktemp("nvcc") / "nvcc"
+    path.write_text(f'#!/bin/sh\nunset LD_PRELOAD\nexec "{NVCC}" "$@"\n')
+    path.chmod(0o755)
+    return {**environment(), "WARPFOLD_NVCC": str(path)}
