@@ -56,14 +56,34 @@ enum tally_form table_choose_form(const struct settings *settings, bool is_one) 
     return isatty(STDOUT_FILENO) && !ranks_of_environment().is_started ? TALLY_ALIGNED : TALLY_TABS; /* mpirun may make a terminal */
 }
 
-static int find_results(wf_handle *handle, struct wf_tally *tally, void **results) {
+/* Where the results of each column and op are. */
+struct found {
+    void **results;
+    size_t *steps;
+};
+
+/* Those that the tally has as it is; returns how many are to be written. */
+static size_t find_stored(const struct wf_tally *tally, const struct found *found) {
     const size_t ops = tally->settings.op_count, count = tally->column_count * ops;
-    uint64_t *memory = wf_tally_reserve_results(tally, count);
+    size_t rest = 0;
+    for (size_t i = 0; i < count; i++) {
+        found->steps[i] = 1;
+        found->results[i] = wf_tally_stored_results(tally, tally->settings.op[i % ops], &found->steps[i]);
+        rest += !found->results[i];
+    }
+    return rest;
+}
+
+static int find_results(wf_handle *handle, struct wf_tally *tally, const struct found *found) {
+    const size_t ops = tally->settings.op_count, count = tally->column_count * ops, rest = find_stored(tally, found);
+    uint64_t *memory = wf_tally_reserve_results(tally, rest);
     if (!memory) return fail_memory();
     for (size_t i = 0; i < count; i++) {
-        results[i] = memory + i * (size_t)wf_tally_group_count(tally);
-        wf_error error = wf_tally_results(handle, tally, i / ops, tally->settings.op[i % ops], results[i]);
+        if (found->results[i]) continue;
+        wf_error error = wf_tally_results(handle, tally, i / ops, tally->settings.op[i % ops], memory);
         if (error) return fail_library(handle, error);
+        found->results[i] = memory;
+        memory += wf_tally_group_count(tally);
     }
     return STATUS_OK;
 }
@@ -83,8 +103,9 @@ static int deliver_report(struct file_draft *draft, size_t draft_count, struct t
     return status;
 }
 
-static int find_all(wf_handle *handle, const struct settings *settings, struct wf_tally *tally, int32_t *order, void **results) {
-    int status = find_results(handle, tally, results);
+static int find_all(wf_handle *handle, const struct settings *settings, struct wf_tally *tally, int32_t *order,
+                    const struct found *found) {
+    int status = find_results(handle, tally, found);
     if (!status && settings->sort && wf_tally_sort(handle, tally, order)) status = fail_memory();
     return status;
 }
@@ -93,22 +114,24 @@ static int find_all(wf_handle *handle, const struct settings *settings, struct w
 int table_conclude(wf_handle *handle, const struct settings *settings, struct wf_tally *tally) {
     const size_t count = tally->column_count * tally->settings.op_count;
     const bool is_one = count == 1 && !tally->by_count;
-    void **results = calloc(count + 1, sizeof *results);
+    const struct found found = {.results = calloc(count + 1, sizeof *found.results), .steps = calloc(count + 1, sizeof *found.steps)};
     struct tally_source *sources = malloc((count + 1) * sizeof *sources);
     int32_t *order = malloc(((size_t)wf_tally_group_count(tally) + 1) * sizeof *order);
     struct file_draft draft = {.path = settings->save, .piece_count = 1};
     unsigned char *saved = NULL;
-    int status = results && sources && order ? STATUS_OK : fail_memory();
+    int status = found.results && found.steps && sources && order ? STATUS_OK : fail_memory();
     wf_error error = !status && settings->save ? wf_tally_save(handle, tally, &saved, &draft.pieces[0].nbytes) : WF_OK;
     if (error) status = fail_library(handle, error);
-    if (!status) status = find_all(handle, settings, tally, order, results);
+    if (!status) status = find_all(handle, settings, tally, order, &found);
     if (!status && is_one && !settings->json && !wf_tally_has_result(tally, 0, tally->settings.op[0], 0))
         status = fail("column '%s' has no values: %s is undefined", tally->name[0], settings->operands[0]);
-    struct tally_report report = {.tally = tally, .order = settings->sort ? order : NULL, .results = results, .sources = sources,
+    struct tally_report report = {.tally = tally, .order = settings->sort ? order : NULL, .results = found.results,
+                                  .steps = found.steps, .sources = sources,
                                   .form = table_choose_form(settings, is_one), .hex = settings->hex, .is_one = is_one};
     draft.pieces[0].data = saved;
     if (!status) status = deliver_report(&draft, settings->save != NULL, &report);
-    free(results);
+    free(found.results);
+    free(found.steps);
     free(sources);
     free(order);
     free(saved);

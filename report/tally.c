@@ -32,7 +32,7 @@ static struct op_name op_name(const struct wf_tally *tally, wf_op op) {
     return name;
 }
 
-static const void *results_of(struct tally_report *report, size_t column, size_t op) {
+static const void *results_of(const struct tally_report *report, size_t column, size_t op) {
     return report->results[column * report->tally->settings.op_count + op];
 }
 
@@ -69,6 +69,10 @@ static inline wf_value value_of(const void *results, wf_type type, int64_t i) {
     return value;
 }
 
+static inline wf_value value_at(const struct tally_source *source, int64_t group) {
+    return value_of(source->results, source->type, group * (int64_t)source->step);
+}
+
 /* A multiple of 10^-decimals, without zeros at its end: -5 of 2 is -0.05. */
 static size_t format_scaled(const wf_value *value, int32_t decimals, char *text, size_t capacity) {
     char digits[CELL_CAPACITY];
@@ -86,6 +90,7 @@ static struct tally_source source_of(struct tally_report *report, size_t column,
     const struct wf_tally *tally = report->tally;
     const wf_op op = tally->settings.op[i];
     return (struct tally_source){.results = results_of(report, column, i),
+                           .step = report->steps ? report->steps[column * tally->settings.op_count + i] : 1,
                            .column = &tally->column[column],
                            .least_count = wf_tally_least_count(tally, op),
                            .type = wf_tally_result_type(tally, op),
@@ -98,7 +103,7 @@ static struct tally_source source_of(struct tally_report *report, size_t column,
 static size_t format_of(struct tally_report *report, const struct tally_source *source, int64_t group, char text[CELL_CAPACITY]) {
     text[0] = '\0';
     if (wf_tally_count_of(source->column, group) < source->least_count) return 0;
-    const wf_value value = value_of(source->results, source->type, group);
+    const wf_value value = value_at(source, group);
     if (source->is_scaled) return format_scaled(&value, report->tally->settings.decimals, text, CELL_CAPACITY);
     return wf_value_format(&value, source->hex, text, CELL_CAPACITY);
 }
@@ -332,7 +337,7 @@ static inline bool put_usual_result(struct block *block, const struct tally_repo
     const int64_t group = group_of(report, row);
     if (source->is_index) return false;
     if (wf_tally_count_of(source->column, group) < source->least_count) return true;
-    const wf_value value = value_of(source->results, source->type, group);
+    const wf_value value = value_at(source, group);
     if (!source->is_scaled) put_number(block, &value, source->hex);
     else block->nbytes += format_scaled(&value, report->tally->settings.decimals, block->bytes + block->nbytes, CELL_CAPACITY);
     return true;

@@ -23,6 +23,7 @@ enum { TALLY_CELL_CAPACITY = 104 /* as wf_value_format is fastest */ };
 /* The results of an op for a column, as far as they do not depend on the group. */
 struct tally_source {
     const void *results;
+    size_t step; /* from one group's result to the next */
     const struct wf_tally_column *column; /* which has the values of each group counted */
     int64_t least_count;  /* that give a result */
     wf_type type;
@@ -41,6 +42,7 @@ struct tally_report {
     struct wf_tally *tally;
     const int32_t *order; /* of the groups; NULL: in which they appeared */
     void **results;       /* of column c, op i at c * op_count + i: one of each group */
+    const size_t *steps;  /* from one to the next, of each of these; NULL: 1 */
     struct tally_source *sources; /* room for as many, for put_tally: once it prints, no memory can be lacking */
     enum tally_form form;
     bool hex;

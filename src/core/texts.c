@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { SLOTS_MIN_LOG2 = 6, SLOTS_MIN = 1 << SLOTS_MIN_LOG2 };
+/* Tables grow to twice their slots, large ones to four times: all texts are hashed again, which is a third of all then. */
+enum { SLOTS_MIN_LOG2 = 6, SLOTS_MIN = 1 << SLOTS_MIN_LOG2, LARGE_SLOTS_LOG2 = 16 };
 
 void wf_texts_begin(struct wf_texts *texts) {
     struct timespec now = {0};
@@ -47,12 +48,15 @@ static uint64_t hash_long(uint64_t seed, const unsigned char *p, size_t nbytes) 
     return mix(hash ^ word, odd ^ nbytes);
 }
 
+static inline uint64_t hash_short(uint64_t seed, const struct wf_text_entry *entry) {
+    return mix(mix(seed ^ odd ^ entry->word[0], even) ^ entry->word[1], odd);
+}
+
 /* The text's first two words, whatever follows it there: of a short one it is the entry. */
 static inline struct wf_hashed_text hashed(uint64_t seed, const unsigned char *bytes, size_t nbytes, uint64_t first, uint64_t second) {
     const uint64_t length = (uint64_t)nbytes << (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 32 : 0);
     struct wf_hashed_text text = {.bytes = bytes, .entry = {{first, second | length}}};
-    text.hash = nbytes <= WF_TEXT_SHORT_NBYTES ? mix(mix(seed ^ odd ^ first, even) ^ text.entry.word[1], odd)
-                                               : hash_long(seed, bytes, nbytes);
+    text.hash = nbytes <= WF_TEXT_SHORT_NBYTES ? hash_short(seed, &text.entry) : hash_long(seed, bytes, nbytes);
     return text;
 }
 
@@ -73,12 +77,22 @@ struct wf_hashed_text wf_texts_hash_readable(uint64_t seed, const void *bytes, s
 
 /* ---- the table ---- */
 
-static uint64_t slot_of(uint64_t hash, int32_t number) {
-    return (hash >> 32 << 32) | ((uint32_t)number + 1);
+/* What a slot has of a hash. */
+static inline uint32_t mark_of(const struct wf_texts *texts, uint64_t hash) {
+    return (uint32_t)(hash << texts->slot_log2);
 }
 
-static int32_t number_in(uint64_t slot) {
-    return (int32_t)((uint32_t)slot - 1);
+static inline int32_t number_in(const struct wf_texts *texts, uint32_t slot) {
+    return (int32_t)(slot & (texts->slot_count - 1)) - 1;
+}
+
+/* mark is mark_of a hash; the slot is not free. */
+static inline bool is_marked(const struct wf_texts *texts, uint32_t slot, uint32_t mark) {
+    return !((uint64_t)(slot ^ mark) >> texts->slot_log2);
+}
+
+static inline size_t home_of(const struct wf_texts *texts, uint64_t hash) {
+    return hash >> (64 - texts->slot_log2);
 }
 
 static inline bool is_long(const struct wf_text_entry *entry) {
@@ -92,12 +106,13 @@ static inline bool are_same(const struct wf_texts *texts, const struct wf_text_e
 }
 
 /* The slot of the text, or the free one where it belongs. */
-static inline uint64_t *find(const struct wf_texts *texts, const struct wf_hashed_text *wanted) {
+static inline uint32_t *find(const struct wf_texts *texts, const struct wf_hashed_text *wanted) {
     const size_t mask = texts->slot_count - 1;
-    for (size_t i = wanted->hash >> texts->slot_shift;; i = (i + 1) & mask) {
-        uint64_t *slot = texts->slot + i;
+    const uint32_t mark = mark_of(texts, wanted->hash);
+    for (size_t i = home_of(texts, wanted->hash);; i = (i + 1) & mask) {
+        uint32_t *slot = texts->slot + i;
         if (!*slot) return slot;
-        if (*slot >> 32 == wanted->hash >> 32 && are_same(texts, wf_texts_entry(texts, number_in(*slot)), wanted)) return slot;
+        if (is_marked(texts, *slot, mark) && are_same(texts, wf_texts_entry(texts, number_in(texts, *slot)), wanted)) return slot;
     }
 }
 
@@ -110,65 +125,46 @@ static void clear_from(const struct wf_pages *pages, size_t begin) {
     for (size_t i = begin; i < pages->nbytes && pages->are_mapped; i += PAGE_NBYTES) bytes[i] = 0;
 }
 
-static void put_slot(const struct wf_texts *texts, uint64_t slot) {
+static uint64_t hash_again(const struct wf_texts *texts, int32_t number) {
+    const struct wf_text_entry *entry = wf_texts_entry(texts, number);
+    return is_long(entry) ? hash_long(texts->seed, texts->bytes + entry->word[0], wf_text_entry_nbytes(entry))
+                          : hash_short(texts->seed, entry);
+}
+
+static void put_number(const struct wf_texts *texts, uint64_t hash, int32_t number) {
     const size_t mask = texts->slot_count - 1;
-    size_t i = slot >> texts->slot_shift; /* no shift leaves more bits than the slot has of the hash */
+    size_t i = home_of(texts, hash);
     while (texts->slot[i]) i = (i + 1) & mask;
-    texts->slot[i] = slot;
+    texts->slot[i] = mark_of(texts, hash) | ((uint32_t)number + 1);
 }
 
-/* Takes what is in some slots, which are free then; returns how many were not free before.  Which these are is not
- * foreseeable: they are listed without a branch. */
-static size_t take_slots(const struct wf_texts *texts, size_t begin, size_t count, uint64_t *taken) {
-    size_t taken_count = 0;
-    for (size_t k = 0; k < count; k++) {
-        taken[taken_count] = texts->slot[begin + k];
-        taken_count += taken[taken_count] != 0;
-        texts->slot[begin + k] = 0;
+/* Puts all numbers in slots that are free, which are fetched ahead. */
+static void fill_slots(const struct wf_texts *texts) {
+    enum { AHEAD = 32 };
+    uint64_t hash[AHEAD] = {0};
+    for (int64_t n = 0; n < (int64_t)texts->count + AHEAD; n++) {
+        if (n >= AHEAD) put_number(texts, hash[n % AHEAD], (int32_t)(n - AHEAD));
+        if (n >= texts->count) continue;
+        hash[n % AHEAD] = hash_again(texts, (int32_t)n);
+        __builtin_prefetch(texts->slot + home_of(texts, hash[n % AHEAD]), 1);
     }
-    return taken_count;
 }
 
-/* The first slots, and others that would go in front of what has not been taken yet: none, unless thousands of slots in a row
- * are taken. */
-enum { FIRST_SLOTS = 1 << 12, LATER_SLOTS = 2 * FIRST_SLOTS };
-
-/* Moves the first old_count slots of a table that has grown to twice as many, from the last to the first: they are in the
- * order of the hashes, as far as these are known, so that each goes behind all that have not been taken.  false: too many
- * do not. */
-static bool spread_slots(const struct wf_texts *texts, size_t old_count, uint64_t *later) {
-    uint64_t taken[SLOTS_MIN + 1];
-    size_t later_count = take_slots(texts, 0, old_count < FIRST_SLOTS ? old_count : FIRST_SLOTS, later);
-    for (size_t begin = old_count; begin > FIRST_SLOTS;) {
-        begin -= SLOTS_MIN;
-        const size_t count = take_slots(texts, begin, SLOTS_MIN, taken);
-        for (size_t k = 0; k < count; k++) {
-            if (taken[k] >> texts->slot_shift >= begin) put_slot(texts, taken[k]);
-            else if (later_count < LATER_SLOTS) later[later_count++] = taken[k];
-            else return false;
-        }
-    }
-    for (size_t k = 0; k < later_count; k++) put_slot(texts, later[k]);
-    return true;
-}
-
+/* The slots have the first bits of no hash: texts are hashed again, in the order in which they lie in memory. */
 static bool grow_slots(struct wf_texts *texts) {
     if (texts->is_sealed) return false;
-    const size_t old_count = texts->slot_count, old_nbytes = old_count * sizeof(uint64_t);
-    uint64_t *later = malloc((LATER_SLOTS + 1) * sizeof *later);
-    const struct wf_pages pages =
-        later ? wf_pages_grow(texts->slot_pages, old_count ? 2 * old_nbytes : SLOTS_MIN * sizeof(uint64_t)) : (struct wf_pages){0};
-    bool is_grown = pages.at;
-    if (is_grown) {
-        clear_from(&pages, old_nbytes);
-        texts->slot_pages = pages;
-        texts->slot = pages.at;
-        texts->slot_count = old_count ? 2 * old_count : SLOTS_MIN;
-        texts->slot_shift = old_count ? texts->slot_shift - 1 : 64 - SLOTS_MIN_LOG2;
-        is_grown = spread_slots(texts, old_count, later);
-    }
-    free(later);
-    return is_grown;
+    const size_t old_nbytes = texts->slot_count * sizeof *texts->slot;
+    const int log2 = !old_nbytes ? SLOTS_MIN_LOG2 : texts->slot_log2 + (texts->slot_log2 < LARGE_SLOTS_LOG2 ? 1 : 2);
+    const struct wf_pages pages = wf_pages_grow(texts->slot_pages, sizeof *texts->slot << log2);
+    if (!pages.at) return false;
+    clear_from(&pages, old_nbytes);
+    if (old_nbytes) memset(pages.at, 0, old_nbytes);
+    texts->slot_pages = pages;
+    texts->slot = pages.at;
+    texts->slot_log2 = log2;
+    texts->slot_count = (size_t)1 << log2;
+    fill_slots(texts);
+    return true;
 }
 
 /* The bytes, moved to where they have twice the room, or more, if they have less than needed; NULL without memory. */
@@ -233,10 +229,10 @@ static bool append(struct wf_texts *texts, const struct wf_hashed_text *text) {
 
 static inline int32_t add(struct wf_texts *texts, const struct wf_hashed_text *text) {
     if (2 * ((size_t)texts->count + 1) > texts->slot_count && !grow_slots(texts)) return -1;
-    uint64_t *slot = find(texts, text);
-    if (*slot) return number_in(*slot);
+    uint32_t *slot = find(texts, text);
+    if (*slot) return number_in(texts, *slot);
     if (texts->count >= WF_TEXTS_COUNT_MAX || !append(texts, text)) return -1;
-    *slot = slot_of(text->hash, texts->count - 1);
+    *slot = mark_of(texts, text->hash) | (uint32_t)texts->count;
     return texts->count - 1;
 }
 
@@ -253,21 +249,22 @@ enum { FETCHED_SLOTS_MIN = 1 << 16 };
 
 /* Fetches the slot of a text that will be looked up. */
 ALWAYS_INLINE void fetch_slot(const struct wf_texts *texts, const struct wf_hashed_text *text) {
-    if (texts->slot_count >= FETCHED_SLOTS_MIN) __builtin_prefetch(texts->slot + (text->hash >> texts->slot_shift));
+    if (texts->slot_count >= FETCHED_SLOTS_MIN) __builtin_prefetch(texts->slot + home_of(texts, text->hash));
 }
 
-/* Once that is there, the entry that it names; or one of the next in its cache line, as others have not been fetched, where
- * the upper half of the hash is the text's.  Without a branch, as nobody knows which it is. */
+/* Once that is there, the entry that it names; or one of the next in its cache line, as others have not been fetched, which
+ * is marked as the text's.  Without a branch, as nobody knows which it is. */
 ALWAYS_INLINE void fetch_entry(const struct wf_texts *texts, const struct wf_hashed_text *text) {
     enum { LOOKED_AT = 4, LINE_SLOTS = 64 / sizeof *texts->slot };
     if (texts->slot_count < FETCHED_SLOTS_MIN) return;
-    const size_t home = text->hash >> texts->slot_shift, line = home / LINE_SLOTS * LINE_SLOTS;
-    uint64_t slot = 1;
+    const size_t home = home_of(texts, text->hash), line = home / LINE_SLOTS * LINE_SLOTS;
+    const uint32_t mark = mark_of(texts, text->hash);
+    uint32_t slot = 1;
     for (size_t k = LOOKED_AT; k-- > 0;) {
-        const uint64_t next = texts->slot[line + (home + k) % LINE_SLOTS];
-        slot = next >> 32 == text->hash >> 32 ? next : slot;
+        const uint32_t next = texts->slot[line + (home + k) % LINE_SLOTS];
+        slot = is_marked(texts, next, mark) && next ? next : slot;
     }
-    __builtin_prefetch(wf_texts_entry(texts, number_in(slot)));
+    __builtin_prefetch(wf_texts_entry(texts, number_in(texts, slot)));
 }
 
 bool wf_texts_add_all(struct wf_texts *texts, const struct wf_hashed_text *text, int64_t count, int32_t *number) {

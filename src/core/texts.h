@@ -31,10 +31,10 @@ struct wf_texts {
     int spacing;                 /* 1: behind it there is room */
     struct wf_pages entry_pages; /* where the entries are */
     int32_t count;
-    uint64_t *slot; /* 0: free; otherwise the upper half of a hash, and number + 1 below; in the order of the hashes */
+    uint32_t *slot; /* 0: free; otherwise number + 1, in slot_log2 bits, and above it as many of the hash's last as there is room for */
     size_t slot_count; /* a power of two, at least twice the count */
     struct wf_pages slot_pages;
-    int slot_shift;    /* a hash shifted right by this is its slot's index */
+    int slot_log2;     /* of slot_count: as many of the hash's first bits are its slot's index */
     bool is_sealed;    /* no text is added any more */
 };
 

@@ -120,6 +120,10 @@ bool wf_tally_is_scaled(const struct wf_tally *tally, wf_op op);
  * then.  NULL: there is none. */
 uint64_t *wf_tally_reserve_results(struct wf_tally *tally, size_t count);
 
+/* The results of op where the tally has them as it is, the first of each `*step` words; NULL: nowhere.  They stay, whatever
+ * else is asked for. */
+uint64_t *wf_tally_stored_results(const struct wf_tally *tally, wf_op op, size_t *step);
+
 /* Writes the results of op for a column: one of each group, of wf_tally_result_type.  Those that do not exist are 0. */
 wf_error wf_tally_results(wf_handle *handle, struct wf_tally *tally, size_t column, wf_op op, void *results);
 

@@ -185,6 +185,12 @@ static bool find_results(const struct wf_tally *tally, wf_op op, double *results
     return is_found;
 }
 
+uint64_t *wf_tally_stored_results(const struct wf_tally *tally, wf_op op, size_t *step) {
+    if (!tally->has_pairs || tally->kept_count || op != WF_SUM) return NULL;
+    *step = (sizeof(struct wf_text_entry) << tally->keys.spacing) / sizeof(uint64_t);
+    return (uint64_t *)(void *)&pair_of(tally, 0)->sum;
+}
+
 bool wf_tally_pair_results(const struct wf_tally *tally, wf_op op, double *results) {
     if (tally->kept_count || !is_sum(op)) return false;
     const wf_environment callers = wf_environment_enter();
