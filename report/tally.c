@@ -343,8 +343,9 @@ static inline bool put_usual_result(struct block *block, const struct tally_repo
     return true;
 }
 
-/* source: of each column of results; without groups these are those of the row. */
-static void put_row(struct block *block, struct tally_report *report, const struct tally_source *source, int64_t row) {
+/* source: of each column of results; without groups these are those of the row.  Inlined where the size of the block is known,
+ * all its short copies would be calls that check it (_FORTIFY_SOURCE). */
+__attribute__((noinline)) static void put_row(struct block *block, struct tally_report *report, const struct tally_source *source, int64_t row) {
     const size_t columns = cell_columns(report->tally), keys = key_columns(report->tally);
     for (size_t k = 0; k < columns; k++) {
         if (block->nbytes + 2 * CELL_CAPACITY >= sizeof block->bytes) flush(block);

@@ -110,48 +110,38 @@ enum { POWER_MAX = 22, FEW = 3, FEW_SHIFT_MIN = 10, FEW_SHIFT_MAX = 62 }; /* 10^
 static const uint64_t powers_of_10[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000,
                                         10000000000, 100000000000};
 
-/* Whether a whole number of 10^-k lies within half a gap of the number, and so reads back as it; *digits: the nearest, of
- * two the even one. */
-static bool has_decimal(const struct usual *number, int k, uint64_t *digits) {
-    const wf_u128 power = k < 12 ? powers_of_10[k] : (wf_u128)powers_of_10[11] * powers_of_10[k - 11];
-    const wf_u128 scaled = number->mantissa * power, half = (wf_u128)1 << (number->shift - 1);
-    const wf_u128 whole = (scaled + half) >> number->shift, rest = scaled + half - (whole << number->shift);
-    *digits = (uint64_t)whole - (rest == 0 && whole % 2);
-    return 2 * (rest > half ? rest - half : half - rest) < power + (number->mantissa % 2 == 0);
-}
-
-/* Whether FEW digits behind the point are tried first, in 64 bits (few_digits).  Numbers of so many bits behind the point have
- * no two such decimals within half a gap; the gap below a power of two is another. */
-static bool may_have_few(const struct usual *number) {
-    return number->shift >= FEW_SHIFT_MIN && number->shift <= FEW_SHIFT_MAX && number->mantissa & (number->mantissa - 1);
-}
-
-/* Whether a whole number of 10^-FEW reads back as the number. */
-static bool has_few_digits(const struct usual *number, uint64_t *digits) {
-    if (!may_have_few(number)) return false;
+/* Whether a whole number of 10^-FEW reads back as the number, as it lies within half a gap.  Numbers of so many bits behind the
+ * point have no two of them there; the gap below a power of two is another.  Which of both is larger is not foreseeable: there
+ * is no branch for it. */
+static inline bool has_few_digits(const struct usual *number, uint64_t *digits) {
+    if (number->shift < FEW_SHIFT_MIN || number->shift > FEW_SHIFT_MAX || !(number->mantissa & (number->mantissa - 1))) return false;
     const uint64_t power = powers_of_10[FEW], scaled = number->mantissa * power, half = UINT64_C(1) << (number->shift - 1);
-    const uint64_t whole = (scaled + half) >> number->shift, rest = scaled + half - (whole << number->shift);
-    *digits = whole;
-    return 2 * (rest > half ? rest - half : half - rest) < power + (number->mantissa % 2 == 0);
+    const uint64_t reach = (power - number->mantissa % 2) / 2;
+    *digits = (scaled + half) >> number->shift;
+    return scaled - (*digits << number->shift) + reach <= 2 * reach;
 }
 
-/* The fewest digits behind the point, more than the few that were tried, -1 if they are too many: with k of them, a number can also be written with k + 1.  As
- * many as 2^-shift has places always suffice; most numbers need all of these, or all but one. */
+static wf_u128 power_of_10(int k) {
+    return k < 12 ? powers_of_10[k] : (wf_u128)powers_of_10[11] * powers_of_10[k - 11];
+}
+
+/* The fewest digits behind the point, -1 if they are too many.  As many as 2^-shift has places always suffice; of the whole
+ * numbers of those that lie within half a gap of the number, and so read back as it, one may end in zeros.  Half a gap is as
+ * much on both sides, so that the nearest such number is among them; of two the even one. */
 static int fewest_digits(const struct usual *number, uint64_t *digits) {
-    int low = may_have_few(number) ? FEW + 1 : 0, high = -log10_of_power_of_2(-number->shift), found = -1;
-    uint64_t nearest;
-    if (high > POWER_MAX) high = POWER_MAX;
-    for (int tries = 0; low <= high; tries++) {
-        const int k = tries < 3 ? high : (low + high) / 2;
-        if (has_decimal(number, k, &nearest)) {
-            *digits = nearest;
-            found = k;
-            high = k - 1;
-        } else {
-            low = k + 1;
-        }
-    }
-    return found;
+    const int most = -log10_of_power_of_2(-number->shift), shift = number->shift;
+    int k = most < POWER_MAX ? most : POWER_MAX;
+    const wf_u128 power = power_of_10(k), one = (wf_u128)1 << shift, scaled = number->mantissa * power;
+    const wf_u128 reach = (power - number->mantissa % 2) / 2;
+    uint64_t last = (uint64_t)((scaled + reach) >> shift), first = (uint64_t)((scaled - reach + one - 1) >> shift), step = 1;
+    if (last < first) return -1;
+    for (; k > 0 && last / 10 >= (first + 9) / 10; last /= 10, first = (first + 9) / 10, k--) step *= 10;
+    const wf_u128 rest = scaled & (one - 1);
+    const uint64_t whole = (uint64_t)(scaled >> shift), nearest = whole / step, left = whole % step;
+    const bool is_half = step == 1 ? rest == one / 2 : 2 * left == step && !rest;
+    const bool is_more = step == 1 ? rest > one / 2 : 2 * left > step || (2 * left == step && rest);
+    *digits = nearest + (is_more || (is_half && nearest % 2));
+    return k;
 }
 
 /* The number of these bits, without its sign; false: it is another. */
@@ -164,8 +154,7 @@ static inline bool usual_of_bits(int precision, int exponent_bits, uint64_t bits
 }
 
 static bool is_exact(const struct usual *number, uint64_t digits, int k) {
-    const wf_u128 power = k < 12 ? powers_of_10[k] : (wf_u128)powers_of_10[11] * powers_of_10[k - 11];
-    return (wf_u128)digits << number->shift == number->mantissa * power;
+    return (wf_u128)digits << number->shift == number->mantissa * power_of_10(k);
 }
 
 /* The same as shortest_decimal for usual numbers without few digits; false: it is another.  Below a power of two the gap is
@@ -181,18 +170,43 @@ static bool usual_decimal(const struct usual *usual, struct decimal *decimal) {
 
 /* ---- digits -------------------------------------------------------------------------------------- */
 
-enum { DIGITS_MAX = 20, COPY_NBYTES = 32, FIXED_CAPACITY = 3 * COPY_NBYTES + 1 };
+enum { DIGITS_MAX = 24, COPY_NBYTES = 32, FIXED_CAPACITY = 3 * COPY_NBYTES + 1 }; /* three times eight digits */
 
 static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748"
                             "49505152535455565758596061626364656667686970717273747576777879808182838485868788899091929394959697"
                             "9899";
 
-/* Writes the digits of the number before end; returns the first. */
-static char *put_digits(char *end, uint64_t number) {
-    for (; number >= 100; number /= 100) memcpy(end -= 2, pairs + number % 100 * 2, 2);
-    if (number >= 10) return memcpy(end - 2, pairs + number * 2, 2);
-    *--end = (char)('0' + number);
-    return end;
+/* The digits of a number below 10^8, the first in the lowest byte: parts it into fours, these into pairs, and those. */
+static inline uint64_t digits_of_8(uint32_t number) {
+    const uint64_t fours = number / 10000 | (uint64_t)(number % 10000) << 32;
+    const uint64_t hundreds = fours * 10486 >> 20 & UINT64_C(0x0000007f0000007f), twos = hundreds | (fours - 100 * hundreds) << 16;
+    const uint64_t tens = twos * 103 >> 10 & UINT64_C(0x000f000f000f000f);
+    return tens | (twos - 10 * tens) << 8;
+}
+
+/* How many of them are zeros in front of the others, or of the last. */
+static inline int zeros_of_8(uint64_t digits) {
+    return __builtin_ctzll(digits | UINT64_C(1) << 56) / 8;
+}
+
+/* To be stored anywhere: a memcpy into an array may be a call that checks its size (_FORTIFY_SOURCE). */
+typedef uint64_t __attribute__((may_alias, aligned(1))) any_8;
+
+/* Writes all but the first few. */
+static inline void put_8(char *to, uint64_t digits, int left_out) {
+    uint64_t text = (digits | UINT64_C(0x3030303030303030)) >> 8 * left_out;
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    text = __builtin_bswap64(text);
+#endif
+    *(any_8 *)(void *)to = text;
+}
+
+/* Writes the digits of the number before end, where there is room for DIGITS_MAX; returns the first. */
+static inline char *put_digits(char *end, uint64_t number) {
+    for (; number >= 100000000; number /= 100000000) put_8(end -= 8, digits_of_8((uint32_t)(number % 100000000)), 0);
+    const uint64_t digits = digits_of_8((uint32_t)number);
+    put_8(end - 8, digits, 0);
+    return end - 8 + zeros_of_8(digits);
 }
 
 /* Copies COPY_NBYTES, of which count are meant: a copy of a constant size is no call. */
@@ -230,21 +244,6 @@ static int format_decimal(const struct decimal *decimal, const char *sign, char 
     if (whole == count) to = put(to, zeros, decimal->exponent);
     *to = '\0';
     return begin == text ? (int)(to - text) : copy_text(fixed, (size_t)(to - fixed), text, capacity);
-}
-
-/* A whole number of 10^-FEW, without zeros at its end: prices, and nearly all that is made of them. */
-static int format_few(uint64_t number, bool negative, char *text) {
-    char buffer[DIGITS_MAX + COPY_NBYTES], *const end = buffer + DIGITS_MAX, *to = text;
-    const uint64_t whole = number / 1000, fraction = number % 1000, tail = fraction % 100;
-    const char *digits = put_digits(end, whole);
-    *to = '-';
-    to = put(to + negative, digits, (int)(end - digits));
-    to[0] = '.';
-    to[1] = (char)('0' + fraction / 100);
-    memcpy(to + 2, pairs + tail * 2, 2);
-    to += fraction ? 2 + (tail != 0) + (tail % 10 != 0) : 0;
-    *to = '\0';
-    return (int)(to - text);
 }
 
 /* ---- every kind of text ------------------------------------------------------------------------- */
@@ -289,38 +288,53 @@ static int format_unusual(wf_type type, uint64_t bits, int hex, char *text, size
     return format_decimal(&decimal, sign, text, capacity);
 }
 
-static int format_usual(const struct usual *usual, bool negative, char *text, size_t capacity) {
-    char fixed[FIXED_CAPACITY];
-    struct decimal decimal;
-    uint64_t few;
-    if (!has_few_digits(usual, &few))
-        return usual_decimal(usual, &decimal) ? format_decimal(&decimal, negative ? "-" : "", text, capacity) : -1;
-    if (capacity >= sizeof fixed) return format_few(few, negative, text);
-    return copy_text(fixed, (size_t)format_few(few, negative, fixed), text, capacity);
-}
-
-static inline int format_float(wf_type type, int precision, int exponent_bits, uint64_t bits, int hex, char *text, size_t capacity) {
-    const bool negative = bits >> (precision + exponent_bits - 1) & 1;
-    struct usual usual;
-    const bool is_usual = !hex && usual_of_bits(precision, exponent_bits, bits, &usual);
-    const int length = is_usual ? format_usual(&usual, negative, text, capacity) : -1;
-    return length >= 0 ? length : format_unusual(type, bits, hex, text, capacity);
-}
-
-static int format_any_float(wf_type type, uint64_t bits, int hex, char *text, size_t capacity) {
+static int format_float(wf_type type, uint64_t bits, int hex, char *text, size_t capacity) {
     const struct wf_type_traits *traits = &wf_type_table[type];
-    return format_float(type, traits->precision, traits->exponent_bits, bits, hex, text, capacity);
+    const bool negative = bits >> (8 * traits->nbytes - 1) & 1;
+    struct usual usual;
+    struct decimal decimal;
+    const bool is_usual = !hex && usual_of_bits(traits->precision, traits->exponent_bits, bits, &usual);
+    if (!is_usual || !usual_decimal(&usual, &decimal)) return format_unusual(type, bits, hex, text, capacity);
+    return format_decimal(&decimal, negative ? "-" : "", text, capacity);
+}
+
+__attribute__((noinline)) static size_t format_any(const wf_value *value, int hex, char *text, size_t capacity) {
+    if (!value || !wf_type_is_valid(value->type)) return (size_t)snprintf(text, capacity, "%s", "");
+    if (!wf_type_is_float(value->type)) return (size_t)format_integer(value, hex, text, capacity);
+    return (size_t)format_float(value->type, bits_of(value), hex, text, capacity);
+}
+
+/* ---- prices, and nearly all that is made of them -------------------------------------------------- */
+
+/* A whole number of 10^-FEW, below 10^8 * 10^FEW, without zeros at its end. */
+static inline size_t put_few(uint64_t number, bool negative, char *text) {
+    const uint64_t digits = digits_of_8((uint32_t)(number / 1000));
+    const uint32_t fraction = (uint32_t)(number % 1000), tail = fraction % 100;
+    const int zeros = zeros_of_8(digits);
+    char *to = text + negative;
+    *text = '-';
+    put_8(to, digits, zeros);
+    to += 8 - zeros;
+    to[0] = '.';
+    to[1] = (char)('0' + fraction / 100);
+    memcpy(to + 2, pairs + tail * 2, 2);
+    to += fraction ? 2 + (tail != 0) + (tail % 10 != 0) : 0;
+    *to = '\0';
+    return (size_t)(to - text);
+}
+
+/* An f64 where there is FIXED_CAPACITY; 0: it is another.  This has no memory of its own, whose protection would take as long as
+ * all else. */
+static inline size_t format_few(double value, char *text) {
+    uint64_t bits, few;
+    struct usual usual;
+    memcpy(&bits, &value, sizeof bits);
+    if (!usual_of_bits(53, 11, bits, &usual) || !has_few_digits(&usual, &few) || few >= UINT64_C(100000000000)) return 0;
+    return put_few(few, bits >> 63, text);
 }
 
 size_t wf_value_format(const wf_value *value, int hex, char *text, size_t capacity) {
-    int length;
-    if (!value || !wf_type_is_valid(value->type))
-        length = snprintf(text, capacity, "%s", "");
-    else if (value->type == WF_F64) /* of most results, for which the compiler knows all sizes */
-        length = format_float(WF_F64, 53, 11, bits_of(value), hex, text, capacity);
-    else if (wf_type_is_float(value->type))
-        length = format_any_float(value->type, bits_of(value), hex, text, capacity);
-    else
-        length = format_integer(value, hex, text, capacity);
-    return (size_t)length;
+    const bool is_usual = value && value->type == WF_F64 && !hex && capacity >= FIXED_CAPACITY;
+    const size_t length = is_usual ? format_few(value->v.f64, text) : 0;
+    return length ? length : format_any(value, hex, text, capacity);
 }
