@@ -440,6 +440,21 @@ def test_integers_are_exact_or_an_error():
 # ---- decimals ----------------------------------------------------------------------------------------
 
 
+def test_short_numbers_are_those_of_another_reader(write):
+    """Of up to nine bytes, with and without a sign and a point, wherever that is."""
+    draw = random.Random(8)
+    texts = ["0", "-0", ".5", "5.", "-.5", "-5.", "0000000.", "00000001", "-0000000", "99999999", "-9999999", ".1234567", "1e5", "+1.5"]
+    for _ in range(4000):
+        digits = "".join(draw.choices("0123456789", k=draw.randint(1, 8)))
+        place = draw.randint(0, len(digits))
+        texts.append(draw.choice(["", "", "-"]) + digits[:place] + draw.choice(["", ".", "."]) + digits[place:])
+    path = write("short.csv", "k,x\n" + "".join(f"{i},{text}\n" for i, text in enumerate(texts)))
+    shown = printed("sum,max", "--by", "k", "--column", "x", "--hex", path).splitlines()[1:]
+    assert [float.fromhex(line.split("\t")[2]).hex() for line in shown] == [float(text).hex() for text in texts]
+    for text in (".", "-", "-.", "1.2.3", "1-2", "--1", "1:", "/", "1.-", "\xbd", "1/2"):
+        refused(1, "is not a number", "sum", "--by", "k", "--column", "x", data=f"k,x\na,1\nb,{text}\nc,2345678\n")
+
+
 def test_decimals():
     data = "k,x\na,0.1\na,0.2\nb,-0.05\nb,-1.5\nb,0.05\n"
     assert printed("sum", "--decimal", "1", data="0.1\n0.2\n") == "0.3\n"

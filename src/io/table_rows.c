@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/environment.h"
 #include "core/number.h"
 #include "io/table.h"
 
@@ -18,6 +19,7 @@ struct reading {
     struct wf_source source; /* the chunk */
     char delimiter;
     size_t value_nbytes;
+    bool is_f64; /* what values are converted to, as they stand there */
     size_t found; /* fields of the line that were found, of those that are read */
 };
 
@@ -134,6 +136,7 @@ static wf_error read_value(const struct reading *r, size_t c, const struct wf_fi
     unsigned char *is_missing = rows->missing[c] + rows->count;
     const char *end = (const char *)r->source.buffer + r->source.end;
     *is_missing = 0;
+    if (r->is_f64 && wf_text_parse_short(field->bytes, field->length, end, (double *)(void *)element)) return WF_OK;
     if (r->table->plan.counts_rows) {
         memset(element, 0, r->value_nbytes);
         return WF_OK;
@@ -424,13 +427,16 @@ wf_error wf_table_read(wf_handle *handle, const struct wf_table *table, struct w
                                   .is_at_end = true};
     r.delimiter = wf_text_delimiter(&chunk->parser);
     r.value_nbytes = wf_type_nbytes(table->plan.type);
+    r.is_f64 = table->plan.type == WF_F64 && table->plan.decimals == WF_NO_DECIMALS && !table->plan.counts_rows;
     rows->count = rows->place_count = 0;
     rows->key_nbytes = 0;
     if (table->column_count) memset(rows->has_missing, 0, table->column_count * sizeof *rows->has_missing);
+    const wf_environment callers = wf_environment_enter();
     wf_error error = WF_OK;
     for (bool is_end = chunk->nbytes == 0; !is_end && !error;) {
         error = read_lines(&r);
         if (!error) error = read_line(&r, &is_end);
     }
+    wf_environment_leave(callers);
     return error;
 }

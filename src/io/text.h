@@ -74,4 +74,8 @@ wf_error wf_text_parse_number(const char *token, size_t length, wf_type type, vo
  * or NULL if it is not plain or too near end; *element may then have been written. */
 const char *wf_text_parse_plain(const char *p, const char *end, wf_type type, void *element);
 
+/* The same for an f64 of up to eight bytes without an exponent, of which the length is known, in a third of the time.  Floating-
+ * point arithmetic has to be IEEE here (core/environment.h). */
+bool wf_text_parse_short(const char *p, size_t length, const char *end, double *element);
+
 #endif

@@ -411,6 +411,33 @@ static inline __attribute__((always_inline)) const char *scan_digits(const char 
     return NULL;
 }
 
+/* Where bytes are above 9, their top bits. */
+static uint64_t above_9(uint64_t bytes) {
+    return (((bytes & UINT64_C(0x7f7f7f7f7f7f7f7f)) + UINT64_C(0x7676767676767676)) | bytes) & UINT64_C(0x8080808080808080);
+}
+
+bool wf_text_parse_short(const char *p, size_t length, const char *end, double *element) {
+    static const double powers_of_10[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7};
+    const bool negative = length && *p == '-';
+    int decimals = 0;
+    p += negative;
+    length -= negative;
+    if (length - 1 >= 8 || end - p < 8) return false;
+    uint64_t digits = (load_8(p) ^ UINT64_C(0x3030303030303030)) << (64 - 8 * length); /* in front of it zeros */
+    const uint64_t other = above_9(digits);
+    if (other) {
+        const int place = __builtin_ctzll(other) / 8;
+        const uint64_t from_place = ~UINT64_C(0) << 8 * place, whole = digits & ~from_place;
+        const bool has_point = (digits >> 8 * place & 0xff) == ('.' ^ '0') && !(other & (other - 1)) && length > 1;
+        if (!has_point) return false;
+        digits = (digits & from_place << 8) | whole << 8;
+        decimals = 7 - place;
+    }
+    const double magnitude = (double)(int64_t)value_of_8(digits) / powers_of_10[decimals]; /* both exact: rounded once */
+    *element = negative ? -magnitude : magnitude;
+    return true;
+}
+
 /* Scans a short exponent after its letter. */
 static const char *scan_small_exponent(const char *p, const char *end, int *exponent) {
     bool negative;
