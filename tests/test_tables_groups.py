@@ -842,17 +842,22 @@ def with_checksum(data):
 
 
 def test_tables_that_differ_are_not_merged(saved, tmp_path):
-    for other, said in ((["sum"], "ops"), (["sum,var,argmax,count", "--decimal", "2"], "decimal"),
-                        (["sum,var,argmax,count", "--type", "f32"], "type")):
-        if "--decimal" in other:
-            continue
+    ops = "sum,var,argmax,count"
+    for other, said in ((["sum"], "different ops"), (["var,sum,argmax,count"], "another order"), ([ops, "--type", "f32"], "--type"),
+                        ([ops, "--nan", "omit"], "--nan"), ([ops, "--ddof", "1"], "--ddof"),
+                        ([ops, "--result-type", "f32"], "--result-type")):
         printed(*other, "--by", "region,year", "--column", "price,qty", "--save", tmp_path / "o.acc", data=TABLE)
         refused(1, [str(tmp_path / "o.acc"), said], "merge", saved, tmp_path / "o.acc")
     printed("sum,var,argmax,count", "--by", "year,region", "--column", "price,qty", "--save", tmp_path / "o.acc", data=TABLE)
-    refused(1, "columns", "merge", saved, tmp_path / "o.acc")
+    refused(1, "columns, or in another order, cannot be merged: 'year' here, 'region' before", "merge", saved, tmp_path / "o.acc")
+    printed(ops, "--by", "year", "--column", "price,qty", "--save", tmp_path / "o.acc", data=TABLE)
+    refused(1, "columns cannot be merged: 2 by 1 here, 2 by 2 before", "merge", saved, tmp_path / "o.acc")
     printed("sum", "--save", tmp_path / "s.acc", data="1 2")
     refused(1, "not a saved table", "merge", saved, tmp_path / "s.acc")
-    refused(1, "version 65537", "merge", tmp_path / "s.acc", saved)
+    refused(1, f"{saved}: a saved table, which merges with tables only", "merge", tmp_path / "s.acc", saved)
+    for decimals in "23":
+        printed("sum", "--by", "region", "--column", "qty", "--decimal", decimals, "--save", tmp_path / f"{decimals}.acc", data=TABLE)
+    refused(1, "--decimal", "merge", tmp_path / "2.acc", tmp_path / "3.acc")
     refused(2, "products", "prod", "--by", "region", "--column", "price", "--save", tmp_path / "p.acc", data=TABLE)
 
 
