@@ -187,6 +187,21 @@ def test_cmake_package(target, prefix, tmp_path, version):
 EXAMPLES = ROOT / "examples"
 
 
+def test_every_example_is_listed():
+    linked = re.findall(r"\]\(([^)]+)\)", (EXAMPLES / "README.md").read_text())
+    assert sorted(linked) == sorted(files_below(EXAMPLES) - {"README.md"})
+
+
+def test_commands_of_the_examples_page(environment, prefix, tmp_path):
+    """Those of C, C++ and CMake, as they are written; the others have tests of their own."""
+    need("pkg-config")
+    commands = re.findall(r"^    (c.*)$", (EXAMPLES / "README.md").read_text(), re.MULTILINE)
+    assert [command.split()[0] for command in commands] == ["cc", "c++", "cmake"]
+    shutil.copytree(EXAMPLES, tmp_path / "examples")
+    for command in commands:
+        assert run("sh", "-c", command.replace("/usr/local", shlex.quote(str(prefix))), cwd=tmp_path / "examples", env=environment)
+
+
 def test_example_in_c_by_cmake(prefix, tmp_path):
     run("cmake", "-S", EXAMPLES / "cmake", "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}")
     run("cmake", "--build", tmp_path)
