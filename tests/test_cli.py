@@ -311,6 +311,23 @@ def test_an_op_takes_the_options_of_its_help(name, tmp_path):
         assert (done.returncode == 0) == (option in options), (option, done)
 
 
+@pytest.mark.parametrize("name", [name for name in (*COMMANDS, "sum,mean") if name not in ("bench", "inspect", "run", "judge")])
+def test_examples_of_the_help_run(name, tmp_path):
+    """On files of the names that they have; kernels and benchmarks, which take long, are left to their own tests."""
+    for file in ("x.npy", "a.npy", "b.npy"):
+        (tmp_path / file).write_bytes(npy("i32", range(6), shape=(2, 3)))
+    for file in ("part1.raw", "part2.raw", "flags.raw", "words.raw", "a.raw", "b.raw"):
+        (tmp_path / file).write_bytes(bytes(64))
+    (tmp_path / "table.csv").write_text("region,id,price,qty\nnorth,1,2.5,3\nsouth,2,3.5,4\n")
+    for file in ("a.acc", "b.acc", "part1.acc"):
+        printed("sum", "--save", tmp_path / file, data="1")
+    (tmp_path / "warpfold").symlink_to(CLI)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    for line in printed("help", name).split("\nexamples:\n")[1].splitlines():
+        done = subprocess.run(line, shell=True, cwd=tmp_path, env=environment, capture_output=True, timeout=120, check=False)
+        assert (done.returncode, done.stderr) == (0, b"") or line.endswith("grep cuda"), (line, done)
+
+
 def test_help_of_what_is_no_command():
     assert printed("help", "help") == printed("--help")
     for typed, meant in (("coutn", "count"), ("desribe", "stats"), ("len", "count"), ("varience", "var")):
