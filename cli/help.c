@@ -78,6 +78,13 @@ static const struct exception exceptions[] = {
     {"axis", " not dot stats count OP,OP... "},
     {"out", " not dot stats count OP,OP... "},
     {"nan", " not and or xor "},
+    {"decimal", " not prod var std norm2 dot and or xor "},
+    {"byte-order", " not count OP,OP... "},
+    {"by", " not dot "},
+    {"sort", " not dot "},
+    {"per", " not dot "},
+    {"csv", " not dot "},
+    {"missing", " not dot "},
 };
 
 static bool is_listed(const char *list, const char *name) {

@@ -54,9 +54,8 @@ static const struct command *find_command(const char *name, wf_op *op) {
 }
 
 static int refuse_command(const char *name) {
-    const char *names[COMMAND_COUNT + 2] = {NULL};
-    for (int i = 0; i < COMMAND_COUNT; i++) names[i] = commands[i].name;
-    names[COMMAND_COUNT] = "help";
+    const char *names[COMMAND_COUNT + 3] = {"count", "help"};
+    for (int i = 0; i < COMMAND_COUNT; i++) names[i + 2] = commands[i].name;
     struct suggestion suggestion = suggest_command(name, names);
     return fail_usage("unknown command '%s'%s", name, suggestion.text);
 }
@@ -148,7 +147,7 @@ static int print_help(const struct settings *settings) {
     bool is_first = settings->operand_count && !strcmp(settings->operands[0], "help");
     if (settings->operand_count > 2 && is_first) return fail_usage("help takes one command");
     const char *name = settings->operand_count > is_first ? settings->operands[is_first] : NULL;
-    return name ? print_command_help(name) : print_text(put_help);
+    return name && strcmp(name, "help") != 0 ? print_command_help(name) : print_text(put_help);
 }
 
 static int run(const struct settings *settings) {

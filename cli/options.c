@@ -176,8 +176,8 @@ static const struct rule rules[] = {
     {"format", "auto|npy|raw|text", COMMAND_INPUTS, parse_word, FIELD(format), 0, 0,
      "file format (auto: detected from name and first bytes)"},
     {"delimiter", "C", COMMAND_INPUTS, parse_delimiter, FIELD(delimiter), 0, 0,
-     "field separator of a text; tab or '\\t' for a tab character (default: the first of comma, tab, semicolon and bar "
-     "in its first line, outside quotes; otherwise blanks)"},
+     "field separator of a text; tab or '\\t' for a tab character (default: the one of comma, tab, semicolon and bar "
+     "that its first line has most of, outside quotes; otherwise blanks)"},
     {"column", "N|NAME[,...]", COMMAND_INPUTS, parse_column, FIELD(column), 1, INT64_MAX,
      "read only this column of a text table, given by number, from 1, or by name in the header line; or several, "
      "also given one by one"},
@@ -247,7 +247,7 @@ static const struct rule rules[] = {
      "inspect, run: also print the source with the cost of each line; run: and which lines no launch executed"},
     {"sources", "FOLDER", COMMAND_INSPECT, parse_text, FIELD(sources), 0, 0,
      "inspect: also show sources in this folder and below (default: in the folder of KERNEL and below)"},
-    {"device", "auto|cpu|cuda[:N]|simt", COMMAND_READS | COMMAND_LADDER, parse_text, FIELD(device), 0, 0,
+    {"device", "auto|cpu|cuda[:N|:all]|simt", COMMAND_READS | COMMAND_LADDER, parse_text, FIELD(device), 0, 0,
      "device to run on (simt: ladder only, the simulator, which needs no GPU)"},
     {"threads", "N", COMMAND_INPUTS | COMMAND_BENCH | COMMAND_INSPECT | COMMAND_RUN, parse_count, FIELD(threads),
      0, INT32_MAX, "use at most N threads (default 0: one per processor)"},
@@ -337,7 +337,7 @@ static const struct group {
 } groups[] = {
     {"numbers", COMMAND_PRINTS},
     {"bench, ladder and explain", COMMAND_BENCH | COMMAND_STEPS},
-    {"inspect and run", COMMAND_INSPECT | COMMAND_RUN},
+    {"inspect, run and judge", COMMAND_INSPECT | COMMAND_RUN | COMMAND_JUDGE},
 };
 
 /* The number of options that begin with what was typed. */
@@ -524,33 +524,38 @@ static const char *name_of_type(int type) {
     return wf_type_name((wf_type)type);
 }
 
-/* What an option is to one kind of command, where the rule speaks of several. */
-static const char *help_for(const struct rule *rule, unsigned kind) {
-    static const struct {
-        const char *name;
-        unsigned commands;
-        const char *help;
-    } own[] = {
-        {"type", COMMAND_INPUTS, "element type of raw and text files (text: default f64; a .npy file must have this type)"},
-        {"column", COMMAND_HISTOGRAM, "read only this column of a text table, given by number, from 1, or by name in the header line"},
-        {"device", COMMAND_READS, "device to run on (default: auto)"},
-        {"out", COMMAND_DATA, "with --axis: write the results to a .npy file"},
-        {"out", COMMAND_MERGE, "write the results of accumulators of --axis to a .npy file"},
+/* What an option is to one kind of command, where the rule speaks of several; NULL: what the rule says. */
+struct own_words {
+    const char *name;
+    unsigned commands;
+    const char *argument, *help;
+};
+
+static const struct own_words *own_words_for(const struct rule *rule, unsigned kind) {
+    static const struct own_words own[] = {
+        {"type", COMMAND_INPUTS, NULL, "element type of raw and text files (text: default f64; a .npy file must have this type)"},
+        {"column", COMMAND_HISTOGRAM, "N|NAME", "read only this column of a text table, given by number, from 1, or by name in the header line"},
+        {"device", COMMAND_READS, "auto|cpu|cuda[:N|:all]", "device to run on (default: auto)"},
+        {"device", COMMAND_LADDER, "simt|cuda[:N]", "device to run on (default: simt, the simulator, which needs no GPU)"},
+        {"out", COMMAND_DATA, "FILE", "with --axis: write the results to a .npy file"},
+        {"out", COMMAND_MERGE, "FILE", "write the results of accumulators of --axis to a .npy file"},
+        {NULL, 0, NULL, NULL},
     };
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
-        if (!strcmp(own[i].name, rule->name) && own[i].commands & kind && !(kind & ~own[i].commands)) return own[i].help;
-    return rule->help;
+    const struct own_words *words = own;
+    while (words->name && (strcmp(words->name, rule->name) != 0 || !(words->commands & kind) || kind & ~words->commands)) words++;
+    return words;
 }
 
 static void put_option(FILE *stream, const struct rule *rule, unsigned kind) {
+    const struct own_words *own = own_words_for(rule, kind);
     int column = fprintf(stream, "  --%s", rule->name);
-    if (rule->argument) column += fprintf(stream, " %s", rule->argument);
+    if (rule->argument) column += fprintf(stream, " %s", own->argument ? own->argument : rule->argument);
     if (column + 2 > HELP_OPTION_INDENT) {
         fputc('\n', stream);
         column = 0;
     }
     column += fprintf(stream, "%*s", HELP_OPTION_INDENT - column, "");
-    const char *word = help_for(rule, kind);
+    const char *word = own->help ? own->help : rule->help;
     while (*word) {
         size_t length = strcspn(word, " ");
         put_word(stream, &column, HELP_OPTION_INDENT, word, (int)length);

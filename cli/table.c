@@ -16,7 +16,8 @@
 #include "table_piece.h"
 
 static bool has_several_columns(const struct settings *settings) {
-    return settings->column_count > 1 || (settings->column_name && strchr(settings->column_name, ','));
+    const char *name = settings->column_name;
+    return settings->column_count > 1 || (name && (strchr(name, ',') || name[0] == '"')); /* a name between quotes is one */
 }
 
 bool table_is_asked_for(const struct settings *settings) {

@@ -184,31 +184,38 @@ function bash_arguments(i, result, words) {
     return result
 }
 
-# The commands whose options are not those of an op, each with its own.
-function bash_options(i, result) {
-    for (i = 1; i <= command_count; i++) {
-        if (commands[i] == "count") result = result "        *,*) words='" command_options["count"] " --ddof' ;;\n"
-        if (commands[i] != "sum") result = result "        " commands[i] ") words='" command_options[commands[i]] "' ;;\n"
+# "a|b": the commands that have the same options as the i-th, which is the first of them; "" if it is not.
+function alike(i, k, result) {
+    for (k = 1; k <= command_count; k++) {
+        if (command_options[commands[k]] != command_options[commands[i]]) continue
+        if (k < i) return ""
+        result = result (result == "" ? "" : "|") (commands[k] ~ /,/ ? "*,*" : commands[k])
     }
-    return result "        '') words='" joined(option, option_count, " ") "' ;;\n" \
-        "        *) words='" command_options["sum"] " --ddof --first-index' ;;\n"
+    return result
+}
+
+# Commands, and ops, with their options.
+function bash_options(i, result) {
+    for (i = 1; i <= command_count; i++)
+        if (alike(i) != "") result = result "        " alike(i) ") words='" command_options[commands[i]] "' ;;\n"
+    return result "        *) words='" joined(option, option_count, " ") "' ;;\n"
 }
 
 function has_word(list, word) {
     return index(" " list " ", " " word " ")
 }
 
-# The commands that take the option: "" all, otherwise their names between blanks, with "OP" for ops.
-function takers(name, i, result) {
+# The commands that take the option, between separators; ops between commas are "OP,OP".
+function takers(name, separator, i, result) {
     for (i = 1; i <= command_count; i++)
-        if (has_word(command_options[commands[i]] (commands[i] == "sum" ? " --ddof --first-index" : commands[i] == "count" ? " --ddof" : ""), name))
-            result = result (result == "" ? "" : "|") (commands[i] == "sum" ? "op" : commands[i])
+        if (has_word(command_options[commands[i]], name))
+            result = result (result == "" ? "" : separator) (commands[i] ~ /,/ ? "OP,OP" : commands[i])
     return result
 }
 
 function zsh_options(i, result, text) {
     for (i = 1; i <= option_count; i++) {
-        result = result (i > 1 ? "\n" : "") "_warpfold_for '" takers(option[i]) "' "
+        result = result (i > 1 ? "\n" : "") "_warpfold_for '" takers(option[i], "|") "' "
         text = option_meaning[i]
         gsub(/\\/, "&&", text)
         gsub(/\[|\]|:/, "\\\\&", text)
@@ -220,6 +227,18 @@ function zsh_options(i, result, text) {
             else if (argument_words(argument[i]) != "") result = result "(" argument_words(argument[i]) ")"
         }
         result = result "'"
+    }
+    return result
+}
+
+function fish_options(i, result, text) {
+    for (i = 1; i <= option_count; i++) {
+        text = option_meaning[i]
+        gsub(/[\\']/, "\\\\&", text)
+        result = result (i > 1 ? "\n" : "") "complete -c warpfold -n '__warpfold_for " takers(option[i], " ") "' -l " substr(option[i], 3)
+        if (takes_file(argument[i])) result = result " -r"
+        else if (argument[i] != "") result = result " -x -a '" argument_words(argument[i]) "'"
+        result = result " -d '" text "'"
     }
     return result
 }
@@ -241,11 +260,11 @@ function filling(word) {
     if (word == "types") return roff_types()
     if (word == "options") return roff_options()
     if (word == "examples") return roff_examples()
-    if (word == "op_names") return joined(op, op_count, " ")
     if (word == "operations") return operations()
     if (word == "bash_options") return bash_options()
     if (word == "bash_arguments") return bash_arguments()
     if (word == "zsh_options") return zsh_options()
+    if (word == "fish_options") return fish_options()
     fail("nothing is known for @" word "@")
 }
 

@@ -64,9 +64,10 @@ elseif(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
     message(STATUS "no CMAKE_CROSSCOMPILING_EMULATOR: no man page and no completions")
     return()
 endif()
-# The options of each command; those of most ops are those of sum.
+# The options of each op and command.
 add_custom_command(OUTPUT commands.txt
-    COMMAND sh -c "for c in sum count dot median quantile histogram distinct merge devices bench ladder explain inspect run judge; do \
+    COMMAND sh -c "for c in $($0 --help | sed -n '/^OP is:/,/^types:/{s/^OP is://;/^types:/d;p}') count sum,mean \
+        median quantile histogram distinct merge devices bench ladder explain inspect run judge; do \
         echo command: $c && $0 help $c || exit; done >commands.txt.new" $<TARGET_FILE:warpfold>
     COMMAND ${CMAKE_COMMAND} -E rename commands.txt.new commands.txt
     DEPENDS warpfold VERBATIM)
@@ -79,7 +80,7 @@ set(header ${CMAKE_CURRENT_SOURCE_DIR}/include/warpfold.h)
 set(help ${CMAKE_CURRENT_BINARY_DIR}/help.txt)
 set(commands ${CMAKE_CURRENT_BINARY_DIR}/commands.txt)
 set(fill ${CMAKE_CURRENT_SOURCE_DIR}/packaging/fill.awk)
-set(pages warpfold.1 warpfold.bash warpfold.zsh)
+set(pages warpfold.1 warpfold.bash warpfold.zsh warpfold.fish)
 foreach(page IN LISTS pages)
     set(template ${CMAKE_CURRENT_SOURCE_DIR}/packaging/${page}.in)
     add_custom_command(OUTPUT ${page}
@@ -90,7 +91,8 @@ foreach(page IN LISTS pages)
 endforeach()
 add_custom_target(pages ALL DEPENDS ${pages})
 list(TRANSFORM pages PREPEND ${CMAKE_CURRENT_BINARY_DIR}/)
-list(POP_FRONT pages man bash zsh)
+list(POP_FRONT pages man bash zsh fish)
 install(FILES ${man} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${bash} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME warpfold)
 install(FILES ${zsh} DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _warpfold)
+install(FILES ${fish} DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)

@@ -26,6 +26,7 @@ static const struct alias command_aliases[] = {
     {"total", "sum"},         {"multiply", "prod"},  {"sd", "std"},
     {"summary", "stats"},     {"describe", "stats"}, 
     {"percentile", "quantile"}, {"percentiles", "quantile"}, {"quantiles", "quantile"}, {"nunique", "distinct"},
+    {"size", "count"},        {"len", "count"},      {"length", "count"}, {"n", "count"},
     {"unique", "distinct"},   {"uniq", "distinct"},  {"hist", "histogram"},
     {"version", "--version"},
 };
@@ -46,6 +47,13 @@ static const char *find_alias(const struct alias *aliases, size_t count, const c
     for (size_t i = 0; i < count; i++)
         if (!strcmp(aliases[i].typed, typed)) return aliases[i].meant;
     return NULL;
+}
+
+/* What was found to be near, or else what the nearest alias means. */
+static const char *nearest_or_alias(struct wf_nearest *nearest, const struct alias *aliases, size_t count) {
+    const bool is_found = nearest->name[0];
+    for (size_t i = 0; i < count && !is_found; i++) wf_nearest_offer(nearest, aliases[i].typed, strlen(aliases[i].typed));
+    return is_found || !nearest->name[0] ? nearest->name : find_alias(aliases, count, nearest->name);
 }
 
 static struct suggestion suggest(const char *dashes, const char *name) {
@@ -102,14 +110,16 @@ static struct suggestion suggest_numpy_type(const char *wanted) {
 }
 
 struct suggestion suggest_type(const char *wanted) {
-    const char *names[32] = {NULL}, *alias;
+    const char *alias;
+    struct wf_nearest nearest;
     struct suggestion suggestion = suggest_numpy_type(wanted);
     if (!suggestion.text[0]) suggestion = suggest_ordered_type(wanted);
     if (suggestion.text[0]) return suggestion;
     alias = find_alias(type_aliases, sizeof type_aliases / sizeof type_aliases[0], wanted);
     if (alias) return suggest("", alias);
-    for (int i = 1; wf_type_name((wf_type)i); i++) names[i - 1] = wf_type_name((wf_type)i);
-    return suggest_name(wanted, strlen(wanted), names, "");
+    wf_nearest_begin(&nearest, wanted, strlen(wanted));
+    for (int i = 1; wf_type_name((wf_type)i); i++) wf_nearest_offer(&nearest, wf_type_name((wf_type)i), strlen(wf_type_name((wf_type)i)));
+    return suggest("", nearest_or_alias(&nearest, type_aliases, sizeof type_aliases / sizeof type_aliases[0]));
 }
 
 struct suggestion suggest_command(const char *wanted, const char *const *commands) {
@@ -121,5 +131,5 @@ struct suggestion suggest_command(const char *wanted, const char *const *command
     for (int i = 1; wf_op_name((wf_op)i); i++)
         wf_nearest_offer(&nearest, wf_op_name((wf_op)i), strlen(wf_op_name((wf_op)i)));
     for (; *commands; commands++) wf_nearest_offer(&nearest, *commands, strlen(*commands));
-    return suggest("", nearest.name);
+    return suggest("", nearest_or_alias(&nearest, command_aliases, sizeof command_aliases / sizeof command_aliases[0]));
 }

@@ -9,6 +9,7 @@ import os
 import pty
 import random
 import re
+import shutil
 import resource
 import signal
 import stat
@@ -276,7 +277,62 @@ def test_help_of_several_ops():
     assert len(text.split("\nexamples:\n")[1].splitlines()) == 2
 
 
+OPTION_USES = {
+    "type": "--type i32 n.txt", "format": "--format text n.txt", "delimiter": "--delimiter , --column 1 n.txt",
+    "column": "--column 1 n.txt", "by": "--by k --column a t.csv", "sort": "--by k --sort --column a t.csv",
+    "per": "--per row n.txt", "decimal": "--decimal 2 n.txt", "csv": "--csv --column a t.csv", "header": "--header n.txt",
+    "skip": "--skip 1 n.txt", "missing": "--missing skip n.txt", "byte-order": "--byte-order big --type i32 x.raw",
+    "files-from": "--files-from list", "nan": "--nan omit n.txt", "ddof": "--ddof 1 n.txt", "result-type": "--result-type i64 n.txt",
+    "q": "--q 0.5 n.txt", "between": "--between lower n.txt", "bins": "--bins 4 n.txt", "first-index": "--first-index 5 n.txt",
+    "axis": "--axis 0 x.npy", "out": "--axis 0 --out o.npy x.npy", "save": "--save x.acc n.txt", "resume": "--resume pieces n.txt",
+    "piece": "--resume pieces --piece 100 n.txt", "hex": "--hex n.txt", "json": "--json n.txt", "device": "--device cpu n.txt",
+    "threads": "--threads 2 n.txt", "verbose": "--verbose n.txt", "quiet": "--quiet n.txt", "help": "--help", "version": "--version"}
+REFUSED_WITHOUT_HELP = ("decimal", "by", "per", "csv", "missing", "axis", "save", "bins", "q", "between", "byte-order")
+
+
+@pytest.mark.parametrize("name", [*OPS, "dot", "stats", "count", "sum,mean", "median", "quantile", "histogram", "distinct"])
+def test_an_op_takes_the_options_of_its_help(name, tmp_path):
+    """Each that is listed is taken, and none that would change the result is taken without a word."""
+    for file, text in (("n.txt", "1\n2\n3\n"), ("t.csv", "a,k\n1,x\n3,y\n"), ("list", "n.txt\n")):
+        (tmp_path / file).write_text(text)
+    (tmp_path / "x.raw").write_bytes(bytes(64))
+    (tmp_path / "x.npy").write_bytes(npy("i32", [1, 2, 3, 4], shape=(2, 2)))
+    options = set(re.findall(r"^  --([a-z-]+)", printed("help", name), re.M))
+    for option, use in OPTION_USES.items():
+        words = use.split()
+        if option not in options and option not in REFUSED_WITHOUT_HELP:
+            continue
+        extra = ["--type", "i32"] if name in ("and", "or", "xor") and option not in ("type", "decimal", "byte-order") else []
+        extra += ["--q", "0.5"] if name == "quantile" and option != "q" else []
+        extra += ["--column", "1"] if name in ("count", "sum,mean") and "--column" not in words and "--by" not in words else []
+        extra += ["n.txt" if option == "files-from" else words[-1]] if name == "dot" and option not in ("help", "version") else []
+        done = run(name, *words, *extra, cwd=tmp_path)
+        shutil.rmtree(tmp_path / "pieces", ignore_errors=True)
+        assert (done.returncode == 0) == (option in options), (option, done)
+
+
+@pytest.mark.parametrize("name", [name for name in (*COMMANDS, "sum,mean") if name not in ("bench", "inspect", "run", "judge")])
+def test_examples_of_the_help_run(name, tmp_path):
+    """On files of the names that they have; kernels and benchmarks, which take long, are left to their own tests."""
+    for file in ("x.npy", "a.npy", "b.npy"):
+        (tmp_path / file).write_bytes(npy("i32", range(6), shape=(2, 3)))
+    for file in ("part1.raw", "part2.raw", "flags.raw", "words.raw", "a.raw", "b.raw"):
+        (tmp_path / file).write_bytes(bytes(64))
+    (tmp_path / "table.csv").write_text("region,id,price,qty\nnorth,1,2.5,3\nsouth,2,3.5,4\n")
+    for file in ("a.acc", "b.acc", "part1.acc"):
+        printed("sum", "--save", tmp_path / file, data="1")
+    (tmp_path / "warpfold").symlink_to(CLI)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    for line in printed("help", name).split("\nexamples:\n")[1].splitlines():
+        done = subprocess.run(line, shell=True, cwd=tmp_path, env=environment, capture_output=True, timeout=120, check=False)
+        assert (done.returncode, done.stderr) == (0, b"") or line.endswith("grep cuda"), (line, done)
+
+
 def test_help_of_what_is_no_command():
+    assert printed("help", "help") == printed("--help")
+    for typed, meant in (("coutn", "count"), ("desribe", "stats"), ("len", "count"), ("varience", "var")):
+        refused(2, f"did you mean '{meant}'?", typed, "x")
+    refused(2, "did you mean 'f64'?", "sum", "--type", "duble")
     refused(2, "did you mean 'sum'", "help", "summ")
     refused(2, "did you mean 'sum'", "summ", "--help")
     refused(2, "one command", "help", "sum", "mean")

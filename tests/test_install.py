@@ -7,6 +7,7 @@ Everything is tried in a directory that the installation was moved to after: it 
 import math
 import os
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -102,6 +103,7 @@ def test_files(prefix, library, version):
         "bin/warpfold", "include/warpfold.h", "include/warpfold_mpi.h", "include/simt.h", "include/simt_observer.h",
         "share/doc/warpfold/LICENSE", "share/man/man1/warpfold.1",
         "share/bash-completion/completions/warpfold", "share/zsh/site-functions/_warpfold",
+        "share/fish/vendor_completions.d/warpfold.fish",
         *(f"{lib}/warpfold/{name}" for name in ("libcuda.so.1", "libcudart.so.13", "libredirect.so")), f"{lib}/libsimt.a", f"{lib}/libwarpfold.a", f"{lib}/libwarpfold.so", f"{lib}/libwarpfold.so.{version[0]}",
         f"{lib}/libwarpfold.so.{version}", f"{lib}/pkgconfig/warpfold.pc", f"{lib}/pkgconfig/simt.pc",
         *(f"{lib}/cmake/warpfold/warpfold-{part}.cmake" for part in ("config", "config-version", "targets")),
@@ -183,6 +185,21 @@ def test_cmake_package(target, prefix, tmp_path, version):
 
 
 EXAMPLES = ROOT / "examples"
+
+
+def test_every_example_is_listed():
+    linked = re.findall(r"\]\(([^)]+)\)", (EXAMPLES / "README.md").read_text())
+    assert sorted(linked) == sorted(files_below(EXAMPLES) - {"README.md"})
+
+
+def test_commands_of_the_examples_page(environment, prefix, tmp_path):
+    """Those of C, C++ and CMake, as they are written; the others have tests of their own."""
+    need("pkg-config")
+    commands = re.findall(r"^    (c.*)$", (EXAMPLES / "README.md").read_text(), re.MULTILINE)
+    assert [command.split()[0] for command in commands] == ["cc", "c++", "cmake"]
+    shutil.copytree(EXAMPLES, tmp_path / "examples")
+    for command in commands:
+        assert run("sh", "-c", command.replace("/usr/local", shlex.quote(str(prefix))), cwd=tmp_path / "examples", env=environment)
 
 
 def test_example_in_c_by_cmake(prefix, tmp_path):
@@ -416,10 +433,16 @@ def test_bash_completes_ops_and_commands(complete, operations):
     assert complete("zz") == set()
 
 
-def test_bash_completes_options(complete, help_options):
+def options_of(prefix, name):
+    return set(re.findall(r"^  (--[a-z-]+)", run(prefix / "bin" / "warpfold", name, "--help"), re.MULTILINE))
+
+
+def test_bash_completes_options(complete, help_options, prefix):
     assert complete("-") == set(help_options)
-    assert {"--nan", "--ddof", "--save"} < complete("sum", "--") and not {"--arg", "--bins"} & complete("sum", "--")
+    assert {"--nan", "--save"} < complete("sum", "--") and not {"--arg", "--bins", "--ddof"} & complete("sum", "--")
     assert complete("merge", "a.acc", "--") < complete("sum", "--")
+    for name in ("sum", "var", "argmax", "dot", "xor", "count", "sum,mean", "median", "judge"):
+        assert complete(name, "--") == options_of(prefix, name), name
     assert complete("histogram", "--b") == {"--bins", "--by", "--byte-order"}
     assert complete("inspect", "k.cu", "--ar") == {"--arg"}
     assert {"--by", "--ddof"} < complete("sum,std", "--") and "--axis" not in complete("sum,std", "--")
@@ -506,9 +529,32 @@ def test_zsh_completes(prefix, operations, tmp_path):
 
     assert complete("warpfold ") == operations
     assert complete("warpfold sum --nan ") == complete("warpfold sum --nan=") == {"propagate", "omit", "error"}
-    assert {"--nan", "--ddof", "--save"} < complete("warpfold sum --") and "--bins" not in complete("warpfold sum --")
+    assert options_of(prefix, "sum") == complete("warpfold sum --") and "--ddof" in complete("warpfold std --")
     assert complete("warpfold histogram --bin") == {"--bins"}
     assert complete("warpfold sum data") == {r"data\ one.npy", r"data\ two.raw"}
+
+
+# ---- completion in fish
+
+
+def test_fish_completes(prefix, operations, help_options, tmp_path):
+    for name in ("data one.npy", "data two.raw"):
+        (tmp_path / name).touch()
+    script = prefix / "share" / "fish" / "vendor_completions.d" / "warpfold.fish"
+    fish = need("fish")
+    run(fish, "--no-execute", script)
+
+    def complete(typed):
+        offered = run(fish, "--no-config", "-c", f"source {shlex.quote(str(script))}; complete -C {shlex.quote(typed)}", cwd=tmp_path)
+        return {line.split("\t")[0] for line in offered.splitlines()}
+
+    assert complete("warpfold ") == operations == complete("warpfold help ")
+    assert complete("warpfold --") == set(help_options)
+    for name in ("sum", "dot", "var", "sum,mean", "merge", "judge"):
+        assert complete(f"warpfold {name} --") == options_of(prefix, name), name
+    assert complete("warpfold sum --nan ") == {"propagate", "omit", "error"}
+    assert complete("warpfold sum data") == complete("warpfold sum --save data") == {"data one.npy", "data two.raw"}
+    assert complete("warpfold devices ") == set()
 
 
 # ---- uninstalling

@@ -1,6 +1,7 @@
 """What the command line says of tables, of arrays in Fortran order, of raw bytes in another order, and of names that
 do not exist."""
 
+import csv
 import itertools
 import math
 import os
@@ -56,6 +57,9 @@ def test_tables(data, arguments, result):
     ("x,y\n1,2\n", ["--column", "3", "--header"], ":1:4: ", "no column 3"),
     ("a\tb, c\n1\t2\n", ["--column", "a"], ":1:7: ", "'a\\tb', 'c'; is the delimiter another one (--delimiter)?"),
     ("a;b, c\n1;2\n", ["--by", "a", "--column", "c"], ":1:7: ", "--delimiter"),
+    ("1,5;2,5\n", ["--column", "1"], ":1:1: ", "'1,5' is not a number: numbers have a point, and no commas"),
+    ("x,y\n1,2\n3,\0004\n", ["--column", "x"], ": ", "not text (0x00 at byte 10)"),
+    ("x,y\na,b\n", ["--csv"], ":1:1: ", "no column has numbers: name one with --column, or --header if this line has names"),
     ("name,price,qty\n1,2,3\n", ["--column", "pirce"], ":1:15: ",
      "'name', 'price', 'qty'; did you mean 'price'?"),
 ])
@@ -70,6 +74,16 @@ def test_the_names_of_a_long_header_are_cut_short():
     assert len(message) < 700
     message = refused(1, "'a", "sum", "--format", "text", "--column", "b", data="a\x1b[31m\x07c,d\n1,2\n")
     assert "\x1b" not in message and "\x07" not in message
+
+
+@pytest.mark.parametrize("header, delimiter", [
+    ("Name;Price, EUR;Qty", ";"), ("a\tb, c\td", "\t"), ("a|b,c|d|e", "|"), ("a,b;c,d", ","), ("a,b;c", ","), ("a;b\tc", "\t"),
+    ('a,b,";;;;"', ","), ("1,5;2", ";"), ("1,5;2,5;3,5", ";"), ("1,5|6,2|3,9", "|"), ("1,2,x,y;z", ",")])
+def test_the_delimiter_is_what_the_first_line_has_most_of(header, delimiter):
+    """Commas that all stand between digits are those of numbers, if there is another delimiter."""
+    count = len(next(csv.reader([header], delimiter=delimiter)))
+    row = delimiter.join(str(i + 1) for i in range(count))
+    assert printed("sum", "--header", "--column", str(count), data=f"{header}\n{row}\n") == f"{count}\n"
 
 
 @pytest.mark.parametrize("word, shown", [

@@ -368,11 +368,13 @@ def test_without_columns_all_numeric_ones_are_reduced():
     first_missing = "k,x,y\na,NA,u\nb,5,v\n"
     assert lines_of("sum", "--by", "k", "--missing", "skip", data=first_missing)[1:] == [["a", "0"], ["b", "5"]]
     refused(1, "no column has numbers", "sum", "--by", "k", data="k,x\na,b\n")
+    assert lines_of("sum", "--by", "k", data="k,x,x,y\na,1,2,u\na,3,4,v\n") == [["k", "x_sum", "x_sum"], ["a", "4", "6"]]
 
 
 def test_names_between_commas_may_be_quoted():
     assert lines_of("count", "--by", '"how, many",year', "--column", "qty")[0] == ["how, many", "year", "qty_count"]
     assert printed("sum", "--column", "how, many", data='"how, many",x\n1,2\n3,4\n') == "4\n"
+    assert printed("sum", "--column", '"say ""x"""', data='"say ""x""",x\n1,2\n3,4\n') == "4\n"
     refused(1, "'qty'", "sum", "--column", 'price,qyt', "--by", "region", data=TABLE)
     refused(1, ["standard input:1:", "'regoin'", "'region', 'year', 'price', 'qty', 'how, many'", "did you mean 'region'?"],
             "sum", "--by", "regoin", "--column", "price", data=TABLE)
@@ -465,9 +467,26 @@ def test_decimals():
     refused(1, ["standard input:1:1: '0.125' has more digits", "2 decimals"], "sum", "--decimal", "2", data="0.125\n")
     refused(1, ["does not fit", "18 decimals"], "sum", "--decimal", "18", data="10\n")
     refused(1, "does not fit", "sum", "--decimal", "18", data="9\n9\n")
-    for wrong in ("1e3", "0x1", "inf", ".", "1.2.3", "+-1"):
+    for wrong in ("0x1", "inf", ".", "1.2.3", "+-1", "1e", "1e+", "e1", ".e1", "1e1.5", "1e1e1"):
         refused(1, "not a decimal number", "sum", "--decimal", "2", "--column", "1", data=f"1,{wrong}\n{wrong},1\n")
     refused(2, "var", "var", "--decimal", "2", data="1\n")
+
+
+def test_decimals_with_exponents():
+    """Python's decimal shifts the point; a number is taken if it is a multiple of the last place, of 64 bits."""
+    draw = random.Random(11)
+    for _ in range(150):
+        decimals = draw.choice([0, 2, 18])
+        whole, part = ("".join(draw.choices("00129", k=draw.choice([0, 1, 3, 20]))) for _ in range(2))
+        text = draw.choice("-+ ").strip() + (whole or "0") + draw.choice(["", "." + part])
+        text += draw.choice(["e0", "E-0", "e-2", "e+2", f"e{draw.randint(-25, 25)}", "e-99999999999999999999"])
+        mantissa, exponent = text.lower().split("e")
+        value = Fraction(mantissa) * Fraction(10) ** max(int(exponent), -100)
+        scaled = value * 10**decimals
+        if scaled.denominator == 1 and -2**63 <= scaled < 2**63:
+            assert Fraction(printed("sum", "--decimal", decimals, data=text + "\n").strip()) == value, text
+        else:
+            refused(1, "standard input:1:1: '", "sum", "--decimal", decimals, data=text + "\n")
 
 
 def test_means_of_decimals_are_rounded_once():
@@ -838,17 +857,22 @@ def with_checksum(data):
 
 
 def test_tables_that_differ_are_not_merged(saved, tmp_path):
-    for other, said in ((["sum"], "ops"), (["sum,var,argmax,count", "--decimal", "2"], "decimal"),
-                        (["sum,var,argmax,count", "--type", "f32"], "type")):
-        if "--decimal" in other:
-            continue
+    ops = "sum,var,argmax,count"
+    for other, said in ((["sum"], "different ops"), (["var,sum,argmax,count"], "another order"), ([ops, "--type", "f32"], "--type"),
+                        ([ops, "--nan", "omit"], "--nan"), ([ops, "--ddof", "1"], "--ddof"),
+                        ([ops, "--result-type", "f32"], "--result-type")):
         printed(*other, "--by", "region,year", "--column", "price,qty", "--save", tmp_path / "o.acc", data=TABLE)
         refused(1, [str(tmp_path / "o.acc"), said], "merge", saved, tmp_path / "o.acc")
     printed("sum,var,argmax,count", "--by", "year,region", "--column", "price,qty", "--save", tmp_path / "o.acc", data=TABLE)
-    refused(1, "columns", "merge", saved, tmp_path / "o.acc")
+    refused(1, "columns, or in another order, cannot be merged: 'year' here, 'region' before", "merge", saved, tmp_path / "o.acc")
+    printed(ops, "--by", "year", "--column", "price,qty", "--save", tmp_path / "o.acc", data=TABLE)
+    refused(1, "columns cannot be merged: 2 by 1 here, 2 by 2 before", "merge", saved, tmp_path / "o.acc")
     printed("sum", "--save", tmp_path / "s.acc", data="1 2")
     refused(1, "not a saved table", "merge", saved, tmp_path / "s.acc")
-    refused(1, "version 65537", "merge", tmp_path / "s.acc", saved)
+    refused(1, f"{saved}: a saved table, which merges with tables only", "merge", tmp_path / "s.acc", saved)
+    for decimals in "23":
+        printed("sum", "--by", "region", "--column", "qty", "--decimal", decimals, "--save", tmp_path / f"{decimals}.acc", data=TABLE)
+    refused(1, "--decimal", "merge", tmp_path / "2.acc", tmp_path / "3.acc")
     refused(2, "products", "prod", "--by", "region", "--column", "price", "--save", tmp_path / "p.acc", data=TABLE)
 
 

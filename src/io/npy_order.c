@@ -172,7 +172,7 @@ static wf_error begin(wf_handle *handle, wf_reader *reader) {
     if (source->nbytes_total < 0)
         return wf_fail(
             handle, WF_ERROR_ARGUMENT,
-            "%s: reading an array in Fortran order in C order needs a regular file, not a pipe",
+            "%s: reading an array in Fortran order in C order needs a plain file: no pipe, and nothing compressed",
             source->name);
     if (!reader->panel && !(reader->panel = panel_create()))
         return wf_fail(handle, WF_ERROR_MEMORY, "%s: no memory for a panel of %d bytes", source->name,

@@ -28,11 +28,14 @@ static bool ends_with(const char *text, const char *ending) {
     return length >= ending_length && !strcmp(text + length - ending_length, ending);
 }
 
-/* Whether the bytes have no control characters other than white space. */
+/* A control character other than white space. */
+static inline bool is_control(unsigned char byte) {
+    return (byte < ' ' && (byte < '\t' || byte > '\r')) || byte == 0x7f;
+}
+
 static bool is_text(const unsigned char *bytes, size_t nbytes) {
     unsigned control = 0;
-    for (size_t i = 0; i < nbytes; i++)
-        control |= (bytes[i] < ' ' && (bytes[i] < '\t' || bytes[i] > '\r')) || bytes[i] == 0x7f;
+    for (size_t i = 0; i < nbytes; i++) control |= is_control(bytes[i]);
     return !control;
 }
 
@@ -50,14 +53,19 @@ static const struct {
     {"PK\3\4", "a zip archive, of which only those with a name that ends in .npz are read"},
 };
 
+/* Of a window that is no text. */
 static wf_error fail_unread(wf_handle *handle, const struct wf_source *source) {
-    const char *words = "not .npy and not text; for raw data give the element type (--type)";
+    const unsigned char *bytes = wf_source_window(source);
     for (size_t i = 0; i < sizeof unread_formats / sizeof unread_formats[0]; i++) {
         size_t length = strlen(unread_formats[i].bytes);
-        if (wf_source_available(source) >= length && !memcmp(wf_source_window(source), unread_formats[i].bytes, length))
-            words = unread_formats[i].words;
+        if (wf_source_available(source) >= length && !memcmp(bytes, unread_formats[i].bytes, length))
+            return wf_fail(handle, WF_ERROR_FORMAT, "%s: %s", source->name, unread_formats[i].words);
     }
-    return wf_fail(handle, WF_ERROR_FORMAT, "%s: %s", source->name, words);
+    size_t at = 0;
+    while (!is_control(bytes[at])) at++;
+    return wf_fail(handle, WF_ERROR_FORMAT,
+                   "%s: not .npy and not text (0x%02x at byte %zu); for raw data give the element type (--type)", source->name,
+                   bytes[at], at);
 }
 
 /* A file is compressed if its name says so; or its first bytes, unless it is said to be anything else. */

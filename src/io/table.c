@@ -105,7 +105,7 @@ wf_error wf_table_begin_file(wf_handle *handle, struct wf_table *table) {
     struct wf_names names = {0};
     table->file++;
     if (reader->format != &wf_reader_text)
-        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "%s: not a text: only a table in a text has columns",
+        return wf_fail(handle, WF_ERROR_UNSUPPORTED, "%s: not a text: only a table in a text has columns; of other files one op, or stats, is computed",
                        reader->source.name);
     text->type = table->plan.type;
     text->is_header = false;

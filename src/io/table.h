@@ -117,7 +117,7 @@ bool wf_table_plan_has_names(const struct wf_table_plan *plan);
 
 /* ---- decimals (table_decimal.c) */
 
-/* Converts a decimal number without an exponent to a multiple of 10^-decimals.  WF_ERROR_FORMAT: it is none.
+/* Converts a decimal number to a multiple of 10^-decimals.  WF_ERROR_FORMAT: it is none.
  * WF_ERROR_UNSUPPORTED: it has more digits behind the point, other than zeros.  WF_ERROR_RANGE: it does not fit. */
 wf_error wf_decimal_parse(const char *text, size_t length, int32_t decimals, int64_t *value);
 

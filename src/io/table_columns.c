@@ -192,20 +192,23 @@ static wf_error add_rows(wf_handle *handle, struct wf_table *table, const struct
     return error;
 }
 
-/* All columns of numbers that do not group: they are known once those are. */
+/* All columns of numbers that do not group: they are known once those are.  Columns of one name are told by number. */
 static wf_error add_numeric(wf_handle *handle, struct wf_table *table, const struct wf_names *names,
                             const int64_t *keys, size_t key_count, const bool *is_number) {
-    for (int64_t i = 1; i <= names->count; i++) {
+    for (int64_t i = 1, last; i <= names->count; i++) {
         bool is_key = false;
         char number[24];
         for (size_t k = 0; k < key_count; k++) is_key |= keys[k] == i;
         if (is_key || !is_number[i - 1]) continue;
         snprintf(number, sizeof number, "%lld", (long long)i);
-        wf_error error = add_column(handle, table, names, table->has_header ? names->name[i - 1] : number, false);
+        const bool is_named = table->has_header && count_named(names, names->name[i - 1], &last) == 1;
+        wf_error error = add_column(handle, table, names, is_named ? names->name[i - 1] : number, false);
         if (error) return error;
     }
     if (table->column_count) return WF_OK;
-    return fail_here(handle, table, WF_ERROR_FORMAT, "no column has numbers: name one with --column");
+    return fail_here(handle, table, WF_ERROR_FORMAT, table->has_header
+                     ? "no column has numbers: name one with --column"
+                     : "no column has numbers: name one with --column, or --header if this line has names");
 }
 
 static wf_error choose(wf_handle *handle, struct wf_table *table, const struct wf_names *names, const bool *is_number) {

@@ -11,29 +11,42 @@ static bool append(int64_t *value, int digit) {
     return !__builtin_mul_overflow(*value, 10, value) && !__builtin_sub_overflow(*value, digit, value);
 }
 
+static const char *skip_digits(const char *p, const char *end) {
+    while (p < end && is_digit(*p)) p++;
+    return p;
+}
+
+/* "e-3": *exponent is limited to what tells all numbers of 64 bits.  false: it is something else. */
+static bool parse_exponent(const char *p, const char *end, int64_t *exponent) {
+    enum { LIMIT = 1 << 20 }; /* a field has fewer digits */
+    const bool negative = end - p > 1 && p[1] == '-';
+    const char *digits = p + 1 + (end - p > 1 && (p[1] == '-' || p[1] == '+'));
+    *exponent = 0;
+    if (p == end) return true;
+    if ((*p | 0x20) != 'e' || digits >= end || skip_digits(digits, end) < end) return false;
+    for (; digits < end; digits++)
+        if (*exponent < LIMIT) *exponent = 10 * *exponent + (*digits - '0');
+    if (negative) *exponent = -*exponent;
+    return true;
+}
+
 wf_error wf_decimal_parse(const char *text, size_t length, int32_t decimals, int64_t *value) {
-    const char *p = text, *end = text + length;
-    const bool negative = p < end && *p == '-';
-    p += p < end && (*p == '-' || *p == '+');
-    int64_t below_zero = 0;
-    bool has_digits = false, fits = true, is_held = true;
-    for (; p < end && is_digit(*p); p++) {
-        fits &= append(&below_zero, *p - '0');
-        has_digits = true;
+    const char *end = text + length;
+    const bool negative = text < end && *text == '-';
+    const char *digits = text + (text < end && (*text == '-' || *text == '+')), *point = skip_digits(digits, end);
+    const bool has_point = point < end && *point == '.';
+    const char *mantissa_end = has_point ? skip_digits(point + 1, end) : point;
+    int64_t exponent;
+    if (mantissa_end - digits == has_point || !parse_exponent(mantissa_end, end, &exponent)) return WF_ERROR_FORMAT;
+    int64_t left = (point - digits) + exponent + decimals, below_zero = 0; /* left: digits that are held */
+    bool fits = true, is_held = true;
+    for (const char *p = digits; p < mantissa_end; p++) {
+        if (p == point) continue;
+        if (left > 0) fits &= append(&below_zero, *p - '0');
+        else is_held &= *p == '0';
+        left--;
     }
-    if (p < end && *p == '.') p++;
-    int32_t left = decimals;
-    for (; p < end && is_digit(*p); p++) {
-        has_digits = true;
-        if (left > 0) {
-            fits &= append(&below_zero, *p - '0');
-            left--;
-        } else {
-            is_held &= *p == '0';
-        }
-    }
-    if (!has_digits || p < end) return WF_ERROR_FORMAT;
-    for (; left > 0; left--) fits &= append(&below_zero, 0);
+    for (; left > 0 && below_zero && fits; left--) fits &= append(&below_zero, 0);
     if (!fits || (!negative && below_zero == INT64_MIN)) return WF_ERROR_RANGE;
     if (!is_held) return WF_ERROR_UNSUPPORTED;
     *value = negative ? below_zero : -below_zero;

@@ -91,8 +91,7 @@ static wf_error fail_decimal(const struct reading *r, const struct wf_field *fie
     const struct wf_quoted quoted = wf_quote(field->bytes, field->length);
     const int decimals = (int)r->table->plan.decimals;
     if (error == WF_ERROR_FORMAT)
-        return wf_text_fail(r->handle, r->text, &r->source, field->bytes, error, "%s is not a decimal number without an "
-                            "exponent%s", quoted.text,
+        return wf_text_fail(r->handle, r->text, &r->source, field->bytes, error, "%s is not a decimal number%s", quoted.text,
                             wf_text_is_missing(field) ? ": missing values can be skipped (--missing skip)" : "");
     const char *why = error == WF_ERROR_RANGE ? "does not fit in 64 bits with" : "has more digits behind the point than";
     return wf_text_fail(r->handle, r->text, &r->source, field->bytes, WF_ERROR_RANGE, "%s %s %d decimal%s (--decimal)",

@@ -5,22 +5,35 @@
 #include "io/tally.h"
 #include "io/tally_parts.h"
 
-static bool have_same_settings(const struct wf_tally_settings *a, const struct wf_tally_settings *b) {
-    return a->type == b->type && a->decimals == b->decimals && a->nan == b->nan && a->result_type == b->result_type &&
-           a->ddof == b->ddof && a->op_count == b->op_count && !memcmp(a->op, b->op, a->op_count * sizeof *a->op);
+/* In words, with the option that says it; NULL: nothing. */
+static const char *differing_setting(const struct wf_tally_settings *a, const struct wf_tally_settings *b) {
+    const bool have_same_ops = a->op_count == b->op_count && !memcmp(a->op, b->op, a->op_count * sizeof *a->op);
+    return !have_same_ops                      ? "ops, or ops in another order,"
+           : a->decimals != b->decimals       ? "numbers of decimals (--decimal)"
+           : a->type != b->type               ? "types (--type)"
+           : a->nan != b->nan                 ? "NaN policies (--nan)"
+           : a->result_type != b->result_type ? "result types (--result-type)"
+           : a->ddof != b->ddof               ? "ddof (--ddof)"
+                                              : NULL;
 }
 
-static bool have_same_columns(const struct wf_tally *a, const struct wf_tally *b) {
-    bool are_same = a->column_count == b->column_count && a->by_count == b->by_count;
-    for (size_t i = 0; are_same && i < a->column_count + a->by_count; i++) are_same = !strcmp(a->name[i], b->name[i]);
-    return are_same;
+static wf_error check_columns(wf_handle *handle, const struct wf_tally *a, const struct wf_tally *b) {
+    if (a->column_count != b->column_count || a->by_count != b->by_count)
+        return wf_fail(handle, WF_ERROR_MERGE, "tables of different columns cannot be merged: %zu by %zu here, %zu by %zu before",
+                       b->column_count, b->by_count, a->column_count, a->by_count);
+    for (size_t i = 0; i < a->column_count + a->by_count; i++)
+        if (strcmp(a->name[i], b->name[i]) != 0)
+            return wf_fail(handle, WF_ERROR_MERGE, "tables of different columns, or in another order, cannot be merged: %s here, %s "
+                           "before", wf_quote(b->name[i], strlen(b->name[i])).text, wf_quote(a->name[i], strlen(a->name[i])).text);
+    return WF_OK;
 }
 
 static wf_error check_alike(wf_handle *handle, const struct wf_tally *a, const struct wf_tally *b) {
     int64_t row_count;
-    if (!have_same_settings(&a->settings, &b->settings))
-        return wf_fail(handle, WF_ERROR_MERGE, "tables with other ops, types, decimals, NaN policy or ddof cannot be merged");
-    if (!have_same_columns(a, b)) return wf_fail(handle, WF_ERROR_MERGE, "tables of other columns cannot be merged");
+    const char *differing = differing_setting(&a->settings, &b->settings);
+    if (differing) return wf_fail(handle, WF_ERROR_MERGE, "tables with different %s cannot be merged", differing);
+    wf_error error = check_columns(handle, a, b);
+    if (error) return error;
     if (__builtin_add_overflow(a->row_count, b->row_count, &row_count))
         return wf_fail(handle, WF_ERROR_RANGE, "more than 2^63 - 1 rows");
     return WF_OK;

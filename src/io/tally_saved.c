@@ -292,7 +292,7 @@ static wf_error get_columns(wf_handle *handle, struct wf_archive *archive, struc
 static wf_error check_whole(wf_handle *handle, const uint8_t *bytes, size_t nbytes) {
     uint64_t version = 0, checksum = 0;
     if (!wf_tally_is_saved(bytes, nbytes) || nbytes < MAGIC_NBYTES + VERSION_NBYTES + CHECKSUM_NBYTES)
-        return wf_fail(handle, WF_ERROR_FORMAT, "not a saved table");
+        return wf_fail(handle, WF_ERROR_FORMAT, "not a saved table, which merges with tables only");
     struct wf_archive archive = {.reading = true, .source = bytes, .nbytes = nbytes, .position = MAGIC_NBYTES};
     wf_archive_transfer(&archive, &version, VERSION_NBYTES);
     archive.position = nbytes - CHECKSUM_NBYTES;
