@@ -294,6 +294,8 @@ WORSE = {
     "overflow": ("softmax", "if (threadIdx.x == 0) { const float *row = in + blockIdx.x * cols; float s = 0; for (int c = 0;"
                  " c < cols; c++) s += expf(row[c]); for (int c = 0; c < cols; c++) out[blockIdx.x * cols + c] ="
                  " expf(row[c]) / s; }", {"result"}),
+    "an array that nobody began": ("sum", ALONE % "float own[4]; for (int i = 0; i < n; i++) own[i & 3] += in[i];"
+                                   " *out = own[0] + own[1] + own[2] + own[3];", {"result"}),
     "a lost update": ("histogram", "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)"
                       " bins[in[i]]++;", {"race", "result"}),
 }
@@ -577,7 +579,9 @@ TREE = """__global__ void reduce(const float *in, float *out, int n)
     (TREE.replace("float s = 0", "double s = 0").replace("__shfl_down_sync(0xffffffff, s, d)",
                                                          "__shfl_down_sync(0xffffffff, (float)s, d)"), 16 + 10 + 1, True),
     (TREE.replace("*out = s", "atomicAdd(out, s)"), 16 + 5 + 1, True),
-], ids=["one by one", "a tree", "through f64", "an atomic"])
+    (TREE.replace("s += in[i];", 'asm("{ .reg .f32 r, z; mov.f32 r, %0; mov.f32 z, 0f00000000; add.f32 r, r, z; @!p add.f32 r, r, %1;'
+                  ' mov.f32 %0, r; }" : "+f"(s) : "f"(in[i]));').replace("{ .reg", "{ .reg .pred p; setp.ne.u32 p, 0, 0; .reg"), 2 * 16 + 5, True),
+], ids=["one by one", "a tree", "through f64", "an atomic", "inline assembly"])
 def test_the_longest_chain_of_additions_is_counted(source, roundings, is_counted, write):
     told = verdict(write("kernel.cu", source), "--task", write("a.task", ONE_SIZE), status=0)
     assert (told["roundings"], told["roundings_counted"]) == (roundings, is_counted)
@@ -597,6 +601,17 @@ def test_whole_numbers_must_be_exact_and_others_within_the_bound(write):
     message = verdict(write("off.cu", off), "--task", write("a.task", exact))["reasons"][0]["message"]
     value, wanted = map(float, re.search(r"is ([-\d.]+), and must be ([-\d.]+)", message).groups())
     assert wanted == int(wanted) and value != wanted
+
+
+@pytest.mark.parametrize("was, now, said", [
+    ("i += 32", "i += 31", "is -?[\\d.e+]+, exactly -?[\\d.]+: off by [\\d.e+]+ ulp, where \\d+ rounded operations in a row explain no more than"),
+    ("*out = s", "*out = s / 0", "is inf, and must be [\\d.]+, but for its rounding"),
+    ("i < n", "i <= n + 32", r"index 512 of `in`, which has 512 elements\)"),
+    ("*out = s", "out[-1] = s", r"index -1 of `out`, which has 1 element\)"),
+])
+def test_a_reason_says_what_and_where(was, now, said, write):
+    told = verdict(write("kernel.cu", TREE.replace(was, now)), "--task", write("a.task", ONE_SIZE), status=3)
+    assert re.search(said, told["reasons"][0]["message"]), told["reasons"]
 
 
 def test_the_seed_makes_the_data_and_the_verdict_is_the_same_again(write):
