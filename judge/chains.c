@@ -117,6 +117,14 @@ static void add_register(struct operation *operation, uint32_t number, int opera
     }
 }
 
+static size_t name_length(const char *at) {
+    size_t length = 1;
+    while (isalnum((unsigned char)at[length]) || (at[length] && strchr("_$", at[length]))) length++;
+    return length;
+}
+
+/* Registers have names with % from the compiler, without it in inline assembly.  Names of variables, which no
+ * instruction here changes, may count as such; so may not a vector's part, of which the others stay. */
 static bool decode_operands(struct chains *chains, struct operation *operation, const char *text,
                             int operand) {
     int braces = 0, brackets = 0;
@@ -124,42 +132,45 @@ static bool decode_operands(struct chains *chains, struct operation *operation, 
         braces += (*at == '{') - (*at == '}');
         brackets += (*at == '[') - (*at == ']');
         operand += *at == ',' && !braces && !brackets;
-        if (*at != '%' || brackets) continue;
-        size_t length = 1;
-        while (isalnum((unsigned char)at[length]) || strchr("_$", at[length] ? at[length] : ' ')) length++;
-        uint32_t number = number_register(chains, at, length);
-        if (number == UINT32_MAX) return false;
-        add_register(operation, number, operand);
+        if (!isalnum((unsigned char)*at) && !strchr("%_$", *at)) continue;
+        size_t length = name_length(at);
+        if (!isdigit((unsigned char)*at) && !brackets) {
+            uint32_t number = number_register(chains, at, length);
+            if (number == UINT32_MAX) return false;
+            add_register(operation, number, operand);
+            if (at[length] == '.' && operand == 0) operation->kind = KIND_UNKNOWN;
+        }
         at += length - 1;
     }
     return true;
 }
 
-static const char *line_of(const char *text, uint32_t line) {
-    while (text && --line) {
-        text = strchr(text, '\n');
-        text = text ? text + 1 : NULL;
-    }
-    return text;
-}
-
-/* The line may begin with a label or a guard. */
-static bool decode(struct chains *chains, struct operation *operation, const simt_place *place) {
-    const char *line = line_of(chains->ptx, place->ptx_line);
-    const char *at = line ? strstr(line, place->opcode) : NULL, *end = line ? strchr(line, '\n') : NULL;
+/* `at` is the place's line. */
+static bool decode(struct chains *chains, struct operation *operation, const simt_place *place,
+                   const char *at) {
+    const size_t before = place->ptx_column - 1;
     *operation = (struct operation){.kind = kind_of(place->opcode), .rounds = does_round(place->opcode)};
-    if (!at || (end && at > end)) operation->kind = KIND_UNKNOWN;
+    if (!at || strcspn(at, "\n") < before || !begins(at + before, place->opcode)) operation->kind = KIND_UNKNOWN;
     if (operation->kind == KIND_UNKNOWN || operation->kind == KIND_CONTROL) return true;
-    return decode_operands(chains, operation, at + strlen(place->opcode), begins(place->opcode, "red."));
+    return decode_operands(chains, operation, at + before + strlen(place->opcode),
+                           begins(place->opcode, "red."));
 }
 
+/* Places are in the order of the text. */
 static bool decode_all(struct chains *chains, const simt_launch_view *view) {
     if (chains->operations) return true;
     chains->operations = calloc(view->place_count + 1, sizeof *chains->operations);
     if (!chains->operations) return false;
     chains->operation_count = view->place_count;
-    for (uint32_t pc = 0; pc < view->place_count; pc++)
-        if (!decode(chains, &chains->operations[pc], &view->places[pc])) return false;
+    const char *line = chains->ptx;
+    uint32_t number = 1;
+    for (uint32_t pc = 0; pc < view->place_count; pc++) {
+        for (; line && number < view->places[pc].ptx_line; number++) {
+            line = strchr(line, '\n');
+            line = line ? line + 1 : NULL;
+        }
+        if (!decode(chains, &chains->operations[pc], &view->places[pc], line)) return false;
+    }
     return true;
 }
 

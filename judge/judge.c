@@ -113,6 +113,24 @@ static void refuse_for(struct trial *trial, const char *kind, const char *format
 /* ---- findings -------------------------------------------------------------------------------------------
  */
 
+/* "... (index 1000 of `in`, which has 1000 elements)".  Allocations are 4 GiB apart, so what is near is the argument's, be
+ * it before its begin or behind its end. */
+static void name_element(const struct trial *trial, const simt_finding *finding, char *text, size_t nbytes) {
+    const struct judge_task *task = trial->judging->task;
+    const int64_t reach = INT64_C(1) << 31;
+    const size_t length = strlen(text);
+    if (!strstr(finding->message, " global memory")) return;
+    for (size_t a = 0; a < task->argument_count; a++) {
+        const struct buffer *buffer = &trial->buffers.items[a];
+        const int64_t offset = (int64_t)(finding->address - buffer->address);
+        const int64_t size = (int64_t)wf_type_nbytes(task->arguments[a].type);
+        if (task->arguments[a].role == ROLE_SCALAR || offset < -reach || offset >= reach) continue;
+        snprintf(text + length, nbytes - length, " (index %" PRId64 " of `%s`, which has %" PRIu64 " element%s)",
+                 offset / size - (offset % size < 0), task->arguments[a].name, buffer->count, buffer->count == 1 ? "" : "s");
+        return;
+    }
+}
+
 static void refuse_findings(struct trial *trial, const simt_report *report) {
     for (size_t i = 0; i < simt_report_finding_count(report); i++) {
         const simt_finding *finding = simt_report_finding(report, i);
@@ -125,6 +143,7 @@ static void refuse_findings(struct trial *trial, const simt_report *report) {
                      trial->launch.instruction_limit);
         else
             snprintf(reason.message, sizeof reason.message, "%s", finding->message);
+        name_element(trial, finding, reason.message, sizeof reason.message);
         snprintf(reason.file, sizeof reason.file, "%s", finding->file);
         refuse(trial, &reason);
         trial->is_over |= finding->kind == SIMT_FINDING_RUNAWAY || finding->kind == SIMT_FINDING_UNSUPPORTED;
@@ -207,7 +226,9 @@ static void refuse_value(struct trial *trial, const struct comparison *c) {
         snprintf(place, sizeof place, "%s(%s)", wf_op_name(task->reference.partials), output);
     else
         snprintf(place, sizeof place, "%s[%" PRIu64 "]", output, c->element);
-    if (c->bound > 0)
+    if (c->bound > 0 && !isfinite(c->value))
+        refuse_for(trial, "result", "%s is %.9Lg, and must be %.9Lg, but for its rounding", place, c->value, c->exact);
+    else if (c->bound > 0)
         refuse_for(trial, "result",
                    "%s is %.9Lg, exactly %.9Lg: off by %.3Lg ulp, where %" PRIu64
                    " rounded operations in a row explain no more than %.3Lg",

@@ -1,5 +1,6 @@
 #include "reference.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -212,6 +213,12 @@ static bool find_element(const void *context, const char *name, size_t length, c
     return !index && scope_find(making->scope, name, length, number);
 }
 
+static bool fail_element(const struct making *making, uint64_t i, const char *wrong) {
+    snprintf(making->message->text, sizeof making->message->text, "%s: '%.200s': %s, where n = %s and i = %" PRIu64,
+             making->task->name, making->task->reference.elements, wrong, making->scope->size->text, i);
+    return false;
+}
+
 static bool make_elements(struct making *making) {
     struct expected *expected = making->expected;
     struct element_names context = {making, 0};
@@ -220,7 +227,7 @@ static bool make_elements(struct making *making) {
     for (; context.i < expected->count; context.i++) {
         struct evaluation evaluation;
         if (!evaluate(making->task->reference.elements, &names, &evaluation))
-            return fail(making, evaluation.wrong);
+            return fail_element(making, context.i, evaluation.wrong);
         if (!evaluation.is_polynomial && !making->task->roundings)
             return fail(making, "an expression that divides or calls a function needs 'Roundings:'");
         expected->values[context.i] = evaluation.number.value;

@@ -2,6 +2,7 @@
 #include "task.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -165,10 +166,16 @@ bool generator_read(const char *text, struct generator *generator) {
            read_specials(text + length, generator);
 }
 
-static size_t find_argument(const struct judge_task *task, const char *name) {
+static size_t find_name(const struct judge_task *task, const char *name, size_t length) {
     size_t i = 0;
-    while (i < task->argument_count && strcmp(task->arguments[i].name, name)) i++;
+    while (i < task->argument_count &&
+           (strncmp(task->arguments[i].name, name, length) || task->arguments[i].name[length]))
+        i++;
     return i;
+}
+
+static size_t find_argument(const struct judge_task *task, const char *name) {
+    return find_name(task, name, strlen(name));
 }
 
 /* ---- the lines of a task --------------------------------------------------------------------------- */
@@ -464,9 +471,9 @@ static bool read_left(struct reading *reading, char *text) {
         if (!reference->partials) return fail(reading, "'%s' is no op", trim(text));
     }
     reference->output = find_argument(task, trim(name));
-    if (reference->output == task->argument_count || task->arguments[reference->output].role != ROLE_OUTPUT)
-        return fail(reading, "'%s' is no output", trim(name));
-    return true;
+    const enum role role = reference->output < task->argument_count ? task->arguments[reference->output].role : ROLE_SCALAR;
+    if (role == ROLE_OUTPUT || role == ROLE_INOUT) return true;
+    return fail(reading, "'%s' is no output: an argument of the role output or inout", trim(name));
 }
 
 static bool read_reference(struct reading *reading) {
@@ -520,11 +527,21 @@ static bool check_whole(const struct reading *reading, const char *const *texts,
     return true;
 }
 
-static bool check_launch(const struct reading *reading, const struct stage *stage, const struct scope *scope) {
-    for (size_t i = 0; i < stage->other_block_count; i++)
-        if (!check_whole(reading, stage->other_blocks[i], 3, scope)) return false;
-    return check_whole(reading, stage->block, 3, scope) && check_whole(reading, stage->grid, 3, scope) &&
-           check_whole(reading, &stage->shared, 1, scope);
+enum { THREADS_MAX = 1024 };
+
+static bool check_block(struct reading *reading, const struct stage *stage, size_t number, const struct scope *scope) {
+    uint32_t extents[3];
+    uint64_t threads;
+    if (!read_extents(reading->task, stage_block(stage, number), scope, extents, &threads, reading->message)) return false;
+    reading->line = stage->line;
+    return threads <= THREADS_MAX || fail(reading, "a block of '%s' has %" PRIu64 " threads where n = %s, and may have %d",
+                                          stage->kernel, threads, scope->size->text, THREADS_MAX);
+}
+
+static bool check_launch(struct reading *reading, const struct stage *stage, const struct scope *scope) {
+    for (size_t block = 0; block <= stage->other_block_count; block++)
+        if (!check_block(reading, stage, block, scope)) return false;
+    return check_whole(reading, stage->grid, 3, scope) && check_whole(reading, &stage->shared, 1, scope);
 }
 
 /* What later depends on a size must be right for each, and is asked for once here. */
@@ -551,10 +568,7 @@ static bool check(struct reading *reading) {
 
 static bool add_parameter(struct reading *reading, struct stage *stage, const char *name, int length) {
     const struct judge_task *task = reading->task;
-    size_t index = 0;
-    while (index < task->argument_count && (strncmp(task->arguments[index].name, name, (size_t)length) ||
-                                            task->arguments[index].name[length]))
-        index++;
+    const size_t index = find_name(task, name, (size_t)length);
     if (!length || index == task->argument_count)
         return fail(reading, "'%.*s' in the signature of '%s' is no argument of the task", length, name, stage->kernel);
     if (stage->argument_count == ARGUMENTS_MAX)
@@ -575,7 +589,27 @@ static bool read_parameters(struct reading *reading, struct stage *stage) {
     return true;
 }
 
-/* Of one kernel the parameters are the arguments, in order, whatever they are called. */
+/* Of one kernel the parameters are the arguments, in order, whatever they are called, but not as others of them. */
+static bool check_signature(struct reading *reading) {
+    const struct judge_task *task = reading->task;
+    const char *begin = strchr(task->stages[0].signature, '(') + 1;
+    size_t names[ARGUMENTS_MAX], count = 0;
+    reading->line = task->stages[0].line;
+    for (const char *end; *begin && *begin != ')'; begin = *end == ',' ? end + 1 : end, count++) {
+        end = begin + strcspn(begin, ",)");
+        int length;
+        const char *name = word_before(begin, end, &length);
+        if (count < ARGUMENTS_MAX) names[count] = find_name(task, name, (size_t)length);
+    }
+    if (count != task->argument_count)
+        return fail(reading, "the signature has %zu parameters, and the task %zu arguments", count, task->argument_count);
+    for (size_t p = 0; p < count; p++)
+        if (names[p] != p && names[p] < count)
+            return fail(reading, "'%s' is parameter %zu of the signature, and argument %zu: arguments are in its order",
+                        task->arguments[names[p]].name, p + 1, names[p] + 1);
+    return true;
+}
+
 static bool read_stages(struct reading *reading) {
     struct judge_task *task = reading->task;
     for (size_t s = 0; s < task->stage_count; s++) {
@@ -604,7 +638,8 @@ static bool read_all(struct reading *reading) {
         if (keys[key].is_needed && !(met >> key & 1))
             return fail(reading, "there is no line '%s:'", keys[key].name);
     if (!reading->task->size_count) return fail(reading, "there is no size");
-    return read_stages(reading) && read_reference(reading) && check(reading);
+    return read_stages(reading) && read_reference(reading) && check(reading) &&
+           (reading->task->stage_count > 1 || check_signature(reading));
 }
 
 simt_error judge_task_read(const char *text, const char *name, struct judge_task **task,

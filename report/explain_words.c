@@ -66,8 +66,9 @@ static void put_run(FILE *stream, uint32_t first, uint32_t last, uint32_t spacin
         fprintf(stream, "%u, %u", first, last);
     else if (spacing == 1)
         fprintf(stream, "%u-%u", first, last);
-    else if (count == 3)
-        fprintf(stream, "%u, %u, %u", first, first + spacing, last);
+    else if (count <= 4) /* dots would stand for nobody */
+        for (uint32_t thread = first; thread <= last; thread += spacing)
+            fprintf(stream, "%s%u", thread == first ? "" : ", ", thread);
     else
         fprintf(stream, "%u, %u, %u ... %u", first, first + spacing, first + 2 * spacing, last);
 }

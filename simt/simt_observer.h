@@ -25,7 +25,7 @@ typedef struct simt_place {
     uint32_t line;
     const char *outer_file;
     uint32_t outer_line;
-    uint32_t ptx_line;
+    uint32_t ptx_line, ptx_column; /* of the opcode, from 1 */
     const char *opcode; /* with its modifiers: "ld.shared.u32" */
     bool approximate;   /* PTX promises no exact bits for it */
 } simt_place;

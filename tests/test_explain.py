@@ -441,6 +441,13 @@ def test_page():
     assert "\033" not in page
 
 
+@pytest.mark.parametrize("threads, said", [
+    (8, {"0, 2, 4, 6", "0, 4", "1-3, 5-7"}), (16, {"0, 2, 4 ... 14", "0, 4, 8, 12", "0, 8"})])
+def test_dots_between_threads_stand_for_some(threads, said):
+    lines = printed("explain", "04", "-n", threads, "--block", threads).splitlines()
+    assert said <= {line.split("threads ")[1] for line in lines if re.match("    (yes|no): ", line)}
+
+
 def test_banks_are_drawn():
     page = printed("explain", "05", "-n", 1024)
     step = page.split("\nstep 5 of 10\n")[1].split("\nstep 6 of 10\n")[0].splitlines()

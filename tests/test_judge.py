@@ -294,6 +294,8 @@ WORSE = {
     "overflow": ("softmax", "if (threadIdx.x == 0) { const float *row = in + blockIdx.x * cols; float s = 0; for (int c = 0;"
                  " c < cols; c++) s += expf(row[c]); for (int c = 0; c < cols; c++) out[blockIdx.x * cols + c] ="
                  " expf(row[c]) / s; }", {"result"}),
+    "an array that nobody began": ("sum", ALONE % "float own[4]; for (int i = 0; i < n; i++) own[i & 3] += in[i];"
+                                   " *out = own[0] + own[1] + own[2] + own[3];", {"result"}),
     "a lost update": ("histogram", "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)"
                       " bins[in[i]]++;", {"race", "result"}),
 }
@@ -516,29 +518,9 @@ def test_every_task_of_floats_has_a_set_with_what_is_no_number():
         assert ("with" in lines and "inf" in lines) == (path.stem != "17_exact"), path
 
 
-def wrong_task(name):
-    """The launch that shows the fault, with data of the judge's own."""
-    source = (ROOT / "ladder" / "wrong" / f"{name}.cu").read_text()
-    signature = re.search(r"__global__ (void reduce\(.*?\))", source)[1]
-    words = wrong_kernels.facts_of(name)["Launch"].split()
-    settings = dict(word.split("=") for word in words if "[" not in word and ":" not in word)
-    (kind, count), *_ = [re.match(r"([a-z]\d+)\[(\d+)\]", word).groups() for word in words if "[" in word]
-    scalars = "".join(f"Argument: n scalar {word.split(':')[0]} n\n" for word in words if ":" in word)
-    return f"""Title: {name}
-Signature: __global__ {signature}
-Block: {settings["block"]}
-Grid: {settings.get("grid", 1)}
-Shared: {settings.get("shared", 0)}
-Argument: in inout {kind}[n] integers(1, 9)
-Argument: out output {kind}[grid] zeros
-{scalars}Sizes: {count}
-Expect: sum(out) = sum(in)
-"""
-
-
 @pytest.mark.parametrize("name", WRONG)
 def test_every_wrong_kernel_is_refused_for_what_it_is_known_for(name, write):
-    told = verdict(ROOT / "ladder" / "wrong" / f"{name}.cu", "--task", write("wrong.task", wrong_task(name)), status=3)
+    told = verdict(ROOT / "ladder" / "wrong" / f"{name}.cu", status=3)  # its task lies beside it
     report = wrong_kernels.facts_of(name)["Report"]
     assert ("result" if report == "none" else report) in kinds(told)
 
@@ -577,7 +559,9 @@ TREE = """__global__ void reduce(const float *in, float *out, int n)
     (TREE.replace("float s = 0", "double s = 0").replace("__shfl_down_sync(0xffffffff, s, d)",
                                                          "__shfl_down_sync(0xffffffff, (float)s, d)"), 16 + 10 + 1, True),
     (TREE.replace("*out = s", "atomicAdd(out, s)"), 16 + 5 + 1, True),
-], ids=["one by one", "a tree", "through f64", "an atomic"])
+    (TREE.replace("s += in[i];", 'asm("{ .reg .f32 r, z; mov.f32 r, %0; mov.f32 z, 0f00000000; add.f32 r, r, z; @!p add.f32 r, r, %1;'
+                  ' mov.f32 %0, r; }" : "+f"(s) : "f"(in[i]));').replace("{ .reg", "{ .reg .pred p; setp.ne.u32 p, 0, 0; .reg"), 2 * 16 + 5, True),
+], ids=["one by one", "a tree", "through f64", "an atomic", "inline assembly"])
 def test_the_longest_chain_of_additions_is_counted(source, roundings, is_counted, write):
     told = verdict(write("kernel.cu", source), "--task", write("a.task", ONE_SIZE), status=0)
     assert (told["roundings"], told["roundings_counted"]) == (roundings, is_counted)
@@ -599,11 +583,46 @@ def test_whole_numbers_must_be_exact_and_others_within_the_bound(write):
     assert wanted == int(wanted) and value != wanted
 
 
+@pytest.mark.parametrize("was, now, said", [
+    ("i += 32", "i += 31", "is -?[\\d.e+]+, exactly -?[\\d.]+: off by [\\d.e+]+ ulp, where \\d+ rounded operations in a row explain no more than"),
+    ("*out = s", "*out = s / 0", "is inf, and must be [\\d.]+, but for its rounding"),
+    ("i < n", "i <= n + 32", r"index 512 of `in`, which has 512 elements\)"),
+    ("*out = s", "out[-1] = s", r"index -1 of `out`, which has 1 element\)"),
+])
+def test_a_reason_says_what_and_where(was, now, said, write):
+    told = verdict(write("kernel.cu", TREE.replace(was, now)), "--task", write("a.task", ONE_SIZE), status=3)
+    assert re.search(said, told["reasons"][0]["message"]), told["reasons"]
+
+
 def test_the_seed_makes_the_data_and_the_verdict_is_the_same_again(write):
     kernel, task = write("kernel.cu", TREE), write("a.task", ONE_SIZE)
     first, again, other = (verdict(kernel, "--task", task, "--seed", seed) for seed in (0, 0, 1))
     assert first == again
     assert first["seed"] == 0 and other["seed"] == 1 and other["error_ulp"] != first["error_ulp"]
+
+
+def test_a_result_in_place(write):
+    """The output may be an input, too: its elements in the reference are those before the launch."""
+    task = write("a.task", """Title: y = 2 x + y
+Signature: __global__ void add(const float *x, float *y, int n)
+Block: 128 | 33
+Grid: ceil(n / block)
+Argument: x input f32[n] integers(-8, 8) | uniform(-1, 1)
+Argument: y inout f32[n] integers(-8, 8) | uniform(-1, 1)
+Argument: n scalar i32 n
+Sizes: 0 1 100 300 ...
+Expect: y[i] = 2 * x[i] + y[i]
+""")
+    source = """__global__ void add(const float *x, float *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] += 2 * x[i];
+}
+"""
+    assert verdict(write("kernel.cu", source), "--task", task, status=0)["error_ulp"] > 0
+    for was, now in (("y[i] +=", "y[i] ="), ("2 * x", "x"), ("i < n", "i + 1 < n"), ("y[i] += 2 * x[i]", "y[i] = y[i]")):
+        assert kinds(verdict(write("kernel.cu", source.replace(was, now)), "--task", task, status=3)) == {"result"}
 
 
 def test_a_stencil_by_an_expression(write):
@@ -825,6 +844,8 @@ def test_what_is_no_task_no_kernel_or_no_file(write):
     ("Shared: 0 - 1", "is not from 0 to"),
     ("Shared: " + "(" * 40, "nested too deep"),
     ("Roundings: n +", "a number or a name is missing"),
+    ("Argument: x scalar i32 n", "the signature has 3 parameters, and the task 4 arguments"),
+    ("Argument: x scratch f32[n]", "the signature has 3 parameters, and the task 4 arguments"),
 ])
 def test_a_wrong_line_of_a_task_is_named(line, said, write):
     lines = ONE_SIZE.splitlines()
@@ -844,7 +865,11 @@ def test_a_wrong_line_of_a_task_is_named(line, said, write):
     ("out = sum", "in = sum", "'in' is no output"),
     ("out = sum", "out[j] = sum", "one element of the output is name[i]"),
     ("out = sum(in)", "out[i] = in[i] / 2", "needs 'Roundings:'"),
-    ("out = sum(in)", "out[i] = in[n]", "there is no such element"),
+    ("out = sum(in)", "out[i] = in[n]", "'in[n]': there is no such element, where n = 512 and i = 0"),
+    ("out = sum(in)", "out[i] = in[i] + m", "'in[i] + m': there is no such name"),
+    ("Block: 32", "Block: 64, 32", "a.task:2: a block of 'reduce' has 2048 threads where n = 512, and may have 1024"),
+    ("Block: 32", "Block: 32 | n * 4", "a.task:2: a block of 'reduce' has 2048 threads where n = 512, and may have 1024"),
+    ("float *out, int n", "int n, float *out", "a.task:2: 'n' is parameter 2 of the signature, and argument 3"),
     ("Expect: out = sum(in)", "", "there is no line 'Expect:'"),
     ("Sizes: 512", "Sizes: 0\nGrid: 1", "Grid is given twice"),
     ("sum(in)", "softmax(in)", "softmax takes and gives"),

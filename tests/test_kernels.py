@@ -245,6 +245,18 @@ def votes():
 
 
 @kernel
+def sum_active():
+    data = numbers(30, 1000, -99, 99)
+    return Case("warps.cu", "sum_active", "4", "256", [given("i32", data), zeros("i32", 1, [sum(data)]), "i32:1000"])
+
+
+@kernel
+def sum_active_shared():
+    data = numbers(31, 1000, -99, 99)
+    return Case("warps.cu", "sum_active_shared", "4", "256", [given("i32", data), zeros("i32", 1, [sum(data)]), "i32:1000"])
+
+
+@kernel
 def argmax():
     data = floats(28, 1000)
     data[777] = data[333] = 10.5

@@ -215,12 +215,26 @@ static uint32_t lanes_complete(const struct warp *warp, enum path_state state, u
     return complete;
 }
 
-/* Executes the instruction that the path waits at, if all whom it waits for are there. */
+/* Paths whose lanes have different masks part: each then waits whole, or goes on whole.  false: no memory. */
+static bool part_waiting(struct warp *warp, enum path_state state, uint32_t pc, uint32_t complete) {
+    for (struct path *path = warp->leaves; path; path = path->next) {
+        const uint32_t left = path->waiting_lanes & ~complete;
+        if (!waits_in(path, state, pc) || !left || left == path->waiting_lanes) continue;
+        struct path *sibling = simt_path_split(warp, path, left);
+        if (!sibling) return false;
+        sibling->state = state;
+        sibling->waiting_lanes = left;
+        path->waiting_lanes &= complete;
+    }
+    return true;
+}
+
+/* Executes the instruction that the path waits at, for all lanes whom nobody misses. */
 static bool collective_try(struct warp *warp, struct path *path) {
     const struct code *code = &warp->block->launch->image->codes[path->pc];
     struct collective collective = {.warp = warp, .code = code, .path = path};
     uint32_t pc = path->pc, complete = lanes_complete(warp, PATH_AT_COLLECTIVE, pc);
-    if (path->waiting_lanes & ~complete) return false;
+    if (!(path->waiting_lanes & complete) || !part_waiting(warp, PATH_AT_COLLECTIVE, pc, complete)) return false;
     for (struct path *other = warp->leaves; other; other = other->next)
         if (waits_in(other, PATH_AT_COLLECTIVE, pc) && !(other->waiting_lanes & ~complete))
             collective_add(&collective, other, other->waiting_lanes);
@@ -277,6 +291,7 @@ static void notify_warp_barrier(struct warp *warp, const struct path *path, uint
 static bool warp_barriers_try(struct warp *warp) {
     uint32_t complete = lanes_complete(warp, PATH_AT_WARP_BARRIER, NO_PC);
     bool is_any = false;
+    if (!part_waiting(warp, PATH_AT_WARP_BARRIER, NO_PC, complete)) return false;
     for (struct path *path = warp->leaves; path; path = path->next) {
         if (path->state != PATH_AT_WARP_BARRIER || path->waiting_lanes & ~complete) continue;
         notify_warp_barrier(warp, path, path->waiting_lanes, complete);

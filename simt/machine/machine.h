@@ -336,7 +336,7 @@ struct warp {
     struct block *block;
     uint32_t index;
     uint32_t live; /* lanes that have not exited */
-    struct path *leaves;
+    struct path *leaves, *last_leaf;
     struct path *free_paths;
     unsigned char *local;   /* lane after lane, local_capacity each */
     size_t local_capacity;

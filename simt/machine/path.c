@@ -15,6 +15,7 @@ static void leaf_link(struct warp *warp, struct path *path) {
     path->previous = NULL;
     path->next = warp->leaves;
     if (path->next) path->next->previous = path;
+    else warp->last_leaf = path;
     warp->leaves = path;
 }
 
@@ -22,16 +23,16 @@ static void leaf_unlink(struct warp *warp, struct path *path) {
     if (path->previous) path->previous->next = path->next;
     else warp->leaves = path->next;
     if (path->next) path->next->previous = path->previous;
+    else warp->last_leaf = path->previous;
     path->previous = path->next = NULL;
 }
 
 void simt_path_rotate(struct warp *warp, struct path *path) {
     if (!path->next) return;
-    struct path *last = path->next;
-    while (last->next) last = last->next;
     leaf_unlink(warp, path);
-    last->next = path;
-    path->previous = last;
+    path->previous = warp->last_leaf;
+    path->previous->next = path;
+    warp->last_leaf = path;
 }
 
 static struct path *path_create(struct warp *warp, const struct path *like, uint32_t mask, uint32_t pc) {
@@ -209,12 +210,13 @@ static struct frame *frame_create(struct warp *warp, const struct function *func
     return frame;
 }
 
-/* Local memory for a frame above `base`. */
+/* Local memory for a frame above `base`.  What no thread has written is no result: ones, not zeros, which often would be. */
 static bool local_reserve(struct warp *warp, uint64_t end) {
     if (end <= warp->local_capacity) return true;
     size_t capacity = 2 * end + 256;
-    unsigned char *grown = calloc(SIMT_LANES, capacity);
+    unsigned char *grown = malloc(SIMT_LANES * capacity);
     if (!grown) return false;
+    memset(grown, 0xff, SIMT_LANES * capacity);
     for (size_t l = 0; l < SIMT_LANES && warp->local; l++)
         memcpy(grown + l * capacity, warp->local + l * warp->local_capacity, warp->local_capacity);
     free(warp->local);

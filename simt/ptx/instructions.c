@@ -258,8 +258,10 @@ void simt_parse_instruction(struct parser *parser, struct name *name, const stru
     memcpy(instruction->modifiers, opcode->modifiers, sizeof instruction->modifiers);
     parse_operands(parser, instruction);
     if (!simt_parse_take(parser, ";")) simt_parse_expected(parser, "';' after an instruction");
-    module->places[pc] =
-        (simt_place){.ptx_line = token->line, .opcode = name->text, .approximate = opcode->is_approximate};
+    module->places[pc] = (simt_place){.ptx_line = token->line,
+                                      .ptx_column = token->column,
+                                      .opcode = name->text,
+                                      .approximate = opcode->is_approximate};
     parser->positions[pc] = parser->position;
     module->instruction_count++;
 }

@@ -49,6 +49,41 @@ extern "C" __global__ void votes(const int *in, unsigned int *out) {
     __syncwarp();
 }
 
+// The lane of the mask so many further on, or the last one's own.
+__device__ int lane_after(unsigned int mask, int lane, int steps) {
+    int found = __fns(mask, lane, steps + 1);
+    return found == -1 ? lane : found;
+}
+
+// The active lanes add up what is theirs.  A schedule may part a warp into several such groups, which meet in one place.
+extern "C" __global__ void sum_active(const int *in, int *out, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32;
+    if (i >= n) return;
+    unsigned int here = __activemask();
+    int sum = in[i], rank = __popc(here & ((1u << lane) - 1));
+    for (int d = 1; d < __popc(here); d *= 2) {
+        int other = __shfl_sync(here, sum, lane_after(here, lane, d));
+        if (rank + d < __popc(here)) sum += other;
+    }
+    if (rank == 0) atomicAdd(out, sum);
+}
+
+extern "C" __global__ void sum_active_shared(const int *in, int *out, int n) {
+    __shared__ int sums[256];
+    int i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x % 32, warp = threadIdx.x - lane;
+    if (i >= n) return;
+    unsigned int here = __activemask();
+    int rank = __popc(here & ((1u << lane) - 1));
+    sums[threadIdx.x] = in[i];
+    for (int d = 1; d < __popc(here); d *= 2) {
+        __syncwarp(here);
+        int other = sums[warp + lane_after(here, lane, d)];
+        __syncwarp(here);
+        if (rank + d < __popc(here)) sums[threadIdx.x] += other;
+    }
+    if (rank == 0) atomicAdd(out, sums[threadIdx.x]);
+}
+
 // Greatest value and where it is first, packed so that one 64-bit maximum finds both.
 extern "C" __global__ void argmax(const float *in, unsigned long long *best, int n) {
     unsigned long long mine = 0;
