@@ -1,6 +1,7 @@
 #include "kernel_source.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -423,48 +424,136 @@ bool kernel_source_rows(const char *text, uint64_t elements, char name[KERNEL_WO
     return is_found;
 }
 
-/* The declaration of the array among those of one statement of __shared__, with the statement's type. */
-static bool read_shared(const char *at, const char *end, const char *name, size_t length, struct kernel_parameter *array) {
-    char type[KERNEL_WORD] = "";
+enum { RANK_MAX = 4 };
+
+/* An array of shared memory as the text declares it. */
+struct shared_array {
+    char type[KERNEL_WORD];
+    uint64_t extents[RANK_MAX];
+    size_t rank;
+};
+
+/* "float" and "float4": 4 and 16; 0: neither. */
+static size_t type_nbytes(const char *type) {
+    char base[KERNEL_WORD];
+    const size_t length = strlen(type);
+    if (kernel_type_element(type)) return element_nbytes(kernel_type_element(type));
+    if (!length || !strchr("234", type[length - 1])) return 0;
+    snprintf(base, sizeof base, "%.*s", (int)length - 1, type);
+    return kernel_type_element(base) ? (size_t)(type[length - 1] - '0') * element_nbytes(kernel_type_element(base)) : 0;
+}
+
+/* Its extents, in all so many elements: one that is not known, of a template for example, follows from the others. */
+static bool read_extents(const char *text, const char *at, const char *end, uint64_t count, struct shared_array *array) {
+    uint64_t known = 1;
+    size_t unknown = RANK_MAX;
+    for (array->rank = 0; (at = memchr(at, '[', (size_t)(end - at))) != NULL; array->rank++) {
+        const char *behind = behind_bracket(at);
+        if (!behind || behind > end || array->rank == RANK_MAX) return false;
+        bool is_known;
+        uint64_t extent = evaluate(text, at + 1, behind - 1, 4, 0, &is_known);
+        if (!is_known && unknown < RANK_MAX) return false;
+        if (!is_known) unknown = array->rank;
+        else if (!extent || extent > count) return false;
+        else known *= extent;
+        array->extents[array->rank] = extent;
+        at = behind;
+    }
+    if (unknown < array->rank) array->extents[unknown] = count / known;
+    return array->rank && (unknown < array->rank ? count % known == 0 : count == known);
+}
+
+/* The array's declaration among those of one statement of __shared__, of so many bytes; a rank of 0: its extents are not
+ * known.  false: it is not there, or its type has no size that is known. */
+static bool read_shared(const char *text, const char *at, const char *end, const char *name, size_t length, uint64_t nbytes,
+                        struct shared_array *array) {
+    *array = (struct shared_array){.rank = 0};
     for (const char *item = at; item < end; item = item_end(item, end) + 1) {
-        read_parameter(item, item_end(item, end), array);
-        if (item == at) snprintf(type, sizeof type, "%s", array->type);
-        if (strlen(array->name) != length || strncmp(array->name, name, length)) continue;
-        snprintf(array->type, sizeof array->type, "%s", type);
-        array->element = kernel_type_element(type);
-        return array->element != NULL;
+        struct kernel_parameter declared;
+        const char *stop = item_end(item, end);
+        read_parameter(item, stop, &declared);
+        if (item == at) snprintf(array->type, sizeof array->type, "%s", declared.type);
+        if (strlen(declared.name) != length || strncmp(declared.name, name, length)) continue;
+        const size_t size = type_nbytes(array->type);
+        if (!size || nbytes % size) return false;
+        if (!read_extents(text, item, stop, nbytes / size, array)) array->rank = 0;
+        return true;
     }
     return false;
 }
 
-/* The type that every array of that name has, "float"; "": there is none, or there are several. */
-static void find_shared_type(const char *text, const char *name, size_t length, char type[KERNEL_WORD]) {
+/* What every array of that name and of so many bytes is; its rank is 0 where their extents differ.  false: there is none,
+ * or of several types. */
+static bool find_shared(const char *text, const char *name, size_t length, uint64_t nbytes, struct shared_array *array) {
     static const char shared[] = "__shared__";
-    struct kernel_parameter array;
-    *type = '\0';
+    bool is_found = false;
     for (const char *at = text; at && (at = find_word(at, shared, strlen(shared)));) {
+        struct shared_array other;
         at += strlen(shared);
-        if (!read_shared(at, at + strcspn(at, ";"), name, length, &array)) continue;
-        const bool is_another = *type && strcmp(type, array.type);
-        snprintf(type, KERNEL_WORD, "%s", is_another ? "" : array.type);
-        if (is_another) return;
+        if (!read_shared(text, at, at + strcspn(at, ";"), name, length, nbytes, &other)) continue;
+        if (is_found && strcmp(array->type, other.type)) return false;
+        const bool is_another = is_found && memcmp(array->extents, other.extents, sizeof other.extents);
+        *array = other;
+        if (is_another) array->rank = 0;
+        is_found = true;
     }
+    return is_found;
+}
+
+/* "index 32 of `t`" as `t[1][0]`, where it has several extents; otherwise as it is. */
+static void put_element(FILE *stream, const struct shared_array *array, const char *name, size_t length, int64_t index) {
+    int64_t below = 1;
+    if (array->rank < 2 || index < 0) {
+        fprintf(stream, "index %" PRId64 " of `%.*s`", index, (int)length, name);
+        return;
+    }
+    for (size_t i = 1; i < array->rank; i++) below *= (int64_t)array->extents[i];
+    fprintf(stream, "`%.*s", (int)length, name);
+    for (size_t i = 0; i < array->rank; i++) {
+        fprintf(stream, "[%" PRId64 "]", index / below);
+        index %= below;
+        below /= i + 1 < array->rank ? (int64_t)array->extents[i + 1] : 1;
+    }
+    fputc('`', stream);
+}
+
+static void put_array(FILE *stream, const struct shared_array *array, const char *name, size_t length, int64_t index,
+                      uint64_t count) {
+    put_element(stream, array, name, length, index);
+    fprintf(stream, ", %s", array->type);
+    if (array->rank < 2) fprintf(stream, "[%" PRIu64 "]", count);
+    else
+        for (size_t i = 0; i < array->rank; i++) fprintf(stream, "[%" PRIu64 "]", array->extents[i]);
+}
+
+/* "index 64 of `tile`, 64 elements of 4 bytes)" */
+struct told_element {
+    char name[KERNEL_WORD];
+    int64_t index;
+    uint64_t count;
+    int64_t size;
+};
+
+static bool read_element(const char *at, struct told_element *told) {
+    return sscanf(at, "index %" SCNd64 " of `%63[^`]`, %" SCNu64 " elements of %" SCNd64, &told->index, told->name, &told->count,
+                  &told->size) == 4 && told->size > 0;
 }
 
 void kernel_source_array(const char *text, char *message, size_t nbytes) {
-    static const char elements[] = " elements of ";
-    const char *count = strstr(message, elements);
-    char *number = count ? message + (count - message) : message, type[KERNEL_WORD];
-    while (number > message && isdigit((unsigned char)number[-1])) number--;
-    if (number - message < 4) return;
-    const char *end = number - 3, *name = end; /* "`tile`, 64 elements of 4 bytes)" */
-    while (name > message && is_word(name[-1])) name--;
-    char *plain = without_comments(text);
-    find_shared_type(plain, name, (size_t)(end - name), type);
+    char words[KERNEL_MESSAGE];
+    struct told_element told;
+    struct shared_array array;
+    char *begin = message;
+    while ((begin = strstr(begin, "index ")) && !read_element(begin, &told)) begin++;
+    char *plain = begin ? without_comments(text) : NULL;
+    const bool is_found = plain && find_shared(plain, told.name, strlen(told.name), told.count * (uint64_t)told.size, &array);
     free(plain);
-    const char *element = kernel_type_element(type);
-    if (!element || element_nbytes(element) != strtoull(count + strlen(elements), NULL, 10)) return;
-    char *rest = strchr(count, ')'), kept[KERNEL_MESSAGE];
-    snprintf(kept, sizeof kept, "%s", rest ? rest : ")");
-    snprintf(number, nbytes - (size_t)(number - message), "%s[%llu]%s", type, strtoull(number, NULL, 10), kept);
+    const int64_t type = is_found ? (int64_t)type_nbytes(array.type) : 0;
+    FILE *stream = !type || type % told.size ? NULL : fmemopen(words, sizeof words, "w");
+    if (!stream) return;
+    const int64_t offset = told.index * told.size, index = offset / type - (offset % type < 0);
+    put_array(stream, &array, told.name, strlen(told.name), index, told.count * (uint64_t)told.size / (uint64_t)type);
+    fputs(begin + strcspn(begin, ")"), stream);
+    fclose(stream);
+    snprintf(begin, nbytes - (size_t)(begin - message), "%s", words);
 }

@@ -40,8 +40,9 @@ const char *kernel_type_element(const char *type);
  * `name`, and of that plus one, "tile[32][33]", into `padded`.  false: there is none. */
 bool kernel_source_rows(const char *text, uint64_t elements, char name[KERNEL_WORD], char padded[KERNEL_WORD]);
 
-/* A message with "index 64 of `tile`, 64 elements of 4 bytes)" has "float[64])" there after it, where the text
- * declares that array of shared memory, and its elements have as many bytes.  Of nbytes bytes. */
+/* A message with "index 64 of `tile`, 64 elements of 4 bytes)" has "index 64 of `tile`, float[64])" there after it, or
+ * "`tile[2][0]`, float[2][32])", where the text declares that array of shared memory with a type of that size, or of
+ * several such (float4).  Of nbytes bytes. */
 void kernel_source_array(const char *text, char *message, size_t nbytes);
 
 #endif

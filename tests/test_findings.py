@@ -429,6 +429,55 @@ def test_a_race_in_shared_memory_is_told_by_array_and_element(write):
     assert (int(byte) - int(index) * 4) in (0, 64)  # `other` may lie before it
 
 
+# Kernels of which one element of `t` is out of bounds, or raced for; `t` as it is told.
+ARRAYS = {
+    "constants of all kinds": ("""#define DEEP 2
+constexpr int WIDE = 1 << 5;
+__global__ void f(const float *in, float *out) {
+    __shared__ float one[4], t[DEEP][2 * DEEP][WIDE];
+    int lane = threadIdx.x;
+    t[lane / 32 + 1][3][lane % 32] = in[lane];
+    out[lane] = t[0][3][lane % 32] + one[0];
+}""", "(`t[2][3][0]`, float[2][4][32])"),
+    "a template's extent": ("""template <int ROWS> __global__ void f(const float *in, float *out) {
+    __shared__ double t[ROWS][8];
+    t[threadIdx.x / 8][threadIdx.x % 8] = in[threadIdx.x];
+    out[threadIdx.x] = t[0][0];
+}
+template __global__ void f<4>(const float *, float *);""", "(`t[4][0]`, double[4][8])"),
+    "vectors": ("""__global__ void f(const float *in, float *out) {
+    __shared__ float4 t[60];
+    t[threadIdx.x].x = in[threadIdx.x];
+    out[threadIdx.x] = t[0].x;
+}""", "(index 60 of `t`, float4[60])"),
+    "extents that differ": ("""__global__ void f(const float *in, float *out) {
+    __shared__ float t[4][8];
+    t[threadIdx.x / 8][threadIdx.x % 8] = in[threadIdx.x];
+    out[threadIdx.x] = t[0][0];
+}
+__device__ void other() { __shared__ float t[8][4]; t[0][0] = 0; }""", "(index 32 of `t`, float[32])"),
+    "extents that are not known": ("""template <int N> __global__ void f(const float *in, float *out) {
+    __shared__ float t[N][N + 1];
+    t[threadIdx.x / 5][threadIdx.x % 5] = in[threadIdx.x];
+    out[threadIdx.x] = t[0][0];
+}
+template __global__ void f<4>(const float *, float *);""", "(index 20 of `t`, float[20])"),
+    "before the first": ("""__global__ void f(const float *in, float *out) {
+    __shared__ float t[4][8];
+    int i = threadIdx.x - 1;
+    t[0][i] = in[threadIdx.x];
+    out[threadIdx.x] = t[0][0];
+}""", "(index -1 of `t`, float[4][8])"),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_an_element_is_told_as_the_source_has_its_array(name, write):
+    source, element = ARRAYS[name]
+    findings = inspected(write("arrays.cu", source), "--block", 64, "--arg", "f32[64]=iota", "--arg", "f32[64]", status=3)["findings"]
+    assert [finding["message"].endswith(element) for finding in findings if finding["kind"] == "bounds"] == [True]
+
+
 FENCES = {
     "one that the reader lacks": ("""__global__ void f(int *data, int *flag, int *out) {
     if (blockIdx.x == 1) {

@@ -115,21 +115,21 @@ class Wrong:
 
 
 LOADED = "load of shared memory at byte"
-STAGES = "`stages`, 512 elements of 4 bytes)"
+STAGES = "int4[2][64])"
 WRONG = [
-    Wrong(staged, "no_commit", "race", "line: read", racing(f"{LOADED} 16 (index 4 of {STAGES}", "asynchronous copy", "(1,0,0)", NOT_DONE),
+    Wrong(staged, "no_commit", "race", "line: read", racing(f"{LOADED} 16 (`stages[0][1]`, {STAGES}", "asynchronous copy", "(1,0,0)", NOT_DONE),
           "copy_16", (32, 0, 0)),
-    Wrong(staged, "no_wait", "race", "line: read", racing(f"{LOADED} 16 (index 4 of {STAGES}", "asynchronous copy", "(1,0,0)", NOT_DONE),
+    Wrong(staged, "no_wait", "race", "line: read", racing(f"{LOADED} 16 (`stages[0][1]`, {STAGES}", "asynchronous copy", "(1,0,0)", NOT_DONE),
           "copy_16", (32, 0, 0)),
     Wrong(staged, "waits_for_older", "race", "line: read",
-          racing(f"{LOADED} 16 (index 4 of {STAGES}", "asynchronous copy", "(1,0,0)", NOT_DONE), "copy_16", (32, 0, 0)),
-    Wrong(staged, "no_barrier", "race", "line: read", racing(f"{LOADED} 0 (index 0 of {STAGES}", "asynchronous copy", "(0,0,0)", NOT_DONE),
+          racing(f"{LOADED} 16 (`stages[0][1]`, {STAGES}", "asynchronous copy", "(1,0,0)", NOT_DONE), "copy_16", (32, 0, 0)),
+    Wrong(staged, "no_barrier", "race", "line: read", racing(f"{LOADED} 0 (`stages[0][0]`, {STAGES}", "asynchronous copy", "(0,0,0)", NOT_DONE),
           "copy_16", (31, 0, 0)),
     Wrong(staged, "reuses_stage", "race", "copy_16",
           racing("asynchronous copy to shared memory at byte 512", "load", "(63,0,0)", NOT_BEFORE), "line: read",
           (32, 0, 0)),
     Wrong(staged, "stores_into_copy", "race", "line: stores into copy",
-          racing(f"store of shared memory at byte 1024 (index 256 of {STAGES}", "asynchronous copy", "(0,0,0)", NOT_DONE), "copy_16"),
+          racing(f"store of shared memory at byte 1024 (`stages[1][0]`, {STAGES}", "asynchronous copy", "(0,0,0)", NOT_DONE), "copy_16"),
     Wrong(rounds, "no_init_barrier", "race", "arrive",
           racing("mbarrier operation of shared memory at byte 0", "mbarrier.init", "(0,0,0)",
                  "no __syncthreads() between line {other_line} and line {line}"), "init", (32, 0, 0)),
@@ -141,7 +141,7 @@ WRONG = [
           racing("bulk copy to shared memory at byte 128", "load", "(64,0,0)", NOT_BEFORE), "line: read"),
     Wrong(ring, "wrong_phase", "race", "bulk_load",
           racing("bulk copy to shared memory at byte 128", "load", "(64,0,0)", NOT_BEFORE), "line: read"),
-    Wrong(ring, "no_expect", "race", "line: read", racing(f"{LOADED} 0 (index 0 of `stages`, 128 elements of 4 bytes)", "bulk copy", "(0,0,0)", PHASE_NOT_OVER),
+    Wrong(ring, "no_expect", "race", "line: read", racing(f"{LOADED} 0 (index 0 of `stages`, int4[32])", "bulk copy", "(0,0,0)", PHASE_NOT_OVER),
           "bulk_load", (32, 0, 0)),
     Wrong(ring, "expects_less", "barrier", "await",
           endless("0xffffffff", 1, 0, 512, "the announcement (expect_tx) of 16 bytes that came"), thread=(32, 0, 0)),
@@ -225,7 +225,7 @@ def test_wrong(wrong, tmp_path):
         assert is_at(found["other"]["line"], wrong.other)
         values["other"] = f"{found['other']['file']}:{found['other']['line']}"
         values |= {"line": found["line"], "other_line": found["other"]["line"]}
-    element = r"( \(index \d+ of `\w+`, \w+\[\d+\]\))?"  # of an argument
+    element = r"( \((?:index \d+ of `\w+`|`\w+(?:\[\d+\])+`), \w+(?:\[\d+\])+\))?"  # of an argument
     assert re.sub(element + "$", "", found["message"]) == wrong.message.format(**values)
 
 
