@@ -102,9 +102,9 @@ def difference(case, theirs, ours):
     if not case.a.ndim and options.get("axis") in (0, -1) and failed and not raised:
         return "`axis` 0 of a number"
     if case.op in SPREADS and case.a.size and options.get("ddof", 0) > 1 and not failed and not raised:
-        return "`ddof` of more than there are elements"
+        return "`ddof` above the number of elements"
     if case.a.dtype.kind == "b" and options.get("initial") == 2 and raised:
-        return "`initial` that is no element"
+        return "`initial` that the array's dtype cannot hold"
     if out is not None and failed != raised:
         return "`out` of another type"
     return None
