@@ -44,6 +44,12 @@ DRIVER cuGraphNodeGetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigne
 /* ---- nodes --------------------------------------------------------------------------------------- */
 
 DRIVER cuGraphCreate(cudaGraph_t *graph, unsigned flags) { return DRIVE(cudaGraphCreate(graph, flags)); }
+DRIVER cuGraphClone(cudaGraph_t *result, cudaGraph_t graph) { return DRIVE(cudaGraphClone(result, graph)); }
+
+DRIVER cuGraphNodeFindInClone(cudaGraphNode_t *result, cudaGraphNode_t original, cudaGraph_t clone) {
+    return DRIVE(cudaGraphNodeFindInClone(result, original, clone));
+}
+
 DRIVER cuGraphDestroyNode(cudaGraphNode_t node) { return DRIVE(cudaGraphDestroyNode(node)); }
 DRIVER cuGraphNodeGetType(cudaGraphNode_t node, int *kind) { return DRIVE(cudaGraphNodeGetType(node, kind)); }
 
@@ -101,16 +107,19 @@ DRIVER cuGraphAddKernelNode_v2(cudaGraphNode_t *node, cudaGraph_t graph, const c
     const struct cudaKernelNodeParams params = params_of(kernel);
     return DRIVE(cudaGraphAddKernelNode(node, graph, dependencies, count, &params));
 }
+ALSO_UNVERSIONED(cuGraphAddKernelNode)
 
 DRIVER cuGraphKernelNodeSetParams_v2(cudaGraphNode_t node, const struct kernel_node *kernel) {
     const struct cudaKernelNodeParams params = params_of(kernel);
     return DRIVE(cudaGraphKernelNodeSetParams(node, &params));
 }
+ALSO_UNVERSIONED(cuGraphKernelNodeSetParams)
 
 DRIVER cuGraphExecKernelNodeSetParams_v2(cudaGraphExec_t exec, cudaGraphNode_t node, const struct kernel_node *kernel) {
     const struct cudaKernelNodeParams params = params_of(kernel);
     return DRIVE(cudaGraphExecKernelNodeSetParams(exec, node, &params));
 }
+ALSO_UNVERSIONED(cuGraphExecKernelNodeSetParams)
 
 DRIVER cuGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
                             const struct cudaMemsetParams *params, CUcontext context) {
