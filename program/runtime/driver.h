@@ -149,6 +149,23 @@ API cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *funct
                                                   size_t dynamic_nbytes);
 API cudaOccupancyAvailableDynamicSMemPerBlock(size_t *nbytes, const void *function, int blocks, int block_threads);
 
+API cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                                  const void *edges, size_t count, int mode);
+API cudaStreamGetCaptureInfo(cudaStream_t stream, int *status, unsigned long long *id, cudaGraph_t *graph,
+                             const cudaGraphNode_t **dependencies, const void **edges, size_t *count);
+API cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *dependencies, const void *edges,
+                                        size_t count, unsigned flags);
+API cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *handle, cudaGraph_t graph, unsigned initial,
+                                     unsigned flags);
+API cudaGraphAddMemAllocNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
+                             struct cudaMemAllocNodeParams *params);
+API cudaGraphAddMemFreeNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
+                            void *pointer);
+API cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node, struct cudaMemAllocNodeParams *params);
+API cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *pointer);
+API cudaDeviceGetGraphMemAttribute(int device, int attribute, void *value);
+API cudaDeviceSetGraphMemAttribute(int device, int attribute, void *value);
+API cudaDeviceGraphMemTrim(int device);
 API cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
                                size_t count, cudaGraph_t child);
 API cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *child);

@@ -188,3 +188,57 @@ DRIVER cuGraphExecChildGraphNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t 
 
 EVENT_NODE(EventRecord)
 EVENT_NODE(EventWait)
+
+/* ---- captures that go on by hand, conditions, memory --------------------------------------------- */
+
+DRIVER cuStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                                   const void *edges, size_t count, int mode) {
+    return DRIVE(cudaStreamBeginCaptureToGraph(stream, graph, dependencies, edges, count, mode));
+}
+ALSO(cuStreamBeginCaptureToGraph, _ptsz)
+
+DRIVER cuStreamGetCaptureInfo_v3(cudaStream_t stream, int *status, unsigned long long *id, cudaGraph_t *graph,
+                                 const cudaGraphNode_t **dependencies, const void **edges, size_t *count) {
+    return DRIVE(cudaStreamGetCaptureInfo(stream, status, id, graph, dependencies, edges, count));
+}
+ALSO(cuStreamGetCaptureInfo_v3, _ptsz)
+
+DRIVER cuStreamUpdateCaptureDependencies_v2(cudaStream_t stream, cudaGraphNode_t *dependencies, const void *edges,
+                                            size_t count, unsigned flags) {
+    return DRIVE(cudaStreamUpdateCaptureDependencies(stream, dependencies, edges, count, flags));
+}
+ALSO(cuStreamUpdateCaptureDependencies_v2, _ptsz)
+
+DRIVER cuGraphConditionalHandleCreate(cudaGraphConditionalHandle *handle, cudaGraph_t graph, CUcontext context,
+                                      unsigned initial, unsigned flags) {
+    (void)context;
+    return DRIVE(cudaGraphConditionalHandleCreate(handle, graph, initial, flags));
+}
+
+DRIVER cuGraphAddMemAllocNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                              size_t count, struct cudaMemAllocNodeParams *params) {
+    return DRIVE(cudaGraphAddMemAllocNode(node, graph, dependencies, count, params));
+}
+
+DRIVER cuGraphAddMemFreeNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                             size_t count, CUdeviceptr address) {
+    return DRIVE(cudaGraphAddMemFreeNode(node, graph, dependencies, count, pointer_to(address)));
+}
+
+DRIVER cuGraphMemAllocNodeGetParams(cudaGraphNode_t node, struct cudaMemAllocNodeParams *params) {
+    return DRIVE(cudaGraphMemAllocNodeGetParams(node, params));
+}
+
+DRIVER cuGraphMemFreeNodeGetParams(cudaGraphNode_t node, CUdeviceptr *address) {
+    return DRIVE(cudaGraphMemFreeNodeGetParams(node, address));
+}
+
+DRIVER cuDeviceGetGraphMemAttribute(int device, int attribute, void *value) {
+    return DRIVE_BARE(cudaDeviceGetGraphMemAttribute(device, attribute, value));
+}
+
+DRIVER cuDeviceSetGraphMemAttribute(int device, int attribute, void *value) {
+    return DRIVE_BARE(cudaDeviceSetGraphMemAttribute(device, attribute, value));
+}
+
+DRIVER cuDeviceGraphMemTrim(int device) { return DRIVE_BARE(cudaDeviceGraphMemTrim(device)); }
