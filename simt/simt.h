@@ -126,6 +126,11 @@ simt_error simt_machine_allocate(simt_machine *machine, size_t nbytes, uint64_t 
 simt_error simt_machine_write(simt_machine *machine, uint64_t address, const void *bytes, size_t nbytes);
 simt_error simt_machine_read(const simt_machine *machine, uint64_t address, void *bytes, size_t nbytes);
 
+/* An address for memory that is allocated later, again and again, and freed in between; until then it is as if it had been
+ * freed.  It counts as uninitialised each time. */
+simt_error simt_machine_reserve(simt_machine *machine, size_t nbytes, uint64_t *address);
+simt_error simt_machine_allocate_at(simt_machine *machine, uint64_t address);
+
 /* The same, for memory that the host's own code may use at the same address: *pointer.  So that it can be, all of
  * it counts as written. */
 simt_error simt_machine_allocate_shared(simt_machine *machine, size_t nbytes, void **pointer);

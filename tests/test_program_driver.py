@@ -36,9 +36,9 @@ def report_of(tmp_path, *words, status):
 def test_driver(driver_program, tmp_path):
     """The program checks its results.  What is refused is told by name."""
     done, report = report_of(tmp_path, driver_program, status=0)
-    assert [(kernel["kernel"], kernel["launches"]) for kernel in report["kernels"]] == [("add", 9), ("rank", 1)]
+    assert [(kernel["kernel"], kernel["launches"]) for kernel in report["kernels"]] == [("add", 12), ("rank", 1)]
     assert (report["findings"], report["leaks"]) == ([], 0)
-    for said in ("it is machine code (a cubin): load the PTX", "found 'nonsense'", "cuGraphClone is not supported",
+    for said in ("it is machine code (a cubin): load the PTX", "found 'nonsense'", "cuGraphDebugDotPrint is not supported",
                  "cuTexObjectCreate is not supported by the simulator: textures, surfaces and arrays are those of",
                  "linking of more than one text of PTX is not supported"):
         assert said in done.stderr
@@ -72,7 +72,7 @@ def test_runtime_begins_for_the_driver_too(compiling, tmp_path):
 def test_wrong_kernel_breaks_the_context(driver_program, tmp_path):
     report = report_of(tmp_path, driver_program, "wrong", status=3)[1]
     finding, = report["findings"]
-    assert (finding["kind"], finding["thread"], finding["launch"], report["status"]) == ("bounds", [63, 0, 0], 11, 0)
+    assert (finding["kind"], finding["thread"], finding["launch"], report["status"]) == ("bounds", [63, 0, 0], 14, 0)
 
 
 @pytest.mark.parametrize("threads, status, printed", [(32, 0, f"{1.5 * sum(range(32))}\n"), (33, 3, "")])

@@ -172,6 +172,24 @@ struct cudaHostNodeParams {
     void *userData;
 };
 
+struct cudaMemAllocNodeParams {
+    struct cudaMemPoolProps poolProps;
+    const void *accessDescs;
+    size_t accessDescCount, bytesize;
+    void *dptr;
+};
+
+typedef unsigned long long cudaGraphConditionalHandle;
+
+enum cudaGraphConditionalNodeType { cudaGraphCondTypeIf, cudaGraphCondTypeWhile, cudaGraphCondTypeSwitch };
+
+struct cudaConditionalNodeParams {
+    cudaGraphConditionalHandle handle;
+    enum cudaGraphConditionalNodeType type;
+    unsigned size;
+    cudaGraph_t *phGraph_out;
+};
+
 /* The members of its own have the kinds of nodes that are there. */
 struct cudaGraphNodeParams {
     int type, reserved0[3];
@@ -191,6 +209,11 @@ struct cudaGraphNodeParams {
         struct {
             cudaEvent_t event;
         } eventWait, eventRecord;
+        struct cudaMemAllocNodeParams alloc;
+        struct {
+            void *dptr;
+        } free;
+        struct cudaConditionalNodeParams conditional;
     };
     long long reserved2;
 };

@@ -157,6 +157,7 @@ static cudaError_t get_memory(size_t *nbytes, int device) {
 }
 
 DRIVER cuDeviceTotalMem_v2(size_t *nbytes, int device) { return DRIVE_BARE(get_memory(nbytes, device)); }
+ALSO_UNVERSIONED(cuDeviceTotalMem)
 
 static cudaError_t get_uuid(char uuid[16], int device) {
     static const char digits[] = "0123456789abcdef";
@@ -167,6 +168,7 @@ static cudaError_t get_uuid(char uuid[16], int device) {
 
 DRIVER cuDeviceGetUuid_v2(char *uuid, int device) { return DRIVE_BARE(get_uuid(uuid, device)); }
 ALSO(cuDeviceGetUuid_v2, _ptsz)
+ALSO_UNVERSIONED(cuDeviceGetUuid)
 
 DRIVER cuDeviceGetPCIBusId(char *text, int capacity, int device) {
     return DRIVE_BARE(cudaDeviceGetPCIBusId(text, capacity, device));
@@ -219,6 +221,7 @@ static cudaError_t release(int device) {
 
 DRIVER cuDevicePrimaryCtxRetain(CUcontext *context, int device) { return DRIVE_BARE(retain(context, device)); }
 DRIVER cuDevicePrimaryCtxRelease_v2(int device) { return DRIVE_BARE(release(device)); }
+ALSO_UNVERSIONED(cuDevicePrimaryCtxRelease)
 
 static cudaError_t reset(int device) {
     const int current = runtime_thread.device;
@@ -231,6 +234,7 @@ static cudaError_t reset(int device) {
 }
 
 DRIVER cuDevicePrimaryCtxReset_v2(int device) { return DRIVE_BARE(reset(device)); }
+ALSO_UNVERSIONED(cuDevicePrimaryCtxReset)
 
 static cudaError_t get_state(int device, unsigned *flags, int *is_active) {
     cudaError_t error = device_check(device);
@@ -252,6 +256,7 @@ static cudaError_t set_flags(CUcontext context, unsigned flags) {
 DRIVER cuDevicePrimaryCtxSetFlags_v2(int device, unsigned flags) {
     return DRIVE_BARE(device_check(device) ? cudaErrorInvalidDevice : set_flags(&primaries[device], flags));
 }
+ALSO_UNVERSIONED(cuDevicePrimaryCtxSetFlags)
 
 /* The device of the context is the runtime's current one, too. */
 static void follow_stack(void) { runtime_thread.device = depth ? stack[depth - 1]->device : runtime_thread.chosen; }
@@ -286,7 +291,9 @@ static cudaError_t get_current(CUcontext *context) {
 }
 
 DRIVER cuCtxPushCurrent_v2(CUcontext context) { return DRIVE_BARE(push(context)); }
+ALSO_UNVERSIONED(cuCtxPushCurrent)
 DRIVER cuCtxPopCurrent_v2(CUcontext *context) { return DRIVE_BARE(pop(context)); }
+ALSO_UNVERSIONED(cuCtxPopCurrent)
 DRIVER cuCtxSetCurrent(CUcontext context) { return DRIVE_BARE(set_current(context)); }
 DRIVER cuCtxGetCurrent(CUcontext *context) { return DRIVE_BARE(get_current(context)); }
 
@@ -300,6 +307,12 @@ static cudaError_t create_context(CUcontext *context, unsigned flags, int device
 }
 
 DRIVER cuCtxCreate_v2(CUcontext *context, unsigned flags, int device) {
+    return DRIVE_BARE(create_context(context, flags, device));
+}
+ALSO_UNVERSIONED(cuCtxCreate)
+
+DRIVER cuCtxCreate_v3(CUcontext *context, const void *affinities, int count, unsigned flags, int device) {
+    (void)affinities, (void)count;
     return DRIVE_BARE(create_context(context, flags, device));
 }
 
@@ -317,6 +330,23 @@ static cudaError_t destroy_context(CUcontext context) {
 }
 
 DRIVER cuCtxDestroy_v2(CUcontext context) { return DRIVE_BARE(destroy_context(context)); }
+ALSO_UNVERSIONED(cuCtxDestroy)
+
+/* Of CUDA 1 to 3: the current context has one more user, or one less, and none when it is destroyed. */
+static cudaError_t attach(CUcontext *context, unsigned flags) {
+    if (!context || flags) return cudaErrorInvalidValue;
+    *context = driver_context();
+    __atomic_add_fetch(&(*context)->users, 1, __ATOMIC_RELAXED);
+    return cudaSuccess;
+}
+
+static cudaError_t detach(CUcontext context) {
+    if (!context || context != driver_context()) return cudaErrorDeviceUninitialized;
+    return __atomic_sub_fetch(&context->users, 1, __ATOMIC_RELAXED) ? cudaSuccess : destroy_context(context);
+}
+
+DRIVER cuCtxAttach(CUcontext *context, unsigned flags) { return DRIVE(attach(context, flags)); }
+DRIVER cuCtxDetach(CUcontext context) { return DRIVE(detach(context)); }
 
 static cudaError_t set_number(int *result, int number) {
     *result = number;
@@ -353,6 +383,8 @@ DRIVER cuCtxGetLimit(size_t *value, int limit) { return DRIVE(cudaDeviceGetLimit
 DRIVER cuCtxSetLimit(int limit, size_t value) { return DRIVE(cudaDeviceSetLimit(limit, value)); }
 DRIVER cuCtxGetCacheConfig(int *config) { return DRIVE(set_number(config, 0)); }
 DRIVER cuCtxSetCacheConfig(int config) { return DRIVE(((void)config, cudaSuccess)); }
+DRIVER cuCtxGetSharedMemConfig(int *config) { return DRIVE(set_number(config, 0)); }
+DRIVER cuCtxSetSharedMemConfig(int config) { return DRIVE(((void)config, cudaSuccess)); }
 DRIVER cuCtxResetPersistingL2Cache(void) { return DRIVE(cudaSuccess); }
 DRIVER cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
     return DRIVE(cudaDeviceEnablePeerAccess(driver_device(peer), flags));
@@ -381,6 +413,7 @@ static const struct {
     const char *function;
 } meanings[] = {
     {"cuCtxCreate", 12050, "cuCtxCreate_v4"},
+    {"cuCtxCreate", 11040, "cuCtxCreate_v3"},
     {"cuMemPrefetchAsync", 12020, "cuMemPrefetchAsync_v2"},
     {"cuMemPrefetchAsync", 0, "cuMemPrefetchAsync"},
     {"cuMemAdvise", 12020, "cuMemAdvise_v2"},
@@ -394,6 +427,20 @@ static const struct {
     {"cuGetProcAddress", 12000, "cuGetProcAddress_v2"},
     {"cuGetProcAddress", 0, "cuGetProcAddress"},
     {"cuGraphInstantiate", 12000, "cuGraphInstantiateWithFlags"},
+    {"cuGraphExecUpdate", 12000, "cuGraphExecUpdate_v2"},
+    {"cuGraphExecUpdate", 0, "cuGraphExecUpdate"},
+    {"cuGraphGetEdges", 12030, "cuGraphGetEdges_v2"},
+    {"cuGraphGetEdges", 0, "cuGraphGetEdges"},
+    {"cuGraphNodeGetDependencies", 12030, "cuGraphNodeGetDependencies_v2"},
+    {"cuGraphNodeGetDependencies", 0, "cuGraphNodeGetDependencies"},
+    {"cuGraphNodeGetDependentNodes", 12030, "cuGraphNodeGetDependentNodes_v2"},
+    {"cuGraphNodeGetDependentNodes", 0, "cuGraphNodeGetDependentNodes"},
+    {"cuGraphAddDependencies", 12030, "cuGraphAddDependencies_v2"},
+    {"cuGraphAddDependencies", 0, "cuGraphAddDependencies"},
+    {"cuGraphRemoveDependencies", 12030, "cuGraphRemoveDependencies_v2"},
+    {"cuGraphRemoveDependencies", 0, "cuGraphRemoveDependencies"},
+    {"cuStreamBeginCapture", 10010, "cuStreamBeginCapture_v2"},
+    {"cuStreamBeginCapture", 0, "cuStreamBeginCapture"},
 };
 
 static void *symbol(const char *name, const char *suffix) {

@@ -14,6 +14,10 @@
 #define DRIVE(expression) driver_end(driver_begin(true) ? (expression) : driver_refusal())
 #define DRIVE_BARE(expression) driver_end(driver_begin(false) ? (expression) : driver_refusal())
 
+/* The same function by its name without a version, as programs know it that were compiled with an older cuda.h. */
+#define ALSO_UNVERSIONED(name)                                                                                     \
+    extern __typeof__(name##_v2) name __attribute__((alias(#name "_v2"), visibility("default")));
+
 typedef uint64_t CUdeviceptr;
 typedef struct CUctx_st *CUcontext;
 typedef struct module *CUmodule;        /* and CUlibrary */
@@ -110,6 +114,8 @@ API cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream);
 API cudaGraphExecDestroy(cudaGraphExec_t exec);
 API cudaGraphDestroy(cudaGraph_t graph);
 API cudaGraphCreate(cudaGraph_t *graph, unsigned flags);
+API cudaGraphClone(cudaGraph_t *result, cudaGraph_t graph);
+API cudaGraphNodeFindInClone(cudaGraphNode_t *result, cudaGraphNode_t original, cudaGraph_t clone);
 API cudaGraphDestroyNode(cudaGraphNode_t node);
 API cudaGraphNodeGetType(cudaGraphNode_t node, int *kind);
 API cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *count);
@@ -143,6 +149,23 @@ API cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *funct
                                                   size_t dynamic_nbytes);
 API cudaOccupancyAvailableDynamicSMemPerBlock(size_t *nbytes, const void *function, int blocks, int block_threads);
 
+API cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                                  const void *edges, size_t count, int mode);
+API cudaStreamGetCaptureInfo(cudaStream_t stream, int *status, unsigned long long *id, cudaGraph_t *graph,
+                             const cudaGraphNode_t **dependencies, const void **edges, size_t *count);
+API cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *dependencies, const void *edges,
+                                        size_t count, unsigned flags);
+API cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *handle, cudaGraph_t graph, unsigned initial,
+                                     unsigned flags);
+API cudaGraphAddMemAllocNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
+                             struct cudaMemAllocNodeParams *params);
+API cudaGraphAddMemFreeNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
+                            void *pointer);
+API cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node, struct cudaMemAllocNodeParams *params);
+API cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *pointer);
+API cudaDeviceGetGraphMemAttribute(int device, int attribute, void *value);
+API cudaDeviceSetGraphMemAttribute(int device, int attribute, void *value);
+API cudaDeviceGraphMemTrim(int device);
 API cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
                                size_t count, cudaGraph_t child);
 API cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *child);

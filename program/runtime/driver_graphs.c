@@ -44,6 +44,12 @@ DRIVER cuGraphNodeGetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node, unsigne
 /* ---- nodes --------------------------------------------------------------------------------------- */
 
 DRIVER cuGraphCreate(cudaGraph_t *graph, unsigned flags) { return DRIVE(cudaGraphCreate(graph, flags)); }
+DRIVER cuGraphClone(cudaGraph_t *result, cudaGraph_t graph) { return DRIVE(cudaGraphClone(result, graph)); }
+
+DRIVER cuGraphNodeFindInClone(cudaGraphNode_t *result, cudaGraphNode_t original, cudaGraph_t clone) {
+    return DRIVE(cudaGraphNodeFindInClone(result, original, clone));
+}
+
 DRIVER cuGraphDestroyNode(cudaGraphNode_t node) { return DRIVE(cudaGraphDestroyNode(node)); }
 DRIVER cuGraphNodeGetType(cudaGraphNode_t node, int *kind) { return DRIVE(cudaGraphNodeGetType(node, kind)); }
 
@@ -101,16 +107,19 @@ DRIVER cuGraphAddKernelNode_v2(cudaGraphNode_t *node, cudaGraph_t graph, const c
     const struct cudaKernelNodeParams params = params_of(kernel);
     return DRIVE(cudaGraphAddKernelNode(node, graph, dependencies, count, &params));
 }
+ALSO_UNVERSIONED(cuGraphAddKernelNode)
 
 DRIVER cuGraphKernelNodeSetParams_v2(cudaGraphNode_t node, const struct kernel_node *kernel) {
     const struct cudaKernelNodeParams params = params_of(kernel);
     return DRIVE(cudaGraphKernelNodeSetParams(node, &params));
 }
+ALSO_UNVERSIONED(cuGraphKernelNodeSetParams)
 
 DRIVER cuGraphExecKernelNodeSetParams_v2(cudaGraphExec_t exec, cudaGraphNode_t node, const struct kernel_node *kernel) {
     const struct cudaKernelNodeParams params = params_of(kernel);
     return DRIVE(cudaGraphExecKernelNodeSetParams(exec, node, &params));
 }
+ALSO_UNVERSIONED(cuGraphExecKernelNodeSetParams)
 
 DRIVER cuGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
                             const struct cudaMemsetParams *params, CUcontext context) {
@@ -179,3 +188,57 @@ DRIVER cuGraphExecChildGraphNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t 
 
 EVENT_NODE(EventRecord)
 EVENT_NODE(EventWait)
+
+/* ---- captures that go on by hand, conditions, memory --------------------------------------------- */
+
+DRIVER cuStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                                   const void *edges, size_t count, int mode) {
+    return DRIVE(cudaStreamBeginCaptureToGraph(stream, graph, dependencies, edges, count, mode));
+}
+ALSO(cuStreamBeginCaptureToGraph, _ptsz)
+
+DRIVER cuStreamGetCaptureInfo_v3(cudaStream_t stream, int *status, unsigned long long *id, cudaGraph_t *graph,
+                                 const cudaGraphNode_t **dependencies, const void **edges, size_t *count) {
+    return DRIVE(cudaStreamGetCaptureInfo(stream, status, id, graph, dependencies, edges, count));
+}
+ALSO(cuStreamGetCaptureInfo_v3, _ptsz)
+
+DRIVER cuStreamUpdateCaptureDependencies_v2(cudaStream_t stream, cudaGraphNode_t *dependencies, const void *edges,
+                                            size_t count, unsigned flags) {
+    return DRIVE(cudaStreamUpdateCaptureDependencies(stream, dependencies, edges, count, flags));
+}
+ALSO(cuStreamUpdateCaptureDependencies_v2, _ptsz)
+
+DRIVER cuGraphConditionalHandleCreate(cudaGraphConditionalHandle *handle, cudaGraph_t graph, CUcontext context,
+                                      unsigned initial, unsigned flags) {
+    (void)context;
+    return DRIVE(cudaGraphConditionalHandleCreate(handle, graph, initial, flags));
+}
+
+DRIVER cuGraphAddMemAllocNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                              size_t count, struct cudaMemAllocNodeParams *params) {
+    return DRIVE(cudaGraphAddMemAllocNode(node, graph, dependencies, count, params));
+}
+
+DRIVER cuGraphAddMemFreeNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                             size_t count, CUdeviceptr address) {
+    return DRIVE(cudaGraphAddMemFreeNode(node, graph, dependencies, count, pointer_to(address)));
+}
+
+DRIVER cuGraphMemAllocNodeGetParams(cudaGraphNode_t node, struct cudaMemAllocNodeParams *params) {
+    return DRIVE(cudaGraphMemAllocNodeGetParams(node, params));
+}
+
+DRIVER cuGraphMemFreeNodeGetParams(cudaGraphNode_t node, CUdeviceptr *address) {
+    return DRIVE(cudaGraphMemFreeNodeGetParams(node, address));
+}
+
+DRIVER cuDeviceGetGraphMemAttribute(int device, int attribute, void *value) {
+    return DRIVE_BARE(cudaDeviceGetGraphMemAttribute(device, attribute, value));
+}
+
+DRIVER cuDeviceSetGraphMemAttribute(int device, int attribute, void *value) {
+    return DRIVE_BARE(cudaDeviceSetGraphMemAttribute(device, attribute, value));
+}
+
+DRIVER cuDeviceGraphMemTrim(int device) { return DRIVE_BARE(cudaDeviceGraphMemTrim(device)); }

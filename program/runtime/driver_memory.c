@@ -48,6 +48,7 @@ static cudaError_t get_device_pointer(CUdeviceptr *result, void *host, unsigned 
 }
 
 DRIVER cuMemAlloc_v2(CUdeviceptr *result, size_t nbytes) { return DRIVE(allocate(result, nbytes)); }
+ALSO_UNVERSIONED(cuMemAlloc)
 
 DRIVER cuMemAllocAsync(CUdeviceptr *result, size_t nbytes, cudaStream_t stream) {
     return DRIVE(allocate_async(result, nbytes, stream));
@@ -67,8 +68,10 @@ DRIVER cuMemAllocPitch_v2(CUdeviceptr *result, size_t *pitch, size_t width, size
     (void)element_nbytes;
     return DRIVE(allocate_rows(result, pitch, width, height));
 }
+ALSO_UNVERSIONED(cuMemAllocPitch)
 
 DRIVER cuMemFree_v2(CUdeviceptr address) { return DRIVE(cudaFree(pointer_to(address))); }
+ALSO_UNVERSIONED(cuMemFree)
 
 DRIVER cuMemFreeAsync(CUdeviceptr address, cudaStream_t stream) {
     return DRIVE(cudaFreeAsync(pointer_to(address), stream));
@@ -76,6 +79,7 @@ DRIVER cuMemFreeAsync(CUdeviceptr address, cudaStream_t stream) {
 ALSO(cuMemFreeAsync, _ptsz)
 
 DRIVER cuMemAllocHost_v2(void **pointer, size_t nbytes) { return DRIVE(cudaHostAlloc(pointer, nbytes, 0)); }
+ALSO_UNVERSIONED(cuMemAllocHost)
 
 DRIVER cuMemHostAlloc(void **pointer, size_t nbytes, unsigned flags) {
     return DRIVE(cudaHostAlloc(pointer, nbytes, flags));
@@ -86,15 +90,18 @@ DRIVER cuMemFreeHost(void *pointer) { return DRIVE(cudaFreeHost(pointer)); }
 DRIVER cuMemHostRegister_v2(void *pointer, size_t nbytes, unsigned flags) {
     return DRIVE(cudaHostRegister(pointer, nbytes, flags));
 }
+ALSO_UNVERSIONED(cuMemHostRegister)
 
 DRIVER cuMemHostUnregister(void *pointer) { return DRIVE(cudaHostUnregister(pointer)); }
 
 DRIVER cuMemHostGetDevicePointer_v2(CUdeviceptr *result, void *host, unsigned flags) {
     return DRIVE(get_device_pointer(result, host, flags));
 }
+ALSO_UNVERSIONED(cuMemHostGetDevicePointer)
 
 DRIVER cuMemHostGetFlags(unsigned *flags, void *host) { return DRIVE(cudaHostGetFlags(flags, host)); }
 DRIVER cuMemGetInfo_v2(size_t *available, size_t *total) { return DRIVE(cudaMemGetInfo(available, total)); }
+ALSO_UNVERSIONED(cuMemGetInfo)
 
 DRIVER cuMemPrefetchAsync_v2(CUdeviceptr address, size_t nbytes, struct cudaMemLocation location, unsigned flags,
                              cudaStream_t stream) {
@@ -152,6 +159,7 @@ static cudaError_t get_range(CUdeviceptr *base, size_t *nbytes, CUdeviceptr addr
 DRIVER cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *nbytes, CUdeviceptr address) {
     return DRIVE(CALL(get_range(base, nbytes, address)));
 }
+ALSO_UNVERSIONED(cuMemGetAddressRange)
 
 /* CUpointer_attribute, as far as there is an answer. */
 enum {
@@ -223,10 +231,12 @@ DRIVER cuPointerGetAttributes(unsigned count, int *attributes, void **values, CU
         return DRIVE(cudaMemcpy(to_pointer(to), from_pointer(from), nbytes, kind));                                \
     }                                                                                                              \
     ALSO(name##_v2, _ptds)                                                                                         \
+    ALSO_UNVERSIONED(name)                                                                                         \
     DRIVER name##Async_v2(to_type to, from_type from, size_t nbytes, cudaStream_t stream) {                        \
         return DRIVE(cudaMemcpyAsync(to_pointer(to), from_pointer(from), nbytes, kind, stream));                   \
     }                                                                                                              \
-    ALSO(name##Async_v2, _ptsz)
+    ALSO(name##Async_v2, _ptsz)                                                                                    \
+    ALSO_UNVERSIONED(name##Async)
 
 COPY(cuMemcpyHtoD, cudaMemcpyHostToDevice, CUdeviceptr, pointer_to, const void *, )
 COPY(cuMemcpyDtoH, cudaMemcpyDeviceToHost, void *, , CUdeviceptr, pointer_to)
@@ -368,21 +378,26 @@ static cudaError_t copy_planes_now(const struct planes *planes) {
 
 DRIVER cuMemcpy2D_v2(const struct copy_2d *copying) { return DRIVE(copy_rows_now(copying)); }
 ALSO(cuMemcpy2D_v2, _ptds)
+ALSO_UNVERSIONED(cuMemcpy2D)
 DRIVER cuMemcpy2DUnaligned_v2(const struct copy_2d *copying) { return DRIVE(copy_rows_now(copying)); }
 ALSO(cuMemcpy2DUnaligned_v2, _ptds)
+ALSO_UNVERSIONED(cuMemcpy2DUnaligned)
 
 DRIVER cuMemcpy2DAsync_v2(const struct copy_2d *copying, cudaStream_t stream) {
     return DRIVE(copy_2d_in(copying, stream));
 }
 ALSO(cuMemcpy2DAsync_v2, _ptsz)
+ALSO_UNVERSIONED(cuMemcpy2DAsync)
 
 DRIVER cuMemcpy3D_v2(const struct planes *copying) { return DRIVE(copy_planes_now(copying)); }
 ALSO(cuMemcpy3D_v2, _ptds)
+ALSO_UNVERSIONED(cuMemcpy3D)
 
 DRIVER cuMemcpy3DAsync_v2(const struct planes *copying, cudaStream_t stream) {
     return DRIVE(copy_planes(copying, stream));
 }
 ALSO(cuMemcpy3DAsync_v2, _ptsz)
+ALSO_UNVERSIONED(cuMemcpy3DAsync)
 
 /* ---- fills --------------------------------------------------------------------------------------- */
 
@@ -396,6 +411,7 @@ static cudaError_t fill(CUdeviceptr to, size_t pitch, uint32_t value, uint32_t w
         return DRIVE(fill(to, 0, value, sizeof value, count, 1, NULL));                                            \
     }                                                                                                              \
     ALSO(cuMemsetD##bits##_v2, _ptds)                                                                              \
+    ALSO_UNVERSIONED(cuMemsetD##bits)                                                                              \
     DRIVER cuMemsetD##bits##Async(CUdeviceptr to, type value, size_t count, cudaStream_t stream) {                 \
         return DRIVE(fill(to, 0, value, sizeof value, count, 1, stream));                                          \
     }                                                                                                              \
@@ -404,6 +420,7 @@ static cudaError_t fill(CUdeviceptr to, size_t pitch, uint32_t value, uint32_t w
         return DRIVE(fill(to, pitch, value, sizeof value, width, height, NULL));                                   \
     }                                                                                                              \
     ALSO(cuMemsetD2D##bits##_v2, _ptds)                                                                            \
+    ALSO_UNVERSIONED(cuMemsetD2D##bits)                                                                            \
     DRIVER cuMemsetD2D##bits##Async(CUdeviceptr to, size_t pitch, type value, size_t width, size_t height,         \
                                     cudaStream_t stream) {                                                         \
         return DRIVE(fill(to, pitch, value, sizeof value, width, height, stream));                                 \

@@ -151,17 +151,20 @@ static cudaError_t destroy_link(CUlinkState state) {
 DRIVER cuLinkCreate_v2(unsigned count, int *names, void **values, CUlinkState *state) {
     return DRIVE(create_link(state, &(struct options){count, names, values}));
 }
+ALSO_UNVERSIONED(cuLinkCreate)
 
 DRIVER cuLinkAddData_v2(CUlinkState state, int type, void *bytes, size_t nbytes, const char *name, unsigned count,
                         int *names, void **values) {
     (void)name, (void)count, (void)names, (void)values;
     return DRIVE(add_to_link(state, type, bytes, nbytes));
 }
+ALSO_UNVERSIONED(cuLinkAddData)
 
 DRIVER cuLinkAddFile_v2(CUlinkState state, int type, const char *path, unsigned count, int *names, void **values) {
     (void)count, (void)names, (void)values;
     return DRIVE(add_file_to_link(state, type, path));
 }
+ALSO_UNVERSIONED(cuLinkAddFile)
 
 DRIVER cuLinkComplete(CUlinkState state, void **image, size_t *nbytes) {
     return DRIVE(complete_link(state, image, nbytes));
@@ -242,6 +245,7 @@ static cudaError_t get_variable(CUdeviceptr *address, size_t *nbytes, CUmodule m
 DRIVER cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *nbytes, CUmodule module, const char *name) {
     return DRIVE(CALL(get_variable(address, nbytes, module, name)));
 }
+ALSO_UNVERSIONED(cuModuleGetGlobal)
 
 DRIVER cuLibraryGetGlobal(CUdeviceptr *address, size_t *nbytes, CUmodule library, const char *name) {
     return DRIVE(CALL(get_variable(address, nbytes, library, name)));

@@ -12,6 +12,7 @@ DRIVER cuStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int prio
 }
 
 DRIVER cuStreamDestroy_v2(cudaStream_t stream) { return DRIVE(cudaStreamDestroy(stream)); }
+ALSO_UNVERSIONED(cuStreamDestroy)
 
 DRIVER cuStreamSynchronize(cudaStream_t stream) { return DRIVE(cudaStreamSynchronize(stream)); }
 ALSO(cuStreamSynchronize, _ptsz)
@@ -70,6 +71,7 @@ ALSO(cuStreamAddCallback, _ptsz)
 
 DRIVER cuEventCreate(cudaEvent_t *event, unsigned flags) { return DRIVE(cudaEventCreateWithFlags(event, flags)); }
 DRIVER cuEventDestroy_v2(cudaEvent_t event) { return DRIVE(cudaEventDestroy(event)); }
+ALSO_UNVERSIONED(cuEventDestroy)
 DRIVER cuEventSynchronize(cudaEvent_t event) { return DRIVE(cudaEventSynchronize(event)); }
 DRIVER cuEventQuery(cudaEvent_t event) { return DRIVE(cudaEventQuery(event)); }
 

@@ -12,6 +12,8 @@ struct CUgraphNode_st {
     cudaGraph_t graph;
     struct operation *operation;
     cudaGraph_t child; /* of a graph within the graph, which is the node's own; NULL: it is none */
+    cudaGraph_t *bodies; /* of a conditional node; NULL: it is none */
+    size_t body_count;
     cudaGraphNode_t *dependencies;
     size_t dependency_count;
     cudaGraphNode_t original; /* of a clone; it may be gone */
@@ -27,11 +29,11 @@ struct CUgraph_st {
 };
 
 /* What is launched has its own operations, in their order.  A graph within it is a step, those of its nodes, and one that
- * comes after them all. */
+ * comes after them all; a conditional node, too, where a step and those of its nodes are each body. */
 struct step {
     cudaGraphNode_t node; /* that it was made of, which may be gone; NULL: the end of a graph within */
     struct operation *operation;
-    size_t inner; /* the steps of a graph within, which follow */
+    size_t inner; /* the steps of a graph within, or of a body or of all bodies, which follow */
     bool is_off;
     size_t *before, before_count; /* steps that it depends on */
     order_set known;              /* when it has run: it and what was before it */
@@ -40,6 +42,7 @@ struct step {
 struct CUgraphExec_st {
     cudaGraphExec_t next; /* in the list of all */
     order_set known;      /* when its last launch has run: the next one comes after it, in whatever stream */
+    bool frees;           /* what is left of its last launch, before the next one */
     size_t count;
     struct step steps[];
 };
@@ -84,6 +87,8 @@ static cudaError_t destroy(cudaGraph_t graph);
 
 static void destroy_node(cudaGraphNode_t node) {
     destroy(node->child);
+    for (size_t i = 0; i < node->body_count; i++) destroy(node->bodies[i]);
+    free(node->bodies);
     free(node->operation);
     free(node->dependencies);
     free(node);
@@ -206,6 +211,7 @@ static cudaError_t clone(cudaGraph_t *result, cudaGraph_t graph);
 
 static cudaError_t clone_node(cudaGraph_t graph, cudaGraphNode_t node) {
     struct operation *kept;
+    if (node->operation->kind >= NODE_ALLOCATE) return cudaErrorNotSupported; /* as CUDA has it */
     cudaError_t error = operation_keep(node->operation, &kept);
     if (error) return error;
     node->twin = append(graph, kept);
@@ -268,6 +274,27 @@ cudaError_t graph_add_child(const struct graph_place *place, cudaGraph_t given) 
     error = graph_add(place, operation_keep(&whole_graph, &made), &made);
     if (error) destroy(child);
     else (*place->node)->child = child;
+    return error;
+}
+
+static cudaError_t create_bodies(cudaGraphNode_t node, size_t count) {
+    cudaError_t error = cudaSuccess;
+    node->bodies = calloc(count, sizeof *node->bodies);
+    if (!node->bodies) return cudaErrorMemoryAllocation;
+    while (node->body_count < count && !error) {
+        error = create(&node->bodies[node->body_count]);
+        node->body_count += !error;
+    }
+    return error;
+}
+
+cudaError_t graph_add_condition(const struct graph_place *place, struct cudaConditionalNodeParams *params) {
+    struct operation *made;
+    cudaError_t error = graph_add(place, condition_make(params, &made), &made);
+    if (error) return error;
+    error = create_bodies(*place->node, params->size);
+    if (error) remove_node(*place->node);
+    else params->phGraph_out = (*place->node)->bodies;
     return error;
 }
 
@@ -467,12 +494,15 @@ static cudaError_t run_in(cudaStream_t stream, const struct operation *operation
     return error;
 }
 
+cudaError_t graph_capture(struct operation *operation, cudaStream_t stream) {
+    return append_in(stream, *stream_capture(stream), operation);
+}
+
 cudaError_t operation_do(const struct operation *operation, cudaStream_t stream) {
-    cudaGraph_t *capture = stream_capture(stream);
     struct operation *kept;
-    if (!capture || !*capture) return run_in(stream, operation);
+    if (!stream_is_captured(stream)) return run_in(stream, operation);
     cudaError_t error = operation_keep(operation, &kept);
-    return error ? error : append_in(stream, *capture, kept);
+    return error ? error : graph_capture(kept, stream);
 }
 
 static cudaError_t begin_capture(cudaStream_t stream) {
@@ -487,16 +517,90 @@ API cudaStreamBeginCapture(cudaStream_t stream, int mode) {
 }
 ALSO(cudaStreamBeginCapture, _ptsz)
 
-static cudaError_t end_capture(cudaStream_t stream, cudaGraph_t *graph) {
+/* Into a graph that is there, behind those of its nodes. */
+static cudaError_t begin_capture_to(cudaStream_t stream, const struct graph_place *place) {
     cudaGraph_t *capture = stream_capture(stream);
-    *graph = capture ? *capture : NULL;
-    if (!*graph) return cudaErrorIllegalState;
-    stream_end_capture(*graph);
+    if (!capture) return cudaErrorStreamCaptureUnsupported;
+    if (*capture) return cudaErrorIllegalState;
+    if (!place->graph || (place->count && !place->dependencies)) return cudaErrorInvalidValue;
+    for (size_t i = 0; i < place->count; i++)
+        if (!place->dependencies[i] || place->dependencies[i]->graph != place->graph) return cudaErrorInvalidValue;
+    *capture = place->graph;
+    return front_join(stream_front(stream), &(struct front){(cudaGraphNode_t *)(uintptr_t)place->dependencies, place->count});
+}
+
+API cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t *dependencies,
+                                  const void *edges, size_t count, int mode) {
+    (void)mode;
+    if (!graph_edges_are_plain(edges, count))
+        return runtime_absent("cudaStreamBeginCaptureToGraph with data for its edges");
+    return CALL(begin_capture_to(stream, &(struct graph_place){NULL, graph, dependencies, count}));
+}
+ALSO(cudaStreamBeginCaptureToGraph, _ptsz)
+
+static cudaError_t end_capture(cudaStream_t stream, cudaGraph_t *graph) {
+    cudaGraph_t *capture = stream_capture(stream), captured = capture ? *capture : NULL;
+    if (graph) *graph = captured;
+    if (!captured) return cudaErrorIllegalState;
+    stream_end_capture(captured);
     return cudaSuccess;
 }
 
 API cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph) { return CALL(end_capture(stream, graph)); }
 ALSO(cudaStreamEndCapture, _ptsz)
+
+/* What the stream's next node will depend on; each of the results may be NULL. */
+struct capture_info {
+    int *status;
+    unsigned long long *id;
+    cudaGraph_t *graph;
+    const cudaGraphNode_t **dependencies;
+    const void **edges; /* there are none but plain ones */
+    size_t *count;
+};
+
+static cudaError_t tell_capture(cudaStream_t stream, const struct capture_info *info) {
+    if (!info->status) return cudaErrorInvalidValue;
+    if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
+    *info->status = stream_is_captured(stream);
+    if (!*info->status) return cudaSuccess;
+    const cudaGraph_t graph = *stream_capture(stream);
+    if (info->id) *info->id = (uintptr_t)graph;
+    if (info->graph) *info->graph = graph;
+    if (info->dependencies) *info->dependencies = stream_front(stream)->nodes;
+    if (info->edges) *info->edges = NULL;
+    if (info->count) *info->count = stream_front(stream)->count;
+    return cudaSuccess;
+}
+
+API cudaStreamGetCaptureInfo(cudaStream_t stream, int *status, unsigned long long *id, cudaGraph_t *graph,
+                             const cudaGraphNode_t **dependencies, const void **edges, size_t *count) {
+    return CALL(tell_capture(stream, &(struct capture_info){status, id, graph, dependencies, edges, count}));
+}
+ALSO(cudaStreamGetCaptureInfo, _ptsz)
+
+static cudaError_t update_capture(cudaStream_t stream, const struct front *given, unsigned flags) {
+    enum { ADD_DEPENDENCIES, SET_DEPENDENCIES };
+    if (!stream_is_captured(stream)) return cudaErrorIllegalState;
+    if (flags > SET_DEPENDENCIES || (given->count && !given->nodes)) return cudaErrorInvalidValue;
+    for (size_t i = 0; i < given->count; i++)
+        if (!given->nodes[i] || given->nodes[i]->graph != *stream_capture(stream)) return cudaErrorInvalidValue;
+    struct front front = {0}; /* those given may be the stream's own */
+    cudaError_t error = front_join(&front, given);
+    if (error) return error;
+    if (flags == SET_DEPENDENCIES) front_clear(stream_front(stream));
+    error = front_join(stream_front(stream), &front);
+    front_clear(&front);
+    return error;
+}
+
+API cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t *dependencies, const void *edges,
+                                        size_t count, unsigned flags) {
+    if (!graph_edges_are_plain(edges, count))
+        return runtime_absent("cudaStreamUpdateCaptureDependencies with data for its edges");
+    return CALL(update_capture(stream, &(struct front){dependencies, count}, flags));
+}
+ALSO(cudaStreamUpdateCaptureDependencies, _ptsz)
 
 API cudaThreadExchangeStreamCaptureMode(int *mode) {
     (void)mode;
@@ -559,11 +663,30 @@ static cudaError_t add_node_step(cudaGraphExec_t exec, cudaGraphNode_t node, con
 
 static cudaError_t order(cudaGraphExec_t exec, cudaGraph_t graph, const size_t *begin);
 
+static cudaError_t add_inner_steps(cudaGraphExec_t exec, cudaGraph_t graph, size_t begin) {
+    cudaError_t error = order(exec, graph, &begin);
+    exec->steps[begin].inner = exec->count - begin - 1;
+    return error;
+}
+
+static cudaError_t add_body_steps(cudaGraphExec_t exec, cudaGraphNode_t node) {
+    const size_t begin = node->step;
+    cudaError_t error = cudaSuccess;
+    for (size_t i = 0; i < node->body_count && !error; i++) {
+        error = add_step(exec, &whole_graph, 1);
+        if (error) return error;
+        come_after(&exec->steps[exec->count - 1], begin);
+        error = add_inner_steps(exec, node->bodies[i], exec->count - 1);
+    }
+    exec->steps[begin].inner = exec->count - begin - 1;
+    return error;
+}
+
+/* And a step behind them. */
 static cudaError_t add_child_steps(cudaGraphExec_t exec, cudaGraphNode_t node) {
     const size_t begin = node->step;
-    cudaError_t error = order(exec, node->child, &begin);
+    cudaError_t error = node->child ? add_inner_steps(exec, node->child, begin) : add_body_steps(exec, node);
     if (error) return error;
-    exec->steps[begin].inner = exec->count - begin - 1;
     error = add_step(exec, &whole_graph, exec->count - begin);
     if (error) return error;
     node->step = exec->count - 1;
@@ -574,7 +697,7 @@ static cudaError_t add_child_steps(cudaGraphExec_t exec, cudaGraphNode_t node) {
 static cudaError_t add_steps(cudaGraphExec_t exec, cudaGraphNode_t node, const size_t *begin) {
     node->is_ordered = true;
     cudaError_t error = add_node_step(exec, node, begin);
-    return error || !node->child ? error : add_child_steps(exec, node);
+    return error || (!node->child && !node->bodies) ? error : add_child_steps(exec, node);
 }
 
 /* Each node behind what it depends on.  Programs mostly add them so: then one round is enough.  A round without a node: they
@@ -591,14 +714,24 @@ static cudaError_t order(cudaGraphExec_t exec, cudaGraph_t graph, const size_t *
     return error;
 }
 
+static size_t step_count(cudaGraph_t graph);
+
+static size_t bodies_step_count(cudaGraphNode_t node) {
+    size_t count = node->body_count;
+    for (size_t i = 0; i < node->body_count; i++) count += step_count(node->bodies[i]);
+    return count;
+}
+
 static size_t step_count(cudaGraph_t graph) {
     size_t count = graph->count;
     for (cudaGraphNode_t node = graph->first; node; node = node->next)
         if (node->child) count += step_count(node->child) + 1;
+        else if (node->bodies) count += bodies_step_count(node) + 1;
     return count;
 }
 
-static cudaError_t instantiate(cudaGraphExec_t *result, cudaGraph_t graph) {
+static cudaError_t instantiate(cudaGraphExec_t *result, cudaGraph_t graph, unsigned long long flags) {
+    enum { AUTO_FREE_ON_LAUNCH = 1 };
     if (!result || !graph) return cudaErrorInvalidValue;
     *result = NULL;
     cudaGraphExec_t exec = calloc(1, sizeof *exec + step_count(graph) * sizeof *exec->steps);
@@ -609,18 +742,17 @@ static cudaError_t instantiate(cudaGraphExec_t *result, cudaGraph_t graph) {
         return error;
     }
     exec->next = execs;
+    exec->frees = flags & AUTO_FREE_ON_LAUNCH;
     execs = *result = exec;
     return cudaSuccess;
 }
 
 API cudaGraphInstantiate(cudaGraphExec_t *result, cudaGraph_t graph, unsigned long long flags) {
-    (void)flags;
-    return CALL(instantiate(result, graph));
+    return CALL(instantiate(result, graph, flags));
 }
 
 API cudaGraphInstantiateWithFlags(cudaGraphExec_t *result, cudaGraph_t graph, unsigned long long flags) {
-    (void)flags;
-    return CALL(instantiate(result, graph));
+    return CALL(instantiate(result, graph, flags));
 }
 
 /* What an update says of itself. */
@@ -636,7 +768,7 @@ static int compare(const struct step *old, size_t count, const struct CUgraphExe
 /* The steps take the operations of a graph of the same form: nodes correspond by their order. */
 static cudaError_t take_operations(struct step *steps, size_t count, cudaGraph_t graph, int *result) {
     cudaGraphExec_t taken;
-    cudaError_t error = instantiate(&taken, graph);
+    cudaError_t error = instantiate(&taken, graph, 0);
     if (error) return error;
     *result = compare(steps, count, taken);
     for (size_t i = 0; i < count && *result == UPDATE_OK; i++) {
@@ -683,6 +815,45 @@ static cudaError_t run_step(const struct CUgraphExec_st *exec, struct step *step
     return run_after(step->operation, &step->known, true);
 }
 
+static cudaError_t run_steps(cudaGraphExec_t exec, size_t from, size_t to, order_set before, cudaStream_t stream);
+
+/* Of the conditional node that is this step.  A body that is executed again comes after itself. */
+static cudaError_t run_bodies(cudaGraphExec_t exec, size_t node, order_set before, cudaStream_t stream) {
+    const struct operation *operation = exec->steps[node].operation;
+    cudaError_t error = cudaSuccess;
+    for (int chosen; !error && (chosen = condition_choose(operation)) >= 0;) {
+        size_t body = node + 1;
+        for (int i = 0; i < chosen; i++) body += exec->steps[body].inner + 1;
+        const size_t end = body + exec->steps[body].inner + 1;
+        error = run_steps(exec, body, end, before, stream);
+        for (size_t i = body; i < end; i++) before |= exec->steps[i].known;
+        if (!condition_repeats(operation)) break;
+    }
+    return error;
+}
+
+static cudaError_t run_steps(cudaGraphExec_t exec, size_t from, size_t to, order_set before, cudaStream_t stream) {
+    cudaError_t error = cudaSuccess;
+    for (size_t i = from; i < to && !error; i++) {
+        const struct step *step = &exec->steps[i];
+        error = run_step(exec, &exec->steps[i], before, stream);
+        stream_advance(stream, step->known);
+        exec->known |= step->known;
+        if (error || step->operation->kind != NODE_CONDITION) continue;
+        error = run_bodies(exec, i, before, stream);
+        i += step->inner;
+    }
+    return error;
+}
+
+static void begin_steps(const struct CUgraphExec_st *exec) {
+    for (size_t i = 0; i < exec->count; i++) {
+        const struct operation *operation = exec->steps[i].operation;
+        if (operation->kind == NODE_CONDITION) condition_begin(operation);
+        if (operation->kind == NODE_ALLOCATE && exec->frees) allocation_let_go(operation);
+    }
+}
+
 /* Whether some step does not wait for the one before. */
 static bool has_branches(const struct CUgraphExec_st *exec) {
     for (size_t i = 1; i < exec->count; i++) {
@@ -694,17 +865,13 @@ static bool has_branches(const struct CUgraphExec_st *exec) {
 }
 
 static cudaError_t launch(cudaGraphExec_t exec, cudaStream_t stream) {
-    cudaError_t error = cudaSuccess;
     if (!exec) return cudaErrorInvalidValue;
     if (!stream_is_known(stream)) return cudaErrorInvalidResourceHandle;
     if (stream_is_captured(stream)) return cudaErrorStreamCaptureUnsupported;
     const order_set before = stream_order(stream) | exec->known;
     if (has_branches(exec)) order_watch();
-    for (size_t i = 0; i < exec->count && !error; i++) {
-        error = run_step(exec, &exec->steps[i], before, stream);
-        stream_advance(stream, exec->steps[i].known);
-        exec->known |= exec->steps[i].known;
-    }
+    begin_steps(exec);
+    cudaError_t error = run_steps(exec, 0, exec->count, before, stream);
     host_note_launch("of a graph", stream);
     return error;
 }

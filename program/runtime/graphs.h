@@ -20,6 +20,8 @@ bool graph_edges_are_plain(const void *edges, size_t count);
 /* A copy of the operation: *kept, to be freed, or NULL. */
 cudaError_t operation_keep(const struct operation *operation, struct operation **kept);
 
+cudaError_t graph_capture(struct operation *operation, cudaStream_t stream); /* a node of the graph that captures it */
+
 struct graph_place {
     cudaGraphNode_t *node; /* where it is told */
     cudaGraph_t graph;
@@ -44,10 +46,22 @@ cudaError_t fill_make(const struct cudaMemsetParams *params, struct operation **
 cudaError_t host_make(const struct cudaHostNodeParams *params, struct operation **made);
 cudaError_t event_make(enum operation_kind kind, cudaEvent_t event, struct operation **made);
 cudaError_t empty_make(struct operation **made);
+cudaError_t condition_make(const struct cudaConditionalNodeParams *params, struct operation **made);
+cudaError_t allocation_make(struct cudaMemAllocNodeParams *params, struct operation **made);
+cudaError_t free_make(void *pointer, struct operation **made);
+void allocation_let_go(const struct operation *operation); /* frees what it has allocated, if that is still there */
 cudaEvent_t event_of(const struct operation *operation); /* that it was made of */
 /* Of a launched graph, in whose stream an event is recorded, and which comes after what it waits for. */
 cudaError_t event_record_node(const struct operation *operation, cudaStream_t stream, order_set known);
 cudaError_t event_wait_node(const struct operation *operation, order_set *known);
+/* Which of the bodies of a conditional node is executed next, and how many it has; -1: none, go on behind it. */
+int condition_choose(const struct operation *operation);
+unsigned condition_bodies(const struct operation *operation);
+bool condition_repeats(const struct operation *operation); /* until there is none */
+void condition_begin(const struct operation *operation); /* the graph is launched */
+cudaError_t graph_allocate_in(cudaStream_t stream, void **pointer, size_t nbytes); /* a node of the graph that captures it */
+cudaError_t graph_free_in(cudaStream_t stream, void *pointer);
+cudaError_t graph_add_condition(const struct graph_place *place, struct cudaConditionalNodeParams *params);
 cudaError_t variable_find_part(const void *symbol, size_t offset, size_t nbytes, uint64_t *address);
 
 #endif

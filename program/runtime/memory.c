@@ -1,5 +1,5 @@
 /* Memory of every kind, and which buffer an address lies in. */
-#include "runtime.h"
+#include "graphs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +58,7 @@ static bool is_counted(const struct buffer *buffer) {
 
 static void release(struct buffer *buffer) {
     if (is_counted(buffer)) runtime.devices[buffer->device].used_nbytes -= buffer->nbytes;
+    if (buffer->is_of_graph) runtime.devices[buffer->device].graph_used -= buffer->nbytes;
     simt_machine_free(runtime.machine, buffer->device_address);
     host_destroy_touched(buffer->touched);
     remove_buffer(buffer);
@@ -77,13 +78,14 @@ static simt_error make(struct buffer *buffer) {
     return error;
 }
 
+static bool fits(size_t nbytes) { return nbytes <= runtime.memory_nbytes - device_current()->used_nbytes; }
+
 static cudaError_t allocate(void **pointer, size_t nbytes, enum buffer_kind kind) {
     struct buffer buffer = {.nbytes = nbytes, .kind = kind, .device = runtime_thread.device};
     if (!pointer) return cudaErrorInvalidValue;
     *pointer = NULL;
     if (!nbytes) return cudaSuccess;
-    if (is_counted(&buffer) && nbytes > runtime.memory_nbytes - device_current()->used_nbytes)
-        return cudaErrorMemoryAllocation;
+    if (is_counted(&buffer) && !fits(nbytes)) return cudaErrorMemoryAllocation;
     if (make(&buffer)) return cudaErrorMemoryAllocation;
     if (kind == BUFFER_MANAGED) buffer.touched = host_create_touched(nbytes);
     cudaError_t error = buffer_add(&buffer);
@@ -97,10 +99,42 @@ static cudaError_t allocate(void **pointer, size_t nbytes, enum buffer_kind kind
     return cudaSuccess;
 }
 
+cudaError_t memory_reserve(void **pointer, size_t nbytes) {
+    uint64_t address;
+    if (!nbytes || nbytes > runtime.memory_nbytes) return nbytes ? cudaErrorMemoryAllocation : cudaErrorInvalidValue;
+    if (simt_machine_reserve(runtime.machine, nbytes, &address)) return cudaErrorMemoryAllocation;
+    *pointer = (void *)(uintptr_t)address;
+    return cudaSuccess;
+}
+
+static void raise(size_t *high, size_t value) { *high = value > *high ? value : *high; }
+
+cudaError_t memory_allocate_at(uint64_t address, size_t nbytes) {
+    const struct buffer buffer = {.address = address, .nbytes = nbytes, .device_address = address, .kind = BUFFER_DEVICE,
+                                  .device = runtime_thread.device, .is_of_graph = true};
+    struct device *device = device_current();
+    if (!fits(nbytes) || simt_machine_allocate_at(runtime.machine, address)) return cudaErrorMemoryAllocation;
+    if (buffer_add(&buffer)) {
+        simt_machine_free(runtime.machine, address);
+        return cudaErrorMemoryAllocation;
+    }
+    device->used_nbytes += nbytes;
+    device->graph_used += nbytes;
+    raise(&device->graph_used_high, device->graph_used);
+    raise(&device->graph_kept, device->graph_used);
+    raise(&device->graph_kept_high, device->graph_kept);
+    return cudaSuccess;
+}
+
 API cudaMalloc(void **pointer, size_t nbytes) { return CALL(allocate(pointer, nbytes, BUFFER_DEVICE)); }
 
+/* In a captured stream memory is the graph's. */
+static cudaError_t allocate_in(cudaStream_t stream, void **pointer, size_t nbytes) {
+    return stream_is_captured(stream) ? graph_allocate_in(stream, pointer, nbytes) : allocate(pointer, nbytes, BUFFER_DEVICE);
+}
+
 API cudaMallocAsync(void **pointer, size_t nbytes, cudaStream_t stream) {
-    return CALL_NOW(stream, allocate(pointer, nbytes, BUFFER_DEVICE));
+    return CALL(pointer ? allocate_in(stream, pointer, nbytes) : cudaErrorInvalidValue);
 }
 ALSO(cudaMallocAsync, _ptsz)
 
@@ -154,9 +188,13 @@ cudaError_t memory_free(void *pointer) { return free_buffer(pointer, false); }
 
 API cudaFree(void *pointer) { return CALL_WAIT(free_buffer(pointer, false)); }
 
-API cudaFreeAsync(void *pointer, cudaStream_t stream) {
-    return CALL_NOW(stream, (host_wait_all(), free_buffer(pointer, false)));
+static cudaError_t free_in(cudaStream_t stream, void *pointer) {
+    if (stream_is_captured(stream)) return graph_free_in(stream, pointer);
+    host_wait_all();
+    return free_buffer(pointer, false);
 }
+
+API cudaFreeAsync(void *pointer, cudaStream_t stream) { return CALL(free_in(stream, pointer)); }
 ALSO(cudaFreeAsync, _ptsz)
 
 API cudaFreeHost(void *pointer) { return CALL_WAIT(free_buffer(pointer, true)); }
@@ -365,16 +403,57 @@ API cudaMemPoolGetAttribute(cudaMemPool_t pool, int attribute, void *value) {
     return CALL(ask_pool(pool, attribute, value));
 }
 
-static cudaError_t allocate_from(cudaMemPool_t pool, void **pointer, size_t nbytes) {
+static cudaError_t allocate_from(cudaMemPool_t pool, void **pointer, size_t nbytes, cudaStream_t stream) {
     const int current = runtime_thread.device;
-    if (!pool) return cudaErrorInvalidValue;
+    if (!pool || !pointer) return cudaErrorInvalidValue;
     runtime_use(pool->device);
-    cudaError_t error = allocate(pointer, nbytes, BUFFER_DEVICE);
+    cudaError_t error = allocate_in(stream, pointer, nbytes);
     runtime_use(current);
     return error;
 }
 
 API cudaMallocFromPoolAsync(void **pointer, size_t nbytes, cudaMemPool_t pool, cudaStream_t stream) {
-    return CALL_NOW(stream, allocate_from(pool, pointer, nbytes));
+    return CALL(allocate_from(pool, pointer, nbytes, stream));
 }
 ALSO(cudaMallocFromPoolAsync, _ptsz)
+
+/* ---- memory of graphs ----------------------------------------------------------------------------------- */
+
+/* What a cudaGraphMemAttributeType counts. */
+static size_t *count_of(int attribute, int number) {
+    struct device *device = &runtime.devices[number];
+    size_t *const counts[] = {&device->graph_used, &device->graph_used_high, &device->graph_kept, &device->graph_kept_high};
+    const bool is_known = attribute >= 0 && (size_t)attribute < sizeof counts / sizeof *counts;
+    return is_known && !device_check(number) ? counts[attribute] : NULL;
+}
+
+static cudaError_t ask_graphs(int device, int attribute, void *value) {
+    const size_t *count = count_of(attribute, device);
+    if (count) memcpy(value, &(uint64_t){*count}, sizeof(uint64_t));
+    return count ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+API cudaDeviceGetGraphMemAttribute(int device, int attribute, void *value) {
+    return CALL(ask_graphs(device, attribute, value));
+}
+
+/* The highest counts alone may be set, to what there is now. */
+static cudaError_t reset_graphs(int device, int attribute) {
+    size_t *count = count_of(attribute, device);
+    if (!count || attribute % 2 == 0) return cudaErrorInvalidValue;
+    *count = *count_of(attribute - 1, device);
+    return cudaSuccess;
+}
+
+API cudaDeviceSetGraphMemAttribute(int device, int attribute, void *value) {
+    (void)value;
+    return CALL(reset_graphs(device, attribute));
+}
+
+static cudaError_t trim_graphs(int device) {
+    if (device_check(device)) return cudaErrorInvalidDevice;
+    runtime.devices[device].graph_kept = runtime.devices[device].graph_used;
+    return cudaSuccess;
+}
+
+API cudaDeviceGraphMemTrim(int device) { return CALL(trim_graphs(device)); }

@@ -79,6 +79,22 @@ API cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event) {
     return CALL(get_event(node, NODE_WAIT, event));
 }
 
+/* ---- memory -------------------------------------------------------------------------------------- */
+
+API cudaGraphAddMemAllocNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
+                             struct cudaMemAllocNodeParams *params) {
+    struct operation *made = NULL;
+    const struct graph_place place = {node, graph, dependencies, count};
+    return CALL((graph_add(&place, allocation_make(params, &made), &made)));
+}
+
+API cudaGraphAddMemFreeNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count,
+                            void *pointer) {
+    struct operation *made = NULL;
+    const struct graph_place place = {node, graph, dependencies, count};
+    return CALL((graph_add(&place, free_make(pointer, &made), &made)));
+}
+
 /* ---- nodes of any kind ---------------------------------------------------------------------------- */
 
 typedef cudaError_t make_function(const struct cudaGraphNodeParams *params, struct operation **made);
@@ -102,9 +118,13 @@ static cudaError_t make_any(const struct cudaGraphNodeParams *params, struct ope
     return make ? make(params, made) : runtime_lacks("a node of this kind by cudaGraphAddNode or cudaGraphNodeSetParams");
 }
 
-static cudaError_t add_any(const struct graph_place *place, const struct cudaGraphNodeParams *params) {
+static cudaError_t add_any(const struct graph_place *place, struct cudaGraphNodeParams *params) {
     enum { OWNERSHIP_CLONE = 0 };
     struct operation *made = NULL;
+    if (params && params->type == NODE_ALLOCATE)
+        return graph_add(place, allocation_make(&params->alloc, &made), &made);
+    if (params && params->type == NODE_FREE) return graph_add(place, free_make(params->free.dptr, &made), &made);
+    if (params && params->type == NODE_CONDITION) return graph_add_condition(place, &params->conditional);
     if (!params || params->type != NODE_GRAPH) return graph_add(place, make_any(params, &made), &made);
     return params->graph.ownership == OWNERSHIP_CLONE ? graph_add_child(place, params->graph.graph)
                                                       : runtime_lacks("cudaGraphAddNode with a graph that it takes");

@@ -42,6 +42,7 @@ struct gpu {
 struct device {
     cudaError_t sticky; /* of a launch that failed for good */
     size_t used_nbytes;
+    size_t graph_used, graph_used_high, graph_kept, graph_kept_high; /* by memory of graphs: cudaGraphMemAttributeType */
     uint32_t peers; /* whose memory its kernels may access: a bit for each */
 };
 
@@ -115,6 +116,7 @@ struct buffer {
     uint64_t device_address;
     enum buffer_kind kind;
     int device; /* whose it is; of memory that the host uses, where it was allocated */
+    bool is_of_graph; /* allocated by a node of a graph */
     uint32_t *touched; /* of managed memory: a bit for each 4 bytes that a kernel may be writing; NULL: not known */
 };
 
@@ -128,6 +130,8 @@ cudaError_t buffer_add(const struct buffer *buffer);
 const struct buffer *buffer_next(size_t *at); /* of all, from *at = 0 on; NULL: there are no more */
 cudaError_t memory_allocate_rows(void **pointer, size_t *pitch, size_t width, size_t rows); /* bytes */
 cudaError_t memory_free(void *pointer);
+cudaError_t memory_reserve(void **pointer, size_t nbytes); /* an address for memory that a graph allocates */
+cudaError_t memory_allocate_at(uint64_t address, size_t nbytes); /* there */
 void memory_clear(void);       /* cudaDeviceReset */
 void memory_count_leaks(void); /* into the record */
 
@@ -197,7 +201,10 @@ enum operation_kind { /* a cudaGraphNodeType */
     NODE_GRAPH,
     NODE_EMPTY,
     NODE_WAIT,
-    NODE_RECORD
+    NODE_RECORD,
+    NODE_ALLOCATE = 10,
+    NODE_FREE,
+    NODE_CONDITION = 13
 };
 
 struct operation {

@@ -1,4 +1,4 @@
-/* Functions that the device's runtime brings: vprintf, __assertfail, malloc, free. */
+/* Functions that the device's runtime brings: vprintf, __assertfail, malloc, free, cudaGraphSetConditional. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,6 +221,27 @@ static bool builtin_free(struct warp *warp, struct path *path, const struct code
     return true;
 }
 
+/* ---- cudaGraphSetConditional(handle, value): a handle is the address of the value, which no other access may change */
+
+static bool builtin_condition(struct warp *warp, struct path *path, const struct code *code, uint32_t mask) {
+    const struct memory *memory = &warp->block->launch->machine->memory;
+    SIMT_FOR_EACH_LANE (lane, mask) {
+        const uint64_t handle = argument(warp, path, code, 0, lane);
+        const uint32_t value = (uint32_t)argument(warp, path, code, 1, lane);
+        struct allocation *allocation = simt_memory_find(memory, handle);
+        if (allocation && allocation->address == handle && allocation->nbytes == sizeof value) {
+            __atomic_store_n((uint32_t *)(void *)allocation->bytes, value, __ATOMIC_RELAXED);
+            continue;
+        }
+        simt_event event = simt_event_of(warp, path, mask);
+        simt_record_finding(&event, SIMT_FINDING_BOUNDS, lane, handle, "sets the condition 0x%llx, which is none of a graph",
+                            (unsigned long long)handle);
+        simt_stop(&event);
+        return false;
+    }
+    return true;
+}
+
 bool simt_builtin_allocates(const struct simt_module *module) {
     for (uint32_t f = 0; f < module->function_count; f++)
         if (!module->functions[f]->has_body && simt_builtin_find(module->functions[f]->name) == builtin_allocate)
@@ -237,7 +258,8 @@ static const struct builtin {
 } builtins[] = {{"vprintf", builtin_print, 4, {8, 8}},
                 {"__assertfail", builtin_assert, 0, {8, 8, 4, 8, 8}},
                 {"malloc", builtin_allocate, 8, {8}},
-                {"free", builtin_free, 0, {8}}};
+                {"free", builtin_free, 0, {8}},
+                {"cudaGraphSetConditional", builtin_condition, 0, {8, 4}}};
 
 static const struct builtin *find(const char *name) {
     for (size_t b = 0; b < sizeof builtins / sizeof *builtins; b++)

@@ -9,7 +9,7 @@ static const struct lane_table *const tables[] = {
     simt_float8_tables,
 };
 
-static bool find_modifier(const char *text, uint64_t *modifier) {
+static bool find_modifier(const char *text, modifier_set *modifier) {
     static const char *const texts[] = {
 #define X(name, text) text,
         SIMT_MODIFIERS(X)
@@ -17,7 +17,7 @@ static bool find_modifier(const char *text, uint64_t *modifier) {
     };
     for (int i = 0; i < MODIFIER_COUNT; i++)
         if (strcmp(texts[i], text) == 0) {
-            *modifier = (uint64_t)1 << i;
+            *modifier = (modifier_set)1 << i;
             return true;
         }
     return false;
@@ -27,7 +27,7 @@ static bool find_modifier(const char *text, uint64_t *modifier) {
 static bool read_modifiers(const struct instruction *instruction, struct lane_key *key) {
     uint32_t type_count = 0;
     for (uint32_t m = 0; m < instruction->modifier_count; m++) {
-        uint64_t modifier;
+        modifier_set modifier;
         enum type type = simt_type_find(instruction->modifiers[m]);
         if (type != TYPE_NONE) {
             if (type_count == ROW_TYPES_MAX) return false;

@@ -391,7 +391,7 @@ static const struct {
 
 /* Unsigned comparisons have other names too. */
 static const struct comparison_name {
-    uint64_t modifier;
+    modifier_set modifier;
     enum comparison comparison;
     bool is_unsigned;
 } comparison_names[] = {
@@ -404,9 +404,9 @@ static const struct comparison_name {
     {WITH(HS), COMPARISON_GE, true},
 };
 
-static const uint64_t boolean_modifiers[BOOLEAN_COUNT] = {0, WITH(AND), WITH(OR), WITH(XOR)};
+static const modifier_set boolean_modifiers[BOOLEAN_COUNT] = {0, WITH(AND), WITH(OR), WITH(XOR)};
 
-static const struct comparison_name *find_comparison(uint64_t modifiers) {
+static const struct comparison_name *find_comparison(modifier_set modifiers) {
     for (size_t i = 0; i < sizeof comparison_names / sizeof *comparison_names; i++)
         if (comparison_names[i].modifier == modifiers) return &comparison_names[i];
     return NULL;
@@ -462,7 +462,7 @@ static void find_single(const struct lane_key *key, const struct comparison_name
 bool simt_compare_find(const struct lane_key *key, struct lane_operation *operation) {
     bool is_set = strcmp(key->base, "set") == 0;
     if (!is_set && strcmp(key->base, "setp") != 0) return false;
-    uint64_t joins = key->modifiers & (WITH(AND) | WITH(OR) | WITH(XOR));
+    modifier_set joins = key->modifiers & (WITH(AND) | WITH(OR) | WITH(XOR));
     enum boolean boolean = BOOLEAN_NONE;
     while (boolean_modifiers[boolean] != joins)
         if (++boolean == BOOLEAN_COUNT) return false;

@@ -57,6 +57,38 @@ UNARY(u32_from_f32, 32, 32, truncate_u32(f32_of(a)))
 UNARY(f64_from_f32, 64, 32, widen_f32(a))
 UNARY(f32_from_f64, 32, 64, narrow_f64_to_f32(a))
 UNARY(f16_from_f32, 16, 32, f16_from(f32_of(a)))
+/* To the f32 whose lowest bits, which tf32 lacks, are 0.  rna takes halves away from zero, cuts a NaN's payload, which may
+ * leave an infinity, and .satfinite takes one step off whatever is not finite then; rn and rz have one NaN.  All as an
+ * H200 does it. */
+enum { TF32_STEP = 0x2000, TF32_MASK = ~(TF32_STEP - 1), TF32_NAN = 0x7fffe000 };
+
+static inline uint32_t tf32_rna(uint32_t bits) {
+    return (bits + (is_nan_f32(bits) ? 0 : TF32_STEP / 2)) & (uint32_t)TF32_MASK;
+}
+
+static inline uint32_t tf32_rn(uint32_t bits) {
+    uint32_t is_odd = bits / TF32_STEP & 1;
+    return is_nan_f32(bits) ? TF32_NAN : (bits + TF32_STEP / 2 - 1 + is_odd) & (uint32_t)TF32_MASK;
+}
+
+static inline uint32_t tf32_rz(uint32_t bits) {
+    return is_nan_f32(bits) ? TF32_NAN : bits & (uint32_t)TF32_MASK;
+}
+
+static inline uint32_t tf32_finite(uint32_t bits) {
+    return bits - ((bits & 0x7fffffff) >= 0x7f800000 ? TF32_STEP : 0);
+}
+
+static inline uint32_t tf32_relu(uint32_t bits) {
+    return bits >> 31 ? 0 : bits;
+}
+
+UNARY(tf32_rna_f32, 32, 32, tf32_rna(a))
+UNARY(tf32_rna_satfinite_f32, 32, 32, tf32_finite(tf32_rna(a)))
+UNARY(tf32_rn_f32, 32, 32, tf32_rn(a))
+UNARY(tf32_rn_relu_f32, 32, 32, tf32_relu(tf32_rn(a)))
+UNARY(tf32_rz_f32, 32, 32, tf32_rz(a))
+UNARY(tf32_rz_relu_f32, 32, 32, tf32_relu(tf32_rz(a)))
 UNARY(bf16_from_f32, 16, 32, bf16_from(f32_of(a)))
 UNARY(f32_from_f16, 32, 16, widen_f16(a))
 UNARY(f32_from_bf16, 32, 16, (uint32_t)a << 16)
@@ -94,6 +126,12 @@ static const struct lane_row rows[] = {
     ROW("cvt", WITH(RN), (F32, F64), f32_from_f64, F32, F64),
     ROW("cvt", WITH(RN), (F16, F32), f16_from_f32, F16, F32),
     ROW("cvt", WITH(RN), (BF16, F32), bf16_from_f32, BF16, F32),
+    ROW("cvt", WITH(TF32) | WITH(RNA), (F32), tf32_rna_f32, B32, F32),
+    ROW("cvt", WITH(TF32) | WITH(RNA) | WITH(SATFINITE), (F32), tf32_rna_satfinite_f32, B32, F32),
+    ROW("cvt", WITH(TF32) | WITH(RN), (F32), tf32_rn_f32, B32, F32),
+    ROW("cvt", WITH(TF32) | WITH(RN) | WITH(RELU), (F32), tf32_rn_relu_f32, B32, F32),
+    ROW("cvt", WITH(TF32) | WITH(RZ), (F32), tf32_rz_f32, B32, F32),
+    ROW("cvt", WITH(TF32) | WITH(RZ) | WITH(RELU), (F32), tf32_rz_relu_f32, B32, F32),
     ROW("cvt", 0, (F32, F16), f32_from_f16, F32, F16),
     ROW("cvt", 0, (F32, BF16), f32_from_bf16, F32, BF16),
     ROW("cvt", 0, (F16, F16), same_f16, F16, F16),
@@ -227,7 +265,7 @@ static void convert_lanes(struct lane_operands operands, uint32_t mask) {
 /* ---- finding them */
 
 /* The modifiers of modes 0 .. 7. */
-static const uint64_t rounding_modifiers[] = {WITH(RN),  WITH(RZ),  WITH(RM),  WITH(RP),
+static const modifier_set rounding_modifiers[] = {WITH(RN),  WITH(RZ),  WITH(RM),  WITH(RP),
                                               WITH(RNI), WITH(RZI), WITH(RMI), WITH(RPI)};
 enum { MODE_COUNT = 8 };
 
@@ -245,7 +283,7 @@ static uint32_t find_endpoint(const struct lane_key *key, uint32_t operand) {
     return width == own || (is_integer(type) && width > own) ? endpoint(type, bits[width]) : 0;
 }
 
-static unsigned finish_of(uint64_t modifiers) {
+static unsigned finish_of(modifier_set modifiers) {
     return (modifiers & WITH(SAT) ? FINISH_SAT : 0u) | (modifiers & WITH(RELU) ? FINISH_RELU : 0u) |
            (modifiers & WITH(SATFINITE) ? FINISH_SATFINITE : 0u) |
            (modifiers & WITH(FTZ) ? FINISH_FLUSH : 0u);
@@ -253,7 +291,7 @@ static unsigned finish_of(uint64_t modifiers) {
 
 enum { NO_MODE = -1, UNKNOWN_MODE = -2 };
 
-static int find_mode(uint64_t modifiers) {
+static int find_mode(modifier_set modifiers) {
     modifiers &= ~(WITH(SAT) | WITH(RELU) | WITH(SATFINITE) | WITH(FTZ));
     if (!modifiers) return NO_MODE;
     for (int mode = 0; mode < MODE_COUNT; mode++)

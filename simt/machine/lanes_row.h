@@ -6,7 +6,7 @@
 #include "lanes.h"
 
 /* Every modifier that tells one lane operation from another, types aside; as the text of an opcode has it.
- * u16x2 and the like are here because no register is of these types. */
+ * u16x2 and the like are here because no register is of these types, and tf32, as one is .b32. */
 #define SIMT_MODIFIERS(X)                                                                                    \
     X(RN, "rn") X(RZ, "rz") X(RM, "rm") X(RP, "rp") X(RNI, "rni") X(RZI, "rzi") X(RMI, "rmi") X(RPI, "rpi")  \
     X(FTZ, "ftz") X(SAT, "sat") X(RELU, "relu") X(SATFINITE, "satfinite") X(NAN_WINS, "NaN")                 \
@@ -19,7 +19,8 @@
     X(FINITE, "finite") X(INFINITE, "infinite") X(NUMBER, "number") X(NOTANUMBER, "notanumber")              \
     X(NORMAL, "normal") X(SUBNORMAL, "subnormal")                                                            \
     X(F4E, "f4e") X(B4E, "b4e") X(RC8, "rc8") X(ECL, "ecl") X(ECR, "ecr") X(RC16, "rc16")                    \
-    X(U16X2, "u16x2") X(S16X2, "s16x2") X(E4M3X2, "e4m3x2") X(E5M2X2, "e5m2x2") X(ADDED, "add")
+    X(U16X2, "u16x2") X(S16X2, "s16x2") X(E4M3X2, "e4m3x2") X(E5M2X2, "e5m2x2") X(ADDED, "add")  \
+    X(RNA, "rna") X(TF32, "tf32")
 
 enum modifier_index {
 #define MODIFIER_INDEX(name, text) MODIFIER_##name,
@@ -28,10 +29,10 @@ enum modifier_index {
     MODIFIER_COUNT
 };
 
-_Static_assert(MODIFIER_COUNT <= 64, "a set of modifiers is one word");
-
 /* A set of them: WITH(RN) | WITH(FTZ). */
-#define WITH(name) ((uint64_t)1 << MODIFIER_##name)
+typedef unsigned __int128 modifier_set;
+_Static_assert(MODIFIER_COUNT <= 128, "a set has a bit for each");
+#define WITH(name) ((modifier_set)1 << MODIFIER_##name)
 
 enum row_flags { ROW_PLAIN = 0, ROW_READS_CARRY = 1, ROW_WRITES_CARRY = 2, ROW_APPROXIMATE = 4 };
 
@@ -39,7 +40,7 @@ enum { ROW_TYPES_MAX = 3 };
 
 struct lane_row {
     const char *base;
-    uint64_t modifiers;
+    modifier_set modifiers;
     uint8_t types[ROW_TYPES_MAX]; /* in the opcode, in its order */
     uint8_t flags, destinations, count;
     uint8_t operands[LANE_OPERANDS_MAX]; /* their types */
@@ -75,7 +76,7 @@ extern const struct lane_table simt_integer_tables[], simt_bits_tables[], simt_s
 /* The key by which an instruction is looked up. */
 struct lane_key {
     const char *base;
-    uint64_t modifiers;
+    modifier_set modifiers;
     uint8_t types[ROW_TYPES_MAX];
     uint32_t count;            /* of its operands */
     const enum width *widths;  /* of those that are registers: */

@@ -56,6 +56,19 @@ simt_error simt_machine_allocate(simt_machine *machine, size_t nbytes, uint64_t 
     return allocation ? SIMT_OK : SIMT_ERROR_MEMORY;
 }
 
+simt_error simt_machine_reserve(simt_machine *machine, size_t nbytes, uint64_t *address) {
+    struct allocation *allocation = simt_memory_reserve(&machine->memory, nbytes);
+    *address = allocation ? allocation->address : 0;
+    return allocation ? SIMT_OK : SIMT_ERROR_MEMORY;
+}
+
+simt_error simt_machine_allocate_at(simt_machine *machine, uint64_t address) {
+    struct allocation *allocation = simt_memory_find(&machine->memory, address);
+    if (!allocation || !allocation->is_freed || allocation->address != address || allocation->backing != BACKING_OWN)
+        return SIMT_ERROR_ARGUMENT;
+    return simt_memory_allocate_again(allocation) ? SIMT_OK : SIMT_ERROR_MEMORY;
+}
+
 simt_error simt_machine_allocate_shared(simt_machine *machine, size_t nbytes, void **pointer) {
     struct allocation *allocation = simt_memory_allocate_shared(&machine->memory, nbytes);
     *pointer = allocation ? allocation->bytes : NULL;

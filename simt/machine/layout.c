@@ -64,23 +64,12 @@ static void place_next(struct image *image, const struct variable *variable, uin
     *end = address + variable->nbytes;
 }
 
-static void place_shared_of(struct image *image, const struct function *function, uint64_t *end) {
-    for (uint32_t v = 0; v < function->variable_count; v++)
-        if (function->variables[v]->space == SIMT_SHARED && !is_dynamic(function->variables[v]))
-            place_next(image, function->variables[v], end);
-}
-
-/* Static shared variables of the module, of functions that kernels call, of the kernel itself; all dynamic ones
- * begin behind them. */
+/* The static shared variables of the kernel; all dynamic ones begin behind them.  Those of other kernels have no place. */
 static void place_shared(struct image *image) {
     const struct simt_module *module = image->module;
     uint64_t end = 0, alignment = 16;
-    for (uint32_t v = 0; v < module->variable_count; v++)
-        if (module->variables[v]->space == SIMT_SHARED && !is_dynamic(module->variables[v]))
-            place_next(image, module->variables[v], &end);
-    for (uint32_t f = 0; f < module->function_count; f++)
-        if (!module->functions[f]->is_kernel) place_shared_of(image, module->functions[f], &end);
-    if (image->kernel) place_shared_of(image, image->kernel, &end); /* a module may have variables alone */
+    for (uint32_t v = 0; image->kernel && v < image->kernel->shared_count; v++) /* a module may have variables alone */
+        place_next(image, image->kernel->shared[v], &end);
     image->shared_nbytes = end;
     for (uint32_t v = 0; v < module->variable_count; v++)
         if (is_dynamic(module->variables[v]) && module->variables[v]->alignment > alignment)

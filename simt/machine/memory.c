@@ -57,15 +57,37 @@ static void allocation_destroy(struct allocation *allocation) {
     free(allocation);
 }
 
+static bool create_bytes(struct allocation *allocation) {
+    const size_t nbytes = allocation->nbytes ? allocation->nbytes : 1;
+    allocation->bytes = calloc(nbytes, 1);
+    allocation->written = calloc(nbytes, 1);
+    return allocation->bytes && allocation->written;
+}
+
 struct allocation *simt_memory_allocate(struct memory *memory, uint64_t nbytes, bool is_constant) {
     struct allocation *allocation = prepare(memory, nbytes, BACKING_OWN);
     if (!allocation) return NULL;
     allocation->is_constant = is_constant;
-    allocation->bytes = calloc(nbytes ? nbytes : 1, 1);
-    allocation->written = calloc(nbytes ? nbytes : 1, 1);
-    if (allocation->bytes && allocation->written) return enter(memory, allocation);
+    if (create_bytes(allocation)) return enter(memory, allocation);
     allocation_destroy(allocation);
     return NULL;
+}
+
+struct allocation *simt_memory_reserve(struct memory *memory, uint64_t nbytes) {
+    struct allocation *allocation = prepare(memory, nbytes, BACKING_OWN);
+    if (!allocation) return NULL;
+    enter(memory, allocation);
+    simt_memory_free(memory, allocation);
+    return allocation;
+}
+
+bool simt_memory_allocate_again(struct allocation *allocation) {
+    allocation->nbytes = allocation->freed_nbytes;
+    allocation->is_freed = !create_bytes(allocation);
+    if (!allocation->is_freed) return true;
+    release_bytes(allocation);
+    allocation->nbytes = 0;
+    return false;
 }
 
 /* Maps the bytes at the allocation's address.  false: something else is there, or there is no memory. */

@@ -43,6 +43,8 @@ struct memory {
 
 /* NULL: no memory. */
 struct allocation *simt_memory_allocate(struct memory *memory, uint64_t nbytes, bool is_constant);
+struct allocation *simt_memory_reserve(struct memory *memory, uint64_t nbytes); /* counts as freed until */
+bool simt_memory_allocate_again(struct allocation *allocation); /* what was freed; false: no memory */
 struct allocation *simt_memory_allocate_shared(struct memory *memory, uint64_t nbytes);
 struct allocation *simt_memory_adopt(struct memory *memory, void *bytes, uint64_t nbytes);
 void simt_memory_free(struct memory *memory, struct allocation *allocation);

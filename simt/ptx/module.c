@@ -247,7 +247,9 @@ simt_error simt_ptx_analyse(simt_module *module, simt_message *message) {
         simt_say_no_memory(message, module->name);
         return SIMT_ERROR_MEMORY;
     }
-    return SIMT_OK;
+    if (simt_shared(module)) return SIMT_OK;
+    simt_say_no_memory(message, module->name);
+    return SIMT_ERROR_MEMORY;
 }
 
 void simt_module_destroy(simt_module *module) {
@@ -284,23 +286,12 @@ size_t simt_module_parameter_offset(const simt_module *module, size_t kernel, si
     return function && parameter < function->parameter_count ? function->parameters[parameter]->offset : 0;
 }
 
-static size_t add_shared(size_t nbytes, struct variable *const *variables, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
-        size_t alignment = variables[i]->alignment;
-        if (variables[i]->space != SIMT_SHARED || variables[i]->nbytes == 0) continue;
-        nbytes = (nbytes + alignment - 1) / alignment * alignment + variables[i]->nbytes;
-    }
-    return nbytes;
-}
-
-/* The module's variables, those of functions that the kernel may call, and its own. */
 size_t simt_module_shared_nbytes(const simt_module *module, size_t kernel) {
     const struct function *function = kernel_at(module, kernel);
-    if (!function) return 0;
-    size_t nbytes = add_shared(0, module->variables, module->variable_count);
-    for (uint32_t i = 0; i < module->function_count; i++) {
-        const struct function *callee = module->functions[i];
-        if (!callee->is_kernel) nbytes = add_shared(nbytes, callee->variables, callee->variable_count);
+    size_t nbytes = 0;
+    for (uint32_t v = 0; function && v < function->shared_count; v++) {
+        const size_t alignment = function->shared[v]->alignment;
+        nbytes = (nbytes + alignment - 1) / alignment * alignment + function->shared[v]->nbytes;
     }
-    return add_shared(nbytes, function->variables, function->variable_count);
+    return nbytes;
 }

@@ -227,4 +227,9 @@ bool simt_flow(struct simt_module *module, const struct function *function);
 /* Fills `array` of every address of the function in brackets; false: no memory. */
 bool simt_arrays(struct simt_module *module, const struct function *function);
 
+/* ---- shared.c */
+
+/* Fills `shared` of every kernel; false: no memory. */
+bool simt_shared(struct simt_module *module);
+
 #endif

@@ -131,6 +131,8 @@ struct function {
     uint64_t result_nbytes;
     struct variable **variables; /* every other one declared in its body: .local, .shared, .param of calls */
     uint32_t variable_count;
+    const struct variable **shared; /* of a kernel: the static variables of shared memory that its blocks have, in order */
+    uint32_t shared_count;
 };
 
 struct simt_module {
@@ -157,7 +159,8 @@ void simt_arena_destroy(struct arena *arena);
 simt_error simt_ptx_parse(const char *ptx, size_t nbytes, const char *name, simt_module **module,
                           simt_message *message);
 
-/* Fills `reconvergence` of every branch, and `array` of every address, of a module whose instructions have been verified. */
+/* Fills `reconvergence` of every branch, `array` of every address, and `shared` of every kernel of a module whose
+ * instructions have been verified. */
 simt_error simt_ptx_analyse(simt_module *module, simt_message *message);
 
 /* modifiers.c: what stands between the dots of an opcode */

@@ -436,21 +436,21 @@ struct hostile {
 
 static const struct hostile found[] = {
     {"mov.u32 %r1, 0; mbarrier.init.shared.b64 [sh], %r1;", SIMT_FINDING_BARRIER,
-     "mbarrier.init.shared.b64 at byte 16 of shared memory: an mbarrier expects 1 to 1048575 arrivals", 0},
+     "mbarrier.init.shared.b64 at byte 0 of shared memory: an mbarrier expects 1 to 1048575 arrivals", 0},
     {"mbarrier.arrive.shared.b64 _, [sh];", SIMT_FINDING_BARRIER,
-     "mbarrier.arrive.shared.b64 at byte 16 of shared memory: there is no mbarrier here: mbarrier.init must come "
+     "mbarrier.arrive.shared.b64 at byte 0 of shared memory: there is no mbarrier here: mbarrier.init must come "
      "first, and nothing may overwrite it", 0},
     {"mbarrier.init.shared.b64 [sh], 1; mbarrier.arrive.shared.b64 _, [sh], 2;", SIMT_FINDING_BARRIER,
-     "mbarrier.arrive.shared.b64 at byte 16 of shared memory: more threads arrive in a phase than it expects", 1},
+     "mbarrier.arrive.shared.b64 at byte 0 of shared memory: more threads arrive in a phase than it expects", 1},
     {"mbarrier.init.shared.b64 [sh+4], 1;", SIMT_FINDING_MISALIGNED,
-     "stores 8 bytes of shared memory at 0x14, which is not a multiple of 8", 0},
+     "stores 8 bytes of shared memory at 0x4, which is not a multiple of 8", 0},
     {"mov.u64 %rd1, 0; mbarrier.init.b64 [%rd1], 1;", SIMT_FINDING_BOUNDS,
      "an mbarrier at 0x0, which is not in shared memory", 0},
     {"mov.u32 %r1, -16; mov.u64 %rd1, word; mbarrier.init.shared.b64 [sh], 1; "
      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [common], [%rd1], %r1, [sh];",
      SIMT_FINDING_BOUNDS, "copies from 4294967280 bytes of global memory at byte 0 of an allocation of 16", 1},
     {"mov.u32 %r1, 0x2000000; mov.u64 %rd1, word; cp.async.ca.shared.global [%r1], [%rd1], 4;", SIMT_FINDING_BOUNDS,
-     "stores 4 bytes of shared memory at byte 33554432 of 32", 1},
+     "stores 4 bytes of shared memory at byte 33554432 of 16", 1},
     {"mov.u32 %r1, 9; mov.u64 %rd1, word; cp.async.ca.shared.global [sh], [%rd1], 4, %r1;", SIMT_FINDING_BOUNDS,
      "cp.async is to read more bytes than it writes", 1},
     {"mapa.shared::cluster.u32 %r1, sh, 1;", SIMT_FINDING_BOUNDS,

@@ -175,6 +175,32 @@ static const struct answer {
     {"cvt.rzi.u16.f16", 2, {0x7bff}, 65504},
     {"cvt.rn.f16x2.f32", 3, {0x3f800000, 0x40000000}, 0x3c004000},
     {"cvt.rn.bf16x2.f32", 3, {0x3f800000, 0x40000000}, 0x3f804000},
+    {"cvt.rna.tf32.f32", 2, {0x3f801000}, 0x3f802000},
+    {"cvt.rna.tf32.f32", 2, {0xbf801000}, 0xbf802000},
+    {"cvt.rna.tf32.f32", 2, {0x3f800fff}, 0x3f800000},
+    {"cvt.rna.tf32.f32", 2, {0x7f7fffff}, 0x7f800000},
+    {"cvt.rna.tf32.f32", 2, {0x7f800001}, 0x7f800000},
+    {"cvt.rna.tf32.f32", 2, {0x7f8190a0}, 0x7f818000},
+    {"cvt.rna.tf32.f32", 2, {0xffffffff}, 0xffffe000},
+    {"cvt.rna.tf32.f32", 2, {0x00001000}, 0x00002000},
+    {"cvt.rna.satfinite.tf32.f32", 2, {0x7f7fffff}, 0x7f7fe000},
+    {"cvt.rna.satfinite.tf32.f32", 2, {0xff800000}, 0xff7fe000},
+    {"cvt.rna.satfinite.tf32.f32", 2, {0x7f8190a0}, 0x7f816000},
+    {"cvt.rna.satfinite.tf32.f32", 2, {0x7f800001}, 0x7f7fe000},
+    {"cvt.rna.satfinite.tf32.f32", 2, {0x3f801000}, 0x3f802000},
+    {"cvt.rn.tf32.f32", 2, {0x3f801000}, 0x3f800000},
+    {"cvt.rn.tf32.f32", 2, {0x3f803000}, 0x3f804000},
+    {"cvt.rn.tf32.f32", 2, {0x3f801001}, 0x3f802000},
+    {"cvt.rn.tf32.f32", 2, {0xff800001}, 0x7fffe000},
+    {"cvt.rn.tf32.f32", 2, {0x7f7fffff}, 0x7f800000},
+    {"cvt.rn.relu.tf32.f32", 2, {0xbf800000}, 0x00000000},
+    {"cvt.rn.relu.tf32.f32", 2, {0xffc00000}, 0x7fffe000},
+    {"cvt.rn.relu.tf32.f32", 2, {0x80000000}, 0x00000000},
+    {"cvt.rz.tf32.f32", 2, {0x3f801fff}, 0x3f800000},
+    {"cvt.rz.tf32.f32", 2, {0x7f7fffff}, 0x7f7fe000},
+    {"cvt.rz.tf32.f32", 2, {0xffffffff}, 0x7fffe000},
+    {"cvt.rz.relu.tf32.f32", 2, {0xff800000}, 0x00000000},
+    {"cvt.rz.relu.tf32.f32", 2, {0x3f801fff}, 0x3f800000},
     {"cvt.pack.sat.s16.s32", 3, {0x00012345, 0xffff0000}, 0x7fff8000},
     {"cvt.pack.sat.u8.s32.b32", 4, {300, 0xffffffff, 0x1234}, 0x1234ff00},
     {"cvt.rn.satfinite.e4m3x2.f32", 3, {0x3f800000, 0xc3e00000}, 0x38fe}, /* 1, -448 */
@@ -335,7 +361,9 @@ static void check_refused(void) {
         {"cvt.s32.f32", 2}, {"cvt.rn.f64.f32", 2},    {"cvt.f32.f64", 2},     {"cvt.rni.f32.f64", 2},
         {"cvt.f32.s32", 2}, {"cvt.rn.rz.f32.s32", 2}, {"shf.l.b32", 4},       {"min.NaN.f64", 3},
         {"add.ftz.f64", 3}, {"fma.rn.sat.bf16", 4},   {"add.rn.rn.f32", 3},   {"wgmma.f32", 3},
-        {"bfe.b32", 4},     {"testp.f32", 2},         {"cvt.rn.tf32.f32", 2}, {"mad.cc.u32", 4}};
+        {"bfe.b32", 4},     {"testp.f32", 2},         {"cvt.tf32.f32", 2},    {"mad.cc.u32", 4},
+        {"cvt.rna.f32.f64", 2}, {"cvt.rna.relu.tf32.f32", 2},
+        {"cvt.rn.satfinite.tf32.f32", 2}, {"add.tf32", 3}}; /* the former of sm_100 alone */
     struct lane_operation operation;
     uint64_t nothing[3] = {0};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)

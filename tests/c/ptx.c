@@ -493,8 +493,28 @@ static void check_large_graph(void) {
     free(text);
 }
 
+/* Kernels have the shared memory that they and the functions they call name, all of it if a register says which. */
+static void check_shared(void) {
+    simt_module *module = parse(HEADER
+                                ".shared .align 4 .b8 a[100];\n.shared .align 16 .b8 b[200];\n.shared .b8 c[8];\n"
+                                ".extern .shared .align 16 .b8 dynamic[];\n"
+                                ".func inner() { .reg .b32 %r<2>; .shared .b8 own[3]; mov.u32 %r1, a; ret; }\n"
+                                ".func outer() { call.uni inner, (); ret; }\n"
+                                ".func other() { .shared .b8 alone[50]; ret; }\n"
+                                ".entry calls() { call.uni outer, (); ret; }\n"
+                                ".entry names() { .reg .b32 %r<2>; ld.shared.u8 %r1, [b+4]; mov.u32 %r1, dynamic; ret; }\n"
+                                ".entry any() { .reg .b64 %rd<2>; .shared .b8 s[1];\n"
+                                "  p : .callprototype _ (); call %rd1, (), p; ret; }\n"
+                                ".entry none() { ret; }\n");
+    REQUIRE(simt_module_shared_nbytes(module, 0) == 103 && module->kernels[0]->shared_count == 2);
+    REQUIRE(simt_module_shared_nbytes(module, 1) == 200 && !strcmp(module->kernels[1]->shared[0]->name, "b"));
+    REQUIRE(simt_module_shared_nbytes(module, 2) == 100 + 3 + 50 + 1 && simt_module_shared_nbytes(module, 3) == 0);
+    simt_module_destroy(module);
+}
+
 int main(void) {
     check_functions();
+    check_shared();
     check_variables();
     check_operands();
     check_scopes();

@@ -20,7 +20,7 @@ int cuModuleLoadData(handle *, const void *), cuModuleLoadDataEx(handle *, const
 int cuModuleGetFunction(handle *, handle, const char *), cuModuleGetGlobal_v2(address *, size_t *, handle, const char *);
 int cuFuncGetAttribute(int *, int, handle), cuFuncSetAttribute(handle, int, int), cuModuleUnload(handle);
 int cuLaunchKernel(handle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, handle, void **, void **);
-int cuLaunchKernelEx(const launch_config *, handle, void **, void **), cuGraphCreate(handle *, unsigned), cuGraphClone(handle *, handle);
+int cuLaunchKernelEx(const launch_config *, handle, void **, void **), cuGraphCreate(handle *, unsigned);
 int cuMemAlloc_v2(address *, size_t), cuMemFree_v2(address), cuMemAllocManaged(address *, size_t, unsigned);
 int cuMemAllocHost_v2(void **, size_t), cuMemFreeHost(void *), cuMemAllocPitch_v2(address *, size_t *, size_t, size_t, unsigned);
 int cuMemcpyHtoD_v2(address, const void *, size_t), cuMemcpyDtoH_v2(void *, address, size_t);
@@ -44,7 +44,7 @@ int cuGraphAddKernelNode_v2(handle *, handle, const handle *, size_t, const void
 int cuGraphAddMemsetNode(handle *, handle, const handle *, size_t, const void *, handle);
 int cuGraphAddMemcpyNode(handle *, handle, const handle *, size_t, const void *, handle);
 int cuGraphExecKernelNodeSetParams_v2(handle, handle, const void *);
-int cuTexObjectCreate(void), cuOccupancyMaxPotentialBlockSize(int *, int *, handle, size_t (*)(int), size_t, int);
+int cuTexObjectCreate(void), cuGraphDebugDotPrint(void), cuOccupancyMaxPotentialBlockSize(int *, int *, handle, size_t (*)(int), size_t, int);
 
 enum { INVALID_VALUE = 1, NOT_INITIALIZED = 3, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, NO_BINARY = 209, INVALID_PTX = 218, INVALID_HANDLE = 400,
        NOT_FOUND = 500, ILLEGAL_ADDRESS = 700, NOT_SUPPORTED = 801, INVALID_CLUSTER_SIZE = 912 };
@@ -233,7 +233,7 @@ static int names(void) {
     const char *text;
     int (*count_devices)(int *), count = 0, status = 7;
     void *found;
-    handle graph, context;
+    handle context;
     CHECK(cuGetErrorName(700, &text) == 0 && !strcmp(text, "CUDA_ERROR_ILLEGAL_ADDRESS"));
     CHECK(cuGetErrorString(201, &text) == 0 && !strcmp(text, "invalid device context"));
     CHECK(cuGetErrorName(12345, &text) == INVALID_VALUE && !text);
@@ -243,7 +243,7 @@ static int names(void) {
     CHECK(cuGetProcAddress_v2("cuMemAlloc", &found, 13000, 0, NULL) == 0);
     CHECK(found == (void *)(uintptr_t)cuMemAlloc_v2);
     CHECK(cuGetProcAddress_v2("cuNothing", &found, 13000, 0, &status) == NOT_FOUND && !found && status == 1);
-    CHECK(cuGraphClone(&graph, NULL) == NOT_SUPPORTED && cuTexObjectCreate() == NOT_SUPPORTED);
+    CHECK(cuGraphDebugDotPrint() == NOT_SUPPORTED && cuTexObjectCreate() == NOT_SUPPORTED);
     CHECK(cuCtxGetCurrent(&context) == 0 && context && cuCtxPopCurrent_v2(NULL) == 0);
     CHECK(cuCtxGetCurrent(&found) == 0 && !found && cuCtxSetCurrent(context) == 0);
     return 0;
@@ -273,6 +273,46 @@ static int clusters(void) {
     for (unsigned i = 0; i < 8; i++) CHECK(host[i] == i % 4);
     attribute.cluster[0] = 3;
     CHECK(cuLaunchKernelEx(&config, function, arguments, NULL) == INVALID_CLUSTER_SIZE);
+    return 0;
+}
+
+/* The names of older versions of CUDA. */
+int cuCtxAttach(handle *, unsigned), cuCtxDetach(handle), cuDeviceTotalMem(size_t *, int), cuCtxDestroy(handle);
+int cuCtxCreate(handle *, unsigned, int), cuMemAlloc(address *, size_t), cuMemFree(address);
+int cuMemcpyHtoD(address, const void *, size_t), cuMemcpyDtoH(void *, address, size_t), cuMemsetD32(address, unsigned, size_t);
+int cuFuncSetBlockShape(handle, int, int, int), cuFuncSetSharedSize(handle, unsigned), cuParamSetSize(handle, unsigned);
+int cuParamSeti(handle, int, unsigned), cuParamSetv(handle, int, const void *, unsigned), cuLaunch(handle);
+int cuLaunchGrid(handle, int, int), cuDeviceGetProperties(int *, int), cuStreamDestroy(handle), cuEventDestroy(handle);
+int cuStreamBeginCapture(handle), cuGraphInstantiate(handle *, handle, handle *, char *, size_t);
+int cuGraphGetEdges(handle, handle *, handle *, size_t *), cuGraphClone(handle *, handle);
+
+/* The function adds the second argument to 64 words. */
+static int old_names(void) {
+    handle context, attached, module, function, stream, event, graph, clone, exec;
+    address data;
+    unsigned host[COUNT];
+    int properties[12];
+    size_t nbytes, count = 0;
+    CHECK(cuDeviceTotalMem(&nbytes, 0) == 0 && nbytes > 1 << 20 && cuDeviceGetProperties(properties, 0) == 0);
+    CHECK(properties[0] == 1024 && properties[9] == 32 && cuCtxCreate(&context, 0, 0) == 0);
+    CHECK(cuCtxAttach(&attached, 0) == 0 && attached == context && cuCtxDetach(context) == 0);
+    CHECK(cuModuleLoadData(&module, ptx) == 0 && cuModuleGetFunction(&function, module, "add") == 0);
+    CHECK(cuMemAlloc(&data, NBYTES) == 0 && cuMemsetD32(data, 3, COUNT) == 0);
+    CHECK(cuFuncSetBlockShape(function, COUNT, 1, 1) == 0 && cuFuncSetSharedSize(function, 0) == 0);
+    CHECK(cuParamSetv(function, 0, &data, sizeof data) == 0 && cuParamSeti(function, 8, 4) == 0);
+    CHECK(cuParamSetv(function, 4000, host, sizeof host) == INVALID_VALUE && cuParamSetSize(function, 12) == 0);
+    CHECK(cuLaunch(function) == 0 && cuLaunchGrid(function, 1, 1) == 0);
+    CHECK(cuMemcpyDtoH(host, data, NBYTES) == 0 && host[COUNT - 1] == 11);
+    host[COUNT - 1] = 5;
+    CHECK(cuMemcpyHtoD(data, host, NBYTES) == 0 && cuStreamCreate(&stream, 1) == 0);
+    CHECK(cuStreamBeginCapture(stream) == 0 && add(function, data, 1, stream) == 0);
+    CHECK(cuStreamEndCapture(stream, &graph) == 0 && cuGraphGetEdges(graph, NULL, NULL, &count) == 0 && count == 0);
+    CHECK(cuGraphClone(&clone, graph) == 0 && cuGraphInstantiate(&exec, clone, NULL, NULL, 0) == 0);
+    CHECK(cuGraphLaunch(exec, stream) == 0 && cuStreamSynchronize(stream) == 0);
+    CHECK(cuMemcpyDtoH(host, data, NBYTES) == 0 && host[COUNT - 1] == 6 && host[0] == 12);
+    CHECK(cuGraphExecDestroy(exec) == 0 && cuGraphDestroy(graph) == 0 && cuGraphDestroy(clone) == 0);
+    CHECK(cuEventCreate(&event, 0) == 0 && cuEventDestroy(event) == 0 && cuStreamDestroy(stream) == 0);
+    CHECK(cuMemFree(data) == 0 && cuModuleUnload(module) == 0 && cuCtxDestroy(context) == 0);
     return 0;
 }
 
@@ -328,6 +368,7 @@ int main(int count, char **words) {
     if (!status) status = modules();
     if (!status) status = names();
     if (!status) status = clusters();
+    if (!status) status = old_names();
     if (!status && count > 1 && !strcmp(words[1], "wrong")) status = wrong(function);
     return status;
 }
