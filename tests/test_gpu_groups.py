@@ -743,6 +743,44 @@ def test_ranges_of_keys(pair, order):
         assert plan.startswith("a table in global memory") and way in plan and "or as segments if keys are sorted" in plan, plan
 
 
+RUN_OPS = {"f32": ("sum", "mean", "argmin", "var", "norm2"), "f64": ("sum", "mean"), "bf16": ("norm1",), "i32": ("sum", "mean"), "i64": ("max",)}
+RUNS_SIMULATED = (("f64", "wide"), ("f64", "specials"), ("bf16", "tiles"), ("i32", "short"), ("i64", "long"))
+RUN_KINDS = ("short", "tiles", "long", "specials", "wide")
+
+
+def runs_of_keys(rng, groups, kind):
+    """Sorted keys: of no element in some groups, of a few in most, and, if any is long, of more than a tile has behind it."""
+    lengths = [rng.choice((0, 1, 1, 2, 2, 3, 3, 4, 5)) for _ in range(groups)]
+    if kind == "tiles":
+        lengths[::50] = [rng.choice((9, 17, 31, 32)) for _ in lengths[::50]]
+    if kind == "long":
+        lengths[::groups // 7] = [rng.choice((33, 256, 300, 2000)) for _ in lengths[::groups // 7]]
+    return [key for key, length in enumerate(lengths) for _ in range(length)]
+
+
+@pytest.mark.slow
+@pytest.mark.sampled
+@pytest.mark.parametrize("kind", RUN_KINDS)
+@pytest.mark.parametrize("type_name", RUN_OPS)
+def test_runs_of_sorted_keys(pair, type_name, kind):
+    """Results that are made of runs of equal keys in one pass, or of which some are left for another."""
+    if not pair.gpu.is_real and type_name != "f32" and (type_name, kind) not in RUNS_SIMULATED:
+        pytest.skip("no GPU: on the simulator fewer kinds of each type")
+    rng = random.Random(f"gpu runs {type_name} {kind}")
+    groups = 5 << 20 if pair.gpu.is_real else 70_000
+    keys = runs_of_keys(rng, groups, kind)
+    labels = integer_vector(keys, "u32")
+    array = Laid(type_name, (len(keys),), rng, "wild" if kind == "wide" else "plain", plain=kind != "tiles")
+    if kind == "specials" and type_name in ("f32", "f64"):
+        special = (math.nan, math.inf, -math.inf, -0.0, 0.0)
+        array = put(array, {i: rng.choice(special) for i in rng.sample(range(len(keys)), len(keys) // 9)})
+    ops = RUN_OPS[type_name] if pair.gpu.is_real else rng.sample(RUN_OPS[type_name], 1)
+    for op, nan in itertools.product(ops, ("propagate", "omit") if kind == "specials" else ("propagate",)):
+        for fill in (None, wf.value_of_bits(wf.WF_U8, 1)) if pair.gpu.is_real else (None,):
+            pair.check(op, library.wf_groups_keys(0, groups, byref(labels)), [array], kind, nan=nan, fill=fill)
+        assert b"short ones in the same pass" in library.wf_handle_plan(pair.device.pointer)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("type_name", ("f64", "i64", "bf16"))
 def test_buckets_of_other_types(pair, type_name):

@@ -12,7 +12,7 @@ struct wf_handle {
     int32_t threads;    /* the most that a call may use; 0: one for each processor */
     char device_name[16];
     char device_text[256];
-    char plan_text[160];
+    char plan_text[224];
     char message[WF_MESSAGE_NBYTES];
 };
 

@@ -108,7 +108,8 @@ static int describe_first(const struct wf_cuda_group_plan *plan, char *text, siz
     else
         at += snprintf(text + at, capacity - (size_t)at, ", by %d range%s of keys", tables->passes, tables->passes == 1 ? "" : "s");
     if (at >= (int)capacity || !tables->tries_segments) return at;
-    return at + snprintf(text + at, capacity - (size_t)at, ", or as segments if keys are sorted");
+    return at + snprintf(text + at, capacity - (size_t)at, ", or as segments if keys are sorted%s",
+                         tables->tries_runs ? ", short ones in the same pass" : "");
 }
 
 void wf_cuda_group_plan_describe(const struct wf_cuda_group_plan *plan, char *text, size_t capacity) {

@@ -11,7 +11,8 @@ enum {
     KEPT_MAX = 1 << 13,
     PASSES_MAX = 8,            /* more take longer than they save */
     SAMPLING_MAX = 16,         /* blocks */
-    WALK_TABLE = 4             /* no walk of kernels/groups.cu */
+    WALK_TABLE = 4,            /* no walk of kernels/groups.cu, ... */
+    HAS_RUNS = 4               /* ... nor an IS_SHORT */
 };
 
 /* How many elements are not 0 is all that is wanted. */
@@ -155,14 +156,22 @@ static bool suffices_sample(const struct wf_accumulator *empty, int64_t count, c
     return is_of_grid && !count_square_terms(empty) && count * (int64_t)wf_type_nbytes(empty->type) >= gpu->l2_nbytes / 4;
 }
 
-struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty, int64_t count, int64_t groups,
-                                              const struct wf_gpu *gpu) {
+/* Whether lanes have a run of equal keys each, most of the time, with few elements. */
+static bool are_runs_short(int64_t count, int64_t groups) {
+    enum { ELEMENTS_MAX = 12 };
+    return count / groups <= ELEMENTS_MAX;
+}
+
+struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty, wf_type result_type, int64_t count,
+                                              int64_t groups, const struct wf_gpu *gpu) {
     struct wf_cuda_table_plan plan = {.copies = count_copies(empty, groups, find_room(gpu)), .passes = 1};
     plan.is_sampled = plan.copies && suffices_sample(empty, count, gpu);
     if (plan.copies) return plan;
     plan.kept = count_kept(empty, find_room(gpu));
     plan.passes = count_passes(empty, groups, gpu);
     plan.tries_segments = plan.passes > 1;
+    plan.tries_runs = plan.tries_segments && are_runs_short(count, groups) &&
+                      wf_cuda_group_fits_registers(empty->op, empty->type, result_type);
     if (plan.passes > 1) choose_buckets(&plan, empty, groups, gpu);
     return plan;
 }
@@ -203,6 +212,7 @@ static wf_error find_kernel(wf_handle *handle, const struct wf_cuda_table_task *
     key.parts = task->empty->parts;
     key.is_indexed = are_extremes(task->empty) && wf_accumulator_is_indexed(task->empty);
     key.walk = WALK_TABLE + 1;
+    key.is_short = task->plan.tries_runs ? HAS_RUNS : 0;
     key.alignment = 16;
     key.block = 32;
     key.vectors = 1;
@@ -317,11 +327,14 @@ static wf_error launch_samples(wf_handle *handle, struct wf_cuda_table_task *tas
     wf_cuda_function function;
     task->offsets = task->scratch + places->offsets;
     task->unsorted = task->scratch + offsetof(struct wf_table_findings, unsorted);
+    if (task->plan.tries_runs) task->left = task->scratch + offsetof(struct wf_table_findings, left);
     struct wf_table_arguments r = make_arguments(task, &cuda->gpu, places);
     int sampling = r.blocks < SAMPLING_MAX ? r.blocks : SAMPLING_MAX;
     wf_error error = find_kernel(handle, task, &function);
     if (!error) error = launch(handle, function, &r, WF_TABLE_SAMPLE, sampling, WF_TABLE_BLOCK, 0);
-    return error ? error : launch(handle, function, &r, WF_TABLE_OFFSETS, r.blocks, WF_TABLE_BLOCK, 0);
+    int64_t of_warp = task->plan.tries_runs ? WF_TABLE_RUN_NBYTES((int64_t)wf_type_nbytes(task->empty->type)) : 0;
+    int64_t block = WF_TABLE_ORDER_BLOCK, grid = r.blocks * (WF_TABLE_BLOCK / block);
+    return error ? error : launch(handle, function, &r, WF_TABLE_OFFSETS, grid, block, of_warp * (block / 32));
 }
 
 static struct places places_of(const struct wf_cuda_table_task *task) {

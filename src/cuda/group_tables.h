@@ -18,6 +18,7 @@ struct wf_cuda_table_task {
     wf_cuda_pointer scratch;
     wf_cuda_pointer offsets;  /* where wf_cuda_tables_open has found segments, or 0 */
     wf_cuda_pointer unsorted; /* u32: is 0 then if these are right */
+    wf_cuda_pointer left;     /* u32: is 0 then if they are not needed, as all results are there; or no address */
 };
 
 /* Whether there are tables for such a reduction of a vector, and elements enough to be worth them and their memory. */
@@ -26,8 +27,8 @@ bool wf_cuda_tables_fit(const struct wf_accumulator *empty, int64_t count, int64
 /* Whether tables hold whatever there is, so that nothing is ever sorted. */
 bool wf_cuda_tables_suffice(const struct wf_accumulator *empty);
 
-struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty, int64_t count, int64_t groups,
-                                              const struct wf_gpu *gpu);
+struct wf_cuda_table_plan wf_cuda_tables_plan(const struct wf_accumulator *empty, wf_type result_type, int64_t count,
+                                              int64_t groups, const struct wf_gpu *gpu);
 
 /* Scratch memory. */
 size_t wf_cuda_tables_nbytes(const struct wf_accumulator *empty, int64_t count, int64_t groups,

@@ -199,7 +199,7 @@ static void make_plan(struct job *job, const struct wf_gpu *gpu) {
     job->plan.has_tables = layout->by == WF_GROUP_KEYS && layout->ndim == 1 && job->alignment > 1 && r->ndim == 1 &&
                            wf_cuda_tables_fit(empty, layout->reduced_count, layout->count);
     job->plan.tables_suffice = job->plan.has_tables && wf_cuda_tables_suffice(empty);
-    if (job->plan.has_tables) job->plan.tables = wf_cuda_tables_plan(empty, layout->reduced_count, layout->count, gpu);
+    if (job->plan.has_tables) job->plan.tables = wf_cuda_tables_plan(empty, job->grouped->result_type, layout->reduced_count, layout->count, gpu);
 }
 
 /* ---- the kernel ---- */
@@ -470,6 +470,7 @@ static wf_error reduce_as_segments(wf_handle *handle, const struct job *job, con
     r->offsets = task->offsets;
     r->offset_stride = 4;
     r->unless = task->unsorted;
+    r->condition = task->left;
     r->status = 0; /* which others leave */
     wf_error error = find_kernel(handle, &segments);
     return error ? error : launch_all(handle, &segments);

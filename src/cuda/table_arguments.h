@@ -6,7 +6,7 @@
 
 enum wf_table_stage {
     WF_TABLE_SAMPLE, /* whether neighbours have keys far apart */
-    WF_TABLE_OFFSETS, /* where each key's elements begin, if keys are sorted */
+    WF_TABLE_OFFSETS, /* where each key's elements begin, if keys are sorted; and the results of short runs of equal ones */
     WF_TABLE_LOOK,   /* the largest exponent of what is summed; where there are buckets, how many elements each has */
     WF_TABLE_SCAN,   /* where each bucket begins; one block */
     WF_TABLE_PLACE,  /* every element, with its key, to its bucket */
@@ -18,12 +18,18 @@ enum wf_table_stage {
 
 enum {
     WF_TABLE_BLOCK = 512,
+    WF_TABLE_ORDER_BLOCK = 128, /* of WF_TABLE_OFFSETS, so that its shared memory is little everywhere */
     WF_TABLE_TERMS_MAX = 3, /* words among which a sum's bits are divided */
     WF_TABLE_SQUARE_TERMS = 4, /* those of a sum of squares, whose exponents are twice as far apart, ... */
     WF_TABLE_F64_SQUARE_TERMS = 5, /* ... of f64, which are two f64 each, ... */
     WF_TABLE_INTEGER_SQUARE_TERMS = 2, /* ... and of squares of 64 bits */
+    WF_TABLE_RUN_TILE = 256, /* elements of which a warp has the runs of equal keys that begin there, ... */
+    WF_TABLE_RUN_MAX = 32,   /* ... and those behind them, of the last one */
     WF_TABLE_COPIES_MAX = 32 /* of a table in shared memory, so that lanes with equal keys do not wait for each other */
 };
+
+/* Shared memory of a warp's tile: elements, keys of 32 bits, and where runs begin. */
+#define WF_TABLE_RUN_NBYTES(element_nbytes) ((WF_TABLE_RUN_TILE + WF_TABLE_RUN_MAX) * (element_nbytes) + 6 * WF_TABLE_RUN_TILE + 16)
 
 /* What has been found out, at first all 0. */
 struct wf_table_findings {
@@ -34,6 +40,7 @@ struct wf_table_findings {
     unsigned int failed;            /* tables do not hold it all: the keys are to be sorted */
     unsigned int far, near;         /* pairs of neighbours, of a sample, by their keys */
     unsigned int unsorted;          /* some key is less than the one before it, or of no group */
+    unsigned int left;              /* not all results of sorted keys are made of runs: they are as segments' */
     unsigned int missed;            /* grids laid by a sample do not hold it all: what was added to them does not count */
     unsigned int high_of_all;       /* the largest exponent field, if `high` is a sample's and `missed` */
 };

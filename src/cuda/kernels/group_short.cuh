@@ -21,6 +21,10 @@
     (OPERANDS == 2 ? IS_SHORT_DOT || IS_SHORT_INTEGER_DOT                                                                \
                    : IS_SHORT_SUM || IS_SHORT_MEAN || IS_SHORT_INTEGERS || IS_SHORT_EXTREME || IS_SHORT_OF_SQUARES)
 
+// Of nothing these are 0.
+#define IS_ZERO_OF_NOTHING                                                                                               \
+    (FINISH_OP == WF_SUM || FINISH_OP == WF_NORM1 || FINISH_OP == WF_NORM2 || FINISH_OP == WF_DOT)
+
 static_assert(HAS_SHORT_RESULT, "wf_cuda_group_fits_registers says that there is one");
 
 #define SHORT_ROWS 8 // elements of a group at most, ...
@@ -51,13 +55,15 @@ static __device__ __forceinline__ double short_term(unit bits)
     return HAS_SUM ? value : fabs(value);
 }
 
-// Whether two f64 hold the sum with one more term.
+// Whether two f64 hold the sum with one more term: the lower addition loses nothing if either of its terms, the smaller one
+// being surely found exactly, is what the other leaves of the sum.
 static __device__ __forceinline__ bool add_exactly(double_sum *sum, double term)
 {
-    double_sum high = two_sum(sum->high, term), low = two_sum(sum->rest, high.rest);
+    double_sum high = two_sum(sum->high, term);
+    double before = sum->rest, rest = __dadd_rn(before, high.rest);
     sum->high = high.high;
-    sum->rest = low.high;
-    return low.rest == 0;
+    sum->rest = rest;
+    return __dsub_rn(rest, before) == high.rest && __dsub_rn(rest, high.rest) == before;
 }
 
 // Whether two f64 hold the sum of the elements.
@@ -129,19 +135,42 @@ static __device__ __forceinline__ bool add_two(const unit *elements, u64 *bits)
     return (*bits & MAGNITUDE) < INFINITY_BITS;
 }
 
-// The quotient as an f64 and the sign, at least, of what is left; false if it might be rounded the wrong way.
+// sum / divisor, rounded once, of a sum above 0; near: the same, but for a few last bits.
+static __device__ __forceinline__ double rounded_quotient(double_sum sum, double divisor, double_sum near)
+{
+    bool is_above = near.rest > 0;
+    i64 bits = __double_as_longlong(near.high);
+    double next = __longlong_as_double(is_above ? bits + 1 : bits - 1), half = 0.5 * __dsub_rn(next, near.high);
+    double beyond_half = (__fma_rn(-near.high, divisor, sum.high) - divisor * half) + sum.rest;
+    bool is_next = is_above ? beyond_half > 0 : beyond_half < 0;
+    return is_next || (beyond_half == 0 && bits & 1) ? next : near.high;
+}
+
+static __device__ __forceinline__ double_sum magnitude_of(double_sum sum)
+{
+    double_sum negated = {-sum.high, -sum.rest};
+    return sum.high < 0 ? negated : sum;
+}
+
+// The quotient as an f64 and the sign, at least, of what is left; false if what is left may not be a number.
 static __device__ __forceinline__ bool divide_short(double_sum sum, int count, double_sum *quotient)
 {
     *quotient = sum;
     if (sum.high == 0) return true; // -0 stays
-    double n = count, high = __ddiv_rn(sum.high, n), left = __dadd_rn(__fma_rn(-high, n, sum.high), sum.rest);
-    quotient->high = high;
-    quotient->rest = left;
-    if (WIDTH < 64) return sum.rest == 0;
-    double more = __ddiv_rn(left, n), margin = fabs(more) * 0x1p-40;
-    quotient->high = __dadd_rn(high, __dadd_rn(more, margin));
-    bool is_near = quotient->high == __dadd_rn(high, __dsub_rn(more, margin));
-    return is_near && fabs(sum.high) > 0x1p-900; // below, what is left may not be a number
+    double_sum dividend = magnitude_of(sum);
+    double n = count, high = __ddiv_rn(dividend.high, n), left = __dadd_rn(__fma_rn(-high, n, dividend.high), dividend.rest);
+    if (WIDTH < 64 && sum.rest == 0) {
+        double_sum near = {high, left};
+        *quotient = near;
+    } else {
+        *quotient = two_sum(high, __ddiv_rn(left, n));
+        if (WIDTH == 64) quotient->high = rounded_quotient(dividend, n, *quotient);
+    }
+    if (sum.high < 0) {
+        quotient->high = -quotient->high;
+        quotient->rest = -quotient->rest;
+    }
+    return WIDTH < 64 || fabs(sum.high) > 0x1p-900;
 }
 
 static __device__ __forceinline__ bool short_float(const int rows, const unit *elements, int count, u64 *bits)
@@ -251,17 +280,6 @@ static __device__ __forceinline__ bool root_of_quotient(double_sum sum, double q
     found->high = root;
     found->rest = sum.high + sum.rest;
     return is_exact;
-}
-
-// sum / divisor, rounded once; near: the same, but for a few last bits.
-static __device__ __forceinline__ double rounded_quotient(double_sum sum, double divisor, double_sum near)
-{
-    bool is_above = near.rest > 0;
-    i64 bits = __double_as_longlong(near.high);
-    double next = __longlong_as_double(is_above ? bits + 1 : bits - 1), half = 0.5 * __dsub_rn(next, near.high);
-    double beyond_half = (__fma_rn(-near.high, divisor, sum.high) - divisor * half) + sum.rest;
-    bool is_next = is_above ? beyond_half > 0 : beyond_half < 0;
-    return is_next || (beyond_half == 0 && bits & 1) ? next : near.high;
 }
 
 // What is exact, divided, its root taken, and rounded once; false if that takes more.
@@ -475,27 +493,29 @@ static __device__ __forceinline__ bool add_expansion(const unit *elements, doubl
     return is_sure && fabs(sum.high) <= 0x1.fffffffffffffp1023;
 }
 
-// Takes NaNs out, as far as the policy allows, and notes infinities.
+// What is no number.
 typedef struct {
-    int nans, first_nan;
+    int nans;
     bool is_positive, is_negative; // there is such an infinity
 } short_specials;
 
+static __device__ __forceinline__ void note_special(unit element, short_specials *found)
+{
+    bool below = HAS_SUM && is_negative(element), is_infinity = is_infinite(element);
+    found->nans += is_nan(element);
+    found->is_negative = found->is_negative || (is_infinity && below);
+    found->is_positive = found->is_positive || (is_infinity && !below);
+}
+
+// Takes NaNs out, and notes infinities.
 static __device__ __forceinline__ short_specials take_specials(unit *elements, int count)
 {
-    short_specials found = {0, 0, false, false};
+    short_specials found = {0, false, false};
 #pragma unroll
-    for (int k = SHORT_ROWS - 1; k >= 0; k--) {
+    for (int k = 0; k < SHORT_ROWS; k++) {
         if (k >= count) continue;
-        if (is_infinite(elements[k])) {
-            bool below = HAS_SUM && is_negative(elements[k]);
-            found.is_negative = found.is_negative || below;
-            found.is_positive = found.is_positive || !below;
-        }
-        if (!is_nan(elements[k])) continue;
-        found.nans++;
-        found.first_nan = k;
-        elements[k] = SHORT_PADDING;
+        note_special(elements[k], &found);
+        if (is_nan(elements[k])) elements[k] = SHORT_PADDING;
     }
     return found;
 }
@@ -507,6 +527,23 @@ static __device__ __forceinline__ u64 infinite_result(const short_specials *foun
 {
     bool is_nan = IS_SHORT_SPREAD || (found->is_positive && found->is_negative);
     return is_nan ? QUIET_NAN : INFINITY_BITS | (found->is_negative ? SIGN_BIT : (unit)0);
+}
+
+enum { SPECIALS_DECIDE, SPECIALS_FAIL, SPECIALS_PASS };
+
+// Whether specials decide the result of `given` elements, let there be none, or leave it to the others.
+static __device__ __forceinline__ int settle_specials(const struct wf_group_arguments *r, const short_specials *found, int given,
+                                                      u64 *bits)
+{
+    int count = given - found->nans;
+    *bits = QUIET_NAN;
+    if (found->nans && r->nan == WF_NAN_PROPAGATE) return !IS_SHORT_SPREAD || r->ddof < given ? SPECIALS_DECIDE : SPECIALS_FAIL;
+    if (found->nans && r->nan == WF_NAN_ERROR) return SPECIALS_FAIL;
+    if (IS_SHORT_SPREAD && r->ddof >= count) return SPECIALS_FAIL;
+    *bits = 0;
+    if (count == 0) return FINISH_OP != WF_MEAN ? SPECIALS_DECIDE : SPECIALS_FAIL;
+    *bits = infinite_result(found);
+    return found->is_positive || found->is_negative ? SPECIALS_DECIDE : SPECIALS_PASS;
 }
 
 // What is to be divided by the divisor, and its root taken: whether two f64 hold it.
@@ -575,15 +612,8 @@ static __device__ __forceinline__ bool rare_result(const struct wf_group_argumen
     if (!HAS_RARE_RESULT || given == 0) return false;
     if (IS_SHORT_DOT) return rare_dot(r, given, elements, factors, bits);
     short_specials found = take_specials(elements, given);
-    int count = given - found.nans;
-    *bits = QUIET_NAN;
-    if (found.nans && r->nan == WF_NAN_PROPAGATE) return !IS_SHORT_SPREAD || r->ddof < given;
-    if (found.nans && r->nan == WF_NAN_ERROR) return false;
-    if (IS_SHORT_SPREAD && r->ddof >= count) return false;
-    *bits = 0;
-    if (count == 0) return FINISH_OP != WF_MEAN;
-    *bits = infinite_result(&found);
-    if (found.is_positive || found.is_negative) return true;
+    int count = given - found.nans, settled = settle_specials(r, &found, given, bits);
+    if (settled != SPECIALS_PASS) return settled == SPECIALS_DECIDE;
     if (IS_SHORT_OF_SQUARES) return rare_of_squares(elements, count, r->ddof, bits);
     return rare_sum(elements, count, bits);
 }

@@ -12,10 +12,6 @@
 #define ARE_SHORT_ROWS (IS_SHORT == 3) // of neighbours, of segments or sorted keys
 #define ARE_LABELLED (ARE_SHORT_SEGMENTS || ARE_SHORT_ROWS)
 
-// Of nothing these are 0.
-#define IS_ZERO_OF_NOTHING                                                                                               \
-    (FINISH_OP == WF_SUM || FINISH_OP == WF_NORM1 || FINISH_OP == WF_NORM2 || FINISH_OP == WF_DOT)
-
 // `count` elements of a group, which begins with the axis's `begin`th, or position: `rows` with what pads them; of pairs the second
 // ones are `factors`.
 static __device__ __forceinline__ void load_short(const struct wf_group_arguments *r, const group_place *place, i64 begin,

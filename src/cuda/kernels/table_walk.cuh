@@ -93,6 +93,16 @@ static __device__ __forceinline__ int find_key(const struct wf_table_arguments *
 
 // ---- passes
 
+// Whether more elements than that have the same key, somewhere.
+static __device__ __forceinline__ bool is_in_long_run(const struct wf_table_arguments *r, i64 thread, i64 threads)
+{
+    u64 first[EACH], last[EACH];
+    i64 position = thread * (r->count - WF_TABLE_RUN_MAX) / threads;
+    load_key_bits(r, position, 1, first);
+    load_key_bits(r, position + WF_TABLE_RUN_MAX, 1, last);
+    return first[0] == last[0];
+}
+
 // Each thread compares the keys of two neighbours somewhere.
 static __device__ __forceinline__ void sample_keys(const struct wf_table_arguments *r)
 {
@@ -101,9 +111,10 @@ static __device__ __forceinline__ void sample_keys(const struct wf_table_argumen
     load_key_bits(r, min(thread * r->count / threads, (i64)r->count - 2), 2, bits);
     i64 difference = key_of_bits(r, bits[1]) - key_of_bits(r, bits[0]), near = r->table_count >> 8;
     u32 far = (u32)__popc(__ballot_sync(ALL_LANES, difference > near || difference < -near));
-    bool descends = __any_sync(ALL_LANES, difference < 0);
+    bool descends = __any_sync(ALL_LANES, difference < 0), has_long_run = __any_sync(ALL_LANES, is_in_long_run(r, thread, threads));
     if (lane_number()) return;
     if (descends) atomicOr(&findings_of(r)->unsorted, 1);
+    if (has_long_run) findings_of(r)->left = 1;
     atomicAdd(&findings_of(r)->far, far);
     atomicAdd(&findings_of(r)->near, 32 - far);
 }
@@ -141,7 +152,17 @@ static __device__ __forceinline__ void fill_offsets(const struct wf_table_argume
     }
 }
 
-// The keys of a lane's elements from the first one on; -2: of no group; behind the last element as many as there are groups.
+// The keys of a lane's elements; -2: of no group; behind the last element as many as there are groups.
+static __device__ __forceinline__ void order_keys(const struct wf_table_arguments *r, const u64 bits[EACH], int count,
+                                                  int keys[EACH])
+{
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+        i64 key = k < count ? key_of_bits(r, bits[k]) : (i64)r->table_count;
+        keys[k] = (u64)key <= (u64)r->table_count - (k < count) ? (int)key : -2;
+    }
+}
+
 static __device__ __forceinline__ void load_keys(const struct wf_table_arguments *r, i64 first, int keys[EACH])
 {
     u64 bits[EACH];
@@ -150,11 +171,7 @@ static __device__ __forceinline__ void load_keys(const struct wf_table_arguments
         load_packed_keys(r, first, bits);
     else
         load_key_bits(r, first, count, bits);
-#pragma unroll
-    for (int k = 0; k < EACH; k++) {
-        i64 key = k < count ? key_of_bits(r, bits[k]) : (i64)r->table_count;
-        keys[k] = (u64)key <= (u64)r->table_count - (k < count) ? (int)key : -2;
-    }
+    order_keys(r, bits, count, keys);
 }
 
 // The key before an element: -1 before the first one.
@@ -167,18 +184,24 @@ static __device__ __forceinline__ int key_before(const struct wf_table_arguments
     return (u64)key < (u64)r->table_count ? (int)key : -2;
 }
 
-// What follows on `before`, by all lanes; gives whether no key falls.
-static __device__ __forceinline__ bool add_offsets(const struct wf_table_arguments *r, i64 first, const int keys[EACH], int before)
+// Whether no key falls, nor leaves too wide a gap.
+static __device__ __forceinline__ bool is_in_order(const int keys[EACH], int before)
 {
-    int last = __shfl_up_sync(ALL_LANES, keys[EACH - 1], 1);
     bool rises = true;
-    if (lane_number()) before = last;
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
         int previous = k ? keys[k - 1] : before;
         rises = rises && keys[k] >= previous && previous != -2 && keys[k] - previous <= GAP_MAX;
     }
-    if (!__all_sync(ALL_LANES, rises)) return false;
+    return rises;
+}
+
+// What follows on `before`, by all lanes; gives whether no key falls.
+static __device__ __forceinline__ bool add_offsets(const struct wf_table_arguments *r, i64 first, const int keys[EACH], int before)
+{
+    int last = __shfl_up_sync(ALL_LANES, keys[EACH - 1], 1);
+    if (lane_number()) before = last;
+    if (!__all_sync(ALL_LANES, is_in_order(keys, before))) return false;
 #pragma unroll
     for (int k = 0; k < EACH; k++) fill_offsets(r, k ? keys[k - 1] : before, keys[k], (u32)first + lane_number() * EACH + (u32)k);
     return true;
@@ -187,7 +210,7 @@ static __device__ __forceinline__ bool add_offsets(const struct wf_table_argumen
 // Where each group's elements begin, while keys do not fall.
 static __device__ __forceinline__ void find_offsets(const struct wf_table_arguments *r)
 {
-    const i64 of_round = 32 * EACH, of_block = WF_TABLE_BLOCK / 32 * KEY_ROUNDS * of_round;
+    const i64 of_round = 32 * EACH, of_block = WF_TABLE_ORDER_BLOCK / 32 * KEY_ROUNDS * of_round;
     const u32 *unsorted = &findings_of(r)->unsorted;
     i64 first = blockIdx.x * of_block + warp_number() * KEY_ROUNDS * of_round;
     bool is_sorted = true;

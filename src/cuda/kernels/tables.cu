@@ -2,7 +2,7 @@
 // where there are few groups, by integer operations that commute.
 //
 // Options are those of groups.cu, for one sum, of values or of magnitudes, for squares with or without that of values, for how
-// many are not 0, or for one extreme.
+// many are not 0, or for one extreme; -DIS_SHORT=4 if results of short runs of equal keys are to be made at once.
 
 #include "kernels/parts.cuh"
 #if HAS_EXTREMES
@@ -10,6 +10,7 @@
 #else
 #include "kernels/table_sums.cuh"
 #endif
+#include "kernels/table_runs.cuh"
 
 extern "C" __global__ void __launch_bounds__(WF_TABLE_BLOCK, 2) tables(const __grid_constant__ struct wf_table_arguments task)
 {
@@ -18,7 +19,7 @@ extern "C" __global__ void __launch_bounds__(WF_TABLE_BLOCK, 2) tables(const __g
     if (task.is_again && (!findings_of(&task)->missed || findings_of(&task)->failed)) return;
     switch (task.stage) {
     case WF_TABLE_SAMPLE: sample_keys(&task); break;
-    case WF_TABLE_OFFSETS: find_offsets(&task); break;
+    case WF_TABLE_OFFSETS: take_sorted(&task); break;
 #if !HAS_EXTREMES
     case WF_TABLE_LOOK: look(&task); break;
     case WF_TABLE_SCAN: scan_buckets(&task); break;
