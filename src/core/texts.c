@@ -30,49 +30,21 @@ struct wf_pages wf_texts_seal(struct wf_texts *texts) {
 
 /* ---- hashes ---- */
 
-static uint64_t mix(uint64_t a, uint64_t b) {
-    unsigned __int128 product = (unsigned __int128)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-static const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15), even = UINT64_C(0xd1b54a32d192ed03);
-
-static uint64_t hash_long(uint64_t seed, const unsigned char *p, size_t nbytes) {
+uint64_t wf_text_hash_long(uint64_t seed, const unsigned char *p, size_t nbytes) {
     const unsigned char *const last = p + nbytes - 8;
-    uint64_t hash = seed ^ odd, word;
+    uint64_t hash = seed ^ WF_TEXT_ODD, word;
     for (; p < last; p += 8) {
         memcpy(&word, p, sizeof word);
-        hash = mix(hash ^ word, even);
+        hash = wf_text_mix(hash ^ word, WF_TEXT_EVEN);
     }
     memcpy(&word, last, sizeof word); /* which may have some of the word before */
-    return mix(hash ^ word, odd ^ nbytes);
+    return wf_text_mix(hash ^ word, WF_TEXT_ODD ^ nbytes);
 }
 
-static inline uint64_t hash_short(uint64_t seed, const struct wf_text_entry *entry) {
-    return mix(mix(seed ^ odd ^ entry->word[0], even) ^ entry->word[1], odd);
-}
-
-/* The text's first two words, whatever follows it there: of a short one it is the entry. */
-static inline struct wf_hashed_text hashed(uint64_t seed, const unsigned char *bytes, size_t nbytes, uint64_t first, uint64_t second) {
-    const uint64_t length = (uint64_t)nbytes << (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 32 : 0);
-    struct wf_hashed_text text = {.bytes = bytes, .entry = {{first, second | length}}};
-    text.hash = nbytes <= WF_TEXT_SHORT_NBYTES ? hash_short(seed, &text.entry) : hash_long(seed, bytes, nbytes);
-    return text;
-}
-
-struct wf_hashed_text wf_texts_hash(uint64_t seed, const void *bytes, size_t nbytes) {
+static struct wf_hashed_text hash_text(uint64_t seed, const void *bytes, size_t nbytes) {
     uint64_t word[2] = {0, 0};
     if (nbytes && nbytes <= WF_TEXT_SHORT_NBYTES) memcpy(word, bytes, nbytes);
-    return hashed(seed, bytes, nbytes, word[0], word[1]);
-}
-
-struct wf_hashed_text wf_texts_hash_readable(uint64_t seed, const void *bytes, size_t nbytes) {
-    static const unsigned char ones[2 * WF_TEXT_READ_NBYTES] = {
-        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-    uint64_t word[2], own[2];
-    memcpy(word, bytes, sizeof word);
-    memcpy(own, ones + WF_TEXT_READ_NBYTES - (nbytes <= WF_TEXT_SHORT_NBYTES ? nbytes : 0), sizeof own);
-    return hashed(seed, bytes, nbytes, word[0] & own[0], word[1] & own[1]);
+    return wf_text_hashed(seed, bytes, nbytes, word[0], word[1]);
 }
 
 /* ---- the table ---- */
@@ -127,8 +99,8 @@ static void clear_from(const struct wf_pages *pages, size_t begin) {
 
 static uint64_t hash_again(const struct wf_texts *texts, int32_t number) {
     const struct wf_text_entry *entry = wf_texts_entry(texts, number);
-    return is_long(entry) ? hash_long(texts->seed, texts->bytes + entry->word[0], wf_text_entry_nbytes(entry))
-                          : hash_short(texts->seed, entry);
+    return is_long(entry) ? wf_text_hash_long(texts->seed, texts->bytes + entry->word[0], wf_text_entry_nbytes(entry))
+                          : wf_text_hash_short(texts->seed, entry);
 }
 
 static void put_number(const struct wf_texts *texts, uint64_t hash, int32_t number) {
@@ -237,7 +209,7 @@ static inline int32_t add(struct wf_texts *texts, const struct wf_hashed_text *t
 }
 
 int32_t wf_texts_add(struct wf_texts *texts, const void *bytes, size_t nbytes) {
-    const struct wf_hashed_text text = wf_texts_hash(texts->seed, bytes, nbytes);
+    const struct wf_hashed_text text = hash_text(texts->seed, bytes, nbytes);
     return add(texts, &text);
 }
 
@@ -255,7 +227,7 @@ ALWAYS_INLINE void fetch_slot(const struct wf_texts *texts, const struct wf_hash
 /* Once that is there, the entry that it names; or one of the next in its cache line, as others have not been fetched, which
  * is marked as the text's.  Without a branch, as nobody knows which it is. */
 ALWAYS_INLINE void fetch_entry(const struct wf_texts *texts, const struct wf_hashed_text *text) {
-    enum { LOOKED_AT = 4, LINE_SLOTS = 64 / sizeof *texts->slot };
+    enum { LOOKED_AT = 2, LINE_SLOTS = 64 / sizeof *texts->slot };
     if (texts->slot_count < FETCHED_SLOTS_MIN) return;
     const size_t home = home_of(texts, text->hash), line = home / LINE_SLOTS * LINE_SLOTS;
     const uint32_t mark = mark_of(texts, text->hash);

@@ -52,12 +52,41 @@ struct wf_pages wf_texts_seal(struct wf_texts *texts);
 void wf_texts_begin(struct wf_texts *texts);
 void wf_texts_clear(struct wf_texts *texts);
 
-/* Several threads may hash at once, while another adds. */
-struct wf_hashed_text wf_texts_hash(uint64_t seed, const void *bytes, size_t nbytes);
+/* ---- hashes: several threads may hash at once, while another adds */
 
-/* The same in less time; the first WF_TEXT_READ_NBYTES can be read, however long the text is. */
+#define WF_TEXT_ODD UINT64_C(0x9e3779b97f4a7c15)
+#define WF_TEXT_EVEN UINT64_C(0xd1b54a32d192ed03)
+
+static inline uint64_t wf_text_mix(uint64_t a, uint64_t b) {
+    unsigned __int128 product = (unsigned __int128)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline uint64_t wf_text_hash_short(uint64_t seed, const struct wf_text_entry *entry) {
+    return wf_text_mix(wf_text_mix(seed ^ WF_TEXT_ODD ^ entry->word[0], WF_TEXT_EVEN) ^ entry->word[1], WF_TEXT_ODD);
+}
+
+uint64_t wf_text_hash_long(uint64_t seed, const unsigned char *bytes, size_t nbytes);
+
+/* A text whose first two words these are; of a short one, followed by zeros. */
+static inline struct wf_hashed_text wf_text_hashed(uint64_t seed, const unsigned char *bytes, size_t nbytes, uint64_t first,
+                                                   uint64_t second) {
+    const uint64_t length = (uint64_t)nbytes << (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 32 : 0);
+    struct wf_hashed_text text = {.bytes = bytes, .entry = {{first, second | length}}};
+    text.hash = nbytes <= WF_TEXT_SHORT_NBYTES ? wf_text_hash_short(seed, &text.entry) : wf_text_hash_long(seed, bytes, nbytes);
+    return text;
+}
+
+/* Of a text of which WF_TEXT_READ_NBYTES can be read, however long it is.  Inlined, as a call and its copy would take as long. */
 enum { WF_TEXT_READ_NBYTES = 16 };
-struct wf_hashed_text wf_texts_hash_readable(uint64_t seed, const void *bytes, size_t nbytes);
+static inline struct wf_hashed_text wf_texts_hash_readable(uint64_t seed, const void *bytes, size_t nbytes) {
+    static const unsigned char ones[2 * WF_TEXT_READ_NBYTES] = {
+        0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+    uint64_t word[2], own[2];
+    memcpy(word, bytes, sizeof word);
+    memcpy(own, ones + WF_TEXT_READ_NBYTES - (nbytes <= WF_TEXT_SHORT_NBYTES ? nbytes : 0), sizeof own);
+    return wf_text_hashed(seed, (const unsigned char *)bytes, nbytes, word[0] & own[0], word[1] & own[1]);
+}
 
 /* The number of the text, which is added if it is new; -1 without memory, with WF_TEXTS_COUNT_MAX others, or once sealed.  nbytes is
  * less than 2^32. */

@@ -1,7 +1,7 @@
 /* Many groups of few rows, of which sums and means of f64 are asked for.  Each group has two f64, which are together exactly the
  * sum of its values: these need not be kept then, nor brought to their groups in the end, and a value goes to one distant
- * place.  The few values with which two f64 are not enough, infinities, NaNs and -0 are kept as rows are otherwise.  If there
- * are any in the end, or if the accumulators are needed, the pairs become rows again. */
+ * place.  The few values with which two f64 are not enough, infinities, NaNs and -0 are kept as rows are otherwise: the results of
+ * their groups are the engine's.  If there are many in the end, or if the accumulators are needed, the pairs become rows again. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,10 +191,64 @@ uint64_t *wf_tally_stored_results(const struct wf_tally *tally, wf_op op, size_t
     return (uint64_t *)(void *)&pair_of(tally, 0)->sum;
 }
 
-bool wf_tally_pair_results(const struct wf_tally *tally, wf_op op, double *results) {
-    if (tally->kept_count || !is_sum(op)) return false;
+/* ---- groups with values that are kept */
+
+struct leftover {
+    int32_t group;
+    double value;
+};
+
+static int compare_groups(const void *a, const void *b) {
+    const int32_t x = ((const struct leftover *)a)->group, y = ((const struct leftover *)b)->group;
+    return (x > y) - (x < y);
+}
+
+/* The values that are kept, group by group; NULL without memory. */
+static struct leftover *list_leftovers(const struct wf_tally *tally) {
+    const struct wf_tally_column *column = &tally->column[0];
+    const int32_t *keys = column->keys ? column->keys : tally->row_key;
+    struct leftover *list = malloc((size_t)tally->kept_count * sizeof *list);
+    if (!list) return NULL;
+    for (int64_t i = 0; i < tally->kept_count; i++)
+        list[i] = (struct leftover){keys[i], ((const double *)(const void *)column->values)[i]};
+    qsort(list, (size_t)tally->kept_count, sizeof *list, compare_groups);
+    return list;
+}
+
+/* The result of a group of which the first so many leftovers are: the sum of the others stands for them, beside zeros. */
+static bool reduce_group(wf_handle *handle, const struct wf_tally *tally, wf_op op, const struct leftover *left, int64_t left_count,
+                         double *result) {
+    const wf_reduction reduction = wf_tally_reduction(tally, op);
+    const int64_t count = wf_tally_count_of(&tally->column[0], left->group), paired = count - left_count;
+    const struct pair *pair = pair_of(tally, left->group);
+    double *values = calloc((size_t)count, sizeof *values);
+    if (!values) return false;
+    if (paired > 0) values[0] = pair->sum;
+    if (paired > 1) values[1] = pair->rest;
+    for (int64_t i = 0; i < left_count; i++) values[paired + i] = left[i].value;
+    const wf_array array = wf_array_vector(values, WF_F64, count);
+    const wf_output output = {.data = result, .type = WF_F64};
+    const wf_error error = wf_reduce(handle, &reduction, &array, NULL, NULL, &output);
+    free(values);
+    return !error;
+}
+
+static bool correct_results(wf_handle *handle, const struct wf_tally *tally, wf_op op, double *results) {
+    struct leftover *list = list_leftovers(tally);
+    bool is_correct = list;
+    for (int64_t i = 0, end = 0; i < tally->kept_count && is_correct; i = end) {
+        while (end < tally->kept_count && list[end].group == list[i].group) end++;
+        is_correct = reduce_group(handle, tally, op, list + i, end - i, &results[list[i].group]);
+    }
+    free(list);
+    return is_correct;
+}
+
+bool wf_tally_pair_results(wf_handle *handle, const struct wf_tally *tally, wf_op op, double *results) {
+    enum { GROUPS_OF_LEFTOVER = 64 }; /* otherwise all rows are sooner reduced together */
+    if (!is_sum(op) || tally->kept_count > wf_tally_group_count(tally) / GROUPS_OF_LEFTOVER) return false;
     const wf_environment callers = wf_environment_enter();
     const bool is_found = find_results(tally, op, results);
     wf_environment_leave(callers);
-    return is_found;
+    return is_found && (!tally->kept_count || correct_results(handle, tally, op, results));
 }

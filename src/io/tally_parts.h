@@ -49,7 +49,7 @@ wf_error wf_tally_add_to_pairs(wf_handle *handle, struct wf_tally *tally);
 wf_error wf_tally_expand_pairs(wf_handle *handle, struct wf_tally *tally);
 
 /* The results of op, which is none that depends on the order; false: the pairs have to be expanded for them. */
-bool wf_tally_pair_results(const struct wf_tally *tally, wf_op op, double *results);
+bool wf_tally_pair_results(wf_handle *handle, const struct wf_tally *tally, wf_op op, double *results);
 
 /* Has memory for more rows that are kept. */
 wf_error wf_tally_reserve_rows(wf_handle *handle, struct wf_tally *tally, int64_t more);

@@ -261,7 +261,7 @@ wf_error wf_tally_results(wf_handle *handle, struct wf_tally *tally, size_t c, w
         error = wf_tally_order_results(handle, tally, c, op, results);
         return error ? name_failure(handle, tally, c, error) : WF_OK;
     }
-    if (tally->has_pairs && wf_tally_pair_results(tally, op, results)) return WF_OK;
+    if (tally->has_pairs && wf_tally_pair_results(handle, tally, op, results)) return WF_OK;
     error = wf_tally_expand_pairs(handle, tally);
     if (error) return error;
     const wf_op asked = engine_op(tally, op);
