@@ -185,7 +185,7 @@ static const struct rule rules[] = {
      "reduce each group of rows with equal texts in these columns of a table, in the order in which groups appear"},
     {"sort", NULL, COMMAND_GROUPS | COMMAND_MERGE, parse_flag, FIELD(sort), 0, 0,
      "with --by: sort the groups by their texts, numbers by value"},
-    {"per", "table|row", COMMAND_DATA, parse_word, FIELD(per), 0, 0,
+    {"per", "table|row", COMMAND_DATA | COMMAND_MEDIAN | COMMAND_QUANTILE | COMMAND_DISTINCT, parse_word, FIELD(per), 0, 0,
      "row: reduce each row of a table, over its columns, and print a line for each"},
     {"decimal", "D", COMMAND_DATA, parse_count, FIELD(decimals), 0, 18,
      "values of a table are decimal numbers with at most D digits behind the point, and so are results: 0.1 + 0.2 is "

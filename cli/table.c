@@ -97,7 +97,6 @@ static bool has_product(const struct wf_tally_settings *table) {
 /* What is done in parts is done with accumulators. */
 static int check_parts(const struct settings *settings, const struct wf_tally_settings *table) {
     const char *why = settings->resume ? "--resume" : ranks_of_environment().size > 1 ? "mpirun" : NULL;
-    if (settings->per && has_order(table)) return fail_usage("--per row does not take medians and distinct values");
     if (!why) return check_piece(settings);
     if (settings->per) return fail_usage("%s does not go with --per row: reduce rows in one process", why);
     if (has_order(table)) return fail_usage("%s does not take medians and distinct values: they need all rows in one process", why);

@@ -557,7 +557,6 @@ def test_where_medians_of_tables_do_not_go():
     data = "k,x\na,1\na,2\nb,4\n"
     refused(2, "cannot be merged, so they are not saved", "sum,median", "--by", "k", "--save", "/nowhere/x", data=data)
     refused(2, "for decimals", "median,sum", "--by", "k", "--decimal", "1", data=data)
-    refused(2, "--per row", "median,sum", "--per", "row", "--column", "x", data=data)
     refused(2, "--resume does not take medians and distinct values: they need all rows", "median,sum", "--by", "k", "--resume", "/nowhere/x", data=data)
     refused(1, "/nowhere/x: No such file", "sum", "--by", "k", "--resume", "/nowhere/x", data=data)
     refused(2, "--q: 0.5 is given twice", "quantile", "--q", "0.5,0.1,0.5", "--by", "k", data=data)
@@ -629,6 +628,25 @@ def test_each_row_is_reduced():
     assert printed("sum", "--per", "row", "--header", data="n,x\na,1\n") == "1\n"
     refused(2, "--by", "sum", "--per", "row", "--by", "k", data=data)
     refused(1, "standard input:3:3", "sum", "--per", "row", "--column", "x,y", data=data)
+
+
+def test_medians_quantiles_and_distinct_values_of_rows(write):
+    draw = random.Random(21)
+    rows = [[draw.choice(["", "NA", "-0", "0", "2.5", "7", repr(draw.uniform(-1, 1))]) for _ in range(5)] for _ in range(3000)]
+    path = write("rows.csv", "a,b,c,d,e\n" + "".join(",".join(row) + "\n" for row in rows))
+    arguments = ["--per", "row", "--missing", "skip", "--header", path]
+    values = [sorted(Fraction(float(text)) for text in row if text not in ("", "NA")) for row in rows]
+    both = [line.split("\t") for line in printed("median,distinct", *arguments).splitlines()[1:]]
+    ends = [line.split("\t") for line in printed("quantile", "--q", "0,1", *arguments).splitlines()[1:]]
+    for row, (median, distinct), (least, most) in zip(values, both, ends, strict=True):
+        assert int(distinct) == len(set(row))
+        if row:
+            exact = (row[(len(row) - 1) // 2] + row[len(row) // 2]) / 2
+            assert (float(median), float(least), float(most)) == (float(exact), row[0], row[-1])
+        else:
+            assert (median, least, most) == ("", "", "")
+    assert printed("median", *arguments).splitlines() == [line[0] for line in both]
+    refused(2, "for decimals", "median,sum", "--decimal", "1", *arguments)
 
 
 def test_many_rows_each(write):

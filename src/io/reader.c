@@ -64,8 +64,8 @@ static wf_error fail_unread(wf_handle *handle, const struct wf_source *source) {
     size_t at = 0;
     while (!is_control(bytes[at])) at++;
     return wf_fail(handle, WF_ERROR_FORMAT,
-                   "%s: not .npy and not text (0x%02x at byte %zu); for raw data give the element type (--type)", source->name,
-                   bytes[at], at);
+                   "%s: not .npy and not text (0x%02x at byte %zu); for raw data give the element type (--type), for a text "
+                   "all the same its format (--format text)", source->name, bytes[at], at);
 }
 
 /* A file is compressed if its name says so; or its first bytes, unless it is said to be anything else. */

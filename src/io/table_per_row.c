@@ -89,6 +89,8 @@ static void divide(const struct job *job, int64_t *sums) {
 
 static wf_error reduce(struct job *job, wf_op op, void *results) {
     const struct wf_tally *tally = job->tally;
+    const struct wf_segments rows = {job->values, job->offset, job->rows.count};
+    if (wf_tally_is_of_order(op)) return wf_tally_order_segments(job->handle, tally, op, &rows, results);
     const bool is_mean = op == WF_MEAN && tally->settings.decimals != WF_NO_DECIMALS;
     const wf_reduction reduction = wf_tally_reduction(tally, is_mean ? WF_SUM : op);
     const int64_t count = job->rows.count;

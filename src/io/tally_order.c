@@ -85,19 +85,25 @@ static wf_error fail_at(wf_handle *handle, wf_error error, int64_t group) {
     return wf_fail(handle, error, "result %lld: %s", (long long)group, why);
 }
 
-wf_error wf_tally_order_results(wf_handle *handle, struct wf_tally *tally, size_t column, wf_op op, void *results) {
+wf_error wf_tally_order_segments(wf_handle *handle, const struct wf_tally *tally, wf_op op, const struct wf_segments *segments,
+                                 void *results) {
     const size_t nbytes = wf_type_nbytes(tally->settings.type), result_nbytes = wf_type_nbytes(wf_tally_order_type(tally, op));
-    const struct wf_ordered *ordered = &tally->ordered;
-    wf_error error = wf_tally_sort_values(handle, tally, column);
-    for (int64_t g = 0; g < wf_tally_group_count(tally) && !error; g++) {
-        const int64_t begin = ordered->offset[g], count = ordered->offset[g + 1] - begin;
+    wf_error error = WF_OK;
+    for (int64_t g = 0; g < segments->count && !error; g++) {
+        const int64_t begin = segments->offset[g], count = segments->offset[g + 1] - begin;
         unsigned char *result = (unsigned char *)results + (size_t)g * result_nbytes;
-        const wf_array values = wf_array_vector(ordered->values + (size_t)begin * nbytes, tally->settings.type, count);
+        const wf_array values = wf_array_vector(segments->values + (size_t)begin * nbytes, tally->settings.type, count);
         memset(result, 0, result_nbytes);
         if (count) error = reduce_group(handle, tally, op, &values, result);
         if (error) error = fail_at(handle, error, g);
     }
     return error;
+}
+
+wf_error wf_tally_order_results(wf_handle *handle, struct wf_tally *tally, size_t column, wf_op op, void *results) {
+    wf_error error = wf_tally_sort_values(handle, tally, column);
+    const struct wf_segments groups = {tally->ordered.values, tally->ordered.offset, wf_tally_group_count(tally)};
+    return error ? error : wf_tally_order_segments(handle, tally, op, &groups, results);
 }
 
 /* Those of one group, by the edges of all.  What is beyond a rounded edge is in the bin beside it. */

@@ -19,6 +19,17 @@ bool wf_tally_keeps_rows(const struct wf_tally *tally);
 wf_type wf_tally_order_type(const struct wf_tally *tally, wf_op op);
 wf_error wf_tally_order_results(wf_handle *handle, struct wf_tally *tally, size_t column, wf_op op, void *results);
 
+/* Values of the tally's type, of which the i-th segment begins at the i-th offset; there is an offset of the end, too. */
+struct wf_segments {
+    const unsigned char *values;
+    const int64_t *offset;
+    int64_t count;
+};
+
+/* The same of each segment; 0 of one without values. */
+wf_error wf_tally_order_segments(wf_handle *handle, const struct wf_tally *tally, wf_op op, const struct wf_segments *segments,
+                                 void *results);
+
 void wf_ordered_clear(struct wf_ordered *ordered);
 void wf_classes_clear(struct wf_classes *classes);
 
