@@ -141,19 +141,29 @@ static void list_advice(const struct inspection *inspection, struct inspection_r
 }
 
 static int tell_all(const struct inspection *inspection, struct inspection_report *report) {
-    const struct places places = {inspection->path, inspection->settings->sources};
-    int status =
-        sources_read(&report->sources, report->counts, &places) ? hand_on(inspection, report) : fail_memory();
-    sources_clear(&report->sources);
+    int status = hand_on(inspection, report);
     bool is_clean = simt_report_finding_count(report->counts) == 0 && !report->is_stopped && !report_is_wrong(report) &&
                     !(inspection->settings->strict && report->advice_count);
     return status || is_clean ? status : STATUS_FINDINGS;
 }
 
-static int tell(const struct inspection *inspection, const simt_report *counts, bool is_stopped) {
+/* What names the arguments: the kernel's file, or of PTX the source that it was compiled from.  NULL: neither is there. */
+static const struct kernel_source *find_names(const struct kernel *kernel, const struct sources *sources,
+                                              struct kernel_source *found) {
+    if (kernel->has_source) return &kernel->source;
+    for (size_t i = 0; i < sources->count; i++)
+        if (sources->items[i].text && kernel_source_read(sources->items[i].text, kernel->name, found) &&
+            found->count == simt_module_parameter_count(kernel->module, kernel->index))
+            return found;
+    return NULL;
+}
+
+static int tell_with(const struct inspection *inspection, const simt_report *counts, bool is_stopped,
+                     const struct sources *sources) {
     const struct arguments *arguments = &inspection->arguments;
     const struct kernel *kernel = &inspection->kernel;
-    struct report_buffer *buffers = arguments_buffers(arguments, kernel->has_source ? &kernel->source : NULL);
+    struct kernel_source found;
+    struct report_buffer *buffers = arguments_buffers(arguments, find_names(kernel, sources, &found));
     struct report_values *values = is_stopped ? NULL : arguments_values(arguments);
     struct inspection_report report = {.kernel = kernel->name,
                                        .path = inspection->path,
@@ -161,6 +171,7 @@ static int tell(const struct inspection *inspection, const simt_report *counts, 
                                        .machine = inspection->machine,
                                        .launch = &inspection->launch,
                                        .counts = counts,
+                                       .sources = *sources,
                                        .printed = inspection->printed.text,
                                        .printed_nbytes = inspection->printed.length,
                                        .is_stopped = is_stopped,
@@ -173,6 +184,14 @@ static int tell(const struct inspection *inspection, const simt_report *counts, 
     for (size_t i = 0; i < report.value_count; i++) free(values[i].text);
     free(values);
     free(buffers);
+    return status;
+}
+
+static int tell(const struct inspection *inspection, const simt_report *counts, bool is_stopped) {
+    const struct places places = {inspection->path, inspection->settings->sources};
+    struct sources sources = {0};
+    int status = sources_read(&sources, counts, &places) ? tell_with(inspection, counts, is_stopped, &sources) : fail_memory();
+    sources_clear(&sources);
     return status;
 }
 

@@ -64,7 +64,7 @@ class Page:
         return f'<h{level} id="{name}{f"-{count}" if count else ""}">{self.inline(text)}</h{level}>'
 
     def table(self, lines):
-        rows = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))] for line in lines]
+        rows = [[cell.strip().replace(r"\|", "|") for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))] for line in lines]
         right = [cell.endswith(":") for cell in rows[1]]
         is_long = [any(len(cells[i]) > LONG for cells in rows[2:] if i < len(cells)) for i in range(len(rows[0]))]
         is_prose = len(rows[0]) > 2 and sum(is_long) > 1

@@ -810,7 +810,7 @@ def test_ptx_is_judged_and_the_task_beside_a_kernel_is_its_own(write):
     name = "missing_loop_barrier"
     kernel = write("kernel.ptx", (ROOT / "ladder" / "ptx" / "wrong" / f"{name}.ptx").read_text())
     refused(2, "judge needs --task", "judge", kernel)
-    write("kernel.task", wrong_task(name))
+    write("kernel.task", (ROOT / "ladder" / "wrong" / f"{name}.task").read_text())
     assert "race" in kinds(verdict(kernel, status=3))
 
 

@@ -286,6 +286,15 @@ def test_every_access_is_drawn_as_it_was(rung, options, show, tmp_path):
             check_sentence(page, data, access)
 
 
+def test_a_queue_of_atomics_is_looked_at_first(show, tmp_path):
+    path, data = write_page(tmp_path, "00")
+    page = show(path)
+    for _, step in each_step(page, data):
+        first = [access["kind"] for access in step["accesses"] if access["warp"] == 0].index("atomic")
+        assert page.locator(".accesses button[aria-pressed=true]").text_content() == f"{first + 1} atomic"
+        assert page.locator(".sentence").text_content().endswith("one after the other.")
+
+
 def check_banks(page, data, access):
     drawn = page.locator(".banks .word").evaluate_all(
         "nodes => nodes.map(({dataset}) => [dataset.word, dataset.wavefront, dataset.bank].map(Number))")
@@ -306,6 +315,11 @@ def check_sentence(page, data, access):
     about, said = words.split(": ", 1)
     assert about == f"Warp {access['warp']}, line {access['line']}"
     lanes = lanes_of(access["lanes"])
+    if access["kind"] == "atomic" and access["space"] == "global" and len(lanes) > 1:
+        assert set(access["offsets"]) == {0}
+        assert said.endswith(f"change 1 word of the result: {len(lanes)} atomic operations, one after the other.")
+        assert numbers(said.split(" change")[0]) == ends(lanes)
+        return
     if access["space"] == "global":
         touched = len({offset + k for offset in access["offsets"] for k in range(access["nbytes"])})
         assert numbers(said.split(" touch")[0]) == ends(lanes)

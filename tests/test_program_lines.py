@@ -97,6 +97,32 @@ def test_page_has_the_numbers_of_the_json(show, made):
     assert page.get_by_role("button", name="leak").is_visible() and "1 allocation" in page.get_by_role("button", name="leak").text_content()
 
 
+HEATS = {"bank-conflict": "Bank conflicts", "uncoalesced": "Global requests", "divergence": "Divergence", "contended-atomic": "Atomics"}
+
+
+def test_page_opens_on_what_was_found_or_advised(show, made):
+    report, path, _ = made
+    page = show(path)
+    entries = [entry for entry in report["findings"] + report["advice"] if entry["line"]]
+    buttons = [button for button in page.locator(".findings button").all() if button.locator("b").text_content() != "leak"]
+    assert entries and len(buttons) == len(entries)
+    for button, entry in [(None, entries[0]), *zip(buttons, entries)]:
+        if button:
+            button.click()
+        assert page.locator(".listing tr.chosen").get_attribute("data-line") == str(entry["line"])
+        heat = page.get_by_role("group", name="Heat by").locator("[aria-pressed=true]").text_content()
+        assert heat == HEATS.get(entry["kind"], "Instructions")
+
+
+def test_page_explains_its_terms(show, made):
+    page = show(made[1])
+    for rest in ("hover", "focus"):
+        for term in ("sector", "wavefront", "barrier"):
+            getattr(page.locator(f".kernels .term[data-term={term}]").first, rest)()
+            assert page.get_by_role("tooltip").text_content().startswith(term)
+    assert {"wavefront", "sector"} <= set(page.locator(".terms dt").all_text_contents())
+
+
 def test_page_fits_a_phone(show, made):
     page = show(made[1], PHONE)
     assert is_within_width(page)

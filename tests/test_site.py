@@ -153,8 +153,8 @@ def test_texts_are_those_of_the_repository(site):
     ("    a\n\n    b\n\nc", '<pre class="scroll" tabindex="0">a\n\nb</pre>\n<p>c</p>'),
     ("```c\n*a* <b>\n```", '<pre class="scroll" tabindex="0">*a* &lt;b&gt;</pre>'),
     ("<!-- a -->\nb", "<p>b</p>"),
-    ("|a|b|\n|---|---:|\n|1|2 \\| 3|", '<div class="scroll"><table><thead><tr><th class=left>a</th><th>b</th></tr></thead><tbody>\n'
-     "<tr><td class=left>1</td><td>2 | 3</td></tr>\n</tbody></table></div>"),
+    ("|a|b|\n|---|---:|\n|1|2 \\| `3 \\| 4`|", '<div class="scroll"><table><thead><tr><th class=left>a</th><th>b</th></tr></thead><tbody>\n'
+     "<tr><td class=left>1</td><td>2 | <code>3 | 4</code></td></tr>\n</tbody></table></div>"),
 ])
 def test_markdown(text, made):
     assert markdown.to_html(text, lambda target: target) == made

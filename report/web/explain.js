@@ -93,7 +93,7 @@ function makeStagePart(model) {
         const access = accessesOf(model, index, view.warp)[view.access];
         words.replaceChildren(...withTerms(caption(model, index)));
         sentence.replaceChildren(...access ? withTerms(`Warp ${view.warp}, line ${access.line}: ${tellAccess(model, access)}`) : []);
-        sentence.classList.toggle("costly", Boolean(access) && isConflict(access));
+        sentence.classList.toggle("costly", Boolean(access) && slowness(access) > 1);
         stage.replaceChildren(drawStage(model, index, view));
     }
     const node = element("section", {class: "panel stage-panel", "aria-label": "The block, step by step"}, words, sentence,
@@ -108,7 +108,7 @@ function makeAdditionsPart(model) {
             show: (index, view) => box.replaceChildren(makeCombineTable(model, index, view))};
 }
 
-// The access with the worst conflict is looked at first; look(i) is called for another that is chosen.
+// The slowest access is looked at first; look(i) is called for another that is chosen.
 function makeMemoryPart(model, look) {
     const choice = element("span", {class: "accesses"}), picture = element("div");
     function draw(access) {
@@ -135,7 +135,7 @@ function makeMemoryPart(model, look) {
 }
 
 function worstAccess(model, index, warp) {
-    const degrees = accessesOf(model, index, warp).map(bankDegree);
+    const degrees = accessesOf(model, index, warp).map(slowness);
     return degrees.indexOf(Math.max(...degrees));
 }
 

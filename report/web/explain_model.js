@@ -76,11 +76,23 @@ function bankDegree(access) {
     return access.space === "shared" ? access.wavefronts / access.least : 1;
 }
 
-// The warp worth looking at first: the one with the worst conflict, or that diverges, or works.
+// How many lanes' atomic operations meet in one place, where they wait for each other.
+function lanesInQueue(access) {
+    if (access.kind !== "atomic" || access.space !== "global") return 1;
+    const lanes = new Map();
+    for (const offset of access.offsets) lanes.set(offset, (lanes.get(offset) || 0) + 1);
+    return Math.max(...lanes.values());
+}
+
+function slowness(access) {
+    return Math.max(bankDegree(access), lanesInQueue(access));
+}
+
+// The warp worth looking at first: the one with the slowest access, or that diverges, or works.
 function interestingWarp(model, index) {
     let best = 0, most = -1;
     for (let warp = 0; warp < model.warpCount; warp++) {
-        const degree = Math.max(0, ...accessesOf(model, index, warp).map(bankDegree));
+        const degree = Math.max(0, ...accessesOf(model, index, warp).map(slowness));
         const score = 4 * degree + (activeMask(model, index, warp) ? 1 : 0);
         if (score > most) [best, most] = [warp, score];
     }

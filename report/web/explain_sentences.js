@@ -42,7 +42,16 @@ function tellShared(model, access) {
     return `${who} in ${plural(banks, "bank")}: this ${access.kind} takes ${plural(access.wavefronts, "turn")}, the least.`;
 }
 
+// "Lanes 0, 1, 2 and 3 change 1 word of the result: 4 atomic operations, one after the other."
+function tellQueue(access) {
+    const lanes = lanesOf(access.lanes), places = new Set(access.offsets).size, queue = lanesInQueue(access);
+    const share = queue === lanes.length ? "" : `, up to ${queue} of them on one word`;
+    return `${namedNumbers("Lane", lanes)} change ${plural(places, "word")} of the result: `
+        + `${lanes.length} atomic operations${share}, one after the other.`;
+}
+
 function tellGlobal(access) {
+    if (lanesInQueue(access) > 1) return tellQueue(access);
     const lanes = lanesOf(access.lanes), lines = linesOf(access);
     const words = lines.reduce((sum, line) => sum + line.words.size, 0);
     const where = access.array === "input" ? "the input" : "the result";

@@ -282,7 +282,7 @@ function drawLoads(model, index, layout, view) {
     const wantedBy = cell => elementsOf(frame.after[cell].symbol).map(element => ({cell, element}));
     const wanted = layout.cells.flatMap(wantedBy);
     const elements = [...new Set(wanted.map(want => want.element))].sort((a, b) => a - b);
-    const names = [rowName("input", STAGE.cellsY + 21), rowName(frame.store, STAGE.afterY + 21)];
+    const names = [elements.length ? rowName("input", STAGE.cellsY + 21) : null, rowName(frame.store, STAGE.afterY + 21)];
     if (elements.length > ELEMENTS_MOST)
         return [names, drawBand(layout, frame, elements.length), drawRow(STAGE.afterY, "made")];
     const spread = roomOf(layout.width) / Math.max(1, elements.length);

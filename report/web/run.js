@@ -19,6 +19,12 @@ const HEATS = [
     {value: "atomics", text: "Atomics", columns: [{key: "atomics", title: "atomics"}]},
 ];
 
+// By which of them a kind of advice shows.
+const HEAT_OF_ADVICE = {"bank-conflict": "conflicts", "uncoalesced": "requests", "divergence": "divergence",
+                        "contended-atomic": "atomics"};
+
+const PAGE_TERMS = ["bank", "bank conflict", "barrier", "block", "divergence", "lane", "race", "request", "sector", "warp", "wavefront"];
+
 const WARP = 32;
 
 const percent = (part, whole) => whole ? Math.round(1000 * part / whole) / 10 : 0;
@@ -36,7 +42,7 @@ function makeKernels(data) {
     const slowest = [...data.kernels].sort((a, b) => b.instructions - a.instructions);
     const table = makeTable("Kernels, those that executed most first",
         ["kernel", "launches", "warp instructions", "of all", "lanes %", "sectors", "wavefronts", "least wavefronts", "barriers",
-         "atomics"],
+         "atomics"].map(heading => ({text: element("span", null, withTerms(heading))})),
         slowest.map(kernel => [kernel.kernel, kernel.launches, kernel.instructions,
             shareCell(all ? kernel.instructions / all : 0), percent(kernel.utilization, 1), kernel.global_sectors,
             kernel.shared_wavefronts, kernel.shared_wavefronts_least, kernel.barriers, kernel.atomics]));
@@ -106,7 +112,9 @@ function makeListing(data, sources) {
     });
     return {
         node: panel("Sources", element("div", {class: "bar-row"}, heatChoice.node, fileChoice.node), told, box),
+        // What was found or advised: at its line, heated by what it is about.
         show(place) {
+            heatChoice.select(HEAT_OF_ADVICE[place.kind] || HEATS[0].value);
             const index = sources.findIndex(source => source.file === place.file);
             if (index < 0) return;
             fileChoice.select(String(index));
@@ -166,5 +174,8 @@ function showPage(data, main) {
         makeEntries("Findings", "no findings; whether its results are right, the program must say", listFindings(data), findingButton, choose),
         makeEntries("Advice", "no advice", data.advice, adviceButton, choose), makeKernels(data),
         listing ? listing.node : panel("Sources", element("p", null,
-            "No source can be shown: compile with -lineinfo, and run beside the sources.")));
+            "No source can be shown: compile with -lineinfo, and run beside the sources.")),
+        makeTermsPanel(PAGE_TERMS));
+    const first = [...data.findings, ...data.advice].find(entry => entry.file);
+    if (first) choose(first);
 }
