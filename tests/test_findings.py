@@ -841,6 +841,69 @@ def test_bank_conflicts_and_what_padding_would_give(write):
     assert padded["advice"] == [] and int(advice["cure"].split()[-1]) == line["shared_wavefronts"]
 
 
+TWO_ARRAYS = """__global__ void other(float *out) {
+    __shared__ float tile[32][32];
+    tile[threadIdx.x][0] = 1;
+    out[0] = tile[0][threadIdx.x];
+}
+"""
+COLUMNS = """#define COLUMNS %d
+__global__ void f(%s *out) {
+    __shared__ float apart[32][COLUMNS * sizeof(%s) / 4];
+    __shared__ %s rows[32][COLUMNS];
+    for (int i = 0; i < COLUMNS; i++)
+        rows[threadIdx.x][i] = out[i]; // here
+    apart[threadIdx.x][0] = 1;
+    __syncthreads();
+    out[threadIdx.x] = rows[31 - threadIdx.x][COLUMNS - 1];
+}
+"""
+
+
+@pytest.mark.parametrize("element, columns, then", [("float", 8, 8), ("float", 24, 24), ("float", 32, 32), ("double", 16, 32),
+                                                    ("float4", 8, 32), ("short", 64, 64), ("unsigned char", 128, 128)])
+def test_rows_are_padded_by_what_their_elements_need(element, columns, then, write):
+    """The array that the line has, not another one of such rows; the count is what it then is."""
+    source = TWO_ARRAYS + COLUMNS % (columns, element, element, element)
+    arguments = ["--kernel", "f", "--arg", {"float": "f32", "double": "f64", "short": "i16"}.get(element, "u8") + "[2048]=zeros"]
+    advice, = [advice for advice in inspected(write("rows.cu", source), *arguments)["advice"] if advice["line"] == line_of(source, "here")
+               and advice["kind"] == "bank-conflict"]
+    padded, name = re.match(r"pad the row: `(.*)` for `(.*)`; then ", advice["cure"]).groups()
+    assert name == "rows[32][COLUMNS]" and advice["then"] == then == int(advice["cure"].split()[-1])
+    line, = [line for line in inspected(write("padded.cu", source.replace(name, padded)), *arguments)["lines"]
+             if line["line"] == advice["line"]]
+    assert line["shared_wavefronts"] == then
+
+
+def test_of_arrays_without_rows_neighbouring_words_are_advised(write):
+    source = """__global__ void f(float *out) {
+    __shared__ float tile[4][8], flat[256];
+    tile[threadIdx.x / 8][threadIdx.x % 8] = 1;
+    for (int i = 0; i < 8; i++)
+        flat[threadIdx.x * 8 + i] = out[i]; // here
+    __syncthreads();
+    out[threadIdx.x] = flat[255 - threadIdx.x] + tile[0][0];
+}
+"""
+    advice, = inspected(write("flat.cu", source), "--arg", "f32[64]=zeros")["advice"]
+    assert advice["line"] == line_of(source, "here") and (advice["count"], advice["then"]) == (64, 8)
+    assert "threadIdx.x without a factor" in advice["cure"] and "pad the row" not in advice["cure"]
+
+
+def test_words_that_data_choose_are_no_matter_of_padding(write):
+    source = """__global__ void f(const int *which, float *out) {
+    __shared__ float s[1024];
+    for (int i = threadIdx.x; i < 1024; i += 32) s[i] = i;
+    __syncthreads();
+    float sum = 0;
+    for (int i = 0; i < 32; i++) sum += s[which[i * 32 + threadIdx.x] & 1023];
+    out[threadIdx.x] = sum;
+}
+"""
+    report = inspected(write("gather.cu", source), "--arg", "i32[1024]=random:3", "--arg", "f32[32]")
+    assert report["advice"] == [] and report["counts"]["shared_wavefronts"] > 2 * report["counts"]["shared_wavefronts_least"] - 32
+
+
 def test_advice_leaves_the_status_unless_strict(write):
     path = write("transpose.cu", TRANSPOSE)
     done = run("inspect", path, *TRANSPOSED)
