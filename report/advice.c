@@ -91,6 +91,19 @@ static bool advise_banks(const struct advice_subject *subject, const struct line
 
 /* ---- global memory ------------------------------------------------------------------------------- */
 
+/* By how far lanes are apart: a factor or a struct, rows, or whatever the data say. */
+static const char *cure_of_stride(uint64_t nbytes) {
+    enum { STRUCT_NBYTES_MAX = 64 };
+    if (!nbytes || nbytes >= UINT32_MAX)
+        return "let neighbouring lanes access neighbouring elements: threadIdx.x the fastest index; where data choose them, "
+               "sorted data, or a tile in shared memory";
+    if (nbytes <= STRUCT_NBYTES_MAX)
+        return "let neighbouring lanes access neighbouring elements: threadIdx.x without a factor, an array for each member of a "
+               "struct, or a tile through shared memory";
+    return "let neighbouring lanes access neighbouring elements (threadIdx.x the fastest index), or move a tile "
+           "through shared memory";
+}
+
 static bool advise_sectors(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
     (void)subject;
     const uint64_t count = costs->line->global_sectors, least = costs->possible->global_sectors_least;
@@ -103,10 +116,7 @@ static bool advise_sectors(const struct advice_subject *subject, const struct li
              "lanes of a warp access global memory in scattered places%s: %" PRIu64
              " sectors of 32 bytes, where the %" PRIu64 " bytes that they want need %" PRIu64,
              stride, count, costs->line->global_bytes, least);
-    snprintf(advice->cure, ADVICE_TEXT,
-             "let neighbouring lanes access neighbouring elements (threadIdx.x the fastest index), or move a tile "
-             "through shared memory; then %" PRIu64,
-             least);
+    snprintf(advice->cure, ADVICE_TEXT, "%s; then %" PRIu64, cure_of_stride(costs->possible->lane_stride), least);
     return true;
 }
 

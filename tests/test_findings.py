@@ -357,7 +357,7 @@ def test_a_file_of_several_kernels_begins_with_a_line_to_copy(write):
     path = write("two.cu", "__global__ void first(int *out) { *out = 1; }\n__global__ void second(int *out) { *out = 2; }\n")
     done = run("inspect", path)
     line = done.stderr.splitlines()[-1]
-    assert (done.returncode, done.stdout) == (1, "") and line == f"warpfold: to begin with: warpfold inspect {path} --kernel 'first'"
+    assert (done.returncode, done.stdout) == (2, "") and line == f"warpfold: to begin with: warpfold inspect {path} --kernel 'first'"
     assert "--grid 1 --block 32 --arg 'i32[32]' --print 0" in run("inspect", path, "--kernel", "first").stderr
 
 
@@ -950,6 +950,15 @@ __global__ void f(float *out) {
 }
 """, ["--block", 128, "--shared", 100_000, "--arg", "f32[128]"], 8, 64, "100000 bytes of shared memory and 128 threads"),
 }
+
+
+@pytest.mark.parametrize("index, cure", [("threadIdx.x * 4", "an array for each member of a struct"), ("threadIdx.x * 64", "or move a tile"),
+                                         ("threadIdx.x * threadIdx.x * 8", "where data choose them, sorted data")])
+def test_scattered_accesses_are_cured_by_how_far_lanes_are_apart(index, cure, write):
+    source = f"__global__ void f(const float *in, float *out) {{ out[threadIdx.x] =\n  in[{index}]; }}\n"
+    advice, = inspected(write("apart.cu", source), "--block", 128, "--arg", "f32[131072]=iota", "--arg", "f32[128]")["advice"]
+    assert (advice["kind"], advice["line"], advice["least"]) == ("uncoalesced", 2, 16)
+    assert cure in advice["cure"] and advice["cure"].endswith("; then 16")
 
 
 @pytest.mark.parametrize("kind", SLOW)
