@@ -139,11 +139,22 @@ static bool advise_atomics(const struct advice_subject *subject, const struct li
 
 /* ---- control ------------------------------------------------------------------------------------- */
 
+/* A branch that comes as often as an exchange which warps repeat: the loop around a lock.  Who gets that no numbering tells. */
+static bool is_of_lock(const simt_report *report, uint64_t branches) {
+    const uint64_t warps = (uint64_t)simt_report_counter_value(report, "warps", 0);
+    for (size_t i = 0; i < simt_report_instruction_count(report); i++) {
+        const simt_line *instruction = simt_report_instruction(report, i);
+        const bool is_exchange = strstr(instruction->opcode, ".cas") || strstr(instruction->opcode, ".exch");
+        if (is_exchange && instruction->instructions > warps && branches <= instruction->instructions + warps) return true;
+    }
+    return false;
+}
+
 static bool advise_divergence(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
     const double used = 100 * simt_report_counter_value(subject->report, "utilization", 1);
     const uint64_t count = costs->line->divergent_branches, branches = costs->line->branches;
     if (used >= ADVICE_UTILIZATION_PERCENT || count < ADVICE_DIVERGENT_MIN ||
-        count * 100 < branches * ADVICE_DIVERGENT_PERCENT)
+        count * 100 < branches * ADVICE_DIVERGENT_PERCENT || is_of_lock(subject->report, branches))
         return false;
     *advice = (struct advice){.kind = DIVERGENCE, .unit = "divergent branches", .count = count, .least = 0};
     advice->then = costs->cures->divergent_branches_packed;

@@ -904,6 +904,23 @@ def test_words_that_data_choose_are_no_matter_of_padding(write):
     assert report["advice"] == [] and report["counts"]["shared_wavefronts"] > 2 * report["counts"]["shared_wavefronts_least"] - 32
 
 
+def test_lanes_that_wait_for_a_lock_are_not_told_to_be_numbered_otherwise(write):
+    source = """__global__ void f(int *lock, int *total) {
+    for (bool done = false; !done;)
+        if (atomicCAS(lock, 0, 1) == 0) {
+            __threadfence();
+            *(volatile int *)total += 1;
+            __threadfence();
+            atomicExch(lock, 0);
+            done = true;
+        }
+}
+"""
+    report = inspected(write("lock.cu", source), "--block", 64, "--arg", "i32[1]=zeros", "--arg", "i32[1]=zeros", "--print", "1")
+    assert report["values"][0]["elements"] == [64] and report["divergent_branches"] >= 64
+    assert report["findings"] == [] and "divergence" not in {advice["kind"] for advice in report["advice"]}
+
+
 def test_advice_leaves_the_status_unless_strict(write):
     path = write("transpose.cu", TRANSPOSE)
     done = run("inspect", path, *TRANSPOSED)
