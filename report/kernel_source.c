@@ -181,6 +181,15 @@ const char *kernel_type_element(const char *type) {
     return NULL;
 }
 
+const char *kernel_vector_element(const char *type, unsigned *count) {
+    char base[KERNEL_WORD];
+    const size_t length = strlen(type);
+    if (!length || !strchr("234", type[length - 1])) return NULL;
+    *count = (unsigned)(type[length - 1] - '0');
+    snprintf(base, sizeof base, "%.*s", (int)length - 1, type);
+    return kernel_type_element(base);
+}
+
 static size_t element_nbytes(const char *element) {
     const char *digits = element ? element + strcspn(element, "0123456789") : "";
     return *digits ? strtoul(digits, NULL, 10) / 8 : 1;
@@ -363,6 +372,32 @@ static void read_launch(const char *text, const char *name, size_t length, struc
     }
 }
 
+/* Whether the first use of the pointer's elements in the kernel's body changes what is there: atomicAdd(&bins[i], 1), bins[i] += 1,
+ * *total += 1, bins[i]++. */
+static bool is_updated(const char *body, const char *end, const char *name) {
+    static const char *const updates[] = {"+=", "-=", "|=", "&=", "^=", "++", "--"};
+    const size_t length = strlen(name);
+    for (const char *at = body; (at = find_word(at, name, length)) && at < end; at += length) {
+        const char *before = at, *behind = skip_blanks(at + length);
+        while (before > body && strchr("&( ", before[-1])) before--;
+        const char *word = before;
+        while (word > body && is_word(word[-1])) word--;
+        if (before > word && !strncmp(word, "atomic", 6)) return true;
+        if (*behind != '[' && before[-1] != '*') continue;
+        while (*behind == '[' && behind_bracket(behind)) behind = skip_blanks(behind_bracket(behind));
+        for (size_t i = 0; i < sizeof updates / sizeof *updates; i++)
+            if (!strncmp(behind, updates[i], 2)) return true;
+        return false;
+    }
+    return false;
+}
+
+static void read_updates(const char *behind, struct kernel_source *source) {
+    const char *body = skip_blanks(behind), *end = *body == '{' ? behind_bracket(body) : NULL;
+    for (size_t i = 0; end && i < source->count; i++)
+        if (source->parameters[i].is_pointer) source->parameters[i].is_updated = is_updated(body, end, source->parameters[i].name);
+}
+
 /* "ns::reduce<int, 64>" -> "reduce" */
 static const char *bare_name(const char *name, size_t *length) {
     const char *end = name + strcspn(name, "<(");
@@ -386,6 +421,7 @@ bool kernel_source_read(const char *text, const char *name, struct kernel_source
             read_parameter(item, end, &source->parameters[source->count++]);
             item = end + 1;
         }
+        read_updates(behind, source);
         read_launch(plain, name, length, source);
     }
     free(plain);
@@ -396,12 +432,10 @@ bool kernel_source_read(const char *text, const char *name, struct kernel_source
 
 /* "float" and "float4": 4 and 16; 0: neither. */
 static size_t type_nbytes(const char *type) {
-    char base[KERNEL_WORD];
-    const size_t length = strlen(type);
-    if (kernel_type_element(type)) return element_nbytes(kernel_type_element(type));
-    if (!length || !strchr("234", type[length - 1])) return 0;
-    snprintf(base, sizeof base, "%.*s", (int)length - 1, type);
-    return kernel_type_element(base) ? (size_t)(type[length - 1] - '0') * element_nbytes(kernel_type_element(base)) : 0;
+    unsigned count = 1;
+    const char *element = kernel_type_element(type);
+    if (!element) element = kernel_vector_element(type, &count);
+    return element ? count * element_nbytes(element) : 0;
 }
 
 /* Elements that move the next row by a bank: one, or as many as fill a word. */

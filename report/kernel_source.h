@@ -17,6 +17,7 @@ struct kernel_parameter {
     uint64_t count;     /* a buffer's elements by its cudaMalloc, or the scalar that is passed; */
     bool has_count;     /* if the text tells */
     bool is_cleared;    /* by a cudaMemset to 0 */
+    bool is_updated;    /* by an atomic operation or an assignment like +=, before the kernel writes it otherwise */
 };
 
 struct kernel_source {
@@ -32,6 +33,9 @@ bool kernel_source_read(const char *text, const char *name, struct kernel_source
 
 /* Bytes of what the parameter points to; 0: its type is none of warpfold's. */
 size_t kernel_element_nbytes(const struct kernel_parameter *parameter);
+
+/* The type of a vector's elements and how many it has: "float4" -> "f32", 4; NULL: it is none. */
+const char *kernel_vector_element(const char *type, unsigned *count);
 
 /* "float" -> "f32"; NULL: none of warpfold's types. */
 const char *kernel_type_element(const char *type);

@@ -1167,6 +1167,15 @@ def test_results_are_printed(write):
         assert run("inspect", write("print.cu", source), *words, "--print", wrong).returncode == 2
 
 
+def test_the_line_to_copy_has_vectors_and_zeros_for_what_is_updated(write):
+    path = write("updates.cu", "__global__ void f(const float4 *in, int *bins, float *total, int *lock, float *out) {\n"
+                 "    atomicAdd(&bins[threadIdx.x % 4], 1);\n    if (threadIdx.x == 0) *total += 1;\n"
+                 "    if (threadIdx.x == 0) lock[0]++;\n    out[threadIdx.x] = in[threadIdx.x].w;\n    out[threadIdx.x] += 1;\n}\n")
+    line = run("inspect", path).stderr.splitlines()[-1]
+    assert "--arg 'f32[128]=random:1' --arg 'i32[32]=zeros' --arg 'f32[32]=zeros' --arg 'i32[32]=zeros' --arg 'f32[32]' --print 1" in line
+    assert inspected(*shlex.split(line)[2:])["findings"] == []
+
+
 # ---- hosts of code -------------------------------------------------------------------------------------
 
 
