@@ -398,6 +398,44 @@ static void read_updates(const char *behind, struct kernel_source *source) {
         if (source->parameters[i].is_pointer) source->parameters[i].is_updated = is_updated(body, end, source->parameters[i].name);
 }
 
+/* Where the parameters of the template begin whose function has its own at `open`; NULL: it is none. */
+static const char *template_parameters(const char *text, const char *open) {
+    static const char word[] = "template";
+    const char *begin = open, *found = NULL;
+    while (begin > text && !strchr(";}", begin[-1])) begin--;
+    for (const char *at = begin; (at = find_word(at, word, strlen(word))) && at < open; at += strlen(word)) found = at;
+    found = found ? skip_blanks(found + strlen(word)) : NULL;
+    return found && *found == '<' ? found + 1 : NULL;
+}
+
+/* What is of the type that a `typename T` of the template names is of the argument's. */
+static void bind_type(const char *item, const char *item_stop, const char *argument, const char *argument_stop,
+                      struct kernel_source *source) {
+    struct kernel_parameter formal;
+    read_parameter(item, item_stop, &formal);
+    if (strcmp(formal.type, "typename") && strcmp(formal.type, "class")) return;
+    argument = skip_blanks(argument);
+    for (size_t i = 0; i < source->count && argument < argument_stop; i++) {
+        struct kernel_parameter *parameter = &source->parameters[i];
+        if (strcmp(parameter->type, formal.name)) continue;
+        snprintf(parameter->type, KERNEL_WORD, "%.*s", (int)(argument_stop - argument), argument);
+        parameter->element = kernel_type_element(parameter->type);
+    }
+}
+
+/* The types of scale<float, 4>, whose template has `typename T, int N`. */
+static void bind_types(const char *text, const char *open, const char *name, struct kernel_source *source) {
+    const char *item = template_parameters(text, open), *close = item ? strchr(item, '>') : NULL;
+    const char *argument = strchr(name, '<'), *end = argument ? strrchr(name, '>') : NULL;
+    if (!close || close > open || !end) return;
+    for (argument++; item < close && argument < end;) {
+        const char *item_stop = item_end(item, close), *argument_stop = item_end(argument, end);
+        bind_type(item, item_stop, argument, argument_stop, source);
+        item = item_stop + 1;
+        argument = argument_stop + 1;
+    }
+}
+
 /* "ns::reduce<int, 64>" -> "reduce" */
 static const char *bare_name(const char *name, size_t *length) {
     const char *end = name + strcspn(name, "<(");
@@ -410,6 +448,7 @@ static const char *bare_name(const char *name, size_t *length) {
 bool kernel_source_read(const char *text, const char *name, struct kernel_source *source) {
     size_t length;
     char *plain = without_comments(text);
+    const char *instance = name;
     name = bare_name(name, &length);
     *source = (struct kernel_source){.count = 0};
     const char *open = plain && length ? find_parameters(plain, name, length) : NULL;
@@ -421,6 +460,7 @@ bool kernel_source_read(const char *text, const char *name, struct kernel_source
             read_parameter(item, end, &source->parameters[source->count++]);
             item = end + 1;
         }
+        bind_types(plain, open, instance, source);
         read_updates(behind, source);
         read_launch(plain, name, length, source);
     }

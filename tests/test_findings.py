@@ -1176,6 +1176,18 @@ def test_the_line_to_copy_has_vectors_and_zeros_for_what_is_updated(write):
     assert inspected(*shlex.split(line)[2:])["findings"] == []
 
 
+def test_the_line_to_copy_has_the_types_of_a_template_s_instance(write):
+    path = write("template.cu", "template <typename T, int N> __global__ void f(const T *in, T factor, T *out)\n"
+                 "{ out[threadIdx.x] = factor * in[threadIdx.x] + N; }\ntemplate __global__ void f<double, 3>(const double *, double, double *);\n")
+    for kernel in ([], ["--kernel", "f<unsigned int, 4>"]):
+        element = "u32" if kernel else "f64"
+        fill, one = ("iota", 32) if kernel else ("random:1", 1)
+        line = run("inspect", path, *kernel).stderr.splitlines()[-1]
+        assert f"--arg '{element}[32]={fill}' --arg {element}:{one} --arg '{element}[32]' --print 2" in line
+        assert inspected(*shlex.split(line)[2:])["findings"] == []
+    assert "give f64[N]" in run("inspect", path, "--arg", "f32[32]=iota", "--arg", "f64:1", "--arg", "f64[32]").stderr
+
+
 # ---- hosts of code -------------------------------------------------------------------------------------
 
 
