@@ -181,7 +181,7 @@ __global__ void f(double *out) {
     atomicAdd(&tile[t / 4][t % 4 + 1], behind[t]); // here
     out[t] = tile[t / 4][t % 4];
 }
-""", ["--arg", "f64[32]"], "bounds", "updates 8 bytes of shared memory at byte 256 of an array of 256 (index 32 of `tile`, double[32])"),
+""", ["--arg", "f64[32]"], "bounds", "updates 8 bytes of shared memory at byte 256 of an array of 256 (`tile[8][0]`, double[8][4])"),
     "generic": ("""__device__ __noinline__ float at(const float *from, int i) { return from[i]; }
 __global__ void f(float *out) {
     __shared__ short counts[31];
