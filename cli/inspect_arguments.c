@@ -263,16 +263,18 @@ static void put_extent(FILE *stream, const char *option, const uint64_t extent[3
     if (extent[2] > 1) fprintf(stream, ",%" PRIu64, extent[2]);
 }
 
-/* 'f32[1024]=random:1', or zeros where main() clears it, or an output without a fill, or a scalar, or so many bytes of 0. */
+/* 'f32[1024]=random:1', or zeros where main() clears it or the kernel updates it, or an output without a fill, or a scalar, or so many bytes of 0. */
 static void put_argument(FILE *stream, const struct kernel_parameter *parameter, size_t nbytes, uint64_t threads) {
+    unsigned lanes = 1;
     const char *element = parameter->element;
+    if (!element && parameter->is_pointer) element = kernel_vector_element(parameter->type, &lanes);
     const bool is_bool = element && !strcmp(element, "bool"), is_float = element && strchr("fb", element[0]) && !is_bool;
-    const uint64_t count = parameter->has_count ? parameter->count : threads;
+    const uint64_t count = (parameter->has_count ? parameter->count : threads) * lanes;
     if (!element && !parameter->is_pointer) fprintf(stream, " --arg bytes:%0*d", (int)(2 * nbytes), 0);
     else if (!parameter->is_pointer) fprintf(stream, " --arg %s:%" PRIu64, element, is_float || is_bool ? 1 : count);
     else
         fprintf(stream, " --arg '%s[%" PRIu64 "]%s'", element ? element : "u8", count,
-                parameter->is_cleared ? "=zeros" : !parameter->is_const ? "" : is_float ? "=random:1" : "=iota");
+                parameter->is_cleared || parameter->is_updated ? "=zeros" : !parameter->is_const ? "" : is_float ? "=random:1" : "=iota");
 }
 
 static void put_signature(FILE *stream, const char *name, const struct kernel_source *source) {

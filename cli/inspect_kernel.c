@@ -88,7 +88,8 @@ static int fail_choice(const simt_module *module, const char *path, const char *
         say("to begin with: warpfold inspect %s --kernel '%s'", path, first);
     }
     page_clear(&kernels);
-    return is_listed ? STATUS_FAILED : fail_memory();
+    if (!is_listed) return fail_memory();
+    return wanted ? STATUS_FAILED : STATUS_USAGE; /* the option is missing, as where arguments are */
 }
 
 /* ---- PTX ----------------------------------------------------------------------------------------- */

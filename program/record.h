@@ -8,10 +8,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "report/advice.h"
+
 /* The environment variable with the number of the open file that holds it. */
 #define RECORD_VARIABLE "WARPFOLD_RECORD"
 
-enum { RECORD_VERSION = 7, RECORD_KERNELS = 1024, RECORD_FINDINGS = 1024, RECORD_ADVICE = 256, RECORD_NAME = 512,
+enum { RECORD_VERSION = 8, RECORD_KERNELS = 1024, RECORD_FINDINGS = 1024, RECORD_ADVICE = 256, RECORD_NAME = 512,
        RECORD_FILES = 256, RECORD_LINES = 1 << 15 };
 
 struct record_settings {
@@ -71,7 +73,7 @@ struct record_advice {
     uint32_t kind; /* an index of advice_kinds */
     uint32_t line;
     uint64_t count, least, then;
-    uint32_t paddings; /* as struct advice has them */
+    struct advice_rows rows;
     char kernel[RECORD_NAME], file[RECORD_NAME], message[RECORD_NAME], cure[RECORD_NAME];
 };
 

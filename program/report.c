@@ -86,14 +86,16 @@ static bool read_kernel(const struct program *program, const struct names *names
     return is_read;
 }
 
-/* The cure, which names the array to be padded where the source has it. */
-static void get_cure(const struct program *program, const struct names *names, const struct record_advice *advice,
-                     char cure[RECORD_NAME]) {
+/* The cure, which names the array to be padded where the source has it, and the count that it gives. */
+static uint64_t get_cure(const struct program *program, const struct names *names, const struct record_advice *advice,
+                         char cure[RECORD_NAME]) {
+    uint64_t then = advice->then;
     struct sources sources = {0};
     get_text(cure, advice->cure);
-    const char *text = advice->paddings ? read_source(program, names, advice->file, &sources) : NULL;
-    if (text) advice_name_array(text, advice->paddings, advice->then, cure, RECORD_NAME);
+    const char *text = advice->rows.nbytes ? read_source(program, names, advice->file, &sources) : NULL;
+    if (text) advice_name_array(text, advice->line, &advice->rows, &then, cure, RECORD_NAME);
     sources_clear(&sources);
+    return then;
 }
 
 /* Arrays of shared memory with the type that the source gives them. */
@@ -375,7 +377,7 @@ static void put_json_finding(struct json *json, const struct program *program, c
 
 static void put_json_advice(struct json *json, const struct program *program, const struct names *names,
                             const struct record_advice *advice) {
-    char text[RECORD_NAME], shown[2 * RECORD_NAME];
+    char text[RECORD_NAME], cure[RECORD_NAME], shown[2 * RECORD_NAME];
     json_begin(json, '{');
     json_key_text(json, "kind", advice_kind(advice));
     put_json_name(json, "kernel", advice->kernel);
@@ -385,11 +387,10 @@ static void put_json_advice(struct json *json, const struct program *program, co
     json_key_unsigned(json, "line", advice->line);
     json_key_unsigned(json, "count", advice->count);
     json_key_unsigned(json, "least", advice->least);
-    json_key_unsigned(json, "then", advice->then);
+    json_key_unsigned(json, "then", get_cure(program, names, advice, cure));
     get_text(text, advice->message);
     json_key_text(json, "message", text);
-    get_cure(program, names, advice, text);
-    json_key_text(json, "cure", text);
+    json_key_text(json, "cure", cure);
     json_end(json, '}');
 }
 

@@ -22,6 +22,7 @@ struct line_costs {
     const simt_line *line;
     const simt_line_least *possible;
     const simt_line_cures *cures;
+    const simt_line_rows *rows;
 };
 
 /* Whether the count is so much more than the least, in percent and in all. */
@@ -31,50 +32,54 @@ static bool is_excess(uint64_t count, uint64_t least, uint64_t percent, uint64_t
 
 /* ---- banks --------------------------------------------------------------------------------------- */
 
-bool advice_name_array(const char *source, uint32_t paddings, uint64_t then, char *cure, size_t nbytes) {
-    char rows[KERNEL_WORD], padded[KERNEL_WORD];
-    for (int i = SIMT_PADDINGS - 1; i >= 0; i--) {
-        if (!(paddings >> i & 1) || !kernel_source_rows(source, SIMT_PADDED_WORDS(i), rows, padded)) continue;
-        snprintf(cure, nbytes, "pad the row: `%s` for `%s`; then %" PRIu64, padded, rows, then);
-        return true;
-    }
-    return false;
+bool advice_name_array(const char *source, uint32_t line, const struct advice_rows *rows, uint64_t *then, char *cure,
+                       size_t nbytes) {
+    struct kernel_rows names;
+    if (!kernel_source_rows(source, line, rows->nbytes, &names)) return false;
+    size_t padding = 0;
+    while (padding < SIMT_ROW_PADDINGS - 1 && SIMT_ROW_PADDING_NBYTES(padding) < names.element_nbytes) padding++;
+    if (!is_excess(rows->count, rows->then[padding], ADVICE_BANKS_PERCENT, ADVICE_BANKS_EXCESS)) return false;
+    *then = rows->then[padding];
+    snprintf(cure, nbytes, "pad the row: `%s` for `%s`; then %" PRIu64, names.padded, names.name, *then);
+    return true;
 }
 
-/* The paddings that give the least count, and that count. */
-static uint32_t best_paddings(const simt_line_least *possible, uint64_t *then) {
-    uint32_t paddings = 0;
-    *then = UINT64_MAX;
-    for (int i = 0; i < SIMT_PADDINGS; i++) {
-        const uint64_t count = possible->shared_wavefronts_padded[i];
-        if (count < *then) paddings = 0;
-        if (count < *then) *then = count;
-        if (count == *then) paddings |= UINT32_C(1) << i;
-    }
-    return paddings;
+/* No row is known: neighbours, and of rows of 8 words or more what padding gives. */
+static void cure_any_rows(const struct advice_rows *rows, struct advice *advice) {
+    const uint64_t words = rows->nbytes / 4;
+    uint32_t padding = 0;
+    for (uint32_t i = 1; i < SIMT_ROW_PADDINGS; i++)
+        if (rows->then[i] < rows->then[padding]) padding = i;
+    advice->then = advice->least;
+    int length = snprintf(advice->cure, ADVICE_TEXT,
+                          "let neighbouring lanes access neighbouring words: index by threadIdx.x without a factor, an array for "
+                          "each member of a struct; then %" PRIu64,
+                          advice->then);
+    if (words >= 8 && is_excess(advice->count, rows->then[padding], ADVICE_BANKS_PERCENT, ADVICE_BANKS_EXCESS))
+        snprintf(advice->cure + length, ADVICE_TEXT - (size_t)length,
+                 "; or pad: %u word%s after every %" PRIu64 ", `[%" PRIu64 "]`; then %" PRIu64, 1u << padding, padding ? "s" : "",
+                 words, words + (UINT64_C(1) << padding), rows->then[padding]);
 }
 
 static void cure_banks(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
-    const uint32_t paddings = best_paddings(costs->possible, &advice->then);
-    if (!is_excess(costs->line->shared_wavefronts, advice->then, ADVICE_BANKS_PERCENT, ADVICE_BANKS_EXCESS)) {
-        advice->then = advice->least;
-        snprintf(advice->cure, ADVICE_TEXT,
-                 "let neighbouring lanes access neighbouring words: index by threadIdx.x without a factor; then %" PRIu64,
-                 advice->then);
-        return;
-    }
-    advice->paddings = paddings;
-    const uint32_t words = SIMT_PADDED_WORDS(__builtin_ctz(paddings));
-    if (!subject->source || !advice_name_array(subject->source, paddings, advice->then, advice->cure, ADVICE_TEXT))
-        snprintf(advice->cure, ADVICE_TEXT,
-                 "pad the row: one word after every %u, `[%u][%u]`; then %" PRIu64
-                 "; or let neighbouring lanes access neighbouring words",
-                 words, words, words + 1, advice->then);
+    const simt_line_rows *rows = costs->rows;
+    const bool has_rows = rows->nbytes != SIMT_ROW_VARIES;
+    if (has_rows) advice->rows = (struct advice_rows){.nbytes = rows->nbytes, .count = advice->count};
+    for (size_t i = 0; has_rows && i < SIMT_ROW_PADDINGS; i++) advice->rows.then[i] = rows->wavefronts[i];
+    cure_any_rows(&advice->rows, advice);
+    if (has_rows && subject->source)
+        advice_name_array(subject->source, costs->line->line, &advice->rows, &advice->then, advice->cure, ADVICE_TEXT);
+}
+
+/* Conflicts of indices that data choose are told where they are more than chance: 32 lanes' random words take 3.5 turns. */
+static bool is_conflict(uint64_t count, uint64_t least, uint64_t scattered) {
+    return is_excess(count - scattered, least, ADVICE_BANKS_PERCENT, ADVICE_BANKS_EXCESS) ||
+           is_excess(count, least, ADVICE_SCATTERED_PERCENT, ADVICE_BANKS_EXCESS);
 }
 
 static bool advise_banks(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
     const uint64_t count = costs->line->shared_wavefronts, least = costs->line->shared_wavefronts_least;
-    if (!least || !is_excess(count, least, ADVICE_BANKS_PERCENT, ADVICE_BANKS_EXCESS)) return false;
+    if (!least || !is_conflict(count, least, costs->rows->scattered_wavefronts)) return false;
     *advice = (struct advice){.kind = BANKS, .unit = "wavefronts", .count = count, .least = least};
     snprintf(advice->message, ADVICE_TEXT,
              "lanes of a warp want different words of one bank and take turns: %" PRIu64
@@ -85,6 +90,19 @@ static bool advise_banks(const struct advice_subject *subject, const struct line
 }
 
 /* ---- global memory ------------------------------------------------------------------------------- */
+
+/* By how far lanes are apart: a factor or a struct, rows, or whatever the data say. */
+static const char *cure_of_stride(uint64_t nbytes) {
+    enum { STRUCT_NBYTES_MAX = 64 };
+    if (!nbytes || nbytes >= UINT32_MAX)
+        return "let neighbouring lanes access neighbouring elements: threadIdx.x the fastest index; where data choose them, "
+               "sorted data, or a tile in shared memory";
+    if (nbytes <= STRUCT_NBYTES_MAX)
+        return "let neighbouring lanes access neighbouring elements: threadIdx.x without a factor, an array for each member of a "
+               "struct, or a tile through shared memory";
+    return "let neighbouring lanes access neighbouring elements (threadIdx.x the fastest index), or move a tile "
+           "through shared memory";
+}
 
 static bool advise_sectors(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
     (void)subject;
@@ -98,10 +116,7 @@ static bool advise_sectors(const struct advice_subject *subject, const struct li
              "lanes of a warp access global memory in scattered places%s: %" PRIu64
              " sectors of 32 bytes, where the %" PRIu64 " bytes that they want need %" PRIu64,
              stride, count, costs->line->global_bytes, least);
-    snprintf(advice->cure, ADVICE_TEXT,
-             "let neighbouring lanes access neighbouring elements (threadIdx.x the fastest index), or move a tile "
-             "through shared memory; then %" PRIu64,
-             least);
+    snprintf(advice->cure, ADVICE_TEXT, "%s; then %" PRIu64, cure_of_stride(costs->possible->lane_stride), least);
     return true;
 }
 
@@ -124,11 +139,22 @@ static bool advise_atomics(const struct advice_subject *subject, const struct li
 
 /* ---- control ------------------------------------------------------------------------------------- */
 
+/* A branch that comes as often as an exchange which warps repeat: the loop around a lock.  Who gets that no numbering tells. */
+static bool is_of_lock(const simt_report *report, uint64_t branches) {
+    const uint64_t warps = (uint64_t)simt_report_counter_value(report, "warps", 0);
+    for (size_t i = 0; i < simt_report_instruction_count(report); i++) {
+        const simt_line *instruction = simt_report_instruction(report, i);
+        const bool is_exchange = strstr(instruction->opcode, ".cas") || strstr(instruction->opcode, ".exch");
+        if (is_exchange && instruction->instructions > warps && branches <= instruction->instructions + warps) return true;
+    }
+    return false;
+}
+
 static bool advise_divergence(const struct advice_subject *subject, const struct line_costs *costs, struct advice *advice) {
     const double used = 100 * simt_report_counter_value(subject->report, "utilization", 1);
     const uint64_t count = costs->line->divergent_branches, branches = costs->line->branches;
     if (used >= ADVICE_UTILIZATION_PERCENT || count < ADVICE_DIVERGENT_MIN ||
-        count * 100 < branches * ADVICE_DIVERGENT_PERCENT)
+        count * 100 < branches * ADVICE_DIVERGENT_PERCENT || is_of_lock(subject->report, branches))
         return false;
     *advice = (struct advice){.kind = DIVERGENCE, .unit = "divergent branches", .count = count, .least = 0};
     advice->then = costs->cures->divergent_branches_packed;
@@ -245,7 +271,8 @@ size_t advice_list(const struct advice_subject *subject, struct advice advice[AD
         const size_t first = count;
         for (size_t i = 0; i < simt_report_line_count(subject->report); i++) {
             const struct line_costs costs = {simt_report_line(subject->report, i), simt_report_line_least(subject->report, i),
-                                             simt_report_line_cures(subject->report, i)};
+                                             simt_report_line_cures(subject->report, i),
+                                             simt_report_line_rows(subject->report, i)};
             struct advice one;
             if (!kinds[k](subject, &costs, &one)) continue;
             one.file = costs.line->file;

@@ -11,7 +11,8 @@
 /* Thresholds, as docs/findings.md has them. */
 enum {
     ADVICE_BANKS_PERCENT = 150,     /* wavefronts, of the least, */
-    ADVICE_BANKS_EXCESS = 8,        /* and how many more */
+    ADVICE_BANKS_EXCESS = 8,        /* and how many more; */
+    ADVICE_SCATTERED_PERCENT = 500, /* where data choose the words */
     ADVICE_SECTORS_PERCENT = 200,   /* sectors, of the least, */
     ADVICE_SECTORS_EXCESS = 32,     /* and how many more */
     ADVICE_ATOMICS_PERCENT = 400,   /* atomics, of those that a warp would need, */
@@ -25,6 +26,12 @@ enum {
 
 enum { ADVICE_MAX = 12, ADVICE_TEXT = 320 };
 
+/* Where padding the rows of an array of shared memory is the cure: their length, 0 where it is none, and the counts
+ * that an element of 4, 8 or 16 bytes behind each gives, for the count that is. */
+struct advice_rows {
+    uint64_t nbytes, count, then[SIMT_ROW_PADDINGS];
+};
+
 struct advice {
     const char *kind; /* "bank-conflict": static */
     const char *unit; /* of the counts: static */
@@ -32,7 +39,7 @@ struct advice {
     uint32_t line;
     uint64_t count, least; /* least: the best possible; of resident warps the most */
     uint64_t then;         /* the count that the cure gives, of several the one named first */
-    uint32_t paddings;     /* bit i: a word of padding after every SIMT_PADDED_WORDS(i) words is that cure */
+    struct advice_rows rows;
     char message[ADVICE_TEXT], cure[ADVICE_TEXT];
 };
 
@@ -46,9 +53,10 @@ struct advice_subject {
     const char *source;   /* the text of the kernel's file; NULL: it is not there */
 };
 
-/* Names in the cure of a bank conflict the array of shared memory to be padded; `paddings` and `then` as above.  false:
- * the source has none, and the cure stays as it is. */
-bool advice_name_array(const char *source, uint32_t paddings, uint64_t then, char *cure, size_t nbytes);
+/* Names in the cure of a bank conflict at a line the array of shared memory to be padded, with the count that this gives.
+ * false: the source has none, and the cure stays as it is. */
+bool advice_name_array(const char *source, uint32_t line, const struct advice_rows *rows, uint64_t *then, char *cure,
+                       size_t nbytes);
 
 /* The worst first of each kind; returns how many. */
 size_t advice_list(const struct advice_subject *subject, struct advice advice[ADVICE_MAX]);

@@ -181,6 +181,15 @@ const char *kernel_type_element(const char *type) {
     return NULL;
 }
 
+const char *kernel_vector_element(const char *type, unsigned *count) {
+    char base[KERNEL_WORD];
+    const size_t length = strlen(type);
+    if (!length || !strchr("234", type[length - 1])) return NULL;
+    *count = (unsigned)(type[length - 1] - '0');
+    snprintf(base, sizeof base, "%.*s", (int)length - 1, type);
+    return kernel_type_element(base);
+}
+
 static size_t element_nbytes(const char *element) {
     const char *digits = element ? element + strcspn(element, "0123456789") : "";
     return *digits ? strtoul(digits, NULL, 10) / 8 : 1;
@@ -363,6 +372,70 @@ static void read_launch(const char *text, const char *name, size_t length, struc
     }
 }
 
+/* Whether the first use of the pointer's elements in the kernel's body changes what is there: atomicAdd(&bins[i], 1), bins[i] += 1,
+ * *total += 1, bins[i]++. */
+static bool is_updated(const char *body, const char *end, const char *name) {
+    static const char *const updates[] = {"+=", "-=", "|=", "&=", "^=", "++", "--"};
+    const size_t length = strlen(name);
+    for (const char *at = body; (at = find_word(at, name, length)) && at < end; at += length) {
+        const char *before = at, *behind = skip_blanks(at + length);
+        while (before > body && strchr("&( ", before[-1])) before--;
+        const char *word = before;
+        while (word > body && is_word(word[-1])) word--;
+        if (before > word && !strncmp(word, "atomic", 6)) return true;
+        if (*behind != '[' && before[-1] != '*') continue;
+        while (*behind == '[' && behind_bracket(behind)) behind = skip_blanks(behind_bracket(behind));
+        for (size_t i = 0; i < sizeof updates / sizeof *updates; i++)
+            if (!strncmp(behind, updates[i], 2)) return true;
+        return false;
+    }
+    return false;
+}
+
+static void read_updates(const char *behind, struct kernel_source *source) {
+    const char *body = skip_blanks(behind), *end = *body == '{' ? behind_bracket(body) : NULL;
+    for (size_t i = 0; end && i < source->count; i++)
+        if (source->parameters[i].is_pointer) source->parameters[i].is_updated = is_updated(body, end, source->parameters[i].name);
+}
+
+/* Where the parameters of the template begin whose function has its own at `open`; NULL: it is none. */
+static const char *template_parameters(const char *text, const char *open) {
+    static const char word[] = "template";
+    const char *begin = open, *found = NULL;
+    while (begin > text && !strchr(";}", begin[-1])) begin--;
+    for (const char *at = begin; (at = find_word(at, word, strlen(word))) && at < open; at += strlen(word)) found = at;
+    found = found ? skip_blanks(found + strlen(word)) : NULL;
+    return found && *found == '<' ? found + 1 : NULL;
+}
+
+/* What is of the type that a `typename T` of the template names is of the argument's. */
+static void bind_type(const char *item, const char *item_stop, const char *argument, const char *argument_stop,
+                      struct kernel_source *source) {
+    struct kernel_parameter formal;
+    read_parameter(item, item_stop, &formal);
+    if (strcmp(formal.type, "typename") && strcmp(formal.type, "class")) return;
+    argument = skip_blanks(argument);
+    for (size_t i = 0; i < source->count && argument < argument_stop; i++) {
+        struct kernel_parameter *parameter = &source->parameters[i];
+        if (strcmp(parameter->type, formal.name)) continue;
+        snprintf(parameter->type, KERNEL_WORD, "%.*s", (int)(argument_stop - argument), argument);
+        parameter->element = kernel_type_element(parameter->type);
+    }
+}
+
+/* The types of scale<float, 4>, whose template has `typename T, int N`. */
+static void bind_types(const char *text, const char *open, const char *name, struct kernel_source *source) {
+    const char *item = template_parameters(text, open), *close = item ? strchr(item, '>') : NULL;
+    const char *argument = strchr(name, '<'), *end = argument ? strrchr(name, '>') : NULL;
+    if (!close || close > open || !end) return;
+    for (argument++; item < close && argument < end;) {
+        const char *item_stop = item_end(item, close), *argument_stop = item_end(argument, end);
+        bind_type(item, item_stop, argument, argument_stop, source);
+        item = item_stop + 1;
+        argument = argument_stop + 1;
+    }
+}
+
 /* "ns::reduce<int, 64>" -> "reduce" */
 static const char *bare_name(const char *name, size_t *length) {
     const char *end = name + strcspn(name, "<(");
@@ -375,6 +448,7 @@ static const char *bare_name(const char *name, size_t *length) {
 bool kernel_source_read(const char *text, const char *name, struct kernel_source *source) {
     size_t length;
     char *plain = without_comments(text);
+    const char *instance = name;
     name = bare_name(name, &length);
     *source = (struct kernel_source){.count = 0};
     const char *open = plain && length ? find_parameters(plain, name, length) : NULL;
@@ -386,6 +460,8 @@ bool kernel_source_read(const char *text, const char *name, struct kernel_source
             read_parameter(item, end, &source->parameters[source->count++]);
             item = end + 1;
         }
+        bind_types(plain, open, instance, source);
+        read_updates(behind, source);
         read_launch(plain, name, length, source);
     }
     free(plain);
@@ -394,30 +470,76 @@ bool kernel_source_read(const char *text, const char *name, struct kernel_source
 
 /* ---- shared memory ------------------------------------------------------------------------------- */
 
-bool kernel_source_rows(const char *text, uint64_t elements, char name[KERNEL_WORD], char padded[KERNEL_WORD]) {
+/* "float" and "float4": 4 and 16; 0: neither. */
+static size_t type_nbytes(const char *type) {
+    unsigned count = 1;
+    const char *element = kernel_type_element(type);
+    if (!element) element = kernel_vector_element(type, &count);
+    return element ? count * element_nbytes(element) : 0;
+}
+
+/* Elements that move the next row by a bank: one, or as many as fill a word. */
+static size_t padding_of(size_t element_nbytes) { return element_nbytes < 4 ? 4 / element_nbytes : 1; }
+
+/* A declaration of one array, "tile[32][32]" for rows of 32; false: it has no rows of so many bytes. */
+static bool read_rows(const char *text, const char *at, const char *end, const char *type, uint64_t nbytes,
+                      struct kernel_rows *rows) {
+    const char *first = memchr(at, '[', (size_t)(end - at)), *last = first;
+    for (const char *next = first; next && next < end; next++)
+        if (*next == '[') last = next;
+    const char *close = last && last != first ? behind_bracket(last) : NULL, *word = first;
+    rows->element_nbytes = type_nbytes(type);
+    if (!close || close > end || !rows->element_nbytes) return false;
+    bool is_known;
+    const uint64_t count = evaluate(text, last + 1, close - 1, 4, 0, &is_known);
+    while (word > at && is_word(word[-1])) word--;
+    if (!is_known || count * rows->element_nbytes != nbytes || close - word >= KERNEL_WORD / 2) return false;
+    const size_t padding = padding_of(rows->element_nbytes);
+    snprintf(rows->name, KERNEL_WORD, "%.*s", (int)(close - word), word);
+    snprintf(rows->padded, KERNEL_WORD, "%.*s[%.*s + %zu]", (int)(last - word), word, (int)(close - last - 2), last + 1, padding);
+    if (isdigit((unsigned char)last[1]))
+        snprintf(rows->padded, KERNEL_WORD, "%.*s[%llu]", (int)(last - word), word, (unsigned long long)count + padding);
+    return true;
+}
+
+/* Where the line begins; NULL: the text has fewer. */
+static const char *line_begin(const char *text, uint32_t line) {
+    for (; text && line > 1; line--) {
+        text = strchr(text, '\n');
+        if (text) text++;
+    }
+    return text;
+}
+
+/* Whether the line has an element of that array: "tile[". */
+static bool is_named(const char *line, const char *name, size_t length) {
+    const size_t line_length = strcspn(line, "\n");
+    for (const char *at = line; (at = find_word(at, name, length)) && at < line + line_length; at += length)
+        if (*skip_blanks(at + length) == '[') return true;
+    return false;
+}
+
+bool kernel_source_rows(const char *text, uint32_t line, uint64_t nbytes, struct kernel_rows *rows) {
     static const char shared[] = "__shared__";
     char *plain = without_comments(text);
-    bool is_found = false;
-    for (const char *at = plain; at && !is_found && (at = find_word(at, shared, strlen(shared)));) {
+    const char *here = line_begin(plain, line);
+    bool is_found = false, names_any = false;
+    for (const char *at = plain; here && (at = find_word(at, shared, strlen(shared))) && at < here;) {
         at += strlen(shared);
-        const char *end = at + strcspn(at, ";"), *item = at;
-        while (item < end && !is_found) {
-            const char *stop = item_end(item, end), *bracket = memchr(item, '[', (size_t)(stop - item)), *last = bracket;
-            for (const char *next = bracket; next && next < stop; next++)
-                if (*next == '[') last = next;
-            const char *close = last ? memchr(last, ']', (size_t)(stop - last)) : NULL;
-            bool is_known = close && last != bracket;
-            uint64_t count = is_known ? evaluate(plain, last + 1, close, 4, 0, &is_known) : 0;
-            const char *word = bracket;
-            while (is_known && word > item && is_word(word[-1])) word--;
-            if (is_known && count == elements && last - word < KERNEL_WORD / 2) {
-                snprintf(name, KERNEL_WORD, "%.*s", (int)(close + 1 - word), word);
-                snprintf(padded, KERNEL_WORD, "%.*s[%.*s + 1]", (int)(last - word), word, (int)(close - last - 1), last + 1);
-                if (isdigit((unsigned char)last[1]))
-                    snprintf(padded, KERNEL_WORD, "%.*s[%llu]", (int)(last - word), word, (unsigned long long)count + 1);
-                is_found = true;
-            }
-            item = stop + 1;
+        const char *end = at + strcspn(at, ";");
+        char type[KERNEL_WORD] = "";
+        for (const char *item = at, *stop; item < end; item = stop + 1) {
+            struct kernel_parameter array;
+            struct kernel_rows read;
+            stop = item_end(item, end);
+            read_parameter(item, stop, &array);
+            if (item == at) snprintf(type, sizeof type, "%s", array.type);
+            const bool is_here = is_named(here, array.name, strlen(array.name));
+            if (is_here && !names_any) is_found = false;
+            names_any |= is_here;
+            if (is_here != names_any || !read_rows(plain, item, stop, type, nbytes, &read)) continue;
+            *rows = read;
+            is_found = true;
         }
     }
     free(plain);
@@ -432,16 +554,6 @@ struct shared_array {
     uint64_t extents[RANK_MAX];
     size_t rank;
 };
-
-/* "float" and "float4": 4 and 16; 0: neither. */
-static size_t type_nbytes(const char *type) {
-    char base[KERNEL_WORD];
-    const size_t length = strlen(type);
-    if (kernel_type_element(type)) return element_nbytes(kernel_type_element(type));
-    if (!length || !strchr("234", type[length - 1])) return 0;
-    snprintf(base, sizeof base, "%.*s", (int)length - 1, type);
-    return kernel_type_element(base) ? (size_t)(type[length - 1] - '0') * element_nbytes(kernel_type_element(base)) : 0;
-}
 
 /* Its extents, in all so many elements: one that is not known, of a template for example, follows from the others. */
 static bool read_extents(const char *text, const char *at, const char *end, uint64_t count, struct shared_array *array) {

@@ -17,6 +17,7 @@ struct kernel_parameter {
     uint64_t count;     /* a buffer's elements by its cudaMalloc, or the scalar that is passed; */
     bool has_count;     /* if the text tells */
     bool is_cleared;    /* by a cudaMemset to 0 */
+    bool is_updated;    /* by an atomic operation or an assignment like +=, before the kernel writes it otherwise */
 };
 
 struct kernel_source {
@@ -33,12 +34,21 @@ bool kernel_source_read(const char *text, const char *name, struct kernel_source
 /* Bytes of what the parameter points to; 0: its type is none of warpfold's. */
 size_t kernel_element_nbytes(const struct kernel_parameter *parameter);
 
+/* The type of a vector's elements and how many it has: "float4" -> "f32", 4; NULL: it is none. */
+const char *kernel_vector_element(const char *type, unsigned *count);
+
 /* "float" -> "f32"; NULL: none of warpfold's types. */
 const char *kernel_type_element(const char *type);
 
-/* The dimensions of the first array of shared memory whose last one has so many elements, "tile[32][32]", into
- * `name`, and of that plus one, "tile[32][33]", into `padded`.  false: there is none. */
-bool kernel_source_rows(const char *text, uint64_t elements, char name[KERNEL_WORD], char padded[KERNEL_WORD]);
+/* An array of rows in shared memory, and with the padding that changes their banks. */
+struct kernel_rows {
+    char name[KERNEL_WORD], padded[KERNEL_WORD]; /* "tile[32][32]", "tile[32][33]" */
+    size_t element_nbytes;
+};
+
+/* That array of rows of so many bytes which a line of the source names, or, if it names none of shared memory, the last one
+ * before it.  false: there is none. */
+bool kernel_source_rows(const char *text, uint32_t line, uint64_t nbytes, struct kernel_rows *rows);
 
 /* A message with "index 64 of `tile`, 64 elements of 4 bytes)" has "index 64 of `tile`, float[64])" there after it, or
  * "`tile[2][0]`, float[2][32])", where the text declares that array of shared memory with a type of that size, or of

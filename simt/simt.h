@@ -314,6 +314,18 @@ typedef struct simt_line_cures {
 #undef SIMT_LINE_FIELD
 } simt_line_cures;
 
+/* Rows of shared memory with one element of 4, 8 or 16 bytes of padding behind each. */
+#define SIMT_ROW_PADDINGS 3
+#define SIMT_ROW_PADDING_NBYTES(padding) (4u << (padding))
+#define SIMT_ROW_VARIES UINT64_MAX
+
+/* Rows of shared memory whose column a place accesses. */
+typedef struct simt_line_rows {
+    uint64_t nbytes;                        /* from lane to lane where banks conflict, or SIMT_ROW_VARIES; 0: they do not */
+    uint64_t wavefronts[SIMT_ROW_PADDINGS]; /* of the place, if such rows were padded so */
+    uint64_t scattered_wavefronts; /* more than the least: of accesses whose lanes have no distance in common, as data choose */
+} simt_line_rows;
+
 /* The counts of each line of the source, sorted by file and line, and of each instruction of the PTX, in its
  * order. Places that were never reached are left out.  None unless simt_observe_lines, which costs time, was
  * among the observers. */
@@ -321,6 +333,7 @@ size_t simt_report_line_count(const simt_report *report);
 const simt_line *simt_report_line(const simt_report *report, size_t index);
 const simt_line_least *simt_report_line_least(const simt_report *report, size_t index);
 const simt_line_cures *simt_report_line_cures(const simt_report *report, size_t index);
+const simt_line_rows *simt_report_line_rows(const simt_report *report, size_t index);
 size_t simt_report_instruction_count(const simt_report *report);
 const simt_line *simt_report_instruction(const simt_report *report, size_t index);
 

@@ -210,8 +210,11 @@ void simt_report_lose(simt_report *report);
 bool simt_report_add_instruction(simt_report *report, const simt_line *instruction);
 /* The same, with what it might cost; NULL: not known. */
 bool simt_report_add_costs(simt_report *report, const simt_line *instruction, const simt_line_least *least);
+void simt_line_add_rows(simt_line_rows *sum, const simt_line_rows *rows);
+
 /* Adds what cures would give of a line to which the cost of an instruction was added. */
-void simt_report_add_cures(simt_report *report, const simt_line *instruction, const simt_line_cures *cures);
+void simt_report_add_cures(simt_report *report, const simt_line *instruction, const simt_line_cures *cures,
+                           const simt_line_rows *rows);
 void simt_line_add(simt_line *sum, const simt_line *line); /* adds every count */
 /* Adds what `line`, which has been added to the sum, might cost. */
 void simt_line_add_least(const simt_line *sum, simt_line_least *to, const simt_line *line, const simt_line_least *least);

@@ -181,7 +181,7 @@ __global__ void f(double *out) {
     atomicAdd(&tile[t / 4][t % 4 + 1], behind[t]); // here
     out[t] = tile[t / 4][t % 4];
 }
-""", ["--arg", "f64[32]"], "bounds", "updates 8 bytes of shared memory at byte 256 of an array of 256 (index 32 of `tile`, double[32])"),
+""", ["--arg", "f64[32]"], "bounds", "updates 8 bytes of shared memory at byte 256 of an array of 256 (`tile[8][0]`, double[8][4])"),
     "generic": ("""__device__ __noinline__ float at(const float *from, int i) { return from[i]; }
 __global__ void f(float *out) {
     __shared__ short counts[31];
@@ -357,7 +357,7 @@ def test_a_file_of_several_kernels_begins_with_a_line_to_copy(write):
     path = write("two.cu", "__global__ void first(int *out) { *out = 1; }\n__global__ void second(int *out) { *out = 2; }\n")
     done = run("inspect", path)
     line = done.stderr.splitlines()[-1]
-    assert (done.returncode, done.stdout) == (1, "") and line == f"warpfold: to begin with: warpfold inspect {path} --kernel 'first'"
+    assert (done.returncode, done.stdout) == (2, "") and line == f"warpfold: to begin with: warpfold inspect {path} --kernel 'first'"
     assert "--grid 1 --block 32 --arg 'i32[32]' --print 0" in run("inspect", path, "--kernel", "first").stderr
 
 
@@ -841,6 +841,86 @@ def test_bank_conflicts_and_what_padding_would_give(write):
     assert padded["advice"] == [] and int(advice["cure"].split()[-1]) == line["shared_wavefronts"]
 
 
+TWO_ARRAYS = """__global__ void other(float *out) {
+    __shared__ float tile[32][32];
+    tile[threadIdx.x][0] = 1;
+    out[0] = tile[0][threadIdx.x];
+}
+"""
+COLUMNS = """#define COLUMNS %d
+__global__ void f(%s *out) {
+    __shared__ float apart[32][COLUMNS * sizeof(%s) / 4];
+    __shared__ %s rows[32][COLUMNS];
+    for (int i = 0; i < COLUMNS; i++)
+        rows[threadIdx.x][i] = out[i]; // here
+    apart[threadIdx.x][0] = 1;
+    __syncthreads();
+    out[threadIdx.x] = rows[31 - threadIdx.x][COLUMNS - 1];
+}
+"""
+
+
+@pytest.mark.parametrize("element, columns, then", [("float", 8, 8), ("float", 24, 24), ("float", 32, 32), ("double", 16, 32),
+                                                    ("float4", 8, 32), ("short", 64, 64), ("unsigned char", 128, 128)])
+def test_rows_are_padded_by_what_their_elements_need(element, columns, then, write):
+    """The array that the line has, not another one of such rows; the count is what it then is."""
+    source = TWO_ARRAYS + COLUMNS % (columns, element, element, element)
+    arguments = ["--kernel", "f", "--arg", {"float": "f32", "double": "f64", "short": "i16"}.get(element, "u8") + "[2048]=zeros"]
+    advice, = [advice for advice in inspected(write("rows.cu", source), *arguments)["advice"] if advice["line"] == line_of(source, "here")
+               and advice["kind"] == "bank-conflict"]
+    padded, name = re.match(r"pad the row: `(.*)` for `(.*)`; then ", advice["cure"]).groups()
+    assert name == "rows[32][COLUMNS]" and advice["then"] == then == int(advice["cure"].split()[-1])
+    line, = [line for line in inspected(write("padded.cu", source.replace(name, padded)), *arguments)["lines"]
+             if line["line"] == advice["line"]]
+    assert line["shared_wavefronts"] == then
+
+
+def test_of_arrays_without_rows_neighbouring_words_are_advised(write):
+    source = """__global__ void f(float *out) {
+    __shared__ float tile[4][8], flat[256];
+    tile[threadIdx.x / 8][threadIdx.x % 8] = 1;
+    for (int i = 0; i < 8; i++)
+        flat[threadIdx.x * 8 + i] = out[i]; // here
+    __syncthreads();
+    out[threadIdx.x] = flat[255 - threadIdx.x] + tile[0][0];
+}
+"""
+    advice, = inspected(write("flat.cu", source), "--arg", "f32[64]=zeros")["advice"]
+    assert advice["line"] == line_of(source, "here") and (advice["count"], advice["then"]) == (64, 8)
+    assert "threadIdx.x without a factor" in advice["cure"] and "pad the row" not in advice["cure"]
+
+
+def test_words_that_data_choose_are_no_matter_of_padding(write):
+    source = """__global__ void f(const int *which, float *out) {
+    __shared__ float s[1024];
+    for (int i = threadIdx.x; i < 1024; i += 32) s[i] = i;
+    __syncthreads();
+    float sum = 0;
+    for (int i = 0; i < 32; i++) sum += s[which[i * 32 + threadIdx.x] & 1023];
+    out[threadIdx.x] = sum;
+}
+"""
+    report = inspected(write("gather.cu", source), "--arg", "i32[1024]=random:3", "--arg", "f32[32]")
+    assert report["advice"] == [] and report["counts"]["shared_wavefronts"] > 2 * report["counts"]["shared_wavefronts_least"] - 32
+
+
+def test_lanes_that_wait_for_a_lock_are_not_told_to_be_numbered_otherwise(write):
+    source = """__global__ void f(int *lock, int *total) {
+    for (bool done = false; !done;)
+        if (atomicCAS(lock, 0, 1) == 0) {
+            __threadfence();
+            *(volatile int *)total += 1;
+            __threadfence();
+            atomicExch(lock, 0);
+            done = true;
+        }
+}
+"""
+    report = inspected(write("lock.cu", source), "--block", 64, "--arg", "i32[1]=zeros", "--arg", "i32[1]=zeros", "--print", "1")
+    assert report["values"][0]["elements"] == [64] and report["divergent_branches"] >= 64
+    assert report["findings"] == [] and "divergence" not in {advice["kind"] for advice in report["advice"]}
+
+
 def test_advice_leaves_the_status_unless_strict(write):
     path = write("transpose.cu", TRANSPOSE)
     done = run("inspect", path, *TRANSPOSED)
@@ -887,6 +967,15 @@ __global__ void f(float *out) {
 }
 """, ["--block", 128, "--shared", 100_000, "--arg", "f32[128]"], 8, 64, "100000 bytes of shared memory and 128 threads"),
 }
+
+
+@pytest.mark.parametrize("index, cure", [("threadIdx.x * 4", "an array for each member of a struct"), ("threadIdx.x * 64", "or move a tile"),
+                                         ("threadIdx.x * threadIdx.x * 8", "where data choose them, sorted data")])
+def test_scattered_accesses_are_cured_by_how_far_lanes_are_apart(index, cure, write):
+    source = f"__global__ void f(const float *in, float *out) {{ out[threadIdx.x] =\n  in[{index}]; }}\n"
+    advice, = inspected(write("apart.cu", source), "--block", 128, "--arg", "f32[131072]=iota", "--arg", "f32[128]")["advice"]
+    assert (advice["kind"], advice["line"], advice["least"]) == ("uncoalesced", 2, 16)
+    assert cure in advice["cure"] and advice["cure"].endswith("; then 16")
 
 
 @pytest.mark.parametrize("kind", SLOW)
@@ -1076,6 +1165,27 @@ def test_results_are_printed(write):
         [[0, -1, -2], [0, .125, .25, .375], [-1] * 4]
     for wrong in ("3", "x", "0:", "0:-1", "0=4"):
         assert run("inspect", write("print.cu", source), *words, "--print", wrong).returncode == 2
+
+
+def test_the_line_to_copy_has_vectors_and_zeros_for_what_is_updated(write):
+    path = write("updates.cu", "__global__ void f(const float4 *in, int *bins, float *total, int *lock, float *out) {\n"
+                 "    atomicAdd(&bins[threadIdx.x % 4], 1);\n    if (threadIdx.x == 0) *total += 1;\n"
+                 "    if (threadIdx.x == 0) lock[0]++;\n    out[threadIdx.x] = in[threadIdx.x].w;\n    out[threadIdx.x] += 1;\n}\n")
+    line = run("inspect", path).stderr.splitlines()[-1]
+    assert "--arg 'f32[128]=random:1' --arg 'i32[32]=zeros' --arg 'f32[32]=zeros' --arg 'i32[32]=zeros' --arg 'f32[32]' --print 1" in line
+    assert inspected(*shlex.split(line)[2:])["findings"] == []
+
+
+def test_the_line_to_copy_has_the_types_of_a_template_s_instance(write):
+    path = write("template.cu", "template <typename T, int N> __global__ void f(const T *in, T factor, T *out)\n"
+                 "{ out[threadIdx.x] = factor * in[threadIdx.x] + N; }\ntemplate __global__ void f<double, 3>(const double *, double, double *);\n")
+    for kernel in ([], ["--kernel", "f<unsigned int, 4>"]):
+        element = "u32" if kernel else "f64"
+        fill, one = ("iota", 32) if kernel else ("random:1", 1)
+        line = run("inspect", path, *kernel).stderr.splitlines()[-1]
+        assert f"--arg '{element}[32]={fill}' --arg {element}:{one} --arg '{element}[32]' --print 2" in line
+        assert inspected(*shlex.split(line)[2:])["findings"] == []
+    assert "give f64[N]" in run("inspect", path, "--arg", "f32[32]=iota", "--arg", "f64:1", "--arg", "f64[32]").stderr
 
 
 # ---- hosts of code -------------------------------------------------------------------------------------

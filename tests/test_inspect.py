@@ -467,7 +467,7 @@ def several(write):
 
 def test_several_kernels_are_listed(several):
     done = run("inspect", several)
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (2, "")
     first, second, third = done.stderr.splitlines()
     assert "--kernel" in first
     assert second == f"warpfold: {several} has {', '.join(READABLE)}"

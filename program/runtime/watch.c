@@ -175,7 +175,7 @@ static void note_advice(const simt_launch *launch, const simt_report *report) {
         entry->count = advice[i].count;
         entry->least = advice[i].least;
         entry->then = advice[i].then;
-        entry->paddings = advice[i].paddings;
+        entry->rows = advice[i].rows;
         copy_text(entry->kernel, simt_module_kernel_name(launch->module, launch->kernel));
         copy_text(entry->file, advice[i].file);
         copy_text(entry->message, advice[i].message);

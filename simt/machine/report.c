@@ -13,7 +13,8 @@ struct count {
 struct costs {
     simt_line line;
     simt_line_least least;
-    simt_line_cures cures; /* of a line */
+    simt_line_cures cures; /* of a line, as the next */
+    simt_line_rows rows;
 };
 
 struct line_list {
@@ -178,6 +179,13 @@ void simt_line_add_least(const simt_line *sum, simt_line_least *to, const simt_l
     else if (line->global_accesses && to->lane_stride != least->lane_stride) to->lane_stride = 0;
 }
 
+void simt_line_add_rows(simt_line_rows *sum, const simt_line_rows *rows) {
+    for (int i = 0; i < SIMT_ROW_PADDINGS; i++) sum->wavefronts[i] += rows->wavefronts[i];
+    sum->scattered_wavefronts += rows->scattered_wavefronts;
+    if (!sum->nbytes) sum->nbytes = rows->nbytes;
+    else if (rows->nbytes && sum->nbytes != rows->nbytes) sum->nbytes = SIMT_ROW_VARIES;
+}
+
 /* Room for one more before the item at `index`; NULL: no memory. */
 static struct costs *insert(simt_report *report, struct line_list *list, size_t index) {
     if (list->count == list->capacity) {
@@ -229,13 +237,15 @@ bool simt_report_add_costs(simt_report *report, const simt_line *instruction, co
     return line != NULL;
 }
 
-void simt_report_add_cures(simt_report *report, const simt_line *instruction, const simt_line_cures *cures) {
+void simt_report_add_cures(simt_report *report, const simt_line *instruction, const simt_line_cures *cures,
+                           const simt_line_rows *rows) {
     const size_t index = search(&report->lines, instruction);
     if (index >= report->lines.count || compare_lines(&report->lines.items[index].line, instruction)) return;
     simt_line_cures *sum = &report->lines.items[index].cures;
 #define ADD(name) sum->name += cures->name;
     SIMT_LINE_CURES(ADD)
 #undef ADD
+    simt_line_add_rows(&report->lines.items[index].rows, rows);
 }
 
 bool simt_report_add_instruction(simt_report *report, const simt_line *instruction) {
@@ -252,6 +262,10 @@ const simt_line_least *simt_report_line_least(const simt_report *report, size_t 
 
 const simt_line_cures *simt_report_line_cures(const simt_report *report, size_t index) {
     return index < report->lines.count ? &report->lines.items[index].cures : NULL;
+}
+
+const simt_line_rows *simt_report_line_rows(const simt_report *report, size_t index) {
+    return index < report->lines.count ? &report->lines.items[index].rows : NULL;
 }
 
 size_t simt_report_line_count(const simt_report *report) { return report ? report->lines.count : 0; }

@@ -5,6 +5,7 @@
 #include "observe.h"
 #include "counts.h"
 #include "cures.h"
+#include "span.h"
 
 enum { SECTOR_NBYTES = 32, WORD_NBYTES = 4 };
 
@@ -12,6 +13,7 @@ struct cost {
     simt_line line;
     simt_line_least least;
     simt_line_cures cures;
+    simt_line_rows rows;
     struct packed_branch *branch; /* of a block, as the next */
     struct block_atomics *atomics;
 };
@@ -110,16 +112,46 @@ static void count_global(struct cost *cost, const simt_access *access) {
     line->global_bytes += nbytes;
 }
 
-/* What the access would need if shared memory had a word of padding after so many words. */
-static uint32_t padded_wavefronts(const simt_access *access, const simt_launch_view *view, uint32_t words) {
+/* How far most active lanes' addresses are from the next one's, of those that differ: a row's length, where lanes access a
+ * column of it.  0: they have no distance in common. */
+static uint64_t row_nbytes(const simt_access *access) {
+    uint32_t pairs = 0, alike = 0;
+    uint64_t row = 0, previous = access->addresses[first_lane(access->lanes)];
+    for (uint32_t lanes = access->lanes & (access->lanes - 1); lanes; lanes &= lanes - 1) {
+        const uint64_t address = access->addresses[first_lane(lanes)];
+        const uint64_t distance = address > previous ? address - previous : previous - address;
+        previous = address;
+        if (!row) row = distance;
+        pairs += distance != 0;
+        alike += distance && distance == row;
+    }
+    return 2 * alike >= pairs ? row : 0;
+}
+
+/* What the access would need if shared memory had so many bytes of padding behind every row. */
+static uint32_t padded_wavefronts(const simt_access *access, const simt_launch_view *view, uint64_t row, uint32_t nbytes) {
     uint64_t addresses[SIMT_LANES];
     uint32_t least;
     simt_access padded = *access;
     for (uint32_t lane = 0; lane < SIMT_LANES; lane++)
-        addresses[lane] = access->addresses[lane] + access->addresses[lane] / WORD_NBYTES / words * WORD_NBYTES;
+        addresses[lane] = access->addresses[lane] + access->addresses[lane] / row * nbytes;
     padded.addresses = addresses;
     padded.has_stride = false;
     return simt_wavefronts(&padded, view->warp_size, view->banks, &least);
+}
+
+/* Padding that is no multiple of the access would misalign it. */
+static void pad_rows(simt_line_rows *rows, const simt_access *access, const simt_launch_view *view, uint32_t needed,
+                     uint32_t least) {
+    const uint64_t row = needed > least ? row_nbytes(access) : 0;
+    const bool is_other = rows->nbytes && rows->nbytes != row;
+    if (needed > least && !row) rows->scattered_wavefronts += needed - least;
+    if (needed > least) rows->nbytes = is_other || !row ? SIMT_ROW_VARIES : row;
+    for (uint32_t i = 0; i < SIMT_ROW_PADDINGS; i++) {
+        const uint32_t nbytes = SIMT_ROW_PADDING_NBYTES(i);
+        const bool is_padded = row && rows->nbytes == row && nbytes % lane_nbytes(access) == 0;
+        rows->wavefronts[i] += is_padded ? padded_wavefronts(access, view, row, nbytes) : needed;
+    }
 }
 
 static void count_shared(struct cost *cost, const simt_access *access, const simt_launch_view *view) {
@@ -130,7 +162,8 @@ static void count_shared(struct cost *cost, const simt_access *access, const sim
     line->shared_wavefronts_least += least;
     for (uint32_t i = 0; i < SIMT_PADDINGS; i++)
         cost->least.shared_wavefronts_padded[i] +=
-            needed > least ? padded_wavefronts(access, view, SIMT_PADDED_WORDS(i)) : needed;
+            needed > least ? padded_wavefronts(access, view, WORD_NBYTES * SIMT_PADDED_WORDS(i), WORD_NBYTES) : needed;
+    pad_rows(&cost->rows, access, view, needed, least);
     if (needed > line->bank_degree * least) line->bank_degree = (double)needed / least;
 }
 
@@ -229,6 +262,7 @@ static void end_block(void *launch, void *block, const simt_block_view *view) {
         simt_line_add_least(&sum->line, &sum->least, &cost->line, &cost->least);
         sum->cures.divergent_branches_packed += cost->cures.divergent_branches_packed;
         sum->cures.atomics_by_block += cost->cures.atomics_by_block;
+        simt_line_add_rows(&sum->rows, &cost->rows);
     }
     costs_clear(costs);
 }
@@ -239,7 +273,7 @@ static void end_launch(void *launch, simt_report *report) {
     for (uint32_t pc = 0; costs->lines && pc < costs->view->place_count; pc++) {
         const struct cost *cost = &costs->lines[pc];
         if (cost->line.opcode && simt_report_add_costs(report, &cost->line, &cost->least))
-            simt_report_add_cures(report, &cost->line, &cost->cures);
+            simt_report_add_cures(report, &cost->line, &cost->cures, &cost->rows);
     }
     costs_clear(costs);
 }
