@@ -43,6 +43,20 @@ def keep_what_nvrtc_compiles():
             os.environ.setdefault("TESTS_NVRTC_QUICK", "mid")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def results_computed_before(request):
+    """TESTS_ORACLE_CACHE: the folder in which the oracle's results stay for the same tests of another build."""
+    folder = os.environ.get("TESTS_ORACLE_CACHE")
+    if not folder:
+        yield
+        return
+    from oracle import kept
+
+    kept.open(folder, request.path.stem)
+    yield
+    kept.close()
+
+
 # A file stays with one worker: those that take longest begin first, so that none is left alone with one at the end.
 LONGEST = ("test_gpu_groups", "test_gpu", "test_ladder", "test_pages", "test_cuda_kernels", "test_mpi", "test_adversarial",
            "test_program", "test_groups", "test_inspect_limits", "test_files", "test_cuda", "test_faults", "test_house",
