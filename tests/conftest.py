@@ -39,8 +39,33 @@ def keep_what_nvrtc_compiles():
         return
     if any((folder / "include" / "cuda_runtime.h").exists() for folder in cuda_folders()):
         os.environ["WARPFOLD_NVRTC"] = str(NVRTC_CACHE)
-        if "TESTS_EVERY_KERNEL" not in os.environ:  # half of the time that compiling takes; with "max" the simulator has more to do
-            os.environ.setdefault("TESTS_NVRTC_QUICK", "mid")
+        optimize_less()
+
+
+def optimize_less():
+    """Half of the time that compiling takes; with "max" the simulator has more to do.  In CI the kernels of a float and of an
+    integer are as NVRTC optimizes them for users, and so are those in which findings are looked for (each_type.AS_FOR_USERS):
+    what the optimizer makes of an algorithm, they show.  The other types differ from them in their arithmetic, which a test
+    that compares results sees however much was optimized.  LONG has all as for users, and lab/bench-gpu has a GPU run them."""
+    if "TESTS_NVRTC_ALL_FULL" in os.environ:
+        return
+    os.environ.setdefault("TESTS_NVRTC_QUICK", "mid")
+    if "TESTS_EVERY_KERNEL" in os.environ:
+        os.environ.setdefault("TESTS_NVRTC_FULL", "f32 i8")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def results_computed_before(request):
+    """TESTS_ORACLE_CACHE: the folder in which the oracle's results stay for the same tests of another build."""
+    folder = os.environ.get("TESTS_ORACLE_CACHE")
+    if not folder:
+        yield
+        return
+    from oracle import kept
+
+    kept.open(folder, request.path.stem)
+    yield
+    kept.close()
 
 
 # A file stays with one worker: those that take longest begin first, so that none is left alone with one at the end.

@@ -17,7 +17,7 @@ import pytest
 import warpfold_ctypes as wf
 from cli_helpers import CLI, ROOT, pack, printed, refused, run
 from cuda_helpers import fake_environment, gpu, need_fake, plain_environment  # noqa: F401: gpu is a fixture
-from each_type import EVERY_KERNEL
+from each_type import AS_FOR_USERS, EVERY_KERNEL
 from samples import nbytes_of
 
 NUMBERS = "3 -5 9 40"
@@ -263,7 +263,7 @@ def test_kernels_are_without_findings(op, type_name, small, tmp_path):
         pytest.skip("its kernel is like others: TESTS_EVERY_KERNEL=1, as in CI, takes them all")
     data = pack(type_name, [1 + i % 3 for i in range(40003 // nbytes_of(type_name))])  # several blocks' work
     words = [op, "--type", type_name, "--format", "raw"]
-    environment = fake_environment(tmp_path, observe=1, WARPFOLD_CUDA_SMALL=small)
+    environment = fake_environment(tmp_path, observe=1, WARPFOLD_CUDA_SMALL=small, **AS_FOR_USERS)
     found = run(*words, "--device", "cuda", data=data, env=environment)
     expected = run(*words, "--device", "cpu", data=data)
     assert (found.stderr, found.stdout, found.returncode) == (expected.stderr, expected.stdout, expected.returncode)

@@ -80,9 +80,13 @@ def test_what_is_compiled_quickly_changes_nothing_else(nvrtc, entries, monkeypat
     assert plain == engines
     monkeypatch.setenv("TESTS_NVRTC_QUICK", "max")
     assert nvrtc.compile("a.cu", source, headers, OPTIONS) != plain, "or an NVRTC that knows no --Ofast-compile"
+    full, other = ([*OPTIONS, f"-DTYPE_{name}"] for name in ("bf16", "f16"))
+    monkeypatch.setenv("TESTS_NVRTC_FULL", "f32 bf16")
+    assert nvrtc.compile("a.cu", source, headers, full) == plain
+    assert nvrtc.compile("a.cu", source, headers, other) != plain
     monkeypatch.setenv("TESTS_NVRTC_CACHE", str(tmp_path / "others"))  # not what was kept before
     assert nvrtc.compile("a.cu", source, {}, OPTIONS) == plain
-    assert len(entries()) == 3
+    assert len(entries()) == 5
 
 
 # ---- programs

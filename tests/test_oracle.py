@@ -7,6 +7,8 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import product
 
+import pytest
+
 import oracle
 from oracle import FLOATS, Oracle, PairOracle, Real, parts, round_to_float, to_float, truncate
 
@@ -172,3 +174,31 @@ def test_integers_are_exact_or_refused():
                 )
                 assert whole.reduce(op) == expected
             assert as_double(whole.reduce("mean")) == float(Fraction(sum(values), 3))
+
+
+def test_what_is_kept_is_what_was_computed(tmp_path, monkeypatch):
+    data, other = f64s(3.0, 1e300, -0.5), f64s(2.0, 1.0, 4.0)
+    asked = [(Oracle, (data,), "sum"), (Oracle, (data,), "argmax"), (Oracle, (data, 5), "argmax"), (Oracle, (b"",), "mean"),
+             (PairOracle, (data, other), "dot"), (PairOracle, (other, data), "dot")]
+
+    kept = oracle.Kept()
+    monkeypatch.setattr(oracle, "kept", kept)
+
+    def answers():
+        kept.open(tmp_path, "a")
+        found = [kind("f64", *arguments).reduce(op) for kind, arguments, op in asked]
+        stats = Oracle("f64", data).stats("omit", ddof=1)
+        kept.close()
+        return found, stats
+
+    plain = [kind("f64", *arguments).reduce(op) for kind, arguments, op in asked]
+    assert answers()[0] == plain and plain[1] != plain[2] and plain[3] == "WF_ERROR_EMPTY"
+    computed = answers()
+    monkeypatch.setattr(oracle, "unpack", None)  # nothing is computed again
+    monkeypatch.setattr(Oracle, "count", lambda *_: 3)
+    monkeypatch.setattr(Oracle, "nans", [])
+    assert answers() == computed
+    [path] = tmp_path.iterdir()
+    path.rename(path.with_name("a-of another program"))
+    with pytest.raises(TypeError):
+        answers()

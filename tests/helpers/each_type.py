@@ -16,6 +16,8 @@ def but_slow(names, *slow):
 
 # CI compiles every kernel; elsewhere those of types that are treated as others are left out where there is no GPU.
 EVERY_KERNEL = bool(os.environ.get("TESTS_EVERY_KERNEL")) or bool(real_driver())
+# For a program's environment: its kernels are as NVRTC optimizes them for users, in CI.
+AS_FOR_USERS = {"TESTS_NVRTC_QUICK": None} if EVERY_KERNEL else {}
 ALIKE = ("bool", "i16", "u16", "i32", "u32", "u64")
 
 

@@ -9,13 +9,17 @@ engine must refuse, the result is the name of the error.
 """
 
 import functools
+import marshal
 import math
 import operator
+import os
+import sys
 from array import array
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from hashlib import blake2b
 from typing import NamedTuple
 
 
@@ -297,21 +301,93 @@ def exact_sum(by_exponent, lowest):
     return sum(sum(ms) << (e - lowest) for e, ms in by_exponent.items())
 
 
+# ---- results that were computed before ----------------------------------------------------------------
+
+
+class Kept:
+    """Results in a file for each file of tests: whatever compiled the engine, what it must give is the same, so the
+    stages of CI compute it once.  All that decides is in the name of an entry, and this program in that of the file."""
+
+    def __init__(self):
+        self.path, self.arrays, self.is_new = None, {}, False
+
+    def open(self, folder, name):
+        with open(__file__, "rb") as program:
+            version = blake2b(program.read(), digest_size=8).hexdigest()
+        file_name = f"{name}-{sys.implementation.cache_tag}-{version}"  # whose marshal it is
+        self.path, self.arrays, self.is_new = os.path.join(folder, file_name), {}, False
+        if os.path.exists(self.path):
+            with open(self.path, "rb") as file:
+                self.arrays = marshal.load(file)
+
+    def close(self):
+        if self.is_new:
+            os.makedirs(os.path.dirname(self.path), exist_ok=True)
+            with open(f"{self.path}.{os.getpid()}", "wb") as file:
+                marshal.dump(self.arrays, file)
+            os.replace(file.name, self.path)
+        self.path, self.arrays = None, {}
+
+    def of(self, settings, *arrays):
+        """What is known of these arrays; None: nothing is kept."""
+        if not self.path:
+            return None
+        digest = blake2b(repr((settings, [len(data) for data in arrays])).encode(), digest_size=16)
+        for data in arrays:
+            digest.update(data)
+        return self.arrays.setdefault(digest.digest(), {})
+
+
+kept = Kept()
+
+
+def remembered(reduce):
+    @functools.wraps(reduce)
+    def remember(self, *arguments, **named):
+        if self.known is None:
+            return reduce(self, *arguments, **named)
+        key = arguments, tuple(sorted(named.items()))
+        if key not in self.known:
+            self.known[key] = reduce(self, *arguments, **named)
+            kept.is_new = True
+        return self.known[key]
+
+    return remember
+
+
 class Oracle:
     """All reductions of one array, or of so many times its elements (not for prod and arg ops)."""
 
     def __init__(self, type_name, data, first_index=0, times=1):
         self.type = type_name
         self.form = FLOATS.get(type_name)
-        self.elements = unpack(type_name, data)
+        self.data = bytes(data)
         self.first_index = first_index
         self.times = times
-        self.nans, self.numbers = [], self.elements
-        if self.form:
-            limit, mask = self.form.infinity, self.form.sign - 1
-            if max(map(mask.__and__, self.elements), default=0) > limit:
-                self.nans = [index for index, bits in enumerate(self.elements, first_index) if bits & mask > limit]
-                self.numbers = [bits for bits in self.elements if bits & mask <= limit]
+
+    @cached_property
+    def known(self):
+        return kept.of((self.type, self.first_index, self.times), self.data)
+
+    @cached_property
+    def elements(self):
+        return unpack(self.type, self.data)
+
+    @cached_property
+    def nans(self):
+        if not self.form:
+            return []
+        limit, mask = self.form.infinity, self.form.sign - 1
+        if max(map(mask.__and__, self.elements), default=0) <= limit:
+            return []
+        return [index for index, bits in enumerate(self.elements, self.first_index) if bits & mask > limit]
+
+    @cached_property
+    def numbers(self):
+        if not self.nans:
+            return self.elements
+        limit, mask = self.form.infinity, self.form.sign - 1
+        return [bits for bits in self.elements if bits & mask <= limit]
 
     @cached_property
     def indices(self):
@@ -377,6 +453,7 @@ class Oracle:
 
     # What the policy makes of it.
 
+    @remembered
     def reduce(self, op, nan="propagate", result_type=None, ddof=0):
         try:
             return convert(self.value(op, nan, result_type, ddof), result_type or default_type(op, self.type))
@@ -525,14 +602,25 @@ class PairOracle:
     def __init__(self, type_name, a, b, first_index=0, times=1):
         self.type = type_name
         self.form = FLOATS.get(type_name)
-        self.pairs = list(zip(unpack(type_name, a), unpack(type_name, b)))
+        self.data = bytes(a), bytes(b)
         self.first_index, self.times = first_index, times
-        self.nans = []
-        if self.form:
-            mask, limit = self.form.sign - 1, self.form.infinity
-            self.nans = [index for index, (x, y) in enumerate(self.pairs, first_index)
-                         if x & mask > limit or y & mask > limit]
 
+    @cached_property
+    def known(self):
+        return kept.of((self.type, self.first_index, self.times), *self.data)
+
+    @cached_property
+    def pairs(self):
+        return list(zip(*(unpack(self.type, data) for data in self.data)))
+
+    @cached_property
+    def nans(self):
+        if not self.form:
+            return []
+        mask, limit = self.form.sign - 1, self.form.infinity
+        return [index for index, (x, y) in enumerate(self.pairs, self.first_index) if x & mask > limit or y & mask > limit]
+
+    @remembered
     def reduce(self, op="dot", nan="propagate", result_type=None, ddof=0):
         try:
             return convert(self.value(nan), result_type or default_type("dot", self.type))

@@ -4,7 +4,9 @@
  *
  * TESTS_NVRTC         the file of the real NVRTC; by default it is looked for as the library does
  * TESTS_NVRTC_CACHE   the folder of the entries; by default they lie beside this library
- * TESTS_NVRTC_QUICK   the engine's PTX is optimized less: "mid", or what else --Ofast-compile may be */
+ * TESTS_NVRTC_QUICK   the engine's PTX is optimized less: "mid", or what else --Ofast-compile may be
+ * TESTS_NVRTC_FULL    the types whose kernels are optimized as usual all the same: "f32 i8"
+ * TESTS_NVRTC_UNRUN   likewise for the engine's machine code, where no GPU is to execute it */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dladdr */
 #endif
@@ -144,11 +146,27 @@ static bool is_of_engine(wf_nvrtc_program program) {
     return false;
 }
 
-/* NULL: as usual, for what a GPU executes, too. */
+/* Whether option says that the elements are of one of these types. */
+static bool names_type(const char *option, const char *types) {
+    static const char prefix[] = "-DTYPE_";
+    if (!types || strncmp(option, prefix, strlen(prefix))) return false;
+    const char *type = option + strlen(prefix);
+    size_t length = strlen(type);
+    for (const char *at = types; (at = strstr(at, type)); at += length)
+        if ((at == types || at[-1] == ' ') && (!at[length] || at[length] == ' ')) return true;
+    return false;
+}
+
+/* NULL: as usual. */
 static const char *quick_mode(wf_nvrtc_program program, int option_count, const char *const *options) {
-    bool is_ptx = false;
-    for (int i = 0; i < option_count; i++) is_ptx |= strstr(options[i], "=compute_") != NULL;
-    return is_ptx && option_count < OPTIONS_MAX && is_of_engine(program) ? getenv("TESTS_NVRTC_QUICK") : NULL;
+    bool is_ptx = false, is_full = false;
+    for (int i = 0; i < option_count; i++) {
+        is_ptx |= strstr(options[i], "=compute_") != NULL;
+        is_full |= names_type(options[i], getenv("TESTS_NVRTC_FULL"));
+    }
+    if (option_count >= OPTIONS_MAX || !is_of_engine(program)) return NULL;
+    if (!is_ptx) return getenv("TESTS_NVRTC_UNRUN");
+    return is_full ? NULL : getenv("TESTS_NVRTC_QUICK");
 }
 
 static struct wf_cache_key key_of(wf_nvrtc_program program, int option_count, const char *const *options) {
