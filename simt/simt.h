@@ -161,7 +161,13 @@ simt_error simt_tensor_map_encode(const simt_tensor_map *map, unsigned char byte
  * address of its bytes, which are in global memory, too. */
 enum { SIMT_TEXTURE_NBYTES = 128 };
 enum { SIMT_TEXEL_SIGNED, SIMT_TEXEL_UNSIGNED, SIMT_TEXEL_FLOAT };
-enum simt_texture_mode { SIMT_TEXTURE_WRAP, SIMT_TEXTURE_CLAMP, SIMT_TEXTURE_MIRROR, SIMT_TEXTURE_BORDER };
+enum simt_texture_mode {
+    SIMT_TEXTURE_WRAP,
+    SIMT_TEXTURE_CLAMP,
+    SIMT_TEXTURE_MIRROR,
+    SIMT_TEXTURE_BORDER,
+    SIMT_TEXTURE_CUBE /* of the layers of planes: each six are the faces of a cube, +x -x +y -y +z -z */
+};
 typedef struct simt_texture {
     uint64_t address;                  /* of the first texel */
     uint64_t row_nbytes, plane_nbytes; /* from a row to the next, and from a plane or a layer to the next */

@@ -23,13 +23,19 @@ static size_t texel_nbytes(const struct cudaArray *array) {
 
 static size_t at_least_one(size_t size) { return size ? size : 1; }
 
+/* Six faces of a cube, or those of several cubes. */
+static bool is_cube(struct cudaExtent extent, unsigned flags) {
+    return extent.width == extent.height && (flags & ARRAY_LAYERED ? extent.depth && extent.depth % 6 == 0 : extent.depth == 6);
+}
+
 /* ---- arrays -------------------------------------------------------------------------------------- */
 
 static cudaError_t allocate(struct cudaArray **result, const struct cudaChannelFormatDesc *format,
                             struct cudaExtent extent, unsigned flags) {
     if (!result || !format || !extent.width) return cudaErrorInvalidValue;
-    if (flags & ~(unsigned)(ARRAY_LAYERED | ARRAY_SURFACE))
-        return runtime_lacks("a CUDA array for a cube map, gathering or another flag");
+    if (flags & ~(unsigned)(ARRAY_LAYERED | ARRAY_SURFACE | ARRAY_CUBE))
+        return runtime_lacks("a CUDA array for gathering or another flag");
+    if (flags & ARRAY_CUBE && !is_cube(extent, flags)) return cudaErrorInvalidValue;
     struct cudaArray array = {.extent = extent, .format = *format, .flags = flags};
     const size_t nbytes = texel_nbytes(&array), rows = at_least_one(extent.height), planes = at_least_one(extent.depth);
     if (!nbytes) return runtime_lacks("a CUDA array of such channels");

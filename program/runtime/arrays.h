@@ -4,7 +4,7 @@
 
 #include "runtime.h"
 
-enum { ARRAY_LAYERED = 1, ARRAY_SURFACE = 2 };
+enum { ARRAY_LAYERED = 1, ARRAY_SURFACE = 2, ARRAY_CUBE = 4 };
 
 struct cudaArray {
     void *memory;

@@ -15,6 +15,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "report/kernel_name.h"
 #include "runtime.h"
 #include "simt/simt_observer.h"
 
@@ -212,6 +213,7 @@ void host_destroy_touched(uint32_t *touched) {
 
 void host_note_launch(const char *kernel, cudaStream_t stream) {
     const struct buffer *buffer;
+    char name[256];
     for (size_t at = 0; (buffer = buffer_next(&at));) {
         size_t first = 0, end = buffer->touched ? touched_count(buffer) : 0;
         while (first < end && !buffer->touched[first]) first++;
@@ -222,7 +224,8 @@ void host_note_launch(const char *kernel, cudaStream_t stream) {
                                 .end = buffer->address + (end_nbytes < buffer->nbytes ? end_nbytes : buffer->nbytes),
                                 .stream = stream,
                                 .is_kernel = true};
-        snprintf(range.what, sizeof range.what, "the kernel %.150s may still write it", kernel);
+        readable_name(kernel, name, sizeof name);
+        snprintf(range.what, sizeof range.what, "the kernel %.150s may still write it", name);
         if (!add(&range, buffer)) clear_touched(buffer);
     }
 }

@@ -51,7 +51,7 @@ static void set_array(simt_texture *texture, const struct cudaArray *array) {
     texture->address = (uintptr_t)array->memory;
     texture->row_nbytes = array->pitch;
     texture->plane_nbytes = array->pitch * (has_rows ? extent.height : 1);
-    texture->is_layered = array->flags & ARRAY_LAYERED;
+    texture->is_layered = array->flags & (ARRAY_LAYERED | ARRAY_CUBE);
     texture->sizes[texture->rank++] = (uint32_t)extent.width;
     if (has_rows) texture->sizes[texture->rank++] = (uint32_t)extent.height;
     if (has_planes) texture->sizes[texture->rank++] = (uint32_t)extent.depth;
@@ -91,9 +91,15 @@ static void set_sampler(simt_texture *texture, const struct sampler *sampler) {
     memcpy(texture->border, sampler->border, sizeof texture->border);
 }
 
+static bool is_cube(const struct resource *resource) {
+    return resource->type == RESOURCE_ARRAY && resource->array && resource->array->flags & ARRAY_CUBE;
+}
+
 static const char *what_is_absent(const struct resource *resource, const struct sampler *sampler, const void *view) {
     if (resource->type == RESOURCE_MIPMAPPED) return "cudaCreateTextureObject of a mipmapped array";
     if (view) return "cudaCreateTextureObject with a view of its resource";
+    if (sampler->seamless_cube && sampler->is_linear && is_cube(resource))
+        return "cudaCreateTextureObject of a cube map that is filtered across its edges";
     if (sampler->srgb) return "cudaCreateTextureObject with colours in sRGB";
     return NULL;
 }
@@ -136,6 +142,7 @@ static cudaError_t create(uint64_t *handle, const struct resource *resource, con
     if (!format_read(format_of(resource), &made)) return runtime_lacks("cudaCreateTextureObject of such channels");
     set_resource(&made, resource);
     set_sampler(&made, sampler);
+    if (is_cube(resource)) made.modes[2] = SIMT_TEXTURE_CUBE;
     return keep(&made, handle, resource, sampler);
 }
 

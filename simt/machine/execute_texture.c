@@ -65,15 +65,43 @@ static int64_t integer_of(const struct fetch *fetch, uint32_t dimension, uint32_
     return (int32_t)(uint32_t)lane_get(slot_lanes(fetch->path, fetch->code->call.slots[dimension]), WIDTH_32, lane);
 }
 
+/* Of the direction that the first three coordinates are: the face of the cube, and where it is in it, from 0 to 1.  CUDA C++
+ * Programming Guide, "Cubemap Textures". */
+static uint32_t cube_face(const struct fetch *fetch, uint32_t lane, float place[2]) {
+    const float x = (float)coordinate_of(fetch, 0, lane), y = (float)coordinate_of(fetch, 1, lane),
+                z = (float)coordinate_of(fetch, 2, lane);
+    const bool is_z = fabsf(z) >= fabsf(x) && fabsf(z) >= fabsf(y), is_y = !is_z && fabsf(y) >= fabsf(x);
+    const float major = is_z ? z : is_y ? y : x, sign = signbit(major) ? -1.0f : 1.0f;
+    const float across = is_z ? sign * x : is_y ? x : -sign * z, down = is_y ? sign * z : -y;
+    place[0] = (across / fabsf(major) + 1) / 2;
+    place[1] = (down / fabsf(major) + 1) / 2;
+    return (is_z ? 4u : is_y ? 2u : 0u) + (sign < 0);
+}
+
+/* The number of the face among all layers. */
+static int64_t cube_layer(const struct fetch *fetch, uint32_t lane) {
+    float place[2];
+    const int64_t cubes = fetch->texture.sizes[2] / 6, wanted = fetch->code->texture.has_cubes ? integer_of(fetch, 3, lane) : 0;
+    return 6 * (wanted < 0 ? 0 : wanted >= cubes ? cubes - 1 : wanted) + cube_face(fetch, lane, place);
+}
+
+static double fraction_of(const struct fetch *fetch, uint32_t dimension, uint32_t lane) {
+    float place[2];
+    if (!fetch->code->texture.is_cube) return coordinate_of(fetch, dimension, lane);
+    cube_face(fetch, lane, place);
+    return place[dimension];
+}
+
 /* The fraction of a coordinate is rounded to 8 bits. */
 static void place(struct fetch *fetch, uint32_t dimension, uint32_t lane) {
     const bool is_layer = fetch->code->texture.has_layer && dimension == fetch->texture.rank - 1u;
     fetch->fraction[dimension][lane] = 0;
     if (fetch->code->texture.is_integer || is_layer) {
-        fetch->first[dimension][lane] = integer_of(fetch, dimension, lane);
+        fetch->first[dimension][lane] =
+            fetch->code->texture.is_cube ? cube_layer(fetch, lane) : integer_of(fetch, dimension, lane);
         return;
     }
-    double at = simt_texture_position(&fetch->texture, dimension, coordinate_of(fetch, dimension, lane));
+    double at = simt_texture_position(&fetch->texture, dimension, fraction_of(fetch, dimension, lane));
     if (is_filtered(fetch)) at -= 0.5;
     const double limit = ldexp(1, 40), below = floor(at < -limit ? -limit : at > limit ? limit : at);
     fetch->first[dimension][lane] = (int64_t)below;
@@ -241,7 +269,9 @@ static void write_results(const struct fetch *fetch) {
 static bool check_texture(const struct fetch *fetch, uint64_t handle) {
     const simt_texture *texture = &fetch->texture;
     const bool reads_floats = texture->kind == SIMT_TEXEL_FLOAT || texture->is_normalised_read;
-    if (texture->rank != fetch->code->texture.rank || texture->is_layered != fetch->code->texture.has_layer)
+    const bool is_cube = texture->rank == 3 && texture->modes[2] == SIMT_TEXTURE_CUBE;
+    if (texture->rank != fetch->code->texture.rank || texture->is_layered != fetch->code->texture.has_layer ||
+        is_cube != fetch->code->texture.is_cube)
         return stop(fetch, handle, "a fetch of other dimensions than the texture's");
     if (reads_floats != fetch->code->texture.is_float)
         return stop(fetch, handle,
@@ -299,14 +329,23 @@ static enum outcome execute_texture(struct warp *warp, struct path *path, const 
 static const struct geometry {
     const char *modifier;
     uint8_t rank, operands;
-    bool has_layer;
-} geometries[] = {{"1d", 1, 1, false}, {"2d", 2, 2, false},  {"3d", 3, 4, false},
-                  {"a1d", 2, 2, true}, {"a2d", 3, 4, true}};
+    bool has_layer, is_cube, has_cubes;
+} geometries[] = {{.modifier = "1d", 1, 1},       {.modifier = "2d", 2, 2},
+                  {.modifier = "3d", 3, 4},       {.modifier = "a1d", 2, 2, true},
+                  {.modifier = "a2d", 3, 4, true}, {.modifier = "cube", 3, 4, true, true},
+                  {.modifier = "acube", 3, 4, true, true, true}};
 
 static const struct geometry *geometry_of(const struct instruction *instruction) {
     for (size_t g = 0; g < sizeof geometries / sizeof *geometries; g++)
         if (simt_has(instruction, geometries[g].modifier)) return &geometries[g];
     return NULL;
+}
+
+/* A layer of cubes is behind their coordinates. */
+static bool decode_direction(struct decoder *decoder, struct code *code, const struct operand *given, bool has_cubes) {
+    for (uint32_t d = 0; d < DIMENSIONS; d++)
+        if (!simt_operand(decoder, &given->elements[d + has_cubes], TYPE_F32, &code->call.slots[d])) return false;
+    return !has_cubes || simt_operand(decoder, &given->elements[0], TYPE_S32, &code->call.slots[DIMENSIONS]);
 }
 
 /* Of layers the first operand is the layer. */
@@ -338,7 +377,10 @@ bool simt_decode_texture_address(struct decoder *decoder, struct code *code, con
     if (!geometry || coordinates->element_count != geometry->operands) return false;
     code->texture.rank = geometry->rank;
     code->texture.has_layer = geometry->has_layer;
-    return decode_coordinates(decoder, code, coordinates, geometry) &&
+    code->texture.is_cube = geometry->is_cube;
+    code->texture.has_cubes = geometry->has_cubes;
+    return (geometry->is_cube ? decode_direction(decoder, code, coordinates, geometry->has_cubes)
+                              : decode_coordinates(decoder, code, coordinates, geometry)) &&
            simt_address(decoder, &operand->elements[0], &code->memory.address);
 }
 

@@ -86,6 +86,7 @@ struct texture_code {
     struct memory_code memory;
     uint8_t rank;
     bool has_layer, is_float, is_integer; /* is_float: its results; is_integer: its coordinates */
+    bool is_cube, has_cubes; /* three coordinates are a direction; a layer of cubes follows */
     enum simt_boundary boundary;          /* of a surface */
 };
 

@@ -18,9 +18,15 @@ _Static_assert(sizeof(struct stored) <= SIMT_TEXTURE_NBYTES, "a texture's bytes 
 
 /* ---- from and to bytes */
 
+static bool is_cube(const simt_texture *texture) {
+    const uint32_t *sizes = texture->sizes;
+    return texture->is_layered && texture->rank == 3 && sizes[0] == sizes[1] && sizes[2] % 6 == 0;
+}
+
 static const char *check_modes(const simt_texture *texture) {
     for (uint32_t d = 0; d < texture->rank; d++) {
         if (texture->sizes[d] == 0) return "a texture must have a size in each dimension";
+        if (d == 2 && texture->modes[d] == SIMT_TEXTURE_CUBE && is_cube(texture)) continue;
         if (texture->modes[d] > SIMT_TEXTURE_BORDER) return "there is no such address mode of textures";
     }
     return NULL;

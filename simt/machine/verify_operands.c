@@ -103,8 +103,6 @@ static const struct signature {
                   {"mapa", "", "=t & u32"},
                   {"getctarank", "", "=u32 &"},
                   {"griddepcontrol", "", ""},
-                  {"tex", "cube", NULL},
-                  {"tex", "acube", NULL},
                   {"tex", "2dms", NULL},
                   {"tex", "a2dms", NULL},
                   {"tex", "grad", NULL},

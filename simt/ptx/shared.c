@@ -104,7 +104,7 @@ static void reach_all(struct finder *finder, const struct function *kernel) {
 
 static bool is_static(const struct variable *variable) { return variable->space == SIMT_SHARED && variable->nbytes; }
 
-/* Calls for each that the kernel has, in their order: the module's, its functions', its own. */
+/* Lists those that the kernel has: the module's, its functions', its own.  Returns their number; NULL: counts alone. */
 static uint32_t list(const struct finder *finder, const struct function *kernel, const struct variable **list) {
     const struct simt_module *module = finder->module;
     uint32_t count = 0;

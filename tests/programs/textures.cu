@@ -259,7 +259,7 @@ static void absent() {
     cudaChannelFormatDesc format = cudaCreateChannelDesc<float>(), none = {};
     cudaResourceDesc resource = of_array(array_of(0, 0, 0));
     cudaTextureDesc sampler = {};
-    printf("%s\n", cudaGetErrorName(cudaMalloc3DArray(&array, &format, make_cudaExtent(8, 8, 6), cudaArrayCubemap)));
+    printf("%s\n", cudaGetErrorName(cudaMalloc3DArray(&array, &format, make_cudaExtent(8, 8, 0), cudaArrayTextureGather)));
     printf("%s\n", cudaGetErrorName(cudaMallocArray(&array, &none, 8, 8)));
     sampler.sRGB = 1;
     printf("%s\n", cudaGetErrorName(cudaCreateTextureObject(&texture, &resource, &sampler, nullptr)));
