@@ -14,7 +14,6 @@ import zlib
 from fractions import Fraction
 
 import pytest
-import warpfold_ctypes as wf
 
 from cli_helpers import printed, refused, run
 
@@ -709,8 +708,10 @@ def test_hostile_fields_are_those_of_another_reader(write, columns):
         key = key if '"' in key or "," in key else key.strip()  # unquoted fields are trimmed
         sums.setdefault(key, []).append(Fraction(float(x)))
     want = [(key, float(sum(values))) for key, values in sums.items()]
-    for tier in ["", *(tier for tier in wf.TIERS if wf.tier_handle(tier))]:
+    for tier in ("", "avx2", "scalar"):
         environment = {**os.environ, "WARPFOLD_TIER": tier} if tier else os.environ
+        if tier == "avx2" and run("sum", path.parent / "missing", env=environment).stderr.count("no such device"):
+            continue  # it is not built
         shown = json.loads(printed("sum,count", "--by", "k", "--column", "x", "--json", path, env=environment))
         assert [(record["key"]["k"], record["sum"]) for record in shown["results"]] == want
 
