@@ -227,16 +227,16 @@ ALWAYS_INLINE void fetch_slot(const struct wf_texts *texts, const struct wf_hash
 /* Once that is there, the entry that it names; or one of the next in its cache line, as others have not been fetched, which
  * is marked as the text's.  Without a branch, as nobody knows which it is. */
 ALWAYS_INLINE void fetch_entry(const struct wf_texts *texts, const struct wf_hashed_text *text) {
-    enum { LOOKED_AT = 2, LINE_SLOTS = 64 / sizeof *texts->slot };
+    enum { LOOKED_AT = 4, LINE_SLOTS = 64 / sizeof *texts->slot };
     if (texts->slot_count < FETCHED_SLOTS_MIN) return;
     const size_t home = home_of(texts, text->hash), line = home / LINE_SLOTS * LINE_SLOTS;
     const uint32_t mark = mark_of(texts, text->hash);
     uint32_t slot = 1;
     for (size_t k = LOOKED_AT; k-- > 0;) {
         const uint32_t next = texts->slot[line + (home + k) % LINE_SLOTS];
-        slot = is_marked(texts, next, mark) && next ? next : slot;
+        slot ^= (slot ^ next) & -(uint32_t)is_marked(texts, next, mark); /* next if it is marked: compilers branch for that */
     }
-    __builtin_prefetch(wf_texts_entry(texts, number_in(texts, slot)));
+    __builtin_prefetch(wf_texts_entry(texts, number_in(texts, slot ? slot : 1)));
 }
 
 bool wf_texts_add_all(struct wf_texts *texts, const struct wf_hashed_text *text, int64_t count, int32_t *number) {
