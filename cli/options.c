@@ -176,8 +176,8 @@ static const struct rule rules[] = {
     {"format", "auto|npy|raw|text", COMMAND_INPUTS, parse_word, FIELD(format), 0, 0,
      "file format (auto: detected from name and first bytes)"},
     {"delimiter", "C", COMMAND_INPUTS, parse_delimiter, FIELD(delimiter), 0, 0,
-     "field separator of a text; tab or '\\t' for a tab character (default: the one of comma, tab, semicolon and bar "
-     "that its first line has most of, outside quotes; otherwise blanks)"},
+     "field separator of a text; tab or '\\t' for a tab character (default: the first of comma, tab, semicolon and bar "
+     "in its first line, outside quotes; otherwise blanks)"},
     {"column", "N|NAME[,...]", COMMAND_INPUTS, parse_column, FIELD(column), 1, INT64_MAX,
      "read only this column of a text table, given by number, from 1, or by name in the header line; or several, "
      "also given one by one"},

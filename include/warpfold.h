@@ -600,10 +600,9 @@ WF_API wf_error wf_device_words_result(wf_handle *handle, const wf_accumulator *
  * order, in which the first dimension varies fastest.  prod of floats uses storage order, and its index
  * counts in that order.
  *
- * Text consists of lines of fields.  The delimiter of a file is the one of comma, tab, semicolon and bar of
- * which its first line has most outside quotes (within the first 256 KiB); of equally many the first in this
- * order, and commas that all stand between digits, as in 1,5;2,5, only if there is none of the others.  Without
- * one, runs of blanks separate the fields.  The first line is the one after skipped lines, a byte order mark, blank lines and comments.  Lines
+ * Text consists of lines of fields.  The delimiter of a file is the first of comma, tab, semicolon and bar
+ * that its first line has outside quotes (within the first 256 KiB); without one, runs of blanks separate the
+ * fields.  The first line is the one after skipped lines, a byte order mark, blank lines and comments.  Lines
  * that begin with # are comments and are ignored anywhere.  Blanks around a field are trimmed.  A field may
  * be quoted; a quote inside it is doubled, and it may have line breaks, like those of RFC 4180.  A first line such
  * as "1,000" is an error unless the delimiter is given: it may be one number.  Every line must have as many fields

@@ -43,9 +43,8 @@ class Unclosed(Refused):
 
 
 def delimiter_of(line):
-    """Of the text's rest, from the first line on: what it has most of outside quotes."""
+    """Of the text's rest, from the first line on."""
     outside, quoted, at = bytearray(), False, 0  # not bytes, which each addition would copy
-    separating = False  # a comma that is not inside a number
     while at < len(line) and (quoted or line[at:at + 1] != b"\n"):
         byte = line[at:at + 1]
         if quoted:
@@ -57,12 +56,8 @@ def delimiter_of(line):
             quoted = True
         else:
             outside += byte
-            separating |= byte == b"," and not re.fullmatch(rb"\d,\d", line[max(at - 1, 0):at + 2])
         at += 1
-    counts = {d: outside.count(d) for d in (b",", b"\t", b";", b"|") if d in outside}
-    if len(counts) > 1 and not separating:
-        counts.pop(b",", None)
-    return max(counts, key=counts.get) if counts else None  # the first of equals
+    return next((d for d in (b",", b"\t", b";", b"|") if d in outside), None)
 
 
 def fields_of(line, number, delimiter):

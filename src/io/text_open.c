@@ -44,41 +44,27 @@ static bool is_one_of(char c, const char *list) {
     return c && strchr(list, c);
 }
 
-static const char choices[] = ",\t;|"; /* of equally many the first */
-
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-/* The choice of which there are most; 0: there is none, so that blanks separate the fields.  Commas that all stand between
- * digits are those of numbers, where there is another choice: 1,5;2,5. */
-static char choose_most(int64_t counts[], bool are_in_numbers) {
-    size_t best = 0;
-    if (are_in_numbers && (counts[1] || counts[2] || counts[3])) counts[0] = 0;
-    for (size_t i = 1; choices[i]; i++)
-        if (counts[i] > counts[best]) best = i;
-    return counts[best] ? choices[best] : 0;
-}
-
-/* What the line has most of outside quotes.  A quote opens only where a field can begin: 5" is a field.  The line ends at the
- * first line break outside quotes; *is_cut: not before end. */
+/* The first of the choices that the line has outside quotes; 0 if it has none, so that blanks separate the
+ * fields.  A quote opens only where a field can begin: 5" is a field.  The line ends at the first line break outside quotes;
+ * *is_cut: not before end. */
 static char choose_delimiter(const char *line, const char *end, bool *is_cut) {
-    static const char before_quotes[] = ",;| \t\v\f\r";
-    int64_t counts[sizeof choices - 1] = {0};
+    static const char choices[] = ",\t;|", before_quotes[] = ",;| \t\v\f\r";
+    char delimiter = 0;
+    const char *best = choices + strlen(choices);
     const char *p = line;
-    bool is_quoted = false, are_in_numbers = true;
+    bool is_quoted = false;
     for (; p < end && (is_quoted || *p != '\n'); p++) {
         if (is_quoted && *p == '"' && p + 1 < end && p[1] == '"') {
             p++;
         } else if (*p == '"' && (is_quoted || p == line || is_one_of(p[-1], before_quotes))) {
             is_quoted = !is_quoted;
-        } else if (!is_quoted && is_one_of(*p, choices)) {
-            counts[strchr(choices, *p) - choices]++;
-            if (*p == ',') are_in_numbers &= p > line && p + 1 < end && is_digit(p[-1]) && is_digit(p[1]);
+        } else if (!is_quoted && is_one_of(*p, choices) && strchr(choices, *p) < best) {
+            best = strchr(choices, *p);
+            delimiter = *p;
         }
     }
     *is_cut = p >= end;
-    return choose_most(counts, are_in_numbers);
+    return delimiter;
 }
 
 /* The delimiter of the line at the window's begin, which may be fetched further for that. */
