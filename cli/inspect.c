@@ -249,6 +249,23 @@ static void inspection_clear(struct inspection *inspection) {
     arguments_clear(&inspection->arguments);
 }
 
+/* A command to begin with for each of several kernels of which the source tells the arguments; else one that names a kernel. */
+static int suggest_each(struct inspection *inspection) {
+    struct kernel *kernel = &inspection->kernel;
+    const size_t count = simt_module_kernel_count(kernel->module);
+    bool is_any = false;
+    for (size_t i = 0; i < count; i++) {
+        kernel_choose(kernel, i, NULL);
+        if (!kernel->has_source) continue;
+        int status = arguments_suggest(inspection->path, kernel, kernel->name);
+        if (status != STATUS_USAGE) return status;
+        is_any = true;
+    }
+    kernel_choose(kernel, 0, NULL);
+    if (!is_any) say("to begin with: warpfold inspect %s --kernel '%s'", inspection->path, kernel->name);
+    return STATUS_USAGE;
+}
+
 int command_inspect(const struct request *request) {
     const struct settings *settings = request->settings;
     struct inspection inspection = {.settings = settings,
@@ -261,6 +278,8 @@ int command_inspect(const struct request *request) {
     list_observers(&inspection);
     if (!status) status = arguments_parse(&inspection.arguments, settings);
     if (!status) status = kernel_load(&inspection.kernel, inspection.path, settings->kernel);
+    if (status == STATUS_USAGE && inspection.kernel.module && simt_module_kernel_count(inspection.kernel.module))
+        status = suggest_each(&inspection);
     if (!status && inspection.kernel.has_source && inspection.kernel.source.count && !settings->argument_count)
         status = arguments_suggest(inspection.path, &inspection.kernel, settings->kernel);
     if (!status)

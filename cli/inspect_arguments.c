@@ -79,7 +79,10 @@ static int parse_buffer(struct argument *argument, const char *text) {
     argument->nbytes = POINTER_NBYTES;
     argument->value = calloc(1, POINTER_NBYTES);
     if (!argument->value) return fail_memory();
-    return fill_check(argument->fill) ? STATUS_OK : fail_argument(argument->text);
+    const struct fill fill = {argument->fill, argument->type, argument->count};
+    if (fill_check(&fill)) return STATUS_OK;
+    return fail_usage("--arg %s: a buffer is filled with zeros, ones, iota, random:SEED, one %s for all, as many as it has elements "
+                      "(%" PRIu64 "), or a .npy file", argument->text, wf_type_name(argument->type), argument->count);
 }
 
 static int parse_argument(struct argument *argument) {

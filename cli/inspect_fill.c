@@ -130,25 +130,69 @@ static uint64_t random_element(wf_type type, uint64_t seed, uint64_t index) {
     return float_bits(ldexp((double)(bits >> (64 - precision)), -precision), type);
 }
 
+/* The seed is its bits. */
+static uint64_t number(wf_type type, uint64_t seed, uint64_t index) {
+    (void)type, (void)index;
+    return seed;
+}
+
 typedef uint64_t element_function(wf_type type, uint64_t seed, uint64_t index);
 
 /* NULL where the text is none of them; false where it is one but wrong. */
-static bool find_function(const char *text, element_function **function, uint64_t *seed) {
+static bool find_function(const char *text, wf_type type, element_function **function, uint64_t *seed) {
     *function = NULL;
     *seed = 0;
     if (!strcmp(text, "zeros")) *function = zeros;
     if (!strcmp(text, "ones")) *function = ones;
     if (!strcmp(text, "iota")) *function = iota;
+    if (!*function && parse_bits(text, type, seed)) *function = number;
     if (strncmp(text, random_prefix, strlen(random_prefix))) return true;
     *function = random_element;
     return parse_integer(text + strlen(random_prefix), WF_U64, seed);
 }
 
-bool fill_check(const char *text) {
+/* ---- elements that are listed -------------------------------------------------------------------- */
+
+/* Reads the number up to the next comma, and moves behind that; false: it is none of the type's. */
+static bool next_listed(const char **text, wf_type type, uint64_t *bits) {
+    char token[64];
+    const size_t length = strcspn(*text, ",");
+    if (length >= sizeof token) return false;
+    memcpy(token, *text, length);
+    token[length] = '\0';
+    *text += length + ((*text)[length] == ',');
+    return parse_bits(token, type, bits);
+}
+
+/* Whether the text has commas, and so many numbers between them. */
+static bool is_list(const struct fill *fill) {
+    const char *text = fill->text;
+    uint64_t count = 1, bits;
+    if (is_npy_name(text) || !strchr(text, ',')) return false;
+    for (const char *p = text; *p; p++) count += *p == ',';
+    for (uint64_t i = 0; i < count; i++)
+        if (!next_listed(&text, fill->type, &bits)) return false;
+    return count == fill->count;
+}
+
+static int fill_listed(const struct fill *fill, simt_machine *machine, uint64_t address) {
+    const char *text = fill->text;
+    const size_t nbytes = wf_type_nbytes(fill->type);
+    for (uint64_t i = 0; i < fill->count; i++) {
+        uint64_t bits;
+        next_listed(&text, fill->type, &bits);
+        if (simt_machine_write(machine, address + i * nbytes, &bits, nbytes)) return fail_memory();
+    }
+    return STATUS_OK;
+}
+
+/* ---- buffers ------------------------------------------------------------------------------------- */
+
+bool fill_check(const struct fill *fill) {
     element_function *function;
     uint64_t seed;
-    if (!find_function(text, &function, &seed)) return false;
-    return function || !strcmp(text, "none") || is_npy_name(text);
+    if (!find_function(fill->text, fill->type, &function, &seed)) return false;
+    return function || !strcmp(fill->text, "none") || is_npy_name(fill->text) || is_list(fill);
 }
 
 int fill_buffer(const struct fill *fill, simt_machine *machine, uint64_t address) {
@@ -157,8 +201,9 @@ int fill_buffer(const struct fill *fill, simt_machine *machine, uint64_t address
     element_function *function;
     uint64_t seed;
     const size_t nbytes = wf_type_nbytes(fill->type);
-    find_function(fill->text, &function, &seed);
+    find_function(fill->text, fill->type, &function, &seed);
     if (!strcmp(fill->text, "none")) return STATUS_OK;
+    if (is_list(fill)) return fill_listed(fill, machine, address);
     if (!function) return npy_read(fill->text, fill->type, fill->count, machine, address);
     for (uint64_t begin = 0; begin < fill->count; begin += CHUNK) {
         size_t count = fill->count - begin < CHUNK ? (size_t)(fill->count - begin) : CHUNK;

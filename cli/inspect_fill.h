@@ -10,6 +10,8 @@
 
 /* zeros
  * ones
+ * NUMBER       every element is this
+ * NUMBER,...   as many as there are elements
  * iota         element i is i: modulo 2^w of integers, modulo 2 of bool, rounded of floats
  * random:SEED  the same everywhere for one seed and type: all values of an integer type alike, floats even in
  *              [0, 1) at the steps of the type's precision
@@ -21,8 +23,9 @@ struct fill {
     uint64_t count;
 };
 
-/* false: "random:" without a seed, or a file's name that does not end in ".npy". */
-bool fill_check(const char *text);
+/* false: "random:" without a seed, numbers that are none of the type or not as many, or a file's name that does not end in
+ * ".npy". */
+bool fill_check(const struct fill *fill);
 
 /* Says what is wrong and returns a status. */
 int fill_buffer(const struct fill *fill, simt_machine *machine, uint64_t address);

@@ -82,11 +82,6 @@ static int fail_choice(const simt_module *module, const char *path, const char *
     struct page kernels;
     bool is_listed = list_kernels(module, &kernels);
     if (is_listed) say_choice(path, wanted, fitting, kernels.text);
-    if (is_listed && !wanted && kernels.text[0]) {
-        char first[KERNEL_NAME_CAPACITY];
-        readable_name(simt_module_kernel_name(module, 0), first, sizeof first);
-        say("to begin with: warpfold inspect %s --kernel '%s'", path, first);
-    }
     page_clear(&kernels);
     if (!is_listed) return fail_memory();
     return wanted ? STATUS_FAILED : STATUS_USAGE; /* the option is missing, as where arguments are */
@@ -173,12 +168,17 @@ int kernel_load(struct kernel *kernel, const char *path, const char *wanted) {
     if (!is_ptx && !ends_with(path, ".cu"))
         return fail_usage("inspect takes a .cu or .ptx file, not '%s'", path);
     int status = (is_ptx ? load_ptx : load_source)(kernel, path, wanted);
-    if (status) return status;
+    if (status && status != STATUS_USAGE) return status;
     size_t nbytes;
-    name_kernel(kernel, wanted);
     kernel->text = is_ptx ? NULL : file_read(path, &nbytes);
+    kernel_choose(kernel, kernel->index, wanted);
+    return status;
+}
+
+void kernel_choose(struct kernel *kernel, size_t index, const char *wanted) {
+    kernel->index = index;
+    name_kernel(kernel, wanted);
     read_source(kernel);
-    return STATUS_OK;
 }
 
 void kernel_clear(struct kernel *kernel) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernel_name.h"
+#include "simt/lane_mask.h"
 
 /* "byte 4 of argument 0": which argument points to the address, or so near that no other allocation is between. */
 static void name_argument(const simt_launch *launch, uint64_t address, char *text, size_t nbytes) {
@@ -25,9 +26,10 @@ void notice_text(const simt_notice *notice, const simt_launch *launch, char text
     static const char ends[] = "; --limit N ends it after N warp instructions";
     char kernel[128], element[192];
     readable_name(notice->kernel, kernel, sizeof kernel);
-    int length = snprintf(text, NOTICE_NBYTES, "%s takes long: lanes 0x%08x of warp %u, block (%u,%u,%u), are in a loop at %.200s:%u, after %.1f "
-                          "million instructions of that warp", kernel, (unsigned)notice->lanes, (unsigned)notice->warp,
-                          (unsigned)notice->block[0], (unsigned)notice->block[1], (unsigned)notice->block[2],
+    const struct lane_text lanes = lane_text(notice->lanes);
+    int length = snprintf(text, NOTICE_NBYTES, "%s takes long: %s of warp %u, block (%u,%u,%u), %s in a loop at %.200s:%u, after %.1f "
+                          "million instructions of that warp", kernel, lanes.text, (unsigned)notice->warp,
+                          (unsigned)notice->block[0], (unsigned)notice->block[1], (unsigned)notice->block[2], lanes.be,
                           notice->file ? notice->file : "?", (unsigned)notice->line, 1e-6 * (double)notice->instructions);
     const size_t done = length < NOTICE_NBYTES ? (size_t)length : NOTICE_NBYTES - 1;
     if (notice->polls && notice->address) {

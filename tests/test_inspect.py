@@ -216,7 +216,8 @@ DESCRIPTIONS = {"bool": "|b1", "i8": "|i1", "u8": "|u1", "i16": "<i2", "u16": "<
 @pytest.mark.parametrize("type_name", DESCRIPTIONS)
 def test_fills(write, tmp_path, type_name):
     n = 300
-    for fill, value in (("zeros", lambda i: 0), ("ones", lambda i: 1), ("iota", lambda i: i)):
+    listed = ",".join(str(i * i % 2) for i in range(n))
+    for fill, value in (("zeros", lambda i: 0), ("ones", lambda i: 1), ("iota", lambda i: i), ("1", lambda i: 1), (listed, lambda i: i * i % 2)):
         values = [value(i) for i in range(n)]
         if type_name == "bool":
             values = [value % 2 for value in values]
@@ -224,6 +225,14 @@ def test_fills(write, tmp_path, type_name):
             values = [(value + 128) % 256 - 128 if type_name == "i8" else value % 256 for value in values]
         assert filled(write, tmp_path, f"{type_name}[{n}]={fill}") == \
             (DESCRIPTIONS[type_name], pack(type_name, values, "<")), fill
+
+
+def test_numbers_that_fill_a_buffer(write, tmp_path):
+    assert filled(write, tmp_path, "f32[4]=-1.5,nan,0x1p-3,inf")[1] == struct.pack("<4f", -1.5, math.nan, 0.125, math.inf)
+    assert filled(write, tmp_path, "i8[3]=-128")[1] == struct.pack("<3b", -128, -128, -128)
+    one = write("one.cu", "__global__ void one(float *x) { *x = 1; }\n")
+    for fill in ("1,2,3", "1,2,3,4,5", "1,2,3,", "1,,2,3", "1,2,3,x", "5x", "1,2,3,4.npx"):
+        refused(2, [f"f32[4]={fill}", "as many as it has elements (4)"], "inspect", one, "--arg", f"f32[4]={fill}")
 
 
 def test_random_is_the_same_for_a_seed(write, tmp_path):

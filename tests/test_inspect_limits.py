@@ -303,7 +303,7 @@ def test_a_long_launch_tells_once_where_it_is(write, grid):
         lines = process.stderr.read().splitlines()
         report = process.stdout.read()
     line, = lines
-    assert re.fullmatch(r"warpfold: kernel takes long: lanes 0xffffffff of warp [01], block \([0-2],0,0\), are in a loop at .*:\d+, "
+    assert re.fullmatch(r"warpfold: kernel takes long: lanes 0-31 of warp [01], block \([0-2],0,0\), are in a loop at .*:\d+, "
                         r"after \d+\.\d million instructions of that warp; they read byte 8 of argument 0 until another thread "
                         r"changes it, which must not wait for these; --limit N ends it after N warp instructions", line)
     assert process.returncode == 3 and "used up its limit of 30000000" in report and "takes long" not in report

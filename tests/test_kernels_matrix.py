@@ -405,7 +405,7 @@ WRONG = [("tiled_gemm<no_barrier_before>", {"race"}, "no __syncthreads() between
          ("tiled_gemm<no_barrier_after>", {"race"}, "no __syncthreads() between line "),
          ("no_warp_barrier", {"race"}, "load of shared memory at byte 2 races with the store by thread (1,0,0) of block "
           "(0,0,0) at "),
-         ("not_all_lanes", {"barrier"}, "lanes 0x0000ffff of warp 0 execute ldmatrix.sync.aligned.m8n8.x1.shared.b16, "
+         ("not_all_lanes", {"barrier"}, "lanes 0-15 of warp 0 execute ldmatrix.sync.aligned.m8n8.x1.shared.b16, "
           "which takes all 32 lanes of a warp"),
          ("misaligned_rows", {"misaligned"}, "loads 16 bytes of shared memory at 0x18, which is not a multiple of 16")]
 

@@ -368,7 +368,7 @@ WRONG = [
                                "has written"),
                               ("barrier", "await", "threads 0-95 wait at line LINE; 96-127 have ended: all four warps of a "
                                "warpgroup must execute the same wgmma instructions")]),
-    (product, "half_a_warp", [("barrier", "fence", "lanes 0x0000ffff of warp 3 execute wgmma, which takes all 128 threads of a "
+    (product, "half_a_warp", [("barrier", "fence", "lanes 0-15 of warp 3 execute wgmma, which takes all 128 threads of a "
                                "warpgroup")]),
     (product, "two_warps", [("barrier", "fence", "wgmma takes the four warps from warp 0 on, and the block has 2: its threads "
                              "must be a multiple of 128")]),

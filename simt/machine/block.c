@@ -291,11 +291,12 @@ static uint32_t lanes_of_loop(const struct warp *warp, const struct path *path) 
 /* Where the address is told of, reports name the argument and its element behind the message. */
 static void note_endless(struct warp *warp, const struct path *path, const char *because, uint64_t address) {
     simt_event event = simt_event_of(warp, path, path->mask);
+    const struct lane_text lanes = lane_text(lanes_of_loop(warp, path));
     char read[64] = "";
     if (address) snprintf(read, sizeof read, "; it reads global memory at 0x%llx", (unsigned long long)address);
     simt_record_finding(&event, SIMT_FINDING_RUNAWAY, (uint32_t)__builtin_ctz(path->mask), address,
-                        "lanes 0x%08x of warp %u are in a loop that never ends: %s%s",
-                        (unsigned)lanes_of_loop(warp, path), warp->index, because, read);
+                        "%s of warp %u %s in a loop that never ends: %s%s",
+                        lanes.text, warp->index, lanes.be, because, read);
     simt_stop(&event);
 }
 
@@ -384,11 +385,12 @@ static void note_waiting(struct warp *warp, const struct path *path) {
     const uint32_t line = barrier_line(warp->block), others = waiting_lanes(warp, &meeting);
     const bool are_held = !warp->meets_block; /* those that wait for it */
     char because[256], where[32] = "";
+    const struct lane_text lanes = lane_text(others);
     if (meeting) snprintf(where, sizeof where, " at line %u", (unsigned)meeting);
     if (others && are_held)
         snprintf(because, sizeof because,
-                 "it waits for memory to change, and lanes 0x%08x of its warp wait for these%s: what changes it must come "
-                 "before that", (unsigned)others, where);
+                 "it waits for memory to change, and %s of its warp wait%s for these%s: what changes it must come "
+                 "before that", lanes.text, lanes.s, where);
     else if (line && are_held)
         snprintf(because, sizeof because,
                  "it waits for memory to change, and other threads of the block wait at the barrier of line %u, which these "

@@ -97,6 +97,12 @@ static uint32_t mask_of(const struct warp *warp, const struct path *path) {
     return members[__builtin_ctz(path->waiting_lanes)];
 }
 
+static void say_mask(uint32_t mask, uint32_t here, char *text, size_t nbytes) {
+    const struct lane_text absent = lane_text(mask & ~here);
+    snprintf(text, nbytes, "the mask 0x%08" PRIx32 " names %s, which never come%s: name only those that do, or let all come", mask,
+             absent.text, absent.s);
+}
+
 void simt_deadlock_say(struct warp *warp, struct path *path) {
     simt_event event = simt_event_of(warp, path, path->waiting_lanes);
     const uint32_t lane = (uint32_t)__builtin_ctz(path->waiting_lanes | UINT32_C(1) << (SIMT_LANES - 1));
@@ -116,9 +122,7 @@ void simt_deadlock_say(struct warp *warp, struct path *path) {
     else if (path->state == PATH_AT_WARPGROUP)
         snprintf(why, sizeof why, "all four warps of a warpgroup must execute the same wgmma instructions");
     else if (path->state != PATH_AT_BARRIER)
-        snprintf(why, sizeof why,
-                 "the mask 0x%08" PRIx32 " names lanes that never come: name only those that do, or let all come",
-                 mask_of(warp, path));
+        say_mask(mask_of(warp, path), path->waiting_lanes, why, sizeof why);
     else if (path->barrier == 0)
         snprintf(why, sizeof why, "all threads of the block that have not ended must come to __syncthreads()");
     else snprintf(why, sizeof why, "at barrier %" PRIu32 ", which other threads never reach", path->barrier);

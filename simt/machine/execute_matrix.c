@@ -81,10 +81,11 @@ static void distribute(const struct collective *collective, enum matrix_role rol
 
 static bool are_all_there(const struct collective *collective) {
     if (collective->lanes == UINT32_MAX) return true;
+    const struct lane_text lanes = lane_text(collective->lanes);
     simt_event event = simt_event_of(collective->warp, collective->path, collective->lanes);
     simt_record_finding(&event, SIMT_FINDING_BARRIER, (uint32_t)__builtin_ctz(collective->lanes), 0,
-                        "lanes 0x%08x of warp %u execute %s, which takes all 32 lanes of a warp",
-                        (unsigned)collective->lanes, collective->warp->index, collective->code->instruction->opcode);
+                        "%s of warp %u execute%s %s, which takes all 32 lanes of a warp",
+                        lanes.text, collective->warp->index, lanes.s, collective->code->instruction->opcode);
     simt_stop(&event);
     return false;
 }

@@ -277,11 +277,12 @@ void simt_mbarrier_deadlock(struct warp *warp, struct path *path) {
     char missing[128] = "";
     if (!find_awaited(warp, path, &operation, &mbarrier)) return;
     describe_missing(&mbarrier, missing, sizeof missing);
+    const struct lane_text lanes = lane_text(path->waiting_lanes);
     simt_event event = simt_event_of(warp, path, path->waiting_lanes);
     simt_record_finding(&event, SIMT_FINDING_BARRIER, operation.lane, operation.address,
-                        "lanes 0x%08x of warp %u wait for the phase of parity %u of the mbarrier at byte %llu of "
+                        "%s of warp %u wait%s for the phase of parity %u of the mbarrier at byte %llu of "
                         "shared memory, which never ends: it lacks %s",
-                        (unsigned)path->waiting_lanes, warp->index, mbarrier.phase,
+                        lanes.text, warp->index, lanes.s, mbarrier.phase,
                         (unsigned long long)(operation.address & ((1u << SIMT_RANK_SHIFT) - 1)), missing);
     simt_stop(&event);
 }

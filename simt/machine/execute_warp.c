@@ -34,11 +34,13 @@ static __attribute__((noinline)) void record_outsiders(struct warp *warp, const 
     const struct code *code = &warp->block->launch->image->codes[path->pc];
     const uint32_t *members = (const uint32_t *)slot_lanes(path, code->call.slots[MEMBERS]);
     uint32_t lane = (uint32_t)__builtin_ctz(outsiders);
+    const struct lane_text lanes = lane_text(outsiders);
     simt_event event = simt_event_of(warp, path, mask);
     simt_record_finding(
         &event, kind, lane, 0,
-        "lanes 0x%08x of warp %u execute %s with a mask that omits them: the mask of lane %u is 0x%08x",
-        (unsigned)outsiders, warp->index, code->instruction->opcode, lane, (unsigned)members[lane]);
+        "%s of warp %u execute%s %s with a mask that omits %s: the mask of lane %u, 0x%08x, names %s",
+        lanes.text, warp->index, lanes.s, code->instruction->opcode, *lanes.s ? "it" : "them", lane, (unsigned)members[lane],
+        lane_text(members[lane]).text);
     if (kind == SIMT_FINDING_BARRIER) simt_stop(&event);
 }
 

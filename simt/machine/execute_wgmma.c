@@ -22,13 +22,19 @@ static bool stop(const struct collective *collective, enum simt_finding_kind kin
     return false;
 }
 
+static bool stop_part(const struct collective *collective) {
+    const struct lane_text lanes = lane_text(collective->lanes);
+    char what[160];
+    snprintf(what, sizeof what, "%s of warp %u execute%s wgmma, which takes all 128 threads of a warpgroup", lanes.text,
+             (unsigned)collective->warp->index, lanes.s);
+    return stop(collective, SIMT_FINDING_BARRIER, 0, what, 0, 0);
+}
+
 static bool is_warpgroup(const struct collective *collective) {
     const uint32_t first = collective->warp->index / WGMMA_WARPS * WGMMA_WARPS;
     const uint32_t count = collective->warp->block->warp_count;
     if (collective->lanes != UINT32_MAX)
-        return stop(collective, SIMT_FINDING_BARRIER, 0,
-                    "lanes 0x%08llx of warp %llu execute wgmma, which takes all 128 threads of a warpgroup",
-                    collective->lanes, collective->warp->index);
+        return stop_part(collective);
     if (count - first < WGMMA_WARPS)
         return stop(collective, SIMT_FINDING_BARRIER, 0,
                     "wgmma takes the four warps from warp %llu on, and the block has %llu: its threads must be a "

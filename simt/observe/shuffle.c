@@ -10,10 +10,11 @@ static void check_shuffle(void *block, const simt_event *event, const uint8_t *s
     if (!strays) return;
     *(uint64_t *)block += lane_count(strays);
     uint32_t lane = (uint32_t)__builtin_ctz(strays);
+    const struct lane_text here = lane_text(event->mask);
     simt_record_finding_of_lanes(
         event, SIMT_FINDING_SHUFFLE, strays, 0,
-        "lane %u shuffles in the value of lane %u, which does not take part: the value is undefined; of the warp only lanes "
-        "0x%08x are here: let all that the mask names come, or name these alone", lane, sources[lane], (unsigned)event->mask);
+        "lane %u shuffles in the value of lane %u, which does not take part: the value is undefined; of the warp only "
+        "%s %s here: let all that the mask names come, or name these alone", lane, sources[lane], here.text, here.be);
 }
 
 static void end_block(void *launch, void *block, const simt_block_view *view) {

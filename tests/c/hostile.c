@@ -484,32 +484,28 @@ static const struct hostile found[] = {
      "calls 0x600000000000: 0 results for malloc, which has 1", 0},
     /* lanes that their own mask leaves out */
     {"mov.u32 %r1, 15; shfl.sync.idx.b32 %r2, %r1, 0, 31, %r1;", SIMT_FINDING_SHUFFLE,
-     "lanes 0xfffffff0 of warp 0 execute shfl.sync.idx.b32 with a mask that omits them: the mask of lane 4 "
-     "is "
-     "0x0000000f",
+     "lanes 4-31 of warp 0 execute shfl.sync.idx.b32 with a mask that omits them: the mask of lane 4, "
+     "0x0000000f, names lanes 0-3",
      0},
     {"mov.u32 %r1, 0; redux.sync.add.s32 %r2, %r1, %r1;", SIMT_FINDING_SHUFFLE,
-     "lanes 0xffffffff of warp 0 execute redux.sync.add.s32 with a mask that omits them: the mask of lane 0 "
-     "is "
-     "0x00000000",
+     "lanes 0-31 of warp 0 execute redux.sync.add.s32 with a mask that omits them: the mask of lane 0, "
+     "0x00000000, names no lanes",
      0},
     {"elect.sync %r1|%p1, 0;", SIMT_FINDING_SHUFFLE,
-     "lanes 0xffffffff of warp 0 execute elect.sync with a mask that omits them: the mask of lane 0 is "
-     "0x00000000",
+     "lanes 0-31 of warp 0 execute elect.sync with a mask that omits them: the mask of lane 0, "
+     "0x00000000, names no lanes",
      0},
     {"vote.sync.any.pred %p1, %p1, 0x7fffffff;", SIMT_FINDING_SHUFFLE,
-     "lanes 0x80000000 of warp 0 execute vote.sync.any.pred with a mask that omits them: the mask of lane "
-     "31 is "
-     "0x7fffffff",
+     "lane 31 of warp 0 executes vote.sync.any.pred with a mask that omits it: the mask of lane 31, "
+     "0x7fffffff, names lanes 0-30",
      0},
     {"match.any.sync.b32 %r1, %r1, 0xfffffffe;", SIMT_FINDING_SHUFFLE,
-     "lanes 0x00000001 of warp 0 execute match.any.sync.b32 with a mask that omits them: the mask of lane 0 "
-     "is "
-     "0xfffffffe",
+     "lane 0 of warp 0 executes match.any.sync.b32 with a mask that omits it: the mask of lane 0, "
+     "0xfffffffe, names lanes 1-31",
      0},
     {"mov.u32 %r1, %laneid; setp.lt.u32 %p1, %r1, 4; @%p1 bar.warp.sync 3;", SIMT_FINDING_BARRIER,
-     "lanes 0x0000000c of warp 0 execute bar.warp.sync with a mask that omits them: the mask of lane 2 is "
-     "0x00000003",
+     "lanes 2-3 of warp 0 execute bar.warp.sync with a mask that omits them: the mask of lane 2, "
+     "0x00000003, names lanes 0-1",
      0},
     /* barriers */
     {"bar.sync 16;", SIMT_FINDING_BARRIER, "there is no barrier 16, only 0 to 15", 0},
