@@ -82,9 +82,10 @@ static int fail_choice(const simt_module *module, const char *path, const char *
     struct page kernels;
     bool is_listed = list_kernels(module, &kernels);
     if (is_listed) say_choice(path, wanted, fitting, kernels.text);
+    const bool can_choose = is_listed && kernels.text[0] && !wanted;
     page_clear(&kernels);
     if (!is_listed) return fail_memory();
-    return wanted ? STATUS_FAILED : STATUS_USAGE; /* the option is missing, as where arguments are */
+    return can_choose ? STATUS_USAGE : STATUS_FAILED; /* the option is missing, as where arguments are */
 }
 
 /* ---- PTX ----------------------------------------------------------------------------------------- */
