@@ -116,3 +116,42 @@ def test_arrays_that_a_kernel_carves_or_chooses_are_within_bounds(write):
     for which in (0, 1):
         report = inspected(write("carved.cu", CARVED), "--shared", 256, "--arg", "f32[32]", "--arg", "i32:32", "--arg", f"i32:{which}")
         assert report["findings"] == []
+
+
+# Kernels that race for a variable of the module, or leave it; what it is called.
+VARIABLES = {
+    "one number": ("""__device__ unsigned total = 7;
+__global__ void f(int *out, int i) { total = total + threadIdx.x; }
+""", "race", r"\(`total`\) races with the"),
+    "an array": ("""__device__ float table[2][32];
+__device__ float first(const float *table) { return table[0]; }
+__global__ void f(int *out, int i) { table[1][threadIdx.x & 3] += first(table[0]); }
+""", "race", r"\(`table\[1\]\[\d\]`, float\[2\]\[32\]\) races with the"),
+    "of a namespace, private": ("""namespace shop { static __device__ float2 pairs[8]; }
+__global__ void f(int *out, int i) { shop::pairs[5].y += 1; }
+""", "race", r"\(index 5 of `pairs`, float2\[8\]\) races with the"),
+    "structs": ("""struct entry { int key, count; };
+__device__ entry entries[4];
+__global__ void f(int *out, int i) { entries[1].count += 1; }
+""", "race", r"\(index 3 of `entries`, 8 elements of 4 bytes\) races with the"),
+    "behind its end": ("""__device__ int other;
+__device__ double sums[60];
+__global__ void f(int *out, int i) { out[threadIdx.x] = sums[threadIdx.x] + other; }
+""", "bounds", r"byte 480 of an allocation of 480 \(index 60 of `sums`, double\[60\]\)$"),
+    "before its begin": ("""__device__ int other[4], lock;
+__global__ void f(int *out, int i) { out[threadIdx.x] = atomicAdd(&lock + i, other[0]); }
+""", "bounds", r"\(index -1 of `lock`, int\[1\]\)$"),
+    "constants": ("""__constant__ float weights[48];
+__global__ void f(int *out, int i) { out[threadIdx.x] = weights[threadIdx.x]; }
+""", "bounds", r"\(index 48 of `weights`, float\[48\]\)$"),
+    "a flag that nobody sets": ("""__device__ volatile int flags[4];
+__global__ void f(int *out, int i) { while (!flags[2]) ; }
+""", "runaway", r"it reads global memory at 0x[0-9a-f]+ \(index 2 of `flags`, int\[4\]\)$"),
+}
+
+
+@pytest.mark.parametrize("name", VARIABLES)
+def test_variables_of_the_module_are_told_by_name_and_index(name, write):
+    source, kind, said = VARIABLES[name]
+    finding, = inspected(write("variables.cu", source), "--block", 64, "--arg", "i32[64]", "--arg", "i32:-1", status=3)["findings"]
+    assert finding["kind"] == kind and re.search(said, finding["message"]), finding["message"]

@@ -171,3 +171,21 @@ def test_a_read_before_the_barrier_is_one_race_in_a_grid_of_any_size(write):
     finding, = report["findings"]
     assert finding["kind"] == "race" and "no __syncthreads() between line 4 and line 6" in finding["message"]
     assert report["counts"]["uninitialised_reads"] > 4096
+
+
+def test_threads_that_store_one_result_are_told_so_and_rounds_lack_a_barrier(write):
+    source = """__global__ void f(int *out, int n) {
+    __shared__ int last, s[64];
+    last = threadIdx.x; // last
+    #pragma unroll 1
+    for (int i = 0; i < n; i++)
+        s[(threadIdx.x + i) & 63] = i; // round
+    __syncthreads();
+    out[threadIdx.x] = last + s[threadIdx.x];
+}
+"""
+    findings = inspected(write("stores.cu", source), "--block", 64, "--arg", "i32[64]", "--arg", "i32:4", status=3)["findings"]
+    said = {finding["line"]: finding["message"].split(": ", 1)[1] for finding in findings}
+    assert said == {line_of(source, "last"): "threads overwrite each other's result: an element for each, or one thread that stores it, "
+                                             "or an atomic such as atomicAdd()",
+                    line_of(source, "round"): f"no __syncthreads() between the stores of line {line_of(source, 'round')}"}

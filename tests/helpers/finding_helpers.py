@@ -33,6 +33,18 @@ WRONG = {
 }
 """, ["--block", 32, "--arg", "f32[32]"], "barrier",
                 "threads 0-15 wait at line {here}; 16-31 skipped it at line {branch}: all threads of the block"),
+    "two barriers": ("""__global__ void f(float *out) {
+    int t = threadIdx.x;
+    if (t % 2) {
+        __syncthreads(); // other
+    } else {
+        __syncthreads(); // here
+    }
+    out[t] = t;
+}
+""", ["--block", 64, "--arg", "f32[64]"], "barrier",
+                     "threads 0, 2, 4, 6, ... wait at line {here}; 1, 3, 5, 7, ... wait at line {other}: the threads of a warp must come "
+                     "to one __syncthreads() together"),
     "ended": ("""__global__ void f(float *out) {
     int t = threadIdx.x;
     if (t >= 48 && t < 60) { asm("bar.sync 3, 64;"); } // here
