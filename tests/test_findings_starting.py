@@ -8,6 +8,7 @@ import pytest
 from cli_helpers import run
 from finding_helpers import TRANSPOSE, TRANSPOSED, WRONG, line_of, nvrtc  # noqa: F401
 from inspect_helpers import inspected
+from program_helpers import compiling, needs_nvcc  # noqa: F401
 
 
 def test_a_file_of_several_kernels_begins_with_a_line_to_copy(write):
@@ -143,3 +144,74 @@ def test_sarif_and_annotations(write):
     warning, = json.loads(run("inspect", path, *TRANSPOSED, "--sarif").stdout)["runs"][0]["results"]
     assert (warning["ruleId"], warning["level"]) == ("bank-conflict", "warning")
     assert run("inspect", path, *TRANSPOSED, "--sarif", "--json").returncode == 2
+
+
+# What sources of other people have: the command that is told of each, behind the path.
+OTHERS = {
+    "named types, and what main computes of a dim3": ("""typedef float real;
+using word = unsigned int;
+#define BLOCK 128
+template <typename T, int K> __global__ void scale(const T *__restrict__ in, T *__restrict__ out, real f, word n) {
+    word i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = in[i] * f * K;
+}
+int main() {
+    const int n = 4096;
+    real *a, *b;
+    cudaMalloc((void **)&a, n * sizeof(real));
+    cudaMalloc(&b, n * sizeof(real));
+    dim3 threads(BLOCK), blocks((n + threads.x - 1) / threads.x);
+    scale<real, 2><<<blocks, threads>>>(a, b, 2.0f, n);
+}
+""", "--grid 32 --block 128 --arg 'f32[4096]=random:1' --arg 'f32[4096]' --arg f32:1 --arg u32:4096 --print 1"),
+    "pointers that are const, and inputs that are not": ("""__global__ void add(float *const a, float *b, float *const c, const unsigned n) {
+    int i = blockIdx.x * 16 + threadIdx.x;
+    c[i] = a[i] + b[i] * n;
+}
+int main() {
+    dim3 block = dim3(16, 2);
+    const dim3 grid{4};
+    float *a, *b, *c;
+    cudaMalloc(&a, 64 * sizeof(float)); cudaMalloc(&b, 64 * sizeof(float)); cudaMalloc(&c, 64 * sizeof(float));
+    add<<<grid, block>>>(a, b, c, 7);
+}
+""", "--grid 4 --block 16,2 --arg 'f32[64]=random:1' --arg 'f32[64]=random:1' --arg 'f32[64]' --arg u32:7 --print 2"),
+    "structs": ("""typedef struct { double x; int id; char c[3]; float *next; } Node;
+struct Pair { int a; Node *n, *m; short s; float3 at; };
+__global__ void walk(const Node *nodes, Pair *pairs) { pairs[threadIdx.x].a = nodes[threadIdx.x].id; }
+int main() {
+    Node *d; Pair *p;
+    cudaMalloc(&d, 64 * sizeof(Node));
+    cudaMalloc(&p, 64 * sizeof(Pair));
+    walk<<<2, 32>>>(d, p);
+}
+""", "--grid 2 --block 32 --arg 'u8[1536]=zeros' --arg 'u8[2560]' --print 1"),
+    "a kernel in a header": ("""#include "kernel.cuh"
+int main() { int *x; cudaMalloc(&x, 256 * sizeof(int)); add_one<<<4, 64>>>(x); }
+""", "--grid 4 --block 64 --arg 'i32[256]=zeros' --print 0"),
+}
+
+
+@needs_nvcc
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_line_to_copy_of_sources_of_many_kinds(name, write, compiling):
+    source, command = OTHERS[name]
+    write("kernel.cuh", "__global__ void add_one(int *numbers) { numbers[blockIdx.x * blockDim.x + threadIdx.x] += 1; }\n")
+    path = write("other.cu", source)
+    line = run("inspect", path, env=compiling).stderr.splitlines()[-1].strip()
+    assert line == f"warpfold inspect {path} {command}"
+    done = run(*shlex.split(line)[1:], env=compiling)
+    assert (done.returncode, done.stderr) == (0, "") and "no findings" in done.stdout
+
+
+def test_types_with_names_of_their_own_are_checked(write):
+    path = write("named.cu", "typedef double real;\n__global__ void f(const real *in, real *out) { out[0] = in[0]; }\n")
+    done = run("inspect", path, "--arg", "f32[4]=iota", "--arg", "f64[4]")
+    assert done.returncode == 2 and "argument 0 of f is `const double *in`: give f64[N]=..." in done.stderr
+    assert inspected(path, "--arg", "f64[4]=iota", "--arg", "f64[4]")["findings"] == []
+
+
+def test_a_file_without_a_kernel_is_told_as_one(write):
+    path = write("none.cu", "__device__ int f() { return 1; }\n")
+    done = run("inspect", path)
+    assert (done.returncode, done.stderr) == (1, f"warpfold: {path} has no kernel (__global__)\n")
