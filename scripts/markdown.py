@@ -82,8 +82,9 @@ class Page:
             return f"<tr{attributes(('role', 'row' if is_prose else ''))}>{''.join(made)}</tr>"
 
         body = "\n".join(row(cells, "td") for cells in rows[2:])
+        name = re.sub("[`*]", "", ", ".join(cell for cell in rows[0] if cell))
         kind = attributes(("class", "prose"), ("role", "table")) if is_prose else ""
-        return f'<div class="scroll"><table{kind}><thead>{row(rows[0], "th")}</thead><tbody>\n{body}\n</tbody></table></div>'
+        return f'<div class="scroll" tabindex="0" role="region" aria-label="Table: {html.escape(name)}"><table{kind}><thead>{row(rows[0], "th")}</thead><tbody>\n{body}\n</tbody></table></div>'
 
     def listing(self, lines):
         return f'<pre class="scroll" tabindex="0">{html.escape(chr(10).join(lines))}</pre>'

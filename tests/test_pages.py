@@ -701,6 +701,7 @@ CONTRASTS = """() => {
     return [
         ...["--ground", "--panel", ...tints].map(ground => contrast("--ink", ground)),
         ...["--ground", "--panel"].flatMap(ground => inks.map(ink => contrast(ink, ground))),
+        ...["--red", "--blue", "--orange"].map(ink => contrast(ink, "--tint-blue")), contrast("--red", "--tint-red"),
         contrast("--on-blue", "--blue"),
     ];
 }"""

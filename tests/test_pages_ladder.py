@@ -47,7 +47,7 @@ def metric_of(row, name):
     key, unit, decimals = METRICS[name]
     if key not in row:
         return ""
-    return numeral(row[key] * unit if decimals is None else float(f"{row[key] * unit:.{decimals}f}"))
+    return numeral(row[key] * unit) if decimals is None else f"{row[key] * unit:.{decimals}f}"
 
 
 def last_texts(page):
@@ -62,7 +62,7 @@ def bar_widths(page):
 
 
 def four_digits(value):
-    return numeral(float(f"{value:.4g}"))
+    return f"{value:#.4g}" if float(f"{value:.4g}") < 1000 else numeral(float(f"{value:.4g}"))
 
 
 @pytest.fixture

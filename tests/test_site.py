@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from cli_helpers import CLI, ROOT, TIMEOUT_SECONDS, printed
+from page_faults import faults_in_every_form
 from page_helpers import PHONE, PROJECTOR, browser, is_in_view, is_within_width, show  # noqa: F401
 
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -153,7 +154,7 @@ def test_texts_are_those_of_the_repository(site):
     ("    a\n\n    b\n\nc", '<pre class="scroll" tabindex="0">a\n\nb</pre>\n<p>c</p>'),
     ("```c\n*a* <b>\n```", '<pre class="scroll" tabindex="0">*a* &lt;b&gt;</pre>'),
     ("<!-- a -->\nb", "<p>b</p>"),
-    ("|a|b|\n|---|---:|\n|1|2 \\| `3 \\| 4`|", '<div class="scroll"><table><thead><tr><th class=left>a</th><th>b</th></tr></thead><tbody>\n'
+    ("|a|b|\n|---|---:|\n|1|2 \\| `3 \\| 4`|", '<div class="scroll" tabindex="0" role="region" aria-label="Table: a, b"><table><thead><tr><th class=left>a</th><th>b</th></tr></thead><tbody>\n'
      "<tr><td class=left>1</td><td>2 | <code>3 | 4</code></td></tr>\n</tbody></table></div>"),
 ])
 def test_markdown(text, made):
@@ -163,7 +164,8 @@ def test_markdown(text, made):
 def test_a_table_of_texts_has_the_names_of_its_columns_in_its_cells():
     long = "a text that needs more room than a column of numbers"
     made = markdown.to_html(f"|kind|`is`|cure|\n|---|---|---:|\n|a|{long}|{long}|", lambda target: target)
-    assert made.startswith('<div class="scroll"><table class=prose role=table><thead><tr role=row>'
+    assert made.startswith('<div class="scroll" tabindex="0" role="region" aria-label="Table: kind, is, cure">'
+                           '<table class=prose role=table><thead><tr role=row>'
                            "<th class=left role=columnheader>kind</th>")
     assert f'<td class=left data-long=yes role=cell data-name=is>{long}</td>' in made
     assert f'<td data-long=yes role=cell data-name=cure>{long}</td>' in made
@@ -184,6 +186,24 @@ def test_no_text_stands_in_a_narrow_column(site, show):
             seen += len(cells)
             assert [(name, text, width) for text, width in cells if width < 130] == []
     assert seen > 100
+
+
+@pytest.mark.parametrize("name", ["index.html", "ladder.html", "puzzles.html", "docs/ladder.html", "docs/simulator-vs-hardware.html",
+                                  "docs/groups.html", "explain/05_interleaved_strided.html", "explain/12_warp_shuffle.html",
+                                  "wrong/missing_loop_barrier.html", "source/ladder/06_sequential.cu.html"])
+def test_pages_look_right_in_every_form(name, site, show):
+    folder, _ = site
+    assert faults_in_every_form(show, folder / name) == []
+
+
+def test_the_ladder_leads_to_each_rungs_page(site, show):
+    folder, pages = site
+    page = show(folder / "ladder.html")
+    reached = set()
+    for _ in range(page.locator(".card").count()):
+        reached.add(page.locator("#rung .steps a").get_attribute("href"))
+        page.keyboard.press("ArrowRight")
+    assert reached == {name for name in pages if name.startswith("explain/")}
 
 
 def test_texts_fit_the_screen(site, show):

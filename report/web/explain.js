@@ -176,9 +176,9 @@ function makeGridPart(model, go) {
 
 function makeTreePart(model) {
     const tree = drawTree(model), last = model.data.steps.length;
-    if (!tree) return {node: null, show: () => {}};
+    if (!tree) return {node: null, isNarrow: false, show: () => {}};
     const mark = (row, index) => row.classList.toggle("now", Number(row.dataset.row) === Math.min(index, last));
-    return {node: panel("The tree", scroller("The tree", tree)),
+    return {node: panel("The tree", scroller("The tree", tree)), isNarrow: tree.viewBox.baseVal.width <= TREE.widthBeside,
             show: index => tree.querySelectorAll(".row").forEach(row => mark(row, index))};
 }
 
@@ -202,7 +202,7 @@ function cellEntries() {
 
 // ---- the whole
 
-const STAGE_BESIDE = 16; // threads: more need the page's whole width
+const STAGE_BESIDE = 16; // threads or cells: more need the page's whole width
 
 function settingWords(data) {
     const machine = `warps of ${plural(data.warp, "lane")}, ${plural(data.banks, "bank")}`;
@@ -225,7 +225,7 @@ function makeFindingsPanel(data) {
 
 // Stage, memory and kernel on one screen: the kernel beside both, or, where the stage is wide, below it.
 function makeBench(model, parts) {
-    const isWide = !showsAll(model) || model.data.block > STAGE_BESIDE;
+    const isWide = !showsAll(model) || Math.max(model.data.block, cellsMost(model)) > STAGE_BESIDE;
     return element("div", {class: isWide ? "bench wide" : "bench"}, parts.stage.node, parts.memory.node, parts.source.node);
 }
 
@@ -248,7 +248,7 @@ function layOutPage(model, main, parts, controls) {
     main.classList.add("explain");
     main.append(...[
         makeIdea(data), element("div", {class: "bar"}, controls), makeBench(model, parts), makeOrdersPanel(data), makeMorePanel(data),
-        element("div", {class: parts.tree.node ? "columns two" : "columns"}, parts.grid.node, parts.tree.node),
+        element("div", {class: parts.tree.isNarrow ? "columns two" : "columns"}, parts.grid.node, parts.tree.node),
         parts.additions.node, makeComparisonPanel(data), makeErrorsPanel(data), makeFindingsPanel(data),
         makeTermsPanel(PAGE_TERMS),
     ].filter(Boolean));

@@ -5,7 +5,8 @@ const SECTORS = [0, 1, 2, 3]; // of a line
 const WORDS_PER_SECTOR = SECTOR_NBYTES / WORD_NBYTES;
 const BANKS = {left: 58, pitch: 28, crowdedPitch: 22, crowded: 16, laneY: 13, headY: 64, rowY: 71, rowHeight: 30,
                lowHeight: 17, rowsRoomy: 2, scaleMost: 1.15};
-const LINES = {left: 96, pitch: 17.5, rowHeight: 32, top: 20, height: 26, scaleMost: 1.15};
+const LINES = {left: 96, pitch: 17.5, rowHeight: 32, top: 20, height: 26, scaleMost: 1.15,
+               nameMost: 11, rangeMost: 8};
 
 function isConflict(access) {
     return access.space === "shared" && access.wavefronts > access.least;
@@ -74,7 +75,7 @@ function drawBanks(model, access) {
     const rows = Array.from({length: access.wavefronts}, (_, row) => row);
     const aside = (text, y) => svgText(text, BANKS.left - 10, y, "end faint");
     return svg("svg", {class: "banks", role: "img", viewBox: `0 0 ${width} ${height}`,
-                       style: `min-width:${0.8 * width}px;max-width:${BANKS.scaleMost * width}px`,
+                       style: `min-width:${0.82 * width}px;max-width:${BANKS.scaleMost * width}px`,
                        "aria-label": tellBanks(access, words, load)},
                aside("lanes", BANKS.laneY + 4), aside("banks", BANKS.headY + 4),
                words.map(word => drawWires(layout, word, clashes(word.bank))),
@@ -146,7 +147,7 @@ function drawLines(model, access) {
     const height = LINES.top + lines.length * LINES.rowHeight + 6;
     const words = `${plural(lines.length, "line")} of 128 bytes, ${plural(access.sectors, "sector")} of 32`;
     return svg("svg", {class: "lines", role: "img", viewBox: `0 0 ${width} ${height}`, "aria-label": words,
-                       style: `min-width:${0.8 * width}px;max-width:${LINES.scaleMost * width}px`},
+                       style: `min-width:${0.9 * width}px;max-width:${LINES.scaleMost * width}px`},
                SECTORS.map(sector => svgText(`sector ${sector}`, sectorX(sector) + 3, 12, "faint small")),
                lines.map((line, row) => drawLine(model, access, line, LINES.top + row * LINES.rowHeight)));
 }
@@ -157,11 +158,12 @@ function sectorX(sector) {
 
 function drawLine(model, access, line, y) {
     const count = LINE_NBYTES / model.data.element_nbytes, first = line.number * count;
-    const name = access.array === "input" ? `input[${first}–${first + count - 1}]` : "result";
+    const range = `[${first}–${first + count - 1}]`, isLong = range.length > LINES.rangeMost;
+    const name = access.array === "input" ? `${isLong ? "" : "input"}${range}` : "result";
     const fetched = new Set([...line.words.keys()].map(word => Math.floor(word / WORDS_PER_SECTOR)));
     const sectorBox = sector => svgBox(fetched.has(sector) ? "sector fetched" : "sector", sectorX(sector), y,
                                        WORDS_PER_SECTOR * LINES.pitch, LINES.height);
-    return svg("g", {class: "line", "data-line": line.number}, svgText(name, LINES.left - 10, y + 18, "end"),
+    return svg("g", {class: "line", "data-line": line.number}, svgText(name, LINES.left - 10, y + 18, name.length > LINES.nameMost ? "end small" : "end"),
                SECTORS.map(sectorBox), [...line.words].map(([word, lanes]) => drawTouched(word, lanes, y)));
 }
 

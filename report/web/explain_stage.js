@@ -1,15 +1,19 @@
 // The stage: threads above the array, an arrow for every addition; above each cell its bank and its turn there.
 
-const STAGE = {cellHeight: 34, threadRadius: 12, lanePitch: 36, gap: 22, margin: 14, left: 66, threadsY: 36,
-               indexY: 93, bankY: 107, turnY: 121, cellsY: 128, nodeY: 205, afterY: 233, characterWidth: 8.2,
-               symbolWidth: 6.6, elementPitch: 24,
-               elementPitchLow: 12, elementWidthMost: 1600, scaleMost: 1.3};
+const STAGE = {cellHeight: 34, threadRadius: 12, lanePitch: 36, gap: 22, margin: 14, left: 78, threadsY: 36,
+               indexY: 87, bankY: 105, turnY: 122, cellsY: 128, nodeY: 205, afterY: 233, characterWidth: 8.2,
+               symbolWidth: 6.6, largeWidth: 8.6, elementPitch: 24,
+               elementPitchLow: 12, elementWidthMost: 1600, scaleMost: 1.3,
+               above: 5, labelMost: 3, pitchLarge: 56, widthSmall: 500, widthWhole: 720};
 const CELLS_TOGETHER = 32; // more are shown a warp at a time
 const CROWD = 20;          // more arrows are thin
 
+function cellsMost(model) {
+    return Math.max(...model.frames.map(frame => (frame.after || frame.before).length));
+}
+
 function showsAll(model) {
-    const cells = Math.max(...model.frames.map(frame => (frame.after || frame.before).length));
-    return model.data.block <= CELLS_TOGETHER && cells <= CELLS_TOGETHER;
+    return model.data.block <= CELLS_TOGETHER && cellsMost(model) <= CELLS_TOGETHER;
 }
 
 // ---- what is on it
@@ -133,9 +137,8 @@ function cellWords(lines, x, y, symbols) {
 
 function drawIndices(layout, frame) {
     if (frame.store === "result") return null;
-    const isCrowded = layout.cells.length > CELLS_TOGETHER;
     return [rowName(frame.store === "registers" ? "thread" : "index", STAGE.indexY),
-            layout.cells.map(cell => indexText(isCrowded ? cell : `[${cell}]`, layout.x.get(cell), STAGE.indexY))];
+            layout.cells.map(cell => indexText(cell, layout.x.get(cell), STAGE.indexY))];
 }
 
 function indexText(text, x, y) {
@@ -289,21 +292,29 @@ function drawLoads(model, index, layout, view) {
     const x = new Map(elements.map((element, i) => [element, STAGE.left + (i + 0.5) * spread]));
     const width = Math.min(layout.pitch, spread) - (spread < ELEMENT_ROOM ? 1 : 4);
     const bottom = STAGE.cellsY + STAGE.cellHeight, top = STAGE.afterY - 1;
+    const room = {room: spread, isNamed: fits(elements[elements.length - 1], spread)};
     return [
         loadsOf(model, layout.threads).filter(load => x.has(load.element))
             .map(load => drawReach(layout, load.thread, x.get(load.element), STAGE.cellsY - 16)),
         names,
         svg("g", {class: wanted.length > CROWD ? "crowd" : null}, wanted.map(({cell, element}) =>
             arrow(`M${x.get(element)} ${bottom}L${layout.x.get(cell)} ${top}`))),
-        elements.map(element => drawElement(model, view, element, x.get(element), width)),
+        elements.map(element => drawElement(model, view, element, x.get(element), width, room)),
         drawRow(STAGE.afterY, "made"),
     ];
 }
 
-function drawElement(model, view, element, x, width) {
+// In the largest letters that a small screen has, or in letters of that width.
+function fits(text, room, each = STAGE.largeWidth) {
+    return (String(text).length + 0.1) * each < room;
+}
+
+// room: of each; isNamed: there is room for the numbers of all.
+function drawElement(model, view, element, x, width, {room, isNamed}) {
     const value = model.data.input[element];
-    const words = [indexText(`[${element}]`, x, STAGE.cellsY - 5),
-                   cellWords([view.symbols ? `a${element}` : valueText(value)], x, STAGE.cellsY, view.symbols)];
+    const text = view.symbols ? `a${element}` : valueText(value);
+    const words = [isNamed ? indexText(element, x, STAGE.cellsY - 5) : null,
+                   fits(text, room, STAGE.characterWidth) ? cellWords([text], x, STAGE.cellsY, view.symbols) : null];
     return svg("g", {class: "cell", "data-element": element},
                svg("title", null, `input[${element}] = ${value}`),
                svgBox("box read", x - width / 2, STAGE.cellsY, width, STAGE.cellHeight, 3),
@@ -327,13 +338,21 @@ function drawResult(model, index, layout, view) {
 
 // ---- the whole
 
+// How its texts are sized on a small screen: "slim" has room; "fits" is seen whole, with larger texts; "broad" is
+// scrolled on a phone; in a "dense" one there is no room for larger texts.
+function kindOfStage(model, {width, pitch, cells}, view) {
+    const longest = Math.max(0, ...cells.flatMap(cell => [String(cell), bankText(model, cell)]).map(text => text.length));
+    if (view.symbols || cells.length > CELLS_TOGETHER || longest > STAGE.labelMost || pitch > STAGE.pitchLarge) return "dense";
+    return width <= STAGE.widthSmall ? "slim" : width <= STAGE.widthWhole ? "fits" : "broad";
+}
+
 // The stage at a moment: of all threads, or of a warp.
 function drawStage(model, index, view) {
     const frame = model.frames[index], layout = layOut(model, frame, view, stageThreads(model, view));
     const {width} = layout, height = STAGE.afterY + STAGE.cellHeight + 8;
     const draw = {start: drawLoads, step: drawStep, end: drawResult}[frame.kind];
-    const style = `min-width:${0.5 * width}px;max-width:${STAGE.scaleMost * width}px`;
-    return svg("svg", {class: "stage", role: "img", viewBox: `0 0 ${width} ${height}`, style,
+    const style = `--width:${width}px;max-width:${STAGE.scaleMost * width}px`;
+    return svg("svg", {class: `stage ${kindOfStage(model, layout, view)}`, role: "img", viewBox: `0 ${-STAGE.above} ${width} ${height + STAGE.above}`, style,
                        "aria-label": caption(model, index)},
                drawThreads(model, index, layout), draw(model, index, layout, view));
 }

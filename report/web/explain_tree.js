@@ -1,6 +1,7 @@
 // The whole at a glance: the tree of additions, and which warps work in which step.
 
-const TREE = {top: 24, rowHeight: 40, label: 62, widthMost: 1200, pitchMost: 44, pitchRoomy: 12};
+const TREE = {top: 24, rowHeight: 40, label: 62, widthMost: 1200, pitchMost: 44, pitchRoomy: 12, characterWidth: 7.3,
+              widthBeside: 800, scaleLeast: 0.85};
 
 // ---- the tree
 
@@ -13,7 +14,7 @@ function drawTree(model) {
     const words = `The tree: ${plural(count, "partial result")} become one in ${plural(steps.length, "step")}`;
     const leaves = start.values.map((_, cell) => treeNode(layout, layout.x(cell), layout.y(0)));
     return svg("svg", {class: "tree", role: "img", viewBox: `0 0 ${width} ${height}`, "aria-label": words,
-                       style: `min-width:${Math.min(width, 640)}px;max-width:${1.6 * width}px`},
+                       style: `min-width:${TREE.scaleLeast * width}px;max-width:${1.6 * width}px`},
                svg("g", {class: "row", "data-row": 0}, svgText("start", 2, layout.y(0) + 4, "faint"),
                    layout.isRoomy ? leaves : null),
                steps.map((step, i) => drawTreeRow(step, i + 1, layout)));
@@ -46,17 +47,25 @@ function drawTreeRow(step, row, layout) {
     const branch = (cell, target) => `M${x(cell)} ${below(cell)}L${x(target)} ${y(row)}`;
     const branches = used.flatMap(({target, sources}) =>
         [target, ...sources].map(cell => branch(cell, target)));
-    const sums = used.map(combine => drawSum(layout, combine, x(combine.target), y(row)));
+    const room = roomOfSums(used.map(combine => x(combine.target)));
+    const sums = used.map(combine => drawSum(layout, combine, x(combine.target), y(row), room));
     used.forEach(combine => { rows[combine.target] = row; });
     return svg("g", {class: "row", "data-row": row}, svgText(`step ${row}`, 2, y(row) + 4, "faint"),
                svg("path", {class: "branch", d: branches.join("")}), layout.isRoomy ? sums : null);
 }
 
-function drawSum(layout, combine, x, y) {
-    const text = valueText(combine.value), width = sumWidth(combine.value);
+// Between the nearest two of a row.
+function roomOfSums(places) {
+    const sorted = [...places].sort((a, b) => a - b);
+    return Math.min(Infinity, ...sorted.slice(1).map((place, i) => place - sorted[i]));
+}
+
+// A node without its number where its neighbour's would lie on it.
+function drawSum(layout, combine, x, y, room) {
+    const text = valueText(combine.value), width = Math.min(sumWidth(combine.value), room - 1);
     const box = [svgBox("leaf", x - width / 2, y - 9, width, 18, 5), svgText(text, x, y + 4, "middle")];
     return svg("g", null, svg("title", null, `${combine.symbol} = ${combine.value}`),
-               width < 3 * layout.pitch ? box : treeNode(layout, x, y));
+               width > text.length * TREE.characterWidth + 1 ? box : treeNode(layout, x, y));
 }
 
 // ---- warps by steps

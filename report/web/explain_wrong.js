@@ -1,6 +1,6 @@
 // The kernels as the sources print them, run on the simulator, and where they go wrong.
 
-const WRONG = {perRow: 32, cell: 30, height: 24, top: 4, left: 46};
+const WRONG = {perRow: 16, cell: 30, height: 24, top: 4, left: 46};
 
 // The steps of a run: what the array holds after each, and which threads stored.
 function wrongSteps(wrong) {

@@ -309,9 +309,13 @@ function keepWide(key, value, context) {
     return isWide && context && context.source ? context.source : value;
 }
 
+function isOnSite() {
+    return document.querySelector('nav[aria-label="Site"]') !== null;
+}
+
 // Where to read on: a page of its own has no address of the docs but that within a checkout; one of the site has links.
 function makeDocsLine(...names) {
-    if (document.querySelector('nav[aria-label="Site"]')) return null;
+    if (isOnSite()) return null;
     const links = names.map(name => [" ", element("a", {href: `docs/${name}`}, `docs/${name}`)]);
     return element("p", {class: "faint docs"}, "To read on, in the sources:", links, ". ", element("code", null, "make site"),
                    " writes every page with its links to the documentation and to the other rungs.");

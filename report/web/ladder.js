@@ -34,6 +34,14 @@ function valueOf(row, metric) {
     return metric.decimals === undefined ? told : Number(told.toFixed(metric.decimals));
 }
 
+// As the page writes it: as many digits, or decimals, as its neighbours have.
+function textOf(row, metric) {
+    const value = valueOf(row, metric);
+    if (value === undefined) return undefined;
+    if (metric.digits && Math.abs(value) < 1000) return value.toPrecision(metric.digits);
+    return metric.decimals === undefined ? numeral(value) : value.toFixed(metric.decimals);
+}
+
 // ---- runs and rungs
 
 // The file may hold one run, several, or lists of them.
@@ -133,7 +141,7 @@ function makeCards(rungs, choose) {
 }
 
 function makeNumbers(run, rungs, metrics) {
-    const row = (name, verdict, values) => [name, verdict, ...metrics.map(metric => valueOf(values, metric))];
+    const row = (name, verdict, values) => [name, verdict, ...metrics.map(metric => textOf(values, metric))];
     const table = makeTable("Every count", ["rung", "verified", ...metrics.map(metric => metric.text)],
         [...rungs.map(rung => row(rung.id, verdictOf(rung.row), rung.row)),
          row("sequential loop (CPU)", "", run.sequential || {})]);
@@ -151,13 +159,13 @@ function makeNumbers(run, rungs, metrics) {
 function makeComparison(rung, before, metrics) {
     const told = metrics.filter(metric => valueOf(rung.row, metric) !== undefined);
     if (!before) return scroller("Counts", makeTable("Counts", ["", rung.row.rung],
-        told.map(metric => [metric.text, valueOf(rung.row, metric)])));
+        told.map(metric => [metric.text, textOf(rung.row, metric)])));
     const rows = told.map(metric => {
         const value = valueOf(rung.row, metric), old = valueOf(before.row, metric);
         const change = changeOf(old, value, metric);
         const factor = change && old ? `× ${numeral(Number((value / old).toPrecision(3)))}` : "";
         const verdict = {better: "▲ better", worse: "▼ worse"}[change] || "";
-        return [metric.text, old, {text: value, class: change ? "differs" : null}, factor, verdict];
+        return [metric.text, textOf(before.row, metric), {text: textOf(rung.row, metric), class: change ? "differs" : null}, factor, verdict];
     });
     return scroller("Counts", makeTable(`Counts, ${before.row.rung} against this rung`,
         ["", before.row.rung, rung.row.rung, "factor", ""], rows));
@@ -178,10 +186,17 @@ function makeDiff(rung, before) {
         scroller("Source", drawDiff(old, code)));
 }
 
+// To the rung's own page, where this one stands on the site; elsewhere what writes that.
+function makeWayToSteps(rung) {
+    const command = element("code", null, `warpfold explain ${rung.row.rung} --html ${rung.row.rung}.html`);
+    const link = element("a", {href: `explain/${rung.id}.html`}, `${rung.row.rung} step by step`);
+    return element("p", {class: "faint steps"}, isOnSite() ? link : ["Step by step: ", command]);
+}
+
 function drawRung(rung, before, metrics) {
     const told = rung.told;
     const lesson = [
-        element("h3", null, `${rung.id}: ${told.title}`),
+        element("h3", null, `${rung.id}: ${told.title}`), makeWayToSteps(rung),
         tellFix(rung, "p", "✓ "),
         told.costs ? element("p", {class: "change"}, element("b", {class: "costs"}, "✕ Still costs: "),
                              words(told.costs)) : null,

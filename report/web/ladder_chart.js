@@ -83,7 +83,7 @@ function drawChart(run, rungs, metric, isLogarithmic, marked, choose) {
             svg("text", {x: 0, y: y + 16}, rung.id),
             svg("rect", {class: classes, x: bar.name, y: y + 3, width: length, height: bar.row - 6}),
             svg("text", {x: bar.name + length + 6, y: y + 16},
-                value === undefined ? "–" : numeral(value) + sign)));
+                value === undefined ? "–" : textOf(rung.row, metric) + sign)));
     });
     if (!ceiling) return picture;
     const x = bar.name + place(ceiling);

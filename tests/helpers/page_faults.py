@@ -1,0 +1,85 @@
+"""What can be wrong with the look of a page, found in the browser: texts too faint, too small, cut or on one another; places
+too small for a finger; what scrolls and no key reaches."""
+
+LEAST_CONTRAST, LEAST_TEXT, LEAST_TARGET = 4.5, 9, 24  # WCAG 2.2 AA; pixels of a picture's texts; pixels of a target
+
+FAULTS = r"""([leastContrast, leastText, leastTarget]) => {
+    const faults = [], say = (kind, node, told) => faults.push([kind, node.outerHTML.slice(0, 120), told]);
+    const isSeen = node => node.checkVisibility({visibilityProperty: true}) && !node.closest(".hidden, .skip, .prose thead");
+    const brush = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+    const colourOf = text => {
+        brush.clearRect(0, 0, 1, 1);
+        brush.fillStyle = text;
+        brush.fillRect(0, 0, 1, 1);
+        const [red, green, blue, alpha] = brush.getImageData(0, 0, 1, 1).data;
+        return {rgb: [red, green, blue], alpha: alpha / 255};
+    };
+    const lay = (over, under) => under.map((value, i) => over.rgb[i] * over.alpha + value * (1 - over.alpha));
+    const linear = value => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+    const luminance = rgb => rgb.reduce((sum, value, i) => sum + [0.2126, 0.7152, 0.0722][i] * linear(value / 255), 0);
+    const contrast = (one, other) => {
+        const [dark, light] = [luminance(one), luminance(other)].sort((a, b) => a - b);
+        return (light + 0.05) / (dark + 0.05);
+    };
+    const groundOf = node => lay(colourOf(getComputedStyle(node).backgroundColor),
+                                 node.parentElement ? groundOf(node.parentElement) : [255, 255, 255]);
+    const overlap = (a, b) => [Math.min(a.right, b.right) - Math.max(a.left, b.left),
+                               Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top)];
+
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+        const text = texts.currentNode, node = text.parentElement, words = text.data.trim().slice(0, 40);
+        if (!words || node.closest("script, style, noscript, svg, :disabled") || !isSeen(node)) continue;
+        const ground = groundOf(node), ratio = contrast(lay(colourOf(getComputedStyle(node).color), ground), ground);
+        if (ratio < leastContrast) say("contrast", node, `${words} ${ratio}`);
+        const range = document.createRange(), block = node.closest("td, th, button:not(.line), li, dd, dt, h1, h2, h3");
+        range.selectNodeContents(text);
+        const beyond = block ? range.getBoundingClientRect().right - block.getBoundingClientRect().right : 0;
+        if (beyond > 2) say("spilt", block, `${words} ${beyond}`);
+    }
+    for (const picture of document.querySelectorAll("svg:not(.patterns)")) {
+        const frame = picture.getBoundingClientRect();
+        const placed = [...picture.querySelectorAll("text")].filter(isSeen).map(node => ({node, at: node.getBoundingClientRect()}));
+        placed.forEach(({node, at}, i) => {
+            const size = parseFloat(getComputedStyle(node).fontSize) * Math.hypot(node.getScreenCTM().a, node.getScreenCTM().b);
+            if (size < leastText && !node.matches(".end, [data-element] *")) say("tiny", node, `${node.textContent} ${size}`);
+            if (at.left < frame.left - 1 || at.right > frame.right + 1) say("cut", node, node.textContent);
+            for (const other of placed.slice(i + 1)) {
+                const [across, down] = overlap(at, other.at);
+                if (across > 2 && down > at.height / 2) say("overlap", node, `${node.textContent} and ${other.node.textContent}`);
+            }
+        });
+    }
+    for (const node of document.querySelectorAll("nav a, button:not(.line), input, select, summary")) {
+        const {width, height} = node.getBoundingClientRect();
+        if (isSeen(node) && (width < leastTarget - 0.01 || height < leastTarget - 0.01)) say("target", node, `${width} x ${height}`);
+    }
+    for (const node of document.querySelectorAll("body *")) {
+        const style = getComputedStyle(node), isWide = node.scrollWidth > node.clientWidth + 1;
+        if (isSeen(node) && /auto|scroll/.test(style.overflowX) && isWide && node.tabIndex < 0 && !node.querySelector("a, button, [tabindex]"))
+            say("no key", node, "");
+    }
+    if (document.documentElement.scrollWidth > innerWidth) say("too wide", document.body, document.documentElement.scrollWidth);
+    if ([...document.querySelectorAll("h1")].filter(isSeen).length !== 1) say("headings", document.body, "not one h1");
+    return faults;
+}"""
+
+
+def faults_of(page):
+    """[kind, the node, what is wrong]: as the page is shown now."""
+    return page.evaluate(FAULTS, [LEAST_CONTRAST, LEAST_TEXT, LEAST_TARGET])
+
+
+FORMS = [(size, scheme) for size in ((390, 844), (820, 1180), (1440, 900)) for scheme in ("light", "dark")]
+
+
+def faults_in_every_form(show, path, fragment="", prepare=lambda page: None):
+    """The faults of a page on a phone, a tablet and a desk, light and dark."""
+    found = []
+    for size, scheme in FORMS:
+        page = show(path, size, color_scheme=scheme)
+        if fragment:
+            page.goto(path.as_uri() + fragment)
+        prepare(page)
+        found += [(size, scheme, *fault) for fault in faults_of(page)]
+    return found

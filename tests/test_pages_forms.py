@@ -1,0 +1,61 @@
+"""How the pages of explain, inspect and ladder look: three sizes, light and dark, kernels of every shape."""
+
+import pytest
+
+from cli_helpers import run
+from inspect_helpers import HEAD, kernel
+from page_faults import faults_in_every_form, faults_of
+from page_helpers import browser, show
+from test_inspect_lines import LAUNCH, RACE, costs
+
+assert browser and show and costs  # fixtures
+
+EXPLAINED = [  # rung, options, the step that is looked at
+    ("00", ["-n", 1], 1), ("01", ["-n", 7, "--warp", 4], 1), ("03", ["-n", 24, "--warp", 4, "--banks", 8], 2),
+    ("04", ["-n", 64, "--warp", 16, "--type", "f64"], 1), ("05", [], 2), ("05", ["-n", 1], 0), ("05", ["-n", 33], 2),
+    ("05", ["-n", 1024], 3), ("08", ["-n", 2048], 0), ("10", [], 0), ("10", ["-n", 100, "--warp", 32, "--op", "max"], 1),
+    ("12", ["-n", 40], 0), ("13", [], 2), ("14", ["-n", 300], 0), ("17", [], 2),
+]
+
+
+@pytest.mark.parametrize("rung, options, step", EXPLAINED)
+def test_explain(rung, options, step, show, tmp_path):
+    path = tmp_path / "page.html"
+    assert run("explain", rung, *options, "--html", path).returncode == 0
+    assert faults_in_every_form(show, path, f"#step={step}") == []
+
+
+def test_symbols(show, tmp_path):
+    path = tmp_path / "page.html"
+    assert run("explain", "05", "--html", path).returncode == 0
+    assert faults_in_every_form(show, path, "#step=3", lambda page: page.get_by_role("button", name="Symbols").click()) == []
+
+
+def test_inspect(show, costs, tmp_path):
+    path, ptx = tmp_path / "page.html", tmp_path / "race.ptx"
+    assert run("inspect", costs, *LAUNCH, "--html", path).returncode == 0
+    assert faults_in_every_form(show, path) == []
+    ptx.write_text(HEAD + kernel("race", [], RACE))
+    assert run("inspect", ptx, "--block", 64, "--html", path).returncode == 3
+    assert faults_in_every_form(show, path) == []
+
+
+def test_ladder(show, tmp_path):
+    path = tmp_path / "page.html"
+    assert run("ladder", "-n", 3000, "--html", path).returncode == 0
+    assert faults_in_every_form(show, path) == []
+
+
+WRONG = """<!doctype html><html><body style="margin:0; color: #000; background: #fff"><h2>No title</h2>
+<p style="color: #999">faint</p><button style="min-height: 0; height: 20px">low</button>
+<table><tr><td style="max-width: 2em; white-space: nowrap">a long text in a narrow cell</td></tr></table>
+<div style="overflow-x: auto; width: 100px"><div style="width: 300px">wide</div></div><div style="width: 2000px">wider</div>
+<svg width="100" height="60" viewBox="0 0 100 60"><text x="0" y="12" font-size="12">one</text><text x="4" y="12" font-size="12">two</text>
+<text x="0" y="30" font-size="6">small</text><text x="80" y="50" font-size="12">beyond</text></svg></body></html>"""
+
+
+def test_each_kind_of_fault_is_found(show, tmp_path):
+    path = tmp_path / "wrong.html"
+    path.write_text(WRONG)
+    assert {kind for kind, _, _ in faults_of(show(path))} == {
+        "contrast", "target", "spilt", "no key", "too wide", "overlap", "tiny", "cut", "headings"}
