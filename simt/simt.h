@@ -403,6 +403,23 @@ typedef struct simt_notice {
 typedef void simt_notice_function(void *context, const simt_notice *notice);
 void simt_machine_set_notice(simt_machine *machine, simt_notice_function *function, void *context);
 
+/* What a kernel asks for that is to be done when it has ended: the launch of a kernel of the same module, or a copy within
+ * device memory.  It is valid during the call that takes it. */
+typedef struct simt_child {
+    bool is_copy;
+    uint64_t stream; /* 2: in none (cudaStreamFireAndForget); 3: after everything else (cudaStreamTailLaunch) */
+    size_t kernel;
+    uint32_t grid[3], block[3];
+    size_t shared_nbytes;
+    const void *const *arguments;
+    uint64_t to, from, nbytes; /* of a copy */
+} simt_child;
+
+/* Has the function take what kernels launch, one call at a time; it answers false where it takes no more.  NULL: a launch is a
+ * finding. */
+typedef bool simt_child_function(void *context, const simt_child *child);
+void simt_machine_set_launch(simt_machine *machine, simt_child_function *function, void *context);
+
 struct simt_observer; /* simt_observer.h, for observers of your own */
 
 /* What simt_launch.instruction_limit is where it is 0.  A launch that needs one instruction more is stopped,
