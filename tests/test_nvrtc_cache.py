@@ -1,6 +1,8 @@
 """What stands in for NVRTC in the tests gives what the real one gives, and compiles again whatever could have changed; so do
 the programs of tests/programs, which nvcc compiles."""
 
+import shutil
+
 import pytest
 
 import program_helpers
@@ -51,6 +53,16 @@ def test_what_lies_in_other_files_is_read_again(nvrtc, entries, tmp_path):
         source = SOURCE.replace("#include", include)
         assert value in nvrtc.compile("a.cu", source, {}, [*OPTIONS, f"-I{tmp_path}"])
     assert entries() == []
+
+
+def test_without_its_process_nothing_is_kept_that_was_to_be_quick(nvrtc, entries, monkeypatch, tmp_path):
+    """As where the program could not start: what is given is as good, under a key for something else."""
+    lone = tmp_path / NVRTC_CACHE.name
+    shutil.copy(NVRTC_CACHE, lone)
+    monkeypatch.setenv("WARPFOLD_NVRTC", str(lone))
+    monkeypatch.setenv("TESTS_NVRTC_QUICK", "max")
+    engines = ladder_ptx.Nvrtc().compile("a.cu", SOURCE, {**HEADERS, "kernels/parts.cuh": ""}, OPTIONS)
+    assert "12345" in engines and entries() == []
 
 
 def test_an_error_is_kept_with_its_words(nvrtc, entries):
